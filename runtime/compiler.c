@@ -7,12 +7,12 @@
 #include "base/log.h"
 #include "check/check.h"
 #include "jit/llvm/llvm_preload.h"
-#include "ops/custom_call.h"
-#include "ops/group_mode.h"
-#include "passes/localise.h"
+#include "ops/kernels/custom/custom_call.h"
+#include "ops/query/replica_groups.h"
+#include "passes/program/lower_manual_sharding.h"
 #include "passes/pipeline.h"
-#include "passes/insert_probes.h"
-#include "passes/specialise.h"
+#include "passes/program/insert_probes.h"
+#include "passes/program/specialize_sizes.h"
 #include "read/read.h"
 
 /* A program that only some processes run was written for a grid of them. All partitions of a replica are kept together

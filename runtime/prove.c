@@ -5,7 +5,7 @@
 #include "base/digest.h"
 #include "base/mem.h"
 #include "compiler.h"
-#include "passes/localise.h"
+#include "passes/program/lower_manual_sharding.h"
 #include "read/read.h"
 
 #define PROGRAM_BYTES_MAX (4u << 20) /* of one program */

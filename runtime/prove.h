@@ -3,7 +3,7 @@
 #ifndef HLORUN_PROVE_H
 #define HLORUN_PROVE_H
 
-#include "exec/comm.h"
+#include "comm/peers/process_comm.h"
 #include "plan/plan.h"
 
 /* Collective: all processes of the world call it with their programs, after they have agreed on the grid. Programs that

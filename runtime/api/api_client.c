@@ -8,10 +8,10 @@
 
 #include "api_check.h"
 #include "base/mem.h"
-#include "exec/step_trace.h"
-#include "exec/wait_graph.h"
+#include "observe/step_trace.h"
+#include "observe/wait_for_graph.h"
 #include "topo/topo.h"
-#include "transport/loop.h"
+#include "transport/core/event_loop.h"
 
 #define TRACE_EVENTS 131072 /* 6 MiB */
 #define MOST_TRACE_EVENTS ((size_t)1 << 32)

@@ -4,13 +4,13 @@
 
 #include <pthread.h>
 
-#include "exec/comm.h"
-#include "exec/explain.h"
+#include "comm/peers/process_comm.h"
 #include "exec/machine.h"
-#include "exec/pool.h"
-#include "exec/verify_comm.h"
+#include "exec/worker_pool.h"
 #include "hlorun.h"
-#include "transport/transport.h"
+#include "observe/explain.h"
+#include "observe/verify_comm.h"
+#include "transport/core/transport.h"
 
 struct hlorun_client {
   int references;

@@ -7,10 +7,10 @@
 #include "api_check.h"
 #include "base/fence.h"
 #include "base/mem.h"
-#include "exec/agree.h"
-#include "exec/agree_groups.h"
-#include "exec/step_trace.h"
-#include "ops/custom_host.h"
+#include "comm/peers/group_consensus.h"
+#include "comm/peers/plan_consensus.h"
+#include "observe/step_trace.h"
+#include "ops/kernels/custom/custom_host.h"
 #include "prove.h"
 
 void hlorun_program_options_init(hlorun_program_options_t *options) {

@@ -3,11 +3,11 @@
 #define HLORUN_API_PROGRAM_H
 
 #include "api_client.h"
+#include "comm/peers/channel_transfers.h"
 #include "compiler.h"
-#include "exec/channels.h"
 #include "exec/compiled.h"
-#include "exec/feeds.h"
-#include "variants.h"
+#include "feed/feeds.h"
+#include "shape_specializations.h"
 
 struct hlorun_program {
   int references;

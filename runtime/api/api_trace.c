@@ -1,7 +1,7 @@
 /* What a client has seen of its programs' runs: the timeline and the table of kernels. */
 #include "api_check.h"
 #include "api_client.h"
-#include "exec/trace_merge.h"
+#include "observe/trace_merge.h"
 
 /* The caller's free() takes it. */
 static hr_status_t give_text(hr_status_t st, hr_strbuf_t *text, char **out_text) {

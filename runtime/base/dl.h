@@ -9,7 +9,7 @@ typedef enum hr_library {
   HR_LIBRARY_LAPACK, /* with BLAS; kept to one thread where it has its own */
   HR_LIBRARY_FFTW,   /* double */
   HR_LIBRARY_FFTWF,  /* float */
-  HR_LIBRARY_DNNL,   /* oneDNN; ops/onednn.h keeps it to one thread */
+  HR_LIBRARY_DNNL,   /* oneDNN; ops/kernels/libs/onednn.h keeps it to one thread */
   HR_LIBRARY_COUNT
 } hr_library_t;
 

@@ -10,8 +10,8 @@
  * instance, counted by group and channel id; a collective-permute when the processes that it sends to and gets from
  * have. Feeds and transfers to the host never block.
  *
- * The stages: facts.c (what is needed of a module), behaviour.c (the events of one process, control flow unrolled),
- * members.c and match.c (who meets whom), planned.c and any_order.c (the two decisions), then report, graph and fix. */
+ * The stages: comm_analysis.c (what is needed of a module), comm_trace.c (the events of one process, control flow unrolled),
+ * participants.c and channel_peers.c (who meets whom), planned_order.c and any_order.c (the two decisions), then report, graph and fix. */
 #ifndef CHECK_CHECK_H
 #define CHECK_CHECK_H
 

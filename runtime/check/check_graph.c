@@ -1,5 +1,5 @@
 /* Pictures of a schedule: Graphviz, SVG, and a page that scrolls and zooms an SVG. */
-#include "check/picture.h"
+#include "check/schedule_diagram.h"
 
 enum { LANE_WIDTH = 230, BOX_WIDTH = 190, BOX_HEIGHT = 26, ROW_HEIGHT = 44, MARGIN = 20, HEAD = 70 };
 

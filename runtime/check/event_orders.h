@@ -2,7 +2,7 @@
 #ifndef CHECK_EVENT_ORDERS_H
 #define CHECK_EVENT_ORDERS_H
 
-#include "check/engine.h"
+#include "check/check_engine.h"
 
 /* One side of a link, one member of a gather, or one region's signature, as a process uses it. */
 typedef struct check_chain {

@@ -2,8 +2,8 @@
 #ifndef CHECK_PROOF_H
 #define CHECK_PROOF_H
 
-#include "check/behaviour.h"
 #include "check/check.h"
+#include "comm/model/comm_trace.h"
 
 #define CHECK_NEVER UINT32_MAX
 
@@ -47,12 +47,12 @@ hr_status_t check_add_problem(check_result_t *result, check_verdict_t verdict, c
 hr_status_t check_printf(check_result_t *result, const char **out_text, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* match.c: finds the ends of channels that do not name them. */
+/* channel_peers.c: finds the ends of channels that do not name them. */
 hr_status_t check_match_channels(check_result_t *result);
 /* The other end of a channel for `rank`; -1: it takes no part. `sends`: rank is the sender. */
 int check_channel_peer(const check_result_t *result, const comm_participants_t *site, int rank, bool sends);
 
-/* planned.c: the decision. Sets verdict, waits and problems. */
+/* planned_order.c: the decision. Sets verdict, waits and problems. */
 hr_status_t check_planned(check_result_t *result);
 
 #endif

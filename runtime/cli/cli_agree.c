@@ -4,8 +4,8 @@
 #include <time.h>
 
 #include "base/mem.h"
+#include "cli/cli_exit_code.h"
 #include "cli/cli_signals.h"
-#include "cli/cli_verdict.h"
 
 /* Marks a failure that has been reported, or that another process reports. */
 #define REPORTED "reported already"

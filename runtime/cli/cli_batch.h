@@ -4,7 +4,7 @@
 #ifndef CLI_BATCH_H
 #define CLI_BATCH_H
 
-#include "cli/cli_pool.h"
+#include "cli/cli_case_runner.h"
 
 typedef struct cli_batch_options {
   int world;

@@ -4,7 +4,7 @@
 
 #include "base/options.h"
 #include "base/vec.h"
-#include "cli/cli_interface.h"
+#include "cli/cli_signature.h"
 
 typedef struct cli_carried {
   int out, in;

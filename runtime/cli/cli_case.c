@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "passes/localise.h"
+#include "passes/program/lower_manual_sharding.h"
 #include "read/read.h"
-#include "read/npy.h"
+#include "io/npy.h"
 
 #define DEPTH_MAX 32
 #define SHARED_ARRAYS "io.npz"

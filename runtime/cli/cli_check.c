@@ -6,7 +6,7 @@
 #include "check/check.h"
 #include "cli/cli.h"
 #include "cli/cli_agree.h"
-#include "ops/group_mode.h"
+#include "ops/query/replica_groups.h"
 #include "read/read.h"
 
 typedef struct loaded { /* a program and its ranks */

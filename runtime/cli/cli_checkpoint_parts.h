@@ -17,7 +17,7 @@
 #include "base/vec.h"
 #include "cli/cli_checkpoint.h"
 #include "cli/cli_manifest.h"
-#include "transport/loop.h"
+#include "transport/core/event_loop.h"
 
 #define CLI_TORN "torn-"
 #define CLI_REPLACED "replaced-"

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "cli/cli_random.h"
-#include "transport/loop.h"
+#include "transport/core/event_loop.h"
 
 typedef struct fed_param {
   int param;

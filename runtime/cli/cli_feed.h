@@ -8,7 +8,7 @@
 #define CLI_FEED_H
 
 #include "base/options.h"
-#include "cli/cli_interface.h"
+#include "cli/cli_signature.h"
 
 typedef struct cli_feed cli_feed_t;
 

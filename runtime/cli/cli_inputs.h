@@ -4,7 +4,7 @@
 
 #include "base/options.h"
 #include "cli/cli_feed.h"
-#include "cli/cli_interface.h"
+#include "cli/cli_signature.h"
 
 /* values[k]: what is given for parameter k, left NULL where it is fed or a token. `values` starts cleared and may be
  * partly filled after a failure. `program_path` is read again for --random-inputs, to find what indexes.

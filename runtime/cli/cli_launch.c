@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "cli/cli_agree.h"
+#include "cli/cli_exit_code.h"
 #include "cli/cli_launch_local.h"
-#include "cli/cli_verdict.h"
-#include "transport/transport.h"
+#include "transport/core/transport.h"
 
 #define EXIT_NOT_STARTED 5
 #define LOOK_MS 200   /* how often it looks whether a process has failed, */

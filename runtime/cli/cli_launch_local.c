@@ -13,9 +13,9 @@
 
 #include "base/mem.h"
 #include "cli/cli_agree.h"
+#include "cli/cli_exit_code.h"
 #include "cli/cli_launch.h"
-#include "cli/cli_verdict.h"
-#include "transport/launched.h"
+#include "transport/shm/local_launch.h"
 
 #define EXIT_NOT_STARTED 5
 #define MOST_PROCESSES 4096 /* of a machine: they map memory of each */

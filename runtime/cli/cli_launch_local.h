@@ -1,4 +1,4 @@
-/* -n N on this machine alone: the command starts itself N times, and its processes share memory (transport/launched.h).
+/* -n N on this machine alone: the command starts itself N times, and its processes share memory (transport/shm/local_launch.h).
  * They end with this one, however it ends, and with each other: when one has failed the others have some seconds to say
  * what that means to them. */
 #ifndef CLI_LAUNCH_LOCAL_H

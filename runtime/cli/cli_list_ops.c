@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "ops/elementwise.h"
-#include "ops/emit.h"
-#include "ops/native.h"
+#include "ops/kernels/elementwise/elementwise.h"
+#include "ops/kernels/native.h"
+#include "ops/query/codegen_support.h"
 
 #define NAME_COLUMN 28
 #define STABLEHLO_COLUMN 28

@@ -4,8 +4,8 @@
 #define CLI_PROGRESS_H
 
 #include "base/options.h"
-#include "cli/cli_interface.h"
 #include "cli/cli_series.h"
+#include "cli/cli_signature.h"
 
 typedef struct cli_metric {
   int result;

@@ -4,7 +4,7 @@
 #define CLI_RESULTS_H
 
 #include "cli/cli_tolerance.h"
-#include "cli/cli_interface.h"
+#include "cli/cli_signature.h"
 
 /* A readable form: "f32[2,2] {{1, 2}, {3, 4}}", long dimensions elided. */
 void cli_value_print(hr_strbuf_t *text, const hlo_value_t *value);

@@ -10,10 +10,11 @@
 #include "cli/cli_agree.h"
 #include "cli/cli_carry.h"
 #include "cli/cli_checkpoint.h"
-#include "cli/cli_curve.h"
+#include "cli/cli_exit_code.h"
 #include "cli/cli_inputs.h"
 #include "cli/cli_launch.h"
 #include "cli/cli_load.h"
+#include "cli/cli_plot.h"
 #include "cli/cli_programs.h"
 #include "cli/cli_progress.h"
 #include "cli/cli_results.h"
@@ -21,8 +22,7 @@
 #include "cli/cli_stats.h"
 #include "cli/cli_stop.h"
 #include "cli/cli_trace.h"
-#include "cli/cli_verdict.h"
-#include "transport/transport.h"
+#include "transport/core/transport.h"
 
 typedef struct run {
   const hr_options_t *options;

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/cli_agree.h"
-#include "read/npy.h"
+#include "io/npy.h"
 #include "read/read.h"
 #include "schedule/schedule.h"
 

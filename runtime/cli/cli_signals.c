@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "transport/loop.h"
+#include "transport/core/event_loop.h"
 
 #define GRACE_MS 2000
 #define SAME_MS 500

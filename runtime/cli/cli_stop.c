@@ -7,8 +7,8 @@
 #include "cli/cli.h"
 #include "compiler.h"
 #include "ir/print.h"
-#include "passes/localise.h"
 #include "passes/pipeline.h"
+#include "passes/program/lower_manual_sharding.h"
 #include "read/read.h"
 
 static hr_status_t write_text(const hr_options_t *options, hr_strbuf_t *text) {

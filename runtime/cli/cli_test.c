@@ -8,7 +8,7 @@
 #include "cli/cli_agree.h"
 #include "cli/cli_batch.h"
 #include "cli/cli_launch.h"
-#include "transport/transport.h"
+#include "transport/core/transport.h"
 
 #define TIMEOUT_S 60
 #define JOBS 2

@@ -3,7 +3,7 @@
 
 #include "cli/cli.h"
 #include "cli/cli_launch.h"
-#include "transport/transport.h"
+#include "transport/core/transport.h"
 
 #define SECONDS 0.02 /* for each algorithm and size */
 

@@ -11,7 +11,7 @@
 #include "cli/cli_agree.h"
 #include "hlorun.h"
 #include "topo/topo.h"
-#include "transport/transport.h"
+#include "transport/core/transport.h"
 
 #define EXIT_USAGE 2
 #define EXIT_IO 5

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "exec/compiled_parts.h"
-#include "ops/transfers.h"
+#include "ops/kernels/common/async_pairs.h"
 
 #define LOOK_EVERY 64 /* steps between polls for cancellation */
 

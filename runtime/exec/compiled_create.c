@@ -3,8 +3,8 @@
 
 #include "base/mem.h"
 #include "exec/compiled_parts.h"
-#include "exec/step_trace.h"
-#include "ops/placement.h"
+#include "observe/step_trace.h"
+#include "ops/query/device_assignment.h"
 
 /* The number of an argument or result in the tables of patches; -1: its address is known. */
 static int external_of(const flat_plan_t *flat, const flat_buffer_t *buffer) {

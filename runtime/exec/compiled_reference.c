@@ -4,9 +4,9 @@
 
 #include "base/mem.h"
 #include "exec/compiled_parts.h"
-#include "ops/placement.h"
-#include "ops/point_to_point.h"
-#include "ops/transfers.h"
+#include "ops/kernels/comm/point_to_point.h"
+#include "ops/kernels/common/async_pairs.h"
+#include "ops/query/device_assignment.h"
 
 static hr_status_t view_of(const hlo_shape_t *shape, void *address, hlo_value_t **out_value) {
   hr_buffer_t *bytes;

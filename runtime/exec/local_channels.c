@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/members.h"
+#include "comm/model/participants.h"
 
 /* --- who talks to whom --- */
 

@@ -4,12 +4,12 @@
 
 #include "base/fence.h"
 #include "base/mem.h"
-#include "exec/parallel.h"
-#include "exec/probes.h"
-#include "exec/step_trace.h"
-#include "ops/match_sizes.h"
-#include "ops/placement.h"
-#include "ops/transfers.h"
+#include "exec/run_parallel.h"
+#include "observe/probes.h"
+#include "observe/step_trace.h"
+#include "ops/kernels/common/async_pairs.h"
+#include "ops/kernels/reference/match_sizes.h"
+#include "ops/query/device_assignment.h"
 
 #define FEW_OPERANDS 8 /* lists up to this length live on the C stack */
 

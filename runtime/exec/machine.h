@@ -5,8 +5,8 @@
 #include <stdatomic.h>
 
 #include "base/trace.h"
-#include "exec/probe_files.h"
-#include "exec/headway.h"
+#include "observe/probe_files.h"
+#include "observe/progress_counter.h"
 #include "plan/plan.h"
 
 /* Asks an execution to stop. Safe to raise from any thread; the reason must outlive the token. */

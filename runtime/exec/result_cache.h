@@ -4,7 +4,7 @@
 #ifndef EXEC_RESULT_CACHE_H
 #define EXEC_RESULT_CACHE_H
 
-#include "ops/op.h"
+#include "ops/kernels/kernel.h"
 
 typedef struct exec_result_cache exec_result_cache_t;
 

@@ -1,11 +1,11 @@
-/* Attributes of an instruction: a short list of (key, value). Keys and kinds are ops/attrs.def; the readers, the
+/* Attributes of an instruction: a short list of (key, value). Keys and kinds are ops/table/attrs.def; the readers, the
  * printers and the passes go through the accessors below, which are also what kernels read when they are prepared. */
 #ifndef HLO_IR_ATTR_H
 #define HLO_IR_ATTR_H
 
 #include "ir/shape.h"
 #include "ir/value.h"
-#include "ops/opcode.h"
+#include "ops/table/opcode.h"
 
 typedef struct hlo_instr hlo_instr_t;
 

@@ -4,7 +4,7 @@
 
 #include "base/buffer.h"
 #include "base/workers.h"
-#include "jit/code.h"
+#include "jit/element/code_builder.h"
 
 /* Writes module number `index` into `code`, which is empty but for its target.
  * Thread: any worker, several at a time, each with another index. */

@@ -13,8 +13,8 @@
 #define JIT_JIT_H
 
 #include "base/workers.h"
-#include "jit/object_cache.h"
-#include "ops/native.h"
+#include "jit/cache/object_cache.h"
+#include "ops/kernels/native.h"
 
 struct flat_plan;
 

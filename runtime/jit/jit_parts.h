@@ -4,9 +4,9 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "jit/graph/jit_kernel.h"
 #include "jit/jit.h"
-#include "jit/kernel.h"
-#include "jit/object_loader.h"
+#include "jit/link/object_loader.h"
 
 struct jit {
   jit_options_t options;

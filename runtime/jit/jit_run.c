@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "jit/jit_parts.h"
-#include "ops/emit.h"
+#include "ops/query/codegen_support.h"
 
 #define CHUNK_NS 10000.0 /* for one worker at a time */
 

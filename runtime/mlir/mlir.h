@@ -1,6 +1,6 @@
 /* MLIR as it is written: a tree of generic operations with attributes, types and regions. MLIR text, bytecode and
  * portable artifacts (VHLO) become this tree; StableHLO, CHLO, check and the rest are only names in it. The importer
- * (read/stablehlo.h) turns it into the IR, the exporter (mlir/export.h) makes it from the IR, and the writers print it.
+ * (stablehlo/import/import.h) turns it into the IR, the exporter (stablehlo/export/export.h) makes it from the IR, and the writers print it.
  * Everything lives in one arena. Attributes and types are immutable and may be shared.
  * Source: MLIR language reference; bytecode format; StableHLO's VHLO dialect. */
 #ifndef MLIR_MLIR_H

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mlir/mlir_parser.h"
+#include "mlir/text/mlir_parser.h"
 
 static hr_status_t new_attr(hr_arena_t *arena, mlir_attr_kind_t kind, mlir_attr_t **out_attr) {
   HR_TRY(HR_NEW(arena, out_attr));

@@ -2,7 +2,7 @@
 #ifndef MLIR_MLIR_OPS_H
 #define MLIR_MLIR_OPS_H
 
-#include "mlir/mlir_parser.h"
+#include "mlir/text/mlir_parser.h"
 
 /* A value as it is used: %name or %name#number. */
 typedef struct mlir_use {

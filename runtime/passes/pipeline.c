@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "ir/print.h"
-#include "passes/pass_rewrite.h"
+#include "passes/lib/pass_rewrite.h"
 #include "passes/passes.h"
 
 enum { MAX_ROUNDS = 12 }; /* of neighbouring REPEAT passes: they end by themselves much earlier */

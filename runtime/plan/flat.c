@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "ops/placement.h"
+#include "ops/query/device_assignment.h"
 #include "plan/flat_build.h"
 
 /* --- parameters and results --- */

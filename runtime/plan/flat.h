@@ -7,7 +7,7 @@
 #ifndef PLAN_FLAT_H
 #define PLAN_FLAT_H
 
-#include "ops/native.h"
+#include "ops/kernels/native.h"
 #include "plan/plan.h"
 
 typedef enum flat_storage {

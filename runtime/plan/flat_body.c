@@ -1,7 +1,7 @@
 /* Laying out computations: each instruction becomes a step, or only a name for bytes that are there already. */
 #include <string.h>
 
-#include "ops/placement.h"
+#include "ops/query/device_assignment.h"
 #include "plan/flat_build.h"
 
 #define MAX_STEPS 20000000 /* computations are laid out once for each use, which may multiply */

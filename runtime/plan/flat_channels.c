@@ -2,7 +2,7 @@
  * send-done, and a recv receives where the recv-done's result belongs. */
 #include <string.h>
 
-#include "ops/placement.h"
+#include "ops/query/device_assignment.h"
 #include "plan/flat_build.h"
 
 static const flat_ref_t nothing = {-1, 0};

@@ -1,7 +1,7 @@
 /* Code for the computations by which collectives combine elements. Such a computation is one of two scalars; the code is
  * that of a fusion which does the same to the elements of two short arrays, so that the code generator needs to know
  * nothing of collectives. */
-#include "ops/emit.h"
+#include "ops/query/codegen_support.h"
 #include "plan/flat_build.h"
 
 static bool is_copyable(const hlo_instr_t *instr) {

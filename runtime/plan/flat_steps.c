@@ -1,9 +1,9 @@
 /* Steps and buffers of a flat plan under construction. */
 #include <string.h>
 
-#include "ops/emit.h"
-#include "ops/few_terms.h"
-#include "ops/fusion_form.h"
+#include "ops/kernels/reference/few_terms.h"
+#include "ops/query/codegen_support.h"
+#include "ops/query/fusion_form.h"
 #include "plan/flat_build.h"
 
 #define SMALL_ITERATION 256 /* elements */

@@ -4,9 +4,9 @@
 
 #include "base/mem.h"
 #include "ir/print.h"
-#include "ops/placement.h"
-#include "ops/actual_sizes.h"
-#include "plan/order.h"
+#include "ops/query/device_assignment.h"
+#include "ops/rules/dynamic_shape.h"
+#include "plan/plan_order.h"
 
 typedef struct planner {
   plan_t *plan;

@@ -4,7 +4,7 @@
 #ifndef PLAN_PLAN_H
 #define PLAN_PLAN_H
 
-#include "ops/op.h"
+#include "ops/kernels/kernel.h"
 
 typedef struct plan_step {
   op_step_t op; /* prepared, unless `dynamic` */

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "ops/op.h"
+#include "ops/kernels/kernel.h"
 #include "read/hlo_reader.h"
 
 /* Instructions: NAME = SHAPE OPCODE(OPERANDS), ATTRIBUTES. */

@@ -151,7 +151,7 @@ hr_status_t read_typed_literal(read_hlo_t *r, hlo_value_t **out_value);
  * matched. False if a finite number has no finite value in the type. */
 bool read_decimal(const char *text, size_t size, hr_dtype_t type, uint64_t *out_bits);
 
-/* hlo_old_text.c: spellings of old versions */
+/* hlo_legacy.c: spellings of old versions */
 const struct read_old_op *read_old_op_find(hr_str_t name, hlo_opcode_t *out_op);
 /* Reads the value of an attribute that `draft`'s op no longer has, or has under another name. */
 hr_status_t read_old_attr(read_hlo_t *r, read_draft_t *draft, hr_str_t name, bool *out_found);

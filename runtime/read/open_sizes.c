@@ -3,7 +3,7 @@
  * dimensions of all that is computed from such arrays, up to their bounds, as the inference functions of the ops say.
  * Dimensions are never closed. Loops are gone over until their state does not change. */
 #include "base/mem.h"
-#include "ops/reshape_groups.h"
+#include "ops/kernels/reference/reshape_groups.h"
 #include "read/open_sizes.h"
 
 typedef struct opener {

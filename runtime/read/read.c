@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "mlir/bytecode.h"
-#include "mlir/mlir_parser.h"
+#include "mlir/bytecode/bytecode.h"
+#include "mlir/text/mlir_parser.h"
 #include "proto/hlo_proto.h"
 #include "read/hlo_reader.h"
 #include "read/open_sizes.h"

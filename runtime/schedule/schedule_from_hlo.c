@@ -2,11 +2,11 @@
  * names. */
 #include <string.h>
 
-#include "check/members.h"
+#include "comm/model/participants.h"
 #include "ir/print.h"
-#include "ops/group_mode.h"
-#include "ops/placement.h"
-#include "plan/order.h"
+#include "ops/query/device_assignment.h"
+#include "ops/query/replica_groups.h"
+#include "plan/plan_order.h"
 #include "schedule/schedule.h"
 
 typedef struct ends { /* of a channel that names no pairs: -1: not found */

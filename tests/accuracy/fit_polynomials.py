@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes runtime/jit/math_tables.h: the polynomials of generated math, fitted by Remez' exchange.
+"""Writes runtime/jit/math/math_tables.h: the polynomials of generated math, fitted by Remez' exchange.
 
-    fit_polynomials.py > runtime/jit/math_tables.h
+    fit_polynomials.py > runtime/jit/math/math_tables.h
 
 Each row of FITS: name, bits of the type that holds the coefficients, degree, interval of the variable, the function to
 fit, and the weight that makes the error relative to the result. Wants mpmath."""

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "math_kernels.h"
+#include "tests/lib/math_kernels.h"
 
 #define BLOCK 65536
 #define SAMPLED_BLOCKS 256 /* of random numbers, in all */

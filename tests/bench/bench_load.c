@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "bench_tools.h"
 #include "ir/print.h"
-#include "mlir/bytecode.h"
+#include "mlir/bytecode/bytecode.h"
 #include "read/read.h"
 
 #define OPS 100000

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "math_kernels.h"
+#include "tests/lib/math_kernels.h"
 
 #define COUNT 4096
 #define RUNS 300

@@ -12,9 +12,9 @@
 
 #include "base/text.h"
 #include "ir/print.h"
-#include "ops/native_convolution.h"
-#include "ops/native_dot.h"
-#include "ops/onednn.h"
+#include "ops/kernels/conv/native_convolution.h"
+#include "ops/kernels/dot/native_dot.h"
+#include "ops/kernels/libs/onednn.h"
 #include "read/read.h"
 
 static int workers = 2;

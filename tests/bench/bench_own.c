@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "bench_tools.h"
-#include "ops/native.h"
+#include "ops/kernels/native.h"
 #include "read/read.h"
 
 #define MAX_OPERANDS 8

@@ -7,8 +7,8 @@
 
 #include "base/mem.h"
 #include "fuzz_driver.h"
-#include "mlir/bytecode.h"
-#include "mlir/mlir_parser.h"
+#include "mlir/bytecode/bytecode.h"
+#include "mlir/text/mlir_parser.h"
 #include "read/read.h"
 
 static void fail(const char *what) {

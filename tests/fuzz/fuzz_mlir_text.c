@@ -8,8 +8,8 @@
 #include "base/mem.h"
 #include "fuzz_driver.h"
 #include "ir/print.h"
-#include "mlir/mlir_parser.h"
-#include "mlir/mlir_print.h"
+#include "mlir/text/mlir_parser.h"
+#include "mlir/text/mlir_print.h"
 #include "read/read.h"
 #include "stablehlo/stablehlo.h"
 

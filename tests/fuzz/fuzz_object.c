@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "fuzz_driver.h"
-#include "jit/object_loader.h"
+#include "jit/link/object_loader.h"
 
 static void fail(const char *what) {
   fprintf(stderr, "fuzz_object: %s\n", what);
@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
 #ifndef HR_FUZZING
 
-#include "../math_kernels.h"
+#include "tests/lib/math_kernels.h"
 
 static void put_number(char *at, size_t room) {
   static const uint64_t numbers[] = {0, 1, 2, 3, 8, 64, 127, 4096, 65535, INT32_MAX, UINT32_MAX, INT64_MAX, UINT64_MAX};

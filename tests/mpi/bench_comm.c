@@ -1,7 +1,7 @@
 /* Times collectives beside those of MPI, on however many ranks mpirun starts: both in the same processes, taking turns,
  * the best of many samples of each. Prints lines "COLLECTIVE RANKS BYTES OURS_US MPI_US MEMORY_US" on rank 0; bytes are those
  * of the larger array of a rank, and the last is what merely moving what must be moved takes (memory_limit.h; 0: not
- * known). tests/bench_comm.py makes a table and a picture of them.
+ * known). tests/bench/bench_comm.py makes a table and a picture of them.
  *   bench_comm [COLLECTIVE...]      all-reduce, all-gather, reduce-scatter, all-to-all, permute, channel, echo;
  *                                 default: all
  *   bench_comm --seconds S ...      for each size of each collective (default 0.3)
@@ -15,10 +15,10 @@
 
 #include "base/mem.h"
 #include "memory_limit.h"
-#include "ops/fast_sum.h"
-#include "transport/collective.h"
-#include "transport/shm.h"
-#include "transport/tp_channel.h"
+#include "ops/kernels/comm/reduce_local.h"
+#include "transport/core/collective.h"
+#include "transport/core/tp_channel.h"
+#include "transport/shm/shm.h"
 
 #define MOST_BYTES ((size_t)64 << 20)
 

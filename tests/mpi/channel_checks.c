@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "transport/shm.h"
-#include "transport/tp_channel.h"
+#include "transport/core/tp_channel.h"
+#include "transport/shm/shm.h"
 
 #define MESSAGES 4      /* under way at once on one channel */
 #define BLOCKS 3        /* of a message, of different sizes */

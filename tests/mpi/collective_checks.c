@@ -6,8 +6,8 @@
 #include <time.h>
 
 #include "base/mem.h"
-#include "transport/progress.h"
-#include "transport/request.h"
+#include "transport/core/progress.h"
+#include "transport/core/request.h"
 
 #define LONGEST 20001 /* elements: several segments of a direct reduction */
 #define SEGMENT_BYTES 4096

@@ -4,7 +4,7 @@
 #include <sched.h>
 #include <time.h>
 
-#include "transport/shm_group.h"
+#include "transport/shm/shm_group.h"
 
 enum { GIVES = 1, AROUND = 2, IN_BLOCKS = 4, WAYS = 8 };
 

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "tests/mpi/channel_checks.h"
 #include "tests/mpi/collective_checks.h"
-#include "transport/tp_channel.h"
+#include "transport/core/tp_channel.h"
 
 #define TIMED_OUT 6
 

@@ -2,7 +2,7 @@
 # Runs the lines of testlist: PROGRAM RANKS SECONDS EXIT-CODE [ARGUMENT...], each under mpirun with so many ranks
 # (1,2,3: once with each), so many seconds at most, and that exit code of mpirun.
 set -u
-. "$(dirname "$0")/../common.sh"
+. "$(dirname "$0")/../scripts/common.sh"
 leak_check_off
 export HLORUN_MODULE_DIR=$build_dir/.libs
 

@@ -5,9 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "api_driver.h"
 #include "base/mem.h"
-#include "source_files.h"
+#include "tests/lib/api_driver.h"
+#include "tests/lib/source_files.h"
 
 typedef struct fixture {
   hlorun_client_options_t options;

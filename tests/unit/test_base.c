@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "base/vec.h"
-#include "unit.h"
+#include "tests/lib/unit.h"
 
 static void test_arena_rewind(void) {
   hr_arena_t arena;

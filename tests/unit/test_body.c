@@ -1,10 +1,10 @@
-#include "ops/body.h"
+#include "ops/kernels/elementwise/body.h"
 
 #include <math.h>
 
-#include "faults.h"
-#include "kernel_env.h"
-#include "unit.h"
+#include "tests/lib/faults.h"
+#include "tests/lib/kernel_env.h"
+#include "tests/lib/unit.h"
 
 static hlo_instr_t *scalar_op(kernel_env_t *k, hlo_computation_t *body, hlo_opcode_t op, hr_dtype_t dtype,
                               hlo_instr_t *a, hlo_instr_t *b) {

@@ -1,15 +1,15 @@
 /* Bytecode and portable artifacts: what is written reads back as the tree that it was made from. */
-#include "mlir/bytecode.h"
+#include "mlir/bytecode/bytecode.h"
 
 #include <CUnit/CUnit.h>
 #include <CUnit/TestDB.h>
 #include <string.h>
 
-#include "faults.h"
-#include "mlir/bytecode_reader.h"
-#include "mlir/bytecode_writer.h"
-#include "mlir/mlir_parser.h"
-#include "mlir_tree.h"
+#include "mlir/bytecode/bytecode_reader.h"
+#include "mlir/bytecode/bytecode_writer.h"
+#include "mlir/text/mlir_parser.h"
+#include "tests/lib/faults.h"
+#include "tests/lib/mlir_tree.h"
 
 static mlir_module_t *read_ok(const void *bytes, size_t size) {
   mlir_module_t *tree;

@@ -1,9 +1,9 @@
 #include <pthread.h>
 
 #include "base/mem.h"
+#include "tests/lib/unit.h"
 #include "tests/mpi/channel_checks.h"
 #include "tests/mpi/collective_checks.h"
-#include "unit.h"
 
 typedef struct rank_thread {
   pthread_t thread;

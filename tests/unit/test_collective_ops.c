@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "hlorun.h"
-#include "unit.h"
+#include "tests/lib/unit.h"
 
 #define MOST_RANKS 8
 

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "jit/link/object_loader.h"
 #include "jit/llvm/llvm_compile.h"
-#include "jit/object_loader.h"
-#include "unit.h"
+#include "tests/lib/unit.h"
 
 #define MODULES 9
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "api_driver.h"
-#include "flat_fixture.h"
+#include "tests/lib/api_driver.h"
+#include "tests/lib/flat_fixture.h"
 
 #define CONDITION                                                                                                 \
   "cond { s = (s32[], f32[64], f32[64]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"                   \

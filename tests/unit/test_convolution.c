@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
-#include "tests/unit/kernel_env.h"
-#include "tests/unit/unit.h"
+#include "tests/lib/kernel_env.h"
+#include "tests/lib/unit.h"
 
 /* Input b01f, kernel 01io, result b01f; sizes and window per case. */
 typedef struct conv_case {

@@ -2,9 +2,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "ops/custom_call.h"
-#include "tests/unit/kernel_env.h"
-#include "tests/unit/unit.h"
+#include "ops/kernels/custom/custom_call.h"
+#include "tests/lib/kernel_env.h"
+#include "tests/lib/unit.h"
 
 /* [batch..., rows, columns], each matrix column by column in memory. */
 static const hlo_shape_t *columns_first(kernel_env_t *k, hr_dtype_t dtype, int rank, const int64_t *dims) {

@@ -1,9 +1,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "ops/custom_call.h"
-#include "tests/unit/kernel_env.h"
-#include "tests/unit/unit.h"
+#include "ops/kernels/custom/custom_call.h"
+#include "tests/lib/kernel_env.h"
+#include "tests/lib/unit.h"
 
 static hlo_instr_t *build_check(kernel_env_t *k, const char *target, const char *config, const hlo_shape_t *result,
                                 hlo_value_t *const *values) {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "unit.h"
+#include "tests/lib/unit.h"
 
 /* Of bytes i % 251; Python: hashlib.blake2b(..., digest_size=16). */
 static const struct {

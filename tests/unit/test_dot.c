@@ -1,8 +1,8 @@
 #include <complex.h>
 #include <stdlib.h>
 
-#include "tests/unit/kernel_env.h"
-#include "tests/unit/unit.h"
+#include "tests/lib/kernel_env.h"
+#include "tests/lib/unit.h"
 
 static hlo_value_t *run_dot(kernel_env_t *k, hr_dtype_t out, int rank, const int64_t *dims, hlo_value_t *a,
                             hlo_value_t *b, int attr_count, const hlo_attr_t *attrs) {

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "unit.h"
+#include "tests/lib/unit.h"
 
 static bool same_number(double a, double b) {
   return a == b ? signbit(a) == signbit(b) : isnan(a) && isnan(b);

@@ -1,11 +1,11 @@
-#include "ops/elementwise.h"
+#include "ops/kernels/elementwise/elementwise.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "kernel_env.h"
-#include "unit.h"
+#include "tests/lib/kernel_env.h"
+#include "tests/lib/unit.h"
 
 /* --- helpers --------------------------------------------------------------------------------------------------- */
 

@@ -3,11 +3,11 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "cli/cli_curve.h"
 #include "cli/cli_feed.h"
 #include "cli/cli_index_bounds.h"
+#include "cli/cli_plot.h"
 #include "cli/cli_random.h"
-#include "unit.h"
+#include "tests/lib/unit.h"
 
 #define EXAMPLES 11
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "hlorun.h"
-#include "unit.h"
+#include "tests/lib/unit.h"
 
 /* Runs in a child; what it writes to standard error. */
 static int run_child(void (*run)(void), char *text, size_t size) {

@@ -1,8 +1,8 @@
 #include <complex.h>
 #include <math.h>
 
-#include "tests/unit/kernel_env.h"
-#include "tests/unit/unit.h"
+#include "tests/lib/kernel_env.h"
+#include "tests/lib/unit.h"
 
 static hlo_value_t *run_fft(kernel_env_t *k, int type, hlo_value_t *in, hr_dtype_t out, int rank, const int64_t *dims,
                             hr_ints_t lengths) {

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "flat_fixture.h"
+#include "tests/lib/flat_fixture.h"
 
 static double now_s(void) {
   struct timespec now;

@@ -2,11 +2,11 @@
  * its form, its body's opcodes and its number of results. */
 #include <string.h>
 
-#include "ops/emit.h"
-#include "ops/fusion_form.h"
+#include "ops/query/codegen_support.h"
+#include "ops/query/fusion_form.h"
 #include "passes/passes.h"
-#include "read_text.h"
-#include "unit.h"
+#include "tests/lib/read_text.h"
+#include "tests/lib/unit.h"
 
 static const char *const kind_names[] = {"none", "loop", "rows", "columns"};
 

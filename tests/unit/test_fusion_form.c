@@ -1,11 +1,11 @@
 /* The forms of fusions, found in bodies: what each instruction is evaluated at, and what has no form. */
-#include "ops/fusion_form.h"
+#include "ops/query/fusion_form.h"
 
 #include <string.h>
 
-#include "ops/emit.h"
-#include "read_text.h"
-#include "unit.h"
+#include "ops/query/codegen_support.h"
+#include "tests/lib/read_text.h"
+#include "tests/lib/unit.h"
 
 #define SUM "HloModule t\nsum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\n"
 

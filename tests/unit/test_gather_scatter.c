@@ -1,5 +1,5 @@
-#include "kernel_env.h"
-#include "unit.h"
+#include "tests/lib/kernel_env.h"
+#include "tests/lib/unit.h"
 
 static const float nine[] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
 

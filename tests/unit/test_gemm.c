@@ -1,11 +1,11 @@
-#include "ops/gemm.h"
+#include "ops/kernels/gemm/gemm.h"
 
 #include <complex.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops/lu.h"
-#include "tests/unit/unit.h"
+#include "ops/kernels/linalg/lu.h"
+#include "tests/lib/unit.h"
 
 static const hr_dtype_t types[] = {HR_F32, HR_F64, HR_C64, HR_C128};
 

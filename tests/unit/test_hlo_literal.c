@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "ir/print.h"
 #include "read/read.h"
-#include "unit.h"
+#include "tests/lib/unit.h"
 
 /* Reads `text` as a scalar of the type, and prints it. */
 static void check_scalar(hr_dtype_t dtype, const char *text, const char *want) {

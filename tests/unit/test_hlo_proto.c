@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "faults.h"
 #include "ir/print.h"
 #include "proto/proto_wire.h"
-#include "read_text.h"
-#include "unit.h"
+#include "tests/lib/faults.h"
+#include "tests/lib/read_text.h"
+#include "tests/lib/unit.h"
 
 static hr_strbuf_t print(const hlo_module_t *module) {
   hr_strbuf_t text;

@@ -2,11 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "faults.h"
 #include "ir/print.h"
 #include "ir/sharding.h"
-#include "read_text.h"
-#include "unit.h"
+#include "tests/lib/faults.h"
+#include "tests/lib/read_text.h"
+#include "tests/lib/unit.h"
 
 /* Prints, reads again, prints again: both must be the same. */
 static void check_fixed_point(const hlo_module_t *module, const char *name) {

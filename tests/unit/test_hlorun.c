@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
-#include "api_driver.h"
 #include "base/mem.h"
+#include "tests/lib/api_driver.h"
 
 static hlorun_client_t *single_client(void) {
   hlorun_client_options_t options;

@@ -2,8 +2,8 @@
 
 #include "base/mem.h"
 #include "cli/cli_index_bounds.h"
-#include "read_text.h"
-#include "unit.h"
+#include "tests/lib/read_text.h"
+#include "tests/lib/unit.h"
 
 /* Bounds of the parameters of a program. */
 static void bounds_of(const char *text, int count, int64_t *out_bounds) {

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "ir/module.h"
-#include "unit.h"
+#include "tests/lib/unit.h"
 
 static hr_arena_t arena;
 

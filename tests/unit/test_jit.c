@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "jit/target.h"
-#include "jit_driver.h"
+#include "tests/lib/jit_driver.h"
 
 #define CHECK(driver, text) CU_ASSERT_TRUE(jit_check(driver, text))
 

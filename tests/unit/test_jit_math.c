@@ -1,14 +1,14 @@
 /* Generated math against the C library in more digits: every op, f32 and f64, every width of vectors, and as processors
  * with narrower ones would run it. */
-#include "ops/scalar.h"
+#include "ops/kernels/elementwise/scalar.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "jit/llvm/llvm_compile.h"
-#include "math_kernels.h"
-#include "unit.h"
+#include "tests/lib/math_kernels.h"
+#include "tests/lib/unit.h"
 
 #define COUNT 4096
 #define ULP_MAX 2

@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "jit/code.h"
 #include "jit/compile_pool.h"
+#include "jit/element/code_builder.h"
 #include "jit/kir/kir_cfg.h"
 #include "jit/kir/kir_print.h"
 #include "jit/llvm/llvm_compile.h"
-#include "unit.h"
+#include "tests/lib/unit.h"
 
 static const kir_target_t simplifying = {.simplifies = true};
 

@@ -1,7 +1,7 @@
 #include <math.h>
 
-#include "tests/unit/kernel_env.h"
-#include "tests/unit/unit.h"
+#include "tests/lib/kernel_env.h"
+#include "tests/lib/unit.h"
 
 #define KERNEL_FLAG(KEY, value) \
   { .key = HLO_ATTR_##KEY, .flag = (value) }

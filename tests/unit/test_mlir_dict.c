@@ -1,7 +1,7 @@
 #include <string.h>
 
-#include "ops/mlir_dict.h"
-#include "tests/unit/unit.h"
+#include "ops/kernels/custom/mlir_dict.h"
+#include "tests/lib/unit.h"
 
 static hr_status_t parse(hr_arena_t *arena, const char *text, const dict_value_t **out_dict) {
   return mlir_dict_parse(arena, hr_str_from(text), out_dict);

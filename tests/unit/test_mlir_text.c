@@ -1,14 +1,14 @@
 /* MLIR text: what MLIR's own printer writes comes back byte for byte; errors name their place; the IR becomes StableHLO
  * and the IR again. */
-#include "unit.h"
+#include "tests/lib/unit.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "ir/print.h"
-#include "mlir/mlir_parser.h"
-#include "mlir/mlir_print.h"
+#include "mlir/text/mlir_parser.h"
+#include "mlir/text/mlir_print.h"
 #include "read/read.h"
 #include "stablehlo/stablehlo.h"
 

@@ -1,8 +1,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tests/unit/native_driver.h"
-#include "tests/unit/unit.h"
+#include "tests/lib/native_driver.h"
+#include "tests/lib/unit.h"
 
 typedef struct conv_types {
   hr_dtype_t lhs, rhs, out;

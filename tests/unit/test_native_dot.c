@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
-#include "tests/unit/native_driver.h"
-#include "tests/unit/unit.h"
+#include "tests/lib/native_driver.h"
+#include "tests/lib/unit.h"
 
 typedef struct dot_types {
   hr_dtype_t lhs, rhs, out;

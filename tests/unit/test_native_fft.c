@@ -1,5 +1,5 @@
-#include "tests/unit/native_driver.h"
-#include "tests/unit/unit.h"
+#include "tests/lib/native_driver.h"
+#include "tests/lib/unit.h"
 
 static int run_one(native_env_t *env, uint64_t *seed, int type, bool is_double, int rank, int batch_rank,
                    const int64_t *sizes) {

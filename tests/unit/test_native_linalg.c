@@ -1,8 +1,8 @@
 #include <stdlib.h>
 
 #include "read/read.h"
-#include "tests/unit/native_driver.h"
-#include "tests/unit/unit.h"
+#include "tests/lib/native_driver.h"
+#include "tests/lib/unit.h"
 
 /* The root of a program "ROOT r = <what>" on parameters a and b of these shapes. */
 static hlo_module_t *parse(const char *a, const char *b, const char *what) {

@@ -1,4 +1,4 @@
-#include "native_env.h"
+#include "tests/lib/native_env.h"
 
 static hlo_instr_t *constant(kernel_env_t *k, hlo_computation_t *body, hr_dtype_t dtype, double number) {
   uint64_t bits = hr_float_encode(dtype, number);

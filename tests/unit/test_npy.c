@@ -4,8 +4,8 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "read/npy.h"
-#include "unit.h"
+#include "io/npy.h"
+#include "tests/lib/unit.h"
 
 static char *temporary(void) {
   char *path = strdup("/tmp/hlorun-unit-XXXXXX");

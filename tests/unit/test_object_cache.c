@@ -1,6 +1,6 @@
 /* The object cache: what is kept comes back, what is damaged or not ours does not, the bound holds, one of several
  * processes compiles. */
-#include "jit/object_cache.h"
+#include "jit/cache/object_cache.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "unit.h"
+#include "tests/lib/unit.h"
 
 static char folder[64];
 static hr_arena_t keys; /* of a test: make_folder begins it, remove_folder ends it */

@@ -1,13 +1,13 @@
 /* Objects in memory: they run, call what is outside, lie in pages of the right kind; damaged ones are refused. */
-#include "jit/object_loader.h"
+#include "jit/link/object_loader.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "math_kernels.h"
-#include "unit.h"
+#include "tests/lib/math_kernels.h"
+#include "tests/lib/unit.h"
 
 static hr_buffer_t *compile(hlo_opcode_t op, int lanes) {
   math_kernel_t kernel = {.op = op, .is_f64 = true, .lanes = lanes};

@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/options.h"
-#include "unit.h"
+#include "tests/lib/unit.h"
 
 #define WORDS(...) \
   (char *const[]) { __VA_ARGS__ }

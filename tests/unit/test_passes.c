@@ -1,13 +1,13 @@
 /* The machinery of the passes: order, effects and uses across rewrites, turns of loops, memory that runs out. That
  * programs mean the same is tested with whole programs. */
 #include "base/buffer.h"
-#include "faults.h"
-#include "passes/loop_shape.h"
-#include "passes/pass_rewrite.h"
+#include "passes/lib/pass_rewrite.h"
+#include "passes/loops/loop_shape.h"
 #include "passes/pipeline.h"
-#include "read_text.h"
-#include "source_files.h"
-#include "unit.h"
+#include "tests/lib/faults.h"
+#include "tests/lib/read_text.h"
+#include "tests/lib/source_files.h"
+#include "tests/lib/unit.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 #include <math.h>
 
-#include "kernel_env.h"
-#include "unit.h"
+#include "tests/lib/kernel_env.h"
+#include "tests/lib/unit.h"
 
 /* --- rng-bit-generator ----------------------------------------------------------------------------------------- */
 

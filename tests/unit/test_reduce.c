@@ -1,8 +1,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "kernel_env.h"
-#include "unit.h"
+#include "tests/lib/kernel_env.h"
+#include "tests/lib/unit.h"
 
 /* Reduces with a body of one binary op. */
 static hlo_value_t *reduce(kernel_env_t *k, hlo_opcode_t op, hlo_value_t *in, const void *init, hlo_attr_t dimensions,

@@ -1,10 +1,10 @@
 /* Which orders of elements reductions allow. */
-#include "jit/reducer_order.h"
+#include "jit/expr/reducer_order.h"
 
 #include <stdio.h>
 
-#include "read_text.h"
-#include "unit.h"
+#include "tests/lib/read_text.h"
+#include "tests/lib/unit.h"
 
 /* The order of a reduction of (value, index) pairs whose reducer has these lines, from these
  * initial values. `index` is the index operand; `root` is of the entry computation. */

@@ -1,9 +1,9 @@
-/* Loops as one function (jit/region.h): what becomes one, and that it does what the reference engine does. */
+/* Loops as one function (jit/graph/region.h): what becomes one, and that it does what the reference engine does. */
 #include <stdlib.h>
 
-#include "flat_fixture.h"
 #include "jit/jit.h"
 #include "jit/llvm/llvm_compile.h"
+#include "tests/lib/flat_fixture.h"
 
 typedef struct region_fixture {
   flat_fixture_t f;

@@ -3,7 +3,7 @@
 #include "ir/shape.h"
 #include "ir/value.h"
 #include "base/mem.h"
-#include "unit.h"
+#include "tests/lib/unit.h"
 
 static void test_printing(void) {
   hr_arena_t arena;

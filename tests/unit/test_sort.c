@@ -1,9 +1,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "kernel_env.h"
-#include "ops/sort_keys.h"
-#include "unit.h"
+#include "ops/kernels/reference/sort_keys.h"
+#include "tests/lib/kernel_env.h"
+#include "tests/lib/unit.h"
 
 /* Sorts s32 keys with their positions as payload, by a comparator of four parameters, and checks that the result is the
  * stable one: `sign` 1 for ascending. */

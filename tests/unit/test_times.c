@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cli/cli_curve.h"
+#include "cli/cli_plot.h"
 #include "cli/cli_series.h"
 #include "cli/cli_times.h"
-#include "unit.h"
+#include "tests/lib/unit.h"
 
 static int compare(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;

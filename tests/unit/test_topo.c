@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "tests/lib/unit.h"
 #include "topo/topo.h"
-#include "unit.h"
 
 /* hwloc shows the machine that this variable describes: 8 cores. */
 static void pretend(void) { setenv("HWLOC_SYNTHETIC", "pack:2 numa:1 core:4 pu:2", 1); }

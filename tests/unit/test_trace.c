@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "exec/explain.h"
-#include "unit.h"
+#include "observe/explain.h"
+#include "tests/lib/unit.h"
 
 static hr_trace_t *make_trace(size_t events, int count, hr_trace_span_t **out_subjects) {
   hr_trace_t *trace = NULL;

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "transport/transport.h"
-#include "unit.h"
+#include "tests/lib/unit.h"
+#include "transport/core/transport.h"
 
 static hr_status_t wait_for(tp_endpoint_t *endpoint, tp_message_t *message) {
   bool done = false;

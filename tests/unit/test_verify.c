@@ -5,8 +5,8 @@
 
 #include "base/mem.h"
 #include "read/read.h"
-#include "source_files.h"
-#include "unit.h"
+#include "tests/lib/source_files.h"
+#include "tests/lib/unit.h"
 
 /* "// EXPECT: LINE:COLUMN TEXT" of a program; column 0 if it says none. */
 typedef struct expectation {

@@ -1,8 +1,8 @@
 #include <stdlib.h>
 
-#include "kernel_env.h"
-#include "ops/window_range.h"
-#include "unit.h"
+#include "ops/query/window_range.h"
+#include "tests/lib/kernel_env.h"
+#include "tests/lib/unit.h"
 
 /* Element of the operand under place k of the window of result o; -1: none. */
 static int64_t element_under(const hlo_window_dim_t *w, int64_t o, int64_t k, int64_t n) {

@@ -3,7 +3,7 @@
 
 #include <stdatomic.h>
 
-#include "unit.h"
+#include "tests/lib/unit.h"
 
 #define UNITS 1000
 

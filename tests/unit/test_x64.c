@@ -6,10 +6,10 @@
 
 #include <CUnit/TestRun.h>
 
-#include "jit/code.h"
-#include "jit/emit_kernel.h"
-#include "jit/object_loader.h"
-#include "unit.h"
+#include "jit/element/code_builder.h"
+#include "jit/emit/emit_kernel.h"
+#include "jit/link/object_loader.h"
+#include "tests/lib/unit.h"
 
 typedef void (*run_fn)(void *out, const void *in, int64_t count);
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "ops/opcode.h"
+#include "ops/table/opcode.h"
 
 #define SUITE(name) extern CU_TestInfo suite_##name[];
 #include "suites.def"

@@ -2,7 +2,7 @@
 
 #include "jit/llvm/llvm_compile.h"
 #include "jit/x64/x64.h"
-#include "ops/emit.h"
+#include "ops/query/codegen_support.h"
 
 static bool has_code(const hlo_computation_t *computation) {
   for (size_t i = 0; i < computation->instrs.count; i++) {

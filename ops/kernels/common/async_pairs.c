@@ -1,0 +1,228 @@
+#include "ops/kernels/common/async_pairs.h"
+
+#include "base/mem.h"
+
+#define AT_ONCE 8 /* requests of one step */
+
+struct op_transfers {
+  op_transfer_t *first, **last; /* in the order of their starts */
+  op_transfer_t *free;
+};
+
+/* --- requests --- */
+
+static hr_status_t wait_until(op_env_t *env, op_transfer_t *transfer, size_t count) {
+  while (transfer->is_awaited < count) {
+    op_request_t *request = transfer->requests.data[transfer->is_awaited++];
+    if (request) HR_TRY(env->wait(env, request));
+  }
+  return NULL;
+}
+
+hr_status_t op_transfer_has_capacity(op_env_t *env, op_transfer_t *transfer, op_request_t ***out_request) {
+  size_t count = transfer->requests.count;
+  if (!transfer->start && count >= AT_ONCE) HR_TRY(wait_until(env, transfer, count + 1 - AT_ONCE));
+  HR_VEC_PUSH(&transfer->requests, NULL);
+  *out_request = &transfer->requests.data[count];
+  return NULL;
+}
+
+hr_status_t op_transfer_keep(op_transfer_t *transfer, hlo_value_t *value) {
+  hr_status_t st = HR_VEC_RESERVE(&transfer->held_values, transfer->held_values.count + 1);
+  if (st)
+    hlo_value_release(value);
+  else
+    transfer->held_values.data[transfer->held_values.count++] = value;
+  return st;
+}
+
+/* What may not be given up half way is waited for: data that another rank is still sending has a place to go. */
+static hr_status_t end_requests(op_env_t *env, op_transfer_t *transfer, hr_status_t st) {
+  size_t count = transfer->requests.count;
+  while (transfer->is_awaited < count) {
+    op_request_t *request = transfer->requests.data[transfer->is_awaited++];
+    if (!request) continue;
+    if (st && env->cancel)
+      env->cancel(env, request);
+    else
+      st = hr_status_join(st, env->wait(env, request));
+    if (!st && transfer->is_awaited == 1 && transfer->arrived) st = transfer->arrived(env, transfer);
+  }
+  return st;
+}
+
+/* Empties a transfer, but keeps its memory. */
+static void clear(op_transfer_t *transfer) {
+  for (size_t i = 0; i < transfer->held_values.count; i++) hlo_value_release(transfer->held_values.data[i]);
+  hlo_value_release(transfer->value);
+  transfer->value = NULL;
+  transfer->requests.count = transfer->held_values.count = transfer->is_awaited = 0;
+}
+
+/* The second half; the reference of the results goes to the caller. */
+static hr_status_t complete(op_env_t *env, op_transfer_t *transfer, hr_status_t st, hlo_value_t **out_value) {
+  st = end_requests(env, transfer, st);
+  if (!st && transfer->finish) st = transfer->finish(env, transfer);
+  if (!st && out_value) {
+    *out_value = transfer->value;
+    transfer->value = NULL;
+  }
+  clear(transfer);
+  return st;
+}
+
+/* --- within a step --- */
+
+static hlo_value_t *const *take_out_buffers(op_env_t *env) {
+  hlo_value_t *const *out_buffers = env->out_buffers;
+  env->out_buffers = NULL;
+  return out_buffers;
+}
+
+hr_status_t op_transfer_run(op_env_t *env, const op_step_t *step, op_start_fn begin, hlo_value_t *const *in,
+                            hlo_value_t **out_value) {
+  if (env->starting) {
+    const hlo_instr_t *start = env->starting;
+    env->starting = NULL;
+    return op_transfer_start(env, step, start, begin, step->out_shape, in, out_value);
+  }
+  op_transfer_t transfer = {.arena = env->scratch, .out_buffers = take_out_buffers(env)};
+  env->transferring = step->instr;
+  env->ends_later = false;
+  hr_status_t st = begin(env, step, step->out_shape, in, &transfer);
+  st = complete(env, &transfer, st, out_value);
+  HR_VEC_FREE(&transfer.requests);
+  HR_VEC_FREE(&transfer.held_values);
+  return st;
+}
+
+/* --- between a -start and its -done --- */
+
+static hr_status_t transfers_of(op_env_t *env, op_transfers_t **out_transfers) {
+  if (!env->transfers) {
+    void *memory;
+    HR_TRY(hr_alloc_zeroed(sizeof(op_transfers_t), &memory));
+    env->transfers = memory;
+    env->transfers->last = &env->transfers->first;
+  }
+  *out_transfers = env->transfers;
+  return NULL;
+}
+
+static hr_status_t take_free(op_transfers_t *transfers, op_transfer_t **out_transfer) {
+  op_transfer_t *transfer = transfers->free;
+  if (transfer) {
+    transfers->free = transfer->next;
+  } else {
+    void *memory;
+    HR_TRY(hr_alloc_zeroed(sizeof *transfer, &memory));
+    transfer = memory;
+    hr_arena_init(&transfer->has_arena);
+    transfer->arena = &transfer->has_arena;
+  }
+  *out_transfer = transfer;
+  return NULL;
+}
+
+static void put_back(op_transfers_t *transfers, op_transfer_t *transfer) {
+  hr_arena_reset(&transfer->has_arena);
+  transfer->finish = transfer->arrived = NULL;
+  transfer->next = transfers->free;
+  transfers->free = transfer;
+}
+
+/* The operands as they are now, until the end. They are read by then, and nobody may write what others can see. */
+static hr_status_t hold_operands(const op_step_t *step, op_transfer_t *transfer, hlo_value_t *const *in,
+                                 hlo_value_t ***out_held) {
+  int count = step->instr->operand_count;
+  hlo_value_t **held;
+  HR_TRY(HR_NEW_ARRAY(transfer->arena, count, &held));
+  for (int k = 0; k < count; k++) {
+    held[k] = hlo_value_retain(in[k]);
+    HR_TRY(op_transfer_keep(transfer, held[k]));
+  }
+  *out_held = held;
+  return NULL;
+}
+
+hr_status_t op_transfer_start(op_env_t *env, const op_step_t *step, const hlo_instr_t *start, op_start_fn begin,
+                              const hlo_shape_t *shape, hlo_value_t *const *in, hlo_value_t **out_value) {
+  op_transfers_t *transfers;
+  op_transfer_t *transfer;
+  hlo_value_t **held;
+  HR_TRY(transfers_of(env, &transfers));
+  if (env->enable_async_progress) HR_TRY(env->enable_async_progress(env));
+  HR_TRY(take_free(transfers, &transfer));
+  transfer->start = start;
+  transfer->pinned_operands = env->pinned_operands;
+  transfer->out_buffers = take_out_buffers(env);
+  env->transferring = step->instr;
+  env->ends_later = true;
+  hr_status_t st = hold_operands(step, transfer, in, &held);
+  if (!st) st = begin(env, step, shape, held, transfer);
+  if (st) {
+    st = complete(env, transfer, st, NULL);
+    put_back(transfers, transfer);
+    return st;
+  }
+  transfer->next = NULL;
+  *transfers->last = transfer;
+  transfers->last = &transfer->next;
+  env->transfers_in_flight++;
+  *out_value = hlo_value_retain(transfer->value);
+  return NULL;
+}
+
+static void unlink_transfer(op_transfers_t *transfers, op_transfer_t *transfer) {
+  op_transfer_t **link = &transfers->first;
+  while (*link != transfer) link = &(*link)->next;
+  *link = transfer->next;
+  if (transfers->last == &transfer->next) transfers->last = link;
+}
+
+static hr_status_t end_one(op_env_t *env, op_transfer_t *transfer, hr_status_t st, hlo_value_t **out_value) {
+  unlink_transfer(env->transfers, transfer);
+  env->transfers_in_flight--;
+  st = complete(env, transfer, st, out_value);
+  put_back(env->transfers, transfer);
+  return st;
+}
+
+hr_status_t op_transfer_done(op_env_t *env, const hlo_instr_t *start, hlo_value_t **out_value) {
+  op_transfer_t *transfer = env->transfers ? env->transfers->first : NULL;
+  *out_value = NULL;
+  while (transfer && transfer->start != start) transfer = transfer->next;
+  return transfer ? end_one(env, transfer, NULL, out_value) : NULL;
+}
+
+hr_status_t op_transfers_done(op_env_t *env, hr_status_t st) {
+  while (env->transfers && env->transfers->first) st = end_one(env, env->transfers->first, st, NULL);
+  env->starting = NULL;
+  return st;
+}
+
+void op_transfers_destroy(op_env_t *env) {
+  op_transfers_t *transfers = env->transfers;
+  env->transfers = NULL;
+  for (op_transfer_t *transfer; transfers && (transfer = transfers->free);) {
+    transfers->free = transfer->next;
+    hr_arena_deinit(&transfer->has_arena);
+    HR_VEC_FREE(&transfer->requests);
+    HR_VEC_FREE(&transfer->held_values);
+    hr_free(transfer);
+  }
+  hr_free(transfers);
+}
+
+const hlo_instr_t *op_wrapped_collective(const hlo_instr_t *async_start) {
+  if (async_start->op != HLO_ASYNC_START || !async_start->called_count) return NULL;
+  const hlo_computation_t *body = async_start->called[0];
+  const hlo_instr_t *found = NULL;
+  for (size_t i = 0; i < body->instrs.count; i++) {
+    const hlo_instr_t *inner = body->instrs.data[i];
+    if (inner->op == HLO_PARAMETER || inner->op == HLO_TUPLE || inner->op == HLO_GET_TUPLE_ELEMENT) continue;
+    if (found || !hlo_op_is(inner->op, OP_COLLECTIVE) || hlo_op_is(inner->op, OP_START)) return NULL;
+    found = inner;
+  }
+  return found;
+}

@@ -1,0 +1,143 @@
+#include "ops/kernels/common/native_copy.h"
+
+#include <string.h>
+
+#include "ops/kernels/simd/simd_target.h"
+
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
+
+NATIVE_OPTIMIZE
+
+enum { GRAIN = 1 << 18 /* bytes */ };
+
+void native_stream_end(void) {
+#if defined(__x86_64__)
+  _mm_sfence();
+#endif
+}
+
+void native_stream(void *to_run, const void *from_run, int64_t bytes) {
+#if defined(__x86_64__)
+  char *to = to_run;
+  const char *from = from_run;
+  int64_t head = (int64_t)(-(uintptr_t)to & 63);
+  if (head > bytes) head = bytes;
+  memcpy(to, from, (size_t)head);
+  int64_t at = head;
+  for (; at + 64 <= bytes; at += 64)
+    for (int i = 0; i < 64; i += 16)
+      _mm_stream_si128((__m128i *)(to + at + i), _mm_loadu_si128((const __m128i *)(from + at + i)));
+  memcpy(to + at, from + at, (size_t)(bytes - at));
+#else
+  memcpy(to_run, from_run, (size_t)bytes);
+#endif
+}
+
+typedef struct copy_job {
+  char *to;
+  const char *from;
+  int element_bytes;
+  bool streams;
+} copy_job_t;
+
+static void copy_part(void *context, int64_t begin, int64_t end, int worker) {
+  const copy_job_t *job = context;
+  (void)worker;
+  if (job->streams) {
+    native_stream(job->to + begin, job->from + begin, end - begin);
+    native_stream_end();
+  } else {
+    memcpy(job->to + begin, job->from + begin, (size_t)(end - begin));
+  }
+}
+
+void native_copy(hr_workers_t *workers, void *to, const void *from, int64_t bytes) {
+  copy_job_t job = {to, from, 1, bytes >= NATIVE_STREAM_BYTES};
+  if (to != from && bytes > 0) hr_workers_split(workers, bytes, GRAIN, copy_part, &job);
+}
+
+#define FILL(T)                                               \
+  do {                                                        \
+    T value = *(const T *)element;                            \
+    for (int64_t i = 0; i < count; i++) ((T *)to)[i] = value; \
+  } while (0)
+
+NATIVE_CLONES
+void native_fill_row(void *restrict to, const void *restrict element, int element_bytes, int64_t count) {
+  switch (element_bytes) {
+    case 1: FILL(uint8_t); break;
+    case 2: FILL(uint16_t); break;
+    case 4: FILL(uint32_t); break;
+    case 8: FILL(uint64_t); break;
+    default: loop_fill(to, element, element_bytes, count);
+  }
+}
+
+static void fill_part(void *context, int64_t begin, int64_t end, int worker) {
+  const copy_job_t *job = context;
+  (void)worker;
+  native_fill_row(job->to + begin * job->element_bytes, job->from, job->element_bytes, end - begin);
+}
+
+void native_fill(hr_workers_t *workers, void *to, const void *element, int element_bytes, int64_t count) {
+  copy_job_t job = {to, element, element_bytes, false};
+  if (count > 0) hr_workers_split(workers, count, GRAIN / element_bytes, fill_part, &job);
+}
+
+typedef struct strided_job {
+  const loop_copy_t *copy;
+  char *to;
+  const char *from;
+} strided_job_t;
+
+/* A row on its own: its elements are shared out. */
+static void copy_elements(void *context, int64_t begin, int64_t end, int worker) {
+  const strided_job_t *job = context;
+  int64_t to_stride = job->copy->nest.row_strides[0], from_stride = job->copy->nest.row_strides[1];
+  (void)worker;
+  loop_copy_row(job->to + begin * to_stride, job->from + begin * from_stride, end - begin, to_stride, from_stride,
+                job->copy->element_bytes);
+}
+
+/* Rows that each repeat one element. */
+static void fill_rows(void *context, int64_t begin, int64_t end, int worker) {
+  const strided_job_t *job = context;
+  const loop_nest_t *nest = &job->copy->nest;
+  loop_walk_t walk = loop_walk_at(nest, begin);
+  int64_t to_step = nest->rank ? nest->strides[0][nest->rank - 1] : 0;
+  int64_t from_step = nest->rank ? nest->strides[1][nest->rank - 1] : 0;
+  (void)worker;
+  while (begin < end) {
+    int64_t rows = loop_walk_even(nest, &walk, end - begin);
+    for (int64_t row = 0; row < rows; row++)
+      native_fill_row(job->to + walk.at[0] + row * to_step, job->from + walk.at[1] + row * from_step,
+               job->copy->element_bytes, nest->row_count);
+    loop_walk_skip(nest, &walk, rows);
+    begin += rows;
+  }
+}
+
+static void copy_rows(void *context, int64_t begin, int64_t end, int worker) {
+  const strided_job_t *job = context;
+  (void)worker;
+  loop_copy_part(job->copy, job->to, job->from, begin, end);
+}
+
+void native_copy_strided(hr_workers_t *workers, const loop_copy_t *copy, void *to, const void *from) {
+  const loop_nest_t *nest = &copy->nest;
+  strided_job_t job = {copy, to, from};
+  int64_t rows = loop_row_total(nest), bytes = copy->element_bytes;
+  int64_t row_bytes = nest->row_count * (copy->cross_count ? copy->cross_count : 1) * bytes;
+  bool fills = nest->row_strides[0] == bytes && nest->row_strides[1] == 0 && nest->row_count > 1;
+  if (nest->empty) return;
+  if (loop_copy_is_run(copy))
+    native_copy(workers, to, from, row_bytes);
+  else if (nest->rank == 0 && fills)
+    native_fill(workers, to, from, (int)bytes, nest->row_count);
+  else if (nest->rank == 0 && !copy->cross_count)
+    hr_workers_split(workers, nest->row_count, GRAIN / bytes, copy_elements, &job);
+  else
+    hr_workers_split(workers, rows, GRAIN / row_bytes + 1, fills ? fill_rows : copy_rows, &job);
+}

@@ -1,0 +1,87 @@
+/* What conv_winograd.c, which says how it works, shares with conv_winograd_plan.c. */
+#ifndef HLO_OPS_CONV_WINOGRAD_H
+#define HLO_OPS_CONV_WINOGRAD_H
+
+#include "ops/kernels/conv/native_convolution.h"
+#include "ops/kernels/gemm/gemm.h"
+#include "ops/kernels/move/native_transpose.h"
+
+enum { SIDE = 6, OUT_SIDE = 4, POINTS = SIDE * SIDE };
+
+#define MIN_CHANNELS 16 /* as many as a vector has at most */
+
+/* Weights as the program has them, and how they are packed. Steps in elements. */
+typedef struct winograd_weights {
+  const void *data;
+  int64_t in_channels, out_channels, columns; /* columns: output channels, padded */
+  int64_t in_step, out_step, tap_offsets[9];
+  gemm_panels_t panels;
+  int64_t plane; /* elements of a point's packed weights */
+} winograd_weights_t;
+
+/* Gradients of weights at the points, and where they go. Steps in elements. */
+typedef struct winograd_gradients {
+  const void *sums;
+  int parts;
+  int64_t part_step, plane, row, in_channels, out_channels, tiles;
+  void *to;
+  int64_t in_step, out_step, tap_offsets[9];
+  /* What a tile sees and its gradients; NULL: there is none. */
+  void (*find)(const void *context, int64_t tile, const void **in, const void **out);
+  const void *context;
+} winograd_gradients_t;
+
+/* For a width of vectors and a type: see conv_winograd_tiles.h. */
+typedef struct winograd_loops {
+  void (*tile_at_points)(const void *const *pointers, const void *const *next, int64_t channels, int64_t plane,
+                         void *points);
+  bool (*tile_from_points)(const void *points, int64_t channels, int64_t plane, void *const *pointers);
+  void (*pack_weights)(const winograd_weights_t *w, int64_t first, int64_t last, int64_t begin, int64_t end,
+                       void *packed);
+  void (*copy_directly)(const winograd_weights_t *w, const void *const *pointers, void *out);
+  void (*results_at_points)(const void *const *pointers, int64_t channels, int64_t plane, void *points);
+  void (*gradients_from_points)(const winograd_gradients_t *g, int64_t begin, int64_t end);
+} winograd_loops_t;
+
+/* The input or the result. Where channels are not innermost it is brought into that order before, or out of it
+ * after. */
+typedef struct winograd_array {
+  conv_array_t as_read;
+  const native_transpose_plan_t *order; /* NULL: it is as it must be */
+  size_t at;
+  int64_t plane; /* images are turned one at a time, each so many places by its channels: see run_images; else 0 */
+} winograd_array_t;
+
+typedef struct winograd {
+  const conv_problem_t *problem;
+  winograd_array_t src, dst;
+  const winograd_loops_t *loops;
+  int workers;
+  int64_t element_bytes, rows, columns; /* tiles of an image */
+  int64_t tiles, unit, blocks;          /* tiles in all and of a block */
+  gemm_job_t job;                       /* of a point of a block, without addresses */
+  int64_t in_plane, out_plane;          /* elements of a point of a block */
+  int64_t in_line, out_line;            /* of a tile in it */
+  int parts;                            /* gradients of weights: parts that have sums of their own */
+  int64_t sums_plane;                   /* elements of a point of these */
+  size_t sums_at;                       /* in a space */
+  winograd_weights_t weights;           /* without address */
+  const void *packed;                   /* weights that are known */
+  size_t packed_at, spaces_at, space_bytes;     /* spaces: one a worker */
+  bool by_images;                               /* a worker does whole images */
+  size_t in_at, out_at, zeros_at, zeros_bytes, spare_at, gemm_at; /* in a space */
+} winograd_t;
+
+/* Types and windows that it is made for. */
+bool winograd_has_form(const conv_problem_t *problem);
+/* All but `loops` and packed weights. Leaves *out_fits false where others do better. */
+hr_status_t winograd_plan_init(hr_arena_t *arena, winograd_t *plan, bool *out_fits);
+/* Places of everything in scratch memory; returns its size. */
+size_t winograd_plan_scratch(winograd_t *plan);
+
+/* Of the weights at all points. */
+static inline size_t winograd_packed_bytes(const winograd_t *plan) {
+  return (size_t)(POINTS * plan->weights.plane * plan->element_bytes);
+}
+
+#endif

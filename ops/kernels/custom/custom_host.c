@@ -1,0 +1,159 @@
+#include "ops/kernels/custom/custom_host.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dl.h"
+#include "base/mem.h"
+#include "ops/kernels/custom/custom_call.h"
+
+#define LONGEST_NAME 256
+
+typedef struct entry { /* a function, or a library */
+  struct entry *next;
+  custom_host_fn fn;
+  void *library;
+  char name[];
+} entry_t;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static entry_t *entries; /* the last one first; as long as the process lives */
+
+static hr_status_t add_entry(const char *name, custom_host_fn fn, void *library) {
+  size_t size = strlen(name) + 1;
+  entry_t *entry = malloc(sizeof *entry + size); /* not of base/mem.h: it is never given back */
+  if (!entry) return hr_error(HR_NO_MEMORY, "no memory for the custom call %s", name);
+  *entry = (entry_t){.fn = fn, .library = library};
+  memcpy(entry->name, name, size);
+  pthread_mutex_lock(&lock);
+  entry->next = entries;
+  entries = entry;
+  pthread_mutex_unlock(&lock);
+  return NULL;
+}
+
+hr_status_t custom_host_register(const char *name, custom_host_fn fn) { return add_entry(name, fn, NULL); }
+
+static hr_status_t register_for_plugin(const char *name, custom_host_fn fn) { return custom_host_register(name, fn); }
+
+hr_status_t custom_host_open(const char *path) {
+  char here[PATH_MAX]; /* a name alone is a file, not something to look for where the system keeps its libraries */
+  snprintf(here, sizeof here, "%s%s", strchr(path, '/') ? "" : "./", path);
+  void *library = dlopen(here, RTLD_NOW | RTLD_LOCAL);
+  if (!library) return hr_error(HR_UNAVAILABLE, "cannot load the plugin: %s", dlerror());
+  typedef hr_status_t (*register_fn)(const char *name, custom_host_fn fn);
+  void (*init)(register_fn) = (void (*)(register_fn))dlsym(library, "hlorun_plugin_init");
+  HR_TRY(add_entry("", NULL, library));
+  if (init) init(register_for_plugin);
+  return NULL;
+}
+
+/* What the loader calls by itself, and hlorun: no program does. */
+static bool is_reserved(const char *name) {
+  static const char *const names[] = {"_init", "_fini", "hlorun_plugin_init"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (!strcmp(name, names[i])) return true;
+  return false;
+}
+
+typedef struct search {
+  char name[LONGEST_NAME];
+  custom_host_fn found;
+  bool has_libraries, is_foreign, is_data; /* where nothing is found */
+} search_t;
+
+static bool search_library(search_t *search, void *library) {
+  void *address = NULL;
+  hr_dl_found_t found = hr_dl_find_function(library, search->name, &address);
+  search->has_libraries = true;
+  search->is_foreign |= found == HR_DL_FOREIGN;
+  search->is_data |= found == HR_DL_DATA;
+  search->found = (custom_host_fn)address;
+  return found == HR_DL_FUNCTION;
+}
+
+static void search_entries(hr_str_t target, search_t *search) {
+  *search = (search_t){.found = NULL};
+  if (target.size >= sizeof search->name || !target.size || memchr(target.data, 0, target.size)) return;
+  memcpy(search->name, target.data, target.size);
+  bool reserved = is_reserved(search->name);
+  bool over = false;
+  pthread_mutex_lock(&lock);
+  for (entry_t *entry = entries; entry && !over; entry = entry->next) {
+    if (entry->library) {
+      over = !reserved && search_library(search, entry->library);
+    } else if (!strcmp(entry->name, search->name)) {
+      search->found = entry->fn;
+      over = true;
+    }
+  }
+  pthread_mutex_unlock(&lock);
+}
+
+custom_host_fn custom_host_find(hr_str_t target) {
+  search_t search;
+  search_entries(target, &search);
+  return search.found;
+}
+
+const char *custom_host_refusal(hr_str_t target) {
+  search_t search;
+  search_entries(target, &search);
+  if (search.is_data) return "; a plugin has data of this name, want a function";
+  if (search.is_foreign)
+    return "; a library that a plugin needs has it, but programs may only call functions that a plugin itself "
+           "defines or registers";
+  return search.has_libraries ? "; no plugin defines or registers a function of this name" : "";
+}
+
+/* --- the kernel --- */
+
+static hr_status_t make_result(op_env_t *env, const hlo_shape_t *shape, hlo_value_t **out_value) {
+  if (!hlo_shape_is_tuple(shape)) return hlo_value_zeros(shape, out_value);
+  hlo_value_t **parts;
+  HR_TRY(HR_NEW_ARRAY(env->scratch, shape->element_count, &parts));
+  hr_status_t st = NULL;
+  for (int k = 0; k < shape->element_count && !st; k++) st = make_result(env, shape->elements[k], &parts[k]);
+  if (!st) st = hlo_value_tuple(shape->element_count, parts, out_value);
+  for (int k = 0; k < shape->element_count; k++) hlo_value_release(parts[k]);
+  return st;
+}
+
+/* The bytes of an array, or a list of those of a tuple's elements. */
+static hr_status_t address_of(op_env_t *env, const hlo_value_t *value, void **out_address) {
+  *out_address = value->data;
+  if (value->dtype != HR_TUPLE) return NULL;
+  void **list;
+  HR_TRY(HR_NEW_ARRAY(env->scratch, value->element_count + 1, &list));
+  for (int k = 0; k < value->element_count; k++) HR_TRY(address_of(env, value->elements[k], &list[k]));
+  *out_address = list;
+  return NULL;
+}
+
+static hr_status_t prepare_host(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
+  custom_host_fn *plan;
+  HR_TRY(HR_NEW(arena, &plan));
+  *plan = custom_host_find(op_custom_call_target(step->instr));
+  if (!*plan) return hlo_unsupported(step->instr, "its function has been taken away");
+  *out_plan = plan;
+  return NULL;
+}
+
+static hr_status_t run_host(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+  void **addresses, *out;
+  HR_TRY(HR_NEW_ARRAY(env->scratch, step->instr->operand_count + 1, &addresses));
+  for (int k = 0; k < step->instr->operand_count; k++) HR_TRY(address_of(env, in[k], &addresses[k]));
+  HR_TRY(make_result(env, step->out_shape, out_value));
+  hr_status_t st = address_of(env, *out_value, &out);
+  if (st)
+    hlo_value_release(*out_value);
+  else
+    (*(const custom_host_fn *)step->plan)(out, addresses);
+  return st;
+}
+
+const op_kernel_t custom_host = {prepare_host, run_host};

@@ -1,0 +1,296 @@
+#include "ops/kernels/custom/mlir_dict.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+
+#define MAX_DEPTH 32
+
+typedef struct parser {
+  hr_arena_t *arena;
+  const char *start, *at, *end;
+  int depth;
+} parser_t;
+
+typedef HR_VEC(dict_value_t) values_t;
+
+static hr_status_t parse_value(parser_t *p, dict_value_t *value);
+
+static hr_status_t wanted(const parser_t *p, const char *what) {
+  int rest = p->end - p->at > 20 ? 20 : (int)(p->end - p->at);
+  return hr_error(HR_INVALID, "attribute dictionary: found '%.*s' at byte %ld, want %s", rest, p->at,
+                  (long)(p->at - p->start), what);
+}
+
+static void skip_space(parser_t *p) {
+  while (p->at < p->end && (*p->at == ' ' || *p->at == '\n' || *p->at == '\t' || *p->at == '\r')) p->at++;
+}
+
+static bool next_is(parser_t *p, char c) {
+  skip_space(p);
+  return p->at < p->end && *p->at == c;
+}
+
+static bool accept(parser_t *p, const char *word) {
+  size_t size = strlen(word);
+  skip_space(p);
+  if ((size_t)(p->end - p->at) < size || memcmp(p->at, word, size) != 0) return false;
+  p->at += size;
+  return true;
+}
+
+static bool is_word_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '$';
+}
+
+static hr_str_t take_word(parser_t *p) {
+  skip_space(p);
+  const char *first = p->at;
+  while (p->at < p->end && is_word_char(*p->at)) p->at++;
+  return (hr_str_t){first, (size_t)(p->at - first)};
+}
+
+static int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* One character of a string, which may be \n, \t, \\, \" or two hexadecimal digits. */
+static bool take_char(parser_t *p, char *out_char) {
+  char c = *p->at++;
+  if (c == '\\') {
+    if (p->at == p->end) return false;
+    c = *p->at++;
+    if (p->at < p->end && hex_digit(c) >= 0 && hex_digit(*p->at) >= 0)
+      c = (char)(hex_digit(c) * 16 + hex_digit(*p->at++));
+    else if (c == 'n')
+      c = '\n';
+    else if (c == 't')
+      c = '\t';
+  }
+  *out_char = c;
+  return true;
+}
+
+static hr_status_t parse_string(parser_t *p, hr_str_t *out_text) {
+  size_t size = 0;
+  char *text;
+  p->at++; /* the quote */
+  HR_TRY(hr_arena_alloc(p->arena, (size_t)(p->end - p->at) + 1, (void **)&text));
+  while (p->at < p->end && *p->at != '"')
+    if (!take_char(p, &text[size++])) return wanted(p, "a character after '\\'");
+  if (!accept(p, "\"")) return wanted(p, "'\"'");
+  text[size] = 0;
+  *out_text = (hr_str_t){text, size};
+  return NULL;
+}
+
+/* Text up to a comma or a closing bracket that is not inside brackets or a string of its own. */
+static hr_str_t take_balanced(parser_t *p) {
+  skip_space(p);
+  const char *first = p->at;
+  int depth = 0;
+  for (; p->at < p->end; p->at++) {
+    char c = *p->at;
+    bool arrow = c == '>' && p->at > first && p->at[-1] == '-';
+    if (c == '"') {
+      for (p->at++; p->at < p->end && *p->at != '"'; p->at++)
+        if (*p->at == '\\') p->at++;
+      if (p->at >= p->end) break;
+      continue;
+    }
+    if (c == '<' || c == '(' || c == '[' || c == '{') depth++;
+    if ((c == '>' && !arrow) || c == ')' || c == ']' || c == '}')
+      if (depth-- == 0) break;
+    if (c == ',' && depth == 0) break;
+  }
+  if (p->at > p->end) p->at = p->end;
+  return (hr_str_t){first, (size_t)(p->at - first)};
+}
+
+static hr_status_t keep(parser_t *p, const values_t *values, dict_value_t *into) {
+  void *copy = NULL;
+  if (values->count) HR_TRY(hr_arena_copy(p->arena, values->data, values->count * sizeof *values->data, &copy));
+  into->items = copy;
+  into->count = (int)values->count;
+  return NULL;
+}
+
+static hr_status_t append(values_t *values, const dict_value_t *value) {
+  HR_VEC_PUSH(values, *value);
+  return NULL;
+}
+
+/* Elements up to the closing bracket; with `nested`, lists among them are flattened. */
+static hr_status_t parse_items(parser_t *p, const char *close, bool nested, values_t *values) {
+  if (accept(p, close)) return NULL;
+  if (++p->depth > MAX_DEPTH) return wanted(p, "fewer brackets within brackets");
+  do {
+    dict_value_t item = {0};
+    if (nested && accept(p, "[")) {
+      HR_TRY(parse_items(p, "]", true, values));
+    } else {
+      HR_TRY(parse_value(p, &item));
+      HR_TRY(append(values, &item));
+    }
+  } while (accept(p, ","));
+  p->depth--;
+  return accept(p, close) ? NULL : wanted(p, close);
+}
+
+static hr_status_t parse_list(parser_t *p, const char *close, bool nested, dict_value_t *value) {
+  values_t values = {0};
+  value->kind = DICT_LIST;
+  hr_status_t st = parse_items(p, close, nested, &values);
+  if (!st) st = keep(p, &values, value);
+  HR_VEC_FREE(&values);
+  return st;
+}
+
+static hr_status_t parse_entry(parser_t *p, values_t *values) {
+  dict_value_t entry = {0};
+  hr_str_t name = {0};
+  if (next_is(p, '"'))
+    HR_TRY(parse_string(p, &name));
+  else
+    name = take_word(p);
+  if (name.size == 0) return wanted(p, "a name");
+  if (accept(p, "=")) HR_TRY(parse_value(p, &entry));
+  entry.name = name;
+  return append(values, &entry);
+}
+
+static hr_status_t parse_entries(parser_t *p, values_t *values) {
+  if (accept(p, "}")) return NULL;
+  if (++p->depth > MAX_DEPTH) return wanted(p, "fewer braces within braces");
+  do HR_TRY(parse_entry(p, values));
+  while (accept(p, ","));
+  p->depth--;
+  return accept(p, "}") ? NULL : wanted(p, "'}'");
+}
+
+static hr_status_t parse_dict(parser_t *p, dict_value_t *value) {
+  values_t values = {0};
+  value->kind = DICT_DICT;
+  hr_status_t st = parse_entries(p, &values);
+  if (!st) st = keep(p, &values, value);
+  HR_VEC_FREE(&values);
+  return st;
+}
+
+/* A number: decimal or hexadecimal (the bits, if the type says that it is a float). */
+static hr_status_t parse_number(parser_t *p, dict_value_t *value) {
+  char digits[64], *rest;
+  skip_space(p);
+  size_t size = 0;
+  while (p->at + size < p->end && size < sizeof digits - 1 &&
+         (is_word_char(p->at[size]) || ((p->at[size] == '-' || p->at[size] == '+') &&
+                                        (size == 0 || p->at[size - 1] == 'e' || p->at[size - 1] == 'E'))))
+    size++;
+  memcpy(digits, p->at, size);
+  digits[size] = 0;
+  bool hex = strncmp(digits, "0x", 2) == 0 || strncmp(digits, "-0x", 3) == 0;
+  value->kind = !hex && strpbrk(digits, ".eEnN") ? DICT_FLOAT : DICT_INT;
+  errno = 0;
+  value->number = strtod(digits, &rest);
+  if (value->kind == DICT_INT) {
+    value->integer = (int64_t)strtoll(digits, &rest, hex ? 16 : 10);
+    if (errno == ERANGE) errno = 0, value->integer = (int64_t)strtoull(digits, &rest, hex ? 16 : 10);
+  }
+  if (rest == digits || *rest || (errno == ERANGE && value->kind == DICT_INT)) return wanted(p, "a number");
+  p->at += size;
+  return NULL;
+}
+
+/* What a type after the colon makes of the number before it. */
+static void apply_type(dict_value_t *value) {
+  union {
+    uint64_t u;
+    double d;
+  } wide = {.u = (uint64_t)value->integer};
+  union {
+    uint32_t u;
+    float f;
+  } narrow = {.u = (uint32_t)value->integer};
+  bool is_float = value->type.size && (value->type.data[0] == 'f' || value->type.data[0] == 'b');
+  if (value->kind != DICT_INT || !is_float) return;
+  value->kind = DICT_FLOAT;
+  value->number = hr_str_is(value->type, "f64") ? wide.d : hr_str_is(value->type, "f32") ? narrow.f : value->number;
+}
+
+/* array<i64: 1, 2> or array<i64>, after "array<". */
+static hr_status_t parse_array(parser_t *p, dict_value_t *value) {
+  hr_str_t type = take_word(p);
+  if (accept(p, ":"))
+    HR_TRY(parse_list(p, ">", false, value));
+  else if (accept(p, ">"))
+    value->kind = DICT_LIST;
+  else
+    return wanted(p, "':' or '>'");
+  value->type = type;
+  return NULL;
+}
+
+static hr_status_t parse_bare(parser_t *p, dict_value_t *value) {
+  skip_space(p);
+  char c = p->at < p->end ? *p->at : 0;
+  if (c == '"') {
+    value->kind = DICT_STRING;
+    return parse_string(p, &value->text);
+  }
+  if (accept(p, "{")) return parse_dict(p, value);
+  if (accept(p, "[")) return parse_list(p, "]", false, value);
+  if (accept(p, "dense<")) return parse_list(p, ">", true, value);
+  if (accept(p, "array<")) return parse_array(p, value);
+  if ((c >= '0' && c <= '9') || c == '-' || c == '+') return parse_number(p, value);
+  const char *before = p->at;
+  hr_str_t word = take_word(p);
+  if (hr_str_is(word, "true") || hr_str_is(word, "false")) {
+    value->kind = DICT_BOOL;
+    value->integer = hr_str_is(word, "true");
+    return NULL;
+  }
+  if (hr_str_is(word, "unit")) return NULL;
+  p->at = before;
+  value->kind = DICT_OTHER;
+  value->text = take_balanced(p);
+  return value->text.size ? NULL : wanted(p, "a value");
+}
+
+static hr_status_t parse_value(parser_t *p, dict_value_t *value) {
+  HR_TRY(parse_bare(p, value));
+  if (!accept(p, ":")) return NULL;
+  value->type = take_balanced(p);
+  apply_type(value);
+  return NULL;
+}
+
+hr_status_t mlir_dict_parse(hr_arena_t *arena, hr_str_t text, const dict_value_t **out_dict) {
+  parser_t p = {.arena = arena, .start = text.data, .at = text.data, .end = text.data + text.size};
+  dict_value_t *dict;
+  HR_TRY(HR_NEW(arena, &dict));
+  dict->kind = DICT_DICT;
+  skip_space(&p);
+  if (p.at < p.end) {
+    if (!accept(&p, "{")) return wanted(&p, "'{'");
+    HR_TRY(parse_dict(&p, dict));
+    skip_space(&p);
+    if (p.at < p.end) return wanted(&p, "the end");
+  }
+  *out_dict = dict;
+  return NULL;
+}
+
+const dict_value_t *mlir_dict_find(const dict_value_t *dict, const char *name) {
+  for (int i = 0; dict && i < dict->count; i++)
+    if (hr_str_is(dict->items[i].name, name)) return &dict->items[i];
+  return NULL;
+}
+
+int64_t mlir_dict_int(const dict_value_t *dict, const char *name, int64_t fallback) {
+  const dict_value_t *value = mlir_dict_find(dict, name);
+  return value && (value->kind == DICT_INT || value->kind == DICT_BOOL) ? value->integer : fallback;
+}

@@ -1,0 +1,112 @@
+/* Products of integers, in blocks as the reference does them, by rows over the workers. */
+#include "ops/kernels/dot/native_dot.h"
+#include "ops/kernels/simd/simd_target.h"
+
+NATIVE_OPTIMIZE
+
+#define ROW_UNIT 6
+#define SPLIT_PRODUCTS 100000
+#define SMALL_PRODUCTS 4096 /* with fewer, blocks take longer to pack than to multiply */
+
+typedef struct dot_integer {
+  dot_strategy_t way;
+  const dot_problem_t *problem;
+  int64_t unit, parts;     /* rows of a task, tasks of a matrix */
+  matmul_space_t **spaces; /* one a worker */
+  dot_ready_t a, b;
+  bool narrowed;
+  int element_bytes;
+  size_t sums_at;
+} dot_integer_t;
+
+typedef struct dot_integer_run {
+  const dot_integer_t *plan;
+  const char *a, *b;
+  char *c;
+} dot_integer_run_t;
+
+/* Row by row, as the matrices lie. */
+#define DEFINE_SMALL(NAME, T)                                             \
+  NATIVE_CLONES static void NAME(const matmul_job_t *job) {               \
+    for (int64_t i = 0; i < job->m; i++) {                                \
+      T *restrict to = (T *)job->c + i * job->c_row;                      \
+      for (int64_t j = 0; j < job->n; j++) to[j] = 0;                     \
+      for (int64_t p = 0; p < job->k; p++) {                              \
+        T factor = ((const T *)job->a)[i * job->a_row + p * job->a_col];  \
+        const T *row = (const T *)job->b + p * job->b_row;                \
+        for (int64_t j = 0; j < job->n; j++) to[j] += factor * row[j];    \
+      }                                                                   \
+    }                                                                     \
+  }
+DEFINE_SMALL(small_u32, uint32_t)
+DEFINE_SMALL(small_u64, uint64_t)
+
+static bool run_small(const matmul_job_t *job) {
+  bool is_small = job->m * job->n * job->k < SMALL_PRODUCTS && job->b_col == 1;
+  if (!is_small || (job->real != HR_U32 && job->real != HR_U64)) return false;
+  if (job->real == HR_U32)
+    small_u32(job);
+  else
+    small_u64(job);
+  return true;
+}
+
+static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
+  const dot_integer_run_t *r = context;
+  const dot_integer_t *plan = r->plan;
+  const dot_problem_t *p = plan->problem;
+  for (int64_t task = begin; task < end; task++) {
+    int64_t matrix = task / plan->parts, row = task % plan->parts * plan->unit;
+    matmul_job_t job = {.real = p->types.real, .m = plan->unit, .n = p->n, .k = p->k, .c_row = p->n, .c_col = 1};
+    if (job.m > p->m - row) job.m = p->m - row;
+    job.a = r->a + (p->a.starts[matrix] + row * p->a.row_step) * plan->element_bytes;
+    job.a_row = p->a.row_step, job.a_col = p->a.col_step;
+    job.b = r->b + p->b.starts[matrix] * plan->element_bytes;
+    job.b_row = p->b.row_step, job.b_col = p->b.col_step;
+    job.c = r->c + (matrix * p->m + row) * p->n * plan->element_bytes;
+    if (!run_small(&job)) matmul_run(&job, plan->spaces[worker]);
+  }
+}
+
+static hr_status_t run_integer(const op_native_run_t *run, const dot_strategy_t *way, void *const *in,
+                               void *const *out) {
+  const dot_integer_t *plan = (const dot_integer_t *)way;
+  const dot_problem_t *p = plan->problem;
+  dot_integer_run_t r = {.plan = plan};
+  r.a = dot_ready_run(run, p, &p->a, &plan->a, in[0]), r.b = dot_ready_run(run, p, &p->b, &plan->b, in[1]);
+  r.c = plan->narrowed ? (char *)run->scratch + plan->sums_at : out[0];
+  hr_workers_for(run->workers, plan->parts * p->batch, 1, run_tasks, &r);
+  if (!plan->narrowed) return NULL;
+  native_narrow(run->workers, &p->types, r.c, p->batch * p->m * p->n, out[0]);
+  return NULL;
+}
+
+static void plan_scratch(dot_integer_t *plan, op_native_step_t *out) {
+  const dot_problem_t *p = plan->problem;
+  size_t each = (size_t)plan->element_bytes, total = 0;
+  dot_ready_layout(p, &p->a, p->a.ordered, !matmul_is_widened(&p->types, p->types.lhs), &total, &plan->a);
+  dot_ready_layout(p, &p->b, p->b.ordered, !matmul_is_widened(&p->types, p->types.rhs), &total, &plan->b);
+  plan->sums_at = scratch_reserve(&total, plan->narrowed ? (size_t)(p->batch * p->m * p->n) * each : 0);
+  out->scratch_bytes = total;
+}
+
+hr_status_t dot_prepare_integer(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out) {
+  const matmul_types_t *types = &problem->types;
+  dot_integer_t *plan;
+  if (types->is_complex) return NULL;
+  HR_TRY(HR_NEW(target->arena, &plan));
+  plan->way = (dot_strategy_t){"blocks", run_integer};
+  plan->problem = problem;
+  plan->element_bytes = types->element_bytes;
+  plan->narrowed = !matmul_is_widened(types, types->out);
+  bool split = problem->flops / 2 > SPLIT_PRODUCTS && problem->batch < 4 * target->workers;
+  int64_t parts = split ? target->workers : 1, rows = (problem->m + parts - 1) / parts;
+  plan->unit = split ? (rows + ROW_UNIT - 1) / ROW_UNIT * ROW_UNIT : problem->m;
+  plan->parts = (problem->m + plan->unit - 1) / plan->unit;
+  HR_TRY(HR_NEW_ARRAY(target->arena, target->workers, &plan->spaces));
+  for (int w = 0; w < target->workers; w++)
+    HR_TRY(matmul_space_new(target->arena, types->real, plan->unit, problem->n, problem->k, &plan->spaces[w]));
+  plan_scratch(plan, out);
+  out->plan = plan;
+  return NULL;
+}

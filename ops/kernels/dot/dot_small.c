@@ -1,0 +1,247 @@
+/* Products that are too small to be packed, or too thin: vectors times matrices are bound by memory, and an own loop
+ * over the matrix as it lies is as quick as any. Operands and result of one type, f32 or f64.
+ *
+ *   columns   rows of b are dense: a strip of b's columns at a time, all rows of a against it
+ *   rows      rows of a are dense and b is one dense vector: a sum along each row
+ *   pairs     rows of a and columns of b are dense, few of one of them: a sum for each row and column
+ *   tiny      at most 4 terms and columns, as they lie
+ *
+ * A product with a vector on the other side is one of these, turned over. */
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT ON
+#else
+#pragma GCC optimize("fp-contract=fast")
+#endif
+#include "ops/kernels/dot/native_dot.h"
+
+#if defined(__clang__)
+#define ROWS_AT_A_TIME
+#else
+#define ROWS_AT_A_TIME __attribute__((optimize("O3", "fp-contract=fast")))
+#endif
+
+typedef struct dot_small_job {
+  const void *a, *b;
+  void *c;
+  int64_t m, n, k;
+  int64_t a_row, a_col, b_row, b_col, c_row, c_col; /* steps in elements; c_col: of pairs, else columns are dense */
+  int64_t depth,
+      prefetch_rows; /* by columns: rows of b at a time; elements from one that is used to one that is asked for */
+} dot_small_job_t;
+
+#define PAIR_ROWS 4
+#define PAIR_COLUMNS 4
+#define PREFETCH_PAIRS 1024 /* bytes of a row, asked for before they are used */
+#define TILES_FILE "ops/kernels/dot/dot_small_tiles.h"
+#include "ops/kernels/simd/simd_foreach_real.h"
+
+/* Does units [begin, end): columns, or rows. */
+typedef void (*dot_small_fn)(const dot_small_job_t *job, int64_t begin, int64_t end);
+
+typedef enum dot_loop { LOOP_COLUMNS, LOOP_ROWS, LOOP_PAIRS, LOOP_TINY, LOOPS } dot_loop_t;
+#define LOOPS_OF_TYPE(name) {name##_columns, name##_rows, name##_pairs, name##_tiny}
+#define LOOPS_OF(width) {LOOPS_OF_TYPE(f32_##width), LOOPS_OF_TYPE(f64_##width)}
+
+static dot_small_fn choose_loop(bool is_double, dot_loop_t loop) {
+#if SIMD_HAS_WIDTHS
+  static const dot_small_fn v512[2][LOOPS] = LOOPS_OF(v512), v256[2][LOOPS] = LOOPS_OF(v256);
+  if (simd_width() == SIMD_512) return v512[is_double][loop];
+  if (simd_width() == SIMD_256) return v256[is_double][loop];
+#endif
+  static const dot_small_fn v128[2][LOOPS] = LOOPS_OF(v128);
+  return v128[is_double][loop];
+}
+
+typedef struct dot_small {
+  dot_strategy_t way;
+  const dot_problem_t *problem;
+  dot_small_fn loop;
+  dot_small_job_t job;       /* without addresses */
+  bool exchanged;            /* the job's a is the program's b */
+  bool transposed;               /* b's columns are made dense first, in scratch memory */
+  int64_t units, unit_grain; /* columns or rows of one product */
+  bool split;                /* over the units, else over the matrices of the batch */
+  int64_t batch_grain;
+} dot_small_t;
+
+typedef struct dot_small_run {
+  const dot_small_t *plan;
+  const char *a, *b;
+  char *c;
+  dot_small_job_t job; /* when units are split */
+} dot_small_run_t;
+
+/* Filled where it stays: a copy of what was just written costs more than a small product. */
+static void fill_job(const dot_small_run_t *r, int64_t matrix, dot_small_job_t *job) {
+  const dot_small_t *plan = r->plan;
+  const dot_problem_t *p = plan->problem;
+  int64_t each = (int64_t)hr_dtype_bytes(p->types.out);
+  const char *a = r->a + p->a.starts[matrix] * each, *b = r->b + p->b.starts[matrix] * each;
+  *job = plan->job;
+  if (plan->transposed) b = r->b;
+  job->a = plan->exchanged ? b : a, job->b = plan->exchanged ? a : b;
+  job->c = r->c + matrix * p->m * p->n * each;
+}
+
+static void run_matrices(void *context, int64_t begin, int64_t end, int worker) {
+  const dot_small_run_t *r = context;
+  (void)worker;
+  for (int64_t i = begin; i < end; i++) {
+    dot_small_job_t job;
+    fill_job(r, i, &job);
+    r->plan->loop(&job, 0, r->plan->units);
+  }
+}
+
+static void run_units(void *context, int64_t begin, int64_t end, int worker) {
+  const dot_small_run_t *r = context;
+  const dot_small_t *plan = r->plan;
+  (void)worker;
+  end *= plan->unit_grain;
+  plan->loop(&r->job, begin * plan->unit_grain, end < plan->units ? end : plan->units);
+}
+
+/* b with its columns dense. */
+static const void *transpose_columns(const dot_problem_t *p, const void *from, void *to) {
+  int bytes = p->types.element_bytes;
+  int64_t dims[] = {p->n, p->k}, to_strides[] = {p->k * bytes, bytes};
+  int64_t from_strides[] = {p->b.col_step * bytes, p->b.row_step * bytes};
+  loop_copy_t copy;
+  loop_copy_init(&copy, bytes, 2, dims, to_strides, from_strides);
+  loop_copy_run(&copy, to, (const char *)from + p->b.starts[0] * bytes);
+  return to;
+}
+
+static hr_status_t run_small(const op_native_run_t *run, const dot_strategy_t *way, void *const *in, void *const *out) {
+  const dot_small_t *plan = (const dot_small_t *)way;
+  dot_small_run_t r = {.plan = plan, .a = in[0], .b = in[1], .c = out[0]};
+  if (plan->transposed) r.b = transpose_columns(plan->problem, in[1], run->scratch);
+  if (!plan->split && plan->problem->batch == 1) {
+    fill_job(&r, 0, &r.job);
+    plan->loop(&r.job, 0, plan->units);
+    return NULL;
+  }
+  if (!plan->split) {
+    hr_workers_split(run->workers, plan->problem->batch, plan->batch_grain, run_matrices, &r);
+    return NULL;
+  }
+  for (int64_t i = 0; i < plan->problem->batch; i++) {
+    fill_job(&r, i, &r.job);
+    hr_workers_split(run->workers, (plan->units + plan->unit_grain - 1) / plan->unit_grain, 1, run_units, &r);
+  }
+  return NULL;
+}
+
+#define TINY_PRODUCTS 20000 /* of f32: below this a library's call costs more than it saves */
+#define THIN_ROWS 16
+#define THIN_ROWS_OF_LARGE 48 /* packing writes as much as it reads */
+#define FEW_ROWS 3 /* fewer are read faster than b is packed */
+#define TINY 4 /* terms and columns */
+#define SPLIT_PRODUCTS 30000
+#define COLUMN_UNIT 128 /* of a worker's share */
+
+#define FEW_PAIRS 8    /* rows or columns; more are done as fast in blocks */
+#define PAIR_TERMS 512 /* a sum in lanes has to be worth adding them up */
+#define PAIR_BYTES (1 << 20) /* of the side that is read once */
+#define LARGE_BYTES (8 << 20) /* the right matrix comes out of memory */
+#define WIDE_ROWS 4           /* at most, for wide strips of b */
+#define LARGE_TERMS 64        /* rows of it at a time */
+#define PREFETCH_TERMS 48        /* of a wide strip */
+#define PREFETCH_BYTES 512       /* of a row */
+
+static bool is_large(const dot_problem_t *p) {
+  return p->k * p->n * p->types.element_bytes > LARGE_BYTES;
+}
+
+/* How a right matrix that comes out of memory is read: in wide strips from top to bottom, where they are, else some of
+ * its rows from end to end. */
+static void plan_reading(const dot_problem_t *p, dot_small_job_t *job) {
+  if (p->m == 1 || !is_large(p)) return;
+  if (p->m <= WIDE_ROWS)
+    job->prefetch_rows = PREFETCH_TERMS * job->b_row;
+  else
+    job->depth = LARGE_TERMS, job->prefetch_rows = PREFETCH_BYTES / p->types.element_bytes;
+}
+
+/* The rows that are many become the job's. */
+static void exchange_sides(const dot_problem_t *p, dot_small_t *plan) {
+  dot_small_job_t *job = &plan->job;
+  plan->exchanged = true, plan->units = p->n;
+  job->m = p->n, job->n = p->m;
+  job->a_row = p->b.col_step, job->a_col = p->b.row_step, job->b_row = p->a.col_step, job->b_col = p->a.row_step;
+  job->c_row = 1, job->c_col = p->n;
+}
+
+/* Of two matrices that are small, or of few rows or columns with a large one, whose sums are long: columns of the few
+ * that are not dense are turned, which is little beside reading the large one. */
+static bool plan_pairs(const dot_problem_t *p, bool tiny, dot_small_t *plan) {
+  int64_t few = p->m < p->n ? p->m : p->n, many = p->m + p->n - few;
+  bool large = p->k >= PAIR_TERMS && many * p->k * p->types.element_bytes > PAIR_BYTES && few <= FEW_PAIRS;
+  bool transposed = p->b.row_step != 1;
+  if (p->a.col_step != 1 || !(tiny || large)) return false;
+  if (transposed && (!large || p->n > few || p->batch > 1)) return false;
+  plan->transposed = transposed;
+  plan->units = p->m, plan->job.c_col = 1;
+  if (transposed) plan->job.b_row = 1, plan->job.b_col = p->k;
+  if (p->n > p->m) exchange_sides(p, plan);
+  return true;
+}
+
+/* False: no form fits. */
+static bool plan_job(const dot_problem_t *p, dot_small_t *plan, dot_loop_t *out_loop) {
+  const dot_matrices_t *a = &p->a, *b = &p->b;
+  bool tiny = p->m * p->n * p->k <= TINY_PRODUCTS;
+  *out_loop = LOOP_COLUMNS;
+  plan->units = p->n;
+  if (p->k <= TINY && p->n <= TINY) {
+    *out_loop = LOOP_TINY, plan->units = p->m;
+  } else if (p->n == 1 && a->col_step == 1 && b->row_step == 1) {
+    *out_loop = LOOP_ROWS, plan->units = p->m, plan->job.c_row = 1;
+  } else if (p->m == 1 && b->row_step == 1 && b->col_step >= p->k && a->col_step == 1) {
+    *out_loop = LOOP_ROWS, plan->exchanged = true;
+    plan->job.a_row = b->col_step, plan->job.c_row = 1;
+  } else if (p->n == 1 && a->row_step == 1) {
+    plan->exchanged = true, plan->units = p->m;
+    plan->job.m = 1, plan->job.n = p->m, plan->job.b_row = a->col_step;
+    plan->job.a_row = 0, plan->job.a_col = b->row_step;
+  } else if (plan_pairs(p, tiny && b->col_step != 1, plan)) {
+    *out_loop = LOOP_PAIRS;
+  } else {
+    plan_reading(p, &plan->job);
+    return b->col_step == 1 && (p->m <= (is_large(p) ? THIN_ROWS_OF_LARGE : THIN_ROWS) || tiny);
+  }
+  return true;
+}
+
+/* Long sums of few columns are shared out by terms, which blocks can be (gemm.h). */
+static bool is_better_by_terms(const op_native_target_t *target, const dot_problem_t *p, dot_loop_t loop) {
+  return target->workers > 1 && loop == LOOP_COLUMNS && p->batch == 1 && p->m >= FEW_ROWS &&
+         p->n <= COLUMN_UNIT && (double)p->m * (double)p->n * (double)p->k > 4 * SPLIT_PRODUCTS;
+}
+
+hr_status_t dot_prepare_small(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out) {
+  const matmul_types_t *t = &problem->types;
+  dot_small_t *plan;
+  dot_loop_t loop;
+  if ((t->out != HR_F32 && t->out != HR_F64) || t->lhs != t->out || t->rhs != t->out) return NULL;
+  HR_TRY(HR_NEW(target->arena, &plan));
+  plan->way = (dot_strategy_t){"loops", run_small};
+  plan->problem = problem;
+  if (problem->a.ordered || problem->b.ordered) return NULL;
+  plan->job = (dot_small_job_t){.m = problem->m, .n = problem->n, .k = problem->k, .c_row = problem->n,
+                                .depth = problem->k};
+  plan->job.a_row = problem->a.row_step, plan->job.a_col = problem->a.col_step;
+  plan->job.b_row = problem->b.row_step, plan->job.b_col = problem->b.col_step;
+  if (problem->packed_b || (problem->constant_b && dot_packs_once(problem))) return NULL;
+  if (!plan_job(problem, plan, &loop) || is_better_by_terms(target, problem, loop)) return NULL;
+  if (plan->transposed) out->scratch_bytes = (size_t)(problem->k * problem->n * problem->types.element_bytes);
+  plan->loop = choose_loop(t->out == HR_F64, loop);
+  double products = problem->flops / 2, each = products / (double)problem->batch;
+  plan->batch_grain = 1 + (int64_t)(SPLIT_PRODUCTS / each);
+  plan->split = target->workers > 1 && each >= SPLIT_PRODUCTS && problem->batch < 2 * target->workers;
+  int64_t share = (plan->units + target->workers - 1) / target->workers;
+  plan->unit_grain = loop == LOOP_COLUMNS ? (share + COLUMN_UNIT - 1) / COLUMN_UNIT * COLUMN_UNIT : share;
+  if (plan->unit_grain < 1) plan->unit_grain = 1;
+  out->plan = plan;
+  return NULL;
+}

@@ -1,0 +1,352 @@
+/* Elementwise kernels: finding the loop for an instruction, and running it over types that it does not know itself.
+ * Loops exist for the compute types only. Floats of 16 bits and fewer pass through f32 in blocks that stay in the first
+ * cache; integers of fewer than 8 bits are computed in 8 and wrapped. */
+#include "ops/kernels/elementwise/elementwise.h"
+
+#include <string.h>
+
+#include "ops/kernels/common/strided_loops.h"
+#include "ops/kernels/elementwise/elementwise_loops.h"
+#include "ops/kernels/elementwise/scalar.h"
+
+enum { EW_BLOCK = 512 };
+
+/* How an operand or result of some type reaches the loop. */
+typedef enum ew_passage {
+  EW_AS_IS,
+  EW_BY_F32, /* a narrow float */
+  EW_WRAP    /* an integer of fewer than 8 bits: as it is in, wrapped out */
+} ew_passage_t;
+
+struct ew_kernel {
+  ew_loop_fn loop;
+  ew_fold_fn fold;
+  ew_params_t params;
+  int operand_count;
+  bool plain;       /* every passage is EW_AS_IS */
+  bool fold_rounds; /* a step of the fold may give what the type cannot hold */
+  ew_passage_t operands[EW_MAX_OPERANDS], result;
+};
+
+static ew_passage_t passage_of(hr_dtype_t type) {
+  const hr_dtype_info_t *info = &hr_dtype_table[type];
+  if (info->class_ == HR_CLASS_FLOAT && info->compute != type) return EW_BY_F32;
+  return hr_dtype_is_integer(type) && info->bits < 8 ? EW_WRAP : EW_AS_IS;
+}
+
+/* --- preparing ------------------------------------------------------------------------------------------------- */
+
+static ew_row_t find_row(hlo_opcode_t op, hr_dtype_t type) {
+  ew_row_t (*const families[])(hlo_opcode_t, hr_dtype_t) = {ew_integer_row, ew_float_row, ew_math_row, ew_complex_row};
+  ew_row_t row = {NULL, NULL};
+  for (size_t i = 0; i < sizeof families / sizeof *families && !row.loop; i++) row = families[i](op, type);
+  return row;
+}
+
+/* The result type that an op has by the type of its operands; the declared one where it is free. */
+static hr_dtype_t result_type(hlo_opcode_t op, const ew_params_t *params) {
+  switch (op) {
+    case HLO_CONVERT:
+    case HLO_STOCHASTIC_CONVERT: return params->result;
+    case HLO_COMPARE:
+    case HLO_IS_FINITE: return HR_PRED;
+    case HLO_ABS:
+    case HLO_REAL:
+    case HLO_IMAG: return hr_dtype_real(params->operands[0]);
+    case HLO_COMPLEX: return params->operands[0] == HR_F64 ? HR_C128 : HR_C64;
+    case HLO_SELECT: return params->operands[1];
+    default: return params->operands[0];
+  }
+}
+
+static bool types_fit(hlo_opcode_t op, const ew_params_t *params, int operand_count) {
+  if (params->result != result_type(op, params)) return false;
+  if (op == HLO_SELECT) return params->operands[0] == HR_PRED && params->operands[1] == params->operands[2];
+  if (op == HLO_STOCHASTIC_CONVERT) return true;
+  for (int k = 1; k < operand_count; k++)
+    if (params->operands[k] != params->operands[0]) return false;
+  return true;
+}
+
+/* An unsigned (or, for 16 bytes, complex) type for moving elements of this size. */
+static hr_dtype_t mover_type(hr_dtype_t type) {
+  switch (hr_dtype_bytes(type)) {
+    case 1: return HR_U8;
+    case 2: return HR_U16;
+    case 4: return HR_U32;
+    case 8: return HR_U64;
+    default: return HR_C128;
+  }
+}
+
+static ew_loop_fn convert_loop(const ew_params_t *params) {
+  hr_dtype_t from = params->operands[0], to = params->result;
+  if (from == to) return ew_convert_loop(mover_type(from), mover_type(to), false);
+  return ew_convert_loop(hr_dtype_table[from].compute, hr_dtype_table[to].compute, passage_of(to) == EW_BY_F32);
+}
+
+static bool is_total_order(hlo_opcode_t op, const hlo_instr_t *instr) {
+  return op == HLO_COMPARE && instr && hlo_attr_enum(instr, HLO_ATTR_TYPE) == HLO_COMPARISON_TOTALORDER;
+}
+
+/* Ops whose loops take the elements' bits whatever they mean. */
+static bool works_on_bits(hlo_opcode_t op, const hlo_instr_t *instr, const ew_params_t *params) {
+  return op == HLO_SELECT || (op == HLO_CONVERT && params->operands[0] == params->result) || is_total_order(op, instr);
+}
+
+static void set_passages(ew_kernel_t *kernel, hlo_opcode_t op, const hlo_instr_t *instr) {
+  bool on_bits = works_on_bits(op, instr, &kernel->params);
+  kernel->plain = true;
+  for (int k = 0; k < kernel->operand_count; k++) {
+    kernel->operands[k] = on_bits ? EW_AS_IS : passage_of(kernel->params.operands[k]);
+    if (kernel->operands[k] == EW_BY_F32) kernel->plain = false;
+  }
+  kernel->result = on_bits ? EW_AS_IS : passage_of(kernel->params.result);
+  if (kernel->result != EW_AS_IS) kernel->plain = false;
+}
+
+/* `instr` is NULL for a bare op. */
+static void set_loop(ew_kernel_t *kernel, hlo_opcode_t op, const hlo_instr_t *instr) {
+  const ew_params_t *params = &kernel->params;
+  hr_dtype_t type = hr_dtype_table[params->operands[0]].compute;
+  if (op == HLO_CONVERT) {
+    kernel->loop = convert_loop(params);
+  } else if (op == HLO_STOCHASTIC_CONVERT) {
+    kernel->loop = ew_stochastic_loop(params);
+  } else if (op == HLO_SELECT) {
+    kernel->loop = ew_select_loop(hr_dtype_bytes(params->result));
+  } else if (op == HLO_REDUCE_PRECISION && instr) {
+    kernel->loop = ew_reduce_precision_loop(params->operands[0]);
+  } else if (op == HLO_CLAMP) {
+    kernel->loop = ew_clamp_loop(type);
+  } else if (op == HLO_COMPARE && instr) {
+    int direction = hlo_attr_enum(instr, HLO_ATTR_DIRECTION);
+    int order = hlo_attr_enum(instr, HLO_ATTR_TYPE);
+    kernel->loop =
+        ew_compare_loop((hlo_enum_DIRECTION_t)direction, (hlo_enum_COMPARISON_t)order, params->operands[0]);
+  } else {
+    ew_row_t row = find_row(op, type);
+    kernel->loop = row.loop;
+    kernel->fold = row.fold;
+  }
+}
+
+static hr_status_t unsupported(hlo_opcode_t op, const ew_params_t *params) {
+  return hr_error(HR_UNSUPPORTED, "%s of %s giving %s is not an operation", hlo_op_name(op),
+                  hr_dtype_name(params->operands[0]), hr_dtype_name(params->result));
+}
+
+static hr_status_t finish_kernel(hr_arena_t *arena, ew_kernel_t *kernel, hlo_opcode_t op, const hlo_instr_t *instr,
+                                 const ew_kernel_t **out_kernel) {
+  ew_params_t *params = &kernel->params;
+  bool arrays = hr_dtype_is_array(params->result);
+  for (int k = 0; k < kernel->operand_count; k++) arrays = arrays && hr_dtype_is_array(params->operands[k]);
+  if (!arrays || !types_fit(op, params, kernel->operand_count)) return unsupported(op, params);
+  bool converts = op == HLO_CONVERT || op == HLO_STOCHASTIC_CONVERT;
+  params->bits = hr_dtype_table[converts ? params->result : params->operands[0]].bits;
+  const hr_float_format_t *format = hr_float_format(params->operands[0]);
+  params->has_minus_zero = format && format->specials != HR_SPECIALS_FNUZ;
+  set_loop(kernel, op, instr);
+  if (!kernel->loop) return unsupported(op, params);
+  set_passages(kernel, op, instr);
+  ew_fold_fn rounding = ew_rounding_fold(op, params->result);
+  kernel->fold_rounds = kernel->result == EW_BY_F32 && !rounding && op != HLO_MAXIMUM && op != HLO_MINIMUM;
+  if (rounding) kernel->fold = rounding;
+  void *memory;
+  HR_TRY(hr_arena_copy(arena, kernel, sizeof *kernel, &memory));
+  *out_kernel = memory;
+  return NULL;
+}
+
+/* An exponent as wide as the operand's own changes nothing, also where f32, which stands in for it, has a wider one. */
+static hr_status_t reduced_precision(const hlo_instr_t *instr, ew_params_t *params) {
+  int64_t exponent = hlo_attr_int(instr, HLO_ATTR_EXPONENT_BITS);
+  int64_t mantissa = hlo_attr_int(instr, HLO_ATTR_MANTISSA_BITS);
+  const hr_float_format_t *format = hr_float_format(params->operands[0]);
+  if (!format) return unsupported(instr->op, params);
+  if (exponent < 1)
+    return hlo_error(instr, "reduce_precision C2", "exponent_bits is %lld, want 1 or more", (long long)exponent);
+  if (mantissa < 0)
+    return hlo_error(instr, "reduce_precision C3", "mantissa_bits is %lld, want 0 or more", (long long)mantissa);
+  params->exponent_bits = exponent >= format->exponent_bits ? 64 : (int)exponent;
+  params->mantissa_bits = mantissa > 64 ? 64 : (int)mantissa;
+  params->least_normal = ldexpf(1, 1 - format->bias);
+  return NULL;
+}
+
+hr_status_t ew_kernel_prepare(hr_arena_t *arena, const hlo_instr_t *instr, const ew_kernel_t **out_kernel) {
+  ew_kernel_t kernel = {.operand_count = instr->operand_count, .params.result = instr->shape->dtype};
+  if (!hlo_op_is(instr->op, OP_ELEMENTWISE) || instr->operand_count < 1 || instr->operand_count > EW_MAX_OPERANDS)
+    return hr_error(HR_UNSUPPORTED, "%s of %d operands is not elementwise", hlo_op_name(instr->op),
+                    instr->operand_count);
+  for (int k = 0; k < instr->operand_count; k++) kernel.params.operands[k] = instr->operands[k]->shape->dtype;
+  if (instr->op == HLO_REDUCE_PRECISION) HR_TRY(reduced_precision(instr, &kernel.params));
+  return finish_kernel(arena, &kernel, instr->op, instr, out_kernel);
+}
+
+hr_status_t ew_kernel_binary(hr_arena_t *arena, hlo_opcode_t op, hr_dtype_t dtype, const ew_kernel_t **out_kernel) {
+  ew_kernel_t kernel = {.operand_count = 2, .params = {.operands = {dtype, dtype}, .result = dtype}};
+  if (!hlo_op_is(op, OP_ELEMENTWISE) || hlo_op_table[op].operands != 2) return unsupported(op, &kernel.params);
+  return finish_kernel(arena, &kernel, op, NULL, out_kernel);
+}
+
+/* --- running --------------------------------------------------------------------------------------------------- */
+
+/* Brings integers of fewer than 8 bits, computed in 8, back into their range. */
+static void wrap(hr_dtype_t type, int64_t count, void *elements) {
+  int bits = hr_dtype_table[type].bits;
+  int8_t *s = elements;
+  uint8_t *u = elements;
+  if (hr_dtype_class(type) == HR_CLASS_SIGNED)
+    for (int64_t i = 0; i < count; i++) s[i] = s8_low(s[i], bits);
+  else
+    for (int64_t i = 0; i < count; i++) u[i] = u8_low(u[i], bits);
+}
+
+/* Widens `count` elements that lie `step` apart. */
+static void widen(hr_dtype_t type, const void *from, int64_t step, int64_t count, float *to) {
+  if (step == 1) {
+    hr_floats_to_f32(type, from, to, count);
+    return;
+  }
+  int64_t bytes = (int64_t)hr_dtype_bytes(type);
+  for (int64_t i = 0; i < count; i++) hr_floats_to_f32(type, (const char *)from + i * step * bytes, to + i, 1);
+}
+
+/* Elements base .. base + n - 1. Operand k of a narrow type is widened into wide[k]. */
+static void run_block(const ew_kernel_t *kernel, int64_t base, int64_t n, const void *const *in,
+                      const int64_t *in_steps, void *out, float wide[][EW_BLOCK]) {
+  const void *at[EW_MAX_OPERANDS];
+  int64_t strides[EW_MAX_OPERANDS];
+  for (int k = 0; k < kernel->operand_count; k++) {
+    hr_dtype_t type = kernel->params.operands[k];
+    at[k] = (const char *)in[k] + base * in_steps[k] * (int64_t)hr_dtype_bytes(type);
+    strides[k] = in_steps[k];
+    if (kernel->operands[k] != EW_BY_F32) continue;
+    if (strides[k] != 0) widen(type, at[k], strides[k], n, wide[k]);
+    else if (base == 0) widen(type, at[k], 1, 1, wide[k]);
+    if (strides[k] != 0) strides[k] = 1;
+    at[k] = wide[k];
+  }
+  void *to = (char *)out + base * (int64_t)hr_dtype_bytes(kernel->params.result);
+  void *result = kernel->result == EW_BY_F32 ? wide[EW_MAX_OPERANDS] : to;
+  kernel->loop(&kernel->params, n, at, strides, result);
+  if (kernel->result == EW_BY_F32) hr_floats_from_f32(kernel->params.result, result, to, n);
+  if (kernel->result == EW_WRAP) wrap(kernel->params.result, n, to);
+}
+
+static bool all_scalars(const ew_kernel_t *kernel, const int64_t *in_steps) {
+  for (int k = 0; k < kernel->operand_count; k++)
+    if (in_steps[k] != 0) return false;
+  return true;
+}
+
+void ew_kernel_run(const ew_kernel_t *kernel, int64_t count, const void *const *in, const int64_t *in_steps,
+                   void *out) {
+  if (count > 1 && all_scalars(kernel, in_steps)) {
+    int bytes = (int)hr_dtype_bytes(kernel->params.result);
+    ew_kernel_run(kernel, 1, in, in_steps, out);
+    loop_fill((char *)out + bytes, out, bytes, count - 1);
+    return;
+  }
+  if (kernel->plain) {
+    kernel->loop(&kernel->params, count, in, in_steps, out);
+    return;
+  }
+  float wide[EW_MAX_OPERANDS + 1][EW_BLOCK];
+  for (int64_t base = 0; base < count; base += EW_BLOCK)
+    run_block(kernel, base, count - base < EW_BLOCK ? count - base : EW_BLOCK, in, in_steps, out, wide);
+}
+
+static void round_to(hr_dtype_t type, float *value) {
+  uint16_t bits;
+  hr_floats_from_f32(type, value, &bits, 1);
+  hr_floats_to_f32(type, &bits, value, 1);
+}
+
+/* A fold of narrow floats, rounded to their type after every step. */
+static void fold_by_f32(const ew_kernel_t *kernel, int64_t count, const char *in, int64_t in_stride, void *acc) {
+  hr_dtype_t type = kernel->params.result;
+  int64_t stride = in_stride * (int64_t)hr_dtype_bytes(type);
+  float wide[EW_BLOCK], sum;
+  hr_floats_to_f32(type, acc, &sum, 1);
+  for (int64_t base = 0; base < count; base += EW_BLOCK) {
+    int64_t n = count - base < EW_BLOCK ? count - base : EW_BLOCK;
+    widen(type, in + base * stride, in_stride, n, wide);
+    if (!kernel->fold_rounds) {
+      kernel->fold(n, wide, 1, &sum);
+      continue;
+    }
+    for (int64_t i = 0; i < n; i++) {
+      kernel->fold(1, wide + i, 1, &sum);
+      round_to(type, &sum);
+    }
+  }
+  hr_floats_from_f32(type, &sum, acc, 1);
+}
+
+void ew_kernel_fold(const ew_kernel_t *kernel, int64_t count, const void *in, int64_t in_stride, void *acc) {
+  if (kernel->fold && kernel->result == EW_BY_F32) {
+    fold_by_f32(kernel, count, in, in_stride, acc);
+  } else if (kernel->fold) {
+    kernel->fold(count, in, in_stride, acc);
+    if (kernel->result == EW_WRAP) wrap(kernel->params.result, 1, acc);
+  } else {
+    int64_t stride = in_stride * (int64_t)hr_dtype_bytes(kernel->params.result);
+    for (int64_t i = 0; i < count; i++)
+      ew_kernel_run(kernel, 1, (const void *[]){acc, (const char *)in + i * stride}, (const int64_t[]){1, 1}, acc);
+  }
+}
+
+/* --- the op ---------------------------------------------------------------------------------------------------- */
+
+static hr_status_t elementwise_prepare(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
+  const ew_kernel_t *kernel;
+  HR_TRY(ew_kernel_prepare(arena, step->instr, &kernel));
+  *out_plan = kernel;
+  return NULL;
+}
+
+static bool same_dims(const hlo_value_t *value, const hlo_shape_t *shape) {
+  return value->rank == shape->rank &&
+         (shape->rank == 0 || memcmp(value->dims, shape->dims, (size_t)shape->rank * sizeof *shape->dims) == 0);
+}
+
+/* The result in the bytes of an operand that nobody else will read, if there is one; else in new bytes. */
+static hr_status_t result_value(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+  const hlo_shape_t *shape = step->out_shape;
+  for (int k = 0; k < step->instr->operand_count; k++) {
+    if (hr_dtype_bytes(in[k]->dtype) != hr_dtype_bytes(shape->dtype) || !same_dims(in[k], shape)) continue;
+    if (!op_is_last_use(step, k) || !hlo_value_is_exclusive(in[k])) continue;
+    if (in[k]->dtype != shape->dtype) return hlo_value_view(in[k], shape->dtype, shape->rank, shape->dims, out_value);
+    *out_value = hlo_value_retain(in[k]);
+    return NULL;
+  }
+  return op_output(env, step, out_value);
+}
+
+static hr_status_t elementwise_run(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                                   hlo_value_t **out_value) {
+  const hlo_instr_t *instr = step->instr;
+  const void *data[EW_MAX_OPERANDS];
+  int64_t strides[EW_MAX_OPERANDS], count;
+  HR_TRY(hlo_shape_count(step->out_shape, &count));
+  for (int k = 0; k < instr->operand_count; k++) {
+    data[k] = in[k]->data;
+    strides[k] = in[k]->count == count ? 1 : 0;
+    if (in[k]->count != count && in[k]->count != 1)
+      return hlo_error(instr, NULL, "operand %d has %lld elements, want %lld as the result", k,
+                       (long long)in[k]->count, (long long)count);
+  }
+  if (instr->op == HLO_CONVERT && in[0]->dtype == step->out_shape->dtype && same_dims(in[0], step->out_shape)) {
+    *out_value = hlo_value_retain(in[0]);
+    return NULL;
+  }
+  hlo_value_t *out;
+  HR_TRY(result_value(env, step, in, &out));
+  ew_kernel_run(step->plan, count, data, strides, out->data);
+  *out_value = out;
+  return NULL;
+}
+
+const op_kernel_t kernel_elementwise = {elementwise_prepare, elementwise_run};

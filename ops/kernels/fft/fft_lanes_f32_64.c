@@ -1,0 +1,15 @@
+/* fft_lanes for float and vectors of 64 bytes: AVX-512. */
+#include <string.h>
+
+#include "ops/kernels/fft/fft_lanes_plan.h"
+#include "ops/kernels/simd/simd_target.h"
+
+#if HR_HAS_CLONES
+#pragma GCC optimize("O3,fp-contract=fast")
+#pragma GCC target("arch=x86-64-v4")
+#define T float
+#define INTEGER int32_t
+#define BYTES 64
+#define CODE fft_lanes_code_f32_64
+#include "ops/kernels/fft/fft_lanes_template.h"
+#endif

@@ -1,0 +1,307 @@
+/* fft in passes along one dimension each, split over the workers: short lines side by side (fft_lanes.h), others by FFTW
+ * with plans that are kept.
+ *
+ *   rows      along the last dimension, which is dense: some lines at a time
+ *   columns   along another one: some neighbouring lines are copied side by side, transformed there and copied back,
+ *             since FFTW is ten times slower on lines whose elements lie a power of two apart
+ *
+ * Real transforms are real in the pass of rows, which comes first for RFFT and last for IRFFT. It scales inverses too.
+ */
+#include <string.h>
+
+#include "ops/kernels/common/native_common.h"
+#include "ops/kernels/fft/fft_lanes.h"
+#include "ops/kernels/fft/fft_lines.h"
+#include "ops/kernels/fft/fft_long.h"
+
+#define FFT_MAX_DIMS 3
+#define ROW_BYTES 65536 /* of the lines transformed by one call */
+#define SPLIT_ELEMENTS 4096
+#define LANES_LEAST 4 /* lines that are worth the vectors of them side by side */
+
+typedef struct fft_columns {
+  fft_lines_t lines;
+  const fft_lanes_t *lanes; /* in place of FFTW's; NULL: none */
+  int64_t outer, length, inner; /* the array as three dimensions; the lines lie along the middle one */
+} fft_columns_t;
+
+typedef struct fft_native {
+  fftw_library_t library;
+  hlo_enum_FFT_TYPE_t type;
+  int64_t element_bytes; /* of a complex one */
+  int column_passes, workers;
+  fft_columns_t columns[FFT_MAX_DIMS - 1];
+  fft_lines_t rows;
+  const fft_lanes_t *row_lanes; /* in place of FFTW's; NULL: none */
+  int64_t row_count, in_last, out_last, last_length;
+  double scale;
+  size_t copy_at, worker_at, worker_bytes;
+  const fft_long_t *long_; /* lines that one worker is not to do alone; NULL: others */
+} fft_native_t;
+
+typedef struct fft_run {
+  const fft_native_t *plan;
+  const fft_columns_t *columns; /* of this pass */
+  const char *from;
+  char *to;
+  char *workers; /* scratch memory of worker 0 */
+} fft_run_t;
+
+static bool is_double(const fft_native_t *plan) { return plan->element_bytes == 16; }
+
+static char *worker_space(const fft_run_t *r, int worker) {
+  return r->workers + (size_t)worker * r->plan->worker_bytes;
+}
+
+/* --- columns --- */
+
+static void run_column_lanes(void *context, int64_t begin, int64_t end, int worker) {
+  const fft_run_t *r = context;
+  const fft_columns_t *c = r->columns;
+  int64_t most = fft_lanes_count(c->lanes), blocks = (c->inner + most - 1) / most, each = r->plan->element_bytes;
+  for (int64_t task = begin; task < end; task++) {
+    int64_t first = task % blocks * most, at = (task / blocks * c->length * c->inner + first) * each;
+    fft_lanes_columns(c->lanes, r->from + at, r->to + at, c->inner, hr_min(most, c->inner - first),
+                      worker_space(r, worker));
+  }
+}
+
+static void run_columns(void *context, int64_t begin, int64_t end, int worker) {
+  const fft_run_t *r = context;
+  const fft_native_t *plan = r->plan;
+  const fft_columns_t *c = r->columns;
+  int64_t blocks = (c->inner + FFT_COLUMNS - 1) / FFT_COLUMNS, each = plan->element_bytes;
+  int64_t step = fft_padded_length(plan->element_bytes, c->length);
+  char *space = worker_space(r, worker);
+  for (int64_t task = begin; task < end; task++) {
+    int64_t first = task % blocks * FFT_COLUMNS, count = hr_min(FFT_COLUMNS, c->inner - first);
+    int64_t at = (task / blocks * c->length * c->inner + first) * each;
+    fft_gather(each, r->from + at, c->inner, c->length, count, space, step);
+    plan->library.execute_dft(count == FFT_COLUMNS ? c->lines.many : c->lines.rest, space, space);
+    fft_scatter(each, space, step, c->length, count, r->to + at, c->inner);
+  }
+}
+
+/* --- rows --- */
+
+/* A line that comes from a real one has a real first element, and a real middle one if its length is even; what else
+ * stands there is ignored. */
+static void drop_imaginary(const fft_native_t *plan, char *line) {
+  int64_t last = plan->last_length % 2 == 0 ? plan->in_last - 1 : 0, half = plan->element_bytes / 2;
+  memset(line + half, 0, (size_t)half);
+  memset(line + last * plan->element_bytes + half, 0, (size_t)half);
+}
+
+static void scale_reals(const fft_native_t *plan, void *data, int64_t count) {
+  float factor = (float)plan->scale;
+  for (int64_t i = 0; i < count && is_double(plan); i++) ((double *)data)[i] *= plan->scale;
+  for (int64_t i = 0; i < count && !is_double(plan); i++) ((float *)data)[i] *= factor;
+}
+
+/* `count` lines, at most those of one call, by `transform`. */
+static void transform_rows(const fft_run_t *r, fftw_plan transform, int64_t row, int64_t count, char *space) {
+  const fft_native_t *plan = r->plan;
+  int64_t each = plan->element_bytes, real = each / 2;
+  bool real_in = plan->type == HLO_FFT_TYPE_RFFT, real_out = plan->type == HLO_FFT_TYPE_IRFFT;
+  const char *from = r->from + row * plan->in_last * (real_in ? real : each);
+  char *to = r->to + row * plan->out_last * (real_out ? real : each);
+  if (real_in) {
+    plan->library.execute_r2c(transform, (void *)from, to);
+  } else if (real_out) {
+    memcpy(space, from, (size_t)(count * plan->in_last * each));
+    for (int64_t i = 0; i < count; i++) drop_imaginary(plan, space + i * plan->in_last * each);
+    plan->library.execute_c2r(transform, space, to);
+  } else {
+    plan->library.execute_dft(transform, (void *)from, to);
+  }
+  if (plan->scale != 1) scale_reals(plan, to, count * plan->out_last * (real_out ? 1 : 2));
+}
+
+static void run_row_lanes(void *context, int64_t begin, int64_t end, int worker) {
+  const fft_run_t *r = context;
+  const fft_native_t *plan = r->plan;
+  int64_t most = fft_lanes_count(plan->row_lanes), each = plan->element_bytes;
+  int64_t in_bytes = plan->in_last * (plan->type == HLO_FFT_TYPE_RFFT ? each / 2 : each);
+  int64_t out_bytes = plan->out_last * (plan->type == HLO_FFT_TYPE_IRFFT ? each / 2 : each);
+  for (int64_t block = begin; block < end; block++) {
+    int64_t row = block * most;
+    fft_lanes_rows(plan->row_lanes, r->from + row * in_bytes, r->to + row * out_bytes,
+                   hr_min(most, plan->row_count - row), worker_space(r, worker));
+  }
+}
+
+/* Blocks of lines: each starts at an address that is aligned, whatever the length of a line. */
+static void run_rows(void *context, int64_t begin, int64_t end, int worker) {
+  const fft_run_t *r = context;
+  const fft_lines_t *lines = &r->plan->rows;
+  for (int64_t block = begin; block < end; block++) {
+    int64_t row = block * lines->count, count = hr_min(lines->count, r->plan->row_count - row);
+    transform_rows(r, count == lines->count ? lines->many : lines->rest, row, count, worker_space(r, worker));
+  }
+}
+
+/* --- all passes --- */
+
+static void pass_columns(hr_workers_t *workers, fft_run_t *r, int pass, const void *from, void *to) {
+  const fft_columns_t *c = r->columns = &r->plan->columns[pass];
+  int64_t most = c->lanes ? fft_lanes_count(c->lanes) : FFT_COLUMNS;
+  int64_t tasks = c->outer * ((c->inner + most - 1) / most);
+  r->from = from, r->to = to;
+  hr_workers_for(workers, tasks, 1 + SPLIT_ELEMENTS / (c->length * most), c->lanes ? run_column_lanes : run_columns, r);
+}
+
+static void pass_rows(hr_workers_t *workers, fft_run_t *r, const void *from, void *to) {
+  const fft_native_t *plan = r->plan;
+  r->from = from, r->to = to;
+  int64_t most = plan->row_lanes ? fft_lanes_count(plan->row_lanes) : plan->rows.count;
+  int64_t blocks = (plan->row_count + most - 1) / most;
+  hr_workers_split(workers, blocks, 1 + SPLIT_ELEMENTS / (plan->last_length * most),
+                   plan->row_lanes ? run_row_lanes : run_rows, r);
+}
+
+static hr_status_t run_fft(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
+  const fft_native_t *plan = plan_;
+  char *scratch = run->scratch;
+  hr_workers_t *workers = native_workers(run, plan->workers);
+  if (plan->long_) {
+    fft_long_run(plan->long_, workers, scratch, in[0], out[0]);
+    return NULL;
+  }
+  fft_run_t r = {.plan = plan, .workers = scratch + plan->worker_at};
+  if (plan->type != HLO_FFT_TYPE_IRFFT) {
+    pass_rows(workers, &r, in[0], out[0]);
+    for (int i = 0; i < plan->column_passes; i++) pass_columns(workers, &r, i, out[0], out[0]);
+    return NULL;
+  }
+  const void *from = in[0];
+  for (int i = 0; i < plan->column_passes; i++, from = scratch + plan->copy_at)
+    pass_columns(workers, &r, i, from, scratch + plan->copy_at);
+  pass_rows(workers, &r, from, out[0]);
+  return NULL;
+}
+
+/* --- planning --- */
+
+/* Lines side by side, where there are enough of them. */
+static hr_status_t plan_lanes(const op_native_target_t *target, const fft_native_t *plan, hlo_enum_FFT_TYPE_t type,
+                              int64_t length, int64_t lines, double scale, const fft_lanes_t **out_lanes) {
+  *out_lanes = NULL;
+  return lines < LANES_LEAST ? NULL : fft_lanes_plan(target->arena, type, length, is_double(plan), scale, out_lanes);
+}
+
+static hr_status_t plan_columns(const op_native_target_t *target, fft_native_t *plan, int rank, const int64_t *sizes) {
+  bool forward = plan->type == HLO_FFT_TYPE_FFT || plan->type == HLO_FFT_TYPE_RFFT;
+  int64_t inner = sizes[rank - 1], total = plan->row_count * inner;
+  for (int t = rank - 2; t >= 0; t--) {
+    fft_columns_t *c = &plan->columns[plan->column_passes++];
+    *c = (fft_columns_t){.outer = total / (sizes[t] * inner), .length = sizes[t], .inner = inner};
+    inner *= sizes[t];
+    int64_t step = fft_padded_length(plan->element_bytes, c->length);
+    HR_TRY(plan_lanes(target, plan, forward ? HLO_FFT_TYPE_FFT : HLO_FFT_TYPE_IFFT, c->length, c->inner, 1, &c->lanes));
+    if (c->lanes) continue;
+    fft_form_t form = {forward ? HLO_FFT_TYPE_FFT : HLO_FFT_TYPE_IFFT, c->length, FFT_COLUMNS, step, step, true};
+    HR_TRY(fft_lines_plan(target, &plan->library, form, c->inner, &c->lines));
+  }
+  return NULL;
+}
+
+/* Lines of a block: as many as stay in the second cache, some for every worker, and an even number, because FFTW is
+ * four times slower on blocks that do not start at a multiple of 16 bytes. */
+static int64_t block_rows(const op_native_target_t *target, const fft_native_t *plan) {
+  int64_t count = ROW_BYTES / (plan->last_length * plan->element_bytes);
+  int64_t share = (plan->row_count + target->workers - 1) / target->workers;
+  count = hr_min(count, share);
+  if (plan->last_length % 2 == 0 && plan->in_last == plan->out_last) return count > 1 ? count : 1;
+  return count > 2 ? count / 2 * 2 : 2;
+}
+
+static hr_status_t plan_rows(const op_native_target_t *target, fft_native_t *plan) {
+  bool is_real = plan->type == HLO_FFT_TYPE_RFFT || plan->type == HLO_FFT_TYPE_IRFFT;
+  if (is_real || fft_lanes_is_odd(plan->last_length)) /* of the others, FFTW is as quick with fewer passes */
+    HR_TRY(plan_lanes(target, plan, plan->type, plan->last_length, plan->row_count, plan->scale, &plan->row_lanes));
+  if (plan->row_lanes) return NULL;
+  int64_t count = block_rows(target, plan);
+  fft_form_t form = {plan->type, plan->last_length, count, plan->in_last, plan->out_last, false};
+  return fft_lines_plan(target, &plan->library, form, plan->row_count, &plan->rows);
+}
+
+static size_t plan_scratch(const op_native_target_t *target, fft_native_t *plan) {
+  size_t total = 0, each = 0, bytes = (size_t)plan->element_bytes;
+  bool copies = plan->type == HLO_FFT_TYPE_IRFFT;
+  plan->copy_at =
+      scratch_reserve(&total, copies && plan->column_passes ? (size_t)(plan->row_count * plan->in_last) * bytes : 0);
+  if (copies) each = (size_t)(plan->rows.count * plan->in_last) * bytes;
+  if (plan->row_lanes) each = fft_lanes_space_bytes(plan->row_lanes);
+  for (int i = 0; i < plan->column_passes; i++) {
+    const fft_columns_t *c = &plan->columns[i];
+    size_t block = c->lanes ? fft_lanes_space_bytes(c->lanes)
+                            : (size_t)(FFT_COLUMNS * fft_padded_length(plan->element_bytes, c->length)) * bytes;
+    if (block > each) each = block;
+  }
+  plan->worker_at = total, plan->worker_bytes = (each + 63) / 64 * 64;
+  return total + plan->worker_bytes * (size_t)target->workers;
+}
+
+/* Sizes as the reference kernel wants them; it reports what is wrong. */
+static bool read_sizes(const op_step_t *step, fft_native_t *plan, int *out_rank, int64_t *sizes) {
+  const hlo_shape_t *in = step->in_shapes[0], *out = step->out_shape;
+  hr_ints_t lengths = hlo_attr_ints(step->instr, HLO_ATTR_FFT_LENGTH);
+  int rank = (int)lengths.count;
+  if (rank < 1 || rank > FFT_MAX_DIMS || rank > in->rank || in->rank != out->rank) return false;
+  plan->in_last = in->dims[in->rank - 1], plan->out_last = out->dims[out->rank - 1];
+  plan->last_length = lengths.data[rank - 1];
+  plan->row_count = 1;
+  for (int d = 0; d < in->rank - 1; d++) plan->row_count *= in->dims[d];
+  for (int t = 0; t < rank; t++) sizes[t] = lengths.data[t];
+  sizes[rank - 1] = plan->type == HLO_FFT_TYPE_RFFT ? plan->out_last : plan->in_last;
+  plan->scale = 1;
+  for (int t = 0; t < rank && (plan->type == HLO_FFT_TYPE_IFFT || plan->type == HLO_FFT_TYPE_IRFFT); t++)
+    plan->scale /= (double)lengths.data[t];
+  *out_rank = rank;
+  return plan->row_count > 0 && plan->in_last > 0 && plan->out_last > 0 && plan->last_length > 0;
+}
+
+static bool plans_exist(const fft_native_t *plan) {
+  bool exist = plan->row_lanes || fft_lines_exist(&plan->rows, plan->row_count);
+  for (int i = 0; i < plan->column_passes; i++)
+    exist = exist && (plan->columns[i].lanes || fft_lines_exist(&plan->columns[i].lines, plan->columns[i].inner));
+  return exist;
+}
+
+static hr_status_t plan_long(const op_native_target_t *target, fft_native_t *plan, size_t *out_scratch_bytes) {
+  fft_line_kind_t kind = {plan->type, plan->last_length, plan->row_count, plan->element_bytes, plan->scale};
+  return fft_long_plan(target, &plan->library, &kind, out_scratch_bytes, &plan->long_);
+}
+
+static hr_status_t plan_short(const op_native_target_t *target, fft_native_t *plan, int rank, const int64_t *sizes,
+                              size_t *out_scratch_bytes) {
+  HR_TRY(plan_rows(target, plan));
+  HR_TRY(plan_columns(target, plan, rank, sizes));
+  *out_scratch_bytes = plan_scratch(target, plan);
+  return NULL;
+}
+
+static hr_status_t prepare_fft(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+  fft_native_t *plan;
+  int rank;
+  int64_t sizes[FFT_MAX_DIMS];
+  HR_TRY(HR_NEW(target->arena, &plan));
+  plan->type = (hlo_enum_FFT_TYPE_t)hlo_attr_enum(step->instr, HLO_ATTR_FFT_TYPE);
+  plan->element_bytes = hr_dtype_real(step->in_shapes[0]->dtype) == HR_F64 ? 16 : 8;
+  plan->workers = target->workers;
+  if (!read_sizes(step, plan, &rank, sizes)) return NULL;
+  hr_status_t missing = fftw_library_open(is_double(plan), &plan->library);
+  hr_status_release(missing);
+  if (missing) return NULL;
+  if (rank == 1 && (plan->type == HLO_FFT_TYPE_FFT || plan->type == HLO_FFT_TYPE_IFFT))
+    HR_TRY(plan_long(target, plan, &out->scratch_bytes));
+  if (!plan->long_) HR_TRY(plan_short(target, plan, rank, sizes, &out->scratch_bytes));
+  if (!plan->long_ && !plans_exist(plan)) return NULL;
+  double points = (double)plan->row_count * (double)plan->last_length;
+  for (double size = 1; size < points; size *= 2) out->flops += 5 * points;
+  out->bytes = (double)plan->row_count * (double)(plan->in_last + plan->out_last) * (double)plan->element_bytes;
+  out->plan = plan;
+  return NULL;
+}
+
+const op_native_t native_fft = {"FFTW", prepare_fft, run_fft};

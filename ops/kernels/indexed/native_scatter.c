@@ -1,0 +1,457 @@
+/* Scatter, in place of its first operands. Updates of one element go in their order whatever the number of workers,
+ * since no two workers touch the same element:
+ *   - where windows have long rows, each worker takes all windows, but only its part of every row;
+ *   - where windows are either the same or apart, each takes those whose place in the operand falls to it;
+ *   - where neighbouring updates are of different windows (columns), each takes its part of the windows' elements, and
+ *     of one element those of all windows after each other;
+ *   - where windows are in batches, each of which has its own part of the operand, each takes some of these;
+ *   - where the operand is small beside the updates, parts of these are combined in copies of it, and the copies at the
+ *     end: as many as the sizes make it worth, whatever the number of workers;
+ *   - else one worker does everything.
+ * A row is combined by the kernel of the body's one op, or by the body in lanes. */
+#include <string.h>
+
+#include "ops/kernels/common/native_copy.h"
+#include "ops/kernels/common/promote_operands.h"
+#include "ops/kernels/elementwise/accumulate.h"
+#include "ops/kernels/indexed/scatter_rows.h"
+#include "ops/kernels/native.h"
+#include "ops/kernels/simd/simd_target.h"
+
+NATIVE_OPTIMIZE
+
+enum {
+  MAX_ARRAYS = 8,
+  BLOCK = 64,            /* elements of a strided row that are combined at once */
+  MIN_PART_BYTES = 256,  /* of a row, that are worth a worker */
+  MIN_WINDOW_BYTES = 64, /* that are worth looking for their owner */
+  MIN_BYTES = 1 << 16,   /* of updates, from which on workers are called */
+  GRAIN = 1 << 14,       /* updates that are worth a worker */
+  PREFETCH_DISTANCE = 4
+};
+
+typedef enum scatter_split { SPLIT_NOTHING, SPLIT_ROWS, SPLIT_OFFSETS } scatter_split_t;
+
+typedef struct native_scatter_plan {
+  gather_offsets_t offsets;
+  loop_nest_t window; /* operands: 0 the operand, 1 the updates; in elements */
+  accumulate_plan_t body;
+  hlo_opcode_t op; /* of a kernel */
+  bool overwrite;
+  int workers;
+  scatter_split_t split;
+  int64_t window_elements;
+  bool are_apart;       /* windows of different places */
+  bool by_elements;     /* of the windows: `rows` is about one element of each */
+  bool by_batches;      /* `rows` is about one batch */
+  bool has_rows;        /* there are loops for all of it */
+  scatter_rows_job_t rows_job;
+  size_t copy_bytes;
+  int copies; /* of the operand, in which parts of the windows are combined; 0: none */
+  int64_t counts[MAX_ARRAYS]; /* elements of the operands */
+} native_scatter_plan_t;
+
+typedef struct scatter_job {
+  const native_scatter_plan_t *plan;
+  const void *indices;
+  char *const *to;
+  char *const *from;
+  int parts;
+} scatter_job_t;
+
+/* --- rows -------------------------------------------------------------------------------------------------------- */
+
+/* to[k][i] = body(to..., from...)[k] for a row of dense accumulators. */
+static void combine_dense(const scatter_job_t *job, int64_t count, int64_t to, int64_t from, int64_t from_step) {
+  const accumulate_plan_t *body = &job->plan->body;
+  const void *ins[2 * MAX_ARRAYS];
+  int64_t steps[2 * MAX_ARRAYS];
+  void *outs[MAX_ARRAYS];
+  for (int k = 0; k < body->count; k++) {
+    ins[k] = outs[k] = job->to[k] + to * (int64_t)body->bytes[k];
+    ins[body->count + k] = job->from[k] + from * (int64_t)body->bytes[k];
+    steps[k] = 1;
+    steps[body->count + k] = from_step;
+  }
+  if (body->kernel)
+    ew_kernel_run(body->kernel, count, ins, steps, outs[0]);
+  else
+    hr_status_release(op_body_run(NULL, body->body, count, ins, steps, outs)); /* in lanes: cannot fail */
+}
+
+/* The same for accumulators apart: results are made dense first. */
+static void combine_strided(const scatter_job_t *job, int64_t count, int64_t to, int64_t to_step, int64_t from,
+                            int64_t from_step) {
+  const accumulate_plan_t *body = &job->plan->body;
+  char rows[MAX_ARRAYS][BLOCK * 16] __attribute__((aligned(64)));
+  const void *ins[2 * MAX_ARRAYS];
+  int64_t steps[2 * MAX_ARRAYS];
+  void *outs[MAX_ARRAYS];
+  for (int k = 0; k < body->count; k++) {
+    ins[k] = job->to[k] + to * (int64_t)body->bytes[k];
+    ins[body->count + k] = job->from[k] + from * (int64_t)body->bytes[k];
+    steps[k] = to_step;
+    steps[body->count + k] = from_step;
+    outs[k] = rows[k];
+  }
+  if (body->kernel)
+    ew_kernel_run(body->kernel, count, ins, steps, outs[0]);
+  else
+    hr_status_release(op_body_run(NULL, body->body, count, ins, steps, outs));
+  for (int k = 0; k < body->count; k++) {
+    int64_t bytes = (int64_t)body->bytes[k];
+    loop_copy_row(job->to[k] + to * bytes, rows[k], count, to_step * bytes, bytes, (int)bytes);
+  }
+}
+
+static void combine_row(const scatter_job_t *job, int64_t count, int64_t to, int64_t to_step, int64_t from,
+                        int64_t from_step) {
+  if (job->plan->overwrite) {
+    int64_t bytes = (int64_t)job->plan->body.bytes[0];
+    loop_copy_row(job->to[0] + to * bytes, job->from[0] + from * bytes, count, to_step * bytes, from_step * bytes,
+                  (int)bytes);
+    return;
+  }
+  if (to_step == 1 || count == 1) {
+    combine_dense(job, count, to, from, from_step);
+    return;
+  }
+  for (int64_t i = 0; i < count; i += BLOCK)
+    combine_strided(job, count - i < BLOCK ? count - i : BLOCK, to + i * to_step, to_step, from + i * from_step,
+                    from_step);
+}
+
+/* Elements begin .. end - 1 of every row of a window. */
+static void scatter_window(const scatter_job_t *job, int64_t to, int64_t from, int64_t begin, int64_t end) {
+  const loop_nest_t *window = &job->plan->window;
+  int64_t to_step = window->row_strides[0], from_step = window->row_strides[1];
+  to += begin * to_step;
+  from += begin * from_step;
+  if (window->rank == 0) {
+    combine_row(job, end - begin, to, to_step, from, from_step);
+    return;
+  }
+  for (loop_walk_t walk = loop_walk_first(window); walk.live; loop_walk_next(window, &walk))
+    combine_row(job, end - begin, to + walk.at[0], to_step, from + walk.at[1], from_step);
+}
+
+/* --- all windows ------------------------------------------------------------------------------------------------- */
+
+static void prefetch_row(const scatter_job_t *job, int64_t at, int64_t elements) {
+  if (at < 0) return;
+  int64_t bytes = (int64_t)job->plan->body.bytes[0];
+  const char *row = job->to[0] + at * bytes;
+  for (int64_t b = 0; b < elements * bytes && b < 1024; b += 64) __builtin_prefetch(row + b, 1);
+}
+
+/* Of equal places the owner is the same; neighbours have different ones. */
+static bool is_owner(const scatter_job_t *job, int64_t offset, int part) {
+  uint64_t mixed = (uint64_t)offset * 0x9e3779b97f4a7c15u;
+  return (int)((mixed >> 32) * (uint64_t)job->parts >> 32) == part;
+}
+
+/* --- in copies --------------------------------------------------------------------------------------------------- */
+
+typedef struct copies_job {
+  const native_scatter_plan_t *plan;
+  const void *indices, *from;
+  char *to, *copies;
+} copies_job_t;
+
+static char *copy_at(const copies_job_t *job, int64_t copy) {
+  const native_scatter_plan_t *plan = job->plan;
+  return copy ? job->copies + (size_t)(copy - 1) * plan->copy_bytes : job->to;
+}
+
+/* The first part of the windows goes into the result itself. */
+static void scatter_in_copies(void *context, int64_t begin, int64_t end, int worker) {
+  const copies_job_t *job = context;
+  const native_scatter_plan_t *plan = job->plan;
+  (void)worker;
+  for (int64_t copy = begin; copy < end; copy++) {
+    scatter_rows_job_t rows = plan->rows_job;
+    rows.indices = job->indices, rows.from = job->from, rows.to = copy_at(job, copy);
+    rows.first = plan->offsets.count * copy / plan->copies, rows.last = plan->offsets.count * (copy + 1) / plan->copies;
+    if (copy) scatter_rows_fill(plan->op, plan->body.work, rows.to, plan->counts[0]);
+    scatter_rows_run(&rows);
+  }
+}
+
+static void join_copies(void *context, int64_t begin, int64_t end, int worker) {
+  const copies_job_t *job = context;
+  const native_scatter_plan_t *plan = job->plan;
+  int64_t bytes = (int64_t)plan->body.bytes[0], steps[] = {1, 1};
+  (void)worker;
+  for (int64_t copy = 1; copy < plan->copies; copy++) {
+    char *to = job->to + begin * bytes;
+    const void *ins[] = {to, copy_at(job, copy) + begin * bytes};
+    ew_kernel_run(plan->body.kernel, end - begin, ins, steps, to);
+  }
+}
+
+static void run_in_copies(const op_native_run_t *run, const native_scatter_plan_t *plan, void *const *in, void *to) {
+  copies_job_t job = {plan, in[1], in[2], to, run->scratch};
+  hr_workers_for(run->workers, plan->copies, 1, scatter_in_copies, &job);
+  hr_workers_split(run->workers, plan->counts[0], 4096, join_copies, &job);
+}
+
+/* --- rows, over the workers -------------------------------------------------------------------------------------- */
+
+static void scatter_part_by_rows(const scatter_job_t *job, int part) {
+  const native_scatter_plan_t *plan = job->plan;
+  scatter_rows_job_t rows = plan->rows_job;
+  rows.indices = job->indices, rows.to = job->to[0], rows.from = job->from[0];
+  if (plan->split == SPLIT_ROWS) {
+    rows.begin = rows.width * part / job->parts;
+    rows.end = rows.width * (part + 1) / job->parts;
+  } else {
+    rows.part = (uint32_t)part, rows.parts = (uint32_t)job->parts;
+  }
+  scatter_rows_run(&rows);
+}
+
+/* Elements begin .. end - 1 of the windows, which no other worker has. */
+static void scatter_elements(void *context, int64_t begin, int64_t end, int worker) {
+  const scatter_job_t *job = context;
+  const loop_nest_t *window = &job->plan->window;
+  int64_t bytes = (int64_t)job->plan->body.bytes[0], in_row = begin % window->row_count;
+  loop_walk_t walk = loop_walk_at(window, begin / window->row_count);
+  scatter_rows_job_t rows = job->plan->rows_job;
+  rows.indices = job->indices;
+  (void)worker;
+  for (int64_t i = begin; i < end; i++) {
+    rows.to = job->to[0] + (walk.at[0] + in_row * window->row_strides[0]) * bytes;
+    rows.from = job->from[0] + (walk.at[1] + in_row * window->row_strides[1]) * bytes;
+    scatter_rows_run(&rows);
+    if (++in_row < window->row_count) continue;
+    in_row = 0;
+    loop_walk_next(window, &walk);
+  }
+}
+
+static void scatter_batches(void *context, int64_t begin, int64_t end, int worker) {
+  const scatter_job_t *job = context;
+  const gather_offsets_t *offsets = &job->plan->offsets;
+  int64_t bytes = (int64_t)job->plan->body.bytes[0], index_bytes = (int64_t)hr_dtype_bytes(offsets->index_dtype);
+  loop_walk_t walk = loop_walk_at(&offsets->starts.batch, begin);
+  scatter_rows_job_t rows = job->plan->rows_job;
+  (void)worker;
+  for (int64_t batch = begin; batch < end; batch++) {
+    rows.from = job->from[0] + walk.at[0] * bytes;
+    rows.indices = (const char *)job->indices + walk.at[1] * index_bytes;
+    rows.to = job->to[0] + walk.at[2] * bytes;
+    scatter_rows_run(&rows);
+    loop_walk_next(&offsets->starts.batch, &walk);
+  }
+}
+
+static void scatter_part(const scatter_job_t *job, int part) {
+  const native_scatter_plan_t *plan = job->plan;
+  int64_t operand_at[GATHER_OFFSETS_BLOCK], other_at[GATHER_OFFSETS_BLOCK], begin = 0, end = plan->window.row_count;
+  if (plan->split == SPLIT_ROWS) {
+    begin = plan->window.row_count * part / job->parts;
+    end = plan->window.row_count * (part + 1) / job->parts;
+  }
+  for (int64_t first = 0; first < plan->offsets.count; first += GATHER_OFFSETS_BLOCK) {
+    int64_t count =
+        plan->offsets.count - first < GATHER_OFFSETS_BLOCK ? plan->offsets.count - first : GATHER_OFFSETS_BLOCK;
+    gather_offsets_find(&plan->offsets, job->indices, first, count, operand_at, other_at);
+    if (plan->split == SPLIT_OFFSETS && job->parts > 1)
+      for (int64_t i = 0; i < count; i++)
+        if (!is_owner(job, operand_at[i], part)) operand_at[i] = -1;
+    for (int64_t i = 0; i < count; i++) {
+      if (i + PREFETCH_DISTANCE < count)
+        prefetch_row(job, operand_at[i + PREFETCH_DISTANCE] + (operand_at[i + PREFETCH_DISTANCE] < 0 ? 0 : begin),
+                     end - begin);
+      if (operand_at[i] >= 0) scatter_window(job, operand_at[i], other_at[i], begin, end);
+    }
+  }
+}
+
+static void scatter_parts(void *context, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const scatter_job_t *job = context;
+  for (int64_t part = begin; part < end; part++)
+    if (job->plan->has_rows)
+      scatter_part_by_rows(job, (int)part);
+    else
+      scatter_part(job, (int)part);
+}
+
+static hr_status_t run_scatter(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
+  const native_scatter_plan_t *plan = plan_;
+  int arrays = plan->body.count;
+  scatter_job_t job = {plan, in[arrays], (char *const *)out, (char *const *)in + arrays + 1, 1};
+  for (int k = 0; k < arrays; k++)
+    native_copy(run->workers, out[k], in[k], plan->counts[k] * (int64_t)plan->body.bytes[k]);
+  if (plan->window.empty) return NULL;
+  if (plan->copies) {
+    run_in_copies(run, plan, in, out[0]);
+    return NULL;
+  }
+  if (plan->by_elements) {
+    hr_workers_for(run->workers, plan->window_elements, GRAIN / (plan->offsets.count + 1) + 1, scatter_elements, &job);
+    return NULL;
+  }
+  if (plan->by_batches) {
+    int64_t updates = plan->offsets.starts.batch.row_count * plan->window_elements;
+    hr_workers_for(run->workers, plan->offsets.count / plan->offsets.starts.batch.row_count, GRAIN / updates + 1,
+                   scatter_batches, &job);
+    return NULL;
+  }
+  if (plan->split != SPLIT_NOTHING) job.parts = hr_workers_count(run->workers);
+  hr_workers_split(run->workers, job.parts, 1, scatter_parts, &job);
+  return NULL;
+}
+
+/* --- planning ---------------------------------------------------------------------------------------------------- */
+
+/* Are windows of different places apart? They are if none is larger than one element along a dimension that an index
+ * starts. */
+static bool windows_are_apart(const gather_offsets_t *offsets, const int64_t *sizes) {
+  for (int i = 0; i < offsets->starts.vector_size; i++)
+    if (sizes[offsets->starts.operand_dim[i]] != 1) return false;
+  return true;
+}
+
+/* May rows be cut? Not if a row runs along a dimension that an index starts, where the parts of two windows meet: rows
+ * of windows that lie elsewhere in it would be cut elsewhere. */
+static bool rows_are_whole(const gather_offsets_t *offsets, const hlo_shape_t *operand, const int64_t *sizes,
+                           int64_t row_count) {
+  int64_t row = 1;
+  for (int d = operand->rank - 1; d >= 0 && row < row_count; d--) {
+    row *= sizes[d];
+    for (int i = 0; i < offsets->starts.vector_size; i++)
+      if (offsets->starts.operand_dim[i] == d && sizes[d] != 1) return false;
+    if (sizes[d] != operand->dims[d] && row < row_count) return false;
+  }
+  return row == row_count;
+}
+
+static void choose_split(native_scatter_plan_t *plan, const hlo_shape_t *operand, const int64_t *sizes) {
+  int64_t row_bytes = plan->window.row_count * (int64_t)plan->body.bytes[0];
+  int64_t window_bytes = plan->window_elements * (int64_t)plan->body.bytes[0];
+  if (plan->workers == 1 || window_bytes * plan->offsets.count < MIN_BYTES) return;
+  if (plan->window.row_strides[0] == 1 && row_bytes / plan->workers >= MIN_PART_BYTES &&
+      rows_are_whole(&plan->offsets, operand, sizes, plan->window.row_count))
+    plan->split = SPLIT_ROWS;
+  else if (window_bytes >= MIN_WINDOW_BYTES && plan->are_apart)
+    plan->split = SPLIT_OFFSETS;
+}
+
+/* False: the body has to be called, or operands be converted first. */
+static hr_status_t plan_body(hr_arena_t *arena, const op_step_t *step, int count, native_scatter_plan_t *plan,
+                             bool *out_possible) {
+  const ew_kernel_t *kernel;
+  int parameter;
+  *out_possible = false;
+  HR_TRY(accumulate_prepare(arena, step->instr->called[0], count, false, &plan->body));
+  for (int k = 0; k < count; k++)
+    if (step->in_shapes[k]->dtype != op_body_param_dtype(plan->body.body, k) ||
+        step->in_shapes[count + 1 + k]->dtype != op_body_param_dtype(plan->body.body, count + k) ||
+        op_body_result_dtype(plan->body.body, k) != step->in_shapes[k]->dtype)
+      return NULL;
+  plan->overwrite = count == 1 && op_body_is_parameter(plan->body.body, &parameter) && parameter == 1;
+  op_body_is_binary(plan->body.body, &plan->op, &kernel);
+  *out_possible = op_body_is_flat(plan->body.body);
+  return NULL;
+}
+
+static void plan_windows(const op_step_t *step, int count, native_scatter_plan_t *plan) {
+  const hlo_shape_t *operand = step->in_shapes[0], *updates = step->in_shapes[count + 1];
+  window_dims_t dims = window_scatter_dims(step->instr);
+  int64_t sizes[HLO_MAX_RANK], to[HLO_MAX_RANK], from[HLO_MAX_RANK], window[HLO_MAX_RANK];
+  int rank = window_strides(&dims, operand, updates, sizes, to, from), next = 0;
+  bool never_fits = false;
+  plan->window_elements = 1;
+  for (int d = 0; d < operand->rank; d++) {
+    bool dropped = window_dims_contain(dims.dropped, d) || window_dims_contain(dims.batching, d);
+    window[d] = dropped ? 1 : sizes[next++];
+    plan->window_elements *= window[d];
+    never_fits |= window[d] > operand->dims[d];
+  }
+  window_starts_init(&plan->offsets.starts, &dims, operand, step->in_shapes[count], updates, window);
+  plan->offsets.index_dtype = step->in_shapes[count]->dtype;
+  plan->offsets.count = loop_row_total(&plan->offsets.starts.batch) * plan->offsets.starts.batch.row_count;
+  loop_nest_init(&plan->window, rank, sizes, 2, (const int64_t *[]){to, from}, LOOP_ANY_ORDER);
+  plan->window.empty |= never_fits;
+  plan->are_apart = windows_are_apart(&plan->offsets, window);
+  choose_split(plan, operand, window);
+}
+
+/* Does each row of the batch nest have a part of the operand to itself? */
+static bool batches_are_apart(const loop_nest_t *batch) {
+  for (int d = 0; d < batch->rank; d++)
+    if (!batch->strides[2][d]) return false;
+  return true;
+}
+
+/* A loop for windows of one dense row each, combined by one op on the type itself; or for an element of each. */
+static void choose_rows(const op_step_t *step, native_scatter_plan_t *plan) {
+  const loop_nest_t *window = &plan->window, *batch = &plan->offsets.starts.batch;
+  hr_dtype_t dtype = step->in_shapes[0]->dtype;
+  bool is_dense = plan->window_elements == 1 || (window->row_strides[0] == 1 && window->row_strides[1] == 1);
+  if (plan->body.count != 1 || window->empty || (!plan->overwrite && (!plan->body.kernel || plan->body.work != dtype)))
+    return;
+  bool are_rows = is_dense && !window->rank && batches_are_apart(batch) &&
+                  scatter_rows_init(&plan->offsets, plan->window_elements, &plan->rows_job);
+  plan->by_elements = !are_rows && !batch->rank && plan->are_apart &&
+                      scatter_rows_init(&plan->offsets, 1, &plan->rows_job);
+  if (!are_rows && !plan->by_elements) return;
+  plan->has_rows = scatter_rows_choose(plan->overwrite ? HLO_COPY : plan->op, dtype, &plan->rows_job);
+  plan->by_elements &= plan->has_rows;
+  plan->by_batches = plan->has_rows && batch->rank;
+}
+
+enum { MAX_COPIES = 8, COPIES_SHARE = 4 };
+
+/* In a float of 16 bits a sum depends too much on the order. */
+static bool may_be_joined(hlo_opcode_t op, hr_dtype_t dtype) {
+  return hr_dtype_bytes(dtype) > 2 || !hr_dtype_is_float(dtype) || op == HLO_MAXIMUM || op == HLO_MINIMUM;
+}
+
+/* Then as many copies as workers are fine, and few updates are worth them. */
+static bool is_any_order_same(hlo_opcode_t op, hr_dtype_t dtype) {
+  return !hr_dtype_is_float(dtype) || op == HLO_MAXIMUM || op == HLO_MINIMUM;
+}
+
+static void choose_copies(native_scatter_plan_t *plan) {
+  bool is_free = is_any_order_same(plan->op, plan->body.work);
+  int64_t updates = plan->offsets.count * plan->window_elements;
+  int64_t copies = updates / ((is_free ? 1 : COPIES_SHARE) * plan->counts[0] + 1);
+  int64_t least_bytes = is_free ? MIN_BYTES / 2 : 2 * MIN_BYTES, most = is_free ? plan->workers : MAX_COPIES;
+  if (most > MAX_COPIES) most = MAX_COPIES;
+  if (copies > most) copies = most;
+  if (!plan->has_rows || plan->by_elements || plan->by_batches || plan->overwrite || copies < 2) return;
+  if (plan->split == SPLIT_ROWS || !may_be_joined(plan->op, plan->body.work)) return;
+  if (updates * (int64_t)plan->body.bytes[0] < least_bytes) return;
+  plan->copies = (int)copies;
+  plan->copy_bytes = ((size_t)plan->counts[0] * plan->body.bytes[0] + HR_ALIGNMENT - 1) / HR_ALIGNMENT * HR_ALIGNMENT;
+}
+
+static hr_status_t prepare_scatter(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+  int count = (step->instr->operand_count - 1) / 2;
+  native_scatter_plan_t *plan;
+  uint64_t *reuse;
+  bool possible;
+  if (count > MAX_ARRAYS) return NULL;
+  HR_TRY(HR_NEW(target->arena, &plan));
+  HR_TRY(HR_NEW_ARRAY(target->arena, count, &reuse));
+  HR_TRY(plan_body(target->arena, step, count, plan, &possible));
+  if (!possible) return NULL;
+  plan->workers = target->workers;
+  plan_windows(step, count, plan);
+  choose_rows(step, plan);
+  for (int k = 0; k < count; k++) {
+    HR_TRY(hlo_shape_count(step->in_shapes[k], &plan->counts[k]));
+    reuse[k] = (uint64_t)1 << k;
+    out->bytes += 3.0 * (double)(plan->window_elements * plan->offsets.count) * (double)plan->body.bytes[k];
+  }
+  choose_copies(plan);
+  out->scratch_bytes = plan->copies ? (size_t)(plan->copies - 1) * plan->copy_bytes : 0;
+  out->plan = plan;
+  out->reuse = reuse;
+  return NULL;
+}
+
+const op_native_t native_scatter = {"scatter of windows", prepare_scatter, run_scatter};

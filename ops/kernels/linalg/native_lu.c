@@ -1,0 +1,59 @@
+/* getrf by built-in kernels (lu.h): the matrices of a batch are shared out to the workers, or each matrix is. */
+#include <string.h>
+
+#include "ops/kernels/linalg/lu.h"
+#include "ops/kernels/linalg/native_linalg.h"
+
+extern const op_kernel_t custom_getrf;
+
+typedef struct lu_native {
+  native_matrices_t matrices;
+  hr_dtype_t dtype;
+  int64_t m, n;
+} lu_native_t;
+
+typedef struct lu_native_run {
+  const lu_native_t *plan;
+  char *a;
+  int32_t *pivots, *info;
+} lu_native_run_t;
+
+static void factor_matrix(const void *context, int64_t i, hr_workers_t *workers, char *memory, char *space) {
+  const lu_native_run_t *r = context;
+  const lu_native_t *p = r->plan;
+  int64_t fewer = p->m < p->n ? p->m : p->n;
+  lu_matrix_t matrix = {p->dtype, p->m, p->n, r->a + i * p->m * p->n * (int64_t)hr_dtype_bytes(p->dtype), p->n,
+                        r->pivots + i * fewer};
+  (void)memory;
+  r->info[i] = (int32_t)lu_factor(workers, &matrix, space, p->matrices.worker_bytes);
+}
+
+static hr_status_t run_getrf(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
+  const lu_native_t *plan = plan_;
+  lu_native_run_t r = {plan, out[0], out[1], out[2]};
+  if (in[0] != out[0])
+    memcpy(out[0], in[0], (size_t)(plan->matrices.batch * plan->m * plan->n) * hr_dtype_bytes(plan->dtype));
+  native_matrices_run(&plan->matrices, run, factor_matrix, &r);
+  return NULL;
+}
+
+static hr_status_t prepare_getrf(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+  static const uint64_t in_place[] = {1, 0, 0};
+  const lapack_plan_t *lapack;
+  const hlo_shape_t *a = step->in_shapes[0];
+  lu_native_t *plan;
+  HR_TRY(native_lapack_check(target, step, &custom_getrf, &lapack));
+  if (!lapack || !lapack->batch || !lapack->m || !lapack->n) return NULL;
+  HR_TRY(HR_NEW(target->arena, &plan));
+  double m = lapack->m, n = lapack->n, fewer = m < n ? m : n;
+  plan->dtype = a->dtype, plan->m = lapack->m, plan->n = lapack->n;
+  out->scratch_bytes = native_matrices_plan(target, lapack->batch, m * n * fewer, 0,
+                                            lu_space_bytes(plan->dtype, plan->m), &plan->matrices);
+  out->flops = (double)lapack->batch * fewer * fewer * (m > n ? m - n / 3 : n - m / 3);
+  out->bytes = 2 * (double)lapack->batch * m * n * (double)hr_dtype_bytes(plan->dtype);
+  out->reuse = in_place;
+  out->plan = plan;
+  return NULL;
+}
+
+const op_native_t native_custom_getrf = {"getrf", prepare_getrf, run_getrf};

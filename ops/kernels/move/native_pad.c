@@ -1,0 +1,165 @@
+/* Pad, row by row in one pass: a row is what lies together from the last padded dimension on.
+ *
+ *     . . . . . . .      rows of filling only
+ *     . . a a a a .      low, copied, high elements: a row of the operand between
+ *     . . . . . . .      (space between the operand's rows)
+ *     . . a a a a .
+ *
+ * Where there is space between the elements of the last padded dimension, rows are what lies within it. Rows of few
+ * bytes are left to generated code. */
+#include <string.h>
+
+#include "ops/kernels/common/native_copy.h"
+#include "ops/kernels/native.h"
+#include "ops/query/pad_range.h"
+
+enum {
+  GRAIN = 1 << 18,       /* bytes that are worth a worker */
+  MIN_ROW_BYTES = 32,
+  FEW_BYTES = 1 << 14,   /* of a result whose rows may be as short as they are */
+  MIN_STREAM_BYTES = 512 /* of a row that is written past the caches */
+};
+
+/* A dimension around the rows: `count` indices of the operand have a place in the result. */
+typedef struct pad_dim {
+  int64_t size, start, stride, count; /* of the result, the first of them; elements */
+  int64_t from_stride;              /* bytes */
+} pad_dim_t;
+
+typedef struct native_pad_plan {
+  int rank;
+  pad_dim_t dims[HLO_MAX_RANK];
+  int64_t rows, low, copied, high; /* of a row: elements */
+  int64_t from_offset;             /* of the first element of the operand that is copied, bytes */
+  int element_bytes;
+  bool streams;
+} native_pad_plan_t;
+
+typedef struct pad_job {
+  const native_pad_plan_t *plan;
+  char *to;
+  const char *from, *filling;
+} pad_job_t;
+
+/* What is copied to a row, NULL if nothing. */
+static const char *row_source(const pad_job_t *job, const int64_t *index) {
+  const native_pad_plan_t *plan = job->plan;
+  const char *from = job->from + plan->from_offset;
+  for (int d = 0; d < plan->rank; d++) {
+    const pad_dim_t *dim = &plan->dims[d];
+    int64_t at = index[d] - dim->start;
+    if (at < 0 || at > (dim->count - 1) * dim->stride) return NULL;
+    if (dim->stride > 1) {
+      if (at % dim->stride) return NULL;
+      at /= dim->stride;
+    }
+    from += at * dim->from_stride;
+  }
+  return from;
+}
+
+static void pad_row(const pad_job_t *job, char *to, const char *from) {
+  const native_pad_plan_t *plan = job->plan;
+  int64_t bytes = plan->element_bytes, copied = plan->copied * bytes;
+  native_fill_row(to, job->filling, (int)bytes, plan->low);
+  to += plan->low * bytes;
+  if (plan->streams)
+    native_stream(to, from, copied);
+  else
+    memcpy(to, from, (size_t)copied);
+  native_fill_row(to + copied, job->filling, (int)bytes, plan->high);
+}
+
+static void index_at(const native_pad_plan_t *plan, int64_t row, int64_t *index) {
+  for (int d = plan->rank - 1; d >= 0; d--) {
+    index[d] = row % plan->dims[d].size;
+    row /= plan->dims[d].size;
+  }
+}
+
+static void index_next(const native_pad_plan_t *plan, int64_t *index) {
+  for (int d = plan->rank - 1; d >= 0; d--) {
+    if (++index[d] < plan->dims[d].size) return;
+    index[d] = 0;
+  }
+}
+
+static void pad_rows(void *context, int64_t begin, int64_t end, int worker) {
+  const pad_job_t *job = context;
+  const native_pad_plan_t *plan = job->plan;
+  int64_t index[HLO_MAX_RANK], elements = plan->low + plan->copied + plan->high;
+  (void)worker;
+  index_at(plan, begin, index);
+  for (int64_t row = begin; row < end; row++, index_next(plan, index)) {
+    char *to = job->to + row * elements * plan->element_bytes;
+    const char *from = row_source(job, index);
+    if (from)
+      pad_row(job, to, from);
+    else
+      native_fill_row(to, job->filling, plan->element_bytes, elements);
+  }
+  if (plan->streams) native_stream_end();
+}
+
+static hr_status_t run_pad(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
+  const native_pad_plan_t *plan = plan_;
+  pad_job_t job = {plan, out[0], in[0], in[1]};
+  int64_t row_bytes = (plan->low + plan->copied + plan->high) * plan->element_bytes;
+  if (plan->rows * row_bytes > 0) hr_workers_split(run->workers, plan->rows, GRAIN / row_bytes + 1, pad_rows, &job);
+  return NULL;
+}
+
+/* --- planning ---------------------------------------------------------------------------------------------------- */
+
+/* The dimensions from this one on are the row. */
+static int first_of_row(const hlo_padding_t *padding, int rank) {
+  int d = rank - 1;
+  while (d >= 0 && !padding->dims[d].low && !padding->dims[d].high && !padding->dims[d].interior) d--;
+  return d < 0 ? 0 : padding->dims[d].interior ? d + 1 : d;
+}
+
+static void add_dim(native_pad_plan_t *plan, const hlo_shape_t *result, int d, const pad_dim_t *dim, int row_dim) {
+  if (d < row_dim) {
+    plan->dims[plan->rank++] = *dim;
+    plan->rows *= result->dims[d];
+  } else if (d == row_dim) {
+    plan->low = dim->start;
+    plan->copied = dim->count;
+    plan->high = dim->size - dim->start - dim->count;
+  } else {
+    plan->low *= dim->size;
+    plan->copied *= dim->size;
+    plan->high *= dim->size;
+  }
+}
+
+static void plan_rows(native_pad_plan_t *plan, const hlo_padding_t *padding, const hlo_shape_t *in,
+                      const hlo_shape_t *result) {
+  int64_t strides[HLO_MAX_RANK], first;
+  int row_dim = first_of_row(padding, result->rank);
+  loop_dense_strides(in->rank, in->dims, plan->element_bytes, strides);
+  plan->rows = plan->copied = 1;
+  for (int d = 0; d < result->rank; d++) {
+    pad_dim_t dim = {.size = result->dims[d], .from_stride = strides[d]};
+    pad_range(in->dims[d], dim.size, &padding->dims[d], &first, &dim.count, &dim.stride, &dim.start);
+    plan->from_offset += first * strides[d];
+    add_dim(plan, result, d, &dim, row_dim);
+  }
+}
+
+static hr_status_t prepare_pad(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+  const hlo_shape_t *result = step->out_shape;
+  native_pad_plan_t *plan;
+  HR_TRY(HR_NEW(target->arena, &plan));
+  plan->element_bytes = (int)hr_dtype_bytes(result->dtype);
+  plan_rows(plan, hlo_attr_padding(step->instr), step->in_shapes[0], result);
+  int64_t copied = plan->copied * plan->element_bytes;
+  int64_t bytes = plan->rows * (plan->low + plan->copied + plan->high) * plan->element_bytes;
+  plan->streams = bytes >= NATIVE_STREAM_BYTES && copied >= MIN_STREAM_BYTES;
+  if (copied < MIN_ROW_BYTES && bytes > FEW_BYTES) return NULL;
+  out->plan = plan;
+  out->bytes = 2.0 * (double)bytes;
+  return NULL;
+}
+
+const op_native_t native_pad = {"pad", prepare_pad, run_pad};

@@ -1,0 +1,47 @@
+/* How native kernels are compiled for the machine that they will run on: functions marked NATIVE_CLONES exist once for
+ * AVX-512, once for AVX2 and once for the least machine, and the loader chooses. Loops in them are written plainly, for
+ * the compiler to make vector code of; NATIVE_OPTIMIZE, at the head of a file, lets it try as hard as it can. */
+#ifndef HLO_OPS_SIMD_TARGET_H
+#define HLO_OPS_SIMD_TARGET_H
+
+#include "base/clones.h"
+
+#define NATIVE_CLONES HR_CLONES("arch=x86-64-v4", "avx2", "default")
+#if HR_HAS_CLONES
+#define NATIVE_OPTIMIZE _Pragma("GCC optimize(\"O3\")")
+#else
+#define NATIVE_OPTIMIZE
+#endif
+
+#define NATIVE_INLINE static inline __attribute__((always_inline))
+
+/* Vectors of 64, 32 and 16 bytes: what functions written for one width are chosen by. */
+typedef enum simd_width { SIMD_128, SIMD_256, SIMD_512 } simd_width_t;
+
+#if defined(__x86_64__)
+#define SIMD_HAS_WIDTHS 1
+static inline simd_width_t simd_width(void) {
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd"))
+    return SIMD_512;
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? SIMD_256 : SIMD_128;
+}
+
+/* Whether vectors of 64 bytes multiply pairs of bf16, or groups of four bytes (VNNI), and add them up. */
+static inline int cpu_has_avx512_bf16(void) {
+  return simd_width() == SIMD_512 && __builtin_cpu_supports("avx512bf16");
+}
+static inline int cpu_has_avx512_vnni(void) {
+  return simd_width() == SIMD_512 && __builtin_cpu_supports("avx512vnni");
+}
+/* Whether it multiplies whole tiles of these, which oneDNN knows how to. */
+static inline int cpu_has_amx(void) { return __builtin_cpu_supports("amx-bf16"); }
+#else
+#define SIMD_HAS_WIDTHS 0
+static inline simd_width_t simd_width(void) { return SIMD_128; }
+static inline int cpu_has_avx512_bf16(void) { return 0; }
+static inline int cpu_has_avx512_vnni(void) { return 0; }
+static inline int cpu_has_amx(void) { return 0; }
+#endif
+
+#endif

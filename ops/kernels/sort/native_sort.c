@@ -1,0 +1,382 @@
+/* Sort by numbers: the keys of a line become unsigned integers (sort_encode.h), sorted by digits (radix_sort.h) together
+ * with their places, and the operands are then put into that order. A lone operand is not moved at all but made again
+ * out of its sorted keys. Lines are dealt out to the workers; a long one is sorted by all of them. Lines whose elements
+ * are apart are copied side by side first, a cache line of them at a time. Ties go as in the reference kernel. */
+#include <string.h>
+
+#include "ops/kernels/common/strided_loops.h"
+#include "ops/kernels/reference/sort_ties.h"
+#include "ops/kernels/simd/simd_target.h"
+#include "ops/kernels/sort/sort_plan.h"
+
+NATIVE_OPTIMIZE
+
+enum {
+  BLOCK = 256,    /* keys that are made at once */
+  GRAIN = 1 << 13 /* elements that are worth a worker */
+};
+
+/* One line: dense operands in, dense results out, which may be the same. */
+typedef struct sort_line {
+  const native_sort_plan_t *plan;
+  hr_workers_t *workers; /* NULL: this line belongs to one worker */
+  const char *const *from;
+  char *const *to;
+  char *scratch;
+  const sort_group_t *group;
+  void *items;
+  const uint32_t *order;
+  int operand; /* being moved */
+  char *target;
+  bool is_iota;
+} sort_line_t;
+
+/* --- keys -------------------------------------------------------------------------------------------------------- */
+
+static void make_keys(const sort_line_t *line, const sort_line_key_t *key, int64_t first, int64_t count,
+                      uint64_t *keys) {
+  const native_sort_plan_t *plan = line->plan;
+  if (key->operand >= 0) {
+    sort_encode_block(&key->encoding, line->from[key->operand] + first * plan->bytes[key->operand], count, keys);
+    return;
+  }
+  uint64_t computed[BLOCK];
+  const void *ins[2 * plan->operands];
+  int64_t steps[2 * plan->operands];
+  for (int p = 0; p < 2 * plan->operands; p++) {
+    ins[p] = line->from[p / 2] + first * plan->bytes[p / 2];
+    steps[p] = 1;
+  }
+  void *outs[] = {computed};
+  hr_status_release(op_body_run(NULL, key->body, count, ins, steps, outs)); /* bodies in lanes cannot fail */
+  sort_encode_block(&key->encoding, computed, count, keys);
+}
+
+/* The keys of a group as one integer each. */
+static void make_group_keys(const sort_line_t *line, int64_t first, int64_t count, uint64_t *keys) {
+  const sort_line_key_t *key = &line->plan->keys[line->group->first];
+  uint64_t more[BLOCK];
+  make_keys(line, key, first, count, keys);
+  for (int k = 1; k < line->group->count; k++) {
+    make_keys(line, ++key, first, count, more);
+    for (int64_t i = 0; i < count; i++) keys[i] = keys[i] << key->encoding.bits | more[i];
+  }
+}
+
+static void store_items(const sort_line_t *line, const uint64_t *keys, int64_t first, int64_t count) {
+  switch (line->plan->kind) {
+    case RADIX_KEY_32:
+      for (int64_t i = 0; i < count; i++) ((uint32_t *)line->items)[first + i] = (uint32_t)keys[i];
+      break;
+    case RADIX_KEY_64: memcpy((uint64_t *)line->items + first, keys, (size_t)count * sizeof *keys); break;
+    case RADIX_INDEXED:
+      for (int64_t i = 0; i < count; i++) ((uint64_t *)line->items)[first + i] = keys[i] << 32 | (uint64_t)(first + i);
+      break;
+    case RADIX_PAIR:
+      for (int64_t i = 0; i < count; i++)
+        ((radix_pair_t *)line->items)[first + i] = (radix_pair_t){keys[i], (uint64_t)(first + i)};
+      break;
+  }
+}
+
+static void make_items(void *context, int64_t begin, int64_t end, int worker) {
+  const sort_line_t *line = context;
+  (void)worker;
+  for (int64_t first = begin; first < end; first += BLOCK) {
+    int64_t count = end - first < BLOCK ? end - first : BLOCK;
+    uint64_t keys[BLOCK];
+    make_group_keys(line, first, count, keys);
+    store_items(line, keys, first, count);
+  }
+}
+
+static void sort_line_items(sort_line_t *line) {
+  const native_sort_plan_t *plan = line->plan;
+  char *items = line->scratch + plan->items, *spare = line->items == items ? line->scratch + plan->spare : items;
+  line->items = plan->together ? radix_sort_long(line->workers, plan->workers, plan->kind, line->items, spare,
+                                                 plan->count, line->scratch + plan->radix)
+                               : radix_sort(plan->kind, line->items, spare, plan->count, line->scratch + plan->radix);
+}
+
+/* By one more group, of higher significance: the sort is stable. */
+static void sort_by_group(sort_line_t *line) {
+  const native_sort_plan_t *plan = line->plan;
+  uint64_t *keys = (uint64_t *)(line->scratch + plan->group_keys);
+  radix_pair_t *items = line->items;
+  for (int64_t first = 0; first < plan->count; first += BLOCK)
+    make_group_keys(line, first, plan->count - first < BLOCK ? plan->count - first : BLOCK, keys + first);
+  for (int64_t i = 0; i < plan->count; i++) items[i].key = keys[items[i].index];
+  sort_line_items(line);
+}
+
+/* --- results out of keys ----------------------------------------------------------------------------------------- */
+
+static uint64_t key_at(const sort_line_t *line, int64_t i) {
+  return line->plan->kind == RADIX_KEY_32 ? ((const uint32_t *)line->items)[i] : ((const uint64_t *)line->items)[i];
+}
+
+/* The first of the sorted items whose key is not below `key`. */
+static int64_t find_key(const sort_line_t *line, uint64_t key) {
+  int64_t low = 0, high = line->plan->count;
+  while (low < high) {
+    int64_t middle = low + (high - low) / 2;
+    if (key_at(line, middle) < key)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* Elements that differ but tie, zeros or NaNs: all of one sort are among the results from *out_first on. */
+static int64_t find_ties(const sort_line_t *line, uint64_t key, int64_t *out_first) {
+  *out_first = find_key(line, key);
+  int64_t end = key == UINT64_MAX ? line->plan->count : find_key(line, key + 1);
+  return end - *out_first;
+}
+
+/* Copies the zeros, or the NaNs, of the line in their order; returns how many there are. */
+static int64_t list_ties(const sort_line_t *line, bool nans, char *to) {
+  const native_sort_plan_t *plan = line->plan;
+  const sort_encoding_t *encoding = &plan->keys[0].encoding;
+  int64_t bytes = plan->bytes[0], found = 0;
+  uint64_t sign = (uint64_t)1 << (encoding->bits - 1), bits = 0;
+  for (int64_t i = 0; i < plan->count; i++) {
+    memcpy(&bits, line->from[0] + i * bytes, (size_t)bytes);
+    uint64_t magnitude = bits & (sign - 1);
+    if (nans ? magnitude <= encoding->infinity : magnitude != 0) continue;
+    memcpy(to + found++ * bytes, &bits, (size_t)bytes);
+  }
+  return found;
+}
+
+static void decode_items(void *context, int64_t begin, int64_t end, int worker) {
+  const sort_line_t *line = context;
+  const sort_encoding_t *encoding = &line->plan->keys[0].encoding;
+  char *to = line->to[0] + begin * line->plan->bytes[0];
+  (void)worker;
+  if (line->plan->kind == RADIX_KEY_32)
+    sort_decode_32(encoding, (const uint32_t *)line->items + begin, end - begin, to);
+  else
+    sort_decode_64(encoding, (const uint64_t *)line->items + begin, end - begin, to);
+}
+
+static void decode_line(sort_line_t *line) {
+  const native_sort_plan_t *plan = line->plan;
+  const sort_encoding_t *encoding = &plan->keys[0].encoding;
+  int64_t bytes = plan->bytes[0], zeros = 0, nans = 0, first_zero = 0, first_nan = 0;
+  char *zeros_at = line->scratch + plan->temporary, *nans_at = zeros_at;
+  uint64_t zero_key;
+  if (encoding->zero) {
+    sort_encode_block(encoding, &(uint64_t){0}, 1, &zero_key);
+    zeros = find_ties(line, zero_key, &first_zero);
+  }
+  if (encoding->ties) nans = find_ties(line, encoding->nan_key, &first_nan);
+  nans_at += zeros * bytes;
+  if (zeros) list_ties(line, false, zeros_at);
+  if (nans) list_ties(line, true, nans_at);
+  hr_workers_for(line->workers, plan->count, GRAIN, decode_items, line);
+  memcpy(line->to[0] + first_zero * bytes, zeros_at, (size_t)(zeros * bytes));
+  memcpy(line->to[0] + first_nan * bytes, nans_at, (size_t)(nans * bytes));
+}
+
+/* --- results out of places --------------------------------------------------------------------------------------- */
+
+/* Writes the places over the items, which are larger. */
+static void list_order(sort_line_t *line) {
+  uint32_t *order = line->items;
+  for (int64_t i = 0; i < line->plan->count; i++)
+    order[i] = line->plan->kind == RADIX_PAIR ? (uint32_t)((const radix_pair_t *)line->items)[i].index
+                                              : (uint32_t)((const uint64_t *)line->items)[i];
+  line->order = order;
+}
+
+static uint64_t sorted_key(const sort_line_t *line, int64_t i) {
+  return line->plan->kind == RADIX_PAIR ? ((const radix_pair_t *)line->items)[i].key
+                                        : ((const uint64_t *)line->items)[i] >> 32;
+}
+
+static bool has_ties(const sort_line_t *line) {
+  for (int64_t i = 1; i < line->plan->count; i++)
+    if (sorted_key(line, i) == sorted_key(line, i - 1)) return true;
+  return false;
+}
+
+/* A sort that need not be stable: ties go as sort_ties.h says, which sorts once more, by ranks. */
+static void list_usual_order(sort_line_t *line) {
+  int64_t count = line->plan->count, rank = 0;
+  sort_item_t *ties = (sort_item_t *)(line->scratch + line->plan->ties);
+  if (!has_ties(line)) {
+    list_order(line);
+    return;
+  }
+  for (int64_t i = 0; i < count; i++) {
+    int64_t index = line->plan->kind == RADIX_PAIR ? (int64_t)((const radix_pair_t *)line->items)[i].index
+                                                   : (int64_t)(uint32_t)((const uint64_t *)line->items)[i];
+    rank += i > 0 && sorted_key(line, i) != sorted_key(line, i - 1);
+    ties[index] = (sort_item_t){(uint64_t)rank, index};
+  }
+  sort_items_unstably(ties, ties + count, count);
+  for (int64_t i = 0; i < count; i++) ((uint32_t *)line->items)[i] = (uint32_t)ties[i].index;
+  line->order = line->items;
+}
+
+#define MOVE(T)                                                                                 \
+  do {                                                                                          \
+    T *to = (T *)line->target;                                                                  \
+    const T *from = (const T *)line->from[line->operand];                                       \
+    for (int64_t i = begin; i < end; i++) to[i] = line->is_iota ? (T)order[i] : from[order[i]]; \
+  } while (0)
+#define MOVE_PAIRS                                                                                          \
+  do {                                                                                                      \
+    const char *from = line->from[line->operand];                                                           \
+    for (int64_t i = begin; i < end; i++) memcpy(line->target + i * 16, from + (int64_t)order[i] * 16, 16); \
+  } while (0)
+
+NATIVE_CLONES
+static void move_items(void *context, int64_t begin, int64_t end, int worker) {
+  const sort_line_t *line = context;
+  const uint32_t *order = line->order;
+  (void)worker;
+  switch (line->plan->bytes[line->operand]) {
+    case 1: MOVE(uint8_t); break;
+    case 2: MOVE(uint16_t); break;
+    case 4: MOVE(uint32_t); break;
+    case 8: MOVE(uint64_t); break;
+    case 16: MOVE_PAIRS; break;
+  }
+}
+
+/* Are the elements 0, 1, 2, ...: the positions that an arg-sort sorts along? They need not be read then. */
+static bool counts_up(const void *elements, int64_t bytes, int64_t count) {
+  if (bytes != 4 && bytes != 8) return false;
+  for (int64_t i = 0; i < count; i++)
+    if (bytes == 4 ? ((const uint32_t *)elements)[i] != (uint32_t)i : ((const uint64_t *)elements)[i] != (uint64_t)i)
+      return false;
+  return true;
+}
+
+static void move_operands(sort_line_t *line) {
+  const native_sort_plan_t *plan = line->plan;
+  for (int k = 0; k < plan->operands; k++) {
+    line->operand = k;
+    line->is_iota = counts_up(line->from[k], plan->bytes[k], plan->count);
+    bool in_place = line->from[k] == line->to[k] && !line->is_iota;
+    line->target = in_place ? line->scratch + plan->temporary : line->to[k];
+    hr_workers_for(line->workers, plan->count, GRAIN, move_items, line);
+    if (in_place) memcpy(line->to[k], line->target, (size_t)(plan->count * plan->bytes[k]));
+  }
+}
+
+/* --- lines ------------------------------------------------------------------------------------------------------- */
+
+static void sort_one_line(sort_line_t *line) {
+  const native_sort_plan_t *plan = line->plan;
+  line->items = line->scratch + plan->items;
+  line->group = &plan->groups[plan->group_count - 1];
+  hr_workers_for(line->workers, plan->count, GRAIN, make_items, line);
+  sort_line_items(line);
+  while (line->group > plan->groups) {
+    line->group--;
+    sort_by_group(line);
+  }
+  if (plan->decodes) {
+    decode_line(line);
+    return;
+  }
+  if (plan->stable)
+    list_order(line);
+  else
+    list_usual_order(line);
+  move_operands(line);
+}
+
+typedef struct sort_job {
+  const native_sort_plan_t *plan;
+  hr_workers_t *workers; /* for each line */
+  void *const *in;
+  void *const *out;
+  char *scratch;
+} sort_job_t;
+
+/* `lines` lines that lie side by side, to or from the worker's own copy of them. */
+static void copy_lines(const native_sort_plan_t *plan, int k, char *array, char *copied, int64_t lines, bool back) {
+  int64_t bytes = plan->bytes[k], dims[] = {lines, plan->count};
+  int64_t own[] = {plan->count * bytes, bytes}, whole[] = {bytes, plan->inner * bytes};
+  loop_copy_t copy;
+  loop_copy_init(&copy, (int)bytes, 2, dims, back ? whole : own, back ? own : whole);
+  loop_copy_run(&copy, back ? array : copied, back ? copied : array);
+}
+
+static void sort_copied_lines(const sort_job_t *job, char *scratch, int64_t element, int64_t lines) {
+  const native_sort_plan_t *plan = job->plan;
+  char *copied[plan->operands], *at[plan->operands], *next = scratch + plan->lines;
+  for (int k = 0; k < plan->operands; k++) {
+    copied[k] = next;
+    next += (plan->block * plan->count * plan->bytes[k] + HR_ALIGNMENT) / HR_ALIGNMENT * HR_ALIGNMENT;
+    copy_lines(plan, k, (char *)job->in[k] + element * plan->bytes[k], copied[k], lines, false);
+  }
+  for (int64_t l = 0; l < lines; l++) {
+    sort_line_t line = {
+        .plan = plan, .workers = job->workers, .from = (const char *const *)at, .to = at, .scratch = scratch};
+    for (int k = 0; k < plan->operands; k++) at[k] = copied[k] + l * plan->count * plan->bytes[k];
+    sort_one_line(&line);
+  }
+  for (int k = 0; k < plan->operands; k++)
+    copy_lines(plan, k, (char *)job->out[k] + element * plan->bytes[k], copied[k], lines, true);
+}
+
+static void sort_dense_line(const sort_job_t *job, char *scratch, int64_t element) {
+  const native_sort_plan_t *plan = job->plan;
+  const char *from[plan->operands];
+  char *to[plan->operands];
+  sort_line_t line = {.plan = plan, .workers = job->workers, .from = from, .to = to, .scratch = scratch};
+  for (int k = 0; k < plan->operands; k++) {
+    from[k] = (const char *)job->in[k] + element * plan->bytes[k];
+    to[k] = (char *)job->out[k] + element * plan->bytes[k];
+  }
+  sort_one_line(&line);
+}
+
+/* Blocks of lines; there are as many in each of the `outer` groups. */
+static void sort_blocks(void *context, int64_t begin, int64_t end, int worker) {
+  const sort_job_t *job = context;
+  const native_sort_plan_t *plan = job->plan;
+  int64_t blocks = (plan->inner + plan->block - 1) / plan->block;
+  char *scratch = job->scratch + (size_t)worker * plan->worker_bytes;
+  for (int64_t b = begin; b < end; b++) {
+    int64_t first = b % blocks * plan->block, element = b / blocks * plan->count * plan->inner + first;
+    int64_t lines = plan->inner - first < plan->block ? plan->inner - first : plan->block;
+    if (plan->inner > 1)
+      sort_copied_lines(job, scratch, element, lines);
+    else
+      sort_dense_line(job, scratch, element);
+  }
+}
+
+static hr_status_t run_sort(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
+  const native_sort_plan_t *plan = plan_;
+  hr_workers_t *workers = native_workers(run, plan->workers);
+  sort_job_t job = {plan, plan->together ? workers : NULL, in, out, run->scratch};
+  int64_t blocks = plan->outer * ((plan->inner + plan->block - 1) / plan->block);
+  if (plan->count == 0 || blocks == 0) return NULL;
+  hr_workers_for(plan->together ? NULL : workers, blocks, GRAIN / (plan->count * plan->block) + 1, sort_blocks, &job);
+  return NULL;
+}
+
+static hr_status_t prepare_sort(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+  const native_sort_plan_t *plan;
+  uint64_t *reuse;
+  HR_TRY(sort_plan_make(target, step, &plan));
+  if (!plan) return NULL;
+  HR_TRY(HR_NEW_ARRAY(target->arena, plan->operands, &reuse));
+  for (int k = 0; k < plan->operands && k < 64; k++) reuse[k] = (uint64_t)1 << k;
+  out->plan = plan;
+  out->reuse = reuse;
+  out->scratch_bytes = plan->worker_bytes * (size_t)(plan->together ? 1 : plan->workers);
+  for (int k = 0; k < plan->operands; k++)
+    out->bytes += 2.0 * (double)(plan->bytes[k] * plan->count * plan->inner * plan->outer);
+  return NULL;
+}
+
+const op_native_t native_sort = {"sort by digits", prepare_sort, run_sort};

@@ -1,0 +1,258 @@
+/* Top-k along the last dimension by the total order, ties to the lower index: selection instead of sorting. Keys of a
+ * line are made a block at a time; a block whose least key is not below the worst of the best so far is passed over.
+ * What is below is gathered, and now and then sorted, to keep the best k. A long line is cut into parts, one a worker,
+ * and the best of the parts are sorted once more. */
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/mem.h"
+#include "ops/kernels/custom/custom_call.h"
+#include "ops/kernels/simd/simd_target.h"
+#include "ops/kernels/sort/radix_sort.h"
+#include "ops/kernels/sort/sort_encode.h"
+
+NATIVE_OPTIMIZE
+
+enum {
+  BLOCK = 64,
+  SMALL_K = 32,       /* up to which the best are kept in order one by one */
+  RESERVE = 1024,     /* candidates beside the best k */
+  MIN_PART = 1 << 14, /* elements of a part of a line */
+  GRAIN = 1 << 13     /* elements that are worth a worker */
+};
+
+typedef struct native_topk_plan {
+  int64_t lines, count, k, bytes;
+  sort_encoding_t encoding;
+  radix_kind_t kind; /* a short key above its index, or a pair */
+  int workers;
+  int64_t parts;                           /* of a line */
+  int64_t capacity;                        /* candidates */
+  size_t spare, radix, worker_bytes, best; /* scratch: per worker; then the best of all parts */
+} native_topk_plan_t;
+
+typedef struct topk_job {
+  const native_topk_plan_t *plan;
+  const char *in;
+  char *values;
+  int32_t *indices;
+  char *scratch;
+} topk_job_t;
+
+/* Candidates of one part. */
+typedef struct topk_part {
+  const native_topk_plan_t *plan;
+  char *items, *spare, *radix;
+  int64_t filled;
+  uint64_t limit; /* keys must be below; UINT64_MAX: all are taken until there are k */
+  bool has_limit;
+} topk_part_t;
+
+/* Sorts the candidates and keeps the best k. Pairs are in order of their indices, as the sort is stable. */
+static void keep_best(topk_part_t *part) {
+  const native_topk_plan_t *plan = part->plan;
+  char *sorted = radix_sort(plan->kind, part->items, part->spare, part->filled, part->radix);
+  if (sorted != part->items) {
+    part->spare = part->items;
+    part->items = sorted;
+  }
+  part->filled = hr_min(part->filled, plan->k);
+  if (part->filled < plan->k) return;
+  const uint64_t *last = (const uint64_t *)(sorted + (size_t)(plan->k - 1) * radix_item_bytes(plan->kind));
+  part->has_limit = true;
+  part->limit = plan->kind == RADIX_KEY_64 ? *last >> 32 : *last;
+}
+
+/* For a small k: the best are kept in order, and the worst of them falls out. */
+static void insert_candidate(topk_part_t *part, uint64_t key, int64_t index) {
+  const native_topk_plan_t *plan = part->plan;
+  int64_t at = part->filled < plan->k ? part->filled++ : plan->k - 1;
+  if (plan->kind == RADIX_KEY_64) {
+    uint64_t *items = (uint64_t *)part->items, item = key << 32 | (uint64_t)index;
+    for (; at > 0 && item < items[at - 1]; at--) items[at] = items[at - 1];
+    items[at] = item;
+    if (part->filled == plan->k) part->limit = items[plan->k - 1] >> 32;
+  } else {
+    radix_pair_t *items = (radix_pair_t *)part->items;
+    for (; at > 0 && key < items[at - 1].key; at--) items[at] = items[at - 1];
+    items[at] = (radix_pair_t){key, (uint64_t)index};
+    if (part->filled == plan->k) part->limit = items[plan->k - 1].key;
+  }
+  part->has_limit = part->filled == plan->k;
+}
+
+static void add_candidate(topk_part_t *part, uint64_t key, int64_t index) {
+  if (part->has_limit && key >= part->limit) return;
+  if (part->plan->k <= SMALL_K) {
+    insert_candidate(part, key, index);
+    return;
+  }
+  if (part->plan->kind == RADIX_KEY_64)
+    ((uint64_t *)part->items)[part->filled++] = key << 32 | (uint64_t)index;
+  else
+    ((radix_pair_t *)part->items)[part->filled++] = (radix_pair_t){key, (uint64_t)index};
+  if (part->filled == part->plan->capacity) keep_best(part);
+}
+
+NATIVE_CLONES
+static uint32_t least_key(const uint32_t *keys, int64_t count) {
+  uint32_t low = UINT32_MAX;
+  for (int64_t i = 0; i < count; i++) low = keys[i] < low ? keys[i] : low;
+  return low;
+}
+
+static void select_short(topk_part_t *part, const char *elements, int64_t begin, int64_t end) {
+  uint32_t keys[BLOCK];
+  for (int64_t first = begin; first < end; first += BLOCK) {
+    int64_t count = hr_min(BLOCK, end - first);
+    sort_encode_block_32(&part->plan->encoding, elements + first * part->plan->bytes, count, keys);
+    if (part->has_limit && least_key(keys, count) >= part->limit) continue;
+    for (int64_t i = 0; i < count; i++) add_candidate(part, keys[i], first + i);
+  }
+}
+
+static void select_long(topk_part_t *part, const char *elements, int64_t begin, int64_t end) {
+  uint64_t keys[BLOCK];
+  for (int64_t first = begin; first < end; first += BLOCK) {
+    int64_t count = hr_min(BLOCK, end - first);
+    sort_encode_block(&part->plan->encoding, elements + first * part->plan->bytes, count, keys);
+    for (int64_t i = 0; i < count; i++) add_candidate(part, keys[i], first + i);
+  }
+}
+
+/* The best of elements begin .. end - 1 of a line, sorted; how many there are is part->filled. */
+static void select_part(const topk_job_t *job, topk_part_t *part, int worker, const char *elements, int64_t begin,
+                        int64_t end) {
+  const native_topk_plan_t *plan = job->plan;
+  char *scratch = job->scratch + (size_t)worker * plan->worker_bytes;
+  *part = (topk_part_t){.plan = plan, .items = scratch, .spare = scratch + plan->spare, .radix = scratch + plan->radix};
+  if (plan->kind == RADIX_KEY_64)
+    select_short(part, elements, begin, end);
+  else
+    select_long(part, elements, begin, end);
+  if (plan->k > SMALL_K) keep_best(part);
+}
+
+static void store_best(const topk_job_t *job, int64_t line, const char *items) {
+  const native_topk_plan_t *plan = job->plan;
+  const char *elements = job->in + line * plan->count * plan->bytes;
+  char *values = job->values + line * plan->k * plan->bytes;
+  for (int64_t i = 0; i < plan->k; i++) {
+    int64_t index = plan->kind == RADIX_KEY_64 ? (int64_t)(uint32_t)((const uint64_t *)items)[i]
+                                               : (int64_t)((const radix_pair_t *)items)[i].index;
+    memcpy(values + i * plan->bytes, elements + index * plan->bytes, (size_t)plan->bytes);
+    job->indices[line * plan->k + i] = (int32_t)index;
+  }
+}
+
+static void select_lines(void *context, int64_t begin, int64_t end, int worker) {
+  const topk_job_t *job = context;
+  topk_part_t part;
+  for (int64_t line = begin; line < end; line++) {
+    select_part(job, &part, worker, job->in + line * job->plan->count * job->plan->bytes, 0, job->plan->count);
+    store_best(job, line, part.items);
+  }
+}
+
+/* Parts of lines: each leaves its best in its place among those of all. */
+static void select_parts(void *context, int64_t begin, int64_t end, int worker) {
+  const topk_job_t *job = context;
+  const native_topk_plan_t *plan = job->plan;
+  size_t item_bytes = radix_item_bytes(plan->kind);
+  topk_part_t part;
+  for (int64_t p = begin; p < end; p++) {
+    int64_t line = p / plan->parts, at = p % plan->parts;
+    select_part(job, &part, worker, job->in + line * plan->count * plan->bytes, plan->count * at / plan->parts,
+                plan->count * (at + 1) / plan->parts);
+    memcpy(job->scratch + plan->best + (size_t)(p * plan->k) * item_bytes, part.items, (size_t)plan->k * item_bytes);
+  }
+}
+
+static void join_parts(const topk_job_t *job) {
+  const native_topk_plan_t *plan = job->plan;
+  size_t best_bytes = (size_t)(plan->parts * plan->k) * radix_item_bytes(plan->kind);
+  char *best = job->scratch + plan->best, *spare = best + (size_t)plan->lines * best_bytes;
+  for (int64_t line = 0; line < plan->lines; line++, best += best_bytes)
+    store_best(job, line, radix_sort(plan->kind, best, spare, plan->parts * plan->k, job->scratch + plan->radix));
+}
+
+static hr_status_t run_topk(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
+  const native_topk_plan_t *plan = plan_;
+  hr_workers_t *workers = native_workers(run, plan->workers);
+  topk_job_t job = {plan, in[0], out[0], out[1], run->scratch};
+  if (plan->lines == 0 || plan->k == 0) return NULL;
+  if (plan->parts > 1) {
+    hr_workers_for(workers, plan->lines * plan->parts, 1, select_parts, &job);
+    join_parts(&job);
+  } else {
+    hr_workers_for(workers, plan->lines, GRAIN / plan->count + 1, select_lines, &job);
+  }
+  return NULL;
+}
+
+/* --- planning ---------------------------------------------------------------------------------------------------- */
+
+static size_t round_up(size_t bytes) { return (bytes + HR_ALIGNMENT - 1) / HR_ALIGNMENT * HR_ALIGNMENT; }
+
+static size_t plan_scratch(native_topk_plan_t *plan) {
+  size_t item_bytes = radix_item_bytes(plan->kind), items = round_up((size_t)plan->capacity * item_bytes);
+  plan->spare = items;
+  plan->radix = 2 * items;
+  plan->worker_bytes = 2 * items + round_up(radix_scratch_bytes());
+  plan->best = plan->worker_bytes * (size_t)plan->workers;
+  return plan->best + (plan->parts > 1 ? (size_t)((plan->lines + 1) * plan->parts * plan->k) * item_bytes : 0);
+}
+
+/* A part must have more than k elements to give. */
+static int64_t parts_of_line(const native_topk_plan_t *plan) {
+  int64_t most = plan->count / (MIN_PART + 4 * plan->k);
+  if (plan->lines >= plan->workers || most < 2) return 1;
+  return hr_min(most, plan->workers);
+}
+
+static hr_status_t plan_topk(const op_native_target_t *target, const op_step_t *step, bool largest,
+                             op_native_step_t *out) {
+  const hlo_shape_t *in = step->in_shapes[0];
+  native_topk_plan_t *plan;
+  HR_TRY(HR_NEW(target->arena, &plan));
+  plan->count = in->dims[in->rank - 1];
+  plan->k = step->out_shape->elements[0]->dims[in->rank - 1];
+  plan->lines = 1;
+  for (int d = 0; d < in->rank - 1; d++) plan->lines *= in->dims[d];
+  if (plan->k > plan->count || plan->count > RADIX_MAX_COUNT) return NULL;
+  plan->bytes = (int64_t)hr_dtype_bytes(in->dtype);
+  HR_TRY(sort_encoding_init(target->arena, in->dtype, largest, SORT_NANS_ORDERED, false, 0, &plan->encoding));
+  plan->kind = plan->encoding.bits <= 32 ? RADIX_KEY_64 : RADIX_PAIR;
+  plan->workers = target->workers;
+  plan->parts = parts_of_line(plan);
+  plan->capacity = hr_min(2 * plan->k + RESERVE, plan->count);
+  out->scratch_bytes = plan_scratch(plan);
+  out->bytes = (double)(plan->lines * plan->count * plan->bytes);
+  out->plan = plan;
+  return NULL;
+}
+
+static hr_status_t prepare_topk(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+  if (step->in_shapes[0]->rank == 0) return NULL;
+  return plan_topk(target, step, hlo_attr_bool(step->instr, HLO_ATTR_LARGEST), out);
+}
+
+const op_native_t native_topk = {"top k", prepare_topk, run_topk};
+
+/* Results as the call promises them; the reference kernel says what is wrong otherwise. */
+static bool is_plain_call(const op_step_t *step) {
+  const hlo_shape_t *out = step->out_shape;
+  if (step->instr->operand_count < 1 || out->dtype != HR_TUPLE || out->element_count != 2) return false;
+  const hlo_shape_t *x = step->in_shapes[0], *values = out->elements[0], *indices = out->elements[1];
+  if (!hlo_shape_is_array(x) || hr_dtype_is_complex(x->dtype) || x->rank == 0) return false;
+  if (values->dtype != x->dtype || values->rank != x->rank || indices->dtype != HR_S32) return false;
+  for (int d = 0; d < x->rank - 1; d++)
+    if (values->dims[d] != x->dims[d]) return false;
+  return hlo_shape_same_dims(values, indices);
+}
+
+static hr_status_t prepare_call(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+  return is_plain_call(step) ? plan_topk(target, step, true, out) : NULL;
+}
+
+const op_native_t native_custom_top_k = {"top k", prepare_call, run_topk};

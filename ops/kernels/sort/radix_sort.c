@@ -1,0 +1,68 @@
+#include "ops/kernels/sort/radix_sort.h"
+
+#include <string.h>
+
+#include "ops/kernels/simd/simd_target.h"
+
+NATIVE_OPTIMIZE
+
+enum {
+  INSERTION_RUN = 12,
+  MAX_MERGE = 160, /* items that are merged rather than sorted by digits */
+  MANY = 1 << 15,   /* items from which on wide digits pay: fewer walks through memory */
+  COUNTS = 6 << 11, /* of a sort by digits: six passes of 11 bits, more of 8 need less */
+  SPLIT_BITS = 11,  /* of the topmost digit of a long line */
+  SPLIT_BUCKETS = 1 << SPLIT_BITS,
+  MAX_PARTS = 256
+};
+
+static int digit_bits(int64_t count) { return count < MANY ? 8 : 11; }
+
+#define ITEM uint32_t
+#define NAME(f) f##_key_32
+#define KEY_OF(x) ((uint64_t)(x))
+#include "ops/kernels/sort/radix_sort_template.h"
+
+#define ITEM uint64_t
+#define NAME(f) f##_key_64
+#define KEY_OF(x) (x)
+#include "ops/kernels/sort/radix_sort_template.h"
+
+#define ITEM uint64_t
+#define NAME(f) f##_indexed
+#define KEY_OF(x) ((x) >> 32)
+#include "ops/kernels/sort/radix_sort_template.h"
+
+#define ITEM radix_pair_t
+#define NAME(f) f##_pair
+#define KEY_OF(x) ((x).key)
+#include "ops/kernels/sort/radix_sort_template.h"
+
+size_t radix_scratch_bytes(void) { return COUNTS * sizeof(uint32_t); }
+
+size_t radix_long_scratch_bytes(int workers) {
+  size_t parts = workers < MAX_PARTS ? (size_t)workers : MAX_PARTS;
+  return (parts * SPLIT_BUCKETS + SPLIT_BUCKETS + 16 + (size_t)workers * COUNTS) * sizeof(uint32_t);
+}
+
+void *radix_sort(radix_kind_t kind, void *items, void *spare, int64_t count, void *scratch) {
+  switch (kind) {
+    case RADIX_KEY_32: return sort_key_32(items, spare, count, scratch);
+    case RADIX_KEY_64: return sort_key_64(items, spare, count, scratch);
+    case RADIX_INDEXED: return sort_indexed(items, spare, count, scratch);
+    case RADIX_PAIR: return sort_pair(items, spare, count, scratch);
+  }
+  return items;
+}
+
+void *radix_sort_long(hr_workers_t *workers, int parts, radix_kind_t kind, void *items, void *spare, int64_t count,
+                      void *scratch) {
+  if (parts > MAX_PARTS) parts = MAX_PARTS;
+  switch (kind) {
+    case RADIX_KEY_32: return sort_long_key_32(workers, parts, items, spare, count, scratch);
+    case RADIX_KEY_64: return sort_long_key_64(workers, parts, items, spare, count, scratch);
+    case RADIX_INDEXED: return sort_long_indexed(workers, parts, items, spare, count, scratch);
+    case RADIX_PAIR: return sort_long_pair(workers, parts, items, spare, count, scratch);
+  }
+  return items;
+}

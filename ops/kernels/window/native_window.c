@@ -1,0 +1,286 @@
+/* Reduce-window with one of the usual ops as body. Windows that run from the start (or to the end) of a line are
+ * prefix sums (scan) (prefix_scan.h). Others are gone over result by result:
+ *   - where the last dimensions have no window (the channels of images), a result is a row of them, the combination of
+ * the rows under its window;
+ *   - else the rows of elements under a row of results along the last dimension are combined first, then the places of
+ *     the window along that row.
+ * Floats of 16 bits and less are converted to f32 as wholes. */
+#include <string.h>
+
+#include "ops/kernels/elementwise/accumulate.h"
+#include "ops/kernels/native.h"
+#include "ops/kernels/common/strided_loops.h"
+#include "ops/kernels/window/prefix_scan.h"
+#include "ops/kernels/window/prefix_scan_body.h"
+#include "ops/kernels/window/window_cells.h"
+
+enum {
+  GRAIN = 1 << 14 /* combinations that are worth a worker */
+};
+
+typedef struct native_window_plan {
+  const window_rows_t *rows;
+  hr_dtype_t dtype; /* of the operand; that of rows is f32 where it is narrower */
+  int workers;
+  int64_t in_count, out_count;
+  bool scans;
+  native_scan_t scan;
+  native_body_scan_t body_scan; /* if there are no rows */
+  window_cells_t cells;         /* dimensions that are gone over result by result */
+  int64_t lanes;                /* elements of a row of results */
+  int64_t in_row;               /* and of the operand */
+  const window_tap_range_t *hits;    /* per place along the row; NULL: rows are lanes */
+  int64_t hit_count;
+  size_t row_bytes;         /* of scratch, per worker: at its start */
+  size_t wide_in, wide_out; /* in the scratch */
+} native_window_plan_t;
+
+typedef struct window_job {
+  const native_window_plan_t *plan;
+  const char *in;
+  char *out;
+  const void *init;
+  char *scratch; /* of the workers */
+} window_job_t;
+
+/* --- results ----------------------------------------------------------------------------------------------------- */
+
+static void combine_rows(const window_job_t *job, char *scratch, char *to, const int64_t *offsets, int64_t count) {
+  const native_window_plan_t *plan = job->plan;
+  int64_t bytes = (int64_t)hr_dtype_bytes(plan->rows->dtype);
+  if (!plan->hits || count == 0) {
+    plan->rows->lanes(to, job->init, job->in, offsets, count, plan->lanes);
+    return;
+  }
+  /* Along the row in scratch, which stays in the cache: the result is only written. */
+  char *result = scratch + plan->row_bytes / 2;
+  const char *row = job->in + offsets[0] * bytes;
+  if (count > 1) plan->rows->lanes(scratch, NULL, job->in, offsets, count, plan->in_row);
+  if (count > 1) row = scratch;
+  plan->rows->lanes(result, job->init, NULL, NULL, 0, plan->lanes);
+  for (int64_t k = 0; k < plan->hit_count; k++) {
+    const window_tap_range_t *hits = &plan->hits[k];
+    plan->rows->row(result + hits->out_first * bytes, row + hits->in_first * bytes, hits->count, hits->in_step);
+  }
+  memcpy(to, result, (size_t)(plan->lanes * bytes));
+}
+
+static void reduce_results(void *context, int64_t begin, int64_t end, int worker) {
+  const window_job_t *job = context;
+  const native_window_plan_t *plan = job->plan;
+  int64_t offsets[WINDOW_MAX_RESULTS], index[HLO_MAX_RANK];
+  int64_t row_bytes = plan->lanes * (int64_t)hr_dtype_bytes(plan->rows->dtype);
+  char *scratch = job->scratch + (size_t)worker * plan->row_bytes;
+  window_cells_at(&plan->cells, begin, index);
+  for (int64_t r = begin; r < end; r++, window_cells_next(&plan->cells, index))
+    combine_rows(job, scratch, job->out + r * row_bytes, offsets, window_cells_list(&plan->cells, index, offsets));
+}
+
+static void widen(void *context, int64_t begin, int64_t end, int worker) {
+  const window_job_t *job = context;
+  int64_t bytes = (int64_t)hr_dtype_bytes(job->plan->dtype);
+  (void)worker;
+  hr_floats_to_f32(job->plan->dtype, job->in + begin * bytes, (float *)job->out + begin, end - begin);
+}
+
+static void narrow(void *context, int64_t begin, int64_t end, int worker) {
+  const window_job_t *job = context;
+  int64_t bytes = (int64_t)hr_dtype_bytes(job->plan->dtype);
+  (void)worker;
+  hr_floats_from_f32(job->plan->dtype, (const float *)job->in + begin, job->out + begin * bytes, end - begin);
+}
+
+static void reduce_windows(const op_native_run_t *run, const window_job_t *job) {
+  const native_window_plan_t *plan = job->plan;
+  if (plan->scans) {
+    native_scan_run(&plan->scan, run->workers, run->scratch, job->in, job->init, job->out);
+    return;
+  }
+  int64_t work = plan->lanes * plan->cells.results * (plan->hits ? plan->hit_count : 1) + 1;
+  hr_workers_for(native_workers(run, plan->workers), plan->cells.count, GRAIN / work + 1, reduce_results, (void *)job);
+}
+
+static hr_status_t run_body_scan(const op_native_run_t *run, const native_window_plan_t *plan, void *const *in,
+                                 void *const *out) {
+  native_body_scan_run(&plan->body_scan, native_workers(run, plan->workers), run->scratch, in, out);
+  return NULL;
+}
+
+static hr_status_t run_window(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
+  const native_window_plan_t *plan = plan_;
+  window_job_t job = {plan, in[0], out[0], in[1], run->scratch};
+  if (!plan->rows) return run_body_scan(run, plan, in, out);
+  if (plan->out_count == 0) return NULL;
+  if (plan->rows->dtype == plan->dtype) {
+    reduce_windows(run, &job);
+    return NULL;
+  }
+  float init;
+  char *wide_in = (char *)run->scratch + plan->wide_in, *wide_out = (char *)run->scratch + plan->wide_out;
+  hr_floats_to_f32(plan->dtype, in[1], &init, 1);
+  hr_workers_for(run->workers, plan->in_count, GRAIN, widen, &(window_job_t){plan, in[0], wide_in, NULL, NULL});
+  job = (window_job_t){plan, wide_in, wide_out, &init, run->scratch};
+  reduce_windows(run, &job);
+  hr_workers_for(run->workers, plan->out_count, GRAIN, narrow, &(window_job_t){plan, wide_out, out[0], NULL, NULL});
+  return NULL;
+}
+
+/* --- planning ---------------------------------------------------------------------------------------------------- */
+
+static bool is_running(const hlo_window_dim_t *w, int64_t n, int64_t m) {
+  if (w->stride != 1 || w->base_dilation != 1 || w->window_dilation != 1 || m != n || w->size < n) return false;
+  return (w->pad_low >= n - 1 && w->pad_high == 0) || (w->pad_low == 0 && w->pad_high >= n - 1);
+}
+
+/* One dimension with a window, and that a running total: the sizes before, of, and after it. */
+static bool find_running(const hlo_window_t *window, const hlo_shape_t *in, const hlo_shape_t *out, int64_t *out_outer,
+                         int64_t *out_count, int64_t *out_inner, bool *out_reverse) {
+  int at = -1;
+  for (int d = 0; d < window->rank; d++) {
+    if (window_is_trivial(&window->dims[d])) continue;
+    if (at >= 0 || !is_running(&window->dims[d], in->dims[d], out->dims[d])) return false;
+    at = d;
+  }
+  if (at < 0) return false;
+  *out_outer = *out_inner = 1;
+  *out_count = in->dims[at];
+  *out_reverse = window->dims[at].pad_high > 0;
+  for (int d = 0; d < at; d++) *out_outer *= in->dims[d];
+  for (int d = at + 1; d < in->rank; d++) *out_inner *= in->dims[d];
+  return true;
+}
+
+static bool plan_scan(native_window_plan_t *plan, const hlo_window_t *window, const hlo_shape_t *in,
+                      const hlo_shape_t *out) {
+  native_scan_t *scan = &plan->scan;
+  plan->scans = find_running(window, in, out, &scan->outer, &scan->count, &scan->inner, &scan->reverse);
+  scan->rows = plan->rows;
+  if (plan->scans) native_scan_plan(scan, plan->workers);
+  return plan->scans;
+}
+
+/* The places of the window along the last dimension that lie over anything. */
+static hr_status_t plan_row(hr_arena_t *arena, native_window_plan_t *plan, const hlo_window_dim_t *w, int64_t n,
+                            int64_t m) {
+  window_tap_range_t *hits;
+  HR_TRY(HR_NEW_ARRAY(arena, w->size, &hits));
+  for (int64_t k = 0; k < w->size; k++) {
+    window_tap_range_t here = window_tap_range(w, k, n, m);
+    if (here.count) hits[plan->hit_count++] = here;
+  }
+  plan->hits = hits;
+  plan->lanes = m;
+  plan->in_row = n;
+  return NULL;
+}
+
+/* Results along a row must not be apart, so that each place of the window is one loop. */
+static bool can_be_row(const native_window_plan_t *plan) {
+  for (int64_t k = 0; k < plan->hit_count; k++)
+    if (plan->hits[k].count > 1 && plan->hits[k].out_step != 1) return false;
+  return true;
+}
+
+/* False: it is left to the reference kernel. */
+static hr_status_t plan_results(hr_arena_t *arena, native_window_plan_t *plan, const hlo_window_t *window,
+                                const hlo_shape_t *in, const hlo_shape_t *out, bool *out_possible) {
+  int last = window->rank;
+  *out_possible = false;
+  plan->lanes = 1;
+  while (last > 0 && window_is_trivial(&window->dims[last - 1])) plan->lanes *= in->dims[--last];
+  if (last == window->rank && last > 0 && window->dims[last - 1].size <= WINDOW_MAX_RESULTS) {
+    last--;
+    HR_TRY(plan_row(arena, plan, &window->dims[last], in->dims[last], out->dims[last]));
+    if (!can_be_row(plan)) return NULL;
+  }
+  return window_cells_plan(arena, window, last, in, out, &plan->cells, out_possible);
+}
+
+static const window_rows_t *find_rows(const accumulate_plan_t *body, hr_dtype_t dtype) {
+  hlo_opcode_t op;
+  const ew_kernel_t *kernel;
+  if (!body->kernel || !op_body_is_binary(body->body, &op, &kernel)) return NULL;
+  if (op_body_param_dtype(body->body, 0) != dtype) return NULL;
+  bool narrow_float = hr_dtype_is_float(dtype) && hr_dtype_table[dtype].compute == HR_F32;
+  return window_rows_find(op, narrow_float ? HR_F32 : dtype);
+}
+
+static size_t plan_scratch(native_window_plan_t *plan) {
+  size_t bytes = plan->scans ? (native_scan_scratch_bytes(&plan->scan) + 63) / 64 * 64 : 0;
+  if (plan->hits) {
+    int64_t row = plan->in_row > plan->lanes ? plan->in_row : plan->lanes;
+    plan->row_bytes = 2 * (((size_t)row * hr_dtype_bytes(plan->rows->dtype) + 63) / 64 * 64);
+    bytes = plan->row_bytes * (size_t)plan->workers;
+  }
+  if (plan->rows->dtype == plan->dtype) return bytes;
+  plan->wide_in = bytes;
+  plan->wide_out = bytes + ((size_t)plan->in_count * sizeof(float) + 63) / 64 * 64;
+  return plan->wide_out + (size_t)plan->out_count * sizeof(float);
+}
+
+/* A running total under any other body, of arrays as the body takes them. Floats of 16 bits and less would lose too
+ * much in so many steps. */
+static bool plan_body_scan(const op_step_t *step, const accumulate_plan_t *body, int workers,
+                           native_body_scan_t *scan) {
+  const hlo_shape_t *in = step->in_shapes[0], *out = step->out_shape;
+  int arrays = step->instr->operand_count / 2;
+  if (arrays > NATIVE_SCAN_MAX_ARRAYS || !op_body_is_flat(body->body)) return false;
+  *scan = (native_body_scan_t){.body = body->body, .arrays = arrays};
+  if (!find_running(hlo_attr_window(step->instr), in, arrays == 1 ? out : out->elements[0], &scan->outer, &scan->count,
+                    &scan->inner, &scan->reverse))
+    return false;
+  for (int k = 0; k < 2 * arrays; k++) {
+    hr_dtype_t dtype = step->in_shapes[k]->dtype, result = op_body_result_dtype(body->body, k % arrays);
+    if (dtype != op_body_param_dtype(body->body, k) || dtype != result) return false;
+    if (hr_dtype_is_float(dtype) && dtype != HR_F32 && dtype != HR_F64) return false;
+    scan->bytes[k % arrays] = (int64_t)hr_dtype_bytes(dtype);
+  }
+  native_body_scan_plan(scan, workers);
+  return true;
+}
+
+static hr_status_t prepare_body_scan(const op_native_target_t *target, const op_step_t *step,
+                                     const accumulate_plan_t *body, op_native_step_t *out) {
+  native_body_scan_t scan;
+  native_window_plan_t *plan;
+  uint64_t *reuse;
+  if (!plan_body_scan(step, body, target->workers, &scan)) return NULL;
+  HR_TRY(HR_NEW(target->arena, &plan));
+  HR_TRY(HR_NEW_ARRAY(target->arena, scan.arrays, &reuse));
+  for (int k = 0; k < scan.arrays; k++) reuse[k] = (uint64_t)1 << k;
+  plan->body_scan = scan;
+  plan->workers = target->workers;
+  out->plan = plan;
+  out->reuse = reuse;
+  out->scratch_bytes = native_body_scan_scratch_bytes(&scan);
+  return NULL;
+}
+
+static hr_status_t prepare_window(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+  static const uint64_t in_place[] = {1};
+  const hlo_window_t *window = hlo_attr_window(step->instr);
+  const hlo_shape_t *in = step->in_shapes[0], *result = step->out_shape;
+  accumulate_plan_t body;
+  native_window_plan_t *plan;
+  if (!window) return NULL;
+  HR_TRY(accumulate_prepare(target->arena, step->instr->called[0], step->instr->operand_count / 2, true, &body));
+  const window_rows_t *rows = body.count == 1 ? find_rows(&body, in->dtype) : NULL;
+  if (!rows) return prepare_body_scan(target, step, &body, out);
+  if (step->in_shapes[1]->dtype != in->dtype || result->dtype != in->dtype) return NULL;
+  HR_TRY(HR_NEW(target->arena, &plan));
+  plan->rows = rows;
+  plan->dtype = in->dtype;
+  plan->workers = target->workers;
+  HR_TRY(hlo_shape_count(in, &plan->in_count));
+  HR_TRY(hlo_shape_count(result, &plan->out_count));
+  bool possible = plan_scan(plan, window, in, result);
+  if (!possible) HR_TRY(plan_results(target->arena, plan, window, in, result, &possible));
+  if (!possible) return NULL;
+  out->plan = plan;
+  out->scratch_bytes = plan_scratch(plan);
+  if (plan->scans) out->reuse = in_place;
+  out->bytes = (double)(plan->in_count + plan->out_count) * (double)hr_dtype_bytes(plan->dtype);
+  return NULL;
+}
+
+const op_native_t native_reduce_window = {"windows", prepare_window, run_window};

@@ -1,0 +1,95 @@
+#include "ops/table/opcode.h"
+
+#include <ctype.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "base/map.h"
+
+#define ENUM_BEGIN(name, case_) static const char *const texts_##name[] = {
+#define ENUM_VALUE(name, id, text) text,
+#define ENUM_END(name) };
+#include "ops/table/enums.def"
+#undef ENUM_BEGIN
+#undef ENUM_VALUE
+#undef ENUM_END
+
+const hlo_enum_info_t hlo_enum_table[HLO_ENUM_COUNT] = {
+#define ENUM_BEGIN(name, case_) [HLO_ENUM_##name] = {HLO_CASE_##case_, HLO_##name##_COUNT, texts_##name},
+#define ENUM_VALUE(name, id, text)
+#define ENUM_END(name)
+#include "ops/table/enums.def"
+#undef ENUM_BEGIN
+#undef ENUM_VALUE
+#undef ENUM_END
+};
+
+int hlo_enum_find(hlo_enum_id_t id, hr_str_t word) {
+  const hlo_enum_info_t *info = &hlo_enum_table[id];
+  for (int value = 0; value < info->count; value++) {
+    const char *text = info->texts[value];
+    if (!*text || strlen(text) != word.size) continue;
+    if (info->case_ == HLO_CASE_EXACT ? memcmp(text, word.data, word.size) == 0
+                                      : strncasecmp(text, word.data, word.size) == 0)
+      return value;
+  }
+  return -1;
+}
+
+const hlo_attr_info_t hlo_attr_table[HLO_ATTR_COUNT] = {
+#define ATTR(id, text, kind, enumeration, fallback) {text, HLO_KIND_##kind, HLO_ENUM_##enumeration, fallback},
+#include "ops/table/attrs.def"
+#undef ATTR
+};
+
+#define NEED(key) {HLO_ATTR_##key, HLO_USE_NEED}
+#define SHOW(key) {HLO_ATTR_##key, HLO_USE_SHOW}
+#define MAY(key) {HLO_ATTR_##key, HLO_USE_MAY}
+/* The first entry only keeps empty lists legal C; hlo_op_table points behind it. */
+#define ATTRS(list, ...) static const hlo_attr_use_t attrs_##list[] = {{HLO_ATTR_COUNT, HLO_USE_MAY}, ##__VA_ARGS__};
+#include "ops/table/op_attrs.def"
+#undef ATTRS
+
+enum { /* short trait names for the table's rows */
+  LEAF = OP_LEAF, ELEMENTWISE = OP_ELEMENTWISE, COMMUTATIVE = OP_COMMUTATIVE, ASSOCIATIVE = OP_ASSOCIATIVE,
+  IDENTITY = OP_IDENTITY, CONTROL = OP_CONTROL, HAS_BODY = OP_HAS_BODY, EFFECT = OP_EFFECT, COMM = OP_COMM,
+  COLLECTIVE = OP_COLLECTIVE, START = OP_START, DONE = OP_DONE, RANDOM = OP_RANDOM
+};
+#define ANY OP_OPERANDS_ANY
+#define AT_LEAST(n) OP_OPERANDS_AT_LEAST(n)
+
+const hlo_op_info_t hlo_op_table[HLO_OPCODE_COUNT] = {
+#define OP(id, name, stablehlo, operands, traits, attrs, infer, verify, kernel, emit, native) \
+  {name, stablehlo, operands, traits, attrs_##attrs + 1, sizeof attrs_##attrs / sizeof *attrs_##attrs - 1},
+#include "ops/table/ops.def"
+#undef OP
+};
+
+static hr_map_t names; /* opcode + 1 by HLO name; filled once, never freed */
+static bool names_complete;
+
+static void fill_names(void) {
+  hr_status_t st = NULL;
+  for (uintptr_t op = 0; op < HLO_OPCODE_COUNT && !st; op++)
+    st = hr_map_put(&names, hr_str_from(hlo_op_table[op].name), (void *)(op + 1), NULL);
+  names_complete = !st;
+  hr_status_release(st);
+}
+
+static bool find_linearly(hr_str_t name, hlo_opcode_t *out_op) {
+  for (int op = 0; op < HLO_OPCODE_COUNT; op++) {
+    if (!hr_str_is(name, hlo_op_table[op].name)) continue;
+    *out_op = (hlo_opcode_t)op;
+    return true;
+  }
+  return false;
+}
+
+bool hlo_op_from_name(hr_str_t name, hlo_opcode_t *out_op) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, fill_names);
+  if (!names_complete) return find_linearly(name, out_op); /* memory ran out */
+  uintptr_t found = (uintptr_t)hr_map_get(&names, name);
+  if (found) *out_op = (hlo_opcode_t)(found - 1);
+  return found != 0;
+}

@@ -1,0 +1,106 @@
+#include "comm/peers/plan_consensus.h"
+
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/mem.h"
+
+/* What all lines of a process are told apart by. */
+typedef struct summary {
+  hr_digest_t lines;
+  int64_t count;
+} summary_t;
+
+static hr_digest_t digest_of_line(const char *text) { return hr_digest_of(text, strlen(text)); }
+
+static summary_t summary_of(const char *const *texts, int count) {
+  hr_digest_state_t state;
+  hr_digest_start(&state);
+  for (int i = 0; i < count; i++) {
+    hr_digest_t line = digest_of_line(texts[i]);
+    hr_digest_add(&state, &line, sizeof line);
+  }
+  return (summary_t){hr_digest_end(&state), count};
+}
+
+/* First line whose digest is not rank 0's; `count` lines if there are as many and all are equal: -1. */
+static int64_t first_difference(const char *const *texts, int64_t count, const hr_digest_t *theirs,
+                                int64_t their_count) {
+  int64_t common = count < their_count ? count : their_count;
+  for (int64_t i = 0; i < common; i++)
+    if (!hr_digest_equal(digest_of_line(texts[i]), theirs[i])) return i;
+  return count == their_count ? -1 : common;
+}
+
+/* Tells everybody the digests of rank 0's lines; *out_line is where this rank differs, or -1. */
+static hr_status_t compare_with_first(exec_comm_t *comm, const char *const *texts, int count, int64_t first_count,
+                                      int64_t *out_line) {
+  void *memory;
+  size_t bytes;
+  HR_TRY(hr_size_product((size_t)first_count, sizeof(hr_digest_t), &bytes));
+  HR_TRY(hr_alloc(bytes, &memory));
+  hr_digest_t *digests = memory;
+  if (comm->groups->endpoint->rank == 0)
+    for (int i = 0; i < count; i++) digests[i] = digest_of_line(texts[i]);
+  hr_status_t st = exec_comm_broadcast(comm, 0, digests, bytes);
+  if (!st) *out_line = first_difference(texts, count, digests, first_count);
+  hr_free(memory);
+  return st;
+}
+
+/* Rank `root`'s line for everybody; a rank that has no such line says so. */
+static hr_status_t share_line(exec_comm_t *comm, int root, const char *const *texts, int count, int64_t line,
+                              hr_arena_t *arena, const char **out_text) {
+  const char *mine = line < count ? texts[line] : "(nothing more)";
+  uint64_t size = strlen(mine);
+  void *memory;
+  HR_TRY(exec_comm_broadcast(comm, root, &size, sizeof size));
+  HR_TRY(hr_arena_zeroed(arena, size + 1, &memory));
+  if (comm->groups->endpoint->rank == root) memcpy(memory, mine, size);
+  HR_TRY(exec_comm_broadcast(comm, root, memory, size));
+  *out_text = memory;
+  return NULL;
+}
+
+/* The first rank that differs from rank 0, and where. */
+static hr_status_t find_difference(exec_comm_t *comm, const char *const *texts, int count, int64_t first_count,
+                                   hr_arena_t *arena, int *out_rank, int64_t *out_line) {
+  int64_t mine = -1, *lines;
+  int world_size = comm->groups->endpoint->world_size;
+  HR_TRY(HR_NEW_ARRAY(arena, world_size, &lines));
+  HR_TRY(compare_with_first(comm, texts, count, first_count, &mine));
+  HR_TRY(exec_comm_all_gather(comm, &mine, sizeof mine, lines));
+  *out_rank = 0;
+  for (int r = world_size - 1; r > 0; r--)
+    if (lines[r] >= 0) *out_rank = r, *out_line = lines[r];
+  return NULL;
+}
+
+static hr_status_t explain(exec_comm_t *comm, const char *const *texts, int count, int64_t first_count,
+                           hr_arena_t *arena) {
+  int other = 0;
+  int64_t line = 0;
+  const char *first_text, *other_text;
+  HR_TRY(find_difference(comm, texts, count, first_count, arena, &other, &line));
+  if (!other) return hr_error(HR_DISAGREE, "processes run different programs");
+  HR_TRY(share_line(comm, 0, texts, count, line, arena, &first_text));
+  HR_TRY(share_line(comm, other, texts, count, line, arena, &other_text));
+  hr_status_t st = hr_error(HR_DISAGREE, "rank %d runs another program than rank 0: communication %ld differs", other,
+                            (long)line + 1);
+  st = hr_status_note(st, "rank 0: %s", first_text);
+  return hr_status_note(st, "rank %d: %s", other, other_text);
+}
+
+hr_status_t plan_consensus(exec_comm_t *comm, const char *const *texts, int count) {
+  hr_arena_t arena;
+  summary_t mine = summary_of(texts, count), *all;
+  int world_size = comm->groups->endpoint->world_size;
+  hr_arena_init(&arena);
+  hr_status_t st = HR_NEW_ARRAY(&arena, world_size, &all);
+  if (!st) st = exec_comm_all_gather(comm, &mine, sizeof mine, all);
+  bool agree = true;
+  for (int r = 1; r < world_size && !st; r++) agree = agree && !memcmp(&all[r], &all[0], sizeof *all);
+  if (!st && !agree) st = explain(comm, texts, count, all[0].count, &arena);
+  hr_arena_deinit(&arena);
+  return st;
+}

@@ -1,0 +1,221 @@
+#include "comm/peers/process_comm.h"
+
+#include "base/mem.h"
+#include "base/trace.h"
+#include "observe/wait_for_graph.h"
+#include "transport/core/progress.h"
+
+#define LEAST_SHARED_BYTES ((size_t)32 << 10) /* below, copying is as fast */
+
+/* --- groups --- */
+
+static hr_status_t resolve(exec_comm_t *comm, tp_group_t *group, const op_group_t **out_group) {
+  tp_group_t **key;
+  op_group_t *made;
+  HR_TRY(HR_NEW(&comm->arena, &key));
+  HR_TRY(HR_NEW(&comm->arena, &made));
+  *key = group;
+  *made = (op_group_t){.size = group->size, .my_index = group->my_index, .ranks = group->ranks, .handle = group};
+  HR_TRY(hr_map_put(&comm->resolved, (hr_str_t){(const char *)key, sizeof *key}, made, NULL));
+  *out_group = made;
+  return NULL;
+}
+
+static hr_status_t find_group(op_env_t *env, int size, const int *ranks, int64_t stream,
+                              const op_group_t **out_group) {
+  exec_comm_t *comm = env->comm;
+  tp_group_t *group;
+  HR_TRY(tp_group_get(comm->groups, size, ranks, stream, &group));
+  *out_group = hr_map_get(&comm->resolved, (hr_str_t){(const char *)&group, sizeof group});
+  return *out_group ? NULL : resolve(comm, group, out_group);
+}
+
+/* --- the environment's functions --- */
+
+static tp_request_t **as_request(op_request_t **out_request) { return (tp_request_t **)out_request; }
+
+static tp_reducer_t reducer_of(const op_reducer_t *reducer) {
+  return (tp_reducer_t){.reduce = reducer->reduce, .combine = reducer->combine,
+                        .context = reducer->context, .any_thread = reducer->any_thread,
+                        .is_reorderable = reducer->is_reorderable,
+                        .element_bytes = reducer->element_bytes, .acc_bytes = reducer->acc_bytes,
+                        .widen = reducer->widen, .narrow = reducer->narrow};
+}
+
+static hr_status_t all_gather(op_env_t *env, const op_group_t *group, const void *in, size_t size_bytes, void *out,
+                              op_request_t **out_request) {
+  (void)env;
+  return tp_all_gather(group->handle, in, size_bytes, out, as_request(out_request));
+}
+
+static hr_status_t all_reduce(op_env_t *env, const op_group_t *group, const void *in, void *out, int64_t count,
+                              const op_reducer_t *reducer, op_request_t **out_request) {
+  (void)env;
+  tp_reducer_t tp_reducer = reducer_of(reducer);
+  return tp_all_reduce(group->handle, in, out, count, &tp_reducer, as_request(out_request));
+}
+
+static hr_status_t reduce_scatter(op_env_t *env, const op_group_t *group, const void *in, int64_t count,
+                                  const op_reducer_t *reducer, void *out, op_request_t **out_request) {
+  (void)env;
+  tp_reducer_t tp_reducer = reducer_of(reducer);
+  return tp_reduce_scatter(group->handle, in, count, &tp_reducer, out, as_request(out_request));
+}
+
+/* op_block_t and tp_block_t are the same pair, declared by two layers that do not know each other. */
+_Static_assert(sizeof(op_block_t) == sizeof(tp_block_t) &&
+                   offsetof(op_block_t, size_bytes) == offsetof(tp_block_t, size_bytes),
+               "blocks of ops and of the transport agree");
+
+static hr_status_t all_to_all(op_env_t *env, const op_group_t *group, const op_block_t *sends, const op_block_t *recvs,
+                              size_t equal_bytes, op_request_t **out_request) {
+  (void)env;
+  return tp_all_to_all(group->handle, (const tp_block_t *)sends, (const tp_block_t *)recvs, equal_bytes,
+                       as_request(out_request));
+}
+
+static hr_status_t permute(op_env_t *env, int64_t stream, int to, const op_block_t *send, int from,
+                           const op_block_t *recv, op_request_t **out_request) {
+  exec_comm_t *comm = env->comm;
+  return tp_permute(comm->groups, stream, to, (const tp_block_t *)send, from, (const tp_block_t *)recv,
+                    as_request(out_request));
+}
+
+static hr_status_t wait_for(op_env_t *env, op_request_t *request) {
+  exec_comm_t *comm = env->comm;
+  comm->is_waiting = true;
+  uint64_t over_ns = request && comm->groups->notes_times ? tp_request_over_ns((tp_request_t *)request) : 0;
+  hr_status_t st = tp_request_wait((tp_request_t *)request);
+  comm->is_waiting = false;
+  if (comm->groups->notes_times && !over_ns) over_ns = hr_trace_now_ns();
+  if (env->arrived_ns < over_ns) env->arrived_ns = over_ns;
+  return st;
+}
+
+/* A thread that moves transfers helps where it has a processor to itself. Elsewhere it would take the time of a process
+ * that computes, and the engines' looks between steps do as well. */
+static hr_status_t move_by_itself(op_env_t *env) {
+  exec_comm_t *comm = env->comm;
+  int workers = 1, ranks = comm->groups->endpoint->local_size;
+  if (comm->groups->progress) return NULL;
+  if (comm->waits_for_others || tp_progress_is_forced()) return tp_progress_begin(comm->groups);
+  if (comm->count_workers) HR_TRY(comm->count_workers(comm->workers_context, &workers));
+  return comm->processors > workers * ranks ? tp_progress_begin(comm->groups) : NULL;
+}
+
+static void look(op_env_t *env) { tp_requests_poll(((exec_comm_t *)env->comm)->groups); }
+
+static void free_shared(void *owner, void *data, size_t size_bytes) {
+  (void)size_bytes;
+  tp_free(owner, data);
+}
+
+hr_status_t exec_comm_shared_memory(exec_comm_t *comm, size_t size_bytes, hr_buffer_t **out_buffer) {
+  void *owner, *memory = size_bytes < LEAST_SHARED_BYTES ? NULL : tp_alloc(comm->groups, size_bytes, &owner);
+  *out_buffer = NULL;
+  if (!memory) return NULL;
+  hr_status_t st = hr_buffer_wrap(memory, size_bytes, true, free_shared, owner, out_buffer);
+  if (st) tp_free(owner, memory);
+  return st;
+}
+
+static hr_status_t shared_memory(op_env_t *env, size_t size_bytes, hr_buffer_t **out_buffer) {
+  return exec_comm_shared_memory(env->comm, size_bytes, out_buffer);
+}
+
+bool exec_comm_reaches(const exec_comm_t *comm, const void *memory) { return tp_is_shared(comm->groups, memory); }
+
+static void give_up(op_env_t *env, op_request_t *request) {
+  (void)env;
+  tp_request_cancel((tp_request_t *)request);
+}
+
+hr_status_t exec_comm_attach(op_env_t *env, void *comm) {
+  env->comm = comm;
+  env->group = find_group;
+  env->all_gather = all_gather;
+  env->all_reduce = all_reduce;
+  env->reduce_scatter = reduce_scatter;
+  env->all_to_all = all_to_all;
+  env->permute = permute;
+  env->wait = wait_for;
+  env->cancel = give_up;
+  env->enable_async_progress = move_by_itself;
+  env->poll = look;
+  env->shared_memory = shared_memory;
+  return NULL;
+}
+
+/* --- for clients --- */
+
+/* A transfer that failed to start here leaves peers waiting: the endpoint is marked desynchronised. */
+static hr_status_t finish(exec_comm_t *comm, hr_status_t st, tp_request_t **request) {
+  if (!st) st = tp_request_wait(*request);
+  if (st) comm->groups->endpoint->desynchronized = true;
+  return st;
+}
+
+hr_status_t exec_comm_barrier(exec_comm_t *comm) {
+  tp_request_t *request = NULL;
+  return finish(comm, tp_barrier(comm->groups->world, &request), &request);
+}
+
+hr_status_t exec_comm_all_gather(exec_comm_t *comm, const void *bytes, size_t size_bytes, void *out) {
+  tp_request_t *request = NULL;
+  return finish(comm, tp_all_gather(comm->groups->world, bytes, size_bytes, out, &request), &request);
+}
+
+hr_status_t exec_comm_broadcast(exec_comm_t *comm, int root, void *bytes, size_t size_bytes) {
+  tp_request_t *request = NULL;
+  return finish(comm, tp_broadcast(comm->groups->world, root, bytes, size_bytes, &request), &request);
+}
+
+hr_status_t exec_comm_gather(exec_comm_t *comm, const void *bytes, size_t size_bytes, void *out) {
+  tp_group_t *world = comm->groups->world;
+  void *memory;
+  tp_request_t *request = NULL;
+  hr_status_t st = hr_alloc_zeroed(2 * (size_t)world->size * sizeof(tp_block_t), &memory);
+  if (st) return finish(comm, st, &request);
+  tp_block_t *sends = memory, *recvs = sends + world->size;
+  sends[0] = (tp_block_t){(void *)bytes, size_bytes};
+  for (int k = 0; k < world->size && world->my_index == 0; k++)
+    recvs[k] = (tp_block_t){(char *)out + (size_t)k * size_bytes, size_bytes};
+  st = finish(comm, tp_all_to_all(world, sends, recvs, 0, &request), &request);
+  hr_free(memory);
+  return st;
+}
+
+hr_status_t exec_comm_send(exec_comm_t *comm, int to, const void *bytes, size_t size_bytes) {
+  tp_request_t *request = NULL;
+  tp_block_t block = {(void *)bytes, size_bytes};
+  return finish(comm, tp_permute(comm->groups, 0, to, &block, -1, NULL, &request), &request);
+}
+
+hr_status_t exec_comm_recv(exec_comm_t *comm, int from, void *bytes, size_t size_bytes) {
+  tp_request_t *request = NULL;
+  tp_block_t block = {bytes, size_bytes};
+  return finish(comm, tp_permute(comm->groups, 0, -1, NULL, from, &block, &request), &request);
+}
+
+/* --- life --- */
+
+hr_status_t exec_comm_init(exec_comm_t *comm, tp_endpoint_t *endpoint) {
+  HR_TRY(tp_groups_of(endpoint, &comm->groups));
+  hr_map_init(&comm->resolved);
+  hr_arena_init(&comm->arena);
+  comm->awaited_instr = NULL;
+  comm->awaited_rank = -1;
+  comm->is_waiting = false;
+  comm->waits_for_others = false;
+  comm->processors = 0;
+  comm->count_workers = NULL;
+  comm->graph = NULL;
+  atomic_store(&comm->wants_graph, false);
+  return NULL;
+}
+
+void exec_comm_deinit(exec_comm_t *comm) {
+  exec_wait_end(comm);
+  hr_map_deinit(&comm->resolved);
+  hr_arena_deinit(&comm->arena);
+}

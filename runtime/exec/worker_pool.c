@@ -1,0 +1,62 @@
+#include "exec/worker_pool.h"
+
+#include <unistd.h>
+
+void worker_pool_init(worker_pool_t *pool, worker_pool_options_t options) {
+  *pool = (worker_pool_t){.options = options};
+  topo_begin();
+  pthread_mutex_init(&pool->mutex, NULL);
+}
+
+void worker_pool_deinit(worker_pool_t *pool) {
+  hr_workers_destroy(pool->workers);
+  topo_share_destroy(pool->share);
+  pthread_mutex_destroy(&pool->mutex);
+}
+
+static hr_status_t find_share(worker_pool_t *pool) {
+  if (pool->share) return NULL;
+  return topo_share_create(pool->options.local_rank, pool->options.local_size, &pool->share);
+}
+
+static hr_status_t count_workers(worker_pool_t *pool, int *out_count) {
+  if (!pool->options.threads) HR_TRY(find_share(pool));
+  *out_count = pool->options.threads ? pool->options.threads : topo_share_cores(pool->share);
+  return NULL;
+}
+
+hr_status_t worker_pool_count(void *context, int *out_count) {
+  worker_pool_t *pool = context;
+  pthread_mutex_lock(&pool->mutex);
+  hr_status_t st = count_workers(pool, out_count);
+  pthread_mutex_unlock(&pool->mutex);
+  return st;
+}
+
+static void bind_worker(void *context, int worker) {
+  const worker_pool_t *pool = context;
+  hr_status_release(topo_share_bind(pool->share, worker, pool->options.bind));
+}
+
+static hr_status_t start(worker_pool_t *pool) {
+  int count, cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
+  HR_TRY(count_workers(pool, &count));
+  if (count == 1) return NULL;
+  HR_TRY(find_share(pool));
+  hr_workers_options_t options = {.count = count,
+                                  .may_spin = count <= topo_share_cores(pool->share) &&
+                                              pool->options.local_size <= cores / count,
+                                  .started = bind_worker,
+                                  .context = pool,
+                                  .trace = pool->options.trace};
+  HR_TRY(hr_workers_create(&options, &pool->workers));
+  return topo_share_bind(pool->share, 0, pool->options.bind);
+}
+
+hr_status_t worker_pool_start(worker_pool_t *pool, hr_workers_t **out_workers) {
+  pthread_mutex_lock(&pool->mutex);
+  hr_status_t st = pool->workers ? NULL : start(pool);
+  *out_workers = pool->workers;
+  pthread_mutex_unlock(&pool->mutex);
+  return st;
+}

@@ -1,0 +1,253 @@
+#include "feed/feed_open.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <netdb.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/text.h"
+
+#define PATIENCE 100 /* times 10 ms that a command may take to notice that nobody reads it any more */
+#define MOST_PORT 65535
+
+extern char **environ;
+
+static const struct {
+  const char *name;
+  feed_kind_t kind;
+} kinds[] = {{"file:", FEED_FILE}, {"unix:", FEED_UNIX}, {"tcp:", FEED_TCP}, {"fd:", FEED_FD}, {"exec:", FEED_EXEC}};
+
+static hr_status_t failed(const feed_endpoint_t *endpoint, const char *what) {
+  return hr_error(HR_UNAVAILABLE, "%s: %s: %s", endpoint->spec, what, strerror(errno));
+}
+
+/* --- specs --- */
+
+static hr_status_t fill_in(hr_arena_t *arena, const char *spec, int replica, int partition, const char **out_spec) {
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
+  for (const char *at = spec; *at; at++) {
+    bool is_placeholder = at[0] == '%' && (at[1] == 'r' || at[1] == 'p');
+    if (is_placeholder)
+      hr_strbuf_printf(&text, "%d", *++at == 'r' ? replica : partition);
+    else
+      hr_strbuf_add_char(&text, *at);
+  }
+  hr_status_t st = hr_strbuf_finish(&text);
+  if (!st) st = hr_arena_cstr(arena, (hr_str_t){text.data, text.size}, out_spec);
+  hr_strbuf_deinit(&text);
+  return st;
+}
+
+static hr_status_t read_spec(hr_arena_t *arena, const char *spec, int replica, int partition,
+                             feed_endpoint_t *endpoint) {
+  HR_TRY(fill_in(arena, spec, replica, partition, &endpoint->spec));
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    size_t size = strlen(kinds[i].name);
+    if (strncmp(endpoint->spec, kinds[i].name, size)) continue;
+    endpoint->kind = kinds[i].kind;
+    endpoint->text = endpoint->spec + size;
+    if (*endpoint->text) return NULL;
+  }
+  return hr_error(HR_USAGE, "\"%s\" is no feed: want file:PATH, unix:PATH, tcp:PORT, tcp:HOST:PORT, fd:N or "
+                  "exec:COMMAND", spec);
+}
+
+/* --- sockets --- */
+
+/* A socket that somebody left behind may be replaced, anything else may not. */
+static hr_status_t listen_unix(feed_endpoint_t *endpoint) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  struct stat found;
+  if (strlen(endpoint->text) >= sizeof address.sun_path)
+    return hr_error(HR_USAGE, "%s: the path is longer than %zu characters", endpoint->spec,
+                    sizeof address.sun_path - 1);
+  strcpy(address.sun_path, endpoint->text);
+  if (!lstat(endpoint->text, &found) && S_ISSOCK(found.st_mode)) unlink(endpoint->text);
+  endpoint->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (endpoint->listener < 0) return failed(endpoint, "cannot make a socket");
+  fchmod(endpoint->listener, 0600); /* what bind makes has these rights from the start */
+  if (bind(endpoint->listener, (struct sockaddr *)&address, sizeof address)) return failed(endpoint, "cannot bind");
+  endpoint->is_bound = true;
+  if (chmod(endpoint->text, 0600)) return failed(endpoint, "cannot be made private");
+  return listen(endpoint->listener, 1) ? failed(endpoint, "cannot listen") : NULL;
+}
+
+static bool is_loopback(const struct sockaddr *address) {
+  if (address->sa_family == AF_INET)
+    return ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr) >> 24 == 127;
+  static const unsigned char loopback[16] = {[15] = 1};
+  return address->sa_family == AF_INET6 &&
+         !memcmp(&((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, loopback, sizeof loopback);
+}
+
+static hr_status_t listen_at(feed_endpoint_t *endpoint, const struct addrinfo *address) {
+  int yes = 1;
+  bool local = is_loopback(address->ai_addr);
+  if (!local && !endpoint->secret)
+    return hr_error(HR_USAGE, "%s: others can reach this address: put a secret that both ends know into "
+                    "HLORUN_FEED_SECRET", endpoint->spec);
+  if (local) endpoint->secret = NULL;
+  endpoint->listener = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (endpoint->listener < 0) return failed(endpoint, "cannot make a socket");
+  setsockopt(endpoint->listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  if (bind(endpoint->listener, address->ai_addr, address->ai_addrlen)) return failed(endpoint, "cannot bind");
+  return listen(endpoint->listener, 1) ? failed(endpoint, "cannot listen") : NULL;
+}
+
+/* Names of services are fine, too; a number too large would be taken for another one. */
+static hr_status_t check_port(const feed_endpoint_t *endpoint, const char *port) {
+  char *end;
+  long number = strtol(port, &end, 10);
+  if (end != port && !*end && number >= 0 && number <= MOST_PORT) return NULL;
+  if (end == port && *port) return NULL;
+  return hr_error(HR_USAGE, "%s: a port is a number up to %d", endpoint->spec, MOST_PORT);
+}
+
+static hr_status_t listen_tcp(hr_arena_t *arena, feed_endpoint_t *endpoint) {
+  const char *colon = strrchr(endpoint->text, ':'), *port = colon ? colon + 1 : endpoint->text;
+  struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *found = NULL;
+  hr_str_t host = {"127.0.0.1", 9};
+  const char *name;
+  HR_TRY(check_port(endpoint, port));
+  if (colon) host = (hr_str_t){endpoint->text, (size_t)(colon - endpoint->text)};
+  HR_TRY(hr_arena_cstr(arena, host, &name));
+  int error = getaddrinfo(name, port, &hints, &found);
+  if (error) return hr_error(HR_USAGE, "%s: %s", endpoint->spec, gai_strerror(error));
+  hr_status_t st = listen_at(endpoint, found);
+  freeaddrinfo(found);
+  return st;
+}
+
+/* --- files and commands --- */
+
+static hr_status_t open_path(feed_endpoint_t *endpoint) {
+  int flags = endpoint->is_infeed ? O_RDONLY : O_WRONLY | O_CREAT | O_TRUNC;
+  endpoint->fd = open(endpoint->text, flags | O_CLOEXEC, 0666);
+  return endpoint->fd < 0 ? failed(endpoint, "cannot open") : NULL;
+}
+
+static hr_status_t take_fd(feed_endpoint_t *endpoint) {
+  char *end;
+  long number = strtol(endpoint->text, &end, 10);
+  if (*end || number < 0 || number > INT_MAX || fcntl((int)number, F_GETFD) < 0)
+    return hr_error(HR_USAGE, "%s: there is no such open file", endpoint->spec);
+  endpoint->fd = (int)number;
+  return NULL;
+}
+
+static hr_status_t start_command(feed_endpoint_t *endpoint) {
+  int pipes[2], theirs = endpoint->is_infeed ? 1 : 0;
+  char *const words[] = {"sh", "-c", (char *)endpoint->text, NULL};
+  posix_spawn_file_actions_t actions;
+  if (pipe2(pipes, O_CLOEXEC)) return failed(endpoint, "cannot make a pipe");
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, pipes[theirs], theirs);
+  int error = posix_spawn(&endpoint->child, "/bin/sh", &actions, NULL, words, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(pipes[theirs]);
+  endpoint->fd = pipes[!theirs];
+  fcntl(endpoint->fd, F_SETPIPE_SZ, 1 << 20); /* as much as a user may have */
+  if (!error) return NULL;
+  endpoint->child = 0;
+  errno = error;
+  return failed(endpoint, "cannot start the command");
+}
+
+/* --- all of them --- */
+
+hr_status_t feed_endpoint_open(hr_arena_t *arena, const char *spec, bool is_infeed, int replica, int partition,
+                            feed_endpoint_t *out_endpoint) {
+  const char *secret = getenv("HLORUN_FEED_SECRET");
+  *out_endpoint = (feed_endpoint_t){.is_infeed = is_infeed, .listener = -1, .fd = -1,
+                              .secret = secret && *secret ? secret : NULL};
+  HR_TRY(read_spec(arena, spec, replica, partition, out_endpoint));
+  switch (out_endpoint->kind) {
+    case FEED_FILE: return open_path(out_endpoint);
+    case FEED_UNIX: return listen_unix(out_endpoint);
+    case FEED_TCP: return listen_tcp(arena, out_endpoint);
+    case FEED_FD: return take_fd(out_endpoint);
+    case FEED_EXEC: return start_command(out_endpoint);
+  }
+  return NULL;
+}
+
+/* Is it the same user, and does it know the secret, where these matter? */
+static hr_status_t is_welcome(const feed_endpoint_t *endpoint, feed_io_t *io, bool *out_welcome) {
+  struct ucred peer = {.uid = (uid_t)-1};
+  socklen_t size = sizeof peer;
+  *out_welcome = true;
+  if (endpoint->kind == FEED_UNIX) {
+    getsockopt(io->fd, SOL_SOCKET, SO_PEERCRED, &peer, &size);
+    *out_welcome = peer.uid == getuid() || peer.uid == 0;
+  }
+  return endpoint->secret ? feed_read_secret(io, endpoint->secret, out_welcome) : NULL;
+}
+
+static hr_status_t accept_one(feed_endpoint_t *endpoint, feed_io_t *io, bool *out_welcome) {
+  struct pollfd fds[2] = {{.fd = endpoint->listener, .events = POLLIN}, {.fd = io->stop_fd, .events = POLLIN}};
+  int bytes = 4 << 20;
+  *out_welcome = false;
+  if (poll(fds, 2, -1) < 0) return errno == EINTR ? NULL : failed(endpoint, "waiting failed");
+  if (fds[1].revents) return hr_error(HR_CANCELLED, "%s: stopped", endpoint->spec);
+  io->fd = accept4(endpoint->listener, NULL, NULL, SOCK_CLOEXEC);
+  if (io->fd < 0) return NULL;
+  setsockopt(io->fd, SOL_SOCKET, endpoint->is_infeed ? SO_RCVBUF : SO_SNDBUF, &bytes, sizeof bytes);
+  hr_status_t st = is_welcome(endpoint, io, out_welcome);
+  if (!st && *out_welcome) return NULL;
+  close(io->fd);
+  io->fd = -1;
+  if (hr_status_code(st) == HR_CANCELLED) return st;
+  hr_status_release(st); /* a stranger that goes away changes nothing */
+  return NULL;
+}
+
+hr_status_t feed_endpoint_connect(feed_endpoint_t *endpoint, feed_io_t *io) {
+  for (bool welcome = false; endpoint->listener >= 0 && endpoint->fd < 0 && !welcome;) {
+    HR_TRY(accept_one(endpoint, io, &welcome));
+    if (welcome) endpoint->fd = io->fd;
+  }
+  io->fd = endpoint->fd;
+  return NULL;
+}
+
+static hr_status_t await_child(feed_endpoint_t *endpoint, bool in_order) {
+  int status = 0;
+  pid_t child = endpoint->child;
+  endpoint->child = 0;
+  bool ended = false;
+  for (int i = 0; i < PATIENCE && endpoint->is_infeed && in_order && !ended; i++) {
+    ended = waitpid(child, &status, WNOHANG) == child;
+    if (!ended) usleep(10000);
+  }
+  in_order = in_order && (ended || !endpoint->is_infeed); /* one that feeds and does not notice the end is ended */
+  if (!in_order) kill(child, SIGTERM);
+  while (!ended && waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  if (!in_order || (WIFEXITED(status) && WEXITSTATUS(status) == 0)) return NULL;
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE && endpoint->is_infeed) return NULL; /* it had more to say */
+  return hr_error(HR_UNAVAILABLE, "%s: the command failed (%s %d)", endpoint->spec,
+                  WIFEXITED(status) ? "exit code" : "signal",
+                  WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+}
+
+hr_status_t feed_endpoint_close(feed_endpoint_t *endpoint, bool in_order) {
+  hr_status_t st = NULL;
+  if (endpoint->fd >= 0 && close(endpoint->fd) && in_order && !endpoint->is_infeed)
+    st = failed(endpoint, "cannot close");
+  if (endpoint->listener >= 0) {
+    close(endpoint->listener);
+    if (endpoint->is_bound) unlink(endpoint->text);
+  }
+  endpoint->fd = endpoint->listener = -1;
+  return endpoint->child ? hr_status_join(st, await_child(endpoint, in_order)) : st;
+}

@@ -1,0 +1,205 @@
+#include "feed/feed_wire.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+#define VALUE_MAGIC "HLF1"
+#define SECRET_MAGIC "HLK1"
+#define LONGEST_SECRET 1024
+#define MOST_AT_ONCE ((size_t)1 << 30)
+
+typedef struct value_header {
+  char magic[4];
+  uint32_t leaves;
+} value_header_t;
+
+typedef struct leaf_header {
+  char name[16];
+  uint32_t rank, zero;
+} leaf_header_t;
+
+/* --- bytes --- */
+
+static hr_status_t failed(const feed_io_t *io, const char *what) {
+  return hr_error(HR_UNAVAILABLE, "%s: %s after %llu values: %s", io->name, what, (unsigned long long)io->values,
+                  strerror(errno));
+}
+
+/* Until the stream can go on, or is told to stop. */
+static hr_status_t wait_ready(const feed_io_t *io, short events) {
+  struct pollfd fds[2] = {{.fd = io->fd, .events = events}, {.fd = io->stop_fd, .events = POLLIN}};
+  while (poll(fds, 2, -1) < 0)
+    if (errno != EINTR) return failed(io, "waiting failed");
+  return fds[1].revents ? hr_error(HR_CANCELLED, "%s: stopped", io->name) : NULL;
+}
+
+hr_status_t feed_read(feed_io_t *io, void *into, size_t size_bytes, bool *out_end) {
+  size_t done = 0;
+  while (done < size_bytes) {
+    HR_TRY(wait_ready(io, POLLIN));
+    size_t left = size_bytes - done;
+    ssize_t got = read(io->fd, (char *)into + done, left < MOST_AT_ONCE ? left : MOST_AT_ONCE);
+    if (got < 0 && errno != EINTR && errno != EAGAIN) return failed(io, "reading failed");
+    if (got > 0) done += (size_t)got;
+    if (got != 0) continue;
+    if (out_end && done == 0) {
+      *out_end = true;
+      return NULL;
+    }
+    return hr_error(HR_UNAVAILABLE, "%s ends in the middle of value %llu", io->name,
+                    (unsigned long long)io->values + 1);
+  }
+  return NULL;
+}
+
+hr_status_t feed_write(feed_io_t *io, const void *from, size_t size_bytes) {
+  for (size_t done = 0; done < size_bytes;) {
+    HR_TRY(wait_ready(io, POLLOUT));
+    size_t left = size_bytes - done;
+    ssize_t put = write(io->fd, (const char *)from + done, left < MOST_AT_ONCE ? left : MOST_AT_ONCE);
+    if (put < 0 && errno != EINTR && errno != EAGAIN) return failed(io, "writing failed");
+    if (put > 0) done += (size_t)put;
+  }
+  return NULL;
+}
+
+/* --- reading values --- */
+
+static hr_status_t check_header(const feed_io_t *io, const value_header_t *header, const feed_shapes_t *shapes) {
+  if (memcmp(header->magic, VALUE_MAGIC, sizeof header->magic))
+    return hr_error(HR_INVALID, "%s: value %llu does not begin with " VALUE_MAGIC, io->name,
+                    (unsigned long long)io->values + 1);
+  for (size_t i = 0; i < shapes->count; i++)
+    if ((uint32_t)shapes->list[i].leaf_count == header->leaves) return NULL;
+  return hr_error(HR_INVALID, "%s: value %llu has %u arrays, which no infeed of the program takes", io->name,
+                  (unsigned long long)io->values + 1, header->leaves);
+}
+
+static bool is_like(const hlo_shape_t *want, hr_dtype_t dtype, uint32_t rank, const int64_t *dims) {
+  hlo_value_t value = {.dtype = dtype, .rank = (int)rank, .dims = dims};
+  return hlo_value_fits(&value, want);
+}
+
+/* May array `k` of a value with so many be like this? */
+static bool is_expected(const feed_shapes_t *shapes, uint32_t leaves, uint32_t k, hr_dtype_t dtype, uint32_t rank,
+                        const int64_t *dims) {
+  for (size_t i = 0; i < shapes->count; i++)
+    if ((uint32_t)shapes->list[i].leaf_count == leaves && is_like(shapes->list[i].leaves[k], dtype, rank, dims))
+      return true;
+  return false;
+}
+
+static hr_status_t unexpected(const feed_io_t *io, uint32_t k, hr_dtype_t dtype, uint32_t rank, const int64_t *dims) {
+  char text[HLO_SHAPE_TEXT];
+  hlo_shape_t shape = {.dtype = dtype, .rank = (int)rank, .dims = dims};
+  return hr_error(HR_INVALID, "%s: array %u of value %llu is %s, which no infeed of the program takes", io->name, k,
+                  (unsigned long long)io->values + 1, hlo_shape_text(&shape, text));
+}
+
+static hr_status_t read_leaf_header(feed_io_t *io, uint32_t k, hr_dtype_t *out_dtype, uint32_t *out_rank,
+                                    int64_t dims[HLO_MAX_RANK]) {
+  leaf_header_t header;
+  HR_TRY(feed_read(io, &header, sizeof header, NULL));
+  hr_str_t name = {header.name, strnlen(header.name, sizeof header.name)};
+  if (!hr_dtype_from_name(name, out_dtype) || !hr_dtype_is_array(*out_dtype) || header.rank > HLO_MAX_RANK)
+    return hr_error(HR_INVALID, "%s: array %u of value %llu has an unknown type, or %u dimensions", io->name, k,
+                    (unsigned long long)io->values + 1, header.rank);
+  *out_rank = header.rank;
+  return feed_read(io, dims, header.rank * sizeof *dims, NULL);
+}
+
+/* Truth values and narrow integers are stored in whole bytes: other bits than theirs would be read as well. */
+static hr_status_t check_bytes(const feed_io_t *io, const hlo_value_t *leaf) {
+  const unsigned char *bytes = leaf->data, limit = 1;
+  if (leaf->dtype != HR_PRED) return NULL;
+  for (int64_t i = 0; i < leaf->count; i++)
+    if (bytes[i] > limit)
+      return hr_error(HR_INVALID, "%s: a truth value is %d, want 0 or 1", io->name, bytes[i]);
+  return NULL;
+}
+
+static hr_status_t read_leaf(feed_io_t *io, const feed_shapes_t *shapes, uint32_t leaves, uint32_t k,
+                             hlo_value_t **out_leaf) {
+  hr_dtype_t dtype;
+  uint32_t rank;
+  int64_t dims[HLO_MAX_RANK];
+  char padding[8];
+  HR_TRY(read_leaf_header(io, k, &dtype, &rank, dims));
+  if (!is_expected(shapes, leaves, k, dtype, rank, dims)) return unexpected(io, k, dtype, rank, dims);
+  HR_TRY(hlo_value_array(dtype, (int)rank, dims, out_leaf));
+  size_t bytes = hlo_value_bytes(*out_leaf);
+  HR_TRY(feed_read(io, (*out_leaf)->data, bytes, NULL));
+  HR_TRY(feed_read(io, padding, -bytes % 8, NULL));
+  return check_bytes(io, *out_leaf);
+}
+
+hr_status_t feed_read_value(feed_io_t *io, const feed_shapes_t *shapes, hlo_value_t ***out_leaves, int *out_count) {
+  value_header_t header;
+  bool end = false;
+  void *memory;
+  *out_leaves = NULL;
+  HR_TRY(feed_read(io, &header, sizeof header, &end));
+  if (end) return NULL;
+  HR_TRY(check_header(io, &header, shapes));
+  HR_TRY(hr_alloc_zeroed((header.leaves + 1) * sizeof(hlo_value_t *), &memory));
+  hlo_value_t **leaves = memory;
+  hr_status_t st = NULL;
+  for (uint32_t k = 0; k < header.leaves && !st; k++) st = read_leaf(io, shapes, header.leaves, k, &leaves[k]);
+  if (st) {
+    for (uint32_t k = 0; k < header.leaves; k++) hlo_value_release(leaves[k]);
+    hr_free(leaves);
+    return st;
+  }
+  io->values++;
+  *out_leaves = leaves;
+  *out_count = (int)header.leaves;
+  return NULL;
+}
+
+/* --- writing values --- */
+
+static hr_status_t write_leaf(feed_io_t *io, const hlo_value_t *leaf) {
+  static const char zeros[8];
+  leaf_header_t header = {.rank = (uint32_t)leaf->rank};
+  size_t bytes = hlo_value_bytes(leaf);
+  const char *name = hr_dtype_name(leaf->dtype);
+  memcpy(header.name, name, strnlen(name, sizeof header.name));
+  HR_TRY(feed_write(io, &header, sizeof header));
+  HR_TRY(feed_write(io, leaf->dims, (size_t)leaf->rank * sizeof *leaf->dims));
+  HR_TRY(feed_write(io, leaf->data, bytes));
+  return feed_write(io, zeros, -bytes % 8);
+}
+
+hr_status_t feed_write_value(feed_io_t *io, const hlo_value_t *value) {
+  value_header_t header = {VALUE_MAGIC, 0};
+  int count = hlo_value_leaf_count(value);
+  for (int k = 0; k < count; k++) header.leaves += hlo_value_leaf((hlo_value_t *)value, k)->dtype != HR_TOKEN;
+  HR_TRY(feed_write(io, &header, sizeof header));
+  for (int k = 0; k < count; k++) {
+    const hlo_value_t *leaf = hlo_value_leaf((hlo_value_t *)value, k);
+    if (leaf->dtype != HR_TOKEN) HR_TRY(write_leaf(io, leaf));
+  }
+  io->values++;
+  return NULL;
+}
+
+/* --- the secret --- */
+
+/* Takes as long whatever is wrong with it. */
+hr_status_t feed_read_secret(feed_io_t *io, const char *secret, bool *out_right) {
+  value_header_t header;
+  char given[LONGEST_SECRET] = {0};
+  size_t size = strlen(secret);
+  *out_right = false;
+  HR_TRY(feed_read(io, &header, sizeof header, NULL));
+  if (memcmp(header.magic, SECRET_MAGIC, sizeof header.magic) || header.leaves > sizeof given) return NULL;
+  HR_TRY(feed_read(io, given, header.leaves, NULL));
+  unsigned differs = header.leaves != size;
+  for (size_t i = 0; i < size && i < sizeof given; i++) differs |= (unsigned)(given[i] ^ secret[i]);
+  *out_right = !differs;
+  return NULL;
+}

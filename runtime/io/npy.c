@@ -1,0 +1,348 @@
+#include "io/npy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+
+#define MAGIC "\x93NUMPY"
+#define MAGIC_BYTES 6
+#define HEADER_MAX ((size_t)1 << 20)
+#define ITEM_MAX 16
+
+/* --- headers --- */
+
+/* The header is a Python dictionary of three entries, in any order. */
+typedef struct cursor {
+  const char *at, *end;
+} cursor_t;
+
+static void skip_space(cursor_t *c) {
+  while (c->at < c->end && strchr(" \t\r\n", *c->at)) c->at++;
+}
+
+static bool accept(cursor_t *c, char wanted) {
+  skip_space(c);
+  if (c->at == c->end || *c->at != wanted) return false;
+  c->at++;
+  return true;
+}
+
+static bool accept_word(cursor_t *c, const char *word) {
+  size_t size = strlen(word);
+  skip_space(c);
+  if ((size_t)(c->end - c->at) < size || memcmp(c->at, word, size)) return false;
+  c->at += size;
+  return true;
+}
+
+static bool parse_string(cursor_t *c, hr_str_t *out_string) {
+  skip_space(c);
+  if (c->at == c->end || (*c->at != '\'' && *c->at != '"')) return false;
+  char quote = *c->at++;
+  const char *stop = memchr(c->at, quote, (size_t)(c->end - c->at));
+  if (!stop) return false;
+  *out_string = (hr_str_t){c->at, (size_t)(stop - c->at)};
+  c->at = stop + 1;
+  return true;
+}
+
+/* At most 18 digits, so that nothing overflows. */
+static bool parse_int(cursor_t *c, int64_t *out_value) {
+  skip_space(c);
+  const char *start = c->at;
+  int64_t value = 0;
+  while (c->at < c->end && *c->at >= '0' && *c->at <= '9' && c->at - start < 18) value = value * 10 + (*c->at++ - '0');
+  *out_value = value;
+  bool digits = c->at > start;
+  accept(c, 'L'); /* Python 2 wrote long integers so */
+  return digits;
+}
+
+static bool parse_shape(cursor_t *c, read_npy_t *npy) {
+  if (!accept(c, '(')) return false;
+  while (!accept(c, ')')) {
+    if (npy->rank == HLO_MAX_RANK || !parse_int(c, &npy->dims[npy->rank])) return false;
+    npy->rank++;
+    if (accept(c, ',')) continue;
+    return accept(c, ')');
+  }
+  return true;
+}
+
+/* "<f4": order, kind, bytes. */
+static bool parse_descr(hr_str_t descr, read_npy_t *npy) {
+  cursor_t c = {descr.data, descr.data + descr.size};
+  npy->swapped = accept(&c, '>');
+  if (!npy->swapped && !accept(&c, '<') && !accept(&c, '|')) accept(&c, '=');
+  if (c.at == c.end) return false;
+  npy->kind = *c.at++;
+  if (npy->kind == '?') {
+    npy->kind = 'b';
+    npy->item_bytes = 1;
+    return c.at == c.end;
+  }
+  int64_t bytes;
+  if (!strchr("biufcV", npy->kind) || !parse_int(&c, &bytes) || c.at != c.end) return false;
+  npy->item_bytes = (int)bytes;
+  return bytes >= 1 && bytes <= ITEM_MAX && (bytes & (bytes - 1)) == 0;
+}
+
+static hr_status_t parse_entry(cursor_t *c, const char *name, hr_str_t key, read_npy_t *npy) {
+  hr_str_t descr;
+  if (hr_str_is(key, "fortran_order")) {
+    npy->column_major = accept_word(c, "True");
+    if (npy->column_major || accept_word(c, "False")) return NULL;
+  } else if (hr_str_is(key, "shape")) {
+    npy->rank = 0;
+    if (parse_shape(c, npy)) return NULL;
+    return hr_error(HR_INVALID, "%s: its shape is no list of at most %d sizes", name, HLO_MAX_RANK);
+  } else if (hr_str_is(key, "descr")) {
+    if (!parse_string(c, &descr)) return hr_error(HR_INVALID, "%s: structured arrays cannot be read", name);
+    if (parse_descr(descr, npy)) return NULL;
+    return hr_error(HR_INVALID, "%s: arrays of type '%.*s' cannot be read", name, HR_STR_ARGS(descr));
+  }
+  return hr_error(HR_INVALID, "%s: its header has a bad entry '%.*s'", name, HR_STR_ARGS(key));
+}
+
+static hr_status_t parse_dictionary(cursor_t c, const char *name, read_npy_t *npy) {
+  bool ended = false;
+  if (!accept(&c, '{')) return hr_error(HR_INVALID, "%s: its header is no dictionary", name);
+  while (!ended && !accept(&c, '}')) {
+    hr_str_t key;
+    if (!parse_string(&c, &key) || !accept(&c, ':'))
+      return hr_error(HR_INVALID, "%s: its header is no dictionary", name);
+    HR_TRY(parse_entry(&c, name, key, npy));
+    if (accept(&c, ',')) continue;
+    ended = accept(&c, '}');
+    if (!ended) return hr_error(HR_INVALID, "%s: its header has no end", name);
+  }
+  if (!npy->item_bytes || npy->rank < 0) return hr_error(HR_INVALID, "%s: its header lacks descr or shape", name);
+  return NULL;
+}
+
+/* Where the dictionary is: version 1 has 16 bits for its length, later ones 32. */
+static bool find_dictionary(const unsigned char *at, size_t size, cursor_t *out_text, size_t *out_header_bytes) {
+  if (size < 12 || memcmp(at, MAGIC, MAGIC_BYTES) || at[6] < 1 || at[6] > 3) return false;
+  size_t start = at[6] == 1 ? 10 : 12;
+  size_t length = (size_t)at[8] | (size_t)at[9] << 8;
+  if (at[6] > 1) length |= (size_t)at[10] << 16 | (size_t)at[11] << 24;
+  if (length > HEADER_MAX || length > size - start) return false;
+  *out_text = (cursor_t){(const char *)at + start, (const char *)at + start + length};
+  *out_header_bytes = start + length;
+  return true;
+}
+
+static hr_status_t count_elements(const char *name, read_npy_t *npy, size_t rest_bytes) {
+  uint64_t count = 1, bytes;
+  bool empty = false, overflow = false;
+  for (int d = 0; d < npy->rank; d++) {
+    empty |= npy->dims[d] == 0;
+    overflow |= __builtin_mul_overflow(count, (uint64_t)npy->dims[d], &count);
+  }
+  npy->count = 0;
+  if (empty) return NULL;
+  if (overflow || __builtin_mul_overflow(count, (uint64_t)npy->item_bytes, &bytes) || bytes > rest_bytes)
+    return hr_error(HR_INVALID, "%s: is cut off: %zu bytes are too few for its shape", name, rest_bytes);
+  npy->count = (int64_t)count;
+  return NULL;
+}
+
+hr_status_t read_npy_header(const char *name, hr_buffer_t *buffer, size_t offset_bytes, size_t size_bytes,
+                            read_npy_t *out_npy) {
+  const unsigned char *at = (const unsigned char *)hr_buffer_data(buffer) + offset_bytes;
+  size_t header_bytes;
+  cursor_t text;
+  if (!find_dictionary(at, size_bytes, &text, &header_bytes))
+    return hr_error(HR_INVALID, "%s: is no .npy array, or its header is cut off", name);
+  read_npy_t npy = {.rank = -1, .offset_bytes = offset_bytes + header_bytes};
+  HR_TRY(parse_dictionary(text, name, &npy));
+  HR_TRY(count_elements(name, &npy, size_bytes - header_bytes));
+  npy.buffer = hr_buffer_retain(buffer);
+  *out_npy = npy;
+  return NULL;
+}
+
+hr_status_t read_npy_open(const char *path, read_npy_t *out_npy) {
+  hr_buffer_t *buffer;
+  HR_TRY(hr_buffer_map_file(path, &buffer));
+  hr_status_t st = read_npy_header(path, buffer, 0, hr_buffer_size(buffer), out_npy);
+  hr_buffer_release(buffer);
+  return st;
+}
+
+void read_npy_deinit(read_npy_t *npy) {
+  hr_buffer_release(npy->buffer);
+  npy->buffer = NULL;
+}
+
+/* --- elements --- */
+
+/* Bits of elements that fill a whole byte with less: 0 for all others. */
+static int narrow_bits(hr_dtype_t dtype) {
+  int bits = hr_dtype_table[dtype].bits;
+  return dtype != HR_PRED && bits < 8 ? bits : 0;
+}
+
+bool read_npy_is(const read_npy_t *npy, hr_dtype_t dtype) {
+  if (!hr_dtype_is_array(dtype) || (size_t)npy->item_bytes != hr_dtype_bytes(dtype)) return false;
+  bool nameless = hr_dtype_table[dtype].npy_descr[1] == 'V' || narrow_bits(dtype);
+  switch (npy->kind) {
+    case 'V': return nameless;
+    case 'b': return dtype == HR_PRED;
+    case 'i': return hr_dtype_class(dtype) == HR_CLASS_SIGNED;
+    case 'u': return hr_dtype_class(dtype) == HR_CLASS_UNSIGNED;
+    case 'f': return hr_dtype_is_float(dtype) && !nameless;
+    case 'c': return hr_dtype_is_complex(dtype);
+    default: return false;
+  }
+}
+
+const char *read_npy_text(const read_npy_t *npy, char into[HLO_SHAPE_TEXT]) {
+  int used = snprintf(into, HLO_SHAPE_TEXT, "%c%c%d[", npy->swapped ? '>' : npy->item_bytes > 1 ? '<' : '|', npy->kind,
+                      npy->item_bytes);
+  for (int d = 0; d < npy->rank && used < HLO_SHAPE_TEXT - 32; d++)
+    used += snprintf(into + used, (size_t)(HLO_SHAPE_TEXT - used), "%s%lld", d ? "," : "", (long long)npy->dims[d]);
+  snprintf(into + used, (size_t)(HLO_SHAPE_TEXT - used), "]");
+  return into;
+}
+
+static void swap_bytes(unsigned char *at, int64_t count, int part_bytes) {
+  for (int64_t i = 0; i < count; i++, at += part_bytes)
+    for (int a = 0, b = part_bytes - 1; a < b; a++, b--) {
+      unsigned char byte = at[a];
+      at[a] = at[b];
+      at[b] = byte;
+    }
+}
+
+/* Walks the row-major target; the source's first index varies fastest. */
+static void copy_column_major(const read_npy_t *npy, unsigned char *to, const unsigned char *from) {
+  size_t item = (size_t)npy->item_bytes;
+  int64_t index[HLO_MAX_RANK] = {0}, strides[HLO_MAX_RANK], stride = 1, at = 0;
+  for (int d = 0; d < npy->rank; d++) {
+    strides[d] = stride;
+    stride *= npy->dims[d];
+  }
+  for (int64_t i = 0; i < npy->count; i++) {
+    memcpy(to + (size_t)i * item, from + (size_t)at * item, item);
+    for (int d = npy->rank - 1; d >= 0; d--) {
+      at += strides[d];
+      if (++index[d] < npy->dims[d]) break;
+      at -= strides[d] * npy->dims[d];
+      index[d] = 0;
+    }
+  }
+}
+
+/* Raw bytes may carry anything above a narrow element's own bits; in memory it is sign- or zero-extended. */
+static void normalize(hr_dtype_t dtype, unsigned char *at, int64_t count) {
+  int bits = narrow_bits(dtype), shift = 8 - bits;
+  bool is_signed = hr_dtype_class(dtype) == HR_CLASS_SIGNED;
+  for (int64_t i = 0; i < count && dtype == HR_PRED; i++) at[i] = at[i] != 0;
+  for (int64_t i = 0; i < count && bits; i++) {
+    unsigned char high = (unsigned char)(at[i] << shift);
+    at[i] = is_signed ? (unsigned char)((int8_t)high >> shift) : (unsigned char)(high >> shift);
+  }
+}
+
+static hr_status_t convert(const read_npy_t *npy, hr_dtype_t dtype, const unsigned char *from,
+                           hlo_value_t **out_value) {
+  HR_TRY(hlo_value_array(dtype, npy->rank, npy->dims, out_value));
+  unsigned char *to = (*out_value)->data;
+  if (npy->column_major)
+    copy_column_major(npy, to, from);
+  else if (npy->count)
+    hr_buffer_copy_out(npy->buffer, npy->offset_bytes, to, (size_t)npy->count * (size_t)npy->item_bytes);
+  bool is_complex = hr_dtype_is_complex(dtype);
+  int part = is_complex ? npy->item_bytes / 2 : npy->item_bytes;
+  if (npy->swapped && npy->kind != 'V') swap_bytes(to, npy->count * (is_complex ? 2 : 1), part);
+  normalize(dtype, to, npy->count);
+  return NULL;
+}
+
+static hr_status_t make_value(const read_npy_t *npy, hr_dtype_t dtype, bool any_alignment, hlo_value_t **out_value) {
+  hr_assert(read_npy_is(npy, dtype));
+  const unsigned char *from = (const unsigned char *)hr_buffer_data(npy->buffer) + npy->offset_bytes;
+  bool as_it_is = !npy->swapped && (!npy->column_major || npy->rank < 2) && !narrow_bits(dtype) && dtype != HR_PRED &&
+                  (any_alignment || (uintptr_t)from % (size_t)npy->item_bytes == 0);
+  if (as_it_is) return hlo_value_over(dtype, npy->rank, npy->dims, npy->buffer, npy->offset_bytes, out_value);
+  return convert(npy, dtype, from, out_value);
+}
+
+hr_status_t read_npy_value(const read_npy_t *npy, hr_dtype_t dtype, hlo_value_t **out_value) {
+  return make_value(npy, dtype, false, out_value);
+}
+
+hr_status_t read_npy_rows(const read_npy_t *npy, hr_dtype_t dtype, hlo_value_t **out_value) {
+  return make_value(npy, dtype, true, out_value);
+}
+
+/* --- archives --- */
+
+hr_status_t read_npz_open(const char *path, read_npz_t *out_npz) { return read_zip_open(path, &out_npz->zip); }
+hr_status_t read_npz_open_bytes(const char *name, hr_buffer_t *bytes, read_npz_t *out_npz) {
+  return read_zip_open_bytes(name, bytes, &out_npz->zip);
+}
+void read_npz_deinit(read_npz_t *npz) { read_zip_deinit(&npz->zip); }
+size_t read_npz_count(const read_npz_t *npz) { return npz->zip.count; }
+
+hr_str_t read_npz_name(const read_npz_t *npz, size_t index) {
+  hr_str_t name = npz->zip.members[index].name;
+  if (name.size > 4 && memcmp(name.data + name.size - 4, ".npy", 4) == 0) name.size -= 4;
+  return name;
+}
+
+hr_status_t read_npz_find(const read_npz_t *npz, const char *name, bool *out_found, read_npy_t *out_npy) {
+  char member_name[256], label[512];
+  snprintf(member_name, sizeof member_name, "%s.npy", name);
+  const read_zip_member_t *member = read_zip_find(&npz->zip, hr_str_from(member_name));
+  *out_found = member != NULL;
+  if (!member) return NULL;
+  snprintf(label, sizeof label, "%s of %s", name, npz->zip.path);
+  hr_buffer_t *buffer;
+  size_t offset;
+  HR_TRY(read_zip_bytes(&npz->zip, member, &buffer, &offset));
+  hr_status_t st = read_npy_header(label, buffer, offset, member->size_bytes, out_npy);
+  hr_buffer_release(buffer);
+  return st;
+}
+
+/* Version 1, padded so that the data starts aligned. A header of 32 dimensions of 20 digits fits. */
+static size_t make_header(char header[1024], hr_dtype_t dtype, int rank, const int64_t *dims) {
+  char text[1000];
+  int used = snprintf(text, sizeof text, "{'descr': '%s', 'fortran_order': False, 'shape': (",
+                      hr_dtype_table[dtype].npy_descr);
+  for (int d = 0; d < rank; d++)
+    used += snprintf(text + used, sizeof text - (size_t)used, "%lld%s", (long long)dims[d],
+                     rank == 1 ? "," : d + 1 < rank ? ", " : "");
+  used += snprintf(text + used, sizeof text - (size_t)used, "), }");
+  size_t size = ((size_t)used + 11 + HR_ALIGNMENT - 1) & ~(size_t)(HR_ALIGNMENT - 1), length = size - 10;
+  memcpy(header, MAGIC "\x01\x00", 8);
+  header[8] = (char)(length & 0xff);
+  header[9] = (char)(length >> 8);
+  memset(header + 10, ' ', length);
+  memcpy(header + 10, text, (size_t)used);
+  header[size - 1] = '\n';
+  return size;
+}
+
+hr_status_t npy_write(const char *path, hr_dtype_t dtype, int rank, const int64_t *dims, const void *data,
+                           size_t size_bytes) {
+  char header[1024];
+  hr_file_writer_t *writer;
+  size_t header_bytes = make_header(header, dtype, rank, dims);
+  HR_TRY(hr_file_create(path, &writer));
+  hr_status_t st = hr_file_write(writer, header, header_bytes);
+  if (!st && size_bytes) st = hr_file_write(writer, data, size_bytes);
+  return hr_file_finish(writer, st);
+}
+
+hr_status_t npz_add(zip_writer_t *writer, const char *name, hr_dtype_t dtype, int rank, const int64_t *dims,
+                         const void *data, size_t size_bytes) {
+  char header[1024], member_name[256];
+  snprintf(member_name, sizeof member_name, "%s.npy", name);
+  size_t header_bytes = make_header(header, dtype, rank, dims);
+  return zip_add(writer, member_name, header, header_bytes, data, size_bytes);
+}

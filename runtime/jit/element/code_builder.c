@@ -1,0 +1,131 @@
+#include "jit/element/code_builder.h"
+
+#define LANES_MAX 1024
+#define OPERANDS_MOST 3
+
+hr_status_t jit_code_init(jit_code_t *code, const jit_target_t *target,
+                          const kir_target_t *lowering, const char *name) {
+  *code = (jit_code_t){.target = target};
+  HR_TRY(kir_module_create(lowering, name, &code->module));
+  code->builder = kir_builder_create(code->module);
+  return NULL;
+}
+
+void jit_code_deinit(jit_code_t *code) {
+  kir_module_destroy(code->module);
+  *code = (jit_code_t){0};
+}
+
+int jit_lanes(const kir_type_t *type) { return kir_is_vector(type) ? (int)type->lanes : 1; }
+
+kir_type_t *jit_scalar_type(kir_type_t *type) { return kir_is_vector(type) ? type->element : type; }
+
+/* A vector of one lane stays a vector, so that all values of a computation are of one form. */
+kir_type_t *jit_type_like(kir_type_t *element, const kir_type_t *like) {
+  return kir_type_like(like, element);
+}
+
+kir_type_t *jit_vector_type(kir_type_t *element, int lanes) {
+  return lanes > 1 ? kir_vector_type(element, (unsigned)lanes) : element;
+}
+
+int jit_element_bits(const kir_type_t *type) { return (int)type->bits; }
+
+kir_type_t *jit_integer_like(const kir_type_t *type) {
+  return kir_type_like(type, kir_int_type(type->module, type->bits));
+}
+
+kir_value_t *jit_splat_constant(kir_type_t *type, kir_value_t *scalar) {
+  if (!kir_is_vector(type)) return scalar;
+  kir_value_t *lanes[LANES_MAX];
+  unsigned count = type->lanes;
+  hr_assert(count <= LANES_MAX);
+  for (unsigned i = 0; i < count; i++) lanes[i] = scalar;
+  return kir_const_vector(lanes, count);
+}
+
+kir_value_t *jit_real(kir_type_t *type, double value) {
+  return jit_splat_constant(type, kir_const_real(jit_scalar_type(type), value));
+}
+
+kir_value_t *jit_int(kir_type_t *type, int64_t value) {
+  return jit_splat_constant(type, kir_const_int(jit_scalar_type(type), (unsigned long long)value));
+}
+
+kir_value_t *jit_splat(jit_code_t *code, kir_type_t *type, kir_value_t *scalar) {
+  if (!kir_is_vector(type)) return scalar;
+  if (kir_is_constant(scalar)) return jit_splat_constant(type, scalar);
+  kir_type_t *i32 = kir_int_type(code->module, 32);
+  kir_value_t *none = kir_poison(type);
+  kir_value_t *first = kir_insert(code->builder, none, scalar, kir_const_int(i32, 0));
+  kir_value_t *zeros = kir_null(kir_vector_type(i32, type->lanes));
+  return kir_shuffle(code->builder, first, none, zeros);
+}
+
+kir_value_t *jit_intrinsic(jit_code_t *code, kir_op_t op, kir_type_t *type,
+                           kir_value_t *const *arguments, int count) {
+  return kir_intrinsic(code->builder, op, type, arguments, count);
+}
+
+kir_value_t *jit_inner_function(jit_code_t *code, const char *name, kir_type_t *signature,
+                                jit_code_t *out_inner) {
+  kir_value_t *function = kir_add_function(code->module, name, signature);
+  kir_add_attributes(function, KIR_INTERNAL | KIR_NOUNWIND | KIR_NOINLINE);
+  *out_inner = *code;
+  out_inner->builder = kir_builder_create(code->module);
+  kir_position_at_end(out_inner->builder, kir_append_block(function, ""));
+  return function;
+}
+
+/* --- vectors that registers have -------------------------------------------------------------- */
+
+static unsigned power_above(unsigned count) {
+  unsigned power = 1;
+  while (power < count) power *= 2;
+  return power;
+}
+
+/* `lanes` of x from `first` on; those that it lacks are its last one. */
+static kir_value_t *lanes_from(jit_code_t *code, kir_value_t *x, unsigned first, unsigned lanes) {
+  kir_type_t *i32 = kir_int_type(code->module, 32), *type = kir_type_of(x);
+  unsigned all = type->lanes;
+  kir_value_t *order[LANES_MAX];
+  for (unsigned i = 0; i < lanes; i++)
+    order[i] = jit_int(i32, first + i < all ? first + i : all - 1);
+  return kir_shuffle(code->builder, x, kir_poison(type), kir_const_vector(order, lanes));
+}
+
+static kir_value_t *behind(jit_code_t *code, kir_value_t *low, kir_value_t *high) {
+  kir_type_t *i32 = kir_int_type(code->module, 32);
+  unsigned lanes = 2 * kir_type_of(low)->lanes;
+  kir_value_t *order[LANES_MAX];
+  for (unsigned i = 0; i < lanes; i++) order[i] = jit_int(i32, i);
+  return kir_shuffle(code->builder, low, high, kir_const_vector(order, lanes));
+}
+
+/* A power of two of lanes: by halves, until they fit. */
+static kir_value_t *by_halves(jit_code_t *code, jit_lanes_fn emit, const void *context,
+                              kir_value_t **args, int count) {
+  kir_type_t *type = kir_type_of(args[0]);
+  unsigned lanes = type->lanes;
+  if ((int)lanes * jit_element_bits(type) <= 8 * code->target->vector_bytes)
+    return emit(code, context, args);
+  kir_value_t *halves[2], *in[OPERANDS_MOST];
+  for (unsigned h = 0; h < 2; h++) {
+    for (int k = 0; k < count; k++) in[k] = lanes_from(code, args[k], h * lanes / 2, lanes / 2);
+    halves[h] = by_halves(code, emit, context, in, count);
+  }
+  return behind(code, halves[0], halves[1]);
+}
+
+kir_value_t *jit_by_vectors(jit_code_t *code, jit_lanes_fn emit, const void *context,
+                            kir_value_t **args, int count) {
+  kir_type_t *type = kir_type_of(args[0]);
+  if (!kir_is_vector(type)) return emit(code, context, args);
+  unsigned lanes = type->lanes, power = power_above(lanes);
+  kir_value_t *in[OPERANDS_MOST];
+  for (int k = 0; k < count; k++)
+    in[k] = power == lanes ? args[k] : lanes_from(code, args[k], 0, power);
+  kir_value_t *made = by_halves(code, emit, context, in, count);
+  return power == lanes ? made : lanes_from(code, made, 0, lanes);
+}

@@ -1,0 +1,61 @@
+/* A module of the kernel IR that is being written, and short ways to write what is written all the
+ * time. Operands are scalars or vectors of any width; "like" arguments give the type. Thread: a
+ * module belongs to one thread at a time. */
+#ifndef JIT_CODE_BUILDER_H
+#define JIT_CODE_BUILDER_H
+
+#include <stdint.h>
+
+#include "jit/kir/kir.h"
+#include "jit/target.h"
+
+typedef struct jit_code {
+  const jit_target_t *target;
+  kir_module_t *module;
+  kir_builder_t *builder;
+  struct jit_function_part
+      *function_part; /* where kernels are written, as part of a larger function; NULL: a function each */
+} jit_code_t;
+
+/* An empty module. lowering: the back end that it is for. Errors: NO_MEMORY. */
+hr_status_t jit_code_init(jit_code_t *code, const jit_target_t *target,
+                          const kir_target_t *lowering, const char *name);
+void jit_code_deinit(jit_code_t *code); /* accepts a zeroed one */
+
+/* --- types ------------------------------------------------------------------------------------ */
+
+int jit_lanes(const kir_type_t *type); /* 1 of a scalar type */
+kir_type_t *jit_scalar_type(
+    kir_type_t *type); /* of the elements; the type itself if it is no vector */
+/* The type with this element and as many lanes as `like`. */
+kir_type_t *jit_type_like(kir_type_t *element, const kir_type_t *like);
+kir_type_t *jit_vector_type(kir_type_t *element, int lanes); /* the element itself for one lane */
+int jit_element_bits(const kir_type_t *type); /* of one element: 32 for <8 x float> */
+kir_type_t *jit_integer_like(
+    const kir_type_t *type); /* integers of the same width and count as the floats */
+
+/* --- constants, in every lane ----------------------------------------------------------------- */
+
+kir_value_t *jit_real(kir_type_t *type, double value);
+kir_value_t *jit_int(kir_type_t *type, int64_t value);
+kir_value_t *jit_splat_constant(kir_type_t *type, kir_value_t *scalar);
+/* A scalar value put into every lane of a vector type; as it is if the type is no vector. */
+kir_value_t *jit_splat(jit_code_t *code, kir_type_t *type, kir_value_t *scalar);
+
+/* --- calls ------------------------------------------------------------------------------------ */
+
+/* jit_intrinsic(code, KIR_FMA, type, {a, b, c}, 3); type: as kir_intrinsic. */
+kir_value_t *jit_intrinsic(jit_code_t *code, kir_op_t op, kir_type_t *type,
+                           kir_value_t *const *arguments, int count);
+/* A function that others of the module call, vectors in registers; never inlined. *out_inner is
+ * this code at its start. */
+kir_value_t *jit_inner_function(jit_code_t *code, const char *name, kir_type_t *signature,
+                                jit_code_t *out_inner);
+
+/* What is computed in each lane alone, of `count` operands of one type, by as many calls of `emit`
+ * as the target has vectors for them: with operands and a result that fit its registers. */
+typedef kir_value_t *(*jit_lanes_fn)(jit_code_t *code, const void *context, kir_value_t **args);
+kir_value_t *jit_by_vectors(jit_code_t *code, jit_lanes_fn emit, const void *context,
+                            kir_value_t **args, int count);
+
+#endif

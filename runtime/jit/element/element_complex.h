@@ -1,0 +1,28 @@
+/* Complex numbers in generated code. In registers they are vectors of their parts, two for each lane: re, im, re, im,
+ * ...; also one number is such a vector. As memory has them, too, so that sums need no other form; what treats the parts
+ * differently takes them apart and puts them together. Taking apart what was just put together costs nothing. */
+#ifndef JIT_ELEMENT_COMPLEX_H
+#define JIT_ELEMENT_COMPLEX_H
+
+#include "jit/element/element.h"
+
+typedef struct jit_pair {
+  kir_value_t *re, *im; /* scalars or vectors of floats or doubles */
+} jit_pair_t;
+
+jit_pair_t jit_complex_split(jit_code_t *code, kir_value_t *value);
+kir_value_t *jit_complex_join(jit_code_t *code, jit_pair_t parts);
+
+/* An op of which the operands or the result are complex, but select. */
+kir_value_t *jit_complex_emit(jit_code_t *code, const jit_element_op_t *op, kir_value_t **args);
+bool jit_complex_supports(hlo_opcode_t op, hr_dtype_t from, hr_dtype_t to);
+/* Of an op on one element, in additions of the type of the parts. */
+double jit_complex_cost(hlo_opcode_t op);
+
+/* --- functions (math_complex.c) --- */
+
+bool jit_complex_is_function(hlo_opcode_t op);
+/* The function on x (and y, for power and divide): a joined value, of ABS a real one. The builder stays in its block. */
+kir_value_t *jit_complex_call(jit_code_t *code, hlo_opcode_t op, jit_pair_t x, jit_pair_t y);
+
+#endif

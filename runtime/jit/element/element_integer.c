@@ -1,0 +1,236 @@
+/* Ops on integers: total, as scalar.h says. */
+#include <stdio.h>
+
+#include "jit/element/element.h"
+
+static kir_value_t *is_less(jit_code_t *code, bool is_signed, kir_value_t *a, kir_value_t *b) {
+  return kir_icmp(code->builder, is_signed ? KIR_ICMP_SLT : KIR_ICMP_ULT, a, b);
+}
+
+static kir_value_t *is_equal(jit_code_t *code, kir_value_t *a, int64_t b) {
+  return kir_icmp(code->builder, KIR_ICMP_EQ, a, jit_int(kir_type_of(a), b));
+}
+
+/* Quotients of vectors of up to 32 bits are exact when computed in floats of twice as many bits and cut off. */
+static kir_value_t *divide_as_floats(jit_code_t *code, bool is_signed, kir_value_t *a,
+                                     kir_value_t *b) {
+  kir_type_t *type = kir_type_of(a);
+  kir_type_t *real =
+      jit_element_bits(type) > 16 ? kir_double_type(code->module) : kir_float_type(code->module);
+  real = jit_type_like(real, type);
+  if (!is_signed) {
+    kir_value_t *x = kir_uitofp(code->builder, a, real), *y = kir_uitofp(code->builder, b, real);
+    return kir_fptoui(code->builder, kir_fdiv(code->builder, x, y), type);
+  }
+  kir_value_t *x = kir_sitofp(code->builder, a, real), *y = kir_sitofp(code->builder, b, real);
+  return kir_fptosi(code->builder, kir_fdiv(code->builder, x, y), type);
+}
+
+static kir_value_t *plain_divide(jit_code_t *code, bool is_signed, bool is_constant, kir_value_t *a,
+                                 kir_value_t *b) {
+  kir_type_t *type = kir_type_of(a);
+  if (!is_constant && jit_lanes(type) > 1 && jit_element_bits(type) <= 32)
+    return divide_as_floats(code, is_signed, a, b);
+  return is_signed ? kir_sdiv(code->builder, a, b) : kir_udiv(code->builder, a, b);
+}
+
+/* a / b and a % b, where 1 stands in for divisors with a rule of their own. */
+static kir_value_t *divide(jit_code_t *code, const jit_element_op_t *op, kir_value_t *a,
+                           kir_value_t *b) {
+  bool is_signed = hr_dtype_class(op->from) == HR_CLASS_SIGNED, remainder = op->op == HLO_REMAINDER;
+  kir_builder_t *builder = code->builder;
+  kir_type_t *type = kir_type_of(a);
+  kir_value_t *is_zero = is_equal(code, b, 0), *is_minus = is_signed ? is_equal(code, b, -1) : NULL,
+              *safe = b;
+  if (!op->safe_divisor) {
+    kir_value_t *special = is_signed ? kir_or(builder, is_zero, is_minus) : is_zero;
+    safe = kir_select(builder, special, jit_int(type, 1), b);
+  }
+  kir_value_t *result = plain_divide(code, is_signed, op->safe_divisor, a, safe);
+  if (remainder) result = kir_sub(builder, a, kir_mul(builder, result, safe));
+  if (op->safe_divisor) return result;
+  kir_value_t *by_minus = remainder ? jit_int(type, 0) : kir_neg(builder, a);
+  kir_value_t *by_zero = remainder ? a : jit_int(type, -1);
+  if (is_signed) result = kir_select(builder, is_minus, by_minus, result);
+  return kir_select(builder, is_zero, by_zero, result);
+}
+
+/* The bits that a type of fewer has, without the extension of its sign. */
+static kir_value_t *low_bits(jit_code_t *code, hr_dtype_t dtype, kir_value_t *a) {
+  kir_type_t *type = kir_type_of(a);
+  int bits = hr_dtype_table[dtype].bits;
+  if (bits == jit_element_bits(type)) return a;
+  return kir_and(code->builder, a, jit_int(type, ((int64_t)1 << bits) - 1));
+}
+
+/* The same bits as the signed type of as many has them. */
+static kir_value_t *with_sign(jit_code_t *code, hr_dtype_t dtype, kir_value_t *a) {
+  kir_type_t *type = kir_type_of(a);
+  int unused = jit_element_bits(type) - hr_dtype_table[dtype].bits;
+  if (!unused) return a;
+  kir_value_t *high = kir_shl(code->builder, a, jit_int(type, unused));
+  return kir_ashr(code->builder, high, jit_int(type, unused));
+}
+
+static kir_value_t *shift(jit_code_t *code, hlo_opcode_t op, hr_dtype_t dtype, kir_value_t *a,
+                          kir_value_t *b) {
+  kir_builder_t *builder = code->builder;
+  kir_type_t *type = kir_type_of(a);
+  int bits = hr_dtype_table[dtype].bits;
+  if (op == HLO_SHIFT_RIGHT_LOGICAL) a = low_bits(code, dtype, a);
+  if (op == HLO_SHIFT_RIGHT_ARITHMETIC) a = with_sign(code, dtype, a);
+  kir_value_t *fits = is_less(code, false, b, jit_int(type, bits));
+  kir_value_t *most = jit_int(type, op == HLO_SHIFT_RIGHT_ARITHMETIC ? bits - 1 : 0);
+  kir_value_t *amount = kir_select(builder, fits, b, most);
+  if (op == HLO_SHIFT_RIGHT_ARITHMETIC) return kir_ashr(builder, a, amount);
+  kir_value_t *moved =
+      op == HLO_SHIFT_LEFT ? kir_shl(builder, a, amount) : kir_lshr(builder, a, amount);
+  return kir_select(builder, fits, moved, jit_int(type, 0));
+}
+
+static kir_value_t *multiply_high(jit_code_t *code, hr_dtype_t dtype, kir_value_t *a,
+                                  kir_value_t *b) {
+  kir_builder_t *builder = code->builder;
+  kir_type_t *type = kir_type_of(a);
+  bool is_signed = hr_dtype_class(dtype) == HR_CLASS_SIGNED;
+  int bits = hr_dtype_table[dtype].bits;
+  kir_type_t *double_width = kir_int_type(code->module, (unsigned)(2 * jit_element_bits(type)));
+  kir_type_t *wide = jit_type_like(double_width, type);
+  kir_value_t *x = is_signed ? kir_sext(builder, a, wide) : kir_zext(builder, a, wide);
+  kir_value_t *y = is_signed ? kir_sext(builder, b, wide) : kir_zext(builder, b, wide);
+  kir_value_t *product = kir_lshr(builder, kir_mul(builder, x, y), jit_int(wide, bits));
+  return kir_trunc(builder, product, type);
+}
+
+static kir_value_t *extreme(jit_code_t *code, const jit_element_op_t *op, kir_value_t *a,
+                            kir_value_t *b) {
+  bool is_signed = hr_dtype_class(op->from) == HR_CLASS_SIGNED;
+  kir_value_t *less = is_less(code, is_signed, a, b);
+  return op->op == HLO_MAXIMUM ? kir_select(code->builder, less, b, a)
+                               : kir_select(code->builder, less, a, b);
+}
+
+static kir_value_t *sign(jit_code_t *code, bool is_signed, kir_value_t *a) {
+  kir_type_t *type = kir_type_of(a);
+  kir_value_t *zero = jit_int(type, 0);
+  kir_value_t *is_zero = kir_icmp(code->builder, KIR_ICMP_EQ, a, zero);
+  kir_value_t *sized = jit_int(type, 1);
+  if (is_signed)
+    sized = kir_select(code->builder, is_less(code, true, a, zero), jit_int(type, -1), sized);
+  return kir_select(code->builder, is_zero, zero, sized);
+}
+
+static kir_value_t *absolute(jit_code_t *code, bool is_signed, kir_value_t *a) {
+  if (!is_signed) return a;
+  kir_value_t *negative = is_less(code, true, a, jit_int(kir_type_of(a), 0));
+  return kir_select(code->builder, negative, kir_neg(code->builder, a), a);
+}
+
+/* --- powers ---------------------------------------------------------------------------------------------------- */
+
+static kir_value_t *any_lane(jit_code_t *code, kir_value_t *condition) {
+  kir_type_t *type = kir_type_of(condition);
+  return jit_lanes(type) == 1 ? condition : jit_intrinsic(code, KIR_REDUCE_OR, type, &condition, 1);
+}
+
+/* One bit of the exponents a turn, until all are 0:  loop: (result, square, left). */
+static void write_power_loop(jit_code_t *code, kir_value_t *function) {
+  kir_builder_t *b = code->builder;
+  kir_value_t *base = kir_param(function, 0), *exponent = kir_param(function, 1);
+  kir_type_t *type = kir_type_of(base);
+  kir_block_t *entry = kir_append_block(function, "entry");
+  kir_block_t *loop = kir_append_block(function, "loop");
+  kir_block_t *done = kir_append_block(function, "done");
+  kir_position_at_end(b, entry);
+  kir_br(b, loop);
+  kir_position_at_end(b, loop);
+  kir_value_t *result = kir_phi(b, type), *square = kir_phi(b, type), *left = kir_phi(b, type);
+  kir_value_t *one = jit_int(type, 1), *zero = jit_int(type, 0);
+  kir_value_t *odd = kir_icmp(b, KIR_ICMP_NE, kir_and(b, left, one), zero);
+  kir_value_t *factor = kir_select(b, odd, square, one);
+  kir_value_t *next[] = {kir_mul(b, result, factor), kir_mul(b, square, square),
+                         kir_lshr(b, left, one)};
+  kir_value_t *more = any_lane(code, kir_icmp(b, KIR_ICMP_NE, next[2], zero));
+  kir_cond_br(b, more, loop, done);
+  kir_block_t *from[] = {entry, loop};
+  kir_add_incoming(result, (kir_value_t *[]){one, next[0]}, from, 2);
+  kir_add_incoming(square, (kir_value_t *[]){base, next[1]}, from, 2);
+  kir_add_incoming(left, (kir_value_t *[]){exponent, next[2]}, from, 2);
+  kir_position_at_end(b, done);
+  kir_ret(b, next[0]);
+}
+
+static kir_value_t *power_function(jit_code_t *code, kir_type_t *type, kir_type_t **out_type) {
+  char name[64];
+  snprintf(name, sizeof name, "power.i%d.%d", jit_element_bits(type), jit_lanes(type));
+  *out_type = kir_function_type(type, (kir_type_t *[]){type, type}, 2);
+  kir_value_t *function = kir_find_function(code->module, name);
+  if (function) return function;
+  kir_block_t *back = kir_insert_block(code->builder);
+  kir_value_t *next = kir_terminator(back);
+  function = kir_add_function(code->module, name, *out_type);
+  kir_add_attributes(function, KIR_INTERNAL);
+  write_power_loop(code, function);
+  if (next)
+    kir_position_before(code->builder, next);
+  else
+    kir_position_at_end(code->builder, back);
+  return function;
+}
+
+static kir_value_t *power(jit_code_t *code, bool is_signed, kir_value_t *base,
+                          kir_value_t *exponent) {
+  kir_builder_t *b = code->builder;
+  kir_type_t *type = kir_type_of(base), *function_type;
+  kir_value_t *function = power_function(code, type, &function_type);
+  kir_value_t *result = kir_call(b, function_type, function, (kir_value_t *[]){base, exponent}, 2);
+  if (!is_signed) return result;
+  kir_value_t *odd = is_equal(code, kir_and(b, exponent, jit_int(type, 1)), 1);
+  kir_value_t *of_minus = kir_select(b, odd, jit_int(type, -1), jit_int(type, 1));
+  kir_value_t *fraction = kir_select(b, is_equal(code, base, -1), of_minus, jit_int(type, 0));
+  fraction = kir_select(b, is_equal(code, base, 1), jit_int(type, 1), fraction);
+  return kir_select(b, is_less(code, true, exponent, jit_int(type, 0)), fraction, result);
+}
+
+static kir_value_t *leading_zeros(jit_code_t *code, hr_dtype_t dtype, kir_value_t *a) {
+  kir_type_t *type = kir_type_of(a);
+  kir_value_t *no = kir_const_int(kir_int_type(code->module, 1), 0);
+  kir_value_t *zeros =
+      jit_intrinsic(code, KIR_CTLZ, type, (kir_value_t *[]){low_bits(code, dtype, a), no}, 2);
+  int unused = jit_element_bits(type) - hr_dtype_table[dtype].bits;
+  return unused ? kir_sub(code->builder, zeros, jit_int(type, unused)) : zeros;
+}
+
+static kir_value_t *compute(jit_code_t *code, const jit_element_op_t *op, kir_value_t **args) {
+  kir_builder_t *b = code->builder;
+  kir_type_t *type = kir_type_of(args[0]);
+  bool is_signed = hr_dtype_class(op->from) == HR_CLASS_SIGNED;
+  switch (op->op) {
+    case HLO_ADD: return kir_add(b, args[0], args[1]);
+    case HLO_SUBTRACT: return kir_sub(b, args[0], args[1]);
+    case HLO_MULTIPLY: return kir_mul(b, args[0], args[1]);
+    case HLO_AND: return kir_and(b, args[0], args[1]);
+    case HLO_OR: return kir_or(b, args[0], args[1]);
+    case HLO_XOR: return kir_xor(b, args[0], args[1]);
+    case HLO_NOT: return kir_not(b, args[0]);
+    case HLO_NEGATE: return kir_neg(b, args[0]);
+    case HLO_ABS: return absolute(code, is_signed, args[0]);
+    case HLO_SIGN: return sign(code, is_signed, args[0]);
+    case HLO_POPCNT: {
+      kir_value_t *low = low_bits(code, op->from, args[0]);
+      return jit_intrinsic(code, KIR_CTPOP, type, &low, 1);
+    }
+    case HLO_COUNT_LEADING_ZEROS: return leading_zeros(code, op->from, args[0]);
+    case HLO_DIVIDE:
+    case HLO_REMAINDER: return divide(code, op, args[0], args[1]);
+    case HLO_POWER: return power(code, is_signed, args[0], args[1]);
+    case HLO_MULHI: return multiply_high(code, op->from, args[0], args[1]);
+    case HLO_MAXIMUM:
+    case HLO_MINIMUM: return extreme(code, op, args[0], args[1]);
+    default: return shift(code, op->op, op->from, args[0], args[1]);
+  }
+}
+
+kir_value_t *jit_integer_emit(jit_code_t *code, const jit_element_op_t *op, kir_value_t **args) {
+  return jit_round(code, op->to, compute(code, op, args));
+}

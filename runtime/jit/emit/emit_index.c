@@ -1,0 +1,161 @@
+/* Indices of kernels as instructions: scalars, each term as far out of the loops as what it depends on allows, and
+ * vectors where they differ from lane to lane. */
+#include "jit/element/element.h"
+#include "jit/emit/emit_kernel.h"
+
+kir_value_t *jit_emit_lane_numbers(jit_emit_t *emit, kir_type_t *element) {
+  kir_value_t *numbers[1024];
+  for (int i = 0; i < emit->lanes; i++) numbers[i] = kir_const_int(element, (uint64_t)i);
+  return emit->lanes == 1 ? numbers[0] : kir_const_vector(numbers, (unsigned)emit->lanes);
+}
+
+static kir_value_t *limited_start(jit_emit_t *emit, const jit_symbol_t *symbol) {
+  kir_builder_t *b = emit->code->builder;
+  kir_value_t *start = jit_emit_node(emit, symbol->node);
+  kir_type_t *i64 = kir_int_type(emit->code->module, 64);
+  jit_emit_at(emit, jit_emit_depth(emit, symbol->vars));
+  bool is_signed = hr_dtype_class(symbol->node->dtype) == HR_CLASS_SIGNED;
+  if (hr_dtype_bytes(symbol->node->dtype) < 8)
+    start = is_signed ? kir_sext(b, start, i64) : kir_zext(b, start, i64);
+  kir_value_t *low = jit_emit_i64(emit, symbol->low), *high = jit_emit_i64(emit, symbol->high);
+  if (is_signed) start = jit_intrinsic(emit->code, KIR_SMAX, i64, (kir_value_t *[]){start, low}, 2);
+  return jit_intrinsic(emit->code, is_signed ? KIR_SMIN : KIR_UMIN, i64,
+                       (kir_value_t *[]){start, high}, 2);
+}
+
+static kir_value_t *scalar_symbol(jit_emit_t *emit, const jit_symbol_t *symbol) {
+  kir_builder_t *b = emit->code->builder;
+  if (symbol->kind == JIT_SYMBOL_LOOP) return emit->variables[symbol->index];
+  if (symbol->kind == JIT_SYMBOL_START) return limited_start(emit, symbol);
+  kir_value_t *of = jit_emit_expr(emit, symbol->of), *divisor = jit_emit_i64(emit, symbol->divisor);
+  jit_emit_at(emit, jit_emit_depth(emit, symbol->vars));
+  return symbol->kind == JIT_SYMBOL_QUOTIENT ? kir_udiv(b, of, divisor) : kir_urem(b, of, divisor);
+}
+
+const jit_expr_t *jit_emit_outer_part(jit_emit_t *emit, const jit_expr_t *expr, int depth) {
+  jit_exprs_t *exprs = &emit->graph->exprs;
+  const jit_expr_t *rest = expr;
+  for (int i = 0; i < expr->count; i++) {
+    int symbol = expr->terms[i].symbol;
+    if (jit_emit_depth(emit, exprs->symbols[symbol].vars) < depth) continue;
+    rest = jit_expr_without(exprs, rest, symbol);
+  }
+  return rest;
+}
+
+static kir_value_t *sum_deepest(jit_emit_t *emit, const jit_expr_t *expr, int depth,
+                                kir_value_t *sum) {
+  kir_builder_t *b = emit->code->builder;
+  for (int i = 0; i < expr->count; i++) {
+    const jit_symbol_t symbol = emit->graph->exprs.symbols[expr->terms[i].symbol];
+    if (jit_emit_depth(emit, symbol.vars) < depth) continue;
+    kir_value_t *term = scalar_symbol(emit, &symbol);
+    jit_emit_at(emit, depth);
+    if (expr->terms[i].factor != 1)
+      term = kir_mul(b, term, jit_emit_i64(emit, expr->terms[i].factor));
+    sum = sum ? kir_add(b, sum, term) : term;
+  }
+  return sum;
+}
+
+kir_value_t *jit_emit_expr(jit_emit_t *emit, const jit_expr_t *expr) {
+  jit_expr_t *memo = (jit_expr_t *)expr;
+  int depth = jit_emit_depth(emit, expr->vars);
+  if (!expr->count) return jit_emit_i64(emit, expr->constant);
+  if (memo->epoch == emit->levels[depth].epoch) return memo->value;
+  const jit_expr_t *rest = jit_emit_outer_part(emit, expr, depth);
+  kir_value_t *sum = rest->count || rest->constant ? jit_emit_expr(emit, rest) : NULL;
+  memo->value = sum_deepest(emit, expr, depth, sum);
+  memo->epoch = emit->levels[depth].epoch;
+  return memo->value;
+}
+
+/* Indices that differ from lane to lane are computed in 32 bits where that is enough. */
+static kir_type_t *lane_index_type(jit_emit_t *emit, const jit_expr_t *expr) {
+  bool is_short = expr->low >= INT32_MIN && expr->high <= INT32_MAX;
+  for (int i = 0; i < expr->count && is_short; i++) {
+    const jit_expr_t *of = emit->graph->exprs.symbols[expr->terms[i].symbol].of;
+    if (of) is_short = of->low >= INT32_MIN && of->high <= INT32_MAX;
+  }
+  return is_short ? kir_int_type(emit->code->module, 32) : kir_int_type(emit->code->module, 64);
+}
+
+static kir_value_t *lane_expr(jit_emit_t *emit, const jit_expr_t *expr, kir_type_t *element);
+
+/* Starts that differ from lane to lane, each limited. */
+static kir_value_t *lane_start(jit_emit_t *emit, const jit_symbol_t *symbol, kir_type_t *element) {
+  kir_builder_t *b = emit->code->builder;
+  kir_value_t *start = jit_emit_lanes(emit, symbol->node);
+  bool is_signed = hr_dtype_class(symbol->node->dtype) == HR_CLASS_SIGNED;
+  jit_emit_at(emit, jit_emit_depth(emit, symbol->vars));
+  if (jit_element_bits(kir_type_of(start)) < jit_element_bits(element))
+    start = kir_int_cast(b, start, kir_vector_type(element, (unsigned)emit->lanes), is_signed);
+  kir_type_t *type = kir_type_of(start);
+  kir_value_t *low = jit_int(type, symbol->low), *high = jit_int(type, symbol->high);
+  if (is_signed)
+    start = jit_intrinsic(emit->code, KIR_SMAX, type, (kir_value_t *[]){start, low}, 2);
+  start = jit_intrinsic(emit->code, is_signed ? KIR_SMIN : KIR_UMIN, type,
+                        (kir_value_t *[]){start, high}, 2);
+  return kir_int_cast(b, start, kir_vector_type(element, (unsigned)emit->lanes), is_signed);
+}
+
+static kir_value_t *lane_symbol(jit_emit_t *emit, const jit_symbol_t *symbol, kir_type_t *element) {
+  kir_builder_t *b = emit->code->builder;
+  kir_type_t *type = kir_vector_type(element, (unsigned)emit->lanes);
+  if (symbol->kind == JIT_SYMBOL_START) return lane_start(emit, symbol, element);
+  kir_type_t *of_type = lane_index_type(emit, symbol->of);
+  if (jit_element_bits(of_type) < jit_element_bits(element)) of_type = element;
+  kir_value_t *of = lane_expr(emit, symbol->of, of_type);
+  kir_value_t *divisor = jit_int(kir_type_of(of), symbol->divisor);
+  jit_emit_at(emit, jit_emit_depth(emit, symbol->vars));
+  kir_value_t *result =
+      symbol->kind == JIT_SYMBOL_QUOTIENT ? kir_udiv(b, of, divisor) : kir_urem(b, of, divisor);
+  return kir_int_cast(b, result, type, true);
+}
+
+/* Scalar part in all lanes, and the lanes' own variable as a ramp. */
+static kir_value_t *straight_lanes(jit_emit_t *emit, const jit_expr_t *expr, kir_type_t *element) {
+  jit_exprs_t *exprs = &emit->graph->exprs;
+  kir_builder_t *b = emit->code->builder;
+  kir_type_t *type = kir_vector_type(element, (unsigned)emit->lanes);
+  const jit_expr_t *plain = expr;
+  int64_t factor = jit_expr_factor(expr, emit->lane_var);
+  for (int i = 0; i < expr->count; i++) {
+    const jit_symbol_t *symbol = &exprs->symbols[expr->terms[i].symbol];
+    if (symbol->kind != JIT_SYMBOL_LOOP && symbol->vars >> emit->lane_var & 1)
+      plain = jit_expr_without(exprs, plain, expr->terms[i].symbol);
+  }
+  kir_value_t *base = jit_emit_expr(emit, plain);
+  jit_emit_at(emit, jit_emit_depth(emit, expr->vars));
+  base = kir_int_cast(b, base, element, true);
+  kir_value_t *sum = jit_splat(emit->code, type, base);
+  if (!factor) return sum;
+  kir_value_t *ramp = kir_mul(b, jit_emit_lane_numbers(emit, element), jit_int(type, factor));
+  return kir_add(b, sum, ramp);
+}
+
+/* What is bent is added as vectors. Many indices may have the same quotients in them: each is written once. */
+static kir_value_t *lane_expr(jit_emit_t *emit, const jit_expr_t *expr, kir_type_t *element) {
+  jit_expr_t *memo = (jit_expr_t *)expr;
+  kir_builder_t *b = emit->code->builder;
+  kir_type_t *type = kir_vector_type(element, (unsigned)emit->lanes);
+  int depth = jit_emit_depth(emit, expr->vars);
+  if (memo->lanes_epoch == emit->levels[depth].epoch && kir_type_of(memo->lanes_value) == type)
+    return memo->lanes_value;
+  kir_value_t *sum = straight_lanes(emit, expr, element);
+  for (int i = 0; i < expr->count; i++) {
+    const jit_symbol_t symbol = emit->graph->exprs.symbols[expr->terms[i].symbol];
+    if (symbol.kind == JIT_SYMBOL_LOOP || !(symbol.vars >> emit->lane_var & 1)) continue;
+    kir_value_t *term = lane_symbol(emit, &symbol, element);
+    jit_emit_at(emit, depth);
+    sum = kir_add(b, sum, kir_mul(b, term, jit_int(type, expr->terms[i].factor)));
+  }
+  memo->lanes_value = sum, memo->lanes_epoch = emit->levels[depth].epoch;
+  return sum;
+}
+
+kir_value_t *jit_emit_lane_expr(jit_emit_t *emit, const jit_expr_t *expr) {
+  kir_value_t *value = lane_expr(emit, expr, lane_index_type(emit, expr));
+  jit_emit_at(emit, jit_emit_depth(emit, expr->vars));
+  return value;
+}

@@ -1,0 +1,384 @@
+#include "jit/emit/emit_kernel.h"
+
+#include <string.h>
+
+#include "jit/element/element_complex.h"
+
+#define FAR_BYTES (64 << 10)
+
+kir_value_t *jit_emit_i64(jit_emit_t *emit, int64_t value) {
+  return kir_const_int(kir_int_type(emit->code->module, 64), (uint64_t)value);
+}
+
+static kir_type_t *pointer_type(jit_emit_t *emit) { return kir_pointer_type(emit->code->module); }
+
+/* --- the function ---------------------------------------------------------------------------------------------- */
+
+static void add_function(jit_emit_t *emit, const char *name) {
+  jit_code_t *code = emit->code;
+  kir_type_t *pointer = pointer_type(emit), *i64 = kir_int_type(code->module, 64);
+  kir_type_t *type = kir_function_type(kir_void_type(code->module),
+                                       (kir_type_t *[]){pointer, pointer, pointer, i64, i64}, 5);
+  emit->function = kir_add_function(code->module, name, type);
+  kir_add_attributes(emit->function, KIR_NOUNWIND);
+  kir_value_t **arguments[] = {&emit->in, &emit->out, &emit->scratch, &emit->begin, &emit->end};
+  for (unsigned k = 0; k < 5; k++) *arguments[k] = kir_param(emit->function, k);
+}
+
+static void enter_function_part(jit_emit_t *emit, jit_function_part_t *at_index) {
+  emit->function_part = at_index, emit->function = at_index->function, emit->scratch = at_index->scratch;
+  emit->buffers = at_index->ins, emit->outs = at_index->outs, emit->nowhere = at_index->nowhere;
+  emit->begin = jit_emit_i64(emit, 0), emit->end = jit_emit_i64(emit, at_index->units[at_index->phase]);
+  emit->levels[0].block = at_index->block;
+}
+
+hr_status_t jit_emit_begin(jit_emit_t *emit, jit_code_t *code, jit_graph_t *graph, const char *name, int in_count,
+                           int out_count) {
+  *emit = (jit_emit_t){.code = code, .graph = graph, .lane_var = -1, .lanes = 1,
+                       .last_epoch = graph->last_epoch + 1};
+  HR_TRY(HR_NEW_ARRAY(graph->arena, in_count + 1, &emit->buffers));
+  HR_TRY(HR_NEW_ARRAY(graph->arena, out_count + 1, &emit->outs));
+  for (jit_node_t *node = graph->first_made; node; node = node->next_made) {
+    node->square = NULL, node->pack = NULL;
+    if (node->kind == JIT_OP) emit->op_counts[node->op]++;
+  }
+  emit->levels[0].epoch = emit->last_epoch;
+  if (code->function_part) {
+    enter_function_part(emit, code->function_part);
+  } else {
+    add_function(emit, name);
+    emit->levels[0].block = kir_append_block(emit->function, "");
+  }
+  jit_emit_at(emit, 0);
+  return NULL;
+}
+
+void jit_emit_end(jit_emit_t *emit) {
+  emit->graph->last_epoch = emit->last_epoch;
+  jit_emit_at(emit, 0);
+  if (emit->function_part)
+    emit->function_part->block = emit->levels[0].block, emit->function_part->nowhere = emit->nowhere,
+    emit->function_part->phase++;
+  else
+    kir_ret_void(emit->code->builder);
+}
+
+void jit_emit_at(jit_emit_t *emit, int level) {
+  kir_block_t *block = emit->levels[level].block;
+  kir_value_t *last = kir_terminator(block);
+  if (last)
+    kir_position_before(emit->code->builder, last);
+  else
+    kir_position_at_end(emit->code->builder, block);
+}
+
+int jit_emit_depth(const jit_emit_t *emit, uint32_t vars) {
+  int depth = 0;
+  for (int v = 0; vars >> v; v++)
+    if (vars >> v & 1 && emit->depths[v] > depth) depth = emit->depths[v];
+  return depth;
+}
+
+/* The builder at the end of the function's first block, whose values are everywhere. */
+static void enter_first_block(jit_emit_t *emit) {
+  kir_block_t *entry = kir_entry_block(emit->function);
+  kir_value_t *last = kir_terminator(entry);
+  if (last)
+    kir_position_before(emit->code->builder, last);
+  else
+    kir_position_at_end(emit->code->builder, entry);
+}
+
+static kir_value_t *pointer_at(jit_emit_t *emit, kir_value_t *list, int number) {
+  kir_type_t *pointer = pointer_type(emit);
+  kir_value_t *index = jit_emit_i64(emit, number);
+  enter_first_block(emit);
+  kir_value_t *at_index = kir_inbounds_gep(emit->code->builder, pointer, list, index);
+  return kir_load(emit->code->builder, pointer, at_index);
+}
+
+kir_value_t *jit_emit_in(jit_emit_t *emit, int number) {
+  if (!emit->buffers[number]) emit->buffers[number] = pointer_at(emit, emit->in, number);
+  return emit->buffers[number];
+}
+
+kir_value_t *jit_emit_out(jit_emit_t *emit, int number) {
+  if (!emit->outs[number]) emit->outs[number] = pointer_at(emit, emit->out, number);
+  return emit->outs[number];
+}
+
+/* --- memory ---------------------------------------------------------------------------------------------------- */
+
+typedef enum reach { REACH_ONE, REACH_LINE, REACH_SPREAD } reach_t;
+
+static reach_t reach_of(const jit_emit_t *emit, const jit_expr_t *index) {
+  if (!jit_emit_in_lanes(emit, index->vars)) return REACH_ONE;
+  bool nonaffine = jit_expr_is_nonaffine(&emit->graph->exprs, index, emit->lane_var);
+  return !nonaffine && jit_expr_factor(index, emit->lane_var) == 1 ? REACH_LINE : REACH_SPREAD;
+}
+
+static kir_value_t *element_pointer(jit_emit_t *emit, kir_value_t *array, kir_type_t *element,
+                                    kir_value_t *index) {
+  return kir_inbounds_gep(emit->code->builder, element, array, index);
+}
+
+/* What was kept of the element's pointer last; NULL: nothing. */
+static jit_entry_t *find_entry(jit_emit_t *emit, const kir_value_t *array,
+                               const jit_expr_t *index) {
+  unsigned count = emit->entry_count < JIT_ENTRIES ? emit->entry_count : JIT_ENTRIES;
+  for (unsigned i = 0; i < count; i++)
+    if (emit->entries[i].array == array && emit->entries[i].index == index)
+      return &emit->entries[i];
+  return NULL;
+}
+
+/* Element `index` of an array, for lane 0: from the level of the outer loops' share on, each level adds its own, once for
+ * all indices that have it in common. It may lie outside of the array until the constant is added. */
+static kir_value_t *entry_pointer(jit_emit_t *emit, kir_value_t *array, kir_type_t *element,
+                                  const jit_expr_t *index) {
+  jit_exprs_t *exprs = &emit->graph->exprs;
+  int depth = jit_emit_depth(emit, index->vars);
+  if (!index->count) return array;
+  jit_entry_t *entry = find_entry(emit, array, index);
+  if (entry && entry->epoch == emit->levels[depth].epoch) return entry->pointer;
+  const jit_expr_t *outer = jit_emit_outer_part(emit, index, depth);
+  const jit_expr_t *own = jit_expr_add(exprs, index, jit_expr_scale(exprs, outer, -1));
+  kir_value_t *pointer = entry_pointer(emit, array, element, outer),
+              *offset = jit_emit_expr(emit, own);
+  jit_emit_at(emit, depth);
+  pointer = kir_gep(emit->code->builder, element, pointer, offset);
+  entry = find_entry(emit, array, index);
+  if (!entry) entry = &emit->entries[emit->entry_count++ % JIT_ENTRIES];
+  *entry = (jit_entry_t){array, pointer, index, emit->levels[depth].epoch};
+  return pointer;
+}
+
+/* Is it computed before all loops? */
+static bool is_everywhere(const jit_emit_t *emit, kir_value_t *array) {
+  return array->block == kir_entry_block(emit->function);
+}
+
+/* The address of lane 0. Constants come last, where they are a part of the instruction: elements that lie at fixed
+ * distances share the rest. */
+static kir_value_t *first_pointer(jit_emit_t *emit, kir_value_t *array, kir_type_t *element,
+                                  const jit_expr_t *index) {
+  if (!is_everywhere(emit, array)) {
+    kir_value_t *offset = jit_emit_expr(emit, index);
+    jit_emit_at(emit, emit->level);
+    return element_pointer(emit, array, element, offset);
+  }
+  const jit_expr_t *at_index = jit_expr_affine(&emit->graph->exprs, index, 1, -index->constant);
+  kir_value_t *pointer = entry_pointer(emit, array, element, at_index),
+              *distance = jit_emit_i64(emit, index->constant);
+  jit_emit_at(emit, jit_emit_depth(emit, index->vars));
+  return index->constant ? kir_gep(emit->code->builder, element, pointer, distance) : pointer;
+}
+
+kir_value_t *jit_emit_address(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype,
+                              const jit_expr_t *index) {
+  return first_pointer(emit, array, jit_memory_type(emit->code, dtype), index);
+}
+
+static kir_value_t *spread_pointers(jit_emit_t *emit, kir_value_t *array, kir_type_t *element,
+                                    const jit_expr_t *index) {
+  kir_value_t *offsets = jit_emit_lane_expr(emit, index);
+  return element_pointer(emit, array, element, offsets);
+}
+
+kir_value_t *jit_emit_both(jit_emit_t *emit, kir_value_t *a, kir_value_t *b) {
+  if (!a || !b) return a ? a : b;
+  kir_type_t *type = kir_type_of(a);
+  kir_value_t *always = kir_all_ones(type), *never = kir_null(type);
+  if (a == always || b == always) return a == always ? b : a;
+  if (a == never || b == never) return never;
+  return kir_and(emit->code->builder, a, b);
+}
+
+static kir_value_t *all_lanes(jit_emit_t *emit) {
+  return kir_all_ones(kir_vector_type(kir_int_type(emit->code->module, 1), (unsigned)emit->lanes));
+}
+
+kir_value_t *jit_emit_alloca(jit_emit_t *emit, int64_t size_bytes) {
+  kir_type_t *room = kir_array_type(kir_int_type(emit->code->module, 8), (unsigned)size_bytes);
+  enter_first_block(emit);
+  kir_value_t *at_index = kir_alloca(emit->code->builder, room);
+  kir_set_align(at_index, 64);
+  return at_index;
+}
+
+/* Memory that is read instead of what `guard` forbids. */
+static kir_value_t *nowhere(jit_emit_t *emit) {
+  if (!emit->nowhere) emit->nowhere = jit_emit_alloca(emit, 1024);
+  return emit->nowhere;
+}
+
+static kir_value_t *readable(jit_emit_t *emit, kir_value_t *pointer, kir_value_t *guard,
+                             int depth) {
+  kir_value_t *instead = guard ? nowhere(emit) : NULL;
+  jit_emit_at(emit, depth);
+  return guard ? kir_select(emit->code->builder, guard, pointer, instead) : pointer;
+}
+
+static kir_value_t *plain_load(jit_emit_t *emit, kir_type_t *type, kir_value_t *pointer,
+                               unsigned align) {
+  kir_value_t *value = kir_load(emit->code->builder, type, pointer);
+  kir_set_align(value, align);
+  return value;
+}
+
+static kir_value_t *masked_load(jit_emit_t *emit, kir_op_t op, kir_type_t *type,
+                                kir_value_t *pointer, kir_value_t *mask, unsigned align) {
+  kir_value_t *alignment = kir_const_int(kir_int_type(emit->code->module, 32), align);
+  kir_value_t *arguments[] = {pointer, alignment, mask, kir_null(type)};
+  return jit_intrinsic(emit->code, op, type, arguments, 4);
+}
+
+/* Is a load wanted in any lane? NULL: it may be read in any case. Loads of no lane are slow only where there is no
+ * memory, which is far from what the others read: where the loop goes over many pages. */
+static kir_value_t *in_any_lane(jit_emit_t *emit, kir_type_t *type, kir_value_t *lanes) {
+  if (!lanes || kir_is_constant(lanes)) return NULL;
+  int64_t bytes = (int64_t)jit_element_bits(jit_scalar_type(type)) / 8;
+  if ((emit->graph->exprs.symbols[emit->lane_var].high + 1) * bytes < FAR_BYTES) return NULL;
+  return jit_intrinsic(emit->code, KIR_REDUCE_OR, kir_type_of(lanes), &lanes, 1);
+}
+
+static kir_value_t *load_line(jit_emit_t *emit, kir_type_t *type, kir_value_t *pointer,
+                              kir_value_t *lanes, unsigned align, int depth) {
+  pointer = readable(emit, pointer, in_any_lane(emit, type, lanes), depth);
+  kir_value_t *mask = jit_emit_both(emit, emit->mask, lanes);
+  return mask ? masked_load(emit, KIR_MASKED_LOAD, type, pointer, mask, align)
+              : plain_load(emit, type, pointer, align);
+}
+
+/* Memory of several lanes, that lie apart. */
+static kir_value_t *load_spread(jit_emit_t *emit, kir_type_t *type, kir_value_t *pointers,
+                                jit_guard_t guard, unsigned align) {
+  kir_type_t *preds = kir_vector_type(kir_int_type(emit->code->module, 1), (unsigned)emit->lanes);
+  if (guard.all) guard.all = jit_splat(emit->code, preds, guard.all);
+  kir_value_t *mask = jit_emit_both(emit, emit->mask, jit_emit_both(emit, guard.all, guard.lanes));
+  return masked_load(emit, KIR_GATHER, type, pointers, mask ? mask : all_lanes(emit), align);
+}
+
+/* Offsets of lanes that are not wanted become those of others. */
+static bool known_offsets(jit_emit_t *emit, const jit_expr_t *index, jit_guard_t guard, size_t bytes,
+                          int64_t offsets[JIT_MAX_LANES]) {
+  int wanted = 0;
+  if (emit->mask || !jit_lane_offsets(emit, index, offsets)) return false;
+  if (!guard.lanes) return jit_window_fits(emit->lanes, offsets, bytes);
+  if (!kir_is_constant(guard.lanes)) return false;
+  kir_value_t *one = kir_all_ones(kir_int_type(emit->code->module, 1));
+  while (wanted < emit->lanes && kir_const_lane(guard.lanes, (unsigned)wanted) != one) wanted++;
+  if (wanted == emit->lanes) return false;
+  for (int k = 0; k < emit->lanes; k++)
+    if (kir_const_lane(guard.lanes, (unsigned)k) != one) offsets[k] = offsets[wanted];
+  return jit_window_fits(emit->lanes, offsets, bytes);
+}
+
+static kir_value_t *load_window(jit_emit_t *emit, kir_type_t *element, kir_value_t *pointer,
+                                kir_value_t *guard, int64_t *offsets, int depth) {
+  int64_t low = offsets[0];
+  for (int k = 0; k < emit->lanes; k++) low = offsets[k] < low ? offsets[k] : low;
+  for (int k = 0; k < emit->lanes; k++) offsets[k] -= low;
+  pointer = element_pointer(emit, pointer, element, jit_emit_i64(emit, low));
+  return jit_window_load(emit, element, readable(emit, pointer, guard, depth), offsets);
+}
+
+/* Is the load wanted nowhere, as far as that is known? */
+static bool is_never(jit_guard_t guard) {
+  return (guard.all && kir_is_constant(guard.all) && kir_is_null(guard.all)) ||
+         (guard.lanes && kir_is_constant(guard.lanes) && kir_is_null(guard.lanes));
+}
+
+/* One element for all lanes may be wanted in some only: it is read if any that exists wants it. */
+static kir_value_t *load_one(jit_emit_t *emit, kir_type_t *element, kir_value_t *pointer, jit_guard_t guard,
+                             unsigned align, int depth) {
+  kir_value_t *any = guard.lanes ? jit_emit_both(emit, emit->mask, guard.lanes) : NULL;
+  if (any) any = jit_intrinsic(emit->code, KIR_REDUCE_OR, kir_type_of(any), &any, 1);
+  return plain_load(emit, element, readable(emit, pointer, jit_emit_both(emit, guard.all, any), depth), align);
+}
+
+/* The real or the imaginary part of a complex number's place. */
+static const jit_expr_t *part_index(jit_emit_t *emit, const jit_expr_t *index, int part) {
+  return jit_expr_affine(&emit->graph->exprs, index, 2, part);
+}
+
+/* c128 is wider than any integer in a vector: but for what lies in a line, parts are read as numbers of their own. */
+static kir_value_t *load_parts(jit_emit_t *emit, kir_value_t *array, const jit_expr_t *index,
+                               jit_guard_t guard, int depth) {
+  kir_value_t *re = jit_emit_load(emit, array, HR_F64, part_index(emit, index, 0), guard, depth);
+  kir_value_t *im = jit_emit_load(emit, array, HR_F64, part_index(emit, index, 1), guard, depth);
+  jit_emit_at(emit, depth);
+  return jit_complex_join(emit->code, (jit_pair_t){re, im});
+}
+
+static void store_parts(jit_emit_t *emit, kir_value_t *array, const jit_expr_t *index,
+                        kir_value_t *value) {
+  jit_emit_at(emit, emit->level);
+  jit_pair_t parts = jit_complex_split(emit->code, value);
+  jit_emit_store(emit, array, HR_F64, part_index(emit, index, 0), parts.re, false);
+  jit_emit_store(emit, array, HR_F64, part_index(emit, index, 1), parts.im, false);
+}
+
+kir_value_t *jit_emit_load(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype,
+                           const jit_expr_t *index, jit_guard_t guard, int depth) {
+  bool is_line = reach_of(emit, index) == REACH_LINE && !emit->mask && !guard.lanes && emit->lanes > 1;
+  if (dtype == HR_C128 && !is_line) return load_parts(emit, array, index, guard, depth);
+  kir_type_t *element = jit_memory_type(emit->code, dtype);
+  kir_type_t *vector = emit->lanes > 1 ? kir_vector_type(element, (unsigned)emit->lanes) : element;
+  unsigned align = (unsigned)hr_dtype_bytes(hr_dtype_real(dtype));
+  int64_t offsets[JIT_MAX_LANES];
+  reach_t reach = reach_of(emit, index);
+  kir_value_t *value, *pointer;
+  bool is_window = reach == REACH_SPREAD && known_offsets(emit, index, guard, hr_dtype_bytes(dtype), offsets);
+  if (is_never(guard))
+    return jit_from_memory(emit->code, dtype, kir_null(reach == REACH_ONE ? element : vector));
+  pointer = reach == REACH_SPREAD && !is_window ? spread_pointers(emit, array, element, index)
+                                                : first_pointer(emit, array, element, index);
+  jit_emit_at(emit, depth);
+  if (is_window)
+    value = load_window(emit, element, pointer, guard.all, offsets, depth);
+  else if (reach == REACH_LINE)
+    value = load_line(emit, vector, readable(emit, pointer, guard.all, depth), guard.lanes, align, depth);
+  else if (reach == REACH_SPREAD)
+    value = load_spread(emit, vector, pointer, guard, align);
+  else
+    value = load_one(emit, element, pointer, guard, align, depth);
+  return jit_from_memory(emit->code, dtype, value);
+}
+
+static void stream(kir_value_t *store, size_t bytes) {
+  kir_set_nontemporal(store);
+  kir_set_align(store, (unsigned)bytes);
+}
+
+static void masked_store(jit_emit_t *emit, kir_op_t op, kir_value_t *value, kir_value_t *pointer,
+                         unsigned align) {
+  kir_value_t *alignment = kir_const_int(kir_int_type(emit->code->module, 32), align);
+  kir_value_t *arguments[] = {value, pointer, alignment, emit->mask ? emit->mask : all_lanes(emit)};
+  jit_intrinsic(emit->code, op, kir_type_of(value), arguments, 4);
+}
+
+void jit_emit_store(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype, const jit_expr_t *index,
+                    kir_value_t *value, bool streams) {
+  bool is_line = reach_of(emit, index) == REACH_LINE && !emit->mask && emit->lanes > 1;
+  if (dtype == HR_C128 && !is_line) {
+    store_parts(emit, array, index, value);
+    return;
+  }
+  kir_type_t *element = jit_memory_type(emit->code, dtype);
+  unsigned align = (unsigned)hr_dtype_bytes(hr_dtype_real(dtype));
+  bool spread = reach_of(emit, index) == REACH_SPREAD;
+  kir_value_t *pointer = spread ? spread_pointers(emit, array, element, index)
+                                : first_pointer(emit, array, element, index);
+  jit_emit_at(emit, emit->level);
+  value = jit_to_memory(emit->code, dtype, value);
+  if (spread) {
+    masked_store(emit, KIR_SCATTER, value, pointer, align);
+  } else if (emit->mask) {
+    masked_store(emit, KIR_MASKED_STORE, value, pointer, align);
+  } else {
+    kir_value_t *store = kir_store(emit->code->builder, value, pointer);
+    kir_set_align(store, align);
+    if (streams && emit->lanes > 1) stream(store, hr_dtype_bytes(dtype) * (size_t)emit->lanes);
+  }
+}

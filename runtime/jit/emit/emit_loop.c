@@ -1,0 +1,203 @@
+/* Loops of kernels. */
+#include "jit/emit/emit_kernel.h"
+
+static kir_block_t *new_block(jit_emit_t *emit) { return kir_append_block(emit->function, ""); }
+
+void jit_level_enter(jit_emit_t *emit, int var, kir_value_t *value) {
+  kir_block_t *block = emit->levels[emit->level].block;
+  emit->level++;
+  emit->levels[emit->level].block = block;
+  emit->levels[emit->level].epoch = ++emit->last_epoch;
+  emit->variables[var] = value;
+  emit->depths[var] = emit->level;
+}
+
+void jit_level_leave(jit_emit_t *emit) {
+  kir_block_t *block = emit->levels[emit->level].block;
+  emit->level--;
+  emit->levels[emit->level].block = block;
+}
+
+void jit_loop_begin(jit_emit_t *emit, int var, kir_value_t *from, jit_loop_t *out_loop) {
+  kir_builder_t *b = emit->code->builder;
+  jit_loop_t loop = {.before = emit->levels[emit->level].block, .header = new_block(emit), .level = emit->level + 1};
+  jit_emit_at(emit, emit->level);
+  kir_br(b, loop.header);
+  kir_position_at_end(b, loop.header);
+  loop.variable = kir_phi(b, kir_type_of(from));
+  kir_add_incoming(loop.variable, &from, &loop.before, 1);
+  for (int c = 0; c < emit->carry_count; c++) {
+    loop.carries[c] = kir_phi(b, kir_type_of(emit->carried[c]));
+    kir_add_incoming(loop.carries[c], &emit->carried[c], &loop.before, 1);
+    emit->carried[c] = loop.carries[c];
+  }
+  jit_level_enter(emit, var, loop.variable);
+  emit->levels[emit->level].block = loop.header;
+  *out_loop = loop;
+}
+
+void jit_loop_end(jit_emit_t *emit, const jit_loop_t *loop, kir_value_t *to, int64_t step) {
+  kir_builder_t *b = emit->code->builder;
+  kir_block_t *last = emit->levels[emit->level].block, *after = new_block(emit);
+  jit_emit_at(emit, emit->level);
+  kir_value_t *next = kir_nsw_add(b, loop->variable, jit_emit_i64(emit, step));
+  kir_value_t *more = kir_icmp(b, KIR_ICMP_SLT, next, to);
+  kir_cond_br(b, more, loop->header, after);
+  kir_add_incoming(loop->variable, &next, &last, 1);
+  for (int c = 0; c < emit->carry_count; c++)
+    kir_add_incoming(loop->carries[c], &emit->carried[c], &last, 1);
+  emit->level--;
+  emit->levels[emit->level].block = after;
+}
+
+void jit_units_begin(jit_emit_t *emit, jit_loop_t *out_loop) {
+  if (emit->end != jit_emit_i64(emit, 1) || emit->begin != jit_emit_i64(emit, 0)) {
+    jit_loop_begin(emit, JIT_UNIT_LOOP, emit->begin, out_loop);
+    return;
+  }
+  *out_loop = (jit_loop_t){.variable = emit->begin};
+  jit_level_enter(emit, JIT_UNIT_LOOP, emit->begin);
+}
+
+void jit_units_end(jit_emit_t *emit, const jit_loop_t *loop) {
+  if (loop->header)
+    jit_loop_end(emit, loop, emit->end, 1);
+  else
+    jit_level_leave(emit);
+}
+
+void jit_if_begin(jit_emit_t *emit, kir_value_t *condition, jit_if_t *out_if) {
+  kir_block_t *inside = new_block(emit);
+  out_if->before = emit->levels[emit->level].block;
+  out_if->after = new_block(emit);
+  for (int c = 0; c < emit->carry_count; c++) out_if->carried[c] = emit->carried[c];
+  jit_emit_at(emit, emit->level);
+  kir_cond_br(emit->code->builder, condition, inside, out_if->after);
+  emit->levels[emit->level].block = inside;
+}
+
+void jit_if_end(jit_emit_t *emit, const jit_if_t *taken) {
+  kir_block_t *last = emit->levels[emit->level].block;
+  jit_emit_at(emit, emit->level);
+  kir_br(emit->code->builder, taken->after);
+  emit->levels[emit->level].block = taken->after;
+  kir_position_at_end(emit->code->builder, taken->after);
+  for (int c = 0; c < emit->carry_count; c++) {
+    kir_value_t *either = kir_phi(emit->code->builder, kir_type_of(emit->carried[c]));
+    kir_add_incoming(either, &emit->carried[c], &last, 1);
+    kir_add_incoming(either, (kir_value_t **)&taken->carried[c], (kir_block_t **)&taken->before, 1);
+    emit->carried[c] = either;
+  }
+}
+
+/* --- lanes ----------------------------------------------------------------------------------------------------- */
+
+static void write_body(jit_emit_t *emit, const jit_lanes_t *how, int lanes, kir_value_t *mask,
+                       int copy) {
+  emit->lane_var = how->var, emit->lanes = lanes, emit->mask = mask;
+  emit->lane_from = how->from, emit->lane_to = how->to;
+  emit->lane_period = how->is_phased && !mask && lanes == how->lanes ? lanes * how->unroll : 0;
+  emit->lane_phase = copy * lanes;
+  how->body(emit, how->context, copy);
+  emit->lanes = 1, emit->mask = NULL, emit->lane_var = -1;
+}
+
+/* Whole vectors, or one by one. */
+static void write_loop(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from, kir_value_t *to,
+                       int lanes, int unroll, bool is_once) {
+  jit_loop_t loop = {.variable = from};
+  if (is_once)
+    jit_level_enter(emit, how->var, from);
+  else
+    jit_loop_begin(emit, how->var, from, &loop);
+  write_body(emit, how, lanes, NULL, 0);
+  for (int copy = 1; copy < unroll; copy++) {
+    jit_emit_at(emit, emit->level);
+    kir_value_t *next =
+        kir_nsw_add(emit->code->builder, loop.variable, jit_emit_i64(emit, copy * lanes));
+    emit->variables[how->var] = next;
+    emit->levels[emit->level].epoch = ++emit->last_epoch;
+    write_body(emit, how, lanes, NULL, copy);
+  }
+  if (is_once)
+    jit_level_leave(emit);
+  else
+    jit_loop_end(emit, &loop, to, unroll * lanes);
+}
+
+/* What is left, `left` lanes, at once. */
+static void write_masked(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *left) {
+  kir_type_t *i32 = kir_int_type(emit->code->module, 32);
+  jit_emit_at(emit, emit->level);
+  emit->lanes = how->lanes;
+  kir_type_t *type = kir_vector_type(i32, (unsigned)how->lanes);
+  kir_value_t *bound =
+      jit_splat(emit->code, type, kir_int_cast(emit->code->builder, left, i32, true));
+  kir_value_t *mask =
+      kir_icmp(emit->code->builder, KIR_ICMP_SLT, jit_emit_lane_numbers(emit, i32), bound);
+  write_body(emit, how, how->lanes, mask, 0);
+}
+
+/* Fewer than unroll * lanes: by whole vectors under a mask that is full but for the last, or one by one. */
+static void write_rest(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from, kir_value_t *to,
+                       int64_t left) {
+  kir_builder_t *b = emit->code->builder;
+  jit_loop_t loop = {.variable = from};
+  if (!emit->code->target->has_masks && !emit->carry_count) {
+    write_loop(emit, how, from, to, 1, 1, false);
+    return;
+  }
+  bool is_once = how->unroll == 1 || (left >= 0 && left <= how->lanes);
+  if (is_once)
+    jit_level_enter(emit, how->var, from);
+  else
+    jit_loop_begin(emit, how->var, from, &loop);
+  jit_emit_at(emit, emit->level);
+  write_masked(emit, how, kir_sub(b, to, loop.variable));
+  if (is_once)
+    jit_level_leave(emit);
+  else
+    jit_loop_end(emit, &loop, to, how->lanes);
+}
+
+static void write_known(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from,
+                        kir_value_t *to) {
+  int64_t step = (int64_t)how->lanes * how->unroll, whole = how->count / step * step;
+  jit_emit_at(emit, emit->level);
+  kir_value_t *middle = kir_add(emit->code->builder, from, jit_emit_i64(emit, whole));
+  if (whole) write_loop(emit, how, from, middle, how->lanes, how->unroll, whole == step);
+  if (whole < how->count) write_rest(emit, how, middle, to, how->count - whole);
+}
+
+static void write_unknown(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from,
+                          kir_value_t *to) {
+  kir_builder_t *b = emit->code->builder;
+  jit_if_t taken;
+  jit_emit_at(emit, emit->level);
+  kir_value_t *step = jit_emit_i64(emit, (int64_t)how->lanes * how->unroll),
+              *count = kir_sub(b, to, from);
+  kir_value_t *whole = kir_sub(b, count, kir_urem(b, count, step));
+  kir_value_t *middle = kir_add(b, from, whole);
+  kir_value_t *any = kir_icmp(b, KIR_ICMP_SGT, whole, jit_emit_i64(emit, 0));
+  kir_value_t *some = kir_icmp(b, KIR_ICMP_SLT, middle, to);
+  jit_if_begin(emit, any, &taken);
+  emit->levels[emit->level].epoch = ++emit->last_epoch;
+  write_loop(emit, how, from, middle, how->lanes, how->unroll, false);
+  jit_if_end(emit, &taken);
+  emit->levels[emit->level].epoch = ++emit->last_epoch;
+  if (how->is_whole) return;
+  jit_if_begin(emit, some, &taken);
+  emit->levels[emit->level].epoch = ++emit->last_epoch;
+  write_rest(emit, how, middle, to, -1);
+  jit_if_end(emit, &taken);
+  emit->levels[emit->level].epoch = ++emit->last_epoch;
+}
+
+void jit_loop_lanes(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from, kir_value_t *to) {
+  if (how->lanes == 1 && !emit->carry_count)
+    write_loop(emit, how, from, to, 1, 1, how->count == 1);
+  else if (how->count >= 0)
+    write_known(emit, how, from, to);
+  else
+    write_unknown(emit, how, from, to);
+}

@@ -1,0 +1,182 @@
+/* Nodes of formulas as instructions. */
+#include <string.h>
+
+#include "jit/element/element.h"
+#include "jit/emit/emit_kernel.h"
+
+#define PREFETCH_FAR 4096 /* bytes: not to drive out of the first cache what is read before */
+#define SHARED_ABOVE 3 /* uses of an op in a formula, from which on it is one function */
+
+static bool is_safe_divisor(const jit_node_t *divisor) {
+  int64_t value = 0;
+  if (divisor->kind != JIT_CONSTANT || !hr_dtype_is_integer(divisor->dtype)) return false;
+  size_t bytes = hr_dtype_bytes(divisor->dtype);
+  memcpy(&value, divisor->bytes, bytes);
+  int64_t ones = (int64_t)(~(uint64_t)0 >> (64 - 8 * bytes));
+  return value != 0 && value != ones;
+}
+
+/* The chosen one of two values, where the part of the loop that is written leaves no choice. */
+static kir_value_t *choice_value(jit_emit_t *emit, jit_node_t *node, bool in_lanes) {
+  bool is_both = node->op == HLO_SELECT && node->args[0]->kind == JIT_OP && node->args[0]->op == HLO_AND;
+  if (node->op != HLO_SELECT || (node->args[0]->kind != JIT_RANGE && !is_both)) return NULL;
+  kir_value_t *condition = jit_emit_node(emit, node->args[0]);
+  if (!kir_is_constant(condition)) return NULL;
+  kir_value_t *always = kir_all_ones(kir_type_of(condition));
+  if (condition != always && !kir_is_null(condition)) return NULL;
+  jit_node_t *chosen = node->args[condition == always ? 1 : 2];
+  return in_lanes ? jit_emit_lanes(emit, chosen) : jit_emit_node(emit, chosen);
+}
+
+static kir_value_t *op_value(jit_emit_t *emit, jit_node_t *node) {
+  kir_value_t *args[3];
+  bool in_lanes = jit_emit_in_lanes(emit, node->vars);
+  kir_value_t *chosen = choice_value(emit, node, in_lanes);
+  if (chosen) return chosen;
+  jit_element_op_t op = {.op = node->op, .detail = node->detail, .to = node->dtype,
+                         .from = node->args[node->op == HLO_SELECT ? 1 : 0]->dtype};
+  op.shared = emit->op_counts[node->op] > SHARED_ABOVE;
+  if (node->pack) return jit_emit_pack(emit, node, &op);
+  for (int k = 0; k < node->arg_count; k++)
+    args[k] = in_lanes ? jit_emit_lanes(emit, node->args[k]) : jit_emit_node(emit, node->args[k]);
+  if (node->arg_count == 2) op.safe_divisor = is_safe_divisor(node->args[1]);
+  jit_emit_at(emit, jit_emit_depth(emit, node->vars));
+  if (node->op == HLO_AND && node->dtype == HR_PRED) return jit_emit_both(emit, args[0], args[1]);
+  return jit_element_emit(emit->code, &op, args);
+}
+
+static jit_guard_t guard_of(jit_emit_t *emit, jit_node_t *node);
+
+static jit_guard_t both_guards(jit_emit_t *emit, jit_node_t *node) {
+  jit_guard_t a = guard_of(emit, node->args[0]), b = guard_of(emit, node->args[1]);
+  jit_emit_at(emit, jit_emit_depth(emit, node->vars));
+  return (jit_guard_t){jit_emit_both(emit, a.all, b.all), jit_emit_both(emit, a.lanes, b.lanes)};
+}
+
+static jit_guard_t single_guard(jit_emit_t *emit, jit_node_t *node) {
+  kir_value_t *value = jit_emit_node(emit, node);
+  if (value == kir_all_ones(kir_type_of(value))) return (jit_guard_t){NULL, NULL};
+  return jit_lanes(kir_type_of(value)) > 1 ? (jit_guard_t){NULL, value}
+                                           : (jit_guard_t){value, NULL};
+}
+
+/* What a condition says: of all lanes, and of each. Loads further down have the conditions of those above them and
+ * more: each is written once, or code would grow by the square of their number. */
+static jit_guard_t guard_of(jit_emit_t *emit, jit_node_t *node) {
+  if (node->kind != JIT_OP || node->op != HLO_AND) return single_guard(emit, node);
+  unsigned epoch = emit->levels[jit_emit_depth(emit, node->vars)].epoch;
+  if (node->guard_epoch != epoch) {
+    jit_guard_t guard = both_guards(emit, node);
+    node->guard_all = guard.all, node->guard_lanes = guard.lanes, node->guard_epoch = epoch;
+  }
+  return (jit_guard_t){node->guard_all, node->guard_lanes};
+}
+
+/* Asks for what is further on: it need not exist. */
+static void emit_prefetch(jit_emit_t *emit, kir_value_t *array, const jit_node_t *node) {
+  jit_code_t *code = emit->code;
+  kir_value_t *address = jit_emit_address(emit, array, node->dtype, node->expr);
+  kir_value_t *ahead = jit_emit_i64(emit, node->lookahead);
+  kir_type_t *i32 = kir_int_type(code->module, 32);
+  jit_emit_at(emit, emit->level);
+  address = kir_gep(code->builder, kir_int_type(code->module, 8), address, ahead);
+  int level = node->lookahead < PREFETCH_FAR ? 3 : 2;
+  /* To read, how near, data. */
+  kir_value_t *arguments[] = {address, jit_int(i32, 0), jit_int(i32, level), jit_int(i32, 1)};
+  jit_intrinsic(code, KIR_PREFETCH, kir_void_type(code->module), arguments, 4);
+}
+
+static kir_value_t *load_value(jit_emit_t *emit, jit_node_t *node) {
+  jit_guard_t guard = {NULL, NULL};
+  int depth = jit_emit_depth(emit, node->vars);
+  bool spread = jit_emit_in_lanes(emit, node->expr->vars), in_lanes = jit_emit_in_lanes(emit, node->vars);
+  kir_value_t *value;
+  if (emit->function_part && emit->function_part->in_registers[node->number]) {
+    value = jit_emit_register(emit, node->number, node->expr);
+  } else {
+    if (node->guard) guard = guard_of(emit, node->guard);
+    kir_value_t *array = jit_emit_in(emit, node->number);
+    if (node->lookahead && node->lookahead_pass == emit->pass && emit->lanes > 1) emit_prefetch(emit, array, node);
+    jit_emit_at(emit, depth);
+    value = jit_emit_load(emit, array, node->dtype, node->expr, guard, depth);
+  }
+  if (spread || !in_lanes) return value;
+  return jit_element_splat(emit->code, node->dtype, emit->lanes, value);
+}
+
+/* A number as wide as its indices need, compared or converted. */
+static kir_value_t *expr_value(jit_emit_t *emit, const jit_expr_t *expr) {
+  if (jit_emit_in_lanes(emit, expr->vars)) return jit_emit_lane_expr(emit, expr);
+  kir_value_t *value = jit_emit_expr(emit, expr);
+  jit_emit_at(emit, jit_emit_depth(emit, expr->vars));
+  return value;
+}
+
+static kir_value_t *index_value(jit_emit_t *emit, const jit_node_t *node) {
+  kir_value_t *value = expr_value(emit, node->expr);
+  hr_dtype_t from = jit_element_bits(kir_type_of(value)) == 32 ? HR_S32 : HR_S64;
+  return jit_convert_emit(emit->code, from, node->dtype, value);
+}
+
+static kir_value_t *range_value(jit_emit_t *emit, const jit_node_t *node) {
+  kir_builder_t *b = emit->code->builder;
+  bool in_lanes = jit_emit_in_lanes(emit, node->expr->vars);
+  kir_value_t *known = in_lanes ? jit_lane_range(emit, node->expr, node->low, node->high)
+                                : jit_part_range(emit, node->expr, node->low, node->high);
+  if (known) return known;
+  kir_value_t *value = expr_value(emit, node->expr), *above = NULL, *below = NULL;
+  kir_type_t *type = kir_type_of(value);
+  if (node->expr->low < node->low)
+    above = kir_icmp(b, KIR_ICMP_SGE, value, jit_int(type, node->low));
+  if (node->expr->high >= node->high)
+    below = kir_icmp(b, KIR_ICMP_SLT, value, jit_int(type, node->high));
+  if (above && below) return kir_and(b, above, below);
+  return above ? above : below;
+}
+
+static kir_value_t *multiple_value(jit_emit_t *emit, const jit_node_t *node) {
+  bool in_lanes = jit_emit_in_lanes(emit, node->expr->vars);
+  kir_value_t *known = in_lanes ? jit_lane_multiple(emit, node->expr, node->low) : NULL;
+  if (known) return known;
+  kir_value_t *value = expr_value(emit, node->expr);
+  kir_type_t *type = kir_type_of(value);
+  kir_value_t *rest = kir_srem(emit->code->builder, value, jit_int(type, node->low));
+  return kir_icmp(emit->code->builder, KIR_ICMP_EQ, rest, jit_int(type, 0));
+}
+
+static kir_value_t *compute(jit_emit_t *emit, jit_node_t *node) {
+  kir_value_t *given = emit->given ? emit->given(emit, node) : NULL;
+  if (given) return given;
+  switch (node->kind) {
+    case JIT_LOAD: return load_value(emit, node);
+    case JIT_CONSTANT: return jit_element_constant(emit->code, node->dtype, node->bytes);
+    case JIT_INDEX: return index_value(emit, node);
+    case JIT_OP: return op_value(emit, node);
+    case JIT_RANGE: return range_value(emit, node);
+    case JIT_MULTIPLE: return multiple_value(emit, node);
+    default: hr_assert(false); return NULL;
+  }
+}
+
+kir_value_t *jit_emit_node(jit_emit_t *emit, jit_node_t *node) {
+  unsigned epoch = emit->levels[jit_emit_depth(emit, node->vars)].epoch;
+  bool in_lanes = jit_emit_in_lanes(emit, node->vars);
+  void **value = in_lanes ? &node->lanes_value : &node->value;
+  unsigned *written = in_lanes ? &node->lanes_epoch : &node->epoch;
+  if (*written != epoch) {
+    kir_value_t *computed = compute(emit, node);
+    *value = computed, *written = epoch;
+  }
+  return *value;
+}
+
+kir_value_t *jit_emit_lanes(jit_emit_t *emit, jit_node_t *node) {
+  int depth = jit_emit_depth(emit, node->vars);
+  kir_value_t *value = jit_emit_node(emit, node);
+  if (emit->lanes == 1 || jit_emit_in_lanes(emit, node->vars)) return value;
+  if (node->lanes_epoch == emit->levels[depth].epoch) return node->lanes_value;
+  jit_emit_at(emit, depth);
+  node->lanes_value = jit_element_splat(emit->code, node->dtype, emit->lanes, value);
+  node->lanes_epoch = emit->levels[depth].epoch;
+  return node->lanes_value;
+}

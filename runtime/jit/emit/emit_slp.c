@@ -1,0 +1,95 @@
+/* Packs: scalars side by side. Where a kernel has no lanes of its own, functions such as sines, of several scalars
+ * that do not depend on each other, are computed in the lanes of one vector. Putting a scalar into a vector and taking
+ * it out again costs a few instructions, a function some tens; and there is one copy of the function's code rather than
+ * one for each scalar.
+ *
+ * Every node has a height: of the functions on the longest way down to what is read. Functions of one height do not
+ * depend on each other, and the equal ones among them are cut into packs. */
+#include "jit/element/element.h"
+#include "jit/emit/emit_kernel.h"
+#include "jit/math/jit_math.h"
+
+#define PACKED_COST 4 /* of a function, in additions: less is not worth it */
+
+static int height_of_expr(const jit_exprs_t *exprs, const jit_expr_t *expr) {
+  int height = 0;
+  for (int i = 0; expr && i < expr->count; i++) {
+    const jit_symbol_t *symbol = &exprs->symbols[expr->terms[i].symbol];
+    int own = symbol->node ? symbol->node->height : height_of_expr(exprs, symbol->of);
+    if (own > height) height = own;
+  }
+  return height;
+}
+
+static bool is_packable(const jit_node_t *node) {
+  if (node->kind != JIT_OP || !hr_dtype_is_float(node->dtype) || node->args[0]->dtype != node->dtype) return false;
+  return jit_math_supports(node->op) && jit_math_cost(node->op, node->dtype == HR_F64) >= PACKED_COST;
+}
+
+static int height_of(const jit_exprs_t *exprs, const jit_node_t *node) {
+  int height = height_of_expr(exprs, node->expr);
+  if (node->guard && node->guard->height > height) height = node->guard->height;
+  for (int k = 0; k < node->arg_count; k++)
+    if (node->args[k]->height > height) height = node->args[k]->height;
+  return height + is_packable(node);
+}
+
+static bool are_alike(const jit_node_t *a, const jit_node_t *b) {
+  return a->height == b->height && a->op == b->op && a->dtype == b->dtype && a->detail == b->detail &&
+         a->vars == b->vars;
+}
+
+/* The functions like `first` from it on, up to as many as a vector has lanes, as one pack. */
+static void fill_pack(jit_node_t *first, jit_pack_t *pack, int most) {
+  for (jit_node_t *node = first; node && pack->count < most; node = node->next_made)
+    if (is_packable(node) && !node->pack && are_alike(node, first)) {
+      node->pack = pack;
+      pack->nodes[pack->count++] = node;
+    }
+  if (pack->count == 1) first->pack = NULL;
+  pack->lanes = 2;
+  while (pack->lanes < pack->count) pack->lanes *= 2;
+}
+
+hr_status_t jit_emit_find_packs(jit_emit_t *emit) {
+  const jit_graph_t *graph = emit->graph;
+  for (jit_node_t *node = graph->first_made; node; node = node->next_made)
+    node->height = height_of(&graph->exprs, node), node->pack = NULL;
+  for (jit_node_t *node = graph->first_made; node; node = node->next_made) {
+    if (node->pack || !is_packable(node)) continue;
+    int bytes = (int)hr_dtype_bytes(hr_dtype_table[node->dtype].compute);
+    jit_pack_t *pack;
+    HR_TRY(HR_NEW(graph->arena, &pack));
+    fill_pack(node, pack, emit->code->target->vector_bytes / bytes);
+  }
+  return NULL;
+}
+
+/* The arguments number k of all, those that lack as the first one's. */
+static kir_value_t *gather(jit_emit_t *emit, const jit_pack_t *pack, int k, int depth) {
+  kir_type_t *i32 = kir_int_type(emit->code->module, 32);
+  kir_value_t *values[JIT_MAX_LANES], *vector;
+  for (int i = 0; i < pack->lanes; i++)
+    values[i] = i < pack->count ? jit_emit_node(emit, pack->nodes[i]->args[k]) : values[0];
+  jit_emit_at(emit, depth);
+  vector = kir_poison(kir_vector_type(kir_type_of(values[0]), (unsigned)pack->lanes));
+  for (int i = 0; i < pack->lanes; i++)
+    vector = kir_insert(emit->code->builder, vector, values[i], jit_int(i32, i));
+  return vector;
+}
+
+kir_value_t *jit_emit_pack(jit_emit_t *emit, jit_node_t *node, const jit_element_op_t *op) {
+  kir_type_t *i32 = kir_int_type(emit->code->module, 32);
+  const jit_pack_t *pack = node->pack;
+  int depth = jit_emit_depth(emit, node->vars);
+  kir_value_t *args[3];
+  for (int k = 0; k < node->arg_count; k++) args[k] = gather(emit, pack, k, depth);
+  jit_emit_at(emit, depth);
+  kir_value_t *result = jit_element_emit(emit->code, op, args);
+  for (int i = 0; i < pack->count; i++) {
+    jit_node_t *other = pack->nodes[i];
+    other->value = kir_extract(emit->code->builder, result, jit_int(i32, i));
+    other->epoch = emit->levels[depth].epoch;
+  }
+  return node->value;
+}

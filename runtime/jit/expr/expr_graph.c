@@ -1,0 +1,407 @@
+#include "jit/expr/expr_graph.h"
+
+#include <string.h>
+
+#include "jit/element/element_complex.h"
+#include "jit/expr/reducer.h"
+#include "jit/math/jit_math.h"
+#include "ops/query/codegen_support.h"
+
+#define SUMS_MOST 8 /* operands of a reduction */
+
+typedef struct jit_memo jit_memo_t;
+struct jit_memo {
+  const hlo_instr_t *instr;
+  int number;
+  const jit_expr_t *linear;
+  const jit_node_t *guard;
+  jit_node_t *node;
+  jit_memo_t *next;
+};
+
+
+static jit_node_t nothing;
+
+static void keep_failure(jit_graph_t *graph, hr_status_t st) {
+  if (graph->failed)
+    hr_status_release(st);
+  else
+    graph->failed = st;
+}
+
+hr_status_t jit_graph_init(jit_graph_t *graph, hr_arena_t *arena, const hlo_computation_t *body, int node_limit) {
+  memset(graph, 0, sizeof *graph);
+  graph->arena = arena, graph->body = body, graph->node_limit = node_limit;
+  graph->last_made = &graph->first_made;
+  jit_exprs_init(&graph->exprs, arena);
+  return HR_NEW_ARRAY(arena, body->instrs.count, &graph->buffers);
+}
+
+hr_status_t jit_graph_take_failure(jit_graph_t *graph) {
+  hr_status_t st = graph->failed ? graph->failed : graph->exprs.failed;
+  if (graph->failed) hr_status_release(graph->exprs.failed);
+  graph->failed = graph->exprs.failed = NULL;
+  return st;
+}
+
+/* --- nodes ----------------------------------------------------------------------------------------------------- */
+
+static uint32_t hash_of(const jit_node_t *node) {
+  const uint64_t words[] = {(uint64_t)node->kind << 32 | (uint64_t)node->op << 8 | node->dtype,
+                            (uint64_t)node->number,
+                            (uint64_t)node->low ^ (uint64_t)node->high << 20,
+                            (uint64_t)node->detail,
+                            (uintptr_t)node->expr,
+                            (uintptr_t)node->bytes,
+                            (uintptr_t)node->instr ^ (uintptr_t)node->guard << 1,
+                            (uintptr_t)node->args[0],
+                            (uintptr_t)node->args[1],
+                            (uintptr_t)node->args[2]};
+  return (uint32_t)hr_hash_bytes(words, sizeof words, 1);
+}
+
+static bool same_node(const jit_node_t *a, const jit_node_t *b) {
+  return a->hash == b->hash && a->kind == b->kind && a->op == b->op && a->dtype == b->dtype &&
+         a->number == b->number && a->low == b->low && a->high == b->high && a->detail == b->detail &&
+         a->expr == b->expr && a->bytes == b->bytes && a->instr == b->instr && a->guard == b->guard &&
+         !memcmp(a->args, b->args, sizeof a->args);
+}
+
+static void add_vars(jit_node_t *node) {
+  if (node->expr) node->vars |= node->expr->vars;
+  if (node->guard) node->vars |= node->guard->vars;
+  for (int k = 0; k < node->arg_count; k++) node->vars |= node->args[k]->vars;
+}
+
+jit_node_t *jit_node_make(jit_graph_t *graph, const jit_node_t *like) {
+  jit_node_t node = *like, *made;
+  if (node.expr) node.expr = jit_expr_open(&graph->exprs, node.expr);
+  node.hash = hash_of(&node);
+  jit_node_t **slot = &graph->table[node.hash % 1024];
+  for (made = *slot; made; made = made->next)
+    if (same_node(made, &node)) return made;
+  if (graph->failed) return &nothing;
+  hr_status_t st = graph->node_count < graph->node_limit
+                       ? hr_arena_alloc(graph->arena, sizeof *made, (void **)&made)
+                       : hr_error(HR_UNSUPPORTED, "a formula of more than %d nodes", graph->node_limit);
+  if (st) {
+    keep_failure(graph, st);
+    return &nothing;
+  }
+  add_vars(&node);
+  node.slot = -1, node.next = *slot, node.next_made = NULL;
+  *made = node;
+  graph->node_count++;
+  *graph->last_made = made, graph->last_made = &made->next_made;
+  return *slot = made;
+}
+
+jit_node_t *jit_node_op(jit_graph_t *graph, hlo_opcode_t op, hr_dtype_t dtype, int64_t detail, int count,
+                        jit_node_t *const *args) {
+  jit_node_t node = {.kind = JIT_OP, .op = op, .dtype = dtype, .detail = detail, .arg_count = count};
+  for (int k = 0; k < count; k++) node.args[k] = args[k];
+  return jit_node_make(graph, &node);
+}
+
+jit_node_t *jit_node_range(jit_graph_t *graph, const jit_expr_t *expr, int64_t low, int64_t high, bool *out_never) {
+  *out_never = expr->high < low || expr->low >= high;
+  if (*out_never || (expr->low >= low && expr->high < high)) return NULL;
+  return jit_node_make(graph,
+                       &(jit_node_t){.kind = JIT_RANGE, .dtype = HR_PRED, .expr = expr, .low = low, .high = high});
+}
+
+jit_node_t *jit_node_both(jit_graph_t *graph, jit_node_t *a, jit_node_t *b) {
+  if (!a || !b || a == b) return a ? a : b;
+  return jit_node_op(graph, HLO_AND, HR_PRED, 0, 2, (jit_node_t *[]){a, b});
+}
+
+jit_node_t *jit_graph_leaf(jit_graph_t *graph, const hlo_instr_t *instr, int number, hr_dtype_t dtype,
+                             uint32_t vars) {
+  return jit_node_make(graph,
+                       &(jit_node_t){.kind = JIT_LEAF, .dtype = dtype, .instr = instr, .number = number, .vars = vars});
+}
+
+/* --- indices --------------------------------------------------------------------------------------------------- */
+
+const jit_expr_t *jit_index_linear(jit_graph_t *graph, const hlo_shape_t *shape, jit_index_t index) {
+  if (index.linear) return index.linear;
+  const jit_expr_t *linear = jit_expr_constant(&graph->exprs, 0);
+  int64_t stride = 1;
+  for (int d = shape->rank; d-- > 0; stride *= shape->dims[d])
+    linear = jit_expr_add(&graph->exprs, linear, jit_expr_scale(&graph->exprs, index.dims[d], stride));
+  return linear;
+}
+
+const jit_expr_t *const *jit_index_dims(jit_graph_t *graph, const hlo_shape_t *shape, jit_index_t index) {
+  static const jit_expr_t *const none[HLO_MAX_RANK];
+  const jit_expr_t **dims, *left = index.linear;
+  if (index.dims) return index.dims;
+  hr_status_t st = HR_NEW_ARRAY(graph->arena, shape->rank + 1, &dims);
+  if (st) {
+    keep_failure(graph, st);
+    return none;
+  }
+  for (int d = shape->rank; d-- > 0;) {
+    int64_t size = shape->dims[d];
+    bool first = d == 0;
+    dims[d] = size == 1 ? jit_expr_constant(&graph->exprs, 0)
+              : first   ? left
+                        : jit_expr_remainder(&graph->exprs, left, size);
+    if (!first && size > 1) left = jit_expr_divide(&graph->exprs, left, size);
+  }
+  return dims;
+}
+
+/* --- elements of instructions ---------------------------------------------------------------------------------- */
+
+bool jit_is_one_value(const hlo_value_t *value) {
+  size_t each = hr_dtype_bytes(value->dtype), all = (size_t)value->count * each;
+  return value->count == 1 || (value->count > 1 && !memcmp(value->data, (const char *)value->data + each, all - each));
+}
+
+static int buffer_of(jit_graph_t *graph, int param, const hlo_value_t *literal) {
+  int k = 0;
+  while (k < graph->buffer_count && (graph->buffers[k].param != param || graph->buffers[k].literal != literal))
+    k++;
+  if (k == graph->buffer_count) {
+    graph->buffers[k].param = param, graph->buffers[k].literal = literal;
+    graph->buffer_count++;
+  }
+  return k;
+}
+
+static jit_node_t *constant_at(jit_graph_t *graph, const hlo_instr_t *instr, jit_index_t index, jit_node_t *guard) {
+  jit_node_t node = {.dtype = instr->shape->dtype};
+  if (jit_is_one_value(instr->literal)) {
+    node.kind = JIT_CONSTANT, node.bytes = instr->literal->data;
+  } else {
+    node.kind = JIT_LOAD, node.number = buffer_of(graph, -1, instr->literal), node.guard = guard;
+    node.expr = jit_index_linear(graph, instr->shape, index);
+  }
+  return jit_node_make(graph, &node);
+}
+
+static jit_node_t *parameter_at(jit_graph_t *graph, const hlo_instr_t *instr, jit_index_t index,
+                                jit_node_t *guard) {
+  jit_node_t node = {.kind = JIT_LOAD, .dtype = instr->shape->dtype, .guard = guard,
+                     .number = buffer_of(graph, (int)hlo_parameter_number(instr), NULL)};
+  node.expr = jit_index_linear(graph, instr->shape, index);
+  return jit_node_make(graph, &node);
+}
+
+static int64_t count_of(const hlo_shape_t *shape) {
+  int64_t count = 1;
+  for (int d = 0; d < shape->rank; d++) count *= shape->dims[d];
+  return count;
+}
+
+int64_t jit_op_detail(const hlo_instr_t *instr) {
+  if (instr->op == HLO_COMPARE)
+    return JIT_COMPARE_DETAIL(hlo_attr_enum(instr, HLO_ATTR_DIRECTION), hlo_attr_enum(instr, HLO_ATTR_TYPE));
+  if (instr->op != HLO_REDUCE_PRECISION) return 0;
+  int64_t exponent = hlo_attr_int(instr, HLO_ATTR_EXPONENT_BITS),
+          mantissa = hlo_attr_int(instr, HLO_ATTR_MANTISSA_BITS);
+  return JIT_PRECISION_DETAIL(exponent > 64 ? 64 : exponent, mantissa > 64 ? 64 : mantissa);
+}
+
+/* Scalars may stand beside arrays: they are element 0 for all. */
+static jit_node_t *elementwise_at(jit_graph_t *graph, const hlo_instr_t *instr, jit_index_t index,
+                                  jit_node_t *guard) {
+  jit_node_t *args[3];
+  int64_t count = count_of(instr->shape);
+  for (int k = 0; k < instr->operand_count; k++) {
+    const hlo_instr_t *operand = instr->operands[k];
+    jit_index_t at = {jit_index_linear(graph, instr->shape, index), NULL};
+    if (hlo_shape_same_dims(operand->shape, instr->shape)) at.dims = index.dims;
+    if (count_of(operand->shape) != count) at = (jit_index_t){jit_expr_constant(&graph->exprs, 0), NULL};
+    args[k] = jit_graph_at(graph, operand, 0, at, guard);
+  }
+  return jit_node_op(graph, instr->op, instr->shape->dtype, jit_op_detail(instr), instr->operand_count, args);
+}
+
+static jit_node_t *reduction_at(jit_graph_t *graph, const hlo_instr_t *instr, int number, jit_index_t index) {
+  const hlo_shape_t *shape = hlo_shape_leaf(instr->shape, number);
+  const jit_expr_t *linear = jit_index_linear(graph, shape, index);
+  if (linear != graph->outer && !graph->failed)
+    keep_failure(graph, hlo_unsupported(instr, "a reduction is used at another index than its own"));
+  return jit_graph_leaf(graph, instr, number, shape->dtype, linear->vars | 1u << JIT_UNIT_LOOP);
+}
+
+/* --- short sums ------------------------------------------------------------------------------------------------ */
+
+static int64_t terms_of(const hlo_instr_t *reduce) {
+  hr_ints_t dims = hlo_attr_ints(reduce, HLO_ATTR_DIMENSIONS);
+  int64_t terms = 1;
+  for (int64_t i = 0; i < dims.count; i++) terms *= reduce->operands[0]->shape->dims[dims.data[i]];
+  return terms;
+}
+
+/* The index of term number `term` of a result. */
+static const jit_expr_t **term_dims(jit_graph_t *graph, const hlo_instr_t *reduce, const jit_expr_t *const *kept,
+                                    int64_t term) {
+  static const jit_expr_t *none[HLO_MAX_RANK];
+  hr_ints_t reduced = hlo_attr_ints(reduce, HLO_ATTR_DIMENSIONS);
+  const hlo_shape_t *shape = reduce->operands[0]->shape;
+  const jit_expr_t **dims;
+  hr_status_t st = HR_NEW_ARRAY(graph->arena, shape->rank + 1, &dims);
+  if (st) keep_failure(graph, st);
+  if (st) return none;
+  for (int d = shape->rank; d-- > 0;)
+    for (int64_t i = 0; i < reduced.count; i++)
+      if (reduced.data[i] == d) {
+        dims[d] = jit_expr_constant(&graph->exprs, term % shape->dims[d]);
+        term /= shape->dims[d];
+      }
+  for (int d = 0, next = 0; d < shape->rank; d++)
+    if (!dims[d]) dims[d] = kept[next++];
+  return dims;
+}
+
+/* What terms are added as: sums of narrow floats are rounded once, as in loops over terms (reducer.h). */
+static hr_dtype_t sum_type(const hlo_instr_t *reduce, int k) {
+  hr_dtype_t dtype = hlo_shape_leaf(reduce->shape, k)->dtype;
+  return reduce->operand_count == 2 && jit_reducer_is_plain(reduce->called[0]) ? hr_dtype_table[dtype].compute : dtype;
+}
+
+static jit_node_t *converted(jit_graph_t *graph, jit_node_t *node, hr_dtype_t dtype) {
+  return node->dtype == dtype ? node : jit_node_op(graph, HLO_CONVERT, dtype, 0, 1, &node);
+}
+
+/* Adds the next terms to `sums`. */
+static void add_terms(jit_graph_t *graph, const hlo_instr_t *reduce, jit_node_t *const *terms, jit_node_t **sums) {
+  int count = reduce->operand_count / 2;
+  jit_node_t *args[2 * SUMS_MOST];
+  hr_dtype_t dtype = sum_type(reduce, 0);
+  if (dtype != terms[0]->dtype) {
+    memcpy(args, (jit_node_t *[]){sums[0], converted(graph, terms[0], dtype)}, 2 * sizeof *args);
+    sums[0] = jit_node_op(graph, reduce->called[0]->root->op, dtype, 0, 2, args);
+    return;
+  }
+  memcpy(args, sums, (size_t)count * sizeof *args);
+  memcpy(args + count, terms, (size_t)count * sizeof *args);
+  jit_graph_apply(graph, reduce->called[0], args, count, sums);
+}
+
+static jit_node_t *short_sum_at(jit_graph_t *graph, const hlo_instr_t *instr, int number, jit_index_t index,
+                                jit_node_t *guard) {
+  jit_node_t *sums[SUMS_MOST], *terms[SUMS_MOST];
+  int count = instr->operand_count / 2;
+  if (count > SUMS_MOST) {
+    keep_failure(graph, hlo_unsupported(instr, "a reduction of more than %d arrays is written out", SUMS_MOST));
+    return &nothing;
+  }
+  const jit_expr_t *const *kept = jit_index_dims(graph, hlo_shape_leaf(instr->shape, number), index);
+  jit_index_t zero = {jit_expr_constant(&graph->exprs, 0), NULL};
+  for (int k = 0; k < count; k++) {
+    sums[k] = jit_graph_at(graph, instr->operands[count + k], 0, zero, NULL);
+    sums[k] = converted(graph, sums[k], sum_type(instr, k));
+  }
+  for (int64_t t = 0; t < terms_of(instr) && !graph->failed; t++) {
+    jit_index_t at = {NULL, term_dims(graph, instr, kept, t)};
+    for (int k = 0; k < count; k++) terms[k] = jit_graph_at(graph, instr->operands[k], 0, at, guard);
+    add_terms(graph, instr, terms, sums);
+  }
+  return converted(graph, sums[number], hlo_shape_leaf(instr->shape, number)->dtype);
+}
+
+/* --- any instruction ------------------------------------------------------------------------------------------- */
+
+static jit_node_t *compute_at(jit_graph_t *graph, const hlo_instr_t *instr, int number, jit_index_t index,
+                              jit_node_t *guard) {
+  switch (op_codegens[instr->op]) {
+    case CODEGEN_ELEMENTWISE: return elementwise_at(graph, instr, index, guard);
+    case CODEGEN_INDEX: return jit_graph_moved(graph, instr, index, guard);
+    case CODEGEN_REDUCE:
+      return graph->writes_sums_out ? short_sum_at(graph, instr, number, index, guard)
+                                      : reduction_at(graph, instr, number, index);
+    default: break;
+  }
+  switch (instr->op) {
+    case HLO_PARAMETER: return parameter_at(graph, instr, index, guard);
+    case HLO_CONSTANT: return constant_at(graph, instr, index, guard);
+    case HLO_GET_TUPLE_ELEMENT:
+      return jit_graph_at(graph, instr->operands[0], (int)hlo_attr_int(instr, HLO_ATTR_INDEX), index, guard);
+    default:
+      if (!graph->failed) keep_failure(graph, hlo_unsupported(instr, "no formula for %s", hlo_op_name(instr->op)));
+      return &nothing;
+  }
+}
+
+jit_node_t *jit_graph_at(jit_graph_t *graph, const hlo_instr_t *instr, int number, jit_index_t index,
+                           jit_node_t *guard) {
+  const hlo_shape_t *shape = hlo_shape_leaf(instr->shape, number);
+  if (graph->failed || graph->exprs.failed) return &nothing;
+  index.linear = jit_index_linear(graph, shape, index);
+  size_t hash = ((uintptr_t)instr >> 4 ^ (uintptr_t)index.linear >> 3 ^ (uintptr_t)guard >> 5) + (size_t)number;
+  jit_memo_t **slot = &graph->memos[(hash ^ hash >> 10) % 1024], *memo;
+  for (memo = *slot; memo; memo = memo->next)
+    if (memo->instr == instr && memo->number == number && memo->linear == index.linear && memo->guard == guard)
+      return memo->node;
+  jit_node_t *node = compute_at(graph, instr, number, index, guard);
+  hr_status_t st = HR_NEW(graph->arena, &memo);
+  if (st) {
+    keep_failure(graph, st);
+    return &nothing;
+  }
+  *memo = (jit_memo_t){instr, number, index.linear, guard, node, *slot};
+  *slot = memo;
+  return node;
+}
+
+/* --- computations of scalars ----------------------------------------------------------------------------------- */
+
+static jit_node_t *apply_instr(jit_graph_t *graph, const hlo_instr_t *instr, jit_node_t *const *args,
+                               jit_node_t *const *nodes) {
+  jit_node_t *operands[3];
+  if (instr->op == HLO_PARAMETER) return args[hlo_parameter_number(instr)];
+  if (instr->op == HLO_CONSTANT) return constant_at(graph, instr, (jit_index_t){NULL, NULL}, NULL);
+  if (op_codegens[instr->op] != CODEGEN_ELEMENTWISE || instr->operand_count > 3) {
+    if (!graph->failed) keep_failure(graph, hlo_unsupported(instr, "no formula for %s", hlo_op_name(instr->op)));
+    return &nothing;
+  }
+  for (int k = 0; k < instr->operand_count; k++) operands[k] = nodes[instr->operands[k]->id];
+  return jit_node_op(graph, instr->op, instr->shape->dtype, jit_op_detail(instr), instr->operand_count, operands);
+}
+
+void jit_graph_apply(jit_graph_t *graph, const hlo_computation_t *computation, jit_node_t *const *args,
+                       int result_count, jit_node_t **out_results) {
+  jit_node_t **nodes;
+  const hlo_instr_t *root = computation->root;
+  for (int r = 0; r < result_count; r++) out_results[r] = &nothing;
+  hr_status_t st = HR_NEW_ARRAY(graph->arena, computation->instrs.count, &nodes);
+  if (st) {
+    keep_failure(graph, st);
+    return;
+  }
+  for (size_t i = 0; i < computation->instrs.count; i++) {
+    const hlo_instr_t *instr = computation->instrs.data[i];
+    if (instr->op != HLO_TUPLE) nodes[i] = apply_instr(graph, instr, args, nodes);
+  }
+  for (int r = 0; r < result_count; r++)
+    out_results[r] = nodes[(root->op == HLO_TUPLE ? root->operands[r] : root)->id];
+}
+
+/* --- costs ----------------------------------------------------------------------------------------------------- */
+
+static double op_cost(const jit_node_t *node) {
+  hr_dtype_t type = node->args[node->op == HLO_SELECT ? 1 : 0]->dtype;
+  if (hr_dtype_is_complex(type) || hr_dtype_is_complex(node->dtype)) return jit_complex_cost(node->op);
+  switch (node->op) {
+    case HLO_DIVIDE:
+    case HLO_REMAINDER: return hr_dtype_is_integer(type) ? 30 : 6;
+    case HLO_POWER: return hr_dtype_is_integer(type) ? 60 : jit_math_cost(node->op, type == HR_F64);
+    default: break;
+  }
+  bool is_float = hr_dtype_is_float(type);
+  return is_float && jit_math_supports(node->op) ? jit_math_cost(node->op, type == HR_F64) : 1;
+}
+
+double jit_node_cost(const jit_node_t *node) {
+  bool is_narrow = hr_dtype_is_float(node->dtype) && hr_dtype_table[node->dtype].compute != node->dtype;
+  double narrow = !is_narrow ? 0 : hr_dtype_bytes(node->dtype) == 2 ? 4 : 15;
+  switch (node->kind) {
+    case JIT_OP: return op_cost(node) * (hr_dtype_bytes(hr_dtype_real(node->dtype)) == 8 ? 2 : 1) + narrow;
+    case JIT_LOAD: return 1.5 + narrow;
+    default: return 0.5;
+  }
+}

@@ -1,0 +1,343 @@
+#include "jit/expr/index_expr.h"
+
+#include <string.h>
+
+#define MOST_WEIGHT 256
+
+void jit_exprs_init(jit_exprs_t *exprs, hr_arena_t *arena) {
+  memset(exprs, 0, sizeof *exprs);
+  exprs->arena = arena;
+  exprs->split_var = -1;
+}
+
+static void keep_failure(jit_exprs_t *exprs, hr_status_t st) {
+  if (exprs->failed)
+    hr_status_release(st);
+  else
+    exprs->failed = st;
+}
+
+/* What is returned once something failed. */
+static jit_expr_t nowhere;
+
+/* --- making ---------------------------------------------------------------------------------------------------- */
+
+static uint32_t hash_of(int64_t constant, int count, const jit_term_t *terms) {
+  uint64_t hash = (uint64_t)constant * 0x9e3779b97f4a7c15u;
+  for (int i = 0; i < count; i++) {
+    hash = (hash ^ (uint64_t)terms[i].symbol) * 0xff51afd7ed558ccdu;
+    hash = (hash ^ hash >> 29 ^ (uint64_t)terms[i].factor) * 0xc4ceb9fe1a85ec53u;
+  }
+  return (uint32_t)(hash >> 32);
+}
+
+static void set_range(const jit_exprs_t *exprs, jit_expr_t *expr) {
+  expr->low = expr->high = expr->constant;
+  for (int i = 0; i < expr->count; i++) {
+    const jit_symbol_t *symbol = &exprs->symbols[expr->terms[i].symbol];
+    int64_t factor = expr->terms[i].factor;
+    expr->low += factor * (factor > 0 ? symbol->low : symbol->high);
+    expr->high += factor * (factor > 0 ? symbol->high : symbol->low);
+    expr->vars |= symbol->vars;
+  }
+}
+
+static jit_expr_t *make(jit_exprs_t *exprs, int64_t constant, int count, const jit_term_t *terms) {
+  uint32_t hash = hash_of(constant, count, terms);
+  jit_expr_t **slot = &exprs->table[hash % (sizeof exprs->table / sizeof *exprs->table)], *expr;
+  size_t term_bytes = (size_t)count * sizeof *terms;
+  for (expr = *slot; expr; expr = expr->next)
+    if (expr->hash == hash && expr->constant == constant && expr->count == count &&
+        (!count || !memcmp(expr->terms, terms, term_bytes)))
+      return expr;
+  hr_status_t st = hr_arena_zeroed(exprs->arena, sizeof *expr + term_bytes, (void **)&expr);
+  if (st) {
+    keep_failure(exprs, st);
+    return &nowhere;
+  }
+  expr->constant = constant, expr->count = count, expr->hash = hash, expr->next = *slot;
+  if (count) memcpy(expr->terms, terms, term_bytes);
+  set_range(exprs, expr);
+  return *slot = expr;
+}
+
+static hr_status_t grow_symbols(jit_exprs_t *exprs) {
+  jit_symbol_t *grown;
+  int capacity = exprs->symbol_capacity ? 2 * exprs->symbol_capacity : 32;
+  HR_TRY(HR_NEW_ARRAY(exprs->arena, capacity, &grown));
+  if (exprs->symbol_count) memcpy(grown, exprs->symbols, (size_t)exprs->symbol_count * sizeof *grown);
+  exprs->symbols = grown, exprs->symbol_capacity = capacity;
+  return NULL;
+}
+
+static bool same_symbol(const jit_symbol_t *a, const jit_symbol_t *b) {
+  return a->kind == b->kind && a->kind != JIT_SYMBOL_LOOP && a->node == b->node && a->of == b->of &&
+         a->divisor == b->divisor && a->low == b->low && a->high == b->high;
+}
+
+/* Expressions inside of each other grow with each level, and the code with them. */
+static void weigh(jit_exprs_t *exprs, jit_symbol_t *symbol) {
+  if (!symbol->of) return;
+  symbol->weight = symbol->kind != JIT_SYMBOL_WITHIN;
+  for (int i = 0; i < symbol->of->count; i++) symbol->weight += exprs->symbols[symbol->of->terms[i].symbol].weight;
+  if (symbol->weight <= MOST_WEIGHT) return;
+  symbol->weight = MOST_WEIGHT;
+  keep_failure(exprs, hr_error(HR_UNSUPPORTED, "an index of more than %d divisions", MOST_WEIGHT));
+}
+
+static bool has_limits(const jit_exprs_t *exprs, const jit_expr_t *expr) {
+  for (int i = 0; i < expr->count; i++)
+    if (exprs->symbols[expr->terms[i].symbol].is_limited) return true;
+  return false;
+}
+
+static jit_expr_t *of_symbol(jit_exprs_t *exprs, const jit_symbol_t *symbol) {
+  int number = 0;
+  while (number < exprs->symbol_count && !same_symbol(&exprs->symbols[number], symbol)) number++;
+  if (number == exprs->symbol_count) {
+    hr_status_t st = number == exprs->symbol_capacity ? grow_symbols(exprs) : NULL;
+    if (st) {
+      keep_failure(exprs, st);
+      return &nowhere;
+    }
+    exprs->symbols[exprs->symbol_count] = *symbol;
+    weigh(exprs, &exprs->symbols[exprs->symbol_count++]);
+  }
+  return make(exprs, 0, 1, &(jit_term_t){number, 1});
+}
+
+jit_expr_t *jit_expr_constant(jit_exprs_t *exprs, int64_t value) { return make(exprs, value, 0, NULL); }
+
+jit_expr_t *jit_expr_loop(jit_exprs_t *exprs, int64_t low, int64_t high) {
+  int index = exprs->symbol_count;
+  jit_symbol_t symbol = {.kind = JIT_SYMBOL_LOOP, .index = index, .low = low, .high = high, .vars = 1u << index};
+  return of_symbol(exprs, &symbol);
+}
+
+jit_expr_t *jit_expr_start(jit_exprs_t *exprs, struct jit_node *node, uint32_t vars, int64_t low, int64_t high) {
+  if (low == high) return jit_expr_constant(exprs, low);
+  return of_symbol(exprs,
+                   &(jit_symbol_t){.kind = JIT_SYMBOL_START, .node = node, .vars = vars, .low = low, .high = high});
+}
+
+/* --- sums ------------------------------------------------------------------------------------------------------ */
+
+enum { TERMS_MAX = 64 };
+
+typedef struct sum {
+  int64_t constant;
+  int count;
+  jit_term_t terms[TERMS_MAX];
+} sum_t;
+
+static void sum_add_term(jit_exprs_t *exprs, sum_t *sum, int symbol, int64_t factor) {
+  int at = 0;
+  while (at < sum->count && sum->terms[at].symbol < symbol) at++;
+  bool found = at < sum->count && sum->terms[at].symbol == symbol;
+  if (found && (sum->terms[at].factor += factor) != 0) return;
+  if (found) {
+    sum->count--;
+    memmove(&sum->terms[at], &sum->terms[at + 1], (size_t)(sum->count - at) * sizeof *sum->terms);
+  } else if (sum->count == TERMS_MAX) {
+    keep_failure(exprs, hr_error(HR_UNSUPPORTED, "an index of more than %d terms", TERMS_MAX));
+  } else {
+    memmove(&sum->terms[at + 1], &sum->terms[at], (size_t)(sum->count - at) * sizeof *sum->terms);
+    sum->terms[at] = (jit_term_t){symbol, factor};
+    sum->count++;
+  }
+}
+
+static void sum_add(jit_exprs_t *exprs, sum_t *sum, const jit_expr_t *expr, int64_t factor) {
+  sum->constant += expr->constant * factor;
+  for (int i = 0; i < expr->count; i++) sum_add_term(exprs, sum, expr->terms[i].symbol, expr->terms[i].factor * factor);
+}
+
+/* f * d * (x / d) + f * (x % d) is f * x. */
+static bool join_division(jit_exprs_t *exprs, sum_t *sum) {
+  for (int i = 0; i < sum->count; i++) {
+    const jit_symbol_t rest = exprs->symbols[sum->terms[i].symbol];
+    if (rest.kind != JIT_SYMBOL_REMAINDER) continue;
+    int64_t factor = sum->terms[i].factor;
+    for (int j = 0; j < sum->count; j++) {
+      const jit_symbol_t *whole = &exprs->symbols[sum->terms[j].symbol];
+      if (whole->kind != JIT_SYMBOL_QUOTIENT || whole->of != rest.of || whole->divisor != rest.divisor ||
+          sum->terms[j].factor != factor * rest.divisor)
+        continue;
+      int quotient = sum->terms[j].symbol, remainder = sum->terms[i].symbol;
+      sum_add_term(exprs, sum, quotient, -factor * rest.divisor);
+      sum_add_term(exprs, sum, remainder, -factor);
+      sum_add(exprs, sum, rest.of, factor);
+      return true;
+    }
+  }
+  return false;
+}
+
+static jit_expr_t *sum_done(jit_exprs_t *exprs, sum_t *sum) {
+  while (join_division(exprs, sum)) continue;
+  return make(exprs, sum->constant, sum->count, sum->terms);
+}
+
+jit_expr_t *jit_expr_add(jit_exprs_t *exprs, const jit_expr_t *a, const jit_expr_t *b) {
+  sum_t sum = {.count = 0};
+  sum_add(exprs, &sum, a, 1);
+  sum_add(exprs, &sum, b, 1);
+  return sum_done(exprs, &sum);
+}
+
+jit_expr_t *jit_expr_affine(jit_exprs_t *exprs, const jit_expr_t *a, int64_t factor, int64_t constant) {
+  sum_t sum = {.constant = constant};
+  if (factor) sum_add(exprs, &sum, a, factor);
+  return make(exprs, sum.constant, sum.count, sum.terms);
+}
+
+jit_expr_t *jit_expr_scale(jit_exprs_t *exprs, const jit_expr_t *a, int64_t factor) {
+  return jit_expr_affine(exprs, a, factor, 0);
+}
+
+jit_expr_t *jit_expr_without(jit_exprs_t *exprs, const jit_expr_t *a, int symbol) {
+  sum_t sum = {.constant = a->constant};
+  for (int i = 0; i < a->count; i++)
+    if (a->terms[i].symbol != symbol) sum_add_term(exprs, &sum, a->terms[i].symbol, a->terms[i].factor);
+  return make(exprs, sum.constant, sum.count, sum.terms);
+}
+
+/* --- quotients ------------------------------------------------------------------------------------------------- */
+
+/* a = whole * divisor + rest, whole taking all terms that divide. */
+static void part(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor, jit_expr_t **out_whole,
+                 jit_expr_t **out_rest) {
+  int64_t floor = a->constant / divisor - (a->constant % divisor < 0);
+  sum_t whole = {.constant = floor}, rest = {.constant = a->constant - floor * divisor};
+  for (int i = 0; i < a->count; i++) {
+    const jit_term_t *term = &a->terms[i];
+    if (term->factor % divisor == 0)
+      sum_add_term(exprs, &whole, term->symbol, term->factor / divisor);
+    else
+      sum_add_term(exprs, &rest, term->symbol, term->factor);
+  }
+  *out_whole = make(exprs, whole.constant, whole.count, whole.terms);
+  *out_rest = sum_done(exprs, &rest);
+}
+
+static int64_t common_divisor(int64_t a, int64_t b) {
+  while (b) {
+    int64_t rest = a % b;
+    a = b, b = rest;
+  }
+  return a < 0 ? -a : a;
+}
+
+/* Takes small terms out of `a` that never carry into its large ones: a = g * upper + lower, 0 <= lower < g, g dividing
+ * the divisor. Tries each factor's common divisor with the divisor as g, largest first. False: no such
+ * g > 1. */
+static bool take_small(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor, int64_t *out_g, jit_expr_t **out_upper,
+                       jit_expr_t **out_lower) {
+  int64_t best = 1;
+  for (int i = 0; i < a->count; i++) {
+    int64_t g = common_divisor(divisor, a->terms[i].factor);
+    if (g <= best) continue;
+    jit_expr_t *upper, *lower;
+    part(exprs, a, g, &upper, &lower);
+    if (lower->low < 0 || lower->high >= g || !upper->count) continue;
+    best = g, *out_upper = upper, *out_lower = lower;
+  }
+  *out_g = best;
+  return best > 1;
+}
+
+static void ask_for_split(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor) {
+  if (exprs->split_var >= 0 || a->count != 1 || a->constant || a->terms[0].factor != 1) return;
+  const jit_symbol_t *symbol = &exprs->symbols[a->terms[0].symbol];
+  if (symbol->kind != JIT_SYMBOL_LOOP || symbol->low || (symbol->high + 1) % divisor) return;
+  exprs->split_var = symbol->index, exprs->split_size = divisor;
+}
+
+static jit_expr_t *plain_quotient(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor) {
+  ask_for_split(exprs, a, divisor);
+  jit_symbol_t symbol = {.kind = JIT_SYMBOL_QUOTIENT, .of = a, .divisor = divisor, .vars = a->vars,
+                         .is_limited = has_limits(exprs, a),
+                         .low = a->low < 0 ? 0 : a->low / divisor, .high = a->high < 0 ? 0 : a->high / divisor};
+  return of_symbol(exprs, &symbol);
+}
+
+static jit_expr_t *plain_remainder(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor) {
+  ask_for_split(exprs, a, divisor);
+  jit_symbol_t symbol = {.kind = JIT_SYMBOL_REMAINDER, .of = a, .divisor = divisor, .vars = a->vars,
+                         .is_limited = has_limits(exprs, a),
+                         .low = 0, .high = divisor - 1};
+  return of_symbol(exprs, &symbol);
+}
+
+jit_expr_t *jit_expr_divide(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor) {
+  jit_expr_t *whole, *rest, *upper, *lower;
+  int64_t g;
+  if (divisor == 1) return make(exprs, a->constant, a->count, a->terms);
+  part(exprs, a, divisor, &whole, &rest);
+  if (rest->low >= 0 && rest->high < divisor) return whole;
+  if (rest->low < 0) return plain_quotient(exprs, a, divisor);
+  if (take_small(exprs, rest, divisor, &g, &upper, &lower))
+    return jit_expr_add(exprs, whole, jit_expr_divide(exprs, upper, divisor / g));
+  return jit_expr_add(exprs, whole, plain_quotient(exprs, rest, divisor));
+}
+
+jit_expr_t *jit_expr_remainder(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor) {
+  jit_expr_t *whole, *rest, *upper, *lower;
+  int64_t g;
+  if (divisor == 1) return jit_expr_constant(exprs, 0);
+  part(exprs, a, divisor, &whole, &rest);
+  if (rest->low >= 0 && rest->high < divisor) return rest;
+  if (rest->low < 0) return plain_remainder(exprs, a, divisor);
+  if (!take_small(exprs, rest, divisor, &g, &upper, &lower)) return plain_remainder(exprs, rest, divisor);
+  if (g == divisor) return lower;
+  return jit_expr_add(exprs, lower, jit_expr_scale(exprs, jit_expr_remainder(exprs, upper, divisor / g), g));
+}
+
+/* --- limits ---------------------------------------------------------------------------------------------------- */
+
+jit_expr_t *jit_expr_within(jit_exprs_t *exprs, const jit_expr_t *a, int64_t low, int64_t high) {
+  if (a->low >= low && a->high <= high) return make(exprs, a->constant, a->count, a->terms);
+  if (low == high) return jit_expr_constant(exprs, low);
+  jit_symbol_t symbol = {.kind = JIT_SYMBOL_WITHIN, .of = a, .vars = a->vars, .is_limited = true,
+                         .low = a->low < low ? low : a->low, .high = a->high > high ? high : a->high};
+  return of_symbol(exprs, &symbol);
+}
+
+static const jit_expr_t *open_symbol(jit_exprs_t *exprs, const jit_symbol_t *symbol) {
+  const jit_expr_t *of = jit_expr_open(exprs, symbol->of);
+  switch (symbol->kind) {
+    case JIT_SYMBOL_QUOTIENT: return jit_expr_divide(exprs, of, symbol->divisor);
+    case JIT_SYMBOL_REMAINDER: return jit_expr_remainder(exprs, of, symbol->divisor);
+    default: return of;
+  }
+}
+
+const jit_expr_t *jit_expr_open(jit_exprs_t *exprs, const jit_expr_t *a) {
+  sum_t sum = {.constant = a->constant};
+  bool is_limited = false;
+  for (int i = 0; i < a->count; i++) {
+    const jit_symbol_t symbol = exprs->symbols[a->terms[i].symbol];
+    is_limited |= symbol.is_limited;
+    if (symbol.is_limited)
+      sum_add(exprs, &sum, open_symbol(exprs, &symbol), a->terms[i].factor);
+    else
+      sum_add_term(exprs, &sum, a->terms[i].symbol, a->terms[i].factor);
+  }
+  return is_limited ? sum_done(exprs, &sum) : a;
+}
+
+/* --- questions ------------------------------------------------------------------------------------------------- */
+
+int64_t jit_expr_factor(const jit_expr_t *expr, int var) {
+  for (int i = 0; i < expr->count; i++)
+    if (expr->terms[i].symbol == var) return expr->terms[i].factor;
+  return 0;
+}
+
+bool jit_expr_is_nonaffine(const jit_exprs_t *exprs, const jit_expr_t *expr, int var) {
+  for (int i = 0; i < expr->count; i++) {
+    const jit_symbol_t *symbol = &exprs->symbols[expr->terms[i].symbol];
+    if (symbol->kind != JIT_SYMBOL_LOOP && symbol->vars >> var & 1) return true;
+  }
+  return false;
+}

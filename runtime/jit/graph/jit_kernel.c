@@ -1,0 +1,263 @@
+#include "jit/graph/jit_kernel.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "jit/element/element.h"
+#include "jit/graph/kernel_reduce.h"
+
+#define SIMPLE_COST 3.0 /* of an op, in additions */
+#define SIMPLE_REDUCED 6.0 /* of one whose results are reduced: a division, an exponential */
+#define SHORT_SUM 4
+#define ROW_TERMS 32
+#define RESULTS_LEAST 64 /* that are worth lanes of their own */
+#define SHORT_LINE 4 /* vectors of results */
+#define SIMPLE_LOADS 4
+#define SIMPLE_NODES 40
+#define MEMORY_BYTES (16 << 20) /* arrays of this size come from memory */
+
+/* --- what a formula needs -------------------------------------------------------------------------------------- */
+
+static bool supports_node(const jit_target_t *target, const jit_node_t *node) {
+  if (node->kind == JIT_LOAD || node->kind == JIT_CONSTANT || node->kind == JIT_INDEX)
+    return jit_element_supports(target, HLO_CONVERT, node->dtype, node->dtype);
+  if (node->kind != JIT_OP) return true;
+  return jit_element_supports(target, node->op, node->args[node->op == HLO_SELECT ? 1 : 0]->dtype, node->dtype);
+}
+
+bool jit_kernel_supports(const jit_kernel_t *kernel) {
+  for (const jit_node_t *node = kernel->graph->first_made; node; node = node->next_made)
+    if (!supports_node(kernel->target, node)) return false;
+  return true;
+}
+
+/* Vectors of the type that most of the work is done in; the narrower ones are parts of vectors then. Sums of complex
+ * numbers are two vectors, so that they overlap, and so are those of c128. */
+int jit_kernel_lanes(const jit_kernel_t *kernel) {
+  double work[9] = {0};
+  int most = 1;
+  for (const jit_node_t *node = kernel->graph->first_made; node; node = node->next_made) {
+    hr_dtype_t dtype = node->dtype;
+    if (dtype == HR_PRED && node->arg_count) dtype = node->args[0]->dtype;
+    hr_dtype_t compute = hr_dtype_table[dtype].compute;
+    size_t bytes = hr_dtype_bytes(kernel->reduce || compute == HR_C128 ? hr_dtype_real(compute) : compute);
+    if (dtype != HR_PRED && node->kind != JIT_CONSTANT) work[bytes] += jit_node_cost(node);
+  }
+  for (int bytes = 2; bytes <= 8; bytes *= 2)
+    if (work[bytes] > 0 && (bytes <= 4 || work[bytes] > work[4])) most = bytes;
+  return kernel->target->vector_bytes / most;
+}
+
+bool jit_kernel_is_from_memory(const jit_kernel_t *kernel, const jit_node_t *node) {
+  int param = kernel->graph->buffers[node->number].param;
+  if (param < 0) return false;
+  double bytes = (double)hr_dtype_bytes(node->dtype);
+  return (double)fusion_count(kernel->body->params.data[param]->shape) * bytes >= MEMORY_BYTES;
+}
+
+/* Is it a load from a place that each element looks up? It takes a third of a nanosecond, whatever a vector holds. */
+static bool is_looked_up(const jit_graph_t *graph, const jit_node_t *node) {
+  for (int i = 0; node->kind == JIT_LOAD && i < node->expr->count; i++) {
+    const jit_symbol_t *symbol = &graph->exprs.symbols[node->expr->terms[i].symbol];
+    if (symbol->kind == JIT_SYMBOL_START && symbol->vars) return true;
+  }
+  return false;
+}
+
+#define LOOKED_UP 20 /* times what an addition takes */
+
+/* An addition of a vector of f32 takes about a third of a nanosecond with all around it. */
+double jit_kernel_ns(const jit_kernel_t *kernel, const jit_graph_t *graph, double count) {
+  double cost = 0;
+  for (const jit_node_t *node = graph->first_made; node; node = node->next_made)
+    cost += is_looked_up(graph, node) ? LOOKED_UP : jit_node_cost(node);
+  return (cost + kernel->root_count) * count * 0.25 * 4 / kernel->target->vector_bytes + 20;
+}
+
+void jit_kernel_phase_name(const jit_kernel_t *kernel, int phase, char name[64]) {
+  snprintf(name, 64, "%s_%d", kernel->name, phase);
+}
+
+/* How a buffer is read. */
+typedef struct reads {
+  const jit_expr_t *at; /* the index of all loads; NULL: there are several, or none */
+  size_t bytes;         /* of an element */
+  int last;             /* pass that uses them, plus 1 */
+  bool is_met;
+} reads_t;
+
+static void see_load(const jit_node_t *node, reads_t *reads) {
+  size_t bytes = hr_dtype_bytes(node->dtype);
+  if (!reads->is_met) *reads = (reads_t){.at = node->expr, .bytes = bytes, .is_met = true};
+  if (node->expr != reads->at || node->guard || bytes != reads->bytes) reads->at = NULL;
+  if (node->uses > reads->last) reads->last = node->uses;
+}
+
+static bool may_replace(const reads_t *reads, const jit_root_t *root) {
+  if (root->instr->op == HLO_DYNAMIC_UPDATE_SLICE || reads->at != root->index) return false;
+  bool is_over = !root->is_full || reads->last <= root->value->pass + 1;
+  return is_over && reads->bytes == hr_dtype_bytes(root->dtype);
+}
+
+hr_status_t jit_kernel_find_reuse(jit_kernel_t *kernel) {
+  const jit_graph_t *graph = kernel->graph;
+  int words = native_reuse_words(graph->buffer_count);
+  reads_t *reads;
+  HR_TRY(HR_NEW_ARRAY(&kernel->arena, graph->buffer_count + 1, &reads));
+  HR_TRY(HR_NEW_ARRAY(&kernel->arena, kernel->root_count * words + 1, &kernel->reuse));
+  for (const jit_node_t *node = graph->first_made; node; node = node->next_made)
+    if (node->kind == JIT_LOAD) see_load(node, &reads[node->number]);
+  for (int k = 0; k < graph->buffer_count; k++)
+    for (int r = 0; graph->buffers[k].param >= 0 && r < kernel->root_count; r++)
+      if (may_replace(&reads[k], &kernel->roots[r])) native_reuse_add(kernel->reuse, words, r, k);
+  return NULL;
+}
+
+/* --- planning -------------------------------------------------------------------------------------------------- */
+
+static hr_status_t take_roots(jit_kernel_t *kernel, int part) {
+  const fusion_form_t *form = &kernel->form;
+  HR_TRY(HR_NEW_ARRAY(&kernel->arena, 2 * form->root_count + 8, &kernel->roots));
+  for (int r = 0; r < form->root_count; r++) {
+    hlo_instr_t *instr = form->roots[r];
+    if (form->part_of_root[r] != part) continue;
+    int leaves = hlo_shape_leaf_count(instr->shape);
+    for (int k = 0; k < leaves; k++) {
+      if (kernel->root_count == 2 * form->root_count + 8) return hlo_unsupported(instr, "too many results");
+      jit_root_t *root = &kernel->roots[kernel->root_count++];
+      *root = (jit_root_t){.instr = instr, .number = k, .dtype = hlo_shape_leaf(instr->shape, k)->dtype};
+    }
+  }
+  return NULL;
+}
+
+static int position_of(const jit_buffer_list_t *list, const jit_buffer_t *buffer) {
+  int k = 0;
+  while (list->items[k].param != buffer->param || list->items[k].literal != buffer->literal) k++;
+  return k;
+}
+
+/* What is needed when the formula is gone. */
+static hr_status_t keep_lists(jit_kernel_t *kernel, hr_arena_t *arena, const jit_buffer_list_t *buffers) {
+  const jit_graph_t *graph = kernel->graph;
+  const uint64_t *reuse = kernel->reuse;
+  kernel->buffer_count = graph->buffer_count;
+  int words = kernel->root_count * native_reuse_words(kernel->buffer_count);
+  HR_TRY(HR_NEW_ARRAY(arena, kernel->buffer_count, &kernel->buffers));
+  HR_TRY(HR_NEW_ARRAY(arena, words + 1, &kernel->reuse));
+  for (int k = 0; k < kernel->buffer_count; k++) kernel->buffers[k] = position_of(buffers, &graph->buffers[k]);
+  if (reuse) memcpy(kernel->reuse, reuse, (size_t)words * sizeof *reuse);
+  if (!kernel->producer_grid.rows) return NULL;
+  const jit_dependence_t *reach = kernel->dependence;
+  HR_TRY(HR_NEW_ARRAY(arena, kernel->buffer_count, &kernel->dependence));
+  memcpy(kernel->dependence, reach, (size_t)kernel->buffer_count * sizeof *reach);
+  return NULL;
+}
+
+static bool supports_reductions(const jit_kernel_t *kernel) {
+  jit_reducer_t reducer;
+  for (size_t i = 0; i < kernel->body->instrs.count; i++) {
+    const hlo_instr_t *instr = kernel->body->instrs.data[i];
+    if (instr->op != HLO_REDUCE || !kernel->form.roles[i]) continue;
+    if (!jit_reducer_init(kernel->target, instr, &reducer)) return false;
+  }
+  return true;
+}
+
+/* Many results of few terms each: lanes are results, and what is computed of the sums is in lanes, too. Of rows also
+ * the elements may be results. */
+static bool can_write_out(const jit_kernel_t *kernel) {
+  const fusion_space_t *space = &kernel->form.space;
+  int64_t most = kernel->has_rows && space->rank == 2 ? ROW_TERMS : SHORT_SUM;
+  if (!space->reduced || space->outer_count < RESULTS_LEAST) return false;
+  for (int r = 0; r < kernel->root_count; r++) {
+    const hlo_instr_t *root = kernel->roots[r].instr;
+    bool is_outer = fusion_count(hlo_shape_leaf(root->shape, kernel->roots[r].number)) == space->outer_count;
+    if (root->op == HLO_DYNAMIC_UPDATE_SLICE || (!is_outer && !kernel->has_rows)) return false;
+    if (!is_outer && most > JIT_NARROW_ROW) most = JIT_NARROW_ROW;
+  }
+  return space->full_count <= most * space->outer_count && supports_reductions(kernel);
+}
+
+/* Are many results taken in lanes that are partly idle? Elements that lie apart cannot be turned there but are fetched one
+ * by one. */
+static bool has_idle_lanes(const jit_kernel_t *kernel) {
+  const jit_nest_t *nest = &kernel->nest;
+  int64_t size = nest->rank > 1 ? nest->sizes[nest->rank - 1] : 0;
+  return size % kernel->lanes && size < SHORT_LINE * kernel->lanes && !jit_inner_fits(kernel);
+}
+
+/* UNSUPPORTED: the kernel is as before. */
+static hr_status_t plan_written_out(jit_kernel_t *kernel) {
+  jit_kernel_t before = *kernel;
+  const fusion_space_t *space = &kernel->form.space;
+  kernel->narrow_row = space->full_count / space->outer_count;
+  kernel->form.space.kind = FUSION_LOOP;
+  hr_status_t st = jit_loop_plan(kernel);
+  if (!st && has_idle_lanes(kernel)) st = hr_error(HR_UNSUPPORTED, "few results in a line");
+  if (hr_status_code(st) != HR_UNSUPPORTED) return st;
+  before.arena = kernel->arena;
+  *kernel = before;
+  return st;
+}
+
+/* Reductions over dimensions of size 1 are columns, unless they depend on each other. */
+static hr_status_t plan_form(jit_kernel_t *kernel) {
+  const fusion_space_t *space = &kernel->form.space;
+  kernel->nest.unmerged_prefix = kernel->producer_grid.rows;
+  if (space->kind == FUSION_LOOP) return jit_loop_plan(kernel);
+  kernel->has_rows = !space->rank || space->reduced >> (space->rank - 1) & 1;
+  hr_status_t st = can_write_out(kernel) ? plan_written_out(kernel) : NULL;
+  if (kernel->form.space.kind == FUSION_LOOP) return st;
+  hr_status_release(st);
+  if (kernel->has_rows) return jit_rows_plan(kernel);
+  st = jit_columns_plan(kernel);
+  if (hr_status_code(st) != HR_UNSUPPORTED || space->reduced) return st;
+  hr_status_release(st);
+  kernel->has_rows = true, kernel->nest.rank = kernel->within.rank = 0;
+  return jit_rows_plan(kernel);
+}
+
+hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target, const hlo_computation_t *body,
+                            const fusion_form_t *form, int part, const jit_buffer_list_t *buffers,
+                            jit_kernel_t *kernel) {
+  hr_arena_init(&kernel->arena);
+  kernel->target = target, kernel->body = body, kernel->form = *form;
+  hr_status_t st = take_roots(kernel, part);
+  if (!st) st = plan_form(kernel);
+  if (!st && kernel->producer_grid.rows) st = jit_kernel_find_dependence(kernel);
+  if (!st) st = keep_lists(kernel, arena, buffers);
+  kernel->is_declined = hr_status_code(st) == HR_UNSUPPORTED;
+  if (st) hr_arena_deinit(&kernel->arena);
+  if (!kernel->is_declined) return st;
+  hr_status_release(st);
+  return NULL;
+}
+
+bool jit_kernel_is_simple(const jit_kernel_t *kernel) {
+  int loads = 0;
+  double most = kernel->form.space.kind == FUSION_LOOP ? SIMPLE_COST : SIMPLE_REDUCED;
+  if (kernel->region) return false;
+  for (const jit_node_t *node = kernel->graph->first_made; node; node = node->next_made) {
+    if (node->kind == JIT_LOAD) loads++;
+    if (node->kind == JIT_OP && jit_node_cost(node) > most) return false;
+  }
+  return loads <= SIMPLE_LOADS && kernel->graph->node_count <= SIMPLE_NODES;
+}
+
+static hr_status_t write_form(jit_kernel_t *kernel, jit_code_t *code) {
+  if (kernel->region) return jit_region_write(kernel, code);
+  if (kernel->form.space.kind == FUSION_LOOP) return jit_loop_write(kernel, code);
+  return kernel->has_rows ? jit_rows_write(kernel, code) : jit_columns_write(kernel, code);
+}
+
+/* Formulas keep notes while they are written, so that one of several writers does it at a time. */
+hr_status_t jit_kernel_write(jit_kernel_t *kernel, jit_code_t *code) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  if (kernel->writers + (kernel->uses > 0) < 2) return write_form(kernel, code);
+  pthread_mutex_lock(&lock);
+  hr_status_t st = write_form(kernel, code);
+  pthread_mutex_unlock(&lock);
+  return st;
+}

@@ -1,0 +1,333 @@
+/* kInput whose last dimension is left: columns.
+ *
+ * Lanes are columns; accumulators of a block of columns lie in memory that stays in the cache, so that rows are read in
+ * long pieces, several rows at a time:
+ *   phase 0   for unit { outer variables, block of columns, block of rows:
+ *               accumulators = identity; for rows { for lanes of columns { accumulators, several rows at once } } }
+ *   phase 1   for unit { block of columns: for blocks of rows { combine }; store what is outer }
+ * Blocks depend on sizes only, so that the bits do not depend on the workers. */
+#include <string.h>
+
+#include "jit/element/element.h"
+#include "jit/graph/kernel_reduce.h"
+
+#define COLUMNS_WANTED 1024   /* of a block: accumulators stay in the first-level cache */
+#define UNITS_WANTED 16
+#define BLOCK_LEAST 8192      /* elements that are worth a block of rows */
+#define ROWS_AT_ONCE 4
+
+typedef struct columns {
+  jit_kernel_t *kernel;
+  jit_reduce_t *reduce;
+  int unroll_var;      /* within variable inside of the lanes; -1: none */
+  kir_value_t *block;  /* of rows */
+  kir_value_t *column; /* block of columns */
+} columns_t;
+
+/* --- planning -------------------------------------------------------------------------------------------------- */
+
+/* The last reduced loop becomes two, the inner of which is written out inside of the loop over columns. */
+static void split_rows(jit_kernel_t *kernel) {
+  jit_nest_t *within = &kernel->within;
+  int last = within->rank - 1;
+  if (last < 0 || kernel->graph->node_count > 40) return;
+  int64_t many = within->sizes[last] % ROWS_AT_ONCE == 0 ? ROWS_AT_ONCE : within->sizes[last] % 2 == 0 ? 2 : 1;
+  if (many == 1) return;
+  within->sizes[last] /= many;
+  within->sizes[last + 1] = many;
+  within->dims[last + 1] = within->dims[last];
+  within->rank++;
+  kernel->reduce->unroll = (int)many;
+}
+
+static int64_t outer_units(const jit_kernel_t *kernel) {
+  int64_t units = 1;
+  for (int v = 0; v + 1 < kernel->nest.rank; v++) units *= kernel->nest.sizes[v];
+  return units;
+}
+
+static void choose_blocks(jit_kernel_t *kernel) {
+  jit_reduce_t *reduce = kernel->reduce;
+  int64_t columns = kernel->nest.sizes[kernel->nest.rank - 1], units = outer_units(kernel);
+  reduce->columns = columns > COLUMNS_WANTED + COLUMNS_WANTED / 2 ? COLUMNS_WANTED : columns;
+  if (units == 1 && columns >= 2048 && columns < UNITS_WANTED * COLUMNS_WANTED) reduce->columns = COLUMNS_WANTED / 2;
+  units *= (columns + reduce->columns - 1) / reduce->columns;
+  int64_t rows = kernel->within.rank ? kernel->within.sizes[0] : 1;
+  int64_t unit_elements = reduce->outer_count * reduce->within_count / units;
+  int64_t blocks = units >= UNITS_WANTED / 2 ? 1 : UNITS_WANTED / units;
+  if (blocks > unit_elements / BLOCK_LEAST) blocks = unit_elements / BLOCK_LEAST;
+  if (blocks > rows) blocks = rows;
+  if (blocks < 1) blocks = 1;
+  reduce->block = (rows + blocks - 1) / blocks;
+  reduce->block_count = (rows + reduce->block - 1) / reduce->block;
+  kernel->phases[0].units = units * reduce->block_count;
+  kernel->phases[1].units = units;
+}
+
+hr_status_t jit_columns_plan(jit_kernel_t *kernel) {
+  HR_TRY(jit_reduce_plan(kernel));
+  for (int i = 0; i < kernel->reduce->reduction_count; i++)
+    if (kernel->reduce->reductions[i].pass) return hr_error(HR_UNSUPPORTED, "columns that depend on columns");
+  for (int r = 0; r < kernel->root_count; r++)
+    if (kernel->roots[r].is_full && kernel->roots[r].value->pass) return hr_error(HR_UNSUPPORTED, "full after columns");
+  jit_nest_t within = kernel->within;
+  split_rows(kernel);
+  int unroll = kernel->reduce->unroll;
+  if (within.rank != kernel->within.rank) HR_TRY(jit_reduce_build(kernel));
+  jit_reduce_t *reduce = kernel->reduce;
+  reduce->unroll = unroll;
+  kernel->lanes = jit_kernel_lanes(kernel);
+  choose_blocks(kernel);
+  kernel->phase_count = 2;
+  double ns = jit_kernel_ns(kernel, kernel->graph, (double)(reduce->outer_count * reduce->within_count));
+  kernel->phases[0].unit_ns = ns / (double)kernel->phases[0].units;
+  kernel->phases[1].unit_ns =
+      jit_kernel_ns(kernel, kernel->graph, (double)(reduce->outer_count * reduce->block_count)) /
+      (double)kernel->phases[1].units;
+  kernel->scratch_bytes = (size_t)(reduce->block_count * reduce->leaf_count * reduce->outer_count * reduce->element_bytes);
+  return NULL;
+}
+
+/* --- accumulators ---------------------------------------------------------------------------------------------- */
+
+static hr_dtype_t acc_type(hr_dtype_t dtype) { return hr_dtype_table[dtype].compute; }
+
+/* The array of a result's accumulators in a block of rows: one for each column of all outer ones. */
+static kir_value_t *acc_array(jit_emit_t *emit, const columns_t *columns, kir_value_t *block,
+                               int leaf) {
+  kir_builder_t *b = emit->code->builder;
+  const jit_reduce_t *reduce = columns->reduce;
+  kir_value_t *memory = jit_emit_out(emit, columns->kernel->root_count);
+  kir_type_t *byte = kir_int_type(emit->code->module, 8);
+  jit_emit_at(emit, emit->level);
+  kir_value_t *index = kir_mul(b, block, jit_emit_i64(emit, reduce->leaf_count));
+  index = kir_add(b, index, jit_emit_i64(emit, leaf));
+  index = kir_mul(b, index, jit_emit_i64(emit, reduce->outer_count * reduce->element_bytes));
+  return kir_inbounds_gep(b, byte, memory, index);
+}
+
+static void load_acc(jit_emit_t *emit, const columns_t *columns, const jit_reduction_t *reduction,
+                      kir_value_t *block, kir_value_t **out_accs) {
+  for (int k = 0; k < reduction->reducer.count; k++) {
+    kir_value_t *array = acc_array(emit, columns, block, reduction->first_leaf + k);
+    out_accs[k] = jit_emit_load(emit, array, acc_type(reduction->reducer.dtypes[k]), columns->reduce->outer,
+                                (jit_guard_t){0}, emit->level);
+  }
+}
+
+static void store_acc(jit_emit_t *emit, const columns_t *columns, const jit_reduction_t *reduction,
+                       kir_value_t *block, kir_value_t **accs) {
+  for (int k = 0; k < reduction->reducer.count; k++) {
+    kir_value_t *array = acc_array(emit, columns, block, reduction->first_leaf + k);
+    jit_emit_store(emit, array, acc_type(reduction->reducer.dtypes[k]), columns->reduce->outer, accs[k], false);
+  }
+}
+
+/* --- phase 0 --------------------------------------------------------------------------------------------------- */
+
+static void write_start(jit_emit_t *emit, void *context, int copy) {
+  columns_t *columns = context;
+  (void)copy;
+  for (int i = 0; i < columns->reduce->reduction_count; i++) {
+    jit_reduction_t *reduction = &columns->reduce->reductions[i];
+    kir_value_t *inits[JIT_MAX_RESULTS], *starts[JIT_MAX_RESULTS];
+    jit_reduction_inits(emit, reduction, inits);
+    jit_reducer_start(emit->code, &reduction->reducer, inits, starts);
+    for (int k = 0; k < reduction->reducer.count; k++)
+      starts[k] = jit_element_splat(emit->code, reduction->reducer.dtypes[k], emit->lanes, starts[k]);
+    store_acc(emit, columns, reduction, columns->block, starts);
+  }
+}
+
+/* Is it the first row of a block but the first one? Blocks in ascending order begin with it, the
+ * initial values stand before them all. */
+static kir_value_t *is_first_of_block(jit_emit_t *emit, const columns_t *columns,
+                                      const jit_reducer_t *reducer) {
+  kir_builder_t *b = emit->code->builder;
+  const jit_kernel_t *kernel = columns->kernel;
+  if (reducer->order != JIT_ORDER_ASCENDING || columns->reduce->block_count == 1) return NULL;
+  kir_value_t *zero = jit_emit_i64(emit, 0), *size = jit_emit_i64(emit, columns->reduce->block);
+  kir_value_t *is_first = kir_icmp(b, KIR_ICMP_NE, columns->block, zero);
+  for (int w = 0; w < kernel->within.rank; w++) {
+    kir_value_t *from = w ? zero : kir_mul(b, columns->block, size);
+    kir_value_t *here =
+        kir_icmp(b, KIR_ICMP_EQ, emit->variables[kernel->nest.rank + w], from);
+    is_first = kir_and(b, is_first, here);
+  }
+  return is_first;
+}
+
+/* The row that the variables say: x into the accumulators, and what is written along the way. */
+static void take_row(jit_emit_t *emit, const columns_t *columns,
+                     kir_value_t *accs[][JIT_MAX_RESULTS]) {
+  const jit_kernel_t *kernel = columns->kernel;
+  for (int i = 0; i < columns->reduce->reduction_count; i++) {
+    const jit_reduction_t *reduction = &columns->reduce->reductions[i];
+    kir_value_t *x[JIT_MAX_RESULTS];
+    for (int k = 0; k < reduction->reducer.count; k++) x[k] = jit_emit_lanes(emit, reduction->inputs[k]);
+    jit_emit_at(emit, emit->level);
+    jit_reducer_take(emit->code, &reduction->reducer,
+                     is_first_of_block(emit, columns, &reduction->reducer), accs[i], x);
+  }
+  for (int r = 0; r < kernel->root_count; r++) {
+    const jit_root_t *root = &kernel->roots[r];
+    if (root->is_full)
+      jit_emit_root(emit, r, root->dtype, root->index, jit_emit_lanes(emit, root->value), false);
+  }
+}
+
+static void write_rows(jit_emit_t *emit, void *context, int copy) {
+  columns_t *columns = context;
+  kir_value_t *accs[JIT_MAX_REDUCTIONS][JIT_MAX_RESULTS];
+  jit_reduce_t *reduce = columns->reduce;
+  (void)copy;
+  for (int i = 0; i < reduce->reduction_count; i++)
+    load_acc(emit, columns, &reduce->reductions[i], columns->block, accs[i]);
+  for (int u = 0; u < (reduce->unroll ? reduce->unroll : 1); u++) {
+    if (reduce->unroll) jit_level_enter(emit, columns->unroll_var, jit_emit_i64(emit, u));
+    take_row(emit, columns, accs);
+    if (reduce->unroll) jit_level_leave(emit);
+  }
+  for (int i = 0; i < reduce->reduction_count; i++)
+    store_acc(emit, columns, &reduce->reductions[i], columns->block, accs[i]);
+}
+
+/* Lanes over the unit's block of columns. */
+static void over_columns(jit_emit_t *emit, columns_t *columns, void (*body)(jit_emit_t *, void *, int)) {
+  kir_builder_t *b = emit->code->builder;
+  const jit_kernel_t *kernel = columns->kernel;
+  int var = kernel->nest.rank - 1;
+  int64_t size = kernel->nest.sizes[var], block = columns->reduce->columns;
+  jit_lanes_t how = {.var = var, .lanes = kernel->lanes, .count = size % block ? -1 : block, .unroll = 1,
+                     .body = body, .context = columns};
+  kir_value_t *from = jit_emit_i64(emit, 0), *to = jit_emit_i64(emit, size);
+  if (block < size) {
+    jit_emit_at(emit, emit->level);
+    from = kir_mul(b, columns->column, jit_emit_i64(emit, block));
+    kir_value_t *end = kir_add(b, from, jit_emit_i64(emit, block));
+    to = jit_intrinsic(emit->code, KIR_SMIN, kir_type_of(to), (kir_value_t *[]){end, to}, 2);
+  }
+  jit_loop_lanes(emit, &how, from, to);
+}
+
+static void over_rows(jit_emit_t *emit, columns_t *columns, int w) {
+  kir_builder_t *b = emit->code->builder;
+  const jit_kernel_t *kernel = columns->kernel;
+  const jit_reduce_t *reduce = columns->reduce;
+  if (w == kernel->within.rank - (reduce->unroll ? 1 : 0)) {
+    over_columns(emit, columns, write_rows);
+    return;
+  }
+  jit_loop_t loop;
+  kir_value_t *from = jit_emit_i64(emit, 0), *to = jit_emit_i64(emit, kernel->within.sizes[w]);
+  if (w == 0 && reduce->block_count > 1) {
+    jit_emit_at(emit, emit->level);
+    from = kir_mul(b, columns->block, jit_emit_i64(emit, reduce->block));
+    kir_value_t *end = kir_add(b, from, jit_emit_i64(emit, reduce->block));
+    to = jit_intrinsic(emit->code, KIR_SMIN, kir_type_of(to), (kir_value_t *[]){end, to}, 2);
+  }
+  jit_loop_begin(emit, kernel->nest.rank + w, from, &loop);
+  over_rows(emit, columns, w + 1);
+  jit_loop_end(emit, &loop, to, 1);
+}
+
+/* Takes `size` values of a number off the unit's. */
+static kir_value_t *take(jit_emit_t *emit, kir_value_t **unit, int64_t size) {
+  kir_value_t *divisor = jit_emit_i64(emit, size), *whole = *unit;
+  if (size == 1) return jit_emit_i64(emit, 0);
+  *unit = kir_udiv(emit->code->builder, whole, divisor);
+  return kir_urem(emit->code->builder, whole, divisor);
+}
+
+static void enter_unit(jit_emit_t *emit, columns_t *columns, kir_value_t *unit, bool has_rows) {
+  const jit_kernel_t *kernel = columns->kernel;
+  int64_t size = kernel->nest.sizes[kernel->nest.rank - 1], block = columns->reduce->columns;
+  jit_emit_at(emit, emit->level);
+  columns->block = take(emit, &unit, has_rows ? columns->reduce->block_count : 1);
+  columns->column = take(emit, &unit, (size + block - 1) / block);
+  jit_unit_enter(emit, kernel, unit, kernel->nest.rank - 1);
+}
+
+static void leave_unit(jit_emit_t *emit, const columns_t *columns) {
+  for (int v = 0; v + 1 < columns->kernel->nest.rank; v++) jit_level_leave(emit);
+}
+
+/* --- phase 1 --------------------------------------------------------------------------------------------------- */
+
+static void write_combined(jit_emit_t *emit, void *context, int copy) {
+  columns_t *columns = context;
+  (void)copy;
+  for (int i = 0; i < columns->reduce->reduction_count; i++) {
+    const jit_reduction_t *reduction = &columns->reduce->reductions[i];
+    kir_value_t *accs[JIT_MAX_RESULTS], *x[JIT_MAX_RESULTS];
+    load_acc(emit, columns, reduction, jit_emit_i64(emit, 0), accs);
+    load_acc(emit, columns, reduction, columns->block, x);
+    jit_reducer_join(emit->code, &reduction->reducer, accs, x);
+    store_acc(emit, columns, reduction, jit_emit_i64(emit, 0), accs);
+  }
+}
+
+static void write_results(jit_emit_t *emit, void *context, int copy) {
+  columns_t *columns = context;
+  jit_kernel_t *kernel = columns->kernel;
+  (void)copy;
+  for (int i = 0; i < columns->reduce->reduction_count; i++) {
+    jit_reduction_t *reduction = &columns->reduce->reductions[i];
+    kir_value_t *inits[JIT_MAX_RESULTS];
+    jit_reduction_inits(emit, reduction, inits);
+    for (int k = 0; k < reduction->reducer.count; k++)
+      inits[k] = jit_element_splat(emit->code, reduction->reducer.dtypes[k], emit->lanes, inits[k]);
+    load_acc(emit, columns, reduction, jit_emit_i64(emit, 0), reduction->values);
+    jit_reducer_finish(emit->code, &reduction->reducer, inits, reduction->values);
+  }
+  for (int r = 0; r < kernel->root_count; r++) {
+    const jit_root_t *root = &kernel->roots[r];
+    if (root->is_full) continue;
+    kir_value_t *value = jit_emit_lanes(emit, root->value);
+    jit_emit_root(emit, r, root->dtype, root->index, value, false);
+  }
+}
+
+static kir_value_t *given(jit_emit_t *emit, jit_node_t *node) {
+  const columns_t *columns = emit->given_context;
+  return node->kind == JIT_LEAF ? jit_reduction_of(columns->reduce, node->instr)->values[node->number] : NULL;
+}
+
+static void combine_blocks(jit_emit_t *emit, columns_t *columns) {
+  jit_loop_t loop;
+  if (columns->reduce->block_count == 1) return;
+  jit_loop_begin(emit, JIT_MAX_LOOPS - 2, jit_emit_i64(emit, 1), &loop);
+  columns->block = loop.variable;
+  over_columns(emit, columns, write_combined);
+  jit_loop_end(emit, &loop, jit_emit_i64(emit, columns->reduce->block_count), 1);
+}
+
+static void write_phase(jit_emit_t *emit, columns_t *columns, int phase) {
+  jit_loop_t loop;
+  jit_units_begin(emit, &loop);
+  enter_unit(emit, columns, loop.variable, phase == 0);
+  if (phase == 0) {
+    over_columns(emit, columns, write_start);
+    over_rows(emit, columns, 0);
+  } else {
+    combine_blocks(emit, columns);
+    over_columns(emit, columns, write_results);
+  }
+  leave_unit(emit, columns);
+  jit_units_end(emit, &loop);
+}
+
+hr_status_t jit_columns_write(jit_kernel_t *kernel, jit_code_t *code) {
+  columns_t columns = {
+      .kernel = kernel, .reduce = kernel->reduce, .unroll_var = kernel->nest.rank + kernel->within.rank - 1};
+  for (int phase = 0; phase < 2; phase++) {
+    jit_emit_t emit;
+    char name[64];
+    jit_kernel_phase_name(kernel, phase, name);
+    HR_TRY(jit_emit_begin(&emit, code, kernel->graph, name, kernel->buffer_count, kernel->root_count + 1));
+    emit.given = given, emit.given_context = &columns;
+    write_phase(&emit, &columns, phase);
+    jit_emit_end(&emit);
+  }
+  return jit_graph_take_failure(kernel->graph);
+}

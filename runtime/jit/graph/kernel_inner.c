@@ -1,0 +1,179 @@
+/* The innermost loop of kLoop kernels: how many vectors an iteration computes, and the parts that it falls into.
+ *
+ * Indices with quotients and remainders of the innermost variable repeat from lane to lane after some vectors; with so
+ * many an iteration they are known while code is made. Conditions on the innermost variable, as concatenations and pads
+ * have, change at few of its values: the loop is cut there, into parts that need no condition and single iterations that
+ * do:   [ vectors without ) [ one with ) [ vectors without ) */
+#include "jit/graph/jit_kernel.h"
+
+#define MAX_VECTORS 9 /* of rows of 3 times 3 numbers each lane has its place again */
+#define MOST_NODES 160 /* of all copies in an iteration, and in all parts */
+#define MOST_NODES_AROUND 640 /* of parts of a loop around it, each as many as it needs */
+
+/* The least number of vectors, a multiple of `vectors` and not above `most`, after which the remainder of an index
+ * repeats; `vectors` if there is none. */
+static int also_repeating(const jit_kernel_t *kernel, const jit_expr_t *expr, int64_t divisor, int vectors, int most) {
+  int inner = kernel->nest.rank - 1;
+  if (!(expr->vars >> inner & 1)) return vectors;
+  for (int all = vectors; all <= most; all += vectors)
+    if (jit_lane_repeats(&kernel->graph->exprs, expr, inner, (int64_t)kernel->lanes * all, divisor)) return all;
+  return vectors;
+}
+
+int jit_inner_vectors(const jit_kernel_t *kernel) {
+  const jit_exprs_t *exprs = &kernel->graph->exprs;
+  int vectors = 1, most = MOST_NODES / (kernel->graph->node_count + 1);
+  if (kernel->has_tiles || kernel->unrolled || kernel->lanes == 1 || !kernel->nest.rank) return 1;
+  if (most > MAX_VECTORS) most = MAX_VECTORS;
+  for (int s = 0; s < exprs->symbol_count; s++)
+    if (exprs->symbols[s].of && !exprs->symbols[s].is_limited)
+      vectors = also_repeating(kernel, exprs->symbols[s].of, exprs->symbols[s].divisor, vectors, most);
+  for (const jit_node_t *node = kernel->graph->first_made; node; node = node->next_made)
+    if (node->kind == JIT_MULTIPLE) vectors = also_repeating(kernel, node->expr, node->low, vectors, most);
+  return vectors;
+}
+
+/* --- small innermost loops ------------------------------------------------------------------------------------- */
+
+static bool load_fits(jit_emit_t *emit, const jit_node_t *node) {
+  int64_t offsets[JIT_MAX_LANES];
+  if (node->kind != JIT_LOAD || !jit_emit_in_lanes(emit, node->expr->vars)) return true;
+  return jit_lane_offsets(emit, node->expr, offsets) &&
+         jit_window_fits(emit->lanes, offsets, hr_dtype_bytes(node->dtype));
+}
+
+/* The innermost loop's lanes, in the first vector of an iteration. */
+static jit_emit_t first_lanes(const jit_kernel_t *kernel, int vectors) {
+  int var = kernel->nest.rank - (kernel->unrolled ? 2 : 1);
+  return (jit_emit_t){.graph = kernel->graph, .lane_var = var, .lanes = kernel->lanes,
+                      .lane_period = kernel->lanes * vectors};
+}
+
+bool jit_inner_fits(const jit_kernel_t *kernel) {
+  int vectors = jit_inner_vectors(kernel);
+  jit_emit_t emit = first_lanes(kernel, vectors);
+  if (kernel->lanes > JIT_MAX_LANES) return false;
+  for (int copy = 0; copy < vectors; copy++, emit.lane_phase += kernel->lanes)
+    for (const jit_node_t *node = kernel->graph->first_made; node; node = node->next_made)
+      if (!load_fits(&emit, node)) return false;
+  return true;
+}
+
+/* Reads that a load is: processors that gather do so with numbers of 4 and 8 bytes. */
+static int64_t reads_of(const jit_kernel_t *kernel, jit_emit_t *emit, const jit_node_t *node) {
+  bool is_gathered = kernel->target->has_masks && hr_dtype_bytes(node->dtype) >= 4;
+  if (node->band || load_fits(emit, node)) return 0;
+  return is_gathered ? 1 : kernel->lanes;
+}
+
+int64_t jit_inner_reads_disjoint(const jit_kernel_t *kernel) {
+  int64_t count = 0;
+  jit_emit_t emit = first_lanes(kernel, kernel->vectors);
+  for (int copy = 0; copy < kernel->vectors; copy++, emit.lane_phase += kernel->lanes)
+    for (const jit_node_t *node = kernel->graph->first_made; node; node = node->next_made)
+      count += reads_of(kernel, &emit, node);
+  return kernel->unrolled ? count * kernel->unrolled : count;
+}
+
+/* --- parts ----------------------------------------------------------------------------------------------------- */
+
+static void add_part(jit_parts_t *inner, int64_t from, int64_t to) {
+  if (from >= to || inner->count == JIT_MAX_PARTS) return;
+  inner->from[inner->count] = from, inner->to[inner->count++] = to;
+}
+
+/* The first value of a variable at which an index is at least `bound`; its size: none. */
+static int64_t first_above(const jit_kernel_t *kernel, const jit_expr_t *expr, int var, int64_t bound) {
+  int64_t low = 0, high = kernel->nest.sizes[var];
+  while (low < high) {
+    int64_t middle = (low + high) / 2;
+    if (jit_lane_value(&kernel->graph->exprs, expr, var, middle) >= bound)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
+/* The least value above `above` at which a condition changes; the variable's size: none. */
+static int64_t next_change(const jit_kernel_t *kernel, int var, int64_t above) {
+  int64_t next = kernel->nest.sizes[var];
+  for (const jit_node_t *node = kernel->graph->first_made; node; node = node->next_made) {
+    if (node->kind != JIT_RANGE || !jit_lane_rises(&kernel->graph->exprs, node->expr, var)) continue;
+    int64_t changes[] = {first_above(kernel, node->expr, var, node->low),
+                         first_above(kernel, node->expr, var, node->high)};
+    for (int k = 0; k < 2; k++)
+      if (changes[k] > above && changes[k] < next) next = changes[k];
+  }
+  return next;
+}
+
+/* Nodes that are not counted yet in this epoch and that a value needs where the variable is in the part from .. to. */
+static int64_t needed_nodes(const jit_kernel_t *kernel, jit_node_t *node, int var, int64_t from, int64_t to) {
+  bool inside, is_chosen = false;
+  if (!node || node->epoch == kernel->graph->last_epoch) return 0;
+  node->epoch = kernel->graph->last_epoch;
+  const jit_node_t *choice = node->kind == JIT_OP && node->op == HLO_SELECT ? node->args[0] : NULL;
+  if (choice && choice->kind == JIT_RANGE)
+    is_chosen = jit_part_decides(&kernel->graph->exprs, choice->expr, var, from, to, choice->low, choice->high,
+                                 &inside);
+  if (is_chosen) return needed_nodes(kernel, node->args[inside ? 1 : 2], var, from, to);
+  int64_t count = 1 + needed_nodes(kernel, node->guard, var, from, to);
+  for (int k = 0; k < node->arg_count; k++) count += needed_nodes(kernel, node->args[k], var, from, to);
+  return count;
+}
+
+static int64_t nodes_of_parts(const jit_kernel_t *kernel, int var, const jit_parts_t *parts) {
+  int64_t count = 0;
+  for (int p = 0; p < parts->count; p++) {
+    kernel->graph->last_epoch++;
+    for (int r = 0; r < kernel->root_count; r++)
+      count += needed_nodes(kernel, kernel->roots[r].value, var, parts->from[p], parts->to[p]);
+  }
+  return count;
+}
+
+void jit_inner_parts(jit_kernel_t *kernel) {
+  if (kernel->unrolled) {
+    kernel->inner = (jit_parts_t){.count = 1, .from = {0}, .to = {kernel->nest.sizes[kernel->nest.rank - 2]}};
+    return;
+  }
+  int var = kernel->nest.rank - 1;
+  int64_t size = kernel->nest.sizes[var], step = (int64_t)kernel->lanes * kernel->vectors, done = 0;
+  jit_parts_t inner = {.count = 0};
+  for (int64_t at = next_change(kernel, var, 0); at < size; at = next_change(kernel, var, at)) {
+    int64_t before = at / step * step, after = (at + step - 1) / step * step;
+    if (after > size) after = size;
+    add_part(&inner, done, before);
+    if (after > before && after > done) add_part(&inner, before > done ? before : done, after);
+    done = after > done ? after : done;
+  }
+  add_part(&inner, done, size);
+  bool is_large = nodes_of_parts(kernel, var, &inner) * kernel->vectors > MOST_NODES;
+  if (is_large || inner.count == JIT_MAX_PARTS || kernel->has_tiles || kernel->lanes == 1) inner.count = 0;
+  if (inner.count < 2) inner = (jit_parts_t){.count = 1, .from = {0}, .to = {size}};
+  kernel->inner = inner;
+}
+
+static void find_parts(const jit_kernel_t *kernel, int var, jit_parts_t *out_parts) {
+  int64_t size = kernel->nest.sizes[var], done = 0;
+  out_parts->count = 0;
+  while (done < size) {
+    int64_t next = next_change(kernel, var, done);
+    add_part(out_parts, done, next);
+    done = next;
+  }
+}
+
+void jit_outer_parts(jit_kernel_t *kernel) {
+  int inner = kernel->nest.rank - (kernel->unrolled ? 2 : 1);
+  jit_parts_t parts;
+  kernel->parts.count = 0;
+  if (kernel->has_tiles || kernel->lanes == 1) return;
+  for (int var = 0; var < inner && !kernel->parts.count; var++) {
+    find_parts(kernel, var, &parts);
+    bool is_large = nodes_of_parts(kernel, var, &parts) * kernel->vectors > MOST_NODES_AROUND;
+    if (parts.count > 1 && parts.to[parts.count - 1] == kernel->nest.sizes[var] && !is_large)
+      kernel->part_var = var, kernel->parts = parts;
+  }
+}

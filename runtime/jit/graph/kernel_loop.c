@@ -1,0 +1,466 @@
+/* kLoop: one loop nest over the elements of the roots.
+ *
+ * A unit fixes the values of the outermost variables, and if these are too few for many workers, a block of values of
+ * the innermost:   for unit { v0, v1 = unit / ...; for v2 { for lanes of v3 in the block { roots } } } */
+#include "jit/graph/jit_kernel.h"
+
+#define NODES_MAX 6000
+#define WRITTEN_OUT_MAX 480 /* with reductions written out */
+#define LANES_LEAST 4
+#define READS_APART 512 /* in an iteration */
+#define UNITS_WANTED 64
+#define BLOCK_MOST 65536
+#define COMPUTING_OPS 2 /* for each load: about the shuffles that put a vector of lanes that lie apart together */
+#define UNROLLED_NODES 800 /* of all copies of a last loop that is written out */
+#define PREFETCH 2048 /* bytes */
+#define RUN_MOST 4096 /* bytes in a line that a processor does not know how to go on from */
+#define FETCHED_APART 1024 /* bytes */
+#define STREAM_BYTES ((int64_t)32 << 20) /* results of this size have left every cache when they are read again */
+
+/* --- planning -------------------------------------------------------------------------------------------------- */
+
+static void place_root(jit_graph_t *graph, jit_root_t *root, const jit_expr_t *index) {
+  jit_index_t at = {index, NULL};
+  root->index = index;
+  if (root->instr->op == HLO_DYNAMIC_UPDATE_SLICE) {
+    root->value = jit_graph_at(graph, root->instr->operands[1], 0, at, NULL);
+    root->index = jit_graph_update_index(graph, root->instr, at);
+  } else {
+    root->value = jit_graph_at(graph, root->instr, root->number, at, NULL);
+  }
+}
+
+/* Of a row that is written out: one result of it, or each element. */
+static void place_row(jit_kernel_t *kernel, jit_root_t *root, const jit_expr_t *outer) {
+  jit_graph_t *graph = kernel->graph;
+  int64_t count = kernel->narrow_row;
+  root->is_full = fusion_count(hlo_shape_leaf(root->instr->shape, root->number)) != kernel->form.space.outer_count;
+  if (!root->is_full) {
+    place_root(graph, root, outer);
+    return;
+  }
+  for (int64_t i = 0; i < count; i++) {
+    jit_index_t at = {jit_expr_affine(&graph->exprs, outer, count, i), NULL};
+    root->row[i] = jit_graph_at(graph, root->instr, root->number, at, NULL);
+  }
+  root->value = root->row[0];
+  root->index = jit_expr_affine(&graph->exprs, outer, count, 0);
+}
+
+static hr_status_t build(jit_kernel_t *kernel) {
+  HR_TRY(HR_NEW(&kernel->arena, &kernel->graph));
+  int most = kernel->narrow_row ? WRITTEN_OUT_MAX : NODES_MAX;
+  HR_TRY(jit_graph_init(kernel->graph, &kernel->arena, kernel->body, most));
+  kernel->graph->writes_sums_out = kernel->narrow_row > 0;
+  const jit_expr_t *index = jit_nest_index(kernel->graph, &kernel->nest);
+  for (int r = 0; r < kernel->root_count; r++)
+    if (kernel->narrow_row)
+      place_row(kernel, &kernel->roots[r], index);
+    else
+      place_root(kernel->graph, &kernel->roots[r], index);
+  jit_graph_move_bits(kernel);
+  return jit_graph_take_failure(kernel->graph);
+}
+
+static hr_status_t build_in_order(jit_kernel_t *kernel) {
+  jit_nest_order(&kernel->nest);
+  return build(kernel);
+}
+
+/* The innermost loops as one if they are shorter than a vector, and the indices are still known by lanes. */
+static hr_status_t join_short(jit_kernel_t *kernel) {
+  jit_nest_t *nest = &kernel->nest, before = *nest;
+  while (nest->rank > 1 && nest->sizes[nest->rank - 1] < kernel->lanes && !nest->unmerged_prefix) {
+    nest->sizes[nest->rank - 2] *= nest->sizes[nest->rank - 1];
+    nest->rank--;
+  }
+  if (nest->rank == before.rank) return NULL;
+  HR_TRY(build_in_order(kernel));
+  if (jit_inner_fits(kernel)) return NULL;
+  *nest = before;
+  return build_in_order(kernel);
+}
+
+/* Splits until no index is bent by a variable that could be two, then merges what can be one. */
+static hr_status_t choose_nest(jit_kernel_t *kernel) {
+  HR_TRY(build_in_order(kernel));
+  while (jit_nest_split(&kernel->nest, 0, kernel->graph)) HR_TRY(build_in_order(kernel));
+  while (jit_nest_merge(&kernel->nest, 0, kernel->graph, kernel->roots, kernel->root_count))
+    HR_TRY(build_in_order(kernel));
+  if (!jit_kernel_supports(kernel)) return hr_error(HR_UNSUPPORTED, "an op without code");
+  kernel->lanes = jit_kernel_lanes(kernel);
+  HR_TRY(join_short(kernel));
+  kernel->has_tiles = jit_nest_tile(&kernel->nest, kernel->graph, kernel->lanes);
+  return kernel->has_tiles ? build(kernel) : NULL;
+}
+
+/* The lanes' variable. */
+static int inner_of(const jit_kernel_t *kernel) { return kernel->nest.rank - (kernel->unrolled ? 2 : 1); }
+
+/* Is there so much to compute that idle lanes cost more than loads whose lanes are apart? */
+static bool computes_much(const jit_graph_t *graph) {
+  int ops = 0, loads = 0;
+  for (const jit_node_t *node = graph->first_made; node; node = node->next_made)
+    ops += node->kind == JIT_OP, loads += node->kind == JIT_LOAD;
+  return ops > COMPUTING_OPS * loads;
+}
+
+/* A last loop of few elements, whose lanes would be apart or mostly idle: the one around it has the lanes, and the
+ * elements are written out, each with what its index leaves of concatenations and transpositions. */
+static void choose_unrolled(jit_kernel_t *kernel) {
+  const jit_nest_t *nest = &kernel->nest;
+  int last = nest->rank - 1;
+  if (kernel->narrow_row || last < 1 || kernel->has_tiles) return;
+  if (nest->sizes[last] > JIT_MAX_SHORT || nest->sizes[last - 1] < kernel->lanes) return;
+  if (kernel->graph->node_count * nest->sizes[last] > UNROLLED_NODES) return;
+  if (jit_inner_fits(kernel) && !computes_much(kernel->graph)) return;
+  kernel->unrolled = (int)nest->sizes[last];
+}
+
+/* Lines that are shorter than half a vector have one of their own width: what is written through a mask is not there for
+ * the next line's load, if that lies over it in place, until it has gone all the way to the cache. */
+static void choose_narrow(jit_kernel_t *kernel) {
+  const jit_nest_t *nest = &kernel->nest;
+  if (kernel->narrow_row || kernel->unrolled || kernel->has_tiles) return;
+  while (nest->rank > 1 && kernel->lanes > LANES_LEAST && 2 * nest->sizes[nest->rank - 1] <= kernel->lanes)
+    kernel->lanes /= 2;
+}
+
+static hr_status_t find_lanes(jit_kernel_t *kernel) {
+  kernel->vectors = jit_inner_vectors(kernel);
+  if (kernel->lanes == 1 || kernel->has_tiles) return NULL;
+  return jit_bands_find(kernel->graph, inner_of(kernel), kernel->lanes);
+}
+
+/* Where each lane is read by itself, which is an instruction at least, and a branch if it need not exist, code grows by
+ * the nodes times the lanes: there are so few lanes then that it does not, and vectors gain little there anyway. */
+static hr_status_t choose_lanes(jit_kernel_t *kernel) {
+  HR_TRY(find_lanes(kernel));
+  while (kernel->lanes > 1 && !kernel->has_tiles && jit_inner_reads_disjoint(kernel) > READS_APART) {
+    kernel->lanes = kernel->lanes > LANES_LEAST ? kernel->lanes / 2 : 1;
+    if (kernel->lanes == 1) kernel->unrolled = 0;
+    HR_TRY(find_lanes(kernel));
+  }
+  return NULL;
+}
+
+/* Rows of a grid, or blocks of its columns. What is no such part is found by jit_kernel_find_dependence. */
+static void choose_grid(jit_kernel_t *kernel) {
+  const op_native_grid_t *grid = &kernel->producer_grid;
+  int rank = jit_nest_split_at(&kernel->nest, grid->rows);
+  kernel->unit_rank = rank < 0 ? 0 : rank;
+  kernel->block = grid->unit < grid->columns ? grid->unit : 0;
+  kernel->phases[0].units = grid->rows * (kernel->block ? (grid->columns + grid->unit - 1) / grid->unit : 1);
+}
+
+/* Blocks begin at multiples of an iteration, by which lanes are known. */
+static void choose_units(jit_kernel_t *kernel) {
+  const jit_nest_t *nest = &kernel->nest;
+  int64_t units = 1, inner = nest->rank ? nest->sizes[inner_of(kernel)] : 1;
+  while (kernel->unit_rank < inner_of(kernel) && units < UNITS_WANTED) units *= nest->sizes[kernel->unit_rank++];
+  int64_t blocks = kernel->unit_rank < inner_of(kernel) || units >= UNITS_WANTED ? 1 : UNITS_WANTED / units;
+  int64_t least = 16 * kernel->lanes * kernel->vectors;
+  kernel->block = (inner + blocks - 1) / blocks;
+  kernel->block = (kernel->block + least - 1) / least * least;
+  if (kernel->block > BLOCK_MOST) kernel->block = BLOCK_MOST / least * least;
+  if (blocks == 1 || kernel->block >= inner) kernel->block = 0;
+  if (kernel->block) units *= (inner + kernel->block - 1) / kernel->block;
+  kernel->phases[0].units = units;
+}
+
+/* Is every vector that is written aligned? A block of a single loop is a multiple of vectors. */
+static bool is_aligned(const jit_kernel_t *kernel) {
+  const jit_nest_t *nest = &kernel->nest;
+  int last = nest->rank - 1;
+  for (int v = 0; v < last; v++)
+    if (nest->strides[v] % kernel->lanes) return false;
+  return last == 0 || (last > 0 && nest->sizes[last] % kernel->lanes == 0);
+}
+
+static void find_streams(jit_kernel_t *kernel) {
+  int64_t count = jit_nest_count(&kernel->nest);
+  bool whole = is_aligned(kernel) && !kernel->unrolled;
+  for (int r = 0; r < kernel->root_count; r++) {
+    jit_root_t *root = &kernel->roots[r];
+    int64_t bytes = (int64_t)hr_dtype_bytes(root->dtype) * kernel->lanes;
+    root->streams = whole && !kernel->producer_grid.rows && bytes >= 16 &&
+                    count * (int64_t)hr_dtype_bytes(root->dtype) >= STREAM_BYTES &&
+                    root->instr->op != HLO_DYNAMIC_UPDATE_SLICE && !root->is_full;
+  }
+}
+
+/* What is not reduced. */
+static void outer_nest(const fusion_space_t *space, jit_nest_t *nest) {
+  nest->rank = 0;
+  for (int d = 0; d < space->rank; d++)
+    if (!(space->reduced >> d & 1)) nest->sizes[nest->rank++] = space->sizes[d];
+}
+
+/* Is it a load from a large array by short lines that lie apart, which processors are slow to foresee? */
+static bool jumps_far(const jit_kernel_t *kernel, const jit_node_t *node, int var) {
+  const jit_graph_t *graph = kernel->graph;
+  int64_t size = kernel->nest.sizes[var], bytes = (int64_t)hr_dtype_bytes(node->dtype);
+  if (node->kind != JIT_LOAD || size * bytes > RUN_MOST) return false;
+  if (jit_expr_factor(node->expr, var) != 1 || jit_expr_is_nonaffine(&graph->exprs, node->expr, var)) return false;
+  return jit_expr_factor(node->expr, var - 1) > size && jit_kernel_is_from_memory(kernel, node);
+}
+
+/* Is it read near to where another load reads ahead? */
+static bool is_fetched(jit_graph_t *graph, const jit_node_t *node) {
+  int64_t reach = FETCHED_APART / (int64_t)hr_dtype_bytes(node->dtype);
+  for (const jit_node_t *other = graph->first_made; other != node; other = other->next_made) {
+    int64_t apart = other->lookahead ? node->expr->constant - other->expr->constant : 0;
+    if (!other->lookahead || other->number != node->number || apart > reach || apart < -reach) continue;
+    if (jit_expr_affine(&graph->exprs, other->expr, 1, apart) == node->expr) return true;
+  }
+  return false;
+}
+
+static void find_fetched(jit_kernel_t *kernel) {
+  int var = inner_of(kernel);
+  if (var < 1 || kernel->has_tiles || kernel->lanes == 1) return;
+  for (jit_node_t *node = kernel->graph->first_made; node; node = node->next_made)
+    if (jumps_far(kernel, node, var) && !is_fetched(kernel->graph, node)) node->lookahead = PREFETCH;
+}
+
+hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
+  if (kernel->narrow_row)
+    outer_nest(&kernel->form.space, &kernel->nest);
+  else
+    jit_nest_of(fusion_root_shape(kernel->roots[0].instr), &kernel->nest);
+  int64_t count = jit_nest_count(&kernel->nest);
+  if (!count) return hr_error(HR_UNSUPPORTED, "no elements");
+  HR_TRY(choose_nest(kernel));
+  if (!kernel->nest.rank) kernel->lanes = 1;
+  choose_unrolled(kernel);
+  choose_narrow(kernel);
+  if (kernel->nest.rank && kernel->nest.sizes[inner_of(kernel)] < 3) kernel->lanes = 1;
+  HR_TRY(choose_lanes(kernel));
+  kernel->phase_count = 1;
+  kernel->node_work = kernel->graph->node_count;
+  if (kernel->producer_grid.rows)
+    choose_grid(kernel);
+  else
+    choose_units(kernel);
+  jit_outer_parts(kernel);
+  kernel->phases[0].unit_ns = jit_kernel_ns(kernel, kernel->graph, (double)count) / (double)kernel->phases[0].units;
+  find_streams(kernel);
+  find_fetched(kernel);
+  return jit_kernel_find_reuse(kernel);
+}
+
+/* --- writing --------------------------------------------------------------------------------------------------- */
+
+/* All elements of a row, for each lane's row. */
+static void write_full(jit_emit_t *emit, const jit_kernel_t *kernel, int r) {
+  const jit_root_t *root = &kernel->roots[r];
+  int count = (int)kernel->narrow_row;
+  bool is_line = emit->lanes > 1 && !emit->mask && jit_expr_factor(root->index, kernel->nest.rank - 1) == count;
+  kir_value_t *values[JIT_NARROW_ROW];
+  for (int i = 0; i < count; i++) values[i] = jit_emit_lanes(emit, root->row[i]);
+  if (is_line) jit_emit_interleaved(emit, jit_emit_out(emit, r), root->dtype, root->index, count, values);
+  for (int i = 0; i < count && !is_line; i++)
+    jit_emit_root(emit, r, root->dtype, jit_expr_affine(&kernel->graph->exprs, root->index, 1, i), values[i], false);
+}
+
+static void write_roots(jit_emit_t *emit, void *context, int copy) {
+  (void)copy;
+  jit_kernel_t *kernel = context;
+  kir_value_t *values[kernel->root_count];
+  for (int r = 0; r < kernel->root_count; r++)
+    values[r] = jit_emit_in_lanes(emit, kernel->roots[r].index->vars) ? jit_emit_lanes(emit, kernel->roots[r].value)
+                                                                     : jit_emit_node(emit, kernel->roots[r].value);
+  for (int r = 0; r < kernel->root_count; r++) {
+    const jit_root_t *root = &kernel->roots[r];
+    if (root->is_full)
+      write_full(emit, kernel, r);
+    else
+      jit_emit_root(emit, r, root->dtype, root->index, values[r], root->streams);
+  }
+}
+
+static bool is_interleaved(const jit_emit_t *emit, const jit_kernel_t *kernel, const jit_root_t *root) {
+  int var = inner_of(kernel);
+  bool is_line = jit_expr_factor(root->index, var) == kernel->unrolled && jit_expr_factor(root->index, var + 1) == 1;
+  return is_line && emit->lanes > 1 && !emit->mask && !jit_expr_is_nonaffine(&kernel->graph->exprs, root->index, var);
+}
+
+static void write_copies(jit_emit_t *emit, void *context, int copy) {
+  jit_kernel_t *kernel = context;
+  int var = inner_of(kernel) + 1;
+  kir_value_t *values[kernel->root_count][JIT_MAX_SHORT];
+  (void)copy;
+  for (int k = 0; k < kernel->unrolled; k++) {
+    jit_level_enter(emit, var, jit_emit_i64(emit, k));
+    for (int r = 0; r < kernel->root_count; r++) values[r][k] = jit_emit_lanes(emit, kernel->roots[r].value);
+    jit_level_leave(emit);
+  }
+  for (int k = 0; k < kernel->unrolled; k++) {
+    jit_level_enter(emit, var, jit_emit_i64(emit, k));
+    for (int r = 0; r < kernel->root_count; r++) {
+      const jit_root_t *root = &kernel->roots[r];
+      bool is_line = is_interleaved(emit, kernel, root);
+      if (!is_line) jit_emit_root(emit, r, root->dtype, root->index, values[r][k], false);
+      if (is_line && k == 0)
+        jit_emit_interleaved(emit, jit_emit_out(emit, r), root->dtype, root->index, kernel->unrolled, values[r]);
+    }
+    jit_level_leave(emit);
+  }
+}
+
+/* A part of the innermost loop, as far as it is in the block from .. to. */
+static void write_part_of_block(jit_emit_t *emit, jit_lanes_t *how, kir_value_t *from,
+                                kir_value_t *to) {
+  kir_builder_t *b = emit->code->builder;
+  kir_type_t *i64 = kir_type_of(to);
+  jit_if_t taken;
+  jit_emit_at(emit, emit->level);
+  kir_value_t *first[] = {from, jit_emit_i64(emit, how->from)},
+              *last[] = {to, jit_emit_i64(emit, how->to)};
+  from = jit_intrinsic(emit->code, KIR_SMAX, i64, first, 2);
+  to = jit_intrinsic(emit->code, KIR_SMIN, i64, last, 2);
+  how->count = -1;
+  jit_if_begin(emit, kir_icmp(b, KIR_ICMP_SLT, from, to), &taken);
+  emit->levels[emit->level].epoch = ++emit->last_epoch;
+  jit_loop_lanes(emit, how, from, to);
+  jit_if_end(emit, &taken);
+  emit->levels[emit->level].epoch = ++emit->last_epoch;
+}
+
+static void write_block(jit_emit_t *emit, jit_kernel_t *kernel, const jit_parts_t *inner,
+                        jit_lanes_t *how, kir_value_t *block) {
+  kir_builder_t *b = emit->code->builder;
+  int64_t size = kernel->nest.sizes[how->var];
+  jit_emit_at(emit, emit->level);
+  kir_value_t *from = kir_mul(b, block, jit_emit_i64(emit, kernel->block));
+  kir_value_t *end = kir_add(b, from, jit_emit_i64(emit, kernel->block)),
+              *all = jit_emit_i64(emit, size);
+  kir_value_t *to =
+      jit_intrinsic(emit->code, KIR_SMIN, kir_type_of(end), (kir_value_t *[]){end, all}, 2);
+  how->count = size % kernel->block ? -1 : kernel->block;
+  for (int p = 0; p < inner->count; p++) {
+    how->from = inner->from[p], how->to = inner->to[p], how->is_whole = p + 1 < inner->count;
+    if (inner->count == 1)
+      jit_loop_lanes(emit, how, from, to);
+    else
+      write_part_of_block(emit, how, from, to);
+  }
+}
+
+/* The innermost loop, over all its values or over a block. */
+static void write_inner(jit_emit_t *emit, jit_kernel_t *kernel, kir_value_t *block) {
+  jit_lanes_t how = {.var = inner_of(kernel), .lanes = kernel->lanes, .unroll = kernel->vectors,
+                     .body = kernel->unrolled ? write_copies : write_roots, .context = kernel, .is_phased = true};
+  const jit_parts_t *inner = &kernel->inner;
+  if (block) {
+    write_block(emit, kernel, inner, &how, block);
+    return;
+  }
+  for (int p = 0; p < inner->count; p++) {
+    how.from = inner->from[p], how.to = inner->to[p], how.count = how.to - how.from;
+    jit_loop_lanes(emit, &how, jit_emit_i64(emit, how.from), jit_emit_i64(emit, how.to));
+  }
+}
+
+static void write_around(jit_emit_t *emit, jit_kernel_t *kernel, int var, kir_value_t *const *fixed,
+                         kir_value_t *block);
+
+/* The part of the variable's loop in which it is now has code of its own. */
+static void write_parts(jit_emit_t *emit, jit_kernel_t *kernel, kir_value_t *const *fixed,
+                        kir_value_t *block) {
+  kir_builder_t *b = emit->code->builder;
+  int var = kernel->part_var;
+  for (int p = 0; p < kernel->parts.count; p++) {
+    jit_if_t taken;
+    jit_emit_at(emit, emit->level);
+    kir_value_t *value = emit->variables[var], *from = jit_emit_i64(emit, kernel->parts.from[p]);
+    kir_value_t *above = kir_icmp(b, KIR_ICMP_SGE, value, from);
+    kir_value_t *below = kir_icmp(b, KIR_ICMP_SLT, value, jit_emit_i64(emit, kernel->parts.to[p]));
+    jit_if_begin(emit, kir_and(b, above, below), &taken);
+    emit->levels[emit->level].epoch = ++emit->last_epoch;
+    emit->part_var = var, emit->part_from = kernel->parts.from[p], emit->part_to = kernel->parts.to[p];
+    write_around(emit, kernel, var + 1, fixed, block);
+    emit->part_from = emit->part_to = 0;
+    jit_if_end(emit, &taken);
+    emit->levels[emit->level].epoch = ++emit->last_epoch;
+  }
+}
+
+static void write_inside(jit_emit_t *emit, jit_kernel_t *kernel, int var, kir_value_t *const *fixed,
+                         kir_value_t *block) {
+  if (kernel->parts.count && var == kernel->part_var)
+    write_parts(emit, kernel, fixed, block);
+  else
+    write_around(emit, kernel, var + 1, fixed, block);
+}
+
+/* The loops from `var` on. Those that a unit fixes have one value each. */
+static void write_around(jit_emit_t *emit, jit_kernel_t *kernel, int var, kir_value_t *const *fixed,
+                         kir_value_t *block) {
+  jit_loop_t loop;
+  if (var >= inner_of(kernel)) {
+    write_inner(emit, kernel, block);
+  } else if (var < kernel->unit_rank) {
+    jit_level_enter(emit, var, fixed[var]);
+    write_inside(emit, kernel, var, fixed, block);
+    jit_level_leave(emit);
+  } else {
+    jit_loop_begin(emit, var, jit_emit_i64(emit, 0), &loop);
+    write_inside(emit, kernel, var, fixed, block);
+    jit_loop_end(emit, &loop, jit_emit_i64(emit, kernel->nest.sizes[var]), 1);
+  }
+}
+
+/* One variable out of what is left of the unit's number: the innermost first. */
+static kir_value_t *take_variable(jit_emit_t *emit, kir_value_t **left, int64_t size,
+                                  bool is_last) {
+  kir_builder_t *b = emit->code->builder;
+  kir_value_t *whole = *left, *divisor = jit_emit_i64(emit, size);
+  if (is_last) return whole;
+  *left = kir_udiv(b, whole, divisor);
+  return kir_urem(b, whole, divisor);
+}
+
+/* Units of one call are rows of one block of columns: it is left of the units that they are rows. */
+static kir_value_t *take_block(jit_emit_t *emit, const jit_kernel_t *kernel) {
+  kir_builder_t *b = emit->code->builder;
+  kir_value_t *rows = jit_emit_i64(emit, kernel->producer_grid.rows);
+  jit_emit_at(emit, emit->level);
+  kir_value_t *block = kir_udiv(b, emit->begin, rows), *before = kir_mul(b, block, rows);
+  emit->begin = kir_sub(b, emit->begin, before);
+  emit->end = kir_sub(b, emit->end, before);
+  return block;
+}
+
+/* The unit's loop is no variable of the formula: its level is that of the first variable. */
+static void write_units(jit_emit_t *emit, jit_kernel_t *kernel) {
+  kir_value_t *values[JIT_MAX_LOOPS],
+      *block = kernel->block && kernel->producer_grid.rows ? take_block(emit, kernel) : NULL;
+  jit_loop_t loop;
+  int64_t inner = kernel->nest.sizes[inner_of(kernel)];
+  jit_units_begin(emit, &loop);
+  kir_value_t *left = loop.variable;
+  jit_emit_at(emit, emit->level);
+  if (kernel->block && !block)
+    block = take_variable(emit, &left, (inner + kernel->block - 1) / kernel->block, !kernel->unit_rank);
+  for (int v = kernel->unit_rank; v-- > 0;) values[v] = take_variable(emit, &left, kernel->nest.sizes[v], v == 0);
+  write_around(emit, kernel, 0, values, block);
+  jit_units_end(emit, &loop);
+}
+
+hr_status_t jit_loop_write(jit_kernel_t *kernel, jit_code_t *code) {
+  jit_emit_t emit;
+  char name[64];
+  jit_kernel_phase_name(kernel, 0, name);
+  if (kernel->nest.rank) jit_inner_parts(kernel);
+  HR_TRY(jit_emit_begin(&emit, code, kernel->graph, name, kernel->buffer_count, kernel->root_count));
+  emit.given = kernel->has_tiles ? jit_tile_given : jit_band_given, emit.given_context = kernel;
+  if (kernel->nest.rank) {
+    write_units(&emit, kernel);
+  } else {
+    HR_TRY(jit_emit_find_packs(&emit));
+    write_roots(&emit, kernel, 0);
+  }
+  jit_emit_end(&emit);
+  return jit_graph_take_failure(kernel->graph);
+}

@@ -1,0 +1,175 @@
+/* kInput: the formula of a fusion with reductions.
+ *
+ * Loop variables are those of what is left (the kernel's nest), then those of what is reduced (within). Reductions that
+ * depend on others wait for them: pass p over a row computes those whose operands need the results of passes before p.
+ * An operand's nodes are made before anything that uses the reduction, so one walk in the order of making finds
+ * passes. */
+#include "jit/graph/kernel_reduce.h"
+
+#include <string.h>
+
+#define NODES_MAX 3000
+
+/* --- indices --------------------------------------------------------------------------------------------------- */
+
+/* Variables of one nest along one dimension of the space, as its index. */
+static const jit_expr_t *along(jit_graph_t *graph, const jit_nest_t *nest, int dim, const jit_expr_t *const *vars) {
+  const jit_expr_t *index = jit_expr_constant(&graph->exprs, 0);
+  int64_t stride = 1;
+  for (int v = nest->rank; v-- > 0;) {
+    if (nest->dims[v] != dim) continue;
+    index = jit_expr_add(&graph->exprs, index, jit_expr_scale(&graph->exprs, vars[v], stride));
+    stride *= nest->sizes[v];
+  }
+  return index;
+}
+
+static void make_variables(jit_graph_t *graph, const jit_nest_t *nest, const jit_expr_t **vars) {
+  for (int v = 0; v < nest->rank; v++) vars[v] = jit_expr_loop(&graph->exprs, 0, nest->sizes[v] - 1);
+}
+
+static void make_indices(jit_kernel_t *kernel) {
+  jit_reduce_t *reduce = kernel->reduce;
+  jit_graph_t *graph = kernel->graph;
+  jit_exprs_t *exprs = &graph->exprs;
+  const fusion_space_t *space = &kernel->form.space;
+  const jit_expr_t *kept[JIT_MAX_LOOPS], *reduced[JIT_MAX_LOOPS], *zero = jit_expr_constant(exprs, 0);
+  int64_t stride = 1, outer_stride = 1, within_stride = 1;
+  make_variables(graph, &kernel->nest, kept);
+  make_variables(graph, &kernel->within, reduced);
+  reduce->full = reduce->outer = reduce->within = zero;
+  for (int d = space->rank; d-- > 0; stride *= space->sizes[d]) {
+    bool is_reduced = space->reduced >> d & 1;
+    const jit_expr_t *index = is_reduced ? along(graph, &kernel->within, d, reduced)
+                                         : along(graph, &kernel->nest, d, kept);
+    const jit_expr_t **part = is_reduced ? &reduce->within : &reduce->outer;
+    int64_t *part_stride = is_reduced ? &within_stride : &outer_stride;
+    reduce->full = jit_expr_add(exprs, reduce->full, jit_expr_scale(exprs, index, stride));
+    *part = jit_expr_add(exprs, *part, jit_expr_scale(exprs, index, *part_stride));
+    *part_stride *= space->sizes[d];
+  }
+  reduce->outer_count = outer_stride, reduce->within_count = within_stride;
+  graph->outer = reduce->outer;
+}
+
+/* --- passes ---------------------------------------------------------------------------------------------------- */
+
+static int pass_of(jit_reduce_t *reduce, const jit_node_t *node) {
+  int pass = node->guard ? node->guard->pass : 0;
+  for (int k = 0; k < node->arg_count; k++)
+    if (node->args[k]->pass > pass) pass = node->args[k]->pass;
+  return node->kind == JIT_LEAF ? jit_reduction_of(reduce, node->instr)->pass + 1 : pass;
+}
+
+/* Of the nodes that were made since the last call. */
+static void find_passes(jit_reduce_t *reduce, jit_node_t **first) {
+  for (jit_node_t *node = *first; node; node = node->next_made) {
+    node->pass = pass_of(reduce, node);
+    first = &node->next_made;
+  }
+}
+
+static hr_status_t build_reduction(jit_kernel_t *kernel, const hlo_instr_t *instr) {
+  jit_reduce_t *reduce = kernel->reduce;
+  if (reduce->reduction_count == JIT_MAX_REDUCTIONS)
+    return hlo_unsupported(instr, "more reductions than one loop takes");
+  jit_reduction_t *reduction = &reduce->reductions[reduce->reduction_count];
+  jit_node_t **made = kernel->graph->last_made;
+  jit_index_t full = {reduce->full, NULL}, zero = {jit_expr_constant(&kernel->graph->exprs, 0), NULL};
+  *reduction = (jit_reduction_t){.instr = instr, .first_leaf = reduce->leaf_count};
+  if (!jit_reducer_init(kernel->target, instr, &reduction->reducer))
+    return hlo_unsupported(instr, "no code for its computation");
+  int count = reduction->reducer.count;
+  for (int k = 0; k < count; k++) {
+    reduction->inputs[k] = jit_graph_at(kernel->graph, instr->operands[k], 0, full, NULL);
+    reduction->inits[k] = jit_graph_at(kernel->graph, instr->operands[count + k], 0, zero, NULL);
+  }
+  find_passes(reduce, made);
+  for (int k = 0; k < count; k++)
+    if (reduction->inputs[k]->pass > reduction->pass) reduction->pass = reduction->inputs[k]->pass;
+  reduce->reduction_count++, reduce->leaf_count += count;
+  if (reduction->pass >= reduce->pass_count) reduce->pass_count = reduction->pass + 1;
+  return NULL;
+}
+
+static void build_roots(jit_kernel_t *kernel) {
+  jit_reduce_t *reduce = kernel->reduce;
+  jit_node_t **made = kernel->graph->last_made;
+  for (int r = 0; r < kernel->root_count; r++) {
+    jit_root_t *root = &kernel->roots[r];
+    root->is_full = fusion_count(hlo_shape_leaf(root->instr->shape, root->number)) != reduce->outer_count;
+    root->index = root->is_full ? reduce->full : reduce->outer;
+    root->value = jit_graph_at(kernel->graph, root->instr, root->number, (jit_index_t){root->index, NULL}, NULL);
+  }
+  find_passes(reduce, made);
+  for (int r = 0; r < kernel->root_count; r++)
+    if (kernel->roots[r].is_full && kernel->roots[r].value->pass >= reduce->pass_count)
+      reduce->pass_count = kernel->roots[r].value->pass + 1;
+}
+
+static int64_t widest_bytes(const jit_graph_t *graph) {
+  int64_t most = 8;
+  for (const jit_node_t *node = graph->first_made; node; node = node->next_made)
+    if (hr_dtype_bytes(node->dtype) > 8) most = 16;
+  return most;
+}
+
+hr_status_t jit_reduce_build(jit_kernel_t *kernel) {
+  if (!kernel->reduce) HR_TRY(HR_NEW(&kernel->arena, &kernel->reduce));
+  memset(kernel->reduce, 0, sizeof *kernel->reduce);
+  HR_TRY(HR_NEW(&kernel->arena, &kernel->graph));
+  HR_TRY(jit_graph_init(kernel->graph, &kernel->arena, kernel->body, NODES_MAX));
+  make_indices(kernel);
+  for (size_t i = 0; i < kernel->body->instrs.count; i++) {
+    const hlo_instr_t *instr = kernel->body->instrs.data[i];
+    hr_status_t st = instr->op == HLO_REDUCE && kernel->form.roles[i] ? build_reduction(kernel, instr) : NULL;
+    if (!st) continue;
+    hr_status_release(jit_graph_take_failure(kernel->graph));
+    return st;
+  }
+  build_roots(kernel);
+  kernel->reduce->element_bytes = widest_bytes(kernel->graph);
+  return jit_graph_take_failure(kernel->graph);
+}
+
+hr_status_t jit_reduce_plan(jit_kernel_t *kernel) {
+  const fusion_space_t *space = &kernel->form.space;
+  if (space->rank >= JIT_MAX_LOOPS / 2) return hr_error(HR_UNSUPPORTED, "too many dimensions");
+  for (int d = 0; d < space->rank; d++) {
+    jit_nest_t *nest = space->reduced >> d & 1 ? &kernel->within : &kernel->nest;
+    nest->dims[nest->rank] = d;
+    nest->sizes[nest->rank++] = space->sizes[d];
+  }
+  HR_TRY(jit_reduce_build(kernel));
+  while (jit_nest_split(&kernel->nest, 0, kernel->graph) ||
+         jit_nest_split(&kernel->within, kernel->nest.rank, kernel->graph))
+    HR_TRY(jit_reduce_build(kernel));
+  if (!jit_kernel_supports(kernel)) return hr_error(HR_UNSUPPORTED, "an op without code");
+  kernel->node_work = 3 * kernel->graph->node_count;
+  return NULL;
+}
+
+/* --- writing --------------------------------------------------------------------------------------------------- */
+
+jit_reduction_t *jit_reduction_of(jit_reduce_t *reduce, const hlo_instr_t *instr) {
+  jit_reduction_t *reduction = reduce->reductions;
+  while (reduction->instr != instr) reduction++;
+  return reduction;
+}
+
+void jit_reduction_inits(jit_emit_t *emit, jit_reduction_t *reduction, kir_value_t **out_inits) {
+  for (int k = 0; k < reduction->reducer.count; k++) out_inits[k] = jit_emit_node(emit, reduction->inits[k]);
+  jit_emit_at(emit, emit->level);
+}
+
+void jit_unit_enter(jit_emit_t *emit, const jit_kernel_t *kernel, kir_value_t *unit, int rank) {
+  kir_builder_t *b = emit->code->builder;
+  kir_value_t *values[JIT_MAX_LOOPS];
+  jit_emit_at(emit, emit->level);
+  for (int v = rank; v-- > 0;) {
+    kir_value_t *size = jit_emit_i64(emit, kernel->nest.sizes[v]);
+    values[v] = v ? kir_urem(b, unit, size) : unit;
+    if (v) unit = kir_udiv(b, unit, size);
+  }
+  for (int v = 0; v < rank; v++) jit_level_enter(emit, v, values[v]);
+}

@@ -1,0 +1,467 @@
+/* kInput whose last dimension is reduced: rows.
+ *
+ * Many rows: a unit is a row, which stays in the cache while passes go over it:
+ *   for unit { outer variables; for each pass { for row { accumulate, save, store }; fold }; store what is outer }
+ * What is expensive and needed in a later pass is saved in memory of the worker, the rest is computed again. Short rows
+ * go in groups, each pass over all rows of a group: a row's result is waited for while others are worked on. Results of
+ * reductions are in memory of the worker, too, then (kernel_rows_plan.c decides).
+ *
+ * Few long rows: a unit of phase 2p is a block of a row, cut along one of its dimensions, whose partial results go to
+ * memory that all share; phase 2p + 1 combines them in the order of the blocks, so that the bits do not depend on the
+ * workers. */
+#include <string.h>
+
+#include "jit/element/element.h"
+#include "jit/graph/kernel_reduce.h"
+
+#define CHEAP 6.0 /* additions for an element that are sooner done than its sum is ready */
+#define GROUP_LOOP (JIT_MAX_LOOPS - 2)
+#define UNROLL_MOST 4
+
+typedef struct rows {
+  jit_kernel_t *kernel;
+  jit_reduce_t *reduce;
+  int unroll;
+  int first_carry[JIT_MAX_REDUCTIONS]; /* of each reduction of the pass that is written */
+  bool is_split;                       /* results of reductions are in memory */
+  kir_value_t *number;                 /* of the row in its group; NULL: it is alone */
+  kir_value_t *block_from; /* where the block begins in the dimension that is cut; NULL: rows are whole */
+  kir_value_t *is_first; /* is the iteration the first of its block? NULL: rows are whole */
+  kir_value_t *cleanups[JIT_MAX_REDUCTIONS][UNROLL_MOST]
+                   [JIT_MAX_RESULTS]; /* elements of an iteration: ascending order */
+} rows_t;
+
+/* --- writing a pass -------------------------------------------------------------------------------------------- */
+
+/* A place in the worker's memory for the row. */
+static kir_value_t *row_memory(jit_emit_t *emit, const rows_t *rows, size_t at_bytes) {
+  kir_builder_t *b = emit->code->builder;
+  kir_value_t *offset = jit_emit_i64(emit, (int64_t)at_bytes);
+  jit_emit_at(emit, rows->number ? emit->depths[JIT_UNIT_LOOP] : 0);
+  if (rows->number) {
+    kir_value_t *row =
+        kir_mul(b, rows->number, jit_emit_i64(emit, (int64_t)rows->reduce->row_bytes));
+    offset = kir_add(b, row, offset);
+  }
+  return kir_inbounds_gep(b, kir_int_type(emit->code->module, 8), emit->scratch, offset);
+}
+
+static kir_value_t *saved_address(jit_emit_t *emit, const rows_t *rows, int slot) {
+  return row_memory(emit, rows, rows->reduce->saved_bytes * (size_t)slot);
+}
+
+/* Where a result of a reduction waits for later passes. */
+static kir_value_t *result_address(jit_emit_t *emit, const rows_t *rows, int leaf) {
+  const jit_reduce_t *reduce = rows->reduce;
+  return row_memory(emit, rows, reduce->saved_bytes * (size_t)reduce->saved_count +
+                                    (size_t)(leaf * reduce->element_bytes));
+}
+
+/* Registers of narrow types are saved as they are. */
+static hr_dtype_t saved_type(hr_dtype_t dtype) { return hr_dtype_table[dtype].compute; }
+
+/* Place of result `leaf` in the shared memory: of a block, or for block -1 the whole. */
+static kir_value_t *shared_address(jit_emit_t *emit, const rows_t *rows, kir_value_t *block,
+                                 int leaf) {
+  kir_builder_t *b = emit->code->builder;
+  const jit_reduce_t *reduce = rows->reduce;
+  kir_value_t *array = jit_emit_out(emit, rows->kernel->root_count),
+              *outer = jit_emit_expr(emit, reduce->outer);
+  jit_emit_at(emit, emit->level);
+  kir_value_t *index = kir_mul(b, outer, jit_emit_i64(emit, reduce->block_count + 1));
+  index = kir_add(b, index, block ? block : jit_emit_i64(emit, reduce->block_count));
+  index = kir_mul(b, index, jit_emit_i64(emit, reduce->leaf_count));
+  index = kir_add(b, index, jit_emit_i64(emit, leaf));
+  index = kir_mul(b, index, jit_emit_i64(emit, reduce->element_bytes));
+  return kir_inbounds_gep(b, kir_int_type(emit->code->module, 8), array, index);
+}
+
+/* A result of a reduction that is in memory. */
+static kir_value_t *load_result(jit_emit_t *emit, const rows_t *rows, const jit_node_t *node,
+                                int leaf) {
+  int level = emit->level;
+  emit->level = jit_emit_depth(emit, node->vars);
+  kir_value_t *address =
+      rows->is_split ? shared_address(emit, rows, NULL, leaf) : result_address(emit, rows, leaf);
+  jit_emit_at(emit, emit->level);
+  kir_value_t *value =
+      kir_load(emit->code->builder, jit_register_type(emit->code, node->dtype), address);
+  emit->level = level;
+  return value;
+}
+
+static kir_value_t *given(jit_emit_t *emit, jit_node_t *node) {
+  const rows_t *rows = emit->given_context;
+  if (node->kind == JIT_LEAF) {
+    const jit_reduction_t *reduction = jit_reduction_of(rows->reduce, node->instr);
+    kir_value_t *value = reduction->values[node->number];
+    return value ? value : load_result(emit, rows, node, reduction->first_leaf + node->number);
+  }
+  if (node->slot < 0 || node->first_pass >= emit->pass) return NULL;
+  kir_value_t *array = saved_address(emit, rows, node->slot);
+  return jit_emit_load(emit, array, saved_type(node->dtype), rows->reduce->within, (jit_guard_t){0},
+                       jit_emit_depth(emit, node->vars));
+}
+
+/* Does the iteration have the first element of a block? */
+static kir_value_t *is_first_of_block(jit_emit_t *emit, const rows_t *rows) {
+  kir_builder_t *b = emit->code->builder;
+  const jit_kernel_t *kernel = rows->kernel;
+  kir_value_t *is_first = NULL;
+  for (int w = 0; w < kernel->within.rank && rows->block_from; w++) {
+    kir_value_t *from = w == rows->reduce->cut ? rows->block_from : jit_emit_i64(emit, 0);
+    kir_value_t *here =
+        kir_icmp(b, KIR_ICMP_EQ, emit->variables[kernel->nest.rank + w], from);
+    is_first = is_first ? kir_and(b, is_first, here) : here;
+  }
+  return is_first;
+}
+
+/* Elements in ascending order wait for the others of the iteration, and go into one accumulator
+ * with them. Blocks begin with their first elements: the initial values stand before them all. */
+static void accumulate_in_order(jit_emit_t *emit, rows_t *rows, int i, int copy, kir_value_t **x) {
+  const jit_reducer_t *reducer = &rows->reduce->reductions[i].reducer;
+  int first = rows->first_carry[i], vectors = emit->mask ? 1 : rows->unroll;
+  kir_value_t *accs[JIT_MAX_RESULTS];
+  if (copy == 0) rows->is_first = is_first_of_block(emit, rows);
+  memcpy(rows->cleanups[i][copy], x, (size_t)reducer->count * sizeof *x);
+  if (copy + 1 < vectors) return;
+  if (emit->lanes > 1) jit_reducer_tree(emit->code, reducer, vectors, rows->cleanups[i], emit->mask);
+  for (int k = 0; k < reducer->count; k++) accs[k] = emit->carried[(first + k) * rows->unroll];
+  jit_reducer_take(emit->code, reducer, rows->is_first, accs, rows->cleanups[i][0]);
+  for (int k = 0; k < reducer->count; k++) emit->carried[(first + k) * rows->unroll] = accs[k];
+}
+
+static void accumulate_lanes(jit_emit_t *emit, const rows_t *rows, int i, int copy,
+                             kir_value_t **x) {
+  const jit_reduction_t *reduction = &rows->reduce->reductions[i];
+  kir_value_t *accs[JIT_MAX_RESULTS];
+  int first = rows->first_carry[i], count = reduction->reducer.count;
+  for (int k = 0; k < count; k++) accs[k] = emit->carried[(first + k) * rows->unroll + copy];
+  jit_reducer_apply(emit->code, &reduction->reducer, accs, x);
+  for (int k = 0; k < count; k++) {
+    kir_value_t **carried = &emit->carried[(first + k) * rows->unroll + copy];
+    hr_dtype_t dtype = reduction->reducer.dtypes[k];
+    *carried = emit->mask ? jit_element_choose(emit->code, dtype, emit->mask, accs[k], *carried) : accs[k];
+  }
+}
+
+static void accumulate(jit_emit_t *emit, rows_t *rows, int i, int copy) {
+  const jit_reduction_t *reduction = &rows->reduce->reductions[i];
+  kir_value_t *x[JIT_MAX_RESULTS];
+  for (int k = 0; k < reduction->reducer.count; k++)
+    x[k] = jit_emit_lanes(emit, reduction->inputs[k]);
+  jit_emit_at(emit, emit->level);
+  if (reduction->reducer.order == JIT_ORDER_ASCENDING)
+    accumulate_in_order(emit, rows, i, copy, x);
+  else
+    accumulate_lanes(emit, rows, i, copy, x);
+}
+
+static void save_nodes(jit_emit_t *emit, const rows_t *rows) {
+  for (jit_node_t *node = rows->kernel->graph->first_made; node; node = node->next_made) {
+    if (node->slot < 0 || node->first_pass != emit->pass) continue;
+    kir_value_t *value = jit_emit_lanes(emit, node);
+    jit_emit_store(emit, saved_address(emit, rows, node->slot), saved_type(node->dtype), rows->reduce->within, value,
+                   false);
+  }
+}
+
+static bool is_written(const jit_root_t *root, int pass) { return root->is_full && root->value->pass == pass; }
+
+static void write_elements(jit_emit_t *emit, void *context, int copy) {
+  rows_t *rows = context;
+  jit_kernel_t *kernel = rows->kernel;
+  for (int i = 0; i < rows->reduce->reduction_count; i++)
+    if (rows->reduce->reductions[i].pass == emit->pass) accumulate(emit, rows, i, copy);
+  save_nodes(emit, rows);
+  kir_value_t *values[kernel->root_count];
+  for (int r = 0; r < kernel->root_count; r++)
+    if (is_written(&kernel->roots[r], emit->pass)) values[r] = jit_emit_lanes(emit, kernel->roots[r].value);
+  for (int r = 0; r < kernel->root_count; r++) {
+    const jit_root_t *root = &kernel->roots[r];
+    if (is_written(root, emit->pass))
+      jit_emit_root(emit, r, root->dtype, root->index, values[r], root->streams);
+  }
+}
+
+/* Accumulators of the pass, `unroll` sets of them. */
+static void start_carries(jit_emit_t *emit, rows_t *rows) {
+  emit->carry_count = 0;
+  for (int i = 0; i < rows->reduce->reduction_count; i++) {
+    jit_reduction_t *reduction = &rows->reduce->reductions[i];
+    kir_value_t *inits[JIT_MAX_RESULTS], *starts[JIT_MAX_RESULTS];
+    if (reduction->pass != emit->pass) continue;
+    rows->first_carry[i] = emit->carry_count / rows->unroll;
+    jit_reduction_inits(emit, reduction, inits);
+    jit_reducer_start(emit->code, &reduction->reducer, inits, starts);
+    for (int k = 0; k < reduction->reducer.count; k++) {
+      hr_dtype_t dtype = reduction->reducer.dtypes[k];
+      for (int u = 0; u < rows->unroll; u++)
+        emit->carried[emit->carry_count++] = jit_element_splat(emit->code, dtype, rows->kernel->lanes, starts[k]);
+    }
+  }
+}
+
+/* All sets and lanes of a reduction to one, without its initial values. */
+static void fold_carries(jit_emit_t *emit, rows_t *rows, int i, kir_value_t **out_values) {
+  const jit_reduction_t *reduction = &rows->reduce->reductions[i];
+  int first = rows->first_carry[i], count = reduction->reducer.count;
+  jit_emit_at(emit, emit->level);
+  kir_value_t *sets[UNROLL_MOST][JIT_MAX_RESULTS];
+  bool is_one = reduction->reducer.order == JIT_ORDER_ASCENDING;
+  for (int u = 0; u < rows->unroll; u++)
+    for (int k = 0; k < count; k++) sets[u][k] = emit->carried[(first + k) * rows->unroll + u];
+  for (int apart = 1; apart < rows->unroll && !is_one; apart *= 2)
+    for (int u = 0; u + apart < rows->unroll; u += 2 * apart)
+      jit_reducer_join(emit->code, &reduction->reducer, sets[u], sets[u + apart]);
+  memcpy(out_values, sets[0], (size_t)count * sizeof *out_values);
+  jit_reducer_fold(emit->code, &reduction->reducer, out_values);
+}
+
+static void finish_reduction(jit_emit_t *emit, jit_reduction_t *reduction, kir_value_t **values) {
+  kir_value_t *inits[JIT_MAX_RESULTS];
+  jit_reduction_inits(emit, reduction, inits);
+  jit_reducer_finish(emit->code, &reduction->reducer, inits, values);
+  memcpy(reduction->values, values, sizeof reduction->values);
+}
+
+static int count_carries(const jit_reduce_t *reduce, int pass) {
+  int count = 0;
+  for (int i = 0; i < reduce->reduction_count; i++)
+    if (reduce->reductions[i].pass == pass) count += reduce->reductions[i].reducer.count;
+  return count;
+}
+
+/* Takes what it costs to compute a node in a pass, with all that it needs and earlier passes have not saved, from
+ * *left. */
+static void spend(const jit_kernel_t *kernel, const jit_node_t *node, int pass, double *left) {
+  bool is_there = !(node->vars & jit_within_vars(kernel)) || (node->slot >= 0 && node->first_pass < pass);
+  if (is_there || *left < 0) return;
+  *left -= jit_node_cost(node);
+  for (int k = 0; k < node->arg_count; k++) spend(kernel, node->args[k], pass, left);
+}
+
+/* Several sets hide the latency of additions where little else is done. */
+static int choose_unroll(const rows_t *rows, int pass) {
+  const jit_reduce_t *reduce = rows->reduce;
+  int carries = count_carries(reduce, pass);
+  int last = rows->kernel->within.rank - 1;
+  int64_t inner = reduce->block && reduce->cut == last ? reduce->block : rows->kernel->within.sizes[last];
+  double left = CHEAP;
+  for (int i = 0; i < reduce->reduction_count; i++)
+    for (int k = 0; reduce->reductions[i].pass == pass && k < reduce->reductions[i].reducer.count; k++)
+      spend(rows->kernel, reduce->reductions[i].inputs[k], pass, &left);
+  return carries && carries <= 2 && left >= 0 && rows->kernel->lanes > 1 &&
+                 inner >= 8 * rows->kernel->lanes
+             ? UNROLL_MOST
+             : 1;
+}
+
+/* What a block is of the dimension that is cut. */
+static void block_range(jit_emit_t *emit, const rows_t *rows, kir_value_t *block,
+                        kir_value_t **from, kir_value_t **to) {
+  kir_builder_t *b = emit->code->builder;
+  kir_value_t *size = jit_emit_i64(emit, rows->reduce->block);
+  jit_emit_at(emit, emit->level);
+  *from = kir_mul(b, block, size);
+  kir_value_t *end = kir_add(b, *from, size);
+  *to = jit_intrinsic(emit->code, KIR_SMIN, kir_type_of(end), (kir_value_t *[]){end, *to}, 2);
+}
+
+/* block: NULL if rows are whole. */
+static void write_within(jit_emit_t *emit, rows_t *rows, int w, kir_value_t *block) {
+  const jit_nest_t *within = &rows->kernel->within;
+  int var = rows->kernel->nest.rank + w;
+  int64_t size = within->sizes[w];
+  bool is_cut = block && w == rows->reduce->cut;
+  kir_value_t *from = jit_emit_i64(emit, 0), *to = jit_emit_i64(emit, size);
+  if (is_cut) block_range(emit, rows, block, &from, &to);
+  if (is_cut) rows->block_from = from;
+  if (w + 1 < within->rank) {
+    jit_loop_t loop;
+    jit_loop_begin(emit, var, from, &loop);
+    write_within(emit, rows, w + 1, block);
+    jit_loop_end(emit, &loop, to, 1);
+    return;
+  }
+  jit_lanes_t how = {.var = var,
+                     .lanes = rows->kernel->lanes,
+                     .count = size,
+                     .unroll = rows->unroll,
+                     .is_whole = rows->kernel->lanes == 1,
+                     .body = write_elements,
+                     .context = rows};
+  if (is_cut) how.count = size % rows->reduce->block ? -1 : rows->reduce->block;
+  jit_loop_lanes(emit, &how, from, to);
+}
+
+static void write_pass(jit_emit_t *emit, rows_t *rows, int pass, kir_value_t *block) {
+  emit->pass = pass;
+  rows->unroll = rows->kernel->within.rank ? choose_unroll(rows, pass) : 1;
+  start_carries(emit, rows);
+  if (rows->kernel->within.rank)
+    write_within(emit, rows, 0, block);
+  else
+    write_elements(emit, rows, 0); /* one element a row: no loop, no lanes */
+}
+
+/* All are computed before the first is stored, which may be where another's operand is. */
+static void store_outer(jit_emit_t *emit, jit_kernel_t *kernel) {
+  kir_value_t *values[kernel->root_count];
+  for (int r = 0; r < kernel->root_count; r++)
+    if (!kernel->roots[r].is_full) values[r] = jit_emit_node(emit, kernel->roots[r].value);
+  for (int r = 0; r < kernel->root_count; r++) {
+    const jit_root_t *root = &kernel->roots[r];
+    if (!root->is_full) jit_emit_root(emit, r, root->dtype, root->index, values[r], false);
+  }
+}
+
+static void forget_values(jit_reduce_t *reduce) {
+  for (int i = 0; i < reduce->reduction_count; i++)
+    memset(reduce->reductions[i].values, 0, sizeof reduce->reductions[i].values);
+}
+
+/* --- whole rows ------------------------------------------------------------------------------------------------ */
+
+static void keep_results(jit_emit_t *emit, const rows_t *rows, const jit_reduction_t *reduction) {
+  for (int k = 0; k < reduction->reducer.count; k++) {
+    kir_value_t *address = result_address(emit, rows, reduction->first_leaf + k);
+    jit_emit_at(emit, emit->level);
+    kir_store(emit->code->builder, reduction->values[k], address);
+  }
+}
+
+static void write_row_pass(jit_emit_t *emit, rows_t *rows, int pass) {
+  jit_reduce_t *reduce = rows->reduce;
+  write_pass(emit, rows, pass, NULL);
+  for (int i = 0; i < reduce->reduction_count; i++) {
+    kir_value_t *values[JIT_MAX_RESULTS];
+    if (reduce->reductions[i].pass != pass) continue;
+    fold_carries(emit, rows, i, values);
+    finish_reduction(emit, &reduce->reductions[i], values);
+    if (rows->number && pass + 1 < reduce->pass_count) keep_results(emit, rows, &reduce->reductions[i]);
+  }
+  emit->carry_count = 0;
+  if (pass + 1 < reduce->pass_count) return;
+  emit->pass = reduce->pass_count;
+  store_outer(emit, rows->kernel);
+}
+
+static void write_rows(jit_kernel_t *kernel, rows_t *rows, jit_emit_t *emit) {
+  jit_loop_t loop;
+  jit_units_begin(emit, &loop);
+  jit_unit_enter(emit, kernel, loop.variable, kernel->nest.rank);
+  for (int pass = 0; pass < rows->reduce->pass_count; pass++) write_row_pass(emit, rows, pass);
+  for (int v = 0; v < kernel->nest.rank; v++) jit_level_leave(emit);
+  jit_units_end(emit, &loop);
+}
+
+static void write_group_pass(jit_emit_t *emit, rows_t *rows, int pass, kir_value_t *from,
+                             kir_value_t *to) {
+  jit_loop_t loop;
+  jit_loop_begin(emit, JIT_UNIT_LOOP, from, &loop);
+  jit_emit_at(emit, emit->level);
+  rows->number = kir_sub(emit->code->builder, loop.variable, from);
+  forget_values(rows->reduce);
+  jit_unit_enter(emit, rows->kernel, loop.variable, rows->kernel->nest.rank);
+  write_row_pass(emit, rows, pass);
+  for (int v = 0; v < rows->kernel->nest.rank; v++) jit_level_leave(emit);
+  jit_loop_end(emit, &loop, to, 1);
+}
+
+static void write_groups(rows_t *rows, jit_emit_t *emit) {
+  jit_loop_t loop;
+  kir_value_t *size = jit_emit_i64(emit, rows->reduce->group);
+  jit_loop_begin(emit, GROUP_LOOP, emit->begin, &loop);
+  jit_emit_at(emit, emit->level);
+  kir_value_t *end = kir_add(emit->code->builder, loop.variable, size);
+  end = jit_intrinsic(emit->code, KIR_SMIN, kir_type_of(end), (kir_value_t *[]){end, emit->end}, 2);
+  for (int pass = 0; pass < rows->reduce->pass_count; pass++) write_group_pass(emit, rows, pass, loop.variable, end);
+  jit_loop_end(emit, &loop, emit->end, rows->reduce->group);
+}
+
+/* --- rows in blocks -------------------------------------------------------------------------------------------- */
+
+static void write_block(jit_emit_t *emit, rows_t *rows, int pass) {
+  kir_builder_t *b = emit->code->builder;
+  jit_loop_t loop;
+  jit_units_begin(emit, &loop);
+  kir_value_t *blocks = jit_emit_i64(emit, rows->reduce->block_count);
+  jit_emit_at(emit, emit->level);
+  kir_value_t *block = kir_urem(b, loop.variable, blocks);
+  kir_value_t *outer = kir_udiv(b, loop.variable, blocks);
+  jit_unit_enter(emit, rows->kernel, outer, rows->kernel->nest.rank);
+  write_pass(emit, rows, pass, block);
+  for (int i = 0; i < rows->reduce->reduction_count; i++) {
+    const jit_reduction_t *reduction = &rows->reduce->reductions[i];
+    kir_value_t *values[JIT_MAX_RESULTS];
+    if (reduction->pass != pass) continue;
+    fold_carries(emit, rows, i, values);
+    for (int k = 0; k < reduction->reducer.count; k++)
+      kir_store(b, values[k], shared_address(emit, rows, block, reduction->first_leaf + k));
+  }
+  emit->carry_count = 0;
+  for (int v = 0; v < rows->kernel->nest.rank; v++) jit_level_leave(emit);
+  jit_units_end(emit, &loop);
+}
+
+/* The blocks' results of one reduction, in their order. */
+static void combine_blocks(jit_emit_t *emit, rows_t *rows, jit_reduction_t *reduction) {
+  kir_builder_t *b = emit->code->builder;
+  kir_value_t *inits[JIT_MAX_RESULTS], *starts[JIT_MAX_RESULTS], *x[JIT_MAX_RESULTS];
+  jit_loop_t loop;
+  int count = reduction->reducer.count;
+  jit_reduction_inits(emit, reduction, inits);
+  jit_reducer_start(emit->code, &reduction->reducer, inits, starts);
+  emit->carry_count = count;
+  memcpy(emit->carried, starts, (size_t)count * sizeof *starts);
+  jit_loop_begin(emit, GROUP_LOOP, jit_emit_i64(emit, 0), &loop);
+  for (int k = 0; k < count; k++) {
+    kir_value_t *address = shared_address(emit, rows, loop.variable, reduction->first_leaf + k);
+    x[k] = kir_load(b, jit_register_type(emit->code, reduction->reducer.dtypes[k]), address);
+  }
+  jit_reducer_join(emit->code, &reduction->reducer, emit->carried, x);
+  jit_loop_end(emit, &loop, jit_emit_i64(emit, rows->reduce->block_count), 1);
+  emit->carry_count = 0;
+  kir_value_t *values[JIT_MAX_RESULTS];
+  memcpy(values, emit->carried, sizeof values);
+  finish_reduction(emit, reduction, values);
+  for (int k = 0; k < count; k++)
+    kir_store(b, values[k], shared_address(emit, rows, NULL, reduction->first_leaf + k));
+}
+
+static void write_combination(jit_emit_t *emit, rows_t *rows, int pass) {
+  jit_reduce_t *reduce = rows->reduce;
+  jit_loop_t loop;
+  jit_units_begin(emit, &loop);
+  jit_unit_enter(emit, rows->kernel, loop.variable, rows->kernel->nest.rank);
+  emit->pass = pass;
+  for (int i = 0; i < reduce->reduction_count; i++)
+    if (reduce->reductions[i].pass == pass) combine_blocks(emit, rows, &reduce->reductions[i]);
+  if (pass + 1 == reduce->pass_count) store_outer(emit, rows->kernel);
+  for (int v = 0; v < rows->kernel->nest.rank; v++) jit_level_leave(emit);
+  jit_units_end(emit, &loop);
+}
+
+hr_status_t jit_rows_write(jit_kernel_t *kernel, jit_code_t *code) {
+  rows_t rows = {.kernel = kernel, .reduce = kernel->reduce, .is_split = kernel->phase_count > 1};
+  for (int phase = 0; phase < kernel->phase_count; phase++) {
+    jit_emit_t emit;
+    char name[64];
+    jit_kernel_phase_name(kernel, phase, name);
+    HR_TRY(jit_emit_begin(&emit, code, kernel->graph, name, kernel->buffer_count, kernel->root_count + 1));
+    emit.given = given, emit.given_context = &rows;
+    forget_values(rows.reduce);
+    if (!rows.is_split && kernel->reduce->group > 1)
+      write_groups(&rows, &emit);
+    else if (!rows.is_split)
+      write_rows(kernel, &rows, &emit);
+    else if (phase % 2 == 0)
+      write_block(&emit, &rows, phase / 2);
+    else
+      write_combination(&emit, &rows, phase / 2);
+    jit_emit_end(&emit);
+  }
+  return jit_graph_take_failure(kernel->graph);
+}

@@ -1,0 +1,259 @@
+/* Finding the loops that become one function, and running them. */
+#include "jit/graph/region.h"
+
+#include <string.h>
+
+/* What a loop must be like, and which of its kernels become part of its function. */
+#define WRITTEN_NS 4000.0  /* less than this takes a kernel that does: more is worth a call, or several workers */
+#define WRITTEN_NODES 400  /* that it has at most */
+#define REGION_NODES 3000  /* of all kernels */
+#define REGION_STEPS 400
+#define CALL_NS 100.0      /* of what is called, at least */
+#define LOOK_NS 2e6        /* between looks at whether to stop */
+
+typedef struct region_plan {
+  const jit_kernel_t *kernel;
+  int buffer_count, literal_count;
+  const void **literals;
+} region_plan_t;
+
+/* --- which loops ----------------------------------------------------------------------------------------------- */
+
+static int nodes_of(const jit_plan_t *plan) {
+  int nodes = 0;
+  for (int c = 0; c < plan->call_count; c++)
+    nodes += plan->calls[c].kernel->graph->node_count * plan->calls[c].kernel->phase_count;
+  return nodes;
+}
+
+static bool can_write_out(const flat_step_t *step) {
+  const jit_plan_t *plan = step->plan;
+  return step->native == &jit_native && plan->ns < WRITTEN_NS && nodes_of(plan) <= WRITTEN_NODES;
+}
+
+/* Reference kernels keep values, talk to peers, and are slow anyway. */
+static bool is_wanted(const flat_plan_t *flat, int loop) {
+  int written = 0, nodes = 0;
+  for (int s = loop; s < flat->steps[loop].end; s++) {
+    const flat_step_t *step = &flat->steps[s];
+    if (step->kind == FLAT_REFERENCE) return false;
+    if (step->kind != FLAT_NATIVE || !can_write_out(step)) continue;
+    written++, nodes += nodes_of(step->plan);
+  }
+  return written && nodes <= REGION_NODES && flat->steps[loop].end - loop <= REGION_STEPS;
+}
+
+/* --- what it touches ------------------------------------------------------------------------------------------- */
+
+static void add_buffer(jit_region_t *region, flat_ref_t ref) {
+  if (ref.buffer < 0) return;
+  int root = flat_root(region->flat->buffers, ref.buffer);
+  if (region->number_of[root] >= 0) return;
+  region->number_of[root] = region->buffer_count;
+  region->buffers[region->buffer_count++] = (region_buffer_t){.buffer = root};
+}
+
+static int count_refs(const jit_region_t *region) {
+  int count = 0;
+  for (int s = region->step; s < region->end; s++)
+    count += region_step(region, s)->in_count + region_step(region, s)->out_count + 1;
+  return count;
+}
+
+static void find_buffers(jit_region_t *region) {
+  const flat_plan_t *flat = region->flat;
+  for (int b = 0; b < flat->buffer_count; b++) region->number_of[b] = -1;
+  for (int s = region->step; s < region->end; s++) {
+    const flat_step_t *step = region_step(region, s);
+    for (int i = 0; i < step->in_count; i++) add_buffer(region, step->in[i]);
+    for (int i = 0; i < step->out_count; i++) add_buffer(region, step->out[i]);
+    add_buffer(region, step->scratch);
+  }
+}
+
+static void find_literals(jit_region_t *region, const jit_plan_t *plan, int *capacity) {
+  for (int c = 0; c < plan->call_count; c++)
+    for (int k = 0; k < plan->calls[c].kernel->buffer_count; k++) {
+      const void *literal = plan->calls[c].literals[k];
+      if (literal && region->literals) region->literals[region->literal_count++] = literal;
+      *capacity += literal != NULL;
+    }
+}
+
+/* Counts them, then lists them: in the order in which the function's code is written. */
+static hr_status_t list_literals(jit_region_t *region, hr_arena_t *arena) {
+  for (int pass = 0; pass < 2; pass++) {
+    int count = 0;
+    for (int s = region->step; s < region->end; s++)
+      if (region->is_written_out[s - region->step]) find_literals(region, region_step(region, s)->plan, &count);
+    if (!pass) HR_TRY(HR_NEW_ARRAY(arena, count + 1, &region->literals));
+  }
+  return NULL;
+}
+
+/* One turn of what is in a loop, as if loops inside of it made one, too. */
+static double iteration_ns(const jit_region_t *region, int loop) {
+  double ns = 1;
+  for (int s = loop + 1; s < region_step(region, loop)->end; s++) {
+    const flat_step_t *step = region_step(region, s);
+    bool is_written = region->is_written_out[s - region->step];
+    ns += is_written ? ((const jit_plan_t *)step->plan)->ns : step->kind == FLAT_NATIVE ? CALL_NS : 1;
+  }
+  return ns;
+}
+
+/* A power of two, by which it is quick to divide. Loops that are soon over are left alone. */
+static void choose_trip_counts(jit_region_t *region, int loop) {
+  int64_t trip_count = 1, all = region_step(region, loop)->trip_count;
+  double ns = iteration_ns(region, loop);
+  while ((double)trip_count * ns < LOOK_NS) trip_count *= 2;
+  region->trip_counts[loop - region->step] = loop > region->step && all >= 0 && all <= trip_count ? 0 : trip_count;
+}
+
+static hr_status_t look(jit_region_t *region, hr_arena_t *arena) {
+  const flat_plan_t *flat = region->flat;
+  int begin = region->step, end = region->end;
+  HR_TRY(HR_NEW_ARRAY(arena, flat->buffer_count, &region->number_of));
+  HR_TRY(HR_NEW_ARRAY(arena, count_refs(region), &region->buffers));
+  HR_TRY(HR_NEW_ARRAY(arena, end - begin, &region->is_written_out));
+  HR_TRY(HR_NEW_ARRAY(arena, end - begin, &region->trip_counts));
+  for (int s = begin; s < end; s++) {
+    const flat_step_t *step = region_step(region, s);
+    region->is_written_out[s - begin] = step->kind == FLAT_NATIVE && can_write_out(step);
+  }
+  for (int s = begin; s < end; s++)
+    if (region_step(region, s)->kind == FLAT_WHILE) choose_trip_counts(region, s);
+  find_buffers(region);
+  HR_TRY(list_literals(region, arena));
+  region_choose_registers(region);
+  return NULL;
+}
+
+/* --- its name -------------------------------------------------------------------------------------------------- */
+
+static void add_words(jit_key_state_t *state, int64_t a, int64_t b, int64_t c) {
+  int64_t words[] = {a, b, c};
+  jit_key_add(state, words, sizeof words);
+}
+
+static void add_refs(jit_key_state_t *state, const jit_region_t *region, const flat_ref_t *refs, int count) {
+  for (int i = 0; i < count; i++) {
+    const region_buffer_t *buffer = region_buffer_of(region, refs[i]);
+    add_words(state, buffer ? buffer - region->buffers : -1, (int64_t)refs[i].offset_bytes, i);
+  }
+}
+
+static void add_calls(jit_key_state_t *state, const jit_plan_t *plan) {
+  add_words(state, plan->call_count, plan->copy_count, 0);
+  for (int c = 0; c < plan->call_count; c++) {
+    const jit_call_t *call = &plan->calls[c];
+    jit_key_add(state, call->kernel->key.data, call->kernel->key.size);
+    jit_key_add(state, call->in, (size_t)call->kernel->buffer_count * sizeof *call->in);
+    jit_key_add(state, call->out, (size_t)call->kernel->root_count * sizeof *call->out);
+    add_words(state, (int64_t)call->shared_at, (int64_t)call->private_at, call->kernel->phase_count);
+  }
+  for (int c = 0; c < plan->copy_count; c++)
+    add_words(state, plan->copies[c].in, plan->copies[c].out, (int64_t)plan->copies[c].bytes);
+}
+
+static void add_step(jit_key_state_t *state, const jit_region_t *region, int s) {
+  const flat_step_t *step = region_step(region, s);
+  add_words(state, step->kind, s, step->end);
+  add_words(state, step->trip_count, (int64_t)step->copy_bytes, step->start_count);
+  add_words(state, step->in_count, step->out_count, region->is_written_out[s - region->step]);
+  for (int i = 0; i < step->start_count; i++) add_words(state, step->starts[i], 0, 0);
+  add_refs(state, region, step->in, step->in_count);
+  add_refs(state, region, step->out, step->out_count);
+  add_refs(state, region, &step->scratch, 1);
+  add_words(state, region->trip_counts[s - region->step], 0, 0);
+  if (region->is_written_out[s - region->step]) add_calls(state, step->plan);
+}
+
+static hr_status_t make_key(const jit_region_t *region, hr_arena_t *arena, jit_key_t *out_key) {
+  jit_key_state_t state;
+  jit_key_start(&state, jit_target_host()->host);
+  add_words(&state, region->buffer_count, region->step, region->end);
+  for (int b = 0; b < region->buffer_count; b++) {
+    const flat_buffer_t *buffer = &region->flat->buffers[region->buffers[b].buffer];
+    add_words(&state, region->buffers[b].is_register, buffer->start < region->step, (int64_t)buffer->size_bytes);
+    add_words(&state, buffer->start, buffer->end, 0);
+  }
+  for (int s = region->step; s < region->end; s++) add_step(&state, region, s);
+  return jit_key_end(&state, arena, out_key);
+}
+
+/* --- planning -------------------------------------------------------------------------------------------------- */
+
+/* Kernels that nothing else runs have no function of their own. */
+static void take_kernels(const jit_region_t *region, jit_kernel_t *kernel) {
+  for (int s = region->step; s < region->end; s++) {
+    const jit_plan_t *plan = region_step(region, s)->plan;
+    for (int c = 0; region->is_written_out[s - region->step] && c < plan->call_count; c++) {
+      plan->calls[c].kernel->uses--;
+      plan->calls[c].kernel->writers++;
+      kernel->node_work += plan->calls[c].kernel->node_work;
+    }
+  }
+}
+
+static hr_status_t new_region(jit_t *jit, const flat_plan_t *flat, int step, jit_kernel_t **out_kernel) {
+  jit_kernel_t *kernel;
+  HR_TRY(HR_NEW(&jit->arena, &kernel));
+  HR_TRY(HR_VEC_RESERVE(&jit->pending, jit->pending.count + 1));
+  hr_arena_init(&kernel->arena);
+  jit->pending.data[jit->pending.count++] = kernel;
+  HR_TRY(HR_NEW(&kernel->arena, &kernel->region));
+  *kernel->region = (jit_region_t){.flat = flat, .step = step, .end = flat->steps[step].end, .loop = flat->steps[step]};
+  kernel->target = jit_target_host(), kernel->uses = 1, kernel->phase_count = 1;
+  HR_TRY(look(kernel->region, &kernel->arena));
+  HR_TRY(make_key(kernel->region, &jit->arena, &kernel->key));
+  take_kernels(kernel->region, kernel);
+  jit->counts.requests++;
+  *out_kernel = kernel;
+  return NULL;
+}
+
+/* The step runs the function now; what is inside of it is there for calls, and to be read. */
+static hr_status_t replace_step(flat_plan_t *flat, int s, const jit_kernel_t *kernel) {
+  const jit_region_t *region = kernel->region;
+  flat_step_t *step = &flat->steps[s];
+  region_plan_t *plan;
+  flat_ref_t *in;
+  void *literals;
+  HR_TRY(HR_NEW(&flat->arena, &plan));
+  HR_TRY(HR_NEW_ARRAY(&flat->arena, region->buffer_count + 1, &in));
+  HR_TRY(hr_arena_copy(&flat->arena, region->literals, (size_t)region->literal_count * sizeof(void *), &literals));
+  for (int b = 0; b < region->buffer_count; b++) in[b].buffer = region->buffers[b].buffer;
+  *plan = (region_plan_t){kernel, region->buffer_count, region->literal_count, literals};
+  step->kind = FLAT_NATIVE, step->native = &jit_region_native, step->plan = plan, step->trip_count = -1;
+  step->in = in, step->in_count = region->buffer_count;
+  return NULL;
+}
+
+hr_status_t jit_find_regions(jit_t *jit, flat_plan_t *flat) {
+  for (int s = 0, next; s < flat->step_count; s = next) {
+    jit_kernel_t *kernel;
+    next = s + 1;
+    if (flat->steps[s].kind != FLAT_WHILE || !is_wanted(flat, s)) continue;
+    HR_TRY(new_region(jit, flat, s, &kernel));
+    HR_TRY(replace_step(flat, s, kernel));
+    next = flat->steps[s].end;
+  }
+  return NULL;
+}
+
+/* --- running --------------------------------------------------------------------------------------------------- */
+
+static hr_status_t run(const op_native_run_t *env, const void *opaque, void *const *in, void *const *out) {
+  const region_plan_t *plan = opaque;
+  void *table[plan->buffer_count + plan->literal_count + 1];
+  void *machine[] = {(void *)env, (void *)(uintptr_t)env->run_step};
+  hr_status_t status = NULL;
+  (void)out;
+  memcpy(table, in, (size_t)plan->buffer_count * sizeof *table);
+  memcpy(table + plan->buffer_count, plan->literals, (size_t)plan->literal_count * sizeof *table);
+  plan->kernel->phases[0].run(table, machine, &status, 0, 0);
+  return status;
+}
+
+const op_native_t jit_region_native = {"generated loop", NULL, run};

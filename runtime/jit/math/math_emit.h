@@ -1,0 +1,14 @@
+/* The functions behind the rows of math_ops.def: each writes its op on x (and y) at the builder's place. */
+#ifndef JIT_MATH_EMIT_H
+#define JIT_MATH_EMIT_H
+
+#include "jit/element/code_builder.h"
+
+#define MATH_1(op, name, ...) kir_value_t *jit_emit_##name(jit_code_t *code, kir_value_t *x);
+#define MATH_2(op, name, ...) \
+  kir_value_t *jit_emit_##name(jit_code_t *code, kir_value_t *x, kir_value_t *y);
+#include "jit/math/math_ops.def"
+#undef MATH_1
+#undef MATH_2
+
+#endif

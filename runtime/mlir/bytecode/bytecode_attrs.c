@@ -1,0 +1,270 @@
+/* Attributes of the builtin dialect, and the pieces that other dialects share with it. */
+#include <string.h>
+
+#include "mlir/bytecode/bytecode_reader.h"
+#include "mlir/text/mlir_parser.h"
+
+static hr_status_t new_attr(bytecode_reader_t *reader, mlir_attr_kind_t kind, mlir_attr_t **out_attr) {
+  HR_TRY(HR_NEW(reader->arena, out_attr));
+  (*out_attr)->kind = kind;
+  return NULL;
+}
+
+hr_status_t bytecode_unknown_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t code) {
+  return bytecode_error(reader, cursor, "the attribute of code %lu is not known", (unsigned long)code);
+}
+
+/* --- numbers --- */
+
+/* The pattern of a number of `width` bits: one byte up to 8 bits, else svar. */
+static hr_status_t take_pattern(bytecode_reader_t *reader, bytecode_cursor_t *cursor, int width, uint64_t *out_bits) {
+  uint8_t byte = 0;
+  int64_t word;
+  if (width > 64) return bytecode_error(reader, cursor, "a number of %d bits, want at most 64", width);
+  if (width <= 8) {
+    HR_TRY(bytecode_take_byte(reader, cursor, &byte));
+    *out_bits = byte & ((UINT64_C(1) << width) - 1);
+    return NULL;
+  }
+  HR_TRY(bytecode_take_svar(reader, cursor, &word));
+  *out_bits = width == 64 ? (uint64_t)word : (uint64_t)word & ((UINT64_C(1) << width) - 1);
+  return NULL;
+}
+
+hr_status_t bytecode_take_integer(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const mlir_attr_t **out_attr) {
+  const mlir_type_t *type;
+  uint64_t bits;
+  HR_TRY(bytecode_take_type(reader, cursor, &type));
+  if (type->kind != MLIR_TYPE_INTEGER && type->kind != MLIR_TYPE_INDEX)
+    return bytecode_error(reader, cursor, "an integer of another type");
+  int width = type->kind == MLIR_TYPE_INDEX ? 64 : type->width;
+  HR_TRY(take_pattern(reader, cursor, width, &bits));
+  if (width == 1 && type->signedness == MLIR_SIGNLESS) return mlir_make_bool(reader->arena, bits, out_attr);
+  if (type->signedness != MLIR_UNSIGNED) bits = (uint64_t)((int64_t)(bits << (64 - width)) >> (64 - width));
+  return mlir_make_integer(reader->arena, (int64_t)bits, type, out_attr);
+}
+
+hr_status_t bytecode_take_float(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const mlir_attr_t **out_attr) {
+  mlir_attr_t *attr;
+  hr_dtype_t dtype;
+  HR_TRY(new_attr(reader, MLIR_ATTR_FLOAT, &attr));
+  HR_TRY(bytecode_take_type(reader, cursor, &attr->type));
+  if (attr->type->kind != MLIR_TYPE_FLOAT) return bytecode_error(reader, cursor, "a float of another type");
+  HR_TRY(take_pattern(reader, cursor, mlir_float_bits(attr->type->name), &attr->bits));
+  if (mlir_float_dtype(attr->type, &dtype)) attr->number = hr_float_decode(dtype, attr->bits);
+  *out_attr = attr;
+  return NULL;
+}
+
+/* --- elements --- */
+
+static const mlir_type_t *scalar_of(const mlir_type_t *element) {
+  if (element->kind == MLIR_TYPE_COMPLEX) return scalar_of(element->element);
+  return element->kind == MLIR_TYPE_QUANT ? element->quant->storage : element;
+}
+
+/* Are the bytes of the file what the tree wants them to be: whole bytes an element, and aligned for their type? */
+static bool usable_in_place(const mlir_type_t *element, const uint8_t *bytes) {
+  const mlir_type_t *scalar = scalar_of(element);
+  size_t size = mlir_element_bytes(scalar);
+  bool narrow = scalar->kind == MLIR_TYPE_INTEGER && scalar->width < 8;
+  return !narrow && size && (size & (size - 1)) == 0 && ((uintptr_t)bytes & (size - 1)) == 0;
+}
+
+/* Elements of a tensor: those of the file where they can be used, else a copy. */
+static hr_status_t set_dense(bytecode_reader_t *reader, const bytecode_cursor_t *bytes, mlir_attr_t *attr) {
+  const mlir_type_t *type = attr->type;
+  int64_t count = 1;
+  size_t total, each = mlir_element_bytes(type->element), size = bytecode_left(bytes);
+  for (int d = 0; d < type->rank; d++)
+    if (type->dims[d] < 0 || __builtin_mul_overflow(count, type->dims[d], &count))
+      return bytecode_error(reader, bytes, "elements of a shape that is not static or too large");
+  bool whole = !__builtin_mul_overflow((size_t)count, each, &total) && total == size;
+  if (!whole || !size || !usable_in_place(type->element, bytes->at))
+    return mlir_dense_from_bytes(reader->arena, type, bytes->at, size, attr);
+  attr->data = bytes->at;
+  attr->element_count = count;
+  attr->buffer = reader->module->source_buffer;
+  return NULL;
+}
+
+static hr_status_t take_elements_type(bytecode_reader_t *reader, bytecode_cursor_t *cursor, mlir_attr_t *attr) {
+  HR_TRY(bytecode_take_type(reader, cursor, &attr->type));
+  bool shaped = attr->type->kind == MLIR_TYPE_TENSOR || attr->type->kind == MLIR_TYPE_VECTOR;
+  return shaped ? NULL : bytecode_error(reader, cursor, "elements of what is no tensor");
+}
+
+hr_status_t bytecode_take_dense(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const mlir_attr_t **out_attr) {
+  mlir_attr_t *attr;
+  bytecode_cursor_t bytes;
+  HR_TRY(new_attr(reader, MLIR_ATTR_DENSE, &attr));
+  HR_TRY(take_elements_type(reader, cursor, attr));
+  HR_TRY(bytecode_take_blob(reader, cursor, &bytes));
+  HR_TRY(set_dense(reader, &bytes, attr));
+  *out_attr = attr;
+  return NULL;
+}
+
+static hr_status_t take_resource(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const mlir_attr_t **out_attr) {
+  mlir_attr_t *attr;
+  uint64_t index;
+  HR_TRY(new_attr(reader, MLIR_ATTR_DENSE, &attr));
+  HR_TRY(take_elements_type(reader, cursor, attr));
+  HR_TRY(bytecode_take_var(reader, cursor, &index));
+  if (index >= reader->resources.count)
+    return bytecode_error(reader, cursor, "resource %lu of %zu", (unsigned long)index, reader->resources.count);
+  const bytecode_resource_t *resource = &reader->resources.data[index];
+  bytecode_cursor_t bytes = {resource->bytes, resource->bytes + resource->size};
+  attr->resource = resource->key;
+  *out_attr = attr;
+  return resource->bytes ? set_dense(reader, &bytes, attr) : NULL;
+}
+
+/* array<T: ...>: element type, count, bytes; i1 takes a byte each. */
+static hr_status_t take_dense_array(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                    const mlir_attr_t **out_attr) {
+  mlir_attr_t *attr;
+  uint64_t count;
+  bytecode_cursor_t bytes;
+  void *copy;
+  HR_TRY(new_attr(reader, MLIR_ATTR_DENSE_ARRAY, &attr));
+  HR_TRY(bytecode_take_type(reader, cursor, &attr->type));
+  HR_TRY(bytecode_take_var(reader, cursor, &count));
+  HR_TRY(bytecode_take_blob(reader, cursor, &bytes));
+  size_t each = mlir_element_bytes(attr->type), size = bytecode_left(&bytes);
+  bool plain = attr->type->kind == MLIR_TYPE_INTEGER || attr->type->kind == MLIR_TYPE_FLOAT;
+  if (!plain || size % each || size / each != count)
+    return bytecode_error(reader, cursor, "%zu bytes for a list of %lu", size, (unsigned long)count);
+  HR_TRY(hr_arena_copy(reader->arena, bytes.at, size, &copy));
+  attr->data = copy;
+  attr->element_count = (int64_t)count;
+  *out_attr = attr;
+  return NULL;
+}
+
+/* Elements that are strings have no place in the tree; they are skipped and named. */
+static hr_status_t take_dense_strings(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                      const mlir_attr_t **out_attr) {
+  mlir_attr_t *attr;
+  HR_TRY(new_attr(reader, MLIR_ATTR_OPAQUE, &attr));
+  attr->text = HR_STR("dense<strings>");
+  cursor->at = cursor->end;
+  *out_attr = attr;
+  return NULL;
+}
+
+static hr_status_t take_sparse(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const mlir_attr_t **out_attr) {
+  mlir_attr_t *attr;
+  HR_TRY(new_attr(reader, MLIR_ATTR_SPARSE, &attr));
+  HR_TRY(take_elements_type(reader, cursor, attr));
+  HR_TRY(bytecode_take_attr(reader, cursor, &attr->indices));
+  HR_TRY(bytecode_take_attr(reader, cursor, &attr->values));
+  *out_attr = attr;
+  return NULL;
+}
+
+/* --- names and lists --- */
+
+/* An attribute that must be a string. */
+hr_status_t bytecode_take_text(bytecode_reader_t *reader, bytecode_cursor_t *cursor, hr_str_t *out_text) {
+  const mlir_attr_t *attr;
+  HR_TRY(bytecode_take_attr(reader, cursor, &attr));
+  *out_text = attr->text;
+  return attr->kind == MLIR_ATTR_STRING ? NULL : bytecode_error(reader, cursor, "want a string");
+}
+
+hr_status_t bytecode_take_array(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const mlir_attr_t **out_attr) {
+  mlir_attr_t *attr;
+  const mlir_attr_t **items;
+  HR_TRY(new_attr(reader, MLIR_ATTR_ARRAY, &attr));
+  HR_TRY(bytecode_take_attrs(reader, cursor, &attr->count, &items));
+  attr->items = items;
+  *out_attr = attr;
+  return NULL;
+}
+
+hr_status_t bytecode_take_dict(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const mlir_attr_t **out_attr) {
+  int count;
+  mlir_named_attr_t *fields;
+  HR_TRY(bytecode_take_count(reader, cursor, &count));
+  HR_TRY(HR_NEW_ARRAY(reader->arena, count, &fields));
+  for (int i = 0; i < count; i++) {
+    HR_TRY(bytecode_take_text(reader, cursor, &fields[i].name));
+    HR_TRY(bytecode_take_attr(reader, cursor, &fields[i].value));
+  }
+  HR_TRY(mlir_make_dict(reader->arena, count, fields, out_attr));
+  for (int i = 1; i < count; i++)
+    if (hr_str_equal((*out_attr)->fields[i].name, (*out_attr)->fields[i - 1].name))
+      return bytecode_error(reader, cursor, "the attribute %.*s is given twice",
+                            HR_STR_ARGS((*out_attr)->fields[i].name));
+  return NULL;
+}
+
+hr_status_t bytecode_take_string_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor, bool typed,
+                                      const mlir_attr_t **out_attr) {
+  mlir_attr_t *attr;
+  HR_TRY(new_attr(reader, MLIR_ATTR_STRING, &attr));
+  HR_TRY(bytecode_take_string(reader, cursor, &attr->text));
+  if (typed) HR_TRY(bytecode_take_type(reader, cursor, &attr->type));
+  if (typed && attr->type->kind == MLIR_TYPE_NONE) attr->type = NULL;
+  *out_attr = attr;
+  return NULL;
+}
+
+static hr_status_t take_symbol(bytecode_reader_t *reader, bytecode_cursor_t *cursor, bool nested,
+                               const mlir_attr_t **out_attr) {
+  mlir_attr_t *attr;
+  const mlir_attr_t **items;
+  HR_TRY(new_attr(reader, MLIR_ATTR_SYMBOL, &attr));
+  HR_TRY(bytecode_take_text(reader, cursor, &attr->text));
+  if (nested) {
+    hr_str_t *names;
+    HR_TRY(bytecode_take_attrs(reader, cursor, &attr->count, &items));
+    HR_TRY(HR_NEW_ARRAY(reader->arena, attr->count, &names));
+    for (int i = 0; i < attr->count; i++) names[i] = items[i]->text;
+    attr->nested = names;
+  }
+  *out_attr = attr;
+  return NULL;
+}
+
+hr_status_t bytecode_take_type_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                    const mlir_attr_t **out_attr) {
+  const mlir_type_t *type;
+  HR_TRY(bytecode_take_type(reader, cursor, &type));
+  return mlir_make_type_attr(reader->arena, type, out_attr);
+}
+
+static hr_status_t take_distinct(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const mlir_attr_t **out_attr) {
+  return bytecode_take_attr(reader, cursor, out_attr);
+}
+
+hr_status_t bytecode_builtin_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t code,
+                                  const mlir_attr_t **out_attr) {
+  switch (code) {
+    case 0: return bytecode_take_array(reader, cursor, out_attr);
+    case 1: return bytecode_take_dict(reader, cursor, out_attr);
+    case 2: return bytecode_take_string_attr(reader, cursor, false, out_attr);
+    case 3: return bytecode_take_string_attr(reader, cursor, true, out_attr);
+    case 4: return take_symbol(reader, cursor, false, out_attr);
+    case 5: return take_symbol(reader, cursor, true, out_attr);
+    case 6: return bytecode_take_type_attr(reader, cursor, out_attr);
+    case 7: return mlir_make_unit(reader->arena, out_attr);
+    case 8: return bytecode_take_integer(reader, cursor, out_attr);
+    case 9: return bytecode_take_float(reader, cursor, out_attr);
+    case 10:
+    case 11:
+    case 12:
+    case 13:
+    case 14:
+    case 15:
+    case 22: return bytecode_take_location(reader, cursor, code, out_attr);
+    case 16: return take_resource(reader, cursor, out_attr);
+    case 17: return take_dense_array(reader, cursor, out_attr);
+    case 18: return bytecode_take_dense(reader, cursor, out_attr);
+    case 19: return take_dense_strings(reader, cursor, out_attr);
+    case 20: return take_sparse(reader, cursor, out_attr);
+    case 21: return take_distinct(reader, cursor, out_attr);
+    default: return bytecode_unknown_attr(reader, cursor, code);
+  }
+}

@@ -1,0 +1,98 @@
+/* Decimal digits of floats as MLIR prints them. The number is written as an integer N times a power of ten; of a long N
+ * the last decimal digits are dropped first, by a bound from its size in bits, and the rest is rounded to as many
+ * digits as are wanted. So the last digit is not always the nearest one, and cannot be had from printf. */
+#include <math.h>
+#include <string.h>
+
+#include "mlir/text/mlir_print.h"
+
+/* 53 bits times 5^1074, in words of 32 bits, the lowest first. */
+#define MAX_WORDS 84
+#define MAX_DIGITS 800
+
+typedef struct big {
+  uint32_t words[MAX_WORDS];
+  int count; /* without leading zeros */
+} big_t;
+
+static void multiply(big_t *big, uint32_t factor) {
+  uint64_t carry = 0;
+  for (int i = 0; i < big->count; i++) {
+    carry += (uint64_t)big->words[i] * factor;
+    big->words[i] = (uint32_t)carry;
+    carry >>= 32;
+  }
+  if (carry) big->words[big->count++] = (uint32_t)carry;
+}
+
+/* Divides by ten and gives the remainder. */
+static int divide_by_ten(big_t *big) {
+  uint64_t rest = 0;
+  for (int i = big->count - 1; i >= 0; i--) {
+    rest = rest << 32 | big->words[i];
+    big->words[i] = (uint32_t)(rest / 10);
+    rest %= 10;
+  }
+  while (big->count && !big->words[big->count - 1]) big->count--;
+  return (int)rest;
+}
+
+static int bit_count(const big_t *big) {
+  return big->count ? 32 * big->count - __builtin_clz(big->words[big->count - 1]) : 0;
+}
+
+/* value = N * 10^power */
+static void make_big(double value, big_t *big, int *out_power) {
+  int exponent;
+  uint64_t odd = (uint64_t)ldexp(frexp(value, &exponent), 53);
+  int zeros = __builtin_ctzll(odd);
+  odd >>= zeros;
+  exponent += zeros - 53;
+  *big = (big_t){{(uint32_t)odd, (uint32_t)(odd >> 32)}, odd >> 32 ? 2 : 1};
+  *out_power = exponent < 0 ? exponent : 0;
+  for (; exponent > 0; exponent--) multiply(big, 2);
+  for (; exponent < 0; exponent++) multiply(big, 5);
+}
+
+/* Drops low digits that cannot matter for `wanted` ones: a number of b bits has more than 59/196 b digits. */
+static void drop_digits(big_t *big, int wanted, int *power) {
+  int needed = (wanted * 196 + 58) / 59, bits = bit_count(big);
+  if (bits <= needed) return;
+  int dropped = (bits - needed) * 59 / 196;
+  for (int i = 0; i < dropped; i++) divide_by_ten(big);
+  *power += dropped;
+}
+
+/* Rounds digits (most significant first) to `wanted`, ties up; without trailing zeros. */
+static int round_digits(char *digits, int count, int wanted, int *first_power) {
+  bool up = count > wanted && digits[wanted] >= '5';
+  if (count > wanted) count = wanted;
+  while (up && count && digits[count - 1] == '9') count--;
+  if (up && !count) {
+    digits[count++] = '1';
+    ++*first_power;
+  } else if (up) {
+    digits[count - 1]++;
+  }
+  while (count > 1 && digits[count - 1] == '0') count--;
+  return count;
+}
+
+int mlir_decimal_digits(double value, int wanted, char digits[MLIR_DECIMAL_DIGITS], int *out_power) {
+  char reversed[MAX_DIGITS], ordered[MAX_DIGITS];
+  big_t big;
+  int power, count = 0;
+  if (value == 0) {
+    digits[0] = '0';
+    *out_power = 0;
+    return 1;
+  }
+  make_big(fabs(value), &big, &power);
+  drop_digits(&big, wanted, &power);
+  while (big.count && count < MAX_DIGITS) reversed[count++] = (char)('0' + divide_by_ten(&big));
+  for (int i = 0; i < count; i++) ordered[i] = reversed[count - 1 - i];
+  *out_power = power + count - 1;
+  count = round_digits(ordered, count, wanted, out_power);
+  memcpy(digits, ordered, (size_t)count);
+  return count;
+}

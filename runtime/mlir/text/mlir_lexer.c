@@ -1,0 +1,221 @@
+#include "mlir/text/mlir_lexer.h"
+
+#include <ctype.h>
+#include <string.h>
+
+void mlir_lexer_init(mlir_lexer_t *lexer, const hr_source_t *source, hr_arena_t *arena) {
+  *lexer = (mlir_lexer_t){.source = source,
+                          .arena = arena,
+                          .at = source->text,
+                          .end = source->text + source->size_bytes,
+                          .line_start = source->text,
+                          .counted = source->text,
+                          .line = 1};
+}
+
+/* Lines are counted from the last position asked for; going back starts over, which only messages do. */
+hr_pos_t mlir_lexer_pos(mlir_lexer_t *lexer) {
+  const char *at = lexer->token.start ? lexer->token.start : lexer->at;
+  if (at < lexer->counted) {
+    lexer->counted = lexer->line_start = lexer->source->text;
+    lexer->line = 1;
+  }
+  for (const char *newline; (newline = memchr(lexer->counted, '\n', (size_t)(at - lexer->counted)));) {
+    lexer->line++;
+    lexer->counted = lexer->line_start = newline + 1;
+  }
+  lexer->counted = at;
+  return (hr_pos_t){lexer->source, lexer->line, (uint32_t)(at - lexer->line_start) + 1};
+}
+
+static hr_status_t lex_error(mlir_lexer_t *lexer, const char *message) {
+  hr_pos_t pos = mlir_lexer_pos(lexer);
+  return hr_error_at(HR_INVALID, &pos, "%s", message);
+}
+
+static void skip_blanks(mlir_lexer_t *lexer) {
+  while (lexer->at < lexer->end) {
+    char c = *lexer->at;
+    if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
+      lexer->at++;
+    } else if (c == '/' && lexer->at + 1 < lexer->end && lexer->at[1] == '/') {
+      const char *newline = memchr(lexer->at, '\n', (size_t)(lexer->end - lexer->at));
+      lexer->at = newline ? newline : lexer->end;
+    } else {
+      return;
+    }
+  }
+}
+
+/* Not by isalnum, which is a call. */
+static inline bool is_word_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || c == '.';
+}
+
+static int hex_value(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* One escape after the backslash: \" \\ \n \t or two hex digits; the number of characters read, 0 if it is none. */
+static int unescape(const char *at, const char *end, char *out) {
+  if (at >= end) return 0;
+  switch (*at) {
+    case '"': *out = '"'; return 1;
+    case '\\': *out = '\\'; return 1;
+    case 'n': *out = '\n'; return 1;
+    case 't': *out = '\t'; return 1;
+  }
+  if (at + 1 >= end || hex_value(at[0]) < 0 || hex_value(at[1]) < 0) return 0;
+  *out = (char)(hex_value(at[0]) * 16 + hex_value(at[1]));
+  return 2;
+}
+
+/* lexer->at is behind the opening quote. A string without escapes is not copied. */
+static hr_status_t lex_string(mlir_lexer_t *lexer, hr_str_t *out_text) {
+  const char *start = lexer->at, *at = start;
+  bool escaped = false;
+  /* Blobs have no escapes: what memchr finds to be plain is not looked at byte by byte. */
+  const char *quote = memchr(at, '"', (size_t)(lexer->end - at));
+  size_t room = quote ? (size_t)(quote - at) : 0;
+  if (quote && !memchr(at, '\\', room) && !memchr(at, '\n', room)) at = quote;
+  while (at < lexer->end && *at != '"' && *at != '\n') {
+    escaped |= *at == '\\';
+    at += *at == '\\' && at + 1 < lexer->end ? 2 : 1;
+  }
+  if (at >= lexer->end || *at != '"') return lex_error(lexer, "the string does not end on its line");
+  lexer->at = at + 1;
+  *out_text = (hr_str_t){start, (size_t)(at - start)};
+  if (!escaped) return NULL;
+  void *memory;
+  HR_TRY(hr_arena_alloc(lexer->arena, out_text->size + 1, &memory));
+  char *to = memory;
+  for (const char *from = start; from < at;) {
+    if (*from != '\\') {
+      *to++ = *from++;
+      continue;
+    }
+    int used = unescape(from + 1, at, to);
+    if (!used) return lex_error(lexer, "a string has an escape other than \\\" \\\\ \\n \\t or two hex digits");
+    from += 1 + used;
+    to++;
+  }
+  *out_text = (hr_str_t){memory, (size_t)(to - (char *)memory)};
+  return NULL;
+}
+
+/* Behind a sigil: digits alone, or a name of letters, digits and $ . _ - */
+static hr_status_t lex_suffix(mlir_lexer_t *lexer, mlir_token_kind_t kind) {
+  const char *start = ++lexer->at;
+  while (lexer->at < lexer->end && (is_word_char(*lexer->at) || *lexer->at == '-')) {
+    if (isdigit((unsigned char)*start) && !isdigit((unsigned char)*lexer->at)) break;
+    if (*lexer->at == '-' && lexer->at + 1 < lexer->end && lexer->at[1] == '>') break; /* "#a->#b" */
+    lexer->at++;
+  }
+  if (lexer->at == start) return lex_error(lexer, "a name must follow");
+  lexer->token.kind = kind;
+  lexer->token.text = (hr_str_t){start, (size_t)(lexer->at - start)};
+  return NULL;
+}
+
+static hr_status_t lex_symbol(mlir_lexer_t *lexer) {
+  if (lexer->at + 1 >= lexer->end || lexer->at[1] != '"') return lex_suffix(lexer, MLIR_TOKEN_SYMBOL);
+  lexer->at += 2;
+  lexer->token.kind = MLIR_TOKEN_SYMBOL;
+  return lex_string(lexer, &lexer->token.text);
+}
+
+static void skip_digits(mlir_lexer_t *lexer) {
+  while (lexer->at < lexer->end && isdigit((unsigned char)*lexer->at)) lexer->at++;
+}
+
+/* digits, 0xHEX, or digits '.' digits? exponent?: a float needs its point. */
+static void lex_number(mlir_lexer_t *lexer) {
+  const char *start = lexer->at;
+  lexer->token.kind = MLIR_TOKEN_INTEGER;
+  if (*start == '0' && start + 2 < lexer->end && start[1] == 'x' && hex_value(start[2]) >= 0) {
+    for (lexer->at += 2; lexer->at < lexer->end && hex_value(*lexer->at) >= 0;) lexer->at++;
+  } else {
+    skip_digits(lexer);
+    if (lexer->at < lexer->end && *lexer->at == '.') {
+      lexer->token.kind = MLIR_TOKEN_FLOAT;
+      lexer->at++;
+      skip_digits(lexer);
+      const char *exponent = lexer->at;
+      if (exponent < lexer->end && (*exponent == 'e' || *exponent == 'E')) {
+        exponent++;
+        if (exponent < lexer->end && (*exponent == '+' || *exponent == '-')) exponent++;
+        if (exponent < lexer->end && isdigit((unsigned char)*exponent)) {
+          lexer->at = exponent;
+          skip_digits(lexer);
+        }
+      }
+    }
+  }
+  lexer->token.text = (hr_str_t){start, (size_t)(lexer->at - start)};
+}
+
+/* `text` has at least two characters. */
+static bool starts_with(const mlir_lexer_t *lexer, const char *text) {
+  if (lexer->end - lexer->at < 2 || lexer->at[0] != text[0] || lexer->at[1] != text[1]) return false;
+  return !text[2] || (lexer->end - lexer->at >= 3 && lexer->at[2] == text[2]);
+}
+
+static hr_status_t lex_punct(mlir_lexer_t *lexer) {
+  static const struct {
+    const char text[4];
+    mlir_token_kind_t kind;
+  } longer[] = {{"->", MLIR_TOKEN_ARROW},
+                {"::", MLIR_TOKEN_COLON_COLON},
+                {"...", MLIR_TOKEN_ELLIPSIS},
+                {"{-#", MLIR_TOKEN_RESOURCES_BEGIN},
+                {"#-}", MLIR_TOKEN_RESOURCES_END}};
+  for (size_t i = 0; i < sizeof longer / sizeof *longer; i++)
+    if (starts_with(lexer, longer[i].text)) {
+      lexer->token.kind = longer[i].kind;
+      lexer->at += strlen(longer[i].text);
+      return NULL;
+    }
+  switch (*lexer->at) {
+    case '%': return lex_suffix(lexer, MLIR_TOKEN_VALUE);
+    case '^': return lex_suffix(lexer, MLIR_TOKEN_BLOCK);
+    case '#':
+      /* "%0#1": a bare '#' before a number selects one of several results. */
+      if (lexer->at + 1 < lexer->end && isdigit((unsigned char)lexer->at[1])) break;
+      return lex_suffix(lexer, MLIR_TOKEN_HASH);
+    case '!': return lex_suffix(lexer, MLIR_TOKEN_BANG);
+    case '@': return lex_symbol(lexer);
+  }
+  if (!*lexer->at || !strchr(":,=(){}[]<>?*+-/|#", *lexer->at))
+    return lex_error(lexer, "a character that MLIR does not use");
+  lexer->token.kind = MLIR_TOKEN_PUNCT;
+  lexer->token.punct = *lexer->at++;
+  return NULL;
+}
+
+hr_status_t mlir_lexer_next(mlir_lexer_t *lexer) {
+  skip_blanks(lexer);
+  lexer->token = (mlir_token_t){.kind = MLIR_TOKEN_END, .start = lexer->at};
+  if (lexer->at >= lexer->end) return NULL;
+  char c = *lexer->at;
+  if (isalpha((unsigned char)c) || c == '_') {
+    while (lexer->at < lexer->end && is_word_char(*lexer->at)) lexer->at++;
+    lexer->token.kind = MLIR_TOKEN_WORD;
+    lexer->token.text = (hr_str_t){lexer->token.start, (size_t)(lexer->at - lexer->token.start)};
+    return NULL;
+  }
+  if (isdigit((unsigned char)c)) {
+    lex_number(lexer);
+    return NULL;
+  }
+  if (c != '"') return lex_punct(lexer);
+  lexer->at++;
+  lexer->token.kind = MLIR_TOKEN_STRING;
+  return lex_string(lexer, &lexer->token.text);
+}
+
+hr_status_t mlir_lexer_restart_at(mlir_lexer_t *lexer, const char *at) {
+  lexer->at = at;
+  return mlir_lexer_next(lexer);
+}

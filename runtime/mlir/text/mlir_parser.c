@@ -1,0 +1,563 @@
+/* Modules, operations, regions and names of MLIR text. */
+#include "mlir/text/mlir_parser.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mlir/mlir_ops.h"
+#include "mlir/text/mlir_print.h"
+
+/* --- tokens --- */
+
+static const char *describe_token(const mlir_parser_t *parser, char into[64]) {
+  const mlir_token_t *token = mlir_peek(parser);
+  const mlir_lexer_t *lexer = &parser->lexer;
+  if (token->kind == MLIR_TOKEN_END) return "the end of the file";
+  size_t size = (size_t)(lexer->at - token->start);
+  snprintf(into, 64, "'%.*s%s'", (int)(size < 40 ? size : 40), token->start, size < 40 ? "" : "...");
+  return into;
+}
+
+hr_status_t mlir_expected(mlir_parser_t *parser, const char *wanted) {
+  char found[64];
+  hr_pos_t pos = mlir_lexer_pos(&parser->lexer);
+  return hr_error_at(HR_INVALID, &pos, "found %s, want %s", describe_token(parser, found), wanted);
+}
+
+hr_status_t mlir_take(mlir_parser_t *parser, char punct) {
+  if (mlir_at(parser, punct)) return mlir_lexer_next(&parser->lexer);
+  char wanted[4] = {'\'', punct, '\'', 0};
+  return mlir_expected(parser, wanted);
+}
+
+hr_status_t mlir_take_word(mlir_parser_t *parser, const char *word) {
+  return mlir_at_word(parser, word) ? mlir_lexer_next(&parser->lexer) : mlir_expected(parser, word);
+}
+
+hr_status_t mlir_take_kind(mlir_parser_t *parser, mlir_token_kind_t kind, const char *wanted, hr_str_t *out_text) {
+  if (mlir_peek(parser)->kind != kind) return mlir_expected(parser, wanted);
+  if (out_text) *out_text = mlir_peek(parser)->text;
+  return mlir_lexer_next(&parser->lexer);
+}
+
+hr_status_t mlir_take_if(mlir_parser_t *parser, char punct, bool *out_taken) {
+  *out_taken = mlir_at(parser, punct);
+  return *out_taken ? mlir_lexer_next(&parser->lexer) : NULL;
+}
+
+hr_status_t mlir_take_word_if(mlir_parser_t *parser, const char *word, bool *out_taken) {
+  *out_taken = mlir_at_word(parser, word);
+  return *out_taken ? mlir_lexer_next(&parser->lexer) : NULL;
+}
+
+hr_status_t mlir_enter(mlir_parser_t *parser) {
+  return ++parser->depth > MLIR_MAX_DEPTH ? mlir_expected(parser, "less nesting (at most 1000 levels)") : NULL;
+}
+
+void mlir_leave(mlir_parser_t *parser) { parser->depth--; }
+
+hr_status_t mlir_take_integer(mlir_parser_t *parser, int64_t *out_value) {
+  bool negative;
+  char digits[32];
+  HR_TRY(mlir_take_if(parser, '-', &negative));
+  const mlir_token_t *token = mlir_peek(parser);
+  if (token->kind != MLIR_TOKEN_INTEGER || token->text.size >= sizeof digits)
+    return mlir_expected(parser, "an integer");
+  memcpy(digits, token->text.data, token->text.size);
+  digits[token->text.size] = 0;
+  errno = 0;
+  uint64_t magnitude = strtoull(digits, NULL, 0);
+  if (errno || (negative && magnitude > UINT64_C(1) << 63)) return mlir_expected(parser, "an integer of 64 bits");
+  *out_value = (int64_t)(negative ? 0 - magnitude : magnitude);
+  return mlir_lexer_next(&parser->lexer);
+}
+
+hr_status_t mlir_take_balanced(mlir_parser_t *parser, hr_str_t *out_text) {
+  if (!mlir_at(parser, '<')) return mlir_expected(parser, "'<'");
+  const char *start = mlir_peek(parser)->start + 1, *stop = start;
+  int depth = 0;
+  do {
+    if (mlir_peek(parser)->kind == MLIR_TOKEN_END) return mlir_expected(parser, "'>'");
+    depth += mlir_at(parser, '<') - mlir_at(parser, '>');
+    stop = mlir_peek(parser)->start;
+    HR_TRY(mlir_lexer_next(&parser->lexer));
+  } while (depth);
+  *out_text = (hr_str_t){start, (size_t)(stop - start)};
+  return NULL;
+}
+
+/* --- value names --- */
+
+/* What a name stands for. Values used before they are defined wait in a list of places to fill in. */
+typedef struct mlir_name {
+  hr_str_t name;
+  mlir_value_t *values; /* NULL: not defined yet */
+  int count;
+} mlir_name_t;
+
+typedef struct pending_use {
+  mlir_name_t *name;
+  int number;
+  mlir_value_t **slot;
+  hr_pos_t pos;
+} pending_use_t;
+
+struct mlir_scope {
+  mlir_scope_t *outer; /* visible from here; NULL at isolated regions */
+  hr_map_t names;
+  HR_VEC(pending_use_t) pending;
+};
+
+static mlir_name_t *find_name(const mlir_scope_t *scope, hr_str_t name) {
+  for (; scope; scope = scope->outer) {
+    mlir_name_t *found = hr_map_get(&scope->names, name);
+    if (found) return found;
+  }
+  return NULL;
+}
+
+static hr_status_t declare_name(mlir_parser_t *parser, hr_str_t name, mlir_name_t **out_name) {
+  HR_TRY(HR_NEW(parser->arena, out_name));
+  (*out_name)->name = name;
+  return hr_map_put(&parser->scope->names, name, *out_name, NULL);
+}
+
+static hr_status_t mlir_define_values(mlir_parser_t *parser, hr_str_t name, mlir_value_t *values, int count) {
+  mlir_name_t *known = hr_map_get(&parser->scope->names, name);
+  if (known && known->values) {
+    hr_pos_t pos = mlir_lexer_pos(&parser->lexer);
+    return hr_error_at(HR_INVALID, &pos, "%%%.*s is defined twice", HR_STR_ARGS(name));
+  }
+  if (!known) HR_TRY(declare_name(parser, name, &known));
+  known->values = values;
+  known->count = count;
+  for (int i = 0; i < count; i++) values[i].name = name;
+  return NULL;
+}
+
+static hr_status_t fill_use(const pending_use_t *use) {
+  if (!use->name->values)
+    return hr_error_at(HR_INVALID, &use->pos, "%%%.*s is not defined", HR_STR_ARGS(use->name->name));
+  if (use->number >= use->name->count)
+    return hr_error_at(HR_INVALID, &use->pos, "%%%.*s#%d: it has %d results", HR_STR_ARGS(use->name->name), use->number,
+                       use->name->count);
+  *use->slot = &use->name->values[use->number];
+  return NULL;
+}
+
+/* Finds what uses stand for, now or, for values defined later, at the end of the region. */
+static hr_status_t mlir_resolve_uses(mlir_parser_t *parser, const mlir_use_t *uses, int count, mlir_value_t **slots) {
+  for (int i = 0; i < count; i++) {
+    mlir_name_t *name = find_name(parser->scope, uses[i].name);
+    if (!name) HR_TRY(declare_name(parser, uses[i].name, &name));
+    pending_use_t use = {name, uses[i].number, &slots[i], uses[i].pos};
+    if (name->values)
+      HR_TRY(fill_use(&use));
+    else
+      HR_VEC_PUSH(&parser->scope->pending, use);
+  }
+  return NULL;
+}
+
+hr_status_t mlir_parse_use(mlir_parser_t *parser, mlir_use_t *out_use) {
+  bool numbered;
+  int64_t number = 0;
+  *out_use = (mlir_use_t){.pos = mlir_lexer_pos(&parser->lexer)};
+  HR_TRY(mlir_take_kind(parser, MLIR_TOKEN_VALUE, "a value such as %0", &out_use->name));
+  HR_TRY(mlir_take_if(parser, '#', &numbered));
+  if (numbered) HR_TRY(mlir_take_integer(parser, &number));
+  if (number < 0 || number > INT32_MAX) return mlir_expected(parser, "the number of a result");
+  out_use->number = (int)number;
+  return NULL;
+}
+
+hr_status_t mlir_parse_uses(mlir_parser_t *parser, mlir_uses_t *uses) {
+  for (bool more = mlir_peek(parser)->kind == MLIR_TOKEN_VALUE; more;) {
+    mlir_use_t use;
+    HR_TRY(mlir_parse_use(parser, &use));
+    HR_VEC_PUSH(uses, use);
+    bool comma = mlir_at(parser, ',');
+    if (!comma) break;
+    /* In "%a, %b, dim = 0" the last comma belongs to what follows. */
+    const char *at = parser->lexer.at;
+    while (at < parser->lexer.end && (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r')) at++;
+    more = at < parser->lexer.end && *at == '%';
+    if (more) HR_TRY(mlir_lexer_next(&parser->lexer));
+  }
+  return NULL;
+}
+
+/* --- regions --- */
+
+/* A scope ends when its region does: names that nobody defined move out, where the enclosing region may still define
+ * them, or are errors at an isolated region. */
+static hr_status_t close_scope(mlir_parser_t *parser, mlir_scope_t *scope) {
+  hr_status_t st = NULL;
+  for (size_t i = 0; i < scope->pending.count && !st; i++) {
+    pending_use_t use = scope->pending.data[i];
+    if (use.name->values || !scope->outer) {
+      st = fill_use(&use);
+      continue;
+    }
+    mlir_name_t *outside = find_name(scope->outer, use.name->name);
+    parser->scope = scope->outer;
+    if (!outside) st = declare_name(parser, use.name->name, &outside);
+    use.name = outside;
+    if (!st) st = HR_VEC_RESERVE(&scope->outer->pending, scope->outer->pending.count + 1);
+    if (!st) scope->outer->pending.data[scope->outer->pending.count++] = use;
+  }
+  return st;
+}
+
+static hr_status_t parse_block_args(mlir_parser_t *parser, mlir_block_t *block) {
+  HR_VEC(mlir_arg_t) args = {0};
+  hr_status_t st = mlir_take(parser, '(');
+  for (bool more = !mlir_at(parser, ')'); more && !st;) {
+    mlir_arg_t arg = {0};
+    const mlir_attr_t *location;
+    HR_TRY_GOTO(done, st, mlir_take_kind(parser, MLIR_TOKEN_VALUE, "an argument", &arg.name));
+    HR_TRY_GOTO(done, st, mlir_take(parser, ':'));
+    HR_TRY_GOTO(done, st, mlir_parse_type(parser, &arg.type));
+    if (mlir_at_word(parser, "loc")) HR_TRY_GOTO(done, st, mlir_parse_location(parser, &location));
+    HR_TRY_GOTO(done, st, HR_VEC_RESERVE(&args, args.count + 1));
+    args.data[args.count++] = arg;
+    HR_TRY_GOTO(done, st, mlir_take_if(parser, ',', &more));
+  }
+  if (!st) st = mlir_take(parser, ')');
+  if (!st) st = mlir_add_block_args(parser, block, (int)args.count, args.data);
+done:
+  HR_VEC_FREE(&args);
+  return st;
+}
+
+hr_status_t mlir_add_block_args(mlir_parser_t *parser, mlir_block_t *block, int count, const mlir_arg_t *args) {
+  HR_TRY(HR_NEW_ARRAY(parser->arena, count, &block->args));
+  block->arg_count = count;
+  for (int i = 0; i < count; i++) {
+    block->args[i] = (mlir_value_t){.type = args[i].type, .block = block, .index = i};
+    if (args[i].name.size) HR_TRY(mlir_define_values(parser, args[i].name, &block->args[i], 1));
+  }
+  return NULL;
+}
+
+static hr_status_t parse_block_ops(mlir_parser_t *parser, mlir_block_t *block) {
+  while (!mlir_at(parser, '}') && mlir_peek(parser)->kind != MLIR_TOKEN_BLOCK) {
+    mlir_op_t *op;
+    HR_TRY(mlir_parse_op(parser, &op));
+    HR_TRY(mlir_block_add_op(block, op));
+  }
+  return NULL;
+}
+
+static hr_status_t parse_labelled_blocks(mlir_parser_t *parser, mlir_region_t *region, bool replace_first) {
+  while (mlir_peek(parser)->kind == MLIR_TOKEN_BLOCK) {
+    mlir_block_t *block;
+    if (replace_first)
+      block = region->blocks.data[0];
+    else
+      HR_TRY(mlir_region_add_block(parser->module, region, &block));
+    replace_first = false;
+    HR_TRY(mlir_take_kind(parser, MLIR_TOKEN_BLOCK, "a block", &block->label));
+    if (mlir_at(parser, '(')) HR_TRY(parse_block_args(parser, block));
+    HR_TRY(mlir_take(parser, ':'));
+    HR_TRY(parse_block_ops(parser, block));
+  }
+  return NULL;
+}
+
+static hr_status_t parse_region_body(mlir_parser_t *parser, mlir_region_t *region, int arg_count,
+                                     const mlir_arg_t *args) {
+  HR_TRY(mlir_take(parser, '{'));
+  if (mlir_at(parser, '}') && !arg_count) return mlir_take(parser, '}');
+  mlir_block_t *entry;
+  HR_TRY(mlir_region_add_block(parser->module, region, &entry));
+  HR_TRY(mlir_add_block_args(parser, entry, arg_count, args));
+  bool labelled = mlir_peek(parser)->kind == MLIR_TOKEN_BLOCK;
+  if (!labelled) HR_TRY(parse_block_ops(parser, entry));
+  HR_TRY(parse_labelled_blocks(parser, region, labelled && !arg_count));
+  return mlir_take(parser, '}');
+}
+
+hr_status_t mlir_parse_region(mlir_parser_t *parser, mlir_region_t *region, bool isolated, int arg_count,
+                              const mlir_arg_t *args) {
+  mlir_scope_t scope = {.outer = isolated ? NULL : parser->scope}, *before = parser->scope;
+  HR_TRY(mlir_enter(parser));
+  parser->scope = &scope;
+  hr_status_t st = parse_region_body(parser, region, arg_count, args);
+  if (!st) st = close_scope(parser, &scope);
+  parser->scope = before;
+  hr_map_deinit(&scope.names);
+  HR_VEC_FREE(&scope.pending);
+  mlir_leave(parser);
+  return st;
+}
+
+/* --- operations --- */
+
+/* A name on the left of '=', with its number of results. */
+typedef struct result_name {
+  hr_str_t name;
+  int count;
+} result_name_t;
+typedef HR_VEC(result_name_t) result_names_t;
+
+static hr_status_t parse_result_names(mlir_parser_t *parser, result_names_t *names) {
+  if (mlir_peek(parser)->kind != MLIR_TOKEN_VALUE) return NULL;
+  for (bool more = true; more;) {
+    result_name_t name = {.count = 1};
+    bool counted;
+    int64_t count = 1;
+    HR_TRY(mlir_take_kind(parser, MLIR_TOKEN_VALUE, "a result", &name.name));
+    HR_TRY(mlir_take_if(parser, ':', &counted));
+    if (counted) HR_TRY(mlir_take_integer(parser, &count));
+    if (count < 1 || count > 1000000) return mlir_expected(parser, "1 to 1000000 results");
+    name.count = (int)count;
+    HR_VEC_PUSH(names, name);
+    HR_TRY(mlir_take_if(parser, ',', &more));
+  }
+  return mlir_take(parser, '=');
+}
+
+static hr_status_t name_results(mlir_parser_t *parser, const result_names_t *names, mlir_op_t *op) {
+  int named = 0;
+  for (size_t i = 0; i < names->count; i++) {
+    result_name_t name = names->data[i];
+    if (named + name.count > op->result_count)
+      return mlir_error(parser->module, op, "it has %d results, more are named", op->result_count);
+    HR_TRY(mlir_define_values(parser, name.name, op->results + named, name.count));
+    named += name.count;
+  }
+  if (names->count && named != op->result_count)
+    return mlir_error(parser->module, op, "%d results are named, it has %d", named, op->result_count);
+  return NULL;
+}
+
+hr_status_t mlir_set_results(mlir_parser_t *parser, mlir_op_t *op, int count, const mlir_type_t *const *types) {
+  op->result_count = count;
+  HR_TRY(HR_NEW_ARRAY(parser->arena, count, &op->results));
+  for (int i = 0; i < count; i++) op->results[i] = (mlir_value_t){.type = types[i], .owner = op, .index = i};
+  return NULL;
+}
+
+hr_status_t mlir_set_operands(mlir_parser_t *parser, mlir_op_t *op, const mlir_uses_t *uses) {
+  op->operand_count = (int)uses->count;
+  HR_TRY(HR_NEW_ARRAY(parser->arena, op->operand_count, &op->operands));
+  return mlir_resolve_uses(parser, uses->data, op->operand_count, op->operands);
+}
+
+static hr_status_t operand_type_error(mlir_parser_t *parser, const mlir_op_t *op, int k, const mlir_type_t *written) {
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
+  hr_strbuf_printf(&text, "operand %d is ", k);
+  mlir_print_type(&text, op->operands[k]->type);
+  hr_strbuf_add_str(&text, ", and is written as ");
+  mlir_print_type(&text, written);
+  hr_status_t st = hr_strbuf_finish(&text);
+  if (!st) st = mlir_error(parser->module, op, "%.*s", (int)text.size, text.data);
+  hr_strbuf_deinit(&text);
+  return st;
+}
+
+hr_status_t mlir_check_operand_type(mlir_parser_t *parser, const mlir_op_t *op, int k, const mlir_type_t *written) {
+  bool fits = !op->operands[k] || mlir_type_equal(op->operands[k]->type, written);
+  return fits ? NULL : operand_type_error(parser, op, k, written);
+}
+
+hr_status_t mlir_check_operand_types(mlir_parser_t *parser, const mlir_op_t *op, const mlir_type_t *function) {
+  for (int k = 0; k < op->operand_count && k < function->input_count; k++)
+    HR_TRY(mlir_check_operand_type(parser, op, k, function->inputs[k]));
+  return NULL;
+}
+
+hr_status_t mlir_set_attrs(mlir_parser_t *parser, mlir_op_t *op, const mlir_attr_t *properties,
+                           const mlir_attr_t *dict) {
+  int total = (properties ? properties->count : 0) + (dict ? dict->count : 0),
+      inherent = properties ? properties->count : 0;
+  mlir_named_attr_t *attrs, *extras;
+  HR_TRY(HR_NEW_ARRAY(parser->arena, total, &attrs));
+  HR_TRY(HR_NEW_ARRAY(parser->arena, total, &extras));
+  for (int i = 0; i < inherent; i++) attrs[i] = properties->fields[i];
+  for (int i = 0; dict && i < dict->count; i++) {
+    /* Attributes of a dialect ("mhlo.sharding") are discardable, plain names are the op's own. */
+    bool discardable = memchr(dict->fields[i].name.data, '.', dict->fields[i].name.size) != NULL;
+    if (discardable)
+      extras[op->extra_count++] = dict->fields[i];
+    else
+      attrs[inherent++] = dict->fields[i];
+  }
+  const mlir_attr_t *sorted;
+  HR_TRY(mlir_make_dict(parser->arena, inherent, attrs, &sorted));
+  op->attrs = sorted->fields;
+  op->attr_count = inherent;
+  op->extras = extras;
+  return NULL;
+}
+
+/* "(" regions ")" of the generic form. */
+static hr_status_t parse_generic_regions(mlir_parser_t *parser, mlir_op_t *op) {
+  HR_VEC(mlir_region_t *) regions = {0};
+  hr_status_t st = mlir_take(parser, '(');
+  for (bool more = !st; more && !st;) {
+    mlir_region_t *region;
+    HR_TRY_GOTO(done, st, HR_NEW(parser->arena, &region));
+    HR_TRY_GOTO(done, st, mlir_parse_region(parser, region, mlir_op_is_isolated(op->name), 0, NULL));
+    HR_TRY_GOTO(done, st, HR_VEC_RESERVE(&regions, regions.count + 1));
+    regions.data[regions.count++] = region;
+    HR_TRY_GOTO(done, st, mlir_take_if(parser, ',', &more));
+  }
+  if (!st) st = mlir_take(parser, ')');
+  if (!st) st = mlir_set_regions(parser, op, (int)regions.count, regions.data);
+done:
+  HR_VEC_FREE(&regions);
+  return st;
+}
+
+hr_status_t mlir_set_regions(mlir_parser_t *parser, mlir_op_t *op, int count, mlir_region_t *const *regions) {
+  void *copy;
+  HR_TRY(hr_arena_copy(parser->arena, regions, (size_t)count * sizeof *regions, &copy));
+  op->regions = copy;
+  op->region_count = count;
+  for (int i = 0; i < count; i++) regions[i]->parent = op;
+  return NULL;
+}
+
+/* "name"(%a, %b) <{props}> ({regions}) {attrs} : (types) -> types */
+static hr_status_t parse_generic_op(mlir_parser_t *parser, mlir_op_t *op) {
+  mlir_uses_t uses = {0};
+  const mlir_attr_t *properties = NULL, *dict = NULL;
+  const mlir_type_t *type;
+  hr_status_t st = NULL;
+  HR_TRY_GOTO(done, st, mlir_take_kind(parser, MLIR_TOKEN_STRING, "an operation", &op->name));
+  HR_TRY_GOTO(done, st, mlir_take(parser, '('));
+  HR_TRY_GOTO(done, st, mlir_parse_uses(parser, &uses));
+  HR_TRY_GOTO(done, st, mlir_take(parser, ')'));
+  if (mlir_at(parser, '<')) {
+    HR_TRY_GOTO(done, st, mlir_take(parser, '<'));
+    HR_TRY_GOTO(done, st, mlir_parse_dict(parser, &properties));
+    HR_TRY_GOTO(done, st, mlir_take(parser, '>'));
+  }
+  if (mlir_at(parser, '(')) HR_TRY_GOTO(done, st, parse_generic_regions(parser, op));
+  if (mlir_at(parser, '{')) HR_TRY_GOTO(done, st, mlir_parse_dict(parser, &dict));
+  HR_TRY_GOTO(done, st, mlir_take(parser, ':'));
+  HR_TRY_GOTO(done, st, mlir_parse_function_type(parser, &type));
+  if (type->input_count != (int)uses.count) {
+    st = mlir_error(parser->module, op, "%zu operands, the type has %d", uses.count, type->input_count);
+    goto done;
+  }
+  HR_TRY_GOTO(done, st, mlir_set_operands(parser, op, &uses));
+  HR_TRY_GOTO(done, st, mlir_check_operand_types(parser, op, type));
+  HR_TRY_GOTO(done, st, mlir_set_attrs(parser, op, properties, dict));
+  st = mlir_set_results(parser, op, type->result_count, type->results);
+done:
+  HR_VEC_FREE(&uses);
+  return st;
+}
+
+/* A bare word: in functions "return" and "call" are func's, at the top "module" is builtin's. */
+static hr_str_t full_name(hr_str_t word) {
+  if (hr_str_is(word, "return") || hr_str_is(word, "call"))
+    return hr_str_is(word, "call") ? HR_STR("func.call") : HR_STR("func.return");
+  return hr_str_is(word, "module") ? HR_STR("builtin.module") : word;
+}
+
+hr_status_t mlir_parse_op(mlir_parser_t *parser, mlir_op_t **out_op) {
+  mlir_op_t *op;
+  result_names_t names = {0};
+  HR_TRY(mlir_enter(parser));
+  hr_status_t st = NULL;
+  HR_TRY_GOTO(done, st, parse_result_names(parser, &names));
+  HR_TRY_GOTO(done, st, HR_NEW(parser->arena, &op));
+  hr_pos_t pos = mlir_lexer_pos(&parser->lexer);
+  op->line = pos.line;
+  op->column = pos.column;
+  if (mlir_peek(parser)->kind == MLIR_TOKEN_STRING) {
+    HR_TRY_GOTO(done, st, parse_generic_op(parser, op));
+  } else {
+    hr_str_t word;
+    HR_TRY_GOTO(done, st, mlir_take_kind(parser, MLIR_TOKEN_WORD, "an operation", &word));
+    op->name = full_name(word);
+    HR_TRY_GOTO(done, st, mlir_parse_pretty_op(parser, op));
+  }
+  if (mlir_at_word(parser, "loc")) HR_TRY_GOTO(done, st, mlir_parse_location(parser, &op->location));
+  HR_TRY_GOTO(done, st, name_results(parser, &names, op));
+  *out_op = op;
+done:
+  HR_VEC_FREE(&names);
+  mlir_leave(parser);
+  return st;
+}
+
+/* --- files --- */
+
+/* "#name = attribute" or "!name = type" */
+static hr_status_t parse_alias(mlir_parser_t *parser) {
+  bool is_type = mlir_peek(parser)->kind == MLIR_TOKEN_BANG;
+  hr_str_t name = mlir_peek(parser)->text;
+  HR_TRY(mlir_lexer_next(&parser->lexer));
+  HR_TRY(mlir_take(parser, '='));
+  if (is_type) {
+    const mlir_type_t *type;
+    HR_TRY(mlir_parse_type(parser, &type));
+    return hr_map_put(&parser->type_aliases, name, (void *)type, NULL);
+  }
+  if (mlir_at_word(parser, "loc") && mlir_is_location_alias(parser, name)) return mlir_define_location(parser, name);
+  const mlir_attr_t *attr;
+  HR_TRY(mlir_parse_attr(parser, &attr));
+  return hr_map_put(&parser->attr_aliases, name, (void *)attr, NULL);
+}
+
+/* A module around everything, unless the file is just one. */
+static hr_status_t wrap_in_module(mlir_parser_t *parser, mlir_region_t *region) {
+  mlir_module_t *module = parser->module;
+  mlir_block_t *block = region->blocks.data[0];
+  if (block->ops.count == 1 && hr_str_is(block->ops.data[0]->name, "builtin.module")) {
+    module->op = block->ops.data[0];
+    module->op->parent = NULL;
+    return NULL;
+  }
+  HR_TRY(HR_NEW(parser->arena, &module->op));
+  module->op->name = HR_STR("builtin.module");
+  module->op->line = module->op->column = 1;
+  return mlir_set_regions(parser, module->op, 1, &region);
+}
+
+static hr_status_t parse_file(mlir_parser_t *parser) {
+  mlir_region_t *region;
+  mlir_block_t *block;
+  HR_TRY(HR_NEW(parser->arena, &region));
+  HR_TRY(mlir_region_add_block(parser->module, region, &block));
+  HR_TRY(mlir_lexer_next(&parser->lexer));
+  while (mlir_peek(parser)->kind != MLIR_TOKEN_END) {
+    mlir_token_kind_t kind = mlir_peek(parser)->kind;
+    mlir_op_t *op;
+    if (kind == MLIR_TOKEN_HASH || kind == MLIR_TOKEN_BANG) {
+      HR_TRY(parse_alias(parser));
+    } else if (kind == MLIR_TOKEN_RESOURCES_BEGIN) {
+      HR_TRY(mlir_parse_resources(parser));
+    } else {
+      HR_TRY(mlir_parse_op(parser, &op));
+      HR_TRY(mlir_block_add_op(block, op));
+    }
+  }
+  HR_TRY(mlir_finish_resources(parser));
+  HR_TRY(mlir_finish_locations(parser));
+  return wrap_in_module(parser, region);
+}
+
+hr_status_t mlir_parse_module(mlir_module_t *module) {
+  mlir_scope_t scope = {0};
+  mlir_parser_t parser = {.module = module, .arena = &module->arena, .scope = &scope};
+  mlir_lexer_init(&parser.lexer, &module->source, &module->arena);
+  hr_status_t st = parse_file(&parser);
+  if (!st) st = close_scope(&parser, &scope);
+  hr_map_deinit(&scope.names);
+  HR_VEC_FREE(&scope.pending);
+  hr_map_deinit(&parser.forms);
+  hr_map_deinit(&parser.attr_aliases);
+  hr_map_deinit(&parser.type_aliases);
+  HR_VEC_FREE(&parser.location_aliases);
+  hr_map_deinit(&parser.resources);
+  HR_VEC_FREE(&parser.unresolved);
+  return st;
+}

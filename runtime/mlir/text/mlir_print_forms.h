@@ -1,0 +1,37 @@
+/* Forms of ops that no row of mlir_forms.def can say, and what their printers share. */
+#ifndef MLIR_MLIR_PRINT_FORMS_H
+#define MLIR_MLIR_PRINT_FORMS_H
+
+#include <string.h>
+
+#include "mlir/text/mlir_op_printer.h"
+
+typedef struct print_form {
+  const char *op; /* NULL: the end of a table */
+  bool (*fits)(const mlir_op_t *op); /* is the op as its form wants it? NULL: always */
+  void (*print)(op_printer_t *printer, const mlir_op_t *op); /* the op behind its results */
+} print_form_t;
+
+extern const print_form_t mlir_region_forms[]; /* of ops with regions, and of functions */
+
+static inline void form_add(op_printer_t *printer, const char *text) { hr_strbuf_add_str(printer->text, text); }
+
+static inline bool form_has_string(const mlir_op_t *op, const char *name) {
+  const mlir_attr_t *attr = mlir_op_attr(op, name);
+  return attr && attr->kind == MLIR_ATTR_STRING;
+}
+
+static inline bool form_is_ints(const mlir_attr_t *attr) {
+  return attr && attr->kind == MLIR_ATTR_DENSE_ARRAY && attr->type->kind == MLIR_TYPE_INTEGER &&
+         attr->type->width == 64;
+}
+
+static inline void form_print_symbol(op_printer_t *printer, hr_str_t name) {
+  mlir_print_attr(printer->text, &(mlir_attr_t){.kind = MLIR_ATTR_SYMBOL, .text = name});
+}
+
+static inline bool form_has_block(const mlir_op_t *op, int region) {
+  return region < op->region_count && op->regions[region]->blocks.count == 1;
+}
+
+#endif

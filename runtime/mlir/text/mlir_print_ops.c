@@ -1,0 +1,332 @@
+/* Operations and modules as text, as MLIR's own printer writes them: the forms of mlir_forms.def where an op has a row
+ * there, those of mlir_print_forms.c, and everything else in the generic form, which always reads back. */
+#include <string.h>
+
+#include "mlir/text/mlir_op_printer.h"
+
+void mlir_print_uses(op_printer_t *printer, int count, mlir_value_t *const *values) {
+  for (int i = 0; i < count; i++) {
+    if (i) hr_strbuf_add_str(printer->text, ", ");
+    mlir_print_use(printer, values[i]);
+  }
+}
+
+void mlir_start_line(op_printer_t *printer) {
+  hr_strbuf_add_char(printer->text, '\n');
+  for (int i = 0; i < printer->indent; i++) hr_strbuf_add_str(printer->text, "  ");
+}
+
+void mlir_print_op_name(op_printer_t *printer, const mlir_op_t *op) {
+  const mlir_op_t *parent = op->parent && op->parent->parent ? op->parent->parent->parent : NULL;
+  bool in_function =
+      parent && hr_str_is(parent->name, "func.func") && op->name.size > 5 && !memcmp(op->name.data, "func.", 5);
+  size_t skipped = in_function ? 5 : 0;
+  hr_strbuf_add(printer->text, op->name.data + skipped, op->name.size - skipped);
+}
+
+/* --- attributes --- */
+
+static bool is_shown(const printed_name_t *printed_name, hr_str_t name) {
+  for (int i = 0; i < printed_name->count; i++)
+    if (hr_str_is(name, printed_name->names[i])) return true;
+  return false;
+}
+
+static bool comes_first(hr_str_t a, hr_str_t b) {
+  int order = memcmp(a.data, b.data, a.size < b.size ? a.size : b.size);
+  return order ? order < 0 : a.size < b.size;
+}
+
+/* Defaults that pretty forms leave out. */
+static bool is_default(const mlir_op_t *op, const mlir_named_attr_t *entry) {
+  const mlir_attr_t *value = entry->value;
+  if (hr_str_is(entry->name, "result_accuracy")) {
+    const mlir_attr_t *mode = mlir_attr_field(value, "mode");
+    return value->count == 1 && mode && hr_str_is(mode->text, "DEFAULT");
+  }
+  if (hr_str_is(op->name, "stablehlo.custom_call")) {
+    if (hr_str_is(entry->name, "api_version")) return value->integer == 1;
+    if (hr_str_is(entry->name, "has_side_effect")) return value->kind == MLIR_ATTR_BOOL && !value->integer;
+    if (hr_str_is(entry->name, "called_computations") || hr_str_is(entry->name, "output_operand_aliases"))
+      return !value->count;
+  }
+  bool zero_version =
+      hr_str_is(op->name, "stablehlo.composite") && hr_str_is(entry->name, "version") && !value->integer;
+  return zero_version ||
+         (hr_str_is(op->name, "stablehlo.cholesky") && hr_str_is(entry->name, "lower") && !value->integer);
+}
+
+/* Inherent and discardable attributes are both sorted, and print as one sorted list. */
+void mlir_print_rest(op_printer_t *printer, const mlir_op_t *op, const printed_name_t *printed_name,
+                     const char *before) {
+  bool any = false;
+  for (int i = 0, j = 0; i < op->attr_count || j < op->extra_count;) {
+    bool inherent = j == op->extra_count || (i < op->attr_count && comes_first(op->attrs[i].name, op->extras[j].name));
+    const mlir_named_attr_t *entry = inherent ? &op->attrs[i++] : &op->extras[j++];
+    if (inherent && (is_shown(printed_name, entry->name) || is_default(op, entry))) continue;
+    if (!any) hr_strbuf_add_str(printer->text, before);
+    hr_strbuf_add_str(printer->text, any ? ", " : "{");
+    any = true;
+    mlir_print_entry(printer->text, entry);
+  }
+  if (any) hr_strbuf_add_char(printer->text, '}');
+}
+
+/* --- types --- */
+
+void mlir_print_result_types(op_printer_t *printer, const mlir_op_t *op) {
+  bool bare = op->result_count == 1 && op->results[0].type->kind != MLIR_TYPE_FUNCTION;
+  if (!bare) hr_strbuf_add_char(printer->text, '(');
+  for (int i = 0; i < op->result_count; i++) {
+    if (i) hr_strbuf_add_str(printer->text, ", ");
+    mlir_print_type(printer->text, op->results[i].type);
+  }
+  if (!bare) hr_strbuf_add_char(printer->text, ')');
+}
+
+void mlir_print_operand_types(op_printer_t *printer, const mlir_op_t *op) {
+  for (int i = 0; i < op->operand_count; i++) {
+    if (i) hr_strbuf_add_str(printer->text, ", ");
+    mlir_print_type(printer->text, op->operands[i]->type);
+  }
+}
+
+void mlir_print_function_type(op_printer_t *printer, const mlir_op_t *op) {
+  hr_strbuf_add_str(printer->text, " : (");
+  mlir_print_operand_types(printer, op);
+  hr_strbuf_add_str(printer->text, ") -> ");
+  mlir_print_result_types(printer, op);
+}
+
+static bool all_alike(const mlir_op_t *op) {
+  for (int i = 0; i < op->operand_count; i++)
+    if (!mlir_type_equal(op->operands[i]->type, op->results[0].type)) return false;
+  return op->result_count == 1;
+}
+
+static void print_form_types(op_printer_t *printer, const mlir_op_t *op, mlir_form_types_t types) {
+  switch (types) {
+    case MLIR_FORM_LIST:
+      if (!op->operand_count) return;
+      hr_strbuf_add_str(printer->text, " : ");
+      mlir_print_operand_types(printer, op);
+      return;
+    case MLIR_FORM_ARROW:
+      hr_strbuf_add_str(printer->text, " : ");
+      mlir_print_operand_types(printer, op);
+      hr_strbuf_add_str(printer->text, " -> ");
+      mlir_print_result_types(printer, op);
+      return;
+    case MLIR_FORM_RESULT:
+    case MLIR_FORM_SAME:
+      if (types == MLIR_FORM_SAME && !all_alike(op)) break;
+      hr_strbuf_add_str(printer->text, " : ");
+      mlir_print_type(printer->text, op->results[0].type);
+      return;
+    case MLIR_FORM_FN: break;
+  }
+  mlir_print_function_type(printer, op);
+}
+
+/* --- forms of mlir_forms.def --- */
+
+static bool has_prefix(const char *item, const char *prefix) { return strncmp(item, prefix, strlen(prefix)) == 0; }
+
+static bool is_attr_item(const char *item) { return item[1] && strchr(item, ':'); }
+
+static const char *attr_of_item(const char *item) { return strrchr(item, ':') + 1; }
+
+static void print_item_value(op_printer_t *printer, const char *item, const mlir_attr_t *attr) {
+  if (has_prefix(item, "ints:"))
+    mlir_print_ints(printer->text, attr);
+  else if (has_prefix(item, "i64:") || has_prefix(item, "i32:"))
+    hr_strbuf_add_int(printer->text, attr->integer);
+  else if (has_prefix(item, "enum:"))
+    hr_strbuf_add(printer->text, attr->text.data, attr->text.size);
+  else
+    mlir_print_attr(printer->text, attr);
+}
+
+/* Is the attribute of the kind that the item writes? */
+static bool item_fits(const char *item, const mlir_attr_t *attr) {
+  if (has_prefix(item, "ints:")) return attr->kind == MLIR_ATTR_DENSE_ARRAY && attr->type->width == 64;
+  if (has_prefix(item, "i64:") || has_prefix(item, "i32:")) return attr->kind == MLIR_ATTR_INTEGER;
+  if (has_prefix(item, "enum:")) return attr->kind == MLIR_ATTR_ENUM;
+  if (has_prefix(item, "sym:")) return attr->kind == MLIR_ATTR_SYMBOL;
+  if (has_prefix(item, "str:")) return attr->kind == MLIR_ATTR_STRING;
+  return true;
+}
+
+/* Can the form say the op? All its attributes must be there, in the kinds that it writes. */
+static bool form_fits(const mlir_form_t *form, const mlir_op_t *op) {
+  char item[MLIR_FORM_ITEM];
+  bool optional = false, list = false;
+  int singles = 0;
+  for (const char *at = form->format; mlir_form_next_item(&at, item);) {
+    optional = !strcmp(item, "[") || (optional && strcmp(item, "]"));
+    singles += !strcmp(item, "%");
+    list |= !strcmp(item, "%*");
+    if (!is_attr_item(item)) continue;
+    const mlir_attr_t *attr = mlir_op_attr(op, attr_of_item(item));
+    if (attr ? !item_fits(item, attr) : !optional) return false;
+  }
+  bool typed = form->types == MLIR_FORM_FN || form->types == MLIR_FORM_LIST || form->types == MLIR_FORM_ARROW;
+  return op->region_count == 0 && (list || singles == op->operand_count) && (typed || op->result_count == 1);
+}
+
+/* Is the optional part that starts here to be printed? */
+static bool is_optional_shown(const mlir_op_t *op, const char *format) {
+  char item[MLIR_FORM_ITEM];
+  while (mlir_form_next_item(&format, item) && !is_attr_item(item)) continue;
+  const mlir_attr_t *attr = mlir_op_attr(op, attr_of_item(item));
+  bool is_false = attr && attr->kind == MLIR_ATTR_BOOL && !attr->integer && hr_str_is(op->name, "stablehlo.cholesky");
+  return attr && !is_false;
+}
+
+static void print_items(op_printer_t *printer, const mlir_form_t *form, const mlir_op_t *op) {
+  char item[MLIR_FORM_ITEM], names[4][MLIR_FORM_ITEM];
+  printed_name_t printed_name = {.count = 0};
+  int next_operand = 0;
+  bool glued = false; /* the next item follows without a blank */
+  for (const char *at = form->format; mlir_form_next_item(&at, item);) {
+    const char *blank = glued || !strcmp(item, ",") || !strcmp(item, ")") || !strcmp(item, "(") ? "" : " ";
+    glued = false;
+    if (!strcmp(item, "[")) {
+      if (!is_optional_shown(op, at)) at = strchr(at, ']') + 1;
+    } else if (!strcmp(item, "]")) {
+      continue;
+    } else if (!strcmp(item, "A")) {
+      mlir_print_rest(printer, op, &printed_name, " ");
+    } else if (!strcmp(item, "%")) {
+      hr_strbuf_add_str(printer->text, blank);
+      mlir_print_use(printer, op->operands[next_operand++]);
+    } else if (!strcmp(item, "%*")) {
+      if (op->operand_count) hr_strbuf_add_str(printer->text, blank);
+      mlir_print_uses(printer, op->operand_count, op->operands);
+    } else if (is_attr_item(item)) {
+      hr_strbuf_add_str(printer->text, blank);
+      print_item_value(printer, item, mlir_op_attr(op, attr_of_item(item)));
+      strcpy(names[printed_name.count], attr_of_item(item));
+      printed_name.names[printed_name.count] = names[printed_name.count];
+      printed_name.count++;
+    } else {
+      hr_strbuf_printf(printer->text, "%s%s", blank, item);
+      glued = !strcmp(item, "(");
+    }
+  }
+}
+
+static void print_form(op_printer_t *printer, const mlir_form_t *form, const mlir_op_t *op) {
+  mlir_print_op_name(printer, op);
+  print_items(printer, form, op);
+  print_form_types(printer, op, form->types);
+}
+
+/* --- regions --- */
+
+static void print_block_ops(op_printer_t *printer, const mlir_block_t *block) {
+  printer->indent++;
+  for (size_t i = 0; i < block->ops.count; i++) {
+    mlir_start_line(printer);
+    mlir_print_op(printer, block->ops.data[i]);
+  }
+  printer->indent--;
+}
+
+static void print_block_label(op_printer_t *printer, const mlir_block_t *block, size_t number) {
+  mlir_start_line(printer);
+  hr_strbuf_printf(printer->text, "^bb%zu", number);
+  for (int i = 0; i < block->arg_count; i++) {
+    hr_strbuf_add_str(printer->text, i ? ", " : "(");
+    mlir_print_use(printer, &block->args[i]);
+    hr_strbuf_add_str(printer->text, ": ");
+    mlir_print_type(printer->text, block->args[i].type);
+  }
+  hr_strbuf_add_str(printer->text, block->arg_count ? "):" : ":");
+}
+
+void mlir_print_region(op_printer_t *printer, const mlir_region_t *region, bool named_args) {
+  hr_strbuf_add_char(printer->text, '{');
+  for (size_t b = 0; b < region->blocks.count; b++) {
+    const mlir_block_t *block = region->blocks.data[b];
+    if (b > 0 || (!named_args && block->arg_count)) print_block_label(printer, block, b);
+    print_block_ops(printer, block);
+  }
+  mlir_start_line(printer);
+  hr_strbuf_add_char(printer->text, '}');
+}
+
+/* --- the generic form --- */
+
+static size_t block_number(const mlir_block_t *block) {
+  size_t number = 0;
+  while (block->parent->blocks.data[number] != block) number++;
+  return number;
+}
+
+static void print_successors(op_printer_t *printer, const mlir_op_t *op) {
+  for (int i = 0; i < op->successor_count; i++)
+    hr_strbuf_printf(printer->text, "%s^bb%zu", i ? ", " : "[", block_number(op->successors[i]));
+  if (op->successor_count) hr_strbuf_add_char(printer->text, ']');
+}
+
+static void print_list(op_printer_t *printer, int count, const mlir_named_attr_t *attrs, const char *open,
+                       const char *close) {
+  for (int i = 0; i < count; i++) {
+    hr_strbuf_add_str(printer->text, i ? ", " : open);
+    mlir_print_entry(printer->text, &attrs[i]);
+  }
+  if (count) hr_strbuf_add_str(printer->text, close);
+}
+
+/* "name"(%a)[^bb1] <{attrs}> ({regions}) {extras} : (types) -> types */
+static void mlir_print_op_generic(op_printer_t *printer, const mlir_op_t *op) {
+  hr_strbuf_printf(printer->text, "\"%.*s\"(", HR_STR_ARGS(op->name));
+  mlir_print_uses(printer, op->operand_count, op->operands);
+  hr_strbuf_add_char(printer->text, ')');
+  print_successors(printer, op);
+  print_list(printer, op->attr_count, op->attrs, " <{", "}>");
+  for (int r = 0; r < op->region_count; r++) {
+    hr_strbuf_add_str(printer->text, r ? ", " : " (");
+    mlir_print_region(printer, op->regions[r], false);
+  }
+  if (op->region_count) hr_strbuf_add_char(printer->text, ')');
+  print_list(printer, op->extra_count, op->extras, " {", "}");
+  mlir_print_function_type(printer, op);
+}
+
+static void print_any_form(op_printer_t *printer, const mlir_op_t *op) {
+  if (mlir_print_custom_form(printer, op)) return;
+  const mlir_form_t *form = mlir_form_find(op->name);
+  if (form && form_fits(form, op))
+    print_form(printer, form, op);
+  else
+    mlir_print_op_generic(printer, op);
+}
+
+static bool has_source_loc(const mlir_attr_t *location) {
+  return location && location->kind == MLIR_ATTR_LOCATION && !hr_str_is(location->text, "unknown");
+}
+
+void mlir_print_op(op_printer_t *printer, const mlir_op_t *op) {
+  mlir_print_results(printer, op);
+  print_any_form(printer, op);
+  if (!printer->locations || !has_source_loc(op->location)) return;
+  hr_strbuf_add_char(printer->text, ' ');
+  mlir_print_attr(printer->text, op->location);
+}
+
+static void print_module(op_printer_t *printer, const mlir_module_t *module) {
+  mlir_name_values(module->op);
+  mlir_print_op(printer, module->op);
+  mlir_forget_names(module->op);
+  hr_strbuf_add_char(printer->text, '\n');
+}
+
+void mlir_print_module(hr_strbuf_t *text, const mlir_module_t *module) {
+  print_module(&(op_printer_t){.text = text}, module);
+}
+
+void mlir_print_module_located(hr_strbuf_t *text, const mlir_module_t *module) {
+  print_module(&(op_printer_t){.text = text, .locations = true}, module);
+}

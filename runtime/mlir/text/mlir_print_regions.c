@@ -1,0 +1,279 @@
+/* Forms of ops with regions: loops and reductions, functions and modules, manual computations. */
+#include "mlir/text/mlir_print_forms.h"
+
+/* --- reduce, while, scan --- */
+
+static bool reduce_fits(const mlir_op_t *op) {
+  return op->operand_count && op->operand_count % 2 == 0 && form_is_ints(mlir_op_attr(op, "dimensions")) &&
+         form_has_block(op, 0) && op->regions[0]->blocks.data[0]->arg_count == op->operand_count;
+}
+
+static bool is_scalar_of(const mlir_type_t *type, const mlir_type_t *element) {
+  return type->kind == MLIR_TYPE_TENSOR && type->rank == 0 && mlir_type_equal(type->element, element);
+}
+
+/* The one op of a body that only applies it to its two arguments and returns the result; NULL if the body does more. */
+static const mlir_op_t *applied_op(const mlir_op_t *op) {
+  static const char *const names[] = {"add", "and", "maximum", "minimum", "multiply", "or", "xor"};
+  const mlir_block_t *block = op->regions[0]->blocks.data[0];
+  if (block->arg_count != 2 || block->ops.count != 2) return NULL;
+  const mlir_op_t *inner = block->ops.data[0], *end = block->ops.data[1];
+  bool plain = inner->operand_count == 2 && inner->result_count == 1 && !inner->attr_count && !inner->extra_count &&
+               inner->name.size > 10 && !memcmp(inner->name.data, "stablehlo.", 10) && end->operand_count == 1 &&
+               end->operands[0] == inner->results && inner->operands[0] == &block->args[0] &&
+               inner->operands[1] == &block->args[1];
+  if (!plain || !hr_str_is(end->name, "stablehlo.return")) return NULL;
+  const mlir_type_t *element = op->operands[0]->type->element;
+  if (!is_scalar_of(block->args[0].type, element) || !is_scalar_of(block->args[1].type, element) ||
+      !is_scalar_of(inner->results[0].type, element))
+    return NULL;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (hr_str_is((hr_str_t){inner->name.data + 10, inner->name.size - 10}, names[i])) return inner;
+  return NULL;
+}
+
+static void print_argument(op_printer_t *printer, const mlir_value_t *arg) {
+  mlir_print_use(printer, arg);
+  form_add(printer, ": ");
+  mlir_print_type(printer->text, arg->type);
+}
+
+static void print_reducer(op_printer_t *printer, const mlir_op_t *op) {
+  const mlir_block_t *block = op->regions[0]->blocks.data[0];
+  int pairs = block->arg_count / 2;
+  mlir_start_line(printer);
+  form_add(printer, " reducer");
+  for (int i = 0; i < pairs; i++) {
+    form_add(printer, "(");
+    print_argument(printer, &block->args[i]);
+    form_add(printer, ", ");
+    print_argument(printer, &block->args[i + pairs]);
+    form_add(printer, ") ");
+  }
+  form_add(printer, " ");
+  mlir_print_region(printer, op->regions[0], true);
+}
+
+static void print_reduce(op_printer_t *printer, const mlir_op_t *op) {
+  const mlir_op_t *applied = applied_op(op);
+  if (applied && printer->locations && applied->location != op->location)
+    applied = NULL; /* the form has no place for it */
+  int pairs = op->operand_count / 2;
+  form_add(printer, "stablehlo.reduce");
+  for (int i = 0; i < pairs; i++) {
+    form_add(printer, i ? ", (" : "(");
+    mlir_print_use(printer, op->operands[i]);
+    form_add(printer, " init: ");
+    mlir_print_use(printer, op->operands[i + pairs]);
+    form_add(printer, ")");
+  }
+  if (applied) hr_strbuf_printf(printer->text, " applies %.*s", HR_STR_ARGS(applied->name));
+  form_add(printer, " across dimensions = ");
+  mlir_print_ints(printer->text, mlir_op_attr(op, "dimensions"));
+  mlir_print_rest(printer, op, &(printed_name_t){{"dimensions"}, 1}, " ");
+  mlir_print_function_type(printer, op);
+  if (!applied) print_reducer(printer, op);
+}
+
+/* The form names each type of the state once; sizes that only some of them leave open want the generic form. */
+static bool while_fits(const mlir_op_t *op) {
+  if (!form_has_block(op, 0) || !form_has_block(op, 1) || op->region_count != 2 || op->result_count != op->operand_count)
+    return false;
+  const mlir_block_t *condition = op->regions[0]->blocks.data[0], *body = op->regions[1]->blocks.data[0];
+  if (condition->arg_count != op->operand_count || body->arg_count != op->operand_count) return false;
+  for (int i = 0; i < op->operand_count; i++) {
+    const mlir_type_t *type = op->operands[i]->type;
+    bool same = mlir_type_equal(type, condition->args[i].type) && mlir_type_equal(type, body->args[i].type) &&
+                mlir_type_equal(type, op->results[i].type);
+    if (!same) return false;
+  }
+  return true;
+}
+
+/* The arguments of both regions go by the same names. */
+static void print_while(op_printer_t *printer, const mlir_op_t *op) {
+  const mlir_block_t *condition = op->regions[0]->blocks.data[0];
+  form_add(printer, "stablehlo.while(");
+  for (int i = 0; i < op->operand_count; i++) {
+    if (i) form_add(printer, ", ");
+    mlir_print_use(printer, &condition->args[i]);
+    form_add(printer, " = ");
+    mlir_print_use(printer, op->operands[i]);
+  }
+  form_add(printer, ")");
+  if (op->operand_count) form_add(printer, " : ");
+  mlir_print_operand_types(printer, op);
+  mlir_print_rest(printer, op, &(printed_name_t){.count = 0}, " attributes ");
+  mlir_start_line(printer);
+  form_add(printer, "cond ");
+  mlir_print_region(printer, op->regions[0], true);
+  form_add(printer, " do ");
+  mlir_print_region(printer, op->regions[1], true);
+}
+
+static bool scan_fits(const mlir_op_t *op) {
+  const mlir_attr_t *dimension = mlir_op_attr(op, "dimension");
+  int64_t inputs = mlir_first_segment(op, "operandSegmentSizes");
+  return form_has_block(op, 0) && op->region_count == 1 && dimension && dimension->kind == MLIR_ATTR_INTEGER &&
+         inputs >= 0 && inputs <= op->operand_count;
+}
+
+static void print_scan(op_printer_t *printer, const mlir_op_t *op) {
+  int inputs = (int)mlir_first_segment(op, "operandSegmentSizes");
+  form_add(printer, "chlo.scan(");
+  mlir_print_uses(printer, inputs, op->operands);
+  form_add(printer, ") inits (");
+  mlir_print_uses(printer, op->operand_count - inputs, op->operands + inputs);
+  hr_strbuf_printf(printer->text, ") dimension=%ld ", (long)mlir_op_attr(op, "dimension")->integer);
+  mlir_print_rest(printer, op, &(printed_name_t){{"dimension", "operandSegmentSizes", "resultSegmentSizes"}, 3},
+                  " attributes ");
+  form_add(printer, " ");
+  mlir_print_region(printer, op->regions[0], false);
+  mlir_print_function_type(printer, op);
+}
+
+static void print_return(op_printer_t *printer, const mlir_op_t *op) {
+  mlir_print_op_name(printer, op);
+  if (op->operand_count) form_add(printer, " ");
+  mlir_print_uses(printer, op->operand_count, op->operands);
+  mlir_print_rest(printer, op, &(printed_name_t){.count = 0}, " ");
+  if (!op->operand_count) return;
+  form_add(printer, " : ");
+  mlir_print_operand_types(printer, op);
+}
+
+/* --- functions and modules --- */
+
+static void print_dict_of(op_printer_t *printer, const mlir_attr_t *dicts, int index) {
+  if (!dicts || index >= dicts->count || !dicts->items[index]->count) return;
+  form_add(printer, " ");
+  mlir_print_attr(printer->text, dicts->items[index]);
+}
+
+static void print_function_results(op_printer_t *printer, const mlir_type_t *type, const mlir_attr_t *attrs) {
+  bool bare = type->result_count == 1 && !(attrs && attrs->count && attrs->items[0]->count);
+  if (!type->result_count) return;
+  form_add(printer, bare ? " -> " : " -> (");
+  for (int i = 0; i < type->result_count; i++) {
+    if (i) form_add(printer, ", ");
+    mlir_print_type(printer->text, type->results[i]);
+    print_dict_of(printer, attrs, i);
+  }
+  if (!bare) form_add(printer, ")");
+}
+
+static void print_parameters(op_printer_t *printer, const mlir_op_t *op, const mlir_type_t *type) {
+  const mlir_block_t *block =
+      form_has_block(op, 0) || (op->region_count && op->regions[0]->blocks.count) ? op->regions[0]->blocks.data[0] : NULL;
+  for (int i = 0; i < type->input_count; i++) {
+    if (i) form_add(printer, ", ");
+    if (block) {
+      mlir_print_use(printer, &block->args[i]);
+      form_add(printer, ": ");
+    }
+    mlir_print_type(printer->text, type->inputs[i]);
+    print_dict_of(printer, mlir_op_attr(op, "arg_attrs"), i);
+  }
+}
+
+static bool func_fits(const mlir_op_t *op) {
+  const mlir_attr_t *type = mlir_op_attr(op, "function_type");
+  if (!type || type->kind != MLIR_ATTR_TYPE || type->type->kind != MLIR_TYPE_FUNCTION || !form_has_string(op, "sym_name"))
+    return false;
+  bool has_body = op->region_count == 1 && op->regions[0]->blocks.count;
+  return !has_body || op->regions[0]->blocks.data[0]->arg_count == type->type->input_count;
+}
+
+static void print_func(op_printer_t *printer, const mlir_op_t *op) {
+  const mlir_attr_t *visibility = mlir_op_attr(op, "sym_visibility");
+  const mlir_type_t *type = mlir_op_attr(op, "function_type")->type;
+  form_add(printer, "func.func ");
+  if (visibility) hr_strbuf_printf(printer->text, "%.*s ", HR_STR_ARGS(visibility->text));
+  form_print_symbol(printer, mlir_op_attr(op, "sym_name")->text);
+  form_add(printer, "(");
+  print_parameters(printer, op, type);
+  form_add(printer, ")");
+  print_function_results(printer, type, mlir_op_attr(op, "res_attrs"));
+  mlir_print_rest(printer, op,
+                  &(printed_name_t){{"arg_attrs", "function_type", "res_attrs", "sym_name", "sym_visibility"}, 5},
+                  " attributes ");
+  if (!op->region_count || !op->regions[0]->blocks.count) return;
+  form_add(printer, " ");
+  mlir_print_region(printer, op->regions[0], true);
+}
+
+static void print_builtin_module(op_printer_t *printer, const mlir_op_t *op) {
+  static const mlir_region_t empty;
+  form_add(printer, "module");
+  if (form_has_string(op, "sym_name")) {
+    form_add(printer, " ");
+    form_print_symbol(printer, mlir_op_attr(op, "sym_name")->text);
+  }
+  mlir_print_rest(printer, op, &(printed_name_t){{"sym_name"}, 1}, " attributes ");
+  form_add(printer, " ");
+  mlir_print_region(printer, op->region_count ? op->regions[0] : &empty, true);
+}
+
+/* --- sdy --- */
+
+static bool mesh_fits(const mlir_op_t *op) { return form_has_string(op, "sym_name") && form_has_string(op, "mesh"); }
+
+static void print_mesh(op_printer_t *printer, const mlir_op_t *op) {
+  form_add(printer, "sdy.mesh ");
+  form_print_symbol(printer, mlir_op_attr(op, "sym_name")->text);
+  hr_strbuf_printf(printer->text, " = <%.*s>", HR_STR_ARGS(mlir_op_attr(op, "mesh")->text));
+  mlir_print_rest(printer, op, &(printed_name_t){{"sym_name", "mesh"}, 2}, " ");
+}
+
+static bool sharded_fits(const mlir_op_t *op) {
+  return op->operand_count == 1 && op->result_count == 1 && form_has_string(op, "sharding");
+}
+
+static void print_sharded(op_printer_t *printer, const mlir_op_t *op) {
+  mlir_print_op_name(printer, op);
+  form_add(printer, " ");
+  mlir_print_use(printer, op->operands[0]);
+  hr_strbuf_printf(printer->text, " <%.*s>", HR_STR_ARGS(mlir_op_attr(op, "sharding")->text));
+  mlir_print_rest(printer, op, &(printed_name_t){{"sharding"}, 1}, " ");
+  form_add(printer, " : ");
+  mlir_print_type(printer->text, op->results[0].type);
+}
+
+static bool manual_fits(const mlir_op_t *op) {
+  return form_has_block(op, 0) && form_has_string(op, "in_shardings") && form_has_string(op, "out_shardings") &&
+         form_has_string(op, "manual_axes");
+}
+
+static void print_manual(op_printer_t *printer, const mlir_op_t *op) {
+  const mlir_block_t *block = op->regions[0]->blocks.data[0];
+  form_add(printer, "sdy.manual_computation(");
+  mlir_print_uses(printer, op->operand_count, op->operands);
+  hr_strbuf_printf(printer->text, ") in_shardings=[%.*s] out_shardings=[%.*s] manual_axes={%.*s} (",
+                 HR_STR_ARGS(mlir_op_attr(op, "in_shardings")->text),
+                 HR_STR_ARGS(mlir_op_attr(op, "out_shardings")->text),
+                 HR_STR_ARGS(mlir_op_attr(op, "manual_axes")->text));
+  for (int i = 0; i < block->arg_count; i++) {
+    if (i) form_add(printer, ", ");
+    print_argument(printer, &block->args[i]);
+  }
+  form_add(printer, ") ");
+  mlir_print_region(printer, op->regions[0], true);
+  mlir_print_rest(printer, op, &(printed_name_t){{"in_shardings", "out_shardings", "manual_axes"}, 3}, " ");
+  mlir_print_function_type(printer, op);
+}
+
+const print_form_t mlir_region_forms[] = {
+    {"builtin.module", NULL, print_builtin_module},
+    {"chlo.scan", scan_fits, print_scan},
+    {"func.func", func_fits, print_func},
+    {"func.return", NULL, print_return},
+    {"sdy.manual_computation", manual_fits, print_manual},
+    {"sdy.mesh", mesh_fits, print_mesh},
+    {"sdy.reshard", sharded_fits, print_sharded},
+    {"sdy.return", NULL, print_return},
+    {"sdy.sharding_constraint", sharded_fits, print_sharded},
+    {"stablehlo.reduce", reduce_fits, print_reduce},
+    {"stablehlo.return", NULL, print_return},
+    {"stablehlo.while", while_fits, print_while},
+    {.op = NULL},
+};

@@ -1,0 +1,191 @@
+#include "observe/explain.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+#define SHOWN 30      /* lines; the rest are one line */
+#define NAMES_WIDTH 60 /* characters after which no more names are begun */
+
+/* Equal kernels: neighbours in a list of subjects. */
+typedef struct group {
+  hr_trace_span_t *const *members;
+  int count;
+  double calls, ns, flops, bytes; /* of all calls together */
+  double worked_ns;               /* by all workers */
+} group_t;
+
+typedef struct totals {
+  double run_ns, runs, kernel_ns, wait_ns;
+  double idle_ns; /* of kernel_ns: the first worker waited for the others */
+} totals_t;
+
+static bool is_kernel(const hr_trace_span_t *span) {
+  return hr_trace_is_kernel(span) && span->calls;
+}
+
+/* --- collecting --- */
+
+static int count_kernels(const hr_trace_t *trace) {
+  int count = 0;
+  for (const hr_trace_block_t *block = trace->blocks; block; block = block->next)
+    for (int i = 0; i < block->count; i++) count += is_kernel(&block->spans[i]);
+  return count;
+}
+
+static void list_kernels(const hr_trace_t *trace, hr_trace_span_t **list) {
+  for (const hr_trace_block_t *block = trace->blocks; block; block = block->next)
+    for (int i = 0; i < block->count; i++)
+      if (is_kernel(&block->spans[i])) *list++ = &block->spans[i];
+}
+
+static totals_t add_up(const hr_trace_t *trace) {
+  totals_t totals = {0};
+  for (const hr_trace_block_t *block = trace->blocks; block; block = block->next)
+    for (int i = 0; i < block->count; i++) {
+      const hr_trace_span_t *span = &block->spans[i];
+      double ns = (double)span->total_ns;
+      if (is_kernel(span)) totals.kernel_ns += ns, totals.idle_ns += (double)span->idle_ns;
+      if (span->kind == HR_TRACE_WAIT) totals.wait_ns += ns;
+      if (span->kind == HR_TRACE_RUN) totals.run_ns += ns, totals.runs += (double)span->calls;
+    }
+  return totals;
+}
+
+static int by_kernel(const void *a, const void *b) {
+  const hr_trace_span_t *x = *(hr_trace_span_t *const *)a, *y = *(hr_trace_span_t *const *)b;
+  if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
+  if (x->same != y->same) return x->same < y->same ? -1 : 1;
+  return x->total_ns != y->total_ns ? (x->total_ns > y->total_ns ? -1 : 1) : 0;
+}
+
+static int by_time(const void *a, const void *b) {
+  const group_t *x = a, *y = b;
+  return (x->ns < y->ns) - (x->ns > y->ns);
+}
+
+static bool are_equal(const hr_trace_span_t *a, const hr_trace_span_t *b) {
+  return a->kind == b->kind && a->same == b->same;
+}
+
+/* `list` is sorted by kernel. */
+static int make_groups(hr_trace_span_t *const *list, int count, group_t *groups) {
+  int made = 0;
+  for (int i = 0; i < count; i++) {
+    if (!i || !are_equal(list[i], list[i - 1])) groups[made++] = (group_t){.members = list + i};
+    group_t *group = &groups[made - 1];
+    double calls = (double)list[i]->calls;
+    group->count++;
+    group->calls += calls;
+    group->ns += (double)list[i]->total_ns;
+    group->worked_ns += (double)list[i]->total_ns + (double)list[i]->helped_ns - (double)list[i]->idle_ns;
+    group->flops += list[i]->flops * calls;
+    group->bytes += list[i]->bytes * calls;
+  }
+  return made;
+}
+
+/* --- printing --- */
+
+/* Billions a second, and their part of the peak. */
+static void print_rate(hr_strbuf_t *text, double amount, double ns, double peak) {
+  if (amount > 0 && ns > 0)
+    hr_strbuf_printf(text, " %8.1f %4.0f%%", amount / ns, 100e9 * amount / ns / peak);
+  else
+    hr_strbuf_add_str(text, "        -     -");
+}
+
+static void print_figures(hr_strbuf_t *text, const group_t *group, double all_ns, const machine_peak_t *peak) {
+  hr_strbuf_printf(text, "%5.1f%% %9.0f %10.3f %10.2f", all_ns > 0 ? 100 * group->ns / all_ns : 0, group->calls,
+                 group->ns * 1e-6, group->calls > 0 ? group->ns * 1e-3 / group->calls : 0);
+  hr_strbuf_printf(text, group->ns > 0 ? " %7.1f" : "       -", group->worked_ns / group->ns);
+  print_rate(text, group->bytes, group->ns, peak->bytes_per_s);
+  print_rate(text, group->flops, group->ns, peak->flops);
+}
+
+static void print_names(hr_strbuf_t *text, const group_t *group) {
+  size_t start = text->size;
+  int shown = 0;
+  for (; shown < group->count && text->size - start < NAMES_WIDTH; shown++)
+    hr_strbuf_printf(text, "%s%s", shown ? " " : "", group->members[shown]->name);
+  if (shown < group->count) hr_strbuf_printf(text, " and %d more", group->count - shown);
+}
+
+static void print_group(hr_strbuf_t *text, const group_t *group, double all_ns, const machine_peak_t *peak) {
+  const hr_trace_span_t *first = group->members[0];
+  print_figures(text, group, all_ns, peak);
+  hr_strbuf_printf(text, "  %s", first->kernel);
+  if (first->kind != HR_TRACE_COPY) hr_strbuf_printf(text, " (%s)", first->op);
+  hr_strbuf_add_str(text, ": ");
+  print_names(text, group);
+  if (first->reason) hr_strbuf_printf(text, "; %s", first->reason);
+  hr_strbuf_add_char(text, '\n');
+}
+
+static void print_others(hr_strbuf_t *text, const group_t *groups, int count, double all_ns,
+                         const machine_peak_t *peak) {
+  group_t others = {0};
+  for (int g = SHOWN; g < count; g++) {
+    others.calls += groups[g].calls;
+    others.ns += groups[g].ns;
+    others.worked_ns += groups[g].worked_ns;
+  }
+  if (count <= SHOWN) return;
+  print_figures(text, &others, all_ns, peak);
+  hr_strbuf_printf(text, "  others: %d kernels\n", count - SHOWN);
+}
+
+/* How evenly the workers had the kernels' work. */
+static void print_workers(hr_strbuf_t *text, const hr_trace_t *trace, const totals_t *totals) {
+  double least = totals->kernel_ns - totals->idle_ns, most = least, sum = least;
+  if (trace->workers < 2 || totals->kernel_ns <= 0) return;
+  for (int w = 1; w < trace->workers; w++) {
+    double busy_ns = (double)trace->busy_ns[w];
+    if (busy_ns < least) least = busy_ns;
+    if (busy_ns > most) most = busy_ns;
+    sum += busy_ns;
+  }
+  double percent = 100 / totals->kernel_ns;
+  hr_strbuf_printf(text, "%d workers, busy for %.0f%% of the kernels' time: the least %.0f%%, the most %.0f%%\n",
+                 trace->workers, percent * sum / trace->workers, percent * least, percent * most);
+}
+
+static void print_heading(hr_strbuf_t *text, const hr_trace_t *trace, const totals_t *totals,
+                          const machine_peak_t *peak) {
+  hr_strbuf_printf(text, "%.0f execution%s in %.3f ms, %.3f ms of it in kernels; ", totals->runs,
+                 totals->runs == 1 ? "" : "s", totals->run_ns * 1e-6, totals->kernel_ns * 1e-6);
+  hr_strbuf_printf(text, "this machine now: %.1f GB/s, %.1f GFLOP/s\n", peak->bytes_per_s * 1e-9, peak->flops * 1e-9);
+  if (totals->wait_ns > 0) hr_strbuf_printf(text, "waiting for peers: %.3f ms\n", totals->wait_ns * 1e-6);
+  print_workers(text, trace, totals);
+  hr_strbuf_printf(text, "%6s %9s %10s %10s %7s %8s %5s %8s %5s  %s\n", "time", "calls", "ms", "us/call", "workers",
+                 "GB/s", "peak", "GFLOP/s", "peak", "kernel (op): instructions");
+}
+
+static void print_table(hr_strbuf_t *text, const hr_trace_t *trace, const machine_peak_t *peak, group_t *groups,
+                        int count) {
+  totals_t totals = add_up(trace);
+  double all_ns = totals.run_ns > totals.kernel_ns ? totals.run_ns : totals.kernel_ns;
+  qsort(groups, (size_t)count, sizeof *groups, by_time);
+  print_heading(text, trace, &totals, peak);
+  for (int g = 0; g < count && g < SHOWN; g++) print_group(text, &groups[g], all_ns, peak);
+  print_others(text, groups, count, all_ns, peak);
+  double between_ns = all_ns - totals.kernel_ns;
+  group_t between = {.ns = between_ns, .worked_ns = between_ns, .calls = totals.runs};
+  print_figures(text, &between, all_ns, peak);
+  hr_strbuf_add_str(text, "  between kernels\n");
+}
+
+hr_status_t exec_explain_print(hr_strbuf_t *text, const hr_trace_t *trace, const machine_peak_t *peak) {
+  int count = count_kernels(trace);
+  void *list, *groups;
+  HR_TRY(hr_alloc_zeroed((size_t)(count + 1) * sizeof(hr_trace_span_t *), &list));
+  hr_status_t st = hr_alloc_zeroed((size_t)(count + 1) * sizeof(group_t), &groups);
+  if (!st) {
+    list_kernels(trace, list);
+    qsort(list, (size_t)count, sizeof(hr_trace_span_t *), by_kernel);
+    print_table(text, trace, peak, groups, make_groups(list, count, groups));
+    hr_free(groups);
+  }
+  hr_free(list);
+  return st;
+}

@@ -1,0 +1,84 @@
+#include "observe/trace_merge.h"
+
+#include "base/mem.h"
+
+#define SAME_CLOCK_NS INT64_C(20000000) /* clocks of one machine seem this far apart at most, behind a barrier */
+#define LINE_END 2                       /* bytes of the ",\n" that the last event must not have */
+
+typedef struct clock_reading {
+  int64_t first_ns, now_ns; /* the oldest event; right behind a barrier */
+} clock_reading_t;
+
+/* What is to be added to a rank's times, so that they are rank 0's. */
+static int64_t offset_of(const clock_reading_t *readings, int rank) {
+  int64_t apart = readings[0].now_ns - readings[rank].now_ns;
+  return apart < SAME_CLOCK_NS && apart > -SAME_CLOCK_NS ? 0 : apart;
+}
+
+/* When the timeline begins, by this rank's clock. */
+static int64_t choose_zero(const clock_reading_t *readings, int rank, int world_size) {
+  int64_t first = INT64_MAX;
+  for (int r = 0; r < world_size; r++)
+    if (readings[r].first_ns + offset_of(readings, r) < first) first = readings[r].first_ns + offset_of(readings, r);
+  return first - offset_of(readings, rank);
+}
+
+static hr_status_t agree_on_zero(exec_comm_t *comm, int rank, int world_size, const hr_trace_t *trace,
+                                 uint64_t *out_zero_ns) {
+  void *memory;
+  HR_TRY(hr_alloc_zeroed((size_t)world_size * sizeof(clock_reading_t), &memory));
+  clock_reading_t *readings = memory, mine = {.first_ns = (int64_t)hr_trace_first_ns(trace)};
+  hr_status_t st = exec_comm_barrier(comm);
+  mine.now_ns = (int64_t)hr_trace_now_ns();
+  if (!st) st = exec_comm_all_gather(comm, &mine, sizeof mine, readings);
+  if (!st) *out_zero_ns = (uint64_t)choose_zero(readings, rank, world_size);
+  hr_free(memory);
+  return st;
+}
+
+static hr_status_t hand_over(exec_comm_t *comm, hr_strbuf_t *text) {
+  uint64_t size = text->size;
+  HR_TRY(exec_comm_send(comm, 0, &size, sizeof size));
+  hr_status_t st = exec_comm_send(comm, 0, text->data, size);
+  hr_strbuf_cut(text, 0);
+  return st;
+}
+
+static hr_status_t take_from(exec_comm_t *comm, int rank, hr_strbuf_t *text) {
+  uint64_t size;
+  void *bytes;
+  HR_TRY(exec_comm_recv(comm, rank, &size, sizeof size));
+  HR_TRY(hr_alloc(size, &bytes));
+  hr_status_t st = exec_comm_recv(comm, rank, bytes, size);
+  if (!st) hr_strbuf_add(text, bytes, size);
+  hr_free(bytes);
+  return st;
+}
+
+#define HEAD "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
+
+static hr_status_t end_list(hr_strbuf_t *text) {
+  if (text->size > sizeof HEAD - 1) hr_strbuf_cut(text, text->size - LINE_END);
+  hr_strbuf_add_str(text, "\n]}\n");
+  return hr_strbuf_finish(text);
+}
+
+hr_status_t exec_trace_print(int rank, const hr_trace_t *trace, hr_strbuf_t *text) {
+  hr_strbuf_add_str(text, HEAD);
+  hr_trace_print(text, trace, rank, hr_trace_first_ns(trace));
+  return end_list(text);
+}
+
+/* A text that could not grow still has what peers must be sent: fewer bytes. */
+hr_status_t exec_trace_merge(exec_comm_t *comm, int rank, int world_size, const hr_trace_t *trace, hr_strbuf_t *text) {
+  uint64_t zero_ns = 0;
+  HR_TRY(agree_on_zero(comm, rank, world_size, trace, &zero_ns));
+  if (!rank) hr_strbuf_add_str(text, HEAD);
+  hr_trace_print(text, trace, rank, zero_ns);
+  if (rank) {
+    hr_status_t st = hr_strbuf_finish(text);
+    return hr_status_join(hand_over(comm, text), st);
+  }
+  for (int r = 1; r < world_size; r++) HR_TRY(take_from(comm, r, text));
+  return end_list(text);
+}

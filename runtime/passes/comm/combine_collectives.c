@@ -1,0 +1,148 @@
+/* The combiner: small all-reduces of one kind that do not need each other become one of several arrays, which its
+ * kernel sends as one message. Each element is still reduced over the same processes in the same order: no bit changes.
+ *
+ * Collectives are taken as they become ready (comm_graph.h). Those of one level that follow each other so, up to
+ * HLORUN_COMBINE bytes together, become one where the last of them is ready; larger ones are left where they are. A
+ * collective that may need one of them ends the search: what comes before the joined one must not need it. */
+#include <stdlib.h>
+
+#include "base/options.h"
+#include "passes/comm/comm_order.h"
+#include "passes/fuse/fuse_cost.h"
+#include "passes/lib/pass_rewrite.h"
+#include "passes/passes.h"
+
+#define DEFAULT_BYTES (64 << 10)
+
+static double most_bytes(void) {
+  const char *text = getenv("HLORUN_COMBINE");
+  uint64_t bytes;
+  return text && hr_parse_u64(text, &bytes) ? (double)bytes : DEFAULT_BYTES;
+}
+
+/* --- which --- */
+
+static bool groups_equal(const hlo_groups_t *a, const hlo_groups_t *b) {
+  if (a == b) return true;
+  if (!a || !b || a->groups.count != b->groups.count) return false;
+  for (int64_t g = 0; g < a->groups.count; g++) {
+    hr_ints_t x = a->groups.lists[g], y = b->groups.lists[g];
+    if (x.count != y.count) return false;
+    for (int64_t i = 0; i < x.count; i++)
+      if (x.data[i] != y.data[i]) return false;
+  }
+  return true;
+}
+
+static bool keeps_types(const hlo_instr_t *instr) {
+  return instr->operand_count == 1 && instr->shape->dtype == instr->operands[0]->shape->dtype;
+}
+
+/* Equal computations are one since the pass "cse". */
+static bool can_join(const comm_node_t *a, const comm_node_t *b) {
+  const hlo_instr_t *x = a->instr, *y = b->instr;
+  return x->op == HLO_ALL_REDUCE && y->op == HLO_ALL_REDUCE && a->segment == b->segment && a->level == b->level &&
+         x->called[0] == y->called[0] && keeps_types(x) && keeps_types(y) && x->shape->dtype == y->shape->dtype &&
+         hlo_attr_bool(x, HLO_ATTR_USE_GLOBAL_DEVICE_IDS) == hlo_attr_bool(y, HLO_ATTR_USE_GLOBAL_DEVICE_IDS) &&
+         (hlo_attr_int(x, HLO_ATTR_CHANNEL_ID) != 0) == (hlo_attr_int(y, HLO_ATTR_CHANNEL_ID) != 0) &&
+         groups_equal(hlo_attr_groups(x), hlo_attr_groups(y));
+}
+
+typedef struct joining {
+  comm_graph_t graph;
+  int *group; /* by node: the first node of what it is joined with; -1: nothing */
+  bool any;
+} joining_t;
+
+/* The nodes that join `first`, in order. */
+static void find_group(joining_t *joining, int first, double most) {
+  const comm_graph_t *graph = &joining->graph;
+  double bytes = fuse_bytes(graph->nodes[first].instr->shape);
+  if (joining->group[first] >= 0 || bytes > most) return;
+  for (int n = first + 1; n < graph->count; n++) {
+    const comm_node_t *node = &graph->nodes[n];
+    if (node->segment != graph->nodes[first].segment || node->level > graph->nodes[first].level) return;
+    double more = fuse_bytes(node->instr->shape);
+    if (joining->group[n] >= 0 || bytes + more > most || !can_join(&graph->nodes[first], node)) continue;
+    joining->group[first] = joining->group[n] = first;
+    bytes += more;
+    joining->any = true;
+  }
+}
+
+static hr_status_t find_groups(hr_arena_t *arena, hlo_computation_t *computation, joining_t *joining) {
+  double most = most_bytes();
+  joining->any = false;
+  HR_TRY(comm_graph_find(arena, computation, &joining->graph));
+  HR_TRY(HR_NEW_ARRAY(arena, joining->graph.count, &joining->group));
+  for (int n = 0; n < joining->graph.count; n++) joining->group[n] = -1;
+  for (int n = 0; n < joining->graph.count; n++) find_group(joining, n, most);
+  return NULL;
+}
+
+/* --- joining --- */
+
+static hr_status_t build_joined(pass_rewrite_t *rewrite, hlo_instr_t *const *members, int count,
+                                hlo_instr_t **out_joined) {
+  const hlo_instr_t *like = members[0];
+  const hlo_shape_t **shapes, *shape;
+  hlo_instr_t **operands;
+  HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, count, &shapes));
+  HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, count, &operands));
+  for (int i = 0; i < count; i++) {
+    shapes[i] = members[i]->shape;
+    operands[i] = pass_resolve(rewrite, members[i]->operands[0]);
+  }
+  HR_TRY(hlo_shape_tuple(rewrite->arena, count, shapes, &shape));
+  *out_joined = hlo_build(&rewrite->builder, HLO_ALL_REDUCE, shape, count, operands, like->attr_count, like->attrs,
+                          like->called_count, like->called);
+  return NULL;
+}
+
+static hr_status_t join(pass_rewrite_t *rewrite, const joining_t *joining, int first) {
+  const comm_graph_t *graph = &joining->graph;
+  hlo_instr_t **members, *joined;
+  int count = 0;
+  HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, graph->count, &members));
+  for (int n = first; n < graph->count; n++)
+    if (joining->group[n] == first) members[count++] = graph->nodes[n].instr;
+  pass_rewrite_visit(rewrite, members[count - 1]->id);
+  HR_TRY(build_joined(rewrite, members, count, &joined));
+  for (int i = 0; i < count && joined; i++)
+    HR_TRY(pass_replace(rewrite, members[i], hlo_build_element(&rewrite->builder, joined, i)));
+  return NULL;
+}
+
+static hr_status_t join_all(hlo_computation_t *computation, const joining_t *joining) {
+  pass_rewrite_t rewrite;
+  HR_TRY(pass_rewrite_begin(&rewrite, computation));
+  hr_status_t st = NULL;
+  for (int n = 0; n < joining->graph.count && !st; n++)
+    if (joining->group[n] == n) st = join(&rewrite, joining, n);
+  return pass_rewrite_end(&rewrite, st);
+}
+
+static hr_status_t combine_in(hr_arena_t *arena, hlo_computation_t *computation, bool *out_changed) {
+  joining_t joining;
+  comm_list_t list = {0};
+  HR_TRY(find_groups(arena, computation, &joining));
+  if (!joining.any) return NULL;
+  hr_status_t st = comm_order_find(arena, &joining.graph, &list);
+  if (!st) {
+    comm_order_apply(computation, &list);
+    *out_changed = true;
+    st = join_all(computation, &joining);
+  }
+  HR_VEC_FREE(&list);
+  return st;
+}
+
+hr_status_t pass_combine(hlo_module_t *module, bool *out_changed) {
+  hr_arena_t arena;
+  hr_status_t st = NULL;
+  hr_arena_init(&arena);
+  for (size_t c = 0; c < module->computations.count && !st; c++)
+    st = combine_in(&arena, module->computations.data[c], out_changed);
+  hr_arena_deinit(&arena);
+  return st;
+}

@@ -1,0 +1,203 @@
+#include "passes/fuse/fuse_candidate.h"
+
+#include "ops/query/codegen_support.h"
+#include "passes/fuse/fuse_cost.h"
+
+static bool has_control(const hlo_instr_t *instr) { return instr->extra && instr->extra->control_count; }
+
+bool fuse_is_fusible(const fuse_graph_t *graph, const hlo_instr_t *instr) {
+  op_codegen_t kind = op_codegens[instr->op];
+  if (kind == CODEGEN_NONE || kind == CODEGEN_STRUCTURE || graph->nodes[instr->id].free || has_control(instr))
+    return false;
+  return op_can_codegen(instr) && fusion_count(fusion_root_shape(instr)) > 0;
+}
+
+/* --- who uses it, and where --- */
+
+/* Good until the next one is entered. */
+static hr_status_t candidate_of(fuse_producer_t *producer, fuse_cluster_t *cluster, fuse_candidate_t **out_candidate) {
+  if (!cluster->seen) {
+    HR_VEC_PUSH(&producer->list, (fuse_candidate_t){.cluster = cluster, .good = true});
+    cluster->seen = (uint32_t)producer->list.count;
+  }
+  *out_candidate = &producer->list.data[cluster->seen - 1];
+  return NULL;
+}
+
+/* Elements that users evaluate at the same index are the same ones; users at other indices look at others. */
+static void count_evals(fuse_candidate_t *candidate, const fuse_member_t *user, int k) {
+  const hlo_instr_t *instr = user->instr;
+  double count = (double)fusion_count(instr->shape), in_line = user->role & ~FUSION_SOURCE ? count : 0;
+  bool same_index = fusion_need(&fuse_loop_space, instr, FUSION_FULL, k) == FUSION_FULL;
+  uint32_t at = same_index ? user->at : fuse_index_below(instr, k);
+  double evals = same_index ? user->evals : fuse_in_lanes(fuse_evals_below(instr, k, user->evals + in_line));
+  if (candidate->at == at && evals <= candidate->evals) return;
+  if (candidate->at && candidate->at != at) at = fuse_index_mixed(instr);
+  candidate->evals = at == candidate->at ? evals : candidate->evals + evals;
+  candidate->at = at;
+}
+
+static hr_status_t note_use(fuse_producer_t *producer, const fuse_member_t *user) {
+  fuse_candidate_t *candidate;
+  HR_TRY(candidate_of(producer, user->cluster, &candidate));
+  for (int k = 0; k < user->instr->operand_count; k++) {
+    if (user->instr->operands[k] != producer->instr) continue;
+    uint8_t need = fusion_need(user->cluster->space, user->instr, user->role, k);
+    candidate->good &= need != 0;
+    candidate->need |= need;
+    if (need & FUSION_SOURCE) count_evals(candidate, user, k);
+  }
+  if (user->wasted > candidate->wasted) candidate->wasted = user->wasted;
+  return NULL;
+}
+
+static hr_status_t note_uses(fuse_producer_t *producer) {
+  const fuse_graph_t *graph = producer->graph;
+  const hlo_instr_t *instr = producer->instr, *before = NULL;
+  producer->outside = instr == graph->rewrite->computation->root;
+  for (uint32_t u = graph->users.first[instr->id]; u < graph->users.first[instr->id + 1]; u++) {
+    const hlo_instr_t *user = graph->users.users[u];
+    const fuse_node_t *node = &graph->nodes[user->id];
+    if (user == before) continue;
+    before = user;
+    producer->outside |= node->outside || !node->members;
+    for (const fuse_member_t *m = node->members; m; m = m->other) HR_TRY(note_use(producer, m));
+  }
+  return NULL;
+}
+
+double fuse_evals_of(const fuse_producer_t *producer, const fuse_candidate_t *candidate) {
+  double count = (double)fusion_count(producer->instr->shape);
+  double in_line = candidate->need & ~FUSION_SOURCE ? count : 0;
+  return count == 1 ? 1 : in_line + candidate->evals;
+}
+
+/* --- may it? --- */
+
+static bool row_fits(const fusion_space_t *space, const hlo_instr_t *reduce) {
+  const hlo_shape_t *shape = reduce->operands[0]->shape;
+  return space->full_count / space->outer_count * (int64_t)hr_dtype_bytes(shape->dtype) <= FUSE_ROW_BYTES;
+}
+
+/* Is anything broadcast to whole rows that may depend on a reduction? Then a row is passed over more than once. */
+static bool uses_rows_again(const fuse_cluster_t *cluster, const fuse_graph_t *graph) {
+  for (const fuse_member_t *m = cluster->first; m; m = m->next) {
+    bool spreads = m->instr->op == HLO_BROADCAST && (graph->roles[m->instr->id] & FUSION_FULL);
+    if (spreads && fusion_need(cluster->space, m->instr, FUSION_FULL, 0) == FUSION_OUTER) return true;
+  }
+  return false;
+}
+
+static bool spreads_to_rows(const fuse_graph_t *graph, const fuse_cluster_t *cluster, const fusion_space_t *space) {
+  fuse_cluster_t with = *cluster;
+  with.space = space;
+  return uses_rows_again(&with, graph);
+}
+
+/* Can all of the cluster run over `space`, by rows or by what is left of them, with the producer as an outer value? */
+static bool runs_over(fuse_producer_t *producer, fuse_candidate_t *candidate, const hlo_instr_t *reduce,
+                      const fusion_space_t *space) {
+  const fuse_cluster_t *cluster = candidate->cluster;
+  if (cluster->update_count || !fuse_derive(producer->graph, cluster, producer->instr, space)) return false;
+  if (producer->graph->roles[producer->instr->id] != FUSION_OUTER) return false;
+  return row_fits(space, reduce) || !spreads_to_rows(producer->graph, cluster, space);
+}
+
+static hr_status_t keep_space(fuse_producer_t *producer, fuse_candidate_t *candidate, const fusion_space_t *space) {
+  fusion_space_t *kept;
+  candidate->need = FUSION_OUTER;
+  candidate->at = 0;
+  candidate->evals = candidate->wasted = 0;
+  if (fuse_is_input(candidate->cluster)) return NULL;
+  HR_TRY(HR_NEW(producer->graph->arena, &kept));
+  *kept = *space;
+  candidate->space = kept;
+  return NULL;
+}
+
+static hr_status_t try_reduction(fuse_producer_t *producer, fuse_candidate_t *candidate, const hlo_instr_t *reduce,
+                                 bool *out_good) {
+  const fuse_cluster_t *cluster = candidate->cluster;
+  fusion_space_t space;
+  *out_good = false;
+  if (!fusion_space_of(reduce, &space) || space.full_count == space.outer_count) return NULL;
+  if (fuse_is_input(cluster) && !fusion_space_equal(&space, cluster->space)) return NULL;
+  if (!fuse_is_input(cluster) && ++candidate->cluster->tries > FUSE_MAX_TRIES) return NULL;
+  if (!runs_over(producer, candidate, reduce, &space)) return NULL;
+  *out_good = true;
+  return keep_space(producer, candidate, &space);
+}
+
+enum { MAX_LOOKBACK = 12 };
+
+/* The reduction that a value is computed from element by element, if it is near. */
+static const hlo_instr_t *reduction_through(const hlo_instr_t *value, int *left) {
+  const hlo_instr_t *found = NULL;
+  if (value->op == HLO_REDUCE) return value;
+  if (--*left < 0 || (op_codegens[value->op] != CODEGEN_ELEMENTWISE && op_codegens[value->op] != CODEGEN_INDEX))
+    return NULL;
+  if (op_codegens[value->op] == CODEGEN_INDEX && !fusion_keeps_order(value)) return NULL;
+  for (int k = 0; k < value->operand_count && !found; k++)
+    if (fusion_count(value->operands[k]->shape) == fusion_count(value->shape))
+      found = reduction_through(value->operands[k], left);
+  return found;
+}
+
+/* What comes from a reduction and is broadcast to a loop makes the loop one of rows, so that it is computed once a row;
+ * the reduction will be looked at soon. */
+static hr_status_t foresee_reduction(fuse_producer_t *producer, fuse_candidate_t *candidate) {
+  int left = MAX_LOOKBACK;
+  bool good;
+  if (fuse_is_input(candidate->cluster) || candidate->need != FUSION_SOURCE) return NULL;
+  const hlo_instr_t *reduce = reduction_through(producer->instr, &left);
+  return reduce && fuse_is_fusible(producer->graph, reduce) ? try_reduction(producer, candidate, reduce, &good) : NULL;
+}
+
+double fuse_producer_bytes(const fuse_graph_t *graph, const hlo_instr_t *instr) {
+  while (instr->op == HLO_BROADCAST && !graph->nodes[instr->id].outside) instr = instr->operands[0];
+  return graph->nodes[instr->id].free ? 0 : fuse_bytes(instr->shape);
+}
+
+static int big_operands(const fuse_graph_t *graph, const hlo_instr_t *instr) {
+  int count = 0;
+  for (int k = 0; k < instr->operand_count; k++) {
+    const hlo_instr_t *operand = instr->operands[k];
+    count += fuse_producer_bytes(graph, operand) > FUSE_TRANSPOSE_BYTES;
+  }
+  return count;
+}
+
+/* Reading across rows: one such operand in a loop, which goes in tiles then; none in reductions. */
+static bool transpose_fits(const fuse_producer_t *producer, const fuse_candidate_t *candidate) {
+  const fuse_cluster_t *cluster = candidate->cluster;
+  if (fuse_is_transposed(producer->instr)) return !cluster->transposes && !fuse_is_input(cluster);
+  bool below = cluster->transposes && candidate->need & FUSION_SOURCE;
+  return !below || big_operands(producer->graph, producer->instr) < 2;
+}
+
+static bool has_room(const fuse_producer_t *producer, const fuse_candidate_t *candidate) {
+  const fuse_cluster_t *cluster = candidate->cluster;
+  const hlo_instr_t *instr = producer->instr;
+  bool many = instr->op == HLO_CONCATENATE && instr->operand_count > FUSE_MAX_PIECES;
+  return !many && cluster->member_count < FUSE_MAX_MEMBERS && cluster->input_count < FUSE_MAX_INPUTS;
+}
+
+/* May the candidate take the producer? Says so in candidate->good. */
+static hr_status_t poll_if_due(fuse_producer_t *producer, fuse_candidate_t *candidate) {
+  const hlo_instr_t *instr = producer->instr;
+  candidate->good &= op_codegens[instr->op] != CODEGEN_UPDATE && has_room(producer, candidate) &&
+                     !fuse_clobbers(candidate->cluster, instr, candidate->need);
+  if (!candidate->good) return NULL;
+  if (instr->op == HLO_REDUCE) return try_reduction(producer, candidate, instr, &candidate->good);
+  HR_TRY(foresee_reduction(producer, candidate));
+  candidate->good = transpose_fits(producer, candidate);
+  return NULL;
+}
+
+hr_status_t fuse_producer_examine(fuse_producer_t *producer) {
+  producer->list.count = 0;
+  hr_status_t st = note_uses(producer);
+  for (size_t c = 0; c < producer->list.count; c++) producer->list.data[c].cluster->seen = 0;
+  for (size_t c = 0; c < producer->list.count && !st; c++) st = poll_if_due(producer, &producer->list.data[c]);
+  return st;
+}

@@ -1,0 +1,315 @@
+#include "passes/fuse/fuse_emit.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "ops/query/codegen_support.h"
+
+/* One cluster on its way to a body. */
+typedef struct emitter {
+  fuse_graph_t *graph;
+  fuse_cluster_t *cluster;
+  hlo_builder_t body;
+  hlo_instr_t **copies;   /* by id of the computation: in the body */
+  uint32_t *made;         /* by id: copies[id] is of cluster number... */
+  uint32_t number;
+  HR_VEC(hlo_instr_t *) members; /* operands before users */
+  HR_VEC(hlo_instr_t *) inputs;
+  HR_VEC(hlo_instr_t *) roots;
+  HR_VEC(hlo_instr_t *) results; /* in the body: arrays */
+  bool *used; /* the elements of the only root that are results; NULL: all, or there are other roots
+               */
+} emitter_t;
+
+/* --- what is in it --- */
+
+static bool is_view(const hlo_instr_t *instr) {
+  return (instr->op == HLO_RESHAPE || instr->op == HLO_BITCAST || instr->op == HLO_COPY) && fusion_keeps_order(instr);
+}
+
+/* A view of what comes from outside is free there. */
+static hr_status_t list_members(emitter_t *emit) {
+  emit->members.count = 0;
+  for (const fuse_member_t *m = emit->cluster->first; m; m = m->next) HR_VEC_PUSH(&emit->members, m->instr);
+  size_t kept = 0;
+  emit->number++;
+  for (size_t i = emit->members.count; i-- > 0;) {
+    hlo_instr_t *instr = emit->members.data[i];
+    const hlo_instr_t *of = instr->operand_count ? instr->operands[0] : NULL;
+    if (is_view(instr) && emit->made[of->id] != emit->number && !emit->graph->nodes[of->id].free) continue;
+    emit->made[instr->id] = emit->number;
+    emit->members.data[emit->members.count - 1 - kept++] = instr;
+  }
+  memmove(emit->members.data, emit->members.data + emit->members.count - kept, kept * sizeof *emit->members.data);
+  emit->members.count = kept;
+  for (size_t i = 0; i < kept / 2; i++) {
+    hlo_instr_t *swap = emit->members.data[i];
+    emit->members.data[i] = emit->members.data[kept - 1 - i];
+    emit->members.data[kept - 1 - i] = swap;
+  }
+  return NULL;
+}
+
+static bool has_array_for_free(const fuse_graph_t *graph, const hlo_instr_t *instr) {
+  int first = op_codegens[instr->op] == CODEGEN_UPDATE;
+  for (int k = first; k < instr->operand_count; k++)
+    if (graph->nodes[instr->operands[k]->id].free && instr->operands[k]->op != HLO_CONSTANT) return true;
+  return false;
+}
+
+/* A single instruction needs no fusion, unless that spares an array. */
+static bool is_worth_writing(const emitter_t *emit) {
+  return emit->members.count > 1 ||
+         (emit->members.count == 1 && has_array_for_free(emit->graph, emit->members.data[0]));
+}
+
+/* --- the body --- */
+
+static hlo_instr_t *copy_into(emitter_t *emit, const hlo_instr_t *instr, hlo_instr_t *const *operands) {
+  hlo_instr_t *copy = hlo_build(&emit->body, instr->op, instr->shape, instr->operand_count, operands,
+                                instr->attr_count, instr->attrs, instr->called_count, instr->called);
+  if (!copy) return NULL;
+  copy->name = instr->name;
+  copy->literal = instr->literal;
+  copy->line = instr->line;
+  copy->column = instr->column;
+  return copy;
+}
+
+static hlo_instr_t *note_copy(emitter_t *emit, const hlo_instr_t *instr, hlo_instr_t *copy) {
+  emit->made[instr->id] = emit->number;
+  emit->copies[instr->id] = copy;
+  return copy;
+}
+
+static hr_status_t input_for(emitter_t *emit, hlo_instr_t *instr, hlo_instr_t **out_copy) {
+  *out_copy = hlo_build_parameter(&emit->body, (int)emit->inputs.count, instr->shape);
+  HR_VEC_PUSH(&emit->inputs, instr);
+  return emit->body.status ? hlo_builder_finish(&emit->body) : NULL;
+}
+
+static bool is_known(const emitter_t *emit, const hlo_instr_t *instr) {
+  return emit->made[instr->id] == emit->number;
+}
+
+/* Something free, with all that it is made of. */
+static hr_status_t copy_free(emitter_t *emit, hlo_instr_t *instr, hlo_instr_t **out_copy) {
+  hlo_instr_t *operand = NULL;
+  if (!is_known(emit, instr)) {
+    if (instr->operand_count) HR_TRY(copy_free(emit, instr->operands[0], &operand));
+    if (!note_copy(emit, instr, copy_into(emit, instr, &operand))) return hlo_builder_finish(&emit->body);
+  }
+  *out_copy = emit->copies[instr->id];
+  return NULL;
+}
+
+/* What an operand is in the body: a member, a copy of something free, or a parameter. */
+static hr_status_t value_for(emitter_t *emit, hlo_instr_t *instr, hlo_instr_t **out_copy) {
+  if (emit->graph->nodes[instr->id].free) return copy_free(emit, instr, out_copy);
+  if (!is_known(emit, instr)) {
+    hlo_instr_t *parameter;
+    HR_TRY(input_for(emit, instr, &parameter));
+    note_copy(emit, instr, parameter);
+  }
+  *out_copy = emit->copies[instr->id];
+  return NULL;
+}
+
+/* What is written over is a parameter always. */
+static hr_status_t updated_for(emitter_t *emit, hlo_instr_t *instr, hlo_instr_t **out_copy) {
+  bool free = emit->graph->nodes[instr->id].free;
+  return free ? input_for(emit, instr, out_copy) : value_for(emit, instr, out_copy);
+}
+
+static hr_status_t copy_member(emitter_t *emit, const hlo_instr_t *instr) {
+  hlo_instr_t **operands;
+  HR_TRY(HR_NEW_ARRAY(emit->graph->arena, instr->operand_count, &operands));
+  for (int k = 0; k < instr->operand_count; k++) {
+    bool written_over = op_codegens[instr->op] == CODEGEN_UPDATE && k == 0;
+    HR_TRY((written_over ? updated_for : value_for)(emit, instr->operands[k], &operands[k]));
+  }
+  hlo_instr_t *copy = copy_into(emit, instr, operands);
+  note_copy(emit, instr, copy);
+  return copy ? NULL : hlo_builder_finish(&emit->body);
+}
+
+static bool is_root(const emitter_t *emit, const hlo_instr_t *instr) {
+  return emit->graph->nodes[instr->id].home == emit->cluster;
+}
+
+/* The arrays that the fusion gives, in program order of what computes them. */
+static hr_status_t list_results(emitter_t *emit) {
+  emit->roots.count = emit->results.count = 0;
+  for (size_t i = 0; i < emit->members.count; i++) {
+    hlo_instr_t *instr = emit->members.data[i];
+    if (!is_root(emit, instr)) continue;
+    HR_VEC_PUSH(&emit->roots, instr);
+    for (int e = 0; e < (hlo_shape_is_tuple(instr->shape) ? instr->shape->element_count : 1); e++) {
+      hlo_instr_t *copy = emit->copies[instr->id];
+      HR_VEC_PUSH(&emit->results, hlo_shape_is_tuple(instr->shape) ? hlo_build_element(&emit->body, copy, e) : copy);
+    }
+  }
+  return emit->body.status ? hlo_builder_finish(&emit->body) : NULL;
+}
+
+/* Is only a part of a root's elements used, and these one by one? Lists them. */
+static bool list_used(const emitter_t *emit, const hlo_instr_t *root, bool *out_used) {
+  const hlo_computation_t *computation = emit->graph->rewrite->computation;
+  int count = 0;
+  if (computation->root == root) return false;
+  for (size_t i = root->id + 1; i < computation->instrs.count; i++) {
+    const hlo_instr_t *instr = computation->instrs.data[i];
+    int operands = 0;
+    for (int k = 0; k < instr->operand_count; k++) operands += instr->operands[k] == root;
+    if (!operands) continue;
+    if (instr->op != HLO_GET_TUPLE_ELEMENT || i >= emit->graph->count) return false;
+    int64_t element = hlo_attr_int(instr, HLO_ATTR_INDEX);
+    count += !out_used[element];
+    out_used[element] = true;
+  }
+  return count > 0 && count < root->shape->element_count;
+}
+
+/* The fusion of one reduction of several arrays has the results that are used. */
+static hr_status_t list_elements(emitter_t *emit, const hlo_instr_t *root) {
+  HR_TRY(HR_NEW_ARRAY(emit->graph->arena, root->shape->element_count, &emit->used));
+  if (!list_used(emit, root, emit->used)) emit->used = NULL;
+  hlo_instr_t *copy = emit->copies[root->id];
+  if (!emit->used) HR_VEC_PUSH(&emit->results, copy);
+  for (int e = 0; emit->used && e < root->shape->element_count; e++)
+    if (emit->used[e]) HR_VEC_PUSH(&emit->results, hlo_build_element(&emit->body, copy, e));
+  return emit->body.status ? hlo_builder_finish(&emit->body) : NULL;
+}
+
+static hr_status_t write_body(emitter_t *emit) {
+  for (size_t i = 0; i < emit->members.count; i++) HR_TRY(copy_member(emit, emit->members.data[i]));
+  emit->used = NULL;
+  bool whole = false;
+  for (size_t i = 0; i < emit->members.count; i++)
+    whole |= is_root(emit, emit->members.data[i]) && hlo_shape_is_tuple(emit->members.data[i]->shape);
+  whole &= emit->cluster->root_count == 1;
+  if (whole) {
+    emit->roots.count = emit->results.count = 0;
+    HR_VEC_PUSH(&emit->roots, emit->members.data[emit->members.count - 1]);
+    HR_TRY(list_elements(emit, emit->roots.data[0]));
+  } else {
+    HR_TRY(list_results(emit));
+  }
+  hlo_instr_t *root = emit->results.data[0];
+  if (emit->results.count > 1) root = hlo_build_tuple(&emit->body, (int)emit->results.count, emit->results.data);
+  emit->body.computation->root = root;
+  return hlo_builder_finish(&emit->body);
+}
+
+/* --- in the place of its roots --- */
+
+static int kind_of(const emitter_t *emit) {
+  for (size_t i = 0; i < emit->members.count; i++)
+    if (emit->members.data[i]->op == HLO_REDUCE) return HLO_FUSION_KIND_INPUT;
+  return HLO_FUSION_KIND_LOOP;
+}
+
+static hlo_instr_t *fusion_of(emitter_t *emit) {
+  hlo_computation_t *body = emit->body.computation;
+  hlo_attr_t attrs[] = {hlo_attr_of_int(HLO_ATTR_KIND, kind_of(emit)),
+                        hlo_attr_of_called(HLO_ATTR_CALLS, 1)};
+  hlo_builder_t *builder = &emit->graph->rewrite->builder;
+  hlo_instr_t *fusion = hlo_build(builder, HLO_FUSION, body->root->shape, (int)emit->inputs.count, emit->inputs.data, 2,
+                                  attrs, 1, &body);
+  if (fusion) fusion->name = HR_STR("fusion");
+  return fusion;
+}
+
+/* Root r is result `first`, or results from there on. */
+static hr_status_t result_at(emitter_t *emit, hlo_instr_t *fusion, const hlo_instr_t *root, int first,
+                             hlo_instr_t **out_result) {
+  hlo_builder_t *builder = &emit->graph->rewrite->builder;
+  hlo_instr_t **elements;
+  int count = root->shape->element_count;
+  *out_result = emit->results.count == 1 ? fusion : NULL;
+  if (*out_result) return NULL;
+  HR_TRY(HR_NEW_ARRAY(emit->graph->arena, count, &elements));
+  for (int e = 0; e < count; e++) elements[e] = hlo_build_element(builder, fusion, first + e);
+  *out_result = hlo_shape_is_tuple(root->shape) ? hlo_build_tuple(builder, count, elements)
+                                                : hlo_build_element(builder, fusion, first);
+  return NULL;
+}
+
+/* Clusters have forms by the way they are made. Should one have none all the same, its instructions stay. */
+static bool has_form(const emitter_t *emit, const hlo_instr_t *fusion) {
+  const hlo_instr_t *first = emit->members.data[0];
+  if (op_can_codegen(fusion)) return true;
+  hr_log(HR_LOG_PLAN, HR_LOG_WARN, "the fusion of %.*s and %zu more has no form of generated code: not fused",
+         HR_STR_ARGS(first->name), emit->members.count - 1);
+  return false;
+}
+
+/* Elements of the only root, whose users they are all. */
+static hr_status_t replace_elements(emitter_t *emit, hlo_instr_t *fusion) {
+  hlo_builder_t *builder = &emit->graph->rewrite->builder;
+  const hlo_instr_t *root = emit->roots.data[0];
+  const hlo_computation_t *computation = emit->graph->rewrite->computation;
+  for (uint32_t i = root->id + 1; i < emit->graph->count; i++) {
+    hlo_instr_t *instr = computation->instrs.data[i];
+    int place = 0;
+    if (instr->op != HLO_GET_TUPLE_ELEMENT || instr->operands[0] != root) continue;
+    for (int64_t e = 0; e < hlo_attr_int(instr, HLO_ATTR_INDEX); e++) place += emit->used[e];
+    bool is_alone = emit->results.count == 1;
+    hlo_instr_t *result = is_alone || !fusion ? fusion : hlo_build_element(builder, fusion, place);
+    HR_TRY(pass_replace(emit->graph->rewrite, instr, result));
+  }
+  return NULL;
+}
+
+static hr_status_t replace_roots(emitter_t *emit) {
+  int first = 0;
+  hlo_instr_t *fusion = fusion_of(emit), *result = NULL;
+  if (fusion && !has_form(emit, fusion)) return NULL;
+  if (emit->used) return replace_elements(emit, fusion);
+  for (size_t r = 0; r < emit->roots.count; r++) {
+    hlo_instr_t *root = emit->roots.data[r];
+    if (fusion) HR_TRY(result_at(emit, fusion, root, first, &result));
+    HR_TRY(pass_replace(emit->graph->rewrite, root, result));
+    first += hlo_shape_is_tuple(root->shape) ? root->shape->element_count : 1;
+  }
+  return NULL;
+}
+
+static hr_status_t write_cluster(emitter_t *emit) {
+  fuse_graph_t *graph = emit->graph;
+  const hlo_instr_t *last = emit->members.data[emit->members.count - 1];
+  hlo_computation_t *body;
+  emit->number++;
+  emit->inputs.count = 0;
+  HR_TRY(hlo_computation_add(graph->rewrite->computation->module, HR_STR("fused_computation"), &body));
+  body->is_fusion = true;
+  emit->body = hlo_builder_at(body, last->line, last->column);
+  HR_TRY(write_body(emit));
+  graph->rewrite->position = last->id;
+  graph->rewrite->builder.line = last->line;
+  graph->rewrite->builder.column = last->column;
+  return replace_roots(emit);
+}
+
+static hr_status_t write_all(emitter_t *emit) {
+  fuse_graph_t *graph = emit->graph;
+  for (size_t c = 0; c < graph->clusters.count; c++) {
+    emit->cluster = graph->clusters.data[c];
+    if (emit->cluster->is_dead) continue;
+    HR_TRY(list_members(emit));
+    if (is_worth_writing(emit)) HR_TRY(write_cluster(emit));
+  }
+  return NULL;
+}
+
+hr_status_t fuse_emit(fuse_graph_t *graph) {
+  emitter_t emit = {.graph = graph};
+  hr_status_t st = HR_NEW_ARRAY(graph->arena, graph->count, &emit.copies);
+  if (!st) st = HR_NEW_ARRAY(graph->arena, graph->count, &emit.made);
+  if (!st) st = write_all(&emit);
+  HR_VEC_FREE(&emit.members);
+  HR_VEC_FREE(&emit.inputs);
+  HR_VEC_FREE(&emit.roots);
+  HR_VEC_FREE(&emit.results);
+  return st;
+}

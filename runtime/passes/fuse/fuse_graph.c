@@ -1,0 +1,302 @@
+#include "passes/fuse/fuse_graph.h"
+
+#include "ops/query/codegen_support.h"
+#include "passes/fuse/fuse_cost.h"
+
+enum { SEARCH_PER_INSTR = 256 }; /* operands looked at in searches, per instruction of the computation */
+
+const fusion_space_t fuse_loop_space = {.kind = FUSION_LOOP};
+
+/* --- making --- */
+
+static bool is_free(const fuse_graph_t *graph, const hlo_instr_t *instr) {
+  switch (instr->op) {
+    case HLO_CONSTANT: return instr->literal && hlo_shape_is_scalar(instr->shape);
+    case HLO_IOTA: return true;
+    case HLO_BROADCAST: case HLO_RESHAPE: case HLO_COPY:
+      return graph->nodes[instr->operands[0]->id].free && fusion_count(instr->operands[0]->shape) == 1;
+    default: return false;
+  }
+}
+
+hr_status_t fuse_graph_init(fuse_graph_t *graph, pass_rewrite_t *rewrite, double step_ns) {
+  hlo_computation_t *computation = rewrite->computation;
+  uint32_t count = (uint32_t)computation->instrs.count;
+  *graph = (fuse_graph_t){.rewrite = rewrite, .arena = &rewrite->scratch, .step_ns = step_ns, .count = count};
+  HR_TRY(pass_users_find(graph->arena, computation, &graph->users));
+  HR_TRY(HR_NEW_ARRAY(graph->arena, count, &graph->nodes));
+  HR_TRY(HR_NEW_ARRAY(graph->arena, count, &graph->order));
+  HR_TRY(HR_NEW_ARRAY(graph->arena, count, &graph->marks));
+  HR_TRY(HR_NEW_ARRAY(graph->arena, count, &graph->inside));
+  HR_TRY(HR_NEW_ARRAY(graph->arena, count, &graph->roles));
+  graph->budget = (int64_t)count * SEARCH_PER_INSTR + 100000;
+  graph->copies_left = (int64_t)count + FUSE_FREE_COPIES;
+  for (uint32_t i = 0; i < count; i++) {
+    graph->order[i] = graph->nodes[i].position = i;
+    graph->nodes[i].free = is_free(graph, computation->instrs.data[i]);
+  }
+  return NULL;
+}
+
+void fuse_graph_deinit(fuse_graph_t *graph) { HR_VEC_FREE(&graph->clusters); }
+
+fuse_member_t *fuse_member_of(const fuse_graph_t *graph, const hlo_instr_t *instr, const fuse_cluster_t *cluster) {
+  fuse_member_t *member = graph->nodes[instr->id].members;
+  while (member && member->cluster != cluster) member = member->other;
+  return member;
+}
+
+hr_status_t fuse_cluster_add(fuse_graph_t *graph, fuse_cluster_t *cluster, hlo_instr_t *instr, uint8_t role,
+                             bool root) {
+  fuse_node_t *node = &graph->nodes[instr->id];
+  fuse_member_t *member;
+  HR_TRY(HR_NEW(graph->arena, &member));
+  *member = (fuse_member_t){.instr = instr, .cluster = cluster, .role = role, .root = root, .other = node->members};
+  node->members = member;
+  *cluster->last = member;
+  cluster->last = &member->next;
+  cluster->member_count++;
+  if (cluster->input_count) cluster->input_count--; /* it was one itself until now */
+  for (int k = 0; k < instr->operand_count; k++) cluster->input_count += !graph->nodes[instr->operands[k]->id].free;
+  if (root) {
+    node->home = cluster;
+    cluster->root_count++;
+  }
+  if (op_codegens[instr->op] == CODEGEN_UPDATE) cluster->update_count++;
+  return NULL;
+}
+
+/* A reduction of several operands has equal results. */
+static const hlo_shape_t *array_of(const hlo_shape_t *shape) {
+  return hlo_shape_is_tuple(shape) ? shape->elements[0] : shape;
+}
+
+hr_status_t fuse_cluster_new(fuse_graph_t *graph, hlo_instr_t *root, fuse_cluster_t **out_cluster) {
+  fuse_cluster_t *cluster;
+  HR_TRY(HR_NEW(graph->arena, &cluster));
+  *cluster = (fuse_cluster_t){.id = root->id, .space = &fuse_loop_space, .shape = array_of(fusion_root_shape(root))};
+  cluster->last = &cluster->first;
+  if (root->op == HLO_REDUCE) {
+    fusion_space_t *space;
+    HR_TRY(HR_NEW(graph->arena, &space));
+    fusion_space_of(root, space);
+    cluster->space = space;
+  }
+  HR_VEC_PUSH(&graph->clusters, cluster);
+  graph->nodes[root->id].cluster = cluster;
+  *out_cluster = cluster;
+  return fuse_cluster_add(graph, cluster, root, root->op == HLO_REDUCE ? FUSION_OUTER : FUSION_FULL, true);
+}
+
+/* --- roles --- */
+
+static bool place_root(fuse_graph_t *graph, const fuse_member_t *member, const fusion_space_t *space) {
+  const hlo_instr_t *instr = member->instr;
+  uint8_t role = FUSION_FULL;
+  if (space->kind != FUSION_LOOP) {
+    int64_t count = fusion_count(array_of(instr->shape));
+    if (op_codegens[instr->op] == CODEGEN_UPDATE || (count != space->full_count && count != space->outer_count))
+      return false;
+    if (count == space->outer_count) role = FUSION_OUTER;
+  }
+  graph->roles[instr->id] |= role;
+  return true;
+}
+
+static bool is_reduction_at_element(const fuse_graph_t *graph, const hlo_instr_t *instr, const fusion_space_t *space) {
+  fusion_space_t own;
+  return graph->roles[instr->id] == FUSION_OUTER && fusion_space_of(instr, &own) && fusion_space_equal(&own, space);
+}
+
+static void need_operands(fuse_graph_t *graph, const hlo_instr_t *instr, const fusion_space_t *space) {
+  for (int k = 0; k < instr->operand_count; k++) {
+    uint32_t id = instr->operands[k]->id;
+    if (graph->inside[id] == graph->derivation)
+      graph->roles[id] |= fusion_need(space, instr, graph->roles[instr->id], k);
+  }
+}
+
+static void take_inside(fuse_graph_t *graph, const hlo_instr_t *instr) {
+  graph->inside[instr->id] = graph->derivation;
+  graph->roles[instr->id] = 0;
+}
+
+bool fuse_derive(fuse_graph_t *graph, const fuse_cluster_t *cluster, const hlo_instr_t *extra,
+                 const fusion_space_t *space) {
+  graph->derivation++;
+  for (const fuse_member_t *m = cluster->first; m; m = m->next) take_inside(graph, m->instr);
+  if (extra) take_inside(graph, extra);
+  for (const fuse_member_t *m = cluster->first; m; m = m->next) {
+    if (m->root && !place_root(graph, m, space)) return false;
+    if (m->instr->op == HLO_REDUCE && !is_reduction_at_element(graph, m->instr, space)) return false;
+    need_operands(graph, m->instr, space);
+  }
+  return true;
+}
+
+void fuse_take_roles(fuse_graph_t *graph, fuse_cluster_t *cluster, const fusion_space_t *space) {
+  for (fuse_member_t *m = cluster->first; m; m = m->next) m->role = graph->roles[m->instr->id];
+  cluster->space = space;
+}
+
+/* --- order --- */
+
+/* The number of the node that computes an operand. */
+static uint32_t fuse_node_of(const fuse_graph_t *graph, const hlo_instr_t *instr) {
+  const fuse_cluster_t *home = graph->nodes[instr->id].home;
+  return home ? home->id : instr->id;
+}
+
+/* Is something that it needs marked? `but`: a node that does not count. */
+static bool needs_marked(fuse_graph_t *graph, const hlo_instr_t *instr, const fuse_cluster_t *cluster, uint32_t but) {
+  for (int k = 0; k < instr->operand_count; k++) {
+    const hlo_instr_t *operand = instr->operands[k];
+    uint32_t node = fuse_node_of(graph, operand);
+    if (node == but || graph->marks[node] != graph->search) continue;
+    if (!cluster || !fuse_member_of(graph, operand, cluster)) return true;
+  }
+  for (int k = 0; instr->extra && k < instr->extra->control_count; k++)
+    if (graph->marks[fuse_node_of(graph, instr->extra->control_predecessors[k])] == graph->search) return true;
+  graph->budget -= instr->operand_count + 1;
+  return false;
+}
+
+static bool node_needs_marked(fuse_graph_t *graph, uint32_t node, uint32_t but) {
+  const fuse_cluster_t *cluster = graph->nodes[node].cluster;
+  if (!cluster) return needs_marked(graph, graph->rewrite->computation->instrs.data[node], NULL, but);
+  for (const fuse_member_t *m = cluster->first; m; m = m->next)
+    if (needs_marked(graph, m->instr, cluster, but)) return true;
+  return false;
+}
+
+/* Is anything computed at this node, or has it gone into others? */
+static bool is_live_node(const fuse_graph_t *graph, uint32_t node) {
+  const fuse_node_t *n = &graph->nodes[node];
+  return n->cluster ? !n->cluster->is_dead : n->outside || !n->members;
+}
+
+/* Marks all between the two that needs `from`. Effects stay in line, each after the one before it. */
+static bool mark_between(fuse_graph_t *graph, uint32_t from, uint32_t to) {
+  bool effect_marked = false;
+  graph->marks[from] = ++graph->search;
+  for (uint32_t p = graph->nodes[from].position + 1; p < graph->nodes[to].position; p++) {
+    uint32_t node = graph->order[p];
+    const hlo_instr_t *instr = graph->rewrite->computation->instrs.data[node];
+    if (--graph->budget < 0) return false;
+    if (!is_live_node(graph, node)) continue;
+    bool effect = !graph->nodes[node].cluster && pass_has_effect(instr);
+    if (!(effect && effect_marked) && !node_needs_marked(graph, node, UINT32_MAX)) continue;
+    graph->marks[node] = graph->search;
+    effect_marked |= effect;
+  }
+  return true;
+}
+
+static void put_at(fuse_graph_t *graph, uint32_t position, uint32_t node) {
+  graph->order[position] = node;
+  graph->nodes[node].position = position;
+}
+
+/* What does not need `from` comes first, then the two, then the rest. */
+static hr_status_t reorder(fuse_graph_t *graph, uint32_t from, uint32_t to) {
+  uint32_t first = graph->nodes[from].position, last = graph->nodes[to].position, next = first, later = 0;
+  uint32_t *marked;
+  hr_arena_mark_t mark = hr_arena_mark(graph->arena);
+  HR_TRY(HR_NEW_ARRAY(graph->arena, last - first + 1, &marked));
+  for (uint32_t p = first + 1; p < last; p++) {
+    uint32_t node = graph->order[p];
+    if (graph->marks[node] == graph->search)
+      marked[later++] = node;
+    else
+      put_at(graph, next++, node);
+  }
+  put_at(graph, next++, from);
+  put_at(graph, next++, to);
+  for (uint32_t i = 0; i < later; i++) put_at(graph, next++, marked[i]);
+  hr_arena_rewind(graph->arena, mark);
+  return NULL;
+}
+
+bool fuse_move_adjacent(fuse_graph_t *graph, uint32_t from, uint32_t to, bool direct) {
+  if (graph->budget < 0 || !mark_between(graph, from, to)) return false;
+  if (node_needs_marked(graph, to, direct ? from : UINT32_MAX)) return false;
+  hr_status_t st = reorder(graph, from, to);
+  hr_status_release(st);
+  return !st;
+}
+
+/* --- joining --- */
+
+static void move_homes(fuse_graph_t *graph, fuse_member_t *member, fuse_cluster_t *to) {
+  member->cluster = to;
+  if (!member->root) return;
+  graph->nodes[member->instr->id].home = to;
+  to->root_count++;
+}
+
+/* A member of both is one. */
+static void unite_twins(fuse_graph_t *graph, fuse_member_t *from, fuse_member_t *to) {
+  fuse_member_t **link = &graph->nodes[from->instr->id].members;
+  while (*link != from) link = &(*link)->other;
+  *link = from->other;
+  to->wasted = to->wasted > from->wasted ? to->wasted : from->wasted;
+  to->evals += from->evals;
+  to->at = fuse_index_mixed(to->instr);
+  if (from->root && !to->root) {
+    to->root = true;
+    move_homes(graph, to, to->cluster);
+  }
+}
+
+/* Both lists are in descending order of ids. */
+void fuse_cluster_join(fuse_graph_t *graph, fuse_cluster_t *from, fuse_cluster_t *to) {
+  fuse_member_t *a = from->first, **link = &to->first;
+  while (a) {
+    fuse_member_t *next = a->next, *b = *link;
+    if (b && b->instr->id > a->instr->id) {
+      link = &b->next;
+      continue;
+    }
+    if (b && b->instr == a->instr) {
+      unite_twins(graph, a, b);
+    } else {
+      move_homes(graph, a, to);
+      a->next = b;
+      *link = a;
+      to->member_count++;
+    }
+    a = next;
+  }
+  while (*link) link = &(*link)->next;
+  to->last = link;
+  to->update_count += from->update_count;
+  to->input_count += from->input_count;
+  to->transposes |= from->transposes;
+  from->is_dead = true;
+  from->first = NULL;
+}
+
+/* The value behind reshapes and copies, which is the same bytes. */
+static const hlo_instr_t *fuse_bytes_of(const hlo_instr_t *instr) {
+  while (op_codegens[instr->op] == CODEGEN_INDEX && fusion_keeps_order(instr)) instr = instr->operands[0];
+  return instr;
+}
+
+static bool update_clobbers(const hlo_instr_t *update, const hlo_instr_t *instr, uint8_t role) {
+  const hlo_instr_t *over = fuse_bytes_of(update->operands[0]);
+  for (int k = 0; k < instr->operand_count; k++) {
+    if (fuse_bytes_of(instr->operands[k]) != over) continue;
+    bool same_array = instr->operands[k] == update->operands[0];
+    if (!same_array || role != FUSION_FULL || !fusion_reads_updated(update, instr)) return true;
+  }
+  return false;
+}
+
+bool fuse_clobbers(const fuse_cluster_t *cluster, const hlo_instr_t *instr, uint8_t role) {
+  if (!cluster->update_count) return false;
+  for (const fuse_member_t *m = cluster->first; m; m = m->next) {
+    bool other_update = op_codegens[m->instr->op] == CODEGEN_UPDATE && m->instr != instr;
+    if (other_update && update_clobbers(m->instr, instr, role)) return true;
+  }
+  return false;
+}

@@ -1,0 +1,220 @@
+#include "passes/fuse/fuse_producers.h"
+
+#include "ops/query/codegen_support.h"
+#include "passes/fuse/fuse_candidate.h"
+#include "passes/fuse/fuse_cost.h"
+#include "passes/fuse/fuse_siblings.h"
+
+/* --- is it worth it? --- */
+
+enum { MAX_CHAINED = 48 };
+
+/* An element of it with what it is computed from that nothing else uses: that would come along. */
+static double chain_ns(const fuse_graph_t *graph, const hlo_instr_t *instr, int *left) {
+  double ns = fuse_element_ns(instr);
+  for (int k = 0; k < instr->operand_count && --*left > 0; k++) {
+    const hlo_instr_t *operand = instr->operands[k];
+    bool alike = hlo_shape_is_array(operand->shape) && fusion_count(operand->shape) == fusion_count(instr->shape);
+    if (alike && fuse_is_fusible(graph, operand) && operand->op != HLO_REDUCE) ns += chain_ns(graph, operand, left);
+  }
+  return ns;
+}
+
+/* What it costs to evaluate elements more often than once, here and above, and to have the code more than once. */
+static double waste_in(const fuse_producer_t *producer, const fuse_candidate_t *candidate, double copies) {
+  double count = (double)fusion_count(producer->instr->shape);
+  double more = fuse_evals_of(producer, candidate) - fuse_in_lanes(count);
+  double code = copies > 1 && !producer->transparent ? FUSE_COPY_NS : 0;
+  int left = count > FUSE_RECOMPUTE_ELEMENTS ? MAX_CHAINED : 0;
+  if (more > 0) return candidate->wasted + more * chain_ns(producer->graph, producer->instr, &left) + code;
+  return candidate->wasted + count * (copies - 1) / copies * fuse_element_ns(producer->instr) + code;
+}
+
+/* A function, more than once an element: only of a handful of elements. */
+static bool is_computed_often(const fuse_producer_t *producer, const fuse_candidate_t *candidate) {
+  double count = fuse_in_lanes((double)fusion_count(producer->instr->shape));
+  double more = fuse_evals_of(producer, candidate) - count;
+  if (!fuse_is_expensive(producer->instr) || more <= 0.05 * count) return false;
+  return candidate->wasted + more * fuse_element_ns(producer->instr) > producer->graph->step_ns / 4;
+}
+
+/* As the only user: nothing is written nor read again, for the cost of evaluating some elements more often. */
+static bool is_worth_absorbing(const fuse_producer_t *producer, const fuse_candidate_t *candidate) {
+  if (producer->instr->op == HLO_REDUCE || producer->transparent) return true;
+  double bytes = fuse_bytes(producer->instr->shape);
+  if (is_computed_often(producer, candidate)) return false;
+  return waste_in(producer, candidate, 1) <= fuse_write_ns(bytes) + fuse_read_ns(bytes) + FUSE_STEP_NS;
+}
+
+enum { MAX_EXAMINED = 16, MAX_JOINED = 8 }; /* users of an operand; clusters that are tried with each other */
+
+static bool is_read_by(const fuse_graph_t *graph, const hlo_instr_t *instr, const fuse_cluster_t *cluster) {
+  uint32_t first = graph->users.first[instr->id], last = graph->users.first[instr->id + 1];
+  if (last > first + MAX_EXAMINED) last = first + MAX_EXAMINED;
+  for (uint32_t u = first; u < last; u++)
+    if (fuse_member_of(graph, graph->users.users[u], cluster)) return true;
+  return false;
+}
+
+/* What a cluster that computes the producer itself must read for it beyond what it reads anyway. */
+static double new_bytes(const fuse_producer_t *producer, const fuse_cluster_t *cluster) {
+  double bytes = 0;
+  for (int k = 0; k < producer->instr->operand_count; k++) {
+    const hlo_instr_t *operand = producer->instr->operands[k];
+    if (is_read_by(producer->graph, operand, cluster)) continue;
+    double behind = fuse_producer_bytes(producer->graph, operand), most = fuse_bytes(producer->instr->shape);
+    bool part = producer->instr->op == HLO_SLICE || producer->instr->op == HLO_DYNAMIC_SLICE;
+    bytes += part && behind > most ? most : behind;
+  }
+  return bytes;
+}
+
+/* Computing it once more costs little and reads hardly more than its result would be. `share`: of those bytes. */
+static bool is_worth_copying(const fuse_producer_t *producer, const fuse_candidate_t *candidate, double copies,
+                             double share) {
+  const hlo_instr_t *instr = producer->instr;
+  if (producer->transparent) return true;
+  if (instr->op == HLO_REDUCE || fuse_is_expensive(instr) || fuse_is_transposed(instr)) return false;
+  if (producer->graph->copies_left < (int64_t)copies) return false;
+  double bytes = fuse_bytes(instr->shape), waste = waste_in(producer, candidate, copies);
+  if (fusion_count(instr->shape) == 1) return waste <= FUSE_STEP_NS / 8;
+  if (new_bytes(producer, candidate->cluster) > 1.1 * share * bytes) return false;
+  return waste <= fuse_read_ns(bytes) + fuse_write_ns(bytes) / copies + FUSE_COPY_NS;
+}
+
+/* --- doing it --- */
+
+/* Makes a loop one of rows or columns. What it computes at elements in line is computed once. */
+static void convert(fuse_producer_t *producer, fuse_candidate_t *candidate) {
+  fuse_cluster_t *cluster = candidate->cluster;
+  fuse_derive(producer->graph, cluster, producer->instr, candidate->space);
+  fuse_take_roles(producer->graph, cluster, candidate->space);
+  for (fuse_member_t *m = cluster->first; m; m = m->next) {
+    if (m->role & FUSION_SOURCE) continue;
+    m->evals = m->wasted = 0;
+    m->at = 0;
+  }
+}
+
+static hr_status_t take(fuse_producer_t *producer, fuse_candidate_t *candidate, bool root, double copies) {
+  fuse_cluster_t *cluster = candidate->cluster;
+  double wasted = hlo_shape_is_tuple(producer->instr->shape) ? 0 : waste_in(producer, candidate, copies);
+  if (candidate->space) convert(producer, candidate);
+  HR_TRY(fuse_cluster_add(producer->graph, cluster, producer->instr, candidate->need, root));
+  fuse_member_t *member = producer->graph->nodes[producer->instr->id].members;
+  member->evals = candidate->evals;
+  member->at = candidate->at;
+  member->wasted = wasted;
+  if (copies > 1 && !producer->transparent) producer->graph->copies_left--;
+  cluster->transposes |= fuse_is_transposed(producer->instr);
+  return NULL;
+}
+
+/* All users are clusters that take it: nobody needs it in memory. */
+static hr_status_t take_by_all(fuse_producer_t *producer, bool *out_taken) {
+  double copies = (double)producer->list.count;
+  *out_taken = false;
+  if (producer->outside || !producer->list.count) return NULL;
+  for (size_t c = 0; c < producer->list.count; c++) {
+    const fuse_candidate_t *candidate = &producer->list.data[c];
+    if (!candidate->good) return NULL;
+    if (copies == 1 ? !is_worth_absorbing(producer, candidate) : !is_worth_copying(producer, candidate, copies, 1))
+      return NULL;
+  }
+  for (size_t c = 0; c < producer->list.count; c++) HR_TRY(take(producer, &producer->list.data[c], false, copies));
+  *out_taken = true;
+  return NULL;
+}
+
+/* Those that compute it themselves although it is in memory, because what it is made of is smaller. */
+static hr_status_t take_by_some(fuse_producer_t *producer) {
+  for (size_t c = 0; c < producer->list.count; c++) {
+    fuse_candidate_t *candidate = &producer->list.data[c];
+    if (!candidate->good || !is_worth_copying(producer, candidate, (double)producer->list.count + 1, 0.5)) continue;
+    HR_TRY(take(producer, candidate, false, (double)producer->list.count + 1));
+    candidate->good = false;
+  }
+  return NULL;
+}
+
+/* A result more of this cluster, computed along the way. */
+static bool may_be_root(const fuse_producer_t *producer, const fuse_candidate_t *candidate) {
+  const fuse_cluster_t *cluster = candidate->cluster;
+  const hlo_instr_t *instr = producer->instr;
+  uint32_t most = fusion_count(cluster->shape) == 1 ? FUSE_MAX_GROUP_ROOTS : FUSE_MAX_ROOTS;
+  if (!candidate->good || cluster->root_count >= most || hlo_shape_is_tuple(instr->shape)) return false;
+  if (candidate->need != FUSION_FULL && candidate->need != FUSION_OUTER) return false;
+  bool loop = !fuse_is_input(cluster) && !candidate->space;
+  return !loop || fusion_sizes_equal(cluster->shape, instr->shape);
+}
+
+static hr_status_t become_root(fuse_producer_t *producer, bool *out_taken) {
+  *out_taken = false;
+  for (size_t c = 0; c < producer->list.count && !*out_taken; c++) {
+    fuse_candidate_t *candidate = &producer->list.data[c];
+    if (!may_be_root(producer, candidate)) continue;
+    if (!fuse_move_adjacent(producer->graph, producer->instr->id, candidate->cluster->id, true)) continue;
+    HR_TRY(take(producer, candidate, true, 1));
+    *out_taken = true;
+  }
+  return NULL;
+}
+
+static hr_status_t begin_cluster(fuse_producer_t *producer) {
+  fuse_cluster_t *cluster;
+  HR_TRY(fuse_cluster_new(producer->graph, producer->instr, &cluster));
+  cluster->transposes = fuse_is_transposed(producer->instr);
+  return NULL;
+}
+
+/* Users that read it element by element become one cluster, if they can: it is computed once for all of them. */
+static hr_status_t join_users(fuse_producer_t *producer, bool *out_joined) {
+  *out_joined = false;
+  for (size_t a = 0; a < producer->list.count && a < MAX_JOINED; a++)
+    for (size_t b = a + 1; b < producer->list.count && b < MAX_JOINED; b++) {
+      const fuse_candidate_t *one = &producer->list.data[a], *other = &producer->list.data[b];
+      fuse_cluster_t *joint = NULL;
+      if (!one->good || !other->good || one->space || other->space) continue;
+      if (one->cluster->is_dead || other->cluster->is_dead || !(one->need & other->need & FUSION_FULL)) continue;
+      HR_TRY(fuse_join_pair(producer->graph, one->cluster, other->cluster, &joint));
+      *out_joined |= joint != NULL;
+    }
+  return NULL;
+}
+
+static hr_status_t decide(fuse_producer_t *producer) {
+  bool taken, joined = false;
+  HR_TRY(fuse_producer_examine(producer));
+  HR_TRY(take_by_all(producer, &taken));
+  if (taken) return NULL;
+  if (!producer->transparent) HR_TRY(join_users(producer, &joined));
+  if (joined) {
+    HR_TRY(fuse_producer_examine(producer));
+    HR_TRY(take_by_all(producer, &taken));
+    if (taken) return NULL;
+  }
+  HR_TRY(take_by_some(producer));
+  if (producer->transparent) {
+    producer->graph->nodes[producer->instr->id].outside = true;
+    return NULL;
+  }
+  HR_TRY(become_root(producer, &taken));
+  return taken ? NULL : begin_cluster(producer);
+}
+
+static hr_status_t place(fuse_producer_t *producer, hlo_instr_t *instr) {
+  producer->instr = instr;
+  producer->transparent = op_codegens[instr->op] == CODEGEN_INDEX && fusion_keeps_order(instr) &&
+                          instr->op != HLO_BROADCAST && instr->op != HLO_TRANSPOSE;
+  if (fuse_is_fusible(producer->graph, instr)) return decide(producer);
+  producer->graph->nodes[instr->id].outside = true;
+  return NULL;
+}
+
+hr_status_t fuse_producers(fuse_graph_t *graph) {
+  fuse_producer_t producer = {.graph = graph};
+  hr_status_t st = NULL;
+  for (uint32_t i = graph->count; i-- > 0 && !st;) st = place(&producer, graph->rewrite->computation->instrs.data[i]);
+  HR_VEC_FREE(&producer.list);
+  return st;
+}

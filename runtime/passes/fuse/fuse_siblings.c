@@ -1,0 +1,192 @@
+#include "passes/fuse/fuse_siblings.h"
+
+#include <stdlib.h>
+
+#include "ops/query/codegen_support.h"
+#include "passes/fuse/fuse_cost.h"
+
+/* --- can two be one? --- */
+
+/* Does an update of one write over what the other reads? */
+static bool clobbers(const fuse_cluster_t *writer, const fuse_cluster_t *reader) {
+  if (!writer->update_count) return false;
+  for (const fuse_member_t *m = reader->first; m; m = m->next)
+    if (fuse_clobbers(writer, m->instr, 0)) return true;
+  return false;
+}
+
+static bool has_room(const fuse_cluster_t *a, const fuse_cluster_t *b, uint32_t most_roots) {
+  return a->root_count + b->root_count <= most_roots && a->member_count + b->member_count <= FUSE_MAX_MEMBERS &&
+         a->input_count + b->input_count <= FUSE_MAX_INPUTS;
+}
+
+static fuse_cluster_t *earlier_of(const fuse_graph_t *graph, fuse_cluster_t *a, fuse_cluster_t *b) {
+  return graph->nodes[a->id].position < graph->nodes[b->id].position ? a : b;
+}
+
+/* Joins them if they have a common form over `space` and neither needs the other. Sets *out_one to what is left. */
+static hr_status_t join(fuse_graph_t *graph, fuse_cluster_t *a, fuse_cluster_t *b, const fusion_space_t *space,
+                        fuse_cluster_t **out_one) {
+  fuse_cluster_t *from = earlier_of(graph, a, b), *to = from == a ? b : a;
+  *out_one = NULL;
+  if (clobbers(a, b) || clobbers(b, a)) return NULL;
+  if (!fuse_derive(graph, a, NULL, space) || !fuse_derive(graph, b, NULL, space)) return NULL;
+  if (!fuse_move_adjacent(graph, from->id, to->id, false)) return NULL;
+  fuse_cluster_join(graph, from, to);
+  if (!fuse_derive(graph, to, NULL, space))
+    return hlo_error_from(__FILE__, __LINE__, HR_INTERNAL, to->first->instr, NULL, "a joint fusion has no form");
+  fuse_take_roles(graph, to, space);
+  *out_one = to;
+  return NULL;
+}
+
+/* --- siblings --- */
+
+/* What both could run over; NULL: nothing in common. A loop goes along with reductions of its sizes. */
+static const fusion_space_t *common_space(const fuse_cluster_t *a, const fuse_cluster_t *b) {
+  if (fuse_is_input(a) && fuse_is_input(b)) return fusion_space_equal(a->space, b->space) ? a->space : NULL;
+  if (fuse_is_input(b)) return common_space(b, a);
+  if (!fuse_is_input(a)) return fusion_sizes_equal(a->shape, b->shape) ? &fuse_loop_space : NULL;
+  return fusion_count(b->shape) == a->space->full_count ? a->space : NULL;
+}
+
+/* Does it read the value element by element? */
+static bool reads_in_line(const fuse_graph_t *graph, const hlo_instr_t *value, const fuse_cluster_t *cluster) {
+  uint8_t need = 0;
+  for (uint32_t u = graph->users.first[value->id]; u < graph->users.first[value->id + 1]; u++) {
+    const fuse_member_t *m = fuse_member_of(graph, graph->users.users[u], cluster);
+    for (int k = 0; m && k < m->instr->operand_count; k++)
+      if (m->instr->operands[k] == value) need |= fusion_need(cluster->space, m->instr, m->role, k);
+  }
+  return need & FUSION_FULL;
+}
+
+enum { MAX_SIBLINGS = 32 }; /* that are looked at, of one value */
+
+typedef struct siblings {
+  fuse_cluster_t *list[MAX_SIBLINGS];
+  int count;
+} siblings_t;
+
+static void note_sibling(const fuse_graph_t *graph, const hlo_instr_t *value, fuse_cluster_t *cluster,
+                         siblings_t *found) {
+  for (int i = 0; i < found->count; i++)
+    if (found->list[i] == cluster) return;
+  if (found->count < MAX_SIBLINGS && !fuse_member_of(graph, value, cluster) && reads_in_line(graph, value, cluster))
+    found->list[found->count++] = cluster;
+}
+
+static void find_siblings(const fuse_graph_t *graph, const hlo_instr_t *value, siblings_t *found) {
+  found->count = 0;
+  for (uint32_t u = graph->users.first[value->id]; u < graph->users.first[value->id + 1]; u++)
+    for (const fuse_member_t *m = graph->nodes[graph->users.users[u]->id].members; m; m = m->other)
+      note_sibling(graph, value, m->cluster, found);
+}
+
+hr_status_t fuse_join_pair(fuse_graph_t *graph, fuse_cluster_t *a, fuse_cluster_t *b, fuse_cluster_t **out_one) {
+  const fusion_space_t *space = common_space(a, b);
+  *out_one = NULL;
+  if (!space || !has_room(a, b, FUSE_MAX_ROOTS) || (a->transposes && b->transposes)) return NULL;
+  return join(graph, a, b, space, out_one);
+}
+
+static hr_status_t join_siblings(fuse_graph_t *graph, siblings_t *found) {
+  for (int i = 0; i < found->count; i++)
+    for (int j = i + 1; j < found->count; j++) {
+      fuse_cluster_t *one;
+      if (!found->list[i] || !found->list[j]) continue;
+      HR_TRY(fuse_join_pair(graph, found->list[i], found->list[j], &one));
+      if (!one) continue;
+      found->list[i] = one;
+      found->list[j] = NULL;
+    }
+  return NULL;
+}
+
+hr_status_t fuse_siblings(fuse_graph_t *graph) {
+  for (uint32_t i = 0; i < graph->count; i++) {
+    const hlo_instr_t *value = graph->rewrite->computation->instrs.data[i];
+    siblings_t found;
+    if (graph->nodes[i].free || !hlo_shape_is_array(value->shape)) continue;
+    if (pass_users_count(&graph->users, value) < 2 || fuse_bytes(value->shape) < FUSE_SHARED_BYTES) continue;
+    find_siblings(graph, value, &found);
+    HR_TRY(join_siblings(graph, &found));
+  }
+  return NULL;
+}
+
+/* --- groups --- */
+
+static bool is_single_copy(const fuse_cluster_t *cluster) {
+  const hlo_instr_t *only = cluster->first->instr;
+  return cluster->member_count == 1 && op_codegens[only->op] == CODEGEN_INDEX;
+}
+
+/* Bytes that its roots and what they are computed from move, roughly. */
+static double bytes_moved(const fuse_graph_t *graph, const fuse_cluster_t *cluster) {
+  double bytes = 0;
+  for (const fuse_member_t *m = cluster->first; m; m = m->next) {
+    if (m->root) bytes += fuse_bytes(fusion_root_shape(m->instr));
+    for (int k = 0; k < m->instr->operand_count; k++) {
+      const hlo_instr_t *operand = m->instr->operands[k];
+      bool inside = graph->nodes[operand->id].free || fuse_member_of(graph, operand, cluster);
+      bool updated = op_codegens[m->instr->op] == CODEGEN_UPDATE && k == 0;
+      double most = fuse_bytes(fusion_root_shape(m->instr)), all = fuse_bytes(operand->shape);
+      if (!inside && !updated) bytes += all < most ? all : most;
+    }
+  }
+  return bytes;
+}
+
+static bool is_small_loop(const fuse_graph_t *graph, const fuse_cluster_t *cluster) {
+  return !cluster->is_dead && !fuse_is_input(cluster) && !cluster->transposes && !is_single_copy(cluster) &&
+         bytes_moved(graph, cluster) <= FUSE_SMALL_BYTES;
+}
+
+typedef struct position {
+  uint32_t position;
+  fuse_cluster_t *cluster;
+} positions_t;
+
+static int by_position(const void *a, const void *b) {
+  uint32_t x = ((const positions_t *)a)->position, y = ((const positions_t *)b)->position;
+  return x < y ? -1 : x > y;
+}
+
+static hr_status_t list_small_loops(fuse_graph_t *graph, positions_t **out_positions, size_t *out_count) {
+  positions_t *positions;
+  size_t count = 0;
+  HR_TRY(HR_NEW_ARRAY(graph->arena, graph->clusters.count, &positions));
+  for (size_t c = 0; c < graph->clusters.count; c++) {
+    fuse_cluster_t *cluster = graph->clusters.data[c];
+    if (cluster->is_dead || !is_small_loop(graph, cluster)) continue;
+    positions[count++] = (positions_t){graph->nodes[cluster->id].position, cluster};
+  }
+  if (count) qsort(positions, count, sizeof *positions, by_position);
+  *out_positions = positions;
+  *out_count = count;
+  return NULL;
+}
+
+enum { OPEN_GROUPS = 4 }; /* that a loop is tried with: those that grew last */
+
+/* The newest comes first. */
+static void push_group(fuse_cluster_t *open[OPEN_GROUPS], int position, fuse_cluster_t *group) {
+  for (int i = position; i > 0; i--) open[i] = open[i - 1];
+  open[0] = group;
+}
+
+hr_status_t fuse_groups(fuse_graph_t *graph) {
+  fuse_cluster_t *open[OPEN_GROUPS] = {0}, *one = NULL;
+  positions_t *positions;
+  size_t count;
+  HR_TRY(list_small_loops(graph, &positions, &count));
+  for (size_t i = 0; i < count; i++) {
+    int g = 0;
+    for (one = NULL; g < OPEN_GROUPS && open[g] && !one; g += !one)
+      if (has_room(open[g], positions[i].cluster, FUSE_MAX_GROUP_ROOTS))
+        HR_TRY(join(graph, open[g], positions[i].cluster, &fuse_loop_space, &one));
+    push_group(open, one ? g : OPEN_GROUPS - 1, one ? one : positions[i].cluster);
+  }
+  return NULL;
+}

@@ -1,0 +1,240 @@
+#include "passes/lib/pass_match.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- numbers ---- */
+
+bool pass_is_plain_float(hr_dtype_t dtype) {
+  return dtype == HR_F16 || dtype == HR_BF16 || dtype == HR_F32 || dtype == HR_F64;
+}
+
+bool pass_splat_int(const hlo_instr_t *instr, int64_t *out_value) {
+  hr_dtype_t dtype = instr->shape->dtype;
+  if (!hr_dtype_is_integer(dtype) && dtype != HR_PRED) return false;
+  const void *element = pass_splat_of(instr);
+  if (!element) return false;
+  hlo_value_t value = {.dtype = dtype, .count = 1, .data = (void *)element};
+  *out_value = hlo_value_int_at(&value, 0);
+  return true;
+}
+
+bool pass_splat_float(const hlo_instr_t *instr, double *out_value) {
+  hr_dtype_t dtype = instr->shape->dtype;
+  if (!pass_is_plain_float(dtype)) return false;
+  const void *element = pass_splat_of(instr);
+  uint64_t bits = 0;
+  if (!element) return false;
+  memcpy(&bits, element, hr_dtype_bytes(dtype));
+  *out_value = hr_float_decode(dtype, bits);
+  return true;
+}
+
+bool pass_is_number(const hlo_instr_t *instr, double number) {
+  int64_t integer;
+  double real;
+  if (pass_splat_float(instr, &real)) return real == number && signbit(real) == signbit(number);
+  return pass_splat_int(instr, &integer) && (double)integer == number;
+}
+
+/* Of an integer type; pred counts from 0 to 1. */
+static int64_t extreme(hr_dtype_t dtype, bool highest) {
+  int bits = hr_dtype_table[dtype].bits;
+  if (dtype == HR_PRED) return highest;
+  if (hr_dtype_class(dtype) == HR_CLASS_UNSIGNED) return highest ? (int64_t)(UINT64_MAX >> (64 - bits)) : 0;
+  return highest ? INT64_MAX >> (64 - bits) : INT64_MIN >> (64 - bits);
+}
+
+static bool is_extreme(const hlo_instr_t *instr, bool highest) {
+  int64_t integer;
+  double real;
+  if (pass_splat_float(instr, &real)) return real == (highest ? INFINITY : -INFINITY);
+  return pass_splat_int(instr, &integer) && integer == extreme(instr->shape->dtype, highest);
+}
+
+bool pass_is_lowest(const hlo_instr_t *instr) { return is_extreme(instr, false); }
+bool pass_is_highest(const hlo_instr_t *instr) { return is_extreme(instr, true); }
+
+static bool is_sum_from_zero(const hlo_instr_t *reduce) {
+  hlo_opcode_t op;
+  return reduce->operand_count == 2 && pass_body_is_binary(reduce->called[0], &op) && op == HLO_ADD &&
+         pass_is_number(reduce->operands[1], 0);
+}
+
+/* A sum is -0 only if both terms are. */
+static bool never_minus_zero(const hlo_instr_t *instr, int depth) {
+  double splat;
+  if (depth == 0 || instr->operand_count > 3) return false;
+  if (pass_splat_float(instr, &splat)) return splat != 0 || !signbit(splat);
+  const hlo_instr_t *x = instr->operand_count ? instr->operands[0] : NULL;
+  const hlo_instr_t *y = instr->operand_count > 1 ? instr->operands[1] : NULL;
+  switch (instr->op) {
+    case HLO_ABS: case HLO_EXPONENTIAL: case HLO_LOGISTIC: case HLO_IOTA: return true;
+    case HLO_MULTIPLY: return x == y;
+    case HLO_REDUCE: return is_sum_from_zero(instr);
+    case HLO_CONVERT: return !hr_dtype_is_float(x->shape->dtype);
+    case HLO_ADD: return never_minus_zero(x, depth - 1) || never_minus_zero(y, depth - 1);
+    case HLO_SELECT: return never_minus_zero(y, depth - 1) && never_minus_zero(instr->operands[2], depth - 1);
+    case HLO_BROADCAST: case HLO_RESHAPE: case HLO_TRANSPOSE: case HLO_SLICE: case HLO_SQRT:
+      return never_minus_zero(x, depth - 1);
+    default: return false;
+  }
+}
+
+bool pass_is_neutral(hlo_opcode_t op, const hlo_instr_t *instr) {
+  switch (op) {
+    case HLO_ADD: return pass_is_number(instr, 0) || pass_is_number(instr, -0.0);
+    case HLO_MULTIPLY: return pass_is_number(instr, 1);
+    case HLO_MAXIMUM: return pass_is_lowest(instr);
+    case HLO_MINIMUM: return pass_is_highest(instr);
+    default: return false;
+  }
+}
+
+bool pass_never_minus_zero(const hlo_instr_t *instr) { return never_minus_zero(instr, 4); }
+
+bool pass_body_is_binary(const hlo_computation_t *body, hlo_opcode_t *out_op) {
+  const hlo_instr_t *root = body->root;
+  if (body->params.count != 2 || root->operand_count != 2 ||
+      !hlo_op_is(root->op, OP_COMMUTATIVE | OP_ASSOCIATIVE))
+    return false;
+  const hlo_instr_t *a = root->operands[0], *b = root->operands[1];
+  if (a->op != HLO_PARAMETER || b->op != HLO_PARAMETER || a == b) return false;
+  *out_op = root->op;
+  return true;
+}
+
+/* ---- shapes ---- */
+
+int64_t pass_count(const hlo_shape_t *shape) {
+  int64_t count = 1;
+  for (int d = 0; d < shape->rank; d++) count *= shape->dims[d];
+  return count;
+}
+
+bool pass_keeps_order(hr_ints_t permutation, const hlo_shape_t *result) {
+  int64_t last = -1;
+  for (int64_t d = 0; d < permutation.count; d++) {
+    if (result->dims[d] == 1) continue;
+    if (permutation.data[d] < last) return false;
+    last = permutation.data[d];
+  }
+  return true;
+}
+
+bool pass_same_without_ones(const hlo_shape_t *a, const hlo_shape_t *b) {
+  int i = 0, j = 0;
+  while (i < a->rank || j < b->rank) {
+    if (i < a->rank && a->dims[i] == 1) {
+      i++;
+    } else if (j < b->rank && b->dims[j] == 1) {
+      j++;
+    } else {
+      if (i == a->rank || j == b->rank || a->dims[i++] != b->dims[j++]) return false;
+    }
+  }
+  return true;
+}
+
+const hlo_shape_t *pass_shape(pass_rewrite_t *rewrite, hr_dtype_t dtype, int rank, const int64_t *dims) {
+  const hlo_shape_t *shape = NULL;
+  if (!rewrite->builder.status) rewrite->builder.status = hlo_shape_array(rewrite->arena, dtype, rank, dims, &shape);
+  return shape;
+}
+
+/* ---- instructions ---- */
+
+hlo_instr_t *pass_build_slice(pass_rewrite_t *rewrite, hlo_instr_t *x, const hlo_slice_dim_t *dims) {
+  hlo_slice_t *slice;
+  hlo_builder_t *builder = &rewrite->builder;
+  if (builder->status || !x) return NULL;
+  void *copy;
+  builder->status = hr_arena_copy(rewrite->arena, dims, (size_t)x->shape->rank * sizeof *dims, &copy);
+  if (!builder->status) builder->status = HR_NEW(rewrite->arena, &slice);
+  if (builder->status) return NULL;
+  *slice = (hlo_slice_t){x->shape->rank, copy};
+  hlo_attr_t attr = {.key = HLO_ATTR_SLICE, .slice = slice};
+  return hlo_build(builder, HLO_SLICE, NULL, 1, &x, 1, &attr, 0, NULL);
+}
+
+hlo_instr_t *pass_build_pad(pass_rewrite_t *rewrite, hlo_instr_t *x, hlo_instr_t *with, const hlo_padding_dim_t *dims) {
+  hlo_padding_t *padding;
+  void *copy;
+  hlo_builder_t *builder = &rewrite->builder;
+  size_t rank = (size_t)x->shape->rank;
+  if (!builder->status) builder->status = hr_arena_copy(rewrite->arena, dims, rank * sizeof *dims, &copy);
+  if (!builder->status) builder->status = HR_NEW(rewrite->arena, &padding);
+  if (builder->status) return NULL;
+  *padding = (hlo_padding_t){x->shape->rank, copy};
+  hlo_attr_t attr = {.key = HLO_ATTR_PADDING, .padding = padding};
+  return hlo_build(builder, HLO_PAD, NULL, 2, (hlo_instr_t *[]){x, with}, 1, &attr, 0, NULL);
+}
+
+hlo_instr_t *pass_build_element_slice(pass_rewrite_t *rewrite, hlo_instr_t *x, int64_t d, int64_t at) {
+  hlo_slice_dim_t parts[HLO_MAX_RANK];
+  int64_t left[HLO_MAX_RANK];
+  int rank = 0;
+  for (int i = 0; i < x->shape->rank; i++) {
+    parts[i] = i == d ? (hlo_slice_dim_t){at, at + 1, 1} : (hlo_slice_dim_t){0, x->shape->dims[i], 1};
+    if (i != d) left[rank++] = x->shape->dims[i];
+  }
+  const hlo_shape_t *shape = pass_shape(rewrite, x->shape->dtype, rank, left);
+  hlo_instr_t *slice = pass_build_slice(rewrite, x, parts);
+  return shape && slice ? hlo_build_reshape(&rewrite->builder, slice, shape) : NULL;
+}
+
+hlo_instr_t *pass_build_transpose(pass_rewrite_t *rewrite, hlo_instr_t *x, const int64_t *permutation) {
+  if (!x) return NULL;
+  hlo_attr_t attr = hlo_attr_of_ints(&rewrite->builder, HLO_ATTR_DIMENSIONS, x->shape->rank, permutation);
+  return hlo_build(&rewrite->builder, HLO_TRANSPOSE, NULL, 1, &x, 1, &attr, 0, NULL);
+}
+
+hlo_instr_t *pass_build_fill(pass_rewrite_t *rewrite, hlo_instr_t *scalar, const hlo_shape_t *shape) {
+  if (!shape->rank || !scalar) return scalar;
+  return hlo_build_broadcast(&rewrite->builder, scalar, shape, (hr_ints_t){NULL, 0});
+}
+
+hlo_instr_t *pass_build_like(pass_rewrite_t *rewrite, const hlo_instr_t *from, hlo_instr_t *const *operands,
+                             const hlo_shape_t *shape) {
+  return hlo_build(&rewrite->builder, from->op, shape, from->operand_count, operands, from->attr_count, from->attrs,
+                   from->called_count, from->called);
+}
+
+hlo_instr_t *pass_build_with(pass_rewrite_t *rewrite, const hlo_instr_t *from, hlo_instr_t *const *operands,
+                             const hlo_shape_t *shape, const hlo_attr_t *changed) {
+  enum { MAX_ATTRS = 16 };
+  hlo_attr_t attrs[MAX_ATTRS];
+  int count = 0;
+  bool put = false;
+  if (from->attr_count >= MAX_ATTRS) return NULL;
+  for (int i = 0; i < from->attr_count; i++) {
+    bool same = from->attrs[i].key == changed->key;
+    attrs[count++] = same ? *changed : from->attrs[i];
+    put |= same;
+  }
+  if (!put) attrs[count++] = *changed;
+  return hlo_build(&rewrite->builder, from->op, shape, from->operand_count, operands, count, attrs,
+                   from->called_count, from->called);
+}
+
+static hlo_computation_t *sum_of_two(pass_rewrite_t *rewrite, hr_dtype_t dtype) {
+  hlo_builder_t *outer = &rewrite->builder;
+  hlo_computation_t *sum = NULL;
+  if (!outer->status) outer->status = hlo_computation_add(rewrite->computation->module, HR_STR("sum"), &sum);
+  if (outer->status) return NULL;
+  hlo_builder_t builder = hlo_builder_at(sum, outer->line, outer->column);
+  hlo_instr_t *a = hlo_build_parameter(&builder, 0, hlo_shape_scalar(dtype));
+  hlo_instr_t *b = hlo_build_parameter(&builder, 1, hlo_shape_scalar(dtype));
+  sum->root = hlo_build_binary(&builder, HLO_ADD, a, b);
+  outer->status = hlo_builder_finish(&builder);
+  return sum;
+}
+
+hlo_instr_t *pass_build_sum(pass_rewrite_t *rewrite, hlo_instr_t *x, int count, const int64_t *dims) {
+  hlo_computation_t *sum = x ? sum_of_two(rewrite, x->shape->dtype) : NULL;
+  if (!sum || rewrite->builder.status) return NULL;
+  hlo_instr_t *operands[] = {x, hlo_build_number(&rewrite->builder, 0, x->shape->dtype)};
+  hlo_attr_t attrs[] = {hlo_attr_of_ints(&rewrite->builder, HLO_ATTR_DIMENSIONS, count, dims),
+                        hlo_attr_of_called(HLO_ATTR_TO_APPLY, 1)};
+  return hlo_build(&rewrite->builder, HLO_REDUCE, NULL, 2, operands, 2, attrs, 1, &sum);
+}

@@ -1,0 +1,460 @@
+#include "passes/lib/pass_rewrite.h"
+
+#include <string.h>
+
+/* ---- effects ---- */
+
+enum { PURITY_UNKNOWN, PURITY_PURE, PURITY_IMPURE, PURITY_EFFECT };
+
+/* A custom call says itself whether it has effects; all other ops by their trait. */
+static int purity_of_op(const hlo_instr_t *instr) {
+  bool says = instr->op == HLO_CUSTOM_CALL;
+  if (says ? hlo_attr_bool(instr, HLO_ATTR_CUSTOM_CALL_HAS_SIDE_EFFECT) : hlo_op_is(instr->op, OP_EFFECT))
+    return PURITY_EFFECT;
+  uint32_t traits = hlo_op_table[instr->op].traits;
+  bool ordered = instr->op == HLO_AFTER_ALL || instr->op == HLO_ADD_DEPENDENCY || instr->op == HLO_OPT_BARRIER;
+  return ordered || (traits & (OP_RANDOM | OP_COMM | OP_START | OP_DONE)) || instr->op == HLO_ASYNC_UPDATE
+             ? PURITY_IMPURE
+             : PURITY_PURE;
+}
+
+static int purity_of(const hlo_instr_t *instr);
+
+/* Found once: no pass adds effects to a computation. */
+static int purity_of_computation(hlo_computation_t *computation) {
+  int worst = PURITY_PURE;
+  if (computation->purity) return computation->purity;
+  for (size_t i = 0; i < computation->instrs.count && worst != PURITY_EFFECT; i++) {
+    int purity = purity_of(computation->instrs.data[i]);
+    if (purity > worst) worst = purity;
+  }
+  computation->purity = (uint8_t)worst;
+  return worst;
+}
+
+static int purity_of(const hlo_instr_t *instr) {
+  int worst = purity_of_op(instr);
+  for (int c = 0; c < instr->called_count && worst != PURITY_EFFECT; c++) {
+    int purity = purity_of_computation(instr->called[c]);
+    if (purity > worst) worst = purity;
+  }
+  return worst;
+}
+
+bool pass_has_effect(const hlo_instr_t *instr) { return purity_of(instr) == PURITY_EFFECT; }
+bool pass_is_pure(const hlo_instr_t *instr) { return purity_of(instr) == PURITY_PURE; }
+
+/* ---- notes ---- */
+
+/* Enters what was made since the last call: it belongs to the place of now. */
+static hr_status_t note_new(pass_rewrite_t *rewrite) {
+  size_t count = rewrite->computation->instrs.count, noted = rewrite->notes.count;
+  if (noted == count) return NULL;
+  HR_TRY(HR_VEC_RESERVE(&rewrite->notes, count));
+  for (size_t i = noted; i < count; i++) rewrite->notes.data[i] = (pass_note_t){.position = rewrite->position};
+  rewrite->notes.count = count;
+  for (size_t i = noted; i < count; i++) {
+    const hlo_instr_t *instr = rewrite->computation->instrs.data[i];
+    for (int k = 0; k < instr->operand_count; k++) rewrite->notes.data[instr->operands[k]->id].uses++;
+  }
+  return NULL;
+}
+
+hr_status_t pass_rewrite_begin(pass_rewrite_t *rewrite, hlo_computation_t *computation) {
+  *rewrite = (pass_rewrite_t){.computation = computation,
+                              .arena = &computation->module->arena,
+                              .builder = hlo_builder_at(computation, computation->line, computation->column),
+                              .old_count = (uint32_t)computation->instrs.count};
+  hr_arena_init(&rewrite->scratch);
+  hr_status_t st = note_new(rewrite);
+  if (st) return pass_rewrite_end(rewrite, st);
+  for (uint32_t i = 0; i < rewrite->old_count; i++) rewrite->notes.data[i].position = i;
+  rewrite->notes.data[computation->root->id].uses++;
+  return NULL;
+}
+
+hlo_instr_t *pass_resolve(const pass_rewrite_t *rewrite, hlo_instr_t *instr) {
+  const pass_note_t *notes = rewrite->notes.data;
+  hlo_instr_t *end = instr;
+  while (end->id < rewrite->notes.count && notes[end->id].replacement) end = notes[end->id].replacement;
+  while (instr != end) { /* the next one finds it at once */
+    hlo_instr_t *next = notes[instr->id].replacement;
+    rewrite->notes.data[instr->id].replacement = end;
+    instr = next;
+  }
+  return end;
+}
+
+static void resolve_operands(const pass_rewrite_t *rewrite, hlo_instr_t *instr) {
+  for (int k = 0; k < instr->operand_count; k++) instr->operands[k] = pass_resolve(rewrite, instr->operands[k]);
+}
+
+hlo_instr_t *pass_rewrite_visit(pass_rewrite_t *rewrite, uint32_t i) {
+  hlo_instr_t *instr = rewrite->computation->instrs.data[i];
+  if (!rewrite->builder.status) rewrite->builder.status = note_new(rewrite);
+  if (rewrite->builder.status) return NULL;
+  const pass_note_t *note = &rewrite->notes.data[i];
+  if (note->replacement || (!note->uses && instr->op != HLO_PARAMETER && !pass_has_effect(instr))) return NULL;
+  resolve_operands(rewrite, instr);
+  rewrite->position = i;
+  rewrite->builder.line = instr->line;
+  rewrite->builder.column = instr->column;
+  return instr;
+}
+
+uint32_t pass_use_count(pass_rewrite_t *rewrite, const hlo_instr_t *instr) {
+  if (!rewrite->builder.status) rewrite->builder.status = note_new(rewrite);
+  return instr->id < rewrite->notes.count ? rewrite->notes.data[instr->id].uses : UINT32_MAX;
+}
+
+static bool layouts_equal(const hlo_shape_t *a, const hlo_shape_t *b) {
+  for (int i = 0; i < a->element_count; i++)
+    if (!layouts_equal(a->elements[i], b->elements[i])) return false;
+  return hlo_layout_equal(a->layout, b->layout);
+}
+
+/* Is a dimension or leaf static in `shape` that is dynamic in `other`? Both are compatible. */
+static bool says_more(const hlo_shape_t *shape, const hlo_shape_t *other) {
+  for (int d = 0; d < shape->rank; d++) {
+    bool is_dynamic = shape->dynamic && shape->dynamic[d];
+    if (!is_dynamic && other->dynamic && other->dynamic[d]) return true;
+  }
+  for (int i = 0; i < shape->element_count; i++)
+    if (says_more(shape->elements[i], other->elements[i])) return true;
+  return false;
+}
+
+/* A value as one of a shape that is more dynamic: copies are as large as their operands. */
+static hlo_instr_t *declared_as(pass_rewrite_t *rewrite, hlo_instr_t *value,
+                                const hlo_shape_t *shape) {
+  hlo_builder_t *builder = &rewrite->builder;
+  if (!value || hlo_shape_equal(value->shape, shape)) return value;
+  if (!hlo_shape_is_tuple(shape))
+    return hlo_build(builder, HLO_COPY, shape, 1, &value, 0, NULL, 0, NULL);
+  hlo_instr_t **elements;
+  hr_status_t st = HR_NEW_ARRAY(&rewrite->scratch, shape->element_count, &elements);
+  for (int i = 0; i < shape->element_count && !st && !builder->status; i++)
+    elements[i] = declared_as(rewrite, hlo_build_element(builder, value, i), shape->elements[i]);
+  if (st) builder->status = st;
+  return builder->status ? NULL : hlo_build_tuple(builder, shape->element_count, elements);
+}
+
+/* Sizes that were declared open stay so, for what uses the value was checked with them; *by becomes
+ * NULL where it would be less known than what it replaces, or where a copy is such a bridge
+ * already: both stay as they are. */
+static hr_status_t keep_sizes(pass_rewrite_t *rewrite, const hlo_instr_t *old, hlo_instr_t **by) {
+  if (hlo_shape_equal(old->shape, (*by)->shape)) return NULL;
+  if (!hlo_shape_compatible(old->shape, (*by)->shape))
+    return hlo_error_from(__FILE__, __LINE__, HR_INTERNAL, old, NULL,
+                          "a pass replaced it by another shape");
+  bool stays = old->op == HLO_COPY || says_more(old->shape, (*by)->shape);
+  *by = stays ? NULL : declared_as(rewrite, *by, old->shape);
+  if (*by || stays) return note_new(rewrite);
+  return hlo_builder_finish(&rewrite->builder);
+}
+
+/* Layouts matter to bitcasts and custom calls, so a use keeps the one it sees. */
+static hr_status_t keep_layout(pass_rewrite_t *rewrite, const hlo_instr_t *old, hlo_instr_t **by) {
+  if (layouts_equal(old->shape, (*by)->shape)) return NULL;
+  *by = hlo_build(&rewrite->builder, HLO_COPY, old->shape, 1, by, 0, NULL, 0, NULL);
+  HR_TRY(hlo_builder_finish(&rewrite->builder));
+  return note_new(rewrite);
+}
+
+/* What is known about the source goes on to the replacement. */
+static hr_status_t inherit(pass_rewrite_t *rewrite, const hlo_instr_t *old, hlo_instr_t *by) {
+  if (by->id < rewrite->old_count || by->extra || !old->extra || !old->extra->metadata) return NULL;
+  hlo_extra_t *extra;
+  HR_TRY(HR_NEW(rewrite->arena, &extra));
+  extra->metadata = old->extra->metadata;
+  by->extra = extra;
+  return NULL;
+}
+
+hr_status_t pass_replace(pass_rewrite_t *rewrite, hlo_instr_t *old, hlo_instr_t *by) {
+  if (!by) return rewrite->builder.status ? hlo_builder_finish(&rewrite->builder) : NULL;
+  HR_TRY(note_new(rewrite));
+  by = pass_resolve(rewrite, by);
+  if (by == old) return NULL;
+  HR_TRY(keep_sizes(rewrite, old, &by));
+  if (!by) return NULL;
+  HR_TRY(keep_layout(rewrite, old, &by));
+  HR_TRY(inherit(rewrite, old, by));
+  pass_note_t *notes = rewrite->notes.data;
+  notes[by->id].uses += notes[old->id].uses;
+  notes[old->id].uses = 0;
+  notes[old->id].replacement = by;
+  for (int k = 0; k < old->operand_count; k++) {
+    pass_note_t *operand = &notes[pass_resolve(rewrite, old->operands[k])->id];
+    if (operand->uses) operand->uses--;
+  }
+  rewrite->changed = true;
+  return NULL;
+}
+
+/* ---- copies ---- */
+
+/* Control predecessors are of the computation it came from: pass_clone_body finds their copies. */
+static hr_status_t extra_of_clone(pass_rewrite_t *rewrite, const hlo_instr_t *from, const hlo_extra_t **out_extra) {
+  hlo_extra_t *extra;
+  *out_extra = from->extra;
+  if (!from->extra || !from->extra->control_count) return NULL;
+  HR_TRY(HR_NEW(rewrite->arena, &extra));
+  *extra = *from->extra;
+  extra->control_predecessors = NULL;
+  extra->control_count = 0;
+  *out_extra = extra;
+  return NULL;
+}
+
+hlo_instr_t *pass_clone(pass_rewrite_t *rewrite, const hlo_instr_t *from, hlo_instr_t *const *operands) {
+  hlo_builder_t *builder = &rewrite->builder;
+  hlo_instr_def_t def = {.op = from->op,
+                         .name = from->name,
+                         .shape = from->shape,
+                         .operand_count = from->operand_count,
+                         .operands = operands,
+                         .attr_count = from->attr_count,
+                         .attrs = from->attrs,
+                         .called_count = from->called_count,
+                         .called = from->called,
+                         .literal = from->literal,
+                         .line = from->line,
+                         .column = from->column};
+  hlo_instr_t *clone = NULL;
+  for (int k = 0; k < from->operand_count; k++)
+    if (!operands[k]) return NULL;
+  if (!builder->status) builder->status = extra_of_clone(rewrite, from, &def.extra);
+  if (!builder->status) builder->status = hlo_instr_add(rewrite->computation, &def, &clone);
+  if (clone) clone->async_sugar = from->async_sugar;
+  return builder->status ? NULL : clone;
+}
+
+/* What comes before an instruction of a body comes before its copy; parameters come before everything. */
+static hr_status_t copy_order(pass_rewrite_t *rewrite, const hlo_instr_t *from, hlo_instr_t *const *copies) {
+  if (!from->extra || !from->extra->control_count || from->op == HLO_PARAMETER) return NULL;
+  hlo_extra_t *extra = (hlo_extra_t *)copies[from->id]->extra; /* made for this copy alone */
+  HR_TRY(HR_NEW_ARRAY(rewrite->arena, from->extra->control_count, &extra->control_predecessors));
+  for (int k = 0; k < from->extra->control_count; k++) {
+    const hlo_instr_t *before = from->extra->control_predecessors[k];
+    if (before->op != HLO_PARAMETER) extra->control_predecessors[extra->control_count++] = copies[before->id];
+  }
+  return NULL;
+}
+
+hlo_instr_t *pass_clone_body(pass_rewrite_t *rewrite, const hlo_computation_t *callee, hlo_instr_t *const *args) {
+  hlo_builder_t *builder = &rewrite->builder;
+  hlo_instr_t **copies, **operands;
+  int most = 1;
+  for (size_t i = 0; i < callee->instrs.count; i++)
+    if (callee->instrs.data[i]->operand_count > most) most = callee->instrs.data[i]->operand_count;
+  hr_arena_mark_t mark = hr_arena_mark(&rewrite->scratch);
+  if (!builder->status) builder->status = HR_NEW_ARRAY(&rewrite->scratch, callee->instrs.count, &copies);
+  if (!builder->status) builder->status = HR_NEW_ARRAY(&rewrite->scratch, most, &operands);
+  for (size_t i = 0; i < callee->instrs.count && !builder->status; i++) {
+    const hlo_instr_t *instr = callee->instrs.data[i];
+    for (int k = 0; k < instr->operand_count; k++) operands[k] = copies[instr->operands[k]->id];
+    copies[i] = instr->op == HLO_PARAMETER ? args[hlo_parameter_number(instr)] : pass_clone(rewrite, instr, operands);
+  }
+  for (size_t i = 0; i < callee->instrs.count && !builder->status; i++)
+    builder->status = copy_order(rewrite, callee->instrs.data[i], copies);
+  hlo_instr_t *result = builder->status ? NULL : copies[callee->root->id];
+  hr_arena_rewind(&rewrite->scratch, mark);
+  return result;
+}
+
+/* ---- the end ---- */
+
+typedef struct ending {
+  pass_rewrite_t *rewrite;
+  uint8_t *states;        /* by id */
+  uint32_t *effects;      /* by id of an instruction with effects: 1 + the id of the one before it; 0: none */
+  HR_VEC(hlo_instr_t *) stack;
+  HR_VEC(hlo_instr_t *) list; /* in the new order */
+} ending_t;
+
+enum { STATE_DEAD, STATE_LIVE, STATE_OPEN, STATE_LISTED };
+
+static hr_status_t push_live(ending_t *ending, hlo_instr_t *instr) {
+  if (ending->states[instr->id] != STATE_DEAD) return NULL;
+  ending->states[instr->id] = STATE_LIVE;
+  HR_VEC_PUSH(&ending->stack, instr);
+  return NULL;
+}
+
+static int control_count(const hlo_instr_t *instr) { return instr->extra ? instr->extra->control_count : 0; }
+
+/* Brings uses up to date on the way. */
+static hr_status_t mark_needs(ending_t *ending) {
+  while (ending->stack.count) {
+    hlo_instr_t *instr = ending->stack.data[--ending->stack.count];
+    resolve_operands(ending->rewrite, instr);
+    for (int k = 0; k < instr->operand_count; k++) HR_TRY(push_live(ending, instr->operands[k]));
+    for (int k = 0; k < control_count(instr); k++) {
+      hlo_instr_t **before = &instr->extra->control_predecessors[k];
+      *before = pass_resolve(ending->rewrite, *before);
+      HR_TRY(push_live(ending, *before));
+    }
+  }
+  return NULL;
+}
+
+static bool is_kept(const pass_rewrite_t *rewrite, const hlo_instr_t *instr) {
+  return !rewrite->notes.data[instr->id].replacement && (instr->op == HLO_PARAMETER || pass_has_effect(instr));
+}
+
+static hr_status_t mark_live(ending_t *ending) {
+  pass_rewrite_t *rewrite = ending->rewrite;
+  hlo_computation_t *computation = rewrite->computation;
+  computation->root = pass_resolve(rewrite, computation->root);
+  HR_TRY(push_live(ending, computation->root));
+  HR_TRY(mark_needs(ending));
+  for (size_t i = 0; i < computation->instrs.count; i++) {
+    if (!is_kept(rewrite, computation->instrs.data[i])) continue;
+    HR_TRY(push_live(ending, computation->instrs.data[i]));
+    HR_TRY(mark_needs(ending));
+  }
+  return NULL;
+}
+
+/* All by place; new ones before the old one there. A counting sort. */
+static hr_status_t sort_by_position(pass_rewrite_t *rewrite, hlo_instr_t ***out_sorted) {
+  hlo_computation_t *computation = rewrite->computation;
+  size_t count = computation->instrs.count;
+  uint32_t *next;
+  hlo_instr_t **sorted;
+  HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, rewrite->old_count + 2, &next));
+  HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, count, &sorted));
+  for (size_t i = 0; i < count; i++) next[rewrite->notes.data[i].position + 1]++;
+  for (uint32_t p = 0; p < rewrite->old_count; p++) next[p + 1] += next[p];
+  for (size_t i = rewrite->old_count; i < count; i++)
+    sorted[next[rewrite->notes.data[i].position]++] = computation->instrs.data[i];
+  for (size_t i = 0; i < rewrite->old_count; i++) sorted[next[i]] = computation->instrs.data[i];
+  *out_sorted = sorted;
+  return NULL;
+}
+
+static void chain_effects(ending_t *ending, hlo_instr_t *const *sorted, size_t count) {
+  uint32_t last = 0;
+  for (size_t i = 0; i < count; i++) {
+    const hlo_instr_t *instr = sorted[i];
+    if (ending->states[instr->id] == STATE_DEAD || !pass_has_effect(instr)) continue;
+    ending->effects[instr->id] = last;
+    last = instr->id + 1;
+  }
+}
+
+/* The next thing that must be listed before `instr`; NULL: nothing. */
+static hlo_instr_t *first_need(const ending_t *ending, const hlo_instr_t *instr) {
+  uint32_t effect = ending->effects[instr->id];
+  for (int k = 0; k < instr->operand_count; k++)
+    if (ending->states[instr->operands[k]->id] != STATE_LISTED) return instr->operands[k];
+  for (int k = 0; k < control_count(instr); k++)
+    if (ending->states[instr->extra->control_predecessors[k]->id] != STATE_LISTED)
+      return instr->extra->control_predecessors[k];
+  if (effect && ending->states[effect - 1] != STATE_LISTED)
+    return ending->rewrite->computation->instrs.data[effect - 1];
+  return NULL;
+}
+
+/* Lists an instruction after what it needs. Without recursion: chains may be long. */
+static hr_status_t list_with_needs(ending_t *ending, hlo_instr_t *instr) {
+  HR_VEC_PUSH(&ending->stack, instr);
+  while (ending->stack.count) {
+    hlo_instr_t *top = ending->stack.data[ending->stack.count - 1], *need = first_need(ending, top);
+    if (need && ending->states[need->id] == STATE_OPEN)
+      return hlo_error_from(__FILE__, __LINE__, HR_INTERNAL, need, NULL, "a pass made it depend on itself");
+    ending->states[top->id] = need ? STATE_OPEN : STATE_LISTED;
+    if (need) {
+      HR_VEC_PUSH(&ending->stack, need);
+    } else {
+      ending->stack.count--;
+      HR_VEC_PUSH(&ending->list, top);
+    }
+  }
+  return NULL;
+}
+
+static hr_status_t list_all(ending_t *ending) {
+  hlo_instr_t **sorted;
+  size_t count = ending->rewrite->computation->instrs.count;
+  HR_TRY(sort_by_position(ending->rewrite, &sorted));
+  chain_effects(ending, sorted, count);
+  HR_TRY(HR_VEC_RESERVE(&ending->list, count));
+  for (size_t i = 0; i < count; i++)
+    if (ending->states[sorted[i]->id] == STATE_LIVE) HR_TRY(list_with_needs(ending, sorted[i]));
+  return NULL;
+}
+
+static void take_over(ending_t *ending) {
+  hlo_computation_t *computation = ending->rewrite->computation;
+  for (size_t i = 0; i < ending->list.count; i++) {
+    computation->instrs.data[i] = ending->list.data[i];
+    ending->list.data[i]->id = (uint32_t)i;
+  }
+  computation->instrs.count = ending->list.count;
+}
+
+static hr_status_t put_in_order(pass_rewrite_t *rewrite) {
+  ending_t ending = {.rewrite = rewrite};
+  size_t count = rewrite->computation->instrs.count;
+  HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, count, &ending.states));
+  HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, count, &ending.effects));
+  hr_status_t st = mark_live(&ending);
+  if (!st) st = list_all(&ending);
+  if (!st) take_over(&ending);
+  HR_VEC_FREE(&ending.stack);
+  HR_VEC_FREE(&ending.list);
+  return st;
+}
+
+hr_status_t pass_rewrite_end(pass_rewrite_t *rewrite, hr_status_t st) {
+  hr_status_t built = hlo_builder_finish(&rewrite->builder);
+  st = st ? hr_status_join(st, built) : built;
+  if (!st) st = note_new(rewrite);
+  bool touched = rewrite->changed || rewrite->notes.count > rewrite->old_count;
+  if (!st && touched) st = put_in_order(rewrite);
+  HR_VEC_FREE(&rewrite->notes);
+  hr_arena_deinit(&rewrite->scratch);
+  return st;
+}
+
+hr_status_t pass_remove_dead(hlo_computation_t *computation) {
+  pass_rewrite_t rewrite;
+  HR_TRY(pass_rewrite_begin(&rewrite, computation));
+  rewrite.changed = true;
+  return pass_rewrite_end(&rewrite, NULL);
+}
+
+/* ---- users ---- */
+
+hr_status_t pass_users_find(hr_arena_t *arena, const hlo_computation_t *computation, pass_users_t *out_users) {
+  size_t count = computation->instrs.count;
+  uint32_t *first;
+  HR_TRY(HR_NEW_ARRAY(arena, count + 2, &first));
+  for (size_t i = 0; i < count; i++)
+    for (int k = 0; k < computation->instrs.data[i]->operand_count; k++)
+      first[computation->instrs.data[i]->operands[k]->id + 2]++;
+  for (size_t i = 0; i < count; i++) first[i + 2] += first[i + 1];
+  hlo_instr_t **users;
+  HR_TRY(HR_NEW_ARRAY(arena, first[count + 1], &users));
+  for (size_t i = 0; i < count; i++)
+    for (int k = 0; k < computation->instrs.data[i]->operand_count; k++)
+      users[first[computation->instrs.data[i]->operands[k]->id + 1]++] = computation->instrs.data[i];
+  *out_users = (pass_users_t){first, users};
+  return NULL;
+}
+
+/* ---- values ---- */
+
+static bool is_uniform(const hlo_value_t *value) {
+  const char *bytes = value->data;
+  size_t each = hr_dtype_bytes(value->dtype), total = hlo_value_bytes(value);
+  return value->count > 0 && total <= 65536 && !memcmp(bytes, bytes + each, total - each);
+}
+
+const void *pass_splat_of(const hlo_instr_t *instr) {
+  while (instr->op == HLO_BROADCAST || instr->op == HLO_RESHAPE) instr = instr->operands[0];
+  if (instr->op != HLO_CONSTANT || !instr->literal || !hlo_shape_is_array(instr->shape)) return NULL;
+  return is_uniform(instr->literal) ? instr->literal->data : NULL;
+}

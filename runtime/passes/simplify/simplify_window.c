@@ -1,0 +1,123 @@
+/* Windows of few places: each place is a slice of the operand, and the slices are combined element by element, so that
+ * pooling, running totals of short rows and the like are generated code, together with what is around them. */
+#include "passes/simplify/simplify.h"
+
+enum {
+  MAX_POSITIONS = 16,
+  MAX_TOTALS = 4,     /* of more, they are better done one after the other */
+  MIN_RESULTS = 1024 /* fewer are done before code for them is made */
+};
+
+static bool has_padding(const hlo_window_t *window) {
+  for (int d = 0; d < window->rank; d++)
+    if (window->dims[d].pad_low || window->dims[d].pad_high) return true;
+  return false;
+}
+
+/* The dimension along which the window is as long as the array: totals up to each element, or from it on. -1: none. */
+static int running_dim(const hlo_instr_t *instr, const hlo_window_t *window) {
+  int found = -1;
+  for (int d = 0; d < window->rank; d++) {
+    const hlo_window_dim_t *w = &window->dims[d];
+    int64_t size = instr->operands[0]->shape->dims[d], around = w->pad_low + w->pad_high;
+    if (w->size == 1 && w->stride == 1 && w->base_dilation == 1 && !around) continue;
+    bool plain = w->stride == 1 && w->window_dilation == 1 && w->base_dilation == 1;
+    bool runs = plain && w->size == size && around == size - 1 && (!w->pad_low || !w->pad_high);
+    if (found >= 0 || !runs) return -1;
+    found = d;
+  }
+  return found;
+}
+
+/* Not running totals. */
+static bool has_few_positions(const hlo_instr_t *instr, const hlo_window_t *window) {
+  int64_t positions = 1;
+  for (int d = 0; d < window->rank; d++) {
+    const hlo_window_dim_t *w = &window->dims[d];
+    if (w->base_dilation != 1 || w->size > MAX_POSITIONS) return false;
+    if (w->size > 1 && w->size >= instr->operands[0]->shape->dims[d] && (w->pad_low || w->pad_high)) return false;
+    positions *= w->size;
+    if (positions > MAX_POSITIONS) return false;
+  }
+  return pass_count(instr->shape) >= MIN_RESULTS;
+}
+
+static hlo_instr_t *padded(pass_rewrite_t *rewrite, hlo_instr_t *x, hlo_instr_t *with, const hlo_window_t *window) {
+  hlo_padding_dim_t dims[HLO_MAX_RANK];
+  for (int d = 0; d < window->rank; d++)
+    dims[d] = (hlo_padding_dim_t){window->dims[d].pad_low, window->dims[d].pad_high, 0};
+  return pass_build_pad(rewrite, x, with, dims);
+}
+
+/* What lies under place number `position` of the window, the last dimension going first. */
+static hlo_instr_t *slice_of_position(pass_rewrite_t *rewrite, hlo_instr_t *x, const hlo_window_t *window,
+                                   const hlo_shape_t *results, int64_t position) {
+  hlo_slice_dim_t parts[HLO_MAX_RANK];
+  for (int d = window->rank; d-- > 0; position /= window->dims[d].size) {
+    const hlo_window_dim_t *w = &window->dims[d];
+    int64_t start = position % w->size * w->window_dilation;
+    parts[d] = (hlo_slice_dim_t){start, start + (results->dims[d] - 1) * w->stride + 1, w->stride};
+  }
+  return pass_build_slice(rewrite, x, parts);
+}
+
+/* Sums and products of narrow floats are rounded once, at the end. */
+static hr_dtype_t computed_type(hlo_opcode_t op, hr_dtype_t dtype) {
+  bool is_rounded = hr_dtype_is_float(dtype) && (op == HLO_ADD || op == HLO_MULTIPLY);
+  return is_rounded ? hr_dtype_table[dtype].compute : dtype;
+}
+
+static hlo_instr_t *combine(pass_rewrite_t *rewrite, hlo_instr_t *instr, const hlo_window_t *window, hlo_opcode_t op) {
+  hr_dtype_t dtype = computed_type(op, instr->shape->dtype);
+  hlo_builder_t *builder = &rewrite->builder;
+  hlo_instr_t *x = hlo_build_convert(builder, instr->operands[0], dtype);
+  hlo_instr_t *init = hlo_build_convert(builder, instr->operands[1], dtype);
+  const hlo_shape_t *shape = pass_shape(rewrite, dtype, instr->shape->rank, instr->shape->dims);
+  int64_t positions = 1;
+  if (!x || !init || !shape) return NULL;
+  if (has_padding(window)) x = padded(rewrite, x, init, window);
+  for (int d = 0; d < window->rank; d++) positions *= window->dims[d].size;
+  hlo_instr_t *sum = pass_is_neutral(op, init) && op != HLO_ADD ? NULL : pass_build_fill(rewrite, init, shape);
+  for (int64_t position = 0; position < positions && x; position++) {
+    hlo_instr_t *part = slice_of_position(rewrite, x, window, instr->shape, position);
+    sum = sum ? hlo_build_binary(builder, op, sum, part) : part;
+  }
+  return sum && x ? hlo_build_convert(builder, sum, instr->shape->dtype) : NULL;
+}
+
+/* Each total is the one before it and one element more; the totals stand side by side. */
+static hlo_instr_t *running_totals(pass_rewrite_t *rewrite, hlo_instr_t *instr, int d, bool from_end, hlo_opcode_t op) {
+  hr_dtype_t dtype = computed_type(op, instr->shape->dtype);
+  hlo_builder_t *builder = &rewrite->builder;
+  hlo_instr_t *x = hlo_build_convert(builder, instr->operands[0], dtype), *totals[MAX_TOTALS];
+  hlo_instr_t *total = op == HLO_ADD ? hlo_build_convert(builder, instr->operands[1], dtype) : NULL;
+  int64_t count = instr->shape->dims[d], along = d;
+  hlo_slice_dim_t part[HLO_MAX_RANK];
+  for (int i = 0; i < instr->shape->rank; i++) part[i] = (hlo_slice_dim_t){0, instr->shape->dims[i], 1};
+  for (int64_t i = 0; i < count && x; i++) {
+    int64_t at = from_end ? count - 1 - i : i;
+    part[d] = (hlo_slice_dim_t){at, at + 1, 1};
+    hlo_instr_t *element = pass_build_slice(rewrite, x, part);
+    if (!element || (!total && i)) return NULL;
+    if (total && !i) total = pass_build_fill(rewrite, total, element->shape);
+    totals[at] = total = total ? hlo_build_binary(builder, op, total, element) : element;
+  }
+  hlo_attr_t attr = hlo_attr_of_ints(builder, HLO_ATTR_DIMENSIONS, 1, &along);
+  hlo_instr_t *all = total ? hlo_build(builder, HLO_CONCATENATE, NULL, (int)count, totals, 1, &attr, 0, NULL) : NULL;
+  return all ? hlo_build_convert(builder, all, instr->shape->dtype) : NULL;
+}
+
+hlo_instr_t *simplify_window(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
+  hlo_opcode_t op;
+  if (instr->op != HLO_REDUCE_WINDOW || instr->operand_count != 2) return NULL;
+  const hlo_window_t *window = hlo_attr_window(instr);
+  if (!window || !pass_body_is_binary(instr->called[0], &op)) return NULL;
+  if (instr->operands[0]->shape->dtype != instr->shape->dtype || instr->operands[1]->shape->dtype != instr->shape->dtype)
+    return NULL;
+  if (has_padding(window) && !pass_is_neutral(op, instr->operands[1])) return NULL;
+  int d = running_dim(instr, window);
+  if (d >= 0 && window->dims[d].size <= MAX_TOTALS && pass_count(instr->shape) >= MIN_RESULTS)
+    return running_totals(rewrite, instr, d, window->dims[d].pad_high > 0, op);
+  if (!has_few_positions(instr, window)) return NULL;
+  return combine(rewrite, instr, window, op);
+}

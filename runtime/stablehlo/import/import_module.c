@@ -1,0 +1,477 @@
+/* Functions and blocks. */
+#include <ctype.h>
+#include <limits.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "ir/sharding.h"
+#include "mlir/bytecode/bytecode_format.h"
+#include "stablehlo/import/import_quant.h"
+
+#define MAX_DEPTH 2000 /* of regions within regions and of functions that call one another: import recurses */
+
+#define SAME INT_MIN
+#define ANY OP_OPERANDS_ANY
+#define AT_LEAST(n) OP_OPERANDS_AT_LEAST(n)
+static const import_row_t rows[] = {
+#define IMPORT(name, op, operands, function) {name, HLO_##op, operands, function},
+#include "stablehlo/stablehlo.def"
+#undef IMPORT
+};
+
+#define ROWS (sizeof rows / sizeof *rows)
+
+/* The attributes of a row's op, as bytecode lists them; empty if it has none, or lists none. */
+static const char *attrs_of_row(const char *name) {
+  const char *attrs = "";
+  for (int i = 0; i < bytecode_op_row_count; i++)
+    if (!strcmp(bytecode_op_rows[i].name, name)) attrs = bytecode_op_rows[i].attrs;
+  return attrs;
+}
+
+/* Those that are never absent must be there. */
+static hr_status_t check_attrs(import_scope_t *scope, const mlir_op_t *op, const import_row_t *row) {
+  const char **attrs = &scope->importer->attrs[row - rows];
+  hr_str_t name;
+  bool optional;
+  if (!*attrs) *attrs = attrs_of_row(row->name);
+  for (const char *at = *attrs; bytecode_next_attr(&at, &name, &optional);)
+    if (!optional && !mlir_op_attr_named(op, name))
+      return import_error(scope, op, "the attribute %.*s is missing", HR_STR_ARGS(name));
+  return NULL;
+}
+
+static hr_status_t check_operands(import_scope_t *scope, const mlir_op_t *op, const import_row_t *row) {
+  int wanted = row->operands == SAME ? hlo_op_table[row->op].operands : row->operands;
+  bool right = wanted < 0 ? op->operand_count >= -1 - wanted : op->operand_count == wanted;
+  if (!right)
+    return import_error(scope, op, "%d operands, want %s%d", op->operand_count, wanted < 0 ? "at least " : "",
+                        wanted < 0 ? -1 - wanted : wanted);
+  for (int k = 0; k < op->operand_count; k++)
+    if (!op->operands[k]->mapped) return import_error(scope, op, "operand %d is not defined before it", k);
+  return NULL;
+}
+
+/* Labels of the rules about results whose ops the verifier does not see as they were written. */
+static const char *result_label(const mlir_op_t *op) {
+  if (hr_str_is(op->name, "stablehlo.all_to_all")) return " (all_to_all C9)";
+  return hr_str_is(op->name, "stablehlo.constant") ? " (constant C1)" : "";
+}
+
+static hr_status_t check_type(import_scope_t *scope, const mlir_op_t *op, const char *what, int index,
+                              const mlir_type_t *declared, const hlo_instr_t *given) {
+  const hlo_shape_t *shape;
+  char text[2][HLO_SHAPE_TEXT];
+  /* Shapes, witnesses and futures have no type in HLO. */
+  if (declared->kind == MLIR_TYPE_OPAQUE || declared->kind == MLIR_TYPE_FUTURE) return NULL;
+  HR_TRY(import_shape(scope->importer, declared, &shape));
+  if (!given || hlo_shape_compatible(shape, given->shape)) return NULL;
+  return import_error(scope, op, "%s %d is declared as %s, want %s%s", what, index, hlo_shape_text(shape, text[0]),
+                      hlo_shape_text(given->shape, text[1]), result_label(op));
+}
+
+/* The verifier sees what HLO gives; the types that the program declares for it must be the same. */
+static hr_status_t check_results(import_scope_t *scope, const mlir_op_t *op) {
+  for (int i = 0; i < op->result_count; i++)
+    HR_TRY(check_type(scope, op, "result", i, op->results[i].type, op->results[i].mapped));
+  return NULL;
+}
+
+static hr_status_t import_op(import_scope_t *scope, mlir_op_t *op) {
+  const import_row_t *row = hr_map_get(&scope->importer->rows, op->name);
+  if (!row) return import_error(scope, op, "this operation is not known");
+  HR_TRY(check_operands(scope, op, row));
+  HR_TRY(check_attrs(scope, op, row));
+  scope->builder.line = op->line;
+  scope->builder.column = op->column;
+  scope->importer->at = op;
+  import_frontend_attrs_t note;
+  size_t first = scope->builder.computation->instrs.count;
+  HR_TRY(import_verify(scope, op));
+  HR_TRY(import_extra(scope, op, &scope->builder.extra, &note));
+  HR_TRY(import_is_quantised(op) ? import_quantised(scope, op, row) : row->import(scope, op, row));
+  scope->importer->at = op; /* ops of its regions were in between */
+  HR_TRY(import_frontend_attrs_instr(scope, &note, first));
+  return check_results(scope, op);
+}
+
+static bool is_terminator(const mlir_op_t *op) {
+  return hr_str_is(op->name, "stablehlo.return") || hr_str_is(op->name, "func.return") ||
+         hr_str_is(op->name, "sdy.return") || hr_str_is(op->name, "shape.assuming_yield");
+}
+
+hr_status_t import_block(import_scope_t *scope, mlir_block_t *block, mlir_op_t **out_terminator) {
+  if (++scope->importer->depth > MAX_DEPTH)
+    return mlir_error(scope->importer->from, block->parent->parent, "calls and regions nest deeper than %d", MAX_DEPTH);
+  for (size_t i = 0; i < block->ops.count; i++) {
+    mlir_op_t *op = block->ops.data[i];
+    if (is_terminator(op)) {
+      scope->importer->depth--;
+      *out_terminator = op;
+      if (op->result_count) return import_error(scope, op, "it has results, want none");
+      if (i + 1 == block->ops.count) return NULL;
+      return import_error(scope, op, "more operations follow the one that returns");
+    }
+    HR_TRY(import_op(scope, op));
+  }
+  return mlir_error(scope->importer->from, block->parent->parent, "a region does not end with a return");
+}
+
+/* A name as HLO text has them, which no computation has yet. */
+static hr_status_t computation_name(importer_t *importer, hr_str_t wanted, hr_str_t *out_name) {
+  hr_str_t clean;
+  HR_TRY(hr_arena_str(importer->arena, wanted.size ? wanted : HR_STR("_"), &clean));
+  for (size_t i = 0; i < clean.size; i++) {
+    unsigned char c = (unsigned char)clean.data[i];
+    bool fits = isalpha(c) || c == '_' || (i && (isdigit(c) || c == '.' || c == '-'));
+    if (!fits) ((char *)clean.data)[i] = '_';
+  }
+  *out_name = clean;
+  for (int i = 1; hr_map_get(&importer->names, *out_name); i++) {
+    const char *numbered;
+    HR_TRY(hr_arena_printf(importer->arena, &numbered, "%.*s.%d", HR_STR_ARGS(clean), i));
+    *out_name = hr_str_from(numbered);
+  }
+  return hr_map_put(&importer->names, *out_name, importer, NULL);
+}
+
+hr_status_t import_scope_new(importer_t *importer, hr_str_t wanted, const mlir_op_t *op, import_scope_t *scope) {
+  hlo_computation_t *computation;
+  hr_str_t name;
+  HR_TRY(computation_name(importer, wanted, &name));
+  HR_TRY(hlo_computation_add(importer->module, name, &computation));
+  *scope = (import_scope_t){importer, hlo_builder_at(computation, op->line, op->column)};
+  computation->line = op->line;
+  computation->column = op->column;
+  return NULL;
+}
+
+/* Computations are listed callees first, and get their place when they are complete. */
+static void move_to_end(hlo_module_t *module, hlo_computation_t *computation) {
+  size_t last = module->computations.count - 1;
+  for (size_t i = computation->id; i < last; i++) {
+    module->computations.data[i] = module->computations.data[i + 1];
+    module->computations.data[i]->id = (uint32_t)i;
+  }
+  module->computations.data[last] = computation;
+  computation->id = (uint32_t)last;
+}
+
+hr_status_t import_scope_close(import_scope_t *scope, hlo_instr_t *root) {
+  HR_TRY(hlo_builder_finish(&scope->builder));
+  scope->builder.computation->root = root;
+  move_to_end(scope->importer->module, scope->builder.computation);
+  return NULL;
+}
+
+hlo_instr_t *import_returned(import_scope_t *scope, const mlir_op_t *terminator, bool bare) {
+  hlo_instr_t **operands;
+  scope->builder.status = scope->builder.status ? scope->builder.status : import_operands(scope, terminator, &operands);
+  if (scope->builder.status) return NULL;
+  if (bare && terminator->operand_count == 1) return operands[0];
+  scope->builder.extra = NULL; /* that of the last op */
+  return hlo_build_tuple(&scope->builder, terminator->operand_count, operands);
+}
+
+/* --- functions --- */
+
+mlir_block_t *import_block_of(const mlir_op_t *op, int region) {
+  bool has_body = region < op->region_count && op->regions[region]->blocks.count == 1;
+  return has_body ? op->regions[region]->blocks.data[0] : NULL;
+}
+
+/* Types are in the arena as they were written, equal ones more than once: they are compared by what they mean. */
+static hr_status_t check_same_type(import_scope_t *scope, const mlir_op_t *op, const char *what, int index,
+                                   const mlir_type_t *declared, const mlir_type_t *given) {
+  const hlo_shape_t *shapes[2];
+  char text[2][HLO_SHAPE_TEXT];
+  if (declared == given || declared->kind == MLIR_TYPE_FUTURE || declared->kind == MLIR_TYPE_OPAQUE) return NULL;
+  HR_TRY(import_shape(scope->importer, declared, &shapes[0]));
+  HR_TRY(import_shape(scope->importer, given, &shapes[1]));
+  if (hlo_shape_equal(shapes[0], shapes[1])) return NULL;
+  return import_error(scope, op, "%s %d is %s, and the function's type says %s", what, index,
+                      hlo_shape_text(shapes[1], text[0]), hlo_shape_text(shapes[0], text[1]));
+}
+
+static const mlir_type_t *function_type(const mlir_op_t *function) {
+  const mlir_attr_t *attr = mlir_op_attr(function, "function_type");
+  return attr && attr->type && attr->type->kind == MLIR_TYPE_FUNCTION ? attr->type : NULL;
+}
+
+/* The generic form writes a function's arguments twice. */
+static hr_status_t check_arguments(import_scope_t *scope, const mlir_op_t *function, const mlir_block_t *block) {
+  const mlir_type_t *type = function_type(function);
+  if (!type) return NULL;
+  if (type->input_count != block->arg_count)
+    return import_error(scope, function, "its block has %d arguments, and its type %d", block->arg_count,
+                        type->input_count);
+  for (int i = 0; i < type->input_count; i++)
+    HR_TRY(check_same_type(scope, function, "block argument", i, type->inputs[i], block->args[i].type));
+  return NULL;
+}
+
+/* What a function returns against its type. */
+static hr_status_t check_returned(import_scope_t *scope, const mlir_op_t *function, const mlir_op_t *terminator) {
+  const mlir_type_t *type = function_type(function);
+  if (!type) return NULL;
+  if (type->result_count != terminator->operand_count)
+    return import_error(scope, terminator, "%d values are returned, want %d", terminator->operand_count,
+                        type->result_count);
+  for (int i = 0; i < type->result_count; i++)
+    HR_TRY(check_same_type(scope, terminator, "value", i, type->results[i], terminator->operands[i]->type));
+  return NULL;
+}
+
+/* The results' own shardings, on the tuple that returns them or on the one result, which keeps one it has. */
+static hr_status_t import_result_shardings(importer_t *importer, const mlir_op_t *function, int count,
+                                           hlo_instr_t *root) {
+  static const hlo_sharding_t replicated = {.kind = HLO_TILE_KIND_REPLICATED};
+  const hlo_sharding_t **each;
+  hlo_sharding_t *tuple;
+  hlo_extra_t *extra;
+  bool any = false;
+  if (!root || !count || (root->extra && root->extra->sharding)) return NULL;
+  HR_TRY(HR_NEW_ARRAY(importer->arena, count, &each));
+  for (int i = 0; i < count; i++) {
+    HR_TRY(import_sharding(importer, function, import_value_attr(function, "res_attrs", i, "mhlo.sharding"), &each[i]));
+    any |= each[i] != NULL;
+    if (!each[i]) each[i] = &replicated;
+  }
+  if (!any) return NULL;
+  HR_TRY(import_op_extra(importer, root, &extra));
+  extra->sharding = each[0];
+  if (count == 1) return NULL;
+  HR_TRY(HR_NEW(importer->arena, &tuple));
+  *tuple = (hlo_sharding_t){.kind = HLO_TILE_KIND_TUPLE, .element_count = count, .elements = each};
+  extra->sharding = tuple;
+  return NULL;
+}
+
+static hr_status_t import_function(importer_t *importer, import_function_t *function, hr_str_t name) {
+  mlir_block_t *block = import_block_of(function->op, 0);
+  import_scope_t scope;
+  mlir_op_t *terminator;
+  if (function->is_importing) return mlir_error(importer->from, function->op, "%.*s calls itself", HR_STR_ARGS(name));
+  if (!block) return mlir_error(importer->from, function->op, "%.*s has no body", HR_STR_ARGS(name));
+  function->is_importing = true;
+  importer->at = function->op;
+  HR_TRY(import_scope_new(importer, name, function->op, &scope));
+  HR_TRY(check_arguments(&scope, function->op, block));
+  for (int i = 0; i < block->arg_count; i++) {
+    const hlo_shape_t *shape;
+    HR_TRY(import_shape(importer, block->args[i].type, &shape));
+    block->args[i].mapped = hlo_build_parameter(&scope.builder, i, shape);
+    HR_TRY(import_argument_extra(importer, function->op, i, block->args[i].mapped));
+  }
+  HR_TRY(import_block(&scope, block, &terminator));
+  HR_TRY(check_returned(&scope, function->op, terminator));
+  HR_TRY(import_scope_close(&scope, import_returned(&scope, terminator, true)));
+  HR_TRY(import_result_shardings(importer, function->op, terminator->operand_count, scope.builder.computation->root));
+  function->computation = scope.builder.computation;
+  function->is_importing = false;
+  return NULL;
+}
+
+hr_status_t import_function_named(import_scope_t *scope, const mlir_op_t *op, hr_str_t name,
+                                  hlo_computation_t **out_computation) {
+  import_function_t *function = hr_map_get(&scope->importer->functions, name);
+  if (!function) return import_error(scope, op, "there is no function @%.*s", HR_STR_ARGS(name));
+  if (!function->computation) HR_TRY(import_function(scope->importer, function, name));
+  *out_computation = function->computation;
+  return NULL;
+}
+
+/* --- the module --- */
+
+static hr_status_t fill_rows(importer_t *importer) {
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    HR_TRY(hr_map_put(&importer->rows, hr_str_from(rows[i].name), (void *)&rows[i], NULL));
+  return NULL;
+}
+
+static bool is_function(const mlir_op_t *op) { return hr_str_is(op->name, "func.func"); }
+
+static hr_status_t list_functions(importer_t *importer, const mlir_block_t *block) {
+  for (size_t i = 0; i < block->ops.count; i++) {
+    const mlir_op_t *op = block->ops.data[i];
+    if (!is_function(op)) continue;
+    import_function_t *function;
+    void *taken;
+    HR_TRY(HR_NEW(importer->arena, &function));
+    function->op = op;
+    HR_TRY(hr_map_put(&importer->functions, import_str(op, "sym_name"), function, &taken));
+    if (taken) return mlir_error(importer->from, op, "@%.*s is defined twice", HR_STR_ARGS(import_str(op, "sym_name")));
+  }
+  return NULL;
+}
+
+static bool has_bodies(const mlir_block_t *block) {
+  for (size_t i = 0; block && i < block->ops.count; i++)
+    if (is_function(block->ops.data[i]) && import_block_of(block->ops.data[i], 0)) return true;
+  return false;
+}
+
+/* @main, or the first public function, or the only one; of those with a body, if one has. */
+static const mlir_op_t *find_entry(const mlir_block_t *block) {
+  const mlir_op_t *only = NULL, *first_public = NULL;
+  bool bodies = has_bodies(block);
+  int count = 0;
+  for (size_t i = 0; i < block->ops.count; i++) {
+    const mlir_op_t *op = block->ops.data[i];
+    if (!is_function(op) || (bodies && !import_block_of(op, 0))) continue;
+    if (hr_str_is(import_str(op, "sym_name"), "main")) return op;
+    if (!first_public && !hr_str_is(import_str(op, "sym_visibility"), "private")) first_public = op;
+    only = op;
+    count++;
+  }
+  return count == 1 ? only : first_public;
+}
+
+/* Donations: tf.aliasing_output names the result that takes over an argument, jax.buffer_donor leaves the choice
+ * open. */
+static hr_status_t import_donations(importer_t *importer, const mlir_op_t *entry) {
+  const mlir_attr_t *args = mlir_op_attr(entry, "arg_attrs");
+  const mlir_type_t *type = mlir_op_attr(entry, "function_type") ? mlir_op_attr(entry, "function_type")->type : NULL;
+  if (!args || args->kind != MLIR_ATTR_ARRAY || !type) return NULL;
+  hlo_alias_t *aliases, *donors;
+  int64_t *indices;
+  HR_TRY(HR_NEW_ARRAY(importer->arena, args->count, &aliases));
+  HR_TRY(HR_NEW_ARRAY(importer->arena, args->count, &donors));
+  HR_TRY(HR_NEW_ARRAY(importer->arena, args->count, &indices));
+  int alias_count = 0, donor_count = 0;
+  for (int i = 0; i < args->count; i++) {
+    const mlir_attr_t *result = mlir_attr_field(args->items[i], "tf.aliasing_output");
+    if (mlir_attr_field(args->items[i], "jax.buffer_donor")) donors[donor_count++].operand = i;
+    if (!result) continue;
+    indices[i] = result->integer;
+    aliases[alias_count] = (hlo_alias_t){.operand = i};
+    if (type->result_count != 1) aliases[alias_count].output_index = (hr_ints_t){&indices[i], 1};
+    alias_count++;
+  }
+  importer->module->input_output_alias = (hlo_aliasing_t){alias_count, aliases};
+  importer->module->buffer_donor = (hlo_aliasing_t){donor_count, donors};
+  return NULL;
+}
+
+/* Attributes of the module that go where HLO has them. */
+static hr_status_t import_header(importer_t *importer, const mlir_op_t *op) {
+  hlo_module_t *module = importer->module;
+  hr_str_t name = import_str(op, "sym_name");
+  const hlo_extra_t *extra;
+  import_frontend_attrs_t note;
+  if (name.size) HR_TRY(hr_arena_str(importer->arena, name, &module->name));
+  HR_TRY(import_extra(&(import_scope_t){.importer = importer}, op, &extra, &note));
+  if (extra && extra->frontend_attributes.count) module->frontend_attributes = extra->frontend_attributes;
+  module->num_partitions = import_int(op, "mhlo.num_partitions", 1);
+  module->replica_count = import_int(op, "mhlo.num_replicas", 1);
+  return NULL;
+}
+
+static hr_status_t import_named(importer_t *importer, const mlir_op_t *op, hlo_computation_t **out_computation) {
+  hr_str_t name = import_str(op, "sym_name");
+  import_function_t *function = hr_map_get(&importer->functions, name);
+  if (!function->computation) HR_TRY(import_function(importer, function, name));
+  *out_computation = function->computation;
+  return NULL;
+}
+
+static hr_status_t import_module(importer_t *importer, const mlir_op_t *entry) {
+  const mlir_op_t *op = importer->from->op;
+  mlir_block_t *block = import_block_of(op, 0);
+  hlo_module_t *module = importer->module;
+  if (!entry) return mlir_error(importer->from, op, "no function to run: want @main");
+  importer->is_interpreted = import_has_checks(block);
+  HR_TRY(fill_rows(importer));
+  HR_TRY(HR_NEW_ARRAY(importer->arena, ROWS, &importer->attrs));
+  HR_TRY(list_functions(importer, block));
+  HR_TRY(import_meshes(importer, block));
+  HR_TRY(import_header(importer, op));
+  HR_TRY(import_named(importer, entry, &module->entry));
+  HR_TRY(import_donations(importer, entry));
+  return import_module_frontend_attrs(importer, op);
+}
+
+/* Is the function one that was imported? */
+static bool is_imported(const importer_t *importer, const mlir_op_t *function) {
+  const import_function_t *known = hr_map_get(&importer->functions, import_str(function, "sym_name"));
+  return known && known->computation;
+}
+
+/* out_reached, by position in the module's block: functions that the entry calls, if not NULL. */
+static hr_status_t import_from(const mlir_module_t *from, const mlir_op_t *entry, const stablehlo_readers_t *readers,
+                               hlo_module_t *module, bool *out_reached) {
+  const mlir_block_t *block = import_block_of(from->op, 0);
+  importer_t importer = {.from = from, .readers = readers, .module = module, .arena = &module->arena};
+  hr_status_t st = import_module(&importer, entry);
+  for (size_t i = 0; out_reached && block && i < block->ops.count; i++)
+    if (is_imported(&importer, block->ops.data[i])) out_reached[i] = true;
+  hr_map_deinit(&importer.functions);
+  hr_map_deinit(&importer.rows);
+  hr_map_deinit(&importer.names);
+  hr_map_deinit(&importer.awaited);
+  return st;
+}
+
+static const mlir_op_t *entry_of(const mlir_module_t *from) {
+  const mlir_block_t *block = import_block_of(from->op, 0);
+  return block ? find_entry(block) : NULL;
+}
+
+hr_status_t stablehlo_import(const mlir_module_t *from, const stablehlo_readers_t *readers, hlo_module_t *module) {
+  return import_from(from, entry_of(from), readers, module, NULL);
+}
+
+/* --- verification --- */
+
+static hr_status_t verify_from(const mlir_module_t *from, const mlir_op_t *entry, const stablehlo_readers_t *readers,
+                               bool *out_reached) {
+  hlo_module_t *module;
+  HR_TRY(hlo_module_create(HR_STR("module"), &module));
+  module->source = from->source;
+  hr_status_t st = import_from(from, entry, readers, module, out_reached);
+  if (!st) st = hlo_verify(module);
+  hlo_module_destroy(module);
+  return st;
+}
+
+/* What StableHLO's own verifier leaves open, so that artifacts of functions that nobody runs may have it: labels of
+ * rules, and the name of a mesh that another module has. */
+static bool is_left_open(hr_status_t status) {
+  static const char *const rules[] = {"(all_gather C6)", "(compare C3)", "(rng_bit_generator I2)", "there is no mesh @"};
+  hr_code_t code = hr_status_code(status);
+  if (code != HR_INVALID && code != HR_UNSUPPORTED) return false;
+  for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+    if (strstr(hr_status_message(status), rules[i])) return true;
+  return false;
+}
+
+/* Functions that nothing reached so far, callers before what they call alone. */
+static hr_status_t verify_unreached(const mlir_module_t *from, const stablehlo_readers_t *readers,
+                                    const stablehlo_doubts_t *doubts, bool *reached) {
+  const mlir_block_t *block = import_block_of(from->op, 0);
+  for (size_t i = 0; i < block->ops.count; i++) {
+    const mlir_op_t *op = block->ops.data[i];
+    if (reached[i] || !is_function(op) || !import_block_of(op, 0)) continue;
+    reached[i] = true;
+    hr_status_t st = verify_from(from, op, readers, reached);
+    if (!st) continue;
+    if (!doubts || !is_left_open(st)) return st;
+    doubts->report(doubts->context, import_str(op, "sym_name"), st);
+    hr_status_release(st);
+  }
+  return NULL;
+}
+
+hr_status_t stablehlo_verify(const mlir_module_t *from, const stablehlo_readers_t *readers,
+                             const stablehlo_doubts_t *doubts) {
+  const mlir_block_t *block = import_block_of(from->op, 0);
+  bool *reached;
+  if (!has_bodies(block)) return NULL;
+  hr_arena_t arena;
+  hr_arena_init(&arena);
+  hr_status_t st = HR_NEW_ARRAY(&arena, block->ops.count, &reached);
+  if (!st) st = verify_from(from, entry_of(from), readers, reached);
+  if (!st) st = verify_unreached(from, readers, doubts, reached);
+  hr_arena_deinit(&arena);
+  return st;
+}

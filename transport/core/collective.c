@@ -1,0 +1,316 @@
+/* The entry points: arguments go into a request, the table says which algorithm starts it. */
+#include "transport/core/collective.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "transport/core/coll_tune_table.h"
+#include "transport/shm/shm_group.h"
+
+typedef enum where { ANYWHERE, ONE_MACHINE, MACHINES } where_t;
+
+typedef struct tp_algorithm {
+  tp_collective_t collective;
+  const char *name;
+  tp_algorithm_fn start;
+  where_t where;
+  size_t most_bytes;
+  double (*cost)(double p, double m, double n);
+} tp_algorithm_t;
+
+#define ALGORITHM(collective, name, start, where, most_bytes, cost) \
+  static double cost_of_##start(double p, double m, double n) {     \
+    (void)p, (void)m, (void)n;                                      \
+    return cost;                                                    \
+  }
+#include "transport/algorithms/algorithms.def"
+#undef ALGORITHM
+
+static const tp_algorithm_t algorithms[] = {
+#define ALGORITHM(collective, name, start, where, most_bytes, cost) \
+  {TP_##collective, name, start, where, most_bytes, cost_of_##start},
+#include "transport/algorithms/algorithms.def"
+#undef ALGORITHM
+};
+#define ALGORITHM_COUNT (sizeof algorithms / sizeof *algorithms)
+
+static const struct {
+  const char *name, *variable;
+} collectives[TP_COLLECTIVE_COUNT] = {
+    [TP_ALL_REDUCE] = {"all-reduce", "HLORUN_ALLREDUCE"},
+    [TP_REDUCE_SCATTER] = {"reduce-scatter", "HLORUN_REDUCESCATTER"},
+    [TP_ALL_GATHER] = {"all-gather", "HLORUN_ALLGATHER"},
+    [TP_ALL_TO_ALL] = {"all-to-all", "HLORUN_ALLTOALL"},
+    [TP_BROADCAST] = {"broadcast", "HLORUN_BROADCAST"},
+    [TP_PERMUTE] = {"permute", "HLORUN_PERMUTE"},
+};
+
+static bool is_name(tp_collective_t collective, const char *name) {
+  for (size_t i = 0; i < ALGORITHM_COUNT; i++)
+    if (algorithms[i].collective == collective && strcmp(algorithms[i].name, name) == 0) return true;
+  return false;
+}
+
+static hr_status_t no_such_name(tp_collective_t collective, const char *name) {
+  return hr_error(HR_USAGE, "there is no algorithm \"%s\" for this %s (%s)", name, collectives[collective].name,
+                  collectives[collective].variable);
+}
+
+/* NULL: it says nothing. */
+static const char *name_in_environment(tp_collective_t collective) {
+  const char *name = getenv(collectives[collective].variable);
+  return name && *name ? name : NULL;
+}
+
+hr_status_t tp_algorithms_check_environment(void) {
+  for (tp_collective_t c = 0; c < TP_COLLECTIVE_COUNT; c++) {
+    const char *name = name_in_environment(c);
+    if (name && !is_name(c, name)) return no_such_name(c, name);
+  }
+  return NULL;
+}
+
+void tp_algorithms_from_environment(tp_groups_t *groups) {
+  const char *info = getenv("HLORUN_COLL_INFO");
+  for (tp_collective_t c = 0; c < TP_COLLECTIVE_COUNT; c++) {
+    const char *name = name_in_environment(c);
+    if (name && is_name(c, name)) groups->forced[c] = name;
+  }
+  groups->explains = info && *info && strcmp(info, "0") != 0;
+}
+
+const char *tp_collective_name(tp_collective_t collective) { return collectives[collective].name; }
+
+static bool is_reduction(tp_collective_t collective) {
+  return collective == TP_ALL_REDUCE || collective == TP_REDUCE_SCATTER;
+}
+
+/* Among whom a transfer goes on. */
+typedef struct scope {
+  tp_groups_t *groups;
+  int size, machines;
+  bool shares_memory, spans_machines;
+} scope_t;
+
+static scope_t scope_of(const tp_group_t *group) {
+  return (scope_t){group->owner, group->size, group->machines > 1 ? group->machines : 1,
+                   group->shm && group->size <= TP_SHM_MEMBERS, tp_group_spans_machines(group)};
+}
+
+/* Permutes are measured with all ranks at once. */
+static scope_t scope_of_pair(tp_groups_t *groups, bool shares_memory) {
+  return (scope_t){groups, groups->world->size, shares_memory ? 1 : 2, shares_memory, false};
+}
+
+static bool can_do(const tp_algorithm_t *row, tp_collective_t collective, const scope_t *scope, size_t bytes,
+                   bool is_reorderable) {
+  bool may_regroup = scope->spans_machines && (is_reorderable || !is_reduction(collective));
+  bool here = row->where == ANYWHERE || (row->where == MACHINES && may_regroup) ||
+              (row->where == ONE_MACHINE && scope->shares_memory);
+  return row->collective == collective && here && bytes <= row->most_bytes;
+}
+
+int tp_algorithm_count(void) { return ALGORITHM_COUNT; }
+
+const char *tp_algorithm_name(int algorithm, tp_collective_t *out_collective) {
+  *out_collective = algorithms[algorithm].collective;
+  return algorithms[algorithm].name;
+}
+
+bool tp_algorithm_fits(int algorithm, tp_group_t *group, size_t bytes) {
+  scope_t scope = scope_of(group);
+  return can_do(&algorithms[algorithm], algorithms[algorithm].collective, &scope, bytes, true);
+}
+
+/* What was measured comes before what is reckoned; it was on one machine. */
+static double cost_of(const tp_algorithm_t *row, const scope_t *scope, size_t bytes, bool *out_measured) {
+  const tp_tuning_t *tuning = scope->machines == 1 ? scope->groups->tuning : NULL;
+  double us = tp_tuning_cost(tuning, row->collective, row->name, scope->size, bytes);
+  *out_measured = us >= 0;
+  return us >= 0 ? us : row->cost(scope->size, scope->machines, (double)bytes);
+}
+
+/* A name that is forced counts where it can do the transfer: one across machines has parts within them, which it cannot
+ * do. NULL: there is no such name. */
+static const tp_algorithm_t *choose(tp_collective_t collective, const scope_t *scope, size_t bytes,
+                                    bool is_reorderable) {
+  const char *forced = scope->groups->forced[collective];
+  const tp_algorithm_t *best = NULL;
+  double least = 0;
+  bool best_is_measured = false, is_measured;
+  if (forced && !is_name(collective, forced)) return NULL;
+  for (size_t i = 0; i < ALGORITHM_COUNT; i++) {
+    const tp_algorithm_t *row = &algorithms[i];
+    if (!can_do(row, collective, scope, bytes, is_reorderable)) continue;
+    if (forced && strcmp(forced, row->name) == 0) return row;
+    double cost = cost_of(row, scope, bytes, &is_measured);
+    if (best && best_is_measured > is_measured) continue;
+    if (!best || is_measured > best_is_measured || cost < least)
+      best = row, least = cost, best_is_measured = is_measured;
+  }
+  return best;
+}
+
+/* Once for each size that doubles. */
+static void explain(tp_collective_t collective, const scope_t *scope, size_t bytes, const tp_algorithm_t *chosen,
+                    uint64_t *explained) {
+  int size_class = bytes ? 64 - __builtin_clzll(bytes) : 0;
+  if (*explained >> size_class & 1) return;
+  *explained |= UINT64_C(1) << size_class;
+  char text[512];
+  int used = snprintf(text, sizeof text, "hlorun: %s of %zu bytes on %d ranks: %s", collectives[collective].name, bytes,
+                      scope->size, chosen->name);
+  const char *separator = scope->groups->forced[collective] ? " (forced" : " (us";
+  for (size_t i = 0; i < ALGORITHM_COUNT && used < (int)sizeof text - 64; i++) {
+    if (!can_do(&algorithms[i], collective, scope, bytes, true)) continue;
+    bool is_measured;
+    double us = cost_of(&algorithms[i], scope, bytes, &is_measured);
+    used += snprintf(text + used, sizeof text - (size_t)used, "%s %s %.1f%s", separator, algorithms[i].name, us,
+                     is_measured ? " measured" : "");
+    separator = ",";
+  }
+  fprintf(stderr, "%s)\n", text);
+}
+
+/* The same transfer comes again and again: it need not be thought about again. */
+static bool is_chosen(const tp_choice_t *choice, const tp_choice_t *wanted) {
+  return choice->algorithm && choice->bytes == wanted->bytes && choice->is_reorderable == wanted->is_reorderable &&
+         choice->forced == wanted->forced && choice->tuning == wanted->tuning &&
+         choice->shares_memory == wanted->shares_memory;
+}
+
+/* `explained`: sizes whose choices were told; NULL: this rank tells nothing. */
+static hr_status_t renew_choice(tp_choice_t *choice, tp_collective_t collective, const scope_t *scope, size_t bytes,
+                                bool is_reorderable, uint64_t *explained) {
+  const char *forced = scope->groups->forced[collective];
+  tp_choice_t wanted = {NULL, bytes, forced, scope->groups->tuning, scope->shares_memory, is_reorderable};
+  if (is_chosen(choice, &wanted)) return NULL;
+  wanted.algorithm = choose(collective, scope, bytes, is_reorderable);
+  if (!wanted.algorithm) return no_such_name(collective, forced);
+  if (scope->groups->explains && explained) explain(collective, scope, bytes, wanted.algorithm, explained);
+  *choice = wanted;
+  return NULL;
+}
+
+hr_status_t tp_algorithm_start(tp_collective_t collective, tp_request_t *request, size_t bytes) {
+  tp_group_t *group = request->group;
+  tp_shm_group_t *shared;
+  tp_choice_t *choice = &group->choices[collective];
+  HR_TRY(tp_shm_group_of(group, &shared));
+  scope_t scope = scope_of(group);
+  HR_TRY(renew_choice(choice, collective, &scope, bytes, request->reducer.is_reorderable,
+                      group->my_index ? NULL : &group->explained[collective]));
+  request->algorithm = (int)(choice->algorithm - algorithms) + 1;
+  return choice->algorithm->start(request);
+}
+
+hr_status_t tp_all_gather(tp_group_t *group, const void *in, size_t size_bytes, void *out, tp_request_t **out_request) {
+  hr_assert(group->my_index >= 0);
+  tp_request_t *request;
+  HR_TRY(tp_request_new(group->owner, group, &request));
+  request->in = in;
+  request->size_bytes = size_bytes;
+  request->out = out;
+  hr_status_t st = size_bytes ? tp_algorithm_start(TP_ALL_GATHER, request, size_bytes) : NULL;
+  return tp_request_started(st, request, out_request);
+}
+
+static hr_status_t new_reduction(tp_group_t *group, const void *in, void *out, int64_t count,
+                                 const tp_reducer_t *reducer, tp_request_t **out_request) {
+  hr_assert(group->my_index >= 0);
+  HR_TRY(tp_request_new(group->owner, group, out_request));
+  tp_request_t *request = *out_request;
+  request->in = in;
+  request->out = out;
+  request->count = count;
+  request->reducer = *reducer;
+  request->endpoint_thread_only = !reducer->any_thread;
+  return NULL;
+}
+
+hr_status_t tp_all_reduce(tp_group_t *group, const void *in, void *out, int64_t count, const tp_reducer_t *reducer,
+                          tp_request_t **out_request) {
+  tp_request_t *request;
+  HR_TRY(new_reduction(group, in, out, count, reducer, &request));
+  size_t bytes = (size_t)count * reducer->element_bytes;
+  hr_status_t st = NULL;
+  if (group->size > 1 && count)
+    st = tp_algorithm_start(TP_ALL_REDUCE, request, bytes);
+  else if (bytes && in != out)
+    memmove(out, in, bytes);
+  return tp_request_started(st, request, out_request);
+}
+
+hr_status_t tp_reduce_scatter(tp_group_t *group, const void *in, int64_t count, const tp_reducer_t *reducer, void *out,
+                              tp_request_t **out_request) {
+  tp_request_t *request;
+  HR_TRY(new_reduction(group, in, out, count, reducer, &request));
+  size_t bytes = (size_t)count * reducer->element_bytes;
+  hr_status_t st = NULL;
+  if (group->size > 1 && count)
+    st = tp_algorithm_start(TP_REDUCE_SCATTER, request, (size_t)group->size * bytes);
+  else if (bytes)
+    memmove(out, in, bytes);
+  return tp_request_started(st, request, out_request);
+}
+
+hr_status_t tp_all_to_all(tp_group_t *group, const tp_block_t *sends, const tp_block_t *recvs, size_t equal_bytes,
+                          tp_request_t **out_request) {
+  hr_assert(group->my_index >= 0);
+  tp_request_t *request;
+  HR_TRY(tp_request_new(group->owner, group, &request));
+  request->sends = sends;
+  request->recvs = recvs;
+  request->size_bytes = equal_bytes;
+  hr_status_t st = tp_algorithm_start(TP_ALL_TO_ALL, request, equal_bytes * (size_t)group->size);
+  return tp_request_started(st, request, out_request);
+}
+
+/* What goes to, or comes from, one rank. Nothing at all needs no transfer. */
+static hr_status_t start_half(tp_request_t *request, int64_t stream, bool sends, int peer, const tp_block_t *block) {
+  tp_groups_t *groups = request->groups;
+  tp_shm_group_t *pipe = NULL;
+  int self = groups->endpoint->rank;
+  if (!block->size_bytes) return NULL;
+  HR_TRY(tp_shm_pipe_of(groups, sends ? self : peer, sends ? peer : self, stream, &pipe));
+  scope_t scope = scope_of_pair(groups, pipe != NULL);
+  tp_choice_t *choice = &groups->permute_choices[sends];
+  HR_TRY(renew_choice(choice, TP_PERMUTE, &scope, block->size_bytes, false, self ? NULL : &groups->explained_permutes));
+  request->p2p = (tp_p2p_t){sends, peer, block, pipe};
+  return choice->algorithm->start(request);
+}
+
+static hr_status_t start_permute(tp_request_t *request, int64_t stream, int to, const tp_block_t *send, int from,
+                                 const tp_block_t *recv) {
+  int self = request->groups->endpoint->rank;
+  if (to == self && from == self) {
+    if (send->size_bytes != recv->size_bytes)
+      return hr_error(HR_DISAGREE, "%zu bytes sent to itself, %zu wanted", send->size_bytes, recv->size_bytes);
+    if (send->size_bytes) memmove(recv->data, send->data, send->size_bytes);
+    return NULL;
+  }
+  if (from >= 0) HR_TRY(start_half(request, stream, false, from, recv));
+  if (to >= 0) HR_TRY(start_half(request, stream, true, to, send));
+  return NULL;
+}
+
+hr_status_t tp_permute(tp_groups_t *groups, int64_t stream, int to, const tp_block_t *send, int from,
+                       const tp_block_t *recv, tp_request_t **out_request) {
+  tp_request_t *request;
+  HR_TRY(tp_request_new(groups, NULL, &request));
+  if (stream) request->tag |= (uint32_t)(hr_hash_bytes(&stream, sizeof stream, 7) >> 9) % TP_TAG_CLASS_PERMUTE;
+  return tp_request_started(start_permute(request, stream, to, send, from, recv), request, out_request);
+}
+
+void *tp_alloc(tp_groups_t *groups, size_t size_bytes, void **out_owner) {
+  *out_owner = groups->shm;
+  return groups->shm ? tp_shm_alloc(groups->shm, size_bytes) : NULL;
+}
+
+bool tp_is_shared(const tp_groups_t *groups, const void *memory) {
+  return groups->shm && tp_shm_has(groups->shm, memory);
+}
+
+void tp_free(void *owner, void *memory) { tp_shm_free(owner, memory); }

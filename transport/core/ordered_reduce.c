@@ -1,0 +1,44 @@
+/* Reductions in listed order. The accumulator is, wherever possible, memory that holds the first member's elements
+ * already, so that starting costs nothing. */
+#include <string.h>
+
+#include "transport/core/request.h"
+
+static const char *elements_of(const tp_fold_t *fold, int member) {
+  return member == fold->my_index ? fold->local : fold->slots + (size_t)member * fold->slot_bytes;
+}
+
+void tp_fold_begin(tp_fold_t *fold, char *wide) {
+  fold->folded = 0;
+  fold->acc = fold->reducer->acc_bytes ? wide : fold->my_index == 0 ? fold->out : fold->slots;
+}
+
+static void take_first(tp_fold_t *fold) {
+  const tp_reducer_t *reducer = fold->reducer;
+  const char *first = elements_of(fold, 0);
+  if (reducer->acc_bytes)
+    reducer->widen(reducer->context, first, fold->acc, fold->count);
+  else if (fold->acc != first)
+    memcpy(fold->acc, first, (size_t)fold->count * reducer->element_bytes);
+}
+
+hr_status_t tp_fold_up_to(tp_fold_t *fold, int member) {
+  const tp_reducer_t *reducer = fold->reducer;
+  for (; fold->folded <= member; fold->folded++) {
+    if (fold->folded == 0)
+      take_first(fold);
+    else
+      HR_TRY(reducer->reduce(reducer->context, fold->acc, elements_of(fold, fold->folded), fold->count));
+  }
+  return NULL;
+}
+
+hr_status_t tp_fold_end(tp_fold_t *fold) {
+  HR_TRY(tp_fold_up_to(fold, fold->size - 1));
+  const tp_reducer_t *reducer = fold->reducer;
+  if (reducer->acc_bytes)
+    reducer->narrow(reducer->context, fold->acc, fold->out, fold->count);
+  else if (fold->acc != fold->out)
+    memcpy(fold->out, fold->acc, (size_t)fold->count * reducer->element_bytes);
+  return NULL;
+}

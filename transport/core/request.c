@@ -1,0 +1,323 @@
+#include "transport/core/request.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "transport/core/progress.h"
+#include "transport/shm/shm_group.h"
+
+/* --- delays --- */
+
+static uint32_t delay_most_ms;
+
+void tp_delay_starts(uint32_t most_ms) { delay_most_ms = most_ms; }
+
+static void delay_start(int rank) {
+  static _Thread_local unsigned seed;
+  if (!seed) seed = (unsigned)getpid() * 31 + (unsigned)rank + 1;
+  uint64_t us = (uint64_t)delay_most_ms * 1000 * (uint64_t)rand_r(&seed) / RAND_MAX;
+  nanosleep(&(struct timespec){(time_t)(us / 1000000), (long)(us % 1000000) * 1000}, NULL);
+}
+
+/* --- the pool --- */
+
+/* For a new transfer; its memory is kept. */
+static void clear_request(tp_request_t *request, tp_groups_t *groups, tp_group_t *group) {
+  tp_posted_t *posted = request->posted;
+  int capacity = request->posted_capacity;
+  tp_space_t scratch = request->scratch, gathered = request->gathered;
+  hr_clear(request, offsetof(tp_request_t, shm_ops));
+  request->shm_ops[0].group = request->shm_ops[1].group = NULL;
+  request->groups = groups, request->group = group;
+  request->posted = posted, request->posted_capacity = capacity;
+  request->scratch = scratch, request->gathered = gathered;
+  request->tag = TP_TAG_CLASS_PERMUTE;
+}
+
+static hr_status_t take_request(tp_groups_t *groups, tp_group_t *group, tp_request_t **out_request) {
+  tp_request_t *request = groups->free_requests;
+  if (delay_most_ms) delay_start(groups->endpoint->rank);
+  if (request) {
+    groups->free_requests = request->next_free;
+  } else {
+    void *memory;
+    HR_TRY(hr_alloc_zeroed(sizeof *request, &memory));
+    request = memory;
+  }
+  clear_request(request, groups, group);
+  request->next_active = groups->active;
+  request->link = &groups->active;
+  if (request->next_active) request->next_active->link = &request->next_active;
+  groups->active = request;
+  if (group) request->tag = group->tag_base | group->transfers++ % (1u << TP_TAG_COUNT_BITS);
+  *out_request = request;
+  return NULL;
+}
+
+hr_status_t tp_request_new(tp_groups_t *groups, tp_group_t *group, tp_request_t **out_request) {
+  tp_progress_lock(groups);
+  hr_status_t st = take_request(groups, group, out_request);
+  if (st) tp_progress_unlock(groups);
+  return st;
+}
+
+static void move_on(tp_request_t *request);
+
+/* What can be done at once is: others may be waiting for it. How that ended is told when the transfer is waited for. */
+static void begin_to_move(tp_request_t *request) {
+  tp_groups_t *groups = request->groups;
+  bool looked = groups->is_polling;
+  if (!request->poll) return;
+  groups->is_polling = true;
+  move_on(request);
+  groups->is_polling = looked;
+}
+
+hr_status_t tp_request_started(hr_status_t st, tp_request_t *request, tp_request_t **out_request) {
+  tp_groups_t *groups = request->groups;
+  if (st)
+    tp_request_cancel(request);
+  else
+    *out_request = request;
+  if (!st) begin_to_move(request);
+  tp_progress_unlock(groups);
+  return st;
+}
+
+static void request_free(tp_request_t *request) {
+  *request->link = request->next_active;
+  if (request->next_active) request->next_active->link = request->link;
+  request->next_free = request->groups->free_requests;
+  request->groups->free_requests = request;
+}
+
+void tp_requests_deinit(tp_groups_t *groups) {
+  for (tp_request_t *request; (request = groups->free_requests);) {
+    groups->free_requests = request->next_free;
+    hr_free(request->posted);
+    hr_free(request->scratch.data);
+    hr_free(request->gathered.data);
+    hr_free(request);
+  }
+}
+
+hr_status_t tp_space_reserve(tp_space_t *space, size_t count, size_t each) {
+  size_t bytes;
+  HR_TRY(hr_size_product(count, each, &bytes));
+  if (bytes <= space->size_bytes) return NULL;
+  void *memory;
+  HR_TRY(hr_alloc(bytes, &memory));
+  hr_free(space->data);
+  *space = (tp_space_t){memory, bytes};
+  return NULL;
+}
+
+/* --- rounds --- */
+
+static hr_status_t reserve_posted(tp_request_t *request) {
+  if (request->posted_count < request->posted_capacity) return NULL;
+  int capacity = request->posted_capacity ? 2 * request->posted_capacity : 16;
+  void *memory = request->posted;
+  HR_TRY(hr_realloc(&memory, (size_t)request->posted_count * sizeof(tp_posted_t),
+                    (size_t)capacity * sizeof(tp_posted_t)));
+  request->posted = memory;
+  request->posted_capacity = capacity;
+  return NULL;
+}
+
+/* Ranks of this machine are reached through its memory. */
+static tp_endpoint_t *endpoint_to(const tp_request_t *request, int rank) {
+  const tp_groups_t *groups = request->groups;
+  return groups->p2p && groups->shm->local_of[rank] >= 0 ? groups->p2p : groups->endpoint;
+}
+
+typedef hr_status_t (*send_fn)(tp_endpoint_t *endpoint, int to, uint32_t tag, const void *data, size_t size_bytes,
+                               tp_message_t **out_message);
+
+static hr_status_t post_send(tp_request_t *request, tp_endpoint_t *endpoint, send_fn send, int rank, const void *data,
+                             size_t size_bytes) {
+  tp_message_t *message;
+  HR_TRY(reserve_posted(request));
+  HR_TRY(send(endpoint, rank, request->tag, data, size_bytes, &message));
+  request->posted[request->posted_count++] = (tp_posted_t){endpoint, message, -1};
+  return NULL;
+}
+
+static hr_status_t post_recv(tp_request_t *request, int rank, void *data, size_t size_bytes, int part) {
+  tp_endpoint_t *endpoint = endpoint_to(request, rank);
+  tp_message_t *message;
+  HR_TRY(reserve_posted(request));
+  HR_TRY(endpoint->vtable->recv(endpoint, rank, request->tag, data, size_bytes, &message));
+  request->posted[request->posted_count++] = (tp_posted_t){endpoint, message, part};
+  return NULL;
+}
+
+hr_status_t tp_request_send_to(tp_request_t *request, int rank, const void *data, size_t size_bytes) {
+  tp_endpoint_t *endpoint = endpoint_to(request, rank);
+  return size_bytes ? post_send(request, endpoint, endpoint->vtable->send, rank, data, size_bytes) : NULL;
+}
+
+hr_status_t tp_request_ssend(tp_request_t *request, int rank, const void *data, size_t size_bytes) {
+  tp_endpoint_t *endpoint = endpoint_to(request, rank);
+  return post_send(request, endpoint, endpoint->vtable->ssend, rank, data, size_bytes);
+}
+
+hr_status_t tp_request_recv_ssend(tp_request_t *request, int rank, void *data, size_t size_bytes) {
+  return post_recv(request, rank, data, size_bytes, -1);
+}
+
+hr_status_t tp_request_recv_from(tp_request_t *request, int rank, void *data, size_t size_bytes, int part) {
+  return size_bytes ? post_recv(request, rank, data, size_bytes, part) : NULL;
+}
+
+hr_status_t tp_request_send(tp_request_t *request, int member, const void *data, size_t size_bytes) {
+  return tp_request_send_to(request, request->group->ranks[member], data, size_bytes);
+}
+
+hr_status_t tp_request_recv(tp_request_t *request, int member, void *data, size_t size_bytes, int part) {
+  return tp_request_recv_from(request, request->group->ranks[member], data, size_bytes, part);
+}
+
+/* Awaits the messages of this round in order; *out_done: all have arrived. */
+static hr_status_t test_round(tp_request_t *request, bool *out_done) {
+  while (request->awaited < request->posted_count) {
+    tp_posted_t *posted = &request->posted[request->awaited];
+    bool arrived = false;
+    hr_status_t st = posted->endpoint->vtable->test(posted->endpoint, posted->message, &arrived);
+    if (!st && !arrived) {
+      *out_done = false;
+      return NULL;
+    }
+    request->awaited++;
+    request->groups->progress_count++;
+    HR_TRY(st);
+    if (posted->part >= 0 && request->arrived) HR_TRY(request->arrived(request, posted->part));
+  }
+  request->awaited = request->posted_count = 0;
+  *out_done = true;
+  return NULL;
+}
+
+static hr_status_t advance(tp_request_t *request, bool *out_done) {
+  if (request->poll) {
+    bool shared;
+    HR_TRY(request->poll(request, &shared));
+    HR_TRY(test_round(request, out_done));
+    *out_done = *out_done && shared;
+    return *out_done && request->finish ? request->finish(request) : NULL;
+  }
+  for (;;) {
+    HR_TRY(test_round(request, out_done));
+    if (!*out_done) return NULL;
+    if (!request->next) return request->finish ? request->finish(request) : NULL;
+    request->round++;
+    HR_TRY(request->next(request));
+  }
+}
+
+static void drop_messages(tp_request_t *request) {
+  for (int i = request->awaited; i < request->posted_count; i++) {
+    tp_posted_t *posted = &request->posted[i];
+    posted->endpoint->vtable->cancel(posted->endpoint, posted->message);
+  }
+  request->awaited = request->posted_count = 0;
+  tp_shm_cancel(request);
+  if (request->part) tp_request_cancel(request->part);
+  request->part = NULL;
+}
+
+static uint64_t now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t tp_request_over_ns(const tp_request_t *request) { return request->over ? request->over_ns : 0; }
+
+/* As far as it goes without waiting. That it is over is told at the very end: some ask without the lock. */
+static void move_on(tp_request_t *request) {
+  bool over = false;
+  if (request->over) return;
+  request->status = advance(request, &over);
+  if (request->status) drop_messages(request);
+  if (!over && !request->status) return;
+  if (request->groups->notes_times) request->over_ns = now_ns();
+  atomic_store_explicit(&request->over, true, memory_order_release);
+}
+
+static hr_status_t test_request(tp_request_t *request, bool *out_done) {
+  move_on(request);
+  *out_done = request->over;
+  if (!request->over) return NULL;
+  hr_status_t st = request->status;
+  request->status = NULL;
+  request_free(request);
+  return st;
+}
+
+hr_status_t tp_request_test(tp_request_t *request, bool *out_done) {
+  tp_groups_t *groups = request->groups;
+  tp_progress_lock(groups);
+  hr_status_t st = test_request(request, out_done);
+  tp_progress_unlock(groups);
+  return st;
+}
+
+void tp_request_cancel(tp_request_t *request) {
+  if (!request) return;
+  tp_groups_t *groups = request->groups;
+  tp_progress_lock(groups);
+  drop_messages(request);
+  hr_status_release(request->status);
+  request->status = NULL;
+  request_free(request);
+  tp_progress_unlock(groups);
+}
+
+void tp_requests_progress_from(tp_groups_t *groups, bool endpoint_thread_only) {
+  for (tp_request_t *request = groups->active; request; request = request->next_active)
+    if (endpoint_thread_only || !request->endpoint_thread_only) move_on(request);
+}
+
+void tp_requests_progress(tp_groups_t *groups) {
+  tp_progress_lock(groups);
+  tp_requests_progress_from(groups, true);
+  tp_progress_unlock(groups);
+}
+
+void tp_requests_poll(tp_groups_t *groups) {
+  if (groups->progress) return;
+  groups->is_polling = true;
+  tp_requests_progress_from(groups, true);
+  groups->is_polling = false;
+}
+
+static hr_status_t wait_for(tp_request_t *request) {
+  tp_groups_t *groups = request->groups;
+  tp_endpoint_t *endpoint = groups->endpoint;
+  bool done = false;
+  for (uint32_t polls = 0;; polls++) {
+    HR_TRY(test_request(request, &done));
+    if (done) return NULL;
+    hr_status_t st = endpoint->interrupted ? endpoint->interrupted(endpoint->interrupted_context) : NULL;
+    if (st) {
+      tp_request_cancel(request);
+      return st;
+    }
+    tp_requests_progress_from(groups, true);
+    endpoint->vtable->backoff(endpoint, polls);
+  }
+}
+
+hr_status_t tp_request_wait(tp_request_t *request) {
+  if (!request) return NULL;
+  tp_groups_t *groups = request->groups;
+  tp_progress_lock(groups);
+  hr_status_t st = wait_for(request);
+  tp_progress_unlock(groups);
+  return st;
+}

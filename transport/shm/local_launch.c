@@ -1,0 +1,63 @@
+#include "transport/shm/local_launch.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "transport/shm/shm_p2p.h"
+
+#define VARIABLE "HLORUN_LAUNCHED" /* processes, rank, file */
+
+/* --- the parent's --- */
+
+hr_status_t tp_local_launch_memory(int processes, int *out_fd) { return tp_shm_file_new(processes, out_fd); }
+
+void tp_local_launch_export(int processes, int rank, int fd) {
+  char text[64];
+  snprintf(text, sizeof text, "%d %d %d", processes, rank, fd);
+  setenv(VARIABLE, text, 1);
+  fcntl(fd, F_SETFD, 0);
+}
+
+/* --- the child's --- */
+
+static struct {
+  bool looked;
+  int processes, rank, fd;
+} own;
+
+bool tp_local_launch(int *out_processes, int *out_rank) {
+  const char *text = own.looked ? NULL : getenv(VARIABLE);
+  own.looked = true;
+  if (text && sscanf(text, "%d %d %d", &own.processes, &own.rank, &own.fd) == 3) fcntl(own.fd, F_SETFD, FD_CLOEXEC);
+  if (text) unsetenv(VARIABLE);
+  *out_processes = own.processes;
+  *out_rank = own.rank;
+  return own.processes > 0;
+}
+
+static bool is_oversubscribed(int processes) {
+  cpu_set_t allowed;
+  return sched_getaffinity(0, sizeof allowed, &allowed) == 0 && processes > CPU_COUNT(&allowed);
+}
+
+hr_status_t tp_local_launch_open(tp_endpoint_t **out_endpoint) {
+  static char host[256];
+  tp_shm_t *shm;
+  if (gethostname(host, sizeof host - 1)) strcpy(host, "?");
+  HR_TRY(tp_shm_over(own.fd, own.processes, own.rank, &shm));
+  tp_endpoint_t self = {.rank = own.rank,
+                        .world_size = own.processes,
+                        .host = host,
+                        .local_rank = own.rank,
+                        .local_size = own.processes,
+                        .oversubscribed = is_oversubscribed(own.processes),
+                        .shares_memory = true,
+                        .memory = shm};
+  hr_status_t st = tp_shm_p2p_open(shm, NULL, &self, out_endpoint);
+  tp_shm_release(shm);
+  return st;
+}

@@ -1,0 +1,394 @@
+#include "transport/shm/shm_group.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "transport/algorithms/hierarchy.h"
+
+#define SPINS 200           /* looks at a counter before the caller may do other things, */
+#define QUICK_LOOKS 32      /* the first of them without a pause */
+#define LEAST_CHUNK_BYTES ((size_t)128 << 10)
+#define MOST_CHUNK_BYTES ((size_t)1 << 20)
+
+struct tp_shm_staging { /* memory that others read */
+  struct tp_shm_staging *next;
+  char *memory;
+  size_t size_bytes;
+  tp_shm_group_t *group; /* whose transfer used it last */
+  uint64_t until;        /* it is free when all members have counted so far */
+};
+
+/* --- groups --- */
+
+static hr_status_t new_group(tp_groups_t *groups, int size, const int *ranks, uint64_t key, tp_shm_group_t **out_group) {
+  tp_shm_t *shm = groups->shm;
+  *out_group = NULL;
+  for (int k = 0; k < size; k++)
+    if (shm->local_of[ranks[k]] < 0) return NULL;
+  tp_shm_block_t *block = tp_shm_block_of(shm, key, size);
+  if (!block) return NULL;
+  void *memory;
+  HR_TRY(hr_arena_zeroed(&groups->arena, sizeof(tp_shm_group_t) + (size_t)size * sizeof(tp_shm_line_t *), &memory));
+  tp_shm_group_t *group = memory;
+  group->block = block;
+  group->shm = shm, group->size = size, group->ranks = ranks, group->my_index = -1;
+  group->slot_count = 2;
+  for (int k = 0; k < size; k++) {
+    group->lines[k] = &block->lines[k];
+    if (ranks[k] == groups->endpoint->rank) group->my_index = k;
+  }
+  *out_group = group;
+  return NULL;
+}
+
+hr_status_t tp_shm_group_of(tp_group_t *group, tp_shm_group_t **out_group) {
+  bool is_open = group->owner->endpoint->groups != NULL; /* before, machines are still being found */
+  if (!is_open || !group->owner->machine_of || group->my_index < 0) {
+    *out_group = NULL;
+    return NULL;
+  }
+  if (!group->probed_shm) group->machines = tp_count_machines(group);
+  if (!group->probed_shm && group->owner->shm) {
+    uint64_t key = hr_hash_bytes(group->ranks, (size_t)group->size * sizeof *group->ranks, 11);
+    key = hr_hash_bytes(&group->stream, sizeof group->stream, key);
+    HR_TRY(new_group(group->owner, group->size, group->ranks, key, &group->shm));
+  }
+  group->probed_shm = true;
+  *out_group = group->shm;
+  return NULL;
+}
+
+typedef struct pipe_key {
+  int64_t stream;
+  int ranks[2]; /* from, to */
+} pipe_key_t;
+
+static hr_status_t new_pipe(tp_groups_t *groups, const pipe_key_t *key, tp_shm_group_t **out_pipe) {
+  void *memory;
+  HR_TRY(hr_arena_copy(&groups->arena, key, sizeof *key, &memory));
+  const pipe_key_t *kept = memory;
+  HR_TRY(new_group(groups, 2, kept->ranks, hr_hash_bytes(key, sizeof *key, 13), out_pipe));
+  if (!*out_pipe) return NULL;
+  (*out_pipe)->stream = key->stream;
+  if (groups->endpoint->oversubscribed) (*out_pipe)->slot_count = TP_SHM_SLOTS;
+  return hr_map_put(&groups->pipes, (hr_str_t){(const char *)kept, sizeof *kept}, *out_pipe, NULL);
+}
+
+static bool is_pipe(const tp_shm_group_t *pipe, const pipe_key_t *key) {
+  return pipe && pipe->stream == key->stream && pipe->ranks[0] == key->ranks[0] && pipe->ranks[1] == key->ranks[1];
+}
+
+hr_status_t tp_shm_pipe_of(tp_groups_t *groups, int from, int to, int64_t stream, tp_shm_group_t **out_group) {
+  pipe_key_t key = {stream, {from, to}};
+  tp_shm_group_t **last = &groups->last_pipes[from == groups->endpoint->rank];
+  *out_group = NULL;
+  if (!groups->shm || groups->shm->local_of[from] < 0 || groups->shm->local_of[to] < 0) return NULL;
+  if (!is_pipe(*last, &key)) *last = hr_map_get(&groups->pipes, (hr_str_t){(const char *)&key, sizeof key});
+  if (!*last) HR_TRY(new_pipe(groups, &key, last));
+  *out_group = *last;
+  return NULL;
+}
+
+/* --- counting --- */
+
+static inline bool has_counted(const tp_shm_group_t *group, int member, uint64_t count) {
+  return atomic_load_explicit(&group->lines[member]->count, memory_order_acquire) >= count;
+}
+
+static inline void relax(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+bool tp_shm_member_reached(tp_shm_op_t *op, int member, uint64_t count) {
+  op->wanted = count;
+  const tp_groups_t *groups = op->request->groups;
+  int spins = groups->endpoint->oversubscribed || groups->is_polling ? 0 : SPINS;
+  for (int i = 0; i <= spins; i++) {
+    if (has_counted(op->group, member, count)) return true;
+    if (i >= QUICK_LOOKS) relax();
+  }
+  return false;
+}
+
+bool tp_shm_member_signaled(tp_shm_op_t *op, int member, uint64_t steps) {
+  return tp_shm_member_reached(op, member, op->base + steps);
+}
+
+bool tp_shm_all_signaled(tp_shm_op_t *op, uint64_t steps) {
+  if (op->seen_steps != steps) op->seen_steps = steps, op->members_seen = 0;
+  for (; op->members_seen < op->group->size; op->members_seen++)
+    if (!tp_shm_member_signaled(op, op->members_seen, steps)) return false;
+  return true;
+}
+
+/* Counting begins anew with every transfer, which needs all members and
+ * so cannot begin before all have left the one before. */
+bool tp_shm_count_piece(const tp_shm_op_t *op, _Atomic uint64_t *counter, int64_t most, int64_t *out_piece) {
+  uint64_t was = atomic_load_explicit(counter, memory_order_relaxed), number = (uint64_t)op->number << 32, piece;
+  do {
+    piece = was >> 32 == op->number ? was & UINT32_MAX : 0;
+    if (piece == (uint64_t)most) return false;
+  } while (!atomic_compare_exchange_weak(counter, &was, number | (piece + 1)));
+  *out_piece = (int64_t)piece;
+  return true;
+}
+
+int64_t tp_shm_pieces_done(const tp_shm_op_t *op) {
+  uint64_t done = atomic_load_explicit(&op->group->block->done, memory_order_acquire);
+  return done >> 32 == op->number ? (int64_t)(done & UINT32_MAX) : 0;
+}
+
+void tp_shm_set_pieces_done(const tp_shm_op_t *op, int64_t pieces) {
+  uint64_t done = (uint64_t)op->number << 32 | (uint64_t)pieces;
+  atomic_store_explicit(&op->group->block->done, done, memory_order_release);
+}
+
+static bool is_all_done(const tp_shm_op_t *op) { return tp_shm_pieces_done(op) >= op->pieces; }
+
+/* Is it, or its work, done as far as this one waits for it? */
+static bool has_done(const tp_shm_op_t *op, int member) {
+  return op->pieces ? is_all_done(op) : has_counted(op->group, member, op->wanted);
+}
+
+/* A member that is behind and gone will never come: it is asked for its counter again after it was seen to be gone. */
+static hr_status_t look_for_dead(const tp_shm_op_t *op) {
+  const tp_shm_group_t *group = op->group;
+  for (int k = 0; k < group->size; k++)
+    if (!has_done(op, k) && !tp_shm_is_alive(group->shm, group->ranks[k]) && !has_done(op, k))
+      return tp_shm_peer_failed(group->shm, group->ranks[k], group->shm->groups->endpoint->host);
+  return NULL;
+}
+
+/* --- turns --- */
+
+void tp_shm_begin(tp_request_t *request, tp_shm_op_t *op, tp_shm_group_t *group, size_t size_bytes,
+                  tp_shm_step_fn step) {
+  hr_clear(op, sizeof *op);
+  op->request = request, op->group = group, op->step = step;
+  op->number = group->next_op++;
+  op->size_bytes = size_bytes, op->chunk_bytes = tp_shm_chunk(request->groups, size_bytes);
+  request->poll = tp_shm_poll;
+}
+
+static void start_op(tp_shm_op_t *op) {
+  op->is_started = true;
+  op->base = op->group->count;
+  if (!op->is_early) tp_shm_publish_size(op);
+}
+
+static void finish_op(tp_shm_op_t *op) {
+  op->is_done = true;
+  op->group->done_ops++;
+  op->group->bases[tp_shm_slot_index(op)] = op->base;
+  if (op->stage) op->stage->until = op->base + op->steps;
+}
+
+static hr_status_t advance_op(tp_shm_op_t *op) {
+  bool done = false;
+  uint64_t before = op->steps;
+  if (op->group->is_cancelled) return hr_error(HR_CANCELLED, "an earlier transfer of the group was given up");
+  if (op->group->done_ops != op->number) return NULL;
+  if (!op->is_started) start_op(op);
+  HR_TRY(op->step(op, &done));
+  if (done) {
+    finish_op(op);
+    return NULL;
+  }
+  if (op->steps == before) return tp_shm_watch_is_due(&op->watch) ? look_for_dead(op) : NULL;
+  op->watch = (tp_shm_watch_t){0};
+  return NULL;
+}
+
+static bool is_in_flight(const tp_shm_op_t *op) { return op->group && !op->is_done; }
+
+/* A rank that both sends and receives polls its receive first, to avoid mutual waiting. */
+static hr_status_t advance_first_op(tp_request_t *request) {
+  tp_groups_t *groups = request->groups;
+  bool looked = groups->is_polling;
+  groups->is_polling = looked || is_in_flight(&request->shm_ops[1]);
+  hr_status_t st = advance_op(&request->shm_ops[0]);
+  groups->is_polling = looked;
+  return st;
+}
+
+hr_status_t tp_shm_poll(tp_request_t *request, bool *out_done) {
+  if (is_in_flight(&request->shm_ops[0])) HR_TRY(advance_first_op(request));
+  if (is_in_flight(&request->shm_ops[1])) HR_TRY(advance_op(&request->shm_ops[1]));
+  *out_done = !is_in_flight(&request->shm_ops[0]) && !is_in_flight(&request->shm_ops[1]);
+  return NULL;
+}
+
+void tp_shm_cancel(tp_request_t *request) {
+  for (int i = 0; i < 2; i++)
+    if (request->shm_ops[i].group && !request->shm_ops[i].is_done) request->shm_ops[i].group->is_cancelled = true;
+}
+
+/* "all-reduce of 32 bytes"; only "all-to-all" where sizes are told apart from it. */
+static void describe_transfer(uint64_t transfer, char *text, size_t size) {
+  uint64_t bytes = transfer & ((UINT64_C(1) << TP_SHM_SIZE_BITS) - 1);
+  int algorithm = (int)(transfer >> TP_SHM_SIZE_BITS) - 1;
+  tp_collective_t collective = TP_PERMUTE;
+  if (algorithm >= 0 && algorithm < tp_algorithm_count()) tp_algorithm_name(algorithm, &collective);
+  int used = snprintf(text, size, "%s", tp_collective_name(collective));
+  if (bytes) snprintf(text + used, size - (size_t)used, " of %llu bytes", (unsigned long long)bytes);
+}
+
+hr_status_t tp_shm_check_member(const tp_shm_op_t *op, int member) {
+  uint64_t theirs = tp_shm_transfer_of(op, member), mine = tp_shm_transfer(op);
+  char found[64], wanted[64];
+  if (theirs == mine) return NULL;
+  describe_transfer(theirs, found, sizeof found);
+  describe_transfer(mine, wanted, sizeof wanted);
+  hr_status_t st = hr_error(HR_DISAGREE, "rank %d does a transfer of another kind or size: %s, where this one has %s",
+                            op->group->ranks[member], found, wanted);
+  return hr_status_note(st, "the processes have taken different ways; --verify-comm names the instructions");
+}
+
+hr_status_t tp_shm_check_sizes(tp_shm_op_t *op) {
+  for (int k = 0; k < op->group->size; k++) HR_TRY(tp_shm_check_member(op, k));
+  return NULL;
+}
+
+/* --- arrays in shared memory --- */
+
+bool tp_shm_publish(tp_shm_op_t *op, const void *in, const void *out) {
+  const tp_shm_t *shm = op->group->shm;
+  tp_shm_slot_t *note = tp_shm_slot(op, op->group->my_index);
+  note->is_offered = false;
+  note->is_shared = (!in || tp_shm_has(shm, in)) && (!out || tp_shm_has(shm, out));
+  note->in = in ? tp_shm_offset(shm, in) : 0;
+  note->out = out ? tp_shm_offset(shm, out) : 0;
+  return note->is_shared;
+}
+
+void tp_shm_share_work(tp_shm_op_t *op, bool streams, const void *in, const void *out) {
+  const tp_shm_t *shm = op->group->shm;
+  tp_shm_slot_t *note = tp_shm_slot(op, op->group->my_index);
+  bool is_oversubscribed = op->request->groups->endpoint->oversubscribed;
+  note->is_offered = is_oversubscribed && !streams && note->is_shared && tp_shm_has(shm, in) && tp_shm_has(shm, out);
+  if (!note->is_offered) return;
+  note->in = tp_shm_offset(shm, in);
+  note->out = tp_shm_offset(shm, out);
+}
+
+static hr_status_t do_share(tp_shm_op_t *op, bool *out_done) {
+  for (; op->steps == 1 && op->round < op->rounds; op->round++)
+    HR_TRY(op->work(op, op->group->my_index, op->round));
+  if (op->steps == 1) tp_shm_signal(op);
+  *out_done = op->in_slot || tp_shm_all_signaled(op, 2);
+  return NULL;
+}
+
+static hr_status_t do_any_share(tp_shm_op_t *op, bool *out_done) {
+  int64_t piece, last;
+  tp_shm_block_t *block = op->group->block;
+  while (tp_shm_count_piece(op, &block->taken, op->pieces, &piece)) {
+    HR_TRY(op->work(op, (int)(piece / op->rounds), piece % op->rounds));
+    tp_shm_count_piece(op, &block->done, op->pieces, &last);
+    op->request->groups->progress_count++;
+  }
+  *out_done = is_all_done(op);
+  return NULL;
+}
+
+static void share_work(tp_shm_op_t *op, const tp_shm_steps_t *phases, bool is_offered) {
+  op->rounds = phases->pieces(op, is_offered);
+  op->pieces = is_offered ? op->rounds * op->group->size : 0;
+  op->work = phases->work;
+  op->step = op->pieces ? do_any_share : do_share;
+}
+
+hr_status_t tp_shm_sync(tp_shm_op_t *op, const tp_shm_steps_t *phases, bool *out_done) {
+  if (!op->steps) HR_TRY(phases->publish(op));
+  if (!tp_shm_all_signaled(op, 1)) return NULL;
+  HR_TRY(phases->check_sizes(op));
+  int shared = 0, offered = 0, size = op->group->size;
+  for (int k = 0; k < size; k++) {
+    shared += tp_shm_slot(op, k)->is_shared;
+    offered += tp_shm_slot(op, k)->is_offered;
+  }
+  op->first = shared > 0 && shared < size;
+  op->step = phases->chunks;
+  if (shared == size) share_work(op, phases, offered == size);
+  return op->step(op, out_done);
+}
+
+/* --- staging memory --- */
+
+static bool is_free(const struct tp_shm_staging *stage) {
+  for (int k = 0; stage->group && k < stage->group->size; k++)
+    if (!has_counted(stage->group, k, stage->until)) return false;
+  return true;
+}
+
+static hr_status_t new_stage(tp_shm_t *shm, size_t size_bytes, struct tp_shm_staging **out_stage) {
+  void *memory;
+  HR_TRY(hr_alloc_zeroed(sizeof **out_stage, &memory));
+  struct tp_shm_staging *stage = memory;
+  stage->memory = tp_shm_alloc(shm, size_bytes);
+  if (!stage->memory) {
+    hr_free(stage);
+    return tp_shm_used_up(shm);
+  }
+  stage->size_bytes = size_bytes;
+  stage->next = shm->staging;
+  shm->staging = stage;
+  *out_stage = stage;
+  return NULL;
+}
+
+/* The smallest that will do: a larger one may be wanted by the next transfer, before others are done with this one. */
+static struct tp_shm_staging *find_stage(const tp_shm_t *shm, size_t size_bytes) {
+  struct tp_shm_staging *best = NULL;
+  for (struct tp_shm_staging *stage = shm->staging; stage; stage = stage->next)
+    if (stage->size_bytes >= size_bytes && (!best || stage->size_bytes < best->size_bytes) && is_free(stage))
+      best = stage;
+  return best;
+}
+
+hr_status_t tp_shm_stage(tp_shm_op_t *op, size_t size_bytes, char **out_memory) {
+  tp_shm_t *shm = op->group->shm;
+  struct tp_shm_staging *stage = find_stage(shm, size_bytes);
+  if (!stage) HR_TRY(new_stage(shm, size_bytes, &stage));
+  stage->group = op->group;
+  stage->until = UINT64_MAX;
+  op->stage = stage;
+  tp_shm_slot(op, op->group->my_index)->staging_offset = tp_shm_offset(shm, stage->memory);
+  *out_memory = stage->memory;
+  return NULL;
+}
+
+hr_status_t tp_shm_chunks(tp_shm_op_t *op, size_t stage_bytes, void (*put)(tp_shm_op_t *op),
+                          hr_status_t (*take)(tp_shm_op_t *op), bool *out_done) {
+  if (!op->stage) HR_TRY(tp_shm_stage(op, stage_bytes, &op->stage_memory));
+  for (;; op->round++) {
+    uint64_t round = op->first + (uint64_t)op->round;
+    *out_done = op->round == op->rounds;
+    if (*out_done) return tp_shm_leave(op);
+    if (op->steps == round) {
+      put(op);
+      tp_shm_signal(op);
+    }
+    if (!tp_shm_all_signaled(op, round + 1)) return NULL;
+    HR_TRY(take(op));
+  }
+}
+
+void tp_shm_staging_destroy(struct tp_shm *shm) {
+  for (struct tp_shm_staging *stage; (stage = shm->staging);) {
+    shm->staging = stage->next;
+    tp_shm_free(shm, stage->memory);
+    hr_free(stage);
+  }
+}
+
+/* Larger transfers go in larger chunks: fewer meetings, of which each may cost a time slice where processes compete. */
+size_t tp_shm_chunk(const tp_groups_t *groups, size_t size_bytes) {
+  size_t chunk = (size_bytes / 8 + 4095) / 4096 * 4096;
+  if (groups->segment_bytes) return groups->segment_bytes;
+  return chunk < LEAST_CHUNK_BYTES ? LEAST_CHUNK_BYTES : chunk < MOST_CHUNK_BYTES ? chunk : MOST_CHUNK_BYTES;
+}
