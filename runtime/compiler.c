@@ -15,43 +15,51 @@
 #include "passes/program/specialize_sizes.h"
 #include "read/read.h"
 
-/* A program that only some processes run was written for a grid of them. All partitions of a replica are kept together
- * where that is possible. */
+/* A program that only some processes run was written for a grid of them. All partitions of a
+ * replica are kept together where that is possible. */
 static void widen_grid(int world_size, int64_t *replicas, int64_t *partitions) {
   if (*partitions > world_size || world_size % *partitions) *partitions = 1;
   *replicas = world_size / *partitions;
 }
 
-hr_status_t compiler_choose_grid(const hlo_module_t *module, const compiler_options_t *options, plan_grid_t *out_grid) {
+hr_status_t compiler_choose_grid(const hlo_module_t *module, const compiler_options_t *options,
+                                 plan_grid_t *out_grid) {
   int64_t replicas = options->num_replicas ? options->num_replicas : module->replica_count;
   int64_t partitions = options->num_partitions ? options->num_partitions : module->num_partitions;
-  bool given = options->num_replicas || options->num_partitions, unnamed = !given && replicas == 1 && partitions == 1;
+  bool given = options->num_replicas || options->num_partitions,
+       unnamed = !given && replicas == 1 && partitions == 1;
   if (unnamed) replicas = options->world_size;
   int64_t wanted;
   if (options->part && !given && !unnamed) widen_grid(options->world_size, &replicas, &partitions);
   if (__builtin_mul_overflow(replicas, partitions, &wanted)) wanted = INT64_MAX;
   if (wanted != options->world_size)
-    return hr_error(HR_USAGE,
-                    "%.*s runs on a grid of %ld replicas x %ld partitions, which is not the number of processes, %d: "
-                    "start them with hlorun -n %ld (or mpirun), or choose --num-replicas and --num-partitions",
-                    HR_STR_ARGS(module->name), (long)replicas, (long)partitions, options->world_size, (long)wanted);
+    return hr_error(
+        HR_USAGE,
+        "%.*s runs on a grid of %ld replicas x %ld partitions, which is not the number of "
+        "processes, %d: "
+        "start them with hlorun -n %ld (or mpirun), or choose --num-replicas and --num-partitions",
+        HR_STR_ARGS(module->name), (long)replicas, (long)partitions, options->world_size,
+        (long)wanted);
   *out_grid = (plan_grid_t){(int)replicas, (int)partitions};
   return NULL;
 }
 
-/* Replica groups can be checked against the grid only now: those of what the entry reaches. Processes that a step
- * starts (interpreter.run_parallel) have a grid of their own. */
-static hr_status_t check_groups(const hlo_computation_t *computation, plan_grid_t grid, bool part, bool *visited) {
+/* Replica groups can be checked against the grid only now: those of what the entry reaches.
+ * Processes that a step starts (interpreter.run_parallel) have a grid of their own. */
+static hr_status_t check_groups(const hlo_computation_t *computation, plan_grid_t grid, bool part,
+                                bool *visited) {
   if (visited[computation->id]) return NULL;
   visited[computation->id] = true;
   for (size_t i = 0; i < computation->instrs.count; i++) {
     const hlo_instr_t *instr = computation->instrs.data[i];
     plan_grid_t inner = grid;
     if (hlo_op_is(instr->op, OP_COLLECTIVE))
-      HR_TRY((part ? op_groups_check_part : op_groups_check)(instr, grid.num_replicas, grid.num_partitions));
+      HR_TRY((part ? op_groups_check_part : op_groups_check)(instr, grid.num_replicas,
+                                                             grid.num_partitions));
     bool starts_processes = op_parallel_grid(instr, &inner.num_replicas, &inner.num_partitions);
     if (starts_processes && !inner.num_replicas) continue; /* refused when it is planned */
-    for (int c = 0; c < instr->called_count; c++) HR_TRY(check_groups(instr->called[c], inner, part, visited));
+    for (int c = 0; c < instr->called_count; c++)
+      HR_TRY(check_groups(instr->called[c], inner, part, visited));
   }
   return NULL;
 }
@@ -67,7 +75,7 @@ static hr_status_t check_all_groups(const hlo_module_t *module, plan_grid_t grid
 }
 
 /* A longer schedule runs without a proof, so that loading stays quick. */
-#define PROOF_EVENTS 5000000        /* of all processes */
+#define PROOF_EVENTS 5000000 /* of all processes */
 #define PROOF_EVENTS_OF_ONE 100000
 
 static hr_status_t refuse(const check_program_t *programs, const check_result_t *result) {
@@ -82,13 +90,15 @@ static hr_status_t refuse(const check_program_t *programs, const check_result_t 
 }
 
 hr_status_t compiler_prove(const check_program_t *programs, int count, plan_grid_t grid) {
-  check_options_t check = {.num_replicas = grid.num_replicas, .num_partitions = grid.num_partitions};
+  check_options_t check = {.num_replicas = grid.num_replicas,
+                           .num_partitions = grid.num_partitions};
   check_result_t *result;
   check.event_limit = PROOF_EVENTS / (uint64_t)(grid.num_replicas * grid.num_partitions) + 1000;
   if (check.event_limit > PROOF_EVENTS_OF_ONE) check.event_limit = PROOF_EVENTS_OF_ONE;
   HR_TRY(check_schedule(programs, count, &check, &result));
   check_verdict_t verdict = check_result_verdict(result);
-  hr_status_t st = verdict == CHECK_DEADLOCK || verdict == CHECK_MISUSE ? refuse(programs, result) : NULL;
+  hr_status_t st =
+      verdict == CHECK_DEADLOCK || verdict == CHECK_MISUSE ? refuse(programs, result) : NULL;
   check_result_destroy(result);
   return st;
 }
@@ -128,8 +138,10 @@ static hr_status_t write_plan(const char *folder, const char *name, hr_strbuf_t 
   return st;
 }
 
-/* What the compiled engine will do: plan.txt the order and what is said to peers, flat.txt steps and addresses. */
-static hr_status_t dump_plans(const compiler_options_t *options, const compiled_program_t *program) {
+/* What the compiled engine will do: plan.txt the order and what is said to peers, flat.txt steps
+ * and addresses. */
+static hr_status_t dump_plans(const compiler_options_t *options,
+                              const compiled_program_t *program) {
   const char *folder = dump_dir(options);
   hr_strbuf_t text;
   if (!folder || !options->compiled) return NULL;
@@ -159,8 +171,8 @@ static hr_status_t make_flat_plan(const compiler_options_t *options, compiled_pr
 }
 
 /* Where there is no LLVM, the reference kernels do what code would be generated for. */
-static hr_status_t make_plan_and_code(const compiler_options_t *options, compiled_program_t *program,
-                                      hr_workers_t *workers) {
+static hr_status_t make_plan_and_code(const compiler_options_t *options,
+                                      compiled_program_t *program, hr_workers_t *workers) {
   hr_status_t st = make_flat_plan(options, program, workers, true);
   if (hr_status_code(st) != HR_UNAVAILABLE) return st;
   hr_log(HR_LOG_JIT, HR_LOG_WARN, "%s; until then programs run slowly", hr_status_message(st));
@@ -177,7 +189,8 @@ static hr_status_t make_code(const compiler_options_t *options, compiled_program
   llvm_preload_t preload = {0};
   hr_status_t st = NULL;
   if (!options->compiled) return NULL;
-  if (!jit.dump_to) HR_TRY(jit_cache_open(&cache, &jit.cache)); /* code that is kept has no text to be written */
+  if (!jit.dump_to)
+    HR_TRY(jit_cache_open(&cache, &jit.cache)); /* code that is kept has no text to be written */
   bool is_large = options->start_workers && is_worth_workers(program->module);
   if (is_large && options->may_open_early && jit_cache_is_empty(jit.cache))
     llvm_preload_begin(program->module, &preload);
@@ -191,14 +204,15 @@ static hr_status_t make_code(const compiler_options_t *options, compiled_program
 }
 
 /* One of several programs is proved with the others, when it meets them (prove.h). */
-static hr_status_t prove_alone(const hlo_module_t *module, const compiler_options_t *options, plan_grid_t grid) {
+static hr_status_t prove_alone(const hlo_module_t *module, const compiler_options_t *options,
+                               plan_grid_t grid) {
   check_program_t program = {module, 0, grid.num_replicas * grid.num_partitions - 1};
   if (options->part || options->unproved || check_is_trivially_sound(module)) return NULL;
   return compiler_prove(&program, 1, grid);
 }
 
-/* Programs that meet others keep their communication as it is: each is compiled without a look at the rest. So do
- * copies for actual sizes, and what they are copies of. */
+/* Programs that meet others keep their communication as it is: each is compiled without a look at
+ * the rest. So do copies for actual sizes, and what they are copies of. */
 static hr_status_t optimise(const compiled_program_t *program, const compiler_options_t *options) {
   bool keep = options->part || options->world_size == 1 || program->can_specialise;
   pass_options_t passes = {.dump_dir = dump_dir(options), .keep_collectives = keep};
@@ -206,22 +220,25 @@ static hr_status_t optimise(const compiled_program_t *program, const compiler_op
 }
 
 static hr_status_t specialise(compiled_program_t *program, const compiler_options_t *options) {
-  program->can_specialise =
-      options->compiled && !options->part && !options->probe && pass_can_specialise(program->module);
-  return program->can_specialise && options->actual ? pass_specialise(program->module, options->actual) : NULL;
+  program->can_specialise = options->compiled && !options->part && !options->probe &&
+                            pass_can_specialise(program->module);
+  return program->can_specialise && options->actual
+             ? pass_specialise(program->module, options->actual)
+             : NULL;
 }
 
 /* Seconds since *since, which becomes now. */
 static double lap_s(struct timespec *since) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
-  double took = (double)(now.tv_sec - since->tv_sec) + 1e-9 * (double)(now.tv_nsec - since->tv_nsec);
+  double took =
+      (double)(now.tv_sec - since->tv_sec) + 1e-9 * (double)(now.tv_nsec - since->tv_nsec);
   *since = now;
   return took;
 }
 
-static hr_status_t run_stages(const char *path, hr_buffer_t *bytes, const compiler_options_t *options,
-                              compiled_program_t *program) {
+static hr_status_t run_stages(const char *path, hr_buffer_t *bytes,
+                              const compiler_options_t *options, compiled_program_t *program) {
   plan_grid_t grid;
   struct timespec since;
   clock_gettime(CLOCK_MONOTONIC, &since);

@@ -48,7 +48,8 @@ static hr_status_t compare_digests(prover_t *prover, bool *out_short_enough) {
         break;
       }
     if (prover->first[r] == r) all_bytes += digest->size_bytes;
-    if (digest->size_bytes > PROGRAM_BYTES_MAX || all_bytes > ALL_BYTES_MAX) *out_short_enough = false;
+    if (digest->size_bytes > PROGRAM_BYTES_MAX || all_bytes > ALL_BYTES_MAX)
+      *out_short_enough = false;
   }
   return NULL;
 }
@@ -56,7 +57,8 @@ static hr_status_t compare_digests(prover_t *prover, bool *out_short_enough) {
 /* --- rank 0 --- */
 
 /* The name and the text of another rank's program. */
-static hr_status_t receive(prover_t *prover, int from, const char **out_path, hr_buffer_t **out_text) {
+static hr_status_t receive(prover_t *prover, int from, const char **out_path,
+                           hr_buffer_t **out_text) {
   uint64_t path_size;
   char *path;
   hr_buffer_t *text;
@@ -125,7 +127,8 @@ static hr_status_t contribute(prover_t *prover) {
 static hr_status_t share_verdict(prover_t *prover, hr_status_t refusal) {
   bool refused = refusal != NULL;
   hr_status_t st = exec_comm_broadcast(prover->comm, 0, &refused, sizeof refused);
-  if (!st && refused && prover->rank) st = hr_error(HR_DISAGREE, "rank 0 refuses the programs of this run together");
+  if (!st && refused && prover->rank)
+    st = hr_error(HR_DISAGREE, "rank 0 refuses the programs of this run together");
   return refusal ? hr_status_join(refusal, st) : st;
 }
 
@@ -142,7 +145,9 @@ static hr_status_t prove(prover_t *prover) {
 }
 
 hr_status_t prove_together(exec_comm_t *comm, const plan_t *plan) {
-  prover_t prover = {.comm = comm, .plan = plan, .rank = comm->groups->endpoint->rank,
+  prover_t prover = {.comm = comm,
+                     .plan = plan,
+                     .rank = comm->groups->endpoint->rank,
                      .world = comm->groups->endpoint->world_size};
   hr_arena_init(&prover.arena);
   hr_status_t st = prove(&prover);

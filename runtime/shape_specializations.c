@@ -9,8 +9,8 @@
 #include "ir/print.h"
 #include "passes/lib/pass_equal.h"
 
-#define MAX_CACHED_SHAPES 8  /* that were used last */
-#define MOST_MADE 32 /* sizes that differ from step to step would cost more than they save */
+#define MAX_CACHED_SHAPES 8 /* that were used last */
+#define MOST_MADE 32        /* sizes that differ from step to step would cost more than they save */
 
 typedef struct variant {
   int64_t *sizes; /* of the dynamic dimensions, in order */
@@ -29,9 +29,9 @@ struct specializations {
   specializations_options_t options;
   hr_arena_t arena;
   int leaf_count, size_count;
-  const hlo_shape_t **leaves; /* as declared */
-  int64_t *sizes;             /* that are looked for */
-  comm_summary_t comm_summary;                /* by the program */
+  const hlo_shape_t **leaves;  /* as declared */
+  int64_t *sizes;              /* that are looked for */
+  comm_summary_t comm_summary; /* by the program */
   specializations_stats_t figures;
   uint64_t clock;
   specialization_t cached[MAX_CACHED_SHAPES];
@@ -44,29 +44,36 @@ static hr_status_t find_leaves(specializations_t *specializations) {
   int params = (int)module->entry->params.count;
   for (int p = 0; p < params; p++)
     specializations->leaf_count += hlo_shape_leaf_count(hlo_entry_param_shape(module, p));
-  HR_TRY(HR_NEW_ARRAY(&specializations->arena, specializations->leaf_count, &specializations->leaves));
+  HR_TRY(
+      HR_NEW_ARRAY(&specializations->arena, specializations->leaf_count, &specializations->leaves));
   for (int p = 0, leaf = 0; p < params; p++) {
     const hlo_shape_t *shape = hlo_entry_param_shape(module, p);
-    for (int i = 0; i < hlo_shape_leaf_count(shape); i++) specializations->leaves[leaf++] = hlo_shape_leaf(shape, i);
+    for (int i = 0; i < hlo_shape_leaf_count(shape); i++)
+      specializations->leaves[leaf++] = hlo_shape_leaf(shape, i);
   }
   for (int k = 0; k < specializations->leaf_count; k++)
     for (int d = 0; d < specializations->leaves[k]->rank; d++)
-      specializations->size_count += specializations->leaves[k]->dynamic && specializations->leaves[k]->dynamic[d];
-  HR_TRY(HR_NEW_ARRAY(&specializations->arena, specializations->size_count, &specializations->sizes));
+      specializations->size_count +=
+          specializations->leaves[k]->dynamic && specializations->leaves[k]->dynamic[d];
+  HR_TRY(
+      HR_NEW_ARRAY(&specializations->arena, specializations->size_count, &specializations->sizes));
   for (int i = 0; i < MAX_CACHED_SHAPES; i++)
-    HR_TRY(HR_NEW_ARRAY(&specializations->arena, specializations->size_count, &specializations->cached[i].sizes));
+    HR_TRY(HR_NEW_ARRAY(&specializations->arena, specializations->size_count,
+                        &specializations->cached[i].sizes));
   return NULL;
 }
 
 static void note_sizes(specializations_t *specializations, hlo_value_t *const *args) {
   int count = 0;
   for (int k = 0; k < specializations->leaf_count; k++)
-    for (int d = 0; specializations->leaves[k]->dynamic && d < specializations->leaves[k]->rank; d++)
-      if (specializations->leaves[k]->dynamic[d]) specializations->sizes[count++] = args[k]->dims[d];
+    for (int d = 0; specializations->leaves[k]->dynamic && d < specializations->leaves[k]->rank;
+         d++)
+      if (specializations->leaves[k]->dynamic[d])
+        specializations->sizes[count++] = args[k]->dims[d];
 }
 
-static hr_status_t actual_leaves(hr_arena_t *arena, const specializations_t *specializations, hlo_value_t *const *args,
-                                 const hlo_shape_t *const **out_leaves) {
+static hr_status_t actual_leaves(hr_arena_t *arena, const specializations_t *specializations,
+                                 hlo_value_t *const *args, const hlo_shape_t *const **out_leaves) {
   const hlo_shape_t **leaves;
   HR_TRY(HR_NEW_ARRAY(arena, specializations->leaf_count, &leaves));
   for (int k = 0; k < specializations->leaf_count; k++)
@@ -87,7 +94,8 @@ static void add_signature(const plan_body_t *body, comm_summary_t *comm_summary)
   }
 }
 
-static hr_status_t find_signature(hr_arena_t *arena, const plan_t *plan, comm_summary_t *out_signature) {
+static hr_status_t find_signature(hr_arena_t *arena, const plan_t *plan,
+                                  comm_summary_t *out_signature) {
   comm_summary_t comm_summary = {0};
   size_t count = plan->module->computations.count;
   for (size_t c = 0; c < count; c++) add_signature(plan->bodies[c], &comm_summary);
@@ -140,7 +148,8 @@ static hr_status_t check_same_communication(const specializations_t *specializat
 /* --- making one --- */
 
 /* A folder for each beside the stages of the program itself. */
-static hr_status_t dump_dir(hr_arena_t *arena, const specializations_t *specializations, const char **out_folder) {
+static hr_status_t dump_dir(hr_arena_t *arena, const specializations_t *specializations,
+                            const char **out_folder) {
   char path[4096];
   const char *folder = secure_getenv("HLORUN_DUMP_TO");
   if (!folder) return NULL;
@@ -157,7 +166,9 @@ static hr_status_t compile_for(const specializations_t *specializations, hlo_val
   compiler.unproved = true; /* the proof of the program is that of its copies */
   hr_status_t st = actual_leaves(&arena, specializations, args, &compiler.actual);
   if (!st) st = dump_dir(&arena, specializations, &compiler.dump_dir);
-  if (!st) st = compile_bytes(specializations->options.name, specializations->options.bytes, &compiler, out_compiled);
+  if (!st)
+    st = compile_bytes(specializations->options.name, specializations->options.bytes, &compiler,
+                       out_compiled);
   hr_arena_deinit(&arena);
   return st;
 }
@@ -169,17 +180,20 @@ static void add_times(specializations_stats_t *figures, const compiled_program_t
   figures->code_s += compiled->code_s;
 }
 
-static hr_status_t make(specializations_t *specializations, hlo_value_t *const *args, specialization_t *variant) {
+static hr_status_t make(specializations_t *specializations, hlo_value_t *const *args,
+                        specialization_t *variant) {
   HR_TRY(compile_for(specializations, args, &variant->compiled));
   add_times(&specializations->figures, &variant->compiled);
   HR_TRY(check_same_communication(specializations, &variant->compiled));
   if (!variant->compiled.flat) return hr_error(HR_UNSUPPORTED, "no flat plan can hold it");
-  return specializations->options.make_machine(specializations->options.context, &variant->compiled, &variant->machine);
+  return specializations->options.make_machine(specializations->options.context, &variant->compiled,
+                                               &variant->machine);
 }
 
 static void clear(specialization_t *variant) {
   if (variant->machine) { /* nobody may look at an instruction of it any more */
-    const exec_machine_options_t *options = exec_machine_options(exec_compiled_machine(variant->machine));
+    const exec_machine_options_t *options =
+        exec_machine_options(exec_compiled_machine(variant->machine));
     if (options->current) atomic_store(options->current, NULL);
   }
   exec_compiled_destroy(variant->machine);
@@ -188,21 +202,24 @@ static void clear(specialization_t *variant) {
 }
 
 /* The sizes are kept also of what cannot be made, so that nobody tries again. */
-static void fill(specializations_t *specializations, hlo_value_t *const *args, specialization_t *variant) {
+static void fill(specializations_t *specializations, hlo_value_t *const *args,
+                 specialization_t *variant) {
   clear(variant);
-  memcpy(variant->sizes, specializations->sizes, (size_t)specializations->size_count * sizeof *variant->sizes);
+  memcpy(variant->sizes, specializations->sizes,
+         (size_t)specializations->size_count * sizeof *variant->sizes);
   specializations->figures.made++;
   hr_status_t st = make(specializations, args, variant);
   if (!st) return;
-  hr_log(HR_LOG_JIT, HR_LOG_INFO, "%s runs by reference kernels for these sizes: %s", specializations->options.name,
-         hr_status_message(st));
+  hr_log(HR_LOG_JIT, HR_LOG_INFO, "%s runs by reference kernels for these sizes: %s",
+         specializations->options.name, hr_status_message(st));
   hr_status_release(st);
   clear(variant);
 }
 
 /* --- */
 
-exec_compiled_t *specializations_find(specializations_t *specializations, hlo_value_t *const *args) {
+exec_compiled_t *specializations_find(specializations_t *specializations,
+                                      hlo_value_t *const *args) {
   size_t bytes = (size_t)specializations->size_count * sizeof *specializations->sizes;
   specialization_t *oldest = &specializations->cached[0], *found = NULL;
   note_sizes(specializations, args);
@@ -227,10 +244,12 @@ static hr_status_t init(specializations_t *specializations) {
   HR_TRY(hr_arena_cstr(&specializations->arena, hr_str_from(specializations->options.name),
                        &specializations->options.name));
   HR_TRY(find_leaves(specializations));
-  return find_signature(&specializations->arena, specializations->options.plan, &specializations->comm_summary);
+  return find_signature(&specializations->arena, specializations->options.plan,
+                        &specializations->comm_summary);
 }
 
-hr_status_t specializations_create(const specializations_options_t *options, specializations_t **out_variants) {
+hr_status_t specializations_create(const specializations_options_t *options,
+                                   specializations_t **out_variants) {
   void *memory;
   HR_TRY(hr_alloc_zeroed(sizeof(specializations_t), &memory));
   specializations_t *specializations = memory;

@@ -3,7 +3,8 @@
  *   hlorun --plugin ./collatz.so --input 0='s32[4]{1,7,27,97}' collatz.hlo */
 #include <stdint.h>
 
-/* (s32[4] steps, s32[4] highest) of s32[4] start: how many steps to 1, and the highest number on the way. */
+/* (s32[4] steps, s32[4] highest) of s32[4] start: how many steps to 1, and the highest number on
+ * the way. */
 void collatz(void *out, void **in) {
   const int32_t *start = in[0];
   int32_t *steps = ((void **)out)[0], *highest = ((void **)out)[1];

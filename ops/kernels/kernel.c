@@ -7,7 +7,8 @@
 #include "ops/table/ops.def"
 #undef OP
 #define OP(id, name, stablehlo, operands, traits, attrs, infer, verify, kernel, emit, native) \
-  hr_status_t infer_##infer(hr_arena_t *, const hlo_instr_t *, const hlo_shape_t *const *, const hlo_shape_t **); \
+  hr_status_t infer_##infer(hr_arena_t *, const hlo_instr_t *, const hlo_shape_t *const *,    \
+                            const hlo_shape_t **);                                            \
   hr_status_t verify_##verify(const hlo_instr_t *);
 #include "ops/table/ops.def"
 #undef OP
@@ -15,26 +16,30 @@
 const op_kernel_t kernel_none = {NULL, NULL};
 
 const op_kernel_t *const op_kernels[HLO_OPCODE_COUNT] = {
-#define OP(id, name, stablehlo, operands, traits, attrs, infer, verify, kernel, emit, native) &kernel_##kernel,
+#define OP(id, name, stablehlo, operands, traits, attrs, infer, verify, kernel, emit, native) \
+  &kernel_##kernel,
 #include "ops/table/ops.def"
 #undef OP
 };
 
 const op_infer_fn op_infers[HLO_OPCODE_COUNT] = {
-#define OP(id, name, stablehlo, operands, traits, attrs, infer, verify, kernel, emit, native) infer_##infer,
+#define OP(id, name, stablehlo, operands, traits, attrs, infer, verify, kernel, emit, native) \
+  infer_##infer,
 #include "ops/table/ops.def"
 #undef OP
 };
 
 const op_verify_fn op_verifiers[HLO_OPCODE_COUNT] = {
-#define OP(id, name, stablehlo, operands, traits, attrs, infer, verify, kernel, emit, native) verify_##verify,
+#define OP(id, name, stablehlo, operands, traits, attrs, infer, verify, kernel, emit, native) \
+  verify_##verify,
 #include "ops/table/ops.def"
 #undef OP
 };
 
 /* The offered array has the declared sizes; a step that found out others takes new memory. */
 static bool takes_offer(const op_env_t *env, const op_step_t *step) {
-  return env->out_hint && env->out_hint_instr == step->instr && hlo_value_fits(env->out_hint, step->out_shape);
+  return env->out_hint && env->out_hint_instr == step->instr &&
+         hlo_value_fits(env->out_hint, step->out_shape);
 }
 
 hr_status_t op_output(op_env_t *env, const op_step_t *step, hlo_value_t **out_value) {
@@ -43,14 +48,17 @@ hr_status_t op_output(op_env_t *env, const op_step_t *step, hlo_value_t **out_va
     env->out_hint = NULL;
     return NULL;
   }
-  return hlo_value_array(step->out_shape->dtype, step->out_shape->rank, step->out_shape->dims, out_value);
+  return hlo_value_array(step->out_shape->dtype, step->out_shape->rank, step->out_shape->dims,
+                         out_value);
 }
 
-hr_status_t op_shared_array(op_env_t *env, hr_dtype_t dtype, int rank, const int64_t *dims, hlo_value_t **out_value) {
+hr_status_t op_shared_array(op_env_t *env, hr_dtype_t dtype, int rank, const int64_t *dims,
+                            hlo_value_t **out_value) {
   int64_t count = 1;
   hr_buffer_t *buffer = NULL;
   for (int d = 0; d < rank; d++) count *= dims[d];
-  if (env->shared_memory) HR_TRY(env->shared_memory(env, (size_t)count * hr_dtype_bytes(dtype), &buffer));
+  if (env->shared_memory)
+    HR_TRY(env->shared_memory(env, (size_t)count * hr_dtype_bytes(dtype), &buffer));
   if (!buffer) return hlo_value_array(dtype, rank, dims, out_value);
   hr_status_t st = hlo_value_over(dtype, rank, dims, buffer, 0, out_value);
   hr_buffer_release(buffer);
@@ -62,7 +70,8 @@ hr_status_t op_reuse_or_copy(op_env_t *env, const op_step_t *step, hlo_value_t *
   (void)env;
   bool is_alone = op_is_last_use(step, k) && hlo_value_is_exclusive(in[k]);
   for (int i = 0; i < step->instr->operand_count; i++)
-    if (i != k && in[i] == in[k]) is_alone = false; /* read as another operand while it is written */
+    if (i != k && in[i] == in[k])
+      is_alone = false; /* read as another operand while it is written */
   if (is_alone) {
     *out_value = hlo_value_retain(in[k]);
     return NULL;
@@ -75,7 +84,8 @@ hr_status_t op_reuse_or_copy(op_env_t *env, const op_step_t *step, hlo_value_t *
 bool op_is_pure(const hlo_instr_t *instr) {
   const uint32_t never = OP_CONTROL | OP_EFFECT | OP_COMM | OP_RANDOM | OP_START | OP_DONE;
   const op_kernel_t *kernel = op_kernels[instr->op];
-  return !(hlo_op_table[instr->op].traits & never) && kernel && kernel->run && instr->op != HLO_CUSTOM_CALL;
+  return !(hlo_op_table[instr->op].traits & never) && kernel && kernel->run &&
+         instr->op != HLO_CUSTOM_CALL;
 }
 
 hr_status_t op_step_init(hr_arena_t *arena, const hlo_instr_t *instr, op_step_t *out_step) {
@@ -90,14 +100,17 @@ static hr_status_t never_cancelled(op_env_t *env) {
   return NULL;
 }
 
-static hr_status_t call_nothing(op_env_t *env, const hlo_computation_t *computation, hlo_value_t **args, int arg_count,
-                                hlo_value_t **out_value) {
+static hr_status_t call_nothing(op_env_t *env, const hlo_computation_t *computation,
+                                hlo_value_t **args, int arg_count, hlo_value_t **out_value) {
   (void)env, (void)computation, (void)out_value;
   for (int k = 0; k < arg_count; k++) hlo_value_release(args[k]);
   return hr_error(HR_UNSUPPORTED, "bodies that are not of scalars are not evaluated ahead of time");
 }
 
 op_env_t op_env_local(hr_arena_t *scratch) {
-  return (op_env_t){.scratch = scratch, .check_cancelled = never_cancelled, .call = call_nothing, .num_replicas = 1,
+  return (op_env_t){.scratch = scratch,
+                    .check_cancelled = never_cancelled,
+                    .call = call_nothing,
+                    .num_replicas = 1,
                     .num_partitions = 1};
 }

@@ -1,9 +1,10 @@
-/* The compiled engine's kernels: addresses in, addresses out, all sizes known, nothing allocated while running.
- * `prepare` chooses how (a library's primitive, an algorithm, a number of parts) and may decline; the reference kernel of
- * kernel.h does it then. Values are flattened: a tuple is its leaves, in order, on both sides. Arrays are dense, row-major,
- * one element after the other, types below a byte in a byte each, as in ir/value.h; predicates are bytes 0 and 1.
- * Thread: plans are immutable but for what a kernel keeps for itself (a library's handle); run is called by one thread at
- * a time, worker 0 of the pool. */
+/* The compiled engine's kernels: addresses in, addresses out, all sizes known, nothing allocated
+ * while running. `prepare` chooses how (a library's primitive, an algorithm, a number of parts) and
+ * may decline; the reference kernel of kernel.h does it then. Values are flattened: a tuple is its
+ * leaves, in order, on both sides. Arrays are dense, row-major, one element after the other, types
+ * below a byte in a byte each, as in ir/value.h; predicates are bytes 0 and 1. Thread: plans are
+ * immutable but for what a kernel keeps for itself (a library's handle); run is called by one
+ * thread at a time, worker 0 of the pool. */
 #ifndef HLO_OPS_NATIVE_H
 #define HLO_OPS_NATIVE_H
 
@@ -12,11 +13,11 @@
 
 typedef struct op_native op_native_t;
 
-/* A result as rows of columns, one row after the other, and how it may be taken in parts: any range of rows, and of
- * columns those from a multiple of `unit` to another, or to the end. */
+/* A result as rows of columns, one row after the other, and how it may be taken in parts: any range
+ * of rows, and of columns those from a multiple of `unit` to another, or to the end. */
 typedef struct op_native_grid {
   int64_t rows, columns;
-  int64_t unit; /* 0: whole rows only */
+  int64_t unit;    /* 0: whole rows only */
   bool whole_rows; /* of what is made by it: that is about as quick by whole rows */
 } op_native_grid_t;
 
@@ -25,7 +26,8 @@ typedef struct op_native_part {
   int64_t row, rows, column, columns;
 } op_native_part_t;
 
-/* What is done with each part of a result as soon as it is final, by the worker that made it: a step that follows. */
+/* What is done with each part of a result as soon as it is final, by the worker that made it: a
+ * step that follows. */
 typedef struct op_native_epilogue {
   void (*run)(const struct op_native_epilogue *epilogue, const op_native_part_t *part, int worker);
   const void *context;
@@ -35,13 +37,15 @@ typedef struct op_native_epilogue {
 typedef struct op_native_target {
   hr_arena_t *arena; /* plans live in it; freed with the program */
   int workers;       /* how many will run it */
-  /* Things that a plan holds and the arena cannot free: called in reverse order when the program is destroyed. */
+  /* Things that a plan holds and the arena cannot free: called in reverse order when the program is
+   * destroyed. */
   hr_status_t (*add_cleanup)(void *context, void (*destroy)(void *object), void *object);
   void *context;
   void *emitter; /* for the code generator: what it was handed to the planner with */
 } op_native_target_t;
 
-/* Sets of operands, one for each result, as rows of so many words: bit k % 64 of word k / 64 is operand k. */
+/* Sets of operands, one for each result, as rows of so many words: bit k % 64 of word k / 64 is
+ * operand k. */
 static inline int native_reuse_words(int operand_count) { return (operand_count + 63) / 64; }
 static inline bool native_reuses(const uint64_t *reuse, int words, int result, int k) {
   if (words < 2) return k < 64 && reuse[result] >> k & 1;
@@ -55,23 +59,25 @@ struct op_native_step;
 
 /* How a plan can be done in parts; all zero: only as a whole. */
 typedef struct op_native_parts {
-  /* Of what others can come behind: its only result is made in parts of `grid`. follow() makes another plan, whose runs
-   * call op_native_run_t.epilogue for each part; its grid has the unit of this one, or, if whole_rows, 0. */
+  /* Of what others can come behind: its only result is made in parts of `grid`. follow() makes
+   * another plan, whose runs call op_native_run_t.epilogue for each part; its grid has the unit of
+   * this one, or, if whole_rows, 0. */
   op_native_grid_t grid;
-  uint64_t by_rows; /* operands of which a range of rows is needed only for the same rows of the grid, and not again
-                     * once these are final, if parts are whole rows */
-  hr_status_t (*fuse)(const op_native_target_t *target, const void *plan, const op_native_grid_t *grid,
-                        struct op_native_step *out);
+  uint64_t by_rows; /* operands of which a range of rows is needed only for the same rows of the
+                     * grid, and not again once these are final, if parts are whole rows */
+  hr_status_t (*fuse)(const op_native_target_t *target, const void *plan,
+                      const op_native_grid_t *grid, struct op_native_step *out);
   bool fit_caches; /* a finished part is still cache-resident: an epilogue reads it at no cost */
   const struct op_native_consumer *consumer; /* of what can come behind others; NULL: cannot */
 } op_native_parts_t;
 
-/* A form of an operand that is quicker to work on, and serves as long as the operand does not change: made once before
- * a loop that does not write it. */
+/* A form of an operand that is quicker to work on, and serves as long as the operand does not
+ * change: made once before a loop that does not write it. */
 typedef struct op_native_prepack {
   int leaf;     /* the operand; its form takes its place in in[] */
   size_t bytes; /* of the form */
-  const op_native_t *packer; /* runs packer_plan on the operand alone; its only result is the form */
+  const op_native_t
+      *packer; /* runs packer_plan on the operand alone; its only result is the form */
   const void *packer_plan;
   /* The plan that works on the form: as prepare has it. */
   hr_status_t (*prepare)(const op_native_target_t *target, const struct op_native_prepack *prepack,
@@ -83,14 +89,16 @@ typedef struct op_native_prepack {
 typedef struct op_native_step {
   const void *plan;     /* NULL: declined */
   size_t scratch_bytes; /* undefined at the start of every run; aligned to HR_ALIGNMENT */
-  /* Per result leaf, the operand leaves whose bytes it may share: in[k] == out[leaf] must then give the right result,
-   * which counts only if this is the operand's last use. NULL: none. In-place ops (an update, a scatter, a sort) skip
-   * the copy when they are equal. Rows of `reuse_words` words (0: one), see native_reuses. */
+  /* Per result leaf, the operand leaves whose bytes it may share: in[k] == out[leaf] must then give
+   * the right result, which counts only if this is the operand's last use. NULL: none. In-place ops
+   * (an update, a scatter, a sort) skip the copy when they are equal. Rows of `reuse_words` words
+   * (0: one), see native_reuses. */
   const uint64_t *reuse;
   int reuse_words;
-  uint64_t nondeterministic_results; /* bitmask of results that are not unique (signs of eigenvectors, undefined parts):
-                                      * HLORUN_CHECK leaves them out */
-  double flops, bytes; /* of one run, for traces; 0: unknown */
+  uint64_t
+      nondeterministic_results; /* bitmask of results that are not unique (signs of eigenvectors,
+                                 * undefined parts): HLORUN_CHECK leaves them out */
+  double flops, bytes;          /* of one run, for traces; 0: unknown */
   op_native_parts_t parts;
   const op_native_prepack_t *prepack; /* NULL: operands are taken as they are */
 } op_native_step_t;
@@ -99,37 +107,44 @@ typedef struct op_native_step {
 typedef struct op_native_run {
   hr_workers_t *workers; /* may be NULL: one */
   void *scratch;
-  op_env_t *env;         /* place on the grid, peers, cancelling */
-  /* For code that runs several steps of a plan. rounds 0: one of them, by its number; else a look at whether to stop,
-   * after so many more rounds of the loop that the step is. */
+  op_env_t *env; /* place on the grid, peers, cancelling */
+  /* For code that runs several steps of a plan. rounds 0: one of them, by its number; else a look
+   * at whether to stop, after so many more rounds of the loop that the step is. */
   hr_status_t (*run_step)(const struct op_native_run *run, int step, int64_t rounds);
   void *machine;
   const op_native_epilogue_t *epilogue; /* of a plan of op_native_parts_t.fuse; else NULL */
 } op_native_run_t;
 
-/* The pool for a plan made for `planned` workers: none if it has become larger, as scratch is per worker. */
+/* The pool for a plan made for `planned` workers: none if it has become larger, as scratch is per
+ * worker. */
 static inline hr_workers_t *native_workers(const op_native_run_t *run, int planned) {
   return hr_workers_count(run->workers) <= planned ? run->workers : NULL;
 }
 
-/* A kernel that can be done in parts of the grid by which one of its operands becomes ready. Per run: one call of begin,
- * then calls of `part` side by side until the grid is done. */
+/* A kernel that can be done in parts of the grid by which one of its operands becomes ready. Per
+ * run: one call of begin, then calls of `part` side by side until the grid is done. */
 typedef struct op_native_consumer {
-  /* Leaves out->plan NULL if parts need more of operand leaf `leaf` than the same part of it. Sets grid->unit to 0 if
-   * they need whole rows of it. As of prepare; `plan`, what prepare made, is not run any more when there is another. */
-  hr_status_t (*prepare)(const op_native_target_t *target, const op_step_t *step, const void *plan, int leaf,
-                         op_native_grid_t *grid, op_native_step_t *out);
+  /* Leaves out->plan NULL if parts need more of operand leaf `leaf` than the same part of it. Sets
+   * grid->unit to 0 if they need whole rows of it. As of prepare; `plan`, what prepare made, is not
+   * run any more when there is another. */
+  hr_status_t (*prepare)(const op_native_target_t *target, const op_step_t *step, const void *plan,
+                         int leaf, op_native_grid_t *grid, op_native_step_t *out);
   void (*begin)(const op_native_run_t *run, const void *plan, void *const *in, void *const *out);
-  void (*part)(const op_native_run_t *run, const void *plan, const op_native_part_t *part, int worker);
+  void (*part)(const op_native_run_t *run, const void *plan, const op_native_part_t *part,
+               int worker);
 } op_native_consumer_t;
 
 struct op_native {
   const char *name; /* for traces and plans: "oneDNN matmul" */
-  /* step: instruction and shapes (all static); step->plan is not set. Leaving out->plan NULL declines. */
-  hr_status_t (*prepare)(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out);
-  hr_status_t (*run)(const op_native_run_t *run, const void *plan, void *const *in, void *const *out);
+  /* step: instruction and shapes (all static); step->plan is not set. Leaving out->plan NULL
+   * declines. */
+  hr_status_t (*prepare)(const op_native_target_t *target, const op_step_t *step,
+                         op_native_step_t *out);
+  hr_status_t (*run)(const op_native_run_t *run, const void *plan, void *const *in,
+                     void *const *out);
 };
 
-extern const op_native_t *const op_natives[HLO_OPCODE_COUNT]; /* from ops.def; run is NULL where there is none */
+extern const op_native_t
+    *const op_natives[HLO_OPCODE_COUNT]; /* from ops.def; run is NULL where there is none */
 
 #endif

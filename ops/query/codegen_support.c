@@ -3,19 +3,19 @@
 #include "ops/query/fusion_form.h"
 
 const op_codegen_t op_codegens[HLO_OPCODE_COUNT] = {
-#define OP(id, name, stablehlo, operands, traits, attrs, infer, verify, kernel, emit, native) CODEGEN_##emit,
+#define OP(id, name, stablehlo, operands, traits, attrs, infer, verify, kernel, emit, native) \
+  CODEGEN_##emit,
 #include "ops/table/ops.def"
 #undef OP
 };
 
-bool op_can_codegen_dtype(hr_dtype_t dtype) {
-  return hr_dtype_is_array(dtype);
-}
+bool op_can_codegen_dtype(hr_dtype_t dtype) { return hr_dtype_is_array(dtype); }
 
 static bool shape_is_emitted(const hlo_shape_t *shape) {
   for (int i = 0; i < shape->element_count; i++)
     if (!shape_is_emitted(shape->elements[i])) return false;
-  return hlo_shape_is_tuple(shape) || (op_can_codegen_dtype(shape->dtype) && !hlo_shape_is_dynamic(shape));
+  return hlo_shape_is_tuple(shape) ||
+         (op_can_codegen_dtype(shape->dtype) && !hlo_shape_is_dynamic(shape));
 }
 
 static bool computation_is_emitted(const hlo_computation_t *computation, bool of_scalars) {
@@ -28,7 +28,8 @@ static bool computation_is_emitted(const hlo_computation_t *computation, bool of
   return true;
 }
 
-/* Long rows are better copied, with the next ones asked for ahead of time, as the native kernel does. */
+/* Long rows are better copied, with the next ones asked for ahead of time, as the native kernel
+ * does. */
 #define MOST_ROW_BYTES 512
 
 static bool gather_is_emitted(const hlo_instr_t *instr) {
@@ -46,7 +47,8 @@ static bool gather_is_emitted(const hlo_instr_t *instr) {
 
 /* Complex numbers are no bits to be taken for others. */
 static bool is_plain_bitcast(const hlo_shape_t *from, const hlo_shape_t *to) {
-  return from->rank == to->rank && !hr_dtype_is_complex(from->dtype) && !hr_dtype_is_complex(to->dtype);
+  return from->rank == to->rank && !hr_dtype_is_complex(from->dtype) &&
+         !hr_dtype_is_complex(to->dtype);
 }
 
 /* What the table cannot say. */
@@ -54,13 +56,19 @@ static bool form_is_emitted(const hlo_instr_t *instr) {
   fusion_space_t space;
   switch (instr->op) {
     case HLO_BITCAST:
-      return instr->shape->dtype == instr->operands[0]->shape->dtype && hlo_layout_is_default(instr->shape->layout) &&
+      return instr->shape->dtype == instr->operands[0]->shape->dtype &&
+             hlo_layout_is_default(instr->shape->layout) &&
              hlo_layout_is_default(instr->operands[0]->shape->layout);
-    case HLO_BITCAST_CONVERT: return is_plain_bitcast(instr->operands[0]->shape, instr->shape);
-    case HLO_CONSTANT: return instr->literal != NULL;
-    case HLO_GATHER: return gather_is_emitted(instr);
-    case HLO_REDUCE: return fusion_space_of(instr, &space);
-    default: return op_codegens[instr->op] != CODEGEN_NONE;
+    case HLO_BITCAST_CONVERT:
+      return is_plain_bitcast(instr->operands[0]->shape, instr->shape);
+    case HLO_CONSTANT:
+      return instr->literal != NULL;
+    case HLO_GATHER:
+      return gather_is_emitted(instr);
+    case HLO_REDUCE:
+      return fusion_space_of(instr, &space);
+    default:
+      return op_codegens[instr->op] != CODEGEN_NONE;
   }
 }
 

@@ -4,7 +4,9 @@
 
 static int64_t device_of_sharding(const hlo_sharding_t *sharding) {
   if (sharding->named)
-    return sharding->mesh.maximal && sharding->mesh.device_ids.count ? sharding->mesh.device_ids.data[0] : -1;
+    return sharding->mesh.maximal && sharding->mesh.device_ids.count
+               ? sharding->mesh.device_ids.data[0]
+               : -1;
   if (sharding->kind == HLO_TILE_KIND_MAXIMAL) return sharding->device;
   if (sharding->kind != HLO_TILE_KIND_TUPLE || !sharding->element_count) return -1;
   int64_t device = device_of_sharding(sharding->elements[0]);
@@ -21,7 +23,9 @@ bool op_is_split_by_device(const hlo_module_t *module) {
   for (size_t c = 0; c < module->computations.count; c++) {
     const hlo_computation_t *computation = module->computations.data[c];
     for (size_t i = 0; i < computation->instrs.count; i++)
-      if (op_is_channel_end(computation->instrs.data[i]) && op_device_of(computation->instrs.data[i]) >= 0) return true;
+      if (op_is_channel_end(computation->instrs.data[i]) &&
+          op_device_of(computation->instrs.data[i]) >= 0)
+        return true;
   }
   return false;
 }

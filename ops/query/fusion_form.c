@@ -36,7 +36,8 @@ static bool slices_at(const hlo_instr_t *slice, const hlo_instr_t *update) {
   for (int d = 0; d < slice->shape->rank; d++) {
     const hlo_instr_t *start = update->operands[2 + d];
     if (start->op != HLO_CONSTANT || !start->literal || start->shape->rank) return false;
-    if (bounds->dims[d].stride != 1 || op_index_at(start->literal, 0) != bounds->dims[d].start) return false;
+    if (bounds->dims[d].stride != 1 || op_index_at(start->literal, 0) != bounds->dims[d].start)
+      return false;
   }
   return true;
 }
@@ -51,7 +52,8 @@ static bool slices_dynamically_at(const hlo_instr_t *slice, const hlo_instr_t *u
 
 bool fusion_reads_updated(const hlo_instr_t *update, const hlo_instr_t *instr) {
   bool is_fixed = instr->op == HLO_SLICE && update->operand_count - 2 == update->shape->rank;
-  if ((!is_fixed && instr->op != HLO_DYNAMIC_SLICE) || instr->operands[0] != update->operands[0]) return false;
+  if ((!is_fixed && instr->op != HLO_DYNAMIC_SLICE) || instr->operands[0] != update->operands[0])
+    return false;
   if (!hlo_shape_same_dims(instr->shape, update->operands[1]->shape)) return false;
   return (is_fixed ? slices_at : slices_dynamically_at)(instr, update);
 }
@@ -97,7 +99,8 @@ bool fusion_space_equal(const fusion_space_t *a, const fusion_space_t *b) {
 
 /* --- where operands are needed --- */
 
-/* dims[i] is where dimension i of a value goes: are those of more than one element still in order? */
+/* dims[i] is where dimension i of a value goes: are those of more than one element still in order?
+ */
 static bool dims_ascend(const hlo_shape_t *shape, hr_ints_t dims) {
   int64_t last = -1;
   for (int i = 0; i < shape->rank; i++) {
@@ -110,14 +113,18 @@ static bool dims_ascend(const hlo_shape_t *shape, hr_ints_t dims) {
 
 bool fusion_keeps_order(const hlo_instr_t *instr) {
   switch (instr->op) {
-    case HLO_RESHAPE: case HLO_BITCAST: case HLO_COPY: return true;
+    case HLO_RESHAPE:
+    case HLO_BITCAST:
+    case HLO_COPY:
+      return true;
     case HLO_TRANSPOSE:
       /* The result's dimension i is the operand's dimension dims[i]. */
       return dims_ascend(instr->shape, hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS));
     case HLO_BROADCAST:
       return fusion_count(instr->shape) == fusion_count(instr->operands[0]->shape) &&
              dims_ascend(instr->operands[0]->shape, hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS));
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -125,7 +132,9 @@ bool fusion_keeps_order(const hlo_instr_t *instr) {
 static bool broadcasts_rows(const fusion_space_t *space, const hlo_instr_t *instr) {
   const hlo_shape_t *in = instr->operands[0]->shape;
   hr_ints_t dims = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
-  if (space->kind != FUSION_ROWS || fusion_count(in) != space->outer_count || !dims_ascend(in, dims)) return false;
+  if (space->kind != FUSION_ROWS || fusion_count(in) != space->outer_count ||
+      !dims_ascend(in, dims))
+    return false;
   uint32_t from_operand = dims_mask(dims);
   bool after_row = false;
   for (int d = 0; d < instr->shape->rank; d++) {
@@ -139,7 +148,8 @@ static bool broadcasts_rows(const fusion_space_t *space, const hlo_instr_t *inst
 
 static uint8_t need_of_index(const fusion_space_t *space, const hlo_instr_t *user, uint8_t role) {
   if (fusion_keeps_order(user)) return role;
-  if (user->op != HLO_BROADCAST || !(role & FUSION_FULL) || !broadcasts_rows(space, user)) return FUSION_SOURCE;
+  if (user->op != HLO_BROADCAST || !(role & FUSION_FULL) || !broadcasts_rows(space, user))
+    return FUSION_SOURCE;
   return (uint8_t)(FUSION_OUTER | (role == FUSION_FULL ? 0 : FUSION_SOURCE));
 }
 
@@ -147,11 +157,16 @@ uint8_t fusion_need(const fusion_space_t *space, const hlo_instr_t *user, uint8_
   if (!role) return 0;
   switch (op_codegens[user->op]) {
     case CODEGEN_ELEMENTWISE:
-      return fusion_count(user->operands[k]->shape) == fusion_count(user->shape) ? role : FUSION_SOURCE;
-    case CODEGEN_INDEX: return need_of_index(space, user, role);
-    case CODEGEN_REDUCE: return k < user->operand_count / 2 ? FUSION_FULL : FUSION_SOURCE;
-    case CODEGEN_UPDATE: return k == 0 ? 0 : k == 1 ? FUSION_FULL : FUSION_SOURCE;
-    default: return user->op == HLO_GET_TUPLE_ELEMENT ? role : 0;
+      return fusion_count(user->operands[k]->shape) == fusion_count(user->shape) ? role
+                                                                                 : FUSION_SOURCE;
+    case CODEGEN_INDEX:
+      return need_of_index(space, user, role);
+    case CODEGEN_REDUCE:
+      return k < user->operand_count / 2 ? FUSION_FULL : FUSION_SOURCE;
+    case CODEGEN_UPDATE:
+      return k == 0 ? 0 : k == 1 ? FUSION_FULL : FUSION_SOURCE;
+    default:
+      return user->op == HLO_GET_TUPLE_ELEMENT ? role : 0;
   }
 }
 
@@ -173,15 +188,21 @@ static bool is_root(const finder_t *find, const hlo_instr_t *instr) {
   return false;
 }
 
-/* What stands where: arrays but for a tuple at the root and the results of a reduction of several operands. */
+/* What stands where: arrays but for a tuple at the root and the results of a reduction of several
+ * operands. */
 static bool is_in_place(const finder_t *find, const hlo_instr_t *instr) {
   op_codegen_t kind = op_codegens[instr->op];
   switch (instr->op) {
-    case HLO_PARAMETER: return !hlo_shape_is_tuple(instr->shape);
-    case HLO_TUPLE: return instr == find->body->root;
-    case HLO_GET_TUPLE_ELEMENT: return instr->operands[0]->op == HLO_REDUCE;
-    case HLO_CONSTANT: return true;
-    default: return kind != CODEGEN_NONE && kind != CODEGEN_STRUCTURE;
+    case HLO_PARAMETER:
+      return !hlo_shape_is_tuple(instr->shape);
+    case HLO_TUPLE:
+      return instr == find->body->root;
+    case HLO_GET_TUPLE_ELEMENT:
+      return instr->operands[0]->op == HLO_REDUCE;
+    case HLO_CONSTANT:
+      return true;
+    default:
+      return kind != CODEGEN_NONE && kind != CODEGEN_STRUCTURE;
   }
 }
 
@@ -199,7 +220,8 @@ static void find_space(finder_t *find) {
   for (size_t i = 0; i < find->body->instrs.count; i++) {
     const hlo_instr_t *instr = find->body->instrs.data[i];
     find->good &= is_in_place(find, instr);
-    for (int k = 0; k < instr->operand_count; k++) find->reduced[i] |= find->reduced[instr->operands[k]->id];
+    for (int k = 0; k < instr->operand_count; k++)
+      find->reduced[i] |= find->reduced[instr->operands[k]->id];
     if (instr->op != HLO_REDUCE || !find->good) continue;
     find->reduced[i] = true;
     find->good &= fusion_space_of(instr, &space);
@@ -215,7 +237,8 @@ static void place_roots(finder_t *find) {
     uint8_t role = FUSION_FULL;
     if (op_codegens[root->op] == CODEGEN_UPDATE) find->good &= space->kind == FUSION_LOOP;
     if (space->kind != FUSION_LOOP) {
-      const hlo_shape_t *shape = hlo_shape_is_tuple(root->shape) ? root->shape->elements[0] : root->shape;
+      const hlo_shape_t *shape =
+          hlo_shape_is_tuple(root->shape) ? root->shape->elements[0] : root->shape;
       int64_t count = fusion_count(shape);
       find->good &= count == space->full_count || count == space->outer_count;
       if (count == space->outer_count) role = FUSION_OUTER;
@@ -231,16 +254,19 @@ static void place_operands(finder_t *find) {
     const hlo_instr_t *instr = find->body->instrs.data[i];
     uint8_t role = find->roles[i];
     if (instr->op == HLO_TUPLE) continue;
-    if (find->reduced[i]) find->good &= !(role & FUSION_SOURCE) && role != (FUSION_FULL | FUSION_OUTER);
+    if (find->reduced[i])
+      find->good &= !(role & FUSION_SOURCE) && role != (FUSION_FULL | FUSION_OUTER);
     if (instr->op == HLO_REDUCE) find->good &= !(role & FUSION_FULL);
-    if (op_codegens[instr->op] == CODEGEN_UPDATE) find->good &= role == FUSION_FULL && is_root(find, instr);
+    if (op_codegens[instr->op] == CODEGEN_UPDATE)
+      find->good &= role == FUSION_FULL && is_root(find, instr);
     if (hlo_shape_is_tuple(instr->shape)) find->good &= instr->op == HLO_REDUCE;
     for (int k = 0; k < instr->operand_count; k++)
       find->roles[instr->operands[k]->id] |= fusion_need(space, instr, role, k);
   }
 }
 
-/* An update writes over a parameter that the rest of the body does not read, or only where and when it is written. */
+/* An update writes over a parameter that the rest of the body does not read, or only where and when
+ * it is written. */
 static bool is_good_update(const finder_t *find, const hlo_instr_t *update) {
   const hlo_instr_t *over = update->operands[0];
   if (over->op != HLO_PARAMETER || is_root(find, over)) return false;
@@ -248,7 +274,8 @@ static bool is_good_update(const finder_t *find, const hlo_instr_t *update) {
     const hlo_instr_t *instr = find->body->instrs.data[i];
     for (int k = 0; k < instr->operand_count; k++) {
       bool reads = instr->operands[k] == over && (instr != update || k > 0);
-      if (reads && (find->roles[i] != FUSION_FULL || !fusion_reads_updated(update, instr))) return false;
+      if (reads && (find->roles[i] != FUSION_FULL || !fusion_reads_updated(update, instr)))
+        return false;
     }
   }
   return true;
@@ -289,7 +316,8 @@ static void join_sharers(const finder_t *find, int *parents) {
   }
 }
 
-/* Roots of scalars that share a scalar belong together as well; of arrays, equal sizes and something shared do. */
+/* Roots of scalars that share a scalar belong together as well; of arrays, equal sizes and
+ * something shared do. */
 static bool are_one_part(const finder_t *find, int *parents, int a, int b) {
   const hlo_shape_t *shape = fusion_root_shape(find->form->roots[a]);
   if (!fusion_sizes_equal(shape, fusion_root_shape(find->form->roots[b]))) return false;
@@ -315,7 +343,8 @@ static bool is_read_in_time(const finder_t *find, int update_root, bool *uses) {
       uses[i] |= uses[instr->operands[k]->id] || instr->operands[k] == update->operands[0];
   }
   for (int r = 0; r < form->root_count; r++)
-    if (uses[form->roots[r]->id] && form->part_of_root[r] != form->part_of_root[update_root]) return false;
+    if (uses[form->roots[r]->id] && form->part_of_root[r] != form->part_of_root[update_root])
+      return false;
   return true;
 }
 
@@ -346,7 +375,8 @@ static hr_status_t find_parts(finder_t *find) {
   return check_reads(find);
 }
 
-hr_status_t fusion_form_find(hr_arena_t *arena, const hlo_computation_t *body, fusion_form_t *out_form) {
+hr_status_t fusion_form_find(hr_arena_t *arena, const hlo_computation_t *body,
+                             fusion_form_t *out_form) {
   finder_t find = {.arena = arena, .body = body, .form = out_form, .good = true};
   *out_form = (fusion_form_t){0};
   HR_TRY(HR_NEW_ARRAY(arena, body->instrs.count, &find.roles));
@@ -366,8 +396,10 @@ hr_status_t fusion_form_find(hr_arena_t *arena, const hlo_computation_t *body, f
 
 /* --- sharing bytes --- */
 
-/* The part of all roots that need `value`, or -1 if there are several. Users come after operands. */
-static int part_that_needs(const fusion_form_t *form, const hlo_computation_t *body, const hlo_instr_t *value) {
+/* The part of all roots that need `value`, or -1 if there are several. Users come after operands.
+ */
+static int part_that_needs(const fusion_form_t *form, const hlo_computation_t *body,
+                           const hlo_instr_t *value) {
   int part = -1;
   uint32_t needs[1 + MAX_SHARING / 32] = {0};
   if (body->instrs.count > MAX_SHARING) return -1;

@@ -1,30 +1,35 @@
-/* The forms of fusions that ops/query/codegen_support.h promises, found in a body: which instruction is evaluated at which index. The
- * passes form fusions by these rules and the code generator reads bodies by them.
+/* The forms of fusions that ops/query/codegen_support.h promises, found in a body: which
+ * instruction is evaluated at which index. The passes form fusions by these rules and the code
+ * generator reads bodies by them.
  *
- * Every array is taken as a line of elements in row-major order. So a reshape, a bitcast, a copy, a broadcast or
- * a transpose that moves only dimensions of size 1 leave an element where it is, and [8,64,512] and [512,512] are the
- * same line. An instruction is evaluated
- *   FULL    at element i of the iteration space: of a root's part (kLoop), or of what is reduced (kInput)
- *   OUTER kInput: indexed by the non-reduced dimensions
- *   SOURCE  at an index that its user computes, also once for all (a scalar that stands in for an array)
- * or at several of these. What depends on a reduction is never a SOURCE, the rest is a formula of the parameters. */
+ * Every array is taken as a line of elements in row-major order. So a reshape, a bitcast, a copy, a
+ * broadcast or a transpose that moves only dimensions of size 1 leave an element where it is, and
+ * [8,64,512] and [512,512] are the same line. An instruction is evaluated FULL    at element i of
+ * the iteration space: of a root's part (kLoop), or of what is reduced (kInput) OUTER kInput:
+ * indexed by the non-reduced dimensions SOURCE  at an index that its user computes, also once for
+ * all (a scalar that stands in for an array) or at several of these. What depends on a reduction is
+ * never a SOURCE, the rest is a formula of the parameters. */
 #ifndef HLO_OPS_FUSION_FORM_H
 #define HLO_OPS_FUSION_FORM_H
 
 #include "ir/module.h"
 
 typedef enum fusion_kind {
-  FUSION_NONE,    /* none of the forms */
-  FUSION_LOOP,    /* kLoop: formulas, one loop nest for each part */
-  FUSION_ROWS,    /* kInput: the last dimensions are reduced: element i belongs to row i / row_count */
-  FUSION_COLUMNS  /* kInput: others */
+  FUSION_NONE, /* none of the forms */
+  FUSION_LOOP, /* kLoop: formulas, one loop nest for each part */
+  FUSION_ROWS, /* kInput: the last dimensions are reduced: element i belongs to row i / row_count */
+  FUSION_COLUMNS /* kInput: others */
 } fusion_kind_t;
 
-typedef enum fusion_role { FUSION_FULL = 1, FUSION_OUTER = 2, FUSION_SOURCE = 4 } fusion_role_t; /* bits */
+typedef enum fusion_role {
+  FUSION_FULL = 1,
+  FUSION_OUTER = 2,
+  FUSION_SOURCE = 4
+} fusion_role_t; /* bits */
 
-/* What is reduced, sizes of 1 left out and neighbours of a kind merged: kept and reduced sizes take turns.
- * [8,64,512] over its last dimension is [512,512] with 1 reduced; [32,56,56,64] over 0, 1, 2 is [100352,64], 0 reduced.
- * Rows have one kept size at most, and then a reduced one at most. */
+/* What is reduced, sizes of 1 left out and neighbours of a kind merged: kept and reduced sizes take
+ * turns. [8,64,512] over its last dimension is [512,512] with 1 reduced; [32,56,56,64] over 0, 1, 2
+ * is [100352,64], 0 reduced. Rows have one kept size at most, and then a reduced one at most. */
 typedef struct fusion_space {
   fusion_kind_t kind;
   int rank;
@@ -38,9 +43,9 @@ typedef struct fusion_form {
   fusion_space_t space; /* of kLoop only the kind is meant */
   int root_count;       /* the elements of a tuple, or 1 */
   hlo_instr_t *const *roots;
-  /* kLoop: roots of one part have equal sizes (but for sizes of 1) and are computed side by side in one loop. Parts
-   * share parameters, scalars and what is cheap to compute twice; so each may be a function of its own, shared with
-   * equal parts of other fusions. kInput: one part. */
+  /* kLoop: roots of one part have equal sizes (but for sizes of 1) and are computed side by side in
+   * one loop. Parts share parameters, scalars and what is cheap to compute twice; so each may be a
+   * function of its own, shared with equal parts of other fusions. kInput: one part. */
   int part_count;
   const int *part_of_root;
   const uint8_t *roles; /* by instruction id: fusion_role_t bits; 0: not used */
@@ -54,21 +59,24 @@ bool fusion_space_of(const hlo_instr_t *reduce, fusion_space_t *out_space);
 bool fusion_space_equal(const fusion_space_t *a, const fusion_space_t *b);
 /* Sizes of a root's loop: its own, or of an UPDATE those of what is written. */
 const hlo_shape_t *fusion_root_shape(const hlo_instr_t *root);
-/* Is it a slice of exactly what the update writes over? Evaluated FULL it reads an element just before that is
- * written. */
+/* Is it a slice of exactly what the update writes over? Evaluated FULL it reads an element just
+ * before that is written. */
 bool fusion_reads_updated(const hlo_instr_t *update, const hlo_instr_t *instr);
 /* Equal sizes, those of 1 left out. */
 bool fusion_sizes_equal(const hlo_shape_t *a, const hlo_shape_t *b);
 /* Does it leave every element in its place? */
 bool fusion_keeps_order(const hlo_instr_t *instr);
-/* Where `user`, evaluated at `role` (bits), needs its operand k: bits. 0: not as a formula (what an UPDATE updates). */
+/* Where `user`, evaluated at `role` (bits), needs its operand k: bits. 0: not as a formula (what an
+ * UPDATE updates). */
 uint8_t fusion_need(const fusion_space_t *space, const hlo_instr_t *user, uint8_t role, int k);
-/* The form of a fusion's body, without asking about types: out_form->space.kind is FUSION_NONE if it has none. Lists
- * live in the arena. Cost: linear. Errors: NO_MEMORY. */
-hr_status_t fusion_form_find(hr_arena_t *arena, const hlo_computation_t *body, fusion_form_t *out_form);
-/* May root number `root` be written over the bytes of a parameter, when code reads all that it needs of element i
- * before it writes element i? Only if nothing reads the parameter at another index, in another part, or (rows) in
- * another pass over the row; an update: what it updates. Cost: the size of the body. */
+/* The form of a fusion's body, without asking about types: out_form->space.kind is FUSION_NONE if
+ * it has none. Lists live in the arena. Cost: linear. Errors: NO_MEMORY. */
+hr_status_t fusion_form_find(hr_arena_t *arena, const hlo_computation_t *body,
+                             fusion_form_t *out_form);
+/* May root number `root` be written over the bytes of a parameter, when code reads all that it
+ * needs of element i before it writes element i? Only if nothing reads the parameter at another
+ * index, in another part, or (rows) in another pass over the row; an update: what it updates. Cost:
+ * the size of the body. */
 bool fusion_may_share(const fusion_form_t *form, const hlo_computation_t *body, int root,
                       const hlo_instr_t *parameter);
 

@@ -6,12 +6,24 @@
 static void load(const hlo_value_t *value, int64_t *indices) {
   bool is_signed = hr_dtype_class(value->dtype) == HR_CLASS_SIGNED;
   switch (hr_dtype_bytes(value->dtype) + (is_signed ? 16 : 0)) {
-    case 1: LOAD(uint8_t); break;
-    case 2: LOAD(uint16_t); break;
-    case 4: LOAD(uint32_t); break;
-    case 17: LOAD(int8_t); break;
-    case 18: LOAD(int16_t); break;
-    case 20: LOAD(int32_t); break;
+    case 1:
+      LOAD(uint8_t);
+      break;
+    case 2:
+      LOAD(uint16_t);
+      break;
+    case 4:
+      LOAD(uint32_t);
+      break;
+    case 17:
+      LOAD(int8_t);
+      break;
+    case 18:
+      LOAD(int16_t);
+      break;
+    case 20:
+      LOAD(int32_t);
+      break;
     default:
       for (int64_t i = 0; i < value->count; i++) indices[i] = op_index_at(value, i);
   }

@@ -4,10 +4,11 @@
 
 #include "ir/attr.h"
 
-/* One dimension: element i of the operand goes to place low + i * step of the result if there is such a place. Numbers
- * are the program's, so that sums and products are taken wide. */
-static inline void pad_range(int64_t in_size, int64_t out_size, const hlo_padding_dim_t *pad, int64_t *out_first,
-                             int64_t *out_count, int64_t *out_step, int64_t *out_start) {
+/* One dimension: element i of the operand goes to place low + i * step of the result if there is
+ * such a place. Numbers are the program's, so that sums and products are taken wide. */
+static inline void pad_range(int64_t in_size, int64_t out_size, const hlo_padding_dim_t *pad,
+                             int64_t *out_first, int64_t *out_count, int64_t *out_step,
+                             int64_t *out_start) {
   __int128 step = (__int128)pad->interior + 1, low = pad->low;
   __int128 first = low >= 0 ? 0 : (-low + step - 1) / step;
   __int128 past = low >= out_size ? 0 : ((__int128)out_size - 1 - low) / step + 1;

@@ -14,8 +14,9 @@ static bool takes_global_ids(hlo_opcode_t op) {
 hlo_enum_GROUP_MODE_t op_replica_group_mode(const hlo_instr_t *instr) {
   if (hlo_attr_int(instr, HLO_ATTR_CHANNEL_ID) <= 0) return HLO_GROUP_MODE_CROSS_REPLICA;
   if (!takes_global_ids(instr->op)) return HLO_GROUP_MODE_CROSS_PARTITION;
-  return hlo_attr_bool(instr, HLO_ATTR_USE_GLOBAL_DEVICE_IDS) ? HLO_GROUP_MODE_FLATTENED_ID
-                                                              : HLO_GROUP_MODE_CROSS_REPLICA_AND_PARTITION;
+  return hlo_attr_bool(instr, HLO_ATTR_USE_GLOBAL_DEVICE_IDS)
+             ? HLO_GROUP_MODE_FLATTENED_ID
+             : HLO_GROUP_MODE_CROSS_REPLICA_AND_PARTITION;
 }
 
 typedef struct grid {
@@ -25,13 +26,15 @@ typedef struct grid {
 } grid_t;
 
 static grid_t grid_of(const hlo_instr_t *instr, int num_replicas, int num_partitions) {
-  return (grid_t){.replicas = num_replicas, .partitions = num_partitions, .mode = op_replica_group_mode(instr)};
+  return (grid_t){
+      .replicas = num_replicas, .partitions = num_partitions, .mode = op_replica_group_mode(instr)};
 }
 
 /* How many different ids there are. */
 static int id_count(const grid_t *grid) {
   if (grid->mode == HLO_GROUP_MODE_CROSS_PARTITION) return grid->partitions;
-  return grid->mode == HLO_GROUP_MODE_FLATTENED_ID ? grid->replicas * grid->partitions : grid->replicas;
+  return grid->mode == HLO_GROUP_MODE_FLATTENED_ID ? grid->replicas * grid->partitions
+                                                   : grid->replicas;
 }
 
 /* The id that stands for process `rank` in the groups that it sees. */
@@ -40,13 +43,18 @@ static int id_of(const grid_t *grid, int rank) {
   return grid->mode == HLO_GROUP_MODE_FLATTENED_ID ? rank : rank / grid->partitions;
 }
 
-/* The process that an id means for process `rank`; with cross_replica_and_partition the first of its replica. */
+/* The process that an id means for process `rank`; with cross_replica_and_partition the first of
+ * its replica. */
 static int rank_of(const grid_t *grid, int rank, int id) {
   switch (grid->mode) {
-    case HLO_GROUP_MODE_CROSS_REPLICA: return id * grid->partitions + rank % grid->partitions;
-    case HLO_GROUP_MODE_CROSS_PARTITION: return rank / grid->partitions * grid->partitions + id;
-    case HLO_GROUP_MODE_CROSS_REPLICA_AND_PARTITION: return id * grid->partitions;
-    default: return id;
+    case HLO_GROUP_MODE_CROSS_REPLICA:
+      return id * grid->partitions + rank % grid->partitions;
+    case HLO_GROUP_MODE_CROSS_PARTITION:
+      return rank / grid->partitions * grid->partitions + id;
+    case HLO_GROUP_MODE_CROSS_REPLICA_AND_PARTITION:
+      return id * grid->partitions;
+    default:
+      return id;
   }
 }
 
@@ -72,8 +80,8 @@ static const hr_ints_t *find_list(const hlo_int_lists_t *lists, int id) {
   return NULL;
 }
 
-hr_status_t op_group_members(hr_arena_t *arena, const hlo_instr_t *instr, int num_replicas, int num_partitions,
-                             int rank, op_members_t *out_members) {
+hr_status_t op_group_members(hr_arena_t *arena, const hlo_instr_t *instr, int num_replicas,
+                             int num_partitions, int rank, op_members_t *out_members) {
   grid_t grid = grid_of(instr, num_replicas, num_partitions);
   const hlo_int_lists_t *lists = id_lists(instr);
   const hr_ints_t *list = lists ? find_list(lists, id_of(&grid, rank)) : NULL;
@@ -89,8 +97,8 @@ hr_status_t op_group_members(hr_arena_t *arena, const hlo_instr_t *instr, int nu
   return NULL;
 }
 
-void op_permute_partners(const hlo_instr_t *instr, int num_replicas, int num_partitions, int rank, int *out_to,
-                         int *out_from) {
+void op_permute_partners(const hlo_instr_t *instr, int num_replicas, int num_partitions, int rank,
+                         int *out_to, int *out_from) {
   grid_t grid = grid_of(instr, num_replicas, num_partitions);
   const hlo_int_lists_t *pairs = hlo_attr_lists(instr, HLO_ATTR_SOURCE_TARGET_PAIRS);
   int id = id_of(&grid, rank);
@@ -111,13 +119,19 @@ typedef struct rules { /* labels of the StableHLO specification */
 static rules_t rules_of(hlo_opcode_t op) {
   switch (op) {
     case HLO_ALL_GATHER:
-    case HLO_ALL_GATHER_START: return (rules_t){"C2", "C3", "C4", "C5", "C6"};
-    case HLO_REDUCE_SCATTER: return (rules_t){"C3", "C4", "C5", "C6", "C8"};
-    case HLO_ALL_TO_ALL: return (rules_t){"C5", "C6", "C7", NULL, "C8"};
-    case HLO_COLLECTIVE_BROADCAST: return (rules_t){"C1", NULL, "C2", NULL, NULL};
+    case HLO_ALL_GATHER_START:
+      return (rules_t){"C2", "C3", "C4", "C5", "C6"};
+    case HLO_REDUCE_SCATTER:
+      return (rules_t){"C3", "C4", "C5", "C6", "C8"};
+    case HLO_ALL_TO_ALL:
+      return (rules_t){"C5", "C6", "C7", NULL, "C8"};
+    case HLO_COLLECTIVE_BROADCAST:
+      return (rules_t){"C1", NULL, "C2", NULL, NULL};
     case HLO_ALL_REDUCE:
-    case HLO_ALL_REDUCE_START: return (rules_t){"C1", "C2", "C3", "C4", NULL};
-    default: return (rules_t){NULL, NULL, NULL, NULL, NULL};
+    case HLO_ALL_REDUCE_START:
+      return (rules_t){"C1", "C2", "C3", "C4", NULL};
+    default:
+      return (rules_t){NULL, NULL, NULL, NULL, NULL};
   }
 }
 
@@ -134,9 +148,10 @@ static hr_status_t check_ids(const hlo_instr_t *instr, const rules_t *rules, con
     for (int64_t i = 0; i < lists->lists[g].count; i++) {
       int64_t id = lists->lists[g].data[i];
       OP_WANT(instr, id >= 0 && id < count, rules->range,
-              "replica_groups lists %s %ld, but the grid of %d x %d (replicas x partitions) has %d", id_name(grid),
-              (long)id, grid->replicas, grid->partitions, count);
-      OP_WANT(instr, !listed[id], rules->unique, "replica_groups lists %s %ld twice", id_name(grid), (long)id);
+              "replica_groups lists %s %ld, but the grid of %d x %d (replicas x partitions) has %d",
+              id_name(grid), (long)id, grid->replicas, grid->partitions, count);
+      OP_WANT(instr, !listed[id], rules->unique, "replica_groups lists %s %ld twice", id_name(grid),
+              (long)id);
       listed[id] = true;
     }
   return NULL;
@@ -147,23 +162,29 @@ static hr_status_t check_covered(const hlo_instr_t *instr, const rules_t *rules,
                                  const bool *listed) {
   if (instr->op == HLO_COLLECTIVE_BROADCAST) return NULL;
   for (int id = 0; id < id_count(grid); id++)
-    OP_WANT(instr, listed[id], rules->covered,
-            "replica_groups leaves out %s %d of %d, want every one in a group (the grid is %d x %d)", id_name(grid), id,
-            id_count(grid), grid->replicas, grid->partitions);
+    OP_WANT(
+        instr, listed[id], rules->covered,
+        "replica_groups leaves out %s %d of %d, want every one in a group (the grid is %d x %d)",
+        id_name(grid), id, id_count(grid), grid->replicas, grid->partitions);
   return NULL;
 }
 
 static bool wants_equal_groups(hlo_opcode_t op) {
-  return op == HLO_ALL_GATHER || op == HLO_ALL_GATHER_START || op == HLO_REDUCE_SCATTER || op == HLO_ALL_TO_ALL ||
-         op == HLO_RAGGED_ALL_TO_ALL;
+  return op == HLO_ALL_GATHER || op == HLO_ALL_GATHER_START || op == HLO_REDUCE_SCATTER ||
+         op == HLO_ALL_TO_ALL || op == HLO_RAGGED_ALL_TO_ALL;
 }
 
-static hr_status_t check_factor(const hlo_instr_t *instr, const rules_t *rules, const hlo_shape_t *small,
-                                const hlo_shape_t *large, int64_t dimension, int64_t size) {
-  if (dimension >= small->rank || op_is_dynamic(small, dimension) || op_is_dynamic(large, dimension)) return NULL;
+static hr_status_t check_factor(const hlo_instr_t *instr, const rules_t *rules,
+                                const hlo_shape_t *small, const hlo_shape_t *large,
+                                int64_t dimension, int64_t size) {
+  if (dimension >= small->rank || op_is_dynamic(small, dimension) ||
+      op_is_dynamic(large, dimension))
+    return NULL;
   int64_t wanted;
-  bool fits = !__builtin_mul_overflow(small->dims[dimension], size, &wanted) && wanted == large->dims[dimension];
-  OP_WANT(instr, fits, rules->size, "dimension %ld has %ld and %ld elements, want a factor of %ld, the group's size",
+  bool fits = !__builtin_mul_overflow(small->dims[dimension], size, &wanted) &&
+              wanted == large->dims[dimension];
+  OP_WANT(instr, fits, rules->size,
+          "dimension %ld has %ld and %ld elements, want a factor of %ld, the group's size",
           (long)dimension, (long)small->dims[dimension], (long)large->dims[dimension], (long)size);
   return NULL;
 }
@@ -172,23 +193,25 @@ static const hlo_shape_t *element_or_self(const hlo_shape_t *shape, int k) {
   return hlo_shape_is_tuple(shape) ? shape->elements[k] : shape;
 }
 
-/* Do the shapes agree with the number of members? The verifier could not know it when the grid decides. */
+/* Do the shapes agree with the number of members? The verifier could not know it when the grid
+ * decides. */
 static hr_status_t check_shapes(const hlo_instr_t *instr, const rules_t *rules, int64_t size) {
   hr_ints_t dimensions = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
   if (instr->op == HLO_ALL_TO_ALL && !dimensions.count) {
-    OP_WANT(instr, instr->operand_count == size, rules->size, "%d operands, want %ld, the group's size",
-            instr->operand_count, (long)size);
+    OP_WANT(instr, instr->operand_count == size, rules->size,
+            "%d operands, want %ld, the group's size", instr->operand_count, (long)size);
     return NULL;
   }
   if (!dimensions.count || instr->op == HLO_RAGGED_ALL_TO_ALL) return NULL;
-  const hlo_shape_t *results = instr->op == HLO_ALL_GATHER_START ? instr->shape->elements[1] : instr->shape;
+  const hlo_shape_t *results =
+      instr->op == HLO_ALL_GATHER_START ? instr->shape->elements[1] : instr->shape;
   for (int k = 0; k < instr->operand_count; k++) {
     const hlo_shape_t *in = instr->operands[k]->shape, *out = element_or_self(results, k);
     int64_t d = dimensions.data[0];
     if (instr->op == HLO_ALL_TO_ALL)
       OP_WANT(instr, op_is_dynamic(in, d) || in->dims[d] % size == 0, "C2",
-              "dimension %ld has %ld elements, want a multiple of %ld, the group's size", (long)d, (long)in->dims[d],
-              (long)size);
+              "dimension %ld has %ld elements, want a multiple of %ld, the group's size", (long)d,
+              (long)in->dims[d], (long)size);
     else if (instr->op == HLO_REDUCE_SCATTER)
       HR_TRY(check_factor(instr, rules, out, in, d, size));
     else
@@ -203,7 +226,8 @@ static hr_status_t check_groups(const hlo_instr_t *instr, const grid_t *grid, bo
   bool global = hlo_attr_bool(instr, HLO_ATTR_USE_GLOBAL_DEVICE_IDS);
   OP_WANT(instr, !global || grid->mode == HLO_GROUP_MODE_FLATTENED_ID, rules.global,
           "use_global_device_ids without a channel_id");
-  OP_WANT(instr, !global || lists, rules.global, "use_global_device_ids without replica_groups, want them listed");
+  OP_WANT(instr, !global || lists, rules.global,
+          "use_global_device_ids without replica_groups, want them listed");
   int64_t size = id_count(grid);
   if (lists) {
     HR_TRY(check_ids(instr, &rules, grid, lists, listed));
@@ -211,9 +235,11 @@ static hr_status_t check_groups(const hlo_instr_t *instr, const grid_t *grid, bo
     size = lists->lists[0].count;
     for (int64_t g = 1; g < lists->count && wants_equal_groups(instr->op); g++)
       OP_WANT(instr, lists->lists[g].count == size, rules.size,
-              "replica groups of %ld and %ld members, want equal sizes", (long)size, (long)lists->lists[g].count);
+              "replica groups of %ld and %ld members, want equal sizes", (long)size,
+              (long)lists->lists[g].count);
   }
-  return wants_equal_groups(instr->op) ? check_shapes(instr, &rules, size * ranks_per_id(grid)) : NULL;
+  return wants_equal_groups(instr->op) ? check_shapes(instr, &rules, size * ranks_per_id(grid))
+                                       : NULL;
 }
 
 static hr_status_t check_pairs(const hlo_instr_t *instr, const grid_t *grid) {
@@ -222,13 +248,15 @@ static hr_status_t check_pairs(const hlo_instr_t *instr, const grid_t *grid) {
     for (int side = 0; side < 2; side++) {
       int64_t id = pairs->lists[i].data[side];
       OP_WANT(instr, id >= 0 && id < id_count(grid), "C4",
-              "source_target_pairs lists %s %ld, but the grid of %d x %d (replicas x partitions) has %d", id_name(grid),
-              (long)id, grid->replicas, grid->partitions, id_count(grid));
+              "source_target_pairs lists %s %ld, but the grid of %d x %d (replicas x partitions) "
+              "has %d",
+              id_name(grid), (long)id, grid->replicas, grid->partitions, id_count(grid));
     }
   return NULL;
 }
 
-static hr_status_t check_on_grid(const hlo_instr_t *instr, int num_replicas, int num_partitions, bool part) {
+static hr_status_t check_on_grid(const hlo_instr_t *instr, int num_replicas, int num_partitions,
+                                 bool part) {
   if (!hlo_op_is(instr->op, OP_COLLECTIVE)) return NULL;
   int processes;
   OP_WANT(instr, !__builtin_mul_overflow(num_replicas, num_partitions, &processes), NULL,

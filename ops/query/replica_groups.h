@@ -1,4 +1,5 @@
-/* Which processes do a collective together: replica groups, channel id and use_global_device_ids on a grid.
+/* Which processes do a collective together: replica groups, channel id and use_global_device_ids on
+ * a grid.
  *
  *   mode                         ids are      a group {i, j} seen from (replica r, partition p)
  *   cross_replica                replicas     (i,p) (j,p)
@@ -20,18 +21,20 @@ typedef struct op_members {
 } op_members_t;
 
 hlo_enum_GROUP_MODE_t op_replica_group_mode(const hlo_instr_t *instr);
-/* The group of process `rank` for a collective with replica groups, on a grid that op_groups_check has passed. */
-hr_status_t op_group_members(hr_arena_t *arena, const hlo_instr_t *instr, int num_replicas, int num_partitions,
-                             int rank, op_members_t *out_members);
+/* The group of process `rank` for a collective with replica groups, on a grid that op_groups_check
+ * has passed. */
+hr_status_t op_group_members(hr_arena_t *arena, const hlo_instr_t *instr, int num_replicas,
+                             int num_partitions, int rank, op_members_t *out_members);
 /* Partners of process `rank` in a collective-permute; -1: none. */
-void op_permute_partners(const hlo_instr_t *instr, int num_replicas, int num_partitions, int rank, int *out_to,
-                         int *out_from);
+void op_permute_partners(const hlo_instr_t *instr, int num_replicas, int num_partitions, int rank,
+                         int *out_to, int *out_from);
 
-/* Does the collective `instr` fit a grid of num_replicas x num_partitions: do all ids exist, is every process in
- * exactly one group, and do sizes of groups agree with shapes? To be asked for every collective before anything runs;
- * other ops pass. Errors: INVALID naming the instruction. */
+/* Does the collective `instr` fit a grid of num_replicas x num_partitions: do all ids exist, is
+ * every process in exactly one group, and do sizes of groups agree with shapes? To be asked for
+ * every collective before anything runs; other ops pass. Errors: INVALID naming the instruction. */
 hr_status_t op_groups_check(const hlo_instr_t *instr, int num_replicas, int num_partitions);
-/* The same for a program that only some processes of the grid run: its groups may leave out the others. */
+/* The same for a program that only some processes of the grid run: its groups may leave out the
+ * others. */
 hr_status_t op_groups_check_part(const hlo_instr_t *instr, int num_replicas, int num_partitions);
 
 #endif

@@ -39,8 +39,10 @@ window_tap_range_t window_tap_range(const hlo_window_dim_t *w, int64_t k, int64_
   int64_t shift = k * w->window_dilation - w->pad_low; /* i * b = o * s + shift */
   int64_t first = 0, period = 1;
   if (n == 0 || m == 0) return hits;
-  if (w->base_dilation > 1 && !solve(w->stride, -shift, w->base_dilation, &first, &period)) return hits;
-  int64_t low = ceil_div(-shift, w->stride), high = floor_div((n - 1) * w->base_dilation - shift, w->stride);
+  if (w->base_dilation > 1 && !solve(w->stride, -shift, w->base_dilation, &first, &period))
+    return hits;
+  int64_t low = ceil_div(-shift, w->stride),
+          high = floor_div((n - 1) * w->base_dilation - shift, w->stride);
   if (low < 0) low = 0;
   if (high > m - 1) high = m - 1;
   if (low > first) first += (low - first + period - 1) / period * period;
@@ -55,17 +57,20 @@ window_tap_range_t window_tap_range(const hlo_window_dim_t *w, int64_t k, int64_
 }
 
 int64_t window_input_range_step(const hlo_window_dim_t *w) {
-  return w->base_dilation == 1 ? w->window_dilation : w->window_dilation / gcd(w->window_dilation, w->base_dilation);
+  return w->base_dilation == 1 ? w->window_dilation
+                               : w->window_dilation / gcd(w->window_dilation, w->base_dilation);
 }
 
 window_input_range_t window_result_inputs(const hlo_window_dim_t *w, int64_t o, int64_t n) {
   window_input_range_t cover = {0, 0};
   int64_t start = o * w->stride - w->pad_low; /* i * b = start + k * w */
   int64_t first = 0, period = 1, step = window_input_range_step(w);
-  if (w->base_dilation > 1 && !solve(w->window_dilation, -start, w->base_dilation, &first, &period)) return cover;
+  if (w->base_dilation > 1 && !solve(w->window_dilation, -start, w->base_dilation, &first, &period))
+    return cover;
   if (first >= w->size) return cover;
   int64_t positions = (w->size - 1 - first) / period + 1;
-  int64_t i = floor_div(start + first * w->window_dilation, w->base_dilation); /* divides without rest */
+  int64_t i =
+      floor_div(start + first * w->window_dilation, w->base_dilation); /* divides without rest */
   int64_t skip = i < 0 ? ceil_div(-i, step) : 0, past = i > n - 1 ? 0 : (n - 1 - i) / step + 1;
   if (past > positions) past = positions;
   if (past <= skip) return cover;

@@ -1,5 +1,6 @@
-/* Which elements a window covers along one dimension, and which results cover an element. With base dilation b, window
- * dilation w, stride s and low padding p, element k of the window of result o lies over element i of the operand where
+/* Which elements a window covers along one dimension, and which results cover an element. With base
+ * dilation b, window dilation w, stride s and low padding p, element k of the window of result o
+ * lies over element i of the operand where
  *
  *     i * b = o * s - p + k * w
  *
@@ -17,7 +18,8 @@ typedef struct window_tap_range_s {
   int64_t in_first, in_step;
 } window_tap_range_t;
 /* For place k of the window, operand size n and m results. */
-window_tap_range_t window_tap_range(const hlo_window_dim_t *window, int64_t k, int64_t n, int64_t m);
+window_tap_range_t window_tap_range(const hlo_window_dim_t *window, int64_t k, int64_t n,
+                                    int64_t m);
 
 /* The elements under the window of one result. */
 typedef struct window_input_range {
@@ -28,7 +30,8 @@ window_input_range_t window_result_inputs(const hlo_window_dim_t *window, int64_
 
 /* Does the window change anything along its dimension? */
 static inline bool window_is_trivial(const hlo_window_dim_t *w) {
-  return w->size == 1 && w->stride == 1 && w->pad_low == 0 && w->pad_high == 0 && w->base_dilation == 1;
+  return w->size == 1 && w->stride == 1 && w->pad_low == 0 && w->pad_high == 0 &&
+         w->base_dilation == 1;
 }
 
 #endif

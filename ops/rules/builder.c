@@ -9,12 +9,14 @@ static bool any_missing(int count, hlo_instr_t *const *operands) {
   return false;
 }
 
-hlo_instr_t *hlo_build(hlo_builder_t *builder, hlo_opcode_t op, const hlo_shape_t *shape, int operand_count,
-                       hlo_instr_t *const *operands, int attr_count, const hlo_attr_t *attrs, int called_count,
+hlo_instr_t *hlo_build(hlo_builder_t *builder, hlo_opcode_t op, const hlo_shape_t *shape,
+                       int operand_count, hlo_instr_t *const *operands, int attr_count,
+                       const hlo_attr_t *attrs, int called_count,
                        hlo_computation_t *const *called) {
   if (builder->status || any_missing(operand_count, operands)) return NULL;
   char name[64];
-  int size = snprintf(name, sizeof name, "%s.%zu", hlo_op_name(op), builder->computation->instrs.count);
+  int size =
+      snprintf(name, sizeof name, "%s.%zu", hlo_op_name(op), builder->computation->instrs.count);
   hlo_instr_def_t def = {.op = op,
                          .name = {name, (size_t)size},
                          .shape = shape,
@@ -41,16 +43,19 @@ hlo_instr_t *hlo_build_unary(hlo_builder_t *builder, hlo_opcode_t op, hlo_instr_
   return hlo_build(builder, op, NULL, 1, &x, 0, NULL, 0, NULL);
 }
 
-hlo_instr_t *hlo_build_binary(hlo_builder_t *builder, hlo_opcode_t op, hlo_instr_t *x, hlo_instr_t *y) {
+hlo_instr_t *hlo_build_binary(hlo_builder_t *builder, hlo_opcode_t op, hlo_instr_t *x,
+                              hlo_instr_t *y) {
   return hlo_build(builder, op, NULL, 2, (hlo_instr_t *[]){x, y}, 0, NULL, 0, NULL);
 }
 
-hlo_instr_t *hlo_build_compare(hlo_builder_t *builder, hlo_enum_DIRECTION_t direction, hlo_instr_t *x, hlo_instr_t *y) {
+hlo_instr_t *hlo_build_compare(hlo_builder_t *builder, hlo_enum_DIRECTION_t direction,
+                               hlo_instr_t *x, hlo_instr_t *y) {
   hlo_attr_t attr = hlo_attr_of_int(HLO_ATTR_DIRECTION, direction);
   return hlo_build(builder, HLO_COMPARE, NULL, 2, (hlo_instr_t *[]){x, y}, 1, &attr, 0, NULL);
 }
 
-hlo_instr_t *hlo_build_select(hlo_builder_t *builder, hlo_instr_t *pred, hlo_instr_t *x, hlo_instr_t *y) {
+hlo_instr_t *hlo_build_select(hlo_builder_t *builder, hlo_instr_t *pred, hlo_instr_t *x,
+                              hlo_instr_t *y) {
   return hlo_build(builder, HLO_SELECT, NULL, 3, (hlo_instr_t *[]){pred, x, y}, 0, NULL, 0, NULL);
 }
 
@@ -58,7 +63,8 @@ hlo_instr_t *hlo_build_convert(hlo_builder_t *builder, hlo_instr_t *x, hr_dtype_
   if (builder->status || !x) return NULL;
   if (x->shape->dtype == dtype) return x;
   const hlo_shape_t *shape;
-  builder->status = hlo_shape_with_dtype(&builder->computation->module->arena, x->shape, dtype, &shape);
+  builder->status =
+      hlo_shape_with_dtype(&builder->computation->module->arena, x->shape, dtype, &shape);
   return hlo_build(builder, HLO_CONVERT, shape, 1, &x, 0, NULL, 0, NULL);
 }
 
@@ -66,7 +72,8 @@ hlo_instr_t *hlo_build_reshape(hlo_builder_t *builder, hlo_instr_t *x, const hlo
   return hlo_build(builder, HLO_RESHAPE, shape, 1, &x, 0, NULL, 0, NULL);
 }
 
-hlo_instr_t *hlo_build_broadcast(hlo_builder_t *builder, hlo_instr_t *x, const hlo_shape_t *shape, hr_ints_t dims) {
+hlo_instr_t *hlo_build_broadcast(hlo_builder_t *builder, hlo_instr_t *x, const hlo_shape_t *shape,
+                                 hr_ints_t dims) {
   hlo_attr_t attr = hlo_attr_of_ints(builder, HLO_ATTR_DIMENSIONS, dims.count, dims.data);
   return hlo_build(builder, HLO_BROADCAST, shape, 1, &x, 1, &attr, 0, NULL);
 }
@@ -77,21 +84,24 @@ static hlo_instr_t *sizes_of(hlo_builder_t *builder, hlo_instr_t *x) {
   const hlo_shape_t *one;
   int64_t first = 0;
   if (!builder->status)
-    builder->status = hlo_shape_array(&builder->computation->module->arena, HR_S32, 1, &(int64_t){1}, &one);
+    builder->status =
+        hlo_shape_array(&builder->computation->module->arena, HR_S32, 1, &(int64_t){1}, &one);
   for (int64_t d = 0; d < x->shape->rank && !builder->status; d++) {
     hlo_attr_t attr = hlo_attr_of_ints(builder, HLO_ATTR_DIMENSIONS, 1, &d);
-    sizes[d] =
-        hlo_build_reshape(builder, hlo_build(builder, HLO_GET_DIMENSION_SIZE, NULL, 1, &x, 1, &attr, 0, NULL), one);
+    sizes[d] = hlo_build_reshape(
+        builder, hlo_build(builder, HLO_GET_DIMENSION_SIZE, NULL, 1, &x, 1, &attr, 0, NULL), one);
   }
   if (builder->status || x->shape->rank == 1) return builder->status ? NULL : sizes[0];
   hlo_attr_t attr = hlo_attr_of_ints(builder, HLO_ATTR_DIMENSIONS, 1, &first);
   return hlo_build(builder, HLO_CONCATENATE, NULL, x->shape->rank, sizes, 1, &attr, 0, NULL);
 }
 
-hlo_instr_t *hlo_build_broadcast_like(hlo_builder_t *builder, hlo_instr_t *x, hlo_instr_t *like, hr_ints_t dims) {
+hlo_instr_t *hlo_build_broadcast_like(hlo_builder_t *builder, hlo_instr_t *x, hlo_instr_t *like,
+                                      hr_ints_t dims) {
   const hlo_shape_t *shape;
   if (builder->status || !x || !like) return NULL;
-  builder->status = hlo_shape_with_dtype(&builder->computation->module->arena, like->shape, x->shape->dtype, &shape);
+  builder->status = hlo_shape_with_dtype(&builder->computation->module->arena, like->shape,
+                                         x->shape->dtype, &shape);
   if (builder->status) return NULL;
   if (!hlo_shape_is_dynamic(shape)) return hlo_build_broadcast(builder, x, shape, dims);
   hlo_attr_t attr = hlo_attr_of_ints(builder, HLO_ATTR_DIMENSIONS, dims.count, dims.data);
@@ -109,11 +119,14 @@ hlo_instr_t *hlo_build_element(hlo_builder_t *builder, hlo_instr_t *tuple, int i
 }
 
 /* The shape that a value has. */
-static hr_status_t shape_of(hr_arena_t *arena, const hlo_value_t *value, const hlo_shape_t **out_shape) {
-  if (value->dtype != HR_TUPLE) return hlo_shape_array(arena, value->dtype, value->rank, value->dims, out_shape);
+static hr_status_t shape_of(hr_arena_t *arena, const hlo_value_t *value,
+                            const hlo_shape_t **out_shape) {
+  if (value->dtype != HR_TUPLE)
+    return hlo_shape_array(arena, value->dtype, value->rank, value->dims, out_shape);
   const hlo_shape_t **elements;
   HR_TRY(HR_NEW_ARRAY(arena, value->element_count, &elements));
-  for (int i = 0; i < value->element_count; i++) HR_TRY(shape_of(arena, value->elements[i], &elements[i]));
+  for (int i = 0; i < value->element_count; i++)
+    HR_TRY(shape_of(arena, value->elements[i], &elements[i]));
   return hlo_shape_tuple(arena, value->element_count, elements, out_shape);
 }
 
@@ -134,11 +147,17 @@ hlo_instr_t *hlo_build_constant(hlo_builder_t *builder, hlo_value_t *value) {
 /* Writes a number as one element of a type. Complex types get a zero imaginary part. */
 static void store_number(hr_dtype_t dtype, double number, void *element) {
   /* Beyond 64 bits, and for NaN, the conversion has no meaning in C. */
-  int64_t integer = number >= -0x1p63 && number < 0x1p63 ? (int64_t)number : number > 0 ? INT64_MAX : INT64_MIN;
+  int64_t integer = number >= -0x1p63 && number < 0x1p63 ? (int64_t)number
+                    : number > 0                         ? INT64_MAX
+                                                         : INT64_MIN;
   switch (hr_dtype_class(dtype)) {
-    case HR_CLASS_PRED: *(uint8_t *)element = number != 0; break;
+    case HR_CLASS_PRED:
+      *(uint8_t *)element = number != 0;
+      break;
     case HR_CLASS_SIGNED:
-    case HR_CLASS_UNSIGNED: memcpy(element, &integer, hr_dtype_bytes(dtype)); break;
+    case HR_CLASS_UNSIGNED:
+      memcpy(element, &integer, hr_dtype_bytes(dtype));
+      break;
     case HR_CLASS_FLOAT: {
       uint64_t bits = hr_float_encode(dtype, number);
       memcpy(element, &bits, hr_dtype_bytes(dtype));
@@ -149,7 +168,8 @@ static void store_number(hr_dtype_t dtype, double number, void *element) {
       store_number(hr_dtype_real(dtype), number, element);
       break;
     }
-    case HR_CLASS_OTHER: break;
+    case HR_CLASS_OTHER:
+      break;
   }
 }
 
@@ -165,12 +185,15 @@ hlo_instr_t *hlo_build_number(hlo_builder_t *builder, double number, hr_dtype_t 
 hlo_instr_t *hlo_build_number_like(hlo_builder_t *builder, double number, hlo_instr_t *like) {
   if (builder->status || !like) return NULL;
   hlo_instr_t *scalar = hlo_build_number(builder, number, like->shape->dtype);
-  return like->shape->rank ? hlo_build_broadcast_like(builder, scalar, like, (hr_ints_t){NULL, 0}) : scalar;
+  return like->shape->rank ? hlo_build_broadcast_like(builder, scalar, like, (hr_ints_t){NULL, 0})
+                           : scalar;
 }
 
-hlo_attr_t hlo_attr_of_ints(hlo_builder_t *builder, hlo_attr_key_t key, int64_t count, const int64_t *values) {
+hlo_attr_t hlo_attr_of_ints(hlo_builder_t *builder, hlo_attr_key_t key, int64_t count,
+                            const int64_t *values) {
   hlo_attr_t attr = {.key = (uint16_t)key};
   if (!builder->status)
-    builder->status = hr_arena_ints(&builder->computation->module->arena, values, count, &attr.ints);
+    builder->status =
+        hr_arena_ints(&builder->computation->module->arena, values, count, &attr.ints);
   return attr;
 }

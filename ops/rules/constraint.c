@@ -4,7 +4,8 @@
 #include <stdlib.h>
 
 bool op_is_if(const hlo_instr_t *instr) {
-  return instr->op == HLO_CONDITIONAL && instr->operand_count && instr->operands[0]->shape->dtype == HR_PRED;
+  return instr->op == HLO_CONDITIONAL && instr->operand_count &&
+         instr->operands[0]->shape->dtype == HR_PRED;
 }
 
 /* The op of the specification that an HLO op's rules are counted in; "" if it has none. */
@@ -12,17 +13,26 @@ static const char *rules_op(const hlo_instr_t *instr) {
   hlo_opcode_t op = instr->op;
   if (op_is_if(instr)) return "if";
   switch (op) {
-    case HLO_ALL_REDUCE_START: op = HLO_ALL_REDUCE; break;
-    case HLO_ALL_GATHER_START: op = HLO_ALL_GATHER; break;
-    case HLO_COLLECTIVE_PERMUTE_START: op = HLO_COLLECTIVE_PERMUTE; break;
-    case HLO_RECV_DONE: op = HLO_RECV; break;
-    default: break;
+    case HLO_ALL_REDUCE_START:
+      op = HLO_ALL_REDUCE;
+      break;
+    case HLO_ALL_GATHER_START:
+      op = HLO_ALL_GATHER;
+      break;
+    case HLO_COLLECTIVE_PERMUTE_START:
+      op = HLO_COLLECTIVE_PERMUTE;
+      break;
+    case HLO_RECV_DONE:
+      op = HLO_RECV;
+      break;
+    default:
+      break;
   }
   return hlo_op_table[op].stablehlo_name;
 }
 
-hr_status_t op_rule_failure(const char *file, int line, const hlo_instr_t *instr, const char *rule, const char *format,
-                            ...) {
+hr_status_t op_rule_failure(const char *file, int line, const hlo_instr_t *instr, const char *rule,
+                            const char *format, ...) {
   va_list args;
   va_start(args, format);
   char *message = NULL;
@@ -31,8 +41,8 @@ hr_status_t op_rule_failure(const char *file, int line, const hlo_instr_t *instr
   char label[64] = "XLA";
   const char *op = rules_op(instr);
   if (rule && *op) snprintf(label, sizeof label, "%s %s", op, rule);
-  hr_status_t st =
-      hlo_error_from(file, line, HR_INVALID, instr, label, "%s", size < 0 ? "out of memory" : message);
+  hr_status_t st = hlo_error_from(file, line, HR_INVALID, instr, label, "%s",
+                                  size < 0 ? "out of memory" : message);
   if (size >= 0) free(message);
   return st;
 }
@@ -87,7 +97,8 @@ static const result_rules_t result_rules[HLO_OPCODE_COUNT] = {
 
 /* Do the shapes differ in nothing but element types? */
 static bool only_types_differ(const hlo_shape_t *a, const hlo_shape_t *b) {
-  if (hlo_shape_is_array(a) != hlo_shape_is_array(b) || a->element_count != b->element_count) return false;
+  if (hlo_shape_is_array(a) != hlo_shape_is_array(b) || a->element_count != b->element_count)
+    return false;
   for (int i = 0; i < a->element_count; i++)
     if (!only_types_differ(a->elements[i], b->elements[i])) return false;
   return hlo_shape_same_dims(a, b);
@@ -97,8 +108,8 @@ hr_status_t op_check_declared(const hlo_instr_t *instr, const hlo_shape_t *infer
   const hlo_shape_t *declared = instr->shape;
   if (hlo_shape_compatible(declared, inferred)) return NULL;
   const result_rules_t *rules = &result_rules[instr->op];
-  const char *rule = !rules->type                             ? "C1"
-                     : op_is_if(instr)                        ? "C3"
+  const char *rule = !rules->type                            ? "C1"
+                     : op_is_if(instr)                       ? "C3"
                      : only_types_differ(declared, inferred) ? rules->type
                                                              : rules->sizes;
   if (instr->op == HLO_CONVOLUTION && declared->rank != inferred->rank) rule = "C26";
@@ -108,12 +119,17 @@ hr_status_t op_check_declared(const hlo_instr_t *instr, const hlo_shape_t *infer
 
 op_kind_t op_kind(hr_dtype_t dtype) {
   switch (hr_dtype_class(dtype)) {
-    case HR_CLASS_PRED: return OP_KIND_PRED;
+    case HR_CLASS_PRED:
+      return OP_KIND_PRED;
     case HR_CLASS_SIGNED:
-    case HR_CLASS_UNSIGNED: return OP_KIND_INTEGER;
-    case HR_CLASS_FLOAT: return OP_KIND_FLOAT;
-    case HR_CLASS_COMPLEX: return OP_KIND_COMPLEX;
-    default: return OP_KIND_OTHER;
+    case HR_CLASS_UNSIGNED:
+      return OP_KIND_INTEGER;
+    case HR_CLASS_FLOAT:
+      return OP_KIND_FLOAT;
+    case HR_CLASS_COMPLEX:
+      return OP_KIND_COMPLEX;
+    default:
+      return OP_KIND_OTHER;
   }
 }
 
@@ -134,17 +150,20 @@ void op_dims_of(const hlo_shape_t *shape, op_dims_t *out_dims) {
 }
 
 hr_status_t op_dims_push(const hlo_instr_t *instr, op_dims_t *dims, int64_t size, bool dynamic) {
-  OP_WANT(instr, dims->rank < HLO_MAX_RANK, NULL, "the result has more than %d dimensions", HLO_MAX_RANK);
+  OP_WANT(instr, dims->rank < HLO_MAX_RANK, NULL, "the result has more than %d dimensions",
+          HLO_MAX_RANK);
   dims->sizes[dims->rank] = size;
   dims->dynamic[dims->rank++] = dynamic;
   return NULL;
 }
 
-hr_status_t op_dims_push_from(const hlo_instr_t *instr, op_dims_t *dims, const hlo_shape_t *shape, int64_t d) {
+hr_status_t op_dims_push_from(const hlo_instr_t *instr, op_dims_t *dims, const hlo_shape_t *shape,
+                              int64_t d) {
   return op_dims_push(instr, dims, shape->dims[d], op_is_dynamic(shape, d));
 }
 
-hr_status_t op_dims_shape(hr_arena_t *arena, hr_dtype_t dtype, const op_dims_t *dims, const hlo_shape_t **out_shape) {
+hr_status_t op_dims_shape(hr_arena_t *arena, hr_dtype_t dtype, const op_dims_t *dims,
+                          const hlo_shape_t **out_shape) {
   return hlo_shape_array_dynamic(arena, dtype, dims->rank, dims->sizes, dims->dynamic, out_shape);
 }
 
@@ -165,8 +184,8 @@ bool op_dims_agree(const hlo_shape_t *a, int64_t a_dim, const hlo_shape_t *b, in
 void op_dims_refine(op_dims_t *dims, const hlo_shape_t *other) {
   for (int d = 0; d < dims->rank; d++) {
     bool dynamic = op_is_dynamic(other, d);
-    bool tighter =
-        dims->sizes[d] == HLO_UNBOUNDED || (other->dims[d] != HLO_UNBOUNDED && other->dims[d] < dims->sizes[d]);
+    bool tighter = dims->sizes[d] == HLO_UNBOUNDED ||
+                   (other->dims[d] != HLO_UNBOUNDED && other->dims[d] < dims->sizes[d]);
     if (!dims->dynamic[d] || (dynamic && !tighter)) continue;
     dims->sizes[d] = other->dims[d];
     dims->dynamic[d] = dynamic;
@@ -181,34 +200,41 @@ bool op_size_from(__int128 wide, int64_t *out_size) {
 
 /* ---- operands ---- */
 
-hr_status_t op_want_array(const hlo_instr_t *instr, const hlo_shape_t *shape, int operand, const char *rule) {
-  OP_WANT(instr, hlo_shape_is_array(shape), rule, "operand %d is %s, want an array", operand, OP_TEXT(shape));
+hr_status_t op_want_array(const hlo_instr_t *instr, const hlo_shape_t *shape, int operand,
+                          const char *rule) {
+  OP_WANT(instr, hlo_shape_is_array(shape), rule, "operand %d is %s, want an array", operand,
+          OP_TEXT(shape));
   return NULL;
 }
 
-hr_status_t op_want_arrays(const hlo_instr_t *instr, const hlo_shape_t *const *in, const char *rule) {
+hr_status_t op_want_arrays(const hlo_instr_t *instr, const hlo_shape_t *const *in,
+                           const char *rule) {
   for (int k = 0; k < instr->operand_count; k++) HR_TRY(op_want_array(instr, in[k], k, rule));
   return NULL;
 }
 
-hr_status_t op_want_scalar(const hlo_instr_t *instr, const hlo_shape_t *shape, const char *what, const char *rule) {
+hr_status_t op_want_scalar(const hlo_instr_t *instr, const hlo_shape_t *shape, const char *what,
+                           const char *rule) {
   OP_WANT(instr, hlo_shape_is_scalar(shape), rule, "%s is %s, want a scalar", what, OP_TEXT(shape));
   return NULL;
 }
 
-hr_status_t op_want_integer_scalar(const hlo_instr_t *instr, const hlo_shape_t *shape, const char *what,
-                                   const char *rule) {
+hr_status_t op_want_integer_scalar(const hlo_instr_t *instr, const hlo_shape_t *shape,
+                                   const char *what, const char *rule) {
   OP_WANT(instr, hlo_shape_is_scalar(shape) && hr_dtype_is_integer(shape->dtype), rule,
           "%s is %s, want an integer scalar", what, OP_TEXT(shape));
   return NULL;
 }
 
-hr_status_t op_want_token(const hlo_instr_t *instr, const hlo_shape_t *shape, int operand, const char *rule) {
-  OP_WANT(instr, shape->dtype == HR_TOKEN, rule, "operand %d is %s, want a token", operand, OP_TEXT(shape));
+hr_status_t op_want_token(const hlo_instr_t *instr, const hlo_shape_t *shape, int operand,
+                          const char *rule) {
+  OP_WANT(instr, shape->dtype == HR_TOKEN, rule, "operand %d is %s, want a token", operand,
+          OP_TEXT(shape));
   return NULL;
 }
 
-hr_status_t op_operand_shapes(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t ***out_shapes) {
+hr_status_t op_operand_shapes(hr_arena_t *arena, const hlo_instr_t *instr,
+                              const hlo_shape_t ***out_shapes) {
   const hlo_shape_t **shapes;
   HR_TRY(HR_NEW_ARRAY(arena, instr->operand_count, &shapes));
   for (int k = 0; k < instr->operand_count; k++) shapes[k] = op_operand_shape(instr, k);
@@ -225,35 +251,40 @@ hr_status_t op_results_shape(hr_arena_t *arena, int count, const hlo_shape_t *co
 
 /* ---- lists of dimensions ---- */
 
-hr_status_t op_check_range(const hlo_instr_t *instr, const char *rule, const char *what, hr_ints_t dims,
-                           int64_t limit) {
+hr_status_t op_check_range(const hlo_instr_t *instr, const char *rule, const char *what,
+                           hr_ints_t dims, int64_t limit) {
   for (int64_t i = 0; i < dims.count; i++)
-    OP_WANT(instr, dims.data[i] >= 0 && dims.data[i] < limit, rule, "%s lists %ld, want values from 0 to below %ld",
-            what, (long)dims.data[i], (long)limit);
+    OP_WANT(instr, dims.data[i] >= 0 && dims.data[i] < limit, rule,
+            "%s lists %ld, want values from 0 to below %ld", what, (long)dims.data[i], (long)limit);
   return NULL;
 }
 
-hr_status_t op_check_unique(const hlo_instr_t *instr, const char *rule, const char *what, hr_ints_t dims,
-                            uint64_t *seen) {
+hr_status_t op_check_unique(const hlo_instr_t *instr, const char *rule, const char *what,
+                            hr_ints_t dims, uint64_t *seen) {
   for (int64_t i = 0; i < dims.count; i++) {
     uint64_t bit = 1ull << dims.data[i];
-    OP_WANT(instr, !(*seen & bit), rule, "%s lists %ld, which is listed already; want each at most once", what,
+    OP_WANT(instr, !(*seen & bit), rule,
+            "%s lists %ld, which is listed already; want each at most once", what,
             (long)dims.data[i]);
     *seen |= bit;
   }
   return NULL;
 }
 
-hr_status_t op_check_sorted(const hlo_instr_t *instr, const char *rule, const char *what, hr_ints_t dims) {
+hr_status_t op_check_sorted(const hlo_instr_t *instr, const char *rule, const char *what,
+                            hr_ints_t dims) {
   for (int64_t i = 1; i < dims.count; i++)
-    OP_WANT(instr, dims.data[i - 1] <= dims.data[i], rule, "%s lists %ld after %ld, want them in ascending order", what,
-            (long)dims.data[i], (long)dims.data[i - 1]);
+    OP_WANT(instr, dims.data[i - 1] <= dims.data[i], rule,
+            "%s lists %ld after %ld, want them in ascending order", what, (long)dims.data[i],
+            (long)dims.data[i - 1]);
   return NULL;
 }
 
-hr_status_t op_one_dimension(const hlo_instr_t *instr, const char *rule, int64_t rank, int64_t *out_dimension) {
+hr_status_t op_one_dimension(const hlo_instr_t *instr, const char *rule, int64_t rank,
+                             int64_t *out_dimension) {
   hr_ints_t dims = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
-  OP_WANT(instr, dims.count == 1, NULL, "dimensions lists %ld dimensions, want one", (long)dims.count);
+  OP_WANT(instr, dims.count == 1, NULL, "dimensions lists %ld dimensions, want one",
+          (long)dims.count);
   HR_TRY(op_check_range(instr, rule, "dimensions", dims, rank));
   *out_dimension = dims.data[0];
   return NULL;
@@ -266,44 +297,51 @@ const hlo_computation_t *op_called(const hlo_instr_t *instr, hlo_attr_key_t key)
   for (int i = 0; i < instr->attr_count; i++) {
     const hlo_attr_t *attr = &instr->attrs[i];
     hlo_attr_kind_t kind = hlo_attr_table[attr->key].kind;
-    if (attr->key == key) return attr->called_count == 1 && at < instr->called_count ? instr->called[at] : NULL;
-    if (kind == HLO_KIND_COMPUTATION || kind == HLO_KIND_COMPUTATIONS) at += (int)attr->called_count;
+    if (attr->key == key)
+      return attr->called_count == 1 && at < instr->called_count ? instr->called[at] : NULL;
+    if (kind == HLO_KIND_COMPUTATION || kind == HLO_KIND_COMPUTATIONS)
+      at += (int)attr->called_count;
   }
   return NULL;
 }
 
-/* Bodies. Result k of `count` results: the root, or an element of its tuple; NULL if there is no such result. */
+/* Bodies. Result k of `count` results: the root, or an element of its tuple; NULL if there is no
+ * such result. */
 static const hlo_shape_t *op_body_result(const hlo_computation_t *body, int count, int k) {
   const hlo_shape_t *root = body->root->shape;
   if (count == 1) return root;
   return hlo_shape_is_tuple(root) && root->element_count == count ? root->elements[k] : NULL;
 }
 
-hr_status_t op_check_param_count(const hlo_instr_t *instr, const char *rule, const hlo_computation_t *body,
-                                 int count) {
+hr_status_t op_check_param_count(const hlo_instr_t *instr, const char *rule,
+                                 const hlo_computation_t *body, int count) {
   OP_WANT(instr, body->params.count == (size_t)count, rule, "%%%.*s takes %zu parameter%s, want %d",
           HR_STR_ARGS(body->name), body->params.count, body->params.count == 1 ? "" : "s", count);
   return NULL;
 }
 
-hr_status_t op_check_scalar_param(const hlo_instr_t *instr, const char *rule, const hlo_computation_t *body, int k,
-                                  hr_dtype_t dtype) {
+hr_status_t op_check_scalar_param(const hlo_instr_t *instr, const char *rule,
+                                  const hlo_computation_t *body, int k, hr_dtype_t dtype) {
   const hlo_shape_t *shape = body->params.data[k]->shape;
   OP_WANT(instr, hlo_shape_is_scalar(shape) && shape->dtype == dtype, rule,
-          "parameter %d of %%%.*s is %s, want %s[]", k, HR_STR_ARGS(body->name), OP_TEXT(shape), hr_dtype_name(dtype));
+          "parameter %d of %%%.*s is %s, want %s[]", k, HR_STR_ARGS(body->name), OP_TEXT(shape),
+          hr_dtype_name(dtype));
   return NULL;
 }
 
-hr_status_t op_reducer_dtype(const hlo_instr_t *instr, const char *rule, const hlo_computation_t *body, int count,
-                             int k, hr_dtype_t *out_dtype) {
+hr_status_t op_reducer_dtype(const hlo_instr_t *instr, const char *rule,
+                             const hlo_computation_t *body, int count, int k,
+                             hr_dtype_t *out_dtype) {
   const hlo_shape_t *result = op_body_result(body, count, k);
   OP_WANT(instr, result && hlo_shape_is_scalar(result), rule, "%%%.*s returns %s, want %d scalar%s",
-          HR_STR_ARGS(body->name), OP_TEXT(body->root->shape), count, count == 1 ? "" : "s as a tuple");
+          HR_STR_ARGS(body->name), OP_TEXT(body->root->shape), count,
+          count == 1 ? "" : "s as a tuple");
   *out_dtype = result->dtype;
   return NULL;
 }
 
-hr_status_t op_check_reducer(const hlo_instr_t *instr, const char *rule, const hlo_computation_t *body, int count,
+hr_status_t op_check_reducer(const hlo_instr_t *instr, const char *rule,
+                             const hlo_computation_t *body, int count,
                              const hlo_shape_t *const *in) {
   HR_TRY(op_check_param_count(instr, rule, body, 2 * count));
   for (int k = 0; k < count; k++) {
@@ -312,14 +350,15 @@ hr_status_t op_check_reducer(const hlo_instr_t *instr, const char *rule, const h
     HR_TRY(op_check_scalar_param(instr, rule, body, k, dtype));
     HR_TRY(op_check_scalar_param(instr, rule, body, count + k, dtype));
     OP_WANT(instr, op_is_promotable(in[k]->dtype, dtype), rule,
-            "operand %d has elements of type %s, and %%%.*s works on %s; want the same type or a wider one", k,
-            hr_dtype_name(in[k]->dtype), HR_STR_ARGS(body->name), hr_dtype_name(dtype));
+            "operand %d has elements of type %s, and %%%.*s works on %s; want the same type or a "
+            "wider one",
+            k, hr_dtype_name(in[k]->dtype), HR_STR_ARGS(body->name), hr_dtype_name(dtype));
   }
   return NULL;
 }
 
-hr_status_t op_check_call(const hlo_instr_t *instr, const char *rule, const hlo_computation_t *body, int count,
-                          const hlo_shape_t *const *arguments) {
+hr_status_t op_check_call(const hlo_instr_t *instr, const char *rule, const hlo_computation_t *body,
+                          int count, const hlo_shape_t *const *arguments) {
   HR_TRY(op_check_param_count(instr, rule, body, count));
   for (int k = 0; k < count; k++)
     OP_WANT(instr, hlo_shape_compatible(body->params.data[k]->shape, arguments[k]), rule,
@@ -333,22 +372,25 @@ hr_status_t op_check_call(const hlo_instr_t *instr, const char *rule, const hlo_
 hr_status_t op_check_window(const hlo_instr_t *instr, const op_window_rules_t *rules, int rank) {
   const hlo_window_t *window = hlo_attr_window(instr);
   int window_rank = window ? window->rank : 0;
-  OP_WANT(instr, window_rank == rank, rules->rank, "the window has %d dimensions, want %d", window_rank, rank);
+  OP_WANT(instr, window_rank == rank, rules->rank, "the window has %d dimensions, want %d",
+          window_rank, rank);
   for (int d = 0; d < rank; d++) {
     const hlo_window_dim_t *w = &window->dims[d];
     OP_WANT(instr, w->size > (rules->may_be_empty ? -1 : 0), rules->size,
             "the window has size %ld in dimension %d, want a positive one", (long)w->size, d);
-    OP_WANT(instr, w->stride > 0, rules->stride, "the window has stride %ld in dimension %d, want a positive one",
-            (long)w->stride, d);
-    OP_WANT(instr, w->base_dilation > 0, rules->base_dilation, "lhs_dilate is %ld in dimension %d, want a positive one",
-            (long)w->base_dilation, d);
+    OP_WANT(instr, w->stride > 0, rules->stride,
+            "the window has stride %ld in dimension %d, want a positive one", (long)w->stride, d);
+    OP_WANT(instr, w->base_dilation > 0, rules->base_dilation,
+            "lhs_dilate is %ld in dimension %d, want a positive one", (long)w->base_dilation, d);
     OP_WANT(instr, w->window_dilation > 0, rules->window_dilation,
             "rhs_dilate is %ld in dimension %d, want a positive one", (long)w->window_dilation, d);
   }
   return NULL;
 }
 
-static __int128 dilated(int64_t size, int64_t dilation) { return size <= 0 ? 0 : (__int128)(size - 1) * dilation + 1; }
+static __int128 dilated(int64_t size, int64_t dilation) {
+  return size <= 0 ? 0 : (__int128)(size - 1) * dilation + 1;
+}
 
 bool op_window_count(const hlo_window_dim_t *window, int64_t size, int64_t *out_count) {
   *out_count = HLO_UNBOUNDED;

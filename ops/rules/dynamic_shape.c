@@ -7,23 +7,27 @@
 #include "ops/query/index_values.h"
 #include "ops/rules/constraint.h"
 
-hr_status_t infer_none(hr_arena_t *, const hlo_instr_t *, const hlo_shape_t *const *, const hlo_shape_t **);
+hr_status_t infer_none(hr_arena_t *, const hlo_instr_t *, const hlo_shape_t *const *,
+                       const hlo_shape_t **);
 
 static bool is_open(const hlo_shape_t *shape, int d) { return shape->dynamic && shape->dynamic[d]; }
 
 /* The sizes that a list of integers says, as far as `declared` leaves them open. */
-static hr_status_t listed_shape(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *declared,
-                                const hlo_value_t *list, const hlo_shape_t **out_shape) {
+static hr_status_t listed_shape(hr_arena_t *arena, const hlo_instr_t *instr,
+                                const hlo_shape_t *declared, const hlo_value_t *list,
+                                const hlo_shape_t **out_shape) {
   int64_t dims[HLO_MAX_RANK];
   if (list->rank != 1 || list->count != declared->rank || !hr_dtype_is_integer(list->dtype))
-    return hlo_error(instr, NULL, "%ld sizes for a result of %d dimensions", (long)list->count, declared->rank);
+    return hlo_error(instr, NULL, "%ld sizes for a result of %d dimensions", (long)list->count,
+                     declared->rank);
   for (int d = 0; d < declared->rank; d++) {
     dims[d] = op_index_at(list, d);
-    bool fits = is_open(declared, d)
-                    ? dims[d] >= 0 && (declared->dims[d] == HLO_UNBOUNDED || dims[d] <= declared->dims[d])
-                    : dims[d] == declared->dims[d];
+    bool fits = is_open(declared, d) ? dims[d] >= 0 && (declared->dims[d] == HLO_UNBOUNDED ||
+                                                        dims[d] <= declared->dims[d])
+                                     : dims[d] == declared->dims[d];
     if (!fits)
-      return hlo_error(instr, NULL, "size %ld in dimension %d, which the program does not allow", (long)dims[d], d);
+      return hlo_error(instr, NULL, "size %ld in dimension %d, which the program does not allow",
+                       (long)dims[d], d);
   }
   return hlo_shape_array(arena, declared->dtype, declared->rank, dims, out_shape);
 }
@@ -31,7 +35,8 @@ static hr_status_t listed_shape(hr_arena_t *arena, const hlo_instr_t *instr, con
 /* --- ops whose result the program declares --- */
 
 /* Dimension of the operand that dimension d of the result is; -1: none. */
-static int source_dim(const hlo_instr_t *instr, const hlo_shape_t *in, const hlo_shape_t *declared, int d) {
+static int source_dim(const hlo_instr_t *instr, const hlo_shape_t *in, const hlo_shape_t *declared,
+                      int d) {
   hr_ints_t map = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
   if (instr->op == HLO_BROADCAST) {
     for (int64_t i = 0; i < map.count; i++)
@@ -39,15 +44,15 @@ static int source_dim(const hlo_instr_t *instr, const hlo_shape_t *in, const hlo
     return -1;
   }
   if (instr->op == HLO_BITCAST_CONVERT) return d < in->rank ? d : -1;
-  bool alike =
-      in && in->rank == declared->rank && (hlo_op_is(instr->op, OP_ELEMENTWISE) || instr->op == HLO_CUSTOM_CALL);
+  bool alike = in && in->rank == declared->rank &&
+               (hlo_op_is(instr->op, OP_ELEMENTWISE) || instr->op == HLO_CUSTOM_CALL);
   return alike ? d : -1;
 }
 
-/* Several open dimensions of a reshape: each has what is left over of the dimensions that become its group, if it is the
- * only one there. */
-static void fill_by_groups(const hlo_shape_t *bounds, const hlo_shape_t *in, const hlo_shape_t *declared,
-                           int64_t *dims) {
+/* Several open dimensions of a reshape: each has what is left over of the dimensions that become
+ * its group, if it is the only one there. */
+static void fill_by_groups(const hlo_shape_t *bounds, const hlo_shape_t *in,
+                           const hlo_shape_t *declared, int64_t *dims) {
   for (op_reshape_group_t group = {{0, 0}, {0, 0}}; op_reshape_next(bounds, declared, &group);) {
     int64_t count = 1, known = 1;
     int open = -1, open_count = 0;
@@ -64,10 +69,10 @@ static void fill_by_groups(const hlo_shape_t *bounds, const hlo_shape_t *in, con
   }
 }
 
-/* A dynamic dimension has the operand's size where the op keeps dimensions, what the number of elements leaves over
- * where it reshapes, and its bound otherwise. */
-static hr_status_t declared_array(hr_arena_t *arena, const op_step_t *step, const hlo_shape_t *declared,
-                                  const hlo_shape_t **out_shape) {
+/* A dynamic dimension has the operand's size where the op keeps dimensions, what the number of
+ * elements leaves over where it reshapes, and its bound otherwise. */
+static hr_status_t declared_array(hr_arena_t *arena, const op_step_t *step,
+                                  const hlo_shape_t *declared, const hlo_shape_t **out_shape) {
   const hlo_instr_t *instr = step->instr;
   const hlo_shape_t *in = instr->operand_count ? step->in_shapes[0] : NULL;
   int64_t dims[HLO_MAX_RANK], known = 1, count;
@@ -83,10 +88,14 @@ static hr_status_t declared_array(hr_arena_t *arena, const op_step_t *step, cons
       return hlo_error(instr, NULL, "its result has too many elements");
     }
   }
-  if (instr->op == HLO_RESHAPE && open_count == 1 && known && !hlo_shape_count(in, &count)) dims[open] = count / known;
-  if (instr->op == HLO_RESHAPE && open_count > 1) fill_by_groups(instr->operands[0]->shape, in, declared, dims);
+  if (instr->op == HLO_RESHAPE && open_count == 1 && known && !hlo_shape_count(in, &count))
+    dims[open] = count / known;
+  if (instr->op == HLO_RESHAPE && open_count > 1)
+    fill_by_groups(instr->operands[0]->shape, in, declared, dims);
   for (int d = 0; d < declared->rank; d++)
-    if (dims[d] < 0) return hlo_unsupported(instr, "the size of dimension %d does not follow from the operands", d);
+    if (dims[d] < 0)
+      return hlo_unsupported(instr, "the size of dimension %d does not follow from the operands",
+                             d);
   return hlo_shape_array(arena, declared->dtype, declared->rank, dims, out_shape);
 }
 
@@ -96,7 +105,8 @@ int op_shape_operands_start(const hlo_instr_t *instr) {
   hr_str_t text = hlo_frontend_attribute(instr, "indices_of_shape_operands");
   int numbers = 0;
   bool inside = false;
-  for (size_t i = 0; i < text.size && text.data[i] != ':'; i++) { /* dense<[2, 3]> : tensor<2xi64> */
+  for (size_t i = 0; i < text.size && text.data[i] != ':';
+       i++) { /* dense<[2, 3]> : tensor<2xi64> */
     bool digit = text.data[i] >= '0' && text.data[i] <= '9';
     numbers += digit && !inside;
     inside = digit;
@@ -104,14 +114,17 @@ int op_shape_operands_start(const hlo_instr_t *instr) {
   return numbers <= instr->operand_count ? instr->operand_count - numbers : instr->operand_count;
 }
 
-static hr_status_t custom_array(hr_arena_t *arena, const op_step_t *step, const hlo_shape_t *declared, int result,
-                                hlo_value_t *const *in, const hlo_shape_t **out_shape) {
+static hr_status_t custom_array(hr_arena_t *arena, const op_step_t *step,
+                                const hlo_shape_t *declared, int result, hlo_value_t *const *in,
+                                const hlo_shape_t **out_shape) {
   int start = op_shape_operands_start(step->instr);
   *out_shape = declared;
   if (start + result < step->instr->operand_count)
     return listed_shape(arena, step->instr, declared, in[start + result], out_shape);
   const op_custom_call_t *call = op_custom_call_find(op_custom_call_target(step->instr));
-  if (!hlo_shape_is_dynamic(declared) || !hlo_shape_is_array(declared) || !call || !call->kernel->prepare) return NULL;
+  if (!hlo_shape_is_dynamic(declared) || !hlo_shape_is_array(declared) || !call ||
+      !call->kernel->prepare)
+    return NULL;
   return declared_array(arena, step, declared, out_shape);
 }
 
@@ -128,7 +141,8 @@ static hr_status_t custom_shape(hr_arena_t *arena, const op_step_t *step, hlo_va
 /* --- checks --- */
 
 /* The rules of the op for the instruction that the step has become: one of static shapes. */
-static hr_status_t verify_actual(hr_arena_t *arena, const op_step_t *step, const hlo_shape_t *shape) {
+static hr_status_t verify_actual(hr_arena_t *arena, const op_step_t *step,
+                                 const hlo_shape_t *shape) {
   hlo_instr_t actual = *step->instr, *operands;
   HR_TRY(HR_NEW_ARRAY(arena, actual.operand_count, &operands));
   HR_TRY(HR_NEW_ARRAY(arena, actual.operand_count, &actual.operands));
@@ -146,15 +160,19 @@ hr_status_t op_actual_shape(hr_arena_t *arena, const op_step_t *step, hlo_value_
   const hlo_instr_t *instr = step->instr;
   if (op_infers[instr->op] != infer_none) {
     HR_TRY(hlo_infer_shape(arena, instr, step->in_shapes, out_shape));
-    return op_check_declared(instr, *out_shape); /* what reads the result may rely on its declared sizes */
+    return op_check_declared(instr,
+                             *out_shape); /* what reads the result may rely on its declared sizes */
   }
   switch (instr->op) {
     case HLO_DYNAMIC_RESHAPE:
     case HLO_DYNAMIC_PAD:
     case HLO_DYNAMIC_GATHER:
     case HLO_DYNAMIC_CONVOLUTION:
-    case HLO_REAL_DYNAMIC_SLICE: *out_shape = instr->shape; return NULL;
-    case HLO_CUSTOM_CALL: return custom_shape(arena, step, in, out_shape);
+    case HLO_REAL_DYNAMIC_SLICE:
+      *out_shape = instr->shape;
+      return NULL;
+    case HLO_CUSTOM_CALL:
+      return custom_shape(arena, step, in, out_shape);
     case HLO_DYNAMIC_IOTA:
     case HLO_DYNAMIC_BROADCAST:
       HR_TRY(listed_shape(arena, instr, instr->shape, in[instr->operand_count - 1], out_shape));

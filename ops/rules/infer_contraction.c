@@ -7,29 +7,35 @@ typedef struct contraction {
   hr_ints_t lhs_batch, rhs_batch, lhs_contract, rhs_contract;
 } contraction_t;
 
-static hr_status_t check_side(const hlo_instr_t *instr, const char *const *rules, const hlo_shape_t *shape,
-                              hr_ints_t batch, hr_ints_t contract, bool left) {
+static hr_status_t check_side(const hlo_instr_t *instr, const char *const *rules,
+                              const hlo_shape_t *shape, hr_ints_t batch, hr_ints_t contract,
+                              bool left) {
   uint64_t seen = 0;
-  HR_TRY(op_check_range(instr, rules[0], left ? "lhs_batch_dims" : "rhs_batch_dims", batch, shape->rank));
+  HR_TRY(op_check_range(instr, rules[0], left ? "lhs_batch_dims" : "rhs_batch_dims", batch,
+                        shape->rank));
+  HR_TRY(op_check_range(instr, rules[1], left ? "lhs_contracting_dims" : "rhs_contracting_dims",
+                        contract, shape->rank));
   HR_TRY(
-      op_check_range(instr, rules[1], left ? "lhs_contracting_dims" : "rhs_contracting_dims", contract, shape->rank));
-  HR_TRY(op_check_unique(instr, rules[2], left ? "lhs_batch_dims" : "rhs_batch_dims", batch, &seen));
-  return op_check_unique(instr, rules[2], left ? "lhs_contracting_dims" : "rhs_contracting_dims", contract, &seen);
+      op_check_unique(instr, rules[2], left ? "lhs_batch_dims" : "rhs_batch_dims", batch, &seen));
+  return op_check_unique(instr, rules[2], left ? "lhs_contracting_dims" : "rhs_contracting_dims",
+                         contract, &seen);
 }
 
-static hr_status_t check_pairs(const hlo_instr_t *instr, const char *rule, const contraction_t *c, hr_ints_t lhs_dims,
-                               hr_ints_t rhs_dims) {
+static hr_status_t check_pairs(const hlo_instr_t *instr, const char *rule, const contraction_t *c,
+                               hr_ints_t lhs_dims, hr_ints_t rhs_dims) {
   for (int64_t i = 0; i < lhs_dims.count; i++) {
     int64_t l = lhs_dims.data[i], r = rhs_dims.data[i];
     OP_WANT(instr, op_dims_agree(c->lhs, l, c->rhs, r), rule,
-            "dimension %ld of %s is paired with dimension %ld of %s, want equal sizes", (long)l, OP_TEXT(c->lhs),
-            (long)r, OP_TEXT(c->rhs));
+            "dimension %ld of %s is paired with dimension %ld of %s, want equal sizes", (long)l,
+            OP_TEXT(c->lhs), (long)r, OP_TEXT(c->rhs));
   }
   return NULL;
 }
 
-static hr_status_t check_contraction(const hlo_instr_t *instr, const hlo_shape_t *const *in, contraction_t *out) {
-  static const char *const lhs_rules[] = {"C5", "C6", "C3"}, *const rhs_rules[] = {"C7", "C8", "C4"};
+static hr_status_t check_contraction(const hlo_instr_t *instr, const hlo_shape_t *const *in,
+                                     contraction_t *out) {
+  static const char *const lhs_rules[] = {"C5", "C6", "C3"}, *const rhs_rules[] = {"C7", "C8",
+                                                                                   "C4"};
   contraction_t c = {.lhs = in[0],
                      .rhs = in[1],
                      .lhs_batch = hlo_attr_ints(instr, HLO_ATTR_LHS_BATCH_DIMS),
@@ -38,10 +44,11 @@ static hr_status_t check_contraction(const hlo_instr_t *instr, const hlo_shape_t
                      .rhs_contract = hlo_attr_ints(instr, HLO_ATTR_RHS_CONTRACTING_DIMS)};
   HR_TRY(op_want_arrays(instr, in, "I1"));
   OP_WANT(instr, c.lhs_batch.count == c.rhs_batch.count, "C1",
-          "%ld lhs_batch_dims and %ld rhs_batch_dims, want as many", (long)c.lhs_batch.count, (long)c.rhs_batch.count);
+          "%ld lhs_batch_dims and %ld rhs_batch_dims, want as many", (long)c.lhs_batch.count,
+          (long)c.rhs_batch.count);
   OP_WANT(instr, c.lhs_contract.count == c.rhs_contract.count, "C2",
-          "%ld lhs_contracting_dims and %ld rhs_contracting_dims, want as many", (long)c.lhs_contract.count,
-          (long)c.rhs_contract.count);
+          "%ld lhs_contracting_dims and %ld rhs_contracting_dims, want as many",
+          (long)c.lhs_contract.count, (long)c.rhs_contract.count);
   HR_TRY(check_side(instr, lhs_rules, c.lhs, c.lhs_batch, c.lhs_contract, true));
   HR_TRY(check_side(instr, rhs_rules, c.rhs, c.rhs_batch, c.rhs_contract, false));
   HR_TRY(check_pairs(instr, "C9", &c, c.lhs_batch, c.rhs_batch));
@@ -50,14 +57,16 @@ static hr_status_t check_contraction(const hlo_instr_t *instr, const hlo_shape_t
   return NULL;
 }
 
-hr_status_t op_contraction_dtype(const hlo_instr_t *instr, const char *rule, hr_dtype_t lhs, hr_dtype_t rhs,
-                                 hr_dtype_t *out_dtype) {
+hr_status_t op_contraction_dtype(const hlo_instr_t *instr, const char *rule, hr_dtype_t lhs,
+                                 hr_dtype_t rhs, hr_dtype_t *out_dtype) {
   op_kind_t kind = op_kind(lhs);
-  OP_WANT(instr, kind == op_kind(rhs), rule, "operands of types %s and %s, want both integers, floats or complex",
-          hr_dtype_name(lhs), hr_dtype_name(rhs));
+  OP_WANT(instr, kind == op_kind(rhs), rule,
+          "operands of types %s and %s, want both integers, floats or complex", hr_dtype_name(lhs),
+          hr_dtype_name(rhs));
   *out_dtype = hr_dtype_table[rhs].bits > hr_dtype_table[lhs].bits ? rhs : lhs;
   if (!instr->shape || !hlo_shape_is_array(instr->shape)) return NULL;
-  if (op_kind(instr->shape->dtype) >= kind) *out_dtype = instr->shape->dtype; /* sums of integers may be floats */
+  if (op_kind(instr->shape->dtype) >= kind)
+    *out_dtype = instr->shape->dtype; /* sums of integers may be floats */
   return NULL;
 }
 
@@ -68,23 +77,28 @@ static hr_status_t check_precision(const hlo_instr_t *instr, int64_t operands) {
   return NULL;
 }
 
-static hr_status_t push_listed(const hlo_instr_t *instr, op_dims_t *dims, const hlo_shape_t *shape, hr_ints_t list) {
-  for (int64_t i = 0; i < list.count; i++) HR_TRY(op_dims_push_from(instr, dims, shape, list.data[i]));
+static hr_status_t push_listed(const hlo_instr_t *instr, op_dims_t *dims, const hlo_shape_t *shape,
+                               hr_ints_t list) {
+  for (int64_t i = 0; i < list.count; i++)
+    HR_TRY(op_dims_push_from(instr, dims, shape, list.data[i]));
   return NULL;
 }
 
 /* All dimensions of `shape` but those whose bits are set in `without`. */
-static hr_status_t push_others(const hlo_instr_t *instr, op_dims_t *dims, const hlo_shape_t *shape, uint64_t without) {
+static hr_status_t push_others(const hlo_instr_t *instr, op_dims_t *dims, const hlo_shape_t *shape,
+                               uint64_t without) {
   for (int d = 0; d < shape->rank; d++)
     if (!(without >> d & 1)) HR_TRY(op_dims_push_from(instr, dims, shape, d));
   return NULL;
 }
 
-static hr_status_t push_result(const hlo_instr_t *instr, const contraction_t *c, uint64_t rhs_without,
-                               op_dims_t *dims) {
+static hr_status_t push_result(const hlo_instr_t *instr, const contraction_t *c,
+                               uint64_t rhs_without, op_dims_t *dims) {
   HR_TRY(push_listed(instr, dims, c->lhs, c->lhs_batch));
-  HR_TRY(push_others(instr, dims, c->lhs, op_dims_mask(c->lhs_batch) | op_dims_mask(c->lhs_contract)));
-  return push_others(instr, dims, c->rhs, op_dims_mask(c->rhs_batch) | op_dims_mask(c->rhs_contract) | rhs_without);
+  HR_TRY(
+      push_others(instr, dims, c->lhs, op_dims_mask(c->lhs_batch) | op_dims_mask(c->lhs_contract)));
+  return push_others(instr, dims, c->rhs,
+                     op_dims_mask(c->rhs_batch) | op_dims_mask(c->rhs_contract) | rhs_without);
 }
 
 hr_status_t infer_dot(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const *in,
@@ -99,33 +113,40 @@ hr_status_t infer_dot(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_sha
   return op_dims_shape(arena, dtype, &dims, out_shape);
 }
 
-/* The scale of an operand has one element per block of it: its sizes divide the operand's. A scalar is no scale. */
-static hr_status_t check_scale(const hlo_instr_t *instr, const hlo_shape_t *operand, const hlo_shape_t *scale, int k) {
-  OP_WANT(instr, hr_dtype_is_float(scale->dtype), NULL, "operand %d is %s, want scales of a float type", k,
-          OP_TEXT(scale));
+/* The scale of an operand has one element per block of it: its sizes divide the operand's. A scalar
+ * is no scale. */
+static hr_status_t check_scale(const hlo_instr_t *instr, const hlo_shape_t *operand,
+                               const hlo_shape_t *scale, int k) {
+  OP_WANT(instr, hr_dtype_is_float(scale->dtype), NULL,
+          "operand %d is %s, want scales of a float type", k, OP_TEXT(scale));
   bool fits = scale->rank == operand->rank;
   for (int d = 0; fits && d < scale->rank; d++)
-    fits = op_is_dynamic(scale, d) || op_is_dynamic(operand, d) || scale->dims[d] == operand->dims[d] ||
+    fits = op_is_dynamic(scale, d) || op_is_dynamic(operand, d) ||
+           scale->dims[d] == operand->dims[d] ||
            (scale->dims[d] > 0 && operand->dims[d] % scale->dims[d] == 0);
-  OP_WANT(instr, fits || scale->rank == 0, NULL, "operand %d is %s, want sizes that divide those of %s", k,
-          OP_TEXT(scale), OP_TEXT(operand));
+  OP_WANT(instr, fits || scale->rank == 0, NULL,
+          "operand %d is %s, want sizes that divide those of %s", k, OP_TEXT(scale),
+          OP_TEXT(operand));
   return NULL;
 }
 
-hr_status_t infer_scaled_dot(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const *in,
-                             const hlo_shape_t **out_shape) {
+hr_status_t infer_scaled_dot(hr_arena_t *arena, const hlo_instr_t *instr,
+                             const hlo_shape_t *const *in, const hlo_shape_t **out_shape) {
   HR_TRY(op_want_arrays(instr, in, NULL));
   HR_TRY(check_scale(instr, in[0], in[2], 2));
   HR_TRY(check_scale(instr, in[1], in[3], 3));
   return infer_dot(arena, instr, in, out_shape);
 }
 
-/* The ragged dimension of the left side is cut into groups, each of which meets a right side of its own. */
+/* The ragged dimension of the left side is cut into groups, each of which meets a right side of its
+ * own. */
 typedef enum ragged_mode { RAGGED_FREE, RAGGED_CONTRACTING, RAGGED_BATCH } ragged_mode_t;
 
-static hr_status_t ragged_mode_of(const hlo_instr_t *instr, const contraction_t *c, ragged_mode_t *out_mode) {
+static hr_status_t ragged_mode_of(const hlo_instr_t *instr, const contraction_t *c,
+                                  ragged_mode_t *out_mode) {
   hr_ints_t ragged = hlo_attr_ints(instr, HLO_ATTR_LHS_RAGGED_DIMS);
-  OP_WANT(instr, ragged.count == 1, NULL, "lhs_ragged_dims lists %ld dimensions, want one", (long)ragged.count);
+  OP_WANT(instr, ragged.count == 1, NULL, "lhs_ragged_dims lists %ld dimensions, want one",
+          (long)ragged.count);
   HR_TRY(op_check_range(instr, NULL, "lhs_ragged_dims", ragged, c->lhs->rank));
   uint64_t bit = op_dims_mask(ragged);
   *out_mode = op_dims_mask(c->lhs_contract) & bit ? RAGGED_CONTRACTING
@@ -134,25 +155,28 @@ static hr_status_t ragged_mode_of(const hlo_instr_t *instr, const contraction_t 
   return NULL;
 }
 
-static hr_status_t check_ragged_groups(const hlo_instr_t *instr, const contraction_t *c, const hlo_shape_t *sizes,
-                                       ragged_mode_t mode) {
+static hr_status_t check_ragged_groups(const hlo_instr_t *instr, const contraction_t *c,
+                                       const hlo_shape_t *sizes, ragged_mode_t mode) {
   hr_ints_t group = hlo_attr_ints(instr, HLO_ATTR_RHS_GROUP_DIMS);
   uint64_t seen = op_dims_mask(c->rhs_batch) | op_dims_mask(c->rhs_contract);
-  OP_WANT(instr, hr_dtype_is_integer(sizes->dtype) && sizes->rank >= 1 && sizes->rank <= c->lhs->rank, NULL,
-          "the group sizes are %s, want integers with the groups in the last of 1 to %d dimensions", OP_TEXT(sizes),
-          c->lhs->rank);
-  OP_WANT(instr, group.count == (mode == RAGGED_FREE), NULL, "rhs_group_dims lists %ld dimensions, want %d",
-          (long)group.count, mode == RAGGED_FREE);
+  OP_WANT(instr,
+          hr_dtype_is_integer(sizes->dtype) && sizes->rank >= 1 && sizes->rank <= c->lhs->rank,
+          NULL,
+          "the group sizes are %s, want integers with the groups in the last of 1 to %d dimensions",
+          OP_TEXT(sizes), c->lhs->rank);
+  OP_WANT(instr, group.count == (mode == RAGGED_FREE), NULL,
+          "rhs_group_dims lists %ld dimensions, want %d", (long)group.count, mode == RAGGED_FREE);
   HR_TRY(op_check_range(instr, NULL, "rhs_group_dims", group, c->rhs->rank));
   HR_TRY(op_check_unique(instr, NULL, "rhs_group_dims", group, &seen));
-  OP_WANT(instr, mode != RAGGED_FREE || op_dims_agree(c->rhs, group.data[0], sizes, sizes->rank - 1), NULL,
+  OP_WANT(instr,
+          mode != RAGGED_FREE || op_dims_agree(c->rhs, group.data[0], sizes, sizes->rank - 1), NULL,
           "dimension %ld of %s counts the groups, want the last size of %s",
           mode == RAGGED_FREE ? (long)group.data[0] : 0, OP_TEXT(c->rhs), OP_TEXT(sizes));
   return NULL;
 }
 
-hr_status_t infer_ragged_dot(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const *in,
-                             const hlo_shape_t **out_shape) {
+hr_status_t infer_ragged_dot(hr_arena_t *arena, const hlo_instr_t *instr,
+                             const hlo_shape_t *const *in, const hlo_shape_t **out_shape) {
   contraction_t c;
   hr_dtype_t dtype = HR_PRED;
   ragged_mode_t mode = RAGGED_FREE;
@@ -163,6 +187,7 @@ hr_status_t infer_ragged_dot(hr_arena_t *arena, const hlo_instr_t *instr, const 
   HR_TRY(check_ragged_groups(instr, &c, in[2], mode));
   HR_TRY(check_precision(instr, 2));
   if (mode == RAGGED_CONTRACTING) HR_TRY(op_dims_push_from(instr, &dims, in[2], in[2]->rank - 1));
-  HR_TRY(push_result(instr, &c, op_dims_mask(hlo_attr_ints(instr, HLO_ATTR_RHS_GROUP_DIMS)), &dims));
+  HR_TRY(
+      push_result(instr, &c, op_dims_mask(hlo_attr_ints(instr, HLO_ATTR_RHS_GROUP_DIMS)), &dims));
   return op_dims_shape(arena, dtype, &dims, out_shape);
 }

@@ -1,23 +1,26 @@
 /* Result shapes of elementwise ops. */
 #include "ops/rules/constraint.h"
 
-hr_status_t infer_real_part(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const *in,
-                            const hlo_shape_t **out_shape) {
+hr_status_t infer_real_part(hr_arena_t *arena, const hlo_instr_t *instr,
+                            const hlo_shape_t *const *in, const hlo_shape_t **out_shape) {
   HR_TRY(op_want_array(instr, in[0], 0, "I1"));
   return hlo_shape_with_dtype(arena, in[0], hr_dtype_real(in[0]->dtype), out_shape);
 }
 
-hr_status_t infer_pred_like(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const *in,
-                            const hlo_shape_t **out_shape) {
+hr_status_t infer_pred_like(hr_arena_t *arena, const hlo_instr_t *instr,
+                            const hlo_shape_t *const *in, const hlo_shape_t **out_shape) {
   HR_TRY(op_want_array(instr, in[0], 0, "I1"));
   return hlo_shape_with_dtype(arena, in[0], HR_PRED, out_shape);
 }
 
-/* The common sizes of operands `first` and `second`; a static size is better known than a dynamic one. */
-static hr_status_t infer_common(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const *in, int first,
-                                int second, const char *rule, hr_dtype_t dtype, const hlo_shape_t **out_shape) {
-  OP_WANT(instr, hlo_shape_same_dims(in[first], in[second]), rule, "operands %d and %d are %s and %s, want equal sizes",
-          first, second, OP_TEXT(in[first]), OP_TEXT(in[second]));
+/* The common sizes of operands `first` and `second`; a static size is better known than a dynamic
+ * one. */
+static hr_status_t infer_common(hr_arena_t *arena, const hlo_instr_t *instr,
+                                const hlo_shape_t *const *in, int first, int second,
+                                const char *rule, hr_dtype_t dtype, const hlo_shape_t **out_shape) {
+  OP_WANT(instr, hlo_shape_same_dims(in[first], in[second]), rule,
+          "operands %d and %d are %s and %s, want equal sizes", first, second, OP_TEXT(in[first]),
+          OP_TEXT(in[second]));
   if (!in[first]->dynamic && dtype == in[first]->dtype) {
     *out_shape = in[first];
     return NULL;
@@ -28,16 +31,16 @@ static hr_status_t infer_common(hr_arena_t *arena, const hlo_instr_t *instr, con
   return op_dims_shape(arena, dtype, &dims, out_shape);
 }
 
-static hr_status_t want_equal_types(const hlo_instr_t *instr, const hlo_shape_t *const *in, int first, int second,
-                                    const char *rule) {
+static hr_status_t want_equal_types(const hlo_instr_t *instr, const hlo_shape_t *const *in,
+                                    int first, int second, const char *rule) {
   OP_WANT(instr, in[first]->dtype == in[second]->dtype, rule,
           "operands %d and %d have elements of types %s and %s, want equal types", first, second,
           hr_dtype_name(in[first]->dtype), hr_dtype_name(in[second]->dtype));
   return NULL;
 }
 
-hr_status_t infer_elementwise(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const *in,
-                              const hlo_shape_t **out_shape) {
+hr_status_t infer_elementwise(hr_arena_t *arena, const hlo_instr_t *instr,
+                              const hlo_shape_t *const *in, const hlo_shape_t **out_shape) {
   HR_TRY(op_want_arrays(instr, in, "I1"));
   HR_TRY(want_equal_types(instr, in, 0, 1, "C1"));
   return infer_common(arena, instr, in, 0, 1, "C1", in[0]->dtype, out_shape);
@@ -47,7 +50,8 @@ hr_status_t infer_complex(hr_arena_t *arena, const hlo_instr_t *instr, const hlo
                           const hlo_shape_t **out_shape) {
   HR_TRY(op_want_arrays(instr, in, "I1"));
   HR_TRY(want_equal_types(instr, in, 0, 1, "C1"));
-  return infer_common(arena, instr, in, 0, 1, "C1", in[0]->dtype == HR_F64 ? HR_C128 : HR_C64, out_shape);
+  return infer_common(arena, instr, in, 0, 1, "C1", in[0]->dtype == HR_F64 ? HR_C128 : HR_C64,
+                      out_shape);
 }
 
 hr_status_t infer_compare(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const *in,
@@ -57,10 +61,11 @@ hr_status_t infer_compare(hr_arena_t *arena, const hlo_instr_t *instr, const hlo
   return infer_common(arena, instr, in, 0, 1, "C2", HR_PRED, out_shape);
 }
 
-static hr_status_t want_like_or_scalar(const hlo_instr_t *instr, const hlo_shape_t *const *in, int k, int like,
-                                       const char *rule) {
+static hr_status_t want_like_or_scalar(const hlo_instr_t *instr, const hlo_shape_t *const *in,
+                                       int k, int like, const char *rule) {
   OP_WANT(instr, hlo_shape_is_scalar(in[k]) || hlo_shape_same_dims(in[k], in[like]), rule,
-          "operand %d is %s, want a scalar or the sizes of %s", k, OP_TEXT(in[k]), OP_TEXT(in[like]));
+          "operand %d is %s, want a scalar or the sizes of %s", k, OP_TEXT(in[k]),
+          OP_TEXT(in[like]));
   return NULL;
 }
 
@@ -79,7 +84,8 @@ hr_status_t infer_clamp(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_s
 hr_status_t infer_select(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const *in,
                          const hlo_shape_t **out_shape) {
   HR_TRY(op_want_arrays(instr, in, "I1"));
-  OP_WANT(instr, in[0]->dtype == HR_PRED, "I1", "operand 0 is %s, want elements of type pred", OP_TEXT(in[0]));
+  OP_WANT(instr, in[0]->dtype == HR_PRED, "I1", "operand 0 is %s, want elements of type pred",
+          OP_TEXT(in[0]));
   HR_TRY(want_like_or_scalar(instr, in, 0, 1, "C1"));
   HR_TRY(want_equal_types(instr, in, 1, 2, "C2"));
   return infer_common(arena, instr, in, 1, 2, "C2", in[1]->dtype, out_shape);

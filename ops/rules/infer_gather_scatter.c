@@ -1,11 +1,12 @@
-/* Result shapes of gather and scatter. Both tie an array to an array of start indices by the same kind of dimension
- * numbers; `tie` holds them under gather's names, with the labels of either op. */
+/* Result shapes of gather and scatter. Both tie an array to an array of start indices by the same
+ * kind of dimension numbers; `tie` holds them under gather's names, with the labels of either op.
+ */
 #include "ops/rules/constraint.h"
 
 typedef struct tie_rules {
-  const char *rank, *vector_dim, *map_size, *no_window_unique, *no_window_sorted, *no_window_range, *batch_sorted,
-      *batch_range, *index_batch_unique, *index_batch_range, *index_batch_vector, *batch_count, *batch_sizes,
-      *map_unique, *map_range, *window_order;
+  const char *rank, *vector_dim, *map_size, *no_window_unique, *no_window_sorted, *no_window_range,
+      *batch_sorted, *batch_range, *index_batch_unique, *index_batch_range, *index_batch_vector,
+      *batch_count, *batch_sizes, *map_unique, *map_range, *window_order;
 } tie_rules_t;
 
 typedef struct tie {
@@ -38,7 +39,8 @@ static tie_t gather_tie(const hlo_instr_t *instr, const hlo_shape_t *const *in) 
                  .map_name = "start_index_map"};
 }
 
-static tie_t scatter_tie(const hlo_instr_t *instr, const hlo_shape_t *operand, const hlo_shape_t *indices) {
+static tie_t scatter_tie(const hlo_instr_t *instr, const hlo_shape_t *operand,
+                         const hlo_shape_t *indices) {
   return (tie_t){.operand = operand,
                  .indices = indices,
                  .window_dims = hlo_attr_ints(instr, HLO_ATTR_UPDATE_WINDOW_DIMS),
@@ -55,39 +57,51 @@ static tie_t scatter_tie(const hlo_instr_t *instr, const hlo_shape_t *operand, c
 }
 
 /* Which dimensions of the operand have a window, and which batch. */
-static hr_status_t check_operand_dims(const hlo_instr_t *instr, const tie_rules_t *r, const tie_t *t) {
+static hr_status_t check_operand_dims(const hlo_instr_t *instr, const tie_rules_t *r,
+                                      const tie_t *t) {
   uint64_t seen = 0;
   int64_t named = t->window_dims.count + t->no_window_dims.count + t->batch_dims.count;
-  HR_TRY(op_check_range(instr, r->no_window_range, t->no_window_name, t->no_window_dims, t->operand->rank));
+  HR_TRY(op_check_range(instr, r->no_window_range, t->no_window_name, t->no_window_dims,
+                        t->operand->rank));
   HR_TRY(op_check_range(instr, r->batch_range, t->batch_name, t->batch_dims, t->operand->rank));
   HR_TRY(op_check_unique(instr, r->no_window_unique, t->no_window_name, t->no_window_dims, &seen));
   HR_TRY(op_check_unique(instr, r->no_window_unique, t->batch_name, t->batch_dims, &seen));
   HR_TRY(op_check_sorted(instr, r->no_window_sorted, t->no_window_name, t->no_window_dims));
   HR_TRY(op_check_sorted(instr, r->batch_sorted, t->batch_name, t->batch_dims));
-  OP_WANT(instr, named == t->operand->rank, r->rank, "%s, %s and %s list %ld dimensions, want the operand's rank %d",
-          t->window_name, t->no_window_name, t->batch_name, (long)named, t->operand->rank);
+  OP_WANT(instr, named == t->operand->rank, r->rank,
+          "%s, %s and %s list %ld dimensions, want the operand's rank %d", t->window_name,
+          t->no_window_name, t->batch_name, (long)named, t->operand->rank);
   return NULL;
 }
 
-/* Which dimensions of the start indices batch, and which holds the index vectors (the one after the last: each index is
- * a vector of its own). */
-static hr_status_t check_index_dims(const hlo_instr_t *instr, const tie_rules_t *r, const tie_t *t) {
+/* Which dimensions of the start indices batch, and which holds the index vectors (the one after the
+ * last: each index is a vector of its own). */
+static hr_status_t check_index_dims(const hlo_instr_t *instr, const tie_rules_t *r,
+                                    const tie_t *t) {
   uint64_t seen = 0;
   OP_WANT(instr, hr_dtype_is_integer(t->indices->dtype), "I2", "the indices are %s, want integers",
           OP_TEXT(t->indices));
   OP_WANT(instr, t->index_vector_dim >= 0 && t->index_vector_dim <= t->indices->rank, r->vector_dim,
-          "index_vector_dim %ld, want a value from 0 to %d", (long)t->index_vector_dim, t->indices->rank);
-  HR_TRY(op_check_range(instr, r->index_batch_range, t->index_batch_name, t->index_batch_dims, t->indices->rank));
-  HR_TRY(op_check_unique(instr, r->index_batch_unique, t->index_batch_name, t->index_batch_dims, &seen));
+          "index_vector_dim %ld, want a value from 0 to %d", (long)t->index_vector_dim,
+          t->indices->rank);
+  HR_TRY(op_check_range(instr, r->index_batch_range, t->index_batch_name, t->index_batch_dims,
+                        t->indices->rank));
+  HR_TRY(op_check_unique(instr, r->index_batch_unique, t->index_batch_name, t->index_batch_dims,
+                         &seen));
   OP_WANT(instr, !(seen >> t->index_vector_dim & 1), r->index_batch_vector,
-          "%s lists index_vector_dim %ld, want other dimensions", t->index_batch_name, (long)t->index_vector_dim);
+          "%s lists index_vector_dim %ld, want other dimensions", t->index_batch_name,
+          (long)t->index_vector_dim);
   OP_WANT(instr, t->batch_dims.count == t->index_batch_dims.count, r->batch_count,
-          "%s lists %ld dimensions and %s %ld, want as many", t->batch_name, (long)t->batch_dims.count,
-          t->index_batch_name, (long)t->index_batch_dims.count);
+          "%s lists %ld dimensions and %s %ld, want as many", t->batch_name,
+          (long)t->batch_dims.count, t->index_batch_name, (long)t->index_batch_dims.count);
   for (int64_t i = 0; i < t->batch_dims.count; i++)
-    OP_WANT(instr, op_dims_agree(t->operand, t->batch_dims.data[i], t->indices, t->index_batch_dims.data[i]),
-            r->batch_sizes, "batching dimension %ld of %s goes with dimension %ld of %s, want equal sizes",
-            (long)t->batch_dims.data[i], OP_TEXT(t->operand), (long)t->index_batch_dims.data[i], OP_TEXT(t->indices));
+    OP_WANT(
+        instr,
+        op_dims_agree(t->operand, t->batch_dims.data[i], t->indices, t->index_batch_dims.data[i]),
+        r->batch_sizes,
+        "batching dimension %ld of %s goes with dimension %ld of %s, want equal sizes",
+        (long)t->batch_dims.data[i], OP_TEXT(t->operand), (long)t->index_batch_dims.data[i],
+        OP_TEXT(t->indices));
   return NULL;
 }
 
@@ -97,8 +111,8 @@ static hr_status_t check_index_map(const hlo_instr_t *instr, const tie_rules_t *
   int64_t length = has_vectors ? t->indices->dims[t->index_vector_dim] : 1;
   bool known = !has_vectors || !op_is_dynamic(t->indices, t->index_vector_dim);
   OP_WANT(instr, t->index_map.count == length || !known, r->map_size,
-          "%s lists %ld dimensions, want %ld, the length of an index vector", t->map_name, (long)t->index_map.count,
-          (long)length);
+          "%s lists %ld dimensions, want %ld, the length of an index vector", t->map_name,
+          (long)t->index_map.count, (long)length);
   HR_TRY(op_check_range(instr, r->map_range, t->map_name, t->index_map, t->operand->rank));
   HR_TRY(op_check_unique(instr, r->map_unique, t->map_name, t->index_map, &seen));
   HR_TRY(op_check_sorted(instr, r->window_order, t->window_name, t->window_dims));
@@ -107,13 +121,15 @@ static hr_status_t check_index_map(const hlo_instr_t *instr, const tie_rules_t *
 
 static hr_status_t check_tie(const hlo_instr_t *instr, const tie_rules_t *rules, const tie_t *tie) {
   HR_TRY(op_want_array(instr, tie->operand, 0, "I1"));
-  OP_WANT(instr, hlo_shape_is_array(tie->indices), "I2", "the indices are %s, want an array", OP_TEXT(tie->indices));
+  OP_WANT(instr, hlo_shape_is_array(tie->indices), "I2", "the indices are %s, want an array",
+          OP_TEXT(tie->indices));
   HR_TRY(check_operand_dims(instr, rules, tie));
   HR_TRY(check_index_dims(instr, rules, tie));
   return check_index_map(instr, rules, tie);
 }
 
-/* Rank of the array of windows: those of the indices without their vectors, and the windows' own dimensions. */
+/* Rank of the array of windows: those of the indices without their vectors, and the windows' own
+ * dimensions. */
 static int64_t windows_rank(const tie_t *t) {
   return t->indices->rank - (t->index_vector_dim < t->indices->rank) + t->window_dims.count;
 }
@@ -122,12 +138,13 @@ static int64_t windows_rank(const tie_t *t) {
 static int64_t index_dim(const tie_t *t, int64_t k) { return k < t->index_vector_dim ? k : k + 1; }
 
 static hr_status_t check_slice_sizes(const hlo_instr_t *instr, const tie_t *t, hr_ints_t sizes) {
-  OP_WANT(instr, sizes.count == t->operand->rank, "C20", "slice_sizes lists %ld sizes, want %d", (long)sizes.count,
-          t->operand->rank);
+  OP_WANT(instr, sizes.count == t->operand->rank, "C20", "slice_sizes lists %ld sizes, want %d",
+          (long)sizes.count, t->operand->rank);
   for (int d = 0; d < t->operand->rank; d++) {
     int64_t size = t->operand->dims[d];
-    OP_WANT(instr, sizes.data[d] >= 0 && (sizes.data[d] <= size || op_is_dynamic(t->operand, d)), "C21",
-            "slice size %ld in dimension %d, want a value from 0 to %ld", (long)sizes.data[d], d, (long)size);
+    OP_WANT(instr, sizes.data[d] >= 0 && (sizes.data[d] <= size || op_is_dynamic(t->operand, d)),
+            "C21", "slice size %ld in dimension %d, want a value from 0 to %ld",
+            (long)sizes.data[d], d, (long)size);
   }
   for (int64_t i = 0; i < t->no_window_dims.count; i++)
     OP_WANT(instr, sizes.data[t->no_window_dims.data[i]] <= 1, "C9",
@@ -135,8 +152,8 @@ static hr_status_t check_slice_sizes(const hlo_instr_t *instr, const tie_t *t, h
             (long)sizes.data[t->no_window_dims.data[i]], (long)t->no_window_dims.data[i]);
   for (int64_t i = 0; i < t->batch_dims.count; i++)
     OP_WANT(instr, sizes.data[t->batch_dims.data[i]] <= 1, "C12",
-            "slice size %ld in the batching dimension %ld, want at most 1", (long)sizes.data[t->batch_dims.data[i]],
-            (long)t->batch_dims.data[i]);
+            "slice size %ld in the batching dimension %ld, want at most 1",
+            (long)sizes.data[t->batch_dims.data[i]], (long)t->batch_dims.data[i]);
   return NULL;
 }
 
@@ -148,12 +165,14 @@ static bool takes_all(const hlo_instr_t *gather, int64_t d) {
 }
 
 int64_t op_gather_slice_size(const hlo_instr_t *gather, const hlo_shape_t *operand, int64_t d) {
-  return takes_all(gather, d) ? operand->dims[d] : hlo_attr_ints(gather, HLO_ATTR_SLICE_SIZES).data[d];
+  return takes_all(gather, d) ? operand->dims[d]
+                              : hlo_attr_ints(gather, HLO_ATTR_SLICE_SIZES).data[d];
 }
 
-/* A window of no elements has none to give: its start would be clamped to the end of the operand. */
-static hr_status_t check_window_has_elements(const hlo_instr_t *instr, const tie_t *t, hr_ints_t sizes,
-                                             const hlo_shape_t *result) {
+/* A window of no elements has none to give: its start would be clamped to the end of the operand.
+ */
+static hr_status_t check_window_has_elements(const hlo_instr_t *instr, const tie_t *t,
+                                             hr_ints_t sizes, const hlo_shape_t *result) {
   for (int d = 0; d < result->rank; d++)
     if (!result->dims[d]) return NULL;
   for (int64_t i = 0; i < t->no_window_dims.count; i++)
@@ -177,15 +196,16 @@ hr_status_t infer_gather(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_
   }
   HR_TRY(check_slice_sizes(instr, &tie, sizes));
   int64_t rank = windows_rank(&tie), batch = 0;
-  OP_WANT(instr, rank <= HLO_MAX_RANK, NULL, "the result has %ld dimensions, want at most %d", (long)rank,
-          HLO_MAX_RANK);
+  OP_WANT(instr, rank <= HLO_MAX_RANK, NULL, "the result has %ld dimensions, want at most %d",
+          (long)rank, HLO_MAX_RANK);
   HR_TRY(op_check_range(instr, "C5", "offset_dims", tie.window_dims, rank));
   HR_TRY(op_check_unique(instr, "C4", "offset_dims", tie.window_dims, &windows));
   uint64_t without = op_dims_mask(tie.no_window_dims) | op_dims_mask(tie.batch_dims);
   for (int64_t d = 0, from = 0; d < rank; d++) {
     if (windows >> d & 1) {
       while (without >> from & 1) from++;
-      HR_TRY(op_dims_push(instr, &dims, sizes.data[from], takes_all(instr, from) && op_is_dynamic(in[0], from)));
+      HR_TRY(op_dims_push(instr, &dims, sizes.data[from],
+                          takes_all(instr, from) && op_is_dynamic(in[0], from)));
       from++;
     } else {
       HR_TRY(op_dims_push_from(instr, &dims, tie.indices, index_dim(&tie, batch++)));
@@ -201,56 +221,65 @@ hr_status_t op_check_gather_result(const hlo_instr_t *gather, const hlo_shape_t 
   uint64_t windows = 0;
   HR_TRY(check_tie(gather, &gather_rules, &tie));
   int64_t rank = windows_rank(&tie), batch = 0;
-  OP_WANT(gather, result->rank == rank, "C22", "declared as %s, want %ld dimensions", OP_TEXT(result), (long)rank);
+  OP_WANT(gather, result->rank == rank, "C22", "declared as %s, want %ld dimensions",
+          OP_TEXT(result), (long)rank);
   HR_TRY(op_check_range(gather, "C5", "offset_dims", tie.window_dims, rank));
   HR_TRY(op_check_unique(gather, "C4", "offset_dims", tie.window_dims, &windows));
   for (int64_t d = 0; d < rank; d++) {
     if (windows >> d & 1) continue;
     int64_t i = index_dim(&tie, batch++);
     OP_WANT(gather, op_dims_agree(result, d, tie.indices, i), "C22",
-            "dimension %ld of the result %s, want the size of dimension %ld of the indices %s", (long)d,
-            OP_TEXT(result), (long)i, OP_TEXT(tie.indices));
+            "dimension %ld of the result %s, want the size of dimension %ld of the indices %s",
+            (long)d, OP_TEXT(result), (long)i, OP_TEXT(tie.indices));
   }
   return NULL;
 }
 
-/* Updates agree with the indices in scatter dimensions, and fit the operand in window dimensions. */
-static hr_status_t check_updates(const hlo_instr_t *instr, const tie_t *t, const hlo_shape_t *updates) {
+/* Updates agree with the indices in scatter dimensions, and fit the operand in window dimensions.
+ */
+static hr_status_t check_updates(const hlo_instr_t *instr, const tie_t *t,
+                                 const hlo_shape_t *updates) {
   uint64_t windows = 0, without = op_dims_mask(t->no_window_dims) | op_dims_mask(t->batch_dims);
   int64_t rank = windows_rank(t), batch = 0;
   HR_TRY(op_check_range(instr, "C8", "update_window_dims", t->window_dims, updates->rank));
   HR_TRY(op_check_unique(instr, "C7", "update_window_dims", t->window_dims, &windows));
-  OP_WANT(instr, updates->rank == rank, "C4", "the updates are %s, want %ld dimensions", OP_TEXT(updates), (long)rank);
+  OP_WANT(instr, updates->rank == rank, "C4", "the updates are %s, want %ld dimensions",
+          OP_TEXT(updates), (long)rank);
   for (int64_t d = 0, to = 0; d < rank; d++) {
     if (!(windows >> d & 1)) {
       int64_t i = index_dim(t, batch++);
       OP_WANT(instr, op_dims_agree(updates, d, t->indices, i), "C4",
-              "dimension %ld of the updates %s, want the size of dimension %ld of the indices %s", (long)d,
-              OP_TEXT(updates), (long)i, OP_TEXT(t->indices));
+              "dimension %ld of the updates %s, want the size of dimension %ld of the indices %s",
+              (long)d, OP_TEXT(updates), (long)i, OP_TEXT(t->indices));
       continue;
     }
     while (without >> to & 1) to++;
     int64_t bound = t->operand->dims[to];
-    OP_WANT(instr, updates->dims[d] <= bound || op_is_dynamic(t->operand, to) || op_is_dynamic(updates, d), "C4",
-            "dimension %ld of the updates has size %ld, want at most %ld, the size of the input's dimension %ld",
+    OP_WANT(instr,
+            updates->dims[d] <= bound || op_is_dynamic(t->operand, to) || op_is_dynamic(updates, d),
+            "C4",
+            "dimension %ld of the updates has size %ld, want at most %ld, the size of the input's "
+            "dimension %ld",
             (long)d, (long)updates->dims[d], (long)bound, (long)to);
     to++;
   }
   return NULL;
 }
 
-static hr_status_t check_scatter_operands(const hlo_instr_t *instr, const hlo_shape_t *const *in, int count) {
-  OP_WANT(instr, instr->operand_count % 2 == 1, "C5", "%d operands, want as many updates as inputs and the indices",
-          instr->operand_count);
+static hr_status_t check_scatter_operands(const hlo_instr_t *instr, const hlo_shape_t *const *in,
+                                          int count) {
+  OP_WANT(instr, instr->operand_count % 2 == 1, "C5",
+          "%d operands, want as many updates as inputs and the indices", instr->operand_count);
   HR_TRY(op_want_arrays(instr, in, "I1"));
   for (int k = 0; k < count; k++) {
     const hlo_shape_t *updates = in[count + 1 + k];
-    OP_WANT(instr, hlo_shape_same_dims(in[k], in[0]), "C1", "input %d is %s, want the sizes of %s", k, OP_TEXT(in[k]),
-            OP_TEXT(in[0]));
-    OP_WANT(instr, hlo_shape_same_dims(updates, in[count + 1]), "C3", "updates %d are %s, want the sizes of %s", k,
-            OP_TEXT(updates), OP_TEXT(in[count + 1]));
-    OP_WANT(instr, updates->dtype == in[k]->dtype, "C6", "updates %d have elements of type %s, want %s", k,
-            hr_dtype_name(updates->dtype), hr_dtype_name(in[k]->dtype));
+    OP_WANT(instr, hlo_shape_same_dims(in[k], in[0]), "C1", "input %d is %s, want the sizes of %s",
+            k, OP_TEXT(in[k]), OP_TEXT(in[0]));
+    OP_WANT(instr, hlo_shape_same_dims(updates, in[count + 1]), "C3",
+            "updates %d are %s, want the sizes of %s", k, OP_TEXT(updates), OP_TEXT(in[count + 1]));
+    OP_WANT(instr, updates->dtype == in[k]->dtype, "C6",
+            "updates %d have elements of type %s, want %s", k, hr_dtype_name(updates->dtype),
+            hr_dtype_name(in[k]->dtype));
   }
   return NULL;
 }

@@ -1,18 +1,20 @@
-/* Result shapes of ops that apply a computation to elements or slices: map, reduce, scan, sort; and topk. */
+/* Result shapes of ops that apply a computation to elements or slices: map, reduce, scan, sort; and
+ * topk. */
 #include "ops/rules/constraint.h"
 
 hr_status_t op_check_reduction(const hlo_instr_t *instr, const hlo_shape_t *const *in,
                                const op_reduction_rules_t *rules) {
   int count = instr->operand_count / 2;
-  OP_WANT(instr, instr->operand_count % 2 == 0, rules->count, "%d operands, want as many inputs as initial values",
-          instr->operand_count);
+  OP_WANT(instr, instr->operand_count % 2 == 0, rules->count,
+          "%d operands, want as many inputs as initial values", instr->operand_count);
   HR_TRY(op_want_arrays(instr, in, "I1"));
   for (int k = 0; k < count; k++) {
-    OP_WANT(instr, hlo_shape_same_dims(in[k], in[0]), rules->shapes, "input %d is %s, want the sizes of %s", k,
-            OP_TEXT(in[k]), OP_TEXT(in[0]));
+    OP_WANT(instr, hlo_shape_same_dims(in[k], in[0]), rules->shapes,
+            "input %d is %s, want the sizes of %s", k, OP_TEXT(in[k]), OP_TEXT(in[0]));
     HR_TRY(op_want_scalar(instr, in[count + k], "an initial value", "I2"));
-    OP_WANT(instr, in[count + k]->dtype == in[k]->dtype, rules->types, "initial value %d has type %s, want %s", k,
-            hr_dtype_name(in[count + k]->dtype), hr_dtype_name(in[k]->dtype));
+    OP_WANT(instr, in[count + k]->dtype == in[k]->dtype, rules->types,
+            "initial value %d has type %s, want %s", k, hr_dtype_name(in[count + k]->dtype),
+            hr_dtype_name(in[k]->dtype));
   }
   return NULL;
 }
@@ -25,11 +27,12 @@ hr_status_t infer_map(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_sha
   HR_TRY(op_want_arrays(instr, in, "I1"));
   op_dims_of(in[0], &dims);
   for (int k = 1; k < instr->operand_count; k++) {
-    OP_WANT(instr, hlo_shape_same_dims(in[k], in[0]), "C1", "operand %d is %s, want the sizes of %s", k, OP_TEXT(in[k]),
-            OP_TEXT(in[0]));
+    OP_WANT(instr, hlo_shape_same_dims(in[k], in[0]), "C1",
+            "operand %d is %s, want the sizes of %s", k, OP_TEXT(in[k]), OP_TEXT(in[0]));
     op_dims_refine(&dims, in[k]);
   }
-  bool all = dimensions.count == in[0]->rank || dimensions.count == 0; /* programs may leave them out */
+  bool all =
+      dimensions.count == in[0]->rank || dimensions.count == 0; /* programs may leave them out */
   for (int64_t i = 0; all && i < dimensions.count; i++) all = dimensions.data[i] == i;
   OP_WANT(instr, all, "C3", "dimensions are not all %d dimensions in order", in[0]->rank);
   OP_WANT(instr, hlo_shape_is_scalar(result), "C4", "%%%.*s returns %s, want a scalar",
@@ -58,7 +61,8 @@ hr_status_t infer_reduce(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_
   return op_results_shape(arena, count, shapes, out_shape);
 }
 
-/* Operands are inputs, then initial carries; the body returns outputs (one slice each), then carries. */
+/* Operands are inputs, then initial carries; the body returns outputs (one slice each), then
+ * carries. */
 hr_status_t infer_scan(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const *in,
                        const hlo_shape_t **out_shape) {
   int64_t carries = hlo_attr_int(instr, HLO_ATTR_NUM_CARRIES), dimension;
@@ -77,10 +81,11 @@ hr_status_t infer_scan(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_sh
     shapes[k] = result;
     if (k >= count - carries) continue;
     OP_WANT(instr, hlo_shape_is_array(result) && dimension <= result->rank, NULL,
-            "result %d of the body is %s, want an array of at least %ld dimensions", k, OP_TEXT(result),
-            (long)dimension);
+            "result %d of the body is %s, want an array of at least %ld dimensions", k,
+            OP_TEXT(result), (long)dimension);
     for (int d = 0; d < result->rank + 1; d++)
-      HR_TRY(op_dims_push_from(instr, &dims, d == dimension ? in[0] : result, d > dimension ? d - 1 : d));
+      HR_TRY(op_dims_push_from(instr, &dims, d == dimension ? in[0] : result,
+                               d > dimension ? d - 1 : d));
     HR_TRY(op_dims_shape(arena, result->dtype, &dims, &shapes[k]));
   }
   if (hlo_shape_is_tuple(root)) return hlo_shape_tuple(arena, count, shapes, out_shape);
@@ -93,8 +98,8 @@ hr_status_t infer_sort(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_sh
   int64_t dimension;
   HR_TRY(op_want_arrays(instr, in, "I1"));
   for (int k = 1; k < instr->operand_count; k++)
-    OP_WANT(instr, hlo_shape_same_dims(in[k], in[0]), "C3", "operand %d is %s, want the sizes of %s", k, OP_TEXT(in[k]),
-            OP_TEXT(in[0]));
+    OP_WANT(instr, hlo_shape_same_dims(in[k], in[0]), "C3",
+            "operand %d is %s, want the sizes of %s", k, OP_TEXT(in[k]), OP_TEXT(in[0]));
   HR_TRY(op_one_dimension(instr, "C4", in[0]->rank, &dimension));
   return op_results_shape(arena, instr->operand_count, in, out_shape);
 }
@@ -105,7 +110,8 @@ hr_status_t infer_topk(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_sh
   const hlo_shape_t *shapes[2];
   op_dims_t dims;
   HR_TRY(op_want_array(instr, in[0], 0, NULL));
-  OP_WANT(instr, in[0]->rank > 0, NULL, "the operand is %s, want at least one dimension", OP_TEXT(in[0]));
+  OP_WANT(instr, in[0]->rank > 0, NULL, "the operand is %s, want at least one dimension",
+          OP_TEXT(in[0]));
   op_dims_of(in[0], &dims);
   int last = dims.rank - 1;
   OP_WANT(instr, k >= 0 && (k <= dims.sizes[last] || dims.dynamic[last]), NULL,

@@ -1,11 +1,12 @@
-/* The verifier's driver. First the structure, so that everything after can follow pointers freely; then instruction by
- * instruction in program order. Each computation is looked at once, however often it is called: time and memory are
- * linear in the program. */
+/* The verifier's driver. First the structure, so that everything after can follow pointers freely;
+ * then instruction by instruction in program order. Each computation is looked at once, however
+ * often it is called: time and memory are linear in the program. */
 #include "ir/module.h"
 
 static hr_status_t computation_error(const hlo_computation_t *computation, const char *message) {
   hr_pos_t pos = {&computation->module->source, computation->line, computation->column};
-  return hr_error_at(HR_INVALID, &pos, "computation %%%.*s %s", HR_STR_ARGS(computation->name), message);
+  return hr_error_at(HR_INVALID, &pos, "computation %%%.*s %s", HR_STR_ARGS(computation->name),
+                     message);
 }
 
 /* ---- structure ---- */
@@ -33,11 +34,14 @@ static hr_status_t check_calls(const hlo_instr_t *instr) {
   const hlo_module_t *module = instr->parent->module;
   for (int k = 0; k < instr->called_count; k++) {
     const hlo_computation_t *called = instr->called[k];
-    if (!called || called->id >= module->computations.count || module->computations.data[called->id] != called)
+    if (!called || called->id >= module->computations.count ||
+        module->computations.data[called->id] != called)
       return hlo_error(instr, NULL, "called computation %d is not in this module", k);
     if (called->id >= instr->parent->id)
-      return hlo_error(instr, NULL, "calls %%%.*s, want a computation defined before (recursion is not possible)",
-                       HR_STR_ARGS(called->name));
+      return hlo_error(
+          instr, NULL,
+          "calls %%%.*s, want a computation defined before (recursion is not possible)",
+          HR_STR_ARGS(called->name));
   }
   return NULL;
 }
@@ -52,7 +56,9 @@ static hr_status_t check_layout(const hlo_instr_t *instr, const hlo_shape_t *sha
     sound = order.data[i] >= 0 && order.data[i] < shape->rank && !(seen >> order.data[i] & 1);
     if (sound) seen |= 1ull << order.data[i];
   }
-  return sound ? NULL : hlo_error(instr, NULL, "its layout does not list each of its %d dimensions once", shape->rank);
+  return sound ? NULL
+               : hlo_error(instr, NULL, "its layout does not list each of its %d dimensions once",
+                           shape->rank);
 }
 
 /* Sizes are not negative, dynamic ones may be unbounded, and the whole fits this machine. */
@@ -62,7 +68,8 @@ static hr_status_t check_sizes(const hlo_instr_t *instr, const hlo_shape_t *shap
   for (int d = 0; d < shape->rank; d++) {
     bool open = shape->dims[d] == HLO_UNBOUNDED && shape->dynamic && shape->dynamic[d];
     if (shape->dims[d] < 0 && !open)
-      return hlo_error(instr, NULL, "size %ld in dimension %d, want 0 or more", (long)shape->dims[d], d);
+      return hlo_error(instr, NULL, "size %ld in dimension %d, want 0 or more",
+                       (long)shape->dims[d], d);
     unbounded |= open;
   }
   HR_TRY(check_layout(instr, shape));
@@ -90,13 +97,16 @@ static hr_status_t check_numbers(const hlo_computation_t *computation) {
     const hlo_instr_t *param = computation->params.data[k];
     if (!param && gap == SIZE_MAX) gap = k;
     if (param && gap != SIZE_MAX)
-      return hlo_error(param, NULL, "there is no parameter %zu before number %zu, want numbers without gaps", gap, k);
+      return hlo_error(param, NULL,
+                       "there is no parameter %zu before number %zu, want numbers without gaps",
+                       gap, k);
   }
   return NULL;
 }
 
 static hr_status_t check_computation(const hlo_computation_t *computation) {
-  if (!computation->instrs.count) return computation_error(computation, "is empty, want at least one instruction");
+  if (!computation->instrs.count)
+    return computation_error(computation, "is empty, want at least one instruction");
   const hlo_instr_t *root = computation->root;
   if (!root || root->id >= computation->instrs.count || computation->instrs.data[root->id] != root)
     return computation_error(computation, "has a root that is not one of its instructions");
@@ -115,7 +125,8 @@ static hr_status_t check_done_once(const hlo_instr_t *instr, const hlo_instr_t *
   if (!hlo_op_is(instr->op, OP_DONE)) return NULL;
   const hlo_instr_t *start = instr->operands[0], **done = &done_of[start->id];
   if (*done)
-    return hlo_error(instr, NULL, "%%%.*s is completed already by %%%.*s, want one done for each start",
+    return hlo_error(instr, NULL,
+                     "%%%.*s is completed already by %%%.*s, want one done for each start",
                      HR_STR_ARGS(start->name), HR_STR_ARGS((*done)->name));
   *done = instr;
   return NULL;
@@ -149,34 +160,40 @@ static hr_status_t verify_computation(const hlo_computation_t *computation, hr_a
 /* The part of a tuple tree that an index path leads to; NULL if it leads nowhere. */
 static const hlo_shape_t *shape_at(const hlo_shape_t *shape, hr_ints_t path) {
   for (int64_t i = 0; i < path.count; i++) {
-    if (!hlo_shape_is_tuple(shape) || path.data[i] < 0 || path.data[i] >= shape->element_count) return NULL;
+    if (!hlo_shape_is_tuple(shape) || path.data[i] < 0 || path.data[i] >= shape->element_count)
+      return NULL;
     shape = shape->elements[path.data[i]];
   }
   return shape;
 }
 
-static hr_status_t alias_error(const hlo_module_t *module, const char *what, int k, const char *message) {
+static hr_status_t alias_error(const hlo_module_t *module, const char *what, int k,
+                               const char *message) {
   hr_pos_t pos = {&module->source, module->entry->line, module->entry->column};
   return hr_error_at(HR_INVALID, &pos, "%s, entry %d: %s", what, k, message);
 }
 
-static hr_status_t check_alias_shapes(const hlo_module_t *module, const char *what, int k, const hlo_shape_t *in,
-                                      const hlo_shape_t *out) {
+static hr_status_t check_alias_shapes(const hlo_module_t *module, const char *what, int k,
+                                      const hlo_shape_t *in, const hlo_shape_t *out) {
   char in_text[HLO_SHAPE_TEXT], out_text[HLO_SHAPE_TEXT];
   hr_pos_t pos = {&module->source, module->entry->line, module->entry->column};
   if (hlo_shape_compatible(in, out)) return NULL;
-  return hr_error_at(HR_INVALID, &pos, "%s, entry %d: the parameter is %s, and the result %s; want equal shapes", what,
-                     k, hlo_shape_text(in, in_text), hlo_shape_text(out, out_text));
+  return hr_error_at(HR_INVALID, &pos,
+                     "%s, entry %d: the parameter is %s, and the result %s; want equal shapes",
+                     what, k, hlo_shape_text(in, in_text), hlo_shape_text(out, out_text));
 }
 
-static hr_status_t check_aliases(const hlo_module_t *module, const hlo_aliasing_t *aliasing, bool has_output) {
+static hr_status_t check_aliases(const hlo_module_t *module, const hlo_aliasing_t *aliasing,
+                                 bool has_output) {
   const char *what = has_output ? "input_output_alias" : "buffer_donor";
   for (int k = 0; k < aliasing->count; k++) {
     const hlo_alias_t *alias = &aliasing->aliases[k];
     if (alias->operand < 0 || (size_t)alias->operand >= module->entry->params.count)
       return alias_error(module, what, k, "the program has no such parameter");
-    const hlo_shape_t *in = shape_at(hlo_entry_param_shape(module, (int)alias->operand), alias->operand_index);
-    const hlo_shape_t *out = has_output ? shape_at(hlo_entry_result_shape(module), alias->output_index) : in;
+    const hlo_shape_t *in =
+        shape_at(hlo_entry_param_shape(module, (int)alias->operand), alias->operand_index);
+    const hlo_shape_t *out =
+        has_output ? shape_at(hlo_entry_result_shape(module), alias->output_index) : in;
     if (!in) return alias_error(module, what, k, "the parameter has no such element");
     if (!out) return alias_error(module, what, k, "the result has no such element");
     HR_TRY(check_alias_shapes(module, what, k, in, out));
@@ -187,11 +204,14 @@ static hr_status_t check_aliases(const hlo_module_t *module, const hlo_aliasing_
 static hr_status_t check_module(const hlo_module_t *module) {
   const hlo_computation_t *entry = module->entry;
   hr_pos_t pos = {&module->source, 1, 1};
-  if (!module->computations.count) return hr_error_at(HR_INVALID, &pos, "the module has no computations");
-  if (!entry || entry->id >= module->computations.count || module->computations.data[entry->id] != entry)
+  if (!module->computations.count)
+    return hr_error_at(HR_INVALID, &pos, "the module has no computations");
+  if (!entry || entry->id >= module->computations.count ||
+      module->computations.data[entry->id] != entry)
     return hr_error_at(HR_INVALID, &pos, "the module has no entry computation");
   if (module->replica_count < 1 || module->num_partitions < 1)
-    return hr_error_at(HR_INVALID, &pos, "replica_count %ld and num_partitions %ld, want positive ones",
+    return hr_error_at(HR_INVALID, &pos,
+                       "replica_count %ld and num_partitions %ld, want positive ones",
                        (long)module->replica_count, (long)module->num_partitions);
   for (size_t i = 0; i < module->computations.count; i++)
     if (module->computations.data[i]->id != i || module->computations.data[i]->module != module)

@@ -2,14 +2,15 @@
 #include "ops/rules/constraint.h"
 
 static hr_status_t want_array_result(const hlo_instr_t *instr) {
-  OP_WANT(instr, hlo_shape_is_array(instr->shape), "O1", "declared as %s, want an array", OP_TEXT(instr->shape));
+  OP_WANT(instr, hlo_shape_is_array(instr->shape), "O1", "declared as %s, want an array",
+          OP_TEXT(instr->shape));
   return NULL;
 }
 
 static hr_status_t want_result_type(const hlo_instr_t *instr, const char *rule, hr_dtype_t dtype) {
   HR_TRY(want_array_result(instr));
-  OP_WANT(instr, instr->shape->dtype == dtype, rule, "declared as %s, want elements of type %s", OP_TEXT(instr->shape),
-          hr_dtype_name(dtype));
+  OP_WANT(instr, instr->shape->dtype == dtype, rule, "declared as %s, want elements of type %s",
+          OP_TEXT(instr->shape), hr_dtype_name(dtype));
   return NULL;
 }
 
@@ -23,18 +24,21 @@ static hr_status_t want_same_sizes(const hlo_instr_t *instr, const char *rule, i
 hr_status_t verify_parameter(const hlo_instr_t *instr) {
   int64_t number = hlo_parameter_number(instr);
   const hlo_computation_t *parent = instr->parent;
-  OP_WANT(instr, number >= 0 && (size_t)number < parent->params.count && parent->params.data[number] == instr, NULL,
-          "number %ld is not entered in %%%.*s", (long)number, HR_STR_ARGS(parent->name));
+  OP_WANT(
+      instr,
+      number >= 0 && (size_t)number < parent->params.count && parent->params.data[number] == instr,
+      NULL, "number %ld is not entered in %%%.*s", (long)number, HR_STR_ARGS(parent->name));
   if (instr->extra && instr->extra->replication_count) {
     int leaves = hlo_shape_leaf_count(instr->shape);
     OP_WANT(instr, instr->extra->replication_count == leaves, NULL,
-            "parameter_replication lists %d values, want %d, one for each array", instr->extra->replication_count,
-            leaves);
+            "parameter_replication lists %d values, want %d, one for each array",
+            instr->extra->replication_count, leaves);
   }
   return NULL;
 }
 
-/* Values that were left out when the program was printed are the planner's business: the program can be converted. */
+/* Values that were left out when the program was printed are the planner's business: the program
+ * can be converted. */
 hr_status_t verify_constant(const hlo_instr_t *instr) {
   OP_WANT(instr, !instr->literal || hlo_value_fits(instr->literal, instr->shape), "C1",
           "the literal does not have the declared shape %s", OP_TEXT(instr->shape));
@@ -47,36 +51,42 @@ hr_status_t verify_iota(const hlo_instr_t *instr) {
   OP_WANT(instr, instr->shape->dtype != HR_PRED, "O1", "declared as %s, want an array of numbers",
           OP_TEXT(instr->shape));
   OP_WANT(instr, dimension >= 0 && dimension < instr->shape->rank, "C1",
-          "iota_dimension %ld, want a value from 0 to below %d", (long)dimension, instr->shape->rank);
+          "iota_dimension %ld, want a value from 0 to below %d", (long)dimension,
+          instr->shape->rank);
   return NULL;
 }
 
 /* ---- reinterpretations ---- */
 
 /* Layouts may pack elements of less than a byte or not; either way of counting may agree. */
-static hr_status_t want_equal_bytes(const hlo_instr_t *instr, const hlo_shape_t *from, const hlo_shape_t *to) {
+static hr_status_t want_equal_bytes(const hlo_instr_t *instr, const hlo_shape_t *from,
+                                    const hlo_shape_t *to) {
   size_t from_bytes, to_bytes;
   if (hlo_shape_is_dynamic(from) || hlo_shape_is_dynamic(to)) return NULL;
   HR_TRY(hlo_shape_bytes(from, &from_bytes));
   HR_TRY(hlo_shape_bytes(to, &to_bytes));
-  __int128 from_bits = (__int128)(from_bytes / hr_dtype_bytes(from->dtype)) * op_bits_beside(from->dtype, to->dtype);
-  __int128 to_bits = (__int128)(to_bytes / hr_dtype_bytes(to->dtype)) * op_bits_beside(to->dtype, from->dtype);
-  OP_WANT(instr, from_bytes == to_bytes || from_bits == to_bits, NULL, "declared as %s, want as many bytes as %s",
-          OP_TEXT(to), OP_TEXT(from));
+  __int128 from_bits =
+      (__int128)(from_bytes / hr_dtype_bytes(from->dtype)) * op_bits_beside(from->dtype, to->dtype);
+  __int128 to_bits =
+      (__int128)(to_bytes / hr_dtype_bytes(to->dtype)) * op_bits_beside(to->dtype, from->dtype);
+  OP_WANT(instr, from_bytes == to_bytes || from_bits == to_bits, NULL,
+          "declared as %s, want as many bytes as %s", OP_TEXT(to), OP_TEXT(from));
   return NULL;
 }
 
 hr_status_t verify_bitcast(const hlo_instr_t *instr) {
   const hlo_shape_t *from = op_operand_shape(instr, 0), *to = instr->shape;
   if (!hlo_shape_is_array(from) || !hlo_shape_is_array(to)) {
-    OP_WANT(instr, hlo_shape_compatible(from, to), NULL, "declared as %s, want %s", OP_TEXT(to), OP_TEXT(from));
+    OP_WANT(instr, hlo_shape_compatible(from, to), NULL, "declared as %s, want %s", OP_TEXT(to),
+            OP_TEXT(from));
     return NULL;
   }
   return want_equal_bytes(instr, from, to);
 }
 
 /* The narrower side has one more dimension, the last, as long as one type goes into the other. */
-static bool narrows_to(const hlo_shape_t *wide, const hlo_shape_t *narrow, int wide_bits, int narrow_bits) {
+static bool narrows_to(const hlo_shape_t *wide, const hlo_shape_t *narrow, int wide_bits,
+                       int narrow_bits) {
   if (narrow->rank != wide->rank + 1) return false;
   for (int d = 0; d < wide->rank; d++)
     if (!op_dims_agree(wide, d, narrow, d)) return false;
@@ -90,11 +100,13 @@ hr_status_t verify_bitcast_convert(const hlo_instr_t *instr) {
   HR_TRY(want_array_result(instr));
   OP_WANT(instr, hr_dtype_is_complex(from->dtype) == hr_dtype_is_complex(to->dtype), "C2",
           "from %s to %s, want both complex or none", OP_TEXT(from), OP_TEXT(to));
-  int from_bits = op_bits_beside(from->dtype, to->dtype), to_bits = op_bits_beside(to->dtype, from->dtype);
+  int from_bits = op_bits_beside(from->dtype, to->dtype),
+      to_bits = op_bits_beside(to->dtype, from->dtype);
   bool fits = from_bits == to_bits  ? hlo_shape_same_dims(from, to)
               : from_bits > to_bits ? narrows_to(from, to, from_bits, to_bits)
                                     : narrows_to(to, from, to_bits, from_bits);
-  OP_WANT(instr, fits, "C1", "declared as %s, which does not hold the bits of %s; want %s", OP_TEXT(to), OP_TEXT(from),
+  OP_WANT(instr, fits, "C1", "declared as %s, which does not hold the bits of %s; want %s",
+          OP_TEXT(to), OP_TEXT(from),
           from_bits == to_bits  ? "equal sizes"
           : from_bits > to_bits ? "one more dimension for the parts of an element"
                                 : "one dimension less, whose elements become one");
@@ -114,11 +126,13 @@ hr_status_t verify_stochastic_convert(const hlo_instr_t *instr) {
   HR_TRY(want_array_result(instr));
   HR_TRY(want_same_sizes(instr, NULL, 0));
   HR_TRY(want_same_sizes(instr, NULL, 1));
-  OP_WANT(instr, hr_dtype_is_float(value->dtype), NULL, "operand 0 is %s, want floats", OP_TEXT(value));
+  OP_WANT(instr, hr_dtype_is_float(value->dtype), NULL, "operand 0 is %s, want floats",
+          OP_TEXT(value));
   OP_WANT(instr,
           hr_dtype_class(random->dtype) == HR_CLASS_UNSIGNED &&
               hr_dtype_table[random->dtype].bits == hr_dtype_table[value->dtype].bits,
-          NULL, "operand 1 is %s, want unsigned integers as wide as %s", OP_TEXT(random), hr_dtype_name(value->dtype));
+          NULL, "operand 1 is %s, want unsigned integers as wide as %s", OP_TEXT(random),
+          hr_dtype_name(value->dtype));
   return NULL;
 }
 
@@ -126,7 +140,8 @@ hr_status_t verify_reduce_precision(const hlo_instr_t *instr) {
   int64_t exponent = hlo_attr_int(instr, HLO_ATTR_EXPONENT_BITS),
           mantissa = hlo_attr_int(instr, HLO_ATTR_MANTISSA_BITS);
   const hlo_shape_t *shape = op_operand_shape(instr, 0);
-  OP_WANT(instr, hr_dtype_is_float(shape->dtype), "I1", "operand 0 is %s, want floats", OP_TEXT(shape));
+  OP_WANT(instr, hr_dtype_is_float(shape->dtype), "I1", "operand 0 is %s, want floats",
+          OP_TEXT(shape));
   OP_WANT(instr, exponent >= 1, "C2", "exponent_bits %ld, want at least 1", (long)exponent);
   OP_WANT(instr, mantissa >= 0, "C3", "mantissa_bits %ld, want at least 0", (long)mantissa);
   return NULL;
@@ -144,8 +159,9 @@ static hr_status_t want_equal_counts(const hlo_instr_t *instr) {
   if (hlo_shape_is_dynamic(from) || hlo_shape_is_dynamic(to)) return NULL;
   HR_TRY(hlo_shape_count(from, &from_count));
   HR_TRY(hlo_shape_count(to, &to_count));
-  OP_WANT(instr, from_count == to_count, "C2", "declared as %s, of %ld elements, want the %ld of %s", OP_TEXT(to),
-          (long)to_count, (long)from_count, OP_TEXT(from));
+  OP_WANT(instr, from_count == to_count, "C2",
+          "declared as %s, of %ld elements, want the %ld of %s", OP_TEXT(to), (long)to_count,
+          (long)from_count, OP_TEXT(from));
   return NULL;
 }
 
@@ -161,8 +177,10 @@ hr_status_t verify_dynamic_reshape(const hlo_instr_t *instr) {
   HR_TRY(want_result_type(instr, "C1", op_operand_shape(instr, 0)->dtype));
   const hlo_shape_t *first = count ? op_operand_shape(instr, 1) : NULL;
   if (count == 1 && hlo_shape_is_array(first) && first->rank == 1) {
-    OP_WANT(instr, hr_dtype_is_integer(first->dtype) && (first->dims[0] == instr->shape->rank || first->dynamic), "C4",
-            "the sizes are %s, want %d integers", OP_TEXT(first), instr->shape->rank);
+    OP_WANT(instr,
+            hr_dtype_is_integer(first->dtype) &&
+                (first->dims[0] == instr->shape->rank || first->dynamic),
+            "C4", "the sizes are %s, want %d integers", OP_TEXT(first), instr->shape->rank);
     return want_equal_counts(instr);
   }
   OP_WANT(instr, count == instr->shape->rank, "C4", "%d sizes, want %d", count, instr->shape->rank);
@@ -177,8 +195,9 @@ hr_status_t verify_broadcast(const hlo_instr_t *instr) {
   uint64_t seen = 0;
   HR_TRY(op_want_array(instr, from, 0, "I1"));
   HR_TRY(want_result_type(instr, "C1", from->dtype));
-  OP_WANT(instr, dimensions.count == from->rank, "C2", "dimensions lists %ld dimensions, want %d, the operand's rank",
-          (long)dimensions.count, from->rank);
+  OP_WANT(instr, dimensions.count == from->rank, "C2",
+          "dimensions lists %ld dimensions, want %d, the operand's rank", (long)dimensions.count,
+          from->rank);
   HR_TRY(op_check_range(instr, "C3", "dimensions", dimensions, to->rank));
   HR_TRY(op_check_unique(instr, "C4", "dimensions", dimensions, &seen));
   for (int d = 0; d < from->rank; d++)

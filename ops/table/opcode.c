@@ -8,14 +8,17 @@
 
 #define ENUM_BEGIN(name, case_) static const char *const texts_##name[] = {
 #define ENUM_VALUE(name, id, text) text,
-#define ENUM_END(name) };
+#define ENUM_END(name) \
+  }                    \
+  ;
 #include "ops/table/enums.def"
 #undef ENUM_BEGIN
 #undef ENUM_VALUE
 #undef ENUM_END
 
 const hlo_enum_info_t hlo_enum_table[HLO_ENUM_COUNT] = {
-#define ENUM_BEGIN(name, case_) [HLO_ENUM_##name] = {HLO_CASE_##case_, HLO_##name##_COUNT, texts_##name},
+#define ENUM_BEGIN(name, case_) \
+  [HLO_ENUM_##name] = {HLO_CASE_##case_, HLO_##name##_COUNT, texts_##name},
 #define ENUM_VALUE(name, id, text)
 #define ENUM_END(name)
 #include "ops/table/enums.def"
@@ -37,30 +40,46 @@ int hlo_enum_find(hlo_enum_id_t id, hr_str_t word) {
 }
 
 const hlo_attr_info_t hlo_attr_table[HLO_ATTR_COUNT] = {
-#define ATTR(id, text, kind, enumeration, fallback) {text, HLO_KIND_##kind, HLO_ENUM_##enumeration, fallback},
+#define ATTR(id, text, kind, enumeration, fallback) \
+  {text, HLO_KIND_##kind, HLO_ENUM_##enumeration, fallback},
 #include "ops/table/attrs.def"
 #undef ATTR
 };
 
-#define NEED(key) {HLO_ATTR_##key, HLO_USE_NEED}
-#define SHOW(key) {HLO_ATTR_##key, HLO_USE_SHOW}
-#define MAY(key) {HLO_ATTR_##key, HLO_USE_MAY}
+#define NEED(key) \
+  { HLO_ATTR_##key, HLO_USE_NEED }
+#define SHOW(key) \
+  { HLO_ATTR_##key, HLO_USE_SHOW }
+#define MAY(key) \
+  { HLO_ATTR_##key, HLO_USE_MAY }
 /* The first entry only keeps empty lists legal C; hlo_op_table points behind it. */
-#define ATTRS(list, ...) static const hlo_attr_use_t attrs_##list[] = {{HLO_ATTR_COUNT, HLO_USE_MAY}, ##__VA_ARGS__};
+#define ATTRS(list, ...) \
+  static const hlo_attr_use_t attrs_##list[] = {{HLO_ATTR_COUNT, HLO_USE_MAY}, ##__VA_ARGS__};
 #include "ops/table/op_attrs.def"
 #undef ATTRS
 
 enum { /* short trait names for the table's rows */
-  LEAF = OP_LEAF, ELEMENTWISE = OP_ELEMENTWISE, COMMUTATIVE = OP_COMMUTATIVE, ASSOCIATIVE = OP_ASSOCIATIVE,
-  IDENTITY = OP_IDENTITY, CONTROL = OP_CONTROL, HAS_BODY = OP_HAS_BODY, EFFECT = OP_EFFECT, COMM = OP_COMM,
-  COLLECTIVE = OP_COLLECTIVE, START = OP_START, DONE = OP_DONE, RANDOM = OP_RANDOM
+       LEAF = OP_LEAF,
+       ELEMENTWISE = OP_ELEMENTWISE,
+       COMMUTATIVE = OP_COMMUTATIVE,
+       ASSOCIATIVE = OP_ASSOCIATIVE,
+       IDENTITY = OP_IDENTITY,
+       CONTROL = OP_CONTROL,
+       HAS_BODY = OP_HAS_BODY,
+       EFFECT = OP_EFFECT,
+       COMM = OP_COMM,
+       COLLECTIVE = OP_COLLECTIVE,
+       START = OP_START,
+       DONE = OP_DONE,
+       RANDOM = OP_RANDOM
 };
 #define ANY OP_OPERANDS_ANY
 #define AT_LEAST(n) OP_OPERANDS_AT_LEAST(n)
 
 const hlo_op_info_t hlo_op_table[HLO_OPCODE_COUNT] = {
 #define OP(id, name, stablehlo, operands, traits, attrs, infer, verify, kernel, emit, native) \
-  {name, stablehlo, operands, traits, attrs_##attrs + 1, sizeof attrs_##attrs / sizeof *attrs_##attrs - 1},
+  {name,   stablehlo,         operands,                                                       \
+   traits, attrs_##attrs + 1, sizeof attrs_##attrs / sizeof *attrs_##attrs - 1},
 #include "ops/table/ops.def"
 #undef OP
 };

@@ -1,5 +1,6 @@
-/* What ops, attributes and enumerations exist, as numbers and tables of facts; knows nothing of shapes or programs.
- * Everything here is generated from ops.def, attrs.def, op_attrs.def and enums.def. */
+/* What ops, attributes and enumerations exist, as numbers and tables of facts; knows nothing of
+ * shapes or programs. Everything here is generated from ops.def, attrs.def, op_attrs.def and
+ * enums.def. */
 #ifndef HLO_OPS_OPCODE_H
 #define HLO_OPS_OPCODE_H
 
@@ -24,7 +25,10 @@ typedef enum hlo_attr_key {
 /* Enumerated attribute values: HLO_DIRECTION_EQ, HLO_FFT_TYPE_RFFT, ... */
 #define ENUM_BEGIN(name, case_) typedef enum hlo_enum_##name {
 #define ENUM_VALUE(name, id, text) HLO_##name##_##id,
-#define ENUM_END(name) HLO_##name##_COUNT } hlo_enum_##name##_t;
+#define ENUM_END(name) \
+  HLO_##name##_COUNT   \
+  }                    \
+  hlo_enum_##name##_t;
 #include "ops/table/enums.def"
 #undef ENUM_BEGIN
 #undef ENUM_VALUE
@@ -50,7 +54,8 @@ typedef struct hlo_enum_info {
 } hlo_enum_info_t;
 
 extern const hlo_enum_info_t hlo_enum_table[HLO_ENUM_COUNT];
-/* The value that `word` names, or -1. Upper and lower case are told apart only in EXACT enumerations. */
+/* The value that `word` names, or -1. Upper and lower case are told apart only in EXACT
+ * enumerations. */
 int hlo_enum_find(hlo_enum_id_t id, hr_str_t word);
 
 /* What an attribute's value is; hlo_attr_t in ir/attr.h says where it is stored. */
@@ -60,7 +65,7 @@ typedef enum hlo_attr_kind {
   HLO_KIND_FLOAT,
   HLO_KIND_STRING,
   HLO_KIND_ENUM,
-  HLO_KIND_ENUMS,        /* a list of one enumeration's values: operand_precision */
+  HLO_KIND_ENUMS, /* a list of one enumeration's values: operand_precision */
   HLO_KIND_INTS,
   HLO_KIND_INT_LISTS,    /* {{0,1},{1,0}} */
   HLO_KIND_COMPUTATION,  /* in hlo_instr_t.called */
@@ -95,19 +100,20 @@ typedef struct hlo_attr_use {
 } hlo_attr_use_t;
 
 typedef enum op_trait {
-  OP_LEAF = 1 << 0,         /* no operands by nature */
-  OP_ELEMENTWISE = 1 << 1,  /* element i of the result depends on element i of the operands (scalars may stand in) */
+  OP_LEAF = 1 << 0,        /* no operands by nature */
+  OP_ELEMENTWISE = 1 << 1, /* element i of the result depends on element i of the operands (scalars
+                              may stand in) */
   OP_COMMUTATIVE = 1 << 2,
-  OP_ASSOCIATIVE = 1 << 3,  /* up to rounding */
-  OP_IDENTITY = 1 << 4,     /* the result is operand 0, logically */
-  OP_CONTROL = 1 << 5,      /* runs other computations of the program on whole values */
-  OP_HAS_BODY = 1 << 6,     /* applies a computation to elements */
-  OP_EFFECT = 1 << 7,       /* must run even if its result is unused */
-  OP_COMM = 1 << 8,         /* talks to other processes */
-  OP_COLLECTIVE = 1 << 9,   /* has replica groups or source-target pairs */
-  OP_START = 1 << 10,       /* first half of an asynchronous pair */
-  OP_DONE = 1 << 11,        /* second half */
-  OP_RANDOM = 1 << 12       /* result is not a function of the operands */
+  OP_ASSOCIATIVE = 1 << 3, /* up to rounding */
+  OP_IDENTITY = 1 << 4,    /* the result is operand 0, logically */
+  OP_CONTROL = 1 << 5,     /* runs other computations of the program on whole values */
+  OP_HAS_BODY = 1 << 6,    /* applies a computation to elements */
+  OP_EFFECT = 1 << 7,      /* must run even if its result is unused */
+  OP_COMM = 1 << 8,        /* talks to other processes */
+  OP_COLLECTIVE = 1 << 9,  /* has replica groups or source-target pairs */
+  OP_START = 1 << 10,      /* first half of an asynchronous pair */
+  OP_DONE = 1 << 11,       /* second half */
+  OP_RANDOM = 1 << 12      /* result is not a function of the operands */
 } op_trait_t;
 
 #define OP_OPERANDS_ANY (-1)
@@ -125,7 +131,9 @@ typedef struct hlo_op_info {
 extern const hlo_op_info_t hlo_op_table[HLO_OPCODE_COUNT];
 
 static inline const char *hlo_op_name(hlo_opcode_t op) { return hlo_op_table[op].name; }
-static inline bool hlo_op_is(hlo_opcode_t op, uint32_t traits) { return (hlo_op_table[op].traits & traits) == traits; }
+static inline bool hlo_op_is(hlo_opcode_t op, uint32_t traits) {
+  return (hlo_op_table[op].traits & traits) == traits;
+}
 /* The opcode that HLO text calls `name`; false if there is none. Takes constant time. */
 bool hlo_op_from_name(hr_str_t name, hlo_opcode_t *out_op);
 

@@ -17,10 +17,12 @@ const char *hlorun_version(void) { return PACKAGE_VERSION; }
 static hr_status_t check_shape(int rank, const int64_t *dims) {
   if (rank < 0 || rank > HLO_MAX_RANK)
     return hr_error(HR_USAGE, "hlorun_buffer_create: rank %d, want 0 to %d", rank, HLO_MAX_RANK);
-  if (rank && !dims) return hr_error(HR_USAGE, "hlorun_buffer_create: dims is NULL, want %d sizes", rank);
+  if (rank && !dims)
+    return hr_error(HR_USAGE, "hlorun_buffer_create: dims is NULL, want %d sizes", rank);
   for (int d = 0; d < rank; d++)
     if (dims[d] < 0)
-      return hr_error(HR_USAGE, "hlorun_buffer_create: the size of dimension %d is %lld, want 0 or more", d,
+      return hr_error(HR_USAGE,
+                      "hlorun_buffer_create: the size of dimension %d is %lld, want 0 or more", d,
                       (long long)dims[d]);
   return NULL;
 }
@@ -29,10 +31,11 @@ static hr_status_t check_shape(int rank, const int64_t *dims) {
 static hr_status_t check_data(hr_dtype_t type, int64_t count, const void *data, bool is_borrowed) {
   size_t alignment = hr_dtype_bytes(hr_dtype_real(type));
   if (count && !data)
-    return hr_error(HR_USAGE, "hlorun_buffer_create: data is NULL, want %lld elements", (long long)count);
+    return hr_error(HR_USAGE, "hlorun_buffer_create: data is NULL, want %lld elements",
+                    (long long)count);
   if (is_borrowed && (uintptr_t)data % alignment)
-    return hr_error(HR_USAGE, "hlorun_buffer_create: data is at %p, want a multiple of %zu for %s", data, alignment,
-                    hr_dtype_name(type));
+    return hr_error(HR_USAGE, "hlorun_buffer_create: data is at %p, want a multiple of %zu for %s",
+                    data, alignment, hr_dtype_name(type));
   return NULL;
 }
 
@@ -51,7 +54,8 @@ static hr_status_t copy_array(hr_dtype_t type, int rank, const int64_t *dims, co
 }
 
 hlorun_status_t hlorun_buffer_create(const char *dtype, int rank, const int64_t *dims, void *data,
-                                     hlorun_release_fn release, void *context, hlorun_buffer_t **out_buffer) {
+                                     hlorun_release_fn release, void *context,
+                                     hlorun_buffer_t **out_buffer) {
   hr_dtype_t type;
   int64_t count;
   hr_buffer_t *bytes;
@@ -61,7 +65,8 @@ hlorun_status_t hlorun_buffer_create(const char *dtype, int rank, const int64_t 
   HR_TRY(hlo_dims_count(rank, dims, type, &count));
   HR_TRY(check_data(type, count, data, release != NULL));
   if (!release) return copy_array(type, rank, dims, data, out_buffer);
-  HR_TRY(hr_buffer_wrap(data, (size_t)count * hr_dtype_bytes(type), false, release, context, &bytes));
+  HR_TRY(
+      hr_buffer_wrap(data, (size_t)count * hr_dtype_bytes(type), false, release, context, &bytes));
   hr_status_t st = hlo_value_over(type, rank, dims, bytes, 0, out_buffer);
   if (st) hr_buffer_disown(bytes);
   hr_buffer_release(bytes);
@@ -74,6 +79,12 @@ const char *hlorun_buffer_dtype(const hlorun_buffer_t *buffer) {
   return buffer ? hr_dtype_name(buffer->dtype) : NULL;
 }
 int hlorun_buffer_rank(const hlorun_buffer_t *buffer) { return buffer ? buffer->rank : 0; }
-const int64_t *hlorun_buffer_dims(const hlorun_buffer_t *buffer) { return buffer ? buffer->dims : NULL; }
-const void *hlorun_buffer_data(const hlorun_buffer_t *buffer) { return buffer ? buffer->data : NULL; }
-size_t hlorun_buffer_size_bytes(const hlorun_buffer_t *buffer) { return buffer ? hlo_value_bytes(buffer) : 0; }
+const int64_t *hlorun_buffer_dims(const hlorun_buffer_t *buffer) {
+  return buffer ? buffer->dims : NULL;
+}
+const void *hlorun_buffer_data(const hlorun_buffer_t *buffer) {
+  return buffer ? buffer->data : NULL;
+}
+size_t hlorun_buffer_size_bytes(const hlorun_buffer_t *buffer) {
+  return buffer ? hlo_value_bytes(buffer) : 0;
+}

@@ -1,21 +1,22 @@
-/* Arguments of the embedding API: what cannot be meant is USAGE, with the function's and the argument's name. */
+/* Arguments of the embedding API: what cannot be meant is USAGE, with the function's and the
+ * argument's name. */
 #ifndef HLORUN_API_CHECK_H
 #define HLORUN_API_CHECK_H
 
 #include "base/status.h"
 
 /* Returns USAGE from a function of the API if the pointer is NULL. */
-#define API_NOT_NULL(argument)                                                            \
-  do {                                                                                    \
-    if (!(argument)) return hr_error(HR_USAGE, "%s: %s is NULL", __func__, #argument);    \
+#define API_NOT_NULL(argument)                                                         \
+  do {                                                                                 \
+    if (!(argument)) return hr_error(HR_USAGE, "%s: %s is NULL", __func__, #argument); \
   } while (0)
 
 /* The same where a pointer may be NULL if nothing is to be there. */
-#define API_NOT_NULL_FOR(count, argument)                                                 \
-  do {                                                                                    \
-    if ((count) && !(argument))                                                           \
-      return hr_error(HR_USAGE, "%s: %s is NULL, want %zu of them", __func__, #argument,  \
-                      (size_t)(count));                                                   \
+#define API_NOT_NULL_FOR(count, argument)                                                \
+  do {                                                                                   \
+    if ((count) && !(argument))                                                          \
+      return hr_error(HR_USAGE, "%s: %s is NULL, want %zu of them", __func__, #argument, \
+                      (size_t)(count));                                                  \
   } while (0)
 
 #endif

@@ -1,4 +1,5 @@
-/* Clients of the embedding API: made, cancelled, taking turns; what they say to each other outside of programs. */
+/* Clients of the embedding API: made, cancelled, taking turns; what they say to each other outside
+ * of programs. */
 #include "api_client.h"
 
 #include <limits.h>
@@ -48,13 +49,15 @@ hr_status_t api_client_interrupted(void *client) { return poll_cancel(client, tr
 hr_status_t api_client_computes(void *client) { return poll_cancel(client, false); }
 
 static hr_status_t open_endpoint(hlorun_world_t world, tp_endpoint_t **out_endpoint) {
-  if (world == HLORUN_WORLD_AUTO && tp_launcher_world_size() > 1) return tp_world_open(out_endpoint);
+  if (world == HLORUN_WORLD_AUTO && tp_launcher_world_size() > 1)
+    return tp_world_open(out_endpoint);
   return tp_single_open(out_endpoint);
 }
 
 static hr_status_t open_trace(hlorun_client_t *client) {
   if (!client->options.trace) return NULL;
-  HR_TRY(hr_trace_create(client->options.trace_events ? client->options.trace_events : TRACE_EVENTS, &client->trace));
+  HR_TRY(hr_trace_create(client->options.trace_events ? client->options.trace_events : TRACE_EVENTS,
+                         &client->trace));
   return exec_trace_plain(client->trace, "execution", HR_TRACE_RUN, &client->executions);
 }
 
@@ -76,10 +79,10 @@ static hr_status_t client_over(const hlorun_client_options_t *options, tp_endpoi
     return st;
   }
   worker_pool_init(&client->pool, (worker_pool_options_t){.threads = options->threads,
-                                                      .bind = binds[options->bind],
-                                                      .local_rank = endpoint->local_rank,
-                                                      .local_size = endpoint->local_size,
-                                                      .trace = client->trace});
+                                                          .bind = binds[options->bind],
+                                                          .local_rank = endpoint->local_rank,
+                                                          .local_size = endpoint->local_size,
+                                                          .trace = client->trace});
   client->comm.processors = tp_loop_note_processors();
   client->comm.groups->notes_times = client->trace != NULL;
   client->comm.count_workers = worker_pool_count;
@@ -93,8 +96,8 @@ static hr_status_t client_over(const hlorun_client_options_t *options, tp_endpoi
   return NULL;
 }
 
-/* Puts the calling thread, which will compute, on this process's share of the machine. A process alone has all of it,
- * and is spared the look at the machine. */
+/* Puts the calling thread, which will compute, on this process's share of the machine. A process
+ * alone has all of it, and is spared the look at the machine. */
 static hr_status_t bind_to_share(const tp_endpoint_t *endpoint, hlorun_bind_t bind) {
   if (endpoint->world_size == 1 || bind == HLORUN_BIND_NONE) return NULL;
   topo_share_t *share;
@@ -104,8 +107,10 @@ static hr_status_t bind_to_share(const tp_endpoint_t *endpoint, hlorun_bind_t bi
   return st;
 }
 
-static hr_status_t wrong_option(const char *name, long long found, long long least, long long most) {
-  return hr_error(HR_USAGE, "client option %s is %lld, want %lld to %lld", name, found, least, most);
+static hr_status_t wrong_option(const char *name, long long found, long long least,
+                                long long most) {
+  return hr_error(HR_USAGE, "client option %s is %lld, want %lld to %lld", name, found, least,
+                  most);
 }
 
 static hr_status_t check_options(const hlorun_client_options_t *options) {
@@ -116,24 +121,28 @@ static hr_status_t check_options(const hlorun_client_options_t *options) {
                 {"threads", options->threads, INT_MAX},
                 {"bind", (long long)options->bind, HLORUN_BIND_NONE},
                 {"engine", (long long)options->engine, HLORUN_ENGINE_COMPILED}};
-  if (options->struct_size != sizeof *options) return hr_error(HR_USAGE, "client options are not initialised");
+  if (options->struct_size != sizeof *options)
+    return hr_error(HR_USAGE, "client options are not initialised");
   for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
     if (ranges[i].value < 0 || ranges[i].value > ranges[i].most)
       return wrong_option(ranges[i].name, ranges[i].value, 0, ranges[i].most);
   if (!(options->timeout_s >= 0))
     return hr_error(HR_USAGE, "client option timeout_s is %g, want 0 or more", options->timeout_s);
   if (options->trace_events > MOST_TRACE_EVENTS)
-    return hr_error(HR_USAGE, "client option trace_events is %zu, want at most %zu", options->trace_events,
-                    MOST_TRACE_EVENTS);
+    return hr_error(HR_USAGE, "client option trace_events is %zu, want at most %zu",
+                    options->trace_events, MOST_TRACE_EVENTS);
   return NULL;
 }
 
-hlorun_status_t hlorun_client_create(const hlorun_client_options_t *options, hlorun_client_t **out_client) {
+hlorun_status_t hlorun_client_create(const hlorun_client_options_t *options,
+                                     hlorun_client_t **out_client) {
   API_NOT_NULL(options);
   API_NOT_NULL(out_client);
   HR_TRY(check_options(options));
   if (options->world == HLORUN_WORLD_THREADS)
-    return hr_error(HR_USAGE, "clients of a world of threads are made together, by hlorun_clients_create_local");
+    return hr_error(
+        HR_USAGE,
+        "clients of a world of threads are made together, by hlorun_clients_create_local");
   tp_endpoint_t *endpoint;
   HR_TRY(open_endpoint(options->world, &endpoint));
   hr_status_t st = bind_to_share(endpoint, options->bind);
@@ -143,7 +152,8 @@ hlorun_status_t hlorun_client_create(const hlorun_client_options_t *options, hlo
   return st;
 }
 
-static hr_status_t share_array(hlorun_client_t *client, hlo_value_t *value, hlo_value_t **out_value) {
+static hr_status_t share_array(hlorun_client_t *client, hlo_value_t *value,
+                               hlo_value_t **out_value) {
   hr_buffer_t *bytes = NULL;
   *out_value = NULL;
   HR_TRY(exec_comm_shared_memory(&client->comm, hlo_value_bytes(value), &bytes));
@@ -180,15 +190,18 @@ hlorun_status_t hlorun_clients_create_local(const hlorun_client_options_t *optio
   endpoints = memory;
   hr_status_t st = tp_self_open(count, endpoints);
   int made = 0;
-  while (!st && made < count && !(st = client_over(options, endpoints[made], &out_clients[made]))) made++;
-  for (int i = 0; st && i < made; i++) hlorun_client_release(out_clients[i], hr_status_exit_code(st));
-  for (int i = made; st && i < count; i++)
-    tp_close(endpoints[i], true, hr_status_exit_code(st));
+  while (!st && made < count && !(st = client_over(options, endpoints[made], &out_clients[made])))
+    made++;
+  for (int i = 0; st && i < made; i++)
+    hlorun_client_release(out_clients[i], hr_status_exit_code(st));
+  for (int i = made; st && i < count; i++) tp_close(endpoints[i], true, hr_status_exit_code(st));
   hr_free(endpoints);
   return st;
 }
 
-void api_client_retain(hlorun_client_t *client) { __atomic_fetch_add(&client->references, 1, __ATOMIC_RELAXED); }
+void api_client_retain(hlorun_client_t *client) {
+  __atomic_fetch_add(&client->references, 1, __ATOMIC_RELAXED);
+}
 
 void hlorun_client_release(hlorun_client_t *client, int exit_code) {
   if (!client || __atomic_fetch_sub(&client->references, 1, __ATOMIC_ACQ_REL) != 1) return;
@@ -202,7 +215,9 @@ void hlorun_client_release(hlorun_client_t *client, int exit_code) {
   hr_free(client);
 }
 
-int hlorun_client_rank(const hlorun_client_t *client) { return client ? client->endpoint->rank : -1; }
+int hlorun_client_rank(const hlorun_client_t *client) {
+  return client ? client->endpoint->rank : -1;
+}
 int hlorun_client_world_size(const hlorun_client_t *client) {
   return client ? client->endpoint->world_size : 0;
 }
@@ -221,7 +236,8 @@ void hlorun_client_cancel(hlorun_client_t *client, const char *reason) {
 hlorun_status_t hlorun_client_resume(hlorun_client_t *client) {
   API_NOT_NULL(client);
   if (client->endpoint->world_size > 1)
-    return hr_error(HR_USAGE, "a client with %d peers cannot go on after it was cancelled: make new ones",
+    return hr_error(HR_USAGE,
+                    "a client with %d peers cannot go on after it was cancelled: make new ones",
                     client->endpoint->world_size - 1);
   api_client_lock_fair(client);
   pthread_mutex_lock(&client->mutex);
@@ -260,7 +276,9 @@ void api_client_unlock_fair(hlorun_client_t *client) {
   pthread_mutex_unlock(&client->mutex);
 }
 
-void api_client_lock_fair(hlorun_client_t *client) { api_client_await_ticket(client, api_client_take_ticket(client)); }
+void api_client_lock_fair(hlorun_client_t *client) {
+  api_client_await_ticket(client, api_client_take_ticket(client));
+}
 
 hlorun_status_t hlorun_client_barrier(hlorun_client_t *client) {
   API_NOT_NULL(client);
@@ -270,13 +288,14 @@ hlorun_status_t hlorun_client_barrier(hlorun_client_t *client) {
   return st;
 }
 
-hlorun_status_t hlorun_client_gather(hlorun_client_t *client, const void *bytes, size_t size_bytes, void *out) {
+hlorun_status_t hlorun_client_gather(hlorun_client_t *client, const void *bytes, size_t size_bytes,
+                                     void *out) {
   API_NOT_NULL(client);
   API_NOT_NULL_FOR(size_bytes, bytes);
   if (!client->endpoint->rank) API_NOT_NULL_FOR(size_bytes, out);
   if (size_bytes > (size_t)PTRDIFF_MAX / (size_t)client->endpoint->world_size)
-    return hr_error(HR_USAGE, "%zu bytes of each of %d processes are more than fit into memory", size_bytes,
-                    client->endpoint->world_size);
+    return hr_error(HR_USAGE, "%zu bytes of each of %d processes are more than fit into memory",
+                    size_bytes, client->endpoint->world_size);
   api_client_lock_fair(client);
   hr_status_t st = exec_comm_gather(&client->comm, bytes, size_bytes, out);
   api_client_unlock_fair(client);
@@ -286,13 +305,15 @@ hlorun_status_t hlorun_client_gather(hlorun_client_t *client, const void *bytes,
 static hr_status_t check_peer(const hlorun_client_t *client, int peer, size_t size_bytes) {
   const tp_endpoint_t *endpoint = client->endpoint;
   if (peer < 0 || peer >= endpoint->world_size || peer == endpoint->rank)
-    return hr_error(HR_USAGE, "rank %d is no peer of rank %d, want another one from 0 to %d", peer, endpoint->rank,
-                    endpoint->world_size - 1);
-  if (size_bytes > PTRDIFF_MAX) return hr_error(HR_USAGE, "%zu bytes are more than fit into memory", size_bytes);
+    return hr_error(HR_USAGE, "rank %d is no peer of rank %d, want another one from 0 to %d", peer,
+                    endpoint->rank, endpoint->world_size - 1);
+  if (size_bytes > PTRDIFF_MAX)
+    return hr_error(HR_USAGE, "%zu bytes are more than fit into memory", size_bytes);
   return NULL;
 }
 
-hlorun_status_t hlorun_client_send(hlorun_client_t *client, int to, const void *bytes, size_t size_bytes) {
+hlorun_status_t hlorun_client_send(hlorun_client_t *client, int to, const void *bytes,
+                                   size_t size_bytes) {
   API_NOT_NULL(client);
   API_NOT_NULL_FOR(size_bytes, bytes);
   HR_TRY(check_peer(client, to, size_bytes));
@@ -302,7 +323,8 @@ hlorun_status_t hlorun_client_send(hlorun_client_t *client, int to, const void *
   return st;
 }
 
-hlorun_status_t hlorun_client_recv(hlorun_client_t *client, int from, void *bytes, size_t size_bytes) {
+hlorun_status_t hlorun_client_recv(hlorun_client_t *client, int from, void *bytes,
+                                   size_t size_bytes) {
   API_NOT_NULL(client);
   API_NOT_NULL_FOR(size_bytes, bytes);
   HR_TRY(check_peer(client, from, size_bytes));

@@ -1,4 +1,5 @@
-/* A client of the embedding API: one process's place in the world, what runs there and whose turn it is. */
+/* A client of the embedding API: one process's place in the world, what runs there and whose turn
+ * it is. */
 #ifndef HLORUN_API_CLIENT_H
 #define HLORUN_API_CLIENT_H
 
@@ -45,8 +46,8 @@ void api_client_unlock_fair(hlorun_client_t *client);
 /* A ticket, and its turn. */
 void api_client_lock_fair(hlorun_client_t *client);
 
-/* Called, with the client, while a transfer is waited for: an error ends the wait (cancelled, refused by a peer, or no
- * step made for as long as the client's timeout). */
+/* Called, with the client, while a transfer is waited for: an error ends the wait (cancelled,
+ * refused by a peer, or no step made for as long as the client's timeout). */
 hr_status_t api_client_interrupted(void *client);
 /* The same, called now and then while the program computes. */
 hr_status_t api_client_computes(void *client);

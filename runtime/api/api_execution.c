@@ -17,13 +17,15 @@ struct hlorun_execution {
   hr_status_t status;
 };
 
-static hr_status_t wrong_argument(const hlorun_program_t *program, int index, const hlo_value_t *arg) {
+static hr_status_t wrong_argument(const hlorun_program_t *program, int index,
+                                  const hlo_value_t *arg) {
   char text[HLO_SHAPE_TEXT];
   hlo_shape_t found = {.dtype = arg ? arg->dtype : HR_TOKEN,
                        .rank = arg ? arg->rank : 0,
                        .dims = arg ? arg->dims : NULL};
-  return hr_error(HR_USAGE, "argument %d (%s) is %s, the program wants %s", index, program->param_names[index],
-                  arg ? hlo_shape_text(&found, text) : "missing", program->param_shapes[index]);
+  return hr_error(HR_USAGE, "argument %d (%s) is %s, the program wants %s", index,
+                  program->param_names[index], arg ? hlo_shape_text(&found, text) : "missing",
+                  program->param_shapes[index]);
 }
 
 static hr_status_t check_arguments(const hlorun_program_t *program, hlorun_buffer_t *const *args) {
@@ -65,9 +67,11 @@ static hr_status_t end_transfers(hlorun_program_t *program, hr_status_t st) {
   return exec_verify_match(program->verify, st);
 }
 
-/* By the compiled engine, in its turn. The arguments are borrowed but for those that are donated. */
-static hr_status_t run_fast(hlorun_program_t *program, exec_compiled_t *fast, hlorun_buffer_t *const *args,
-                            const bool *donate, hlorun_buffer_t **results) {
+/* By the compiled engine, in its turn. The arguments are borrowed but for those that are donated.
+ */
+static hr_status_t run_fast(hlorun_program_t *program, exec_compiled_t *fast,
+                            hlorun_buffer_t *const *args, const bool *donate,
+                            hlorun_buffer_t **results) {
   hr_status_t st = exec_compiled_run(fast, args, donate, results);
   bool has_results = !st;
   st = end_transfers(program, st);
@@ -79,11 +83,12 @@ static hr_status_t run_fast(hlorun_program_t *program, exec_compiled_t *fast, hl
 }
 
 /* By the reference engine, in its turn. Takes the references in `leaves` over. */
-static hr_status_t run_slow(hlorun_program_t *program, hlorun_buffer_t **leaves, hlorun_buffer_t **results) {
+static hr_status_t run_slow(hlorun_program_t *program, hlorun_buffer_t **leaves,
+                            hlorun_buffer_t **results) {
   void *memory;
   hlo_value_t *root;
-  hr_status_t st =
-      hr_alloc_zeroed((program->compiled.module->entry->params.count + 1) * sizeof(hlo_value_t *), &memory);
+  hr_status_t st = hr_alloc_zeroed(
+      (program->compiled.module->entry->params.count + 1) * sizeof(hlo_value_t *), &memory);
   if (st) {
     for (int k = 0; k < program->param_count; k++) hlo_value_release(leaves[k]);
     return st;
@@ -98,7 +103,8 @@ static hr_status_t run_slow(hlorun_program_t *program, hlorun_buffer_t **leaves,
   }
   hr_free(params);
   if (st) return st;
-  for (int r = 0; r < program->result_count; r++) results[r] = hlo_value_retain(hlo_value_leaf(root, r));
+  for (int r = 0; r < program->result_count; r++)
+    results[r] = hlo_value_retain(hlo_value_leaf(root, r));
   hlo_value_release(root);
   return NULL;
 }
@@ -108,10 +114,12 @@ static void note_execution(const hlorun_client_t *client, uint64_t begin_ns) {
 }
 
 /* Runs in its turn. Takes the references in `leaves` over. */
-static hr_status_t run_program(hlorun_program_t *program, hlorun_buffer_t **leaves, hlorun_buffer_t **results) {
+static hr_status_t run_program(hlorun_program_t *program, hlorun_buffer_t **leaves,
+                               hlorun_buffer_t **results) {
   uint64_t begin_ns = hr_trace_now_ns();
-  exec_compiled_t *fast =
-      program->specializations ? specializations_find(program->specializations, leaves) : program->fast;
+  exec_compiled_t *fast = program->specializations
+                              ? specializations_find(program->specializations, leaves)
+                              : program->fast;
   hr_status_t st = fast ? run_fast(program, fast, leaves, program->all_params, results)
                         : run_slow(program, leaves, results);
   note_execution(program->client, begin_ns);
@@ -119,11 +127,12 @@ static hr_status_t run_program(hlorun_program_t *program, hlorun_buffer_t **leav
 }
 
 /* References of the arguments for one execution: moved where donated. */
-static hr_status_t take_arguments(hlorun_program_t *program, hlorun_buffer_t *const *args, const bool *donate,
-                                  hlorun_buffer_t ***out_leaves) {
+static hr_status_t take_arguments(hlorun_program_t *program, hlorun_buffer_t *const *args,
+                                  const bool *donate, hlorun_buffer_t ***out_leaves) {
   HR_TRY(check_arguments(program, args));
   void *memory;
-  hr_status_t st = hr_alloc((size_t)(program->param_count + 1) * sizeof(hlorun_buffer_t *), &memory);
+  hr_status_t st =
+      hr_alloc((size_t)(program->param_count + 1) * sizeof(hlorun_buffer_t *), &memory);
   if (st) {
     for (int k = 0; donate && k < program->param_count; k++)
       if (donate[k]) hlo_value_release(args[k]);
@@ -136,8 +145,8 @@ static hr_status_t take_arguments(hlorun_program_t *program, hlorun_buffer_t *co
   return NULL;
 }
 
-hlorun_status_t hlorun_execute(hlorun_program_t *program, hlorun_buffer_t *const *args, const bool *donate,
-                               hlorun_buffer_t **results) {
+hlorun_status_t hlorun_execute(hlorun_program_t *program, hlorun_buffer_t *const *args,
+                               const bool *donate, hlorun_buffer_t **results) {
   hlorun_buffer_t **leaves;
   hr_status_t st;
   API_NOT_NULL(program);
@@ -177,14 +186,15 @@ static hr_status_t start_thread(hlorun_execution_t *execution) {
   return hr_error(HR_UNAVAILABLE, "cannot start a thread for the execution");
 }
 
-hlorun_status_t hlorun_execute_start(hlorun_program_t *program, hlorun_buffer_t *const *args, const bool *donate,
-                                     hlorun_execution_t **out_execution) {
+hlorun_status_t hlorun_execute_start(hlorun_program_t *program, hlorun_buffer_t *const *args,
+                                     const bool *donate, hlorun_execution_t **out_execution) {
   void *memory, *results;
   API_NOT_NULL(program);
   API_NOT_NULL(out_execution);
   HR_TRY(hr_alloc_zeroed(sizeof(hlorun_execution_t), &memory));
   hlorun_execution_t *execution = memory;
-  hr_status_t st = hr_alloc_zeroed((size_t)(program->result_count + 1) * sizeof(hlorun_buffer_t *), &results);
+  hr_status_t st =
+      hr_alloc_zeroed((size_t)(program->result_count + 1) * sizeof(hlorun_buffer_t *), &results);
   if (!st) {
     execution->program = program;
     execution->results = results;
@@ -224,7 +234,8 @@ hlorun_status_t hlorun_execution_await(hlorun_execution_t *execution, hlorun_buf
 void hlorun_execution_release(hlorun_execution_t *execution) {
   if (!execution) return;
   if (!execution->joined) pthread_join(execution->thread, NULL);
-  for (int r = 0; r < execution->program->result_count; r++) hlo_value_release(execution->results[r]);
+  for (int r = 0; r < execution->program->result_count; r++)
+    hlo_value_release(execution->results[r]);
   hr_status_release(execution->status);
   hr_free(execution->results);
   hr_free(execution->args);

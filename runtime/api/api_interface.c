@@ -5,7 +5,8 @@
 #include "ir/print.h"
 #include "ir/shard.h"
 
-static hr_status_t shape_string(hr_arena_t *arena, const hlo_shape_t *shape, const char **out_string) {
+static hr_status_t shape_string(hr_arena_t *arena, const hlo_shape_t *shape,
+                                const char **out_string) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
   hlo_shape_print(&text, shape, false);
@@ -20,7 +21,8 @@ hr_status_t api_program_describe(hlorun_program_t *program) {
   hr_arena_t *arena = &program->compiled.plan->arena;
   const hlo_shape_t *result = hlo_entry_result_shape(module);
   int entry_params = (int)module->entry->params.count, leaf = 0;
-  for (int p = 0; p < entry_params; p++) program->param_count += hlo_shape_leaf_count(hlo_entry_param_shape(module, p));
+  for (int p = 0; p < entry_params; p++)
+    program->param_count += hlo_shape_leaf_count(hlo_entry_param_shape(module, p));
   program->result_count = hlo_shape_leaf_count(result);
   HR_TRY(HR_NEW_ARRAY(arena, program->param_count, &program->param_shapes));
   HR_TRY(HR_NEW_ARRAY(arena, program->param_count, &program->param_names));
@@ -45,8 +47,12 @@ int hlorun_program_num_replicas(const hlorun_program_t *program) {
 int hlorun_program_num_partitions(const hlorun_program_t *program) {
   return program ? program->compiled.plan->grid.num_partitions : 0;
 }
-int hlorun_program_param_count(const hlorun_program_t *program) { return program ? program->param_count : 0; }
-int hlorun_program_result_count(const hlorun_program_t *program) { return program ? program->result_count : 0; }
+int hlorun_program_param_count(const hlorun_program_t *program) {
+  return program ? program->param_count : 0;
+}
+int hlorun_program_result_count(const hlorun_program_t *program) {
+  return program ? program->result_count : 0;
+}
 
 static bool has_param(const hlorun_program_t *program, int index) {
   return program && index >= 0 && index < program->param_count;
@@ -72,19 +78,21 @@ static const hlo_shape_t *find_leaf(const hlo_module_t *module, bool is_result, 
     return hlo_shape_leaf(hlo_entry_result_shape(module), index);
   }
   int p = 0;
-  for (int leaves; index >= (leaves = hlo_shape_leaf_count(hlo_entry_param_shape(module, p))); p++) index -= leaves;
+  for (int leaves; index >= (leaves = hlo_shape_leaf_count(hlo_entry_param_shape(module, p))); p++)
+    index -= leaves;
   const hlo_extra_t *extra = module->entry->params.data[p]->extra;
   *out_sharding = module->result_shardings && extra ? extra->sharding : NULL;
   return hlo_shape_leaf(hlo_entry_param_shape(module, p), index);
 }
 
-bool hlorun_program_shard(const hlorun_program_t *program, bool is_result, int index, int rank, const int64_t *dims,
-                          int64_t *out_starts) {
+bool hlorun_program_shard(const hlorun_program_t *program, bool is_result, int index, int rank,
+                          const int64_t *dims, int64_t *out_starts) {
   const hlo_sharding_t *sharding;
   if (!(is_result ? has_result(program, index) : has_param(program, index))) return false;
   if (rank < 0 || (rank && (!dims || !out_starts))) return false;
   const hlo_shape_t *shape = find_leaf(program->compiled.module, is_result, index, &sharding);
-  int64_t sizes[HLO_MAX_RANK], device = program->client->endpoint->rank % program->compiled.plan->grid.num_partitions;
+  int64_t sizes[HLO_MAX_RANK],
+      device = program->client->endpoint->rank % program->compiled.plan->grid.num_partitions;
   if (!sharding || shape->rank != rank) return false;
   hr_status_t st = hlo_shard_of(sharding, rank, dims, device, out_starts, sizes);
   bool fits = !st;
@@ -99,10 +107,15 @@ static void count_steps(const flat_plan_t *flat, hlorun_program_figures_t *figur
         figures->native_steps += !jit_is_generated(flat->steps[s].native);
         figures->generated_steps += jit_is_generated(flat->steps[s].native);
         break;
-      case FLAT_REFERENCE: figures->reference_steps++; break;
-      case FLAT_COPY: figures->copy_steps++; break;
+      case FLAT_REFERENCE:
+        figures->reference_steps++;
+        break;
+      case FLAT_COPY:
+        figures->copy_steps++;
+        break;
       case FLAT_WHILE:
-      case FLAT_CONDITIONAL: break;
+      case FLAT_CONDITIONAL:
+        break;
     }
 }
 
@@ -114,13 +127,15 @@ static void count_code(const jit_t *jit, hlorun_program_figures_t *figures) {
   figures->code_bytes = counts.code_bytes;
 }
 
-void hlorun_program_get_figures(const hlorun_program_t *program, hlorun_program_figures_t *out_figures) {
+void hlorun_program_get_figures(const hlorun_program_t *program,
+                                hlorun_program_figures_t *out_figures) {
   if (!out_figures) return;
   *out_figures = (hlorun_program_figures_t){.struct_size = sizeof *out_figures};
   if (!program) return;
   const compiled_program_t *compiled = &program->compiled;
-  specializations_stats_t copies =
-      program->specializations ? specializations_stats(program->specializations) : (specializations_stats_t){0};
+  specializations_stats_t copies = program->specializations
+                                       ? specializations_stats(program->specializations)
+                                       : (specializations_stats_t){0};
   *out_figures = (hlorun_program_figures_t){.struct_size = sizeof *out_figures,
                                             .read_s = compiled->read_s + copies.read_s,
                                             .passes_s = compiled->passes_s + copies.passes_s,

@@ -27,13 +27,16 @@ static hr_status_t agree_with_peers(hlorun_program_t *program) {
 
 static hr_status_t meet_peers(hlorun_program_t *program, bool mpmd, bool unproved) {
   hlorun_client_t *client = program->client;
-  exec_channels_options_t options = {.plan = program->compiled.plan, .comm = &client->comm, .mpmd = mpmd};
+  exec_channels_options_t options = {
+      .plan = program->compiled.plan, .comm = &client->comm, .mpmd = mpmd};
   bool alone = client->endpoint->world_size == 1;
   api_client_lock_fair(client);
-  hr_status_t st = alone ? NULL : mpmd ? group_consensus(&client->comm, program->compiled.plan)
-                                       : agree_with_peers(program);
+  hr_status_t st = alone  ? NULL
+                   : mpmd ? group_consensus(&client->comm, program->compiled.plan)
+                          : agree_with_peers(program);
   if (!st) st = exec_channels_create(&options, &program->channels);
-  if (!st && mpmd && !unproved && !alone) st = prove_together(&client->comm, program->compiled.plan);
+  if (!st && mpmd && !unproved && !alone)
+    st = prove_together(&client->comm, program->compiled.plan);
   api_client_unlock_fair(client);
   return st;
 }
@@ -51,8 +54,10 @@ static hr_status_t attach_peers(op_env_t *env, void *context) {
 static hr_status_t make_verify(hlorun_program_t *program) {
   hlorun_client_t *client = program->client;
   if (!client->watch) HR_TRY(exec_watch_create(&client->comm, &client->watch));
-  exec_verify_options_t options = {.plan = program->compiled.plan, .comm = &client->comm,
-                                   .channels = program->channels, .watch = client->watch};
+  exec_verify_options_t options = {.plan = program->compiled.plan,
+                                   .comm = &client->comm,
+                                   .channels = program->channels,
+                                   .watch = client->watch};
   return exec_verify_create(&options, &program->verify);
 }
 
@@ -78,10 +83,12 @@ static exec_machine_options_t machine_options(hlorun_program_t *program) {
 }
 
 /* Signature of specializations_options_t.make_machine. */
-static hr_status_t make_fast(void *context, const compiled_program_t *compiled, exec_compiled_t **out_machine) {
+static hr_status_t make_fast(void *context, const compiled_program_t *compiled,
+                             exec_compiled_t **out_machine) {
   hlorun_program_t *program = context;
   exec_compiled_options_t options = {.machine = machine_options(program), .check = is_checking()};
-  if (compiled->flat->workers > 1) HR_TRY(worker_pool_start(&program->client->pool, &options.workers));
+  if (compiled->flat->workers > 1)
+    HR_TRY(worker_pool_start(&program->client->pool, &options.workers));
   return exec_compiled_create(compiled->flat, &options, out_machine);
 }
 
@@ -111,7 +118,8 @@ static hr_status_t start_workers(void *pool, hr_workers_t **out_workers) {
 }
 
 /* The stages follow each other without a gap. */
-static hr_status_t trace_loading(hr_trace_t *trace, const compiled_program_t *compiled, uint64_t begin_ns) {
+static hr_status_t trace_loading(hr_trace_t *trace, const compiled_program_t *compiled,
+                                 uint64_t begin_ns) {
   const char *const names[] = {"read", "passes", "plan", "code"};
   double took_s[] = {compiled->read_s, compiled->passes_s, compiled->plan_s, compiled->code_s};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -139,34 +147,39 @@ static const char *probe_of(const hlorun_program_options_t *options) {
   return text && *text ? text : NULL;
 }
 
-static hr_status_t open_probe_files(hlorun_program_t *program, const hlorun_program_options_t *options) {
+static hr_status_t open_probe_files(hlorun_program_t *program,
+                                    const hlorun_program_options_t *options) {
   const tp_endpoint_t *endpoint = program->client->endpoint;
   if (!probe_of(options)) return NULL;
-  return exec_probe_files_open(options->probe_dir ? options->probe_dir : "probes", probe_of(options),
-                               endpoint->world_size > 1 ? endpoint->rank : -1, &program->probe_files);
+  return exec_probe_files_open(options->probe_dir ? options->probe_dir : "probes",
+                               probe_of(options), endpoint->world_size > 1 ? endpoint->rank : -1,
+                               &program->probe_files);
 }
 
 static hr_status_t load_into(hlorun_program_t *program, const char *name, hr_buffer_t *bytes,
                              const hlorun_program_options_t *options) {
-  compiler_options_t compiler = {.num_replicas = options->num_replicas,
-                                 .num_partitions = options->num_partitions,
-                                 .world_size = program->client->endpoint->world_size,
-                                 .part = options->mpmd,
-                                 .unproved = options->unproved,
-                                 .compiled = program->client->options.engine != HLORUN_ENGINE_REFERENCE,
-                                 .each_step = is_checking() || program->client->trace,
-                                 .each_result = is_checking(),
-                                 .start_workers = start_workers,
-                                 .probe = probe_of(options),
-                                 .workers_context = &program->client->pool,
-                                 .may_open_early = program->client->options.threads != 1 &&
-                                                   program->client->endpoint->world_size == 1};
+  compiler_options_t compiler = {
+      .num_replicas = options->num_replicas,
+      .num_partitions = options->num_partitions,
+      .world_size = program->client->endpoint->world_size,
+      .part = options->mpmd,
+      .unproved = options->unproved,
+      .compiled = program->client->options.engine != HLORUN_ENGINE_REFERENCE,
+      .each_step = is_checking() || program->client->trace,
+      .each_result = is_checking(),
+      .start_workers = start_workers,
+      .probe = probe_of(options),
+      .workers_context = &program->client->pool,
+      .may_open_early =
+          program->client->options.threads != 1 && program->client->endpoint->world_size == 1};
   HR_TRY(compile_traced(program, name, bytes, &compiler));
   HR_TRY(api_program_describe(program));
   HR_TRY(meet_peers(program, options->mpmd, options->unproved));
   if (options->verify_comm) HR_TRY(make_verify(program));
-  exec_feeds_options_t feeds = {.plan = program->compiled.plan, .comm = &program->client->comm,
-                                .infeed = options->infeed, .outfeed = options->outfeed};
+  exec_feeds_options_t feeds = {.plan = program->compiled.plan,
+                                .comm = &program->client->comm,
+                                .infeed = options->infeed,
+                                .outfeed = options->outfeed};
   HR_TRY(exec_feeds_create(&feeds, &program->feeds));
   HR_TRY(open_probe_files(program, options));
   HR_TRY(make_variants(program, name, bytes, &compiler));
@@ -174,16 +187,20 @@ static hr_status_t load_into(hlorun_program_t *program, const char *name, hr_buf
 }
 
 static hr_status_t check_options(const hlorun_program_options_t *options) {
-  if (options->struct_size != sizeof *options) return hr_error(HR_USAGE, "program options are not initialised");
+  if (options->struct_size != sizeof *options)
+    return hr_error(HR_USAGE, "program options are not initialised");
   if (options->num_replicas < 0)
-    return hr_error(HR_USAGE, "program option num_replicas is %d, want 0 or more", options->num_replicas);
+    return hr_error(HR_USAGE, "program option num_replicas is %d, want 0 or more",
+                    options->num_replicas);
   if (options->num_partitions < 0)
-    return hr_error(HR_USAGE, "program option num_partitions is %d, want 0 or more", options->num_partitions);
+    return hr_error(HR_USAGE, "program option num_partitions is %d, want 0 or more",
+                    options->num_partitions);
   return NULL;
 }
 
 static hr_status_t load_program(hlorun_client_t *client, const char *name, hr_buffer_t *bytes,
-                                const hlorun_program_options_t *options, hlorun_program_t **out_program) {
+                                const hlorun_program_options_t *options,
+                                hlorun_program_t **out_program) {
   void *memory;
   HR_TRY(hr_alloc_zeroed(sizeof(hlorun_program_t), &memory));
   hlorun_program_t *program = memory;
@@ -199,7 +216,8 @@ static hr_status_t load_program(hlorun_client_t *client, const char *name, hr_bu
 }
 
 hlorun_status_t hlorun_program_load(hlorun_client_t *client, const char *path,
-                                    const hlorun_program_options_t *options, hlorun_program_t **out_program) {
+                                    const hlorun_program_options_t *options,
+                                    hlorun_program_t **out_program) {
   hr_buffer_t *bytes;
   API_NOT_NULL(client);
   API_NOT_NULL(path);
@@ -212,8 +230,9 @@ hlorun_status_t hlorun_program_load(hlorun_client_t *client, const char *path,
   return st;
 }
 
-hlorun_status_t hlorun_program_load_bytes(hlorun_client_t *client, const char *name, const void *bytes,
-                                          size_t size_bytes, const hlorun_program_options_t *options,
+hlorun_status_t hlorun_program_load_bytes(hlorun_client_t *client, const char *name,
+                                          const void *bytes, size_t size_bytes,
+                                          const hlorun_program_options_t *options,
                                           hlorun_program_t **out_program) {
   hr_buffer_t *copy;
   API_NOT_NULL(client);
@@ -242,8 +261,10 @@ hlorun_status_t hlorun_program_load_state(hlorun_program_t *program, const hloru
   API_NOT_NULL(program);
   API_NOT_NULL(bytes);
   if (bytes->dtype != HR_U8 || bytes->rank != 1)
-    return hr_error(HR_USAGE, "a state is %s of rank %d, want the list of u8 that hlorun_program_save_state gave",
-                    hr_dtype_name(bytes->dtype), bytes->rank);
+    return hr_error(
+        HR_USAGE,
+        "a state is %s of rank %d, want the list of u8 that hlorun_program_save_state gave",
+        hr_dtype_name(bytes->dtype), bytes->rank);
   return exec_machine_load_state(machine_of(program), bytes);
 }
 

@@ -13,12 +13,13 @@ struct hlorun_program {
   int references;
   hlorun_client_t *client;
   compiled_program_t compiled;
-  exec_machine_t *machine;     /* of the reference engine, or */
-  exec_compiled_t *fast;       /* of the compiled one */
-  specializations_t *specializations;        /* beside `machine`: copies for the sizes of arguments; NULL: none */
+  exec_machine_t *machine; /* of the reference engine, or */
+  exec_compiled_t *fast;   /* of the compiled one */
+  specializations_t
+      *specializations; /* beside `machine`: copies for the sizes of arguments; NULL: none */
   exec_probe_files_t *probe_files; /* NULL: none */
   exec_channels_t *channels;
-  exec_verify_t *verify;       /* NULL: nobody asked for it */
+  exec_verify_t *verify; /* NULL: nobody asked for it */
   exec_feeds_t *feeds;
   int param_count, result_count; /* flattened */
   const char **param_shapes, **result_shapes, **param_names;

@@ -25,8 +25,8 @@ hlorun_status_t hlorun_client_trace(hlorun_client_t *client, char **out_json) {
   *out_json = NULL;
   hr_strbuf_init(&text);
   api_client_lock_fair(client);
-  hr_status_t st =
-      exec_trace_merge(&client->comm, client->endpoint->rank, client->endpoint->world_size, client->trace, &text);
+  hr_status_t st = exec_trace_merge(&client->comm, client->endpoint->rank,
+                                    client->endpoint->world_size, client->trace, &text);
   api_client_unlock_fair(client);
   return give_text(st, &text, out_json);
 }

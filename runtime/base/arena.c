@@ -7,7 +7,8 @@
 #include "base/mem.h"
 
 #define FIRST_BLOCK_BYTES ((size_t)16 << 10)
-#define LARGEST_STEP_BYTES ((size_t)4 << 20) /* blocks double up to this size; larger requests get their own */
+#define LARGEST_STEP_BYTES \
+  ((size_t)4 << 20) /* blocks double up to this size; larger requests get their own */
 
 struct hr_arena_block {
   hr_arena_block_t *next;
@@ -18,7 +19,9 @@ struct hr_arena_block {
 
 void hr_arena_init(hr_arena_t *arena) { *arena = (hr_arena_t){0}; }
 
-void hr_arena_init_fenced(hr_arena_t *arena) { *arena = (hr_arena_t){.is_fenced = hr_fence_is_on()}; }
+void hr_arena_init_fenced(hr_arena_t *arena) {
+  *arena = (hr_arena_t){.is_fenced = hr_fence_is_on()};
+}
 
 static void free_block(hr_arena_block_t *block) {
   if (block) hr_fence_destroy(block->fence);
@@ -50,7 +53,8 @@ void hr_arena_reset(hr_arena_t *arena) {
   arena->total_bytes = largest ? largest->size_bytes : 0;
 }
 
-/* The first block is kept even if the mark is older, so that a loop of marks and rewinds allocates once. */
+/* The first block is kept even if the mark is older, so that a loop of marks and rewinds allocates
+ * once. */
 void hr_arena_rewind(hr_arena_t *arena, hr_arena_mark_t mark) {
   while (arena->head != mark.block && arena->head->next) {
     hr_arena_block_t *next = arena->head->next;
@@ -65,7 +69,8 @@ static hr_status_t add_block(hr_arena_t *arena, size_t at_least) {
   size_t size = arena->head ? arena->head->size_bytes * 2 : FIRST_BLOCK_BYTES;
   if (size > LARGEST_STEP_BYTES) size = LARGEST_STEP_BYTES;
   if (size < at_least) size = at_least;
-  if (size + sizeof(hr_arena_block_t) < size) return hr_error(HR_NO_MEMORY, "cannot allocate %zu bytes", at_least);
+  if (size + sizeof(hr_arena_block_t) < size)
+    return hr_error(HR_NO_MEMORY, "cannot allocate %zu bytes", at_least);
   void *memory;
   HR_TRY(hr_alloc(sizeof(hr_arena_block_t) + size, &memory));
   hr_arena_block_t *block = memory;
@@ -102,7 +107,8 @@ hr_status_t hr_arena_alloc(hr_arena_t *arena, size_t size_bytes, void **out_memo
   if (arena->is_fenced) return alloc_fenced(arena, size_bytes, out_memory);
   size_t align = size_bytes >= HR_ALIGNMENT ? HR_ALIGNMENT : 16;
   size_t start = (arena->used_bytes + align - 1) & ~(align - 1);
-  if (!arena->head || start > arena->head->size_bytes || size_bytes > arena->head->size_bytes - start) {
+  if (!arena->head || start > arena->head->size_bytes ||
+      size_bytes > arena->head->size_bytes - start) {
     HR_TRY(add_block(arena, size_bytes));
     start = 0;
   }
@@ -123,7 +129,8 @@ hr_status_t hr_arena_array(hr_arena_t *arena, size_t count, size_t each, void **
   return hr_arena_zeroed(arena, bytes, out_memory);
 }
 
-hr_status_t hr_arena_copy(hr_arena_t *arena, const void *bytes, size_t size_bytes, void **out_memory) {
+hr_status_t hr_arena_copy(hr_arena_t *arena, const void *bytes, size_t size_bytes,
+                          void **out_memory) {
   HR_TRY(hr_arena_alloc(arena, size_bytes, out_memory));
   if (size_bytes) memcpy(*out_memory, bytes, size_bytes);
   return NULL;
@@ -162,13 +169,16 @@ hr_status_t hr_arena_printf(hr_arena_t *arena, const char **out_cstr, const char
   return st;
 }
 
-hr_status_t hr_arena_ints(hr_arena_t *arena, const int64_t *values, int64_t count, hr_ints_t *out_ints) {
+hr_status_t hr_arena_ints(hr_arena_t *arena, const int64_t *values, int64_t count,
+                          hr_ints_t *out_ints) {
   void *memory;
   HR_TRY(hr_arena_copy(arena, values, (size_t)count * sizeof *values, &memory));
   *out_ints = (hr_ints_t){memory, count};
   return NULL;
 }
 
-hr_str_t hr_str_from(const char *cstr) { return (hr_str_t){cstr ? cstr : "", cstr ? strlen(cstr) : 0}; }
+hr_str_t hr_str_from(const char *cstr) {
+  return (hr_str_t){cstr ? cstr : "", cstr ? strlen(cstr) : 0};
+}
 
 bool hr_str_is(hr_str_t a, const char *cstr) { return hr_str_equal(a, hr_str_from(cstr)); }

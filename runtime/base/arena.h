@@ -32,12 +32,14 @@ typedef struct hr_ints {
   int64_t count;
 } hr_ints_t;
 
-void hr_arena_init(hr_arena_t *arena);   /* empty: allocates nothing */
+void hr_arena_init(hr_arena_t *arena);        /* empty: allocates nothing */
 void hr_arena_init_fenced(hr_arena_t *arena); /* the same, fenced if fences are on */
-void hr_arena_deinit(hr_arena_t *arena); /* frees everything */
-void hr_arena_reset(hr_arena_t *arena);  /* forgets everything but keeps the largest block for reuse */
+void hr_arena_deinit(hr_arena_t *arena);      /* frees everything */
+void hr_arena_reset(
+    hr_arena_t *arena); /* forgets everything but keeps the largest block for reuse */
 
-/* A point to go back to: everything allocated after the mark is forgotten by the rewind. Marks nest. */
+/* A point to go back to: everything allocated after the mark is forgotten by the rewind. Marks
+ * nest. */
 typedef struct hr_arena_mark {
   hr_arena_block_t *block;
   size_t used_bytes;
@@ -50,15 +52,19 @@ void hr_arena_rewind(hr_arena_t *arena, hr_arena_mark_t mark);
 /* Aligned to 16 bytes (to HR_ALIGNMENT from 64 bytes on). Not cleared. */
 hr_status_t hr_arena_alloc(hr_arena_t *arena, size_t size_bytes, void **out_memory);
 hr_status_t hr_arena_zeroed(hr_arena_t *arena, size_t size_bytes, void **out_memory);
-hr_status_t hr_arena_copy(hr_arena_t *arena, const void *bytes, size_t size_bytes, void **out_memory);
-hr_status_t hr_arena_str(hr_arena_t *arena, hr_str_t from, hr_str_t *out_str); /* the copy ends in NUL */
+hr_status_t hr_arena_copy(hr_arena_t *arena, const void *bytes, size_t size_bytes,
+                          void **out_memory);
+hr_status_t hr_arena_str(hr_arena_t *arena, hr_str_t from,
+                         hr_str_t *out_str); /* the copy ends in NUL */
 hr_status_t hr_arena_cstr(hr_arena_t *arena, hr_str_t from, const char **out_cstr);
 hr_status_t hr_arena_printf(hr_arena_t *arena, const char **out_cstr, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-hr_status_t hr_arena_ints(hr_arena_t *arena, const int64_t *values, int64_t count, hr_ints_t *out_ints);
+hr_status_t hr_arena_ints(hr_arena_t *arena, const int64_t *values, int64_t count,
+                          hr_ints_t *out_ints);
 
 /* Typed allocation: HR_NEW(arena, &pointer) and HR_NEW_ARRAY(arena, count, &pointer), cleared. */
-#define HR_NEW(arena, out_pointer) hr_arena_zeroed((arena), sizeof **(out_pointer), (void **)(out_pointer))
+#define HR_NEW(arena, out_pointer) \
+  hr_arena_zeroed((arena), sizeof **(out_pointer), (void **)(out_pointer))
 #define HR_NEW_ARRAY(arena, count, out_pointer) \
   hr_arena_array((arena), (size_t)(count), sizeof **(out_pointer), (void **)(out_pointer))
 hr_status_t hr_arena_array(hr_arena_t *arena, size_t count, size_t each, void **out_memory);

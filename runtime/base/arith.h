@@ -1,4 +1,5 @@
-/* Minimum, maximum and division of sizes, counts and offsets. `unit` is positive, `value` not negative. */
+/* Minimum, maximum and division of sizes, counts and offsets. `unit` is positive, `value` not
+ * negative. */
 #ifndef HR_BASE_ARITH_H
 #define HR_BASE_ARITH_H
 
@@ -9,6 +10,8 @@ static inline int64_t hr_max(int64_t a, int64_t b) { return a > b ? a : b; }
 /* The number of units that cover `value`. */
 static inline int64_t hr_div_ceil(int64_t value, int64_t unit) { return (value + unit - 1) / unit; }
 /* The smallest multiple of `unit` that is not below `value`. */
-static inline int64_t hr_round_up(int64_t value, int64_t unit) { return hr_div_ceil(value, unit) * unit; }
+static inline int64_t hr_round_up(int64_t value, int64_t unit) {
+  return hr_div_ceil(value, unit) * unit;
+}
 
 #endif

@@ -38,7 +38,8 @@ static void free_fenced(void *context, void *data, size_t size_bytes) {
 static hr_status_t create_fenced(size_t size_bytes, hr_buffer_t **out_buffer) {
   hr_fence_t *fence;
   HR_TRY(hr_fence_create(size_bytes, &fence));
-  hr_status_t st = hr_buffer_wrap(hr_fence_data(fence), size_bytes, true, free_fenced, fence, out_buffer);
+  hr_status_t st =
+      hr_buffer_wrap(hr_fence_data(fence), size_bytes, true, free_fenced, fence, out_buffer);
   if (st) hr_fence_destroy(fence);
   return st;
 }
@@ -47,18 +48,20 @@ static hr_status_t create_fenced(size_t size_bytes, hr_buffer_t **out_buffer) {
 hr_status_t hr_buffer_create(size_t size_bytes, hr_buffer_t **out_buffer) {
   if (hr_fence_is_on()) return create_fenced(size_bytes, out_buffer);
   size_t header = (sizeof(hr_buffer_t) + HR_ALIGNMENT - 1) & ~(size_t)(HR_ALIGNMENT - 1);
-  if (size_bytes + header < size_bytes) return hr_error(HR_NO_MEMORY, "cannot allocate %zu bytes", size_bytes);
+  if (size_bytes + header < size_bytes)
+    return hr_error(HR_NO_MEMORY, "cannot allocate %zu bytes", size_bytes);
   void *memory;
   HR_TRY(hr_alloc(header + size_bytes, &memory));
   hr_buffer_t *buffer = memory;
-  *buffer = (hr_buffer_t){.writable = true, .data = (char *)memory + header, .size_bytes = size_bytes};
+  *buffer =
+      (hr_buffer_t){.writable = true, .data = (char *)memory + header, .size_bytes = size_bytes};
   atomic_init(&buffer->references, 1);
   *out_buffer = buffer;
   return NULL;
 }
 
-hr_status_t hr_buffer_wrap(void *data, size_t size_bytes, bool writable, hr_buffer_free_fn free_fn, void *context,
-                           hr_buffer_t **out_buffer) {
+hr_status_t hr_buffer_wrap(void *data, size_t size_bytes, bool writable, hr_buffer_free_fn free_fn,
+                           void *context, hr_buffer_t **out_buffer) {
   hr_buffer_t *buffer;
   HR_TRY(new_buffer(&buffer));
   buffer->data = data;
@@ -147,7 +150,8 @@ static hr_status_t read_once(int fd, const char *path, hr_buffer_t **out_buffer)
 
 hr_status_t hr_buffer_map_descriptor(int fd, const char *path, hr_buffer_t **out_buffer) {
   struct stat info;
-  if (fstat(fd, &info)) return hr_error(HR_UNAVAILABLE, "cannot read %s: %s", path, strerror(errno));
+  if (fstat(fd, &info))
+    return hr_error(HR_UNAVAILABLE, "cannot read %s: %s", path, strerror(errno));
   if (!S_ISREG(info.st_mode) || info.st_size == 0) return read_stream(fd, path, out_buffer);
   void *data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
   if (data == MAP_FAILED) return read_stream(fd, path, out_buffer);
@@ -158,15 +162,19 @@ hr_status_t hr_buffer_map_descriptor(int fd, const char *path, hr_buffer_t **out
 
 static hr_status_t map_or_read(int fd, const char *path, hr_buffer_t **out_buffer) {
   struct stat info;
-  if (fstat(fd, &info)) return hr_error(HR_UNAVAILABLE, "cannot read %s: %s", path, strerror(errno));
-  if (S_ISDIR(info.st_mode)) return hr_error(HR_UNAVAILABLE, "cannot read %s: it is a folder", path);
-  if (S_ISFIFO(info.st_mode) || S_ISCHR(info.st_mode) || S_ISSOCK(info.st_mode)) return read_once(fd, path, out_buffer);
+  if (fstat(fd, &info))
+    return hr_error(HR_UNAVAILABLE, "cannot read %s: %s", path, strerror(errno));
+  if (S_ISDIR(info.st_mode))
+    return hr_error(HR_UNAVAILABLE, "cannot read %s: it is a folder", path);
+  if (S_ISFIFO(info.st_mode) || S_ISCHR(info.st_mode) || S_ISSOCK(info.st_mode))
+    return read_once(fd, path, out_buffer);
   return hr_buffer_map_descriptor(fd, path, out_buffer);
 }
 
 hr_status_t hr_buffer_map_file(const char *path, hr_buffer_t **out_buffer) {
   bool is_standard_input = strcmp(path, "-") == 0;
-  int fd = is_standard_input ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
+  int fd = is_standard_input ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                             : open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return hr_error(HR_UNAVAILABLE, "cannot open %s: %s", path, strerror(errno));
   hr_status_t st = map_or_read(fd, path, out_buffer);
   close(fd);
@@ -178,11 +186,13 @@ hr_status_t hr_buffer_map_file(const char *path, hr_buffer_t **out_buffer) {
 /* The pages that lie within the bytes; those at its ends may hold others. */
 static void forget_pages(char *at, size_t size_bytes) {
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
-  uintptr_t first = ((uintptr_t)at + page - 1) / page * page, end = ((uintptr_t)at + size_bytes) / page * page;
+  uintptr_t first = ((uintptr_t)at + page - 1) / page * page,
+            end = ((uintptr_t)at + size_bytes) / page * page;
   if (first < end) madvise((void *)first, end - first, MADV_DONTNEED);
 }
 
-void hr_buffer_copy_out(const hr_buffer_t *buffer, size_t offset_bytes, void *to, size_t size_bytes) {
+void hr_buffer_copy_out(const hr_buffer_t *buffer, size_t offset_bytes, void *to,
+                        size_t size_bytes) {
   char *from = (char *)buffer->data + offset_bytes;
   bool is_mapped = buffer->free_fn == unmap;
   for (size_t done = 0; done < size_bytes;) {
@@ -199,7 +209,8 @@ hr_buffer_t *hr_buffer_retain(hr_buffer_t *buffer) {
 }
 
 void hr_buffer_release(hr_buffer_t *buffer) {
-  if (!buffer || atomic_fetch_sub_explicit(&buffer->references, 1, memory_order_acq_rel) != 1) return;
+  if (!buffer || atomic_fetch_sub_explicit(&buffer->references, 1, memory_order_acq_rel) != 1)
+    return;
   if (buffer->free_fn) buffer->free_fn(buffer->context, buffer->data, buffer->size_bytes);
   hr_free(buffer);
 }

@@ -1,5 +1,6 @@
-/* HR_CLONES("avx2", "default"): the function that follows exists once for each of these processors, and the loader
- * chooses. Not in builds for ThreadSanitizer, which is not there yet when it chooses. */
+/* HR_CLONES("avx2", "default"): the function that follows exists once for each of these processors,
+ * and the loader chooses. Not in builds for ThreadSanitizer, which is not there yet when it
+ * chooses. */
 #ifndef HR_BASE_CLONES_H
 #define HR_BASE_CLONES_H
 

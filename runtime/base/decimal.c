@@ -7,13 +7,14 @@
 
 #include "base/mem.h"
 
-/* A decimal of at most 19 digits and a small power of ten is one multiplication or division of two exact doubles, hence
- * rounded right; others go through strtod. */
+/* A decimal of at most 19 digits and a small power of ten is one multiplication or division of two
+ * exact doubles, hence rounded right; others go through strtod. */
 
 #define EXACT_POWERS 22 /* 10^22 is the largest power of ten that a double holds exactly */
 
-static const double powers[EXACT_POWERS + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                                1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+static const double powers[EXACT_POWERS + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                                1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                                1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
 /* False if the decimal is not of the easy kind. */
 static bool easy_double(const char *text, size_t size, double *out_value, bool *out_exact) {
@@ -34,8 +35,10 @@ static bool easy_double(const char *text, size_t size, double *out_value, bool *
       if ((written = written * 10 + text[at] - '0') > 9999) return false;
     exponent += minus ? -written : written;
   }
-  if (digits > UINT64_C(1) << 53 || exponent < -EXACT_POWERS || exponent > EXACT_POWERS) return false;
-  double value = exponent < 0 ? (double)digits / powers[-exponent] : (double)digits * powers[exponent];
+  if (digits > UINT64_C(1) << 53 || exponent < -EXACT_POWERS || exponent > EXACT_POWERS)
+    return false;
+  double value =
+      exponent < 0 ? (double)digits / powers[-exponent] : (double)digits * powers[exponent];
   *out_exact = exponent == 0;
   *out_value = negative ? -value : value;
   return true;

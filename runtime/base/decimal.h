@@ -5,8 +5,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* `text`: '-'? digits ('.' digits)? ('e' sign? digits)?, checked by the caller; either part of the digits may be empty.
- * *out_exact (may be NULL): the double is surely the decimal itself. NAN when memory runs out. */
+/* `text`: '-'? digits ('.' digits)? ('e' sign? digits)?, checked by the caller; either part of the
+ * digits may be empty. *out_exact (may be NULL): the double is surely the decimal itself. NAN when
+ * memory runs out. */
 double hr_decimal_read(const char *text, size_t size, bool *out_exact);
 
 #endif

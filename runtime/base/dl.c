@@ -19,18 +19,20 @@ typedef struct library {
 
 static void *open_plainly(const char *file) { return dlopen(file, RTLD_NOW | RTLD_LOCAL); }
 
-/* OpenBLAS from before a processor of AMD with AVX-512 takes it for one without, at half the speed. */
+/* OpenBLAS from before a processor of AMD with AVX-512 takes it for one without, at half the speed.
+ */
 static const char *better_core(void) {
 #if defined(__x86_64__)
-  if (__builtin_cpu_is("amd") && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+  if (__builtin_cpu_is("amd") && __builtin_cpu_supports("avx512f") &&
+      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl"))
     return "SkylakeX";
 #endif
   return NULL;
 }
 
-/* OpenBLAS reads its settings while it is opened. It would start a thread per core, but the cores are shared out
- * already, among the processes of the machine and the workers of each. */
+/* OpenBLAS reads its settings while it is opened. It would start a thread per core, but the cores
+ * are shared out already, among the processes of the machine and the workers of each. */
 static void *open_blas(const char *file) {
   const char *core = getenv("OPENBLAS_CORETYPE") ? NULL : better_core();
   bool threads_told = getenv("OPENBLAS_NUM_THREADS");
@@ -39,7 +41,8 @@ static void *open_blas(const char *file) {
   void *handle = open_plainly(file);
   if (core) unsetenv("OPENBLAS_CORETYPE");
   if (!threads_told) unsetenv("OPENBLAS_NUM_THREADS");
-  void (*set_threads)(int) = handle ? (void (*)(int))dlsym(handle, "openblas_set_num_threads") : NULL;
+  void (*set_threads)(int) =
+      handle ? (void (*)(int))dlsym(handle, "openblas_set_num_threads") : NULL;
   if (set_threads) set_threads(1);
   return handle;
 }
@@ -56,9 +59,11 @@ static hr_status_t open_library(library_t *library) {
   for (int i = 0; library->files[i] && !library->handle; i++)
     library->handle = library->open(library->files[i]);
   if (!library->handle)
-    return hr_error(HR_UNAVAILABLE, "this program needs %s, but none of its files (%s%s%s) can be opened: install it",
-                    library->what, library->files[0], library->files[1] ? ", " : "",
-                    library->files[1] ? library->files[1] : "");
+    return hr_error(
+        HR_UNAVAILABLE,
+        "this program needs %s, but none of its files (%s%s%s) can be opened: install it",
+        library->what, library->files[0], library->files[1] ? ", " : "",
+        library->files[1] ? library->files[1] : "");
   return NULL;
 }
 
@@ -74,7 +79,8 @@ hr_status_t hr_dl_symbol(hr_library_t which, const char *symbol, void **out_addr
   return NULL;
 }
 
-/* An address without a symbol of its own is what the resolver of an indirect function has chosen. */
+/* An address without a symbol of its own is what the resolver of an indirect function has chosen.
+ */
 hr_dl_found_t hr_dl_find_function(void *library, const char *name, void **out_address) {
   struct link_map *map = NULL, *owner = NULL;
   const ElfW(Sym) *symbol = NULL;
@@ -82,14 +88,15 @@ hr_dl_found_t hr_dl_find_function(void *library, const char *name, void **out_ad
   void *address = dlsym(library, name);
   if (!address) return HR_DL_NOTHING;
   if (dlinfo(library, RTLD_DI_LINKMAP, &map)) return HR_DL_FOREIGN;
-  if (!dladdr1(address, &info, (void **)&owner, RTLD_DL_LINKMAP) || owner != map) return HR_DL_FOREIGN;
+  if (!dladdr1(address, &info, (void **)&owner, RTLD_DL_LINKMAP) || owner != map)
+    return HR_DL_FOREIGN;
   dladdr1(address, &info, (void **)&symbol, RTLD_DL_SYMENT);
   if (symbol && ELF64_ST_TYPE(symbol->st_info) != STT_FUNC) return HR_DL_DATA;
   *out_address = address;
   return HR_DL_FUNCTION;
 }
 
-/* --- modules --------------------------------------------------------------------------------------------------- */
+/* --- modules ---------------------------------------------------------------------------------- */
 
 typedef struct search {
   const char *file;
@@ -138,7 +145,9 @@ hr_status_t hr_dl_module(const char *file, int flags, void **out_module) {
   hr_strbuf_init(&search.tried);
   void *module = load_module(&search);
   if (!module) module = load_from(&search, HLORUN_PKGLIBDIR, "");
-  if (!module) st = hr_error(HR_UNAVAILABLE, "cannot load %s: %s", file, search.tried.data ? search.tried.data : "");
+  if (!module)
+    st = hr_error(HR_UNAVAILABLE, "cannot load %s: %s", file,
+                  search.tried.data ? search.tried.data : "");
   hr_strbuf_deinit(&search.tried);
   if (!st) *out_module = module;
   return st;

@@ -1,5 +1,5 @@
-/* Shared libraries that are opened when the first program needs them: one that needs no LAPACK pays nothing for it.
- * Thread: any. The libraries stay open until the process ends. */
+/* Shared libraries that are opened when the first program needs them: one that needs no LAPACK pays
+ * nothing for it. Thread: any. The libraries stay open until the process ends. */
 #ifndef HR_BASE_DL_H
 #define HR_BASE_DL_H
 
@@ -13,7 +13,8 @@ typedef enum hr_library {
   HR_LIBRARY_COUNT
 } hr_library_t;
 
-/* The address of a function. Errors: UNAVAILABLE with the files that were looked for, or the symbol that is missing. */
+/* The address of a function. Errors: UNAVAILABLE with the files that were looked for, or the symbol
+ * that is missing. */
 hr_status_t hr_dl_symbol(hr_library_t library, const char *symbol, void **out_address);
 
 /* What dlsym() finds by a name through an open library. */
@@ -26,9 +27,9 @@ typedef enum hr_dl_found {
 /* A function that the library itself defines: *out_address is set for HR_DL_FUNCTION only. */
 hr_dl_found_t hr_dl_find_function(void *library, const char *name, void **out_address);
 
-/* Opens a module of hlorun's own, such as "transport_mpi.so": from the folder HLORUN_MODULE_DIR, from where a build or
- * an installation has it beside the executable, or from where this build installs it. `flags` as of dlopen.
- * Errors: UNAVAILABLE with the paths that were tried. */
+/* Opens a module of hlorun's own, such as "transport_mpi.so": from the folder HLORUN_MODULE_DIR,
+ * from where a build or an installation has it beside the executable, or from where this build
+ * installs it. `flags` as of dlopen. Errors: UNAVAILABLE with the paths that were tried. */
 hr_status_t hr_dl_module(const char *file, int flags, void **out_module);
 
 #endif

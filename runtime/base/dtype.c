@@ -50,11 +50,16 @@ const hr_float_format_t *hr_float_format(hr_dtype_t type) {
 static uint64_t nan_bits(const hr_float_format_t *f) {
   switch (f->specials) {
     case HR_SPECIALS_IEEE:
-      return (((UINT64_C(1) << f->exponent_bits) - 1) << f->mantissa_bits) | (UINT64_C(1) << (f->mantissa_bits - 1));
-    case HR_SPECIALS_FN: return (UINT64_C(1) << (f->bits - 1)) - 1;
-    case HR_SPECIALS_FNUZ: return UINT64_C(1) << (f->bits - 1);
-    case HR_SPECIALS_FINITE: return 0;
-    case HR_SPECIALS_E8M0: return 0xff;
+      return (((UINT64_C(1) << f->exponent_bits) - 1) << f->mantissa_bits) |
+             (UINT64_C(1) << (f->mantissa_bits - 1));
+    case HR_SPECIALS_FN:
+      return (UINT64_C(1) << (f->bits - 1)) - 1;
+    case HR_SPECIALS_FNUZ:
+      return UINT64_C(1) << (f->bits - 1);
+    case HR_SPECIALS_FINITE:
+      return 0;
+    case HR_SPECIALS_E8M0:
+      return 0xff;
   }
   return 0;
 }
@@ -71,14 +76,16 @@ uint64_t hr_float_largest(hr_dtype_t type) { return largest_bits(hr_float_format
 
 /* What a number too large to represent becomes, without sign. */
 static uint64_t overflow_bits(const hr_float_format_t *f) {
-  if (f->specials == HR_SPECIALS_IEEE) return ((UINT64_C(1) << f->exponent_bits) - 1) << f->mantissa_bits;
+  if (f->specials == HR_SPECIALS_IEEE)
+    return ((UINT64_C(1) << f->exponent_bits) - 1) << f->mantissa_bits;
   return f->specials == HR_SPECIALS_FINITE ? largest_bits(f) : nan_bits(f);
 }
 
 static uint64_t encode_e8m0(double value) {
   if (!(value > 0)) return 0xff;
   int exponent;
-  double fraction = frexp(value, &exponent); /* value = fraction * 2^exponent, fraction in [0.5, 1) */
+  double fraction =
+      frexp(value, &exponent); /* value = fraction * 2^exponent, fraction in [0.5, 1) */
   /* To the nearer power of two: of the significands 1 and 2 between which a tie lies, 2 is even. */
   int64_t biased = (int64_t)exponent - 1 + 127;
   if (isinf(value)) return 0xff;
@@ -98,7 +105,8 @@ uint64_t hr_float_encode(hr_dtype_t type, double value) {
   bool negative = signbit(value);
   uint64_t sign = (uint64_t)negative << (f->bits - 1);
   if (isnan(value)) {
-    if (f->specials == HR_SPECIALS_FINITE) return UINT64_C(1) << (f->bits - 1); /* as ml_dtypes: -0 */
+    if (f->specials == HR_SPECIALS_FINITE)
+      return UINT64_C(1) << (f->bits - 1); /* as ml_dtypes: -0 */
     return f->specials == HR_SPECIALS_FNUZ ? nan_bits(f) : sign | nan_bits(f);
   }
   double magnitude = fabs(value);
@@ -114,7 +122,8 @@ uint64_t hr_float_encode(hr_dtype_t type, double value) {
     int scale = exponent - 1 > least ? exponent - 1 : least;
     /* In units of the last place this is below 2^(mantissa_bits + 1), and rounding it is exact. */
     uint64_t units = (uint64_t)nearbyint(ldexp(magnitude, f->mantissa_bits - scale));
-    /* Normal numbers have the implicit bit in `units`, so that adding them to the exponent field carries rightly. */
+    /* Normal numbers have the implicit bit in `units`, so that adding them to the exponent field
+     * carries rightly. */
     bits = units + ((uint64_t)(scale - least) << f->mantissa_bits);
     if (bits > largest_bits(f)) bits = overflow_bits(f);
   }
@@ -145,11 +154,23 @@ double hr_float_decode(hr_dtype_t type, uint64_t bits) {
   return negative ? -value : value;
 }
 
-/* The conversions below work on the bits of f32, without branches or divisions, so that loops over them become vector
- * code also on processors that have no instructions for half precision. */
+/* The conversions below work on the bits of f32, without branches or divisions, so that loops over
+ * them become vector code also on processors that have no instructions for half precision. */
 
-static inline uint32_t bits_of(float value) { return ((union { float f; uint32_t u; }){.f = value}).u; }
-static inline float float_of(uint32_t bits) { return ((union { uint32_t u; float f; }){.u = bits}).f; }
+static inline uint32_t bits_of(float value) {
+  return ((union {
+           float f;
+           uint32_t u;
+         }){.f = value})
+      .u;
+}
+static inline float float_of(uint32_t bits) {
+  return ((union {
+           uint32_t u;
+           float f;
+         }){.u = bits})
+      .f;
+}
 
 static inline float f16_to_f32(uint16_t bits) {
   uint32_t sign = (uint32_t)(bits & 0x8000) << 16, magnitude = bits & 0x7fff;
@@ -163,7 +184,8 @@ static inline float f16_to_f32(uint16_t bits) {
 static inline uint16_t f32_to_f16(float value) {
   uint32_t bits = bits_of(value), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
   uint32_t normal = (magnitude - (112u << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13;
-  /* Adding 1.5 * 2^-1 leaves what counts units of 2^-24 in the low bits, rounded by the addition. */
+  /* Adding 1.5 * 2^-1 leaves what counts units of 2^-24 in the low bits, rounded by the addition.
+   */
   uint32_t denormal = bits_of(float_of(magnitude) + 0.75f) - bits_of(0.75f);
   uint32_t special = magnitude > 0x7f800000 ? 0x7e00 | (magnitude >> 13 & 0x1ff) : 0x7c00;
   uint32_t finite = magnitude < 0x38800000 ? denormal : normal;
@@ -179,7 +201,8 @@ static inline uint16_t f32_to_f16(float value) {
 
 #if defined(__x86_64__)
 /* By the instructions for it, as far as whole vectors go; returns how many. */
-__attribute__((target("avx,f16c"))) static int64_t f16_vectors_to_f32(const uint16_t *from, float *to, int64_t count) {
+__attribute__((target("avx,f16c"))) static int64_t f16_vectors_to_f32(const uint16_t *from,
+                                                                      float *to, int64_t count) {
   int64_t i = 0;
   if (!__builtin_cpu_supports("f16c")) return 0;
   for (; i + 8 <= count; i += 8)
@@ -187,7 +210,8 @@ __attribute__((target("avx,f16c"))) static int64_t f16_vectors_to_f32(const uint
   return i;
 }
 
-__attribute__((target("avx,f16c"))) static int64_t f16_vectors_from_f32(const float *from, uint16_t *to,
+__attribute__((target("avx,f16c"))) static int64_t f16_vectors_from_f32(const float *from,
+                                                                        uint16_t *to,
                                                                         int64_t count) {
   int64_t i = 0;
   if (!__builtin_cpu_supports("f16c")) return 0;
@@ -213,7 +237,8 @@ static void f16s_to_f32(const uint16_t *from, float *to, int64_t count) {
 }
 
 static void f16s_from_f32(const float *from, uint16_t *to, int64_t count) {
-  for (int64_t i = f16_vectors_from_f32(from, to, count); i < count; i++) to[i] = f32_to_f16(from[i]);
+  for (int64_t i = f16_vectors_from_f32(from, to, count); i < count; i++)
+    to[i] = f32_to_f16(from[i]);
 }
 
 WIDE_LOOP static void bf16s_to_f32(const uint16_t *from, float *to, int64_t count) {
@@ -227,8 +252,8 @@ WIDE_LOOP static void bf16s_from_f32(const float *from, uint16_t *to, int64_t co
 float hr_f16_to_f32(uint16_t bits) { return f16_to_f32(bits); }
 uint16_t hr_f32_to_f16(float value) { return f32_to_f16(value); }
 
-/* hr_float_encode for the types of 8 bits and fewer but f8e8m0fnu, from f32. The three patterns are worked out once per
- * array. */
+/* hr_float_encode for the types of 8 bits and fewer but f8e8m0fnu, from f32. The three patterns are
+ * worked out once per array. */
 typedef struct narrow_encoder {
   const hr_float_format_t *format;
   uint32_t largest, overflow;
@@ -262,14 +287,16 @@ static uint8_t encode_narrow(const narrow_encoder_t *encoder, hr_dtype_t type, f
   return (uint8_t)(bits >> 31 && !unsigned_result ? result | sign : result);
 }
 
-static float narrow_tables[HR_DTYPE_COUNT][256]; /* value of each pattern of the types of 8 bits and fewer */
+static float narrow_tables[HR_DTYPE_COUNT]
+                          [256]; /* value of each pattern of the types of 8 bits and fewer */
 
 static void fill_narrow_tables(void) {
   for (int type = 0; type < HR_DTYPE_COUNT; type++) {
     const hr_float_format_t *f = hr_float_format((hr_dtype_t)type);
     if (!f || f->bits > 8) continue;
     for (unsigned bits = 0; bits < 256; bits++)
-      narrow_tables[type][bits] = (float)hr_float_decode((hr_dtype_t)type, bits & ((1u << f->bits) - 1));
+      narrow_tables[type][bits] =
+          (float)hr_float_decode((hr_dtype_t)type, bits & ((1u << f->bits) - 1));
   }
 }
 

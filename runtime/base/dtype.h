@@ -40,18 +40,27 @@ extern const hr_dtype_info_t hr_dtype_table[HR_DTYPE_COUNT];
 
 static inline const char *hr_dtype_name(hr_dtype_t type) { return hr_dtype_table[type].name; }
 static inline size_t hr_dtype_bytes(hr_dtype_t type) { return hr_dtype_table[type].bytes; }
-static inline hr_dtype_class_t hr_dtype_class(hr_dtype_t type) { return hr_dtype_table[type].class_; }
-static inline bool hr_dtype_is_array(hr_dtype_t type) { return hr_dtype_class(type) != HR_CLASS_OTHER; }
+static inline hr_dtype_class_t hr_dtype_class(hr_dtype_t type) {
+  return hr_dtype_table[type].class_;
+}
+static inline bool hr_dtype_is_array(hr_dtype_t type) {
+  return hr_dtype_class(type) != HR_CLASS_OTHER;
+}
 static inline bool hr_dtype_is_integer(hr_dtype_t type) {
   return hr_dtype_class(type) == HR_CLASS_SIGNED || hr_dtype_class(type) == HR_CLASS_UNSIGNED;
 }
-static inline bool hr_dtype_is_float(hr_dtype_t type) { return hr_dtype_class(type) == HR_CLASS_FLOAT; }
-static inline bool hr_dtype_is_complex(hr_dtype_t type) { return hr_dtype_class(type) == HR_CLASS_COMPLEX; }
+static inline bool hr_dtype_is_float(hr_dtype_t type) {
+  return hr_dtype_class(type) == HR_CLASS_FLOAT;
+}
+static inline bool hr_dtype_is_complex(hr_dtype_t type) {
+  return hr_dtype_class(type) == HR_CLASS_COMPLEX;
+}
 /* The real type of a complex one's parts; any other type is its own. */
 static inline hr_dtype_t hr_dtype_real(hr_dtype_t type) {
   return type == HR_C64 ? HR_F32 : type == HR_C128 ? HR_F64 : type;
 }
-/* Finds an array, token or opaque type by its HLO name; false if there is none ("tuple" and "buffer" are not words). */
+/* Finds an array, token or opaque type by its HLO name; false if there is none ("tuple" and
+ * "buffer" are not words). */
 bool hr_dtype_from_name(hr_str_t name, hr_dtype_t *out_type);
 
 /* What a float format can say. exponent_bits includes the all-ones pattern, whatever it means. */
@@ -72,25 +81,33 @@ typedef struct hr_float_format {
 /* Format of a FLOAT type; NULL for others. */
 const hr_float_format_t *hr_float_format(hr_dtype_t type);
 
-/* One number to or from the bits of a FLOAT type, rounded once to nearest even; overflow as the type's specials say
- * (infinity, NaN, or for HR_SPECIALS_FINITE the largest number). NaN keeps its sign where the type has one. */
+/* One number to or from the bits of a FLOAT type, rounded once to nearest even; overflow as the
+ * type's specials say (infinity, NaN, or for HR_SPECIALS_FINITE the largest number). NaN keeps its
+ * sign where the type has one. */
 uint64_t hr_float_encode(hr_dtype_t type, double value);
 double hr_float_decode(hr_dtype_t type, uint64_t bits);
 
-/* The bits of the largest finite number of a FLOAT type but F64, without sign: all greater patterns are special. */
+/* The bits of the largest finite number of a FLOAT type but F64, without sign: all greater patterns
+ * are special. */
 uint64_t hr_float_largest(hr_dtype_t type);
 
-/* Whole arrays between a FLOAT type's memory and f32 (for types whose compute type is f32). Fast for f16 and bf16;
- * 8 bits and fewer go through a table one way. */
+/* Whole arrays between a FLOAT type's memory and f32 (for types whose compute type is f32). Fast
+ * for f16 and bf16; 8 bits and fewer go through a table one way. */
 void hr_floats_to_f32(hr_dtype_t type, const void *from, float *to, int64_t count);
 void hr_floats_from_f32(hr_dtype_t type, const float *from, void *to, int64_t count);
 
 static inline float hr_bf16_to_f32(uint16_t bits) {
-  union { uint32_t u; float f; } x = {.u = (uint32_t)bits << 16};
+  union {
+    uint32_t u;
+    float f;
+  } x = {.u = (uint32_t)bits << 16};
   return x.f;
 }
 static inline uint16_t hr_f32_to_bf16(float value) {
-  union { float f; uint32_t u; } x = {.f = value};
+  union {
+    float f;
+    uint32_t u;
+  } x = {.f = value};
   if ((x.u & 0x7fffffffu) > 0x7f800000u) return (uint16_t)((x.u >> 16 & 0x8000u) | 0x7fc0u);
   return (uint16_t)((x.u + 0x7fffu + (x.u >> 16 & 1)) >> 16);
 }

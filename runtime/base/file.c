@@ -24,7 +24,7 @@ struct hr_file_writer {
   char temporary[32]; /* name in the folder; "": not created */
   bool syncs_file, syncs_folder;
   uint64_t offset;
-  size_t pending;     /* bytes in the buffer */
+  size_t pending; /* bytes in the buffer */
   char buffer[BUFFER_BYTES];
 };
 
@@ -41,8 +41,8 @@ static void free_writer(hr_file_writer_t *writer) {
 
 /* --- the target --- */
 
-/* Number of the descriptor that the path stands for, -1: none. What was opened for it is written, at its offset and in
- * its mode: opening such a path again would begin at the start of a file. */
+/* Number of the descriptor that the path stands for, -1: none. What was opened for it is written,
+ * at its offset and in its mode: opening such a path again would begin at the start of a file. */
 static int descriptor_of(const char *path) {
   static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
   if (!strcmp(path, "/dev/stdout")) return STDOUT_FILENO;
@@ -73,19 +73,22 @@ static hr_status_t open_special(hr_file_writer_t *writer) {
   writer->fd = open(writer->path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
   if (writer->fd < 0 || fstat(writer->fd, &info)) return file_error(writer);
   if (!S_ISREG(info.st_mode)) return NULL;
-  return hr_error(HR_UNAVAILABLE, "cannot write %s: it was no regular file and has become one", writer->path);
+  return hr_error(HR_UNAVAILABLE, "cannot write %s: it was no regular file and has become one",
+                  writer->path);
 }
 
 typedef enum link_kind { LINK_NONE, LINK_TRUSTED, LINK_FOREIGN } link_kind_t;
 
-/* A symbolic link is trusted if this user made it, or root: others could choose the file that is overwritten. */
+/* A symbolic link is trusted if this user made it, or root: others could choose the file that is
+ * overwritten. */
 static link_kind_t link_kind(const char *path) {
   struct stat info;
   if (lstat(path, &info) || !S_ISLNK(info.st_mode)) return LINK_NONE;
   return info.st_uid == geteuid() || info.st_uid == 0 ? LINK_TRUSTED : LINK_FOREIGN;
 }
 
-/* Where a link leads; a relative one counts from its folder. NULL: it cannot be read, or there is no memory. */
+/* Where a link leads; a relative one counts from its folder. NULL: it cannot be read, or there is
+ * no memory. */
 static char *read_link(const char *path) {
   char text[PATH_MAX], *joined;
   ssize_t size = readlink(path, text, sizeof text - 1);
@@ -134,7 +137,8 @@ static hr_status_t find_folder(hr_file_writer_t *writer) {
 /* What the file that is replaced allows to whom: a private one stays private. */
 static void keep_mode(const hr_file_writer_t *writer) {
   struct stat info;
-  if (fstatat(writer->folder, writer->name, &info, AT_SYMLINK_NOFOLLOW) || !S_ISREG(info.st_mode)) return;
+  if (fstatat(writer->folder, writer->name, &info, AT_SYMLINK_NOFOLLOW) || !S_ISREG(info.st_mode))
+    return;
   if (fchmod(writer->fd, info.st_mode & 0777)) return; /* a file system without modes */
 }
 
@@ -145,7 +149,8 @@ static hr_status_t create_temporary(hr_file_writer_t *writer) {
     char name[sizeof writer->temporary];
     if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number) return file_error(writer);
     snprintf(name, sizeof name, ".hlorun.%016llx", (unsigned long long)number);
-    writer->fd = openat(writer->folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    writer->fd =
+        openat(writer->folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (writer->fd < 0 && errno == EEXIST) continue;
     if (writer->fd < 0) return file_error(writer);
     memcpy(writer->temporary, name, sizeof name);
@@ -194,7 +199,8 @@ hr_status_t hr_file_create(const char *path, hr_file_writer_t **out_writer) {
   return begin(writer, open_target(writer, path), out_writer);
 }
 
-static hr_status_t open_target_in(hr_file_writer_t *writer, int folder, const char *folder_path, const char *name) {
+static hr_status_t open_target_in(hr_file_writer_t *writer, int folder, const char *folder_path,
+                                  const char *name) {
   if (asprintf(&writer->path, "%s/%s", folder_path, name) < 0) {
     writer->path = NULL;
     return hr_error(HR_NO_MEMORY, "cannot allocate a path");
@@ -244,7 +250,8 @@ hr_status_t hr_file_write(hr_file_writer_t *writer, const void *bytes, size_t si
 
 uint64_t hr_file_offset(const hr_file_writer_t *writer) { return writer->offset; }
 
-/* Brings what was written to the disk, where the file system can. EBADF: of a folder that was opened by name only. */
+/* Brings what was written to the disk, where the file system can. EBADF: of a folder that was
+ * opened by name only. */
 static bool synchronise(int fd) {
   if (fsync(fd) == 0) return true;
   return errno == EINVAL || errno == ENOTSUP || errno == ENOSYS || errno == EROFS || errno == EBADF;
@@ -252,20 +259,22 @@ static bool synchronise(int fd) {
 
 static hr_status_t close_written(hr_file_writer_t *writer) {
   hr_status_t st = NULL;
-  if (writer->temporary[0] && writer->syncs_file && !synchronise(writer->fd)) st = file_error(writer);
+  if (writer->temporary[0] && writer->syncs_file && !synchronise(writer->fd))
+    st = file_error(writer);
   int failed = close(writer->fd); /* network file systems report a full disk here */
   writer->fd = -1;
   return failed && !st ? file_error(writer) : st;
 }
 
-/* The bytes are on the disk before the name is, and the name before the caller is told: a crash of the machine leaves
- * the file that was there, or the whole new one. */
+/* The bytes are on the disk before the name is, and the name before the caller is told: a crash of
+ * the machine leaves the file that was there, or the whole new one. */
 static hr_status_t put_in_place(hr_file_writer_t *writer) {
   HR_TRY(flush(writer));
   if (writer->fd == STDOUT_FILENO) return NULL;
   HR_TRY(close_written(writer));
   if (!writer->temporary[0]) return NULL;
-  if (renameat(writer->folder, writer->temporary, writer->folder, writer->name)) return file_error(writer);
+  if (renameat(writer->folder, writer->temporary, writer->folder, writer->name))
+    return file_error(writer);
   writer->temporary[0] = 0;
   return !writer->syncs_folder || synchronise(writer->folder) ? NULL : file_error(writer);
 }
@@ -282,7 +291,8 @@ hr_status_t hr_file_open(const char *path, int *out_fd) {
   hr_file_writer_t *writer;
   HR_TRY(hr_file_create(path, &writer));
   hr_status_t st = NULL;
-  if (writer->temporary[0] && renameat(writer->folder, writer->temporary, writer->folder, writer->name)) {
+  if (writer->temporary[0] &&
+      renameat(writer->folder, writer->temporary, writer->folder, writer->name)) {
     st = file_error(writer);
     unlinkat(writer->folder, writer->temporary, 0);
   }

@@ -35,12 +35,13 @@ static int find_word(const char *const *names, size_t count, hr_str_t word) {
   return -1;
 }
 
-static hr_status_t unknown_word(const char *what, hr_str_t word, const char *const *names, size_t count) {
+static hr_status_t unknown_word(const char *what, hr_str_t word, const char *const *names,
+                                size_t count) {
   char copy[64];
   snprintf(copy, sizeof copy, "%.*s", HR_STR_ARGS(word));
   const char *nearest = hr_nearest_name(copy, names, count);
-  return hr_error(HR_USAGE, "HLORUN_LOG: there is no %s '%s'%s%s", what, copy, nearest ? "; nearest: " : "",
-                  nearest ? nearest : "");
+  return hr_error(HR_USAGE, "HLORUN_LOG: there is no %s '%s'%s%s", what, copy,
+                  nearest ? "; nearest: " : "", nearest ? nearest : "");
 }
 
 /* LEVEL for all, or SUBSYSTEM:LEVEL. */
@@ -56,7 +57,8 @@ static hr_status_t configure_one(hr_str_t entry) {
   }
   hr_str_t name = {entry.data, (size_t)(colon - entry.data)};
   int subsystem = find_word(subsystem_names, HR_LOG_SUBSYSTEM_COUNT, name);
-  if (subsystem < 0) return unknown_word("subsystem", name, subsystem_names, HR_LOG_SUBSYSTEM_COUNT);
+  if (subsystem < 0)
+    return unknown_word("subsystem", name, subsystem_names, HR_LOG_SUBSYSTEM_COUNT);
   hr_log_levels[subsystem] = (uint8_t)level;
   return NULL;
 }
@@ -92,7 +94,9 @@ hr_status_t hr_log_open(const char *file, int rank, int world_size, const char *
   char *path = expand_rank(file, rank);
   FILE *stream = path ? fopen(path, "we") : NULL;
   hr_status_t st = NULL;
-  if (!stream) st = hr_error(HR_UNAVAILABLE, "cannot open the log %s: %s", path ? path : file, strerror(errno));
+  if (!stream)
+    st =
+        hr_error(HR_UNAVAILABLE, "cannot open the log %s: %s", path ? path : file, strerror(errno));
   free(path);
   sink.stream = stream;
   return st;

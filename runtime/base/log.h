@@ -1,7 +1,7 @@
-/* The log: lines by subsystem and level, marked with time, rank and host. Silent below `warn` unless HLORUN_LOG says
- * more: HLORUN_LOG=info,coll:trace. HLORUN_LOG_FILE=run.%r.log writes to a file of each rank instead of standard error.
- * The cost of a line that is not wanted is one comparison.
- * Thread: any; a line is written whole. */
+/* The log: lines by subsystem and level, marked with time, rank and host. Silent below `warn`
+ * unless HLORUN_LOG says more: HLORUN_LOG=info,coll:trace. HLORUN_LOG_FILE=run.%r.log writes to a
+ * file of each rank instead of standard error. The cost of a line that is not wanted is one
+ * comparison. Thread: any; a line is written whole. */
 #ifndef HR_BASE_LOG_H
 #define HR_BASE_LOG_H
 
@@ -32,10 +32,11 @@ extern uint8_t hr_log_levels[HR_LOG_SUBSYSTEM_COUNT];
 void hr_log_write(hr_log_subsystem_t subsystem, hr_log_level_t level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Sets the levels from a text such as HLORUN_LOG's; NULL: the default. Errors: USAGE with the nearest word. */
+/* Sets the levels from a text such as HLORUN_LOG's; NULL: the default. Errors: USAGE with the
+ * nearest word. */
 hr_status_t hr_log_configure(const char *text);
-/* Who this process is, once it is known; host may be NULL. Opens `file` ("%r" becomes the rank; NULL: standard error).
- * Errors: UNAVAILABLE with the path. */
+/* Who this process is, once it is known; host may be NULL. Opens `file` ("%r" becomes the rank;
+ * NULL: standard error). Errors: UNAVAILABLE with the path. */
 hr_status_t hr_log_open(const char *file, int rank, int world_size, const char *host);
 void hr_log_close(void);
 

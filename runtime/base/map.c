@@ -17,7 +17,8 @@ uint64_t hr_hash_bytes(const void *bytes, size_t size, uint64_t seed) {
   }
   uint64_t tail = 0;
   if (size) memcpy(&tail, at, size); /* `bytes` of the empty key may be NULL */
-  __uint128_t product = (__uint128_t)(hash ^ tail ^ UINT64_C(0xE7037ED1A0B428DB)) * UINT64_C(0x8EBC6AF09C88C6E3);
+  __uint128_t product =
+      (__uint128_t)(hash ^ tail ^ UINT64_C(0xE7037ED1A0B428DB)) * UINT64_C(0x8EBC6AF09C88C6E3);
   return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
@@ -52,7 +53,8 @@ static hr_status_t grow(hr_map_t *map) {
   HR_TRY(hr_alloc_zeroed(grown.capacity * sizeof *grown.slots, &memory));
   grown.slots = memory;
   for (size_t i = 0; i < map->capacity; i++)
-    if (map->slots[i].value) *find_slot(&grown, map->slots[i].key, map->slots[i].hash) = map->slots[i];
+    if (map->slots[i].value)
+      *find_slot(&grown, map->slots[i].key, map->slots[i].hash) = map->slots[i];
   hr_free(map->slots);
   *map = grown;
   return NULL;

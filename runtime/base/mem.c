@@ -18,7 +18,8 @@ size_t hr_mem_total_allocations(void) { return atomic_load(&total_allocations); 
 
 /* The control group's limit (version 2, then 1); 0 when there is none. */
 static size_t control_group_limit(void) {
-  static const char *const paths[] = {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
+  static const char *const paths[] = {"/sys/fs/cgroup/memory.max",
+                                      "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
   for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
     FILE *file = fopen(paths[i], "re");
     if (!file) continue;
@@ -44,7 +45,8 @@ size_t hr_mem_physical_bytes(void) {
 hr_status_t hr_size_product(size_t count, size_t each, size_t *out_bytes) {
   size_t bytes;
   if (__builtin_mul_overflow(count, each, &bytes))
-    return hr_error(HR_NO_MEMORY, "needs %zu x %zu bytes, more than any machine can address", count, each);
+    return hr_error(HR_NO_MEMORY, "needs %zu x %zu bytes, more than any machine can address", count,
+                    each);
   if (bytes > hr_mem_physical_bytes())
     return hr_error(HR_NO_MEMORY, "needs %zu bytes (%.1f GiB), this machine has %.1f GiB", bytes,
                     (double)bytes / (1 << 30), (double)hr_mem_physical_bytes() / (1 << 30));

@@ -79,7 +79,7 @@ static const struct option_alias {
 #undef OPTION
 #undef OPTION_GROUP
 #undef VARIABLE
-  {NULL, HR_OPTION_COUNT}};
+    {NULL, HR_OPTION_COUNT}};
 
 static const struct variable_alias {
   const char *old_name, *name;
@@ -92,9 +92,10 @@ static const struct variable_alias {
 #undef OPTION
 #undef OPTION_GROUP
 #undef VARIABLE
-  {NULL, NULL}};
+    {NULL, NULL}};
 
-static const char *const command_names[] = {"run", "check", "test", "convert", "schedule"}; /* by bit */
+static const char *const command_names[] = {"run", "check", "test", "convert",
+                                            "schedule"}; /* by bit */
 #define COMMAND_COUNT (sizeof command_names / sizeof *command_names)
 
 const char *hr_option_name(hr_option_id_t id) { return infos[id].name; }
@@ -108,7 +109,8 @@ static size_t least(size_t a, size_t b, size_t c) {
   return m < c ? m : c;
 }
 
-/* Edits (insert, delete, replace, swap neighbours) between two short words, by three rows of the usual table. */
+/* Edits (insert, delete, replace, swap neighbours) between two short words, by three rows of the
+ * usual table. */
 static size_t edit_distance(const char *a, const char *b) {
   size_t m = strlen(a), n = strlen(b);
   if (m > NEAREST_WORD_MAX || n > NEAREST_WORD_MAX) return NEAREST_WORD_MAX;
@@ -178,26 +180,35 @@ static hr_status_t parse_real(const option_info_t *info, hr_option_given_t *give
 static hr_status_t parse_int(const option_info_t *info, hr_option_given_t *given) {
   uint64_t lowest = info->kind == HR_OPTION_KIND_COUNT ? 1 : 0;
   uint64_t highest = info->kind == HR_OPTION_KIND_SEED ? UINT64_MAX : INT32_MAX;
-  if (!hr_parse_u64(given->text, &given->integer) || given->integer < lowest || given->integer > highest)
-    return hr_error(HR_USAGE, "--%s: '%s' is not a whole number of %d or more%s", info->name, given->text, (int)lowest,
+  if (!hr_parse_u64(given->text, &given->integer) || given->integer < lowest ||
+      given->integer > highest)
+    return hr_error(HR_USAGE, "--%s: '%s' is not a whole number of %d or more%s", info->name,
+                    given->text, (int)lowest,
                     highest == INT32_MAX ? " (and less than 2^31)" : " (and less than 2^64)");
   return NULL;
 }
 
 static hr_status_t parse_argument(const option_info_t *info, hr_option_given_t *given) {
   switch (info->kind) {
-    case HR_OPTION_KIND_FLAG: return NULL;
+    case HR_OPTION_KIND_FLAG:
+      return NULL;
     case HR_OPTION_KIND_TEXT:
     case HR_OPTION_KIND_TEXTS:
-      return *given->text ? NULL : hr_error(HR_USAGE, "--%s: wants %s, found nothing", info->name, info->argument);
-    case HR_OPTION_KIND_REAL: return parse_real(info, given);
+      return *given->text
+                 ? NULL
+                 : hr_error(HR_USAGE, "--%s: wants %s, found nothing", info->name, info->argument);
+    case HR_OPTION_KIND_REAL:
+      return parse_real(info, given);
     case HR_OPTION_KIND_COUNT:
     case HR_OPTION_KIND_INDEX:
-    case HR_OPTION_KIND_SEED: return parse_int(info, given);
-    case HR_OPTION_KIND_CHOICE: break;
+    case HR_OPTION_KIND_SEED:
+      return parse_int(info, given);
+    case HR_OPTION_KIND_CHOICE:
+      break;
   }
   int choice = find_choice(info->argument, given->text);
-  if (choice < 0) return hr_error(HR_USAGE, "--%s: found '%s', want %s", info->name, given->text, info->argument);
+  if (choice < 0)
+    return hr_error(HR_USAGE, "--%s: found '%s', want %s", info->name, given->text, info->argument);
   given->integer = (uint64_t)choice;
   return NULL;
 }
@@ -211,9 +222,10 @@ static hr_status_t unknown_option(hr_command_t command, const char *word) {
     if (infos[id].commands & command) names[count++] = infos[id].name;
   const char *nearest = *bare ? hr_nearest_name(bare, names, count) : NULL;
   const char *help = command == HR_COMMAND_RUN ? "" : command_names[__builtin_ctz(command)];
-  if (nearest) return hr_error(HR_USAGE, "there is no option --%.*s; nearest: --%s", (int)size, word, nearest);
-  return hr_error(HR_USAGE, "there is no option --%.*s; see hlorun %s%s--help", (int)size, word, help,
-                  *help ? " " : "");
+  if (nearest)
+    return hr_error(HR_USAGE, "there is no option --%.*s; nearest: --%s", (int)size, word, nearest);
+  return hr_error(HR_USAGE, "there is no option --%.*s; see hlorun %s%s--help", (int)size, word,
+                  help, *help ? " " : "");
 }
 
 static bool is_name(const char *name, const char *word, size_t size) {
@@ -233,7 +245,8 @@ static hr_status_t find_long(hr_command_t command, const char *word, hr_option_i
   hr_option_id_t id = id_of_name(word, strcspn(word, "="));
   if (id == HR_OPTION_COUNT) return unknown_option(command, word);
   if (!(infos[id].commands & command))
-    return hr_error(HR_USAGE, "--%s is not an option of %s", infos[id].name, command_names[__builtin_ctz(command)]);
+    return hr_error(HR_USAGE, "--%s is not an option of %s", infos[id].name,
+                    command_names[__builtin_ctz(command)]);
   *out_id = id;
   return NULL;
 }
@@ -254,13 +267,16 @@ typedef struct arguments {
 } arguments_t;
 
 /* `attached`: what followed the name within its word, NULL if nothing did. */
-static hr_status_t add_option(hr_options_t *options, hr_option_id_t id, const char *attached, arguments_t *args) {
+static hr_status_t add_option(hr_options_t *options, hr_option_id_t id, const char *attached,
+                              arguments_t *args) {
   const option_info_t *info = &infos[id];
   hr_option_given_t given = {.id = id, .text = attached ? attached : ""};
   if (!takes_argument(info)) {
-    if (attached) return hr_error(HR_USAGE, "--%s takes no argument, found '%s'", info->name, attached);
+    if (attached)
+      return hr_error(HR_USAGE, "--%s takes no argument, found '%s'", info->name, attached);
   } else if (!attached && !argument_may_miss(info)) {
-    if (args->next == args->count) return hr_error(HR_USAGE, "--%s wants %s after it", info->name, info->argument);
+    if (args->next == args->count)
+      return hr_error(HR_USAGE, "--%s wants %s after it", info->name, info->argument);
     given.text = args->words[args->next++];
   }
   if (attached || !argument_may_miss(info)) HR_TRY(parse_argument(info, &given));
@@ -268,7 +284,8 @@ static hr_status_t add_option(hr_options_t *options, hr_option_id_t id, const ch
   return NULL;
 }
 
-static hr_status_t parse_long(hr_command_t command, const char *word, arguments_t *args, hr_options_t *options) {
+static hr_status_t parse_long(hr_command_t command, const char *word, arguments_t *args,
+                              hr_options_t *options) {
   hr_option_id_t id = HR_OPTION_COUNT;
   HR_TRY(find_long(command, word, &id));
   const char *equals = strchr(word, '=');
@@ -276,7 +293,8 @@ static hr_status_t parse_long(hr_command_t command, const char *word, arguments_
 }
 
 /* -n8, -n 8, and flags together: -vh. */
-static hr_status_t parse_letters(hr_command_t command, const char *word, arguments_t *args, hr_options_t *options) {
+static hr_status_t parse_letters(hr_command_t command, const char *word, arguments_t *args,
+                                 hr_options_t *options) {
   for (; *word; word++) {
     hr_option_id_t id;
     HR_TRY(find_msg(command, *word, &id));
@@ -287,7 +305,8 @@ static hr_status_t parse_letters(hr_command_t command, const char *word, argumen
   return NULL;
 }
 
-hr_status_t hr_options_parse(hr_command_t command, int argc, char *const *argv, hr_options_t *out_options) {
+hr_status_t hr_options_parse(hr_command_t command, int argc, char *const *argv,
+                             hr_options_t *out_options) {
   *out_options = (hr_options_t){0};
   arguments_t args = {0, argc, argv};
   bool only_operands = false;
@@ -310,7 +329,8 @@ void hr_options_deinit(hr_options_t *options) {
   HR_VEC_FREE(&options->operands);
 }
 
-const hr_option_given_t *hr_option_next(const hr_options_t *options, hr_option_id_t id, size_t *from) {
+const hr_option_given_t *hr_option_next(const hr_options_t *options, hr_option_id_t id,
+                                        size_t *from) {
   for (size_t i = *from; i < options->given.count; i++) {
     if (options->given.data[i].id != id) continue;
     *from = i + 1;
@@ -427,17 +447,19 @@ void hr_options_apply_aliases(void) {
   }
 }
 
-/* Does a value suit one alternative of a row's `value`: a number N or BYTES, any text for another name in capitals, or
- * the word itself? */
+/* Does a value suit one alternative of a row's `value`: a number N or BYTES, any text for another
+ * name in capitals, or the word itself? */
 static bool suits(const char *value, const char *wanted, size_t size) {
   uint64_t number;
-  if ((size == 1 && *wanted == 'N') || (size == 5 && !memcmp(wanted, "BYTES", 5))) return hr_parse_u64(value, &number);
+  if ((size == 1 && *wanted == 'N') || (size == 5 && !memcmp(wanted, "BYTES", 5)))
+    return hr_parse_u64(value, &number);
   for (size_t i = 0; i < size; i++)
     if (wanted[i] >= 'A' && wanted[i] <= 'Z') return true;
   return strlen(value) == size && memcmp(value, wanted, size) == 0;
 }
 
-/* A row with one word alone, such as 1, is a switch: whatever is said turns it. "" is as good as nothing. */
+/* A row with one word alone, such as 1, is a switch: whatever is said turns it. "" is as good as
+ * nothing. */
 static bool is_fine(const char *value, const char *wanted) {
   bool is_switch = !strchr(wanted, '|') && *wanted >= '0' && *wanted <= '9';
   if (!*value || is_switch) return true;
@@ -456,8 +478,8 @@ static void warn_of_name(FILE *stream, const char *name, size_t size) {
   memcpy(word, name, size);
   for (size_t i = 0; i < VARIABLE_COUNT; i++) names[i] = variables[i].name;
   const char *nearest = hr_nearest_name(word, names, VARIABLE_COUNT);
-  fprintf(stream, "hlorun: warning: there is no variable %s%s%s\n", word, nearest ? "; nearest: " : "",
-          nearest ? nearest : "");
+  fprintf(stream, "hlorun: warning: there is no variable %s%s%s\n", word,
+          nearest ? "; nearest: " : "", nearest ? nearest : "");
 }
 
 void hr_options_check_environment(FILE *stream) {

@@ -1,6 +1,5 @@
-/* Command-line options and HLORUN_* variables, from options.def. Knows how to read, list and explain them; what they
- * mean is for the commands to say.
- * Thread: one at a time. */
+/* Command-line options and HLORUN_* variables, from options.def. Knows how to read, list and
+ * explain them; what they mean is for the commands to say. Thread: one at a time. */
 #ifndef HR_BASE_OPTIONS_H
 #define HR_BASE_OPTIONS_H
 
@@ -51,25 +50,28 @@ typedef struct hr_option_given {
 } hr_option_given_t;
 
 typedef struct hr_options {
-  HR_VEC(hr_option_given_t) given;  /* in order */
-  HR_VEC(const char *) operands;    /* arguments that are no options */
+  HR_VEC(hr_option_given_t) given; /* in order */
+  HR_VEC(const char *) operands;   /* arguments that are no options */
 } hr_options_t;
 
-/* Reads the arguments after the command's name. argv must outlive `out_options`; deinit also after a failure.
- * Errors: USAGE, with the nearest name for an option that does not exist. */
-hr_status_t hr_options_parse(hr_command_t command, int argc, char *const *argv, hr_options_t *out_options);
+/* Reads the arguments after the command's name. argv must outlive `out_options`; deinit also after
+ * a failure. Errors: USAGE, with the nearest name for an option that does not exist. */
+hr_status_t hr_options_parse(hr_command_t command, int argc, char *const *argv,
+                             hr_options_t *out_options);
 void hr_options_deinit(hr_options_t *options);
 
-/* The last one given wins; *from counts the occurrences of repeated ones: start with 0, NULL ends. */
+/* The last one given wins; *from counts the occurrences of repeated ones: start with 0, NULL ends.
+ */
 const hr_option_given_t *hr_option_find(const hr_options_t *options, hr_option_id_t id);
-const hr_option_given_t *hr_option_next(const hr_options_t *options, hr_option_id_t id, size_t *from);
+const hr_option_given_t *hr_option_next(const hr_options_t *options, hr_option_id_t id,
+                                        size_t *from);
 static inline bool hr_option_is_given(const hr_options_t *options, hr_option_id_t id) {
   return hr_option_find(options, id) != NULL;
 }
 uint64_t hr_option_int(const hr_options_t *options, hr_option_id_t id, uint64_t fallback);
 double hr_option_real(const hr_options_t *options, hr_option_id_t id, double fallback);
 const char *hr_option_text(const hr_options_t *options, hr_option_id_t id); /* NULL: not given */
-const char *hr_option_name(hr_option_id_t id); /* without the dashes */
+const char *hr_option_name(hr_option_id_t id);                              /* without the dashes */
 
 /* A number that fills the whole text: decimal, or 0x... */
 bool hr_parse_u64(const char *text, uint64_t *out_value);
@@ -78,12 +80,14 @@ bool hr_parse_u64(const char *text, uint64_t *out_value);
 void hr_options_help(hr_strbuf_t *text, hr_command_t command);
 /* Every option with its commands, then every variable. */
 void hr_options_list(hr_strbuf_t *text);
-/* Gives variables that are set by an old name their present one, if that is not set too. Thread: the only one. */
+/* Gives variables that are set by an old name their present one, if that is not set too. Thread:
+ * the only one. */
 void hr_options_apply_aliases(void);
-/* Warns on `stream` about HLORUN_* variables that do not exist, with the nearest name, and about values that they do not
- * take. */
+/* Warns on `stream` about HLORUN_* variables that do not exist, with the nearest name, and about
+ * values that they do not take. */
 void hr_options_check_environment(FILE *stream);
-/* The name of `names` (count of them) that is nearest to `word` in edits, if it is near at all, else NULL. */
+/* The name of `names` (count of them) that is nearest to `word` in edits, if it is near at all,
+ * else NULL. */
 const char *hr_nearest_name(const char *word, const char *const *names, size_t count);
 
 #endif

@@ -7,12 +7,13 @@
 
 #define QUOTED_LINE_MAX 160 /* characters of a source line that a message quotes */
 
-/* Statuses use malloc, not hr_alloc: reporting that memory ran out must not depend on hr_alloc's fault injection. */
+/* Statuses use malloc, not hr_alloc: reporting that memory ran out must not depend on hr_alloc's
+ * fault injection. */
 struct hr_status {
   hr_code_t code;
   char *message;
-  char *where;  /* "in instruction %x of computation y", or NULL */
-  char *path;   /* of the program, or NULL */
+  char *where; /* "in instruction %x of computation y", or NULL */
+  char *path;  /* of the program, or NULL */
   uint32_t line, column;
   char *quoted; /* the source line and a caret line, or NULL */
   char *notes;  /* lines, or NULL */
@@ -72,7 +73,8 @@ static char *quote_line(const hr_pos_t *pos) {
   return text;
 }
 
-hr_status_t hr_error_from(const char *file, int line, hr_code_t code, const hr_pos_t *pos, const char *format, ...) {
+hr_status_t hr_error_from(const char *file, int line, hr_code_t code, const hr_pos_t *pos,
+                          const char *format, ...) {
   struct hr_status *status = calloc(1, sizeof *status);
   if (!status) return &no_memory_status;
   status->code = code;
@@ -90,8 +92,9 @@ hr_status_t hr_error_from(const char *file, int line, hr_code_t code, const hr_p
     status->column = pos->column;
     status->quoted = quote_line(pos);
   }
-  if (innermost && innermost->instruction && asprintf(&status->where, "in instruction %%%s of computation %s",
-                                                      innermost->instruction, innermost->computation) < 0)
+  if (innermost && innermost->instruction &&
+      asprintf(&status->where, "in instruction %%%s of computation %s", innermost->instruction,
+               innermost->computation) < 0)
     status->where = NULL;
   return status;
 }
@@ -141,7 +144,8 @@ const char *hr_status_message(hr_status_t status) {
 }
 
 const char *hr_code_text(hr_code_t code) {
-  static const char *const texts[] = {"ok",
+  static const char *const texts[] = {
+      "ok",
 #define STATUS(id, exit_code, text, advice) text,
 #include "base/status.def"
 #undef STATUS
@@ -150,7 +154,8 @@ const char *hr_code_text(hr_code_t code) {
 }
 
 int hr_status_exit_code(hr_status_t status) {
-  static const int codes[] = {0,
+  static const int codes[] = {
+      0,
 #define STATUS(id, exit_code, text, advice) exit_code,
 #include "base/status.def"
 #undef STATUS
@@ -171,7 +176,8 @@ char *hr_status_format(hr_status_t status) {
   hr_strbuf_init(&text);
   if (status && status->path) {
     hr_strbuf_printf(&text, "%s:", status->path);
-    if (status->line) hr_strbuf_printf(&text, "%u:%u:", status->line, status->column ? status->column : 1);
+    if (status->line)
+      hr_strbuf_printf(&text, "%u:%u:", status->line, status->column ? status->column : 1);
     hr_strbuf_printf(&text, " ");
   }
   hr_strbuf_printf(&text, "error: %s", hr_status_message(status));
@@ -199,4 +205,6 @@ void hr_status_print_notes(FILE *stream, hr_status_t status) {
   print_text(stream, hr_strbuf_steal(&text));
 }
 
-void hr_status_print(FILE *stream, hr_status_t status) { print_text(stream, hr_status_format(status)); }
+void hr_status_print(FILE *stream, hr_status_t status) {
+  print_text(stream, hr_status_format(status));
+}

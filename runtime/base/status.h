@@ -1,7 +1,7 @@
-/* Errors as values. A status is a pointer, NULL is success; a failure carries its code, a message, the place in the
- * user's program it is about, notes ("while loading a.hlo") and the place in hlorun's source that decided it.
- * Owner:  whoever holds a non-NULL status releases it, prints it, or returns it.
- * Thread: a status belongs to one thread at a time. */
+/* Errors as values. A status is a pointer, NULL is success; a failure carries its code, a message,
+ * the place in the user's program it is about, notes ("while loading a.hlo") and the place in
+ * hlorun's source that decided it. Owner:  whoever holds a non-NULL status releases it, prints it,
+ * or returns it. Thread: a status belongs to one thread at a time. */
 #ifndef HR_BASE_STATUS_H
 #define HR_BASE_STATUS_H
 
@@ -39,8 +39,8 @@ typedef struct hr_where {
   const char *instruction;
   hr_pos_t pos;
   struct hr_where *outer;
-  /* For loops that have no time to write the place down: fills in the fields above from `at` when a failure asks for
-   * them. NULL: they are always up to date. */
+  /* For loops that have no time to write the place down: fills in the fields above from `at` when a
+   * failure asks for them. NULL: they are always up to date. */
   void (*locate)(struct hr_where *where);
   const void *at;
 } hr_where_t;
@@ -48,16 +48,19 @@ typedef struct hr_where {
 void hr_where_push(hr_where_t *where);
 void hr_where_pop(hr_where_t *where);
 
-hr_status_t hr_error_from(const char *file, int line, hr_code_t code, const hr_pos_t *pos, const char *format, ...)
+hr_status_t hr_error_from(const char *file, int line, hr_code_t code, const hr_pos_t *pos,
+                          const char *format, ...)
     __attribute__((format(printf, 5, 6), returns_nonnull));
 
 /* A failure whose place, if any, is the innermost HR_WHERE frame of this thread. */
 #define hr_error(code, ...) hr_error_from(__FILE__, __LINE__, (code), NULL, __VA_ARGS__)
-/* A failure at a position of the user's program; the line is quoted with a caret when it is printed. */
+/* A failure at a position of the user's program; the line is quoted with a caret when it is
+ * printed. */
 #define hr_error_at(code, pos, ...) hr_error_from(__FILE__, __LINE__, (code), (pos), __VA_ARGS__)
 
 /* Adds "while ..." context; passes NULL through, so that callers can return it directly. */
-hr_status_t hr_status_note(hr_status_t status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+hr_status_t hr_status_note(hr_status_t status, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* Keeps `first` and attaches `second` to it; either may be NULL. */
 hr_status_t hr_status_join(hr_status_t first, hr_status_t second);
 void hr_status_release(hr_status_t status); /* accepts NULL */
@@ -66,17 +69,17 @@ hr_code_t hr_status_code(hr_status_t status); /* HR_OK for NULL */
 int hr_status_exit_code(hr_status_t status);  /* 0 for NULL */
 const char *hr_status_message(hr_status_t status);
 const char *hr_code_text(hr_code_t code);
-/* The whole report as users see it: "file:line:column: error: message", the line with a caret, the notes.
- * Returns a malloc'd string that the caller frees. */
+/* The whole report as users see it: "file:line:column: error: message", the line with a caret, the
+ * notes. Returns a malloc'd string that the caller frees. */
 char *hr_status_format(hr_status_t status);
 void hr_status_print(FILE *stream, hr_status_t status);
 /* "message:" and the notes alone, for what is not a failure. */
 void hr_status_print_notes(FILE *stream, hr_status_t status);
 
 /* Returns the failure of `expr` from the current function. */
-#define HR_TRY(expr)                       \
-  do {                                     \
-    hr_status_t hr_try_status = (expr);    \
+#define HR_TRY(expr)                         \
+  do {                                       \
+    hr_status_t hr_try_status = (expr);      \
     if (hr_try_status) return hr_try_status; \
   } while (0)
 /* Stores the failure of `expr` in `status` and jumps to the cleanup label. */

@@ -35,7 +35,9 @@ void hr_strbuf_add(hr_strbuf_t *text, const char *bytes, size_t size) {
   text->data[text->size] = 0;
 }
 
-void hr_strbuf_add_str(hr_strbuf_t *text, const char *cstr) { hr_strbuf_add(text, cstr, strlen(cstr)); }
+void hr_strbuf_add_str(hr_strbuf_t *text, const char *cstr) {
+  hr_strbuf_add(text, cstr, strlen(cstr));
+}
 
 void hr_strbuf_cut(hr_strbuf_t *text, size_t size) {
   if (size >= text->size) return;
@@ -69,7 +71,9 @@ void hr_strbuf_printf(hr_strbuf_t *text, const char *format, ...) {
 }
 
 hr_status_t hr_strbuf_finish(const hr_strbuf_t *text) {
-  return text->failed ? hr_error(HR_NO_MEMORY, "cannot allocate %zu bytes of text", text->capacity * 2) : NULL;
+  return text->failed
+             ? hr_error(HR_NO_MEMORY, "cannot allocate %zu bytes of text", text->capacity * 2)
+             : NULL;
 }
 
 char *hr_strbuf_steal(hr_strbuf_t *text) {

@@ -1,4 +1,5 @@
-/* A growing text, for printers. Growth failures are remembered and reported once, at the end, by hr_strbuf_finish. */
+/* A growing text, for printers. Growth failures are remembered and reported once, at the end, by
+ * hr_strbuf_finish. */
 #ifndef HR_BASE_TEXT_H
 #define HR_BASE_TEXT_H
 
@@ -16,14 +17,16 @@ typedef struct hr_strbuf {
 
 void hr_strbuf_init(hr_strbuf_t *text);
 void hr_strbuf_deinit(hr_strbuf_t *text);
-void hr_strbuf_printf(hr_strbuf_t *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void hr_strbuf_printf(hr_strbuf_t *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 void hr_strbuf_add(hr_strbuf_t *text, const char *bytes, size_t size);
 void hr_strbuf_add_str(hr_strbuf_t *text, const char *cstr);
 void hr_strbuf_add_int(hr_strbuf_t *text, int64_t value);
 void hr_strbuf_cut(hr_strbuf_t *text, size_t size); /* back to this size */
 void hr_strbuf_add_char(hr_strbuf_t *text, char c);
 hr_status_t hr_strbuf_finish(const hr_strbuf_t *text); /* NO_MEMORY if something was lost */
-/* Gives the text away: malloc'd, the caller frees it; NULL if something was lost. Leaves `text` empty. */
+/* Gives the text away: malloc'd, the caller frees it; NULL if something was lost. Leaves `text`
+ * empty. */
 char *hr_strbuf_steal(hr_strbuf_t *text);
 
 #endif

@@ -53,7 +53,8 @@ hr_status_t hr_trace_workers_set(hr_trace_t *trace, int workers) {
   return NULL;
 }
 
-void hr_trace_slices_add(hr_trace_t *trace, const hr_trace_slice_t *shares, int workers, int64_t units) {
+void hr_trace_slices_add(hr_trace_t *trace, const hr_trace_slice_t *shares, int workers,
+                         int64_t units) {
   hr_trace_span_t *span = trace->current;
   if (!span) return;
   for (int w = 0; w < workers; w++) {
@@ -66,7 +67,8 @@ void hr_trace_slices_add(hr_trace_t *trace, const hr_trace_slice_t *shares, int 
   span->idle_ns += hr_trace_now_ns() - (shares[0].begin_ns + shares[0].took_ns);
 }
 
-hr_status_t hr_trace_stage_add(hr_trace_t *trace, const char *name, uint64_t begin_ns, uint64_t took_ns) {
+hr_status_t hr_trace_stage_add(hr_trace_t *trace, const char *name, uint64_t begin_ns,
+                               uint64_t took_ns) {
   hr_trace_span_t *span;
   hr_trace_stage_t *stage;
   HR_TRY(hr_trace_spans_new(trace, 1, &span));
@@ -81,11 +83,14 @@ hr_status_t hr_trace_stage_add(hr_trace_t *trace, const char *name, uint64_t beg
   return NULL;
 }
 
-static uint64_t kept(const hr_trace_t *trace) { return trace->added <= trace->mask ? trace->added : trace->mask + 1; }
+static uint64_t kept(const hr_trace_t *trace) {
+  return trace->added <= trace->mask ? trace->added : trace->mask + 1;
+}
 
 uint64_t hr_trace_dropped(const hr_trace_t *trace) { return trace->added - kept(trace); }
 
-/* Events are in the order of their ends: what contains others comes after them, and began earlier. */
+/* Events are in the order of their ends: what contains others comes after them, and began earlier.
+ */
 uint64_t hr_trace_first_ns(const hr_trace_t *trace) {
   uint64_t first = hr_trace_now_ns();
   for (const hr_trace_stage_t *stage = trace->stages; stage; stage = stage->next)
@@ -96,8 +101,9 @@ uint64_t hr_trace_first_ns(const hr_trace_t *trace) {
 }
 
 const char *hr_trace_kind_name(hr_trace_kind_t kind) {
-  static const char *const names[] = {"native", "generated", "reference", "collective", "copy",
-                                      "control", "wait", "run", "loading", "transfer"};
+  static const char *const names[] = {"native",  "generated", "reference", "collective",
+                                      "copy",    "control",   "wait",      "run",
+                                      "loading", "transfer"};
   return names[kind];
 }
 
@@ -124,18 +130,20 @@ static void add_rate(hr_strbuf_t *text, const char *key, double amount, uint64_t
   if (amount > 0 && took_ns) hr_strbuf_printf(text, ",\"%s\":%.4g", key, amount / (double)took_ns);
 }
 
-/* Transfers overlap each other, as parts of a line of steps cannot: they have beginnings and ends of their own. */
-static void print_transfer(hr_strbuf_t *text, const hr_trace_event_t *event, int pid, uint64_t zero_ns,
-                           uint64_t number) {
+/* Transfers overlap each other, as parts of a line of steps cannot: they have beginnings and ends
+ * of their own. */
+static void print_transfer(hr_strbuf_t *text, const hr_trace_event_t *event, int pid,
+                           uint64_t zero_ns, uint64_t number) {
   for (int end = 0; end < 2; end++) {
     uint64_t at_ns = event->begin_ns + (end ? event->took_ns : 0);
     hr_strbuf_add_str(text, "{\"name\":");
     add_quoted(text, event->span->name);
     add_member(text, "cat", hr_trace_kind_name(event->span->kind));
-    hr_strbuf_printf(text, ",\"ph\":\"%s\",\"id\":\"%d.%llu\",\"pid\":%d,\"tid\":0", end ? "e" : "b", pid,
-                   (unsigned long long)number, pid);
-    hr_strbuf_printf(text, ",\"ts\":%.3f,\"args\":{\"kind\":\"%s\"", ((double)at_ns - (double)zero_ns) * 1e-3,
-                   hr_trace_kind_name(event->span->kind));
+    hr_strbuf_printf(text, ",\"ph\":\"%s\",\"id\":\"%d.%llu\",\"pid\":%d,\"tid\":0",
+                     end ? "e" : "b", pid, (unsigned long long)number, pid);
+    hr_strbuf_printf(text, ",\"ts\":%.3f,\"args\":{\"kind\":\"%s\"",
+                     ((double)at_ns - (double)zero_ns) * 1e-3,
+                     hr_trace_kind_name(event->span->kind));
     add_member(text, "op", event->span->op);
     hr_strbuf_add_str(text, "}},\n");
   }
@@ -145,19 +153,23 @@ static void print_transfer(hr_strbuf_t *text, const hr_trace_event_t *event, int
 static void add_share(hr_strbuf_t *text, const hr_trace_event_t *event) {
   if (!event->of) return;
   double part = (double)event->units / (double)event->of;
-  hr_strbuf_printf(text, ",\"units\":%lld,\"of\":%lld", (long long)event->units, (long long)event->of);
+  hr_strbuf_printf(text, ",\"units\":%lld,\"of\":%lld", (long long)event->units,
+                   (long long)event->of);
   if (event->span->bytes > 0) hr_strbuf_printf(text, ",\"bytes\":%.0f", part * event->span->bytes);
 }
 
 /* Billions a second are so many a nanosecond; a timeline's own unit is the microsecond. */
-static void print_event(hr_strbuf_t *text, const hr_trace_event_t *event, int pid, uint64_t zero_ns) {
+static void print_event(hr_strbuf_t *text, const hr_trace_event_t *event, int pid,
+                        uint64_t zero_ns) {
   const hr_trace_span_t *span = event->span;
   hr_strbuf_add_str(text, "{\"name\":");
   add_quoted(text, span->name);
   add_member(text, "cat", hr_trace_kind_name(span->kind));
-  hr_strbuf_printf(text, ",\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"kind\":\"%s\"", pid,
-                 event->of ? event->worker + 1 : 0, ((double)event->begin_ns - (double)zero_ns) * 1e-3,
-                 (double)event->took_ns * 1e-3, hr_trace_kind_name(span->kind));
+  hr_strbuf_printf(
+      text,
+      ",\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"kind\":\"%s\"", pid,
+      event->of ? event->worker + 1 : 0, ((double)event->begin_ns - (double)zero_ns) * 1e-3,
+      (double)event->took_ns * 1e-3, hr_trace_kind_name(span->kind));
   add_member(text, "op", span->op);
   add_member(text, "kernel", span->kernel);
   add_member(text, "computation", span->computation);
@@ -171,25 +183,32 @@ static void print_event(hr_strbuf_t *text, const hr_trace_event_t *event, int pi
 /* The row of the calls is 0, and that of a worker one more than its number. */
 static void print_rows(hr_strbuf_t *text, const hr_trace_t *trace, int pid) {
   for (int row = 0; trace->workers && row <= trace->workers; row++) {
-    hr_strbuf_printf(text, "{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,", pid, row);
+    hr_strbuf_printf(text, "{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,", pid,
+                     row);
     if (row)
       hr_strbuf_printf(text, "\"args\":{\"name\":\"worker %d\"}},\n", row - 1);
     else
       hr_strbuf_add_str(text, "\"args\":{\"name\":\"steps\"}},\n");
-    hr_strbuf_printf(text, "{\"name\":\"thread_sort_index\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,", pid, row);
+    hr_strbuf_printf(text, "{\"name\":\"thread_sort_index\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,",
+                     pid, row);
     hr_strbuf_printf(text, "\"args\":{\"sort_index\":%d}},\n", row);
   }
 }
 
 void hr_trace_print(hr_strbuf_t *text, const hr_trace_t *trace, int pid, uint64_t zero_ns) {
-  hr_strbuf_printf(text, "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"name\":\"rank %d\"}},\n", pid,
-                 pid);
-  hr_strbuf_printf(text, "{\"name\":\"process_sort_index\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"sort_index\":%d}},\n",
-                   pid, pid);
+  hr_strbuf_printf(
+      text,
+      "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"name\":\"rank %d\"}},\n", pid,
+      pid);
+  hr_strbuf_printf(
+      text,
+      "{\"name\":\"process_sort_index\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"sort_index\":%d}},\n",
+      pid, pid);
   if (hr_trace_dropped(trace))
-    hr_strbuf_printf(text, "{\"name\":\"process_labels\",\"ph\":\"M\",\"pid\":%d,"
-                         "\"args\":{\"labels\":\"%llu earlier calls dropped\"}},\n",
-                   pid, (unsigned long long)hr_trace_dropped(trace));
+    hr_strbuf_printf(text,
+                     "{\"name\":\"process_labels\",\"ph\":\"M\",\"pid\":%d,"
+                     "\"args\":{\"labels\":\"%llu earlier calls dropped\"}},\n",
+                     pid, (unsigned long long)hr_trace_dropped(trace));
   print_rows(text, trace, pid);
   for (const hr_trace_stage_t *stage = trace->stages; stage; stage = stage->next)
     print_event(text, &stage->event, pid, zero_ns);

@@ -1,15 +1,15 @@
-/* Where time goes: how often each step of a program ran and how long that took, what each worker had of it, and a ring
- * of the last calls and shares, for a timeline that chrome://tracing and ui.perfetto.dev show.
+/* Where time goes: how often each step of a program ran and how long that took, what each worker
+ * had of it, and a ring of the last calls and shares, for a timeline that chrome://tracing and
+ * ui.perfetto.dev show.
  *
  *   hr_trace_spans_new(trace, step_count, &subjects);    once; then their names and kinds
  *   uint64_t begin = hr_trace_begin(trace, &subjects[step]);
- *   ...                                                     workers that it engages note their shares
- *   hr_trace_add(trace, &subjects[step], begin);
+ *   ...                                                     workers that it engages note their
+ * shares hr_trace_add(trace, &subjects[step], begin);
  *
- * Cost: two looks at the clock and a few stores a call, about 50 ns, and as much on each worker that has a share;
- * nothing is allocated.
- * Units: nanoseconds of the monotonic clock, which all processes of a machine share.
- * Thread: one at a time. */
+ * Cost: two looks at the clock and a few stores a call, about 50 ns, and as much on each worker
+ * that has a share; nothing is allocated. Units: nanoseconds of the monotonic clock, which all
+ * processes of a machine share. Thread: one at a time. */
 #ifndef HR_BASE_TRACE_H
 #define HR_BASE_TRACE_H
 
@@ -21,7 +21,7 @@
 typedef struct hr_trace hr_trace_t;
 
 typedef enum hr_trace_kind {
-  HR_TRACE_NATIVE,    /* a library's kernel, or one written by hand */
+  HR_TRACE_NATIVE, /* a library's kernel, or one written by hand */
   HR_TRACE_GENERATED,
   HR_TRACE_REFERENCE,
   HR_TRACE_COLLECTIVE,
@@ -30,14 +30,15 @@ typedef enum hr_trace_kind {
   HR_TRACE_WAIT,    /* for peers: inside of another */
   HR_TRACE_RUN,     /* a whole execution */
   HR_TRACE_STAGE,   /* of loading */
-  HR_TRACE_TRANSFER /* a collective between its halves: beside what runs meanwhile, not part of it */
+  HR_TRACE_TRANSFER /* a collective between its halves: beside what runs meanwhile, not part of it
+                     */
 } hr_trace_kind_t;
 
 /* What takes time again and again. Texts live as long as the trace. */
 typedef struct hr_trace_span {
   const char *name, *op, *computation; /* place: the computation; NULL: none */
-  const char *kernel;            /* what runs it: "oneDNN matmul" */
-  const char *reason;            /* why nothing quicker does; NULL: nothing to say */
+  const char *kernel;                  /* what runs it: "oneDNN matmul" */
+  const char *reason;                  /* why nothing quicker does; NULL: nothing to say */
   hr_trace_kind_t kind;
   double flops, bytes; /* of one call; 0: unknown */
   uint64_t same;       /* equal for those that run equal kernels */
@@ -76,11 +77,11 @@ struct hr_trace {
   hr_trace_block_t *blocks; /* the newest first */
   hr_trace_stage_t *stages; /* the newest first */
   hr_trace_event_t *ring;
-  uint64_t mask;  /* of the ring, whose places are a power of two */
-  uint64_t added; /* to the ring */
+  uint64_t mask;            /* of the ring, whose places are a power of two */
+  uint64_t added;           /* to the ring */
   hr_trace_span_t *current; /* what runs, for shares; NULL: nothing that they are noted of */
-  int workers;                 /* that may have shares; 0: none said so */
-  uint64_t *busy_ns;           /* per worker but the caller, 0: in kernels */
+  int workers;              /* that may have shares; 0: none said so */
+  uint64_t *busy_ns;        /* per worker but the caller, 0: in kernels */
 };
 
 /* `events`: calls and shares that the timeline keeps, the last ones, rounded up to a power of two.
@@ -94,7 +95,8 @@ hr_status_t hr_trace_spans_new(hr_trace_t *trace, int count, hr_trace_span_t **o
 hr_status_t hr_trace_workers_set(hr_trace_t *trace, int workers);
 
 /* A stage of loading; `name` lives as long as the trace. */
-hr_status_t hr_trace_stage_add(hr_trace_t *trace, const char *name, uint64_t begin_ns, uint64_t took_ns);
+hr_status_t hr_trace_stage_add(hr_trace_t *trace, const char *name, uint64_t begin_ns,
+                               uint64_t took_ns);
 
 static inline uint64_t hr_trace_now_ns(void) {
   struct timespec now;
@@ -108,7 +110,8 @@ static inline uint64_t hr_trace_begin(hr_trace_t *trace, hr_trace_span_t *span) 
   return hr_trace_now_ns();
 }
 
-static inline void hr_trace_note(hr_trace_t *trace, hr_trace_span_t *span, uint64_t begin_ns, uint64_t took_ns) {
+static inline void hr_trace_note(hr_trace_t *trace, hr_trace_span_t *span, uint64_t begin_ns,
+                                 uint64_t took_ns) {
   span->calls++;
   span->total_ns += took_ns;
   trace->ring[trace->added++ & trace->mask] = (hr_trace_event_t){span, begin_ns, took_ns, 0, 0, 0};
@@ -120,17 +123,22 @@ static inline void hr_trace_add(hr_trace_t *trace, hr_trace_span_t *span, uint64
   if (trace->current == span) trace->current = NULL;
 }
 
-/* A loop of `units` units that the workers had these shares of; it is over now, and the caller is worker 0. */
-void hr_trace_slices_add(hr_trace_t *trace, const hr_trace_slice_t *shares, int workers, int64_t units);
+/* A loop of `units` units that the workers had these shares of; it is over now, and the caller is
+ * worker 0. */
+void hr_trace_slices_add(hr_trace_t *trace, const hr_trace_slice_t *shares, int workers,
+                         int64_t units);
 
 /* When the oldest thing that is still known began; now if there is nothing. */
 uint64_t hr_trace_first_ns(const hr_trace_t *trace);
-uint64_t hr_trace_dropped(const hr_trace_t *trace); /* calls and shares that the ring had no place for */
-/* The calls as members of a JSON list, each with a comma behind it, as process `pid`: a row of the calls, and one for
- * the shares of each worker. `zero_ns` is the time 0 of the timeline. */
+uint64_t hr_trace_dropped(
+    const hr_trace_t *trace); /* calls and shares that the ring had no place for */
+/* The calls as members of a JSON list, each with a comma behind it, as process `pid`: a row of the
+ * calls, and one for the shares of each worker. `zero_ns` is the time 0 of the timeline. */
 void hr_trace_print(hr_strbuf_t *text, const hr_trace_t *trace, int pid, uint64_t zero_ns);
 const char *hr_trace_kind_name(hr_trace_kind_t kind);
 /* What the arithmetic is done by, as opposed to what waits for it or has it inside. */
-static inline bool hr_trace_is_kernel(const hr_trace_span_t *span) { return span->kind <= HR_TRACE_COPY; }
+static inline bool hr_trace_is_kernel(const hr_trace_span_t *span) {
+  return span->kind <= HR_TRACE_COPY;
+}
 
 #endif

@@ -8,9 +8,10 @@
 
 #include "base/mem.h"
 
-#define SPINS 4000       /* about 20 us of pauses before a worker goes to sleep */
+#define SPINS 4000 /* about 20 us of pauses before a worker goes to sleep */
 
-/* A worker that sleeps, or whose core others have, must not be waited for: who comes late finds the door closed. */
+/* A worker that sleeps, or whose core others have, must not be waited for: who comes late finds the
+ * door closed. */
 #define OPEN (1u << 31)
 
 typedef struct region {
@@ -30,7 +31,8 @@ struct hr_workers {
   _Alignas(64) atomic_uint generation; /* of regions; odd and even alike; futex */
   atomic_uint sleepers;
   _Alignas(64) atomic_int_least64_t next; /* first unit that nobody has taken */
-  _Alignas(64) atomic_uint door;          /* OPEN while workers may join the region, and how many have; futex */
+  _Alignas(64)
+      atomic_uint door; /* OPEN while workers may join the region, and how many have; futex */
   atomic_bool stopping;
 };
 
@@ -44,7 +46,9 @@ typedef struct worker_start {
 static void futex_wait(atomic_uint *word, unsigned seen) {
   syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
 }
-static void futex_wake_all(atomic_uint *word) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1 << 30, NULL, NULL, 0); }
+static void futex_wake_all(atomic_uint *word) {
+  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1 << 30, NULL, NULL, 0);
+}
 
 static inline void pause_a_little(void) {
 #if defined(__x86_64__)
@@ -55,7 +59,8 @@ static inline void pause_a_little(void) {
 }
 
 /* Until *word is no longer `seen`; returns what it is then. */
-static unsigned await_change(const hr_workers_t *workers, atomic_uint *word, unsigned seen, atomic_uint *sleepers) {
+static unsigned await_change(const hr_workers_t *workers, atomic_uint *word, unsigned seen,
+                             atomic_uint *sleepers) {
   unsigned now;
   for (int i = 0; workers->options.may_spin && i < SPINS; i++) {
     if ((now = atomic_load_explicit(word, memory_order_acquire)) != seen) return now;
@@ -87,7 +92,8 @@ static void take_share(hr_workers_t *workers, int worker) {
   }
   uint64_t begin_ns = hr_trace_now_ns();
   int64_t done = take_chunks(workers, worker);
-  if (!done && worker) return; /* it may have had a share before; the caller's tells when it began to wait */
+  if (!done && worker)
+    return; /* it may have had a share before; the caller's tells when it began to wait */
   int64_t units = done == region->count ? region->units : region->units / region->count * done;
   workers->shares[worker] = (hr_trace_slice_t){begin_ns, hr_trace_now_ns() - begin_ns, units};
 }
@@ -102,10 +108,12 @@ static bool join_region(hr_workers_t *workers) {
 }
 
 static void leave_region(hr_workers_t *workers) {
-  if (atomic_fetch_sub_explicit(&workers->door, 1, memory_order_release) == 1) futex_wake_all(&workers->door);
+  if (atomic_fetch_sub_explicit(&workers->door, 1, memory_order_release) == 1)
+    futex_wake_all(&workers->door);
 }
 
-/* No unit is left that nobody has taken: nobody may join any more, and those who have are waited for. */
+/* No unit is left that nobody has taken: nobody may join any more, and those who have are waited
+ * for. */
 static void close_region(hr_workers_t *workers) {
   unsigned left = atomic_fetch_and_explicit(&workers->door, ~OPEN, memory_order_acquire) & ~OPEN;
   while (left) left = await_change(workers, &workers->door, left, NULL);
@@ -139,7 +147,8 @@ static hr_status_t start_threads(hr_workers_t *workers) {
     *(worker_start_t *)memory = (worker_start_t){workers, w};
     if (pthread_create(&workers->threads[w], NULL, worker_main, memory)) {
       hr_free(memory);
-      return hr_error(HR_UNAVAILABLE, "thread %d of %d could not be started", w, workers->options.count);
+      return hr_error(HR_UNAVAILABLE, "thread %d of %d could not be started", w,
+                      workers->options.count);
     }
     workers->started++;
   }
@@ -194,7 +203,8 @@ static void run_region(hr_workers_t *workers, const region_t *region) {
   take_share(workers, 0);
   close_region(workers);
   if (workers->shares)
-    hr_trace_slices_add(workers->options.trace, workers->shares, workers->options.count, region->units);
+    hr_trace_slices_add(workers->options.trace, workers->shares, workers->options.count,
+                        region->units);
   is_inside = false;
   workers->busy = false;
 }
@@ -203,7 +213,8 @@ static bool is_plain_call(const hr_workers_t *workers, int64_t count, int64_t gr
   return !workers || workers->options.count == 1 || count <= grain || is_inside || workers->busy;
 }
 
-void hr_workers_for(hr_workers_t *workers, int64_t count, int64_t grain, hr_workers_fn fn, void *context) {
+void hr_workers_for(hr_workers_t *workers, int64_t count, int64_t grain, hr_workers_fn fn,
+                    void *context) {
   if (count <= 0) return;
   if (is_plain_call(workers, count, grain)) {
     fn(context, 0, count, 0);
@@ -224,12 +235,14 @@ typedef struct split {
 static void run_part(void *context, int64_t begin, int64_t end, int worker) {
   const split_t *split = context;
   for (int64_t part = begin; part < end; part++) {
-    int64_t from = split->count * part / split->parts, to = split->count * (part + 1) / split->parts;
+    int64_t from = split->count * part / split->parts,
+            to = split->count * (part + 1) / split->parts;
     if (from < to) split->fn(split->context, from, to, worker);
   }
 }
 
-void hr_workers_split(hr_workers_t *workers, int64_t count, int64_t grain, hr_workers_fn fn, void *context) {
+void hr_workers_split(hr_workers_t *workers, int64_t count, int64_t grain, hr_workers_fn fn,
+                      void *context) {
   if (count <= 0) return;
   if (is_plain_call(workers, count, grain)) {
     fn(context, 0, count, 0);

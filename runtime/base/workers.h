@@ -1,6 +1,6 @@
-/* The threads of a process: one pool, shared by kernels, libraries and the code generator. The caller is worker 0, so a
- * pool of one has no threads at all.
- * Thread: one parallel region at a time; a region started from inside another runs on its caller alone. */
+/* The threads of a process: one pool, shared by kernels, libraries and the code generator. The
+ * caller is worker 0, so a pool of one has no threads at all. Thread: one parallel region at a
+ * time; a region started from inside another runs on its caller alone. */
 #ifndef HR_BASE_WORKERS_H
 #define HR_BASE_WORKERS_H
 
@@ -14,16 +14,18 @@ typedef struct hr_workers hr_workers_t;
 
 typedef struct hr_workers_options {
   int count;     /* workers, the caller included; at least 1 */
-  bool may_spin; /* false where processes outnumber cores: waiting then gives the core away at once */
-  /* Called once by every thread of the pool that is not the caller, with its number from 1, to pin itself. NULL:
-   * none. */
+  bool may_spin; /* false where processes outnumber cores: waiting then gives the core away at once
+                  */
+  /* Called once by every thread of the pool that is not the caller, with its number from 1, to pin
+   * itself. NULL: none. */
   void (*started)(void *context, int worker);
   void *context;
-  hr_trace_t *trace; /* notes what each worker had of each loop; outlives the pool; NULL: nothing is noted */
+  hr_trace_t *trace; /* notes what each worker had of each loop; outlives the pool; NULL: nothing is
+                        noted */
 } hr_workers_options_t;
 
 hr_status_t hr_workers_create(const hr_workers_options_t *options, hr_workers_t **out_workers);
-void hr_workers_destroy(hr_workers_t *workers); /* accepts NULL */
+void hr_workers_destroy(hr_workers_t *workers);    /* accepts NULL */
 int hr_workers_count(const hr_workers_t *workers); /* NULL: 1 */
 
 /* A part of a loop: the units begin <= i < end, on one worker. */
@@ -37,12 +39,14 @@ static inline int64_t hr_workers_balance(int64_t count, int workers) {
   return (count + unit - 1) / unit * unit;
 }
 
-/* Runs `fn` over the units 0 .. count-1, cut into chunks of at least `grain`, and returns when all are done. Chunks are
- * dealt out as workers become free; one that comes when none is left, as it slept or its core was busy, is not waited
- * for. With no more than `grain` units, or a pool of one (or NULL), it is a plain call.
- * Cost: about a microsecond when the workers are awake. */
-void hr_workers_for(hr_workers_t *workers, int64_t count, int64_t grain, hr_workers_fn fn, void *context);
+/* Runs `fn` over the units 0 .. count-1, cut into chunks of at least `grain`, and returns when all
+ * are done. Chunks are dealt out as workers become free; one that comes when none is left, as it
+ * slept or its core was busy, is not waited for. With no more than `grain` units, or a pool of one
+ * (or NULL), it is a plain call. Cost: about a microsecond when the workers are awake. */
+void hr_workers_for(hr_workers_t *workers, int64_t count, int64_t grain, hr_workers_fn fn,
+                    void *context);
 /* The same with one chunk a worker, of equal size. */
-void hr_workers_split(hr_workers_t *workers, int64_t count, int64_t grain, hr_workers_fn fn, void *context);
+void hr_workers_split(hr_workers_t *workers, int64_t count, int64_t grain, hr_workers_fn fn,
+                      void *context);
 
 #endif

@@ -1,5 +1,5 @@
-/* Channels whose sends and recvs do not say between whom: the programs are searched for the one process that sends and
- * the one that receives. */
+/* Channels whose sends and recvs do not say between whom: the programs are searched for the one
+ * process that sends and the one that receives. */
 #include <stdlib.h>
 
 #include "base/map.h"
@@ -43,7 +43,8 @@ static hr_status_t find_sites(const comm_trace_t *trace, hr_map_t *seen, ends_t 
     void *old;
     HR_TRY(hr_map_put(seen, key, (void *)event->site, &old));
     if (old) continue;
-    HR_VEC_PUSH(sites, (end_t){event->site->channel, 0, event->kind == CHECK_SEND, UNNAMED, event->instr});
+    HR_VEC_PUSH(sites,
+                (end_t){event->site->channel, 0, event->kind == CHECK_SEND, UNNAMED, event->instr});
   }
   return NULL;
 }
@@ -80,18 +81,23 @@ static hr_status_t gather_ends(check_result_t *result, ends_t *ends) {
 }
 
 static bool can_match(const check_result_t *result, int64_t channel, int a, int b) {
-  return check_can_match(result->options.num_replicas, result->options.num_partitions, channel, a, b);
+  return check_can_match(result->options.num_replicas, result->options.num_partitions, channel, a,
+                         b);
 }
 
-static hr_status_t misuse_of_ends(check_result_t *result, const end_t *end, const end_t *one, const end_t *two) {
+static hr_status_t misuse_of_ends(check_result_t *result, const end_t *end, const end_t *one,
+                                  const end_t *two) {
   check_problem_t problem = {NULL, end->instr, NULL, end->rank, -1};
   if (!one) {
-    HR_TRY(check_printf(result, &problem.text, "channel %ld has no %s: nobody %s on it", (long)end->channel,
-                        end->sends ? "receiver" : "sender", end->sends ? "receives" : "sends"));
+    HR_TRY(check_printf(result, &problem.text, "channel %ld has no %s: nobody %s on it",
+                        (long)end->channel, end->sends ? "receiver" : "sender",
+                        end->sends ? "receives" : "sends"));
   } else {
-    HR_TRY(check_printf(result, &problem.text, "channel %ld has two %s: both rank %d and rank %d %s what rank %d %s",
-                        (long)end->channel, end->sends ? "receivers" : "senders", one->rank, two->rank,
-                        end->sends ? "receive" : "send", end->rank, end->sends ? "sends" : "receives"));
+    HR_TRY(check_printf(result, &problem.text,
+                        "channel %ld has two %s: both rank %d and rank %d %s what rank %d %s",
+                        (long)end->channel, end->sends ? "receivers" : "senders", one->rank,
+                        two->rank, end->sends ? "receive" : "send", end->rank,
+                        end->sends ? "sends" : "receives"));
     problem.first = one->instr, problem.first_rank = one->rank;
     problem.second = two->instr, problem.second_rank = two->rank;
   }
@@ -103,17 +109,19 @@ static hr_status_t store_end(check_result_t *result, const end_t *end, int peer)
   HR_TRY(HR_NEW(&result->arena, &found));
   found->key = (end_key_t){end->channel, end->rank, end->sends};
   found->peer = peer;
-  return hr_map_put(&result->ends, (hr_str_t){(const char *)&found->key, sizeof found->key}, found, NULL);
+  return hr_map_put(&result->ends, (hr_str_t){(const char *)&found->key, sizeof found->key}, found,
+                    NULL);
 }
 
 /* The one process on the other side of the channel that names this one, or nobody. */
-static hr_status_t resolve_end(check_result_t *result, const ends_t *ends, size_t first, size_t last,
-                               const end_t *end) {
+static hr_status_t resolve_end(check_result_t *result, const ends_t *ends, size_t first,
+                               size_t last, const end_t *end) {
   const end_t *one = NULL, *two = NULL;
   for (size_t i = first; i < last && !two; i++) {
     const end_t *other = &ends->data[i];
     if (other->sends == end->sends || (one && one->rank == other->rank)) continue;
-    if (other->peer == UNNAMED ? !can_match(result, end->channel, end->rank, other->rank) : other->peer != end->rank)
+    if (other->peer == UNNAMED ? !can_match(result, end->channel, end->rank, other->rank)
+                               : other->peer != end->rank)
       continue;
     *(one ? &two : &one) = other;
   }
@@ -126,7 +134,8 @@ hr_status_t check_match_channels(check_result_t *result) {
   hr_status_t st = gather_ends(result, &ends);
   if (ends.count) qsort(ends.data, ends.count, sizeof *ends.data, compare_ends);
   for (size_t first = 0, last; first < ends.count && !st; first = last) {
-    for (last = first; last < ends.count && ends.data[last].channel == ends.data[first].channel;) last++;
+    for (last = first; last < ends.count && ends.data[last].channel == ends.data[first].channel;)
+      last++;
     for (size_t i = first; i < last && !st; i++)
       if (ends.data[i].peer == UNNAMED) st = resolve_end(result, &ends, first, last, &ends.data[i]);
   }
@@ -134,7 +143,8 @@ hr_status_t check_match_channels(check_result_t *result) {
   return st;
 }
 
-int check_channel_peer(const check_result_t *result, const comm_participants_t *site, int rank, bool sends) {
+int check_channel_peer(const check_result_t *result, const comm_participants_t *site, int rank,
+                       bool sends) {
   if (site->to) return sends ? site->to[rank] : site->from[rank];
   end_key_t key = {site->channel, rank, sends};
   const found_end_t *found = hr_map_get(&result->ends, (hr_str_t){(const char *)&key, sizeof key});

@@ -36,10 +36,13 @@ static bool is_known_problem(const check_result_t *result, const check_problem_t
   return false;
 }
 
-hr_status_t check_add_problem(check_result_t *result, check_verdict_t verdict, check_problem_t problem) {
+hr_status_t check_add_problem(check_result_t *result, check_verdict_t verdict,
+                              check_problem_t problem) {
   bool worse = verdict == CHECK_MISUSE && result->verdict != CHECK_MISUSE;
   if (worse) result->problems.count = 0;
-  if (verdict == CHECK_UNPROVED && result->verdict != CHECK_SOUND && result->verdict != CHECK_UNPROVED) return NULL;
+  if (verdict == CHECK_UNPROVED && result->verdict != CHECK_SOUND &&
+      result->verdict != CHECK_UNPROVED)
+    return NULL;
   if (worse || result->verdict == CHECK_SOUND) result->verdict = verdict;
   if (result->problems.count >= PROBLEMS_MOST || is_known_problem(result, &problem)) return NULL;
   HR_VEC_PUSH(&result->problems, problem);
@@ -62,7 +65,8 @@ static hr_status_t misuse_from(check_result_t *result, hr_status_t st) {
   return st ? st : check_add_problem(result, CHECK_MISUSE, problem);
 }
 
-static hr_status_t keep_trace(check_result_t *result, hr_map_t *by_hash, comm_trace_t *trace, int rank) {
+static hr_status_t keep_trace(check_result_t *result, hr_map_t *by_hash, comm_trace_t *trace,
+                              int rank) {
   hr_str_t key = {(const char *)&trace->hash, sizeof trace->hash};
   comm_trace_t *same = hr_map_get(by_hash, key);
   if (same && comm_trace_equal(same, trace)) {
@@ -88,9 +92,12 @@ static hr_status_t gave_up(check_result_t *result, int rank, const char *reason)
 }
 
 /* One walk serves all ranks if nothing in it asked which rank it was. */
-static hr_status_t walk_program(check_result_t *result, int number, hr_map_t *by_hash, hr_map_t *plans) {
+static hr_status_t walk_program(check_result_t *result, int number, hr_map_t *by_hash,
+                                hr_map_t *plans) {
   const check_program_t *program = &result->programs[number];
-  check_walk_options_t options = {.sites = &result->sites, .plans = plans, .program = number,
+  check_walk_options_t options = {.sites = &result->sites,
+                                  .plans = plans,
+                                  .program = number,
                                   .event_limit = result->options.event_limit};
   bool by_rank = true;
   for (int rank = program->first_rank; rank <= program->last_rank; rank++) {
@@ -116,8 +123,8 @@ static hr_status_t walk_all(check_result_t *result) {
   hr_map_init(&by_hash);
   hr_map_init(&plans);
   for (int p = 0; p < result->program_count && !st && result->verdict == CHECK_SOUND; p++) {
-    st =
-        comm_analysis_init(&result->arena, result->programs[p].module, result->options.any_order, &result->analysis[p]);
+    st = comm_analysis_init(&result->arena, result->programs[p].module, result->options.any_order,
+                            &result->analysis[p]);
     if (!st) st = misuse_from(result, walk_program(result, p, &by_hash, &plans));
   }
   hr_map_deinit(&by_hash);
@@ -127,14 +134,17 @@ static hr_status_t walk_all(check_result_t *result) {
 
 /* --- halves --- */
 
-static hr_status_t add_unfinished(check_result_t *result, const hlo_instr_t *instr, const char *format) {
+static hr_status_t add_unfinished(check_result_t *result, const hlo_instr_t *instr,
+                                  const char *format) {
   check_problem_t problem = {NULL, instr, NULL, -1, -1};
-  HR_TRY(check_printf(result, &problem.text, format, HR_STR_ARGS(instr->name), hlo_op_name(instr->op)));
+  HR_TRY(check_printf(result, &problem.text, format, HR_STR_ARGS(instr->name),
+                      hlo_op_name(instr->op)));
   return check_add_problem(result, CHECK_MISUSE, problem);
 }
 
-/* A send or recv that no done waits for: its token goes nowhere, and nobody knows when it has happened. Two dones in
- * different branches may wait for the same start, two in one list may not. */
+/* A send or recv that no done waits for: its token goes nowhere, and nobody knows when it has
+ * happened. Two dones in different branches may wait for the same start, two in one list may not.
+ */
 static hr_status_t find_unfinished_in(check_result_t *result, const comm_trace_t *trace) {
   uint32_t count = (uint32_t)trace->events.count;
   uint8_t *dones;
@@ -148,13 +158,15 @@ static hr_status_t find_unfinished_in(check_result_t *result, const comm_trace_t
   for (uint32_t at = 0; at < count; at++) {
     const check_event_t *event = &trace->events.data[at];
     if ((event->kind == CHECK_SEND || event->kind == CHECK_RECV) && !dones[at])
-      HR_TRY(add_unfinished(result, event->instr, "the token of %%%.*s is not threaded: no %s-done takes it"));
+      HR_TRY(add_unfinished(result, event->instr,
+                            "the token of %%%.*s is not threaded: no %s-done takes it"));
   }
   return NULL;
 }
 
 static hr_status_t find_unfinished(check_result_t *result) {
-  for (size_t b = 0; b < result->traces.count; b++) HR_TRY(find_unfinished_in(result, result->traces.data[b]));
+  for (size_t b = 0; b < result->traces.count; b++)
+    HR_TRY(find_unfinished_in(result, result->traces.data[b]));
   return NULL;
 }
 
@@ -169,9 +181,10 @@ static hr_status_t check_cover(const check_result_t *result) {
     next = program->last_rank + 1;
   }
   if (next != result->world)
-    return hr_error(HR_USAGE,
-                    "the programs are for %d processes, but the grid of %d x %d (replicas x partitions) has %d", next,
-                    result->options.num_replicas, result->options.num_partitions, result->world);
+    return hr_error(
+        HR_USAGE,
+        "the programs are for %d processes, but the grid of %d x %d (replicas x partitions) has %d",
+        next, result->options.num_replicas, result->options.num_partitions, result->world);
   return NULL;
 }
 
@@ -179,19 +192,21 @@ static hr_status_t headline(check_result_t *result) {
   static const char *const meanings[] = {"completes", "can deadlock", "misuses channels or groups",
                                          "could not be proved to complete"};
   return check_printf(result, &result->headline, "%s: the schedule of %d process%s %s%s",
-                      check_verdict_name(result->verdict), result->world, result->world == 1 ? "" : "es",
-                      meanings[result->verdict], result->options.any_order ? ", in any order" : ", as planned");
+                      check_verdict_name(result->verdict), result->world,
+                      result->world == 1 ? "" : "es", meanings[result->verdict],
+                      result->options.any_order ? ", in any order" : ", as planned");
 }
 
-/* All processes pass the same collectives in the same order, and use no channels: by induction over the list, each one
- * is reached by its whole group. */
+/* All processes pass the same collectives in the same order, and use no channels: by induction over
+ * the list, each one is reached by its whole group. */
 static bool is_in_step(const check_result_t *result) {
   if (result->traces.count != 1) return false;
   const comm_trace_t *trace = result->traces.data[0];
   for (size_t i = 0; i < trace->events.count; i++) {
     const check_event_t *event = &trace->events.data[i];
     if (event->kind != CHECK_JOIN && event->kind != CHECK_JOIN_DONE) return false;
-    if (event->kind == CHECK_JOIN && event->site->kind == COMM_GROUP && !event->site->covers) return false;
+    if (event->kind == CHECK_JOIN && event->site->kind == COMM_GROUP && !event->site->covers)
+      return false;
   }
   return true;
 }
@@ -208,8 +223,8 @@ static hr_status_t prove(check_result_t *result) {
   return headline(result);
 }
 
-hr_status_t check_schedule(const check_program_t *programs, int program_count, const check_options_t *options,
-                           check_result_t **out_result) {
+hr_status_t check_schedule(const check_program_t *programs, int program_count,
+                           const check_options_t *options, check_result_t **out_result) {
   void *memory;
   HR_TRY(hr_alloc_zeroed(sizeof(check_result_t), &memory));
   check_result_t *result = memory;
@@ -218,7 +233,8 @@ hr_status_t check_schedule(const check_program_t *programs, int program_count, c
   result->world = options->num_replicas * options->num_partitions;
   result->program_count = program_count;
   hr_map_init(&result->ends);
-  comm_participant_sets_init(&result->sites, &result->arena, options->num_replicas, options->num_partitions);
+  comm_participant_sets_init(&result->sites, &result->arena, options->num_replicas,
+                             options->num_partitions);
   check_program_t *copy = NULL;
   hr_status_t st = HR_NEW_ARRAY(&result->arena, program_count, &copy);
   if (!st) memcpy(copy, programs, (size_t)program_count * sizeof *copy);
@@ -254,7 +270,8 @@ const char *check_verdict_name(check_verdict_t verdict) {
 
 /* --- at a glance --- */
 
-/* Runs once, in the place where the entry names it: the computation of a collective in two halves. */
+/* Runs once, in the place where the entry names it: the computation of a collective in two halves.
+ */
 static bool runs_in_place(const hlo_computation_t *computation) {
   const hlo_module_t *module = computation->module;
   return computation == module->entry || computation->is_async_wrapper;
@@ -267,7 +284,8 @@ bool check_is_trivially_sound(const hlo_module_t *module) {
       const hlo_instr_t *instr = computation->instrs.data[i];
       if (instr->op == HLO_ASYNC_START && computation != module->entry) return false;
       if (!check_is_communication(instr)) continue;
-      if (instr->op == HLO_SEND || instr->op == HLO_RECV || !runs_in_place(computation)) return false;
+      if (instr->op == HLO_SEND || instr->op == HLO_RECV || !runs_in_place(computation))
+        return false;
       if (!hlo_op_is(instr->op, OP_COLLECTIVE) && !hlo_op_is(instr->op, OP_DONE)) return false;
     }
   }

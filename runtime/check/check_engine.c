@@ -18,8 +18,10 @@ static hr_status_t make_processes(check_engine_t *engine) {
   return NULL;
 }
 
-static hr_status_t find_barrier(check_engine_t *engine, uint64_t signature, check_barrier_t **out_barrier) {
-  check_barrier_t *barrier = hr_map_get(&engine->barriers, (hr_str_t){(const char *)&signature, sizeof signature});
+static hr_status_t find_barrier(check_engine_t *engine, uint64_t signature,
+                                check_barrier_t **out_barrier) {
+  check_barrier_t *barrier =
+      hr_map_get(&engine->barriers, (hr_str_t){(const char *)&signature, sizeof signature});
   *out_barrier = barrier;
   if (barrier) return NULL;
   HR_TRY(HR_NEW(&engine->matching.arena, &barrier));
@@ -27,7 +29,8 @@ static hr_status_t find_barrier(check_engine_t *engine, uint64_t signature, chec
   barrier->waiters = CHECK_NOBODY;
   HR_VEC_PUSH(&engine->all_barriers, barrier);
   *out_barrier = barrier;
-  return hr_map_put(&engine->barriers, (hr_str_t){(const char *)&barrier->signature, sizeof signature}, barrier, NULL);
+  return hr_map_put(&engine->barriers,
+                    (hr_str_t){(const char *)&barrier->signature, sizeof signature}, barrier, NULL);
 }
 
 /* How many processes pass each region: known before anything happens. */
@@ -46,7 +49,8 @@ static hr_status_t expect_regions(check_engine_t *engine, int rank, hr_arena_t *
     hr_str_t key = {(const char *)&region->signature, sizeof region->signature};
     st = find_barrier(engine, region->signature, &barrier);
     count = st ? NULL : hr_map_get(&passed, key);
-    if (!st && !count && !(st = HR_NEW(scratch, &count))) st = hr_map_put(&passed, key, count, NULL);
+    if (!st && !count && !(st = HR_NEW(scratch, &count)))
+      st = hr_map_put(&passed, key, count, NULL);
     if (!st) st = HR_VEC_RESERVE(&barrier->expected, *count + 1);
     if (st) break;
     if (*count == barrier->expected.count) barrier->expected.data[barrier->expected.count++] = 0;
@@ -58,8 +62,8 @@ static hr_status_t expect_regions(check_engine_t *engine, int rank, hr_arena_t *
   return st;
 }
 
-hr_status_t check_engine_init(check_engine_t *engine, check_result_t *result, const check_range_t *ranges,
-                              const check_engine_options_t *options) {
+hr_status_t check_engine_init(check_engine_t *engine, check_result_t *result,
+                              const check_range_t *ranges, const check_engine_options_t *options) {
   *engine = (check_engine_t){.result = result, .options = *options, .ranges = ranges};
   check_matching_init(&engine->matching);
   hr_map_init(&engine->barriers);
@@ -118,8 +122,10 @@ static bool block_on_list(check_engine_t *engine, int rank, int *list) {
 
 static hr_status_t missing_member(check_engine_t *engine, int rank, const check_event_t *event) {
   check_problem_t problem = {NULL, event->instr, NULL, rank, -1};
-  if (event->site->kind != COMM_GROUP || event->site->instr->op == HLO_COLLECTIVE_BROADCAST) return NULL;
-  HR_TRY(check_printf(engine->result, &problem.text, "rank %d does the %s, but is in none of its replica groups", rank,
+  if (event->site->kind != COMM_GROUP || event->site->instr->op == HLO_COLLECTIVE_BROADCAST)
+    return NULL;
+  HR_TRY(check_printf(engine->result, &problem.text,
+                      "rank %d does the %s, but is in none of its replica groups", rank,
                       hlo_op_name(event->site->instr->op)));
   return check_add_problem(engine->result, CHECK_MISUSE, problem);
 }
@@ -131,7 +137,8 @@ static hr_status_t start_link(check_engine_t *engine, check_channel_t *channel, 
   return wake_link(engine, channel, side);
 }
 
-static hr_status_t start(check_engine_t *engine, int rank, const check_event_t *event, uint32_t *numbers) {
+static hr_status_t start(check_engine_t *engine, int rank, const check_event_t *event,
+                         uint32_t *numbers) {
   check_ends_t ends;
   uint32_t number = 0;
   HR_TRY(check_ends_of(engine->result, &engine->matching, rank, event, &ends));
@@ -149,13 +156,16 @@ static hr_status_t start(check_engine_t *engine, int rank, const check_event_t *
 
 /* --- dones --- */
 
-/* How many starts the other side of a link must have made for start `number` of this side to complete. */
-static uint32_t partner_need(const check_engine_t *engine, const check_event_t *event, uint32_t number) {
+/* How many starts the other side of a link must have made for start `number` of this side to
+ * complete. */
+static uint32_t partner_need(const check_engine_t *engine, const check_event_t *event,
+                             uint32_t number) {
   uint32_t buffered = event->kind == CHECK_SEND_DONE ? engine->result->options.buffered : 0;
   return number > buffered ? number - buffered : 0;
 }
 
-static bool can_pass_link(check_engine_t *engine, check_channel_t *channel, int other_side, uint32_t need, int rank) {
+static bool can_pass_link(check_engine_t *engine, check_channel_t *channel, int other_side,
+                          uint32_t need, int rank) {
   if (channel->started[other_side] >= need) return true;
   channel->waiting[other_side] = rank;
   channel->need[other_side] = need;
@@ -163,8 +173,8 @@ static bool can_pass_link(check_engine_t *engine, check_channel_t *channel, int 
   return false;
 }
 
-static hr_status_t try_done(check_engine_t *engine, int rank, const check_event_t *event, uint32_t number,
-                            bool *out_passed) {
+static hr_status_t try_done(check_engine_t *engine, int rank, const check_event_t *event,
+                            uint32_t number, bool *out_passed) {
   check_ends_t ends;
   HR_TRY(check_ends_of(engine->result, &engine->matching, rank, event, &ends));
   *out_passed = true;
@@ -175,7 +185,8 @@ static hr_status_t try_done(check_engine_t *engine, int rank, const check_event_
   }
   for (int side = 0; side < 2 && *out_passed; side++)
     if (ends.link[side])
-      *out_passed = can_pass_link(engine, ends.link[side], !side, partner_need(engine, event, number), rank);
+      *out_passed =
+          can_pass_link(engine, ends.link[side], !side, partner_need(engine, event, number), rank);
   return NULL;
 }
 
@@ -183,12 +194,13 @@ static hr_status_t try_done(check_engine_t *engine, int rank, const check_event_
 
 #define HAS_ARRIVED (UINT32_C(1) << 31) /* in the number of a region: this process waits at it */
 
-static hr_status_t pass_barrier(check_engine_t *engine, int rank, const check_region_t *region, uint32_t *number,
-                                bool *out_passed) {
+static hr_status_t pass_barrier(check_engine_t *engine, int rank, const check_region_t *region,
+                                uint32_t *number, bool *out_passed) {
   check_barrier_t *barrier;
   uint32_t instance = (*number & ~HAS_ARRIVED) - 1;
   HR_TRY(find_barrier(engine, region->signature, &barrier));
-  while (barrier->instances.count <= instance) HR_VEC_PUSH(&barrier->instances, (check_instance_t){.arrived = 0});
+  while (barrier->instances.count <= instance)
+    HR_VEC_PUSH(&barrier->instances, (check_instance_t){.arrived = 0});
   if (!(*number & HAS_ARRIVED)) barrier->instances.data[instance].arrived++;
   *number |= HAS_ARRIVED;
   *out_passed = barrier->instances.data[instance].arrived == barrier->expected.data[instance];
@@ -203,7 +215,8 @@ static uint32_t branch_begin(const comm_trace_t *trace, uint32_t at, uint32_t br
   const check_region_t *region = &trace->regions.data[number];
   if (branch >= region->alternative_count) branch = region->alternative_count - 1;
   for (at++; branch; at++)
-    if (trace->events.data[at].kind == CHECK_REGION_END && trace->events.data[at].start == number) branch--;
+    if (trace->events.data[at].kind == CHECK_REGION_END && trace->events.data[at].start == number)
+      branch--;
   return at;
 }
 
@@ -215,7 +228,8 @@ static void enter_region(check_engine_t *engine, int rank, const check_region_t 
     return;
   }
   if (loops && !region->parent) process->iterations_left = engine->options.iterations - 1;
-  process->at = branch_begin(engine->result->of[rank], process->at, loops ? 0 : engine->options.branch);
+  process->at =
+      branch_begin(engine->result->of[rank], process->at, loops ? 0 : engine->options.branch);
 }
 
 static void leave_region(check_engine_t *engine, int rank, const check_event_t *event) {
@@ -233,7 +247,8 @@ static void leave_region(check_engine_t *engine, int rank, const check_event_t *
   process->at++;
 }
 
-static hr_status_t step_region(check_engine_t *engine, int rank, const check_event_t *event, bool *out_passed) {
+static hr_status_t step_region(check_engine_t *engine, int rank, const check_event_t *event,
+                               bool *out_passed) {
   check_process_t *process = &engine->processes[rank];
   *out_passed = true;
   if (event->kind == CHECK_REGION_END) {
@@ -273,7 +288,8 @@ hr_status_t check_engine_run(check_engine_t *engine) {
   while (engine->ready.count) {
     int rank = engine->ready.data[--engine->ready.count];
     bool passed = true;
-    while (passed && engine->processes[rank].at < engine->ranges[rank].end) HR_TRY(step(engine, rank, &passed));
+    while (passed && engine->processes[rank].at < engine->ranges[rank].end)
+      HR_TRY(step(engine, rank, &passed));
   }
   return NULL;
 }
@@ -288,20 +304,24 @@ bool check_engine_is_complete(const check_engine_t *engine) {
 
 bool check_engine_is_even(const check_engine_t *engine) {
   for (size_t i = 0; i < engine->matching.all_links.count; i++)
-    if (engine->matching.all_links.data[i]->started[0] != engine->matching.all_links.data[i]->started[1]) return false;
+    if (engine->matching.all_links.data[i]->started[0] !=
+        engine->matching.all_links.data[i]->started[1])
+      return false;
   for (size_t i = 0; i < engine->matching.all_gathers.count; i++) {
     const check_collective_t *collective = engine->matching.all_gathers.data[i];
     if (collective->instances.count &&
-        (int)collective->instances.data[collective->instances.count - 1].arrived < collective->group->size)
+        (int)collective->instances.data[collective->instances.count - 1].arrived <
+            collective->group->size)
       return false;
   }
   return true;
 }
 
-/* Finds, in what a process has not done yet, the start that makes its count on a link or gather reach `need`. */
-static hr_status_t find_awaited(check_engine_t *engine, int rank, const check_channel_t *channel, int side,
-                                const check_collective_t *collective, uint32_t have, uint32_t need,
-                                uint32_t *out_event) {
+/* Finds, in what a process has not done yet, the start that makes its count on a link or gather
+ * reach `need`. */
+static hr_status_t find_awaited(check_engine_t *engine, int rank, const check_channel_t *channel,
+                                int side, const check_collective_t *collective, uint32_t have,
+                                uint32_t need, uint32_t *out_event) {
   const comm_trace_t *trace = engine->result->of[rank];
   *out_event = CHECK_NEVER;
   for (uint32_t at = engine->processes[rank].at; at < engine->ranges[rank].end; at++) {
@@ -316,14 +336,15 @@ static hr_status_t find_awaited(check_engine_t *engine, int rank, const check_ch
   return NULL;
 }
 
-static hr_status_t gather_wait(check_engine_t *engine, check_collective_t *collective, uint32_t number,
-                               check_wait_t *wait) {
+static hr_status_t gather_wait(check_engine_t *engine, check_collective_t *collective,
+                               uint32_t number, check_wait_t *wait) {
   const check_group_t *group = collective->group;
   for (int k = 0; k < group->size; k++) {
     int member = group->ranks[k];
     if (collective->counts[k] >= number) continue;
     wait->other = member;
-    HR_TRY(find_awaited(engine, member, NULL, 0, collective, collective->counts[k], number, &wait->awaited));
+    HR_TRY(find_awaited(engine, member, NULL, 0, collective, collective->counts[k], number,
+                        &wait->awaited));
     if (wait->awaited != CHECK_NEVER) return NULL;
   }
   return NULL;
@@ -343,8 +364,8 @@ hr_status_t check_engine_waits_for(check_engine_t *engine, int rank, check_wait_
     uint32_t need = partner_need(engine, event, number);
     if (!channel || channel->started[!side] >= need) continue;
     out_wait->other = side ? channel->key.from : channel->key.to;
-    return find_awaited(engine, out_wait->other, channel, !side, NULL, channel->started[!side], need,
-                        &out_wait->awaited);
+    return find_awaited(engine, out_wait->other, channel, !side, NULL, channel->started[!side],
+                        need, &out_wait->awaited);
   }
   return NULL;
 }

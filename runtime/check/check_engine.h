@@ -1,6 +1,6 @@
-/* Follows the planned order of all processes until nobody can go on. All enabled events fire; their order does not
- * matter (confluence): starts never block and nothing that has happened is undone, so every run ends in the same state,
- * and one run decides. Cost: constant time for each event. */
+/* Follows the planned order of all processes until nobody can go on. All enabled events fire; their
+ * order does not matter (confluence): starts never block and nothing that has happened is undone,
+ * so every run ends in the same state, and one run decides. Cost: constant time for each event. */
 #ifndef CHECK_CHECK_ENGINE_H
 #define CHECK_CHECK_ENGINE_H
 
@@ -31,7 +31,7 @@ typedef struct check_barrier {
 
 typedef struct check_process {
   uint32_t at;
-  uint32_t *numbers;  /* per event of the range: which of its kind a start was, counted from 1 */
+  uint32_t *numbers; /* per event of the range: which of its kind a start was, counted from 1 */
   int next_waiter;
   bool blocked;
   uint32_t iterations_left; /* of the loop around; only the outermost loops turn more than once */
@@ -48,13 +48,14 @@ typedef struct check_engine {
   HR_VEC(int) ready;
 } check_engine_t;
 
-hr_status_t check_engine_init(check_engine_t *engine, check_result_t *result, const check_range_t *ranges,
-                              const check_engine_options_t *options);
+hr_status_t check_engine_init(check_engine_t *engine, check_result_t *result,
+                              const check_range_t *ranges, const check_engine_options_t *options);
 void check_engine_deinit(check_engine_t *engine);
 hr_status_t check_engine_run(check_engine_t *engine);
 /* After a run: did all processes reach the end of their ranges? */
 bool check_engine_is_complete(const check_engine_t *engine);
-/* Is there as much sent as received on every link, and was every collective joined by its whole group? */
+/* Is there as much sent as received on every link, and was every collective joined by its whole
+ * group? */
 bool check_engine_is_even(const check_engine_t *engine);
 /* Whom a blocked process waits for: the next one that it knows of, or -1. */
 hr_status_t check_engine_waits_for(check_engine_t *engine, int rank, check_wait_t *out_wait);

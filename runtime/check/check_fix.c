@@ -1,5 +1,6 @@
-/* Repairs: a start that somebody waits for is moved before the completion that its own process is stuck in. Tried by
- * changing the program where it is, checking it again, and putting everything back. */
+/* Repairs: a start that somebody waits for is moved before the completion that its own process is
+ * stuck in. Tried by changing the program where it is, checking it again, and putting everything
+ * back. */
 #include "check/proof.h"
 #include "ir/print.h"
 
@@ -33,7 +34,8 @@ static int token_operand(const hlo_instr_t *instr) {
 }
 
 /* A token that comes from behind gives way to the one that the blocked transfer started with. */
-static hr_status_t take_earlier_token(hlo_instr_t *moved, const hlo_instr_t *before, uint32_t to, bool *out_possible) {
+static hr_status_t take_earlier_token(hlo_instr_t *moved, const hlo_instr_t *before, uint32_t to,
+                                      bool *out_possible) {
   const hlo_instr_t *start = before->operand_count ? before->operands[0] : NULL;
   int k = token_operand(moved), from = start ? token_operand(start) : -1;
   *out_possible = true;
@@ -50,7 +52,8 @@ static hr_status_t take_earlier_token(hlo_instr_t *moved, const hlo_instr_t *bef
   return NULL;
 }
 
-/* `second` gets `first` as a control predecessor, so that the order is kept whoever runs the program. */
+/* `second` gets `first` as a control predecessor, so that the order is kept whoever runs the
+ * program. */
 static hr_status_t keep_order(hlo_instr_t *first, hlo_instr_t *second) {
   hr_arena_t *arena = &second->parent->module->arena;
   hlo_extra_t *extra;
@@ -96,8 +99,8 @@ static hr_status_t apply(const check_fix_t *fix, change_t *change, bool *out_pos
   *out_possible = false;
   if (moved->parent != before->parent || moved->id <= before->id) return NULL;
   if (moved->extra && moved->extra->control_count) return NULL;
-  *change = (change_t){moved->parent, moved, before, moved->id, before->id, moved->operands, before->extra, NULL,
-                        done_of(moved)};
+  *change = (change_t){moved->parent,   moved,         before, moved->id,     before->id,
+                       moved->operands, before->extra, NULL,   done_of(moved)};
   if (change->done) change->done_extra = change->done->extra;
   HR_TRY(take_earlier_token(moved, before, before->id, out_possible));
   if (!*out_possible) return NULL;
@@ -110,8 +113,8 @@ static hr_status_t apply(const check_fix_t *fix, change_t *change, bool *out_pos
 
 /* --- trying --- */
 
-static hr_status_t is_sound(const check_program_t *programs, int program_count, const check_options_t *options,
-                            bool any_order, bool *out_sound) {
+static hr_status_t is_sound(const check_program_t *programs, int program_count,
+                            const check_options_t *options, bool any_order, bool *out_sound) {
   check_options_t again = *options;
   check_result_t *result;
   again.any_order = any_order;
@@ -121,8 +124,8 @@ static hr_status_t is_sound(const check_program_t *programs, int program_count, 
   return NULL;
 }
 
-static hr_status_t try_fix(const check_program_t *programs, int program_count, const check_options_t *options,
-                           check_fix_t *fix, bool *out_found) {
+static hr_status_t try_fix(const check_program_t *programs, int program_count,
+                           const check_options_t *options, check_fix_t *fix, bool *out_found) {
   change_t change;
   bool possible;
   *out_found = false;
@@ -130,17 +133,20 @@ static hr_status_t try_fix(const check_program_t *programs, int program_count, c
   if (!possible) return NULL;
   hr_status_t st = is_sound(programs, program_count, options, true, &fix->all_orders);
   *out_found = !st && fix->all_orders;
-  if (!st && !fix->all_orders && !options->any_order) st = is_sound(programs, program_count, options, false, out_found);
+  if (!st && !fix->all_orders && !options->any_order)
+    st = is_sound(programs, program_count, options, false, out_found);
   undo(&change);
   return st;
 }
 
-hr_status_t check_find_fix(const check_program_t *programs, int program_count, const check_options_t *options,
-                           const check_result_t *result, check_fix_t *out_fix, bool *out_found) {
+hr_status_t check_find_fix(const check_program_t *programs, int program_count,
+                           const check_options_t *options, const check_result_t *result,
+                           check_fix_t *out_fix, bool *out_found) {
   check_fix_t best = {.moved = NULL};
   *out_found = false;
   for (int i = 0; i < result->cycle_length && !(*out_found && best.all_orders); i++) {
-    const check_wait_t *wait = &result->waits.data[i], *next = &result->waits.data[(i + 1) % result->cycle_length];
+    const check_wait_t *wait = &result->waits.data[i],
+                       *next = &result->waits.data[(i + 1) % result->cycle_length];
     const comm_trace_t *trace = result->of[next->rank];
     check_fix_t fix = {.program = trace->program};
     bool found;
@@ -155,7 +161,8 @@ hr_status_t check_find_fix(const check_program_t *programs, int program_count, c
   return NULL;
 }
 
-hr_status_t check_fixed_text(const check_program_t *programs, const check_fix_t *fix, hr_strbuf_t *text) {
+hr_status_t check_fixed_text(const check_program_t *programs, const check_fix_t *fix,
+                             hr_strbuf_t *text) {
   change_t change;
   bool possible = false;
   if (fix->moved) HR_TRY(apply(fix, &change, &possible));

@@ -15,7 +15,8 @@ static void add_context(hr_strbuf_t *text, const comm_trace_t *trace, uint32_t f
   for (; frame; frame = trace->frames.data[frame].parent) {
     const check_frame_t *at = &trace->frames.data[frame];
     if (at->caller->op == HLO_WHILE)
-      hr_strbuf_printf(text, ", turn %u of %%%.*s", at->iteration / 2 + 1, HR_STR_ARGS(at->caller->name));
+      hr_strbuf_printf(text, ", turn %u of %%%.*s", at->iteration / 2 + 1,
+                       HR_STR_ARGS(at->caller->name));
     else if (at->caller->op == HLO_CONDITIONAL)
       hr_strbuf_printf(text, ", branch %u of %%%.*s", at->iteration, HR_STR_ARGS(at->caller->name));
   }
@@ -24,7 +25,8 @@ static void add_context(hr_strbuf_t *text, const comm_trace_t *trace, uint32_t f
 static void add_what(hr_strbuf_t *text, const check_event_t *event) {
   hr_strbuf_printf(text, "%s ", hlo_op_name(event->instr->op));
   add_location(text, event->instr);
-  if (event->site && event->site->channel) hr_strbuf_printf(text, " on channel %ld", (long)event->site->channel);
+  if (event->site && event->site->channel)
+    hr_strbuf_printf(text, " on channel %ld", (long)event->site->channel);
 }
 
 static void add_event(hr_strbuf_t *text, const comm_trace_t *trace, uint32_t number) {
@@ -75,7 +77,8 @@ static void add_waits(hr_strbuf_t *text, const check_result_t *result) {
   size_t cycle = (size_t)result->cycle_length;
   if (result->region) hr_strbuf_printf(text, "%s:\n", result->region);
   if (cycle) hr_strbuf_printf(text, "cycle of %zu:\n", cycle);
-  for (size_t i = 0; i < result->waits.count && i < cycle; i++) add_wait(text, result, &result->waits.data[i]);
+  for (size_t i = 0; i < result->waits.count && i < cycle; i++)
+    add_wait(text, result, &result->waits.data[i]);
   if (result->waits.count > cycle) hr_strbuf_add_str(text, cycle ? "behind them:\n" : "stuck:\n");
   for (size_t i = cycle; i < result->waits.count && i < cycle + WAITS_SHOWN; i++)
     add_wait(text, result, &result->waits.data[i]);
@@ -90,8 +93,7 @@ static void add_steps(hr_strbuf_t *text, const check_result_t *result, const che
   uint32_t count = 0, from = wait->event;
   while (from > 0 && count < STEPS_SHOWN) {
     from--;
-    if (!result->reached && !check_event_is_before(trace, from, wait->event))
-      continue;
+    if (!result->reached && !check_event_is_before(trace, from, wait->event)) continue;
     count++;
   }
   hr_strbuf_printf(text, "  rank %d:%s\n", wait->rank, from ? " ..." : "");

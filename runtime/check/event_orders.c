@@ -2,9 +2,11 @@
 
 #include "base/map.h"
 
-#define EVENTS_MOST 64 /* of a process whose orders are enumerated: sets of events are bits of one word */
+#define EVENTS_MOST \
+  64 /* of a process whose orders are enumerated: sets of events are bits of one word */
 
-hr_status_t check_orders_init(check_orders_t *orders, const comm_trace_t *trace, check_range_t range) {
+hr_status_t check_orders_init(check_orders_t *orders, const comm_trace_t *trace,
+                              check_range_t range) {
   *orders = (check_orders_t){.trace = trace, .range = range, .ordered = true};
   return NULL;
 }
@@ -17,12 +19,13 @@ void check_orders_deinit(check_orders_t *orders) {
 
 check_chain_t *check_orders_chain(const check_orders_t *orders, const void *match, int side) {
   for (size_t i = 0; i < orders->chains.count; i++)
-    if (orders->chains.data[i].match == match && orders->chains.data[i].side == side) return &orders->chains.data[i];
+    if (orders->chains.data[i].match == match && orders->chains.data[i].side == side)
+      return &orders->chains.data[i];
   return NULL;
 }
 
-hr_status_t check_orders_add_start(check_orders_t *orders, const void *match, int side, uint32_t event,
-                                   uint32_t *out_number) {
+hr_status_t check_orders_add_start(check_orders_t *orders, const void *match, int side,
+                                   uint32_t event, uint32_t *out_number) {
   check_chain_t *chain = check_orders_chain(orders, match, side);
   if (!chain) {
     HR_VEC_PUSH(&orders->chains, (check_chain_t){.match = match, .side = side, .ordered = true});
@@ -33,9 +36,12 @@ hr_status_t check_orders_add_start(check_orders_t *orders, const void *match, in
   return NULL;
 }
 
-static bool is_stop(const check_event_t *event) { return check_is_done(event) || event->kind == CHECK_REGION; }
+static bool is_stop(const check_event_t *event) {
+  return check_is_done(event) || event->kind == CHECK_REGION;
+}
 
-/* Position of the next event of this level behind `at`: what is inside a region is not looked at. */
+/* Position of the next event of this level behind `at`: what is inside a region is not looked at.
+ */
 static uint32_t next_event(const check_orders_t *orders, uint32_t at) {
   const check_event_t *event = &orders->trace->events.data[at];
   return event->kind == CHECK_REGION ? orders->trace->regions.data[event->start].end : at + 1;
@@ -45,7 +51,8 @@ static uint32_t next_event(const check_orders_t *orders, uint32_t at) {
 
 static bool is_lane_ordered(const check_orders_t *orders, const check_chain_t *chain) {
   for (size_t i = 1; i < chain->starts.count; i++)
-    if (!check_event_is_before(orders->trace, chain->starts.data[i - 1], chain->starts.data[i])) return false;
+    if (!check_event_is_before(orders->trace, chain->starts.data[i - 1], chain->starts.data[i]))
+      return false;
   return true;
 }
 
@@ -65,8 +72,8 @@ static hr_status_t add_plain_block_points(check_orders_t *orders, const uint32_t
 
 /* --- several orders: all sets of events that can have happened are enumerated --- */
 
-typedef struct state { /* of one process, under way */
-  uint64_t done;       /* events that have happened */
+typedef struct state {          /* of one process, under way */
+  uint64_t done;                /* events that have happened */
   uint8_t numbers[EVENTS_MOST]; /* of the starts among them */
 } state_t;
 
@@ -79,7 +86,7 @@ typedef struct local { /* the events of the level, numbered from 0 */
   int lane_of[EVENTS_MOST][2]; /* of starts, and of regions; -1: none */
   int start_of[EVENTS_MOST];   /* of stops */
   uint64_t before[EVENTS_MOST];
-  HR_VEC(uint64_t) blocks;     /* sets of events that run as a whole, in one call */
+  HR_VEC(uint64_t) blocks; /* sets of events that run as a whole, in one call */
   int count;
 } local_t;
 
@@ -107,13 +114,15 @@ static uint64_t events_inside(const local_t *local, uint32_t f, bool whole_call)
   uint64_t block = 0;
   for (int i = 0; i < local->count; i++)
     for (uint32_t at = trace->events.data[local->events[i]].frame; at; at = frames[at].parent) {
-      bool same_call = frames[at].parent == frames[f].parent && frames[at].caller == frames[f].caller;
+      bool same_call =
+          frames[at].parent == frames[f].parent && frames[at].caller == frames[f].caller;
       if (at == f || (whole_call && same_call)) block |= UINT64_C(1) << i;
     }
   return block;
 }
 
-/* Every call that has events is a block, and each iteration of a loop; so are the halves of a synchronous collective.
+/* Every call that has events is a block, and each iteration of a loop; so are the halves of a
+ * synchronous collective.
  */
 static hr_status_t find_blocks(local_t *local) {
   const comm_trace_t *trace = local->orders->trace;
@@ -132,7 +141,8 @@ static hr_status_t find_blocks(local_t *local) {
 
 static hr_status_t fill_local(local_t *local) {
   const comm_trace_t *trace = local->orders->trace;
-  for (uint32_t at = local->orders->range.begin; at < local->orders->range.end; at = next_event(local->orders, at))
+  for (uint32_t at = local->orders->range.begin; at < local->orders->range.end;
+       at = next_event(local->orders, at))
     local->events[local->count++] = at;
   for (int i = 0; i < local->count; i++) {
     const check_event_t *event = &trace->events.data[local->events[i]];
@@ -158,7 +168,8 @@ static bool can_come_next(const local_t *local, const state_t *state, int i) {
 static uint32_t count_lane(const local_t *local, const state_t *state, int chain) {
   uint32_t count = 0;
   for (int i = 0; i < local->count; i++)
-    count += (state->done >> i & 1) && (local->lane_of[i][0] == chain || local->lane_of[i][1] == chain);
+    count +=
+        (state->done >> i & 1) && (local->lane_of[i][0] == chain || local->lane_of[i][1] == chain);
   return count;
 }
 
@@ -219,9 +230,11 @@ static hr_status_t enumerate(local_t *local, uint64_t limit, bool *out_exact) {
   return NULL;
 }
 
-static hr_status_t add_enumerated_stops(check_orders_t *orders, hr_arena_t *arena, uint64_t limit, bool *out_exact) {
+static hr_status_t add_enumerated_stops(check_orders_t *orders, hr_arena_t *arena, uint64_t limit,
+                                        bool *out_exact) {
   uint32_t count = 0;
-  for (uint32_t at = orders->range.begin; at < orders->range.end; at = next_event(orders, at)) count++;
+  for (uint32_t at = orders->range.begin; at < orders->range.end; at = next_event(orders, at))
+    count++;
   if (count > EVENTS_MOST) {
     *out_exact = false;
     return NULL;
@@ -242,8 +255,9 @@ static hr_status_t add_enumerated_stops(check_orders_t *orders, hr_arena_t *aren
 
 /* --- both --- */
 
-hr_status_t check_orders_find_block_points(check_orders_t *orders, hr_arena_t *arena, const uint32_t *numbers,
-                                    uint64_t limit, bool *out_exact) {
+hr_status_t check_orders_find_block_points(check_orders_t *orders, hr_arena_t *arena,
+                                           const uint32_t *numbers, uint64_t limit,
+                                           bool *out_exact) {
   *out_exact = true;
   for (size_t l = 0; l < orders->chains.count; l++) {
     orders->chains.data[l].ordered = is_lane_ordered(orders, &orders->chains.data[l]);

@@ -10,8 +10,10 @@ void check_matching_init(check_matching_t *matching) {
 }
 
 void check_matching_deinit(check_matching_t *matching) {
-  for (size_t i = 0; i < matching->all_links.count; i++) HR_VEC_FREE(&matching->all_links.data[i]->unmatched);
-  for (size_t i = 0; i < matching->all_gathers.count; i++) HR_VEC_FREE(&matching->all_gathers.data[i]->instances);
+  for (size_t i = 0; i < matching->all_links.count; i++)
+    HR_VEC_FREE(&matching->all_links.data[i]->unmatched);
+  for (size_t i = 0; i < matching->all_gathers.count; i++)
+    HR_VEC_FREE(&matching->all_gathers.data[i]->instances);
   HR_VEC_FREE(&matching->all_links);
   HR_VEC_FREE(&matching->all_gathers);
   hr_map_deinit(&matching->channels);
@@ -19,10 +21,11 @@ void check_matching_deinit(check_matching_t *matching) {
   hr_arena_deinit(&matching->arena);
 }
 
-static hr_status_t check_link_of(check_matching_t *matching, int64_t channel, uint32_t list, int from, int to,
-                                 check_channel_t **out_link) {
+static hr_status_t check_link_of(check_matching_t *matching, int64_t channel, uint32_t list,
+                                 int from, int to, check_channel_t **out_link) {
   check_channel_key_t key = {channel, list, from, to, 0};
-  check_channel_t *link = hr_map_get(&matching->channels, (hr_str_t){(const char *)&key, sizeof key});
+  check_channel_t *link =
+      hr_map_get(&matching->channels, (hr_str_t){(const char *)&key, sizeof key});
   *out_link = link;
   if (link) return NULL;
   HR_TRY(HR_NEW(&matching->arena, &link));
@@ -30,13 +33,15 @@ static hr_status_t check_link_of(check_matching_t *matching, int64_t channel, ui
   link->waiting[0] = link->waiting[1] = CHECK_NOBODY;
   HR_VEC_PUSH(&matching->all_links, link);
   *out_link = link;
-  return hr_map_put(&matching->channels, (hr_str_t){(const char *)&link->key, sizeof link->key}, link, NULL);
+  return hr_map_put(&matching->channels, (hr_str_t){(const char *)&link->key, sizeof link->key},
+                    link, NULL);
 }
 
-static hr_status_t check_gather_of(check_matching_t *matching, const check_group_t *group, int64_t channel,
-                                   check_collective_t **out_gather) {
+static hr_status_t check_gather_of(check_matching_t *matching, const check_group_t *group,
+                                   int64_t channel, check_collective_t **out_gather) {
   check_collective_key_t key = {group->id, 0, channel};
-  check_collective_t *collective = hr_map_get(&matching->collectives, (hr_str_t){(const char *)&key, sizeof key});
+  check_collective_t *collective =
+      hr_map_get(&matching->collectives, (hr_str_t){(const char *)&key, sizeof key});
   *out_gather = collective;
   if (collective) return NULL;
   HR_TRY(HR_NEW(&matching->arena, &collective));
@@ -46,8 +51,9 @@ static hr_status_t check_gather_of(check_matching_t *matching, const check_group
   collective->waiters = CHECK_NOBODY;
   HR_VEC_PUSH(&matching->all_gathers, collective);
   *out_gather = collective;
-  return hr_map_put(&matching->collectives, (hr_str_t){(const char *)&collective->key, sizeof collective->key},
-                    collective, NULL);
+  return hr_map_put(&matching->collectives,
+                    (hr_str_t){(const char *)&collective->key, sizeof collective->key}, collective,
+                    NULL);
 }
 
 static int check_member_index(const check_group_t *group, int rank) {
@@ -64,10 +70,12 @@ static int check_member_index(const check_group_t *group, int rank) {
 
 /* --- agreement --- */
 
-static const hlo_shape_t *sent_shape(const check_event_t *event) { return event->site->instr->shape->elements[0]; }
+static const hlo_shape_t *sent_shape(const check_event_t *event) {
+  return event->site->instr->shape->elements[0];
+}
 
-static hr_status_t compare_transfer(check_result_t *result, const check_channel_t *link, check_arrival_t a,
-                                    check_arrival_t b) {
+static hr_status_t compare_transfer(check_result_t *result, const check_channel_t *link,
+                                    check_arrival_t a, check_arrival_t b) {
   char text[2][HLO_SHAPE_TEXT];
   check_problem_t problem = {NULL, a.event->instr, b.event->instr, a.rank, b.rank};
   const hlo_shape_t *x, *y;
@@ -82,10 +90,11 @@ static hr_status_t compare_transfer(check_result_t *result, const check_channel_
   }
   if (hlo_shape_compatible(x, y) || hlo_shape_compatible(y, x)) return NULL;
   bool by_type = hlo_shape_is_array(x) && hlo_shape_is_array(y) && x->dtype != y->dtype;
-  HR_TRY(check_printf(result, &problem.text, "%s%ld carries different %s: %s from rank %d, but %s to rank %d",
-                      link->key.list ? "collective-permute with channel " : "channel ", (long)link->key.channel,
-                      by_type ? "types" : "shapes", hlo_shape_text(x, text[0]), link->key.from,
-                      hlo_shape_text(y, text[1]), link->key.to));
+  HR_TRY(check_printf(
+      result, &problem.text, "%s%ld carries different %s: %s from rank %d, but %s to rank %d",
+      link->key.list ? "collective-permute with channel " : "channel ", (long)link->key.channel,
+      by_type ? "types" : "shapes", hlo_shape_text(x, text[0]), link->key.from,
+      hlo_shape_text(y, text[1]), link->key.to));
   return check_add_problem(result, CHECK_MISUSE, problem);
 }
 
@@ -101,26 +110,31 @@ static bool same_operands(const hlo_instr_t *a, const hlo_instr_t *b, int *out_k
 }
 
 /* What differs between two members' parts in one instance, in words; NULL: nothing. */
-static hr_status_t find_difference(check_result_t *result, const comm_participants_t *a, const comm_participants_t *b,
-                                   uint64_t order_a, uint64_t order_b, const char **out_text) {
+static hr_status_t find_difference(check_result_t *result, const comm_participants_t *a,
+                                   const comm_participants_t *b, uint64_t order_a, uint64_t order_b,
+                                   const char **out_text) {
   char text[2][HLO_SHAPE_TEXT];
   int k;
   *out_text = NULL;
   if (a->instr->op != b->instr->op && a->meaning != b->meaning)
-    return check_printf(result, out_text, "one process does %s and another %s", hlo_op_name(a->instr->op),
-                        hlo_op_name(b->instr->op));
+    return check_printf(result, out_text, "one process does %s and another %s",
+                        hlo_op_name(a->instr->op), hlo_op_name(b->instr->op));
   if (a->meaning != b->meaning)
-    return check_printf(result, out_text, "processes differ in the reduction or the dimensions of their %s",
+    return check_printf(result, out_text,
+                        "processes differ in the reduction or the dimensions of their %s",
                         hlo_op_name(a->instr->op));
   if (order_a != order_b)
-    return check_printf(result, out_text, "processes list the members of the group in different orders");
+    return check_printf(result, out_text,
+                        "processes list the members of the group in different orders");
   if (same_operands(a->instr, b->instr, &k)) return NULL;
   if (k < 0)
-    return check_printf(result, out_text, "processes bring %d and %d operands to one %s", a->instr->operand_count,
-                        b->instr->operand_count, hlo_op_name(a->instr->op));
-  return check_printf(result, out_text, "processes bring operands of different shapes to one %s: %s and %s",
-                      hlo_op_name(a->instr->op), hlo_shape_text(a->instr->operands[k]->shape, text[0]),
-                      hlo_shape_text(b->instr->operands[k]->shape, text[1]));
+    return check_printf(result, out_text, "processes bring %d and %d operands to one %s",
+                        a->instr->operand_count, b->instr->operand_count,
+                        hlo_op_name(a->instr->op));
+  return check_printf(
+      result, out_text, "processes bring operands of different shapes to one %s: %s and %s",
+      hlo_op_name(a->instr->op), hlo_shape_text(a->instr->operands[k]->shape, text[0]),
+      hlo_shape_text(b->instr->operands[k]->shape, text[1]));
 }
 
 static hr_status_t compare_members(check_result_t *result, check_arrival_t a, check_arrival_t b) {
@@ -131,23 +145,26 @@ static hr_status_t compare_members(check_result_t *result, check_arrival_t a, ch
   return problem.text ? check_add_problem(result, CHECK_MISUSE, problem) : NULL;
 }
 
-hr_status_t check_starts_agree(check_result_t *result, const check_event_t *a, const check_event_t *b, int rank) {
+hr_status_t check_starts_agree(check_result_t *result, const check_event_t *a,
+                               const check_event_t *b, int rank) {
   check_problem_t problem = {NULL, a->instr, b->instr, rank, rank};
   const comm_participants_t *x = a->site, *y = b->site;
   int k;
-  bool same = x->kind == COMM_CHANNEL ? hlo_shape_equal(sent_shape(a), sent_shape(b))
-                                            : x->meaning == y->meaning && same_operands(x->instr, y->instr, &k);
+  bool same = x->kind == COMM_CHANNEL
+                  ? hlo_shape_equal(sent_shape(a), sent_shape(b))
+                  : x->meaning == y->meaning && same_operands(x->instr, y->instr, &k);
   if (same) return NULL;
-  HR_TRY(check_printf(result, &problem.text,
-                      "in some order these two swap places, and meet what the other was meant for: a token is not "
-                      "threaded"));
+  HR_TRY(check_printf(
+      result, &problem.text,
+      "in some order these two swap places, and meet what the other was meant for: a token is not "
+      "threaded"));
   return check_add_problem(result, CHECK_MISUSE, problem);
 }
 
 /* --- starts --- */
 
 hr_status_t check_channel_start(check_result_t *result, check_channel_t *link, int side, int rank,
-                             const check_event_t *event) {
+                                const check_event_t *event) {
   check_arrival_t arrival = {event, rank};
   bool other_is_ahead = link->started[!side] > link->started[side];
   link->started[side]++;
@@ -157,14 +174,16 @@ hr_status_t check_channel_start(check_result_t *result, check_channel_t *link, i
   }
   check_arrival_t partner = link->unmatched.data[link->first++];
   if (link->first == link->unmatched.count) link->first = link->unmatched.count = 0;
-  return side ? compare_transfer(result, link, partner, arrival) : compare_transfer(result, link, arrival, partner);
+  return side ? compare_transfer(result, link, partner, arrival)
+              : compare_transfer(result, link, arrival, partner);
 }
 
 hr_status_t check_collective_start(check_result_t *result, check_collective_t *collective, int rank,
                                    const check_event_t *event, uint32_t *out_number) {
   check_arrival_t arrival = {event, rank};
   uint32_t number = collective->counts[check_member_index(collective->group, rank)]++;
-  if (number == collective->instances.count) HR_VEC_PUSH(&collective->instances, (check_instance_t){0, arrival});
+  if (number == collective->instances.count)
+    HR_VEC_PUSH(&collective->instances, (check_instance_t){0, arrival});
   check_instance_t *instance = &collective->instances.data[number];
   instance->arrived++;
   *out_number = number;
@@ -177,7 +196,9 @@ hr_status_t check_ends_of(const check_result_t *result, check_matching_t *matchi
   int to = -1, from = -1;
   *out_ends = (check_ends_t){.gather = NULL};
   if (site->kind == COMM_GROUP)
-    return site->groups[rank] ? check_gather_of(matching, site->groups[rank], site->channel, &out_ends->gather) : NULL;
+    return site->groups[rank]
+               ? check_gather_of(matching, site->groups[rank], site->channel, &out_ends->gather)
+               : NULL;
   if (site->kind == COMM_PAIRS) {
     to = site->to[rank], from = site->from[rank];
   } else if (event->kind == CHECK_SEND || event->kind == CHECK_SEND_DONE) {
@@ -187,6 +208,7 @@ hr_status_t check_ends_of(const check_result_t *result, check_matching_t *matchi
   }
   uint32_t list = site->kind == COMM_PAIRS ? site->list : 0;
   if (to >= 0) HR_TRY(check_link_of(matching, site->channel, list, rank, to, &out_ends->link[0]));
-  if (from >= 0) HR_TRY(check_link_of(matching, site->channel, list, from, rank, &out_ends->link[1]));
+  if (from >= 0)
+    HR_TRY(check_link_of(matching, site->channel, list, from, rank, &out_ends->link[1]));
   return NULL;
 }

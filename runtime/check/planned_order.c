@@ -1,16 +1,18 @@
-/* The planned order: one run decides. Where data decide, all branches and a iteration of each loop are proved by
- * themselves.
+/* The planned order: one run decides. Where data decide, all branches and a iteration of each loop
+ * are proved by themselves.
  *
- * A region is sound whatever the data if all that communicate inside decide the same (equal signatures), and each of
- * its alternatives, followed alone by those processes, completes and leaves no message or collective half done; and if
- * the rest is sound when all of them wait for each other where the region is. For then a region, passed any number of
- * times, orders no more events than such a barrier does. */
+ * A region is sound whatever the data if all that communicate inside decide the same (equal
+ * signatures), and each of its alternatives, followed alone by those processes, completes and
+ * leaves no message or collective half done; and if the rest is sound when all of them wait for
+ * each other where the region is. For then a region, passed any number of times, orders no more
+ * events than such a barrier does. */
 #include "base/map.h"
 #include "check/any_order.h"
 
 /* --- the cycle --- */
 
-/* The process that each blocked process waits for, by rank; -1 in `other`: not blocked, or blocked without a partner.
+/* The process that each blocked process waits for, by rank; -1 in `other`: not blocked, or blocked
+ * without a partner.
  */
 static hr_status_t find_waits(check_engine_t *engine, check_wait_t *waits) {
   for (int rank = 0; rank < engine->result->world; rank++) {
@@ -22,12 +24,15 @@ static hr_status_t find_waits(check_engine_t *engine, check_wait_t *waits) {
 }
 
 static bool is_stuck(const check_wait_t *wait) { return wait->event != CHECK_NEVER; }
-static bool can_follow(const check_wait_t *wait) { return is_stuck(wait) && wait->awaited != CHECK_NEVER; }
+static bool can_follow(const check_wait_t *wait) {
+  return is_stuck(wait) && wait->awaited != CHECK_NEVER;
+}
 
 /* Length of the cycle through `rank` of the map "waits for"; 0: it is on none. */
 static int cycle_through(const check_wait_t *waits, int rank, int limit) {
   int length = 1, at = waits[rank].other;
-  for (; at >= 0 && at != rank && can_follow(&waits[at]) && length < limit; length++) at = waits[at].other;
+  for (; at >= 0 && at != rank && can_follow(&waits[at]) && length < limit; length++)
+    at = waits[at].other;
   return at == rank && length <= limit ? length : 0;
 }
 
@@ -37,7 +42,8 @@ static int find_cycle(const check_wait_t *waits, int world, int *seen, int *out_
   *out_length = 0;
   for (int rank = 0; rank < world; rank++) {
     int at = rank;
-    while (at >= 0 && !seen[at] && can_follow(&waits[at])) seen[at] = rank + 1, at = waits[at].other;
+    while (at >= 0 && !seen[at] && can_follow(&waits[at]))
+      seen[at] = rank + 1, at = waits[at].other;
     if (at < 0 || seen[at] != rank + 1 || !can_follow(&waits[at])) continue;
     int length = cycle_through(waits, at, world);
     if (length && (!*out_length || length < *out_length)) best = at, *out_length = length;
@@ -45,7 +51,8 @@ static int find_cycle(const check_wait_t *waits, int world, int *seen, int *out_
   return best;
 }
 
-static hr_status_t record_waits(check_result_t *result, const check_wait_t *waits, int from, int length) {
+static hr_status_t record_waits(check_result_t *result, const check_wait_t *waits, int from,
+                                int length) {
   int at = from;
   bool *taken;
   HR_TRY(HR_NEW_ARRAY(&result->arena, result->world, &taken));
@@ -71,7 +78,8 @@ static hr_status_t record_stuck(check_engine_t *engine) {
   HR_TRY(HR_NEW_ARRAY(&engine->matching.arena, result->world, &seen));
   HR_TRY(HR_NEW_ARRAY(&result->arena, result->world, &result->reached));
   HR_TRY(find_waits(engine, waits));
-  for (int rank = 0; rank < result->world; rank++) result->reached[rank] = engine->processes[rank].at;
+  for (int rank = 0; rank < result->world; rank++)
+    result->reached[rank] = engine->processes[rank].at;
   int from = find_cycle(waits, result->world, seen, &length);
   return record_waits(result, waits, from, length);
 }
@@ -91,8 +99,8 @@ typedef struct passages {
   HR_VEC(passage_t) list;
 } passages_t;
 
-static hr_status_t find_passage(hr_arena_t *arena, passages_t *passages, int world, uint64_t signature,
-                                uint32_t instance, passage_t **out_passage) {
+static hr_status_t find_passage(hr_arena_t *arena, passages_t *passages, int world,
+                                uint64_t signature, uint32_t instance, passage_t **out_passage) {
   for (size_t i = 0; i < passages->list.count; i++) {
     *out_passage = &passages->list.data[i];
     if ((*out_passage)->signature == signature && (*out_passage)->instance == instance) return NULL;
@@ -105,7 +113,8 @@ static hr_status_t find_passage(hr_arena_t *arena, passages_t *passages, int wor
   return NULL;
 }
 
-static uint32_t count_before(const comm_trace_t *trace, uint32_t begin, uint32_t at, uint64_t signature) {
+static uint32_t count_before(const comm_trace_t *trace, uint32_t begin, uint32_t at,
+                             uint64_t signature) {
   uint32_t count = 0;
   for (; begin < at; begin++) {
     if (trace->events.data[begin].kind != CHECK_REGION) continue;
@@ -116,8 +125,8 @@ static uint32_t count_before(const comm_trace_t *trace, uint32_t begin, uint32_t
   return count;
 }
 
-static hr_status_t gather_passages(check_result_t *result, hr_arena_t *arena, const check_range_t *ranges,
-                                   passages_t *passages) {
+static hr_status_t gather_passages(check_result_t *result, hr_arena_t *arena,
+                                   const check_range_t *ranges, passages_t *passages) {
   for (int rank = 0; rank < result->world; rank++) {
     const comm_trace_t *trace = result->of[rank];
     for (uint32_t at = ranges[rank].begin; trace->regions.count && at < ranges[rank].end; at++) {
@@ -137,21 +146,25 @@ static hr_status_t gather_passages(check_result_t *result, hr_arena_t *arena, co
 static hr_status_t not_proved(check_result_t *result, const passage_t *passage, const char *why) {
   const check_region_t *region = passage->region;
   const hlo_instr_t *cause = region->cause;
-  check_problem_t problem = {NULL, region->instr, cause == region->instr ? NULL : cause, passage->first_rank, -1};
-  const char *what = region->instr->op == HLO_WHILE ? "condition of while" : "choice of conditional", *depends = "";
+  check_problem_t problem = {NULL, region->instr, cause == region->instr ? NULL : cause,
+                             passage->first_rank, -1};
+  const char *what =
+                 region->instr->op == HLO_WHILE ? "condition of while" : "choice of conditional",
+             *depends = "";
   if (cause && cause->op == HLO_PARAMETER)
-    HR_TRY(check_printf(result, &depends, ": depends on parameter %ld (line %u)", (long)hlo_parameter_number(cause),
-                        cause->line));
+    HR_TRY(check_printf(result, &depends, ": depends on parameter %ld (line %u)",
+                        (long)hlo_parameter_number(cause), cause->line));
   else if (cause)
-    HR_TRY(check_printf(result, &depends, ": depends on %%%.*s at line %u", HR_STR_ARGS(cause->name), cause->line));
-  HR_TRY(check_printf(result, &problem.text, "%s %%%.*s at line %u %s%s", what, HR_STR_ARGS(region->instr->name),
-                      region->instr->line, why, depends));
+    HR_TRY(check_printf(result, &depends, ": depends on %%%.*s at line %u",
+                        HR_STR_ARGS(cause->name), cause->line));
+  HR_TRY(check_printf(result, &problem.text, "%s %%%.*s at line %u %s%s", what,
+                      HR_STR_ARGS(region->instr->name), region->instr->line, why, depends));
   return check_add_problem(result, CHECK_UNPROVED, problem);
 }
 
 /* Ranges of one alternative of a passage; empty for processes that do not pass it. */
-static void alternative_ranges(const check_result_t *result, const passage_t *passage, uint32_t alternative,
-                               check_range_t *ranges) {
+static void alternative_ranges(const check_result_t *result, const passage_t *passage,
+                               uint32_t alternative, check_range_t *ranges) {
   for (int rank = 0; rank < result->world; rank++) {
     const comm_trace_t *trace = result->of[rank];
     uint32_t at = passage->at[rank], number, left = alternative;
@@ -169,25 +182,28 @@ static void alternative_ranges(const check_result_t *result, const passage_t *pa
   }
 }
 
-/* Every link and gather that is used inside must have been used equally by both sides, or all members, before it: else
- * a message of inside could meet one of outside. */
+/* Every link and gather that is used inside must have been used equally by both sides, or all
+ * members, before it: else a message of inside could meet one of outside. */
 static bool is_even_before(const check_engine_t *inside, check_engine_t *before) {
   for (size_t i = 0; i < inside->matching.all_links.count; i++) {
     const check_channel_t *used = inside->matching.all_links.data[i], *channel;
-    channel = hr_map_get(&before->matching.channels, (hr_str_t){(const char *)&used->key, sizeof used->key});
+    channel = hr_map_get(&before->matching.channels,
+                         (hr_str_t){(const char *)&used->key, sizeof used->key});
     if (channel && channel->started[0] != channel->started[1]) return false;
   }
   for (size_t i = 0; i < inside->matching.all_gathers.count; i++) {
     const check_collective_t *used = inside->matching.all_gathers.data[i], *collective;
-    collective = hr_map_get(&before->matching.collectives, (hr_str_t){(const char *)&used->key, sizeof used->key});
+    collective = hr_map_get(&before->matching.collectives,
+                            (hr_str_t){(const char *)&used->key, sizeof used->key});
     for (int k = 1; collective && k < collective->group->size; k++)
       if (collective->counts[k] != collective->counts[0]) return false;
   }
   return true;
 }
 
-static hr_status_t compare_before(check_result_t *result, const check_range_t *outer, const passage_t *passage,
-                                  const check_engine_t *inside, check_range_t *ranges, bool *out_even) {
+static hr_status_t compare_before(check_result_t *result, const check_range_t *outer,
+                                  const passage_t *passage, const check_engine_t *inside,
+                                  check_range_t *ranges, bool *out_even) {
   check_engine_options_t options = {.mode = CHECK_REGION_BARRIER, .count_only = true};
   check_engine_t before;
   for (int rank = 0; rank < result->world; rank++) {
@@ -203,9 +219,11 @@ static hr_status_t compare_before(check_result_t *result, const check_range_t *o
 
 static hr_status_t prove_ranges(check_result_t *result, const check_range_t *ranges, int depth);
 
-/* One alternative by itself. What gets stuck there in a cycle of its own is a deadlock as soon as it is chosen. */
-static hr_status_t prove_alternative(check_result_t *result, hr_arena_t *arena, const check_range_t *outer,
-                                     const passage_t *passage, uint32_t alternative, int depth) {
+/* One alternative by itself. What gets stuck there in a cycle of its own is a deadlock as soon as
+ * it is chosen. */
+static hr_status_t prove_alternative(check_result_t *result, hr_arena_t *arena,
+                                     const check_range_t *outer, const passage_t *passage,
+                                     uint32_t alternative, int depth) {
   check_range_t *ranges, *scratch;
   check_engine_options_t options = {.mode = CHECK_REGION_BARRIER};
   check_engine_t engine;
@@ -221,8 +239,9 @@ static hr_status_t prove_alternative(check_result_t *result, hr_arena_t *arena, 
   if (st) return st;
   if (!complete)
     return not_proved(result, passage,
-                      passage->region->varies ? "may differ between ranks"
-                                              : "decides about communication that does not match up inside");
+                      passage->region->varies
+                          ? "may differ between ranks"
+                          : "decides about communication that does not match up inside");
   if (!even) return not_proved(result, passage, "decides about channels that are in use around it");
   return prove_ranges(result, ranges, depth + 1);
 }
@@ -242,7 +261,8 @@ static hr_status_t prove_regions(check_result_t *result, const check_range_t *ra
 
 /* --- the proof --- */
 
-/* With regions, what gets stuck at a barrier need not get stuck when it runs: says what could not be shown. */
+/* With regions, what gets stuck at a barrier need not get stuck when it runs: says what could not
+ * be shown. */
 static hr_status_t judge_stuck(check_engine_t *engine, const check_range_t *ranges, int depth) {
   check_result_t *result = engine->result;
   passages_t passages = {.list = {0}};
@@ -254,7 +274,8 @@ static hr_status_t judge_stuck(check_engine_t *engine, const check_range_t *rang
     st = record_stuck(engine);
   }
   for (size_t i = 0; !st && i < passages.list.count; i++)
-    st = not_proved(result, &passages.list.data[i], "decides about communication that may not complete");
+    st = not_proved(result, &passages.list.data[i],
+                    "decides about communication that may not complete");
   HR_VEC_FREE(&passages.list);
   hr_arena_deinit(&arena);
   return st;
@@ -279,10 +300,12 @@ static bool has_regions(const check_result_t *result) {
   return false;
 }
 
-/* Follows one choice everywhere: branch `branch` of all conditionals, `iterations` turns of all loops. */
-static hr_status_t try_choice(check_result_t *result, const check_range_t *ranges, uint32_t branch, uint32_t iterations,
-                              bool *out_stuck) {
-  check_engine_options_t options = {.mode = CHECK_REGION_FOLLOW, .branch = branch, .iterations = iterations};
+/* Follows one choice everywhere: branch `branch` of all conditionals, `iterations` turns of all
+ * loops. */
+static hr_status_t try_choice(check_result_t *result, const check_range_t *ranges, uint32_t branch,
+                              uint32_t iterations, bool *out_stuck) {
+  check_engine_options_t options = {
+      .mode = CHECK_REGION_FOLLOW, .branch = branch, .iterations = iterations};
   check_engine_t engine;
   hr_status_t st = check_engine_init(&engine, result, ranges, &options);
   if (!st) st = check_engine_run(&engine);
@@ -292,7 +315,8 @@ static hr_status_t try_choice(check_result_t *result, const check_range_t *range
   return st;
 }
 
-/* All regions of all processes are one and the same decision, which nothing forbids to come out either way? */
+/* All regions of all processes are one and the same decision, which nothing forbids to come out
+ * either way? */
 static const check_region_t *only_decision(const check_result_t *result) {
   const check_region_t *only = NULL;
   for (size_t b = 0; b < result->traces.count; b++)
@@ -304,7 +328,8 @@ static const check_region_t *only_decision(const check_result_t *result) {
   return only && !only->varies && only->cause && only->cause->op == HLO_PARAMETER ? only : NULL;
 }
 
-/* Not proved: if there is but one decision, each way that it can go is followed, and one that gets stuck is shown. */
+/* Not proved: if there is but one decision, each way that it can go is followed, and one that gets
+ * stuck is shown. */
 static hr_status_t try_choices(check_result_t *result, const check_range_t *ranges) {
   const check_region_t *only = only_decision(result);
   if (!only) return NULL;
@@ -315,7 +340,8 @@ static hr_status_t try_choices(check_result_t *result, const check_range_t *rang
     if (!stuck) continue;
     result->verdict = CHECK_DEADLOCK;
     result->problems.count = 0;
-    HR_TRY(check_printf(result, &result->region, loops ? "if %%%.*s turns %u times" : "if %%%.*s takes branch %u",
+    HR_TRY(check_printf(result, &result->region,
+                        loops ? "if %%%.*s turns %u times" : "if %%%.*s takes branch %u",
                         HR_STR_ARGS(only->instr->name), choice));
   }
   return NULL;
@@ -327,5 +353,6 @@ hr_status_t check_planned(check_result_t *result) {
   for (int rank = 0; rank < result->world; rank++)
     ranges[rank] = (check_range_t){0, (uint32_t)result->of[rank]->events.count};
   HR_TRY(prove_ranges(result, ranges, 0));
-  return result->verdict == CHECK_UNPROVED && has_regions(result) ? try_choices(result, ranges) : NULL;
+  return result->verdict == CHECK_UNPROVED && has_regions(result) ? try_choices(result, ranges)
+                                                                  : NULL;
 }

@@ -7,7 +7,8 @@
 
 #define CHECK_NEVER UINT32_MAX
 
-/* A process that is stuck: its event `event` waits for event `awaited` of process `other`, which has not happened. */
+/* A process that is stuck: its event `event` waits for event `awaited` of process `other`, which
+ * has not happened. */
 typedef struct check_wait {
   int rank;
   uint32_t event;
@@ -28,10 +29,10 @@ struct check_result {
   int world, program_count;
   const check_program_t *programs;
   comm_participant_sets_t sites;
-  comm_analysis_t *analysis;                  /* per program */
+  comm_analysis_t *analysis;     /* per program */
   HR_VEC(comm_trace_t *) traces; /* the different ones */
-  const comm_trace_t **of;          /* per rank */
-  hr_map_t ends;                         /* of channels whose instructions do not name them */
+  const comm_trace_t **of;       /* per rank */
+  hr_map_t ends;                 /* of channels whose instructions do not name them */
   check_verdict_t verdict;
   const char *headline;
   HR_VEC(check_problem_t) problems;
@@ -43,14 +44,16 @@ struct check_result {
 };
 
 /* Records a problem, unless there are many already, and makes the verdict at least as bad. */
-hr_status_t check_add_problem(check_result_t *result, check_verdict_t verdict, check_problem_t problem);
+hr_status_t check_add_problem(check_result_t *result, check_verdict_t verdict,
+                              check_problem_t problem);
 hr_status_t check_printf(check_result_t *result, const char **out_text, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* channel_peers.c: finds the ends of channels that do not name them. */
 hr_status_t check_match_channels(check_result_t *result);
 /* The other end of a channel for `rank`; -1: it takes no part. `sends`: rank is the sender. */
-int check_channel_peer(const check_result_t *result, const comm_participants_t *site, int rank, bool sends);
+int check_channel_peer(const check_result_t *result, const comm_participants_t *site, int rank,
+                       bool sends);
 
 /* planned_order.c: the decision. Sets verdict, waits and problems. */
 hr_status_t check_planned(check_result_t *result);

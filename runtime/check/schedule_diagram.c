@@ -38,11 +38,13 @@ static const check_wait_t *wait_of(const check_result_t *result, int rank, bool 
 static hr_status_t choose_lanes(diagram_t *diagram) {
   const check_result_t *result = diagram->result;
   size_t cycle = result->cycle_length ? (size_t)result->cycle_length : 1;
-  for (size_t i = 0; i < result->waits.count && i < cycle; i++) HR_TRY(add_lane(diagram, result->waits.data[i].rank));
+  for (size_t i = 0; i < result->waits.count && i < cycle; i++)
+    HR_TRY(add_lane(diagram, result->waits.data[i].rank));
   for (size_t i = 0; i < result->waits.count && i < cycle; i++)
     if (result->waits.data[i].other >= 0) HR_TRY(add_lane(diagram, result->waits.data[i].other));
   bool only_cycle = result->waits.count && !result->reached;
-  for (int rank = 0; rank < result->world && !only_cycle && diagram->lanes.count < DIAGRAM_MAX_LANES; rank++)
+  for (int rank = 0;
+       rank < result->world && !only_cycle && diagram->lanes.count < DIAGRAM_MAX_LANES; rank++)
     HR_TRY(add_lane(diagram, rank));
   return NULL;
 }
@@ -54,9 +56,11 @@ static hr_status_t add_box(diagram_t *diagram, int lane, uint32_t event, diagram
 }
 
 /* Does the run that is shown come by this event? */
-static bool has_happened(const check_result_t *result, int rank, const check_wait_t *wait, uint32_t event) {
+static bool has_happened(const check_result_t *result, int rank, const check_wait_t *wait,
+                         uint32_t event) {
   if (result->reached) return event < result->reached[rank];
-  return !wait || (event != wait->event && check_event_is_before(result->of[rank], event, wait->event));
+  return !wait ||
+         (event != wait->event && check_event_is_before(result->of[rank], event, wait->event));
 }
 
 static hr_status_t add_awaited(diagram_t *diagram, int lane) {
@@ -64,7 +68,8 @@ static hr_status_t add_awaited(diagram_t *diagram, int lane) {
   int rank = diagram->lanes.data[lane].rank;
   for (size_t i = 0; i < result->waits.count; i++) {
     const check_wait_t *wait = &result->waits.data[i];
-    bool known = wait->other != rank || wait->awaited == CHECK_NEVER || !has_lane(diagram, wait->rank);
+    bool known =
+        wait->other != rank || wait->awaited == CHECK_NEVER || !has_lane(diagram, wait->rank);
     for (size_t b = diagram->lanes.data[lane].first_box; b < diagram->boxes.count && !known; b++)
       known = diagram->boxes.data[b].event == wait->awaited;
     if (!known) HR_TRY(add_box(diagram, lane, wait->awaited, DIAGRAM_AWAITED));
@@ -79,12 +84,14 @@ static hr_status_t fill_lane(diagram_t *diagram, int lane) {
   bool on_cycle = false;
   const check_wait_t *wait = wait_of(result, at->rank, &on_cycle);
   uint32_t count = 0, skip;
-  for (uint32_t e = 0; e < trace->events.count; e++) count += has_happened(result, at->rank, wait, e);
+  for (uint32_t e = 0; e < trace->events.count; e++)
+    count += has_happened(result, at->rank, wait, e);
   skip = count > DIAGRAM_MAX_BOXES ? count - DIAGRAM_MAX_BOXES : 0;
   at->cut = skip != 0;
   at->first_box = diagram->boxes.count;
   for (uint32_t e = 0; e < trace->events.count; e++) {
-    if (!has_happened(result, at->rank, wait, e) || trace->events.data[e].kind == CHECK_REGION_END) continue;
+    if (!has_happened(result, at->rank, wait, e) || trace->events.data[e].kind == CHECK_REGION_END)
+      continue;
     HR_TRY(add_box(diagram, lane, e, DIAGRAM_PLAIN));
     diagram->boxes.data[diagram->boxes.count - 1].hidden = skip != 0;
     skip -= skip != 0;
@@ -95,7 +102,8 @@ static hr_status_t fill_lane(diagram_t *diagram, int lane) {
 
 /* --- arrows --- */
 
-typedef struct track { /* the boxes of the starts on one side of a link, and of the dones of the other */
+typedef struct track { /* the boxes of the starts on one side of a link, and of the dones of the
+                          other */
   const void *meeting;
   int side;
   HR_VEC(size_t) starts, dones;
@@ -116,13 +124,15 @@ static hr_status_t find_track(tracks_t *tracks, const void *match, int side, tra
 }
 
 /* Messages: from a send to the recv-done that gets it; of a permute, from its start to its done. */
-static hr_status_t track_box(diagram_t *diagram, check_matching_t *matching, tracks_t *tracks, size_t number) {
+static hr_status_t track_box(diagram_t *diagram, check_matching_t *matching, tracks_t *tracks,
+                             size_t number) {
   const diagram_box_t *box = &diagram->boxes.data[number];
   const check_event_t *event = event_of(diagram, box);
   check_ends_t ends;
   track_t *track;
   if (!event->site || box->mark == DIAGRAM_AWAITED) return NULL;
-  HR_TRY(check_ends_of(diagram->result, matching, diagram->lanes.data[box->lane].rank, event, &ends));
+  HR_TRY(
+      check_ends_of(diagram->result, matching, diagram->lanes.data[box->lane].rank, event, &ends));
   bool starts = check_is_start(event);
   if (starts && ends.link[0]) {
     HR_TRY(find_track(tracks, ends.link[0], 0, &track));
@@ -142,7 +152,8 @@ static hr_status_t join_tracks(diagram_t *diagram, const tracks_t *tracks) {
       const diagram_box_t *from = &diagram->boxes.data[track->starts.data[i]],
                           *to = &diagram->boxes.data[track->dones.data[i]];
       if (to->mark != DIAGRAM_STUCK && !from->hidden && !to->hidden)
-        HR_VEC_PUSH(&diagram->arrows, (diagram_arrow_t){track->starts.data[i], track->dones.data[i], false});
+        HR_VEC_PUSH(&diagram->arrows,
+                    (diagram_arrow_t){track->starts.data[i], track->dones.data[i], false});
     }
   }
   return NULL;
@@ -153,7 +164,8 @@ static hr_status_t find_messages(diagram_t *diagram) {
   tracks_t tracks = {.list = {0}};
   hr_status_t st = NULL;
   check_matching_init(&matching);
-  for (size_t i = 0; i < diagram->boxes.count && !st; i++) st = track_box(diagram, &matching, &tracks, i);
+  for (size_t i = 0; i < diagram->boxes.count && !st; i++)
+    st = track_box(diagram, &matching, &tracks, i);
   if (!st) st = join_tracks(diagram, &tracks);
   for (size_t t = 0; t < tracks.list.count; t++) {
     HR_VEC_FREE(&tracks.list.data[t].starts);
@@ -166,7 +178,8 @@ static hr_status_t find_messages(diagram_t *diagram) {
 
 static size_t find_box(const diagram_t *diagram, int rank, uint32_t event) {
   for (size_t i = 0; i < diagram->boxes.count; i++)
-    if (diagram->lanes.data[diagram->boxes.data[i].lane].rank == rank && diagram->boxes.data[i].event == event)
+    if (diagram->lanes.data[diagram->boxes.data[i].lane].rank == rank &&
+        diagram->boxes.data[i].event == event)
       return i;
   return SIZE_MAX;
 }
@@ -176,8 +189,10 @@ static hr_status_t find_waits(diagram_t *diagram) {
   for (size_t i = 0; i < result->waits.count; i++) {
     const check_wait_t *wait = &result->waits.data[i];
     if (wait->other < 0 || wait->awaited == CHECK_NEVER) continue;
-    size_t from = find_box(diagram, wait->rank, wait->event), to = find_box(diagram, wait->other, wait->awaited);
-    if (from != SIZE_MAX && to != SIZE_MAX) HR_VEC_PUSH(&diagram->arrows, (diagram_arrow_t){from, to, true});
+    size_t from = find_box(diagram, wait->rank, wait->event),
+           to = find_box(diagram, wait->other, wait->awaited);
+    if (from != SIZE_MAX && to != SIZE_MAX)
+      HR_VEC_PUSH(&diagram->arrows, (diagram_arrow_t){from, to, true});
   }
   return NULL;
 }
@@ -207,9 +222,11 @@ static bool lower_boxes(diagram_t *diagram) {
 }
 
 static void find_rows(diagram_t *diagram) {
-  for (size_t pass = 0; pass < diagram->boxes.count && lower_boxes(diagram); pass++) {}
+  for (size_t pass = 0; pass < diagram->boxes.count && lower_boxes(diagram); pass++) {
+  }
   for (size_t i = 0; i < diagram->boxes.count; i++)
-    if (diagram->boxes.data[i].row >= diagram->row_count) diagram->row_count = diagram->boxes.data[i].row + 1;
+    if (diagram->boxes.data[i].row >= diagram->row_count)
+      diagram->row_count = diagram->boxes.data[i].row + 1;
 }
 
 /* --- the whole --- */
@@ -234,5 +251,6 @@ void schedule_diagram_deinit(diagram_t *diagram) {
 
 void schedule_diagram_label(hr_strbuf_t *text, const diagram_t *diagram, const diagram_box_t *box) {
   const check_event_t *event = event_of(diagram, box);
-  hr_strbuf_printf(text, "%s %%%.*s", hlo_op_name(event->instr->op), HR_STR_ARGS(event->instr->name));
+  hr_strbuf_printf(text, "%s %%%.*s", hlo_op_name(event->instr->op),
+                   HR_STR_ARGS(event->instr->name));
 }

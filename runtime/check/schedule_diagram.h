@@ -9,8 +9,8 @@
 
 typedef enum diagram_mark {
   DIAGRAM_PLAIN,
-  DIAGRAM_STUCK,   /* on the cycle, or waiting for what never comes */
-  DIAGRAM_AWAITED  /* what a stuck process waits for: it does not happen */
+  DIAGRAM_STUCK,  /* on the cycle, or waiting for what never comes */
+  DIAGRAM_AWAITED /* what a stuck process waits for: it does not happen */
 } diagram_mark_t;
 
 typedef struct diagram_box {
@@ -39,7 +39,8 @@ typedef struct diagram {
   int row_count;
 } diagram_t;
 
-hr_status_t schedule_diagram_init(diagram_t *diagram, const check_result_t *result); /* deinit also after a failure */
+hr_status_t schedule_diagram_init(diagram_t *diagram,
+                                  const check_result_t *result); /* deinit also after a failure */
 void schedule_diagram_deinit(diagram_t *diagram);
 void schedule_diagram_label(hr_strbuf_t *text, const diagram_t *diagram, const diagram_box_t *box);
 

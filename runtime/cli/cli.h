@@ -1,11 +1,13 @@
-/* The command `hlorun`: main() finds the command's name, each command reads its own options and gives the exit code. */
+/* The command `hlorun`: main() finds the command's name, each command reads its own options and
+ * gives the exit code. */
 #ifndef CLI_H
 #define CLI_H
 
 #include "base/options.h"
 #include "base/text.h"
 
-/* argc and argv are main's without the program's and the command's name; `all_*` those without the program's alone. */
+/* argc and argv are main's without the program's and the command's name; `all_*` those without the
+ * program's alone. */
 typedef struct cli_arguments {
   hr_command_t command;
   int argc, all_argc;
@@ -23,13 +25,15 @@ hr_status_t cli_list_ops(void);
 hr_status_t cli_tune(const cli_arguments_t *arguments);
 hr_status_t cli_help(hr_command_t command);
 
-/* Writes to standard output. Errors: UNAVAILABLE with the reason; quiet about a reader that went away. */
+/* Writes to standard output. Errors: UNAVAILABLE with the reason; quiet about a reader that went
+ * away. */
 hr_status_t cli_print(const hr_strbuf_t *text);
 
 /* The code generator and the passes ask variables: those are set as the options say. */
 void cli_choose_variables(const hr_options_t *options);
 /* The options that shape a client: --threads, --bind, --timeout, --seed. */
 struct hlorun_client_options;
-hr_status_t cli_client_options(const hr_options_t *options, struct hlorun_client_options *out_options);
+hr_status_t cli_client_options(const hr_options_t *options,
+                               struct hlorun_client_options *out_options);
 
 #endif

@@ -10,7 +10,8 @@
 /* Marks a failure that has been reported, or that another process reports. */
 #define REPORTED "reported already"
 
-#define YIELD_MS 300 /* how long the others leave the word to rank 0, which often fails in the same way */
+#define YIELD_MS \
+  300 /* how long the others leave the word to rank 0, which often fails in the same way */
 
 typedef struct verdict {
   int32_t rank; /* of the first failure, -1: none */
@@ -22,7 +23,8 @@ typedef struct verdict {
 static hr_status_t spread(hlorun_client_t *client, verdict_t *verdict) {
   int world = hlorun_client_world_size(client);
   if (hlorun_client_rank(client)) return hlorun_client_recv(client, 0, verdict, sizeof *verdict);
-  for (int rank = 1; rank < world; rank++) HR_TRY(hlorun_client_send(client, rank, verdict, sizeof *verdict));
+  for (int rank = 1; rank < world; rank++)
+    HR_TRY(hlorun_client_send(client, rank, verdict, sizeof *verdict));
   return NULL;
 }
 
@@ -42,7 +44,8 @@ static hr_status_t collect(hlorun_client_t *client, verdict_t mine, verdict_t *o
   hr_status_t st = hlorun_client_gather(client, &mine, sizeof mine, all);
   *out_verdict = (verdict_t){.rank = -1, .same = true};
   for (int rank = 0; rank < world && !st && hlorun_client_rank(client) == 0; rank++) {
-    if (all[rank].code && out_verdict->rank < 0) *out_verdict = (verdict_t){rank, all[rank].code, true};
+    if (all[rank].code && out_verdict->rank < 0)
+      *out_verdict = (verdict_t){rank, all[rank].code, true};
     if (all[rank].same != all[0].same) out_verdict->same = false;
   }
   hr_free(all);
@@ -101,7 +104,9 @@ hr_status_t cli_report_now(hr_status_t status) {
   return cli_reported(code);
 }
 
-bool cli_is_reported(hr_status_t status) { return status && strcmp(hr_status_message(status), REPORTED) == 0; }
+bool cli_is_reported(hr_status_t status) {
+  return status && strcmp(hr_status_message(status), REPORTED) == 0;
+}
 
 int cli_report(hr_status_t status) {
   int code = hr_status_exit_code(status);

@@ -28,7 +28,8 @@
 
 /* --- the worker --- */
 
-static hr_status_t append_record(const char *report, size_t index, cli_case_result_t verdict, const hr_strbuf_t *text) {
+static hr_status_t append_record(const char *report, size_t index, cli_case_result_t verdict,
+                                 const hr_strbuf_t *text) {
   hr_strbuf_t record;
   hr_strbuf_init(&record);
   hr_strbuf_printf(&record, "%zu %d\n", index, (int)verdict);
@@ -37,35 +38,40 @@ static hr_status_t append_record(const char *report, size_t index, cli_case_resu
   hr_status_t st = hr_strbuf_finish(&record);
   int fd = open(report, O_WRONLY | O_APPEND | O_CLOEXEC);
   bool written = !st && fd >= 0 && write(fd, record.data, record.size) == (ssize_t)record.size;
-  if (!st && !written) st = hr_error(HR_UNAVAILABLE, "cannot write %s: %s", report, strerror(errno));
+  if (!st && !written)
+    st = hr_error(HR_UNAVAILABLE, "cannot write %s: %s", report, strerror(errno));
   if (fd >= 0) close(fd);
   hr_strbuf_deinit(&record);
   return st;
 }
 
 /* Any rank's failure is the case's; rank 0 reports for all. */
-static hr_status_t report_together(hlorun_client_t *client, const char *report, size_t index, cli_case_result_t verdict,
-                                   const hr_strbuf_t *text) {
+static hr_status_t report_together(hlorun_client_t *client, const char *report, size_t index,
+                                   cli_case_result_t verdict, const hr_strbuf_t *text) {
   bool fine;
   hr_strbuf_t all;
   hr_strbuf_init(&all);
   hr_status_t st = cli_gather_text(client, text, &all);
   if (!st) st = cli_agree_same(client, verdict == CLI_PASSED, &fine);
-  if (!st && hlorun_client_rank(client) == 0) st = append_record(report, index, fine ? verdict : CLI_FAILED, &all);
+  if (!st && hlorun_client_rank(client) == 0)
+    st = append_record(report, index, fine ? verdict : CLI_FAILED, &all);
   hr_strbuf_deinit(&all);
   return st;
 }
 
-/* After a failure in the midst of a run the processes cannot agree any more. Rank 0 has the first word: its failure is
- * often that of all. The record ends the launch's part of the work: the parent starts another. */
-static hr_status_t report_alone(hlorun_client_t *client, const char *report, size_t index, const hr_strbuf_t *text) {
+/* After a failure in the midst of a run the processes cannot agree any more. Rank 0 has the first
+ * word: its failure is often that of all. The record ends the launch's part of the work: the parent
+ * starts another. */
+static hr_status_t report_alone(hlorun_client_t *client, const char *report, size_t index,
+                                const hr_strbuf_t *text) {
   if (hlorun_client_rank(client)) nanosleep(&(struct timespec){0, 300000000}, NULL);
   hr_status_t st = append_record(report, index, CLI_FAILED, text);
   return st ? st : cli_reported(HR_CANCELLED);
 }
 
-static hr_status_t work_one(hlorun_client_t *client, const char *report, const hlo_tolerance_t *tolerance,
-                            const cli_case_t *one, size_t index, bool *out_of_step) {
+static hr_status_t work_one(hlorun_client_t *client, const char *report,
+                            const hlo_tolerance_t *tolerance, const cli_case_t *one, size_t index,
+                            bool *out_of_step) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
   cli_case_result_t verdict = cli_case_run(client, one, tolerance, &text, out_of_step);
@@ -83,13 +89,15 @@ static hr_status_t announce(const char *report) {
 }
 
 hr_status_t cli_batch_work(const char *report, const hlorun_client_options_t *client_options,
-                           const hlo_tolerance_t *tolerance, const cli_case_t *cases, size_t count) {
+                           const hlo_tolerance_t *tolerance, const cli_case_t *cases,
+                           size_t count) {
   hlorun_client_t *client = NULL;
   bool out_of_step = false;
   hr_status_t st = hlorun_client_create(client_options, &client);
   if (!st) st = cli_signals_watch(client);
   if (!st && hlorun_client_rank(client) == 0) st = announce(report);
-  for (size_t i = 0; i < count && !st; i++) st = work_one(client, report, tolerance, &cases[i], i, &out_of_step);
+  for (size_t i = 0; i < count && !st; i++)
+    st = work_one(client, report, tolerance, &cases[i], i, &out_of_step);
   cli_signals_unwatch();
   hlorun_client_release(client, out_of_step || cli_agree_failed());
   return st;
@@ -124,7 +132,8 @@ static hr_status_t start_launch(launch_t *launch) {
     st = hr_arena_printf(&arena, &words[n++], "%d:%s", options->world, launch->report);
     for (int i = 0; i < options->option_count; i++) words[n++] = options->words[i];
     words[n++] = "--";
-    for (size_t i = 0; i < launch->count; i++) words[n++] = launch->cases[launch->chosen[i]].program;
+    for (size_t i = 0; i < launch->count; i++)
+      words[n++] = launch->cases[launch->chosen[i]].program;
     if (!st) st = cli_launch_command(&arena, options->world, (int)n, words, &command);
   }
   launch->pid = st ? -1 : fork();
@@ -141,7 +150,8 @@ static hr_status_t start_launch(launch_t *launch) {
     _exit(127);
   }
   hr_arena_deinit(&arena);
-  if (!st && launch->pid < 0) st = hr_error(HR_UNAVAILABLE, "cannot start a process: %s", strerror(errno));
+  if (!st && launch->pid < 0)
+    st = hr_error(HR_UNAVAILABLE, "cannot start a process: %s", strerror(errno));
   return st;
 }
 
@@ -159,11 +169,13 @@ static void end_launch(launch_t *launch) {
   launch->pid = 0;
 }
 
-static hr_status_t take_record(launch_t *launch, char *record, cli_outcome_fn outcome, void *context) {
+static hr_status_t take_record(launch_t *launch, char *record, cli_outcome_fn outcome,
+                               void *context) {
   size_t index;
   int verdict;
   char *text = strchr(record, '\n');
-  if (!text || sscanf(record, "%zu %d", &index, &verdict) != 2 || index >= launch->count || launch->done[index])
+  if (!text || sscanf(record, "%zu %d", &index, &verdict) != 2 || index >= launch->count ||
+      launch->done[index])
     return NULL;
   launch->done[index] = true;
   launch->told++;
@@ -177,7 +189,8 @@ static hr_status_t read_report(launch_t *launch, cli_outcome_fn outcome, void *c
   const char *at = (const char *)hr_buffer_data(bytes) + launch->read_bytes;
   const char *end = (const char *)hr_buffer_data(bytes) + hr_buffer_size(bytes);
   hr_status_t st = NULL;
-  for (const char *stop; !st && at < end && (stop = memchr(at, RECORD_END, (size_t)(end - at))); at = stop + 1) {
+  for (const char *stop; !st && at < end && (stop = memchr(at, RECORD_END, (size_t)(end - at)));
+       at = stop + 1) {
     char *record = strndup(at, (size_t)(stop - at));
     if (record) st = take_record(launch, record, outcome, context);
     free(record);
@@ -188,7 +201,8 @@ static hr_status_t read_report(launch_t *launch, cli_outcome_fn outcome, void *c
 }
 
 /* Follows a launch until it ends, or is silent for too long. *out_end says which. */
-static hr_status_t follow_launch(launch_t *launch, cli_outcome_fn outcome, void *context, char out_end[96]) {
+static hr_status_t follow_launch(launch_t *launch, cli_outcome_fn outcome, void *context,
+                                 char out_end[96]) {
   double patience = launch->options->timeout_s, last = cli_now_s() + START_S;
   for (;;) {
     int status;
@@ -211,14 +225,17 @@ static hr_status_t follow_launch(launch_t *launch, cli_outcome_fn outcome, void 
   }
 }
 
-static hr_status_t run_launch(launch_t *launch, cli_outcome_fn outcome, void *context, char out_end[96]) {
+static hr_status_t run_launch(launch_t *launch, cli_outcome_fn outcome, void *context,
+                              char out_end[96]) {
   const char *folder = getenv("TMPDIR");
   hr_arena_t arena;
   hr_arena_init(&arena);
-  snprintf(launch->report, sizeof launch->report, "%.480s/hlorun-test-XXXXXX", folder && *folder ? folder : "/tmp");
+  snprintf(launch->report, sizeof launch->report, "%.480s/hlorun-test-XXXXXX",
+           folder && *folder ? folder : "/tmp");
   hr_status_t st = HR_NEW_ARRAY(&arena, launch->count, &launch->done);
   int fd = st ? -1 : mkstemp(launch->report);
-  if (!st && fd < 0) st = hr_error(HR_UNAVAILABLE, "cannot make %s: %s", launch->report, strerror(errno));
+  if (!st && fd < 0)
+    st = hr_error(HR_UNAVAILABLE, "cannot make %s: %s", launch->report, strerror(errno));
   if (!st) st = start_launch(launch);
   if (!st) st = follow_launch(launch, outcome, context, out_end);
   end_launch(launch);
@@ -239,8 +256,9 @@ static hr_status_t run_alone(launch_t launch, cli_outcome_fn outcome, void *cont
 }
 
 /* Records arrive in the cases' order, so those without one are the last ones. */
-hr_status_t cli_batch_run(const cli_batch_options_t *options, const cli_case_t *cases, const size_t *chosen,
-                          size_t count, cli_outcome_fn outcome, void *context) {
+hr_status_t cli_batch_run(const cli_batch_options_t *options, const cli_case_t *cases,
+                          const size_t *chosen, size_t count, cli_outcome_fn outcome,
+                          void *context) {
   size_t done = 0;
   while (done < count) {
     char end[96];
@@ -250,7 +268,8 @@ hr_status_t cli_batch_run(const cli_batch_options_t *options, const cli_case_t *
     done += launch.told;
     if (launch.told == size) continue;
     if (launch.last_failed) continue; /* that case ended the launch; otherwise the next one did */
-    HR_TRY(run_alone((launch_t){.options = options, .cases = cases, .chosen = chosen + done}, outcome, context));
+    HR_TRY(run_alone((launch_t){.options = options, .cases = cases, .chosen = chosen + done},
+                     outcome, context));
     done++;
   }
   return NULL;

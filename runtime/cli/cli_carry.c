@@ -21,12 +21,16 @@ static bool parse_range(const char *text, const char *stop, int *out_first, int 
 static hr_status_t parse_entry(const char *text, size_t size, cli_carry_t *carry) {
   const char *stop = text + size, *colon = memchr(text, ':', size);
   int out_first, out_last, in_first, in_last;
-  if (!colon || !parse_range(text, colon, &out_first, &out_last) || !parse_range(colon + 1, stop, &in_first, &in_last))
-    return hr_error(HR_USAGE, "--carry: '%.*s' is not OUT:IN with numbers or ranges such as 1-6:0-5", (int)size, text);
+  if (!colon || !parse_range(text, colon, &out_first, &out_last) ||
+      !parse_range(colon + 1, stop, &in_first, &in_last))
+    return hr_error(HR_USAGE,
+                    "--carry: '%.*s' is not OUT:IN with numbers or ranges such as 1-6:0-5",
+                    (int)size, text);
   if (out_last - out_first != in_last - in_first)
-    return hr_error(HR_USAGE, "--carry: '%.*s' pairs %lld results with %lld parameters", (int)size, text,
-                    (long long)out_last - out_first + 1, (long long)in_last - in_first + 1);
-  if (out_last - out_first > 1 << 20) return hr_error(HR_USAGE, "--carry: '%.*s' is too long a range", (int)size, text);
+    return hr_error(HR_USAGE, "--carry: '%.*s' pairs %lld results with %lld parameters", (int)size,
+                    text, (long long)out_last - out_first + 1, (long long)in_last - in_first + 1);
+  if (out_last - out_first > 1 << 20)
+    return hr_error(HR_USAGE, "--carry: '%.*s' is too long a range", (int)size, text);
   for (int k = 0; k <= out_last - out_first; k++)
     HR_VEC_PUSH(carry, (cli_carried_t){out_first + k, in_first + k});
   return NULL;
@@ -41,21 +45,24 @@ hr_status_t cli_carry_parse(const char *text, cli_carry_t *carry) {
   }
 }
 
-static hr_status_t check_pair(const cli_carry_t *carry, size_t i, const cli_signature_t *signature) {
+static hr_status_t check_pair(const cli_carry_t *carry, size_t i,
+                              const cli_signature_t *signature) {
   cli_carried_t pair = carry->data[i];
   char out[HLO_SHAPE_TEXT], in[HLO_SHAPE_TEXT];
   if (pair.out >= signature->result_count)
-    return hr_error(HR_USAGE, "--carry: there is no result %d, the program has %d", pair.out, signature->result_count);
+    return hr_error(HR_USAGE, "--carry: there is no result %d, the program has %d", pair.out,
+                    signature->result_count);
   if (pair.in >= signature->param_count)
-    return hr_error(HR_USAGE, "--carry: there is no parameter %d, the program has %d", pair.in, signature->param_count);
+    return hr_error(HR_USAGE, "--carry: there is no parameter %d, the program has %d", pair.in,
+                    signature->param_count);
   if (!hlo_shape_compatible(signature->results[pair.out], signature->params[pair.in]))
     return hr_error(HR_USAGE, "--carry: result %d is %s, parameter %d is %s", pair.out,
                     hlo_shape_text(signature->results[pair.out], out), pair.in,
                     hlo_shape_text(signature->params[pair.in], in));
   for (size_t k = 0; k < i; k++)
     if (carry->data[k].in == pair.in)
-      return hr_error(HR_USAGE, "--carry: parameter %d is given twice, by results %d and %d", pair.in,
-                      carry->data[k].out, pair.out);
+      return hr_error(HR_USAGE, "--carry: parameter %d is given twice, by results %d and %d",
+                      pair.in, carry->data[k].out, pair.out);
   return NULL;
 }
 

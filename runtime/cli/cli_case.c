@@ -34,14 +34,16 @@ static bool is_file(const char *path) {
 }
 
 /* X.npz for X.hlo, else io.npz of the folder; NULL if there is neither. */
-static hr_status_t find_arrays(hr_arena_t *arena, const char *program, bool shared, const char **out_arrays) {
+static hr_status_t find_arrays(hr_arena_t *arena, const char *program, bool shared,
+                               const char **out_arrays) {
   const char *dot = strrchr(program, '.'), *slash = strrchr(program, '/');
   *out_arrays = NULL;
   const char *path;
   HR_TRY(hr_arena_printf(arena, &path, "%.*s.npz", (int)(dot - program), program));
   if (is_file(path)) *out_arrays = path;
   if (*out_arrays || !shared) return NULL;
-  HR_TRY(hr_arena_printf(arena, &path, "%.*s%s", slash ? (int)(slash - program) + 1 : 0, program, SHARED_ARRAYS));
+  HR_TRY(hr_arena_printf(arena, &path, "%.*s%s", slash ? (int)(slash - program) + 1 : 0, program,
+                         SHARED_ARRAYS));
   if (is_file(path)) *out_arrays = path;
   return NULL;
 }
@@ -68,8 +70,8 @@ static int header_number(const char *line, size_t size, const char *name) {
   return value >= 1 && value <= INT16_MAX ? (int)value : 1;
 }
 
-/* Meshes and binary programs do not say their grid in a header line: read them whole. A program that cannot be read is
- * one process's business; its error comes when it runs. */
+/* Meshes and binary programs do not say their grid in a header line: read them whole. A program
+ * that cannot be read is one process's business; its error comes when it runs. */
 static void read_whole_grid(const char *path, int *replicas, int *partitions) {
   hlo_module_t *module = NULL;
   hr_status_t st = read_module_file(path, &module);
@@ -109,7 +111,8 @@ static void read_header(hr_str_t text, cli_case_t *one) {
   if (!one->world) one->world = replicas * partitions;
 }
 
-/* A program that names no grid may have arrays for several processes: the largest RANK in names such as out0@RANK. */
+/* A program that names no grid may have arrays for several processes: the largest RANK in names
+ * such as out0@RANK. */
 static hr_status_t read_ranks(const char *arrays, int *world) {
   read_npz_t npz;
   hr_status_t st = read_npz_open(arrays, &npz);
@@ -136,7 +139,8 @@ static hr_status_t inspect(cli_case_t *one) {
   return NULL;
 }
 
-static hr_status_t add_case(hr_arena_t *arena, const char *program, const char *arrays, cli_cases_t *cases) {
+static hr_status_t add_case(hr_arena_t *arena, const char *program, const char *arrays,
+                            cli_cases_t *cases) {
   cli_case_t one = {.arrays = arrays, .tolerance = hlo_tolerance_default()};
   HR_TRY(hr_arena_cstr(arena, hr_str_from(program), &one.program));
   HR_TRY(inspect(&one));
@@ -144,7 +148,8 @@ static hr_status_t add_case(hr_arena_t *arena, const char *program, const char *
   return NULL;
 }
 
-/* Text that checks itself needs no arrays. Files that cannot be read are found out when they are run. */
+/* Text that checks itself needs no arrays. Files that cannot be read are found out when they are
+ * run. */
 static bool checks_itself(const char *path) {
   const char *dot = strrchr(path, '.');
   hr_buffer_t *bytes;
@@ -168,8 +173,8 @@ static bool is_folder(const char *path) {
   return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* Which program of a folder with io.npz uses it: prog.hlo (prog.mlir, ...: the first form of the table), else the only
- * one. */
+/* Which program of a folder with io.npz uses it: prog.hlo (prog.mlir, ...: the first form of the
+ * table), else the only one. */
 static const char *choose_program(struct dirent *const *entries, int count) {
   const char *preferred = NULL, *any = NULL;
   const struct form *preferred_form = NULL;
@@ -190,10 +195,11 @@ static const char *choose_program(struct dirent *const *entries, int count) {
   return any_count == 1 ? any : NULL;
 }
 
-static hr_status_t find_in_folder(hr_arena_t *arena, const char *folder, int depth, cli_cases_t *cases);
+static hr_status_t find_in_folder(hr_arena_t *arena, const char *folder, int depth,
+                                  cli_cases_t *cases);
 
-static hr_status_t visit_entry(hr_arena_t *arena, const char *folder, const char *name, const char *chosen, int depth,
-                               cli_cases_t *cases) {
+static hr_status_t visit_entry(hr_arena_t *arena, const char *folder, const char *name,
+                               const char *chosen, int depth, cli_cases_t *cases) {
   const char *path, *arrays;
   bool bare = folder[strlen(folder) - 1] == '/';
   HR_TRY(hr_arena_printf(arena, &path, "%s%s%s", folder, bare ? "" : "/", name));
@@ -203,14 +209,18 @@ static hr_status_t visit_entry(hr_arena_t *arena, const char *folder, const char
   return arrays || checks_itself(path) ? add_case(arena, path, arrays, cases) : NULL;
 }
 
-static hr_status_t find_in_folder(hr_arena_t *arena, const char *folder, int depth, cli_cases_t *cases) {
+static hr_status_t find_in_folder(hr_arena_t *arena, const char *folder, int depth,
+                                  cli_cases_t *cases) {
   struct dirent **entries;
-  if (depth > DEPTH_MAX) return hr_error(HR_UNAVAILABLE, "%s: folders are nested too deeply", folder);
+  if (depth > DEPTH_MAX)
+    return hr_error(HR_UNAVAILABLE, "%s: folders are nested too deeply", folder);
   int count = scandir(folder, &entries, not_hidden, alphasort);
-  if (count < 0) return hr_error(HR_UNAVAILABLE, "cannot read the folder %s: %s", folder, strerror(errno));
+  if (count < 0)
+    return hr_error(HR_UNAVAILABLE, "cannot read the folder %s: %s", folder, strerror(errno));
   const char *chosen = choose_program(entries, count);
   hr_status_t st = NULL;
-  for (int i = 0; i < count && !st; i++) st = visit_entry(arena, folder, entries[i]->d_name, chosen, depth, cases);
+  for (int i = 0; i < count && !st; i++)
+    st = visit_entry(arena, folder, entries[i]->d_name, chosen, depth, cases);
   for (int i = 0; i < count; i++) free(entries[i]);
   free(entries);
   return st;
@@ -219,7 +229,8 @@ static hr_status_t find_in_folder(hr_arena_t *arena, const char *folder, int dep
 hr_status_t cli_cases_find(hr_arena_t *arena, const char *path, cli_cases_t *cases) {
   if (is_folder(path)) return find_in_folder(arena, path, 0, cases);
   if (access(path, R_OK)) return hr_error(HR_USAGE, "cannot read %s: %s", path, strerror(errno));
-  if (!find_form(path)) return hr_error(HR_USAGE, "%s is no program: want .hlo, .mlir, .mlirbc or .pb", path);
+  if (!find_form(path))
+    return hr_error(HR_USAGE, "%s is no program: want .hlo, .mlir, .mlirbc or .pb", path);
   const char *arrays;
   HR_TRY(find_arrays(arena, path, true, &arrays));
   if (!arrays && !checks_itself(path))

@@ -1,7 +1,8 @@
-/* Cases of `hlorun test`: a program with its arrays beside it, X.hlo and X.npz, any program in a folder with io.npz
- * (prog.hlo first), or StableHLO text that checks itself (check.expect_eq and its kin, or comments with expected-error
- * in modules that must be refused, as in the StableHLO project's own tests). Comments before the program may
- * hold directives: RANKS: 4, GRID: 2x2 (replicas x partitions), ULP: 2, RTOL: 1e-3, ATOL: 1e-6. */
+/* Cases of `hlorun test`: a program with its arrays beside it, X.hlo and X.npz, any program in a
+ * folder with io.npz (prog.hlo first), or StableHLO text that checks itself (check.expect_eq and
+ * its kin, or comments with expected-error in modules that must be refused, as in the StableHLO
+ * project's own tests). Comments before the program may hold directives: RANKS: 4, GRID: 2x2
+ * (replicas x partitions), ULP: 2, RTOL: 1e-3, ATOL: 1e-6. */
 #ifndef CLI_CASE_H
 #define CLI_CASE_H
 
@@ -18,26 +19,31 @@ typedef struct cli_case {
 
 typedef HR_VEC(cli_case_t) cli_cases_t;
 
-/* Adds the cases of a folder (and the folders in it), or the case of one program. Strings live in the arena.
- * Errors: UNAVAILABLE when it cannot be read; USAGE for a file that is no program, or has no arrays. */
+/* Adds the cases of a folder (and the folders in it), or the case of one program. Strings live in
+ * the arena. Errors: UNAVAILABLE when it cannot be read; USAGE for a file that is no program, or
+ * has no arrays. */
 hr_status_t cli_cases_find(hr_arena_t *arena, const char *path, cli_cases_t *cases);
 
 typedef enum cli_case_result { CLI_PASSED, CLI_FAILED, CLI_SKIPPED } cli_case_result_t;
 
-/* Runs a case in this process and its peers, and compares; adds the reason of a failure to `text`, a line for each
- * array that differs. Collective. *out_of_step: as cli_load_program's; the client is of no more use. */
-cli_case_result_t cli_case_run(hlorun_client_t *client, const cli_case_t *one, const hlo_tolerance_t *tolerance,
-                           hr_strbuf_t *text, bool *out_of_step);
+/* Runs a case in this process and its peers, and compares; adds the reason of a failure to `text`,
+ * a line for each array that differs. Collective. *out_of_step: as cli_load_program's; the client
+ * is of no more use. */
+cli_case_result_t cli_case_run(hlorun_client_t *client, const cli_case_t *one,
+                               const hlo_tolerance_t *tolerance, hr_strbuf_t *text,
+                               bool *out_of_step);
 
 /* Runs a case of one process in both engines on wild inputs (cli_random.h), and compares;
  * CLI_SKIPPED if it has no parameters. Both may fail, with the same code. */
 cli_case_result_t cli_case_run_wild(const hlorun_client_options_t *options, const cli_case_t *one,
-                                const hlo_tolerance_t *tolerance, uint64_t seed, hr_strbuf_t *text);
+                                    const hlo_tolerance_t *tolerance, uint64_t seed,
+                                    hr_strbuf_t *text);
 
-/* Does the text hold check ops, or calls of them, or say that it should be refused, or how StableHLO's tools test
- * it? */
+/* Does the text hold check ops, or calls of them, or say that it should be refused, or how
+ * StableHLO's tools test it? */
 bool cli_case_checks_itself(hr_str_t text);
-/* Runs every module of such a file. Errors: MISMATCH for a check that fails; *out_of_step as above. */
+/* Runs every module of such a file. Errors: MISMATCH for a check that fails; *out_of_step as above.
+ */
 hr_status_t cli_case_run_checks(hlorun_client_t *client, const cli_case_t *one, bool *out_of_step);
 
 #endif

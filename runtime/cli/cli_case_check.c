@@ -1,7 +1,7 @@
-/* Programs that check themselves: StableHLO text with check ops, or with comments that say which lines are wrong
- * (expected-error). A file may hold several modules, separated by "// -----"; each that has check ops is run by its
- * entry, of others all functions are verified. Files of the project's other tests, which say how its tools rewrite
- * them, are only read. */
+/* Programs that check themselves: StableHLO text with check ops, or with comments that say which
+ * lines are wrong (expected-error). A file may hold several modules, separated by "// -----"; each
+ * that has check ops is run by its entry, of others all functions are verified. Files of the
+ * project's other tests, which say how its tools rewrite them, are only read. */
 #include <string.h>
 
 #include "base/buffer.h"
@@ -10,14 +10,19 @@
 
 #define SEPARATOR "// -----"
 
-static bool has_word(hr_str_t text, const char *word) { return memmem(text.data, text.size, word, strlen(word)); }
+static bool has_word(hr_str_t text, const char *word) {
+  return memmem(text.data, text.size, word, strlen(word));
+}
 
-static bool has_checks(hr_str_t text) { return has_word(text, "check.expect_") || has_word(text, "@check.eq"); }
+static bool has_checks(hr_str_t text) {
+  return has_word(text, "check.expect_") || has_word(text, "@check.eq");
+}
 
 static bool is_refused(hr_str_t text) { return has_word(text, "expected-error"); }
 
 bool cli_case_checks_itself(hr_str_t text) {
-  return has_checks(text) || is_refused(text) || (has_word(text, "// RUN:") && has_word(text, "stablehlo-"));
+  return has_checks(text) || is_refused(text) ||
+         (has_word(text, "// RUN:") && has_word(text, "stablehlo-"));
 }
 
 /* The text up to the next separator, wherever it stands; moves *at to the line behind it. */
@@ -43,7 +48,8 @@ static bool has_program(hr_str_t piece) {
   return false;
 }
 
-/* The piece with as many empty lines before it as the file has, so that messages count lines as editors do. */
+/* The piece with as many empty lines before it as the file has, so that messages count lines as
+ * editors do. */
 static hr_status_t in_its_place(hr_str_t file, hr_str_t piece, hr_buffer_t **out_buffer) {
   size_t lines = 0, before = (size_t)(piece.data - file.data);
   for (size_t i = 0; i < before; i++) lines += file.data[i] == '\n';
@@ -56,7 +62,9 @@ static hr_status_t in_its_place(hr_str_t file, hr_str_t piece, hr_buffer_t **out
 
 static hr_status_t execute(hlorun_program_t *program) {
   int params = hlorun_program_param_count(program), count = hlorun_program_result_count(program);
-  if (params) return hr_error(HR_USAGE, "its entry takes %d parameters, and there are no arrays beside it", params);
+  if (params)
+    return hr_error(HR_USAGE, "its entry takes %d parameters, and there are no arrays beside it",
+                    params);
   hlo_value_t **results;
   hr_arena_t arena;
   hr_arena_init(&arena);
@@ -67,14 +75,15 @@ static hr_status_t execute(hlorun_program_t *program) {
   return st;
 }
 
-static hr_status_t run_bytes(hlorun_client_t *client, const cli_case_t *one, hr_buffer_t *bytes, bool *out_of_step) {
+static hr_status_t run_bytes(hlorun_client_t *client, const cli_case_t *one, hr_buffer_t *bytes,
+                             bool *out_of_step) {
   hlorun_program_t *program;
   hlorun_program_options_t options;
   hlorun_program_options_init(&options);
   options.num_replicas = one->replicas;
   options.num_partitions = one->partitions;
-  hr_status_t st =
-      hlorun_program_load_bytes(client, one->program, hr_buffer_data(bytes), hr_buffer_size(bytes), &options, &program);
+  hr_status_t st = hlorun_program_load_bytes(client, one->program, hr_buffer_data(bytes),
+                                             hr_buffer_size(bytes), &options, &program);
   *out_of_step = st != NULL;
   if (st) return st;
   st = execute(program);
@@ -94,10 +103,12 @@ static hr_status_t want_refused(const cli_case_t *one, hr_str_t piece, hr_status
   text.data = found, text.size = (size_t)(piece.data + piece.size - found);
   const char *newline = memchr(text.data, '\n', text.size);
   if (newline) text.size = (size_t)(newline - text.data);
-  return hr_error(HR_MISMATCH, "%s: a program passes that should not: %.*s", one->program, HR_STR_ARGS(text));
+  return hr_error(HR_MISMATCH, "%s: a program passes that should not: %.*s", one->program,
+                  HR_STR_ARGS(text));
 }
 
-/* Files that only say how the project's tools rewrite them hold what those accept, which may be more than is valid. */
+/* Files that only say how the project's tools rewrite them hold what those accept, which may be
+ * more than is valid. */
 static hr_status_t read_or_verify(const cli_case_t *one, hr_str_t file, hr_buffer_t *bytes) {
   mlir_module_t *tree;
   if (has_checks(file) || is_refused(file)) return read_verify_functions(one->program, bytes, NULL);
@@ -106,8 +117,8 @@ static hr_status_t read_or_verify(const cli_case_t *one, hr_str_t file, hr_buffe
   return NULL;
 }
 
-static hr_status_t run_piece(hlorun_client_t *client, const cli_case_t *one, hr_str_t file, hr_str_t piece,
-                             bool *out_of_step) {
+static hr_status_t run_piece(hlorun_client_t *client, const cli_case_t *one, hr_str_t file,
+                             hr_str_t piece, bool *out_of_step) {
   hr_buffer_t *bytes;
   HR_TRY(in_its_place(file, piece, &bytes));
   hr_status_t st = has_checks(piece) ? run_bytes(client, one, bytes, out_of_step)

@@ -30,7 +30,8 @@ static hr_status_t load(case_run_t *run) {
   hlorun_program_options_init(&options);
   options.num_replicas = run->one->replicas;
   options.num_partitions = run->one->partitions;
-  return cli_load_program(run->client, run->one->program, &options, &run->program, &run->out_of_step);
+  return cli_load_program(run->client, run->one->program, &options, &run->program,
+                          &run->out_of_step);
 }
 
 static hr_status_t read_inputs(case_run_t *run) {
@@ -38,7 +39,8 @@ static hr_status_t read_inputs(case_run_t *run) {
   HR_TRY(HR_NEW_ARRAY(&run->arena, run->interface.param_count, &run->args));
   HR_TRY(HR_NEW_ARRAY(&run->arena, run->interface.result_count, &run->results));
   int found;
-  HR_TRY(cli_inputs_from_npz(run->one->arrays, &run->interface, hlorun_client_rank(run->client), run->args, &found));
+  HR_TRY(cli_inputs_from_npz(run->one->arrays, &run->interface, hlorun_client_rank(run->client),
+                             run->args, &found));
   return cli_inputs_check(&run->interface, NULL, run->args);
 }
 
@@ -51,7 +53,9 @@ static hr_status_t compare(case_run_t *run, hr_strbuf_t *text) {
   int bad = 0;
   hr_status_t st = read_npz_open(run->one->arrays, &npz);
   if (!st) st = cli_results_compare(&expectation, &run->interface, run->results, text, &bad);
-  if (!st && bad) st = hr_error(HR_MISMATCH, "%d of %d results out of tolerance", bad, run->interface.result_count);
+  if (!st && bad)
+    st = hr_error(HR_MISMATCH, "%d of %d results out of tolerance", bad,
+                  run->interface.result_count);
   read_npz_deinit(&npz);
   return st;
 }
@@ -90,8 +94,9 @@ static hr_status_t run_checks(case_run_t *run, hr_strbuf_t *text) {
   return st;
 }
 
-cli_case_result_t cli_case_run(hlorun_client_t *client, const cli_case_t *one, const hlo_tolerance_t *tolerance,
-                           hr_strbuf_t *text, bool *out_of_step) {
+cli_case_result_t cli_case_run(hlorun_client_t *client, const cli_case_t *one,
+                               const hlo_tolerance_t *tolerance, hr_strbuf_t *text,
+                               bool *out_of_step) {
   case_run_t run = {.client = client, .one = one, .tolerance = merge(one->tolerance, tolerance)};
   hr_status_t st = one->arrays ? run_and_compare(&run, text) : run_checks(&run, text);
   *out_of_step = run.out_of_step;

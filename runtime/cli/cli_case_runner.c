@@ -26,7 +26,8 @@ void cli_case_runner_catch_signals(void) { set_signals(note_signal); }
 void cli_case_runner_default_signals(void) { set_signals(SIG_DFL); }
 
 hr_status_t cli_case_runner_check_signals(void) {
-  return caught_signal ? hr_error(HR_CANCELLED, "interrupted by SIG%s", sigabbrev_np(caught_signal)) : NULL;
+  return caught_signal ? hr_error(HR_CANCELLED, "interrupted by SIG%s", sigabbrev_np(caught_signal))
+                       : NULL;
 }
 
 /* A child at work. Its pipe carries the verdict as one byte, then the text. */
@@ -59,7 +60,7 @@ static void write_all(int fd, const char *bytes, size_t size) {
 }
 
 static cli_case_result_t run_plain(const cli_case_runner_options_t *options, const cli_case_t *one,
-                               hr_strbuf_t *text, hlorun_client_t **out_client) {
+                                   hr_strbuf_t *text, hlorun_client_t **out_client) {
   hlorun_client_options_t client_options = options->client;
   client_options.world = HLORUN_WORLD_SINGLE;
   hr_status_t st = hlorun_client_create(&client_options, out_client);
@@ -69,7 +70,8 @@ static cli_case_result_t run_plain(const cli_case_runner_options_t *options, con
   return CLI_FAILED;
 }
 
-static _Noreturn void run_child(const cli_case_runner_options_t *options, const cli_case_t *one, int fd) {
+static _Noreturn void run_child(const cli_case_runner_options_t *options, const cli_case_t *one,
+                                int fd) {
   cli_case_runner_default_signals();
   hr_strbuf_t text;
   hr_strbuf_init(&text);
@@ -91,7 +93,8 @@ static _Noreturn void run_child(const cli_case_runner_options_t *options, const 
 
 static hr_status_t start_job(pool_t *pool, job_t *job, size_t index) {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC)) return hr_error(HR_UNAVAILABLE, "cannot make a pipe: %s", strerror(errno));
+  if (pipe2(ends, O_CLOEXEC))
+    return hr_error(HR_UNAVAILABLE, "cannot make a pipe: %s", strerror(errno));
   pid_t pid = fork();
   if (pid == 0) {
     close(ends[0]);
@@ -102,7 +105,10 @@ static hr_status_t start_job(pool_t *pool, job_t *job, size_t index) {
     close(ends[0]);
     return hr_error(HR_UNAVAILABLE, "cannot start a process: %s", strerror(errno));
   }
-  *job = (job_t){.pid = pid, .fd = ends[0], .index = index, .deadline_s = cli_now_s() + pool->options->timeout_s};
+  *job = (job_t){.pid = pid,
+                 .fd = ends[0],
+                 .index = index,
+                 .deadline_s = cli_now_s() + pool->options->timeout_s};
   hr_strbuf_init(&job->text);
   return NULL;
 }
@@ -124,8 +130,9 @@ static hr_status_t end_job(pool_t *pool, job_t *job, cli_outcome_fn outcome, voi
   job->pid = 0;
   bool told = job->text.size && !job->timed_out && WIFEXITED(status) && WEXITSTATUS(status) == 0;
   if (!told) describe_end(job, status, pool->options->timeout_s, end);
-  hr_status_t st = told ? outcome(context, job->index, (cli_case_result_t)job->text.data[0], job->text.data + 1)
-                        : outcome(context, job->index, CLI_FAILED, end);
+  hr_status_t st =
+      told ? outcome(context, job->index, (cli_case_result_t)job->text.data[0], job->text.data + 1)
+           : outcome(context, job->index, CLI_FAILED, end);
   hr_strbuf_deinit(&job->text);
   return st;
 }
@@ -143,8 +150,10 @@ static bool read_job(job_t *job) {
 static void wait_jobs(pool_t *pool) {
   double now = cli_now_s(), wait = 3600;
   for (int j = 0; j < pool->options->jobs; j++) {
-    pool->polls[j] = (struct pollfd){.fd = pool->jobs[j].pid ? pool->jobs[j].fd : -1, .events = POLLIN};
-    if (pool->jobs[j].pid && pool->jobs[j].deadline_s - now < wait) wait = pool->jobs[j].deadline_s - now;
+    pool->polls[j] =
+        (struct pollfd){.fd = pool->jobs[j].pid ? pool->jobs[j].fd : -1, .events = POLLIN};
+    if (pool->jobs[j].pid && pool->jobs[j].deadline_s - now < wait)
+      wait = pool->jobs[j].deadline_s - now;
   }
   if (poll(pool->polls, (nfds_t)pool->options->jobs, wait > 0 ? (int)(wait * 1000) + 1 : 0) < 0)
     for (int j = 0; j < pool->options->jobs; j++) pool->polls[j].revents = 0;
@@ -157,7 +166,8 @@ static void wait_jobs(pool_t *pool) {
   }
 }
 
-static hr_status_t run_jobs(pool_t *pool, const size_t *chosen, size_t count, cli_outcome_fn outcome, void *context) {
+static hr_status_t run_jobs(pool_t *pool, const size_t *chosen, size_t count,
+                            cli_outcome_fn outcome, void *context) {
   size_t next = 0, running = 0;
   while (next < count || running) {
     HR_TRY(cli_case_runner_check_signals());
@@ -187,8 +197,9 @@ static void kill_jobs(pool_t *pool) {
   }
 }
 
-hr_status_t cli_case_runner_run(const cli_case_runner_options_t *options, const cli_case_t *cases, const size_t *chosen,
-                                size_t count, cli_outcome_fn outcome, void *context) {
+hr_status_t cli_case_runner_run(const cli_case_runner_options_t *options, const cli_case_t *cases,
+                                const size_t *chosen, size_t count, cli_outcome_fn outcome,
+                                void *context) {
   hr_arena_t arena;
   hr_arena_init(&arena);
   pool_t pool = {.options = options, .cases = cases};

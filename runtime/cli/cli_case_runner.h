@@ -1,11 +1,13 @@
-/* Cases for one process, each in a child of its own: a case that crashes or hangs fails, and the others go on. */
+/* Cases for one process, each in a child of its own: a case that crashes or hangs fails, and the
+ * others go on. */
 #ifndef CLI_CASE_RUNNER_H
 #define CLI_CASE_RUNNER_H
 
 #include "cli/cli_case.h"
 
 /* How a case came out; `text` may be empty, and is borrowed for the call. */
-typedef hr_status_t (*cli_outcome_fn)(void *context, size_t index, cli_case_result_t verdict, const char *text);
+typedef hr_status_t (*cli_outcome_fn)(void *context, size_t index, cli_case_result_t verdict,
+                                      const char *text);
 
 typedef struct cli_case_runner_options {
   int jobs;
@@ -16,12 +18,14 @@ typedef struct cli_case_runner_options {
   uint64_t wild_seed;
 } cli_case_runner_options_t;
 
-/* Runs cases[chosen[0..count)], calling `outcome` as each ends. Errors: what `outcome` returns; CANCELLED after a
- * signal; UNAVAILABLE when no process can be started. No child is left behind. */
-hr_status_t cli_case_runner_run(const cli_case_runner_options_t *options, const cli_case_t *cases, const size_t *chosen,
-                                size_t count, cli_outcome_fn outcome, void *context);
+/* Runs cases[chosen[0..count)], calling `outcome` as each ends. Errors: what `outcome` returns;
+ * CANCELLED after a signal; UNAVAILABLE when no process can be started. No child is left behind. */
+hr_status_t cli_case_runner_run(const cli_case_runner_options_t *options, const cli_case_t *cases,
+                                const size_t *chosen, size_t count, cli_outcome_fn outcome,
+                                void *context);
 
-/* From now on SIGINT, SIGTERM and SIGHUP only set a flag, until children are started, which have them as usual. */
+/* From now on SIGINT, SIGTERM and SIGHUP only set a flag, until children are started, which have
+ * them as usual. */
 void cli_case_runner_catch_signals(void);
 void cli_case_runner_default_signals(void);
 hr_status_t cli_case_runner_check_signals(void); /* CANCELLED once one has arrived */

@@ -52,7 +52,8 @@ static bool is_same_result(const hlo_value_t *got, const hlo_value_t *want, int 
   hlo_difference_t difference;
   if (got->dtype == HR_TOKEN || want->dtype == HR_TOKEN) return true;
   if (got->dtype != want->dtype || !hlo_value_same_dims(got, want)) {
-    hr_strbuf_printf(text, "out%d has other sizes or another type than in the reference engine\n", k);
+    hr_strbuf_printf(text, "out%d has other sizes or another type than in the reference engine\n",
+                     k);
     return false;
   }
   hlo_compare(got, want, tolerance, &difference);
@@ -70,7 +71,7 @@ static void add_status(hr_strbuf_t *text, const char *engine, hr_status_t status
 }
 
 static cli_case_result_t compare(const wild_run_t *want, const wild_run_t *got,
-                             const hlo_tolerance_t *tolerance, hr_strbuf_t *text) {
+                                 const hlo_tolerance_t *tolerance, hr_strbuf_t *text) {
   bool is_same = true;
   if (hr_status_code(want->status) != hr_status_code(got->status)) {
     add_status(text, "reference", want->status);
@@ -84,7 +85,8 @@ static cli_case_result_t compare(const wild_run_t *want, const wild_run_t *got,
 }
 
 cli_case_result_t cli_case_run_wild(const hlorun_client_options_t *options, const cli_case_t *one,
-                                const hlo_tolerance_t *tolerance, uint64_t seed, hr_strbuf_t *text) {
+                                    const hlo_tolerance_t *tolerance, uint64_t seed,
+                                    hr_strbuf_t *text) {
   static const hlorun_engine_t engines[] = {HLORUN_ENGINE_REFERENCE, HLORUN_ENGINE_COMPILED};
   wild_run_t runs[2] = {{.client = NULL}};
   hr_arena_t arena;

@@ -32,17 +32,20 @@ static const hlo_instr_t *find_elided(const hlo_module_t *module) {
 
 static void describe(hr_strbuf_t *text, const char *path, const hlo_module_t *module) {
   size_t instructions = 0;
-  for (size_t c = 0; c < module->computations.count; c++) instructions += module->computations.data[c]->instrs.count;
+  for (size_t c = 0; c < module->computations.count; c++)
+    instructions += module->computations.data[c]->instrs.count;
   hr_strbuf_printf(text,
-                 "%s: valid: %zu instructions in %zu computations, %zu parameters, %lld replicas of %lld partitions\n",
-                 path, instructions, module->computations.count, module->entry->params.count,
-                 (long long)module->replica_count, (long long)module->num_partitions);
+                   "%s: valid: %zu instructions in %zu computations, %zu parameters, %lld replicas "
+                   "of %lld partitions\n",
+                   path, instructions, module->computations.count, module->entry->params.count,
+                   (long long)module->replica_count, (long long)module->num_partitions);
   const hlo_instr_t *elided = find_elided(module);
   if (elided)
     hr_strbuf_printf(text,
-                   "%s:%u:%u: warning: the value of constant %.*s was elided when the program was printed: it can "
-                   "be checked, but not run\n",
-                   path, elided->line, elided->column, HR_STR_ARGS(elided->name));
+                     "%s:%u:%u: warning: the value of constant %.*s was elided when the program "
+                     "was printed: it can "
+                     "be checked, but not run\n",
+                     path, elided->line, elided->column, HR_STR_ARGS(elided->name));
 }
 
 static void warn_of_function(void *context, hr_str_t function, hr_status_t status) {
@@ -91,7 +94,9 @@ static hr_status_t parse_program(const char *text, programs_t *programs) {
     loaded_t program = {.path = equals + 1};
     if (!parse_rank(at, dash ? dash : end, &program.first_rank)) break;
     program.last_rank = program.first_rank;
-    if (dash && (!parse_rank(dash + 1, end, &program.last_rank) || program.last_rank < program.first_rank)) break;
+    if (dash &&
+        (!parse_rank(dash + 1, end, &program.last_rank) || program.last_rank < program.first_rank))
+      break;
     HR_VEC_PUSH(programs, program);
     at = comma ? comma + 1 : equals;
     if (!comma) return NULL;
@@ -112,7 +117,8 @@ static hr_status_t list_programs(const hr_options_t *options, programs_t *progra
     return hr_error(HR_USAGE, "%s: no ranks given; use --program RANKS=FILE for every program",
                     options->operands.data[0]);
   for (size_t i = 0; i < options->operands.count; i++)
-    HR_VEC_PUSH(programs, (loaded_t){.path = options->operands.data[i], .first_rank = i, .last_rank = i});
+    HR_VEC_PUSH(programs,
+                (loaded_t){.path = options->operands.data[i], .first_rank = i, .last_rank = i});
   if (!programs->count) return hr_error(HR_USAGE, "no program given; see hlorun check --help");
   qsort(programs->data, programs->count, sizeof *programs->data, compare_programs);
   return NULL;
@@ -154,7 +160,8 @@ static void reach_list(const hlo_int_lists_t *lists, int64_t *most) {
       if (lists->lists[g].data[i] > *most) *most = lists->lists[g].data[i];
 }
 
-/* A program that does not say for how many processes it is meant is checked on as few as its groups and pairs name. */
+/* A program that does not say for how many processes it is meant is checked on as few as its groups
+ * and pairs name. */
 static reach_t reach_of(const hlo_module_t *module) {
   reach_t reach = {0, 0};
   for (size_t c = 0; c < module->computations.count; c++)
@@ -175,7 +182,8 @@ static bool fits_grid(int64_t replicas, int64_t partitions, int64_t world) {
   return !__builtin_mul_overflow(replicas, partitions, &product) && product == world;
 }
 
-static hr_status_t choose_grid(const hr_options_t *options, programs_t *programs, check_options_t *check) {
+static hr_status_t choose_grid(const hr_options_t *options, programs_t *programs,
+                               check_options_t *check) {
   const hlo_module_t *module = programs->data[0].module;
   int64_t replicas = (int64_t)hr_option_int(options, HR_OPTION_NUM_REPLICAS, 0);
   int64_t partitions = (int64_t)hr_option_int(options, HR_OPTION_NUM_PARTITIONS, 0);
@@ -194,11 +202,11 @@ static hr_status_t choose_grid(const hr_options_t *options, programs_t *programs
     partitions = reach.partition + 1;
   }
   if (replicas > INT32_MAX || partitions > INT32_MAX || replicas * partitions > INT32_MAX / 2)
-    return hr_error(HR_USAGE, "a grid of %ld x %ld processes is more than can be checked", (long)replicas,
-                    (long)partitions);
+    return hr_error(HR_USAGE, "a grid of %ld x %ld processes is more than can be checked",
+                    (long)replicas, (long)partitions);
   if (world && !fits_grid(replicas, partitions, world))
-    return hr_error(HR_USAGE, "%ld replicas x %ld partitions are not %ld processes", (long)replicas, (long)partitions,
-                    (long)world);
+    return hr_error(HR_USAGE, "%ld replicas x %ld partitions are not %ld processes", (long)replicas,
+                    (long)partitions, (long)world);
   if (!several) programs->data[0].last_rank = (uint64_t)(replicas * partitions - 1);
   check->num_replicas = (int)replicas;
   check->num_partitions = (int)partitions;
@@ -238,9 +246,10 @@ static hr_status_t draw(const hr_options_t *options, const check_result_t *resul
 }
 
 static void suggest(hr_strbuf_t *text, const programs_t *programs, const check_fix_t *fix) {
-  hr_strbuf_printf(text, "suggestion: move %%%.*s of %s before %%%.*s: then %s\n", HR_STR_ARGS(fix->moved->name),
-                 programs->data[fix->program].path, HR_STR_ARGS(fix->before->name),
-                 fix->all_orders ? "all orders complete" : "the planned order completes");
+  hr_strbuf_printf(text, "suggestion: move %%%.*s of %s before %%%.*s: then %s\n",
+                   HR_STR_ARGS(fix->moved->name), programs->data[fix->program].path,
+                   HR_STR_ARGS(fix->before->name),
+                   fix->all_orders ? "all orders complete" : "the planned order completes");
 }
 
 static hr_status_t write_fixed(hr_arena_t *arena, const char *folder, const programs_t *programs,
@@ -252,7 +261,8 @@ static hr_status_t write_fixed(hr_arena_t *arena, const char *folder, const prog
     hr_strbuf_t text;
     if ((int)i != fix->program) here.moved = NULL;
     here.program = (int)i;
-    HR_TRY(hr_arena_printf(arena, &path, "%s/%s", folder, slash ? slash + 1 : programs->data[i].path));
+    HR_TRY(
+        hr_arena_printf(arena, &path, "%s/%s", folder, slash ? slash + 1 : programs->data[i].path));
     hr_strbuf_init(&text);
     hr_status_t st = check_fixed_text(list, &here, &text);
     if (!st) st = write_text(path, &text);
@@ -262,8 +272,9 @@ static hr_status_t write_fixed(hr_arena_t *arena, const char *folder, const prog
   return NULL;
 }
 
-static hr_status_t repair(hr_arena_t *arena, const hr_options_t *options, const programs_t *programs,
-                          const check_program_t *list, const check_options_t *check, const check_result_t *result) {
+static hr_status_t repair(hr_arena_t *arena, const hr_options_t *options,
+                          const programs_t *programs, const check_program_t *list,
+                          const check_options_t *check, const check_result_t *result) {
   const char *folder = hr_option_text(options, HR_OPTION_FIX);
   check_fix_t fix;
   bool found = false;
@@ -318,12 +329,15 @@ static bool are_separate(const hr_options_t *options, const programs_t *programs
   for (size_t i = 0; i < programs->count; i++) {
     const hlo_module_t *module = programs->data[i].module;
     bool named = module->replica_count > 1 || module->num_partitions > 1;
-    if (named && !fits_grid(module->replica_count, module->num_partitions, (int64_t)programs->count)) return true;
+    if (named &&
+        !fits_grid(module->replica_count, module->num_partitions, (int64_t)programs->count))
+      return true;
   }
   return false;
 }
 
-static hr_status_t prove_each(hr_arena_t *arena, const hr_options_t *options, const programs_t *programs) {
+static hr_status_t prove_each(hr_arena_t *arena, const hr_options_t *options,
+                              const programs_t *programs) {
   hr_status_t first = NULL;
   for (size_t i = 0; i < programs->count; i++) {
     loaded_t one = programs->data[i];
@@ -345,14 +359,16 @@ hr_status_t cli_check(const cli_arguments_t *arguments) {
   hr_arena_t arena;
   hr_arena_init(&arena);
   hr_status_t st = list_programs(options, &programs);
-  if (!st && hr_option_text(options, HR_OPTION_GRAPH)) st = graph_form(hr_option_text(options, HR_OPTION_GRAPH), &form);
+  if (!st && hr_option_text(options, HR_OPTION_GRAPH))
+    st = graph_form(hr_option_text(options, HR_OPTION_GRAPH), &form);
   if (!st) st = load_all(&programs);
   if (!st && are_separate(options, &programs))
     st = prove_each(&arena, options, &programs);
   else if (!st)
     st = prove(&arena, options, &programs);
   for (size_t i = 0; i < programs.count; i++)
-    if (!find_loaded(&programs, i, programs.data[i].path)) hlo_module_destroy(programs.data[i].module);
+    if (!find_loaded(&programs, i, programs.data[i].path))
+      hlo_module_destroy(programs.data[i].module);
   HR_VEC_FREE(&programs);
   hr_arena_deinit(&arena);
   return st;

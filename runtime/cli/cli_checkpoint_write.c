@@ -20,11 +20,11 @@ static hr_status_t add_arrays(const cli_checkpoint_t *checkpoint, zip_writer_t *
     snprintf(name, sizeof name, "in%d", checkpoint->from.carry->data[i].in);
     *out_hash = hr_hash_bytes(value->data, hlo_value_bytes(value), *out_hash + 1);
     HR_TRY(npz_add(writer, name, value->dtype, value->rank, value->dims, value->data,
-                        hlo_value_bytes(value)));
+                   hlo_value_bytes(value)));
   }
   const hlo_value_t *state = checkpoint->state;
   return npz_add(writer, "state", state->dtype, state->rank, state->dims, state->data,
-                      hlo_value_bytes(state));
+                 hlo_value_bytes(state));
 }
 
 static hr_status_t write_arrays(const cli_checkpoint_t *checkpoint, const cli_folder_t *folder,

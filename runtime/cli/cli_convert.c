@@ -1,5 +1,6 @@
-/* `hlorun convert`: a program in another form. MLIR's forms become each other without a detour through the IR, so that
- * nothing in them is lost; from and to the others the program passes through the IR. */
+/* `hlorun convert`: a program in another form. MLIR's forms become each other without a detour
+ * through the IR, so that nothing in them is lost; from and to the others the program passes
+ * through the IR. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +24,8 @@ static form_t target_form(const hr_options_t *options) {
     form_t form;
   } endings[] = {{".dot", TO_DOT},       {".gv", TO_DOT},    {".mlir", TO_MLIR},
                  {".mlirbc", TO_MLIRBC}, {".bc", TO_MLIRBC}, {".pb", TO_PB}};
-  const char *output = hr_option_text(options, HR_OPTION_OUTPUT), *dot = output ? strrchr(output, '.') : NULL;
+  const char *output = hr_option_text(options, HR_OPTION_OUTPUT),
+             *dot = output ? strrchr(output, '.') : NULL;
   form_t form = TO_HLO;
   for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
     if (!strcmp(dot, endings[i].ending)) form = endings[i].form;
@@ -35,12 +37,14 @@ static form_t target_form(const hr_options_t *options) {
 static hr_status_t write_text(const hr_options_t *options, hr_strbuf_t *text) {
   const char *output = hr_option_text(options, HR_OPTION_OUTPUT);
   HR_TRY(hr_strbuf_finish(text));
-  return output && strcmp(output, "-") ? hr_file_write_all(output, text->data, text->size) : cli_print(text);
+  return output && strcmp(output, "-") ? hr_file_write_all(output, text->data, text->size)
+                                       : cli_print(text);
 }
 
 static hr_status_t write_bytes(const hr_options_t *options, hr_buffer_t *bytes) {
   const char *output = hr_option_text(options, HR_OPTION_OUTPUT);
-  hr_status_t st = hr_file_write_all(output ? output : "-", hr_buffer_data(bytes), hr_buffer_size(bytes));
+  hr_status_t st =
+      hr_file_write_all(output ? output : "-", hr_buffer_data(bytes), hr_buffer_size(bytes));
   hr_buffer_release(bytes);
   return st;
 }
@@ -54,14 +58,17 @@ static hr_status_t read_version(const char *text, mlir_write_options_t *options)
     char *end;
     options->version[i] = strtoll(at, &end, 10);
     bool is_number = *at >= '0' && *at <= '9' && *end == (i < 2 ? '.' : 0);
-    if (!is_number) return hr_error(HR_USAGE, "--target-version is %s, want a version such as 1.13.0, or latest", text);
+    if (!is_number)
+      return hr_error(HR_USAGE, "--target-version is %s, want a version such as 1.13.0, or latest",
+                      text);
     at = end + 1;
   }
   return NULL;
 }
 
 /* `located`: text says where each op comes from. */
-static hr_status_t write_tree(const hr_options_t *options, form_t form, mlir_module_t *tree, bool located) {
+static hr_status_t write_tree(const hr_options_t *options, form_t form, mlir_module_t *tree,
+                              bool located) {
   const char *version = hr_option_text(options, HR_OPTION_TARGET_VERSION);
   mlir_write_options_t write_options = {.portable = false};
   hr_buffer_t *bytes;
@@ -83,7 +90,8 @@ static hr_status_t write_tree(const hr_options_t *options, form_t form, mlir_mod
   return st;
 }
 
-/* X.hlo.pb is how XLA names the HloProtos that it dumps; else the bare module, as JAX takes and gives it. */
+/* X.hlo.pb is how XLA names the HloProtos that it dumps; else the bare module, as JAX takes and
+ * gives it. */
 static hr_status_t write_proto(const hr_options_t *options, const hlo_module_t *module) {
   static const char dump[] = ".hlo.pb";
   const char *output = hr_option_text(options, HR_OPTION_OUTPUT);
@@ -94,14 +102,16 @@ static hr_status_t write_proto(const hr_options_t *options, const hlo_module_t *
   return write_bytes(options, bytes);
 }
 
-static hr_status_t write_module(const hr_options_t *options, form_t form, const hlo_module_t *module) {
+static hr_status_t write_module(const hr_options_t *options, form_t form,
+                                const hlo_module_t *module) {
   hr_strbuf_t text;
   if (form == TO_PB) return write_proto(options, module);
   hr_strbuf_init(&text);
   if (form == TO_DOT)
     hlo_print_dot(&text, module);
   else
-    hlo_print_module(&text, module, hr_option_int(options, HR_OPTION_STYLE, 0) ? HLO_PRINT_SHORT : HLO_PRINT_LONG);
+    hlo_print_module(&text, module,
+                     hr_option_int(options, HR_OPTION_STYLE, 0) ? HLO_PRINT_SHORT : HLO_PRINT_LONG);
   hr_status_t st = write_text(options, &text);
   hr_strbuf_deinit(&text);
   return st;
@@ -114,7 +124,8 @@ static bool is_long(const hr_options_t *options, bool otherwise) {
   return hr_option_int(options, HR_OPTION_STYLE, otherwise ? 0 : 1) == 0;
 }
 
-static hr_status_t export_and_write(const hr_options_t *options, form_t form, const hlo_module_t *module) {
+static hr_status_t export_and_write(const hr_options_t *options, form_t form,
+                                    const hlo_module_t *module) {
   mlir_module_t *tree;
   HR_TRY(mlir_module_create(&tree));
   hr_status_t st = stablehlo_export(module, tree);
@@ -123,17 +134,20 @@ static hr_status_t export_and_write(const hr_options_t *options, form_t form, co
   return st;
 }
 
-static hr_status_t convert_through_ir(const hr_options_t *options, form_t form, const char *path, hr_buffer_t *bytes) {
+static hr_status_t convert_through_ir(const hr_options_t *options, form_t form, const char *path,
+                                      hr_buffer_t *bytes) {
   hlo_module_t *module;
   HR_TRY(read_module(path, bytes, &module));
   hr_status_t st = hlo_verify(module);
   bool is_mlir = form == TO_MLIR || form == TO_MLIRBC;
-  if (!st) st = is_mlir ? export_and_write(options, form, module) : write_module(options, form, module);
+  if (!st)
+    st = is_mlir ? export_and_write(options, form, module) : write_module(options, form, module);
   hlo_module_destroy(module);
   return st;
 }
 
-static hr_status_t convert_bytes(const hr_options_t *options, form_t form, const char *path, hr_buffer_t *bytes) {
+static hr_status_t convert_bytes(const hr_options_t *options, form_t form, const char *path,
+                                 hr_buffer_t *bytes) {
   mlir_module_t *tree = NULL;
   if (form == TO_MLIR || form == TO_MLIRBC) HR_TRY(read_tree(path, bytes, &tree));
   /* An artifact of CHLO ops that only the IR's importer expands. */

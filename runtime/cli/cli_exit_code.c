@@ -41,11 +41,12 @@ void cli_exit_code_report(int exit_code) {
 
 int cli_exit_code_read(void) {
   char digit;
-  return file >= 0 && pread(file, &digit, 1, 0) == 1 && digit >= '1' && digit <= '9' ? digit - '0' : 0;
+  return file >= 0 && pread(file, &digit, 1, 0) == 1 && digit >= '1' && digit <= '9' ? digit - '0'
+                                                                                     : 0;
 }
 
 hr_status_t cli_exit_code_status(int exit_code) {
-  static const hr_code_t codes[] = {[1] = HR_MISMATCH,  [2] = HR_USAGE,       [3] = HR_INVALID,
+  static const hr_code_t codes[] = {[1] = HR_MISMATCH, [2] = HR_USAGE,       [3] = HR_INVALID,
                                     [4] = HR_DISAGREE, [5] = HR_UNAVAILABLE, [6] = HR_DEADLINE};
   bool known = exit_code > 0 && exit_code < (int)(sizeof codes / sizeof *codes);
   return known ? cli_reported(codes[exit_code]) : NULL;

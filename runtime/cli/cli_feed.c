@@ -11,7 +11,7 @@ typedef struct fed_param {
   int param;
   const char *label; /* as given, for messages */
   const hlo_shape_t *shape;
-  hlo_value_t *set;  /* the whole data set, over the file where it can be */
+  hlo_value_t *set; /* the whole data set, over the file where it can be */
 } fed_param_t;
 
 struct cli_feed {
@@ -22,7 +22,7 @@ struct cli_feed {
   int64_t global_batch; /* as asked for; 0: not */
   bool shuffle;
   uint64_t seed;
-  uint64_t epoch;    /* that `order` belongs to */
+  uint64_t epoch; /* that `order` belongs to */
   int64_t *order;
   bool has_order;
   /* The step that is gathered ahead. Its work owns what follows until it has been waited for. */
@@ -38,50 +38,63 @@ struct cli_feed {
 
 static hr_status_t check_set(const fed_param_t *fed, const read_npy_t *npy, int batch_dim) {
   bool fits = read_npy_is(npy, fed->shape->dtype) && npy->rank == fed->shape->rank;
-  for (int d = 0; fits && d < npy->rank; d++) fits = d == batch_dim || npy->dims[d] == fed->shape->dims[d];
+  for (int d = 0; fits && d < npy->rank; d++)
+    fits = d == batch_dim || npy->dims[d] == fed->shape->dims[d];
   if (fits) return NULL;
   char found[HLO_SHAPE_TEXT], wanted[HLO_SHAPE_TEXT];
-  return hr_error(HR_USAGE, "--feed %s is %s; parameter %d is %s (%s in files), and only dimension %d may differ",
-                  fed->label, read_npy_text(npy, found), fed->param, hlo_shape_text(fed->shape, wanted),
-                  hr_dtype_table[fed->shape->dtype].npy_descr, batch_dim);
+  return hr_error(
+      HR_USAGE,
+      "--feed %s is %s; parameter %d is %s (%s in files), and only dimension %d may differ",
+      fed->label, read_npy_text(npy, found), fed->param, hlo_shape_text(fed->shape, wanted),
+      hr_dtype_table[fed->shape->dtype].npy_descr, batch_dim);
 }
 
-static bool is_dynamic(const hlo_shape_t *shape, int d) { return shape->dynamic && shape->dynamic[d]; }
+static bool is_dynamic(const hlo_shape_t *shape, int d) {
+  return shape->dynamic && shape->dynamic[d];
+}
 
-static hr_status_t parse_feed(const char *text, const cli_signature_t *signature, cli_feed_t *feed, fed_param_t *fed,
-                              const char **out_file) {
+static hr_status_t parse_feed(const char *text, const cli_signature_t *signature, cli_feed_t *feed,
+                              fed_param_t *fed, const char **out_file) {
   char *end;
   long param = strtol(text, &end, 10);
   if (*text < '0' || *text > '9' || *end != '=' || !end[1])
     return hr_error(HR_USAGE, "--feed: '%s' is not K=FILE.npy or K=FILE.npz:NAME", text);
   if (param >= signature->param_count)
-    return hr_error(HR_USAGE, "--feed: there is no parameter %ld, the program has %d", param, signature->param_count);
-  if (cli_feed_has(feed, (int)param)) return hr_error(HR_USAGE, "--feed: parameter %ld is fed twice", param);
+    return hr_error(HR_USAGE, "--feed: there is no parameter %ld, the program has %d", param,
+                    signature->param_count);
+  if (cli_feed_has(feed, (int)param))
+    return hr_error(HR_USAGE, "--feed: parameter %ld is fed twice", param);
   *fed = (fed_param_t){.param = (int)param, .label = text, .shape = signature->params[param]};
   char shape[HLO_SHAPE_TEXT];
   if (!hlo_shape_is_array(fed->shape) || feed->batch_dim >= fed->shape->rank)
-    return hr_error(HR_USAGE, "--feed: parameter %ld is %s: it has no dimension %d to feed along", param,
-                    hlo_shape_text(fed->shape, shape), feed->batch_dim);
+    return hr_error(HR_USAGE, "--feed: parameter %ld is %s: it has no dimension %d to feed along",
+                    param, hlo_shape_text(fed->shape, shape), feed->batch_dim);
   for (int d = 0; d < fed->shape->rank; d++)
     if (is_dynamic(fed->shape, d) && (d != feed->batch_dim || fed->shape->dims[d] == HLO_UNBOUNDED))
-      return hr_error(HR_USAGE, "--feed: parameter %ld is %s: only dimension %d may be dynamic, with a bound", param,
-                      hlo_shape_text(fed->shape, shape), feed->batch_dim);
+      return hr_error(HR_USAGE,
+                      "--feed: parameter %ld is %s: only dimension %d may be dynamic, with a bound",
+                      param, hlo_shape_text(fed->shape, shape), feed->batch_dim);
   *out_file = end + 1;
   return NULL;
 }
 
-/* Examples of one step for one replica: the size of the batch dimension. Where that is a bound, the replicas share the
- * global batch, by default the bound: one replica alone takes as much as the program can. */
+/* Examples of one step for one replica: the size of the batch dimension. Where that is a bound, the
+ * replicas share the global batch, by default the bound: one replica alone takes as much as the
+ * program can. */
 static hr_status_t find_batch(const cli_feed_t *feed, const fed_param_t *fed, int64_t *out_batch) {
   int64_t size = fed->shape->dims[feed->batch_dim], replicas = feed->num_replicas;
   bool dynamic = is_dynamic(fed->shape, feed->batch_dim);
   int64_t global = feed->global_batch ? feed->global_batch : size;
   bool divides = global % replicas == 0;
   *out_batch = dynamic || feed->global_batch ? global / replicas : size;
-  if (dynamic ? divides && *out_batch <= size : *out_batch == size && (divides || !feed->global_batch)) return NULL;
+  if (dynamic ? divides && *out_batch <= size
+              : *out_batch == size && (divides || !feed->global_batch))
+    return NULL;
   char shape[HLO_SHAPE_TEXT];
-  return hr_error(HR_USAGE, "--feed: %lld examples a step over %lld replicas do not suit parameter %d, which is %s",
-                  (long long)global, (long long)replicas, fed->param, hlo_shape_text(fed->shape, shape));
+  return hr_error(
+      HR_USAGE,
+      "--feed: %lld examples a step over %lld replicas do not suit parameter %d, which is %s",
+      (long long)global, (long long)replicas, fed->param, hlo_shape_text(fed->shape, shape));
 }
 
 static hr_status_t add_param(cli_feed_t *feed, const char *text, const cli_signature_t *signature) {
@@ -103,25 +116,27 @@ static hr_status_t add_param(cli_feed_t *feed, const char *text, const cli_signa
     feed->batch = batch;
   }
   if (examples != feed->examples || batch != feed->batch)
-    return hr_error(HR_USAGE, "--feed: %s has %lld examples, %lld a step; %s has %lld, %lld a step", text,
-                    (long long)examples, (long long)batch, feed->params.data[0].label, (long long)feed->examples,
-                    (long long)feed->batch);
+    return hr_error(HR_USAGE, "--feed: %s has %lld examples, %lld a step; %s has %lld, %lld a step",
+                    text, (long long)examples, (long long)batch, feed->params.data[0].label,
+                    (long long)feed->examples, (long long)feed->batch);
   return NULL;
 }
 
-static hr_status_t fill_feed(cli_feed_t *feed, const hr_options_t *options, const cli_signature_t *signature) {
+static hr_status_t fill_feed(cli_feed_t *feed, const hr_options_t *options,
+                             const cli_signature_t *signature) {
   size_t from = 0;
   for (const hr_option_given_t *given; (given = hr_option_next(options, HR_OPTION_FEED, &from));)
     HR_TRY(add_param(feed, given->text, signature));
   if (feed->batch < 1 || feed->examples / feed->num_replicas < feed->batch)
-    return hr_error(HR_USAGE, "--feed: %lld examples do not fill one step of %d replicas times %lld",
+    return hr_error(HR_USAGE,
+                    "--feed: %lld examples do not fill one step of %d replicas times %lld",
                     (long long)feed->examples, feed->num_replicas, (long long)feed->batch);
   HR_TRY(HR_NEW_ARRAY(&feed->arena, feed->params.count, &feed->prefetched));
   return HR_NEW_ARRAY(&feed->arena, feed->examples, &feed->order);
 }
 
-hr_status_t cli_feed_create(const hr_options_t *options, const cli_signature_t *signature, int replica,
-                            int num_replicas, cli_feed_t **out_feed) {
+hr_status_t cli_feed_create(const hr_options_t *options, const cli_signature_t *signature,
+                            int replica, int num_replicas, cli_feed_t **out_feed) {
   *out_feed = NULL;
   if (!hr_option_is_given(options, HR_OPTION_FEED)) return NULL;
   void *memory;
@@ -170,11 +185,13 @@ static void make_order(cli_feed_t *feed, uint64_t epoch) {
   feed->has_order = true;
 }
 
-/* One row (what lies within the batch dimension) for each example and each index of the dimensions around it. */
+/* One row (what lies within the batch dimension) for each example and each index of the dimensions
+ * around it. */
 static hr_status_t gather(const cli_feed_t *feed, const fed_param_t *fed, const int64_t *chosen,
                           hlo_value_t **out_value) {
   int64_t dims[HLO_MAX_RANK];
-  for (int d = 0; d < fed->shape->rank; d++) dims[d] = d == feed->batch_dim ? feed->batch : fed->shape->dims[d];
+  for (int d = 0; d < fed->shape->rank; d++)
+    dims[d] = d == feed->batch_dim ? feed->batch : fed->shape->dims[d];
   HR_TRY(hlo_value_array(fed->shape->dtype, fed->shape->rank, dims, out_value));
   size_t row = hr_dtype_bytes(fed->shape->dtype);
   int64_t outer = 1;
@@ -193,7 +210,8 @@ static hr_status_t gather(const cli_feed_t *feed, const fed_param_t *fed, const 
 static hr_status_t gather_step(cli_feed_t *feed, uint64_t step) {
   uint64_t per_epoch = cli_feed_steps_per_epoch(feed);
   make_order(feed, step / per_epoch);
-  int64_t first_example = ((int64_t)(step % per_epoch) * feed->num_replicas + feed->replica) * feed->batch;
+  int64_t first_example =
+      ((int64_t)(step % per_epoch) * feed->num_replicas + feed->replica) * feed->batch;
   for (size_t i = 0; i < feed->params.count; i++)
     HR_TRY(gather(feed, &feed->params.data[i], feed->order + first_example, &feed->prefetched[i]));
   return NULL;
@@ -204,7 +222,8 @@ static void prefetch_examples(void *context) {
   feed->prefetch_status = gather_step(feed, feed->prefetch_step);
 }
 
-/* Makes sure that this side owns the step gathered ahead, and throws it away unless it is `step`. */
+/* Makes sure that this side owns the step gathered ahead, and throws it away unless it is `step`.
+ */
 static bool take_prepack(cli_feed_t *feed, uint64_t step) {
   tp_work_wait(feed->work);
   feed->work = NULL;

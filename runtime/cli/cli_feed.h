@@ -1,9 +1,11 @@
-/* --feed: parameters that stream from data sets. The set has the parameter's shape but for the batch dimension, along
- * which its N examples lie. A step takes `batch` examples for each replica: replica r of step s gets places
- * (s * replicas + r) * batch ... of the epoch's order, so the replicas' parts are disjoint and partitions of a replica
- * see the same. The order is a shuffle by (seed, epoch), the same for all fed parameters, so that images keep their
- * labels; the last examples that fill no whole step are left out of the epoch. The files are mapped: a step copies the
- * rows that it needs and nothing else. The next step's rows are gathered while the program runs. */
+/* --feed: parameters that stream from data sets. The set has the parameter's shape but for the
+ * batch dimension, along which its N examples lie. A step takes `batch` examples for each replica:
+ * replica r of step s gets places (s * replicas + r) * batch ... of the epoch's order, so the
+ * replicas' parts are disjoint and partitions of a replica see the same. The order is a shuffle by
+ * (seed, epoch), the same for all fed parameters, so that images keep their labels; the last
+ * examples that fill no whole step are left out of the epoch. The files are mapped: a step copies
+ * the rows that it needs and nothing else. The next step's rows are gathered while the program
+ * runs. */
 #ifndef CLI_FEED_H
 #define CLI_FEED_H
 
@@ -12,15 +14,17 @@
 
 typedef struct cli_feed cli_feed_t;
 
-/* `batch` is the parameter's own size, or its share of --global-batch (default: the bound) if that size is a bound.
- * *out_feed is NULL if nothing is fed. Errors: USAGE for unequal example counts, too few examples, shapes that differ.
+/* `batch` is the parameter's own size, or its share of --global-batch (default: the bound) if that
+ * size is a bound. *out_feed is NULL if nothing is fed. Errors: USAGE for unequal example counts,
+ * too few examples, shapes that differ.
  */
-hr_status_t cli_feed_create(const hr_options_t *options, const cli_signature_t *signature, int replica,
-                            int num_replicas, cli_feed_t **out_feed);
+hr_status_t cli_feed_create(const hr_options_t *options, const cli_signature_t *signature,
+                            int replica, int num_replicas, cli_feed_t **out_feed);
 void cli_feed_destroy(cli_feed_t *feed);              /* accepts NULL */
 bool cli_feed_has(const cli_feed_t *feed, int param); /* accepts NULL */
 uint64_t cli_feed_steps_per_epoch(const cli_feed_t *feed);
-/* Puts new references of the fed parameters' values for this step into params[]; releases what was there. */
+/* Puts new references of the fed parameters' values for this step into params[]; releases what was
+ * there. */
 hr_status_t cli_feed_step(cli_feed_t *feed, uint64_t step, hlo_value_t **params);
 
 #endif

@@ -2,7 +2,9 @@
 
 #include <string.h>
 
-#define ROUNDS 8 /* bounds of one round may reach bodies that were looked at before; deep nests of loops need more */
+#define ROUNDS                                                                                   \
+  8 /* bounds of one round may reach bodies that were looked at before; deep nests of loops need \
+       more */
 
 /* A bound for each leaf of each instruction's result. */
 typedef struct bounds {
@@ -42,7 +44,8 @@ static void lower_leaf(bounds_t *bounds, const hlo_instr_t *instr, int leaf, int
 /* What one value must keep, the other must keep too. Both have the same shape. */
 static void pass_all(bounds_t *bounds, const hlo_instr_t *to, const hlo_instr_t *from) {
   int leaves = hlo_shape_leaf_count(to->shape), others = hlo_shape_leaf_count(from->shape);
-  for (int k = 0; k < leaves && k < others; k++) lower_leaf(bounds, to, k, bounds_of(bounds, from)[k]);
+  for (int k = 0; k < leaves && k < others; k++)
+    lower_leaf(bounds, to, k, bounds_of(bounds, from)[k]);
 }
 
 static int first_leaf(const hlo_shape_t *tuple, int64_t element) {
@@ -64,8 +67,10 @@ static void visit_get_tuple_element(bounds_t *bounds, const hlo_instr_t *instr) 
     lower_leaf(bounds, instr->operands[0], leaf + i, bounds_of(bounds, instr)[i]);
 }
 
-/* Operands from `first` on go to the parameters of `computation`, whose result is the instruction's. */
-static void visit_called(bounds_t *bounds, const hlo_instr_t *instr, const hlo_computation_t *computation, int first) {
+/* Operands from `first` on go to the parameters of `computation`, whose result is the
+ * instruction's. */
+static void visit_called(bounds_t *bounds, const hlo_instr_t *instr,
+                         const hlo_computation_t *computation, int first) {
   pass_all(bounds, computation->root, instr);
   for (size_t p = 0; p < computation->params.count && first + (int)p < instr->operand_count; p++)
     pass_all(bounds, instr->operands[first + (int)p], computation->params.data[p]);
@@ -86,22 +91,26 @@ static void visit_conditional(bounds_t *bounds, const hlo_instr_t *instr) {
     lower_leaf(bounds, instr->operands[0], 0, instr->called_count);
   for (int k = 0; k < instr->called_count && k + 1 < instr->operand_count; k++) {
     pass_all(bounds, instr->called[k]->root, instr);
-    if (instr->called[k]->params.count) pass_all(bounds, instr->operands[k + 1], instr->called[k]->params.data[0]);
+    if (instr->called[k]->params.count)
+      pass_all(bounds, instr->operands[k + 1], instr->called[k]->params.data[0]);
   }
 }
 
 /* Start indices as scalars, one for each dimension, or as one vector (the old form). */
-static void bound_starts(bounds_t *bounds, const hlo_instr_t *instr, int first, const int64_t *sizes) {
+static void bound_starts(bounds_t *bounds, const hlo_instr_t *instr, int first,
+                         const int64_t *sizes) {
   const hlo_shape_t *array = instr->operands[0]->shape;
   bool vector = first < instr->operand_count && instr->operands[first]->shape->rank == 1;
   for (int d = 0; d < array->rank; d++) {
     int operand = vector ? first : first + d;
-    if (operand < instr->operand_count) lower_leaf(bounds, instr->operands[operand], 0, array->dims[d] - sizes[d] + 1);
+    if (operand < instr->operand_count)
+      lower_leaf(bounds, instr->operands[operand], 0, array->dims[d] - sizes[d] + 1);
   }
 }
 
 static void visit_gather(bounds_t *bounds, const hlo_instr_t *instr) {
-  hr_ints_t map = hlo_attr_ints(instr, HLO_ATTR_START_INDEX_MAP), sizes = hlo_attr_ints(instr, HLO_ATTR_SLICE_SIZES);
+  hr_ints_t map = hlo_attr_ints(instr, HLO_ATTR_START_INDEX_MAP),
+            sizes = hlo_attr_ints(instr, HLO_ATTR_SLICE_SIZES);
   const hlo_shape_t *array = instr->operands[0]->shape;
   for (int64_t i = 0; i < map.count; i++) {
     int64_t d = map.data[i];
@@ -110,14 +119,16 @@ static void visit_gather(bounds_t *bounds, const hlo_instr_t *instr) {
   lower_leaf(bounds, instr->operands[0], 0, bounds_of(bounds, instr)[0]);
 }
 
-/* An update may be as wide as its window dimensions; the inserted ones are one wide. The narrowest bound is kept. */
+/* An update may be as wide as its window dimensions; the inserted ones are one wide. The narrowest
+ * bound is kept. */
 static void visit_scatter(bounds_t *bounds, const hlo_instr_t *instr) {
   hr_ints_t map = hlo_attr_ints(instr, HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS);
   hr_ints_t inserted = hlo_attr_ints(instr, HLO_ATTR_INSERTED_WINDOW_DIMS);
   hr_ints_t batching = hlo_attr_ints(instr, HLO_ATTR_INPUT_BATCHING_DIMS);
   hr_ints_t window = hlo_attr_ints(instr, HLO_ATTR_UPDATE_WINDOW_DIMS);
   int arrays = (instr->operand_count - 1) / 2;
-  const hlo_shape_t *array = instr->operands[0]->shape, *updates = instr->operands[arrays + 1]->shape;
+  const hlo_shape_t *array = instr->operands[0]->shape,
+                    *updates = instr->operands[arrays + 1]->shape;
   int64_t next = 0;
   for (int64_t d = 0; d < array->rank; d++) {
     bool is_inserted = false, is_indexed = false;
@@ -129,10 +140,11 @@ static void visit_scatter(bounds_t *bounds, const hlo_instr_t *instr) {
   }
 }
 
-/* Is the value an iota along one dimension, seen through shape changes? Gives the size of that dimension. */
+/* Is the value an iota along one dimension, seen through shape changes? Gives the size of that
+ * dimension. */
 static bool is_iota(const hlo_instr_t *instr, int64_t *out_size) {
-  while (instr->op == HLO_BROADCAST || instr->op == HLO_RESHAPE || instr->op == HLO_CONVERT || instr->op == HLO_COPY ||
-         instr->op == HLO_BITCAST || instr->op == HLO_TRANSPOSE)
+  while (instr->op == HLO_BROADCAST || instr->op == HLO_RESHAPE || instr->op == HLO_CONVERT ||
+         instr->op == HLO_COPY || instr->op == HLO_BITCAST || instr->op == HLO_TRANSPOSE)
     instr = instr->operands[0];
   if (instr->op != HLO_IOTA || !instr->shape->rank) return false;
   *out_size = instr->shape->dims[hlo_attr_int(instr, HLO_ATTR_IOTA_DIMENSION)];
@@ -144,23 +156,35 @@ static void visit_compare(bounds_t *bounds, const hlo_instr_t *instr) {
   if (hlo_attr_enum(instr, HLO_ATTR_DIRECTION) != HLO_DIRECTION_EQ) return;
   for (int side = 0; side < 2; side++) {
     int64_t size;
-    if (is_iota(instr->operands[side], &size)) lower_leaf(bounds, instr->operands[1 - side], 0, size);
+    if (is_iota(instr->operands[side], &size))
+      lower_leaf(bounds, instr->operands[1 - side], 0, size);
   }
 }
 
 static bool is_integer_convert(const hlo_instr_t *instr) {
-  return hr_dtype_is_integer(instr->shape->dtype) && hr_dtype_is_integer(instr->operands[0]->shape->dtype);
+  return hr_dtype_is_integer(instr->shape->dtype) &&
+         hr_dtype_is_integer(instr->operands[0]->shape->dtype);
 }
 
 static void visit(bounds_t *bounds, const hlo_instr_t *instr) {
   switch (instr->op) {
-    case HLO_TUPLE: visit_tuple(bounds, instr); break;
-    case HLO_GET_TUPLE_ELEMENT: visit_get_tuple_element(bounds, instr); break;
+    case HLO_TUPLE:
+      visit_tuple(bounds, instr);
+      break;
+    case HLO_GET_TUPLE_ELEMENT:
+      visit_get_tuple_element(bounds, instr);
+      break;
     case HLO_CALL:
     case HLO_FUSION:
-    case HLO_MAP: visit_called(bounds, instr, instr->called[0], 0); break;
-    case HLO_WHILE: visit_while(bounds, instr); break;
-    case HLO_CONDITIONAL: visit_conditional(bounds, instr); break;
+    case HLO_MAP:
+      visit_called(bounds, instr, instr->called[0], 0);
+      break;
+    case HLO_WHILE:
+      visit_while(bounds, instr);
+      break;
+    case HLO_CONDITIONAL:
+      visit_conditional(bounds, instr);
+      break;
     case HLO_CONVERT:
       if (is_integer_convert(instr)) pass_all(bounds, instr->operands[0], instr);
       break;
@@ -174,7 +198,9 @@ static void visit(bounds_t *bounds, const hlo_instr_t *instr) {
     case HLO_OPT_BARRIER:
     case HLO_ALL_GATHER:
     case HLO_ALL_TO_ALL:
-    case HLO_COLLECTIVE_PERMUTE: pass_all(bounds, instr->operands[0], instr); break;
+    case HLO_COLLECTIVE_PERMUTE:
+      pass_all(bounds, instr->operands[0], instr);
+      break;
     case HLO_CONCATENATE:
     case HLO_PAD:
       for (int k = 0; k < instr->operand_count; k++) pass_all(bounds, instr->operands[k], instr);
@@ -183,10 +209,18 @@ static void visit(bounds_t *bounds, const hlo_instr_t *instr) {
       pass_all(bounds, instr->operands[1], instr);
       pass_all(bounds, instr->operands[2], instr);
       break;
-    case HLO_CLAMP: pass_all(bounds, instr->operands[1], instr); break;
-    case HLO_COMPARE: visit_compare(bounds, instr); break;
-    case HLO_GATHER: visit_gather(bounds, instr); break;
-    case HLO_SCATTER: visit_scatter(bounds, instr); break;
+    case HLO_CLAMP:
+      pass_all(bounds, instr->operands[1], instr);
+      break;
+    case HLO_COMPARE:
+      visit_compare(bounds, instr);
+      break;
+    case HLO_GATHER:
+      visit_gather(bounds, instr);
+      break;
+    case HLO_SCATTER:
+      visit_scatter(bounds, instr);
+      break;
     case HLO_DYNAMIC_SLICE:
       bound_starts(bounds, instr, 1, hlo_attr_ints(instr, HLO_ATTR_DYNAMIC_SLICE_SIZES).data);
       pass_all(bounds, instr->operands[0], instr);
@@ -196,7 +230,8 @@ static void visit(bounds_t *bounds, const hlo_instr_t *instr) {
       pass_all(bounds, instr->operands[0], instr);
       pass_all(bounds, instr->operands[1], instr);
       break;
-    default: break;
+    default:
+      break;
   }
 }
 

@@ -30,15 +30,17 @@ static hr_status_t check_names(const read_npz_t *npz, int param_count, int rank)
     char text[64];
     snprintf(text, sizeof text, "%.*s", HR_STR_ARGS(read_npz_name(npz, i)));
     int named = sscanf(text, "in%d@%d", &k, &of_rank);
-    if (named == 2 && of_rank != rank) continue; /* of another process, whose program may be another */
+    if (named == 2 && of_rank != rank)
+      continue; /* of another process, whose program may be another */
     if (named >= 1 && (k < 0 || k >= param_count))
-      return hr_error(HR_USAGE, "%s has %s, the program has %d parameters", npz->zip.path, text, param_count);
+      return hr_error(HR_USAGE, "%s has %s, the program has %d parameters", npz->zip.path, text,
+                      param_count);
   }
   return NULL;
 }
 
-static hr_status_t take_arrays(const read_npz_t *npz, const cli_signature_t *signature, int rank, hlo_value_t **values,
-                               int *out_found) {
+static hr_status_t take_arrays(const read_npz_t *npz, const cli_signature_t *signature, int rank,
+                               hlo_value_t **values, int *out_found) {
   *out_found = 0;
   HR_TRY(check_names(npz, signature->param_count, rank));
   for (int k = 0; k < signature->param_count; k++) {
@@ -52,8 +54,8 @@ static hr_status_t take_arrays(const read_npz_t *npz, const cli_signature_t *sig
   return NULL;
 }
 
-hr_status_t cli_inputs_from_npz(const char *path, const cli_signature_t *signature, int rank, hlo_value_t **values,
-                                int *out_found) {
+hr_status_t cli_inputs_from_npz(const char *path, const cli_signature_t *signature, int rank,
+                                hlo_value_t **values, int *out_found) {
   read_npz_t npz;
   hr_status_t st = read_npz_open(path, &npz);
   if (!st) st = take_arrays(&npz, signature, rank, values, out_found);
@@ -61,7 +63,8 @@ hr_status_t cli_inputs_from_npz(const char *path, const cli_signature_t *signatu
   return st;
 }
 
-static hr_status_t value_from_text(const char *text, int k, const hlo_shape_t *shape, hlo_value_t **out_value) {
+static hr_status_t value_from_text(const char *text, int k, const hlo_shape_t *shape,
+                                   hlo_value_t **out_value) {
   char wanted[HLO_SHAPE_TEXT];
   hr_status_t st = read_literal(text, shape, out_value);
   if (!st && !hlo_value_fits(*out_value, shape)) {
@@ -69,14 +72,16 @@ static hr_status_t value_from_text(const char *text, int k, const hlo_shape_t *s
     st = hr_error(HR_USAGE, "'%s' has another type or other sizes", text);
   }
   if (!st) return NULL;
-  st = hr_status_note(hr_error(HR_USAGE, "--input %d=%s: no value of %s, and no .npy file: %s", k, text,
-                               hlo_shape_text(shape, wanted), hr_status_message(st)),
-                      "the form is --input K=FILE.npy, or a value such as 3.5, {1, 2} or f32[2]{1, 2}");
+  st = hr_status_note(
+      hr_error(HR_USAGE, "--input %d=%s: no value of %s, and no .npy file: %s", k, text,
+               hlo_shape_text(shape, wanted), hr_status_message(st)),
+      "the form is --input K=FILE.npy, or a value such as 3.5, {1, 2} or f32[2]{1, 2}");
   return st;
 }
 
 /* K=FILE.npy, K=FILE.npz:NAME or K=LITERAL. */
-static hr_status_t take_single(const char *text, const cli_signature_t *signature, hlo_value_t **values) {
+static hr_status_t take_single(const char *text, const cli_signature_t *signature,
+                               hlo_value_t **values) {
   char *rest;
   long k = strtol(text, &rest, 10);
   rest++;
@@ -107,8 +112,8 @@ static bool is_single(const char *text) {
   return digits && digits < 10 && text[digits] == '=';
 }
 
-static hr_status_t take_given(const hr_options_t *options, const cli_signature_t *signature, int rank,
-                              hlo_value_t **values) {
+static hr_status_t take_given(const hr_options_t *options, const cli_signature_t *signature,
+                              int rank, hlo_value_t **values) {
   size_t from = 0;
   for (const hr_option_given_t *given; (given = hr_option_next(options, HR_OPTION_INPUT, &from));) {
     int found;
@@ -118,17 +123,20 @@ static hr_status_t take_given(const hr_options_t *options, const cli_signature_t
     }
     HR_TRY(cli_inputs_from_npz(given->text, signature, rank, values, &found));
     if (!found && signature->param_count)
-      return hr_error(HR_USAGE, "%s has no array in0, in1, ... for a parameter of the program", given->text);
+      return hr_error(HR_USAGE, "%s has no array in0, in1, ... for a parameter of the program",
+                      given->text);
   }
   return NULL;
 }
 
-static bool needs_value(const cli_signature_t *signature, const cli_feed_t *feed, hlo_value_t *const *values, int k) {
+static bool needs_value(const cli_signature_t *signature, const cli_feed_t *feed,
+                        hlo_value_t *const *values, int k) {
   return !values[k] && hlo_shape_is_array(signature->params[k]) && !cli_feed_has(feed, k);
 }
 
-static hr_status_t fill_random(uint64_t seed, const char *program_path, const cli_signature_t *signature,
-                               const cli_feed_t *feed, hlo_value_t **values) {
+static hr_status_t fill_random(uint64_t seed, const char *program_path,
+                               const cli_signature_t *signature, const cli_feed_t *feed,
+                               hlo_value_t **values) {
   hlo_module_t *module = NULL;
   void *memory;
   HR_TRY(hr_alloc((size_t)signature->param_count * sizeof(int64_t), &memory));
@@ -152,7 +160,8 @@ hr_status_t cli_inputs_wild(uint64_t seed, const cli_signature_t *signature, con
   return NULL;
 }
 
-hr_status_t cli_inputs_check(const cli_signature_t *signature, const cli_feed_t *feed, hlo_value_t *const *values) {
+hr_status_t cli_inputs_check(const cli_signature_t *signature, const cli_feed_t *feed,
+                             hlo_value_t *const *values) {
   hr_strbuf_t names;
   hr_strbuf_init(&names);
   int missing = 0;
@@ -160,20 +169,21 @@ hr_status_t cli_inputs_check(const cli_signature_t *signature, const cli_feed_t 
     char shape[HLO_SHAPE_TEXT];
     if (!needs_value(signature, feed, values, k) || missing++ >= NAMED_MAX) continue;
     hr_strbuf_printf(&names, "%s%d (%s: %s)", missing > 1 ? ", " : "", k, signature->param_names[k],
-                   hlo_shape_text(signature->params[k], shape));
+                     hlo_shape_text(signature->params[k], shape));
   }
   hr_status_t st = NULL;
   if (missing) {
     st = hr_error(HR_USAGE, "parameter%s %s%s %s no value; give --input, --feed or --random-inputs",
-                  missing > 1 ? "s" : "", names.data ? names.data : "", missing > NAMED_MAX ? ", ..." : "",
-                  missing > 1 ? "have" : "has");
+                  missing > 1 ? "s" : "", names.data ? names.data : "",
+                  missing > NAMED_MAX ? ", ..." : "", missing > 1 ? "have" : "has");
   }
   hr_strbuf_deinit(&names);
   return st;
 }
 
-hr_status_t cli_inputs_load(const hr_options_t *options, const char *program_path, const cli_signature_t *signature,
-                            const cli_feed_t *feed, int rank, hlo_value_t **values) {
+hr_status_t cli_inputs_load(const hr_options_t *options, const char *program_path,
+                            const cli_signature_t *signature, const cli_feed_t *feed, int rank,
+                            hlo_value_t **values) {
   HR_TRY(take_given(options, signature, rank, values));
   if (hr_option_is_given(options, HR_OPTION_RANDOM_INPUTS)) {
     uint64_t seed = hr_option_int(options, HR_OPTION_RANDOM_INPUTS, 0);

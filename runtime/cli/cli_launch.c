@@ -18,9 +18,9 @@
 #include "transport/core/transport.h"
 
 #define EXIT_NOT_STARTED 5
-#define LOOK_MS 200   /* how often it looks whether a process has failed, */
-#define END_MS 6000   /* how long mpirun may take to end then, */
-#define LAST_MS 2000  /* and once it was told to */
+#define LOOK_MS 200  /* how often it looks whether a process has failed, */
+#define END_MS 6000  /* how long mpirun may take to end then, */
+#define LAST_MS 2000 /* and once it was told to */
 
 hr_status_t cli_launch_needed(const hr_options_t *options, int *out_processes) {
   *out_processes = 0;
@@ -29,7 +29,8 @@ hr_status_t cli_launch_needed(const hr_options_t *options, int *out_processes) {
   int world = tp_launcher_world_size();
   if (world > 0) {
     if ((int)given->integer == world) return NULL;
-    return hr_error(HR_USAGE, "-n %d, but the launcher started %d processes; leave -n out", (int)given->integer, world);
+    return hr_error(HR_USAGE, "-n %d, but the launcher started %d processes; leave -n out",
+                    (int)given->integer, world);
   }
   if (given->integer > 1) *out_processes = (int)given->integer;
   return NULL;
@@ -39,7 +40,9 @@ static bool find_in_path(const char *name, char into[PATH_MAX]) {
   const char *path = getenv("PATH");
   for (const char *at = path ? path : "/usr/bin:/bin"; *at;) {
     size_t size = strcspn(at, ":");
-    if (snprintf(into, PATH_MAX, "%.*s/%s", (int)size, at, name) < PATH_MAX && access(into, X_OK) == 0) return true;
+    if (snprintf(into, PATH_MAX, "%.*s/%s", (int)size, at, name) < PATH_MAX &&
+        access(into, X_OK) == 0)
+      return true;
     at += size + (at[size] == ':');
   }
   return false;
@@ -83,16 +86,18 @@ static hr_status_t add_variables(hr_arena_t *arena, const char **words, int *n) 
 
 hr_status_t cli_launch_this_executable(char into[PATH_MAX]) {
   ssize_t size = readlink("/proc/self/exe", into, PATH_MAX - 1);
-  if (size < 0) return hr_error(HR_UNAVAILABLE, "cannot find this program's own file: %s", strerror(errno));
+  if (size < 0)
+    return hr_error(HR_UNAVAILABLE, "cannot find this program's own file: %s", strerror(errno));
   into[size] = 0;
   return NULL;
 }
 
-static hr_status_t mpirun_command(hr_arena_t *arena, int processes, int argument_count, const char *const *arguments,
-                               char *const **out_words) {
+static hr_status_t mpirun_command(hr_arena_t *arena, int processes, int argument_count,
+                                  const char *const *arguments, char *const **out_words) {
   char mpirun[PATH_MAX], self[PATH_MAX];
   if (!find_in_path("mpirun", mpirun))
-    return hr_error(HR_UNAVAILABLE, "-n %d needs mpirun, which is not in PATH; install the package openmpi-bin",
+    return hr_error(HR_UNAVAILABLE,
+                    "-n %d needs mpirun, which is not in PATH; install the package openmpi-bin",
                     processes);
   HR_TRY(cli_launch_this_executable(self));
   allow_root();
@@ -115,11 +120,12 @@ static hr_status_t mpirun_command(hr_arena_t *arena, int processes, int argument
   return NULL;
 }
 
-hr_status_t cli_launch_command(hr_arena_t *arena, int processes, int argument_count, const char *const *arguments,
-                               char *const **out_words) {
+hr_status_t cli_launch_command(hr_arena_t *arena, int processes, int argument_count,
+                               const char *const *arguments, char *const **out_words) {
   char self[PATH_MAX];
   const char **words;
-  if (!cli_launch_is_local()) return mpirun_command(arena, processes, argument_count, arguments, out_words);
+  if (!cli_launch_is_local())
+    return mpirun_command(arena, processes, argument_count, arguments, out_words);
   HR_TRY(cli_launch_this_executable(self));
   HR_TRY(HR_NEW_ARRAY(arena, argument_count + 2, &words));
   HR_TRY(hr_arena_cstr(arena, hr_str_from(self), &words[0]));
@@ -132,7 +138,8 @@ hr_status_t cli_launch_command(hr_arena_t *arena, int processes, int argument_co
 
 static volatile sig_atomic_t launched_pid, interrupted;
 
-/* What a terminal sends reaches mpirun as well; what somebody sent to this process alone is handed on. */
+/* What a terminal sends reaches mpirun as well; what somebody sent to this process alone is handed
+ * on. */
 static void hand_on(int signal_number, siginfo_t *info, void *context) {
   (void)context;
   if (signal_number != SIGUSR1) interrupted = signal_number;
@@ -156,13 +163,14 @@ static _Noreturn void become(char *const *words) {
   _exit(EXIT_NOT_STARTED);
 }
 
-/* What the first process that failed has told; where none could, mpirun's exit code. What a signal did to it is this
- * command's own affair. */
+/* What the first process that failed has told; where none could, mpirun's exit code. What a signal
+ * did to it is this command's own affair. */
 static hr_status_t status_of(int status) {
   if (interrupted) return cli_reported(HR_CANCELLED);
   hr_status_t told = cli_exit_code_status(cli_exit_code_read());
   if (told) return told;
-  if (WIFSIGNALED(status)) return hr_error(HR_UNAVAILABLE, "mpirun ended by SIG%s", sigabbrev_np(WTERMSIG(status)));
+  if (WIFSIGNALED(status))
+    return hr_error(HR_UNAVAILABLE, "mpirun ended by SIG%s", sigabbrev_np(WTERMSIG(status)));
   int code = WEXITSTATUS(status);
   if (code == 0) return NULL;
   told = cli_exit_code_status(code);
@@ -184,7 +192,8 @@ static bool wait_for(pid_t pid, int *out_status, int ms) {
   return false;
 }
 
-/* mpirun ends soon after a process of the run has failed, unless it waits for a host that does not answer any more. */
+/* mpirun ends soon after a process of the run has failed, unless it waits for a host that does not
+ * answer any more. */
 static int wait_for_mpirun(pid_t pid) {
   int status;
   bool ended = false;
@@ -223,8 +232,8 @@ static int remove_one(const char *path, const struct stat *about, int kind, stru
   return remove(path);
 }
 
-/* A folder for what mpirun keeps on this host, which it leaves behind when it is killed. False: it uses its usual one,
- * as where there may be other hosts, on which nobody would remove it. */
+/* A folder for what mpirun keeps on this host, which it leaves behind when it is killed. False: it
+ * uses its usual one, as where there may be other hosts, on which nobody would remove it. */
 static bool make_session_folder(char path[PATH_MAX]) {
   const char *folder = getenv("TMPDIR");
   if (cli_launch_knows_hosts() || getenv("OMPI_MCA_orte_tmpdir_base")) return false;

@@ -6,19 +6,20 @@
 
 #include "base/options.h"
 
-/* How many processes -n asks this process to start: 0 if it runs alone or a launcher has started it already.
- * Errors: USAGE if the launcher started another number. */
+/* How many processes -n asks this process to start: 0 if it runs alone or a launcher has started it
+ * already. Errors: USAGE if the launcher started another number. */
 hr_status_t cli_launch_needed(const hr_options_t *options, int *out_processes);
 
-/* The words of a command that runs `arguments` (without the program's name) on `processes` processes of this program,
- * or as one that calls cli_launch_run: mpirun, what it needs here, this program, the arguments. Lives in the arena and
- * ends with NULL. Allows root in the environment.
+/* The words of a command that runs `arguments` (without the program's name) on `processes`
+ * processes of this program, or as one that calls cli_launch_run: mpirun, what it needs here, this
+ * program, the arguments. Lives in the arena and ends with NULL. Allows root in the environment.
  * Errors: UNAVAILABLE if there is no mpirun. */
-hr_status_t cli_launch_command(hr_arena_t *arena, int processes, int argument_count, const char *const *arguments,
-                               char *const **out_words);
+hr_status_t cli_launch_command(hr_arena_t *arena, int processes, int argument_count,
+                               const char *const *arguments, char *const **out_words);
 
-/* Runs this command with the same arguments (main's, without the program's name) on so many processes, and waits for
- * them. They end with this one. Their failures have been reported by them. */
+/* Runs this command with the same arguments (main's, without the program's name) on so many
+ * processes, and waits for them. They end with this one. Their failures have been reported by them.
+ */
 hr_status_t cli_launch_run(int processes, int argc, char *const *argv);
 
 /* This program's own file. Errors: UNAVAILABLE. */

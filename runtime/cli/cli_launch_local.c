@@ -25,16 +25,20 @@
 
 typedef struct launch {
   int count, left;
-  pid_t *pids;      /* 0: over */
-  int failed_rank;  /* the first one; -1: none */
+  pid_t *pids;     /* 0: over */
+  int failed_rank; /* the first one; -1: none */
   int failed_status;
-  bool handed_on;   /* the signal that interrupted */
+  bool handed_on;             /* the signal that interrupted */
   int64_t failed_ms, told_ms; /* 0: not yet */
 } launch_t;
 
 bool cli_launch_knows_hosts(void) {
-  static const char *const signs[] = {"OMPI_MCA_orte_default_hostfile", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID",
-                                      "PE_HOSTFILE", "HLORUN_NODE_SIZE"};
+  static const char *const signs[] = {"OMPI_MCA_orte_default_hostfile",
+                                      "SLURM_JOB_ID",
+                                      "PBS_JOBID",
+                                      "LSB_JOBID",
+                                      "PE_HOSTFILE",
+                                      "HLORUN_NODE_SIZE"};
   for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
     if (getenv(signs[i])) return true;
   return false;
@@ -97,7 +101,8 @@ static hr_status_t start_all(launch_t *launch, char *const *words, int fd, const
       become(words, launch->count, rank, fd, parent);
     }
     if (pid < 0)
-      return hr_error(HR_UNAVAILABLE, "cannot start process %d of %d: %s", rank, launch->count, strerror(errno));
+      return hr_error(HR_UNAVAILABLE, "cannot start process %d of %d: %s", rank, launch->count,
+                      strerror(errno));
     launch->pids[rank] = pid;
     launch->left++;
   }
@@ -121,7 +126,8 @@ static void take_ended(launch_t *launch) {
   for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) note_end(launch, pid, status);
 }
 
-/* Hands signals on, which may have reached this process alone, and ends those who do not end by themselves. */
+/* Hands signals on, which may have reached this process alone, and ends those who do not end by
+ * themselves. */
 static void look_after(launch_t *launch) {
   int64_t now = now_ms();
   if (wants_state) {
@@ -160,8 +166,9 @@ static hr_status_t outcome(const launch_t *launch) {
     return hr_error(HR_UNAVAILABLE, "rank %d ended by SIG%s", launch->failed_rank,
                     sigabbrev_np(WTERMSIG(launch->failed_status)));
   hr_status_t told = cli_exit_code_status(verdict ? verdict : WEXITSTATUS(launch->failed_status));
-  return told ? told : hr_error(HR_UNAVAILABLE, "rank %d ended with exit code %d", launch->failed_rank,
-                                WEXITSTATUS(launch->failed_status));
+  return told ? told
+              : hr_error(HR_UNAVAILABLE, "rank %d ended with exit code %d", launch->failed_rank,
+                         WEXITSTATUS(launch->failed_status));
 }
 
 static hr_status_t run_words(launch_t *launch, char *const *words, int fd) {
@@ -182,7 +189,8 @@ hr_status_t cli_launch_locally(int processes, int argc, char *const *argv) {
   char **words, own_file[PATH_MAX];
   int fd = -1;
   if (processes > MOST_PROCESSES)
-    return hr_error(HR_USAGE, "-n %d: one machine starts %d processes at most; mpirun starts them on several",
+    return hr_error(HR_USAGE,
+                    "-n %d: one machine starts %d processes at most; mpirun starts them on several",
                     processes, MOST_PROCESSES);
   hr_arena_init(&arena);
   cli_exit_code_open(false);

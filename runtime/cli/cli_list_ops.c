@@ -1,4 +1,5 @@
-/* --list-ops: what exists, from the op table. The types of elementwise ops are found by asking for their kernels. */
+/* --list-ops: what exists, from the op table. The types of elementwise ops are found by asking for
+ * their kernels. */
 #include <string.h>
 
 #include "cli/cli.h"
@@ -20,8 +21,10 @@ static bool uses_attr(hlo_opcode_t op, hlo_attr_key_t key) {
 static int probe_attrs(hlo_opcode_t op, hlo_attr_t into[3]) {
   int count = 0;
   if (uses_attr(op, HLO_ATTR_DIRECTION)) into[count++] = (hlo_attr_t){.key = HLO_ATTR_DIRECTION};
-  if (uses_attr(op, HLO_ATTR_EXPONENT_BITS)) into[count++] = (hlo_attr_t){.key = HLO_ATTR_EXPONENT_BITS, .integer = 2};
-  if (uses_attr(op, HLO_ATTR_MANTISSA_BITS)) into[count++] = (hlo_attr_t){.key = HLO_ATTR_MANTISSA_BITS, .integer = 1};
+  if (uses_attr(op, HLO_ATTR_EXPONENT_BITS))
+    into[count++] = (hlo_attr_t){.key = HLO_ATTR_EXPONENT_BITS, .integer = 2};
+  if (uses_attr(op, HLO_ATTR_MANTISSA_BITS))
+    into[count++] = (hlo_attr_t){.key = HLO_ATTR_MANTISSA_BITS, .integer = 1};
   return count;
 }
 
@@ -40,14 +43,21 @@ static hr_status_t probe(hlo_module_t *module, hlo_opcode_t op, hr_dtype_t dtype
   int count = hlo_op_table[op].operands;
   for (int k = 0; k < count; k++) {
     hlo_attr_t number = {.key = HLO_ATTR_PARAMETER_NUMBER, .integer = k};
-    hlo_instr_def_t def = {.op = HLO_PARAMETER, .name = HR_STR("p"), .attr_count = 1, .attrs = &number,
+    hlo_instr_def_t def = {.op = HLO_PARAMETER,
+                           .name = HR_STR("p"),
+                           .attr_count = 1,
+                           .attrs = &number,
                            .shape = hlo_shape_scalar(operand_type(op, k, dtype))};
     HR_TRY(hlo_instr_add(computation, &def, &operands[k]));
   }
   hlo_attr_t attrs[3];
   bool declares = op == HLO_CONVERT || op == HLO_STOCHASTIC_CONVERT;
-  hlo_instr_def_t def = {.op = op, .name = HR_STR("x"), .operand_count = count, .operands = operands,
-                         .attr_count = probe_attrs(op, attrs), .attrs = attrs,
+  hlo_instr_def_t def = {.op = op,
+                         .name = HR_STR("x"),
+                         .operand_count = count,
+                         .operands = operands,
+                         .attr_count = probe_attrs(op, attrs),
+                         .attrs = attrs,
                          .shape = declares ? hlo_shape_scalar(dtype) : NULL};
   HR_TRY(hlo_instr_add(computation, &def, &instr));
   HR_TRY(op_verifiers[op](instr));
@@ -89,7 +99,8 @@ static hr_status_t print_types(hr_strbuf_t *text, hlo_opcode_t op) {
     takes[type] = !st;
     hr_status_release(st);
   }
-  for (size_t c = 0; c < sizeof classes / sizeof *classes; c++) print_class(text, &classes[c], takes);
+  for (size_t c = 0; c < sizeof classes / sizeof *classes; c++)
+    print_class(text, &classes[c], takes);
   hlo_module_destroy(module);
   return NULL;
 }
@@ -97,7 +108,8 @@ static hr_status_t print_types(hr_strbuf_t *text, hlo_opcode_t op) {
 /* What the compiled engine has for an op, best first; all of it stands on the reference engine. */
 static const char *engine_of(hlo_opcode_t op) {
   if (op_natives[op]->prepare)
-    return op_codegens[op] > CODEGEN_NONE && op_codegens[op] < CODEGEN_STRUCTURE ? "native, code" : "native";
+    return op_codegens[op] > CODEGEN_NONE && op_codegens[op] < CODEGEN_STRUCTURE ? "native, code"
+                                                                                 : "native";
   if (op_codegens[op] == CODEGEN_STRUCTURE) return "plan";
   return op_codegens[op] != CODEGEN_NONE ? "code" : "reference";
 }
@@ -105,15 +117,16 @@ static const char *engine_of(hlo_opcode_t op) {
 hr_status_t cli_list_ops(void) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
-  hr_strbuf_printf(&text, "%-*s %-*s %-*s %s\n", NAME_COLUMN, "HLO", STABLEHLO_COLUMN, "StableHLO", ENGINE_COLUMN,
-                 "engine", "types of elementwise ops; others take what their definition says");
+  hr_strbuf_printf(&text, "%-*s %-*s %-*s %s\n", NAME_COLUMN, "HLO", STABLEHLO_COLUMN, "StableHLO",
+                   ENGINE_COLUMN, "engine",
+                   "types of elementwise ops; others take what their definition says");
   hr_status_t st = NULL;
   for (int op = 0; op < HLO_OPCODE_COUNT && !st; op++) {
     const hlo_op_info_t *info = &hlo_op_table[op];
     bool typed = info->traits & OP_ELEMENTWISE;
     hr_strbuf_printf(&text, "%-*s %-*s %-*s", NAME_COLUMN, info->name, STABLEHLO_COLUMN,
-                   *info->stablehlo_name ? info->stablehlo_name : "-", typed ? ENGINE_COLUMN : 0,
-                   engine_of((hlo_opcode_t)op));
+                     *info->stablehlo_name ? info->stablehlo_name : "-", typed ? ENGINE_COLUMN : 0,
+                     engine_of((hlo_opcode_t)op));
     if (typed) st = print_types(&text, (hlo_opcode_t)op);
     hr_strbuf_add_char(&text, '\n');
   }

@@ -10,14 +10,16 @@ static hr_status_t compare_files(hlorun_client_t *client, const char *path, bool
   if (hlorun_client_world_size(client) == 1) return NULL;
   hr_buffer_t *bytes = NULL;
   HR_TRY(cli_agree(client, hr_buffer_map_file(path, &bytes)));
-  hr_status_t st = cli_agree_same(client, hr_digest_of(hr_buffer_data(bytes), hr_buffer_size(bytes)).words[0], out_same);
+  hr_status_t st = cli_agree_same(
+      client, hr_digest_of(hr_buffer_data(bytes), hr_buffer_size(bytes)).words[0], out_same);
   hr_buffer_release(bytes);
   return st;
 }
 
-/* What a program's text or its grid leads to is the same in all processes that read the same bytes: they fail together
- * and may agree on who says so. */
-hr_status_t cli_load_program(hlorun_client_t *client, const char *path, const hlorun_program_options_t *options,
+/* What a program's text or its grid leads to is the same in all processes that read the same bytes:
+ * they fail together and may agree on who says so. */
+hr_status_t cli_load_program(hlorun_client_t *client, const char *path,
+                             const hlorun_program_options_t *options,
                              hlorun_program_t **out_program, bool *out_of_step) {
   bool same;
   *out_of_step = false;
@@ -25,7 +27,8 @@ hr_status_t cli_load_program(hlorun_client_t *client, const char *path, const hl
   if (!options->mpmd) HR_TRY(compare_files(client, path, &same));
   hr_status_t st = hlorun_program_load(client, path, options, out_program);
   hr_code_t code = hr_status_code(st);
-  bool by_the_text = code == HR_INVALID || code == HR_UNSUPPORTED || code == HR_USAGE || code == HR_DISAGREE;
+  bool by_the_text =
+      code == HR_INVALID || code == HR_UNSUPPORTED || code == HR_USAGE || code == HR_DISAGREE;
   if (st && same && by_the_text) return cli_agree(client, st);
   *out_of_step = st != NULL;
   return st;

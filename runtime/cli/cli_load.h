@@ -5,8 +5,10 @@
 #include "base/options.h"
 #include "hlorun.h"
 
-/* Collective. *out_of_step: the failure is this process's alone, and nothing can be agreed upon any more. */
-hr_status_t cli_load_program(hlorun_client_t *client, const char *path, const hlorun_program_options_t *options,
+/* Collective. *out_of_step: the failure is this process's alone, and nothing can be agreed upon any
+ * more. */
+hr_status_t cli_load_program(hlorun_client_t *client, const char *path,
+                             const hlorun_program_options_t *options,
                              hlorun_program_t **out_program, bool *out_of_step);
 
 #endif

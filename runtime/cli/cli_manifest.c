@@ -43,12 +43,13 @@ static void digest_of(const char *text, size_t size, char into[HR_SHA256_TEXT]) 
 static void print_manifest(hr_strbuf_t *text, const cli_manifest_t *manifest) {
   char digest[HR_SHA256_TEXT];
   hr_strbuf_printf(text, FIRST_LINE "2\nstep %" PRIu64 "\nbegan %" PRIu64 "\ngrid %d %d\n",
-                 manifest->step, manifest->began, manifest->num_replicas, manifest->num_partitions);
+                   manifest->step, manifest->began, manifest->num_replicas,
+                   manifest->num_partitions);
   for (int r = 0; r < manifest->num_replicas * manifest->num_partitions; r++) {
     const cli_sum_t *sum = &manifest->sums[r];
     hr_strbuf_printf(text, "rank%d.npz %" PRIu64 " %016" PRIx64 " %016" PRIx64 " %s %s\n", r,
-                   sum->size_bytes, sum->hash, sum->values_hash, sum->program.sha256,
-                   sum->program.name);
+                     sum->size_bytes, sum->hash, sum->values_hash, sum->program.sha256,
+                     sum->program.name);
   }
   if (text->failed) return;
   digest_of(text->data, text->size, digest);
@@ -76,8 +77,8 @@ typedef struct parser {
 } parser_t;
 
 static hr_status_t torn(const parser_t *parser, const char *what) {
-  return hr_error(HR_INVALID, "%s/manifest is incomplete or not a manifest: %s", parser->folder->path,
-                  what);
+  return hr_error(HR_INVALID, "%s/manifest is incomplete or not a manifest: %s",
+                  parser->folder->path, what);
 }
 
 /* The last line is the digest of all before it. */

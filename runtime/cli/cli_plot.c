@@ -19,11 +19,13 @@ static double x_position(const axes_t *axes, double x) {
 }
 
 static double y_position(const axes_t *axes, double y) {
-  return HEIGHT - BOTTOM - (y - axes->y_low) / (axes->y_high - axes->y_low) * (HEIGHT - TOP - BOTTOM);
+  return HEIGHT - BOTTOM -
+         (y - axes->y_low) / (axes->y_high - axes->y_low) * (HEIGHT - TOP - BOTTOM);
 }
 
 void cli_plot_ticks(double low, double high, int wanted, double *out_first, double *out_step) {
-  double rough = (high - low) / wanted, power = pow(10, floor(log10(rough))), scaled = rough / power;
+  double rough = (high - low) / wanted, power = pow(10, floor(log10(rough))),
+         scaled = rough / power;
   double step = power * (scaled <= 1 ? 1 : scaled <= 2 ? 2 : scaled <= 5 ? 5 : 10);
   *out_first = ceil(low / step - 1e-9) * step;
   *out_step = step;
@@ -45,7 +47,8 @@ static axes_t find_axes(const cli_series_t *series) {
 /* Names come from the user: characters that XML gives a meaning are written by number. */
 static void add_escaped(hr_strbuf_t *text, const char *words) {
   for (; *words; words++) {
-    if (*words == '<' || *words == '>' || *words == '&' || *words == '"' || (unsigned char)*words < ' ')
+    if (*words == '<' || *words == '>' || *words == '&' || *words == '"' ||
+        (unsigned char)*words < ' ')
       hr_strbuf_printf(text, "&#%d;", (unsigned char)*words < ' ' ? ' ' : *words);
     else
       hr_strbuf_add_char(text, *words);
@@ -58,10 +61,10 @@ static void print_x_ticks(hr_strbuf_t *text, const axes_t *axes) {
   if (step < 1) first = ceil(axes->x_low), step = 1;
   for (double x = first; x <= axes->x_high + step * 1e-9; x += step) {
     double at = x_position(axes, x);
-    hr_strbuf_printf(text, "<line x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%d\"/>\n", at, HEIGHT - BOTTOM, at,
-                   HEIGHT - BOTTOM + 5);
-    hr_strbuf_printf(text, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.10g</text>\n", at, HEIGHT - BOTTOM + 19,
-                   x);
+    hr_strbuf_printf(text, "<line x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%d\"/>\n", at,
+                     HEIGHT - BOTTOM, at, HEIGHT - BOTTOM + 5);
+    hr_strbuf_printf(text, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.10g</text>\n", at,
+                     HEIGHT - BOTTOM + 19, x);
   }
 }
 
@@ -70,15 +73,18 @@ static void print_y_ticks(hr_strbuf_t *text, const axes_t *axes) {
   cli_plot_ticks(axes->y_low, axes->y_high, 6, &first, &step);
   for (double y = first; y <= axes->y_high + step * 1e-9; y += step) {
     double at = y_position(axes, y), shown = fabs(y) < step * 1e-9 ? 0 : y;
-    hr_strbuf_printf(text, "<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"#ddd\"/>\n", LEFT, at,
-                   WIDTH - RIGHT, at);
-    hr_strbuf_printf(text, "<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\"/>\n", LEFT - 5, at, LEFT, at);
-    hr_strbuf_printf(text, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.6g</text>\n", LEFT - 9, at + 4, shown);
+    hr_strbuf_printf(text, "<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"#ddd\"/>\n",
+                     LEFT, at, WIDTH - RIGHT, at);
+    hr_strbuf_printf(text, "<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\"/>\n", LEFT - 5, at,
+                     LEFT, at);
+    hr_strbuf_printf(text, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.6g</text>\n", LEFT - 9,
+                     at + 4, shown);
   }
 }
 
 /* The mean of a group of runs, and the middle of its steps. */
-static void find_point(const cli_series_t *series, size_t first, size_t end, double *out_x, double *out_y) {
+static void find_point(const cli_series_t *series, size_t first, size_t end, double *out_x,
+                       double *out_y) {
   double sum = 0;
   uint64_t steps = 0;
   for (size_t run = first; run < end; run++) {
@@ -97,7 +103,8 @@ static void print_curve(hr_strbuf_t *text, const axes_t *axes, const cli_series_
     double x, y;
     find_point(series, p * runs / points, (p + 1) * runs / points, &x, &y);
     if (isfinite(y) && !open)
-      hr_strbuf_add_str(text, "<polyline fill=\"none\" stroke=\"#1f5fa8\" stroke-width=\"1.5\" points=\"");
+      hr_strbuf_add_str(
+          text, "<polyline fill=\"none\" stroke=\"#1f5fa8\" stroke-width=\"1.5\" points=\"");
     if (!isfinite(y) && open) hr_strbuf_add_str(text, "\"/>\n");
     open = isfinite(y);
     if (open) hr_strbuf_printf(text, "%.2f,%.2f ", x_position(axes, x), y_position(axes, y));
@@ -110,17 +117,21 @@ void cli_plot_print(hr_strbuf_t *text, const char *name, const cli_series_t *ser
   hr_strbuf_printf(
       text,
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
-      "font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
+      "font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%%\" height=\"100%%\" "
+      "fill=\"#fff\"/>\n",
       WIDTH, HEIGHT, WIDTH, HEIGHT);
   hr_strbuf_printf(text, "<text x=\"%d\" y=\"24\" text-anchor=\"middle\" font-size=\"15\">",
                    (LEFT + WIDTH - RIGHT) / 2);
   add_escaped(text, name);
   hr_strbuf_printf(text, "</text>\n<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">step</text>\n",
-                 (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 14);
-  hr_strbuf_add_str(text, "<g stroke=\"#444\" fill=\"#444\" stroke-width=\"1\">\n<style>text{stroke:none}</style>\n");
+                   (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 14);
+  hr_strbuf_add_str(
+      text,
+      "<g stroke=\"#444\" fill=\"#444\" stroke-width=\"1\">\n<style>text{stroke:none}</style>\n");
   print_y_ticks(text, &axes);
   print_x_ticks(text, &axes);
-  hr_strbuf_printf(text, "<path fill=\"none\" d=\"M%d %dV%dH%d\"/>\n</g>\n", LEFT, TOP, HEIGHT - BOTTOM, WIDTH - RIGHT);
+  hr_strbuf_printf(text, "<path fill=\"none\" d=\"M%d %dV%dH%d\"/>\n</g>\n", LEFT, TOP,
+                   HEIGHT - BOTTOM, WIDTH - RIGHT);
   print_curve(text, &axes, series);
   hr_strbuf_add_str(text, "</svg>\n");
 }

@@ -16,8 +16,10 @@ static bool read_range(const char **at, long *out_first, long *out_last) {
   return *out_first <= *out_last && *out_last < INT32_MAX && (*end == ',' || *end == '=');
 }
 
-/* Is `rank` one of the ranks of "0-3,6=a.hlo"? Then *out_path is the file. *out_last: the largest rank named. */
-static hr_status_t read_program(const char *text, int rank, bool *out_meant, const char **out_path, long *out_last) {
+/* Is `rank` one of the ranks of "0-3,6=a.hlo"? Then *out_path is the file. *out_last: the largest
+ * rank named. */
+static hr_status_t read_program(const char *text, int rank, bool *out_meant, const char **out_path,
+                                long *out_last) {
   const char *at = text;
   long first, last;
   *out_meant = false;
@@ -39,9 +41,11 @@ hr_status_t cli_programs_check(const hr_options_t *options) {
   bool meant;
   long last;
   if (!hr_option_is_given(options, HR_OPTION_PROGRAM))
-    return options->operands.count ? NULL : hr_error(HR_USAGE, "no program given; see hlorun --help");
+    return options->operands.count ? NULL
+                                   : hr_error(HR_USAGE, "no program given; see hlorun --help");
   if (options->operands.count)
-    return hr_error(HR_USAGE, "--program says who runs what, and %s is given for everybody: choose one",
+    return hr_error(HR_USAGE,
+                    "--program says who runs what, and %s is given for everybody: choose one",
                     options->operands.data[0]);
   for (const hr_option_given_t *given; (given = hr_option_next(options, HR_OPTION_PROGRAM, &from));)
     HR_TRY(read_program(given->text, 0, &meant, &path, &last));
@@ -52,25 +56,32 @@ bool cli_programs_are_several(const hr_options_t *options) {
   return options->operands.count > 1 || hr_option_is_given(options, HR_OPTION_PROGRAM);
 }
 
-static hr_status_t choose_by_option(const hr_options_t *options, int rank, int world, const char **out_path) {
+static hr_status_t choose_by_option(const hr_options_t *options, int rank, int world,
+                                    const char **out_path) {
   size_t from = 0;
   *out_path = NULL;
-  for (const hr_option_given_t *given; (given = hr_option_next(options, HR_OPTION_PROGRAM, &from));) {
+  for (const hr_option_given_t *given;
+       (given = hr_option_next(options, HR_OPTION_PROGRAM, &from));) {
     const char *path;
     bool meant;
     long last;
     HR_TRY(read_program(given->text, rank, &meant, &path, &last));
     if (last >= world)
-      return hr_error(HR_USAGE, "--program %s names rank %ld, but there %s %d process%s: start them with -n",
+      return hr_error(HR_USAGE,
+                      "--program %s names rank %ld, but there %s %d process%s: start them with -n",
                       given->text, last, world > 1 ? "are" : "is", world, world > 1 ? "es" : "");
-    if (meant && *out_path) return hr_error(HR_USAGE, "rank %d has two programs, %s and %s", rank, *out_path, path);
+    if (meant && *out_path)
+      return hr_error(HR_USAGE, "rank %d has two programs, %s and %s", rank, *out_path, path);
     if (meant) *out_path = path;
   }
-  return *out_path ? NULL : hr_error(HR_USAGE, "rank %d has no program; there are %d processes", rank, world);
+  return *out_path
+             ? NULL
+             : hr_error(HR_USAGE, "rank %d has no program; there are %d processes", rank, world);
 }
 
 /* All ranks are looked at by every process, so that all of them come to the same failure. */
-static hr_status_t choose_for_all(const hr_options_t *options, int rank, int world, const char **out_path) {
+static hr_status_t choose_for_all(const hr_options_t *options, int rank, int world,
+                                  const char **out_path) {
   const char *path;
   for (int other = 0; other < world; other++) {
     HR_TRY(choose_by_option(options, other, world, &path));
@@ -79,15 +90,21 @@ static hr_status_t choose_for_all(const hr_options_t *options, int rank, int wor
   return NULL;
 }
 
-hr_status_t cli_programs_choose(const hr_options_t *options, int rank, int world, const char **out_path) {
+hr_status_t cli_programs_choose(const hr_options_t *options, int rank, int world,
+                                const char **out_path) {
   int programs = (int)options->operands.count;
-  if (hr_option_is_given(options, HR_OPTION_PROGRAM)) return choose_for_all(options, rank, world, out_path);
+  if (hr_option_is_given(options, HR_OPTION_PROGRAM))
+    return choose_for_all(options, rank, world, out_path);
   if (programs > 1 && programs != world)
-    return hr_error(HR_USAGE, "found %d programs (%s, %s, ...) for %d process%s: want one for all, or one for each",
-                    programs, options->operands.data[0], options->operands.data[1], world, world > 1 ? "es" : "");
+    return hr_error(
+        HR_USAGE,
+        "found %d programs (%s, %s, ...) for %d process%s: want one for all, or one for each",
+        programs, options->operands.data[0], options->operands.data[1], world,
+        world > 1 ? "es" : "");
   *out_path = options->operands.data[programs > 1 ? rank : 0];
   if (world > 1 && strcmp(*out_path, "-") == 0)
-    return hr_error(HR_USAGE, "only one process has a standard input: %d processes want their program in a file",
-                    world);
+    return hr_error(
+        HR_USAGE,
+        "only one process has a standard input: %d processes want their program in a file", world);
   return NULL;
 }

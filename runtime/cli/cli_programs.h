@@ -9,7 +9,9 @@
 /* What can be said before the number of processes is known. Errors: USAGE. */
 hr_status_t cli_programs_check(const hr_options_t *options);
 bool cli_programs_are_several(const hr_options_t *options);
-/* The program of one rank; every rank of the world must have exactly one. Errors: USAGE, on all ranks alike. */
-hr_status_t cli_programs_choose(const hr_options_t *options, int rank, int world, const char **out_path);
+/* The program of one rank; every rank of the world must have exactly one. Errors: USAGE, on all
+ * ranks alike. */
+hr_status_t cli_programs_choose(const hr_options_t *options, int rank, int world,
+                                const char **out_path);
 
 #endif

@@ -26,23 +26,27 @@ static double cli_value_mean(const hlo_value_t *value) {
   for (int64_t i = 0; i < value->count; i++) {
     uint64_t bits = 0;
     memcpy(&bits, (const char *)value->data + (size_t)(i * parts) * bytes, bytes);
-    sum += hr_dtype_is_float(part) ? hr_float_decode(part, bits) : (double)hlo_value_int_at(value, i);
+    sum +=
+        hr_dtype_is_float(part) ? hr_float_decode(part, bits) : (double)hlo_value_int_at(value, i);
   }
   return value->count ? sum / (double)value->count : NAN;
 }
 
 /* --- metrics --- */
 
-static hr_status_t add_metric(cli_progress_t *progress, const char *text, const cli_signature_t *signature) {
+static hr_status_t add_metric(cli_progress_t *progress, const char *text,
+                              const cli_signature_t *signature) {
   char *end;
   long result = strtol(text, &end, 10);
   if (*text < '0' || *text > '9' || (*end && *end != '='))
     return hr_error(HR_USAGE, "--metric: '%s' is not OUT or OUT=NAME", text);
   if (result >= signature->result_count)
-    return hr_error(HR_USAGE, "--metric: there is no result %ld, the program has %d", result, signature->result_count);
+    return hr_error(HR_USAGE, "--metric: there is no result %ld, the program has %d", result,
+                    signature->result_count);
   if (!hlo_shape_is_array(signature->results[result]))
     return hr_error(HR_USAGE, "--metric: result %ld is no array", result);
-  cli_metric_t metric = {.result = (int)result, .name = *end == '=' && end[1] ? end + 1 : "metric", .now = NAN};
+  cli_metric_t metric = {
+      .result = (int)result, .name = *end == '=' && end[1] ? end + 1 : "metric", .now = NAN};
   HR_VEC_PUSH(&progress->metrics, metric);
   return NULL;
 }
@@ -54,14 +58,17 @@ static hr_status_t add_first_scalar(cli_progress_t *progress, const cli_signatur
     HR_VEC_PUSH(&progress->metrics, (cli_metric_t){.result = k, .name = "loss", .now = NAN});
     return NULL;
   }
-  return hr_error(HR_USAGE, "--curve: no result is a float scalar; say which one to draw with --metric OUT");
+  return hr_error(HR_USAGE,
+                  "--curve: no result is a float scalar; say which one to draw with --metric OUT");
 }
 
-hr_status_t cli_progress_init(cli_progress_t *progress, const hr_options_t *options, const cli_signature_t *signature,
-                              uint64_t steps, bool visible) {
+hr_status_t cli_progress_init(cli_progress_t *progress, const hr_options_t *options,
+                              const cli_signature_t *signature, uint64_t steps, bool visible) {
   bool shown = visible && steps > 1 && !hr_option_is_given(options, HR_OPTION_NO_PROGRESS);
-  *progress = (cli_progress_t){.steps = steps, .started_s = cli_now_s(), .stream = shown ? stderr : NULL};
-  progress->terminal = isatty(STDERR_FILENO) && !(getenv("TERM") && !strcmp(getenv("TERM"), "dumb"));
+  *progress =
+      (cli_progress_t){.steps = steps, .started_s = cli_now_s(), .stream = shown ? stderr : NULL};
+  progress->terminal =
+      isatty(STDERR_FILENO) && !(getenv("TERM") && !strcmp(getenv("TERM"), "dumb"));
   progress->pause_s = progress->terminal ? BAR_PAUSE_S : LINE_PAUSE_S;
   progress->shown_s = progress->started_s;
   size_t from = 0;
@@ -73,7 +80,8 @@ hr_status_t cli_progress_init(cli_progress_t *progress, const hr_options_t *opti
 }
 
 void cli_progress_deinit(cli_progress_t *progress) {
-  for (size_t i = 0; i < progress->metrics.count; i++) cli_series_deinit(&progress->metrics.data[i].history);
+  for (size_t i = 0; i < progress->metrics.count; i++)
+    cli_series_deinit(&progress->metrics.data[i].history);
   HR_VEC_FREE(&progress->metrics);
 }
 
@@ -93,16 +101,19 @@ static int terminal_width(void) {
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
 }
 
-static void print_line(const cli_progress_t *progress, uint64_t step, double now, char *into, size_t size) {
+static void print_line(const cli_progress_t *progress, uint64_t step, double now, char *into,
+                       size_t size) {
   double elapsed = now - progress->started_s, rate = elapsed > 0 ? (double)step / elapsed : 0;
-  int used = snprintf(into, size, "step %llu/%llu", (unsigned long long)step, (unsigned long long)progress->steps);
+  int used = snprintf(into, size, "step %llu/%llu", (unsigned long long)step,
+                      (unsigned long long)progress->steps);
   for (size_t i = 0; i < progress->metrics.count && used < (int)size; i++)
     used += snprintf(into + used, size - (size_t)used, "  %s %.5g", progress->metrics.data[i].name,
                      progress->metrics.data[i].now);
   if (used < (int)size) used += snprintf(into + used, size - (size_t)used, "  %.3g steps/s", rate);
   char left[32];
   print_duration(left, rate > 0 ? (double)(progress->steps - step) / rate : 0);
-  if (used < (int)size && step < progress->steps) snprintf(into + used, size - (size_t)used, "  %s left", left);
+  if (used < (int)size && step < progress->steps)
+    snprintf(into + used, size - (size_t)used, "  %s left", left);
 }
 
 static void show(cli_progress_t *progress, uint64_t step, double now) {
@@ -111,7 +122,8 @@ static void show(cli_progress_t *progress, uint64_t step, double now) {
   progress->shown_s = now;
   if (!progress->terminal) {
     fprintf(progress->stream, "%s\n", line);
-    /* A long run says no more than a short one: about one line for each tenth of its time so far. */
+    /* A long run says no more than a short one: about one line for each tenth of its time so far.
+     */
     double tenth = (now - progress->started_s) / 10;
     if (tenth > progress->pause_s) progress->pause_s = tenth;
     return;
@@ -126,7 +138,8 @@ static void show(cli_progress_t *progress, uint64_t step, double now) {
   fflush(progress->stream);
 }
 
-hr_status_t cli_progress_step(cli_progress_t *progress, uint64_t step, hlo_value_t *const *results) {
+hr_status_t cli_progress_step(cli_progress_t *progress, uint64_t step,
+                              hlo_value_t *const *results) {
   for (size_t i = 0; i < progress->metrics.count; i++) {
     cli_metric_t *metric = &progress->metrics.data[i];
     metric->now = cli_value_mean(results[metric->result]);
@@ -134,7 +147,8 @@ hr_status_t cli_progress_step(cli_progress_t *progress, uint64_t step, hlo_value
   }
   if (!progress->stream) return NULL;
   double now = cli_now_s();
-  if (now - progress->shown_s >= progress->pause_s || step == progress->steps) show(progress, step, now);
+  if (now - progress->shown_s >= progress->pause_s || step == progress->steps)
+    show(progress, step, now);
   return NULL;
 }
 

@@ -1,5 +1,5 @@
-/* How far the steps are: a bar on a terminal, a line now and then elsewhere, both on standard error; and the metrics
- * that are shown with it. Only rank 0 has one. */
+/* How far the steps are: a bar on a terminal, a line now and then elsewhere, both on standard
+ * error; and the metrics that are shown with it. Only rank 0 has one. */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
 
@@ -22,10 +22,10 @@ typedef struct cli_progress {
   HR_VEC(cli_metric_t) metrics;
 } cli_progress_t;
 
-/* --metric options; with --curve and none of them, the first float scalar among the results. Deinit also after a
- * failure. Errors: USAGE: no such result, not a number. */
-hr_status_t cli_progress_init(cli_progress_t *progress, const hr_options_t *options, const cli_signature_t *signature,
-                              uint64_t steps, bool visible);
+/* --metric options; with --curve and none of them, the first float scalar among the results. Deinit
+ * also after a failure. Errors: USAGE: no such result, not a number. */
+hr_status_t cli_progress_init(cli_progress_t *progress, const hr_options_t *options,
+                              const cli_signature_t *signature, uint64_t steps, bool visible);
 void cli_progress_deinit(cli_progress_t *progress);
 /* After step number `step` (from 1): notes the metrics and shows them. */
 hr_status_t cli_progress_step(cli_progress_t *progress, uint64_t step, hlo_value_t *const *results);

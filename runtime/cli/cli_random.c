@@ -20,7 +20,9 @@ uint64_t cli_random_bits(uint64_t seed, uint64_t stream, uint64_t index) {
 static double unit_float(uint64_t bits) { return (double)(int64_t)(bits >> 40) / (1 << 23) - 1; }
 
 /* Below `bound` without much bias: the high half of a product. */
-static uint64_t below(uint64_t bits, uint64_t bound) { return (uint64_t)((__uint128_t)bits * bound >> 64); }
+static uint64_t below(uint64_t bits, uint64_t bound) {
+  return (uint64_t)((__uint128_t)bits * bound >> 64);
+}
 
 static int64_t integer_value(hr_dtype_t dtype, uint64_t bits, int64_t bound) {
   int width = hr_dtype_table[dtype].bits;
@@ -47,8 +49,7 @@ static void store_float(hr_dtype_t dtype, void *at, int64_t i, double value) {
   }
 }
 
-/* --- wild values
- * --------------------------------------------------------------------------------------------- */
+/* --- wild values ----------------------------------------------------------------------------- */
 
 typedef enum wildness { TAME, FEW_SPECIAL, FEW_WILD, MANY_WILD, WILDNESS_COUNT } wildness_t;
 
@@ -117,9 +118,11 @@ static void fill(hlo_value_t *value, uint64_t seed, int k, int64_t bound) {
   }
 }
 
-hr_status_t cli_random_value(const hlo_shape_t *shape, uint64_t seed, int k, int64_t bound, hlo_value_t **out_value) {
+hr_status_t cli_random_value(const hlo_shape_t *shape, uint64_t seed, int k, int64_t bound,
+                             hlo_value_t **out_value) {
   int64_t dims[HLO_MAX_RANK];
-  for (int d = 0; d < shape->rank; d++) dims[d] = shape->dims[d] == HLO_UNBOUNDED ? 1 : shape->dims[d];
+  for (int d = 0; d < shape->rank; d++)
+    dims[d] = shape->dims[d] == HLO_UNBOUNDED ? 1 : shape->dims[d];
   HR_TRY(hlo_value_array(shape->dtype, shape->rank, dims, out_value));
   fill(*out_value, seed, k, bound);
   return NULL;

@@ -12,14 +12,18 @@
 
 static void print_dims(hr_strbuf_t *text, const hlo_value_t *value) {
   hr_strbuf_printf(text, "%s[", hr_dtype_name(value->dtype));
-  for (int d = 0; d < value->rank; d++) hr_strbuf_printf(text, "%s%lld", d ? "," : "", (long long)value->dims[d]);
+  for (int d = 0; d < value->rank; d++)
+    hr_strbuf_printf(text, "%s%lld", d ? "," : "", (long long)value->dims[d]);
   hr_strbuf_add_char(text, ']');
 }
 
-/* Sub-array from dimension `d` on, whose first element is number `first` and which has `count` elements. */
-static void print_elements(hr_strbuf_t *text, const hlo_value_t *value, int d, int64_t first, int64_t count) {
+/* Sub-array from dimension `d` on, whose first element is number `first` and which has `count`
+ * elements. */
+static void print_elements(hr_strbuf_t *text, const hlo_value_t *value, int d, int64_t first,
+                           int64_t count) {
   if (d == value->rank) {
-    hlo_print_number(text, value->dtype, (const char *)value->data + (size_t)first * hr_dtype_bytes(value->dtype));
+    hlo_print_number(text, value->dtype,
+                     (const char *)value->data + (size_t)first * hr_dtype_bytes(value->dtype));
     return;
   }
   int64_t size = value->dims[d], each = size ? count / size : 0;
@@ -54,7 +58,8 @@ static hr_status_t add_array(zip_writer_t *writer, int k, int rank, const hlo_va
     snprintf(name, sizeof name, "out%d", k);
   else
     snprintf(name, sizeof name, "out%d@%d", k, rank);
-  return npz_add(writer, name, value->dtype, value->rank, value->dims, value->data, hlo_value_bytes(value));
+  return npz_add(writer, name, value->dtype, value->rank, value->dims, value->data,
+                 hlo_value_bytes(value));
 }
 
 /* An array as it is sent: its rank is negative for tokens. */
@@ -64,7 +69,8 @@ typedef struct array_head {
 } array_head_t;
 
 /* Programs of different processes may have different numbers of results. */
-static hr_status_t send_results(hlorun_client_t *client, int32_t count, hlo_value_t *const *results) {
+static hr_status_t send_results(hlorun_client_t *client, int32_t count,
+                                hlo_value_t *const *results) {
   HR_TRY(hlorun_client_send(client, 0, &count, sizeof count));
   for (int k = 0; k < count; k++) {
     const hlo_value_t *value = results[k];
@@ -83,7 +89,8 @@ static hr_status_t receive_array(hlorun_client_t *client, int from, hlo_value_t 
   HR_TRY(hlorun_client_recv(client, from, &head, sizeof head));
   if (head.rank < 0) return NULL;
   HR_TRY(hlo_value_array((hr_dtype_t)head.dtype, head.rank, head.dims, out_value));
-  hr_status_t st = hlorun_client_recv(client, from, (*out_value)->data, hlo_value_bytes(*out_value));
+  hr_status_t st =
+      hlorun_client_recv(client, from, (*out_value)->data, hlo_value_bytes(*out_value));
   if (st) {
     hlo_value_release(*out_value);
     *out_value = NULL;
@@ -105,7 +112,8 @@ static hr_status_t receive_results(hlorun_client_t *client, zip_writer_t *writer
   return NULL;
 }
 
-static hr_status_t write_local(zip_writer_t *writer, int world, int count, hlo_value_t *const *results) {
+static hr_status_t write_local(zip_writer_t *writer, int world, int count,
+                               hlo_value_t *const *results) {
   for (int k = 0; k < count; k++) {
     if (!hr_dtype_is_array(results[k]->dtype)) continue;
     HR_TRY(add_array(writer, k, -1, results[k]));
@@ -114,20 +122,23 @@ static hr_status_t write_local(zip_writer_t *writer, int world, int count, hlo_v
   return NULL;
 }
 
-hr_status_t cli_results_write(hlorun_client_t *client, const char *path, int count, hlo_value_t *const *results) {
+hr_status_t cli_results_write(hlorun_client_t *client, const char *path, int count,
+                              hlo_value_t *const *results) {
   int world = hlorun_client_world_size(client);
   if (hlorun_client_rank(client)) return send_results(client, count, results);
   zip_writer_t *writer = NULL;
   hr_status_t write_status = zip_create(path, &writer), st = NULL;
   if (!write_status) write_status = write_local(writer, world, count, results);
-  for (int from = 1; from < world && !st; from++) st = receive_results(client, writer, from, &write_status);
+  for (int from = 1; from < world && !st; from++)
+    st = receive_results(client, writer, from, &write_status);
   return zip_finish(writer, hr_status_join(write_status, st));
 }
 
 /* --- comparing --- */
 
-static void add_line(hr_strbuf_t *text, const cli_expectation_t *expectation, int k, const hlo_value_t *result,
-                     const hlo_value_t *want, const hlo_difference_t *difference) {
+static void add_line(hr_strbuf_t *text, const cli_expectation_t *expectation, int k,
+                     const hlo_value_t *result, const hlo_value_t *want,
+                     const hlo_difference_t *difference) {
   hr_strbuf_printf(text, "out%d", k);
   if (expectation->mark_rank) hr_strbuf_printf(text, "@%d", expectation->rank);
   hr_strbuf_add_char(text, ' ');
@@ -142,10 +153,12 @@ static void add_line(hr_strbuf_t *text, const cli_expectation_t *expectation, in
   hr_strbuf_add_char(text, '\n');
 }
 
-static hr_status_t compare_one(const cli_expectation_t *expectation, int k, const cli_signature_t *signature,
-                               const hlo_value_t *result, hr_strbuf_t *text, int *bad) {
+static hr_status_t compare_one(const cli_expectation_t *expectation, int k,
+                               const cli_signature_t *signature, const hlo_value_t *result,
+                               hr_strbuf_t *text, int *bad) {
   hlo_value_t *want;
-  HR_TRY(cli_value_from_npz(expectation->npz, &(cli_arg_t){signature, true, k}, expectation->rank, &want));
+  HR_TRY(cli_value_from_npz(expectation->npz, &(cli_arg_t){signature, true, k}, expectation->rank,
+                            &want));
   if (!want) return NULL;
   hlo_difference_t difference = {0};
   bool same_dims = hlo_value_same_dims(result, want);
@@ -169,20 +182,24 @@ static hr_status_t check_names(const read_npz_t *npz, int result_count, int rank
     int named = sscanf(text, "out%d@%d", &k, &of_rank);
     if (named < 1) continue;
     ++*out_named;
-    if (named == 2 && of_rank != rank) continue; /* of another process, whose program may be another */
+    if (named == 2 && of_rank != rank)
+      continue; /* of another process, whose program may be another */
     if (k < 0 || k >= result_count)
-      return hr_error(HR_USAGE, "%s has %s, the program has %d results", npz->zip.path, text, result_count);
+      return hr_error(HR_USAGE, "%s has %s, the program has %d results", npz->zip.path, text,
+                      result_count);
   }
   return NULL;
 }
 
-hr_status_t cli_results_compare(const cli_expectation_t *expectation, const cli_signature_t *signature,
-                                hlo_value_t *const *results, hr_strbuf_t *text, int *out_bad) {
+hr_status_t cli_results_compare(const cli_expectation_t *expectation,
+                                const cli_signature_t *signature, hlo_value_t *const *results,
+                                hr_strbuf_t *text, int *out_bad) {
   int named;
   *out_bad = 0;
   HR_TRY(check_names(expectation->npz, signature->result_count, expectation->rank, &named));
   if (!named && signature->result_count)
-    return hr_error(HR_USAGE, "%s has no array out0, out1, ... to compare with", expectation->npz->zip.path);
+    return hr_error(HR_USAGE, "%s has no array out0, out1, ... to compare with",
+                    expectation->npz->zip.path);
   for (int k = 0; k < signature->result_count; k++)
     if (hr_dtype_is_array(results[k]->dtype))
       HR_TRY(compare_one(expectation, k, signature, results[k], text, out_bad));

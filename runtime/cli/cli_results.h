@@ -1,5 +1,5 @@
-/* What a run gives: printing it, writing it, comparing it with what was expected. The collective ones are called by all
- * processes together. */
+/* What a run gives: printing it, writing it, comparing it with what was expected. The collective
+ * ones are called by all processes together. */
 #ifndef CLI_RESULTS_H
 #define CLI_RESULTS_H
 
@@ -10,7 +10,8 @@
 void cli_value_print(hr_strbuf_t *text, const hlo_value_t *value);
 
 /* Collective: rank 0 writes FILE.npz with outK, and outK@RANK of each rank if there are several. */
-hr_status_t cli_results_write(hlorun_client_t *client, const char *path, int count, hlo_value_t *const *results);
+hr_status_t cli_results_write(hlorun_client_t *client, const char *path, int count,
+                              hlo_value_t *const *results);
 
 /* What results are compared with, and how it is told. */
 typedef struct cli_expectation {
@@ -21,10 +22,11 @@ typedef struct cli_expectation {
   hlo_tolerance_t tolerance;
 } cli_expectation_t;
 
-/* Compares this process's results, adding lines to `text`. *out_bad: how many arrays are out of tolerance.
- * Errors: USAGE for arrays that cannot be the program's. */
-hr_status_t cli_results_compare(const cli_expectation_t *expectation, const cli_signature_t *signature,
-                                hlo_value_t *const *results, hr_strbuf_t *text, int *out_bad);
+/* Compares this process's results, adding lines to `text`. *out_bad: how many arrays are out of
+ * tolerance. Errors: USAGE for arrays that cannot be the program's. */
+hr_status_t cli_results_compare(const cli_expectation_t *expectation,
+                                const cli_signature_t *signature, hlo_value_t *const *results,
+                                hr_strbuf_t *text, int *out_bad);
 
 /* Collective: rank 0 gets the texts of all ranks, in order. */
 hr_status_t cli_gather_text(hlorun_client_t *client, const hr_strbuf_t *mine, hr_strbuf_t *all);

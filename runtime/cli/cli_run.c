@@ -43,7 +43,8 @@ typedef struct run {
   cli_checkpoint_t *checkpoint;
   cli_progress_t progress;
   cli_stats_t stats;
-  bool desynchronized; /* the processes may not be at the same place: no more talking to each other */
+  bool desynchronized; /* the processes may not be at the same place: no more talking to each other
+                        */
 } run_t;
 
 /* --- before anything runs --- */
@@ -57,7 +58,8 @@ static hr_status_t check_writable(const hr_options_t *options, hr_option_id_t id
   if (slash) snprintf(folder, sizeof folder, "%.*s", slash == path ? 1 : (int)(slash - path), path);
   bool exists = access(path, F_OK) == 0;
   if (exists ? access(path, W_OK) == 0 : access(folder, W_OK) == 0) return NULL;
-  return hr_error(HR_UNAVAILABLE, "--%s: cannot write %s: %s", hr_option_name(id), path, strerror(errno));
+  return hr_error(HR_UNAVAILABLE, "--%s: cannot write %s: %s", hr_option_name(id), path,
+                  strerror(errno));
 }
 
 static hr_status_t check_usage(const hr_options_t *options) {
@@ -65,7 +67,8 @@ static hr_status_t check_usage(const hr_options_t *options) {
   if (hr_option_is_given(options, HR_OPTION_STEPS) && hr_option_is_given(options, HR_OPTION_EPOCHS))
     return hr_error(HR_USAGE, "--steps and --epochs both say how long to run: give one");
   if (hr_option_is_given(options, HR_OPTION_EPOCHS) && !hr_option_is_given(options, HR_OPTION_FEED))
-    return hr_error(HR_USAGE, "--epochs counts passes through the data of --feed, and nothing is fed");
+    return hr_error(HR_USAGE,
+                    "--epochs counts passes through the data of --feed, and nothing is fed");
   HR_TRY(check_writable(options, HR_OPTION_OUTPUT));
   HR_TRY(check_writable(options, HR_OPTION_STATS));
   HR_TRY(check_writable(options, HR_OPTION_TRACE));
@@ -73,14 +76,16 @@ static hr_status_t check_usage(const hr_options_t *options) {
 }
 
 void cli_choose_variables(const hr_options_t *options) {
-  const char *folder = hr_option_text(options, HR_OPTION_CACHE), *combine = hr_option_text(options, HR_OPTION_COMBINE);
+  const char *folder = hr_option_text(options, HR_OPTION_CACHE),
+             *combine = hr_option_text(options, HR_OPTION_COMBINE);
   const char *dump = hr_option_text(options, HR_OPTION_DUMP);
   if (folder) setenv("HLORUN_CACHE", *folder ? folder : "none", 1);
   if (combine) setenv("HLORUN_COMBINE", combine, 1);
   if (dump && *dump) setenv("HLORUN_DUMP_TO", dump, 1);
 }
 
-hr_status_t cli_client_options(const hr_options_t *options, struct hlorun_client_options *out_options) {
+hr_status_t cli_client_options(const hr_options_t *options,
+                               struct hlorun_client_options *out_options) {
   static const hlorun_bind_t binds[] = {HLORUN_BIND_CORE, HLORUN_BIND_NUMA, HLORUN_BIND_NONE};
   static const hlorun_engine_t engines[] = {HLORUN_ENGINE_REFERENCE, HLORUN_ENGINE_COMPILED};
   hlorun_client_options_init(out_options);
@@ -125,10 +130,12 @@ static hr_status_t load_program(run_t *run) {
   options.probe_dir = hr_option_text(run->options, HR_OPTION_DUMP);
   options.infeed = hr_option_text(run->options, HR_OPTION_INFEED);
   options.outfeed = hr_option_text(run->options, HR_OPTION_OUTFEED);
-  HR_TRY(cli_agree(run->client, cli_programs_choose(run->options, run->rank, run->world, &run->path)));
+  HR_TRY(
+      cli_agree(run->client, cli_programs_choose(run->options, run->rank, run->world, &run->path)));
   HR_TRY(cli_agree(run->client, open_plugins(run->options)));
   double start = cli_now_s();
-  hr_status_t st = cli_load_program(run->client, run->path, &options, &run->program, &run->desynchronized);
+  hr_status_t st =
+      cli_load_program(run->client, run->path, &options, &run->program, &run->desynchronized);
   run->stats.compile_s = cli_now_s() - start;
   if (!st) hlorun_program_get_figures(run->program, &run->stats.program);
   if (!st) hr_log(HR_LOG_CLI, HR_LOG_INFO, "loaded %s in %.3g s", run->path, run->stats.compile_s);
@@ -148,7 +155,8 @@ static hr_status_t decide_steps(run_t *run) {
   run->repeats = hr_option_int(run->options, HR_OPTION_REPEAT, 1);
   run->steps = hr_option_int(run->options, HR_OPTION_STEPS, 1);
   if (hr_option_is_given(run->options, HR_OPTION_EPOCHS))
-    run->steps = hr_option_int(run->options, HR_OPTION_EPOCHS, 1) * cli_feed_steps_per_epoch(run->feed);
+    run->steps =
+        hr_option_int(run->options, HR_OPTION_EPOCHS, 1) * cli_feed_steps_per_epoch(run->feed);
   for (size_t i = 0; i < run->carry.count; i++) run->donate[run->carry.data[i].in] = true;
   for (int k = 0; k < run->signature.param_count; k++) run->donate[k] |= cli_feed_has(run->feed, k);
   for (size_t i = 0; i < run->carry.count; i++)
@@ -163,12 +171,13 @@ static hr_status_t prepare(run_t *run) {
   HR_TRY(make_lists(run));
   HR_TRY(cli_carry_from_options(options, &run->signature, &run->carry));
   int partitions = hlorun_program_num_partitions(run->program);
-  HR_TRY(cli_feed_create(options, &run->signature, run->rank / partitions, hlorun_program_num_replicas(run->program),
-                         &run->feed));
+  HR_TRY(cli_feed_create(options, &run->signature, run->rank / partitions,
+                         hlorun_program_num_replicas(run->program), &run->feed));
   HR_TRY(decide_steps(run));
-  HR_TRY(cli_progress_init(&run->progress, options, &run->signature, run->steps * run->repeats, run->rank == 0));
-  cli_checkpoint_options_t checkpoint = {options, &run->signature, &run->carry, run->client, run->program,
-                                         run->path};
+  HR_TRY(cli_progress_init(&run->progress, options, &run->signature, run->steps * run->repeats,
+                           run->rank == 0));
+  cli_checkpoint_options_t checkpoint = {options,     &run->signature, &run->carry,
+                                         run->client, run->program,    run->path};
   HR_TRY(cli_checkpoint_create(&checkpoint, &run->checkpoint));
   HR_TRY(cli_inputs_load(options, run->path, &run->signature, run->feed, run->rank, run->values));
   for (int k = 0; k < run->signature.param_count; k++)
@@ -176,7 +185,8 @@ static hr_status_t prepare(run_t *run) {
   return NULL;
 }
 
-/* A run that has all its steps behind it has nothing to show: its last results are not in the checkpoint. */
+/* A run that has all its steps behind it has nothing to show: its last results are not in the
+ * checkpoint. */
 static hr_status_t resume(run_t *run) {
   HR_TRY(cli_checkpoint_resume(run->checkpoint, run->values, &run->first_step));
   if (run->first_step && run->rank == 0)
@@ -231,7 +241,8 @@ static hr_status_t print_results(run_t *run, bool all) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
   for (size_t i = 0; i < run->progress.metrics.count; i++)
-    hr_strbuf_printf(&text, "%s %.6g\n", run->progress.metrics.data[i].name, run->progress.metrics.data[i].now);
+    hr_strbuf_printf(&text, "%s %.6g\n", run->progress.metrics.data[i].name,
+                     run->progress.metrics.data[i].now);
   for (int k = 0; k < run->signature.result_count && all; k++) {
     hr_strbuf_printf(&text, "out%d = ", k);
     cli_value_print(&text, run->results[k]);
@@ -256,7 +267,9 @@ static hr_status_t compare_results(run_t *run, const char *path) {
   expectation.npz = &npz;
   hr_status_t st = read_npz_open(path, &npz);
   if (!st) st = cli_results_compare(&expectation, &run->signature, run->results, &mine, &bad);
-  if (!st && bad) st = hr_error(HR_MISMATCH, "%d of %d results out of tolerance", bad, run->signature.result_count);
+  if (!st && bad)
+    st = hr_error(HR_MISMATCH, "%d of %d results out of tolerance", bad,
+                  run->signature.result_count);
   read_npz_deinit(&npz);
   hr_status_t reported = cli_gather_text(run->client, &mine, &all);
   if (!reported && run->rank == 0) reported = cli_print(&all);
@@ -282,25 +295,30 @@ static void print_summary(const run_t *run) {
   fprintf(stderr, "%d process%s as %d replicas of %d partitions; loaded in %.3g s\n", run->world,
           run->world == 1 ? "" : "es", hlorun_program_num_replicas(run->program),
           hlorun_program_num_partitions(run->program), f.compile_s);
-  fprintf(stderr, "%llu execution%s: first %.3g s, best %.3g s, median %.3g s; %.3g a second; %.1f MiB at most\n",
-          (unsigned long long)f.executions, f.executions == 1 ? "" : "s", f.first_s, f.best_s, f.median_s,
-          f.steps_per_s, (double)f.peak_rss_bytes / (1 << 20));
+  fprintf(stderr,
+          "%llu execution%s: first %.3g s, best %.3g s, median %.3g s; %.3g a second; %.1f MiB at "
+          "most\n",
+          (unsigned long long)f.executions, f.executions == 1 ? "" : "s", f.first_s, f.best_s,
+          f.median_s, f.steps_per_s, (double)f.peak_rss_bytes / (1 << 20));
 }
 
 /* Each part is agreed upon, so that a failure in one process ends all of them. */
 static hr_status_t finish(run_t *run) {
   const hr_options_t *options = run->options;
-  const char *output = hr_option_text(options, HR_OPTION_OUTPUT), *expect = hr_option_text(options, HR_OPTION_EXPECT);
-  const char *stats = hr_option_text(options, HR_OPTION_STATS), *curve = hr_option_text(options, HR_OPTION_CURVE);
+  const char *output = hr_option_text(options, HR_OPTION_OUTPUT),
+             *expect = hr_option_text(options, HR_OPTION_EXPECT);
+  const char *stats = hr_option_text(options, HR_OPTION_STATS),
+             *curve = hr_option_text(options, HR_OPTION_CURVE);
   print_summary(run);
   HR_TRY(cli_agree(run->client, cli_checkpoint_finish(run->checkpoint)));
   HR_TRY(cli_agree(run->client, hlorun_program_finish_feeds(run->program)));
-  hlorun_program_get_figures(run->program, &run->stats.program); /* with its copies for the sizes that came */
+  hlorun_program_get_figures(run->program,
+                             &run->stats.program); /* with its copies for the sizes that came */
   if (stats) HR_TRY(cli_agree(run->client, cli_stats_write(run->client, &run->stats, stats)));
   if (curve) HR_TRY(cli_agree(run->client, run->rank ? NULL : draw_curve(run, curve)));
   if (output)
-    HR_TRY(cli_agree(run->client,
-                     cli_results_write(run->client, output, run->signature.result_count, run->results)));
+    HR_TRY(cli_agree(run->client, cli_results_write(run->client, output,
+                                                    run->signature.result_count, run->results)));
   HR_TRY(cli_agree(run->client, print_results(run, !output && !expect)));
   HR_TRY(cli_trace_finish(run->client, options));
   return expect ? compare_results(run, expect) : NULL;
@@ -312,7 +330,8 @@ static hr_status_t run_all(run_t *run) {
   HR_TRY(cli_agree(run->client, prepare(run)));
   HR_TRY(cli_agree(run->client, resume(run)));
   hr_status_t st = NULL;
-  for (uint64_t repeat = 0; repeat < run->repeats && !st; repeat++) st = run_steps(run, repeat + 1 == run->repeats);
+  for (uint64_t repeat = 0; repeat < run->repeats && !st; repeat++)
+    st = run_steps(run, repeat + 1 == run->repeats);
   cli_progress_end(&run->progress);
   run->desynchronized = st != NULL;
   HR_TRY(st);
@@ -348,10 +367,12 @@ hr_status_t cli_run(const cli_arguments_t *arguments) {
     cli_trace_of_failure(run.client, options);
     st = cli_fail_local(run.client, st);
   }
-  /* Said before this process leaves the others: the first to end with a failure may end them all. */
+  /* Said before this process leaves the others: the first to end with a failure may end them all.
+   */
   if (hr_status_code(st) != HR_CANCELLED && !cli_is_reported(st)) st = cli_report_now(st);
   run.desynchronized |= cli_agree_failed();
-  if (run.desynchronized && hr_status_code(st) != HR_CANCELLED) cli_exit_code_report(hr_status_exit_code(st));
+  if (run.desynchronized && hr_status_code(st) != HR_CANCELLED)
+    cli_exit_code_report(hr_status_exit_code(st));
   release_run(&run, run.desynchronized ? hr_status_exit_code(st) : 0);
   return st;
 }

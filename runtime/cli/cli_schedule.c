@@ -18,7 +18,8 @@
 
 static hr_status_t write_text(const char *path, hr_strbuf_t *text) {
   HR_TRY(hr_strbuf_finish(text));
-  return path && strcmp(path, "-") ? hr_file_write_all(path, text->data, text->size) : cli_print(text);
+  return path && strcmp(path, "-") ? hr_file_write_all(path, text->data, text->size)
+                                   : cli_print(text);
 }
 
 static hr_status_t path_in(const char *folder, const char *name, char into[PATH_SIZE]) {
@@ -58,12 +59,13 @@ static hr_status_t write_programs(const char *folder, schedule_t *schedule) {
 }
 
 /* All elements of a result are equal. */
-static hr_status_t add_result(zip_writer_t *writer, const char *name, const hlo_shape_t *shape, double value) {
+static hr_status_t add_result(zip_writer_t *writer, const char *name, const hlo_shape_t *shape,
+                              double value) {
   hlo_value_t *array;
   HR_TRY(hlo_value_array(shape->dtype, shape->rank, shape->dims, &array));
   for (int64_t i = 0; i < array->count; i++) ((float *)array->data)[i] = (float)value;
-  hr_status_t st =
-      npz_add(writer, name, array->dtype, array->rank, array->dims, array->data, hlo_value_bytes(array));
+  hr_status_t st = npz_add(writer, name, array->dtype, array->rank, array->dims, array->data,
+                           hlo_value_bytes(array));
   hlo_value_release(array);
   return st;
 }
@@ -99,21 +101,25 @@ static bool names_text(const char *output) {
 
 static hr_status_t generate(const hr_options_t *options) {
   const char *output = hr_option_text(options, HR_OPTION_OUTPUT);
-  int ranks = (int)hr_option_int(options, HR_OPTION_RANKS, hr_option_int(options, HR_OPTION_STAGES, 4));
-  schedule_gen_options_t wanted = {.ranks = ranks,
-                                   .microbatches = (int)hr_option_int(options, HR_OPTION_MICROBATCHES, 8),
-                                   .chunks = (int)hr_option_int(options, HR_OPTION_CHUNKS, 2),
-                                   .steps = (int)hr_option_int(options, HR_OPTION_ITERATIONS, 4)};
+  int ranks =
+      (int)hr_option_int(options, HR_OPTION_RANKS, hr_option_int(options, HR_OPTION_STAGES, 4));
+  schedule_gen_options_t wanted = {
+      .ranks = ranks,
+      .microbatches = (int)hr_option_int(options, HR_OPTION_MICROBATCHES, 8),
+      .chunks = (int)hr_option_int(options, HR_OPTION_CHUNKS, 2),
+      .steps = (int)hr_option_int(options, HR_OPTION_ITERATIONS, 4)};
   schedule_t schedule;
   schedule_results_t expected;
-  if (options->operands.count != 2) return hr_error(HR_USAGE, "want the name of a pattern: hlorun schedule gen 1f1b");
+  if (options->operands.count != 2)
+    return hr_error(HR_USAGE, "want the name of a pattern: hlorun schedule gen 1f1b");
   if (ranks < 1 || ranks > 1 << 16) return hr_error(HR_USAGE, "%d ranks are too many", ranks);
   hr_status_t st = schedule_generate(options->operands.data[1], &wanted, &schedule, &expected);
   if (!st && names_text(output)) st = write_schedule(output, &schedule);
   if (!st && !names_text(output)) st = write_programs(output, &schedule);
   if (!st && !names_text(output)) st = write_expected(output, &expected);
   if (!st && !names_text(output))
-    fprintf(stderr, "run it: hlorun -n %d %s/rank*.hlo --expect %s/expected.npz\n", ranks, output, output);
+    fprintf(stderr, "run it: hlorun -n %d %s/rank*.hlo --expect %s/expected.npz\n", ranks, output,
+            output);
   HR_VEC_FREE(&expected);
   schedule_deinit(&schedule);
   return st;
@@ -122,7 +128,8 @@ static hr_status_t generate(const hr_options_t *options) {
 /* --- to-hlo --- */
 
 static hr_status_t print_programs(schedule_t *schedule) {
-  for (int rank = 0; rank < schedule->rank_count; rank++) HR_TRY(write_program(NULL, schedule, rank));
+  for (int rank = 0; rank < schedule->rank_count; rank++)
+    HR_TRY(write_program(NULL, schedule, rank));
   return NULL;
 }
 
@@ -130,14 +137,18 @@ static hr_status_t to_hlo(const hr_options_t *options) {
   const char *output = hr_option_text(options, HR_OPTION_OUTPUT);
   hr_buffer_t *bytes;
   schedule_t schedule;
-  if (options->operands.count != 2) return hr_error(HR_USAGE, "want one file: hlorun schedule to-hlo FILE");
+  if (options->operands.count != 2)
+    return hr_error(HR_USAGE, "want one file: hlorun schedule to-hlo FILE");
   const char *path = options->operands.data[1];
   HR_TRY(hr_buffer_map_file(path, &bytes));
   hr_source_t source = {path, hr_buffer_data(bytes), hr_buffer_size(bytes)};
   hr_status_t st = schedule_read(&source, &schedule);
-  if (!st) st = output && strcmp(output, "-") ? write_programs(output, &schedule) : print_programs(&schedule);
+  if (!st)
+    st = output && strcmp(output, "-") ? write_programs(output, &schedule)
+                                       : print_programs(&schedule);
   schedule_deinit(&schedule);
-  /* A position in a status is quoted when it is printed: that is done while the text is still there. */
+  /* A position in a status is quoted when it is printed: that is done while the text is still
+   * there. */
   st = st ? cli_report_now(st) : NULL;
   hr_buffer_release(bytes);
   return st;
@@ -165,7 +176,8 @@ static hr_status_t from_modules(const hr_options_t *options, hlo_module_t **modu
 static hr_status_t from_hlo(const hr_options_t *options) {
   int count = (int)options->operands.count - 1;
   void *memory;
-  if (count < 1) return hr_error(HR_USAGE, "want programs, one per rank: hlorun schedule from-hlo PROGRAM...");
+  if (count < 1)
+    return hr_error(HR_USAGE, "want programs, one per rank: hlorun schedule from-hlo PROGRAM...");
   HR_TRY(hr_alloc_zeroed((size_t)count * sizeof(hlo_module_t *), &memory));
   hlo_module_t **modules = memory;
   hr_status_t st = cli_report_now(from_modules(options, modules, count));
@@ -185,5 +197,6 @@ hr_status_t cli_schedule(const cli_arguments_t *arguments) {
   const char *word = options->operands.data[0];
   for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
     if (!strcmp(word, commands[i].name)) return commands[i].run(options);
-  return hr_error(HR_USAGE, "found '%s', want gen, to-hlo or from-hlo; see hlorun schedule --help", word);
+  return hr_error(HR_USAGE, "found '%s', want gen, to-hlo or from-hlo; see hlorun schedule --help",
+                  word);
 }

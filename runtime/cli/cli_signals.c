@@ -39,8 +39,9 @@ static int64_t now_ms(void) {
   return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* On the loop thread. The first signal asks for an orderly end, and gives it a while; a later one is impatient. One
- * that comes at once is the same again, from the terminal and from whoever started this process. */
+/* On the loop thread. The first signal asks for an orderly end, and gives it a while; a later one
+ * is impatient. One that comes at once is the same again, from the terminal and from whoever
+ * started this process. */
 static void on_signal(void *context) {
   int signal_number = *(const int *)context;
   if (atomic_exchange(&watcher.caught, signal_number)) {
@@ -58,7 +59,8 @@ hr_status_t cli_signals_watch(hlorun_client_t *client) {
   watcher.client = client;
   HR_TRY(tp_loop_acquire(&watcher.loop));
   for (size_t i = 0; i < WATCHED_COUNT; i++)
-    HR_TRY(tp_loop_signal(watcher.loop, watched[i], on_signal, (void *)&watched[i], &watcher.sources[i]));
+    HR_TRY(tp_loop_signal(watcher.loop, watched[i], on_signal, (void *)&watched[i],
+                          &watcher.sources[i]));
   return tp_loop_signal(watcher.loop, SIGUSR1, print_state, client, &watcher.teller);
 }
 

@@ -1,5 +1,5 @@
-/* Ctrl-C, termination, hang-up: executions are cancelled, the run ends in order and exits with 5. A second signal, or
- * two seconds without an end, end it at once. */
+/* Ctrl-C, termination, hang-up: executions are cancelled, the run ends in order and exits with 5. A
+ * second signal, or two seconds without an end, end it at once. */
 #ifndef CLI_SIGNALS_H
 #define CLI_SIGNALS_H
 

@@ -69,7 +69,8 @@ hr_status_t cli_npy_open(const char *file, read_npy_t *out_npy) {
   const char *mark = strstr(file, ".npz:");
   if (!mark) return read_npy_open(file, out_npy);
   char path[4096];
-  if (mark + 4 - file >= (ptrdiff_t)sizeof path) return hr_error(HR_USAGE, "the path %s is too long", file);
+  if (mark + 4 - file >= (ptrdiff_t)sizeof path)
+    return hr_error(HR_USAGE, "the path %s is too long", file);
   snprintf(path, sizeof path, "%.*s", (int)(mark + 4 - file), file);
   read_npz_t npz;
   bool found = false;
@@ -91,8 +92,8 @@ static bool dims_fit(const read_npy_t *npy, const hlo_shape_t *want) {
 }
 
 /* Copies the part of `whole` that starts at `starts` and has the slot's sizes. */
-static hr_status_t cut_value(const hlo_value_t *whole, const int64_t *starts, const hlo_shape_t *want,
-                             hlo_value_t **out_value) {
+static hr_status_t cut_value(const hlo_value_t *whole, const int64_t *starts,
+                             const hlo_shape_t *want, hlo_value_t **out_value) {
   int64_t index[HLO_MAX_RANK] = {0}, each = (int64_t)hr_dtype_bytes(want->dtype);
   HR_TRY(hlo_value_array(want->dtype, want->rank, want->dims, out_value));
   int64_t row = want->rank ? want->dims[want->rank - 1] : 1;
@@ -118,19 +119,23 @@ static hr_status_t cut_npy(const read_npy_t *npy, const int64_t *starts, const h
 hr_status_t cli_value_from_npy(const char *name, const read_npy_t *npy, const cli_arg_t *slot,
                                hlo_value_t **out_value) {
   const cli_signature_t *signature = slot->interface;
-  const hlo_shape_t *want = slot->is_result ? signature->results[slot->index] : signature->params[slot->index];
+  const hlo_shape_t *want =
+      slot->is_result ? signature->results[slot->index] : signature->params[slot->index];
   int64_t starts[HLO_MAX_RANK];
-  if (read_npy_is(npy, want->dtype) && dims_fit(npy, want)) return read_npy_value(npy, want->dtype, out_value);
+  if (read_npy_is(npy, want->dtype) && dims_fit(npy, want))
+    return read_npy_value(npy, want->dtype, out_value);
   if (read_npy_is(npy, want->dtype) && signature->program &&
-      hlorun_program_shard(signature->program, slot->is_result, slot->index, npy->rank, npy->dims, starts))
+      hlorun_program_shard(signature->program, slot->is_result, slot->index, npy->rank, npy->dims,
+                           starts))
     return cut_npy(npy, starts, want, out_value);
   char found[HLO_SHAPE_TEXT], wanted[HLO_SHAPE_TEXT];
   const char *descr = hr_dtype_table[want->dtype].npy_descr;
-  return hr_error(HR_USAGE, "%s is %s, the program has %s (%s in files)", name, read_npy_text(npy, found),
-                  hlo_shape_text(want, wanted), descr);
+  return hr_error(HR_USAGE, "%s is %s, the program has %s (%s in files)", name,
+                  read_npy_text(npy, found), hlo_shape_text(want, wanted), descr);
 }
 
-hr_status_t cli_value_from_npz(const read_npz_t *npz, const cli_arg_t *slot, int rank, hlo_value_t **out_value) {
+hr_status_t cli_value_from_npz(const read_npz_t *npz, const cli_arg_t *slot, int rank,
+                               hlo_value_t **out_value) {
   const char *prefix = slot->is_result ? "out" : "in";
   int k = slot->index;
   char name[64], label[512];

@@ -16,7 +16,8 @@ static uint64_t peak_rss_bytes(void) {
   unsigned long long kib = 0;
   bool found = false;
   struct rusage usage;
-  while (file && !found && fgets(line, sizeof line, file)) found = sscanf(line, "VmHWM: %llu kB", &kib) == 1;
+  while (file && !found && fgets(line, sizeof line, file))
+    found = sscanf(line, "VmHWM: %llu kB", &kib) == 1;
   if (file) fclose(file);
   if (found) return kib * 1024;
   getrusage(RUSAGE_SELF, &usage);
@@ -55,25 +56,33 @@ static void print_counts(hr_strbuf_t *text, const cli_figures_t *f, const char *
   const struct {
     const char *name;
     uint64_t count;
-  } counts[] = {{"native_steps", f->native_steps},       {"generated_steps", f->generated_steps},
-                {"reference_steps", f->reference_steps}, {"copy_steps", f->copy_steps},
-                {"code_kernels", f->code_kernels},       {"code_modules", f->code_modules},
+  } counts[] = {{"native_steps", f->native_steps},
+                {"generated_steps", f->generated_steps},
+                {"reference_steps", f->reference_steps},
+                {"copy_steps", f->copy_steps},
+                {"code_kernels", f->code_kernels},
+                {"code_modules", f->code_modules},
                 {"code_modules_cached", f->code_modules_cached},
-                {"code_bytes", f->code_bytes},         {"copies", f->copies}};
+                {"code_bytes", f->code_bytes},
+                {"copies", f->copies}};
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-    hr_strbuf_printf(text, ",\n%s\"%s\": %llu", indent, counts[i].name, (unsigned long long)counts[i].count);
+    hr_strbuf_printf(text, ",\n%s\"%s\": %llu", indent, counts[i].name,
+                     (unsigned long long)counts[i].count);
 }
 
 static void print_figures(hr_strbuf_t *text, const cli_figures_t *f, const char *indent) {
-  hr_strbuf_printf(text, "%s\"compile_s\": %.9g,\n%s\"read_s\": %.9g,\n%s\"passes_s\": %.9g,\n", indent, f->compile_s,
-                 indent, f->read_s, indent, f->passes_s);
-  hr_strbuf_printf(text, "%s\"plan_s\": %.9g,\n%s\"code_s\": %.9g,\n", indent, f->plan_s, indent, f->code_s);
-  hr_strbuf_printf(text, "%s\"first_s\": %.9g,\n%s\"best_s\": %.9g,\n%s\"median_s\": %.9g,\n", indent, f->first_s,
-                 indent, f->best_s, indent, f->median_s);
-  hr_strbuf_printf(text, "%s\"total_s\": %.9g,\n%s\"executions\": %llu,\n%s\"steps_per_s\": %.9g,\n", indent,
-                   f->total_s, indent, (unsigned long long)f->executions, indent, f->steps_per_s);
+  hr_strbuf_printf(text, "%s\"compile_s\": %.9g,\n%s\"read_s\": %.9g,\n%s\"passes_s\": %.9g,\n",
+                   indent, f->compile_s, indent, f->read_s, indent, f->passes_s);
+  hr_strbuf_printf(text, "%s\"plan_s\": %.9g,\n%s\"code_s\": %.9g,\n", indent, f->plan_s, indent,
+                   f->code_s);
+  hr_strbuf_printf(text, "%s\"first_s\": %.9g,\n%s\"best_s\": %.9g,\n%s\"median_s\": %.9g,\n",
+                   indent, f->first_s, indent, f->best_s, indent, f->median_s);
+  hr_strbuf_printf(
+      text, "%s\"total_s\": %.9g,\n%s\"executions\": %llu,\n%s\"steps_per_s\": %.9g,\n", indent,
+      f->total_s, indent, (unsigned long long)f->executions, indent, f->steps_per_s);
   hr_strbuf_printf(text, "%s\"peak_rss_bytes\": %llu,\n%s\"arena_bytes\": %llu", indent,
-                 (unsigned long long)f->peak_rss_bytes, indent, (unsigned long long)f->arena_bytes);
+                   (unsigned long long)f->peak_rss_bytes, indent,
+                   (unsigned long long)f->arena_bytes);
   print_counts(text, f, indent);
 }
 

@@ -16,16 +16,17 @@ void cli_stats_deinit(cli_stats_t *stats);
 
 /* Figures of one process. Times in seconds. */
 typedef struct cli_figures {
-  double compile_s, read_s, passes_s, plan_s, code_s; /* compile_s: all of loading, the next ones its parts */
+  double compile_s, read_s, passes_s, plan_s,
+      code_s; /* compile_s: all of loading, the next ones its parts */
   double first_s, best_s, median_s, total_s, steps_per_s;
   uint64_t executions, peak_rss_bytes, arena_bytes;
-  uint64_t native_steps, generated_steps, reference_steps, copy_steps, code_kernels, code_modules, code_modules_cached,
-      code_bytes, copies;
+  uint64_t native_steps, generated_steps, reference_steps, copy_steps, code_kernels, code_modules,
+      code_modules_cached, code_bytes, copies;
 } cli_figures_t;
 cli_figures_t cli_stats_figures(const cli_stats_t *stats);
 
-/* Collective: rank 0 writes the JSON file. What is told in all: the slowest process's times, the largest memory, the
- * first one's counts of steps and code. */
+/* Collective: rank 0 writes the JSON file. What is told in all: the slowest process's times, the
+ * largest memory, the first one's counts of steps and code. */
 hr_status_t cli_stats_write(hlorun_client_t *client, const cli_stats_t *stats, const char *path);
 
 #endif

@@ -14,17 +14,20 @@
 static hr_status_t write_text(const hr_options_t *options, hr_strbuf_t *text) {
   const char *output = hr_option_text(options, HR_OPTION_OUTPUT);
   HR_TRY(hr_strbuf_finish(text));
-  return output && strcmp(output, "-") ? hr_file_write_all(output, text->data, text->size) : cli_print(text);
+  return output && strcmp(output, "-") ? hr_file_write_all(output, text->data, text->size)
+                                       : cli_print(text);
 }
 
 /* --- the plan --- */
 
 /* The grid that the options and the program name; the rest is as the compiled engine has it. */
-static compiler_options_t compiler_options(const hr_options_t *options, const hlo_module_t *module) {
-  compiler_options_t compiler = {.num_replicas = (int)hr_option_int(options, HR_OPTION_NUM_REPLICAS, 0),
-                                 .num_partitions = (int)hr_option_int(options, HR_OPTION_NUM_PARTITIONS, 0),
-                                 .compiled = true,
-                                 .unproved = true};
+static compiler_options_t compiler_options(const hr_options_t *options,
+                                           const hlo_module_t *module) {
+  compiler_options_t compiler = {
+      .num_replicas = (int)hr_option_int(options, HR_OPTION_NUM_REPLICAS, 0),
+      .num_partitions = (int)hr_option_int(options, HR_OPTION_NUM_PARTITIONS, 0),
+      .compiled = true,
+      .unproved = true};
   int64_t replicas = compiler.num_replicas ? compiler.num_replicas : module->replica_count;
   int64_t partitions = compiler.num_partitions ? compiler.num_partitions : module->num_partitions;
   compiler.world_size = (int)(replicas * partitions);
@@ -46,8 +49,8 @@ static hr_status_t print_plan(const hr_options_t *options, const hlo_module_t *m
   return st;
 }
 
-static hr_status_t print_flat_plan(const hr_options_t *options, const char *path, hr_buffer_t *bytes,
-                                   const hlo_module_t *module) {
+static hr_status_t print_flat_plan(const hr_options_t *options, const char *path,
+                                   hr_buffer_t *bytes, const hlo_module_t *module) {
   compiler_options_t compiler = compiler_options(options, module);
   compiled_program_t program;
   hr_strbuf_t text;
@@ -76,14 +79,17 @@ static hr_status_t print_module(const hr_options_t *options, const hlo_module_t 
 
 static bool is_word(const char *stage, const char *word) { return strcmp(stage, word) == 0; }
 
-static hr_status_t run_stages(const hr_options_t *options, const char *stage, hlo_module_t *module) {
+static hr_status_t run_stages(const hr_options_t *options, const char *stage,
+                              hlo_module_t *module) {
   bool is_pass = pass_exists(stage);
-  pass_options_t passes = {.dump_dir = hr_option_text(options, HR_OPTION_DUMP), .stop_after = is_pass ? stage : NULL};
+  pass_options_t passes = {.dump_dir = hr_option_text(options, HR_OPTION_DUMP),
+                           .stop_after = is_pass ? stage : NULL};
   if (is_word(stage, "read")) return print_module(options, module);
   HR_TRY(hlo_verify(module));
   if (is_word(stage, "verify")) return print_module(options, module);
   HR_TRY(pass_lower_manual_sharding(module));
-  if (is_word(stage, "lower_manual_sharding") || is_word(stage, "localise")) return print_module(options, module);
+  if (is_word(stage, "lower_manual_sharding") || is_word(stage, "localise"))
+    return print_module(options, module);
   HR_TRY(pass_run_all(module, &passes));
   return is_word(stage, "plan") ? print_plan(options, module) : print_module(options, module);
 }
@@ -91,7 +97,8 @@ static hr_status_t run_stages(const hr_options_t *options, const char *stage, hl
 /* --- the command --- */
 
 static hr_status_t check_stage(const char *stage) {
-  static const char *const words[] = {"read", "verify", "lower_manual_sharding", "localise", "passes", "plan", "flat"};
+  static const char *const words[] = {
+      "read", "verify", "lower_manual_sharding", "localise", "passes", "plan", "flat"};
   hr_strbuf_t names;
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (is_word(stage, words[i])) return NULL;
@@ -101,7 +108,8 @@ static hr_status_t check_stage(const char *stage) {
   hr_status_t st = hr_strbuf_finish(&names);
   if (!st)
     st = hr_error(HR_USAGE,
-                  "--stop-after %s: want read, verify, lower_manual_sharding, passes, plan, flat or a pass: %.*s",
+                  "--stop-after %s: want read, verify, lower_manual_sharding, passes, plan, flat "
+                  "or a pass: %.*s",
                   stage, (int)names.size, names.data);
   hr_strbuf_deinit(&names);
   return st;
@@ -118,8 +126,9 @@ hr_status_t cli_stop(const hr_options_t *options) {
   path = options->operands.data[0];
   HR_TRY(hr_buffer_map_file(path, &bytes));
   hr_status_t st = read_module(path, bytes, &module);
-  if (!st) st = is_word(stage, "flat") ? print_flat_plan(options, path, bytes, module)
-                                       : run_stages(options, stage, module);
+  if (!st)
+    st = is_word(stage, "flat") ? print_flat_plan(options, path, bytes, module)
+                                : run_stages(options, stage, module);
   hlo_module_destroy(module);
   hr_buffer_release(bytes);
   return st;

@@ -4,8 +4,8 @@
 
 #include "base/options.h"
 
-/* Prints to standard output or --output: HLO text that reads back, of `plan` the plan. Runs nothing, talks to no peer.
- * Errors: those of the stages; USAGE for a stage that does not exist. */
+/* Prints to standard output or --output: HLO text that reads back, of `plan` the plan. Runs
+ * nothing, talks to no peer. Errors: those of the stages; USAGE for a stage that does not exist. */
 hr_status_t cli_stop(const hr_options_t *options);
 
 #endif

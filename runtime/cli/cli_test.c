@@ -50,7 +50,8 @@ static hr_status_t apply_filter(const char *pattern, cli_cases_t *cases) {
   }
   size_t kept = 0;
   for (size_t i = 0; i < cases->count; i++)
-    if (regexec(&regex, cases->data[i].program, 0, NULL, 0) == 0) cases->data[kept++] = cases->data[i];
+    if (regexec(&regex, cases->data[i].program, 0, NULL, 0) == 0)
+      cases->data[kept++] = cases->data[i];
   cases->count = kept;
   regfree(&regex);
   return NULL;
@@ -58,7 +59,8 @@ static hr_status_t apply_filter(const char *pattern, cli_cases_t *cases) {
 
 static hr_status_t find_cases(test_t *test) {
   const hr_options_t *options = test->options;
-  if (!options->operands.count) return hr_error(HR_USAGE, "no folder or program given; see hlorun test --help");
+  if (!options->operands.count)
+    return hr_error(HR_USAGE, "no folder or program given; see hlorun test --help");
   for (size_t i = 0; i < options->operands.count; i++)
     HR_TRY(cli_cases_find(&test->arena, options->operands.data[i], &test->cases));
   HR_TRY(remove_doubles(&test->cases));
@@ -82,7 +84,8 @@ static void add_reason(hr_strbuf_t *line, const char *text, bool whole) {
   if (rest) hr_strbuf_printf(line, " (and %zu more line%s)", rest, rest > 1 ? "s" : "");
 }
 
-static hr_status_t report_case(void *context, size_t index, cli_case_result_t verdict, const char *text) {
+static hr_status_t report_case(void *context, size_t index, cli_case_result_t verdict,
+                               const char *text) {
   test_t *test = context;
   size_t *const counters[] = {&test->passed, &test->failed, &test->skipped};
   static const char *const words[] = {"pass", "FAIL", "skip"};
@@ -135,11 +138,12 @@ static hr_status_t choose(test_t *test, int world, size_t **out_chosen, size_t *
 }
 
 static hr_status_t run_alone(test_t *test, const size_t *chosen, size_t count) {
-  cli_case_runner_options_t pool = {.jobs = (int)hr_option_int(test->options, HR_OPTION_JOBS, JOBS),
-                             .timeout_s = timeout_s(test->options),
-                             .tolerance = cli_tolerance_from_options(test->options),
-                             .is_wild = is_wild(test),
-                             .wild_seed = hr_option_int(test->options, HR_OPTION_WILD_INPUTS, 0)};
+  cli_case_runner_options_t pool = {
+      .jobs = (int)hr_option_int(test->options, HR_OPTION_JOBS, JOBS),
+      .timeout_s = timeout_s(test->options),
+      .tolerance = cli_tolerance_from_options(test->options),
+      .is_wild = is_wild(test),
+      .wild_seed = hr_option_int(test->options, HR_OPTION_WILD_INPUTS, 0)};
   HR_TRY(cli_client_options(test->options, &pool.client));
   pool.client.timeout_s = 0; /* the parent watches the time */
   return cli_case_runner_run(&pool, test->cases.data, chosen, count, report_case, test);
@@ -147,12 +151,15 @@ static hr_status_t run_alone(test_t *test, const size_t *chosen, size_t count) {
 
 /* Options that workers need too, as words. */
 static hr_status_t handed_on(test_t *test, const char *words[HANDED_ON_MAX], int *out_count) {
-  static const hr_option_id_t ids[] = {HR_OPTION_RTOL,    HR_OPTION_ATOL, HR_OPTION_ULP,    HR_OPTION_ENGINE,
-                                       HR_OPTION_THREADS, HR_OPTION_BIND, HR_OPTION_TIMEOUT, HR_OPTION_CACHE};
+  static const hr_option_id_t ids[] = {HR_OPTION_RTOL,    HR_OPTION_ATOL,    HR_OPTION_ULP,
+                                       HR_OPTION_ENGINE,  HR_OPTION_THREADS, HR_OPTION_BIND,
+                                       HR_OPTION_TIMEOUT, HR_OPTION_CACHE};
   int count = 0;
   for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
     const char *text = hr_option_text(test->options, ids[i]);
-    if (text) HR_TRY(hr_arena_printf(&test->arena, &words[count++], "--%s=%s", hr_option_name(ids[i]), text));
+    if (text)
+      HR_TRY(
+          hr_arena_printf(&test->arena, &words[count++], "--%s=%s", hr_option_name(ids[i]), text));
   }
   *out_count = count;
   return NULL;
@@ -166,8 +173,10 @@ static hr_status_t skip(test_t *test, const size_t *chosen, size_t count, const 
 static hr_status_t run_together(test_t *test, int world, const size_t *chosen, size_t count) {
   if (is_wild(test)) return skip(test, chosen, count, "it is for several processes");
   const char *words[HANDED_ON_MAX];
-  cli_batch_options_t batch = {
-      .world = world, .timeout_s = timeout_s(test->options), .quiet = !test->verbose, .words = words};
+  cli_batch_options_t batch = {.world = world,
+                               .timeout_s = timeout_s(test->options),
+                               .quiet = !test->verbose,
+                               .words = words};
   HR_TRY(handed_on(test, words, &batch.option_count));
   return cli_batch_run(&batch, test->cases.data, chosen, count, report_case, test);
 }
@@ -208,7 +217,8 @@ static hr_status_t work(test_t *test, const char *report) {
 static hr_status_t test_all(test_t *test, const cli_arguments_t *arguments) {
   const char *report = hr_option_text(test->options, HR_OPTION_WORKER);
   if (!report && tp_launcher_world_size() > 1)
-    return hr_error(HR_USAGE, "test starts the processes of its cases itself: run it without mpirun or srun");
+    return hr_error(HR_USAGE,
+                    "test starts the processes of its cases itself: run it without mpirun or srun");
   if (report && tp_launcher_world_size() == 0 && atoi(report) > 1)
     return cli_launch_run(atoi(report), arguments->all_argc, arguments->all_argv);
   HR_TRY(find_cases(test));

@@ -9,15 +9,17 @@
 
 #define MOST_EVENTS 100000000
 
-hr_status_t cli_trace_options(const hr_options_t *options, hlorun_client_options_t *client_options) {
+hr_status_t cli_trace_options(const hr_options_t *options,
+                              hlorun_client_options_t *client_options) {
   const char *text = getenv("HLORUN_TRACE_EVENTS");
   char *end;
-  client_options->trace =
-      hr_option_is_given(options, HR_OPTION_TRACE) || hr_option_is_given(options, HR_OPTION_EXPLAIN);
+  client_options->trace = hr_option_is_given(options, HR_OPTION_TRACE) ||
+                          hr_option_is_given(options, HR_OPTION_EXPLAIN);
   if (!text || !*text) return NULL;
   long count = strtol(text, &end, 10);
   if (*end || count < 1 || count > MOST_EVENTS)
-    return hr_error(HR_USAGE, "HLORUN_TRACE_EVENTS=%s: want a number from 1 to %d", text, MOST_EVENTS);
+    return hr_error(HR_USAGE, "HLORUN_TRACE_EVENTS=%s: want a number from 1 to %d", text,
+                    MOST_EVENTS);
   client_options->trace_events = (size_t)count;
   return NULL;
 }
@@ -40,7 +42,8 @@ static hr_status_t warn_of_dropped(hlorun_client_t *client) {
   for (int r = 0; r < world; r++) all += dropped[r];
   if (!st && all && hlorun_client_rank(client) == 0)
     fprintf(stderr,
-            "--trace: the first %llu calls and shares are not in the timeline (HLORUN_TRACE_EVENTS=N keeps more)\n",
+            "--trace: the first %llu calls and shares are not in the timeline "
+            "(HLORUN_TRACE_EVENTS=N keeps more)\n",
             (unsigned long long)all);
   hr_free(dropped);
   return st;
@@ -83,5 +86,6 @@ static hr_status_t print_table(hlorun_client_t *client) {
 hr_status_t cli_trace_finish(hlorun_client_t *client, const hr_options_t *options) {
   const char *path = hr_option_text(options, HR_OPTION_TRACE);
   if (path) HR_TRY(write_trace(client, path));
-  return hr_option_is_given(options, HR_OPTION_EXPLAIN) ? cli_agree(client, print_table(client)) : NULL;
+  return hr_option_is_given(options, HR_OPTION_EXPLAIN) ? cli_agree(client, print_table(client))
+                                                        : NULL;
 }

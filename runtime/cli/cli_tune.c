@@ -1,4 +1,5 @@
-/* --tune: measures the algorithms of collectives on these processes, and writes the table that later runs choose by. */
+/* --tune: measures the algorithms of collectives on these processes, and writes the table that
+ * later runs choose by. */
 #include <stdio.h>
 
 #include "cli/cli.h"
@@ -24,6 +25,8 @@ hr_status_t cli_tune(const cli_arguments_t *arguments) {
   HR_TRY(cli_launch_needed(options, &processes));
   if (processes) return cli_launch_run(processes, arguments->all_argc, arguments->all_argv);
   if (tp_launcher_world_size() < 2)
-    return hr_error(HR_USAGE, "--tune measures what processes do together: how many are there? -n N, or mpirun");
+    return hr_error(
+        HR_USAGE,
+        "--tune measures what processes do together: how many are there? -n N, or mpirun");
   return tune(path && *path ? path : NULL);
 }

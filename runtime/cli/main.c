@@ -23,12 +23,14 @@ static const struct command {
 } commands[] = {
     {"run", "[run] [options] PROGRAM", "run a program on the grid", HR_COMMAND_RUN, cli_run},
     {"check", "check [options] PROGRAM...",
-     "verify programs and prove that their communication completes; runs nothing", HR_COMMAND_CHECK, cli_check},
-    {"test", "test [options] DIR|FILE...", "run cases: programs with their arrays beside them", HR_COMMAND_TEST,
-     cli_test},
-    {"convert", "convert [options] PROGRAM", "write a program in another form", HR_COMMAND_CONVERT, cli_convert},
-    {"schedule", "schedule gen|to-hlo|from-hlo ...", "write communication patterns as programs, and back",
-     HR_COMMAND_SCHEDULE, cli_schedule},
+     "verify programs and prove that their communication completes; runs nothing", HR_COMMAND_CHECK,
+     cli_check},
+    {"test", "test [options] DIR|FILE...", "run cases: programs with their arrays beside them",
+     HR_COMMAND_TEST, cli_test},
+    {"convert", "convert [options] PROGRAM", "write a program in another form", HR_COMMAND_CONVERT,
+     cli_convert},
+    {"schedule", "schedule gen|to-hlo|from-hlo ...",
+     "write communication patterns as programs, and back", HR_COMMAND_SCHEDULE, cli_schedule},
 };
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)
 
@@ -36,9 +38,12 @@ static const struct command {
 
 static void print_commands(hr_strbuf_t *text) {
   for (size_t i = 0; i < COMMAND_COUNT; i++)
-    hr_strbuf_printf(text, "%s hlorun %-28s %s\n", i ? "      " : "Usage:", commands[i].usage, commands[i].help);
-  hr_strbuf_add_str(text, "       hlorun --list-ops | --list-options | --print-topology | --version | --help\n"
-                        "PROGRAM: HLO or StableHLO, as text or binary, in a file; - is standard input\n");
+    hr_strbuf_printf(text, "%s hlorun %-28s %s\n", i ? "      " : "Usage:", commands[i].usage,
+                     commands[i].help);
+  hr_strbuf_add_str(
+      text,
+      "       hlorun --list-ops | --list-options | --print-topology | --version | --help\n"
+      "PROGRAM: HLO or StableHLO, as text or binary, in a file; - is standard input\n");
 }
 
 hr_status_t cli_help(hr_command_t command) {
@@ -52,10 +57,13 @@ hr_status_t cli_help(hr_command_t command) {
   if (command == HR_COMMAND_RUN) hr_strbuf_add_str(&text, "\nOptions of run:\n");
   hr_options_help(&text, command);
   if (command == HR_COMMAND_RUN)
-    hr_strbuf_add_str(&text,
-                    "\nEach command explains its own options: hlorun test --help. Variables: --list-options.\n"
-                    "Exit codes: 0 fine; 1 out of tolerance, or tests failed; 2 wrong usage; 3 invalid program;\n"
-                    "4 the schedule gets stuck, or processes disagree; 5 a peer or a file failed; 6 timed out.\n");
+    hr_strbuf_add_str(
+        &text,
+        "\nEach command explains its own options: hlorun test --help. Variables: --list-options.\n"
+        "Exit codes: 0 fine; 1 out of tolerance, or tests failed; 2 wrong usage; 3 invalid "
+        "program;\n"
+        "4 the schedule gets stuck, or processes disagree; 5 a peer or a file failed; 6 timed "
+        "out.\n");
   hr_status_t st = cli_print(&text);
   hr_strbuf_deinit(&text);
   return st;
@@ -81,9 +89,12 @@ static hr_status_t print_list(void (*list)(hr_strbuf_t *text)) {
   return st;
 }
 
-static void list_version(hr_strbuf_t *text) { hr_strbuf_printf(text, "hlorun %s\n", hlorun_version()); }
+static void list_version(hr_strbuf_t *text) {
+  hr_strbuf_printf(text, "hlorun %s\n", hlorun_version());
+}
 
-/* Files opened later must not become standard streams; what is written to a stream that was closed must fail. */
+/* Files opened later must not become standard streams; what is written to a stream that was closed
+ * must fail. */
 static void fill_standard_streams(void) {
   for (int fd = 0; fd < 3; fd++)
     if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) < 0) _exit(EXIT_IO);
@@ -101,7 +112,8 @@ static hr_status_t apply_fault(const char *text) {
   else if (strncmp(text, "delay:", 6) == 0 && hr_parse_u64(text + 6, &n) && n <= MAX_DELAY_MS)
     tp_delay_starts((uint32_t)n);
   else
-    return hr_error(HR_USAGE, "HLORUN_FAULT: found '%s', want alloc:N, or delay:MS of at most %d", text, MAX_DELAY_MS);
+    return hr_error(HR_USAGE, "HLORUN_FAULT: found '%s', want alloc:N, or delay:MS of at most %d",
+                    text, MAX_DELAY_MS);
   return NULL;
 }
 
@@ -145,8 +157,9 @@ static hr_status_t check_first_word(const char *word) {
   if (word[0] == '-' || strpbrk(word, "./") || access(word, F_OK) == 0) return NULL;
   for (size_t i = 0; i < COMMAND_COUNT; i++) names[i] = commands[i].name;
   const char *nearest = hr_nearest_name(word, names, COMMAND_COUNT);
-  return nearest ? hr_error(HR_USAGE, "there is no command or file '%s'; nearest: %s", word, nearest)
-                 : hr_error(HR_USAGE, "there is no command or file '%s'; see hlorun --help", word);
+  return nearest
+             ? hr_error(HR_USAGE, "there is no command or file '%s'; nearest: %s", word, nearest)
+             : hr_error(HR_USAGE, "there is no command or file '%s'; see hlorun --help", word);
 }
 
 static hr_status_t dispatch(int argc, char **argv) {
@@ -160,7 +173,8 @@ static hr_status_t dispatch(int argc, char **argv) {
                                .argv = argv + skip,
                                .all_argc = argc - 1,
                                .all_argv = argv + 1};
-  hr_status_t st = hr_options_parse(command->command, arguments.argc, arguments.argv, &arguments.options);
+  hr_status_t st =
+      hr_options_parse(command->command, arguments.argc, arguments.argv, &arguments.options);
   if (!st) st = run_command(command, &arguments);
   hr_options_deinit(&arguments.options);
   return st;
@@ -169,7 +183,8 @@ static hr_status_t dispatch(int argc, char **argv) {
 int main(int argc, char **argv) {
   fill_standard_streams();
   signal(SIGPIPE, SIG_IGN);
-  signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error like others; compiled code is then not kept */
+  signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error like others; compiled code is
+                               then not kept */
   int code = cli_report(argc ? dispatch(argc, argv) : hr_error(HR_USAGE, "started without a name"));
   hr_log_close();
   return code;

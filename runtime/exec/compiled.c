@@ -14,7 +14,9 @@ static inline hr_status_t poll_cancel(exec_compiled_t *machine) {
   return exec_poll_cancel(&machine->options.machine);
 }
 
-static inline exec_progress_t *progress_of(exec_compiled_t *machine) { return machine->options.machine.progress; }
+static inline exec_progress_t *progress_of(exec_compiled_t *machine) {
+  return machine->options.machine.progress;
+}
 
 static inline void run_copy(const run_step_t *step) {
   if (step->copy_bytes == 4)
@@ -25,12 +27,14 @@ static inline void run_copy(const run_step_t *step) {
 
 static hr_status_t run_range(exec_compiled_t *machine, int begin, int end);
 
-static hr_status_t poll_iterations(exec_compiled_t *machine, const run_step_t *step, int64_t rounds) {
+static hr_status_t poll_iterations(exec_compiled_t *machine, const run_step_t *step,
+                                   int64_t rounds) {
   exec_progress_add_iterations(progress_of(machine), step->flat->source->op.instr, rounds);
   return poll_cancel(machine);
 }
 
-static hr_status_t run_counted_loop(exec_compiled_t *machine, const run_step_t *step, int64_t trip_count) {
+static hr_status_t run_counted_loop(exec_compiled_t *machine, const run_step_t *step,
+                                    int64_t trip_count) {
   for (int64_t iteration = 0; iteration < trip_count; iteration++) {
     HR_TRY(poll_iterations(machine, step, 1));
     HR_TRY(run_range(machine, step->starts[1], step->end));
@@ -78,29 +82,38 @@ static hr_status_t run_conditional(exec_compiled_t *machine, const run_step_t *s
     memcpy(&index, step->in[0], sizeof index);
     branch = index < 0 || index >= count ? count - 1 : index;
   }
-  return run_range(machine, step->starts[branch], branch + 1 < count ? step->starts[branch + 1] : step->end);
+  return run_range(machine, step->starts[branch],
+                   branch + 1 < count ? step->starts[branch + 1] : step->end);
 }
 
 static hr_status_t run_reference(exec_compiled_t *machine, run_step_t *step) {
   HR_TRY(poll_cancel(machine));
   hr_status_t st = exec_compiled_reference(machine, step);
-  exec_progress_add_step(progress_of(machine), hlo_op_is(step->flat->source->op.instr->op, OP_COMM | OP_EFFECT));
+  exec_progress_add_step(progress_of(machine),
+                         hlo_op_is(step->flat->source->op.instr->op, OP_COMM | OP_EFFECT));
   return st;
 }
 
-static inline __attribute__((always_inline)) hr_status_t run_one(exec_compiled_t *machine, run_step_t *step) {
+static inline __attribute__((always_inline)) hr_status_t run_one(exec_compiled_t *machine,
+                                                                 run_step_t *step) {
   switch (step->kind) {
     case FLAT_NATIVE:
       return step->is_loop ? run_while(machine, step) : run_native(machine, step);
-    case FLAT_COPY: run_copy(step); return NULL;
-    case FLAT_REFERENCE: return run_reference(machine, step);
-    case FLAT_WHILE: return run_while(machine, step);
-    case FLAT_CONDITIONAL: return run_conditional(machine, step);
+    case FLAT_COPY:
+      run_copy(step);
+      return NULL;
+    case FLAT_REFERENCE:
+      return run_reference(machine, step);
+    case FLAT_WHILE:
+      return run_while(machine, step);
+    case FLAT_CONDITIONAL:
+      return run_conditional(machine, step);
   }
   return NULL;
 }
 
-static __attribute__((noinline)) hr_status_t run_fenced(exec_compiled_t *machine, run_step_t *step) {
+static __attribute__((noinline)) hr_status_t run_fenced(exec_compiled_t *machine,
+                                                        run_step_t *step) {
   const hlo_instr_t *instr = step->flat->source->op.instr;
   exec_fence_note(instr);
   HR_TRY(run_one(machine, step));
@@ -108,7 +121,8 @@ static __attribute__((noinline)) hr_status_t run_fenced(exec_compiled_t *machine
   return hr_fence_check();
 }
 
-static __attribute__((noinline)) hr_status_t run_watched(exec_compiled_t *machine, run_step_t *step) {
+static __attribute__((noinline)) hr_status_t run_watched(exec_compiled_t *machine,
+                                                         run_step_t *step) {
   if (!machine->spans) return run_fenced(machine, step);
   hr_trace_t *trace = machine->options.machine.trace;
   hr_trace_span_t *span = &machine->spans[step - machine->steps];
@@ -127,8 +141,10 @@ static hr_status_t poll_steps(exec_compiled_t *machine) {
   return poll_cancel(machine);
 }
 
-/* Made once with a trace or fences and once without, so that they are not asked for at every step. */
-static inline __attribute__((always_inline)) hr_status_t run_each(exec_compiled_t *machine, int begin, int end,
+/* Made once with a trace or fences and once without, so that they are not asked for at every step.
+ */
+static inline __attribute__((always_inline)) hr_status_t run_each(exec_compiled_t *machine,
+                                                                  int begin, int end,
                                                                   bool is_watched) {
   op_env_t *env = machine->native.env;
   run_step_t *step = machine->steps + begin, *stop = machine->steps + end;
@@ -161,13 +177,16 @@ static hr_status_t run_range(exec_compiled_t *machine, int begin, int end) {
 static void bind_address(exec_compiled_t *machine, int external, void *address) {
   if (machine->bound[external] == address) return;
   machine->bound[external] = address;
-  for (int i = machine->first_relocation[external]; i < machine->first_relocation[external + 1]; i++)
-    machine->pointers[machine->relocations[i].pointer] = (char *)address + machine->relocations[i].offset_bytes;
+  for (int i = machine->first_relocation[external]; i < machine->first_relocation[external + 1];
+       i++)
+    machine->pointers[machine->relocations[i].pointer] =
+        (char *)address + machine->relocations[i].offset_bytes;
 }
 
 static bool is_given_away(const bool *donate, int param) { return donate && donate[param]; }
 
-static hr_status_t bind_argument(exec_compiled_t *machine, int p, const hlo_value_t *arg, const bool *donate) {
+static hr_status_t bind_argument(exec_compiled_t *machine, int p, const hlo_value_t *arg,
+                                 const bool *donate) {
   void *address = arg ? arg->data : NULL;
   if (machine->fences && address && !is_given_away(donate, p))
     HR_TRY(exec_fences_copy_argument(machine, p, arg, &address));
@@ -175,19 +194,22 @@ static hr_status_t bind_argument(exec_compiled_t *machine, int p, const hlo_valu
   return NULL;
 }
 
-/* While something is given away, the rest is held, so that an array which is both is seen to have two holders. */
-static void hold_arguments(const exec_compiled_t *machine, hlo_value_t *const *args, const bool *donate) {
+/* While something is given away, the rest is held, so that an array which is both is seen to have
+ * two holders. */
+static void hold_arguments(const exec_compiled_t *machine, hlo_value_t *const *args,
+                           const bool *donate) {
   for (int p = 0; p < machine->flat->param_count && donate; p++)
     if (!donate[p]) hlo_value_retain(args[p]);
 }
 
-static void let_arguments_go(const exec_compiled_t *machine, hlo_value_t *const *args, const bool *donate) {
+static void let_arguments_go(const exec_compiled_t *machine, hlo_value_t *const *args,
+                             const bool *donate) {
   for (int p = 0; p < machine->flat->param_count && donate; p++)
     if (!machine->moved[p]) hlo_value_release(args[p]);
 }
 
-static hr_status_t open_result(exec_compiled_t *machine, int r, hlo_value_t *const *args, const bool *donate,
-                               hlo_value_t **out_value) {
+static hr_status_t open_result(exec_compiled_t *machine, int r, hlo_value_t *const *args,
+                               const bool *donate, hlo_value_t **out_value) {
   const flat_result_t *result = &machine->flat->results[r];
   int p = result->alias_param;
   if (result->origin != FLAT_COMPUTED) return NULL;
@@ -204,23 +226,31 @@ static hr_status_t open_result(exec_compiled_t *machine, int r, hlo_value_t *con
 
 static bool has_dims(const hlo_value_t *value, const hlo_shape_t *shape) {
   return value->dtype == shape->dtype && value->rank == shape->rank &&
-         (!shape->rank || !memcmp(value->dims, shape->dims, (size_t)shape->rank * sizeof *shape->dims));
+         (!shape->rank ||
+          !memcmp(value->dims, shape->dims, (size_t)shape->rank * sizeof *shape->dims));
 }
 
 /* A view of an existing value. */
 static hr_status_t see(hlo_value_t *value, const hlo_shape_t *shape, hlo_value_t **out_value) {
-  if (!has_dims(value, shape)) return hlo_value_view(value, shape->dtype, shape->rank, shape->dims, out_value);
+  if (!has_dims(value, shape))
+    return hlo_value_view(value, shape->dtype, shape->rank, shape->dims, out_value);
   *out_value = hlo_value_retain(value);
   return NULL;
 }
 
-static hr_status_t close_result(exec_compiled_t *machine, int r, hlo_value_t *const *args, hlo_value_t **out_value) {
+static hr_status_t close_result(exec_compiled_t *machine, int r, hlo_value_t *const *args,
+                                hlo_value_t **out_value) {
   const flat_result_t *result = &machine->flat->results[r];
   switch (result->origin) {
-    case FLAT_COMPUTED: return NULL;
-    case FLAT_FROM_PARAM: return see(args[result->param], result->shape, out_value);
-    case FLAT_FROM_LITERAL: return see((hlo_value_t *)result->literal, result->shape, out_value);
-    case FLAT_FROM_NOTHING: *out_value = hlo_value_retain(machine->token); return NULL;
+    case FLAT_COMPUTED:
+      return NULL;
+    case FLAT_FROM_PARAM:
+      return see(args[result->param], result->shape, out_value);
+    case FLAT_FROM_LITERAL:
+      return see((hlo_value_t *)result->literal, result->shape, out_value);
+    case FLAT_FROM_NOTHING:
+      *out_value = hlo_value_retain(machine->token);
+      return NULL;
   }
   return NULL;
 }
@@ -241,18 +271,21 @@ static void empty_slots(exec_compiled_t *machine) {
   }
 }
 
-hr_status_t exec_compiled_run(exec_compiled_t *machine, hlo_value_t *const *args, const bool *donate,
-                              hlo_value_t **results) {
+hr_status_t exec_compiled_run(exec_compiled_t *machine, hlo_value_t *const *args,
+                              const bool *donate, hlo_value_t **results) {
   const flat_plan_t *flat = machine->flat;
   hr_status_t st = NULL;
   exec_machine_forget_probes(machine->reference);
   for (int r = 0; r < flat->result_count; r++) results[r] = NULL;
   for (int p = 0; p < flat->param_count; p++) machine->moved[p] = false;
   hold_arguments(machine, args, donate);
-  for (int p = 0; p < flat->param_count && !st; p++) st = bind_argument(machine, p, args[p], donate);
-  for (int r = 0; r < flat->result_count && !st; r++) st = open_result(machine, r, args, donate, &results[r]);
+  for (int p = 0; p < flat->param_count && !st; p++)
+    st = bind_argument(machine, p, args[p], donate);
+  for (int r = 0; r < flat->result_count && !st; r++)
+    st = open_result(machine, r, args, donate, &results[r]);
   if (!st) st = op_transfers_done(exec_machine_env(machine->reference), run_steps(machine));
-  for (int r = 0; r < flat->result_count && !st; r++) st = close_result(machine, r, args, &results[r]);
+  for (int r = 0; r < flat->result_count && !st; r++)
+    st = close_result(machine, r, args, &results[r]);
   for (int r = 0; r < flat->result_count && st; r++) {
     hlo_value_release(results[r]);
     results[r] = NULL;

@@ -1,5 +1,6 @@
-/* HLORUN_CHECK=1: every native step is done by the reference kernel too, on copies of its operands, and the first
- * result that differs by more than its type allows ends the run, unless it has several right values. */
+/* HLORUN_CHECK=1: every native step is done by the reference kernel too, on copies of its operands,
+ * and the first result that differs by more than its type allows ends the run, unless it has
+ * several right values. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -9,9 +10,15 @@
 /* Does it make sums, which may be in another order? */
 static bool adds_up(const hlo_instr_t *instr) {
   switch (instr->op) {
-    case HLO_DOT: case HLO_CONVOLUTION: case HLO_REDUCE: case HLO_REDUCE_WINDOW: return true;
-    case HLO_FUSION: break;
-    default: return false;
+    case HLO_DOT:
+    case HLO_CONVOLUTION:
+    case HLO_REDUCE:
+    case HLO_REDUCE_WINDOW:
+      return true;
+    case HLO_FUSION:
+      break;
+    default:
+      return false;
   }
   const hlo_computation_t *body = instr->called[0];
   for (size_t i = 0; i < body->instrs.count; i++)
@@ -31,8 +38,8 @@ static double largest_term(const plan_step_t *source, hlo_value_t *const *in) {
 }
 
 /* `got` is where the native kernel put leaf `leaf` of the result, `want` the reference kernel's. */
-static hr_status_t compare_leaf(const run_step_t *step, int leaf, void *got_bytes, const hlo_value_t *want,
-                                double terms) {
+static hr_status_t compare_leaf(const run_step_t *step, int leaf, void *got_bytes,
+                                const hlo_value_t *want, double terms) {
   const plan_step_t *source = step->flat->source;
   hlo_tolerance_t tolerance = hlo_tolerance_default();
   tolerance.terms = terms;
@@ -48,7 +55,8 @@ static hr_status_t compare_leaf(const run_step_t *step, int leaf, void *got_byte
   hr_status_t st = hr_strbuf_finish(&text);
   hr_pos_t pos = hlo_instr_pos(source->op.instr);
   if (!st)
-    st = hr_error_at(HR_MISMATCH, &pos, "%s differs from the reference: %s (got: %s, want: the reference kernel)",
+    st = hr_error_at(HR_MISMATCH, &pos,
+                     "%s differs from the reference: %s (got: %s, want: the reference kernel)",
                      hlo_op_name(source->op.instr->op), text.data, step->flat->native->name);
   hr_strbuf_deinit(&text);
   return st;
@@ -57,7 +65,8 @@ static hr_status_t compare_leaf(const run_step_t *step, int leaf, void *got_byte
 static hr_status_t compare(const run_step_t *step, const hlo_value_t *want, double terms) {
   for (int i = 0; i < step->flat->out_count; i++) {
     bool is_open = i < 64 && step->flat->nondeterministic_results >> i & 1;
-    if (step->out[i] && !is_open) HR_TRY(compare_leaf(step, i, step->out[i], hlo_value_leaf(want, i), terms));
+    if (step->out[i] && !is_open)
+      HR_TRY(compare_leaf(step, i, step->out[i], hlo_value_leaf(want, i), terms));
   }
   return NULL;
 }

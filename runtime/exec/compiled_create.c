@@ -19,38 +19,48 @@ static const flat_buffer_t *buffer_of(const flat_plan_t *flat, flat_ref_t ref) {
 static void *address_of(const exec_compiled_t *machine, flat_ref_t ref) {
   const flat_buffer_t *buffer = buffer_of(machine->flat, ref);
   if (!buffer || external_of(machine->flat, buffer) >= 0) return NULL;
-  if (machine->fences) return (char *)hr_fence_data(machine->fences[buffer - machine->flat->buffers]) + ref.offset_bytes;
-  char *base = buffer->storage == FLAT_ARENA ? (char *)machine->arena + buffer->offset_bytes : buffer->literal->data;
+  if (machine->fences)
+    return (char *)hr_fence_data(machine->fences[buffer - machine->flat->buffers]) +
+           ref.offset_bytes;
+  char *base = buffer->storage == FLAT_ARENA ? (char *)machine->arena + buffer->offset_bytes
+                                             : buffer->literal->data;
   return base + ref.offset_bytes;
 }
 
-static hr_status_t make_step(exec_compiled_t *machine, const flat_step_t *flat, int first_pointer, run_step_t *step) {
-  *step = (run_step_t){.kind = flat->kind,
-                       .end = flat->end,
-                       .in = machine->pointers + first_pointer,
-                       .out = machine->pointers + first_pointer + flat->in_count,
-                       .run = flat->native ? flat->native->run : NULL,
-                       .plan = flat->plan,
-                       .scratch = address_of(machine, flat->scratch),
-                       .starts = flat->starts,
-                       .copy_bytes = flat->copy_bytes,
-                       .is_loop = flat->kind == FLAT_NATIVE && flat->source->op.instr->op == HLO_WHILE,
-                       .flat = flat};
+static hr_status_t make_step(exec_compiled_t *machine, const flat_step_t *flat, int first_pointer,
+                             run_step_t *step) {
+  *step =
+      (run_step_t){.kind = flat->kind,
+                   .end = flat->end,
+                   .in = machine->pointers + first_pointer,
+                   .out = machine->pointers + first_pointer + flat->in_count,
+                   .run = flat->native ? flat->native->run : NULL,
+                   .plan = flat->plan,
+                   .scratch = address_of(machine, flat->scratch),
+                   .starts = flat->starts,
+                   .copy_bytes = flat->copy_bytes,
+                   .is_loop = flat->kind == FLAT_NATIVE && flat->source->op.instr->op == HLO_WHILE,
+                   .flat = flat};
   for (int i = 0; i < flat->in_count; i++) step->in[i] = address_of(machine, flat->in[i]);
   for (int i = 0; i < flat->out_count; i++) step->out[i] = address_of(machine, flat->out[i]);
-  if (flat->has_out_buffers) HR_TRY(HR_NEW_ARRAY(&machine->list_arena, flat->out_count, &step->out_views));
-  return flat->kind == FLAT_REFERENCE ? HR_NEW_ARRAY(&machine->list_arena, flat->in_count, &step->views) : NULL;
+  if (flat->has_out_buffers)
+    HR_TRY(HR_NEW_ARRAY(&machine->list_arena, flat->out_count, &step->out_views));
+  return flat->kind == FLAT_REFERENCE
+             ? HR_NEW_ARRAY(&machine->list_arena, flat->in_count, &step->views)
+             : NULL;
 }
 
-/* Calls `visit` for every place in the table of pointers that belongs to an argument or a result. */
+/* Calls `visit` for every place in the table of pointers that belongs to an argument or a result.
+ */
 typedef void (*visit_fn)(exec_compiled_t *machine, int external, run_relocation_t patch);
 
-static void visit_refs(exec_compiled_t *machine, const flat_ref_t *refs, int count, int first_pointer,
-                       visit_fn visit) {
+static void visit_refs(exec_compiled_t *machine, const flat_ref_t *refs, int count,
+                       int first_pointer, visit_fn visit) {
   for (int i = 0; i < count; i++) {
     const flat_buffer_t *buffer = buffer_of(machine->flat, refs[i]);
     int external = buffer ? external_of(machine->flat, buffer) : -1;
-    if (external >= 0) visit(machine, external, (run_relocation_t){first_pointer + i, refs[i].offset_bytes});
+    if (external >= 0)
+      visit(machine, external, (run_relocation_t){first_pointer + i, refs[i].offset_bytes});
   }
 }
 
@@ -73,17 +83,21 @@ static void set_relocation(exec_compiled_t *machine, int external, run_relocatio
   machine->relocations[machine->first_relocation[external]++] = patch;
 }
 
-/* Sorts the patches by argument and result: counts them, then fills each one's part, then moves the starts back. */
+/* Sorts the patches by argument and result: counts them, then fills each one's part, then moves the
+ * starts back. */
 static hr_status_t make_patches(exec_compiled_t *machine) {
   const flat_plan_t *flat = machine->flat;
   int externals = flat->param_count + flat->result_count;
   HR_TRY(HR_NEW_ARRAY(&machine->list_arena, externals + 2, &machine->first_relocation));
   HR_TRY(HR_NEW_ARRAY(&machine->list_arena, externals, &machine->bound));
   visit_all(machine, count_patch);
-  for (int e = 0; e < externals; e++) machine->first_relocation[e + 1] += machine->first_relocation[e];
-  HR_TRY(HR_NEW_ARRAY(&machine->list_arena, machine->first_relocation[externals], &machine->relocations));
+  for (int e = 0; e < externals; e++)
+    machine->first_relocation[e + 1] += machine->first_relocation[e];
+  HR_TRY(HR_NEW_ARRAY(&machine->list_arena, machine->first_relocation[externals],
+                      &machine->relocations));
   visit_all(machine, set_relocation);
-  for (int e = externals; e > 0; e--) machine->first_relocation[e] = machine->first_relocation[e - 1];
+  for (int e = externals; e > 0; e--)
+    machine->first_relocation[e] = machine->first_relocation[e - 1];
   machine->first_relocation[0] = 0;
   return NULL;
 }
@@ -120,24 +134,28 @@ static void locate(hr_where_t *where) {
 }
 
 static bool meets_peers(const hlo_instr_t *instr) {
-  return hlo_op_is(instr->op, OP_COLLECTIVE) || instr->op == HLO_ASYNC_START || op_is_channel_end(instr);
+  return hlo_op_is(instr->op, OP_COLLECTIVE) || instr->op == HLO_ASYNC_START ||
+         op_is_channel_end(instr);
 }
 
 static bool has_peers(const flat_plan_t *flat) {
   for (int s = 0; s < flat->step_count; s++)
-    if (flat->steps[s].kind == FLAT_REFERENCE && flat->steps[s].source && meets_peers(flat->steps[s].source->op.instr))
+    if (flat->steps[s].kind == FLAT_REFERENCE && flat->steps[s].source &&
+        meets_peers(flat->steps[s].source->op.instr))
       return true;
   return false;
 }
 
-/* What is sent from there, and where results are put, has not to be copied for processes of the same machine. */
+/* What is sent from there, and where results are put, has not to be copied for processes of the
+ * same machine. */
 static hr_status_t make_arena(exec_compiled_t *machine) {
   op_env_t *env = exec_machine_env(machine->reference);
   size_t size_bytes = machine->flat->arena_bytes;
   machine->has_peers = has_peers(machine->flat);
   if (hr_fence_is_on()) return exec_fences_create(machine);
   if (!size_bytes) return NULL;
-  if (machine->has_peers && env->shared_memory) HR_TRY(env->shared_memory(env, size_bytes, &machine->shared));
+  if (machine->has_peers && env->shared_memory)
+    HR_TRY(env->shared_memory(env, size_bytes, &machine->shared));
   if (!machine->shared) return hr_alloc(size_bytes, &machine->arena);
   machine->arena = hr_buffer_data(machine->shared);
   return NULL;
@@ -145,15 +163,16 @@ static hr_status_t make_arena(exec_compiled_t *machine) {
 
 /* --- code by which elements are combined --- */
 
-static hr_status_t combine_all(const flat_combiner_t *combiner, void *out, const void *a, const void *b) {
+static hr_status_t combine_all(const flat_combiner_t *combiner, void *out, const void *a,
+                               const void *b) {
   _Alignas(HR_ALIGNMENT) char scratch[FLAT_COMBINER_SCRATCH_BYTES];
   const op_native_run_t run = {.scratch = scratch};
   return combiner->native->run(&run, combiner->plan, (void *const[]){(void *)a, (void *)b}, &out);
 }
 
 /* Fewer elements than the code is made for. */
-static hr_status_t combine_few(const flat_combiner_t *combiner, void *out, const void *a, const void *b,
-                               size_t size_bytes) {
+static hr_status_t combine_few(const flat_combiner_t *combiner, void *out, const void *a,
+                               const void *b, size_t size_bytes) {
   uint64_t padded[2][FLAT_COMBINED] = {0};
   memcpy(padded[0], a, size_bytes);
   memcpy(padded[1], b, size_bytes);
@@ -163,13 +182,16 @@ static hr_status_t combine_few(const flat_combiner_t *combiner, void *out, const
 }
 
 /* Signature of op_combiner_t.run. */
-static hr_status_t combine(const void *code, void *out, const void *a, const void *b, int64_t count) {
+static hr_status_t combine(const void *code, void *out, const void *a, const void *b,
+                           int64_t count) {
   const flat_combiner_t *combiner = code;
-  size_t bytes = (size_t)count * combiner->element_bytes, each = FLAT_COMBINED * combiner->element_bytes, at = 0;
+  size_t bytes = (size_t)count * combiner->element_bytes,
+         each = FLAT_COMBINED * combiner->element_bytes, at = 0;
   for (; at + each <= bytes; at += each)
     HR_TRY(combine_all(combiner, (char *)out + at, (const char *)a + at, (const char *)b + at));
   if (at == bytes) return NULL;
-  return combine_few(combiner, (char *)out + at, (const char *)a + at, (const char *)b + at, bytes - at);
+  return combine_few(combiner, (char *)out + at, (const char *)a + at, (const char *)b + at,
+                     bytes - at);
 }
 
 static op_combiner_t find_combiner(op_env_t *env, const hlo_computation_t *computation) {
@@ -186,15 +208,18 @@ static hr_status_t set_up(exec_compiled_t *machine) {
   HR_TRY(HR_NEW_ARRAY(&machine->list_arena, flat->param_count, &machine->moved));
   HR_TRY(exec_result_cache_create(flat->result_count, &machine->cache));
   HR_TRY(hlo_value_token(&machine->token));
-  machine->native = (op_native_run_t){.workers = machine->options.workers, .env = exec_machine_env(machine->reference),
-                                      .run_step = exec_compiled_run_step, .machine = machine};
+  machine->native = (op_native_run_t){.workers = machine->options.workers,
+                                      .env = exec_machine_env(machine->reference),
+                                      .run_step = exec_compiled_run_step,
+                                      .machine = machine};
   machine->native.env->workers = machine->options.workers;
   machine->native.env->combiner = find_combiner;
   machine->native.env->combiners = (void *)flat;
   machine->where.locate = locate;
   if (machine->options.machine.trace)
     HR_TRY(exec_trace_flat(machine->options.machine.trace, flat, &machine->spans));
-  if (machine->spans) HR_TRY(exec_trace_transfers(machine->options.machine.trace, flat, &machine->transfers));
+  if (machine->spans)
+    HR_TRY(exec_trace_transfers(machine->options.machine.trace, flat, &machine->transfers));
   return make_steps(machine);
 }
 

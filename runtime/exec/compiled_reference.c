@@ -1,5 +1,6 @@
-/* Steps without a native kernel: values are laid over the addresses, the reference kernel runs on them, and what it
- * makes is copied to its place. The values over operands are kept from run to run, as long as the address stays. */
+/* Steps without a native kernel: values are laid over the addresses, the reference kernel runs on
+ * them, and what it makes is copied to its place. The values over operands are kept from run to
+ * run, as long as the address stays. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -18,7 +19,8 @@ static hr_status_t view_of(const hlo_shape_t *shape, void *address, hlo_value_t 
   return st;
 }
 
-static hr_status_t copy_of(op_env_t *env, const hlo_shape_t *shape, const void *address, hlo_value_t **out_value) {
+static hr_status_t copy_of(op_env_t *env, const hlo_shape_t *shape, const void *address,
+                           hlo_value_t **out_value) {
   HR_TRY(op_shared_array(env, shape->dtype, shape->rank, shape->dims, out_value));
   memcpy((*out_value)->data, address, hlo_value_bytes(*out_value));
   return NULL;
@@ -38,8 +40,9 @@ static hr_status_t renew_view(const hlo_shape_t *shape, void *address, hlo_value
 }
 
 /* Operand leaf `leaf` as a new reference. */
-static hr_status_t leaf_value(exec_compiled_t *machine, const run_step_t *step, const hlo_shape_t *shape, int leaf,
-                              bool copies, hlo_value_t **out_value) {
+static hr_status_t leaf_value(exec_compiled_t *machine, const run_step_t *step,
+                              const hlo_shape_t *shape, int leaf, bool copies,
+                              hlo_value_t **out_value) {
   if (!hlo_shape_is_array(shape)) {
     *out_value = hlo_value_retain(machine->token);
     return NULL;
@@ -50,9 +53,11 @@ static hr_status_t leaf_value(exec_compiled_t *machine, const run_step_t *step, 
   return NULL;
 }
 
-static hr_status_t tree_value(exec_compiled_t *machine, const run_step_t *step, const hlo_shape_t *shape, int *leaf,
-                              bool copies, hlo_value_t **out_value) {
-  if (!hlo_shape_is_tuple(shape)) return leaf_value(machine, step, shape, (*leaf)++, copies, out_value);
+static hr_status_t tree_value(exec_compiled_t *machine, const run_step_t *step,
+                              const hlo_shape_t *shape, int *leaf, bool copies,
+                              hlo_value_t **out_value) {
+  if (!hlo_shape_is_tuple(shape))
+    return leaf_value(machine, step, shape, (*leaf)++, copies, out_value);
   int count = hlo_shape_leaf_count(shape), made = 0;
   void *memory;
   HR_TRY(hr_alloc_zeroed((size_t)count * sizeof(hlo_value_t *), &memory));
@@ -67,7 +72,8 @@ static hr_status_t tree_value(exec_compiled_t *machine, const run_step_t *step, 
 }
 
 /* The operands, as new references; those after a failure stay NULL. */
-static hr_status_t make_operands(exec_compiled_t *machine, const run_step_t *step, bool copies, hlo_value_t **in) {
+static hr_status_t make_operands(exec_compiled_t *machine, const run_step_t *step, bool copies,
+                                 hlo_value_t **in) {
   const plan_step_t *source = step->flat->source;
   int leaf = 0;
   for (int k = 0; k < source->in_count; k++) {
@@ -95,8 +101,10 @@ static void take_views_back(const run_step_t *step, uint64_t pinned) {
     if (pinned >> k & 1) hlo_value_retain(step->views[k]);
 }
 
-/* The reference machine has compared the value with the declared shape, by which the addresses were laid out. */
-static hr_status_t take_result(exec_compiled_t *machine, const run_step_t *step, hlo_value_t *value) {
+/* The reference machine has compared the value with the declared shape, by which the addresses were
+ * laid out. */
+static hr_status_t take_result(exec_compiled_t *machine, const run_step_t *step,
+                               hlo_value_t *value) {
   if (step->flat->out_slot >= 0) {
     hlo_value_release(machine->slots[step->flat->out_slot]);
     machine->slots[step->flat->out_slot] = value;
@@ -105,17 +113,21 @@ static hr_status_t take_result(exec_compiled_t *machine, const run_step_t *step,
   for (int i = 0; i < step->flat->out_count; i++) {
     const hlo_value_t *leaf = hlo_value_leaf(value, i);
     hr_assert(hlo_value_fits(leaf, hlo_shape_leaf(step->flat->source->op.instr->shape, i)));
-    if (step->out[i] && leaf->data != step->out[i]) memmove(step->out[i], leaf->data, hlo_value_bytes(leaf));
+    if (step->out[i] && leaf->data != step->out[i])
+      memmove(step->out[i], leaf->data, hlo_value_bytes(leaf));
   }
   hlo_value_release(value);
   return NULL;
 }
 
-/* A kernel that makes a new array makes it in its place, unless it reads there what an operand has. */
+/* A kernel that makes a new array makes it in its place, unless it reads there what an operand has.
+ */
 static hr_status_t offer_out_hint(exec_compiled_t *machine, const run_step_t *step) {
   const hlo_instr_t *instr = step->flat->source->op.instr;
   op_env_t *env = exec_machine_env(machine->reference);
-  if (!hlo_shape_is_array(instr->shape) || step->flat->out_slot >= 0 || hlo_op_is(instr->op, OP_CONTROL)) return NULL;
+  if (!hlo_shape_is_array(instr->shape) || step->flat->out_slot >= 0 ||
+      hlo_op_is(instr->op, OP_CONTROL))
+    return NULL;
   for (int i = 0; i < step->flat->in_count; i++)
     if (step->in[i] == step->out[0]) return NULL;
   env->out_hint_instr = instr;
@@ -134,7 +146,8 @@ static void trace_transfer(exec_compiled_t *machine, const run_step_t *step) {
   uint64_t begun_ns = machine->steps[step->begins].started_ns,
            over_ns = exec_machine_env(machine->reference)->arrived_ns;
   if (over_ns > begun_ns)
-    hr_trace_note(machine->options.machine.trace, &machine->transfers[step->begins], begun_ns, over_ns - begun_ns);
+    hr_trace_note(machine->options.machine.trace, &machine->transfers[step->begins], begun_ns,
+                  over_ns - begun_ns);
 }
 
 /* The second half: everything has arrived where it belongs. */
@@ -161,7 +174,8 @@ static const hlo_shape_t *results_shape(const plan_step_t *source) {
 }
 
 /* What the first half makes is only a note of what is to come. */
-static hr_status_t run_into_out_buffers(exec_compiled_t *machine, run_step_t *step, hlo_value_t **in) {
+static hr_status_t run_into_out_buffers(exec_compiled_t *machine, run_step_t *step,
+                                        hlo_value_t **in) {
   op_env_t *env = exec_machine_env(machine->reference);
   const flat_step_t *flat = step->flat;
   const hlo_shape_t *shape = results_shape(flat->source);
@@ -211,14 +225,16 @@ hr_status_t exec_compiled_reference(exec_compiled_t *machine, run_step_t *step) 
   return st;
 }
 
-hr_status_t exec_compiled_copy_operands(exec_compiled_t *machine, const run_step_t *step, hlo_value_t **in) {
+hr_status_t exec_compiled_copy_operands(exec_compiled_t *machine, const run_step_t *step,
+                                        hlo_value_t **in) {
   return make_operands(machine, step, true, in);
 }
 
 void exec_compiled_release_views(exec_compiled_t *machine) {
   for (int s = 0; machine->steps && s < machine->flat->step_count; s++) {
     const run_step_t *step = &machine->steps[s];
-    for (int i = 0; step->views && i < machine->flat->steps[s].in_count; i++) hlo_value_release(step->views[i]);
+    for (int i = 0; step->views && i < machine->flat->steps[s].in_count; i++)
+      hlo_value_release(step->views[i]);
     for (int i = 0; step->out_views && i < machine->flat->steps[s].out_count; i++)
       hlo_value_release(step->out_views[i]);
   }

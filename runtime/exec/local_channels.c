@@ -7,8 +7,9 @@
 
 /* --- who talks to whom --- */
 
-/* The pair {from,to} of this process in "{{0,1},{1,2}}", by its receiver if `receives`. True if the instruction lists
- * pairs at all; *out_other is then the other end, or -1 if no pair has this process. */
+/* The pair {from,to} of this process in "{{0,1},{1,2}}", by its receiver if `receives`. True if the
+ * instruction lists pairs at all; *out_other is then the other end, or -1 if no pair has this
+ * process. */
 static bool find_pair(const hlo_instr_t *instr, int rank, bool receives, int *out_other) {
   hr_str_t text = hlo_frontend_attribute(instr, "_xla_send_recv_source_target_pairs");
   const char *at = text.data, *end = text.data + text.size;
@@ -21,7 +22,8 @@ static bool find_pair(const hlo_instr_t *instr, int rank, bool receives, int *ou
     int from, to;
     at = open + 1;
     snprintf(pair, sizeof pair, "%.*s", (int)(end - at), at);
-    if (sscanf(pair, " %d , %d", &from, &to) == 2 && (receives ? to : from) == rank) *out_other = receives ? from : to;
+    if (sscanf(pair, " %d , %d", &from, &to) == 2 && (receives ? to : from) == rank)
+      *out_other = receives ? from : to;
   }
   return true;
 }
@@ -34,7 +36,8 @@ static void copy_into(hlo_value_t *into, const hlo_value_t *from) {
 }
 
 static bool same_shape(const hlo_value_t *a, const hlo_value_t *b) {
-  if (a->dtype != b->dtype || a->rank != b->rank || a->element_count != b->element_count) return false;
+  if (a->dtype != b->dtype || a->rank != b->rank || a->element_count != b->element_count)
+    return false;
   for (int d = 0; d < a->rank; d++)
     if (a->dims[d] != b->dims[d]) return false;
   for (int i = 0; i < a->element_count; i++)
@@ -49,7 +52,8 @@ static hr_status_t push_message(local_channels_t *channels, local_message_t mess
 }
 
 /* A process without a receiver sends nothing. */
-static hr_status_t send_value(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *value, uint32_t *out_handle) {
+static hr_status_t send_value(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *value,
+                              uint32_t *out_handle) {
   local_channels_t *channels = env->channels;
   int to;
   *out_handle = 0;
@@ -64,7 +68,8 @@ static hr_status_t send_value(op_env_t *env, const hlo_instr_t *instr, hlo_value
 
 static bool is_for(const local_message_t *message, const op_env_t *env) {
   if (message->to >= 0) return message->to == env->rank;
-  return check_can_match(env->num_replicas, env->num_partitions, message->channel, message->from, env->rank);
+  return check_can_match(env->num_replicas, env->num_partitions, message->channel, message->from,
+                         env->rank);
 }
 
 static hlo_value_t *take_message(local_channels_t *channels, int64_t channel, const op_env_t *env) {
@@ -84,7 +89,8 @@ static void fill_with_zeros(hlo_value_t *value) {
 }
 
 /* A process without a sender receives zeros. */
-static hr_status_t recv_value(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *into, uint32_t *out_handle) {
+static hr_status_t recv_value(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *into,
+                              uint32_t *out_handle) {
   local_channels_t *channels = env->channels;
   int64_t channel = hlo_attr_int(instr, HLO_ATTR_CHANNEL_ID);
   int from;
@@ -96,14 +102,17 @@ static hr_status_t recv_value(op_env_t *env, const hlo_instr_t *instr, hlo_value
   pthread_mutex_lock(&channels->lock);
   hlo_value_t *value;
   hr_status_t st = NULL;
-  while (!(value = take_message(channels, channel, env)) && !(st = exec_cancel_check(channels->cancel)))
+  while (!(value = take_message(channels, channel, env)) &&
+         !(st = exec_cancel_check(channels->cancel)))
     pthread_cond_wait(&channels->arrived, &channels->lock);
   pthread_mutex_unlock(&channels->lock);
   if (!value) return st;
   bool fits = same_shape(into, value);
   if (fits) copy_into(into, value);
   hlo_value_release(value);
-  return fits ? NULL : hlo_error(instr, NULL, "channel %ld brought a value of another shape", (long)channel);
+  return fits ? NULL
+              : hlo_error(instr, NULL, "channel %ld brought a value of another shape",
+                          (long)channel);
 }
 
 /* A transfer is over when it has started: values are kept until somebody takes them. */
@@ -128,9 +137,12 @@ static hr_status_t take_infeed(op_env_t *env, const hlo_instr_t *instr, const hl
   local_channels_t *channels = env->feeds;
   hlo_value_t *value = NULL, *tuple;
   pthread_mutex_lock(&channels->lock);
-  if (channels->next_infeed < channels->infeed.count) value = channels->infeed.data[channels->next_infeed++];
+  if (channels->next_infeed < channels->infeed.count)
+    value = channels->infeed.data[channels->next_infeed++];
   pthread_mutex_unlock(&channels->lock);
-  if (!value) return hlo_error(instr, NULL, "the infeed is empty: %zu values were taken", channels->infeed.count);
+  if (!value)
+    return hlo_error(instr, NULL, "the infeed is empty: %zu values were taken",
+                     channels->infeed.count);
   if (hlo_shape_is_tuple(shape) && shape->element_count == 1 && value->dtype != HR_TUPLE) {
     HR_TRY(hlo_value_tuple(1, &value, &tuple));
     value = tuple;
@@ -157,7 +169,8 @@ void local_channels_init(local_channels_t *channels, const exec_cancel_t *cancel
 }
 
 void local_channels_deinit(local_channels_t *channels) {
-  for (size_t i = 0; i < channels->messages.count; i++) hlo_value_release(channels->messages.data[i].value);
+  for (size_t i = 0; i < channels->messages.count; i++)
+    hlo_value_release(channels->messages.data[i].value);
   for (size_t i = 0; i < channels->infeed.count; i++) hlo_value_release(channels->infeed.data[i]);
   HR_VEC_FREE(&channels->messages);
   HR_VEC_FREE(&channels->infeed);

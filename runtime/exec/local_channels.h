@@ -1,6 +1,6 @@
-/* Channels and feeds between processes that are threads of this one: what one sends on a channel, another receives,
- * first come, first served; all take from one infeed, in turn. What is fed out is let go.
- * Thread: the functions of op_env_t from any; the rest from one. */
+/* Channels and feeds between processes that are threads of this one: what one sends on a channel,
+ * another receives, first come, first served; all take from one infeed, in turn. What is fed out is
+ * let go. Thread: the functions of op_env_t from any; the rest from one. */
 #ifndef EXEC_LOCAL_CHANNELS_H
 #define EXEC_LOCAL_CHANNELS_H
 
@@ -19,13 +19,14 @@ typedef struct local_message {
 typedef struct local_channels {
   pthread_mutex_t lock;
   pthread_cond_t arrived;
-  const exec_cancel_t *cancel;     /* ends waits */
+  const exec_cancel_t *cancel;      /* ends waits */
   HR_VEC(local_message_t) messages; /* in the order in which they were sent */
   HR_VEC(hlo_value_t *) infeed;
   size_t next_infeed;
 } local_channels_t;
 
-/* `cancel` is the caller's, who wakes the waiting ones with local_channels_wake after raising it. */
+/* `cancel` is the caller's, who wakes the waiting ones with local_channels_wake after raising it.
+ */
 void local_channels_init(local_channels_t *channels, const exec_cancel_t *cancel);
 void local_channels_deinit(local_channels_t *channels);
 /* Adds to the infeed; takes the reference over, also when it fails. */

@@ -24,16 +24,17 @@ struct exec_machine {
   op_env_t env;
   const plan_t *plan;
   exec_machine_options_t options;
-  hr_arena_t scratch; /* rewound after each step */
-  hr_arena_t list_arena;    /* states */
+  hr_arena_t scratch;    /* rewound after each step */
+  hr_arena_t list_arena; /* states */
   op_state_t *states;
   hlo_value_t *loaded; /* states of an earlier process; NULL: none */
   exec_probes_t probes;
   hr_trace_span_t **subjects; /* per computation and step; NULL: steps are not traced */
   hr_trace_span_t *waiting;
   hr_status_t (*wait)(op_env_t *env, op_request_t *request); /* that traced_wait stands before */
-  bool is_fenced; /* HLORUN_CHECK=memory */
-  bool is_inside; /* a step that is traced as a whole: a reduction calls its computation for every element */
+  bool is_fenced;                                            /* HLORUN_CHECK=memory */
+  bool is_inside; /* a step that is traced as a whole: a reduction calls its computation for every
+                     element */
 };
 
 hr_status_t exec_cancel_check(const exec_cancel_t *cancel) {
@@ -53,12 +54,14 @@ hr_status_t exec_poll_cancel(const exec_machine_options_t *options) {
 
 /* How the state of an instruction is written down. */
 typedef struct saved_state {
-  uint64_t name, size_bytes; /* a hash of the computation's and the instruction's names; bytes follow */
+  uint64_t name,
+      size_bytes; /* a hash of the computation's and the instruction's names; bytes follow */
 } saved_state_t;
 
 static uint64_t state_name(const hlo_instr_t *instr) {
   const hr_str_t *names[] = {&instr->parent->name, &instr->name};
-  return hr_hash_bytes(names[1]->data, names[1]->size, hr_hash_bytes(names[0]->data, names[0]->size, 5));
+  return hr_hash_bytes(names[1]->data, names[1]->size,
+                       hr_hash_bytes(names[0]->data, names[0]->size, 5));
 }
 
 static void restore_state(const exec_machine_t *machine, op_state_t *state) {
@@ -95,7 +98,8 @@ hr_status_t exec_machine_load_state(exec_machine_t *machine, const hlo_value_t *
   return hlo_value_copy(bytes, &machine->loaded);
 }
 
-static hr_status_t find_state(op_env_t *env, const hlo_instr_t *instr, size_t size_bytes, void **out_state) {
+static hr_status_t find_state(op_env_t *env, const hlo_instr_t *instr, size_t size_bytes,
+                              void **out_state) {
   exec_machine_t *machine = env->engine;
   op_state_t *state = machine->states;
   while (state && state->instr != instr) state = state->next;
@@ -115,7 +119,8 @@ static hr_status_t find_state(op_env_t *env, const hlo_instr_t *instr, size_t si
 
 static hr_status_t show_probe(op_env_t *env, hr_str_t id, bool asked, hlo_value_t *value) {
   exec_machine_t *machine = env->engine;
-  if (machine->options.probe_files) HR_TRY(exec_probe_files_add(machine->options.probe_files, id, value));
+  if (machine->options.probe_files)
+    HR_TRY(exec_probe_files_add(machine->options.probe_files, id, value));
   return asked ? exec_probes_add(&machine->probes, id, value) : NULL;
 }
 
@@ -126,8 +131,9 @@ static hr_status_t find_probed(op_env_t *env, hr_str_t id, int64_t n, hlo_value_
 
 /* --- steps --- */
 
-/* Operations that take sizes from values may make others than were declared, dynamically or not: kernels and addresses
- * of static sizes rely on what is declared. So every value is compared, whatever made it. */
+/* Operations that take sizes from values may make others than were declared, dynamically or not:
+ * kernels and addresses of static sizes rely on what is declared. So every value is compared,
+ * whatever made it. */
 static hr_status_t check_fits(const hlo_instr_t *instr, const hlo_value_t *value) {
   char declared[HLO_SHAPE_TEXT], found[HLO_SHAPE_TEXT];
   if (hlo_value_fits(value, instr->shape)) return NULL;
@@ -151,7 +157,8 @@ static hr_status_t run_dynamic(exec_machine_t *machine, const plan_step_t *step,
   HR_TRY(HR_NEW_ARRAY(&machine->scratch, step->in_count, &used));
   HR_TRY(op_match_sizes(step->op.instr, in, matched, &needed));
   if (!needed) return run_sized(machine, step, in, out_value);
-  for (int k = 0; k < step->in_count; k++) used[k] = matched[k] ? matched[k] : hlo_value_retain(in[k]);
+  for (int k = 0; k < step->in_count; k++)
+    used[k] = matched[k] ? matched[k] : hlo_value_retain(in[k]);
   hr_status_t st = run_sized(machine, step, used, out_value);
   for (int k = 0; k < step->in_count; k++) hlo_value_release(used[k]);
   return st;
@@ -160,7 +167,8 @@ static hr_status_t run_dynamic(exec_machine_t *machine, const plan_step_t *step,
 static hr_status_t run_kernel(exec_machine_t *machine, const plan_step_t *step, hlo_value_t **in,
                               hlo_value_t **out_value) {
   const hlo_instr_t *instr = step->op.instr;
-  if (step->device >= 0 && step->device != op_device_of_rank(machine->env.rank, machine->env.num_partitions))
+  if (step->device >= 0 &&
+      step->device != op_device_of_rank(machine->env.rank, machine->env.num_partitions))
     return hlo_value_zeros(instr->shape, out_value);
   if (instr->op == HLO_CONSTANT) {
     *out_value = hlo_value_retain(instr->literal);
@@ -177,7 +185,8 @@ static hr_status_t run_kernel(exec_machine_t *machine, const plan_step_t *step, 
   return st;
 }
 
-/* Empties the slots of values that die here. A kernel may have moved an operand out of `in` (op_take). */
+/* Empties the slots of values that die here. A kernel may have moved an operand out of `in`
+ * (op_take). */
 static void free_dead_values(const plan_step_t *step, hlo_value_t **in, hlo_value_t **slots) {
   for (int k = 0; k < step->in_count; k++)
     if (!in[k]) slots[step->in_slots[k]] = NULL;
@@ -204,7 +213,8 @@ void exec_fence_note(const hlo_instr_t *instr) {
   hr_fence_note(hlo_op_name(instr->op), instr->name.data, instr->parent->name.data, &pos);
 }
 
-/* HLORUN_CHECK=memory. What a computation that the step calls has written is told of its own steps. */
+/* HLORUN_CHECK=memory. What a computation that the step calls has written is told of its own steps.
+ */
 static hr_status_t run_fenced(exec_machine_t *machine, const plan_step_t *step, hlo_value_t **in,
                               hlo_value_t **out_value) {
   exec_fence_note(step->op.instr);
@@ -227,7 +237,8 @@ static hr_status_t run_step(exec_machine_t *machine, const plan_step_t *step, hl
   return st;
 }
 
-static hr_status_t run_traced(exec_machine_t *machine, const plan_body_t *body, int s, hlo_value_t **slots) {
+static hr_status_t run_traced(exec_machine_t *machine, const plan_body_t *body, int s,
+                              hlo_value_t **slots) {
   const plan_step_t *step = &body->steps[s];
   if (machine->is_inside) return run_step(machine, step, slots);
   machine->is_inside = !hlo_op_is(step->op.instr->op, OP_CONTROL);
@@ -239,7 +250,8 @@ static hr_status_t run_traced(exec_machine_t *machine, const plan_body_t *body, 
   return st;
 }
 
-static hr_status_t run_steps(exec_machine_t *machine, const plan_body_t *body, hlo_value_t **slots) {
+static hr_status_t run_steps(exec_machine_t *machine, const plan_body_t *body,
+                             hlo_value_t **slots) {
   hr_where_t where = {.computation = body->computation->name.data};
   hr_where_push(&where);
   hr_status_t st = NULL;
@@ -247,7 +259,8 @@ static hr_status_t run_steps(exec_machine_t *machine, const plan_body_t *body, h
     const hlo_instr_t *instr = body->steps[s].op.instr;
     where.instruction = instr->name.data;
     where.pos = hlo_instr_pos(instr);
-    st = machine->subjects ? run_traced(machine, body, s, slots) : run_step(machine, &body->steps[s], slots);
+    st = machine->subjects ? run_traced(machine, body, s, slots)
+                           : run_step(machine, &body->steps[s], slots);
     if (machine->env.transfers_in_flight && machine->env.poll) machine->env.poll(&machine->env);
   }
   hr_where_pop(&where);
@@ -282,8 +295,8 @@ static hr_status_t run_body(exec_machine_t *machine, const plan_body_t *body, hl
   return st;
 }
 
-static hr_status_t call_computation(op_env_t *env, const hlo_computation_t *computation, hlo_value_t **args,
-                                    int arg_count, hlo_value_t **out_value) {
+static hr_status_t call_computation(op_env_t *env, const hlo_computation_t *computation,
+                                    hlo_value_t **args, int arg_count, hlo_value_t **out_value) {
   exec_machine_t *machine = env->engine;
   const plan_body_t *body = machine->plan->bodies[computation->id];
   hr_assert(body && arg_count == body->param_count);
@@ -303,7 +316,8 @@ static hr_status_t run_to_end(exec_machine_t *machine, const plan_body_t *body, 
   return st;
 }
 
-/* Arguments from elsewhere, such as mapped files, get blocks between fences. What cannot be copied stays. */
+/* Arguments from elsewhere, such as mapped files, get blocks between fences. What cannot be copied
+ * stays. */
 static void fence_arguments(const plan_body_t *entry, hlo_value_t **args) {
   for (int p = 0; p < entry->param_count; p++) {
     hlo_value_t *copy;
@@ -325,17 +339,18 @@ hr_status_t exec_machine_run(exec_machine_t *machine, hlo_value_t **args, hlo_va
   return st;
 }
 
-hr_status_t exec_machine_call(exec_machine_t *machine, const hlo_computation_t *computation, hlo_value_t **args,
-                              hlo_value_t **out_value) {
+hr_status_t exec_machine_call(exec_machine_t *machine, const hlo_computation_t *computation,
+                              hlo_value_t **args, hlo_value_t **out_value) {
   return run_to_end(machine, machine->plan->bodies[computation->id], args, out_value);
 }
 
 void exec_machine_note(exec_machine_t *machine, const hlo_instr_t *instr) {
-  if (machine->options.current) atomic_store_explicit(machine->options.current, instr, memory_order_relaxed);
+  if (machine->options.current)
+    atomic_store_explicit(machine->options.current, instr, memory_order_relaxed);
 }
 
-hr_status_t exec_machine_step(exec_machine_t *machine, const plan_step_t *step, uint64_t last_use, hlo_value_t **in,
-                              hlo_value_t **out_value) {
+hr_status_t exec_machine_step(exec_machine_t *machine, const plan_step_t *step, uint64_t last_use,
+                              hlo_value_t **in, hlo_value_t **out_value) {
   plan_step_t alone = *step;
   exec_machine_note(machine, step->op.instr);
   alone.op.last_use = last_use;
@@ -348,7 +363,9 @@ hr_status_t exec_machine_step(exec_machine_t *machine, const plan_step_t *step, 
 op_env_t *exec_machine_env(exec_machine_t *machine) { return &machine->env; }
 void exec_machine_forget_probes(exec_machine_t *machine) { exec_probes_clear(&machine->probes); }
 const plan_t *exec_machine_plan(const exec_machine_t *machine) { return machine->plan; }
-const exec_machine_options_t *exec_machine_options(const exec_machine_t *machine) { return &machine->options; }
+const exec_machine_options_t *exec_machine_options(const exec_machine_t *machine) {
+  return &machine->options;
+}
 
 /* --- life --- */
 
@@ -363,7 +380,8 @@ static hr_status_t traced_wait(op_env_t *env, op_request_t *request) {
 
 static hr_status_t set_up_trace(exec_machine_t *machine) {
   hr_trace_t *trace = machine->options.trace;
-  if (trace && machine->options.trace_steps) HR_TRY(exec_trace_plan(trace, machine->plan, &machine->subjects));
+  if (trace && machine->options.trace_steps)
+    HR_TRY(exec_trace_plan(trace, machine->plan, &machine->subjects));
   if (!trace || !machine->env.wait) return NULL;
   HR_TRY(exec_trace_plain(trace, "wait for peers", HR_TRACE_WAIT, &machine->waiting));
   machine->wait = machine->env.wait;
@@ -388,7 +406,8 @@ static hr_status_t set_up(exec_machine_t *machine) {
   env->probe = show_probe;
   env->probed = find_probed;
   env->run_parallel = exec_run_parallel;
-  if (machine->options.attach_comm) HR_TRY(machine->options.attach_comm(env, machine->options.comm_context));
+  if (machine->options.attach_comm)
+    HR_TRY(machine->options.attach_comm(env, machine->options.comm_context));
   return set_up_trace(machine);
 }
 

@@ -4,7 +4,8 @@
 
 #include "base/mem.h"
 
-#define MAX_CACHED 2 /* of each kind: one that goes in as the next argument while the other is computed */
+#define MAX_CACHED \
+  2 /* of each kind: one that goes in as the next argument while the other is computed */
 
 typedef struct kind {
   exec_result_cache_t *cache;
@@ -21,7 +22,8 @@ struct exec_result_cache {
 
 hr_status_t exec_result_cache_create(int kind_count, exec_result_cache_t **out_cache) {
   void *memory;
-  HR_TRY(hr_alloc_zeroed(sizeof(exec_result_cache_t) + (size_t)kind_count * sizeof(kind_t), &memory));
+  HR_TRY(
+      hr_alloc_zeroed(sizeof(exec_result_cache_t) + (size_t)kind_count * sizeof(kind_t), &memory));
   exec_result_cache_t *cache = memory;
   pthread_mutex_init(&cache->mutex, NULL);
   cache->holders = 1;
@@ -64,8 +66,8 @@ static hr_status_t new_value(op_env_t *env, const hlo_shape_t *shape, hlo_value_
   return hlo_value_array(shape->dtype, shape->rank, shape->dims, out_value);
 }
 
-hr_status_t exec_result_cache_take(exec_result_cache_t *cache, int kind_number, op_env_t *env, const hlo_shape_t *shape,
-                                   hlo_value_t **out_value) {
+hr_status_t exec_result_cache_take(exec_result_cache_t *cache, int kind_number, op_env_t *env,
+                                   const hlo_shape_t *shape, hlo_value_t **out_value) {
   kind_t *kind = &cache->kinds[kind_number];
   hlo_value_t *value = NULL;
   pthread_mutex_lock(&cache->mutex);

@@ -88,7 +88,8 @@ static void close_cell(cell_t *cell) {
 /* --- the grid --- */
 
 /* Operands are listed process by process. */
-static hr_status_t hand_out(parallel_grid_t *grid, const hlo_instr_t *instr, hlo_value_t *const *in) {
+static hr_status_t hand_out(parallel_grid_t *grid, const hlo_instr_t *instr,
+                            hlo_value_t *const *in) {
   int next = 0;
   for (int p = 0; p < grid->count; p++) {
     cell_t *cell = &grid->cells[p];
@@ -132,7 +133,8 @@ static hr_status_t join_cell(parallel_grid_t *grid, cell_t *cell, hr_status_t st
     if (until.tv_nsec >= 1000000000L) until.tv_sec++, until.tv_nsec -= 1000000000L;
     if (!pthread_timedjoin_np(cell->thread, NULL, &until)) return st;
     if (!st)
-      st = outer->interrupted ? outer->interrupted(outer->interrupted_context) : exec_cancel_check(outer->cancel);
+      st = outer->interrupted ? outer->interrupted(outer->interrupted_context)
+                              : exec_cancel_check(outer->cancel);
     if (st) cancel_all(grid, "the grid was interrupted");
   }
 }
@@ -144,7 +146,9 @@ static hr_status_t join_cells(parallel_grid_t *grid, hr_status_t st) {
     if (grid->cells[p].started) st = join_cell(grid, &grid->cells[p], st);
   for (int pass = 0; pass < 2; pass++)
     for (int p = 0; p < grid->count && !st; p++) {
-      if (!grid->cells[p].status || (!pass && hr_status_code(grid->cells[p].status) == HR_CANCELLED)) continue;
+      if (!grid->cells[p].status ||
+          (!pass && hr_status_code(grid->cells[p].status) == HR_CANCELLED))
+        continue;
       st = hr_status_note(grid->cells[p].status, "in process %d (replica %d, partition %d)", p,
                           p / grid->size.num_partitions, p % grid->size.num_partitions);
       grid->cells[p].status = NULL;
@@ -152,7 +156,8 @@ static hr_status_t join_cells(parallel_grid_t *grid, hr_status_t st) {
   return st;
 }
 
-static hr_status_t collect(const parallel_grid_t *grid, const hlo_instr_t *instr, hlo_value_t **out_value) {
+static hr_status_t collect(const parallel_grid_t *grid, const hlo_instr_t *instr,
+                           hlo_value_t **out_value) {
   int count = hlo_shape_leaf_count(instr->shape), next = 0;
   hlo_value_t **leaves;
   HR_TRY(HR_NEW_ARRAY(grid->env->scratch, count, &leaves));
@@ -180,15 +185,17 @@ static hr_status_t open_endpoints(parallel_grid_t *grid) {
   return NULL;
 }
 
-hr_status_t exec_run_parallel(op_env_t *env, const hlo_instr_t *instr, int num_replicas, int num_partitions,
-                              hlo_value_t *const *in, hlo_value_t **out_value) {
-  parallel_grid_t grid = {.env = env, .size = {num_replicas, num_partitions}, .count = num_replicas * num_partitions};
+hr_status_t exec_run_parallel(op_env_t *env, const hlo_instr_t *instr, int num_replicas,
+                              int num_partitions, hlo_value_t *const *in, hlo_value_t **out_value) {
+  parallel_grid_t grid = {
+      .env = env, .size = {num_replicas, num_partitions}, .count = num_replicas * num_partitions};
   local_channels_init(&grid.channels, &grid.cancel);
   hr_status_t st = open_endpoints(&grid);
   bool opened = !st;
   if (!st) st = run_grid(&grid, instr, in, out_value);
   for (int p = 0; opened && p < grid.count; p++) close_cell(&grid.cells[p]);
-  for (int p = 0; opened && p < grid.count; p++) tp_close(grid.cells[p].endpoint, st != NULL, hr_status_exit_code(st));
+  for (int p = 0; opened && p < grid.count; p++)
+    tp_close(grid.cells[p].endpoint, st != NULL, hr_status_exit_code(st));
   local_channels_deinit(&grid.channels);
   return st;
 }

@@ -1,6 +1,5 @@
-/* The workers of one process: as many as it was told, or as its share of the machine has cores, made when the first
- * program wants more than one.
- * Thread: any. */
+/* The workers of one process: as many as it was told, or as its share of the machine has cores,
+ * made when the first program wants more than one. Thread: any. */
 #ifndef EXEC_WORKER_POOL_H
 #define EXEC_WORKER_POOL_H
 
@@ -19,7 +18,8 @@ typedef struct worker_pool_options {
 typedef struct worker_pool {
   worker_pool_options_t options;
   pthread_mutex_t mutex;
-  topo_share_t *share;   /* NULL until something asks for it: looking at the machine takes milliseconds */
+  topo_share_t
+      *share; /* NULL until something asks for it: looking at the machine takes milliseconds */
   hr_workers_t *workers; /* NULL until something wants them */
 } worker_pool_t;
 
@@ -27,7 +27,8 @@ void worker_pool_init(worker_pool_t *pool, worker_pool_options_t options);
 void worker_pool_deinit(worker_pool_t *pool);
 /* How many workers there are, or would be. `pool`: an worker_pool_t. */
 hr_status_t worker_pool_count(void *pool, int *out_count);
-/* The workers; NULL if there is but one. The first call starts their threads and binds the calling one as worker 0. */
+/* The workers; NULL if there is but one. The first call starts their threads and binds the calling
+ * one as worker 0. */
 hr_status_t worker_pool_start(worker_pool_t *pool, hr_workers_t **out_workers);
 
 #endif

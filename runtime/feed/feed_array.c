@@ -10,7 +10,8 @@ static bool ends_with(const char *text, const char *end) {
 }
 
 bool feed_array_is_named(const feed_endpoint_t *endpoint) {
-  return endpoint->kind == FEED_FILE && (ends_with(endpoint->text, ".npy") || ends_with(endpoint->text, ".npz"));
+  return endpoint->kind == FEED_FILE &&
+         (ends_with(endpoint->text, ".npy") || ends_with(endpoint->text, ".npz"));
 }
 
 /* --- opening --- */
@@ -45,8 +46,8 @@ static hr_status_t check_lengths(feed_array_t *array) {
     const read_npy_t *npy = &array->arrays[k];
     int64_t length = npy->rank ? npy->dims[0] : -1;
     if (length < 0 || (k && length != array->length))
-      return hr_error(HR_INVALID, "%s: array %d has %lld values, want %lld", array->path, k, (long long)length,
-                      (long long)array->length);
+      return hr_error(HR_INVALID, "%s: array %d has %lld values, want %lld", array->path, k,
+                      (long long)length, (long long)array->length);
     array->length = length;
   }
   return NULL;
@@ -86,13 +87,15 @@ static bool fits_shape(const read_npy_t *npy, const hlo_shape_t *shape) {
 static hr_status_t make_lists(feed_array_t *array, const feed_shapes_t *shapes) {
   for (size_t i = 0; i < shapes->count; i++) {
     bool fits = shapes->list[i].leaf_count == array->count;
-    for (int k = 0; fits && k < array->count; k++) fits = fits_shape(&array->arrays[k], shapes->list[i].leaves[k]);
+    for (int k = 0; fits && k < array->count; k++)
+      fits = fits_shape(&array->arrays[k], shapes->list[i].leaves[k]);
     for (int k = 0; fits && k < array->count; k++)
       HR_TRY(read_npy_rows(&array->arrays[k], shapes->list[i].leaves[k]->dtype, &array->lists[k]));
     if (fits) return NULL;
   }
   char text[HLO_SHAPE_TEXT];
-  return hr_error(HR_INVALID, "%s: no infeed of the program takes %d arrays such as %s, one for each value",
+  return hr_error(HR_INVALID,
+                  "%s: no infeed of the program takes %d arrays such as %s, one for each value",
                   array->path, array->count, read_npy_text(&array->arrays[0], text));
 }
 
@@ -103,8 +106,8 @@ static hr_status_t copy_row(const hlo_value_t *list, int64_t row, hlo_value_t **
   return NULL;
 }
 
-hr_status_t feed_array_next(feed_array_t *array, const feed_shapes_t *shapes, hlo_value_t ***out_leaves,
-                            int *out_count) {
+hr_status_t feed_array_next(feed_array_t *array, const feed_shapes_t *shapes,
+                            hlo_value_t ***out_leaves, int *out_count) {
   *out_leaves = NULL;
   if (!array->lists[0]) HR_TRY(make_lists(array, shapes));
   if (array->next == array->length) return NULL;
@@ -112,7 +115,8 @@ hr_status_t feed_array_next(feed_array_t *array, const feed_shapes_t *shapes, hl
   HR_TRY(hr_alloc_zeroed((size_t)array->count * sizeof(hlo_value_t *), &memory));
   hlo_value_t **leaves = memory;
   hr_status_t st = NULL;
-  for (int k = 0; k < array->count && !st; k++) st = copy_row(array->lists[k], array->next, &leaves[k]);
+  for (int k = 0; k < array->count && !st; k++)
+    st = copy_row(array->lists[k], array->next, &leaves[k]);
   if (st) {
     for (int k = 0; k < array->count; k++) hlo_value_release(leaves[k]);
     hr_free(leaves);

@@ -1,4 +1,5 @@
-/* An infeed out of NumPy's files: X.npy is the list of values of an infeed of one array; in X.npz the arrays in0, in1,
+/* An infeed out of NumPy's files: X.npy is the list of values of an infeed of one array; in X.npz
+ * the arrays in0, in1,
  * ... are the lists of each. The first dimension counts the values. */
 #ifndef EXEC_FEED_ARRAY_H
 #define EXEC_FEED_ARRAY_H
@@ -12,7 +13,8 @@ typedef struct feed_array {
   read_npz_t npz;
   int count;
   read_npy_t *arrays;
-  hlo_value_t **lists; /* all values of each, over the file's bytes; made when the types are known */
+  hlo_value_t *
+      *lists; /* all values of each, over the file's bytes; made when the types are known */
   int64_t next, length;
 } feed_array_t;
 
@@ -21,7 +23,7 @@ bool feed_array_is_named(const feed_endpoint_t *endpoint); /* does the file end 
 hr_status_t feed_array_open(feed_array_t *array, const char *path);
 void feed_array_close(feed_array_t *array);
 /* As feed_read_value. */
-hr_status_t feed_array_next(feed_array_t *array, const feed_shapes_t *shapes, hlo_value_t ***out_leaves,
-                            int *out_count);
+hr_status_t feed_array_next(feed_array_t *array, const feed_shapes_t *shapes,
+                            hlo_value_t ***out_leaves, int *out_count);
 
 #endif

@@ -20,19 +20,23 @@ hr_status_t feed_list_open(feed_list_t *list, const feed_endpoint_t *endpoint) {
   *list = (feed_list_t){0};
   if (endpoint->kind != FEED_FILE) return NULL;
   if (ends_with(endpoint->text, ".npy"))
-    return hr_error(HR_USAGE, "%s: an outfeed goes into an .npz, or a file of another name in the format of feeds",
-                    endpoint->spec);
+    return hr_error(
+        HR_USAGE,
+        "%s: an outfeed goes into an .npz, or a file of another name in the format of feeds",
+        endpoint->spec);
   if (ends_with(endpoint->text, ".npz")) list->path = endpoint->text;
   return NULL;
 }
 
 /* --- parts --- */
 
-static hr_status_t open_part(const feed_list_t *list, const hlo_value_t *leaf, feed_list_part_t *part) {
+static hr_status_t open_part(const feed_list_t *list, const hlo_value_t *leaf,
+                             feed_list_part_t *part) {
   char name[4096];
   int size = snprintf(name, sizeof name, "%s.XXXXXX", list->path);
   if (leaf->rank + 1 > HLO_MAX_RANK)
-    return hr_error(HR_INVALID, "%s: an array of %d dimensions cannot be listed", list->path, leaf->rank);
+    return hr_error(HR_INVALID, "%s: an array of %d dimensions cannot be listed", list->path,
+                    leaf->rank);
   part->fd = size < (int)sizeof name ? mkostemp(name, O_CLOEXEC) : -1;
   if (part->fd < 0) return hr_error(HR_UNAVAILABLE, "cannot make %s: %s", name, strerror(errno));
   unlink(name);
@@ -58,7 +62,8 @@ static hr_status_t make_parts(feed_list_t *list, const hlo_value_t *value) {
 
 static bool fits(const feed_list_part_t *part, const hlo_value_t *leaf) {
   return leaf->dtype == part->dtype && leaf->rank + 1 == part->rank &&
-         (!leaf->rank || !memcmp(part->dims + 1, leaf->dims, (size_t)leaf->rank * sizeof *leaf->dims));
+         (!leaf->rank ||
+          !memcmp(part->dims + 1, leaf->dims, (size_t)leaf->rank * sizeof *leaf->dims));
 }
 
 hr_status_t feed_list_add(feed_list_t *list, const hlo_value_t *value) {
@@ -74,8 +79,8 @@ hr_status_t feed_list_add(feed_list_t *list, const hlo_value_t *value) {
     HR_TRY(feed_write(&io, leaf->data, hlo_value_bytes(leaf)));
   }
   if (k < list->count)
-    return hr_error(HR_INVALID, "%s: value %lld has %d arrays, and the first %d", list->path, (long long)list->length,
-                    k, list->count);
+    return hr_error(HR_INVALID, "%s: value %lld has %d arrays, and the first %d", list->path,
+                    (long long)list->length, k, list->count);
   list->length++;
   return NULL;
 }
@@ -87,7 +92,8 @@ static hr_status_t add_part(const feed_list_t *list, int k, zip_writer_t *writer
   char name[24];
   off_t bytes = lseek(part->fd, 0, SEEK_END);
   void *data = bytes > 0 ? mmap(NULL, (size_t)bytes, PROT_READ, MAP_SHARED, part->fd, 0) : NULL;
-  if (data == MAP_FAILED) return hr_error(HR_UNAVAILABLE, "%s: cannot read again: %s", list->path, strerror(errno));
+  if (data == MAP_FAILED)
+    return hr_error(HR_UNAVAILABLE, "%s: cannot read again: %s", list->path, strerror(errno));
   part->dims[0] = list->length;
   snprintf(name, sizeof name, "out%d", k);
   hr_status_t st = npz_add(writer, name, part->dtype, part->rank, part->dims, data, (size_t)bytes);

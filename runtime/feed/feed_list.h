@@ -1,6 +1,6 @@
-/* An outfeed into X.npz: the arrays out0, out1, ... are the lists of what each part of the values held, their first
- * dimension counting the values. Until the end they are in files without a name beside it: memory stays bounded.
- * Thread: one at a time. */
+/* An outfeed into X.npz: the arrays out0, out1, ... are the lists of what each part of the values
+ * held, their first dimension counting the values. Until the end they are in files without a name
+ * beside it: memory stays bounded. Thread: one at a time. */
 #ifndef EXEC_FEED_LIST_H
 #define EXEC_FEED_LIST_H
 

@@ -17,7 +17,8 @@
 
 #include "base/text.h"
 
-#define PATIENCE 100 /* times 10 ms that a command may take to notice that nobody reads it any more */
+#define PATIENCE \
+  100 /* times 10 ms that a command may take to notice that nobody reads it any more */
 #define MOST_PORT 65535
 
 extern char **environ;
@@ -25,7 +26,11 @@ extern char **environ;
 static const struct {
   const char *name;
   feed_kind_t kind;
-} kinds[] = {{"file:", FEED_FILE}, {"unix:", FEED_UNIX}, {"tcp:", FEED_TCP}, {"fd:", FEED_FD}, {"exec:", FEED_EXEC}};
+} kinds[] = {{"file:", FEED_FILE},
+             {"unix:", FEED_UNIX},
+             {"tcp:", FEED_TCP},
+             {"fd:", FEED_FD},
+             {"exec:", FEED_EXEC}};
 
 static hr_status_t failed(const feed_endpoint_t *endpoint, const char *what) {
   return hr_error(HR_UNAVAILABLE, "%s: %s: %s", endpoint->spec, what, strerror(errno));
@@ -33,7 +38,8 @@ static hr_status_t failed(const feed_endpoint_t *endpoint, const char *what) {
 
 /* --- specs --- */
 
-static hr_status_t fill_in(hr_arena_t *arena, const char *spec, int replica, int partition, const char **out_spec) {
+static hr_status_t fill_in(hr_arena_t *arena, const char *spec, int replica, int partition,
+                           const char **out_spec) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
   for (const char *at = spec; *at; at++) {
@@ -59,8 +65,10 @@ static hr_status_t read_spec(hr_arena_t *arena, const char *spec, int replica, i
     endpoint->text = endpoint->spec + size;
     if (*endpoint->text) return NULL;
   }
-  return hr_error(HR_USAGE, "\"%s\" is no feed: want file:PATH, unix:PATH, tcp:PORT, tcp:HOST:PORT, fd:N or "
-                  "exec:COMMAND", spec);
+  return hr_error(HR_USAGE,
+                  "\"%s\" is no feed: want file:PATH, unix:PATH, tcp:PORT, tcp:HOST:PORT, fd:N or "
+                  "exec:COMMAND",
+                  spec);
 }
 
 /* --- sockets --- */
@@ -77,7 +85,8 @@ static hr_status_t listen_unix(feed_endpoint_t *endpoint) {
   endpoint->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (endpoint->listener < 0) return failed(endpoint, "cannot make a socket");
   fchmod(endpoint->listener, 0600); /* what bind makes has these rights from the start */
-  if (bind(endpoint->listener, (struct sockaddr *)&address, sizeof address)) return failed(endpoint, "cannot bind");
+  if (bind(endpoint->listener, (struct sockaddr *)&address, sizeof address))
+    return failed(endpoint, "cannot bind");
   endpoint->is_bound = true;
   if (chmod(endpoint->text, 0600)) return failed(endpoint, "cannot be made private");
   return listen(endpoint->listener, 1) ? failed(endpoint, "cannot listen") : NULL;
@@ -88,20 +97,24 @@ static bool is_loopback(const struct sockaddr *address) {
     return ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr) >> 24 == 127;
   static const unsigned char loopback[16] = {[15] = 1};
   return address->sa_family == AF_INET6 &&
-         !memcmp(&((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, loopback, sizeof loopback);
+         !memcmp(&((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, loopback,
+                 sizeof loopback);
 }
 
 static hr_status_t listen_at(feed_endpoint_t *endpoint, const struct addrinfo *address) {
   int yes = 1;
   bool local = is_loopback(address->ai_addr);
   if (!local && !endpoint->secret)
-    return hr_error(HR_USAGE, "%s: others can reach this address: put a secret that both ends know into "
-                    "HLORUN_FEED_SECRET", endpoint->spec);
+    return hr_error(HR_USAGE,
+                    "%s: others can reach this address: put a secret that both ends know into "
+                    "HLORUN_FEED_SECRET",
+                    endpoint->spec);
   if (local) endpoint->secret = NULL;
   endpoint->listener = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (endpoint->listener < 0) return failed(endpoint, "cannot make a socket");
   setsockopt(endpoint->listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  if (bind(endpoint->listener, address->ai_addr, address->ai_addrlen)) return failed(endpoint, "cannot bind");
+  if (bind(endpoint->listener, address->ai_addr, address->ai_addrlen))
+    return failed(endpoint, "cannot bind");
   return listen(endpoint->listener, 1) ? failed(endpoint, "cannot listen") : NULL;
 }
 
@@ -166,18 +179,25 @@ static hr_status_t start_command(feed_endpoint_t *endpoint) {
 
 /* --- all of them --- */
 
-hr_status_t feed_endpoint_open(hr_arena_t *arena, const char *spec, bool is_infeed, int replica, int partition,
-                            feed_endpoint_t *out_endpoint) {
+hr_status_t feed_endpoint_open(hr_arena_t *arena, const char *spec, bool is_infeed, int replica,
+                               int partition, feed_endpoint_t *out_endpoint) {
   const char *secret = getenv("HLORUN_FEED_SECRET");
-  *out_endpoint = (feed_endpoint_t){.is_infeed = is_infeed, .listener = -1, .fd = -1,
-                              .secret = secret && *secret ? secret : NULL};
+  *out_endpoint = (feed_endpoint_t){.is_infeed = is_infeed,
+                                    .listener = -1,
+                                    .fd = -1,
+                                    .secret = secret && *secret ? secret : NULL};
   HR_TRY(read_spec(arena, spec, replica, partition, out_endpoint));
   switch (out_endpoint->kind) {
-    case FEED_FILE: return open_path(out_endpoint);
-    case FEED_UNIX: return listen_unix(out_endpoint);
-    case FEED_TCP: return listen_tcp(arena, out_endpoint);
-    case FEED_FD: return take_fd(out_endpoint);
-    case FEED_EXEC: return start_command(out_endpoint);
+    case FEED_FILE:
+      return open_path(out_endpoint);
+    case FEED_UNIX:
+      return listen_unix(out_endpoint);
+    case FEED_TCP:
+      return listen_tcp(arena, out_endpoint);
+    case FEED_FD:
+      return take_fd(out_endpoint);
+    case FEED_EXEC:
+      return start_command(out_endpoint);
   }
   return NULL;
 }
@@ -195,7 +215,8 @@ static hr_status_t is_welcome(const feed_endpoint_t *endpoint, feed_io_t *io, bo
 }
 
 static hr_status_t accept_one(feed_endpoint_t *endpoint, feed_io_t *io, bool *out_welcome) {
-  struct pollfd fds[2] = {{.fd = endpoint->listener, .events = POLLIN}, {.fd = io->stop_fd, .events = POLLIN}};
+  struct pollfd fds[2] = {{.fd = endpoint->listener, .events = POLLIN},
+                          {.fd = io->stop_fd, .events = POLLIN}};
   int bytes = 4 << 20;
   *out_welcome = false;
   if (poll(fds, 2, -1) < 0) return errno == EINTR ? NULL : failed(endpoint, "waiting failed");
@@ -230,11 +251,14 @@ static hr_status_t await_child(feed_endpoint_t *endpoint, bool in_order) {
     ended = waitpid(child, &status, WNOHANG) == child;
     if (!ended) usleep(10000);
   }
-  in_order = in_order && (ended || !endpoint->is_infeed); /* one that feeds and does not notice the end is ended */
+  in_order =
+      in_order &&
+      (ended || !endpoint->is_infeed); /* one that feeds and does not notice the end is ended */
   if (!in_order) kill(child, SIGTERM);
   while (!ended && waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   if (!in_order || (WIFEXITED(status) && WEXITSTATUS(status) == 0)) return NULL;
-  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE && endpoint->is_infeed) return NULL; /* it had more to say */
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE && endpoint->is_infeed)
+    return NULL; /* it had more to say */
   return hr_error(HR_UNAVAILABLE, "%s: the command failed (%s %d)", endpoint->spec,
                   WIFEXITED(status) ? "exit code" : "signal",
                   WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));

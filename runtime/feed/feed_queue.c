@@ -32,7 +32,8 @@ void feed_queue_deinit(feed_queue_t *queue) {
 }
 
 /* With the lock held, which is let go meanwhile. */
-static hr_status_t wait_a_while(feed_queue_t *queue, feed_interrupted_fn interrupted, void *context) {
+static hr_status_t wait_a_while(feed_queue_t *queue, feed_interrupted_fn interrupted,
+                                void *context) {
   struct timespec until;
   if (!interrupted) {
     pthread_cond_wait(&queue->changed, &queue->lock);
@@ -54,11 +55,12 @@ static hr_status_t take_status(feed_queue_t *queue) {
   return st;
 }
 
-hr_status_t feed_queue_put(feed_queue_t *queue, feed_item_t item, feed_interrupted_fn interrupted, void *context,
-                           bool *out_stopped) {
+hr_status_t feed_queue_put(feed_queue_t *queue, feed_item_t item, feed_interrupted_fn interrupted,
+                           void *context, bool *out_stopped) {
   hr_status_t st = NULL;
   pthread_mutex_lock(&queue->lock);
-  while (!st && !queue->stopped && queue->count == FEED_QUEUE_VALUES) st = wait_a_while(queue, interrupted, context);
+  while (!st && !queue->stopped && queue->count == FEED_QUEUE_VALUES)
+    st = wait_a_while(queue, interrupted, context);
   *out_stopped = queue->stopped;
   if (!st && queue->stopped && interrupted) st = take_status(queue);
   if (!st && !queue->stopped) {
@@ -71,11 +73,12 @@ hr_status_t feed_queue_put(feed_queue_t *queue, feed_item_t item, feed_interrupt
   return st;
 }
 
-hr_status_t feed_queue_take(feed_queue_t *queue, feed_interrupted_fn interrupted, void *context, feed_item_t *out_item,
-                            bool *out_ended) {
+hr_status_t feed_queue_take(feed_queue_t *queue, feed_interrupted_fn interrupted, void *context,
+                            feed_item_t *out_item, bool *out_ended) {
   hr_status_t st = NULL;
   pthread_mutex_lock(&queue->lock);
-  while (!st && !queue->count && !queue->ended && !queue->stopped) st = wait_a_while(queue, interrupted, context);
+  while (!st && !queue->count && !queue->ended && !queue->stopped)
+    st = wait_a_while(queue, interrupted, context);
   *out_ended = !queue->count || queue->stopped;
   if (!st && *out_ended && !queue->stopped) st = take_status(queue);
   if (!st && !*out_ended) {
@@ -97,4 +100,6 @@ static void close_queue(feed_queue_t *queue, bool *flag, hr_status_t st) {
 }
 
 void feed_queue_end(feed_queue_t *queue, hr_status_t st) { close_queue(queue, &queue->ended, st); }
-void feed_queue_stop(feed_queue_t *queue, hr_status_t st) { close_queue(queue, &queue->stopped, st); }
+void feed_queue_stop(feed_queue_t *queue, hr_status_t st) {
+  close_queue(queue, &queue->stopped, st);
+}

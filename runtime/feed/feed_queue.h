@@ -30,11 +30,12 @@ typedef hr_status_t (*feed_interrupted_fn)(void *context);
 void feed_queue_init(feed_queue_t *queue);
 void feed_queue_deinit(feed_queue_t *queue); /* releases what is in it */
 /* Waits for room. Takes the item over, also when it fails. *out_stopped: nobody takes it. */
-hr_status_t feed_queue_put(feed_queue_t *queue, feed_item_t item, feed_interrupted_fn interrupted, void *context,
-                           bool *out_stopped);
-/* Waits for an item; *out_ended: there will be none. Gives the failure with which it ended, once. */
-hr_status_t feed_queue_take(feed_queue_t *queue, feed_interrupted_fn interrupted, void *context, feed_item_t *out_item,
-                            bool *out_ended);
+hr_status_t feed_queue_put(feed_queue_t *queue, feed_item_t item, feed_interrupted_fn interrupted,
+                           void *context, bool *out_stopped);
+/* Waits for an item; *out_ended: there will be none. Gives the failure with which it ended, once.
+ */
+hr_status_t feed_queue_take(feed_queue_t *queue, feed_interrupted_fn interrupted, void *context,
+                            feed_item_t *out_item, bool *out_ended);
 void feed_queue_end(feed_queue_t *queue, hr_status_t st);  /* takes st over */
 void feed_queue_stop(feed_queue_t *queue, hr_status_t st); /* takes st over */
 void feed_item_release(feed_item_t *item);

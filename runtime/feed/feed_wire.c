@@ -25,8 +25,8 @@ typedef struct leaf_header {
 /* --- bytes --- */
 
 static hr_status_t failed(const feed_io_t *io, const char *what) {
-  return hr_error(HR_UNAVAILABLE, "%s: %s after %llu values: %s", io->name, what, (unsigned long long)io->values,
-                  strerror(errno));
+  return hr_error(HR_UNAVAILABLE, "%s: %s after %llu values: %s", io->name, what,
+                  (unsigned long long)io->values, strerror(errno));
 }
 
 /* Until the stream can go on, or is told to stop. */
@@ -60,7 +60,8 @@ hr_status_t feed_write(feed_io_t *io, const void *from, size_t size_bytes) {
   for (size_t done = 0; done < size_bytes;) {
     HR_TRY(wait_ready(io, POLLOUT));
     size_t left = size_bytes - done;
-    ssize_t put = write(io->fd, (const char *)from + done, left < MOST_AT_ONCE ? left : MOST_AT_ONCE);
+    ssize_t put =
+        write(io->fd, (const char *)from + done, left < MOST_AT_ONCE ? left : MOST_AT_ONCE);
     if (put < 0 && errno != EINTR && errno != EAGAIN) return failed(io, "writing failed");
     if (put > 0) done += (size_t)put;
   }
@@ -69,14 +70,15 @@ hr_status_t feed_write(feed_io_t *io, const void *from, size_t size_bytes) {
 
 /* --- reading values --- */
 
-static hr_status_t check_header(const feed_io_t *io, const value_header_t *header, const feed_shapes_t *shapes) {
+static hr_status_t check_header(const feed_io_t *io, const value_header_t *header,
+                                const feed_shapes_t *shapes) {
   if (memcmp(header->magic, VALUE_MAGIC, sizeof header->magic))
     return hr_error(HR_INVALID, "%s: value %llu does not begin with " VALUE_MAGIC, io->name,
                     (unsigned long long)io->values + 1);
   for (size_t i = 0; i < shapes->count; i++)
     if ((uint32_t)shapes->list[i].leaf_count == header->leaves) return NULL;
-  return hr_error(HR_INVALID, "%s: value %llu has %u arrays, which no infeed of the program takes", io->name,
-                  (unsigned long long)io->values + 1, header->leaves);
+  return hr_error(HR_INVALID, "%s: value %llu has %u arrays, which no infeed of the program takes",
+                  io->name, (unsigned long long)io->values + 1, header->leaves);
 }
 
 static bool is_like(const hlo_shape_t *want, hr_dtype_t dtype, uint32_t rank, const int64_t *dims) {
@@ -85,34 +87,39 @@ static bool is_like(const hlo_shape_t *want, hr_dtype_t dtype, uint32_t rank, co
 }
 
 /* May array `k` of a value with so many be like this? */
-static bool is_expected(const feed_shapes_t *shapes, uint32_t leaves, uint32_t k, hr_dtype_t dtype, uint32_t rank,
-                        const int64_t *dims) {
+static bool is_expected(const feed_shapes_t *shapes, uint32_t leaves, uint32_t k, hr_dtype_t dtype,
+                        uint32_t rank, const int64_t *dims) {
   for (size_t i = 0; i < shapes->count; i++)
-    if ((uint32_t)shapes->list[i].leaf_count == leaves && is_like(shapes->list[i].leaves[k], dtype, rank, dims))
+    if ((uint32_t)shapes->list[i].leaf_count == leaves &&
+        is_like(shapes->list[i].leaves[k], dtype, rank, dims))
       return true;
   return false;
 }
 
-static hr_status_t unexpected(const feed_io_t *io, uint32_t k, hr_dtype_t dtype, uint32_t rank, const int64_t *dims) {
+static hr_status_t unexpected(const feed_io_t *io, uint32_t k, hr_dtype_t dtype, uint32_t rank,
+                              const int64_t *dims) {
   char text[HLO_SHAPE_TEXT];
   hlo_shape_t shape = {.dtype = dtype, .rank = (int)rank, .dims = dims};
-  return hr_error(HR_INVALID, "%s: array %u of value %llu is %s, which no infeed of the program takes", io->name, k,
-                  (unsigned long long)io->values + 1, hlo_shape_text(&shape, text));
+  return hr_error(HR_INVALID,
+                  "%s: array %u of value %llu is %s, which no infeed of the program takes",
+                  io->name, k, (unsigned long long)io->values + 1, hlo_shape_text(&shape, text));
 }
 
-static hr_status_t read_leaf_header(feed_io_t *io, uint32_t k, hr_dtype_t *out_dtype, uint32_t *out_rank,
-                                    int64_t dims[HLO_MAX_RANK]) {
+static hr_status_t read_leaf_header(feed_io_t *io, uint32_t k, hr_dtype_t *out_dtype,
+                                    uint32_t *out_rank, int64_t dims[HLO_MAX_RANK]) {
   leaf_header_t header;
   HR_TRY(feed_read(io, &header, sizeof header, NULL));
   hr_str_t name = {header.name, strnlen(header.name, sizeof header.name)};
-  if (!hr_dtype_from_name(name, out_dtype) || !hr_dtype_is_array(*out_dtype) || header.rank > HLO_MAX_RANK)
-    return hr_error(HR_INVALID, "%s: array %u of value %llu has an unknown type, or %u dimensions", io->name, k,
-                    (unsigned long long)io->values + 1, header.rank);
+  if (!hr_dtype_from_name(name, out_dtype) || !hr_dtype_is_array(*out_dtype) ||
+      header.rank > HLO_MAX_RANK)
+    return hr_error(HR_INVALID, "%s: array %u of value %llu has an unknown type, or %u dimensions",
+                    io->name, k, (unsigned long long)io->values + 1, header.rank);
   *out_rank = header.rank;
   return feed_read(io, dims, header.rank * sizeof *dims, NULL);
 }
 
-/* Truth values and narrow integers are stored in whole bytes: other bits than theirs would be read as well. */
+/* Truth values and narrow integers are stored in whole bytes: other bits than theirs would be read
+ * as well. */
 static hr_status_t check_bytes(const feed_io_t *io, const hlo_value_t *leaf) {
   const unsigned char *bytes = leaf->data, limit = 1;
   if (leaf->dtype != HR_PRED) return NULL;
@@ -122,14 +129,15 @@ static hr_status_t check_bytes(const feed_io_t *io, const hlo_value_t *leaf) {
   return NULL;
 }
 
-static hr_status_t read_leaf(feed_io_t *io, const feed_shapes_t *shapes, uint32_t leaves, uint32_t k,
-                             hlo_value_t **out_leaf) {
+static hr_status_t read_leaf(feed_io_t *io, const feed_shapes_t *shapes, uint32_t leaves,
+                             uint32_t k, hlo_value_t **out_leaf) {
   hr_dtype_t dtype;
   uint32_t rank;
   int64_t dims[HLO_MAX_RANK];
   char padding[8];
   HR_TRY(read_leaf_header(io, k, &dtype, &rank, dims));
-  if (!is_expected(shapes, leaves, k, dtype, rank, dims)) return unexpected(io, k, dtype, rank, dims);
+  if (!is_expected(shapes, leaves, k, dtype, rank, dims))
+    return unexpected(io, k, dtype, rank, dims);
   HR_TRY(hlo_value_array(dtype, (int)rank, dims, out_leaf));
   size_t bytes = hlo_value_bytes(*out_leaf);
   HR_TRY(feed_read(io, (*out_leaf)->data, bytes, NULL));
@@ -137,7 +145,8 @@ static hr_status_t read_leaf(feed_io_t *io, const feed_shapes_t *shapes, uint32_
   return check_bytes(io, *out_leaf);
 }
 
-hr_status_t feed_read_value(feed_io_t *io, const feed_shapes_t *shapes, hlo_value_t ***out_leaves, int *out_count) {
+hr_status_t feed_read_value(feed_io_t *io, const feed_shapes_t *shapes, hlo_value_t ***out_leaves,
+                            int *out_count) {
   value_header_t header;
   bool end = false;
   void *memory;
@@ -148,7 +157,8 @@ hr_status_t feed_read_value(feed_io_t *io, const feed_shapes_t *shapes, hlo_valu
   HR_TRY(hr_alloc_zeroed((header.leaves + 1) * sizeof(hlo_value_t *), &memory));
   hlo_value_t **leaves = memory;
   hr_status_t st = NULL;
-  for (uint32_t k = 0; k < header.leaves && !st; k++) st = read_leaf(io, shapes, header.leaves, k, &leaves[k]);
+  for (uint32_t k = 0; k < header.leaves && !st; k++)
+    st = read_leaf(io, shapes, header.leaves, k, &leaves[k]);
   if (st) {
     for (uint32_t k = 0; k < header.leaves; k++) hlo_value_release(leaves[k]);
     hr_free(leaves);
@@ -177,7 +187,8 @@ static hr_status_t write_leaf(feed_io_t *io, const hlo_value_t *leaf) {
 hr_status_t feed_write_value(feed_io_t *io, const hlo_value_t *value) {
   value_header_t header = {VALUE_MAGIC, 0};
   int count = hlo_value_leaf_count(value);
-  for (int k = 0; k < count; k++) header.leaves += hlo_value_leaf((hlo_value_t *)value, k)->dtype != HR_TOKEN;
+  for (int k = 0; k < count; k++)
+    header.leaves += hlo_value_leaf((hlo_value_t *)value, k)->dtype != HR_TOKEN;
   HR_TRY(feed_write(io, &header, sizeof header));
   for (int k = 0; k < count; k++) {
     const hlo_value_t *leaf = hlo_value_leaf((hlo_value_t *)value, k);
@@ -196,7 +207,8 @@ hr_status_t feed_read_secret(feed_io_t *io, const char *secret, bool *out_right)
   size_t size = strlen(secret);
   *out_right = false;
   HR_TRY(feed_read(io, &header, sizeof header, NULL));
-  if (memcmp(header.magic, SECRET_MAGIC, sizeof header.magic) || header.leaves > sizeof given) return NULL;
+  if (memcmp(header.magic, SECRET_MAGIC, sizeof header.magic) || header.leaves > sizeof given)
+    return NULL;
   HR_TRY(feed_read(io, given, header.leaves, NULL));
   unsigned differs = header.leaves != size;
   for (size_t i = 0; i < size && i < sizeof given; i++) differs |= (unsigned)(given[i] ^ secret[i]);

@@ -1,12 +1,13 @@
-/* The wire format of infeed and outfeed, in files, pipes and sockets alike. All numbers are little-endian.
+/* The wire format of infeed and outfeed, in files, pipes and sockets alike. All numbers are
+ * little-endian.
  *
- *   stream    := [secret] value*            it ends with the end of the file or connection, between two values
- *   secret    := "HLK1" u32 size, bytes     only over TCP from other machines, from whoever connects
- *   value     := "HLF1" u32 leaves, leaf*   what one infeed takes or one outfeed gives: a tuple flattened, without
- *                                           tokens
- *   leaf      := name[16] u32 rank, u32 zero, i64 size[rank], data, 0 to 7 zero bytes up to a multiple of 8
- *   name      := element type as HLO spells it ("f32", "bf16", "pred"), filled up with zero bytes
- *   data      := the elements in row-major order; types narrower than a byte take one byte an element
+ *   stream    := [secret] value*            it ends with the end of the file or connection, between
+ * two values secret    := "HLK1" u32 size, bytes     only over TCP from other machines, from
+ * whoever connects value     := "HLF1" u32 leaves, leaf*   what one infeed takes or one outfeed
+ * gives: a tuple flattened, without tokens leaf      := name[16] u32 rank, u32 zero, i64
+ * size[rank], data, 0 to 7 zero bytes up to a multiple of 8 name      := element type as HLO spells
+ * it ("f32", "bf16", "pred"), filled up with zero bytes data      := the elements in row-major
+ * order; types narrower than a byte take one byte an element
  *
  * What arrives is compared with the shapes that the program has before memory is taken for it. */
 #ifndef EXEC_FEED_WIRE_H
@@ -32,14 +33,16 @@ typedef struct feed_shapes {
   const feed_shape_t *list;
 } feed_shapes_t;
 
-/* All of `size_bytes`, or an error. *out_end (may be NULL: an error then) is set if the stream ends before the
- * first. */
+/* All of `size_bytes`, or an error. *out_end (may be NULL: an error then) is set if the stream ends
+ * before the first. */
 hr_status_t feed_read(feed_io_t *io, void *into, size_t size_bytes, bool *out_end);
 hr_status_t feed_write(feed_io_t *io, const void *from, size_t size_bytes);
 
-/* The next value's leaves in a list of `leaf_count` references, allocated with hr_alloc; *out_leaves is NULL at the end
- * of the stream. Errors: INVALID what arrives is no value or none that the program takes; UNAVAILABLE; CANCELLED. */
-hr_status_t feed_read_value(feed_io_t *io, const feed_shapes_t *shapes, hlo_value_t ***out_leaves, int *out_count);
+/* The next value's leaves in a list of `leaf_count` references, allocated with hr_alloc;
+ * *out_leaves is NULL at the end of the stream. Errors: INVALID what arrives is no value or none
+ * that the program takes; UNAVAILABLE; CANCELLED. */
+hr_status_t feed_read_value(feed_io_t *io, const feed_shapes_t *shapes, hlo_value_t ***out_leaves,
+                            int *out_count);
 hr_status_t feed_write_value(feed_io_t *io, const hlo_value_t *value);
 
 /* Of whoever connects: is what it sends the secret? */

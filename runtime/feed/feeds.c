@@ -45,7 +45,8 @@ static void block_sigpipe(void) {
 }
 
 static hr_status_t next_value(feed_t *feed, feed_item_t *item) {
-  if (feed->array.is_open) return feed_array_next(&feed->array, &feed->shapes, &item->leaves, &item->count);
+  if (feed->array.is_open)
+    return feed_array_next(&feed->array, &feed->shapes, &item->leaves, &item->count);
   return feed_read_value(&feed->io, &feed->shapes, &item->leaves, &item->count);
 }
 
@@ -95,8 +96,8 @@ static hr_status_t interrupted(void *context) {
   return endpoint->interrupted ? endpoint->interrupted(endpoint->interrupted_context) : NULL;
 }
 
-static hr_status_t fit_value(feed_t *feed, const hlo_instr_t *instr, const hlo_shape_t *shape, feed_item_t *item,
-                             hlo_value_t **out_value) {
+static hr_status_t fit_value(feed_t *feed, const hlo_instr_t *instr, const hlo_shape_t *shape,
+                             feed_item_t *item, hlo_value_t **out_value) {
   char text[HLO_SHAPE_TEXT];
   int leaves = hlo_shape_leaf_count(shape), k = 0;
   void *memory;
@@ -111,11 +112,12 @@ static hr_status_t fit_value(feed_t *feed, const hlo_instr_t *instr, const hlo_s
       all[i] = hlo_value_retain(item->leaves[k++]);
     else
       st = hlo_error(instr, NULL, "value %llu of %s has another shape than array %d, %s",
-                     (unsigned long long)feed->taken, feed->endpoint.spec, i, hlo_shape_text(want, text));
+                     (unsigned long long)feed->taken, feed->endpoint.spec, i,
+                     hlo_shape_text(want, text));
   }
   if (!st && k < item->count)
-    st = hlo_error(instr, NULL, "value %llu of %s has %d arrays, want %d", (unsigned long long)feed->taken,
-                   feed->endpoint.spec, item->count, k);
+    st = hlo_error(instr, NULL, "value %llu of %s has %d arrays, want %d",
+                   (unsigned long long)feed->taken, feed->endpoint.spec, item->count, k);
   if (!st) st = hlo_value_unflatten(shape, all, out_value);
   for (int i = 0; i < leaves; i++) hlo_value_release(all[i]);
   hr_free(all);
@@ -128,12 +130,15 @@ static hr_status_t take_infeed(op_env_t *env, const hlo_instr_t *instr, const hl
   feed_t *feed = &feeds->in;
   feed_item_t item = {0};
   bool ended;
-  if (!feed->is_open) return hlo_unsupported(instr, "nothing feeds this program: --infeed says what does");
+  if (!feed->is_open)
+    return hlo_unsupported(instr, "nothing feeds this program: --infeed says what does");
   hr_status_t st = feed_queue_take(&feed->queue, interrupted, feeds->endpoint, &item, &ended);
-  if (st) return hr_status_note(st, "while waiting for value %llu of %s", (unsigned long long)feed->taken + 1,
-                                feed->endpoint.spec);
+  if (st)
+    return hr_status_note(st, "while waiting for value %llu of %s",
+                          (unsigned long long)feed->taken + 1, feed->endpoint.spec);
   if (ended)
-    return hr_error(HR_UNAVAILABLE, "%s has ended after %llu values, and the program wants one more",
+    return hr_error(HR_UNAVAILABLE,
+                    "%s has ended after %llu values, and the program wants one more",
                     feed->endpoint.spec, (unsigned long long)feed->taken);
   feed->taken++;
   st = fit_value(feed, instr, shape, &item, out_value);
@@ -148,10 +153,12 @@ static hr_status_t give_outfeed(op_env_t *env, const hlo_instr_t *instr, hlo_val
   feed_item_t item = {0};
   bool stopped;
   if (!feed->is_open)
-    return hlo_unsupported(instr, "nothing takes what this program feeds out: --outfeed says what does");
+    return hlo_unsupported(instr,
+                           "nothing takes what this program feeds out: --outfeed says what does");
   item.value = hlo_value_retain(value);
   HR_TRY(feed_queue_put(&feed->queue, item, interrupted, feeds->endpoint, &stopped));
-  return stopped ? hr_error(HR_UNAVAILABLE, "%s was closed by the reader", feed->endpoint.spec) : NULL;
+  return stopped ? hr_error(HR_UNAVAILABLE, "%s was closed by the reader", feed->endpoint.spec)
+                 : NULL;
 }
 
 void exec_feeds_attach(op_env_t *env, exec_feeds_t *feeds) {
@@ -174,11 +181,14 @@ static hr_status_t list_shapes(exec_feeds_t *feeds, feed_shapes_t *shapes) {
       feed_shape_t one = {0};
       HR_TRY(HR_NEW_ARRAY(&feeds->arena, hlo_shape_leaf_count(shape), &one.leaves));
       for (int k = 0; k < hlo_shape_leaf_count(shape); k++)
-        if (hlo_shape_leaf(shape, k)->dtype != HR_TOKEN) one.leaves[one.leaf_count++] = hlo_shape_leaf(shape, k);
+        if (hlo_shape_leaf(shape, k)->dtype != HR_TOKEN)
+          one.leaves[one.leaf_count++] = hlo_shape_leaf(shape, k);
       HR_VEC_PUSH(&list, one);
     }
   void *kept = NULL;
-  hr_status_t st = list.count ? hr_arena_copy(&feeds->arena, list.data, list.count * sizeof *list.data, &kept) : NULL;
+  hr_status_t st =
+      list.count ? hr_arena_copy(&feeds->arena, list.data, list.count * sizeof *list.data, &kept)
+                 : NULL;
   *shapes = (feed_shapes_t){list.count, kept};
   HR_VEC_FREE(&list);
   return st;
@@ -189,11 +199,14 @@ static hr_status_t open_feed(exec_feeds_t *feeds, feed_t *feed, const char *spec
   feed_queue_init(&feed->queue);
   feed->is_open = true;
   feed->io.stop_fd = -1;
-  HR_TRY(feed_endpoint_open(&feeds->arena, spec, is_infeed, feeds->replica, feeds->partition, &feed->endpoint));
-  feed->io = (feed_io_t){.fd = feed->endpoint.fd, .name = feed->endpoint.spec, .stop_fd = eventfd(0, EFD_CLOEXEC)};
+  HR_TRY(feed_endpoint_open(&feeds->arena, spec, is_infeed, feeds->replica, feeds->partition,
+                            &feed->endpoint));
+  feed->io = (feed_io_t){
+      .fd = feed->endpoint.fd, .name = feed->endpoint.spec, .stop_fd = eventfd(0, EFD_CLOEXEC)};
   if (feed->io.stop_fd < 0) return hr_error(HR_UNAVAILABLE, "cannot make an event");
   if (is_infeed) HR_TRY(list_shapes(feeds, &feed->shapes));
-  if (is_infeed && feed_array_is_named(&feed->endpoint)) HR_TRY(feed_array_open(&feed->array, feed->endpoint.text));
+  if (is_infeed && feed_array_is_named(&feed->endpoint))
+    HR_TRY(feed_array_open(&feed->array, feed->endpoint.text));
   if (!is_infeed) HR_TRY(feed_list_open(&feed->list, &feed->endpoint));
   return tp_loop_work(feeds->loop, is_infeed ? run_infeed : run_outfeed, feed, &feed->work);
 }

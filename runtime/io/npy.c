@@ -53,7 +53,8 @@ static bool parse_int(cursor_t *c, int64_t *out_value) {
   skip_space(c);
   const char *start = c->at;
   int64_t value = 0;
-  while (c->at < c->end && *c->at >= '0' && *c->at <= '9' && c->at - start < 18) value = value * 10 + (*c->at++ - '0');
+  while (c->at < c->end && *c->at >= '0' && *c->at <= '9' && c->at - start < 18)
+    value = value * 10 + (*c->at++ - '0');
   *out_value = value;
   bool digits = c->at > start;
   accept(c, 'L'); /* Python 2 wrote long integers so */
@@ -99,9 +100,11 @@ static hr_status_t parse_entry(cursor_t *c, const char *name, hr_str_t key, read
     if (parse_shape(c, npy)) return NULL;
     return hr_error(HR_INVALID, "%s: its shape is no list of at most %d sizes", name, HLO_MAX_RANK);
   } else if (hr_str_is(key, "descr")) {
-    if (!parse_string(c, &descr)) return hr_error(HR_INVALID, "%s: structured arrays cannot be read", name);
+    if (!parse_string(c, &descr))
+      return hr_error(HR_INVALID, "%s: structured arrays cannot be read", name);
     if (parse_descr(descr, npy)) return NULL;
-    return hr_error(HR_INVALID, "%s: arrays of type '%.*s' cannot be read", name, HR_STR_ARGS(descr));
+    return hr_error(HR_INVALID, "%s: arrays of type '%.*s' cannot be read", name,
+                    HR_STR_ARGS(descr));
   }
   return hr_error(HR_INVALID, "%s: its header has a bad entry '%.*s'", name, HR_STR_ARGS(key));
 }
@@ -118,12 +121,14 @@ static hr_status_t parse_dictionary(cursor_t c, const char *name, read_npy_t *np
     ended = accept(&c, '}');
     if (!ended) return hr_error(HR_INVALID, "%s: its header has no end", name);
   }
-  if (!npy->item_bytes || npy->rank < 0) return hr_error(HR_INVALID, "%s: its header lacks descr or shape", name);
+  if (!npy->item_bytes || npy->rank < 0)
+    return hr_error(HR_INVALID, "%s: its header lacks descr or shape", name);
   return NULL;
 }
 
 /* Where the dictionary is: version 1 has 16 bits for its length, later ones 32. */
-static bool find_dictionary(const unsigned char *at, size_t size, cursor_t *out_text, size_t *out_header_bytes) {
+static bool find_dictionary(const unsigned char *at, size_t size, cursor_t *out_text,
+                            size_t *out_header_bytes) {
   if (size < 12 || memcmp(at, MAGIC, MAGIC_BYTES) || at[6] < 1 || at[6] > 3) return false;
   size_t start = at[6] == 1 ? 10 : 12;
   size_t length = (size_t)at[8] | (size_t)at[9] << 8;
@@ -143,14 +148,16 @@ static hr_status_t count_elements(const char *name, read_npy_t *npy, size_t rest
   }
   npy->count = 0;
   if (empty) return NULL;
-  if (overflow || __builtin_mul_overflow(count, (uint64_t)npy->item_bytes, &bytes) || bytes > rest_bytes)
-    return hr_error(HR_INVALID, "%s: is cut off: %zu bytes are too few for its shape", name, rest_bytes);
+  if (overflow || __builtin_mul_overflow(count, (uint64_t)npy->item_bytes, &bytes) ||
+      bytes > rest_bytes)
+    return hr_error(HR_INVALID, "%s: is cut off: %zu bytes are too few for its shape", name,
+                    rest_bytes);
   npy->count = (int64_t)count;
   return NULL;
 }
 
-hr_status_t read_npy_header(const char *name, hr_buffer_t *buffer, size_t offset_bytes, size_t size_bytes,
-                            read_npy_t *out_npy) {
+hr_status_t read_npy_header(const char *name, hr_buffer_t *buffer, size_t offset_bytes,
+                            size_t size_bytes, read_npy_t *out_npy) {
   const unsigned char *at = (const unsigned char *)hr_buffer_data(buffer) + offset_bytes;
   size_t header_bytes;
   cursor_t text;
@@ -189,21 +196,32 @@ bool read_npy_is(const read_npy_t *npy, hr_dtype_t dtype) {
   if (!hr_dtype_is_array(dtype) || (size_t)npy->item_bytes != hr_dtype_bytes(dtype)) return false;
   bool nameless = hr_dtype_table[dtype].npy_descr[1] == 'V' || narrow_bits(dtype);
   switch (npy->kind) {
-    case 'V': return nameless;
-    case 'b': return dtype == HR_PRED;
-    case 'i': return hr_dtype_class(dtype) == HR_CLASS_SIGNED;
-    case 'u': return hr_dtype_class(dtype) == HR_CLASS_UNSIGNED;
-    case 'f': return hr_dtype_is_float(dtype) && !nameless;
-    case 'c': return hr_dtype_is_complex(dtype);
-    default: return false;
+    case 'V':
+      return nameless;
+    case 'b':
+      return dtype == HR_PRED;
+    case 'i':
+      return hr_dtype_class(dtype) == HR_CLASS_SIGNED;
+    case 'u':
+      return hr_dtype_class(dtype) == HR_CLASS_UNSIGNED;
+    case 'f':
+      return hr_dtype_is_float(dtype) && !nameless;
+    case 'c':
+      return hr_dtype_is_complex(dtype);
+    default:
+      return false;
   }
 }
 
 const char *read_npy_text(const read_npy_t *npy, char into[HLO_SHAPE_TEXT]) {
-  int used = snprintf(into, HLO_SHAPE_TEXT, "%c%c%d[", npy->swapped ? '>' : npy->item_bytes > 1 ? '<' : '|', npy->kind,
-                      npy->item_bytes);
+  int used = snprintf(into, HLO_SHAPE_TEXT, "%c%c%d[",
+                      npy->swapped          ? '>'
+                      : npy->item_bytes > 1 ? '<'
+                                            : '|',
+                      npy->kind, npy->item_bytes);
   for (int d = 0; d < npy->rank && used < HLO_SHAPE_TEXT - 32; d++)
-    used += snprintf(into + used, (size_t)(HLO_SHAPE_TEXT - used), "%s%lld", d ? "," : "", (long long)npy->dims[d]);
+    used += snprintf(into + used, (size_t)(HLO_SHAPE_TEXT - used), "%s%lld", d ? "," : "",
+                     (long long)npy->dims[d]);
   snprintf(into + used, (size_t)(HLO_SHAPE_TEXT - used), "]");
   return into;
 }
@@ -236,7 +254,8 @@ static void copy_column_major(const read_npy_t *npy, unsigned char *to, const un
   }
 }
 
-/* Raw bytes may carry anything above a narrow element's own bits; in memory it is sign- or zero-extended. */
+/* Raw bytes may carry anything above a narrow element's own bits; in memory it is sign- or
+ * zero-extended. */
 static void normalize(hr_dtype_t dtype, unsigned char *at, int64_t count) {
   int bits = narrow_bits(dtype), shift = 8 - bits;
   bool is_signed = hr_dtype_class(dtype) == HR_CLASS_SIGNED;
@@ -254,7 +273,8 @@ static hr_status_t convert(const read_npy_t *npy, hr_dtype_t dtype, const unsign
   if (npy->column_major)
     copy_column_major(npy, to, from);
   else if (npy->count)
-    hr_buffer_copy_out(npy->buffer, npy->offset_bytes, to, (size_t)npy->count * (size_t)npy->item_bytes);
+    hr_buffer_copy_out(npy->buffer, npy->offset_bytes, to,
+                       (size_t)npy->count * (size_t)npy->item_bytes);
   bool is_complex = hr_dtype_is_complex(dtype);
   int part = is_complex ? npy->item_bytes / 2 : npy->item_bytes;
   if (npy->swapped && npy->kind != 'V') swap_bytes(to, npy->count * (is_complex ? 2 : 1), part);
@@ -262,12 +282,16 @@ static hr_status_t convert(const read_npy_t *npy, hr_dtype_t dtype, const unsign
   return NULL;
 }
 
-static hr_status_t make_value(const read_npy_t *npy, hr_dtype_t dtype, bool any_alignment, hlo_value_t **out_value) {
+static hr_status_t make_value(const read_npy_t *npy, hr_dtype_t dtype, bool any_alignment,
+                              hlo_value_t **out_value) {
   hr_assert(read_npy_is(npy, dtype));
-  const unsigned char *from = (const unsigned char *)hr_buffer_data(npy->buffer) + npy->offset_bytes;
-  bool as_it_is = !npy->swapped && (!npy->column_major || npy->rank < 2) && !narrow_bits(dtype) && dtype != HR_PRED &&
+  const unsigned char *from =
+      (const unsigned char *)hr_buffer_data(npy->buffer) + npy->offset_bytes;
+  bool as_it_is = !npy->swapped && (!npy->column_major || npy->rank < 2) && !narrow_bits(dtype) &&
+                  dtype != HR_PRED &&
                   (any_alignment || (uintptr_t)from % (size_t)npy->item_bytes == 0);
-  if (as_it_is) return hlo_value_over(dtype, npy->rank, npy->dims, npy->buffer, npy->offset_bytes, out_value);
+  if (as_it_is)
+    return hlo_value_over(dtype, npy->rank, npy->dims, npy->buffer, npy->offset_bytes, out_value);
   return convert(npy, dtype, from, out_value);
 }
 
@@ -281,7 +305,9 @@ hr_status_t read_npy_rows(const read_npy_t *npy, hr_dtype_t dtype, hlo_value_t *
 
 /* --- archives --- */
 
-hr_status_t read_npz_open(const char *path, read_npz_t *out_npz) { return read_zip_open(path, &out_npz->zip); }
+hr_status_t read_npz_open(const char *path, read_npz_t *out_npz) {
+  return read_zip_open(path, &out_npz->zip);
+}
 hr_status_t read_npz_open_bytes(const char *name, hr_buffer_t *bytes, read_npz_t *out_npz) {
   return read_zip_open_bytes(name, bytes, &out_npz->zip);
 }
@@ -294,7 +320,8 @@ hr_str_t read_npz_name(const read_npz_t *npz, size_t index) {
   return name;
 }
 
-hr_status_t read_npz_find(const read_npz_t *npz, const char *name, bool *out_found, read_npy_t *out_npy) {
+hr_status_t read_npz_find(const read_npz_t *npz, const char *name, bool *out_found,
+                          read_npy_t *out_npy) {
   char member_name[256], label[512];
   snprintf(member_name, sizeof member_name, "%s.npy", name);
   const read_zip_member_t *member = read_zip_find(&npz->zip, hr_str_from(member_name));
@@ -309,16 +336,20 @@ hr_status_t read_npz_find(const read_npz_t *npz, const char *name, bool *out_fou
   return st;
 }
 
-/* Version 1, padded so that the data starts aligned. A header of 32 dimensions of 20 digits fits. */
+/* Version 1, padded so that the data starts aligned. A header of 32 dimensions of 20 digits fits.
+ */
 static size_t make_header(char header[1024], hr_dtype_t dtype, int rank, const int64_t *dims) {
   char text[1000];
   int used = snprintf(text, sizeof text, "{'descr': '%s', 'fortran_order': False, 'shape': (",
                       hr_dtype_table[dtype].npy_descr);
   for (int d = 0; d < rank; d++)
     used += snprintf(text + used, sizeof text - (size_t)used, "%lld%s", (long long)dims[d],
-                     rank == 1 ? "," : d + 1 < rank ? ", " : "");
+                     rank == 1      ? ","
+                     : d + 1 < rank ? ", "
+                                    : "");
   used += snprintf(text + used, sizeof text - (size_t)used, "), }");
-  size_t size = ((size_t)used + 11 + HR_ALIGNMENT - 1) & ~(size_t)(HR_ALIGNMENT - 1), length = size - 10;
+  size_t size = ((size_t)used + 11 + HR_ALIGNMENT - 1) & ~(size_t)(HR_ALIGNMENT - 1),
+         length = size - 10;
   memcpy(header, MAGIC "\x01\x00", 8);
   header[8] = (char)(length & 0xff);
   header[9] = (char)(length >> 8);
@@ -328,8 +359,8 @@ static size_t make_header(char header[1024], hr_dtype_t dtype, int rank, const i
   return size;
 }
 
-hr_status_t npy_write(const char *path, hr_dtype_t dtype, int rank, const int64_t *dims, const void *data,
-                           size_t size_bytes) {
+hr_status_t npy_write(const char *path, hr_dtype_t dtype, int rank, const int64_t *dims,
+                      const void *data, size_t size_bytes) {
   char header[1024];
   hr_file_writer_t *writer;
   size_t header_bytes = make_header(header, dtype, rank, dims);
@@ -339,8 +370,8 @@ hr_status_t npy_write(const char *path, hr_dtype_t dtype, int rank, const int64_
   return hr_file_finish(writer, st);
 }
 
-hr_status_t npz_add(zip_writer_t *writer, const char *name, hr_dtype_t dtype, int rank, const int64_t *dims,
-                         const void *data, size_t size_bytes) {
+hr_status_t npz_add(zip_writer_t *writer, const char *name, hr_dtype_t dtype, int rank,
+                    const int64_t *dims, const void *data, size_t size_bytes) {
   char header[1024], member_name[256];
   snprintf(member_name, sizeof member_name, "%s.npy", name);
   size_t header_bytes = make_header(header, dtype, rank, dims);

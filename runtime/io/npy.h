@@ -1,7 +1,8 @@
 /* NumPy's files: .npy arrays and .npz collections of them.
- * Types that NumPy cannot name (bf16, f8, s4, ...) are raw bytes of the right width ("|V2", "|V1"), one element after
- * the other, sub-byte ones a byte each; the reader of an array says which type it wants. Errors: INVALID with the file
- * and the array's name. Source: NumPy enhancement proposal 1, format versions 1 to 3. */
+ * Types that NumPy cannot name (bf16, f8, s4, ...) are raw bytes of the right width ("|V2", "|V1"),
+ * one element after the other, sub-byte ones a byte each; the reader of an array says which type it
+ * wants. Errors: INVALID with the file and the array's name. Source: NumPy enhancement proposal 1,
+ * format versions 1 to 3. */
 #ifndef READ_NPY_H
 #define READ_NPY_H
 
@@ -21,10 +22,10 @@ typedef struct read_npy {
   int64_t count;
 } read_npy_t;
 
-/* Reads the header of the array that has `size_bytes` bytes at `offset_bytes` of the buffer, which is retained. `name`
- * is for messages. */
-hr_status_t read_npy_header(const char *name, hr_buffer_t *buffer, size_t offset_bytes, size_t size_bytes,
-                            read_npy_t *out_npy);
+/* Reads the header of the array that has `size_bytes` bytes at `offset_bytes` of the buffer, which
+ * is retained. `name` is for messages. */
+hr_status_t read_npy_header(const char *name, hr_buffer_t *buffer, size_t offset_bytes,
+                            size_t size_bytes, read_npy_t *out_npy);
 /* FILE.npy, mapped. */
 hr_status_t read_npy_open(const char *path, read_npy_t *out_npy);
 void read_npy_deinit(read_npy_t *npy);
@@ -33,8 +34,8 @@ void read_npy_deinit(read_npy_t *npy);
 bool read_npy_is(const read_npy_t *npy, hr_dtype_t dtype);
 /* "<f4[3,2]": for messages. */
 const char *read_npy_text(const read_npy_t *npy, char into[HLO_SHAPE_TEXT]);
-/* The array as a value of a type that read_npy_is: over the file's own bytes where they serve as they are (native
- * order, row-major, aligned to the element, no bits to mask), else converted. */
+/* The array as a value of a type that read_npy_is: over the file's own bytes where they serve as
+ * they are (native order, row-major, aligned to the element, no bits to mask), else converted. */
 hr_status_t read_npy_value(const read_npy_t *npy, hr_dtype_t dtype, hlo_value_t **out_value);
 /* The same for those who only copy bytes out of it: the data may lie at any address. */
 hr_status_t read_npy_rows(const read_npy_t *npy, hr_dtype_t dtype, hlo_value_t **out_value);
@@ -44,19 +45,22 @@ typedef struct read_npz {
 } read_npz_t;
 
 hr_status_t read_npz_open(const char *path, read_npz_t *out_npz);
-hr_status_t read_npz_open_bytes(const char *name, hr_buffer_t *bytes, read_npz_t *out_npz); /* read_zip_open_bytes */
+hr_status_t read_npz_open_bytes(const char *name, hr_buffer_t *bytes,
+                                read_npz_t *out_npz); /* read_zip_open_bytes */
 void read_npz_deinit(read_npz_t *npz);
 /* Member "NAME.npy"; *out_found false if there is none. */
-hr_status_t read_npz_find(const read_npz_t *npz, const char *name, bool *out_found, read_npy_t *out_npy);
+hr_status_t read_npz_find(const read_npz_t *npz, const char *name, bool *out_found,
+                          read_npy_t *out_npy);
 size_t read_npz_count(const read_npz_t *npz);
 /* Name without ".npy". */
 hr_str_t read_npz_name(const read_npz_t *npz, size_t index);
 
 /* An array as a file of its own. Errors: UNAVAILABLE. */
-hr_status_t npy_write(const char *path, hr_dtype_t dtype, int rank, const int64_t *dims, const void *data,
-                           size_t size_bytes);
-/* Adds an array to an archive that is being written. Shapes have at most HLO_MAX_RANK dimensions. */
-hr_status_t npz_add(zip_writer_t *writer, const char *name, hr_dtype_t dtype, int rank, const int64_t *dims,
-                         const void *data, size_t size_bytes);
+hr_status_t npy_write(const char *path, hr_dtype_t dtype, int rank, const int64_t *dims,
+                      const void *data, size_t size_bytes);
+/* Adds an array to an archive that is being written. Shapes have at most HLO_MAX_RANK dimensions.
+ */
+hr_status_t npz_add(zip_writer_t *writer, const char *name, hr_dtype_t dtype, int rank,
+                    const int64_t *dims, const void *data, size_t size_bytes);
 
 #endif

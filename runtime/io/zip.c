@@ -33,7 +33,8 @@ static uint16_t get16(const unsigned char *at) { return (uint16_t)(at[0] | at[1]
 static uint32_t get32(const unsigned char *at) { return get16(at) | (uint32_t)get16(at + 2) << 16; }
 static uint64_t get64(const unsigned char *at) { return get32(at) | (uint64_t)get32(at + 4) << 32; }
 
-#define zip_error(zip, ...) hr_status_note(hr_error(HR_INVALID, __VA_ARGS__), "while reading %s", (zip)->path)
+#define zip_error(zip, ...) \
+  hr_status_note(hr_error(HR_INVALID, __VA_ARGS__), "while reading %s", (zip)->path)
 
 /* --- reading --- */
 
@@ -68,7 +69,8 @@ static hr_status_t read_end(const read_zip_t *zip, directory_t *out_directory) {
     return zip_error(zip, "%s is no zip archive, or is cut off: it has no directory", zip->path);
   const unsigned char *at = file_bytes(zip) + end;
   *out_directory = (directory_t){get16(at + 10), get32(at + 12), get32(at + 16)};
-  if (end < END64_LOCATOR_BYTES || get32(at - END64_LOCATOR_BYTES) != END64_LOCATOR_SIGNATURE) return NULL;
+  if (end < END64_LOCATOR_BYTES || get32(at - END64_LOCATOR_BYTES) != END64_LOCATOR_SIGNATURE)
+    return NULL;
   uint64_t end64 = get64(at - END64_LOCATOR_BYTES + 8);
   if (!has_bytes(zip, end64, END64_BYTES) || get32(file_bytes(zip) + end64) != END64_SIGNATURE)
     return zip_error(zip, "the zip64 directory record is missing");
@@ -77,7 +79,8 @@ static hr_status_t read_end(const read_zip_t *zip, directory_t *out_directory) {
   return NULL;
 }
 
-/* Sizes and the offset that did not fit into 32 bits stand in the zip64 field, only those, in this order. */
+/* Sizes and the offset that did not fit into 32 bits stand in the zip64 field, only those, in this
+ * order. */
 static hr_status_t read_zip64(const read_zip_t *zip, const unsigned char *extra, size_t size,
                               read_zip_member_t *member) {
   uint64_t *const wanted[] = {&member->size_bytes, &member->stored_bytes, &member->header_offset};
@@ -88,7 +91,8 @@ static hr_status_t read_zip64(const read_zip_t *zip, const unsigned char *extra,
       const unsigned char *at = extra + 4, *end = at + field;
       for (size_t i = 0; i < 3; i++) {
         if (*wanted[i] != FULL32) continue;
-        if (end - at < 8) return zip_error(zip, "the zip64 field of %.*s is too short", HR_STR_ARGS(member->name));
+        if (end - at < 8)
+          return zip_error(zip, "the zip64 field of %.*s is too short", HR_STR_ARGS(member->name));
         *wanted[i] = get64(at);
         at += 8;
       }
@@ -113,7 +117,8 @@ static hr_status_t read_entry(const read_zip_t *zip, uint64_t *offset, read_zip_
                                 .stored_bytes = get32(at + 20),
                                 .size_bytes = get32(at + 24),
                                 .header_offset = get32(at + 42)};
-  if (get16(at + 8) & FLAG_ENCRYPTED) return zip_error(zip, "%.*s is encrypted", HR_STR_ARGS(member->name));
+  if (get16(at + 8) & FLAG_ENCRYPTED)
+    return zip_error(zip, "%.*s is encrypted", HR_STR_ARGS(member->name));
   *offset += ENTRY_BYTES + name + extra + comment;
   return read_zip64(zip, at + ENTRY_BYTES + name, extra, member);
 }
@@ -121,7 +126,8 @@ static hr_status_t read_entry(const read_zip_t *zip, uint64_t *offset, read_zip_
 static hr_status_t read_directory(read_zip_t *zip) {
   directory_t directory = {0};
   HR_TRY(read_end(zip, &directory));
-  if (!has_bytes(zip, directory.offset, directory.size_bytes) || directory.count > directory.size_bytes / ENTRY_BYTES)
+  if (!has_bytes(zip, directory.offset, directory.size_bytes) ||
+      directory.count > directory.size_bytes / ENTRY_BYTES)
     return zip_error(zip, "the directory of %llu members does not fit into the file",
                      (unsigned long long)directory.count);
   HR_TRY(HR_NEW_ARRAY(&zip->arena, directory.count, &zip->members));
@@ -160,10 +166,13 @@ void read_zip_deinit(read_zip_t *zip) {
   *zip = (read_zip_t){0};
 }
 
-const read_zip_member_t *read_zip_find(const read_zip_t *zip, hr_str_t name) { return hr_map_get(&zip->by_name, name); }
+const read_zip_member_t *read_zip_find(const read_zip_t *zip, hr_str_t name) {
+  return hr_map_get(&zip->by_name, name);
+}
 
 /* zlib counts in 32 bits: feed it in pieces. */
-static bool inflate_all(const unsigned char *from, uint64_t from_bytes, unsigned char *to, uint64_t to_bytes) {
+static bool inflate_all(const unsigned char *from, uint64_t from_bytes, unsigned char *to,
+                        uint64_t to_bytes) {
   const uint64_t piece = UINT64_C(1) << 30;
   z_stream stream = {0};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return false;
@@ -171,7 +180,8 @@ static bool inflate_all(const unsigned char *from, uint64_t from_bytes, unsigned
   stream.next_out = to;
   int result = Z_OK;
   while (result == Z_OK) {
-    uInt in = (uInt)(from_bytes < piece ? from_bytes : piece), out = (uInt)(to_bytes < piece ? to_bytes : piece);
+    uInt in = (uInt)(from_bytes < piece ? from_bytes : piece),
+         out = (uInt)(to_bytes < piece ? to_bytes : piece);
     stream.avail_in = in;
     stream.avail_out = out;
     result = inflate(&stream, Z_NO_FLUSH);
@@ -183,14 +193,15 @@ static bool inflate_all(const unsigned char *from, uint64_t from_bytes, unsigned
   return result == Z_STREAM_END && to_bytes == 0;
 }
 
-static hr_status_t inflate_member(const read_zip_t *zip, const read_zip_member_t *member, uint64_t offset,
-                                  hr_buffer_t **out_buffer) {
+static hr_status_t inflate_member(const read_zip_t *zip, const read_zip_member_t *member,
+                                  uint64_t offset, hr_buffer_t **out_buffer) {
   size_t size;
   HR_TRY(hr_size_product(member->size_bytes, 1, &size));
   hr_buffer_t *buffer;
   HR_TRY(hr_buffer_create(size, &buffer));
-  bool fine = inflate_all(file_bytes(zip) + offset, member->stored_bytes, hr_buffer_data(buffer), size) &&
-              crc32_z(0, hr_buffer_data(buffer), size) == member->crc;
+  bool fine =
+      inflate_all(file_bytes(zip) + offset, member->stored_bytes, hr_buffer_data(buffer), size) &&
+      crc32_z(0, hr_buffer_data(buffer), size) == member->crc;
   if (!fine) {
     hr_buffer_release(buffer);
     return zip_error(zip, "%.*s is damaged: its compressed bytes or its check sum are wrong",
@@ -200,8 +211,8 @@ static hr_status_t inflate_member(const read_zip_t *zip, const read_zip_member_t
   return NULL;
 }
 
-hr_status_t read_zip_bytes(const read_zip_t *zip, const read_zip_member_t *member, hr_buffer_t **out_buffer,
-                           size_t *out_offset_bytes) {
+hr_status_t read_zip_bytes(const read_zip_t *zip, const read_zip_member_t *member,
+                           hr_buffer_t **out_buffer, size_t *out_offset_bytes) {
   uint64_t offset = member->header_offset;
   if (!has_bytes(zip, offset, LOCAL_BYTES) || get32(file_bytes(zip) + offset) != LOCAL_SIGNATURE)
     return zip_error(zip, "%.*s is not where the directory says", HR_STR_ARGS(member->name));
@@ -214,8 +225,8 @@ hr_status_t read_zip_bytes(const read_zip_t *zip, const read_zip_member_t *membe
     return inflate_member(zip, member, offset, out_buffer);
   }
   if (member->method != METHOD_STORED)
-    return zip_error(zip, "%.*s is compressed by method %d, want stored or deflated", HR_STR_ARGS(member->name),
-                     member->method);
+    return zip_error(zip, "%.*s is compressed by method %d, want stored or deflated",
+                     HR_STR_ARGS(member->name), member->method);
   if (member->stored_bytes != member->size_bytes)
     return zip_error(zip, "%.*s is stored, but its two sizes differ", HR_STR_ARGS(member->name));
   *out_offset_bytes = offset;
@@ -260,7 +271,8 @@ hr_status_t zip_create(const char *path, zip_writer_t **out_writer) {
 }
 
 /* Version, flags, method, time, date, check sum, sizes, name length: what both headers share. */
-static void put_common(record_t *record, const read_zip_member_t *member, bool zip64, uint64_t shown_size) {
+static void put_common(record_t *record, const read_zip_member_t *member, bool zip64,
+                       uint64_t shown_size) {
   put(record, zip64 ? VERSION_ZIP64 : VERSION_PLAIN, 2);
   put(record, FLAG_UTF8, 2);
   put(record, METHOD_STORED, 2);
@@ -297,10 +309,12 @@ static hr_status_t write_local(zip_writer_t *writer, const read_zip_member_t *me
 }
 
 hr_status_t zip_add(zip_writer_t *writer, const char *name, const void *head, size_t head_bytes,
-                         const void *body, size_t body_bytes) {
-  read_zip_member_t member = {.header_offset = hr_file_offset(writer->file), .size_bytes = head_bytes + body_bytes};
+                    const void *body, size_t body_bytes) {
+  read_zip_member_t member = {.header_offset = hr_file_offset(writer->file),
+                              .size_bytes = head_bytes + body_bytes};
   HR_TRY(hr_arena_str(&writer->arena, hr_str_from(name), &member.name));
-  member.crc = (uint32_t)crc32_z(crc32_z(0, head, head_bytes), body_bytes ? body : head, body_bytes);
+  member.crc =
+      (uint32_t)crc32_z(crc32_z(0, head, head_bytes), body_bytes ? body : head, body_bytes);
   HR_TRY(write_local(writer, &member));
   HR_TRY(hr_file_write(writer->file, head, head_bytes));
   HR_TRY(hr_file_write(writer->file, body, body_bytes));
@@ -349,9 +363,11 @@ static void put_end64(record_t *record, const directory_t *directory) {
 
 static hr_status_t write_directory(zip_writer_t *writer) {
   directory_t directory = {.count = writer->members.count, .offset = hr_file_offset(writer->file)};
-  for (size_t i = 0; i < writer->members.count; i++) HR_TRY(write_entry(writer, &writer->members.data[i]));
+  for (size_t i = 0; i < writer->members.count; i++)
+    HR_TRY(write_entry(writer, &writer->members.data[i]));
   directory.size_bytes = hr_file_offset(writer->file) - directory.offset;
-  bool zip64 = directory.count >= FULL16 || directory.size_bytes >= FULL32 || directory.offset >= FULL32;
+  bool zip64 =
+      directory.count >= FULL16 || directory.size_bytes >= FULL32 || directory.offset >= FULL32;
   record_t end = {.size = 0};
   if (zip64) put_end64(&end, &directory);
   uint64_t count = directory.count < FULL16 ? directory.count : FULL16;

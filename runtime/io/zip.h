@@ -1,9 +1,9 @@
-/* Zip archives, as far as .npz files need them: stored and deflated members, zip64 in both directions.
- * Reading maps the file: a stored member is bytes of the file itself and costs nothing until it is looked at (its check
- * sum is therefore not verified; that of deflated ones is). Writing stores, with each member's bytes aligned to
- * HR_ALIGNMENT, so that what is read back needs no copy.
- * Errors: INVALID with the file and what is wrong with it; UNAVAILABLE when it cannot be read or written.
- * Source: PKWARE .ZIP application note, 4.3-4.5. */
+/* Zip archives, as far as .npz files need them: stored and deflated members, zip64 in both
+ * directions. Reading maps the file: a stored member is bytes of the file itself and costs nothing
+ * until it is looked at (its check sum is therefore not verified; that of deflated ones is).
+ * Writing stores, with each member's bytes aligned to HR_ALIGNMENT, so that what is read back needs
+ * no copy. Errors: INVALID with the file and what is wrong with it; UNAVAILABLE when it cannot be
+ * read or written. Source: PKWARE .ZIP application note, 4.3-4.5. */
 #ifndef READ_ZIP_H
 #define READ_ZIP_H
 
@@ -34,18 +34,19 @@ hr_status_t read_zip_open(const char *path, read_zip_t *out_zip);
 hr_status_t read_zip_open_bytes(const char *name, hr_buffer_t *bytes, read_zip_t *out_zip);
 void read_zip_deinit(read_zip_t *zip);
 const read_zip_member_t *read_zip_find(const read_zip_t *zip, hr_str_t name); /* NULL if absent */
-/* The member's bytes, as a place in a buffer: the file's for stored ones, a new one for deflated ones. */
-hr_status_t read_zip_bytes(const read_zip_t *zip, const read_zip_member_t *member, hr_buffer_t **out_buffer,
-                           size_t *out_offset_bytes);
+/* The member's bytes, as a place in a buffer: the file's for stored ones, a new one for deflated
+ * ones. */
+hr_status_t read_zip_bytes(const read_zip_t *zip, const read_zip_member_t *member,
+                           hr_buffer_t **out_buffer, size_t *out_offset_bytes);
 
 typedef struct zip_writer zip_writer_t;
 hr_status_t zip_create(const char *path, zip_writer_t **out_writer);
 /* Into a file that is being written; it belongs to the writer then, also after a failure. */
 hr_status_t read_zip_begin(hr_file_writer_t *file, zip_writer_t **out_writer);
-/* Adds a member whose bytes are `head` and then `body`. The body starts aligned if the head's size is a multiple of
- * HR_ALIGNMENT. */
+/* Adds a member whose bytes are `head` and then `body`. The body starts aligned if the head's size
+ * is a multiple of HR_ALIGNMENT. */
 hr_status_t zip_add(zip_writer_t *writer, const char *name, const void *head, size_t head_bytes,
-                         const void *body, size_t body_bytes);
+                    const void *body, size_t body_bytes);
 /* As hr_file_finish. */
 hr_status_t zip_finish(zip_writer_t *writer, hr_status_t status);
 

@@ -18,7 +18,9 @@ int64_t hlo_attr_int(const hlo_instr_t *instr, hlo_attr_key_t key) {
   return attr ? attr->integer : hlo_attr_table[key].fallback;
 }
 
-int hlo_attr_enum(const hlo_instr_t *instr, hlo_attr_key_t key) { return (int)hlo_attr_int(instr, key); }
+int hlo_attr_enum(const hlo_instr_t *instr, hlo_attr_key_t key) {
+  return (int)hlo_attr_int(instr, key);
+}
 
 double hlo_attr_float(const hlo_instr_t *instr, hlo_attr_key_t key) {
   const hlo_attr_t *attr = hlo_attr_find(instr, key);

@@ -1,5 +1,6 @@
-/* Attributes of an instruction: a short list of (key, value). Keys and kinds are ops/table/attrs.def; the readers, the
- * printers and the passes go through the accessors below, which are also what kernels read when they are prepared. */
+/* Attributes of an instruction: a short list of (key, value). Keys and kinds are
+ * ops/table/attrs.def; the readers, the printers and the passes go through the accessors below,
+ * which are also what kernels read when they are prepared. */
 #ifndef HLO_IR_ATTR_H
 #define HLO_IR_ATTR_H
 
@@ -21,8 +22,8 @@ typedef struct hlo_window {
   const hlo_window_dim_t *dims;
 } hlo_window_t;
 
-/* DIM_LABELS: which dimension of input (lhs), kernel (rhs) and output plays which role; -1: no dimension does.
- * `unused`: dimensions without a role ("?"), as a bit mask per side. */
+/* DIM_LABELS: which dimension of input (lhs), kernel (rhs) and output plays which role; -1: no
+ * dimension does. `unused`: dimensions without a role ("?"), as a bit mask per side. */
 typedef struct hlo_dim_labels {
   int spatial_rank;
   int lhs_rank, rhs_rank, out_rank;
@@ -60,9 +61,9 @@ typedef struct hlo_mesh_axis {
 typedef struct hlo_mesh {
   int axis_count;
   const hlo_mesh_axis_t *axes;
-  hr_ints_t device_ids;                    /* explicit order; empty: 0, 1, ... */
-  hr_ints_t iota_dims, iota_permutation;   /* device_ids=([dims]T(perm)); empty: not that form */
-  bool maximal;                            /* maximal_mesh[device_id=N]: device_ids has N */
+  hr_ints_t device_ids;                  /* explicit order; empty: 0, 1, ... */
+  hr_ints_t iota_dims, iota_permutation; /* device_ids=([dims]T(perm)); empty: not that form */
+  bool maximal;                          /* maximal_mesh[device_id=N]: device_ids has N */
 } hlo_mesh_t;
 typedef struct hlo_axis_ref {
   int axis;               /* index into the mesh's axes */
@@ -70,11 +71,15 @@ typedef struct hlo_axis_ref {
 } hlo_axis_ref_t;
 
 /* GROUPS: the three spellings, and what they mean. `groups` is always filled in. */
-typedef enum hlo_groups_form { HLO_GROUPS_LIST, HLO_GROUPS_IOTA, HLO_GROUPS_MESH } hlo_groups_form_t;
+typedef enum hlo_groups_form {
+  HLO_GROUPS_LIST,
+  HLO_GROUPS_IOTA,
+  HLO_GROUPS_MESH
+} hlo_groups_form_t;
 typedef struct hlo_groups {
   hlo_groups_form_t form;
-  hlo_int_lists_t groups;                            /* ids in listed order; count 0: all in one group */
-  hr_ints_t iota_tile, iota_dims, iota_permutation;  /* [tile]<=[dims]T(permutation) */
+  hlo_int_lists_t groups; /* ids in listed order; count 0: all in one group */
+  hr_ints_t iota_tile, iota_dims, iota_permutation; /* [tile]<=[dims]T(permutation) */
   hlo_mesh_t mesh;
   int axis_count;
   const hlo_axis_ref_t *axes;
@@ -125,7 +130,8 @@ typedef struct hlo_attr {
     hr_str_t text;   /* STRING */
     hr_ints_t ints;  /* INTS, and ENUMS: numbers of the values */
     const hlo_int_lists_t *lists;
-    int64_t called_count; /* COMPUTATION, COMPUTATIONS: how many entries of instr->called are this attribute's */
+    int64_t called_count; /* COMPUTATION, COMPUTATIONS: how many entries of instr->called are this
+                             attribute's */
     const hlo_shape_t *shape;
     const hlo_shapes_t *shapes;
     const hlo_window_t *window;

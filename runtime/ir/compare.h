@@ -9,8 +9,9 @@
 typedef struct hlo_tolerance {
   double rtol, atol;
   int64_t ulp;  /* the only criterion if given */
-  double terms; /* of sums: the largest number that was added up, which the default of atol is measured by if it is
-                   larger than all results; what cancels loses more than what is left can tell; 0: none */
+  double terms; /* of sums: the largest number that was added up, which the default of atol is
+                   measured by if it is larger than all results; what cancels loses more than what
+                   is left can tell; 0: none */
 } hlo_tolerance_t;
 hlo_tolerance_t hlo_tolerance_default(void);
 
@@ -21,16 +22,21 @@ typedef struct hlo_difference {
   double rtol, atol;  /* as applied */
 } hlo_difference_t;
 
-/* Compares two arrays of one type and of the same sizes. NaN equals NaN, infinities equal themselves. Each part of a
- * complex number is compared by itself. Default tolerances: see design; types of 8 bits and fewer may be one step off.
+/* Compares two arrays of one type and of the same sizes. NaN equals NaN, infinities equal
+ * themselves. Each part of a complex number is compared by itself. Default tolerances: see design;
+ * types of 8 bits and fewer may be one step off.
  */
 void hlo_compare(const hlo_value_t *got, const hlo_value_t *want, const hlo_tolerance_t *tolerance,
                  hlo_difference_t *out_difference);
-/* The largest finite number of an array of floats, without its sign; of complex ones the largest part; else 0. */
+/* The largest finite number of an array of floats, without its sign; of complex ones the largest
+ * part; else 0. */
 double hlo_largest_magnitude(const hlo_value_t *value);
-/* "element [1,2]: got 1.5, want 1.25 (12 ulp)" of the element `flat`, in row-major order; UINT64_MAX: without ulp */
-void hlo_pair_print(hr_strbuf_t *text, const hlo_value_t *got, const hlo_value_t *want, int64_t flat, uint64_t ulp);
-/* "element [1,2]: got 1.5, want 1.25 (12 ulp); 5 of 60 elements out of tolerance (rtol 0.0001, atol 0.002)" */
+/* "element [1,2]: got 1.5, want 1.25 (12 ulp)" of the element `flat`, in row-major order;
+ * UINT64_MAX: without ulp */
+void hlo_pair_print(hr_strbuf_t *text, const hlo_value_t *got, const hlo_value_t *want,
+                    int64_t flat, uint64_t ulp);
+/* "element [1,2]: got 1.5, want 1.25 (12 ulp); 5 of 60 elements out of tolerance (rtol 0.0001, atol
+ * 0.002)" */
 void hlo_difference_print(hr_strbuf_t *text, const hlo_value_t *got, const hlo_value_t *want,
                           const hlo_difference_t *difference);
 bool hlo_value_same_dims(const hlo_value_t *a, const hlo_value_t *b);

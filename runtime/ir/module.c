@@ -40,7 +40,8 @@ hr_status_t hlo_module_adopt_value(hlo_module_t *module, hlo_value_t *value) {
   return st;
 }
 
-hr_status_t hlo_computation_add(hlo_module_t *module, hr_str_t name, hlo_computation_t **out_computation) {
+hr_status_t hlo_computation_add(hlo_module_t *module, hr_str_t name,
+                                hlo_computation_t **out_computation) {
   hlo_computation_t *computation;
   HR_TRY(HR_NEW(&module->arena, &computation));
   HR_TRY(hr_arena_str(&module->arena, name, &computation->name));
@@ -59,7 +60,8 @@ static hr_status_t add_parameter(hlo_computation_t *computation, hlo_instr_t *in
     return hr_error_at(HR_INVALID, &pos, "parameter number %ld, want 0 to 1000000", (long)number);
   size_t wanted = (size_t)number + 1;
   HR_TRY(HR_VEC_RESERVE(&computation->params, wanted));
-  while (computation->params.count < wanted) computation->params.data[computation->params.count++] = NULL;
+  while (computation->params.count < wanted)
+    computation->params.data[computation->params.count++] = NULL;
   if (computation->params.data[number])
     return hr_error_at(HR_INVALID, &pos, "parameter number %ld is taken by %%%.*s", (long)number,
                        HR_STR_ARGS(computation->params.data[number]->name));
@@ -67,14 +69,16 @@ static hr_status_t add_parameter(hlo_computation_t *computation, hlo_instr_t *in
   return NULL;
 }
 
-static hr_status_t copy_list(hr_arena_t *arena, const void *list, int count, size_t each, void *out_copy) {
+static hr_status_t copy_list(hr_arena_t *arena, const void *list, int count, size_t each,
+                             void *out_copy) {
   void *copy = NULL;
   if (count) HR_TRY(hr_arena_copy(arena, list, (size_t)count * each, &copy));
   *(void **)out_copy = copy;
   return NULL;
 }
 
-hr_status_t hlo_operand_shapes(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const **out_shapes) {
+hr_status_t hlo_operand_shapes(hr_arena_t *arena, const hlo_instr_t *instr,
+                               const hlo_shape_t *const **out_shapes) {
   const hlo_shape_t **shapes;
   HR_TRY(HR_NEW_ARRAY(arena, instr->operand_count, &shapes));
   for (int k = 0; k < instr->operand_count; k++) shapes[k] = instr->operands[k]->shape;
@@ -82,7 +86,8 @@ hr_status_t hlo_operand_shapes(hr_arena_t *arena, const hlo_instr_t *instr, cons
   return NULL;
 }
 
-hr_status_t hlo_instr_add(hlo_computation_t *computation, const hlo_instr_def_t *def, hlo_instr_t **out_instr) {
+hr_status_t hlo_instr_add(hlo_computation_t *computation, const hlo_instr_def_t *def,
+                          hlo_instr_t **out_instr) {
   hr_arena_t *arena = &computation->module->arena;
   hlo_instr_t *instr;
   HR_TRY(HR_NEW(arena, &instr));
@@ -93,7 +98,8 @@ hr_status_t hlo_instr_add(hlo_computation_t *computation, const hlo_instr_def_t 
   instr->operand_count = def->operand_count;
   instr->attr_count = def->attr_count;
   instr->called_count = def->called_count;
-  HR_TRY(copy_list(arena, def->operands, def->operand_count, sizeof *def->operands, &instr->operands));
+  HR_TRY(
+      copy_list(arena, def->operands, def->operand_count, sizeof *def->operands, &instr->operands));
   HR_TRY(copy_list(arena, def->attrs, def->attr_count, sizeof *def->attrs, &instr->attrs));
   HR_TRY(copy_list(arena, def->called, def->called_count, sizeof *def->called, &instr->called));
   instr->literal = def->literal;
@@ -119,17 +125,18 @@ hr_str_t hlo_frontend_attribute(const hlo_instr_t *instr, const char *name) {
   return (hr_str_t){"", 0};
 }
 
-hr_status_t hlo_error_from(const char *file, int line, hr_code_t code, const hlo_instr_t *instr, const char *label,
-                           const char *format, ...) {
+hr_status_t hlo_error_from(const char *file, int line, hr_code_t code, const hlo_instr_t *instr,
+                           const char *label, const char *format, ...) {
   va_list args;
   va_start(args, format);
   char *message = NULL;
   int size = vasprintf(&message, format, args);
   va_end(args);
   hr_pos_t pos = hlo_instr_pos(instr);
-  hr_status_t st = hr_error_from(file, line, code, &pos, "%s of %%%.*s: %s%s%s%s", hlo_op_name(instr->op),
-                                 HR_STR_ARGS(instr->name), size < 0 ? "out of memory" : message, label ? " (" : "",
-                                 label ? label : "", label ? ")" : "");
+  hr_status_t st =
+      hr_error_from(file, line, code, &pos, "%s of %%%.*s: %s%s%s%s", hlo_op_name(instr->op),
+                    HR_STR_ARGS(instr->name), size < 0 ? "out of memory" : message,
+                    label ? " (" : "", label ? label : "", label ? ")" : "");
   if (size >= 0) free(message);
   return st;
 }

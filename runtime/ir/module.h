@@ -1,5 +1,6 @@
-/* The IR: a module of computations of instructions. Everything hangs on the module's arena and is freed with it.
- * A module that the verifier passed is not changed any more and may be read from any thread. */
+/* The IR: a module of computations of instructions. Everything hangs on the module's arena and is
+ * freed with it. A module that the verifier passed is not changed any more and may be read from any
+ * thread. */
 #ifndef HLO_IR_MODULE_H
 #define HLO_IR_MODULE_H
 
@@ -35,7 +36,7 @@ typedef struct hlo_statistics {
   const struct hlo_statistic {
     hr_str_t name;
     double value;
-  } *items;
+  } * items;
 } hlo_statistics_t;
 
 /* What any instruction may carry, apart from its op's attributes. NULL or empty: absent. */
@@ -54,18 +55,19 @@ typedef struct hlo_extra {
 
 struct hlo_instr {
   hlo_opcode_t op;
-  uint32_t id;    /* position in the computation's list */
-  hr_str_t name;  /* without '%'; unique in its computation */
+  uint32_t id;   /* position in the computation's list */
+  hr_str_t name; /* without '%'; unique in its computation */
   const hlo_shape_t *shape;
   int operand_count;
   int attr_count;
   int called_count;
-  bool async_sugar;     /* async-start/-update/-done written as OP-start: print it that way */
+  bool async_sugar; /* async-start/-update/-done written as OP-start: print it that way */
   hlo_instr_t **operands;
   const hlo_attr_t *attrs;
-  hlo_computation_t **called; /* in the order of the attributes that name them, e.g. while: condition, body */
-  hlo_value_t *literal;       /* CONSTANT: its value; NULL if it was elided ("{...}") */
-  const hlo_extra_t *extra;   /* NULL: nothing */
+  hlo_computation_t *
+      *called; /* in the order of the attributes that name them, e.g. while: condition, body */
+  hlo_value_t *literal;     /* CONSTANT: its value; NULL if it was elided ("{...}") */
+  const hlo_extra_t *extra; /* NULL: nothing */
   hlo_computation_t *parent;
   uint32_t line, column; /* of its name in the source, 0 if it has none */
 };
@@ -114,12 +116,13 @@ struct hlo_module {
   bool has_entry_layout;       /* entry_computation_layout was given */
   hlo_shapes_t entry_params;   /* what it said */
   const hlo_shape_t *entry_result;
-  int propagate_params_count, propagate_output_count; /* allow_spmd_sharding_propagation_to_*; 0: absent */
+  int propagate_params_count,
+      propagate_output_count; /* allow_spmd_sharding_propagation_to_*; 0: absent */
   const bool *propagate_params, *propagate_output;
   int64_t replica_count, num_partitions; /* 1 when not given */
   hlo_name_values_t frontend_attributes;
   const hlo_sharding_t *const
-      *result_shardings;                  /* per flattened result, from pass_lower_manual_sharding; NULL: not cut */
+      *result_shardings; /* per flattened result, from pass_lower_manual_sharding; NULL: not cut */
   const hlo_stack_frames_t *stack_frames; /* NULL: none */
   hr_str_t origin_recovery_table;         /* text between the braces, as written */
   hr_str_t debug_attributes;
@@ -131,7 +134,8 @@ void hlo_module_destroy(hlo_module_t *module); /* accepts NULL */
 hr_status_t hlo_module_adopt_value(hlo_module_t *module, hlo_value_t *value);
 
 /* A new computation at the end of the module's list. */
-hr_status_t hlo_computation_add(hlo_module_t *module, hr_str_t name, hlo_computation_t **out_computation);
+hr_status_t hlo_computation_add(hlo_module_t *module, hr_str_t name,
+                                hlo_computation_t **out_computation);
 
 /* What is needed to make an instruction; the lists are copied into the module's arena. */
 typedef struct hlo_instr_def {
@@ -146,9 +150,10 @@ typedef struct hlo_instr_def {
   const hlo_extra_t *extra;
   uint32_t line, column;
 } hlo_instr_def_t;
-/* Appends an instruction; parameters are also entered in `params`. The builder of every reader and pass. Checks only
- * that parameter numbers are free; the verifier checks the rest. */
-hr_status_t hlo_instr_add(hlo_computation_t *computation, const hlo_instr_def_t *def, hlo_instr_t **out_instr);
+/* Appends an instruction; parameters are also entered in `params`. The builder of every reader and
+ * pass. Checks only that parameter numbers are free; the verifier checks the rest. */
+hr_status_t hlo_instr_add(hlo_computation_t *computation, const hlo_instr_def_t *def,
+                          hlo_instr_t **out_instr);
 
 static inline hr_pos_t hlo_instr_pos(const hlo_instr_t *instr) {
   return (hr_pos_t){&instr->parent->module->source, instr->line, instr->column};
@@ -166,24 +171,29 @@ static inline const hlo_shape_t *hlo_entry_result_shape(const hlo_module_t *modu
   return module->entry->root->shape;
 }
 
-/* Failure about an instruction: code INVALID, its position, its name; `label` is the specification's ("reduce C3") or
- * NULL. Message: what was found, what was wanted. */
-#define hlo_error(instr, label, ...) hlo_error_from(__FILE__, __LINE__, HR_INVALID, (instr), (label), __VA_ARGS__)
-#define hlo_unsupported(instr, ...) hlo_error_from(__FILE__, __LINE__, HR_UNSUPPORTED, (instr), NULL, __VA_ARGS__)
-hr_status_t hlo_error_from(const char *file, int line, hr_code_t code, const hlo_instr_t *instr, const char *label,
-                           const char *format, ...) __attribute__((format(printf, 6, 7), returns_nonnull));
+/* Failure about an instruction: code INVALID, its position, its name; `label` is the
+ * specification's ("reduce C3") or NULL. Message: what was found, what was wanted. */
+#define hlo_error(instr, label, ...) \
+  hlo_error_from(__FILE__, __LINE__, HR_INVALID, (instr), (label), __VA_ARGS__)
+#define hlo_unsupported(instr, ...) \
+  hlo_error_from(__FILE__, __LINE__, HR_UNSUPPORTED, (instr), NULL, __VA_ARGS__)
+hr_status_t hlo_error_from(const char *file, int line, hr_code_t code, const hlo_instr_t *instr,
+                           const char *label, const char *format, ...)
+    __attribute__((format(printf, 6, 7), returns_nonnull));
 
 /* The shapes of the operands as the program says them, in order. */
-hr_status_t hlo_operand_shapes(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const **out_shapes);
-/* Result shape from operand shapes and attributes (ops' infer functions); the declared shape for ops without inference.
- * `in` has instr->operand_count shapes. Errors: INVALID with the spec label. */
-hr_status_t hlo_infer_shape(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const *in,
-                            const hlo_shape_t **out_shape);
-/* One instruction whose operands are verified: inferred against declared shape, then the op's own constraints. What is
- * inferred goes to `scratch`. Part of hlo_verify. */
+hr_status_t hlo_operand_shapes(hr_arena_t *arena, const hlo_instr_t *instr,
+                               const hlo_shape_t *const **out_shapes);
+/* Result shape from operand shapes and attributes (ops' infer functions); the declared shape for
+ * ops without inference. `in` has instr->operand_count shapes. Errors: INVALID with the spec label.
+ */
+hr_status_t hlo_infer_shape(hr_arena_t *arena, const hlo_instr_t *instr,
+                            const hlo_shape_t *const *in, const hlo_shape_t **out_shape);
+/* One instruction whose operands are verified: inferred against declared shape, then the op's own
+ * constraints. What is inferred goes to `scratch`. Part of hlo_verify. */
 hr_status_t hlo_verify_instr(hr_arena_t *scratch, const hlo_instr_t *instr);
-/* Checks a whole module: structure, inferred against declared shapes, every op's constraints, by the labels of the
- * StableHLO specification. Reports the first failure in program order. */
+/* Checks a whole module: structure, inferred against declared shapes, every op's constraints, by
+ * the labels of the StableHLO specification. Reports the first failure in program order. */
 hr_status_t hlo_verify(const hlo_module_t *module);
 
 #endif

@@ -1,4 +1,5 @@
-/* Origin of a value: which instruction of the program before optimisation computed each of its leaves. */
+/* Origin of a value: which instruction of the program before optimisation computed each of its
+ * leaves. */
 #ifndef HLO_IR_ORIGIN_H
 #define HLO_IR_ORIGIN_H
 
@@ -14,6 +15,8 @@ struct hlo_origin {
   hr_ints_t index; /* which part of that instruction's value */
 };
 
-void hlo_origin_print(hr_strbuf_t *text, const hlo_origin_t *origin); /* as in origin={...}, without the outer braces */
+void hlo_origin_print(
+    hr_strbuf_t *text,
+    const hlo_origin_t *origin); /* as in origin={...}, without the outer braces */
 
 #endif

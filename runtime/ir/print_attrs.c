@@ -18,28 +18,35 @@ static void print_int_lists(hr_strbuf_t *text, const hlo_int_lists_t *lists) {
   hr_strbuf_add_char(text, '}');
 }
 
-/* Windows --------------------------------------------------------------------------------------------------------- */
+/* Windows -------------------------------------------------------------------------------------- */
 
 static int64_t window_number(const hlo_window_dim_t *d, int key) {
   switch (key) {
-    case 0: return d->size;
-    case 1: return d->stride;
-    case 3: return d->base_dilation;
-    case 4: return d->window_dilation;
-    default: return d->reversal;
+    case 0:
+      return d->size;
+    case 1:
+      return d->stride;
+    case 3:
+      return d->base_dilation;
+    case 4:
+      return d->window_dilation;
+    default:
+      return d->reversal;
   }
 }
 
 static bool window_part_is_default(const hlo_window_t *w, int key) {
   static const int64_t defaults[] = {0, 1, 0, 1, 1, 0};
   for (int d = 0; d < w->rank; d++)
-    if (key == 2 ? w->dims[d].pad_low || w->dims[d].pad_high : window_number(&w->dims[d], key) != defaults[key])
+    if (key == 2 ? w->dims[d].pad_low || w->dims[d].pad_high
+                 : window_number(&w->dims[d], key) != defaults[key])
       return false;
   return key != 0;
 }
 
 static void print_window(hr_strbuf_t *text, const hlo_window_t *w) {
-  static const char *const keys[] = {"size", "stride", "pad", "lhs_dilate", "rhs_dilate", "rhs_reversal"};
+  static const char *const keys[] = {"size",       "stride",     "pad",
+                                     "lhs_dilate", "rhs_dilate", "rhs_reversal"};
   hr_strbuf_add_char(text, '{');
   for (int key = 0; key < 6; key++) {
     if (window_part_is_default(w, key)) continue;
@@ -55,10 +62,10 @@ static void print_window(hr_strbuf_t *text, const hlo_window_t *w) {
   hr_strbuf_add_char(text, '}');
 }
 
-/* Labels, padding, slices ------------------------------------------------------------------------------------------ */
+/* Labels, padding, slices ---------------------------------------------------------------------- */
 
-static void print_side(hr_strbuf_t *text, int rank, int64_t first, int64_t second, const char *letters,
-                       const int64_t *spatial, int spatial_rank) {
+static void print_side(hr_strbuf_t *text, int rank, int64_t first, int64_t second,
+                       const char *letters, const int64_t *spatial, int spatial_rank) {
   char side[HLO_MAX_RANK];
   memset(side, '?', sizeof side);
   if (first >= 0) side[first] = letters[0];
@@ -68,11 +75,14 @@ static void print_side(hr_strbuf_t *text, int rank, int64_t first, int64_t secon
 }
 
 static void print_labels(hr_strbuf_t *text, const hlo_dim_labels_t *l) {
-  print_side(text, l->lhs_rank, l->lhs_batch, l->lhs_feature, "bf", l->lhs_spatial, l->spatial_rank);
+  print_side(text, l->lhs_rank, l->lhs_batch, l->lhs_feature, "bf", l->lhs_spatial,
+             l->spatial_rank);
   hr_strbuf_add_char(text, '_');
-  print_side(text, l->rhs_rank, l->rhs_input_feature, l->rhs_output_feature, "io", l->rhs_spatial, l->spatial_rank);
+  print_side(text, l->rhs_rank, l->rhs_input_feature, l->rhs_output_feature, "io", l->rhs_spatial,
+             l->spatial_rank);
   hr_strbuf_add_str(text, "->");
-  print_side(text, l->out_rank, l->out_batch, l->out_feature, "bf", l->out_spatial, l->spatial_rank);
+  print_side(text, l->out_rank, l->out_batch, l->out_feature, "bf", l->out_spatial,
+             l->spatial_rank);
 }
 
 static void print_padding(hr_strbuf_t *text, const hlo_padding_t *p) {
@@ -89,14 +99,15 @@ static void print_slice(hr_strbuf_t *text, const hlo_slice_t *s) {
   for (int d = 0; d < s->rank; d++) strides |= s->dims[d].stride != 1;
   hr_strbuf_add_char(text, '{');
   for (int d = 0; d < s->rank; d++) {
-    hr_strbuf_printf(text, "%s[%ld:%ld", d ? ", " : "", (long)s->dims[d].start, (long)s->dims[d].limit);
+    hr_strbuf_printf(text, "%s[%ld:%ld", d ? ", " : "", (long)s->dims[d].start,
+                     (long)s->dims[d].limit);
     if (strides) hr_strbuf_printf(text, ":%ld", (long)s->dims[d].stride);
     hr_strbuf_add_char(text, ']');
   }
   hr_strbuf_add_char(text, '}');
 }
 
-/* Groups, aliasing and the rest ------------------------------------------------------------------------------------ */
+/* Groups, aliasing and the rest ---------------------------------------------------------------- */
 
 static void print_groups(hr_strbuf_t *text, const hlo_groups_t *g) {
   if (g->form == HLO_GROUPS_LIST) {
@@ -132,8 +143,8 @@ void hlo_print_aliasing(hr_strbuf_t *text, const hlo_aliasing_t *aliasing, bool 
 }
 
 static void print_sparsity_side(hr_strbuf_t *text, const char *name, const hlo_sparsity_side_t *s) {
-  hr_strbuf_printf(text, "%s={sparsity=%ldx%ld dimension=%ld stride=%ld}", name, (long)s->non_zeros, (long)s->block,
-                 (long)s->dimension, (long)s->stride);
+  hr_strbuf_printf(text, "%s={sparsity=%ldx%ld dimension=%ld stride=%ld}", name, (long)s->non_zeros,
+                   (long)s->block, (long)s->dimension, (long)s->stride);
 }
 
 static void print_sparsity(hr_strbuf_t *text, const hlo_sparsity_t *s) {
@@ -165,12 +176,13 @@ static void print_shapes(hr_strbuf_t *text, const hlo_shapes_t *shapes) {
 
 static void print_enums(hr_strbuf_t *text, const hlo_enum_info_t *info, hr_ints_t values) {
   hr_strbuf_add_char(text, '{');
-  for (int64_t i = 0; i < values.count; i++) hr_strbuf_printf(text, "%s%s", i ? "," : "", info->texts[values.data[i]]);
+  for (int64_t i = 0; i < values.count; i++)
+    hr_strbuf_printf(text, "%s%s", i ? "," : "", info->texts[values.data[i]]);
   hr_strbuf_add_char(text, '}');
 }
 
-static void print_called(hr_strbuf_t *text, hlo_computation_t *const *called, int64_t count, bool list,
-                         hlo_print_style_t style) {
+static void print_called(hr_strbuf_t *text, hlo_computation_t *const *called, int64_t count,
+                         bool list, hlo_print_style_t style) {
   if (list) hr_strbuf_add_char(text, '{');
   for (int64_t i = 0; i < count; i++) {
     if (i) hr_strbuf_add_str(text, ", ");
@@ -194,25 +206,31 @@ void hlo_print_accuracy(hr_strbuf_t *text, const hlo_instr_t *instr) {
   hr_strbuf_printf(text, ",ulps=%ld}}", (long)a->ulps);
 }
 
-/* Whether an attribute prints ---------------------------------------------------------------------------------- */
+/* Whether an attribute prints ------------------------------------------------------------------ */
 
 /* The comparison that compare makes when it names none. */
 static int default_comparison(const hlo_instr_t *instr) {
   if (!instr->operand_count) return HLO_COMPARISON_DEFAULT;
   switch (hr_dtype_class(instr->operands[0]->shape->dtype)) {
     case HR_CLASS_FLOAT:
-    case HR_CLASS_COMPLEX: return HLO_COMPARISON_FLOAT;
-    case HR_CLASS_SIGNED: return HLO_COMPARISON_SIGNED;
-    default: return HLO_COMPARISON_UNSIGNED;
+    case HR_CLASS_COMPLEX:
+      return HLO_COMPARISON_FLOAT;
+    case HR_CLASS_SIGNED:
+      return HLO_COMPARISON_SIGNED;
+    default:
+      return HLO_COMPARISON_UNSIGNED;
   }
 }
 
 static bool has_default_value(const hlo_instr_t *instr, const hlo_attr_t *attr) {
   const hlo_attr_info_t *info = &hlo_attr_table[attr->key];
   switch (info->kind) {
-    case HLO_KIND_BOOL: return attr->flag == (info->fallback != 0);
-    case HLO_KIND_INT: return attr->key != HLO_ATTR_CHANNEL_ID && attr->integer == info->fallback;
-    case HLO_KIND_STRING: return attr->text.size == 0;
+    case HLO_KIND_BOOL:
+      return attr->flag == (info->fallback != 0);
+    case HLO_KIND_INT:
+      return attr->key != HLO_ATTR_CHANNEL_ID && attr->integer == info->fallback;
+    case HLO_KIND_STRING:
+      return attr->text.size == 0;
     case HLO_KIND_ENUM:
       return attr->integer == info->fallback ||
              (attr->key == HLO_ATTR_TYPE && attr->integer == default_comparison(instr));
@@ -220,15 +238,21 @@ static bool has_default_value(const hlo_instr_t *instr, const hlo_attr_t *attr) 
       for (int64_t i = 0; i < attr->ints.count; i++)
         if (attr->ints.data[i] != info->fallback) return false;
       return true;
-    case HLO_KIND_INTS: return attr->ints.count == 0;
-    case HLO_KIND_COMPUTATIONS: return attr->called_count == 0;
-    case HLO_KIND_WINDOW: return attr->window->rank == 0;
-    case HLO_KIND_ALIASING: return attr->aliasing->count == 0;
-    default: return false;
+    case HLO_KIND_INTS:
+      return attr->ints.count == 0;
+    case HLO_KIND_COMPUTATIONS:
+      return attr->called_count == 0;
+    case HLO_KIND_WINDOW:
+      return attr->window->rank == 0;
+    case HLO_KIND_ALIASING:
+      return attr->aliasing->count == 0;
+    default:
+      return false;
   }
 }
 
-/* What an attribute that always shows prints when it is absent; false if it has nothing to print. */
+/* What an attribute that always shows prints when it is absent; false if it has nothing to print.
+ */
 static bool print_absent(hr_strbuf_t *text, const hlo_instr_t *instr, hlo_attr_key_t key) {
   const hlo_attr_info_t *info = &hlo_attr_table[key];
   bool list = info->kind == HLO_KIND_INTS || info->kind == HLO_KIND_GROUPS;
@@ -246,36 +270,75 @@ static void print_value(hr_strbuf_t *text, const hlo_attr_t *attr, hlo_computati
                         hlo_print_style_t style) {
   const hlo_attr_info_t *info = &hlo_attr_table[attr->key];
   switch (info->kind) {
-    case HLO_KIND_BOOL: hr_strbuf_add_str(text, attr->flag ? "true" : "false"); break;
-    case HLO_KIND_INT: hr_strbuf_add_int(text, attr->integer); break;
+    case HLO_KIND_BOOL:
+      hr_strbuf_add_str(text, attr->flag ? "true" : "false");
+      break;
+    case HLO_KIND_INT:
+      hr_strbuf_add_int(text, attr->integer);
+      break;
     case HLO_KIND_FLOAT: {
       float narrow = (float)attr->number; /* epsilon, the only one, is an f32 in HLO */
       hlo_print_number(text, HR_F32, &narrow);
       break;
     }
-    case HLO_KIND_STRING: hlo_print_string(text, attr->text); break;
-    case HLO_KIND_ENUM: hr_strbuf_add_str(text, hlo_enum_table[info->enum_id].texts[attr->integer]); break;
-    case HLO_KIND_ENUMS: print_enums(text, &hlo_enum_table[info->enum_id], attr->ints); break;
-    case HLO_KIND_INTS: print_braced_ints(text, attr->ints); break;
-    case HLO_KIND_INT_LISTS: print_int_lists(text, attr->lists); break;
-    case HLO_KIND_COMPUTATION: print_called(text, called, attr->called_count, false, style); break;
-    case HLO_KIND_COMPUTATIONS: print_called(text, called, attr->called_count, true, style); break;
-    case HLO_KIND_SHAPE: hlo_shape_print(text, attr->shape, true); break;
-    case HLO_KIND_SHAPES: print_shapes(text, attr->shapes); break;
-    case HLO_KIND_WINDOW: print_window(text, attr->window); break;
-    case HLO_KIND_DIM_LABELS: print_labels(text, attr->labels); break;
-    case HLO_KIND_PADDING: print_padding(text, attr->padding); break;
-    case HLO_KIND_SLICE: print_slice(text, attr->slice); break;
-    case HLO_KIND_GROUPS: print_groups(text, attr->groups); break;
+    case HLO_KIND_STRING:
+      hlo_print_string(text, attr->text);
+      break;
+    case HLO_KIND_ENUM:
+      hr_strbuf_add_str(text, hlo_enum_table[info->enum_id].texts[attr->integer]);
+      break;
+    case HLO_KIND_ENUMS:
+      print_enums(text, &hlo_enum_table[info->enum_id], attr->ints);
+      break;
+    case HLO_KIND_INTS:
+      print_braced_ints(text, attr->ints);
+      break;
+    case HLO_KIND_INT_LISTS:
+      print_int_lists(text, attr->lists);
+      break;
+    case HLO_KIND_COMPUTATION:
+      print_called(text, called, attr->called_count, false, style);
+      break;
+    case HLO_KIND_COMPUTATIONS:
+      print_called(text, called, attr->called_count, true, style);
+      break;
+    case HLO_KIND_SHAPE:
+      hlo_shape_print(text, attr->shape, true);
+      break;
+    case HLO_KIND_SHAPES:
+      print_shapes(text, attr->shapes);
+      break;
+    case HLO_KIND_WINDOW:
+      print_window(text, attr->window);
+      break;
+    case HLO_KIND_DIM_LABELS:
+      print_labels(text, attr->labels);
+      break;
+    case HLO_KIND_PADDING:
+      print_padding(text, attr->padding);
+      break;
+    case HLO_KIND_SLICE:
+      print_slice(text, attr->slice);
+      break;
+    case HLO_KIND_GROUPS:
+      print_groups(text, attr->groups);
+      break;
     case HLO_KIND_ALIASING:
       hr_strbuf_add_char(text, '{');
       hlo_print_aliasing(text, attr->aliasing, false);
       hr_strbuf_add_char(text, '}');
       break;
-    case HLO_KIND_LITERAL: hlo_print_typed_literal(text, attr->literal); break;
-    case HLO_KIND_DOMAIN: print_domain(text, attr->domain); break;
-    case HLO_KIND_SPARSITY: print_sparsity(text, attr->sparsity); break;
-    case HLO_KIND_RESULT_ACCURACY: break;
+    case HLO_KIND_LITERAL:
+      hlo_print_typed_literal(text, attr->literal);
+      break;
+    case HLO_KIND_DOMAIN:
+      print_domain(text, attr->domain);
+      break;
+    case HLO_KIND_SPARSITY:
+      print_sparsity(text, attr->sparsity);
+      break;
+    case HLO_KIND_RESULT_ACCURACY:
+      break;
   }
 }
 
@@ -286,12 +349,14 @@ void hlo_print_attrs(hr_strbuf_t *text, const hlo_instr_t *instr, hlo_print_styl
     hlo_attr_key_t key = (hlo_attr_key_t)op->attrs[i].key;
     const hlo_attr_info_t *info = &hlo_attr_table[key];
     const hlo_attr_t *attr = hlo_attr_find(instr, key);
-    if (key == HLO_ATTR_PARAMETER_NUMBER || key == HLO_ATTR_RESULT_ACCURACY) continue; /* printed elsewhere */
+    if (key == HLO_ATTR_PARAMETER_NUMBER || key == HLO_ATTR_RESULT_ACCURACY)
+      continue; /* printed elsewhere */
     if (!attr && op->attrs[i].use == HLO_USE_SHOW) print_absent(text, instr, key);
     if (!attr || (op->attrs[i].use == HLO_USE_MAY && has_default_value(instr, attr))) continue;
     hr_strbuf_printf(text, ", %s=", info->text);
     print_value(text, attr, called, style);
-    if (info->kind == HLO_KIND_COMPUTATION || info->kind == HLO_KIND_COMPUTATIONS) called += attr->called_count;
+    if (info->kind == HLO_KIND_COMPUTATION || info->kind == HLO_KIND_COMPUTATIONS)
+      called += attr->called_count;
   }
 }
 

@@ -1,7 +1,7 @@
 #include "ir/print.h"
 
-/* Graphviz: a cluster per computation, solid edges for data, dashed ones for control and for calls. Nodes are named by
- * the numbers of computation and instruction. */
+/* Graphviz: a cluster per computation, solid edges for data, dashed ones for control and for calls.
+ * Nodes are named by the numbers of computation and instruction. */
 
 static void print_label_text(hr_strbuf_t *text, const char *bytes, size_t size) {
   for (size_t i = 0; i < size; i++) {
@@ -27,11 +27,13 @@ static void print_node(hr_strbuf_t *text, const hlo_instr_t *instr) {
   if (instr->op == HLO_PARAMETER) hr_strbuf_printf(text, " %ld", (long)hlo_parameter_number(instr));
   hr_strbuf_printf(text, "\\n%.*s\"", LABEL_SHAPE_MAX, shape);
   if (instr == instr->parent->root) hr_strbuf_add_str(text, ", peripheries=2");
-  if (instr->op == HLO_PARAMETER || instr->op == HLO_CONSTANT) hr_strbuf_add_str(text, ", style=rounded");
+  if (instr->op == HLO_PARAMETER || instr->op == HLO_CONSTANT)
+    hr_strbuf_add_str(text, ", style=rounded");
   hr_strbuf_add_str(text, "];\n");
 }
 
-static void print_edge(hr_strbuf_t *text, const hlo_instr_t *from, const hlo_instr_t *to, const char *attributes) {
+static void print_edge(hr_strbuf_t *text, const hlo_instr_t *from, const hlo_instr_t *to,
+                       const char *attributes) {
   hr_strbuf_add_str(text, "  ");
   print_node_name(text, from);
   hr_strbuf_add_str(text, " -> ");
@@ -56,7 +58,8 @@ static void print_cluster(hr_strbuf_t *text, const hlo_computation_t *computatio
   if (computation == computation->module->entry) hr_strbuf_add_str(text, "ENTRY ");
   print_label_text(text, computation->name.data, computation->name.size);
   hr_strbuf_add_str(text, "\";\n");
-  for (size_t i = 0; i < computation->instrs.count; i++) print_node(text, computation->instrs.data[i]);
+  for (size_t i = 0; i < computation->instrs.count; i++)
+    print_node(text, computation->instrs.data[i]);
   hr_strbuf_add_str(text, "  }\n");
 }
 
@@ -64,7 +67,8 @@ void hlo_print_dot(hr_strbuf_t *text, const hlo_module_t *module) {
   hr_strbuf_add_str(text, "digraph \"");
   print_label_text(text, module->name.data, module->name.size);
   hr_strbuf_add_str(text, "\" {\n  node [shape=box, fontname=monospace];\n");
-  for (size_t c = 0; c < module->computations.count; c++) print_cluster(text, module->computations.data[c]);
+  for (size_t c = 0; c < module->computations.count; c++)
+    print_cluster(text, module->computations.data[c]);
   for (size_t c = 0; c < module->computations.count; c++)
     for (size_t i = 0; i < module->computations.data[c]->instrs.count; i++)
       print_edges(text, module->computations.data[c]->instrs.data[i]);

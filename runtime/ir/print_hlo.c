@@ -4,7 +4,7 @@
 #include "ir/print_parts.h"
 #include "ir/sharding.h"
 
-/* Strings and names ------------------------------------------------------------------------------------------------ */
+/* Strings and names ---------------------------------------------------------------------------- */
 
 static void print_escaped(hr_strbuf_t *text, unsigned char c) {
   static const char letters[] = "\nn\rr\tt\"\"''\\\\";
@@ -71,9 +71,10 @@ static void hlo_print_pairs(hr_strbuf_t *text, const hlo_name_values_t *pairs) {
   }
 }
 
-/* Instructions ----------------------------------------------------------------------------------------------------- */
+/* Instructions --------------------------------------------------------------------------------- */
 
-/* The op inside the computation of an async-start, found from any part of the chain; NULL if there is none. */
+/* The op inside the computation of an async-start, found from any part of the chain; NULL if there
+ * is none. */
 static const hlo_instr_t *wrapped_instr(const hlo_instr_t *instr) {
   while ((instr->op == HLO_ASYNC_UPDATE || instr->op == HLO_ASYNC_DONE) && instr->operand_count)
     instr = instr->operands[0];
@@ -99,7 +100,8 @@ static void print_operands(hr_strbuf_t *text, const hlo_instr_t *instr, hlo_prin
   }
 }
 
-static void print_parentheses(hr_strbuf_t *text, const hlo_instr_t *instr, hlo_print_style_t style) {
+static void print_parentheses(hr_strbuf_t *text, const hlo_instr_t *instr,
+                              hlo_print_style_t style) {
   hr_strbuf_add_char(text, '(');
   if (instr->op == HLO_PARAMETER)
     hr_strbuf_add_int(text, hlo_parameter_number(instr));
@@ -114,7 +116,7 @@ static void print_parentheses(hr_strbuf_t *text, const hlo_instr_t *instr, hlo_p
 
 /* With sugar, the attributes are those of the op inside. */
 static void print_op_attrs(hr_strbuf_t *text, const hlo_instr_t *instr, const hlo_instr_t *wrapped,
-                            hlo_print_style_t style) {
+                           hlo_print_style_t style) {
   if (!wrapped) {
     hlo_print_attrs(text, instr, style);
     return;
@@ -129,7 +131,8 @@ static void print_op_attrs(hr_strbuf_t *text, const hlo_instr_t *instr, const hl
 
 static void print_bools(hr_strbuf_t *text, int count, const bool *flags) {
   hr_strbuf_add_char(text, '{');
-  for (int i = 0; i < count; i++) hr_strbuf_printf(text, "%s%s", i ? "," : "", flags[i] ? "true" : "false");
+  for (int i = 0; i < count; i++)
+    hr_strbuf_printf(text, "%s%s", i ? "," : "", flags[i] ? "true" : "false");
   hr_strbuf_add_char(text, '}');
 }
 
@@ -152,7 +155,8 @@ static void print_control(hr_strbuf_t *text, const hlo_extra_t *extra, hlo_print
 }
 
 /* Attributes that any instruction may have and that stand before result_accuracy. */
-static void print_early_extra(hr_strbuf_t *text, const hlo_extra_t *extra, hlo_print_style_t style) {
+static void print_early_extra(hr_strbuf_t *text, const hlo_extra_t *extra,
+                              hlo_print_style_t style) {
   if (extra->sharding) {
     hr_strbuf_add_str(text, ", sharding=");
     hlo_sharding_print(text, extra->sharding);
@@ -168,8 +172,8 @@ static void print_early_extra(hr_strbuf_t *text, const hlo_extra_t *extra, hlo_p
 
 /* Metadata shows only if it says where the instruction comes from. */
 static bool shows(const hlo_metadata_t *m) {
-  return m &&
-         (m->op_type.size || m->op_name.size || m->source_file.size || m->scheduling_name.size || m->stack_frame_id);
+  return m && (m->op_type.size || m->op_name.size || m->source_file.size ||
+               m->scheduling_name.size || m->stack_frame_id);
 }
 
 static void print_late_extra(hr_strbuf_t *text, const hlo_extra_t *extra, hlo_print_style_t style) {
@@ -219,10 +223,12 @@ void hlo_print_instr(hr_strbuf_t *text, const hlo_instr_t *instr, hlo_print_styl
   print_late_extra(text, extra, style);
 }
 
-/* Computations ----------------------------------------------------------------------------------------------------- */
+/* Computations --------------------------------------------------------------------------------- */
 
 /* Hidden computations print with the instruction that starts them. */
-static bool is_hidden(const hlo_computation_t *computation) { return computation->is_async_wrapper; }
+static bool is_hidden(const hlo_computation_t *computation) {
+  return computation->is_async_wrapper;
+}
 
 static void print_signature(hr_strbuf_t *text, const hlo_computation_t *computation) {
   hr_strbuf_add_str(text, " (");
@@ -235,7 +241,8 @@ static void print_signature(hr_strbuf_t *text, const hlo_computation_t *computat
   hlo_shape_print(text, computation->root->shape, false);
 }
 
-static void print_computation(hr_strbuf_t *text, const hlo_computation_t *computation, hlo_print_style_t style) {
+static void print_computation(hr_strbuf_t *text, const hlo_computation_t *computation,
+                              hlo_print_style_t style) {
   if (computation == computation->module->entry) hr_strbuf_add_str(text, "ENTRY ");
   hlo_print_name(text, computation->name, style);
   if (style == HLO_PRINT_LONG) print_signature(text, computation);
@@ -253,7 +260,7 @@ static void print_computation(hr_strbuf_t *text, const hlo_computation_t *comput
   hr_strbuf_add_str(text, "\n\n");
 }
 
-/* Modules ---------------------------------------------------------------------------------------------------------- */
+/* Modules -------------------------------------------------------------------------------------- */
 
 static void print_entry_layout(hr_strbuf_t *text, const hlo_module_t *module) {
   hlo_shape_t params = {.dtype = HR_TUPLE};
@@ -312,8 +319,10 @@ static void print_propagations(hr_strbuf_t *text, const hlo_module_t *m) {
 
 static void print_late_header(hr_strbuf_t *text, const hlo_module_t *m) {
   if (m->origin_recovery_table.size)
-    hr_strbuf_printf(text, ", origin_recovery_table={%.*s}\n", HR_STR_ARGS(m->origin_recovery_table));
-  if (m->debug_attributes.size) hr_strbuf_printf(text, ",\ndebug_attributes={%.*s}", HR_STR_ARGS(m->debug_attributes));
+    hr_strbuf_printf(text, ", origin_recovery_table={%.*s}\n",
+                     HR_STR_ARGS(m->origin_recovery_table));
+  if (m->debug_attributes.size)
+    hr_strbuf_printf(text, ",\ndebug_attributes={%.*s}", HR_STR_ARGS(m->debug_attributes));
 }
 
 void hlo_print_module_frontend_attrs(hr_strbuf_t *text, const hlo_module_t *m) {
@@ -333,7 +342,8 @@ static void print_header(hr_strbuf_t *text, const hlo_module_t *m) {
   print_entry_layout(text, m);
   print_propagations(text, m);
   if (m->replica_count != 1) hr_strbuf_printf(text, ", replica_count=%ld", (long)m->replica_count);
-  if (m->num_partitions != 1) hr_strbuf_printf(text, ", num_partitions=%ld", (long)m->num_partitions);
+  if (m->num_partitions != 1)
+    hr_strbuf_printf(text, ", num_partitions=%ld", (long)m->num_partitions);
   if (m->frontend_attributes.count) {
     hr_strbuf_add_str(text, ", frontend_attributes={");
     hlo_print_pairs(text, &m->frontend_attributes);
@@ -343,7 +353,8 @@ static void print_header(hr_strbuf_t *text, const hlo_module_t *m) {
   hr_strbuf_add_str(text, "\n\n");
 }
 
-static void print_name_table(hr_strbuf_t *text, const char *title, int count, const hr_str_t *names) {
+static void print_name_table(hr_strbuf_t *text, const char *title, int count,
+                             const hr_str_t *names) {
   hr_strbuf_printf(text, "%s\n", title);
   for (int i = 0; i < count; i++) {
     hr_strbuf_printf(text, "%d ", i + 1);
@@ -360,21 +371,25 @@ void hlo_print_stack_frames(hr_strbuf_t *text, const hlo_stack_frames_t *f) {
   for (int i = 0; i < f->location_count; i++) {
     const hlo_file_location_t *l = &f->locations[i];
     hr_strbuf_printf(text,
-                     "%d {file_name_id=%ld function_name_id=%ld line=%ld end_line=%ld column=%ld end_column=%ld}\n",
-                     i + 1, (long)l->file_name_id, (long)l->function_name_id, (long)l->line, (long)l->end_line,
-                     (long)l->column, (long)l->end_column);
+                     "%d {file_name_id=%ld function_name_id=%ld line=%ld end_line=%ld column=%ld "
+                     "end_column=%ld}\n",
+                     i + 1, (long)l->file_name_id, (long)l->function_name_id, (long)l->line,
+                     (long)l->end_line, (long)l->column, (long)l->end_column);
   }
   hr_strbuf_add_str(text, "\nStackFrames\n");
   for (int i = 0; i < f->frame_count; i++)
     hr_strbuf_printf(text, "%d {file_location_id=%ld parent_frame_id=%ld}\n", i + 1,
-                     (long)f->frames[i].file_location_id, (long)((uint64_t)f->frames[i].parent_frame_id + 1));
+                     (long)f->frames[i].file_location_id,
+                     (long)((uint64_t)f->frames[i].parent_frame_id + 1));
   hr_strbuf_add_str(text, "\n\n");
 }
 
 void hlo_print_module(hr_strbuf_t *text, const hlo_module_t *module, hlo_print_style_t style) {
   print_header(text, module);
-  if (style == HLO_PRINT_LONG && module->stack_frames) hlo_print_stack_frames(text, module->stack_frames);
+  if (style == HLO_PRINT_LONG && module->stack_frames)
+    hlo_print_stack_frames(text, module->stack_frames);
   for (size_t i = 0; i < module->computations.count; i++) {
-    if (!is_hidden(module->computations.data[i])) print_computation(text, module->computations.data[i], style);
+    if (!is_hidden(module->computations.data[i]))
+      print_computation(text, module->computations.data[i], style);
   }
 }

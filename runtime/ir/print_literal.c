@@ -4,9 +4,10 @@
 
 #include "ir/print_parts.h"
 
-/* Numbers --------------------------------------------------------------------------------------------------------- */
+/* Numbers -------------------------------------------------------------------------------------- */
 
-/* Decimal digits that tell any two values of a type apart, and those that every value of the type keeps. */
+/* Decimal digits that tell any two values of a type apart, and those that every value of the type
+ * keeps. */
 static int digits_needed(const hr_float_format_t *f) {
   return (int)ceil(1 + (f->mantissa_bits + 1) * 0.30102999566398120);
 }
@@ -21,7 +22,8 @@ static void print_nan(hr_strbuf_t *text, const hr_float_format_t *f, uint64_t bi
 
 /* Whole numbers of a few digits print as integers; quickly, for there are many. */
 static bool print_small_integer(hr_strbuf_t *text, double value) {
-  if (!(fabs(value) < 100000) || value != (double)(int)value || (value == 0 && signbit(value))) return false;
+  if (!(fabs(value) < 100000) || value != (double)(int)value || (value == 0 && signbit(value)))
+    return false;
   hr_strbuf_add_int(text, (int)value);
   return true;
 }
@@ -47,7 +49,8 @@ static void print_float(hr_strbuf_t *text, hr_dtype_t dtype, uint64_t bits) {
     print_nan(text, f, bits);
   else if (isinf(value))
     hr_strbuf_add_str(text, value < 0 ? "-inf" : "inf");
-  else if (f->mantissa_bits >= 10 && print_small_integer(text, value)) /* narrower types may take fewer digits */
+  else if (f->mantissa_bits >= 10 &&
+           print_small_integer(text, value)) /* narrower types may take fewer digits */
     return;
   else if (dtype == HR_F32)
     print_f32(text, (float)value);
@@ -70,8 +73,12 @@ void hlo_print_double(hr_strbuf_t *text, double value) { hlo_print_number(text, 
 void hlo_print_number(hr_strbuf_t *text, hr_dtype_t dtype, const void *element) {
   uint64_t bits;
   switch (hr_dtype_class(dtype)) {
-    case HR_CLASS_PRED: hr_strbuf_add_str(text, *(const uint8_t *)element ? "true" : "false"); break;
-    case HR_CLASS_SIGNED: hr_strbuf_add_int(text, load_int(dtype, element, &bits)); break;
+    case HR_CLASS_PRED:
+      hr_strbuf_add_str(text, *(const uint8_t *)element ? "true" : "false");
+      break;
+    case HR_CLASS_SIGNED:
+      hr_strbuf_add_int(text, load_int(dtype, element, &bits));
+      break;
     case HR_CLASS_UNSIGNED:
       if (load_int(dtype, element, &bits) < 0 && dtype == HR_U64)
         hr_strbuf_printf(text, "%lu", (unsigned long)bits);
@@ -91,11 +98,12 @@ void hlo_print_number(hr_strbuf_t *text, hr_dtype_t dtype, const void *element) 
       hr_strbuf_add_char(text, ')');
       break;
     }
-    case HR_CLASS_OTHER: break;
+    case HR_CLASS_OTHER:
+      break;
   }
 }
 
-/* Arrays ---------------------------------------------------------------------------------------------------------- */
+/* Arrays --------------------------------------------------------------------------------------- */
 
 typedef struct printer {
   hr_strbuf_t *text;
@@ -112,7 +120,8 @@ static void print_element(printer_t *p) {
   p->next += p->element_bytes;
 }
 
-/* A row of the innermost dimension: {1, 2, 3} alone, { 1, 2 } within others, but {1} and {} always tight. */
+/* A row of the innermost dimension: {1, 2, 3} alone, { 1, 2 } within others, but {1} and {} always
+ * tight. */
 static void print_row(printer_t *p, int64_t size) {
   bool wide = p->value->rank > 1 && size > 1;
   hr_strbuf_add_str(p->text, wide ? "{ " : "{");
@@ -123,8 +132,8 @@ static void print_row(printer_t *p, int64_t size) {
   hr_strbuf_add_str(p->text, wide ? " }" : "}");
 }
 
-/* `index` is this part's place in the dimension around it. From rank 4 on, parts that are neither outermost nor
- * innermost say where they are. */
+/* `index` is this part's place in the dimension around it. From rank 4 on, parts that are neither
+ * outermost nor innermost say where they are. */
 static void print_part(printer_t *p, int depth, int64_t index) {
   int64_t size = p->value->dims[depth];
   if (depth == p->value->rank - 1) {

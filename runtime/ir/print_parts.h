@@ -7,7 +7,8 @@
 /* The op's own attributes as ", name=value" each, called computations included. */
 void hlo_print_attrs(hr_strbuf_t *text, const hlo_instr_t *instr, hlo_print_style_t style);
 void hlo_print_accuracy(hr_strbuf_t *text, const hlo_instr_t *instr);
-void hlo_print_aliasing(hr_strbuf_t *text, const hlo_aliasing_t *aliasing, bool with_kind); /* without outer braces */
+void hlo_print_aliasing(hr_strbuf_t *text, const hlo_aliasing_t *aliasing,
+                        bool with_kind); /* without outer braces */
 /* A double, or a float, as short as reads back. */
 void hlo_print_double(hr_strbuf_t *text, double value);
 void hlo_print_typed_literal(hr_strbuf_t *text, const hlo_value_t *value);

@@ -72,8 +72,8 @@ static void print_axes(hr_strbuf_t *text, const hlo_mesh_t *mesh, hlo_axes_t axe
   }
 }
 
-static void print_axes_key(hr_strbuf_t *text, const hlo_sharding_t *s, const char *key, hr_str_t kind,
-                           hlo_axes_t axes) {
+static void print_axes_key(hr_strbuf_t *text, const hlo_sharding_t *s, const char *key,
+                           hr_str_t kind, hlo_axes_t axes) {
   if (!axes.count) return;
   hr_strbuf_printf(text, ", %s=%.*s{", key, HR_STR_ARGS(kind));
   print_axes(text, &s->mesh, axes);
@@ -116,7 +116,7 @@ static void print_tiles(hr_strbuf_t *text, const hlo_sharding_t *s) {
   if (s->replicate_last_dim) hr_strbuf_add_str(text, " last_tile_dim_replicate");
   for (int64_t i = 0; i < s->last_tile_kinds.count; i++)
     hr_strbuf_printf(text, "%s%s", i ? ", " : " last_tile_dims={",
-                   hlo_enum_table[HLO_ENUM_TILE_KIND].texts[s->last_tile_kinds.data[i]]);
+                     hlo_enum_table[HLO_ENUM_TILE_KIND].texts[s->last_tile_kinds.data[i]]);
   if (s->last_tile_kinds.count) hr_strbuf_add_char(text, '}');
 }
 
@@ -140,9 +140,11 @@ static void print_single(hr_strbuf_t *text, const hlo_sharding_t *s) {
     print_tiles(text, s);
   else
     hr_strbuf_add_str(text, hlo_enum_table[HLO_ENUM_TILE_KIND].texts[s->kind]);
-  if (s->kind == HLO_TILE_KIND_MAXIMAL && !s->named) hr_strbuf_printf(text, " device=%ld", (long)s->device);
+  if (s->kind == HLO_TILE_KIND_MAXIMAL && !s->named)
+    hr_strbuf_printf(text, " device=%ld", (long)s->device);
   if (s->group)
-    hr_strbuf_printf(text, " %s %ld", s->group == HLO_SHARD_GROUP_AS ? "shard_as" : "shard_like", (long)s->group_id);
+    hr_strbuf_printf(text, " %s %ld", s->group == HLO_SHARD_GROUP_AS ? "shard_as" : "shard_like",
+                     (long)s->group_id);
   print_metadata_key(text, s);
 }
 

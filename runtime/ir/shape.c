@@ -22,13 +22,15 @@ const hlo_shape_t *hlo_shape_scalar(hr_dtype_t dtype) {
   return &scalars[dtype];
 }
 
-hr_status_t hlo_shape_array_dynamic(hr_arena_t *arena, hr_dtype_t dtype, int rank, const int64_t *dims,
-                                    const bool *dynamic, const hlo_shape_t **out_shape) {
+hr_status_t hlo_shape_array_dynamic(hr_arena_t *arena, hr_dtype_t dtype, int rank,
+                                    const int64_t *dims, const bool *dynamic,
+                                    const hlo_shape_t **out_shape) {
   if (rank == 0) {
     *out_shape = hlo_shape_scalar(dtype);
     return NULL;
   }
-  if (rank > HLO_MAX_RANK) return hr_error(HR_INVALID, "rank %d, want at most %d", rank, HLO_MAX_RANK);
+  if (rank > HLO_MAX_RANK)
+    return hr_error(HR_INVALID, "rank %d, want at most %d", rank, HLO_MAX_RANK);
   hlo_shape_t *shape;
   void *copy;
   HR_TRY(HR_NEW(arena, &shape));
@@ -66,8 +68,8 @@ static hr_status_t copy_shape(hr_arena_t *arena, const hlo_shape_t *shape, hlo_s
   return NULL;
 }
 
-hr_status_t hlo_shape_with_layout(hr_arena_t *arena, const hlo_shape_t *shape, const hlo_layout_t *layout,
-                                  const hlo_shape_t **out_shape) {
+hr_status_t hlo_shape_with_layout(hr_arena_t *arena, const hlo_shape_t *shape,
+                                  const hlo_layout_t *layout, const hlo_shape_t **out_shape) {
   hlo_shape_t *copy;
   HR_TRY(copy_shape(arena, shape, &copy));
   copy->layout = layout;
@@ -84,11 +86,14 @@ hr_status_t hlo_shape_with_dtype(hr_arena_t *arena, const hlo_shape_t *shape, hr
   return NULL;
 }
 
-static bool is_dynamic_dim(const hlo_shape_t *shape, int d) { return shape->dynamic && shape->dynamic[d]; }
+static bool is_dynamic_dim(const hlo_shape_t *shape, int d) {
+  return shape->dynamic && shape->dynamic[d];
+}
 
 static bool dims_agree(const hlo_shape_t *a, const hlo_shape_t *b, int d, bool lenient) {
   bool a_dynamic = is_dynamic_dim(a, d), b_dynamic = is_dynamic_dim(b, d);
-  if (!lenient || (!a_dynamic && !b_dynamic)) return a_dynamic == b_dynamic && a->dims[d] == b->dims[d];
+  if (!lenient || (!a_dynamic && !b_dynamic))
+    return a_dynamic == b_dynamic && a->dims[d] == b->dims[d];
   if (a_dynamic && b_dynamic) return true;
   int64_t bound = a_dynamic ? a->dims[d] : b->dims[d], size = a_dynamic ? b->dims[d] : a->dims[d];
   return bound == HLO_UNBOUNDED || size <= bound;
@@ -96,7 +101,8 @@ static bool dims_agree(const hlo_shape_t *a, const hlo_shape_t *b, int d, bool l
 
 static bool shapes_agree(const hlo_shape_t *a, const hlo_shape_t *b, bool lenient) {
   if (a == b) return true;
-  if (a->dtype != b->dtype || a->rank != b->rank || a->element_count != b->element_count) return false;
+  if (a->dtype != b->dtype || a->rank != b->rank || a->element_count != b->element_count)
+    return false;
   for (int d = 0; d < a->rank; d++)
     if (!dims_agree(a, b, d, lenient)) return false;
   for (int i = 0; i < a->element_count; i++)
@@ -104,8 +110,12 @@ static bool shapes_agree(const hlo_shape_t *a, const hlo_shape_t *b, bool lenien
   return true;
 }
 
-bool hlo_shape_equal(const hlo_shape_t *a, const hlo_shape_t *b) { return shapes_agree(a, b, false); }
-bool hlo_shape_compatible(const hlo_shape_t *a, const hlo_shape_t *b) { return shapes_agree(a, b, true); }
+bool hlo_shape_equal(const hlo_shape_t *a, const hlo_shape_t *b) {
+  return shapes_agree(a, b, false);
+}
+bool hlo_shape_compatible(const hlo_shape_t *a, const hlo_shape_t *b) {
+  return shapes_agree(a, b, true);
+}
 
 bool hlo_shape_same_dims(const hlo_shape_t *a, const hlo_shape_t *b) {
   if (a->rank != b->rank) return false;
@@ -122,9 +132,9 @@ static bool is_descending(hr_ints_t order) {
 
 /* Does the layout say anything after its ':'? */
 static bool has_tail(const hlo_layout_t *l) {
-  return l->tile_count || l->tail_padding_alignment > 1 || l->element_bits || l->memory_space || l->split_count ||
-         l->dynamic_prefix_bytes || l->level_types.size || l->index_type.size || l->pointer_type.size ||
-         l->physical_shape;
+  return l->tile_count || l->tail_padding_alignment > 1 || l->element_bits || l->memory_space ||
+         l->split_count || l->dynamic_prefix_bytes || l->level_types.size || l->index_type.size ||
+         l->pointer_type.size || l->physical_shape;
 }
 
 bool hlo_layout_is_default(const hlo_layout_t *layout) {
@@ -132,19 +142,23 @@ bool hlo_layout_is_default(const hlo_layout_t *layout) {
 }
 
 static bool ints_equal(hr_ints_t a, hr_ints_t b) {
-  return a.count == b.count && (!a.count || !memcmp(a.data, b.data, (size_t)a.count * sizeof *a.data));
+  return a.count == b.count &&
+         (!a.count || !memcmp(a.data, b.data, (size_t)a.count * sizeof *a.data));
 }
 
 static bool tails_equal(const hlo_layout_t *a, const hlo_layout_t *b) {
   if (a->tile_count != b->tile_count || a->tail_padding_alignment != b->tail_padding_alignment ||
-      a->element_bits != b->element_bits || a->memory_space != b->memory_space || a->split_count != b->split_count ||
-      a->dynamic_prefix_bytes != b->dynamic_prefix_bytes || !hr_str_equal(a->level_types, b->level_types) ||
-      !hr_str_equal(a->index_type, b->index_type) || !hr_str_equal(a->pointer_type, b->pointer_type))
+      a->element_bits != b->element_bits || a->memory_space != b->memory_space ||
+      a->split_count != b->split_count || a->dynamic_prefix_bytes != b->dynamic_prefix_bytes ||
+      !hr_str_equal(a->level_types, b->level_types) ||
+      !hr_str_equal(a->index_type, b->index_type) ||
+      !hr_str_equal(a->pointer_type, b->pointer_type))
     return false;
   for (int i = 0; i < a->tile_count; i++)
     if (!ints_equal(a->tiles[i].dims, b->tiles[i].dims)) return false;
   for (int i = 0; i < a->split_count; i++)
-    if (a->splits[i].dimension != b->splits[i].dimension || !ints_equal(a->splits[i].indices, b->splits[i].indices))
+    if (a->splits[i].dimension != b->splits[i].dimension ||
+        !ints_equal(a->splits[i].indices, b->splits[i].indices))
       return false;
   return true;
 }
@@ -165,7 +179,8 @@ hr_status_t hlo_dims_count(int rank, const int64_t *dims, hr_dtype_t dtype, int6
   }
   if (empty) count = 0;
   size_t bytes;
-  if (!empty && overflow) return hr_error(HR_NO_MEMORY, "an array of more than 2^63 elements, which no machine holds");
+  if (!empty && overflow)
+    return hr_error(HR_NO_MEMORY, "an array of more than 2^63 elements, which no machine holds");
   HR_TRY(hr_size_product((size_t)count, hr_dtype_bytes(dtype), &bytes));
   *out_count = count;
   return NULL;
@@ -203,7 +218,8 @@ int hlo_shape_leaf_count(const hlo_shape_t *shape) {
 const hlo_shape_t *hlo_shape_leaf(const hlo_shape_t *shape, int index) {
   while (hlo_shape_is_tuple(shape)) {
     int i = 0;
-    for (int leaves; index >= (leaves = hlo_shape_leaf_count(shape->elements[i])); i++) index -= leaves;
+    for (int leaves; index >= (leaves = hlo_shape_leaf_count(shape->elements[i])); i++)
+      index -= leaves;
     shape = shape->elements[i];
   }
   return shape;
@@ -228,7 +244,8 @@ static void print_tail(hr_strbuf_t *text, const hlo_layout_t *l) {
     print_ints(text, l->tiles[i].dims);
     hr_strbuf_add_char(text, ')');
   }
-  if (l->tail_padding_alignment > 1) hr_strbuf_printf(text, "L(%ld)", (long)l->tail_padding_alignment);
+  if (l->tail_padding_alignment > 1)
+    hr_strbuf_printf(text, "L(%ld)", (long)l->tail_padding_alignment);
   if (l->index_type.size) hr_strbuf_printf(text, "#(%.*s)", HR_STR_ARGS(l->index_type));
   if (l->pointer_type.size) hr_strbuf_printf(text, "*(%.*s)", HR_STR_ARGS(l->pointer_type));
   if (l->element_bits) hr_strbuf_printf(text, "E(%ld)", (long)l->element_bits);

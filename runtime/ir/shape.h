@@ -21,8 +21,9 @@ typedef struct hlo_split {
   hr_ints_t indices;
 } hlo_split_t;
 
-/* How an array lies in memory. Only minor_to_major matters on CPUs (for bitcast and custom calls); the rest is kept so
- * that it prints back. A shape whose layout pointer is NULL has the default order {rank-1, ..., 0}. */
+/* How an array lies in memory. Only minor_to_major matters on CPUs (for bitcast and custom calls);
+ * the rest is kept so that it prints back. A shape whose layout pointer is NULL has the default
+ * order {rank-1, ..., 0}. */
 typedef struct hlo_layout {
   hr_ints_t minor_to_major; /* count is the rank; the first entry varies fastest */
   int tile_count;
@@ -33,37 +34,42 @@ typedef struct hlo_layout {
   int split_count;
   const hlo_split_t *splits;
   int64_t dynamic_prefix_bytes;
-  hr_str_t level_types;           /* D(...) text of sparse layouts, as written */
+  hr_str_t level_types; /* D(...) text of sparse layouts, as written */
   hr_str_t index_type, pointer_type;
   const struct hlo_shape *physical_shape; /* P(...) */
 } hlo_layout_t;
 
 typedef struct hlo_shape hlo_shape_t;
 struct hlo_shape {
-  hr_dtype_t dtype;      /* HR_TUPLE, HR_TOKEN, HR_OPAQUE and HR_BUFFER are no arrays */
-  int rank;              /* of an array; 0 otherwise */
-  const int64_t *dims;   /* sizes, upper bounds of dynamic dimensions, or HLO_UNBOUNDED */
-  const bool *dynamic;   /* per dimension; NULL: none is dynamic */
+  hr_dtype_t dtype;           /* HR_TUPLE, HR_TOKEN, HR_OPAQUE and HR_BUFFER are no arrays */
+  int rank;                   /* of an array; 0 otherwise */
+  const int64_t *dims;        /* sizes, upper bounds of dynamic dimensions, or HLO_UNBOUNDED */
+  const bool *dynamic;        /* per dimension; NULL: none is dynamic */
   const hlo_layout_t *layout; /* NULL: default */
-  int element_count;     /* of a tuple; 1 for HR_BUFFER */
+  int element_count;          /* of a tuple; 1 for HR_BUFFER */
   const hlo_shape_t *const *elements;
 };
 
-static inline bool hlo_shape_is_array(const hlo_shape_t *shape) { return hr_dtype_is_array(shape->dtype); }
+static inline bool hlo_shape_is_array(const hlo_shape_t *shape) {
+  return hr_dtype_is_array(shape->dtype);
+}
 static inline bool hlo_shape_is_tuple(const hlo_shape_t *shape) { return shape->dtype == HR_TUPLE; }
-static inline bool hlo_shape_is_scalar(const hlo_shape_t *shape) { return hlo_shape_is_array(shape) && !shape->rank; }
+static inline bool hlo_shape_is_scalar(const hlo_shape_t *shape) {
+  return hlo_shape_is_array(shape) && !shape->rank;
+}
 /* True if some dimension, of the array or of any element of the tuple, is dynamic. */
 bool hlo_shape_is_dynamic(const hlo_shape_t *shape);
 
 /* Makers. `dims` and the like are copied into the arena. */
 hr_status_t hlo_shape_array(hr_arena_t *arena, hr_dtype_t dtype, int rank, const int64_t *dims,
                             const hlo_shape_t **out_shape);
-hr_status_t hlo_shape_array_dynamic(hr_arena_t *arena, hr_dtype_t dtype, int rank, const int64_t *dims,
-                                    const bool *dynamic, const hlo_shape_t **out_shape);
+hr_status_t hlo_shape_array_dynamic(hr_arena_t *arena, hr_dtype_t dtype, int rank,
+                                    const int64_t *dims, const bool *dynamic,
+                                    const hlo_shape_t **out_shape);
 hr_status_t hlo_shape_tuple(hr_arena_t *arena, int count, const hlo_shape_t *const *elements,
                             const hlo_shape_t **out_shape);
-hr_status_t hlo_shape_with_layout(hr_arena_t *arena, const hlo_shape_t *shape, const hlo_layout_t *layout,
-                                  const hlo_shape_t **out_shape);
+hr_status_t hlo_shape_with_layout(hr_arena_t *arena, const hlo_shape_t *shape,
+                                  const hlo_layout_t *layout, const hlo_shape_t **out_shape);
 hr_status_t hlo_shape_with_dtype(hr_arena_t *arena, const hlo_shape_t *shape, hr_dtype_t dtype,
                                  const hlo_shape_t **out_shape);
 /* Static scalars and the token, shared by everybody. */
@@ -71,25 +77,31 @@ const hlo_shape_t *hlo_shape_scalar(hr_dtype_t dtype);
 
 /* Equal types, sizes and dynamic flags, elements included. Layouts are not compared. */
 bool hlo_shape_equal(const hlo_shape_t *a, const hlo_shape_t *b);
-/* As above, but a dynamic dimension agrees with any size within its bound: what a value of one can be used as. */
+/* As above, but a dynamic dimension agrees with any size within its bound: what a value of one can
+ * be used as. */
 bool hlo_shape_compatible(const hlo_shape_t *a, const hlo_shape_t *b);
 bool hlo_shape_same_dims(const hlo_shape_t *a, const hlo_shape_t *b);
-bool hlo_layout_is_default(const hlo_layout_t *layout); /* plain major-to-minor, nothing else said; NULL is */
+bool hlo_layout_is_default(
+    const hlo_layout_t *layout); /* plain major-to-minor, nothing else said; NULL is */
 bool hlo_layout_equal(const hlo_layout_t *a, const hlo_layout_t *b);
 
-/* Elements of an array (1 for scalars), bounds counted for dynamic dimensions; NO_MEMORY when the product or its bytes
- * overflow or exceed this machine's memory, INVALID for an unbounded dimension. */
+/* Elements of an array (1 for scalars), bounds counted for dynamic dimensions; NO_MEMORY when the
+ * product or its bytes overflow or exceed this machine's memory, INVALID for an unbounded
+ * dimension. */
 hr_status_t hlo_shape_count(const hlo_shape_t *shape, int64_t *out_count);
 hr_status_t hlo_shape_bytes(const hlo_shape_t *shape, size_t *out_bytes);
 hr_status_t hlo_dims_count(int rank, const int64_t *dims, hr_dtype_t dtype, int64_t *out_count);
 
-/* Leaves (arrays, tokens, opaques) of a tuple tree, depth first: how entry parameters and results are flattened. */
+/* Leaves (arrays, tokens, opaques) of a tuple tree, depth first: how entry parameters and results
+ * are flattened. */
 int hlo_shape_leaf_count(const hlo_shape_t *shape);
 const hlo_shape_t *hlo_shape_leaf(const hlo_shape_t *shape, int index);
 
-/* f32[2,3]{1,0}: with the layout if asked and if the rank is not 0 or the layout says more than the order. */
+/* f32[2,3]{1,0}: with the layout if asked and if the rank is not 0 or the layout says more than the
+ * order. */
 void hlo_shape_print(hr_strbuf_t *text, const hlo_shape_t *shape, bool with_layout);
-/* For messages: prints without layout into the caller's storage, cut with "..." if it does not fit; returns `into`. */
+/* For messages: prints without layout into the caller's storage, cut with "..." if it does not fit;
+ * returns `into`. */
 #define HLO_SHAPE_TEXT 256
 const char *hlo_shape_text(const hlo_shape_t *shape, char into[HLO_SHAPE_TEXT]);
 

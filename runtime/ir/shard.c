@@ -27,13 +27,13 @@ int64_t hlo_shard_parts(const hlo_sharding_t *sharding, int d) {
   return parts;
 }
 
-hr_status_t hlo_shard_of(const hlo_sharding_t *sharding, int rank, const int64_t *dims, int64_t device,
-                         int64_t *out_starts, int64_t *out_sizes) {
+hr_status_t hlo_shard_of(const hlo_sharding_t *sharding, int rank, const int64_t *dims,
+                         int64_t device, int64_t *out_starts, int64_t *out_sizes) {
   for (int d = 0; d < rank; d++) {
     int64_t parts = hlo_shard_parts(sharding, d), index = 0;
     if (parts < 1 || dims[d] % parts)
-      return hr_error(HR_INVALID, "dimension %d of size %ld does not divide into %ld shards", d, (long)dims[d],
-                      (long)parts);
+      return hr_error(HR_INVALID, "dimension %d of size %ld does not divide into %ld shards", d,
+                      (long)dims[d], (long)parts);
     for (int i = 0; parts > 1 && i < sharding->dims[d].axes.count; i++) {
       const hlo_axis_ref_t *ref = &sharding->dims[d].axes.refs[i];
       index = index * ref_size(&sharding->mesh, ref) + coordinate(&sharding->mesh, ref, device);
@@ -52,13 +52,15 @@ typedef struct sdy_text {
 } sdy_text_t;
 
 static void skip_blanks(sdy_text_t *text) {
-  while (text->at < text->end && (*text->at == ' ' || *text->at == '\n' || *text->at == '\t')) text->at++;
+  while (text->at < text->end && (*text->at == ' ' || *text->at == '\n' || *text->at == '\t'))
+    text->at++;
 }
 
 static bool take(sdy_text_t *text, const char *word) {
   skip_blanks(text);
   size_t size = hr_str_from(word).size;
-  if ((size_t)(text->end - text->at) < size || !hr_str_equal((hr_str_t){text->at, size}, hr_str_from(word)))
+  if ((size_t)(text->end - text->at) < size ||
+      !hr_str_equal((hr_str_t){text->at, size}, hr_str_from(word)))
     return false;
   text->at += size;
   return true;
@@ -66,12 +68,13 @@ static bool take(sdy_text_t *text, const char *word) {
 
 static hr_status_t want(sdy_text_t *text, const char *word) {
   if (take(text, word)) return NULL;
-  return hr_error(HR_INVALID, "a Shardy attribute has \"%.20s\", want \"%s\"", text->at < text->end ? text->at : "",
-                  word);
+  return hr_error(HR_INVALID, "a Shardy attribute has \"%.20s\", want \"%s\"",
+                  text->at < text->end ? text->at : "", word);
 }
 
 static bool is_name_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '-' || c == '.';
 }
 
 static hr_str_t take_name(sdy_text_t *text) {
@@ -105,7 +108,8 @@ static hr_status_t take_mesh(sdy_text_t *text, hlo_mesh_t *out_mesh) {
   int64_t id;
   HR_TRY(want(text, "["));
   for (bool more = !take(text, "]"); more; count++) {
-    if (count == HLO_MAX_RANK) return hr_error(HR_INVALID, "a mesh of more than %d axes", HLO_MAX_RANK);
+    if (count == HLO_MAX_RANK)
+      return hr_error(HR_INVALID, "a mesh of more than %d axes", HLO_MAX_RANK);
     HR_TRY(take_quoted(text, &axes[count].name));
     HR_TRY(want(text, "="));
     HR_TRY(take_number(text, &axes[count].size));
@@ -127,7 +131,8 @@ static hr_status_t take_mesh(sdy_text_t *text, hlo_mesh_t *out_mesh) {
   return NULL;
 }
 
-hr_status_t hlo_sdy_meshes(hr_arena_t *arena, hr_str_t source, hlo_named_mesh_t **out_meshes, int *out_count) {
+hr_status_t hlo_sdy_meshes(hr_arena_t *arena, hr_str_t source, hlo_named_mesh_t **out_meshes,
+                           int *out_count) {
   sdy_text_t text = {arena, source.data, source.data + source.size};
   hlo_named_mesh_t meshes[HLO_MAX_RANK];
   int count = 0;
@@ -156,14 +161,18 @@ static hr_status_t take_axis(sdy_text_t *text, const hlo_mesh_t *mesh, hlo_axis_
   *out_ref = (hlo_axis_ref_t){.axis = -1};
   for (int a = 0; a < mesh->axis_count; a++)
     if (hr_str_equal(mesh->axes[a].name, name)) out_ref->axis = a;
-  if (out_ref->axis < 0) return hr_error(HR_INVALID, "the mesh has no axis \"%.*s\"", HR_STR_ARGS(name));
+  if (out_ref->axis < 0)
+    return hr_error(HR_INVALID, "the mesh has no axis \"%.*s\"", HR_STR_ARGS(name));
   if (!take(text, ":(")) return NULL;
   HR_TRY(take_number(text, &out_ref->pre_size));
   HR_TRY(want(text, ")"));
   HR_TRY(take_number(text, &out_ref->size));
   int64_t full = mesh->axes[out_ref->axis].size;
-  bool fits = out_ref->pre_size > 0 && out_ref->size > 0 && full % (out_ref->pre_size * out_ref->size) == 0;
-  return fits ? NULL : hr_error(HR_INVALID, "a sub-axis that does not divide its axis of size %ld", (long)full);
+  bool fits =
+      out_ref->pre_size > 0 && out_ref->size > 0 && full % (out_ref->pre_size * out_ref->size) == 0;
+  return fits ? NULL
+              : hr_error(HR_INVALID, "a sub-axis that does not divide its axis of size %ld",
+                         (long)full);
 }
 
 /* {"a", "b":(1)2, ?}p1 */
@@ -177,7 +186,8 @@ static hr_status_t take_dim(sdy_text_t *text, const hlo_mesh_t *mesh, hlo_shardi
     if (take(text, "?")) {
       out_dim->open = true;
     } else {
-      if (count == HLO_MAX_RANK) return hr_error(HR_INVALID, "more than %d axes on a dimension", HLO_MAX_RANK);
+      if (count == HLO_MAX_RANK)
+        return hr_error(HR_INVALID, "more than %d axes on a dimension", HLO_MAX_RANK);
       HR_TRY(take_axis(text, mesh, &refs[count++]));
     }
     more = take(text, ",");
@@ -221,13 +231,15 @@ static hr_status_t take_sharding(sdy_text_t *text, const hlo_named_mesh_t *meshe
   void *copy;
   HR_TRY(hr_arena_copy(text->arena, dims, (size_t)sharding->dim_count * sizeof *dims, &copy));
   sharding->dims = copy;
-  while (text->at < text->end && *text->at != '>') text->at++; /* replicated={...} says what is so anyway */
+  while (text->at < text->end && *text->at != '>')
+    text->at++; /* replicated={...} says what is so anyway */
   *out_sharding = sharding;
   return want(text, ">");
 }
 
-hr_status_t hlo_sdy_shardings(hr_arena_t *arena, hr_str_t source, const hlo_named_mesh_t *meshes, int mesh_count,
-                              const hlo_sharding_t *const **out_shardings, int *out_count) {
+hr_status_t hlo_sdy_shardings(hr_arena_t *arena, hr_str_t source, const hlo_named_mesh_t *meshes,
+                              int mesh_count, const hlo_sharding_t *const **out_shardings,
+                              int *out_count) {
   sdy_text_t text = {arena, source.data, source.data + source.size};
   HR_VEC(const hlo_sharding_t *) list = {0};
   hr_status_t st = want(&text, "#sdy.sharding_per_value<[");

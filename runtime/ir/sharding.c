@@ -20,7 +20,8 @@ bool hlo_is_permutation(hr_ints_t permutation) {
   return true;
 }
 
-/* Walks the transposed array in row-major order like an odometer: the last new axis turns fastest. */
+/* Walks the transposed array in row-major order like an odometer: the last new axis turns fastest.
+ */
 void hlo_iota_fill(const hlo_iota_t *iota, int64_t *devices) {
   int64_t count = hlo_device_count(iota->dims), rank = iota->permutation.count;
   if (rank < 2 || rank > 64) {
@@ -46,21 +47,24 @@ void hlo_iota_fill(const hlo_iota_t *iota, int64_t *devices) {
 }
 
 /* Cuts a flat device list into groups of equal size. */
-static hr_status_t cut_groups(hr_arena_t *arena, const int64_t *devices, int64_t group_count, int64_t group_size,
-                              hlo_int_lists_t *out_groups) {
+static hr_status_t cut_groups(hr_arena_t *arena, const int64_t *devices, int64_t group_count,
+                              int64_t group_size, hlo_int_lists_t *out_groups) {
   hr_ints_t *lists;
   HR_TRY(HR_NEW_ARRAY(arena, group_count, &lists));
-  for (int64_t g = 0; g < group_count; g++) lists[g] = (hr_ints_t){devices + g * group_size, group_size};
+  for (int64_t g = 0; g < group_count; g++)
+    lists[g] = (hr_ints_t){devices + g * group_size, group_size};
   *out_groups = (hlo_int_lists_t){group_count, lists};
   return NULL;
 }
 
 static hr_status_t check_iota(const hlo_iota_t *iota) {
   if (hlo_device_count(iota->dims) < 0)
-    return hr_error(HR_INVALID, "device numbers of an iota, want positive sizes of at most %ld devices together",
-                    (long)HLO_MAX_DEVICES);
-  bool fits =
-      iota->dims.count < 2 ? iota->permutation.count <= iota->dims.count : iota->permutation.count == iota->dims.count;
+    return hr_error(
+        HR_INVALID,
+        "device numbers of an iota, want positive sizes of at most %ld devices together",
+        (long)HLO_MAX_DEVICES);
+  bool fits = iota->dims.count < 2 ? iota->permutation.count <= iota->dims.count
+                                   : iota->permutation.count == iota->dims.count;
   if (fits && hlo_is_permutation(iota->permutation)) return NULL;
   return hr_error(HR_INVALID, "found %ld dimensions to transpose of %ld, want a permutation of all",
                   (long)iota->permutation.count, (long)iota->dims.count);
@@ -71,13 +75,17 @@ static hr_status_t expand_iota(hr_arena_t *arena, hlo_groups_t *groups) {
   HR_TRY(check_iota(&iota));
   int64_t count = hlo_device_count(iota.dims), *devices;
   if (groups->iota_tile.count != 2 || hlo_device_count(groups->iota_tile) != count)
-    return hr_error(HR_INVALID, "replica groups of %ld devices, want [groups,members] of that product", (long)count);
+    return hr_error(HR_INVALID,
+                    "replica groups of %ld devices, want [groups,members] of that product",
+                    (long)count);
   HR_TRY(HR_NEW_ARRAY(arena, count, &devices));
   hlo_iota_fill(&iota, devices);
-  return cut_groups(arena, devices, groups->iota_tile.data[0], groups->iota_tile.data[1], &groups->groups);
+  return cut_groups(arena, devices, groups->iota_tile.data[0], groups->iota_tile.data[1],
+                    &groups->groups);
 }
 
-/* A piece of a mesh axis: `size` devices, `stride` apart. `listed` is its place in the axis list, or -1. */
+/* A piece of a mesh axis: `size` devices, `stride` apart. `listed` is its place in the axis list,
+ * or -1. */
 typedef struct atom {
   int64_t stride, size;
   int listed;
@@ -96,17 +104,20 @@ static int next_part(const hlo_groups_t *groups, int axis, const bool *used) {
 }
 
 /* Cuts one axis at its listed parts, major first. */
-static hr_status_t cut_axis(const hlo_groups_t *groups, int axis, int64_t stride, bool *used, atom_t *atoms,
-                            int *count) {
+static hr_status_t cut_axis(const hlo_groups_t *groups, int axis, int64_t stride, bool *used,
+                            atom_t *atoms, int *count) {
   const hlo_mesh_axis_t *info = &groups->mesh.axes[axis];
   int64_t at = 1;
   for (int part; (part = next_part(groups, axis, used)) >= 0;) {
     const hlo_axis_ref_t *ref = &groups->axes[part];
     int64_t pre = part_pre(ref), size = ref->size ? ref->size : info->size;
     used[part] = true;
-    if (pre < at || pre % at || pre > info->size || size > info->size / pre || info->size % (pre * size))
-      return hr_error(HR_INVALID, "the listed parts of mesh axis '%.*s' (size %ld) overlap, or do not divide it",
-                      HR_STR_ARGS(info->name), (long)info->size);
+    if (pre < at || pre % at || pre > info->size || size > info->size / pre ||
+        info->size % (pre * size))
+      return hr_error(
+          HR_INVALID,
+          "the listed parts of mesh axis '%.*s' (size %ld) overlap, or do not divide it",
+          HR_STR_ARGS(info->name), (long)info->size);
     if (pre > at) atoms[(*count)++] = (atom_t){stride * (info->size / pre), pre / at, -1};
     at = pre * size;
     atoms[(*count)++] = (atom_t){stride * (info->size / at), size, part};
@@ -116,8 +127,8 @@ static hr_status_t cut_axis(const hlo_groups_t *groups, int axis, int64_t stride
 }
 
 /* Walks the atoms like an odometer, the last fastest, and writes the device of each place. */
-static void fill_atoms(const atom_t *atoms, int count, const int64_t *ids, int64_t total, int64_t *at,
-                       int64_t *devices) {
+static void fill_atoms(const atom_t *atoms, int count, const int64_t *ids, int64_t total,
+                       int64_t *at, int64_t *devices) {
   int64_t device = 0;
   for (int64_t i = 0; i < total; i++) {
     devices[i] = ids ? ids[device] : device;
@@ -130,16 +141,17 @@ static void fill_atoms(const atom_t *atoms, int count, const int64_t *ids, int64
   }
 }
 
-static hr_status_t mesh_ids(hr_arena_t *arena, const hlo_mesh_t *mesh, int64_t total, const int64_t **out_ids) {
+static hr_status_t mesh_ids(hr_arena_t *arena, const hlo_mesh_t *mesh, int64_t total,
+                            const int64_t **out_ids) {
   *out_ids = NULL;
   if (mesh->device_ids.count) {
     if (mesh->device_ids.count != total)
-      return hr_error(HR_INVALID, "found %ld device ids, want %ld as the mesh has", (long)mesh->device_ids.count,
-                      (long)total);
+      return hr_error(HR_INVALID, "found %ld device ids, want %ld as the mesh has",
+                      (long)mesh->device_ids.count, (long)total);
     for (int64_t i = 0; i < total; i++)
       if (mesh->device_ids.data[i] < 0 || mesh->device_ids.data[i] >= HLO_MAX_DEVICES)
-        return hr_error(HR_INVALID, "found device %ld, want 0 to %ld", (long)mesh->device_ids.data[i],
-                        (long)HLO_MAX_DEVICES - 1);
+        return hr_error(HR_INVALID, "found device %ld, want 0 to %ld",
+                        (long)mesh->device_ids.data[i], (long)HLO_MAX_DEVICES - 1);
     *out_ids = mesh->device_ids.data;
   } else if (mesh->iota_dims.count) {
     hlo_iota_t iota = {mesh->iota_dims, mesh->iota_permutation};
@@ -165,13 +177,14 @@ static int64_t mesh_size(const hlo_mesh_t *mesh) {
 }
 
 int64_t hlo_groups_size(const hlo_groups_t *groups) {
-  return groups->form == HLO_GROUPS_IOTA ? hlo_device_count(groups->iota_dims) : mesh_size(&groups->mesh);
+  return groups->form == HLO_GROUPS_IOTA ? hlo_device_count(groups->iota_dims)
+                                         : mesh_size(&groups->mesh);
 }
 
-/* The atoms in the order in which devices are written: those not listed, in mesh order, then the listed ones as listed.
- * *out_members is the size of a group. */
-static hr_status_t order_atoms(hr_arena_t *arena, const hlo_groups_t *groups, int64_t total, atom_t **out_order,
-                               int *out_count, int64_t *out_members) {
+/* The atoms in the order in which devices are written: those not listed, in mesh order, then the
+ * listed ones as listed. *out_members is the size of a group. */
+static hr_status_t order_atoms(hr_arena_t *arena, const hlo_groups_t *groups, int64_t total,
+                               atom_t **out_order, int *out_count, int64_t *out_members) {
   int most = 2 * groups->axis_count + groups->mesh.axis_count + 1, count = 0, ordered = 0;
   int64_t stride = total, members = 1;
   atom_t *atoms, *order;
@@ -194,8 +207,8 @@ static hr_status_t order_atoms(hr_arena_t *arena, const hlo_groups_t *groups, in
   return NULL;
 }
 
-/* All devices that agree on the axes not listed form a group. Groups are numbered over those axes in mesh order, and
- * members over the listed ones, in the order listed. */
+/* All devices that agree on the axes not listed form a group. Groups are numbered over those axes
+ * in mesh order, and members over the listed ones, in the order listed. */
 static hr_status_t expand_mesh(hr_arena_t *arena, hlo_groups_t *groups) {
   int64_t total = mesh_size(&groups->mesh), *devices, *at, members;
   if (total < 0)
@@ -205,7 +218,8 @@ static hr_status_t expand_mesh(hr_arena_t *arena, hlo_groups_t *groups) {
   int count;
   const int64_t *ids;
   HR_TRY(order_atoms(arena, groups, total, &atoms, &count, &members));
-  if (members < 2) return hr_error(HR_INVALID, "mesh axes of one device per group, want more than one");
+  if (members < 2)
+    return hr_error(HR_INVALID, "mesh axes of one device per group, want more than one");
   HR_TRY(mesh_ids(arena, &groups->mesh, total, &ids));
   HR_TRY(HR_NEW_ARRAY(arena, total, &devices));
   HR_TRY(HR_NEW_ARRAY(arena, count, &at));

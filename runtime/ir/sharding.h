@@ -6,7 +6,8 @@
 #include "ir/module.h"
 
 #define HLO_MAX_DEVICES (INT64_C(1) << 20) /* in one mesh, tile grid or replica group list */
-#define HLO_MAX_MODULE_DEVICES (4 * HLO_MAX_DEVICES) /* in all replica groups of a module, beside one per byte of it */
+#define HLO_MAX_MODULE_DEVICES \
+  (4 * HLO_MAX_DEVICES) /* in all replica groups of a module, beside one per byte of it */
 
 /* 0..N-1 laid out as `dims`, transposed by `permutation` (empty: not transposed). */
 typedef struct hlo_iota {
@@ -24,7 +25,11 @@ typedef struct hlo_sharding_dim {
   bool open; /* '?': may be split further */
 } hlo_sharding_dim_t;
 
-typedef enum hlo_shard_group { HLO_SHARD_GROUP_NONE, HLO_SHARD_GROUP_AS, HLO_SHARD_GROUP_LIKE } hlo_shard_group_t;
+typedef enum hlo_shard_group {
+  HLO_SHARD_GROUP_NONE,
+  HLO_SHARD_GROUP_AS,
+  HLO_SHARD_GROUP_LIKE
+} hlo_shard_group_t;
 
 struct hlo_sharding {
   hlo_enum_TILE_KIND_t kind; /* OTHER: tiled, or named with dimensions */
@@ -36,8 +41,8 @@ struct hlo_sharding {
 
   int64_t device; /* MAXIMAL */
 
-  /* OTHER. tile_dims has one entry per dimension of the value, then one per entry of last_tile_kinds; the devices are
-   * listed row-major over it, explicitly or as an iota. */
+  /* OTHER. tile_dims has one entry per dimension of the value, then one per entry of
+   * last_tile_kinds; the devices are listed row-major over it, explicitly or as an iota. */
   hr_ints_t tile_dims;
   hr_ints_t devices; /* empty: iota */
   hlo_iota_t iota;
@@ -56,10 +61,11 @@ struct hlo_sharding {
   const hlo_metadata_t *metadata;
 };
 
-/* Number of devices in the product; -1 if it is more than HLO_MAX_DEVICES or some factor is not positive. */
+/* Number of devices in the product; -1 if it is more than HLO_MAX_DEVICES or some factor is not
+ * positive. */
 int64_t hlo_device_count(hr_ints_t dims);
-/* Fills `devices` (as many as the product of the dims) in row-major order of the transposed array. The permutation must
- * be one. */
+/* Fills `devices` (as many as the product of the dims) in row-major order of the transposed array.
+ * The permutation must be one. */
 void hlo_iota_fill(const hlo_iota_t *iota, int64_t *devices);
 /* True if `permutation` holds 0..count-1, each once. */
 bool hlo_is_permutation(hr_ints_t permutation);
@@ -72,8 +78,9 @@ hr_status_t hlo_groups_expand(hr_arena_t *arena, hlo_groups_t *groups);
 
 void hlo_sharding_print(hr_strbuf_t *text, const hlo_sharding_t *sharding);
 void hlo_mesh_print(hr_strbuf_t *text, const hlo_mesh_t *mesh);
-void hlo_axes_print(hr_strbuf_t *text, const hlo_mesh_t *mesh, hlo_axes_t axes); /* without braces */
-void hlo_metadata_print(hr_strbuf_t *text, const hlo_metadata_t *metadata);      /* without braces */
-void hlo_ints_print(hr_strbuf_t *text, hr_ints_t ints);                          /* 1,2,3 */
+void hlo_axes_print(hr_strbuf_t *text, const hlo_mesh_t *mesh,
+                    hlo_axes_t axes);                                       /* without braces */
+void hlo_metadata_print(hr_strbuf_t *text, const hlo_metadata_t *metadata); /* without braces */
+void hlo_ints_print(hr_strbuf_t *text, hr_ints_t ints);                     /* 1,2,3 */
 
 #endif

@@ -7,7 +7,8 @@
 #include "base/text.h"
 
 /* One allocation: the value, then its dimensions or its elements. */
-static hr_status_t new_value(hr_dtype_t dtype, int rank, int element_count, hlo_value_t **out_value) {
+static hr_status_t new_value(hr_dtype_t dtype, int rank, int element_count,
+                             hlo_value_t **out_value) {
   size_t tail = (size_t)rank * sizeof(int64_t) + (size_t)element_count * sizeof(hlo_value_t *);
   void *memory;
   HR_TRY(hr_alloc(sizeof(hlo_value_t) + tail, &memory));
@@ -23,13 +24,14 @@ static hr_status_t new_value(hr_dtype_t dtype, int rank, int element_count, hlo_
   return NULL;
 }
 
-hr_status_t hlo_value_over(hr_dtype_t dtype, int rank, const int64_t *dims, hr_buffer_t *buffer, size_t offset_bytes,
-                           hlo_value_t **out_value) {
+hr_status_t hlo_value_over(hr_dtype_t dtype, int rank, const int64_t *dims, hr_buffer_t *buffer,
+                           size_t offset_bytes, hlo_value_t **out_value) {
   int64_t count;
   HR_TRY(hlo_dims_count(rank, dims, dtype, &count));
   size_t bytes = (size_t)count * hr_dtype_bytes(dtype), size = hr_buffer_size(buffer);
   if (offset_bytes > size || bytes > size - offset_bytes)
-    return hr_error(HR_INVALID, "%zu bytes at offset %zu, want them within %zu", bytes, offset_bytes, size);
+    return hr_error(HR_INVALID, "%zu bytes at offset %zu, want them within %zu", bytes,
+                    offset_bytes, size);
   hlo_value_t *value;
   HR_TRY(new_value(dtype, rank, 0, &value));
   if (rank) memcpy((int64_t *)value->dims, dims, (size_t)rank * sizeof *dims);
@@ -40,7 +42,8 @@ hr_status_t hlo_value_over(hr_dtype_t dtype, int rank, const int64_t *dims, hr_b
   return NULL;
 }
 
-hr_status_t hlo_value_array(hr_dtype_t dtype, int rank, const int64_t *dims, hlo_value_t **out_value) {
+hr_status_t hlo_value_array(hr_dtype_t dtype, int rank, const int64_t *dims,
+                            hlo_value_t **out_value) {
   int64_t count;
   HR_TRY(hlo_dims_count(rank, dims, dtype, &count));
   hr_buffer_t *buffer;
@@ -62,13 +65,16 @@ hr_status_t hlo_value_tuple(int count, hlo_value_t *const *elements, hlo_value_t
   return NULL;
 }
 
-hr_status_t hlo_value_token(hlo_value_t **out_value) { return new_value(HR_TOKEN, 0, 0, out_value); }
+hr_status_t hlo_value_token(hlo_value_t **out_value) {
+  return new_value(HR_TOKEN, 0, 0, out_value);
+}
 
 static hr_status_t zero_tuple(const hlo_shape_t *shape, hlo_value_t **out_value) {
   hlo_value_t *tuple;
   HR_TRY(new_value(HR_TUPLE, 0, shape->element_count, &tuple));
   hr_status_t st = NULL;
-  for (int i = 0; i < shape->element_count && !st; i++) st = hlo_value_zeros(shape->elements[i], &tuple->elements[i]);
+  for (int i = 0; i < shape->element_count && !st; i++)
+    st = hlo_value_zeros(shape->elements[i], &tuple->elements[i]);
   if (st)
     hlo_value_release(tuple);
   else
@@ -105,7 +111,9 @@ bool hlo_value_is_exclusive(const hlo_value_t *value) {
          hr_buffer_is_exclusive(value->buffer);
 }
 
-size_t hlo_value_bytes(const hlo_value_t *value) { return (size_t)value->count * hr_dtype_bytes(value->dtype); }
+size_t hlo_value_bytes(const hlo_value_t *value) {
+  return (size_t)value->count * hr_dtype_bytes(value->dtype);
+}
 
 bool hlo_value_fits(const hlo_value_t *value, const hlo_shape_t *shape) {
   if (value->dtype != shape->dtype || value->rank != shape->rank) return false;
@@ -146,7 +154,8 @@ const char *hlo_value_shape_text(const hlo_value_t *value, char into[HLO_SHAPE_T
 
 bool hlo_value_equal(const hlo_value_t *a, const hlo_value_t *b) {
   if (a == b) return true;
-  if (a->dtype != b->dtype || a->rank != b->rank || a->element_count != b->element_count || a->count != b->count)
+  if (a->dtype != b->dtype || a->rank != b->rank || a->element_count != b->element_count ||
+      a->count != b->count)
     return false;
   for (int d = 0; d < a->rank; d++)
     if (a->dims[d] != b->dims[d]) return false;
@@ -165,13 +174,15 @@ int hlo_value_leaf_count(const hlo_value_t *value) {
 hlo_value_t *hlo_value_leaf(const hlo_value_t *value, int index) {
   while (value->dtype == HR_TUPLE) {
     int i = 0;
-    for (int leaves; index >= (leaves = hlo_value_leaf_count(value->elements[i])); i++) index -= leaves;
+    for (int leaves; index >= (leaves = hlo_value_leaf_count(value->elements[i])); i++)
+      index -= leaves;
     value = value->elements[i];
   }
   return (hlo_value_t *)value;
 }
 
-static hr_status_t unflatten(const hlo_shape_t *shape, hlo_value_t *const **next_leaf, hlo_value_t **out_value) {
+static hr_status_t unflatten(const hlo_shape_t *shape, hlo_value_t *const **next_leaf,
+                             hlo_value_t **out_value) {
   if (!hlo_shape_is_tuple(shape)) {
     *out_value = hlo_value_retain(*(*next_leaf)++);
     return NULL;
@@ -188,7 +199,8 @@ static hr_status_t unflatten(const hlo_shape_t *shape, hlo_value_t *const **next
   return st;
 }
 
-hr_status_t hlo_value_unflatten(const hlo_shape_t *shape, hlo_value_t *const *leaves, hlo_value_t **out_value) {
+hr_status_t hlo_value_unflatten(const hlo_shape_t *shape, hlo_value_t *const *leaves,
+                                hlo_value_t **out_value) {
   return unflatten(shape, &leaves, out_value);
 }
 
@@ -196,10 +208,14 @@ int64_t hlo_value_int_at(const hlo_value_t *value, int64_t index) {
   const char *at = (const char *)value->data + (size_t)index * hr_dtype_bytes(value->dtype);
   bool is_signed = hr_dtype_class(value->dtype) == HR_CLASS_SIGNED;
   switch (hr_dtype_bytes(value->dtype)) {
-    case 1: return is_signed ? *(const int8_t *)at : *(const uint8_t *)at;
-    case 2: return is_signed ? *(const int16_t *)at : *(const uint16_t *)at;
-    case 4: return is_signed ? *(const int32_t *)at : (int64_t) * (const uint32_t *)at;
-    default: return *(const int64_t *)at;
+    case 1:
+      return is_signed ? *(const int8_t *)at : *(const uint8_t *)at;
+    case 2:
+      return is_signed ? *(const int16_t *)at : *(const uint16_t *)at;
+    case 4:
+      return is_signed ? *(const int32_t *)at : (int64_t) * (const uint32_t *)at;
+    default:
+      return *(const int64_t *)at;
   }
 }
 
@@ -208,7 +224,8 @@ static hr_status_t copy_tuple(const hlo_value_t *value, hlo_value_t **out_value)
   HR_TRY(hr_alloc_zeroed(((size_t)value->element_count + 1) * sizeof(hlo_value_t *), &memory));
   hlo_value_t **elements = memory;
   hr_status_t st = NULL;
-  for (int i = 0; i < value->element_count && !st; i++) st = hlo_value_copy(value->elements[i], &elements[i]);
+  for (int i = 0; i < value->element_count && !st; i++)
+    st = hlo_value_copy(value->elements[i], &elements[i]);
   if (!st) st = hlo_value_tuple(value->element_count, elements, out_value);
   for (int i = 0; i < value->element_count; i++) hlo_value_release(elements[i]);
   hr_free(elements);

@@ -1,7 +1,7 @@
-/* Values: constants of a program, and what computations compute at run time. A value is an array of bytes in row-major
- * order, a tuple of values, or a token. It carries its actual sizes, so a dynamic dimension needs nothing else.
- * Refcounted; the data of a value that others can see is never written.
- * Thread: counting is safe from any thread. */
+/* Values: constants of a program, and what computations compute at run time. A value is an array of
+ * bytes in row-major order, a tuple of values, or a token. It carries its actual sizes, so a
+ * dynamic dimension needs nothing else. Refcounted; the data of a value that others can see is
+ * never written. Thread: counting is safe from any thread. */
 #ifndef HLO_IR_VALUE_H
 #define HLO_IR_VALUE_H
 
@@ -10,7 +10,7 @@
 
 typedef struct hlo_value hlo_value_t;
 struct hlo_value {
-  int references; /* use hlo_value_retain and _release */
+  int references;   /* use hlo_value_retain and _release */
   hr_dtype_t dtype; /* HR_TUPLE, HR_TOKEN: no array */
   int rank;
   int element_count; /* of a tuple */
@@ -25,14 +25,17 @@ struct hlo_value {
 };
 
 /* An array whose contents are not yet defined. Errors: NO_MEMORY. */
-hr_status_t hlo_value_array(hr_dtype_t dtype, int rank, const int64_t *dims, hlo_value_t **out_value);
-/* An array over bytes that already exist; retains the buffer. The data starts offset_bytes into it. */
-hr_status_t hlo_value_over(hr_dtype_t dtype, int rank, const int64_t *dims, hr_buffer_t *buffer, size_t offset_bytes,
-                           hlo_value_t **out_value);
+hr_status_t hlo_value_array(hr_dtype_t dtype, int rank, const int64_t *dims,
+                            hlo_value_t **out_value);
+/* An array over bytes that already exist; retains the buffer. The data starts offset_bytes into it.
+ */
+hr_status_t hlo_value_over(hr_dtype_t dtype, int rank, const int64_t *dims, hr_buffer_t *buffer,
+                           size_t offset_bytes, hlo_value_t **out_value);
 /* The same bytes with other sizes or another type of equal total bytes: no copy. */
 hr_status_t hlo_value_view(hlo_value_t *value, hr_dtype_t dtype, int rank, const int64_t *dims,
                            hlo_value_t **out_value);
-hr_status_t hlo_value_tuple(int count, hlo_value_t *const *elements, hlo_value_t **out_value); /* retains them */
+hr_status_t hlo_value_tuple(int count, hlo_value_t *const *elements,
+                            hlo_value_t **out_value); /* retains them */
 hr_status_t hlo_value_token(hlo_value_t **out_value);
 /* All-zero value of a static shape, tuples included. */
 hr_status_t hlo_value_zeros(const hlo_shape_t *shape, hlo_value_t **out_value);
@@ -54,7 +57,8 @@ bool hlo_value_equal(const hlo_value_t *a, const hlo_value_t *b); /* same type, 
 int hlo_value_leaf_count(const hlo_value_t *value);
 hlo_value_t *hlo_value_leaf(const hlo_value_t *value, int index); /* borrowed */
 /* Builds a tuple tree of the given shape out of its leaves, in order; retains them. */
-hr_status_t hlo_value_unflatten(const hlo_shape_t *shape, hlo_value_t *const *leaves, hlo_value_t **out_value);
+hr_status_t hlo_value_unflatten(const hlo_shape_t *shape, hlo_value_t *const *leaves,
+                                hlo_value_t **out_value);
 
 /* Element i of an array as an integer (any integer type or pred), sign- or zero-extended. */
 int64_t hlo_value_int_at(const hlo_value_t *value, int64_t index);

@@ -42,10 +42,11 @@ void jit_destroy(jit_t *jit) {
 
 jit_counts_t jit_counts(const jit_t *jit) { return jit->counts; }
 
-/* --- requests -------------------------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 static hr_status_t new_kernel(jit_t *jit, jit_key_t key, const hlo_computation_t *body,
-                              const fusion_form_t *form, int part, const op_native_grid_t *producer_grid,
+                              const fusion_form_t *form, int part,
+                              const op_native_grid_t *producer_grid,
                               const jit_buffer_list_t *buffers, jit_kernel_t **out_kernel) {
   jit_kernel_t *kernel;
   HR_TRY(HR_NEW(&jit->arena, &kernel));
@@ -53,7 +54,8 @@ static hr_status_t new_kernel(jit_t *jit, jit_key_t key, const hlo_computation_t
   kernel->key = key;
   if (producer_grid) kernel->producer_grid = *producer_grid;
   HR_TRY(hr_map_put(&jit->kernels, key, kernel, NULL));
-  hr_status_t st = jit_kernel_plan(&jit->arena, jit_target_host(), body, form, part, buffers, kernel);
+  hr_status_t st =
+      jit_kernel_plan(&jit->arena, jit_target_host(), body, form, part, buffers, kernel);
   if (st) kernel->is_declined = true;
   HR_TRY(st);
   if (!kernel->is_declined) jit->pending.data[jit->pending.count++] = kernel;
@@ -61,12 +63,13 @@ static hr_status_t new_kernel(jit_t *jit, jit_key_t key, const hlo_computation_t
   return NULL;
 }
 
-hr_status_t jit_request(jit_t *jit, hr_arena_t *arena, const hlo_computation_t *body, const fusion_form_t *form,
-                        int part, const op_native_grid_t *producer_grid, jit_kernel_t **out_kernel,
-                        jit_buffer_list_t *out_buffers) {
+hr_status_t jit_request(jit_t *jit, hr_arena_t *arena, const hlo_computation_t *body,
+                        const fusion_form_t *form, int part, const op_native_grid_t *producer_grid,
+                        jit_kernel_t **out_kernel, jit_buffer_list_t *out_buffers) {
   jit_key_t key;
   hr_arena_mark_t before = hr_arena_mark(&jit->arena);
-  HR_TRY(jit_kernel_key(arena, &jit->arena, jit_target_host(), body, form, part, producer_grid, &key, out_buffers));
+  HR_TRY(jit_kernel_key(arena, &jit->arena, jit_target_host(), body, form, part, producer_grid,
+                        &key, out_buffers));
   jit->counts.requests++;
   *out_kernel = hr_map_get(&jit->kernels, key);
   if (*out_kernel && !(*out_kernel)->is_dropped)
@@ -77,7 +80,7 @@ hr_status_t jit_request(jit_t *jit, hr_arena_t *arena, const hlo_computation_t *
   return NULL;
 }
 
-/* --- code ------------------------------------------------------------------------------------------------------ */
+/* --- code ------------------------------------------------------------------------------------- */
 
 /* Kernels first[m] .. first[m + 1] - 1 are module m. */
 typedef struct build {
@@ -98,7 +101,9 @@ static double module_work(const build_t *build) {
   double work = 0;
   for (int i = 0; i < build->kernel_count; i++) work += work_of(build->kernels[i]);
   work /= 2 * hr_workers_count(build->jit->options.workers);
-  return work < MODULE_WORK_LEAST ? MODULE_WORK_LEAST : work > MODULE_WORK_MOST ? MODULE_WORK_MOST : work;
+  return work < MODULE_WORK_LEAST  ? MODULE_WORK_LEAST
+         : work > MODULE_WORK_MOST ? MODULE_WORK_MOST
+                                   : work;
 }
 
 static hr_status_t divide_modules(build_t *build, hr_arena_t *arena) {
@@ -128,7 +133,8 @@ static hr_status_t name_module(build_t *build, hr_arena_t *arena, int m) {
 
 static hr_status_t find_cached(build_t *build, hr_arena_t *arena) {
   for (int m = 0; m < build->module_count; m++) HR_TRY(name_module(build, arena, m));
-  HR_TRY(jit_cache_find(build->jit->options.cache, build->keys, build->module_count, build->objects));
+  HR_TRY(
+      jit_cache_find(build->jit->options.cache, build->keys, build->module_count, build->objects));
   for (int m = 0; m < build->module_count; m++)
     if (!build->objects[m]) build->missing[build->missing_count++] = m;
   build->jit->counts.modules_cached += build->module_count - build->missing_count;
@@ -141,7 +147,8 @@ static void store_missing(build_t *build) {
   for (int i = 0; i < build->missing_count; i++) {
     int m = build->missing[i];
     const hr_buffer_t *object = build->objects[m];
-    if (object) jit_cache_store(cache, build->keys[m], hr_buffer_data(object), hr_buffer_size(object));
+    if (object)
+      jit_cache_store(cache, build->keys[m], hr_buffer_data(object), hr_buffer_size(object));
   }
   if (build->missing_count) jit_cache_release(cache);
 }
@@ -173,8 +180,10 @@ static void dump_module(void *context, int index, const char *ending, const char
 static hr_status_t compile_missing(build_t *build, hr_arena_t *arena) {
   hr_buffer_t **made;
   const jit_options_t *options = &build->jit->options;
-  jit_compile_options_t how = {.workers = options->workers, .target = jit_target_host(),
-                               .is_quick = is_quick, .dump = options->dump_to ? dump_module : NULL,
+  jit_compile_options_t how = {.workers = options->workers,
+                               .target = jit_target_host(),
+                               .is_quick = is_quick,
+                               .dump = options->dump_to ? dump_module : NULL,
                                .dump_context = build};
   if (!build->missing_count) return NULL;
   HR_TRY(HR_NEW_ARRAY(arena, build->missing_count, &made));
@@ -188,7 +197,8 @@ static hr_status_t load_module(build_t *build, int m) {
   jit_object_t *object;
   char name[64];
   HR_TRY(HR_VEC_RESERVE(&jit->objects, jit->objects.count + 1));
-  HR_TRY(jit_object_load(hr_buffer_data(build->objects[m]), hr_buffer_size(build->objects[m]), &object));
+  HR_TRY(jit_object_load(hr_buffer_data(build->objects[m]), hr_buffer_size(build->objects[m]),
+                         &object));
   jit->objects.data[jit->objects.count++] = object;
   jit->counts.code_bytes += jit_object_code_bytes(object);
   for (int i = build->first[m]; i < build->first[m + 1]; i++) {

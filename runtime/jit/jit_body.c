@@ -2,13 +2,18 @@
 #include "base/vec.h"
 #include "jit/jit_parts.h"
 
-static hr_status_t add_parameter(hr_arena_t *arena, hlo_computation_t *body, const hlo_instr_t *operand, int number,
-                                 hlo_instr_t *instr) {
+static hr_status_t add_parameter(hr_arena_t *arena, hlo_computation_t *body,
+                                 const hlo_instr_t *operand, int number, hlo_instr_t *instr) {
   hlo_attr_t *attr;
   HR_TRY(HR_NEW(arena, &attr));
   *attr = (hlo_attr_t){.key = HLO_ATTR_PARAMETER_NUMBER, .integer = number};
-  *instr = (hlo_instr_t){.op = HLO_PARAMETER, .id = (uint32_t)number, .name = operand->name, .shape = operand->shape,
-                         .attr_count = 1, .attrs = attr, .parent = body};
+  *instr = (hlo_instr_t){.op = HLO_PARAMETER,
+                         .id = (uint32_t)number,
+                         .name = operand->name,
+                         .shape = operand->shape,
+                         .attr_count = 1,
+                         .attrs = attr,
+                         .parent = body};
   return NULL;
 }
 
@@ -16,7 +21,8 @@ static bool is_scalar_constant(const hlo_instr_t *instr) {
   return instr->op == HLO_CONSTANT && instr->literal && instr->literal->count == 1;
 }
 
-hr_status_t jit_body_of(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_computation_t **out_body) {
+hr_status_t jit_body_of(hr_arena_t *arena, const hlo_instr_t *instr,
+                        const hlo_computation_t **out_body) {
   int count = instr->operand_count;
   hlo_computation_t *body;
   hlo_instr_t *instrs, **list, **operands;
@@ -32,8 +38,10 @@ hr_status_t jit_body_of(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_c
     operands[k] = &instrs[k];
   }
   instrs[count] = *instr;
-  instrs[count].id = (uint32_t)count, instrs[count].operands = operands, instrs[count].parent = body;
-  *body = (hlo_computation_t){.name = instr->name, .module = instr->parent->module, .root = &instrs[count]};
+  instrs[count].id = (uint32_t)count, instrs[count].operands = operands,
+  instrs[count].parent = body;
+  *body = (hlo_computation_t){
+      .name = instr->name, .module = instr->parent->module, .root = &instrs[count]};
   body->instrs.data = list, body->instrs.count = (size_t)count + 1;
   body->params.data = list, body->params.count = (size_t)count;
   *out_body = body;

@@ -20,12 +20,12 @@ struct jit {
 /* One part of an instruction: a kernel on some of its arrays. */
 typedef struct jit_call {
   jit_kernel_t *kernel;
-  int *in;                   /* leaves of the operands; -1: */
+  int *in; /* leaves of the operands; -1: */
   const void **literals;
-  int *out;                  /* leaves of the result */
-  size_t pointers_at;        /* in scratch: in, out, shared scratch */
-  size_t shared_at, private_at;  /* in scratch: of all workers, of each */
-  int64_t first_unit;        /* among those of all calls */
+  int *out;                     /* leaves of the result */
+  size_t pointers_at;           /* in scratch: in, out, shared scratch */
+  size_t shared_at, private_at; /* in scratch: of all workers, of each */
+  int64_t first_unit;           /* among those of all calls */
 } jit_call_t;
 
 /* An update that is not in place begins as a copy. */
@@ -43,19 +43,20 @@ typedef struct jit_plan {
   int call_count, copy_count, workers;
   jit_call_t *calls;
   jit_copy_t *copies;
-  bool is_flat; /* all kernels have one phase: their units are one loop */
+  bool is_flat;   /* all kernels have one phase: their units are one loop */
   bool is_direct; /* one small kernel, which takes the step's arrays as they come */
   int64_t unit_count;
   double ns;
   op_native_grid_t grid; /* of a plan that comes behind another step; else rows 0 */
 } jit_plan_t;
 
-/* The kernel of a part: one that was asked for before, or a new one. `producer_grid`: NULL, or the grid by which it is
- * to be done. *out_buffers: the part's arrays. */
-hr_status_t jit_request(jit_t *jit, hr_arena_t *arena, const hlo_computation_t *body, const fusion_form_t *form,
-                        int part, const op_native_grid_t *producer_grid, jit_kernel_t **out_kernel,
-                        jit_buffer_list_t *out_buffers);
+/* The kernel of a part: one that was asked for before, or a new one. `producer_grid`: NULL, or the
+ * grid by which it is to be done. *out_buffers: the part's arrays. */
+hr_status_t jit_request(jit_t *jit, hr_arena_t *arena, const hlo_computation_t *body,
+                        const fusion_form_t *form, int part, const op_native_grid_t *producer_grid,
+                        jit_kernel_t **out_kernel, jit_buffer_list_t *out_buffers);
 /* An instruction that is no fusion, as the body of one. Scalar constants come with it. */
-hr_status_t jit_body_of(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_computation_t **out_body);
+hr_status_t jit_body_of(hr_arena_t *arena, const hlo_instr_t *instr,
+                        const hlo_computation_t **out_body);
 
 #endif

@@ -6,12 +6,14 @@
 
 #define CHUNK_NS 10000.0 /* for one worker at a time */
 
-/* --- planning -------------------------------------------------------------------------------------------------- */
+/* --- planning --------------------------------------------------------------------------------- */
 
-static size_t rounded(size_t bytes) { return (bytes + HR_ALIGNMENT - 1) / HR_ALIGNMENT * HR_ALIGNMENT; }
+static size_t rounded(size_t bytes) {
+  return (bytes + HR_ALIGNMENT - 1) / HR_ALIGNMENT * HR_ALIGNMENT;
+}
 
-static hr_status_t fill_call(hr_arena_t *arena, const fusion_form_t *form, int part, const jit_buffer_list_t *buffers,
-                             jit_call_t *call) {
+static hr_status_t fill_call(hr_arena_t *arena, const fusion_form_t *form, int part,
+                             const jit_buffer_list_t *buffers, jit_call_t *call) {
   const jit_kernel_t *kernel = call->kernel;
   HR_TRY(HR_NEW_ARRAY(arena, kernel->buffer_count, &call->in));
   HR_TRY(HR_NEW_ARRAY(arena, kernel->buffer_count, &call->literals));
@@ -33,7 +35,8 @@ static hr_status_t fill_call(hr_arena_t *arena, const fusion_form_t *form, int p
 static void assign_scratch_offsets(jit_plan_t *plan, jit_call_t *call, size_t *scratch_bytes) {
   const jit_kernel_t *kernel = call->kernel;
   call->pointers_at = *scratch_bytes;
-  *scratch_bytes += rounded((size_t)(kernel->buffer_count + kernel->root_count + 1) * sizeof(void *));
+  *scratch_bytes +=
+      rounded((size_t)(kernel->buffer_count + kernel->root_count + 1) * sizeof(void *));
   call->shared_at = *scratch_bytes;
   *scratch_bytes += rounded(kernel->scratch_bytes);
   call->private_at = *scratch_bytes;
@@ -41,7 +44,8 @@ static void assign_scratch_offsets(jit_plan_t *plan, jit_call_t *call, size_t *s
   call->first_unit = plan->unit_count;
   plan->unit_count += kernel->phases[0].units;
   plan->is_flat = plan->is_flat && kernel->phase_count == 1;
-  for (int p = 0; p < kernel->phase_count; p++) plan->ns += (double)kernel->phases[p].units * kernel->phases[p].unit_ns;
+  for (int p = 0; p < kernel->phase_count; p++)
+    plan->ns += (double)kernel->phases[p].units * kernel->phases[p].unit_ns;
 }
 
 /* Does another part, or the instruction by another operand, read what this part may write over? */
@@ -54,7 +58,8 @@ static bool is_shared(const jit_plan_t *plan, const hlo_instr_t *instr, int call
   return false;
 }
 
-static void allow_reuse(const jit_plan_t *plan, const hlo_instr_t *instr, uint64_t *reuse, int words) {
+static void allow_reuse(const jit_plan_t *plan, const hlo_instr_t *instr, uint64_t *reuse,
+                        int words) {
   for (int c = 0; c < plan->call_count; c++) {
     const jit_call_t *call = &plan->calls[c];
     const jit_kernel_t *kernel = call->kernel;
@@ -70,7 +75,8 @@ static void allow_reuse(const jit_plan_t *plan, const hlo_instr_t *instr, uint64
 
 /* Updates write over their first operand. */
 static void plan_copies(jit_plan_t *plan, const fusion_form_t *form, uint64_t *reuse, int words) {
-  for (int r = 0, leaf = 0; r < form->root_count; leaf += hlo_shape_leaf_count(form->roots[r]->shape), r++) {
+  for (int r = 0, leaf = 0; r < form->root_count;
+       leaf += hlo_shape_leaf_count(form->roots[r]->shape), r++) {
     const hlo_instr_t *root = form->roots[r];
     if (op_codegens[root->op] != CODEGEN_UPDATE) continue;
     int from = (int)hlo_parameter_number(root->operands[0]);
@@ -85,7 +91,8 @@ static void plan_copies(jit_plan_t *plan, const fusion_form_t *form, uint64_t *r
 static bool is_direct(const jit_plan_t *plan, const hlo_instr_t *instr) {
   const jit_call_t *call = &plan->calls[0];
   const jit_kernel_t *kernel = call->kernel;
-  if (plan->call_count != 1 || plan->copy_count || !plan->is_flat || plan->ns >= JIT_SERIAL_NS || kernel->scratch_bytes)
+  if (plan->call_count != 1 || plan->copy_count || !plan->is_flat || plan->ns >= JIT_SERIAL_NS ||
+      kernel->scratch_bytes)
     return false;
   for (int k = 0; k < kernel->buffer_count; k++)
     if (call->in[k] != k) return false;
@@ -94,9 +101,9 @@ static bool is_direct(const jit_plan_t *plan, const hlo_instr_t *instr) {
   return kernel->root_count == hlo_shape_leaf_count(instr->shape);
 }
 
-static hr_status_t plan_calls(jit_t *jit, hr_arena_t *arena, const hlo_computation_t *body, const fusion_form_t *form,
-                              const op_native_grid_t *producer_grid, jit_plan_t *plan, size_t *scratch_bytes,
-                              bool *out_declined) {
+static hr_status_t plan_calls(jit_t *jit, hr_arena_t *arena, const hlo_computation_t *body,
+                              const fusion_form_t *form, const op_native_grid_t *producer_grid,
+                              jit_plan_t *plan, size_t *scratch_bytes, bool *out_declined) {
   HR_TRY(HR_NEW_ARRAY(arena, form->part_count, &plan->calls));
   HR_TRY(HR_NEW_ARRAY(arena, form->root_count, &plan->copies));
   for (int part = 0; part < form->part_count; part++) {
@@ -123,8 +130,9 @@ static double bytes_of(const hlo_shape_t *shape) {
   return bytes;
 }
 
-static hr_status_t plan_body(const op_native_target_t *target, const hlo_instr_t *instr, const hlo_computation_t *body,
-                             const op_native_grid_t *producer_grid, op_native_step_t *out) {
+static hr_status_t plan_body(const op_native_target_t *target, const hlo_instr_t *instr,
+                             const hlo_computation_t *body, const op_native_grid_t *producer_grid,
+                             op_native_step_t *out) {
   fusion_form_t form;
   jit_plan_t *plan;
   uint64_t *reuse;
@@ -136,32 +144,38 @@ static hr_status_t plan_body(const op_native_target_t *target, const hlo_instr_t
   HR_TRY(HR_NEW(target->arena, &plan));
   HR_TRY(HR_NEW_ARRAY(target->arena, words * hlo_shape_leaf_count(instr->shape) + 1, &reuse));
   plan->workers = target->workers > 0 ? target->workers : 1, plan->is_flat = true;
-  HR_TRY(plan_calls(target->emitter, target->arena, body, &form, producer_grid, plan, &scratch_bytes,
-                    &declined));
+  HR_TRY(plan_calls(target->emitter, target->arena, body, &form, producer_grid, plan,
+                    &scratch_bytes, &declined));
   if (declined) return NULL;
   allow_reuse(plan, instr, reuse, words);
   plan_copies(plan, &form, reuse, words);
   plan->is_direct = is_direct(plan, instr);
-  *out = (op_native_step_t){.plan = plan, .scratch_bytes = scratch_bytes, .reuse = reuse, .reuse_words = words,
-                            .bytes = bytes_of(instr->shape), .parts.consumer = &jit_consumer};
+  *out = (op_native_step_t){.plan = plan,
+                            .scratch_bytes = scratch_bytes,
+                            .reuse = reuse,
+                            .reuse_words = words,
+                            .bytes = bytes_of(instr->shape),
+                            .parts.consumer = &jit_consumer};
   for (int k = 0; k < instr->operand_count; k++) out->bytes += bytes_of(instr->operands[k]->shape);
   return NULL;
 }
 
-static hr_status_t body_of(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_computation_t **out_body) {
+static hr_status_t body_of(hr_arena_t *arena, const hlo_instr_t *instr,
+                           const hlo_computation_t **out_body) {
   if (instr->op != HLO_FUSION) return jit_body_of(arena, instr, out_body);
   *out_body = instr->called[0];
   return NULL;
 }
 
-static hr_status_t prepare(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+static hr_status_t prepare(const op_native_target_t *target, const op_step_t *step,
+                           op_native_step_t *out) {
   const hlo_computation_t *body;
   if (!target->emitter || !op_can_codegen(step->instr)) return NULL;
   HR_TRY(body_of(target->arena, step->instr, &body));
   return plan_body(target, step->instr, body, NULL, out);
 }
 
-/* --- behind another step --------------------------------------------------------------------------------------- */
+/* --- behind another step ---------------------------------------------------------------------- */
 
 static void give_back(const jit_plan_t *plan) {
   for (int c = 0; c < plan->call_count; c++) plan->calls[c].kernel->uses--;
@@ -178,7 +192,7 @@ static jit_dependence_t reach_of(const jit_plan_t *plan, int leaf) {
 
 /* A plan for this grid, if it reads the leaf there only. */
 static hr_status_t plan_consumer(const op_native_target_t *target, const op_step_t *step, int leaf,
-                               const op_native_grid_t *grid, op_native_step_t *out) {
+                                 const op_native_grid_t *grid, op_native_step_t *out) {
   const hlo_computation_t *body;
   op_native_step_t made = {0};
   HR_TRY(body_of(target->arena, step->instr, &body));
@@ -194,8 +208,9 @@ static hr_status_t plan_consumer(const op_native_target_t *target, const op_step
   return NULL;
 }
 
-static hr_status_t prepare_consumer(const op_native_target_t *target, const op_step_t *step, const void *opaque,
-                                    int leaf, op_native_grid_t *grid, op_native_step_t *out) {
+static hr_status_t prepare_consumer(const op_native_target_t *target, const op_step_t *step,
+                                    const void *opaque, int leaf, op_native_grid_t *grid,
+                                    op_native_step_t *out) {
   const jit_plan_t *before = opaque;
   if (before->call_count != 1 || !before->is_flat) return NULL;
   if (grid->unit) HR_TRY(plan_consumer(target, step, leaf, grid, out));
@@ -215,7 +230,7 @@ uint64_t jit_plan_hash(const void *opaque) {
   return hash;
 }
 
-/* --- running --------------------------------------------------------------------------------------------------- */
+/* --- running ---------------------------------------------------------------------------------- */
 
 typedef struct run {
   const jit_plan_t *plan;
@@ -223,7 +238,8 @@ typedef struct run {
   int call, phase; /* of plans that are not flat */
 } run_t;
 
-static void run_units(const run_t *run, const jit_call_t *call, int phase, int64_t begin, int64_t end, int worker) {
+static void run_units(const run_t *run, const jit_call_t *call, int phase, int64_t begin,
+                      int64_t end, int worker) {
   void **pointers = (void **)(run->scratch + call->pointers_at);
   const jit_kernel_t *kernel = call->kernel;
   void *own = run->scratch + call->private_at + rounded(kernel->worker_bytes) * (size_t)worker;
@@ -255,7 +271,8 @@ static void run_flat(void *context, int64_t begin, int64_t end, int worker) {
   }
 }
 
-static void share_out(const op_native_run_t *env, run_t *run, hr_workers_fn fn, int64_t units, double ns) {
+static void share_out(const op_native_run_t *env, run_t *run, hr_workers_fn fn, int64_t units,
+                      double ns) {
   hr_workers_t *workers = native_workers(env, run->plan->workers);
   if (ns < JIT_SERIAL_NS || units == 1 || hr_workers_count(workers) == 1) {
     fn(run, 0, units, 0);
@@ -293,7 +310,8 @@ static void copy_updated(const jit_plan_t *plan, void *const *in, void *const *o
   }
 }
 
-static hr_status_t run(const op_native_run_t *env, const void *opaque, void *const *in, void *const *out) {
+static hr_status_t run(const op_native_run_t *env, const void *opaque, void *const *in,
+                       void *const *out) {
   const jit_plan_t *plan = opaque;
   run_t run = {.plan = plan, .scratch = env->scratch};
   if (plan->is_direct) {
@@ -315,7 +333,8 @@ static void begin(const op_native_run_t *env, const void *plan, void *const *in,
   copy_updated(plan, in, out);
 }
 
-static void run_part(const op_native_run_t *env, const void *opaque, const op_native_part_t *part, int worker) {
+static void run_part(const op_native_run_t *env, const void *opaque, const op_native_part_t *part,
+                     int worker) {
   const jit_plan_t *plan = opaque;
   const op_native_grid_t *grid = &plan->grid;
   run_t run = {.plan = plan, .scratch = env->scratch};

@@ -16,10 +16,18 @@
 static const struct {
   unsigned leaf, part;
   bool with_eax; /* else eax holds no features */
-} leaves[] = {{1, 0, true}, {7, 0, false}, {7, 1, true}, {0x14, 0, false}, {0x19, 0, false}, {0x24, 0, false},
-              {0x80000001u, 0, false}, {0x80000008u, 0, false}, {13, 1, true}};
+} leaves[] = {{1, 0, true},
+              {7, 0, false},
+              {7, 1, true},
+              {0x14, 0, false},
+              {0x19, 0, false},
+              {0x24, 0, false},
+              {0x80000001u, 0, false},
+              {0x80000008u, 0, false},
+              {13, 1, true}};
 
-/* Of leaf 1, ebx has the number of the core that runs, and bit 27 of ecx the system's; neither is a feature. */
+/* Of leaf 1, ebx has the number of the core that runs, and bit 27 of ecx the system's; neither is a
+ * feature. */
 static uint64_t leaf_digest(unsigned leaf, unsigned part, bool with_eax) {
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (!__get_cpuid_count(leaf, part, &a, &b, &c, &d)) return 0;
@@ -45,10 +53,12 @@ static void describe_host(char *text, size_t size) {
   uint64_t digest = enabled_states() & 0xe6; /* vector states that the system saves */
   __get_cpuid(0, &a, &words[0], &words[2], &words[1]);
   for (size_t i = 0; i < sizeof leaves / sizeof *leaves; i++)
-    digest = digest * 0x9e3779b97f4a7c15u + leaf_digest(leaves[i].leaf, leaves[i].part, leaves[i].with_eax);
+    digest = digest * 0x9e3779b97f4a7c15u +
+             leaf_digest(leaves[i].leaf, leaves[i].part, leaves[i].with_eax);
   unsigned model = 0, b, c, d;
   __get_cpuid(1, &model, &b, &c, &d);
-  snprintf(text, size, "x86_64 %.12s %x %016llx", (const char *)words, model, (unsigned long long)digest);
+  snprintf(text, size, "x86_64 %.12s %x %016llx", (const char *)words, model,
+           (unsigned long long)digest);
 }
 
 static void find_features(jit_target_t *target) {

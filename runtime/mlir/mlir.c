@@ -17,8 +17,10 @@ hr_status_t mlir_module_create(mlir_module_t **out_module) {
 
 void mlir_module_destroy(mlir_module_t *module) {
   if (!module) return;
-  for (size_t i = 0; i < module->all_blocks.count; i++) HR_VEC_FREE(&module->all_blocks.data[i]->ops);
-  for (size_t i = 0; i < module->all_regions.count; i++) HR_VEC_FREE(&module->all_regions.data[i]->blocks);
+  for (size_t i = 0; i < module->all_blocks.count; i++)
+    HR_VEC_FREE(&module->all_blocks.data[i]->ops);
+  for (size_t i = 0; i < module->all_regions.count; i++)
+    HR_VEC_FREE(&module->all_regions.data[i]->blocks);
   for (size_t i = 0; i < module->buffers.count; i++) hr_buffer_release(module->buffers.data[i]);
   HR_VEC_FREE(&module->all_blocks);
   HR_VEC_FREE(&module->all_regions);
@@ -59,11 +61,13 @@ static bool same_numbers(int count, const int64_t *a, const int64_t *b) {
 }
 
 static bool quants_equal(const mlir_quant_t *a, const mlir_quant_t *b) {
-  return a->form == b->form && mlir_type_equal(a->storage, b->storage) && a->storage_signed == b->storage_signed &&
-         mlir_type_equal(a->expressed, b->expressed) && a->min == b->min && a->max == b->max &&
-         a->calibrated_min == b->calibrated_min && a->calibrated_max == b->calibrated_max && a->axis == b->axis &&
+  return a->form == b->form && mlir_type_equal(a->storage, b->storage) &&
+         a->storage_signed == b->storage_signed && mlir_type_equal(a->expressed, b->expressed) &&
+         a->min == b->min && a->max == b->max && a->calibrated_min == b->calibrated_min &&
+         a->calibrated_max == b->calibrated_max && a->axis == b->axis &&
          a->scale_count == b->scale_count && a->block_count == b->block_count &&
-         (!a->scale_count || !memcmp(a->scales, b->scales, (size_t)a->scale_count * sizeof *a->scales)) &&
+         (!a->scale_count ||
+          !memcmp(a->scales, b->scales, (size_t)a->scale_count * sizeof *a->scales)) &&
          same_numbers(a->scale_count, a->zero_points, b->zero_points) &&
          same_numbers(a->block_count, a->block_axes, b->block_axes) &&
          same_numbers(a->block_count, a->block_sizes, b->block_sizes);
@@ -77,14 +81,16 @@ bool mlir_type_equal(const mlir_type_t *a, const mlir_type_t *b) {
   return hr_str_equal(a->name, b->name) && mlir_type_equal(a->element, b->element) &&
          same_numbers(a->rank, a->dims, b->dims) && mlir_attr_equal(a->encoding, b->encoding) &&
          mlir_attr_equal(a->space, b->space) && types_equal(a->input_count, a->inputs, b->inputs) &&
-         types_equal(a->result_count, a->results, b->results) && (!a->quant || quants_equal(a->quant, b->quant));
+         types_equal(a->result_count, a->results, b->results) &&
+         (!a->quant || quants_equal(a->quant, b->quant));
 }
 
 static bool contents_equal(const mlir_attr_t *a, const mlir_attr_t *b) {
   for (int i = 0; a->items && i < a->count; i++)
     if (!mlir_attr_equal(a->items[i], b->items[i])) return false;
   for (int i = 0; a->fields && i < a->count; i++)
-    if (!hr_str_equal(a->fields[i].name, b->fields[i].name) || !mlir_attr_equal(a->fields[i].value, b->fields[i].value))
+    if (!hr_str_equal(a->fields[i].name, b->fields[i].name) ||
+        !mlir_attr_equal(a->fields[i].value, b->fields[i].value))
       return false;
   for (int i = 0; a->nested && i < a->count; i++)
     if (!hr_str_equal(a->nested[i], b->nested[i])) return false;
@@ -100,24 +106,32 @@ static size_t data_bytes(const mlir_attr_t *attr) {
 
 bool mlir_attr_equal(const mlir_attr_t *a, const mlir_attr_t *b) {
   if (a == b) return true;
-  if (!a || !b || a->kind != b->kind || a->integer != b->integer || a->bits != b->bits || a->count != b->count ||
-      a->element_count != b->element_count || a->splat != b->splat || !a->data != !b->data)
+  if (!a || !b || a->kind != b->kind || a->integer != b->integer || a->bits != b->bits ||
+      a->count != b->count || a->element_count != b->element_count || a->splat != b->splat ||
+      !a->data != !b->data)
     return false;
-  return mlir_type_equal(a->type, b->type) && hr_str_equal(a->text, b->text) && hr_str_equal(a->dialect, b->dialect) &&
-         hr_str_equal(a->enum_name, b->enum_name) && hr_str_equal(a->resource, b->resource) && contents_equal(a, b) &&
-         (!a->data || !memcmp(a->data, b->data, data_bytes(a))) && mlir_attr_equal(a->indices, b->indices) &&
-         mlir_attr_equal(a->values, b->values);
+  return mlir_type_equal(a->type, b->type) && hr_str_equal(a->text, b->text) &&
+         hr_str_equal(a->dialect, b->dialect) && hr_str_equal(a->enum_name, b->enum_name) &&
+         hr_str_equal(a->resource, b->resource) && contents_equal(a, b) &&
+         (!a->data || !memcmp(a->data, b->data, data_bytes(a))) &&
+         mlir_attr_equal(a->indices, b->indices) && mlir_attr_equal(a->values, b->values);
 }
 
 size_t mlir_element_bytes(const mlir_type_t *element) {
   if (!element) return 0;
   switch (element->kind) {
-    case MLIR_TYPE_INTEGER: return ((size_t)element->width + 7) / 8;
-    case MLIR_TYPE_INDEX: return 8;
-    case MLIR_TYPE_FLOAT: return ((size_t)mlir_float_bits(element->name) + 7) / 8;
-    case MLIR_TYPE_COMPLEX: return 2 * mlir_element_bytes(element->element);
-    case MLIR_TYPE_QUANT: return mlir_element_bytes(element->quant->storage);
-    default: return 0;
+    case MLIR_TYPE_INTEGER:
+      return ((size_t)element->width + 7) / 8;
+    case MLIR_TYPE_INDEX:
+      return 8;
+    case MLIR_TYPE_FLOAT:
+      return ((size_t)mlir_float_bits(element->name) + 7) / 8;
+    case MLIR_TYPE_COMPLEX:
+      return 2 * mlir_element_bytes(element->element);
+    case MLIR_TYPE_QUANT:
+      return mlir_element_bytes(element->quant->storage);
+    default:
+      return 0;
   }
 }
 
@@ -125,10 +139,14 @@ int mlir_float_bits(hr_str_t name) {
   for (int type = 0; type < HR_TUPLE; type++)
     if (hr_dtype_is_float((hr_dtype_t)type) && hr_str_is(name, hr_dtype_table[type].mlir_name))
       return hr_dtype_table[type].bits;
-  return hr_str_is(name, "tf32") ? 19 : hr_str_is(name, "f80") ? 80 : hr_str_is(name, "f128") ? 128 : 0;
+  return hr_str_is(name, "tf32")   ? 19
+         : hr_str_is(name, "f80")  ? 80
+         : hr_str_is(name, "f128") ? 128
+                                   : 0;
 }
 
-hr_status_t mlir_region_add_block(mlir_module_t *module, mlir_region_t *region, mlir_block_t **out_block) {
+hr_status_t mlir_region_add_block(mlir_module_t *module, mlir_region_t *region,
+                                  mlir_block_t **out_block) {
   mlir_block_t *block;
   HR_TRY(HR_NEW(&module->arena, &block));
   HR_VEC_PUSH(&module->all_blocks, block);
@@ -145,16 +163,17 @@ hr_status_t mlir_block_add_op(mlir_block_t *block, mlir_op_t *op) {
   return NULL;
 }
 
-hr_status_t mlir_error_from(const char *file, int line, const mlir_module_t *module, const mlir_op_t *op,
-                            const char *format, ...) {
+hr_status_t mlir_error_from(const char *file, int line, const mlir_module_t *module,
+                            const mlir_op_t *op, const char *format, ...) {
   va_list args;
   va_start(args, format);
   char *message = NULL;
   int size = vasprintf(&message, format, args);
   va_end(args);
   hr_pos_t pos = {&module->source, op ? op->line : 0, op ? op->column : 0};
-  hr_status_t st = hr_error_from(file, line, HR_INVALID, &pos, "%.*s%s%s", op ? (int)op->name.size : 0,
-                                 op ? op->name.data : "", op ? ": " : "", size < 0 ? "out of memory" : message);
+  hr_status_t st =
+      hr_error_from(file, line, HR_INVALID, &pos, "%.*s%s%s", op ? (int)op->name.size : 0,
+                    op ? op->name.data : "", op ? ": " : "", size < 0 ? "out of memory" : message);
   if (size >= 0) free(message);
   return st;
 }

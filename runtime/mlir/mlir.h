@@ -1,8 +1,9 @@
-/* MLIR as it is written: a tree of generic operations with attributes, types and regions. MLIR text, bytecode and
- * portable artifacts (VHLO) become this tree; StableHLO, CHLO, check and the rest are only names in it. The importer
- * (stablehlo/import/import.h) turns it into the IR, the exporter (stablehlo/export/export.h) makes it from the IR, and the writers print it.
- * Everything lives in one arena. Attributes and types are immutable and may be shared.
- * Source: MLIR language reference; bytecode format; StableHLO's VHLO dialect. */
+/* MLIR as it is written: a tree of generic operations with attributes, types and regions. MLIR
+ * text, bytecode and portable artifacts (VHLO) become this tree; StableHLO, CHLO, check and the
+ * rest are only names in it. The importer (stablehlo/import/import.h) turns it into the IR, the
+ * exporter (stablehlo/export/export.h) makes it from the IR, and the writers print it. Everything
+ * lives in one arena. Attributes and types are immutable and may be shared. Source: MLIR language
+ * reference; bytecode format; StableHLO's VHLO dialect. */
 #ifndef MLIR_MLIR_H
 #define MLIR_MLIR_H
 
@@ -31,10 +32,10 @@ typedef enum mlir_type_kind {
   MLIR_TYPE_VECTOR,
   MLIR_TYPE_TUPLE,
   MLIR_TYPE_FUNCTION,
-  MLIR_TYPE_TOKEN,     /* !stablehlo.token, !mhlo.token */
-  MLIR_TYPE_FUTURE,    /* !stablehlo.future<...> */
-  MLIR_TYPE_QUANT,     /* !quant.uniform<...>, !quant.any<...>, !quant.calibrated<...> */
-  MLIR_TYPE_OPAQUE     /* any other dialect type, kept as text */
+  MLIR_TYPE_TOKEN,  /* !stablehlo.token, !mhlo.token */
+  MLIR_TYPE_FUTURE, /* !stablehlo.future<...> */
+  MLIR_TYPE_QUANT,  /* !quant.uniform<...>, !quant.any<...>, !quant.calibrated<...> */
+  MLIR_TYPE_OPAQUE  /* any other dialect type, kept as text */
 } mlir_type_kind_t;
 
 typedef enum mlir_signedness { MLIR_SIGNLESS, MLIR_SIGNED, MLIR_UNSIGNED } mlir_signedness_t;
@@ -66,16 +67,18 @@ struct mlir_type {
   int rank;                     /* TENSOR, MEMREF, VECTOR */
   const int64_t *dims;          /* HLO_UNBOUNDED for '?' */
   const bool *scalable;         /* VECTOR; NULL: none */
-  const mlir_attr_t *encoding;  /* TENSOR: #stablehlo.bounds<...> and others; MEMREF: layout; NULL: none */
-  const mlir_attr_t *space;     /* MEMREF: memory space */
+  const mlir_attr_t
+      *encoding; /* TENSOR: #stablehlo.bounds<...> and others; MEMREF: layout; NULL: none */
+  const mlir_attr_t *space;      /* MEMREF: memory space */
   int input_count, result_count; /* FUNCTION; TUPLE and FUTURE use results only */
   const mlir_type_t *const *inputs, *const *results;
   const mlir_quant_t *quant; /* QUANT */
 };
 
 bool mlir_type_equal(const mlir_type_t *a, const mlir_type_t *b); /* NULL equals NULL */
-size_t mlir_element_bytes(const mlir_type_t *element); /* of one element in `data` of a dense attribute; 0: none */
-int mlir_float_bits(hr_str_t name);                    /* of the float type so called; 0: there is none */
+size_t mlir_element_bytes(
+    const mlir_type_t *element);    /* of one element in `data` of a dense attribute; 0: none */
+int mlir_float_bits(hr_str_t name); /* of the float type so called; 0: there is none */
 
 /* --- attributes --- */
 typedef enum mlir_attr_kind {
@@ -86,15 +89,15 @@ typedef enum mlir_attr_kind {
   MLIR_ATTR_STRING,
   MLIR_ATTR_ARRAY,
   MLIR_ATTR_DICT,
-  MLIR_ATTR_SYMBOL,      /* @a, @a::@b */
+  MLIR_ATTR_SYMBOL, /* @a, @a::@b */
   MLIR_ATTR_TYPE,
   MLIR_ATTR_DENSE_ARRAY, /* array<i64: ...> */
   MLIR_ATTR_DENSE,       /* dense<...> : T, also from resources */
   MLIR_ATTR_SPARSE,
-  MLIR_ATTR_ENUM,        /* #stablehlo<precision HIGH> */
-  MLIR_ATTR_STRUCT,      /* #stablehlo.dot<...> and the like: named fields */
+  MLIR_ATTR_ENUM,   /* #stablehlo<precision HIGH> */
+  MLIR_ATTR_STRUCT, /* #stablehlo.dot<...> and the like: named fields */
   MLIR_ATTR_LOCATION,
-  MLIR_ATTR_OPAQUE       /* any other dialect attribute, kept as text */
+  MLIR_ATTR_OPAQUE /* any other dialect attribute, kept as text */
 } mlir_attr_kind_t;
 
 typedef struct mlir_named_attr {
@@ -104,25 +107,28 @@ typedef struct mlir_named_attr {
 
 struct mlir_attr {
   mlir_attr_kind_t kind;
-  /* INTEGER, FLOAT, STRING (may be NULL), DENSE, SPARSE; DENSE_ARRAY: element type; TYPE: the type */
+  /* INTEGER, FLOAT, STRING (may be NULL), DENSE, SPARSE; DENSE_ARRAY: element type; TYPE: the type
+   */
   const mlir_type_t *type;
-  int64_t integer;         /* BOOL, INTEGER (sign-extended, or zero-extended for unsigned types) */
-  double number;           /* FLOAT, exact for types up to f64 */
-  uint64_t bits;           /* FLOAT: its pattern */
-  hr_str_t text; /* STRING; SYMBOL: root name; OPAQUE: text without '#'; ENUM: the value's word; STRUCT: mnemonic */
-  hr_str_t dialect;        /* ENUM, STRUCT: "stablehlo", "chlo", "sdy", ... */
-  hr_str_t enum_name;      /* ENUM: "precision" */
-  int count;               /* ARRAY; DICT and STRUCT: fields; SYMBOL: nested names */
-  const mlir_attr_t *const *items;  /* ARRAY */
-  const mlir_named_attr_t *fields;  /* DICT (sorted by name), STRUCT (in printing order) */
-  const hr_str_t *nested;           /* SYMBOL: names after the root */
-  /* DENSE, DENSE_ARRAY: row-major elements as the IR keeps them (one byte for types below a byte, i1 as 0/1 bytes,
-   * complex as pairs). A splat of more than one element has element_count 1 and splat set. */
+  int64_t integer;  /* BOOL, INTEGER (sign-extended, or zero-extended for unsigned types) */
+  double number;    /* FLOAT, exact for types up to f64 */
+  uint64_t bits;    /* FLOAT: its pattern */
+  hr_str_t text;    /* STRING; SYMBOL: root name; OPAQUE: text without '#'; ENUM: the value's word;
+                       STRUCT: mnemonic */
+  hr_str_t dialect; /* ENUM, STRUCT: "stablehlo", "chlo", "sdy", ... */
+  hr_str_t enum_name;              /* ENUM: "precision" */
+  int count;                       /* ARRAY; DICT and STRUCT: fields; SYMBOL: nested names */
+  const mlir_attr_t *const *items; /* ARRAY */
+  const mlir_named_attr_t *fields; /* DICT (sorted by name), STRUCT (in printing order) */
+  const hr_str_t *nested;          /* SYMBOL: names after the root */
+  /* DENSE, DENSE_ARRAY: row-major elements as the IR keeps them (one byte for types below a byte,
+   * i1 as 0/1 bytes, complex as pairs). A splat of more than one element has element_count 1 and
+   * splat set. */
   const void *data;
   int64_t element_count;
   bool splat;
-  hr_buffer_t *buffer;              /* keeps data that is not in the arena; owned by the module */
-  hr_str_t resource;                /* DENSE written as dense_resource<key>; data NULL if no blob was given */
+  hr_buffer_t *buffer; /* keeps data that is not in the arena; owned by the module */
+  hr_str_t resource;   /* DENSE written as dense_resource<key>; data NULL if no blob was given */
   const mlir_attr_t *indices, *values; /* SPARSE */
 };
 
@@ -160,13 +166,13 @@ struct mlir_op {
   mlir_value_t *results;
   mlir_region_t **regions;
   mlir_block_t **successors;
-  int attr_count;                 /* inherent attributes (properties), by name; readers put both spellings here */
+  int attr_count; /* inherent attributes (properties), by name; readers put both spellings here */
   const mlir_named_attr_t *attrs; /* sorted by name */
   int extra_count;                /* discardable attributes */
   const mlir_named_attr_t *extras;
-  const mlir_attr_t *location;    /* NULL: unknown */
+  const mlir_attr_t *location; /* NULL: unknown */
   mlir_block_t *parent;
-  uint32_t line, column;          /* in text; 0 in bytecode */
+  uint32_t line, column; /* in text; 0 in bytecode */
 };
 
 /* Inherent or discardable attribute; NULL if absent. */
@@ -175,23 +181,26 @@ const mlir_attr_t *mlir_op_attr_named(const mlir_op_t *op, hr_str_t name);
 
 typedef struct mlir_module {
   hr_arena_t arena;
-  hr_source_t source;         /* of text, for messages */
+  hr_source_t source; /* of text, for messages */
   hr_buffer_t *source_buffer;
-  mlir_op_t *op;              /* the builtin.module */
+  mlir_op_t *op;                 /* the builtin.module */
   HR_VEC(hr_buffer_t *) buffers; /* blobs that attributes point into */
-  int64_t vhlo_version[3];    /* of a portable artifact; 0 0 0 otherwise */
-  HR_VEC(mlir_block_t *) all_blocks;   /* for mlir_module_destroy: their op lists are not in the arena */
+  int64_t vhlo_version[3];       /* of a portable artifact; 0 0 0 otherwise */
+  HR_VEC(mlir_block_t *)
+  all_blocks; /* for mlir_module_destroy: their op lists are not in the arena */
   HR_VEC(mlir_region_t *) all_regions;
 } mlir_module_t;
 
 hr_status_t mlir_module_create(mlir_module_t **out_module);
 void mlir_module_destroy(mlir_module_t *module); /* accepts NULL */
 /* A new block at the end of a region, an op at the end of a block. */
-hr_status_t mlir_region_add_block(mlir_module_t *module, mlir_region_t *region, mlir_block_t **out_block);
+hr_status_t mlir_region_add_block(mlir_module_t *module, mlir_region_t *region,
+                                  mlir_block_t **out_block);
 hr_status_t mlir_block_add_op(mlir_block_t *block, mlir_op_t *op);
 
 #define mlir_error(module, op, ...) mlir_error_from(__FILE__, __LINE__, (module), (op), __VA_ARGS__)
-hr_status_t mlir_error_from(const char *file, int line, const mlir_module_t *module, const mlir_op_t *op,
-                            const char *format, ...) __attribute__((format(printf, 5, 6), returns_nonnull));
+hr_status_t mlir_error_from(const char *file, int line, const mlir_module_t *module,
+                            const mlir_op_t *op, const char *format, ...)
+    __attribute__((format(printf, 5, 6), returns_nonnull));
 
 #endif

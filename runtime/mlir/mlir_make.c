@@ -25,7 +25,8 @@ hr_status_t mlir_make_bool(hr_arena_t *arena, bool value, const mlir_attr_t **ou
   return NULL;
 }
 
-hr_status_t mlir_make_integer(hr_arena_t *arena, int64_t value, const mlir_type_t *type, const mlir_attr_t **out_attr) {
+hr_status_t mlir_make_integer(hr_arena_t *arena, int64_t value, const mlir_type_t *type,
+                              const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
   HR_TRY(new_attr(arena, MLIR_ATTR_INTEGER, &attr));
   attr->integer = value;
@@ -55,7 +56,8 @@ hr_status_t mlir_make_symbol(hr_arena_t *arena, hr_str_t root, const mlir_attr_t
   return NULL;
 }
 
-hr_status_t mlir_make_type_attr(hr_arena_t *arena, const mlir_type_t *type, const mlir_attr_t **out_attr) {
+hr_status_t mlir_make_type_attr(hr_arena_t *arena, const mlir_type_t *type,
+                                const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
   HR_TRY(new_attr(arena, MLIR_ATTR_TYPE, &attr));
   attr->type = type;
@@ -75,7 +77,8 @@ hr_status_t mlir_make_array(hr_arena_t *arena, int count, const mlir_attr_t *con
   return NULL;
 }
 
-hr_status_t mlir_make_ints(hr_arena_t *arena, int64_t count, const int64_t *values, const mlir_attr_t **out_attr) {
+hr_status_t mlir_make_ints(hr_arena_t *arena, int64_t count, const int64_t *values,
+                           const mlir_attr_t **out_attr) {
   static const mlir_type_t i64 = {.kind = MLIR_TYPE_INTEGER, .width = 64};
   mlir_attr_t *attr;
   void *copy;
@@ -88,8 +91,8 @@ hr_status_t mlir_make_ints(hr_arena_t *arena, int64_t count, const int64_t *valu
   return NULL;
 }
 
-hr_status_t mlir_make_enum(hr_arena_t *arena, const char *dialect, const char *enum_name, hr_str_t word,
-                           const mlir_attr_t **out_attr) {
+hr_status_t mlir_make_enum(hr_arena_t *arena, const char *dialect, const char *enum_name,
+                           hr_str_t word, const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
   HR_TRY(new_attr(arena, MLIR_ATTR_ENUM, &attr));
   attr->dialect = hr_str_from(dialect);
@@ -103,13 +106,16 @@ static int compare_names(const void *a, const void *b) {
   const mlir_named_attr_t *left = a, *right = b;
   size_t shorter = left->name.size < right->name.size ? left->name.size : right->name.size;
   int order = shorter ? memcmp(left->name.data, right->name.data, shorter) : 0;
-  return order ? order : (left->name.size > right->name.size) - (left->name.size < right->name.size);
+  return order ? order
+               : (left->name.size > right->name.size) - (left->name.size < right->name.size);
 }
 
-static hr_status_t copy_fields(hr_arena_t *arena, mlir_attr_t *attr, int count, const mlir_named_attr_t *fields) {
+static hr_status_t copy_fields(hr_arena_t *arena, mlir_attr_t *attr, int count,
+                               const mlir_named_attr_t *fields) {
   void *copy;
   HR_TRY(hr_arena_copy(arena, fields, (size_t)count * sizeof *fields, &copy));
-  if (attr->kind == MLIR_ATTR_DICT && count) qsort(copy, (size_t)count, sizeof *fields, compare_names);
+  if (attr->kind == MLIR_ATTR_DICT && count)
+    qsort(copy, (size_t)count, sizeof *fields, compare_names);
   attr->count = count;
   attr->fields = copy;
   return NULL;

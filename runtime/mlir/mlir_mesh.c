@@ -1,7 +1,7 @@
 /* Replica groups by the axes of a mesh:
- *   #stablehlo.replica_group_mesh_axes<mesh = #stablehlo.mesh<axes = [#stablehlo.mesh_axis<name = "x", size = 2>, ...],
- *                                              device_ids = dense<...>>, axes = [#stablehlo.axis_ref<name = "x">]>
- * The mesh may be a symbol: an op of that name, which carries the mesh as an attribute. */
+ *   #stablehlo.replica_group_mesh_axes<mesh = #stablehlo.mesh<axes = [#stablehlo.mesh_axis<name =
+ * "x", size = 2>, ...], device_ids = dense<...>>, axes = [#stablehlo.axis_ref<name = "x">]> The
+ * mesh may be a symbol: an op of that name, which carries the mesh as an attribute. */
 #include <string.h>
 
 #include "ir/sharding.h"
@@ -18,7 +18,8 @@ static const mlir_op_t *find_symbol(const mlir_module_t *module, hr_str_t name) 
   return NULL;
 }
 
-static hr_status_t find_mesh(const mlir_module_t *module, const mlir_attr_t *mesh, const mlir_attr_t **out_mesh) {
+static hr_status_t find_mesh(const mlir_module_t *module, const mlir_attr_t *mesh,
+                             const mlir_attr_t **out_mesh) {
   if (mesh && mesh->kind == MLIR_ATTR_SYMBOL) {
     const mlir_op_t *holder = find_symbol(module, mesh->text);
     const mlir_attr_t *named = holder ? mlir_op_attr(holder, "stablehlo.mesh") : NULL;
@@ -44,17 +45,20 @@ static hr_status_t read_ids(hr_arena_t *arena, const mlir_attr_t *ids, hr_ints_t
     count *= ids->type->dims[d];
   }
   HR_TRY(HR_NEW_ARRAY(arena, count, &values));
-  for (int64_t i = 0; i < count; i++) memcpy(&values[i], (const char *)ids->data + (ids->splat ? 0 : i * 8), 8);
+  for (int64_t i = 0; i < count; i++)
+    memcpy(&values[i], (const char *)ids->data + (ids->splat ? 0 : i * 8), 8);
   *out_ids = (hr_ints_t){values, count};
   return NULL;
 }
 
 static hr_status_t read_mesh(hr_arena_t *arena, const mlir_attr_t *from, hlo_mesh_t *mesh) {
-  const mlir_attr_t *axes = mlir_attr_field(from, "axes"), *ids = mlir_attr_field(from, "device_ids");
+  const mlir_attr_t *axes = mlir_attr_field(from, "axes"),
+                    *ids = mlir_attr_field(from, "device_ids");
   hlo_mesh_axis_t *list;
   HR_TRY(HR_NEW_ARRAY(arena, axes->count, &list));
   for (int a = 0; a < axes->count; a++) {
-    const mlir_attr_t *name = mlir_attr_field(axes->items[a], "name"), *size = mlir_attr_field(axes->items[a], "size");
+    const mlir_attr_t *name = mlir_attr_field(axes->items[a], "name"),
+                      *size = mlir_attr_field(axes->items[a], "size");
     if (!name || !size || size->integer < 1)
       return hr_error(HR_INVALID, "axis %d of its mesh has no name or no size", a);
     HR_TRY(hr_arena_str(arena, name->text, &list[a].name));
@@ -66,17 +70,21 @@ static hr_status_t read_mesh(hr_arena_t *arena, const mlir_attr_t *from, hlo_mes
 }
 
 /* "x", or a part of it: (pre)size */
-static hr_status_t read_axis(const mlir_attr_t *from, const hlo_mesh_t *mesh, hlo_axis_ref_t *axis) {
-  const mlir_attr_t *name = mlir_attr_field(from, "name"), *part = mlir_attr_field(from, "sub_axis_info");
+static hr_status_t read_axis(const mlir_attr_t *from, const hlo_mesh_t *mesh,
+                             hlo_axis_ref_t *axis) {
+  const mlir_attr_t *name = mlir_attr_field(from, "name"),
+                    *part = mlir_attr_field(from, "sub_axis_info");
   axis->axis = -1;
   for (int a = 0; name && a < mesh->axis_count; a++)
     if (hr_str_equal(mesh->axes[a].name, name->text)) axis->axis = a;
   if (axis->axis < 0) return hr_error(HR_INVALID, "it names an axis that its mesh does not have");
   if (!part) return NULL;
-  const mlir_attr_t *before = mlir_attr_field(part, "pre_size"), *size = mlir_attr_field(part, "size");
+  const mlir_attr_t *before = mlir_attr_field(part, "pre_size"),
+                    *size = mlir_attr_field(part, "size");
   int64_t whole = mesh->axes[axis->axis].size;
-  bool fits = before && size && before->integer >= 1 && size->integer >= 1 && before->integer <= whole &&
-              size->integer <= whole / before->integer && whole % (before->integer * size->integer) == 0;
+  bool fits = before && size && before->integer >= 1 && size->integer >= 1 &&
+              before->integer <= whole && size->integer <= whole / before->integer &&
+              whole % (before->integer * size->integer) == 0;
   if (!fits) return hr_error(HR_INVALID, "a part of an axis that does not divide it");
   axis->pre_size = before->integer;
   axis->size = size->integer;
@@ -102,7 +110,8 @@ static hr_status_t make_single(hr_arena_t *arena, hlo_groups_t *groups) {
   }
   hr_ints_t given = groups->mesh.device_ids;
   if (given.count && given.count != total)
-    return hr_error(HR_INVALID, "%ld device_ids of a mesh of %ld devices", (long)given.count, (long)total);
+    return hr_error(HR_INVALID, "%ld device_ids of a mesh of %ld devices", (long)given.count,
+                    (long)total);
   HR_TRY(HR_NEW_ARRAY(arena, total, &ids));
   HR_TRY(HR_NEW_ARRAY(arena, total, &lists));
   for (int64_t i = 0; i < total; i++) {
@@ -113,12 +122,13 @@ static hr_status_t make_single(hr_arena_t *arena, hlo_groups_t *groups) {
   return NULL;
 }
 
-hr_status_t mlir_mesh_groups(const mlir_module_t *module, hr_arena_t *arena, const mlir_attr_t *attr,
-                             hlo_groups_t *groups) {
+hr_status_t mlir_mesh_groups(const mlir_module_t *module, hr_arena_t *arena,
+                             const mlir_attr_t *attr, hlo_groups_t *groups) {
   const mlir_attr_t *mesh, *axes = mlir_attr_field(attr, "axes");
   hlo_axis_ref_t *list;
   HR_TRY(find_mesh(module, mlir_attr_field(attr, "mesh"), &mesh));
-  if (!axes || axes->kind != MLIR_ATTR_ARRAY) return hr_error(HR_INVALID, "replica_groups list no axes");
+  if (!axes || axes->kind != MLIR_ATTR_ARRAY)
+    return hr_error(HR_INVALID, "replica_groups list no axes");
   HR_TRY(read_mesh(arena, mesh, &groups->mesh));
   HR_TRY(HR_NEW_ARRAY(arena, axes->count, &list));
   for (int a = 0; a < axes->count; a++) HR_TRY(read_axis(axes->items[a], &groups->mesh, &list[a]));

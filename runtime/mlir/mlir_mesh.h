@@ -5,9 +5,9 @@
 #include "ir/attr.h"
 #include "mlir/mlir.h"
 
-/* #stablehlo.replica_group_mesh_axes<...> as lists of devices, and as axes where HLO has a form for them.
- * Errors: INVALID if the mesh is not there or its numbers do not fit together. */
-hr_status_t mlir_mesh_groups(const mlir_module_t *module, hr_arena_t *arena, const mlir_attr_t *attr,
-                             hlo_groups_t *groups);
+/* #stablehlo.replica_group_mesh_axes<...> as lists of devices, and as axes where HLO has a form for
+ * them. Errors: INVALID if the mesh is not there or its numbers do not fit together. */
+hr_status_t mlir_mesh_groups(const mlir_module_t *module, hr_arena_t *arena,
+                             const mlir_attr_t *attr, hlo_groups_t *groups);
 
 #endif

@@ -22,19 +22,24 @@ hr_status_t mlir_parse_use(mlir_parser_t *parser, mlir_use_t *out_use);
 hr_status_t mlir_parse_uses(mlir_parser_t *parser, mlir_uses_t *uses);
 
 /* The operands' types, where they are known already, against those that the op is written with. */
-hr_status_t mlir_check_operand_types(mlir_parser_t *parser, const mlir_op_t *op, const mlir_type_t *function);
-hr_status_t mlir_check_operand_type(mlir_parser_t *parser, const mlir_op_t *op, int k, const mlir_type_t *written);
+hr_status_t mlir_check_operand_types(mlir_parser_t *parser, const mlir_op_t *op,
+                                     const mlir_type_t *function);
+hr_status_t mlir_check_operand_type(mlir_parser_t *parser, const mlir_op_t *op, int k,
+                                    const mlir_type_t *written);
 hr_status_t mlir_set_operands(mlir_parser_t *parser, mlir_op_t *op, const mlir_uses_t *uses);
-hr_status_t mlir_set_results(mlir_parser_t *parser, mlir_op_t *op, int count, const mlir_type_t *const *types);
+hr_status_t mlir_set_results(mlir_parser_t *parser, mlir_op_t *op, int count,
+                             const mlir_type_t *const *types);
 /* Sorts attributes into inherent and discardable ones. Both may be NULL. */
 hr_status_t mlir_set_attrs(mlir_parser_t *parser, mlir_op_t *op, const mlir_attr_t *properties,
                            const mlir_attr_t *dict);
-hr_status_t mlir_set_regions(mlir_parser_t *parser, mlir_op_t *op, int count, mlir_region_t *const *regions);
+hr_status_t mlir_set_regions(mlir_parser_t *parser, mlir_op_t *op, int count,
+                             mlir_region_t *const *regions);
 
 /* "{ ... }"; the entry block has these arguments if arg_count is not 0, else those of its label. */
-hr_status_t mlir_parse_region(mlir_parser_t *parser, mlir_region_t *region, bool isolated, int arg_count,
-                              const mlir_arg_t *args);
-hr_status_t mlir_add_block_args(mlir_parser_t *parser, mlir_block_t *block, int count, const mlir_arg_t *args);
+hr_status_t mlir_parse_region(mlir_parser_t *parser, mlir_region_t *region, bool isolated,
+                              int arg_count, const mlir_arg_t *args);
+hr_status_t mlir_add_block_args(mlir_parser_t *parser, mlir_block_t *block, int count,
+                                const mlir_arg_t *args);
 hr_status_t mlir_parse_op(mlir_parser_t *parser, mlir_op_t **out_op);
 
 /* An op in its own syntax; op->name is known and the parser is behind it. */

@@ -10,12 +10,15 @@
 #include "transport/core/request.h"
 
 #define LISTEN_S 0.2 /* how long a process waits before it listens to questions */
-#define QUERY_S 0.5    /* how long rank 0 waits before it asks, */
+#define QUERY_S 0.5  /* how long rank 0 waits before it asks, */
 #define AGAIN_S 0.3  /* and before it asks again; */
-#define SOON_S 0.02  /* or this, if the answers look bad: then all must say once more that they are still there */
+#define SOON_S                                                                                    \
+  0.02 /* or this, if the answers look bad: then all must say once more that they are still there \
+        */
 #define LOOK_S 0.001 /* between two looks at messages */
 
-#define FINISH_STREAM INT64_C(-0x5eed) /* of the group in which all meet at the end: no channel has this number */
+#define FINISH_STREAM \
+  INT64_C(-0x5eed) /* of the group in which all meet at the end: no channel has this number */
 
 enum { QUESTION_END, QUESTION_WHERE };
 
@@ -57,17 +60,21 @@ static double now_s(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static tp_endpoint_t *endpoint_of(const exec_watch_t *watch) { return watch->comm->groups->endpoint; }
+static tp_endpoint_t *endpoint_of(const exec_watch_t *watch) {
+  return watch->comm->groups->endpoint;
+}
 
 /* --- counting --- */
 
 hr_status_t exec_watch_count(exec_watch_t *watch, uint64_t what, uint64_t *out_number) {
-  exec_started_t *started = hr_map_get(&watch->counts, (hr_str_t){(const char *)&what, sizeof what});
+  exec_started_t *started =
+      hr_map_get(&watch->counts, (hr_str_t){(const char *)&what, sizeof what});
   if (!started) {
     HR_TRY(HR_NEW(&watch->arena, &started));
     started->what = what;
     HR_VEC_PUSH(&watch->started, started);
-    HR_TRY(hr_map_put(&watch->counts, (hr_str_t){(const char *)&started->what, sizeof what}, started, NULL));
+    HR_TRY(hr_map_put(&watch->counts, (hr_str_t){(const char *)&started->what, sizeof what},
+                      started, NULL));
   }
   *out_number = ++started->count;
   return NULL;
@@ -75,7 +82,9 @@ hr_status_t exec_watch_count(exec_watch_t *watch, uint64_t what, uint64_t *out_n
 
 /* --- answers --- */
 
-static void add_bytes(hr_strbuf_t *text, const void *bytes, size_t size) { hr_strbuf_add(text, bytes, size); }
+static void add_bytes(hr_strbuf_t *text, const void *bytes, size_t size) {
+  hr_strbuf_add(text, bytes, size);
+}
 
 static void add_location(hr_strbuf_t *text, const exec_watch_t *watch) {
   char location[EXEC_WAIT_TEXT] = "";
@@ -91,9 +100,11 @@ static void add_location(hr_strbuf_t *text, const exec_watch_t *watch) {
 
 /* The state of this process as wait_state.c reads it. */
 static void print_answer(const exec_watch_t *watch, hr_strbuf_t *text) {
-  exec_answer_t head = {.state = watch->state, .waits = watch->waits, .started_count = watch->started.count};
+  exec_answer_t head = {
+      .state = watch->state, .waits = watch->waits, .started_count = watch->started.count};
   const exec_wait_t *wait = watch->state == EXEC_WAIT_WAITS ? watch->wait : NULL;
-  for (int n = 0; wait && n < wait->need_count; n++) head.need_count += (uint64_t)wait->needs[n].rank_count;
+  for (int n = 0; wait && n < wait->need_count; n++)
+    head.need_count += (uint64_t)wait->needs[n].rank_count;
   hr_strbuf_cut(text, 0);
   add_bytes(text, &head, sizeof head);
   add_location(text, watch);
@@ -102,7 +113,8 @@ static void print_answer(const exec_watch_t *watch, hr_strbuf_t *text) {
       exec_needed_t needed = {wait->needs[n].what, wait->needs[n].count, wait->needs[n].ranks[i]};
       add_bytes(text, &needed, sizeof needed);
     }
-  for (size_t i = 0; i < watch->started.count; i++) add_bytes(text, watch->started.data[i], sizeof(exec_started_t));
+  for (size_t i = 0; i < watch->started.count; i++)
+    add_bytes(text, watch->started.data[i], sizeof(exec_started_t));
 }
 
 /* Accepts NULL for a message that is over; makes it NULL when it is. */
@@ -120,8 +132,8 @@ static hr_status_t send_answer(exec_watch_t *watch) {
   print_answer(watch, &watch->answer);
   HR_TRY(hr_strbuf_finish(&watch->answer));
   watch->answer_bytes = (uint32_t)watch->answer.size;
-  HR_TRY(endpoint->vtable->send(endpoint, 0, TP_TAG_ANSWER, &watch->answer_bytes, sizeof watch->answer_bytes,
-                                &watch->answers[0]));
+  HR_TRY(endpoint->vtable->send(endpoint, 0, TP_TAG_ANSWER, &watch->answer_bytes,
+                                sizeof watch->answer_bytes, &watch->answers[0]));
   return endpoint->vtable->send(endpoint, 0, TP_TAG_ANSWER, watch->answer.data, watch->answer.size,
                                 &watch->answers[1]);
 }
@@ -133,8 +145,8 @@ static hr_status_t listen_to_first(exec_watch_t *watch, bool *out_ended) {
   for (int i = 0; i < 2; i++) HR_TRY(test_message(watch, &watch->answers[i]));
   if (watch->answers[0] || watch->answers[1]) return NULL;
   if (!watch->listening)
-    HR_TRY(endpoint->vtable->recv(endpoint, 0, TP_TAG_QUESTION, &watch->question, sizeof watch->question,
-                                  &watch->listening));
+    HR_TRY(endpoint->vtable->recv(endpoint, 0, TP_TAG_QUESTION, &watch->question,
+                                  sizeof watch->question, &watch->listening));
   HR_TRY(test_message(watch, &watch->listening));
   if (watch->listening) return NULL;
   *out_ended = watch->question == QUESTION_END;
@@ -149,8 +161,8 @@ static hr_status_t ask(exec_watch_t *watch, int rank, double now) {
   tp_endpoint_t *endpoint = endpoint_of(watch);
   asked_t *asked = &watch->asked[rank];
   asked->asked_s = now;
-  HR_TRY(endpoint->vtable->recv(endpoint, rank, TP_TAG_ANSWER, &asked->size_bytes, sizeof asked->size_bytes,
-                                &asked->head));
+  HR_TRY(endpoint->vtable->recv(endpoint, rank, TP_TAG_ANSWER, &asked->size_bytes,
+                                sizeof asked->size_bytes, &asked->head));
   return endpoint->vtable->send(endpoint, rank, TP_TAG_QUESTION, &watch->question_where,
                                 sizeof watch->question_where, &asked->question);
 }
@@ -165,7 +177,8 @@ static hr_status_t receive_body(exec_watch_t *watch, int rank) {
     asked->coming = memory;
     asked->capacity = asked->size_bytes;
   }
-  return endpoint->vtable->recv(endpoint, rank, TP_TAG_ANSWER, asked->coming, asked->size_bytes, &asked->body);
+  return endpoint->vtable->recv(endpoint, rank, TP_TAG_ANSWER, asked->coming, asked->size_bytes,
+                                &asked->body);
 }
 
 /* Moves on what was asked of a rank. */
@@ -180,16 +193,16 @@ static hr_status_t hear(exec_watch_t *watch, int rank) {
   HR_TRY(test_message(watch, &asked->body));
   if (asked->body) return NULL;
   watch->is_new = true;
-  return wait_states_update(&watch->states[rank], (hr_str_t){asked->coming, asked->size_bytes}, now_s(),
-                           asked->asked_s);
+  return wait_states_update(&watch->states[rank], (hr_str_t){asked->coming, asked->size_bytes},
+                            now_s(), asked->asked_s);
 }
 
 static hr_status_t judge(exec_watch_t *watch, double now) {
   watch->is_new = false;
   print_answer(watch, &watch->answer);
   HR_TRY(hr_strbuf_finish(&watch->answer));
-  HR_TRY(
-      wait_states_update(&watch->states[0], (hr_str_t){watch->answer.data, watch->answer.size}, watch->began_s, now));
+  HR_TRY(wait_states_update(&watch->states[0], (hr_str_t){watch->answer.data, watch->answer.size},
+                            watch->began_s, now));
   return wait_detect_deadlock(watch->states, endpoint_of(watch)->world_size, &watch->looks_bad);
 }
 
@@ -198,7 +211,8 @@ static hr_status_t query_others(exec_watch_t *watch, double now) {
   int world = endpoint_of(watch)->world_size;
   for (int r = 1; r < world; r++) {
     HR_TRY(hear(watch, r));
-    if (!is_asked(&watch->asked[r]) && now - watch->asked[r].asked_s >= again_s) HR_TRY(ask(watch, r, now));
+    if (!is_asked(&watch->asked[r]) && now - watch->asked[r].asked_s >= again_s)
+      HR_TRY(ask(watch, r, now));
   }
   return watch->is_new || world == 1 ? judge(watch, now) : NULL;
 }
@@ -211,7 +225,8 @@ hr_status_t exec_watch_poll(exec_watch_t *watch) {
   double now = now_s();
   if (!watch->began_s) watch->began_s = now;
   bool is_first = endpoint_of(watch)->rank == 0;
-  if (now - watch->began_s < (is_first ? QUERY_S : LISTEN_S) || now - watch->looked_s < LOOK_S) return NULL;
+  if (now - watch->began_s < (is_first ? QUERY_S : LISTEN_S) || now - watch->looked_s < LOOK_S)
+    return NULL;
   watch->looked_s = now;
   return is_first ? query_others(watch, now) : listen_to_first(watch, &ended);
 }
@@ -266,8 +281,8 @@ static hr_status_t end_questions(exec_watch_t *watch) {
   tp_message_t *message;
   HR_TRY(drain_first(watch, &(bool){false}));
   for (int r = 1; r < endpoint->world_size; r++) {
-    HR_TRY(endpoint->vtable->send(endpoint, r, TP_TAG_QUESTION, &watch->question_end, sizeof watch->question_end,
-                                  &message));
+    HR_TRY(endpoint->vtable->send(endpoint, r, TP_TAG_QUESTION, &watch->question_end,
+                                  sizeof watch->question_end, &message));
     while (message) {
       HR_TRY(test_message(watch, &message));
       HR_TRY(hear(watch, r));
@@ -324,8 +339,9 @@ hr_status_t exec_watch_finish(exec_watch_t *watch) {
 void exec_print_source_loc(const hlo_instr_t *instr, char *into, size_t size) {
   const hr_source_t *source = &instr->parent->module->source;
   char text[512];
-  int used = snprintf(text, sizeof text, "%s:%u: %%%.*s", source->path ? source->path : "the program", instr->line,
-                      HR_STR_ARGS(instr->name));
+  int used =
+      snprintf(text, sizeof text, "%s:%u: %%%.*s", source->path ? source->path : "the program",
+               instr->line, HR_STR_ARGS(instr->name));
   size_t length = used < (int)sizeof text ? (size_t)used : sizeof text - 1;
   if (length < size)
     memcpy(into, text, length + 1);
@@ -337,7 +353,8 @@ void exec_print_source_loc(const hlo_instr_t *instr, char *into, size_t size) {
 
 static hr_status_t set_up(exec_watch_t *watch) {
   const tp_group_t *world = watch->comm->groups->world;
-  HR_TRY(tp_group_get(watch->comm->groups, world->size, world->ranks, FINISH_STREAM, &watch->finish));
+  HR_TRY(
+      tp_group_get(watch->comm->groups, world->size, world->ranks, FINISH_STREAM, &watch->finish));
   if (endpoint_of(watch)->rank) return NULL;
   HR_TRY(HR_NEW_ARRAY(&watch->arena, world->size, &watch->asked));
   return HR_NEW_ARRAY(&watch->arena, world->size, &watch->states);
@@ -375,7 +392,8 @@ void exec_watch_destroy(exec_watch_t *watch) {
     cancel(watch, watch->asked[r].body);
     hr_free(watch->asked[r].coming);
   }
-  for (int r = 0; watch->states && r < endpoint_of(watch)->world_size; r++) wait_states_deinit(&watch->states[r]);
+  for (int r = 0; watch->states && r < endpoint_of(watch)->world_size; r++)
+    wait_states_deinit(&watch->states[r]);
   HR_VEC_FREE(&watch->started);
   hr_strbuf_deinit(&watch->answer);
   hr_map_deinit(&watch->counts);

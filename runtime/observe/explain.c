@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 
-#define SHOWN 30      /* lines; the rest are one line */
+#define SHOWN 30       /* lines; the rest are one line */
 #define NAMES_WIDTH 60 /* characters after which no more names are begun */
 
 /* Equal kernels: neighbours in a list of subjects. */
@@ -78,7 +78,8 @@ static int make_groups(hr_trace_span_t *const *list, int count, group_t *groups)
     group->count++;
     group->calls += calls;
     group->ns += (double)list[i]->total_ns;
-    group->worked_ns += (double)list[i]->total_ns + (double)list[i]->helped_ns - (double)list[i]->idle_ns;
+    group->worked_ns +=
+        (double)list[i]->total_ns + (double)list[i]->helped_ns - (double)list[i]->idle_ns;
     group->flops += list[i]->flops * calls;
     group->bytes += list[i]->bytes * calls;
   }
@@ -95,9 +96,11 @@ static void print_rate(hr_strbuf_t *text, double amount, double ns, double peak)
     hr_strbuf_add_str(text, "        -     -");
 }
 
-static void print_figures(hr_strbuf_t *text, const group_t *group, double all_ns, const machine_peak_t *peak) {
-  hr_strbuf_printf(text, "%5.1f%% %9.0f %10.3f %10.2f", all_ns > 0 ? 100 * group->ns / all_ns : 0, group->calls,
-                 group->ns * 1e-6, group->calls > 0 ? group->ns * 1e-3 / group->calls : 0);
+static void print_figures(hr_strbuf_t *text, const group_t *group, double all_ns,
+                          const machine_peak_t *peak) {
+  hr_strbuf_printf(text, "%5.1f%% %9.0f %10.3f %10.2f", all_ns > 0 ? 100 * group->ns / all_ns : 0,
+                   group->calls, group->ns * 1e-6,
+                   group->calls > 0 ? group->ns * 1e-3 / group->calls : 0);
   hr_strbuf_printf(text, group->ns > 0 ? " %7.1f" : "       -", group->worked_ns / group->ns);
   print_rate(text, group->bytes, group->ns, peak->bytes_per_s);
   print_rate(text, group->flops, group->ns, peak->flops);
@@ -111,7 +114,8 @@ static void print_names(hr_strbuf_t *text, const group_t *group) {
   if (shown < group->count) hr_strbuf_printf(text, " and %d more", group->count - shown);
 }
 
-static void print_group(hr_strbuf_t *text, const group_t *group, double all_ns, const machine_peak_t *peak) {
+static void print_group(hr_strbuf_t *text, const group_t *group, double all_ns,
+                        const machine_peak_t *peak) {
   const hr_trace_span_t *first = group->members[0];
   print_figures(text, group, all_ns, peak);
   hr_strbuf_printf(text, "  %s", first->kernel);
@@ -146,23 +150,27 @@ static void print_workers(hr_strbuf_t *text, const hr_trace_t *trace, const tota
     sum += busy_ns;
   }
   double percent = 100 / totals->kernel_ns;
-  hr_strbuf_printf(text, "%d workers, busy for %.0f%% of the kernels' time: the least %.0f%%, the most %.0f%%\n",
-                 trace->workers, percent * sum / trace->workers, percent * least, percent * most);
+  hr_strbuf_printf(
+      text, "%d workers, busy for %.0f%% of the kernels' time: the least %.0f%%, the most %.0f%%\n",
+      trace->workers, percent * sum / trace->workers, percent * least, percent * most);
 }
 
 static void print_heading(hr_strbuf_t *text, const hr_trace_t *trace, const totals_t *totals,
                           const machine_peak_t *peak) {
   hr_strbuf_printf(text, "%.0f execution%s in %.3f ms, %.3f ms of it in kernels; ", totals->runs,
-                 totals->runs == 1 ? "" : "s", totals->run_ns * 1e-6, totals->kernel_ns * 1e-6);
-  hr_strbuf_printf(text, "this machine now: %.1f GB/s, %.1f GFLOP/s\n", peak->bytes_per_s * 1e-9, peak->flops * 1e-9);
-  if (totals->wait_ns > 0) hr_strbuf_printf(text, "waiting for peers: %.3f ms\n", totals->wait_ns * 1e-6);
+                   totals->runs == 1 ? "" : "s", totals->run_ns * 1e-6, totals->kernel_ns * 1e-6);
+  hr_strbuf_printf(text, "this machine now: %.1f GB/s, %.1f GFLOP/s\n", peak->bytes_per_s * 1e-9,
+                   peak->flops * 1e-9);
+  if (totals->wait_ns > 0)
+    hr_strbuf_printf(text, "waiting for peers: %.3f ms\n", totals->wait_ns * 1e-6);
   print_workers(text, trace, totals);
-  hr_strbuf_printf(text, "%6s %9s %10s %10s %7s %8s %5s %8s %5s  %s\n", "time", "calls", "ms", "us/call", "workers",
-                 "GB/s", "peak", "GFLOP/s", "peak", "kernel (op): instructions");
+  hr_strbuf_printf(text, "%6s %9s %10s %10s %7s %8s %5s %8s %5s  %s\n", "time", "calls", "ms",
+                   "us/call", "workers", "GB/s", "peak", "GFLOP/s", "peak",
+                   "kernel (op): instructions");
 }
 
-static void print_table(hr_strbuf_t *text, const hr_trace_t *trace, const machine_peak_t *peak, group_t *groups,
-                        int count) {
+static void print_table(hr_strbuf_t *text, const hr_trace_t *trace, const machine_peak_t *peak,
+                        group_t *groups, int count) {
   totals_t totals = add_up(trace);
   double all_ns = totals.run_ns > totals.kernel_ns ? totals.run_ns : totals.kernel_ns;
   qsort(groups, (size_t)count, sizeof *groups, by_time);
@@ -175,7 +183,8 @@ static void print_table(hr_strbuf_t *text, const hr_trace_t *trace, const machin
   hr_strbuf_add_str(text, "  between kernels\n");
 }
 
-hr_status_t exec_explain_print(hr_strbuf_t *text, const hr_trace_t *trace, const machine_peak_t *peak) {
+hr_status_t exec_explain_print(hr_strbuf_t *text, const hr_trace_t *trace,
+                               const machine_peak_t *peak) {
   int count = count_kernels(trace);
   void *list, *groups;
   HR_TRY(hr_alloc_zeroed((size_t)(count + 1) * sizeof(hr_trace_span_t *), &list));

@@ -55,7 +55,8 @@ static hr_status_t measure_memory(hr_workers_t *workers, double *out_bytes_per_s
 #define CONTRACT_BODY
 #endif
 
-/* The same loop for vectors of several widths. What it computes is handed out, so that it is not thrown away. */
+/* The same loop for vectors of several widths. What it computes is handed out, so that it is not
+ * thrown away. */
 #define FMA_LOOP(name, bytes, attributes)                                                  \
   typedef float name##_t __attribute__((vector_size(bytes)));                              \
   attributes static double name(float *out) {                                              \
@@ -63,10 +64,10 @@ static hr_status_t measure_memory(hr_workers_t *workers, double *out_bytes_per_s
     name##_t sums[CHAINS], factor, term;                                                   \
     for (size_t i = 0; i < bytes / sizeof(float); i++) factor[i] = 0.999f, term[i] = 0.5f; \
     for (int c = 0; c < CHAINS; c++) sums[c] = factor * (float)c;                          \
-    for (int t = 0; t < FMA_ITERATIONS; t++)                                                    \
+    for (int t = 0; t < FMA_ITERATIONS; t++)                                               \
       for (int c = 0; c < CHAINS; c++) sums[c] = sums[c] * factor + term;                  \
     for (int c = 0; c < CHAINS; c++) *out += sums[c][0];                                   \
-    return 2.0 * CHAINS * FMA_ITERATIONS * (double)(bytes / sizeof(float));                     \
+    return 2.0 * CHAINS * FMA_ITERATIONS * (double)(bytes / sizeof(float));                \
   }
 
 FMA_LOOP(fma_plain, 16, __attribute__((CONTRACTED)))

@@ -5,8 +5,10 @@
 #include "base/workers.h"
 
 typedef struct machine_peak {
-  double bytes_per_s; /* of a triad over arrays that no cache holds: read and written, by all workers together */
-  double flops;       /* f32 fused multiply-adds a second in registers, each counted as two, by all workers together */
+  double bytes_per_s; /* of a triad over arrays that no cache holds: read and written, by all
+                         workers together */
+  double flops;       /* f32 fused multiply-adds a second in registers, each counted as two, by all
+                         workers together */
 } machine_peak_t;
 
 /* The best of a few short tries.

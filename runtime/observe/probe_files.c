@@ -32,7 +32,8 @@ static hr_status_t compile_pattern(exec_probe_files_t *files, const char *patter
   return hr_error(HR_USAGE, "--probe '%s': %s", pattern, text);
 }
 
-static void name_file(const exec_probe_files_t *files, const char *stem, const char *ending, char path[PATH_SIZE]) {
+static void name_file(const exec_probe_files_t *files, const char *stem, const char *ending,
+                      char path[PATH_SIZE]) {
   int used = snprintf(path, PATH_SIZE, "%s/%s", files->folder, stem);
   if (files->rank >= 0) used += snprintf(path + used, PATH_SIZE - (size_t)used, "@%d", files->rank);
   snprintf(path + used, PATH_SIZE - (size_t)used, "%s", ending);
@@ -40,7 +41,8 @@ static void name_file(const exec_probe_files_t *files, const char *stem, const c
 
 static hr_status_t open_index(exec_probe_files_t *files, const char *folder) {
   char path[PATH_SIZE];
-  if (strlen(folder) >= sizeof files->folder) return hr_error(HR_USAGE, "the folder's name is too long");
+  if (strlen(folder) >= sizeof files->folder)
+    return hr_error(HR_USAGE, "the folder's name is too long");
   snprintf(files->folder, sizeof files->folder, "%s", folder);
   HR_TRY(hr_folder_make(folder));
   name_file(files, "index", ".csv", path);
@@ -52,7 +54,8 @@ static hr_status_t open_index(exec_probe_files_t *files, const char *folder) {
   return hr_error(HR_UNAVAILABLE, "cannot write %s: %s", path, strerror(errno));
 }
 
-hr_status_t exec_probe_files_open(const char *folder, const char *pattern, int rank, exec_probe_files_t **out_files) {
+hr_status_t exec_probe_files_open(const char *folder, const char *pattern, int rank,
+                                  exec_probe_files_t **out_files) {
   void *memory;
   HR_TRY(hr_alloc_zeroed(sizeof(exec_probe_files_t), &memory));
   exec_probe_files_t *files = memory;
@@ -107,14 +110,17 @@ static void make_line(hr_strbuf_t *line, hr_str_t id, const hlo_value_t *value, 
   hr_strbuf_add_char(line, '\n');
 }
 
-static hr_status_t add_line(exec_probe_files_t *files, hr_str_t id, const hlo_value_t *value, const char *path) {
+static hr_status_t add_line(exec_probe_files_t *files, hr_str_t id, const hlo_value_t *value,
+                            const char *path) {
   hr_strbuf_t line;
   hr_strbuf_init(&line);
   make_line(&line, id, value, path);
   hr_status_t st = hr_strbuf_finish(&line);
-  bool written = !st && fwrite(line.data, 1, line.size, files->index) == line.size && fflush(files->index) == 0;
+  bool written = !st && fwrite(line.data, 1, line.size, files->index) == line.size &&
+                 fflush(files->index) == 0;
   if (!st && !written)
-    st = hr_error(HR_UNAVAILABLE, "cannot write the index in %s: %s", files->folder, strerror(errno));
+    st = hr_error(HR_UNAVAILABLE, "cannot write the index in %s: %s", files->folder,
+                  strerror(errno));
   hr_strbuf_deinit(&line);
   return st;
 }
@@ -129,7 +135,8 @@ static hr_status_t write_files(exec_probe_files_t *files, hr_str_t id, const hlo
   char stem[32], path[PATH_SIZE];
   snprintf(stem, sizeof stem, "probe%lld", (long long)++files->count);
   name_file(files, stem, ".npy", path);
-  HR_TRY(npy_write(path, value->dtype, value->rank, value->dims, value->data, hlo_value_bytes(value)));
+  HR_TRY(
+      npy_write(path, value->dtype, value->rank, value->dims, value->data, hlo_value_bytes(value)));
   return add_line(files, id, value, path);
 }
 

@@ -8,7 +8,8 @@ hr_status_t exec_probes_add(exec_probes_t *probes, hr_str_t id, hlo_value_t *val
 
 hlo_value_t *exec_probes_find(const exec_probes_t *probes, hr_str_t id, int64_t n) {
   for (size_t i = 0; i < probes->values.count; i++)
-    if (hr_str_equal(probes->values.data[i].id, id) && n-- == 0) return hlo_value_retain(probes->values.data[i].value);
+    if (hr_str_equal(probes->values.data[i].id, id) && n-- == 0)
+      return hlo_value_retain(probes->values.data[i].value);
   return NULL;
 }
 

@@ -22,12 +22,15 @@ static void set_note(exec_loop_note_t *note, const hlo_instr_t *loop, unsigned l
   SET(note->rounds, rounds);
 }
 
-static void add_one_step(exec_progress_t *progress) { SET(progress->steps, GET(progress->steps) + 1); }
+static void add_one_step(exec_progress_t *progress) {
+  SET(progress->steps, GET(progress->steps) + 1);
+}
 
-void exec_progress_enter(exec_progress_t *progress, const hlo_instr_t *loop, exec_outer_loop_t *out_before) {
+void exec_progress_enter(exec_progress_t *progress, const hlo_instr_t *loop,
+                         exec_outer_loop_t *out_before) {
   if (!progress) return;
   *out_before = (exec_outer_loop_t){GET(progress->outer.loop) != NULL, GET(progress->inner.loop),
-                                     GET(progress->inner.rounds)};
+                                    GET(progress->inner.rounds)};
   set_note(out_before->is_inner ? &progress->inner : &progress->outer, loop, 0);
   if (out_before->is_inner) return;
   SET(progress->began_s, now_s());
@@ -42,7 +45,8 @@ void exec_progress_leave(exec_progress_t *progress, const exec_outer_loop_t *bef
   add_one_step(progress);
 }
 
-void exec_progress_add_iterations(exec_progress_t *progress, const hlo_instr_t *loop, int64_t rounds) {
+void exec_progress_add_iterations(exec_progress_t *progress, const hlo_instr_t *loop,
+                                  int64_t rounds) {
   if (!progress) return;
   bool is_outer = GET(progress->outer.loop) == loop;
   exec_loop_note_t *note = is_outer ? &progress->outer : &progress->inner;

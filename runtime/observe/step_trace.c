@@ -10,7 +10,8 @@ static uint64_t shape_hash(const hlo_shape_t *shape, uint64_t seed) {
   for (int i = 0; i < hlo_shape_leaf_count(shape); i++) {
     const hlo_shape_t *leaf = hlo_shape_leaf(shape, i);
     seed = hr_hash_bytes(&leaf->dtype, sizeof leaf->dtype, seed);
-    if (leaf->rank > 0) seed = hr_hash_bytes(leaf->dims, (size_t)leaf->rank * sizeof *leaf->dims, seed);
+    if (leaf->rank > 0)
+      seed = hr_hash_bytes(leaf->dims, (size_t)leaf->rank * sizeof *leaf->dims, seed);
   }
   return seed;
 }
@@ -34,11 +35,13 @@ static const char *why_reference(const flat_step_t *step) {
   if (instr->op == HLO_CUSTOM_CALL) return "a function from outside";
   if (step->source->dynamic) return "sizes known only when it runs";
   if (step->out_slot >= 0) return "kept as a value between steps";
-  if (hlo_op_is(instr->op, OP_CONTROL) && instr->op != HLO_FUSION) return "a computation of dynamic sizes";
+  if (hlo_op_is(instr->op, OP_CONTROL) && instr->op != HLO_FUSION)
+    return "a computation of dynamic sizes";
   if (op_can_codegen(instr)) return "the code generator declined it";
   if (op_has_few_terms(&step->source->op)) return "so few terms keep their order";
   if (native && native->prepare) return "its native kernel declined this form";
-  return op_codegens[instr->op] == CODEGEN_NONE ? "no native kernel for this op" : "no code for this form or type";
+  return op_codegens[instr->op] == CODEGEN_NONE ? "no native kernel for this op"
+                                                : "no code for this form or type";
 }
 
 /* Of two instructions that are done together. */
@@ -59,14 +62,16 @@ static void describe_native(const flat_step_t *step, hr_trace_span_t *span) {
   const hlo_instr_t *instr = step->source->op.instr;
   span->kind = jit_is_generated(step->native) ? HR_TRACE_GENERATED : HR_TRACE_NATIVE;
   span->kernel = step->native->name;
-  span->same = step->native == &jit_native ? jit_plan_hash(step->plan) : instr_hash(instr, (uintptr_t)step->native);
+  span->same = step->native == &jit_native ? jit_plan_hash(step->plan)
+                                           : instr_hash(instr, (uintptr_t)step->native);
   span->flops = step->flops;
   span->bytes = step->bytes;
 }
 
 static void describe_reference(const flat_step_t *step, hr_trace_span_t *span) {
   const hlo_instr_t *instr = step->source->op.instr;
-  span->kind = hlo_op_is(instr->op, OP_COLLECTIVE) || step->ends ? HR_TRACE_COLLECTIVE : HR_TRACE_REFERENCE;
+  span->kind =
+      hlo_op_is(instr->op, OP_COLLECTIVE) || step->ends ? HR_TRACE_COLLECTIVE : HR_TRACE_REFERENCE;
   span->kernel = "reference";
   span->reason = why_reference(step);
   span->same = instr_hash(instr, HR_TRACE_REFERENCE);
@@ -74,8 +79,12 @@ static void describe_reference(const flat_step_t *step, hr_trace_span_t *span) {
 
 static void describe_kind(const flat_step_t *step, hr_trace_span_t *span) {
   switch (step->kind) {
-    case FLAT_NATIVE: describe_native(step, span); break;
-    case FLAT_REFERENCE: describe_reference(step, span); break;
+    case FLAT_NATIVE:
+      describe_native(step, span);
+      break;
+    case FLAT_REFERENCE:
+      describe_reference(step, span);
+      break;
     case FLAT_COPY:
       span->kind = HR_TRACE_COPY;
       span->kernel = "copy";
@@ -83,11 +92,14 @@ static void describe_kind(const flat_step_t *step, hr_trace_span_t *span) {
       span->same = hr_hash_bytes(&step->copy_bytes, sizeof step->copy_bytes, HR_TRACE_COPY);
       break;
     case FLAT_WHILE:
-    case FLAT_CONDITIONAL: span->kind = HR_TRACE_CONTROL; break;
+    case FLAT_CONDITIONAL:
+      span->kind = HR_TRACE_CONTROL;
+      break;
   }
 }
 
-hr_status_t exec_trace_flat(hr_trace_t *trace, const flat_plan_t *flat, hr_trace_span_t **out_subjects) {
+hr_status_t exec_trace_flat(hr_trace_t *trace, const flat_plan_t *flat,
+                            hr_trace_span_t **out_subjects) {
   hr_trace_span_t *spans;
   HR_TRY(hr_trace_spans_new(trace, flat->step_count, &spans));
   for (int s = 0; s < flat->step_count; s++) {
@@ -100,7 +112,8 @@ hr_status_t exec_trace_flat(hr_trace_t *trace, const flat_plan_t *flat, hr_trace
   return NULL;
 }
 
-hr_status_t exec_trace_transfers(hr_trace_t *trace, const flat_plan_t *flat, hr_trace_span_t **out_subjects) {
+hr_status_t exec_trace_transfers(hr_trace_t *trace, const flat_plan_t *flat,
+                                 hr_trace_span_t **out_subjects) {
   hr_trace_span_t *spans;
   HR_TRY(hr_trace_spans_new(trace, flat->step_count, &spans));
   for (int s = 0; s < flat->step_count; s++) {
@@ -112,7 +125,8 @@ hr_status_t exec_trace_transfers(hr_trace_t *trace, const flat_plan_t *flat, hr_
   return NULL;
 }
 
-static hr_status_t describe_body(hr_trace_t *trace, const plan_body_t *body, hr_trace_span_t *spans) {
+static hr_status_t describe_body(hr_trace_t *trace, const plan_body_t *body,
+                                 hr_trace_span_t *spans) {
   for (int s = 0; s < body->step_count; s++) {
     const hlo_instr_t *instr = body->steps[s].op.instr;
     hr_trace_span_t *span = &spans[s];
@@ -120,8 +134,8 @@ static hr_status_t describe_body(hr_trace_t *trace, const plan_body_t *body, hr_
     span->kernel = "reference";
     span->same = instr_hash(instr, HR_TRACE_REFERENCE);
     span->kind = hlo_op_is(instr->op, OP_CONTROL)      ? HR_TRACE_CONTROL
-                    : hlo_op_is(instr->op, OP_COLLECTIVE) ? HR_TRACE_COLLECTIVE
-                                                          : HR_TRACE_REFERENCE;
+                 : hlo_op_is(instr->op, OP_COLLECTIVE) ? HR_TRACE_COLLECTIVE
+                                                       : HR_TRACE_REFERENCE;
   }
   return NULL;
 }

@@ -2,8 +2,9 @@
 
 #include "base/mem.h"
 
-#define SAME_CLOCK_NS INT64_C(20000000) /* clocks of one machine seem this far apart at most, behind a barrier */
-#define LINE_END 2                       /* bytes of the ",\n" that the last event must not have */
+#define SAME_CLOCK_NS \
+  INT64_C(20000000) /* clocks of one machine seem this far apart at most, behind a barrier */
+#define LINE_END 2  /* bytes of the ",\n" that the last event must not have */
 
 typedef struct clock_reading {
   int64_t first_ns, now_ns; /* the oldest event; right behind a barrier */
@@ -19,12 +20,13 @@ static int64_t offset_of(const clock_reading_t *readings, int rank) {
 static int64_t choose_zero(const clock_reading_t *readings, int rank, int world_size) {
   int64_t first = INT64_MAX;
   for (int r = 0; r < world_size; r++)
-    if (readings[r].first_ns + offset_of(readings, r) < first) first = readings[r].first_ns + offset_of(readings, r);
+    if (readings[r].first_ns + offset_of(readings, r) < first)
+      first = readings[r].first_ns + offset_of(readings, r);
   return first - offset_of(readings, rank);
 }
 
-static hr_status_t agree_on_zero(exec_comm_t *comm, int rank, int world_size, const hr_trace_t *trace,
-                                 uint64_t *out_zero_ns) {
+static hr_status_t agree_on_zero(exec_comm_t *comm, int rank, int world_size,
+                                 const hr_trace_t *trace, uint64_t *out_zero_ns) {
   void *memory;
   HR_TRY(hr_alloc_zeroed((size_t)world_size * sizeof(clock_reading_t), &memory));
   clock_reading_t *readings = memory, mine = {.first_ns = (int64_t)hr_trace_first_ns(trace)};
@@ -70,7 +72,8 @@ hr_status_t exec_trace_print(int rank, const hr_trace_t *trace, hr_strbuf_t *tex
 }
 
 /* A text that could not grow still has what peers must be sent: fewer bytes. */
-hr_status_t exec_trace_merge(exec_comm_t *comm, int rank, int world_size, const hr_trace_t *trace, hr_strbuf_t *text) {
+hr_status_t exec_trace_merge(exec_comm_t *comm, int rank, int world_size, const hr_trace_t *trace,
+                             hr_strbuf_t *text) {
   uint64_t zero_ns = 0;
   HR_TRY(agree_on_zero(comm, rank, world_size, trace, &zero_ns));
   if (!rank) hr_strbuf_add_str(text, HEAD);

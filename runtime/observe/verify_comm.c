@@ -12,10 +12,17 @@
 
 /* What travels beside the data has streams, and numbers of channels, of its own. */
 #define STREAM_OF_HEADERS(stream) ((stream) ^ INT64_MIN)
-#define PERMUTE_CHANNELS (TP_CHANNEL_COUNT / 2) /* from here on: headers of permutes, by a hash of their streams */
+#define PERMUTE_CHANNELS \
+  (TP_CHANNEL_COUNT / 2) /* from here on: headers of permutes, by a hash of their streams */
 #define MESSAGE_CHANNELS (TP_CHANNEL_COUNT / 4) /* from here on: headers of messages */
 
-typedef enum verify_kind { OF_GROUP, OF_SEND, OF_RECV, OF_PERMUTE_SEND, OF_PERMUTE_RECV } verify_kind_t;
+typedef enum verify_kind {
+  OF_GROUP,
+  OF_SEND,
+  OF_RECV,
+  OF_PERMUTE_SEND,
+  OF_PERMUTE_RECV
+} verify_kind_t;
 
 /* A transfer whose partners are asked what it is: what op_request_t points to here. */
 typedef struct checked checked_t;
@@ -27,8 +34,8 @@ struct checked {
   exec_wait_t wait;
   int peers[2];
   comm_signature_t mine[2], *theirs; /* the second: of a permute that also receives */
-  int count;               /* of theirs */
-  const int *ranks;        /* whose they are */
+  int count;                         /* of theirs */
+  const int *ranks;                  /* whose they are */
   size_t capacity;
 };
 
@@ -37,7 +44,7 @@ struct exec_verify {
   op_env_t below; /* the functions that were there before */
   hr_arena_t arena;
   comm_participant_sets_t sites;
-  hr_map_t facts; /* fact_t by instruction */
+  hr_map_t facts;             /* fact_t by instruction */
   checked_t *free, *messages; /* the latter: transfers of channels under way */
 };
 
@@ -48,20 +55,23 @@ typedef struct fact {
   comm_signature_t signature;
 } fact_t;
 
-static hr_status_t describe(exec_verify_t *verify, const hlo_instr_t *instr, comm_signature_t *signature) {
+static hr_status_t describe(exec_verify_t *verify, const hlo_instr_t *instr,
+                            comm_signature_t *signature) {
   const comm_participants_t *site;
   if (instr->op == HLO_SEND || instr->op == HLO_RECV) return comm_signature_of(instr, 0, signature);
   HR_TRY(comm_participants_of(&verify->sites, instr, &site));
   return comm_signature_of(instr, site->meaning, signature);
 }
 
-static hr_status_t fact_of(exec_verify_t *verify, const hlo_instr_t *instr, const comm_signature_t **out_signature) {
+static hr_status_t fact_of(exec_verify_t *verify, const hlo_instr_t *instr,
+                           const comm_signature_t **out_signature) {
   fact_t *fact = hr_map_get(&verify->facts, (hr_str_t){(const char *)&instr, sizeof instr});
   if (!fact) {
     HR_TRY(HR_NEW(&verify->arena, &fact));
     fact->instr = instr;
     HR_TRY(describe(verify, instr, &fact->signature));
-    HR_TRY(hr_map_put(&verify->facts, (hr_str_t){(const char *)&fact->instr, sizeof instr}, fact, NULL));
+    HR_TRY(hr_map_put(&verify->facts, (hr_str_t){(const char *)&fact->instr, sizeof instr}, fact,
+                      NULL));
   }
   *out_signature = &fact->signature;
   return NULL;
@@ -122,9 +132,11 @@ static hr_status_t hear(exec_verify_t *verify, checked_t *checked) {
   int rank = verify->options.comm->groups->endpoint->rank;
   for (int k = 0; k < checked->count; k++) {
     if (!checked->ranks)
-      HR_TRY(comm_signature_compare(rank, &checked->mine[1], checked->peers[1], &checked->theirs[k]));
+      HR_TRY(
+          comm_signature_compare(rank, &checked->mine[1], checked->peers[1], &checked->theirs[k]));
     if (!checked->ranks || !k) continue;
-    HR_TRY(comm_signature_compare(checked->ranks[0], checked->theirs, checked->ranks[k], &checked->theirs[k]));
+    HR_TRY(comm_signature_compare(checked->ranks[0], checked->theirs, checked->ranks[k],
+                                  &checked->theirs[k]));
   }
   checked->count = 0;
   return NULL;
@@ -132,8 +144,8 @@ static hr_status_t hear(exec_verify_t *verify, checked_t *checked) {
 
 /* --- collectives of groups --- */
 
-static hr_status_t ask_group(exec_verify_t *verify, const hlo_instr_t *instr, const op_group_t *group, int64_t count,
-                             checked_t *checked) {
+static hr_status_t ask_group(exec_verify_t *verify, const hlo_instr_t *instr,
+                             const op_group_t *group, int64_t count, checked_t *checked) {
   const tp_group_t *of_data = group->handle;
   const comm_signature_t *signature;
   tp_group_t *of_headers;
@@ -142,17 +154,22 @@ static hr_status_t ask_group(exec_verify_t *verify, const hlo_instr_t *instr, co
   checked->mine[0] = *signature;
   checked->mine[0].count = count;
   checked->ranks = group->ranks;
-  *need = (exec_need_t){.what = key_of_group(of_data), .ranks = group->ranks, .rank_count = group->size};
+  *need = (exec_need_t){
+      .what = key_of_group(of_data), .ranks = group->ranks, .rank_count = group->size};
   checked->wait.instr = instr;
   checked->wait.need_count = 1;
-  HR_TRY(tp_group_get(of_data->owner, group->size, group->ranks, STREAM_OF_HEADERS(of_data->stream), &of_headers));
+  HR_TRY(tp_group_get(of_data->owner, group->size, group->ranks, STREAM_OF_HEADERS(of_data->stream),
+                      &of_headers));
   HR_TRY(exec_watch_count(verify->options.watch, need->what, &need->count));
   checked->mine[0].number = need->count;
-  return tp_all_gather(of_headers, &checked->mine[0], sizeof checked->mine[0], checked->theirs, &checked->asking[0]);
+  return tp_all_gather(of_headers, &checked->mine[0], sizeof checked->mine[0], checked->theirs,
+                       &checked->asking[0]);
 }
 
-/* A step that waits for its end anyway hears the others first: then nothing is started that does not fit. */
-static hr_status_t begin_group(op_env_t *env, const op_group_t *group, int64_t count, checked_t **out_checked) {
+/* A step that waits for its end anyway hears the others first: then nothing is started that does
+ * not fit. */
+static hr_status_t begin_group(op_env_t *env, const op_group_t *group, int64_t count,
+                               checked_t **out_checked) {
   exec_verify_t *verify = env->verify;
   checked_t *checked;
   HR_TRY(take_checked(verify, group->size, &checked));
@@ -165,7 +182,8 @@ static hr_status_t begin_group(op_env_t *env, const op_group_t *group, int64_t c
   return st;
 }
 
-static hr_status_t begun(op_env_t *env, hr_status_t st, checked_t *checked, op_request_t **out_request) {
+static hr_status_t begun(op_env_t *env, hr_status_t st, checked_t *checked,
+                         op_request_t **out_request) {
   if (st)
     put_back(env->verify, checked);
   else
@@ -173,38 +191,45 @@ static hr_status_t begun(op_env_t *env, hr_status_t st, checked_t *checked, op_r
   return st;
 }
 
-static const op_env_t *below(const op_env_t *env) { return &((const exec_verify_t *)env->verify)->below; }
+static const op_env_t *below(const op_env_t *env) {
+  return &((const exec_verify_t *)env->verify)->below;
+}
 
-static hr_status_t all_gather(op_env_t *env, const op_group_t *group, const void *in, size_t size_bytes, void *out,
-                              op_request_t **out_request) {
+static hr_status_t all_gather(op_env_t *env, const op_group_t *group, const void *in,
+                              size_t size_bytes, void *out, op_request_t **out_request) {
   checked_t *checked;
   HR_TRY(begin_group(env, group, (int64_t)size_bytes, &checked));
-  return begun(env, below(env)->all_gather(env, group, in, size_bytes, out, &checked->inner), checked, out_request);
+  return begun(env, below(env)->all_gather(env, group, in, size_bytes, out, &checked->inner),
+               checked, out_request);
 }
 
-static hr_status_t all_reduce(op_env_t *env, const op_group_t *group, const void *in, void *out, int64_t count,
-                              const op_reducer_t *reducer, op_request_t **out_request) {
+static hr_status_t all_reduce(op_env_t *env, const op_group_t *group, const void *in, void *out,
+                              int64_t count, const op_reducer_t *reducer,
+                              op_request_t **out_request) {
   checked_t *checked;
   HR_TRY(begin_group(env, group, count, &checked));
-  return begun(env, below(env)->all_reduce(env, group, in, out, count, reducer, &checked->inner), checked,
-               out_request);
+  return begun(env, below(env)->all_reduce(env, group, in, out, count, reducer, &checked->inner),
+               checked, out_request);
 }
 
-static hr_status_t reduce_scatter(op_env_t *env, const op_group_t *group, const void *in, int64_t count,
-                                  const op_reducer_t *reducer, void *out, op_request_t **out_request) {
+static hr_status_t reduce_scatter(op_env_t *env, const op_group_t *group, const void *in,
+                                  int64_t count, const op_reducer_t *reducer, void *out,
+                                  op_request_t **out_request) {
   checked_t *checked;
   HR_TRY(begin_group(env, group, count, &checked));
-  return begun(env, below(env)->reduce_scatter(env, group, in, count, reducer, out, &checked->inner), checked,
-               out_request);
+  return begun(env,
+               below(env)->reduce_scatter(env, group, in, count, reducer, out, &checked->inner),
+               checked, out_request);
 }
 
 /* The sizes of an all-to-all may differ from pair to pair; the transport compares them. */
-static hr_status_t all_to_all(op_env_t *env, const op_group_t *group, const op_block_t *sends, const op_block_t *recvs,
-                              size_t equal_bytes, op_request_t **out_request) {
+static hr_status_t all_to_all(op_env_t *env, const op_group_t *group, const op_block_t *sends,
+                              const op_block_t *recvs, size_t equal_bytes,
+                              op_request_t **out_request) {
   checked_t *checked;
   HR_TRY(begin_group(env, group, 0, &checked));
-  return begun(env, below(env)->all_to_all(env, group, sends, recvs, equal_bytes, &checked->inner), checked,
-               out_request);
+  return begun(env, below(env)->all_to_all(env, group, sends, recvs, equal_bytes, &checked->inner),
+               checked, out_request);
 }
 
 /* --- the two ends of a message, or of half a permute --- */
@@ -217,32 +242,40 @@ typedef struct end {
   uint32_t channel;
 } end_t;
 
-static bool is_sending(const end_t *end) { return end->kind == OF_SEND || end->kind == OF_PERMUTE_SEND; }
+static bool is_sending(const end_t *end) {
+  return end->kind == OF_SEND || end->kind == OF_PERMUTE_SEND;
+}
 
 static verify_kind_t other_kind(verify_kind_t kind) {
-  static const verify_kind_t others[] = {[OF_SEND] = OF_RECV, [OF_RECV] = OF_SEND,
-                                         [OF_PERMUTE_SEND] = OF_PERMUTE_RECV, [OF_PERMUTE_RECV] = OF_PERMUTE_SEND};
+  static const verify_kind_t others[] = {[OF_SEND] = OF_RECV,
+                                         [OF_RECV] = OF_SEND,
+                                         [OF_PERMUTE_SEND] = OF_PERMUTE_RECV,
+                                         [OF_PERMUTE_RECV] = OF_PERMUTE_SEND};
   return others[kind];
 }
 
-/* Sends the header `i` of this process, or starts to receive the partner's, which is compared with it. */
+/* Sends the header `i` of this process, or starts to receive the partner's, which is compared with
+ * it. */
 static hr_status_t ask_end(exec_verify_t *verify, const end_t *end, checked_t *checked) {
   tp_groups_t *groups = verify->options.comm->groups;
   bool sends = is_sending(end);
-  int self = groups->endpoint->rank, from = sends ? self : end->peer, to = sends ? end->peer : self, i = !sends;
+  int self = groups->endpoint->rank, from = sends ? self : end->peer, to = sends ? end->peer : self,
+      i = !sends;
   exec_need_t *need = &checked->wait.needs[checked->wait.need_count++];
-  HR_TRY(exec_watch_count(verify->options.watch, key_of_end(end->kind, from, to, end->stream), &need->count));
+  HR_TRY(exec_watch_count(verify->options.watch, key_of_end(end->kind, from, to, end->stream),
+                          &need->count));
   checked->peers[i] = end->peer;
   checked->mine[i].number = need->count;
   need->what = key_of_end(other_kind(end->kind), from, to, end->stream);
   need->ranks = &checked->peers[i];
   need->rank_count = 1;
   tp_block_t block = {sends ? &checked->mine[0] : checked->theirs, sizeof *checked->theirs};
-  return (sends ? tp_channel_send : tp_channel_recv)(groups, end->peer, end->channel, &block, 1, &checked->asking[i]);
+  return (sends ? tp_channel_send : tp_channel_recv)(groups, end->peer, end->channel, &block, 1,
+                                                     &checked->asking[i]);
 }
 
-static hr_status_t ask_ends(exec_verify_t *verify, const hlo_instr_t *instr, const end_t *ends, int count,
-                            int64_t size_bytes, checked_t *checked) {
+static hr_status_t ask_ends(exec_verify_t *verify, const hlo_instr_t *instr, const end_t *ends,
+                            int count, int64_t size_bytes, checked_t *checked) {
   const comm_signature_t *signature;
   HR_TRY(fact_of(verify, instr, &signature));
   checked->mine[0] = checked->mine[1] = *signature;
@@ -255,7 +288,8 @@ static hr_status_t ask_ends(exec_verify_t *verify, const hlo_instr_t *instr, con
 static hr_status_t permute(op_env_t *env, int64_t stream, int to, const op_block_t *send, int from,
                            const op_block_t *recv, op_request_t **out_request) {
   exec_verify_t *verify = env->verify;
-  uint32_t channel = PERMUTE_CHANNELS + (uint32_t)hr_hash_bytes(&stream, sizeof stream, 17) % PERMUTE_CHANNELS;
+  uint32_t channel =
+      PERMUTE_CHANNELS + (uint32_t)hr_hash_bytes(&stream, sizeof stream, 17) % PERMUTE_CHANNELS;
   end_t ends[2];
   int count = 0;
   checked_t *checked;
@@ -292,10 +326,11 @@ static void give_up(op_env_t *env, op_request_t *request) {
 
 /* --- channels --- */
 
-typedef hr_status_t (*start_fn)(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *value, uint32_t *out_handle);
+typedef hr_status_t (*start_fn)(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *value,
+                                uint32_t *out_handle);
 
-static hr_status_t start_message(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *value, start_fn start,
-                                 uint32_t *out_handle) {
+static hr_status_t start_message(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *value,
+                                 start_fn start, uint32_t *out_handle) {
   exec_verify_t *verify = env->verify;
   bool sends = instr->op == HLO_SEND;
   end_t end = {.kind = sends ? OF_SEND : OF_RECV};
@@ -303,7 +338,8 @@ static hr_status_t start_message(op_env_t *env, const hlo_instr_t *instr, hlo_va
   if (!exec_channels_peer(verify->options.channels, instr, &end.peer, &end.channel))
     return start(env, instr, value, out_handle);
   if (end.channel >= MESSAGE_CHANNELS)
-    return hlo_unsupported(instr, "--verify-comm with more than %u channels between two processes", MESSAGE_CHANNELS);
+    return hlo_unsupported(instr, "--verify-comm with more than %u channels between two processes",
+                           MESSAGE_CHANNELS);
   end.stream = end.channel;
   end.channel += MESSAGE_CHANNELS;
   HR_TRY(tp_progress_begin(verify->options.comm->groups));
@@ -320,11 +356,13 @@ static hr_status_t start_message(op_env_t *env, const hlo_instr_t *instr, hlo_va
   return NULL;
 }
 
-static hr_status_t send_value(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *value, uint32_t *out_handle) {
+static hr_status_t send_value(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *value,
+                              uint32_t *out_handle) {
   return start_message(env, instr, value, below(env)->send, out_handle);
 }
 
-static hr_status_t recv_value(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *into, uint32_t *out_handle) {
+static hr_status_t recv_value(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *into,
+                              uint32_t *out_handle) {
   return start_message(env, instr, into, below(env)->recv, out_handle);
 }
 
@@ -373,7 +411,7 @@ hr_status_t exec_verify_create(const exec_verify_options_t *options, exec_verify
   hr_arena_init(&verify->arena);
   hr_map_init(&verify->facts);
   comm_participant_sets_init(&verify->sites, &verify->arena, options->plan->grid.num_replicas,
-                   options->plan->grid.num_partitions);
+                             options->plan->grid.num_partitions);
   *out_verify = verify;
   return NULL;
 }

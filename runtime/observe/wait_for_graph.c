@@ -8,14 +8,15 @@
 #include "transport/core/progress.h"
 #include "transport/core/request.h"
 
-#define HEAR_S 1.0     /* how long rank 0 listens to the others */
-#define ANSWER_S 0.4   /* how long a process that gives up waits to be asked, */
-#define PATIENCE_S 1.6 /* and lets rank 0 make its report before it ends */
-#define LOOK_S 0.02    /* between two looks at messages, */
+#define HEAR_S 1.0        /* how long rank 0 listens to the others */
+#define ANSWER_S 0.4      /* how long a process that gives up waits to be asked, */
+#define PATIENCE_S 1.6    /* and lets rank 0 make its report before it ends */
+#define LOOK_S 0.02       /* between two looks at messages, */
 #define LOOK_SOON_S 0.002 /* while rank 0 listens */
-#define LOOK_SHARE 4   /* so many times as long as a look took the next one is put off: where others want the processor
-                          each question whether a message is there may give it away */
-#define LOOK_POLLS 64  /* polls between two looks at the clock */
+#define LOOK_SHARE                                                                         \
+  4 /* so many times as long as a look took the next one is put off: where others want the \
+       processor each question whether a message is there may give it away */
+#define LOOK_POLLS 64 /* polls between two looks at the clock */
 #define HOST_SIZE 64
 
 typedef enum note_kind { NOTE_QUERY = 1, NOTE_GAVE_UP, NOTE_QUESTION, NOTE_ANSWER } note_kind_t;
@@ -25,7 +26,7 @@ typedef struct note {
   uint32_t kind, number; /* of the question */
   int32_t peer;          /* whom the sender waits for; -1: its group, or somebody */
   float waited_s;
-  uint32_t in_loop;      /* it waits for nobody: it iterates in a loop */
+  uint32_t in_loop; /* it waits for nobody: it iterates in a loop */
   char host[HOST_SIZE];
   char text[320]; /* "waits for ..." */
 } graph_msg_t;
@@ -35,17 +36,17 @@ typedef struct exec_graph {
   unsigned polls;
   double look_next_s;
   graph_msg_t mine;
-  tp_message_t *sending; /* `mine`, to rank 0; NULL: it has gone */
+  tp_message_t *sending;  /* `mine`, to rank 0; NULL: it has gone */
   bool gave_up, answered; /* the second: rank 0, once at least */
   double gave_up_s;       /* of the others */
   /* Of rank 0, by rank. */
-  graph_msg_t *all;           /* kind 0: it has not answered */
+  graph_msg_t *all; /* kind 0: it has not answered */
   tp_message_t **questions;
   bool *in_cycle;
   graph_msg_t question;
   bool listens;
   double queried_s, reported_s;
-  int late_rank;         /* the first one that gave up; -1: none */
+  int late_rank; /* the first one that gave up; -1: none */
 } exec_graph_t;
 
 static double now_s(void) {
@@ -54,7 +55,9 @@ static double now_s(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static tp_endpoint_t *endpoint_of(const exec_graph_t *graph) { return graph->comm->groups->endpoint; }
+static tp_endpoint_t *endpoint_of(const exec_graph_t *graph) {
+  return graph->comm->groups->endpoint;
+}
 
 /* --- what this process says of itself --- */
 
@@ -71,16 +74,17 @@ static void describe(const exec_comm_t *comm, graph_msg_t *mine) {
   char location[112];
   mine->peer = comm->awaited_rank;
   snprintf(mine->host, sizeof mine->host, "%s", comm->groups->endpoint->host);
-  mine->in_loop = !comm->is_waiting && exec_progress_describe(comm->progress, mine->text, sizeof mine->text);
+  mine->in_loop =
+      !comm->is_waiting && exec_progress_describe(comm->progress, mine->text, sizeof mine->text);
   if (mine->in_loop) return;
   find_place(location, sizeof location);
   if (comm->awaited_instr)
-    snprintf(mine->text, sizeof mine->text, "waits for rank %d to %s on channel %ld (%s)", comm->awaited_rank,
-             comm->awaited_instr->op == HLO_SEND ? "receive" : "send",
+    snprintf(mine->text, sizeof mine->text, "waits for rank %d to %s on channel %ld (%s)",
+             comm->awaited_rank, comm->awaited_instr->op == HLO_SEND ? "receive" : "send",
              (long)hlo_attr_int(comm->awaited_instr, HLO_ATTR_CHANNEL_ID), location);
   else
-    snprintf(mine->text, sizeof mine->text, "waits for the others%s%s", *location ? " at " : ", outside of its program",
-             location);
+    snprintf(mine->text, sizeof mine->text, "waits for the others%s%s",
+             *location ? " at " : ", outside of its program", location);
 }
 
 /* --- messages --- */
@@ -99,7 +103,8 @@ static hr_status_t take_note(exec_graph_t *graph, int from, graph_msg_t *out_not
   tp_message_t *message;
   HR_TRY(endpoint->vtable->probe(endpoint, from, TP_TAG_REPORT, out_come));
   if (!*out_come) return NULL;
-  HR_TRY(endpoint->vtable->recv(endpoint, from, TP_TAG_REPORT, out_note, sizeof *out_note, &message));
+  HR_TRY(
+      endpoint->vtable->recv(endpoint, from, TP_TAG_REPORT, out_note, sizeof *out_note, &message));
   for (uint32_t polls = 0; message; polls++) {
     HR_TRY(test_message(endpoint, &message));
     if (message) endpoint->vtable->backoff(endpoint, polls);
@@ -108,20 +113,23 @@ static hr_status_t take_note(exec_graph_t *graph, int from, graph_msg_t *out_not
 }
 
 /* One after the other: while one is on its way the next is left out. */
-static hr_status_t notify_first(exec_graph_t *graph, note_kind_t kind, uint32_t number, double waited_s) {
+static hr_status_t notify_first(exec_graph_t *graph, note_kind_t kind, uint32_t number,
+                                double waited_s) {
   tp_endpoint_t *endpoint = endpoint_of(graph);
   HR_TRY(test_message(endpoint, &graph->sending));
   if (graph->sending) return NULL;
   graph->mine = (graph_msg_t){.kind = kind, .number = number, .waited_s = (float)waited_s};
   describe(graph->comm, &graph->mine);
-  return endpoint->vtable->send(endpoint, 0, TP_TAG_REPORT, &graph->mine, sizeof graph->mine, &graph->sending);
+  return endpoint->vtable->send(endpoint, 0, TP_TAG_REPORT, &graph->mine, sizeof graph->mine,
+                                &graph->sending);
 }
 
 static hr_status_t answer_first(exec_graph_t *graph) {
   graph_msg_t note;
   bool come;
   HR_TRY(test_message(endpoint_of(graph), &graph->sending));
-  if (atomic_exchange(&graph->comm->wants_graph, false)) HR_TRY(notify_first(graph, NOTE_QUERY, 0, 0));
+  if (atomic_exchange(&graph->comm->wants_graph, false))
+    HR_TRY(notify_first(graph, NOTE_QUERY, 0, 0));
   HR_TRY(take_note(graph, 0, &note, &come));
   if (!come) return NULL;
   graph->answered = true;
@@ -134,21 +142,23 @@ static hr_status_t begin_to_listen(exec_graph_t *graph, double now) {
   tp_endpoint_t *endpoint = endpoint_of(graph);
   if (graph->listens) return NULL;
   for (int r = 1; r < endpoint->world_size; r++)
-    if (graph->questions[r]) return NULL; /* one has not even gone out: everybody was asked a moment ago */
+    if (graph->questions[r])
+      return NULL; /* one has not even gone out: everybody was asked a moment ago */
   graph->listens = true;
   graph->queried_s = now;
   graph->question = (graph_msg_t){.kind = NOTE_QUESTION, .number = graph->question.number + 1};
   for (int r = 1; r < endpoint->world_size; r++) {
     graph->all[r].kind = 0;
-    HR_TRY(endpoint->vtable->send(endpoint, r, TP_TAG_REPORT, &graph->question, sizeof graph->question,
-                                  &graph->questions[r]));
+    HR_TRY(endpoint->vtable->send(endpoint, r, TP_TAG_REPORT, &graph->question,
+                                  sizeof graph->question, &graph->questions[r]));
   }
   return NULL;
 }
 
 /* A signal to mpirun reaches all: they ask together, and need one report. */
 static hr_status_t take_in(exec_graph_t *graph, int rank, const graph_msg_t *note, double now) {
-  if (note->kind == NOTE_QUERY) return now - graph->reported_s > HEAR_S ? begin_to_listen(graph, now) : NULL;
+  if (note->kind == NOTE_QUERY)
+    return now - graph->reported_s > HEAR_S ? begin_to_listen(graph, now) : NULL;
   if (note->kind == NOTE_ANSWER) {
     if (note->number == graph->question.number) graph->all[rank] = *note;
     return NULL;
@@ -202,7 +212,8 @@ static bool has_several_hosts(const graph_msg_t *all, int world) {
 static hr_status_t note_rank(hr_status_t st, const exec_graph_t *graph, int rank) {
   const graph_msg_t *note = &graph->all[rank];
   if (!note->kind)
-    return hr_status_note(st, "rank %d has not said what it waits for: it computes, or is gone", rank);
+    return hr_status_note(st, "rank %d has not said what it waits for: it computes, or is gone",
+                          rank);
   bool several = has_several_hosts(graph->all, endpoint_of(graph)->world_size);
   return hr_status_note(st, "rank %d %s%s%s", rank, note->text, several ? ", on host " : "",
                         several ? note->host : "");
@@ -231,7 +242,8 @@ static hr_status_t report(hr_status_t st, exec_graph_t *graph) {
 
 static hr_status_t too_long(int rank, const graph_msg_t *note, double waited_s) {
   if (note->in_loop)
-    return hr_error(HR_DEADLINE, "rank %d spent %.3g s in one loop without communicating", rank, waited_s);
+    return hr_error(HR_DEADLINE, "rank %d spent %.3g s in one loop without communicating", rank,
+                    waited_s);
   return hr_error(HR_DEADLINE, "rank %d waited %.3g s for its peers", rank, waited_s);
 }
 
@@ -280,7 +292,8 @@ static hr_status_t look(exec_graph_t *graph, double now) {
   tp_progress_lock(groups);
   hr_status_t st = groups->endpoint->rank ? answer_first(graph) : query_others(graph, now);
   tp_progress_unlock(groups);
-  double end = now_s(), pause = graph->listens ? LOOK_SOON_S : LOOK_S, rest = LOOK_SHARE * (end - now);
+  double end = now_s(), pause = graph->listens ? LOOK_SOON_S : LOOK_S,
+         rest = LOOK_SHARE * (end - now);
   graph->look_next_s = end + (rest > pause ? rest : pause);
   return st;
 }
@@ -349,7 +362,8 @@ void exec_wait_end(exec_comm_t *comm) {
   if (!graph) return;
   tp_endpoint_t *endpoint = endpoint_of(graph);
   tp_progress_lock(comm->groups);
-  if (graph->gave_up_s > 0) hr_status_release(go_on_answering(graph, graph->gave_up_s + PATIENCE_S, false));
+  if (graph->gave_up_s > 0)
+    hr_status_release(go_on_answering(graph, graph->gave_up_s + PATIENCE_S, false));
   for (int r = 0; r < endpoint->world_size; r++) {
     hr_status_release(test_message(endpoint, &graph->questions[r]));
     if (graph->questions[r]) endpoint->vtable->cancel(endpoint, graph->questions[r]);
@@ -361,16 +375,18 @@ void exec_wait_end(exec_comm_t *comm) {
   comm->graph = NULL;
 }
 
-void exec_wait_describe(const exec_comm_t *comm, const hlo_instr_t *current, char *into, size_t size) {
+void exec_wait_describe(const exec_comm_t *comm, const hlo_instr_t *current, char *into,
+                        size_t size) {
   const hlo_instr_t *waits_in = comm->awaited_instr;
   if (!comm->is_waiting && exec_progress_describe(comm->progress, into, size)) return;
   if (!current) {
     snprintf(into, size, "is outside of its program");
     return;
   }
-  int used = snprintf(into, size, "%s %%%.*s (%s)", comm->is_waiting ? "waits in" : "is at", HR_STR_ARGS(current->name),
-                      hlo_op_name(current->op));
+  int used = snprintf(into, size, "%s %%%.*s (%s)", comm->is_waiting ? "waits in" : "is at",
+                      HR_STR_ARGS(current->name), hlo_op_name(current->op));
   if (waits_in && used > 0 && (size_t)used < size)
-    snprintf(into + used, size - (size_t)used, ", for rank %d to %s on channel %ld", comm->awaited_rank,
-             waits_in->op == HLO_SEND ? "receive" : "send", (long)hlo_attr_int(waits_in, HLO_ATTR_CHANNEL_ID));
+    snprintf(into + used, size - (size_t)used, ", for rank %d to %s on channel %ld",
+             comm->awaited_rank, waits_in->op == HLO_SEND ? "receive" : "send",
+             (long)hlo_attr_int(waits_in, HLO_ATTR_CHANNEL_ID));
 }

@@ -5,8 +5,12 @@
 
 #include "base/mem.h"
 
-static const exec_answer_t *head_of(const wait_states_t *states) { return (const exec_answer_t *)states->bytes; }
-static const char *text_of(const wait_states_t *states) { return states->bytes + sizeof(exec_answer_t); }
+static const exec_answer_t *head_of(const wait_states_t *states) {
+  return (const exec_answer_t *)states->bytes;
+}
+static const char *text_of(const wait_states_t *states) {
+  return states->bytes + sizeof(exec_answer_t);
+}
 static const exec_needed_t *needs_of(const wait_states_t *states) {
   return (const exec_needed_t *)(text_of(states) + EXEC_WAIT_TEXT);
 }
@@ -23,9 +27,11 @@ static int compare_started(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-hr_status_t wait_states_update(wait_states_t *states, hr_str_t answer, double told_s, double queried_s) {
+hr_status_t wait_states_update(wait_states_t *states, hr_str_t answer, double told_s,
+                               double queried_s) {
   const exec_answer_t *head = (const exec_answer_t *)answer.data;
-  if (states->bytes && head_of(states)->waits == head->waits && head_of(states)->state == head->state) {
+  if (states->bytes && head_of(states)->waits == head->waits &&
+      head_of(states)->state == head->state) {
     states->held_to = queried_s;
     return NULL;
   }
@@ -37,7 +43,8 @@ hr_status_t wait_states_update(wait_states_t *states, hr_str_t answer, double to
     states->capacity = answer.size;
   }
   memcpy(states->bytes, answer.data, answer.size);
-  if (head->started_count) qsort(started_of(states), head->started_count, sizeof(exec_started_t), compare_started);
+  if (head->started_count)
+    qsort(started_of(states), head->started_count, sizeof(exec_started_t), compare_started);
   states->held_from = told_s;
   states->held_to = queried_s;
   return NULL;
@@ -50,8 +57,8 @@ void wait_states_deinit(wait_states_t *states) { hr_free(states->bytes); }
 static uint64_t started_by(const wait_states_t *states, uint64_t what) {
   exec_started_t key = {.what = what};
   if (!head_of(states)->started_count) return 0;
-  const exec_started_t *found = bsearch(&key, started_of(states), head_of(states)->started_count, sizeof key,
-                                        compare_started);
+  const exec_started_t *found = bsearch(&key, started_of(states), head_of(states)->started_count,
+                                        sizeof key, compare_started);
   return found ? found->count : 0;
 }
 
@@ -66,7 +73,8 @@ static const exec_needed_t *find_hopeless(const wait_states_t *all, int rank) {
   return NULL;
 }
 
-/* Everybody who waits is stuck, but for those who may still get what they need, and whom these may help. */
+/* Everybody who waits is stuck, but for those who may still get what they need, and whom these may
+ * help. */
 static int mark_stuck(wait_states_t *all, int world) {
   int stuck = 0;
   for (int r = 0; r < world; r++) stuck += all[r].is_stuck = is_in(&all[r], EXEC_WAIT_WAITS);
@@ -99,21 +107,25 @@ static bool are_of_one_moment(const wait_states_t *all, int world) {
 
 static hr_status_t note_rank(hr_status_t st, const wait_states_t *all, int rank) {
   const wait_states_t *states = &all[rank];
-  if (is_in(states, EXEC_WAIT_FINISHED)) return hr_status_note(st, "rank %d has come to the end of its program", rank);
+  if (is_in(states, EXEC_WAIT_FINISHED))
+    return hr_status_note(st, "rank %d has come to the end of its program", rank);
   if (!states->is_stuck)
-    return hr_status_note(st, "rank %d %s%s", rank, states->bytes ? "was last seen in " : "computes",
+    return hr_status_note(st, "rank %d %s%s", rank,
+                          states->bytes ? "was last seen in " : "computes",
                           states->bytes ? text_of(states) : "");
   const exec_needed_t *need = find_hopeless(all, rank);
-  return hr_status_note(st, "rank %d waits in %s, for rank %ld to start number %lu of it; that has started %lu", rank,
-                        text_of(states), (long)need->rank, (unsigned long)need->count,
-                        (unsigned long)started_by(&all[need->rank], need->what));
+  return hr_status_note(
+      st, "rank %d waits in %s, for rank %ld to start number %lu of it; that has started %lu", rank,
+      text_of(states), (long)need->rank, (unsigned long)need->count,
+      (unsigned long)started_by(&all[need->rank], need->what));
 }
 
 static int next_of(const wait_states_t *all, int rank) {
   return all[rank].is_stuck ? (int)find_hopeless(all, rank)->rank : -1;
 }
 
-/* A rank on a cycle of waiting, or -1: then those who are stuck wait for others that have finished. */
+/* A rank on a cycle of waiting, or -1: then those who are stuck wait for others that have finished.
+ */
 static int find_cycle(const wait_states_t *all, int world) {
   for (int start = 0; start < world; start++) {
     int at = start, steps = 0;
@@ -125,8 +137,9 @@ static int find_cycle(const wait_states_t *all, int world) {
 }
 
 static hr_status_t report(wait_states_t *all, int world, int stuck) {
-  hr_status_t st =
-      hr_error(HR_DISAGREE, "deadlock: %d of %d processes wait for operations that no process can start", stuck, world);
+  hr_status_t st = hr_error(
+      HR_DISAGREE, "deadlock: %d of %d processes wait for operations that no process can start",
+      stuck, world);
   int first = find_cycle(all, world), at = first;
   if (first >= 0) st = hr_status_note(st, "a cycle of waiting:");
   while (at >= 0) {

@@ -13,7 +13,8 @@ typedef enum exec_wait_state {
 
 #define EXEC_WAIT_TEXT 256
 
-/* An answer: this, a text of EXEC_WAIT_TEXT bytes that says where it waits, what it needs, and what it has started. */
+/* An answer: this, a text of EXEC_WAIT_TEXT bytes that says where it waits, what it needs, and what
+ * it has started. */
 typedef struct exec_answer {
   uint64_t state;
   uint64_t waits; /* counts its waits: the same number is the same wait */
@@ -31,15 +32,17 @@ typedef struct exec_started {
 typedef struct wait_states {
   char *bytes; /* NULL: it has not answered yet */
   size_t capacity;
-  double held_from, held_to; /* seconds between which it surely was in this wait; none yet if the second is before */
+  double held_from, held_to; /* seconds between which it surely was in this wait; none yet if the
+                                second is before */
   bool is_stuck;             /* as far as the answers say */
 } wait_states_t;
 
 /* `answer` came at told_s, to a question of queried_s. */
-hr_status_t wait_states_update(wait_states_t *states, hr_str_t answer, double told_s, double queried_s);
+hr_status_t wait_states_update(wait_states_t *states, hr_str_t answer, double told_s,
+                               double queried_s);
 /* *out_looks_bad: it may be so, but nothing shows yet that it was at one moment.
- * Errors: DISAGREE when, at one moment, some ranks waited for what only other such ranks, or ranks that have finished,
- * could have done: then nothing can ever help them. */
+ * Errors: DISAGREE when, at one moment, some ranks waited for what only other such ranks, or ranks
+ * that have finished, could have done: then nothing can ever help them. */
 hr_status_t wait_detect_deadlock(wait_states_t *all, int world, bool *out_looks_bad);
 void wait_states_deinit(wait_states_t *states);
 

@@ -31,7 +31,7 @@ static const struct pass_alias {
 #define PASS_ALIAS(old_name, name) {old_name, name},
 #include "passes/passes.def"
 #undef PASS
-  {NULL, NULL}};
+    {NULL, NULL}};
 
 typedef struct pipeline {
   hlo_module_t *module;
@@ -55,7 +55,8 @@ bool pass_exists(const char *name) {
 }
 
 void pass_names_print(hr_strbuf_t *text) {
-  for (int i = 0; i < PASS_COUNT; i++) hr_strbuf_printf(text, "%s%s", i ? ", " : "", passes[i].name);
+  for (int i = 0; i < PASS_COUNT; i++)
+    hr_strbuf_printf(text, "%s%s", i ? ", " : "", passes[i].name);
 }
 
 static bool always_verify(void) {
@@ -87,7 +88,8 @@ static hr_status_t dump(pipeline_t *pipeline, const char *name) {
 static hr_status_t verify(const pipeline_t *pipeline, const struct pass *pass) {
   hr_status_t st = pipeline->verify ? hlo_verify(pipeline->module) : NULL;
   if (!st || hr_status_code(st) == HR_NO_MEMORY) return st;
-  return hr_status_join(hr_error(HR_INTERNAL, "the pass %s left an invalid program", pass->name), st);
+  return hr_status_join(hr_error(HR_INTERNAL, "the pass %s left an invalid program", pass->name),
+                        st);
 }
 
 static hr_status_t run_pass(pipeline_t *pipeline, const struct pass *pass, bool *out_changed) {
@@ -122,11 +124,13 @@ static int end_of_group(int first) {
 }
 
 hr_status_t pass_run_all(hlo_module_t *module, const pass_options_t *options) {
-  pipeline_t pipeline = {.module = module, .options = options, .verify = options->verify || always_verify()};
+  pipeline_t pipeline = {
+      .module = module, .options = options, .verify = options->verify || always_verify()};
   if (options->dump_dir) HR_TRY(hr_folder_make(options->dump_dir));
   HR_TRY(dump(&pipeline, "read"));
   for (int i = 0; i < PASS_COUNT && !pipeline.stopped; i = end_of_group(i))
-    if (passes[i].when != PEERS || !options->keep_collectives) HR_TRY(run_group(&pipeline, i, end_of_group(i)));
+    if (passes[i].when != PEERS || !options->keep_collectives)
+      HR_TRY(run_group(&pipeline, i, end_of_group(i)));
   HR_TRY(pass_computations_order(module));
   return pass_names_settle(module);
 }

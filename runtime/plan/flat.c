@@ -61,7 +61,8 @@ static hr_status_t set_result_storage(flat_builder_t *builder, int leaf, flat_re
     builder->buffers.data[to.buffer].start = flat_now(builder);
     builder->buffers.data[to.buffer].index = leaf;
     const plan_body_t *entry = builder->flat->plan->entry;
-    return flat_copy_add(builder, entry->step_count ? &entry->steps[entry->step_count - 1] : NULL, from, to, bytes);
+    return flat_copy_add(builder, entry->step_count ? &entry->steps[entry->step_count - 1] : NULL,
+                         from, to, bytes);
   }
   return NULL;
 }
@@ -77,7 +78,8 @@ static hr_status_t set_results_storage(flat_builder_t *builder, const flat_ref_t
     HR_TRY(set_result_storage(builder, r, root[r]));
   }
   for (size_t b = 0; b < builder->buffers.count; b++)
-    if (builder->buffers.data[b].storage == FLAT_RESULT) builder->buffers.data[b].end = flat_now(builder);
+    if (builder->buffers.data[b].storage == FLAT_RESULT)
+      builder->buffers.data[b].end = flat_now(builder);
   for (int r = 0; r < flat->result_count; r++)
     if (flat->results[r].origin == FLAT_FROM_PARAM) flat_touch(builder, root[r], flat_now(builder));
   return NULL;
@@ -87,18 +89,21 @@ static hr_status_t set_results_storage(flat_builder_t *builder, const flat_ref_t
 
 static bool is_in_place(const flat_builder_t *builder, const flat_step_t *step) {
   const flat_buffer_t *buffers = builder->buffers.data;
-  return step->kind == FLAT_COPY && step->in[0].buffer >= 0 && step->in[0].offset_bytes == step->out[0].offset_bytes &&
+  return step->kind == FLAT_COPY && step->in[0].buffer >= 0 &&
+         step->in[0].offset_bytes == step->out[0].offset_bytes &&
          flat_root(buffers, step->in[0].buffer) == flat_root(buffers, step->out[0].buffer);
 }
 
 /* Those that are wanted before step `before`: they begin what begins with it. */
 static int add_hoisted(flat_builder_t *builder, int before, int kept) {
   for (size_t i = 0; i < builder->hoisted.count; i++)
-    if (builder->hoisted.data[i].index == before) builder->flat->steps[kept++] = builder->hoisted.data[i].step;
+    if (builder->hoisted.data[i].index == before)
+      builder->flat->steps[kept++] = builder->hoisted.data[i].step;
   return kept;
 }
 
-/* Leaves out copies that came to nothing, and steps that others do; `number` is where each step went. */
+/* Leaves out copies that came to nothing, and steps that others do; `number` is where each step
+ * went. */
 static void drop_copies(flat_builder_t *builder, int *number) {
   int kept = 0, count = flat_now(builder);
   for (int s = 0; s < count; s++) {
@@ -137,8 +142,10 @@ static hr_status_t check_total(const flat_plan_t *flat) {
     if (flat->buffers[b].storage == FLAT_RESULT && flat->buffers[b].coalesced_into < 0)
       bytes += flat->buffers[b].size_bytes;
   if (bytes <= physical) return NULL;
-  return hr_error(HR_NO_MEMORY, "the program needs %zu bytes for what it computes at a time, and this machine has %zu",
-                  bytes, physical);
+  return hr_error(
+      HR_NO_MEMORY,
+      "the program needs %zu bytes for what it computes at a time, and this machine has %zu", bytes,
+      physical);
 }
 
 static hr_status_t assign_arena_offsets(flat_builder_t *builder) {
@@ -151,7 +158,8 @@ static hr_status_t assign_arena_offsets(flat_builder_t *builder) {
     if (buffer->storage == FLAT_ARENA && buffer->coalesced_into < 0)
       items[count++] = (flat_item_t){buffer->size_bytes, 0, buffer->start, buffer->end};
   }
-  HR_TRY(flat_assign_offsets(&builder->scratch, items, count, flat_now(builder) + 1, &flat->arena_bytes));
+  HR_TRY(flat_assign_offsets(&builder->scratch, items, count, flat_now(builder) + 1,
+                             &flat->arena_bytes));
   count = 0;
   for (int b = 0; b < flat->buffer_count; b++)
     if (flat->buffers[b].storage == FLAT_ARENA && flat->buffers[b].coalesced_into < 0)
@@ -164,7 +172,8 @@ static hr_status_t copy_buffers(flat_builder_t *builder) {
   flat_plan_t *flat = builder->flat;
   flat->buffer_count = (int)builder->buffers.count;
   flat->slot_count = builder->slot_count;
-  HR_TRY(hr_arena_copy(builder->arena, builder->buffers.data, builder->buffers.count * sizeof(flat_buffer_t), &copy));
+  HR_TRY(hr_arena_copy(builder->arena, builder->buffers.data,
+                       builder->buffers.count * sizeof(flat_buffer_t), &copy));
   flat->buffers = copy;
   return NULL;
 }
@@ -192,10 +201,12 @@ static bool needs_reference(const flat_builder_t *builder) {
   const flat_analysis_t *entry = &builder->analysis[module->entry->id];
   for (size_t p = 0; p < module->entry->params.count; p++)
     if (entry->is_boxed[module->entry->params.data[p]->id]) return true;
-  return entry->is_dynamic || entry->is_boxed[module->entry->root->id] || op_is_split_by_device(module);
+  return entry->is_dynamic || entry->is_boxed[module->entry->root->id] ||
+         op_is_split_by_device(module);
 }
 
-/* Signature of op_native_target_t.add_cleanup. What cannot be noted is destroyed at once, as its owner fails with it.
+/* Signature of op_native_target_t.add_cleanup. What cannot be noted is destroyed at once, as its
+ * owner fails with it.
  */
 static hr_status_t at_end(void *context, void (*destroy)(void *object), void *object) {
   flat_plan_t *flat = context;
@@ -229,7 +240,8 @@ static hr_status_t fill(flat_plan_t *flat, const flat_options_t *options) {
   return st;
 }
 
-hr_status_t flat_plan_create(const plan_t *plan, const flat_options_t *options, flat_plan_t **out_flat) {
+hr_status_t flat_plan_create(const plan_t *plan, const flat_options_t *options,
+                             flat_plan_t **out_flat) {
   void *memory;
   HR_TRY(hr_alloc_zeroed(sizeof(flat_plan_t), &memory));
   flat_plan_t *flat = memory;

@@ -1,9 +1,10 @@
-/* The flat plan: what the compiled engine follows. Every array has an address that is known before the program runs: in
- * one arena, in a literal, in an argument or in a result. Computations that while, conditional, call and fusion apply
- * are laid out inside their callers, so that a program is one list of steps and time is a number of a step. What has no
- * fixed size or is no array (asynchronous states, opaque values) is kept as a value by the reference kernels; a
- * computation with dynamic sizes runs as one reference step of its caller, and so does the whole program if it is the
- * entry or is split by device. Immutable once built; shared by threads and executions. */
+/* The flat plan: what the compiled engine follows. Every array has an address that is known before
+ * the program runs: in one arena, in a literal, in an argument or in a result. Computations that
+ * while, conditional, call and fusion apply are laid out inside their callers, so that a program is
+ * one list of steps and time is a number of a step. What has no fixed size or is no array
+ * (asynchronous states, opaque values) is kept as a value by the reference kernels; a computation
+ * with dynamic sizes runs as one reference step of its caller, and so does the whole program if it
+ * is the entry or is split by device. Immutable once built; shared by threads and executions. */
 #ifndef PLAN_FLAT_H
 #define PLAN_FLAT_H
 
@@ -23,9 +24,9 @@ typedef struct flat_buffer {
   int index;                  /* PARAM, RESULT: number of the flattened leaf */
   const hlo_value_t *literal; /* LITERAL */
   size_t size_bytes, offset_bytes;
-  int start, end;  /* first and last step that touches it; whole loops for what a loop carries */
+  int start, end;     /* first and last step that touches it; whole loops for what a loop carries */
   int coalesced_into; /* the buffer whose bytes it has; -1: its own */
-  bool is_carried; /* by a loop */
+  bool is_carried;    /* by a loop */
 } flat_buffer_t;
 
 /* Where an array leaf lies: buffer -1 for a leaf without bytes (a token). */
@@ -35,45 +36,58 @@ typedef struct flat_ref {
 } flat_ref_t;
 
 typedef enum flat_kind {
-  FLAT_NATIVE,     /* a native kernel, or generated code */
-  FLAT_REFERENCE,  /* a reference kernel on values that are laid over the addresses */
-  FLAT_COPY,       /* in[0] to out[0] */
-  FLAT_WHILE,      /* steps starts[0].. compute the condition in[0], steps starts[1].. the body, unless `turns` says */
+  FLAT_NATIVE,    /* a native kernel, or generated code */
+  FLAT_REFERENCE, /* a reference kernel on values that are laid over the addresses */
+  FLAT_COPY,      /* in[0] to out[0] */
+  FLAT_WHILE, /* steps starts[0].. compute the condition in[0], steps starts[1].. the body, unless
+                 `turns` says */
   FLAT_CONDITIONAL /* in[0] chooses among the branches, steps starts[i].. */
 } flat_kind_t;
 
 typedef struct flat_step {
   flat_kind_t kind;
-  int end;                   /* number of the step behind it and behind what is laid out inside it */
+  int end; /* number of the step behind it and behind what is laid out inside it */
   const plan_step_t *source; /* the instruction; of a copy: the one that wants it */
-  const plan_step_t *first;  /* NATIVE: the instruction that `source` follows within the step; NULL: none */
-  int in_count, out_count;   /* leaves */
+  const plan_step_t
+      *first; /* NATIVE: the instruction that `source` follows within the step; NULL: none */
+  int in_count, out_count; /* leaves */
   const flat_ref_t *in;
   flat_ref_t *out;
-  const uint64_t *reuse;     /* per result leaf: operand leaves whose bytes it may have; NULL: none */
-  int reuse_words;           /* as op_native_step_t has it */
-  uint64_t nondeterministic_results;             /* as op_native_step_t has it */
-  const op_native_t *native; /* NATIVE */
+  const uint64_t *reuse; /* per result leaf: operand leaves whose bytes it may have; NULL: none */
+  int reuse_words;       /* as op_native_step_t has it */
+  uint64_t nondeterministic_results; /* as op_native_step_t has it */
+  const op_native_t *native;         /* NATIVE */
   const void *plan;
   flat_ref_t scratch; /* buffer -1: none */
   double flops, bytes;
-  op_native_parts_t parts;   /* NATIVE: as op_native_step_t has it */
+  op_native_parts_t parts; /* NATIVE: as op_native_step_t has it */
   const op_native_prepack_t *prepack;
-  bool is_removed;              /* COPY: nothing is left to do; not in finished plans */
-  size_t copy_bytes;      /* COPY */
-  const int *in_slots;    /* REFERENCE: per operand the kept value, -1: an array or a tuple of them */
-  int out_slot;           /* REFERENCE: the kept value that it makes; -1: its leaves are in `out` */
-  uint64_t may_overwrite; /* REFERENCE: operands that the kernel may update if they are where the result is */
-  bool owns_operands;     /* REFERENCE: what it makes may hold on to the operands, which must be copied for it */
-  bool has_out_buffers;        /* REFERENCE: a transfer that makes its results where they belong, or in place */
-  const hlo_instr_t *begins, *ends; /* REFERENCE: the transfer's start; what lies between fills and reads its arrays */
-  uint64_t pinned_operands;          /* REFERENCE: operands of what it begins that stay as they are until the end */
-  const int *starts;      /* WHILE: 2; CONDITIONAL: one a branch */
+  bool is_removed;     /* COPY: nothing is left to do; not in finished plans */
+  size_t copy_bytes;   /* COPY */
+  const int *in_slots; /* REFERENCE: per operand the kept value, -1: an array or a tuple of them */
+  int out_slot;        /* REFERENCE: the kept value that it makes; -1: its leaves are in `out` */
+  uint64_t may_overwrite; /* REFERENCE: operands that the kernel may update if they are where the
+                             result is */
+  bool owns_operands; /* REFERENCE: what it makes may hold on to the operands, which must be copied
+                         for it */
+  bool has_out_buffers; /* REFERENCE: a transfer that makes its results where they belong, or in
+                           place */
+  const hlo_instr_t *begins,
+      *ends; /* REFERENCE: the transfer's start; what lies between fills and reads its arrays */
+  uint64_t pinned_operands; /* REFERENCE: operands of what it begins that stay as they are until the
+                               end */
+  const int *starts;        /* WHILE: 2; CONDITIONAL: one a branch */
   int start_count;
-  int64_t trip_count; /* WHILE: how many there are; -1: the condition says, else it is not computed, nor in in[] */
+  int64_t trip_count; /* WHILE: how many there are; -1: the condition says, else it is not computed,
+                         nor in in[] */
 } flat_step_t;
 
-typedef enum flat_origin { FLAT_COMPUTED, FLAT_FROM_PARAM, FLAT_FROM_LITERAL, FLAT_FROM_NOTHING } flat_origin_t;
+typedef enum flat_origin {
+  FLAT_COMPUTED,
+  FLAT_FROM_PARAM,
+  FLAT_FROM_LITERAL,
+  FLAT_FROM_NOTHING
+} flat_origin_t;
 
 /* A flattened result: computed into bytes of its own, or another's bytes seen again, or a token. */
 typedef struct flat_result {
@@ -81,7 +95,8 @@ typedef struct flat_result {
   const hlo_shape_t *shape;
   int param;                  /* FROM_PARAM */
   const hlo_value_t *literal; /* FROM_LITERAL */
-  int alias_param; /* COMPUTED: the argument of the same shape whose bytes it has if that was given away; -1: none */
+  int alias_param; /* COMPUTED: the argument of the same shape whose bytes it has if that was given
+                      away; -1: none */
 } flat_result_t;
 
 /* Something that a kernel's plan holds and the arena cannot free. */
@@ -97,14 +112,15 @@ typedef struct flat_cleanup {
 typedef struct flat_combiner {
   const struct flat_combiner *next;
   const hlo_computation_t *computation;
-  const op_native_t *native; /* of two operands of FLAT_COMBINED elements; the result may be the first */
+  const op_native_t
+      *native; /* of two operands of FLAT_COMBINED elements; the result may be the first */
   const void *plan;
   size_t element_bytes;
 } flat_combiner_t;
 
 typedef struct flat_plan {
   hr_arena_t arena;
-  flat_cleanup_t *cleanups; /* the last one first */
+  flat_cleanup_t *cleanups;         /* the last one first */
   const flat_combiner_t *combiners; /* the last one first */
   const plan_t *plan;
   bool is_reference; /* the reference machine runs all of it: nothing below is set */
@@ -112,7 +128,7 @@ typedef struct flat_plan {
   flat_step_t *steps;
   flat_buffer_t *buffers;
   size_t arena_bytes;
-  int workers; /* that its kernels were prepared for */
+  int workers;                   /* that its kernels were prepared for */
   int param_count, result_count; /* flattened */
   flat_result_t *results;
 } flat_plan_t;
@@ -121,13 +137,14 @@ typedef struct flat_options {
   int workers;                /* at least 1 */
   const op_native_t *emitter; /* generated code, for what has no native kernel; NULL: none */
   void *emitter_context;      /* op_native_target_t.emitter */
-  bool no_fusion;                 /* no instruction is done within another's step */
+  bool no_fusion;             /* no instruction is done within another's step */
 } flat_options_t;
 
 /* `plan` must outlive the flat plan.
  * Cost:   O(n log n) in the number of steps.
  * Errors: NO_MEMORY saying how much the program needs; what prepare functions report. */
-hr_status_t flat_plan_create(const plan_t *plan, const flat_options_t *options, flat_plan_t **out_flat);
+hr_status_t flat_plan_create(const plan_t *plan, const flat_options_t *options,
+                             flat_plan_t **out_flat);
 void flat_plan_destroy(flat_plan_t *flat); /* accepts NULL */
 /* Steps, and buffers with their places, sizes and lifetimes, as text. */
 void flat_plan_print(hr_strbuf_t *text, const flat_plan_t *flat);
@@ -138,15 +155,15 @@ static inline int flat_root(const flat_buffer_t *buffers, int buffer) {
   return buffer;
 }
 
-/* Gives items that are alive from step start to step end, both included, places in one block of memory that do not
- * overlap while they live: sweeps over time and takes the smallest free gap that fits. Sizes are rounded up to
- * HR_ALIGNMENT. `start` is below step_count; scratch memory only from `scratch`.
- * Cost: O(n log n). Errors: NO_MEMORY if the sizes overflow. */
+/* Gives items that are alive from step start to step end, both included, places in one block of
+ * memory that do not overlap while they live: sweeps over time and takes the smallest free gap that
+ * fits. Sizes are rounded up to HR_ALIGNMENT. `start` is below step_count; scratch memory only from
+ * `scratch`. Cost: O(n log n). Errors: NO_MEMORY if the sizes overflow. */
 typedef struct flat_item {
   size_t size_bytes, offset_bytes;
   int start, end;
 } flat_item_t;
 hr_status_t flat_assign_offsets(hr_arena_t *scratch, flat_item_t *items, int count, int step_count,
-                             size_t *out_total_bytes);
+                                size_t *out_total_bytes);
 
 #endif

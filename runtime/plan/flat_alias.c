@@ -3,13 +3,15 @@
 #include "plan/flat_build.h"
 
 static bool has_default_layouts(const hlo_instr_t *instr) {
-  return hlo_layout_is_default(instr->shape->layout) && hlo_layout_is_default(instr->operands[0]->shape->layout);
+  return hlo_layout_is_default(instr->shape->layout) &&
+         hlo_layout_is_default(instr->operands[0]->shape->layout);
 }
 
 static bool has_same_count(const hlo_instr_t *instr) {
   int64_t in = 1, out = 1;
   for (int d = 0; d < instr->shape->rank; d++) out *= instr->shape->dims[d];
-  for (int d = 0; d < instr->operands[0]->shape->rank; d++) in *= instr->operands[0]->shape->dims[d];
+  for (int d = 0; d < instr->operands[0]->shape->rank; d++)
+    in *= instr->operands[0]->shape->dims[d];
   return in == out;
 }
 
@@ -54,7 +56,8 @@ static bool reverses_nothing(const hlo_instr_t *instr) {
   return true;
 }
 
-/* A part of an array is one piece if it is whole in all dimensions behind the first that is longer than 1. */
+/* A part of an array is one piece if it is whole in all dimensions behind the first that is longer
+ * than 1. */
 static bool is_one_piece(const hlo_instr_t *instr, size_t *out_offset_bytes) {
   const hlo_shape_t *in = instr->operands[0]->shape, *out = instr->shape;
   const hlo_slice_t *slice = hlo_attr_slice(instr);
@@ -78,36 +81,56 @@ static bool is_empty(const hlo_shape_t *shape) {
 
 bool flat_is_alias(const hlo_instr_t *instr, size_t *out_offset_bytes) {
   *out_offset_bytes = 0;
-  if (!instr->operand_count || !hlo_shape_is_array(instr->shape) || !hlo_shape_is_array(instr->operands[0]->shape) ||
-      is_empty(instr->shape))
+  if (!instr->operand_count || !hlo_shape_is_array(instr->shape) ||
+      !hlo_shape_is_array(instr->operands[0]->shape) || is_empty(instr->shape))
     return false;
   switch (instr->op) {
-    case HLO_RESHAPE: return true;
-    case HLO_BITCAST: return has_default_layouts(instr) && has_same_count(instr) && has_same_whole_bytes(instr);
-    case HLO_BITCAST_CONVERT: return has_same_whole_bytes(instr) && has_same_count(instr);
-    case HLO_CONVERT: return instr->shape->dtype == instr->operands[0]->shape->dtype;
-    case HLO_TRANSPOSE: return keeps_order(instr);
-    case HLO_BROADCAST: return broadcasts_nothing(instr);
-    case HLO_REVERSE: return reverses_nothing(instr);
-    case HLO_CONCATENATE: return instr->operand_count == 1;
-    case HLO_SLICE: return is_one_piece(instr, out_offset_bytes);
+    case HLO_RESHAPE:
+      return true;
+    case HLO_BITCAST:
+      return has_default_layouts(instr) && has_same_count(instr) && has_same_whole_bytes(instr);
+    case HLO_BITCAST_CONVERT:
+      return has_same_whole_bytes(instr) && has_same_count(instr);
+    case HLO_CONVERT:
+      return instr->shape->dtype == instr->operands[0]->shape->dtype;
+    case HLO_TRANSPOSE:
+      return keeps_order(instr);
+    case HLO_BROADCAST:
+      return broadcasts_nothing(instr);
+    case HLO_REVERSE:
+      return reverses_nothing(instr);
+    case HLO_CONCATENATE:
+      return instr->operand_count == 1;
+    case HLO_SLICE:
+      return is_one_piece(instr, out_offset_bytes);
     case HLO_CUSTOM_CALL:
       return op_custom_call_is_identity(instr) && has_default_layouts(instr) &&
              hlo_shape_equal(instr->shape, instr->operands[0]->shape);
-    default: return false;
+    default:
+      return false;
   }
 }
 
 static bool may_update(const hlo_instr_t *instr, int k) {
   switch (instr->op) {
-    case HLO_DYNAMIC_UPDATE_SLICE: return k == 0;
-    case HLO_SCATTER: return k < instr->operand_count / 2;
-    case HLO_WHILE: case HLO_CONDITIONAL: case HLO_CALL: case HLO_FUSION: case HLO_TUPLE: case HLO_SORT: return true;
-    default: return false;
+    case HLO_DYNAMIC_UPDATE_SLICE:
+      return k == 0;
+    case HLO_SCATTER:
+      return k < instr->operand_count / 2;
+    case HLO_WHILE:
+    case HLO_CONDITIONAL:
+    case HLO_CALL:
+    case HLO_FUSION:
+    case HLO_TUPLE:
+    case HLO_SORT:
+      return true;
+    default:
+      return false;
   }
 }
 
-hr_status_t flat_find_changing(flat_builder_t *builder, const plan_body_t *body, const bool **out_changing) {
+hr_status_t flat_find_changing(flat_builder_t *builder, const plan_body_t *body,
+                               const bool **out_changing) {
   bool *changing;
   HR_TRY(HR_NEW_ARRAY(&builder->scratch, body->computation->instrs.count, &changing));
   for (int s = 0; s < body->step_count; s++) {

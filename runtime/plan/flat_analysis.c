@@ -27,16 +27,20 @@ static bool has_boxed_operand(const hlo_instr_t *instr, const bool *is_boxed) {
 }
 
 /* A pair whose operands are kept cannot be laid out after all. */
-static bool is_kept(const hlo_instr_t *instr, const bool *is_boxed, const flat_analysis_t *analysis) {
+static bool is_kept(const hlo_instr_t *instr, const bool *is_boxed,
+                    const flat_analysis_t *analysis) {
   const hlo_instr_t **done = &analysis[instr->parent->id].done[instr->id];
   if (has_boxed_operand(instr, is_boxed)) *done = NULL;
   if (*done) return false;
-  if (hlo_op_is(instr->op, OP_START) || instr->op == HLO_ASYNC_UPDATE || has_boxed_leaf(instr->shape)) return true;
+  if (hlo_op_is(instr->op, OP_START) || instr->op == HLO_ASYNC_UPDATE ||
+      has_boxed_leaf(instr->shape))
+    return true;
   if (!passes_values_on(instr)) return false;
   if (has_boxed_operand(instr, is_boxed)) return true;
   for (int c = 0; c < instr->called_count; c++) {
     const hlo_computation_t *called = instr->called[c];
-    if (analysis[called->id].is_boxed && analysis[called->id].is_boxed[called->root->id]) return true;
+    if (analysis[called->id].is_boxed && analysis[called->id].is_boxed[called->root->id])
+      return true;
   }
   return false;
 }
@@ -54,7 +58,8 @@ static bool step_back(const flat_analysis_t *analysis, const hlo_instr_t **instr
     if (at->op == HLO_CALL && !analysis[at->called[0]->id].passed_leaves) return false;
     if (at->op == HLO_CALL) from = analysis[at->called[0]->id].passed_leaves[from];
     if (from < 0) return false;
-    for (int count; from >= (count = hlo_shape_leaf_count(at->operands[k]->shape)); k++) from -= count;
+    for (int count; from >= (count = hlo_shape_leaf_count(at->operands[k]->shape)); k++)
+      from -= count;
   } else if (!hlo_op_is(at->op, OP_IDENTITY)) {
     return false;
   }
@@ -72,8 +77,8 @@ static int trace(const flat_analysis_t *analysis, const hlo_computation_t *compu
   return leaf;
 }
 
-static hr_status_t find_facts(hr_arena_t *arena, const plan_t *plan, const hlo_computation_t *computation,
-                              flat_analysis_t *analysis) {
+static hr_status_t find_facts(hr_arena_t *arena, const plan_t *plan,
+                              const hlo_computation_t *computation, flat_analysis_t *analysis) {
   flat_analysis_t *mine = &analysis[computation->id];
   bool *is_boxed;
   HR_TRY(flat_find_pairs(arena, plan, computation, &mine->done));
@@ -96,7 +101,8 @@ hr_status_t flat_analyse(hr_arena_t *arena, const plan_t *plan, const flat_analy
   flat_analysis_t *analysis;
   HR_TRY(HR_NEW_ARRAY(arena, plan->module->computations.count, &analysis));
   for (size_t c = 0; c < plan->module->computations.count; c++)
-    if (plan->bodies[c]) HR_TRY(find_facts(arena, plan, plan->module->computations.data[c], analysis));
+    if (plan->bodies[c])
+      HR_TRY(find_facts(arena, plan, plan->module->computations.data[c], analysis));
   *out_facts = analysis;
   return NULL;
 }

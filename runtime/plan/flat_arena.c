@@ -1,14 +1,14 @@
-/* Best fit by a sweep over time. Memory is a list of blocks in the order of their places; free blocks are also in a
- * treap by size, then place, so that the smallest one that fits is found in O(log n). Neighbours that become free
- * join. */
+/* Best fit by a sweep over time. Memory is a list of blocks in the order of their places; free
+ * blocks are also in a treap by size, then place, so that the smallest one that fits is found in
+ * O(log n). Neighbours that become free join. */
 #include "base/mem.h"
 #include "plan/flat.h"
 
 typedef struct block {
   size_t offset, size;
   bool is_free;
-  int before, after;      /* neighbours in memory; -1: none */
-  int left, right;        /* in the tree of free blocks */
+  int before, after; /* neighbours in memory; -1: none */
+  int left, right;   /* in the tree of free blocks */
   uint32_t priority;
 } block_t;
 
@@ -119,7 +119,8 @@ static int take(space_t *space, size_t size) {
     return block;
   }
   if (block < 0) {
-    size_t end = space->last < 0 ? 0 : space->blocks[space->last].offset + space->blocks[space->last].size;
+    size_t end =
+        space->last < 0 ? 0 : space->blocks[space->last].offset + space->blocks[space->last].size;
     return new_block(space, end, size, space->last, -1);
   }
   remove_free(space, block);
@@ -149,11 +150,13 @@ static void give_back(space_t *space, int block) {
 
 typedef struct sweep {
   space_t space;
-  int *first_start, *next_start, *first_end, *next_end; /* lists of items by the step of their start and end */
+  int *first_start, *next_start, *first_end,
+      *next_end; /* lists of items by the step of their start and end */
   int *block_of;
 } sweep_t;
 
-static hr_status_t set_up(hr_arena_t *scratch, const flat_item_t *items, int count, int step_count, sweep_t *sweep) {
+static hr_status_t set_up(hr_arena_t *scratch, const flat_item_t *items, int count, int step_count,
+                          sweep_t *sweep) {
   HR_TRY(HR_NEW_ARRAY(scratch, step_count + 1, &sweep->first_start));
   HR_TRY(HR_NEW_ARRAY(scratch, step_count + 1, &sweep->first_end));
   HR_TRY(HR_NEW_ARRAY(scratch, count, &sweep->next_start));
@@ -185,7 +188,7 @@ static hr_status_t round_sizes(flat_item_t *items, int count) {
 }
 
 hr_status_t flat_assign_offsets(hr_arena_t *scratch, flat_item_t *items, int count, int step_count,
-                             size_t *out_total_bytes) {
+                                size_t *out_total_bytes) {
   sweep_t sweep = {0};
   HR_TRY(round_sizes(items, count));
   HR_TRY(set_up(scratch, items, count, step_count, &sweep));
@@ -194,9 +197,11 @@ hr_status_t flat_assign_offsets(hr_arena_t *scratch, flat_item_t *items, int cou
       sweep.block_of[i] = take(&sweep.space, items[i].size_bytes);
       items[i].offset_bytes = sweep.space.blocks[sweep.block_of[i]].offset;
     }
-    for (int i = sweep.first_end[s]; i >= 0; i = sweep.next_end[i]) give_back(&sweep.space, sweep.block_of[i]);
+    for (int i = sweep.first_end[s]; i >= 0; i = sweep.next_end[i])
+      give_back(&sweep.space, sweep.block_of[i]);
   }
   const space_t *space = &sweep.space;
-  *out_total_bytes = space->last < 0 ? 0 : space->blocks[space->last].offset + space->blocks[space->last].size;
+  *out_total_bytes =
+      space->last < 0 ? 0 : space->blocks[space->last].offset + space->blocks[space->last].size;
   return NULL;
 }

@@ -1,6 +1,7 @@
-/* Collectives whose arrays are laid out. In one step or in two, they make their results where those belong; between the
- * two halves of an asynchronous one the arrays that it fills, and those that it still reads, are nobody else's. A result
- * of an all-reduce may lie over its operand, if nobody else needs that. */
+/* Collectives whose arrays are laid out. In one step or in two, they make their results where those
+ * belong; between the two halves of an asynchronous one the arrays that it fills, and those that it
+ * still reads, are nobody else's. A result of an all-reduce may lie over its operand, if nobody
+ * else needs that. */
 #include "ops/kernels/common/async_pairs.h"
 #include "plan/flat_build.h"
 
@@ -8,35 +9,51 @@
 
 static bool has_array_operands(const hlo_instr_t *instr) {
   for (int k = 0; k < instr->operand_count; k++)
-    if (!hlo_shape_is_array(instr->operands[k]->shape) || hlo_shape_is_dynamic(instr->operands[k]->shape)) return false;
+    if (!hlo_shape_is_array(instr->operands[k]->shape) ||
+        hlo_shape_is_dynamic(instr->operands[k]->shape))
+      return false;
   return true;
 }
 
 static bool makes_arrays(const hlo_shape_t *shape) {
   if (hlo_shape_is_array(shape)) return !hlo_shape_is_dynamic(shape);
   for (int i = 0; i < shape->element_count; i++)
-    if (!hlo_shape_is_array(shape->elements[i]) || hlo_shape_is_dynamic(shape->elements[i])) return false;
+    if (!hlo_shape_is_array(shape->elements[i]) || hlo_shape_is_dynamic(shape->elements[i]))
+      return false;
   return hlo_shape_is_tuple(shape);
 }
 
 static bool is_filling(hlo_opcode_t op) {
   switch (op) {
-    case HLO_ALL_REDUCE: case HLO_ALL_GATHER: case HLO_REDUCE_SCATTER: case HLO_ALL_TO_ALL: case HLO_COLLECTIVE_PERMUTE:
-    case HLO_COLLECTIVE_BROADCAST: case HLO_COLLECTIVE_REDUCE: case HLO_RAGGED_ALL_TO_ALL: case HLO_ALL_REDUCE_START:
-    case HLO_ALL_GATHER_START: case HLO_COLLECTIVE_PERMUTE_START: return true;
-    default: return false;
+    case HLO_ALL_REDUCE:
+    case HLO_ALL_GATHER:
+    case HLO_REDUCE_SCATTER:
+    case HLO_ALL_TO_ALL:
+    case HLO_COLLECTIVE_PERMUTE:
+    case HLO_COLLECTIVE_BROADCAST:
+    case HLO_COLLECTIVE_REDUCE:
+    case HLO_RAGGED_ALL_TO_ALL:
+    case HLO_ALL_REDUCE_START:
+    case HLO_ALL_GATHER_START:
+    case HLO_COLLECTIVE_PERMUTE_START:
+      return true;
+    default:
+      return false;
   }
 }
 
 bool flat_fills_out_buffers(const hlo_instr_t *instr) {
-  return is_filling(instr->op) && !hlo_attr_has(instr, HLO_ATTR_PERMUTE_SLICE_SIZES) && has_array_operands(instr) &&
+  return is_filling(instr->op) && !hlo_attr_has(instr, HLO_ATTR_PERMUTE_SLICE_SIZES) &&
+         has_array_operands(instr) &&
          (hlo_op_is(instr->op, OP_START) || makes_arrays(instr->shape));
 }
 
-hr_status_t flat_out_buffer_reuse(hr_arena_t *arena, const hlo_instr_t *instr, const uint64_t **out_reuse) {
+hr_status_t flat_out_buffer_reuse(hr_arena_t *arena, const hlo_instr_t *instr,
+                                  const uint64_t **out_reuse) {
   static const uint64_t updated[1] = {2}; /* a ragged all-to-all writes into its operand 1 */
   uint64_t *reuse;
-  bool reduces = instr->op == HLO_ALL_REDUCE || instr->op == HLO_ALL_REDUCE_START || instr->op == HLO_COLLECTIVE_REDUCE;
+  bool reduces = instr->op == HLO_ALL_REDUCE || instr->op == HLO_ALL_REDUCE_START ||
+                 instr->op == HLO_COLLECTIVE_REDUCE;
   if (instr->op == HLO_RAGGED_ALL_TO_ALL) *out_reuse = updated;
   if (!reduces) return NULL;
   HR_TRY(HR_NEW_ARRAY(arena, instr->operand_count, &reuse));
@@ -45,12 +62,15 @@ hr_status_t flat_out_buffer_reuse(hr_arena_t *arena, const hlo_instr_t *instr, c
   return NULL;
 }
 
-/* The collective that an async-start wraps, if its computation does that on its parameters and nothing else. */
+/* The collective that an async-start wraps, if its computation does that on its parameters and
+ * nothing else. */
 static const hlo_instr_t *wrapped_of(const hlo_instr_t *start) {
   const hlo_instr_t *inner = op_wrapped_collective(start);
-  if (!inner || inner != start->called[0]->root || inner->operand_count != start->operand_count) return NULL;
+  if (!inner || inner != start->called[0]->root || inner->operand_count != start->operand_count)
+    return NULL;
   for (int k = 0; k < inner->operand_count; k++)
-    if (inner->operands[k]->op != HLO_PARAMETER || hlo_parameter_number(inner->operands[k]) != k) return NULL;
+    if (inner->operands[k]->op != HLO_PARAMETER || hlo_parameter_number(inner->operands[k]) != k)
+      return NULL;
   return inner;
 }
 
@@ -65,14 +85,15 @@ static bool is_beginning(const hlo_instr_t *instr) {
 }
 
 /* NULL: more than its end uses it, or it has no end here. */
-static const hlo_instr_t *only_user(const hlo_instr_t *instr, const int *uses, hlo_instr_t *const *user) {
+static const hlo_instr_t *only_user(const hlo_instr_t *instr, const int *uses,
+                                    hlo_instr_t *const *user) {
   const hlo_instr_t *done = uses[instr->id] == 1 ? user[instr->id] : NULL;
   bool ends = done && hlo_op_is(done->op, OP_DONE) && makes_arrays(done->shape);
   return ends && instr->parent->root != instr ? done : NULL;
 }
 
-hr_status_t flat_find_pairs(hr_arena_t *arena, const plan_t *plan, const hlo_computation_t *computation,
-                            const hlo_instr_t ***out_done) {
+hr_status_t flat_find_pairs(hr_arena_t *arena, const plan_t *plan,
+                            const hlo_computation_t *computation, const hlo_instr_t ***out_done) {
   const plan_body_t *body = plan->bodies[computation->id];
   const hlo_instr_t **done;
   hlo_instr_t **user;
@@ -89,7 +110,8 @@ hr_status_t flat_find_pairs(hr_arena_t *arena, const plan_t *plan, const hlo_com
   }
   for (int s = 0; s < body->step_count; s++) {
     const hlo_instr_t *instr = body->steps[s].op.instr;
-    if (!body->steps[s].dynamic && is_beginning(instr)) done[instr->id] = only_user(instr, uses, user);
+    if (!body->steps[s].dynamic && is_beginning(instr))
+      done[instr->id] = only_user(instr, uses, user);
   }
   *out_done = done;
   return NULL;
@@ -108,8 +130,8 @@ static const plan_step_t *source_of(const flat_builder_t *builder, const plan_st
 }
 
 /* Operands are arrays, of one leaf each. */
-static hr_status_t operand_leaves(flat_builder_t *builder, const flat_frame_t *frame, const hlo_instr_t *instr,
-                                  flat_step_t *step) {
+static hr_status_t operand_leaves(flat_builder_t *builder, const flat_frame_t *frame,
+                                  const hlo_instr_t *instr, flat_step_t *step) {
   flat_ref_t *in;
   HR_TRY(HR_NEW_ARRAY(builder->arena, instr->operand_count, &in));
   for (int k = 0; k < instr->operand_count; k++) in[k] = frame->leaves[instr->operands[k]->id][0];
@@ -120,8 +142,12 @@ static hr_status_t operand_leaves(flat_builder_t *builder, const flat_frame_t *f
 
 hr_status_t flat_start_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *start) {
   const hlo_instr_t *instr = start->op.instr, *done = frame->analysis->done[instr->id];
-  flat_step_t step = {.kind = FLAT_REFERENCE, .source = source_of(builder, start), .scratch = {-1, 0}, .out_slot = -1,
-                      .has_out_buffers = true, .begins = instr};
+  flat_step_t step = {.kind = FLAT_REFERENCE,
+                      .source = source_of(builder, start),
+                      .scratch = {-1, 0},
+                      .out_slot = -1,
+                      .has_out_buffers = true,
+                      .begins = instr};
   HR_TRY(flat_combiner_add(builder, step.source->op.instr));
   HR_TRY(operand_leaves(builder, frame, instr, &step));
   HR_TRY(flat_leaves_add(builder, done->shape, &step.out));
@@ -133,8 +159,13 @@ hr_status_t flat_start_add(flat_builder_t *builder, flat_frame_t *frame, const p
 
 hr_status_t flat_done_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *source) {
   const hlo_instr_t *instr = source->op.instr, *start = instr->operands[0];
-  flat_step_t step = {.kind = FLAT_REFERENCE, .source = source, .scratch = {-1, 0}, .out_slot = -1, .ends = start,
-                      .out = (flat_ref_t *)frame->leaves[instr->id], .out_count = hlo_shape_leaf_count(instr->shape)};
+  flat_step_t step = {.kind = FLAT_REFERENCE,
+                      .source = source,
+                      .scratch = {-1, 0},
+                      .out_slot = -1,
+                      .ends = start,
+                      .out = (flat_ref_t *)frame->leaves[instr->id],
+                      .out_count = hlo_shape_leaf_count(instr->shape)};
   if (start->op != HLO_ALL_REDUCE_START) HR_TRY(operand_leaves(builder, frame, start, &step));
   return flat_step_add(builder, &step);
 }
@@ -155,7 +186,8 @@ static void lend_to(flat_builder_t *builder, int end) {
   flat_step_t *begin = begin_before(builder, end, &number);
   for (int k = 0; k < begin->in_count && k < 64; k++) {
     if (begin->in[k].buffer < 0) continue;
-    const flat_buffer_t *operand = &builder->buffers.data[flat_root(builder->buffers.data, begin->in[k].buffer)];
+    const flat_buffer_t *operand =
+        &builder->buffers.data[flat_root(builder->buffers.data, begin->in[k].buffer)];
     if (operand->storage != FLAT_LITERAL && operand->end <= number) continue;
     begin->pinned_operands |= UINT64_C(1) << k;
     flat_touch(builder, begin->in[k], end);

@@ -1,4 +1,5 @@
-/* Laying out computations: each instruction becomes a step, or only a name for bytes that are there already. */
+/* Laying out computations: each instruction becomes a step, or only a name for bytes that are there
+ * already. */
 #include <string.h>
 
 #include "ops/query/device_assignment.h"
@@ -7,7 +8,8 @@
 #define MAX_STEPS 20000000 /* computations are laid out once for each use, which may multiply */
 #define MAX_DEPTH 2000     /* of uses inside of uses */
 
-static hr_status_t literal_leaves(flat_builder_t *builder, const hlo_instr_t *instr, const flat_ref_t **out_leaves) {
+static hr_status_t literal_leaves(flat_builder_t *builder, const hlo_instr_t *instr,
+                                  const flat_ref_t **out_leaves) {
   int count = hlo_shape_leaf_count(instr->shape);
   flat_ref_t *leaves;
   HR_TRY(HR_NEW_ARRAY(builder->arena, count, &leaves));
@@ -22,8 +24,8 @@ static hr_status_t literal_leaves(flat_builder_t *builder, const hlo_instr_t *in
   return NULL;
 }
 
-static hr_status_t tuple_leaves(flat_builder_t *builder, const flat_frame_t *frame, const hlo_instr_t *instr,
-                                const flat_ref_t **out_leaves) {
+static hr_status_t tuple_leaves(flat_builder_t *builder, const flat_frame_t *frame,
+                                const hlo_instr_t *instr, const flat_ref_t **out_leaves) {
   flat_ref_t *leaves, *next;
   HR_TRY(HR_NEW_ARRAY(builder->arena, hlo_shape_leaf_count(instr->shape), &leaves));
   next = leaves;
@@ -45,16 +47,19 @@ static hr_status_t view_leaf(flat_builder_t *builder, flat_ref_t of, size_t offs
   return NULL;
 }
 
-/* A slice of what is updated in place is copied out, which costs less than a copy of the whole later. */
-static bool is_safe_view(const flat_builder_t *builder, const flat_frame_t *frame, const hlo_instr_t *instr) {
+/* A slice of what is updated in place is copied out, which costs less than a copy of the whole
+ * later. */
+static bool is_safe_view(const flat_builder_t *builder, const flat_frame_t *frame,
+                         const hlo_instr_t *instr) {
   const hlo_instr_t *operand = instr->operands[0];
   if (instr->op != HLO_SLICE || hlo_shape_equal(instr->shape, operand->shape)) return true;
-  return !frame->changing[operand->id] && !builder->buffers.data[frame->leaves[operand->id]->buffer].is_carried;
+  return !frame->changing[operand->id] &&
+         !builder->buffers.data[frame->leaves[operand->id]->buffer].is_carried;
 }
 
 /* Gives the result a name for bytes that exist; *out_leaves stays NULL for what needs a step. */
-static hr_status_t find_existing(flat_builder_t *builder, flat_frame_t *frame, const hlo_instr_t *instr,
-                                 const flat_ref_t **out_leaves) {
+static hr_status_t find_existing(flat_builder_t *builder, flat_frame_t *frame,
+                                 const hlo_instr_t *instr, const flat_ref_t **out_leaves) {
   size_t offset_bytes;
   if (instr == builder->trip_count.idle) {
     *out_leaves = frame->leaves[builder->trip_count.counter->id];
@@ -77,35 +82,45 @@ static hr_status_t find_existing(flat_builder_t *builder, flat_frame_t *frame, c
   return NULL;
 }
 
-static bool can_lay_out(const flat_builder_t *builder, const flat_frame_t *frame, const hlo_instr_t *instr) {
-  if (instr->op != HLO_WHILE && instr->op != HLO_CONDITIONAL && instr->op != HLO_CALL && instr->op != HLO_FUSION)
+static bool can_lay_out(const flat_builder_t *builder, const flat_frame_t *frame,
+                        const hlo_instr_t *instr) {
+  if (instr->op != HLO_WHILE && instr->op != HLO_CONDITIONAL && instr->op != HLO_CALL &&
+      instr->op != HLO_FUSION)
     return false;
   if (frame->analysis->is_boxed[instr->id]) return false;
   for (int k = 0; k < instr->operand_count; k++)
     if (frame->slots[instr->operands[k]->id] >= 0) return false;
-  return builder->depth < MAX_DEPTH && builder->steps.count < MAX_STEPS && flat_can_inline(builder->analysis, instr);
+  return builder->depth < MAX_DEPTH && builder->steps.count < MAX_STEPS &&
+         flat_can_inline(builder->analysis, instr);
 }
 
-static hr_status_t add_control(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *step) {
+static hr_status_t add_control(flat_builder_t *builder, flat_frame_t *frame,
+                               const plan_step_t *step) {
   const flat_ref_t **out_leaves = &frame->leaves[step->op.instr->id];
   switch (step->op.instr->op) {
-    case HLO_WHILE: return flat_while_add(builder, frame, step, out_leaves);
-    case HLO_CONDITIONAL: return flat_conditional_add(builder, frame, step, out_leaves);
-    default: return flat_call_add(builder, frame, step, out_leaves);
+    case HLO_WHILE:
+      return flat_while_add(builder, frame, step, out_leaves);
+    case HLO_CONDITIONAL:
+      return flat_conditional_add(builder, frame, step, out_leaves);
+    default:
+      return flat_call_add(builder, frame, step, out_leaves);
   }
 }
 
-static hr_status_t add_start(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *step) {
+static hr_status_t add_start(flat_builder_t *builder, flat_frame_t *frame,
+                             const plan_step_t *step) {
   if (op_is_channel_end(step->op.instr)) return flat_channel_start_add(builder, frame, step);
   return flat_start_add(builder, frame, step);
 }
 
 static hr_status_t add_done(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *step) {
-  if (op_is_channel_end(step->op.instr->operands[0])) return flat_channel_done_add(builder, frame, step);
+  if (op_is_channel_end(step->op.instr->operands[0]))
+    return flat_channel_done_add(builder, frame, step);
   return flat_done_add(builder, frame, step);
 }
 
-static hr_status_t add_instruction(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *step) {
+static hr_status_t add_instruction(flat_builder_t *builder, flat_frame_t *frame,
+                                   const plan_step_t *step) {
   const hlo_instr_t *instr = step->op.instr;
   bool done = false;
   if (frame->analysis->done[instr->id]) return add_start(builder, frame, step);
@@ -117,7 +132,8 @@ static hr_status_t add_instruction(flat_builder_t *builder, flat_frame_t *frame,
   return done ? NULL : add_control(builder, frame, step);
 }
 
-static hr_status_t open_frame(flat_builder_t *builder, const hlo_computation_t *computation, flat_frame_t *frame) {
+static hr_status_t open_frame(flat_builder_t *builder, const hlo_computation_t *computation,
+                              flat_frame_t *frame) {
   size_t count = computation->instrs.count;
   frame->body = builder->flat->plan->bodies[computation->id];
   frame->analysis = &builder->analysis[computation->id];
@@ -145,7 +161,8 @@ hr_status_t flat_body_add(flat_builder_t *builder, const hlo_computation_t *comp
   flat_frame_t frame;
   hr_arena_mark_t mark = hr_arena_mark(&builder->scratch);
   HR_TRY(open_frame(builder, computation, &frame));
-  for (int p = 0; p < frame.body->param_count; p++) frame.leaves[computation->params.data[p]->id] = params[p];
+  for (int p = 0; p < frame.body->param_count; p++)
+    frame.leaves[computation->params.data[p]->id] = params[p];
   builder->depth++;
   hr_status_t st = add_all(builder, &frame);
   builder->depth--;

@@ -1,7 +1,8 @@
-/* Conditionals: the branches one after the other, each bringing its result to the same buffers. A leaf of the result
- * that some branch passes on from its argument is treated like what a loop carries: its buffer gets the argument's
- * value before the conditional, which costs nothing if that value dies here; the branch that passes it on has nothing
- * to do then, and one that updates it can do so in place. */
+/* Conditionals: the branches one after the other, each bringing its result to the same buffers. A
+ * leaf of the result that some branch passes on from its argument is treated like what a loop
+ * carries: its buffer gets the argument's value before the conditional, which costs nothing if that
+ * value dies here; the branch that passes it on has nothing to do then, and one that updates it can
+ * do so in place. */
 #include <limits.h>
 
 #include "plan/flat_build.h"
@@ -20,7 +21,9 @@ static bool is_result(const branches_t *branches, int buffer) {
   return buffer >= branches->first_buffer && buffer < branches->end_buffer;
 }
 
-static bool is_same(flat_ref_t a, flat_ref_t b) { return a.buffer == b.buffer && a.offset_bytes == b.offset_bytes; }
+static bool is_same(flat_ref_t a, flat_ref_t b) {
+  return a.buffer == b.buffer && a.offset_bytes == b.offset_bytes;
+}
 
 /* The value that some branch passes on as leaf `leaf`: buffer -1: none does. */
 static flat_ref_t find_passed(const branches_t *branches, int leaf) {
@@ -31,7 +34,8 @@ static flat_ref_t find_passed(const branches_t *branches, int leaf) {
     int from = builder->analysis[instr->called[b]->id].passed_leaves[leaf];
     flat_ref_t ref = from < 0 ? (flat_ref_t){-1, 0} : branches->arguments[b][from];
     if (ref.buffer < 0 || ref.offset_bytes || is_result(branches, ref.buffer)) continue;
-    const flat_buffer_t *buffer = &builder->buffers.data[flat_root(builder->buffers.data, ref.buffer)];
+    const flat_buffer_t *buffer =
+        &builder->buffers.data[flat_root(builder->buffers.data, ref.buffer)];
     if (buffer->storage != FLAT_LITERAL && buffer->size_bytes == bytes) return ref;
   }
   return (flat_ref_t){-1, 0};
@@ -83,11 +87,14 @@ static hr_status_t copy_to_buffers(branches_t *branches, int leaf, int branch_st
 
 static hr_status_t add_branch(branches_t *branches, int branch) {
   flat_builder_t *builder = branches->builder;
-  flat_parallel_copy_t moves = {.source = branches->source, .count = branches->count, .state = branches->carried,
-                        .first_buffer = branches->first_buffer,
-                        .buffer_count = branches->end_buffer - branches->first_buffer, .start = flat_now(builder)};
-  HR_TRY(flat_body_add(builder, branches->source->op.instr->called[branch], &branches->arguments[branch],
-                       &branches->root));
+  flat_parallel_copy_t moves = {.source = branches->source,
+                                .count = branches->count,
+                                .state = branches->carried,
+                                .first_buffer = branches->first_buffer,
+                                .buffer_count = branches->end_buffer - branches->first_buffer,
+                                .start = flat_now(builder)};
+  HR_TRY(flat_body_add(builder, branches->source->op.instr->called[branch],
+                       &branches->arguments[branch], &branches->root));
   for (int i = 0; i < branches->count; i++)
     if (branches->result[i].buffer >= 0 && branches->carried[i].buffer < 0)
       HR_TRY(copy_to_buffers(branches, i, moves.start));
@@ -110,16 +117,23 @@ static hr_status_t open_branches(branches_t *branches, const flat_frame_t *frame
   branches->first_buffer = (int)builder->buffers.count;
   HR_TRY(flat_leaves_add(builder, instr->shape, &branches->result));
   branches->end_buffer = (int)builder->buffers.count;
-  for (int b = branches->first_buffer; b < branches->end_buffer; b++) builder->buffers.data[b].start = INT_MAX;
+  for (int b = branches->first_buffer; b < branches->end_buffer; b++)
+    builder->buffers.data[b].start = INT_MAX;
   return carry_passed(branches);
 }
 
-hr_status_t flat_conditional_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *source,
-                                 const flat_ref_t **out_leaves) {
+hr_status_t flat_conditional_add(flat_builder_t *builder, flat_frame_t *frame,
+                                 const plan_step_t *source, const flat_ref_t **out_leaves) {
   const hlo_instr_t *instr = source->op.instr;
-  branches_t branches = {.builder = builder, .source = source, .count = hlo_shape_leaf_count(instr->shape)};
-  flat_step_t step = {.kind = FLAT_CONDITIONAL, .source = source, .scratch = {-1, 0}, .out_slot = -1, .in_count = 1,
-                      .in = frame->leaves[instr->operands[0]->id], .start_count = instr->called_count};
+  branches_t branches = {
+      .builder = builder, .source = source, .count = hlo_shape_leaf_count(instr->shape)};
+  flat_step_t step = {.kind = FLAT_CONDITIONAL,
+                      .source = source,
+                      .scratch = {-1, 0},
+                      .out_slot = -1,
+                      .in_count = 1,
+                      .in = frame->leaves[instr->operands[0]->id],
+                      .start_count = instr->called_count};
   int *starts;
   HR_TRY(open_branches(&branches, frame));
   int number = flat_now(builder);

@@ -1,5 +1,5 @@
-/* Ends of channels whose arrays are laid out: a send sends from where its data lies, which stays as it is until the
- * send-done, and a recv receives where the recv-done's result belongs. */
+/* Ends of channels whose arrays are laid out: a send sends from where its data lies, which stays as
+ * it is until the send-done, and a recv receives where the recv-done's result belongs. */
 #include <string.h>
 
 #include "ops/query/device_assignment.h"
@@ -22,10 +22,12 @@ static bool takes_token(const hlo_instr_t *user) {
 }
 
 static bool can_lay_out(const hlo_instr_t *start, const hlo_instr_t *end, int uses) {
-  return uses == 1 && hlo_op_is(end->op, OP_DONE) && start->parent->root != start && is_plain(data_shape(start));
+  return uses == 1 && hlo_op_is(end->op, OP_DONE) && start->parent->root != start &&
+         is_plain(data_shape(start));
 }
 
-hr_status_t flat_find_channel_pairs(hr_arena_t *arena, const hlo_computation_t *computation, const hlo_instr_t **done) {
+hr_status_t flat_find_channel_pairs(hr_arena_t *arena, const hlo_computation_t *computation,
+                                    const hlo_instr_t **done) {
   int *uses;
   HR_TRY(HR_NEW_ARRAY(arena, computation->instrs.count, &uses));
   for (size_t i = 0; i < computation->instrs.count; i++) {
@@ -39,14 +41,15 @@ hr_status_t flat_find_channel_pairs(hr_arena_t *arena, const hlo_computation_t *
   }
   for (size_t i = 0; i < computation->instrs.count; i++) {
     const hlo_instr_t *start = computation->instrs.data[i];
-    if (op_is_channel_end(start) && !can_lay_out(start, done[start->id], uses[start->id])) done[start->id] = NULL;
+    if (op_is_channel_end(start) && !can_lay_out(start, done[start->id], uses[start->id]))
+      done[start->id] = NULL;
   }
   return NULL;
 }
 
 /* Data, context and token of a start; only the data has a place. */
-static hr_status_t lay_out_start(flat_builder_t *builder, flat_frame_t *frame, const hlo_instr_t *start,
-                                 const flat_ref_t *data) {
+static hr_status_t lay_out_start(flat_builder_t *builder, flat_frame_t *frame,
+                                 const hlo_instr_t *start, const flat_ref_t *data) {
   int count = hlo_shape_leaf_count(data_shape(start));
   flat_ref_t *leaves;
   HR_TRY(HR_NEW_ARRAY(builder->arena, count + 2, &leaves));
@@ -57,10 +60,11 @@ static hr_status_t lay_out_start(flat_builder_t *builder, flat_frame_t *frame, c
 }
 
 /* The leaves of the operands, one after the other. */
-static hr_status_t operand_leaves(flat_builder_t *builder, const flat_frame_t *frame, const hlo_instr_t *instr,
-                                  flat_step_t *step) {
+static hr_status_t operand_leaves(flat_builder_t *builder, const flat_frame_t *frame,
+                                  const hlo_instr_t *instr, flat_step_t *step) {
   flat_ref_t *in;
-  for (int k = 0; k < instr->operand_count; k++) step->in_count += hlo_shape_leaf_count(instr->operands[k]->shape);
+  for (int k = 0; k < instr->operand_count; k++)
+    step->in_count += hlo_shape_leaf_count(instr->operands[k]->shape);
   HR_TRY(HR_NEW_ARRAY(builder->arena, step->in_count, &in));
   step->in = in;
   for (int k = 0; k < instr->operand_count; k++) {
@@ -71,7 +75,8 @@ static hr_status_t operand_leaves(flat_builder_t *builder, const flat_frame_t *f
   return NULL;
 }
 
-hr_status_t flat_channel_start_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *source) {
+hr_status_t flat_channel_start_add(flat_builder_t *builder, flat_frame_t *frame,
+                                   const plan_step_t *source) {
   const hlo_instr_t *instr = source->op.instr;
   flat_step_t step = {.kind = FLAT_REFERENCE,
                       .source = source,
@@ -89,16 +94,19 @@ hr_status_t flat_channel_start_add(flat_builder_t *builder, flat_frame_t *frame,
 }
 
 /* Until then the data is neither moved nor written by others. */
-hr_status_t flat_channel_done_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *source) {
+hr_status_t flat_channel_done_add(flat_builder_t *builder, flat_frame_t *frame,
+                                  const plan_step_t *source) {
   const hlo_instr_t *instr = source->op.instr, *start = instr->operands[0];
   flat_ref_t *data = (flat_ref_t *)frame->leaves[start->id];
   int count = hlo_shape_leaf_count(data_shape(start));
-  flat_step_t step = {.kind = FLAT_REFERENCE, .source = source, .scratch = nothing, .out_slot = -1, .ends = start};
+  flat_step_t step = {
+      .kind = FLAT_REFERENCE, .source = source, .scratch = nothing, .out_slot = -1, .ends = start};
   if (start->op == HLO_SEND)
     step.in = data, step.in_count = count;
   else
     step.out = data, step.out_count = count;
-  /* A token, or data and a token: neither context nor token has a place, so one is as good as the other. */
+  /* A token, or data and a token: neither context nor token has a place, so one is as good as the
+   * other. */
   frame->leaves[instr->id] = start->op == HLO_SEND ? data + count : data;
   return flat_step_add(builder, &step);
 }

@@ -1,16 +1,19 @@
 /* Which values share bytes. Buffers are merged only whole, of equal sizes:
- *   - what a loop's body computes for the next iteration, or a branch for its result, is computed where it is carried,
- *     if nothing reads the old value later, and so are the values that it is made of, in place, from the first one that
- *     may overwrite the old value;
- *   - a result takes the bytes of an operand that dies with the step, if the kernel allows it. Copies allow it: a
- *     loop's initial value is then computed where it is carried.
- * Time is a line on which a loop's body is inside the loop, so that one interval a buffer is enough; the gap in which a
- * carried buffer holds no value (between last_read and the end of the body) is used by the first rule alone. */
+ *   - what a loop's body computes for the next iteration, or a branch for its result, is computed
+ * where it is carried, if nothing reads the old value later, and so are the values that it is made
+ * of, in place, from the first one that may overwrite the old value;
+ *   - a result takes the bytes of an operand that dies with the step, if the kernel allows it.
+ * Copies allow it: a loop's initial value is then computed where it is carried. Time is a line on
+ * which a loop's body is inside the loop, so that one interval a buffer is enough; the gap in which
+ * a carried buffer holds no value (between last_read and the end of the body) is used by the first
+ * rule alone. */
 #include "plan/flat_build.h"
 
 #define MANY_PAIRS 4000000 /* of arguments and results: then not all are tried */
 
-static int root_of(const flat_builder_t *builder, int buffer) { return flat_root(builder->buffers.data, buffer); }
+static int root_of(const flat_builder_t *builder, int buffer) {
+  return flat_root(builder->buffers.data, buffer);
+}
 
 void flat_coalesce(flat_builder_t *builder, int from, int into) {
   flat_buffer_t *source = &builder->buffers.data[from], *target = &builder->buffers.data[into];
@@ -31,13 +34,15 @@ static int first_written_leaf(const flat_builder_t *builder, const flat_step_t *
   return -1;
 }
 
-/* May result leaf `leaf` lie over the buffer, which the step reads? Everything that it reads there must be the
- * whole. */
-static bool may_lie_over(const flat_builder_t *builder, const flat_step_t *step, int leaf, int buffer) {
+/* May result leaf `leaf` lie over the buffer, which the step reads? Everything that it reads there
+ * must be the whole. */
+static bool may_lie_over(const flat_builder_t *builder, const flat_step_t *step, int leaf,
+                         int buffer) {
   if (!step->reuse) return false;
   for (int k = 0; k < step->in_count; k++) {
     if (step->in[k].buffer < 0 || root_of(builder, step->in[k].buffer) != buffer) continue;
-    if (!native_reuses(step->reuse, step->reuse_words, leaf, k) || step->in[k].offset_bytes) return false;
+    if (!native_reuses(step->reuse, step->reuse_words, leaf, k) || step->in[k].offset_bytes)
+      return false;
   }
   return true;
 }
@@ -48,8 +53,8 @@ static bool may_lie_over(const flat_builder_t *builder, const flat_step_t *step,
 static bool fits_into_carry(const flat_builder_t *builder, const flat_carry_t *carry, int buffer) {
   const flat_buffer_t *value = &builder->buffers.data[buffer];
   int carried = root_of(builder, carry->buffer);
-  if (value->storage != FLAT_ARENA || value->start < carry->start || value->end > carry->end || buffer == carried ||
-      value->size_bytes != builder->buffers.data[carried].size_bytes)
+  if (value->storage != FLAT_ARENA || value->start < carry->start || value->end > carry->end ||
+      buffer == carried || value->size_bytes != builder->buffers.data[carried].size_bytes)
     return false;
   if (value->start > carry->last_read) return true;
   const flat_step_t *step = &builder->steps.data[value->start];
@@ -57,7 +62,8 @@ static bool fits_into_carry(const flat_builder_t *builder, const flat_carry_t *c
   return leaf >= 0 && may_lie_over(builder, step, leaf, carried);
 }
 
-/* An operand that dies with the step which first writes `buffer`, and which could start in the carried bytes. */
+/* An operand that dies with the step which first writes `buffer`, and which could start in the
+ * carried bytes. */
 static int earlier_value(const flat_builder_t *builder, const flat_carry_t *carry, int buffer) {
   int step_number = builder->buffers.data[buffer].start;
   const flat_step_t *step = &builder->steps.data[step_number];
@@ -84,10 +90,11 @@ static void merge_carry(flat_builder_t *builder, const flat_carry_t *carry) {
 
 /* --- results in the places of operands --- */
 
-static bool can_merge(const flat_builder_t *builder, int number, int leaf, int operand, int result) {
+static bool can_merge(const flat_builder_t *builder, int number, int leaf, int operand,
+                      int result) {
   const flat_buffer_t *from = &builder->buffers.data[operand], *to = &builder->buffers.data[result];
-  return from->storage == FLAT_ARENA && from->end == number && to->start == number && operand != result &&
-         from->size_bytes == to->size_bytes && from->size_bytes &&
+  return from->storage == FLAT_ARENA && from->end == number && to->start == number &&
+         operand != result && from->size_bytes == to->size_bytes && from->size_bytes &&
          may_lie_over(builder, &builder->steps.data[number], leaf, operand);
 }
 
@@ -102,9 +109,11 @@ static void merge_step(flat_builder_t *builder, int number) {
     if (step->out[leaf].buffer < 0) continue;
     int result = root_of(builder, step->out[leaf].buffer);
     for (int k = 0; k < step->in_count; k++) {
-      if (step->in[k].buffer < 0 || !native_reuses(step->reuse, step->reuse_words, leaf, k)) continue;
+      if (step->in[k].buffer < 0 || !native_reuses(step->reuse, step->reuse_words, leaf, k))
+        continue;
       int operand = root_of(builder, step->in[k].buffer);
-      if (!can_merge(builder, number, leaf, operand, result) || is_taken(builder, step, operand)) continue;
+      if (!can_merge(builder, number, leaf, operand, result) || is_taken(builder, step, operand))
+        continue;
       flat_coalesce(builder, result, operand);
       break;
     }
@@ -112,15 +121,18 @@ static void merge_step(flat_builder_t *builder, int number) {
 }
 
 void flat_coalesce_buffers(flat_builder_t *builder) {
-  for (size_t c = 0; c < builder->carries.count; c++) merge_carry(builder, &builder->carries.data[c]);
+  for (size_t c = 0; c < builder->carries.count; c++)
+    merge_carry(builder, &builder->carries.data[c]);
   for (int s = 0; s < flat_now(builder); s++) merge_step(builder, s);
 }
 
 /* --- results in the places of arguments --- */
 
-/* Does the result begin after the last use of the argument, or with it if the kernel allows that? */
+/* Does the result begin after the last use of the argument, or with it if the kernel allows that?
+ */
 static bool is_pair(const flat_builder_t *builder, int param_buffer, int result_buffer) {
-  const flat_buffer_t *param = &builder->buffers.data[param_buffer], *result = &builder->buffers.data[result_buffer];
+  const flat_buffer_t *param = &builder->buffers.data[param_buffer],
+                      *result = &builder->buffers.data[result_buffer];
   if (param->end != result->start) return param->end < result->start;
   const flat_step_t *step = &builder->steps.data[result->start];
   int leaf = first_written_leaf(builder, step, result_buffer);
@@ -131,7 +143,8 @@ static void try_pair(flat_builder_t *builder, int param, int result_buffer) {
   flat_result_t *result = &builder->flat->results[builder->buffers.data[result_buffer].index];
   int param_buffer = builder->params[param].buffer;
   if (result->alias_param >= 0 || param_buffer < 0 || builder->param_is_taken[param] ||
-      !hlo_shape_equal(builder->param_shapes[param], result->shape) || !is_pair(builder, param_buffer, result_buffer))
+      !hlo_shape_equal(builder->param_shapes[param], result->shape) ||
+      !is_pair(builder, param_buffer, result_buffer))
     return;
   result->alias_param = param;
   builder->param_is_taken[param] = true;

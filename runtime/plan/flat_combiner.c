@@ -1,6 +1,6 @@
-/* Code for the computations by which collectives combine elements. Such a computation is one of two scalars; the code is
- * that of a fusion which does the same to the elements of two short arrays, so that the code generator needs to know
- * nothing of collectives. */
+/* Code for the computations by which collectives combine elements. Such a computation is one of two
+ * scalars; the code is that of a fusion which does the same to the elements of two short arrays, so
+ * that the code generator needs to know nothing of collectives. */
 #include "ops/query/codegen_support.h"
 #include "plan/flat_build.h"
 
@@ -25,8 +25,8 @@ static hr_status_t array_of(hr_arena_t *arena, hr_dtype_t dtype, const hlo_shape
   return hlo_shape_array(arena, dtype, 1, (const int64_t[]){FLAT_COMBINED}, out_shape);
 }
 
-static hr_status_t copy_instr(hr_arena_t *arena, const hlo_instr_t *instr, hlo_instr_t *const *copies,
-                              hlo_instr_t *copy) {
+static hr_status_t copy_instr(hr_arena_t *arena, const hlo_instr_t *instr,
+                              hlo_instr_t *const *copies, hlo_instr_t *copy) {
   *copy = *instr;
   HR_TRY(HR_NEW_ARRAY(arena, instr->operand_count + 1, &copy->operands));
   for (int k = 0; k < instr->operand_count; k++) copy->operands[k] = copies[instr->operands[k]->id];
@@ -38,7 +38,10 @@ static hr_status_t spread(hr_arena_t *arena, hlo_instr_t *constant, hlo_instr_t 
   hlo_attr_t *nowhere;
   HR_TRY(HR_NEW(arena, &nowhere));
   nowhere->key = HLO_ATTR_DIMENSIONS;
-  *copy = (hlo_instr_t){.op = HLO_BROADCAST, .name = constant->name, .operand_count = 1, .attr_count = 1,
+  *copy = (hlo_instr_t){.op = HLO_BROADCAST,
+                        .name = constant->name,
+                        .operand_count = 1,
+                        .attr_count = 1,
                         .attrs = nowhere};
   HR_TRY(HR_NEW_ARRAY(arena, 1, &copy->operands));
   copy->operands[0] = constant;
@@ -52,7 +55,8 @@ static void append(hlo_computation_t *body, hlo_instr_t *instr) {
 }
 
 /* `computation` for the elements of arrays. */
-static hr_status_t copy_body(hr_arena_t *arena, const hlo_computation_t *computation, hlo_computation_t **out_body) {
+static hr_status_t copy_body(hr_arena_t *arena, const hlo_computation_t *computation,
+                             hlo_computation_t **out_body) {
   size_t count = computation->instrs.count;
   hlo_computation_t *body;
   hlo_instr_t **list, **copies, *memory;
@@ -78,14 +82,19 @@ static hr_status_t copy_body(hr_arena_t *arena, const hlo_computation_t *computa
   return NULL;
 }
 
-static hr_status_t make_fusion(hr_arena_t *arena, const hlo_computation_t *computation, hlo_instr_t **out_fusion) {
+static hr_status_t make_fusion(hr_arena_t *arena, const hlo_computation_t *computation,
+                               hlo_instr_t **out_fusion) {
   hlo_instr_t *fusion, *operands;
   hlo_computation_t **called;
   HR_TRY(HR_NEW(arena, &fusion));
   HR_TRY(HR_NEW_ARRAY(arena, 2, &operands));
   HR_TRY(HR_NEW_ARRAY(arena, 1, &called));
-  *fusion = (hlo_instr_t){.op = HLO_FUSION, .name = computation->name, .operand_count = 2, .called_count = 1,
-                          .called = called, .parent = (hlo_computation_t *)computation};
+  *fusion = (hlo_instr_t){.op = HLO_FUSION,
+                          .name = computation->name,
+                          .operand_count = 2,
+                          .called_count = 1,
+                          .called = called,
+                          .parent = (hlo_computation_t *)computation};
   HR_TRY(copy_body(arena, computation, &called[0]));
   HR_TRY(array_of(arena, computation->root->shape->dtype, &fusion->shape));
   HR_TRY(HR_NEW_ARRAY(arena, 2, &fusion->operands));
@@ -103,7 +112,8 @@ static bool is_known(const flat_plan_t *flat, const hlo_computation_t *computati
   return false;
 }
 
-/* Code that may not write over its first operand, or wants more room than its callers have, is of no use. */
+/* Code that may not write over its first operand, or wants more room than its callers have, is of
+ * no use. */
 static bool is_of_use(const op_native_step_t *prepared) {
   return prepared->plan && prepared->reuse && (prepared->reuse[0] & 1) &&
          prepared->scratch_bytes <= FLAT_COMBINER_SCRATCH_BYTES;
@@ -113,7 +123,8 @@ hr_status_t flat_combiner_add(flat_builder_t *builder, const hlo_instr_t *instr)
   const op_native_t *emitter = builder->options->emitter;
   const hlo_computation_t *computation = instr->called_count ? instr->called[0] : NULL;
   bool combines = hlo_op_is(instr->op, OP_COLLECTIVE) && computation;
-  if (!combines || !emitter || is_known(builder->flat, computation) || !can_copy(computation)) return NULL;
+  if (!combines || !emitter || is_known(builder->flat, computation) || !can_copy(computation))
+    return NULL;
   flat_combiner_t *combiner;
   hlo_instr_t *fusion;
   op_native_step_t prepared = {0};

@@ -1,6 +1,7 @@
-/* Loops and calls, laid out inside their callers. What a loop carries has a buffer for the whole loop: a copy before it
- * brings the initial value there, a copy at the end of the body the next one. Most of these copies go away when buffers
- * are merged (flat_coalesce.c): values are then computed where they are carried. */
+/* Loops and calls, laid out inside their callers. What a loop carries has a buffer for the whole
+ * loop: a copy before it brings the initial value there, a copy at the end of the body the next
+ * one. Most of these copies go away when buffers are merged (flat_coalesce.c): values are then
+ * computed where they are carried. */
 #include "plan/flat_build.h"
 
 /* --- calls --- */
@@ -58,9 +59,12 @@ static hr_status_t add_condition(loop_t *loop, int number) {
 static hr_status_t add_loop_body(loop_t *loop) {
   flat_builder_t *builder = loop->builder;
   const flat_ref_t *params[1] = {loop->state};
-  flat_parallel_copy_t moves = {.source = loop->source, .count = loop->count, .state = loop->state,
-                        .first_buffer = loop->first_buffer, .buffer_count = loop->buffer_count,
-                        .start = flat_now(builder)};
+  flat_parallel_copy_t moves = {.source = loop->source,
+                                .count = loop->count,
+                                .state = loop->state,
+                                .first_buffer = loop->first_buffer,
+                                .buffer_count = loop->buffer_count,
+                                .start = flat_now(builder)};
   flat_trip_count_t outer = builder->trip_count;
   builder->trip_count = loop->trip_count, builder->loops++;
   hr_status_t st = flat_body_add(builder, loop->source->op.instr->called[1], params, &moves.next);
@@ -72,14 +76,20 @@ static hr_status_t add_loop_body(loop_t *loop) {
 hr_status_t flat_while_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *source,
                            const flat_ref_t **out_leaves) {
   const hlo_instr_t *instr = source->op.instr;
-  loop_t loop = {.builder = builder, .source = source, .count = hlo_shape_leaf_count(instr->shape),
+  loop_t loop = {.builder = builder,
+                 .source = source,
+                 .count = hlo_shape_leaf_count(instr->shape),
                  .trip_count = flat_find_trip_count(instr)};
-  flat_step_t step = {.kind = FLAT_WHILE, .source = source, .scratch = {-1, 0}, .out_slot = -1, .start_count = 2,
+  flat_step_t step = {.kind = FLAT_WHILE,
+                      .source = source,
+                      .scratch = {-1, 0},
+                      .out_slot = -1,
+                      .start_count = 2,
                       .trip_count = loop.trip_count.count};
   int *starts;
   HR_TRY(HR_NEW_ARRAY(builder->arena, 2, &starts));
-  HR_TRY(
-      add_state(&loop, frame->leaves[instr->operands[0]->id], builder->analysis[instr->called[1]->id].passed_leaves));
+  HR_TRY(add_state(&loop, frame->leaves[instr->operands[0]->id],
+                   builder->analysis[instr->called[1]->id].passed_leaves));
   int number = flat_now(builder);
   step.starts = starts;
   HR_TRY(flat_step_add(builder, &step));

@@ -1,32 +1,38 @@
-/* What loops would do to the same operand at every iteration is done before them: a step that has a quicker form of an
- * operand (op_native_prepack_t) gets it from a step before the outermost loop around it that does not write the
- * operand. */
+/* What loops would do to the same operand at every iteration is done before them: a step that has a
+ * quicker form of an operand (op_native_prepack_t) gets it from a step before the outermost loop
+ * around it that does not write the operand. */
 #include "plan/flat_build.h"
 
-static flat_step_t *step_of(const flat_builder_t *builder, int number) { return &builder->steps.data[number]; }
+static flat_step_t *step_of(const flat_builder_t *builder, int number) {
+  return &builder->steps.data[number];
+}
 
 static bool is_written(const flat_builder_t *builder, int buffer, int begin, int end) {
   for (int s = begin; s < end; s++) {
     const flat_step_t *step = step_of(builder, s);
     for (int i = 0; i < step->out_count; i++)
-      if (step->out[i].buffer >= 0 && flat_root(builder->buffers.data, step->out[i].buffer) == buffer) return true;
+      if (step->out[i].buffer >= 0 &&
+          flat_root(builder->buffers.data, step->out[i].buffer) == buffer)
+        return true;
   }
   return false;
 }
 
-/* The outermost loop around the step that leaves the buffer as it is; -1: none. Loops of one iteration are not worth
- * it. */
+/* The outermost loop around the step that leaves the buffer as it is; -1: none. Loops of one
+ * iteration are not worth it. */
 static int find_loop(const flat_builder_t *builder, int number, int buffer) {
   for (int s = 0; s < number; s++) {
     const flat_step_t *step = step_of(builder, s);
-    if (step->kind == FLAT_WHILE && step->end > number && (step->trip_count < 0 || step->trip_count > 1) &&
+    if (step->kind == FLAT_WHILE && step->end > number &&
+        (step->trip_count < 0 || step->trip_count > 1) &&
         !is_written(builder, buffer, s, step->end))
       return s;
   }
   return -1;
 }
 
-/* The step before loop `loop` that makes the form, and the place where it is while the loop runs. */
+/* The step before loop `loop` that makes the form, and the place where it is while the loop runs.
+ */
 static hr_status_t add_maker(flat_builder_t *builder, int number, int loop, int *out_form) {
   const flat_step_t *step = step_of(builder, number);
   const op_native_prepack_t *prepack = step->prepack;
@@ -58,7 +64,8 @@ static hr_status_t take_form(flat_builder_t *builder, int number, int form) {
   flat_ref_t *in;
   HR_TRY(step->prepack->prepare(&builder->target, step->prepack, &prepared));
   HR_TRY(HR_NEW_ARRAY(builder->arena, step->in_count, &in));
-  for (int k = 0; k < step->in_count; k++) in[k] = k == step->prepack->leaf ? (flat_ref_t){form, 0} : step->in[k];
+  for (int k = 0; k < step->in_count; k++)
+    in[k] = k == step->prepack->leaf ? (flat_ref_t){form, 0} : step->in[k];
   step->in = in;
   HR_TRY(flat_step_prepared(builder, &prepared, step));
   if (step->scratch.buffer < 0) return NULL;
@@ -72,7 +79,8 @@ hr_status_t flat_hoist_prepack(flat_builder_t *builder) {
     const flat_step_t *step = step_of(builder, s);
     int form;
     if (step->kind != FLAT_NATIVE || !step->prepack) continue;
-    int loop = find_loop(builder, s, flat_root(builder->buffers.data, step->in[step->prepack->leaf].buffer));
+    int loop = find_loop(builder, s,
+                         flat_root(builder->buffers.data, step->in[step->prepack->leaf].buffer));
     if (loop < 0) continue;
     HR_TRY(add_maker(builder, s, loop, &form));
     HR_TRY(take_form(builder, s, form));

@@ -8,7 +8,8 @@
 
 #define SMALL_ITERATION 256 /* elements */
 
-hr_status_t flat_buffer_add(flat_builder_t *builder, flat_storage_t storage, size_t size_bytes, int *out_buffer) {
+hr_status_t flat_buffer_add(flat_builder_t *builder, flat_storage_t storage, size_t size_bytes,
+                            int *out_buffer) {
   flat_buffer_t buffer = {.storage = storage, .size_bytes = size_bytes, .coalesced_into = -1};
   buffer.start = buffer.end = storage == FLAT_ARENA ? flat_now(builder) : -1;
   HR_VEC_PUSH(&builder->buffers, buffer);
@@ -22,8 +23,10 @@ void flat_touch(flat_builder_t *builder, flat_ref_t ref, int step) {
   if (buffer->end < step) buffer->end = step;
 }
 
-static hr_status_t add_leaves(flat_builder_t *builder, const hlo_shape_t *shape, flat_ref_t **next) {
-  for (int i = 0; i < shape->element_count; i++) HR_TRY(add_leaves(builder, shape->elements[i], next));
+static hr_status_t add_leaves(flat_builder_t *builder, const hlo_shape_t *shape,
+                              flat_ref_t **next) {
+  for (int i = 0; i < shape->element_count; i++)
+    HR_TRY(add_leaves(builder, shape->elements[i], next));
   if (hlo_shape_is_tuple(shape)) return NULL;
   flat_ref_t *leaf = (*next)++;
   size_t size_bytes;
@@ -33,7 +36,8 @@ static hr_status_t add_leaves(flat_builder_t *builder, const hlo_shape_t *shape,
   return flat_buffer_add(builder, FLAT_ARENA, size_bytes, &leaf->buffer);
 }
 
-hr_status_t flat_leaves_add(flat_builder_t *builder, const hlo_shape_t *shape, flat_ref_t **out_leaves) {
+hr_status_t flat_leaves_add(flat_builder_t *builder, const hlo_shape_t *shape,
+                            flat_ref_t **out_leaves) {
   HR_TRY(HR_NEW_ARRAY(builder->arena, hlo_shape_leaf_count(shape), out_leaves));
   flat_ref_t *next = *out_leaves;
   return add_leaves(builder, shape, &next);
@@ -48,15 +52,23 @@ hr_status_t flat_step_add(flat_builder_t *builder, const flat_step_t *step) {
   return NULL;
 }
 
-hr_status_t flat_copy_add(flat_builder_t *builder, const plan_step_t *source, flat_ref_t from, flat_ref_t to,
-                          size_t size_bytes) {
+hr_status_t flat_copy_add(flat_builder_t *builder, const plan_step_t *source, flat_ref_t from,
+                          flat_ref_t to, size_t size_bytes) {
   static const uint64_t itself[1] = {1};
   flat_ref_t *ends;
   HR_TRY(HR_NEW_ARRAY(builder->arena, 2, &ends));
   ends[0] = from;
   ends[1] = to;
-  flat_step_t step = {.kind = FLAT_COPY, .source = source, .in_count = 1, .out_count = 1, .in = ends, .out = ends + 1,
-                      .scratch = {-1, 0}, .reuse = itself, .copy_bytes = size_bytes, .out_slot = -1};
+  flat_step_t step = {.kind = FLAT_COPY,
+                      .source = source,
+                      .in_count = 1,
+                      .out_count = 1,
+                      .in = ends,
+                      .out = ends + 1,
+                      .scratch = {-1, 0},
+                      .reuse = itself,
+                      .copy_bytes = size_bytes,
+                      .out_slot = -1};
   return flat_step_add(builder, &step);
 }
 
@@ -69,11 +81,13 @@ static bool has_boxed_operand(const flat_frame_t *frame, const hlo_instr_t *inst
 }
 
 /* The leaves of all operands that are not kept, one after the other. */
-static hr_status_t gather_leaves(flat_builder_t *builder, const flat_frame_t *frame, flat_step_t *step) {
+static hr_status_t gather_leaves(flat_builder_t *builder, const flat_frame_t *frame,
+                                 flat_step_t *step) {
   const hlo_instr_t *instr = step->source->op.instr;
   flat_ref_t *in;
   for (int k = 0; k < instr->operand_count; k++)
-    if (frame->slots[instr->operands[k]->id] < 0) step->in_count += hlo_shape_leaf_count(instr->operands[k]->shape);
+    if (frame->slots[instr->operands[k]->id] < 0)
+      step->in_count += hlo_shape_leaf_count(instr->operands[k]->shape);
   HR_TRY(HR_NEW_ARRAY(builder->arena, step->in_count, &in));
   step->in = in;
   for (int k = 0; k < instr->operand_count; k++) {
@@ -86,7 +100,8 @@ static hr_status_t gather_leaves(flat_builder_t *builder, const flat_frame_t *fr
   return NULL;
 }
 
-hr_status_t flat_step_prepared(flat_builder_t *builder, const op_native_step_t *prepared, flat_step_t *step) {
+hr_status_t flat_step_prepared(flat_builder_t *builder, const op_native_step_t *prepared,
+                               flat_step_t *step) {
   step->plan = prepared->plan;
   step->reuse = prepared->reuse, step->reuse_words = prepared->reuse_words;
   step->nondeterministic_results = prepared->nondeterministic_results;
@@ -110,14 +125,16 @@ static hr_status_t ask(flat_builder_t *builder, const op_native_t *native, flat_
   return flat_step_prepared(builder, &prepared, step);
 }
 
-/* Small arrays in loops, and small parts of arrays: generated code becomes a part of the loop's own, and its values stay
- * in registers. */
+/* Small arrays in loops, and small parts of arrays: generated code becomes a part of the loop's
+ * own, and its values stay in registers. */
 static bool is_small_iteration(const flat_builder_t *builder, const hlo_instr_t *instr) {
-  const hlo_shape_t *shape = instr->op == HLO_DYNAMIC_UPDATE_SLICE ? instr->operands[1]->shape : instr->shape;
+  const hlo_shape_t *shape =
+      instr->op == HLO_DYNAMIC_UPDATE_SLICE ? instr->operands[1]->shape : instr->shape;
   return builder->loops && hlo_shape_is_array(shape) && fusion_count(shape) <= SMALL_ITERATION;
 }
 
-static hr_status_t choose_kernel(flat_builder_t *builder, const flat_frame_t *frame, flat_step_t *step) {
+static hr_status_t choose_kernel(flat_builder_t *builder, const flat_frame_t *frame,
+                                 flat_step_t *step) {
   const hlo_instr_t *instr = step->source->op.instr;
   if (has_boxed_operand(frame, instr) || frame->analysis->is_boxed[instr->id]) return NULL;
   if (instr->op == HLO_WHILE) return NULL;
@@ -143,14 +160,15 @@ static uint64_t overwritable(const flat_step_t *step) {
   return mask;
 }
 
-/* May something hold on to the operands when the step is over? Probes do, and transfers that go on, also inside of
- * computations. */
+/* May something hold on to the operands when the step is over? Probes do, and transfers that go on,
+ * also inside of computations. */
 static bool outlive_the_step(const hlo_instr_t *instr, bool is_boxed) {
   if (is_boxed || instr->op == HLO_OUTFEED || hlo_op_is(instr->op, OP_CONTROL)) return true;
   return instr->op == HLO_CUSTOM_CALL && hlo_attr_bool(instr, HLO_ATTR_CUSTOM_CALL_HAS_SIDE_EFFECT);
 }
 
-/* The result of a reference kernel is complete before it is copied to its place: it may lie over any operand. */
+/* The result of a reference kernel is complete before it is copied to its place: it may lie over
+ * any operand. */
 static hr_status_t make_reference(flat_builder_t *builder, flat_frame_t *frame, flat_step_t *step) {
   static const uint64_t any[1] = {UINT64_MAX};
   const hlo_instr_t *instr = step->source->op.instr;
@@ -163,8 +181,8 @@ static hr_status_t make_reference(flat_builder_t *builder, flat_frame_t *frame, 
   step->in_slots = slots;
   step->owns_operands = outlive_the_step(instr, is_boxed);
   if (is_boxed) step->out_slot = frame->slots[instr->id] = builder->slot_count++;
-  step->has_out_buffers =
-      !is_boxed && !step->source->dynamic && !has_boxed_operand(frame, instr) && flat_fills_out_buffers(instr);
+  step->has_out_buffers = !is_boxed && !step->source->dynamic && !has_boxed_operand(frame, instr) &&
+                          flat_fills_out_buffers(instr);
   if (step->has_out_buffers) return flat_out_buffer_reuse(builder->arena, instr, &step->reuse);
   if (!hlo_shape_is_array(instr->shape) || step->owns_operands) return NULL;
   step->reuse = any;
@@ -172,8 +190,8 @@ static hr_status_t make_reference(flat_builder_t *builder, flat_frame_t *frame, 
   return NULL;
 }
 
-hr_status_t flat_kernel_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *source, bool can_lay_out,
-                            bool *out_done) {
+hr_status_t flat_kernel_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *source,
+                            bool can_lay_out, bool *out_done) {
   const hlo_instr_t *instr = source->op.instr;
   flat_step_t step = {.source = source, .scratch = {-1, 0}, .out_slot = -1};
   HR_TRY(choose_kernel(builder, frame, &step));

@@ -1,18 +1,23 @@
-/* Loops that count: if a counter alone decides when a loop ends, its condition need not be asked at every iteration,
- * and the counter need not be kept if nothing else reads it. */
+/* Loops that count: if a counter alone decides when a loop ends, its condition need not be asked at
+ * every iteration, and the counter need not be kept if nothing else reads it. */
 #include "ops/query/trip_count.h"
 #include "plan/flat_build.h"
 
-/* An instruction of the body, or of a fusion in it: parameters of the fusion stand for its operands. */
+/* An instruction of the body, or of a fusion in it: parameters of the fusion stand for its
+ * operands. */
 typedef struct inner {
   const hlo_instr_t *instr, *fusion; /* NULL: of the body itself */
 } inner_t;
 
-static int element_index(const hlo_instr_t *instr) { return (int)hlo_attr_int(instr, HLO_ATTR_INDEX); }
+static int element_index(const hlo_instr_t *instr) {
+  return (int)hlo_attr_int(instr, HLO_ATTR_INDEX);
+}
 
 /* Which element of the state does an instruction of body or condition read? -1: none. */
 static int element_read(const hlo_instr_t *instr) {
-  return instr->op == HLO_GET_TUPLE_ELEMENT && instr->operands[0]->op == HLO_PARAMETER ? element_index(instr) : -1;
+  return instr->op == HLO_GET_TUPLE_ELEMENT && instr->operands[0]->op == HLO_PARAMETER
+             ? element_index(instr)
+             : -1;
 }
 
 static const hlo_instr_t *seen_outside(inner_t of, const hlo_instr_t *operand) {
@@ -33,13 +38,17 @@ static inner_t next_of(const hlo_computation_t *body, int k) {
   return (inner_t){root, fusion};
 }
 
-static bool is_handed_on(const hlo_computation_t *body, int k) { return element_read(body->root->operands[k]) == k; }
+static bool is_handed_on(const hlo_computation_t *body, int k) {
+  return element_read(body->root->operands[k]) == k;
+}
 
 /* The integer that an instruction of body or condition is before the loop. */
-static bool constant_at_start(const hlo_instr_t *loop, const hlo_instr_t *instr, int64_t *out_value) {
+static bool constant_at_start(const hlo_instr_t *loop, const hlo_instr_t *instr,
+                              int64_t *out_value) {
   int k = element_read(instr);
   if (k >= 0) instr = loop->operands[0]->op == HLO_TUPLE ? loop->operands[0]->operands[k] : NULL;
-  if (!instr || instr->op != HLO_CONSTANT || !instr->literal || !hlo_shape_is_scalar(instr->shape)) return false;
+  if (!instr || instr->op != HLO_CONSTANT || !instr->literal || !hlo_shape_is_scalar(instr->shape))
+    return false;
   if (!hr_dtype_is_integer(instr->shape->dtype)) return false;
   *out_value = hlo_value_int_at(instr->literal, 0);
   return true;
@@ -57,7 +66,8 @@ static bool find_step(const hlo_instr_t *loop, int k, int64_t *out_step) {
   for (int j = 0; j < 2; j++) {
     const hlo_instr_t *from = seen_outside(next, next.instr->operands[j]);
     const hlo_instr_t *step = seen_outside(next, next.instr->operands[1 - j]);
-    if (from && step && element_read(from) == k && constant_always(loop, step, out_step)) return true;
+    if (from && step && element_read(from) == k && constant_always(loop, step, out_step))
+      return true;
   }
   return false;
 }
@@ -65,11 +75,14 @@ static bool find_step(const hlo_instr_t *loop, int k, int64_t *out_step) {
 /* State as a tuple that is read by its elements; a condition that is one comparison. */
 static bool is_plain(const hlo_instr_t *loop) {
   const hlo_computation_t *condition = loop->called[0], *body = loop->called[1];
-  if (!hlo_shape_is_tuple(loop->shape) || body->root->op != HLO_TUPLE || condition->root->op != HLO_COMPARE)
+  if (!hlo_shape_is_tuple(loop->shape) || body->root->op != HLO_TUPLE ||
+      condition->root->op != HLO_COMPARE)
     return false;
   for (size_t i = 0; i < condition->instrs.count; i++) {
     hlo_opcode_t op = condition->instrs.data[i]->op;
-    if (op != HLO_PARAMETER && op != HLO_GET_TUPLE_ELEMENT && op != HLO_CONSTANT && op != HLO_COMPARE) return false;
+    if (op != HLO_PARAMETER && op != HLO_GET_TUPLE_ELEMENT && op != HLO_CONSTANT &&
+        op != HLO_COMPARE)
+      return false;
   }
   return true;
 }
@@ -81,12 +94,13 @@ static bool find_counter(const hlo_instr_t *loop, int *out_counter, int64_t *out
     const hlo_instr_t *read = test->operands[side];
     int k = element_read(read);
     int64_t start, step, limit;
-    if (k < 0 || !constant_always(loop, test->operands[1 - side], &limit) || !constant_at_start(loop, read, &start) ||
-        !find_step(loop, k, &step))
+    if (k < 0 || !constant_always(loop, test->operands[1 - side], &limit) ||
+        !constant_at_start(loop, read, &start) || !find_step(loop, k, &step))
       continue;
     *out_counter = k;
     *out_trip_count =
-        loop_trip_count(read->shape->dtype, side ? op_direction_mirrored(direction) : direction, start, step, limit);
+        loop_trip_count(read->shape->dtype, side ? op_direction_mirrored(direction) : direction,
+                        start, step, limit);
     if (*out_trip_count >= 0) return true;
   }
   return false;
@@ -106,7 +120,9 @@ static bool is_read_after(const hlo_instr_t *loop, int k) {
   for (size_t i = 0; i < loop->parent->instrs.count; i++) {
     const hlo_instr_t *user = loop->parent->instrs.data[i];
     for (int j = 0; j < user->operand_count; j++)
-      if (user->operands[j] == loop && (user->op != HLO_GET_TUPLE_ELEMENT || element_index(user) == k)) return true;
+      if (user->operands[j] == loop &&
+          (user->op != HLO_GET_TUPLE_ELEMENT || element_index(user) == k))
+        return true;
   }
   return false;
 }
@@ -135,7 +151,8 @@ static void find_idle(const hlo_instr_t *loop, int counter, flat_trip_count_t *t
 flat_trip_count_t flat_find_trip_count(const hlo_instr_t *loop) {
   flat_trip_count_t trips = {.count = -1};
   int counter;
-  if (!is_plain(loop) || !find_counter(loop, &counter, &trips.count)) return (flat_trip_count_t){.count = -1};
+  if (!is_plain(loop) || !find_counter(loop, &counter, &trips.count))
+    return (flat_trip_count_t){.count = -1};
   find_idle(loop, counter, &trips);
   return trips;
 }

@@ -17,8 +17,8 @@ typedef struct planner {
 
 /* Does the kernel have to wait for the actual sizes? Ops that only pass values on never do. */
 static bool needs_actual_sizes(const hlo_instr_t *instr) {
-  if (hlo_op_is(instr->op, OP_CONTROL) || hlo_op_is(instr->op, OP_IDENTITY) || instr->op == HLO_TUPLE ||
-      instr->op == HLO_GET_TUPLE_ELEMENT)
+  if (hlo_op_is(instr->op, OP_CONTROL) || hlo_op_is(instr->op, OP_IDENTITY) ||
+      instr->op == HLO_TUPLE || instr->op == HLO_GET_TUPLE_ELEMENT)
     return false;
   if (hlo_shape_is_dynamic(instr->shape)) return true;
   for (int k = 0; k < instr->operand_count; k++)
@@ -33,17 +33,21 @@ static hr_status_t prepare_step(planner_t *planner, const hlo_instr_t *instr, pl
   step->dynamic = needs_actual_sizes(instr);
   step->device = planner->is_split ? op_device_of(instr) : -1;
   if (instr->op == HLO_CONSTANT && !instr->literal)
-    return hlo_error(instr, NULL, "its value was elided (\"{...}\") when the program was printed; print it whole: "
-                     "in JAX lowered.as_text(\"hlo\"), or compiled.runtime_executable().hlo_modules()[0].to_string(options) "
-                     "with options.print_large_constants = True");
+    return hlo_error(
+        instr, NULL,
+        "its value was elided (\"{...}\") when the program was printed; print it whole: "
+        "in JAX lowered.as_text(\"hlo\"), or "
+        "compiled.runtime_executable().hlo_modules()[0].to_string(options) "
+        "with options.print_large_constants = True");
   HR_TRY(hlo_operand_shapes(planner->arena, instr, &step->op.in_shapes));
   if (step->dynamic || !step->kernel->prepare) return NULL;
   return step->kernel->prepare(planner->arena, &step->op, &step->op.plan);
 }
 
-/* Slot of each instruction of the computation being planned; -1: not placed. Parameters have their numbers. */
-static hr_status_t assign_slots(planner_t *planner, hlo_instr_t *const *order, int count, plan_body_t *body,
-                                int **out_slots) {
+/* Slot of each instruction of the computation being planned; -1: not placed. Parameters have their
+ * numbers. */
+static hr_status_t assign_slots(planner_t *planner, hlo_instr_t *const *order, int count,
+                                plan_body_t *body, int **out_slots) {
   int *slots;
   HR_TRY(HR_NEW_ARRAY(planner->arena, body->computation->instrs.count, &slots));
   for (size_t i = 0; i < body->computation->instrs.count; i++) slots[i] = -1;
@@ -62,8 +66,8 @@ static bool is_read_twice(const plan_step_t *step, int k) {
   return false;
 }
 
-/* Walks the steps backwards and writes down, for each, which values are not read after it. A value that one step reads
- * twice is never its to overwrite. */
+/* Walks the steps backwards and writes down, for each, which values are not read after it. A value
+ * that one step reads twice is never its to overwrite. */
 static hr_status_t find_lifetimes(planner_t *planner, plan_body_t *body) {
   bool *read_later;
   int *dying;
@@ -96,8 +100,8 @@ static hr_status_t find_lifetimes(planner_t *planner, plan_body_t *body) {
 
 static hr_status_t plan_body(planner_t *planner, const hlo_computation_t *computation);
 
-static hr_status_t plan_steps(planner_t *planner, hlo_instr_t *const *order, int count, const int *slots,
-                              plan_body_t *body) {
+static hr_status_t plan_steps(planner_t *planner, hlo_instr_t *const *order, int count,
+                              const int *slots, plan_body_t *body) {
   HR_TRY(HR_NEW_ARRAY(planner->arena, count, &body->steps));
   for (int i = 0; i < count; i++) {
     const hlo_instr_t *instr = order[i];
@@ -133,7 +137,8 @@ static hr_status_t plan_body(planner_t *planner, const hlo_computation_t *comput
 }
 
 static hr_status_t fill_plan(plan_t *plan) {
-  planner_t planner = {.plan = plan, .arena = &plan->arena, .is_split = op_is_split_by_device(plan->module)};
+  planner_t planner = {
+      .plan = plan, .arena = &plan->arena, .is_split = op_is_split_by_device(plan->module)};
   HR_TRY(HR_NEW_ARRAY(&plan->arena, plan->module->computations.count, &plan->bodies));
   HR_TRY(plan_find_effects(&plan->arena, plan->module, &planner.has_effect));
   HR_TRY(plan_body(&planner, plan->module->entry));
@@ -164,15 +169,19 @@ void plan_destroy(plan_t *plan) {
 
 /* --- sizes known at run time --- */
 
-static hr_status_t shape_of_value(hr_arena_t *arena, const hlo_value_t *value, const hlo_shape_t **out_shape) {
-  if (value->dtype != HR_TUPLE) return hlo_shape_array(arena, value->dtype, value->rank, value->dims, out_shape);
+static hr_status_t shape_of_value(hr_arena_t *arena, const hlo_value_t *value,
+                                  const hlo_shape_t **out_shape) {
+  if (value->dtype != HR_TUPLE)
+    return hlo_shape_array(arena, value->dtype, value->rank, value->dims, out_shape);
   const hlo_shape_t **elements;
   HR_TRY(HR_NEW_ARRAY(arena, value->element_count, &elements));
-  for (int i = 0; i < value->element_count; i++) HR_TRY(shape_of_value(arena, value->elements[i], &elements[i]));
+  for (int i = 0; i < value->element_count; i++)
+    HR_TRY(shape_of_value(arena, value->elements[i], &elements[i]));
   return hlo_shape_tuple(arena, value->element_count, elements, out_shape);
 }
 
-hr_status_t plan_specialise(hr_arena_t *arena, const plan_step_t *step, hlo_value_t *const *in, op_step_t *out_step) {
+hr_status_t plan_specialise(hr_arena_t *arena, const plan_step_t *step, hlo_value_t *const *in,
+                            op_step_t *out_step) {
   const hlo_shape_t **shapes;
   *out_step = step->op;
   HR_TRY(HR_NEW_ARRAY(arena, step->in_count, &shapes));
@@ -188,20 +197,24 @@ static void print_step(hr_strbuf_t *text, const plan_step_t *step) {
   hr_strbuf_printf(text, "  v%d = ", step->out_slot);
   hlo_shape_print(text, step->op.instr->shape, false);
   hr_strbuf_printf(text, " %s(", hlo_op_name(step->op.instr->op));
-  for (int k = 0; k < step->in_count; k++) hr_strbuf_printf(text, "%sv%d", k ? ", " : "", step->in_slots[k]);
+  for (int k = 0; k < step->in_count; k++)
+    hr_strbuf_printf(text, "%sv%d", k ? ", " : "", step->in_slots[k]);
   hr_strbuf_printf(text, ")%s", step->dynamic ? " sized at run time" : "");
-  for (int i = 0; i < step->free_count; i++) hr_strbuf_printf(text, "%sv%d", i ? " " : "  frees ", step->free_slots[i]);
+  for (int i = 0; i < step->free_count; i++)
+    hr_strbuf_printf(text, "%sv%d", i ? " " : "  frees ", step->free_slots[i]);
   hr_strbuf_printf(text, "  ; %%%.*s\n", HR_STR_ARGS(step->op.instr->name));
 }
 
 void plan_print(hr_strbuf_t *text, const plan_t *plan) {
-  hr_strbuf_printf(text, "plan of %.*s: %d replicas x %d partitions\n", HR_STR_ARGS(plan->module->name),
-                 plan->grid.num_replicas, plan->grid.num_partitions);
+  hr_strbuf_printf(text, "plan of %.*s: %d replicas x %d partitions\n",
+                   HR_STR_ARGS(plan->module->name), plan->grid.num_replicas,
+                   plan->grid.num_partitions);
   for (size_t c = 0; c < plan->module->computations.count; c++) {
     const plan_body_t *body = plan->bodies[c];
     if (!body) continue;
-    hr_strbuf_printf(text, "\n%.*s: %d parameters, %d values, result v%d\n", HR_STR_ARGS(body->computation->name),
-                   body->param_count, body->slot_count, body->root_slot);
+    hr_strbuf_printf(text, "\n%.*s: %d parameters, %d values, result v%d\n",
+                     HR_STR_ARGS(body->computation->name), body->param_count, body->slot_count,
+                     body->root_slot);
     for (int s = 0; s < body->step_count; s++) print_step(text, &body->steps[s]);
   }
 }

@@ -2,7 +2,8 @@
 
 /* A custom call says itself whether it has effects; all other ops by their trait. */
 static bool op_has_effect(const hlo_instr_t *instr) {
-  if (instr->op == HLO_CUSTOM_CALL) return hlo_attr_bool(instr, HLO_ATTR_CUSTOM_CALL_HAS_SIDE_EFFECT);
+  if (instr->op == HLO_CUSTOM_CALL)
+    return hlo_attr_bool(instr, HLO_ATTR_CUSTOM_CALL_HAS_SIDE_EFFECT);
   return hlo_op_is(instr->op, OP_EFFECT);
 }
 
@@ -14,7 +15,8 @@ static bool has_effect_with(const hlo_instr_t *instr, const bool *has_effect) {
 }
 
 /* Computations are listed callees first, so one sweep is enough. */
-hr_status_t plan_find_effects(hr_arena_t *arena, const hlo_module_t *module, const bool **out_has_effect) {
+hr_status_t plan_find_effects(hr_arena_t *arena, const hlo_module_t *module,
+                              const bool **out_has_effect) {
   bool *has_effect;
   HR_TRY(HR_NEW_ARRAY(arena, module->computations.count, &has_effect));
   for (size_t c = 0; c < module->computations.count; c++) {
@@ -27,8 +29,8 @@ hr_status_t plan_find_effects(hr_arena_t *arena, const hlo_module_t *module, con
 }
 
 /* Marks what is needed, from the last instruction to the first: users come after operands. */
-static hr_status_t find_live(hr_arena_t *arena, const hlo_computation_t *computation, const bool *has_effect,
-                             bool **out_live) {
+static hr_status_t find_live(hr_arena_t *arena, const hlo_computation_t *computation,
+                             const bool *has_effect, bool **out_live) {
   bool *live;
   HR_TRY(HR_NEW_ARRAY(arena, computation->instrs.count, &live));
   live[computation->root->id] = true;
@@ -45,12 +47,14 @@ static hr_status_t find_live(hr_arena_t *arena, const hlo_computation_t *computa
 typedef struct order {
   const hlo_computation_t *computation;
   bool *live;
-  const int *first_gte, *next_gte; /* lists of the get-tuple-elements of each instruction; -1 ends */
+  const int *first_gte,
+      *next_gte; /* lists of the get-tuple-elements of each instruction; -1 ends */
   hlo_instr_t **list;
   int count;
 } order_t;
 
-/* Appends an instruction and, right behind it, the elements taken out of its result. Nesting is that of the tuples. */
+/* Appends an instruction and, right behind it, the elements taken out of its result. Nesting is
+ * that of the tuples. */
 static void append(order_t *order, int id) {
   order->list[order->count++] = order->computation->instrs.data[id];
   for (int gte = order->first_gte[id]; gte >= 0; gte = order->next_gte[gte])
@@ -75,14 +79,15 @@ static hr_status_t link_elements(hr_arena_t *arena, order_t *order) {
   return NULL;
 }
 
-hr_status_t plan_order(hr_arena_t *arena, const hlo_computation_t *computation, const bool *has_effect,
-                       hlo_instr_t *const **out_order, int *out_count) {
+hr_status_t plan_order(hr_arena_t *arena, const hlo_computation_t *computation,
+                       const bool *has_effect, hlo_instr_t *const **out_order, int *out_count) {
   order_t order = {.computation = computation};
   HR_TRY(find_live(arena, computation, has_effect, &order.live));
   HR_TRY(link_elements(arena, &order));
   HR_TRY(HR_NEW_ARRAY(arena, computation->instrs.count, &order.list));
   for (size_t i = 0; i < computation->instrs.count; i++)
-    if (order.live[i] && computation->instrs.data[i]->op != HLO_GET_TUPLE_ELEMENT) append(&order, (int)i);
+    if (order.live[i] && computation->instrs.data[i]->op != HLO_GET_TUPLE_ELEMENT)
+      append(&order, (int)i);
   *out_order = order.list;
   *out_count = order.count;
   return NULL;

@@ -2,7 +2,8 @@
 
 #include "proto/proto_parts.h"
 
-/* Attributes of instructions: which ones an op takes is op_attrs.def; where plain ones are stored, proto_attrs.def. */
+/* Attributes of instructions: which ones an op takes is op_attrs.def; where plain ones are stored,
+ * proto_attrs.def. */
 
 typedef struct attr_field {
   hlo_opcode_t op; /* OPCODE_COUNT: of any op */
@@ -15,11 +16,22 @@ typedef struct attr_field {
 
 static const attr_field_t attr_fields[] = {
 #define ATTR_INSTR_FIELD(op, key, field) \
-  {HLO_##op, HLO_ATTR_##key, NULL, 0, offsetof(proto_instr_t, field), 0, PROTO_instr_##field, \
+  {HLO_##op,                             \
+   HLO_ATTR_##key,                       \
+   NULL,                                 \
+   0,                                    \
+   offsetof(proto_instr_t, field),       \
+   0,                                    \
+   PROTO_instr_##field,                  \
    (proto_kind_t)PROTO_KIND_instr_##field},
-#define ATTR_FIELD(op, key, part, field)                                                                          \
-  {HLO_##op, HLO_ATTR_##key, &proto_##part##_message, offsetof(proto_instr_t, part),                              \
-   offsetof(proto_##part##_t, field), PROTO_instr_##part, PROTO_##part##_##field,                                 \
+#define ATTR_FIELD(op, key, part, field) \
+  {HLO_##op,                             \
+   HLO_ATTR_##key,                       \
+   &proto_##part##_message,              \
+   offsetof(proto_instr_t, part),        \
+   offsetof(proto_##part##_t, field),    \
+   PROTO_instr_##part,                   \
+   PROTO_##part##_##field,               \
    (proto_kind_t)PROTO_KIND_##part##_##field},
 #include "proto/proto_attrs.def"
 #undef ATTR_INSTR_FIELD
@@ -37,7 +49,7 @@ static const attr_field_t *find_attr_field(hlo_opcode_t op, hlo_attr_key_t key) 
   return NULL;
 }
 
-/* Reading --------------------------------------------------------------------------------------------------------- */
+/* Reading -------------------------------------------------------------------------------------- */
 
 /* What a ragged-dot shares with dot is one message deeper. */
 static hr_status_t unwrap_ragged_dot(proto_reader_t *p, proto_draft_t *draft) {
@@ -69,11 +81,14 @@ static hr_status_t find_word(hlo_attr_key_t key, hr_str_t word, int64_t *out_val
   const hlo_attr_info_t *info = &hlo_attr_table[key];
   *out_value = word.size ? hlo_enum_find(info->enum_id, word) : 0;
   if (*out_value >= 0) return NULL;
-  return PROTO_ERROR("attribute %s is '%.*s', which is none of its words", info->text, HR_STR_ARGS(word));
+  return PROTO_ERROR("attribute %s is '%.*s', which is none of its words", info->text,
+                     HR_STR_ARGS(word));
 }
 
-/* The list has one precision for each operand; missing ones are DEFAULT, and if all are, it says nothing. */
-static hr_status_t read_precision(proto_reader_t *p, const proto_draft_t *draft, proto_list_t list, hlo_attr_t *attr) {
+/* The list has one precision for each operand; missing ones are DEFAULT, and if all are, it says
+ * nothing. */
+static hr_status_t read_precision(proto_reader_t *p, const proto_draft_t *draft, proto_list_t list,
+                                  hlo_attr_t *attr) {
   hr_ints_t found;
   int64_t *ints, want = draft->op == HLO_RAGGED_DOT ? 2 : draft->operand_count;
   bool plain = true;
@@ -90,8 +105,8 @@ static hr_status_t read_precision(proto_reader_t *p, const proto_draft_t *draft,
   return NULL;
 }
 
-static hr_status_t read_plain(proto_reader_t *p, const proto_draft_t *draft, const attr_field_t *field,
-                              hlo_attr_t *attr, bool *out_present) {
+static hr_status_t read_plain(proto_reader_t *p, const proto_draft_t *draft,
+                              const attr_field_t *field, hlo_attr_t *attr, bool *out_present) {
   const hlo_attr_info_t *info = &hlo_attr_table[attr->key];
   const void *holder = &draft->in;
   if (field->part) {
@@ -107,7 +122,9 @@ static hr_status_t read_plain(proto_reader_t *p, const proto_draft_t *draft, con
       attr->flag = *(const bool *)member;
       *out_present = attr->flag != (info->fallback != 0);
       return NULL;
-    case HLO_KIND_FLOAT: attr->number = *(const double *)member; return NULL;
+    case HLO_KIND_FLOAT:
+      attr->number = *(const double *)member;
+      return NULL;
     case HLO_KIND_STRING:
       attr->text = *(const hr_str_t *)member;
       *out_present = attr->text.size > 0;
@@ -120,7 +137,8 @@ static hr_status_t read_plain(proto_reader_t *p, const proto_draft_t *draft, con
       HR_TRY(read_precision(p, draft, *(const proto_list_t *)member, attr));
       *out_present = attr->ints.count > 0;
       return NULL;
-    default: break;
+    default:
+      break;
   }
   if (field->kind == PROTO_MAYBE) {
     *out_present = ((const proto_maybe_t *)member)->present;
@@ -136,8 +154,8 @@ static hr_status_t read_plain(proto_reader_t *p, const proto_draft_t *draft, con
 }
 
 /* Attributes that are stored as the only entry of `dimensions`. */
-static hr_status_t read_one_dimension(proto_reader_t *p, const proto_draft_t *draft, hlo_attr_t *attr,
-                                      bool *out_present) {
+static hr_status_t read_one_dimension(proto_reader_t *p, const proto_draft_t *draft,
+                                      hlo_attr_t *attr, bool *out_present) {
   hr_ints_t dims;
   HR_TRY(proto_ints(&p->scratch, draft->in.dimensions, &dims));
   *out_present = dims.count > 0 && dims.data[0] != hlo_attr_table[attr->key].fallback;
@@ -147,12 +165,14 @@ static hr_status_t read_one_dimension(proto_reader_t *p, const proto_draft_t *dr
 
 enum { TRI_STATE_TRUE = 1, TRI_STATE_FALSE = 2 };
 
-static hr_status_t read_literal_attr(proto_reader_t *p, const proto_draft_t *draft, hlo_attr_t *attr) {
+static hr_status_t read_literal_attr(proto_reader_t *p, const proto_draft_t *draft,
+                                     hlo_attr_t *attr) {
   const hlo_shape_t *shape;
   return proto_read_literal(p, draft->in.literal, &shape, &attr->literal);
 }
 
-static hr_status_t read_shapes_attr(proto_reader_t *p, const proto_draft_t *draft, hlo_attr_t *attr) {
+static hr_status_t read_shapes_attr(proto_reader_t *p, const proto_draft_t *draft,
+                                    hlo_attr_t *attr) {
   hlo_shapes_t *shapes;
   HR_TRY(HR_NEW(p->arena, &shapes));
   attr->shapes = shapes;
@@ -164,36 +184,42 @@ static void choose_called(const proto_draft_t *draft, hlo_attr_t *attr, int *out
   bool branches = draft->op == HLO_CONDITIONAL;
   bool pred = branches && draft->operand_count && draft->operands[0]->shape->dtype == HR_PRED;
   bool list = hlo_attr_table[attr->key].kind == HLO_KIND_COMPUTATIONS;
-  bool second =
-      attr->key == HLO_ATTR_CONDITION || attr->key == HLO_ATTR_SCATTER || attr->key == HLO_ATTR_FALSE_COMPUTATION;
+  bool second = attr->key == HLO_ATTR_CONDITION || attr->key == HLO_ATTR_SCATTER ||
+                attr->key == HLO_ATTR_FALSE_COMPUTATION;
   *out_first = second;
-  attr->called_count = list ? draft->called_count : second ? draft->called_count > 1 : draft->called_count > 0;
+  attr->called_count = list     ? draft->called_count
+                       : second ? draft->called_count > 1
+                                : draft->called_count > 0;
   if (branches && pred == list) attr->called_count = 0;
 }
 
-static hr_status_t read_called(proto_draft_t *draft, hlo_attr_t *attr, hlo_instr_def_t *def, bool *out_present) {
+static hr_status_t read_called(proto_draft_t *draft, hlo_attr_t *attr, hlo_instr_def_t *def,
+                               bool *out_present) {
   int first;
   choose_called(draft, attr, &first);
   hlo_computation_t **called = (hlo_computation_t **)def->called;
-  for (int64_t k = 0; k < attr->called_count; k++) called[def->called_count++] = draft->called[first + k];
+  for (int64_t k = 0; k < attr->called_count; k++)
+    called[def->called_count++] = draft->called[first + k];
   *out_present = attr->called_count > 0;
   return NULL;
 }
 
-static hr_status_t read_attr(proto_reader_t *p, proto_draft_t *draft, hlo_attr_t *attr, hlo_instr_def_t *def,
-                             bool *out_present) {
+static hr_status_t read_attr(proto_reader_t *p, proto_draft_t *draft, hlo_attr_t *attr,
+                             hlo_instr_def_t *def, bool *out_present) {
   const proto_instr_t *in = &draft->in;
   const attr_field_t *field = find_attr_field(draft->op, (hlo_attr_key_t)attr->key);
   *out_present = true;
   if (field) return read_plain(p, draft, field, attr, out_present);
   switch (hlo_attr_table[attr->key].kind) {
-    case HLO_KIND_INT: return read_one_dimension(p, draft, attr, out_present);
+    case HLO_KIND_INT:
+      return read_one_dimension(p, draft, attr, out_present);
     case HLO_KIND_BOOL: /* is_associative */
       attr->flag = in->is_associative == TRI_STATE_TRUE;
       *out_present = in->is_associative == TRI_STATE_TRUE || in->is_associative == TRI_STATE_FALSE;
       return NULL;
     case HLO_KIND_COMPUTATION:
-    case HLO_KIND_COMPUTATIONS: return read_called(draft, attr, def, out_present);
+    case HLO_KIND_COMPUTATIONS:
+      return read_called(draft, attr, def, out_present);
     case HLO_KIND_INT_LISTS:
       if (attr->key == HLO_ATTR_SOURCE_TARGET_PAIRS)
         return proto_read_pairs_of_ids(p, in->source_target_pairs, &attr->lists);
@@ -211,16 +237,20 @@ static hr_status_t read_attr(proto_reader_t *p, proto_draft_t *draft, hlo_attr_t
     case HLO_KIND_DIM_LABELS:
       *out_present = in->convolution.count > 0;
       return *out_present ? proto_read_labels(p, draft, &attr->labels) : NULL;
-    case HLO_KIND_PADDING: return proto_read_padding(p, in->padding, &attr->padding);
-    case HLO_KIND_SLICE: return proto_read_slice(p, in->slice_dimensions, &attr->slice);
-    case HLO_KIND_GROUPS: return proto_read_groups(p, in, &attr->groups);
+    case HLO_KIND_PADDING:
+      return proto_read_padding(p, in->padding, &attr->padding);
+    case HLO_KIND_SLICE:
+      return proto_read_slice(p, in->slice_dimensions, &attr->slice);
+    case HLO_KIND_GROUPS:
+      return proto_read_groups(p, in, &attr->groups);
     case HLO_KIND_ALIASING:
       *out_present = in->output_operand_aliasing.count > 0;
       return proto_read_aliasing(p, in->output_operand_aliasing, &attr->aliasing);
     case HLO_KIND_LITERAL:
       *out_present = in->literal.count > 0;
       return *out_present ? read_literal_attr(p, draft, attr) : NULL;
-    case HLO_KIND_DOMAIN: return proto_read_domain(p, in, &attr->domain);
+    case HLO_KIND_DOMAIN:
+      return proto_read_domain(p, in, &attr->domain);
     case HLO_KIND_SPARSITY:
       HR_TRY(proto_read_sparsity(p, in->sparsity, &attr->sparsity));
       *out_present = attr->sparsity->lhs.present || attr->sparsity->rhs.present;
@@ -229,7 +259,8 @@ static hr_status_t read_attr(proto_reader_t *p, proto_draft_t *draft, hlo_attr_t
       HR_TRY(proto_read_accuracy(p, in->result_accuracy, &attr->accuracy));
       *out_present = attr->accuracy != NULL;
       return NULL;
-    default: return NULL;
+    default:
+      return NULL;
   }
 }
 
@@ -241,12 +272,15 @@ static bool may_be_zero(hlo_attr_key_t key) {
     case HLO_KIND_FLOAT:
     case HLO_KIND_STRING:
     case HLO_KIND_ENUM:
-    case HLO_KIND_INTS: return true;
-    default: return false;
+    case HLO_KIND_INTS:
+      return true;
+    default:
+      return false;
   }
 }
 
-hr_status_t proto_read_attrs(proto_reader_t *p, proto_draft_t *draft, hlo_attr_t *attrs, hlo_instr_def_t *def) {
+hr_status_t proto_read_attrs(proto_reader_t *p, proto_draft_t *draft, hlo_attr_t *attrs,
+                             hlo_instr_def_t *def) {
   const hlo_op_info_t *op = &hlo_op_table[draft->op];
   hlo_computation_t **called;
   HR_TRY(HR_NEW_ARRAY(&p->scratch, draft->called_count, &called));
@@ -263,10 +297,11 @@ hr_status_t proto_read_attrs(proto_reader_t *p, proto_draft_t *draft, hlo_attr_t
     if (is_present || needed) attrs[def->attr_count++] = attr;
   }
   if (def->called_count == draft->called_count) return NULL;
-  return PROTO_ERROR("%s calls %d computations, want %d", op->name, draft->called_count, def->called_count);
+  return PROTO_ERROR("%s calls %d computations, want %d", op->name, draft->called_count,
+                     def->called_count);
 }
 
-/* Writing --------------------------------------------------------------------------------------------------------- */
+/* Writing -------------------------------------------------------------------------------------- */
 
 /* An absent attribute has its fallback, which XLA writes where it is not 0. */
 static void write_plain(hr_strbuf_t *out, const hlo_instr_t *instr, const attr_field_t *field) {
@@ -274,8 +309,12 @@ static void write_plain(hr_strbuf_t *out, const hlo_instr_t *instr, const attr_f
   const hlo_attr_info_t *info = &hlo_attr_table[key];
   const hlo_attr_t *attr = hlo_attr_find(instr, key);
   switch (info->kind) {
-    case HLO_KIND_BOOL: proto_put_int(out, field->number, attr ? attr->flag : info->fallback); return;
-    case HLO_KIND_FLOAT: proto_put_f32(out, field->number, attr ? attr->number : 0); return;
+    case HLO_KIND_BOOL:
+      proto_put_int(out, field->number, attr ? attr->flag : info->fallback);
+      return;
+    case HLO_KIND_FLOAT:
+      proto_put_f32(out, field->number, attr ? attr->number : 0);
+      return;
     case HLO_KIND_STRING:
       if (attr) proto_put_bytes(out, field->number, attr->text);
       return;
@@ -283,7 +322,8 @@ static void write_plain(hr_strbuf_t *out, const hlo_instr_t *instr, const attr_f
     case HLO_KIND_ENUMS:
       if (attr) proto_put_ints(out, field->number, attr->ints);
       return;
-    default: break;
+    default:
+      break;
   }
   int64_t value = attr ? attr->integer : info->fallback;
   if (field->kind == PROTO_MAYBE) {
@@ -334,7 +374,9 @@ static void write_parts(hr_strbuf_t *out, const hlo_instr_t *instr) {
         !takes(op, (hlo_attr_key_t)field->key))
       continue;
     written = field->part_number;
-    if (instr->op == HLO_RAGGED_DOT && (written == PROTO_instr_dot || written == PROTO_instr_ragged_dot)) continue;
+    if (instr->op == HLO_RAGGED_DOT &&
+        (written == PROTO_instr_dot || written == PROTO_instr_ragged_dot))
+      continue;
     size_t opened = proto_open(out, written);
     write_part_fields(out, instr, part_row(written));
     proto_close(out, opened);
@@ -363,7 +405,8 @@ static void write_other(hr_strbuf_t *out, const hlo_attr_t *attr) {
     case HLO_ATTR_IS_ASSOCIATIVE:
       proto_put_int(out, PROTO_instr_is_associative, attr->flag ? TRI_STATE_TRUE : TRI_STATE_FALSE);
       return;
-    default: proto_write_value(out, attr);
+    default:
+      proto_write_value(out, attr);
   }
 }
 

@@ -5,10 +5,14 @@
 
 /* Computations and their instructions. */
 
-/* Names ----------------------------------------------------------------------------------------------------------- */
+/* Names ---------------------------------------------------------------------------------------- */
 
-static bool may_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-static bool may_follow(char c) { return may_start(c) || (c >= '0' && c <= '9') || c == '-' || c == '.'; }
+static bool may_start(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+static bool may_follow(char c) {
+  return may_start(c) || (c >= '0' && c <= '9') || c == '-' || c == '.';
+}
 
 /* As XLA does: other characters become '_', and names of types get one more. */
 static hr_status_t sanitize(hr_arena_t *arena, hr_str_t wanted, hr_str_t *out_name) {
@@ -24,7 +28,8 @@ static hr_status_t sanitize(hr_arena_t *arena, hr_str_t wanted, hr_str_t *out_na
   return NULL;
 }
 
-hr_status_t proto_make_name(proto_reader_t *p, hr_str_t wanted, hr_map_t *taken, void *holder, hr_str_t *out_name) {
+hr_status_t proto_make_name(proto_reader_t *p, hr_str_t wanted, hr_map_t *taken, void *holder,
+                            hr_str_t *out_name) {
   hr_str_t base;
   HR_TRY(sanitize(p->arena, wanted, &base));
   *out_name = base;
@@ -36,7 +41,7 @@ hr_status_t proto_make_name(proto_reader_t *p, hr_str_t wanted, hr_map_t *taken,
   return hr_map_put(taken, *out_name, holder, NULL);
 }
 
-/* Opcodes --------------------------------------------------------------------------------------------------------- */
+/* Opcodes -------------------------------------------------------------------------------------- */
 
 /* Opcodes of old files, and the comparisons that six of them were. */
 static const struct {
@@ -74,7 +79,8 @@ static hr_status_t find_operands(proto_reader_t *p, proto_draft_t *draft) {
   for (int64_t i = 0; i < ids.count; i++) {
     draft->operands[i] = proto_find_instr(p, ids.data[i]);
     if (!draft->operands[i])
-      return PROTO_ERROR("operand %ld, of id %ld, is not defined before this", (long)i, (long)ids.data[i]);
+      return PROTO_ERROR("operand %ld, of id %ld, is not defined before this", (long)i,
+                         (long)ids.data[i]);
   }
   draft->operand_count = (int)ids.count;
   if (want >= 0 ? ids.count == want : ids.count >= -1 - want) return NULL;
@@ -89,13 +95,15 @@ static hr_status_t find_called(proto_reader_t *p, proto_draft_t *draft) {
   for (int64_t i = 0; i < ids.count; i++) {
     draft->called[i] = hr_map_get(&p->computations, (hr_str_t){(const char *)&ids.data[i], 8});
     if (!draft->called[i])
-      return PROTO_ERROR("calls computation %ld, which is not defined before this", (long)ids.data[i]);
+      return PROTO_ERROR("calls computation %ld, which is not defined before this",
+                         (long)ids.data[i]);
   }
   draft->called_count = (int)ids.count;
   return NULL;
 }
 
-/* A constant is static: dynamic dimensions become their bounds. Without a literal, its value is not known. */
+/* A constant is static: dynamic dimensions become their bounds. Without a literal, its value is not
+ * known. */
 static hr_status_t read_constant(proto_reader_t *p, proto_draft_t *draft) {
   const hlo_shape_t *own, *given = draft->shape;
   char found[HLO_SHAPE_TEXT], want[HLO_SHAPE_TEXT];
@@ -106,10 +114,12 @@ static hr_status_t read_constant(proto_reader_t *p, proto_draft_t *draft) {
   if (!draft->in.literal.count) return NULL;
   HR_TRY(proto_read_literal(p, draft->in.literal, &own, &draft->literal));
   if (hlo_value_fits(draft->literal, draft->shape)) return NULL;
-  return PROTO_ERROR("the literal is %s, want %s", hlo_shape_text(own, found), hlo_shape_text(draft->shape, want));
+  return PROTO_ERROR("the literal is %s, want %s", hlo_shape_text(own, found),
+                     hlo_shape_text(draft->shape, want));
 }
 
-/* Numbers without gaps stay below the size of the file, so that a list by number is no larger than that. */
+/* Numbers without gaps stay below the size of the file, so that a list by number is no larger than
+ * that. */
 static hr_status_t check_parameter(proto_reader_t *p, const proto_draft_t *draft,
                                    const hlo_computation_t *computation) {
   int64_t number = draft->in.parameter_number, have = (int64_t)computation->params.count;
@@ -126,14 +136,16 @@ static hr_status_t check_parameter(proto_reader_t *p, const proto_draft_t *draft
 static void mark_called(hlo_instr_t *instr) {
   if (instr->op == HLO_FUSION && instr->called_count) instr->called[0]->is_fusion = true;
   hr_str_t thread = hlo_attr_str(instr, HLO_ATTR_ASYNC_EXECUTION_THREAD);
-  if (instr->op == HLO_ASYNC_START && instr->called_count && thread.size && !instr->called[0]->execution_thread.size)
+  if (instr->op == HLO_ASYNC_START && instr->called_count && thread.size &&
+      !instr->called[0]->execution_thread.size)
     instr->called[0]->execution_thread = thread;
 }
 
 #define ATTRS_MAX 32 /* more than any op has */
 
 /* `id` is where the key lives that the instruction is found by. */
-static hr_status_t read_instr(proto_reader_t *p, hlo_computation_t *computation, proto_draft_t *draft, int64_t *id) {
+static hr_status_t read_instr(proto_reader_t *p, hlo_computation_t *computation,
+                              proto_draft_t *draft, int64_t *id) {
   hlo_attr_t attrs[ATTRS_MAX];
   hlo_instr_def_t def = {.name = HR_STR("_")};
   hlo_instr_t *instr;
@@ -157,11 +169,14 @@ static hr_status_t read_instr(proto_reader_t *p, hlo_computation_t *computation,
   void *old;
   *id = draft->in.id;
   HR_TRY(hr_map_put(&p->instrs, (hr_str_t){(const char *)id, 8}, instr, &old));
-  if (old) return PROTO_ERROR("id %ld is that of %.*s already", (long)*id, HR_STR_ARGS(((hlo_instr_t *)old)->name));
+  if (old)
+    return PROTO_ERROR("id %ld is that of %.*s already", (long)*id,
+                       HR_STR_ARGS(((hlo_instr_t *)old)->name));
   return hr_map_put(&p->instrs, (hr_str_t){(const char *)id, 4}, instr, &old);
 }
 
-static hr_status_t read_instrs(proto_reader_t *p, hlo_computation_t *computation, proto_list_t list) {
+static hr_status_t read_instrs(proto_reader_t *p, hlo_computation_t *computation,
+                               proto_list_t list) {
   int64_t *ids;
   proto_draft_t *draft;
   HR_TRY(HR_NEW_ARRAY(&p->scratch, list.count, &ids));
@@ -173,27 +188,30 @@ static hr_status_t read_instrs(proto_reader_t *p, hlo_computation_t *computation
     if (!st) st = read_instr(p, computation, draft, &ids[i]);
     if (st)
       return hr_status_note(st, "in instruction %ld of computation %.*s, %.*s '%.*s'", (long)i,
-                            HR_STR_ARGS(computation->name), HR_STR_ARGS(draft->in.opcode), HR_STR_ARGS(draft->in.name));
+                            HR_STR_ARGS(computation->name), HR_STR_ARGS(draft->in.opcode),
+                            HR_STR_ARGS(draft->in.name));
     hr_arena_rewind(&p->scratch, mark);
   }
   return NULL;
 }
 
-/* Computations ---------------------------------------------------------------------------------------------------- */
+/* Computations --------------------------------------------------------------------------------- */
 
 /* Puts the instructions into the order in which they run. */
-static hr_status_t reorder(proto_reader_t *p, hlo_computation_t *computation, const hr_ints_t *schedule) {
+static hr_status_t reorder(proto_reader_t *p, hlo_computation_t *computation,
+                           const hr_ints_t *schedule) {
   hlo_instr_t **order;
   size_t count = computation->instrs.count;
   if ((size_t)schedule->count != count)
-    return PROTO_ERROR("the schedule of %.*s has %ld instructions, want all %zu", HR_STR_ARGS(computation->name),
-                       (long)schedule->count, count);
+    return PROTO_ERROR("the schedule of %.*s has %ld instructions, want all %zu",
+                       HR_STR_ARGS(computation->name), (long)schedule->count, count);
   HR_TRY(HR_NEW_ARRAY(&p->scratch, count, &order));
   for (size_t i = 0; i < count; i++) {
     hlo_instr_t *instr = proto_find_instr(p, schedule->data[i]);
     if (!instr || !computation->instrs.data[instr->id])
-      return PROTO_ERROR("the schedule of %.*s lists instruction %ld, which it does not have, or lists it twice",
-                         HR_STR_ARGS(computation->name), (long)schedule->data[i]);
+      return PROTO_ERROR(
+          "the schedule of %.*s lists instruction %ld, which it does not have, or lists it twice",
+          HR_STR_ARGS(computation->name), (long)schedule->data[i]);
     order[i] = instr;
     computation->instrs.data[instr->id] = NULL;
   }
@@ -204,17 +222,18 @@ static hr_status_t reorder(proto_reader_t *p, hlo_computation_t *computation, co
   return NULL;
 }
 
-static hr_status_t read_body(proto_reader_t *p, hlo_computation_t *computation, const proto_computation_t *in,
-                             const hr_ints_t *schedule) {
+static hr_status_t read_body(proto_reader_t *p, hlo_computation_t *computation,
+                             const proto_computation_t *in, const hr_ints_t *schedule) {
   HR_TRY(read_instrs(p, computation, in->instructions));
   computation->root = proto_find_instr(p, in->root_id);
   if (!computation->root)
-    return PROTO_ERROR("computation %.*s does not have its root, of id %ld", HR_STR_ARGS(computation->name),
-                       (long)in->root_id);
+    return PROTO_ERROR("computation %.*s does not have its root, of id %ld",
+                       HR_STR_ARGS(computation->name), (long)in->root_id);
   return schedule->count ? reorder(p, computation, schedule) : NULL;
 }
 
-hr_status_t proto_read_computation(proto_reader_t *p, const proto_computation_t *in, const hr_ints_t *schedule) {
+hr_status_t proto_read_computation(proto_reader_t *p, const proto_computation_t *in,
+                                   const hr_ints_t *schedule) {
   hlo_computation_t *computation;
   int64_t *id;
   void *old;
@@ -231,15 +250,17 @@ hr_status_t proto_read_computation(proto_reader_t *p, const proto_computation_t 
   return old ? PROTO_ERROR("two computations have the id %ld", (long)*id) : NULL;
 }
 
-/* Async operations ------------------------------------------------------------------------------------------------ */
+/* Async operations ----------------------------------------------------------------------------- */
 
-/* Parameters in order, and one op on them: what the short spelling stands for. OP-start must not be an op itself. */
+/* Parameters in order, and one op on them: what the short spelling stands for. OP-start must not be
+ * an op itself. */
 static bool wraps_one_op(const hlo_computation_t *computation) {
   const hlo_instr_t *root = computation->root;
   char name[64];
   hlo_opcode_t op;
   size_t params = computation->params.count;
-  if (computation->instrs.count != params + 1 || (size_t)root->operand_count != params) return false;
+  if (computation->instrs.count != params + 1 || (size_t)root->operand_count != params)
+    return false;
   if (hlo_op_is(root->op, OP_LEAF)) return false;
   for (size_t i = 0; i < params; i++)
     if (root->operands[i] != computation->params.data[i]) return false;
@@ -254,7 +275,8 @@ static const hlo_instr_t *chain_start(const hlo_instr_t *instr) {
 }
 
 static void mark_async(hlo_instr_t *instr, const int *callers) {
-  bool async = instr->op == HLO_ASYNC_START || instr->op == HLO_ASYNC_UPDATE || instr->op == HLO_ASYNC_DONE;
+  bool async =
+      instr->op == HLO_ASYNC_START || instr->op == HLO_ASYNC_UPDATE || instr->op == HLO_ASYNC_DONE;
   if (!async) return;
   if (instr->op != HLO_ASYNC_START) {
     const hlo_instr_t *start = chain_start(instr);
@@ -263,7 +285,8 @@ static void mark_async(hlo_instr_t *instr, const int *callers) {
   }
   const hlo_shape_t *shape = instr->shape;
   hlo_computation_t *body = instr->called[0];
-  bool fits = hlo_shape_is_tuple(shape) && shape->element_count >= 2 && hlo_shape_is_tuple(shape->elements[0]) &&
+  bool fits = hlo_shape_is_tuple(shape) && shape->element_count >= 2 &&
+              hlo_shape_is_tuple(shape->elements[0]) &&
               (size_t)instr->operand_count == body->params.count;
   if (!fits || callers[body->id] != 1 || !wraps_one_op(body)) return;
   instr->async_sugar = body->is_async_wrapper = true;
@@ -283,7 +306,8 @@ hr_status_t proto_mark_async(proto_reader_t *p) {
   int *callers;
   HR_TRY(HR_NEW_ARRAY(&p->scratch, module->computations.count, &callers));
   callers[module->entry->id]++; /* it must print by itself */
-  for (size_t c = 0; c < module->computations.count; c++) count_callers(module->computations.data[c], callers);
+  for (size_t c = 0; c < module->computations.count; c++)
+    count_callers(module->computations.data[c], callers);
   for (size_t c = 0; c < module->computations.count; c++)
     for (size_t i = 0; i < module->computations.data[c]->instrs.count; i++)
       mark_async(module->computations.data[c]->instrs.data[i], callers);

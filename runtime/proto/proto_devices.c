@@ -2,25 +2,31 @@
 
 /* Meshes, replica groups and shardings. */
 
-/* Permutations ---------------------------------------------------------------------------------------------------- */
+/* Permutations --------------------------------------------------------------------------------- */
 
-/* The dimensions of an iota and how they are transposed. One dimension is not: the IR leaves that out, XLA writes 0. */
-static hr_status_t read_iota(proto_reader_t *p, proto_list_t dims, proto_list_t permutation, hlo_iota_t *out_iota) {
+/* The dimensions of an iota and how they are transposed. One dimension is not: the IR leaves that
+ * out, XLA writes 0. */
+static hr_status_t read_iota(proto_reader_t *p, proto_list_t dims, proto_list_t permutation,
+                             hlo_iota_t *out_iota) {
   HR_TRY(proto_ints(p->arena, dims, &out_iota->dims));
   HR_TRY(proto_ints(p->arena, permutation, &out_iota->permutation));
   if (out_iota->dims.count < 2 && out_iota->permutation.count == 1) out_iota->permutation.count = 0;
   bool whole = out_iota->dims.count < 2 || out_iota->dims.count == out_iota->permutation.count;
-  if (!whole || !hlo_is_permutation(out_iota->permutation) || (out_iota->dims.count < 2 && out_iota->permutation.count))
-    return PROTO_ERROR("the transposition of a list of devices is no permutation of its dimensions");
+  if (!whole || !hlo_is_permutation(out_iota->permutation) ||
+      (out_iota->dims.count < 2 && out_iota->permutation.count))
+    return PROTO_ERROR(
+        "the transposition of a list of devices is no permutation of its dimensions");
   return NULL;
 }
 
-static void write_permutation(hr_strbuf_t *out, uint32_t number, hr_ints_t dims, hr_ints_t permutation) {
+static void write_permutation(hr_strbuf_t *out, uint32_t number, hr_ints_t dims,
+                              hr_ints_t permutation) {
   static const int64_t zero[1];
-  proto_put_ints(out, number, dims.count == 1 && !permutation.count ? (hr_ints_t){zero, 1} : permutation);
+  proto_put_ints(out, number,
+                 dims.count == 1 && !permutation.count ? (hr_ints_t){zero, 1} : permutation);
 }
 
-/* Meshes ---------------------------------------------------------------------------------------------------------- */
+/* Meshes --------------------------------------------------------------------------------------- */
 
 static hr_status_t read_mesh_axes(proto_reader_t *p, proto_list_t list, hlo_mesh_t *mesh) {
   hlo_mesh_axis_t *axes;
@@ -65,7 +71,8 @@ static void write_mesh(hr_strbuf_t *out, uint32_t number, const hlo_mesh_t *mesh
   if (mesh->iota_dims.count) {
     size_t transform = proto_open(out, PROTO_mesh_iota_transform);
     proto_put_ints(out, PROTO_iota_transform_reshape_dims, mesh->iota_dims);
-    write_permutation(out, PROTO_iota_transform_transpose_perm, mesh->iota_dims, mesh->iota_permutation);
+    write_permutation(out, PROTO_iota_transform_transpose_perm, mesh->iota_dims,
+                      mesh->iota_permutation);
     proto_close(out, transform);
   }
   proto_close(out, opened);
@@ -84,11 +91,12 @@ static hr_status_t read_axis(proto_reader_t *p, const hr_str_t *bytes, const hlo
   bool divides = part.pre_size >= 1 && part.size >= 1 && part.pre_size <= whole &&
                  part.size <= whole / part.pre_size && whole % (part.pre_size * part.size) == 0;
   if (!in.sub_axis_info.count || divides) return NULL;
-  return PROTO_ERROR("part (%ld)%ld of an axis of size %ld, want one that divides it", (long)part.pre_size,
-                     (long)part.size, (long)whole);
+  return PROTO_ERROR("part (%ld)%ld of an axis of size %ld, want one that divides it",
+                     (long)part.pre_size, (long)part.size, (long)whole);
 }
 
-static hr_status_t read_axes(proto_reader_t *p, proto_list_t list, const hlo_mesh_t *mesh, hlo_axes_t *out_axes) {
+static hr_status_t read_axes(proto_reader_t *p, proto_list_t list, const hlo_mesh_t *mesh,
+                             hlo_axes_t *out_axes) {
   hlo_axis_ref_t *refs;
   HR_TRY(HR_NEW_ARRAY(p->arena, list.count, &refs));
   for (int64_t i = 0; i < list.count; i++) HR_TRY(read_axis(p, &list.items[i], mesh, &refs[i]));
@@ -112,7 +120,7 @@ static void write_axes(hr_strbuf_t *out, uint32_t number, hlo_axes_t axes) {
   for (int i = 0; i < axes.count; i++) write_axis(out, number, &axes.refs[i]);
 }
 
-/* Replica groups -------------------------------------------------------------------------------------------------- */
+/* Replica groups ------------------------------------------------------------------------------- */
 
 static hr_status_t read_group_lists(proto_reader_t *p, proto_list_t list, hlo_groups_t *groups) {
   hr_ints_t *lists;
@@ -151,7 +159,8 @@ static hr_status_t read_mesh_groups(proto_reader_t *p, proto_list_t pieces, hlo_
   return NULL;
 }
 
-/* A few bytes can name many devices: equal messages are expanded once, and all together not beyond a limit. */
+/* A few bytes can name many devices: equal messages are expanded once, and all together not beyond
+ * a limit. */
 static hr_status_t expand_groups(proto_reader_t *p, proto_list_t pieces, hlo_groups_t *groups,
                                  const hlo_groups_t **out_groups) {
   hr_str_t key = pieces.items[0];
@@ -160,13 +169,15 @@ static hr_status_t expand_groups(proto_reader_t *p, proto_list_t pieces, hlo_gro
   int64_t size = hlo_groups_size(groups);
   p->devices_made += size > 0 ? size : 0;
   if (size < 0 || p->devices_made > HLO_MAX_MODULE_DEVICES + (int64_t)p->module->source.size_bytes)
-    return PROTO_ERROR("replica groups of too many devices, want at most %ld in one list", (long)HLO_MAX_DEVICES);
+    return PROTO_ERROR("replica groups of too many devices, want at most %ld in one list",
+                       (long)HLO_MAX_DEVICES);
   HR_TRY(hlo_groups_expand(p->arena, groups));
   *out_groups = groups;
   return pieces.count == 1 ? hr_map_put(&p->groups, key, groups, NULL) : NULL;
 }
 
-hr_status_t proto_read_groups(proto_reader_t *p, const proto_instr_t *in, const hlo_groups_t **out_groups) {
+hr_status_t proto_read_groups(proto_reader_t *p, const proto_instr_t *in,
+                              const hlo_groups_t **out_groups) {
   proto_device_list_t list;
   hlo_groups_t *groups;
   HR_TRY(HR_NEW(p->arena, &groups));
@@ -181,7 +192,8 @@ hr_status_t proto_read_groups(proto_reader_t *p, const proto_instr_t *in, const 
     HR_TRY(read_iota_groups(p, iota, groups));
     return expand_groups(p, iota, groups, out_groups);
   }
-  return read_group_lists(p, in->device_list.count ? list.replica_groups : in->replica_groups, groups);
+  return read_group_lists(p, in->device_list.count ? list.replica_groups : in->replica_groups,
+                          groups);
 }
 
 static void write_iota_groups(hr_strbuf_t *out, const hlo_groups_t *groups) {
@@ -189,7 +201,8 @@ static void write_iota_groups(hr_strbuf_t *out, const hlo_groups_t *groups) {
   proto_put_int(out, PROTO_iota_device_list_num_replica_groups, groups->iota_tile.data[0]);
   proto_put_int(out, PROTO_iota_device_list_num_devices_per_group, groups->iota_tile.data[1]);
   proto_put_ints(out, PROTO_iota_device_list_iota_reshape_dims, groups->iota_dims);
-  write_permutation(out, PROTO_iota_device_list_iota_transpose_perm, groups->iota_dims, groups->iota_permutation);
+  write_permutation(out, PROTO_iota_device_list_iota_transpose_perm, groups->iota_dims,
+                    groups->iota_permutation);
   proto_close(out, opened);
 }
 
@@ -212,12 +225,13 @@ void proto_write_groups(hr_strbuf_t *out, const hlo_groups_t *groups) {
   proto_close(out, opened);
 }
 
-/* Shardings ------------------------------------------------------------------------------------------------------- */
+/* Shardings ------------------------------------------------------------------------------------ */
 
 static hr_status_t read_metadata_list(proto_reader_t *p, proto_list_t list, hlo_sharding_t *s) {
   hlo_metadata_t *metadata;
   HR_TRY(HR_NEW_ARRAY(p->arena, list.count, &metadata));
-  for (int64_t i = 0; i < list.count; i++) HR_TRY(proto_read_metadata(p, proto_piece(&list.items[i]), &metadata[i]));
+  for (int64_t i = 0; i < list.count; i++)
+    HR_TRY(proto_read_metadata(p, proto_piece(&list.items[i]), &metadata[i]));
   s->metadata_count = (int)list.count;
   s->metadata = metadata;
   return NULL;
@@ -227,21 +241,23 @@ static hr_status_t read_tiles(proto_reader_t *p, const proto_sharding_t *in, hlo
   HR_TRY(proto_ints(p->arena, in->tile_assignment_dimensions, &s->tile_dims));
   HR_TRY(proto_ints(p->arena, in->tile_assignment_devices, &s->devices));
   HR_TRY(proto_ints(p->arena, in->last_tile_dims, &s->last_tile_kinds));
-  if (!s->devices.count) HR_TRY(read_iota(p, in->iota_reshape_dims, in->iota_transpose_perm, &s->iota));
+  if (!s->devices.count)
+    HR_TRY(read_iota(p, in->iota_reshape_dims, in->iota_transpose_perm, &s->iota));
   s->replicate_last_dim = in->replicate_on_last_tile_dim;
   int64_t tiles = hlo_device_count(s->tile_dims);
   int64_t devices = s->devices.count ? s->devices.count : hlo_device_count(s->iota.dims);
   if (tiles < 1 || tiles != devices)
-    return PROTO_ERROR("a sharding of %ld devices for %ld tiles, want as many, and at most %ld", (long)devices,
-                       (long)tiles, (long)HLO_MAX_DEVICES);
+    return PROTO_ERROR("a sharding of %ld devices for %ld tiles, want as many, and at most %ld",
+                       (long)devices, (long)tiles, (long)HLO_MAX_DEVICES);
   for (int64_t i = 0; i < s->last_tile_kinds.count; i++) {
     int64_t kind = s->last_tile_kinds.data[i];
     if (kind < 0 || kind >= HLO_TILE_KIND_COUNT || !*hlo_enum_table[HLO_ENUM_TILE_KIND].texts[kind])
       return PROTO_ERROR("tile dimension of kind %ld, which is none", (long)kind);
   }
   if (s->replicate_last_dim + s->last_tile_kinds.count <= s->tile_dims.count) return NULL;
-  return PROTO_ERROR("a sharding of %ld tile dimensions, want at least those that its last ones name",
-                     (long)s->tile_dims.count);
+  return PROTO_ERROR(
+      "a sharding of %ld tile dimensions, want at least those that its last ones name",
+      (long)s->tile_dims.count);
 }
 
 /* All axes, whole, in mesh order: how "manual" and "unreduced" without a list are stored. */
@@ -276,10 +292,12 @@ static void classify_named(hlo_sharding_t *s) {
   } else if (!s->dim_count && lists_all_axes(s->manual_axes, &s->mesh)) {
     s->kind = HLO_TILE_KIND_MANUAL;
     s->manual_axes = none;
-  } else if (!s->dim_count && !s->unreduced_kind.size && lists_all_axes(s->unreduced_axes, &s->mesh)) {
+  } else if (!s->dim_count && !s->unreduced_kind.size &&
+             lists_all_axes(s->unreduced_axes, &s->mesh)) {
     s->kind = HLO_TILE_KIND_UNREDUCED;
     s->unreduced_axes = none;
-  } else if (!s->dim_count && !s->manual_axes.count && !s->unreduced_axes.count && !s->replicated_axes.count) {
+  } else if (!s->dim_count && !s->manual_axes.count && !s->unreduced_axes.count &&
+             !s->replicated_axes.count) {
     s->kind = HLO_TILE_KIND_REPLICATED;
   }
 }
@@ -302,7 +320,8 @@ static hr_status_t read_named(proto_reader_t *p, proto_list_t pieces, hlo_shardi
 static hr_status_t read_maximal(proto_reader_t *p, const proto_sharding_t *in, hlo_sharding_t *s) {
   hr_ints_t devices;
   HR_TRY(proto_ints(&p->scratch, in->tile_assignment_devices, &devices));
-  if (devices.count != 1) return PROTO_ERROR("a maximal sharding of %ld devices, want one", (long)devices.count);
+  if (devices.count != 1)
+    return PROTO_ERROR("a maximal sharding of %ld devices, want one", (long)devices.count);
   s->device = devices.data[0];
   return NULL;
 }
@@ -314,7 +333,8 @@ static hr_status_t read_leaf(proto_reader_t *p, const proto_sharding_t *in, hlo_
   s->kind = (hlo_enum_TILE_KIND_t)in->type;
   if (s->kind == HLO_TILE_KIND_MAXIMAL) HR_TRY(read_maximal(p, in, s));
   if (s->kind == HLO_TILE_KIND_OTHER) HR_TRY(read_tiles(p, in, s));
-  if (in->is_shard_group) s->group = in->shard_group_type == 1 ? HLO_SHARD_GROUP_LIKE : HLO_SHARD_GROUP_AS;
+  if (in->is_shard_group)
+    s->group = in->shard_group_type == 1 ? HLO_SHARD_GROUP_LIKE : HLO_SHARD_GROUP_AS;
   s->group_id = in->shard_group_id;
   return read_metadata_list(p, in->metadata, s);
 }
@@ -336,7 +356,8 @@ static hr_status_t read_tuple(proto_reader_t *p, proto_list_t list, hlo_sharding
   return NULL;
 }
 
-hr_status_t proto_read_sharding(proto_reader_t *p, proto_list_t pieces, const hlo_sharding_t **out_sharding) {
+hr_status_t proto_read_sharding(proto_reader_t *p, proto_list_t pieces,
+                                const hlo_sharding_t **out_sharding) {
   proto_sharding_t in;
   hlo_sharding_t *s;
   HR_TRY(HR_NEW(p->arena, &s));
@@ -366,10 +387,12 @@ static void write_named(hr_strbuf_t *out, const hlo_sharding_t *s) {
   }
   write_axes(out, PROTO_named_sharding_replicated_axes, s->replicated_axes);
   write_axes(out, PROTO_named_sharding_unreduced_axes, s->unreduced_axes);
-  if (s->kind == HLO_TILE_KIND_UNREDUCED) write_all_axes(out, PROTO_named_sharding_unreduced_axes, &s->mesh);
+  if (s->kind == HLO_TILE_KIND_UNREDUCED)
+    write_all_axes(out, PROTO_named_sharding_unreduced_axes, &s->mesh);
   write_metadata_list(out, PROTO_named_sharding_metadata, s);
   write_axes(out, PROTO_named_sharding_manual_axes, s->manual_axes);
-  if (s->kind == HLO_TILE_KIND_MANUAL) write_all_axes(out, PROTO_named_sharding_manual_axes, &s->mesh);
+  if (s->kind == HLO_TILE_KIND_MANUAL)
+    write_all_axes(out, PROTO_named_sharding_manual_axes, &s->mesh);
   proto_put_bytes(out, PROTO_named_sharding_unreduced_kind, s->unreduced_kind);
   proto_close(out, opened);
 }

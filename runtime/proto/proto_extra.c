@@ -6,7 +6,7 @@
 
 /* What any instruction may carry. */
 
-/* Metadata -------------------------------------------------------------------------------------------------------- */
+/* Metadata ------------------------------------------------------------------------------------- */
 
 /* A payload's bytes: in place, or in the module's pool. Empty if it has none. */
 static hr_status_t find_payload(proto_reader_t *p, proto_list_t pieces, proto_list_t *out_bytes) {
@@ -18,7 +18,8 @@ static hr_status_t find_payload(proto_reader_t *p, proto_list_t pieces, proto_li
     return NULL;
   }
   if (in.id.value < 0 || in.id.value >= p->payloads.count)
-    return PROTO_ERROR("payload %ld of a module that has %ld", (long)in.id.value, (long)p->payloads.count);
+    return PROTO_ERROR("payload %ld of a module that has %ld", (long)in.id.value,
+                       (long)p->payloads.count);
   *out_bytes = proto_piece(&p->payloads.items[in.id.value]);
   return NULL;
 }
@@ -60,7 +61,7 @@ void proto_write_metadata(hr_strbuf_t *out, uint32_t number, const hlo_metadata_
   proto_close(out, opened);
 }
 
-/* Frontend attributes --------------------------------------------------------------------------------------------- */
+/* Frontend attributes -------------------------------------------------------------------------- */
 
 static int compare_names(const void *a, const void *b) {
   hr_str_t x = ((const hlo_name_value_t *)a)->name, y = ((const hlo_name_value_t *)b)->name;
@@ -96,10 +97,11 @@ void proto_write_pairs(hr_strbuf_t *out, uint32_t number, const hlo_name_values_
   proto_close(out, opened);
 }
 
-/* Statistics ------------------------------------------------------------------------------------------------------ */
+/* Statistics ----------------------------------------------------------------------------------- */
 
 /* Writers put an empty message where there are none. */
-static hr_status_t read_statistics(proto_reader_t *p, proto_list_t pieces, const hlo_statistics_t **out_statistics) {
+static hr_status_t read_statistics(proto_reader_t *p, proto_list_t pieces,
+                                   const hlo_statistics_t **out_statistics) {
   proto_statistics_t in;
   hlo_statistics_t *result;
   struct hlo_statistic *items;
@@ -131,7 +133,7 @@ static void write_statistics(hr_strbuf_t *out, const hlo_statistics_t *statistic
   proto_close(out, opened);
 }
 
-/* Origins --------------------------------------------------------------------------------------------------------- */
+/* Origins -------------------------------------------------------------------------------------- */
 
 /* One leaf of the list that a tree is stored as. */
 typedef struct origin_leaf {
@@ -161,18 +163,21 @@ static hr_status_t read_origin_leaf(proto_reader_t *p, const hr_str_t *bytes, or
   HR_TRY(PROTO_DECODE(&p->scratch, original_element, proto_piece(bytes), &in));
   HR_TRY(PROTO_DECODE(&p->scratch, original_array, in.original_array, &array));
   HR_TRY(proto_ints(&p->scratch, in.shape_index, &leaf->path));
-  leaf->origin = (hlo_origin_t){.known = in.original_array.count > 0, .instruction = array.instruction_name};
+  leaf->origin =
+      (hlo_origin_t){.known = in.original_array.count > 0, .instruction = array.instruction_name};
   return proto_ints(p->arena, array.shape_index, &leaf->origin.index);
 }
 
 /* Is the walk's path that of the next leaf? */
 static bool at_leaf(const origin_walk_t *w) {
   if (w->next == w->count || w->leaves[w->next].path.count != w->depth) return false;
-  return !w->depth || !memcmp(w->leaves[w->next].path.data, w->path, (size_t)w->depth * sizeof *w->path);
+  return !w->depth ||
+         !memcmp(w->leaves[w->next].path.data, w->path, (size_t)w->depth * sizeof *w->path);
 }
 
 /* The tree mirrors the shape, down to where the list has leaves. */
-static hr_status_t build_origin(origin_walk_t *w, const hlo_shape_t *shape, const hlo_origin_t **out_origin) {
+static hr_status_t build_origin(origin_walk_t *w, const hlo_shape_t *shape,
+                                const hlo_origin_t **out_origin) {
   hlo_origin_t *origin;
   HR_TRY(HR_NEW(w->p->arena, &origin));
   *out_origin = origin;
@@ -183,7 +188,8 @@ static hr_status_t build_origin(origin_walk_t *w, const hlo_shape_t *shape, cons
   if (!hlo_shape_is_tuple(shape)) return NULL;
   const hlo_origin_t **elements;
   HR_TRY(HR_NEW_ARRAY(w->p->arena, shape->element_count, &elements));
-  *origin = (hlo_origin_t){.is_tuple = true, .element_count = shape->element_count, .elements = elements};
+  *origin =
+      (hlo_origin_t){.is_tuple = true, .element_count = shape->element_count, .elements = elements};
   w->depth++;
   for (int i = 0; i < shape->element_count; i++) {
     w->path[w->depth - 1] = i;
@@ -209,12 +215,15 @@ static hr_status_t read_origin(proto_reader_t *p, proto_list_t pieces, const hlo
   walk->p = p;
   walk->count = in.elements.count;
   HR_TRY(HR_NEW_ARRAY(&p->scratch, walk->count, &walk->leaves));
-  for (int64_t i = 0; i < walk->count; i++) HR_TRY(read_origin_leaf(p, &in.elements.items[i], &walk->leaves[i]));
-  if (walk->count > 1) qsort(walk->leaves, (size_t)walk->count, sizeof *walk->leaves, compare_paths);
+  for (int64_t i = 0; i < walk->count; i++)
+    HR_TRY(read_origin_leaf(p, &in.elements.items[i], &walk->leaves[i]));
+  if (walk->count > 1)
+    qsort(walk->leaves, (size_t)walk->count, sizeof *walk->leaves, compare_paths);
   HR_TRY(build_origin(walk, shape, out_origin));
   if (walk->next == walk->count) return NULL;
-  return PROTO_ERROR("an origin lists %ld elements that the value does not have, or lists them twice",
-                     (long)(walk->count - walk->next));
+  return PROTO_ERROR(
+      "an origin lists %ld elements that the value does not have, or lists them twice",
+      (long)(walk->count - walk->next));
 }
 
 static void write_origin_leaf(hr_strbuf_t *out, const hlo_origin_t *leaf, hr_ints_t path) {
@@ -229,7 +238,8 @@ static void write_origin_leaf(hr_strbuf_t *out, const hlo_origin_t *leaf, hr_int
   proto_close(out, opened);
 }
 
-static void write_origin_tree(hr_strbuf_t *out, const hlo_origin_t *origin, int64_t *path, int depth) {
+static void write_origin_tree(hr_strbuf_t *out, const hlo_origin_t *origin, int64_t *path,
+                              int depth) {
   if (!origin->is_tuple) {
     write_origin_leaf(out, origin, (hr_ints_t){path, depth});
     return;
@@ -248,9 +258,11 @@ static void write_origin(hr_strbuf_t *out, const hlo_origin_t *origin) {
   proto_close(out, opened);
 }
 
-/* Control predecessors -------------------------------------------------------------------------------------------- */
+/* Control predecessors ------------------------------------------------------------------------- */
 
-int64_t proto_instr_id(const hlo_instr_t *instr) { return (int64_t)instr->parent->id << 32 | instr->id; }
+int64_t proto_instr_id(const hlo_instr_t *instr) {
+  return (int64_t)instr->parent->id << 32 | instr->id;
+}
 
 /* Current files give computation and place in one number; old ones number through the module. */
 hlo_instr_t *proto_find_instr(proto_reader_t *p, int64_t id) {
@@ -271,10 +283,11 @@ static hr_status_t read_control(proto_reader_t *p, proto_list_t list, hlo_extra_
   return NULL;
 }
 
-/* --------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
 
 /* A sharding on a tuple is meant for each of its leaves. */
-static hr_status_t expand_sharding(proto_reader_t *p, const hlo_shape_t *shape, hlo_extra_t *extra) {
+static hr_status_t expand_sharding(proto_reader_t *p, const hlo_shape_t *shape,
+                                   hlo_extra_t *extra) {
   const hlo_sharding_t *leaf = extra->sharding, **elements;
   hlo_sharding_t *tuple;
   if (leaf->kind == HLO_TILE_KIND_TUPLE || !hlo_shape_is_tuple(shape)) return NULL;
@@ -283,7 +296,8 @@ static hr_status_t expand_sharding(proto_reader_t *p, const hlo_shape_t *shape, 
   HR_TRY(HR_NEW(p->arena, &tuple));
   HR_TRY(HR_NEW_ARRAY(p->arena, count, &elements));
   for (int i = 0; i < count; i++) elements[i] = leaf;
-  *tuple = (hlo_sharding_t){.kind = HLO_TILE_KIND_TUPLE, .element_count = count, .elements = elements};
+  *tuple =
+      (hlo_sharding_t){.kind = HLO_TILE_KIND_TUPLE, .element_count = count, .elements = elements};
   extra->sharding = tuple;
   return NULL;
 }
@@ -293,8 +307,9 @@ static hr_status_t read_extra_metadata(proto_reader_t *p, proto_list_t pieces, h
   HR_TRY(proto_read_metadata(p, pieces, &metadata));
   bool is_present = metadata.op_type.size || metadata.op_name.size || metadata.source_file.size ||
                     metadata.source_line || metadata.source_end_line || metadata.source_column ||
-                    metadata.source_end_column || metadata.stack_frame_id || metadata.profile_type.count ||
-                    metadata.deduplicated_name.size || metadata.scheduling_name.size;
+                    metadata.source_end_column || metadata.stack_frame_id ||
+                    metadata.profile_type.count || metadata.deduplicated_name.size ||
+                    metadata.scheduling_name.size;
   if (!is_present) return NULL; /* writers put an empty message where there is none */
   HR_TRY(HR_NEW(p->arena, &kept));
   *kept = metadata;
@@ -302,7 +317,8 @@ static hr_status_t read_extra_metadata(proto_reader_t *p, proto_list_t pieces, h
   return NULL;
 }
 
-static hr_status_t read_backend_config(proto_reader_t *p, const proto_instr_t *in, hlo_extra_t *extra) {
+static hr_status_t read_backend_config(proto_reader_t *p, const proto_instr_t *in,
+                                       hlo_extra_t *extra) {
   proto_list_t payload;
   extra->backend_config = in->backend_config;
   HR_TRY(find_payload(p, in->backend_config_payload, &payload));
@@ -310,7 +326,8 @@ static hr_status_t read_backend_config(proto_reader_t *p, const proto_instr_t *i
   return NULL;
 }
 
-hr_status_t proto_read_extra(proto_reader_t *p, const proto_draft_t *draft, const hlo_extra_t **out_extra) {
+hr_status_t proto_read_extra(proto_reader_t *p, const proto_draft_t *draft,
+                             const hlo_extra_t **out_extra) {
   const proto_instr_t *in = &draft->in;
   hlo_extra_t extra = {0}, *kept;
   proto_replication_t replication;
@@ -319,15 +336,19 @@ hr_status_t proto_read_extra(proto_reader_t *p, const proto_draft_t *draft, cons
     HR_TRY(expand_sharding(p, draft->shape, &extra));
   }
   HR_TRY(proto_read_pairs(p, in->frontend_attributes, &extra.frontend_attributes));
-  if (in->control_predecessor_ids.count) HR_TRY(read_control(p, in->control_predecessor_ids, &extra));
+  if (in->control_predecessor_ids.count)
+    HR_TRY(read_control(p, in->control_predecessor_ids, &extra));
   HR_TRY(read_statistics(p, in->statistics, &extra.statistics));
   HR_TRY(PROTO_DECODE(&p->scratch, replication, in->parameter_replication, &replication));
-  HR_TRY(proto_bools(p->arena, replication.replicated_at_leaf_buffers, &extra.replication_count, &extra.replication));
-  if (in->original_value.count) HR_TRY(read_origin(p, in->original_value, draft->shape, &extra.origin));
+  HR_TRY(proto_bools(p->arena, replication.replicated_at_leaf_buffers, &extra.replication_count,
+                     &extra.replication));
+  if (in->original_value.count)
+    HR_TRY(read_origin(p, in->original_value, draft->shape, &extra.origin));
   if (in->metadata.count) HR_TRY(read_extra_metadata(p, in->metadata, &extra));
   HR_TRY(read_backend_config(p, in, &extra));
-  bool is_present = extra.sharding || extra.frontend_attributes.count || extra.control_count || extra.statistics ||
-              extra.replication_count || extra.origin || extra.metadata || extra.backend_config.size;
+  bool is_present = extra.sharding || extra.frontend_attributes.count || extra.control_count ||
+                    extra.statistics || extra.replication_count || extra.origin || extra.metadata ||
+                    extra.backend_config.size;
   *out_extra = NULL;
   if (!is_present) return NULL;
   HR_TRY(HR_NEW(p->arena, &kept));
@@ -351,7 +372,8 @@ void proto_write_extra(hr_strbuf_t *out, const hlo_extra_t *extra) {
   if (extra->statistics) write_statistics(out, extra->statistics);
   if (extra->replication_count) {
     size_t opened = proto_open(out, PROTO_instr_parameter_replication);
-    proto_put_bools(out, PROTO_replication_replicated_at_leaf_buffers, extra->replication_count, extra->replication);
+    proto_put_bools(out, PROTO_replication_replicated_at_leaf_buffers, extra->replication_count,
+                    extra->replication);
     proto_close(out, opened);
   }
   if (extra->origin) write_origin(out, extra->origin);

@@ -3,11 +3,12 @@
 
 /* What a module says beside its computations. */
 
-/* Aliasing -------------------------------------------------------------------------------------------------------- */
+/* Aliasing ------------------------------------------------------------------------------------- */
 
 enum { KIND_MAY_ALIAS = 1, KIND_MUST_ALIAS = 2 };
 
-static hr_status_t read_aliases(proto_reader_t *p, proto_list_t pieces, hlo_aliasing_t *out_aliasing) {
+static hr_status_t read_aliases(proto_reader_t *p, proto_list_t pieces,
+                                hlo_aliasing_t *out_aliasing) {
   proto_module_aliases_t in;
   hlo_alias_t *aliases;
   HR_TRY(PROTO_DECODE(&p->scratch, module_aliases, pieces, &in));
@@ -66,9 +67,10 @@ static void write_donors(hr_strbuf_t *out, const hlo_aliasing_t *donors) {
   proto_close(out, opened);
 }
 
-/* Stack frames ---------------------------------------------------------------------------------------------------- */
+/* Stack frames --------------------------------------------------------------------------------- */
 
-static hr_status_t read_locations(proto_reader_t *p, proto_list_t list, hlo_stack_frames_t *frames) {
+static hr_status_t read_locations(proto_reader_t *p, proto_list_t list,
+                                  hlo_stack_frames_t *frames) {
   hlo_file_location_t *locations;
   HR_TRY(HR_NEW_ARRAY(p->arena, list.count, &locations));
   for (int64_t i = 0; i < list.count; i++) {
@@ -88,7 +90,8 @@ static hr_status_t read_frames(proto_reader_t *p, proto_list_t list, hlo_stack_f
   for (int64_t i = 0; i < list.count; i++) {
     proto_stack_frame_t in;
     HR_TRY(PROTO_DECODE(&p->scratch, stack_frame, proto_piece(&list.items[i]), &in));
-    kept[i] = (hlo_stack_frame_t){in.file_location_id, (int32_t)in.parent_frame_id}; /* printed plus one */
+    kept[i] = (hlo_stack_frame_t){in.file_location_id,
+                                  (int32_t)in.parent_frame_id}; /* printed plus one */
   }
   frames->frame_count = (int)list.count;
   frames->frames = kept;
@@ -96,7 +99,8 @@ static hr_status_t read_frames(proto_reader_t *p, proto_list_t list, hlo_stack_f
 }
 
 /* The list itself lives no longer than the reader. */
-static hr_status_t keep_names(proto_reader_t *p, proto_list_t list, int *out_count, const hr_str_t **out_names) {
+static hr_status_t keep_names(proto_reader_t *p, proto_list_t list, int *out_count,
+                              const hr_str_t **out_names) {
   void *copy;
   HR_TRY(hr_arena_copy(p->arena, list.items, (size_t)list.count * sizeof *list.items, &copy));
   *out_count = (int)list.count;
@@ -108,7 +112,9 @@ static hr_status_t read_stack_frames(proto_reader_t *p, proto_list_t pieces) {
   proto_stack_frames_t in;
   hlo_stack_frames_t *frames;
   HR_TRY(PROTO_DECODE(&p->scratch, stack_frames, pieces, &in));
-  if (!in.file_names.count && !in.function_names.count && !in.file_locations.count && !in.frames.count) return NULL;
+  if (!in.file_names.count && !in.function_names.count && !in.file_locations.count &&
+      !in.frames.count)
+    return NULL;
   HR_TRY(HR_NEW(p->arena, &frames));
   HR_TRY(keep_names(p, in.file_names, &frames->file_count, &frames->files));
   HR_TRY(keep_names(p, in.function_names, &frames->function_count, &frames->functions));
@@ -131,8 +137,10 @@ static void write_location(hr_strbuf_t *out, const hlo_file_location_t *l) {
 
 static void write_stack_frames(hr_strbuf_t *out, const hlo_stack_frames_t *f) {
   size_t opened = proto_open(out, PROTO_module_stack_frame_index);
-  for (int i = 0; i < f->file_count; i++) proto_put_item(out, PROTO_stack_frames_file_names, f->files[i]);
-  for (int i = 0; i < f->function_count; i++) proto_put_item(out, PROTO_stack_frames_function_names, f->functions[i]);
+  for (int i = 0; i < f->file_count; i++)
+    proto_put_item(out, PROTO_stack_frames_file_names, f->files[i]);
+  for (int i = 0; i < f->function_count; i++)
+    proto_put_item(out, PROTO_stack_frames_function_names, f->functions[i]);
   for (int i = 0; i < f->location_count; i++) write_location(out, &f->locations[i]);
   for (int i = 0; i < f->frame_count; i++) {
     size_t frame = proto_open(out, PROTO_stack_frames_frames);
@@ -143,12 +151,12 @@ static void write_stack_frames(hr_strbuf_t *out, const hlo_stack_frames_t *f) {
   proto_close(out, opened);
 }
 
-/* The grid -------------------------------------------------------------------------------------------------------- */
+/* The grid ------------------------------------------------------------------------------------- */
 
 static hr_status_t set_grid(hlo_module_t *module, int64_t replicas, int64_t partitions) {
   if (replicas < 0 || replicas > HLO_MAX_DEVICES || partitions < 0 || partitions > HLO_MAX_DEVICES)
-    return PROTO_ERROR("%ld replicas and %ld partitions, want 1 to %ld", (long)replicas, (long)partitions,
-                       (long)HLO_MAX_DEVICES);
+    return PROTO_ERROR("%ld replicas and %ld partitions, want 1 to %ld", (long)replicas,
+                       (long)partitions, (long)HLO_MAX_DEVICES);
   if (replicas) module->replica_count = replicas;
   if (partitions) module->num_partitions = partitions;
   return NULL;
@@ -161,7 +169,8 @@ static hr_status_t read_assignment(proto_reader_t *p, proto_list_t pieces) {
   return set_grid(p->module, in.replica_count, in.computation_count);
 }
 
-/* Process replica * partitions + partition runs each. The devices are listed as long as they are not too many. */
+/* Process replica * partitions + partition runs each. The devices are listed as long as they are
+ * not too many. */
 static void write_assignment(hr_strbuf_t *out, const hlo_module_t *module) {
   int64_t replicas = module->replica_count, partitions = module->num_partitions;
   if (replicas == 1 && partitions == 1) return;
@@ -178,7 +187,7 @@ static void write_assignment(hr_strbuf_t *out, const hlo_module_t *module) {
   proto_close(out, opened);
 }
 
-/* Configuration --------------------------------------------------------------------------------------------------- */
+/* Configuration -------------------------------------------------------------------------------- */
 
 static hr_status_t read_program_shape(proto_reader_t *p, proto_list_t pieces) {
   proto_program_shape_t in;
@@ -202,22 +211,27 @@ hr_status_t proto_read_config(proto_reader_t *p, proto_list_t pieces) {
   HR_TRY(set_grid(m, in.replica_count, in.num_partitions));
   m->alias_passthrough_params |= in.alias_passthrough_params;
   if (in.propagate_params.count)
-    HR_TRY(proto_bools(p->arena, in.propagate_params, &m->propagate_params_count, &m->propagate_params));
+    HR_TRY(proto_bools(p->arena, in.propagate_params, &m->propagate_params_count,
+                       &m->propagate_params));
   if (in.propagate_output.count)
-    HR_TRY(proto_bools(p->arena, in.propagate_output, &m->propagate_output_count, &m->propagate_output));
+    HR_TRY(proto_bools(p->arena, in.propagate_output, &m->propagate_output_count,
+                       &m->propagate_output));
   return NULL;
 }
 
 static void write_config(hr_strbuf_t *out, const hlo_module_t *m) {
-  if (!m->alias_passthrough_params && !m->propagate_params_count && !m->propagate_output_count) return;
+  if (!m->alias_passthrough_params && !m->propagate_params_count && !m->propagate_output_count)
+    return;
   size_t opened = proto_open(out, PROTO_module_config);
   proto_put_int(out, PROTO_config_alias_passthrough_params, m->alias_passthrough_params);
-  proto_put_bools(out, PROTO_config_propagate_output, m->propagate_output_count, m->propagate_output);
-  proto_put_bools(out, PROTO_config_propagate_params, m->propagate_params_count, m->propagate_params);
+  proto_put_bools(out, PROTO_config_propagate_output, m->propagate_output_count,
+                  m->propagate_output);
+  proto_put_bools(out, PROTO_config_propagate_params, m->propagate_params_count,
+                  m->propagate_params);
   proto_close(out, opened);
 }
 
-/* Values that can be recovered ------------------------------------------------------------------------------------ */
+/* Values that can be recovered ----------------------------------------------------------------- */
 
 static hr_status_t print_array(proto_reader_t *p, proto_list_t pieces, hr_strbuf_t *text) {
   proto_original_array_t in;
@@ -235,8 +249,8 @@ static hr_status_t print_array(proto_reader_t *p, proto_list_t pieces, hr_strbuf
   return NULL;
 }
 
-/* The IR keeps the table as the text between its braces. How a lost value is computed again, a module of its own, is
- * left out: it explains, and nothing runs it. */
+/* The IR keeps the table as the text between its braces. How a lost value is computed again, a
+ * module of its own, is left out: it explains, and nothing runs it. */
 static hr_status_t print_recovery(proto_reader_t *p, proto_list_t entries, hr_strbuf_t *text) {
   for (int64_t i = 0; i < entries.count; i++) {
     proto_recovery_entry_t in;
@@ -256,13 +270,14 @@ static hr_status_t read_recovery(proto_reader_t *p, proto_list_t pieces) {
   HR_TRY(PROTO_DECODE(&p->scratch, recovery_table, pieces, &in));
   hr_strbuf_init(&text);
   hr_status_t st = print_recovery(p, in.entries, &text);
-  if (!st) st = hr_arena_str(p->arena, (hr_str_t){text.data ? text.data : "", text.size},
-                             &p->module->origin_recovery_table);
+  if (!st)
+    st = hr_arena_str(p->arena, (hr_str_t){text.data ? text.data : "", text.size},
+                      &p->module->origin_recovery_table);
   hr_strbuf_deinit(&text);
   return st;
 }
 
-/* --------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
 
 hr_status_t proto_read_header(proto_reader_t *p, const proto_module_t *in) {
   hlo_module_t *m = p->module;
@@ -291,12 +306,15 @@ void proto_write_program_shape(hr_strbuf_t *out, const hlo_computation_t *comput
 
 static void write_host_shape(hr_strbuf_t *out, const hlo_module_t *module) {
   size_t opened = proto_open(out, PROTO_module_host_program_shape);
-  int count = module->has_entry_layout ? module->entry_params.count : (int)module->entry->params.count;
+  int count =
+      module->has_entry_layout ? module->entry_params.count : (int)module->entry->params.count;
   for (int i = 0; i < count; i++)
     proto_write_shape(out, PROTO_program_shape_parameters,
-                      module->has_entry_layout ? module->entry_params.shapes[i] : hlo_entry_param_shape(module, i));
-  proto_write_shape(out, PROTO_program_shape_result,
-                    module->has_entry_layout ? module->entry_result : hlo_entry_result_shape(module));
+                      module->has_entry_layout ? module->entry_params.shapes[i]
+                                               : hlo_entry_param_shape(module, i));
+  proto_write_shape(
+      out, PROTO_program_shape_result,
+      module->has_entry_layout ? module->entry_result : hlo_entry_result_shape(module));
   for (int i = 0; i < count; i++) {
     char name[24];
     snprintf(name, sizeof name, "p%d", i);

@@ -2,7 +2,8 @@
 
 #include "proto/proto_parts.h"
 
-/* Literals: their elements are stored in the order of the literal's own layout, where values are row-major. */
+/* Literals: their elements are stored in the order of the literal's own layout, where values are
+ * row-major. */
 
 /* Which field holds the elements of a type, and how: as varints, or as they lie in memory. */
 typedef struct element_field {
@@ -48,15 +49,18 @@ static const element_field_t fields[HR_DTYPE_COUNT] = {
     ELEMENTS(C128, c128s, false),
 };
 
-/* Moves elements between row-major order and the order of a layout. The walk is in layout order: an odometer whose
- * fastest wheel is the minor-most dimension, with the row-major place carried along. */
-static void permute(const hlo_value_t *value, hr_ints_t order, const char *from, char *to, bool to_rows) {
+/* Moves elements between row-major order and the order of a layout. The walk is in layout order: an
+ * odometer whose fastest wheel is the minor-most dimension, with the row-major place carried along.
+ */
+static void permute(const hlo_value_t *value, hr_ints_t order, const char *from, char *to,
+                    bool to_rows) {
   int64_t strides[HLO_MAX_RANK], at[HLO_MAX_RANK] = {0}, row = 0;
   size_t each = hr_dtype_bytes(value->dtype);
   int rank = value->rank;
   for (int64_t d = rank - 1, stride = 1; d >= 0; stride *= value->dims[d--]) strides[d] = stride;
   for (int64_t i = 0; i < value->count; i++) {
-    memcpy(to + (size_t)(to_rows ? row : i) * each, from + (size_t)(to_rows ? i : row) * each, each);
+    memcpy(to + (size_t)(to_rows ? row : i) * each, from + (size_t)(to_rows ? i : row) * each,
+           each);
     for (int k = 0; k < rank; k++) {
       int64_t d = order.data[k];
       row += strides[d];
@@ -75,7 +79,7 @@ static bool is_permuted(const hlo_shape_t *shape) {
   return false;
 }
 
-/* Reading --------------------------------------------------------------------------------------------------------- */
+/* Reading -------------------------------------------------------------------------------------- */
 
 /* Elements narrower than a byte come with zeros above their bits. */
 static void widen(hr_dtype_t dtype, uint8_t *bytes, int64_t count) {
@@ -94,7 +98,8 @@ static hr_status_t take_varints(proto_list_t list, hr_dtype_t dtype, char *to) {
     const char *at = list.items[i].data, *end = at + list.items[i].size;
     while (at < end) {
       uint64_t value;
-      if (!proto_take_varint(&at, end, &value)) return PROTO_ERROR("an element of a literal is longer than 64 bits");
+      if (!proto_take_varint(&at, end, &value))
+        return PROTO_ERROR("an element of a literal is longer than 64 bits");
       if (dtype == HR_PRED) value = value != 0;
       memcpy(to, &value, each);
       to += each;
@@ -123,11 +128,12 @@ static hr_status_t check_count(const proto_literal_t *in, const hlo_shape_t *sha
   int64_t each = (int64_t)hr_dtype_bytes(shape->dtype), bytes = (int64_t)proto_list_bytes(list);
   int64_t found = field->varints ? proto_varint_count(list) : bytes % each ? -1 : bytes / each;
   if (found == want) return NULL;
-  return PROTO_ERROR("a literal of type %s has %ld elements, want %ld", hr_dtype_name(shape->dtype), (long)found,
-                     (long)want);
+  return PROTO_ERROR("a literal of type %s has %ld elements, want %ld", hr_dtype_name(shape->dtype),
+                     (long)found, (long)want);
 }
 
-static hr_status_t read_array(const proto_literal_t *in, const hlo_shape_t *shape, hlo_value_t **out_value) {
+static hr_status_t read_array(const proto_literal_t *in, const hlo_shape_t *shape,
+                              hlo_value_t **out_value) {
   const element_field_t *field = &fields[shape->dtype];
   hlo_value_t *value, *ordered = NULL;
   HR_TRY(check_count(in, shape));
@@ -146,17 +152,19 @@ static hr_status_t read_array(const proto_literal_t *in, const hlo_shape_t *shap
 static hr_status_t read_any(proto_reader_t *p, const proto_literal_t *in, const hlo_shape_t *shape,
                             hlo_value_t **out_value);
 
-static hr_status_t read_tuple(proto_reader_t *p, const proto_literal_t *in, const hlo_shape_t *shape,
-                              hlo_value_t **out_value) {
+static hr_status_t read_tuple(proto_reader_t *p, const proto_literal_t *in,
+                              const hlo_shape_t *shape, hlo_value_t **out_value) {
   hlo_value_t **elements;
   int count = 0;
   hr_status_t st = NULL;
   if (in->tuple_literals.count != shape->element_count)
-    return PROTO_ERROR("a literal of %ld elements, want %d", (long)in->tuple_literals.count, shape->element_count);
+    return PROTO_ERROR("a literal of %ld elements, want %d", (long)in->tuple_literals.count,
+                       shape->element_count);
   HR_TRY(HR_NEW_ARRAY(&p->scratch, shape->element_count, &elements));
   for (; count < shape->element_count && !st; count += !st) {
     proto_literal_t element;
-    st = PROTO_DECODE(&p->scratch, literal, proto_piece(&in->tuple_literals.items[count]), &element);
+    st =
+        PROTO_DECODE(&p->scratch, literal, proto_piece(&in->tuple_literals.items[count]), &element);
     if (!st) st = read_any(p, &element, shape->elements[count], &elements[count]);
   }
   if (!st) st = hlo_value_tuple(count, elements, out_value);
@@ -172,8 +180,8 @@ static hr_status_t read_any(proto_reader_t *p, const proto_literal_t *in, const 
   return PROTO_ERROR("a literal of type %s, which has no values", hr_dtype_name(shape->dtype));
 }
 
-hr_status_t proto_read_literal(proto_reader_t *p, proto_list_t pieces, const hlo_shape_t **out_shape,
-                               hlo_value_t **out_value) {
+hr_status_t proto_read_literal(proto_reader_t *p, proto_list_t pieces,
+                               const hlo_shape_t **out_shape, hlo_value_t **out_value) {
   proto_literal_t in;
   hlo_value_t *value;
   HR_TRY(PROTO_DECODE(&p->scratch, literal, pieces, &in));
@@ -184,12 +192,15 @@ hr_status_t proto_read_literal(proto_reader_t *p, proto_list_t pieces, const hlo
   return NULL;
 }
 
-/* Writing --------------------------------------------------------------------------------------------------------- */
+/* Writing -------------------------------------------------------------------------------------- */
 
 /* Literals are static: sizes come from the value, layouts from the shape. */
-static void write_value_shape(hr_strbuf_t *out, uint32_t number, const hlo_value_t *value, const hlo_shape_t *shape) {
+static void write_value_shape(hr_strbuf_t *out, uint32_t number, const hlo_value_t *value,
+                              const hlo_shape_t *shape) {
   if (value->dtype != HR_TUPLE) {
-    const hlo_shape_t own = {.dtype = value->dtype, .rank = value->rank, .dims = value->dims,
+    const hlo_shape_t own = {.dtype = value->dtype,
+                             .rank = value->rank,
+                             .dims = value->dims,
                              .layout = shape ? shape->layout : NULL};
     proto_write_shape(out, number, &own);
     return;
@@ -197,7 +208,8 @@ static void write_value_shape(hr_strbuf_t *out, uint32_t number, const hlo_value
   size_t opened = proto_open(out, number);
   proto_put_int(out, PROTO_shape_element_type, hr_dtype_table[HR_TUPLE].proto);
   for (int i = 0; i < value->element_count; i++)
-    write_value_shape(out, PROTO_shape_tuple_shapes, value->elements[i], shape ? shape->elements[i] : NULL);
+    write_value_shape(out, PROTO_shape_tuple_shapes, value->elements[i],
+                      shape ? shape->elements[i] : NULL);
   proto_close(out, opened);
 }
 
@@ -215,7 +227,8 @@ static void put_elements(hr_strbuf_t *out, const hlo_value_t *value, const char 
       proto_put_varint(out, number);
     }
   } else if (bits < 8) {
-    for (int64_t i = 0; i < value->count; i++) hr_strbuf_add_char(out, (char)(data[i] & ((1 << bits) - 1)));
+    for (int64_t i = 0; i < value->count; i++)
+      hr_strbuf_add_char(out, (char)(data[i] & ((1 << bits) - 1)));
   } else {
     hr_strbuf_add(out, data, (size_t)value->count * each);
   }
@@ -236,11 +249,13 @@ static void write_elements(hr_strbuf_t *out, const hlo_value_t *value, const hlo
   hr_free(ordered);
 }
 
-void proto_write_literal(hr_strbuf_t *out, uint32_t number, const hlo_value_t *value, const hlo_shape_t *shape) {
+void proto_write_literal(hr_strbuf_t *out, uint32_t number, const hlo_value_t *value,
+                         const hlo_shape_t *shape) {
   size_t opened = proto_open(out, number);
   write_value_shape(out, PROTO_literal_shape, value, shape);
   for (int i = 0; i < value->element_count; i++)
-    proto_write_literal(out, PROTO_literal_tuple_literals, value->elements[i], shape ? shape->elements[i] : NULL);
+    proto_write_literal(out, PROTO_literal_tuple_literals, value->elements[i],
+                        shape ? shape->elements[i] : NULL);
   if (value->dtype != HR_TUPLE && value->dtype != HR_TOKEN) write_elements(out, value, shape);
   proto_close(out, opened);
 }

@@ -6,12 +6,12 @@
 
 /* Modules, and what they come wrapped in. */
 
-/* Which proto it is ----------------------------------------------------------------------------------------------- */
+/* Which proto it is ---------------------------------------------------------------------------- */
 
 static bool is_control(char c) { return (unsigned char)c < ' ' && !strchr("\t\n\v\f\r", c); }
 
-/* All forms begin with field 1, or 2 or 3 when a module has no name. Field 1's tag is a newline, with which a text can
- * begin as well; but lengths and tags soon bring bytes that no text has. */
+/* All forms begin with field 1, or 2 or 3 when a module has no name. Field 1's tag is a newline,
+ * with which a text can begin as well; but lengths and tags soon bring bytes that no text has. */
 bool hlo_proto_is(hr_str_t bytes) {
   enum { LOOK = 1 << 16 };
   if (bytes.size < 2) return false;
@@ -28,15 +28,17 @@ static bool holds_message(proto_list_t pieces) {
   return pieces.count && pieces.items[0].size && (unsigned char)pieces.items[0].data[0] < ' ';
 }
 
-/* The configuration that goes with a module, in field 2, which in other wrappers means other things. */
+/* The configuration that goes with a module, in field 2, which in other wrappers means other
+ * things. */
 static hr_status_t read_wrapper_config(proto_reader_t *p, const proto_wrapper_t *wrapper) {
   proto_config_t config;
   if (wrapper->config.count != 1 || wrapper->version.present) return NULL;
   HR_TRY(PROTO_DECODE(&p->scratch, config, wrapper->config, &config));
-  return config.replica_count || config.num_partitions ? proto_read_config(p, wrapper->config) : NULL;
+  return config.replica_count || config.num_partitions ? proto_read_config(p, wrapper->config)
+                                                       : NULL;
 }
 
-/* Modules --------------------------------------------------------------------------------------------------------- */
+/* Modules -------------------------------------------------------------------------------------- */
 
 /* Schedules by computation: pairs of an id and a list. */
 typedef struct schedules {
@@ -63,7 +65,8 @@ static hr_status_t read_schedules(proto_reader_t *p, proto_list_t pieces, hr_map
   return NULL;
 }
 
-static hr_status_t read_computations(proto_reader_t *p, proto_list_t list, const hr_map_t *schedules) {
+static hr_status_t read_computations(proto_reader_t *p, proto_list_t list,
+                                     const hr_map_t *schedules) {
   static const hr_ints_t none;
   for (int64_t i = 0; i < list.count; i++) {
     proto_computation_t in;
@@ -94,7 +97,8 @@ static hr_status_t read_module(proto_reader_t *p, proto_list_t pieces) {
   proto_module_t in;
   hr_map_t schedules;
   HR_TRY(PROTO_DECODE(&p->scratch, module, pieces, &in));
-  if (!in.computations.count) return PROTO_ERROR("the bytes are no HLO proto: there are no computations in them");
+  if (!in.computations.count)
+    return PROTO_ERROR("the bytes are no HLO proto: there are no computations in them");
   hr_map_t none;
   hr_map_init(&none);
   hr_status_t st = proto_make_name(p, in.name, &none, p, &p->module->name);
@@ -141,12 +145,14 @@ hr_status_t read_hlo_proto(hlo_module_t *module) {
   proto_reader_t p = {.module = module, .arena = &module->arena};
   hr_arena_init(&p.scratch);
   hr_status_t st = read_any_form(&p);
-  if (st && module->source.path) st = hr_status_note(st, "while reading %s as an HLO proto", module->source.path);
+  if (st && module->source.path)
+    st = hr_status_note(st, "while reading %s as an HLO proto", module->source.path);
   deinit(&p);
   return st;
 }
 
-hr_status_t hlo_proto_read_sharding(hlo_module_t *module, hr_str_t bytes, const hlo_sharding_t **out_sharding) {
+hr_status_t hlo_proto_read_sharding(hlo_module_t *module, hr_str_t bytes,
+                                    const hlo_sharding_t **out_sharding) {
   proto_reader_t p = {.module = module, .arena = &module->arena};
   hr_arena_init(&p.scratch);
   hr_status_t st = proto_read_sharding(&p, (proto_list_t){1, &bytes}, out_sharding);

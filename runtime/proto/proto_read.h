@@ -4,13 +4,17 @@
 
 #include "proto/proto_parts.h"
 
-/* proto_computation.c: adds the computation to the module. `schedule` has the ids of its instructions in the order in
- * which they run, or nothing. */
-hr_status_t proto_read_computation(proto_reader_t *p, const proto_computation_t *in, const hr_ints_t *schedule);
-/* Gives the parts of async operations that wrap one op the short spelling, and hides their computations. */
+/* proto_computation.c: adds the computation to the module. `schedule` has the ids of its
+ * instructions in the order in which they run, or nothing. */
+hr_status_t proto_read_computation(proto_reader_t *p, const proto_computation_t *in,
+                                   const hr_ints_t *schedule);
+/* Gives the parts of async operations that wrap one op the short spelling, and hides their
+ * computations. */
 hr_status_t proto_mark_async(proto_reader_t *p);
-/* A name that HLO text can spell, and that nothing in `taken` has; it is entered there, for `holder`. */
-hr_status_t proto_make_name(proto_reader_t *p, hr_str_t wanted, hr_map_t *taken, void *holder, hr_str_t *out_name);
+/* A name that HLO text can spell, and that nothing in `taken` has; it is entered there, for
+ * `holder`. */
+hr_status_t proto_make_name(proto_reader_t *p, hr_str_t wanted, hr_map_t *taken, void *holder,
+                            hr_str_t *out_name);
 
 /* proto_header.c: what stands beside the computations */
 hr_status_t proto_read_header(proto_reader_t *p, const proto_module_t *in);

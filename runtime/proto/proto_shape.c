@@ -16,7 +16,7 @@ static hr_status_t find_dtype(int64_t number, hr_dtype_t *out_dtype) {
   return NULL;
 }
 
-/* Layouts --------------------------------------------------------------------------------------------------------- */
+/* Layouts -------------------------------------------------------------------------------------- */
 
 static hr_status_t read_tiles(proto_reader_t *p, proto_list_t list, hlo_layout_t *layout) {
   hlo_tile_t *tiles;
@@ -92,8 +92,10 @@ static hr_status_t read_layout(proto_reader_t *p, proto_list_t pieces, const hlo
   HR_TRY(read_levels(p, &in, &layout.level_types));
   HR_TRY(read_type_name(in.index_primitive_type, &layout.index_type));
   HR_TRY(read_type_name(in.pointer_primitive_type, &layout.pointer_type));
-  if (in.physical_shape.count) HR_TRY(proto_read_shape(p, in.physical_shape, &layout.physical_shape));
-  if (in.tail_padding_alignment_in_elements > 1) layout.tail_padding_alignment = in.tail_padding_alignment_in_elements;
+  if (in.physical_shape.count)
+    HR_TRY(proto_read_shape(p, in.physical_shape, &layout.physical_shape));
+  if (in.tail_padding_alignment_in_elements > 1)
+    layout.tail_padding_alignment = in.tail_padding_alignment_in_elements;
   layout.element_bits = in.element_size_in_bits;
   layout.memory_space = in.memory_space;
   layout.dynamic_prefix_bytes = in.dynamic_shape_metadata_prefix_bytes;
@@ -137,10 +139,12 @@ static void write_layout_tail(hr_strbuf_t *out, const hlo_layout_t *layout) {
   proto_put_int(out, PROTO_layout_element_size_in_bits, layout->element_bits);
   proto_put_int(out, PROTO_layout_memory_space, layout->memory_space);
   write_levels(out, layout->level_types);
-  if (layout->physical_shape) proto_write_shape(out, PROTO_layout_physical_shape, layout->physical_shape);
+  if (layout->physical_shape)
+    proto_write_shape(out, PROTO_layout_physical_shape, layout->physical_shape);
   write_type_name(out, PROTO_layout_index_primitive_type, layout->index_type);
   write_type_name(out, PROTO_layout_pointer_primitive_type, layout->pointer_type);
-  proto_put_int(out, PROTO_layout_dynamic_shape_metadata_prefix_bytes, layout->dynamic_prefix_bytes);
+  proto_put_int(out, PROTO_layout_dynamic_shape_metadata_prefix_bytes,
+                layout->dynamic_prefix_bytes);
   for (int i = 0; i < layout->split_count; i++) {
     size_t split = proto_open(out, PROTO_layout_split_configs);
     proto_put_int(out, PROTO_split_dimension, layout->splits[i].dimension);
@@ -154,14 +158,15 @@ static void write_layout(hr_strbuf_t *out, const hlo_shape_t *shape) {
   int64_t order[HLO_MAX_RANK];
   for (int d = 0; d < shape->rank; d++) order[d] = shape->rank - 1 - d;
   size_t opened = proto_open(out, PROTO_shape_layout);
-  proto_put_ints(out, PROTO_layout_minor_to_major, layout ? layout->minor_to_major : (hr_ints_t){order, shape->rank});
+  proto_put_ints(out, PROTO_layout_minor_to_major,
+                 layout ? layout->minor_to_major : (hr_ints_t){order, shape->rank});
   if (layout) write_layout_tail(out, layout);
   int64_t alignment = layout && layout->tail_padding_alignment ? layout->tail_padding_alignment : 1;
   proto_put_int(out, PROTO_layout_tail_padding_alignment_in_elements, alignment);
   proto_close(out, opened);
 }
 
-/* Shapes ---------------------------------------------------------------------------------------------------------- */
+/* Shapes --------------------------------------------------------------------------------------- */
 
 static hr_status_t check_dims(hr_ints_t dims, const bool *dynamic) {
   for (int64_t d = 0; d < dims.count; d++) {
@@ -180,20 +185,24 @@ static hr_status_t read_array(proto_reader_t *p, const proto_shape_t *in, hr_dty
   HR_TRY(proto_ints(&p->scratch, in->dimensions, &dims));
   HR_TRY(proto_bools(&p->scratch, in->is_dynamic_dimension, &dynamic_count, &dynamic));
   if (dims.count > HLO_MAX_RANK)
-    return PROTO_ERROR("an array of %ld dimensions, want at most %d", (long)dims.count, HLO_MAX_RANK);
-  if (dims.count && !hr_dtype_is_array(dtype)) return PROTO_ERROR("dimensions of type %s", hr_dtype_name(dtype));
+    return PROTO_ERROR("an array of %ld dimensions, want at most %d", (long)dims.count,
+                       HLO_MAX_RANK);
+  if (dims.count && !hr_dtype_is_array(dtype))
+    return PROTO_ERROR("dimensions of type %s", hr_dtype_name(dtype));
   if (dynamic_count && dynamic_count != dims.count)
     return PROTO_ERROR("%d flags of dynamic dimensions, want %ld", dynamic_count, (long)dims.count);
   if (!dynamic_count) dynamic = NULL;
   HR_TRY(check_dims(dims, dynamic));
   HR_TRY(hlo_shape_array_dynamic(p->arena, dtype, (int)dims.count, dims.data, dynamic, out_shape));
-  return in->layout.count && hr_dtype_is_array(dtype) ? read_layout(p, in->layout, out_shape) : NULL;
+  return in->layout.count && hr_dtype_is_array(dtype) ? read_layout(p, in->layout, out_shape)
+                                                      : NULL;
 }
 
 hr_status_t proto_read_shapes(proto_reader_t *p, proto_list_t list, hlo_shapes_t *out_shapes) {
   const hlo_shape_t **shapes;
   HR_TRY(HR_NEW_ARRAY(p->arena, list.count, &shapes));
-  for (int64_t i = 0; i < list.count; i++) HR_TRY(proto_read_shape(p, proto_piece(&list.items[i]), &shapes[i]));
+  for (int64_t i = 0; i < list.count; i++)
+    HR_TRY(proto_read_shape(p, proto_piece(&list.items[i]), &shapes[i]));
   *out_shapes = (hlo_shapes_t){(int)list.count, shapes};
   return NULL;
 }
@@ -202,18 +211,21 @@ static hr_status_t read_elements(proto_reader_t *p, const proto_shape_t *in, hr_
                                  const hlo_shape_t **out_shape) {
   hlo_shapes_t elements;
   hlo_shape_t *shape;
-  if (++p->depth > PROTO_DEPTH_MAX) return PROTO_ERROR("shapes nested more than %d deep", PROTO_DEPTH_MAX);
+  if (++p->depth > PROTO_DEPTH_MAX)
+    return PROTO_ERROR("shapes nested more than %d deep", PROTO_DEPTH_MAX);
   HR_TRY(proto_read_shapes(p, in->tuple_shapes, &elements));
   p->depth--;
   if (dtype == HR_BUFFER && (elements.count != 1 || !hlo_shape_is_array(elements.shapes[0])))
     return PROTO_ERROR("a buffer of something else than one array");
   HR_TRY(HR_NEW(p->arena, &shape));
-  *shape = (hlo_shape_t){.dtype = dtype, .element_count = elements.count, .elements = elements.shapes};
+  *shape =
+      (hlo_shape_t){.dtype = dtype, .element_count = elements.count, .elements = elements.shapes};
   *out_shape = shape;
   return NULL;
 }
 
-hr_status_t proto_read_shape(proto_reader_t *p, proto_list_t pieces, const hlo_shape_t **out_shape) {
+hr_status_t proto_read_shape(proto_reader_t *p, proto_list_t pieces,
+                             const hlo_shape_t **out_shape) {
   proto_shape_t in;
   hr_dtype_t dtype;
   if (!pieces.count) return PROTO_ERROR("a shape is missing");
@@ -228,8 +240,10 @@ void proto_write_shape(hr_strbuf_t *out, uint32_t number, const hlo_shape_t *sha
   size_t opened = proto_open(out, number);
   proto_put_int(out, PROTO_shape_element_type, hr_dtype_table[shape->dtype].proto);
   proto_put_ints(out, PROTO_shape_dimensions, (hr_ints_t){shape->dims, shape->rank});
-  for (int i = 0; i < shape->element_count; i++) proto_write_shape(out, PROTO_shape_tuple_shapes, shape->elements[i]);
+  for (int i = 0; i < shape->element_count; i++)
+    proto_write_shape(out, PROTO_shape_tuple_shapes, shape->elements[i]);
   if (hlo_shape_is_array(shape)) write_layout(out, shape);
-  proto_put_bools(out, PROTO_shape_is_dynamic_dimension, shape->rank, shape->dynamic ? shape->dynamic : none);
+  proto_put_bools(out, PROTO_shape_is_dynamic_dimension, shape->rank,
+                  shape->dynamic ? shape->dynamic : none);
   proto_close(out, opened);
 }

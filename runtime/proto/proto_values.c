@@ -2,14 +2,15 @@
 
 /* Values of attributes that are messages of their own. */
 
-/* Windows --------------------------------------------------------------------------------------------------------- */
+/* Windows -------------------------------------------------------------------------------------- */
 
 static hr_status_t check_rank(const char *what, int64_t rank) {
   if (rank <= HLO_MAX_RANK) return NULL;
   return PROTO_ERROR("%s of %ld dimensions, want at most %d", what, (long)rank, HLO_MAX_RANK);
 }
 
-hr_status_t proto_read_window(proto_reader_t *p, proto_list_t pieces, const hlo_window_t **out_window) {
+hr_status_t proto_read_window(proto_reader_t *p, proto_list_t pieces,
+                              const hlo_window_t **out_window) {
   proto_window_t in;
   hlo_window_t *window;
   hlo_window_dim_t *dims;
@@ -50,30 +51,33 @@ static void write_window(hr_strbuf_t *out, const hlo_window_t *window) {
   proto_close(out, opened);
 }
 
-/* Dimension labels ------------------------------------------------------------------------------------------------ */
+/* Dimension labels ----------------------------------------------------------------------------- */
 
 #define SPATIAL_MAX 10 /* as many as there are digits */
 
-/* One side: the two letters' dimensions and the spatial ones; each dimension has one role. The rank is the shape's if
- * there is one, since dimensions without a role are not listed. */
-static hr_status_t check_side(const hlo_shape_t *shape, int64_t first, int64_t second, hr_ints_t spatial,
-                              int *out_rank, uint32_t *out_unused) {
+/* One side: the two letters' dimensions and the spatial ones; each dimension has one role. The rank
+ * is the shape's if there is one, since dimensions without a role are not listed. */
+static hr_status_t check_side(const hlo_shape_t *shape, int64_t first, int64_t second,
+                              hr_ints_t spatial, int *out_rank, uint32_t *out_unused) {
   uint64_t seen = 0;
   int64_t most = -1;
   for (int64_t k = -2; k < spatial.count; k++) {
     int64_t d = k == -2 ? first : k == -1 ? second : spatial.data[k];
     if (d == -1 && k < 0) continue;
     if (d < 0 || d >= HLO_MAX_RANK || (seen >> d & 1))
-      return PROTO_ERROR("dimension %ld of a convolution, want each once, and below %d", (long)d, HLO_MAX_RANK);
+      return PROTO_ERROR("dimension %ld of a convolution, want each once, and below %d", (long)d,
+                         HLO_MAX_RANK);
     seen |= UINT64_C(1) << d;
     if (d > most) most = d;
   }
-  *out_rank = shape && hlo_shape_is_array(shape) && shape->rank > most ? shape->rank : (int)most + 1;
+  *out_rank =
+      shape && hlo_shape_is_array(shape) && shape->rank > most ? shape->rank : (int)most + 1;
   *out_unused = (uint32_t)(((UINT64_C(1) << *out_rank) - 1) & ~seen);
   return NULL;
 }
 
-hr_status_t proto_read_labels(proto_reader_t *p, const proto_draft_t *draft, const hlo_dim_labels_t **out_labels) {
+hr_status_t proto_read_labels(proto_reader_t *p, const proto_draft_t *draft,
+                              const hlo_dim_labels_t **out_labels) {
   proto_convolution_t in;
   hlo_dim_labels_t *l;
   hr_ints_t lhs, rhs, out;
@@ -82,8 +86,9 @@ hr_status_t proto_read_labels(proto_reader_t *p, const proto_draft_t *draft, con
   HR_TRY(proto_ints(p->arena, in.kernel_spatial_dimensions, &rhs));
   HR_TRY(proto_ints(p->arena, in.output_spatial_dimensions, &out));
   if (lhs.count > SPATIAL_MAX || lhs.count != rhs.count || lhs.count != out.count)
-    return PROTO_ERROR("a convolution of %ld, %ld and %ld spatial dimensions, want as many, and at most %d",
-                       (long)lhs.count, (long)rhs.count, (long)out.count, SPATIAL_MAX);
+    return PROTO_ERROR(
+        "a convolution of %ld, %ld and %ld spatial dimensions, want as many, and at most %d",
+        (long)lhs.count, (long)rhs.count, (long)out.count, SPATIAL_MAX);
   HR_TRY(HR_NEW(p->arena, &l));
   *l = (hlo_dim_labels_t){.spatial_rank = (int)lhs.count,
                           .lhs_batch = in.input_batch_dimension,
@@ -99,7 +104,8 @@ hr_status_t proto_read_labels(proto_reader_t *p, const proto_draft_t *draft, con
   const hlo_shape_t *right = draft->operand_count > 1 ? draft->operands[1]->shape : NULL;
   *out_labels = l;
   HR_TRY(check_side(left, l->lhs_batch, l->lhs_feature, lhs, &l->lhs_rank, &l->lhs_unused));
-  HR_TRY(check_side(right, l->rhs_input_feature, l->rhs_output_feature, rhs, &l->rhs_rank, &l->rhs_unused));
+  HR_TRY(check_side(right, l->rhs_input_feature, l->rhs_output_feature, rhs, &l->rhs_rank,
+                    &l->rhs_unused));
   return check_side(draft->shape, l->out_batch, l->out_feature, out, &l->out_rank, &l->out_unused);
 }
 
@@ -107,19 +113,23 @@ static void write_labels(hr_strbuf_t *out, const hlo_dim_labels_t *l) {
   size_t opened = proto_open(out, PROTO_instr_convolution);
   proto_put_int(out, PROTO_convolution_kernel_input_feature_dimension, l->rhs_input_feature);
   proto_put_int(out, PROTO_convolution_kernel_output_feature_dimension, l->rhs_output_feature);
-  proto_put_ints(out, PROTO_convolution_kernel_spatial_dimensions, (hr_ints_t){l->rhs_spatial, l->spatial_rank});
+  proto_put_ints(out, PROTO_convolution_kernel_spatial_dimensions,
+                 (hr_ints_t){l->rhs_spatial, l->spatial_rank});
   proto_put_int(out, PROTO_convolution_input_batch_dimension, l->lhs_batch);
   proto_put_int(out, PROTO_convolution_input_feature_dimension, l->lhs_feature);
   proto_put_int(out, PROTO_convolution_output_batch_dimension, l->out_batch);
   proto_put_int(out, PROTO_convolution_output_feature_dimension, l->out_feature);
-  proto_put_ints(out, PROTO_convolution_input_spatial_dimensions, (hr_ints_t){l->lhs_spatial, l->spatial_rank});
-  proto_put_ints(out, PROTO_convolution_output_spatial_dimensions, (hr_ints_t){l->out_spatial, l->spatial_rank});
+  proto_put_ints(out, PROTO_convolution_input_spatial_dimensions,
+                 (hr_ints_t){l->lhs_spatial, l->spatial_rank});
+  proto_put_ints(out, PROTO_convolution_output_spatial_dimensions,
+                 (hr_ints_t){l->out_spatial, l->spatial_rank});
   proto_close(out, opened);
 }
 
-/* Padding and slices ---------------------------------------------------------------------------------------------- */
+/* Padding and slices --------------------------------------------------------------------------- */
 
-hr_status_t proto_read_padding(proto_reader_t *p, proto_list_t pieces, const hlo_padding_t **out_padding) {
+hr_status_t proto_read_padding(proto_reader_t *p, proto_list_t pieces,
+                               const hlo_padding_t **out_padding) {
   proto_padding_t in;
   hlo_padding_t *padding;
   hlo_padding_dim_t *dims;
@@ -130,7 +140,8 @@ hr_status_t proto_read_padding(proto_reader_t *p, proto_list_t pieces, const hlo
   for (int64_t d = 0; d < in.dimensions.count; d++) {
     proto_padding_dim_t dim;
     HR_TRY(PROTO_DECODE(&p->scratch, padding_dim, proto_piece(&in.dimensions.items[d]), &dim));
-    dims[d] = (hlo_padding_dim_t){dim.edge_padding_low, dim.edge_padding_high, dim.interior_padding};
+    dims[d] =
+        (hlo_padding_dim_t){dim.edge_padding_low, dim.edge_padding_high, dim.interior_padding};
   }
   *padding = (hlo_padding_t){(int)in.dimensions.count, dims};
   *out_padding = padding;
@@ -175,7 +186,7 @@ static void write_slice(hr_strbuf_t *out, const hlo_slice_t *slice) {
   }
 }
 
-/* Lists of lists -------------------------------------------------------------------------------------------------- */
+/* Lists of lists ------------------------------------------------------------------------------- */
 
 static hr_status_t keep_lists(proto_reader_t *p, int64_t count, const hr_ints_t *lists,
                               const hlo_int_lists_t **out_lists) {
@@ -187,7 +198,8 @@ static hr_status_t keep_lists(proto_reader_t *p, int64_t count, const hr_ints_t 
 }
 
 /* source_target_pairs */
-hr_status_t proto_read_pairs_of_ids(proto_reader_t *p, proto_list_t list, const hlo_int_lists_t **out_lists) {
+hr_status_t proto_read_pairs_of_ids(proto_reader_t *p, proto_list_t list,
+                                    const hlo_int_lists_t **out_lists) {
   hr_ints_t *lists;
   int64_t *ids;
   HR_TRY(HR_NEW_ARRAY(p->arena, list.count, &lists));
@@ -202,9 +214,11 @@ hr_status_t proto_read_pairs_of_ids(proto_reader_t *p, proto_list_t list, const 
   return keep_lists(p, list.count, lists, out_lists);
 }
 
-/* slice_sizes of a collective-permute, one list behind the other: each is as long as the operand, or the element of the
- * operand, has dimensions. With more lists than elements, each element has equally many. */
-hr_status_t proto_read_slice_lists(proto_reader_t *p, const proto_draft_t *draft, const hlo_int_lists_t **out_lists) {
+/* slice_sizes of a collective-permute, one list behind the other: each is as long as the operand,
+ * or the element of the operand, has dimensions. With more lists than elements, each element has
+ * equally many. */
+hr_status_t proto_read_slice_lists(proto_reader_t *p, const proto_draft_t *draft,
+                                   const hlo_int_lists_t **out_lists) {
   hr_ints_t all;
   HR_TRY(proto_ints(p->arena, draft->in.dynamic_slice_sizes, &all));
   const hlo_shape_t *shape = draft->operand_count ? draft->operands[0]->shape : NULL;
@@ -212,13 +226,15 @@ hr_status_t proto_read_slice_lists(proto_reader_t *p, const proto_draft_t *draft
   int64_t ranks = 0, repeats, at = 0, used = 0;
   for (int i = 0; i < leaves; i++) ranks += hlo_shape_leaf(shape, i)->rank;
   if (!ranks || all.count % ranks)
-    return PROTO_ERROR("%ld slice sizes for operands of %ld dimensions", (long)all.count, (long)ranks);
+    return PROTO_ERROR("%ld slice sizes for operands of %ld dimensions", (long)all.count,
+                       (long)ranks);
   repeats = all.count / ranks;
   hr_ints_t *lists;
   HR_TRY(HR_NEW_ARRAY(p->arena, leaves * repeats, &lists));
   for (int i = 0; i < leaves; i++) {
     int64_t rank = hlo_shape_leaf(shape, i)->rank;
-    for (int64_t k = 0; k < repeats && rank; k++, at += rank) lists[used++] = (hr_ints_t){all.data + at, rank};
+    for (int64_t k = 0; k < repeats && rank; k++, at += rank)
+      lists[used++] = (hr_ints_t){all.data + at, rank};
   }
   return keep_lists(p, used, lists, out_lists);
 }
@@ -226,8 +242,10 @@ hr_status_t proto_read_slice_lists(proto_reader_t *p, const proto_draft_t *draft
 static void write_pairs_of_ids(hr_strbuf_t *out, const hlo_int_lists_t *lists) {
   for (int64_t i = 0; i < lists->count; i++) {
     size_t pair = proto_open(out, PROTO_instr_source_target_pairs);
-    if (lists->lists[i].count > 0) proto_put_int(out, PROTO_source_target_source, lists->lists[i].data[0]);
-    if (lists->lists[i].count > 1) proto_put_int(out, PROTO_source_target_target, lists->lists[i].data[1]);
+    if (lists->lists[i].count > 0)
+      proto_put_int(out, PROTO_source_target_source, lists->lists[i].data[0]);
+    if (lists->lists[i].count > 1)
+      proto_put_int(out, PROTO_source_target_target, lists->lists[i].data[1]);
     proto_close(out, pair);
   }
 }
@@ -235,13 +253,15 @@ static void write_pairs_of_ids(hr_strbuf_t *out, const hlo_int_lists_t *lists) {
 static void write_slice_lists(hr_strbuf_t *out, const hlo_int_lists_t *lists) {
   size_t opened = proto_open(out, PROTO_instr_dynamic_slice_sizes);
   for (int64_t i = 0; i < lists->count; i++)
-    for (int64_t k = 0; k < lists->lists[i].count; k++) proto_put_varint(out, (uint64_t)lists->lists[i].data[k]);
+    for (int64_t k = 0; k < lists->lists[i].count; k++)
+      proto_put_varint(out, (uint64_t)lists->lists[i].data[k]);
   proto_close(out, opened);
 }
 
-/* Aliasing -------------------------------------------------------------------------------------------------------- */
+/* Aliasing ------------------------------------------------------------------------------------- */
 
-hr_status_t proto_read_aliasing(proto_reader_t *p, proto_list_t list, const hlo_aliasing_t **out_aliasing) {
+hr_status_t proto_read_aliasing(proto_reader_t *p, proto_list_t list,
+                                const hlo_aliasing_t **out_aliasing) {
   hlo_aliasing_t *aliasing;
   hlo_alias_t *aliases;
   HR_TRY(HR_NEW(p->arena, &aliasing));
@@ -269,10 +289,11 @@ static void write_aliasing(hr_strbuf_t *out, const hlo_aliasing_t *aliasing) {
   }
 }
 
-/* The rest -------------------------------------------------------------------------------------------------------- */
+/* The rest ------------------------------------------------------------------------------------- */
 
 /* Domains are of shardings, unless our own field says another kind. */
-hr_status_t proto_read_domain(proto_reader_t *p, const proto_instr_t *in, const hlo_domain_t **out_domain) {
+hr_status_t proto_read_domain(proto_reader_t *p, const proto_instr_t *in,
+                              const hlo_domain_t **out_domain) {
   hlo_domain_t *domain;
   HR_TRY(HR_NEW(p->arena, &domain));
   domain->kind = in->domain_kind.size ? in->domain_kind : HR_STR("sharding");
@@ -284,17 +305,21 @@ hr_status_t proto_read_domain(proto_reader_t *p, const proto_instr_t *in, const 
 static void write_domain(hr_strbuf_t *out, const hlo_domain_t *domain) {
   proto_write_sharding(out, PROTO_instr_domain_entry_sharding, domain->entry);
   proto_write_sharding(out, PROTO_instr_domain_exit_sharding, domain->exit);
-  if (!hr_str_is(domain->kind, "sharding")) proto_put_bytes(out, PROTO_instr_domain_kind, domain->kind);
+  if (!hr_str_is(domain->kind, "sharding"))
+    proto_put_bytes(out, PROTO_instr_domain_kind, domain->kind);
 }
 
-static hr_status_t read_sparsity_side(proto_reader_t *p, proto_list_t pieces, hlo_sparsity_side_t *side) {
+static hr_status_t read_sparsity_side(proto_reader_t *p, proto_list_t pieces,
+                                      hlo_sparsity_side_t *side) {
   proto_sparsity_side_t in;
   HR_TRY(PROTO_DECODE(&p->scratch, sparsity_side, pieces, &in));
-  *side = (hlo_sparsity_side_t){pieces.count > 0, in.num_non_zero, in.block_size, in.dimension, in.stride};
+  *side = (hlo_sparsity_side_t){pieces.count > 0, in.num_non_zero, in.block_size, in.dimension,
+                                in.stride};
   return NULL;
 }
 
-hr_status_t proto_read_sparsity(proto_reader_t *p, proto_list_t pieces, const hlo_sparsity_t **out_sparsity) {
+hr_status_t proto_read_sparsity(proto_reader_t *p, proto_list_t pieces,
+                                const hlo_sparsity_t **out_sparsity) {
   proto_sparsity_t in;
   hlo_sparsity_t *sparsity;
   HR_TRY(PROTO_DECODE(&p->scratch, sparsity, pieces, &in));
@@ -304,7 +329,8 @@ hr_status_t proto_read_sparsity(proto_reader_t *p, proto_list_t pieces, const hl
   return read_sparsity_side(p, in.rhs, &sparsity->rhs);
 }
 
-static void write_sparsity_side(hr_strbuf_t *out, uint32_t number, const hlo_sparsity_side_t *side) {
+static void write_sparsity_side(hr_strbuf_t *out, uint32_t number,
+                                const hlo_sparsity_side_t *side) {
   if (!side->present) return;
   size_t opened = proto_open(out, number);
   proto_put_int(out, PROTO_sparsity_side_num_non_zero, side->non_zeros);
@@ -324,7 +350,8 @@ static void write_sparsity(hr_strbuf_t *out, const hlo_sparsity_t *sparsity) {
 #define MODE_HIGHEST 1
 
 /* NULL: the default. */
-hr_status_t proto_read_accuracy(proto_reader_t *p, proto_list_t pieces, const hlo_result_accuracy_t **out_accuracy) {
+hr_status_t proto_read_accuracy(proto_reader_t *p, proto_list_t pieces,
+                                const hlo_result_accuracy_t **out_accuracy) {
   proto_result_accuracy_t in;
   proto_tolerance_t tolerance;
   hlo_result_accuracy_t *accuracy;
@@ -333,7 +360,8 @@ hr_status_t proto_read_accuracy(proto_reader_t *p, proto_list_t pieces, const hl
   HR_TRY(PROTO_DECODE(&p->scratch, tolerance, in.tolerance, &tolerance));
   if (!in.tolerance.count && in.mode != MODE_HIGHEST) return NULL;
   HR_TRY(HR_NEW(p->arena, &accuracy));
-  *accuracy = (hlo_result_accuracy_t){in.tolerance.count > 0, tolerance.atol, tolerance.rtol, tolerance.ulps};
+  *accuracy = (hlo_result_accuracy_t){in.tolerance.count > 0, tolerance.atol, tolerance.rtol,
+                                      tolerance.ulps};
   *out_accuracy = accuracy;
   return NULL;
 }
@@ -367,20 +395,43 @@ void proto_write_value(hr_strbuf_t *out, const hlo_attr_t *attr) {
       else
         write_slice_lists(out, attr->lists);
       break;
-    case HLO_KIND_SHAPE: proto_write_shape(out, PROTO_instr_outfeed_shape, attr->shape); break;
-    case HLO_KIND_SHAPES: write_constraints(out, attr->shapes); break;
-    case HLO_KIND_WINDOW: write_window(out, attr->window); break;
-    case HLO_KIND_DIM_LABELS: write_labels(out, attr->labels); break;
-    case HLO_KIND_PADDING: write_padding(out, attr->padding); break;
-    case HLO_KIND_SLICE: write_slice(out, attr->slice); break;
-    case HLO_KIND_GROUPS: proto_write_groups(out, attr->groups); break;
-    case HLO_KIND_ALIASING: write_aliasing(out, attr->aliasing); break;
-    case HLO_KIND_LITERAL: proto_write_literal(out, PROTO_instr_literal, attr->literal, NULL); break;
-    case HLO_KIND_DOMAIN: write_domain(out, attr->domain); break;
-    case HLO_KIND_SPARSITY: write_sparsity(out, attr->sparsity); break;
+    case HLO_KIND_SHAPE:
+      proto_write_shape(out, PROTO_instr_outfeed_shape, attr->shape);
+      break;
+    case HLO_KIND_SHAPES:
+      write_constraints(out, attr->shapes);
+      break;
+    case HLO_KIND_WINDOW:
+      write_window(out, attr->window);
+      break;
+    case HLO_KIND_DIM_LABELS:
+      write_labels(out, attr->labels);
+      break;
+    case HLO_KIND_PADDING:
+      write_padding(out, attr->padding);
+      break;
+    case HLO_KIND_SLICE:
+      write_slice(out, attr->slice);
+      break;
+    case HLO_KIND_GROUPS:
+      proto_write_groups(out, attr->groups);
+      break;
+    case HLO_KIND_ALIASING:
+      write_aliasing(out, attr->aliasing);
+      break;
+    case HLO_KIND_LITERAL:
+      proto_write_literal(out, PROTO_instr_literal, attr->literal, NULL);
+      break;
+    case HLO_KIND_DOMAIN:
+      write_domain(out, attr->domain);
+      break;
+    case HLO_KIND_SPARSITY:
+      write_sparsity(out, attr->sparsity);
+      break;
     case HLO_KIND_RESULT_ACCURACY:
       if (attr->accuracy) write_accuracy(out, attr->accuracy);
       break;
-    default: break; /* proto_attrs.def */
+    default:
+      break; /* proto_attrs.def */
   }
 }

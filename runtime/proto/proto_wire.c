@@ -2,10 +2,11 @@
 
 #include <string.h>
 
-/* The table ------------------------------------------------------------------------------------------------------- */
+/* The table ------------------------------------------------------------------------------------ */
 
 #define MESSAGE(id, text) static const proto_field_t id##_fields[] = {
-#define FIELD(message, name, number, kind) {number, PROTO_##kind, offsetof(proto_##message##_t, name)},
+#define FIELD(message, name, number, kind) \
+  {number, PROTO_##kind, offsetof(proto_##message##_t, name)},
 #define END(id) \
   }             \
   ;
@@ -14,9 +15,9 @@
 #undef FIELD
 #undef END
 
-#define MESSAGE(id, text)                                                                  \
-  const proto_message_t proto_##id##_message = {text, sizeof(proto_##id##_t),              \
-                                                sizeof id##_fields / sizeof *id##_fields, id##_fields};
+#define MESSAGE(id, text)                        \
+  const proto_message_t proto_##id##_message = { \
+      text, sizeof(proto_##id##_t), sizeof id##_fields / sizeof *id##_fields, id##_fields};
 #define FIELD(message, name, number, kind)
 #define END(id)
 #include "proto/hlo_proto.def"
@@ -24,14 +25,14 @@
 #undef FIELD
 #undef END
 
-/* Reading --------------------------------------------------------------------------------------------------------- */
+/* Reading -------------------------------------------------------------------------------------- */
 
 enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
 
 bool proto_take_varint(const char **at, const char *end, uint64_t *out_value) {
   uint64_t value = 0;
   for (int shift = 0; shift < 70 && *at < end; shift += 7) {
-    uint8_t byte = (uint8_t)**at;
+    uint8_t byte = (uint8_t) * *at;
     ++*at;
     if (shift < 64) value |= (uint64_t)(byte & 127) << shift;
     if (byte < 128) {
@@ -65,10 +66,10 @@ static hr_status_t list_push(hr_arena_t *arena, proto_list_t *list, hr_str_t ite
   return NULL;
 }
 
-/* Stores a field whose bytes are `raw`: the number itself, or what is inside a length-delimited one. A wire type that
- * the kind does not go with makes it an unknown field. */
-static hr_status_t store(hr_arena_t *arena, const proto_field_t *field, int wire, hr_str_t raw, uint64_t value,
-                         void *into) {
+/* Stores a field whose bytes are `raw`: the number itself, or what is inside a length-delimited
+ * one. A wire type that the kind does not go with makes it an unknown field. */
+static hr_status_t store(hr_arena_t *arena, const proto_field_t *field, int wire, hr_str_t raw,
+                         uint64_t value, void *into) {
   void *member = (char *)into + field->offset;
   union {
     uint64_t bits;
@@ -94,13 +95,15 @@ static hr_status_t store(hr_arena_t *arena, const proto_field_t *field, int wire
     case PROTO_BYTES:
       if (wire == WIRE_BYTES) *(hr_str_t *)member = raw;
       return NULL;
-    case PROTO_LIST: return list_push(arena, member, raw);
+    case PROTO_LIST:
+      return list_push(arena, member, raw);
   }
   return NULL;
 }
 
 /* Takes the value behind a tag; false if the bytes end within it. */
-static bool take_value(const char **at, const char *end, int wire, hr_str_t *out_raw, uint64_t *out_value) {
+static bool take_value(const char **at, const char *end, int wire, hr_str_t *out_raw,
+                       uint64_t *out_value) {
   uint64_t size = wire == WIRE_FIXED64 ? 8 : 4;
   *out_value = 0;
   const char *from = *at;
@@ -110,14 +113,17 @@ static bool take_value(const char **at, const char *end, int wire, hr_str_t *out
     return true;
   }
   if (wire == WIRE_BYTES && !proto_take_varint(at, end, &size)) return false;
-  if ((wire != WIRE_FIXED64 && wire != WIRE_BYTES && wire != WIRE_FIXED32) || size > (size_t)(end - *at)) return false;
+  if ((wire != WIRE_FIXED64 && wire != WIRE_BYTES && wire != WIRE_FIXED32) ||
+      size > (size_t)(end - *at))
+    return false;
   *out_raw = (hr_str_t){*at, size};
   if (wire != WIRE_BYTES) memcpy(out_value, *at, size);
   *at += size;
   return true;
 }
 
-static hr_status_t decode_piece(hr_arena_t *arena, const proto_message_t *type, hr_str_t bytes, void *into) {
+static hr_status_t decode_piece(hr_arena_t *arena, const proto_message_t *type, hr_str_t bytes,
+                                void *into) {
   const char *at = bytes.data, *end = at + bytes.size;
   int hint = 0;
   while (at < end) {
@@ -132,8 +138,10 @@ static hr_status_t decode_piece(hr_arena_t *arena, const proto_message_t *type, 
   return NULL;
 }
 
-hr_status_t proto_decode(hr_arena_t *arena, const proto_message_t *type, proto_list_t pieces, void *into) {
-  for (int64_t i = 0; i < pieces.count; i++) HR_TRY(decode_piece(arena, type, pieces.items[i], into));
+hr_status_t proto_decode(hr_arena_t *arena, const proto_message_t *type, proto_list_t pieces,
+                         void *into) {
+  for (int64_t i = 0; i < pieces.count; i++)
+    HR_TRY(decode_piece(arena, type, pieces.items[i], into));
   return NULL;
 }
 
@@ -162,7 +170,8 @@ hr_status_t proto_ints(hr_arena_t *arena, proto_list_t list, hr_ints_t *out_ints
     const char *at = list.items[i].data, *end = at + list.items[i].size;
     while (at < end) {
       uint64_t value;
-      if (!proto_take_varint(&at, end, &value)) return hr_error(HR_INVALID, "a number is longer than 64 bits");
+      if (!proto_take_varint(&at, end, &value))
+        return hr_error(HR_INVALID, "a number is longer than 64 bits");
       ints[k++] = (int64_t)value;
     }
   }
@@ -170,7 +179,8 @@ hr_status_t proto_ints(hr_arena_t *arena, proto_list_t list, hr_ints_t *out_ints
   return NULL;
 }
 
-hr_status_t proto_bools(hr_arena_t *arena, proto_list_t list, int *out_count, const bool **out_flags) {
+hr_status_t proto_bools(hr_arena_t *arena, proto_list_t list, int *out_count,
+                        const bool **out_flags) {
   hr_ints_t ints;
   bool *flags;
   HR_TRY(proto_ints(arena, list, &ints));
@@ -181,7 +191,7 @@ hr_status_t proto_bools(hr_arena_t *arena, proto_list_t list, int *out_count, co
   return NULL;
 }
 
-/* Writing --------------------------------------------------------------------------------------------------------- */
+/* Writing -------------------------------------------------------------------------------------- */
 
 /* At most 10 bytes. */
 static int encode_varint(uint64_t value, char *bytes) {

@@ -1,6 +1,7 @@
 /* The messages of hlo_proto.def: C structs, field numbers, and the wire format in both directions.
- * Reading goes message by message: a struct holds the message's own numbers, and the bytes of the messages inside it,
- * which are decoded when they are wanted. So memory stays in proportion to the bytes, and nothing recurses. */
+ * Reading goes message by message: a struct holds the message's own numbers, and the bytes of the
+ * messages inside it, which are decoded when they are wanted. So memory stays in proportion to the
+ * bytes, and nothing recurses. */
 #ifndef PROTO_WIRE_H
 #define PROTO_WIRE_H
 
@@ -38,7 +39,9 @@ typedef enum proto_kind {
 /* proto_instr_t and so on: all zero is the empty message. */
 #define MESSAGE(id, text) typedef struct proto_##id {
 #define FIELD(message, name, number, kind) PROTO_TYPE_##kind name;
-#define END(id) } proto_##id##_t;
+#define END(id) \
+  }             \
+  proto_##id##_t;
 #include "proto/hlo_proto.def"
 #undef MESSAGE
 #undef FIELD
@@ -79,12 +82,14 @@ typedef struct proto_message {
 
 /* --- reading --- */
 
-/* Takes the varint at *at, which ends before `end`; false if it is cut short or longer than 64 bits. */
+/* Takes the varint at *at, which ends before `end`; false if it is cut short or longer than 64
+ * bits. */
 bool proto_take_varint(const char **at, const char *end, uint64_t *out_value);
-/* Decodes all pieces of one message into a struct that is all zero. Strings and lists point into the bytes; the lists'
- * items live in the arena. Unknown fields are passed over.
- * Errors: INVALID when the bytes are no message. */
-hr_status_t proto_decode(hr_arena_t *arena, const proto_message_t *type, proto_list_t pieces, void *into);
+/* Decodes all pieces of one message into a struct that is all zero. Strings and lists point into
+ * the bytes; the lists' items live in the arena. Unknown fields are passed over. Errors: INVALID
+ * when the bytes are no message. */
+hr_status_t proto_decode(hr_arena_t *arena, const proto_message_t *type, proto_list_t pieces,
+                         void *into);
 #define PROTO_DECODE(arena, id, pieces, into) \
   (*(into) = (proto_##id##_t){0}, proto_decode((arena), &proto_##id##_message, (pieces), (into)))
 /* One piece. */
@@ -94,7 +99,8 @@ static inline proto_list_t proto_piece(const hr_str_t *bytes) { return (proto_li
 int64_t proto_varint_count(proto_list_t list);
 size_t proto_list_bytes(proto_list_t list);
 hr_status_t proto_ints(hr_arena_t *arena, proto_list_t list, hr_ints_t *out_ints);
-hr_status_t proto_bools(hr_arena_t *arena, proto_list_t list, int *out_count, const bool **out_flags);
+hr_status_t proto_bools(hr_arena_t *arena, proto_list_t list, int *out_count,
+                        const bool **out_flags);
 
 /* --- writing --- */
 
@@ -105,11 +111,12 @@ void proto_put_present_int(hr_strbuf_t *out, uint32_t number, int64_t value); /*
 void proto_put_f32(hr_strbuf_t *out, uint32_t number, double value);
 void proto_put_f64(hr_strbuf_t *out, uint32_t number, double value);
 void proto_put_bytes(hr_strbuf_t *out, uint32_t number, hr_str_t bytes);
-void proto_put_item(hr_strbuf_t *out, uint32_t number, hr_str_t bytes); /* of a list: empty ones too */
+void proto_put_item(hr_strbuf_t *out, uint32_t number,
+                    hr_str_t bytes); /* of a list: empty ones too */
 void proto_put_ints(hr_strbuf_t *out, uint32_t number, hr_ints_t ints);
 void proto_put_bools(hr_strbuf_t *out, uint32_t number, int64_t count, const bool *flags);
-/* A message, or packed numbers, of whatever is written in between; they nest. The bytes of a message longer than 127
- * move once, to make room for its length. */
+/* A message, or packed numbers, of whatever is written in between; they nest. The bytes of a
+ * message longer than 127 move once, to make room for its length. */
 size_t proto_open(hr_strbuf_t *out, uint32_t number);
 void proto_close(hr_strbuf_t *out, size_t opened);
 

@@ -15,7 +15,8 @@ static void write_instr(hr_strbuf_t *out, const hlo_instr_t *instr) {
   proto_put_int(out, PROTO_instr_id, proto_instr_id(instr));
   if (instr->operand_count) {
     size_t ids = proto_open(out, PROTO_instr_operand_ids);
-    for (int k = 0; k < instr->operand_count; k++) proto_put_varint(out, (uint64_t)proto_instr_id(instr->operands[k]));
+    for (int k = 0; k < instr->operand_count; k++)
+      proto_put_varint(out, (uint64_t)proto_instr_id(instr->operands[k]));
     proto_close(out, ids);
   }
   proto_write_attrs(out, instr);
@@ -26,7 +27,8 @@ static void write_instr(hr_strbuf_t *out, const hlo_instr_t *instr) {
 static void write_computation(hr_strbuf_t *out, const hlo_computation_t *computation) {
   size_t opened = proto_open(out, PROTO_module_computations);
   proto_put_bytes(out, PROTO_computation_name, computation->name);
-  for (size_t i = 0; i < computation->instrs.count; i++) write_instr(out, computation->instrs.data[i]);
+  for (size_t i = 0; i < computation->instrs.count; i++)
+    write_instr(out, computation->instrs.data[i]);
   proto_write_program_shape(out, computation);
   proto_put_int(out, PROTO_computation_id, computation->id);
   proto_put_int(out, PROTO_computation_root_id, proto_instr_id(computation->root));
@@ -58,7 +60,8 @@ static void write_schedule(hr_strbuf_t *out, const hlo_module_t *module) {
 static void write_module(hr_strbuf_t *out, const hlo_module_t *module) {
   proto_put_bytes(out, PROTO_module_name, module->name);
   proto_put_bytes(out, PROTO_module_entry_computation_name, module->entry->name);
-  for (size_t i = 0; i < module->computations.count; i++) write_computation(out, module->computations.data[i]);
+  for (size_t i = 0; i < module->computations.count; i++)
+    write_computation(out, module->computations.data[i]);
   if (module->is_scheduled) write_schedule(out, module);
   proto_write_header(out, module);
 }
@@ -78,7 +81,8 @@ static hr_status_t take_text(hr_strbuf_t *text, hr_buffer_t **out_buffer) {
   return st;
 }
 
-hr_status_t write_hlo_proto(const hlo_module_t *module, hlo_proto_form_t form, hr_buffer_t **out_buffer) {
+hr_status_t write_hlo_proto(const hlo_module_t *module, hlo_proto_form_t form,
+                            hr_buffer_t **out_buffer) {
   hr_strbuf_t out;
   hr_strbuf_init(&out);
   if (form == HLO_PROTO_HLO) {

@@ -8,10 +8,12 @@ bool read_async_op(hr_str_t name, hlo_opcode_t *out_async, hlo_opcode_t *out_wra
   static const struct {
     const char *suffix;
     hlo_opcode_t op;
-  } suffixes[] = {{"-start", HLO_ASYNC_START}, {"-update", HLO_ASYNC_UPDATE}, {"-done", HLO_ASYNC_DONE}};
+  } suffixes[] = {
+      {"-start", HLO_ASYNC_START}, {"-update", HLO_ASYNC_UPDATE}, {"-done", HLO_ASYNC_DONE}};
   for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
     size_t size = strlen(suffixes[i].suffix);
-    if (name.size <= size || memcmp(name.data + name.size - size, suffixes[i].suffix, size) != 0) continue;
+    if (name.size <= size || memcmp(name.data + name.size - size, suffixes[i].suffix, size) != 0)
+      continue;
     hlo_opcode_t wrapped;
     if (!hlo_op_from_name((hr_str_t){name.data, name.size - size}, &wrapped)) return false;
     *out_async = suffixes[i].op;
@@ -24,7 +26,8 @@ bool read_async_op(hr_str_t name, hlo_opcode_t *out_async, hlo_opcode_t *out_wra
 /* The op that an async-start, -update or -done is about; HLO_OPCODE_COUNT if it is about none. */
 static hlo_opcode_t wrapped_op(const hlo_instr_t *instr) {
   while (instr->op == HLO_ASYNC_UPDATE && instr->operand_count) instr = instr->operands[0];
-  if (instr->op != HLO_ASYNC_START || !instr->called_count || !instr->called[0]->root) return HLO_OPCODE_COUNT;
+  if (instr->op != HLO_ASYNC_START || !instr->called_count || !instr->called[0]->root)
+    return HLO_OPCODE_COUNT;
   return instr->called[0]->root->op;
 }
 
@@ -51,7 +54,8 @@ static hr_status_t fill_wrapper(read_hlo_t *r, read_draft_t *draft) {
   return NULL;
 }
 
-static hr_status_t make_wrapper(read_hlo_t *r, read_draft_t *draft, hlo_computation_t **out_wrapper) {
+static hr_status_t make_wrapper(read_hlo_t *r, read_draft_t *draft,
+                                hlo_computation_t **out_wrapper) {
   read_scope_t scope;
   HR_TRY(read_generate_computation(r, "async_wrapped", out_wrapper));
   (*out_wrapper)->is_async_wrapper = true;
@@ -63,8 +67,10 @@ static hr_status_t make_wrapper(read_hlo_t *r, read_draft_t *draft, hlo_computat
 static hr_status_t append_start(read_hlo_t *r, read_draft_t *draft, hlo_instr_t **out_instr) {
   const hlo_shape_t *shape = draft->shape;
   hlo_computation_t *wrapper;
-  if (!shape || !hlo_shape_is_tuple(shape) || shape->element_count < 2 || !hlo_shape_is_tuple(shape->elements[0]))
-    return READ_ERROR_AT(&r->lexer, draft->op_at, "%s-start needs a result such as ((operands), result, ...)",
+  if (!shape || !hlo_shape_is_tuple(shape) || shape->element_count < 2 ||
+      !hlo_shape_is_tuple(shape->elements[0]))
+    return READ_ERROR_AT(&r->lexer, draft->op_at,
+                         "%s-start needs a result such as ((operands), result, ...)",
                          hlo_op_name(draft->op));
   HR_TRY(make_wrapper(r, draft, &wrapper));
   draft->op = HLO_ASYNC_START;
@@ -79,15 +85,18 @@ static hr_status_t append_start(read_hlo_t *r, read_draft_t *draft, hlo_instr_t 
 
 static hr_status_t append_rest(read_hlo_t *r, read_draft_t *draft, hlo_instr_t **out_instr) {
   hlo_opcode_t wrapped = draft->wrapped, found = HLO_OPCODE_COUNT;
-  if (r->instrs.count - draft->operands_from == 1) found = wrapped_op(r->instrs.data[draft->operands_from]);
+  if (r->instrs.count - draft->operands_from == 1)
+    found = wrapped_op(r->instrs.data[draft->operands_from]);
   if (found != wrapped)
-    return READ_ERROR_AT(&r->lexer, draft->op_at, "the operand is no pending %s, want the result of %s-start",
+    return READ_ERROR_AT(&r->lexer, draft->op_at,
+                         "the operand is no pending %s, want the result of %s-start",
                          hlo_op_name(wrapped), hlo_op_name(wrapped));
   return read_append(r, draft, out_instr);
 }
 
 hr_status_t read_append_async(read_hlo_t *r, read_draft_t *draft, hlo_instr_t **out_instr) {
-  HR_TRY(draft->async == HLO_ASYNC_START ? append_start(r, draft, out_instr) : append_rest(r, draft, out_instr));
+  HR_TRY(draft->async == HLO_ASYNC_START ? append_start(r, draft, out_instr)
+                                         : append_rest(r, draft, out_instr));
   (*out_instr)->async_sugar = true;
   return NULL;
 }

@@ -2,7 +2,8 @@
 
 #include "read/hlo_reader.h"
 
-/* Attributes of instructions: which ones an op takes is op_attrs.def, of what kind they are is attrs.def. */
+/* Attributes of instructions: which ones an op takes is op_attrs.def, of what kind they are is
+ * attrs.def. */
 
 /* Computations are pushed on r->called. */
 static hr_status_t read_called(read_hlo_t *r, bool several, int64_t *out_count) {
@@ -24,7 +25,8 @@ static hr_status_t read_called(read_hlo_t *r, bool several, int64_t *out_count) 
 static void list_words(const hlo_enum_info_t *info, char *into, size_t size) {
   size_t used = 0;
   for (int i = 0; i < info->count && used < size; i++)
-    if (*info->texts[i]) used += (size_t)snprintf(into + used, size - used, "%s%s", used ? ", " : "", info->texts[i]);
+    if (*info->texts[i])
+      used += (size_t)snprintf(into + used, size - used, "%s%s", used ? ", " : "", info->texts[i]);
 }
 
 static READ_OP_FRAME hr_status_t read_enum(read_hlo_t *r, hlo_attr_key_t key, int64_t *out_value) {
@@ -65,33 +67,56 @@ static hr_status_t read_shapes(read_hlo_t *r, const hlo_shapes_t **out_shapes) {
   return read_shape_list(r, READ_OPEN_BRACE, READ_CLOSE_BRACE, shapes);
 }
 
-hr_status_t read_attr_value(read_hlo_t *r, hlo_attr_key_t key, hlo_attr_kind_t kind, hlo_attr_t *out_attr) {
+hr_status_t read_attr_value(read_hlo_t *r, hlo_attr_key_t key, hlo_attr_kind_t kind,
+                            hlo_attr_t *out_attr) {
   read_lexer_t *l = &r->lexer;
   memset(out_attr, 0, sizeof *out_attr);
   out_attr->key = (uint16_t)key;
   switch (kind) {
-    case HLO_KIND_BOOL: return read_bool(l, &out_attr->flag);
-    case HLO_KIND_INT: return read_int(l, &out_attr->integer);
-    case HLO_KIND_FLOAT: return read_number(r, &out_attr->number);
-    case HLO_KIND_STRING: return read_string(l, &out_attr->text);
-    case HLO_KIND_ENUM: return read_enum(r, key, &out_attr->integer);
-    case HLO_KIND_ENUMS: return read_enums(r, key, &out_attr->ints);
-    case HLO_KIND_INTS: return read_ints(r, READ_OPEN_BRACE, READ_CLOSE_BRACE, &out_attr->ints);
-    case HLO_KIND_INT_LISTS: return read_int_lists(r, &out_attr->lists);
-    case HLO_KIND_COMPUTATION: return read_called(r, false, &out_attr->called_count);
-    case HLO_KIND_COMPUTATIONS: return read_called(r, true, &out_attr->called_count);
-    case HLO_KIND_SHAPE: return read_shape(r, &out_attr->shape);
-    case HLO_KIND_SHAPES: return read_shapes(r, &out_attr->shapes);
-    case HLO_KIND_WINDOW: return read_window(r, &out_attr->window);
-    case HLO_KIND_DIM_LABELS: return read_labels(r, &out_attr->labels);
-    case HLO_KIND_PADDING: return read_padding(r, &out_attr->padding);
-    case HLO_KIND_SLICE: return read_slice(r, &out_attr->slice);
-    case HLO_KIND_GROUPS: return read_groups(r, &out_attr->groups);
-    case HLO_KIND_ALIASING: return read_aliasing(r, &out_attr->aliasing);
-    case HLO_KIND_LITERAL: return read_typed_literal(r, &out_attr->literal);
-    case HLO_KIND_DOMAIN: return read_domain(r, &out_attr->domain);
-    case HLO_KIND_SPARSITY: return read_sparsity(r, &out_attr->sparsity);
-    case HLO_KIND_RESULT_ACCURACY: return read_accuracy(r, &out_attr->accuracy);
+    case HLO_KIND_BOOL:
+      return read_bool(l, &out_attr->flag);
+    case HLO_KIND_INT:
+      return read_int(l, &out_attr->integer);
+    case HLO_KIND_FLOAT:
+      return read_number(r, &out_attr->number);
+    case HLO_KIND_STRING:
+      return read_string(l, &out_attr->text);
+    case HLO_KIND_ENUM:
+      return read_enum(r, key, &out_attr->integer);
+    case HLO_KIND_ENUMS:
+      return read_enums(r, key, &out_attr->ints);
+    case HLO_KIND_INTS:
+      return read_ints(r, READ_OPEN_BRACE, READ_CLOSE_BRACE, &out_attr->ints);
+    case HLO_KIND_INT_LISTS:
+      return read_int_lists(r, &out_attr->lists);
+    case HLO_KIND_COMPUTATION:
+      return read_called(r, false, &out_attr->called_count);
+    case HLO_KIND_COMPUTATIONS:
+      return read_called(r, true, &out_attr->called_count);
+    case HLO_KIND_SHAPE:
+      return read_shape(r, &out_attr->shape);
+    case HLO_KIND_SHAPES:
+      return read_shapes(r, &out_attr->shapes);
+    case HLO_KIND_WINDOW:
+      return read_window(r, &out_attr->window);
+    case HLO_KIND_DIM_LABELS:
+      return read_labels(r, &out_attr->labels);
+    case HLO_KIND_PADDING:
+      return read_padding(r, &out_attr->padding);
+    case HLO_KIND_SLICE:
+      return read_slice(r, &out_attr->slice);
+    case HLO_KIND_GROUPS:
+      return read_groups(r, &out_attr->groups);
+    case HLO_KIND_ALIASING:
+      return read_aliasing(r, &out_attr->aliasing);
+    case HLO_KIND_LITERAL:
+      return read_typed_literal(r, &out_attr->literal);
+    case HLO_KIND_DOMAIN:
+      return read_domain(r, &out_attr->domain);
+    case HLO_KIND_SPARSITY:
+      return read_sparsity(r, &out_attr->sparsity);
+    case HLO_KIND_RESULT_ACCURACY:
+      return read_accuracy(r, &out_attr->accuracy);
   }
   return NULL;
 }
@@ -103,7 +128,8 @@ read_attr_t *read_find_attr(read_hlo_t *r, const read_draft_t *draft, hlo_attr_k
 }
 
 /* One of the op's own attributes; its name is the current token. */
-static hr_status_t read_op_attr(read_hlo_t *r, read_draft_t *draft, hr_str_t name, bool *out_found) {
+static hr_status_t read_op_attr(read_hlo_t *r, read_draft_t *draft, hr_str_t name,
+                                bool *out_found) {
   const hlo_op_info_t *op = &hlo_op_table[draft->op];
   for (int i = 0; i < op->attr_count; i++) {
     hlo_attr_key_t key = (hlo_attr_key_t)op->attrs[i].key;
@@ -119,7 +145,8 @@ static hr_status_t read_op_attr(read_hlo_t *r, read_draft_t *draft, hr_str_t nam
   return NULL;
 }
 
-static hr_status_t read_async_thread(read_hlo_t *r, read_draft_t *draft, hr_str_t name, bool *out_found) {
+static hr_status_t read_async_thread(read_hlo_t *r, read_draft_t *draft, hr_str_t name,
+                                     bool *out_found) {
   if (draft->async != HLO_ASYNC_START || !hr_str_is(name, "async_execution_thread")) return NULL;
   *out_found = true;
   if (draft->has_thread) return read_want(&r->lexer, "each attribute once");
@@ -137,16 +164,18 @@ static READ_OP_FRAME hr_status_t unknown_attr(read_hlo_t *r, const read_draft_t 
     if (*text) used += (size_t)snprintf(list + used, sizeof list - used, "%s, ", text);
   }
   for (int i = 0; read_extra_name(i) && used < sizeof list; i++)
-    used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", read_extra_name(i));
-  return READ_ERROR_AT(&r->lexer, r->lexer.token.at, "%s has no attribute '%.*s'; it takes %s", op->name,
-                       HR_STR_ARGS(r->lexer.token.text), list);
+    used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "",
+                             read_extra_name(i));
+  return READ_ERROR_AT(&r->lexer, r->lexer.token.at, "%s has no attribute '%.*s'; it takes %s",
+                       op->name, HR_STR_ARGS(r->lexer.token.text), list);
 }
 
 hr_status_t read_attributes(read_hlo_t *r, read_draft_t *draft) {
   read_lexer_t *l = &r->lexer;
   while (read_is(l, READ_COMMA)) {
     HR_TRY(read_advance(l));
-    if (!read_is(l, READ_ATTR)) return read_want(l, "an attribute, its name directly followed by '='");
+    if (!read_is(l, READ_ATTR))
+      return read_want(l, "an attribute, its name directly followed by '='");
     hr_str_t name = l->token.text;
     bool found = false;
     HR_TRY(read_op_attr(r, draft, name, &found));

@@ -6,9 +6,10 @@
 
 /* Attributes that any instruction may carry. */
 
-/* Metadata -------------------------------------------------------------------------------------------------------- */
+/* Metadata ------------------------------------------------------------------------------------- */
 
-static hr_status_t read_metadata_value(read_hlo_t *r, hr_str_t key, hlo_metadata_t *m, bool *out_known) {
+static hr_status_t read_metadata_value(read_hlo_t *r, hr_str_t key, hlo_metadata_t *m,
+                                       bool *out_known) {
   const struct {
     const char *key;
     hr_str_t *text;
@@ -29,7 +30,8 @@ static hr_status_t read_metadata_value(read_hlo_t *r, hr_str_t key, hlo_metadata
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
     if (!hr_str_is(key, fields[i].key)) continue;
     HR_TRY(read_advance(&r->lexer));
-    return fields[i].text ? read_string(&r->lexer, fields[i].text) : read_int(&r->lexer, fields[i].number);
+    return fields[i].text ? read_string(&r->lexer, fields[i].text)
+                          : read_int(&r->lexer, fields[i].number);
   }
   *out_known = hr_str_is(key, "profile_type");
   if (!*out_known) return NULL;
@@ -52,7 +54,7 @@ hr_status_t read_metadata(read_hlo_t *r, hlo_metadata_t *out_metadata) {
   return read_advance(l);
 }
 
-/* Frontend attributes --------------------------------------------------------------------------------------------- */
+/* Frontend attributes -------------------------------------------------------------------------- */
 
 static int compare_names(const void *a, const void *b) {
   hr_str_t x = ((const hlo_name_value_t *)a)->name, y = ((const hlo_name_value_t *)b)->name;
@@ -83,7 +85,7 @@ hr_status_t read_pairs(read_hlo_t *r, hlo_name_values_t *out_pairs) {
   return NULL;
 }
 
-/* Statistics ------------------------------------------------------------------------------------------------------ */
+/* Statistics ----------------------------------------------------------------------------------- */
 
 static hr_status_t read_statistics(read_hlo_t *r, const hlo_statistics_t **out_statistics) {
   read_lexer_t *l = &r->lexer;
@@ -117,14 +119,15 @@ static hr_status_t read_statistics(read_hlo_t *r, const hlo_statistics_t **out_s
   return st;
 }
 
-/* Origins --------------------------------------------------------------------------------------------------------- */
+/* Origins -------------------------------------------------------------------------------------- */
 
 static hr_status_t read_origin_leaf(read_hlo_t *r, hlo_origin_t *leaf) {
   read_lexer_t *l = &r->lexer;
   HR_TRY(read_expect(l, READ_OPEN_BRACE));
   leaf->known = read_is(l, READ_STRING);
   if (leaf->known) HR_TRY(read_string(l, &leaf->instruction));
-  if (leaf->known && read_is(l, READ_OPEN_BRACE)) HR_TRY(read_ints(r, READ_OPEN_BRACE, READ_CLOSE_BRACE, &leaf->index));
+  if (leaf->known && read_is(l, READ_OPEN_BRACE))
+    HR_TRY(read_ints(r, READ_OPEN_BRACE, READ_CLOSE_BRACE, &leaf->index));
   return read_expect(l, READ_CLOSE_BRACE);
 }
 
@@ -145,7 +148,8 @@ static hr_status_t read_origin_tree(read_hlo_t *r, const hlo_origin_t **out_orig
   }
   read_shallower(r);
   void *copy;
-  HR_TRY(hr_arena_copy(r->arena, r->nodes.data + from, (r->nodes.count - from) * sizeof *r->nodes.data, &copy));
+  HR_TRY(hr_arena_copy(r->arena, r->nodes.data + from,
+                       (r->nodes.count - from) * sizeof *r->nodes.data, &copy));
   origin->is_tuple = true;
   origin->element_count = (int)(r->nodes.count - from);
   origin->elements = copy;
@@ -169,11 +173,12 @@ static hr_status_t read_origin(read_hlo_t *r, read_draft_t *draft) {
   read_lexer_t *l = &r->lexer;
   HR_TRY(read_expect(l, READ_OPEN_BRACE));
   bool synthetic = read_is(l, READ_OPEN_BRACKET);
-  HR_TRY(synthetic ? read_synthetic_origin(r, &draft->extra.origin) : read_origin_tree(r, &draft->extra.origin));
+  HR_TRY(synthetic ? read_synthetic_origin(r, &draft->extra.origin)
+                   : read_origin_tree(r, &draft->extra.origin));
   return read_expect(l, READ_CLOSE_BRACE);
 }
 
-/* Control predecessors and replication ---------------------------------------------------------------------------- */
+/* Control predecessors and replication --------------------------------------------------------- */
 
 static hr_status_t read_control(read_hlo_t *r, read_draft_t *draft) {
   read_lexer_t *l = &r->lexer;
@@ -184,7 +189,9 @@ static hr_status_t read_control(read_hlo_t *r, read_draft_t *draft) {
     size_t at = l->token.at;
     HR_TRY(read_name(r, "the name of an instruction", &name));
     hlo_instr_t *instr = hr_map_get(&r->scope->names, name);
-    if (!instr) return READ_ERROR_AT(l, at, "instruction '%.*s' is not defined before this", HR_STR_ARGS(name));
+    if (!instr)
+      return READ_ERROR_AT(l, at, "instruction '%.*s' is not defined before this",
+                           HR_STR_ARGS(name));
     HR_VEC_PUSH(&r->instrs, instr);
     HR_TRY(read_list_next(l, READ_CLOSE_BRACE, &more));
   }
@@ -219,7 +226,7 @@ static hr_status_t read_replication(read_hlo_t *r, read_draft_t *draft) {
   return NULL;
 }
 
-/* --------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
 
 static hr_status_t read_extra_sharding(read_hlo_t *r, read_draft_t *draft) {
   return read_sharding(r, &draft->extra.sharding);

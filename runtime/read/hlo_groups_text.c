@@ -14,7 +14,7 @@ static hr_status_t read_iota(read_hlo_t *r, hr_ints_t *out_dims, hr_ints_t *out_
   return read_ints(r, READ_OPEN_PAREN, READ_CLOSE_PAREN, out_permutation);
 }
 
-/* Meshes ---------------------------------------------------------------------------------------------------------- */
+/* Meshes --------------------------------------------------------------------------------------- */
 
 /* 'a'=2; old versions wrote the name without quotes. */
 static hr_status_t read_mesh_axis(read_lexer_t *l, hlo_mesh_axis_t *out_axis) {
@@ -23,7 +23,8 @@ static hr_status_t read_mesh_axis(read_lexer_t *l, hlo_mesh_axis_t *out_axis) {
   out_axis->name = l->token.text;
   HR_TRY(read_advance(l));
   if (quoted) HR_TRY(read_expect(l, READ_EQUAL));
-  if (!read_is(l, READ_INT) || (int64_t)l->token.bits < 1) return read_want(l, "a size of 1 or more");
+  if (!read_is(l, READ_INT) || (int64_t)l->token.bits < 1)
+    return read_want(l, "a size of 1 or more");
   return read_int(l, &out_axis->size);
 }
 
@@ -49,7 +50,8 @@ static hr_status_t read_mesh_axes(read_hlo_t *r, hlo_mesh_t *mesh) {
 static hr_status_t read_device_ids(read_hlo_t *r, hlo_mesh_t *mesh) {
   read_lexer_t *l = &r->lexer;
   if (!read_is(l, READ_OPEN_PAREN)) return read_want(l, "'('");
-  if (read_peek(l) != '[') return read_ints(r, READ_OPEN_PAREN, READ_CLOSE_PAREN, &mesh->device_ids);
+  if (read_peek(l) != '[')
+    return read_ints(r, READ_OPEN_PAREN, READ_CLOSE_PAREN, &mesh->device_ids);
   HR_TRY(read_advance(l));
   HR_TRY(read_iota(r, &mesh->iota_dims, &mesh->iota_permutation));
   return read_expect(l, READ_CLOSE_PAREN);
@@ -60,7 +62,8 @@ static hr_status_t read_maximal_mesh(read_hlo_t *r, hlo_mesh_t *mesh) {
   int64_t device;
   mesh->maximal = true;
   HR_TRY(read_expect(l, READ_OPEN_BRACKET));
-  if (!read_is(l, READ_ATTR) || !hr_str_is(l->token.text, "device_id")) return read_want(l, "device_id=");
+  if (!read_is(l, READ_ATTR) || !hr_str_is(l->token.text, "device_id"))
+    return read_want(l, "device_id=");
   HR_TRY(read_advance(l));
   HR_TRY(read_int(l, &device));
   HR_TRY(hr_arena_ints(r->arena, &device, 1, &mesh->device_ids));
@@ -103,7 +106,8 @@ static hr_status_t find_axis(read_lexer_t *l, const hlo_mesh_t *mesh, int *out_a
 static hr_status_t read_axis(read_hlo_t *r, const hlo_mesh_t *mesh, hlo_axis_ref_t *out_ref) {
   read_lexer_t *l = &r->lexer;
   bool part = read_is(l, READ_NAME) && !l->token.percent;
-  if (!part && !read_is(l, READ_STRING) && !read_is(l, READ_WORD)) return read_want(l, "an axis such as 'x'");
+  if (!part && !read_is(l, READ_STRING) && !read_is(l, READ_WORD))
+    return read_want(l, "an axis such as 'x'");
   size_t at = l->token.at;
   *out_ref = (hlo_axis_ref_t){0};
   HR_TRY(find_axis(l, mesh, &out_ref->axis));
@@ -117,7 +121,8 @@ static hr_status_t read_axis(read_hlo_t *r, const hlo_mesh_t *mesh, hlo_axis_ref
   int64_t whole = mesh->axes[out_ref->axis].size;
   if (out_ref->pre_size < 1 || out_ref->size < 1 || out_ref->pre_size > whole ||
       out_ref->size > whole / out_ref->pre_size || whole % (out_ref->pre_size * out_ref->size))
-    return READ_ERROR_AT(l, at, "found part (%ld)%ld of an axis of size %ld, want one that divides it",
+    return READ_ERROR_AT(l, at,
+                         "found part (%ld)%ld of an axis of size %ld, want one that divides it",
                          (long)out_ref->pre_size, (long)out_ref->size, (long)whole);
   return NULL;
 }
@@ -143,7 +148,7 @@ hr_status_t read_axes(read_hlo_t *r, const hlo_mesh_t *mesh, hlo_axes_t *out_axe
   return NULL;
 }
 
-/* Replica groups -------------------------------------------------------------------------------------------------- */
+/* Replica groups ------------------------------------------------------------------------------- */
 
 static hr_status_t read_iota_groups(read_hlo_t *r, hlo_groups_t *groups) {
   read_lexer_t *l = &r->lexer;
@@ -151,14 +156,17 @@ static hr_status_t read_iota_groups(read_hlo_t *r, hlo_groups_t *groups) {
   groups->form = HLO_GROUPS_IOTA;
   HR_TRY(read_ints(r, READ_OPEN_BRACKET, READ_CLOSE_BRACKET, &groups->iota_tile));
   if (groups->iota_tile.count != 2)
-    return READ_ERROR_AT(l, at, "found %ld numbers, want [groups,members]", (long)groups->iota_tile.count);
+    return READ_ERROR_AT(l, at, "found %ld numbers, want [groups,members]",
+                         (long)groups->iota_tile.count);
   HR_TRY(read_expect(l, READ_AT_MOST));
   at = l->token.at;
   HR_TRY(read_iota(r, &groups->iota_dims, &groups->iota_permutation));
   bool transposed = groups->iota_permutation.count > 0;
-  if (groups->iota_dims.count > 1 && !transposed) return read_want(l, "T(...), as there are several dimensions");
+  if (groups->iota_dims.count > 1 && !transposed)
+    return read_want(l, "T(...), as there are several dimensions");
   if (groups->iota_dims.count < 2 && transposed)
-    return READ_ERROR_AT(l, at, "found T(...) of one dimension, want it only where there are several");
+    return READ_ERROR_AT(l, at,
+                         "found T(...) of one dimension, want it only where there are several");
   return NULL;
 }
 
@@ -167,7 +175,8 @@ static hr_status_t read_mesh_groups(read_hlo_t *r, hlo_groups_t *groups) {
   hlo_axes_t axes;
   groups->form = HLO_GROUPS_MESH;
   HR_TRY(read_mesh(r, &groups->mesh, &comma));
-  if (comma || groups->mesh.maximal) return read_want(&r->lexer, "a list of axes, without a comma before it");
+  if (comma || groups->mesh.maximal)
+    return read_want(&r->lexer, "a list of axes, without a comma before it");
   HR_TRY(read_axes(r, &groups->mesh, &axes, NULL));
   groups->axis_count = axes.count;
   groups->axes = axes.refs;
@@ -185,7 +194,8 @@ static hr_status_t share_groups(read_hlo_t *r, hr_str_t text, size_t at, hlo_gro
   int64_t size = hlo_groups_size(groups);
   r->devices_made += size > 0 ? size : 0;
   if (size < 0 || r->devices_made > HLO_MAX_MODULE_DEVICES + (int64_t)r->lexer.size)
-    return READ_ERROR_AT(&r->lexer, at, "replica groups of too many devices, want at most %ld in one list",
+    return READ_ERROR_AT(&r->lexer, at,
+                         "replica groups of too many devices, want at most %ld in one list",
                          (long)HLO_MAX_DEVICES);
   hr_status_t st = hlo_groups_expand(r->arena, groups);
   if (st && hr_status_code(st) == HR_INVALID) {

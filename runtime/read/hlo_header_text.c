@@ -81,7 +81,9 @@ static hr_status_t read_module_aliasing(read_hlo_t *r) {
   return NULL;
 }
 
-static hr_status_t read_is_scheduled(read_hlo_t *r) { return read_bool(&r->lexer, &r->module->is_scheduled); }
+static hr_status_t read_is_scheduled(read_hlo_t *r) {
+  return read_bool(&r->lexer, &r->module->is_scheduled);
+}
 static hr_status_t read_passthrough(read_hlo_t *r) {
   return read_bool(&r->lexer, &r->module->alias_passthrough_params);
 }
@@ -91,12 +93,23 @@ static hr_status_t read_propagate_params(read_hlo_t *r) {
 static hr_status_t read_propagate_output(read_hlo_t *r) {
   return read_bools(r, &r->module->propagate_output_count, &r->module->propagate_output);
 }
-static hr_status_t read_replica_count(read_hlo_t *r) { return read_count(r, &r->module->replica_count); }
-static hr_status_t read_num_partitions(read_hlo_t *r) { return read_count(r, &r->module->num_partitions); }
-static hr_status_t read_module_pairs(read_hlo_t *r) { return read_pairs(r, &r->module->frontend_attributes); }
-static hr_status_t read_origin_table(read_hlo_t *r) { return read_raw_braces(r, &r->module->origin_recovery_table); }
-static hr_status_t read_debug_attributes(read_hlo_t *r) { return read_raw_braces(r, &r->module->debug_attributes); }
-static hr_status_t read_parameter_binding(read_hlo_t *r) { /* old versions had it; nothing depends on it */
+static hr_status_t read_replica_count(read_hlo_t *r) {
+  return read_count(r, &r->module->replica_count);
+}
+static hr_status_t read_num_partitions(read_hlo_t *r) {
+  return read_count(r, &r->module->num_partitions);
+}
+static hr_status_t read_module_pairs(read_hlo_t *r) {
+  return read_pairs(r, &r->module->frontend_attributes);
+}
+static hr_status_t read_origin_table(read_hlo_t *r) {
+  return read_raw_braces(r, &r->module->origin_recovery_table);
+}
+static hr_status_t read_debug_attributes(read_hlo_t *r) {
+  return read_raw_braces(r, &r->module->debug_attributes);
+}
+static hr_status_t read_parameter_binding(
+    read_hlo_t *r) { /* old versions had it; nothing depends on it */
   hr_str_t dropped;
   return read_raw_braces(r, &dropped);
 }
@@ -125,12 +138,14 @@ static const struct {
 static hr_status_t read_header_attr(read_hlo_t *r, unsigned *seen) {
   read_lexer_t *l = &r->lexer;
   size_t name = 0, used = 0;
-  if (!read_is(l, READ_ATTR)) return read_want(l, "an attribute of the module, its name directly followed by '='");
+  if (!read_is(l, READ_ATTR))
+    return read_want(l, "an attribute of the module, its name directly followed by '='");
   while (name < HEADER_COUNT && !hr_str_is(l->token.text, headers[name].name)) name++;
   if (name == HEADER_COUNT) {
     char list[512];
     for (size_t i = 0; i < HEADER_COUNT && used < sizeof list; i++)
-      used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", headers[i].name);
+      used +=
+          (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", headers[i].name);
     return read_want(l, "one of %s", list);
   }
   if (*seen >> name & 1) return read_want(l, "each attribute once");
@@ -145,7 +160,8 @@ hr_status_t read_header(read_hlo_t *r) {
   bool more;
   HR_TRY(read_advance(l));
   hr_str_t name = l->token.text;
-  if (!read_is(l, READ_NAME) && !read_is(l, READ_WORD) && !read_is(l, READ_TYPE) && !read_is(l, READ_KEYWORD))
+  if (!read_is(l, READ_NAME) && !read_is(l, READ_WORD) && !read_is(l, READ_TYPE) &&
+      !read_is(l, READ_KEYWORD))
     return read_want(l, "the name of the module");
   HR_TRY(hr_arena_str(r->arena, name, &r->module->name));
   HR_TRY(read_advance(l));
@@ -157,11 +173,11 @@ hr_status_t read_header(read_hlo_t *r) {
   return NULL;
 }
 
-/* Stack frames ---------------------------------------------------------------------------------------------------- */
+/* Stack frames --------------------------------------------------------------------------------- */
 
 /* Number and string per line; only the order counts. */
-static hr_status_t read_name_table(read_hlo_t *r, read_keyword_t keyword, const char *title, int *out_count,
-                                   const hr_str_t **out_names) {
+static hr_status_t read_name_table(read_hlo_t *r, read_keyword_t keyword, const char *title,
+                                   int *out_count, const hr_str_t **out_names) {
   read_lexer_t *l = &r->lexer;
   HR_VEC(hr_str_t) names = {0};
   hr_status_t st = read_is_keyword(l, keyword) ? read_advance(l) : read_want(l, "%s", title);
@@ -180,14 +196,16 @@ static hr_status_t read_name_table(read_hlo_t *r, read_keyword_t keyword, const 
 }
 
 /* {key=1 key=2 ...}: the named numbers; commas are tolerated. */
-static hr_status_t read_record(read_hlo_t *r, const char *const *keys, int key_count, int64_t *numbers) {
+static hr_status_t read_record(read_hlo_t *r, const char *const *keys, int key_count,
+                               int64_t *numbers) {
   read_lexer_t *l = &r->lexer;
   memset(numbers, 0, (size_t)key_count * sizeof *numbers);
   HR_TRY(read_expect(l, READ_OPEN_BRACE));
   while (!read_is(l, READ_CLOSE_BRACE)) {
     int key = 0;
     bool comma;
-    while (key < key_count && !(read_is(l, READ_ATTR) && hr_str_is(l->token.text, keys[key]))) key++;
+    while (key < key_count && !(read_is(l, READ_ATTR) && hr_str_is(l->token.text, keys[key])))
+      key++;
     if (key == key_count) return read_want(l, "'}' or a key such as %s=", keys[0]);
     HR_TRY(read_advance(l));
     HR_TRY(read_int(l, &numbers[key]));
@@ -197,8 +215,8 @@ static hr_status_t read_record(read_hlo_t *r, const char *const *keys, int key_c
 }
 
 /* Pushes the numbers of all records on r->ints, key_count each. */
-static hr_status_t read_records(read_hlo_t *r, read_keyword_t keyword, const char *title, const char *const *keys,
-                                int key_count) {
+static hr_status_t read_records(read_hlo_t *r, read_keyword_t keyword, const char *title,
+                                const char *const *keys, int key_count) {
   read_lexer_t *l = &r->lexer;
   if (!read_is_keyword(l, keyword)) return read_want(l, "%s", title);
   HR_TRY(read_advance(l));
@@ -212,7 +230,8 @@ static hr_status_t read_records(read_hlo_t *r, read_keyword_t keyword, const cha
 }
 
 static hr_status_t read_locations(read_hlo_t *r, hlo_stack_frames_t *frames) {
-  static const char *const keys[] = {"file_name_id", "function_name_id", "line", "end_line", "column", "end_column"};
+  static const char *const keys[] = {"file_name_id", "function_name_id", "line",
+                                     "end_line",     "column",           "end_column"};
   size_t from = r->ints.count;
   HR_TRY(read_records(r, READ_KEYWORD_FILE_LOCATIONS, "FileLocations", keys, 6));
   hlo_file_location_t *locations;
@@ -247,8 +266,10 @@ static hr_status_t read_frames(read_hlo_t *r, hlo_stack_frames_t *frames) {
 hr_status_t read_stack_frames(read_hlo_t *r) {
   hlo_stack_frames_t *frames;
   HR_TRY(HR_NEW(r->arena, &frames));
-  HR_TRY(read_name_table(r, READ_KEYWORD_FILE_NAMES, "FileNames", &frames->file_count, &frames->files));
-  HR_TRY(read_name_table(r, READ_KEYWORD_FUNCTION_NAMES, "FunctionNames", &frames->function_count, &frames->functions));
+  HR_TRY(read_name_table(r, READ_KEYWORD_FILE_NAMES, "FileNames", &frames->file_count,
+                         &frames->files));
+  HR_TRY(read_name_table(r, READ_KEYWORD_FUNCTION_NAMES, "FunctionNames", &frames->function_count,
+                         &frames->functions));
   HR_TRY(read_locations(r, frames));
   HR_TRY(read_frames(r, frames));
   r->module->stack_frames = frames;

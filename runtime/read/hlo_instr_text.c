@@ -7,13 +7,14 @@
 
 hr_status_t read_deeper(read_hlo_t *r, const char *what) {
   if (++r->depth <= READ_DEPTH_MAX) return NULL;
-  return READ_ERROR_AT(&r->lexer, r->lexer.token.at, "%s nested more than %d deep", what, READ_DEPTH_MAX);
+  return READ_ERROR_AT(&r->lexer, r->lexer.token.at, "%s nested more than %d deep", what,
+                       READ_DEPTH_MAX);
 }
 
-/* Appending ------------------------------------------------------------------------------------------------------- */
+/* Appending ------------------------------------------------------------------------------------ */
 
-/* Nodes of a shape, counted up to `limit`: shapes that share elements may be far larger than they look. One that is
- * nested too deep counts as too large. */
+/* Nodes of a shape, counted up to `limit`: shapes that share elements may be far larger than they
+ * look. One that is nested too deep counts as too large. */
 static int64_t count_nodes(const hlo_shape_t *shape, int64_t limit, int depth) {
   int64_t count = depth > READ_DEPTH_MAX ? limit + 1 : 1;
   for (int i = 0; i < shape->element_count && count <= limit; i++)
@@ -26,7 +27,9 @@ hr_status_t read_charge_tuple(read_hlo_t *r, size_t at, const hlo_shape_t *shape
   int64_t limit = 65536 + 16 * (int64_t)r->lexer.size - r->inferred_nodes;
   int64_t nodes = count_nodes(shape, limit, 1);
   r->inferred_nodes += nodes;
-  return nodes <= limit ? NULL : READ_ERROR_AT(&r->lexer, at, "the tuple that is meant is far larger than the program");
+  return nodes <= limit ? NULL
+                        : READ_ERROR_AT(&r->lexer, at,
+                                        "the tuple that is meant is far larger than the program");
 }
 
 static hr_status_t check_parameter(read_hlo_t *r, const read_draft_t *draft) {
@@ -34,32 +37,39 @@ static hr_status_t check_parameter(read_hlo_t *r, const read_draft_t *draft) {
   int64_t number = attr->attr.integer, have = (int64_t)r->scope->computation->params.count;
   int64_t slots = number >= have && number < INT64_MAX ? number + 1 - have : 0;
   /* Each parameter takes some bytes of text, so that numbers without gaps stay below its size. */
-  if (number < 0 || number > (int64_t)r->lexer.size || r->parameter_slots + slots > (int64_t)r->lexer.size)
-    return READ_ERROR_AT(&r->lexer, draft->op_at, "parameter number %ld, want numbers from 0 on, without gaps",
+  if (number < 0 || number > (int64_t)r->lexer.size ||
+      r->parameter_slots + slots > (int64_t)r->lexer.size)
+    return READ_ERROR_AT(&r->lexer, draft->op_at,
+                         "parameter number %ld, want numbers from 0 on, without gaps",
                          (long)number);
   r->parameter_slots += slots;
   return NULL;
 }
 
 static hr_status_t check_operand_count(read_hlo_t *r, const read_draft_t *draft) {
-  int want = hlo_op_table[draft->op].operands, found = (int)(r->instrs.count - draft->operands_from);
+  int want = hlo_op_table[draft->op].operands,
+      found = (int)(r->instrs.count - draft->operands_from);
   if (want >= 0 ? found == want : found >= -1 - want) return NULL;
-  return READ_ERROR_AT(&r->lexer, draft->op_at, "%s has %d operand%s, want %s%d", hlo_op_name(draft->op), found,
-                       found == 1 ? "" : "s", want < 0 ? "at least " : "", want < 0 ? -1 - want : want);
+  return READ_ERROR_AT(&r->lexer, draft->op_at, "%s has %d operand%s, want %s%d",
+                       hlo_op_name(draft->op), found, found == 1 ? "" : "s",
+                       want < 0 ? "at least " : "", want < 0 ? -1 - want : want);
 }
 
 /* Puts the attributes into the op's order, and the computations into theirs. */
-static hr_status_t order_attrs(read_hlo_t *r, const read_draft_t *draft, hlo_attr_t *attrs, hlo_instr_def_t *def) {
+static hr_status_t order_attrs(read_hlo_t *r, const read_draft_t *draft, hlo_attr_t *attrs,
+                               hlo_instr_def_t *def) {
   const hlo_op_info_t *op = &hlo_op_table[draft->op];
   size_t first = r->called.count;
   for (int i = 0; i < op->attr_count; i++) {
     hlo_attr_key_t key = (hlo_attr_key_t)op->attrs[i].key;
     const read_attr_t *attr = read_find_attr(r, draft, key);
     if (!attr && op->attrs[i].use == HLO_USE_NEED)
-      return READ_ERROR_AT(&r->lexer, draft->op_at, "%s lacks its attribute %s=", op->name, hlo_attr_table[key].text);
+      return READ_ERROR_AT(&r->lexer, draft->op_at, "%s lacks its attribute %s=", op->name,
+                           hlo_attr_table[key].text);
     if (!attr) continue;
     attrs[def->attr_count++] = attr->attr;
-    bool calls = hlo_attr_table[key].kind == HLO_KIND_COMPUTATION || hlo_attr_table[key].kind == HLO_KIND_COMPUTATIONS;
+    bool calls = hlo_attr_table[key].kind == HLO_KIND_COMPUTATION ||
+                 hlo_attr_table[key].kind == HLO_KIND_COMPUTATIONS;
     for (int64_t k = 0; calls && k < attr->attr.called_count; k++)
       HR_VEC_PUSH(&r->called, r->called.data[attr->called_from + (size_t)k]);
   }
@@ -94,7 +104,8 @@ static hr_status_t register_name(read_hlo_t *r, const read_draft_t *draft, hlo_i
   void *old;
   HR_TRY(hr_map_put(&r->scope->names, instr->name, instr, &old));
   if (!old) return NULL;
-  return hr_error_at(HR_INVALID, &draft->pos, "instruction '%.*s' is defined twice, first in line %u",
+  return hr_error_at(HR_INVALID, &draft->pos,
+                     "instruction '%.*s' is defined twice, first in line %u",
                      HR_STR_ARGS(draft->name), ((hlo_instr_t *)old)->line);
 }
 
@@ -102,20 +113,23 @@ static hr_status_t register_name(read_hlo_t *r, const read_draft_t *draft, hlo_i
 static void mark_called(hlo_instr_t *instr) {
   if (instr->op == HLO_FUSION && instr->called_count) instr->called[0]->is_fusion = true;
   hr_str_t thread = hlo_attr_str(instr, HLO_ATTR_ASYNC_EXECUTION_THREAD);
-  if (instr->op == HLO_ASYNC_START && instr->called_count && thread.size && !instr->called[0]->execution_thread.size)
+  if (instr->op == HLO_ASYNC_START && instr->called_count && thread.size &&
+      !instr->called[0]->execution_thread.size)
     instr->called[0]->execution_thread = thread;
 }
 
 /* Ops without inference, of which a constant is one, must have their shapes written. */
 static hr_status_t check_shape_written(read_hlo_t *r, const read_draft_t *draft) {
   if (draft->shape || op_infers[draft->op] != op_infers[HLO_CONSTANT]) return NULL;
-  return READ_ERROR_AT(&r->lexer, draft->op_at, "the shape of %s does not follow from its operands, want it written",
+  return READ_ERROR_AT(&r->lexer, draft->op_at,
+                       "the shape of %s does not follow from its operands, want it written",
                        hlo_op_name(draft->op));
 }
 
 #define ATTRS_MAX 32 /* more than any op has */
 
-READ_OP_FRAME hr_status_t read_append(read_hlo_t *r, const read_draft_t *draft, hlo_instr_t **out_instr) {
+READ_OP_FRAME hr_status_t read_append(read_hlo_t *r, const read_draft_t *draft,
+                                      hlo_instr_t **out_instr) {
   hlo_attr_t attrs[ATTRS_MAX];
   hlo_instr_def_t def = {.op = draft->op,
                          .name = draft->name,
@@ -148,8 +162,9 @@ READ_OP_FRAME hr_status_t read_append(read_hlo_t *r, const read_draft_t *draft, 
 }
 
 READ_OP_FRAME hr_status_t read_append_simple(read_hlo_t *r, const read_draft_t *at, hlo_opcode_t op,
-                                              const hlo_shape_t *shape, int operand_count, hlo_instr_t *const *operands,
-                                              const hlo_attr_t *attr, hlo_instr_t **out_instr) {
+                                             const hlo_shape_t *shape, int operand_count,
+                                             hlo_instr_t *const *operands, const hlo_attr_t *attr,
+                                             hlo_instr_t **out_instr) {
   read_draft_t draft = {.op = op,
                         .async = HLO_OPCODE_COUNT,
                         .pos = at->pos,
@@ -167,7 +182,7 @@ READ_OP_FRAME hr_status_t read_append_simple(read_hlo_t *r, const read_draft_t *
   return NULL;
 }
 
-/* Opcodes --------------------------------------------------------------------------------------------------------- */
+/* Opcodes -------------------------------------------------------------------------------------- */
 
 /* Edit distance, given up beyond the length of the names. */
 static int distance(hr_str_t a, const char *b) {
@@ -178,7 +193,8 @@ static int distance(hr_str_t a, const char *b) {
     int diagonal = row[0];
     row[0] = i;
     for (int j = 1; j <= size; j++) {
-      int change = diagonal + (a.data[i - 1] != b[j - 1]), above = row[j] + 1, left = row[j - 1] + 1;
+      int change = diagonal + (a.data[i - 1] != b[j - 1]), above = row[j] + 1,
+          left = row[j - 1] + 1;
       diagonal = row[j];
       row[j] = change < above ? change : above;
       if (left < row[j]) row[j] = left;
@@ -195,31 +211,37 @@ static READ_OP_FRAME hr_status_t unknown_opcode(read_hlo_t *r) {
     if (d < best_distance) best = op, best_distance = d;
   }
   bool near = best_distance <= 2 + (int)name.size / 4;
-  return READ_ERROR_AT(&r->lexer, r->lexer.token.at, "unknown opcode '%.*s'%s%s%s", HR_STR_ARGS(name),
-                       near ? "; did you mean '" : "", near ? hlo_op_name((hlo_opcode_t)best) : "", near ? "'?" : "");
+  return READ_ERROR_AT(&r->lexer, r->lexer.token.at, "unknown opcode '%.*s'%s%s%s",
+                       HR_STR_ARGS(name), near ? "; did you mean '" : "",
+                       near ? hlo_op_name((hlo_opcode_t)best) : "", near ? "'?" : "");
 }
 
 static hr_status_t read_opcode(read_hlo_t *r, read_draft_t *draft) {
   read_lexer_t *l = &r->lexer;
-  if (!read_is(l, READ_WORD)) return read_want(l, draft->shape ? "an opcode" : "a shape or an opcode");
+  if (!read_is(l, READ_WORD))
+    return read_want(l, draft->shape ? "an opcode" : "a shape or an opcode");
   hr_str_t name = l->token.text;
   draft->op_at = l->token.at;
   draft->async = HLO_OPCODE_COUNT;
   draft->old = NULL;
   if (!hlo_op_from_name(name, &draft->op)) {
     draft->old = read_old_op_find(name, &draft->op);
-    if (!draft->old && !read_async_op(name, &draft->async, &draft->wrapped)) return unknown_opcode(r);
+    if (!draft->old && !read_async_op(name, &draft->async, &draft->wrapped))
+      return unknown_opcode(r);
     if (!draft->old) draft->op = draft->async == HLO_ASYNC_START ? draft->wrapped : draft->async;
   }
   return read_advance(l);
 }
 
-/* Operands -------------------------------------------------------------------------------------------------------- */
+/* Operands ------------------------------------------------------------------------------------- */
 
 /* Is the current word the opcode of a nested instruction? */
-static bool at_nested(const read_hlo_t *r) { return read_is(&r->lexer, READ_WORD) && read_peek(&r->lexer) == '('; }
+static bool at_nested(const read_hlo_t *r) {
+  return read_is(&r->lexer, READ_WORD) && read_peek(&r->lexer) == '(';
+}
 
-static hr_status_t read_instruction_body(read_hlo_t *r, read_draft_t *draft, bool nested, hlo_instr_t **out_instr);
+static hr_status_t read_instruction_body(read_hlo_t *r, read_draft_t *draft, bool nested,
+                                         hlo_instr_t **out_instr);
 
 static hr_status_t read_nested(read_hlo_t *r, const hlo_shape_t *shape, hlo_instr_t **out_instr) {
   read_draft_t draft = {.shape = shape, .pos = read_pos(&r->lexer, r->lexer.token.at)};
@@ -230,8 +252,8 @@ static hr_status_t read_nested(read_hlo_t *r, const hlo_shape_t *shape, hlo_inst
 }
 
 /* In a text of a single instruction, operands that nothing defines are its parameters. */
-static READ_OP_FRAME hr_status_t add_parameter(read_hlo_t *r, hr_str_t name, const hlo_shape_t *shape,
-                                                hlo_instr_t **out_instr) {
+static READ_OP_FRAME hr_status_t add_parameter(read_hlo_t *r, hr_str_t name,
+                                               const hlo_shape_t *shape, hlo_instr_t **out_instr) {
   read_draft_t draft = {.op = HLO_PARAMETER,
                         .async = HLO_OPCODE_COUNT,
                         .name = name,
@@ -241,28 +263,34 @@ static READ_OP_FRAME hr_status_t add_parameter(read_hlo_t *r, hr_str_t name, con
                         .operands_from = r->instrs.count,
                         .attrs_from = r->attrs.count,
                         .called_from = r->called.count};
-  hlo_attr_t number = {.key = HLO_ATTR_PARAMETER_NUMBER, .integer = (int64_t)r->scope->computation->params.count};
+  hlo_attr_t number = {.key = HLO_ATTR_PARAMETER_NUMBER,
+                       .integer = (int64_t)r->scope->computation->params.count};
   HR_VEC_PUSH(&r->attrs, (read_attr_t){number, 0});
   HR_TRY(read_append(r, &draft, out_instr));
   r->attrs.count = draft.attrs_from;
   return NULL;
 }
 
-static hr_status_t read_operand_name(read_hlo_t *r, const hlo_shape_t *shape, hlo_instr_t **out_instr) {
+static hr_status_t read_operand_name(read_hlo_t *r, const hlo_shape_t *shape,
+                                     hlo_instr_t **out_instr) {
   read_lexer_t *l = &r->lexer;
   hr_str_t name = l->token.text;
-  if (!read_is(l, READ_NAME) && !read_is(l, READ_WORD)) return read_want(l, "the name of an operand");
+  if (!read_is(l, READ_NAME) && !read_is(l, READ_WORD))
+    return read_want(l, "the name of an operand");
   *out_instr = hr_map_get(&r->scope->names, name);
   if (!*out_instr && r->single && shape) HR_TRY(add_parameter(r, name, shape, out_instr));
-  if (!*out_instr) return READ_ERROR_AT(l, l->token.at, "operand '%.*s' is not defined before this", HR_STR_ARGS(name));
+  if (!*out_instr)
+    return READ_ERROR_AT(l, l->token.at, "operand '%.*s' is not defined before this",
+                         HR_STR_ARGS(name));
   return read_advance(l);
 }
 
 static READ_OP_FRAME hr_status_t other_shape(read_hlo_t *r, size_t at, const hlo_shape_t *shape,
-                                              const hlo_instr_t *operand) {
+                                             const hlo_instr_t *operand) {
   char found[HLO_SHAPE_TEXT], want[HLO_SHAPE_TEXT];
-  return READ_ERROR_AT(&r->lexer, at, "found shape %s, want %s as operand '%.*s' has", hlo_shape_text(shape, found),
-                       hlo_shape_text(operand->shape, want), HR_STR_ARGS(operand->name));
+  return READ_ERROR_AT(&r->lexer, at, "found shape %s, want %s as operand '%.*s' has",
+                       hlo_shape_text(shape, found), hlo_shape_text(operand->shape, want),
+                       HR_STR_ARGS(operand->name));
 }
 
 static hr_status_t read_operand(read_hlo_t *r) {
@@ -292,7 +320,8 @@ static hr_status_t read_constant(read_hlo_t *r, read_draft_t *draft) {
     const hlo_shape_t *again;
     size_t at = r->lexer.token.at;
     HR_TRY(read_shape(r, &again));
-    if (!hlo_shape_equal(again, draft->shape)) return READ_ERROR_AT(&r->lexer, at, "the literal has another shape");
+    if (!hlo_shape_equal(again, draft->shape))
+      return READ_ERROR_AT(&r->lexer, at, "the literal has another shape");
   }
   return read_literal_text(r, &draft->shape, &draft->literal);
 }
@@ -305,7 +334,8 @@ static hr_status_t read_operands(read_hlo_t *r, read_draft_t *draft) {
   } else if (draft->op == HLO_CONSTANT && draft->async == HLO_OPCODE_COUNT) {
     HR_TRY(read_constant(r, draft));
   } else {
-    for (bool more = true; more;) { /* XLA takes spare commas here, and so do programs written by hand */
+    for (bool more = true;
+         more;) { /* XLA takes spare commas here, and so do programs written by hand */
       while (read_is(l, READ_COMMA)) HR_TRY(read_advance(l));
       more = !read_is(l, READ_CLOSE_PAREN);
       if (more) HR_TRY(read_operand(r));
@@ -323,12 +353,14 @@ static hr_status_t check_conditional(read_hlo_t *r, const read_draft_t *draft) {
   bool yes = read_find_attr(r, draft, HLO_ATTR_TRUE_COMPUTATION),
        no = read_find_attr(r, draft, HLO_ATTR_FALSE_COMPUTATION);
   if (pred ? yes && no && !list : list && !yes && !no) return NULL;
-  return READ_ERROR_AT(&r->lexer, draft->op_at, "conditional on a %s index, want %s", pred ? "pred" : "s32",
+  return READ_ERROR_AT(&r->lexer, draft->op_at, "conditional on a %s index, want %s",
+                       pred ? "pred" : "s32",
                        pred ? "true_computation= and false_computation=" : "branch_computations=");
 }
 
 /* From the opcode on. */
-static hr_status_t read_instruction_body(read_hlo_t *r, read_draft_t *draft, bool nested, hlo_instr_t **out_instr) {
+static hr_status_t read_instruction_body(read_hlo_t *r, read_draft_t *draft, bool nested,
+                                         hlo_instr_t **out_instr) {
   draft->operands_from = r->instrs.count;
   draft->attrs_from = r->attrs.count;
   draft->called_from = r->called.count;
@@ -339,7 +371,8 @@ static hr_status_t read_instruction_body(read_hlo_t *r, read_draft_t *draft, boo
   HR_TRY(read_modernize(r, draft, out_instr));
   if (!*out_instr) {
     HR_TRY(check_conditional(r, draft));
-    HR_TRY(draft->async < HLO_OPCODE_COUNT ? read_append_async(r, draft, out_instr) : read_append(r, draft, out_instr));
+    HR_TRY(draft->async < HLO_OPCODE_COUNT ? read_append_async(r, draft, out_instr)
+                                           : read_append(r, draft, out_instr));
   }
   r->instrs.count = draft->operands_from;
   r->attrs.count = draft->attrs_from;
@@ -360,12 +393,14 @@ hr_status_t read_instruction(read_hlo_t *r) {
   hlo_instr_t *instr;
   if (root) HR_TRY(read_advance(l));
   read_draft_t draft = {.pos = read_pos(l, l->token.at)};
-  if (read_is(l, READ_ATTR)) return read_want(l, "a blank between the name of an instruction and '='");
+  if (read_is(l, READ_ATTR))
+    return read_want(l, "a blank between the name of an instruction and '='");
   HR_TRY(read_name(r, "the name of an instruction, or '}'", &draft.name));
   HR_TRY(read_expect(l, READ_EQUAL));
   HR_TRY(read_rhs(r, &draft, &instr));
   if (!root) return NULL;
-  if (r->scope->computation->root) return READ_ERROR_AT(l, root_at, "found a second ROOT, want one in a computation");
+  if (r->scope->computation->root)
+    return READ_ERROR_AT(l, root_at, "found a second ROOT, want one in a computation");
   r->scope->computation->root = instr;
   return NULL;
 }

@@ -61,7 +61,8 @@ static hr_status_t attr_group_ids(read_hlo_t *r, size_t at, hlo_attr_t *attr) {
   hlo_groups_t *groups;
   for (int64_t i = 0; i < ids.count; i++) {
     if (ids.data[i] < 0 || ids.data[i] >= ids.count)
-      return READ_ERROR_AT(&r->lexer, at, "found group %ld, want 0 to %ld", (long)ids.data[i], (long)ids.count - 1);
+      return READ_ERROR_AT(&r->lexer, at, "found group %ld, want 0 to %ld", (long)ids.data[i],
+                           (long)ids.count - 1);
     if (ids.data[i] >= count) count = ids.data[i] + 1;
   }
   HR_TRY(HR_NEW(r->arena, &groups));
@@ -92,7 +93,8 @@ static const read_old_op_t old_ops[] = {
 
 static const old_attr_t old_attrs[] = {
 #define OLD_OP(...)
-#define OLD_ATTR(op, text, kind, key, modernize) {HLO_##op, text, HLO_KIND_##kind, HLO_ATTR_##key, attr_##modernize},
+#define OLD_ATTR(op, text, kind, key, modernize) \
+  {HLO_##op, text, HLO_KIND_##kind, HLO_ATTR_##key, attr_##modernize},
 #include "read/hlo_legacy.def"
 #undef OLD_OP
 #undef OLD_ATTR
@@ -109,7 +111,8 @@ const read_old_op_t *read_old_op_find(hr_str_t name, hlo_opcode_t *out_op) {
 
 static const old_attr_t *find_old_attr(hlo_opcode_t op, hr_str_t name) {
   for (size_t i = 0; i < sizeof old_attrs / sizeof *old_attrs; i++)
-    if ((old_attrs[i].op == op || old_attrs[i].op == HLO_OPCODE_COUNT) && hr_str_is(name, old_attrs[i].text))
+    if ((old_attrs[i].op == op || old_attrs[i].op == HLO_OPCODE_COUNT) &&
+        hr_str_is(name, old_attrs[i].text))
       return &old_attrs[i];
   return NULL;
 }
@@ -125,30 +128,35 @@ hr_status_t read_old_attr(read_hlo_t *r, read_draft_t *draft, hr_str_t name, boo
   const old_attr_t *old = find_old_attr(draft->op, name);
   *out_found = old != NULL;
   if (!old) return NULL;
-  if (old->key < HLO_ATTR_COUNT && read_find_attr(r, draft, old->key)) return read_want(l, "each attribute once");
+  if (old->key < HLO_ATTR_COUNT && read_find_attr(r, draft, old->key))
+    return read_want(l, "each attribute once");
   read_attr_t attr = {.called_from = r->called.count};
   HR_TRY(read_advance(l));
   size_t at = l->token.at;
-  hlo_attr_key_t read_as = old->kind == HLO_KIND_ENUM && old->key == HLO_ATTR_COUNT ? HLO_ATTR_MODE : old->key;
+  hlo_attr_key_t read_as =
+      old->kind == HLO_KIND_ENUM && old->key == HLO_ATTR_COUNT ? HLO_ATTR_MODE : old->key;
   HR_TRY(read_attr_value(r, read_as, old->kind, &attr.attr));
   HR_TRY(old->modernize(r, at, &attr.attr));
   if (attr.attr.key < HLO_ATTR_COUNT && old->key < HLO_ATTR_COUNT) HR_VEC_PUSH(&r->attrs, attr);
   return NULL;
 }
 
-/* Forms that take several instructions today ---------------------------------------------------------------------- */
+/* Forms that take several instructions today --------------------------------------------------- */
 
-/* A select between tuples becomes one per element. Recursion is as deep as the tuple, which read_shape has bounded. */
+/* A select between tuples becomes one per element. Recursion is as deep as the tuple, which
+ * read_shape has bounded. */
 static hr_status_t select_elements(read_hlo_t *r, const read_draft_t *at, hlo_instr_t *const in[3],
                                    hlo_instr_t **out_instr) {
   const hlo_shape_t *shape = in[1]->shape;
   size_t from = r->nodes.count;
-  if (!hlo_shape_is_tuple(shape)) return read_append_simple(r, at, HLO_SELECT, shape, 3, in, NULL, out_instr);
+  if (!hlo_shape_is_tuple(shape))
+    return read_append_simple(r, at, HLO_SELECT, shape, 3, in, NULL, out_instr);
   for (int i = 0; i < shape->element_count; i++) {
     hlo_instr_t *parts[3] = {in[0]}, *element;
     hlo_attr_t index = {.key = HLO_ATTR_INDEX, .integer = i};
     for (int k = 1; k < 3; k++)
-      HR_TRY(read_append_simple(r, at, HLO_GET_TUPLE_ELEMENT, shape->elements[i], 1, &in[k], &index, &parts[k]));
+      HR_TRY(read_append_simple(r, at, HLO_GET_TUPLE_ELEMENT, shape->elements[i], 1, &in[k], &index,
+                                &parts[k]));
     HR_TRY(select_elements(r, at, parts, &element));
     HR_VEC_PUSH(&r->nodes, element);
   }
@@ -167,26 +175,29 @@ static hr_status_t take_name(read_hlo_t *r, const read_draft_t *draft, hlo_instr
   HR_TRY(hr_map_put(&r->scope->names, instr->name, instr, &old));
   r->anonymous.count--; /* it was the last to be added */
   if (!old) return NULL;
-  return hr_error_at(HR_INVALID, &draft->pos, "instruction '%.*s' is defined twice", HR_STR_ARGS(draft->name));
+  return hr_error_at(HR_INVALID, &draft->pos, "instruction '%.*s' is defined twice",
+                     HR_STR_ARGS(draft->name));
 }
 
 static hr_status_t select_tuples(read_hlo_t *r, read_draft_t *draft, hlo_instr_t **out_instr) {
   hlo_instr_t *in[3];
   memcpy(in, r->instrs.data + draft->operands_from, sizeof in);
   if (!hlo_shape_compatible(in[1]->shape, in[2]->shape))
-    return READ_ERROR_AT(&r->lexer, draft->op_at, "the tuples to select from have different shapes");
+    return READ_ERROR_AT(&r->lexer, draft->op_at,
+                         "the tuples to select from have different shapes");
   HR_TRY(read_charge_tuple(r, draft->op_at, in[1]->shape));
   HR_TRY(select_elements(r, draft, in, out_instr));
   return take_name(r, draft, *out_instr);
 }
 
-/* One rank-1 vector of start indices becomes a scalar per dimension. The vector is operand number `at`. */
+/* One rank-1 vector of start indices becomes a scalar per dimension. The vector is operand number
+ * `at`. */
 static hr_status_t split_starts(read_hlo_t *r, read_draft_t *draft, size_t at) {
   hlo_instr_t *vector = r->instrs.data[draft->operands_from + at];
   int64_t count = vector->shape->dims[0], one = 1;
   if (count > HLO_MAX_RANK || count < 0)
-    return READ_ERROR_AT(&r->lexer, draft->op_at, "found %ld start indices, want at most %d", (long)count,
-                         HLO_MAX_RANK);
+    return READ_ERROR_AT(&r->lexer, draft->op_at, "found %ld start indices, want at most %d",
+                         (long)count, HLO_MAX_RANK);
   r->instrs.count--;
   for (int64_t i = 0; i < count; i++) {
     hlo_slice_dim_t *range;
@@ -207,7 +218,8 @@ static hr_status_t split_starts(read_hlo_t *r, read_draft_t *draft, size_t at) {
   return NULL;
 }
 
-/* Two parameters per operand, and a comparison of the first two. -0 and NaN have their places in the total order. */
+/* Two parameters per operand, and a comparison of the first two. -0 and NaN have their places in
+ * the total order. */
 static hr_status_t fill_comparator(read_hlo_t *r, const read_draft_t *draft) {
   size_t operands = r->instrs.count - draft->operands_from;
   hlo_instr_t *parameter;
@@ -221,7 +233,8 @@ static hr_status_t fill_comparator(read_hlo_t *r, const read_draft_t *draft) {
                           .called_from = r->called.count};
   for (size_t i = 0; i < 2 * operands; i++) {
     hlo_attr_t number = {.key = HLO_ATTR_PARAMETER_NUMBER, .integer = (int64_t)i};
-    const hlo_shape_t *shape = hlo_shape_scalar(r->instrs.data[draft->operands_from + i / 2]->shape->dtype);
+    const hlo_shape_t *shape =
+        hlo_shape_scalar(r->instrs.data[draft->operands_from + i / 2]->shape->dtype);
     HR_TRY(read_append_simple(r, draft, HLO_PARAMETER, shape, 0, NULL, &number, &parameter));
   }
   for (size_t i = 0; i < 2; i++) HR_VEC_PUSH(&r->instrs, r->scope->computation->instrs.data[i]);
@@ -261,8 +274,10 @@ hr_status_t read_modernize(read_hlo_t *r, read_draft_t *draft, hlo_instr_t **out
   }
   if (draft->op == HLO_SELECT && count == 3 && hlo_shape_is_tuple(operands[1]->shape))
     return select_tuples(r, draft, out_instr);
-  if (draft->op == HLO_SORT && count && !read_find_attr(r, draft, HLO_ATTR_TO_APPLY)) return add_comparator(r, draft);
-  if (draft->op == HLO_DYNAMIC_SLICE && count == 2 && operands[1]->shape->rank == 1) return split_starts(r, draft, 1);
+  if (draft->op == HLO_SORT && count && !read_find_attr(r, draft, HLO_ATTR_TO_APPLY))
+    return add_comparator(r, draft);
+  if (draft->op == HLO_DYNAMIC_SLICE && count == 2 && operands[1]->shape->rank == 1)
+    return split_starts(r, draft, 1);
   if (draft->op == HLO_DYNAMIC_UPDATE_SLICE && count == 3 && operands[2]->shape->rank == 1)
     return split_starts(r, draft, 2);
   return NULL;

@@ -33,14 +33,20 @@ static hr_status_t fill_words(read_lexer_t *l) {
 #undef KEYWORD
   };
   for (uintptr_t type = 0; type < HR_TUPLE; type++)
-    HR_TRY(hr_map_put(&l->words, hr_str_from(hr_dtype_name((hr_dtype_t)type)), (void *)(type + 1), NULL));
+    HR_TRY(hr_map_put(&l->words, hr_str_from(hr_dtype_name((hr_dtype_t)type)), (void *)(type + 1),
+                      NULL));
   for (uintptr_t word = 0; word < READ_KEYWORD_COUNT; word++)
-    HR_TRY(hr_map_put(&l->words, hr_str_from(keywords[word]), (void *)(HR_DTYPE_COUNT + word + 1), NULL));
+    HR_TRY(hr_map_put(&l->words, hr_str_from(keywords[word]), (void *)(HR_DTYPE_COUNT + word + 1),
+                      NULL));
   return NULL;
 }
 
 hr_status_t read_lexer_init(read_lexer_t *l, const hr_source_t *source, hr_arena_t *arena) {
-  *l = (read_lexer_t){.source = source, .text = source->text, .size = source->size_bytes, .arena = arena, .line = 1};
+  *l = (read_lexer_t){.source = source,
+                      .text = source->text,
+                      .size = source->size_bytes,
+                      .arena = arena,
+                      .line = 1};
   return fill_words(l);
 }
 
@@ -50,7 +56,8 @@ hr_pos_t read_pos(read_lexer_t *l, size_t offset) {
   if (offset < l->line_start) l->line_start = 0, l->line = 1;
   for (;;) {
     const char *from = l->text + l->line_start;
-    const char *newline = offset > l->line_start ? memchr(from, '\n', offset - l->line_start) : NULL;
+    const char *newline =
+        offset > l->line_start ? memchr(from, '\n', offset - l->line_start) : NULL;
     if (!newline) break;
     l->line_start = (size_t)(newline - l->text) + 1;
     l->line++;
@@ -83,10 +90,10 @@ hr_status_t read_want(read_lexer_t *l, const char *format, ...) {
   return st;
 }
 
-/* Blanks ------------------------------------------------------------------------------------------------------- */
+/* Blanks --------------------------------------------------------------------------------------- */
 
-/* Length of a log prefix such as "I0521 12:04:45.883483 1509 service.cc:186] ", which programs cut out of logs carry at
- * the start of each line. */
+/* Length of a log prefix such as "I0521 12:04:45.883483 1509 service.cc:186] ", which programs cut
+ * out of logs carry at the start of each line. */
 static size_t match_log_prefix(const char *text, size_t size) {
   size_t at = 1, digits = 0;
   if (size < 20 || !memchr("IWEF", text[0], 4)) return 0;
@@ -118,7 +125,8 @@ hr_status_t read_skip_blanks(read_lexer_t *l, size_t *at) {
     char c = byte_at(l, *at);
     if (is(c, BLANK)) {
       ++*at;
-      if (c == '\n' && *at < l->size && l->text[*at] <= 'W') *at += match_log_prefix(l->text + *at, l->size - *at);
+      if (c == '\n' && *at < l->size && l->text[*at] <= 'W')
+        *at += match_log_prefix(l->text + *at, l->size - *at);
     } else if (c == '/' && (byte_at(l, *at + 1) == '/' || byte_at(l, *at + 1) == '*')) {
       HR_TRY(skip_comment(l, at));
     } else {
@@ -134,7 +142,7 @@ char read_peek(const read_lexer_t *l) {
   return byte_at(l, at);
 }
 
-/* Numbers ------------------------------------------------------------------------------------------------------ */
+/* Numbers -------------------------------------------------------------------------------------- */
 
 static size_t match_digits(const char *text, size_t size) {
   size_t at = 0;
@@ -186,15 +194,19 @@ static size_t match_sizes(const char *text, size_t size) {
 
 static size_t match_pad(const char *text, size_t size) {
   size_t at = match_signed_digits(text, size), part;
-  if (!at || at >= size || text[at] != '_' || !(part = match_signed_digits(text + at + 1, size - at - 1))) return 0;
+  if (!at || at >= size || text[at] != '_' ||
+      !(part = match_signed_digits(text + at + 1, size - at - 1)))
+    return 0;
   at += 1 + part;
-  if (at < size && text[at] == '_' && (part = match_signed_digits(text + at + 1, size - at - 1))) at += 1 + part;
+  if (at < size && text[at] == '_' && (part = match_signed_digits(text + at + 1, size - at - 1)))
+    at += 1 + part;
   return at;
 }
 
 static size_t match_pads(const char *text, size_t size) {
   size_t at = match_pad(text, size), part;
-  while (at && at < size && text[at] == 'x' && (part = match_pad(text + at + 1, size - at - 1))) at += 1 + part;
+  while (at && at < size && text[at] == 'x' && (part = match_pad(text + at + 1, size - at - 1)))
+    at += 1 + part;
   return at;
 }
 
@@ -221,7 +233,8 @@ static hr_status_t set_int(read_lexer_t *l, size_t length) {
     if (__builtin_mul_overflow(magnitude, 10, &magnitude) ||
         __builtin_add_overflow(magnitude, (uint64_t)(text[i] - '0'), &magnitude))
       return READ_ERROR_AT(l, l->token.at, "found an integer beyond 64 bits");
-  if (negative && magnitude > UINT64_C(1) << 63) return READ_ERROR_AT(l, l->token.at, "found an integer below -2^63");
+  if (negative && magnitude > UINT64_C(1) << 63)
+    return READ_ERROR_AT(l, l->token.at, "found an integer below -2^63");
   l->token.bits = negative ? 0 - magnitude : magnitude;
   return NULL;
 }
@@ -229,12 +242,15 @@ static hr_status_t set_int(read_lexer_t *l, size_t length) {
 static hr_status_t lex_number(read_lexer_t *l) {
   const char *text = l->text + l->at;
   size_t size = l->size - l->at, length = match_signed_digits(text, size);
-  if (length && (length == size || (!is(text[length], WORD_PART) && text[length] != '?'))) return set_int(l, length);
+  if (length && (length == size || (!is(text[length], WORD_PART) && text[length] != '?')))
+    return set_int(l, length);
   static const struct {
     read_kind_t kind;
     size_t (*match)(const char *, size_t);
-  } patterns[] = {
-      {READ_FLOAT, read_match_float}, {READ_LABELS, match_labels}, {READ_SIZES, match_sizes}, {READ_PADS, match_pads}};
+  } patterns[] = {{READ_FLOAT, read_match_float},
+                  {READ_LABELS, match_labels},
+                  {READ_SIZES, match_sizes},
+                  {READ_PADS, match_pads}};
   for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
     size_t match = patterns[i].match(text, size);
     if (!match) continue;
@@ -249,7 +265,7 @@ static hr_status_t lex_number(read_lexer_t *l) {
   return READ_ERROR_AT(l, l->at, "found '%c', which starts no number here", *text);
 }
 
-/* Words and strings -------------------------------------------------------------------------------------------- */
+/* Words and strings ---------------------------------------------------------------------------- */
 
 static size_t word_length(const read_lexer_t *l, size_t at) {
   size_t end = at;
@@ -260,7 +276,8 @@ static size_t word_length(const read_lexer_t *l, size_t at) {
 static hr_status_t lex_percent(read_lexer_t *l) {
   size_t at = l->at + 1;
   if (!is(byte_at(l, at), WORD_START))
-    return READ_ERROR_AT(l, l->at, "found '%%', want a name that starts with a letter or '_' right after it");
+    return READ_ERROR_AT(l, l->at,
+                         "found '%%', want a name that starts with a letter or '_' right after it");
   size_t length = word_length(l, at);
   set_token(l, READ_NAME, length + 1);
   l->token.text = (hr_str_t){l->text + at, length};
@@ -328,10 +345,12 @@ static bool unescape_one(const char **from, const char *end, char **to) {
   int base = c >= '0' && c <= '7' ? 8 : c == 'x' || c == 'u' || c == 'U' ? 16 : 0;
   if (!base) return false;
   if (base == 8) --*from;
-  for (; digits < limit && *from < end && (value = hex_digit(**from)) >= 0 && value < base; digits++, ++*from)
+  for (; digits < limit && *from < end && (value = hex_digit(**from)) >= 0 && value < base;
+       digits++, ++*from)
     code = code * (uint32_t)base + (uint32_t)value;
   bool unicode = c == 'u' || c == 'U';
-  if (!digits || (unicode && (digits != limit || code > 0x10ffff)) || (!unicode && code > 0xff)) return false;
+  if (!digits || (unicode && (digits != limit || code > 0x10ffff)) || (!unicode && code > 0xff))
+    return false;
   if (unicode)
     *to = add_utf8(*to, code);
   else
@@ -369,13 +388,14 @@ static hr_status_t lex_string(read_lexer_t *l) {
     escapes = true;
     if (byte_at(l, ++end) == '\n') break;
   }
-  if (byte_at(l, end) != quote) return READ_ERROR_AT(l, l->at, "the string that starts here has no end");
+  if (byte_at(l, end) != quote)
+    return READ_ERROR_AT(l, l->at, "the string that starts here has no end");
   set_token(l, READ_STRING, end + 1 - l->at);
   l->token.text = (hr_str_t){l->text + l->token.at + 1, end - 1 - l->token.at};
   return escapes ? unescape(l, l->token.text, &l->token.text) : NULL;
 }
 
-/* Tokens ------------------------------------------------------------------------------------------------------- */
+/* Tokens --------------------------------------------------------------------------------------- */
 
 static hr_status_t lex_sign(read_lexer_t *l) {
   static const char signs[] = ",:=*#+~[]{}()"; /* in the order of read_kind_t */
@@ -383,9 +403,11 @@ static hr_status_t lex_sign(read_lexer_t *l) {
   const char *sign = c ? strchr(signs, c) : NULL;
   if (sign) return set_token(l, (read_kind_t)(READ_COMMA + (sign - signs)), 1), NULL;
   if (c == '<' && next == '=') return set_token(l, READ_AT_MOST, 2), NULL;
-  if (c == '.' && next == '.' && byte_at(l, l->at + 2) == '.') return set_token(l, READ_DOTS, 3), NULL;
+  if (c == '.' && next == '.' && byte_at(l, l->at + 2) == '.')
+    return set_token(l, READ_DOTS, 3), NULL;
   if (c == '-' && next == '>') return set_token(l, READ_ARROW, 2), NULL;
-  if (c >= ' ' && c < 127) return READ_ERROR_AT(l, l->at, "found '%c', which starts nothing here", c);
+  if (c >= ' ' && c < 127)
+    return READ_ERROR_AT(l, l->at, "found '%c', which starts nothing here", c);
   return READ_ERROR_AT(l, l->at, "found byte 0x%02x, which no program contains", (unsigned char)c);
 }
 
@@ -460,7 +482,10 @@ hr_status_t read_list_next(read_lexer_t *l, read_kind_t close, bool *out_more) {
   *out_more = read_is(l, READ_COMMA);
   if (*out_more) return read_advance(l);
   if (l->token.kind == close) return NULL;
-  return read_want(l, "',' or '%c'", close == READ_CLOSE_PAREN ? ')' : close == READ_CLOSE_BRACKET ? ']' : '}');
+  return read_want(l, "',' or '%c'",
+                   close == READ_CLOSE_PAREN     ? ')'
+                   : close == READ_CLOSE_BRACKET ? ']'
+                                                 : '}');
 }
 
 hr_status_t read_int(read_lexer_t *l, int64_t *out_value) {

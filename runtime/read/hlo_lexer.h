@@ -1,5 +1,5 @@
-/* Tokens of HLO text. The lexer keeps one token ahead; values that are not made of tokens (brace dictionaries,
- * literals) are read from the bytes, after which the lexer is told where to go on.
+/* Tokens of HLO text. The lexer keeps one token ahead; values that are not made of tokens (brace
+ * dictionaries, literals) are read from the bytes, after which the lexer is told where to go on.
  * Source: xla/hlo/parser, as described by the project's reference of HLO text. */
 #ifndef READ_HLO_LEXER_H
 #define READ_HLO_LEXER_H
@@ -53,7 +53,8 @@ typedef struct read_token {
   bool percent;   /* a NAME written with '%' */
   uint64_t bits;  /* of an INT, modulo 2^64 */
   size_t at, end; /* offsets in the text */
-  hr_str_t text;  /* NAME, ATTR, WORD, KEYWORD: without '%', ':' and '='; STRING: unescaped; else as written */
+  hr_str_t text;  /* NAME, ATTR, WORD, KEYWORD: without '%', ':' and '='; STRING: unescaped; else as
+                     written */
 } read_token_t;
 
 typedef struct read_lexer {
@@ -82,14 +83,17 @@ char read_peek(const read_lexer_t *lexer);
 
 hr_pos_t read_pos(read_lexer_t *lexer, size_t offset);
 /* INVALID at the current token: "found ..., want " and the message. */
-hr_status_t read_want(read_lexer_t *lexer, const char *format, ...) __attribute__((format(printf, 2, 3)));
+hr_status_t read_want(read_lexer_t *lexer, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 #define READ_ERROR_AT(lexer, offset, ...)                  \
   ({                                                       \
     hr_pos_t read_error_pos = read_pos((lexer), (offset)); \
     hr_error_at(HR_INVALID, &read_error_pos, __VA_ARGS__); \
   })
 
-static inline bool read_is(const read_lexer_t *lexer, read_kind_t kind) { return lexer->token.kind == kind; }
+static inline bool read_is(const read_lexer_t *lexer, read_kind_t kind) {
+  return lexer->token.kind == kind;
+}
 static inline bool read_is_keyword(const read_lexer_t *lexer, read_keyword_t keyword) {
   return lexer->token.kind == READ_KEYWORD && lexer->token.keyword == keyword;
 }
@@ -100,7 +104,8 @@ static inline bool read_is_word(const read_lexer_t *lexer, const char *word) {
 hr_status_t read_expect(read_lexer_t *lexer, read_kind_t kind);
 /* Passes a token of this kind if it is there. */
 hr_status_t read_accept(read_lexer_t *lexer, read_kind_t kind, bool *out_found);
-/* Between the elements of a list: passes a comma, or stops before `close`. Fails on anything else. */
+/* Between the elements of a list: passes a comma, or stops before `close`. Fails on anything else.
+ */
 hr_status_t read_list_next(read_lexer_t *lexer, read_kind_t close, bool *out_more);
 hr_status_t read_int(read_lexer_t *lexer, int64_t *out_value);
 hr_status_t read_bool(read_lexer_t *lexer, bool *out_value);

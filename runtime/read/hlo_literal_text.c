@@ -3,15 +3,16 @@
 
 #include "read/hlo_reader.h"
 
-/* Literals are read from the bytes, not from tokens: they may be most of a program. Elements are stored as they come,
- * row-major, and the braces are checked against the shape on the way. */
+/* Literals are read from the bytes, not from tokens: they may be most of a program. Elements are
+ * stored as they come, row-major, and the braces are checked against the shape on the way. */
 
 typedef struct literal {
   read_hlo_t *r;
   const char *text;
   size_t at, end;
   const hlo_shape_t *shape;
-  char *data; /* next element; NULL when the text is too short for the shape: then it is only checked */
+  char *data; /* next element; NULL when the text is too short for the shape: then it is only
+                 checked */
   size_t element_bytes;
   bool elided;
 } literal_t;
@@ -46,7 +47,8 @@ static bool accept_word(literal_t *p, const char *word) {
   size_t size = strlen(word);
   if (p->end - p->at < size || memcmp(p->text + p->at, word, size) != 0) return false;
   char next = p->at + size < p->end ? p->text[p->at + size] : 0;
-  if (next == '_' || (next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z') || (next >= '0' && next <= '9'))
+  if (next == '_' || (next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z') ||
+      (next >= '0' && next <= '9'))
     return false;
   p->at += size;
   return true;
@@ -58,11 +60,12 @@ static void store(literal_t *p, uint64_t bits, size_t bytes) {
   p->data += bytes;
 }
 
-/* Integers ------------------------------------------------------------------------------------------------------- */
+/* Integers ------------------------------------------------------------------------------------- */
 
 static bool integer_fits(hr_dtype_t type, bool negative, uint64_t magnitude) {
   int bits = hr_dtype_table[type].bits;
-  if (bits == 64) return !negative || (hr_dtype_class(type) == HR_CLASS_SIGNED && magnitude <= UINT64_C(1) << 63);
+  if (bits == 64)
+    return !negative || (hr_dtype_class(type) == HR_CLASS_SIGNED && magnitude <= UINT64_C(1) << 63);
   uint64_t half = UINT64_C(1) << (bits - 1);
   if (hr_dtype_class(type) == HR_CLASS_SIGNED) return magnitude < half + negative;
   return negative ? magnitude == 0 : magnitude < 2 * half;
@@ -82,13 +85,15 @@ static hr_status_t read_integer(literal_t *p, hr_dtype_t type) {
       magnitude = magnitude * 10 + (uint64_t)(peek(p) - '0');
   }
   char next = peek(p);
-  if (p->at == digits || next == '.' || next == '_' || (next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z')) {
+  if (p->at == digits || next == '.' || next == '_' || (next >= 'a' && next <= 'z') ||
+      (next >= 'A' && next <= 'Z')) {
     p->at = start;
-    return want_here(p, type == HR_PRED ? "true, false or an integer" : "an integer, as the type is one");
+    return want_here(
+        p, type == HR_PRED ? "true, false or an integer" : "an integer, as the type is one");
   }
   if (overflow || (type != HR_PRED && !integer_fits(type, negative, magnitude)))
-    return LITERAL_ERROR(p, start, "found %.*s, which is out of range for %s", (int)(p->at - start), p->text + start,
-                         hr_dtype_name(type));
+    return LITERAL_ERROR(p, start, "found %.*s, which is out of range for %s", (int)(p->at - start),
+                         p->text + start, hr_dtype_name(type));
   if (type == HR_PRED) magnitude = magnitude != 0;
   store(p, negative ? 0 - magnitude : magnitude, hr_dtype_bytes(type));
   return NULL;
@@ -101,7 +106,7 @@ static hr_status_t read_pred(literal_t *p) {
   return NULL;
 }
 
-/* Floats --------------------------------------------------------------------------------------------------------- */
+/* Floats --------------------------------------------------------------------------------------- */
 
 /* nan(0x7): the mantissa, raw. Only types with infinities have several NaNs. */
 static hr_status_t read_payload(literal_t *p, hr_dtype_t type, uint64_t *out_bits) {
@@ -109,7 +114,8 @@ static hr_status_t read_payload(literal_t *p, hr_dtype_t type, uint64_t *out_bit
   size_t start = p->at;
   uint64_t payload = 0;
   int digits = 0;
-  if (p->end - p->at < 4 || memcmp(p->text + p->at, "(0x", 3) != 0) return want_here(p, "a payload such as (0x1)");
+  if (p->end - p->at < 4 || memcmp(p->text + p->at, "(0x", 3) != 0)
+    return want_here(p, "a payload such as (0x1)");
   for (p->at += 3; p->at < p->end && p->text[p->at] != ')' && digits < 16; p->at++, digits++) {
     char c = p->text[p->at];
     int value = c >= '0' && c <= '9'   ? c - '0'
@@ -124,8 +130,9 @@ static hr_status_t read_payload(literal_t *p, hr_dtype_t type, uint64_t *out_bit
   if (f->specials != HR_SPECIALS_IEEE)
     return LITERAL_ERROR(p, start, "found a payload, but %s has only one NaN", hr_dtype_name(type));
   if (!payload || payload >> f->mantissa_bits)
-    return LITERAL_ERROR(p, start, "payload 0x%lx, want 0x1 to 0x%lx for %s", (unsigned long)payload,
-                         (unsigned long)((UINT64_C(1) << f->mantissa_bits) - 1), hr_dtype_name(type));
+    return LITERAL_ERROR(
+        p, start, "payload 0x%lx, want 0x1 to 0x%lx for %s", (unsigned long)payload,
+        (unsigned long)((UINT64_C(1) << f->mantissa_bits) - 1), hr_dtype_name(type));
   uint64_t exponent = ((UINT64_C(1) << f->exponent_bits) - 1) << f->mantissa_bits;
   *out_bits = (*out_bits & UINT64_C(1) << (f->bits - 1)) | exponent | payload;
   return NULL;
@@ -154,7 +161,8 @@ static hr_status_t read_float(literal_t *p, hr_dtype_t type) {
   const char *from = p->text + p->at;
   size_t left = p->end - p->at, size = left && *from == '-';
   uint64_t bits;
-  if (size >= left || ((unsigned)(from[size] - '0') >= 10 && from[size] != '.')) return read_special(p, type);
+  if (size >= left || ((unsigned)(from[size] - '0') >= 10 && from[size] != '.'))
+    return read_special(p, type);
   size_t length = read_match_float(from, left);
   if (!length) {
     while (size < left && (unsigned)(from[size] - '0') < 10) size++;
@@ -162,8 +170,8 @@ static hr_status_t read_float(literal_t *p, hr_dtype_t type) {
   }
   if (*from == '.' || length == 0) return want_here(p, "a number, with a digit first");
   if (!read_decimal(from, length, type, &bits))
-    return LITERAL_ERROR(p, p->at, "found %.*s, which is out of range for %s", (int)(length < 40 ? length : 40), from,
-                         hr_dtype_name(type));
+    return LITERAL_ERROR(p, p->at, "found %.*s, which is out of range for %s",
+                         (int)(length < 40 ? length : 40), from, hr_dtype_name(type));
   p->at += length;
   store(p, bits, hr_dtype_bytes(type));
   return NULL;
@@ -188,23 +196,29 @@ static hr_status_t read_complex(literal_t *p, hr_dtype_t type) {
 static hr_status_t read_element(literal_t *p) {
   hr_dtype_t type = p->shape->dtype;
   switch (hr_dtype_class(type)) {
-    case HR_CLASS_PRED: return read_pred(p);
+    case HR_CLASS_PRED:
+      return read_pred(p);
     case HR_CLASS_SIGNED:
-    case HR_CLASS_UNSIGNED: return read_integer(p, type);
-    case HR_CLASS_FLOAT: return read_float(p, type);
-    default: return read_complex(p, type);
+    case HR_CLASS_UNSIGNED:
+      return read_integer(p, type);
+    case HR_CLASS_FLOAT:
+      return read_float(p, type);
+    default:
+      return read_complex(p, type);
   }
 }
 
-/* Arrays --------------------------------------------------------------------------------------------------------- */
+/* Arrays --------------------------------------------------------------------------------------- */
 
 static hr_status_t check_count(literal_t *p, int depth, int64_t count) {
   int64_t want = p->shape->dims[depth];
   if (count == want) return NULL;
-  return LITERAL_ERROR(p, p->at, "found %ld elements in dimension %d, want %ld", (long)count, depth, (long)want);
+  return LITERAL_ERROR(p, p->at, "found %ld elements in dimension %d, want %ld", (long)count, depth,
+                       (long)want);
 }
 
-/* The opening brace of dimension `depth` is passed; passes the closing one. Recurses at most HLO_MAX_RANK deep. */
+/* The opening brace of dimension `depth` is passed; passes the closing one. Recurses at most
+ * HLO_MAX_RANK deep. */
 static hr_status_t read_rows(literal_t *p, int depth) {
   int64_t count = 0, want = p->shape->dims[depth];
   bool innermost = depth == p->shape->rank - 1;
@@ -213,7 +227,9 @@ static hr_status_t read_rows(literal_t *p, int depth) {
     char c = peek(p);
     if (c == '}') break;
     if (c == '.' && p->end - p->at >= 3 && !memcmp(p->text + p->at, "...", 3)) {
-      if (depth) return LITERAL_ERROR(p, p->at, "found '...' %d braces deep, want it in the outermost ones", depth + 1);
+      if (depth)
+        return LITERAL_ERROR(p, p->at, "found '...' %d braces deep, want it in the outermost ones",
+                             depth + 1);
       p->elided = true;
       p->at += 3;
       HR_TRY(skip_commas(p));
@@ -224,7 +240,8 @@ static hr_status_t read_rows(literal_t *p, int depth) {
     if (count == want) return check_count(p, depth, count + 1);
     if (innermost) {
       if (c == '{')
-        return LITERAL_ERROR(p, p->at, "found '{' %d deep, want an element, as the rank is %d", depth + 2, depth + 1);
+        return LITERAL_ERROR(p, p->at, "found '{' %d deep, want an element, as the rank is %d",
+                             depth + 2, depth + 1);
       HR_TRY(read_element(p));
     } else {
       if (c != '{') return want_here(p, "'{', as the shape has more dimensions");
@@ -244,9 +261,11 @@ static hr_status_t read_array_text(literal_t *p) {
   return read_rows(p, 0);
 }
 
-/* An element takes at least a byte of the text: a shape of more elements than bytes are left cannot be matched, and
- * gets no memory; reading goes on to find out whether the literal is elided, or where it ends too early. */
-static hr_status_t read_array_literal(read_hlo_t *r, const hlo_shape_t *shape, hlo_value_t **out_value) {
+/* An element takes at least a byte of the text: a shape of more elements than bytes are left cannot
+ * be matched, and gets no memory; reading goes on to find out whether the literal is elided, or
+ * where it ends too early. */
+static hr_status_t read_array_literal(read_hlo_t *r, const hlo_shape_t *shape,
+                                      hlo_value_t **out_value) {
   read_lexer_t *l = &r->lexer;
   literal_t p = {.r = r, .text = l->text, .at = l->token.at, .end = l->size, .shape = shape};
   int64_t count = 0;
@@ -267,10 +286,12 @@ static hr_status_t read_array_literal(read_hlo_t *r, const hlo_shape_t *shape, h
   return st;
 }
 
-static hr_status_t read_any_literal(read_hlo_t *r, const hlo_shape_t *shape, hlo_value_t **out_value);
+static hr_status_t read_any_literal(read_hlo_t *r, const hlo_shape_t *shape,
+                                    hlo_value_t **out_value);
 
 /* Elements of a tuple are held by the tuple; none may be elided. */
-static hr_status_t read_tuple_literal(read_hlo_t *r, const hlo_shape_t *shape, hlo_value_t **out_value) {
+static hr_status_t read_tuple_literal(read_hlo_t *r, const hlo_shape_t *shape,
+                                      hlo_value_t **out_value) {
   read_lexer_t *l = &r->lexer;
   hlo_value_t **elements, *tuple = NULL;
   int count = 0;
@@ -281,7 +302,8 @@ static hr_status_t read_tuple_literal(read_hlo_t *r, const hlo_shape_t *shape, h
     size_t at = l->token.at;
     if (count) st = read_expect(l, READ_COMMA);
     if (!st) st = read_any_literal(r, shape->elements[count], &elements[count]);
-    if (!st && !elements[count]) st = READ_ERROR_AT(l, at, "found '...' in a tuple, want all elements");
+    if (!st && !elements[count])
+      st = READ_ERROR_AT(l, at, "found '...' in a tuple, want all elements");
     count += !st;
   }
   if (!st) st = read_expect(l, READ_CLOSE_PAREN);
@@ -292,17 +314,20 @@ static hr_status_t read_tuple_literal(read_hlo_t *r, const hlo_shape_t *shape, h
   return st;
 }
 
-static hr_status_t read_any_literal(read_hlo_t *r, const hlo_shape_t *shape, hlo_value_t **out_value) {
+static hr_status_t read_any_literal(read_hlo_t *r, const hlo_shape_t *shape,
+                                    hlo_value_t **out_value) {
   if (hlo_shape_is_tuple(shape)) return read_tuple_literal(r, shape, out_value);
   if (hlo_shape_is_array(shape)) return read_array_literal(r, shape, out_value);
-  return read_want(&r->lexer, "no literal, as type %s has no values to write", hr_dtype_name(shape->dtype));
+  return read_want(&r->lexer, "no literal, as type %s has no values to write",
+                   hr_dtype_name(shape->dtype));
 }
 
 /* Literals have static shapes: a dynamic dimension becomes its bound. */
 static hr_status_t make_static(read_hlo_t *r, const hlo_shape_t **shape) {
   const hlo_shape_t *given = *shape;
   for (int d = 0; d < given->rank; d++)
-    if (given->dims[d] == HLO_UNBOUNDED) return read_want(&r->lexer, "a literal of bounded dimensions");
+    if (given->dims[d] == HLO_UNBOUNDED)
+      return read_want(&r->lexer, "a literal of bounded dimensions");
   if (!given->dynamic) return NULL;
   HR_TRY(hlo_shape_array(r->arena, given->dtype, given->rank, given->dims, shape));
   return hlo_shape_with_layout(r->arena, *shape, given->layout, shape);
@@ -317,7 +342,7 @@ hr_status_t read_literal_text(read_hlo_t *r, const hlo_shape_t **shape, hlo_valu
   return NULL;
 }
 
-/* Typed literals carry their shapes: s32[2]{0} {1, 2}, or a tuple of such. --------------------------------------- */
+/* Typed literals carry their shapes: s32[2]{0} {1, 2}, or a tuple of such. --------------------- */
 
 static hr_status_t read_typed(read_hlo_t *r, hlo_value_t **out_value);
 
@@ -350,7 +375,8 @@ static hr_status_t read_typed(read_hlo_t *r, hlo_value_t **out_value) {
   HR_TRY(read_shape(r, &shape));
   HR_TRY(make_static(r, &shape));
   HR_TRY(read_any_literal(r, shape, out_value));
-  return *out_value ? NULL : READ_ERROR_AT(&r->lexer, at, "found an elided literal, want all elements");
+  return *out_value ? NULL
+                    : READ_ERROR_AT(&r->lexer, at, "found an elided literal, want all elements");
 }
 
 hr_status_t read_typed_literal(read_hlo_t *r, hlo_value_t **out_value) {

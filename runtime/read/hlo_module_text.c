@@ -14,26 +14,29 @@ hr_status_t read_name(read_hlo_t *r, const char *want, hr_str_t *out_name) {
   if (l->token.percent && name.size < 16) {
     uintptr_t reserved = (uintptr_t)hr_map_get(&l->words, name);
     if (reserved && reserved <= HR_DTYPE_COUNT)
-      return read_want(l, "%s; element types cannot be names, %.*s_ would do", want, HR_STR_ARGS(name));
+      return read_want(l, "%s; element types cannot be names, %.*s_ would do", want,
+                       HR_STR_ARGS(name));
   }
   *out_name = name;
   return read_advance(l);
 }
 
-/* Scopes ---------------------------------------------------------------------------------------------------------- */
+/* Scopes --------------------------------------------------------------------------------------- */
 
 hr_status_t read_scope_open(read_hlo_t *r, read_scope_t *scope, hlo_computation_t *computation) {
-  *scope = (read_scope_t){.outer = r->scope, .computation = computation, .anonymous_from = r->anonymous.count};
+  *scope = (read_scope_t){
+      .outer = r->scope, .computation = computation, .anonymous_from = r->anonymous.count};
   r->scope = scope;
   return NULL;
 }
 
-/* Gives a name to an instruction that the text did not name: base, base.1, ... The search goes on where the last one
- * for this op ended, so that many cost no more than one each. */
+/* Gives a name to an instruction that the text did not name: base, base.1, ... The search goes on
+ * where the last one for this op ended, so that many cost no more than one each. */
 static hr_status_t name_instruction(read_hlo_t *r, hlo_instr_t *instr, uint32_t *next) {
   const char *name = instr->name.data;
   for (void *old = instr; old; ++*next) {
-    if (*next) HR_TRY(hr_arena_printf(r->arena, &name, "%s.anon.%u", hlo_op_name(instr->op), *next));
+    if (*next)
+      HR_TRY(hr_arena_printf(r->arena, &name, "%s.anon.%u", hlo_op_name(instr->op), *next));
     instr->name = hr_str_from(name);
     HR_TRY(hr_map_put(&r->scope->names, instr->name, instr, &old));
   }
@@ -59,12 +62,13 @@ hr_status_t read_scope_close(read_hlo_t *r, read_scope_t *scope) {
   return st;
 }
 
-/* Computations ---------------------------------------------------------------------------------------------------- */
+/* Computations --------------------------------------------------------------------------------- */
 
 static hr_status_t check_params(read_hlo_t *r, const hlo_computation_t *computation, size_t at) {
   for (size_t i = 0; i < computation->params.count; i++)
     if (!computation->params.data[i])
-      return READ_ERROR_AT(&r->lexer, at, "computation '%.*s' has no parameter(%zu), but one of a higher number",
+      return READ_ERROR_AT(&r->lexer, at,
+                           "computation '%.*s' has no parameter(%zu), but one of a higher number",
                            HR_STR_ARGS(computation->name), i);
   return NULL;
 }
@@ -75,7 +79,8 @@ static hr_status_t read_instructions(read_hlo_t *r, hlo_computation_t *computati
   HR_TRY(read_expect(l, READ_OPEN_BRACE));
   while (!read_is(l, READ_CLOSE_BRACE)) HR_TRY(read_instruction(r));
   if (!computation->instrs.count) return read_want(l, "at least one instruction");
-  if (!computation->root) computation->root = computation->instrs.data[computation->instrs.count - 1];
+  if (!computation->root)
+    computation->root = computation->instrs.data[computation->instrs.count - 1];
   return check_params(r, computation, at);
 }
 
@@ -90,7 +95,8 @@ static hr_status_t read_body(read_hlo_t *r, hlo_computation_t *computation) {
   return read_expect(&r->lexer, READ_CLOSE_BRACE);
 }
 
-hr_status_t read_generate_computation(read_hlo_t *r, const char *name, hlo_computation_t **out_computation) {
+hr_status_t read_generate_computation(read_hlo_t *r, const char *name,
+                                      hlo_computation_t **out_computation) {
   hr_pos_t pos = read_pos(&r->lexer, r->lexer.token.at);
   HR_TRY(hlo_computation_add(r->module, hr_str_from(name), out_computation));
   (*out_computation)->line = pos.line;
@@ -113,13 +119,15 @@ hr_status_t read_computation_ref(read_hlo_t *r, hlo_computation_t **out_computat
   return READ_ERROR_AT(l, at, "computation '%.*s' is not defined before this", HR_STR_ARGS(name));
 }
 
-/* (x: f32[], y: s32[2]) -> f32[]. What it says of the parameters is not looked at; the result must be the root's. */
+/* (x: f32[], y: s32[2]) -> f32[]. What it says of the parameters is not looked at; the result must
+ * be the root's. */
 static hr_status_t read_signature(read_hlo_t *r, const hlo_shape_t **out_result) {
   read_lexer_t *l = &r->lexer;
   HR_TRY(read_expect(l, READ_OPEN_PAREN));
   for (bool more = !read_is(l, READ_CLOSE_PAREN); more;) {
     const hlo_shape_t *shape;
-    if (!read_is(l, READ_NAME) && !read_is(l, READ_WORD)) return read_want(l, "a parameter such as x: f32[]");
+    if (!read_is(l, READ_NAME) && !read_is(l, READ_WORD))
+      return read_want(l, "a parameter such as x: f32[]");
     HR_TRY(read_advance(l));
     HR_TRY(read_shape(r, &shape));
     HR_TRY(read_list_next(l, READ_CLOSE_PAREN, &more));
@@ -130,7 +138,7 @@ static hr_status_t read_signature(read_hlo_t *r, const hlo_shape_t **out_result)
 }
 
 static READ_OP_FRAME hr_status_t check_result(read_hlo_t *r, const hlo_computation_t *computation,
-                                               const hlo_shape_t *result, size_t at) {
+                                              const hlo_shape_t *result, size_t at) {
   char found[HLO_SHAPE_TEXT], want[HLO_SHAPE_TEXT];
   if (!result || hlo_shape_compatible(result, computation->root->shape)) return NULL;
   return READ_ERROR_AT(&r->lexer, at, "the signature says result %s, but the root '%.*s' is %s",
@@ -138,14 +146,17 @@ static READ_OP_FRAME hr_status_t check_result(read_hlo_t *r, const hlo_computati
                        hlo_shape_text(computation->root->shape, want));
 }
 
-static hr_status_t add_named(read_hlo_t *r, hr_str_t name, size_t at, hlo_computation_t **out_computation) {
+static hr_status_t add_named(read_hlo_t *r, hr_str_t name, size_t at,
+                             hlo_computation_t **out_computation) {
   void *old;
   hr_pos_t pos = read_pos(&r->lexer, at);
   HR_TRY(hlo_computation_add(r->module, name, out_computation));
   (*out_computation)->line = pos.line;
   (*out_computation)->column = pos.column;
   HR_TRY(hr_map_put(&r->computations, (*out_computation)->name, *out_computation, &old));
-  return old ? hr_error_at(HR_INVALID, &pos, "computation '%.*s' is defined twice", HR_STR_ARGS(name)) : NULL;
+  return old ? hr_error_at(HR_INVALID, &pos, "computation '%.*s' is defined twice",
+                           HR_STR_ARGS(name))
+             : NULL;
 }
 
 static hr_status_t read_thread(read_hlo_t *r, hlo_computation_t *computation) {
@@ -153,7 +164,8 @@ static hr_status_t read_thread(read_hlo_t *r, hlo_computation_t *computation) {
   bool comma;
   HR_TRY(read_accept(l, READ_COMMA, &comma));
   if (!comma) return NULL;
-  if (!read_is(l, READ_ATTR) || !hr_str_is(l->token.text, "execution_thread")) return read_want(l, "execution_thread=");
+  if (!read_is(l, READ_ATTR) || !hr_str_is(l->token.text, "execution_thread"))
+    return read_want(l, "execution_thread=");
   HR_TRY(read_advance(l));
   return read_string(l, &computation->execution_thread);
 }
@@ -177,7 +189,7 @@ static hr_status_t read_computation(read_hlo_t *r) {
   return read_thread(r, computation);
 }
 
-/* Files ----------------------------------------------------------------------------------------------------------- */
+/* Files ---------------------------------------------------------------------------------------- */
 
 static hr_status_t read_computations(read_hlo_t *r) {
   do HR_TRY(read_computation(r));
@@ -186,7 +198,8 @@ static hr_status_t read_computations(read_hlo_t *r) {
   return NULL;
 }
 
-/* One instruction, with or without a name. Unknown operands become parameters if their shapes are given. */
+/* One instruction, with or without a name. Unknown operands become parameters if their shapes are
+ * given. */
 static hr_status_t read_single(read_hlo_t *r) {
   read_lexer_t *l = &r->lexer;
   read_scope_t scope;
@@ -218,8 +231,8 @@ static hr_status_t read_with_header(read_hlo_t *r) {
   return read_computations(r);
 }
 
-/* Without a header, a computation starts with ENTRY, NAME { or NAME (...) ->; the latter looks like an operation
- * without a shape, unless its name is no opcode. */
+/* Without a header, a computation starts with ENTRY, NAME { or NAME (...) ->; the latter looks like
+ * an operation without a shape, unless its name is no opcode. */
 static bool at_computation(const read_hlo_t *r) {
   const read_lexer_t *l = &r->lexer;
   hlo_opcode_t op;
@@ -227,7 +240,8 @@ static bool at_computation(const read_hlo_t *r) {
   if (read_is_keyword(l, READ_KEYWORD_ENTRY)) return true;
   if (!read_is(l, READ_NAME) && !read_is(l, READ_WORD)) return false;
   return next == '{' ||
-         (next == '(' && (l->token.percent || !hlo_op_from_name(l->token.text, &op)) && !read_is_word(l, "b"));
+         (next == '(' && (l->token.percent || !hlo_op_from_name(l->token.text, &op)) &&
+          !read_is_word(l, "b"));
 }
 
 static hr_status_t read_headerless(read_hlo_t *r) {
@@ -241,7 +255,9 @@ static hr_status_t read_headerless(read_hlo_t *r) {
 static hr_status_t read_any_form(read_hlo_t *r) {
   read_lexer_t *l = &r->lexer;
   const char *zero = l->size ? memchr(l->text, 0, l->size) : NULL;
-  if (zero) return READ_ERROR_AT(l, (size_t)(zero - l->text), "found a byte of value 0, which no program contains");
+  if (zero)
+    return READ_ERROR_AT(l, (size_t)(zero - l->text),
+                         "found a byte of value 0, which no program contains");
   HR_TRY(read_advance(l));
   if (read_is(l, READ_END)) return read_want(l, "an HLO module");
   if (read_is_keyword(l, READ_KEYWORD_HLO_MODULE)) return read_with_header(r);
@@ -315,7 +331,8 @@ hr_status_t read_hlo_text(hlo_module_t *module) {
   return st;
 }
 
-/* f32[2]{1,2}: unlike in programs, braces right behind a shape are the literal, unless more of them follow. */
+/* f32[2]{1,2}: unlike in programs, braces right behind a shape are the literal, unless more of them
+ * follow. */
 static hr_status_t read_written_array(read_hlo_t *r, hlo_value_t **out_value) {
   read_lexer_t *l = &r->lexer;
   const hlo_shape_t *shape;
@@ -332,20 +349,23 @@ static hr_status_t read_written_array(read_hlo_t *r, hlo_value_t **out_value) {
   return layout ? read_typed_literal(r, out_value) : read_literal_text(r, &shape, out_value);
 }
 
-static hr_status_t read_literal_alone(read_hlo_t *r, const hlo_shape_t *want, hlo_value_t **out_value) {
+static hr_status_t read_literal_alone(read_hlo_t *r, const hlo_shape_t *want,
+                                      hlo_value_t **out_value) {
   read_lexer_t *l = &r->lexer;
   HR_TRY(read_advance(l));
   if (read_is(l, READ_TYPE))
     HR_TRY(read_written_array(r, out_value));
   else if (!want)
-    HR_TRY(read_is(l, READ_OPEN_PAREN) ? read_typed_literal(r, out_value)
-                                       : read_want(l, "a literal with its shape, such as f32[2] {1, 2}"));
+    HR_TRY(read_is(l, READ_OPEN_PAREN)
+               ? read_typed_literal(r, out_value)
+               : read_want(l, "a literal with its shape, such as f32[2] {1, 2}"));
   else
     HR_TRY(read_literal_text(r, &want, out_value));
   if (!*out_value) return READ_ERROR_AT(l, 0, "found an elided literal, want all elements");
   if (want && !hlo_value_fits(*out_value, want)) {
     char text[HLO_SHAPE_TEXT];
-    return READ_ERROR_AT(l, 0, "found a literal of another shape, want %s", hlo_shape_text(want, text));
+    return READ_ERROR_AT(l, 0, "found a literal of another shape, want %s",
+                         hlo_shape_text(want, text));
   }
   return read_expect(l, READ_END);
 }
@@ -373,7 +393,8 @@ typedef struct piece {
   const hlo_shape_t **shape;
 } piece_t;
 
-static hr_status_t read_piece(hlo_module_t *module, hr_str_t text, hr_status_t (*read)(read_hlo_t *, const piece_t *),
+static hr_status_t read_piece(hlo_module_t *module, hr_str_t text,
+                              hr_status_t (*read)(read_hlo_t *, const piece_t *),
                               const piece_t *piece) {
   hr_source_t program = module->source;
   hr_str_t copy; /* words may stay where they are written */
@@ -393,7 +414,8 @@ static hr_status_t sharding_piece(read_hlo_t *r, const piece_t *piece) {
   return read_sharding(r, piece->sharding);
 }
 
-hr_status_t read_sharding_text(hlo_module_t *module, hr_str_t text, const hlo_sharding_t **out_sharding) {
+hr_status_t read_sharding_text(hlo_module_t *module, hr_str_t text,
+                               const hlo_sharding_t **out_sharding) {
   return read_piece(module, text, sharding_piece, &(piece_t){.sharding = out_sharding});
 }
 

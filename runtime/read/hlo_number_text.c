@@ -5,11 +5,12 @@
 #include "base/decimal.h"
 #include "read/hlo_reader.h"
 
-/* Reading decimals. A type narrower than double would be rounded twice; that is wrong only where the double lies
- * exactly between two values of the type while the decimal does not, and there the double is first moved one step
- * towards the decimal. */
+/* Reading decimals. A type narrower than double would be rounded twice; that is wrong only where
+ * the double lies exactly between two values of the type while the decimal does not, and there the
+ * double is first moved one step towards the decimal. */
 
-/* A decimal as 0.d1d2d3... * 10^exponent, without leading zeros; its digits may have a point among them. */
+/* A decimal as 0.d1d2d3... * 10^exponent, without leading zeros; its digits may have a point among
+ * them. */
 typedef struct decimal {
   const char *at, *end;
   int64_t exponent;
@@ -31,7 +32,8 @@ static decimal_t parse_decimal(const char *text, size_t size) {
   if (at < d.end) {
     bool minus = at[1] == '-';
     int64_t written = 0;
-    for (const char *digit = at + 1 + (minus || at[1] == '+'); digit < d.end && written < 1000000; digit++)
+    for (const char *digit = at + 1 + (minus || at[1] == '+'); digit < d.end && written < 1000000;
+         digit++)
       written = written * 10 + *digit - '0';
     d.exponent += minus ? -written : written;
   }
@@ -60,7 +62,8 @@ static int side_of(const char *text, size_t size, double value) {
 
 /* Does the double lie exactly between two values of the type? */
 static bool is_between(const hr_float_format_t *f, double value) {
-  if (fabs(value) < ldexp(1.0, 1 - f->bias)) { /* subnormal in the type: count in its smallest steps */
+  if (fabs(value) <
+      ldexp(1.0, 1 - f->bias)) { /* subnormal in the type: count in its smallest steps */
     double steps = ldexp(fabs(value), f->bias - 1 + f->mantissa_bits);
     return steps - floor(steps) == 0.5;
   }

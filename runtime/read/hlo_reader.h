@@ -1,5 +1,6 @@
-/* The parts of the HLO text reader: recursive descent over the tokens of hlo_lexer.h, straight into the module.
- * Nothing here recurses deeper than READ_DEPTH_MAX, and no allocation is larger than the text justifies. */
+/* The parts of the HLO text reader: recursive descent over the tokens of hlo_lexer.h, straight into
+ * the module. Nothing here recurses deeper than READ_DEPTH_MAX, and no allocation is larger than
+ * the text justifies. */
 #ifndef READ_HLO_READER_H
 #define READ_HLO_READER_H
 
@@ -12,7 +13,8 @@
 /* Marks functions with large frames, which must not become part of a recursion's own. */
 #define READ_OP_FRAME __attribute__((noinline))
 
-/* One attribute of an instruction under construction; its computations are in the reader's `called` stack. */
+/* One attribute of an instruction under construction; its computations are in the reader's `called`
+ * stack. */
 typedef struct read_attr {
   hlo_attr_t attr;
   size_t called_from;
@@ -26,8 +28,8 @@ typedef struct read_scope {
   size_t anonymous_from; /* in the reader's `anonymous` stack */
 } read_scope_t;
 
-/* Lists whose length is not known yet are pushed on these stacks; whoever starts a list remembers the height, and takes
- * everything down to it when the list ends. */
+/* Lists whose length is not known yet are pushed on these stacks; whoever starts a list remembers
+ * the height, and takes everything down to it when the list ends. */
 typedef struct read_hlo {
   read_lexer_t lexer;
   hlo_module_t *module;
@@ -55,8 +57,9 @@ typedef struct read_hlo {
 
 /* An instruction between its first token and its place in the module. */
 typedef struct read_draft {
-  hlo_opcode_t op;               /* OP itself for OP-start, whose attributes are OP's */
-  hlo_opcode_t async;            /* ASYNC_START, _UPDATE or _DONE when written with sugar; else HLO_OPCODE_COUNT */
+  hlo_opcode_t op; /* OP itself for OP-start, whose attributes are OP's */
+  hlo_opcode_t
+      async; /* ASYNC_START, _UPDATE or _DONE when written with sugar; else HLO_OPCODE_COUNT */
   hlo_opcode_t wrapped;          /* OP of OP-start, OP-update and OP-done */
   const struct read_old_op *old; /* the old spelling it was written in, or NULL */
   hr_str_t name;
@@ -76,11 +79,14 @@ hr_status_t read_deeper(read_hlo_t *r, const char *what);
 static inline void read_shallower(read_hlo_t *r) { r->depth--; }
 
 /* hlo_module_text.c */
-hr_status_t read_computation_ref(read_hlo_t *r, hlo_computation_t **out_computation); /* a name, or a body in braces */
+hr_status_t read_computation_ref(
+    read_hlo_t *r, hlo_computation_t **out_computation); /* a name, or a body in braces */
 /* A computation of the reader's own making; its name is settled when the module ends. */
-hr_status_t read_generate_computation(read_hlo_t *r, const char *name, hlo_computation_t **out_computation);
+hr_status_t read_generate_computation(read_hlo_t *r, const char *name,
+                                      hlo_computation_t **out_computation);
 hr_status_t read_scope_open(read_hlo_t *r, read_scope_t *scope, hlo_computation_t *computation);
-hr_status_t read_scope_close(read_hlo_t *r, read_scope_t *scope); /* must be called, also after failures */
+hr_status_t read_scope_close(read_hlo_t *r,
+                             read_scope_t *scope); /* must be called, also after failures */
 hr_status_t read_name(read_hlo_t *r, const char *want, hr_str_t *out_name);
 
 /* hlo_header_text.c */
@@ -90,19 +96,23 @@ hr_status_t read_stack_frames(read_hlo_t *r);
 /* hlo_instr_text.c */
 hr_status_t read_instruction(read_hlo_t *r);
 hr_status_t read_rhs(read_hlo_t *r, read_draft_t *draft, hlo_instr_t **out_instr);
-/* Appends an instruction to the current computation; the attributes come in the order of the op's list. */
+/* Appends an instruction to the current computation; the attributes come in the order of the op's
+ * list. */
 hr_status_t read_append(read_hlo_t *r, const read_draft_t *draft, hlo_instr_t **out_instr);
 /* Appends an instruction of the reader's own making. `attr` may be NULL. */
-hr_status_t read_append_simple(read_hlo_t *r, const read_draft_t *at, hlo_opcode_t op, const hlo_shape_t *shape,
-                               int operand_count, hlo_instr_t *const *operands, const hlo_attr_t *attr,
+hr_status_t read_append_simple(read_hlo_t *r, const read_draft_t *at, hlo_opcode_t op,
+                               const hlo_shape_t *shape, int operand_count,
+                               hlo_instr_t *const *operands, const hlo_attr_t *attr,
                                hlo_instr_t **out_instr);
 
-/* Tuples that the text does not spell out can double with each instruction; all of them may not grow far beyond it. */
+/* Tuples that the text does not spell out can double with each instruction; all of them may not
+ * grow far beyond it. */
 hr_status_t read_charge_tuple(read_hlo_t *r, size_t at, const hlo_shape_t *shape);
 
 /* hlo_attrs_text.c */
 hr_status_t read_attributes(read_hlo_t *r, read_draft_t *draft);
-hr_status_t read_attr_value(read_hlo_t *r, hlo_attr_key_t key, hlo_attr_kind_t kind, hlo_attr_t *out_attr);
+hr_status_t read_attr_value(read_hlo_t *r, hlo_attr_key_t key, hlo_attr_kind_t kind,
+                            hlo_attr_t *out_attr);
 read_attr_t *read_find_attr(read_hlo_t *r, const read_draft_t *draft, hlo_attr_key_t key);
 
 /* hlo_values_text.c: values of attributes by kind */
@@ -116,15 +126,18 @@ hr_status_t read_slice(read_hlo_t *r, const hlo_slice_t **out_slice);
 hr_status_t read_aliasing(read_hlo_t *r, const hlo_aliasing_t **out_aliasing);
 hr_status_t read_domain(read_hlo_t *r, const hlo_domain_t **out_domain);
 hr_status_t read_sparsity(read_hlo_t *r, const hlo_sparsity_t **out_sparsity);
-hr_status_t read_accuracy(read_hlo_t *r, const hlo_result_accuracy_t **out_accuracy); /* NULL: default */
+hr_status_t read_accuracy(read_hlo_t *r,
+                          const hlo_result_accuracy_t **out_accuracy); /* NULL: default */
 
 /* hlo_groups_text.c, hlo_sharding_text.c, hlo_extra_text.c */
 hr_status_t read_groups(read_hlo_t *r, const hlo_groups_t **out_groups);
 /* *out_comma: a comma was passed after the mesh that does not belong to it. */
 hr_status_t read_mesh(read_hlo_t *r, hlo_mesh_t *out_mesh, bool *out_comma);
-hr_status_t read_axes(read_hlo_t *r, const hlo_mesh_t *mesh, hlo_axes_t *out_axes, bool *out_open); /* {'a', ?} */
+hr_status_t read_axes(read_hlo_t *r, const hlo_mesh_t *mesh, hlo_axes_t *out_axes,
+                      bool *out_open); /* {'a', ?} */
 hr_status_t read_sharding(read_hlo_t *r, const hlo_sharding_t **out_sharding);
-hr_status_t read_sharding_text(hlo_module_t *module, hr_str_t text, const hlo_sharding_t **out_sharding); /* alone */
+hr_status_t read_sharding_text(hlo_module_t *module, hr_str_t text,
+                               const hlo_sharding_t **out_sharding); /* alone */
 /* Pieces of HLO text that stand alone, in programs of other forms; see stablehlo.h. */
 hr_status_t read_frontend_attr_text(hlo_module_t *module, hlo_opcode_t op, hr_str_t text,
                                     stablehlo_frontend_attrs_t *out_note);
@@ -133,29 +146,34 @@ hr_status_t read_header_text(hlo_module_t *module, hr_str_t text);
 hr_status_t read_stack_frames_text(hlo_module_t *module, hr_str_t text);
 hr_status_t read_metadata(read_hlo_t *r, hlo_metadata_t *out_metadata);
 hr_status_t read_pairs(read_hlo_t *r, hlo_name_values_t *out_pairs); /* frontend attributes */
-/* Reads the value of an attribute that any instruction may carry. False if there is none of this name. */
+/* Reads the value of an attribute that any instruction may carry. False if there is none of this
+ * name. */
 hr_status_t read_extra(read_hlo_t *r, read_draft_t *draft, hr_str_t name, bool *out_found);
 const char *read_extra_name(int index); /* in turn, from 0; NULL behind the last */
 
 /* hlo_shape_text.c */
 bool read_at_shape(const read_hlo_t *r);
 hr_status_t read_shape(read_hlo_t *r, const hlo_shape_t **out_shape);
-hr_status_t read_bare_array(read_hlo_t *r, const hlo_shape_t **out_shape); /* f32[2], and leaves a layout alone */
-hr_status_t read_shape_list(read_hlo_t *r, read_kind_t open, read_kind_t close, hlo_shapes_t *out_shapes);
+hr_status_t read_bare_array(read_hlo_t *r,
+                            const hlo_shape_t **out_shape); /* f32[2], and leaves a layout alone */
+hr_status_t read_shape_list(read_hlo_t *r, read_kind_t open, read_kind_t close,
+                            hlo_shapes_t *out_shapes);
 
-/* hlo_literal_text.c. The value belongs to the module; NULL: elided. *shape loses its dynamic dimensions. */
+/* hlo_literal_text.c. The value belongs to the module; NULL: elided. *shape loses its dynamic
+ * dimensions. */
 hr_status_t read_literal_text(read_hlo_t *r, const hlo_shape_t **shape, hlo_value_t **out_value);
 hr_status_t read_typed_literal(read_hlo_t *r, hlo_value_t **out_value);
 
-/* hlo_number_text.c: one number of a FLOAT type, rounded once. `text` is a decimal that read_match_float or digits
- * matched. False if a finite number has no finite value in the type. */
+/* hlo_number_text.c: one number of a FLOAT type, rounded once. `text` is a decimal that
+ * read_match_float or digits matched. False if a finite number has no finite value in the type. */
 bool read_decimal(const char *text, size_t size, hr_dtype_t type, uint64_t *out_bits);
 
 /* hlo_legacy.c: spellings of old versions */
 const struct read_old_op *read_old_op_find(hr_str_t name, hlo_opcode_t *out_op);
 /* Reads the value of an attribute that `draft`'s op no longer has, or has under another name. */
 hr_status_t read_old_attr(read_hlo_t *r, read_draft_t *draft, hr_str_t name, bool *out_found);
-/* Gives an instruction in an old form its present form. *out_instr is set if that took several instructions. */
+/* Gives an instruction in an old form its present form. *out_instr is set if that took several
+ * instructions. */
 hr_status_t read_modernize(read_hlo_t *r, read_draft_t *draft, hlo_instr_t **out_instr);
 
 /* hlo_async_text.c: OP-start, OP-update and OP-done */

@@ -8,7 +8,8 @@ bool read_at_shape(const read_hlo_t *r) {
          (read_is_word(l, "b") && l->at < l->size && l->text[l->at] == '(');
 }
 
-hr_status_t read_shape_list(read_hlo_t *r, read_kind_t open, read_kind_t close, hlo_shapes_t *out_shapes) {
+hr_status_t read_shape_list(read_hlo_t *r, read_kind_t open, read_kind_t close,
+                            hlo_shapes_t *out_shapes) {
   read_lexer_t *l = &r->lexer;
   size_t from = r->shapes.count;
   HR_TRY(read_expect(l, open));
@@ -27,7 +28,7 @@ hr_status_t read_shape_list(read_hlo_t *r, read_kind_t open, read_kind_t close, 
   return NULL;
 }
 
-/* Layouts ------------------------------------------------------------------------------------------------------- */
+/* Layouts -------------------------------------------------------------------------------------- */
 
 static READ_OP_FRAME hr_status_t read_order(read_hlo_t *r, int rank, hr_ints_t *out_order) {
   read_lexer_t *l = &r->lexer;
@@ -40,13 +41,14 @@ static READ_OP_FRAME hr_status_t read_order(read_hlo_t *r, int rank, hr_ints_t *
     size_t dim_at = l->token.at;
     HR_TRY(read_int(l, &dim));
     if (dim < 0 || dim >= rank || (seen >> dim & 1))
-      return READ_ERROR_AT(l, dim_at, "found dimension %ld in the layout, want 0 to %d, each once", (long)dim,
-                           rank - 1);
+      return READ_ERROR_AT(l, dim_at, "found dimension %ld in the layout, want 0 to %d, each once",
+                           (long)dim, rank - 1);
     seen |= UINT64_C(1) << dim;
     order[count++] = dim;
     HR_TRY(read_accept(l, READ_COMMA, &more));
   }
-  if (count != rank) return READ_ERROR_AT(l, at, "the layout orders %d dimensions, want all %d", count, rank);
+  if (count != rank)
+    return READ_ERROR_AT(l, at, "the layout orders %d dimensions, want all %d", count, rank);
   return hr_arena_ints(r->arena, order, count, out_order);
 }
 
@@ -79,7 +81,8 @@ static hr_status_t read_tile(read_hlo_t *r, hlo_tile_t *out_tile) {
     HR_VEC_PUSH(&r->ints, size);
     HR_TRY(read_list_next(l, READ_CLOSE_PAREN, &more));
   }
-  HR_TRY(hr_arena_ints(r->arena, r->ints.data + from, (int64_t)(r->ints.count - from), &out_tile->dims));
+  HR_TRY(hr_arena_ints(r->arena, r->ints.data + from, (int64_t)(r->ints.count - from),
+                       &out_tile->dims));
   r->ints.count = from;
   return read_expect(l, READ_CLOSE_PAREN);
 }
@@ -112,7 +115,8 @@ static hr_status_t read_split(read_hlo_t *r, hlo_split_t *out_split) {
     HR_VEC_PUSH(&r->ints, index);
     HR_TRY(read_list_next(l, READ_CLOSE_PAREN, &more));
   }
-  HR_TRY(hr_arena_ints(r->arena, r->ints.data + from, (int64_t)(r->ints.count - from), &out_split->indices));
+  HR_TRY(hr_arena_ints(r->arena, r->ints.data + from, (int64_t)(r->ints.count - from),
+                       &out_split->indices));
   r->ints.count = from;
   return read_expect(l, READ_CLOSE_PAREN);
 }
@@ -160,7 +164,8 @@ static hr_status_t read_layout_tail(read_hlo_t *r, hlo_layout_t *layout) {
   for (size_t next = 0; !read_is(l, READ_CLOSE_BRACE); next++) {
     hr_str_t letter = l->token.text;
     while (next < count && !hr_str_is(letter, letters[next])) next++;
-    if (next == count) return read_want(l, "'}' or the next of D T L # * E S SC P M, in this order");
+    if (next == count)
+      return read_want(l, "'}' or the next of D T L # * E S SC P M, in this order");
     HR_TRY(read_advance(l));
     HR_TRY(read_layout_part(r, letter, layout));
   }
@@ -185,7 +190,8 @@ static READ_OP_FRAME hr_status_t read_layout(read_hlo_t *r, const hlo_shape_t **
 /* A brace behind a shape is a layout only if a number or a colon follows. */
 static hr_status_t read_layout_if_any(read_hlo_t *r, const hlo_shape_t **shape) {
   read_lexer_t *l = &r->lexer;
-  if (read_is_word(l, "dense") && read_peek(l) == '{') HR_TRY(read_advance(l)); /* f32[2]dense{0}, of old versions */
+  if (read_is_word(l, "dense") && read_peek(l) == '{')
+    HR_TRY(read_advance(l)); /* f32[2]dense{0}, of old versions */
   if (!read_is(l, READ_OPEN_BRACE)) return NULL;
   char next = read_peek(l);
   if (next != ':' && (next < '0' || next > '9')) return NULL;
@@ -197,7 +203,7 @@ static hr_status_t read_layout_if_any(read_hlo_t *r, const hlo_shape_t **shape) 
   return layout ? read_layout(r, shape) : NULL;
 }
 
-/* Arrays and tuples ---------------------------------------------------------------------------------------------- */
+/* Arrays and tuples ---------------------------------------------------------------------------- */
 
 static hr_status_t read_dim(read_lexer_t *l, int64_t *out_size, bool *out_dynamic) {
   bool unbounded;
@@ -206,7 +212,8 @@ static hr_status_t read_dim(read_lexer_t *l, int64_t *out_size, bool *out_dynami
   *out_dynamic = true;
   if (unbounded) return NULL;
   HR_TRY(read_accept(l, READ_AT_MOST, out_dynamic));
-  if (!read_is(l, READ_INT) || (int64_t)l->token.bits < 0) return read_want(l, "a size of 0 or more");
+  if (!read_is(l, READ_INT) || (int64_t)l->token.bits < 0)
+    return read_want(l, "a size of 0 or more");
   return read_int(l, out_size);
 }
 
@@ -226,7 +233,8 @@ READ_OP_FRAME hr_status_t read_bare_array(read_hlo_t *r, const hlo_shape_t **out
   }
   HR_TRY(read_expect(l, READ_CLOSE_BRACKET));
   if (rank && !hr_dtype_is_array(dtype))
-    return READ_ERROR_AT(l, at, "found dimensions of type %s, want %s[]", hr_dtype_name(dtype), hr_dtype_name(dtype));
+    return READ_ERROR_AT(l, at, "found dimensions of type %s, want %s[]", hr_dtype_name(dtype),
+                         hr_dtype_name(dtype));
   return hlo_shape_array_dynamic(r->arena, dtype, rank, dims, dynamic, out_shape);
 }
 
@@ -252,7 +260,8 @@ static hr_status_t read_buffer(read_hlo_t *r, const hlo_shape_t **out_shape) {
   HR_TRY(read_shape_list(r, READ_OPEN_PAREN, READ_CLOSE_PAREN, &elements));
   read_shallower(r);
   if (elements.count != 1 || !hlo_shape_is_array(elements.shapes[0]))
-    return READ_ERROR_AT(&r->lexer, at, "found a buffer of something else, want b(...) around one array shape");
+    return READ_ERROR_AT(&r->lexer, at,
+                         "found a buffer of something else, want b(...) around one array shape");
   HR_TRY(HR_NEW(r->arena, &shape));
   *shape = (hlo_shape_t){.dtype = HR_BUFFER, .element_count = 1, .elements = elements.shapes};
   *out_shape = shape;

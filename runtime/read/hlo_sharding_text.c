@@ -2,7 +2,7 @@
 
 #include "read/hlo_reader.h"
 
-/* Tiled shardings ------------------------------------------------------------------------------------------------- */
+/* Tiled shardings ------------------------------------------------------------------------------ */
 
 static hr_status_t read_device_list(read_hlo_t *r, hlo_sharding_t *s) {
   read_lexer_t *l = &r->lexer;
@@ -13,7 +13,8 @@ static hr_status_t read_device_list(read_hlo_t *r, hlo_sharding_t *s) {
     HR_VEC_PUSH(&r->ints, device);
     HR_TRY(read_accept(l, READ_COMMA, &more));
   }
-  HR_TRY(hr_arena_ints(r->arena, r->ints.data + from, (int64_t)(r->ints.count - from), &s->devices));
+  HR_TRY(
+      hr_arena_ints(r->arena, r->ints.data + from, (int64_t)(r->ints.count - from), &s->devices));
   r->ints.count = from;
   return NULL;
 }
@@ -32,18 +33,19 @@ static hr_status_t read_tiles(read_hlo_t *r, hlo_sharding_t *s) {
       HR_TRY(read_advance(l));
       HR_TRY(read_ints(r, READ_OPEN_PAREN, READ_CLOSE_PAREN, &s->iota.permutation));
     }
-    bool whole =
-        s->iota.dims.count == s->iota.permutation.count || (s->iota.dims.count < 2 && !s->iota.permutation.count);
+    bool whole = s->iota.dims.count == s->iota.permutation.count ||
+                 (s->iota.dims.count < 2 && !s->iota.permutation.count);
     if (!whole || !hlo_is_permutation(s->iota.permutation))
-      return READ_ERROR_AT(l, at, "the transposition of the devices is no permutation of their dimensions");
+      return READ_ERROR_AT(
+          l, at, "the transposition of the devices is no permutation of their dimensions");
   } else {
     HR_TRY(read_device_list(r, s));
   }
   int64_t tiles = hlo_device_count(s->tile_dims);
   int64_t devices = iota ? hlo_device_count(s->iota.dims) : s->devices.count;
   if (tiles > 0 && tiles == devices) return NULL;
-  return READ_ERROR_AT(l, at, "found %ld devices for %ld tiles, want as many, and at most %ld", (long)devices,
-                       (long)tiles, (long)HLO_MAX_DEVICES);
+  return READ_ERROR_AT(l, at, "found %ld devices for %ld tiles, want as many, and at most %ld",
+                       (long)devices, (long)tiles, (long)HLO_MAX_DEVICES);
 }
 
 static hr_status_t read_last_tile_kinds(read_hlo_t *r, hlo_sharding_t *s) {
@@ -52,12 +54,14 @@ static hr_status_t read_last_tile_kinds(read_hlo_t *r, hlo_sharding_t *s) {
   HR_TRY(read_expect(l, READ_OPEN_BRACE));
   for (bool more = !read_is(l, READ_CLOSE_BRACE); more;) {
     int kind = read_is(l, READ_KEYWORD) ? hlo_enum_find(HLO_ENUM_TILE_KIND, l->token.text) : -1;
-    if (kind < 0 || kind == HLO_TILE_KIND_UNKNOWN) return read_want(l, "replicated, manual, unreduced or maximal");
+    if (kind < 0 || kind == HLO_TILE_KIND_UNKNOWN)
+      return read_want(l, "replicated, manual, unreduced or maximal");
     HR_VEC_PUSH(&r->ints, kind);
     HR_TRY(read_advance(l));
     HR_TRY(read_list_next(l, READ_CLOSE_BRACE, &more));
   }
-  HR_TRY(hr_arena_ints(r->arena, r->ints.data + from, (int64_t)(r->ints.count - from), &s->last_tile_kinds));
+  HR_TRY(hr_arena_ints(r->arena, r->ints.data + from, (int64_t)(r->ints.count - from),
+                       &s->last_tile_kinds));
   r->ints.count = from;
   return read_expect(l, READ_CLOSE_BRACE);
 }
@@ -133,18 +137,21 @@ static hr_status_t read_words(read_hlo_t *r, hlo_sharding_t *s) {
     else
       return read_want(l, "'}' or a word of a sharding");
   }
-  if (!kind_seen && !s->tile_dims.count) return READ_ERROR_AT(l, at, "the sharding has neither a kind nor devices=");
-  if (kind_seen && s->tile_dims.count) return READ_ERROR_AT(l, at, "the sharding has both a kind and devices=");
+  if (!kind_seen && !s->tile_dims.count)
+    return READ_ERROR_AT(l, at, "the sharding has neither a kind nor devices=");
+  if (kind_seen && s->tile_dims.count)
+    return READ_ERROR_AT(l, at, "the sharding has both a kind and devices=");
   if (s->kind == HLO_TILE_KIND_MAXIMAL && s->device < 0)
     return READ_ERROR_AT(l, at, "the maximal sharding has no device=");
   int64_t extra = s->replicate_last_dim + s->last_tile_kinds.count;
   if (extra && extra > s->tile_dims.count)
-    return READ_ERROR_AT(l, at, "found %ld tile dimensions, want at least the %ld that the last ones name",
+    return READ_ERROR_AT(l, at,
+                         "found %ld tile dimensions, want at least the %ld that the last ones name",
                          (long)s->tile_dims.count, (long)extra);
   return NULL;
 }
 
-/* Named shardings ------------------------------------------------------------------------------------------------- */
+/* Named shardings ------------------------------------------------------------------------------ */
 
 static hr_status_t read_named_dims(read_hlo_t *r, hlo_sharding_t *s) {
   read_lexer_t *l = &r->lexer;
@@ -166,8 +173,8 @@ static hr_status_t read_named_key(read_hlo_t *r, hlo_sharding_t *s) {
   read_lexer_t *l = &r->lexer;
   hr_str_t key = l->token.text;
   bool unreduced = hr_str_is(key, "unreduced");
-  if (!read_is(l, READ_ATTR) ||
-      (!unreduced && !hr_str_is(key, "replicated") && !hr_str_is(key, "manual") && !hr_str_is(key, "metadata")))
+  if (!read_is(l, READ_ATTR) || (!unreduced && !hr_str_is(key, "replicated") &&
+                                 !hr_str_is(key, "manual") && !hr_str_is(key, "metadata")))
     return read_want(l, "replicated=, unreduced=, manual= or metadata=");
   HR_TRY(read_advance(l));
   if (hr_str_is(key, "metadata")) return read_sharding_metadata(r, s);
@@ -175,7 +182,9 @@ static hr_status_t read_named_key(read_hlo_t *r, hlo_sharding_t *s) {
     s->unreduced_kind = l->token.text;
     HR_TRY(read_advance(l));
   }
-  hlo_axes_t *axes = unreduced ? &s->unreduced_axes : hr_str_is(key, "manual") ? &s->manual_axes : &s->replicated_axes;
+  hlo_axes_t *axes = unreduced                  ? &s->unreduced_axes
+                     : hr_str_is(key, "manual") ? &s->manual_axes
+                                                : &s->replicated_axes;
   return read_axes(r, &s->mesh, axes, NULL);
 }
 
@@ -192,7 +201,8 @@ static hr_status_t read_named(read_hlo_t *r, hlo_sharding_t *s) {
   } else if (read_is(l, READ_OPEN_BRACKET)) {
     HR_TRY(read_named_dims(r, s));
     HR_TRY(read_accept(l, READ_COMMA, &comma));
-  } else if (read_is_keyword(l, READ_KEYWORD_REPLICATED) || read_is_keyword(l, READ_KEYWORD_MANUAL) ||
+  } else if (read_is_keyword(l, READ_KEYWORD_REPLICATED) ||
+             read_is_keyword(l, READ_KEYWORD_MANUAL) ||
              read_is_keyword(l, READ_KEYWORD_UNREDUCED)) {
     s->kind = (hlo_enum_TILE_KIND_t)hlo_enum_find(HLO_ENUM_TILE_KIND, l->token.text);
     HR_TRY(read_advance(l));
@@ -207,7 +217,7 @@ static hr_status_t read_named(read_hlo_t *r, hlo_sharding_t *s) {
   return NULL;
 }
 
-/* --------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
 
 /* One leaf, up to and including its closing brace. */
 static hr_status_t read_leaf(read_hlo_t *r, const hlo_sharding_t **out_sharding) {
@@ -233,7 +243,8 @@ static hr_status_t read_tuple_sharding(read_hlo_t *r, const hlo_sharding_t **out
   HR_TRY(read_expect(l, READ_CLOSE_BRACE));
   HR_TRY(HR_NEW(r->arena, &tuple));
   void *copy;
-  HR_TRY(hr_arena_copy(r->arena, r->nodes.data + from, (r->nodes.count - from) * sizeof *r->nodes.data, &copy));
+  HR_TRY(hr_arena_copy(r->arena, r->nodes.data + from,
+                       (r->nodes.count - from) * sizeof *r->nodes.data, &copy));
   tuple->kind = HLO_TILE_KIND_TUPLE;
   tuple->element_count = (int)(r->nodes.count - from);
   tuple->elements = copy;
@@ -245,6 +256,7 @@ static hr_status_t read_tuple_sharding(read_hlo_t *r, const hlo_sharding_t **out
 hr_status_t read_sharding(read_hlo_t *r, const hlo_sharding_t **out_sharding) {
   read_lexer_t *l = &r->lexer;
   HR_TRY(read_expect(l, READ_OPEN_BRACE));
-  if (read_is(l, READ_OPEN_BRACE) || read_is(l, READ_CLOSE_BRACE)) return read_tuple_sharding(r, out_sharding);
+  if (read_is(l, READ_OPEN_BRACE) || read_is(l, READ_CLOSE_BRACE))
+    return read_tuple_sharding(r, out_sharding);
   return read_leaf(r, out_sharding);
 }

@@ -56,7 +56,7 @@ hr_status_t read_number(read_hlo_t *r, double *out_number) {
   return read_advance(l);
 }
 
-/* Windows -------------------------------------------------------------------------------------------------------- */
+/* Windows -------------------------------------------------------------------------------------- */
 
 /* Numbers joined by 'x': the token 3x3, or a single integer. */
 static hr_status_t read_sizes(read_hlo_t *r, int64_t sizes[HLO_MAX_RANK], int *out_rank) {
@@ -87,13 +87,15 @@ static bool parse_pad(const char **text, const char *end, int64_t *out_value) {
   bool negative = **text == '-', fits = true;
   int64_t value = 0;
   for (*text += negative; *text < end && **text >= '0' && **text <= '9'; ++*text)
-    fits &= !__builtin_mul_overflow(value, 10, &value) && !__builtin_add_overflow(value, **text - '0', &value);
+    fits &= !__builtin_mul_overflow(value, 10, &value) &&
+            !__builtin_add_overflow(value, **text - '0', &value);
   *out_value = negative ? -value : value;
   return fits;
 }
 
 /* low_high or low_high_interior, joined by 'x'. */
-static hr_status_t read_pads(read_hlo_t *r, hlo_padding_dim_t pads[HLO_MAX_RANK], int *out_rank, bool *out_interior) {
+static hr_status_t read_pads(read_hlo_t *r, hlo_padding_dim_t pads[HLO_MAX_RANK], int *out_rank,
+                             bool *out_interior) {
   read_lexer_t *l = &r->lexer;
   if (!read_is(l, READ_PADS)) return read_want(l, "padding such as 1_1x0_2");
   const char *text = l->token.text.data, *end = text + l->token.text.size;
@@ -112,7 +114,8 @@ static hr_status_t read_pads(read_hlo_t *r, hlo_padding_dim_t pads[HLO_MAX_RANK]
     *out_interior = true;
     fits &= parse_pad(&text, end, &pad->interior);
   }
-  if (text < end || !fits) return read_want(l, "padding of at most %d dimensions, within 64 bits", HLO_MAX_RANK);
+  if (text < end || !fits)
+    return read_want(l, "padding of at most %d dimensions, within 64 bits", HLO_MAX_RANK);
   *out_rank = rank;
   return read_advance(l);
 }
@@ -128,8 +131,10 @@ static hr_status_t read_window_pads(read_hlo_t *r, window_parts_t *w, int *out_r
   bool interior;
   size_t at = r->lexer.token.at;
   HR_TRY(read_pads(r, pads, out_rank, &interior));
-  if (interior) return READ_ERROR_AT(&r->lexer, at, "found interior padding in a window, want low_high");
-  for (int d = 0; d < *out_rank; d++) w->dims[d].pad_low = pads[d].low, w->dims[d].pad_high = pads[d].high;
+  if (interior)
+    return READ_ERROR_AT(&r->lexer, at, "found interior padding in a window, want low_high");
+  for (int d = 0; d < *out_rank; d++)
+    w->dims[d].pad_low = pads[d].low, w->dims[d].pad_high = pads[d].high;
   return NULL;
 }
 
@@ -139,29 +144,42 @@ static hr_status_t read_window_sizes(read_hlo_t *r, window_parts_t *w, int key, 
   for (int d = 0; d < *out_rank; d++) {
     hlo_window_dim_t *dim = &w->dims[d];
     switch (key) {
-      case 0: dim->size = sizes[d]; break;
-      case 1: dim->stride = sizes[d]; break;
-      case 3: dim->base_dilation = sizes[d]; break;
-      case 4: dim->window_dilation = sizes[d]; break;
-      default: dim->reversal = sizes[d] != 0; break;
+      case 0:
+        dim->size = sizes[d];
+        break;
+      case 1:
+        dim->stride = sizes[d];
+        break;
+      case 3:
+        dim->base_dilation = sizes[d];
+        break;
+      case 4:
+        dim->window_dilation = sizes[d];
+        break;
+      default:
+        dim->reversal = sizes[d] != 0;
+        break;
     }
   }
   return NULL;
 }
 
 static hr_status_t read_window_part(read_hlo_t *r, window_parts_t *w) {
-  static const char *const keys[] = {"size", "stride", "pad", "lhs_dilate", "rhs_dilate", "rhs_reversal"};
+  static const char *const keys[] = {"size",       "stride",     "pad",
+                                     "lhs_dilate", "rhs_dilate", "rhs_reversal"};
   read_lexer_t *l = &r->lexer;
   int key = 0, rank;
   while (key < 6 && !(read_is(l, READ_ATTR) && hr_str_is(l->token.text, keys[key]))) key++;
-  if (key == 6) return read_want(l, "'}', size=, stride=, pad=, lhs_dilate=, rhs_dilate= or rhs_reversal=");
+  if (key == 6)
+    return read_want(l, "'}', size=, stride=, pad=, lhs_dilate=, rhs_dilate= or rhs_reversal=");
   if (w->seen >> key & 1) return read_want(l, "each part of a window once");
   w->seen |= 1u << key;
   HR_TRY(read_advance(l));
   size_t at = l->token.at;
   HR_TRY(key == 2 ? read_window_pads(r, w, &rank) : read_window_sizes(r, w, key, &rank));
   if (w->rank >= 0 && rank != w->rank)
-    return READ_ERROR_AT(l, at, "found %d dimensions, want %d as in the window's other parts", rank, w->rank);
+    return READ_ERROR_AT(l, at, "found %d dimensions, want %d as in the window's other parts", rank,
+                         w->rank);
   w->rank = rank;
   return NULL;
 }
@@ -200,11 +218,12 @@ hr_status_t read_padding(read_hlo_t *r, const hlo_padding_t **out_padding) {
   return NULL;
 }
 
-/* Dimension labels ------------------------------------------------------------------------------------------------ */
+/* Dimension labels ----------------------------------------------------------------------------- */
 
-/* One side: position = dimension, character = role. roles[0] and roles[1] are the letters' dimensions. */
-static bool parse_side(const char *text, int rank, const char *letters, int64_t roles[2], int64_t spatial[10],
-                       int *out_spatial, uint32_t *out_unused) {
+/* One side: position = dimension, character = role. roles[0] and roles[1] are the letters'
+ * dimensions. */
+static bool parse_side(const char *text, int rank, const char *letters, int64_t roles[2],
+                       int64_t spatial[10], int *out_spatial, uint32_t *out_unused) {
   unsigned seen = 0;
   roles[0] = roles[1] = -1;
   *out_unused = 0;
@@ -231,17 +250,22 @@ hr_status_t read_labels(read_hlo_t *r, const hlo_dim_labels_t **out_labels) {
   hr_str_t text = l->token.text;
   const char *rhs = (const char *)memchr(text.data, '_', text.size) + 1;
   const char *out = (const char *)memchr(rhs, '>', text.size - (size_t)(rhs - text.data)) + 1;
-  hlo_dim_labels_t labels = {.lhs_rank = (int)(rhs - text.data) - 1, .rhs_rank = (int)(out - rhs) - 2};
+  hlo_dim_labels_t labels = {.lhs_rank = (int)(rhs - text.data) - 1,
+                             .rhs_rank = (int)(out - rhs) - 2};
   labels.out_rank = (int)(text.data + text.size - out);
-  if (labels.lhs_rank > HLO_MAX_RANK || labels.rhs_rank > HLO_MAX_RANK || labels.out_rank > HLO_MAX_RANK)
+  if (labels.lhs_rank > HLO_MAX_RANK || labels.rhs_rank > HLO_MAX_RANK ||
+      labels.out_rank > HLO_MAX_RANK)
     return read_want(l, "at most %d dimensions", HLO_MAX_RANK);
   int64_t spatial[3][10], roles[3][2];
   int ranks[3];
-  if (!parse_side(text.data, labels.lhs_rank, "bf", roles[0], spatial[0], &ranks[0], &labels.lhs_unused) ||
-      !parse_side(rhs, labels.rhs_rank, "io", roles[1], spatial[1], &ranks[1], &labels.rhs_unused) ||
+  if (!parse_side(text.data, labels.lhs_rank, "bf", roles[0], spatial[0], &ranks[0],
+                  &labels.lhs_unused) ||
+      !parse_side(rhs, labels.rhs_rank, "io", roles[1], spatial[1], &ranks[1],
+                  &labels.rhs_unused) ||
       !parse_side(out, labels.out_rank, "bf", roles[2], spatial[2], &ranks[2], &labels.out_unused))
     return read_want(l, "each letter at most once, and each digit from 0 on once, on every side");
-  if (ranks[0] != ranks[1] || ranks[0] != ranks[2]) return read_want(l, "the same digits on every side");
+  if (ranks[0] != ranks[1] || ranks[0] != ranks[2])
+    return read_want(l, "the same digits on every side");
   labels.spatial_rank = ranks[0];
   labels.lhs_batch = roles[0][0], labels.lhs_feature = roles[0][1];
   labels.rhs_input_feature = roles[1][0], labels.rhs_output_feature = roles[1][1];
@@ -259,7 +283,7 @@ hr_status_t read_labels(read_hlo_t *r, const hlo_dim_labels_t **out_labels) {
   return read_advance(l);
 }
 
-/* Slices ---------------------------------------------------------------------------------------------------------- */
+/* Slices --------------------------------------------------------------------------------------- */
 
 static hr_status_t read_range(read_lexer_t *l, hlo_slice_dim_t *out_dim) {
   bool stride;
@@ -293,7 +317,7 @@ hr_status_t read_slice(read_hlo_t *r, const hlo_slice_t **out_slice) {
   return NULL;
 }
 
-/* Aliasing -------------------------------------------------------------------------------------------------------- */
+/* Aliasing ------------------------------------------------------------------------------------- */
 
 /* {out}: (operand, {index}) or (parameter, {index}, may-alias). */
 static hr_status_t read_alias(read_hlo_t *r, hlo_alias_t *out_alias) {
@@ -308,7 +332,8 @@ static hr_status_t read_alias(read_hlo_t *r, hlo_alias_t *out_alias) {
   HR_TRY(read_accept(l, READ_COMMA, &kind));
   out_alias->must = kind && read_is_word(l, "must-alias");
   if (kind) {
-    if (!out_alias->must && !read_is_word(l, "may-alias")) return read_want(l, "may-alias or must-alias");
+    if (!out_alias->must && !read_is_word(l, "may-alias"))
+      return read_want(l, "may-alias or must-alias");
     HR_TRY(read_advance(l));
   }
   return read_expect(l, READ_CLOSE_PAREN);
@@ -335,7 +360,7 @@ hr_status_t read_aliasing(read_hlo_t *r, const hlo_aliasing_t **out_aliasing) {
   return st;
 }
 
-/* The rest -------------------------------------------------------------------------------------------------------- */
+/* The rest ------------------------------------------------------------------------------------- */
 
 /* Passes NAME= of this name, or fails. */
 static hr_status_t expect_key(read_lexer_t *l, const char *key) {

@@ -1,7 +1,8 @@
-/* XLA lets set-dimension-size, and what is computed from dynamic arrays, be declared with static sizes: its sizes are
- * dynamic all the same (XLA's DynamicDimensionInference). Here what may vary is declared so: this pass opens the
- * dimensions of all that is computed from such arrays, up to their bounds, as the inference functions of the ops say.
- * Dimensions are never closed. Loops are gone over until their state does not change. */
+/* XLA lets set-dimension-size, and what is computed from dynamic arrays, be declared with static
+ * sizes: its sizes are dynamic all the same (XLA's DynamicDimensionInference). Here what may vary
+ * is declared so: this pass opens the dimensions of all that is computed from such arrays, up to
+ * their bounds, as the inference functions of the ops say. Dimensions are never closed. Loops are
+ * gone over until their state does not change. */
 #include "base/mem.h"
 #include "ops/kernels/reference/reshape_groups.h"
 #include "read/open_sizes.h"
@@ -14,7 +15,7 @@ typedef struct opener {
 
 static hr_status_t open_computation(opener_t *opener, hlo_computation_t *computation);
 
-/* --- shapes ---------------------------------------------------------------------------------------------------- */
+/* --- shapes ----------------------------------------------------------------------------------- */
 
 static bool is_open(const hlo_shape_t *shape, int d) { return shape->dynamic && shape->dynamic[d]; }
 
@@ -22,10 +23,13 @@ static bool is_open(const hlo_shape_t *shape, int d) { return shape->dynamic && 
 static bool adds_open(const hlo_shape_t *from, const hlo_shape_t *to) {
   bool adds = false;
   if (!from || !to) return false; /* the verifier's to say */
-  if (hlo_shape_is_tuple(from) && hlo_shape_is_tuple(to) && from->element_count == to->element_count)
-    for (int i = 0; i < from->element_count; i++) adds |= adds_open(from->elements[i], to->elements[i]);
+  if (hlo_shape_is_tuple(from) && hlo_shape_is_tuple(to) &&
+      from->element_count == to->element_count)
+    for (int i = 0; i < from->element_count; i++)
+      adds |= adds_open(from->elements[i], to->elements[i]);
   if (!hlo_shape_is_array(from) || !hlo_shape_is_array(to) || from->rank != to->rank) return adds;
-  for (int d = 0; d < from->rank; d++) adds |= is_open(from, d) && !is_open(to, d) && from->dims[d] == to->dims[d];
+  for (int d = 0; d < from->rank; d++)
+    adds |= is_open(from, d) && !is_open(to, d) && from->dims[d] == to->dims[d];
   return adds;
 }
 
@@ -54,9 +58,10 @@ static hr_status_t add_open(hr_arena_t *arena, const hlo_shape_t *from, const hl
   return NULL;
 }
 
-/* --- reshapes -------------------------------------------------------------------------------------------------- */
+/* --- reshapes --------------------------------------------------------------------------------- */
 
-/* The dimension of a group that varies if one of the operand's does: the one that is said, else the outermost. */
+/* The dimension of a group that varies if one of the operand's does: the one that is said, else the
+ * outermost. */
 static int varying_dim(const hlo_instr_t *instr, const op_reshape_group_t *group) {
   int64_t said = hlo_attr_int(instr, HLO_ATTR_INFERRED_DIMENSION);
   if (said >= group->to[0] && said < group->to[1]) return (int)said;
@@ -85,9 +90,10 @@ static hr_status_t open_reshape(opener_t *opener, hlo_instr_t *instr) {
   return NULL;
 }
 
-/* --- calls ----------------------------------------------------------------------------------------------------- */
+/* --- calls ------------------------------------------------------------------------------------ */
 
-static hr_status_t open_param(opener_t *opener, hlo_computation_t *body, size_t number, const hlo_shape_t *arg) {
+static hr_status_t open_param(opener_t *opener, hlo_computation_t *body, size_t number,
+                              const hlo_shape_t *arg) {
   hlo_instr_t *param = number < body->params.count ? body->params.data[number] : NULL;
   if (!param || !adds_open(arg, param->shape)) return NULL;
   opener->done[body->id] = false;
@@ -131,16 +137,18 @@ static hr_status_t open_while(opener_t *opener, hlo_instr_t *instr) {
 
 static hr_status_t open_conditional(opener_t *opener, hlo_instr_t *instr) {
   for (int c = 0; c < instr->called_count; c++) {
-    if (c + 1 < instr->operand_count) HR_TRY(open_param(opener, instr->called[c], 0, instr->operands[c + 1]->shape));
+    if (c + 1 < instr->operand_count)
+      HR_TRY(open_param(opener, instr->called[c], 0, instr->operands[c + 1]->shape));
     HR_TRY(open_body(opener, instr, c));
     HR_TRY(take_result(opener, instr, c));
   }
   return NULL;
 }
 
-/* --- instructions ---------------------------------------------------------------------------------------------- */
+/* --- instructions ----------------------------------------------------------------------------- */
 
-/* What does not follow from the operands stays as it is declared; what is not valid is left to the verifier. */
+/* What does not follow from the operands stays as it is declared; what is not valid is left to the
+ * verifier. */
 static hr_status_t open_inferred(opener_t *opener, hlo_instr_t *instr) {
   const hlo_shape_t *const *in, *shape;
   hr_status_t st = hlo_operand_shapes(opener->scratch, instr, &in);
@@ -153,7 +161,8 @@ static hr_status_t open_inferred(opener_t *opener, hlo_instr_t *instr) {
 
 /* One operand of the same sizes, for ops whose result is what the program declares. */
 static bool is_like_operand(const hlo_instr_t *instr) {
-  return instr->operand_count && (hlo_op_is(instr->op, OP_ELEMENTWISE) || hlo_op_is(instr->op, OP_IDENTITY)) &&
+  return instr->operand_count &&
+         (hlo_op_is(instr->op, OP_ELEMENTWISE) || hlo_op_is(instr->op, OP_IDENTITY)) &&
          instr->op != HLO_CUSTOM_CALL;
 }
 
@@ -161,8 +170,8 @@ static bool is_like_operand(const hlo_instr_t *instr) {
 static bool is_whole_size(const hlo_instr_t *instr) {
   const hlo_instr_t *size = instr->operand_count == 2 ? instr->operands[1] : NULL;
   hr_ints_t dims = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
-  bool known = size && size->op == HLO_CONSTANT && size->literal && size->literal->dtype == HR_S32 &&
-               size->literal->count == 1 && dims.count == 1;
+  bool known = size && size->op == HLO_CONSTANT && size->literal &&
+               size->literal->dtype == HR_S32 && size->literal->count == 1 && dims.count == 1;
   return known && instr->shape && dims.data[0] >= 0 && dims.data[0] < instr->shape->rank &&
          !is_open(instr->shape, (int)dims.data[0]) &&
          *(const int32_t *)size->literal->data == instr->shape->dims[dims.data[0]];
@@ -170,16 +179,24 @@ static bool is_whole_size(const hlo_instr_t *instr) {
 
 static hr_status_t open_instr(opener_t *opener, hlo_instr_t *instr) {
   switch (instr->op) {
-    case HLO_PARAMETER: return NULL;
-    case HLO_RESHAPE: return instr->operand_count ? open_reshape(opener, instr) : NULL;
-    case HLO_SET_DIMENSION_SIZE: return is_whole_size(instr) ? NULL : open_inferred(opener, instr);
+    case HLO_PARAMETER:
+      return NULL;
+    case HLO_RESHAPE:
+      return instr->operand_count ? open_reshape(opener, instr) : NULL;
+    case HLO_SET_DIMENSION_SIZE:
+      return is_whole_size(instr) ? NULL : open_inferred(opener, instr);
     case HLO_CALL:
-    case HLO_FUSION: return instr->called_count ? open_call(opener, instr) : NULL;
-    case HLO_WHILE: return instr->called_count == 2 && instr->operand_count ? open_while(opener, instr) : NULL;
-    case HLO_CONDITIONAL: return open_conditional(opener, instr);
-    default: break;
+    case HLO_FUSION:
+      return instr->called_count ? open_call(opener, instr) : NULL;
+    case HLO_WHILE:
+      return instr->called_count == 2 && instr->operand_count ? open_while(opener, instr) : NULL;
+    case HLO_CONDITIONAL:
+      return open_conditional(opener, instr);
+    default:
+      break;
   }
-  if (is_like_operand(instr)) HR_TRY(add_open(opener->arena, instr->operands[0]->shape, &instr->shape));
+  if (is_like_operand(instr))
+    HR_TRY(add_open(opener->arena, instr->operands[0]->shape, &instr->shape));
   return open_inferred(opener, instr);
 }
 
@@ -191,14 +208,16 @@ static hr_status_t open_computation(opener_t *opener, hlo_computation_t *computa
   return NULL;
 }
 
-/* --- the module ------------------------------------------------------------------------------------------------ */
+/* --- the module ------------------------------------------------------------------------------- */
 
 static bool has_dynamic_sizes(const hlo_module_t *module) {
   for (size_t c = 0; c < module->computations.count; c++) {
     const hlo_computation_t *computation = module->computations.data[c];
     for (size_t i = 0; i < computation->instrs.count; i++) {
       const hlo_instr_t *instr = computation->instrs.data[i];
-      if (instr->op == HLO_SET_DIMENSION_SIZE || (instr->shape && hlo_shape_is_dynamic(instr->shape))) return true;
+      if (instr->op == HLO_SET_DIMENSION_SIZE ||
+          (instr->shape && hlo_shape_is_dynamic(instr->shape)))
+        return true;
     }
   }
   return false;
@@ -212,7 +231,8 @@ hr_status_t read_open_sizes(hlo_module_t *module) {
   hr_status_t st = HR_NEW_ARRAY(&module->arena, module->computations.count, &opener.done);
   if (!st) st = open_computation(&opener, module->entry);
   const hlo_instr_t *root = module->entry->root;
-  if (!st && module->has_entry_layout && root) st = add_open(&module->arena, root->shape, &module->entry_result);
+  if (!st && module->has_entry_layout && root)
+    st = add_open(&module->arena, root->shape, &module->entry_result);
   hr_arena_deinit(&scratch);
   return st;
 }

@@ -4,8 +4,8 @@
 
 #include "ir/module.h"
 
-/* Declares what follows from a set-dimension-size dynamic, wherever the program says less. For a module that was read
- * whole and not verified yet. Errors: of memory. */
+/* Declares what follows from a set-dimension-size dynamic, wherever the program says less. For a
+ * module that was read whole and not verified yet. Errors: of memory. */
 hr_status_t read_open_sizes(hlo_module_t *module);
 
 #endif

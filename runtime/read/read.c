@@ -27,9 +27,11 @@ static hr_str_t first_words(hr_str_t text) {
   return text;
 }
 
-/* MLIR text begins with an alias, a generic operation, or an operation of a module; HLO text never does. */
+/* MLIR text begins with an alias, a generic operation, or an operation of a module; HLO text never
+ * does. */
 static bool is_mlir_text(hr_str_t text) {
-  static const char *const starts[] = {"module", "func.func", "#", "!", "\"", "builtin.module", "sdy.mesh"};
+  static const char *const starts[] = {"module", "func.func",      "#",       "!",
+                                       "\"",     "builtin.module", "sdy.mesh"};
   text = first_words(text);
   for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
     size_t size = strlen(starts[i]);
@@ -50,14 +52,16 @@ static hr_source_t source_of(const char *path, const hr_buffer_t *bytes) {
   return (hr_source_t){path, source.text + mark, source.size_bytes - mark};
 }
 
-static hr_status_t read_mhlo_sharding(hlo_module_t *module, hr_str_t sharding, const hlo_sharding_t **out_sharding) {
+static hr_status_t read_mhlo_sharding(hlo_module_t *module, hr_str_t sharding,
+                                      const hlo_sharding_t **out_sharding) {
   bool is_text = sharding.size && sharding.data[0] == '{';
   return is_text ? read_sharding_text(module, sharding, out_sharding)
                  : hlo_proto_read_sharding(module, sharding, out_sharding);
 }
 
-const stablehlo_readers_t read_stablehlo_pieces = {read_mhlo_sharding, read_frontend_attr_text, read_shape_text,
-                                                   read_header_text, read_stack_frames_text};
+const stablehlo_readers_t read_stablehlo_pieces = {read_mhlo_sharding, read_frontend_attr_text,
+                                                   read_shape_text, read_header_text,
+                                                   read_stack_frames_text};
 
 /* MLIR as text or, with `read` mlir_read_bytecode, as bytecode. */
 static hr_status_t read_mlir(hlo_module_t *module, hr_status_t (*read)(mlir_module_t *)) {
@@ -124,7 +128,8 @@ hr_status_t read_tree(const char *path, hr_buffer_t *bytes, mlir_module_t **out_
   return st;
 }
 
-hr_status_t read_verify_functions(const char *path, hr_buffer_t *bytes, const stablehlo_doubts_t *doubts) {
+hr_status_t read_verify_functions(const char *path, hr_buffer_t *bytes,
+                                  const stablehlo_doubts_t *doubts) {
   mlir_module_t *tree;
   HR_TRY(read_tree(path, bytes, &tree));
   hr_status_t st = tree ? stablehlo_verify(tree, &read_stablehlo_pieces, doubts) : NULL;

@@ -11,21 +11,24 @@ hr_status_t read_module_file(const char *path, hlo_module_t **out_module);
 /* `path` is for messages; retains the buffer. */
 hr_status_t read_module(const char *path, hr_buffer_t *bytes, hlo_module_t **out_module);
 
-/* The tree of a program in one of MLIR's forms, as it is written; *out_tree is NULL for programs in other forms. */
+/* The tree of a program in one of MLIR's forms, as it is written; *out_tree is NULL for programs in
+ * other forms. */
 hr_status_t read_tree(const char *path, hr_buffer_t *bytes, mlir_module_t **out_tree);
 
-/* Verifies all functions of a program in one of MLIR's forms, also those that nothing calls; see stablehlo_verify. A
- * file without functions is fine, and so are other forms, whose modules are whole. Errors: as read_module, hlo_verify. */
-hr_status_t read_verify_functions(const char *path, hr_buffer_t *bytes, const stablehlo_doubts_t *doubts);
+/* Verifies all functions of a program in one of MLIR's forms, also those that nothing calls; see
+ * stablehlo_verify. A file without functions is fine, and so are other forms, whose modules are
+ * whole. Errors: as read_module, hlo_verify. */
+hr_status_t read_verify_functions(const char *path, hr_buffer_t *bytes,
+                                  const stablehlo_doubts_t *doubts);
 
 /* HLO text. module->source is already set by the caller to the text to be read. */
 hr_status_t read_hlo_text(hlo_module_t *module);
-/* "f32[2]{1,2}", "3.5" (type of `want`), "s32[2,2]{{1,2},{3,4}}": a literal from a command line. `want` may be NULL
- * when the text names its shape. */
+/* "f32[2]{1,2}", "3.5" (type of `want`), "s32[2,2]{{1,2},{3,4}}": a literal from a command line.
+ * `want` may be NULL when the text names its shape. */
 hr_status_t read_literal(const char *text, const hlo_shape_t *want, hlo_value_t **out_value);
 
-/* The pieces of HLO text in StableHLO programs. mhlo.sharding is "{devices=[2,4]<=[8]}", or the bytes of an OpSharding
- * in old exports. */
+/* The pieces of HLO text in StableHLO programs. mhlo.sharding is "{devices=[2,4]<=[8]}", or the
+ * bytes of an OpSharding in old exports. */
 extern const stablehlo_readers_t read_stablehlo_pieces;
 
 #endif

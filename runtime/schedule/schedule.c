@@ -41,7 +41,8 @@ void schedule_deinit(schedule_t *schedule) { hr_arena_deinit(&schedule->arena); 
 /* --- text --- */
 
 static void print_ranks(hr_strbuf_t *text, hr_ints_t ranks) {
-  for (int64_t i = 0; i < ranks.count; i++) hr_strbuf_printf(text, "%s%ld", i ? "," : " among ", (long)ranks.data[i]);
+  for (int64_t i = 0; i < ranks.count; i++)
+    hr_strbuf_printf(text, "%s%ld", i ? "," : " among ", (long)ranks.data[i]);
 }
 
 static void print_block(hr_strbuf_t *text, const schedule_block_t *block, int depth);
@@ -50,18 +51,27 @@ static void print_step(hr_strbuf_t *text, const schedule_step_t *step, int depth
   const char *word = schedule_kind_name(step->kind);
   hr_strbuf_printf(text, "%*s", 2 * depth, "");
   switch (step->kind) {
-    case SCHEDULE_CONST: hr_strbuf_printf(text, "%s = const %s\n", step->value, step->number); break;
-    case SCHEDULE_INPUT: hr_strbuf_printf(text, "%s = input\n", step->value); break;
-    case SCHEDULE_COPY: hr_strbuf_printf(text, "%s = copy %s\n", step->value, step->a); break;
+    case SCHEDULE_CONST:
+      hr_strbuf_printf(text, "%s = const %s\n", step->value, step->number);
+      break;
+    case SCHEDULE_INPUT:
+      hr_strbuf_printf(text, "%s = input\n", step->value);
+      break;
+    case SCHEDULE_COPY:
+      hr_strbuf_printf(text, "%s = copy %s\n", step->value, step->a);
+      break;
     case SCHEDULE_COMPUTE:
-      hr_strbuf_printf(text, "%s = %s %s %s\n", step->value, hlo_op_name(step->op), step->a, step->b);
+      hr_strbuf_printf(text, "%s = %s %s %s\n", step->value, hlo_op_name(step->op), step->a,
+                       step->b);
       break;
     case SCHEDULE_REPEAT:
       hr_strbuf_printf(text, "repeat %ld {\n", (long)step->count);
       print_block(text, &step->body, depth + 1);
       hr_strbuf_printf(text, "%*s}\n", 2 * depth, "");
       break;
-    case SCHEDULE_OUTPUT: hr_strbuf_printf(text, "output %s\n", step->value); break;
+    case SCHEDULE_OUTPUT:
+      hr_strbuf_printf(text, "output %s\n", step->value);
+      break;
     case SCHEDULE_ALL_REDUCE:
     case SCHEDULE_ALL_REDUCE_START:
     case SCHEDULE_ALL_REDUCE_DONE:
@@ -77,7 +87,8 @@ static void print_step(hr_strbuf_t *text, const schedule_step_t *step, int depth
 }
 
 static void print_block(hr_strbuf_t *text, const schedule_block_t *block, int depth) {
-  for (const schedule_step_t *step = block->first; step; step = step->next) print_step(text, step, depth);
+  for (const schedule_step_t *step = block->first; step; step = step->next)
+    print_step(text, step, depth);
 }
 
 void schedule_print(hr_strbuf_t *text, const schedule_t *schedule) {
@@ -90,14 +101,15 @@ void schedule_print(hr_strbuf_t *text, const schedule_t *schedule) {
 
 /* --- channels --- */
 
-static hr_status_t number_block(schedule_t *schedule, int rank, schedule_block_t *block, hr_map_t *numbers) {
+static hr_status_t number_block(schedule_t *schedule, int rank, schedule_block_t *block,
+                                hr_map_t *numbers) {
   for (schedule_step_t *step = block->first; step; step = step->next) {
     if (step->kind == SCHEDULE_REPEAT) HR_TRY(number_block(schedule, rank, &step->body, numbers));
     if (step->kind > SCHEDULE_RECV_DONE) continue;
     bool sends = step->kind <= SCHEDULE_SEND_DONE;
     const char *key;
-    HR_TRY(hr_arena_printf(&schedule->arena, &key, "%d>%d %s", sends ? rank : step->peer, sends ? step->peer : rank,
-                           step->channel));
+    HR_TRY(hr_arena_printf(&schedule->arena, &key, "%d>%d %s", sends ? rank : step->peer,
+                           sends ? step->peer : rank, step->channel));
     schedule_step_t *first = hr_map_get(numbers, hr_str_from(key));
     step->channel_id = first ? first->channel_id : (int64_t)numbers->count + 1;
     if (!first) HR_TRY(hr_map_put(numbers, hr_str_from(key), step, NULL));

@@ -1,5 +1,6 @@
-/* Schedules: what a few processes compute and say to each other, in a small language. They become HLO programs, one per
- * rank, and are found again in them; for trying out communication patterns, and for tests of runtimes and checkers.
+/* Schedules: what a few processes compute and say to each other, in a small language. They become
+ * HLO programs, one per rank, and are found again in them; for trying out communication patterns,
+ * and for tests of runtimes and checkers.
  *
  *   ranks 2                          # a comment
  *   shape f32[4]                     # of every value; this is the default
@@ -10,19 +11,18 @@
  *     repeat 3 { b = add b a }
  *     send b 0
  *
- * Statements end with a line or a semicolon. A section may be for several ranks: rank 0-3,5. Peers are numbers, or
- * relative: +1, -1 count round the ring of all ranks.
- *   NAME = const NUMBER              a value; all its elements are NUMBER
- *   NAME = input                     the next parameter of the program
+ * Statements end with a line or a semicolon. A section may be for several ranks: rank 0-3,5. Peers
+ * are numbers, or relative: +1, -1 count round the ring of all ranks. NAME = const NUMBER a value;
+ * all its elements are NUMBER NAME = input                     the next parameter of the program
  *   NAME = copy A
  *   NAME = add|subtract|multiply|maximum|minimum A B      (short: sub, mul, max, min)
- *   send NAME PEER [on CHANNEL]      the channel is called as the value if nothing else is said; every two ranks have
- *   recv NAME PEER [on CHANNEL]      channels of their own. The n-th send on one meets the n-th recv.
- *   send-start, send-done, recv-start, recv-done      the halves; the value of a recv is there after its done
- *   all-reduce NAME [among RANKS]    sum, in place; all-reduce-start and all-reduce-done are its halves
- *   repeat COUNT { ... }
- *   output NAME ...                  results of the program, in order; without one, there are none
- * A value that is sent before it has been given is the rank's number plus one. */
+ *   send NAME PEER [on CHANNEL]      the channel is called as the value if nothing else is said;
+ * every two ranks have recv NAME PEER [on CHANNEL]      channels of their own. The n-th send on one
+ * meets the n-th recv. send-start, send-done, recv-start, recv-done      the halves; the value of a
+ * recv is there after its done all-reduce NAME [among RANKS]    sum, in place; all-reduce-start and
+ * all-reduce-done are its halves repeat COUNT { ... } output NAME ...                  results of
+ * the program, in order; without one, there are none A value that is sent before it has been given
+ * is the rank's number plus one. */
 #ifndef SCHEDULE_SCHEDULE_H
 #define SCHEDULE_SCHEDULE_H
 
@@ -45,12 +45,12 @@ struct schedule_step {
   const char *value;   /* given, sent or received */
   const char *channel; /* transfers */
   int peer;
-  int64_t channel_id;  /* transfers: of (sender, receiver, channel), from schedule_number_channels */
-  hlo_opcode_t op;     /* COMPUTE */
-  const char *a, *b;   /* COMPUTE, COPY (a only) */
-  const char *number;  /* CONST: as written */
-  hr_ints_t ranks;     /* ALL_REDUCE: members; empty: all */
-  int64_t count;       /* REPEAT */
+  int64_t channel_id; /* transfers: of (sender, receiver, channel), from schedule_number_channels */
+  hlo_opcode_t op;    /* COMPUTE */
+  const char *a, *b;  /* COMPUTE, COPY (a only) */
+  const char *number; /* CONST: as written */
+  hr_ints_t ranks;    /* ALL_REDUCE: members; empty: all */
+  int64_t count;      /* REPEAT */
   schedule_block_t body;
   uint32_t line;
   schedule_step_t *next;
@@ -79,16 +79,19 @@ void schedule_print(hr_strbuf_t *text, const schedule_t *schedule);
 const char *schedule_kind_name(schedule_kind_t kind);
 
 /* The program of one rank as HLO text, scheduled in the order of the steps.
- * Errors: INVALID with the line of what makes no sense: a value that was not given, a done without its start. */
+ * Errors: INVALID with the line of what makes no sense: a value that was not given, a done without
+ * its start. */
 hr_status_t schedule_to_hlo(schedule_t *schedule, int rank, hr_strbuf_t *text);
 /* Gives every channel a number, in the order in which the ranks name them. */
 hr_status_t schedule_number_channels(schedule_t *schedule);
-/* The communication of programs, one per rank, in their order, with the values it moves; computations that the language
- * has no words for become constants.
- * Errors: UNSUPPORTED for control flow that it has no words for. Deinit also after a failure. */
-hr_status_t schedule_from_hlo(const hlo_module_t *const *modules, int count, schedule_t *out_schedule);
+/* The communication of programs, one per rank, in their order, with the values it moves;
+ * computations that the language has no words for become constants. Errors: UNSUPPORTED for control
+ * flow that it has no words for. Deinit also after a failure. */
+hr_status_t schedule_from_hlo(const hlo_module_t *const *modules, int count,
+                              schedule_t *out_schedule);
 
-/* Patterns. `expected`: the results of each rank, by rank and in order; all elements of a value are equal. */
+/* Patterns. `expected`: the results of each rank, by rank and in order; all elements of a value are
+ * equal. */
 typedef struct schedule_gen_options {
   int ranks, microbatches, chunks, steps;
 } schedule_gen_options_t;
@@ -105,8 +108,9 @@ typedef struct schedule_pattern {
 } schedule_pattern_t;
 extern const schedule_pattern_t schedule_patterns[];
 extern const size_t schedule_pattern_count;
-/* Schedule and expected results are initialised by it; deinit and HR_VEC_FREE also after a failure. Errors: USAGE. */
-hr_status_t schedule_generate(const char *pattern, const schedule_gen_options_t *options, schedule_t *out_schedule,
-                              schedule_results_t *out_expected);
+/* Schedule and expected results are initialised by it; deinit and HR_VEC_FREE also after a failure.
+ * Errors: USAGE. */
+hr_status_t schedule_generate(const char *pattern, const schedule_gen_options_t *options,
+                              schedule_t *out_schedule, schedule_results_t *out_expected);
 
 #endif

@@ -1,5 +1,5 @@
-/* Schedules out of programs: each entry computation is walked in its planned order; values keep their instructions'
- * names. */
+/* Schedules out of programs: each entry computation is walked in its planned order; values keep
+ * their instructions' names. */
 #include <string.h>
 
 #include "comm/model/participants.h"
@@ -26,7 +26,9 @@ typedef struct walk {
   schedule_block_t *block;
 } walk_t;
 
-static hr_str_t key_of(const hlo_instr_t *const *instr) { return (hr_str_t){(const char *)instr, sizeof *instr}; }
+static hr_str_t key_of(const hlo_instr_t *const *instr) {
+  return (hr_str_t){(const char *)instr, sizeof *instr};
+}
 
 static hr_status_t name_value(walk_t *walk, const hlo_instr_t *instr, const char *name) {
   const hlo_instr_t **key;
@@ -46,7 +48,8 @@ static hr_status_t new_name(walk_t *walk, const hlo_instr_t *instr, const char *
   return hr_map_put(&walk->names, hr_str_from(name), (void *)name, NULL);
 }
 
-static hr_status_t add_step(walk_t *walk, schedule_kind_t kind, const char *value, schedule_step_t **out_step) {
+static hr_status_t add_step(walk_t *walk, schedule_kind_t kind, const char *value,
+                            schedule_step_t **out_step) {
   schedule_step_t *step;
   HR_TRY(schedule_add(walk->schedule, walk->block, kind, &step));
   step->value = value;
@@ -55,7 +58,8 @@ static hr_status_t add_step(walk_t *walk, schedule_kind_t kind, const char *valu
 }
 
 /* A new name for the instruction's value, and a step that gives it. */
-static hr_status_t give(walk_t *walk, const hlo_instr_t *instr, schedule_kind_t kind, schedule_step_t **out_step) {
+static hr_status_t give(walk_t *walk, const hlo_instr_t *instr, schedule_kind_t kind,
+                        schedule_step_t **out_step) {
   const char *name;
   HR_TRY(new_name(walk, instr, &name));
   HR_TRY(add_step(walk, kind, name, out_step));
@@ -91,7 +95,8 @@ static hr_status_t value_of(walk_t *walk, const hlo_instr_t *instr, const char *
 }
 
 static bool has_word(hlo_opcode_t op) {
-  return op == HLO_ADD || op == HLO_SUBTRACT || op == HLO_MULTIPLY || op == HLO_MAXIMUM || op == HLO_MINIMUM;
+  return op == HLO_ADD || op == HLO_SUBTRACT || op == HLO_MULTIPLY || op == HLO_MAXIMUM ||
+         op == HLO_MINIMUM;
 }
 
 static bool is_value(const walk_t *walk, const hlo_shape_t *shape) {
@@ -113,18 +118,20 @@ static hr_status_t walk_compute(walk_t *walk, const hlo_instr_t *instr) {
 
 /* --- transfers --- */
 
-static hr_status_t walk_transfer(walk_t *walk, const hlo_instr_t *instr, const hlo_instr_t *start, const char *value,
-                                 schedule_kind_t kind) {
+static hr_status_t walk_transfer(walk_t *walk, const hlo_instr_t *instr, const hlo_instr_t *start,
+                                 const char *value, schedule_kind_t kind) {
   const comm_participants_t *site;
   schedule_step_t *step;
   bool sends = start->op == HLO_SEND;
   HR_TRY(comm_participants_of(walk->sites, start, &site));
   const int *peers = sends ? site->to : site->from;
-  const ends_t *ends = hr_map_get(walk->channels, (hr_str_t){(const char *)&site->channel, sizeof site->channel});
+  const ends_t *ends =
+      hr_map_get(walk->channels, (hr_str_t){(const char *)&site->channel, sizeof site->channel});
   int peer = peers ? peers[walk->rank] : !ends ? -1 : sends ? ends->receiver : ends->sender;
   if (peers && peer < 0) return NULL;
   if (peer < 0 || peer >= walk->schedule->rank_count)
-    return hlo_error(instr, NULL, "no program has the other end of channel %ld", (long)site->channel);
+    return hlo_error(instr, NULL, "no program has the other end of channel %ld",
+                     (long)site->channel);
   HR_TRY(add_step(walk, kind, value, &step));
   step->peer = peer;
   return hr_arena_printf(&walk->schedule->arena, &step->channel, "c%ld", (long)site->channel);
@@ -147,14 +154,15 @@ static hr_status_t walk_channel(walk_t *walk, const hlo_instr_t *instr) {
     return hlo_unsupported(instr, "a schedule has no words for transfers that go through tuples");
   value = hr_map_get(&walk->values, key_of(&start));
   HR_TRY(name_value(walk, instr, value));
-  return walk_transfer(walk, instr, start, value, instr->op == HLO_SEND_DONE ? SCHEDULE_SEND_DONE : SCHEDULE_RECV_DONE);
+  return walk_transfer(walk, instr, start, value,
+                       instr->op == HLO_SEND_DONE ? SCHEDULE_SEND_DONE : SCHEDULE_RECV_DONE);
 }
 
 static hr_status_t group_of(walk_t *walk, const hlo_instr_t *instr, hr_ints_t *out_ranks) {
   op_members_t members;
   int64_t *ranks;
-  HR_TRY(op_group_members(walk->arena, instr, walk->sites->num_replicas, walk->sites->num_partitions, walk->rank,
-                          &members));
+  HR_TRY(op_group_members(walk->arena, instr, walk->sites->num_replicas,
+                          walk->sites->num_partitions, walk->rank, &members));
   HR_TRY(HR_NEW_ARRAY(walk->arena, members.size, &ranks));
   for (int i = 0; i < members.size; i++) ranks[i] = members.ranks[i];
   return hr_arena_ints(&walk->schedule->arena, ranks, members.size, out_ranks);
@@ -175,9 +183,10 @@ static hr_status_t walk_all_reduce(walk_t *walk, const hlo_instr_t *instr) {
   }
   value = hr_map_get(&walk->values, key_of(&start));
   if (is_done) HR_TRY(name_value(walk, instr, value));
-  HR_TRY(add_step(walk, is_done                           ? SCHEDULE_ALL_REDUCE_DONE
-                        : instr->op == HLO_ALL_REDUCE ? SCHEDULE_ALL_REDUCE
-                                                      : SCHEDULE_ALL_REDUCE_START,
+  HR_TRY(add_step(walk,
+                  is_done                       ? SCHEDULE_ALL_REDUCE_DONE
+                  : instr->op == HLO_ALL_REDUCE ? SCHEDULE_ALL_REDUCE
+                                                : SCHEDULE_ALL_REDUCE_START,
                   value, &step));
   return group_of(walk, start, &step->ranks);
 }
@@ -200,11 +209,13 @@ static bool is_element(const hlo_instr_t *instr, hlo_opcode_t of, int64_t *out_i
 
 /* Loops that count: compare(element k, constant) LT, element k + constant, from a constant. */
 static bool count_iterations(const hlo_instr_t *loop, int64_t *out_count) {
-  const hlo_instr_t *test = loop->called[0]->root, *body = loop->called[1]->root, *init = loop->operands[0];
+  const hlo_instr_t *test = loop->called[0]->root, *body = loop->called[1]->root,
+                    *init = loop->operands[0];
   int64_t k, limit, first, step, same;
   if (test->op != HLO_COMPARE || hlo_attr_enum(test, HLO_ATTR_DIRECTION) != HLO_DIRECTION_LT ||
-      !is_element(test->operands[0], HLO_PARAMETER, &k) || !int_constant(test->operands[1], &limit) ||
-      body->op != HLO_TUPLE || init->op != HLO_TUPLE || !int_constant(init->operands[k], &first))
+      !is_element(test->operands[0], HLO_PARAMETER, &k) ||
+      !int_constant(test->operands[1], &limit) || body->op != HLO_TUPLE || init->op != HLO_TUPLE ||
+      !int_constant(init->operands[k], &first))
     return false;
   const hlo_instr_t *next = body->operands[k];
   if (next->op != HLO_ADD || !is_element(next->operands[0], HLO_PARAMETER, &same) || same != k ||
@@ -216,7 +227,8 @@ static bool count_iterations(const hlo_instr_t *loop, int64_t *out_count) {
 
 static hr_status_t walk_computation(walk_t *walk, const hlo_computation_t *computation);
 
-/* Values that the loop carries have one name throughout: copies before the loop and at the end of each iteration. */
+/* Values that the loop carries have one name throughout: copies before the loop and at the end of
+ * each iteration. */
 static hr_status_t copy_to(walk_t *walk, const char *to, const hlo_instr_t *from) {
   const char *value;
   schedule_step_t *step;
@@ -227,8 +239,8 @@ static hr_status_t copy_to(walk_t *walk, const char *to, const hlo_instr_t *from
   return NULL;
 }
 
-static hr_status_t name_elements(walk_t *walk, const hlo_computation_t *computation, const hlo_instr_t *of,
-                                 const char *const *names) {
+static hr_status_t name_elements(walk_t *walk, const hlo_computation_t *computation,
+                                 const hlo_instr_t *of, const char *const *names) {
   for (size_t i = 0; i < computation->instrs.count; i++) {
     const hlo_instr_t *instr = computation->instrs.data[i];
     if (instr->op != HLO_GET_TUPLE_ELEMENT || instr->operands[0] != of) continue;
@@ -238,7 +250,8 @@ static hr_status_t name_elements(walk_t *walk, const hlo_computation_t *computat
   return NULL;
 }
 
-static hr_status_t walk_iteration(walk_t *walk, const hlo_computation_t *body, int count, const char *const *names) {
+static hr_status_t walk_iteration(walk_t *walk, const hlo_computation_t *body, int count,
+                                  const char *const *names) {
   const char **results;
   HR_TRY(HR_NEW_ARRAY(walk->arena, count, &results));
   HR_TRY(name_elements(walk, body, body->params.data[0], names));
@@ -274,7 +287,8 @@ static hr_status_t walk_loop(walk_t *walk, const hlo_instr_t *loop) {
   const char **names;
   schedule_step_t *step;
   if (!count_iterations(loop, &iterations))
-    return hlo_unsupported(loop, "a schedule has loops that count up to a constant only, from a tuple to a tuple");
+    return hlo_unsupported(
+        loop, "a schedule has loops that count up to a constant only, from a tuple to a tuple");
   HR_TRY(HR_NEW_ARRAY(walk->arena, init->operand_count, &names));
   for (int i = 0; i < init->operand_count; i++) {
     if (!is_value(walk, init->operands[i]->shape)) continue;
@@ -307,7 +321,8 @@ static bool any_communicates(const hlo_computation_t *computation) {
 static hr_status_t walk_instr(walk_t *walk, const hlo_instr_t *instr) {
   if (op_is_channel_end(instr) || instr->op == HLO_SEND_DONE || instr->op == HLO_RECV_DONE)
     return walk_channel(walk, instr);
-  if (instr->op == HLO_ALL_REDUCE || instr->op == HLO_ALL_REDUCE_START || instr->op == HLO_ALL_REDUCE_DONE)
+  if (instr->op == HLO_ALL_REDUCE || instr->op == HLO_ALL_REDUCE_START ||
+      instr->op == HLO_ALL_REDUCE_DONE)
     return walk_all_reduce(walk, instr);
   if (instr->op == HLO_WHILE) return walk_loop(walk, instr);
   if (communicates(instr)) return hlo_unsupported(instr, "a schedule has no word for it");
@@ -359,7 +374,8 @@ static hr_status_t walk_program(walk_t *walk) {
 
 /* --- channels and shape --- */
 
-static hr_status_t note_end(hr_arena_t *arena, hr_map_t *channels, const hlo_instr_t *instr, int rank) {
+static hr_status_t note_end(hr_arena_t *arena, hr_map_t *channels, const hlo_instr_t *instr,
+                            int rank) {
   int64_t channel = hlo_attr_int(instr, HLO_ATTR_CHANNEL_ID), *key;
   ends_t *ends = hr_map_get(channels, (hr_str_t){(const char *)&channel, sizeof channel});
   if (!ends) {
@@ -377,11 +393,12 @@ static hr_status_t note_end(hr_arena_t *arena, hr_map_t *channels, const hlo_ins
 static hr_status_t note_shape(schedule_t *schedule, const hlo_shape_t *shape) {
   char text[HLO_SHAPE_TEXT];
   if (schedule->shape || !hlo_shape_is_array(shape)) return NULL;
-  return hr_arena_cstr(&schedule->arena, hr_str_from(hlo_shape_text(shape, text)), &schedule->shape);
+  return hr_arena_cstr(&schedule->arena, hr_str_from(hlo_shape_text(shape, text)),
+                       &schedule->shape);
 }
 
-static hr_status_t note_module(hr_arena_t *arena, hr_map_t *channels, schedule_t *schedule, const hlo_module_t *module,
-                               int rank) {
+static hr_status_t note_module(hr_arena_t *arena, hr_map_t *channels, schedule_t *schedule,
+                               const hlo_module_t *module, int rank) {
   for (size_t c = 0; c < module->computations.count; c++) {
     const hlo_computation_t *computation = module->computations.data[c];
     for (size_t i = 0; i < computation->instrs.count; i++) {
@@ -394,7 +411,8 @@ static hr_status_t note_module(hr_arena_t *arena, hr_map_t *channels, schedule_t
   return NULL;
 }
 
-hr_status_t schedule_from_hlo(const hlo_module_t *const *modules, int count, schedule_t *out_schedule) {
+hr_status_t schedule_from_hlo(const hlo_module_t *const *modules, int count,
+                              schedule_t *out_schedule) {
   hr_arena_t arena;
   hr_map_t channels;
   comm_participant_sets_t sites;
@@ -402,10 +420,15 @@ hr_status_t schedule_from_hlo(const hlo_module_t *const *modules, int count, sch
   hr_arena_init(&arena);
   hr_map_init(&channels);
   comm_participant_sets_init(&sites, &arena, count, 1);
-  for (int r = 0; r < count && !st; r++) st = note_module(&arena, &channels, out_schedule, modules[r], r);
+  for (int r = 0; r < count && !st; r++)
+    st = note_module(&arena, &channels, out_schedule, modules[r], r);
   if (!out_schedule->shape) out_schedule->shape = "f32[4]";
   for (int r = 0; r < count && !st; r++) {
-    walk_t walk = {.schedule = out_schedule, .arena = &arena, .module = modules[r], .rank = r, .sites = &sites,
+    walk_t walk = {.schedule = out_schedule,
+                   .arena = &arena,
+                   .module = modules[r],
+                   .rank = r,
+                   .sites = &sites,
                    .channels = &channels};
     st = walk_program(&walk);
   }

@@ -1,6 +1,6 @@
-/* Schedules as HLO. All communication of a program hangs on one chain of tokens and control dependencies, in the order
- * of the statements, so that every runtime keeps that order. A repeat is a while over (counter, token, values); values
- * that first appear inside it end with the turn. */
+/* Schedules as HLO. All communication of a program hangs on one chain of tokens and control
+ * dependencies, in the order of the statements, so that every runtime keeps that order. A repeat is
+ * a while over (counter, token, values); values that first appear inside it end with the turn. */
 #include <string.h>
 
 #include "schedule/schedule.h"
@@ -11,7 +11,7 @@ typedef struct binding { /* a value, or a transfer under way, and the instructio
 } binding_t;
 typedef struct transfer {
   const char *channel;
-  int peer; /* -1: an all-reduce */
+  int peer;             /* -1: an all-reduce */
   schedule_kind_t kind; /* of its start */
   const char *now;
   const char *value;
@@ -21,7 +21,7 @@ typedef struct writer {
   const schedule_t *schedule;
   hr_arena_t *arena;
   int rank, inputs;
-  long names; /* given so far */
+  long names;        /* given so far */
   hr_strbuf_t *done; /* finished computations */
   bool has_sum;
   const char *scalar; /* element type of the values */
@@ -38,8 +38,8 @@ typedef struct scope {
 } scope_t;
 
 static hr_status_t step_error(const schedule_step_t *step, int rank, const char *what) {
-  return hr_error(HR_INVALID, "rank %d, line %u, %s %s: %s", rank, step->line, schedule_kind_name(step->kind),
-                  step->value ? step->value : "", what);
+  return hr_error(HR_INVALID, "rank %d, line %u, %s %s: %s", rank, step->line,
+                  schedule_kind_name(step->kind), step->value ? step->value : "", what);
 }
 
 static hr_status_t new_name(scope_t *scope, const char *base, const char **out_name) {
@@ -67,20 +67,23 @@ static hr_status_t write_const(scope_t *scope, const char *value, const char *nu
   const char *scalar, *name;
   HR_TRY(new_name(scope, "number", &scalar));
   HR_TRY(new_name(scope, value, &name));
-  hr_strbuf_printf(scope->text, "  %s = %s[] constant(%s)\n", scalar, scope->writer->scalar, number);
-  hr_strbuf_printf(scope->text, "  %s = %s broadcast(%s), dimensions={}\n", name, scope->writer->schedule->shape,
-                   scalar);
+  hr_strbuf_printf(scope->text, "  %s = %s[] constant(%s)\n", scalar, scope->writer->scalar,
+                   number);
+  hr_strbuf_printf(scope->text, "  %s = %s broadcast(%s), dimensions={}\n", name,
+                   scope->writer->schedule->shape, scalar);
   return bind(scope, value, name);
 }
 
-static hr_status_t use_value(scope_t *scope, const schedule_step_t *step, const char *name, const char **out_now) {
+static hr_status_t use_value(scope_t *scope, const schedule_step_t *step, const char *name,
+                             const char **out_now) {
   binding_t *found = find_value(scope, name);
   if (!found) return step_error(step, scope->writer->rank, "the value has not been given before");
   *out_now = found->now;
   return NULL;
 }
 
-static hr_status_t use_or_make_value(scope_t *scope, const schedule_step_t *step, const char **out_now) {
+static hr_status_t use_or_make_value(scope_t *scope, const schedule_step_t *step,
+                                     const char **out_now) {
   char number[16];
   snprintf(number, sizeof number, "%d", scope->writer->rank + 1);
   if (!find_value(scope, step->value)) HR_TRY(write_const(scope, step->value, number));
@@ -93,8 +96,8 @@ static hr_status_t write_compute(scope_t *scope, const schedule_step_t *step) {
   if (step->kind == SCHEDULE_COPY) return bind(scope, step->value, a);
   HR_TRY(use_value(scope, step, step->b, &b));
   HR_TRY(new_name(scope, step->value, &name));
-  hr_strbuf_printf(scope->text, "  %s = %s %s(%s, %s)\n", name, scope->writer->schedule->shape, hlo_op_name(step->op),
-                   a, b);
+  hr_strbuf_printf(scope->text, "  %s = %s %s(%s, %s)\n", name, scope->writer->schedule->shape,
+                   hlo_op_name(step->op), a, b);
   return bind(scope, step->value, name);
 }
 
@@ -102,7 +105,7 @@ static hr_status_t write_input(scope_t *scope, const schedule_step_t *step) {
   const char *name;
   HR_TRY(new_name(scope, step->value, &name));
   hr_strbuf_printf(scope->text, "  %s = %s parameter(%d)\n", name, scope->writer->schedule->shape,
-                 scope->writer->inputs++);
+                   scope->writer->inputs++);
   return bind(scope, step->value, name);
 }
 
@@ -114,7 +117,8 @@ static bool is_send(const schedule_step_t *step) { return step->kind <= SCHEDULE
 
 static hr_status_t take_token(scope_t *scope, const char *tuple, int index) {
   HR_TRY(new_name(scope, "token", &scope->token));
-  hr_strbuf_printf(scope->text, "  %s = token[] get-tuple-element(%s), index=%d\n", scope->token, tuple, index);
+  hr_strbuf_printf(scope->text, "  %s = token[] get-tuple-element(%s), index=%d\n", scope->token,
+                   tuple, index);
   return NULL;
 }
 
@@ -123,11 +127,15 @@ static hr_status_t write_start(scope_t *scope, const schedule_step_t *step) {
   bool sends = is_send(step);
   if (sends) HR_TRY(use_or_make_value(scope, step, &value));
   HR_TRY(new_name(scope, sends ? "send" : "recv", &name));
-  hr_strbuf_printf(scope->text, "  %s = (%s, u32[], token[]) %s(%s%s%s), channel_id=%ld\n", name, shape,
-                 sends ? "send" : "recv", sends ? value : "", sends ? ", " : "", scope->token, (long)step->channel_id);
-  HR_VEC_PUSH(&scope->transfers, (transfer_t){.channel = step->channel, .peer = step->peer,
-                                              .kind = sends ? SCHEDULE_SEND_START : SCHEDULE_RECV_START, .now = name,
-                                              .value = step->value});
+  hr_strbuf_printf(scope->text, "  %s = (%s, u32[], token[]) %s(%s%s%s), channel_id=%ld\n", name,
+                   shape, sends ? "send" : "recv", sends ? value : "", sends ? ", " : "",
+                   scope->token, (long)step->channel_id);
+  HR_VEC_PUSH(&scope->transfers,
+              (transfer_t){.channel = step->channel,
+                           .peer = step->peer,
+                           .kind = sends ? SCHEDULE_SEND_START : SCHEDULE_RECV_START,
+                           .now = name,
+                           .value = step->value});
   return take_token(scope, name, 2);
 }
 
@@ -136,7 +144,8 @@ static bool take_transfer(scope_t *scope, schedule_kind_t kind, const char *chan
                           transfer_t *out_transfer) {
   for (size_t i = 0; i < scope->transfers.count; i++) {
     transfer_t *transfer = &scope->transfers.data[i];
-    if (transfer->kind != kind || transfer->peer != peer || strcmp(transfer->channel, channel)) continue;
+    if (transfer->kind != kind || transfer->peer != peer || strcmp(transfer->channel, channel))
+      continue;
     *out_transfer = *transfer;
     memmove(transfer, transfer + 1, (--scope->transfers.count - i) * sizeof *transfer);
     return true;
@@ -148,18 +157,22 @@ static hr_status_t write_done(scope_t *scope, const schedule_step_t *step) {
   bool sends = is_send(step);
   transfer_t transfer;
   const char *name, *data, *shape = scope->writer->schedule->shape;
-  if (!take_transfer(scope, sends ? SCHEDULE_SEND_START : SCHEDULE_RECV_START, step->channel, step->peer, &transfer))
+  if (!take_transfer(scope, sends ? SCHEDULE_SEND_START : SCHEDULE_RECV_START, step->channel,
+                     step->peer, &transfer))
     return step_error(step, scope->writer->rank, "no start to this rank on this channel before it");
   long channel = (long)step->channel_id;
   HR_TRY(new_name(scope, sends ? "sent" : "received", &name));
   if (sends) {
-    hr_strbuf_printf(scope->text, "  %s = token[] send-done(%s), channel_id=%ld, control-predecessors={%s}\n", name,
-                   transfer.now, channel, scope->token);
+    hr_strbuf_printf(scope->text,
+                     "  %s = token[] send-done(%s), channel_id=%ld, control-predecessors={%s}\n",
+                     name, transfer.now, channel, scope->token);
     scope->token = name;
     return NULL;
   }
-  hr_strbuf_printf(scope->text, "  %s = (%s, token[]) recv-done(%s), channel_id=%ld, control-predecessors={%s}\n", name,
-                 shape, transfer.now, channel, scope->token);
+  hr_strbuf_printf(
+      scope->text,
+      "  %s = (%s, token[]) recv-done(%s), channel_id=%ld, control-predecessors={%s}\n", name,
+      shape, transfer.now, channel, scope->token);
   HR_TRY(new_name(scope, step->value, &data));
   hr_strbuf_printf(scope->text, "  %s = %s get-tuple-element(%s), index=0\n", data, shape, name);
   HR_TRY(bind(scope, step->value, data));
@@ -172,8 +185,8 @@ static hr_status_t write_done(scope_t *scope, const schedule_step_t *step) {
 static hr_status_t chain(scope_t *scope, const char *instr) {
   const char *token;
   HR_TRY(new_name(scope, "token", &token));
-  hr_strbuf_printf(scope->text, "  %s = token[] after-all(%s), control-predecessors={%s}\n", token, scope->token,
-                   instr);
+  hr_strbuf_printf(scope->text, "  %s = token[] after-all(%s), control-predecessors={%s}\n", token,
+                   scope->token, instr);
   scope->token = token;
   return NULL;
 }
@@ -189,15 +202,17 @@ static hr_status_t write_groups(scope_t *scope, const schedule_step_t *step) {
   int world = scope->writer->schedule->rank_count;
   hr_strbuf_add_str(scope->text, ", replica_groups={{");
   for (int64_t i = 0; i < (step->ranks.count ? step->ranks.count : world); i++)
-    hr_strbuf_printf(scope->text, "%s%ld", i ? "," : "", (long)(step->ranks.count ? step->ranks.data[i] : i));
+    hr_strbuf_printf(scope->text, "%s%ld", i ? "," : "",
+                     (long)(step->ranks.count ? step->ranks.data[i] : i));
   for (int rank = 0; rank < world && step->ranks.count; rank++)
     if (!is_among(step->ranks, rank)) hr_strbuf_printf(scope->text, "},{%d", rank);
   hr_strbuf_add_str(scope->text, "}}, to_apply=sum\n");
   if (scope->writer->has_sum) return NULL;
   scope->writer->has_sum = true;
-  hr_strbuf_printf(scope->writer->done,
-                 "sum {\n  a = %s[] parameter(0)\n  b = %s[] parameter(1)\n  ROOT c = %s[] add(a, b)\n}\n\n",
-                 scope->writer->scalar, scope->writer->scalar, scope->writer->scalar);
+  hr_strbuf_printf(
+      scope->writer->done,
+      "sum {\n  a = %s[] parameter(0)\n  b = %s[] parameter(1)\n  ROOT c = %s[] add(a, b)\n}\n\n",
+      scope->writer->scalar, scope->writer->scalar, scope->writer->scalar);
   return NULL;
 }
 
@@ -206,13 +221,18 @@ static hr_status_t write_reduce_start(scope_t *scope, const schedule_step_t *ste
   HR_TRY(use_or_make_value(scope, step, &value));
   HR_TRY(new_name(scope, step->value, &ordered));
   HR_TRY(new_name(scope, step->value, &name));
-  hr_strbuf_printf(scope->text, "  %s = %s add-dependency(%s, %s)\n", ordered, shape, value, scope->token);
-  hr_strbuf_printf(scope->text, "  %s = %s %s(%s)", name, shape, whole ? "all-reduce" : "all-reduce-start", ordered);
+  hr_strbuf_printf(scope->text, "  %s = %s add-dependency(%s, %s)\n", ordered, shape, value,
+                   scope->token);
+  hr_strbuf_printf(scope->text, "  %s = %s %s(%s)", name, shape,
+                   whole ? "all-reduce" : "all-reduce-start", ordered);
   HR_TRY(write_groups(scope, step));
   HR_TRY(chain(scope, name));
   if (whole) return bind(scope, step->value, name);
-  HR_VEC_PUSH(&scope->transfers, (transfer_t){.channel = step->value, .peer = -1, .kind = SCHEDULE_ALL_REDUCE_START,
-                                              .now = name, .value = step->value});
+  HR_VEC_PUSH(&scope->transfers, (transfer_t){.channel = step->value,
+                                              .peer = -1,
+                                              .kind = SCHEDULE_ALL_REDUCE_START,
+                                              .now = name,
+                                              .value = step->value});
   return NULL;
 }
 
@@ -223,7 +243,7 @@ static hr_status_t write_reduce_done(scope_t *scope, const schedule_step_t *step
     return step_error(step, scope->writer->rank, "no start of this value before it");
   HR_TRY(new_name(scope, step->value, &name));
   hr_strbuf_printf(scope->text, "  %s = %s all-reduce-done(%s), control-predecessors={%s}\n", name,
-                 scope->writer->schedule->shape, transfer.now, scope->token);
+                   scope->writer->schedule->shape, transfer.now, scope->token);
   HR_TRY(chain(scope, name));
   return bind(scope, step->value, name);
 }
@@ -240,19 +260,29 @@ static hr_status_t write_step(scope_t *scope, const schedule_step_t *step) {
       HR_TRY(write_start(scope, step));
       return write_done(scope, step);
     case SCHEDULE_SEND_START:
-    case SCHEDULE_RECV_START: return write_start(scope, step);
+    case SCHEDULE_RECV_START:
+      return write_start(scope, step);
     case SCHEDULE_SEND_DONE:
-    case SCHEDULE_RECV_DONE: return write_done(scope, step);
-    case SCHEDULE_ALL_REDUCE: return write_reduce_start(scope, step, true);
-    case SCHEDULE_ALL_REDUCE_START: return write_reduce_start(scope, step, false);
-    case SCHEDULE_ALL_REDUCE_DONE: return write_reduce_done(scope, step);
-    case SCHEDULE_REPEAT: return write_repeat(scope, step);
-    case SCHEDULE_CONST: return write_const(scope, step->value, step->number);
-    case SCHEDULE_INPUT: return write_input(scope, step);
+    case SCHEDULE_RECV_DONE:
+      return write_done(scope, step);
+    case SCHEDULE_ALL_REDUCE:
+      return write_reduce_start(scope, step, true);
+    case SCHEDULE_ALL_REDUCE_START:
+      return write_reduce_start(scope, step, false);
+    case SCHEDULE_ALL_REDUCE_DONE:
+      return write_reduce_done(scope, step);
+    case SCHEDULE_REPEAT:
+      return write_repeat(scope, step);
+    case SCHEDULE_CONST:
+      return write_const(scope, step->value, step->number);
+    case SCHEDULE_INPUT:
+      return write_input(scope, step);
     case SCHEDULE_COPY:
-    case SCHEDULE_COMPUTE: return write_compute(scope, step);
+    case SCHEDULE_COMPUTE:
+      return write_compute(scope, step);
     case SCHEDULE_OUTPUT:
-    case SCHEDULE_KIND_COUNT: break;
+    case SCHEDULE_KIND_COUNT:
+      break;
   }
   const char *now;
   HR_TRY(use_value(scope, step, step->value, &now));
@@ -261,7 +291,8 @@ static hr_status_t write_step(scope_t *scope, const schedule_step_t *step) {
 }
 
 static hr_status_t write_block(scope_t *scope, const schedule_block_t *block) {
-  for (const schedule_step_t *step = block->first; step; step = step->next) HR_TRY(write_step(scope, step));
+  for (const schedule_step_t *step = block->first; step; step = step->next)
+    HR_TRY(write_step(scope, step));
   if (!scope->transfers.count) return NULL;
   const transfer_t *left = &scope->transfers.data[0];
   return hr_error(HR_INVALID, "rank %d: %s %s has no done in its block", scope->writer->rank,
@@ -280,7 +311,8 @@ static void add_tuple(scope_t *scope, const char *name, const char *counter, siz
   hr_strbuf_printf(scope->text, "  %s = ", name);
   add_state_shape(scope, scope->text, count);
   hr_strbuf_printf(scope->text, " tuple(%s, %s", counter, scope->token);
-  for (size_t i = 0; i < count; i++) hr_strbuf_printf(scope->text, ", %s", scope->values.data[i].now);
+  for (size_t i = 0; i < count; i++)
+    hr_strbuf_printf(scope->text, ", %s", scope->values.data[i].now);
   hr_strbuf_add_str(scope->text, ")\n");
 }
 
@@ -290,8 +322,8 @@ static hr_status_t unpack_state(scope_t *scope, const char *state, size_t count)
   for (size_t i = 0; i < count; i++) {
     const char *name;
     HR_TRY(new_name(scope, scope->values.data[i].name, &name));
-    hr_strbuf_printf(scope->text, "  %s = %s get-tuple-element(%s), index=%zu\n", name, scope->writer->schedule->shape,
-                   state, i + 2);
+    hr_strbuf_printf(scope->text, "  %s = %s get-tuple-element(%s), index=%zu\n", name,
+                     scope->writer->schedule->shape, state, i + 2);
     scope->values.data[i].now = name;
   }
   return NULL;
@@ -302,11 +334,14 @@ static void write_condition(scope_t *scope, const char *name, int64_t iterations
   hr_strbuf_printf(done, "%s {\n  state = ", name);
   add_state_shape(scope, done, count);
   hr_strbuf_printf(done,
-                 " parameter(0)\n  turn = s32[] get-tuple-element(state), index=0\n  turns = s32[] constant(%ld)\n"
-                 "  ROOT goes_on = pred[] compare(turn, turns), direction=LT\n}\n\n", (long)iterations);
+                   " parameter(0)\n  turn = s32[] get-tuple-element(state), index=0\n  turns = "
+                   "s32[] constant(%ld)\n"
+                   "  ROOT goes_on = pred[] compare(turn, turns), direction=LT\n}\n\n",
+                   (long)iterations);
 }
 
-static hr_status_t write_body(scope_t *inner, const char *name, const schedule_step_t *step, size_t count) {
+static hr_status_t write_body(scope_t *inner, const char *name, const schedule_step_t *step,
+                              size_t count) {
   const char *iteration, *one, *next, *state;
   HR_TRY(new_name(inner, "turn", &iteration));
   HR_TRY(new_name(inner, "one", &one));
@@ -314,10 +349,12 @@ static hr_status_t write_body(scope_t *inner, const char *name, const schedule_s
   HR_TRY(new_name(inner, "state", &state));
   hr_strbuf_printf(inner->text, "%s {\n  state = ", name);
   add_state_shape(inner, inner->text, count);
-  hr_strbuf_printf(inner->text, " parameter(0)\n  %s = s32[] get-tuple-element(state), index=0\n", iteration);
+  hr_strbuf_printf(inner->text, " parameter(0)\n  %s = s32[] get-tuple-element(state), index=0\n",
+                   iteration);
   HR_TRY(unpack_state(inner, "state", count));
   HR_TRY(write_block(inner, &step->body));
-  hr_strbuf_printf(inner->text, "  %s = s32[] constant(1)\n  %s = s32[] add(%s, %s)\n", one, next, iteration, one);
+  hr_strbuf_printf(inner->text, "  %s = s32[] constant(1)\n  %s = s32[] add(%s, %s)\n", one, next,
+                   iteration, one);
   hr_strbuf_add_str(inner->text, "  ROOT");
   add_tuple(inner, state, next, count);
   hr_strbuf_add_str(inner->text, "}\n\n");
@@ -337,7 +374,8 @@ static hr_status_t write_repeat(scope_t *scope, const schedule_step_t *step) {
   HR_TRY(new_name(scope, "after", &after));
   hr_strbuf_init(&text);
   hr_status_t st = HR_VEC_RESERVE(&inner.values, count);
-  for (size_t i = 0; i < count && !st; i++) inner.values.data[inner.values.count++] = scope->values.data[i];
+  for (size_t i = 0; i < count && !st; i++)
+    inner.values.data[inner.values.count++] = scope->values.data[i];
   write_condition(scope, condition, step->count, count);
   if (!st) st = write_body(&inner, body, step, count);
   HR_VEC_FREE(&inner.values);

@@ -26,14 +26,15 @@ static inline char *make_name2(char into[MAKE_NAME], const char *base, int a, in
 
 hr_status_t schedule_write_const(schedule_writer_t *writer, const char *name, double number);
 /* b NULL: a copy */
-hr_status_t schedule_write_compute(schedule_writer_t *writer, const char *name, hlo_opcode_t op, const char *a,
-                                   const char *b);
-hr_status_t schedule_write_transfer(schedule_writer_t *writer, schedule_kind_t kind, const char *name, int peer,
-                                    const char *channel);
+hr_status_t schedule_write_compute(schedule_writer_t *writer, const char *name, hlo_opcode_t op,
+                                   const char *a, const char *b);
+hr_status_t schedule_write_transfer(schedule_writer_t *writer, schedule_kind_t kind,
+                                    const char *name, int peer, const char *channel);
 hr_status_t schedule_write_output(schedule_writer_t *writer, const char *name, double expected);
 
-#define PATTERN(name) \
-  hr_status_t pattern_##name(const schedule_gen_options_t *options, schedule_t *schedule, schedule_results_t *expected)
+#define PATTERN(name)                                                                     \
+  hr_status_t pattern_##name(const schedule_gen_options_t *options, schedule_t *schedule, \
+                             schedule_results_t *expected)
 PATTERN(gpipe);
 PATTERN(1f1b);
 PATTERN(interleaved);

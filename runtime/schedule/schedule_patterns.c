@@ -1,4 +1,5 @@
-/* Exchange patterns among equal ranks. Values are small numbers, so that the results are exact in every float type. */
+/* Exchange patterns among equal ranks. Values are small numbers, so that the results are exact in
+ * every float type. */
 #include <ctype.h>
 #include <string.h>
 
@@ -13,19 +14,20 @@ hr_status_t schedule_write_const(schedule_writer_t *writer, const char *name, do
   return hr_arena_printf(&writer->schedule->arena, &step->number, "%.17g", number);
 }
 
-hr_status_t schedule_write_compute(schedule_writer_t *writer, const char *name, hlo_opcode_t op, const char *a,
-                                   const char *b) {
+hr_status_t schedule_write_compute(schedule_writer_t *writer, const char *name, hlo_opcode_t op,
+                                   const char *a, const char *b) {
   schedule_step_t *step;
   hr_arena_t *arena = &writer->schedule->arena;
-  HR_TRY(schedule_add(writer->schedule, writer->block, b ? SCHEDULE_COMPUTE : SCHEDULE_COPY, &step));
+  HR_TRY(
+      schedule_add(writer->schedule, writer->block, b ? SCHEDULE_COMPUTE : SCHEDULE_COPY, &step));
   step->op = op;
   HR_TRY(hr_arena_cstr(arena, hr_str_from(name), &step->value));
   HR_TRY(hr_arena_cstr(arena, hr_str_from(a), &step->a));
   return b ? hr_arena_cstr(arena, hr_str_from(b), &step->b) : NULL;
 }
 
-hr_status_t schedule_write_transfer(schedule_writer_t *writer, schedule_kind_t kind, const char *name, int peer,
-                                    const char *channel) {
+hr_status_t schedule_write_transfer(schedule_writer_t *writer, schedule_kind_t kind,
+                                    const char *name, int peer, const char *channel) {
   schedule_step_t *step;
   HR_TRY(schedule_add(writer->schedule, writer->block, kind, &step));
   step->peer = peer;
@@ -41,32 +43,37 @@ hr_status_t schedule_write_output(schedule_writer_t *writer, const char *name, d
 }
 
 /* Both neighbours at once: none waits for the other. */
-static hr_status_t make_exchange(schedule_writer_t *writer, const char *sent, int to, const char *received, int from,
-                                 const char *channel) {
+static hr_status_t make_exchange(schedule_writer_t *writer, const char *sent, int to,
+                                 const char *received, int from, const char *channel) {
   HR_TRY(schedule_write_transfer(writer, SCHEDULE_SEND_START, sent, to, channel));
   HR_TRY(schedule_write_transfer(writer, SCHEDULE_RECV, received, from, channel));
   return schedule_write_transfer(writer, SCHEDULE_SEND_DONE, sent, to, channel);
 }
 
 /* --- ring all-reduce: reduce-scatter, then all-gather, a chunk at a time ---
- * In round k of the first half rank r passes chunk r - k on and adds what it gets to chunk r - k - 1; it ends with all
- * of chunk r + 1, which the second half passes round. */
+ * In round k of the first half rank r passes chunk r - k on and adds what it gets to chunk r - k -
+ * 1; it ends with all of chunk r + 1, which the second half passes round. */
 
 static hr_status_t ring_rank(schedule_writer_t *writer, int ranks) {
   char chunk[MAKE_NAME], other[MAKE_NAME];
   int next = (writer->rank + 1) % ranks, previous = (writer->rank + ranks - 1) % ranks;
   for (int j = 0; j < ranks; j++)
-    HR_TRY(schedule_write_const(writer, make_name(chunk, "chunk", j), (writer->rank + 1.0) * (j + 1)));
+    HR_TRY(
+        schedule_write_const(writer, make_name(chunk, "chunk", j), (writer->rank + 1.0) * (j + 1)));
   for (int k = 0; k < 2 * (ranks - 1); k++) {
     int sent = (writer->rank - k + 2 * ranks) % ranks, got = (sent + ranks - 1) % ranks;
     bool reduces = k < ranks - 1;
-    if (!reduces) sent = (writer->rank + 1 - (k - ranks + 1) + 2 * ranks) % ranks, got = (sent + ranks - 1) % ranks;
+    if (!reduces)
+      sent = (writer->rank + 1 - (k - ranks + 1) + 2 * ranks) % ranks,
+      got = (sent + ranks - 1) % ranks;
     make_name(chunk, "chunk", got);
-    HR_TRY(make_exchange(writer, make_name(other, "chunk", sent), next, reduces ? "part" : chunk, previous, "ring"));
+    HR_TRY(make_exchange(writer, make_name(other, "chunk", sent), next, reduces ? "part" : chunk,
+                         previous, "ring"));
     if (reduces) HR_TRY(schedule_write_compute(writer, chunk, HLO_ADD, chunk, "part"));
   }
   for (int j = 0; j < ranks; j++)
-    HR_TRY(schedule_write_output(writer, make_name(chunk, "chunk", j), ranks * (ranks + 1) / 2.0 * (j + 1)));
+    HR_TRY(schedule_write_output(writer, make_name(chunk, "chunk", j),
+                                 ranks * (ranks + 1) / 2.0 * (j + 1)));
   return NULL;
 }
 
@@ -87,7 +94,8 @@ static hr_status_t all_to_all_rank(schedule_writer_t *writer, int ranks) {
     HR_TRY(schedule_write_const(writer, make_name(sent, "to", j), writer->rank * ranks + j + 1));
   for (int j = 0; j < ranks; j++)
     if (j != writer->rank)
-      HR_TRY(schedule_write_transfer(writer, SCHEDULE_SEND_START, make_name(sent, "to", j), j, "block"));
+      HR_TRY(schedule_write_transfer(writer, SCHEDULE_SEND_START, make_name(sent, "to", j), j,
+                                     "block"));
   for (int j = 0; j < ranks; j++) {
     make_name(got, "from", j);
     if (j != writer->rank)
@@ -97,7 +105,8 @@ static hr_status_t all_to_all_rank(schedule_writer_t *writer, int ranks) {
   }
   for (int j = 0; j < ranks; j++)
     if (j != writer->rank)
-      HR_TRY(schedule_write_transfer(writer, SCHEDULE_SEND_DONE, make_name(sent, "to", j), j, "block"));
+      HR_TRY(schedule_write_transfer(writer, SCHEDULE_SEND_DONE, make_name(sent, "to", j), j,
+                                     "block"));
   for (int j = 0; j < ranks; j++)
     HR_TRY(schedule_write_output(writer, make_name(got, "from", j), j * ranks + writer->rank + 1));
   return NULL;
@@ -112,16 +121,23 @@ hr_status_t pattern_all_to_all(const schedule_gen_options_t *options, schedule_t
   return NULL;
 }
 
-/* --- halo exchange: ranks in a row, each iteration u = u / 2 + (left + right) / 4 with zeros beyond the ends --- */
+/* --- halo exchange: ranks in a row, each iteration u = u / 2 + (left + right) / 4 with zeros
+ * beyond the ends --- */
 
 static hr_status_t halo_iteration(schedule_writer_t *writer, int ranks) {
   bool has_left = writer->rank > 0, has_right = writer->rank + 1 < ranks;
-  if (has_left) HR_TRY(schedule_write_transfer(writer, SCHEDULE_SEND_START, "u", writer->rank - 1, "to_left"));
-  if (has_right) HR_TRY(schedule_write_transfer(writer, SCHEDULE_SEND_START, "u", writer->rank + 1, "to_right"));
-  if (has_left) HR_TRY(schedule_write_transfer(writer, SCHEDULE_RECV, "left", writer->rank - 1, "to_right"));
-  if (has_right) HR_TRY(schedule_write_transfer(writer, SCHEDULE_RECV, "right", writer->rank + 1, "to_left"));
-  if (has_left) HR_TRY(schedule_write_transfer(writer, SCHEDULE_SEND_DONE, "u", writer->rank - 1, "to_left"));
-  if (has_right) HR_TRY(schedule_write_transfer(writer, SCHEDULE_SEND_DONE, "u", writer->rank + 1, "to_right"));
+  if (has_left)
+    HR_TRY(schedule_write_transfer(writer, SCHEDULE_SEND_START, "u", writer->rank - 1, "to_left"));
+  if (has_right)
+    HR_TRY(schedule_write_transfer(writer, SCHEDULE_SEND_START, "u", writer->rank + 1, "to_right"));
+  if (has_left)
+    HR_TRY(schedule_write_transfer(writer, SCHEDULE_RECV, "left", writer->rank - 1, "to_right"));
+  if (has_right)
+    HR_TRY(schedule_write_transfer(writer, SCHEDULE_RECV, "right", writer->rank + 1, "to_left"));
+  if (has_left)
+    HR_TRY(schedule_write_transfer(writer, SCHEDULE_SEND_DONE, "u", writer->rank - 1, "to_left"));
+  if (has_right)
+    HR_TRY(schedule_write_transfer(writer, SCHEDULE_SEND_DONE, "u", writer->rank + 1, "to_right"));
   HR_TRY(schedule_write_compute(writer, "sides", HLO_ADD, "left", "right"));
   HR_TRY(schedule_write_compute(writer, "sides", HLO_MULTIPLY, "sides", "quarter"));
   HR_TRY(schedule_write_compute(writer, "u", HLO_MULTIPLY, "u", "half"));
@@ -154,7 +170,8 @@ static hr_status_t halo_rank(schedule_writer_t *writer, const schedule_gen_optio
   return schedule_write_output(writer, "u", halo_expected(options, writer->rank));
 }
 
-hr_status_t pattern_halo(const schedule_gen_options_t *options, schedule_t *schedule, schedule_results_t *expected) {
+hr_status_t pattern_halo(const schedule_gen_options_t *options, schedule_t *schedule,
+                         schedule_results_t *expected) {
   for (int r = 0; r < options->ranks; r++) {
     schedule_writer_t writer = {schedule, &schedule->ranks[r], r, expected};
     HR_TRY(halo_rank(&writer, options));
@@ -192,8 +209,8 @@ static hr_status_t unknown_pattern(const char *name) {
   return st;
 }
 
-hr_status_t schedule_generate(const char *pattern, const schedule_gen_options_t *options, schedule_t *out_schedule,
-                              schedule_results_t *out_expected) {
+hr_status_t schedule_generate(const char *pattern, const schedule_gen_options_t *options,
+                              schedule_t *out_schedule, schedule_results_t *out_expected) {
   const schedule_pattern_t *found = NULL;
   *out_expected = (schedule_results_t){0};
   HR_TRY(schedule_init(out_schedule, options->ranks, "f32[4]"));
@@ -201,7 +218,9 @@ hr_status_t schedule_generate(const char *pattern, const schedule_gen_options_t 
     if (is_called(schedule_patterns[i].name, pattern)) found = &schedule_patterns[i];
   if (!found) return unknown_pattern(pattern);
   if (options->ranks < 1 || options->ranks > MAKE_MAX_RANKS || options->microbatches < 1 ||
-      options->microbatches > 4096 || options->chunks < 1 || options->chunks > 64 || options->steps < 0)
-    return hr_error(HR_USAGE, "want 1 to %d ranks, 1 to 4096 microbatches, 1 to 64 chunks", MAKE_MAX_RANKS);
+      options->microbatches > 4096 || options->chunks < 1 || options->chunks > 64 ||
+      options->steps < 0)
+    return hr_error(HR_USAGE, "want 1 to %d ranks, 1 to 4096 microbatches, 1 to 64 chunks",
+                    MAKE_MAX_RANKS);
   return found->generate(options, out_schedule, out_expected);
 }

@@ -1,10 +1,11 @@
-/* Pipelines. Stage v computes h(v+1) = h(v) * w(v) of each microbatch, the last stage's result is the loss, and the way
- * back gives g(v) = g(v+1) * w(v) and the weight's gradient dw(v) = sum of g(v+1) * h(v). Weights are 2 and 1/2 in
- * turn, microbatch m starts as m + 1.
+/* Pipelines. Stage v computes h(v+1) = h(v) * w(v) of each microbatch, the last stage's result is
+ * the loss, and the way back gives g(v) = g(v+1) * w(v) and the weight's gradient dw(v) = sum of
+ * g(v+1) * h(v). Weights are 2 and 1/2 in turn, microbatch m starts as m + 1.
  *
- * The order of each rank comes from playing the pipeline: every task takes one unit of time, and each rank picks the
- * first task that is ready by its rule. An order that could be played completes. Sends are started and waited for only
- * when the answer has come, or at the end, so that no rank waits for another's receive. */
+ * The order of each rank comes from playing the pipeline: every task takes one unit of time, and
+ * each rank picks the first task that is ready by its rule. An order that could be played
+ * completes. Sends are started and waited for only when the answer has come, or at the end, so that
+ * no rank waits for another's receive. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -16,8 +17,8 @@ typedef struct pipeline {
   int ranks, stages, microbatches;
   bool all_forward_first; /* gpipe */
   bool split_backward;    /* zero-bubble: weight gradients are tasks of their own */
-  int *when;              /* by kind, stage, microbatch: 1 + the time at which it was done; 0: not yet */
-  int *in_flight;         /* per rank: forward tasks whose backward task is still to come */
+  int *when;      /* by kind, stage, microbatch: 1 + the time at which it was done; 0: not yet */
+  int *in_flight; /* per rank: forward tasks whose backward task is still to come */
   long left;
 } pipeline_t;
 
@@ -53,9 +54,10 @@ static bool backward_may_start(const pipeline_t *p, int rank) {
   return true;
 }
 
-/* The first ready task of a kind: microbatches in groups of as many as there are ranks, within a group stage by stage,
- * the last stage first on the way back. */
-static bool find_task(const pipeline_t *p, int rank, task_kind_t kind, int now, int *out_stage, int *out_m) {
+/* The first ready task of a kind: microbatches in groups of as many as there are ranks, within a
+ * group stage by stage, the last stage first on the way back. */
+static bool find_task(const pipeline_t *p, int rank, task_kind_t kind, int now, int *out_stage,
+                      int *out_m) {
   int chunks = p->stages / p->ranks;
   for (int group = 0; group < p->microbatches; group += p->ranks)
     for (int c = 0; c < chunks; c++)
@@ -69,10 +71,11 @@ static bool find_task(const pipeline_t *p, int rank, task_kind_t kind, int now, 
   return false;
 }
 
-static bool choose_task(const pipeline_t *p, int rank, int now, bool hurry, task_kind_t *out_kind, int *out_stage,
-                        int *out_m) {
+static bool choose_task(const pipeline_t *p, int rank, int now, bool hurry, task_kind_t *out_kind,
+                        int *out_stage, int *out_m) {
   *out_kind = BACKWARD;
-  if (backward_may_start(p, rank) && find_task(p, rank, BACKWARD, now, out_stage, out_m)) return true;
+  if (backward_may_start(p, rank) && find_task(p, rank, BACKWARD, now, out_stage, out_m))
+    return true;
   *out_kind = FORWARD;
   bool room = hurry || p->in_flight[rank] < most_in_flight(p, rank);
   if (room && find_task(p, rank, FORWARD, now, out_stage, out_m)) return true;
@@ -87,7 +90,9 @@ static double weight_of(int stage) { return stage % 2 ? 0.5 : 2; }
 static int rank_of(const pipeline_t *p, int stage) { return stage % p->ranks; }
 
 /* Stages on one rank hand values on without a transfer. */
-static bool crosses(const pipeline_t *p, int stage) { return stage >= 0 && stage + 1 < p->stages && p->ranks > 1; }
+static bool crosses(const pipeline_t *p, int stage) {
+  return stage >= 0 && stage + 1 < p->stages && p->ranks > 1;
+}
 
 static hr_status_t make_forward(schedule_writer_t *writer, const pipeline_t *p, int stage, int m) {
   char h[MAKE_NAME], next[MAKE_NAME], w[MAKE_NAME], channel[MAKE_NAME];
@@ -96,7 +101,8 @@ static hr_status_t make_forward(schedule_writer_t *writer, const pipeline_t *p, 
   if (stage == 0)
     HR_TRY(schedule_write_const(writer, h, m + 1));
   else if (crosses(p, stage - 1))
-    HR_TRY(schedule_write_transfer(writer, SCHEDULE_RECV, h, rank_of(p, stage - 1), make_name(channel, "h", stage)));
+    HR_TRY(schedule_write_transfer(writer, SCHEDULE_RECV, h, rank_of(p, stage - 1),
+                                   make_name(channel, "h", stage)));
   HR_TRY(schedule_write_compute(writer, next, HLO_MULTIPLY, h, make_name(w, "w", stage)));
   if (stage + 1 == p->stages) return schedule_write_compute(writer, "loss", HLO_ADD, "loss", next);
   if (!crosses(p, stage)) return NULL;
@@ -119,20 +125,22 @@ static hr_status_t make_backward(schedule_writer_t *writer, const pipeline_t *p,
   if (stage + 1 == p->stages)
     HR_TRY(schedule_write_const(writer, g, 1));
   else if (crosses(p, stage))
-    HR_TRY(
-        schedule_write_transfer(writer, SCHEDULE_RECV, g, rank_of(p, stage + 1), make_name(channel, "g", stage + 1)));
+    HR_TRY(schedule_write_transfer(writer, SCHEDULE_RECV, g, rank_of(p, stage + 1),
+                                   make_name(channel, "g", stage + 1)));
   /* The answer tells that what was sent has arrived. */
   if (crosses(p, stage))
-    HR_TRY(schedule_write_transfer(writer, SCHEDULE_SEND_DONE, make_name2(h, "h", stage + 1, m), rank_of(p, stage + 1),
-                         make_name(channel, "h", stage + 1)));
-  if (stage > 0) HR_TRY(schedule_write_compute(writer, next, HLO_MULTIPLY, g, make_name(w, "w", stage)));
+    HR_TRY(schedule_write_transfer(writer, SCHEDULE_SEND_DONE, make_name2(h, "h", stage + 1, m),
+                                   rank_of(p, stage + 1), make_name(channel, "h", stage + 1)));
+  if (stage > 0)
+    HR_TRY(schedule_write_compute(writer, next, HLO_MULTIPLY, g, make_name(w, "w", stage)));
   if (crosses(p, stage - 1))
     HR_TRY(schedule_write_transfer(writer, SCHEDULE_SEND_START, next, rank_of(p, stage - 1),
                                    make_name(channel, "g", stage)));
   return p->split_backward ? NULL : make_weight(writer, stage, m);
 }
 
-static hr_status_t make_task(schedule_writer_t *writer, const pipeline_t *p, task_kind_t kind, int stage, int m) {
+static hr_status_t make_task(schedule_writer_t *writer, const pipeline_t *p, task_kind_t kind,
+                             int stage, int m) {
   if (kind == FORWARD) return make_forward(writer, p, stage, m);
   return kind == BACKWARD ? make_backward(writer, p, stage, m) : make_weight(writer, stage, m);
 }
@@ -159,8 +167,8 @@ static hr_status_t end_rank(schedule_writer_t *writer, const pipeline_t *p) {
   char name[MAKE_NAME], channel[MAKE_NAME];
   for (int stage = writer->rank; stage < p->stages; stage += p->ranks)
     for (int m = 0; m < p->microbatches && crosses(p, stage - 1); m++)
-      HR_TRY(schedule_write_transfer(writer, SCHEDULE_SEND_DONE, make_name2(name, "g", stage, m), rank_of(p, stage - 1),
-                           make_name(channel, "g", stage)));
+      HR_TRY(schedule_write_transfer(writer, SCHEDULE_SEND_DONE, make_name2(name, "g", stage, m),
+                                     rank_of(p, stage - 1), make_name(channel, "g", stage)));
   for (int stage = writer->rank; stage < p->stages; stage += p->ranks) {
     HR_TRY(schedule_write_output(writer, make_name(name, "dw", stage), total(p, stage)));
     if (stage + 1 == p->stages) HR_TRY(schedule_write_output(writer, "loss", total(p, -1)));
@@ -171,7 +179,8 @@ static hr_status_t end_rank(schedule_writer_t *writer, const pipeline_t *p) {
 /* --- playing --- */
 
 /* One unit of time: each rank does one task, out of what was done before. */
-static hr_status_t play_tick(pipeline_t *p, schedule_writer_t *makes, int now, bool hurry, bool *out_moved) {
+static hr_status_t play_tick(pipeline_t *p, schedule_writer_t *makes, int now, bool hurry,
+                             bool *out_moved) {
   *out_moved = false;
   for (int rank = 0; rank < p->ranks; rank++) {
     task_kind_t kind;
@@ -202,30 +211,43 @@ static hr_status_t generate(pipeline_t p, schedule_t *schedule, schedule_results
   hr_status_t st = HR_NEW_ARRAY(&arena, (size_t)TASK_KINDS * p.stages * p.microbatches, &p.when);
   if (!st) st = HR_NEW_ARRAY(&arena, p.ranks, &p.in_flight);
   if (!st) st = HR_NEW_ARRAY(&arena, p.ranks, &makes);
-  for (int r = 0; r < p.ranks && !st; r++) makes[r] = (schedule_writer_t){schedule, &schedule->ranks[r], r, expected};
+  for (int r = 0; r < p.ranks && !st; r++)
+    makes[r] = (schedule_writer_t){schedule, &schedule->ranks[r], r, expected};
   if (!st) st = play(&p, makes);
   hr_arena_deinit(&arena);
   return st;
 }
 
-hr_status_t pattern_gpipe(const schedule_gen_options_t *options, schedule_t *schedule, schedule_results_t *expected) {
-  return generate((pipeline_t){.ranks = options->ranks, .stages = options->ranks, .microbatches = options->microbatches,
-                               .all_forward_first = true}, schedule, expected);
+hr_status_t pattern_gpipe(const schedule_gen_options_t *options, schedule_t *schedule,
+                          schedule_results_t *expected) {
+  return generate((pipeline_t){.ranks = options->ranks,
+                               .stages = options->ranks,
+                               .microbatches = options->microbatches,
+                               .all_forward_first = true},
+                  schedule, expected);
 }
 
-hr_status_t pattern_1f1b(const schedule_gen_options_t *options, schedule_t *schedule, schedule_results_t *expected) {
-  return generate((pipeline_t){.ranks = options->ranks, .stages = options->ranks,
-                               .microbatches = options->microbatches}, schedule, expected);
+hr_status_t pattern_1f1b(const schedule_gen_options_t *options, schedule_t *schedule,
+                         schedule_results_t *expected) {
+  return generate(
+      (pipeline_t){
+          .ranks = options->ranks, .stages = options->ranks, .microbatches = options->microbatches},
+      schedule, expected);
 }
 
 hr_status_t pattern_interleaved(const schedule_gen_options_t *options, schedule_t *schedule,
                                 schedule_results_t *expected) {
-  return generate((pipeline_t){.ranks = options->ranks, .stages = options->ranks * options->chunks,
-                               .microbatches = options->microbatches}, schedule, expected);
+  return generate((pipeline_t){.ranks = options->ranks,
+                               .stages = options->ranks * options->chunks,
+                               .microbatches = options->microbatches},
+                  schedule, expected);
 }
 
 hr_status_t pattern_zero_bubble(const schedule_gen_options_t *options, schedule_t *schedule,
                                 schedule_results_t *expected) {
-  return generate((pipeline_t){.ranks = options->ranks, .stages = options->ranks, .microbatches = options->microbatches,
-                               .split_backward = true}, schedule, expected);
+  return generate((pipeline_t){.ranks = options->ranks,
+                               .stages = options->ranks,
+                               .microbatches = options->microbatches,
+                               .split_backward = true},
+                  schedule, expected);
 }

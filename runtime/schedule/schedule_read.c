@@ -19,7 +19,8 @@ typedef struct reader {
 static hr_status_t reader_error(const reader_t *reader, const char *what) {
   hr_pos_t pos = {reader->source, reader->word_line, reader->word_column};
   if (!reader->word.size) return hr_error_at(HR_INVALID, &pos, "the text ends, want %s", what);
-  if (reader->word.data[0] == '\n') return hr_error_at(HR_INVALID, &pos, "the line ends, want %s", what);
+  if (reader->word.data[0] == '\n')
+    return hr_error_at(HR_INVALID, &pos, "the line ends, want %s", what);
   return hr_error_at(HR_INVALID, &pos, "found '%.*s', want %s", HR_STR_ARGS(reader->word), what);
 }
 
@@ -42,22 +43,27 @@ static void next_word(reader_t *reader) {
     reader->at++;
     if (*start == '\n') reader->line++, reader->line_start = reader->at;
   } else {
-    while (reader->at < reader->end && !is_blank(*reader->at) && !is_mark(*reader->at) && *reader->at != '#')
+    while (reader->at < reader->end && !is_blank(*reader->at) && !is_mark(*reader->at) &&
+           *reader->at != '#')
       reader->at++;
   }
   reader->word = (hr_str_t){start, (size_t)(reader->at - start)};
 }
 
-static bool is_word(const reader_t *reader, const char *text) { return hr_str_is(reader->word, text); }
+static bool is_word(const reader_t *reader, const char *text) {
+  return hr_str_is(reader->word, text);
+}
 static bool is_end_of_statement(const reader_t *reader) {
   return !reader->word.size || strchr(";\n}", reader->word.data[0]);
 }
 
-static hr_status_t take_number(reader_t *reader, long low, long high, const char *what, long *out_number) {
+static hr_status_t take_number(reader_t *reader, long low, long high, const char *what,
+                               long *out_number) {
   char text[24], *end;
   snprintf(text, sizeof text, "%.*s", HR_STR_ARGS(reader->word));
   *out_number = strtol(text, &end, 10);
-  if (end == text || *end || *out_number < low || *out_number > high) return reader_error(reader, what);
+  if (end == text || *end || *out_number < low || *out_number > high)
+    return reader_error(reader, what);
   next_word(reader);
   return NULL;
 }
@@ -67,7 +73,8 @@ static hr_status_t take_name(reader_t *reader, const char **out_name) {
   hr_str_t word = reader->word;
   bool fits = word.size && word.size < 200 && !strchr("0123456789-.", word.data[0]);
   for (size_t i = 0; i < word.size && fits; i++)
-    fits = (word.data[i] >= 'a' && word.data[i] <= 'z') || (word.data[i] >= 'A' && word.data[i] <= 'Z') ||
+    fits = (word.data[i] >= 'a' && word.data[i] <= 'z') ||
+           (word.data[i] >= 'A' && word.data[i] <= 'Z') ||
            (word.data[i] >= '0' && word.data[i] <= '9') || strchr("_.-", word.data[i]);
   if (!fits) return reader_error(reader, "a name");
   HR_TRY(hr_arena_cstr(&reader->schedule->arena, word, out_name));
@@ -88,8 +95,8 @@ static hr_status_t read_ranks(const reader_t *reader, rank_list_t *ranks) {
     bool is_range = end > at && end < stop && *end == '-';
     const char *second = end + 1;
     if (is_range) last = strtol(second, &end, 10);
-    if (end == at || (is_range && end == second) || end > stop || first < 0 || last < first || last >= MAX_RANKS ||
-        (end < stop && *end != ','))
+    if (end == at || (is_range && end == second) || end > stop || first < 0 || last < first ||
+        last >= MAX_RANKS || (end < stop && *end != ','))
       return reader_error(reader, "ranks, such as 0-3,5");
     for (long rank = first; rank <= last; rank++) HR_VEC_PUSH(ranks, rank);
     at = end + (end < stop);
@@ -103,8 +110,8 @@ static hr_status_t take_peer(reader_t *reader, int *out_peer) {
   bool relative = reader->word.size > 1 && strchr("+-", reader->word.data[0]);
   int count = reader->schedule->rank_count;
   long number;
-  HR_TRY(take_number(reader, relative ? -MAX_RANKS : 0, relative ? MAX_RANKS : count - 1, "a rank of the schedule",
-                     &number));
+  HR_TRY(take_number(reader, relative ? -MAX_RANKS : 0, relative ? MAX_RANKS : count - 1,
+                     "a rank of the schedule", &number));
   *out_peer = relative ? (int)(((reader->rank + number) % count + count) % count) : (int)number;
   return NULL;
 }
@@ -125,8 +132,10 @@ static hr_status_t read_all_reduce(reader_t *reader, schedule_step_t *step) {
   rank_list_t ranks = {0};
   hr_status_t st = read_ranks(reader, &ranks);
   for (size_t i = 0; i < ranks.count && !st; i++)
-    if (ranks.data[i] >= reader->schedule->rank_count) st = reader_error(reader, "ranks of the schedule");
-  if (!st) st = hr_arena_ints(&reader->schedule->arena, ranks.data, (int64_t)ranks.count, &step->ranks);
+    if (ranks.data[i] >= reader->schedule->rank_count)
+      st = reader_error(reader, "ranks of the schedule");
+  if (!st)
+    st = hr_arena_ints(&reader->schedule->arena, ranks.data, (int64_t)ranks.count, &step->ranks);
   HR_VEC_FREE(&ranks);
   if (!st) next_word(reader);
   return st;
@@ -178,7 +187,8 @@ static hr_status_t read_number(reader_t *reader, schedule_step_t *step) {
   char text[64], *end;
   snprintf(text, sizeof text, "%.*s", HR_STR_ARGS(reader->word));
   strtod(text, &end);
-  if (end == text || *end || reader->word.size >= sizeof text) return reader_error(reader, "a number");
+  if (end == text || *end || reader->word.size >= sizeof text)
+    return reader_error(reader, "a number");
   HR_TRY(hr_arena_cstr(&reader->schedule->arena, reader->word, &step->number));
   next_word(reader);
   return NULL;
@@ -190,13 +200,14 @@ static hr_status_t read_value(reader_t *reader, schedule_block_t *block, const c
   hlo_opcode_t op;
   next_word(reader);
   bool computes = find_compute(reader->word, &op);
-  schedule_kind_t kind = computes                     ? SCHEDULE_COMPUTE
+  schedule_kind_t kind = computes                   ? SCHEDULE_COMPUTE
                          : is_word(reader, "const") ? SCHEDULE_CONST
                          : is_word(reader, "input") ? SCHEDULE_INPUT
                                                     : SCHEDULE_COPY;
   if (kind == SCHEDULE_COPY && !is_word(reader, "copy"))
     return reader_error(reader, "const, input, copy, add, sub, mul, max or min");
-  if (kind == SCHEDULE_INPUT && reader->depth) return reader_error(reader, "inputs outside of loops");
+  if (kind == SCHEDULE_INPUT && reader->depth)
+    return reader_error(reader, "inputs outside of loops");
   HR_TRY(schedule_add(reader->schedule, block, kind, &step));
   step->line = reader->word_line;
   step->value = name;
@@ -231,13 +242,16 @@ static hr_status_t read_statement(reader_t *reader, schedule_block_t *block) {
   return kind >= SCHEDULE_ALL_REDUCE ? read_all_reduce(reader, step) : read_transfer(reader, step);
 }
 
-static bool is_separator(const reader_t *reader) { return is_word(reader, ";") || is_word(reader, "\n"); }
+static bool is_separator(const reader_t *reader) {
+  return is_word(reader, ";") || is_word(reader, "\n");
+}
 
 /* Up to '}', or to the next section. */
 static hr_status_t read_block(reader_t *reader, schedule_block_t *block, bool in_braces) {
   for (;;) {
     while (is_separator(reader)) next_word(reader);
-    if (in_braces ? is_word(reader, "}") : !reader->word.size || is_word(reader, "rank")) return NULL;
+    if (in_braces ? is_word(reader, "}") : !reader->word.size || is_word(reader, "rank"))
+      return NULL;
     if (!reader->word.size) return reader_error(reader, "'}'");
     HR_TRY(read_statement(reader, block));
     if (!is_end_of_statement(reader)) return reader_error(reader, "the end of the statement");
@@ -267,8 +281,10 @@ static hr_status_t read_header(reader_t *reader) {
     skip_lines(reader);
   }
   if (!reader->schedule->rank_count) return reader_error(reader, "'ranks N' before the first rank");
-  HR_TRY(HR_NEW_ARRAY(&reader->schedule->arena, reader->schedule->rank_count, &reader->schedule->ranks));
-  for (int r = 0; r < reader->schedule->rank_count; r++) schedule_block_init(&reader->schedule->ranks[r]);
+  HR_TRY(HR_NEW_ARRAY(&reader->schedule->arena, reader->schedule->rank_count,
+                      &reader->schedule->ranks));
+  for (int r = 0; r < reader->schedule->rank_count; r++)
+    schedule_block_init(&reader->schedule->ranks[r]);
   return NULL;
 }
 
@@ -276,7 +292,8 @@ static hr_status_t read_header(reader_t *reader) {
 static hr_status_t read_for(reader_t *reader, const rank_list_t *ranks) {
   reader_t start = *reader;
   for (size_t i = 0; i < ranks->count; i++) {
-    if (ranks->data[i] >= reader->schedule->rank_count) return reader_error(reader, "ranks of the schedule");
+    if (ranks->data[i] >= reader->schedule->rank_count)
+      return reader_error(reader, "ranks of the schedule");
     *reader = start;
     reader->rank = (int)ranks->data[i];
     HR_TRY(read_block(reader, &reader->schedule->ranks[reader->rank], false));
@@ -300,8 +317,12 @@ static hr_status_t read_section(reader_t *reader) {
 hr_status_t schedule_read(const hr_source_t *source, schedule_t *out_schedule) {
   *out_schedule = (schedule_t){.shape = "f32[4]"};
   hr_arena_init(&out_schedule->arena);
-  reader_t reader = {.source = source, .at = source->text, .end = source->text + source->size_bytes,
-                     .line_start = source->text, .line = 1, .schedule = out_schedule};
+  reader_t reader = {.source = source,
+                     .at = source->text,
+                     .end = source->text + source->size_bytes,
+                     .line_start = source->text,
+                     .line = 1,
+                     .schedule = out_schedule};
   next_word(&reader);
   HR_TRY(read_header(&reader));
   while (reader.word.size) HR_TRY(read_section(&reader));

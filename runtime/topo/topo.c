@@ -12,15 +12,16 @@
 struct topo_share {
   hwloc_topology_t topology;
   hwloc_cpuset_t allowed; /* processors that this process may use */
-  bool oversubscribed;           /* other ranks have the same cores */
+  bool oversubscribed;    /* other ranks have the same cores */
   int core_count;         /* of the share */
   hwloc_obj_t *cores;
 };
 
 /* --- the machine --- */
 
-/* hwloc's plugins look for displays, accelerators and XML files, with libraries that take longer to open than all the
- * rest takes to examine. hwloc looks for them while there is no topology: this one stays. */
+/* hwloc's plugins look for displays, accelerators and XML files, with libraries that take longer to
+ * open than all the rest takes to examine. hwloc looks for them while there is no topology: this
+ * one stays. */
 static void start_without_plugins(void) {
   static hwloc_topology_t first;
   bool chosen = getenv("HWLOC_PLUGINS_PATH");
@@ -34,12 +35,13 @@ void topo_begin(void) {
   pthread_once(&once, start_without_plugins);
 }
 
-/* Linux tells all that is wanted; hwloc's own asking would visit every processor. Caches take as long as all the
- * rest. */
+/* Linux tells all that is wanted; hwloc's own asking would visit every processor. Caches take as
+ * long as all the rest. */
 static void ask_for_little(hwloc_topology_t topology, bool with_caches) {
   unsigned long flags = 0;
 #if HWLOC_API_VERSION >= 0x00020800
-  flags = HWLOC_TOPOLOGY_FLAG_NO_DISTANCES | HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS | HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS;
+  flags = HWLOC_TOPOLOGY_FLAG_NO_DISTANCES | HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS |
+          HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS;
 #endif
   hwloc_topology_set_flags(topology, flags);
   if (!with_caches) hwloc_topology_set_cache_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
@@ -48,7 +50,8 @@ static void ask_for_little(hwloc_topology_t topology, bool with_caches) {
 #endif
 }
 
-static hr_status_t load_machine(bool with_caches, hwloc_topology_t *out_topology, hwloc_cpuset_t *out_allowed) {
+static hr_status_t load_machine(bool with_caches, hwloc_topology_t *out_topology,
+                                hwloc_cpuset_t *out_allowed) {
   hwloc_topology_t topology;
   topo_begin();
   if (hwloc_topology_init(&topology)) return hr_error(HR_UNAVAILABLE, "hwloc cannot start");
@@ -104,8 +107,8 @@ static bool bound_by_launcher(void) {
   return getenv("OMPI_MCA_orte_bound_at_launch") || (slurm && *slurm && !strstr(slurm, "none"));
 }
 
-/* How many ranks share the allowed cores, and this rank's number among them. A launcher that binds ranks to packages or
- * NUMA nodes deals them out in turn, so those in one set are `sets` apart. */
+/* How many ranks share the allowed cores, and this rank's number among them. A launcher that binds
+ * ranks to packages or NUMA nodes deals them out in turn, so those in one set are `sets` apart. */
 static span_t sharers(int allowed_cores, int all_cores, int local_rank, int local_size) {
   if (allowed_cores == all_cores || !bound_by_launcher()) return (span_t){local_rank, local_size};
   int count = (int)(((long)local_size * allowed_cores + all_cores / 2) / all_cores);
@@ -116,7 +119,8 @@ static span_t sharers(int allowed_cores, int all_cores, int local_rank, int loca
 
 /* Cores of the allowed ones that belong to sharer `who.start` of `who.count`. */
 static span_t cores_of(span_t who, int cores) {
-  int start = (int)((long)cores * who.start / who.count), end = (int)((long)cores * (who.start + 1) / who.count);
+  int start = (int)((long)cores * who.start / who.count),
+      end = (int)((long)cores * (who.start + 1) / who.count);
   return (span_t){start, end > start ? end - start : 1};
 }
 
@@ -135,7 +139,8 @@ static hr_status_t fill_share(topo_share_t *share, int local_rank, int local_siz
   return NULL;
 }
 
-static hr_status_t create_share(bool with_caches, int local_rank, int local_size, topo_share_t **out_share) {
+static hr_status_t create_share(bool with_caches, int local_rank, int local_size,
+                                topo_share_t **out_share) {
   hr_assert(local_rank >= 0 && local_rank < local_size);
   void *memory;
   HR_TRY(hr_alloc_zeroed(sizeof(topo_share_t), &memory));
@@ -174,7 +179,8 @@ hr_status_t topo_share_bind(const topo_share_t *share, int worker, topo_bind_t b
   if (bind == TOPO_BIND_NUMA) {
     hwloc_obj_t node = NULL;
     while ((node = hwloc_get_next_obj_by_type(share->topology, HWLOC_OBJ_NUMANODE, node)))
-      if (hwloc_bitmap_intersects(node->cpuset, core->cpuset)) hwloc_bitmap_or(set, set, node->cpuset);
+      if (hwloc_bitmap_intersects(node->cpuset, core->cpuset))
+        hwloc_bitmap_or(set, set, node->cpuset);
   }
   hwloc_bitmap_and(set, set, share->allowed);
   hwloc_set_cpubind(share->topology, set, HWLOC_CPUBIND_THREAD);
@@ -211,7 +217,8 @@ static void add_machine(hr_strbuf_t *text, hwloc_topology_t topology) {
 }
 
 static void add_nodes(hr_strbuf_t *text, hwloc_topology_t topology) {
-  for (hwloc_obj_t node = NULL; (node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node));) {
+  for (hwloc_obj_t node = NULL;
+       (node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node));) {
     hr_strbuf_printf(text, "  NUMA node %u: processors ", node->os_index);
     add_set(text, node->cpuset);
     hr_strbuf_printf(text, ", %.1f GiB", (double)node->attr->numanode.local_memory / (1 << 30));
@@ -227,8 +234,9 @@ static void add_caches(hr_strbuf_t *text, hwloc_topology_t topology) {
   for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
     hwloc_obj_t cache = hwloc_get_obj_by_type(topology, types[i], 0);
     if (!cache) continue;
-    hr_strbuf_printf(text, "%s%d x L%zu of %lu KiB", separator, hwloc_get_nbobjs_by_type(topology, types[i]), i + 1,
-                   (unsigned long)(cache->attr->cache.size >> 10));
+    hr_strbuf_printf(text, "%s%d x L%zu of %lu KiB", separator,
+                     hwloc_get_nbobjs_by_type(topology, types[i]), i + 1,
+                     (unsigned long)(cache->attr->cache.size >> 10));
     separator = ", ";
   }
   if (*separator == ',') hr_strbuf_add_char(text, '\n');
@@ -274,10 +282,13 @@ static hr_status_t print_shares(FILE *stream, int from, int to, int local_size) 
   return st;
 }
 
-hr_status_t topo_print_shares(FILE *stream, int local_size) { return print_shares(stream, 0, local_size, local_size); }
+hr_status_t topo_print_shares(FILE *stream, int local_size) {
+  return print_shares(stream, 0, local_size, local_size);
+}
 
 hr_status_t topo_print(FILE *stream) {
-  const char *rank = getenv("OMPI_COMM_WORLD_LOCAL_RANK"), *size = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+  const char *rank = getenv("OMPI_COMM_WORLD_LOCAL_RANK"),
+             *size = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
   int local_rank = rank ? atoi(rank) : 0, local_size = size ? atoi(size) : 1;
   if (local_rank < 0 || local_rank >= local_size) local_rank = 0, local_size = 1;
   return print_shares(stream, local_rank, local_rank + 1, local_size);

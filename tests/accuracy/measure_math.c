@@ -1,7 +1,8 @@
-/* make accuracy-math: how far generated math is from the exact results, for tests/accuracy/compiled_ulp.md.
- *   f32, one operand   every number there is, beside the generated op of f64, which the other rows vouch for
- *   the others         random numbers, beside the C library in more digits
- * Arguments: STEP=N, to look at every Nth f32 only, then names of ops, if not all are wanted. */
+/* make accuracy-math: how far generated math is from the exact results, for
+ * tests/accuracy/compiled_ulp.md. f32, one operand   every number there is, beside the generated op
+ * of f64, which the other rows vouch for the others         random numbers, beside the C library in
+ * more digits Arguments: STEP=N, to look at every Nth f32 only, then names of ops, if not all are
+ * wanted. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +30,20 @@ static uint64_t scatter(uint64_t z) { /* splitmix64 */
   return z ^ (z >> 31);
 }
 
-static float f32_of(uint32_t bits) { return ((union { uint32_t u; float f; }){bits}).f; }
-static double f64_of(uint64_t bits) { return ((union { uint64_t u; double f; }){bits}).f; }
+static float f32_of(uint32_t bits) {
+  return ((union {
+           uint32_t u;
+           float f;
+         }){bits})
+      .f;
+}
+static double f64_of(uint64_t bits) {
+  return ((union {
+           uint64_t u;
+           double f;
+         }){bits})
+      .f;
+}
 
 /* Random bits in a quarter of the blocks, else evenly from [-1.01, 1.01], [-8, 8], [-800, 800]. */
 static double random_number(int64_t block, uint64_t number, bool is_f64) {
@@ -54,7 +67,8 @@ static void try_every_f32(const search_t *search, int64_t block, worst_t *worst)
   search->kernel->run(x, NULL, out, BLOCK);
   search->wide->run(wide, NULL, want, BLOCK);
   for (int i = 0; i < BLOCK; i++)
-    if ((float)want[i] != out[i] || out[i] == 0) note(worst, math_error_of_f32(want[i], out[i]), x[i], 0);
+    if ((float)want[i] != out[i] || out[i] == 0)
+      note(worst, math_error_of_f32(want[i], out[i]), x[i], 0);
 }
 
 static void try_block_f32(const search_t *search, int64_t block, worst_t *worst) {
@@ -69,7 +83,8 @@ static void try_block_f32(const search_t *search, int64_t block, worst_t *worst)
     y[i] = (float)random_number(block / 4, 2 * number + 1, false);
   }
   search->kernel->run(x, y, out, BLOCK);
-  for (int i = 0; i < BLOCK; i++) note(worst, math_error_f32(search->reference, x[i], y[i], out[i]), x[i], y[i]);
+  for (int i = 0; i < BLOCK; i++)
+    note(worst, math_error_f32(search->reference, x[i], y[i], out[i]), x[i], y[i]);
 }
 
 static void try_block_f64(const search_t *search, int64_t block, worst_t *worst) {
@@ -80,7 +95,8 @@ static void try_block_f64(const search_t *search, int64_t block, worst_t *worst)
     y[i] = random_number(block / 4, 2 * number + 1, true);
   }
   search->kernel->run(x, y, out, BLOCK);
-  for (int i = 0; i < BLOCK; i++) note(worst, math_error_f64(search->reference, x[i], y[i], out[i]), x[i], y[i]);
+  for (int i = 0; i < BLOCK; i++)
+    note(worst, math_error_f64(search->reference, x[i], y[i], out[i]), x[i], y[i]);
 }
 
 static void try_blocks(void *context, int64_t begin, int64_t end, int worker) {
@@ -91,22 +107,28 @@ static void try_blocks(void *context, int64_t begin, int64_t end, int worker) {
 
 static void search_worst(search_t *search, hr_workers_t *workers) {
   bool is_whole = !search->kernel->is_f64 && search->reference->of_f32;
-  int64_t blocks = is_whole ? (int64_t)((UINT64_C(1) << 32) / BLOCK / search->step) : SAMPLED_BLOCKS;
+  int64_t blocks =
+      is_whole ? (int64_t)((UINT64_C(1) << 32) / BLOCK / search->step) : SAMPLED_BLOCKS;
   hr_workers_for(workers, blocks, 16, try_blocks, search);
-  for (int i = 1; i < 64; i++) note(&search->worst[0], search->worst[i].error, search->worst[i].x, search->worst[i].y);
+  for (int i = 1; i < 64; i++)
+    note(&search->worst[0], search->worst[i].error, search->worst[i].x, search->worst[i].y);
   const worst_t *worst = &search->worst[0];
-  printf("| %s | %s | %s | %.3f | %.9g", search->reference->name, search->kernel->is_f64 ? "f64" : "f32",
-         is_whole ? "every number" : "17 million", worst->error, worst->x);
+  printf("| %s | %s | %s | %.3f | %.9g", search->reference->name,
+         search->kernel->is_f64 ? "f64" : "f32", is_whole ? "every number" : "17 million",
+         worst->error, worst->x);
   if (search->reference->of_two_f32) printf(", %.9g", worst->y);
   printf(" |\n");
   fflush(stdout);
 }
 
-static hr_status_t measure(const math_reference_t *reference, bool is_f64, uint64_t step, hr_workers_t *workers) {
+static hr_status_t measure(const math_reference_t *reference, bool is_f64, uint64_t step,
+                           hr_workers_t *workers) {
   int bytes = jit_target_host()->vector_bytes;
-  math_kernel_t kernels[2] = {{.op = reference->op, .is_f64 = is_f64, .lanes = bytes / (is_f64 ? 8 : 4)},
-                              {.op = reference->op, .is_f64 = true, .lanes = bytes / 8}};
-  search_t search = {.kernel = &kernels[0], .wide = &kernels[1], .reference = reference, .step = step};
+  math_kernel_t kernels[2] = {
+      {.op = reference->op, .is_f64 = is_f64, .lanes = bytes / (is_f64 ? 8 : 4)},
+      {.op = reference->op, .is_f64 = true, .lanes = bytes / 8}};
+  search_t search = {
+      .kernel = &kernels[0], .wide = &kernels[1], .reference = reference, .step = step};
   for (int i = 0; i < 64; i++) search.worst[i].error = 0.5;
   HR_TRY(math_kernels_make(kernels, 2, jit_target_host(), NULL));
   search_worst(&search, workers);
@@ -125,7 +147,8 @@ static bool is_wanted(int argc, char **argv, const char *name) {
 
 int main(int argc, char **argv) {
   hr_workers_t *workers = NULL;
-  uint64_t step = argc > 1 && strncmp(argv[1], "STEP=", 5) == 0 ? strtoull(argv[1] + 5, NULL, 10) : 1;
+  uint64_t step =
+      argc > 1 && strncmp(argv[1], "STEP=", 5) == 0 ? strtoull(argv[1] + 5, NULL, 10) : 1;
   hr_status_t st = hr_workers_create(&(hr_workers_options_t){.count = 2}, &workers);
   for (int is_f64 = 0; is_f64 < 2; is_f64++)
     for (int i = 0; i < math_reference_count && !st; i++)

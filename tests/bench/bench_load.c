@@ -1,6 +1,6 @@
 /* Times loading: reading a program of any form, and verifying it.
- *   bench_load [FILE...]     without files: made programs of many ops, without and with locations, of a blob, of many
- *                            decimals, as HLO text, StableHLO text and bytecode */
+ *   bench_load [FILE...]     without files: made programs of many ops, without and with locations,
+ * of a blob, of many decimals, as HLO text, StableHLO text and bytecode */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +16,8 @@
 
 static size_t count_ops(const hlo_module_t *module) {
   size_t count = 0;
-  for (size_t i = 0; i < module->computations.count; i++) count += module->computations.data[i]->instrs.count;
+  for (size_t i = 0; i < module->computations.count; i++)
+    count += module->computations.data[i]->instrs.count;
   return count;
 }
 
@@ -27,8 +28,9 @@ static void bench(const char *name, hr_buffer_t *bytes) {
   double read = bench_now_s();
   bench_check(hlo_verify(module));
   double verified = bench_now_s(), ops = (double)count_ops(module);
-  printf("%-24s %8.2f MB %9.0f ops   read %7.3f s %8.1f MB/s %10.0f ops/s   verify %7.3f s\n", name, megabytes, ops,
-         read - start, megabytes / (read - start), ops / (read - start), verified - read);
+  printf("%-24s %8.2f MB %9.0f ops   read %7.3f s %8.1f MB/s %10.0f ops/s   verify %7.3f s\n", name,
+         megabytes, ops, read - start, megabytes / (read - start), ops / (read - start),
+         verified - read);
   hlo_module_destroy(module);
 }
 
@@ -45,39 +47,53 @@ static hr_buffer_t *bytes_of(hr_strbuf_t *text) {
 
 static void add_ops(hr_strbuf_t *text) {
   static const char *const ops[] = {"add", "multiply", "maximum", "subtract"};
-  hr_strbuf_add_str(text, "func.func @main(%arg0: tensor<4x8xf32>) -> tensor<4x8xf32> {\n  %0 = stablehlo.tanh %arg0 : "
-                        "tensor<4x8xf32>\n  %1 = stablehlo.negate %0 : tensor<4x8xf32>\n");
+  hr_strbuf_add_str(
+      text,
+      "func.func @main(%arg0: tensor<4x8xf32>) -> tensor<4x8xf32> {\n  %0 = stablehlo.tanh %arg0 : "
+      "tensor<4x8xf32>\n  %1 = stablehlo.negate %0 : tensor<4x8xf32>\n");
   for (int i = 2; i < OPS; i++)
-    hr_strbuf_printf(text, "  %%%d = stablehlo.%s %%%d, %%%d : tensor<4x8xf32>\n", i, ops[i % 4], i - 1, i - 2);
+    hr_strbuf_printf(text, "  %%%d = stablehlo.%s %%%d, %%%d : tensor<4x8xf32>\n", i, ops[i % 4],
+                     i - 1, i - 2);
   hr_strbuf_printf(text, "  return %%%d : tensor<4x8xf32>\n}\n", OPS - 1);
 }
 
-/* The same with a location for each op, a call within calls, in four aliases behind the program as JAX has them. */
+/* The same with a location for each op, a call within calls, in four aliases behind the program as
+ * JAX has them. */
 static void add_located_ops(hr_strbuf_t *text) {
-  hr_strbuf_add_str(text, "func.func @main(%arg0: tensor<4x8xf32>) -> tensor<4x8xf32> {\n  %0 = stablehlo.tanh %arg0 : "
-                        "tensor<4x8xf32>\n");
+  hr_strbuf_add_str(
+      text,
+      "func.func @main(%arg0: tensor<4x8xf32>) -> tensor<4x8xf32> {\n  %0 = stablehlo.tanh %arg0 : "
+      "tensor<4x8xf32>\n");
   for (int i = 1; i < OPS; i++)
-    hr_strbuf_printf(text, "  %%%d = stablehlo.add %%%d, %%%d : tensor<4x8xf32> loc(#loc%d)\n", i, i - 1, i - 1,
-                     4 * i + 3);
-  hr_strbuf_printf(text, "  return %%%d : tensor<4x8xf32>\n}\n#loc = loc(\"train.py\":99:8 to :44)\n", OPS - 1);
+    hr_strbuf_printf(text, "  %%%d = stablehlo.add %%%d, %%%d : tensor<4x8xf32> loc(#loc%d)\n", i,
+                     i - 1, i - 1, 4 * i + 3);
+  hr_strbuf_printf(
+      text, "  return %%%d : tensor<4x8xf32>\n}\n#loc = loc(\"train.py\":99:8 to :44)\n", OPS - 1);
   hr_strbuf_add_str(text, "#loc1 = loc(callsite(\"step\"(\"train.py\":50:4) at #loc))\n");
   for (int i = 1; i < OPS; i++) {
-    hr_strbuf_printf(text, "#loc%d = loc(\"/somewhere/of/the/model/layers_%d.py\":%d:4 to :30)\n", 4 * i, i % 40, i);
+    hr_strbuf_printf(text, "#loc%d = loc(\"/somewhere/of/the/model/layers_%d.py\":%d:4 to :30)\n",
+                     4 * i, i % 40, i);
     hr_strbuf_printf(text, "#loc%d = loc(\"call_%d\"(#loc%d))\n", 4 * i + 1, i % 7, 4 * i);
     hr_strbuf_printf(text, "#loc%d = loc(callsite(#loc%d at #loc1))\n", 4 * i + 2, 4 * i + 1);
-    hr_strbuf_printf(text, "#loc%d = loc(\"jit(main)/layer_%d/add\"(#loc%d))\n", 4 * i + 3, i, 4 * i + 2);
+    hr_strbuf_printf(text, "#loc%d = loc(\"jit(main)/layer_%d/add\"(#loc%d))\n", 4 * i + 3, i,
+                     4 * i + 2);
   }
 }
 
-static void add_constant(hr_strbuf_t *text, int64_t count, void (*add_elements)(hr_strbuf_t *text, int64_t count)) {
-  hr_strbuf_printf(text, "func.func @main() -> tensor<%ldxf32> {\n  %%c = stablehlo.constant dense<", (long)count);
+static void add_constant(hr_strbuf_t *text, int64_t count,
+                         void (*add_elements)(hr_strbuf_t *text, int64_t count)) {
+  hr_strbuf_printf(text,
+                   "func.func @main() -> tensor<%ldxf32> {\n  %%c = stablehlo.constant dense<",
+                   (long)count);
   add_elements(text, count);
-  hr_strbuf_printf(text, "> : tensor<%ldxf32>\n  return %%c : tensor<%ldxf32>\n}\n", (long)count, (long)count);
+  hr_strbuf_printf(text, "> : tensor<%ldxf32>\n  return %%c : tensor<%ldxf32>\n}\n", (long)count,
+                   (long)count);
 }
 
 static void add_blob(hr_strbuf_t *text, int64_t count) {
   hr_strbuf_add_str(text, "\"0x");
-  for (int64_t i = 0; i < count; i++) hr_strbuf_printf(text, "%08X", (unsigned)i * 2654435761u & 0x7F7FFFFF);
+  for (int64_t i = 0; i < count; i++)
+    hr_strbuf_printf(text, "%08X", (unsigned)i * 2654435761u & 0x7F7FFFFF);
   hr_strbuf_add_str(text, "\"");
 }
 

@@ -1,5 +1,6 @@
-/* make bench-math: what generated math costs, per op and type: nanoseconds an element in the first-level cache, and
- * milliseconds and bytes of one kernel. HLORUN_VECTOR=32 shows another width. */
+/* make bench-math: what generated math costs, per op and type: nanoseconds an element in the
+ * first-level cache, and milliseconds and bytes of one kernel. HLORUN_VECTOR=32 shows another
+ * width. */
 #include <stdio.h>
 #include <time.h>
 
@@ -59,12 +60,13 @@ static hr_status_t compile_ms(math_kernel_t kernel, double *out_ms) {
 }
 
 static hr_status_t measure(hlo_opcode_t op, bool is_f64) {
-  math_kernel_t kernel = {.op = op, .is_f64 = is_f64, .lanes = jit_target_host()->vector_bytes / (is_f64 ? 8 : 4)};
+  math_kernel_t kernel = {
+      .op = op, .is_f64 = is_f64, .lanes = jit_target_host()->vector_bytes / (is_f64 ? 8 : 4)};
   double ms;
   HR_TRY(compile_ms(kernel, &ms));
   HR_TRY(math_kernels_make(&kernel, 1, jit_target_host(), NULL));
-  printf("%-24s f%d %8.2f ns %8.2f ms %6zu bytes\n", hlo_op_name(op), is_f64 ? 64 : 32, run_ns(&kernel), ms,
-         kernel.object_bytes);
+  printf("%-24s f%d %8.2f ns %8.2f ms %6zu bytes\n", hlo_op_name(op), is_f64 ? 64 : 32,
+         run_ns(&kernel), ms, kernel.object_bytes);
   math_kernels_free(&kernel, 1);
   return NULL;
 }

@@ -1,6 +1,6 @@
-/* Programs that memory limits, beside plain loops by as many workers that read and write as many bytes, with stores past
- * the caches: how near the programs come to what memory gives. Both take turns.
- *   bench_memory [-w WORKERS] [NAME...]   rows whose names begin so; without names: all */
+/* Programs that memory limits, beside plain loops by as many workers that read and write as many
+ * bytes, with stores past the caches: how near the programs come to what memory gives. Both take
+ * turns. bench_memory [-w WORKERS] [NAME...]   rows whose names begin so; without names: all */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,8 +40,8 @@ typedef struct move {
   float sums[64];        /* of each worker: what is read must be used */
 } move_t;
 
-#define BLOCK 128   /* floats */
-#define PREFETCH_DISTANCE 1024  /* floats that are asked for before their use */
+#define BLOCK 128              /* floats */
+#define PREFETCH_DISTANCE 1024 /* floats that are asked for before their use */
 
 static inline float read_block(const float *from) {
   float sum = 0;
@@ -102,8 +102,9 @@ static void fill(const hlo_shape_t *shape, int64_t limit, char *data) {
   for (size_t i = 0; i < count; i++) {
     random = random * 6364136223846793005u + 1442695040888963407u;
     uint64_t bits = random >> 40;
-    bits = hr_dtype_is_float(shape->dtype) ? hr_float_encode(shape->dtype, (double)bits * 0x1p-23 - 1)
-                                           : bits % (uint64_t)(shape->dtype == HR_PRED ? 2 : limit);
+    bits = hr_dtype_is_float(shape->dtype)
+               ? hr_float_encode(shape->dtype, (double)bits * 0x1p-23 - 1)
+               : bits % (uint64_t)(shape->dtype == HR_PRED ? 2 : limit);
     memcpy(data + i * each, &bits, each);
   }
 }
@@ -117,7 +118,8 @@ static void load(bench_t *bench, const row_t *row) {
   hr_buffer_t *bytes;
   hlorun_program_options_t options;
   hlorun_program_options_init(&options);
-  must(hlorun_program_load_bytes(bench->client, row->name, row->text, strlen(row->text), &options, &bench->program));
+  must(hlorun_program_load_bytes(bench->client, row->name, row->text, strlen(row->text), &options,
+                                 &bench->program));
   bench_check(hr_buffer_create(strlen(row->text), &bytes));
   memcpy(hr_buffer_data(bytes), row->text, strlen(row->text));
   bench_check(read_module(row->name, bytes, &bench->module));
@@ -127,7 +129,8 @@ static void load(bench_t *bench, const row_t *row) {
 static void make_arrays(bench_t *bench, const row_t *row) {
   const hlo_computation_t *entry = bench->module->entry;
   size_t read = 0, written = 0;
-  bench->in_count = (int)entry->params.count, bench->out_count = hlo_shape_leaf_count(entry->root->shape);
+  bench->in_count = (int)entry->params.count,
+  bench->out_count = hlo_shape_leaf_count(entry->root->shape);
   for (int k = 0; k < bench->in_count; k++) {
     const hlo_shape_t *shape = entry->params.data[k]->shape;
     void *data;
@@ -137,7 +140,8 @@ static void make_arrays(bench_t *bench, const row_t *row) {
     must(hlorun_buffer_create(dtype, shape->rank, shape->dims, data, release, NULL, &bench->in[k]));
     read += bytes_of(shape);
   }
-  for (int k = 0; k < bench->out_count; k++) written += bytes_of(hlo_shape_leaf(entry->root->shape, k));
+  for (int k = 0; k < bench->out_count; k++)
+    written += bytes_of(hlo_shape_leaf(entry->root->shape, k));
   bench->bytes = (double)(read + written);
   bench->move.read = (int64_t)(read / (BLOCK * sizeof(float)));
   bench->move.written = (int64_t)(written / (BLOCK * sizeof(float)));
@@ -169,8 +173,9 @@ static double bench_row(bench_t *bench, const row_t *row) {
     if (moved < bench->move_s) bench->move_s = moved;
     if (run < bench->program_s) bench->program_s = run;
   }
-  printf("%-18s %8.1f MB  %8.3f ms %7.1f GB/s   plain loops %8.3f ms %7.1f GB/s   %4.0f%%\n", row->name,
-         bench->bytes * 1e-6, bench->program_s * 1e3, bench->bytes / bench->program_s * 1e-9, bench->move_s * 1e3,
+  printf("%-18s %8.1f MB  %8.3f ms %7.1f GB/s   plain loops %8.3f ms %7.1f GB/s   %4.0f%%\n",
+         row->name, bench->bytes * 1e-6, bench->program_s * 1e3,
+         bench->bytes / bench->program_s * 1e-9, bench->move_s * 1e3,
          bench->bytes / bench->move_s * 1e-9, 100 * bench->move_s / bench->program_s);
   for (int k = 0; k < bench->in_count; k++) hlorun_buffer_release(bench->in[k]);
   hlorun_program_release(bench->program);
@@ -185,7 +190,8 @@ static void begin(bench_t *bench, int workers) {
   hlorun_client_options_init(&options);
   options.world = HLORUN_WORLD_SINGLE, options.threads = workers;
   must(hlorun_client_create(&options, &bench->client));
-  bench_check(hr_workers_create(&(hr_workers_options_t){.count = workers, .may_spin = true}, &bench->workers));
+  bench_check(hr_workers_create(&(hr_workers_options_t){.count = workers, .may_spin = true},
+                                &bench->workers));
   bench_check(hr_alloc(most, &from));
   bench_check(hr_alloc(most, &to));
   memset(from, 1, most);
@@ -208,7 +214,8 @@ int main(int argc, char **argv) {
   begin(&bench, workers);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     bool wanted = optind == argc;
-    for (int a = optind; a < argc; a++) wanted |= strncmp(rows[i].name, argv[a], strlen(argv[a])) == 0;
+    for (int a = optind; a < argc; a++)
+      wanted |= strncmp(rows[i].name, argv[a], strlen(argv[a])) == 0;
     if (!wanted) continue;
     count++, near += bench_row(&bench, &rows[i]) >= WANTED;
   }

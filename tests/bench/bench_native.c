@@ -1,8 +1,9 @@
-/* Times the native kernels of products, convolutions, transforms and factors, each next to oneDNN with as many threads
- * of its own where it has that op, with its arrays in whatever order it likes best (orders are not counted), and at the
- * end how near they come to it. Right sides are values of a run, and once more known before, so that their order does
- * not count either: the better of the two is compared.
- *   bench_native [-w WORKERS] [FILE...]   the heavy instructions of these programs, or of a list of shapes */
+/* Times the native kernels of products, convolutions, transforms and factors, each next to oneDNN
+ * with as many threads of its own where it has that op, with its arrays in whatever order it likes
+ * best (orders are not counted), and at the end how near they come to it. Right sides are values of
+ * a run, and once more known before, so that their order does not count either: the better of the
+ * two is compared. bench_native [-w WORKERS] [FILE...]   the heavy instructions of these programs,
+ * or of a list of shapes */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,13 +121,14 @@ static dnnl_memory_t peer_memory(const onednn_t *lib, const dnnl_memory_desc_t *
 }
 
 /* numbers, queries: of its three arrays. */
-static bool peer_init(const onednn_t *lib, dnnl_primitive_desc_t desc, const int *numbers, const dnnl_query_t *queries,
-                      peer_t *peer) {
+static bool peer_init(const onednn_t *lib, dnnl_primitive_desc_t desc, const int *numbers,
+                      const dnnl_query_t *queries, peer_t *peer) {
   if (lib->primitive_create(&peer->primitive, desc)) return false;
   for (int i = 0; i < 4; i++) {
     dnnl_query_t query = i < 3 ? queries[i] : dnnl_query_scratchpad_md;
-    peer->args[i] = (dnnl_exec_arg_t){i < 3 ? numbers[i] : DNNL_ARG_SCRATCHPAD,
-                                      peer_memory(lib, lib->primitive_desc_query_md(desc, query, 0))};
+    peer->args[i] =
+        (dnnl_exec_arg_t){i < 3 ? numbers[i] : DNNL_ARG_SCRATCHPAD,
+                          peer_memory(lib, lib->primitive_desc_query_md(desc, query, 0))};
   }
   return true;
 }
@@ -140,8 +142,8 @@ static const dnnl_query_t queries_of[3][3] = {
     {dnnl_query_src_md, dnnl_query_diff_weights_md, dnnl_query_diff_dst_md}};
 
 /* Everything plain, or the weights in its own order. */
-static bool peer_product(const onednn_t *lib, const dot_problem_t *p, dnnl_data_type_t type, dnnl_data_type_t sums,
-                         bool any, peer_t *peer) {
+static bool peer_product(const onednn_t *lib, const dot_problem_t *p, dnnl_data_type_t type,
+                         dnnl_data_type_t sums, bool any, peer_t *peer) {
   dnnl_memory_desc_t a, b, c;
   dnnl_matmul_desc_t matmul;
   dnnl_primitive_desc_t desc;
@@ -161,12 +163,14 @@ static bool peer_product(const onednn_t *lib, const dot_problem_t *p, dnnl_data_
   return peer_init(lib, desc, numbers_of[CONV_FORWARD], queries_of[CONV_FORWARD], peer);
 }
 
-static int products(const onednn_t *lib, const kernel_t *kernel, const hlo_instr_t *instr, peer_t *peers) {
+static int products(const onednn_t *lib, const kernel_t *kernel, const hlo_instr_t *instr,
+                    peer_t *peers) {
   const struct {
     dot_strategy_t way;
     const dot_problem_t *problem;
   } *plan = kernel->step.plan;
-  dnnl_data_type_t type = onednn_type(instr->operands[0]->shape->dtype), sums = onednn_type(instr->shape->dtype);
+  dnnl_data_type_t type = onednn_type(instr->operands[0]->shape->dtype),
+                   sums = onednn_type(instr->shape->dtype);
   int count = 0;
   for (int any = 0; any < 2 && type != dnnl_data_type_undef; any++)
     count += peer_product(lib, plan->problem, type, sums, any, &peers[count]);
@@ -178,37 +182,42 @@ static int products(const onednn_t *lib, const kernel_t *kernel, const hlo_instr
 static void peer_arrays(const onednn_t *lib, const conv_problem_t *p, dnnl_data_type_t type,
                         dnnl_memory_desc_t *arrays) {
   int grouped = p->groups > 1, rank = p->spatial + 2;
-  dnnl_dims_t dims[3] = {{p->batch, p->groups * p->in_channels}, {0}, {p->batch, p->groups * p->out_channels}};
+  dnnl_dims_t dims[3] = {
+      {p->batch, p->groups * p->in_channels}, {0}, {p->batch, p->groups * p->out_channels}};
   int64_t *weights = dims[CONV_WEI];
   if (grouped) *weights++ = p->groups;
   *weights++ = p->out_channels, *weights++ = p->in_channels;
   for (int d = 0; d < p->spatial; d++)
     dims[CONV_SRC][2 + d] = p->in[d], dims[CONV_DST][2 + d] = p->out[d], weights[d] = p->window[d];
   for (int r = 0; r < CONV_ROLES; r++)
-    lib->memory_desc_init_by_tag(&arrays[r], rank + (r == CONV_WEI && grouped), dims[r], type, dnnl_format_tag_any);
+    lib->memory_desc_init_by_tag(&arrays[r], rank + (r == CONV_WEI && grouped), dims[r], type,
+                                 dnnl_format_tag_any);
 }
 
-static dnnl_primitive_desc_t peer_describe(const onednn_t *lib, const conv_problem_t *p, conv_kind_t kind,
-                                           dnnl_alg_kind_t algorithm, dnnl_data_type_t type) {
+static dnnl_primitive_desc_t peer_describe(const onednn_t *lib, const conv_problem_t *p,
+                                           conv_kind_t kind, dnnl_alg_kind_t algorithm,
+                                           dnnl_data_type_t type) {
   dnnl_memory_desc_t w[CONV_ROLES], *src = &w[CONV_SRC], *wei = &w[CONV_WEI], *dst = &w[CONV_DST];
   dnnl_convolution_desc_t conv;
   dnnl_primitive_desc_t hint = NULL, desc;
   dnnl_dims_t stride, dilates, low, high;
   dnnl_status_t failed;
   for (int d = 0; d < p->spatial; d++)
-    stride[d] = p->stride[d], dilates[d] = p->dilation[d] - 1, low[d] = p->low[d], high[d] = p->high[d];
+    stride[d] = p->stride[d], dilates[d] = p->dilation[d] - 1, low[d] = p->low[d],
+    high[d] = p->high[d];
   peer_arrays(lib, p, type, w);
   if (kind != CONV_FORWARD) hint = peer_describe(lib, p, CONV_FORWARD, algorithm, type);
   if (kind == CONV_FORWARD)
-    failed = lib->dilated_convolution_forward_desc_init(&conv, dnnl_forward_inference, algorithm, src, wei, NULL, dst,
-                                                        stride, dilates, low, high);
+    failed = lib->dilated_convolution_forward_desc_init(
+        &conv, dnnl_forward_inference, algorithm, src, wei, NULL, dst, stride, dilates, low, high);
   else if (kind == CONV_DATA)
-    failed = lib->dilated_convolution_backward_data_desc_init(&conv, algorithm, src, wei, dst, stride, dilates,
-                                                              low, high);
+    failed = lib->dilated_convolution_backward_data_desc_init(&conv, algorithm, src, wei, dst,
+                                                              stride, dilates, low, high);
   else
-    failed = lib->dilated_convolution_backward_weights_desc_init(&conv, algorithm, src, wei, NULL, dst, stride,
-                                                                 dilates, low, high);
-  return failed || lib->primitive_desc_create(&desc, &conv, lib->attr, lib->engine, hint) ? NULL : desc;
+    failed = lib->dilated_convolution_backward_weights_desc_init(&conv, algorithm, src, wei, NULL,
+                                                                 dst, stride, dilates, low, high);
+  return failed || lib->primitive_desc_create(&desc, &conv, lib->attr, lib->engine, hint) ? NULL
+                                                                                          : desc;
 }
 
 static int convolutions(const onednn_t *lib, const hlo_instr_t *instr, peer_t *peers) {
@@ -222,7 +231,9 @@ static int convolutions(const onednn_t *lib, const hlo_instr_t *instr, peer_t *p
   check(conv_problem_read(&step, &problem, &fits));
   for (int i = 0; i < 2 && fits && type != dnnl_data_type_undef; i++) {
     dnnl_primitive_desc_t desc = peer_describe(lib, &problem, problem.kind, algorithms[i], type);
-    if (!desc || !peer_init(lib, desc, numbers_of[problem.kind], queries_of[problem.kind], &peers[count])) continue;
+    if (!desc ||
+        !peer_init(lib, desc, numbers_of[problem.kind], queries_of[problem.kind], &peers[count]))
+      continue;
     peers[count++].name = i ? "winograd" : "direct";
   }
   return count;
@@ -241,21 +252,25 @@ static void print_instr(const hlo_instr_t *instr) {
   hr_strbuf_init(&text);
   hlo_shape_print(&text, instr->shape, false);
   for (int i = 0; i < instr->operand_count; i++)
-    hr_strbuf_printf(&text, i ? " x " : " <- "), hlo_shape_print(&text, instr->operands[i]->shape, false);
+    hr_strbuf_printf(&text, i ? " x " : " <- "),
+        hlo_shape_print(&text, instr->operands[i]->shape, false);
   printf("%-12s %-64.*s", hlo_op_name(instr->op), (int)text.size, text.data);
   hr_strbuf_deinit(&text);
 }
 
 /* In turns, as all slow down when the machine does. */
-static void time_all(kernel_t *kernels, int kernel_count, const onednn_t *lib, peer_t *peers, int count) {
+static void time_all(kernel_t *kernels, int kernel_count, const onednn_t *lib, peer_t *peers,
+                     int count) {
   for (int round = 0; round < 3; round++) {
     usleep(10000); /* until the other's threads sleep */
     double until = now_us() + 5e4;
     for (int k = 0; k < kernel_count; k++, until = now_us() + 5e4)
-      for (int i = 0; i < 5 || now_us() < until; i++) smaller(&kernels[k].best_us, once(&kernels[k]));
+      for (int i = 0; i < 5 || now_us() < until; i++)
+        smaller(&kernels[k].best_us, once(&kernels[k]));
     for (int j = 0; j < count; j++) {
       until = now_us() + 3e4;
-      for (int i = 0; i < 5 || now_us() < until; i++) smaller(&peers[j].best_us, peer_once(lib, &peers[j]));
+      for (int i = 0; i < 5 || now_us() < until; i++)
+        smaller(&peers[j].best_us, peer_once(lib, &peers[j]));
     }
   }
 }
@@ -282,7 +297,8 @@ static void bench_instr(const hlo_instr_t *instr) {
   const onednn_t *lib = onednn_open();
   peer_t peers[MAX_PEERS];
   hlo_value_t *weights = NULL;
-  bool has_weights = instr->op == HLO_DOT || instr->op == HLO_CONVOLUTION, runs = kernel_init(kernel, instr);
+  bool has_weights = instr->op == HLO_DOT || instr->op == HLO_CONVOLUTION,
+       runs = kernel_init(kernel, instr);
   int count = 0;
   print_instr(instr);
   if (!runs) {
@@ -296,7 +312,8 @@ static void bench_instr(const hlo_instr_t *instr) {
   for (int i = 0; i < count; i++) peers[i].best_us = 1e18;
   time_all(kernels, 1 + has_weights, lib, peers, count);
   double best = kernel->best_us;
-  printf(" %9.2f us %7.1f GF/s  prepare %6.0f us", best, kernel->step.flops / best / 1e3, kernel->prepare_us);
+  printf(" %9.2f us %7.1f GF/s  prepare %6.0f us", best, kernel->step.flops / best / 1e3,
+         kernel->prepare_us);
   if (has_weights) printf("  known %9.2f us", known->best_us), smaller(&best, known->best_us);
   if (count) print_ratio(peers, count, best);
   printf("\n");
@@ -305,14 +322,16 @@ static void bench_instr(const hlo_instr_t *instr) {
 }
 
 static bool same_shapes(const hlo_instr_t *a, const hlo_instr_t *b) {
-  bool same = a->op == b->op && hlo_shape_equal(a->shape, b->shape) && a->operand_count == b->operand_count;
+  bool same =
+      a->op == b->op && hlo_shape_equal(a->shape, b->shape) && a->operand_count == b->operand_count;
   for (int i = 0; same && i < a->operand_count; i++)
     same = hlo_shape_equal(a->operands[i]->shape, b->operands[i]->shape);
   if (!same || a->op != HLO_DOT) return same;
   for (int key = HLO_ATTR_LHS_CONTRACTING_DIMS, i = 0; i < 1; i++) {
     hr_ints_t x = hlo_attr_ints(a, key), y = hlo_attr_ints(b, key);
     same = x.count == y.count && !memcmp(x.data, y.data, (size_t)x.count * sizeof *x.data);
-    x = hlo_attr_ints(a, HLO_ATTR_RHS_CONTRACTING_DIMS), y = hlo_attr_ints(b, HLO_ATTR_RHS_CONTRACTING_DIMS);
+    x = hlo_attr_ints(a, HLO_ATTR_RHS_CONTRACTING_DIMS),
+    y = hlo_attr_ints(b, HLO_ATTR_RHS_CONTRACTING_DIMS);
     same &= x.count == y.count && !memcmp(x.data, y.data, (size_t)x.count * sizeof *x.data);
   }
   return same;
@@ -320,8 +339,9 @@ static bool same_shapes(const hlo_instr_t *a, const hlo_instr_t *b) {
 
 static bool is_heavy(const hlo_instr_t *instr) {
   return op_natives[instr->op]->run &&
-         (instr->op == HLO_DOT || instr->op == HLO_CONVOLUTION || instr->op == HLO_FFT || instr->op == HLO_CHOLESKY ||
-          instr->op == HLO_TRIANGULAR_SOLVE || instr->op == HLO_CUSTOM_CALL);
+         (instr->op == HLO_DOT || instr->op == HLO_CONVOLUTION || instr->op == HLO_FFT ||
+          instr->op == HLO_CHOLESKY || instr->op == HLO_TRIANGULAR_SOLVE ||
+          instr->op == HLO_CUSTOM_CALL);
 }
 
 typedef HR_VEC(const hlo_instr_t *) seen_t;
@@ -372,35 +392,50 @@ static const char *const shapes[][4] = {
     {"s32[256,256]", "s32[256,256]", "s32[256,256]", "dot 1 0"},
     {"f64[512,512]", "f64[512,512]", "f64[512,512]", "dot 1 0"},
     {"c64[512,512]", "c64[512,512]", "c64[512,512]", "dot 1 0"},
-    {"f32[16,56,56,64]", "f32[16,56,56,64]", "f32[3,3,64,64]", CONV("3x3 pad=1_1x1_1", "b01f_01io->b01f")},
-    {"f32[8,28,28,128]", "f32[8,28,28,128]", "f32[3,3,128,128]", CONV("3x3 pad=1_1x1_1", "b01f_01io->b01f")},
-    {"f32[8,14,14,256]", "f32[8,14,14,256]", "f32[3,3,256,256]", CONV("3x3 pad=1_1x1_1", "b01f_01io->b01f")},
-    {"f32[8,7,7,512]", "f32[8,7,7,512]", "f32[3,3,512,512]", CONV("3x3 pad=1_1x1_1", "b01f_01io->b01f")},
-    {"f32[16,64,56,56]", "f32[16,64,56,56]", "f32[64,64,3,3]", CONV("3x3 pad=1_1x1_1", "bf01_oi01->bf01")},
+    {"f32[16,56,56,64]", "f32[16,56,56,64]", "f32[3,3,64,64]",
+     CONV("3x3 pad=1_1x1_1", "b01f_01io->b01f")},
+    {"f32[8,28,28,128]", "f32[8,28,28,128]", "f32[3,3,128,128]",
+     CONV("3x3 pad=1_1x1_1", "b01f_01io->b01f")},
+    {"f32[8,14,14,256]", "f32[8,14,14,256]", "f32[3,3,256,256]",
+     CONV("3x3 pad=1_1x1_1", "b01f_01io->b01f")},
+    {"f32[8,7,7,512]", "f32[8,7,7,512]", "f32[3,3,512,512]",
+     CONV("3x3 pad=1_1x1_1", "b01f_01io->b01f")},
+    {"f32[16,64,56,56]", "f32[16,64,56,56]", "f32[64,64,3,3]",
+     CONV("3x3 pad=1_1x1_1", "bf01_oi01->bf01")},
     {"f32[4,56,56,64]", "f32[4,56,56,256]", "f32[1,1,256,64]", CONV("1x1", "b01f_01io->b01f")},
-    {"f32[4,28,28,128]", "f32[4,56,56,128]", "f32[3,3,128,128]", CONV("3x3 stride=2x2 pad=0_1x0_1", "b01f_01io->b01f")},
-    {"f32[4,112,112,64]", "f32[4,224,224,3]", "f32[7,7,3,64]", CONV("7x7 stride=2x2 pad=2_3x2_3", "b01f_01io->b01f")},
+    {"f32[4,28,28,128]", "f32[4,56,56,128]", "f32[3,3,128,128]",
+     CONV("3x3 stride=2x2 pad=0_1x0_1", "b01f_01io->b01f")},
+    {"f32[4,112,112,64]", "f32[4,224,224,3]", "f32[7,7,3,64]",
+     CONV("7x7 stride=2x2 pad=2_3x2_3", "b01f_01io->b01f")},
     {"f32[4,56,56,128]", "f32[4,28,28,128]", "f32[3,3,128,128]",
      CONV("3x3 pad=2_1x2_1 lhs_dilate=2x2", "b01f_01oi->b01f")},
-    {"f32[3,3,64,64]", "f32[4,56,56,64]", "f32[4,56,56,64]", CONV("56x56 pad=1_1x1_1", "f01b_i01o->01bf")},
+    {"f32[3,3,64,64]", "f32[4,56,56,64]", "f32[4,56,56,64]",
+     CONV("56x56 pad=1_1x1_1", "f01b_i01o->01bf")},
     {"f32[1,1,256,64]", "f32[4,56,56,256]", "f32[4,56,56,64]", CONV("56x56", "f01b_i01o->01bf")},
-    {"bf16[8,28,28,128]", "bf16[8,28,28,128]", "bf16[3,3,128,128]", CONV("3x3 pad=1_1x1_1", "b01f_01io->b01f")},
-    {"s32[8,28,28,128]", "s8[8,28,28,128]", "s8[3,3,128,128]", CONV("3x3 pad=1_1x1_1", "b01f_01io->b01f")},
+    {"bf16[8,28,28,128]", "bf16[8,28,28,128]", "bf16[3,3,128,128]",
+     CONV("3x3 pad=1_1x1_1", "b01f_01io->b01f")},
+    {"s32[8,28,28,128]", "s8[8,28,28,128]", "s8[3,3,128,128]",
+     CONV("3x3 pad=1_1x1_1", "b01f_01io->b01f")},
     /* Layers of residual, mobile and U-shaped networks, of sound and of volumes. */
     {"f32[4,56,56,256]", "f32[4,56,56,64]", "f32[1,1,64,256]", CONV("1x1", "b01f_01io->b01f")},
     {"f32[4,14,14,256]", "f32[4,14,14,1024]", "f32[1,1,1024,256]", CONV("1x1", "b01f_01io->b01f")},
     {"f32[4,7,7,2048]", "f32[4,7,7,512]", "f32[1,1,512,2048]", CONV("1x1", "b01f_01io->b01f")},
-    {"f32[4,28,28,512]", "f32[4,56,56,256]", "f32[1,1,256,512]", CONV("1x1 stride=2x2", "b01f_01io->b01f")},
-    {"f32[4,7,7,256]", "f32[4,14,14,256]", "f32[3,3,256,256]", CONV("3x3 stride=2x2 pad=0_1x0_1", "b01f_01io->b01f")},
-    {"f32[4,112,112,32]", "f32[4,224,224,3]", "f32[3,3,3,32]", CONV("3x3 stride=2x2 pad=0_1x0_1", "b01f_01io->b01f")},
-    {"f32[1,256,256,64]", "f32[1,256,256,64]", "f32[3,3,64,64]", CONV("3x3 pad=1_1x1_1", "b01f_01io->b01f")},
+    {"f32[4,28,28,512]", "f32[4,56,56,256]", "f32[1,1,256,512]",
+     CONV("1x1 stride=2x2", "b01f_01io->b01f")},
+    {"f32[4,7,7,256]", "f32[4,14,14,256]", "f32[3,3,256,256]",
+     CONV("3x3 stride=2x2 pad=0_1x0_1", "b01f_01io->b01f")},
+    {"f32[4,112,112,32]", "f32[4,224,224,3]", "f32[3,3,3,32]",
+     CONV("3x3 stride=2x2 pad=0_1x0_1", "b01f_01io->b01f")},
+    {"f32[1,256,256,64]", "f32[1,256,256,64]", "f32[3,3,64,64]",
+     CONV("3x3 pad=1_1x1_1", "b01f_01io->b01f")},
     {"f32[1,256,256,64]", "f32[1,128,128,128]", "f32[2,2,64,128]",
      CONV("2x2 pad=1_1x1_1 lhs_dilate=2x2", "b01f_01oi->b01f")},
     {"f32[4,56,56,128]", "f32[4,28,28,128]", "f32[4,4,128,128]",
      CONV("4x4 pad=2_2x2_2 lhs_dilate=2x2", "b01f_01oi->b01f")},
     {"f32[4,28,28,128]", "f32[4,28,28,128]", "f32[3,3,128,128]",
      CONV("3x3 pad=2_2x2_2 rhs_dilate=2x2", "b01f_01io->b01f")},
-    {"f32[8,28,28,64]", "f32[8,28,28,64]", "f32[5,5,64,64]", CONV("5x5 pad=2_2x2_2", "b01f_01io->b01f")},
+    {"f32[8,28,28,64]", "f32[8,28,28,64]", "f32[5,5,64,64]",
+     CONV("5x5 pad=2_2x2_2", "b01f_01io->b01f")},
     {"f32[4,56,56,128]", "f32[4,56,56,128]", "f32[3,3,4,128]",
      CONV("3x3 pad=1_1x1_1", "b01f_01io->b01f, feature_group_count=32")},
     {"f32[4,112,112,32]", "f32[4,112,112,32]", "f32[3,3,1,32]",
@@ -411,12 +446,16 @@ static const char *const shapes[][4] = {
      CONV("5x5 pad=2_2x2_2", "b01f_01io->b01f, feature_group_count=384")},
     {"f32[16,1024,64]", "f32[16,1024,64]", "f32[9,64,64]", CONV("9 pad=4_4", "b0f_0io->b0f")},
     {"f32[4,3000,384]", "f32[4,3000,80]", "f32[3,80,384]", CONV("3 pad=1_1", "b0f_0io->b0f")},
-    {"f32[8,3200,64]", "f32[8,16000,1]", "f32[10,1,64]", CONV("10 stride=5 pad=2_3", "b0f_0io->b0f")},
-    {"f32[16,64,512]", "f32[16,64,1024]", "f32[64,64,5]", CONV("5 stride=2 pad=1_2", "bf0_oi0->bf0")},
+    {"f32[8,3200,64]", "f32[8,16000,1]", "f32[10,1,64]",
+     CONV("10 stride=5 pad=2_3", "b0f_0io->b0f")},
+    {"f32[16,64,512]", "f32[16,64,1024]", "f32[64,64,5]",
+     CONV("5 stride=2 pad=1_2", "bf0_oi0->bf0")},
     {"f32[2,16,28,28,32]", "f32[2,16,28,28,16]", "f32[3,3,3,16,32]",
      CONV("3x3x3 pad=1_1x1_1x1_1", "b012f_012io->b012f")},
-    {"f32[2,8,14,14,64]", "f32[2,8,14,14,64]", "f32[3,3,3,64,64]", CONV("3x3x3 pad=1_1x1_1x1_1", "b012f_012io->b012f")},
-    {"f32[4,128,14,14]", "f32[4,128,28,28]", "f32[128,128,3,3]", CONV("3x3 stride=2x2 pad=0_1x0_1", "bf01_oi01->bf01")},
+    {"f32[2,8,14,14,64]", "f32[2,8,14,14,64]", "f32[3,3,3,64,64]",
+     CONV("3x3x3 pad=1_1x1_1x1_1", "b012f_012io->b012f")},
+    {"f32[4,128,14,14]", "f32[4,128,28,28]", "f32[128,128,3,3]",
+     CONV("3x3 stride=2x2 pad=0_1x0_1", "bf01_oi01->bf01")},
     {"f32[3,3,128,128]", "f32[4,56,56,128]", "f32[4,28,28,128]",
      CONV("28x28 pad=0_1x0_1 rhs_dilate=2x2", "f01b_i01o->01bf")},
     {"f32[7,7,3,64]", "f32[4,224,224,3]", "f32[4,112,112,64]",
@@ -428,13 +467,14 @@ static void bench_shape(const char *const *row) {
   hr_buffer_t *bytes;
   hlo_module_t *module;
   if (!strncmp(row[3], "dot ", 4))
-    snprintf(attrs, sizeof attrs, "dot(a, b), lhs_contracting_dims={%c}, rhs_contracting_dims={%c}", row[3][4],
-             row[3][6]);
+    snprintf(attrs, sizeof attrs, "dot(a, b), lhs_contracting_dims={%c}, rhs_contracting_dims={%c}",
+             row[3][4], row[3][6]);
   else
     snprintf(attrs, sizeof attrs, "%s", row[3]);
   snprintf(text, sizeof text,
-           "HloModule bench\nENTRY main {\n  a = %s parameter(0)\n  b = %s parameter(1)\n  ROOT c = %s %s\n}\n", row[1],
-           row[2], row[0], attrs);
+           "HloModule bench\nENTRY main {\n  a = %s parameter(0)\n  b = %s parameter(1)\n  ROOT c "
+           "= %s %s\n}\n",
+           row[1], row[2], row[0], attrs);
   check(hr_buffer_create(strlen(text), &bytes));
   memcpy(hr_buffer_data(bytes), text, strlen(text));
   check(read_module("bench", bytes, &module));
@@ -452,10 +492,11 @@ int main(int count, char **arguments) {
     printf("%s\n", arguments[i]);
     bench_module(module);
   }
-  for (size_t i = 0; i < sizeof shapes / sizeof *shapes && first == count; i++) bench_shape(shapes[i]);
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes && first == count; i++)
+    bench_shape(shapes[i]);
   if (ratios.count)
-    printf("%d of %d at 90%% of oneDNN's best or above; geometric mean %.2f\n", ratios.near, ratios.count,
-           exp(ratios.logs / ratios.count));
+    printf("%d of %d at 90%% of oneDNN's best or above; geometric mean %.2f\n", ratios.near,
+           ratios.count, exp(ratios.logs / ratios.count));
   hr_workers_destroy(pool);
   return 0;
 }

@@ -1,6 +1,6 @@
-/* Times native kernels: each row is a small program whose root is run by its native kernel, on one worker and on two,
- * the best of several runs. Floats are random around 0, integers random from 0 up to the row's limit.
- *   bench_own [NAME...]      rows whose names begin so; without names: all */
+/* Times native kernels: each row is a small program whose root is run by its native kernel, on one
+ * worker and on two, the best of several runs. Floats are random around 0, integers random from 0
+ * up to the row's limit. bench_own [NAME...]      rows whose names begin so; without names: all */
 #include <stdio.h>
 #include <string.h>
 
@@ -26,8 +26,9 @@ typedef struct row {
   "less {\n a = f32[] parameter(0)\n b = f32[] parameter(1)\n" more      \
   "qn = f32[] constant(nan)\n zero = f32[] constant(0)\n" CANONICAL("a") \
       CANONICAL("b") "ROOT less = pred[] compare(ka, kb), direction=LT, type=TOTALORDER\n}\n"
-#define BINARY(type, op) \
-  "body {\n a = " type "[] parameter(0)\n b = " type "[] parameter(1)\n ROOT r = " type "[] " op "(a, b)\n}\n"
+#define BINARY(type, op)                                                                         \
+  "body {\n a = " type "[] parameter(0)\n b = " type "[] parameter(1)\n ROOT r = " type "[] " op \
+  "(a, b)\n}\n"
 
 static const row_t rows[] = {
 #include "bench/bench_own.def"
@@ -39,9 +40,10 @@ static void fill(const hlo_shape_t *shape, int64_t limit, void *data) {
   bench_check(hlo_shape_count(shape, &count));
   for (int64_t i = 0; i < count; i++) {
     double number = -6;
-    for (int k = 0; k < 12 && hr_dtype_is_float(shape->dtype); k++) number += rand() / (double)RAND_MAX;
-    uint64_t bits =
-        hr_dtype_is_float(shape->dtype) ? hr_float_encode(shape->dtype, number) : (uint64_t)rand() % (uint64_t)limit;
+    for (int k = 0; k < 12 && hr_dtype_is_float(shape->dtype); k++)
+      number += rand() / (double)RAND_MAX;
+    uint64_t bits = hr_dtype_is_float(shape->dtype) ? hr_float_encode(shape->dtype, number)
+                                                    : (uint64_t)rand() % (uint64_t)limit;
     memcpy((char *)data + (size_t)i * bytes, &bits, bytes);
   }
 }
@@ -60,14 +62,16 @@ static hr_status_t ignore_end(void *context, void (*destroy)(void *object), void
   return NULL;
 }
 
-static void bench_with(const row_t *row, const hlo_instr_t *instr, int count, void *const *in, void *const *out) {
+static void bench_with(const row_t *row, const hlo_instr_t *instr, int count, void *const *in,
+                       void *const *out) {
   hr_arena_t arena;
   hr_workers_t *workers;
   const hlo_shape_t *shapes[MAX_OPERANDS];
   void *scratch;
   op_native_step_t step = {0};
   hr_arena_init(&arena);
-  bench_check(hr_workers_create(&(hr_workers_options_t){.count = count, .may_spin = true}, &workers));
+  bench_check(
+      hr_workers_create(&(hr_workers_options_t){.count = count, .may_spin = true}, &workers));
   for (int k = 0; k < instr->operand_count; k++) shapes[k] = instr->operands[k]->shape;
   op_step_t op_step = {instr, shapes, instr->shape, NULL, 0};
   op_native_target_t target = {.arena = &arena, .workers = count, .add_cleanup = ignore_end};

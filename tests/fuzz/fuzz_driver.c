@@ -46,14 +46,17 @@ static void splice(fuzz_bytes_t *text, size_t at, size_t gone, const char *bytes
   text->size += size - gone;
 }
 
-static void mutate_text(const fuzz_material_t *material, fuzz_bytes_t *text, const fuzz_bytes_t *other) {
+static void mutate_text(const fuzz_material_t *material, fuzz_bytes_t *text,
+                        const fuzz_bytes_t *other) {
   size_t at = fuzz_random_below(text->size + 1), left = text->size - at;
   size_t gone = fuzz_random_below(left < 12 ? left + 1 : 12);
   switch (fuzz_random_below(6)) {
     case 0:
       if (left) text->data[at] ^= (char)(1u << fuzz_random_below(8));
       break;
-    case 1: splice(text, at, gone, "", 0); break;
+    case 1:
+      splice(text, at, gone, "", 0);
+      break;
     case 2: {
       const char *word = material->words[fuzz_random_below(material->word_count)];
       splice(text, at, fuzz_random_below(2) ? gone : 0, word, strlen(word));
@@ -73,7 +76,9 @@ static void mutate_text(const fuzz_material_t *material, fuzz_bytes_t *text, con
       splice(text, at, gone, other->data + from, size);
       break;
     }
-    default: text->size = fuzz_random_below(20) ? text->size : at; break;
+    default:
+      text->size = fuzz_random_below(20) ? text->size : at;
+      break;
   }
 }
 
@@ -84,7 +89,8 @@ static void run_exact(const fuzz_bytes_t *bytes) {
   free(exact.data);
 }
 
-static void run_mutations(const fuzz_material_t *material, long count, const fuzz_bytes_t *inputs, int input_count) {
+static void run_mutations(const fuzz_material_t *material, long count, const fuzz_bytes_t *inputs,
+                          int input_count) {
   fuzz_bytes_t work = {allocate(FUZZ_BYTES_MAX), 0};
   for (long n = 0; n < count; n++) {
     const fuzz_bytes_t *from = &inputs[fuzz_random_below((uint64_t)input_count)];
@@ -103,8 +109,8 @@ static void run_mutations(const fuzz_material_t *material, long count, const fuz
 }
 
 /* Runs `mutations` changed copies of the inputs, and frees them; each as it is when as_they_are. */
-static void run_inputs(const fuzz_material_t *material, fuzz_bytes_t *inputs, int count, bool as_they_are,
-                       long mutations) {
+static void run_inputs(const fuzz_material_t *material, fuzz_bytes_t *inputs, int count,
+                       bool as_they_are, long mutations) {
   for (int i = 0; as_they_are && i < count; i++) run_exact(&inputs[i]);
   if (mutations) run_mutations(material, mutations, inputs, count);
   for (int i = 0; i < count; i++) free(inputs[i].data);

@@ -20,13 +20,15 @@ typedef struct fuzz_material {
   int own_count;
   /* One change of `bytes`, which may take pieces of `other`; NULL: a change of text. */
   void (*mutate)(fuzz_bytes_t *bytes, const fuzz_bytes_t *other);
-  const char *const *words; /* put into texts, beside bits, pieces of themselves and pieces of other texts */
+  const char *const
+      *words; /* put into texts, beside bits, pieces of themselves and pieces of other texts */
   size_t word_count;
 } fuzz_material_t;
 
 /*   TARGET                               runs changed copies of the target's own inputs
  *   TARGET FILE...                       runs each file once
- *   TARGET --mutate COUNT SEED FILE...   runs COUNT inputs made from the files by changes that only SEED decides */
+ *   TARGET --mutate COUNT SEED FILE...   runs COUNT inputs made from the files by changes that only
+ * SEED decides */
 int fuzz_main(int argc, char **argv, const fuzz_material_t *material);
 
 /* For mutate: the next number below `limit` of the run's seed; 0 if limit is 0. */

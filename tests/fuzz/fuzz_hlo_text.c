@@ -1,5 +1,6 @@
-/* Whatever bytes are read: no crash, no leak, and what is accepted prints as text that reads back and prints the same.
- * With -DHR_FUZZING -fsanitize=fuzzer it is a target of libFuzzer; else a program, see fuzz_driver.h. */
+/* Whatever bytes are read: no crash, no leak, and what is accepted prints as text that reads back
+ * and prints the same. With -DHR_FUZZING -fsanitize=fuzzer it is a target of libFuzzer; else a
+ * program, see fuzz_driver.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,34 +81,78 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
 #ifndef HR_FUZZING
 
-static const char *const words[] = {
-  "{", "}", "(", ")", ",", "=", "[", "]", "{...}", "%", "-1", "0", "1", "9999999999", "-9223372036854775808",
-  "18446744073709551615", "nan", "inf", "-0", "f32[]", "s4[2]{0:E(4)}", "pred[]", "(f32[], token[])", "ROOT ",
-  "1e400", "parameter(1)", ", sharding={replicated}", ", metadata={op_name=\"x\"}", "/*", "\"", "\\", "{{0,1}}",
-  "[2,4]<=[8]", "constant(1)", "\n", "_", "f32[<=3,?]", ", to_apply={a = f32[] parameter(0)}"};
+static const char *const words[] = {"{",
+                                    "}",
+                                    "(",
+                                    ")",
+                                    ",",
+                                    "=",
+                                    "[",
+                                    "]",
+                                    "{...}",
+                                    "%",
+                                    "-1",
+                                    "0",
+                                    "1",
+                                    "9999999999",
+                                    "-9223372036854775808",
+                                    "18446744073709551615",
+                                    "nan",
+                                    "inf",
+                                    "-0",
+                                    "f32[]",
+                                    "s4[2]{0:E(4)}",
+                                    "pred[]",
+                                    "(f32[], token[])",
+                                    "ROOT ",
+                                    "1e400",
+                                    "parameter(1)",
+                                    ", sharding={replicated}",
+                                    ", metadata={op_name=\"x\"}",
+                                    "/*",
+                                    "\"",
+                                    "\\",
+                                    "{{0,1}}",
+                                    "[2,4]<=[8]",
+                                    "constant(1)",
+                                    "\n",
+                                    "_",
+                                    "f32[<=3,?]",
+                                    ", to_apply={a = f32[] parameter(0)}"};
 
 static const char *const builtin[] = {
-    "HloModule a, is_scheduled=true, input_output_alias={ {}: (0, {}, may-alias) }, num_partitions=2\n\n"
+    "HloModule a, is_scheduled=true, input_output_alias={ {}: (0, {}, may-alias) }, "
+    "num_partitions=2\n\n"
     "%add (x: f32[], y: f32[]) -> f32[] {\n  %x = f32[] parameter(0)\n  %y = f32[] parameter(1)\n"
     "  ROOT %s = f32[] add(%x, %y)\n}\n\nENTRY %e (p: f32[8]) -> f32[8] {\n"
-    "  %p = f32[8]{0} parameter(0), sharding={devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}\n"
-    "  %n = f32[8]{0} negate(%p), metadata={op_name=\"jit(f)/neg\" source_line=3}, backend_config={\"a\":{\"b\":1}}\n"
-    "  ROOT %r = f32[8]{0} all-reduce(%n), channel_id=1, replica_groups=[1,2]<=[2], use_global_device_ids=true, "
+    "  %p = f32[8]{0} parameter(0), sharding={devices=[2,1,2]<=[2,2]T(1,0) "
+    "last_tile_dim_replicate}\n"
+    "  %n = f32[8]{0} negate(%p), metadata={op_name=\"jit(f)/neg\" source_line=3}, "
+    "backend_config={\"a\":{\"b\":1}}\n"
+    "  ROOT %r = f32[8]{0} all-reduce(%n), channel_id=1, replica_groups=[1,2]<=[2], "
+    "use_global_device_ids=true, "
     "to_apply=%add, control-predecessors={%p}\n}\n",
-    "HloModule b\nENTRY e {\n  k = (f32[2,2], pred[3], c64[1]) constant(({{1,-0},{nan(0x7),inf}}, {1,0,1}, "
+    "HloModule b\nENTRY e {\n  k = (f32[2,2], pred[3], c64[1]) constant(({{1,-0},{nan(0x7),inf}}, "
+    "{1,0,1}, "
     "{(1,2)}))\n"
     "  g = f32[2,2] get-tuple-element(k), index=0\n  z = f32[] constant(0)\n"
-    "  w = f32[2,2] reduce-window(g, z), window={size=2x1 pad=1_0x0_0}, to_apply={ a = f32[] parameter(0) "
-    "b = f32[] parameter(1) ROOT c = f32[] maximum(a, b) }\n  s = f32[1,2] slice(w), slice={[0:2:2], [0:2]}\n"
+    "  w = f32[2,2] reduce-window(g, z), window={size=2x1 pad=1_0x0_0}, to_apply={ a = f32[] "
+    "parameter(0) "
+    "b = f32[] parameter(1) ROOT c = f32[] maximum(a, b) }\n  s = f32[1,2] slice(w), "
+    "slice={[0:2:2], [0:2]}\n"
     "  ROOT t = (f32[1,2], f32[3,2]) tuple(s, f32[3,2] pad(w, z), padding=0_1x0_0)\n}\n",
     "f32[4] add(f32[4] negate(f32[4] a), f32[4] multiply(f32[4] a, f32[4] b))",
-    "HloModule c\nENTRY e {\n  x = f32[<=4,2]{1,0:T(8,128)S(1)} parameter(0), origin={{\"x\" {0}}}\n"
-    "  st = ((f32[<=4,2]), f32[<=4,2], u32[]) custom-call-start(x), custom_call_target=\"t\", literal=s32[2]{0} {1, "
+    "HloModule c\nENTRY e {\n  x = f32[<=4,2]{1,0:T(8,128)S(1)} parameter(0), origin={{\"x\" "
+    "{0}}}\n"
+    "  st = ((f32[<=4,2]), f32[<=4,2], u32[]) custom-call-start(x), custom_call_target=\"t\", "
+    "literal=s32[2]{0} {1, "
     "2}\n"
     "  ROOT d = f32[<=4,2] custom-call-done(st), frontend_attributes={a=\"b\",c={d}}\n}\n",
 };
 
-static fuzz_bytes_t text_of_rank(int index) { return fuzz_copy(builtin[index], strlen(builtin[index])); }
+static fuzz_bytes_t text_of_rank(int index) {
+  return fuzz_copy(builtin[index], strlen(builtin[index]));
+}
 
 int main(int argc, char **argv) {
   const fuzz_material_t material = {.own = text_of_rank,

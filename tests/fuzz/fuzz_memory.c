@@ -303,11 +303,12 @@ static void run_range(uint64_t first, uint64_t count, double seconds) {
   double begin = now_s();
   for (uint64_t seed = first; seed < first + count && (!seconds || now_s() - begin < seconds);)
     seed = run_child(seed, first + count - seed > BATCH ? seed + BATCH : first + count);
-  printf("%lu programs from %lu on, %lu failed; %lu ran, %lu ended with a status, %lu refusals; "
-         "%.0f programs/s\n",
-         (unsigned long)counts->done, (unsigned long)first, (unsigned long)counts->failed,
-         (unsigned long)counts->ran, (unsigned long)counts->stopped, (unsigned long)counts->refused,
-         (double)counts->done / (now_s() - begin));
+  printf(
+      "%lu programs from %lu on, %lu failed; %lu ran, %lu ended with a status, %lu refusals; "
+      "%.0f programs/s\n",
+      (unsigned long)counts->done, (unsigned long)first, (unsigned long)counts->failed,
+      (unsigned long)counts->ran, (unsigned long)counts->stopped, (unsigned long)counts->refused,
+      (double)counts->done / (now_s() - begin));
 }
 
 static int print_program(uint64_t seed) {

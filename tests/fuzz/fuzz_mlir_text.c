@@ -1,6 +1,6 @@
-/* Whatever bytes are read as MLIR text: no crash, no leak, no more memory than the text is worth, and what is accepted
- * prints as text that reads back and prints the same.
- * With -DHR_FUZZING -fsanitize=fuzzer it is a target of libFuzzer; else a program, see fuzz_driver.h. */
+/* Whatever bytes are read as MLIR text: no crash, no leak, no more memory than the text is worth,
+ * and what is accepted prints as text that reads back and prints the same. With -DHR_FUZZING
+ * -fsanitize=fuzzer it is a target of libFuzzer; else a program, see fuzz_driver.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,50 +97,138 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
 #ifndef HR_FUZZING
 
-static const char *const words[] = {
-  "{", "}", "(", ")", ",", "=", "[", "]", "<", ">", "<{", "}>", "->", ":", "%", "%0", "%arg0", "%0#1", "%0:2 = ", "@",
-  "#", "!", "^bb0", "-1", "0", "1", "9223372036854775807", "-9223372036854775808", "18446744073709551615", "4294967296",
-  "1.0", "0x7FC00000", "true", "unit", "dense<", "dense<1>", "dense<[]>", "dense<\"0x00\">", "dense<0> : tensor<0xi64>",
-  "dense<1> : tensor<9xi64>", "dense_resource<a>", "sparse<[0], 1>", "array<i64>", "array<i64: 1, -1>", "array<i1: true>",
-  "array<f32: 1.0>", "[1, 2]", "[@a, \"b\"]", "{a = 1}", "\"\"", "\"\\", "tensor<", "tensor<4xf32>", "tensor<*xf32>",
-  "tensor<?xi64>", "tensor<?x4xf32, #stablehlo.bounds<3, ?>>", "tensor<f8E4M3FN>", "tensor<i1>", "tensor<i7>",
-  "tensor<0x3xui4>", "tensor<complex<f32>>", "tensor<4x!quant.uniform<i8:f32, 1.0:0>>", "tuple<>", "tuple<tensor<f32>>",
-  "!stablehlo.token", "!stablehlo.future<tensor<f32>>", "vector<4xf32>", "memref<2xf32>", "index", "none", "() -> ()",
-  "#stablehlo<precision HIGH>", "#stablehlo.channel_handle<handle = 1, type = 0>", "stablehlo.return %0 : tensor<f32>",
-  "return", "loc(\"a\"(#loc))", "x", "?", "\n", "\\", "\"stablehlo.add\"(%0, %0) : (tensor<f32>, tensor<f32>) -> ()",
-  "({}) ", "({^bb0(%a: tensor<f32>): stablehlo.return %a : tensor<f32>})", "{-# dialect_resources: {builtin: {a: \"0x04\"}} #-}"};
+static const char *const words[] = {"{",
+                                    "}",
+                                    "(",
+                                    ")",
+                                    ",",
+                                    "=",
+                                    "[",
+                                    "]",
+                                    "<",
+                                    ">",
+                                    "<{",
+                                    "}>",
+                                    "->",
+                                    ":",
+                                    "%",
+                                    "%0",
+                                    "%arg0",
+                                    "%0#1",
+                                    "%0:2 = ",
+                                    "@",
+                                    "#",
+                                    "!",
+                                    "^bb0",
+                                    "-1",
+                                    "0",
+                                    "1",
+                                    "9223372036854775807",
+                                    "-9223372036854775808",
+                                    "18446744073709551615",
+                                    "4294967296",
+                                    "1.0",
+                                    "0x7FC00000",
+                                    "true",
+                                    "unit",
+                                    "dense<",
+                                    "dense<1>",
+                                    "dense<[]>",
+                                    "dense<\"0x00\">",
+                                    "dense<0> : tensor<0xi64>",
+                                    "dense<1> : tensor<9xi64>",
+                                    "dense_resource<a>",
+                                    "sparse<[0], 1>",
+                                    "array<i64>",
+                                    "array<i64: 1, -1>",
+                                    "array<i1: true>",
+                                    "array<f32: 1.0>",
+                                    "[1, 2]",
+                                    "[@a, \"b\"]",
+                                    "{a = 1}",
+                                    "\"\"",
+                                    "\"\\",
+                                    "tensor<",
+                                    "tensor<4xf32>",
+                                    "tensor<*xf32>",
+                                    "tensor<?xi64>",
+                                    "tensor<?x4xf32, #stablehlo.bounds<3, ?>>",
+                                    "tensor<f8E4M3FN>",
+                                    "tensor<i1>",
+                                    "tensor<i7>",
+                                    "tensor<0x3xui4>",
+                                    "tensor<complex<f32>>",
+                                    "tensor<4x!quant.uniform<i8:f32, 1.0:0>>",
+                                    "tuple<>",
+                                    "tuple<tensor<f32>>",
+                                    "!stablehlo.token",
+                                    "!stablehlo.future<tensor<f32>>",
+                                    "vector<4xf32>",
+                                    "memref<2xf32>",
+                                    "index",
+                                    "none",
+                                    "() -> ()",
+                                    "#stablehlo<precision HIGH>",
+                                    "#stablehlo.channel_handle<handle = 1, type = 0>",
+                                    "stablehlo.return %0 : tensor<f32>",
+                                    "return",
+                                    "loc(\"a\"(#loc))",
+                                    "x",
+                                    "?",
+                                    "\n",
+                                    "\\",
+                                    "\"stablehlo.add\"(%0, %0) : (tensor<f32>, tensor<f32>) -> ()",
+                                    "({}) ",
+                                    "({^bb0(%a: tensor<f32>): stablehlo.return %a : tensor<f32>})",
+                                    "{-# dialect_resources: {builtin: {a: \"0x04\"}} #-}"};
 
 static const char *const builtin[] = {
-  "module @m attributes {mhlo.num_partitions = 1 : i32} {\n"
-  "  func.func public @main(%arg0: tensor<4xf32> {tf.aliasing_output = 0 : i32}) -> (tensor<4xf32>, tensor<f32>) {\n"
-  "    %c = stablehlo.constant dense<[1.0, 2.5, 0x7FC00000, -0.0]> : tensor<4xf32>\n"
-  "    %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
-  "    %0 = stablehlo.add %arg0, %c : tensor<4xf32>\n"
-  "    %1 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>\n"
-  "    %2:2 = \"stablehlo.sort\"(%0, %c) <{dimension = 0 : i64, is_stable = true}> ({\n"
-  "    ^bb0(%a: tensor<f32>, %b: tensor<f32>, %d: tensor<f32>, %e: tensor<f32>):\n"
-  "      %p = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
-  "      stablehlo.return %p : tensor<i1>\n"
-  "    }) : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)\n"
-  "    return %2#1, %1 : tensor<4xf32>, tensor<f32>\n  }\n}\n",
-  "#loc = loc(\"f\":1:2)\nfunc.func @main(%x: tensor<2x4xi32>, %n: tensor<i32>) -> tensor<4x2xi32> {\n"
-  "  %0:2 = stablehlo.while(%i = %n, %y = %x) : tensor<i32>, tensor<2x4xi32>\n"
-  "   cond {\n    %k = stablehlo.constant dense<3> : tensor<i32>\n"
-  "    %l = stablehlo.compare LT, %i, %k : (tensor<i32>, tensor<i32>) -> tensor<i1>\n    stablehlo.return %l : tensor<i1>\n"
-  "  } do {\n    %j = stablehlo.add %i, %n : tensor<i32>\n    stablehlo.return %j, %x : tensor<i32>, tensor<2x4xi32>\n  }\n"
-  "  %1 = stablehlo.transpose %0#1, dims = [1, 0] : (tensor<2x4xi32>) -> tensor<4x2xi32>\n"
-  "  %2 = \"stablehlo.all_to_all\"(%1) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>, concat_dimension = 1 : i64, "
-  "replica_groups = dense<0> : tensor<1x1xi64>, split_count = 1 : i64, split_dimension = 0 : i64}> : (tensor<4x2xi32>) -> tensor<4x2xi32> loc(#loc)\n"
-  "  %3 = \"stablehlo.case\"(%n) ({ stablehlo.return %2 : tensor<4x2xi32> }, { stablehlo.return %1 : tensor<4x2xi32> }) : (tensor<i32>) -> tensor<4x2xi32>\n"
-  "  return %3 : tensor<4x2xi32>\n}\n",
-  "module {\n  func.func @main(%a: tensor<1x3x3x1xf32>, %k: tensor<2x2x1x1xf32>) -> tensor<1x2x2x1xf32> {\n"
-  "    %0 = stablehlo.convolution(%a, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [1, 1], "
-  "pad = [[0, 0], [0, 0]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x3x3x1xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x2x1xf32>\n"
-  "    %1 = stablehlo.custom_call @f(%0) {backend_config = {a = 1 : i64}, operand_layouts = [dense<[3, 2, 1, 0]> : tensor<4xindex>], "
-  "result_layouts = [dense<[3, 2, 1, 0]> : tensor<4xindex>]} : (tensor<1x2x2x1xf32>) -> tensor<1x2x2x1xf32>\n"
-  "    return %1 : tensor<1x2x2x1xf32>\n  }\n}\n"};
+    "module @m attributes {mhlo.num_partitions = 1 : i32} {\n"
+    "  func.func public @main(%arg0: tensor<4xf32> {tf.aliasing_output = 0 : i32}) -> "
+    "(tensor<4xf32>, tensor<f32>) {\n"
+    "    %c = stablehlo.constant dense<[1.0, 2.5, 0x7FC00000, -0.0]> : tensor<4xf32>\n"
+    "    %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+    "    %0 = stablehlo.add %arg0, %c : tensor<4xf32>\n"
+    "    %1 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [0] : "
+    "(tensor<4xf32>, tensor<f32>) -> tensor<f32>\n"
+    "    %2:2 = \"stablehlo.sort\"(%0, %c) <{dimension = 0 : i64, is_stable = true}> ({\n"
+    "    ^bb0(%a: tensor<f32>, %b: tensor<f32>, %d: tensor<f32>, %e: tensor<f32>):\n"
+    "      %p = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<f32>, tensor<f32>) -> "
+    "tensor<i1>\n"
+    "      stablehlo.return %p : tensor<i1>\n"
+    "    }) : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)\n"
+    "    return %2#1, %1 : tensor<4xf32>, tensor<f32>\n  }\n}\n",
+    "#loc = loc(\"f\":1:2)\nfunc.func @main(%x: tensor<2x4xi32>, %n: tensor<i32>) -> "
+    "tensor<4x2xi32> {\n"
+    "  %0:2 = stablehlo.while(%i = %n, %y = %x) : tensor<i32>, tensor<2x4xi32>\n"
+    "   cond {\n    %k = stablehlo.constant dense<3> : tensor<i32>\n"
+    "    %l = stablehlo.compare LT, %i, %k : (tensor<i32>, tensor<i32>) -> tensor<i1>\n    "
+    "stablehlo.return %l : tensor<i1>\n"
+    "  } do {\n    %j = stablehlo.add %i, %n : tensor<i32>\n    stablehlo.return %j, %x : "
+    "tensor<i32>, tensor<2x4xi32>\n  }\n"
+    "  %1 = stablehlo.transpose %0#1, dims = [1, 0] : (tensor<2x4xi32>) -> tensor<4x2xi32>\n"
+    "  %2 = \"stablehlo.all_to_all\"(%1) <{channel_handle = #stablehlo.channel_handle<handle = 1, "
+    "type = 0>, concat_dimension = 1 : i64, "
+    "replica_groups = dense<0> : tensor<1x1xi64>, split_count = 1 : i64, split_dimension = 0 : "
+    "i64}> : (tensor<4x2xi32>) -> tensor<4x2xi32> loc(#loc)\n"
+    "  %3 = \"stablehlo.case\"(%n) ({ stablehlo.return %2 : tensor<4x2xi32> }, { stablehlo.return "
+    "%1 : tensor<4x2xi32> }) : (tensor<i32>) -> tensor<4x2xi32>\n"
+    "  return %3 : tensor<4x2xi32>\n}\n",
+    "module {\n  func.func @main(%a: tensor<1x3x3x1xf32>, %k: tensor<2x2x1x1xf32>) -> "
+    "tensor<1x2x2x1xf32> {\n"
+    "    %0 = stablehlo.convolution(%a, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], "
+    "window = {stride = [1, 1], "
+    "pad = [[0, 0], [0, 0]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : "
+    "(tensor<1x3x3x1xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x2x1xf32>\n"
+    "    %1 = stablehlo.custom_call @f(%0) {backend_config = {a = 1 : i64}, operand_layouts = "
+    "[dense<[3, 2, 1, 0]> : tensor<4xindex>], "
+    "result_layouts = [dense<[3, 2, 1, 0]> : tensor<4xindex>]} : (tensor<1x2x2x1xf32>) -> "
+    "tensor<1x2x2x1xf32>\n"
+    "    return %1 : tensor<1x2x2x1xf32>\n  }\n}\n"};
 
-static fuzz_bytes_t text_of_rank(int index) { return fuzz_copy(builtin[index], strlen(builtin[index])); }
+static fuzz_bytes_t text_of_rank(int index) {
+  return fuzz_copy(builtin[index], strlen(builtin[index]));
+}
 
 int main(int argc, char **argv) {
   const fuzz_material_t material = {.own = text_of_rank,

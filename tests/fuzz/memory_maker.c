@@ -146,7 +146,7 @@ int fuzz_add_function(maker_t *maker, const char *dtype) {
                    : *dtype == 'c'            ? "add"
                                               : any[fuzz_below(maker, 4)];
   hr_strbuf_printf(&maker->functions, "fun%d {\n  a = %s[] parameter(0)\n  b = %s[] parameter(1)\n",
-                 id, dtype, dtype);
+                   id, dtype, dtype);
   hr_strbuf_printf(&maker->functions, "  ROOT c = %s[] %s(a, b)\n}\n", dtype, op);
   if (!fuzz_is_integer(dtype)) maker->program->is_exact = false;
   return id;

@@ -57,8 +57,8 @@ void make_gather(maker_t *maker) {
   hr_strbuf_printf(&maker->body, "gather(v%d, v%d), ", x.id, indices);
   fuzz_print_list(maker, "offset_dims={", offsets, offset_count, "}, ");
   hr_strbuf_printf(&maker->body,
-                 "collapsed_slice_dims={%s}, start_index_map={0}, index_vector_dim=1, ",
-                 is_kept ? "" : "0");
+                   "collapsed_slice_dims={%s}, start_index_map={0}, index_vector_dim=1, ",
+                   is_kept ? "" : "0");
   fuzz_print_list(maker, "slice_sizes={", sizes, x.rank, "}\n");
 }
 
@@ -92,20 +92,22 @@ void make_loop(maker_t *maker) {
   fuzz_shape_text(&x, shape), fuzz_shape_text(&part, line);
   hr_strbuf_t *f = &maker->functions;
   hr_strbuf_printf(f,
-                 "cond%d {\n  p = (s32[], s32[], %s) parameter(0)\n  i = s32[] "
-                 "get-tuple-element(p), index=0\n",
-                 id, shape);
-  hr_strbuf_printf(f, "  n = s32[] constant(%ld)\n  ROOT l = pred[] compare(i, n), direction=LT\n}\n",
-                 (long)fuzz_within(maker, 0, 5));
+                   "cond%d {\n  p = (s32[], s32[], %s) parameter(0)\n  i = s32[] "
+                   "get-tuple-element(p), index=0\n",
+                   id, shape);
   hr_strbuf_printf(f,
-                 "body%d {\n  p = (s32[], s32[], %s) parameter(0)\n  i = s32[] "
-                 "get-tuple-element(p), index=0\n",
-                 id, shape);
+                   "  n = s32[] constant(%ld)\n  ROOT l = pred[] compare(i, n), direction=LT\n}\n",
+                   (long)fuzz_within(maker, 0, 5));
+  hr_strbuf_printf(f,
+                   "body%d {\n  p = (s32[], s32[], %s) parameter(0)\n  i = s32[] "
+                   "get-tuple-element(p), index=0\n",
+                   id, shape);
   hr_strbuf_printf(
       f, "  k = s32[] get-tuple-element(p), index=1\n  x = %s get-tuple-element(p), index=2\n",
       shape);
-  hr_strbuf_printf(f, "  one = s32[] constant(1)\n  z = s32[] constant(0)\n  j = s32[] add(i, one)\n "
-                    " m = s32[] multiply(k, j)\n");
+  hr_strbuf_printf(f,
+                   "  one = s32[] constant(1)\n  z = s32[] constant(0)\n  j = s32[] add(i, one)\n "
+                   " m = s32[] multiply(k, j)\n");
   hr_strbuf_printf(f, "  s = %s dynamic-slice(x, m", line);
   for (int d = 1; d < x.rank; d++) hr_strbuf_printf(f, ", z");
   hr_strbuf_printf(f, "), dynamic_slice_sizes={1");
@@ -115,11 +117,11 @@ void make_loop(maker_t *maker) {
   hr_strbuf_printf(f, ")\n  ROOT t = (s32[], s32[], %s) tuple(j, m, u)\n}\n", shape);
   int start = fuzz_add_param(maker, "s32", 0, NULL, true).id, zero = fuzz_zero_of(maker, "s32"),
       t = maker->next++, w = maker->next++;
-  hr_strbuf_printf(&maker->body, "  v%d = (s32[], s32[], %s) tuple(v%d, v%d, v%d)\n", t, shape, zero,
-                 start, x.id);
+  hr_strbuf_printf(&maker->body, "  v%d = (s32[], s32[], %s) tuple(v%d, v%d, v%d)\n", t, shape,
+                   zero, start, x.id);
   hr_strbuf_printf(&maker->body,
-                 "  v%d = (s32[], s32[], %s) while(v%d), condition=cond%d, body=body%d\n", w, shape,
-                 t, id, id);
+                   "  v%d = (s32[], s32[], %s) while(v%d), condition=cond%d, body=body%d\n", w,
+                   shape, t, id, id);
   fuzz_begin_array(maker, &x);
   hr_strbuf_printf(&maker->body, "get-tuple-element(v%d), index=2\n", w);
 }
@@ -131,12 +133,13 @@ void make_conditional(maker_t *maker) {
   if (!fuzz_has_room(maker, 1)) return;
   fuzz_shape_text(&x, shape);
   hr_strbuf_printf(&maker->functions, "then%d {\n  a = %s parameter(0)\n  ROOT b = %s copy(a)\n}\n",
-                 id, shape, shape);
+                   id, shape, shape);
   hr_strbuf_printf(&maker->functions, "else%d {\n  ROOT a = %s parameter(0)\n}\n", id, shape);
   int choice = fuzz_add_param(maker, "s32", 0, NULL, true).id;
   fuzz_begin_array(maker, &x);
-  hr_strbuf_printf(&maker->body, "conditional(v%d, v%d, v%d), branch_computations={then%d, else%d}\n",
-                 choice, x.id, x.id, id, id);
+  hr_strbuf_printf(&maker->body,
+                   "conditional(v%d, v%d, v%d), branch_computations={then%d, else%d}\n", choice,
+                   x.id, x.id, id, id);
 }
 
 /* --- the world --- */
@@ -146,8 +149,8 @@ void make_custom_call(maker_t *maker) {
   if (!fuzz_has_room(maker, 1)) return;
   array_t x = fuzz_add_param(maker, "u32", 1, &count, false);
   fuzz_begin_array(maker, &x);
-  hr_strbuf_printf(&maker->body, "custom-call(v%d), custom_call_target=\"" PROGRAM_CUSTOM_CALL "\"\n",
-                 x.id);
+  hr_strbuf_printf(&maker->body,
+                   "custom-call(v%d), custom_call_target=\"" PROGRAM_CUSTOM_CALL "\"\n", x.id);
 }
 
 void make_feeds(maker_t *maker) {
@@ -157,11 +160,11 @@ void make_feeds(maker_t *maker) {
   maker->program->has_feeds = true;
   int token = maker->next++, pair = maker->next++, after = maker->next++;
   hr_strbuf_printf(&maker->body,
-                 "  v%d = token[] after-all()\n  v%d = (s32[4], token[]) infeed(v%d)\n", token,
-                 pair, token);
+                   "  v%d = token[] after-all()\n  v%d = (s32[4], token[]) infeed(v%d)\n", token,
+                   pair, token);
   hr_strbuf_printf(&maker->body, "  v%d = token[] get-tuple-element(v%d), index=1\n", after, pair);
   hr_strbuf_printf(&maker->body, "  v%d = token[] outfeed(v%d, v%d), outfeed_shape=%s\n",
-                 maker->next++, x.id, after, fuzz_shape_text(&x, shape));
+                   maker->next++, x.id, after, fuzz_shape_text(&x, shape));
   fuzz_begin_array(maker, &in);
   hr_strbuf_printf(&maker->body, "get-tuple-element(v%d), index=0\n", pair);
 }

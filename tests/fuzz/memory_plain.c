@@ -36,7 +36,7 @@ void make_select(maker_t *maker) {
   if (*x.dtype == 'c') return;
   fuzz_begin_array(maker, &p);
   hr_strbuf_printf(&maker->body, "compare(v%d, v%d), direction=%s\n", x.id, y.id,
-                 fuzz_chance(maker, 2) ? "LT" : "GE");
+                   fuzz_chance(maker, 2) ? "LT" : "GE");
   int p_id = maker->next - 1;
   fuzz_begin_array(maker, &x);
   hr_strbuf_printf(&maker->body, "select(v%d, v%d, v%d)\n", p_id, y.id, x.id);
@@ -88,7 +88,7 @@ void make_reverse(maker_t *maker) {
   array_t x = fuzz_pick_lines(maker);
   fuzz_begin_array(maker, &x);
   hr_strbuf_printf(&maker->body, "reverse(v%d), dimensions={%ld}\n", x.id,
-                 (long)fuzz_below(maker, x.rank));
+                   (long)fuzz_below(maker, x.rank));
 }
 
 void make_slice(maker_t *maker) {
@@ -103,8 +103,8 @@ void make_slice(maker_t *maker) {
   fuzz_begin_array(maker, &out);
   hr_strbuf_printf(&maker->body, "slice(v%d), slice={", x.id);
   for (int d = 0; d < x.rank; d++)
-    hr_strbuf_printf(&maker->body, "%s[%ld:%ld:%ld]", d ? ", " : "", (long)starts[d], (long)limits[d],
-                   (long)strides[d]);
+    hr_strbuf_printf(&maker->body, "%s[%ld:%ld:%ld]", d ? ", " : "", (long)starts[d],
+                     (long)limits[d], (long)strides[d]);
   hr_strbuf_printf(&maker->body, "}\n");
 }
 
@@ -124,7 +124,7 @@ void make_pad(maker_t *maker) {
   hr_strbuf_printf(&maker->body, "pad(v%d, v%d), padding=", x.id, zero);
   for (int d = 0; d < x.rank; d++)
     hr_strbuf_printf(&maker->body, "%s%ld_%ld_%ld", d ? "x" : "", (long)low[d], (long)high[d],
-                   (long)inner[d]);
+                     (long)inner[d]);
   hr_strbuf_printf(&maker->body, "\n");
 }
 
@@ -144,7 +144,7 @@ void make_reduce(maker_t *maker) {
   int zero = fuzz_zero_of(maker, x.dtype), function = fuzz_add_function(maker, x.dtype);
   fuzz_begin_array(maker, &out);
   hr_strbuf_printf(&maker->body, "reduce(v%d, v%d), dimensions={%ld}, to_apply=fun%d\n", x.id, zero,
-                 (long)gone, function);
+                   (long)gone, function);
 }
 
 void make_window(maker_t *maker) {
@@ -180,8 +180,8 @@ void make_dot(maker_t *maker) {
   if (!fuzz_is_integer(x.dtype)) maker->program->is_exact = false;
   fuzz_begin_array(maker, &out);
   hr_strbuf_printf(&maker->body,
-                 "dot(v%d, v%d), lhs_contracting_dims={%d}, rhs_contracting_dims={0}\n", x.id, y.id,
-                 x.rank - 1);
+                   "dot(v%d, v%d), lhs_contracting_dims={%d}, rhs_contracting_dims={0}\n", x.id,
+                   y.id, x.rank - 1);
 }
 
 void make_sort(maker_t *maker) {
@@ -189,13 +189,13 @@ void make_sort(maker_t *maker) {
   if (*x.dtype == 'c') return;
   int id = maker->next++;
   hr_strbuf_printf(&maker->functions, "fun%d {\n  a = %s[] parameter(0)\n  b = %s[] parameter(1)\n",
-                 id, x.dtype, x.dtype);
+                   id, x.dtype, x.dtype);
   hr_strbuf_printf(&maker->functions, "  ROOT c = pred[] compare(a, b), direction=%s\n}\n",
-                 fuzz_chance(maker, 3) ? "GT" : "LT");
+                   fuzz_chance(maker, 3) ? "GT" : "LT");
   if (fuzz_is_real(x.dtype)) maker->program->is_exact = false;
   fuzz_begin_array(maker, &x);
   hr_strbuf_printf(&maker->body, "sort(v%d), dimensions={%ld}, is_stable=true, to_apply=fun%d\n",
-                 x.id, (long)fuzz_below(maker, x.rank), id);
+                   x.id, (long)fuzz_below(maker, x.rank), id);
 }
 
 void make_convolution(maker_t *maker) {
@@ -244,15 +244,16 @@ void make_factors(maker_t *maker) {
   if (!is_solve) {
     fuzz_begin_array(maker, &a);
     hr_strbuf_printf(&maker->body, "cholesky(v%d), lower=%s\n", a.id,
-                   fuzz_chance(maker, 2) ? "true" : "false");
+                     fuzz_chance(maker, 2) ? "true" : "false");
     return;
   }
   dims[1] = fuzz_within(maker, 0, 5);
   array_t b = fuzz_add_param(maker, dtype, 2, dims, false);
   fuzz_begin_array(maker, &b);
-  hr_strbuf_printf(&maker->body,
-                 "triangular-solve(v%d, v%d), left_side=true, lower=%s, transpose_a=NO_TRANSPOSE\n",
-                 a.id, b.id, fuzz_chance(maker, 2) ? "true" : "false");
+  hr_strbuf_printf(
+      &maker->body,
+      "triangular-solve(v%d, v%d), left_side=true, lower=%s, transpose_a=NO_TRANSPOSE\n", a.id,
+      b.id, fuzz_chance(maker, 2) ? "true" : "false");
 }
 
 void make_top_k(maker_t *maker) {
@@ -265,8 +266,8 @@ void make_top_k(maker_t *maker) {
   where = out;
   where.dtype = "s32";
   hr_strbuf_printf(&maker->body, "  v%d = (%s, %s) topk(v%d), k=%ld, largest=true\n", pair,
-                 fuzz_shape_text(&out, values), fuzz_shape_text(&where, places), x.id,
-                 (long)out.dims[x.rank - 1]);
+                   fuzz_shape_text(&out, values), fuzz_shape_text(&where, places), x.id,
+                   (long)out.dims[x.rank - 1]);
   fuzz_begin_array(maker, &out);
   hr_strbuf_printf(&maker->body, "get-tuple-element(v%d), index=0\n", pair);
 }
@@ -282,11 +283,11 @@ void make_select_and_scatter(maker_t *maker) {
       id = maker->next++;
   int function = fuzz_add_function(maker, dtype);
   hr_strbuf_printf(&maker->functions, "fun%d {\n  a = %s[] parameter(0)\n  b = %s[] parameter(1)\n",
-                 id, dtype, dtype);
+                   id, dtype, dtype);
   hr_strbuf_printf(&maker->functions, "  ROOT c = pred[] compare(a, b), direction=GE\n}\n");
   fuzz_begin_array(maker, &x);
   hr_strbuf_printf(&maker->body,
-                 "select-and-scatter(v%d, v%d, v%d), window={size=%ld stride=%ld pad=%ld_0}, ",
-                 x.id, source, zero, (long)size, (long)stride, (long)pad);
+                   "select-and-scatter(v%d, v%d, v%d), window={size=%ld stride=%ld pad=%ld_0}, ",
+                   x.id, source, zero, (long)size, (long)stride, (long)pad);
   hr_strbuf_printf(&maker->body, "select=fun%d, scatter=fun%d\n", id, function);
 }

@@ -58,11 +58,11 @@ static void end_program(maker_t *maker) {
     hr_strbuf_printf(&aliases, "%s{%d}: (%d, {}, may-alias)", width++ ? ", " : "", r++, p);
   }
   hr_strbuf_printf(&program->text, "HloModule fuzz%s%s%s\n", width ? ", input_output_alias={ " : "",
-                 width ? aliases.data : "", width ? " }" : "");
+                   width ? aliases.data : "", width ? " }" : "");
   if (maker->functions.size)
     hr_strbuf_add(&program->text, maker->functions.data, maker->functions.size);
-  hr_strbuf_printf(&program->text, "ENTRY main {\n%s  ROOT r = (%s) tuple(%s)\n}\n", maker->body.data,
-                 shapes.data, names.data);
+  hr_strbuf_printf(&program->text, "ENTRY main {\n%s  ROOT r = (%s) tuple(%s)\n}\n",
+                   maker->body.data, shapes.data, names.data);
   hr_strbuf_deinit(&shapes), hr_strbuf_deinit(&names), hr_strbuf_deinit(&aliases);
 }
 

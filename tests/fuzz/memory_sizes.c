@@ -29,7 +29,7 @@ void make_dynamic_pad(maker_t *maker) {
   int zero = fuzz_zero_of(maker, x.dtype);
   fuzz_begin_array(maker, &out);
   hr_strbuf_printf(&maker->body, "dynamic-pad(v%d, v%d, v%d, v%d, v%d)\n", x.id, zero, lists[0].id,
-                 lists[1].id, lists[2].id);
+                   lists[1].id, lists[2].id);
 }
 
 void make_real_slice(maker_t *maker) {
@@ -44,7 +44,7 @@ void make_real_slice(maker_t *maker) {
   for (int i = 0; i < 3; i++) lists[i] = fuzz_honest_list(maker, sizes[i], x.rank);
   fuzz_begin_array(maker, &out);
   hr_strbuf_printf(&maker->body, "real-dynamic-slice(v%d, v%d, v%d, v%d)\n", x.id, lists[0].id,
-                 lists[1].id, lists[2].id);
+                   lists[1].id, lists[2].id);
 }
 
 void make_dynamic_reshape(maker_t *maker) {
@@ -71,7 +71,7 @@ void make_dynamic_gather(maker_t *maker) {
   hr_strbuf_printf(&maker->body, "dynamic-gather(v%d, v%d, v%d), ", x.id, indices, sizes);
   fuzz_print_list(maker, "offset_dims={", offsets, x.rank - 1, "}, ");
   hr_strbuf_printf(&maker->body,
-                 "collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1\n");
+                   "collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1\n");
 }
 
 void make_dynamic_top_k(maker_t *maker) {
@@ -103,9 +103,9 @@ void make_dynamic_bits(maker_t *maker) {
       sizes = fuzz_honest_list(maker, out.dims, 1).id;
   int pair = maker->next++;
   hr_strbuf_printf(&maker->body,
-                 "  v%d = (u64[2], %s) custom-call(v%d, v%d), "
-                 "custom_call_target=\"stablehlo.dynamic_rng_bit_generator\"\n",
-                 pair, fuzz_shape_text(&out, bits), state, sizes);
+                   "  v%d = (u64[2], %s) custom-call(v%d, v%d), "
+                   "custom_call_target=\"stablehlo.dynamic_rng_bit_generator\"\n",
+                   pair, fuzz_shape_text(&out, bits), state, sizes);
   fuzz_begin_array(maker, &out);
   hr_strbuf_printf(&maker->body, "get-tuple-element(v%d), index=1\n", pair);
 }
@@ -144,7 +144,7 @@ void make_bounded(maker_t *maker) {
   char *bracket = strchr(shape, '[');
   snprintf(bounded, sizeof bounded, "%.*s[<=%s", (int)(bracket - shape), shape, bracket + 1);
   hr_strbuf_printf(&maker->body, "  v%d = %s set-dimension-size(v%d, v%d), dimensions={0}\n", cut,
-                 bounded, x.id, size);
+                   bounded, x.id, size);
   hr_strbuf_printf(&maker->body, "  v%d = %s copy(v%d)\n", sum, bounded, cut);
   hr_strbuf_printf(&maker->body, "  v%d = (%s", whole, shape);
   for (int d = 0; d < x.rank; d++) hr_strbuf_printf(&maker->body, ", s32[]");

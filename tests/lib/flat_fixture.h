@@ -1,6 +1,6 @@
-/* Programs under the flat plan, for unit tests: a text becomes a module, a plan, a flat plan and two machines.
- * Generated code is played by a few loops (`fixture_native`), so that steps are native where the real engine's would
- * be. */
+/* Programs under the flat plan, for unit tests: a text becomes a module, a plan, a flat plan and
+ * two machines. Generated code is played by a few loops (`fixture_native`), so that steps are
+ * native where the real engine's would be. */
 #ifndef HLO_TESTS_FLAT_FIXTURE_H
 #define HLO_TESTS_FLAT_FIXTURE_H
 
@@ -20,7 +20,8 @@ typedef struct flat_fixture {
   exec_compiled_t *compiled;
 } flat_fixture_t;
 
-/* --- the code generator of the tests: add, multiply, compare and dynamic-update-slice of f32 and s32 lines --- */
+/* --- the code generator of the tests: add, multiply, compare and dynamic-update-slice of f32 and
+ * s32 lines --- */
 
 typedef struct fixture_code {
   hlo_opcode_t op;
@@ -37,7 +38,8 @@ static inline hr_status_t fixture_prepare(const op_native_target_t *target, cons
   fixture_code_t *code;
   bool is_update = instr->op == HLO_DYNAMIC_UPDATE_SLICE;
   if (!first || (first->dtype != HR_F32 && first->dtype != HR_S32)) return NULL;
-  if (is_update ? first->rank != 1 : instr->op != HLO_ADD && instr->op != HLO_MULTIPLY && instr->op != HLO_COMPARE)
+  if (is_update ? first->rank != 1
+                : instr->op != HLO_ADD && instr->op != HLO_MULTIPLY && instr->op != HLO_COMPARE)
     return NULL;
   HR_TRY(HR_NEW(target->arena, &code));
   *code = (fixture_code_t){.op = instr->op, .is_float = first->dtype == HR_F32};
@@ -54,18 +56,20 @@ static inline hr_status_t fixture_prepare(const op_native_target_t *target, cons
   return NULL;
 }
 
-#define FIXTURE_LOOP(T, expression)                                                              \
-  for (int64_t i = 0; i < code->count; i++) {                                                    \
-    T a = ((const T *)in[0])[i * code->steps[0]], b = ((const T *)in[1])[i * code->steps[1]];    \
-    ((T *)out[0])[i] = expression;                                                               \
+#define FIXTURE_LOOP(T, expression)                                                           \
+  for (int64_t i = 0; i < code->count; i++) {                                                 \
+    T a = ((const T *)in[0])[i * code->steps[0]], b = ((const T *)in[1])[i * code->steps[1]]; \
+    ((T *)out[0])[i] = expression;                                                            \
   }
 
-static inline hr_status_t fixture_run(const op_native_run_t *run, const void *plan, void *const *in, void *const *out) {
+static inline hr_status_t fixture_run(const op_native_run_t *run, const void *plan, void *const *in,
+                                      void *const *out) {
   const fixture_code_t *code = plan;
   (void)run;
   if (code->op == HLO_COMPARE) {
-    *(uint8_t *)out[0] = code->direction == HLO_DIRECTION_LT ? *(const int32_t *)in[0] < *(const int32_t *)in[1]
-                                                             : *(const int32_t *)in[0] > *(const int32_t *)in[1];
+    *(uint8_t *)out[0] = code->direction == HLO_DIRECTION_LT
+                             ? *(const int32_t *)in[0] < *(const int32_t *)in[1]
+                             : *(const int32_t *)in[0] > *(const int32_t *)in[1];
   } else if (code->op == HLO_DYNAMIC_UPDATE_SLICE) {
     int64_t start = *(const int32_t *)in[2], last = code->count - code->update_count;
     start = start < 0 ? 0 : start > last ? last : start;
@@ -73,7 +77,7 @@ static inline hr_status_t fixture_run(const op_native_run_t *run, const void *pl
     memmove((char *)out[0] + start * 4, in[1], (size_t)code->update_count * 4);
   } else if (code->is_float) {
     bool adds = code->op == HLO_ADD;
-    FIXTURE_LOOP(float, adds ? a + b : a * b)
+    FIXTURE_LOOP(float, adds ? a + b : a *b)
   } else {
     bool adds = code->op == HLO_ADD;
     FIXTURE_LOOP(uint32_t, adds ? a + b : a * b)
@@ -85,7 +89,8 @@ static const op_native_t fixture_native = {"fixture", fixture_prepare, fixture_r
 
 /* --- programs --- */
 
-static inline hr_status_t fixture_load(const char *text, const op_native_t *emitter, flat_fixture_t *f) {
+static inline hr_status_t fixture_load(const char *text, const op_native_t *emitter,
+                                       flat_fixture_t *f) {
   flat_options_t options = {.workers = 1, .emitter = emitter};
   exec_machine_options_t machine = {0};
   exec_compiled_options_t compiled = {.check = emitter != NULL};
@@ -127,11 +132,13 @@ static inline void fixture_expect(flat_fixture_t *f, hlo_value_t **out_results) 
   hlo_value_t *args[FIXTURE_MAX], *root = NULL;
   for (int p = 0; p < f->flat->param_count; p++) args[p] = fixture_argument(f, p);
   CHECK_OK(exec_machine_run(f->reference, args, &root));
-  for (int r = 0; r < f->flat->result_count; r++) out_results[r] = hlo_value_retain(hlo_value_leaf(root, r));
+  for (int r = 0; r < f->flat->result_count; r++)
+    out_results[r] = hlo_value_retain(hlo_value_leaf(root, r));
   hlo_value_release(root);
 }
 
-/* Runs the compiled engine, giving every argument away or none, and compares with the reference engine. */
+/* Runs the compiled engine, giving every argument away or none, and compares with the reference
+ * engine. */
 static inline void fixture_compare(flat_fixture_t *f, bool give_away) {
   hlo_value_t *args[FIXTURE_MAX], *got[FIXTURE_MAX], *want[FIXTURE_MAX];
   bool donate[FIXTURE_MAX];
@@ -161,8 +168,8 @@ static inline int fixture_count(const flat_fixture_t *f, flat_kind_t kind) {
   return count;
 }
 
-/* Both engines agree, with native steps and with reference steps, from kept and from donated arguments, several times.
- * Gives the number of copies that the plan with native steps has. */
+/* Both engines agree, with native steps and with reference steps, from kept and from donated
+ * arguments, several times. Gives the number of copies that the plan with native steps has. */
 static inline int fixture_agree(const char *text) {
   size_t live = hr_mem_live_blocks();
   int copies = 0;

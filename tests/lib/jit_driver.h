@@ -1,5 +1,5 @@
-/* Runs programs by generated code and by the reference engine, and compares: for unit tests. The entry of a program is
- * taken as the body of a fusion. */
+/* Runs programs by generated code and by the reference engine, and compares: for unit tests. The
+ * entry of a program is taken as the body of a fusion. */
 #ifndef HLO_TESTS_JIT_DRIVER_H
 #define HLO_TESTS_JIT_DRIVER_H
 
@@ -22,12 +22,12 @@
 typedef struct jit_driver {
   uint64_t seed;
   int workers;
-  bool in_place;       /* results lie over operands where the plan allows it */
-  bool small_numbers;  /* no specials, nothing huge: for sums */
-  double ulp;          /* steps that floats may differ by */
-  double tolerance;    /* or a part of the largest number: for sums */
-  int declined;        /* programs without code, counted */
-  int without_llvm;    /* programs that jit/x64 has no code for, where there is no LLVM, counted */
+  bool in_place;      /* results lie over operands where the plan allows it */
+  bool small_numbers; /* no specials, nothing huge: for sums */
+  double ulp;         /* steps that floats may differ by */
+  double tolerance;   /* or a part of the largest number: for sums */
+  int declined;       /* programs without code, counted */
+  int without_llvm;   /* programs that jit/x64 has no code for, where there is no LLVM, counted */
 } jit_driver_t;
 
 static inline uint64_t jit_random(uint64_t *seed) {
@@ -39,8 +39,10 @@ static inline uint64_t jit_random(uint64_t *seed) {
 }
 
 static inline double jit_random_float(uint64_t *seed, bool small) {
-  static const double special[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, 1, -1, 1e300, -1e300, 1e-310, 3.4e38, 1e-40,
-                                   -1e-40, 65504, 0.5, -0.5, 2.5, 1e10, -2147483648.0, 4294967296.0, 1e19, -1e19};
+  static const double special[] = {
+      0.0,    -0.0,   INFINITY,      -INFINITY,    NAN,    1,     -1,  1e300,
+      -1e300, 1e-310, 3.4e38,        1e-40,        -1e-40, 65504, 0.5, -0.5,
+      2.5,    1e10,   -2147483648.0, 4294967296.0, 1e19,   -1e19};
   uint64_t bits = jit_random(seed);
   if (!small && bits % 4 == 0) return special[(bits >> 8) % (sizeof special / sizeof *special)];
   double number = ((double)(bits >> 12) / (double)((uint64_t)1 << 52) - 0.5) * 16;
@@ -56,7 +58,8 @@ static inline uint64_t jit_random_integer(uint64_t *seed, hr_dtype_t dtype, bool
     bool negative = hr_dtype_class(dtype) == HR_CLASS_SIGNED && bits >> (width - 1);
     return negative ? bits | ~(uint64_t)0 << width : bits;
   }
-  if (small || kind < 3) return (uint64_t)((int64_t)(bits % 21) - (hr_dtype_class(dtype) == HR_CLASS_SIGNED ? 10 : 0));
+  if (small || kind < 3)
+    return (uint64_t)((int64_t)(bits % 21) - (hr_dtype_class(dtype) == HR_CLASS_SIGNED ? 10 : 0));
   if (kind == 3) return (uint64_t)1 << (width - 1);
   if (kind == 4) return ((uint64_t)1 << (width - 1)) - 1;
   return kind == 5 ? ~(uint64_t)0 : bits;
@@ -71,9 +74,10 @@ static inline void jit_fill(jit_driver_t *driver, hlo_value_t *value) {
   hr_dtype_t dtype = hr_dtype_real(value->dtype);
   size_t bytes = hr_dtype_bytes(dtype);
   for (int64_t i = 0; i < jit_numbers(value); i++) {
-    uint64_t bits = hr_dtype_is_float(dtype)
-                        ? hr_float_encode(dtype, jit_random_float(&driver->seed, driver->small_numbers))
-                        : jit_random_integer(&driver->seed, dtype, driver->small_numbers);
+    uint64_t bits =
+        hr_dtype_is_float(dtype)
+            ? hr_float_encode(dtype, jit_random_float(&driver->seed, driver->small_numbers))
+            : jit_random_integer(&driver->seed, dtype, driver->small_numbers);
     memcpy((char *)value->data + (size_t)i * bytes, &bits, bytes);
   }
 }
@@ -86,7 +90,8 @@ static inline double jit_number(hr_dtype_t dtype, const void *data, int64_t i) {
   memcpy(&bits, (const char *)data + (size_t)i * bytes, bytes);
   if (hr_dtype_is_float(dtype)) return hr_float_decode(dtype, bits);
   int unused = (int)(64 - 8 * bytes);
-  return hr_dtype_class(dtype) == HR_CLASS_SIGNED ? (double)((int64_t)(bits << unused) >> unused) : (double)bits;
+  return hr_dtype_class(dtype) == HR_CLASS_SIGNED ? (double)((int64_t)(bits << unused) >> unused)
+                                                  : (double)bits;
 }
 
 /* Distance in steps of the type. */
@@ -166,7 +171,8 @@ static inline bool jit_guard_holds(const void *memory, size_t bytes) {
   return true;
 }
 
-static inline bool jit_run_case(jit_case_t *c, const op_native_step_t *step, hr_workers_t *workers) {
+static inline bool jit_run_case(jit_case_t *c, const op_native_step_t *step,
+                                hr_workers_t *workers) {
   void *in[JIT_MAX_LEAVES], *out[JIT_MAX_LEAVES];
   int leaves = hlo_value_leaf_count(c->want), params = (int)c->module->entry->params.count;
   bool fine = true;
@@ -184,7 +190,8 @@ static inline bool jit_run_case(jit_case_t *c, const op_native_step_t *step, hr_
   }
   void *scratch = jit_guarded(&c->arena, step->scratch_bytes);
   op_env_t env = {.num_replicas = 1, .num_partitions = 1, .check_cancelled = jit_never};
-  CHECK_OK(jit_native.run(&(op_native_run_t){.workers = workers, .scratch = scratch, .env = &env}, step->plan, in, out));
+  CHECK_OK(jit_native.run(&(op_native_run_t){.workers = workers, .scratch = scratch, .env = &env},
+                          step->plan, in, out));
   fine = jit_guard_holds(scratch, step->scratch_bytes);
   for (int leaf = 0; leaf < leaves; leaf++) {
     const hlo_value_t *want = hlo_value_leaf(c->want, leaf);
@@ -202,7 +209,8 @@ static inline bool jit_compile_and_run(jit_case_t *c) {
   if (c->driver->workers > 1)
     CHECK_OK(hr_workers_create(&(hr_workers_options_t){.count = c->driver->workers}, &workers));
   CHECK_OK(jit_create(&(jit_options_t){.workers = workers, .dump_to = getenv("JIT_DUMP")}, &jit));
-  op_native_target_t target = {.arena = &c->arena, .workers = hr_workers_count(workers), .emitter = jit};
+  op_native_target_t target = {
+      .arena = &c->arena, .workers = hr_workers_count(workers), .emitter = jit};
   const hlo_instr_t *instr = &c->fusion;
   op_step_t op_step = {.instr = instr, .out_shape = instr->shape};
   CHECK_OK(jit_native.prepare(&target, &op_step, &step));
@@ -243,9 +251,14 @@ static inline bool jit_check(jit_driver_t *driver, const char *text) {
     jit_fill(driver, c.values[k]);
   }
   CHECK_OK(jit_reference(c.module, c.values, &c.want));
-  c.fusion = (hlo_instr_t){.op = HLO_FUSION, .name = HR_STR("f"), .shape = entry->root->shape, .called_count = 1,
-                           .called = &entry, .operands = entry->params.data,
-                           .operand_count = (int)entry->params.count, .parent = entry};
+  c.fusion = (hlo_instr_t){.op = HLO_FUSION,
+                           .name = HR_STR("f"),
+                           .shape = entry->root->shape,
+                           .called_count = 1,
+                           .called = &entry,
+                           .operands = entry->params.data,
+                           .operand_count = (int)entry->params.count,
+                           .parent = entry};
   bool fine = c.want && jit_compile_and_run(&c);
   if (!fine) fprintf(stderr, "of %s\n", text);
   for (size_t k = 0; k < entry->params.count; k++) hlo_value_release(c.values[k]);

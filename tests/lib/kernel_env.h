@@ -1,12 +1,13 @@
-/* A little of everything that a kernel needs, for unit tests of kernels: a module to build instructions in, and an
- * op_env_t without engine or peers. Bodies must be elementwise: op_env_t.call is absent.
+/* A little of everything that a kernel needs, for unit tests of kernels: a module to build
+ * instructions in, and an op_env_t without engine or peers. Bodies must be elementwise:
+ * op_env_t.call is absent.
  *
  *   kernel_env_t k;
  *   kernel_env_init(&k);
  *   hlo_value_t *x = kernel_value(HR_F32, KERNEL_DIMS(2, 3), (float[]){1, 2, 3, 4, 5, 6});
  *   hlo_attr_t attrs[] = {KERNEL_INTS(DIMENSIONS, 1, 0)};
- *   hlo_value_t *y = kernel_run(&k, HLO_TRANSPOSE, kernel_shape(&k, HR_F32, KERNEL_DIMS(3, 2)), 1, &x, 1, attrs, 0,
- * NULL);
+ *   hlo_value_t *y = kernel_run(&k, HLO_TRANSPOSE, kernel_shape(&k, HR_F32, KERNEL_DIMS(3, 2)), 1,
+ * &x, 1, attrs, 0, NULL);
  *   ... y->data ...
  *   hlo_value_release(y), hlo_value_release(x);
  *   kernel_env_deinit(&k); */
@@ -68,20 +69,23 @@ static inline void kernel_env_deinit(kernel_env_t *k) {
   hr_arena_deinit(&k->scratch);
 }
 
-static inline const hlo_shape_t *kernel_shape(kernel_env_t *k, hr_dtype_t dtype, int rank, const int64_t *dims) {
+static inline const hlo_shape_t *kernel_shape(kernel_env_t *k, hr_dtype_t dtype, int rank,
+                                              const int64_t *dims) {
   const hlo_shape_t *shape = NULL;
   CU_ASSERT_PTR_NULL_FATAL(hlo_shape_array(&k->module->arena, dtype, rank, dims, &shape));
   return shape;
 }
 
-static inline const hlo_shape_t *kernel_tuple_shape(kernel_env_t *k, int count, const hlo_shape_t *const *elements) {
+static inline const hlo_shape_t *kernel_tuple_shape(kernel_env_t *k, int count,
+                                                    const hlo_shape_t *const *elements) {
   const hlo_shape_t *shape = NULL;
   CU_ASSERT_PTR_NULL_FATAL(hlo_shape_tuple(&k->module->arena, count, elements, &shape));
   return shape;
 }
 
 /* A value with a copy of the data; all zero without data. */
-static inline hlo_value_t *kernel_value(hr_dtype_t dtype, int rank, const int64_t *dims, const void *data) {
+static inline hlo_value_t *kernel_value(hr_dtype_t dtype, int rank, const int64_t *dims,
+                                        const void *data) {
   hlo_value_t *value = NULL;
   CU_ASSERT_PTR_NULL_FATAL(hlo_value_array(dtype, rank, dims, &value));
   if (data)
@@ -91,8 +95,9 @@ static inline hlo_value_t *kernel_value(hr_dtype_t dtype, int rank, const int64_
   return value;
 }
 
-static inline hlo_instr_t *kernel_instr(kernel_env_t *k, hlo_computation_t *computation, hlo_opcode_t op,
-                                        const hlo_shape_t *shape, int operand_count, hlo_instr_t *const *operands,
+static inline hlo_instr_t *kernel_instr(kernel_env_t *k, hlo_computation_t *computation,
+                                        hlo_opcode_t op, const hlo_shape_t *shape,
+                                        int operand_count, hlo_instr_t *const *operands,
                                         int attr_count, const hlo_attr_t *attrs, int called_count,
                                         hlo_computation_t *const *called) {
   char name[32];
@@ -114,8 +119,8 @@ static inline hlo_instr_t *kernel_instr(kernel_env_t *k, hlo_computation_t *comp
   return instr;
 }
 
-static inline hlo_instr_t *kernel_parameter(kernel_env_t *k, hlo_computation_t *computation, int number,
-                                            const hlo_shape_t *shape) {
+static inline hlo_instr_t *kernel_parameter(kernel_env_t *k, hlo_computation_t *computation,
+                                            int number, const hlo_shape_t *shape) {
   hlo_attr_t attr = KERNEL_INT(PARAMETER_NUMBER, number);
   return kernel_instr(k, computation, HLO_PARAMETER, shape, 0, NULL, 1, &attr, 0, NULL);
 }
@@ -128,8 +133,8 @@ static inline hlo_computation_t *kernel_body(kernel_env_t *k) {
 }
 
 /* op(parameter a, parameter b) of `count` scalar parameters of one type. */
-static inline hlo_computation_t *kernel_binary_body(kernel_env_t *k, hlo_opcode_t op, hr_dtype_t dtype, int count,
-                                                    int a, int b) {
+static inline hlo_computation_t *kernel_binary_body(kernel_env_t *k, hlo_opcode_t op,
+                                                    hr_dtype_t dtype, int count, int a, int b) {
   hlo_computation_t *body = kernel_body(k);
   for (int p = 0; p < count; p++) kernel_parameter(k, body, p, hlo_shape_scalar(dtype));
   hlo_instr_t *operands[] = {body->params.data[a], body->params.data[b]};
@@ -138,8 +143,8 @@ static inline hlo_computation_t *kernel_binary_body(kernel_env_t *k, hlo_opcode_
 }
 
 /* compare(parameter a, parameter b). */
-static inline hlo_computation_t *kernel_compare_body(kernel_env_t *k, int direction, int type, hr_dtype_t dtype,
-                                                     int count, int a, int b) {
+static inline hlo_computation_t *kernel_compare_body(kernel_env_t *k, int direction, int type,
+                                                     hr_dtype_t dtype, int count, int a, int b) {
   hlo_computation_t *body = kernel_body(k);
   for (int p = 0; p < count; p++) kernel_parameter(k, body, p, hlo_shape_scalar(dtype));
   hlo_instr_t *operands[] = {body->params.data[a], body->params.data[b]};
@@ -148,13 +153,16 @@ static inline hlo_computation_t *kernel_compare_body(kernel_env_t *k, int direct
   return body;
 }
 
-/* Prepares and runs one instruction on values, each of which counts as not used afterwards (bits of last_use: all). */
-static inline hr_status_t kernel_try(kernel_env_t *k, const hlo_instr_t *instr, hlo_value_t *const *values,
-                                     uint64_t last_use, hlo_value_t **out_value) {
+/* Prepares and runs one instruction on values, each of which counts as not used afterwards (bits of
+ * last_use: all). */
+static inline hr_status_t kernel_try(kernel_env_t *k, const hlo_instr_t *instr,
+                                     hlo_value_t *const *values, uint64_t last_use,
+                                     hlo_value_t **out_value) {
   const hlo_shape_t **in_shapes;
   HR_TRY(HR_NEW_ARRAY(&k->module->arena, instr->operand_count, &in_shapes));
   for (int i = 0; i < instr->operand_count; i++)
-    HR_TRY(hlo_shape_array(&k->module->arena, values[i]->dtype, values[i]->rank, values[i]->dims, &in_shapes[i]));
+    HR_TRY(hlo_shape_array(&k->module->arena, values[i]->dtype, values[i]->rank, values[i]->dims,
+                           &in_shapes[i]));
   op_step_t step = {instr, in_shapes, instr->shape, NULL, last_use};
   const op_kernel_t *kernel = op_kernels[instr->op];
   if (kernel->prepare) HR_TRY(kernel->prepare(&k->module->arena, &step, &step.plan));
@@ -163,34 +171,44 @@ static inline hr_status_t kernel_try(kernel_env_t *k, const hlo_instr_t *instr, 
   return st;
 }
 
-static inline hlo_instr_t *kernel_build(kernel_env_t *k, hlo_opcode_t op, const hlo_shape_t *shape, int count,
-                                        hlo_value_t *const *values, int attr_count, const hlo_attr_t *attrs,
-                                        int called_count, hlo_computation_t *const *called) {
+static inline hlo_instr_t *kernel_build(kernel_env_t *k, hlo_opcode_t op, const hlo_shape_t *shape,
+                                        int count, hlo_value_t *const *values, int attr_count,
+                                        const hlo_attr_t *attrs, int called_count,
+                                        hlo_computation_t *const *called) {
   hlo_instr_t *operands[64];
   for (int i = 0; i < count; i++)
-    operands[i] = kernel_parameter(k, k->entry, (int)k->entry->params.count,
-                                   kernel_shape(k, values[i]->dtype, values[i]->rank, values[i]->dims));
-  return kernel_instr(k, k->entry, op, shape, count, operands, attr_count, attrs, called_count, called);
+    operands[i] =
+        kernel_parameter(k, k->entry, (int)k->entry->params.count,
+                         kernel_shape(k, values[i]->dtype, values[i]->rank, values[i]->dims));
+  return kernel_instr(k, k->entry, op, shape, count, operands, attr_count, attrs, called_count,
+                      called);
 }
 
-/* Builds an instruction on parameters like the values and runs it; operands stay untouched. Fails the test on error. */
-static inline hlo_value_t *kernel_run(kernel_env_t *k, hlo_opcode_t op, const hlo_shape_t *shape, int count,
-                                      hlo_value_t *const *values, int attr_count, const hlo_attr_t *attrs,
-                                      int called_count, hlo_computation_t *const *called) {
+/* Builds an instruction on parameters like the values and runs it; operands stay untouched. Fails
+ * the test on error. */
+static inline hlo_value_t *kernel_run(kernel_env_t *k, hlo_opcode_t op, const hlo_shape_t *shape,
+                                      int count, hlo_value_t *const *values, int attr_count,
+                                      const hlo_attr_t *attrs, int called_count,
+                                      hlo_computation_t *const *called) {
   hlo_value_t *result = NULL;
-  hlo_instr_t *instr = kernel_build(k, op, shape, count, values, attr_count, attrs, called_count, called);
+  hlo_instr_t *instr =
+      kernel_build(k, op, shape, count, values, attr_count, attrs, called_count, called);
   hr_status_t st = kernel_try(k, instr, values, 0, &result);
   if (st) hr_status_print(stderr, st);
   CU_ASSERT_PTR_NULL_FATAL(st);
   return result;
 }
 
-/* Lets allocation 1, 2, 3, ... fail while the instruction is prepared and run, until none does: each failure must come
- * back as a status, and (as the address sanitizer sees) leave nothing behind. */
-static inline void kernel_survives_faults(kernel_env_t *k, hlo_opcode_t op, const hlo_shape_t *shape, int count,
-                                          hlo_value_t *const *values, int attr_count, const hlo_attr_t *attrs,
-                                          int called_count, hlo_computation_t *const *called) {
-  hlo_instr_t *instr = kernel_build(k, op, shape, count, values, attr_count, attrs, called_count, called);
+/* Lets allocation 1, 2, 3, ... fail while the instruction is prepared and run, until none does:
+ * each failure must come back as a status, and (as the address sanitizer sees) leave nothing
+ * behind. */
+static inline void kernel_survives_faults(kernel_env_t *k, hlo_opcode_t op,
+                                          const hlo_shape_t *shape, int count,
+                                          hlo_value_t *const *values, int attr_count,
+                                          const hlo_attr_t *attrs, int called_count,
+                                          hlo_computation_t *const *called) {
+  hlo_instr_t *instr =
+      kernel_build(k, op, shape, count, values, attr_count, attrs, called_count, called);
   for (size_t n = 1; n < 10000; n++) {
     hlo_value_t *result = NULL;
     hr_arena_deinit(&k->scratch); /* so that scratch memory is allocated again */
@@ -208,8 +226,8 @@ static inline void kernel_survives_faults(kernel_env_t *k, hlo_opcode_t op, cons
 }
 
 /* Is it this array, bit for bit? */
-static inline bool kernel_is(const hlo_value_t *value, hr_dtype_t dtype, int rank, const int64_t *dims,
-                             const void *data) {
+static inline bool kernel_is(const hlo_value_t *value, hr_dtype_t dtype, int rank,
+                             const int64_t *dims, const void *data) {
   if (value->dtype != dtype || value->rank != rank) return false;
   for (int d = 0; d < rank; d++)
     if (value->dims[d] != dims[d]) return false;

@@ -10,8 +10,10 @@ bool math_op_is_binary(hlo_opcode_t op) {
     case HLO_MAXIMUM:
     case HLO_MINIMUM:
     case HLO_POWER:
-    case HLO_REMAINDER: return true;
-    default: return false;
+    case HLO_REMAINDER:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -81,13 +83,14 @@ static hr_status_t load_kernel(math_kernel_t *kernel, const hr_buffer_t *bytes) 
   return jit_object_find(kernel->object, "kernel", (void **)&kernel->run);
 }
 
-hr_status_t math_kernels_compile(math_kernel_t *kernels, int count, const jit_target_t *target, hr_workers_t *workers,
-                                 hr_buffer_t **out_objects) {
+hr_status_t math_kernels_compile(math_kernel_t *kernels, int count, const jit_target_t *target,
+                                 hr_workers_t *workers, hr_buffer_t **out_objects) {
   jit_compile_options_t options = {.workers = workers, .target = target};
   return jit_compile_modules(&options, count, build_kernel, kernels, out_objects);
 }
 
-hr_status_t math_kernels_make(math_kernel_t *kernels, int count, const jit_target_t *target, hr_workers_t *workers) {
+hr_status_t math_kernels_make(math_kernel_t *kernels, int count, const jit_target_t *target,
+                              hr_workers_t *workers) {
   hr_buffer_t **objects;
   HR_TRY(hr_alloc_zeroed((size_t)count * sizeof *objects, (void **)&objects));
   hr_status_t st = math_kernels_compile(kernels, count, target, workers, objects);
@@ -101,28 +104,50 @@ void math_kernels_free(math_kernel_t *kernels, int count) {
   for (int i = 0; i < count; i++) jit_object_unload(kernels[i].object);
 }
 
-/* --- references ------------------------------------------------------------------------------------------------ */
+/* --- references ------------------------------------------------------------------------------- */
 
 static double logistic(double x) { return x >= 0 ? 1 / (1 + exp(-x)) : exp(x) / (1 + exp(x)); }
-static long double long_logistic(long double x) { return x >= 0 ? 1 / (1 + expl(-x)) : expl(x) / (1 + expl(x)); }
+static long double long_logistic(long double x) {
+  return x >= 0 ? 1 / (1 + expl(-x)) : expl(x) / (1 + expl(x));
+}
 static double rsqrt(double x) { return 1 / sqrt(x); }
 static long double long_rsqrt(long double x) { return 1 / sqrtl(x); }
 
-#define ONE(op, name) {HLO_##op, #name, name, name##l, NULL, NULL}
-#define TWO(op, name) {HLO_##op, #name, NULL, NULL, name, name##l}
+#define ONE(op, name) \
+  { HLO_##op, #name, name, name##l, NULL, NULL }
+#define TWO(op, name) \
+  { HLO_##op, #name, NULL, NULL, name, name##l }
 const math_reference_t math_references[] = {
-    ONE(EXPONENTIAL, exp), ONE(EXPONENTIAL_MINUS_ONE, expm1), ONE(LOG, log), ONE(LOG_PLUS_ONE, log1p),
-    {HLO_LOGISTIC, "logistic", logistic, long_logistic, NULL, NULL}, ONE(TANH, tanh), ONE(ERF, erf),
-    ONE(SINE, sin), ONE(COSINE, cos), ONE(TAN, tan), ONE(SINH, sinh), ONE(COSH, cosh), ONE(ASINH, asinh),
-    ONE(ACOSH, acosh), ONE(ATANH, atanh), ONE(ASIN, asin), ONE(ACOS, acos), ONE(ATAN, atan), ONE(CBRT, cbrt),
-    {HLO_RSQRT, "rsqrt", rsqrt, long_rsqrt, NULL, NULL}, TWO(POWER, pow), TWO(ATAN2, atan2),
+    ONE(EXPONENTIAL, exp),
+    ONE(EXPONENTIAL_MINUS_ONE, expm1),
+    ONE(LOG, log),
+    ONE(LOG_PLUS_ONE, log1p),
+    {HLO_LOGISTIC, "logistic", logistic, long_logistic, NULL, NULL},
+    ONE(TANH, tanh),
+    ONE(ERF, erf),
+    ONE(SINE, sin),
+    ONE(COSINE, cos),
+    ONE(TAN, tan),
+    ONE(SINH, sinh),
+    ONE(COSH, cosh),
+    ONE(ASINH, asinh),
+    ONE(ACOSH, acosh),
+    ONE(ATANH, atanh),
+    ONE(ASIN, asin),
+    ONE(ACOS, acos),
+    ONE(ATAN, atan),
+    ONE(CBRT, cbrt),
+    {HLO_RSQRT, "rsqrt", rsqrt, long_rsqrt, NULL, NULL},
+    TWO(POWER, pow),
+    TWO(ATAN2, atan2),
 };
 const int math_reference_count = sizeof math_references / sizeof *math_references;
 
 /* 0 if both are the same special value, else infinite; -1 if neither is special. */
 static double special_error(double got, double want) {
   if (isnan(want) || isnan(got)) return isnan(want) && isnan(got) ? 0 : INFINITY;
-  if (got == want && (isinf(want) || want == 0)) return !signbit(got) == !signbit(want) ? 0 : INFINITY;
+  if (got == want && (isinf(want) || want == 0))
+    return !signbit(got) == !signbit(want) ? 0 : INFINITY;
   return -1;
 }
 
@@ -131,21 +156,24 @@ double math_error_of_f32(double want, float got) {
   double special = special_error(got, (float)want), most = 0x1.fffffep127;
   if (special >= 0) return special;
   if (got == (float)want) return 0.5;
-  if (isinf(got) || isinf((float)want)) return fabs(want) >= most && fabs(got) >= most ? 1 : INFINITY;
+  if (isinf(got) || isinf((float)want))
+    return fabs(want) >= most && fabs(got) >= most ? 1 : INFINITY;
   int exponent;
   frexp(want, &exponent);
   return fabs(ldexp(got - want, 24 - (exponent < -125 ? -125 : exponent)));
 }
 
 double math_error_f32(const math_reference_t *reference, float x, float y, float got) {
-  return math_error_of_f32(reference->of_f32 ? reference->of_f32(x) : reference->of_two_f32(x, y), got);
+  return math_error_of_f32(reference->of_f32 ? reference->of_f32(x) : reference->of_two_f32(x, y),
+                           got);
 }
 
 double math_error_f64(const math_reference_t *reference, double x, double y, double got) {
   long double want = reference->of_f64 ? reference->of_f64(x) : reference->of_two_f64(x, y);
   double special = special_error(got, (double)want), most = 0x1.fffffffffffffp1023;
   if (special >= 0) return special;
-  if (isinf(got) || isinf((double)want)) return fabsl(want) >= most && fabs(got) >= most ? 1 : INFINITY;
+  if (isinf(got) || isinf((double)want))
+    return fabsl(want) >= most && fabs(got) >= most ? 1 : INFINITY;
   int exponent;
   frexpl(want, &exponent);
   return (double)fabsl(ldexpl(got - want, 53 - (exponent < -1021 ? -1021 : exponent)));

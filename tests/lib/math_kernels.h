@@ -12,18 +12,19 @@ typedef struct math_kernel {
   hlo_opcode_t op;
   bool is_f64;
   int lanes; /* elements a step; 1: no vectors */
-  /* Set by math_kernels_make: out[i] = op(x[i], y[i]) for i < count, a multiple of `lanes`; out of bytes for
-   * IS_FINITE. */
+  /* Set by math_kernels_make: out[i] = op(x[i], y[i]) for i < count, a multiple of `lanes`; out of
+   * bytes for IS_FINITE. */
   void (*run)(const void *x, const void *y, void *out, int64_t count);
   jit_object_t *object;
   size_t object_bytes;
 } math_kernel_t;
 
 /* Compiles them, each a module of its own. */
-hr_status_t math_kernels_make(math_kernel_t *kernels, int count, const jit_target_t *target, hr_workers_t *workers);
+hr_status_t math_kernels_make(math_kernel_t *kernels, int count, const jit_target_t *target,
+                              hr_workers_t *workers);
 /* The same, but leaves the objects unlinked: count of them, the caller releases each. */
-hr_status_t math_kernels_compile(math_kernel_t *kernels, int count, const jit_target_t *target, hr_workers_t *workers,
-                                 hr_buffer_t **out_objects);
+hr_status_t math_kernels_compile(math_kernel_t *kernels, int count, const jit_target_t *target,
+                                 hr_workers_t *workers, hr_buffer_t **out_objects);
 void math_kernels_free(math_kernel_t *kernels, int count);
 bool math_op_is_binary(hlo_opcode_t op);
 
@@ -39,9 +40,9 @@ typedef struct math_reference {
 extern const math_reference_t math_references[];
 extern const int math_reference_count;
 
-/* The exact result for element values x and y, and how far `got` is from it in units of the last place of its type;
- * infinite if one is a NaN, an infinity or a zero of another sign and the other is not. A nearest float counts as
- * half a unit off. */
+/* The exact result for element values x and y, and how far `got` is from it in units of the last
+ * place of its type; infinite if one is a NaN, an infinity or a zero of another sign and the other
+ * is not. A nearest float counts as half a unit off. */
 double math_error_f32(const math_reference_t *reference, float x, float y, float got);
 double math_error_of_f32(double want, float got); /* the same, from the exact result */
 double math_error_f64(const math_reference_t *reference, double x, double y, double got);

@@ -1,4 +1,5 @@
-/* Runs one instruction by its native kernel, beside the reference kernel, for unit tests and benchmarks. */
+/* Runs one instruction by its native kernel, beside the reference kernel, for unit tests and
+ * benchmarks. */
 #ifndef HLO_TESTS_NATIVE_DRIVER_H
 #define HLO_TESTS_NATIVE_DRIVER_H
 
@@ -18,7 +19,8 @@ typedef struct native_env {
   native_end_t *ends;
 } native_env_t;
 
-static inline hr_status_t native_at_end(void *context, void (*destroy)(void *object), void *object) {
+static inline hr_status_t native_at_end(void *context, void (*destroy)(void *object),
+                                        void *object) {
   native_env_t *env = context;
   native_end_t *end;
   HR_TRY(HR_NEW(&env->plans, &end));
@@ -32,8 +34,8 @@ static inline void native_env_init(native_env_t *env, int workers) {
   kernel_env_init(&env->k);
   hr_arena_init(&env->plans);
   if (workers > 1)
-    CU_ASSERT_PTR_NULL_FATAL(
-        hr_workers_create(&(hr_workers_options_t){.count = workers, .may_spin = true}, &env->workers));
+    CU_ASSERT_PTR_NULL_FATAL(hr_workers_create(
+        &(hr_workers_options_t){.count = workers, .may_spin = true}, &env->workers));
 }
 
 static inline void native_env_forget(native_env_t *env) {
@@ -55,10 +57,13 @@ typedef struct native_kernel {
   void *scratch;
 } native_kernel_t;
 
-static inline hr_status_t native_prepare(native_env_t *env, const hlo_instr_t *instr, native_kernel_t *out_kernel) {
+static inline hr_status_t native_prepare(native_env_t *env, const hlo_instr_t *instr,
+                                         native_kernel_t *out_kernel) {
   const hlo_shape_t **in_shapes;
-  op_native_target_t target = {
-      .arena = &env->plans, .workers = hr_workers_count(env->workers), .add_cleanup = native_at_end, .context = env};
+  op_native_target_t target = {.arena = &env->plans,
+                               .workers = hr_workers_count(env->workers),
+                               .add_cleanup = native_at_end,
+                               .context = env};
   *out_kernel = (native_kernel_t){.native = op_natives[instr->op]};
   HR_TRY(HR_NEW_ARRAY(&env->plans, instr->operand_count, &in_shapes));
   for (int i = 0; i < instr->operand_count; i++) in_shapes[i] = instr->operands[i]->shape;
@@ -69,13 +74,14 @@ static inline hr_status_t native_prepare(native_env_t *env, const hlo_instr_t *i
   return NULL;
 }
 
-static inline hr_status_t native_run(native_env_t *env, const native_kernel_t *kernel, void *const *in,
-                                     void *const *out) {
+static inline hr_status_t native_run(native_env_t *env, const native_kernel_t *kernel,
+                                     void *const *in, void *const *out) {
   op_native_run_t run = {.workers = env->workers, .scratch = kernel->scratch, .env = &env->k.env};
   HR_TRY(kernel->native->run(&run, kernel->step.plan, in, out));
   const unsigned char *guard = (const unsigned char *)kernel->scratch + kernel->step.scratch_bytes;
   for (int i = 0; i < 64; i++)
-    if (guard[i] != 0xff) return hr_error(HR_INTERNAL, "the kernel wrote behind its scratch memory");
+    if (guard[i] != 0xff)
+      return hr_error(HR_INTERNAL, "the kernel wrote behind its scratch memory");
   return NULL;
 }
 
@@ -110,11 +116,13 @@ static inline double native_number(hr_dtype_t real, const void *data, int64_t i)
   uint64_t bits = 0;
   memcpy(&bits, (const char *)data + (size_t)i * bytes, bytes);
   if (hr_dtype_is_float(real)) return hr_float_decode(real, bits);
-  return hr_dtype_class(real) == HR_CLASS_SIGNED ? (double)((int64_t)(bits << (64 - 8 * bytes)) >> (64 - 8 * bytes))
-                                                 : (double)bits;
+  return hr_dtype_class(real) == HR_CLASS_SIGNED
+             ? (double)((int64_t)(bits << (64 - 8 * bytes)) >> (64 - 8 * bytes))
+             : (double)bits;
 }
 
-/* Largest difference, relative to the largest number of `want`; NaN where one of them alone is NaN counts as 1. */
+/* Largest difference, relative to the largest number of `want`; NaN where one of them alone is NaN
+ * counts as 1. */
 static inline double native_distance(const hlo_value_t *want, const hlo_value_t *got) {
   hr_dtype_t real = hr_dtype_real(want->dtype);
   int parts = hr_dtype_is_complex(want->dtype) ? 2 : 1;
@@ -136,13 +144,17 @@ static inline double native_distance(const hlo_value_t *want, const hlo_value_t 
 static inline double native_tolerance(hr_dtype_t dtype) {
   hr_dtype_t real = hr_dtype_real(dtype);
   if (!hr_dtype_is_float(real)) return 0;
-  return real == HR_F64 ? 1e-12 : real == HR_F32 ? 3e-5 : real == HR_F16 ? 2e-3 : real == HR_BF16 ? 1e-2 : 0.3;
+  return real == HR_F64    ? 1e-12
+         : real == HR_F32  ? 3e-5
+         : real == HR_F16  ? 2e-3
+         : real == HR_BF16 ? 1e-2
+                           : 0.3;
 }
 
-/* Both ways on these operands, natively twice. `leaves` of the result are compared, at least one. Returns false, with a
- * message, if they differ; *declined counts the kernels that would not. */
-static inline bool native_agrees_on(native_env_t *env, const hlo_instr_t *instr, hlo_value_t *const *values,
-                                    int *declined) {
+/* Both ways on these operands, natively twice. `leaves` of the result are compared, at least one.
+ * Returns false, with a message, if they differ; *declined counts the kernels that would not. */
+static inline bool native_agrees_on(native_env_t *env, const hlo_instr_t *instr,
+                                    hlo_value_t *const *values, int *declined) {
   hlo_value_t *want = NULL, *got[6];
   void *in[8], *out[6];
   native_kernel_t kernel;
@@ -162,7 +174,8 @@ static inline bool native_agrees_on(native_env_t *env, const hlo_instr_t *instr,
       for (int i = 0; i < leaves; i++) memset(got[i]->data, 0xff, hlo_value_bytes(got[i]));
       st = native_run(env, &kernel, in, out);
       for (int i = 0; i < leaves && !st; i++) {
-        double apart = native_distance(hlo_shape_is_tuple(instr->shape) ? want->elements[i] : want, got[i]);
+        double apart =
+            native_distance(hlo_shape_is_tuple(instr->shape) ? want->elements[i] : want, got[i]);
         if (apart > native_tolerance(got[i]->dtype))
           fine = false, printf("\n    run %d, result %d is %g apart\n", run, i, apart);
       }
@@ -176,7 +189,8 @@ static inline bool native_agrees_on(native_env_t *env, const hlo_instr_t *instr,
 }
 
 /* On random operands. */
-static inline bool native_agrees(native_env_t *env, uint64_t *seed, const hlo_instr_t *instr, int *declined) {
+static inline bool native_agrees(native_env_t *env, uint64_t *seed, const hlo_instr_t *instr,
+                                 int *declined) {
   hlo_value_t *values[8];
   for (int i = 0; i < instr->operand_count; i++) {
     const hlo_shape_t *shape = instr->operands[i]->shape;

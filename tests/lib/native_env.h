@@ -1,5 +1,5 @@
-/* Native kernels against the reference kernels: an instruction is run by both, the native one by 1 to 4 workers, into
- * fresh results and in place, and all results must agree. */
+/* Native kernels against the reference kernels: an instruction is run by both, the native one by 1
+ * to 4 workers, into fresh results and in place, and all results must agree. */
 #ifndef HLO_TESTS_NATIVE_ENV_H
 #define HLO_TESTS_NATIVE_ENV_H
 
@@ -21,20 +21,25 @@ typedef struct native_case {
   double tolerance; /* relative to the largest expected number; 0: equal bits */
 } native_case_t;
 
-static inline hr_status_t native_ignore_end(void *context, void (*destroy)(void *object), void *object) {
+static inline hr_status_t native_ignore_end(void *context, void (*destroy)(void *object),
+                                            void *object) {
   (void)context, (void)destroy, (void)object;
   return NULL;
 }
 
 static inline double native_number(const hlo_value_t *value, int64_t i) {
   switch (value->dtype) {
-    case HR_F32: return ((const float *)value->data)[i];
-    case HR_F64: return ((const double *)value->data)[i];
+    case HR_F32:
+      return ((const float *)value->data)[i];
+    case HR_F64:
+      return ((const double *)value->data)[i];
     case HR_F16:
-    case HR_BF16: return hr_float_decode(value->dtype, ((const uint16_t *)value->data)[i]);
+    case HR_BF16:
+      return hr_float_decode(value->dtype, ((const uint16_t *)value->data)[i]);
     default:
-      return hr_dtype_is_float(value->dtype) ? hr_float_decode(value->dtype, ((const uint8_t *)value->data)[i])
-                                             : (double)hlo_value_int_at(value, i);
+      return hr_dtype_is_float(value->dtype)
+                 ? hr_float_decode(value->dtype, ((const uint8_t *)value->data)[i])
+                 : (double)hlo_value_int_at(value, i);
   }
 }
 
@@ -42,7 +47,8 @@ static inline bool native_agrees(const hlo_value_t *expected, const void *data, 
   hlo_value_t got = *expected;
   double most = 0;
   got.data = (void *)data;
-  if (expected->count == 0 || memcmp(expected->data, data, hlo_value_bytes(expected)) == 0) return true;
+  if (expected->count == 0 || memcmp(expected->data, data, hlo_value_bytes(expected)) == 0)
+    return true;
   if (tolerance == 0) return false;
   if (hr_dtype_is_complex(expected->dtype)) {
     hlo_value_t parts = *expected;
@@ -71,9 +77,11 @@ static inline void native_release_guarded(char *memory, size_t bytes) {
   hr_free(memory);
 }
 
-/* One run; with `in_place`, results lie over copies of the operands that the step says they may share. */
-static inline void native_run_once(const native_case_t *c, const op_native_t *native, const op_native_step_t *step,
-                                   hr_workers_t *workers, bool in_place) {
+/* One run; with `in_place`, results lie over copies of the operands that the step says they may
+ * share. */
+static inline void native_run_once(const native_case_t *c, const op_native_t *native,
+                                   const op_native_step_t *step, hr_workers_t *workers,
+                                   bool in_place) {
   void *in[NATIVE_MAX_LEAVES], *out[NATIVE_MAX_LEAVES];
   int leaves = hlo_value_leaf_count(c->expected);
   for (int k = 0; k < c->instr->operand_count; k++) in[k] = c->values[k]->data;
@@ -101,7 +109,8 @@ static inline void native_run_once(const native_case_t *c, const op_native_t *na
 
 static inline void native_run_with(const native_case_t *c, int count, bool *out_accepted) {
   const op_native_t *native = op_natives[c->instr->op];
-  op_native_target_t target = {.arena = &c->k->module->arena, .workers = count, .add_cleanup = native_ignore_end};
+  op_native_target_t target = {
+      .arena = &c->k->module->arena, .workers = count, .add_cleanup = native_ignore_end};
   op_native_step_t step = {0};
   const hlo_shape_t *shapes[NATIVE_MAX_LEAVES];
   hr_workers_t *workers = NULL;
@@ -118,19 +127,22 @@ static inline void native_run_with(const native_case_t *c, int count, bool *out_
 }
 
 /* False if the kernel declined. */
-static inline bool native_check(kernel_env_t *k, double tolerance, hlo_opcode_t op, const hlo_shape_t *shape, int count,
-                                hlo_value_t *const *values, int attr_count, const hlo_attr_t *attrs, int called_count,
+static inline bool native_check(kernel_env_t *k, double tolerance, hlo_opcode_t op,
+                                const hlo_shape_t *shape, int count, hlo_value_t *const *values,
+                                int attr_count, const hlo_attr_t *attrs, int called_count,
                                 hlo_computation_t *const *called) {
   native_case_t c = {.k = k, .values = values, .tolerance = tolerance};
   bool accepted = true;
   c.instr = kernel_build(k, op, shape, count, values, attr_count, attrs, called_count, called);
   CHECK_OK(kernel_try(k, c.instr, values, 0, &c.expected));
-  for (int workers = 1; workers <= 4 && accepted; workers++) native_run_with(&c, workers, &accepted);
+  for (int workers = 1; workers <= 4 && accepted; workers++)
+    native_run_with(&c, workers, &accepted);
   hlo_value_release(c.expected);
   return accepted;
 }
 
-/* Random elements of any type with values that matter: zeros of both signs, NaNs, infinities, and many that are equal.
+/* Random elements of any type with values that matter: zeros of both signs, NaNs, infinities, and
+ * many that are equal.
  */
 static inline void native_fill(hlo_value_t *value, bool specials) {
   static const double special[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, -1, 1};
@@ -147,7 +159,8 @@ static inline void native_fill(hlo_value_t *value, bool specials) {
       double number = (rand() % 2000 - 1000) / 64.0;
       if (specials && rand() % 4 == 0) number = special[rand() % 7];
       bits = hr_float_encode(real, number);
-      if (specials && number != number && rand() % 2) bits |= (uint64_t)1 << (hr_dtype_table[real].bits - 1);
+      if (specials && number != number && rand() % 2)
+        bits |= (uint64_t)1 << (hr_dtype_table[real].bits - 1);
     }
     memcpy((char *)value->data + (size_t)i * bytes, &bits, bytes);
   }

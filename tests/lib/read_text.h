@@ -7,7 +7,8 @@
 #include "read/read.h"
 #include "unit.h"
 
-static inline hr_status_t read_bytes(const void *bytes, size_t size_bytes, hlo_module_t **out_module) {
+static inline hr_status_t read_bytes(const void *bytes, size_t size_bytes,
+                                     hlo_module_t **out_module) {
   hr_buffer_t *buffer;
   HR_TRY(hr_buffer_wrap((void *)bytes, size_bytes, false, NULL, NULL, &buffer));
   hr_status_t st = read_module("test.hlo", buffer, out_module);

@@ -9,7 +9,8 @@
 
 #include "unit.h"
 
-/* A folder of the source: below what the environment says, this folder, or the one above, as in a build folder. */
+/* A folder of the source: below what the environment says, this folder, or the one above, as in a
+ * build folder. */
 static inline DIR *source_folder_open(const char *folder, char *where, size_t size) {
   const char *const sources[] = {getenv("srcdir"), getenv("TEST_SOURCE"), ".", ".."};
   DIR *directory = NULL;
@@ -18,13 +19,15 @@ static inline DIR *source_folder_open(const char *folder, char *where, size_t si
     snprintf(where, size, "%s/%s", sources[i], folder);
     directory = opendir(where);
   }
-  if (!directory) fprintf(stderr, "%s is not found: set TEST_SOURCE to the source folder\n", folder);
+  if (!directory)
+    fprintf(stderr, "%s is not found: set TEST_SOURCE to the source folder\n", folder);
   return directory;
 }
 
-/* Calls `visit` with the path and the name of every *.hlo in a folder such as "tests/passes"; returns how many there
- * are. */
-static inline int source_files_visit(const char *folder, void (*visit)(const char *path, const char *name)) {
+/* Calls `visit` with the path and the name of every *.hlo in a folder such as "tests/passes";
+ * returns how many there are. */
+static inline int source_files_visit(const char *folder,
+                                     void (*visit)(const char *path, const char *name)) {
   char path[1200], where[900];
   int count = 0;
   DIR *directory = source_folder_open(folder, where, sizeof where);

@@ -1,13 +1,13 @@
-/* Times collectives beside those of MPI, on however many ranks mpirun starts: both in the same processes, taking turns,
- * the best of many samples of each. Prints lines "COLLECTIVE RANKS BYTES OURS_US MPI_US MEMORY_US" on rank 0; bytes are those
- * of the larger array of a rank, and the last is what merely moving what must be moved takes (memory_limit.h; 0: not
- * known). tests/bench/bench_comm.py makes a table and a picture of them.
- *   bench_comm [COLLECTIVE...]      all-reduce, all-gather, reduce-scatter, all-to-all, permute, channel, echo;
- *                                 default: all
+/* Times collectives beside those of MPI, on however many ranks mpirun starts: both in the same
+ * processes, taking turns, the best of many samples of each. Prints lines "COLLECTIVE RANKS BYTES
+ * OURS_US MPI_US MEMORY_US" on rank 0; bytes are those of the larger array of a rank, and the last
+ * is what merely moving what must be moved takes (memory_limit.h; 0: not known).
+ * tests/bench/bench_comm.py makes a table and a picture of them. bench_comm [COLLECTIVE...]
+ * all-reduce, all-gather, reduce-scatter, all-to-all, permute, channel, echo; default: all
  *   bench_comm --seconds S ...      for each size of each collective (default 0.3)
  *   bench_comm --least BYTES --most BYTES ...      only sizes between them
- * Arrays lie in shared memory, where programs make theirs; those of "all-reduce-copy" and the like elsewhere. MPI's are
- * never in shared memory, but for its own. */
+ * Arrays lie in shared memory, where programs make theirs; those of "all-reduce-copy" and the like
+ * elsewhere. MPI's are never in shared memory, but for its own. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,8 @@
 typedef struct bench {
   tp_groups_t *groups;
   int ranks, rank;
-  char *private[2], *shared[2]; /* operand and result, MOST_BYTES each; the latter in shared memory */
+  char *private[2],
+      *shared[2]; /* operand and result, MOST_BYTES each; the latter in shared memory */
   void *owner;
   char *in, *out; /* those that are used */
   size_t bytes;
@@ -37,7 +38,8 @@ typedef struct bench {
 typedef hr_status_t (*start_fn)(bench_t *bench, tp_request_t **out_request);
 typedef void (*mpi_fn)(bench_t *bench);
 
-static hr_status_t sum_floats(void *context, void *out, const void *const *in, int arrays, int64_t count) {
+static hr_status_t sum_floats(void *context, void *out, const void *const *in, int arrays,
+                              int64_t count) {
   (void)context;
   reduce_local_of(HLO_ADD, HR_F32)(out, in, arrays, count);
   return NULL;
@@ -45,27 +47,31 @@ static hr_status_t sum_floats(void *context, void *out, const void *const *in, i
 static hr_status_t add_floats(void *context, void *acc, const void *in, int64_t count) {
   return sum_floats(context, acc, (const void *const[]){acc, in}, 2, count);
 }
-static const tp_reducer_t float_sum = {.reduce = add_floats, .combine = sum_floats, .element_bytes = sizeof(float)};
+static const tp_reducer_t float_sum = {
+    .reduce = add_floats, .combine = sum_floats, .element_bytes = sizeof(float)};
 
 static int floats(const bench_t *bench) { return (int)(bench->bytes / sizeof(float)); }
 
 static hr_status_t all_reduce(bench_t *bench, tp_request_t **out_request) {
-  return tp_all_reduce(bench->groups->world, bench->in, bench->in, floats(bench), &float_sum, out_request);
+  return tp_all_reduce(bench->groups->world, bench->in, bench->in, floats(bench), &float_sum,
+                       out_request);
 }
 static void mpi_all_reduce(bench_t *bench) {
   MPI_Allreduce(MPI_IN_PLACE, bench->in, floats(bench), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
 }
 
 static hr_status_t reduce_scatter(bench_t *bench, tp_request_t **out_request) {
-  return tp_reduce_scatter(bench->groups->world, bench->in, floats(bench) / bench->ranks, &float_sum, bench->out,
-                           out_request);
+  return tp_reduce_scatter(bench->groups->world, bench->in, floats(bench) / bench->ranks,
+                           &float_sum, bench->out, out_request);
 }
 static void mpi_reduce_scatter(bench_t *bench) {
-  MPI_Reduce_scatter_block(bench->in, bench->out, floats(bench) / bench->ranks, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Reduce_scatter_block(bench->in, bench->out, floats(bench) / bench->ranks, MPI_FLOAT, MPI_SUM,
+                           MPI_COMM_WORLD);
 }
 
 static hr_status_t all_gather(bench_t *bench, tp_request_t **out_request) {
-  return tp_all_gather(bench->groups->world, bench->in, bench->bytes / (size_t)bench->ranks, bench->out, out_request);
+  return tp_all_gather(bench->groups->world, bench->in, bench->bytes / (size_t)bench->ranks,
+                       bench->out, out_request);
 }
 static void mpi_all_gather(bench_t *bench) {
   int each = (int)bench->bytes / bench->ranks;
@@ -91,8 +97,9 @@ static hr_status_t permute(bench_t *bench, tp_request_t **out_request) {
                     (bench->rank + bench->ranks - 1) % bench->ranks, &recv, out_request);
 }
 static void mpi_permute(bench_t *bench) {
-  MPI_Sendrecv(bench->in, (int)bench->bytes, MPI_BYTE, (bench->rank + 1) % bench->ranks, 0, bench->out,
-               (int)bench->bytes, MPI_BYTE, (bench->rank + bench->ranks - 1) % bench->ranks, 0, MPI_COMM_WORLD,
+  MPI_Sendrecv(bench->in, (int)bench->bytes, MPI_BYTE, (bench->rank + 1) % bench->ranks, 0,
+               bench->out, (int)bench->bytes, MPI_BYTE,
+               (bench->rank + bench->ranks - 1) % bench->ranks, 0, MPI_COMM_WORLD,
                MPI_STATUS_IGNORE);
 }
 
@@ -110,7 +117,8 @@ static limit_part_t exchanged_part(size_t bytes, int ranks, int receiver, int se
 /* In the arrays themselves, nothing to its own place. */
 static limit_part_t rotated_part(size_t bytes, int ranks, int receiver, int sender) {
   size_t each = bytes / (size_t)ranks;
-  return (limit_part_t){.in = (size_t)receiver * each, .out = (size_t)((sender + 1) % ranks) * each, .bytes = each};
+  return (limit_part_t){
+      .in = (size_t)receiver * each, .out = (size_t)((sender + 1) % ranks) * each, .bytes = each};
 }
 static limit_part_t gathered_part(size_t bytes, int ranks, int receiver, int sender) {
   (void)receiver;
@@ -126,7 +134,8 @@ static limit_part_t next_part(size_t bytes, int ranks, int receiver, int sender)
 /* To the next rank and from the one before. */
 static hr_status_t channel(bench_t *bench, tp_request_t **out_request) {
   tp_block_t send = {bench->in, bench->bytes}, recv = {bench->out, bench->bytes};
-  int next = (bench->rank + 1) % bench->ranks, before = (bench->rank + bench->ranks - 1) % bench->ranks;
+  int next = (bench->rank + 1) % bench->ranks,
+      before = (bench->rank + bench->ranks - 1) % bench->ranks;
   tp_request_t *received;
   HR_TRY(tp_channel_send(bench->groups, next, 1, &send, 1, out_request));
   HR_TRY(tp_channel_recv(bench->groups, before, 1, &recv, 1, &received));
@@ -134,14 +143,16 @@ static hr_status_t channel(bench_t *bench, tp_request_t **out_request) {
 }
 
 static void mpi_channel(bench_t *bench) {
-  int next = (bench->rank + 1) % bench->ranks, before = (bench->rank + bench->ranks - 1) % bench->ranks;
+  int next = (bench->rank + 1) % bench->ranks,
+      before = (bench->rank + bench->ranks - 1) % bench->ranks;
   MPI_Request requests[2];
   MPI_Issend(bench->in, (int)bench->bytes, MPI_BYTE, next, 1, MPI_COMM_WORLD, &requests[0]);
   MPI_Irecv(bench->out, (int)bench->bytes, MPI_BYTE, before, 1, MPI_COMM_WORLD, &requests[1]);
   MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
 }
 
-/* Ranks in pairs, of which the first sends and the second answers: two messages, one after the other. */
+/* Ranks in pairs, of which the first sends and the second answers: two messages, one after the
+ * other. */
 static hr_status_t echo(bench_t *bench, tp_request_t **out_request) {
   tp_block_t send = {bench->in, bench->bytes}, recv = {bench->out, bench->bytes};
   int other = bench->rank ^ 1;
@@ -149,7 +160,8 @@ static hr_status_t echo(bench_t *bench, tp_request_t **out_request) {
   for (int iteration = 0; iteration < 2 && other < bench->ranks; iteration++) {
     tp_request_t *request;
     bool sends = iteration == (bench->rank & 1);
-    HR_TRY((sends ? tp_channel_send : tp_channel_recv)(bench->groups, other, 2, sends ? &send : &recv, 1, &request));
+    HR_TRY((sends ? tp_channel_send : tp_channel_recv)(bench->groups, other, 2,
+                                                       sends ? &send : &recv, 1, &request));
     HR_TRY(tp_request_wait(request));
   }
   return NULL;
@@ -218,25 +230,28 @@ static double sample_memory(const bench_t *bench, size_t contest, int repeats) {
   limit_part_fn part = contests[contest].part;
   char **outs = contests[contest].in_place ? bench->ins : bench->outs;
   if (!part || !bench->ins) return 0;
-  return limit_sample(&(limit_t){bench->ranks, bench->rank, bench->ins, outs, bench->bytes, part}, repeats);
+  return limit_sample(&(limit_t){bench->ranks, bench->rank, bench->ins, outs, bench->bytes, part},
+                      repeats);
 }
 
 static void compare(bench_t *bench, size_t contest, double seconds) {
   double best[3] = {1e30, 1e30, 1e30}, begin = MPI_Wtime();
   int repeats = bench->bytes < 65536 ? 100 : bench->bytes < ((size_t)1 << 20) ? 10 : 1, more = 1;
-  memset(bench->private[0], 0, bench->bytes);
+  memset(bench->private[0], 0, bench -> bytes);
   memset(bench->shared[0], 0, bench->bytes);
   bench->copies = contests[contest].copies;
   for (int i = 0; more; i++) {
     double us[] = {sample(bench, contests[contest].start, NULL, repeats),
-                   sample(bench, NULL, contests[contest].mpi, repeats), sample_memory(bench, contest, repeats)};
+                   sample(bench, NULL, contests[contest].mpi, repeats),
+                   sample_memory(bench, contest, repeats)};
     for (int k = 0; i && k < 3; k++) /* the first is a warm-up */
       if (us[k] < best[k]) best[k] = us[k];
     more = i < 3 || MPI_Wtime() - begin < seconds;
     MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
   }
   if (bench->rank) return;
-  printf("%s %d %zu %.2f %.2f %.2f\n", contests[contest].name, bench->ranks, bench->bytes, best[0], best[1], best[2]);
+  printf("%s %d %zu %.2f %.2f %.2f\n", contests[contest].name, bench->ranks, bench->bytes, best[0],
+         best[1], best[2]);
   fflush(stdout);
 }
 
@@ -246,7 +261,8 @@ static bool is_wanted(const char *name, int count, char **names) {
   return count == 0;
 }
 
-/* Where everybody's arrays are, for this process; where ranks are on several machines they are out of reach. */
+/* Where everybody's arrays are, for this process; where ranks are on several machines they are out
+ * of reach. */
 static hr_status_t find_arrays(bench_t *bench) {
   const tp_shm_t *shm = bench->groups->shm;
   void *places, *arrays;
@@ -284,7 +300,8 @@ static hr_status_t open_bench(bench_t *bench, tp_endpoint_t **out_endpoint) {
 }
 
 int main(int argc, char **argv) {
-  static const size_t sizes[] = {4, 256, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864};
+  static const size_t sizes[] = {4,      256,     4096,    16384,    65536,
+                                 262144, 1048576, 4194304, 16777216, 67108864};
   bench_t bench = {0};
   tp_endpoint_t *endpoint;
   double seconds = 0.3, least = 0, most = MOST_BYTES;
@@ -298,7 +315,8 @@ int main(int argc, char **argv) {
     return 1;
   }
   for (size_t c = 0; c < sizeof contests / sizeof *contests; c++)
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && is_wanted(contests[c].name, argc - 1, argv + 1); i++) {
+    for (size_t i = 0;
+         i < sizeof sizes / sizeof *sizes && is_wanted(contests[c].name, argc - 1, argv + 1); i++) {
       if ((double)sizes[i] < least || (double)sizes[i] > most) continue;
       bench.bytes = sizes[i] < 4 * (size_t)bench.ranks && c ? 4 * (size_t)bench.ranks : sizes[i];
       compare(&bench, c, seconds);

@@ -6,9 +6,9 @@
 #include "transport/core/tp_channel.h"
 #include "transport/shm/shm.h"
 
-#define MESSAGES 4      /* under way at once on one channel */
-#define BLOCKS 3        /* of a message, of different sizes */
-#define CHANNELS 1000   /* under way at once */
+#define MESSAGES 4    /* under way at once on one channel */
+#define BLOCKS 3      /* of a message, of different sizes */
+#define CHANNELS 1000 /* under way at once */
 #define LONGEST ((size_t)300000)
 static const size_t sizes[] = {1, 16, 208, 209, 5000, 70000, LONGEST};
 
@@ -45,8 +45,10 @@ static hr_status_t check_ring(bench_t *bench, size_t size_bytes) {
   size_t all = MESSAGES * size_bytes;
   for (size_t i = 0; i < all; i++) bench->out[i] = element(bench->groups->endpoint->rank, i);
   memset(bench->in, 0, all);
-  for (int i = 0; i < MESSAGES; i++) HR_TRY(start_message(bench, true, i, size_bytes, &requests[0][i]));
-  for (int i = 0; i < MESSAGES; i++) HR_TRY(start_message(bench, false, i, size_bytes, &requests[1][i]));
+  for (int i = 0; i < MESSAGES; i++)
+    HR_TRY(start_message(bench, true, i, size_bytes, &requests[0][i]));
+  for (int i = 0; i < MESSAGES; i++)
+    HR_TRY(start_message(bench, false, i, size_bytes, &requests[1][i]));
   for (int i = 0; i < 2 * MESSAGES; i++) HR_TRY(tp_request_wait(requests[i % 2][i / 2]));
   for (size_t i = 0; i < all; i++)
     if (bench->in[i] != element(bench->before, i)) return wrong(bench, "messages", size_bytes);
@@ -59,13 +61,16 @@ static hr_status_t check_many(bench_t *bench) {
   uint32_t out[CHANNELS];
   for (uint32_t c = 0; c < CHANNELS; c++) {
     out[c] = c * 7 + (uint32_t)bench->groups->endpoint->rank;
-    HR_TRY(tp_channel_send(bench->groups, bench->next, c, &(tp_block_t){&out[c], sizeof *out}, 1, &sends[c]));
+    HR_TRY(tp_channel_send(bench->groups, bench->next, c, &(tp_block_t){&out[c], sizeof *out}, 1,
+                           &sends[c]));
   }
   for (uint32_t c = CHANNELS, in; c-- > 0;) {
     tp_request_t *request;
-    HR_TRY(tp_channel_recv(bench->groups, bench->before, c, &(tp_block_t){&in, sizeof in}, 1, &request));
+    HR_TRY(tp_channel_recv(bench->groups, bench->before, c, &(tp_block_t){&in, sizeof in}, 1,
+                           &request));
     HR_TRY(tp_request_wait(request));
-    if (in != c * 7 + (uint32_t)bench->before) return wrong(bench, "one of many channels", sizeof in);
+    if (in != c * 7 + (uint32_t)bench->before)
+      return wrong(bench, "one of many channels", sizeof in);
   }
   for (int c = 0; c < CHANNELS; c++) HR_TRY(tp_request_wait(sends[c]));
   return NULL;

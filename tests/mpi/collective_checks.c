@@ -23,12 +23,17 @@ typedef struct bench {
 
 static double element(int rank, int64_t i) { return 1.0 / (1 + rank) + (double)(i % 1013) * 0.37; }
 
-static hr_status_t wrong(const bench_t *bench, const char *what, int64_t count, int64_t i, double got, double want) {
-  return hr_error(HR_MISMATCH, "%s of %lld elements in a group of %d, rank %d: element %lld is %.17g, want %.17g", what,
-                  (long long)count, bench->group->size, bench->groups->endpoint->rank, (long long)i, got, want);
+static hr_status_t wrong(const bench_t *bench, const char *what, int64_t count, int64_t i,
+                         double got, double want) {
+  return hr_error(
+      HR_MISMATCH,
+      "%s of %lld elements in a group of %d, rank %d: element %lld is %.17g, want %.17g", what,
+      (long long)count, bench->group->size, bench->groups->endpoint->rank, (long long)i, got, want);
 }
 
-static hr_status_t run(hr_status_t st, tp_request_t **request) { return st ? st : tp_request_wait(*request); }
+static hr_status_t run(hr_status_t st, tp_request_t **request) {
+  return st ? st : tp_request_wait(*request);
+}
 
 /* The sum in listed order: what every algorithm must give, to the bit. */
 static double listed_sum(const tp_group_t *group, int64_t i) {
@@ -59,14 +64,18 @@ static void narrow_float(void *context, const void *acc, void *out, int64_t coun
   (void)context;
   for (int64_t i = 0; i < count; i++) ((float *)out)[i] = (float)((const double *)acc)[i];
 }
-static const tp_reducer_t float_sum = {.reduce = add_float, .element_bytes = sizeof(float),
-                                       .acc_bytes = sizeof(double), .widen = widen_float, .narrow = narrow_float};
+static const tp_reducer_t float_sum = {.reduce = add_float,
+                                       .element_bytes = sizeof(float),
+                                       .acc_bytes = sizeof(double),
+                                       .widen = widen_float,
+                                       .narrow = narrow_float};
 
 static hr_status_t check_all_reduce(bench_t *bench, int64_t count) {
   tp_request_t *request = NULL;
   int rank = bench->groups->endpoint->rank;
   for (int64_t i = 0; i < count; i++) bench->a[i] = element(rank, i);
-  HR_TRY(run(tp_all_reduce(bench->group, bench->a, bench->a, count, &double_sum, &request), &request));
+  HR_TRY(
+      run(tp_all_reduce(bench->group, bench->a, bench->a, count, &double_sum, &request), &request));
   for (int64_t i = 0; i < count; i++) {
     double want = listed_sum(bench->group, i);
     if (bench->a[i] != want) return wrong(bench, "all-reduce", count, i, bench->a[i], want);
@@ -78,7 +87,8 @@ static hr_status_t check_all_reduce_beside(bench_t *bench, int64_t count) {
   tp_request_t *request = NULL;
   int rank = bench->groups->endpoint->rank;
   for (int64_t i = 0; i < count; i++) bench->a[i] = element(rank, i), bench->b[i] = -1;
-  HR_TRY(run(tp_all_reduce(bench->group, bench->a, bench->b, count, &double_sum, &request), &request));
+  HR_TRY(
+      run(tp_all_reduce(bench->group, bench->a, bench->b, count, &double_sum, &request), &request));
   for (int64_t i = 0; i < count; i++) {
     double want = listed_sum(bench->group, i);
     if (bench->b[i] != want) return wrong(bench, "all-reduce beside", count, i, bench->b[i], want);
@@ -98,7 +108,8 @@ static hr_status_t check_whole_all_reduce(bench_t *bench, int64_t count) {
   for (int64_t i = 0; i < count; i++) {
     double sum = 0;
     for (int k = 0; k < bench->group->size; k++) sum += (double)(bench->group->ranks[k] + i);
-    if (bench->a[i] != sum) return wrong(bench, "all-reduce of whole numbers", count, i, bench->a[i], sum);
+    if (bench->a[i] != sum)
+      return wrong(bench, "all-reduce of whole numbers", count, i, bench->a[i], sum);
   }
   return NULL;
 }
@@ -111,7 +122,8 @@ static hr_status_t check_wide_all_reduce(bench_t *bench, int64_t count) {
   for (int64_t i = 0; i < count; i++) {
     double sum = 0;
     for (int k = 0; k < bench->group->size; k++) sum += (float)element(bench->group->ranks[k], i);
-    if (values[i] != (float)sum) return wrong(bench, "wide all-reduce", count, i, values[i], (float)sum);
+    if (values[i] != (float)sum)
+      return wrong(bench, "wide all-reduce", count, i, values[i], (float)sum);
   }
   return NULL;
 }
@@ -140,7 +152,8 @@ static hr_status_t check_whole_reduce_scatter(bench_t *bench, int64_t count) {
   for (int64_t i = 0; i < count; i++) {
     double want = 0;
     for (int k = 0; k < group->size; k++) want += (double)(group->ranks[k] + start + i);
-    if (bench->b[i] != want) return wrong(bench, "reduce-scatter of whole numbers", count, i, bench->b[i], want);
+    if (bench->b[i] != want)
+      return wrong(bench, "reduce-scatter of whole numbers", count, i, bench->b[i], want);
   }
   return NULL;
 }
@@ -149,7 +162,8 @@ static hr_status_t check_all_gather(bench_t *bench, int64_t count) {
   tp_request_t *request = NULL;
   tp_group_t *group = bench->group;
   for (int64_t i = 0; i < count; i++) bench->a[i] = element(bench->groups->endpoint->rank, i);
-  HR_TRY(run(tp_all_gather(group, bench->a, (size_t)count * sizeof(double), bench->b, &request), &request));
+  HR_TRY(run(tp_all_gather(group, bench->a, (size_t)count * sizeof(double), bench->b, &request),
+             &request));
   for (int64_t i = 0; i < count * group->size; i++) {
     double want = element(group->ranks[i / count], i % count);
     if (bench->b[i] != want) return wrong(bench, "all-gather", count, i, bench->b[i], want);
@@ -158,7 +172,9 @@ static hr_status_t check_all_gather(bench_t *bench, int64_t count) {
 }
 
 /* What member `from` sends to member `to`: some pairs nothing at all. */
-static int64_t pair_count(int64_t count, int from, int to) { return (from + 2 * to) % 3 == 0 ? 0 : count / (1 + from); }
+static int64_t pair_count(int64_t count, int from, int to) {
+  return (from + 2 * to) % 3 == 0 ? 0 : count / (1 + from);
+}
 
 static hr_status_t check_all_to_all(bench_t *bench, int64_t count) {
   tp_request_t *request = NULL;
@@ -166,14 +182,18 @@ static hr_status_t check_all_to_all(bench_t *bench, int64_t count) {
   int size = group->size, mine = group->my_index;
   tp_block_t sends[64] = {0}, recvs[64] = {0};
   for (int k = 0; k < size; k++) {
-    sends[k] = (tp_block_t){bench->a + k * count, (size_t)pair_count(count, mine, k) * sizeof(double)};
-    recvs[k] = (tp_block_t){bench->b + k * count, (size_t)pair_count(count, k, mine) * sizeof(double)};
-    for (int64_t i = 0; i < count; i++) bench->a[k * count + i] = element(mine, i) + k, bench->b[k * count + i] = -1;
+    sends[k] =
+        (tp_block_t){bench->a + k * count, (size_t)pair_count(count, mine, k) * sizeof(double)};
+    recvs[k] =
+        (tp_block_t){bench->b + k * count, (size_t)pair_count(count, k, mine) * sizeof(double)};
+    for (int64_t i = 0; i < count; i++)
+      bench->a[k * count + i] = element(mine, i) + k, bench->b[k * count + i] = -1;
   }
   HR_TRY(run(tp_all_to_all(group, sends, recvs, 0, &request), &request));
   for (int k = 0; k < size; k++)
     for (int64_t i = 0; i < count; i++) {
-      double want = i < pair_count(count, k, mine) ? element(k, i) + mine : -1, got = bench->b[k * count + i];
+      double want = i < pair_count(count, k, mine) ? element(k, i) + mine : -1,
+             got = bench->b[k * count + i];
       if (got != want) return wrong(bench, "all-to-all", count, k * count + i, got, want);
     }
   return NULL;
@@ -188,12 +208,14 @@ static hr_status_t check_equal_all_to_all(bench_t *bench, int64_t count) {
   for (int k = 0; k < size; k++) {
     sends[k] = (tp_block_t){bench->a + k * count, bytes};
     recvs[k] = (tp_block_t){bench->b + k * count, bytes};
-    for (int64_t i = 0; i < count; i++) bench->a[k * count + i] = element(mine, i) + k, bench->b[k * count + i] = -1;
+    for (int64_t i = 0; i < count; i++)
+      bench->a[k * count + i] = element(mine, i) + k, bench->b[k * count + i] = -1;
   }
   HR_TRY(run(tp_all_to_all(group, sends, recvs, bytes, &request), &request));
   for (int64_t i = 0; i < size * count; i++) {
     double want = element((int)(i / count), i % count) + mine;
-    if (bench->b[i] != want) return wrong(bench, "all-to-all of equal blocks", count, i, bench->b[i], want);
+    if (bench->b[i] != want)
+      return wrong(bench, "all-to-all of equal blocks", count, i, bench->b[i], want);
   }
   return NULL;
 }
@@ -202,10 +224,13 @@ static hr_status_t check_broadcast(bench_t *bench, int64_t count) {
   tp_request_t *request = NULL;
   for (int root = 0; root < bench->group->size; root++) {
     int rank = bench->group->ranks[root];
-    for (int64_t i = 0; i < count; i++) bench->a[i] = root == bench->group->my_index ? element(rank, i) : -1;
-    HR_TRY(run(tp_broadcast(bench->group, root, bench->a, (size_t)count * sizeof(double), &request), &request));
     for (int64_t i = 0; i < count; i++)
-      if (bench->a[i] != element(rank, i)) return wrong(bench, "broadcast", count, i, bench->a[i], element(rank, i));
+      bench->a[i] = root == bench->group->my_index ? element(rank, i) : -1;
+    HR_TRY(run(tp_broadcast(bench->group, root, bench->a, (size_t)count * sizeof(double), &request),
+               &request));
+    for (int64_t i = 0; i < count; i++)
+      if (bench->a[i] != element(rank, i))
+        return wrong(bench, "broadcast", count, i, bench->a[i], element(rank, i));
     HR_TRY(run(tp_barrier(bench->group, &request), &request));
   }
   return NULL;
@@ -219,8 +244,8 @@ static hr_status_t check_counts(bench_t *bench, check_fn check) {
 }
 
 /* By each algorithm of a collective that works here, NULL being what the size suggests. */
-static hr_status_t check_algorithms(bench_t *bench, tp_collective_t collective, const char *const *names,
-                                    check_fn check) {
+static hr_status_t check_algorithms(bench_t *bench, tp_collective_t collective,
+                                    const char *const *names, check_fn check) {
   const char **forced = &bench->groups->forced[collective];
   hr_status_t st = NULL;
   for (; *names && !st; names++) {
@@ -234,7 +259,8 @@ static hr_status_t check_algorithms(bench_t *bench, tp_collective_t collective, 
 }
 
 static hr_status_t check_group(bench_t *bench) {
-  static const char *const all_gathers[] = {"any", "direct", "bruck", "ring", "shm", "machines", NULL};
+  static const char *const all_gathers[] = {"any", "direct",   "bruck", "ring",
+                                            "shm", "machines", NULL};
   static const char *const all_reduces[] = {"any", "gather", "direct", "shm", "machines", NULL};
   static const char *const two[] = {"any", "direct", "machines", NULL};
   static const char *const broadcasts[] = {"any", "tree", "machines", NULL};
@@ -278,7 +304,8 @@ static hr_status_t check_overlap(bench_t *bench) {
   int rank = bench->groups->endpoint->rank;
   for (int64_t i = 0; i < LONGEST; i++) bench->a[i] = bench->b[i] = element(rank, i);
   HR_TRY(tp_all_reduce(world, bench->a, bench->a, LONGEST, &double_sum, &first));
-  hr_status_t st = run(tp_all_reduce(bench->group, bench->b, bench->b, LONGEST, &double_sum, &second), &second);
+  hr_status_t st =
+      run(tp_all_reduce(bench->group, bench->b, bench->b, LONGEST, &double_sum, &second), &second);
   if (st) {
     tp_request_cancel(first);
     return st;
@@ -288,7 +315,8 @@ static hr_status_t check_overlap(bench_t *bench) {
     if (bench->a[i] != listed_sum(world, i))
       return wrong(bench, "overlapped all-reduce", LONGEST, i, bench->a[i], listed_sum(world, i));
     if (bench->b[i] != listed_sum(bench->group, i))
-      return wrong(bench, "overlapped all-reduce", LONGEST, i, bench->b[i], listed_sum(bench->group, i));
+      return wrong(bench, "overlapped all-reduce", LONGEST, i, bench->b[i],
+                   listed_sum(bench->group, i));
   }
   return NULL;
 }
@@ -326,7 +354,9 @@ static hr_status_t check_bad_groups(bench_t *bench) {
   bool refused = hr_status_code(first) == HR_INVALID && hr_status_code(second) == HR_INVALID;
   hr_status_release(first);
   hr_status_release(second);
-  return refused ? NULL : hr_error(HR_MISMATCH, "a group with a rank twice or outside the world was accepted");
+  return refused
+             ? NULL
+             : hr_error(HR_MISMATCH, "a group with a rank twice or outside the world was accepted");
 }
 
 /* --- progress --- */
@@ -349,7 +379,8 @@ static double compute_until_over(const tp_request_t *request) {
   return last - start;
 }
 
-/* A transfer of several rounds, and of more than one message between two ranks, ends while the ranks compute. */
+/* A transfer of several rounds, and of more than one message between two ranks, ends while the
+ * ranks compute. */
 static hr_status_t check_progress(bench_t *bench) {
   tp_groups_t *groups = bench->groups;
   tp_request_t *request = NULL;
@@ -364,13 +395,15 @@ static hr_status_t check_progress(bench_t *bench) {
   HR_TRY(tp_request_wait(request));
   for (int64_t i = 0; i < LONGEST; i++)
     if (bench->a[i] != listed_sum(groups->world, i))
-      return wrong(bench, "all-reduce beside computing", LONGEST, i, bench->a[i], listed_sum(groups->world, i));
+      return wrong(bench, "all-reduce beside computing", LONGEST, i, bench->a[i],
+                   listed_sum(groups->world, i));
   if (computed < 10) return NULL;
-  return hr_error(HR_MISMATCH, "rank %d computed for %.3g s, and its transfer did not move", rank, computed);
+  return hr_error(HR_MISMATCH, "rank %d computed for %.3g s, and its transfer did not move", rank,
+                  computed);
 }
 
-/* Many permutes one after the other, some in notes and some met, in which either end may lie where the other process
- * cannot reach it: of each transfer both ends must come to the same way. */
+/* Many permutes one after the other, some in notes and some met, in which either end may lie where
+ * the other process cannot reach it: of each transfer both ends must come to the same way. */
 static hr_status_t check_matching(const bench_t *bench, double *a, double *b) {
   static const int64_t counts[] = {3, 400, 400, 250, 400};
   int size = bench->groups->endpoint->world_size, rank = bench->groups->endpoint->rank;
@@ -383,8 +416,8 @@ static hr_status_t check_matching(const bench_t *bench, double *a, double *b) {
   return NULL;
 }
 
-/* With arrays where the others reach them: on all ranks, or only on odd ones; or only one of two arrays. A rank that has
- * no such memory takes part with its own. */
+/* With arrays where the others reach them: on all ranks, or only on odd ones; or only one of two
+ * arrays. A rank that has no such memory takes part with its own. */
 static hr_status_t check_shared(const bench_t *bench, size_t bytes) {
   bench_t shared = *bench;
   void *owner;
@@ -407,10 +440,12 @@ static hr_status_t check_shared(const bench_t *bench, size_t bytes) {
   return st;
 }
 
-/* Once warm, transfers allocate nothing. A transfer may find the staging memory of the one before still read by a member
- * that is late, so that there are two in the end: it is warm when it has happened. */
+/* Once warm, transfers allocate nothing. A transfer may find the staging memory of the one before
+ * still read by a member that is late, so that there are two in the end: it is warm when it has
+ * happened. */
 static hr_status_t check_warm(bench_t *bench) {
-  bool is_warm = strcmp(bench->groups->endpoint->vtable->name, "mpi") != 0; /* "self" counts those of all ranks */
+  bool is_warm = strcmp(bench->groups->endpoint->vtable->name, "mpi") !=
+                 0; /* "self" counts those of all ranks */
   bench->group = bench->groups->world;
   for (int round = 0; round < 4; round++) {
     size_t before = hr_mem_total_allocations();
@@ -429,7 +464,8 @@ static hr_status_t check_all(bench_t *bench, size_t bytes) {
   HR_TRY(check_overlap(bench));
   HR_TRY(check_permute(bench));
   HR_TRY(check_bad_groups(bench));
-  if (bench->groups->shm && !bench->groups->world->shm && !tp_group_spans_machines(bench->groups->world))
+  if (bench->groups->shm && !bench->groups->world->shm &&
+      !tp_group_spans_machines(bench->groups->world))
     return hr_error(HR_MISMATCH, "the world shares memory, and does not use it");
   HR_TRY(check_progress(bench));
   return check_warm(bench);

@@ -17,8 +17,10 @@ static size_t longest_part(const limit_t *limit) {
   return most;
 }
 
-/* From `start` on, at most `most` bytes of what a rank and another one have to exchange in one direction. */
-static void move_part(const limit_t *limit, int rank, int other, int way, size_t start, size_t most) {
+/* From `start` on, at most `most` bytes of what a rank and another one have to exchange in one
+ * direction. */
+static void move_part(const limit_t *limit, int rank, int other, int way, size_t start,
+                      size_t most) {
   int receiver = way & GIVES ? other : rank, sender = way & GIVES ? rank : other;
   limit_part_t part = limit->part(limit->bytes, limit->ranks, receiver, sender);
   if (part.bytes <= start) return;
@@ -32,7 +34,8 @@ static void move_all(const limit_t *limit, int rank, int way) {
   size_t longest = longest_part(limit), most = longest;
   if (way & IN_BLOCKS) most = (size_t)(way & AROUND ? 128 : 16) << 10;
   for (size_t start = 0; start < longest; start += most)
-    for (int i = 0; i < limit->ranks; i++) move_part(limit, rank, (rank + i) % limit->ranks, way, start, most);
+    for (int i = 0; i < limit->ranks; i++)
+      move_part(limit, rank, (rank + i) % limit->ranks, way, start, most);
 }
 
 /* One clock for all; MPI's may begin anew in each process. */

@@ -1,11 +1,12 @@
 /* Every collective algorithm over MPI, and channels, on however many ranks mpirun starts.
  *   mpi_collectives          the checks of collective_checks.c and channel_checks.c
- *   mpi_collectives fail     rank 1 gives up while the others wait for it: the job must end, with exit code 5
- *   mpi_collectives die      rank 1 is killed: the others notice, each for itself
- *   mpi_collectives send-to-dead, recv-from-dead    the same of a message that they send it, or want from it
- *   mpi_collectives message  rank 1 wants a shorter message than rank 0 sends: both say so
- *   mpi_collectives sizes    rank 1 reduces fewer elements than the others, who all say so
- *   mpi_collectives sleep    rank 1 never comes, and the others stop waiting: the same with exit code 6 */
+ *   mpi_collectives fail     rank 1 gives up while the others wait for it: the job must end, with
+ * exit code 5 mpi_collectives die      rank 1 is killed: the others notice, each for itself
+ *   mpi_collectives send-to-dead, recv-from-dead    the same of a message that they send it, or
+ * want from it mpi_collectives message  rank 1 wants a shorter message than rank 0 sends: both say
+ * so mpi_collectives sizes    rank 1 reduces fewer elements than the others, who all say so
+ *   mpi_collectives sleep    rank 1 never comes, and the others stop waiting: the same with exit
+ * code 6 */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +20,8 @@
 #define TIMED_OUT 6
 
 static hr_status_t wait_for_rank_that_fails(tp_groups_t *groups) {
-  if (groups->endpoint->rank == 1) return hr_error(HR_UNAVAILABLE, "rank 1 gives up, as this test wants it to");
+  if (groups->endpoint->rank == 1)
+    return hr_error(HR_UNAVAILABLE, "rank 1 gives up, as this test wants it to");
   tp_request_t *request;
   HR_TRY(tp_barrier(groups->world, &request));
   return tp_request_wait(request);
@@ -77,7 +79,9 @@ static hr_status_t reduce_other_sizes(tp_groups_t *groups) {
 }
 
 static hr_status_t impatient(void *context) {
-  return ++*(int *)context > 200 ? hr_error(HR_DEADLINE, "waited long enough, as this test wants it to") : NULL;
+  return ++*(int *)context > 200
+             ? hr_error(HR_DEADLINE, "waited long enough, as this test wants it to")
+             : NULL;
 }
 
 static hr_status_t wait_for_rank_that_sleeps(tp_groups_t *groups) {
@@ -111,7 +115,8 @@ int main(int argc, char **argv) {
   int code = hr_status_exit_code(st);
   if (st) hr_status_print(stderr, st);
   hr_status_release(st);
-  tp_close(endpoint, code != 0 && code != TIMED_OUT, code); /* sleep: an orderly end of one out of step */
+  tp_close(endpoint, code != 0 && code != TIMED_OUT,
+           code); /* sleep: an orderly end of one out of step */
   if (!code && hr_mem_live_blocks()) {
     fprintf(stderr, "%zu blocks of memory leaked\n", hr_mem_live_blocks());
     code = 1;

@@ -1,6 +1,6 @@
-/* Every function of hlorun.h with every argument that cannot be meant: a status of the code USAGE that names what was
- * found, or the value that stands for nothing; never a crash, and nothing changes. Builds with sanitizers see whether
- * memory is touched. */
+/* Every function of hlorun.h with every argument that cannot be meant: a status of the code USAGE
+ * that names what was found, or the value that stands for nothing; never a crash, and nothing
+ * changes. Builds with sanitizers see whether memory is touched. */
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -37,11 +37,12 @@ static void close_fixture(void) {
 
 /* The call was refused as wrong usage, with this text in the message. */
 static void check_refused(const char *call, hlorun_status_t status, const char *text) {
-  bool refused = hlorun_status_exit_code(status) == 2 && strstr(hlorun_status_message(status), text);
+  bool refused =
+      hlorun_status_exit_code(status) == 2 && strstr(hlorun_status_message(status), text);
   CU_ASSERT_TRUE(refused);
   if (!refused)
-    fprintf(stderr, "%s: exit code %d, \"%s\", want 2 and \"%s\"\n", call, hlorun_status_exit_code(status),
-            hlorun_status_message(status), text);
+    fprintf(stderr, "%s: exit code %d, \"%s\", want 2 and \"%s\"\n", call,
+            hlorun_status_exit_code(status), hlorun_status_message(status), text);
   hlorun_status_release(status);
 }
 #define REFUSED(text, call) check_refused(#call, call, text)
@@ -64,22 +65,26 @@ static void test_shapes(void) {
   hlorun_buffer_t *array = NULL;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     for (int borrows = 0; borrows < 2; borrows++)
-      REFUSED(rows[i].says, hlorun_buffer_create("f32", rows[i].rank, rows[i].dims, values,
-                                                 borrows ? (hlorun_release_fn)abort : NULL, NULL, &array));
+      REFUSED(rows[i].says,
+              hlorun_buffer_create("f32", rows[i].rank, rows[i].dims, values,
+                                   borrows ? (hlorun_release_fn)abort : NULL, NULL, &array));
   CU_ASSERT_PTR_NULL(array);
 }
 
 /* Sizes whose product no machine holds, or no integer: not wrong in themselves. */
 static void test_large_shapes(void) {
-  static const int64_t rows[][3] = {{INT64_MAX, INT64_MAX, INT64_MAX}, {INT64_C(1) << 32, INT64_C(1) << 31, 1},
-                                    {INT64_MAX, 2, 1},                {INT64_C(1) << 62, 1, 1},
-                                    {INT64_C(1) << 61, 1, 1},         {3037000500, 3037000500, 1}};
+  static const int64_t rows[][3] = {{INT64_MAX, INT64_MAX, INT64_MAX},
+                                    {INT64_C(1) << 32, INT64_C(1) << 31, 1},
+                                    {INT64_MAX, 2, 1},
+                                    {INT64_C(1) << 62, 1, 1},
+                                    {INT64_C(1) << 61, 1, 1},
+                                    {3037000500, 3037000500, 1}};
   float value = 0;
   hlorun_buffer_t *array = NULL;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     CHECK_FAILS(HR_NO_MEMORY, hlorun_buffer_create("f32", 3, rows[i], &value, NULL, NULL, &array));
-    CHECK_FAILS(HR_NO_MEMORY,
-                hlorun_buffer_create("c128", 3, rows[i], &value, (hlorun_release_fn)abort, NULL, &array));
+    CHECK_FAILS(HR_NO_MEMORY, hlorun_buffer_create("c128", 3, rows[i], &value,
+                                                   (hlorun_release_fn)abort, NULL, &array));
   }
   CU_ASSERT_PTR_NULL(array);
 }
@@ -95,9 +100,10 @@ static void test_buffers(void) {
   REFUSED("dims is NULL", hlorun_buffer_create("f32", 1, NULL, values, NULL, NULL, &array));
   REFUSED("data is NULL", hlorun_buffer_create("f32", 1, &two, NULL, NULL, NULL, &array));
   REFUSED("data is NULL", hlorun_buffer_create("f32", 0, NULL, NULL, NULL, NULL, &array));
-  REFUSED("data is NULL", hlorun_buffer_create("f32", 1, &two, NULL, (hlorun_release_fn)abort, NULL, &array));
-  REFUSED("multiple of 4",
-          hlorun_buffer_create("f32", 1, &two, (char *)values + 1, (hlorun_release_fn)abort, NULL, &array));
+  REFUSED("data is NULL",
+          hlorun_buffer_create("f32", 1, &two, NULL, (hlorun_release_fn)abort, NULL, &array));
+  REFUSED("multiple of 4", hlorun_buffer_create("f32", 1, &two, (char *)values + 1,
+                                                (hlorun_release_fn)abort, NULL, &array));
   REFUSED("out_buffer is NULL", hlorun_buffer_create("f32", 1, &two, values, NULL, NULL, NULL));
   CU_ASSERT_PTR_NULL(array);
   CHECK_OK(hlorun_buffer_create("f32", 1, &none, NULL, NULL, NULL, &array));
@@ -152,13 +158,15 @@ static void test_client_options(void) {
   refuse_options("timeout_s is -1", WITH(timeout_s, -1));
   refuse_options("timeout_s is ", WITH(timeout_s, (double)NAN));
   refuse_options("trace_events", WITH(trace_events, SIZE_MAX));
-  REFUSED("hlorun_clients_create_local", hlorun_client_create(&WITH(world, HLORUN_WORLD_THREADS), clients));
+  REFUSED("hlorun_clients_create_local",
+          hlorun_client_create(&WITH(world, HLORUN_WORLD_THREADS), clients));
   REFUSED("options is NULL", hlorun_client_create(NULL, clients));
   REFUSED("out_client is NULL", hlorun_client_create(&f.options, NULL));
   REFUSED("options is NULL", hlorun_clients_create_local(NULL, 2, clients));
   REFUSED("out_clients is NULL", hlorun_clients_create_local(&f.options, 2, NULL));
   for (int i = 0; i < 4; i++)
-    REFUSED("want 1 to 1024", hlorun_clients_create_local(&f.options, (int[]){0, -1, INT_MAX, INT_MIN}[i], clients));
+    REFUSED("want 1 to 1024",
+            hlorun_clients_create_local(&f.options, (int[]){0, -1, INT_MAX, INT_MIN}[i], clients));
 }
 
 static void test_clients(void) {
@@ -221,7 +229,8 @@ static const char text[] = "ENTRY e { ROOT c = f32[] constant(1) }";
 
 static void refuse_program(const char *says, hlorun_program_options_t options) {
   hlorun_program_t *program = NULL;
-  REFUSED(says, hlorun_program_load_bytes(f.client, "test", text, strlen(text), &options, &program));
+  REFUSED(says,
+          hlorun_program_load_bytes(f.client, "test", text, strlen(text), &options, &program));
   REFUSED(says, hlorun_program_load(f.client, "/nowhere", &options, &program));
   CU_ASSERT_PTR_NULL(program);
 }
@@ -236,17 +245,23 @@ static void test_loading(void) {
   REFUSED("options is NULL", hlorun_program_load(f.client, "x", NULL, &program));
   REFUSED("out_program is NULL", hlorun_program_load(f.client, "x", &options, NULL));
   REFUSED("client is NULL", hlorun_program_load_bytes(NULL, "x", text, size, &options, &program));
-  REFUSED("name is NULL", hlorun_program_load_bytes(f.client, NULL, text, size, &options, &program));
-  REFUSED("bytes is NULL", hlorun_program_load_bytes(f.client, "x", NULL, size, &options, &program));
+  REFUSED("name is NULL",
+          hlorun_program_load_bytes(f.client, NULL, text, size, &options, &program));
+  REFUSED("bytes is NULL",
+          hlorun_program_load_bytes(f.client, "x", NULL, size, &options, &program));
   REFUSED("options is NULL", hlorun_program_load_bytes(f.client, "x", text, size, NULL, &program));
-  REFUSED("out_program is NULL", hlorun_program_load_bytes(f.client, "x", text, size, &options, NULL));
+  REFUSED("out_program is NULL",
+          hlorun_program_load_bytes(f.client, "x", text, size, &options, NULL));
   CHECK_FAILS(HR_INVALID, hlorun_program_load_bytes(f.client, "x", NULL, 0, &options, &program));
-  CHECK_FAILS(HR_NO_MEMORY, hlorun_program_load_bytes(f.client, "x", text, SIZE_MAX, &options, &program));
+  CHECK_FAILS(HR_NO_MEMORY,
+              hlorun_program_load_bytes(f.client, "x", text, SIZE_MAX, &options, &program));
   CHECK_FAILS(HR_UNAVAILABLE, hlorun_program_load(f.client, "", &options, &program));
   size_t whole = sizeof options;
   refuse_program("not initialised", (hlorun_program_options_t){0});
-  refuse_program("num_replicas is -1", (hlorun_program_options_t){.struct_size = whole, .num_replicas = -1});
-  refuse_program("num_partitions is -2", (hlorun_program_options_t){.struct_size = whole, .num_partitions = -2});
+  refuse_program("num_replicas is -1",
+                 (hlorun_program_options_t){.struct_size = whole, .num_replicas = -1});
+  refuse_program("num_partitions is -2",
+                 (hlorun_program_options_t){.struct_size = whole, .num_partitions = -2});
   options.num_replicas = options.num_partitions = INT_MAX;
   REFUSED("grid", hlorun_program_load_bytes(f.client, "x", text, size, &options, &program));
   options = (hlorun_program_options_t){.struct_size = whole, .probe = "("};
@@ -269,7 +284,8 @@ static void test_programs(void) {
     CU_ASSERT_PTR_NULL(hlorun_program_result_shape(f.program, wrong[k]));
     CU_ASSERT_FALSE(hlorun_program_shard(f.program, false, wrong[k], 1, &size, &start));
     CU_ASSERT_FALSE(hlorun_program_shard(f.program, true, wrong[k], 1, &size, &start));
-    if (wrong[k] != 1) CU_ASSERT_FALSE(hlorun_program_shard(f.program, true, 0, wrong[k], &size, &start));
+    if (wrong[k] != 1)
+      CU_ASSERT_FALSE(hlorun_program_shard(f.program, true, 0, wrong[k], &size, &start));
   }
   CU_ASSERT_PTR_NULL(hlorun_program_param_name(NULL, 0));
   CU_ASSERT_PTR_NULL(hlorun_program_param_shape(NULL, 0));
@@ -333,7 +349,8 @@ static void test_executions(void) {
 
 /* --- all of them --- */
 
-/* A file by its path in the source: build folders have folders of most names, too, but none of cases. */
+/* A file by its path in the source: build folders have folders of most names, too, but none of
+ * cases. */
 static char *read_source(const char *name) {
   char where[900], path[1200];
   DIR *directory = source_folder_open("tests/passes", where, sizeof where);
@@ -349,15 +366,18 @@ static char *read_source(const char *name) {
   return contents;
 }
 
-/* Functions are declared at the start of a line; the rest of the header's names stand in comments and arguments. */
+/* Functions are declared at the start of a line; the rest of the header's names stand in comments
+ * and arguments. */
 static void test_every_function(void) {
-  char *header = read_source("runtime/hlorun.h"), *tests = read_source("tests/unit/test_api_arguments.c");
+  char *header = read_source("runtime/hlorun.h"),
+       *tests = read_source("tests/unit/test_api_arguments.c");
   int functions = 0;
   for (char *line = strtok(header, "\n"); line; line = strtok(NULL, "\n")) {
     char *open = strchr(line, '('), call[128];
     if (!open || strchr(" /*#}t", *line)) continue;
     *open = 0;
-    const char *name = strstr(line, " hlorun_") ? strstr(line, " hlorun_") + 1 : strstr(line, "*hlorun_") + 1;
+    const char *name =
+        strstr(line, " hlorun_") ? strstr(line, " hlorun_") + 1 : strstr(line, "*hlorun_") + 1;
     snprintf(call, sizeof call, "%s(", name);
     functions++;
     if (!strstr(tests, call)) fprintf(stderr, "%s is not tested\n", name);
@@ -369,10 +389,10 @@ static void test_every_function(void) {
 }
 
 static void test_all(void) {
-  static void (*const groups[])(void) = {test_shapes,  test_large_shapes, test_buffers, test_statuses,
-                                         test_clients, test_traces,       test_peers,   test_client_options,
-                                         test_loading, test_programs,     test_states,  test_custom_calls,
-                                         test_executions};
+  static void (*const groups[])(void) = {
+      test_shapes, test_large_shapes, test_buffers,        test_statuses, test_clients,
+      test_traces, test_peers,        test_client_options, test_loading,  test_programs,
+      test_states, test_custom_calls, test_executions};
   open_fixture();
   size_t count = sizeof groups / sizeof *groups;
   for (size_t i = 0; i < count; i++) groups[i]();

@@ -68,7 +68,8 @@ static void test_map(void) {
   void *old;
   CHECK_OK(hr_map_put(&map, HR_STR("k5"), (void *)99, &old));
   CU_ASSERT_EQUAL((uintptr_t)old, 6);
-  for (uintptr_t i = 0; i < 1000; i++) CU_ASSERT_EQUAL((uintptr_t)hr_map_get(&map, hr_str_from(keys[i])), i + 1);
+  for (uintptr_t i = 0; i < 1000; i++)
+    CU_ASSERT_EQUAL((uintptr_t)hr_map_get(&map, hr_str_from(keys[i])), i + 1);
   CU_ASSERT_PTR_NULL(hr_map_get(&map, HR_STR("k1000")));
   CU_ASSERT_EQUAL(map.count, 1000);
   hr_map_deinit(&map);
@@ -96,7 +97,9 @@ static void test_status_report(void) {
   status = hr_status_note(status, "while loading %s", "a.hlo");
   status = hr_status_join(status, hr_error(HR_UNAVAILABLE, "disk"));
   char *text = hr_status_format(status);
-  CU_ASSERT_STRING_EQUAL(text, "a.hlo:2:9: error: found line\nsecond  line\n        ^\n  while loading a.hlo\n  then: disk\n");
+  CU_ASSERT_STRING_EQUAL(text,
+                         "a.hlo:2:9: error: found line\nsecond  line\n        ^\n  while loading "
+                         "a.hlo\n  then: disk\n");
   CU_ASSERT_EQUAL(hr_status_exit_code(status), 3);
   free(text);
   hr_status_release(status);
@@ -104,7 +107,8 @@ static void test_status_report(void) {
 }
 
 static void test_status_names_the_innermost_location(void) {
-  hr_where_t outer = {.computation = "main", .instruction = "w"}, inner = {.computation = "body", .instruction = "x"};
+  hr_where_t outer = {.computation = "main", .instruction = "w"},
+             inner = {.computation = "body", .instruction = "x"};
   hr_where_push(&outer);
   hr_where_push(&inner);
   hr_status_t status = hr_error(HR_INVALID, "m");
@@ -174,15 +178,16 @@ static void test_arithmetic(void) {
   CU_ASSERT_EQUAL(hr_round_up(17, 8), 24);
 }
 
-CU_TestInfo suite_base[] = {{"arena rewinds to a mark", test_arena_rewind},
-                            {"arena aligns", test_arena_alignment},
-                            {"sizes are checked", test_sizes_are_checked},
-                            {"minimum, maximum and divisions", test_arithmetic},
-                            {"an injected fault is reported", test_injected_fault},
-                            {"map finds what was put", test_map},
-                            {"vec grows", test_vec},
-                            {"a status quotes the line", test_status_report},
-                            {"a status names the innermost place", test_status_names_the_innermost_location},
-                            {"buffers are counted", test_buffers},
-                            {"sha256", test_sha256},
-                            CU_TEST_INFO_NULL};
+CU_TestInfo suite_base[] = {
+    {"arena rewinds to a mark", test_arena_rewind},
+    {"arena aligns", test_arena_alignment},
+    {"sizes are checked", test_sizes_are_checked},
+    {"minimum, maximum and divisions", test_arithmetic},
+    {"an injected fault is reported", test_injected_fault},
+    {"map finds what was put", test_map},
+    {"vec grows", test_vec},
+    {"a status quotes the line", test_status_report},
+    {"a status names the innermost place", test_status_names_the_innermost_location},
+    {"buffers are counted", test_buffers},
+    {"sha256", test_sha256},
+    CU_TEST_INFO_NULL};

@@ -17,8 +17,8 @@ static hr_code_t routes_code_on(plan_grid_t grid, exec_channel_endpoint_t *ends,
   return code;
 }
 
-static hr_code_t routes_code(exec_channel_endpoint_t *ends, size_t count, exec_channel_routes_t *routes,
-                             hr_arena_t *arena) {
+static hr_code_t routes_code(exec_channel_endpoint_t *ends, size_t count,
+                             exec_channel_routes_t *routes, hr_arena_t *arena) {
   return routes_code_on((plan_grid_t){1, 3}, ends, count, routes, arena);
 }
 
@@ -30,9 +30,13 @@ static void test_routes(void) {
   hr_arena_t arena;
   exec_channel_routes_t routes;
   hr_arena_init(&arena);
-  exec_channel_endpoint_t ends[] = {end_of(7, 1, EXEC_ANY_PEER, false), end_of(7, 0, EXEC_ANY_PEER, true),
-                               end_of(3, 0, 1, true), end_of(3, 1, 0, false), end_of(3, 1, 0, true),
-                               end_of(3, 0, 1, false), end_of(7, 0, EXEC_ANY_PEER, true)};
+  exec_channel_endpoint_t ends[] = {end_of(7, 1, EXEC_ANY_PEER, false),
+                                    end_of(7, 0, EXEC_ANY_PEER, true),
+                                    end_of(3, 0, 1, true),
+                                    end_of(3, 1, 0, false),
+                                    end_of(3, 1, 0, true),
+                                    end_of(3, 0, 1, false),
+                                    end_of(7, 0, EXEC_ANY_PEER, true)};
   CU_ASSERT_EQUAL(routes_code(ends, 7, &routes, &arena), HR_OK);
   CU_ASSERT_EQUAL(routes.count, 3);
   const exec_channel_route_t *three = exec_channel_routes_get(&routes, 3, 0, 1),
@@ -51,8 +55,9 @@ static void test_wrong_routes(void) {
   exec_channel_routes_t routes;
   hr_arena_init(&arena);
   exec_channel_endpoint_t lonely[] = {end_of(1, 0, EXEC_ANY_PEER, true)};
-  exec_channel_endpoint_t two[] = {end_of(1, 0, EXEC_ANY_PEER, true), end_of(1, 1, EXEC_ANY_PEER, true),
-                              end_of(1, 2, EXEC_ANY_PEER, false)};
+  exec_channel_endpoint_t two[] = {end_of(1, 0, EXEC_ANY_PEER, true),
+                                   end_of(1, 1, EXEC_ANY_PEER, true),
+                                   end_of(1, 2, EXEC_ANY_PEER, false)};
   exec_channel_endpoint_t missed[] = {end_of(1, 0, 1, true), end_of(1, 2, 0, false)};
   exec_channel_endpoint_t shapes[] = {end_of(1, 0, 1, true), end_of(1, 1, 0, false)};
   shapes[1].shape = "f32[3]";
@@ -68,9 +73,11 @@ static void test_routes_on_grid(void) {
   hr_arena_t arena;
   exec_channel_routes_t routes;
   hr_arena_init(&arena);
-  exec_channel_endpoint_t ends[] = {end_of(7, 0, EXEC_ANY_PEER, true), end_of(7, 2, EXEC_ANY_PEER, true),
-                               end_of(7, 3, EXEC_ANY_PEER, false), end_of(7, 1, EXEC_ANY_PEER, false)};
-  exec_channel_endpoint_t across[] = {end_of(7, 0, EXEC_ANY_PEER, true), end_of(7, 2, EXEC_ANY_PEER, false)};
+  exec_channel_endpoint_t ends[] = {
+      end_of(7, 0, EXEC_ANY_PEER, true), end_of(7, 2, EXEC_ANY_PEER, true),
+      end_of(7, 3, EXEC_ANY_PEER, false), end_of(7, 1, EXEC_ANY_PEER, false)};
+  exec_channel_endpoint_t across[] = {end_of(7, 0, EXEC_ANY_PEER, true),
+                                      end_of(7, 2, EXEC_ANY_PEER, false)};
   CU_ASSERT_EQUAL(routes_code_on((plan_grid_t){2, 2}, ends, 4, &routes, &arena), HR_OK);
   CU_ASSERT_EQUAL(routes.count, 2);
   CU_ASSERT_PTR_NOT_NULL(exec_channel_routes_get(&routes, 7, 0, 1));
@@ -99,8 +106,8 @@ static void *run_member(void *context) {
   options.unproved = member->unproved;
   hlorun_program_t *program = NULL;
   hlorun_buffer_t *results[16] = {NULL};
-  hlorun_status_t st = hlorun_program_load_bytes(member->client, "m.hlo", member->text, strlen(member->text), &options,
-                                                 &program);
+  hlorun_status_t st = hlorun_program_load_bytes(member->client, "m.hlo", member->text,
+                                                 strlen(member->text), &options, &program);
   if (!st) st = hlorun_execute(program, NULL, NULL, results);
   if (!st) memcpy(member->got, hlorun_buffer_data(results[0]), sizeof member->got);
   for (int i = 0; i < 16; i++) hlorun_buffer_release(results[i]);
@@ -133,8 +140,10 @@ static const char ring[] =
     "  f = f32[] convert(r)\n"
     "  x = f32[4] broadcast(f), dimensions={}\n"
     "  t = token[] after-all()\n"
-    "  s = (f32[4], u32[], token[]) send(x, t), channel_id=1, " RING "\n"
-    "  v = (f32[4], u32[], token[]) recv(t), channel_id=1, " RING "\n"
+    "  s = (f32[4], u32[], token[]) send(x, t), channel_id=1, " RING
+    "\n"
+    "  v = (f32[4], u32[], token[]) recv(t), channel_id=1, " RING
+    "\n"
     "  vd = (f32[4], token[]) recv-done(v), channel_id=1\n"
     "  sd = token[] send-done(s), channel_id=1\n"
     "  ROOT d = f32[4] get-tuple-element(vd), index=0\n"
@@ -157,12 +166,18 @@ static const char split[] =
     "ENTRY e {\n"
     "  c = f32[4] constant({1,2,3,4})\n"
     "  t = token[] after-all()\n"
-    "  s = (f32[4], u32[], token[]) send(c, t), channel_id=6, " ON0 "\n"
-    "  sd = token[] send-done(s), channel_id=6, " ON0 "\n"
-    "  v = (f32[4], u32[], token[]) recv(t), channel_id=6, " ON1 "\n"
-    "  vd = (f32[4], token[]) recv-done(v), channel_id=6, " ON1 "\n"
-    "  d = f32[4] get-tuple-element(vd), index=0, " ON1 "\n"
-    "  ROOT e = f32[4] add(d, d), " ON1 "\n"
+    "  s = (f32[4], u32[], token[]) send(c, t), channel_id=6, " ON0
+    "\n"
+    "  sd = token[] send-done(s), channel_id=6, " ON0
+    "\n"
+    "  v = (f32[4], u32[], token[]) recv(t), channel_id=6, " ON1
+    "\n"
+    "  vd = (f32[4], token[]) recv-done(v), channel_id=6, " ON1
+    "\n"
+    "  d = f32[4] get-tuple-element(vd), index=0, " ON1
+    "\n"
+    "  ROOT e = f32[4] add(d, d), " ON1
+    "\n"
     "}\n";
 
 static void test_split_by_device(void) {
@@ -226,22 +241,25 @@ static void run_text(const char *text, bool unproved, member_t *members, double 
 /* Messages of one channel keep their order, however many are under way. */
 static void test_order(void) {
   member_t members[MOST];
-  run_text("ranks 2\n"
-           "rank 0: a = const 1; b = const 2\n"
-           "  send-start a 1 on c; send-start b 1 on c; send-start a 1 on d\n"
-           "  send-done a 1 on d; send-done a 1 on c; send-done b 1 on c; output a\n"
-           "rank 1: recv-start z 0 on d; recv-start x 0 on c; recv-start y 0 on c\n"
-           "  recv-done x 0 on c; recv-done y 0 on c; recv-done z 0 on d\n"
-           "  ten = const 10; y = mul y ten; x = add x y; output x\n",
-           false, members, 20);
+  run_text(
+      "ranks 2\n"
+      "rank 0: a = const 1; b = const 2\n"
+      "  send-start a 1 on c; send-start b 1 on c; send-start a 1 on d\n"
+      "  send-done a 1 on d; send-done a 1 on c; send-done b 1 on c; output a\n"
+      "rank 1: recv-start z 0 on d; recv-start x 0 on c; recv-start y 0 on c\n"
+      "  recv-done x 0 on c; recv-done y 0 on c; recv-done z 0 on d\n"
+      "  ten = const 10; y = mul y ten; x = add x y; output x\n",
+      false, members, 20);
   CU_ASSERT_EQUAL(members[0].code, HR_OK);
   CU_ASSERT_EQUAL(members[1].code, HR_OK);
   CU_ASSERT_EQUAL(members[1].got[0], 21);
 }
 
-/* Nothing is buffered: sends that wait for each other are refused at load, or else get stuck, and are given up. */
+/* Nothing is buffered: sends that wait for each other are refused at load, or else get stuck, and
+ * are given up. */
 static void test_deadlock(void) {
-  static const char text[] = "ranks 2\nrank 0: send a 1; recv b 1\n output b\nrank 1: send b 0; recv a 0\n output a\n";
+  static const char text[] =
+      "ranks 2\nrank 0: send a 1; recv b 1\n output b\nrank 1: send b 0; recv a 0\n output a\n";
   member_t members[MOST];
   run_text(text, false, members, 20);
   CU_ASSERT_EQUAL(members[0].code, HR_DISAGREE);
@@ -272,9 +290,10 @@ static void test_patterns(void) {
 }
 
 static void test_schedule_text(void) {
-  static const char text[] = "ranks 2\nshape f32[4]\nrank 0:\n  a = const 3\n  repeat 2 {\n    send a 1\n  }\n"
-                             "  all-reduce a among 0,1\n  output a\nrank 1:\n  repeat 2 {\n    recv b 0 on a\n  }\n"
-                             "  b = add b b\n  all-reduce b among 0,1\n";
+  static const char text[] =
+      "ranks 2\nshape f32[4]\nrank 0:\n  a = const 3\n  repeat 2 {\n    send a 1\n  }\n"
+      "  all-reduce a among 0,1\n  output a\nrank 1:\n  repeat 2 {\n    recv b 0 on a\n  }\n"
+      "  b = add b b\n  all-reduce b among 0,1\n";
   hr_source_t source = {"schedule.txt", text, sizeof text - 1};
   schedule_t schedule;
   hr_strbuf_t printed;
@@ -287,13 +306,13 @@ static void test_schedule_text(void) {
 }
 
 CU_TestInfo suite_channel_routes[] = {{"routes", test_routes},
-                                {"routes on a grid", test_routes_on_grid},
-                                {"routes that do not fit", test_wrong_routes},
-                                {"pairs, and a process in none", test_pairs},
-                                {"a program split by device", test_split_by_device},
-                                {"branches by rank", test_branches},
-                                {"messages keep their order", test_order},
-                                {"a deadlock gets stuck", test_deadlock},
-                                {"patterns give the right numbers", test_patterns},
-                                {"schedules print as they read", test_schedule_text},
-                                CU_TEST_INFO_NULL};
+                                      {"routes on a grid", test_routes_on_grid},
+                                      {"routes that do not fit", test_wrong_routes},
+                                      {"pairs, and a process in none", test_pairs},
+                                      {"a program split by device", test_split_by_device},
+                                      {"branches by rank", test_branches},
+                                      {"messages keep their order", test_order},
+                                      {"a deadlock gets stuck", test_deadlock},
+                                      {"patterns give the right numbers", test_patterns},
+                                      {"schedules print as they read", test_schedule_text},
+                                      CU_TEST_INFO_NULL};

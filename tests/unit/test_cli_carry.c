@@ -5,8 +5,8 @@
 #include "tests/lib/unit.h"
 
 /* Parameters and results by their shapes. */
-static void make_interface(cli_signature_t *interface, int params, const char *const *param_shapes, int results,
-                           const char *const *result_shapes) {
+static void make_interface(cli_signature_t *interface, int params, const char *const *param_shapes,
+                           int results, const char *const *result_shapes) {
   *interface = (cli_signature_t){.param_count = params, .result_count = results};
   hr_arena_init(&interface->arena);
   CHECK_OK(HR_NEW_ARRAY(&interface->arena, params, &interface->params));
@@ -30,8 +30,10 @@ static void test_ranges(void) {
 }
 
 static void test_bad_texts(void) {
-  static const char *const texts[] = {"",    "1",     "1:",     ":1",      "1:2,",           "a:b",  "1-3:0-1",
-                                      "3-1", "1-:2-", "-1:0",   "1:2:3",   "0-9999999:0-9999999", "1 :2", "0x1:2"};
+  static const char *const texts[] = {"",      "1",    "1:",      ":1",
+                                      "1:2,",  "a:b",  "1-3:0-1", "3-1",
+                                      "1-:2-", "-1:0", "1:2:3",   "0-9999999:0-9999999",
+                                      "1 :2",  "0x1:2"};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
     cli_carry_t carry = {0};
     CHECK_FAILS(HR_USAGE, cli_carry_parse(texts[i], &carry));
@@ -70,7 +72,8 @@ static void test_shapes(void) {
   hr_arena_init(&arena);
   const hlo_shape_t *shape;
   char text[HLO_SHAPE_TEXT];
-  static const char *const texts[] = {"f32[]", "bf16[2,<=3,4]", "s4[0]", "c128[?,2]", "pred[1]", "token[]"};
+  static const char *const texts[] = {"f32[]",     "bf16[2,<=3,4]", "s4[0]",
+                                      "c128[?,2]", "pred[1]",       "token[]"};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
     CHECK_OK(cli_shape_parse(&arena, texts[i], &shape));
     CU_ASSERT_STRING_EQUAL(hlo_shape_text(shape, text), texts[i]);
@@ -81,7 +84,7 @@ static void test_shapes(void) {
 }
 
 CU_TestInfo suite_cli_carry[] = {{"ranges", test_ranges},
-                             {"bad texts", test_bad_texts},
-                             {"against a program", test_against_a_program},
-                             {"shapes", test_shapes},
-                             CU_TEST_INFO_NULL};
+                                 {"bad texts", test_bad_texts},
+                                 {"against a program", test_against_a_program},
+                                 {"shapes", test_shapes},
+                                 CU_TEST_INFO_NULL};

@@ -25,22 +25,35 @@ static hlo_difference_t compare(hlo_value_t *got, hlo_value_t *want, hlo_toleran
   return difference;
 }
 
-#define FLOATS(dtype, ...) \
-  floats((dtype), (int)(sizeof((double[]){__VA_ARGS__}) / sizeof(double)), (const double[]){__VA_ARGS__})
+#define FLOATS(dtype, ...)                                                 \
+  floats((dtype), (int)(sizeof((double[]){__VA_ARGS__}) / sizeof(double)), \
+         (const double[]){__VA_ARGS__})
 
 static void test_defaults_by_type(void) {
-  CU_ASSERT_EQUAL(compare(FLOATS(HR_F64, 1 + 1e-10), FLOATS(HR_F64, 1), hlo_tolerance_default()).bad_count, 0);
-  CU_ASSERT_EQUAL(compare(FLOATS(HR_F64, 1 + 1e-8), FLOATS(HR_F64, 1), hlo_tolerance_default()).bad_count, 1);
-  CU_ASSERT_EQUAL(compare(FLOATS(HR_F32, 1.0001), FLOATS(HR_F32, 1), hlo_tolerance_default()).bad_count, 0);
-  CU_ASSERT_EQUAL(compare(FLOATS(HR_F32, 1.001), FLOATS(HR_F32, 1), hlo_tolerance_default()).bad_count, 1);
-  CU_ASSERT_EQUAL(compare(FLOATS(HR_BF16, 1.0078125), FLOATS(HR_BF16, 1), hlo_tolerance_default()).bad_count, 0);
-  CU_ASSERT_EQUAL(compare(FLOATS(HR_F8E4M3FN, 1.125), FLOATS(HR_F8E4M3FN, 1), hlo_tolerance_default()).bad_count, 0);
-  CU_ASSERT_EQUAL(compare(FLOATS(HR_F8E4M3FN, 1.25), FLOATS(HR_F8E4M3FN, 1), hlo_tolerance_default()).bad_count, 1);
+  CU_ASSERT_EQUAL(
+      compare(FLOATS(HR_F64, 1 + 1e-10), FLOATS(HR_F64, 1), hlo_tolerance_default()).bad_count, 0);
+  CU_ASSERT_EQUAL(
+      compare(FLOATS(HR_F64, 1 + 1e-8), FLOATS(HR_F64, 1), hlo_tolerance_default()).bad_count, 1);
+  CU_ASSERT_EQUAL(
+      compare(FLOATS(HR_F32, 1.0001), FLOATS(HR_F32, 1), hlo_tolerance_default()).bad_count, 0);
+  CU_ASSERT_EQUAL(
+      compare(FLOATS(HR_F32, 1.001), FLOATS(HR_F32, 1), hlo_tolerance_default()).bad_count, 1);
+  CU_ASSERT_EQUAL(
+      compare(FLOATS(HR_BF16, 1.0078125), FLOATS(HR_BF16, 1), hlo_tolerance_default()).bad_count,
+      0);
+  CU_ASSERT_EQUAL(
+      compare(FLOATS(HR_F8E4M3FN, 1.125), FLOATS(HR_F8E4M3FN, 1), hlo_tolerance_default())
+          .bad_count,
+      0);
+  CU_ASSERT_EQUAL(
+      compare(FLOATS(HR_F8E4M3FN, 1.25), FLOATS(HR_F8E4M3FN, 1), hlo_tolerance_default()).bad_count,
+      1);
 }
 
 /* atol is a share of the largest magnitude that is expected. */
 static void test_absolute_tolerance(void) {
-  hlo_difference_t d = compare(FLOATS(HR_F32, 1e-5, 1), FLOATS(HR_F32, 0, 1), hlo_tolerance_default());
+  hlo_difference_t d =
+      compare(FLOATS(HR_F32, 1e-5, 1), FLOATS(HR_F32, 0, 1), hlo_tolerance_default());
   CU_ASSERT_EQUAL(d.bad_count, 0);
   CU_ASSERT_EQUAL(d.worst, 0);
   CU_ASSERT_DOUBLE_EQUAL(d.atol, 1e-4, 1e-12);
@@ -56,28 +69,31 @@ static void test_absolute_tolerance(void) {
 static void test_sums(void) {
   hlo_tolerance_t of_sums = hlo_tolerance_default();
   of_sums.terms = 10;
-  CU_ASSERT_EQUAL(compare(FLOATS(HR_F32, 0.001), FLOATS(HR_F32, 0.0015), hlo_tolerance_default()).bad_count, 1);
+  CU_ASSERT_EQUAL(
+      compare(FLOATS(HR_F32, 0.001), FLOATS(HR_F32, 0.0015), hlo_tolerance_default()).bad_count, 1);
   CU_ASSERT_EQUAL(compare(FLOATS(HR_F32, 0.001), FLOATS(HR_F32, 0.0015), of_sums).bad_count, 0);
   CU_ASSERT_EQUAL(compare(FLOATS(HR_F32, 0.001), FLOATS(HR_F32, 0.003), of_sums).bad_count, 1);
 }
 
 static void test_special_values(void) {
-  hlo_difference_t d =
-      compare(FLOATS(HR_F32, NAN, INFINITY, -0.0), FLOATS(HR_F32, -NAN, INFINITY, 0), hlo_tolerance_default());
+  hlo_difference_t d = compare(FLOATS(HR_F32, NAN, INFINITY, -0.0),
+                               FLOATS(HR_F32, -NAN, INFINITY, 0), hlo_tolerance_default());
   CU_ASSERT_EQUAL(d.bad_count, 0);
   CU_ASSERT_EQUAL(d.worst, -1);
-  d = compare(FLOATS(HR_F32, NAN, -INFINITY, 1), FLOATS(HR_F32, 1, INFINITY, NAN), hlo_tolerance_default());
+  d = compare(FLOATS(HR_F32, NAN, -INFINITY, 1), FLOATS(HR_F32, 1, INFINITY, NAN),
+              hlo_tolerance_default());
   CU_ASSERT_EQUAL(d.bad_count, 3);
   d = compare(FLOATS(HR_F32, INFINITY), FLOATS(HR_F32, 3e38), hlo_tolerance_default());
   CU_ASSERT_EQUAL(d.bad_count, 1);
 }
 
 static void test_steps_of_numbers(void) {
-  hlo_difference_t d = compare(FLOATS(HR_F32, 1, nextafterf(nextafterf(2, 3), 3)), FLOATS(HR_F32, 1, 2),
-                               (hlo_tolerance_t){-1, -1, 2, 0});
+  hlo_difference_t d = compare(FLOATS(HR_F32, 1, nextafterf(nextafterf(2, 3), 3)),
+                               FLOATS(HR_F32, 1, 2), (hlo_tolerance_t){-1, -1, 2, 0});
   CU_ASSERT_EQUAL(d.bad_count, 0);
   CU_ASSERT_EQUAL(d.worst_ulp, 2);
-  d = compare(FLOATS(HR_F64, nextafter(0, 1)), FLOATS(HR_F64, nextafter(0, -1)), (hlo_tolerance_t){-1, -1, 1, 0});
+  d = compare(FLOATS(HR_F64, nextafter(0, 1)), FLOATS(HR_F64, nextafter(0, -1)),
+              (hlo_tolerance_t){-1, -1, 1, 0});
   CU_ASSERT_EQUAL(d.worst_ulp, 2);
   CU_ASSERT_EQUAL(d.bad_count, 1);
 }
@@ -117,10 +133,10 @@ static void test_complex_parts(void) {
 }
 
 CU_TestInfo suite_cli_tolerance[] = {{"defaults by type", test_defaults_by_type},
-                               {"absolute tolerance", test_absolute_tolerance},
-                               {"sums", test_sums},
-                               {"special values", test_special_values},
-                               {"steps of numbers", test_steps_of_numbers},
-                               {"integers", test_integers_are_exact},
-                               {"complex", test_complex_parts},
-                               CU_TEST_INFO_NULL};
+                                     {"absolute tolerance", test_absolute_tolerance},
+                                     {"sums", test_sums},
+                                     {"special values", test_special_values},
+                                     {"steps of numbers", test_steps_of_numbers},
+                                     {"integers", test_integers_are_exact},
+                                     {"complex", test_complex_parts},
+                                     CU_TEST_INFO_NULL};

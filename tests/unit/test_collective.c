@@ -46,5 +46,7 @@ static void many_ranks(void) {
   check_world(8);
 }
 
-CU_TestInfo suite_collective[] = {
-    {"one rank", one_rank}, {"two to five ranks", few_ranks}, {"seven and eight ranks", many_ranks}, CU_TEST_INFO_NULL};
+CU_TestInfo suite_collective[] = {{"one rank", one_rank},
+                                  {"two to five ranks", few_ranks},
+                                  {"seven and eight ranks", many_ranks},
+                                  CU_TEST_INFO_NULL};

@@ -1,4 +1,5 @@
-/* Modules compiled side by side: each becomes its own object, failures are told in order, a bad module is found. */
+/* Modules compiled side by side: each becomes its own object, failures are told in order, a bad
+ * module is found. */
 #include "jit/compile_pool.h"
 
 #include <stdatomic.h>
@@ -59,7 +60,8 @@ static void compile_on(int worker_count) {
   hr_buffer_t *objects[MODULES];
   atomic_int built = 0;
   CHECK_OK(hr_workers_create(&(hr_workers_options_t){.count = worker_count}, &workers));
-  jit_compile_options_t options = {.workers = workers, .target = jit_target_host(), .is_quick = is_odd};
+  jit_compile_options_t options = {
+      .workers = workers, .target = jit_target_host(), .is_quick = is_odd};
   CHECK_OK(jit_compile_modules(&options, MODULES, build_number, &built, objects));
   CU_ASSERT_EQUAL(built, MODULES);
   for (int i = 0; i < MODULES; i++) {

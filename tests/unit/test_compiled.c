@@ -6,8 +6,8 @@
 #include "tests/lib/api_driver.h"
 #include "tests/lib/flat_fixture.h"
 
-#define CONDITION                                                                                                 \
-  "cond { s = (s32[], f32[64], f32[64]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"                   \
+#define CONDITION                                                                               \
+  "cond { s = (s32[], f32[64], f32[64]) parameter(0) i = s32[] get-tuple-element(s), index=0\n" \
   "  n = s32[] constant(7) ROOT c = pred[] compare(i, n), direction=LT }\n"
 
 static const char *const loop_program =
@@ -20,11 +20,13 @@ static const char *const loop_program =
     "  t = (s32[], f32[64], f32[64]) tuple(zero, x, y)\n"
     "  w = (s32[], f32[64], f32[64]) while(t), condition=cond, body=body\n"
     "  p = f32[64] get-tuple-element(w), index=1 q = f32[64] get-tuple-element(w), index=2\n"
-    "  k = f32[64] multiply(p, q) ROOT r = (f32[64], f32[64], f32[64], f32[64]) tuple(p, q, k, y) }";
+    "  k = f32[64] multiply(p, q) ROOT r = (f32[64], f32[64], f32[64], f32[64]) tuple(p, q, k, y) "
+    "}";
 
 /* --- memory --- */
 
-/* Results come back when they are released, and what is donated becomes a result: the third run allocates nothing. */
+/* Results come back when they are released, and what is donated becomes a result: the third run
+ * allocates nothing. */
 static void test_warm_runs(void) {
   flat_fixture_t f;
   hlo_value_t *args[2], *results[4];
@@ -62,7 +64,8 @@ static void test_results_outlive_the_machine(void) {
   void *seen = results[0]->data;
   for (int r = 0; r < 4; r++) hlo_value_release(results[r]);
   CHECK_OK(exec_compiled_run(f.compiled, args, (bool[]){true, true}, results));
-  for (int r = 0; r < 4; r++) CU_ASSERT_PTR_NOT_EQUAL(results[r]->data, seen); /* the view has these bytes */
+  for (int r = 0; r < 4; r++)
+    CU_ASSERT_PTR_NOT_EQUAL(results[r]->data, seen); /* the view has these bytes */
   fixture_deinit(&f);
   for (int r = 0; r < 4; r++) hlo_value_release(results[r]);
   hlo_value_release(view);
@@ -74,8 +77,10 @@ static void test_results_outlive_the_machine(void) {
 static void test_donation(void) {
   flat_fixture_t f;
   hlo_value_t *result, *args[2], *other;
-  CHECK_OK(fixture_load("HloModule m\nENTRY e { x = f32[64] parameter(0) y = f32[64] parameter(1)\n"
-                        "ROOT r = f32[64] add(x, y) }", &fixture_native, &f));
+  CHECK_OK(
+      fixture_load("HloModule m\nENTRY e { x = f32[64] parameter(0) y = f32[64] parameter(1)\n"
+                   "ROOT r = f32[64] add(x, y) }",
+                   &fixture_native, &f));
   CU_ASSERT_EQUAL(f.flat->results[0].alias_param, 0);
   args[0] = fixture_argument(&f, 0);
   args[1] = fixture_argument(&f, 1);
@@ -90,8 +95,8 @@ static void test_donation(void) {
   hlo_value_release(result);
   /* One array as both, given away once. */
   hlo_value_t *same = fixture_argument(&f, 1);
-  CHECK_OK(exec_compiled_run(f.compiled, (hlo_value_t *[]){hlo_value_retain(args[1]), args[1]}, (bool[]){true, false},
-                             &result));
+  CHECK_OK(exec_compiled_run(f.compiled, (hlo_value_t *[]){hlo_value_retain(args[1]), args[1]},
+                             (bool[]){true, false}, &result));
   CU_ASSERT(hlo_value_equal(args[1], same));
   hlo_value_release(same);
   hlo_value_release(result);
@@ -101,7 +106,8 @@ static void test_donation(void) {
 
 /* --- failures --- */
 
-static hr_status_t wrong_run(const op_native_run_t *run, const void *plan, void *const *in, void *const *out) {
+static hr_status_t wrong_run(const op_native_run_t *run, const void *plan, void *const *in,
+                             void *const *out) {
   HR_TRY(fixture_run(run, plan, in, out));
   if (((const fixture_code_t *)plan)->op == HLO_MULTIPLY) ((float *)out[0])[5] += 1e9f;
   return NULL;
@@ -125,7 +131,8 @@ static void test_check_names_the_first_difference(void) {
   fixture_deinit(&f);
 }
 
-static hr_status_t failing_run(const op_native_run_t *run, const void *plan, void *const *in, void *const *out) {
+static hr_status_t failing_run(const op_native_run_t *run, const void *plan, void *const *in,
+                               void *const *out) {
   (void)run, (void)plan, (void)in, (void)out;
   return hr_error(HR_UNAVAILABLE, "it went wrong");
 }
@@ -172,7 +179,8 @@ static void test_cancelled_loop(void) {
 static int thread_count(void) {
   DIR *tasks = opendir("/proc/self/task");
   int count = 0;
-  for (const struct dirent *entry; tasks && (entry = readdir(tasks));) count += entry->d_name[0] != '.';
+  for (const struct dirent *entry; tasks && (entry = readdir(tasks));)
+    count += entry->d_name[0] != '.';
   if (tasks) closedir(tasks);
   return count;
 }
@@ -181,7 +189,8 @@ static void wait_a_little(void) { nanosleep(&(struct timespec){0, 1000000}, NULL
 
 static void *end_at_once(void *context) { return context; }
 
-/* How many threads there are without any of ours, but with that which sanitizers start beside the first one. */
+/* How many threads there are without any of ours, but with that which sanitizers start beside the
+ * first one. */
 static int threads_before(void) {
   pthread_t first;
   CU_ASSERT_EQUAL_FATAL(pthread_create(&first, NULL, end_at_once, NULL), 0);
@@ -233,12 +242,15 @@ static void test_threads(void) {
 static void test_execute(void) {
   size_t live = hr_mem_live_blocks();
   hlorun_client_t *client = client_with(1);
-  hlorun_program_t *program = api_load(client, "HloModule m ENTRY e { x = f32[4] parameter(0) y = f32[4] parameter(1)\n"
-                                           "a = f32[4] add(x, y) ROOT t = (f32[4], f32[4]) tuple(a, y) }");
+  hlorun_program_t *program =
+      api_load(client,
+               "HloModule m ENTRY e { x = f32[4] parameter(0) y = f32[4] parameter(1)\n"
+               "a = f32[4] add(x, y) ROOT t = (f32[4], f32[4]) tuple(a, y) }");
   float numbers[4] = {1, 2, 3, 4};
   int64_t count = 4;
   hlorun_buffer_t *args[2], *results[2];
-  for (int p = 0; p < 2; p++) CHECK_OK(hlorun_buffer_create("f32", 1, &count, numbers, NULL, NULL, &args[p]));
+  for (int p = 0; p < 2; p++)
+    CHECK_OK(hlorun_buffer_create("f32", 1, &count, numbers, NULL, NULL, &args[p]));
   CHECK_OK(hlorun_execute(program, args, (bool[]){true, false}, results));
   CU_ASSERT_EQUAL(((const float *)hlorun_buffer_data(results[0]))[3], 8);
   CU_ASSERT_PTR_EQUAL(results[1], args[1]);
@@ -261,11 +273,12 @@ static void test_execute(void) {
 /* The same through the API, with generated code and a library's kernels, on two workers. */
 static void test_warm_executions(void) {
   hlorun_client_t *client = client_with(2);
-  hlorun_program_t *program =
-      api_load(client, "HloModule m\nENTRY e { x = f32[256,256] parameter(0) w = f32[256,256] parameter(1)\n"
-                   "d = f32[256,256] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
-                   "t = f32[256,256] tanh(d) u = f32[256,256] subtract(w, t)\n"
-                   "s = f32[256,256] multiply(t, x) ROOT r = (f32[256,256], f32[256,256]) tuple(u, s) }");
+  hlorun_program_t *program = api_load(
+      client,
+      "HloModule m\nENTRY e { x = f32[256,256] parameter(0) w = f32[256,256] parameter(1)\n"
+      "d = f32[256,256] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+      "t = f32[256,256] tanh(d) u = f32[256,256] subtract(w, t)\n"
+      "s = f32[256,256] multiply(t, x) ROOT r = (f32[256,256], f32[256,256]) tuple(u, s) }");
   static float numbers[256 * 256];
   hlorun_buffer_t *args[2], *results[2];
   for (int p = 0; p < 2; p++)
@@ -283,7 +296,8 @@ static void test_warm_executions(void) {
   hlorun_client_release(client, 0);
 }
 
-/* Whatever allocation fails while a program is loaded or run: a clean status, and nothing is lost. */
+/* Whatever allocation fails while a program is loaded or run: a clean status, and nothing is lost.
+ */
 static void test_every_failing_allocation(void) {
   size_t live = hr_mem_live_blocks();
   for (size_t n = 1; n < 4000; n++) {
@@ -308,14 +322,15 @@ static void test_every_failing_allocation(void) {
   CU_ASSERT_EQUAL(hr_mem_live_blocks(), live);
 }
 
-CU_TestInfo suite_compiled[] = {{"a warm run allocates nothing", test_warm_runs},
-                                {"results outlive the machine", test_results_outlive_the_machine},
-                                {"donation", test_donation},
-                                {"a check names the first difference", test_check_names_the_first_difference},
-                                {"failures have a place", test_failures_have_a_location},
-                                {"loops can be cancelled", test_cancelled_loop},
-                                {"threads are as many as told", test_threads},
-                                {"executions", test_execute},
-                                {"warm executions allocate nothing", test_warm_executions},
-                                {"every allocation may fail", test_every_failing_allocation},
-                                CU_TEST_INFO_NULL};
+CU_TestInfo suite_compiled[] = {
+    {"a warm run allocates nothing", test_warm_runs},
+    {"results outlive the machine", test_results_outlive_the_machine},
+    {"donation", test_donation},
+    {"a check names the first difference", test_check_names_the_first_difference},
+    {"failures have a place", test_failures_have_a_location},
+    {"loops can be cancelled", test_cancelled_loop},
+    {"threads are as many as told", test_threads},
+    {"executions", test_execute},
+    {"warm executions allocate nothing", test_warm_executions},
+    {"every allocation may fail", test_every_failing_allocation},
+    CU_TEST_INFO_NULL};

@@ -33,7 +33,8 @@ static void known_values(void) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     hr_dtype_t type = rows[i].type;
     CU_ASSERT_EQUAL(hr_float_decode(type, hr_float_encode(type, rows[i].largest)), rows[i].largest);
-    CU_ASSERT_EQUAL(hr_float_decode(type, hr_float_encode(type, rows[i].smallest)), rows[i].smallest);
+    CU_ASSERT_EQUAL(hr_float_decode(type, hr_float_encode(type, rows[i].smallest)),
+                    rows[i].smallest);
     CU_ASSERT_EQUAL(hr_float_encode(type, 2 * rows[i].largest), rows[i].too_large);
     CU_ASSERT_EQUAL(hr_float_encode(type, INFINITY), rows[i].infinity);
     CU_ASSERT_EQUAL(hr_float_encode(type, NAN), rows[i].nan);
@@ -56,7 +57,8 @@ static void rounds_to_even(void) {
   CU_ASSERT_EQUAL(hr_float_encode(HR_BF16, 1 + 0x1p-8 + 0x1p-40), 0x3f81);
 }
 
-/* Every pattern of every narrow type: what it decodes to encodes to it, and the array form agrees. */
+/* Every pattern of every narrow type: what it decodes to encodes to it, and the array form agrees.
+ */
 static void patterns_come_back(void) {
   for (int t = 0; t < HR_DTYPE_COUNT; t++) {
     hr_dtype_t type = (hr_dtype_t)t;
@@ -68,12 +70,14 @@ static void patterns_come_back(void) {
       float wide;
       hr_floats_to_f32(type, &element, &wide, 1);
       if (!same_number(wide, value)) CU_FAIL("hr_floats_to_f32 differs from hr_float_decode");
-      if (!isnan(value) && hr_float_encode(type, value) != bits) CU_FAIL("a pattern does not come back");
+      if (!isnan(value) && hr_float_encode(type, value) != bits)
+        CU_FAIL("a pattern does not come back");
     }
   }
 }
 
-/* Numbers on, between and just beside the numbers of each type: the fast array form rounds as hr_float_encode does. */
+/* Numbers on, between and just beside the numbers of each type: the fast array form rounds as
+ * hr_float_encode does. */
 static void fast_forms_agree(void) {
   static const uint32_t offsets[] = {0, 1, 0x7fff, 0x8000, 0x8001, 0xffff};
   for (int t = 0; t < HR_DTYPE_COUNT; t++) {

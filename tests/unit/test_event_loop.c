@@ -115,11 +115,12 @@ static void wakers_wake(void) {
   release();
 }
 
-CU_TestInfo suite_event_loop[] = {{"work runs in order", work_runs_in_order},
-                            {"call on its own thread", call_on_its_own_thread},
-                            {"one loop for all", one_loop_for_all},
-                            {"posted work runs before the end", posted_work_runs_before_the_end},
-                            {"timers repeat", timers_repeat},
-                            {"signals arrive", signals_arrive},
-                            {"wakers wake", wakers_wake},
-                            CU_TEST_INFO_NULL};
+CU_TestInfo suite_event_loop[] = {
+    {"work runs in order", work_runs_in_order},
+    {"call on its own thread", call_on_its_own_thread},
+    {"one loop for all", one_loop_for_all},
+    {"posted work runs before the end", posted_work_runs_before_the_end},
+    {"timers repeat", timers_repeat},
+    {"signals arrive", signals_arrive},
+    {"wakers wake", wakers_wake},
+    CU_TEST_INFO_NULL};

@@ -26,7 +26,8 @@ static void write_set(char path[64]) {
   char with_ending[80];
   snprintf(with_ending, sizeof with_ending, "%s.npz", path);
   CHECK_OK(zip_create(with_ending, &writer));
-  hr_status_t st = npz_add(writer, "images", HR_F32, 2, (int64_t[]){EXAMPLES, 2}, images, sizeof images);
+  hr_status_t st =
+      npz_add(writer, "images", HR_F32, 2, (int64_t[]){EXAMPLES, 2}, images, sizeof images);
   if (!st) st = npz_add(writer, "labels", HR_S32, 1, (int64_t[]){EXAMPLES}, labels, sizeof labels);
   CHECK_OK(zip_finish(writer, st));
   unlink(path);
@@ -41,8 +42,8 @@ static void make_interface(cli_signature_t *interface, const char *images, const
   CHECK_OK(cli_shape_parse(&interface->arena, labels, &interface->params[1]));
 }
 
-static hr_status_t create(const char *path, const cli_signature_t *interface, int replica, int replicas,
-                          cli_feed_t **out_feed) {
+static hr_status_t create(const char *path, const cli_signature_t *interface, int replica,
+                          int replicas, cli_feed_t **out_feed) {
   char images[160], labels[160];
   snprintf(images, sizeof images, "--feed=0=%s:images", path);
   snprintf(labels, sizeof labels, "--feed=1=%s:labels", path);
@@ -81,7 +82,8 @@ static void test_parts_are_disjoint(void) {
   for (int epoch = 0; epoch < 3; epoch++) {
     int seen[EXAMPLES] = {0}, total = 0;
     for (int r = 0; r < 2; r++)
-      for (uint64_t step = 0; step < 2; step++) note_step(feeds[r], (uint64_t)epoch * 2 + step, params, seen);
+      for (uint64_t step = 0; step < 2; step++)
+        note_step(feeds[r], (uint64_t)epoch * 2 + step, params, seen);
     for (int i = 0; i < EXAMPLES; i++) {
       CU_ASSERT_TRUE(seen[i] <= 1);
       total += seen[i];
@@ -129,8 +131,9 @@ static void test_sets_that_do_not_fit(void) {
   size_t live = hr_mem_live_blocks();
   char path[64];
   write_set(path);
-  static const char *const shapes[][2] = {{"f32[2,3]", "s32[2]"}, {"f32[2,2]", "f32[2]"}, {"f32[2,2]", "s32[3]"},
-                                          {"f32[12,2]", "s32[12]"}, {"f32[]", "s32[]"},   {"f32[0,2]", "s32[0]"}};
+  static const char *const shapes[][2] = {{"f32[2,3]", "s32[2]"}, {"f32[2,2]", "f32[2]"},
+                                          {"f32[2,2]", "s32[3]"}, {"f32[12,2]", "s32[12]"},
+                                          {"f32[]", "s32[]"},     {"f32[0,2]", "s32[0]"}};
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
     cli_signature_t interface;
     cli_feed_t *feed;
@@ -153,13 +156,15 @@ static void test_random_values(void) {
   CHECK_OK(cli_random_value(shape, 2, 0, 7, &other));
   CU_ASSERT_TRUE(hlo_value_equal(value, again));
   CU_ASSERT_FALSE(hlo_value_equal(value, other));
-  for (int64_t i = 0; i < 100; i++) CU_ASSERT_TRUE(hlo_value_int_at(value, i) >= 0 && hlo_value_int_at(value, i) < 7);
+  for (int64_t i = 0; i < 100; i++)
+    CU_ASSERT_TRUE(hlo_value_int_at(value, i) >= 0 && hlo_value_int_at(value, i) < 7);
   hlo_value_release(value);
   hlo_value_release(again);
   hlo_value_release(other);
   CHECK_OK(cli_shape_parse(&arena, "s2[100]", &shape));
   CHECK_OK(cli_random_value(shape, 1, 0, CLI_NO_BOUND, &value));
-  for (int64_t i = 0; i < 100; i++) CU_ASSERT_TRUE(hlo_value_int_at(value, i) >= -2 && hlo_value_int_at(value, i) <= 1);
+  for (int64_t i = 0; i < 100; i++)
+    CU_ASSERT_TRUE(hlo_value_int_at(value, i) >= -2 && hlo_value_int_at(value, i) <= 1);
   hlo_value_release(value);
   hr_arena_deinit(&arena);
 }
@@ -173,7 +178,8 @@ static void test_curves(void) {
   hr_strbuf_init(&text);
   const double values[] = {3, 2, 0.0 / 0.0, 1, 0.5};
   cli_series_t series = {0};
-  for (size_t i = 0; i < sizeof values / sizeof *values; i++) CHECK_OK(cli_series_add(&series, values[i]));
+  for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+    CHECK_OK(cli_series_add(&series, values[i]));
   cli_plot_print(&text, "a<b & \"c\"", &series);
   cli_series_deinit(&series);
   CU_ASSERT_PTR_NOT_NULL(strstr(text.data, "a&#60;b &#38; &#34;c&#34;"));

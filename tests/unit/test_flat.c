@@ -13,7 +13,8 @@ static double now_s(void) {
 
 #define ITEMS 400
 
-/* Nothing that lives at the same time overlaps, and the total is not far from the most that lives at a time. */
+/* Nothing that lives at the same time overlaps, and the total is not far from the most that lives
+ * at a time. */
 static void test_random_items(void) {
   flat_item_t items[ITEMS];
   srand(7);
@@ -48,7 +49,8 @@ static void test_random_items(void) {
 
 /* A gap is filled by what fits best, and neighbours that become free join. */
 static void test_best_fit(void) {
-  flat_item_t items[] = {{640, 0, 0, 2}, {64, 0, 0, 9}, {128, 0, 0, 2}, {64, 0, 0, 9}, {128, 0, 3, 9}, {640, 0, 3, 9}};
+  flat_item_t items[] = {{640, 0, 0, 2}, {64, 0, 0, 9},  {128, 0, 0, 2},
+                         {64, 0, 0, 9},  {128, 0, 3, 9}, {640, 0, 3, 9}};
   hr_arena_t scratch;
   size_t total;
   hr_arena_init(&scratch);
@@ -56,7 +58,8 @@ static void test_best_fit(void) {
   CU_ASSERT_EQUAL(total, 896);
   CU_ASSERT_EQUAL(items[4].offset_bytes, items[2].offset_bytes);
   CU_ASSERT_EQUAL(items[5].offset_bytes, items[0].offset_bytes);
-  flat_item_t joined[] = {{64, 0, 0, 1}, {64, 0, 0, 2}, {64, 0, 0, 3}, {64, 0, 0, 9}, {192, 0, 4, 9}};
+  flat_item_t joined[] = {
+      {64, 0, 0, 1}, {64, 0, 0, 2}, {64, 0, 0, 3}, {64, 0, 0, 9}, {192, 0, 4, 9}};
   CHECK_OK(flat_assign_offsets(&scratch, joined, 5, 10, &total));
   CU_ASSERT_EQUAL(total, 256);
   hr_arena_deinit(&scratch);
@@ -71,7 +74,8 @@ static void test_many_items(void) {
   flat_item_t *items = memory;
   srand(3);
   for (int i = 0; i < COUNT; i++)
-    items[i] = (flat_item_t){.size_bytes = (size_t)rand() % 100000, .start = i / 2, .end = i / 2 + rand() % 300};
+    items[i] = (flat_item_t){
+        .size_bytes = (size_t)rand() % 100000, .start = i / 2, .end = i / 2 + rand() % 300};
   hr_arena_init(&scratch);
   double start = now_s();
   CHECK_OK(flat_assign_offsets(&scratch, items, COUNT, COUNT / 2, &total));
@@ -83,8 +87,10 @@ static void test_many_items(void) {
 /* --- straight lines --- */
 
 static void test_chain(void) {
-  const char *text = "HloModule m\nENTRY e { x = f32[256] parameter(0) y = f32[256] parameter(1)\n"
-                     "a = f32[256] add(x, y) b = f32[256] multiply(a, a) c = f32[256] add(b, x) ROOT d = f32[256] multiply(c, y) }";
+  const char *text =
+      "HloModule m\nENTRY e { x = f32[256] parameter(0) y = f32[256] parameter(1)\n"
+      "a = f32[256] add(x, y) b = f32[256] multiply(a, a) c = f32[256] add(b, x) ROOT d = f32[256] "
+      "multiply(c, y) }";
   flat_fixture_t f;
   CU_ASSERT_EQUAL(fixture_agree(text), 0);
   CHECK_OK(fixture_load(text, &fixture_native, &f));
@@ -94,19 +100,23 @@ static void test_chain(void) {
 }
 
 static void test_views(void) {
-  CU_ASSERT_EQUAL(fixture_agree("HloModule m\nENTRY e { x = f32[4,6] parameter(0) r = f32[24] reshape(x)\n"
-                                "s = f32[6] slice(r), slice={[6:12]} t = f32[6] slice(r), slice={[12:18]}\n"
-                                "u = f32[1,6] broadcast(s), dimensions={1} v = f32[6,1] transpose(u), dimensions={1,0}\n"
-                                "w = f32[6] reshape(v) a = f32[6] add(w, t) z = f32[6] slice(r), slice={[0:12:2]}\n"
-                                "ROOT o = f32[6] multiply(a, z) }"),
-                  0);
+  CU_ASSERT_EQUAL(
+      fixture_agree(
+          "HloModule m\nENTRY e { x = f32[4,6] parameter(0) r = f32[24] reshape(x)\n"
+          "s = f32[6] slice(r), slice={[6:12]} t = f32[6] slice(r), slice={[12:18]}\n"
+          "u = f32[1,6] broadcast(s), dimensions={1} v = f32[6,1] transpose(u), dimensions={1,0}\n"
+          "w = f32[6] reshape(v) a = f32[6] add(w, t) z = f32[6] slice(r), slice={[0:12:2]}\n"
+          "ROOT o = f32[6] multiply(a, z) }"),
+      0);
 }
 
 /* Results that are parameters, constants, parts of others, or the same value twice. */
 static void test_results(void) {
   const char *text =
-      "HloModule m\nENTRY e { x = f32[8] parameter(0) y = f32[8] parameter(1) c = f32[3] constant({1, 2, 3})\n"
-      "a = f32[8] add(x, y) h = f32[4] slice(a), slice={[4:8]} r = f32[2,4] reshape(a) q = f32[2,4] reshape(y)\n"
+      "HloModule m\nENTRY e { x = f32[8] parameter(0) y = f32[8] parameter(1) c = f32[3] "
+      "constant({1, 2, 3})\n"
+      "a = f32[8] add(x, y) h = f32[4] slice(a), slice={[4:8]} r = f32[2,4] reshape(a) q = "
+      "f32[2,4] reshape(y)\n"
       "ROOT t = (f32[8], f32[8], f32[3], (f32[8], f32[4]), f32[2,4], f32[2,4])\n"
       "  tuple(x, a, c, (f32[8], f32[4]) tuple(a, h), r, q) }";
   CU_ASSERT_EQUAL(fixture_agree(text), 2);
@@ -114,33 +124,46 @@ static void test_results(void) {
 
 /* --- loops --- */
 
-#define LOOP(state, names, initial, body, next)                                                                    \
-  "HloModule m\nbody { s = (s32[], " state ") parameter(0) i = s32[] get-tuple-element(s), index=0\n" names          \
-  " one = s32[] constant(1) j = s32[] add(i, one)\n" body " ROOT t = (s32[], " state ") tuple(j, " next ") }\n"       \
-  "cond { s = (s32[], " state ") parameter(0) i = s32[] get-tuple-element(s), index=0 n = s32[] constant(7)\n"        \
-  "ROOT c = pred[] compare(i, n), direction=LT }\n"                                                                  \
-  "ENTRY e { x = f32[64] parameter(0) y = f32[64] parameter(1) z = f32[64] parameter(2) zero = s32[] constant(0)\n"  \
-  "t = (s32[], " state ") tuple(zero, " initial ") ROOT w = (s32[], " state ") while(t), condition=cond, body=body }"
+#define LOOP(state, names, initial, body, next)                                                  \
+  "HloModule m\nbody { s = (s32[], " state                                                       \
+  ") parameter(0) i = s32[] get-tuple-element(s), index=0\n" names                               \
+  " one = s32[] constant(1) j = s32[] add(i, one)\n" body " ROOT t = (s32[], " state             \
+  ") tuple(j, " next                                                                             \
+  ") }\n"                                                                                        \
+  "cond { s = (s32[], " state                                                                    \
+  ") parameter(0) i = s32[] get-tuple-element(s), index=0 n = s32[] constant(7)\n"               \
+  "ROOT c = pred[] compare(i, n), direction=LT }\n"                                              \
+  "ENTRY e { x = f32[64] parameter(0) y = f32[64] parameter(1) z = f32[64] parameter(2) zero = " \
+  "s32[] constant(0)\n"                                                                          \
+  "t = (s32[], " state ") tuple(zero, " initial ") ROOT w = (s32[], " state                      \
+  ") while(t), condition=cond, body=body }"
 #define ONE "a = f32[64] get-tuple-element(s), index=1\n"
 #define TWO ONE "b = f32[64] get-tuple-element(s), index=2\n"
 #define THREE TWO "c = f32[64] get-tuple-element(s), index=3\n"
 #define F64 "f32[64]"
 
-/* Copies: of the initial values of what changes, and at the end of the body of what could not be computed in place. */
+/* Copies: of the initial values of what changes, and at the end of the body of what could not be
+ * computed in place. */
 static void test_carries(void) {
   /* In place. */
   CU_ASSERT_EQUAL(fixture_agree(LOOP(F64, ONE, "x", "d = f32[64] add(a, a)", "d")), 2);
   /* A chain in place. */
-  CU_ASSERT_EQUAL(fixture_agree(LOOP(F64, ONE, "x", "d = f32[64] add(a, a) f = f32[64] multiply(d, d)", "f")), 2);
+  CU_ASSERT_EQUAL(
+      fixture_agree(LOOP(F64, ONE, "x", "d = f32[64] add(a, a) f = f32[64] multiply(d, d)", "f")),
+      2);
   /* The old value is read after the new one is there. */
   CU_ASSERT_EQUAL(fixture_agree(LOOP(F64 "," F64, TWO, "x, y",
-                                     "d = f32[64] add(a, b) f = f32[64] multiply(a, d)", "d, f")), 4);
+                                     "d = f32[64] add(a, b) f = f32[64] multiply(a, d)", "d, f")),
+                  4);
   /* Passed on unchanged: no buffer, no copy. */
-  CU_ASSERT_EQUAL(fixture_agree(LOOP(F64 "," F64, TWO, "x, y", "d = f32[64] add(a, b)", "d, b")), 2);
+  CU_ASSERT_EQUAL(fixture_agree(LOOP(F64 "," F64, TWO, "x, y", "d = f32[64] add(a, b)", "d, b")),
+                  2);
   /* The same value twice. */
-  CU_ASSERT_EQUAL(fixture_agree(LOOP(F64 "," F64, TWO, "x, y", "d = f32[64] add(a, b)", "d, d")), 4);
+  CU_ASSERT_EQUAL(fixture_agree(LOOP(F64 "," F64, TWO, "x, y", "d = f32[64] add(a, b)", "d, d")),
+                  4);
   /* A constant comes back. */
-  fixture_agree(LOOP(F64, ONE, "x", "k = f32[] constant(3) d = f32[64] broadcast(k), dimensions={}", "d"));
+  fixture_agree(
+      LOOP(F64, ONE, "x", "k = f32[] constant(3) d = f32[64] broadcast(k), dimensions={}", "d"));
 }
 
 static void test_permuted_carries(void) {
@@ -152,11 +175,17 @@ static void test_permuted_carries(void) {
 }
 
 static void test_update_of_carry(void) {
-  const char *in_place = LOOP(F64, ONE, "x", "u = f32[1] constant({9}) d = f32[64] dynamic-update-slice(a, u, i)", "d");
-  const char *read_before = LOOP(F64, ONE, "x", "u = f32[2] slice(a), slice={[3:5]} v = f32[2] add(u, u)\n"
-                                                "d = f32[64] dynamic-update-slice(a, v, i)", "d");
-  const char *read_after = LOOP(F64, ONE, "x", "u = f32[1] constant({9}) d = f32[64] dynamic-update-slice(a, u, i)\n"
-                                               "f = f32[64] add(d, a)", "f");
+  const char *in_place = LOOP(
+      F64, ONE, "x", "u = f32[1] constant({9}) d = f32[64] dynamic-update-slice(a, u, i)", "d");
+  const char *read_before = LOOP(F64, ONE, "x",
+                                 "u = f32[2] slice(a), slice={[3:5]} v = f32[2] add(u, u)\n"
+                                 "d = f32[64] dynamic-update-slice(a, v, i)",
+                                 "d");
+  const char *read_after =
+      LOOP(F64, ONE, "x",
+           "u = f32[1] constant({9}) d = f32[64] dynamic-update-slice(a, u, i)\n"
+           "f = f32[64] add(d, a)",
+           "f");
   CU_ASSERT_EQUAL(fixture_agree(in_place), 3); /* i is read after j is computed */
   CU_ASSERT_EQUAL(fixture_agree(read_before), 3);
   fixture_agree(read_after);
@@ -169,16 +198,22 @@ static void test_nested_loops(void) {
       "  a = f32[64] get-tuple-element(s), index=1 b = f32[64] get-tuple-element(s), index=2\n"
       "  one = s32[] constant(1) j = s32[] add(i, one) d = f32[64] add(a, b)\n"
       "  ROOT t = (s32[], f32[64], f32[64]) tuple(j, d, b) }\n"
-      "ic { s = (s32[], f32[64], f32[64]) parameter(0) i = s32[] get-tuple-element(s), index=0 n = s32[] constant(3)\n"
+      "ic { s = (s32[], f32[64], f32[64]) parameter(0) i = s32[] get-tuple-element(s), index=0 n = "
+      "s32[] constant(3)\n"
       "  ROOT c = pred[] compare(i, n), direction=LT }\n"
       "ob { s = (s32[], f32[64], f32[64]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
-      "  a = f32[64] get-tuple-element(s), index=1 b = f32[64] get-tuple-element(s), index=2 zero = s32[] constant(0)\n"
+      "  a = f32[64] get-tuple-element(s), index=1 b = f32[64] get-tuple-element(s), index=2 zero "
+      "= s32[] constant(0)\n"
       "  u = (s32[], f32[64], f32[64]) tuple(zero, a, b)\n"
-      "  w = (s32[], f32[64], f32[64]) while(u), condition=ic, body=ib d = f32[64] get-tuple-element(w), index=1\n"
-      "  one = s32[] constant(1) j = s32[] add(i, one) ROOT t = (s32[], f32[64], f32[64]) tuple(j, d, b) }\n"
-      "oc { s = (s32[], f32[64], f32[64]) parameter(0) i = s32[] get-tuple-element(s), index=0 n = s32[] constant(4)\n"
+      "  w = (s32[], f32[64], f32[64]) while(u), condition=ic, body=ib d = f32[64] "
+      "get-tuple-element(w), index=1\n"
+      "  one = s32[] constant(1) j = s32[] add(i, one) ROOT t = (s32[], f32[64], f32[64]) tuple(j, "
+      "d, b) }\n"
+      "oc { s = (s32[], f32[64], f32[64]) parameter(0) i = s32[] get-tuple-element(s), index=0 n = "
+      "s32[] constant(4)\n"
       "  ROOT c = pred[] compare(i, n), direction=LT }\n"
-      "ENTRY e { x = f32[64] parameter(0) y = f32[64] parameter(1) zero = s32[] constant(0) k = f32[64] multiply(x, y)\n"
+      "ENTRY e { x = f32[64] parameter(0) y = f32[64] parameter(1) zero = s32[] constant(0) k = "
+      "f32[64] multiply(x, y)\n"
       "  t = (s32[], f32[64], f32[64]) tuple(zero, k, y)\n"
       "  ROOT w = (s32[], f32[64], f32[64]) while(t), condition=oc, body=ob }");
 }
@@ -191,7 +226,8 @@ static const flat_step_t *find_while(const flat_plan_t *flat) {
 
 /* Steps inside of a loop whose counter goes by `next` while `test` holds; its turns.
  * `behind`: more after the loop. */
-static int count_inner(const char *next, const char *test, const char *behind, int64_t *out_trip_count) {
+static int count_inner(const char *next, const char *test, const char *behind,
+                       int64_t *out_trip_count) {
   char text[2000];
   flat_fixture_t f;
   snprintf(text, sizeof text,
@@ -202,7 +238,8 @@ static int count_inner(const char *next, const char *test, const char *behind, i
            "  ROOT t = (s32[], f32[64], s32[]) tuple(j, d, st) }\n"
            "c { s = (s32[], f32[64], s32[]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
            "  n = s32[] constant(7) ROOT c = pred[] compare(%s }\n"
-           "ENTRY e { x = f32[64] parameter(0) y = f32[64] parameter(1) zero = s32[] constant(0) two = s32[] constant(2)\n"
+           "ENTRY e { x = f32[64] parameter(0) y = f32[64] parameter(1) zero = s32[] constant(0) "
+           "two = s32[] constant(2)\n"
            "  t = (s32[], f32[64], s32[]) tuple(zero, x, two)\n"
            "  w = (s32[], f32[64], s32[]) while(t), condition=c, body=b\n"
            "  ROOT r = f32[64] get-tuple-element(w), index=1 %s }",
@@ -225,8 +262,9 @@ static void test_counted_loops(void) {
   CU_ASSERT_EQUAL(trip_count, 4);
   CU_ASSERT_EQUAL(count_inner("multiply(i, st)", "n, i), direction=LT", "", &trip_count), 3);
   CU_ASSERT_EQUAL(trip_count, -1);
-  CU_ASSERT_EQUAL(
-      count_inner("add(i, one)", "i, n), direction=NE", "k = s32[] get-tuple-element(w), index=0", &trip_count), 2);
+  CU_ASSERT_EQUAL(count_inner("add(i, one)", "i, n), direction=NE",
+                              "k = s32[] get-tuple-element(w), index=0", &trip_count),
+                  2);
   CU_ASSERT_EQUAL(trip_count, 7);
 }
 
@@ -234,12 +272,16 @@ static void test_counted_loops(void) {
 
 static void test_branches(void) {
   const char *format =
-      "HloModule m\nt { s = (f32[64], f32[64]) parameter(0) a = f32[64] get-tuple-element(s), index=0\n"
-      "  b = f32[64] get-tuple-element(s), index=1 d = f32[64] add(a, b) f = f32[64] multiply(d, b)\n"
+      "HloModule m\nt { s = (f32[64], f32[64]) parameter(0) a = f32[64] get-tuple-element(s), "
+      "index=0\n"
+      "  b = f32[64] get-tuple-element(s), index=1 d = f32[64] add(a, b) f = f32[64] multiply(d, "
+      "b)\n"
       "  ROOT r = (f32[64], f32[64], f32[64]) tuple(d, f, f) }\n"
       "f { s = (f32[64], f32[64]) parameter(0) a = f32[64] get-tuple-element(s), index=0\n"
-      "  b = f32[64] get-tuple-element(s), index=1 ROOT r = (f32[64], f32[64], f32[64]) tuple(b, a, b) }\n"
-      "ENTRY e { x = f32[64] parameter(0) y = f32[64] parameter(1) z = f32[64] add(x, y) p = pred[] constant(%s)\n"
+      "  b = f32[64] get-tuple-element(s), index=1 ROOT r = (f32[64], f32[64], f32[64]) tuple(b, "
+      "a, b) }\n"
+      "ENTRY e { x = f32[64] parameter(0) y = f32[64] parameter(1) z = f32[64] add(x, y) p = "
+      "pred[] constant(%s)\n"
       "  u = (f32[64], f32[64]) tuple(x, z) c = (f32[64], f32[64], f32[64]) conditional(p, u, u),\n"
       "  true_computation=t, false_computation=f a = f32[64] get-tuple-element(c), index=0\n"
       "  b = f32[64] get-tuple-element(c), index=1 g = f32[64] get-tuple-element(c), index=2\n"
@@ -256,7 +298,8 @@ static void test_indexed_branches(void) {
     char text[2048];
     snprintf(text, sizeof text,
              "HloModule m\na { s = f32[8] parameter(0) ROOT r = f32[8] add(s, s) }\n"
-             "b { s = f32[8] parameter(0) ROOT r = f32[8] multiply(s, s) } c { ROOT s = f32[8] parameter(0) }\n"
+             "b { s = f32[8] parameter(0) ROOT r = f32[8] multiply(s, s) } c { ROOT s = f32[8] "
+             "parameter(0) }\n"
              "ENTRY e { x = f32[8] parameter(0) y = f32[8] parameter(1) i = s32[] constant(%d)\n"
              "ROOT r = f32[8] conditional(i, x, y, x), branch_computations={a, b, c} }",
              index);
@@ -265,36 +308,43 @@ static void test_indexed_branches(void) {
 }
 
 static void test_calls(void) {
-  CU_ASSERT_EQUAL(fixture_agree("HloModule m\ng { a = f32[8] parameter(0) b = f32[8] parameter(1)\n"
-                                "c = f32[8] add(a, b) ROOT t = (f32[8], f32[8]) tuple(c, a) }\n"
-                                "ENTRY e { x = f32[8] parameter(0) y = f32[8] parameter(1)\n"
-                                "p = (f32[8], f32[8]) call(x, y), to_apply=g u = f32[8] get-tuple-element(p), index=0\n"
-                                "q = (f32[8], f32[8]) call(u, u), to_apply=g v = f32[8] get-tuple-element(q), index=0\n"
-                                "w = f32[8] get-tuple-element(q), index=1 ROOT r = f32[8] multiply(v, w) }"),
-                  0);
+  CU_ASSERT_EQUAL(
+      fixture_agree(
+          "HloModule m\ng { a = f32[8] parameter(0) b = f32[8] parameter(1)\n"
+          "c = f32[8] add(a, b) ROOT t = (f32[8], f32[8]) tuple(c, a) }\n"
+          "ENTRY e { x = f32[8] parameter(0) y = f32[8] parameter(1)\n"
+          "p = (f32[8], f32[8]) call(x, y), to_apply=g u = f32[8] get-tuple-element(p), index=0\n"
+          "q = (f32[8], f32[8]) call(u, u), to_apply=g v = f32[8] get-tuple-element(q), index=0\n"
+          "w = f32[8] get-tuple-element(q), index=1 ROOT r = f32[8] multiply(v, w) }"),
+      0);
 }
 
 /* Asynchronous states are kept as values, whatever carries them. */
 static void test_boxed_values(void) {
-  fixture_agree("HloModule m\nENTRY e { x = f32[8] parameter(0) y = f32[8] parameter(1) a = f32[8] add(x, y)\n"
-                "s = (f32[8], f32[8], u32[]) copy-start(a) b = f32[8] multiply(a, x) d = f32[8] copy-done(s)\n"
-                "ROOT r = f32[8] add(b, d) }");
-  fixture_agree("HloModule m\ng { a = f32[8] parameter(0) ROOT c = f32[8] add(a, a) }\n"
-                "ENTRY e { x = f32[8] parameter(0) y = f32[8] parameter(1) a = f32[8] add(x, y)\n"
-                "s = ((f32[8]), f32[8], u32[]) async-start(a), calls=g b = f32[8] multiply(a, x)\n"
-                "d = f32[8] async-done(s) ROOT r = f32[8] add(b, d) }");
+  fixture_agree(
+      "HloModule m\nENTRY e { x = f32[8] parameter(0) y = f32[8] parameter(1) a = f32[8] add(x, "
+      "y)\n"
+      "s = (f32[8], f32[8], u32[]) copy-start(a) b = f32[8] multiply(a, x) d = f32[8] "
+      "copy-done(s)\n"
+      "ROOT r = f32[8] add(b, d) }");
+  fixture_agree(
+      "HloModule m\ng { a = f32[8] parameter(0) ROOT c = f32[8] add(a, a) }\n"
+      "ENTRY e { x = f32[8] parameter(0) y = f32[8] parameter(1) a = f32[8] add(x, y)\n"
+      "s = ((f32[8]), f32[8], u32[]) async-start(a), calls=g b = f32[8] multiply(a, x)\n"
+      "d = f32[8] async-done(s) ROOT r = f32[8] add(b, d) }");
 }
 
 static void test_whole_reference(void) {
   flat_fixture_t f;
-  CHECK_OK(fixture_load("HloModule m\nENTRY e { x = f32[<=8] parameter(0) ROOT r = f32[<=8] add(x, x) }", NULL, &f));
+  CHECK_OK(fixture_load(
+      "HloModule m\nENTRY e { x = f32[<=8] parameter(0) ROOT r = f32[<=8] add(x, x) }", NULL, &f));
   CU_ASSERT(f.flat->is_reference);
   fixture_deinit(&f);
 }
 
 /* --- random programs --- */
 
-#define LEAVES 3    /* arrays of a state */
+#define LEAVES 3 /* arrays of a state */
 #define VALUES 40
 #define STATE "(s32[], s32[8], s32[8], s32[8])"
 
@@ -310,21 +360,26 @@ static int write_computation(writer_t *writer, int depth, bool counts);
 
 static int write_condition(writer_t *writer, int trips) {
   int number = writer->names++;
-  hr_strbuf_printf(&writer->done, "comp%d { s = " STATE " parameter(0) i = s32[] get-tuple-element(s), index=0\n"
-                                "n = s32[] constant(%d) ROOT r = pred[] compare(i, n), direction=LT }\n", number, trips);
+  hr_strbuf_printf(&writer->done,
+                   "comp%d { s = " STATE
+                   " parameter(0) i = s32[] get-tuple-element(s), index=0\n"
+                   "n = s32[] constant(%d) ROOT r = pred[] compare(i, n), direction=LT }\n",
+                   number, trips);
   return number;
 }
 
 static void write_elements(writer_t *writer, const char *of, int *values, int *count) {
   for (int leaf = 1; leaf <= LEAVES && *count < VALUES; leaf++) {
     values[(*count)++] = writer->names;
-    hr_strbuf_printf(writer->now, "v%d = s32[8] get-tuple-element(%s), index=%d\n", writer->names++, of, leaf);
+    hr_strbuf_printf(writer->now, "v%d = s32[8] get-tuple-element(%s), index=%d\n", writer->names++,
+                     of, leaf);
   }
 }
 
 static int write_state(writer_t *writer, const char *counter, const int *values, int count) {
   hr_strbuf_printf(writer->now, "v%d = " STATE " tuple(%s", writer->names, counter);
-  for (int leaf = 0; leaf < LEAVES; leaf++) hr_strbuf_printf(writer->now, ", v%d", values[below(count)]);
+  for (int leaf = 0; leaf < LEAVES; leaf++)
+    hr_strbuf_printf(writer->now, ", v%d", values[below(count)]);
   hr_strbuf_add_str(writer->now, ")\n");
   return writer->names++;
 }
@@ -335,26 +390,34 @@ static void write_control(writer_t *writer, int depth, int *values, int *count) 
   int kind = below(4), first = write_state(writer, "zero", values, *count);
   int second = write_state(writer, "i", values, *count), result;
   if (kind == 0) {
-    int body = write_computation(writer, depth - 1, true), condition = write_condition(writer, below(4));
+    int body = write_computation(writer, depth - 1, true),
+        condition = write_condition(writer, below(4));
     result = writer->names++;
-    hr_strbuf_printf(writer->now, "v%d = " STATE " while(v%d), condition=comp%d, body=comp%d\n", result, first,
-                   condition, body);
+    hr_strbuf_printf(writer->now, "v%d = " STATE " while(v%d), condition=comp%d, body=comp%d\n",
+                     result, first, condition, body);
   } else if (kind == 1) {
-    int yes = write_computation(writer, depth - 1, false), no = write_computation(writer, depth - 1, false);
+    int yes = write_computation(writer, depth - 1, false),
+        no = write_computation(writer, depth - 1, false);
     result = writer->names++;
-    hr_strbuf_printf(writer->now, "p%d = pred[] compare(i, one), direction=GT\nv%d = " STATE
-                                " conditional(p%d, v%d, v%d), true_computation=comp%d, false_computation=comp%d\n",
-                   result, result, result, first, below(2) ? first : second, yes, no);
+    hr_strbuf_printf(
+        writer->now,
+        "p%d = pred[] compare(i, one), direction=GT\nv%d = " STATE
+        " conditional(p%d, v%d, v%d), true_computation=comp%d, false_computation=comp%d\n",
+        result, result, result, first, below(2) ? first : second, yes, no);
   } else if (kind == 2) {
-    int a = write_computation(writer, depth - 1, false), b = write_computation(writer, depth - 1, false);
+    int a = write_computation(writer, depth - 1, false),
+        b = write_computation(writer, depth - 1, false);
     result = writer->names++;
-    hr_strbuf_printf(writer->now, "v%d = " STATE " conditional(i, v%d, v%d, v%d),\n"
-                                "  branch_computations={comp%d, comp%d, comp%d}\n",
-                   result, first, second, first, a, b, a);
+    hr_strbuf_printf(writer->now,
+                     "v%d = " STATE
+                     " conditional(i, v%d, v%d, v%d),\n"
+                     "  branch_computations={comp%d, comp%d, comp%d}\n",
+                     result, first, second, first, a, b, a);
   } else {
     int callee = write_computation(writer, depth - 1, false);
     result = writer->names++;
-    hr_strbuf_printf(writer->now, "v%d = " STATE " call(v%d), to_apply=comp%d\n", result, second, callee);
+    hr_strbuf_printf(writer->now, "v%d = " STATE " call(v%d), to_apply=comp%d\n", result, second,
+                     callee);
   }
   snprintf(name, sizeof name, "v%d", result);
   write_elements(writer, name, values, count);
@@ -364,15 +427,23 @@ static void write_operation(writer_t *writer, int *values, int *count) {
   int a = values[below(*count)], b = values[below(*count)], name = writer->names++;
   switch (below(6)) {
     case 0:
-      hr_strbuf_printf(writer->now, "w%d = s32[2] slice(v%d), slice={[3:5]}\n"
-                                  "v%d = s32[8] dynamic-update-slice(v%d, w%d, i)\n", name, b, name, a, name);
+      hr_strbuf_printf(writer->now,
+                       "w%d = s32[2] slice(v%d), slice={[3:5]}\n"
+                       "v%d = s32[8] dynamic-update-slice(v%d, w%d, i)\n",
+                       name, b, name, a, name);
       break;
-    case 1: hr_strbuf_printf(writer->now, "v%d = s32[8] copy(v%d)\n", name, a); break;
+    case 1:
+      hr_strbuf_printf(writer->now, "v%d = s32[8] copy(v%d)\n", name, a);
+      break;
     case 2:
-      hr_strbuf_printf(writer->now, "w%d = s32[2,4] reshape(v%d)\nv%d = s32[8] reshape(w%d)\n", name, a, name, name);
+      hr_strbuf_printf(writer->now, "w%d = s32[2,4] reshape(v%d)\nv%d = s32[8] reshape(w%d)\n",
+                       name, a, name, name);
       break;
-    case 3: hr_strbuf_printf(writer->now, "v%d = s32[8] multiply(v%d, v%d)\n", name, a, b); break;
-    default: hr_strbuf_printf(writer->now, "v%d = s32[8] add(v%d, v%d)\n", name, a, b);
+    case 3:
+      hr_strbuf_printf(writer->now, "v%d = s32[8] multiply(v%d, v%d)\n", name, a, b);
+      break;
+    default:
+      hr_strbuf_printf(writer->now, "v%d = s32[8] add(v%d, v%d)\n", name, a, b);
   }
   values[(*count)++] = name;
 }
@@ -382,9 +453,12 @@ static int write_computation(writer_t *writer, int depth, bool counts) {
   hr_strbuf_t text, *outer = writer->now;
   hr_strbuf_init(&text);
   writer->now = &text;
-  hr_strbuf_printf(&text, "comp%d { s = " STATE " parameter(0) i = s32[] get-tuple-element(s), index=0\n"
-                        "zero = s32[] constant(0) one = s32[] constant(1)\n"
-                        "k = s32[8] constant({1,2,3,4,5,6,7,8})\n", number);
+  hr_strbuf_printf(&text,
+                   "comp%d { s = " STATE
+                   " parameter(0) i = s32[] get-tuple-element(s), index=0\n"
+                   "zero = s32[] constant(0) one = s32[] constant(1)\n"
+                   "k = s32[8] constant({1,2,3,4,5,6,7,8})\n",
+                   number);
   if (counts) hr_strbuf_add_str(&text, "j = s32[] add(i, one)\n");
   write_elements(writer, "s", values, &count);
   for (int step = 0; step < steps && count < VALUES - LEAVES; step++) {
@@ -398,8 +472,9 @@ static int write_computation(writer_t *writer, int depth, bool counts) {
   writer->names++;
   hr_strbuf_printf(&text, "ROOT t = " STATE " tuple(%s", counts ? "j" : "i");
   for (int leaf = 0; leaf < LEAVES; leaf++)
-    hr_strbuf_printf(&text, ", v%d",
-                     below(3) ? values[count - 1 - below(count < 4 ? count : 4)] : values[below(LEAVES)]);
+    hr_strbuf_printf(
+        &text, ", v%d",
+        below(3) ? values[count - 1 - below(count < 4 ? count : 4)] : values[below(LEAVES)]);
   hr_strbuf_add_str(&text, ") }\n");
   CHECK_OK(hr_strbuf_finish(&text));
   hr_strbuf_add_str(&writer->done, text.data);
@@ -416,9 +491,13 @@ static void test_random_programs(void) {
     hr_strbuf_init(&writer.done);
     hr_strbuf_add_str(&writer.done, "HloModule m\n");
     int main_number = write_computation(&writer, 3, false);
-    hr_strbuf_printf(&writer.done, "ENTRY e { a = s32[] parameter(0) x = s32[8] parameter(1) y = s32[8] parameter(2)\n"
-                                 "z = s32[8] parameter(3) s = " STATE " tuple(a, x, y, z)\n"
-                                 "ROOT r = " STATE " call(s), to_apply=comp%d }\n", main_number);
+    hr_strbuf_printf(
+        &writer.done,
+        "ENTRY e { a = s32[] parameter(0) x = s32[8] parameter(1) y = s32[8] parameter(2)\n"
+        "z = s32[8] parameter(3) s = " STATE
+        " tuple(a, x, y, z)\n"
+        "ROOT r = " STATE " call(s), to_apply=comp%d }\n",
+        main_number);
     CHECK_OK(hr_strbuf_finish(&writer.done));
     unsigned failures = CU_get_number_of_failures();
     fixture_agree(writer.done.data);
@@ -435,8 +514,10 @@ static void test_too_large(void) {
   char text[512];
   flat_fixture_t f;
   long long count = (long long)(hr_mem_physical_bytes() / 10 * 6 / 4);
-  snprintf(text, sizeof text, "HloModule m\nENTRY e { a = f32[%lld] iota(), iota_dimension=0 n = f32[%lld] negate(a)\n"
-                              "ROOT r = f32[%lld] add(a, n) }", count, count, count);
+  snprintf(text, sizeof text,
+           "HloModule m\nENTRY e { a = f32[%lld] iota(), iota_dimension=0 n = f32[%lld] negate(a)\n"
+           "ROOT r = f32[%lld] add(a, n) }",
+           count, count, count);
   CHECK_FAILS(HR_NO_MEMORY, fixture_load(text, NULL, &f));
   fixture_deinit(&f);
 }
@@ -447,12 +528,13 @@ static void test_long_program(void) {
   hr_strbuf_t text;
   flat_fixture_t f;
   hr_strbuf_init(&text);
-  hr_strbuf_add_str(&text, "HloModule m\nENTRY e { v0 = f32[64] parameter(0) v1 = f32[64] parameter(1)\n");
+  hr_strbuf_add_str(&text,
+                    "HloModule m\nENTRY e { v0 = f32[64] parameter(0) v1 = f32[64] parameter(1)\n");
   srand(5);
   for (int i = 2; i < STEPS; i++) {
     int back = i < 60 ? i : 60;
-    hr_strbuf_printf(&text, "%sv%d = f32[64] add(v%d, v%d)\n", i + 1 == STEPS ? "ROOT " : "", i, i - 1,
-                   i - 1 - rand() % back % i);
+    hr_strbuf_printf(&text, "%sv%d = f32[64] add(v%d, v%d)\n", i + 1 == STEPS ? "ROOT " : "", i,
+                     i - 1, i - 1 - rand() % back % i);
   }
   hr_strbuf_add_str(&text, "}\n");
   CHECK_OK(hr_strbuf_finish(&text));
@@ -485,23 +567,23 @@ static void test_print(void) {
 }
 
 CU_TestInfo suite_flat[] = {{"random items do not overlap", test_random_items},
-                           {"best fit", test_best_fit},
-                           {"many items", test_many_items},
-                           {"chain in place", test_chain},
-                           {"views", test_views},
-                           {"results", test_results},
-                           {"carries", test_carries},
-                           {"permuted carries", test_permuted_carries},
-                           {"updates of carries", test_update_of_carry},
-                           {"nested loops", test_nested_loops},
-                           {"counted loops", test_counted_loops},
-                           {"branches", test_branches},
-                           {"indexed branches", test_indexed_branches},
-                           {"calls", test_calls},
-                           {"kept values", test_boxed_values},
-                           {"dynamic sizes", test_whole_reference},
-                           {"random programs", test_random_programs},
-                           {"too large", test_too_large},
-                           {"long program", test_long_program},
-                           {"text", test_print},
-                           CU_TEST_INFO_NULL};
+                            {"best fit", test_best_fit},
+                            {"many items", test_many_items},
+                            {"chain in place", test_chain},
+                            {"views", test_views},
+                            {"results", test_results},
+                            {"carries", test_carries},
+                            {"permuted carries", test_permuted_carries},
+                            {"updates of carries", test_update_of_carry},
+                            {"nested loops", test_nested_loops},
+                            {"counted loops", test_counted_loops},
+                            {"branches", test_branches},
+                            {"indexed branches", test_indexed_branches},
+                            {"calls", test_calls},
+                            {"kept values", test_boxed_values},
+                            {"dynamic sizes", test_whole_reference},
+                            {"random programs", test_random_programs},
+                            {"too large", test_too_large},
+                            {"long program", test_long_program},
+                            {"text", test_print},
+                            CU_TEST_INFO_NULL};

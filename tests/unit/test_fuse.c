@@ -1,5 +1,5 @@
-/* Fusion: which instructions become one step. A program's steps are written as a line each: the opcode, or of a fusion
- * its form, its body's opcodes and its number of results. */
+/* Fusion: which instructions become one step. A program's steps are written as a line each: the
+ * opcode, or of a fusion its form, its body's opcodes and its number of results. */
 #include <string.h>
 
 #include "ops/query/codegen_support.h"
@@ -23,7 +23,8 @@ static void print_fusion(hr_strbuf_t *text, const hlo_instr_t *fusion) {
   const char *gap = "";
   for (size_t i = 0; i < body->instrs.count; i++) {
     hlo_opcode_t op = body->instrs.data[i]->op;
-    if (op == HLO_PARAMETER || op == HLO_CONSTANT || op == HLO_TUPLE || op == HLO_GET_TUPLE_ELEMENT) continue;
+    if (op == HLO_PARAMETER || op == HLO_CONSTANT || op == HLO_TUPLE || op == HLO_GET_TUPLE_ELEMENT)
+      continue;
     hr_strbuf_printf(text, "%s%s", gap, hlo_op_name(op));
     gap = " ";
   }
@@ -43,8 +44,8 @@ static void print_steps(hr_strbuf_t *text, const hlo_computation_t *computation)
   }
 }
 
-#define PRELUDE \
-  "HloModule t\n" \
+#define PRELUDE                                                                      \
+  "HloModule t\n"                                                                    \
   "sum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\n" \
   "most { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] maximum(a, b) }\n"
 
@@ -68,12 +69,14 @@ static void becomes(const char *program, const char *want) {
 
 static void chains(void) {
   becomes(PRELUDE
-          "ENTRY e { x = f32[8] parameter(0) c = f32[] constant(2) s = f32[8] broadcast(c), dimensions={}"
+          "ENTRY e { x = f32[8] parameter(0) c = f32[] constant(2) s = f32[8] broadcast(c), "
+          "dimensions={}"
           " y = f32[8] multiply(x, s) z = f32[8] exponential(y) ROOT r = f32[8] add(z, y) }",
           "loop(broadcast multiply exponential add)\n");
   /* A broadcast constant is no array; a lone instruction needs no fusion. */
   becomes(PRELUDE
-          "ENTRY e { x = f32[8] parameter(0) c = f32[] constant(2) s = f32[8] broadcast(c), dimensions={}"
+          "ENTRY e { x = f32[8] parameter(0) c = f32[] constant(2) s = f32[8] broadcast(c), "
+          "dimensions={}"
           " ROOT r = f32[8] multiply(x, s) }",
           "loop(broadcast multiply)\n");
   becomes(PRELUDE "ENTRY e { x = f32[8] parameter(0) ROOT r = f32[8] negate(x) }", "negate\n");
@@ -81,7 +84,8 @@ static void chains(void) {
 
 static void views_stay_outside(void) {
   becomes(PRELUDE
-          "ENTRY e { x = f32[4,2] parameter(0) v = f32[8] reshape(x) y = f32[8] negate(v) z = f32[8] exponential(y)"
+          "ENTRY e { x = f32[4,2] parameter(0) v = f32[8] reshape(x) y = f32[8] negate(v) z = "
+          "f32[8] exponential(y)"
           " ROOT r = f32[2,4] reshape(z) }",
           "reshape\nloop(negate exponential)\nreshape\n");
 }
@@ -90,59 +94,72 @@ static void views_stay_outside(void) {
 
 static void softmax(void) {
   becomes(PRELUDE
-          "ENTRY e { " MATRIX " m = f32[64] reduce(x, low), dimensions={1}, to_apply=most"
+          "ENTRY e { " MATRIX
+          " m = f32[64] reduce(x, low), dimensions={1}, to_apply=most"
           " mb = f32[64,32] broadcast(m), dimensions={0} d = f32[64,32] subtract(x, mb)"
           " e = f32[64,32] exponential(d) s = f32[64] reduce(e, zero), dimensions={1}, to_apply=sum"
           " sb = f32[64,32] broadcast(s), dimensions={0} ROOT r = f32[64,32] divide(e, sb) }",
           "rows(reduce broadcast subtract exponential reduce broadcast divide)\n");
 }
 
-/* What is computed once a row is foreseen to come from a reduction: the root is not taken once an element. */
+/* What is computed once a row is foreseen to come from a reduction: the root is not taken once an
+ * element. */
 static void layer_norm(void) {
-  becomes(PRELUDE
-          "ENTRY e { " MATRIX " n = f32[] constant(32) nb = f32[64] broadcast(n), dimensions={}"
-          " q = f32[64,32] multiply(x, x) v = f32[64] reduce(q, zero), dimensions={1}, to_apply=sum"
-          " w = f32[64] divide(v, nb) k = f32[64] rsqrt(w) kb = f32[64,32] broadcast(k), dimensions={0}"
-          " y = f32[64,32] multiply(x, kb) g = f32[32] parameter(1) gb = f32[64,32] broadcast(g), dimensions={1}"
-          " z = f32[64,32] multiply(y, gb) ROOT t = (f32[64,32], f32[64]) tuple(z, k) }",
-          "rows(multiply reduce broadcast divide rsqrt broadcast multiply broadcast multiply)->2\n");
+  becomes(
+      PRELUDE
+      "ENTRY e { " MATRIX
+      " n = f32[] constant(32) nb = f32[64] broadcast(n), dimensions={}"
+      " q = f32[64,32] multiply(x, x) v = f32[64] reduce(q, zero), dimensions={1}, to_apply=sum"
+      " w = f32[64] divide(v, nb) k = f32[64] rsqrt(w) kb = f32[64,32] broadcast(k), dimensions={0}"
+      " y = f32[64,32] multiply(x, kb) g = f32[32] parameter(1) gb = f32[64,32] broadcast(g), "
+      "dimensions={1}"
+      " z = f32[64,32] multiply(y, gb) ROOT t = (f32[64,32], f32[64]) tuple(z, k) }",
+      "rows(multiply reduce broadcast divide rsqrt broadcast multiply broadcast multiply)->2\n");
 }
 
 /* A row that no cache holds is not passed over twice in one fusion. */
 static void long_rows(void) {
-  becomes(PRELUDE
-          "ENTRY e { x = f32[2,200000] parameter(0) zero = f32[] constant(0)"
-          " e = f32[2,200000] exponential(x) s = f32[2] reduce(e, zero), dimensions={1}, to_apply=sum"
-          " sb = f32[2,200000] broadcast(s), dimensions={0} ROOT r = f32[2,200000] divide(e, sb) }",
-          "rows(exponential reduce)->2\nloop(broadcast divide)\n");
+  becomes(
+      PRELUDE
+      "ENTRY e { x = f32[2,200000] parameter(0) zero = f32[] constant(0)"
+      " e = f32[2,200000] exponential(x) s = f32[2] reduce(e, zero), dimensions={1}, to_apply=sum"
+      " sb = f32[2,200000] broadcast(s), dimensions={0} ROOT r = f32[2,200000] divide(e, sb) }",
+      "rows(exponential reduce)->2\nloop(broadcast divide)\n");
 }
 
 static void columns(void) {
   /* The gradient of a bias, and what it is summed from. */
   becomes(PRELUDE
-          "ENTRY e { " MATRIX " z = f32[64,32] broadcast(zero), dimensions={} y = f32[64,32] maximum(x, z)"
+          "ENTRY e { " MATRIX
+          " z = f32[64,32] broadcast(zero), dimensions={} y = f32[64,32] maximum(x, z)"
           " s = f32[32] reduce(y, zero), dimensions={0}, to_apply=sum w = f32[32] parameter(1)"
           " u = f32[32] subtract(w, s) ROOT t = (f32[64,32], f32[32]) tuple(y, u) }",
           "columns(broadcast maximum reduce subtract)->2\n");
   /* Two sums over the same array, of the same dimensions. */
   becomes(PRELUDE
-          "ENTRY e { x = f32[8,64,32] parameter(0) zero = f32[] constant(0) q = f32[8,64,32] multiply(x, x)"
+          "ENTRY e { x = f32[8,64,32] parameter(0) zero = f32[] constant(0) q = f32[8,64,32] "
+          "multiply(x, x)"
           " s = f32[32] reduce(x, zero), dimensions={0,1}, to_apply=sum"
-          " v = f32[32] reduce(q, zero), dimensions={0,1}, to_apply=sum ROOT t = (f32[32], f32[32]) tuple(s, v) }",
+          " v = f32[32] reduce(q, zero), dimensions={0,1}, to_apply=sum ROOT t = (f32[32], "
+          "f32[32]) tuple(s, v) }",
           "columns(multiply reduce reduce)->2\n");
 }
 
 static void functions_are_computed_once(void) {
   /* The rolled values would be computed a second time. */
-  becomes(PRELUDE
-          "ENTRY e { x = f32[4096] parameter(0) y = f32[4096] exponential(x) a = f32[1] slice(y), slice={[4095:4096]}"
-          " b = f32[4095] slice(y), slice={[0:4095]} c = f32[4096] concatenate(a, b), dimensions={0}"
-          " ROOT r = f32[4096] add(c, y) }",
-          "exponential\nloop(slice slice concatenate add)\n");
+  becomes(
+      PRELUDE
+      "ENTRY e { x = f32[4096] parameter(0) y = f32[4096] exponential(x) a = f32[1] slice(y), "
+      "slice={[4095:4096]}"
+      " b = f32[4095] slice(y), slice={[0:4095]} c = f32[4096] concatenate(a, b), dimensions={0}"
+      " ROOT r = f32[4096] add(c, y) }",
+      "exponential\nloop(slice slice concatenate add)\n");
   /* Each once: read from one place. */
   becomes(PRELUDE
-          "ENTRY e { x = f32[4096] parameter(0) y = f32[4096] exponential(x) a = f32[1] slice(y), slice={[4095:4096]}"
-          " b = f32[4095] slice(y), slice={[0:4095]} ROOT c = f32[4096] concatenate(a, b), dimensions={0} }",
+          "ENTRY e { x = f32[4096] parameter(0) y = f32[4096] exponential(x) a = f32[1] slice(y), "
+          "slice={[4095:4096]}"
+          " b = f32[4095] slice(y), slice={[0:4095]} ROOT c = f32[4096] concatenate(a, b), "
+          "dimensions={0} }",
           "loop(exponential slice slice concatenate)\n");
   /* Once a row of a broadcast, not once an element. */
   becomes(PRELUDE
@@ -155,13 +172,16 @@ static void functions_are_computed_once(void) {
 
 static void results_on_the_way(void) {
   becomes(PRELUDE
-          "ENTRY e { a = f32[16,16] parameter(0) b = f32[16,16] parameter(1) y = f32[16,16] exponential(a)"
-          " d = f32[16,16] dot(y, b), " DOT " z = f32[16,16] negate(y)"
+          "ENTRY e { a = f32[16,16] parameter(0) b = f32[16,16] parameter(1) y = f32[16,16] "
+          "exponential(a)"
+          " d = f32[16,16] dot(y, b), " DOT
+          " z = f32[16,16] negate(y)"
           " ROOT t = (f32[16,16], f32[16,16]) tuple(d, z) }",
           "loop(exponential negate)->2\ndot\n");
   /* In one they would need the product, which needs one of them. */
   becomes(PRELUDE
-          "ENTRY e { a = f32[16,16] parameter(0) b = f32[16,16] parameter(1) y = f32[16,16] exponential(a)"
+          "ENTRY e { a = f32[16,16] parameter(0) b = f32[16,16] parameter(1) y = f32[16,16] "
+          "exponential(a)"
           " d = f32[16,16] dot(y, b), " DOT " ROOT z = f32[16,16] add(y, d) }",
           "exponential\ndot\nadd\n");
 }
@@ -171,30 +191,36 @@ static void results_on_the_way(void) {
 static void updates(void) {
   /* A computed row is written into its place. */
   becomes(PRELUDE
-          "ENTRY e { c = f32[100,8] parameter(0) x = f32[8] parameter(1) i = s32[] parameter(2) z = s32[] constant(0)"
+          "ENTRY e { c = f32[100,8] parameter(0) x = f32[8] parameter(1) i = s32[] parameter(2) z "
+          "= s32[] constant(0)"
           " y = f32[8] exponential(x) u = f32[1,8] reshape(y)"
           " w = f32[100,8] " LINE "(c, u, i, z) ROOT t = (f32[100,8], f32[8]) tuple(w, y) }",
           "loop(exponential reshape dynamic-update-slice)->2\n");
   /* What is read just where it is written may be there too. */
-  becomes(PRELUDE
-          "ENTRY e { c = f32[100,8] parameter(0) i = s32[] parameter(1) z = s32[] constant(0)"
-          " s = f32[1,8] dynamic-slice(c, i, z), dynamic_slice_sizes={1,8} y = f32[1,8] exponential(s)"
-          " ROOT w = f32[100,8] " LINE "(c, y, i, z) }",
-          "loop(dynamic-slice exponential dynamic-update-slice)\n");
+  becomes(
+      PRELUDE
+      "ENTRY e { c = f32[100,8] parameter(0) i = s32[] parameter(1) z = s32[] constant(0)"
+      " s = f32[1,8] dynamic-slice(c, i, z), dynamic_slice_sizes={1,8} y = f32[1,8] exponential(s)"
+      " ROOT w = f32[100,8] " LINE "(c, y, i, z) }",
+      "loop(dynamic-slice exponential dynamic-update-slice)\n");
   /* Nothing else that reads what is written over. */
-  becomes(PRELUDE
-          "ENTRY e { c = f32[100,8] parameter(0) i = s32[] parameter(1) j = s32[] parameter(2) z = s32[] constant(0)"
-          " s = f32[1,8] dynamic-slice(c, j, z), dynamic_slice_sizes={1,8} y = f32[1,8] exponential(s)"
-          " ROOT w = f32[100,8] " LINE "(c, y, i, z) }",
-          "dynamic-slice\nloop(exponential dynamic-update-slice)\n");
+  becomes(
+      PRELUDE
+      "ENTRY e { c = f32[100,8] parameter(0) i = s32[] parameter(1) j = s32[] parameter(2) z = "
+      "s32[] constant(0)"
+      " s = f32[1,8] dynamic-slice(c, j, z), dynamic_slice_sizes={1,8} y = f32[1,8] exponential(s)"
+      " ROOT w = f32[100,8] " LINE "(c, y, i, z) }",
+      "dynamic-slice\nloop(exponential dynamic-update-slice)\n");
 }
 
 static void groups(void) {
-  becomes(PRELUDE
-          "ENTRY e { a = f32[8] parameter(0) b = f32[7,3] parameter(1) c = f32[] parameter(2) d = s32[] parameter(3)"
-          " one = s32[] constant(1) p = f32[8] add(a, a) q = f32[7,3] multiply(b, b) r = f32[] sine(c)"
-          " s = s32[] add(d, one) ROOT t = (f32[8], f32[7,3], f32[], s32[]) tuple(p, q, r, s) }",
-          "loop*3(add multiply sine add)->4\n");
+  becomes(
+      PRELUDE
+      "ENTRY e { a = f32[8] parameter(0) b = f32[7,3] parameter(1) c = f32[] parameter(2) d = "
+      "s32[] parameter(3)"
+      " one = s32[] constant(1) p = f32[8] add(a, a) q = f32[7,3] multiply(b, b) r = f32[] sine(c)"
+      " s = s32[] add(d, one) ROOT t = (f32[8], f32[7,3], f32[], s32[]) tuple(p, q, r, s) }",
+      "loop*3(add multiply sine add)->4\n");
 }
 
 static void transposed_reads(void) {
@@ -205,7 +231,8 @@ static void transposed_reads(void) {
           "loop(transpose add)\n");
   becomes(PRELUDE
           "ENTRY e { a = f32[512,256] parameter(0) b = f32[512,256] parameter(1)"
-          " s = f32[256,512] transpose(a), dimensions={1,0} t = f32[256,512] transpose(b), dimensions={1,0}"
+          " s = f32[256,512] transpose(a), dimensions={1,0} t = f32[256,512] transpose(b), "
+          "dimensions={1,0}"
           " ROOT r = f32[256,512] add(s, t) }",
           "transpose\nloop(transpose add)\n");
   /* A broadcast of little is read nowhere. */
@@ -217,15 +244,18 @@ static void transposed_reads(void) {
 }
 
 static void arg_max(void) {
-  becomes("HloModule t\n"
-          "best { a = f32[] parameter(0) i = s32[] parameter(1) b = f32[] parameter(2) j = s32[] parameter(3)"
-          " g = pred[] compare(a, b), direction=GE m = f32[] select(g, a, b) n = s32[] select(g, i, j)"
-          " ROOT t = (f32[], s32[]) tuple(m, n) }\n"
-          "ENTRY e { x = f32[64,32] parameter(0) y = f32[64,32] negate(x) i = s32[64,32] iota(), iota_dimension=1"
-          " low = f32[] constant(-inf) zero = s32[] constant(0)"
-          " r = (f32[64], s32[64]) reduce(y, i, low, zero), dimensions={1}, to_apply=best"
-          " ROOT k = s32[64] get-tuple-element(r), index=1 }",
-          "rows(negate iota reduce)\n");
+  becomes(
+      "HloModule t\n"
+      "best { a = f32[] parameter(0) i = s32[] parameter(1) b = f32[] parameter(2) j = s32[] "
+      "parameter(3)"
+      " g = pred[] compare(a, b), direction=GE m = f32[] select(g, a, b) n = s32[] select(g, i, j)"
+      " ROOT t = (f32[], s32[]) tuple(m, n) }\n"
+      "ENTRY e { x = f32[64,32] parameter(0) y = f32[64,32] negate(x) i = s32[64,32] iota(), "
+      "iota_dimension=1"
+      " low = f32[] constant(-inf) zero = s32[] constant(0)"
+      " r = (f32[64], s32[64]) reduce(y, i, low, zero), dimensions={1}, to_apply=best"
+      " ROOT k = s32[64] get-tuple-element(r), index=1 }",
+      "rows(negate iota reduce)\n");
 }
 
 static void loops_are_gone_into(void) {
@@ -234,9 +264,11 @@ static void loops_are_gone_into(void) {
       "body { p = (s32[], f32[8]) parameter(0) i = s32[] get-tuple-element(p), index=0"
       " x = f32[8] get-tuple-element(p), index=1 one = s32[] constant(1) j = s32[] add(i, one)"
       " y = f32[8] add(x, x) z = f32[8] exponential(y) ROOT t = (s32[], f32[8]) tuple(j, z) }\n"
-      "cond { p = (s32[], f32[8]) parameter(0) i = s32[] get-tuple-element(p), index=0 n = s32[] constant(5)"
+      "cond { p = (s32[], f32[8]) parameter(0) i = s32[] get-tuple-element(p), index=0 n = s32[] "
+      "constant(5)"
       " ROOT c = pred[] compare(i, n), direction=LT }\n"
-      "ENTRY e { p = (s32[], f32[8]) parameter(0) ROOT w = (s32[], f32[8]) while(p), condition=cond, body=body }");
+      "ENTRY e { p = (s32[], f32[8]) parameter(0) ROOT w = (s32[], f32[8]) while(p), "
+      "condition=cond, body=body }");
   hr_strbuf_t text;
   bool changed = false;
   hr_strbuf_init(&text);

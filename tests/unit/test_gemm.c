@@ -53,7 +53,8 @@ typedef struct source {
   const gemm_job_t *job;
 } source_t;
 
-static void fill(const void *context, int worker, int64_t row, int64_t rows, int64_t first, int64_t count, void *to) {
+static void fill(const void *context, int worker, int64_t row, int64_t rows, int64_t first,
+                 int64_t count, void *to) {
   const gemm_job_t *job = ((const source_t *)context)->job;
   bool is_complex = hr_dtype_is_complex(job->dtype);
   hr_dtype_t real = hr_dtype_real(job->dtype);
@@ -82,10 +83,12 @@ static int count_wrong(const gemm_job_t *job, const void *before) {
 }
 
 /* form: how a and b lie, two bits each, whether `fill` makes a, and the mode. */
-static void check(hr_workers_t *workers, hr_dtype_t dtype, int64_t m, int64_t n, int64_t k, int form) {
+static void check(hr_workers_t *workers, hr_dtype_t dtype, int64_t m, int64_t n, int64_t k,
+                  int form) {
   bool a_transposed = form & 1, b_transposed = form & 2, apart = form & 4, fills = form & 8;
   int64_t gap = apart ? 2 : 1, c_row = n + 3;
-  gemm_job_t job = {.dtype = dtype, .m = m, .n = n, .k = k, .c_row = c_row, .mode = (gemm_mode_t)(form / 16 % 3)};
+  gemm_job_t job = {
+      .dtype = dtype, .m = m, .n = n, .k = k, .c_row = c_row, .mode = (gemm_mode_t)(form / 16 % 3)};
   job.a_row = a_transposed ? gap : k * gap, job.a_col = a_transposed ? m * gap : gap;
   job.b_row = b_transposed ? gap : n * gap, job.b_col = b_transposed ? k * gap : gap;
   void *a = numbers(dtype, m * k * gap, 1), *b = numbers(dtype, k * n * gap, 2);
@@ -102,20 +105,23 @@ static void check(hr_workers_t *workers, hr_dtype_t dtype, int64_t m, int64_t n,
   for (int i = 0; i < 64; i++) CU_ASSERT_EQUAL(scratch[scratch_bytes + (size_t)i], 0x5a);
   int wrong = count_wrong(&given, before);
   if (wrong)
-    printf("    %s %ldx%ldx%ld, form %d: %d wrong\n", hr_dtype_name(dtype), (long)m, (long)n, (long)k, form, wrong);
+    printf("    %s %ldx%ldx%ld, form %d: %d wrong\n", hr_dtype_name(dtype), (long)m, (long)n,
+           (long)k, form, wrong);
   CU_ASSERT_EQUAL(wrong, 0);
   free(a), free(b), free(c), free(before), free(scratch);
 }
 
 static void products(void) {
-  static const int64_t sizes[][3] = {{1, 1, 1},    {8, 32, 16},   {13, 45, 300}, {70, 33, 257}, {300, 40, 70},
-                                     {40, 300, 5}, {5, 7, 3000}, {9, 1100, 20}, {67, 66, 520}, {520, 300, 8}};
+  static const int64_t sizes[][3] = {{1, 1, 1},     {8, 32, 16},  {13, 45, 300}, {70, 33, 257},
+                                     {300, 40, 70}, {40, 300, 5}, {5, 7, 3000},  {9, 1100, 20},
+                                     {67, 66, 520}, {520, 300, 8}};
   for (int count = 1; count <= 3; count++) {
     hr_workers_t *workers;
     CU_ASSERT_PTR_NULL_FATAL(hr_workers_create(&(hr_workers_options_t){.count = count}, &workers));
     for (int s = 0; s < 10; s++)
       for (int i = 0; i < 12; i++)
-        check(workers, types[i % 4], sizes[s][0], sizes[s][1], sizes[s][2], (s * 12 + i * 5 + count) % 48);
+        check(workers, types[i % 4], sizes[s][0], sizes[s][1], sizes[s][2],
+              (s * 12 + i * 5 + count) % 48);
     hr_workers_destroy(workers);
   }
 }

@@ -1,4 +1,5 @@
-/* Literals: numbers are rounded once, to the type's nearest value, and print as the shortest text that reads back. */
+/* Literals: numbers are rounded once, to the type's nearest value, and print as the shortest text
+ * that reads back. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,8 @@ static void check_scalar(hr_dtype_t dtype, const char *text, const char *want) {
   CHECK_OK(read_literal(text, hlo_shape_scalar(dtype), &value));
   if (value) hlo_print_literal(&out, value);
   if (!out.data || strcmp(out.data, want) != 0) {
-    fprintf(stderr, "%s %s: got %s, want %s\n", hr_dtype_name(dtype), text, out.data ? out.data : "nothing", want);
+    fprintf(stderr, "%s %s: got %s, want %s\n", hr_dtype_name(dtype), text,
+            out.data ? out.data : "nothing", want);
     CU_FAIL("wrong number");
   }
   hlo_value_release(value);
@@ -78,7 +80,8 @@ static void prints_numbers(void) {
       {HR_C64, "(1, -0)", "(1, -0)"},
       {HR_C128, "(nan,0.1)", "(nan, 0.1)"},
   };
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) check_scalar(rows[i].dtype, rows[i].text, rows[i].want);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    check_scalar(rows[i].dtype, rows[i].text, rows[i].want);
 }
 
 /* Each decimal lies just beside the middle of two neighbours, closer than a double can tell. */
@@ -110,7 +113,8 @@ static void prints_what_reads_back(void) {
       CHECK_OK(read_literal(out.data, hlo_shape_scalar((hr_dtype_t)type), &value));
       if (value) memcpy(&back, value->data, hr_dtype_bytes((hr_dtype_t)type));
       if (back != bits) {
-        fprintf(stderr, "%s 0x%x prints %s, which reads 0x%x\n", hr_dtype_name((hr_dtype_t)type), bits, out.data, back);
+        fprintf(stderr, "%s 0x%x prints %s, which reads 0x%x\n", hr_dtype_name((hr_dtype_t)type),
+                bits, out.data, back);
         CU_FAIL("does not read back");
       }
       hlo_value_release(value);
@@ -160,7 +164,8 @@ static void prints_arrays(void) {
   check_literal("s32[2,0]{{},{}}", "{ {}, {} }");
   check_literal("f32[2,0,3]{{},{}}", "{ {  }, {  } }");
   check_literal("pred[2,2]{{true,0},{1,false}}", "{ { 1, 0 }, { 1, 0 } }");
-  check_literal("s32[2,1,1,1]{{{{-1}}},{{{4}}}}", "{ { /*i0=0*/ { /*i1=0*/ {-1} } }, { /*i0=1*/ { /*i1=0*/ {4} } } }");
+  check_literal("s32[2,1,1,1]{{{{-1}}},{{{4}}}}",
+                "{ { /*i0=0*/ { /*i1=0*/ {-1} } }, { /*i0=1*/ { /*i1=0*/ {4} } } }");
   check_literal("s32[1,1,0,2]{{{}}}", "{ { /*i0=0*/ { /*i1=0*/ } } }");
   check_literal("c64[2]{(1,2),(3,-4.5)}", "{(1, 2), (3, -4.5)}");
   check_literal("(s32[] 7, f32[2]{0} {1, 2}, ())", "( 7, {1, 2}, (  ) )");

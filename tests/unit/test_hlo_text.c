@@ -47,7 +47,8 @@ static void accept(const char *text) {
   CU_ASSERT_EQUAL(hr_mem_live_blocks(), live);
 }
 
-/* Must fail while reading or, if `verify`, at the latest in the verifier; with a message that contains `message`. */
+/* Must fail while reading or, if `verify`, at the latest in the verifier; with a message that
+ * contains `message`. */
 static void refuse(const char *text, const char *message) {
   size_t live = hr_mem_live_blocks();
   hlo_module_t *module = NULL;
@@ -70,7 +71,7 @@ static void refuse(const char *text, const char *message) {
 }
 
 #define IN_ENTRY(lines) "HloModule m\nENTRY e {\n" lines "\n}\n"
-#define ADDER           "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\n"
+#define ADDER "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\n"
 
 static void warm_up(void) { /* fills tables that stay */
   hlo_opcode_t op;
@@ -105,26 +106,32 @@ static void accepts_literals(void) {
 
 static void accepts_instructions(void) {
   accept(IN_ENTRY("x = f32[2] parameter(0)\ny = negate(x)"));
-  accept(IN_ENTRY("a = f32[4] parameter(0)\ny = f32[4] add(f32[4] negate(a), multiply(a, exponential(a)))"));
+  accept(IN_ENTRY(
+      "a = f32[4] parameter(0)\ny = f32[4] add(f32[4] negate(a), multiply(a, exponential(a)))"));
   accept(IN_ENTRY("y = f32[10] add(f32[10] parameter(0), f32[10] parameter(1))"));
-  accept(
-      IN_ENTRY("x = f32[4] parameter(0) z = f32[] constant(0) ROOT r = f32[] reduce(x, z), dimensions={0}, "
-               "to_apply={ a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a,b) }"));
+  accept(IN_ENTRY(
+      "x = f32[4] parameter(0) z = f32[] constant(0) ROOT r = f32[] reduce(x, z), dimensions={0}, "
+      "to_apply={ a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a,b) }"));
   accept(IN_ENTRY("x = f32[] parameter(0), backend_config='x\"y'"));
   accept(IN_ENTRY("x = f32[] parameter(0), backend_config={\"a\":\"}\"}"));
   accept(IN_ENTRY("x = f32[] parameter(0), backend_config={\"a\":\n {\"b\":1}\n}"));
   accept(IN_ENTRY("x = f32[] parameter(0), metadata={op_type=\"t\", op_name=\"x\"}"));
-  accept("HloModule m, allow_spmd_sharding_propagation_to_output=true\nENTRY e { x = f32[] parameter(0) }");
   accept(
-      "HloModule m, entry_computation_layout={(f32[7]{0})->s32[]}\nENTRY e (y: s32[3]) -> f32[] { x = f32[] "
+      "HloModule m, allow_spmd_sharding_propagation_to_output=true\nENTRY e { x = f32[] "
+      "parameter(0) }");
+  accept(
+      "HloModule m, entry_computation_layout={(f32[7]{0})->s32[]}\nENTRY e (y: s32[3]) -> f32[] { "
+      "x = f32[] "
       "parameter(0) }");
   accept("HloModule m\n" ADDER "ENTRY e { x = f32[] parameter(0) }");
   accept(
       "HloModule m\nc { ROOT a = f32[] parameter(0) }\nENTRY e { x = f32[] parameter(0)\n"
       "y = f32[] fusion(x), kind=kLoop, calls=c\nz = f32[] fusion(y), kind=kLoop, calls=c }");
   accept(
-      "I0521 12:04:45.883483 1509 service.cc:186] HloModule m\nI0521 12:04:45.883483 1509 service.cc:186] ENTRY e {\n"
-      "I0521 12:04:45.883483 1509 service.cc:186]   x = f32[] parameter(0)\nI0521 12:04:45.883483 1509 service.cc:186] "
+      "I0521 12:04:45.883483 1509 service.cc:186] HloModule m\nI0521 12:04:45.883483 1509 "
+      "service.cc:186] ENTRY e {\n"
+      "I0521 12:04:45.883483 1509 service.cc:186]   x = f32[] parameter(0)\nI0521 12:04:45.883483 "
+      "1509 service.cc:186] "
       "}\n");
 }
 
@@ -145,12 +152,12 @@ static void accepts_collectives(void) {
              groups[i]);
     accept(text);
   }
-  accept(
-      IN_ENTRY("x = f32[4] parameter(0)\ns = ((f32[4]), f32[4]) all-to-all-start(x), dimensions={0}\n"
-               "u = ((f32[4]), f32[4]) all-to-all-update(s)\nd = f32[4] all-to-all-done(u)"));
-  accept(
-      IN_ENTRY("x = f32[4] parameter(0)\ns = ((f32[4]), f32[4], u32[]) custom-call-start(x), "
-               "custom_call_target=\"t\", async_execution_thread=\"th\"\nd = f32[4] custom-call-done(s)"));
+  accept(IN_ENTRY(
+      "x = f32[4] parameter(0)\ns = ((f32[4]), f32[4]) all-to-all-start(x), dimensions={0}\n"
+      "u = ((f32[4]), f32[4]) all-to-all-update(s)\nd = f32[4] all-to-all-done(u)"));
+  accept(IN_ENTRY(
+      "x = f32[4] parameter(0)\ns = ((f32[4]), f32[4], u32[]) custom-call-start(x), "
+      "custom_call_target=\"t\", async_execution_thread=\"th\"\nd = f32[4] custom-call-done(s)"));
 }
 
 static void accepts_forms(void) {
@@ -211,70 +218,94 @@ static void refuses_literals(void) {
 }
 
 static void refuses_attributes(void) {
-  refuse(
-      IN_ENTRY(
-          "x = f32[4] parameter(0)\nz = f32[] constant(0)\nw = f32[2] reduce-window(x, z), window={size=3, pad=1_0}, "
-          "to_apply={ a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a,b) }"),
-      "found ','");
+  refuse(IN_ENTRY(
+             "x = f32[4] parameter(0)\nz = f32[] constant(0)\nw = f32[2] reduce-window(x, z), "
+             "window={size=3, pad=1_0}, "
+             "to_apply={ a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a,b) }"),
+         "found ','");
   refuse(IN_ENTRY("x = f32[2,2] parameter(0)\ny = f32[2,2] cholesky(x), lower=1"), "true or false");
-  refuse(IN_ENTRY("x = f32[2] parameter(0)\ny = pred[2] compare(x, x), direction=lt"), "one of EQ, NE, GE, GT, LE, LT");
-  refuse(IN_ENTRY("x = c64[2] parameter(0)\ny = c64[2] fft(x), fft_type=fft, fft_length={2}"), "one of FFT");
+  refuse(IN_ENTRY("x = f32[2] parameter(0)\ny = pred[2] compare(x, x), direction=lt"),
+         "one of EQ, NE, GE, GT, LE, LT");
+  refuse(IN_ENTRY("x = c64[2] parameter(0)\ny = c64[2] fft(x), fft_type=fft, fft_length={2}"),
+         "one of FFT");
   refuse(IN_ENTRY("x = f32[] parameter(0), control-predecessors={}"), "the name of an instruction");
   refuse(IN_ENTRY("x = f32[] parameter(0), frontend_attributes={a=b}"), "a string in quotes");
-  refuse(IN_ENTRY("x = f32[] parameter(0), frontend_attributes={\"a b\"=\"c\"}"), "directly followed by '='");
-  refuse(IN_ENTRY("x = f32[2] parameter(0)\ny = f32[2] negate(x), sharding={replicated}, sharding={replicated}"),
+  refuse(IN_ENTRY("x = f32[] parameter(0), frontend_attributes={\"a b\"=\"c\"}"),
+         "directly followed by '='");
+  refuse(IN_ENTRY("x = f32[2] parameter(0)\ny = f32[2] negate(x), sharding={replicated}, "
+                  "sharding={replicated}"),
          "once");
-  refuse(IN_ENTRY("x = f32[2] parameter(0)\ny = f32[2] reverse(x), dimensions={0}, dimensions={0}"), "once");
+  refuse(IN_ENTRY("x = f32[2] parameter(0)\ny = f32[2] reverse(x), dimensions={0}, dimensions={0}"),
+         "once");
   refuse(IN_ENTRY("x = f32[2] parameter(0)\ny = f32[2] negate(x), foo=1"),
          "t.hlo:4:23: error: negate has no attribute 'foo'");
-  refuse(IN_ENTRY("x = f32[2] parameter(0)\ny = f32[2] reverse(x)"), "lacks its attribute dimensions=");
-  refuse("HloModule m, foo=1\nENTRY e { x = f32[] parameter(0) }", "t.hlo:1:14: error: found 'foo='");
+  refuse(IN_ENTRY("x = f32[2] parameter(0)\ny = f32[2] reverse(x)"),
+         "lacks its attribute dimensions=");
+  refuse("HloModule m, foo=1\nENTRY e { x = f32[] parameter(0) }",
+         "t.hlo:1:14: error: found 'foo='");
 }
 
 static void refuse_collective(const char *rest, const char *message) {
   char text[512];
-  snprintf(text, sizeof text, "HloModule m, replica_count=8\n" ADDER "ENTRY e { x = f32[8] parameter(0)\n%s }", rest);
+  snprintf(text, sizeof text,
+           "HloModule m, replica_count=8\n" ADDER "ENTRY e { x = f32[8] parameter(0)\n%s }", rest);
   refuse(text, message);
 }
 
 static void refuses_collectives(void) {
-  refuse_collective("r = f32[8] all-reduce(x), to_apply=add, replica_groups=[2,2,2]<=[8]", "want [groups,members]");
-  refuse_collective("r = f32[8] all-reduce(x), to_apply=add, replica_groups=[4,2]<=[4,2]", "T(...)");
-  refuse_collective("r = f32[8] all-reduce(x), to_apply=add, replica_groups=[4,2]<=[8]T(0)", "T(...) of one dimension");
-  refuse_collective("r = f32[8] all-reduce(x), to_apply=add, replica_groups=[1000000,1000000]<=[1000000000000]",
-                    "too many devices");
-  refuse_collective("r = f32[8] all-reduce(x), to_apply=add, replica_groups=[4,4]<=[8]", "of that product");
-  refuse_collective("r = f32[8] all-reduce(x), to_apply=add, replica_groups=mesh['a'=8] {'b'}", "an axis of the mesh");
-  refuse_collective("r = f32[8] all-reduce(x), to_apply=add, replica_groups=mesh['a'=8,'b'=1] {'b'}",
-                    "one device per group");
-  refuse_collective("r = f32[8] all-reduce(x), to_apply=add, replica_groups=mesh['a'=8] {'a','a'}", "overlap");
-  refuse_collective("r = f32[8] all-reduce(x), to_apply=add, use_global_device_ids=true", "channel_id");
-  refuse_collective("r = f32[8] all-to-all(x), dimensions={0}, use_global_device_ids=true, channel_id=1",
-                    "has no attribute");
+  refuse_collective("r = f32[8] all-reduce(x), to_apply=add, replica_groups=[2,2,2]<=[8]",
+                    "want [groups,members]");
+  refuse_collective("r = f32[8] all-reduce(x), to_apply=add, replica_groups=[4,2]<=[4,2]",
+                    "T(...)");
+  refuse_collective("r = f32[8] all-reduce(x), to_apply=add, replica_groups=[4,2]<=[8]T(0)",
+                    "T(...) of one dimension");
+  refuse_collective(
+      "r = f32[8] all-reduce(x), to_apply=add, replica_groups=[1000000,1000000]<=[1000000000000]",
+      "too many devices");
+  refuse_collective("r = f32[8] all-reduce(x), to_apply=add, replica_groups=[4,4]<=[8]",
+                    "of that product");
+  refuse_collective("r = f32[8] all-reduce(x), to_apply=add, replica_groups=mesh['a'=8] {'b'}",
+                    "an axis of the mesh");
+  refuse_collective(
+      "r = f32[8] all-reduce(x), to_apply=add, replica_groups=mesh['a'=8,'b'=1] {'b'}",
+      "one device per group");
+  refuse_collective("r = f32[8] all-reduce(x), to_apply=add, replica_groups=mesh['a'=8] {'a','a'}",
+                    "overlap");
+  refuse_collective("r = f32[8] all-reduce(x), to_apply=add, use_global_device_ids=true",
+                    "channel_id");
+  refuse_collective(
+      "r = f32[8] all-to-all(x), dimensions={0}, use_global_device_ids=true, channel_id=1",
+      "has no attribute");
   refuse_collective("r = f32[64] all-gather(x)", "lacks its attribute dimensions=");
 }
 
 static void refuses_structure(void) {
-  refuse(IN_ENTRY("p = pred[] parameter(0)\nx = f32[] parameter(1)\ny = f32[] conditional(p, x, x), "
-                  "branch_computations={{a = f32[] parameter(0)},{a = f32[] parameter(0)}}"),
-         "true_computation=");
+  refuse(
+      IN_ENTRY("p = pred[] parameter(0)\nx = f32[] parameter(1)\ny = f32[] conditional(p, x, x), "
+               "branch_computations={{a = f32[] parameter(0)},{a = f32[] parameter(0)}}"),
+      "true_computation=");
   refuse(
       "HloModule m\nc { ROOT x = f32[4] parameter(0) }\nENTRY e { x = f32[4] parameter(0)\n"
       "s = (f32[4], f32[4]) async-start(x), calls=c\nd = f32[4] async-done(s) }",
       "async-start");
   refuse(IN_ENTRY("ROOT x = f32[] parameter(0)\nROOT y = f32[] negate(x)"), "second ROOT");
-  refuse("HloModule m\nENTRY a { x = f32[] parameter(0) }\nENTRY b { x = f32[] parameter(0) }", "one ENTRY only");
-  refuse(IN_ENTRY("y = f32[] negate(x)\nx = f32[] parameter(0)"), "t.hlo:3:18: error: operand 'x' is not defined");
+  refuse("HloModule m\nENTRY a { x = f32[] parameter(0) }\nENTRY b { x = f32[] parameter(0) }",
+         "one ENTRY only");
+  refuse(IN_ENTRY("y = f32[] negate(x)\nx = f32[] parameter(0)"),
+         "t.hlo:3:18: error: operand 'x' is not defined");
   refuse(IN_ENTRY("x = f32[] parameter(0)\nx = f32[] negate(x)"), "defined twice");
-  refuse("HloModule m\na { x = f32[] parameter(0) }\na { x = f32[] parameter(0) }", "defined twice");
+  refuse("HloModule m\na { x = f32[] parameter(0) }\na { x = f32[] parameter(0) }",
+         "defined twice");
   refuse(IN_ENTRY("x = f32[] parameter(0)\ny = f32[] parameter(0)"), "parameter number 0 is taken");
   refuse(IN_ENTRY("x = f32[] parameter(0)\ny = f32[] parameter(2)"), "no parameter(1)");
   refuse(IN_ENTRY("x = f32[] parameter(1000000)"), "without gaps");
-  refuse(IN_ENTRY("x = f32[4] parameter(0)\ny = f32[4] negate(f32[5] x)"), "found shape f32[5], want f32[4]");
+  refuse(IN_ENTRY("x = f32[4] parameter(0)\ny = f32[4] negate(f32[5] x)"),
+         "found shape f32[5], want f32[4]");
   refuse(IN_ENTRY("x = f32[4] parameter(0)\ny = f32[4] add(x)"), "add has 1 operand, want 2");
   refuse(IN_ENTRY("x = f32[4] parameter(0)\ny = f32[4] multipli(x, x)"), "did you mean 'multiply'");
   refuse(IN_ENTRY("x = f32[4] parameter(0)\ny = convert(x)"), "want it written");
-  refuse("HloModule m\nENTRY e (x: f32[4]) -> f32[5] { x = f32[4] parameter(0) }", "the signature says result f32[5]");
+  refuse("HloModule m\nENTRY e (x: f32[4]) -> f32[5] { x = f32[4] parameter(0) }",
+         "the signature says result f32[5]");
   refuse("", "an HLO module");
   refuse("HloModule m", "a computation");
   refuse("HloModule m\nENTRY e { }", "at least one instruction");
@@ -334,36 +365,45 @@ static void expect_entry(const char *text, const char *line) {
 }
 
 static void reads_old_spellings(void) {
-  expect_entry(
-      "HloModule m\n" ADDER
-      "ENTRY e { x = f32[4] parameter(0)\n"
-      "y = f32[4] cross-replica-sum(x), replica_group_ids={0,0,1,1}, barrier=\"\", all_reduce_id=3, to_apply=add }",
-      "all-reduce(%x), channel_id=3, replica_groups={{0,1},{2,3}}, to_apply=%add");
+  expect_entry("HloModule m\n" ADDER
+               "ENTRY e { x = f32[4] parameter(0)\n"
+               "y = f32[4] cross-replica-sum(x), replica_group_ids={0,0,1,1}, barrier=\"\", "
+               "all_reduce_id=3, to_apply=add }",
+               "all-reduce(%x), channel_id=3, replica_groups={{0,1},{2,3}}, to_apply=%add");
   expect_entry(IN_ENTRY("x = f32[4] parameter(0)\ny = pred[4] greater-than-or-equal-to(x, x)"),
                "%y = pred[4]{0} compare(%x, %x), direction=GE");
   expect_entry(IN_ENTRY("y = token[] generate-token()"), "%y = token[] after-all()");
   expect_entry(IN_ENTRY("x = f32[4] parameter(0)\ny = f32[4] sort(x), dimensions={0}"),
                "sort(%x), dimensions={0}, to_apply=%compare-less-than");
-  expect_entry(IN_ENTRY("x = f32[4] parameter(0)\ny = f32[4] custom-call(x), custom_call_target=\"t\", opaque=\"o\""),
+  expect_entry(IN_ENTRY("x = f32[4] parameter(0)\ny = f32[4] custom-call(x), "
+                        "custom_call_target=\"t\", opaque=\"o\""),
                "custom_call_target=\"t\", backend_config=\"o\"");
-  expect_entry(IN_ENTRY("x = f32[4,3] parameter(0)\ni = s32[2] parameter(1)\ny = f32[1,3] dynamic-slice(x, i), "
-                        "dynamic_slice_sizes={1,3}"),
-               "dynamic-slice(%x, %reshape.anon, %reshape.anon.1), dynamic_slice_sizes={1,3}");
-  expect_entry(IN_ENTRY("p = pred[] parameter(0)\na = (f32[], s32[]) parameter(1)\nb = (f32[], s32[]) parameter(2)\n"
+  expect_entry(
+      IN_ENTRY(
+          "x = f32[4,3] parameter(0)\ni = s32[2] parameter(1)\ny = f32[1,3] dynamic-slice(x, i), "
+          "dynamic_slice_sizes={1,3}"),
+      "dynamic-slice(%x, %reshape.anon, %reshape.anon.1), dynamic_slice_sizes={1,3}");
+  expect_entry(IN_ENTRY("p = pred[] parameter(0)\na = (f32[], s32[]) parameter(1)\nb = (f32[], "
+                        "s32[]) parameter(2)\n"
                         "y = (f32[], s32[]) tuple-select(p, a, b)"),
                "%y = (f32[], s32[]) tuple(%select.anon, %select.anon.1)");
-  expect_entry(IN_ENTRY("x = f32[8,8] parameter(0)\ni = s32[2] parameter(1)\ny = f32[2,8] gather(x, i), "
-                        "output_window_dims={1}, elided_window_dims={0}, gather_dims_to_operand_dims={0}, "
-                        "index_vector_dim=1, window_bounds={1,8}"),
-               "offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1,8}");
-  expect_entry(IN_ENTRY("x = f32[8] parameter(0), sharding={f32[4] devices=[2]0,1}"), "sharding={devices=[2]0,1}");
-  expect_entry(IN_ENTRY("x = f32[8] parameter(0), sharding={mesh[a=2], [{a}]}"), "sharding={mesh['a'=2], [{'a'}]}");
   expect_entry(
-      "HloModule m, dynamic_parameter_binding={ {0}: 1 }\nENTRY e { x = f32[8] parameter(0), async_group_id=3 }",
+      IN_ENTRY("x = f32[8,8] parameter(0)\ni = s32[2] parameter(1)\ny = f32[2,8] gather(x, i), "
+               "output_window_dims={1}, elided_window_dims={0}, gather_dims_to_operand_dims={0}, "
+               "index_vector_dim=1, window_bounds={1,8}"),
+      "offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, "
+      "slice_sizes={1,8}");
+  expect_entry(IN_ENTRY("x = f32[8] parameter(0), sharding={f32[4] devices=[2]0,1}"),
+               "sharding={devices=[2]0,1}");
+  expect_entry(IN_ENTRY("x = f32[8] parameter(0), sharding={mesh[a=2], [{a}]}"),
+               "sharding={mesh['a'=2], [{'a'}]}");
+  expect_entry(
+      "HloModule m, dynamic_parameter_binding={ {0}: 1 }\nENTRY e { x = f32[8] parameter(0), "
+      "async_group_id=3 }",
       "ENTRY %e");
-  expect_entry(
-      IN_ENTRY("x = f32[2] parameter(0)\ny = (f32[2], f32[2], u32[]) copy-start(x), is_cross_program_prefetch=true"),
-      "copy-start(%x), cross_program_prefetch_index=0");
+  expect_entry(IN_ENTRY("x = f32[2] parameter(0)\ny = (f32[2], f32[2], u32[]) copy-start(x), "
+                        "is_cross_program_prefetch=true"),
+               "copy-start(%x), cross_program_prefetch_index=0");
 }
 
 /* The three spellings of replica groups mean the same lists. */
@@ -381,7 +421,8 @@ static void check_groups(const char *groups, const int64_t *want, int64_t count,
   CU_ASSERT_EQUAL_FATAL(found->groups.count, count);
   for (int64_t g = 0; g < count; g++) {
     CU_ASSERT_EQUAL_FATAL(found->groups.lists[g].count, size);
-    for (int64_t k = 0; k < size; k++) CU_ASSERT_EQUAL(found->groups.lists[g].data[k], want[g * size + k]);
+    for (int64_t k = 0; k < size; k++)
+      CU_ASSERT_EQUAL(found->groups.lists[g].data[k], want[g * size + k]);
   }
   hlo_module_destroy(module);
 }
@@ -394,7 +435,8 @@ static void expands_groups(void) {
   check_groups("mesh['a'=2,'b'=4] {'b':(2)2}", (int64_t[]){0, 1, 2, 3, 4, 5, 6, 7}, 4, 2);
   check_groups("mesh['a'=4,'b'=2] {'b','a':(1)2}", (int64_t[]){0, 4, 1, 5, 2, 6, 3, 7}, 2, 4);
   check_groups("mesh['a'=2,'b'=2], device_ids=(0,2,1,3) {'b'}", (int64_t[]){0, 2, 1, 3}, 2, 2);
-  check_groups("mesh['a'=2,'b'=4], device_ids=([4,2]T(1,0)) {'b'}", (int64_t[]){0, 2, 4, 6, 1, 3, 5, 7}, 2, 4);
+  check_groups("mesh['a'=2,'b'=4], device_ids=([4,2]T(1,0)) {'b'}",
+               (int64_t[]){0, 2, 4, 6, 1, 3, 5, 7}, 2, 4);
 }
 
 static void keeps_structure(void) {
@@ -424,10 +466,12 @@ static void keeps_structure(void) {
 /* Computations inside others stand before them, as all that are called. */
 static void orders_computations(void) {
   hlo_module_t *module = NULL;
-  CHECK_OK(read_text(IN_ENTRY("x = f32[4] parameter(0)\nz = f32[] constant(0)\nr = f32[] reduce(x, z), dimensions={0}, "
-                              "to_apply={ a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a,b) }\n"
-                              "s = ((f32[4]), f32[4]) negate-start(x)\nROOT d = f32[4] negate-done(s)"),
-                     &module));
+  CHECK_OK(read_text(
+      IN_ENTRY(
+          "x = f32[4] parameter(0)\nz = f32[] constant(0)\nr = f32[] reduce(x, z), dimensions={0}, "
+          "to_apply={ a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a,b) }\n"
+          "s = ((f32[4]), f32[4]) negate-start(x)\nROOT d = f32[4] negate-done(s)"),
+      &module));
   CU_ASSERT_EQUAL(module->computations.count, 3);
   CU_ASSERT(hr_str_is(module->computations.data[0]->name, "_"));
   CU_ASSERT(module->computations.data[1]->is_async_wrapper);
@@ -449,8 +493,10 @@ static hr_status_t attempt_text(size_t n, void *text) {
 static void survives_failures(void) {
   static const char text[] =
       "HloModule m, input_output_alias={ {}: (0, {}) }\n" ADDER
-      "ENTRY e { x = f32[4]{0:T(4)} parameter(0), sharding={devices=[2]0,1}, origin={({\"a\"}, {\"b\" {0}})}\n"
-      "k = (f32[2], s32[]) constant(({1, 2}, 3))\nc = f32[4] custom-call(x), custom_call_target=\"\\x41\", "
+      "ENTRY e { x = f32[4]{0:T(4)} parameter(0), sharding={devices=[2]0,1}, origin={({\"a\"}, "
+      "{\"b\" {0}})}\n"
+      "k = (f32[2], s32[]) constant(({1, 2}, 3))\nc = f32[4] custom-call(x), "
+      "custom_call_target=\"\\x41\", "
       "literal=s32[2]{0} {1, 2}\n"
       "s = ((f32[4]), f32[4]) all-reduce(x, negate(x)), replica_groups=[1,2]<=[2], to_apply=add }";
   CU_ASSERT(faults_try(attempt_text, (void *)text) > 1);

@@ -37,7 +37,8 @@ static void test_flattened_tuples(void) {
   CU_ASSERT_EQUAL_FATAL(hlorun_program_result_count(program), 2);
   CU_ASSERT_STRING_EQUAL(hlorun_program_param_shape(program, 1), "f32[2]");
   CU_ASSERT_STRING_EQUAL(hlorun_program_param_shape(program, 2), "f32[]");
-  hlorun_buffer_t *args[3] = {floats(2, (float[]){1, 2}), floats(2, (float[]){10, 20}), NULL}, *results[2];
+  hlorun_buffer_t *args[3] = {floats(2, (float[]){1, 2}), floats(2, (float[]){10, 20}), NULL},
+                  *results[2];
   float scalar = 0;
   CHECK_OK(hlorun_buffer_create("f32", 0, NULL, &scalar, NULL, NULL, &args[2]));
   CHECK_OK(hlorun_execute(program, args, NULL, results));
@@ -63,7 +64,8 @@ static void test_sharing_alone(void) {
 
 static void test_wrong_arguments(void) {
   hlorun_client_t *client = single_client();
-  hlorun_program_t *program = api_load(client, "ENTRY e { p = f32[2] parameter(0) ROOT n = f32[2] negate(p) }");
+  hlorun_program_t *program =
+      api_load(client, "ENTRY e { p = f32[2] parameter(0) ROOT n = f32[2] negate(p) }");
   hlorun_buffer_t *arg = floats(3, (float[]){1, 2, 3}), *result;
   hlorun_status_t status = hlorun_execute(program, &arg, NULL, &result);
   CU_ASSERT_EQUAL(hlorun_status_exit_code(status), 2);
@@ -78,9 +80,10 @@ static void test_wrong_arguments(void) {
 /* A donated argument is updated where it lies; one that the caller keeps is not touched. */
 static void test_donation(void) {
   hlorun_client_t *client = single_client();
-  hlorun_program_t *program = api_load(client,
-                                   "ENTRY e { p = f32[4] parameter(0) u = f32[1] constant({9}) i = s32[] constant(2)\n"
-                                   "ROOT d = f32[4] dynamic-update-slice(p, u, i) }");
+  hlorun_program_t *program =
+      api_load(client,
+               "ENTRY e { p = f32[4] parameter(0) u = f32[1] constant({9}) i = s32[] constant(2)\n"
+               "ROOT d = f32[4] dynamic-update-slice(p, u, i) }");
   hlorun_buffer_t *kept = floats(4, (float[]){1, 2, 3, 4}), *result;
   CHECK_OK(hlorun_execute(program, &kept, NULL, &result));
   CU_ASSERT_EQUAL(((const float *)hlorun_buffer_data(kept))[2], 3);
@@ -101,7 +104,8 @@ static const char *const loop_program =
     "  y = f32[2] add(x, x) ROOT t = (s32[], f32[2]) tuple(j, y) }\n"
     "cond { s = (s32[], f32[2]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
     "  ten = s32[] constant(10) ROOT c = pred[] compare(i, ten), direction=LT }\n"
-    "ENTRY e { x = f32[2] parameter(0) zero = s32[] constant(0) t = (s32[], f32[2]) tuple(zero, x)\n"
+    "ENTRY e { x = f32[2] parameter(0) zero = s32[] constant(0) t = (s32[], f32[2]) tuple(zero, "
+    "x)\n"
     "  w = (s32[], f32[2]) while(t), condition=cond, body=body\n"
     "  ROOT r = f32[2] get-tuple-element(w), index=1 }\n";
 
@@ -129,11 +133,13 @@ static void test_asynchronous(void) {
 
 static void test_cancel(void) {
   hlorun_client_t *client = single_client();
-  hlorun_program_t *program = api_load(client, "HloModule m\n"
-                                           "body { ROOT p = f32[2] parameter(0) }\n"
-                                           "cond { p = f32[2] parameter(0) ROOT t = pred[] constant(true) }\n"
-                                           "ENTRY e { p = f32[2] parameter(0)\n"
-                                           "  ROOT w = f32[2] while(p), condition=cond, body=body }\n");
+  hlorun_program_t *program =
+      api_load(client,
+               "HloModule m\n"
+               "body { ROOT p = f32[2] parameter(0) }\n"
+               "cond { p = f32[2] parameter(0) ROOT t = pred[] constant(true) }\n"
+               "ENTRY e { p = f32[2] parameter(0)\n"
+               "  ROOT w = f32[2] while(p), condition=cond, body=body }\n");
   hlorun_buffer_t *arg = floats(2, (float[]){1, 2}), *result;
   hlorun_execution_t *run;
   CHECK_OK(hlorun_execute_start(program, &arg, NULL, &run));
@@ -163,7 +169,8 @@ static hlorun_client_t *client_of(hlorun_engine_t engine) {
   return client;
 }
 
-/* Straight lines, too: before they begin, and while they are under way, be it in their last step. */
+/* Straight lines, too: before they begin, and while they are under way, be it in their last step.
+ */
 static void check_cancel(hlorun_engine_t engine, const char *text, bool by_itself) {
   size_t live = hr_mem_live_blocks();
   hlorun_client_t *client = cancelled_client = client_of(engine);
@@ -198,11 +205,15 @@ static void test_cancel_straight(void) {
   for (int e = HLORUN_ENGINE_REFERENCE; e <= HLORUN_ENGINE_COMPILED; e++) {
     hlorun_engine_t engine = (hlorun_engine_t)e;
     check_cancel(engine, "ENTRY e { p = f32[2] parameter(0) ROOT n = f32[2] negate(p) }", false);
-    check_cancel(engine, "ENTRY e { p = f32[2] parameter(0)\n"
-                         "c = f32[2] custom-call(p), custom_call_target=\"cancel_it\"\n"
-                         "ROOT n = f32[2] negate(c) }", true);
-    check_cancel(engine, "ENTRY e { p = f32[2] parameter(0)\n"
-                         "ROOT c = f32[2] custom-call(p), custom_call_target=\"cancel_it\" }", true);
+    check_cancel(engine,
+                 "ENTRY e { p = f32[2] parameter(0)\n"
+                 "c = f32[2] custom-call(p), custom_call_target=\"cancel_it\"\n"
+                 "ROOT n = f32[2] negate(c) }",
+                 true);
+    check_cancel(engine,
+                 "ENTRY e { p = f32[2] parameter(0)\n"
+                 "ROOT c = f32[2] custom-call(p), custom_call_target=\"cancel_it\" }",
+                 true);
   }
 }
 
@@ -211,23 +222,26 @@ static void test_local_grid(void) {
   api_member_t members[MEMBERS];
   for (int i = 0; i < MEMBERS; i++) {
     float mine = (float)i + 1;
-    members[i] = (api_member_t){.program = "HloModule m\n"
-                                           "sum { a = f32[] parameter(0) b = f32[] parameter(1)\n"
-                                           "  ROOT c = f32[] add(a, b) }\n"
-                                           "ENTRY e { p = f32[1] parameter(0)\n"
-                                           "  ROOT r = f32[1] all-reduce(p), replica_groups={}, to_apply=sum }\n",
-                                .arg = floats(1, &mine)};
+    members[i] =
+        (api_member_t){.program =
+                           "HloModule m\n"
+                           "sum { a = f32[] parameter(0) b = f32[] parameter(1)\n"
+                           "  ROOT c = f32[] add(a, b) }\n"
+                           "ENTRY e { p = f32[1] parameter(0)\n"
+                           "  ROOT r = f32[1] all-reduce(p), replica_groups={}, to_apply=sum }\n",
+                       .arg = floats(1, &mine)};
   }
   api_grid_run(MEMBERS, members);
   for (int i = 0; i < MEMBERS; i++) CU_ASSERT_EQUAL(members[i].got, 15);
 }
 
-CU_TestInfo suite_hlorun[] = {{"tuples are flattened", test_flattened_tuples},
-                              {"sharing with nobody", test_sharing_alone},
-                              {"a wrong argument is refused", test_wrong_arguments},
-                              {"donated arguments are updated in place", test_donation},
-                              {"executions run in the background", test_asynchronous},
-                              {"a cancelled loop ends", test_cancel},
-                              {"a cancelled client runs nothing until it resumes", test_cancel_straight},
-                              {"five clients in one process", test_local_grid},
-                              CU_TEST_INFO_NULL};
+CU_TestInfo suite_hlorun[] = {
+    {"tuples are flattened", test_flattened_tuples},
+    {"sharing with nobody", test_sharing_alone},
+    {"a wrong argument is refused", test_wrong_arguments},
+    {"donated arguments are updated in place", test_donation},
+    {"executions run in the background", test_asynchronous},
+    {"a cancelled loop ends", test_cancel},
+    {"a cancelled client runs nothing until it resumes", test_cancel_straight},
+    {"five clients in one process", test_local_grid},
+    CU_TEST_INFO_NULL};

@@ -52,7 +52,8 @@ static void test_gather(void) {
       "  chosen = s32[4] select(below, moved, rows)\n"
       "  shaped = s32[4,1] reshape(chosen)\n"
       "  both = s32[4,2] concatenate(shaped, columns), dimensions={1}\n"
-      "  ROOT g = f32[4] gather(a, both), offset_dims={}, collapsed_slice_dims={0,1}, start_index_map={0,1},\n"
+      "  ROOT g = f32[4] gather(a, both), offset_dims={}, collapsed_slice_dims={0,1}, "
+      "start_index_map={0,1},\n"
       "    index_vector_dim=1, slice_sizes={1,1}\n"
       "}\n",
       3, bounds);

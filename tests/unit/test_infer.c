@@ -1,5 +1,6 @@
-/* Shape inference with what program text cannot say: actual sizes instead of declared dynamic ones, missing result
- * shapes, hostile sizes. The rules themselves are tested by tests/cases/invalid and the corpora. */
+/* Shape inference with what program text cannot say: actual sizes instead of declared dynamic ones,
+ * missing result shapes, hostile sizes. The rules themselves are tested by tests/cases/invalid and
+ * the corpora. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -8,8 +9,10 @@
 
 static hr_arena_t arena;
 
-#define DIMS(...) (const int64_t[]){__VA_ARGS__}
-#define INTS(...) {DIMS(__VA_ARGS__), sizeof(DIMS(__VA_ARGS__)) / sizeof(int64_t)}
+#define DIMS(...) \
+  (const int64_t[]) { __VA_ARGS__ }
+#define INTS(...) \
+  { DIMS(__VA_ARGS__), sizeof(DIMS(__VA_ARGS__)) / sizeof(int64_t) }
 
 /* Bit d of `dynamic`: dimension d is. */
 static const hlo_shape_t *array(hr_dtype_t dtype, int rank, const int64_t *dims, unsigned dynamic) {
@@ -20,8 +23,9 @@ static const hlo_shape_t *array(hr_dtype_t dtype, int rank, const int64_t *dims,
   return shape;
 }
 
-static hr_status_t infer(hlo_opcode_t op, int attr_count, const hlo_attr_t *attrs, const hlo_shape_t *declared,
-                         int count, const hlo_shape_t *const *in, const hlo_shape_t **out_shape) {
+static hr_status_t infer(hlo_opcode_t op, int attr_count, const hlo_attr_t *attrs,
+                         const hlo_shape_t *declared, int count, const hlo_shape_t *const *in,
+                         const hlo_shape_t **out_shape) {
   static hlo_module_t module;
   static hlo_computation_t parent = {.module = &module};
   hlo_instr_t instr = {.op = op,
@@ -40,26 +44,30 @@ static void check_shape(const hlo_shape_t *shape, const char *wanted) {
   CU_ASSERT_STRING_EQUAL(hlo_shape_text(shape, text), wanted);
 }
 
-#define CHECK_INFERS(wanted, ...)           \
-  do {                                      \
-    const hlo_shape_t *inferred = NULL;     \
-    CHECK_OK(infer(__VA_ARGS__, &inferred)); \
+#define CHECK_INFERS(wanted, ...)                \
+  do {                                           \
+    const hlo_shape_t *inferred = NULL;          \
+    CHECK_OK(infer(__VA_ARGS__, &inferred));     \
     if (inferred) check_shape(inferred, wanted); \
   } while (0)
-#define CHECK_REFUSES(...)                                \
-  do {                                                    \
-    const hlo_shape_t *inferred;                          \
+#define CHECK_REFUSES(...)                                  \
+  do {                                                      \
+    const hlo_shape_t *inferred;                            \
     CHECK_FAILS(HR_INVALID, infer(__VA_ARGS__, &inferred)); \
   } while (0)
 
 static void test_elementwise(void) {
   hr_arena_init(&arena);
-  const hlo_shape_t *fixed = array(HR_F32, 2, DIMS(3, 4), 0), *open = array(HR_F32, 2, DIMS(HLO_UNBOUNDED, 4), 1);
-  const hlo_shape_t *bounded = array(HR_F32, 2, DIMS(5, 4), 1), *small = array(HR_F32, 2, DIMS(2, 4), 1);
+  const hlo_shape_t *fixed = array(HR_F32, 2, DIMS(3, 4), 0),
+                    *open = array(HR_F32, 2, DIMS(HLO_UNBOUNDED, 4), 1);
+  const hlo_shape_t *bounded = array(HR_F32, 2, DIMS(5, 4), 1),
+                    *small = array(HR_F32, 2, DIMS(2, 4), 1);
   CHECK_INFERS("f32[3,4]", HLO_ADD, 0, NULL, NULL, 2, (const hlo_shape_t *const[]){fixed, fixed});
   CHECK_INFERS("f32[3,4]", HLO_ADD, 0, NULL, NULL, 2, (const hlo_shape_t *const[]){open, fixed});
-  CHECK_INFERS("f32[<=5,4]", HLO_ADD, 0, NULL, NULL, 2, (const hlo_shape_t *const[]){open, bounded});
-  CHECK_INFERS("f32[<=2,4]", HLO_ADD, 0, NULL, NULL, 2, (const hlo_shape_t *const[]){bounded, small});
+  CHECK_INFERS("f32[<=5,4]", HLO_ADD, 0, NULL, NULL, 2,
+               (const hlo_shape_t *const[]){open, bounded});
+  CHECK_INFERS("f32[<=2,4]", HLO_ADD, 0, NULL, NULL, 2,
+               (const hlo_shape_t *const[]){bounded, small});
   CHECK_INFERS("f32[?,4]", HLO_ADD, 0, NULL, NULL, 2, (const hlo_shape_t *const[]){open, open});
   CHECK_REFUSES(HLO_ADD, 0, NULL, NULL, 2, (const hlo_shape_t *const[]){small, fixed});
   CHECK_REFUSES(HLO_ADD, 0, NULL, NULL, 1, (const hlo_shape_t *const[]){fixed});
@@ -70,9 +78,12 @@ static void test_concatenate(void) {
   hr_arena_init(&arena);
   hlo_attr_t attr = {.key = HLO_ATTR_DIMENSIONS, .ints = INTS(0)};
   const hlo_shape_t *bounded = array(HR_F32, 1, DIMS(5), 1), *fixed = array(HR_F32, 1, DIMS(3), 0);
-  const hlo_shape_t *open = array(HR_F32, 1, DIMS(HLO_UNBOUNDED), 1), *huge = array(HR_F32, 1, DIMS(INT64_MAX), 0);
-  CHECK_INFERS("f32[<=8]", HLO_CONCATENATE, 1, &attr, NULL, 2, (const hlo_shape_t *const[]){bounded, fixed});
-  CHECK_INFERS("f32[?]", HLO_CONCATENATE, 1, &attr, NULL, 2, (const hlo_shape_t *const[]){fixed, open});
+  const hlo_shape_t *open = array(HR_F32, 1, DIMS(HLO_UNBOUNDED), 1),
+                    *huge = array(HR_F32, 1, DIMS(INT64_MAX), 0);
+  CHECK_INFERS("f32[<=8]", HLO_CONCATENATE, 1, &attr, NULL, 2,
+               (const hlo_shape_t *const[]){bounded, fixed});
+  CHECK_INFERS("f32[?]", HLO_CONCATENATE, 1, &attr, NULL, 2,
+               (const hlo_shape_t *const[]){fixed, open});
   CHECK_INFERS("f32[3]", HLO_CONCATENATE, 1, &attr, NULL, 1, (const hlo_shape_t *const[]){fixed});
   CHECK_REFUSES(HLO_CONCATENATE, 1, &attr, NULL, 2, (const hlo_shape_t *const[]){huge, fixed});
   hr_arena_deinit(&arena);
@@ -136,7 +147,8 @@ static void test_too_many_dimensions(void) {
   hr_arena_init(&arena);
   int64_t ones[HLO_MAX_RANK];
   for (int d = 0; d < HLO_MAX_RANK; d++) ones[d] = 1;
-  hlo_attr_t attrs[] = {{.key = HLO_ATTR_LHS_CONTRACTING_DIMS}, {.key = HLO_ATTR_RHS_CONTRACTING_DIMS}};
+  hlo_attr_t attrs[] = {{.key = HLO_ATTR_LHS_CONTRACTING_DIMS},
+                        {.key = HLO_ATTR_RHS_CONTRACTING_DIMS}};
   const hlo_shape_t *in[] = {array(HR_F32, HLO_MAX_RANK, ones, 0), array(HR_F32, 1, ones, 0)};
   CHECK_REFUSES(HLO_DOT, 2, attrs, NULL, 2, in);
   hr_arena_deinit(&arena);

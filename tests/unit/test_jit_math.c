@@ -1,5 +1,5 @@
-/* Generated math against the C library in more digits: every op, f32 and f64, every width of vectors, and as processors
- * with narrower ones would run it. */
+/* Generated math against the C library in more digits: every op, f32 and f64, every width of
+ * vectors, and as processors with narrower ones would run it. */
 #include "ops/kernels/elementwise/scalar.h"
 
 #include <stdio.h>
@@ -21,12 +21,66 @@ static uint64_t random_bits(void) { /* splitmix64 */
   return z ^ (z >> 31);
 }
 
-static const double specials[] = {
-    0, -0.0, 1, -1, 0.5, -0.5, 2, -2, 3, -3, INFINITY, -INFINITY, NAN, 0x1p-149, -0x1p-149, 0x1p-126, 0x1.8p-130,
-    0x1.fffffep127, -0x1.fffffep127, 0x1p-1074, 0x1p-1022, 0x1.8p-1030, 0x1.fffffffffffffp1023, 88.7, 88.75, -87.3,
-    -103.9, -104.5, 709.7, 710, -745, -746, 1e-20, -1e-20, 1e20, 1e38, 0x1.921fb6p0, 0x1.921fb54442d18p1, 1e5, 1e6,
-    0x1p18, 0x1p30, 1e22, -1e22, 0x1.fffffep-1, 0x1.000002p0, 0.9375, 0.5625, 8.5, 20.5, 16777216, 0x1p52, 0x1p53,
-    2.5, -2.5, 1.5, 0.49999997, 0.4142135, 2.4142136, 1.0 / 3};
+static const double specials[] = {0,
+                                  -0.0,
+                                  1,
+                                  -1,
+                                  0.5,
+                                  -0.5,
+                                  2,
+                                  -2,
+                                  3,
+                                  -3,
+                                  INFINITY,
+                                  -INFINITY,
+                                  NAN,
+                                  0x1p-149,
+                                  -0x1p-149,
+                                  0x1p-126,
+                                  0x1.8p-130,
+                                  0x1.fffffep127,
+                                  -0x1.fffffep127,
+                                  0x1p-1074,
+                                  0x1p-1022,
+                                  0x1.8p-1030,
+                                  0x1.fffffffffffffp1023,
+                                  88.7,
+                                  88.75,
+                                  -87.3,
+                                  -103.9,
+                                  -104.5,
+                                  709.7,
+                                  710,
+                                  -745,
+                                  -746,
+                                  1e-20,
+                                  -1e-20,
+                                  1e20,
+                                  1e38,
+                                  0x1.921fb6p0,
+                                  0x1.921fb54442d18p1,
+                                  1e5,
+                                  1e6,
+                                  0x1p18,
+                                  0x1p30,
+                                  1e22,
+                                  -1e22,
+                                  0x1.fffffep-1,
+                                  0x1.000002p0,
+                                  0.9375,
+                                  0.5625,
+                                  8.5,
+                                  20.5,
+                                  16777216,
+                                  0x1p52,
+                                  0x1p53,
+                                  2.5,
+                                  -2.5,
+                                  1.5,
+                                  0.49999997,
+                                  0.4142135,
+                                  2.4142136,
+                                  1.0 / 3};
 #define SPECIALS (sizeof specials / sizeof *specials)
 
 /* Each pair of special values comes by; the rest is any bits, and numbers of usual sizes. */
@@ -36,10 +90,22 @@ static double sample(int i, bool is_second) {
   uint64_t bits = random_bits();
   double unit = (double)(int64_t)bits * 0x1p-63;
   switch (i % 4) {
-    case 0: return ((union { uint64_t u; double f; }){bits}).f;
-    case 1: return (double)((union { uint32_t u; float f; }){(uint32_t)bits}).f;
-    case 2: return unit * 1.1;
-    default: return unit * (is_second ? 10 : 100);
+    case 0:
+      return ((union {
+               uint64_t u;
+               double f;
+             }){bits})
+          .f;
+    case 1:
+      return (double)((union {
+               uint32_t u;
+               float f;
+             }){(uint32_t)bits})
+          .f;
+    case 2:
+      return unit * 1.1;
+    default:
+      return unit * (is_second ? 10 : 100);
   }
 }
 
@@ -65,26 +131,29 @@ static void run(const math_kernel_t *kernel) {
     kernel->run(samples.x32, samples.y32, samples.out32, COUNT);
 }
 
-/* --- ops within two units -------------------------------------------------------------------------------------- */
+/* --- ops within two units --------------------------------------------------------------------- */
 
 static void check_errors(const math_kernel_t *kernel, const math_reference_t *reference) {
   double worst = -1;
   int at = 0;
   run(kernel);
   for (int i = 0; i < COUNT; i++) {
-    double error = kernel->is_f64
-                       ? math_error_f64(reference, samples.x64[i], samples.y64[i], samples.out64[i])
-                       : math_error_f32(reference, samples.x32[i], samples.y32[i], samples.out32[i]);
+    double error =
+        kernel->is_f64
+            ? math_error_f64(reference, samples.x64[i], samples.y64[i], samples.out64[i])
+            : math_error_f32(reference, samples.x32[i], samples.y32[i], samples.out32[i]);
     if (error > worst) worst = error, at = i;
   }
   CU_ASSERT_TRUE(worst <= ULP_MAX);
   if (worst > ULP_MAX)
-    fprintf(stderr, "%s of f%d, %d lanes: off by %g units at %a, %a\n", reference->name, kernel->is_f64 ? 64 : 32,
-            kernel->lanes, worst, kernel->is_f64 ? samples.x64[at] : samples.x32[at],
+    fprintf(stderr, "%s of f%d, %d lanes: off by %g units at %a, %a\n", reference->name,
+            kernel->is_f64 ? 64 : 32, kernel->lanes, worst,
+            kernel->is_f64 ? samples.x64[at] : samples.x32[at],
             kernel->is_f64 ? samples.y64[at] : samples.y32[at]);
 }
 
-static void try_references(const jit_target_t *target, bool is_f64, int lanes, hr_workers_t *workers) {
+static void try_references(const jit_target_t *target, bool is_f64, int lanes,
+                           hr_workers_t *workers) {
   math_kernel_t kernels[64] = {0};
   for (int i = 0; i < math_reference_count; i++)
     kernels[i] = (math_kernel_t){.op = math_references[i].op, .is_f64 = is_f64, .lanes = lanes};
@@ -94,7 +163,7 @@ static void try_references(const jit_target_t *target, bool is_f64, int lanes, h
   math_kernels_free(kernels, math_reference_count);
 }
 
-/* --- ops that are exact ---------------------------------------------------------------------------------------- */
+/* --- ops that are exact ----------------------------------------------------------------------- */
 
 typedef struct exact_op {
   hlo_opcode_t op;
@@ -104,16 +173,25 @@ typedef struct exact_op {
   double (*two_f64)(double x, double y);
 } exact_op_t;
 
-#define ONE(op, name) {HLO_##op, f32_##name, f64_##name, NULL, NULL}
-#define TWO(op, name) {HLO_##op, NULL, NULL, f32_##name, f64_##name}
-static const exact_op_t exact_ops[] = {
-    ONE(CEIL, ceil), ONE(FLOOR, floor), ONE(ROUND_NEAREST_AFZ, round_nearest_afz),
-    ONE(ROUND_NEAREST_EVEN, round_nearest_even), ONE(SIGN, sign), ONE(SQRT, sqrt), TWO(MAXIMUM, maximum),
-    TWO(MINIMUM, minimum), TWO(REMAINDER, remainder)};
+#define ONE(op, name) \
+  { HLO_##op, f32_##name, f64_##name, NULL, NULL }
+#define TWO(op, name) \
+  { HLO_##op, NULL, NULL, f32_##name, f64_##name }
+static const exact_op_t exact_ops[] = {ONE(CEIL, ceil),
+                                       ONE(FLOOR, floor),
+                                       ONE(ROUND_NEAREST_AFZ, round_nearest_afz),
+                                       ONE(ROUND_NEAREST_EVEN, round_nearest_even),
+                                       ONE(SIGN, sign),
+                                       ONE(SQRT, sqrt),
+                                       TWO(MAXIMUM, maximum),
+                                       TWO(MINIMUM, minimum),
+                                       TWO(REMAINDER, remainder)};
 #define EXACT_OPS ((int)(sizeof exact_ops / sizeof *exact_ops))
 
 static bool equal_f32(float a, float b) { return f32_bits(a) == f32_bits(b) || (a != a && b != b); }
-static bool equal_f64(double a, double b) { return f64_bits(a) == f64_bits(b) || (a != a && b != b); }
+static bool equal_f64(double a, double b) {
+  return f64_bits(a) == f64_bits(b) || (a != a && b != b);
+}
 
 static bool is_exact(const math_kernel_t *kernel, const exact_op_t *op, int i) {
   if (kernel->is_f64) {
@@ -132,7 +210,8 @@ static void check_exact(const math_kernel_t *kernel, const exact_op_t *op) {
   CU_ASSERT_EQUAL(wrong, 0);
   if (wrong)
     fprintf(stderr, "%s of f%d, %d lanes: %d wrong, the first at %a, %a\n", hlo_op_name(op->op),
-            kernel->is_f64 ? 64 : 32, kernel->lanes, wrong, kernel->is_f64 ? samples.x64[at] : samples.x32[at],
+            kernel->is_f64 ? 64 : 32, kernel->lanes, wrong,
+            kernel->is_f64 ? samples.x64[at] : samples.x32[at],
             kernel->is_f64 ? samples.y64[at] : samples.y32[at]);
 }
 
@@ -144,7 +223,8 @@ static void check_is_finite(const math_kernel_t *kernel) {
   else
     kernel->run(samples.x32, NULL, out, COUNT);
   for (int i = 0; i < COUNT; i++)
-    wrong += out[i] != (kernel->is_f64 ? f64_is_finite(samples.x64[i]) : f32_is_finite(samples.x32[i]));
+    wrong +=
+        out[i] != (kernel->is_f64 ? f64_is_finite(samples.x64[i]) : f32_is_finite(samples.x32[i]));
   CU_ASSERT_EQUAL(wrong, 0);
 }
 
@@ -160,7 +240,7 @@ static void try_exact(const jit_target_t *target, bool is_f64, int lanes, hr_wor
   math_kernels_free(kernels, EXACT_OPS + 1);
 }
 
-/* --- widths and processors ------------------------------------------------------------------------------------- */
+/* --- widths and processors -------------------------------------------------------------------- */
 
 static void try_width(const jit_target_t *target, bool is_f64, int lanes) {
   hr_workers_t *workers;
@@ -209,9 +289,6 @@ static void test_other_processors(void) {
 }
 
 CU_TestInfo suite_jit_math[] = {
-    {"every op is tried", test_every_op_is_tried},
-    {"f32", test_f32},
-    {"f64", test_f64},
-    {"other processors", test_other_processors},
-    CU_TEST_INFO_NULL,
+    {"every op is tried", test_every_op_is_tried}, {"f32", test_f32}, {"f64", test_f64},
+    {"other processors", test_other_processors},   CU_TEST_INFO_NULL,
 };

@@ -395,7 +395,8 @@ static void test_without_memory(void) {
 
 /* --- LLVM's module ---------------------------------------------------------------------------- */
 
-/* double f(double x): (x + 2) * sqrt(x), the root and an array inserted before what was built first. */
+/* double f(double x): (x + 2) * sqrt(x), the root and an array inserted before what was built
+ * first. */
 static hr_status_t build_inserted(void *context, int index, jit_code_t *code) {
   (void)context, (void)index;
   kir_builder_t *b = code->builder;

@@ -1,4 +1,5 @@
-/* Orders of dimensions: the cut that chooses, how orders follow through ops, and that the pass comes to an end. */
+/* Orders of dimensions: the cut that chooses, how orders follow through ops, and that the pass
+ * comes to an end. */
 #include "passes/layout/layout_propagate.h"
 #include "passes/layout/min_cut.h"
 #include "passes/passes.h"
@@ -41,7 +42,8 @@ static void check_cut(hr_arena_t *arena, const cost_t *costs) {
   int node;
   CHECK_OK(cut_init(&graph));
   for (int n = CUT_FIRST; n < NODES; n++) CHECK_OK(cut_node_add(&graph, &node));
-  for (int i = 0; i < COSTS; i++) CHECK_OK(cut_edge_add(&graph, costs[i].from, costs[i].to, costs[i].bytes));
+  for (int i = 0; i < COSTS; i++)
+    CHECK_OK(cut_edge_add(&graph, costs[i].from, costs[i].to, costs[i].bytes));
   CHECK_OK(cut_solve(arena, &graph, &sides, &cost));
   CU_ASSERT_EQUAL(cost.total, cost_of(costs, sides));
   CU_ASSERT_EQUAL(cost.total, least_cost(costs));
@@ -69,13 +71,15 @@ static void test_cut(void) {
 /* ---- links ---- */
 
 static const char ops[] =
-    "HloModule ops\n\nsum {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT s = f32[] add(a, b)\n}\n\n"
+    "HloModule ops\n\nsum {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT s = f32[] "
+    "add(a, b)\n}\n\n"
     "ENTRY main {\n  x = f32[2,3,4,5] parameter(0)\n  zero = f32[] constant(0)\n"
     "  split = f32[2,3,2,2,5,1] reshape(x)\n  flat = f32[6,20] reshape(x)\n"
     "  turned = f32[5,2,3,4] transpose(x), dimensions={3,0,1,2}\n"
     "  sums = f32[3,4] reduce(x, zero), dimensions={0,3}, to_apply=sum\n"
     "  wide = f32[3,7,4] broadcast(sums), dimensions={0,2}\n"
-    "  ROOT all = (f32[2,3,2,2,5,1], f32[6,20], f32[5,2,3,4], f32[3,7,4]) tuple(split, flat, turned, wide)\n}\n";
+    "  ROOT all = (f32[2,3,2,2,5,1], f32[6,20], f32[5,2,3,4], f32[3,7,4]) tuple(split, flat, "
+    "turned, wide)\n}\n";
 
 static const hlo_instr_t *find(const hlo_module_t *module, const char *name) {
   for (size_t i = 0; i < module->entry->instrs.count; i++)
@@ -86,18 +90,21 @@ static const hlo_instr_t *find(const hlo_module_t *module, const char *name) {
 /* Orders as digits. */
 static layout_t order_of(const char *digits) {
   layout_t layout = {.rank = 0};
-  while (digits[layout.rank]) layout.dims[layout.rank] = (int8_t)(digits[layout.rank] - '0'), layout.rank++;
+  while (digits[layout.rank])
+    layout.dims[layout.rank] = (int8_t)(digits[layout.rank] - '0'), layout.rank++;
   return layout;
 }
 
 static void check_order(bool found, const layout_t *layout, const char *want) {
   char digits[HLO_MAX_RANK + 1] = "";
-  for (int d = 0; found && d < layout->rank; d++) digits[d] = (char)('0' + layout->dims[d]), digits[d + 1] = 0;
+  for (int d = 0; found && d < layout->rank; d++)
+    digits[d] = (char)('0' + layout->dims[d]), digits[d + 1] = 0;
   CU_ASSERT_STRING_EQUAL(digits, want);
 }
 
 /* Operand 0 in order `x` goes with the instruction in order `instr`; empty: with none. */
-static void check_channel(const hlo_module_t *module, const char *name, const char *x, const char *instr) {
+static void check_channel(const hlo_module_t *module, const char *name, const char *x,
+                          const char *instr) {
   layout_t from = order_of(x), current;
   const hlo_instr_t *op = find(module, name);
   bool found = layout_above(op, 0, &from, &current);
@@ -126,7 +133,7 @@ static void test_idle(void) {
   hlo_module_t *module = read_valid(ops);
   const hlo_shape_t *shape = find(module, "split")->shape;
   layout_t straight = order_of("012345"), idle = order_of("501234"), other = order_of("102345"),
-          same = order_of("150234");
+           same = order_of("150234");
   CU_ASSERT_TRUE(layout_is_idle(&straight, shape));
   CU_ASSERT_TRUE(layout_is_idle(&idle, shape));
   CU_ASSERT_FALSE(layout_is_idle(&other, shape));
@@ -139,11 +146,13 @@ static void test_idle(void) {
 
 static int transposes_in(const hlo_module_t *module) {
   int count = 0;
-  for (size_t i = 0; i < module->entry->instrs.count; i++) count += module->entry->instrs.data[i]->op == HLO_TRANSPOSE;
+  for (size_t i = 0; i < module->entry->instrs.count; i++)
+    count += module->entry->instrs.data[i]->op == HLO_TRANSPOSE;
   return count;
 }
 
-static bool run(hr_status_t (*pass)(hlo_module_t *module, bool *out_changed), hlo_module_t *module) {
+static bool run(hr_status_t (*pass)(hlo_module_t *module, bool *out_changed),
+                hlo_module_t *module) {
   bool changed = false;
   CHECK_OK(pass(module, &changed));
   CHECK_OK(hlo_verify(module));
@@ -152,12 +161,16 @@ static bool run(hr_status_t (*pass)(hlo_module_t *module, bool *out_changed), hl
 
 /* With a residual connection. */
 static const char net[] =
-    "HloModule net\n\nENTRY main {\n  x = f32[2,16,8,8] parameter(0)\n  k = f32[16,16,3,3] parameter(1)\n"
-    "  a = f32[2,16,8,8] convolution(x, k), window={size=3x3 pad=1_1x1_1}, dim_labels=bf01_oi01->bf01\n"
+    "HloModule net\n\nENTRY main {\n  x = f32[2,16,8,8] parameter(0)\n  k = f32[16,16,3,3] "
+    "parameter(1)\n"
+    "  a = f32[2,16,8,8] convolution(x, k), window={size=3x3 pad=1_1x1_1}, "
+    "dim_labels=bf01_oi01->bf01\n"
     "  b = f32[2,16,8,8] tanh(a)\n"
-    "  c = f32[2,16,8,8] convolution(b, k), window={size=3x3 pad=1_1x1_1}, dim_labels=bf01_oi01->bf01\n"
+    "  c = f32[2,16,8,8] convolution(b, k), window={size=3x3 pad=1_1x1_1}, "
+    "dim_labels=bf01_oi01->bf01\n"
     "  d = f32[2,16,8,8] add(b, c)\n"
-    "  e = f32[2,16,8,8] convolution(d, k), window={size=3x3 pad=1_1x1_1}, dim_labels=bf01_oi01->bf01\n"
+    "  e = f32[2,16,8,8] convolution(d, k), window={size=3x3 pad=1_1x1_1}, "
+    "dim_labels=bf01_oi01->bf01\n"
     "  ROOT f = f32[2,16,8,8] add(e, x)\n}\n";
 
 /* Convolutions turn their input and result themselves; a second look finds nothing to do. */
@@ -183,9 +196,7 @@ static hr_status_t attempt_orders(size_t n, void *context) {
 
 static void test_faults(void) { CU_ASSERT_TRUE(faults_try(attempt_orders, (void *)net) > 1); }
 
-CU_TestInfo suite_layout_assignment[] = {{"the cheapest cut", test_cut},
-                              {"orders follow through ops", test_links},
-                              {"orders that move nothing", test_idle},
-                              {"the pass ends", test_end},
-                              {"memory runs out", test_faults},
-                              CU_TEST_INFO_NULL};
+CU_TestInfo suite_layout_assignment[] = {
+    {"the cheapest cut", test_cut},          {"orders follow through ops", test_links},
+    {"orders that move nothing", test_idle}, {"the pass ends", test_end},
+    {"memory runs out", test_faults},        CU_TEST_INFO_NULL};

@@ -8,7 +8,8 @@
 
 static hlo_value_t *run_cholesky(kernel_env_t *k, hlo_value_t *a, bool lower) {
   hlo_attr_t attr = KERNEL_FLAG(LOWER, lower);
-  return kernel_run(k, HLO_CHOLESKY, kernel_shape(k, a->dtype, a->rank, a->dims), 1, &a, 1, &attr, 0, NULL);
+  return kernel_run(k, HLO_CHOLESKY, kernel_shape(k, a->dtype, a->rank, a->dims), 1, &a, 1, &attr,
+                    0, NULL);
 }
 
 static void cholesky_of_both_triangles(void) {
@@ -57,11 +58,11 @@ static void solve_back(kernel_env_t *k, bool left, bool lower, bool unit, int tr
       double value = i == j && unit ? 1 : kept ? a[i][j] : 0;
       *(transpose == HLO_TRANSPOSE_NO_TRANSPOSE ? &t[i][j] : &t[j][i]) = value;
     }
-  hlo_value_t *operands[] = {
-      kernel_value(HR_F64, KERNEL_DIMS(N, N), a),
-      left ? kernel_value(HR_F64, KERNEL_DIMS(N, W), b) : kernel_value(HR_F64, KERNEL_DIMS(W, N), b)};
-  hlo_attr_t attrs[] = {KERNEL_FLAG(LEFT_SIDE, left), KERNEL_FLAG(LOWER, lower), KERNEL_FLAG(UNIT_DIAGONAL, unit),
-                        KERNEL_INT(TRANSPOSE_A, transpose)};
+  hlo_value_t *operands[] = {kernel_value(HR_F64, KERNEL_DIMS(N, N), a),
+                             left ? kernel_value(HR_F64, KERNEL_DIMS(N, W), b)
+                                  : kernel_value(HR_F64, KERNEL_DIMS(W, N), b)};
+  hlo_attr_t attrs[] = {KERNEL_FLAG(LEFT_SIDE, left), KERNEL_FLAG(LOWER, lower),
+                        KERNEL_FLAG(UNIT_DIAGONAL, unit), KERNEL_INT(TRANSPOSE_A, transpose)};
   const hlo_shape_t *shape = kernel_shape(k, HR_F64, 2, operands[1]->dims);
   hlo_value_t *x = kernel_run(k, HLO_TRIANGULAR_SOLVE, shape, 2, operands, 4, attrs, 0, NULL);
   const double *v = x->data;
@@ -86,10 +87,11 @@ static void shapes_are_checked(void) {
   kernel_env_t k;
   kernel_env_init(&k);
   hlo_value_t *a = kernel_value(HR_F32, KERNEL_DIMS(2, 3), NULL), *operands[] = {a, a}, *out = NULL;
-  hlo_instr_t *cholesky = kernel_build(&k, HLO_CHOLESKY, kernel_shape(&k, HR_F32, 2, a->dims), 1, &a, 0, NULL, 0, NULL);
+  hlo_instr_t *cholesky =
+      kernel_build(&k, HLO_CHOLESKY, kernel_shape(&k, HR_F32, 2, a->dims), 1, &a, 0, NULL, 0, NULL);
   CHECK_FAILS(HR_INVALID, kernel_try(&k, cholesky, operands, 0, &out));
-  hlo_instr_t *solve =
-      kernel_build(&k, HLO_TRIANGULAR_SOLVE, kernel_shape(&k, HR_F32, 2, a->dims), 2, operands, 0, NULL, 0, NULL);
+  hlo_instr_t *solve = kernel_build(&k, HLO_TRIANGULAR_SOLVE, kernel_shape(&k, HR_F32, 2, a->dims),
+                                    2, operands, 0, NULL, 0, NULL);
   CHECK_FAILS(HR_INVALID, kernel_try(&k, solve, operands, 0, &out));
   hlo_value_release(a);
   kernel_env_deinit(&k);
@@ -102,7 +104,8 @@ static void batch_norm(void) {
                        kernel_value(HR_F32, KERNEL_DIMS(2), (float[]){2, 1}),
                        kernel_value(HR_F32, KERNEL_DIMS(2), (float[]){5, 0})};
   hlo_attr_t attrs[] = {{.key = HLO_ATTR_EPSILON, .number = 0}, KERNEL_INT(FEATURE_INDEX, 1)};
-  const hlo_shape_t *x = kernel_shape(&k, HR_F32, KERNEL_DIMS(2, 2)), *c = kernel_shape(&k, HR_F32, KERNEL_DIMS(2));
+  const hlo_shape_t *x = kernel_shape(&k, HR_F32, KERNEL_DIMS(2, 2)),
+                    *c = kernel_shape(&k, HR_F32, KERNEL_DIMS(2));
   const hlo_shape_t *out = kernel_tuple_shape(&k, 3, (const hlo_shape_t *[]){x, c, c});
   hlo_value_t *y = kernel_run(&k, HLO_BATCH_NORM_TRAINING, out, 3, in, 2, attrs, 0, NULL);
   CU_ASSERT_TRUE(kernel_is(y->elements[0], HR_F32, KERNEL_DIMS(2, 2), (float[]){3, -1, 7, 1}));

@@ -12,7 +12,9 @@ static void scalars(void) {
   const dict_value_t *dict = NULL;
   hr_arena_init(&arena);
   CHECK_OK(
-      parse(&arena, "{uplo = 76 : ui8, a = -3 : i32, b = true, f = 1.500000e+00 : f32, flag, \"q n\" = 2}", &dict));
+      parse(&arena,
+            "{uplo = 76 : ui8, a = -3 : i32, b = true, f = 1.500000e+00 : f32, flag, \"q n\" = 2}",
+            &dict));
   CU_ASSERT_EQUAL(mlir_dict_int(dict, "uplo", 0), 76);
   CU_ASSERT_EQUAL(mlir_dict_int(dict, "a", 0), -3);
   CU_ASSERT_EQUAL(mlir_dict_int(dict, "b", 0), 1);
@@ -29,8 +31,10 @@ static void hexadecimal_is_bits(void) {
   hr_arena_t arena;
   const dict_value_t *dict = NULL;
   hr_arena_init(&arena);
-  CHECK_OK(
-      parse(&arena, "{nan = 0x7FF8000000000000 : f64, one = 0x3F800000 : f32, n = 0xFFFFFFFFFFFFFFFF : ui64}", &dict));
+  CHECK_OK(parse(
+      &arena,
+      "{nan = 0x7FF8000000000000 : f64, one = 0x3F800000 : f32, n = 0xFFFFFFFFFFFFFFFF : ui64}",
+      &dict));
   CU_ASSERT_TRUE(mlir_dict_find(dict, "nan")->number != mlir_dict_find(dict, "nan")->number);
   CU_ASSERT_EQUAL(mlir_dict_find(dict, "one")->number, 1);
   CU_ASSERT_EQUAL(mlir_dict_int(dict, "n", 0), -1);
@@ -54,8 +58,10 @@ static void lists(void) {
   const dict_value_t *dict = NULL;
   hr_arena_init(&arena);
   CHECK_OK(parse(&arena,
-                 "{d = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>, s = dense<5> : tensor<4xi32>, a = array<i64: 7, 8>, "
-                 "e = array<i64>, l = [1, \"x\", {k = 1}], g = {k = {k = 1 : i64}}, z = dense<> : tensor<0xi1>, "
+                 "{d = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>, s = dense<5> : tensor<4xi32>, a "
+                 "= array<i64: 7, 8>, "
+                 "e = array<i64>, l = [1, \"x\", {k = 1}], g = {k = {k = 1 : i64}}, z = dense<> : "
+                 "tensor<0xi1>, "
                  "b = dense<[true, false]> : tensor<2xi1>}",
                  &dict));
   const dict_value_t *d = mlir_dict_find(dict, "d");
@@ -77,8 +83,10 @@ static void other_attributes_are_kept_as_text(void) {
   hr_arena_t arena;
   const dict_value_t *dict = NULL;
   hr_arena_init(&arena);
-  CHECK_OK(parse(&arena, "{t = tensor<2x3xf32>, f = @fun, o = #sdy.x<[<@m, {\"a>\"}>]>, h = (i1, i2) -> i3, last = 1}",
-                 &dict));
+  CHECK_OK(parse(
+      &arena,
+      "{t = tensor<2x3xf32>, f = @fun, o = #sdy.x<[<@m, {\"a>\"}>]>, h = (i1, i2) -> i3, last = 1}",
+      &dict));
   CU_ASSERT_TRUE(hr_str_is(mlir_dict_find(dict, "t")->text, "tensor<2x3xf32>"));
   CU_ASSERT_TRUE(hr_str_is(mlir_dict_find(dict, "o")->text, "#sdy.x<[<@m, {\"a>\"}>]>"));
   CU_ASSERT_TRUE(hr_str_is(mlir_dict_find(dict, "h")->text, "(i1, i2) -> i3"));
@@ -98,14 +106,16 @@ static void empty_text_is_an_empty_dictionary(void) {
 }
 
 static void bad_text_is_refused(void) {
-  static const char *const texts[] = {"{",         "}",          "{a = }", "{a = 1",       "{a = 1 b = 2}",
-                                      "{a = \"x}", "{a = \"x\\", "{= 1}",  "{a = [1}",     "{a = dense<[1>}",
-                                      "{a = 12x}", "{} x",       "opaque", "{a = array<}", "{a = \"",
-                                      "{,}"};
+  static const char *const texts[] = {
+      "{",         "}",          "{a = }", "{a = 1",       "{a = 1 b = 2}",
+      "{a = \"x}", "{a = \"x\\", "{= 1}",  "{a = [1}",     "{a = dense<[1>}",
+      "{a = 12x}", "{} x",       "opaque", "{a = array<}", "{a = \"",
+      "{,}"};
   hr_arena_t arena;
   const dict_value_t *dict = NULL;
   hr_arena_init(&arena);
-  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) CHECK_FAILS(HR_INVALID, parse(&arena, texts[i], &dict));
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    CHECK_FAILS(HR_INVALID, parse(&arena, texts[i], &dict));
   char deep[4000];
   memset(deep, '[', sizeof deep - 1);
   memcpy(deep, "{a = dense<", 11);
@@ -116,11 +126,12 @@ static void bad_text_is_refused(void) {
   hr_arena_deinit(&arena);
 }
 
-CU_TestInfo suite_mlir_dict[] = {{"scalars", scalars},
-                                 {"hexadecimal is bits", hexadecimal_is_bits},
-                                 {"strings", strings},
-                                 {"lists", lists},
-                                 {"other attributes are kept as text", other_attributes_are_kept_as_text},
-                                 {"empty text is an empty dictionary", empty_text_is_an_empty_dictionary},
-                                 {"bad text is refused", bad_text_is_refused},
-                                 CU_TEST_INFO_NULL};
+CU_TestInfo suite_mlir_dict[] = {
+    {"scalars", scalars},
+    {"hexadecimal is bits", hexadecimal_is_bits},
+    {"strings", strings},
+    {"lists", lists},
+    {"other attributes are kept as text", other_attributes_are_kept_as_text},
+    {"empty text is an empty dictionary", empty_text_is_an_empty_dictionary},
+    {"bad text is refused", bad_text_is_refused},
+    CU_TEST_INFO_NULL};

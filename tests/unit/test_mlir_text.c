@@ -1,5 +1,5 @@
-/* MLIR text: what MLIR's own printer writes comes back byte for byte; errors name their place; the IR becomes StableHLO
- * and the IR again. */
+/* MLIR text: what MLIR's own printer writes comes back byte for byte; errors name their place; the
+ * IR becomes StableHLO and the IR again. */
 #include "tests/lib/unit.h"
 
 #include <stdlib.h>
@@ -50,28 +50,36 @@ static void check_same(const char *text) {
 
 static void test_forms(void) {
   check_same(
-      "module @m attributes {mhlo.num_partitions = 1 : i32, my.flag = #my.on, my.other = #my.on<1, 2>} {\n"
-      "  func.func public @main(%arg0: tensor<4x8xf32> {mhlo.sharding = \"{replicated}\"}, %arg1: tensor<8xbf16>) -> (tensor<4xf32> {jax.result_info = \"r\"}, tensor<i32>) {\n"
+      "module @m attributes {mhlo.num_partitions = 1 : i32, my.flag = #my.on, my.other = #my.on<1, "
+      "2>} {\n"
+      "  func.func public @main(%arg0: tensor<4x8xf32> {mhlo.sharding = \"{replicated}\"}, %arg1: "
+      "tensor<8xbf16>) -> (tensor<4xf32> {jax.result_info = \"r\"}, tensor<i32>) {\n"
       "    %c = stablehlo.constant dense<[1, -2]> : tensor<2xi32>\n"
       "    %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>\n"
       "    %c_0 = stablehlo.constant dense<0> : tensor<i32>\n"
       "    %0 = stablehlo.slice %arg0 [0:4:2, 1:3] : (tensor<4x8xf32>) -> tensor<2x2xf32>\n"
-      "    %1 = stablehlo.compare LT, %0, %0, TOTALORDER : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xi1>\n"
+      "    %1 = stablehlo.compare LT, %0, %0, TOTALORDER : (tensor<2x2xf32>, tensor<2x2xf32>) -> "
+      "tensor<2x2xi1>\n"
       "    %2 = stablehlo.select %1, %0, %0 : tensor<2x2xi1>, tensor<2x2xf32>\n"
       "    %3 = stablehlo.reduce_precision %0, format = e5m10 : tensor<2x2xf32>\n"
-      "    %4 = stablehlo.dot_general %0, %2, batching_dims = [0] x [0], contracting_dims = [1] x [1], precision = [HIGH, DEFAULT] : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2xf32>\n"
-      "    %5 = stablehlo.reduce(%arg0 init: %cst) applies stablehlo.add across dimensions = [1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>\n"
+      "    %4 = stablehlo.dot_general %0, %2, batching_dims = [0] x [0], contracting_dims = [1] x "
+      "[1], precision = [HIGH, DEFAULT] : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2xf32>\n"
+      "    %5 = stablehlo.reduce(%arg0 init: %cst) applies stablehlo.add across dimensions = [1] : "
+      "(tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>\n"
       "    %6:2 = stablehlo.while(%iterArg = %c_0, %iterArg_1 = %5) : tensor<i32>, tensor<4xf32>\n"
       "    cond {\n"
-      "      %11 = stablehlo.compare LT, %iterArg, %c_0 : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+      "      %11 = stablehlo.compare LT, %iterArg, %c_0 : (tensor<i32>, tensor<i32>) -> "
+      "tensor<i1>\n"
       "      stablehlo.return %11 : tensor<i1>\n"
       "    } do {\n"
       "      %11 = func.call @f(%iterArg) : (tensor<i32>) -> tensor<i32>\n"
       "      stablehlo.return %11, %iterArg_1 : tensor<i32>, tensor<4xf32>\n"
       "    }\n"
       "    %7 = call @f(%6#0) : (tensor<i32>) -> tensor<i32>\n"
-      "    %values, %indices = chlo.top_k(%arg0, k = 2) : tensor<4x8xf32> -> (tensor<4x2xf32>, tensor<4x2xi32>)\n"
-      "    %8 = stablehlo.custom_call @\"a b\"(%7) {backend_config = {x = 1 : ui8}, mhlo.frontend_attributes = {k = \"v\"}} : (tensor<i32>) -> tensor<i32>\n"
+      "    %values, %indices = chlo.top_k(%arg0, k = 2) : tensor<4x8xf32> -> (tensor<4x2xf32>, "
+      "tensor<4x2xi32>)\n"
+      "    %8 = stablehlo.custom_call @\"a b\"(%7) {backend_config = {x = 1 : ui8}, "
+      "mhlo.frontend_attributes = {k = \"v\"}} : (tensor<i32>) -> tensor<i32>\n"
       "    %9 = \"stablehlo.scatter\"(%6#1, %c, %0) <{unique_indices = false}> ({\n"
       "    ^bb0(%arg2: tensor<f32>, %arg3: tensor<f32>):\n"
       "      stablehlo.return %arg3 : tensor<f32>\n"
@@ -89,32 +97,43 @@ static void test_own_syntax(void) {
   check_same(
       "module {\n"
       "  sdy.mesh @mesh = <[\"x\"=4]>\n"
-      "  func.func @main(%arg0: tensor<1x8x8x4xf32>, %arg1: tensor<3x3x4x6xf32>, %arg2: tensor<ui64>) -> tensor<1x8x8x6xf32> {\n"
-      "    %0 = stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [1, 1], pad = [[1, 1], [0, 2]], reverse = [true, false]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x4xf32>, tensor<3x3x4x6xf32>) -> tensor<1x8x8x6xf32>\n"
+      "  func.func @main(%arg0: tensor<1x8x8x4xf32>, %arg1: tensor<3x3x4x6xf32>, %arg2: "
+      "tensor<ui64>) -> tensor<1x8x8x6xf32> {\n"
+      "    %0 = stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, "
+      "0, 1, f], window = {stride = [1, 1], pad = [[1, 1], [0, 2]], reverse = [true, false]} "
+      "{batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x4xf32>, "
+      "tensor<3x3x4x6xf32>) -> tensor<1x8x8x6xf32>\n"
       "    %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>\n"
-      "    %1:2 = stablehlo.reduce(%arg0 init: %cst), (%arg0 init: %cst) across dimensions = [0, 1, 2, 3] : (tensor<1x8x8x4xf32>, tensor<1x8x8x4xf32>, tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>)\n"
-      "     reducer(%arg3: tensor<f32>, %arg5: tensor<f32>) (%arg4: tensor<f32>, %arg6: tensor<f32>)  {\n"
+      "    %1:2 = stablehlo.reduce(%arg0 init: %cst), (%arg0 init: %cst) across dimensions = [0, "
+      "1, 2, 3] : (tensor<1x8x8x4xf32>, tensor<1x8x8x4xf32>, tensor<f32>, tensor<f32>) -> "
+      "(tensor<f32>, tensor<f32>)\n"
+      "     reducer(%arg3: tensor<f32>, %arg5: tensor<f32>) (%arg4: tensor<f32>, %arg6: "
+      "tensor<f32>)  {\n"
       "      stablehlo.return %arg3, %arg6 : tensor<f32>, tensor<f32>\n"
       "    }\n"
       "    %2:2 = chlo.scan(%arg0) inits (%cst) dimension=0  attributes {is_reverse = true} {\n"
       "    ^bb0(%input: tensor<8x8x4xf32>, %carry: tensor<f32>):\n"
       "      stablehlo.return %input, %carry : tensor<8x8x4xf32>, tensor<f32>\n"
       "    } : (tensor<1x8x8x4xf32>, tensor<f32>) -> (tensor<1x8x8x4xf32>, tensor<f32>)\n"
-      "    %output_state, %output = stablehlo.rng_bit_generator %arg2, algorithm = DEFAULT : (tensor<ui64>) -> (tensor<ui64>, tensor<2xui32>)\n"
-      "    %3 = stablehlo.exponential %0 {result_accuracy = #stablehlo.result_accuracy<atol = 5.000000e-01, ulps = 2, mode = #stablehlo.result_accuracy_mode<TOLERANCE>>} : tensor<1x8x8x6xf32>\n"
+      "    %output_state, %output = stablehlo.rng_bit_generator %arg2, algorithm = DEFAULT : "
+      "(tensor<ui64>) -> (tensor<ui64>, tensor<2xui32>)\n"
+      "    %3 = stablehlo.exponential %0 {result_accuracy = #stablehlo.result_accuracy<atol = "
+      "5.000000e-01, ulps = 2, mode = #stablehlo.result_accuracy_mode<TOLERANCE>>} : "
+      "tensor<1x8x8x6xf32>\n"
       "    return %3 : tensor<1x8x8x6xf32>\n"
       "  }\n"
       "}\n");
 }
 
-/* MLIR writes six digits, or as many as the type may need, or the bits; the last digit is cut, not rounded, where its
- * printer cuts. Enumerations read back whatever they are called. */
+/* MLIR writes six digits, or as many as the type may need, or the bits; the last digit is cut, not
+ * rounded, where its printer cuts. Enumerations read back whatever they are called. */
 static void test_floats(void) {
   static const char *const values[] = {
-      "1.000000e-01 : f32",          "3.14159274 : f32",        "1.17549435E-38 : f32", "0x4B800000 : f32",
-      "0x7FC00000 : f32",            "-0.000000e+00 : f64",     "0.30000000000000004 : f64",
-      "-0.99999999999999988 : f64", "0.33333333333333331 : f64", "6.103520e-05 : f16", "1.000000e+10 : f64",
-      "9.809080e-45 : f32",         "#stablehlo.a-b<X>",      "#stablehlo<precision X>"};
+      "1.000000e-01 : f32",        "3.14159274 : f32",           "1.17549435E-38 : f32",
+      "0x4B800000 : f32",          "0x7FC00000 : f32",           "-0.000000e+00 : f64",
+      "0.30000000000000004 : f64", "-0.99999999999999988 : f64", "0.33333333333333331 : f64",
+      "6.103520e-05 : f16",        "1.000000e+10 : f64",         "9.809080e-45 : f32",
+      "#stablehlo.a-b<X>",         "#stablehlo<precision X>"};
   for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
     char text[200];
     snprintf(text, sizeof text, "module attributes {a = %s} {\n}\n", values[i]);
@@ -127,7 +146,8 @@ static void check_error(const char *text, const char *wanted) {
   hr_status_t st = parse(text, &tree);
   char *report = hr_status_format(st);
   CU_ASSERT_EQUAL(hr_status_code(st), HR_INVALID);
-  if (!report || !strstr(report, wanted)) fprintf(stderr, "wanted %s in\n%s\n", wanted, report ? report : "nothing");
+  if (!report || !strstr(report, wanted))
+    fprintf(stderr, "wanted %s in\n%s\n", wanted, report ? report : "nothing");
   CU_ASSERT(report && strstr(report, wanted));
   if (!st) mlir_module_destroy(tree);
   free(report);
@@ -139,7 +159,8 @@ static void test_errors(void) {
   check_error("module {\n  func.func @f(%a: tensor<2xf32) {\n", "t.mlir:2:");
   check_error("func.func @f(%a: tensor<i32>) {\n  return %b : tensor<i32>\n}\n", "t.mlir:2:10");
   check_error("module attributes {a = 1, a = 2} {}", "t.mlir:1:");
-  check_error("func.func @f(%a: tensor<i32>) {\n  %0 = stablehlo.add %a : tensor<i32>\n", "t.mlir:2:");
+  check_error("func.func @f(%a: tensor<i32>) {\n  %0 = stablehlo.add %a : tensor<i32>\n",
+              "t.mlir:2:");
 }
 
 /* --- the exporter --- */
@@ -164,17 +185,21 @@ static void test_export(void) {
       "HloModule m, input_output_alias={ {1}: (0, {1}, may-alias) }\n"
       "%w (p: (f32[2], s32[])) -> (f32[2], s32[]) {\n  ROOT %p = (f32[2], s32[]) parameter(0)\n}\n"
       "%c (p: (f32[2], s32[])) -> pred[] {\n  %p = (f32[2], s32[]) parameter(0)\n"
-      "  %i = s32[] get-tuple-element(%p), index=1\n  ROOT %l = pred[] compare(%i, %i), direction=LT\n}\n"
+      "  %i = s32[] get-tuple-element(%p), index=1\n  ROOT %l = pred[] compare(%i, %i), "
+      "direction=LT\n}\n"
       "ENTRY %main (a: (f32[2], s32[])) -> (f32[2], s32[]) {\n  %a = (f32[2], s32[]) parameter(0)\n"
       "  ROOT %x = (f32[2], s32[]) while(%a), condition=%c, body=%w\n}\n");
   CU_ASSERT_PTR_NOT_NULL_FATAL(text);
   CU_ASSERT_STRING_EQUAL(
       text,
       "module @m attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {\n"
-      "  func.func public @main(%arg0: tensor<2xf32>, %arg1: tensor<i32> {tf.aliasing_output = 1 : i32}) -> (tensor<2xf32>, tensor<i32>) {\n"
-      "    %0:2 = stablehlo.while(%iterArg = %arg0, %iterArg_0 = %arg1) : tensor<2xf32>, tensor<i32>\n"
+      "  func.func public @main(%arg0: tensor<2xf32>, %arg1: tensor<i32> {tf.aliasing_output = 1 : "
+      "i32}) -> (tensor<2xf32>, tensor<i32>) {\n"
+      "    %0:2 = stablehlo.while(%iterArg = %arg0, %iterArg_0 = %arg1) : tensor<2xf32>, "
+      "tensor<i32>\n"
       "    cond {\n"
-      "      %1 = stablehlo.compare LT, %iterArg_0, %iterArg_0 : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+      "      %1 = stablehlo.compare LT, %iterArg_0, %iterArg_0 : (tensor<i32>, tensor<i32>) -> "
+      "tensor<i1>\n"
       "      stablehlo.return %1 : tensor<i1>\n"
       "    } do {\n"
       "      stablehlo.return %iterArg, %iterArg_0 : tensor<2xf32>, tensor<i32>\n"
@@ -187,10 +212,12 @@ static void test_export(void) {
 
 /* Layouts that a bitcast looks through become transposes. */
 static void test_bitcast(void) {
-  char *text = exported("HloModule m\nENTRY %main (a: f32[2,3]) -> f32[3,2] {\n  %a = f32[2,3]{0,1} parameter(0)\n"
-                        "  ROOT %b = f32[3,2]{1,0} bitcast(%a)\n}\n");
+  char *text = exported(
+      "HloModule m\nENTRY %main (a: f32[2,3]) -> f32[3,2] {\n  %a = f32[2,3]{0,1} parameter(0)\n"
+      "  ROOT %b = f32[3,2]{1,0} bitcast(%a)\n}\n");
   CU_ASSERT_PTR_NOT_NULL_FATAL(text);
-  CU_ASSERT_PTR_NOT_NULL(strstr(text, "stablehlo.transpose %arg0, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(
+      text, "stablehlo.transpose %arg0, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>"));
   free(text);
 }
 
@@ -211,29 +238,42 @@ static void check_refused(const char *hlo, const char *wanted) {
 }
 
 static void test_refused(void) {
-  check_refused("HloModule m\nENTRY %main () -> u64[2] {\n  ROOT %r = u64[2] rng-get-and-update-state(), delta=1\n}\n", "t.hlo:3:");
-  check_refused("HloModule m\nENTRY %main (x: f32[]) -> f32[] {\n  %x = f32[] parameter(0)\n  %t = token[] after-all()\n"
-                "  %s = (f32[], u32[], token[]) send(%x, %t), channel_id=1\n  ROOT %r = f32[] negate(%x)\n}\n", "t.hlo:5:");
+  check_refused(
+      "HloModule m\nENTRY %main () -> u64[2] {\n  ROOT %r = u64[2] rng-get-and-update-state(), "
+      "delta=1\n}\n",
+      "t.hlo:3:");
+  check_refused(
+      "HloModule m\nENTRY %main (x: f32[]) -> f32[] {\n  %x = f32[] parameter(0)\n  %t = token[] "
+      "after-all()\n"
+      "  %s = (f32[], u32[], token[]) send(%x, %t), channel_id=1\n  ROOT %r = f32[] "
+      "negate(%x)\n}\n",
+      "t.hlo:5:");
 }
 
 /* HLO becomes StableHLO text, that becomes HLO, and that the same StableHLO. */
 static void test_round_trip(void) {
   char *first = exported(
       "HloModule m, num_partitions=2\n"
-      "%add (a: f32[], b: f32[]) -> f32[] {\n  %a = f32[] parameter(0)\n  %b = f32[] parameter(1)\n  ROOT %s = f32[] add(%a, %b)\n}\n"
+      "%add (a: f32[], b: f32[]) -> f32[] {\n  %a = f32[] parameter(0)\n  %b = f32[] "
+      "parameter(1)\n  ROOT %s = f32[] add(%a, %b)\n}\n"
       "%k (x: f32[4,8]) -> f32[4,8] {\n  ROOT %x = f32[4,8] parameter(0)\n}\n"
-      "ENTRY %main (x: f32[4,8], p: pred[], i: s32[2,1]) -> (f32[4,8], f32[2,8], f32[4], f32[4,8]) {\n"
-      "  %x = f32[4,8] parameter(0), sharding={devices=[2,1]<=[2]}\n  %p = pred[] parameter(1), sharding={maximal device=1}\n"
+      "ENTRY %main (x: f32[4,8], p: pred[], i: s32[2,1]) -> (f32[4,8], f32[2,8], f32[4], f32[4,8]) "
+      "{\n"
+      "  %x = f32[4,8] parameter(0), sharding={devices=[2,1]<=[2]}\n  %p = pred[] parameter(1), "
+      "sharding={maximal device=1}\n"
       "  %i = s32[2,1] parameter(2)\n"
       "  %z = f32[] constant(1.5)\n"
-      "  %ar = f32[4,8] all-reduce(%x), channel_id=1, replica_groups={{0,1}}, use_global_device_ids=true, to_apply=%add\n"
-      "  %g = f32[2,8] gather(%x, %i), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1,8}\n"
+      "  %ar = f32[4,8] all-reduce(%x), channel_id=1, replica_groups={{0,1}}, "
+      "use_global_device_ids=true, to_apply=%add\n"
+      "  %g = f32[2,8] gather(%x, %i), offset_dims={1}, collapsed_slice_dims={0}, "
+      "start_index_map={0}, index_vector_dim=1, slice_sizes={1,8}\n"
       "  %r = f32[4] reduce(%x, %z), dimensions={1}, to_apply=%add\n"
       "  %c = f32[4,8] call(%x), to_apply=%k\n"
       "  ROOT %t = (f32[4,8], f32[2,8], f32[4], f32[4,8]) tuple(%ar, %g, %r, %c),"
       " sharding={{devices=[1,2]<=[2]}, {replicated}, {manual}, {replicated}}\n}\n");
   CU_ASSERT_PTR_NOT_NULL_FATAL(first);
-  CU_ASSERT(strstr(first, "mhlo.sharding = \"{devices=[2,1]<=[2]}\"") && strstr(first, "mhlo.sharding = \"{manual}\""));
+  CU_ASSERT(strstr(first, "mhlo.sharding = \"{devices=[2,1]<=[2]}\"") &&
+            strstr(first, "mhlo.sharding = \"{manual}\""));
   mlir_module_t *tree = NULL, *again = NULL;
   hlo_module_t *module = NULL;
   CHECK_OK(parse(first, &tree));
@@ -256,11 +296,13 @@ static void check_location(const mlir_module_t *tree, size_t index, const char *
   const mlir_block_t *module = tree->op->regions[0]->blocks.data[0];
   const mlir_op_t *op = module->ops.data[0]->regions[0]->blocks.data[0]->ops.data[index];
   hr_str_t text = op->location ? op->location->text : HR_STR("none");
-  if (!hr_str_is(text, wanted)) fprintf(stderr, "wanted %s\nfound  %.*s\n", wanted, HR_STR_ARGS(text));
+  if (!hr_str_is(text, wanted))
+    fprintf(stderr, "wanted %s\nfound  %.*s\n", wanted, HR_STR_ARGS(text));
   CU_ASSERT(hr_str_is(text, wanted));
 }
 
-/* Aliases may stand before the ops that name them or behind, name one another, lead in circles, or be missing. */
+/* Aliases may stand before the ops that name them or behind, name one another, lead in circles, or
+ * be missing. */
 static void test_locations(void) {
   static const char text[] =
       "#loc1 = loc(\"a.py\":1:2)\n#other = loc(\"b\"(#loc1))\n"
@@ -273,12 +315,16 @@ static void test_locations(void) {
       "  %5 = stablehlo.abs %4 : tensor<f32> loc(#loc77)\n"
       "  %6 = stablehlo.abs %5 {of = #loc1} : tensor<f32> loc(#loc8)\n"
       "  return %6 : tensor<f32>\n}\n"
-      "#loc2 = loc(callsite(\"f\"(#loc1) at #loc))\n#loc = loc(\"main.py\":7:8 to :9)\n#loc3 = loc(\"g\"(#loc2))\n"
+      "#loc2 = loc(callsite(\"f\"(#loc1) at #loc))\n#loc = loc(\"main.py\":7:8 to :9)\n#loc3 = "
+      "loc(\"g\"(#loc2))\n"
       "#loc8 = loc(fused[#loc9])\n#loc9 = loc(\"h\"(#loc8))\n";
   static const char *const wanted[] = {
       "\"g\"(callsite(\"f\"(\"a.py\":1:2) at \"main.py\":7:8 to :9))",
       "\"g\"(callsite(\"f\"(\"a.py\":1:2) at \"main.py\":7:8 to :9))",
-      "\"a.py\":1:2", "\"c#d\"(\"b\"(\"a.py\":1:2))", "unknown", "unknown"};
+      "\"a.py\":1:2",
+      "\"c#d\"(\"b\"(\"a.py\":1:2))",
+      "unknown",
+      "unknown"};
   mlir_module_t *tree = NULL;
   CHECK_OK(parse(text, &tree));
   if (!tree) return;
@@ -287,7 +333,8 @@ static void test_locations(void) {
 }
 
 static void test_leaks(void) {
-  static const char text[] = "HloModule m\nENTRY %main () -> f32[3] {\n  ROOT %c = f32[3] constant({1,2,3})\n}\n";
+  static const char text[] =
+      "HloModule m\nENTRY %main () -> f32[3] {\n  ROOT %c = f32[3] constant({1,2,3})\n}\n";
   long before = (long)hr_mem_live_blocks();
   free(exported(text));
   CU_ASSERT_EQUAL((long)hr_mem_live_blocks(), before);

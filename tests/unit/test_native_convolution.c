@@ -8,11 +8,12 @@ typedef struct conv_types {
   hr_dtype_t lhs, rhs, out;
 } conv_types_t;
 
-static const conv_types_t types[] = {{HR_F32, HR_F32, HR_F32},    {HR_F32, HR_F32, HR_F32},   {HR_F32, HR_F32, HR_F32},
-                                     {HR_BF16, HR_BF16, HR_BF16}, {HR_BF16, HR_BF16, HR_F32}, {HR_F16, HR_F16, HR_F16},
-                                     {HR_S8, HR_S8, HR_S32},      {HR_F64, HR_F64, HR_F64},   {HR_C64, HR_C64, HR_C64},
-                                     {HR_C128, HR_C128, HR_C128}, {HR_S32, HR_S32, HR_S32},   {HR_U8, HR_S16, HR_S64},
-                                     {HR_F32, HR_C64, HR_C64},    {HR_S8, HR_S8, HR_S8}};
+static const conv_types_t types[] = {
+    {HR_F32, HR_F32, HR_F32},    {HR_F32, HR_F32, HR_F32},   {HR_F32, HR_F32, HR_F32},
+    {HR_BF16, HR_BF16, HR_BF16}, {HR_BF16, HR_BF16, HR_F32}, {HR_F16, HR_F16, HR_F16},
+    {HR_S8, HR_S8, HR_S32},      {HR_F64, HR_F64, HR_F64},   {HR_C64, HR_C64, HR_C64},
+    {HR_C128, HR_C128, HR_C128}, {HR_S32, HR_S32, HR_S32},   {HR_U8, HR_S16, HR_S64},
+    {HR_F32, HR_C64, HR_C64},    {HR_S8, HR_S8, HR_S8}};
 enum { TYPES = sizeof types / sizeof *types };
 
 /* A convolution by what it means; dimension numbers are drawn. */
@@ -41,8 +42,9 @@ static void draw_dims(uint64_t *seed, int spatial, int64_t *positions) {
   }
 }
 
-static const hlo_shape_t *shape_at(native_env_t *env, hr_dtype_t dtype, int spatial, const int64_t *positions,
-                                   int64_t first, int64_t second, const int64_t *sizes) {
+static const hlo_shape_t *shape_at(native_env_t *env, hr_dtype_t dtype, int spatial,
+                                   const int64_t *positions, int64_t first, int64_t second,
+                                   const int64_t *sizes) {
   int64_t dims[5];
   dims[positions[0]] = first, dims[positions[1]] = second;
   for (int d = 0; d < spatial; d++) dims[positions[2 + d]] = sizes[d];
@@ -72,7 +74,8 @@ static const hlo_instr_t *make_conv(native_env_t *env, uint64_t *seed, const con
     out_sizes[d] = (room - span) / w->stride + 1, window_sizes[d] = w->size;
   }
   int rank = c->spatial + 2;
-  draw_dims(seed, c->spatial, lhs), draw_dims(seed, c->spatial, rhs), draw_dims(seed, c->spatial, out);
+  draw_dims(seed, c->spatial, lhs), draw_dims(seed, c->spatial, rhs),
+      draw_dims(seed, c->spatial, out);
   if (c->is_gradient) {
     lhs[0] = rhs[1] = rank - 1, lhs[1] = rhs[0] = 0;
     for (int d = 0; d < c->spatial; d++) lhs[2 + d] = rhs[2 + d] = d + 1;
@@ -103,14 +106,16 @@ static const hlo_instr_t *make_conv(native_env_t *env, uint64_t *seed, const con
                         KERNEL_INT(BATCH_GROUP_COUNT, c->batch_groups)};
   const hlo_shape_t *shapes[] = {
       shape_at(env, c->types->lhs, c->spatial, lhs, c->batch, c->features, c->in),
-      shape_at(env, c->types->rhs, c->spatial, rhs, c->features / c->feature_groups, c->out_features, window_sizes)};
+      shape_at(env, c->types->rhs, c->spatial, rhs, c->features / c->feature_groups,
+               c->out_features, window_sizes)};
   hlo_instr_t *operands[2];
   for (int i = 0; i < 2; i++)
-    operands[i] = kernel_parameter(&env->k, env->k.entry, (int)env->k.entry->params.count, shapes[i]);
-  return kernel_instr(
-      &env->k, env->k.entry, HLO_CONVOLUTION,
-      shape_at(env, c->types->out, c->spatial, out, c->batch / c->batch_groups, c->out_features, out_sizes), 2,
-      operands, 4, attrs, 0, NULL);
+    operands[i] =
+        kernel_parameter(&env->k, env->k.entry, (int)env->k.entry->params.count, shapes[i]);
+  return kernel_instr(&env->k, env->k.entry, HLO_CONVOLUTION,
+                      shape_at(env, c->types->out, c->spatial, out, c->batch / c->batch_groups,
+                               c->out_features, out_sizes),
+                      2, operands, 4, attrs, 0, NULL);
 }
 
 static void print_case(const conv_case_t *c, uint64_t seed) {
@@ -119,9 +124,9 @@ static void print_case(const conv_case_t *c, uint64_t seed) {
          (long)c->feature_groups, (long)c->out_features);
   for (int d = 0; d < c->spatial; d++) {
     const hlo_window_dim_t *w = &c->window[d];
-    printf("      in %ld window %ld stride %ld pad %ld_%ld holes %ld and %ld%s\n", (long)c->in[d], (long)w->size,
-           (long)w->stride, (long)w->pad_low, (long)w->pad_high, (long)w->base_dilation, (long)w->window_dilation,
-           w->reversal ? " reversed" : "");
+    printf("      in %ld window %ld stride %ld pad %ld_%ld holes %ld and %ld%s\n", (long)c->in[d],
+           (long)w->size, (long)w->stride, (long)w->pad_low, (long)w->pad_high,
+           (long)w->base_dilation, (long)w->window_dilation, w->reversal ? " reversed" : "");
   }
 }
 
@@ -137,25 +142,32 @@ static int check(native_env_t *env, uint64_t *seed, const conv_case_t *c, int *d
 enum { FORWARD, OF_INPUT, OF_WEIGHTS, ANYTHING, KINDS };
 
 static conv_case_t draw_case(uint64_t *seed, int kind) {
-  conv_case_t c = {.types = &types[native_pick(seed, TYPES)], .spatial = 1 + (int)native_pick(seed, 3)};
-  int64_t groups = native_pick(seed, 3) ? 1 : 1 + native_pick(seed, 4), wide = native_pick(seed, 3) ? 5 : 40;
+  conv_case_t c = {.types = &types[native_pick(seed, TYPES)],
+                   .spatial = 1 + (int)native_pick(seed, 3)};
+  int64_t groups = native_pick(seed, 3) ? 1 : 1 + native_pick(seed, 4),
+          wide = native_pick(seed, 3) ? 5 : 40;
   c.batch = 1 + native_pick(seed, 5), c.feature_groups = c.batch_groups = 1;
-  c.features = groups * (1 + native_pick(seed, wide)), c.out_features = groups * (1 + native_pick(seed, wide));
+  c.features = groups * (1 + native_pick(seed, wide)),
+  c.out_features = groups * (1 + native_pick(seed, wide));
   if (native_pick(seed, 6) == 0) c.features = c.out_features = groups = 1 + native_pick(seed, 40);
   for (int d = 0; d < c.spatial; d++) {
     hlo_window_dim_t *w = &c.window[d];
     int64_t stride = 1 + native_pick(seed, 2), holes = 1 + (native_pick(seed, 4) == 0);
     int64_t limit = c.spatial == 3 ? 6 : 12;
     c.in[d] = 1 + native_pick(seed, limit);
-    *w = (hlo_window_dim_t){1 + native_pick(seed, 4), 1, native_pick(seed, 3), native_pick(seed, 3), 1, 1, false};
-    if (kind == FORWARD) w->stride = stride, w->window_dilation = holes, w->reversal = native_pick(seed, 5) == 0;
-    if (kind == OF_INPUT) w->base_dilation = stride, w->window_dilation = holes, w->reversal = native_pick(seed, 2);
+    *w = (hlo_window_dim_t){
+        1 + native_pick(seed, 4), 1, native_pick(seed, 3), native_pick(seed, 3), 1, 1, false};
+    if (kind == FORWARD)
+      w->stride = stride, w->window_dilation = holes, w->reversal = native_pick(seed, 5) == 0;
+    if (kind == OF_INPUT)
+      w->base_dilation = stride, w->window_dilation = holes, w->reversal = native_pick(seed, 2);
     if (kind == OF_WEIGHTS) {
       w->size = (c.in[d] + stride - 1) / stride, w->window_dilation = stride, w->stride = holes;
       w->pad_high -= native_pick(seed, stride);
     }
     if (kind == ANYTHING)
-      w->stride = stride, w->base_dilation = holes, w->pad_low -= 2, w->reversal = native_pick(seed, 2);
+      w->stride = stride, w->base_dilation = holes, w->pad_low -= 2,
+      w->reversal = native_pick(seed, 2);
   }
   if (kind == OF_WEIGHTS)
     c.batch_groups = groups, c.batch = groups * (1 + native_pick(seed, wide));
@@ -181,10 +193,18 @@ static void check_drawn(int workers, uint64_t seed, int count, draw_fn draw) {
 }
 
 static conv_case_t draw_forward(uint64_t *seed, int i) { return (void)i, draw_case(seed, FORWARD); }
-static conv_case_t draw_of_input(uint64_t *seed, int i) { return (void)i, draw_case(seed, OF_INPUT); }
-static conv_case_t draw_of_weights(uint64_t *seed, int i) { return (void)i, draw_case(seed, OF_WEIGHTS); }
-static conv_case_t draw_anything(uint64_t *seed, int i) { return (void)i, draw_case(seed, ANYTHING); }
-static conv_case_t draw_either(uint64_t *seed, int i) { return draw_case(seed, i % 2 ? OF_INPUT : FORWARD); }
+static conv_case_t draw_of_input(uint64_t *seed, int i) {
+  return (void)i, draw_case(seed, OF_INPUT);
+}
+static conv_case_t draw_of_weights(uint64_t *seed, int i) {
+  return (void)i, draw_case(seed, OF_WEIGHTS);
+}
+static conv_case_t draw_anything(uint64_t *seed, int i) {
+  return (void)i, draw_case(seed, ANYTHING);
+}
+static conv_case_t draw_either(uint64_t *seed, int i) {
+  return draw_case(seed, i % 2 ? OF_INPUT : FORWARD);
+}
 
 static void forward(void) { check_drawn(2, 1, 120, draw_forward); }
 static void of_input(void) { check_drawn(2, 2, 120, draw_of_input); }
@@ -219,59 +239,218 @@ static void constant_weights(void) {
   native_env_deinit(&env);
 }
 
-/* Of the size where ways are measured, parts are several and gradients are added; channels last and first. */
+/* Of the size where ways are measured, parts are several and gradients are added; channels last and
+ * first. */
 static void larger_ones(void) {
   static const conv_case_t cases[] = {
-      {&types[0], 2, 8, 32, 48, 1, 1, {20, 20}, {{3, 1, 1, 1, 1, 1, false}, {3, 1, 1, 1, 1, 1, false}}, false},
-      {&types[0], 2, 3, 32, 64, 1, 1, {20, 20}, {{3, 2, 0, 1, 1, 1, false}, {3, 2, 0, 1, 1, 1, false}}, false},
-      {&types[0], 2, 8, 40, 40, 1, 1, {12, 12}, {{4, 1, 2, 2, 4, 1, true}, {4, 1, 2, 2, 4, 1, true}}, false},
-      {&types[0], 2, 1, 64, 64, 64, 1, {40, 40}, {{3, 1, 1, 1, 1, 1, false}, {3, 1, 1, 1, 1, 1, false}}, false},
-      {&types[0], 2, 32, 16, 64, 1, 1, {18, 18}, {{16, 1, 0, 0, 1, 1, false}, {16, 1, 0, 0, 1, 1, false}}, false},
-      {&types[3], 2, 32, 16, 64, 1, 1, {18, 18}, {{16, 1, 0, 0, 1, 1, false}, {16, 1, 0, 0, 1, 1, false}}, false},
+      {&types[0],
+       2,
+       8,
+       32,
+       48,
+       1,
+       1,
+       {20, 20},
+       {{3, 1, 1, 1, 1, 1, false}, {3, 1, 1, 1, 1, 1, false}},
+       false},
+      {&types[0],
+       2,
+       3,
+       32,
+       64,
+       1,
+       1,
+       {20, 20},
+       {{3, 2, 0, 1, 1, 1, false}, {3, 2, 0, 1, 1, 1, false}},
+       false},
+      {&types[0],
+       2,
+       8,
+       40,
+       40,
+       1,
+       1,
+       {12, 12},
+       {{4, 1, 2, 2, 4, 1, true}, {4, 1, 2, 2, 4, 1, true}},
+       false},
+      {&types[0],
+       2,
+       1,
+       64,
+       64,
+       64,
+       1,
+       {40, 40},
+       {{3, 1, 1, 1, 1, 1, false}, {3, 1, 1, 1, 1, 1, false}},
+       false},
+      {&types[0],
+       2,
+       32,
+       16,
+       64,
+       1,
+       1,
+       {18, 18},
+       {{16, 1, 0, 0, 1, 1, false}, {16, 1, 0, 0, 1, 1, false}},
+       false},
+      {&types[3],
+       2,
+       32,
+       16,
+       64,
+       1,
+       1,
+       {18, 18},
+       {{16, 1, 0, 0, 1, 1, false}, {16, 1, 0, 0, 1, 1, false}},
+       false},
       {&types[0], 1, 8, 64, 64, 1, 1, {64}, {{16, 1, 11, 11, 8, 1, false}}, false},
-      {&types[7], 2, 5, 24, 40, 4, 1, {21, 19}, {{3, 2, 1, 0, 2, 1, true}, {3, 1, 1, 1, 1, 2, false}}, false},
-      {&types[7], 2, 64, 9, 34, 1, 2, {14, 15}, {{14, 1, 1, 1, 1, 1, false}, {15, 1, 1, 1, 1, 1, false}}, false},
-      {&types[9], 2, 3, 17, 30, 1, 1, {23, 20}, {{1, 1, 0, 0, 1, 1, false}, {1, 1, 0, 0, 1, 1, false}}, false},
+      {&types[7],
+       2,
+       5,
+       24,
+       40,
+       4,
+       1,
+       {21, 19},
+       {{3, 2, 1, 0, 2, 1, true}, {3, 1, 1, 1, 1, 2, false}},
+       false},
+      {&types[7],
+       2,
+       64,
+       9,
+       34,
+       1,
+       2,
+       {14, 15},
+       {{14, 1, 1, 1, 1, 1, false}, {15, 1, 1, 1, 1, 1, false}},
+       false},
+      {&types[9],
+       2,
+       3,
+       17,
+       30,
+       1,
+       1,
+       {23, 20},
+       {{1, 1, 0, 0, 1, 1, false}, {1, 1, 0, 0, 1, 1, false}},
+       false},
       {&types[7], 1, 1, 1, 1, 1, 1, {5000}, {{51, 1, 25, 25, 1, 1, true}}, false},
-      {&types[10], 2, 2, 1, 1, 1, 1, {37, 41}, {{3, 2, 4, 1, 2, 1, false}, {7, 1, -2, 9, 1, 3, true}}, false},
-      {&types[7], 3, 2, 1, 1, 1, 1, {7, 9, 12},
-       {{3, 1, 1, 1, 1, 1, false}, {3, 2, 0, 1, 1, 2, false}, {5, 1, 6, 6, 1, 2, true}}, false},
+      {&types[10],
+       2,
+       2,
+       1,
+       1,
+       1,
+       1,
+       {37, 41},
+       {{3, 2, 4, 1, 2, 1, false}, {7, 1, -2, 9, 1, 3, true}},
+       false},
+      {&types[7],
+       3,
+       2,
+       1,
+       1,
+       1,
+       1,
+       {7, 9, 12},
+       {{3, 1, 1, 1, 1, 1, false}, {3, 2, 0, 1, 1, 2, false}, {5, 1, 6, 6, 1, 2, true}},
+       false},
       {&types[8], 1, 2, 64, 64, 64, 1, {300}, {{4, 1, 3, 0, 1, 1, false}}, false},
-      {&types[10], 2, 4, 32, 48, 2, 1, {20, 20}, {{3, 1, 1, 1, 1, 1, false}, {3, 1, 1, 1, 1, 1, false}}, false},
-      {&types[0], 2, 3, 3, 40, 1, 1, {37, 45}, {{7, 2, 2, 3, 1, 1, false}, {7, 2, 2, 3, 1, 1, true}}, false},
+      {&types[10],
+       2,
+       4,
+       32,
+       48,
+       2,
+       1,
+       {20, 20},
+       {{3, 1, 1, 1, 1, 1, false}, {3, 1, 1, 1, 1, 1, false}},
+       false},
+      {&types[0],
+       2,
+       3,
+       3,
+       40,
+       1,
+       1,
+       {37, 45},
+       {{7, 2, 2, 3, 1, 1, false}, {7, 2, 2, 3, 1, 1, true}},
+       false},
       {&types[0], 1, 5, 24, 100, 1, 1, {301}, {{5, 2, 2, 2, 1, 3, false}}, false},
-      {&types[3], 2, 6, 48, 72, 1, 1, {17, 15}, {{3, 1, 1, 1, 1, 1, false}, {3, 1, 1, 1, 2, 1, true}}, false},
-      {&types[6], 2, 5, 64, 40, 1, 1, {13, 17}, {{3, 1, 1, 1, 1, 1, false}, {3, 2, 1, 1, 1, 2, false}}, false},
-      {&types[5], 3, 2, 36, 33, 1, 1, {5, 8, 9},
-       {{3, 1, 1, 1, 1, 1, false}, {3, 1, 0, 2, 1, 1, false}, {3, 1, 1, 1, 1, 1, false}}, false},
-      {&types[7], 2, 9, 40, 90, 2, 1, {7, 7}, {{3, 1, 1, 1, 3, 1, true}, {3, 1, 1, 1, 1, 1, false}}, false}};
+      {&types[3],
+       2,
+       6,
+       48,
+       72,
+       1,
+       1,
+       {17, 15},
+       {{3, 1, 1, 1, 1, 1, false}, {3, 1, 1, 1, 2, 1, true}},
+       false},
+      {&types[6],
+       2,
+       5,
+       64,
+       40,
+       1,
+       1,
+       {13, 17},
+       {{3, 1, 1, 1, 1, 1, false}, {3, 2, 1, 1, 1, 2, false}},
+       false},
+      {&types[5],
+       3,
+       2,
+       36,
+       33,
+       1,
+       1,
+       {5, 8, 9},
+       {{3, 1, 1, 1, 1, 1, false}, {3, 1, 0, 2, 1, 1, false}, {3, 1, 1, 1, 1, 1, false}},
+       false},
+      {&types[7],
+       2,
+       9,
+       40,
+       90,
+       2,
+       1,
+       {7, 7},
+       {{3, 1, 1, 1, 3, 1, true}, {3, 1, 1, 1, 1, 1, false}},
+       false}};
   native_env_t env;
   uint64_t seed = 7;
   int declined = 0, wrong = 0;
   native_env_init(&env, 2);
-  for (size_t i = 0; i < 4 * sizeof cases / sizeof *cases; i++) wrong += check(&env, &seed, &cases[i / 4], &declined);
+  for (size_t i = 0; i < 4 * sizeof cases / sizeof *cases; i++)
+    wrong += check(&env, &seed, &cases[i / 4], &declined);
   CU_ASSERT_EQUAL(wrong, 0);
   CU_ASSERT_EQUAL(declined, 0);
   native_env_deinit(&env);
 }
 
-/* Windows of 3 x 3 over many channels are done by fewer products, and so are the gradients of such weights. One place
- * in some of them is infinite. */
+/* Windows of 3 x 3 over many channels are done by fewer products, and so are the gradients of such
+ * weights. One place in some of them is infinite. */
 static void fewer_products(void) {
   static const conv_types_t both[] = {{HR_F32, HR_F32, HR_F32}, {HR_F64, HR_F64, HR_F64}};
   for (int i = 0; i < 60; i++) {
     native_env_t env;
     uint64_t seed = 70 + (uint64_t)i;
     int declined = 0;
-    conv_case_t c = {.types = &both[i % 2], .spatial = 2, .batch = 1 + native_pick(&seed, 3), .feature_groups = 1,
-                     .batch_groups = 1, .features = 16 + native_pick(&seed, 60),
+    conv_case_t c = {.types = &both[i % 2],
+                     .spatial = 2,
+                     .batch = 1 + native_pick(&seed, 3),
+                     .feature_groups = 1,
+                     .batch_groups = 1,
+                     .features = 16 + native_pick(&seed, 60),
                      .out_features = 16 + native_pick(&seed, 60)};
     native_env_init(&env, 1 + i % 3);
     for (int d = 0; d < 2; d++) {
       c.in[d] = 14 + native_pick(&seed, 12);
-      c.window[d] = (hlo_window_dim_t){3, 1, native_pick(&seed, 4) - 1, native_pick(&seed, 3), 1, 1, i % 5 == 0};
+      c.window[d] = (hlo_window_dim_t){
+          3, 1, native_pick(&seed, 4) - 1, native_pick(&seed, 3), 1, 1, i % 5 == 0};
       if (i % 4 < 2) continue;
-      c.window[d].size = c.in[d] + c.window[d].pad_low + c.window[d].pad_high - 2, c.window[d].reversal = false;
+      c.window[d].size = c.in[d] + c.window[d].pad_low + c.window[d].pad_high - 2,
+      c.window[d].reversal = false;
     }
     if (i % 4 >= 2) {
       int64_t batch = c.batch;
@@ -300,13 +479,19 @@ static void fewer_products(void) {
 static conv_case_t draw_gradient(uint64_t *seed, int i) {
   static const conv_types_t both[] = {{HR_F32, HR_F32, HR_F32}, {HR_F64, HR_F64, HR_F64}};
   (void)i;
-  conv_case_t c = {.types = &both[native_pick(seed, 2)], .spatial = 1 + (int)native_pick(seed, 3), .feature_groups = 1,
-                   .batch_groups = 1, .is_gradient = true};
-  c.features = 1 + native_pick(seed, 4), c.batch = 1 + native_pick(seed, native_pick(seed, 2) ? 6 : 70);
+  conv_case_t c = {.types = &both[native_pick(seed, 2)],
+                   .spatial = 1 + (int)native_pick(seed, 3),
+                   .feature_groups = 1,
+                   .batch_groups = 1,
+                   .is_gradient = true};
+  c.features = 1 + native_pick(seed, 4),
+  c.batch = 1 + native_pick(seed, native_pick(seed, 2) ? 6 : 70);
   c.out_features = 8 + native_pick(seed, native_pick(seed, 2) ? 25 : 140);
   for (int d = 0; d < c.spatial; d++) {
-    int64_t taps = 1 + native_pick(seed, 6), step = 1 + native_pick(seed, 3), out = 1 + native_pick(seed, 14);
-    int64_t holes = 1 + (native_pick(seed, 5) == 0), low = native_pick(seed, 4), high = native_pick(seed, 4);
+    int64_t taps = 1 + native_pick(seed, 6), step = 1 + native_pick(seed, 3),
+            out = 1 + native_pick(seed, 14);
+    int64_t holes = 1 + (native_pick(seed, 5) == 0), low = native_pick(seed, 4),
+            high = native_pick(seed, 4);
     int64_t rest = native_pick(seed, step);
     c.in[d] = (out - 1) * step + (taps - 1) * holes + 1 + rest - low - high;
     if (c.in[d] < 1) c.in[d] += low + high, low = high = 0;
@@ -316,7 +501,8 @@ static conv_case_t draw_gradient(uint64_t *seed, int i) {
 }
 
 static void gradients_over_positions(void) {
-  for (int workers = 1; workers <= 5; workers += 2) check_drawn(workers, 90 + (uint64_t)workers, 40, draw_gradient);
+  for (int workers = 1; workers <= 5; workers += 2)
+    check_drawn(workers, 90 + (uint64_t)workers, 40, draw_gradient);
 }
 
 static conv_case_t draw_few_columns(uint64_t *seed, int i) {
@@ -347,13 +533,15 @@ static conv_case_t draw_lines(uint64_t *seed, int i) {
   conv_case_t c = draw_case(seed, FORWARD);
   int last = c.spatial - 1;
   c.types = &types[i % 2 ? 0 : 7], c.feature_groups = 1;
-  c.batch = i % 3 ? 1 : c.batch, c.features = i % 5 ? 1 : 3, c.out_features = 1 + native_pick(seed, 2);
+  c.batch = i % 3 ? 1 : c.batch, c.features = i % 5 ? 1 : 3,
+  c.out_features = 1 + native_pick(seed, 2);
   c.in[last] = 16 + native_pick(seed, last ? 80 : 9000), c.window[last].stride = 1;
   c.window[last].size = 1 + native_pick(seed, 9);
   return c;
 }
 static void along_lines(void) {
-  for (int workers = 1; workers <= 5; workers += 2) check_drawn(workers, 96 + (uint64_t)workers, 60, draw_lines);
+  for (int workers = 1; workers <= 5; workers += 2)
+    check_drawn(workers, 96 + (uint64_t)workers, 60, draw_lines);
 }
 
 CU_TestInfo suite_native_convolution[] = {{"forward", forward},

@@ -29,9 +29,10 @@ static void shuffle(uint64_t *seed, int count, int64_t *list) {
   }
 }
 
-/* A side with its dimensions in any order: places[r] is where role r went; roles: batch, contracting, free. */
-static const hlo_shape_t *random_side(native_env_t *env, uint64_t *seed, hr_dtype_t dtype, bool mixed, int rank,
-                                      const int64_t *sizes, int64_t *places) {
+/* A side with its dimensions in any order: places[r] is where role r went; roles: batch,
+ * contracting, free. */
+static const hlo_shape_t *random_side(native_env_t *env, uint64_t *seed, hr_dtype_t dtype,
+                                      bool mixed, int rank, const int64_t *sizes, int64_t *places) {
   int64_t dims[8];
   for (int r = 0; r < rank; r++) places[r] = r;
   if (mixed) shuffle(seed, rank, places);
@@ -45,33 +46,39 @@ static hlo_attr_t list_attr(native_env_t *env, hlo_attr_key_t key, const int64_t
   return attr;
 }
 
-static int by_size(const void *a, const void *b) { return (int)(*(const int64_t *)a - *(const int64_t *)b); }
+static int by_size(const void *a, const void *b) {
+  return (int)(*(const int64_t *)a - *(const int64_t *)b);
+}
 
 /* sizes: batch..., contracting..., lhs free..., rhs free... */
-static const hlo_instr_t *make_dot(native_env_t *env, uint64_t *seed, const dot_types_t *t, const dot_form_t *f,
-                                   const int64_t *sizes, bool mixed) {
-  int shared = f->batch + f->contracting, lhs_rank = shared + f->lhs_free, rhs_rank = shared + f->rhs_free;
+static const hlo_instr_t *make_dot(native_env_t *env, uint64_t *seed, const dot_types_t *t,
+                                   const dot_form_t *f, const int64_t *sizes, bool mixed) {
+  int shared = f->batch + f->contracting, lhs_rank = shared + f->lhs_free,
+      rhs_rank = shared + f->rhs_free;
   int64_t rhs_sizes[8], lhs_dims[8], rhs_dims[8], out[12];
   memcpy(rhs_sizes, sizes, (size_t)shared * sizeof *sizes);
   memcpy(rhs_sizes + shared, sizes + lhs_rank, (size_t)f->rhs_free * sizeof *sizes);
   const hlo_shape_t *lhs = random_side(env, seed, t->lhs, mixed, lhs_rank, sizes, lhs_dims);
   const hlo_shape_t *rhs = random_side(env, seed, t->rhs, mixed, rhs_rank, rhs_sizes, rhs_dims);
-  hlo_attr_t attrs[] = {list_attr(env, HLO_ATTR_LHS_BATCH_DIMS, lhs_dims, f->batch),
-                        list_attr(env, HLO_ATTR_RHS_BATCH_DIMS, rhs_dims, f->batch),
-                        list_attr(env, HLO_ATTR_LHS_CONTRACTING_DIMS, lhs_dims + f->batch, f->contracting),
-                        list_attr(env, HLO_ATTR_RHS_CONTRACTING_DIMS, rhs_dims + f->batch, f->contracting)};
+  hlo_attr_t attrs[] = {
+      list_attr(env, HLO_ATTR_LHS_BATCH_DIMS, lhs_dims, f->batch),
+      list_attr(env, HLO_ATTR_RHS_BATCH_DIMS, rhs_dims, f->batch),
+      list_attr(env, HLO_ATTR_LHS_CONTRACTING_DIMS, lhs_dims + f->batch, f->contracting),
+      list_attr(env, HLO_ATTR_RHS_CONTRACTING_DIMS, rhs_dims + f->batch, f->contracting)};
   int rank = 0;
   for (int i = 0; i < f->batch; i++) out[rank++] = sizes[i];
-  qsort(lhs_dims + shared, (size_t)f->lhs_free, sizeof *lhs_dims, by_size); /* free ones keep their order */
+  qsort(lhs_dims + shared, (size_t)f->lhs_free, sizeof *lhs_dims,
+        by_size); /* free ones keep their order */
   qsort(rhs_dims + shared, (size_t)f->rhs_free, sizeof *rhs_dims, by_size);
   for (int i = 0; i < f->lhs_free; i++) out[rank++] = lhs->dims[lhs_dims[shared + i]];
   for (int i = 0; i < f->rhs_free; i++) out[rank++] = rhs->dims[rhs_dims[shared + i]];
   hlo_instr_t *operands[2];
   const hlo_shape_t *shapes[] = {lhs, rhs};
   for (int i = 0; i < 2; i++)
-    operands[i] = kernel_parameter(&env->k, env->k.entry, (int)env->k.entry->params.count, shapes[i]);
-  return kernel_instr(&env->k, env->k.entry, HLO_DOT, kernel_shape(&env->k, t->out, rank, out), 2, operands, 4, attrs,
-                      0, NULL);
+    operands[i] =
+        kernel_parameter(&env->k, env->k.entry, (int)env->k.entry->params.count, shapes[i]);
+  return kernel_instr(&env->k, env->k.entry, HLO_DOT, kernel_shape(&env->k, t->out, rank, out), 2,
+                      operands, 4, attrs, 0, NULL);
 }
 
 static void random_dots(int workers, uint64_t seed, int count, const int64_t *most) {
@@ -81,17 +88,19 @@ static void random_dots(int workers, uint64_t seed, int count, const int64_t *mo
   for (int i = 0; i < count; i++) {
     uint64_t start = seed;
     int64_t sizes[12];
-    dot_form_t form = {(int)native_pick(&seed, 3), (int)native_pick(&seed, 3), (int)native_pick(&seed, 3),
-                       (int)native_pick(&seed, 3)};
+    dot_form_t form = {(int)native_pick(&seed, 3), (int)native_pick(&seed, 3),
+                       (int)native_pick(&seed, 3), (int)native_pick(&seed, 3)};
     const dot_types_t *t = &types[native_pick(&seed, TYPES)];
     int dims = form.batch + form.lhs_free + form.rhs_free + form.contracting;
-    for (int d = 0; d < dims; d++) sizes[d] = 1 + native_pick(&seed, d < form.batch ? most[0] : most[1]);
+    for (int d = 0; d < dims; d++)
+      sizes[d] = 1 + native_pick(&seed, d < form.batch ? most[0] : most[1]);
     const hlo_instr_t *dot = make_dot(&env, &seed, t, &form, sizes, native_pick(&seed, 3) > 0);
     bool fine = native_agrees(&env, &seed, dot, &declined);
     if (!fine)
-      wrong++, printf("    seed %lu: %s x %s -> %s, batch %d, free %d and %d, contracting %d\n", (unsigned long)start,
-                      hr_dtype_name(t->lhs), hr_dtype_name(t->rhs), hr_dtype_name(t->out), form.batch, form.lhs_free,
-                      form.rhs_free, form.contracting);
+      wrong++,
+          printf("    seed %lu: %s x %s -> %s, batch %d, free %d and %d, contracting %d\n",
+                 (unsigned long)start, hr_dtype_name(t->lhs), hr_dtype_name(t->rhs),
+                 hr_dtype_name(t->out), form.batch, form.lhs_free, form.rhs_free, form.contracting);
   }
   CU_ASSERT_EQUAL(wrong, 0);
   CU_ASSERT_TRUE(declined * 4 < count);
@@ -104,10 +113,11 @@ static void many_workers(void) { random_dots(5, 3, 150, (int64_t[]){3, 40}); }
 
 /* batch, m, n, k of every shape class that a way is chosen by. */
 static void plain_shapes(void) {
-  static const int64_t sizes[][4] = {{1, 1, 700, 300},  {1, 700, 1, 300},  {1, 3, 257, 129}, {1, 8, 300, 64},
-                                     {1, 17, 19, 23},   {1, 128, 96, 200}, {3, 64, 64, 64},  {1, 256, 10, 128},
-                                     {16, 33, 65, 31},  {1, 10, 256, 128}, {1, 1, 1, 5000},  {5, 1, 300, 40},
-                                     {40, 130, 70, 20}, {1, 200, 200, 1},  {7, 40, 1, 30},   {1, 100, 512, 64}};
+  static const int64_t sizes[][4] = {
+      {1, 1, 700, 300},  {1, 700, 1, 300},  {1, 3, 257, 129}, {1, 8, 300, 64},
+      {1, 17, 19, 23},   {1, 128, 96, 200}, {3, 64, 64, 64},  {1, 256, 10, 128},
+      {16, 33, 65, 31},  {1, 10, 256, 128}, {1, 1, 1, 5000},  {5, 1, 300, 40},
+      {40, 130, 70, 20}, {1, 200, 200, 1},  {7, 40, 1, 30},   {1, 100, 512, 64}};
   native_env_t env;
   uint64_t seed = 3;
   native_env_init(&env, 2);
@@ -126,7 +136,8 @@ static void plain_shapes(void) {
 
 /* Few rows or columns with a matrix that is larger than the caches, every side in either order. */
 static void thin_with_large(void) {
-  static const int64_t sizes[][2] = {{2, 1003}, {5, 1003}, {11, 1003}, {33, 1003}, {1003, 3}, {1002, 6}};
+  static const int64_t sizes[][2] = {{2, 1003},  {5, 1003}, {11, 1003},
+                                     {33, 1003}, {1003, 3}, {1002, 6}};
   native_env_t env;
   uint64_t seed = 6;
   native_env_init(&env, 2);
@@ -147,8 +158,8 @@ static void bytes_are_exact(void) {
   uint64_t seed = 4;
   native_env_init(&env, 2);
   dot_types_t signed_bytes = {HR_S8, HR_S8, HR_S32};
-  const hlo_instr_t *dot =
-      make_dot(&env, &seed, &signed_bytes, &(dot_form_t){0, 1, 1, 1}, (int64_t[]){3000, 64, 48}, false);
+  const hlo_instr_t *dot = make_dot(&env, &seed, &signed_bytes, &(dot_form_t){0, 1, 1, 1},
+                                    (int64_t[]){3000, 64, 48}, false);
   hlo_value_t *a = kernel_value(HR_S8, KERNEL_DIMS(3000, 64), NULL),
               *b = kernel_value(HR_S8, KERNEL_DIMS(3000, 48), NULL);
   hlo_value_t *c = kernel_value(HR_S32, KERNEL_DIMS(64, 48), NULL);
@@ -171,8 +182,9 @@ static void constant_weights(void) {
     hlo_value_t *values[2];
     const dot_types_t *t = &types[form % 3];
     native_env_init(&env, 1 + form % 2);
-    hlo_instr_t *dot = (hlo_instr_t *)make_dot(&env, &seed, t, &(dot_form_t){0, 1, 1, 1},
-                                               (int64_t[]){150, form < 6 ? 100 : 64, 70}, form % 4 > 1);
+    hlo_instr_t *dot =
+        (hlo_instr_t *)make_dot(&env, &seed, t, &(dot_form_t){0, 1, 1, 1},
+                                (int64_t[]){150, form < 6 ? 100 : 64, 70}, form % 4 > 1);
     for (int i = 0; i < 2; i++) {
       const hlo_shape_t *shape = dot->operands[i]->shape;
       values[i] = kernel_value(shape->dtype, shape->rank, shape->dims, NULL);

@@ -1,8 +1,8 @@
 #include "tests/lib/native_driver.h"
 #include "tests/lib/unit.h"
 
-static int run_one(native_env_t *env, uint64_t *seed, int type, bool is_double, int rank, int batch_rank,
-                   const int64_t *sizes) {
+static int run_one(native_env_t *env, uint64_t *seed, int type, bool is_double, int rank,
+                   int batch_rank, const int64_t *sizes) {
   int declined = 0;
   int64_t dims[5], half[5], *lengths;
   int all = batch_rank + rank;
@@ -11,16 +11,22 @@ static int run_one(native_env_t *env, uint64_t *seed, int type, bool is_double, 
   half[all - 1] = sizes[all - 1] / 2 + 1;
   hr_dtype_t real = is_double ? HR_F64 : HR_F32, complex_ = is_double ? HR_C128 : HR_C64;
   bool real_in = type == HLO_FFT_TYPE_RFFT, real_out = type == HLO_FFT_TYPE_IRFFT;
-  CU_ASSERT_PTR_NULL_FATAL(
-      hr_arena_copy(&env->k.module->arena, sizes + batch_rank, (size_t)rank * sizeof *sizes, &kept));
+  CU_ASSERT_PTR_NULL_FATAL(hr_arena_copy(&env->k.module->arena, sizes + batch_rank,
+                                         (size_t)rank * sizeof *sizes, &kept));
   lengths = kept;
-  hlo_attr_t attrs[] = {KERNEL_INT(FFT_TYPE, type), {.key = HLO_ATTR_FFT_LENGTH, .ints = {lengths, rank}}};
-  const hlo_shape_t *in = kernel_shape(&env->k, real_in ? real : complex_, all, real_out ? half : dims);
-  const hlo_shape_t *out = kernel_shape(&env->k, real_out ? real : complex_, all, real_in ? half : dims);
-  hlo_instr_t *operand = kernel_parameter(&env->k, env->k.entry, (int)env->k.entry->params.count, in);
-  const hlo_instr_t *fft = kernel_instr(&env->k, env->k.entry, HLO_FFT, out, 1, &operand, 2, attrs, 0, NULL);
+  hlo_attr_t attrs[] = {KERNEL_INT(FFT_TYPE, type),
+                        {.key = HLO_ATTR_FFT_LENGTH, .ints = {lengths, rank}}};
+  const hlo_shape_t *in =
+      kernel_shape(&env->k, real_in ? real : complex_, all, real_out ? half : dims);
+  const hlo_shape_t *out =
+      kernel_shape(&env->k, real_out ? real : complex_, all, real_in ? half : dims);
+  hlo_instr_t *operand =
+      kernel_parameter(&env->k, env->k.entry, (int)env->k.entry->params.count, in);
+  const hlo_instr_t *fft =
+      kernel_instr(&env->k, env->k.entry, HLO_FFT, out, 1, &operand, 2, attrs, 0, NULL);
   bool fine = native_agrees(env, seed, fft, &declined) && !declined;
-  if (!fine) printf("    type %d, rank %d and %d, last %ld\n", type, batch_rank, rank, (long)sizes[all - 1]);
+  if (!fine)
+    printf("    type %d, rank %d and %d, last %ld\n", type, batch_rank, rank, (long)sizes[all - 1]);
   return !fine;
 }
 
@@ -32,7 +38,8 @@ static void all_types_and_sizes(void) {
   for (int i = 0; i < 200; i++) {
     int rank = 1 + (int)native_pick(&seed, 3), batch_rank = (int)native_pick(&seed, 3);
     int64_t sizes[5];
-    for (int d = 0; d < 5; d++) sizes[d] = 1 + native_pick(&seed, d < batch_rank ? 5 : rank == 3 ? 20 : 70);
+    for (int d = 0; d < 5; d++)
+      sizes[d] = 1 + native_pick(&seed, d < batch_rank ? 5 : rank == 3 ? 20 : 70);
     wrong += run_one(&env, &seed, i % 4, native_pick(&seed, 2), rank, batch_rank, sizes);
   }
   CU_ASSERT_EQUAL(wrong, 0);
@@ -51,7 +58,8 @@ static void long_lines(void) {
   native_env_deinit(&env);
 }
 
-/* As matrices: with blocks that are not full, by one worker's share and by a core's cache, several of them. */
+/* As matrices: with blocks that are not full, by one worker's share and by a core's cache, several
+ * of them. */
 static void lines_as_matrices(void) {
   native_env_t env;
   uint64_t seed = 3;
@@ -64,6 +72,7 @@ static void lines_as_matrices(void) {
   native_env_deinit(&env);
 }
 
-CU_TestInfo suite_native_fft[] = {
-    {"all types and sizes", all_types_and_sizes}, {"long lines", long_lines},
-    {"lines as matrices", lines_as_matrices}, CU_TEST_INFO_NULL};
+CU_TestInfo suite_native_fft[] = {{"all types and sizes", all_types_and_sizes},
+                                  {"long lines", long_lines},
+                                  {"lines as matrices", lines_as_matrices},
+                                  CU_TEST_INFO_NULL};

@@ -1,6 +1,7 @@
 #include "tests/lib/native_env.h"
 
-/* A random geometry of gather or scatter: an operand, an index array, and windows that are dimensions of a third array.
+/* A random geometry of gather or scatter: an operand, an index array, and windows that are
+ * dimensions of a third array.
  */
 typedef struct geometry {
   int rank;
@@ -48,7 +49,8 @@ static void choose_indices(geometry_t *g) {
       g->index_batching[batch++] = g->index_rank;
       g->index_dims[g->index_rank++] = g->dims[d];
     }
-  for (int i = (int)below(3); i > 0; i--) g->index_dims[g->index_rank++] = below(12) == 0 ? 0 : 1 + below(9);
+  for (int i = (int)below(3); i > 0; i--)
+    g->index_dims[g->index_rank++] = below(12) == 0 ? 0 : 1 + below(9);
   bool implicit = g->starts == 1 && below(2);
   g->vector_dim = implicit ? g->index_rank : below(g->index_rank + 1);
   int at = 0;
@@ -62,7 +64,8 @@ static void choose_indices(geometry_t *g) {
 }
 
 static void choose_other(geometry_t *g) {
-  int own = 0, places = g->index_rank - (g->vector_dim < g->index_rank ? 1 : 0), next_size = 0, next_tap = 0;
+  int own = 0, places = g->index_rank - (g->vector_dim < g->index_rank ? 1 : 0), next_size = 0,
+      next_tap = 0;
   int64_t windows[4], batch[6];
   for (int d = 0; d < g->rank; d++)
     if (!g->dropped[d] && !g->batching[d]) windows[own++] = g->sizes[d];
@@ -90,7 +93,8 @@ static hlo_value_t *choose_starts(const geometry_t *g) {
   hlo_value_t *value = kernel_value(types[below(7)], g->index_rank, g->index_dims_all, NULL);
   for (int64_t i = 0; i < value->count; i++) {
     int64_t index = below(8) ? below(12) : below(4) ? -1 - below(3) : INT64_MIN + below(9);
-    memcpy((char *)value->data + (size_t)i * hr_dtype_bytes(value->dtype), &index, hr_dtype_bytes(value->dtype));
+    memcpy((char *)value->data + (size_t)i * hr_dtype_bytes(value->dtype), &index,
+           hr_dtype_bytes(value->dtype));
   }
   return value;
 }
@@ -122,8 +126,9 @@ static void gathers(void) {
                           list(HLO_ATTR_SLICE_SIZES, g.sizes, g.rank)};
     hlo_value_t *in[] = {kernel_value(types[below(6)], g.rank, g.dims, NULL), choose_starts(&g)};
     native_fill(in[0], true);
-    bool taken = native_check(&k, 0, HLO_GATHER, kernel_shape(&k, in[0]->dtype, g.other_rank, g.other_dims), 2, in, 7,
-                              attrs, 0, NULL);
+    bool taken =
+        native_check(&k, 0, HLO_GATHER, kernel_shape(&k, in[0]->dtype, g.other_rank, g.other_dims),
+                     2, in, 7, attrs, 0, NULL);
     CU_ASSERT_TRUE(taken || !is_small(&g));
     hlo_value_release(in[0]);
     hlo_value_release(in[1]);
@@ -138,8 +143,10 @@ static hlo_computation_t *scatter_body(kernel_env_t *k, hlo_opcode_t op, hr_dtyp
   hlo_instr_t *a = kernel_parameter(k, body, 0, hlo_shape_scalar(dtype));
   hlo_instr_t *b = kernel_parameter(k, body, 1, hlo_shape_scalar(dtype));
   if (op == HLO_COPY) return body;
-  b = kernel_instr(k, body, HLO_MULTIPLY, hlo_shape_scalar(dtype), 2, (hlo_instr_t *[]){b, b}, 0, NULL, 0, NULL);
-  kernel_instr(k, body, HLO_SUBTRACT, hlo_shape_scalar(dtype), 2, (hlo_instr_t *[]){a, b}, 0, NULL, 0, NULL);
+  b = kernel_instr(k, body, HLO_MULTIPLY, hlo_shape_scalar(dtype), 2, (hlo_instr_t *[]){b, b}, 0,
+                   NULL, 0, NULL);
+  kernel_instr(k, body, HLO_SUBTRACT, hlo_shape_scalar(dtype), 2, (hlo_instr_t *[]){a, b}, 0, NULL,
+               0, NULL);
   return body;
 }
 
@@ -160,8 +167,8 @@ static void check_scatter(const geometry_t *g, hlo_opcode_t op, hr_dtype_t dtype
                        kernel_value(dtype, g->other_rank, g->other_dims, NULL)};
   native_fill(in[0], true);
   native_fill(in[2], true);
-  CU_ASSERT_TRUE(
-      native_check(&k, ANY_NAN, HLO_SCATTER, kernel_shape(&k, dtype, g->rank, g->dims), 3, in, 6, attrs, 1, &body));
+  CU_ASSERT_TRUE(native_check(&k, ANY_NAN, HLO_SCATTER, kernel_shape(&k, dtype, g->rank, g->dims),
+                              3, in, 6, attrs, 1, &body));
   for (int i = 0; i < 3; i++) hlo_value_release(in[i]);
   kernel_env_deinit(&k);
 }
@@ -178,8 +185,10 @@ static void scatters(void) {
 
 /* Integers of every width, and the ops on their bits. */
 static void scatters_integers(void) {
-  static const hr_dtype_t types[] = {HR_S8, HR_S16, HR_S32, HR_S64, HR_U8, HR_U16, HR_U32, HR_U64, HR_PRED};
-  static const hlo_opcode_t ops[] = {HLO_AND, HLO_OR, HLO_XOR, HLO_ADD, HLO_MULTIPLY, HLO_MAXIMUM, HLO_MINIMUM};
+  static const hr_dtype_t types[] = {HR_S8,  HR_S16, HR_S32, HR_S64, HR_U8,
+                                     HR_U16, HR_U32, HR_U64, HR_PRED};
+  static const hlo_opcode_t ops[] = {HLO_AND,      HLO_OR,      HLO_XOR,    HLO_ADD,
+                                     HLO_MULTIPLY, HLO_MAXIMUM, HLO_MINIMUM};
   srand(5);
   for (int round = 0; round < 400; round++) {
     hr_dtype_t dtype = types[below(9)];
@@ -190,7 +199,8 @@ static void scatters_integers(void) {
 
 /* Large enough for several workers, in each of the ways to share the work. */
 static void scatters_in_parts(void) {
-  static const int64_t shapes[][3] = {{300, 1024, 400}, {300, 40, 2000}, {30, 17, 2000}, {9, 3000, 60}};
+  static const int64_t shapes[][3] = {
+      {300, 1024, 400}, {300, 40, 2000}, {30, 17, 2000}, {9, 3000, 60}};
   srand(3);
   for (int round = 0; round < 24; round++) {
     const int64_t *s = shapes[round % 4];
@@ -220,7 +230,10 @@ static void scatters_in_parts(void) {
                        .window_dims = {1, 2},
                        .windows = 2};
     }
-    check_scatter(&g, round % 2 ? HLO_ADD : HLO_COPY, round % 5 ? HR_F32 : round % 2 ? HR_F16 : HR_BF16);
+    check_scatter(&g, round % 2 ? HLO_ADD : HLO_COPY,
+                  round % 5   ? HR_F32
+                  : round % 2 ? HR_F16
+                              : HR_BF16);
   }
 }
 
@@ -229,14 +242,25 @@ static void scatters_in_copies(void) {
   enum { CASES = 12 };
   static const hr_dtype_t types[CASES] = {HR_S32, HR_F32, HR_S64, HR_F64, HR_S32,  HR_U8,
                                           HR_U16, HR_S8,  HR_F16, HR_F16, HR_BF16, HR_BF16};
-  static const hlo_opcode_t ops[CASES] = {HLO_ADD, HLO_MAXIMUM, HLO_MULTIPLY, HLO_MAXIMUM, HLO_MINIMUM, HLO_MINIMUM,
-                                          HLO_AND, HLO_MAXIMUM, HLO_MAXIMUM,  HLO_ADD,     HLO_MINIMUM, HLO_ADD};
+  static const hlo_opcode_t ops[CASES] = {HLO_ADD,     HLO_MAXIMUM, HLO_MULTIPLY, HLO_MAXIMUM,
+                                          HLO_MINIMUM, HLO_MINIMUM, HLO_AND,      HLO_MAXIMUM,
+                                          HLO_MAXIMUM, HLO_ADD,     HLO_MINIMUM,  HLO_ADD};
   srand(4);
   for (int round = 0; round < 2 * CASES; round++) {
     int64_t width = round < CASES ? 1 : 7, count = 70000 / width;
-    geometry_t g = {.rank = 2, .dims = {30, width}, .index_rank = 2, .index_dims_all = {count, 1}, .vector_dim = 1,
-                    .start_map = {0}, .starts = 1, .other_rank = 2, .other_dims = {count, width}, .window_dims = {1},
-                    .windows = 1, .dropped_dims = {0}, .drops = 1};
+    geometry_t g = {.rank = 2,
+                    .dims = {30, width},
+                    .index_rank = 2,
+                    .index_dims_all = {count, 1},
+                    .vector_dim = 1,
+                    .start_map = {0},
+                    .starts = 1,
+                    .other_rank = 2,
+                    .other_dims = {count, width},
+                    .window_dims = {1},
+                    .windows = 1,
+                    .dropped_dims = {0},
+                    .drops = 1};
     check_scatter(&g, ops[round % CASES], types[round % CASES]);
   }
 }
@@ -249,24 +273,31 @@ static void scatters_pairs(void) {
   const hlo_shape_t *f32 = hlo_shape_scalar(HR_F32), *s32 = hlo_shape_scalar(HR_S32);
   for (int p = 0; p < 4; p++) kernel_parameter(&k, body, p, p % 2 ? s32 : f32);
   hlo_instr_t **p = body->params.data;
-  hlo_attr_t compare[] = {KERNEL_INT(DIRECTION, HLO_DIRECTION_GE), KERNEL_INT(TYPE, HLO_COMPARISON_FLOAT)};
-  hlo_instr_t *keep = kernel_instr(&k, body, HLO_COMPARE, hlo_shape_scalar(HR_PRED), 2, (hlo_instr_t *[]){p[0], p[2]},
-                                   2, compare, 0, NULL);
-  hlo_instr_t *a = kernel_instr(&k, body, HLO_SELECT, f32, 3, (hlo_instr_t *[]){keep, p[0], p[2]}, 0, NULL, 0, NULL);
-  hlo_instr_t *b = kernel_instr(&k, body, HLO_SELECT, s32, 3, (hlo_instr_t *[]){keep, p[1], p[3]}, 0, NULL, 0, NULL);
+  hlo_attr_t compare[] = {KERNEL_INT(DIRECTION, HLO_DIRECTION_GE),
+                          KERNEL_INT(TYPE, HLO_COMPARISON_FLOAT)};
+  hlo_instr_t *keep = kernel_instr(&k, body, HLO_COMPARE, hlo_shape_scalar(HR_PRED), 2,
+                                   (hlo_instr_t *[]){p[0], p[2]}, 2, compare, 0, NULL);
+  hlo_instr_t *a = kernel_instr(&k, body, HLO_SELECT, f32, 3, (hlo_instr_t *[]){keep, p[0], p[2]},
+                                0, NULL, 0, NULL);
+  hlo_instr_t *b = kernel_instr(&k, body, HLO_SELECT, s32, 3, (hlo_instr_t *[]){keep, p[1], p[3]},
+                                0, NULL, 0, NULL);
   const hlo_shape_t *scalars[] = {f32, s32};
-  kernel_instr(&k, body, HLO_TUPLE, kernel_tuple_shape(&k, 2, scalars), 2, (hlo_instr_t *[]){a, b}, 0, NULL, 0, NULL);
-  hlo_value_t *in[] = {kernel_value(HR_F32, KERNEL_DIMS(50, 70), NULL), kernel_value(HR_S32, KERNEL_DIMS(50, 70), NULL),
+  kernel_instr(&k, body, HLO_TUPLE, kernel_tuple_shape(&k, 2, scalars), 2, (hlo_instr_t *[]){a, b},
+               0, NULL, 0, NULL);
+  hlo_value_t *in[] = {kernel_value(HR_F32, KERNEL_DIMS(50, 70), NULL),
+                       kernel_value(HR_S32, KERNEL_DIMS(50, 70), NULL),
                        kernel_value(HR_S32, KERNEL_DIMS(400, 1), NULL),
                        kernel_value(HR_F32, KERNEL_DIMS(400, 70), NULL),
                        kernel_value(HR_S32, KERNEL_DIMS(400, 70), NULL)};
   for (int i = 0; i < 5; i++) native_fill(in[i], false);
   for (int i = 0; i < 400; i++) ((int32_t *)in[2]->data)[i] = (int32_t)below(51);
   hlo_attr_t attrs[] = {KERNEL_INTS(UPDATE_WINDOW_DIMS, 1), KERNEL_INTS(INSERTED_WINDOW_DIMS, 0),
-                        KERNEL_INTS(SCATTER_DIMS_TO_OPERAND_DIMS, 0), KERNEL_INT(INDEX_VECTOR_DIM, 1)};
+                        KERNEL_INTS(SCATTER_DIMS_TO_OPERAND_DIMS, 0),
+                        KERNEL_INT(INDEX_VECTOR_DIM, 1)};
   const hlo_shape_t *parts[] = {kernel_shape(&k, HR_F32, KERNEL_DIMS(50, 70)),
                                 kernel_shape(&k, HR_S32, KERNEL_DIMS(50, 70))};
-  CU_ASSERT_TRUE(native_check(&k, 0, HLO_SCATTER, kernel_tuple_shape(&k, 2, parts), 5, in, 4, attrs, 1, &body));
+  CU_ASSERT_TRUE(native_check(&k, 0, HLO_SCATTER, kernel_tuple_shape(&k, 2, parts), 5, in, 4, attrs,
+                              1, &body));
   for (int i = 0; i < 5; i++) hlo_value_release(in[i]);
   kernel_env_deinit(&k);
 }

@@ -9,8 +9,10 @@ static hlo_module_t *parse(const char *a, const char *b, const char *what) {
   char text[2048];
   hr_buffer_t *bytes;
   hlo_module_t *module = NULL;
-  snprintf(text, sizeof text,
-           "HloModule m\nENTRY e {\n  a = %s parameter(0)\n  b = %s parameter(1)\n  ROOT r = %s\n}\n", a, b, what);
+  snprintf(
+      text, sizeof text,
+      "HloModule m\nENTRY e {\n  a = %s parameter(0)\n  b = %s parameter(1)\n  ROOT r = %s\n}\n", a,
+      b, what);
   CU_ASSERT_PTR_NULL_FATAL(hr_buffer_create(strlen(text), &bytes));
   memcpy(hr_buffer_data(bytes), text, strlen(text));
   hr_status_t st = read_module("test", bytes, &module);
@@ -20,7 +22,8 @@ static hlo_module_t *parse(const char *a, const char *b, const char *what) {
   return module;
 }
 
-/* Adds to the diagonals of square matrices, so that they have a factor; and makes complex ones real there. */
+/* Adds to the diagonals of square matrices, so that they have a factor; and makes complex ones real
+ * there. */
 static void strengthen(hlo_value_t *a, double by) {
   int64_t n = a->dims[a->rank - 1], parts = hr_dtype_is_complex(a->dtype) ? 2 : 1;
   hr_dtype_t real = hr_dtype_real(a->dtype);
@@ -28,7 +31,8 @@ static void strengthen(hlo_value_t *a, double by) {
     int64_t at = (i * n + i % n) * parts;
     for (int part = 0; part < parts; part++) {
       uint64_t bits = hr_float_encode(real, part ? 0 : by);
-      memcpy((char *)a->data + (size_t)(at + part) * hr_dtype_bytes(real), &bits, hr_dtype_bytes(real));
+      memcpy((char *)a->data + (size_t)(at + part) * hr_dtype_bytes(real), &bits,
+             hr_dtype_bytes(real));
     }
   }
 }
@@ -81,15 +85,17 @@ static void what_has_no_factor_is_nan(void) {
 
 static void solves(void) {
   static const char *const transposes[] = {"NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"};
-  static const char *const sizes[][3] = {{"[9,9]", "[9,40]", "[40,9]"}, {"[5,12,12]", "[5,12,3]", "[5,3,12]"}};
+  static const char *const sizes[][3] = {{"[9,9]", "[9,40]", "[40,9]"},
+                                         {"[5,12,12]", "[5,12,3]", "[5,3,12]"}};
   char a[32], b[32], what[256];
   for (int form = 0; form < 4 * 2 * 3 * 8; form++) {
     int t = form % 4, s = form / 4 % 2, left = form / 24 % 2;
     snprintf(a, sizeof a, "%s%s", types[t], sizes[s][0]);
     snprintf(b, sizeof b, "%s%s", types[t], sizes[s][left ? 1 : 2]);
-    snprintf(what, sizeof what, "%s triangular-solve(a, b), left_side=%s, lower=%s, unit_diagonal=%s, transpose_a=%s",
-             b, left ? "true" : "false", form / 48 % 2 ? "true" : "false", form / 96 ? "true" : "false",
-             transposes[form / 8 % 3]);
+    snprintf(what, sizeof what,
+             "%s triangular-solve(a, b), left_side=%s, lower=%s, unit_diagonal=%s, transpose_a=%s",
+             b, left ? "true" : "false", form / 48 % 2 ? "true" : "false",
+             form / 96 ? "true" : "false", transposes[form / 8 % 3]);
     check(1 + form % 2, a, b, what, form / 96 ? 1 : 40);
   }
 }
@@ -98,16 +104,19 @@ static void custom_calls(void) {
   char what[512];
   static const char *const letters[] = {"76", "85"};
   for (int i = 0; i < 16; i++) {
-    snprintf(what, sizeof what,
-             "f32[12,30]{0,1} custom-call(a, b), custom_call_target=\"lapack_strsm_ffi\", "
-             "operand_layout_constraints={f32[12,12]{0,1}, f32[12,30]{0,1}}, api_version=API_VERSION_TYPED_FFI, "
-             "backend_config={diag = %d : ui8, side = 76 : ui8, trans_x = %d : ui8, uplo = %s : ui8}",
-             i & 1 ? 78 : 85, i & 2 ? 78 : 84, letters[i / 4 % 2]);
+    snprintf(
+        what, sizeof what,
+        "f32[12,30]{0,1} custom-call(a, b), custom_call_target=\"lapack_strsm_ffi\", "
+        "operand_layout_constraints={f32[12,12]{0,1}, f32[12,30]{0,1}}, "
+        "api_version=API_VERSION_TYPED_FFI, "
+        "backend_config={diag = %d : ui8, side = 76 : ui8, trans_x = %d : ui8, uplo = %s : ui8}",
+        i & 1 ? 78 : 85, i & 2 ? 78 : 84, letters[i / 4 % 2]);
     check(2, "f32[12,12]", "f32[12,30]", what, i & 1 ? 40 : 1);
   }
   for (int i = 0; i < 2; i++) {
     snprintf(what, sizeof what,
-             "(f32[5,20,20]{1,2,0}, s32[5]{0}) custom-call(a), custom_call_target=\"lapack_spotrf_ffi\", "
+             "(f32[5,20,20]{1,2,0}, s32[5]{0}) custom-call(a), "
+             "custom_call_target=\"lapack_spotrf_ffi\", "
              "operand_layout_constraints={f32[5,20,20]{1,2,0}}, api_version=API_VERSION_TYPED_FFI, "
              "backend_config={uplo = %s : ui8}",
              letters[i]);
@@ -116,34 +125,40 @@ static void custom_calls(void) {
 }
 
 static void factors(void) {
-  static const int sizes[][3] = {{7, 6, 6}, {3, 40, 17}, {2, 17, 40}, {1, 300, 300}, {2, 150, 260}, {1, 260, 100}};
+  static const int sizes[][3] = {{7, 6, 6},     {3, 40, 17},   {2, 17, 40},
+                                 {1, 300, 300}, {2, 150, 260}, {1, 260, 100}};
   static const char letters[] = "sdcz";
   char what[512], shape[64];
   for (int i = 0; i < 24; i++) {
     const int *size = sizes[i / 4], fewer = size[1] < size[2] ? size[1] : size[2];
     snprintf(shape, sizeof shape, "%s[%d,%d,%d]", types[i % 4], size[0], size[1], size[2]);
     snprintf(what, sizeof what,
-             "(%s{1,2,0}, s32[%d,%d]{1,0}, s32[%d]{0}) custom-call(a), custom_call_target=\"lapack_%cgetrf_ffi\", "
-             "operand_layout_constraints={%s{1,2,0}}, api_version=API_VERSION_TYPED_FFI, backend_config={}",
+             "(%s{1,2,0}, s32[%d,%d]{1,0}, s32[%d]{0}) custom-call(a), "
+             "custom_call_target=\"lapack_%cgetrf_ffi\", "
+             "operand_layout_constraints={%s{1,2,0}}, api_version=API_VERSION_TYPED_FFI, "
+             "backend_config={}",
              shape, size[0], fewer, size[0], letters[i % 4], shape);
-    check(1 + i % 3, shape, "f32[]", what, i / 4 == 3 ? 60 : 3); /* large ones: for the rounding not to add up */
+    check(1 + i % 3, shape, "f32[]", what,
+          i / 4 == 3 ? 60 : 3); /* large ones: for the rounding not to add up */
   }
 }
 
 /* A call of LAPACK on matrices by columns: its results, operands and options as given. */
-static void check_lapack(int workers, const char *a, const char *b, const char *results, const char *operands,
-                         char letter, const char *name, const char *options, double diagonal) {
+static void check_lapack(int workers, const char *a, const char *b, const char *results,
+                         const char *operands, char letter, const char *name, const char *options,
+                         double diagonal) {
   char what[1024];
   snprintf(what, sizeof what,
-           "%s custom-call(a%s), custom_call_target=\"lapack_%c%s_ffi\", operand_layout_constraints={%s}, "
+           "%s custom-call(a%s), custom_call_target=\"lapack_%c%s_ffi\", "
+           "operand_layout_constraints={%s}, "
            "api_version=API_VERSION_TYPED_FFI, backend_config={%s}",
            results, b[0] ? ", b" : "", letter, name, operands, options);
   check(workers, a, b[0] ? b : "f32[]", what, diagonal);
 }
 
 static void reflectors(void) {
-  static const int sizes[][3] = {{7, 6, 6},    {3, 40, 17},  {2, 17, 40},  {1, 300, 300},
-                                 {1, 1, 9},    {2, 150, 260}, {1, 600, 100}, {300, 3, 3}};
+  static const int sizes[][3] = {{7, 6, 6}, {3, 40, 17},   {2, 17, 40},   {1, 300, 300},
+                                 {1, 1, 9}, {2, 150, 260}, {1, 600, 100}, {300, 3, 3}};
   static const char letters[] = "sdcz";
   char shape[64], columns[80], tau[64], results[256], operands[256];
   for (int i = 0; i < 32; i++) {
@@ -153,9 +168,11 @@ static void reflectors(void) {
     snprintf(tau, sizeof tau, "%s[%d,%d]", types[i % 4], size[0], fewer);
     snprintf(results, sizeof results, "(%s, %s{1,0})", columns, tau);
     check_lapack(1 + i % 3, shape, "", results, columns, letters[i % 4], "geqrf", "", 9);
-    if (fewer != size[2] || fewer > 20) continue; /* of any vectors, products of many grow without bound */
+    if (fewer != size[2] || fewer > 20)
+      continue; /* of any vectors, products of many grow without bound */
     snprintf(operands, sizeof operands, "%s, %s{1,0}", columns, tau);
-    check_lapack(1 + i % 3, shape, tau, columns, operands, letters[i % 4], i % 4 < 2 ? "orgqr" : "ungqr", "", 9);
+    check_lapack(1 + i % 3, shape, tau, columns, operands, letters[i % 4],
+                 i % 4 < 2 ? "orgqr" : "ungqr", "", 9);
   }
 }
 
@@ -167,15 +184,18 @@ static void eigenvalues(void) {
     const int *size = sizes[i / 4 % 4];
     int dtype = i % 4, batch = size[0], n = size[1];
     const char *real = types[dtype % 2];
-    if (n > 2 && dtype % 2 == 0) continue; /* vectors of neighbouring values differ more than floats should */
+    if (n > 2 && dtype % 2 == 0)
+      continue; /* vectors of neighbouring values differ more than floats should */
     snprintf(shape, sizeof shape, "%s[%d,%d,%d]", types[dtype], batch, n, n);
     snprintf(columns, sizeof columns, "%s{1,2,0}", shape);
     snprintf(name, sizeof name, dtype < 2 ? "sy%s" : "he%s", i < 16 ? "evd" : "trd");
     if (i < 16)
-      snprintf(results, sizeof results, "(%s, %s[%d,%d]{1,0}, s32[%d]{0})", columns, real, batch, n, batch);
+      snprintf(results, sizeof results, "(%s, %s[%d,%d]{1,0}, s32[%d]{0})", columns, real, batch, n,
+               batch);
     else
-      snprintf(results, sizeof results, "(%s, %s[%d,%d]{1,0}, %s[%d,%d]{1,0}, %s[%d,%d]{1,0}, s32[%d]{0})", columns,
-               real, batch, n, real, batch, n - 1, types[dtype], batch, n - 1, batch);
+      snprintf(results, sizeof results,
+               "(%s, %s[%d,%d]{1,0}, %s[%d,%d]{1,0}, %s[%d,%d]{1,0}, s32[%d]{0})", columns, real,
+               batch, n, real, batch, n - 1, types[dtype], batch, n - 1, batch);
     check_lapack(1 + i % 3, shape, "", results, columns, letters[dtype], name,
                  i < 16 ? "mode = 86 : ui8, uplo = 76 : ui8" : "uplo = 76 : ui8", 9);
   }

@@ -2,7 +2,8 @@
 
 static int64_t below(int64_t n) { return rand() % n; }
 
-static const hr_dtype_t types[] = {HR_U8, HR_BF16, HR_F32, HR_F64, HR_C64, HR_C128, HR_PRED, HR_S16};
+static const hr_dtype_t types[] = {HR_U8,  HR_BF16, HR_F32,  HR_F64,
+                                   HR_C64, HR_C128, HR_PRED, HR_S16};
 
 static void check_transpose(hr_dtype_t dtype, int rank, const int64_t *dims, const int64_t *order) {
   kernel_env_t k;
@@ -12,8 +13,8 @@ static void check_transpose(hr_dtype_t dtype, int rank, const int64_t *dims, con
   hlo_attr_t attr = {.key = HLO_ATTR_DIMENSIONS, .ints = {order, rank}};
   hlo_value_t *in = kernel_value(dtype, rank, dims, NULL);
   native_fill(in, false);
-  CU_ASSERT_TRUE(
-      native_check(&k, 0, HLO_TRANSPOSE, kernel_shape(&k, dtype, rank, out_dims), 1, &in, 1, &attr, 0, NULL));
+  CU_ASSERT_TRUE(native_check(&k, 0, HLO_TRANSPOSE, kernel_shape(&k, dtype, rank, out_dims), 1, &in,
+                              1, &attr, 0, NULL));
   hlo_value_release(in);
   kernel_env_deinit(&k);
 }
@@ -54,15 +55,16 @@ static void large_transposes(void) {
 
 /* Random sizes of `rank` dimensions; round by round small and large ones. */
 static void choose_dims(int round, int rank, int64_t *dims) {
-  for (int d = 0; d < rank; d++) dims[d] = below(30) == 0 ? 0 : 1 + below(round % 10 ? 9 : rank > 3 ? 20 : 70);
+  for (int d = 0; d < rank; d++)
+    dims[d] = below(30) == 0 ? 0 : 1 + below(round % 10 ? 9 : rank > 3 ? 20 : 70);
 }
 
-static int check(hlo_opcode_t op, hr_dtype_t dtype, int rank, const int64_t *out_dims, int count, hlo_value_t **in,
-                 int attr_count, const hlo_attr_t *attrs) {
+static int check(hlo_opcode_t op, hr_dtype_t dtype, int rank, const int64_t *out_dims, int count,
+                 hlo_value_t **in, int attr_count, const hlo_attr_t *attrs) {
   kernel_env_t k;
   kernel_env_init(&k);
-  bool accepted =
-      native_check(&k, 0, op, kernel_shape(&k, dtype, rank, out_dims), count, in, attr_count, attrs, 0, NULL);
+  bool accepted = native_check(&k, 0, op, kernel_shape(&k, dtype, rank, out_dims), count, in,
+                               attr_count, attrs, 0, NULL);
   for (int i = 0; i < count; i++) hlo_value_release(in[i]);
   kernel_env_deinit(&k);
   return accepted;
@@ -177,11 +179,12 @@ static void blocks(void) {
   CU_ASSERT_TRUE(accepted > 500);
 }
 
-CU_TestInfo suite_native_movement[] = {{"transposes", transposes},
-                                       {"transposes of short runs", transposes_of_short_runs},
-                                       {"large transposes", large_transposes},
-                                       {"slices and reversals", slices_and_reversals},
-                                       {"broadcasts and concatenations", broadcasts_and_concatenations},
-                                       {"pads", pads},
-                                       {"blocks", blocks},
-                                       CU_TEST_INFO_NULL};
+CU_TestInfo suite_native_movement[] = {
+    {"transposes", transposes},
+    {"transposes of short runs", transposes_of_short_runs},
+    {"large transposes", large_transposes},
+    {"slices and reversals", slices_and_reversals},
+    {"broadcasts and concatenations", broadcasts_and_concatenations},
+    {"pads", pads},
+    {"blocks", blocks},
+    CU_TEST_INFO_NULL};

@@ -30,8 +30,8 @@ static hr_buffer_t *make_npy(int version, const char *dictionary, const void *da
   return buffer;
 }
 
-static hr_status_t read_back(int version, const char *dictionary, const void *data, size_t size, hr_dtype_t dtype,
-                             hlo_value_t **out_value) {
+static hr_status_t read_back(int version, const char *dictionary, const void *data, size_t size,
+                             hr_dtype_t dtype, hlo_value_t **out_value) {
   hr_buffer_t *buffer = make_npy(version, dictionary, data, size);
   read_npy_t npy;
   hr_status_t st = read_npy_header("a", buffer, 0, hr_buffer_size(buffer), &npy);
@@ -50,23 +50,28 @@ static void test_versions_and_orders(void) {
   size_t live = hr_mem_live_blocks();
   const float data[6] = {0, 1, 2, 3, 4, 5};
   hlo_value_t *value;
-  CHECK_OK(read_back(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n", data, 24, HR_F32, &value));
+  CHECK_OK(read_back(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n", data, 24,
+                     HR_F32, &value));
   CU_ASSERT_EQUAL(value->rank, 2);
   CU_ASSERT_EQUAL(((float *)value->data)[5], 5);
   hlo_value_release(value);
-  CHECK_OK(read_back(2, "{\"shape\":(2L,3L),'fortran_order':True,'descr':'<f4'}", data, 24, HR_F32, &value));
+  CHECK_OK(read_back(2, "{\"shape\":(2L,3L),'fortran_order':True,'descr':'<f4'}", data, 24, HR_F32,
+                     &value));
   CU_ASSERT_EQUAL(((float *)value->data)[1], 2);
   CU_ASSERT_EQUAL(((float *)value->data)[3], 1);
   hlo_value_release(value);
   const unsigned char big[8] = {0, 0, 1, 2, 0xff, 0xff, 0xff, 0xfe};
-  CHECK_OK(read_back(3, "{'descr': '>i4', 'fortran_order': False, 'shape': (2,)}", big, 8, HR_S32, &value));
+  CHECK_OK(read_back(3, "{'descr': '>i4', 'fortran_order': False, 'shape': (2,)}", big, 8, HR_S32,
+                     &value));
   CU_ASSERT_EQUAL(((int32_t *)value->data)[0], 258);
   CU_ASSERT_EQUAL(((int32_t *)value->data)[1], -2);
   hlo_value_release(value);
-  CHECK_OK(read_back(1, "{'descr': '<f8', 'fortran_order': False, 'shape': ()}", data, 24, HR_F64, &value));
+  CHECK_OK(read_back(1, "{'descr': '<f8', 'fortran_order': False, 'shape': ()}", data, 24, HR_F64,
+                     &value));
   CU_ASSERT_EQUAL(value->rank, 0);
   hlo_value_release(value);
-  CHECK_OK(read_back(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 0)}", data, 0, HR_F64, &value));
+  CHECK_OK(read_back(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 0)}", data, 0,
+                     HR_F64, &value));
   CU_ASSERT_EQUAL(value->count, 0);
   hlo_value_release(value);
   CU_ASSERT_EQUAL(hr_mem_live_blocks(), live);
@@ -75,23 +80,27 @@ static void test_versions_and_orders(void) {
 static void test_nameless_types(void) {
   const unsigned char bytes[4] = {0x0f, 0xf7, 0x08, 0x01};
   hlo_value_t *value;
-  CHECK_OK(read_back(1, "{'descr': '|V1', 'fortran_order': False, 'shape': (4,)}", bytes, 4, HR_S4, &value));
+  CHECK_OK(read_back(1, "{'descr': '|V1', 'fortran_order': False, 'shape': (4,)}", bytes, 4, HR_S4,
+                     &value));
   const int8_t want[4] = {-1, 7, -8, 1};
   CU_ASSERT_EQUAL(memcmp(value->data, want, 4), 0);
   hlo_value_release(value);
-  CHECK_OK(read_back(1, "{'descr': '|V1', 'fortran_order': False, 'shape': (4,)}", bytes, 4, HR_F8E4M3FN, &value));
+  CHECK_OK(read_back(1, "{'descr': '|V1', 'fortran_order': False, 'shape': (4,)}", bytes, 4,
+                     HR_F8E4M3FN, &value));
   CU_ASSERT_EQUAL(memcmp(value->data, bytes, 4), 0);
   hlo_value_release(value);
-  CHECK_OK(read_back(1, "{'descr': '<V2', 'fortran_order': False, 'shape': (2,)}", bytes, 4, HR_BF16, &value));
+  CHECK_OK(read_back(1, "{'descr': '<V2', 'fortran_order': False, 'shape': (2,)}", bytes, 4,
+                     HR_BF16, &value));
   hlo_value_release(value);
-  CHECK_FAILS(HR_USAGE,
-              read_back(1, "{'descr': '|V2', 'fortran_order': False, 'shape': (2,)}", bytes, 4, HR_F16, &value));
-  CHECK_FAILS(HR_USAGE,
-              read_back(1, "{'descr': '<f2', 'fortran_order': False, 'shape': (2,)}", bytes, 4, HR_BF16, &value));
-  CHECK_FAILS(HR_USAGE,
-              read_back(1, "{'descr': '<i4', 'fortran_order': False, 'shape': (1,)}", bytes, 4, HR_U32, &value));
+  CHECK_FAILS(HR_USAGE, read_back(1, "{'descr': '|V2', 'fortran_order': False, 'shape': (2,)}",
+                                  bytes, 4, HR_F16, &value));
+  CHECK_FAILS(HR_USAGE, read_back(1, "{'descr': '<f2', 'fortran_order': False, 'shape': (2,)}",
+                                  bytes, 4, HR_BF16, &value));
+  CHECK_FAILS(HR_USAGE, read_back(1, "{'descr': '<i4', 'fortran_order': False, 'shape': (1,)}",
+                                  bytes, 4, HR_U32, &value));
   const unsigned char truths[3] = {0, 1, 7};
-  CHECK_OK(read_back(1, "{'descr': '|b1', 'fortran_order': False, 'shape': (3,)}", truths, 3, HR_PRED, &value));
+  CHECK_OK(read_back(1, "{'descr': '|b1', 'fortran_order': False, 'shape': (3,)}", truths, 3,
+                     HR_PRED, &value));
   CU_ASSERT_EQUAL(((uint8_t *)value->data)[2], 1);
   hlo_value_release(value);
 }

@@ -1,5 +1,5 @@
-/* The object cache: what is kept comes back, what is damaged or not ours does not, the bound holds, one of several
- * processes compiles. */
+/* The object cache: what is kept comes back, what is damaged or not ours does not, the bound holds,
+ * one of several processes compiles. */
 #include "jit/cache/object_cache.h"
 
 #include <dirent.h>
@@ -51,7 +51,8 @@ static void remove_folder(void) {
 
 static jit_cache_t *open_cache(uint64_t limit_bytes) {
   jit_cache_t *cache = NULL;
-  CHECK_OK(jit_cache_open(&(jit_cache_options_t){.folder = folder, .limit_bytes = limit_bytes}, &cache));
+  CHECK_OK(
+      jit_cache_open(&(jit_cache_options_t){.folder = folder, .limit_bytes = limit_bytes}, &cache));
   return cache;
 }
 
@@ -249,7 +250,8 @@ static void test_bound(void) {
     char name[HR_DIGEST_TEXT];
     jit_key_name(key_of(i), name);
     snprintf(path, sizeof path, "%s/%s.o", folder, name);
-    struct timespec past[2] = {{.tv_sec = time(NULL) - 100000 + 60 * i}, {.tv_sec = time(NULL) - 100000 + 60 * i}};
+    struct timespec past[2] = {{.tv_sec = time(NULL) - 100000 + 60 * i},
+                               {.tv_sec = time(NULL) - 100000 + 60 * i}};
     CU_ASSERT_EQUAL(utimensat(AT_FDCWD, path, past, 0), 0);
   }
   CU_ASSERT_FALSE(finds(cache, 0, NULL));

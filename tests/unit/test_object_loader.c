@@ -1,4 +1,5 @@
-/* Objects in memory: they run, call what is outside, lie in pages of the right kind; damaged ones are refused. */
+/* Objects in memory: they run, call what is outside, lie in pages of the right kind; damaged ones
+ * are refused. */
 #include "jit/link/object_loader.h"
 
 #include <math.h>
@@ -67,7 +68,8 @@ static void test_cut_objects(void) {
   hr_buffer_t *object = compile(HLO_REMAINDER, 4);
   size_t size = hr_buffer_size(object);
   for (size_t cut = 0; cut < size; cut += 1 + cut / 100) load_any(hr_buffer_data(object), cut);
-  CHECK_FAILS(HR_INVALID, jit_object_load(hr_buffer_data(object), size / 2, &(jit_object_t *){NULL}));
+  CHECK_FAILS(HR_INVALID,
+              jit_object_load(hr_buffer_data(object), size / 2, &(jit_object_t *){NULL}));
   hr_buffer_release(object);
 }
 

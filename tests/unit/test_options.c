@@ -9,13 +9,14 @@
 #define WORDS(...) \
   (char *const[]) { __VA_ARGS__ }
 #define COUNT(...) (int)(sizeof(WORDS(__VA_ARGS__)) / sizeof(char *))
-#define PARSE(command, options, ...) hr_options_parse((command), COUNT(__VA_ARGS__), WORDS(__VA_ARGS__), (options))
+#define PARSE(command, options, ...) \
+  hr_options_parse((command), COUNT(__VA_ARGS__), WORDS(__VA_ARGS__), (options))
 
 static void test_forms_of_options(void) {
   size_t live = hr_mem_live_blocks();
   hr_options_t options;
-  CHECK_OK(PARSE(HR_COMMAND_RUN, &options, "-n8", "--steps", "5", "--input=a.npz", "x.hlo", "-i", "1=3.5",
-                 "--rtol=1e-3", "--", "--steps"));
+  CHECK_OK(PARSE(HR_COMMAND_RUN, &options, "-n8", "--steps", "5", "--input=a.npz", "x.hlo", "-i",
+                 "1=3.5", "--rtol=1e-3", "--", "--steps"));
   CU_ASSERT_EQUAL(hr_option_int(&options, HR_OPTION_PROCESSES, 0), 8);
   CU_ASSERT_EQUAL(hr_option_int(&options, HR_OPTION_STEPS, 0), 5);
   CU_ASSERT_DOUBLE_EQUAL(hr_option_real(&options, HR_OPTION_RTOL, -1), 1e-3, 0);
@@ -84,7 +85,8 @@ static void test_help_names_everything(void) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
   hr_options_list(&text);
-  for (int id = 0; id < HR_OPTION_COUNT; id++) CU_ASSERT_PTR_NOT_NULL(strstr(text.data, hr_option_name(id)));
+  for (int id = 0; id < HR_OPTION_COUNT; id++)
+    CU_ASSERT_PTR_NOT_NULL(strstr(text.data, hr_option_name(id)));
   CU_ASSERT_PTR_NOT_NULL(strstr(text.data, "HLORUN_LOG"));
   hr_strbuf_deinit(&text);
 }
@@ -145,8 +147,12 @@ static void test_log_levels(void) {
 }
 
 CU_TestInfo suite_options[] = {
-    {"forms", test_forms_of_options},     {"optional arguments and choices", test_optional_arguments_and_choices},
-    {"refused", test_what_is_refused},    {"nearest names", test_nearest_names},
-    {"help", test_help_names_everything}, {"variables", test_variables},
-    {"old names", test_old_names},        {"log levels", test_log_levels},
+    {"forms", test_forms_of_options},
+    {"optional arguments and choices", test_optional_arguments_and_choices},
+    {"refused", test_what_is_refused},
+    {"nearest names", test_nearest_names},
+    {"help", test_help_names_everything},
+    {"variables", test_variables},
+    {"old names", test_old_names},
+    {"log levels", test_log_levels},
     CU_TEST_INFO_NULL};

@@ -1,5 +1,5 @@
-/* The machinery of the passes: order, effects and uses across rewrites, turns of loops, memory that runs out. That
- * programs mean the same is tested with whole programs. */
+/* The machinery of the passes: order, effects and uses across rewrites, turns of loops, memory that
+ * runs out. That programs mean the same is tested with whole programs. */
 #include "base/buffer.h"
 #include "passes/lib/pass_rewrite.h"
 #include "passes/loops/loop_shape.h"
@@ -21,7 +21,8 @@ static hlo_instr_t *find(const hlo_computation_t *computation, const char *name)
 
 static const char effects[] =
     "HloModule effects\n\nENTRY main {\n  x = f32[4] parameter(0)\n  t = token[] after-all()\n"
-    "  a = token[] outfeed(x, t), outfeed_shape=f32[4]\n  n = f32[4] negate(x)\n  nn = f32[4] negate(n)\n"
+    "  a = token[] outfeed(x, t), outfeed_shape=f32[4]\n  n = f32[4] negate(x)\n  nn = f32[4] "
+    "negate(n)\n"
     "  b = token[] outfeed(x, t), outfeed_shape=f32[4]\n  e = f32[4] exponential(x)\n"
     "  ROOT s = f32[4] add(nn, e)\n}\n";
 
@@ -54,8 +55,8 @@ static void test_order(void) {
   CHECK_OK(pass_rewrite_begin(&rewrite, main));
   hlo_instr_t *n = find(main, "n"), *b = find(main, "b"), *x = find(main, "x");
   CU_ASSERT_PTR_EQUAL(pass_rewrite_visit(&rewrite, n->id), n);
-  hlo_instr_t *late = hlo_build(&rewrite.builder, HLO_ADD_DEPENDENCY, x->shape, 2, (hlo_instr_t *[]){x, b}, 0, NULL, 0,
-                                NULL);
+  hlo_instr_t *late = hlo_build(&rewrite.builder, HLO_ADD_DEPENDENCY, x->shape, 2,
+                                (hlo_instr_t *[]){x, b}, 0, NULL, 0, NULL);
   CHECK_OK(pass_replace(&rewrite, n, late));
   CHECK_OK(pass_rewrite_end(&rewrite, NULL));
   CHECK_OK(hlo_verify(module));
@@ -89,18 +90,24 @@ static void test_purity(void) {
 /* ---- loops ---- */
 
 /* Turns of `for (i = start; i DIRECTION limit; i += step)`; -1: not known. */
-static int64_t trips(const char *type, const char *start, const char *step, const char *direction, const char *limit) {
+static int64_t trips(const char *type, const char *start, const char *step, const char *direction,
+                     const char *limit) {
   char text[1024];
-  snprintf(text, sizeof text,
-           "HloModule turns\n\nbody {\n  p = (%s[], f32[]) parameter(0)\n  i = %s[] get-tuple-element(p), index=0\n"
-           "  x = f32[] get-tuple-element(p), index=1\n  s = %s[] constant(%s)\n  j = %s[] add(i, s)\n"
-           "  y = f32[] negate(x)\n  ROOT t = (%s[], f32[]) tuple(j, y)\n}\n\ncondition {\n"
-           "  p = (%s[], f32[]) parameter(0)\n  i = %s[] get-tuple-element(p), index=0\n  n = %s[] constant(%s)\n"
-           "  ROOT c = pred[] compare(i, n), direction=%s\n}\n\nENTRY main {\n  x = f32[] parameter(0)\n"
-           "  z = %s[] constant(%s)\n  t = (%s[], f32[]) tuple(z, x)\n"
-           "  w = (%s[], f32[]) while(t), condition=condition, body=body\n  ROOT y = f32[] get-tuple-element(w), index=1\n"
-           "}\n",
-           type, type, type, step, type, type, type, type, type, limit, direction, type, start, type, type);
+  snprintf(
+      text, sizeof text,
+      "HloModule turns\n\nbody {\n  p = (%s[], f32[]) parameter(0)\n  i = %s[] "
+      "get-tuple-element(p), index=0\n"
+      "  x = f32[] get-tuple-element(p), index=1\n  s = %s[] constant(%s)\n  j = %s[] add(i, s)\n"
+      "  y = f32[] negate(x)\n  ROOT t = (%s[], f32[]) tuple(j, y)\n}\n\ncondition {\n"
+      "  p = (%s[], f32[]) parameter(0)\n  i = %s[] get-tuple-element(p), index=0\n  n = %s[] "
+      "constant(%s)\n"
+      "  ROOT c = pred[] compare(i, n), direction=%s\n}\n\nENTRY main {\n  x = f32[] parameter(0)\n"
+      "  z = %s[] constant(%s)\n  t = (%s[], f32[]) tuple(z, x)\n"
+      "  w = (%s[], f32[]) while(t), condition=condition, body=body\n  ROOT y = f32[] "
+      "get-tuple-element(w), index=1\n"
+      "}\n",
+      type, type, type, step, type, type, type, type, type, limit, direction, type, start, type,
+      type);
   hlo_module_t *module = read_valid(text);
   loop_counter_t counter = {.trips = -1};
   loop_t loop;
@@ -130,16 +137,20 @@ static void test_trips(void) {
 /* ---- the pipeline ---- */
 
 static const char small[] =
-    "HloModule small\n\nsum {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] add(a, b)\n}\n\n"
+    "HloModule small\n\nsum {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = "
+    "f32[] add(a, b)\n}\n\n"
     "inner {\n  a = f32[4,4] parameter(0)\n  t = f32[4,4] transpose(a), dimensions={1,0}\n"
     "  ROOT d = f32[4,4] dot(a, t), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n\n"
-    "body {\n  p = (s32[], f32[4,4], f32[4,4]) parameter(0)\n  i = s32[] get-tuple-element(p), index=0\n"
+    "body {\n  p = (s32[], f32[4,4], f32[4,4]) parameter(0)\n  i = s32[] get-tuple-element(p), "
+    "index=0\n"
     "  x = f32[4,4] get-tuple-element(p), index=1\n  w = f32[4,4] get-tuple-element(p), index=2\n"
-    "  o = s32[] constant(1)\n  j = s32[] add(i, o)\n  e = f32[4,4] exponential(w)\n  y = f32[4,4] add(x, e)\n"
+    "  o = s32[] constant(1)\n  j = s32[] add(i, o)\n  e = f32[4,4] exponential(w)\n  y = f32[4,4] "
+    "add(x, e)\n"
     "  ROOT t = (s32[], f32[4,4], f32[4,4]) tuple(j, y, w)\n}\n\ncondition {\n"
     "  p = (s32[], f32[4,4], f32[4,4]) parameter(0)\n  i = s32[] get-tuple-element(p), index=0\n"
     "  n = s32[] constant(100)\n  ROOT c = pred[] compare(i, n), direction=LT\n}\n\n"
-    "ENTRY main {\n  x = f32[4,4] parameter(0)\n  z = s32[] constant(0)\n  c = f32[4,4] call(x), to_apply=inner\n"
+    "ENTRY main {\n  x = f32[4,4] parameter(0)\n  z = s32[] constant(0)\n  c = f32[4,4] call(x), "
+    "to_apply=inner\n"
     "  t = (s32[], f32[4,4], f32[4,4]) tuple(z, x, c)\n"
     "  w = (s32[], f32[4,4], f32[4,4]) while(t), condition=condition, body=body\n"
     "  y = f32[4,4] get-tuple-element(w), index=1\n  f = f32[] constant(0)\n"
@@ -191,11 +202,16 @@ static void fail_in_golden(const char *path, const char *name) {
   CU_ASSERT_TRUE(faults_try(attempt_passes, &(attempt_t){.path = path, .stop_after = pass}) > 0);
 }
 
-static void test_faults_in_each_pass(void) { CU_ASSERT_TRUE(source_files_visit("tests/passes", fail_in_golden) > 20); }
+static void test_faults_in_each_pass(void) {
+  CU_ASSERT_TRUE(source_files_visit("tests/passes", fail_in_golden) > 20);
+}
 
-CU_TestInfo suite_passes[] = {
-    {"replacing keeps effects and order", test_replace}, {"late dependencies", test_order},
-    {"a circle is found", test_circle},                  {"purity", test_purity},
-    {"turns of counting loops", test_trips},             {"the whole pipeline", test_pipeline},
-    {"memory runs out", test_faults},                    {"memory runs out in each pass", test_faults_in_each_pass},
-    CU_TEST_INFO_NULL};
+CU_TestInfo suite_passes[] = {{"replacing keeps effects and order", test_replace},
+                              {"late dependencies", test_order},
+                              {"a circle is found", test_circle},
+                              {"purity", test_purity},
+                              {"turns of counting loops", test_trips},
+                              {"the whole pipeline", test_pipeline},
+                              {"memory runs out", test_faults},
+                              {"memory runs out in each pass", test_faults_in_each_pass},
+                              CU_TEST_INFO_NULL};

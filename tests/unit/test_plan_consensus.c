@@ -29,8 +29,8 @@ static void *run_rank(void *context) {
 }
 
 /* Every rank gets the same answer: `code`, and in its message and notes `part`. */
-static void check_agreement(const char *const *texts[RANKS], const int counts[RANKS], hr_code_t code,
-                            const char *part) {
+static void check_agreement(const char *const *texts[RANKS], const int counts[RANKS],
+                            hr_code_t code, const char *part) {
   size_t live = hr_mem_live_blocks();
   tp_endpoint_t *endpoints[RANKS];
   rank_run_t runs[RANKS];
@@ -59,16 +59,20 @@ static void equal_plans(void) {
 }
 
 static void different_lines(void) {
-  check_agreement((const char *const *[]){plan, plan, other}, (int[]){3, 3, 3}, HR_DISAGREE, "rank 2: all-gather z");
-  check_agreement((const char *const *[]){other, plan, plan}, (int[]){3, 3, 3}, HR_DISAGREE, "rank 0: all-gather z");
+  check_agreement((const char *const *[]){plan, plan, other}, (int[]){3, 3, 3}, HR_DISAGREE,
+                  "rank 2: all-gather z");
+  check_agreement((const char *const *[]){other, plan, plan}, (int[]){3, 3, 3}, HR_DISAGREE,
+                  "rank 0: all-gather z");
 }
 
 static void different_counts(void) {
-  check_agreement((const char *const *[]){plan, plan, plan}, (int[]){3, 2, 3}, HR_DISAGREE, "rank 1: (nothing more)");
-  check_agreement((const char *const *[]){plan, plan, plan}, (int[]){0, 0, 1}, HR_DISAGREE, "rank 2: all-reduce a");
+  check_agreement((const char *const *[]){plan, plan, plan}, (int[]){3, 2, 3}, HR_DISAGREE,
+                  "rank 1: (nothing more)");
+  check_agreement((const char *const *[]){plan, plan, plan}, (int[]){0, 0, 1}, HR_DISAGREE,
+                  "rank 2: all-reduce a");
 }
 
 CU_TestInfo suite_plan_consensus[] = {{"equal plans", equal_plans},
-                             {"different lines", different_lines},
-                             {"different counts", different_counts},
-                             CU_TEST_INFO_NULL};
+                                      {"different lines", different_lines},
+                                      {"different counts", different_counts},
+                                      CU_TEST_INFO_NULL};

@@ -53,4 +53,5 @@ static void test_types(void) {
   CU_ASSERT_PTR_NULL(reduce_local_of(HLO_MAXIMUM, HR_F32));
 }
 
-CU_TestInfo suite_reduce_local[] = {{"any number of arrays", test_any_number}, {"types", test_types}, CU_TEST_INFO_NULL};
+CU_TestInfo suite_reduce_local[] = {
+    {"any number of arrays", test_any_number}, {"types", test_types}, CU_TEST_INFO_NULL};

@@ -1,4 +1,5 @@
-/* Loops as one function (jit/graph/region.h): what becomes one, and that it does what the reference engine does. */
+/* Loops as one function (jit/graph/region.h): what becomes one, and that it does what the reference
+ * engine does. */
 #include <stdlib.h>
 
 #include "jit/jit.h"
@@ -35,7 +36,8 @@ static void close_fixture(region_fixture_t *r) {
 
 static int count_regions(const region_fixture_t *r) {
   int count = 0;
-  for (int s = 0; s < r->f.flat->step_count; s++) count += r->f.flat->steps[s].native == &jit_region_native;
+  for (int s = 0; s < r->f.flat->step_count; s++)
+    count += r->f.flat->steps[s].native == &jit_region_native;
   return count;
 }
 
@@ -49,9 +51,10 @@ static void agree(const char *text, int others) {
   close_fixture(&r);
 }
 
-#define COUNTS(state, iterations)                                                                            \
-  "cond { s = " state " parameter(0) i = s32[] get-tuple-element(s), index=0 n = s32[] constant(" iterations \
-  ")\n"                                                                                                      \
+#define COUNTS(state, iterations)                                                        \
+  "cond { s = " state                                                                    \
+  " parameter(0) i = s32[] get-tuple-element(s), index=0 n = s32[] constant(" iterations \
+  ")\n"                                                                                  \
   "  ROOT c = pred[] compare(i, n), direction=LT }\n"
 
 /* Three numbers are in registers; a sum of three lanes. */
@@ -131,19 +134,26 @@ static void test_rows(void) {
 
 /* Pairs of a number and an array. */
 static void print_pairs(hr_strbuf_t *text, const char *type, int count) {
-  hr_strbuf_printf(text, "HloModule m\nbody { s = %s parameter(0) i = s32[] get-tuple-element(s), index=0\n"
-                       "  o = s32[] constant(1) j = s32[] add(i, o)\n", type);
+  hr_strbuf_printf(
+      text,
+      "HloModule m\nbody { s = %s parameter(0) i = s32[] get-tuple-element(s), index=0\n"
+      "  o = s32[] constant(1) j = s32[] add(i, o)\n",
+      type);
   for (int k = 0; k < count; k++)
-    hr_strbuf_printf(text, "  x%d = f32[] get-tuple-element(s), index=%d a%d = f32[9] get-tuple-element(s), index=%d\n"
-                         "  g%d = f32[] negate(x%d) r%d = f32[1] reshape(g%d)\n"
-                         "  d%d = f32[9] dynamic-update-slice(a%d, r%d, i)\n",
-                   k, 2 * k + 1, k, 2 * k + 2, k, k, k, k, k, k, k);
-  for (int k = 0; k < count; k++) hr_strbuf_printf(text, "  y%d = f32[] subtract(x%d, g%d)\n", k, k, (k + 1) % count);
+    hr_strbuf_printf(
+        text,
+        "  x%d = f32[] get-tuple-element(s), index=%d a%d = f32[9] get-tuple-element(s), index=%d\n"
+        "  g%d = f32[] negate(x%d) r%d = f32[1] reshape(g%d)\n"
+        "  d%d = f32[9] dynamic-update-slice(a%d, r%d, i)\n",
+        k, 2 * k + 1, k, 2 * k + 2, k, k, k, k, k, k, k);
+  for (int k = 0; k < count; k++)
+    hr_strbuf_printf(text, "  y%d = f32[] subtract(x%d, g%d)\n", k, k, (k + 1) % count);
   hr_strbuf_printf(text, "  ROOT t = %s tuple(j", type);
   for (int k = 0; k < count; k++) hr_strbuf_printf(text, ", y%d, d%d", k, k);
   hr_strbuf_printf(text, ") }\n" COUNTS("%s", "9") "ENTRY e { z = s32[] constant(0)\n", type);
   for (int k = 0; k < count; k++)
-    hr_strbuf_printf(text, "  x%d = f32[] parameter(%d) a%d = f32[9] parameter(%d)\n", k, 2 * k, k, 2 * k + 1);
+    hr_strbuf_printf(text, "  x%d = f32[] parameter(%d) a%d = f32[9] parameter(%d)\n", k, 2 * k, k,
+                     2 * k + 1);
   hr_strbuf_printf(text, "  t = %s tuple(z", type);
   for (int k = 0; k < count; k++) hr_strbuf_printf(text, ", x%d, a%d", k, k);
   hr_strbuf_printf(text, ")\n  ROOT w = %s while(t), condition=cond, body=body }", type);
@@ -183,18 +193,22 @@ static void test_pairs(void) {
 /* A piece of x, which is padded and meets the rest. */
 static void print_piece(hr_strbuf_t *text, const char *type, int n, int k) {
   int cut = 1 + rand() % (n - 1), low = rand() % (n - cut + 1);
-  hr_strbuf_printf(text, "  a%d = %s[%d] slice(x), slice={[%d:%d]} b%d = %s[%d] slice(x), slice={[0:%d]}\n", k, type,
-                 n - cut, cut, n, k, type, cut, cut);
-  hr_strbuf_printf(text, "  c%d = %s[%d] concatenate(a%d, b%d), dimensions={0}\n", k, type, n, k, k);
-  hr_strbuf_printf(text, "  p%d = %s[%d] pad(b%d, zero), padding=%d_%d\n", k, type, n, k, low, n - cut - low);
-  hr_strbuf_printf(text, "  t%d = %s[%d] subtract(y%d, c%d) y%d = %s[%d] add(t%d, p%d)\n", k, type, n, k, k, k + 1,
-                   type, n, k, k);
+  hr_strbuf_printf(
+      text, "  a%d = %s[%d] slice(x), slice={[%d:%d]} b%d = %s[%d] slice(x), slice={[0:%d]}\n", k,
+      type, n - cut, cut, n, k, type, cut, cut);
+  hr_strbuf_printf(text, "  c%d = %s[%d] concatenate(a%d, b%d), dimensions={0}\n", k, type, n, k,
+                   k);
+  hr_strbuf_printf(text, "  p%d = %s[%d] pad(b%d, zero), padding=%d_%d\n", k, type, n, k, low,
+                   n - cut - low);
+  hr_strbuf_printf(text, "  t%d = %s[%d] subtract(y%d, c%d) y%d = %s[%d] add(t%d, p%d)\n", k, type,
+                   n, k, k, k + 1, type, n, k, k);
 }
 
 /* Every eighth element of f. */
 static void print_column(hr_strbuf_t *text, const char *type, int n, int k) {
-  hr_strbuf_printf(text, "  e%d = %s[%d] slice(f), slice={[%d:%d:8]} y%d = %s[%d] subtract(y%d, e%d)\n", k, type, n, k,
-                 8 * n - 7 + k, k + 1, type, n, k, k);
+  hr_strbuf_printf(text,
+                   "  e%d = %s[%d] slice(f), slice={[%d:%d:8]} y%d = %s[%d] subtract(y%d, e%d)\n",
+                   k, type, n, k, 8 * n - 7 + k, k + 1, type, n, k, k);
 }
 
 /* A fusion of x, which is in a register if it is short, and f, which is not. */
@@ -206,25 +220,33 @@ static void print_lines(hr_strbuf_t *text, const char *type, int n) {
   hr_strbuf_printf(&state, "(s32[], %s[%d], %s[%d])", type, n, type, 8 * n);
   CHECK_OK(hr_strbuf_finish(&state));
   hr_strbuf_printf(text,
-                   "HloModule m\nlines { x = %s[%d] parameter(0) f = %s[%d] parameter(1) zero = %s[] constant(0)\n"
+                   "HloModule m\nlines { x = %s[%d] parameter(0) f = %s[%d] parameter(1) zero = "
+                   "%s[] constant(0)\n"
                    "  y0 = %s[%d] negate(x)\n",
                    type, n, type, 8 * n, type, type, n);
   for (int k = 0; k < count; k++) (has_columns ? print_column : print_piece)(text, type, n, k);
-  hr_strbuf_printf(text, "  ROOT y = %s[%d] negate(y%d) }\nbody { s = %s parameter(0)\n"
-                       "  i = s32[] get-tuple-element(s), index=0 x = %s[%d] get-tuple-element(s), index=1\n"
-                       "  f = %s[%d] get-tuple-element(s), index=2 g = %s[%d] negate(f) one = s32[] constant(1)\n"
-                       "  j = s32[] add(i, one) y = %s[%d] fusion(x, f), kind=kLoop, calls=lines\n"
-                       "  ROOT t = %s tuple(j, y, g) }\n" COUNTS("%s", "5"), type, n, count, state.data, type, n, type,
-                 8 * n, type, 8 * n, type, n, state.data, state.data);
-  hr_strbuf_printf(text, "ENTRY e { z = s32[] constant(0) x = %s[%d] parameter(0) f = %s[%d] parameter(1)\n"
-                       "  t = %s tuple(z, x, f) ROOT w = %s while(t), condition=cond, body=body }",
-                 type, n, type, 8 * n, state.data, state.data);
+  hr_strbuf_printf(
+      text,
+      "  ROOT y = %s[%d] negate(y%d) }\nbody { s = %s parameter(0)\n"
+      "  i = s32[] get-tuple-element(s), index=0 x = %s[%d] get-tuple-element(s), index=1\n"
+      "  f = %s[%d] get-tuple-element(s), index=2 g = %s[%d] negate(f) one = s32[] constant(1)\n"
+      "  j = s32[] add(i, one) y = %s[%d] fusion(x, f), kind=kLoop, calls=lines\n"
+      "  ROOT t = %s tuple(j, y, g) }\n" COUNTS("%s", "5"),
+      type, n, count, state.data, type, n, type, 8 * n, type, 8 * n, type, n, state.data,
+      state.data);
+  hr_strbuf_printf(
+      text,
+      "ENTRY e { z = s32[] constant(0) x = %s[%d] parameter(0) f = %s[%d] parameter(1)\n"
+      "  t = %s tuple(z, x, f) ROOT w = %s while(t), condition=cond, body=body }",
+      type, n, type, 8 * n, state.data, state.data);
   hr_strbuf_deinit(&state);
 }
 
-/* Conditions on the place cut the lines of a fusion into parts, other ones where all of a line is one register. */
+/* Conditions on the place cut the lines of a fusion into parts, other ones where all of a line is
+ * one register. */
 static void test_lines(void) {
-  static const int sizes[] = {3, 4, 7, 8, 12, 15, 16, 17, 24, 31, 32, 33, 40, 47, 48, 50, 63, 64, 65, 80, 97, 128, 200};
+  static const int sizes[] = {3,  4,  7,  8,  12, 15, 16, 17, 24, 31,  32, 33,
+                              40, 47, 48, 50, 63, 64, 65, 80, 97, 128, 200};
   static const char *const types[] = {"f32", "s32", "u8", "f64"};
   if (!llvm_is_built) {
     SKIP("loops over lines", "some of them need LLVM");
@@ -249,14 +271,16 @@ static void test_cancelling(void) {
   static exec_cancel_t cancel;
   region_fixture_t r;
   hlo_value_t *results[1], *x;
-  CHECK_OK(open_fixture("HloModule m\n"
-                        "body { s = (s32[], f32[4]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
-                        "  x = f32[4] get-tuple-element(s), index=1 y = f32[4] add(x, x)\n"
-                        "  ROOT t = (s32[], f32[4]) tuple(i, y) }\n" COUNTS("(s32[], f32[4])", "1")
-                        "ENTRY e { x = f32[4] parameter(0) zero = s32[] constant(0)\n"
-                        "  t = (s32[], f32[4]) tuple(zero, x)\n"
-                        "  w = (s32[], f32[4]) while(t), condition=cond, body=body\n"
-                        "  ROOT p = f32[4] get-tuple-element(w), index=1 }", &cancel, &r));
+  CHECK_OK(open_fixture(
+      "HloModule m\n"
+      "body { s = (s32[], f32[4]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
+      "  x = f32[4] get-tuple-element(s), index=1 y = f32[4] add(x, x)\n"
+      "  ROOT t = (s32[], f32[4]) tuple(i, y) }\n" COUNTS(
+          "(s32[], f32[4])", "1") "ENTRY e { x = f32[4] parameter(0) zero = s32[] constant(0)\n"
+                                  "  t = (s32[], f32[4]) tuple(zero, x)\n"
+                                  "  w = (s32[], f32[4]) while(t), condition=cond, body=body\n"
+                                  "  ROOT p = f32[4] get-tuple-element(w), index=1 }",
+      &cancel, &r));
   CU_ASSERT_EQUAL(count_regions(&r), 1);
   x = fixture_argument(&r.f, 0);
   atomic_store(&cancel.reason, "the test says so");

@@ -10,7 +10,8 @@
 
 static hlo_module_t *read(const char *root) {
   char text[1024];
-  snprintf(text, sizeof text, "HloModule m\n" ADD "ENTRY e { x = f32[4] parameter(0)\n ROOT o = %s }\n", root);
+  snprintf(text, sizeof text,
+           "HloModule m\n" ADD "ENTRY e { x = f32[4] parameter(0)\n ROOT o = %s }\n", root);
   hr_buffer_t *buffer;
   hlo_module_t *module = NULL;
   CHECK_OK(hr_buffer_create(strlen(text), &buffer));
@@ -22,7 +23,8 @@ static hlo_module_t *read(const char *root) {
 }
 
 /* The group of `rank` as text: members in order, then "@" and its place. */
-static void check_members(const char *root, int replicas, int partitions, int rank, const char *want) {
+static void check_members(const char *root, int replicas, int partitions, int rank,
+                          const char *want) {
   hlo_module_t *module = read(root);
   hr_arena_t arena;
   op_members_t members;
@@ -48,7 +50,8 @@ static void check_mode(const char *root, hlo_enum_GROUP_MODE_t want) {
 static void modes(void) {
   check_mode(REDUCE("replica_groups={}"), HLO_GROUP_MODE_CROSS_REPLICA);
   check_mode(REDUCE("channel_id=3, replica_groups={}"), HLO_GROUP_MODE_CROSS_REPLICA_AND_PARTITION);
-  check_mode(REDUCE("channel_id=3, replica_groups={{0}}, use_global_device_ids=true"), HLO_GROUP_MODE_FLATTENED_ID);
+  check_mode(REDUCE("channel_id=3, replica_groups={{0}}, use_global_device_ids=true"),
+             HLO_GROUP_MODE_FLATTENED_ID);
   check_mode(EXCHANGE("replica_groups={}"), HLO_GROUP_MODE_CROSS_REPLICA);
   check_mode(EXCHANGE("channel_id=1, replica_groups={}"), HLO_GROUP_MODE_CROSS_PARTITION);
 }
@@ -59,14 +62,16 @@ static void members(void) {
   check_members(REDUCE("replica_groups={{2,0},{1}}"), 3, 2, 2, "2 @0");
   check_members(REDUCE("channel_id=1, replica_groups={{2,0},{1}}"), 3, 2, 5, "4 5 0 1 @1");
   check_members(REDUCE("channel_id=1, replica_groups={}"), 2, 2, 2, "0 1 2 3 @2");
-  check_members(REDUCE("channel_id=1, replica_groups={{3,0},{1,2}}, use_global_device_ids=true"), 2, 2, 0, "3 0 @1");
+  check_members(REDUCE("channel_id=1, replica_groups={{3,0},{1,2}}, use_global_device_ids=true"), 2,
+                2, 0, "3 0 @1");
   check_members(EXCHANGE("channel_id=1, replica_groups={{1,0}}"), 2, 2, 3, "3 2 @0");
   check_members(EXCHANGE("channel_id=1, replica_groups={}"), 2, 3, 4, "3 4 5 @1");
   check_members("f32[4] collective-broadcast(x), replica_groups={{0}}", 2, 1, 1, "@-1");
 }
 
 static void partners(void) {
-  hlo_module_t *module = read("f32[4] collective-permute(x), channel_id=1, source_target_pairs={{0,2},{2,1}}");
+  hlo_module_t *module =
+      read("f32[4] collective-permute(x), channel_id=1, source_target_pairs={{0,2},{2,1}}");
   static const int want[][2] = {{2, -1}, {-1, 2}, {1, 0}, {5, -1}, {-1, 5}, {4, 3}};
   for (int rank = 0; rank < 6; rank++) {
     int to, from;
@@ -80,7 +85,8 @@ static void partners(void) {
 static void check_grid(hr_code_t code, const char *root, int replicas, int partitions) {
   hlo_module_t *module = read(root);
   hr_status_t st = op_groups_check(module->entry->root, replicas, partitions);
-  if (hr_status_code(st) != code) printf("%s on %d x %d: %s\n", root, replicas, partitions, hr_status_message(st));
+  if (hr_status_code(st) != code)
+    printf("%s on %d x %d: %s\n", root, replicas, partitions, hr_status_message(st));
   CU_ASSERT_EQUAL(hr_status_code(st), code);
   hr_status_release(st);
   hlo_module_destroy(module);
@@ -93,19 +99,29 @@ static void grids(void) {
   check_grid(HR_INVALID, REDUCE("replica_groups={{0,1},{2}}"), 4, 1);
   check_grid(HR_INVALID, REDUCE("replica_groups={{0,1},{1,2}}"), 3, 1);
   check_grid(HR_INVALID, REDUCE("replica_groups={{0}}, use_global_device_ids=true"), 1, 1);
-  check_grid(HR_INVALID, REDUCE("channel_id=1, replica_groups={}, use_global_device_ids=true"), 1, 1);
+  check_grid(HR_INVALID, REDUCE("channel_id=1, replica_groups={}, use_global_device_ids=true"), 1,
+             1);
   check_grid(HR_INVALID, REDUCE("replica_groups={{0}}"), 100000, 100000);
   check_grid(HR_OK, EXCHANGE("replica_groups={{0,1},{3,2}}"), 4, 1);
   check_grid(HR_INVALID, EXCHANGE("replica_groups={}"), 3, 1); /* 4 elements in 3 parts */
   check_grid(HR_INVALID, EXCHANGE("replica_groups={{0,1},{2}}"), 3, 1);
   check_grid(HR_OK, "f32[8] all-gather(x), replica_groups={{0,1},{2,3}}, dimensions={0}", 4, 1);
-  check_grid(HR_INVALID, "f32[8] all-gather(x), channel_id=1, replica_groups={{0,1},{2,3}}, dimensions={0}", 4, 2);
-  check_grid(HR_OK, "f32[1] reduce-scatter(x), channel_id=1, replica_groups={}, dimensions={0}, to_apply=add", 2, 2);
-  check_grid(HR_INVALID, "f32[1] reduce-scatter(x), replica_groups={}, dimensions={0}, to_apply=add", 2, 2);
+  check_grid(HR_INVALID,
+             "f32[8] all-gather(x), channel_id=1, replica_groups={{0,1},{2,3}}, dimensions={0}", 4,
+             2);
+  check_grid(
+      HR_OK,
+      "f32[1] reduce-scatter(x), channel_id=1, replica_groups={}, dimensions={0}, to_apply=add", 2,
+      2);
+  check_grid(HR_INVALID,
+             "f32[1] reduce-scatter(x), replica_groups={}, dimensions={0}, to_apply=add", 2, 2);
   check_grid(HR_OK, "f32[4] collective-broadcast(x), replica_groups={{1,2}}", 4, 1);
   check_grid(HR_OK, "f32[4] collective-permute(x), source_target_pairs={{0,1}}", 2, 1);
   check_grid(HR_INVALID, "f32[4] collective-permute(x), source_target_pairs={{0,2}}", 2, 4);
 }
 
-CU_TestInfo suite_replica_groups[] = {
-    {"modes", modes}, {"members", members}, {"partners", partners}, {"grids", grids}, CU_TEST_INFO_NULL};
+CU_TestInfo suite_replica_groups[] = {{"modes", modes},
+                                      {"members", members},
+                                      {"partners", partners},
+                                      {"grids", grids},
+                                      CU_TEST_INFO_NULL};

@@ -17,7 +17,8 @@ static void test_printing(void) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
   hlo_shape_print(&text, tuple, true);
-  CU_ASSERT_STRING_EQUAL(text.data, "(bf16[], f32[<=10,3]{1,0}, bf16[], bf16[], bf16[], /*index=5*/bf16[])");
+  CU_ASSERT_STRING_EQUAL(text.data,
+                         "(bf16[], f32[<=10,3]{1,0}, bf16[], bf16[], bf16[], /*index=5*/bf16[])");
   hr_strbuf_deinit(&text);
   hr_arena_deinit(&arena);
 }
@@ -86,7 +87,8 @@ static void test_unflatten(void) {
   hr_arena_init(&arena);
   const hlo_shape_t *inner, *outer;
   CHECK_OK(hlo_shape_tuple(&arena, 1, (const hlo_shape_t *[]){hlo_shape_scalar(HR_F32)}, &inner));
-  CHECK_OK(hlo_shape_tuple(&arena, 2, (const hlo_shape_t *[]){inner, hlo_shape_scalar(HR_S8)}, &outer));
+  CHECK_OK(
+      hlo_shape_tuple(&arena, 2, (const hlo_shape_t *[]){inner, hlo_shape_scalar(HR_S8)}, &outer));
   hlo_value_t *leaves[2], *tree;
   CHECK_OK(hlo_value_zeros(hlo_shape_scalar(HR_F32), &leaves[0]));
   CHECK_OK(hlo_value_zeros(hlo_shape_scalar(HR_S8), &leaves[1]));
@@ -99,10 +101,11 @@ static void test_unflatten(void) {
   hr_arena_deinit(&arena);
 }
 
-CU_TestInfo suite_shape[] = {{"shapes print", test_printing},
-                             {"dynamic dimensions agree with sizes within the bound", test_compatibility},
-                             {"sizes that overflow are errors", test_hostile_sizes},
-                             {"views share bytes", test_value_sharing},
-                             {"a value stays within its buffer", test_value_over_is_bounded},
-                             {"leaves make a tree", test_unflatten},
-                             CU_TEST_INFO_NULL};
+CU_TestInfo suite_shape[] = {
+    {"shapes print", test_printing},
+    {"dynamic dimensions agree with sizes within the bound", test_compatibility},
+    {"sizes that overflow are errors", test_hostile_sizes},
+    {"views share bytes", test_value_sharing},
+    {"a value stays within its buffer", test_value_over_is_bounded},
+    {"leaves make a tree", test_unflatten},
+    CU_TEST_INFO_NULL};

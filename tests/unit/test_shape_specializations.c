@@ -60,18 +60,25 @@ static void test_many_sizes(void) {
   CU_ASSERT_EQUAL(hr_mem_live_blocks(), live);
 }
 
-/* Takes the rows two by two. For a single row there is no static form, as a part of two rows would not fit in it. */
+/* Takes the rows two by two. For a single row there is no static form, as a part of two rows would
+ * not fit in it. */
 static const char *const by_pairs =
     "HloModule m\n"
     "sum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\n"
-    "body { s = (s32[], s32[], f32[], f32[<=8,2]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
+    "body { s = (s32[], s32[], f32[], f32[<=8,2]) parameter(0) i = s32[] get-tuple-element(s), "
+    "index=0\n"
     "  n = s32[] get-tuple-element(s), index=1 total = f32[] get-tuple-element(s), index=2\n"
-    "  x = f32[<=8,2] get-tuple-element(s), index=3 two = s32[] constant(2) zero = s32[] constant(0)\n"
-    "  pair = f32[2,2] dynamic-slice(x, i, zero), dynamic_slice_sizes={2,2} none = f32[] constant(0)\n"
-    "  part = f32[] reduce(pair, none), dimensions={0,1}, to_apply=sum more = f32[] add(total, part)\n"
+    "  x = f32[<=8,2] get-tuple-element(s), index=3 two = s32[] constant(2) zero = s32[] "
+    "constant(0)\n"
+    "  pair = f32[2,2] dynamic-slice(x, i, zero), dynamic_slice_sizes={2,2} none = f32[] "
+    "constant(0)\n"
+    "  part = f32[] reduce(pair, none), dimensions={0,1}, to_apply=sum more = f32[] add(total, "
+    "part)\n"
     "  j = s32[] add(i, two) ROOT t = (s32[], s32[], f32[], f32[<=8,2]) tuple(j, n, more, x) }\n"
-    "cond { s = (s32[], s32[], f32[], f32[<=8,2]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
-    "  n = s32[] get-tuple-element(s), index=1 one = s32[] constant(1) last = s32[] subtract(n, one)\n"
+    "cond { s = (s32[], s32[], f32[], f32[<=8,2]) parameter(0) i = s32[] get-tuple-element(s), "
+    "index=0\n"
+    "  n = s32[] get-tuple-element(s), index=1 one = s32[] constant(1) last = s32[] subtract(n, "
+    "one)\n"
     "  ROOT c = pred[] compare(i, last), direction=LT }\n"
     "ENTRY e { p = f32[<=8,2] parameter(0) size = s32[] get-dimension-size(p), dimensions={0}\n"
     "  zero = s32[] constant(0) none = f32[] constant(0)\n"
@@ -80,15 +87,18 @@ static const char *const by_pairs =
     "  total = f32[] get-tuple-element(w), index=2\n"
     "  ROOT all = f32[] all-reduce(total), replica_groups={}, to_apply=sum }\n";
 
-/* One to four rows: 0, 4, 4 and 8 of the ones are in pairs. The first process runs the program itself. */
+/* One to four rows: 0, 4, 4 and 8 of the ones are in pairs. The first process runs the program
+ * itself. */
 static void test_sizes_differ_between_peers(void) {
   enum { MEMBERS = 4 };
   api_member_t members[MEMBERS];
-  for (int i = 0; i < MEMBERS; i++) members[i] = (api_member_t){.program = by_pairs, .arg = rows_of(i + 1)};
+  for (int i = 0; i < MEMBERS; i++)
+    members[i] = (api_member_t){.program = by_pairs, .arg = rows_of(i + 1)};
   api_grid_run(MEMBERS, members);
   for (int i = 0; i < MEMBERS; i++) CU_ASSERT_EQUAL(members[i].got, 16);
 }
 
-CU_TestInfo suite_shape_specializations[] = {{"results have the sizes of the arguments", test_many_sizes},
-                                {"peers have arguments of other sizes", test_sizes_differ_between_peers},
-                                CU_TEST_INFO_NULL};
+CU_TestInfo suite_shape_specializations[] = {
+    {"results have the sizes of the arguments", test_many_sizes},
+    {"peers have arguments of other sizes", test_sizes_differ_between_peers},
+    CU_TEST_INFO_NULL};

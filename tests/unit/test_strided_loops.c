@@ -109,7 +109,8 @@ static void tiles(void) {
       int64_t plain[] = {70, 150, 3}, in[3], to_strides[3], from_strides[3], dims[3];
       static const int orders[3][3] = {{1, 0, 2}, {2, 1, 0}, {1, 2, 0}};
       loop_dense_strides(3, plain, bytes, in);
-      for (int d = 0; d < 3; d++) dims[d] = plain[orders[iteration][d]], from_strides[d] = in[orders[iteration][d]];
+      for (int d = 0; d < 3; d++)
+        dims[d] = plain[orders[iteration][d]], from_strides[d] = in[orders[iteration][d]];
       loop_dense_strides(3, dims, bytes, to_strides);
       loop_copy_t copy;
       loop_copy_init(&copy, bytes, 3, dims, to_strides, from_strides);
@@ -142,12 +143,12 @@ static void fills(void) {
 }
 
 CU_TestInfo suite_strided_loops[] = {{"dense strides", dense_strides},
-                             {"dense operands are one row", dense_operands_are_one_row},
-                             {"scalars are one element", scalars_are_one_element},
-                             {"empty arrays are not visited", empty_arrays_are_not_visited},
-                             {"program order is kept", program_order_is_kept},
-                             {"random copies", random_copies},
-                             {"tiles", tiles},
-                             {"runs are known", runs_are_known},
-                             {"fills", fills},
-                             CU_TEST_INFO_NULL};
+                                     {"dense operands are one row", dense_operands_are_one_row},
+                                     {"scalars are one element", scalars_are_one_element},
+                                     {"empty arrays are not visited", empty_arrays_are_not_visited},
+                                     {"program order is kept", program_order_is_kept},
+                                     {"random copies", random_copies},
+                                     {"tiles", tiles},
+                                     {"runs are known", runs_are_known},
+                                     {"fills", fills},
+                                     CU_TEST_INFO_NULL};

@@ -28,7 +28,8 @@ static void shares_add_up(void) {
   }
   CU_ASSERT_EQUAL(cores_of(0, 1), 8);
   CU_ASSERT_EQUAL(cores_of(1, 2), 4);
-  for (int rank = 0; rank < 20; rank++) CU_ASSERT_EQUAL(cores_of(rank, 20), 1); /* more ranks than cores */
+  for (int rank = 0; rank < 20; rank++)
+    CU_ASSERT_EQUAL(cores_of(rank, 20), 1); /* more ranks than cores */
   stop_pretending();
   CU_ASSERT_EQUAL(hr_mem_live_blocks(), live);
 }

@@ -124,7 +124,9 @@ static void test_shares(void) {
   CU_ASSERT_EQUAL(count_of(&text, "\"units\":1,\"of\":4,\"bytes\":1000}"), 1);
   CU_ASSERT_EQUAL(count_of(&text, "\"units\":3,\"of\":4,\"bytes\":3000}"), 1);
   CU_ASSERT_EQUAL(count_of(&text, "\"tid\":2,\"ts\""), 1);
-  CU_ASSERT_EQUAL(count_of(&text, "3 workers, busy for 50% of the kernels' time: the least 0%, the most 80%"), 1);
+  CU_ASSERT_EQUAL(
+      count_of(&text, "3 workers, busy for 50% of the kernels' time: the least 0%, the most 80%"),
+      1);
   CU_ASSERT_EQUAL(count_of(&text, "     1.5     40.0   40%"), 1);
   hr_strbuf_deinit(&text);
   hr_trace_destroy(trace);
@@ -137,9 +139,6 @@ static void test_peak(void) {
   CU_ASSERT_TRUE(peak.flops > 1e6 && peak.flops < 1e15);
 }
 
-CU_TestInfo suite_trace[] = {{"ring", test_ring},
-                             {"quoting", test_quoting},
-                             {"table", test_table},
-                             {"shares", test_shares},
-                             {"peak", test_peak},
-                             CU_TEST_INFO_NULL};
+CU_TestInfo suite_trace[] = {{"ring", test_ring},   {"quoting", test_quoting},
+                             {"table", test_table}, {"shares", test_shares},
+                             {"peak", test_peak},   CU_TEST_INFO_NULL};

@@ -15,7 +15,8 @@ static hr_status_t wait_for(tp_endpoint_t *endpoint, tp_message_t *message) {
   }
 }
 
-static void send_now(tp_endpoint_t *from, int to, uint32_t tag, const char *text, tp_message_t **out_message) {
+static void send_now(tp_endpoint_t *from, int to, uint32_t tag, const char *text,
+                     tp_message_t **out_message) {
   CHECK_OK(from->vtable->send(from, to, tag, text, strlen(text), out_message));
 }
 
@@ -28,7 +29,8 @@ static void same_tag_keeps_order(void) {
   send_now(ends[0], 1, 6, "two", &sends[1]);
   send_now(ends[0], 1, 5, "six", &sends[2]);
   static const uint32_t tags[] = {5, 6, 5};
-  for (int i = 0; i < 3; i++) CHECK_OK(ends[1]->vtable->recv(ends[1], 0, tags[i], got[i], 3, &recvs[i]));
+  for (int i = 0; i < 3; i++)
+    CHECK_OK(ends[1]->vtable->recv(ends[1], 0, tags[i], got[i], 3, &recvs[i]));
   for (int i = 0; i < 3; i++) {
     CHECK_OK(wait_for(ends[1], recvs[i]));
     CHECK_OK(wait_for(ends[0], sends[i]));
@@ -136,12 +138,19 @@ static void threads_answer(void) {
   tp_close(ends[1], false, 0);
 }
 
-static const char *const launcher_variables[] = {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "PMI_SIZE",
-                                                 "PMI_RANK", "PMIX_RANK", "SLURM_STEP_ID", "SLURM_NTASKS",
-                                                 "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"};
+static const char *const launcher_variables[] = {"OMPI_COMM_WORLD_SIZE",
+                                                 "OMPI_COMM_WORLD_RANK",
+                                                 "PMI_SIZE",
+                                                 "PMI_RANK",
+                                                 "PMIX_RANK",
+                                                 "SLURM_STEP_ID",
+                                                 "SLURM_NTASKS",
+                                                 "SLURM_STEP_NUM_TASKS",
+                                                 "SLURM_PROCID"};
 
 static void launcher_is_recognised(void) {
-  for (size_t i = 0; i < sizeof launcher_variables / sizeof *launcher_variables; i++) unsetenv(launcher_variables[i]);
+  for (size_t i = 0; i < sizeof launcher_variables / sizeof *launcher_variables; i++)
+    unsetenv(launcher_variables[i]);
   CU_ASSERT_EQUAL(tp_launcher_world_size(), 0);
   setenv("SLURM_NTASKS", "4", 1);
   setenv("SLURM_PROCID", "0", 1);
@@ -159,7 +168,8 @@ static void launcher_is_recognised(void) {
   setenv("OMPI_COMM_WORLD_RANK", "3", 1);
   CU_ASSERT_EQUAL(tp_launcher_world_size(), 8);
   CU_ASSERT_EQUAL(tp_launcher_rank(), 3);
-  for (size_t i = 0; i < sizeof launcher_variables / sizeof *launcher_variables; i++) unsetenv(launcher_variables[i]);
+  for (size_t i = 0; i < sizeof launcher_variables / sizeof *launcher_variables; i++)
+    unsetenv(launcher_variables[i]);
 }
 
 CU_TestInfo suite_transport[] = {{"same tag keeps order", same_tag_keeps_order},

@@ -1,5 +1,5 @@
-/* The verifier: every program of tests/cases/invalid is refused where and as its first line says, and structures that
- * no text can say are refused too. */
+/* The verifier: every program of tests/cases/invalid is refused where and as its first line says,
+ * and structures that no text can say are refused too. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,7 +59,8 @@ static void check_case(const char *path, const char *name) {
   else
     snprintf(location, sizeof location, ":%u:", expected.line);
   bool as_expected = has_line && (code == HR_INVALID || code == HR_UNSUPPORTED) &&
-                     strstr(hr_status_message(st), location) && strstr(hr_status_message(st), expected.text);
+                     strstr(hr_status_message(st), location) &&
+                     strstr(hr_status_message(st), expected.text);
   if (!as_expected)
     fprintf(stderr, "%s: want %s %s\ngot: %s\n", path, location, expected.text,
             st ? hr_status_message(st) : "no failure");
@@ -79,53 +80,82 @@ static void test_invalid_programs(void) {
 
 #define ADD "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) } "
 #define NEGATE "negate4 { a = f32[4] parameter(0) ROOT b = f32[4] negate(a) } "
-#define LESS "less { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = pred[] compare(a, b), direction=LT } "
-#define STEP \
+#define LESS                                                                             \
+  "less { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = pred[] compare(a, b), " \
+  "direction=LT } "
+#define STEP                                                                     \
   "step { x = f32[3] parameter(0) c = f32[3] parameter(1) s = f32[3] add(x, c) " \
   "ROOT r = (f32[3], f32[3]) tuple(s, s) } "
-#define ENTRY "ENTRY main { x = f32[4] parameter(0) y = s32[2,3] parameter(1) t = token[] after-all() "
+#define ENTRY \
+  "ENTRY main { x = f32[4] parameter(0) y = s32[2,3] parameter(1) t = token[] after-all() "
 
 /* What real programs contain beside the plain forms of the corpora. */
 static const char *const sound_programs[] = {
-    ADD ENTRY "ROOT r = (f32[4], f32[4]) all-reduce(x, x), replica_groups={{0,1,2},{3}}, to_apply=add }",
-    ADD ENTRY "b = bf16[4] convert(x) z = bf16[] constant(0) "
-              "ROOT r = f32[] reduce(b, z), dimensions={0}, to_apply=add }",
-    ADD ENTRY "s = f32[4] all-reduce-start(x), replica_groups={}, to_apply=add ROOT r = f32[4] all-reduce-done(s) }",
-    ADD ENTRY "ROOT r = (f32[2], f32[2]) reduce-scatter(x, x), replica_groups={{0,1}}, dimensions={0}, to_apply=add }",
-    ENTRY "s = ((f32[4], s32[2,3]), (f32[8], s32[4,3])) all-gather-start(x, y), replica_groups={{0,1}}, dimensions={0} "
-          "ROOT r = (f32[8], s32[4,3]) all-gather-done(s) }",
+    ADD ENTRY
+    "ROOT r = (f32[4], f32[4]) all-reduce(x, x), replica_groups={{0,1,2},{3}}, to_apply=add }",
+    ADD ENTRY
+    "b = bf16[4] convert(x) z = bf16[] constant(0) "
+    "ROOT r = f32[] reduce(b, z), dimensions={0}, to_apply=add }",
+    ADD ENTRY
+    "s = f32[4] all-reduce-start(x), replica_groups={}, to_apply=add ROOT r = f32[4] "
+    "all-reduce-done(s) }",
+    ADD ENTRY
+    "ROOT r = (f32[2], f32[2]) reduce-scatter(x, x), replica_groups={{0,1}}, dimensions={0}, "
+    "to_apply=add }",
+    ENTRY
+    "s = ((f32[4], s32[2,3]), (f32[8], s32[4,3])) all-gather-start(x, y), replica_groups={{0,1}}, "
+    "dimensions={0} "
+    "ROOT r = (f32[8], s32[4,3]) all-gather-done(s) }",
     ENTRY "ROOT r = f32[16] all-gather(x), channel_id=1, replica_groups={{0,1}}, dimensions={0} }",
     ENTRY "ROOT r = (f32[4], f32[4]) all-to-all(x, x), replica_groups={{0,1},{2,3}} }",
-    ENTRY "s = (f32[4], f32[4], u32[], u32[]) collective-permute-start(x), source_target_pairs={{0,1},{1,0}} "
-          "ROOT r = f32[4] collective-permute-done(s) }",
+    ENTRY
+    "s = (f32[4], f32[4], u32[], u32[]) collective-permute-start(x), "
+    "source_target_pairs={{0,1},{1,0}} "
+    "ROOT r = f32[4] collective-permute-done(s) }",
     ENTRY "ROOT r = (f32[4], s32[2,3]) collective-permute(x, y), source_target_pairs={} }",
-    ENTRY "c = s32[] constant(0) o = (s32[]) tuple(c) ROOT r = f32[4] collective-permute(x, x, o, o), "
-          "source_target_pairs={{0,1}}, slice_sizes={{2}} }",
-    NEGATE ENTRY "s = ((f32[4]), f32[4], u32[]) async-start(x), calls=negate4 "
-                 "u = ((f32[4]), f32[4], u32[]) async-update(s) ROOT r = f32[4] async-done(u) }",
-    ENTRY "s = (f32[4], u32[], token[]) send(x, t), channel_id=1 ROOT r = token[] send-done(s), channel_id=1 }",
-    ENTRY "s = (f32[4], u32[], token[]) recv(t), channel_id=1 ROOT r = (f32[4], token[]) recv-done(s), channel_id=1 }",
+    ENTRY
+    "c = s32[] constant(0) o = (s32[]) tuple(c) ROOT r = f32[4] collective-permute(x, x, o, o), "
+    "source_target_pairs={{0,1}}, slice_sizes={{2}} }",
+    NEGATE ENTRY
+    "s = ((f32[4]), f32[4], u32[]) async-start(x), calls=negate4 "
+    "u = ((f32[4]), f32[4], u32[]) async-update(s) ROOT r = f32[4] async-done(u) }",
+    ENTRY
+    "s = (f32[4], u32[], token[]) send(x, t), channel_id=1 ROOT r = token[] send-done(s), "
+    "channel_id=1 }",
+    ENTRY
+    "s = (f32[4], u32[], token[]) recv(t), channel_id=1 ROOT r = (f32[4], token[]) recv-done(s), "
+    "channel_id=1 }",
     ENTRY "ROOT r = ((f32[4], s32[]), token[]) infeed(t) }",
     ENTRY "ROOT r = token[] outfeed(x, t), outfeed_shape=f32[4]{0} }",
     ENTRY "s = (f32[4], f32[4], u32[]) copy-start(x) ROOT r = f32[4] copy-done(s) }",
-    ENTRY "n = s32[] constant(2) d = f32[<=4] set-dimension-size(x, n), dimensions={0} "
-          "e = f32[<=4] add(d, d) ROOT r = f32[<=4] slice(e), slice={[0:4]} }",
+    ENTRY
+    "n = s32[] constant(2) d = f32[<=4] set-dimension-size(x, n), dimensions={0} "
+    "e = f32[<=4] add(d, d) ROOT r = f32[<=4] slice(e), slice={[0:4]} }",
     ENTRY "n = s32[] constant(2) ROOT r = f32[<=2,<=2] dynamic-reshape(x, n, n) }",
-    ENTRY "i = s32[2] constant({0, 1}) ROOT r = s32[1,2] dynamic-slice(y, i), dynamic_slice_sizes={1,2} }",
+    ENTRY
+    "i = s32[2] constant({0, 1}) ROOT r = s32[1,2] dynamic-slice(y, i), dynamic_slice_sizes={1,2} "
+    "}",
     ENTRY "ROOT r = (f32[2], s32[2]) topk(x), k=2, largest=true }",
     ENTRY "ROOT r = f32[2,4] broadcast(x), dimensions={1} }",
     ENTRY "ROOT r = s32[3,2] bitcast(y) }",
     ENTRY "ROOT r = u8[4,4] bitcast-convert(x) }",
-    STEP "ENTRY main { x = f32[5,3] parameter(0) c = f32[3] parameter(1) ROOT r = (f32[5,3], f32[3]) scan(x, c), "
-         "dimensions={0}, num_carries=1, to_apply=step }",
-    ADD LESS ENTRY "z = f32[] constant(0) u = f32[2] constant({1, 2}) ROOT r = f32[4] select-and-scatter(x, u, z), "
-                   "window={size=2 stride=2}, select=less, scatter=add }",
-    "ENTRY main { a = f32[6,4] parameter(0) b = f32[3,4,5] parameter(1) g = s32[3] parameter(2) ROOT r = f32[6,5] "
+    STEP
+    "ENTRY main { x = f32[5,3] parameter(0) c = f32[3] parameter(1) ROOT r = (f32[5,3], f32[3]) "
+    "scan(x, c), "
+    "dimensions={0}, num_carries=1, to_apply=step }",
+    ADD LESS ENTRY
+    "z = f32[] constant(0) u = f32[2] constant({1, 2}) ROOT r = f32[4] select-and-scatter(x, u, "
+    "z), "
+    "window={size=2 stride=2}, select=less, scatter=add }",
+    "ENTRY main { a = f32[6,4] parameter(0) b = f32[3,4,5] parameter(1) g = s32[3] parameter(2) "
+    "ROOT r = f32[6,5] "
     "ragged-dot(a, b, g), lhs_contracting_dims={1}, rhs_contracting_dims={1}, lhs_ragged_dims={0}, "
     "rhs_group_dims={0} }",
-    "ENTRY main { a = u8[2,8,4] parameter(0) b = s8[3,4,6] parameter(1) ROOT r = f32[2,6,6] convolution(a, b), "
+    "ENTRY main { a = u8[2,8,4] parameter(0) b = s8[3,4,6] parameter(1) ROOT r = f32[2,6,6] "
+    "convolution(a, b), "
     "window={size=3}, dim_labels=b0f_0io->b0f }",
-    "HloModule m, input_output_alias={ {0}: (0, {}, may-alias) }, buffer_donor={ (1, {}) } ENTRY main { "
+    "HloModule m, input_output_alias={ {0}: (0, {}, may-alias) }, buffer_donor={ (1, {}) } ENTRY "
+    "main { "
     "a = f32[4] parameter(0) b = f32[] parameter(1) ROOT r = (f32[4], f32[]) tuple(a, b) }",
 };
 
@@ -155,14 +185,16 @@ static void test_sound_programs(void) {
 
 /* ---- structures ---- */
 
-/* main { a = f32[] parameter(0); ROOT b = f32[] negate(a) }, after an empty computation if asked. */
+/* main { a = f32[] parameter(0); ROOT b = f32[] negate(a) }, after an empty computation if asked.
+ */
 typedef struct program {
   hlo_module_t *module;
   hlo_computation_t *callee, *main;
   hlo_instr_t *a, *b;
 } program_t;
 
-static hr_status_t add_parameter(hlo_computation_t *computation, int64_t number, hlo_instr_t **out_instr) {
+static hr_status_t add_parameter(hlo_computation_t *computation, int64_t number,
+                                 hlo_instr_t **out_instr) {
   hlo_attr_t attr = {.key = HLO_ATTR_PARAMETER_NUMBER, .integer = number};
   hlo_instr_def_t def = {.op = HLO_PARAMETER,
                          .name = HR_STR("a"),
@@ -172,8 +204,10 @@ static hr_status_t add_parameter(hlo_computation_t *computation, int64_t number,
   return hlo_instr_add(computation, &def, out_instr);
 }
 
-static hr_status_t add_negate(hlo_computation_t *computation, hlo_instr_t *operand, hlo_instr_t **out_instr) {
-  hlo_instr_def_t def = {.op = HLO_NEGATE, .name = HR_STR("b"), .operand_count = 1, .operands = &operand};
+static hr_status_t add_negate(hlo_computation_t *computation, hlo_instr_t *operand,
+                              hlo_instr_t **out_instr) {
+  hlo_instr_def_t def = {
+      .op = HLO_NEGATE, .name = HR_STR("b"), .operand_count = 1, .operands = &operand};
   return hlo_instr_add(computation, &def, out_instr);
 }
 
@@ -261,7 +295,8 @@ static void test_recursion(void) {
 static void test_missing_pieces(void) {
   program_t p;
   make_program(&p);
-  hlo_instr_def_t def = {.op = HLO_TRANSPOSE, .name = HR_STR("t"), .operand_count = 1, .operands = &p.a};
+  hlo_instr_def_t def = {
+      .op = HLO_TRANSPOSE, .name = HR_STR("t"), .operand_count = 1, .operands = &p.a};
   hlo_instr_t *instr;
   CHECK_FAILS(HR_INVALID, hlo_instr_add(p.main, &def, &instr));
   def.op = HLO_ADD;
@@ -276,14 +311,9 @@ static void test_missing_pieces(void) {
 }
 
 CU_TestInfo suite_verify[] = {
-    {"invalid programs", test_invalid_programs},
-    {"sound programs", test_sound_programs},
-    {"sound structure", test_sound_structure},
-    {"no entry", test_no_entry},
-    {"root elsewhere", test_root_elsewhere},
-    {"operand elsewhere", test_operand_elsewhere},
-    {"parameter gap", test_parameter_gap},
-    {"recursion", test_recursion},
-    {"missing pieces", test_missing_pieces},
-    CU_TEST_INFO_NULL,
+    {"invalid programs", test_invalid_programs}, {"sound programs", test_sound_programs},
+    {"sound structure", test_sound_structure},   {"no entry", test_no_entry},
+    {"root elsewhere", test_root_elsewhere},     {"operand elsewhere", test_operand_elsewhere},
+    {"parameter gap", test_parameter_gap},       {"recursion", test_recursion},
+    {"missing pieces", test_missing_pieces},     CU_TEST_INFO_NULL,
 };

@@ -11,7 +11,8 @@ static int64_t element_under(const hlo_window_dim_t *w, int64_t o, int64_t k, in
 }
 
 static int64_t result_size(const hlo_window_dim_t *w, int64_t n) {
-  int64_t base = n ? (n - 1) * w->base_dilation + 1 : 0, window = (w->size - 1) * w->window_dilation + 1;
+  int64_t base = n ? (n - 1) * w->base_dilation + 1 : 0,
+          window = (w->size - 1) * w->window_dilation + 1;
   base += w->pad_low + w->pad_high;
   return base < window ? 0 : (base - window) / w->stride + 1;
 }
@@ -58,7 +59,8 @@ static void ranges(void) {
 }
 
 /* The window of every result, element by element, in a type in which the order does not matter. */
-static void reduce_plainly(const hlo_window_t *window, const hlo_value_t *in, int64_t init, hlo_value_t *out) {
+static void reduce_plainly(const hlo_window_t *window, const hlo_value_t *in, int64_t init,
+                           hlo_value_t *out) {
   int64_t o[3] = {0};
   for (int64_t i = 0; i < out->count; i++) {
     int64_t sum = init, k[3] = {0};
@@ -101,9 +103,11 @@ static void check_window(const hlo_window_t *window, const int64_t *dims, bool r
   reduce_plainly(window, in[0], 1000, want);
   const hlo_shape_t *want_shape = kernel_shape(&k, HR_S64, window->rank, out_dims);
   hlo_attr_t attr = {.key = HLO_ATTR_WINDOW, .window = window};
-  hlo_computation_t *body = roundabout ? roundabout_add(&k) : kernel_binary_body(&k, HLO_ADD, HR_S64, 2, 0, 1);
+  hlo_computation_t *body =
+      roundabout ? roundabout_add(&k) : kernel_binary_body(&k, HLO_ADD, HR_S64, 2, 0, 1);
   hlo_value_t *out = kernel_run(&k, HLO_REDUCE_WINDOW, want_shape, 2, in, 1, &attr, 1, &body);
-  if (roundabout) kernel_survives_faults(&k, HLO_REDUCE_WINDOW, want_shape, 2, in, 1, &attr, 1, &body);
+  if (roundabout)
+    kernel_survives_faults(&k, HLO_REDUCE_WINDOW, want_shape, 2, in, 1, &attr, 1, &body);
   CU_ASSERT_TRUE(hlo_value_equal(out, want));
   hlo_value_release(out);
   hlo_value_release(want);
@@ -134,7 +138,8 @@ static void cumulative_sums(void) {
     check_window(&(hlo_window_t){1, &ahead}, &n, false);
     check_window(&(hlo_window_t){1, &back}, &n, true);
     check_window(&(hlo_window_t){2, (hlo_window_dim_t[]){ahead, one}}, (int64_t[]){n, 3}, false);
-    check_window(&(hlo_window_t){3, (hlo_window_dim_t[]){one, back, one}}, (int64_t[]){2, n, 3}, false);
+    check_window(&(hlo_window_t){3, (hlo_window_dim_t[]){one, back, one}}, (int64_t[]){2, n, 3},
+                 false);
     check_window(&(hlo_window_t){2, (hlo_window_dim_t[]){one, ahead}}, (int64_t[]){5, n}, true);
   }
 }
@@ -152,9 +157,10 @@ static void check_pool(int direction, const float *want) {
   hlo_computation_t *bodies[] = {kernel_compare_body(&k, direction, 0, HR_F32, 2, 0, 1),
                                  kernel_binary_body(&k, HLO_ADD, HR_F32, 2, 0, 1)};
   hlo_value_t *out =
-      kernel_run(&k, HLO_SELECT_AND_SCATTER, kernel_shape(&k, HR_F32, KERNEL_DIMS(4)), 3, in, 1, &attr, 2, bodies);
-  kernel_survives_faults(&k, HLO_SELECT_AND_SCATTER, kernel_shape(&k, HR_F32, KERNEL_DIMS(4)), 3, in, 1, &attr, 2,
-                         bodies);
+      kernel_run(&k, HLO_SELECT_AND_SCATTER, kernel_shape(&k, HR_F32, KERNEL_DIMS(4)), 3, in, 1,
+                 &attr, 2, bodies);
+  kernel_survives_faults(&k, HLO_SELECT_AND_SCATTER, kernel_shape(&k, HR_F32, KERNEL_DIMS(4)), 3,
+                         in, 1, &attr, 2, bodies);
   CU_ASSERT_TRUE(kernel_is(out, HR_F32, KERNEL_DIMS(4), want));
   hlo_value_release(out);
   for (int i = 0; i < 3; i++) hlo_value_release(in[i]);

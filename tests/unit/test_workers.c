@@ -1,4 +1,5 @@
-/* The pool of threads: every unit is done once, whatever the count, the grain and the number of workers. */
+/* The pool of threads: every unit is done once, whatever the count, the grain and the number of
+ * workers. */
 #include "base/workers.h"
 
 #include <stdatomic.h>
@@ -27,7 +28,8 @@ static void count_nested(void *context, int64_t begin, int64_t end, int worker) 
   for (int64_t i = begin; i < end; i++) {
     tally_t inner = {.workers = 1};
     hr_workers_for(tally->pool, 3, 1, count_units, &inner);
-    if (inner.done[0] == 1 && inner.done[2] == 1 && !inner.wrong_worker) atomic_fetch_add(&tally->done[i], 1);
+    if (inner.done[0] == 1 && inner.done[2] == 1 && !inner.wrong_worker)
+      atomic_fetch_add(&tally->done[i], 1);
   }
 }
 
@@ -40,7 +42,8 @@ static bool each_is_done_once(const tally_t *tally, int64_t count) {
 static void try_counts(int workers, bool may_spin) {
   static const int64_t counts[] = {0, 1, 2, 7, 64, UNITS}, grains[] = {1, 3, 100, 5000};
   hr_workers_t *pool;
-  CHECK_OK(hr_workers_create(&(hr_workers_options_t){.count = workers, .may_spin = may_spin}, &pool));
+  CHECK_OK(
+      hr_workers_create(&(hr_workers_options_t){.count = workers, .may_spin = may_spin}, &pool));
   CU_ASSERT_EQUAL(hr_workers_count(pool), workers);
   for (int c = 0; c < 6; c++)
     for (int g = 0; g < 4; g++) {

@@ -1,7 +1,6 @@
-/* Runs the suites of suites.def, each in a process of its own with a time limit, so that a crash or a hang of one takes
- * none of the others along.
- *   unit_tests [SUITE...]   default: all; TEST_SECONDS changes the limit of a suite (60)
- * The last line is "N passed, N failed", counted by tests. */
+/* Runs the suites of suites.def, each in a process of its own with a time limit, so that a crash or
+ * a hang of one takes none of the others along. unit_tests [SUITE...]   default: all; TEST_SECONDS
+ * changes the limit of a suite (60) The last line is "N passed, N failed", counted by tests. */
 #include <CUnit/CUnit.h>
 #include <CUnit/TestDB.h>
 #include <CUnit/TestRun.h>
@@ -38,8 +37,9 @@ typedef struct counts {
 
 static void print_failures(void) {
   for (CU_pFailureRecord record = CU_get_failure_list(); record; record = record->pNext)
-    printf("  %s:%u: %s: %s\n", record->strFileName ? record->strFileName : "?", record->uiLineNumber,
-           record->pTest ? record->pTest->pName : "(suite)", record->strCondition ? record->strCondition : "");
+    printf("  %s:%u: %s: %s\n", record->strFileName ? record->strFileName : "?",
+           record->uiLineNumber, record->pTest ? record->pTest->pName : "(suite)",
+           record->strCondition ? record->strCondition : "");
 }
 
 /* The suite itself, in the child: counts go to the parent through the pipe. */
@@ -81,10 +81,13 @@ static counts_t run_suite(const suite_t *suite) {
   ssize_t got = child < 0 ? 0 : read(ends[0], &counts, sizeof counts);
   close(ends[0]);
   if (child > 0) waitpid(child, &wait_status, 0);
-  if (got != (ssize_t)sizeof counts) counts = (counts_t){0, 1};
-  else if (wait_status) counts.failed++; /* it broke down afterwards: a leak checker's verdict */
+  if (got != (ssize_t)sizeof counts)
+    counts = (counts_t){0, 1};
+  else if (wait_status)
+    counts.failed++; /* it broke down afterwards: a leak checker's verdict */
   if (WIFSIGNALED(wait_status))
-    printf("  ended by signal %d%s\n", WTERMSIG(wait_status), WTERMSIG(wait_status) == SIGALRM ? " (time limit)" : "");
+    printf("  ended by signal %d%s\n", WTERMSIG(wait_status),
+           WTERMSIG(wait_status) == SIGALRM ? " (time limit)" : "");
   printf("%-20s %u passed, %u failed\n", suite->name, counts.passed, counts.failed);
   return counts;
 }
@@ -98,7 +101,8 @@ static bool is_wanted(const suite_t *suite, int argc, char **argv) {
 int main(int argc, char **argv) {
   counts_t total = {0, 0};
   hlo_opcode_t op;
-  hlo_op_from_name(HR_STR("add"), &op); /* the table of names is made at its first use and stays: no leak */
+  hlo_op_from_name(HR_STR("add"),
+                   &op); /* the table of names is made at its first use and stays: no leak */
   for (size_t i = 0; i < SUITE_COUNT; i++) {
     if (!is_wanted(&suites[i], argc, argv)) continue;
     counts_t counts = run_suite(&suites[i]);

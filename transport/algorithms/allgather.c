@@ -12,8 +12,8 @@ static void copy_self_block_in(tp_request_t *request) {
   if (dst != request->in) memcpy(dst, request->in, request->size_bytes);
 }
 
-/* Everybody sends to everybody at once: one round, p - 1 messages. Each rank starts with its next neighbour, so that
- * not all send to the same one first. */
+/* Everybody sends to everybody at once: one round, p - 1 messages. Each rank starts with its next
+ * neighbour, so that not all send to the same one first. */
 hr_status_t tp_all_gather_direct(tp_request_t *request) {
   int size = request->group->size, mine = request->group->my_index;
   for (int k = 1; k < size; k++) {
@@ -26,8 +26,8 @@ hr_status_t tp_all_gather_direct(tp_request_t *request) {
   return NULL;
 }
 
-/* Round a ring: p - 1 rounds, in each of which a block goes on to the next neighbour. Every link carries each block
- * once, so large messages do not meet. */
+/* Round a ring: p - 1 rounds, in each of which a block goes on to the next neighbour. Every link
+ * carries each block once, so large messages do not meet. */
 static hr_status_t pass_on(tp_request_t *request) {
   int size = request->group->size, mine = request->group->my_index, round = request->round;
   if (round == size - 1) {
@@ -35,8 +35,10 @@ static hr_status_t pass_on(tp_request_t *request) {
     return NULL;
   }
   int arriving = (mine - round - 1 + size) % size, leaving = (mine - round + size) % size;
-  HR_TRY(tp_request_recv(request, (mine + size - 1) % size, position_of(request, arriving), request->size_bytes, -1));
-  return tp_request_send(request, (mine + 1) % size, position_of(request, leaving), request->size_bytes);
+  HR_TRY(tp_request_recv(request, (mine + size - 1) % size, position_of(request, arriving),
+                         request->size_bytes, -1));
+  return tp_request_send(request, (mine + 1) % size, position_of(request, leaving),
+                         request->size_bytes);
 }
 
 hr_status_t tp_all_gather_ring(tp_request_t *request) {
@@ -45,20 +47,22 @@ hr_status_t tp_all_gather_ring(tp_request_t *request) {
   return pass_on(request);
 }
 
-/* Bruck's algorithm: ceil(log2 p) rounds. The scratch space counts members from this rank on: block i is member
- * (mine + i) mod p. In round k the first min(2^k, p - 2^k) blocks go to the member 2^k before, so twice as many are
- * known after it; at the end they are turned into place. */
+/* Bruck's algorithm: ceil(log2 p) rounds. The scratch space counts members from this rank on: block
+ * i is member (mine + i) mod p. In round k the first min(2^k, p - 2^k) blocks go to the member 2^k
+ * before, so twice as many are known after it; at the end they are turned into place. */
 static hr_status_t double_known(tp_request_t *request) {
   int size = request->group->size, mine = request->group->my_index, known = 1 << request->round;
   size_t bytes = request->size_bytes;
   if (known >= size) {
     request->next = NULL;
     memcpy(position_of(request, mine), request->scratch.data, (size_t)(size - mine) * bytes);
-    memcpy(request->out, request->scratch.data + (size_t)(size - mine) * bytes, (size_t)mine * bytes);
+    memcpy(request->out, request->scratch.data + (size_t)(size - mine) * bytes,
+           (size_t)mine * bytes);
     return NULL;
   }
   size_t moving = (size_t)(known < size - known ? known : size - known) * bytes;
-  HR_TRY(tp_request_recv(request, (mine + known) % size, request->scratch.data + (size_t)known * bytes, moving, -1));
+  HR_TRY(tp_request_recv(request, (mine + known) % size,
+                         request->scratch.data + (size_t)known * bytes, moving, -1));
   return tp_request_send(request, (mine - known + size) % size, request->scratch.data, moving);
 }
 

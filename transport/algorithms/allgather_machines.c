@@ -1,12 +1,14 @@
-/* All-gather over several machines: every member sends its block to one member of each other machine, by lanes, so that
- * all of them share the work; then the members of a machine gather what they have got.
+/* All-gather over several machines: every member sends its block to one member of each other
+ * machine, by lanes, so that all of them share the work; then the members of a machine gather what
+ * they have got.
  *
  *   machine 0: a b    a holds a c e    all of both: a c e b d -    then each block in its place
  *   machine 1: c d    b holds b d
  *   machine 2: e
  *
- * Cost: every block crosses the network to each machine once, machines - 1 messages a rank; then one all-gather within
- * the machine, where the lanes that hold fewer blocks are filled up, and a copy. */
+ * Cost: every block crosses the network to each machine once, machines - 1 messages a rank; then
+ * one all-gather within the machine, where the lanes that hold fewer blocks are filled up, and a
+ * copy. */
 #include <string.h>
 
 #include "transport/algorithms/hierarchy.h"

@@ -1,24 +1,31 @@
-/* All-reduce of small arrays: everybody gathers everybody's elements and reduces them itself, in listed order. One
- * all-gather instead of two exchanges, and no rank waits for another's arithmetic.
- * Cost: one all-gather of the whole array, and p times the arithmetic. */
+/* All-reduce of small arrays: everybody gathers everybody's elements and reduces them itself, in
+ * listed order. One all-gather instead of two exchanges, and no rank waits for another's
+ * arithmetic. Cost: one all-gather of the whole array, and p times the arithmetic. */
 #include "transport/core/request.h"
 
 static hr_status_t reduce_gathered(tp_request_t *request) {
   size_t bytes = (size_t)request->count * request->reducer.element_bytes;
-  request->fold = (tp_fold_t){.reducer = &request->reducer, .size = request->group->size,
-                              .my_index = request->group->my_index, .local = request->in, .slots = request->out,
-                              .slot_bytes = bytes, .out = request->result, .count = request->count};
+  request->fold = (tp_fold_t){.reducer = &request->reducer,
+                              .size = request->group->size,
+                              .my_index = request->group->my_index,
+                              .local = request->in,
+                              .slots = request->out,
+                              .slot_bytes = bytes,
+                              .out = request->result,
+                              .count = request->count};
   tp_fold_begin(&request->fold, request->gathered.data);
   return tp_fold_end(&request->fold);
 }
 
 hr_status_t tp_all_reduce_gather(tp_request_t *request) {
   const tp_reducer_t *reducer = &request->reducer;
-  size_t size = (size_t)request->group->size, each = size * reducer->element_bytes + reducer->acc_bytes;
+  size_t size = (size_t)request->group->size,
+         each = size * reducer->element_bytes + reducer->acc_bytes;
   request->size_bytes = (size_t)request->count * reducer->element_bytes;
   HR_TRY(tp_space_reserve(&request->gathered, (size_t)request->count, each));
   request->result = request->out;
-  request->out = request->gathered.data + (size_t)request->count * reducer->acc_bytes; /* after the accumulators */
+  request->out = request->gathered.data +
+                 (size_t)request->count * reducer->acc_bytes; /* after the accumulators */
   request->finish = reduce_gathered;
   return tp_algorithm_start(TP_ALL_GATHER, request, size * request->size_bytes);
 }

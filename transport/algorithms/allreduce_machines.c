@@ -1,7 +1,8 @@
-/* All-reduce over several machines: among the members of each machine, then between the first ones of the machines, and
- * back. Only for what may be combined in any order: first within a machine, in listed order, then machine by machine,
- * in the order of their first members; that is the same in every run.
- * Cost: the array crosses the network as if there were as many ranks as machines; two transfers within the machine. */
+/* All-reduce over several machines: among the members of each machine, then between the first ones
+ * of the machines, and back. Only for what may be combined in any order: first within a machine, in
+ * listed order, then machine by machine, in the order of their first members; that is the same in
+ * every run. Cost: the array crosses the network as if there were as many ranks as machines; two
+ * transfers within the machine. */
 #include "transport/algorithms/hierarchy.h"
 
 enum { WITHIN, BETWEEN, BACK };
@@ -11,10 +12,12 @@ static hr_status_t start_part(tp_request_t *request) {
   size_t bytes = (size_t)request->count * request->reducer.element_bytes;
   if (request->round == BACK) request->next = NULL;
   if (request->round == WITHIN)
-    return tp_all_reduce(within, request->in, request->out, request->count, &request->reducer, &request->part);
+    return tp_all_reduce(within, request->in, request->out, request->count, &request->reducer,
+                         &request->part);
   if (request->round == BACK) return tp_broadcast(within, 0, request->out, bytes, &request->part);
   if (between->my_index < 0) return NULL;
-  return tp_all_reduce(between, request->out, request->out, request->count, &request->reducer, &request->part);
+  return tp_all_reduce(between, request->out, request->out, request->count, &request->reducer,
+                       &request->part);
 }
 
 hr_status_t tp_all_reduce_machines(tp_request_t *request) {

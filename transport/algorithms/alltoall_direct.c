@@ -1,5 +1,5 @@
-/* All-to-all: every pair exchanges its blocks, all at once, each rank starting with its next neighbour.
- * Cost: one round, p - 1 messages. */
+/* All-to-all: every pair exchanges its blocks, all at once, each rank starting with its next
+ * neighbour. Cost: one round, p - 1 messages. */
 #include <string.h>
 
 #include "transport/core/request.h"

@@ -1,6 +1,6 @@
-/* All-to-all over several machines: what goes to this machine travels in its shared memory, what goes to others in
- * messages, all at the same time.
- * Cost: one round; a message for each member elsewhere, one transfer within the machine. */
+/* All-to-all over several machines: what goes to this machine travels in its shared memory, what
+ * goes to others in messages, all at the same time. Cost: one round; a message for each member
+ * elsewhere, one transfer within the machine. */
 #include <string.h>
 
 #include "transport/algorithms/hierarchy.h"

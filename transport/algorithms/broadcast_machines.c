@@ -1,6 +1,6 @@
-/* Broadcast over several machines: within the root's machine, between the first members of the machines, then within
- * the other machines.
- * Cost: the bytes cross the network to each machine once, log2(machines) messages one after the other. */
+/* Broadcast over several machines: within the root's machine, between the first members of the
+ * machines, then within the other machines. Cost: the bytes cross the network to each machine once,
+ * log2(machines) messages one after the other. */
 #include "transport/algorithms/hierarchy.h"
 
 enum { AT_THE_ROOT, BETWEEN, ELSEWHERE };

@@ -5,7 +5,8 @@
  * Cost: log2(p) messages one after the other. */
 #include "transport/core/request.h"
 
-/* Distance of member `relative` (counted from the root) to its parent: its lowest bit; p rounded up for the root. */
+/* Distance of member `relative` (counted from the root) to its parent: its lowest bit; p rounded up
+ * for the root. */
 static int distance_to_parent(int relative, int size) {
   if (relative) return relative & -relative;
   int distance = 1;
@@ -19,7 +20,8 @@ static hr_status_t send_to_children(tp_request_t *request) {
   request->next = NULL;
   for (int distance = distance_to_parent(relative, size) / 2; distance; distance /= 2)
     if (relative + distance < size)
-      HR_TRY(tp_request_send(request, (relative + distance + root) % size, request->out, request->size_bytes));
+      HR_TRY(tp_request_send(request, (relative + distance + root) % size, request->out,
+                             request->size_bytes));
   return NULL;
 }
 
@@ -32,8 +34,8 @@ hr_status_t tp_broadcast_tree(tp_request_t *request) {
   return tp_request_recv(request, (parent + root) % size, request->out, request->size_bytes, -1);
 }
 
-/* Round k: a byte to the member 2^k further on, one from the member 2^k before; in the end everybody has heard of
- * everybody. */
+/* Round k: a byte to the member 2^k further on, one from the member 2^k before; in the end
+ * everybody has heard of everybody. */
 static hr_status_t synchronize(tp_request_t *request) {
   int size = request->group->size, mine = request->group->my_index, distance = 1 << request->round;
   if (distance >= size) {
@@ -51,7 +53,8 @@ static hr_status_t start_barrier(tp_request_t *request) {
   return synchronize(request);
 }
 
-hr_status_t tp_broadcast(tp_group_t *group, int root, void *data, size_t size_bytes, tp_request_t **out_request) {
+hr_status_t tp_broadcast(tp_group_t *group, int root, void *data, size_t size_bytes,
+                         tp_request_t **out_request) {
   hr_assert(group->my_index >= 0 && root >= 0 && root < group->size);
   tp_request_t *request;
   HR_TRY(tp_request_new(group->owner, group, &request));

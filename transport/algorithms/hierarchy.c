@@ -3,7 +3,8 @@
 /* A stream of this group's own: other groups may have the same members on a machine. */
 static int64_t stream_of(const tp_group_t *group) {
   uint64_t seed = 23 + (uint64_t)group->stream;
-  return (int64_t)(hr_hash_bytes(group->ranks, (size_t)group->size * sizeof *group->ranks, seed) | 1);
+  return (int64_t)(hr_hash_bytes(group->ranks, (size_t)group->size * sizeof *group->ranks, seed) |
+                   1);
 }
 
 /* Numbers of a list that is filled here. */
@@ -42,13 +43,15 @@ static void sort_members(const tp_group_t *group, const tables_t *tables, int co
 
 static hr_status_t find_within(tp_group_t *group, tp_machines_t *machines) {
   int ranks[group->size], count = machines->lanes[machines->my_machine];
-  for (int i = 0; i < count; i++) ranks[i] = group->ranks[tp_machines_member(machines, machines->my_machine, i)];
+  for (int i = 0; i < count; i++)
+    ranks[i] = group->ranks[tp_machines_member(machines, machines->my_machine, i)];
   return tp_group_get(group->owner, count, ranks, stream_of(group), &machines->within);
 }
 
 static hr_status_t find_between(tp_group_t *group, tp_machines_t *machines) {
   int ranks[group->size];
-  for (int m = 0; m < machines->count; m++) ranks[m] = group->ranks[tp_machines_member(machines, m, 0)];
+  for (int m = 0; m < machines->count; m++)
+    ranks[m] = group->ranks[tp_machines_member(machines, m, 0)];
   return tp_group_get(group->owner, machines->count, ranks, stream_of(group), &machines->between);
 }
 
@@ -61,9 +64,14 @@ hr_status_t tp_machines_of(tp_group_t *group, const tp_machines_t **out_machines
   HR_TRY(HR_NEW(&group->owner->arena, &machines));
   int count = number_members(group, &tables), mine = group->my_index;
   sort_members(group, &tables, count);
-  *machines = (tp_machines_t){.count = count, .machine_of = tables.machine_of, .lane_of = tables.lane_of,
-                              .lanes = tables.lanes, .first = tables.first, .members = tables.members,
-                              .my_machine = tables.machine_of[mine], .my_lane = tables.lane_of[mine]};
+  *machines = (tp_machines_t){.count = count,
+                              .machine_of = tables.machine_of,
+                              .lane_of = tables.lane_of,
+                              .lanes = tables.lanes,
+                              .first = tables.first,
+                              .members = tables.members,
+                              .my_machine = tables.machine_of[mine],
+                              .my_lane = tables.lane_of[mine]};
   for (int m = 0; m < count; m++)
     if (tables.lanes[m] > machines->max_lanes) machines->max_lanes = tables.lanes[m];
   HR_TRY(find_within(group, machines));
@@ -74,7 +82,8 @@ hr_status_t tp_machines_of(tp_group_t *group, const tp_machines_t **out_machines
 
 int tp_machines_load(const tp_group_t *group, int machine, int lane) {
   int load = 0;
-  for (int k = 0; k < group->size; k++) load += tp_machines_lane_for(group->parts, machine, k) == lane;
+  for (int k = 0; k < group->size; k++)
+    load += tp_machines_lane_for(group->parts, machine, k) == lane;
   return load;
 }
 
@@ -83,7 +92,8 @@ int tp_count_machines(const tp_group_t *group) {
   int count = 0;
   for (int k = 0; where && k < group->size; k++) {
     bool is_first = true;
-    for (int i = 0; i < k; i++) is_first = is_first && where[group->ranks[i]] != where[group->ranks[k]];
+    for (int i = 0; i < k; i++)
+      is_first = is_first && where[group->ranks[i]] != where[group->ranks[k]];
     count += is_first;
   }
   return count ? count : 1;

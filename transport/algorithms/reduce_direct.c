@@ -1,13 +1,14 @@
-/* Reductions by direct exchange: member k reduces chunk k of everybody's array. What the others have of it comes
- * straight from them, and is folded in in listed order while later parts are still under way.
+/* Reductions by direct exchange: member k reduces chunk k of everybody's array. What the others
+ * have of it comes straight from them, and is folded in in listed order while later parts are still
+ * under way.
  *
  *   round      0        1        2     ...  n        one round per segment, so that scratch space
  *   reduce   seg 0    seg 1    seg 2                 stays small and in the caches; for all-reduce,
- *   gather            seg 0    seg 1   ... seg n-1   the finished segments of the round before go out
- *                                                    to everybody along with it
+ *   gather            seg 0    seg 1   ... seg n-1   the finished segments of the round before go
+ * out to everybody along with it
  *
- * Cost: each rank sends and receives (p-1)/p of the array once for reduce-scatter, twice for all-reduce, and does 1/p
- * of the arithmetic; scratch space of p segments. */
+ * Cost: each rank sends and receives (p-1)/p of the array once for reduce-scatter, twice for
+ * all-reduce, and does 1/p of the arithmetic; scratch space of p segments. */
 #include <string.h>
 
 #include "transport/core/request.h"
@@ -20,7 +21,8 @@ typedef struct span { /* elements of the array */
   int64_t start, count;
 } span_t;
 
-/* Segment `round` of member k's chunk. Reduce-scatter has chunks of `count` elements, all-reduce shares out `count`. */
+/* Segment `round` of member k's chunk. Reduce-scatter has chunks of `count` elements, all-reduce
+ * shares out `count`. */
 static span_t segment_of(const tp_request_t *request, int member, int round) {
   int64_t size = request->group->size, count = request->count, start, end;
   if (request->size_bytes) { /* set by all-reduce only */
@@ -35,13 +37,15 @@ static span_t segment_of(const tp_request_t *request, int member, int round) {
 }
 
 static int64_t longest_chunk(const tp_request_t *request) {
-  return request->size_bytes ? (request->count + request->group->size - 1) / request->group->size : request->count;
+  return request->size_bytes ? (request->count + request->group->size - 1) / request->group->size
+                             : request->count;
 }
 static int round_count(const tp_request_t *request) {
   return (int)((longest_chunk(request) + request->segment - 1) / request->segment);
 }
 
-/* The scratch space: the wide accumulators, if the reducer has them, then a segment of each member. */
+/* The scratch space: the wide accumulators, if the reducer has them, then a segment of each member.
+ */
 static char *slot_of(const tp_request_t *request, int member) {
   size_t each = request->reducer.acc_bytes + (size_t)member * request->reducer.element_bytes;
   return request->scratch.data + (size_t)request->segment * each;
@@ -57,17 +61,24 @@ static hr_status_t post_reduce(tp_request_t *request, int round) {
   size_t each = request->reducer.element_bytes;
   span_t own = segment_of(request, mine, round);
   for (int k = 0; k < size; k++)
-    if (k != mine) HR_TRY(tp_request_recv(request, k, slot_of(request, k), (size_t)own.count * each, k));
+    if (k != mine)
+      HR_TRY(tp_request_recv(request, k, slot_of(request, k), (size_t)own.count * each, k));
   for (int i = 1; i < size; i++) {
     int to = (mine + i) % size;
     span_t theirs = segment_of(request, to, round);
-    HR_TRY(tp_request_send(request, to, request->in + (size_t)theirs.start * each, (size_t)theirs.count * each));
+    HR_TRY(tp_request_send(request, to, request->in + (size_t)theirs.start * each,
+                           (size_t)theirs.count * each));
   }
   char *out = request->size_bytes ? request->out + (size_t)own.start * each
                                   : request->out + (size_t)round * (size_t)request->segment * each;
-  request->fold = (tp_fold_t){.reducer = &request->reducer, .size = size, .my_index = mine,
-                              .local = request->in + (size_t)own.start * each, .slots = slot_of(request, 0),
-                              .slot_bytes = (size_t)request->segment * each, .out = out, .count = own.count};
+  request->fold = (tp_fold_t){.reducer = &request->reducer,
+                              .size = size,
+                              .my_index = mine,
+                              .local = request->in + (size_t)own.start * each,
+                              .slots = slot_of(request, 0),
+                              .slot_bytes = (size_t)request->segment * each,
+                              .out = out,
+                              .count = own.count};
   tp_fold_begin(&request->fold, request->scratch.data);
   return NULL;
 }
@@ -79,7 +90,8 @@ static hr_status_t post_gather(tp_request_t *request, int round) {
   for (int i = 1; i < size; i++) {
     int from = (mine - i + size) % size;
     span_t theirs = segment_of(request, from, round);
-    HR_TRY(tp_request_recv(request, from, request->out + (size_t)theirs.start * each, (size_t)theirs.count * each, -1));
+    HR_TRY(tp_request_recv(request, from, request->out + (size_t)theirs.start * each,
+                           (size_t)theirs.count * each, -1));
   }
   span_t own = segment_of(request, mine, round);
   for (int i = 1; i < size; i++)

@@ -1,10 +1,9 @@
-/* Reduce-scatter over several machines, for what may be combined in any order. The lanes of a machine share the chunks
- * of the result, wherever these end up: each gets its chunks of all members of its machine, reduces them, and sends
- * what came out to those who want it; they add up one partial result of each machine.
- * Order: within a machine in listed order, then machine by machine.
- * Cost:  one all-to-all within the machine; every chunk crosses the network once from each other machine; 1/lanes of
- * the
- *        machine's arithmetic a rank. */
+/* Reduce-scatter over several machines, for what may be combined in any order. The lanes of a
+ * machine share the chunks of the result, wherever these end up: each gets its chunks of all
+ * members of its machine, reduces them, and sends what came out to those who want it; they add up
+ * one partial result of each machine. Order: within a machine in listed order, then machine by
+ * machine. Cost:  one all-to-all within the machine; every chunk crosses the network once from each
+ * other machine; 1/lanes of the machine's arithmetic a rank. */
 #include <string.h>
 
 #include "transport/algorithms/hierarchy.h"
@@ -15,8 +14,8 @@ static size_t chunk_bytes(const tp_request_t *request) {
   return (size_t)request->count * request->reducer.element_bytes;
 }
 
-/* Scratch space, in chunks: those for the other lanes, packed; this lane's, of each member of the machine; and one
- * partial result of each machine. */
+/* Scratch space, in chunks: those for the other lanes, packed; this lane's, of each member of the
+ * machine; and one partial result of each machine. */
 static char *chunk_at(const tp_request_t *request, int index) {
   return request->scratch.data + (size_t)index * chunk_bytes(request);
 }
@@ -24,7 +23,8 @@ static char *chunks_of_rank(const tp_request_t *request, int lane) {
   return chunk_at(request, request->group->size + lane * (int)request->segment);
 }
 static char *partial_of(const tp_request_t *request, int machine) {
-  return chunks_of_rank(request, request->group->parts->within->size) + (size_t)machine * chunk_bytes(request);
+  return chunks_of_rank(request, request->group->parts->within->size) +
+         (size_t)machine * chunk_bytes(request);
 }
 
 /* Copies the chunks of one lane together; gives how many. */
@@ -47,7 +47,8 @@ static hr_status_t exchange(tp_request_t *request) {
     char *index = is_mine ? chunks_of_rank(request, lane) : chunk_at(request, packed);
     int count = pack_chunks(request, lane, index);
     sends[lane] = (tp_block_t){index, (size_t)count * chunk_bytes(request)};
-    recvs[lane] = (tp_block_t){chunks_of_rank(request, lane), (size_t)request->segment * chunk_bytes(request)};
+    recvs[lane] = (tp_block_t){chunks_of_rank(request, lane),
+                               (size_t)request->segment * chunk_bytes(request)};
     if (!is_mine) packed += count;
   }
   return tp_all_to_all(machines->within, sends, recvs, 0, &request->part);
@@ -56,7 +57,8 @@ static hr_status_t exchange(tp_request_t *request) {
 static hr_status_t receive_partials(tp_request_t *request) {
   const tp_machines_t *machines = request->group->parts;
   for (int m = 0; m < machines->count; m++) {
-    int from = tp_machines_member(machines, m, tp_machines_lane_for(machines, m, request->group->my_index));
+    int from = tp_machines_member(machines, m,
+                                  tp_machines_lane_for(machines, m, request->group->my_index));
     if (m != machines->my_machine)
       HR_TRY(tp_request_recv(request, from, partial_of(request, m), chunk_bytes(request), -1));
   }
@@ -71,7 +73,8 @@ static hr_status_t reduce_and_send(tp_request_t *request) {
   char *sum = chunks_of_rank(request, 0);
   HR_TRY(receive_partials(request));
   for (int lane = 1; lane < machines->within->size; lane++)
-    HR_TRY(reducer->reduce(reducer->context, sum, chunks_of_rank(request, lane), request->segment * request->count));
+    HR_TRY(reducer->reduce(reducer->context, sum, chunks_of_rank(request, lane),
+                           request->segment * request->count));
   for (int k = 0; k < request->group->size; k++) {
     if (tp_machines_lane_for(machines, machines->my_machine, k) != machines->my_lane) continue;
     if (machines->machine_of[k] == machines->my_machine)

@@ -1,5 +1,6 @@
-/* Measures the algorithms: each in turn is forced, and run a few times by all ranks; the slowest rank's best time
- * counts. Arrays lie in shared memory where there is any, as those of programs do. */
+/* Measures the algorithms: each in turn is forced, and run a few times by all ranks; the slowest
+ * rank's best time counts. Arrays lie in shared memory where there is any, as those of programs do.
+ */
 #include <string.h>
 #include <time.h>
 
@@ -29,7 +30,8 @@ static hr_status_t add_floats(void *context, void *acc, const void *in, int64_t 
   for (int64_t i = 0; i < count; i++) ((float *)acc)[i] += ((const float *)in)[i];
   return NULL;
 }
-static const tp_reducer_t float_sum = {.reduce = add_floats, .element_bytes = sizeof(float), .is_reorderable = true};
+static const tp_reducer_t float_sum = {
+    .reduce = add_floats, .element_bytes = sizeof(float), .is_reorderable = true};
 
 /* Blocks of one size, in a row. */
 static hr_status_t exchange(const tuner_t *tuner, tp_request_t **out_request) {
@@ -47,7 +49,8 @@ static hr_status_t exchange(const tuner_t *tuner, tp_request_t **out_request) {
 static hr_status_t pass_on(const tuner_t *tuner, tp_request_t **out_request) {
   int size = tuner->groups->world->size, rank = tuner->groups->endpoint->rank;
   tp_block_t send = {tuner->in, tuner->bytes}, recv = {tuner->out, tuner->bytes};
-  return tp_permute(tuner->groups, 0, (rank + 1) % size, &send, (rank + size - 1) % size, &recv, out_request);
+  return tp_permute(tuner->groups, 0, (rank + 1) % size, &send, (rank + size - 1) % size, &recv,
+                    out_request);
 }
 
 static hr_status_t transfer(const tuner_t *tuner) {
@@ -56,13 +59,26 @@ static hr_status_t transfer(const tuner_t *tuner) {
   int64_t count = (int64_t)(tuner->bytes / sizeof(float)), each = count / world->size;
   hr_status_t st = NULL;
   switch (tuner->collective) {
-    case TP_ALL_REDUCE: st = tp_all_reduce(world, tuner->in, tuner->in, count, &float_sum, &request); break;
-    case TP_REDUCE_SCATTER: st = tp_reduce_scatter(world, tuner->in, each, &float_sum, tuner->out, &request); break;
-    case TP_ALL_GATHER: st = tp_all_gather(world, tuner->in, tuner->bytes, tuner->out, &request); break;
-    case TP_BROADCAST: st = tp_broadcast(world, 0, tuner->in, tuner->bytes, &request); break;
-    case TP_ALL_TO_ALL: st = exchange(tuner, &request); break;
-    case TP_PERMUTE: st = pass_on(tuner, &request); break;
-    case TP_COLLECTIVE_COUNT: break;
+    case TP_ALL_REDUCE:
+      st = tp_all_reduce(world, tuner->in, tuner->in, count, &float_sum, &request);
+      break;
+    case TP_REDUCE_SCATTER:
+      st = tp_reduce_scatter(world, tuner->in, each, &float_sum, tuner->out, &request);
+      break;
+    case TP_ALL_GATHER:
+      st = tp_all_gather(world, tuner->in, tuner->bytes, tuner->out, &request);
+      break;
+    case TP_BROADCAST:
+      st = tp_broadcast(world, 0, tuner->in, tuner->bytes, &request);
+      break;
+    case TP_ALL_TO_ALL:
+      st = exchange(tuner, &request);
+      break;
+    case TP_PERMUTE:
+      st = pass_on(tuner, &request);
+      break;
+    case TP_COLLECTIVE_COUNT:
+      break;
   }
   return st ? st : tp_request_wait(request);
 }
@@ -78,7 +94,8 @@ static hr_status_t slowest(tp_groups_t *groups, double mine, double *out_most) {
   return NULL;
 }
 
-static hr_status_t measure(const tuner_t *tuner, const char *algorithm, double seconds, double *out_us) {
+static hr_status_t measure(const tuner_t *tuner, const char *algorithm, double seconds,
+                           double *out_us) {
   const char **forced = &tuner->groups->forced[tuner->collective], *before = *forced;
   int batch = tuner->bytes < BATCH_BYTES ? 50 : 1;
   double best = 1e30, spent = 0;
@@ -101,13 +118,14 @@ static hr_status_t tune_sizes(tuner_t *tuner, int algorithm, double seconds, hr_
   tp_group_t *world = tuner->groups->world;
   const char *name = tp_algorithm_name(algorithm, &tuner->collective);
   size_t share = tuner->collective == TP_ALL_GATHER ? (size_t)world->size : 1;
-  for (tuner->bytes = 4 * (size_t)world->size; tuner->bytes * share <= MOST_BYTES; tuner->bytes *= 4) {
+  for (tuner->bytes = 4 * (size_t)world->size; tuner->bytes * share <= MOST_BYTES;
+       tuner->bytes *= 4) {
     double us;
     if (!tp_algorithm_fits(algorithm, world, tuner->bytes)) break;
     HR_TRY(measure(tuner, name, seconds, &us));
     if (!world->my_index)
-      hr_strbuf_printf(text, "%s %s %d %zu %.3f\n", tp_collective_name(tuner->collective), name, world->size,
-                     tuner->bytes, us);
+      hr_strbuf_printf(text, "%s %s %d %zu %.3f\n", tp_collective_name(tuner->collective), name,
+                       world->size, tuner->bytes, us);
   }
   return NULL;
 }
@@ -130,7 +148,8 @@ static void *new_array(tp_groups_t *groups, void **out_owner) {
 
 static hr_status_t tune_on_arrays(tp_groups_t *groups, double seconds, hr_strbuf_t *text) {
   void *owner = NULL, *memory = NULL;
-  tuner_t tuner = {.groups = groups, .in = new_array(groups, &owner), .out = new_array(groups, &owner)};
+  tuner_t tuner = {
+      .groups = groups, .in = new_array(groups, &owner), .out = new_array(groups, &owner)};
   bool is_shared = tuner.in && tuner.out;
   hr_status_t st = is_shared ? NULL : hr_alloc_zeroed(2 * MOST_BYTES, &memory);
   char *shared[2] = {tuner.in, tuner.out};
@@ -141,14 +160,15 @@ static hr_status_t tune_on_arrays(tp_groups_t *groups, double seconds, hr_strbuf
   return st;
 }
 
-static hr_status_t tune_and_save(tp_groups_t *groups, double seconds, const char *path, hr_strbuf_t *text,
-                                 const char **out_path) {
+static hr_status_t tune_and_save(tp_groups_t *groups, double seconds, const char *path,
+                                 hr_strbuf_t *text, const char **out_path) {
   HR_TRY(tune_on_arrays(groups, seconds, text));
   if (groups->endpoint->rank) return NULL;
   return tp_tuning_save(&groups->arena, path, groups->endpoint->world_size, text, out_path);
 }
 
-hr_status_t tp_tune(tp_endpoint_t *endpoint, double seconds, const char *path, const char **out_path) {
+hr_status_t tp_tune(tp_endpoint_t *endpoint, double seconds, const char *path,
+                    const char **out_path) {
   tp_groups_t *groups;
   hr_strbuf_t text;
   HR_TRY(tp_groups_of(endpoint, &groups));

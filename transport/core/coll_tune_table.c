@@ -36,13 +36,14 @@ static bool find_collective(const char *name, tp_collective_t *out_collective) {
 static hr_status_t add_line(tp_tuning_t *tuning, const char *line, int number) {
   row_t row;
   char collective[24], rest;
-  int found =
-      sscanf(line, "%23s %23s %d %lf %lf %c", collective, row.algorithm, &row.ranks, &row.bytes, &row.us, &rest);
+  int found = sscanf(line, "%23s %23s %d %lf %lf %c", collective, row.algorithm, &row.ranks,
+                     &row.bytes, &row.us, &rest);
   if (found <= 0 || collective[0] == '#') return NULL;
   if (found != 5 || row.us <= 0 || row.bytes <= 0 || !find_collective(collective, &row.collective))
-    return hr_error(HR_INVALID,
-                    "tuning table, line %d: found \"%s\", want COLLECTIVE ALGORITHM RANKS BYTES MICROSECONDS", number,
-                    line);
+    return hr_error(
+        HR_INVALID,
+        "tuning table, line %d: found \"%s\", want COLLECTIVE ALGORITHM RANKS BYTES MICROSECONDS",
+        number, line);
   HR_VEC_PUSH(&tuning->rows, row);
   return NULL;
 }
@@ -73,12 +74,14 @@ static double between(const row_t *low, const row_t *high, double bytes) {
   return exp2(log2(low->us) + part * (log2(high->us) - log2(low->us)));
 }
 
-double tp_tuning_cost(const tp_tuning_t *tuning, tp_collective_t collective, const char *algorithm, int ranks,
-                      size_t bytes) {
+double tp_tuning_cost(const tp_tuning_t *tuning, tp_collective_t collective, const char *algorithm,
+                      int ranks, size_t bytes) {
   const row_t *low = NULL, *high = NULL;
   for (size_t i = 0; tuning && i < tuning->rows.count; i++) {
     const row_t *row = &tuning->rows.data[i];
-    if (row->collective != collective || row->ranks != ranks || strcmp(row->algorithm, algorithm) != 0) continue;
+    if (row->collective != collective || row->ranks != ranks ||
+        strcmp(row->algorithm, algorithm) != 0)
+      continue;
     if (row->bytes <= (double)bytes) low = row;
     if (row->bytes >= (double)bytes && !high) high = row;
   }
@@ -190,17 +193,21 @@ static void keep_lines(hr_strbuf_t *text, const hr_strbuf_t *old, int ranks) {
     int found = 0;
     end = memchr(line, '\n', (size_t)(stop - line));
     end = end ? end + 1 : stop;
-    if (sscanf(line, "%*s %*s %d", &found) == 1 && found != ranks) hr_strbuf_add(text, line, (size_t)(end - line));
+    if (sscanf(line, "%*s %*s %d", &found) == 1 && found != ranks)
+      hr_strbuf_add(text, line, (size_t)(end - line));
   }
 }
 
-static hr_status_t save(const char *path, int ranks, const hr_strbuf_t *text, hr_strbuf_t *old, hr_strbuf_t *whole) {
+static hr_status_t save(const char *path, int ranks, const hr_strbuf_t *text, hr_strbuf_t *old,
+                        hr_strbuf_t *whole) {
   HR_TRY(read_text(path, false, old));
-  hr_strbuf_add_str(whole, "# collective algorithm ranks bytes microseconds: measured by hlorun --tune\n");
+  hr_strbuf_add_str(whole,
+                    "# collective algorithm ranks bytes microseconds: measured by hlorun --tune\n");
   keep_lines(whole, old, ranks);
   hr_strbuf_add(whole, text->data, text->size);
   HR_TRY(hr_strbuf_finish(whole));
-  return hr_status_note(hr_file_write_all(path, whole->data, whole->size), "while writing the tuning table");
+  return hr_status_note(hr_file_write_all(path, whole->data, whole->size),
+                        "while writing the tuning table");
 }
 
 hr_status_t tp_tuning_save(hr_arena_t *arena, const char *path, int ranks, const hr_strbuf_t *text,

@@ -49,13 +49,14 @@ static const struct {
 
 static bool is_name(tp_collective_t collective, const char *name) {
   for (size_t i = 0; i < ALGORITHM_COUNT; i++)
-    if (algorithms[i].collective == collective && strcmp(algorithms[i].name, name) == 0) return true;
+    if (algorithms[i].collective == collective && strcmp(algorithms[i].name, name) == 0)
+      return true;
   return false;
 }
 
 static hr_status_t no_such_name(tp_collective_t collective, const char *name) {
-  return hr_error(HR_USAGE, "there is no algorithm \"%s\" for this %s (%s)", name, collectives[collective].name,
-                  collectives[collective].variable);
+  return hr_error(HR_USAGE, "there is no algorithm \"%s\" for this %s (%s)", name,
+                  collectives[collective].name, collectives[collective].variable);
 }
 
 /* NULL: it says nothing. */
@@ -104,8 +105,8 @@ static scope_t scope_of_pair(tp_groups_t *groups, bool shares_memory) {
   return (scope_t){groups, groups->world->size, shares_memory ? 1 : 2, shares_memory, false};
 }
 
-static bool can_do(const tp_algorithm_t *row, tp_collective_t collective, const scope_t *scope, size_t bytes,
-                   bool is_reorderable) {
+static bool can_do(const tp_algorithm_t *row, tp_collective_t collective, const scope_t *scope,
+                   size_t bytes, bool is_reorderable) {
   bool may_regroup = scope->spans_machines && (is_reorderable || !is_reduction(collective));
   bool here = row->where == ANYWHERE || (row->where == MACHINES && may_regroup) ||
               (row->where == ONE_MACHINE && scope->shares_memory);
@@ -125,15 +126,16 @@ bool tp_algorithm_fits(int algorithm, tp_group_t *group, size_t bytes) {
 }
 
 /* What was measured comes before what is reckoned; it was on one machine. */
-static double cost_of(const tp_algorithm_t *row, const scope_t *scope, size_t bytes, bool *out_measured) {
+static double cost_of(const tp_algorithm_t *row, const scope_t *scope, size_t bytes,
+                      bool *out_measured) {
   const tp_tuning_t *tuning = scope->machines == 1 ? scope->groups->tuning : NULL;
   double us = tp_tuning_cost(tuning, row->collective, row->name, scope->size, bytes);
   *out_measured = us >= 0;
   return us >= 0 ? us : row->cost(scope->size, scope->machines, (double)bytes);
 }
 
-/* A name that is forced counts where it can do the transfer: one across machines has parts within them, which it cannot
- * do. NULL: there is no such name. */
+/* A name that is forced counts where it can do the transfer: one across machines has parts within
+ * them, which it cannot do. NULL: there is no such name. */
 static const tp_algorithm_t *choose(tp_collective_t collective, const scope_t *scope, size_t bytes,
                                     bool is_reorderable) {
   const char *forced = scope->groups->forced[collective];
@@ -154,21 +156,21 @@ static const tp_algorithm_t *choose(tp_collective_t collective, const scope_t *s
 }
 
 /* Once for each size that doubles. */
-static void explain(tp_collective_t collective, const scope_t *scope, size_t bytes, const tp_algorithm_t *chosen,
-                    uint64_t *explained) {
+static void explain(tp_collective_t collective, const scope_t *scope, size_t bytes,
+                    const tp_algorithm_t *chosen, uint64_t *explained) {
   int size_class = bytes ? 64 - __builtin_clzll(bytes) : 0;
   if (*explained >> size_class & 1) return;
   *explained |= UINT64_C(1) << size_class;
   char text[512];
-  int used = snprintf(text, sizeof text, "hlorun: %s of %zu bytes on %d ranks: %s", collectives[collective].name, bytes,
-                      scope->size, chosen->name);
+  int used = snprintf(text, sizeof text, "hlorun: %s of %zu bytes on %d ranks: %s",
+                      collectives[collective].name, bytes, scope->size, chosen->name);
   const char *separator = scope->groups->forced[collective] ? " (forced" : " (us";
   for (size_t i = 0; i < ALGORITHM_COUNT && used < (int)sizeof text - 64; i++) {
     if (!can_do(&algorithms[i], collective, scope, bytes, true)) continue;
     bool is_measured;
     double us = cost_of(&algorithms[i], scope, bytes, &is_measured);
-    used += snprintf(text + used, sizeof text - (size_t)used, "%s %s %.1f%s", separator, algorithms[i].name, us,
-                     is_measured ? " measured" : "");
+    used += snprintf(text + used, sizeof text - (size_t)used, "%s %s %.1f%s", separator,
+                     algorithms[i].name, us, is_measured ? " measured" : "");
     separator = ",";
   }
   fprintf(stderr, "%s)\n", text);
@@ -176,20 +178,23 @@ static void explain(tp_collective_t collective, const scope_t *scope, size_t byt
 
 /* The same transfer comes again and again: it need not be thought about again. */
 static bool is_chosen(const tp_choice_t *choice, const tp_choice_t *wanted) {
-  return choice->algorithm && choice->bytes == wanted->bytes && choice->is_reorderable == wanted->is_reorderable &&
-         choice->forced == wanted->forced && choice->tuning == wanted->tuning &&
-         choice->shares_memory == wanted->shares_memory;
+  return choice->algorithm && choice->bytes == wanted->bytes &&
+         choice->is_reorderable == wanted->is_reorderable && choice->forced == wanted->forced &&
+         choice->tuning == wanted->tuning && choice->shares_memory == wanted->shares_memory;
 }
 
 /* `explained`: sizes whose choices were told; NULL: this rank tells nothing. */
-static hr_status_t renew_choice(tp_choice_t *choice, tp_collective_t collective, const scope_t *scope, size_t bytes,
-                                bool is_reorderable, uint64_t *explained) {
+static hr_status_t renew_choice(tp_choice_t *choice, tp_collective_t collective,
+                                const scope_t *scope, size_t bytes, bool is_reorderable,
+                                uint64_t *explained) {
   const char *forced = scope->groups->forced[collective];
-  tp_choice_t wanted = {NULL, bytes, forced, scope->groups->tuning, scope->shares_memory, is_reorderable};
+  tp_choice_t wanted = {NULL,          bytes, forced, scope->groups->tuning, scope->shares_memory,
+                        is_reorderable};
   if (is_chosen(choice, &wanted)) return NULL;
   wanted.algorithm = choose(collective, scope, bytes, is_reorderable);
   if (!wanted.algorithm) return no_such_name(collective, forced);
-  if (scope->groups->explains && explained) explain(collective, scope, bytes, wanted.algorithm, explained);
+  if (scope->groups->explains && explained)
+    explain(collective, scope, bytes, wanted.algorithm, explained);
   *choice = wanted;
   return NULL;
 }
@@ -206,7 +211,8 @@ hr_status_t tp_algorithm_start(tp_collective_t collective, tp_request_t *request
   return choice->algorithm->start(request);
 }
 
-hr_status_t tp_all_gather(tp_group_t *group, const void *in, size_t size_bytes, void *out, tp_request_t **out_request) {
+hr_status_t tp_all_gather(tp_group_t *group, const void *in, size_t size_bytes, void *out,
+                          tp_request_t **out_request) {
   hr_assert(group->my_index >= 0);
   tp_request_t *request;
   HR_TRY(tp_request_new(group->owner, group, &request));
@@ -230,8 +236,8 @@ static hr_status_t new_reduction(tp_group_t *group, const void *in, void *out, i
   return NULL;
 }
 
-hr_status_t tp_all_reduce(tp_group_t *group, const void *in, void *out, int64_t count, const tp_reducer_t *reducer,
-                          tp_request_t **out_request) {
+hr_status_t tp_all_reduce(tp_group_t *group, const void *in, void *out, int64_t count,
+                          const tp_reducer_t *reducer, tp_request_t **out_request) {
   tp_request_t *request;
   HR_TRY(new_reduction(group, in, out, count, reducer, &request));
   size_t bytes = (size_t)count * reducer->element_bytes;
@@ -243,8 +249,8 @@ hr_status_t tp_all_reduce(tp_group_t *group, const void *in, void *out, int64_t 
   return tp_request_started(st, request, out_request);
 }
 
-hr_status_t tp_reduce_scatter(tp_group_t *group, const void *in, int64_t count, const tp_reducer_t *reducer, void *out,
-                              tp_request_t **out_request) {
+hr_status_t tp_reduce_scatter(tp_group_t *group, const void *in, int64_t count,
+                              const tp_reducer_t *reducer, void *out, tp_request_t **out_request) {
   tp_request_t *request;
   HR_TRY(new_reduction(group, in, out, count, reducer, &request));
   size_t bytes = (size_t)count * reducer->element_bytes;
@@ -256,8 +262,8 @@ hr_status_t tp_reduce_scatter(tp_group_t *group, const void *in, int64_t count, 
   return tp_request_started(st, request, out_request);
 }
 
-hr_status_t tp_all_to_all(tp_group_t *group, const tp_block_t *sends, const tp_block_t *recvs, size_t equal_bytes,
-                          tp_request_t **out_request) {
+hr_status_t tp_all_to_all(tp_group_t *group, const tp_block_t *sends, const tp_block_t *recvs,
+                          size_t equal_bytes, tp_request_t **out_request) {
   hr_assert(group->my_index >= 0);
   tp_request_t *request;
   HR_TRY(tp_request_new(group->owner, group, &request));
@@ -269,7 +275,8 @@ hr_status_t tp_all_to_all(tp_group_t *group, const tp_block_t *sends, const tp_b
 }
 
 /* What goes to, or comes from, one rank. Nothing at all needs no transfer. */
-static hr_status_t start_half(tp_request_t *request, int64_t stream, bool sends, int peer, const tp_block_t *block) {
+static hr_status_t start_half(tp_request_t *request, int64_t stream, bool sends, int peer,
+                              const tp_block_t *block) {
   tp_groups_t *groups = request->groups;
   tp_shm_group_t *pipe = NULL;
   int self = groups->endpoint->rank;
@@ -277,17 +284,19 @@ static hr_status_t start_half(tp_request_t *request, int64_t stream, bool sends,
   HR_TRY(tp_shm_pipe_of(groups, sends ? self : peer, sends ? peer : self, stream, &pipe));
   scope_t scope = scope_of_pair(groups, pipe != NULL);
   tp_choice_t *choice = &groups->permute_choices[sends];
-  HR_TRY(renew_choice(choice, TP_PERMUTE, &scope, block->size_bytes, false, self ? NULL : &groups->explained_permutes));
+  HR_TRY(renew_choice(choice, TP_PERMUTE, &scope, block->size_bytes, false,
+                      self ? NULL : &groups->explained_permutes));
   request->p2p = (tp_p2p_t){sends, peer, block, pipe};
   return choice->algorithm->start(request);
 }
 
-static hr_status_t start_permute(tp_request_t *request, int64_t stream, int to, const tp_block_t *send, int from,
-                                 const tp_block_t *recv) {
+static hr_status_t start_permute(tp_request_t *request, int64_t stream, int to,
+                                 const tp_block_t *send, int from, const tp_block_t *recv) {
   int self = request->groups->endpoint->rank;
   if (to == self && from == self) {
     if (send->size_bytes != recv->size_bytes)
-      return hr_error(HR_DISAGREE, "%zu bytes sent to itself, %zu wanted", send->size_bytes, recv->size_bytes);
+      return hr_error(HR_DISAGREE, "%zu bytes sent to itself, %zu wanted", send->size_bytes,
+                      recv->size_bytes);
     if (send->size_bytes) memmove(recv->data, send->data, send->size_bytes);
     return NULL;
   }
@@ -296,12 +305,15 @@ static hr_status_t start_permute(tp_request_t *request, int64_t stream, int to, 
   return NULL;
 }
 
-hr_status_t tp_permute(tp_groups_t *groups, int64_t stream, int to, const tp_block_t *send, int from,
-                       const tp_block_t *recv, tp_request_t **out_request) {
+hr_status_t tp_permute(tp_groups_t *groups, int64_t stream, int to, const tp_block_t *send,
+                       int from, const tp_block_t *recv, tp_request_t **out_request) {
   tp_request_t *request;
   HR_TRY(tp_request_new(groups, NULL, &request));
-  if (stream) request->tag |= (uint32_t)(hr_hash_bytes(&stream, sizeof stream, 7) >> 9) % TP_TAG_CLASS_PERMUTE;
-  return tp_request_started(start_permute(request, stream, to, send, from, recv), request, out_request);
+  if (stream)
+    request->tag |=
+        (uint32_t)(hr_hash_bytes(&stream, sizeof stream, 7) >> 9) % TP_TAG_CLASS_PERMUTE;
+  return tp_request_started(start_permute(request, stream, to, send, from, recv), request,
+                            out_request);
 }
 
 void *tp_alloc(tp_groups_t *groups, size_t size_bytes, void **out_owner) {

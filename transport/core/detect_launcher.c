@@ -13,14 +13,16 @@ static int number_in(const char *variable) {
   return *end || value < 0 || value > INT_MAX ? -1 : (int)value;
 }
 
-/* Slurm sets its counts for batch scripts too; only srun makes steps, and only its PMI makes the tasks a world. */
+/* Slurm sets its counts for batch scripts too; only srun makes steps, and only its PMI makes the
+ * tasks a world. */
 static bool is_srun_task(void) { return getenv("SLURM_STEP_ID") && getenv("PMIX_RANK"); }
 
 typedef struct info {
   int world_size, rank;
 } launch_info_t;
 
-static bool read_launch_info(const char *size_variable, const char *rank_variable, launch_info_t *out_info) {
+static bool read_launch_info(const char *size_variable, const char *rank_variable,
+                             launch_info_t *out_info) {
   int size = number_in(size_variable), rank = number_in(rank_variable);
   if (size < 1 || rank < 0 || rank >= size) return false;
   *out_info = (launch_info_t){size, rank};
@@ -40,7 +42,8 @@ static launch_info_t find_launch_info(void) {
 
 hr_status_t tp_world_open(tp_endpoint_t **out_endpoint) {
   launch_info_t info;
-  return tp_local_launch(&info.world_size, &info.rank) ? tp_local_launch_open(out_endpoint) : tp_mpi_open(out_endpoint);
+  return tp_local_launch(&info.world_size, &info.rank) ? tp_local_launch_open(out_endpoint)
+                                                       : tp_mpi_open(out_endpoint);
 }
 
 int tp_launcher_world_size(void) { return find_launch_info().world_size; }

@@ -15,7 +15,8 @@ typedef struct job {
   struct job *next;
   tp_loop_fn fn;
   void *context;
-  uv_sem_t *done; /* of a caller that waits, and whose stack has the job; NULL: the job is freed after it has run */
+  uv_sem_t *done; /* of a caller that waits, and whose stack has the job; NULL: the job is freed
+                     after it has run */
 } job_t;
 
 struct tp_loop {
@@ -94,12 +95,14 @@ bool tp_loop_is_current(const tp_loop_t *loop) {
   return uv_thread_equal(&self, &loop->thread) != 0;
 }
 
-struct uv_loop_s *tp_loop_uv(tp_loop_t *loop) { return &loop->uv; }
+struct uv_loop_s *tp_loop_uv(tp_loop_t *loop) {
+  return &loop->uv;
+}
 
 /* --- life --- */
 
-/* Libuv ends the process when it can open no pipe for its signals, after a file of its own: 0 if there is room for both,
- * or an error of its. */
+/* Libuv ends the process when it can open no pipe for its signals, after a file of its own: 0 if
+ * there is room for both, or an error of its. */
 static int find_room(void) {
   int ends[2], file = open("/dev/null", O_RDONLY | O_CLOEXEC);
   int error = pipe2(ends, O_CLOEXEC) ? uv_translate_sys_error(errno) : 0;
@@ -249,7 +252,8 @@ static int start_kind(const start_t *start) {
     case SOURCE_SIGNAL:
       uv_signal_init(uv, &source->signal);
       return uv_signal_start(&source->signal, on_signal, start->signal_number);
-    default: return uv_async_init(uv, &source->async, on_wake);
+    default:
+      return uv_async_init(uv, &source->async, on_wake);
   }
 }
 
@@ -279,8 +283,8 @@ static hr_status_t add_source(tp_loop_t *loop, tp_loop_fn fn, void *context, sta
   return NULL;
 }
 
-hr_status_t tp_loop_timer(tp_loop_t *loop, uint64_t first_ms, uint64_t repeat_ms, tp_loop_fn fn, void *context,
-                          tp_source_t **out_source) {
+hr_status_t tp_loop_timer(tp_loop_t *loop, uint64_t first_ms, uint64_t repeat_ms, tp_loop_fn fn,
+                          void *context, tp_source_t **out_source) {
   start_t start = {.kind = SOURCE_TIMER, .first_ms = first_ms, .repeat_ms = repeat_ms};
   return add_source(loop, fn, context, &start, out_source);
 }
@@ -340,7 +344,8 @@ hr_status_t tp_loop_work(tp_loop_t *loop, tp_loop_fn fn, void *context, tp_work_
   work->fn = fn;
   work->context = context;
   int error = uv_sem_init(&work->ended, 0);
-  hr_status_t st = error ? uv_failure(error, "cannot make a semaphore") : tp_loop_post(loop, start_work, work);
+  hr_status_t st =
+      error ? uv_failure(error, "cannot make a semaphore") : tp_loop_post(loop, start_work, work);
   if (st) {
     if (!error) uv_sem_destroy(&work->ended);
     hr_free(work);

@@ -13,12 +13,13 @@ typedef struct group_key {
   int ranks[];
 } group_key_t;
 
-/* Every rank must come to the same number for a list, whichever groups it has made before: a hash of the list. Lists
- * with equal hashes would share tags, which does no harm as long as two ranks start their common transfers in the same
- * order, as programs must anyway. */
+/* Every rank must come to the same number for a list, whichever groups it has made before: a hash
+ * of the list. Lists with equal hashes would share tags, which does no harm as long as two ranks
+ * start their common transfers in the same order, as programs must anyway. */
 static uint32_t tag_base_of(int size, const int *ranks, int64_t stream) {
   uint64_t hash = hr_hash_bytes(ranks, (size_t)size * sizeof *ranks, 1 + (uint64_t)stream);
-  return TP_TAG_CLASS_GROUP | (uint32_t)(hash >> 7) % (1u << TP_TAG_GROUP_BITS) << TP_TAG_COUNT_BITS;
+  return TP_TAG_CLASS_GROUP | (uint32_t)(hash >> 7) % (1u << TP_TAG_GROUP_BITS)
+                                  << TP_TAG_COUNT_BITS;
 }
 
 static hr_status_t check_ranks(tp_groups_t *groups, int size, const int *ranks) {
@@ -29,7 +30,8 @@ static hr_status_t check_ranks(tp_groups_t *groups, int size, const int *ranks) 
   hr_status_t st = NULL;
   for (int i = 0; i < size && !st; i++) {
     if (ranks[i] < 0 || ranks[i] >= world_size)
-      st = hr_error(HR_INVALID, "process group lists rank %d, want ranks below %d", ranks[i], world_size);
+      st = hr_error(HR_INVALID, "process group lists rank %d, want ranks below %d", ranks[i],
+                    world_size);
     else if (seen[ranks[i]])
       st = hr_error(HR_INVALID, "process group lists rank %d twice", ranks[i]);
     else
@@ -54,7 +56,11 @@ static hr_status_t make_group(tp_groups_t *groups, int size, const int *ranks, i
   memcpy(key->ranks, ranks, (size_t)size * sizeof *ranks);
   tp_group_t *group;
   HR_TRY(HR_NEW(&groups->arena, &group));
-  *group = (tp_group_t){.owner = groups, .size = size, .my_index = -1, .stream = stream, .ranks = key->ranks,
+  *group = (tp_group_t){.owner = groups,
+                        .size = size,
+                        .my_index = -1,
+                        .stream = stream,
+                        .ranks = key->ranks,
                         .tag_base = tag_base_of(size, ranks, stream)};
   for (int i = 0; i < size; i++)
     if (ranks[i] == groups->endpoint->rank) group->my_index = i;
@@ -63,7 +69,8 @@ static hr_status_t make_group(tp_groups_t *groups, int size, const int *ranks, i
   return NULL;
 }
 
-hr_status_t tp_group_get(tp_groups_t *groups, int size, const int *ranks, int64_t stream, tp_group_t **out_group) {
+hr_status_t tp_group_get(tp_groups_t *groups, int size, const int *ranks, int64_t stream,
+                         tp_group_t **out_group) {
   hr_assert(size > 0);
   HR_TRY(tp_space_reserve(&groups->key, 1, sizeof(group_key_t) + (size_t)size * sizeof *ranks));
   group_key_t *key = (group_key_t *)groups->key.data;
@@ -107,7 +114,8 @@ hr_status_t tp_groups_of(tp_endpoint_t *endpoint, tp_groups_t **out_groups) {
   hr_arena_init(&groups->arena);
   hr_status_t st = make_world(groups);
   tp_algorithms_from_environment(groups);
-  if (!st && endpoint->shares_memory && endpoint->world_size > 1) st = tp_shm_open(groups, &groups->shm);
+  if (!st && endpoint->shares_memory && endpoint->world_size > 1)
+    st = tp_shm_open(groups, &groups->shm);
   if (!st && groups->shm && !endpoint->memory)
     st = tp_shm_p2p_open(groups->shm, endpoint, endpoint, &groups->p2p);
   if (!st && endpoint->shares_memory && endpoint->world_size > 1) st = tp_tuning_load(groups);

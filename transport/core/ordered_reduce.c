@@ -1,5 +1,5 @@
-/* Reductions in listed order. The accumulator is, wherever possible, memory that holds the first member's elements
- * already, so that starting costs nothing. */
+/* Reductions in listed order. The accumulator is, wherever possible, memory that holds the first
+ * member's elements already, so that starting costs nothing. */
 #include <string.h>
 
 #include "transport/core/request.h"
@@ -28,7 +28,8 @@ hr_status_t tp_fold_up_to(tp_fold_t *fold, int member) {
     if (fold->folded == 0)
       take_first(fold);
     else
-      HR_TRY(reducer->reduce(reducer->context, fold->acc, elements_of(fold, fold->folded), fold->count));
+      HR_TRY(reducer->reduce(reducer->context, fold->acc, elements_of(fold, fold->folded),
+                             fold->count));
   }
   return NULL;
 }

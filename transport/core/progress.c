@@ -48,7 +48,8 @@ static bool move_transfers(tp_groups_t *groups) {
   return false;
 }
 
-/* On the loop thread. Who finds the lock taken has nothing to do: whoever holds it moves everything on. */
+/* On the loop thread. Who finds the lock taken has nothing to do: whoever holds it moves everything
+ * on. */
 static void look_after(void *context) {
   struct tp_progress *progress = context;
   atomic_store(&progress->awake, false);
@@ -103,7 +104,8 @@ bool tp_progress_is_forced(void) { return is_wanted("1"); }
 
 hr_status_t tp_progress_begin(tp_groups_t *groups) {
   const tp_endpoint_t *endpoint = groups->endpoint;
-  if (groups->progress || endpoint->world_size == 1 || endpoint->single_threaded || is_wanted("0")) return NULL;
+  if (groups->progress || endpoint->world_size == 1 || endpoint->single_threaded || is_wanted("0"))
+    return NULL;
   void *memory;
   HR_TRY(hr_alloc_zeroed(sizeof(struct tp_progress), &memory));
   struct tp_progress *progress = memory;

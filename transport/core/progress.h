@@ -1,9 +1,10 @@
-/* Transfers move on while their process computes: on the loop thread, which looks after them whenever the endpoint's
- * own thread is not inside of the transport. It begins with the first transfer that outlives the call that started it;
- * from then on every call of collective.h and tp_channel.h takes a lock, so that the transport (MPI too, in its
- * serialised mode) is used by one thread at a time.
- * A transfer whose reducer wants the endpoint's thread waits for it. HLORUN_PROGRESS=0: nothing of this; 1: callers do
- * not ask whether it has a processor to itself (tp_progress_is_forced). */
+/* Transfers move on while their process computes: on the loop thread, which looks after them
+ * whenever the endpoint's own thread is not inside of the transport. It begins with the first
+ * transfer that outlives the call that started it; from then on every call of collective.h and
+ * tp_channel.h takes a lock, so that the transport (MPI too, in its serialised mode) is used by one
+ * thread at a time. A transfer whose reducer wants the endpoint's thread waits for it.
+ * HLORUN_PROGRESS=0: nothing of this; 1: callers do not ask whether it has a processor to itself
+ * (tp_progress_is_forced). */
 #ifndef TP_PROGRESS_H
 #define TP_PROGRESS_H
 

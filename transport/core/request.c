@@ -38,7 +38,8 @@ static void clear_request(tp_request_t *request, tp_groups_t *groups, tp_group_t
   request->tag = TP_TAG_CLASS_PERMUTE;
 }
 
-static hr_status_t take_request(tp_groups_t *groups, tp_group_t *group, tp_request_t **out_request) {
+static hr_status_t take_request(tp_groups_t *groups, tp_group_t *group,
+                                tp_request_t **out_request) {
   tp_request_t *request = groups->free_requests;
   if (delay_most_ms) delay_start(groups->endpoint->rank);
   if (request) {
@@ -67,7 +68,8 @@ hr_status_t tp_request_new(tp_groups_t *groups, tp_group_t *group, tp_request_t 
 
 static void move_on(tp_request_t *request);
 
-/* What can be done at once is: others may be waiting for it. How that ended is told when the transfer is waited for. */
+/* What can be done at once is: others may be waiting for it. How that ended is told when the
+ * transfer is waited for. */
 static void begin_to_move(tp_request_t *request) {
   tp_groups_t *groups = request->groups;
   bool looked = groups->is_polling;
@@ -135,11 +137,11 @@ static tp_endpoint_t *endpoint_to(const tp_request_t *request, int rank) {
   return groups->p2p && groups->shm->local_of[rank] >= 0 ? groups->p2p : groups->endpoint;
 }
 
-typedef hr_status_t (*send_fn)(tp_endpoint_t *endpoint, int to, uint32_t tag, const void *data, size_t size_bytes,
-                               tp_message_t **out_message);
+typedef hr_status_t (*send_fn)(tp_endpoint_t *endpoint, int to, uint32_t tag, const void *data,
+                               size_t size_bytes, tp_message_t **out_message);
 
-static hr_status_t post_send(tp_request_t *request, tp_endpoint_t *endpoint, send_fn send, int rank, const void *data,
-                             size_t size_bytes) {
+static hr_status_t post_send(tp_request_t *request, tp_endpoint_t *endpoint, send_fn send, int rank,
+                             const void *data, size_t size_bytes) {
   tp_message_t *message;
   HR_TRY(reserve_posted(request));
   HR_TRY(send(endpoint, rank, request->tag, data, size_bytes, &message));
@@ -147,7 +149,8 @@ static hr_status_t post_send(tp_request_t *request, tp_endpoint_t *endpoint, sen
   return NULL;
 }
 
-static hr_status_t post_recv(tp_request_t *request, int rank, void *data, size_t size_bytes, int part) {
+static hr_status_t post_recv(tp_request_t *request, int rank, void *data, size_t size_bytes,
+                             int part) {
   tp_endpoint_t *endpoint = endpoint_to(request, rank);
   tp_message_t *message;
   HR_TRY(reserve_posted(request));
@@ -156,9 +159,11 @@ static hr_status_t post_recv(tp_request_t *request, int rank, void *data, size_t
   return NULL;
 }
 
-hr_status_t tp_request_send_to(tp_request_t *request, int rank, const void *data, size_t size_bytes) {
+hr_status_t tp_request_send_to(tp_request_t *request, int rank, const void *data,
+                               size_t size_bytes) {
   tp_endpoint_t *endpoint = endpoint_to(request, rank);
-  return size_bytes ? post_send(request, endpoint, endpoint->vtable->send, rank, data, size_bytes) : NULL;
+  return size_bytes ? post_send(request, endpoint, endpoint->vtable->send, rank, data, size_bytes)
+                    : NULL;
 }
 
 hr_status_t tp_request_ssend(tp_request_t *request, int rank, const void *data, size_t size_bytes) {
@@ -170,15 +175,18 @@ hr_status_t tp_request_recv_ssend(tp_request_t *request, int rank, void *data, s
   return post_recv(request, rank, data, size_bytes, -1);
 }
 
-hr_status_t tp_request_recv_from(tp_request_t *request, int rank, void *data, size_t size_bytes, int part) {
+hr_status_t tp_request_recv_from(tp_request_t *request, int rank, void *data, size_t size_bytes,
+                                 int part) {
   return size_bytes ? post_recv(request, rank, data, size_bytes, part) : NULL;
 }
 
-hr_status_t tp_request_send(tp_request_t *request, int member, const void *data, size_t size_bytes) {
+hr_status_t tp_request_send(tp_request_t *request, int member, const void *data,
+                            size_t size_bytes) {
   return tp_request_send_to(request, request->group->ranks[member], data, size_bytes);
 }
 
-hr_status_t tp_request_recv(tp_request_t *request, int member, void *data, size_t size_bytes, int part) {
+hr_status_t tp_request_recv(tp_request_t *request, int member, void *data, size_t size_bytes,
+                            int part) {
   return tp_request_recv_from(request, request->group->ranks[member], data, size_bytes, part);
 }
 
@@ -236,9 +244,12 @@ static uint64_t now_ns(void) {
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-uint64_t tp_request_over_ns(const tp_request_t *request) { return request->over ? request->over_ns : 0; }
+uint64_t tp_request_over_ns(const tp_request_t *request) {
+  return request->over ? request->over_ns : 0;
+}
 
-/* As far as it goes without waiting. That it is over is told at the very end: some ask without the lock. */
+/* As far as it goes without waiting. That it is over is told at the very end: some ask without the
+ * lock. */
 static void move_on(tp_request_t *request) {
   bool over = false;
   if (request->over) return;
@@ -303,7 +314,8 @@ static hr_status_t wait_for(tp_request_t *request) {
   for (uint32_t polls = 0;; polls++) {
     HR_TRY(test_request(request, &done));
     if (done) return NULL;
-    hr_status_t st = endpoint->interrupted ? endpoint->interrupted(endpoint->interrupted_context) : NULL;
+    hr_status_t st =
+        endpoint->interrupted ? endpoint->interrupted(endpoint->interrupted_context) : NULL;
     if (st) {
       tp_request_cancel(request);
       return st;

@@ -1,7 +1,7 @@
-/* The transport over MPI: the only file that knows mpi.h, built as the module transport_mpi, which links nothing of
- * hlorun (see mpi_module.h). Messages are nonblocking sends and receives on a communicator of our own; waiting is
- * polling with MPI_Test, because an MPI call that blocks cannot be interrupted by a signal, a time-out or a failing
- * peer. */
+/* The transport over MPI: the only file that knows mpi.h, built as the module transport_mpi, which
+ * links nothing of hlorun (see mpi_module.h). Messages are nonblocking sends and receives on a
+ * communicator of our own; waiting is polling with MPI_Test, because an MPI call that blocks cannot
+ * be interrupted by a signal, a time-out or a failing peer. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -21,9 +21,11 @@
 #define PIECE_BYTES (1 << 30) /* MPI counts are ints: larger messages travel in pieces */
 #define CANCEL_REST_NS 20000
 #define CANCEL_POLLS 1000
-#define ABORT_S 2             /* how long a process that gives up later leaves the end of the job to the first one */
+#define ABORT_S \
+  2 /* how long a process that gives up later leaves the end of the job to the first one */
 #define SEGMENT_BYTES (UINT64_C(5) << 20) /* that Open MPI takes of /dev/shm for a process */
-#define PUSH_POLLS 64          /* looks of one that waits, after which messages within the machine are pushed on */
+#define PUSH_POLLS \
+  64 /* looks of one that waits, after which messages within the machine are pushed on */
 
 struct tp_message {
   tp_message_t *next_free;
@@ -31,8 +33,8 @@ struct tp_message {
   bool is_send;
   size_t size_bytes;
   int piece_count, done_count;
-  MPI_Request first;    /* the only piece of most messages */
-  MPI_Request *pieces;  /* &first, or as many as there are */
+  MPI_Request first;   /* the only piece of most messages */
+  MPI_Request *pieces; /* &first, or as many as there are */
 };
 
 typedef struct mpi_endpoint {
@@ -45,7 +47,8 @@ typedef struct mpi_endpoint {
   tp_message_t *free_messages;
 } mpi_endpoint_t;
 
-#define mpi_error(self, code, ...) (self)->host->error(__FILE__, __LINE__, (code), NULL, __VA_ARGS__)
+#define mpi_error(self, code, ...) \
+  (self)->host->error(__FILE__, __LINE__, (code), NULL, __VA_ARGS__)
 
 static mpi_endpoint_t *self_of(tp_endpoint_t *endpoint) { return (mpi_endpoint_t *)endpoint; }
 
@@ -58,7 +61,8 @@ static hr_status_t failed_call(mpi_endpoint_t *self, int error, const char *what
   return mpi_error(self, HR_UNAVAILABLE, "%s rank %d failed: %s", what, peer, text);
 }
 
-static hr_status_t message_new(mpi_endpoint_t *self, size_t size_bytes, tp_message_t **out_message) {
+static hr_status_t message_new(mpi_endpoint_t *self, size_t size_bytes,
+                               tp_message_t **out_message) {
   tp_message_t *message = self->free_messages;
   if (message) {
     self->free_messages = message->next_free;
@@ -68,7 +72,8 @@ static hr_status_t message_new(mpi_endpoint_t *self, size_t size_bytes, tp_messa
     message = memory;
   }
   int pieces = size_bytes ? (int)((size_bytes - 1) / PIECE_BYTES) + 1 : 1;
-  *message = (tp_message_t){.size_bytes = size_bytes, .piece_count = pieces, .first = MPI_REQUEST_NULL};
+  *message =
+      (tp_message_t){.size_bytes = size_bytes, .piece_count = pieces, .first = MPI_REQUEST_NULL};
   message->pieces = &message->first;
   *out_message = message;
   if (pieces == 1) return NULL;
@@ -95,8 +100,8 @@ static int piece_bytes(const tp_message_t *message, int piece) {
   return (int)(left < PIECE_BYTES ? left : PIECE_BYTES);
 }
 
-/* A request that nobody will ask for again. A receive is called back, for its memory may be freed; one that is arriving
- * at this moment is given some time. MPI finishes a send in its own time. */
+/* A request that nobody will ask for again. A receive is called back, for its memory may be freed;
+ * one that is arriving at this moment is given some time. MPI finishes a send in its own time. */
 static void drop_piece(MPI_Request *piece, bool is_send) {
   if (*piece == MPI_REQUEST_NULL) return;
   int done = 0;
@@ -114,20 +119,24 @@ static void mpi_cancel(tp_endpoint_t *endpoint, tp_message_t *message) {
   message_free(self_of(endpoint), message);
 }
 
-typedef int (*start_fn)(void *data, int bytes, int peer, int tag, MPI_Comm comm, MPI_Request *request);
+typedef int (*start_fn)(void *data, int bytes, int peer, int tag, MPI_Comm comm,
+                        MPI_Request *request);
 
-static int start_send(void *data, int bytes, int peer, int tag, MPI_Comm comm, MPI_Request *request) {
+static int start_send(void *data, int bytes, int peer, int tag, MPI_Comm comm,
+                      MPI_Request *request) {
   return MPI_Isend(data, bytes, MPI_BYTE, peer, tag, comm, request);
 }
-static int start_ssend(void *data, int bytes, int peer, int tag, MPI_Comm comm, MPI_Request *request) {
+static int start_ssend(void *data, int bytes, int peer, int tag, MPI_Comm comm,
+                       MPI_Request *request) {
   return MPI_Issend(data, bytes, MPI_BYTE, peer, tag, comm, request);
 }
-static int start_recv(void *data, int bytes, int peer, int tag, MPI_Comm comm, MPI_Request *request) {
+static int start_recv(void *data, int bytes, int peer, int tag, MPI_Comm comm,
+                      MPI_Request *request) {
   return MPI_Irecv(data, bytes, MPI_BYTE, peer, tag, comm, request);
 }
 
-static hr_status_t post(tp_endpoint_t *endpoint, start_fn start, int peer, uint32_t tag, void *data, size_t size_bytes,
-                        tp_message_t **out_message) {
+static hr_status_t post(tp_endpoint_t *endpoint, start_fn start, int peer, uint32_t tag, void *data,
+                        size_t size_bytes, tp_message_t **out_message) {
   mpi_endpoint_t *self = self_of(endpoint);
   tp_message_t *message;
   HR_TRY(message_new(self, size_bytes, &message));
@@ -139,7 +148,8 @@ static hr_status_t post(tp_endpoint_t *endpoint, start_fn start, int peer, uint3
     int bytes = piece_bytes(message, i);
     int error = start(at, bytes, peer, mpi_tag, self->comm, &message->pieces[i]);
     if (error != MPI_SUCCESS) {
-      hr_status_t st = failed_call(self, error, message->is_send ? "sending to" : "receiving from", peer);
+      hr_status_t st =
+          failed_call(self, error, message->is_send ? "sending to" : "receiving from", peer);
       mpi_cancel(endpoint, message);
       return st;
     }
@@ -148,35 +158,38 @@ static hr_status_t post(tp_endpoint_t *endpoint, start_fn start, int peer, uint3
   return NULL;
 }
 
-static hr_status_t mpi_send(tp_endpoint_t *endpoint, int to, uint32_t tag, const void *data, size_t size_bytes,
-                            tp_message_t **out_message) {
+static hr_status_t mpi_send(tp_endpoint_t *endpoint, int to, uint32_t tag, const void *data,
+                            size_t size_bytes, tp_message_t **out_message) {
   return post(endpoint, start_send, to, tag, (void *)data, size_bytes, out_message);
 }
 
-static hr_status_t mpi_ssend(tp_endpoint_t *endpoint, int to, uint32_t tag, const void *data, size_t size_bytes,
-                                    tp_message_t **out_message) {
+static hr_status_t mpi_ssend(tp_endpoint_t *endpoint, int to, uint32_t tag, const void *data,
+                             size_t size_bytes, tp_message_t **out_message) {
   return post(endpoint, start_ssend, to, tag, (void *)data, size_bytes, out_message);
 }
 
-static hr_status_t mpi_recv(tp_endpoint_t *endpoint, int from, uint32_t tag, void *data, size_t size_bytes,
-                            tp_message_t **out_message) {
+static hr_status_t mpi_recv(tp_endpoint_t *endpoint, int from, uint32_t tag, void *data,
+                            size_t size_bytes, tp_message_t **out_message) {
   return post(endpoint, start_recv, from, tag, data, size_bytes, out_message);
 }
 
 /* What came of a finished piece. */
-static hr_status_t check_piece(mpi_endpoint_t *self, const tp_message_t *message, int error, MPI_Status *status) {
+static hr_status_t check_piece(mpi_endpoint_t *self, const tp_message_t *message, int error,
+                               MPI_Status *status) {
   int class_ = MPI_SUCCESS, bytes = 0;
   if (error != MPI_SUCCESS) MPI_Error_class(error, &class_);
   int wanted = piece_bytes(message, message->done_count);
   if (class_ == MPI_ERR_TRUNCATE)
-    return mpi_error(self, HR_DISAGREE, "rank %d sent more than the %zu bytes wanted from it", message->peer,
-                     message->size_bytes);
+    return mpi_error(self, HR_DISAGREE, "rank %d sent more than the %zu bytes wanted from it",
+                     message->peer, message->size_bytes);
   if (error != MPI_SUCCESS)
-    return failed_call(self, error, message->is_send ? "sending to" : "receiving from", message->peer);
+    return failed_call(self, error, message->is_send ? "sending to" : "receiving from",
+                       message->peer);
   if (message->is_send) return NULL;
   MPI_Get_count(status, MPI_BYTE, &bytes);
   if (bytes == wanted) return NULL;
-  return mpi_error(self, HR_DISAGREE, "rank %d sent %d bytes, want %d", message->peer, bytes, wanted);
+  return mpi_error(self, HR_DISAGREE, "rank %d sent %d bytes, want %d", message->peer, bytes,
+                   wanted);
 }
 
 static hr_status_t mpi_test(tp_endpoint_t *endpoint, tp_message_t *message, bool *out_done) {
@@ -185,7 +198,8 @@ static hr_status_t mpi_test(tp_endpoint_t *endpoint, tp_message_t *message, bool
     MPI_Status status;
     int done = 0;
     int error = MPI_Test(&message->pieces[message->done_count], &done, &status);
-    hr_status_t st = done || error != MPI_SUCCESS ? check_piece(self, message, error, &status) : NULL;
+    hr_status_t st =
+        done || error != MPI_SUCCESS ? check_piece(self, message, error, &status) : NULL;
     if (st) {
       if (error != MPI_SUCCESS) message->pieces[message->done_count] = MPI_REQUEST_NULL;
       mpi_cancel(endpoint, message);
@@ -209,8 +223,8 @@ static hr_status_t mpi_probe(tp_endpoint_t *endpoint, int from, uint32_t tag, bo
   return error == MPI_SUCCESS ? NULL : failed_call(self, error, "looking for a message from", from);
 }
 
-/* Messages that are under way, though done for the sender, move only while MPI is called; who waits for something else,
- * such as a counter in shared memory, has to see to it. */
+/* Messages that are under way, though done for the sender, move only while MPI is called; who waits
+ * for something else, such as a counter in shared memory, has to see to it. */
 static void push_messages(mpi_endpoint_t *self) {
   int come;
   MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, self->comm, &come, MPI_STATUS_IGNORE);
@@ -224,7 +238,8 @@ static void mpi_backoff(tp_endpoint_t *endpoint, uint32_t polls) {
 
 /* --- start and end --- */
 
-/* Is no other process of this machine ending the job already? The launcher's folder for the job says so. */
+/* Is no other process of this machine ending the job already? The launcher's folder for the job
+ * says so. */
 static bool is_first_to_abort(void) {
   const char *folder = getenv("PMIX_SERVER_TMPDIR");
   char path[PATH_MAX];
@@ -236,7 +251,8 @@ static bool is_first_to_abort(void) {
   return true;
 }
 
-/* mpirun may crash when several processes end the job at the same moment: one does, and takes the others with it. */
+/* mpirun may crash when several processes end the job at the same moment: one does, and takes the
+ * others with it. */
 static _Noreturn void abort_job(int code) {
   fflush(NULL);
   if (!is_first_to_abort()) sleep(ABORT_S);
@@ -244,8 +260,8 @@ static _Noreturn void abort_job(int code) {
   _exit(code ? code : 1);
 }
 
-/* MPI_Finalize waits for all processes. One that is out of step cannot: it ends the job when it exits itself, so that
- * it can still say what went wrong. */
+/* MPI_Finalize waits for all processes. One that is out of step cannot: it ends the job when it
+ * exits itself, so that it can still say what went wrong. */
 static void abort_at_exit(int status, void *context) {
   (void)context;
   abort_job(status);
@@ -277,7 +293,8 @@ static const tp_vtable_t mpi_vtable = {.name = "mpi",
                                        .backoff = mpi_backoff,
                                        .close = mpi_close};
 
-/* Of all ranks of this machine together: mpirun may have given each a few, out of what it has itself. */
+/* Of all ranks of this machine together: mpirun may have given each a few, out of what it has
+ * itself. */
 static int processor_count(void) {
   cpu_set_t own, launcher;
   if (sched_getaffinity(0, sizeof own, &own)) return 1;
@@ -290,18 +307,22 @@ static int environment_number(const char *name) {
   return text && *text ? atoi(text) : -1;
 }
 
-/* May this process read a process's memory directly? Containers often forbid the call, and Open MPI then complains. */
+/* May this process read a process's memory directly? Containers often forbid the call, and Open MPI
+ * then complains. */
 static bool direct_copies_work(void) {
   char from = 1, to = 0;
   struct iovec local = {&to, 1}, remote = {&from, 1};
   return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1 || errno != EPERM;
 }
 
-/* Where /dev/shm has no room for what Open MPI keeps there for each process, it is told of another folder. */
+/* Where /dev/shm has no room for what Open MPI keeps there for each process, it is told of another
+ * folder. */
 static void find_room(int local_size) {
   struct statvfs shared;
   const char *temporary = getenv("TMPDIR");
-  if (statvfs("/dev/shm", &shared) || shared.f_bavail * shared.f_frsize > (uint64_t)local_size * SEGMENT_BYTES) return;
+  if (statvfs("/dev/shm", &shared) ||
+      shared.f_bavail * shared.f_frsize > (uint64_t)local_size * SEGMENT_BYTES)
+    return;
   setenv("OMPI_MCA_btl_vader_backing_directory", temporary && *temporary ? temporary : "/tmp", 0);
 }
 
@@ -312,13 +333,16 @@ static void give_hints(void) {
   if (local_size > 1) find_room(local_size);
   if (!direct_copies_work()) setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
   /* All on one machine: shared memory it is; looking for networks would only take time. */
-  if (local_size > 0 && local_size == environment_number("OMPI_COMM_WORLD_SIZE")) setenv("OMPI_MCA_pml", "ob1", 0);
+  if (local_size > 0 && local_size == environment_number("OMPI_COMM_WORLD_SIZE"))
+    setenv("OMPI_MCA_pml", "ob1", 0);
 }
 
 static hr_status_t start_mpi(const tp_mpi_host_t *host, bool *out_started) {
   int done = 0, provided;
   MPI_Finalized(&done);
-  if (done) return host->error(__FILE__, __LINE__, HR_UNAVAILABLE, NULL, "MPI has been ended in this process already");
+  if (done)
+    return host->error(__FILE__, __LINE__, HR_UNAVAILABLE, NULL,
+                       "MPI has been ended in this process already");
   MPI_Initialized(&done);
   *out_started = !done;
   if (done) return NULL;
@@ -350,8 +374,8 @@ static void find_place(mpi_endpoint_t *self) {
   endpoint->shares_memory = true;
 }
 
-/* Tags cut off at the top may coincide; messages then match in the order in which they were sent, as programs must
- * receive them anyway. */
+/* Tags cut off at the top may coincide; messages then match in the order in which they were sent,
+ * as programs must receive them anyway. */
 static void find_tags(mpi_endpoint_t *self) {
   int *largest = NULL, found = 0;
   MPI_Comm_get_attr(self->comm, MPI_TAG_UB, &largest, &found);
@@ -363,13 +387,16 @@ static void find_tags(mpi_endpoint_t *self) {
 static hr_status_t check_world(mpi_endpoint_t *self) {
   int launched = self->host->launcher_world_size, found = self->endpoint.world_size;
   if (!launched || launched == found) return NULL;
-  return mpi_error(self, HR_UNAVAILABLE, "the launcher started %d processes, but Open MPI sees %d: is mpirun from "
-                   "another MPI?", launched, found);
+  return mpi_error(self, HR_UNAVAILABLE,
+                   "the launcher started %d processes, but Open MPI sees %d: is mpirun from "
+                   "another MPI?",
+                   launched, found);
 }
 
 hr_status_t tp_mpi_module_open(const tp_mpi_host_t *host, tp_endpoint_t **out_endpoint) {
   if (host->version != TP_MPI_MODULE_VERSION)
-    return host->error(__FILE__, __LINE__, HR_UNAVAILABLE, NULL, "transport_mpi.so is of another version of hlorun");
+    return host->error(__FILE__, __LINE__, HR_UNAVAILABLE, NULL,
+                       "transport_mpi.so is of another version of hlorun");
   void *memory;
   HR_TRY(host->alloc(sizeof(mpi_endpoint_t), &memory));
   mpi_endpoint_t *self = memory;

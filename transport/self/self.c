@@ -1,6 +1,7 @@
-/* All ranks in one process, a thread each. A message is matched when its second half is posted: whoever posts it copies
- * the bytes straight from the sender's memory to the receiver's, outside the lock, and wakes the other. A rank that
- * waits sleeps on its own condition variable, so idle ranks cost nothing. */
+/* All ranks in one process, a thread each. A message is matched when its second half is posted:
+ * whoever posts it copies the bytes straight from the sender's memory to the receiver's, outside
+ * the lock, and wakes the other. A rank that waits sleeps on its own condition variable, so idle
+ * ranks cost nothing. */
 #include <pthread.h>
 #include <string.h>
 #include <time.h>
@@ -72,7 +73,9 @@ static tp_message_t *list_find(const message_list_t *list, int peer, uint32_t ta
   return message;
 }
 
-static message_list_t *list_of(self_rank_t *rank, bool is_send) { return is_send ? &rank->sends : &rank->receives; }
+static message_list_t *list_of(self_rank_t *rank, bool is_send) {
+  return is_send ? &rank->sends : &rank->receives;
+}
 
 static void wake(self_rank_t *rank) {
   rank->events++;
@@ -111,14 +114,18 @@ static void message_free(self_rank_t *rank, tp_message_t *message) {
   rank->free_messages = message;
 }
 
-static hr_status_t post(tp_endpoint_t *endpoint, bool is_send, int peer, uint32_t tag, const void *data,
-                        size_t size_bytes, tp_message_t **out_message) {
+static hr_status_t post(tp_endpoint_t *endpoint, bool is_send, int peer, uint32_t tag,
+                        const void *data, size_t size_bytes, tp_message_t **out_message) {
   self_rank_t *rank = rank_of(endpoint);
   self_world_t *world = rank->world;
   hr_assert(peer >= 0 && peer < world->size);
   tp_message_t *message;
   HR_TRY(message_new(rank, &message));
-  *message = (tp_message_t){.peer = peer, .tag = tag, .is_send = is_send, .state = WAITING, .data = (char *)data,
+  *message = (tp_message_t){.peer = peer,
+                            .tag = tag,
+                            .is_send = is_send,
+                            .state = WAITING,
+                            .data = (char *)data,
                             .size_bytes = size_bytes};
   self_rank_t *other = &world->ranks[peer];
   pthread_mutex_lock(&world->lock);
@@ -136,13 +143,13 @@ static hr_status_t post(tp_endpoint_t *endpoint, bool is_send, int peer, uint32_
   return NULL;
 }
 
-static hr_status_t self_send(tp_endpoint_t *endpoint, int to, uint32_t tag, const void *data, size_t size_bytes,
-                             tp_message_t **out_message) {
+static hr_status_t self_send(tp_endpoint_t *endpoint, int to, uint32_t tag, const void *data,
+                             size_t size_bytes, tp_message_t **out_message) {
   return post(endpoint, true, to, tag, data, size_bytes, out_message);
 }
 
-static hr_status_t self_recv(tp_endpoint_t *endpoint, int from, uint32_t tag, void *data, size_t size_bytes,
-                             tp_message_t **out_message) {
+static hr_status_t self_recv(tp_endpoint_t *endpoint, int from, uint32_t tag, void *data,
+                             size_t size_bytes, tp_message_t **out_message) {
   return post(endpoint, false, from, tag, data, size_bytes, out_message);
 }
 
@@ -153,7 +160,8 @@ static hr_status_t outcome(const self_world_t *world, const tp_message_t *messag
     return hr_error(HR_DISAGREE, "%zu bytes %s rank %d, which %s %zu", message->size_bytes,
                     message->is_send ? "sent to" : "wanted from", message->peer,
                     message->is_send ? "wants" : "sent", message->peer_size_bytes);
-  if (world->failed_rank >= 0) return hr_error(HR_CANCELLED, "because rank %d failed", world->failed_rank);
+  if (world->failed_rank >= 0)
+    return hr_error(HR_CANCELLED, "because rank %d failed", world->failed_rank);
   return hr_error(HR_UNAVAILABLE, "rank %d has ended", message->peer);
 }
 
@@ -201,7 +209,8 @@ static void self_backoff(tp_endpoint_t *endpoint, uint32_t polls) {
   until.tv_nsec += REST_MS * 1000000L;
   if (until.tv_nsec >= 1000000000L) until.tv_sec++, until.tv_nsec -= 1000000000L;
   pthread_mutex_lock(&rank->world->lock);
-  if (rank->events == rank->seen_events) pthread_cond_timedwait(&rank->changed, &rank->world->lock, &until);
+  if (rank->events == rank->seen_events)
+    pthread_cond_timedwait(&rank->changed, &rank->world->lock, &until);
   rank->seen_events = rank->events;
   pthread_mutex_unlock(&rank->world->lock);
 }
@@ -243,8 +252,12 @@ static const tp_vtable_t self_vtable = {.name = "self",
 
 static void rank_init(self_world_t *world, int number) {
   self_rank_t *rank = &world->ranks[number];
-  rank->endpoint = (tp_endpoint_t){.vtable = &self_vtable, .rank = number, .world_size = world->size,
-                                   .host = "this process", .local_rank = number, .local_size = world->size};
+  rank->endpoint = (tp_endpoint_t){.vtable = &self_vtable,
+                                   .rank = number,
+                                   .world_size = world->size,
+                                   .host = "this process",
+                                   .local_rank = number,
+                                   .local_size = world->size};
   rank->world = world;
   list_init(&rank->receives);
   list_init(&rank->sends);

@@ -13,7 +13,9 @@
 
 /* --- the parent's --- */
 
-hr_status_t tp_local_launch_memory(int processes, int *out_fd) { return tp_shm_file_new(processes, out_fd); }
+hr_status_t tp_local_launch_memory(int processes, int *out_fd) {
+  return tp_shm_file_new(processes, out_fd);
+}
 
 void tp_local_launch_export(int processes, int rank, int fd) {
   char text[64];
@@ -32,7 +34,8 @@ static struct {
 bool tp_local_launch(int *out_processes, int *out_rank) {
   const char *text = own.looked ? NULL : getenv(VARIABLE);
   own.looked = true;
-  if (text && sscanf(text, "%d %d %d", &own.processes, &own.rank, &own.fd) == 3) fcntl(own.fd, F_SETFD, FD_CLOEXEC);
+  if (text && sscanf(text, "%d %d %d", &own.processes, &own.rank, &own.fd) == 3)
+    fcntl(own.fd, F_SETFD, FD_CLOEXEC);
   if (text) unsetenv(VARIABLE);
   *out_processes = own.processes;
   *out_rank = own.rank;

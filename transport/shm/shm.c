@@ -27,14 +27,14 @@
 
 typedef struct card { /* how a process introduces itself */
   uint64_t machine;
-  uint64_t number; /* made up by each process: the first one's names the file */
+  uint64_t number;    /* made up by each process: the first one's names the file */
   uint64_t number_at; /* address of the number in its memory */
   int process;
   cpu_set_t processors; /* that it may use */
 } card_t;
 
-/* The same for all processes that could share memory, and no others: the running kernel, and the file system in which
- * the file would be. */
+/* The same for all processes that could share memory, and no others: the running kernel, and the
+ * file system in which the file would be. */
 static uint64_t machine_number(const tp_endpoint_t *endpoint) {
   char text[512] = "";
   FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
@@ -44,7 +44,8 @@ static uint64_t machine_number(const tp_endpoint_t *endpoint) {
   if (space > 0) size += (size_t)space;
   const char *nodes = getenv("HLORUN_NODE_SIZE"); /* for tests: so many ranks make a machine */
   int each = nodes ? atoi(nodes) : 0;
-  uint64_t number = hr_hash_bytes(text, size, hr_hash_bytes(endpoint->host, strlen(endpoint->host), 3));
+  uint64_t number =
+      hr_hash_bytes(text, size, hr_hash_bytes(endpoint->host, strlen(endpoint->host), 3));
   return each > 0 ? number + (uint64_t)(endpoint->rank / each) : number;
 }
 
@@ -53,8 +54,10 @@ static hr_status_t sync_all(tp_shm_t *shm, card_t *cards) {
   tp_request_t *request;
   clock_gettime(CLOCK_REALTIME, &now);
   shm->number = (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30 ^ (uint64_t)getpid() << 44;
-  card_t mine = {.machine = machine_number(shm->groups->endpoint), .number = shm->number,
-                 .number_at = (uint64_t)(uintptr_t)&shm->number, .process = getpid()};
+  card_t mine = {.machine = machine_number(shm->groups->endpoint),
+                 .number = shm->number,
+                 .number_at = (uint64_t)(uintptr_t)&shm->number,
+                 .process = getpid()};
   if (sched_getaffinity(0, sizeof mine.processors, &mine.processors)) CPU_ZERO(&mine.processors);
   HR_TRY(tp_all_gather(shm->groups->world, &mine, sizeof mine, cards, &request));
   return tp_request_wait(request);
@@ -87,8 +90,10 @@ static hr_status_t find_locals(tp_shm_t *shm, const card_t *cards, tp_group_t **
     if (here) CPU_OR(&all, &all, &cards[r].processors);
   }
   shm->my_local = shm->local_of[endpoint->rank];
-  bool is_part = shm->local_size < endpoint->local_size; /* of those that have these processors, for tests */
-  endpoint->oversubscribed = shm->local_size > CPU_COUNT(&all) || (is_part && endpoint->oversubscribed);
+  bool is_part =
+      shm->local_size < endpoint->local_size; /* of those that have these processors, for tests */
+  endpoint->oversubscribed =
+      shm->local_size > CPU_COUNT(&all) || (is_part && endpoint->oversubscribed);
   return tp_group_get(shm->groups, shm->local_size, ranks, 0, out_group);
 }
 
@@ -117,19 +122,23 @@ static void let_others_read(void) {
 static bool reads_next(const tp_shm_t *shm, const tp_group_t *locals, const card_t *cards) {
   int next = locals->ranks[(shm->my_local + 1) % shm->local_size];
   uint64_t number = 0;
-  return !tp_shm_read(shm, next, &number, cards[next].number_at, sizeof number) && number == cards[next].number;
+  return !tp_shm_read(shm, next, &number, cards[next].number_at, sizeof number) &&
+         number == cards[next].number;
 }
 
 /* --- the file --- */
 
-/* Where the file is: kept by the kernel, which needs no file system that has room, or else in a folder. */
+/* Where the file is: kept by the kernel, which needs no file system that has room, or else in a
+ * folder. */
 typedef enum file_dir { DIR_MEMORY, DIR_SHARED_FOLDER, DIR_TEMPORARY_FOLDER, DIR_COUNT } file_dir_t;
 
 static void name_file(tp_shm_t *shm, const card_t *first, file_dir_t file_dir) {
   const char *temporary = getenv("TMPDIR");
-  const char *const starts[DIR_COUNT] = {"", "/dev/shm/", temporary && *temporary ? temporary : "/tmp"};
+  const char *const starts[DIR_COUNT] = {"", "/dev/shm/",
+                                         temporary && *temporary ? temporary : "/tmp"};
   snprintf(shm->name, sizeof shm->name, "%s%shlorun.%d.%016llx", starts[file_dir],
-           file_dir == DIR_TEMPORARY_FOLDER ? "/" : "", (int)getuid(), (unsigned long long)first->number);
+           file_dir == DIR_TEMPORARY_FOLDER ? "/" : "", (int)getuid(),
+           (unsigned long long)first->number);
 }
 
 static size_t desks_bytes(const tp_shm_t *shm) {
@@ -138,7 +147,8 @@ static size_t desks_bytes(const tp_shm_t *shm) {
 static size_t table_bytes(const tp_shm_t *shm) { return BLOCKS * shm->block_bytes; }
 /* Heaps begin where large pages do. */
 static size_t heaps_at(const tp_shm_t *shm) {
-  return (desks_bytes(shm) + table_bytes(shm) + TP_SHM_LARGE_PAGE - 1) / TP_SHM_LARGE_PAGE * TP_SHM_LARGE_PAGE;
+  return (desks_bytes(shm) + table_bytes(shm) + TP_SHM_LARGE_PAGE - 1) / TP_SHM_LARGE_PAGE *
+         TP_SHM_LARGE_PAGE;
 }
 static char *heap_of(const tp_shm_t *shm, int local) {
   return shm->base + heaps_at(shm) + (size_t)local * HEAP_BYTES;
@@ -152,7 +162,8 @@ static void reckon(tp_shm_t *shm, int local_size) {
 }
 
 static bool make_long(const tp_shm_t *shm) {
-  return ftruncate(shm->fd, (off_t)shm->mapped_bytes) == 0 && posix_fallocate(shm->fd, 0, (off_t)desks_bytes(shm)) == 0;
+  return ftruncate(shm->fd, (off_t)shm->mapped_bytes) == 0 &&
+         posix_fallocate(shm->fd, 0, (off_t)desks_bytes(shm)) == 0;
 }
 
 /* Never one of the standard streams, which may be closed. */
@@ -166,15 +177,16 @@ static int file_without_name(const char *title) {
 
 static void create_file(tp_shm_t *shm, file_dir_t file_dir) {
   bool is_named = file_dir != DIR_MEMORY;
-  shm->fd = is_named ? open(shm->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : file_without_name(shm->name);
+  shm->fd = is_named ? open(shm->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600)
+                     : file_without_name(shm->name);
   if (shm->fd < 0 || make_long(shm)) return;
   close(shm->fd);
   if (is_named) unlink(shm->name);
   shm->fd = -1;
 }
 
-/* A file of the first process that has no name is found among those that it has open, where another one may be by now,
- * or another process. */
+/* A file of the first process that has no name is found among those that it has open, where another
+ * one may be by now, or another process. */
 static void open_file(tp_shm_t *shm, const card_t *first, file_dir_t file_dir, int first_fd) {
   char path[64], found[PATH_MAX] = "", wanted[sizeof shm->name + 32];
   if (file_dir != DIR_MEMORY) {
@@ -187,13 +199,16 @@ static void open_file(tp_shm_t *shm, const card_t *first, file_dir_t file_dir, i
   if (size > 0 && !strcmp(found, wanted)) shm->fd = open(path, O_RDWR | O_CLOEXEC);
 }
 
-/* At an address that is a multiple of a large page, as offsets in the file are: else there are none. */
+/* At an address that is a multiple of a large page, as offsets in the file are: else there are
+ * none. */
 static char *map_at_large_page(const tp_shm_t *shm) {
   size_t size = shm->mapped_bytes;
-  char *space = mmap(NULL, size + TP_SHM_LARGE_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  char *space = mmap(NULL, size + TP_SHM_LARGE_PAGE, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (space == MAP_FAILED) return NULL;
   size_t head = -(uintptr_t)space % TP_SHM_LARGE_PAGE;
-  void *at = mmap(space + head, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, shm->fd, 0);
+  void *at = mmap(space + head, size, PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_NORESERVE | MAP_FIXED, shm->fd, 0);
   if (head) munmap(space, head);
   munmap(space + head + size, TP_SHM_LARGE_PAGE - head);
   if (at != MAP_FAILED) return at;
@@ -204,10 +219,12 @@ static char *map_at_large_page(const tp_shm_t *shm) {
 static bool map_file(tp_shm_t *shm) {
   shm->base = map_at_large_page(shm);
   if (!shm->base) return false;
-  struct flock alive = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = shm->my_local, .l_len = 1};
+  struct flock alive = {
+      .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = shm->my_local, .l_len = 1};
   if (fcntl(shm->fd, F_SETLK, &alive)) return false;
   atomic_store(&tp_shm_rank_state(shm, shm->my_local)->state, TP_SHM_HERE);
-  return tp_shm_heap_create(shm->fd, shm->base, heap_of(shm, shm->my_local), HEAP_BYTES, &shm->heap);
+  return tp_shm_heap_create(shm->fd, shm->base, heap_of(shm, shm->my_local), HEAP_BYTES,
+                            &shm->heap);
 }
 
 static hr_status_t notify_all(tp_group_t *group, int mine, int *answers) {
@@ -226,8 +243,8 @@ static hr_status_t all_agree(tp_group_t *group, bool mine, bool *out_all) {
 }
 
 /* The first process makes the file, the others open it; then its name is not needed any more. */
-static hr_status_t share_file(tp_shm_t *shm, tp_group_t *locals, const card_t *first, file_dir_t file_dir,
-                              bool *out_shared) {
+static hr_status_t share_file(tp_shm_t *shm, tp_group_t *locals, const card_t *first,
+                              file_dir_t file_dir, bool *out_shared) {
   bool is_first = shm->my_local == 0;
   int fds[locals->size];
   name_file(shm, first, file_dir);
@@ -246,7 +263,8 @@ static void unmap(tp_shm_t *shm) {
   shm->heap = NULL, shm->base = NULL, shm->fd = -1;
 }
 
-static hr_status_t share_memory(tp_shm_t *shm, tp_group_t *locals, const card_t *first, bool *out_shared) {
+static hr_status_t share_memory(tp_shm_t *shm, tp_group_t *locals, const card_t *first,
+                                bool *out_shared) {
   reckon(shm, shm->local_size);
   for (file_dir_t file_dir = 0; file_dir < DIR_COUNT; file_dir++) {
     HR_TRY(share_file(shm, locals, first, file_dir, out_shared));
@@ -267,7 +285,8 @@ static hr_status_t open_with(tp_shm_t *shm, card_t *cards, bool *out_shared) {
   *out_shared = has_memory;
   if (shm->local_size == 1) return NULL;
   if (!has_memory) HR_TRY(share_memory(shm, locals, &cards[locals->ranks[0]], out_shared));
-  return *out_shared ? all_agree(locals, reads_next(shm, locals, cards), &shm->reads_directly) : NULL;
+  return *out_shared ? all_agree(locals, reads_next(shm, locals, cards), &shm->reads_directly)
+                     : NULL;
 }
 
 static hr_status_t shm_new(tp_shm_t **out_shm) {
@@ -312,8 +331,8 @@ hr_status_t tp_shm_file_new(int local_size, int *out_fd) {
     *out_fd = shm.fd;
     return NULL;
   }
-  hr_status_t st = hr_error(HR_UNAVAILABLE, "cannot make memory for %d processes to share: %s", local_size,
-                            strerror(errno));
+  hr_status_t st = hr_error(HR_UNAVAILABLE, "cannot make memory for %d processes to share: %s",
+                            local_size, strerror(errno));
   if (shm.fd >= 0) close(shm.fd);
   return st;
 }
@@ -322,7 +341,8 @@ static hr_status_t be_local(tp_shm_t *shm) {
   HR_TRY(HR_NEW_ARRAY(&shm->arena, shm->local_size, &shm->local_of));
   for (int r = 0; r < shm->local_size; r++) shm->local_of[r] = r;
   if (map_file(shm)) return NULL;
-  return hr_error(HR_UNAVAILABLE, "cannot map the %.3g GB that %d processes share (of addresses: ulimit -v): %s",
+  return hr_error(HR_UNAVAILABLE,
+                  "cannot map the %.3g GB that %d processes share (of addresses: ulimit -v): %s",
                   (double)shm->mapped_bytes / 1e9, shm->local_size, strerror(errno));
 }
 
@@ -358,14 +378,17 @@ void tp_shm_close(tp_shm_t *shm) {
 bool tp_shm_is_alive(const tp_shm_t *shm, int rank) {
   int local = shm->local_of[rank];
   struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = local, .l_len = 1};
-  if (local == shm->my_local || atomic_load(&tp_shm_rank_state(shm, local)->state) == TP_SHM_EXPECTED) return true;
+  if (local == shm->my_local ||
+      atomic_load(&tp_shm_rank_state(shm, local)->state) == TP_SHM_EXPECTED)
+    return true;
   return fcntl(shm->fd, F_GETLK, &lock) || lock.l_type != F_UNLCK;
 }
 
 hr_status_t tp_shm_peer_failed(const tp_shm_t *shm, int rank, const char *host) {
   if (atomic_load(&tp_shm_rank_state(shm, shm->local_of[rank])->state) == TP_SHM_FAILED)
     return hr_error(HR_CANCELLED, "because rank %d failed", rank);
-  return hr_error(HR_UNAVAILABLE, "rank %d has ended on %s, and left the others waiting", rank, host);
+  return hr_error(HR_UNAVAILABLE, "rank %d has ended on %s, and left the others waiting", rank,
+                  host);
 }
 
 static int64_t now_ms(void) {
@@ -389,7 +412,8 @@ static tp_shm_block_t *block_at(const tp_shm_t *shm, uint64_t number) {
   return (tp_shm_block_t *)(shm->base + desks_bytes(shm) + number * shm->block_bytes);
 }
 
-/* Entries are never given back, so whoever asks first makes it, and the others find it. A file system may be full. */
+/* Entries are never given back, so whoever asks first makes it, and the others find it. A file
+ * system may be full. */
 tp_shm_block_t *tp_shm_block_of(tp_shm_t *shm, uint64_t key, int members) {
   off_t used = (off_t)(sizeof(tp_shm_block_t) + (size_t)members * sizeof(tp_shm_line_t));
   key |= 1;
@@ -409,7 +433,8 @@ void *tp_shm_alloc(tp_shm_t *shm, size_t size_bytes) {
 }
 
 hr_status_t tp_shm_used_up(const tp_shm_t *shm) {
-  return hr_error(HR_NO_MEMORY, "the processes of this machine have no more memory to share: %s%s%s",
+  return hr_error(HR_NO_MEMORY,
+                  "the processes of this machine have no more memory to share: %s%s%s",
                   shm->name[0] == '/' ? shm->name : "", shm->name[0] == '/' ? ": " : "",
                   strerror(tp_shm_heap_error(shm->heap)));
 }

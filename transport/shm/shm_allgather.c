@@ -1,12 +1,12 @@
-/* All-gather in shared memory: every member copies a chunk in, and then everybody's chunks out. Small ones go through
- * the notes beside the counters.
- * Cost: one step a chunk; each process moves its own bytes once, and all members' once.
+/* All-gather in shared memory: every member copies a chunk in, and then everybody's chunks out.
+ * Small ones go through the notes beside the counters. Cost: one step a chunk; each process moves
+ * its own bytes once, and all members' once.
  *
- * Arrays: if what all members give and get lies in shared memory anyway, nothing is copied in. Each copies what the
- * others have straight into its own result, which is then in its cache; or, what is too large for it, its own bytes into
- * everybody's results, a block at a time, so that they are read once. Bytes elsewhere first go to their own place in the
- * result.
- * Cost: 2 steps; p * n bytes written, as many or n read. */
+ * Arrays: if what all members give and get lies in shared memory anyway, nothing is copied in. Each
+ * copies what the others have straight into its own result, which is then in its cache; or, what is
+ * too large for it, its own bytes into everybody's results, a block at a time, so that they are
+ * read once. Bytes elsewhere first go to their own place in the result. Cost: 2 steps; p * n bytes
+ * written, as many or n read. */
 #include <string.h>
 
 #include "transport/shm/shm_group.h"
@@ -37,7 +37,8 @@ static hr_status_t step_small(tp_shm_op_t *op, bool *out_done) {
   if (!*out_done) return NULL;
   HR_TRY(tp_shm_check_sizes(op));
   for (int k = 0; k < op->group->size; k++)
-    if (k != op->group->my_index) memcpy(position_of(request, k), tp_shm_small(op, k), op->size_bytes);
+    if (k != op->group->my_index)
+      memcpy(position_of(request, k), tp_shm_small(op, k), op->size_bytes);
   return NULL;
 }
 
@@ -48,7 +49,8 @@ hr_status_t tp_all_gather_shm_small(tp_request_t *request) {
 
 /* --- arrays --- */
 
-#define CORE_CACHE_BYTES ((size_t)1 << 20) /* of results that do not stay in a processor's own cache */
+#define CORE_CACHE_BYTES \
+  ((size_t)1 << 20) /* of results that do not stay in a processor's own cache */
 
 /* Bytes that are read at a time, and written to all: memory is written fastest in long rows. */
 static size_t spread_bytes(const tp_shm_op_t *op) { return (size_t)(streams(op) ? 128 : 16) << 10; }
@@ -72,7 +74,8 @@ static void give_piece(tp_shm_op_t *op, int member, int64_t piece) {
   size_t most = spread_bytes(op), start = (size_t)piece * most, left = op->size_bytes - start;
   size_t at = (size_t)member * op->size_bytes + start;
   for (int i = 0; i < size; i++)
-    tp_shm_copy(tp_shm_out(op, (member + i) % size) + at, in + start, left < most ? left : most, streams(op));
+    tp_shm_copy(tp_shm_out(op, (member + i) % size) + at, in + start, left < most ? left : most,
+                streams(op));
 }
 
 static int64_t pieces(const tp_shm_op_t *op, bool is_offered) {
@@ -105,7 +108,8 @@ static hr_status_t copy_out(tp_shm_op_t *op) {
   if (!op->round) copy_self_block_in(op);
   for (int i = 1; i < op->group->size; i++) {
     int k = (op->group->my_index + i) % op->group->size;
-    tp_shm_copy(position_of(request, k) + start, chunk_at(op, tp_shm_staged(op, k)), bytes, streams(op));
+    tp_shm_copy(position_of(request, k) + start, chunk_at(op, tp_shm_staged(op, k)), bytes,
+                streams(op));
   }
   return NULL;
 }
@@ -127,7 +131,8 @@ static const char *reachable_in(const tp_shm_op_t *op) {
   return tp_shm_slot(op, mine)->in ? tp_shm_in(op, mine) : NULL;
 }
 
-/* What others are to read and cannot reach goes to its place in the result first, where it belongs anyway. */
+/* What others are to read and cannot reach goes to its place in the result first, where it belongs
+ * anyway. */
 static bool publish_buffers(tp_shm_op_t *op) {
   tp_request_t *request = op->request;
   const tp_shm_t *shm = op->group->shm;
@@ -149,7 +154,8 @@ static hr_status_t publish(tp_shm_op_t *op) {
 }
 
 static hr_status_t step_first(tp_shm_op_t *op, bool *out_done) {
-  static const tp_shm_steps_t phases = {publish, tp_shm_check_sizes, pieces, move_piece, step_chunks};
+  static const tp_shm_steps_t phases = {publish, tp_shm_check_sizes, pieces, move_piece,
+                                        step_chunks};
   return tp_shm_sync(op, &phases, out_done);
 }
 

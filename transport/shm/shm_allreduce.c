@@ -3,19 +3,21 @@
  * Small: every member leaves its elements beside its counter, and adds up everybody's.
  * Cost: one step; p times the bytes read and added by each.
  *
- * Chunks: the array goes through staging memory that stays in the caches, a chunk at a time, in turns of two buffers:
+ * Chunks: the array goes through staging memory that stays in the caches, a chunk at a time, in
+ * turns of two buffers:
  *
  *   copy in    my chunk to my staging memory                 n bytes
  *   reduce     my slice of the chunk over all members        n bytes read, n/p added and written
  *   copy out   everybody's reduced slices to my array        n bytes
  *
- * Cost: 3 steps a chunk; each process moves its array three times, only once from and once to memory itself.
+ * Cost: 3 steps a chunk; each process moves its array three times, only once from and once to
+ * memory itself.
  *
- * Arrays: if all members' arrays lie in shared memory anyway (tp_alloc), each reduces its slice of all of them, and
- * writes the sums right into everybody's results, a block at a time that stays in the first cache. Where results are in
- * the operands' places, each line of memory is read once and written once.
- * Whether they do is told first.
- * Cost: 2 steps; n bytes read, n/p added, n bytes written. */
+ * Arrays: if all members' arrays lie in shared memory anyway (tp_alloc), each reduces its slice of
+ * all of them, and writes the sums right into everybody's results, a block at a time that stays in
+ * the first cache. Where results are in the operands' places, each line of memory is read once and
+ * written once. Whether they do is told first. Cost: 2 steps; n bytes read, n/p added, n bytes
+ * written. */
 #include <string.h>
 
 #include "transport/shm/shm_group.h"
@@ -29,7 +31,8 @@ static hr_status_t reduce_notes(tp_request_t *request, tp_shm_op_t *op) {
   const char *in[size];
   HR_TRY(tp_shm_check_sizes(op));
   for (int k = 0; k < size; k++) in[k] = tp_shm_small(op, k);
-  return tp_shm_reduce(&request->reducer, size, in, request->count, request->out, request->scratch.data);
+  return tp_shm_reduce(&request->reducer, size, in, request->count, request->out,
+                       request->scratch.data);
 }
 
 static hr_status_t step_small(tp_shm_op_t *op, bool *out_done) {
@@ -101,9 +104,10 @@ static hr_status_t reduce_slice(tp_shm_op_t *op) {
   const char *in[size];
   span_t slice = slice_of(request, chunk_of(request, op->round).count, op->group->my_index);
   size_t offset = (size_t)slice.start * request->reducer.element_bytes;
-  for (int k = 0; k < size; k++) in[k] = chunk_at(request, tp_shm_staged(op, k), op->round) + offset;
-  return tp_shm_reduce(&request->reducer, size, in, slice.count, slice_at(request, op->stage_memory, op->round),
-                       request->scratch.data);
+  for (int k = 0; k < size; k++)
+    in[k] = chunk_at(request, tp_shm_staged(op, k), op->round) + offset;
+  return tp_shm_reduce(&request->reducer, size, in, slice.count,
+                       slice_at(request, op->stage_memory, op->round), request->scratch.data);
 }
 
 /* Each starts with its own slice, so that not all read the same memory at once. */
@@ -145,8 +149,9 @@ static hr_status_t step_chunks(tp_shm_op_t *op, bool *out_done) {
 
 /* --- arrays --- */
 
-/* Where the sums of a block are made: in the first member's result, which then needs no copy. A result that is not in
- * its operand's place is written around the caches: beside them until it is whole. */
+/* Where the sums of a block are made: in the first member's result, which then needs no copy. A
+ * result that is not in its operand's place is written around the caches: beside them until it is
+ * whole. */
 static char *sums_at(const tp_shm_op_t *op, size_t offset, bool around) {
   bool in_place = tp_shm_in(op, 0) == tp_shm_out(op, 0);
   return around && !in_place ? op->request->gathered.data : tp_shm_out(op, 0) + offset;
@@ -201,8 +206,8 @@ static bool publish_buffers(tp_shm_op_t *op) {
   return tp_shm_publish(op, request->out, request->out);
 }
 
-/* Who has its arrays elsewhere begins with its first chunk at once: where all have, everybody's is there after the first
- * step. */
+/* Who has its arrays elsewhere begins with its first chunk at once: where all have, everybody's is
+ * there after the first step. */
 static hr_status_t publish(tp_shm_op_t *op) {
   tp_request_t *request = op->request;
   if (!publish_buffers(op)) {
@@ -210,13 +215,15 @@ static hr_status_t publish(tp_shm_op_t *op) {
     copy_in(op);
   }
   bool streams = tp_shm_streams(op->size_bytes, op->group->size);
-  tp_shm_share_work(op, streams, tp_shm_in(op, op->group->my_index), tp_shm_out(op, op->group->my_index));
+  tp_shm_share_work(op, streams, tp_shm_in(op, op->group->my_index),
+                    tp_shm_out(op, op->group->my_index));
   tp_shm_signal(op);
   return NULL;
 }
 
 static hr_status_t step_first(tp_shm_op_t *op, bool *out_done) {
-  static const tp_shm_steps_t phases = {publish, tp_shm_check_sizes, pieces, reduce_piece, step_chunks};
+  static const tp_shm_steps_t phases = {publish, tp_shm_check_sizes, pieces, reduce_piece,
+                                        step_chunks};
   return tp_shm_sync(op, &phases, out_done);
 }
 
@@ -225,7 +232,8 @@ hr_status_t tp_all_reduce_shm(tp_request_t *request) {
   if (request->reducer.acc_bytes) HR_TRY(tp_space_reserve(&request->scratch, 1, TP_SHM_WIDE));
   HR_TRY(tp_space_reserve(&request->gathered, 1, SPREAD_BYTES + each));
   request->segment = chunk_count(request);
-  tp_shm_begin(request, &request->shm_ops[0], request->group->shm, (size_t)request->count * each, step_first);
+  tp_shm_begin(request, &request->shm_ops[0], request->group->shm, (size_t)request->count * each,
+               step_first);
   request->shm_ops[0].rounds = (request->count + request->segment - 1) / request->segment;
   return NULL;
 }

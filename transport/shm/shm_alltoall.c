@@ -1,34 +1,41 @@
-/* All-to-all in shared memory: every member copies in a part of what it has for each, and takes out what the others have
- * for it. The notes say how much each sends to each, and so how many rounds there are for all.
- * Cost: one step a round; each process moves its bytes once in, and once out.
+/* All-to-all in shared memory: every member copies in a part of what it has for each, and takes out
+ * what the others have for it. The notes say how much each sends to each, and so how many rounds
+ * there are for all. Cost: one step a round; each process moves its bytes once in, and once out.
  *
- * Small, of equal sizes: every member leaves what it has for the others beside its counter. Cost: one step.
+ * Small, of equal sizes: every member leaves what it has for the others beside its counter. Cost:
+ * one step.
  *
- * Arrays: if what all members send lies in shared memory anyway, or fits into their notes, each takes it from there.
- * Cost: 2 steps, 1 for what is in notes; each process moves its bytes once. */
+ * Arrays: if what all members send lies in shared memory anyway, or fits into their notes, each
+ * takes it from there. Cost: 2 steps, 1 for what is in notes; each process moves its bytes once. */
 #include <string.h>
 
 #include "transport/shm/shm_group.h"
 
-#define SECTIONS_OF ((size_t)4 << 20) /* every rank's arrays may have other sizes, but sections are the same */
+#define SECTIONS_OF \
+  ((size_t)4 << 20) /* every rank's arrays may have other sizes, but sections are the same */
 
-typedef struct sizes { /* in a note: sizes, then the places of what is sent and of what is received, if there is room */
+typedef struct sizes { /* in a note: sizes, then the places of what is sent and of what is received,
+                          if there is room */
   uint64_t rounds;
   uint64_t to[];
 } sizes_t;
 #define MAX_WITH_OFFSETS 80
 
-static size_t tables_bytes(int members) { return sizeof(sizes_t) + 3 * (size_t)members * sizeof(uint64_t); }
+static size_t tables_bytes(int members) {
+  return sizeof(sizes_t) + 3 * (size_t)members * sizeof(uint64_t);
+}
 static uint64_t *offsets_of(sizes_t *sizes, int members) { return sizes->to + members; }
 static uint64_t *targets_of(sizes_t *sizes, int members) { return sizes->to + 2 * members; }
 
 /* Of each member's staging memory: one for every receiver, twice. */
 static size_t section_bytes(const tp_request_t *request) {
-  size_t bytes = tp_shm_chunk(request->groups, SECTIONS_OF) / (size_t)request->group->size / 64 * 64;
+  size_t bytes =
+      tp_shm_chunk(request->groups, SECTIONS_OF) / (size_t)request->group->size / 64 * 64;
   return bytes ? bytes : 64;
 }
 static char *section_at(const tp_request_t *request, char *staged, int64_t round, int to) {
-  return staged + ((size_t)(round & 1) * (size_t)request->group->size + (size_t)to) * section_bytes(request);
+  return staged +
+         ((size_t)(round & 1) * (size_t)request->group->size + (size_t)to) * section_bytes(request);
 }
 
 /* The part of a block that travels in a round. */
@@ -87,7 +94,8 @@ static bool received_streams(const tp_shm_op_t *op) {
 /* What a member has for itself; others wait for what came before. */
 static void copy_self_block(tp_shm_op_t *op) {
   const tp_block_t *send = &op->request->sends[op->group->my_index];
-  tp_shm_copy(op->request->recvs[op->group->my_index].data, send->data, send->size_bytes, received_streams(op));
+  tp_shm_copy(op->request->recvs[op->group->my_index].data, send->data, send->size_bytes,
+              received_streams(op));
 }
 
 static hr_status_t copy_out(tp_shm_op_t *op) {
@@ -97,8 +105,8 @@ static hr_status_t copy_out(tp_shm_op_t *op) {
     int k = (mine + i) % size;
     tp_block_t part = part_of(op, &op->request->recvs[k]);
     if (part.size_bytes)
-      tp_shm_copy(part.data, section_at(op->request, tp_shm_staged(op, k), op->round, mine), part.size_bytes,
-                  streams);
+      tp_shm_copy(part.data, section_at(op->request, tp_shm_staged(op, k), op->round, mine),
+                  part.size_bytes, streams);
   }
   return NULL;
 }
@@ -123,7 +131,8 @@ static bool publish_in_slot(tp_shm_op_t *op) {
     if (k == op->group->my_index || !block->size_bytes) continue;
     if (block->size_bytes > TP_SHM_SMALL - at) return false;
     memcpy(note->data + at, block->data, block->size_bytes);
-    offsets_of(sizes_of(op, op->group->my_index), size)[k] = tp_shm_offset(op->group->shm, note->data + at);
+    offsets_of(sizes_of(op, op->group->my_index), size)[k] =
+        tp_shm_offset(op->group->shm, note->data + at);
     at += block->size_bytes;
   }
   return true;
@@ -135,7 +144,8 @@ static bool publish_buffers(tp_shm_op_t *op) {
     const tp_block_t *block = &op->request->sends[k];
     if (k == op->group->my_index || !block->size_bytes) continue;
     if (!tp_shm_has(shm, block->data)) return false;
-    offsets_of(sizes_of(op, op->group->my_index), op->group->size)[k] = tp_shm_offset(shm, block->data);
+    offsets_of(sizes_of(op, op->group->my_index), op->group->size)[k] =
+        tp_shm_offset(shm, block->data);
   }
   return true;
 }
@@ -169,11 +179,13 @@ static void take_block(tp_shm_op_t *op, int member, int64_t number) {
   if (from == member || !bytes) return;
   char *to = member == mine ? op->request->recvs[from].data
                             : tp_shm_at(shm, targets_of(sizes_of(op, member), size)[from]);
-  tp_shm_copy(to, tp_shm_at(shm, offsets_of(sizes_of(op, from), size)[member]), bytes, received_streams(op));
+  tp_shm_copy(to, tp_shm_at(shm, offsets_of(sizes_of(op, from), size)[member]), bytes,
+              received_streams(op));
 }
 
 static hr_status_t take_piece(tp_shm_op_t *op, int member, int64_t piece) {
-  for (int64_t i = piece; i < (op->rounds > 1 ? piece + 1 : op->group->size); i++) take_block(op, member, i);
+  for (int64_t i = piece; i < (op->rounds > 1 ? piece + 1 : op->group->size); i++)
+    take_block(op, member, i);
   return NULL;
 }
 
@@ -218,7 +230,8 @@ static hr_status_t prepare(tp_request_t *request) {
   const tp_block_t *send = &request->sends[request->group->my_index];
   const tp_block_t *recv = &request->recvs[request->group->my_index];
   if (send->size_bytes != recv->size_bytes)
-    return hr_error(HR_DISAGREE, "%zu bytes sent to itself, %zu wanted", send->size_bytes, recv->size_bytes);
+    return hr_error(HR_DISAGREE, "%zu bytes sent to itself, %zu wanted", send->size_bytes,
+                    recv->size_bytes);
   return keep_lists(request);
 }
 
@@ -243,7 +256,8 @@ static hr_status_t take_small(tp_shm_op_t *op) {
   HR_TRY(tp_shm_check_sizes(op));
   for (int k = 0; k < op->group->size; k++)
     if (k != mine)
-      memcpy(request->recvs[k].data, tp_shm_small(op, k) + (size_t)mine * request->size_bytes, request->size_bytes);
+      memcpy(request->recvs[k].data, tp_shm_small(op, k) + (size_t)mine * request->size_bytes,
+             request->size_bytes);
   return NULL;
 }
 
@@ -260,7 +274,7 @@ static hr_status_t step_small(tp_shm_op_t *op, bool *out_done) {
 hr_status_t tp_all_to_all_shm_small(tp_request_t *request) {
   if (!request->size_bytes) return tp_all_to_all_shm(request); /* sizes may differ */
   HR_TRY(prepare(request));
-  tp_shm_begin(request, &request->shm_ops[0], request->group->shm, request->size_bytes * (size_t)request->group->size,
-               step_small);
+  tp_shm_begin(request, &request->shm_ops[0], request->group->shm,
+               request->size_bytes * (size_t)request->group->size, step_small);
   return NULL;
 }

@@ -1,6 +1,7 @@
-/* Broadcast in shared memory: the root copies a chunk in, the others copy it out; it is two chunks ahead at most.
- * Cost: one step a chunk; the bytes move once in, and once out for each member. Nobody leaves before all have come.
- * If the root's array lies in shared memory anyway, the others copy it from there, whole. */
+/* Broadcast in shared memory: the root copies a chunk in, the others copy it out; it is two chunks
+ * ahead at most. Cost: one step a chunk; the bytes move once in, and once out for each member.
+ * Nobody leaves before all have come. If the root's array lies in shared memory anyway, the others
+ * copy it from there, whole. */
 #include <string.h>
 
 #include "transport/shm/shm_group.h"

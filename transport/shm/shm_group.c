@@ -5,8 +5,8 @@
 #include "base/mem.h"
 #include "transport/algorithms/hierarchy.h"
 
-#define SPINS 200           /* looks at a counter before the caller may do other things, */
-#define QUICK_LOOKS 32      /* the first of them without a pause */
+#define SPINS 200      /* looks at a counter before the caller may do other things, */
+#define QUICK_LOOKS 32 /* the first of them without a pause */
 #define LEAST_CHUNK_BYTES ((size_t)128 << 10)
 #define MOST_CHUNK_BYTES ((size_t)1 << 20)
 
@@ -20,7 +20,8 @@ struct tp_shm_staging { /* memory that others read */
 
 /* --- groups --- */
 
-static hr_status_t new_group(tp_groups_t *groups, int size, const int *ranks, uint64_t key, tp_shm_group_t **out_group) {
+static hr_status_t new_group(tp_groups_t *groups, int size, const int *ranks, uint64_t key,
+                             tp_shm_group_t **out_group) {
   tp_shm_t *shm = groups->shm;
   *out_group = NULL;
   for (int k = 0; k < size; k++)
@@ -28,7 +29,8 @@ static hr_status_t new_group(tp_groups_t *groups, int size, const int *ranks, ui
   tp_shm_block_t *block = tp_shm_block_of(shm, key, size);
   if (!block) return NULL;
   void *memory;
-  HR_TRY(hr_arena_zeroed(&groups->arena, sizeof(tp_shm_group_t) + (size_t)size * sizeof(tp_shm_line_t *), &memory));
+  HR_TRY(hr_arena_zeroed(&groups->arena,
+                         sizeof(tp_shm_group_t) + (size_t)size * sizeof(tp_shm_line_t *), &memory));
   tp_shm_group_t *group = memory;
   group->block = block;
   group->shm = shm, group->size = size, group->ranks = ranks, group->my_index = -1;
@@ -42,7 +44,8 @@ static hr_status_t new_group(tp_groups_t *groups, int size, const int *ranks, ui
 }
 
 hr_status_t tp_shm_group_of(tp_group_t *group, tp_shm_group_t **out_group) {
-  bool is_open = group->owner->endpoint->groups != NULL; /* before, machines are still being found */
+  bool is_open =
+      group->owner->endpoint->groups != NULL; /* before, machines are still being found */
   if (!is_open || !group->owner->machine_of || group->my_index < 0) {
     *out_group = NULL;
     return NULL;
@@ -75,15 +78,18 @@ static hr_status_t new_pipe(tp_groups_t *groups, const pipe_key_t *key, tp_shm_g
 }
 
 static bool is_pipe(const tp_shm_group_t *pipe, const pipe_key_t *key) {
-  return pipe && pipe->stream == key->stream && pipe->ranks[0] == key->ranks[0] && pipe->ranks[1] == key->ranks[1];
+  return pipe && pipe->stream == key->stream && pipe->ranks[0] == key->ranks[0] &&
+         pipe->ranks[1] == key->ranks[1];
 }
 
-hr_status_t tp_shm_pipe_of(tp_groups_t *groups, int from, int to, int64_t stream, tp_shm_group_t **out_group) {
+hr_status_t tp_shm_pipe_of(tp_groups_t *groups, int from, int to, int64_t stream,
+                           tp_shm_group_t **out_group) {
   pipe_key_t key = {stream, {from, to}};
   tp_shm_group_t **last = &groups->last_pipes[from == groups->endpoint->rank];
   *out_group = NULL;
   if (!groups->shm || groups->shm->local_of[from] < 0 || groups->shm->local_of[to] < 0) return NULL;
-  if (!is_pipe(*last, &key)) *last = hr_map_get(&groups->pipes, (hr_str_t){(const char *)&key, sizeof key});
+  if (!is_pipe(*last, &key))
+    *last = hr_map_get(&groups->pipes, (hr_str_t){(const char *)&key, sizeof key});
   if (!*last) HR_TRY(new_pipe(groups, &key, last));
   *out_group = *last;
   return NULL;
@@ -127,8 +133,10 @@ bool tp_shm_all_signaled(tp_shm_op_t *op, uint64_t steps) {
 
 /* Counting begins anew with every transfer, which needs all members and
  * so cannot begin before all have left the one before. */
-bool tp_shm_count_piece(const tp_shm_op_t *op, _Atomic uint64_t *counter, int64_t most, int64_t *out_piece) {
-  uint64_t was = atomic_load_explicit(counter, memory_order_relaxed), number = (uint64_t)op->number << 32, piece;
+bool tp_shm_count_piece(const tp_shm_op_t *op, _Atomic uint64_t *counter, int64_t most,
+                        int64_t *out_piece) {
+  uint64_t was = atomic_load_explicit(counter, memory_order_relaxed),
+           number = (uint64_t)op->number << 32, piece;
   do {
     piece = was >> 32 == op->number ? was & UINT32_MAX : 0;
     if (piece == (uint64_t)most) return false;
@@ -154,7 +162,8 @@ static bool has_done(const tp_shm_op_t *op, int member) {
   return op->pieces ? is_all_done(op) : has_counted(op->group, member, op->wanted);
 }
 
-/* A member that is behind and gone will never come: it is asked for its counter again after it was seen to be gone. */
+/* A member that is behind and gone will never come: it is asked for its counter again after it was
+ * seen to be gone. */
 static hr_status_t look_for_dead(const tp_shm_op_t *op) {
   const tp_shm_group_t *group = op->group;
   for (int k = 0; k < group->size; k++)
@@ -190,7 +199,8 @@ static void finish_op(tp_shm_op_t *op) {
 static hr_status_t advance_op(tp_shm_op_t *op) {
   bool done = false;
   uint64_t before = op->steps;
-  if (op->group->is_cancelled) return hr_error(HR_CANCELLED, "an earlier transfer of the group was given up");
+  if (op->group->is_cancelled)
+    return hr_error(HR_CANCELLED, "an earlier transfer of the group was given up");
   if (op->group->done_ops != op->number) return NULL;
   if (!op->is_started) start_op(op);
   HR_TRY(op->step(op, &done));
@@ -224,7 +234,8 @@ hr_status_t tp_shm_poll(tp_request_t *request, bool *out_done) {
 
 void tp_shm_cancel(tp_request_t *request) {
   for (int i = 0; i < 2; i++)
-    if (request->shm_ops[i].group && !request->shm_ops[i].is_done) request->shm_ops[i].group->is_cancelled = true;
+    if (request->shm_ops[i].group && !request->shm_ops[i].is_done)
+      request->shm_ops[i].group->is_cancelled = true;
 }
 
 /* "all-reduce of 32 bytes"; only "all-to-all" where sizes are told apart from it. */
@@ -234,7 +245,8 @@ static void describe_transfer(uint64_t transfer, char *text, size_t size) {
   tp_collective_t collective = TP_PERMUTE;
   if (algorithm >= 0 && algorithm < tp_algorithm_count()) tp_algorithm_name(algorithm, &collective);
   int used = snprintf(text, size, "%s", tp_collective_name(collective));
-  if (bytes) snprintf(text + used, size - (size_t)used, " of %llu bytes", (unsigned long long)bytes);
+  if (bytes)
+    snprintf(text + used, size - (size_t)used, " of %llu bytes", (unsigned long long)bytes);
 }
 
 hr_status_t tp_shm_check_member(const tp_shm_op_t *op, int member) {
@@ -243,9 +255,11 @@ hr_status_t tp_shm_check_member(const tp_shm_op_t *op, int member) {
   if (theirs == mine) return NULL;
   describe_transfer(theirs, found, sizeof found);
   describe_transfer(mine, wanted, sizeof wanted);
-  hr_status_t st = hr_error(HR_DISAGREE, "rank %d does a transfer of another kind or size: %s, where this one has %s",
-                            op->group->ranks[member], found, wanted);
-  return hr_status_note(st, "the processes have taken different ways; --verify-comm names the instructions");
+  hr_status_t st = hr_error(
+      HR_DISAGREE, "rank %d does a transfer of another kind or size: %s, where this one has %s",
+      op->group->ranks[member], found, wanted);
+  return hr_status_note(
+      st, "the processes have taken different ways; --verify-comm names the instructions");
 }
 
 hr_status_t tp_shm_check_sizes(tp_shm_op_t *op) {
@@ -269,7 +283,8 @@ void tp_shm_share_work(tp_shm_op_t *op, bool streams, const void *in, const void
   const tp_shm_t *shm = op->group->shm;
   tp_shm_slot_t *note = tp_shm_slot(op, op->group->my_index);
   bool is_oversubscribed = op->request->groups->endpoint->oversubscribed;
-  note->is_offered = is_oversubscribed && !streams && note->is_shared && tp_shm_has(shm, in) && tp_shm_has(shm, out);
+  note->is_offered = is_oversubscribed && !streams && note->is_shared && tp_shm_has(shm, in) &&
+                     tp_shm_has(shm, out);
   if (!note->is_offered) return;
   note->in = tp_shm_offset(shm, in);
   note->out = tp_shm_offset(shm, out);
@@ -341,11 +356,13 @@ static hr_status_t new_stage(tp_shm_t *shm, size_t size_bytes, struct tp_shm_sta
   return NULL;
 }
 
-/* The smallest that will do: a larger one may be wanted by the next transfer, before others are done with this one. */
+/* The smallest that will do: a larger one may be wanted by the next transfer, before others are
+ * done with this one. */
 static struct tp_shm_staging *find_stage(const tp_shm_t *shm, size_t size_bytes) {
   struct tp_shm_staging *best = NULL;
   for (struct tp_shm_staging *stage = shm->staging; stage; stage = stage->next)
-    if (stage->size_bytes >= size_bytes && (!best || stage->size_bytes < best->size_bytes) && is_free(stage))
+    if (stage->size_bytes >= size_bytes && (!best || stage->size_bytes < best->size_bytes) &&
+        is_free(stage))
       best = stage;
   return best;
 }
@@ -386,9 +403,12 @@ void tp_shm_staging_destroy(struct tp_shm *shm) {
   }
 }
 
-/* Larger transfers go in larger chunks: fewer meetings, of which each may cost a time slice where processes compete. */
+/* Larger transfers go in larger chunks: fewer meetings, of which each may cost a time slice where
+ * processes compete. */
 size_t tp_shm_chunk(const tp_groups_t *groups, size_t size_bytes) {
   size_t chunk = (size_bytes / 8 + 4095) / 4096 * 4096;
   if (groups->segment_bytes) return groups->segment_bytes;
-  return chunk < LEAST_CHUNK_BYTES ? LEAST_CHUNK_BYTES : chunk < MOST_CHUNK_BYTES ? chunk : MOST_CHUNK_BYTES;
+  return chunk < LEAST_CHUNK_BYTES  ? LEAST_CHUNK_BYTES
+         : chunk < MOST_CHUNK_BYTES ? chunk
+                                    : MOST_CHUNK_BYTES;
 }

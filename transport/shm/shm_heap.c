@@ -32,7 +32,8 @@ struct tp_shm_heap {
   HR_VEC(piece_t) pieces; /* in the order of their addresses, without gaps */
 };
 
-bool tp_shm_heap_create(int fd, char *base, char *start, uint64_t size_bytes, tp_shm_heap_t **out_heap) {
+bool tp_shm_heap_create(int fd, char *base, char *start, uint64_t size_bytes,
+                        tp_shm_heap_t **out_heap) {
   void *memory;
   hr_status_t st = hr_alloc_zeroed(sizeof(tp_shm_heap_t), &memory);
   if (st) {
@@ -53,8 +54,9 @@ void tp_shm_heap_destroy(tp_shm_heap_t *heap) {
   hr_free(heap);
 }
 
-/* Memory for a part of the file as one large page, in which arrays are copied without looking up the address of each
- * 4 KiB: the kernel makes one of a part that has a page at all. False: it does not, or there is none. */
+/* Memory for a part of the file as one large page, in which arrays are copied without looking up
+ * the address of each 4 KiB: the kernel makes one of a part that has a page at all. False: it does
+ * not, or there is none. */
 static bool take_large_page(const tp_shm_heap_t *heap, uint64_t at) {
   off_t in_file = (off_t)(heap->start - heap->base) + (off_t)at;
   return !posix_fallocate(heap->fd, in_file, ALIGNMENT) &&
@@ -70,14 +72,16 @@ static void take_large_pages(tp_shm_heap_t *heap, uint64_t end) {
 
 static bool make_room(tp_shm_heap_t *heap, uint64_t end) {
   if (end <= heap->file_bytes) return true;
-  uint64_t unit = end <= SMALL_BYTES ? SMALL_GROWTH : GROWTH, grown = (end + unit - 1) / unit * unit;
+  uint64_t unit = end <= SMALL_BYTES ? SMALL_GROWTH : GROWTH,
+           grown = (end + unit - 1) / unit * unit;
   off_t at = (off_t)(heap->start - heap->base) + (off_t)heap->file_bytes;
   if (grown > heap->size_bytes) {
     heap->error = ENOMEM;
     return false;
   }
   if (grown > SMALL_BYTES) take_large_pages(heap, grown);
-  heap->error = posix_fallocate(heap->fd, at, (off_t)(grown - heap->file_bytes)); /* what is still missing */
+  heap->error =
+      posix_fallocate(heap->fd, at, (off_t)(grown - heap->file_bytes)); /* what is still missing */
   if (heap->error) return false;
   heap->file_bytes = grown;
   return true;
@@ -111,7 +115,8 @@ static void *take_piece(tp_shm_heap_t *heap, uint64_t size) {
     heap->pieces.data[i].used = true;
     return heap->start + heap->pieces.data[i].start;
   }
-  if (!make_room(heap, end + size) || !insert_piece(heap, i, (piece_t){end, size, true})) return NULL;
+  if (!make_room(heap, end + size) || !insert_piece(heap, i, (piece_t){end, size, true}))
+    return NULL;
   return heap->start + end;
 }
 

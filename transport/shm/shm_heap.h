@@ -1,6 +1,6 @@
-/* A process's heap in memory that it shares: pieces from the front of a range of addresses. Their list is kept outside
- * of it, where no other process can spoil it. The file grows before memory is touched, so that a full file system is
- * no signal but a NULL. */
+/* A process's heap in memory that it shares: pieces from the front of a range of addresses. Their
+ * list is kept outside of it, where no other process can spoil it. The file grows before memory is
+ * touched, so that a full file system is no signal but a NULL. */
 #ifndef TP_SHM_HEAP_H
 #define TP_SHM_HEAP_H
 
@@ -12,10 +12,11 @@ typedef struct tp_shm_heap tp_shm_heap_t;
 struct tp_shm;
 
 /* Addresses [start, start + size_bytes) of the mapping of `fd` at `base`. False: no memory. */
-bool tp_shm_heap_create(int fd, char *base, char *start, uint64_t size_bytes, tp_shm_heap_t **out_heap);
+bool tp_shm_heap_create(int fd, char *base, char *start, uint64_t size_bytes,
+                        tp_shm_heap_t **out_heap);
 void tp_shm_heap_destroy(tp_shm_heap_t *heap); /* accepts NULL */
 void *tp_shm_heap_alloc(tp_shm_heap_t *heap, size_t size_bytes);
-int tp_shm_heap_error(const tp_shm_heap_t *heap); /* the errno that a NULL last had */
+int tp_shm_heap_error(const tp_shm_heap_t *heap);         /* the errno that a NULL last had */
 void tp_shm_heap_free(tp_shm_heap_t *heap, void *memory); /* accepts NULL */
 
 void tp_shm_staging_destroy(struct tp_shm *shm); /* of shm_group.c */

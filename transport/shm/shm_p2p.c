@@ -11,26 +11,26 @@
 #include "transport/core/backoff.h"
 #include "transport/shm/shm_group.h"
 
-#define INLINE_BYTES 208              /* that fit into a message slot */
-#define MSGS_AT_ONCE 64            /* are made */
+#define INLINE_BYTES 208 /* that fit into a message slot */
+#define MSGS_AT_ONCE 64  /* are made */
 #define EAGER_CLASSES 3
 #define BUCKETS 512
 /* Copying so few bytes into shared memory costs less than having the kernel read them. */
 static const size_t eager_bytes[EAGER_CLASSES] = {4 << 10, 16 << 10, 64 << 10};
 #define RECALL_NS 50000
 
-/* Written by the sender before SENT, from then on by the receiver until it is the sender's again: READ, and what ends
- * a transfer otherwise. */
+/* Written by the sender before SENT, from then on by the receiver until it is the sender's again:
+ * READ, and what ends a transfer otherwise. */
 typedef enum msg_state { SENT, IN_READ, READ, WRONG_SIZE, UNREADABLE, RECALLED } msg_state_t;
 typedef enum msg_protocol {
-  MSG_INLINE,  /* the bytes are in the message slot, */
-  MSG_EAGER,  /* in shared memory, */
+  MSG_INLINE,         /* the bytes are in the message slot, */
+  MSG_EAGER,          /* in shared memory, */
   MSG_RENDEZVOUS_CMA, /* in the sender's own memory, */
-  MSG_FALLBACK   /* or in a message over the endpoint */
+  MSG_FALLBACK        /* or in a message over the endpoint */
 } msg_protocol_t;
 
 typedef struct msg { /* in shared memory */
-  uint64_t next;        /* place of the message slot below, or behind, it; 0: none */
+  uint64_t next;     /* place of the message slot below, or behind, it; 0: none */
   _Atomic uint32_t state;
   uint32_t tag;
   int32_t from;
@@ -47,10 +47,10 @@ struct tp_message {
   bool is_send, arrived;
   char *data;
   size_t size_bytes;
-  shm_msg_t *msg;     /* of a send; of a receive one that was found and not read yet */
-  uint64_t eager_buffer;      /* place of a copy for the receiver to read; 0: none */
+  shm_msg_t *msg;         /* of a send; of a receive one that was found and not read yet */
+  uint64_t eager_buffer;  /* place of a copy for the receiver to read; 0: none */
   tp_message_t *fallback; /* the bytes, over the endpoint */
-  hr_status_t status;   /* how the receive ended */
+  hr_status_t status;     /* how the receive ended */
   tp_shm_watch_t watch;
 };
 
@@ -65,14 +65,17 @@ typedef struct p2p {
   tp_endpoint_t *fallback;
   tp_shm_t *shm;
   tp_message_t *free_messages;
-  uint64_t free_msgs; /* places, linked */
+  uint64_t free_msgs;                 /* places, linked */
   uint64_t free_eager[EAGER_CLASSES]; /* places, linked */
-  HR_VEC(void *) blocks; /* of memory, in which this process's message slots and eager buffers are */
+  HR_VEC(void *)
+  blocks; /* of memory, in which this process's message slots and eager buffers are */
   bucket_t buckets[BUCKETS];
 } p2p_t;
 
 static p2p_t *p2p_of(tp_endpoint_t *endpoint) { return (p2p_t *)endpoint; }
-static shm_msg_t *shm_msg_at(const p2p_t *p2p, uint64_t offset) { return (shm_msg_t *)tp_shm_at(p2p->shm, offset); }
+static shm_msg_t *shm_msg_at(const p2p_t *p2p, uint64_t offset) {
+  return (shm_msg_t *)tp_shm_at(p2p->shm, offset);
+}
 static bucket_t *bucket_of(p2p_t *p2p, int from, uint32_t tag) {
   return &p2p->buckets[((uint32_t)from * 0x9E3779B1u ^ tag * 0x85EBCA6Bu) >> 16 & (BUCKETS - 1)];
 }
@@ -134,11 +137,13 @@ static uint64_t eager_capacity(p2p_t *p2p, size_t size_bytes) {
     p2p->free_eager[class_] = *(uint64_t *)tp_shm_at(p2p->shm, offset);
     return offset;
   }
-  void *memory = class_ < EAGER_CLASSES ? new_piece(p2p, eager_bytes[class_]) : tp_shm_alloc(p2p->shm, size_bytes);
+  void *memory = class_ < EAGER_CLASSES ? new_piece(p2p, eager_bytes[class_])
+                                        : tp_shm_alloc(p2p->shm, size_bytes);
   return memory ? tp_shm_offset(p2p->shm, memory) : 0;
 }
 
-/* A copy in shared memory: of small messages, and of large ones that would find no other way. 0: there is none. */
+/* A copy in shared memory: of small messages, and of large ones that would find no other way. 0:
+ * there is none. */
 static uint64_t eager_new(p2p_t *p2p, const void *data, size_t size_bytes) {
   bool other_protocol = p2p->fallback || p2p->shm->reads_directly;
   if (eager_class(size_bytes) == EAGER_CLASSES && other_protocol) return 0;
@@ -196,7 +201,8 @@ static void append_msg(p2p_t *p2p, shm_msg_t *msg) {
   bucket->last = offset;
 }
 
-/* Takes a message slot that has not been called back out of its bucket, or leaves it there. NULL: there is none. */
+/* Takes a message slot that has not been called back out of its bucket, or leaves it there. NULL:
+ * there is none. */
 static shm_msg_t *find_msg(p2p_t *p2p, int from, uint32_t tag, bool take) {
   bucket_t *bucket = bucket_of(p2p, from, tag);
   shm_msg_t *before = NULL;
@@ -220,28 +226,37 @@ static shm_msg_t *find_msg(p2p_t *p2p, int from, uint32_t tag, bool take) {
 
 /* --- receiving --- */
 
-static hr_status_t gone(const p2p_t *p2p, int rank) { return tp_shm_peer_failed(p2p->shm, rank, p2p->endpoint.host); }
+static hr_status_t gone(const p2p_t *p2p, int rank) {
+  return tp_shm_peer_failed(p2p->shm, rank, p2p->endpoint.host);
+}
 
-static hr_status_t read_private(const p2p_t *p2p, const tp_message_t *message, const shm_msg_t *msg) {
+static hr_status_t read_private(const p2p_t *p2p, const tp_message_t *message,
+                                const shm_msg_t *msg) {
   if (msg->from == p2p->endpoint.rank) {
     memmove(message->data, (const void *)(uintptr_t)msg->address, message->size_bytes);
     return NULL;
   }
   int error = tp_shm_read(p2p->shm, msg->from, message->data, msg->address, message->size_bytes);
   if (error == ESRCH) return gone(p2p, msg->from);
-  return error ? hr_error(HR_UNAVAILABLE, "cannot read what rank %d sends: %s", msg->from, strerror(error)) : NULL;
+  return error ? hr_error(HR_UNAVAILABLE, "cannot read what rank %d sends: %s", msg->from,
+                          strerror(error))
+               : NULL;
 }
 
 static hr_status_t take_bytes(p2p_t *p2p, tp_message_t *message, const shm_msg_t *msg) {
   size_t size = message->size_bytes;
   switch (msg->protocol) {
-    case MSG_INLINE: memcpy(message->data, msg->data, size); return NULL;
+    case MSG_INLINE:
+      memcpy(message->data, msg->data, size);
+      return NULL;
     case MSG_EAGER:
       tp_shm_copy(message->data, tp_shm_at(p2p->shm, msg->address), size,
                   tp_shm_streams(size, p2p->shm->local_size));
       return NULL;
-    case MSG_RENDEZVOUS_CMA: return read_private(p2p, message, msg);
-    default: return NULL; /* since it was found, they are on their way */
+    case MSG_RENDEZVOUS_CMA:
+      return read_private(p2p, message, msg);
+    default:
+      return NULL; /* since it was found, they are on their way */
   }
 }
 
@@ -250,16 +265,18 @@ static void drop_fallback(p2p_t *p2p, tp_message_t *message) {
   message->fallback = NULL;
 }
 
-/* The message slot that a receive waited for. Receives are found theirs in order, as messages beside want it; they may
- * be read in another. */
+/* The message slot that a receive waited for. Receives are found theirs in order, as messages
+ * beside want it; they may be read in another. */
 static void found_msg(p2p_t *p2p, tp_message_t *message, shm_msg_t *msg) {
   message->msg = msg;
   if (msg->protocol == MSG_FALLBACK && msg->size_bytes == message->size_bytes)
-    message->status = p2p->fallback->vtable->recv(p2p->fallback, message->peer, message->tag, message->data,
-                                                 message->size_bytes, &message->fallback);
+    message->status =
+        p2p->fallback->vtable->recv(p2p->fallback, message->peer, message->tag, message->data,
+                                    message->size_bytes, &message->fallback);
 }
 
-/* Consumes the matched message, unless the sender has cancelled it: then the receive waits for another. */
+/* Consumes the matched message, unless the sender has cancelled it: then the receive waits for
+ * another. */
 static void read_msg(p2p_t *p2p, tp_message_t *message) {
   shm_msg_t *msg = message->msg;
   uint32_t state = SENT;
@@ -283,7 +300,8 @@ static void read_msg(p2p_t *p2p, tp_message_t *message) {
   atomic_store_explicit(&msg->state, state, memory_order_release);
 }
 
-/* The inbox has the last message slot on top: turned over, each sender's are in the order in which they were sent. */
+/* The inbox has the last message slot on top: turned over, each sender's are in the order in which
+ * they were sent. */
 static uint64_t reverse_list(const p2p_t *p2p, uint64_t top) {
   uint64_t turned = 0;
   while (top) {
@@ -313,8 +331,8 @@ static void drain_inbox(p2p_t *p2p) {
   }
 }
 
-static hr_status_t p2p_recv(tp_endpoint_t *endpoint, int from, uint32_t tag, void *data, size_t size_bytes,
-                             tp_message_t **out_message) {
+static hr_status_t p2p_recv(tp_endpoint_t *endpoint, int from, uint32_t tag, void *data,
+                            size_t size_bytes, tp_message_t **out_message) {
   p2p_t *p2p = p2p_of(endpoint);
   tp_message_t *message;
   HR_TRY(message_new(p2p, &message));
@@ -347,23 +365,27 @@ static hr_status_t fill_msg(p2p_t *p2p, tp_message_t *message, shm_msg_t *msg) {
     msg->address = shared ? tp_shm_offset(p2p->shm, data) : message->eager_buffer;
     return NULL;
   }
-  msg->protocol = p2p->shm->reads_directly || message->peer == p2p->endpoint.rank ? MSG_RENDEZVOUS_CMA : MSG_FALLBACK;
+  msg->protocol = p2p->shm->reads_directly || message->peer == p2p->endpoint.rank
+                      ? MSG_RENDEZVOUS_CMA
+                      : MSG_FALLBACK;
   msg->address = (uint64_t)(uintptr_t)data;
   if (msg->protocol == MSG_RENDEZVOUS_CMA) return NULL;
   if (!p2p->fallback) return tp_shm_used_up(p2p->shm);
-  return p2p->fallback->vtable->send(p2p->fallback, message->peer, message->tag, data, size, &message->fallback);
+  return p2p->fallback->vtable->send(p2p->fallback, message->peer, message->tag, data, size,
+                                     &message->fallback);
 }
 
 static void push_inbox(p2p_t *p2p, shm_msg_t *msg, int to) {
   _Atomic uint64_t *inbox = &tp_shm_rank_state(p2p->shm, p2p->shm->local_of[to])->inbox;
   uint64_t offset = tp_shm_offset(p2p->shm, msg);
   msg->next = atomic_load_explicit(inbox, memory_order_relaxed);
-  while (!atomic_compare_exchange_weak_explicit(inbox, &msg->next, offset, memory_order_release, memory_order_relaxed))
+  while (!atomic_compare_exchange_weak_explicit(inbox, &msg->next, offset, memory_order_release,
+                                                memory_order_relaxed))
     continue;
 }
 
-static hr_status_t p2p_send(tp_endpoint_t *endpoint, int to, uint32_t tag, const void *data, size_t size_bytes,
-                             tp_message_t **out_message) {
+static hr_status_t p2p_send(tp_endpoint_t *endpoint, int to, uint32_t tag, const void *data,
+                            size_t size_bytes, tp_message_t **out_message) {
   p2p_t *p2p = p2p_of(endpoint);
   tp_message_t *message;
   shm_msg_t *msg;
@@ -373,7 +395,11 @@ static hr_status_t p2p_send(tp_endpoint_t *endpoint, int to, uint32_t tag, const
     shm_msg_free(p2p, msg);
     return st;
   }
-  *message = (tp_message_t){.peer = to, .tag = tag, .is_send = true, .data = (char *)data, .size_bytes = size_bytes,
+  *message = (tp_message_t){.peer = to,
+                            .tag = tag,
+                            .is_send = true,
+                            .data = (char *)data,
+                            .size_bytes = size_bytes,
                             .msg = msg};
   msg->tag = tag, msg->from = endpoint->rank, msg->size_bytes = size_bytes;
   atomic_store_explicit(&msg->state, SENT, memory_order_relaxed);
@@ -400,9 +426,10 @@ static hr_status_t test_beside(p2p_t *p2p, tp_message_t *message, bool *out_done
 
 static hr_status_t outcome(const tp_message_t *message, uint32_t state) {
   if (state == READ) return NULL;
-  if (state == UNREADABLE) return hr_error(HR_UNAVAILABLE, "rank %d cannot read what it is sent", message->peer);
-  return hr_error(HR_DISAGREE, "%zu bytes sent to rank %d, which wants %llu", message->size_bytes, message->peer,
-                  (unsigned long long)message->msg->wanted_bytes);
+  if (state == UNREADABLE)
+    return hr_error(HR_UNAVAILABLE, "rank %d cannot read what it is sent", message->peer);
+  return hr_error(HR_DISAGREE, "%zu bytes sent to rank %d, which wants %llu", message->size_bytes,
+                  message->peer, (unsigned long long)message->msg->wanted_bytes);
 }
 
 static hr_status_t test_send(p2p_t *p2p, tp_message_t *message, bool *out_done) {
@@ -439,7 +466,8 @@ static void p2p_cancel(tp_endpoint_t *endpoint, tp_message_t *message);
 static hr_status_t p2p_test(tp_endpoint_t *endpoint, tp_message_t *message, bool *out_done) {
   p2p_t *p2p = p2p_of(endpoint);
   hr_status_t st = test_half(p2p, message, out_done);
-  if (!st && !*out_done && tp_shm_watch_is_due(&message->watch) && !tp_shm_is_alive(p2p->shm, message->peer)) {
+  if (!st && !*out_done && tp_shm_watch_is_due(&message->watch) &&
+      !tp_shm_is_alive(p2p->shm, message->peer)) {
     st = test_half(p2p, message, out_done);
     if (!st && !*out_done) st = gone(p2p, message->peer);
   }
@@ -528,12 +556,18 @@ static void p2p_close(tp_endpoint_t *endpoint, bool failed) {
   hr_free(p2p);
 }
 
-static const tp_vtable_t p2p_vtable = {.name = "mail", .send = p2p_send, .ssend = p2p_send,
-                                        .recv = p2p_recv, .test = p2p_test, .probe = p2p_probe,
-                                        .cancel = p2p_cancel, .backoff = p2p_backoff, .close = p2p_close};
+static const tp_vtable_t p2p_vtable = {.name = "mail",
+                                       .send = p2p_send,
+                                       .ssend = p2p_send,
+                                       .recv = p2p_recv,
+                                       .test = p2p_test,
+                                       .probe = p2p_probe,
+                                       .cancel = p2p_cancel,
+                                       .backoff = p2p_backoff,
+                                       .close = p2p_close};
 
 hr_status_t tp_shm_p2p_open(tp_shm_t *shm, tp_endpoint_t *fallback, const tp_endpoint_t *offset,
-                             tp_endpoint_t **out_endpoint) {
+                            tp_endpoint_t **out_endpoint) {
   void *memory;
   HR_TRY(hr_alloc_zeroed(sizeof(p2p_t), &memory));
   p2p_t *p2p = memory;

@@ -1,10 +1,12 @@
-/* Point to point in shared memory: the sender copies a chunk in, the receiver copies it out, at the same time with two
- * buffers between them. Each pair of ranks and stream has a pipe of its own; the sender is done when the receiver is.
- * Small ones lie in the note, and the sender goes on at once: it waits only for a note that has yet to be read. Where
- * processes compete for processors there are more of them, and who runs gets further before another one must.
- * Cost: one step a chunk; the bytes move once in and once out, both ends working at once. If the sender's array lies in
- * shared memory anyway the receiver copies it from there, whole: one step, and the bytes move once. Where processes
- * compete for processors, and both arrays do, the one who comes second copies, and neither has to run again for it. */
+/* Point to point in shared memory: the sender copies a chunk in, the receiver copies it out, at the
+ * same time with two buffers between them. Each pair of ranks and stream has a pipe of its own; the
+ * sender is done when the receiver is. Small ones lie in the note, and the sender goes on at once:
+ * it waits only for a note that has yet to be read. Where processes compete for processors there
+ * are more of them, and who runs gets further before another one must. Cost: one step a chunk; the
+ * bytes move once in and once out, both ends working at once. If the sender's array lies in shared
+ * memory anyway the receiver copies it from there, whole: one step, and the bytes move once. Where
+ * processes compete for processors, and both arrays do, the one who comes second copies, and
+ * neither has to run again for it. */
 #include <string.h>
 
 #include "transport/shm/shm_group.h"
@@ -33,7 +35,9 @@ static hr_status_t wait_for_receiver(tp_shm_op_t *op, bool *out_done) {
 
 static hr_status_t send_chunks(tp_shm_op_t *op, bool *out_done) {
   for (; op->round < op->rounds; op->round++) {
-    if (op->round >= 2 && !tp_shm_member_signaled(op, RECEIVER, op->first + (uint64_t)op->round - 1)) return NULL;
+    if (op->round >= 2 &&
+        !tp_shm_member_signaled(op, RECEIVER, op->first + (uint64_t)op->round - 1))
+      return NULL;
     tp_block_t part = part_of(op, op->request->in);
     memcpy(chunk_at(op, op->stage_memory), part.data, part.size_bytes);
     tp_shm_signal(op);
@@ -41,8 +45,9 @@ static hr_status_t send_chunks(tp_shm_op_t *op, bool *out_done) {
   return wait_for_receiver(op, out_done);
 }
 
-/* Has the receiver read the note that this transfer is to have: was it through with the one that had it before when the
- * next one began? The line of its counter is looked at as seldom as can be: it is in another processor's cache. */
+/* Has the receiver read the note that this transfer is to have: was it through with the one that
+ * had it before when the next one began? The line of its counter is looked at as seldom as can be:
+ * it is in another processor's cache. */
 static bool note_is_free(tp_shm_op_t *op) {
   tp_shm_group_t *pipe = op->group;
   uint64_t base = pipe->bases[(op->number + 1) & (pipe->slot_count - 1)];
@@ -111,12 +116,16 @@ static hr_status_t step_recv(tp_shm_op_t *op, bool *out_done) {
 
 /* --- who comes second copies --- */
 
-enum { OUTCOME_COPIED = 1, OUTCOME_OUT_OF_REACH = 2 }; /* for who comes second; as done pieces of the block */
+enum {
+  OUTCOME_COPIED = 1,
+  OUTCOME_OUT_OF_REACH = 2
+}; /* for who comes second; as done pieces of the block */
 
 static hr_status_t copy_for_both(tp_shm_op_t *op) {
   bool reaches = tp_shm_slot(op, SENDER)->is_shared && tp_shm_slot(op, RECEIVER)->is_shared;
   HR_TRY(tp_shm_check_sizes(op));
-  if (reaches) tp_shm_copy(tp_shm_out(op, RECEIVER), tp_shm_in(op, SENDER), op->size_bytes, streams(op));
+  if (reaches)
+    tp_shm_copy(tp_shm_out(op, RECEIVER), tp_shm_in(op, SENDER), op->size_bytes, streams(op));
   tp_shm_set_pieces_done(op, reaches ? OUTCOME_COPIED : OUTCOME_OUT_OF_REACH);
   return NULL;
 }
@@ -194,7 +203,8 @@ hr_status_t tp_permute_shm(tp_request_t *request) {
     request->in = block->data;
   else
     request->out = block->data;
-  tp_shm_begin(request, op, request->p2p.pipe, block->size_bytes, step_of(request->p2p.pipe, block, sends));
+  tp_shm_begin(request, op, request->p2p.pipe, block->size_bytes,
+               step_of(request->p2p.pipe, block, sends));
   op->is_early = sends;
   op->rounds = (int64_t)((block->size_bytes + chunk - 1) / chunk);
   return NULL;

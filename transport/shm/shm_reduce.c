@@ -1,4 +1,5 @@
-/* What shared-memory transfers do with bytes: copying, and reducing arrays that lie in several places. */
+/* What shared-memory transfers do with bytes: copying, and reducing arrays that lie in several
+ * places. */
 #include <string.h>
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -6,7 +7,8 @@
 
 #include "transport/shm/shm_group.h"
 
-#define BLOCK_BYTES 65536 /* reduced at a time: the sum stays in the caches while member after member is added */
+#define BLOCK_BYTES \
+  65536 /* reduced at a time: the sum stays in the caches while member after member is added */
 #define COPIED_BYTES ((size_t)64 << 10) /* in one go */
 
 #ifdef __SSE2__
@@ -17,8 +19,10 @@ static void copy_around(char *to, const char *from, size_t size_bytes) {
   memcpy(to, from, head);
   to += head, from += head, size_bytes -= head;
   for (; size_bytes >= 64; size_bytes -= 64, to += 64, from += 64) {
-    __m128i a = _mm_loadu_si128((const __m128i *)from), b = _mm_loadu_si128((const __m128i *)(from + 16));
-    __m128i c = _mm_loadu_si128((const __m128i *)(from + 32)), d = _mm_loadu_si128((const __m128i *)(from + 48));
+    __m128i a = _mm_loadu_si128((const __m128i *)from),
+            b = _mm_loadu_si128((const __m128i *)(from + 16));
+    __m128i c = _mm_loadu_si128((const __m128i *)(from + 32)),
+            d = _mm_loadu_si128((const __m128i *)(from + 48));
     _mm_stream_si128((__m128i *)to, a);
     _mm_stream_si128((__m128i *)(to + 16), b);
     _mm_stream_si128((__m128i *)(to + 32), c);
@@ -28,10 +32,13 @@ static void copy_around(char *to, const char *from, size_t size_bytes) {
   memcpy(to, from, size_bytes);
 }
 #else
-static void copy_around(char *to, const char *from, size_t size_bytes) { memcpy(to, from, size_bytes); }
+static void copy_around(char *to, const char *from, size_t size_bytes) {
+  memcpy(to, from, size_bytes);
+}
 #endif
 
-/* The C library takes its way for what lies in caches, which is the fastest here, only with what fits into one. */
+/* The C library takes its way for what lies in caches, which is the fastest here, only with what
+ * fits into one. */
 static void copy_through(char *to, const char *from, size_t size_bytes) {
   for (size_t done = 0; done < size_bytes; done += COPIED_BYTES) {
     size_t left = size_bytes - done;
@@ -47,8 +54,8 @@ void tp_shm_copy(void *to, const void *from, size_t size_bytes, bool around_cach
     copy_through(to, from, size_bytes);
 }
 
-static hr_status_t reduce_block(const tp_reducer_t *reducer, int size, const char *const *in, size_t offset,
-                                int64_t count, char *out) {
+static hr_status_t reduce_block(const tp_reducer_t *reducer, int size, const char *const *in,
+                                size_t offset, int64_t count, char *out) {
   const void *at[size];
   for (int k = 0; k < size; k++) at[k] = in[k] + offset;
   if (reducer->combine && size > 1) return reducer->combine(reducer->context, out, at, size, count);
@@ -57,17 +64,19 @@ static hr_status_t reduce_block(const tp_reducer_t *reducer, int size, const cha
   return NULL;
 }
 
-static hr_status_t reduce_wide_block(const tp_reducer_t *reducer, int size, const char *const *in, size_t offset,
-                                     int64_t count, char *out, char *wide) {
+static hr_status_t reduce_wide_block(const tp_reducer_t *reducer, int size, const char *const *in,
+                                     size_t offset, int64_t count, char *out, char *wide) {
   reducer->widen(reducer->context, in[0] + offset, wide, count);
-  for (int k = 1; k < size; k++) HR_TRY(reducer->reduce(reducer->context, wide, in[k] + offset, count));
+  for (int k = 1; k < size; k++)
+    HR_TRY(reducer->reduce(reducer->context, wide, in[k] + offset, count));
   reducer->narrow(reducer->context, wide, out, count);
   return NULL;
 }
 
-hr_status_t tp_shm_reduce(const tp_reducer_t *reducer, int size, const char *const *in, int64_t count, char *out,
-                          char *wide) {
-  int64_t most = (int64_t)(BLOCK_BYTES / (reducer->acc_bytes ? reducer->acc_bytes : reducer->element_bytes));
+hr_status_t tp_shm_reduce(const tp_reducer_t *reducer, int size, const char *const *in,
+                          int64_t count, char *out, char *wide) {
+  int64_t most =
+      (int64_t)(BLOCK_BYTES / (reducer->acc_bytes ? reducer->acc_bytes : reducer->element_bytes));
   if (most < 1) most = 1;
   for (int64_t start = 0; start < count; start += most) {
     int64_t block = count - start < most ? count - start : most;

@@ -1,12 +1,12 @@
-/* Reduce-scatter in shared memory: every member copies in what the others are to reduce, a part of each one's chunk at a
- * time, and reduces its own part over all members straight into its result.
- * Cost: one step a part; each process moves its array once, and reads as much. Two buffers: when a member begins a part,
- * all have come to the one before, so nobody reads the one before that.
+/* Reduce-scatter in shared memory: every member copies in what the others are to reduce, a part of
+ * each one's chunk at a time, and reduces its own part over all members straight into its result.
+ * Cost: one step a part; each process moves its array once, and reads as much. Two buffers: when a
+ * member begins a part, all have come to the one before, so nobody reads the one before that.
  *
  * Small: every member leaves its array beside its counter. Cost: one step.
  *
- * Arrays: if all members' arrays lie in shared memory anyway, each reduces its part of them where they are.
- * Cost: 2 steps; each process reads as much as its array has. */
+ * Arrays: if all members' arrays lie in shared memory anyway, each reduces its part of them where
+ * they are. Cost: 2 steps; each process reads as much as its array has. */
 #include <string.h>
 
 #include "transport/shm/shm_group.h"
@@ -20,7 +20,8 @@ static hr_status_t reduce_notes(tp_shm_op_t *op) {
   HR_TRY(tp_shm_check_sizes(op));
   size_t part = (size_t)op->group->my_index * op->size_bytes / (size_t)size;
   for (int k = 0; k < size; k++) in[k] = tp_shm_small(op, k) + part;
-  return tp_shm_reduce(&request->reducer, size, in, request->count, request->out, request->scratch.data);
+  return tp_shm_reduce(&request->reducer, size, in, request->count, request->out,
+                       request->scratch.data);
 }
 
 static hr_status_t step_small(tp_shm_op_t *op, bool *out_done) {
@@ -47,7 +48,8 @@ static size_t part_bytes(const tp_request_t *request) {
 
 /* Where the memory of a member has what member `to` reduces. */
 static char *part_at(const tp_request_t *request, char *staged, int64_t round, int to) {
-  return staged + ((size_t)(round & 1) * (size_t)request->group->size + (size_t)to) * part_bytes(request);
+  return staged +
+         ((size_t)(round & 1) * (size_t)request->group->size + (size_t)to) * part_bytes(request);
 }
 
 static int64_t part_count(const tp_request_t *request, int64_t round) {
@@ -65,7 +67,8 @@ static void copy_in(tp_shm_op_t *op) {
   size_t bytes = (size_t)part_count(request, op->round) * request->reducer.element_bytes;
   for (int k = 0; k < op->group->size; k++)
     if (k != op->group->my_index)
-      memcpy(part_at(request, op->stage_memory, op->round, k), part_of_rank(request, op->round, k), bytes);
+      memcpy(part_at(request, op->stage_memory, op->round, k), part_of_rank(request, op->round, k),
+             bytes);
 }
 
 static hr_status_t reduce_part(tp_shm_op_t *op) {
@@ -75,8 +78,10 @@ static hr_status_t reduce_part(tp_shm_op_t *op) {
   for (int k = 0; k < size; k++)
     in[k] = k == mine ? part_of_rank(request, op->round, mine)
                       : part_at(request, tp_shm_staged(op, k), op->round, mine);
-  char *out = request->out + (size_t)(op->round * request->segment) * request->reducer.element_bytes;
-  return tp_shm_reduce(&request->reducer, size, in, part_count(request, op->round), out, request->scratch.data);
+  char *out =
+      request->out + (size_t)(op->round * request->segment) * request->reducer.element_bytes;
+  return tp_shm_reduce(&request->reducer, size, in, part_count(request, op->round), out,
+                       request->scratch.data);
 }
 
 static size_t stage_bytes(const tp_shm_op_t *op) {
@@ -110,7 +115,8 @@ static hr_status_t reduce_piece(tp_shm_op_t *op, int member, int64_t piece) {
   const char *in[size];
   char *out = member == op->group->my_index ? request->out : tp_shm_out(op, member);
   for (int k = 0; k < size; k++) in[k] = tp_shm_in(op, k) + (size_t)member * op->size_bytes + at;
-  return tp_shm_reduce(&request->reducer, size, in, left < most ? left : most, out + at, request->scratch.data);
+  return tp_shm_reduce(&request->reducer, size, in, left < most ? left : most, out + at,
+                       request->scratch.data);
 }
 
 static hr_status_t publish(tp_shm_op_t *op) {
@@ -119,13 +125,15 @@ static hr_status_t publish(tp_shm_op_t *op) {
     copy_in(op);
   }
   int size = op->group->size;
-  tp_shm_share_work(op, tp_shm_streams((size_t)size * op->size_bytes, size), op->request->in, op->request->out);
+  tp_shm_share_work(op, tp_shm_streams((size_t)size * op->size_bytes, size), op->request->in,
+                    op->request->out);
   tp_shm_signal(op);
   return NULL;
 }
 
 static hr_status_t step_first(tp_shm_op_t *op, bool *out_done) {
-  static const tp_shm_steps_t phases = {publish, tp_shm_check_sizes, pieces, reduce_piece, step_chunks};
+  static const tp_shm_steps_t phases = {publish, tp_shm_check_sizes, pieces, reduce_piece,
+                                        step_chunks};
   return tp_shm_sync(op, &phases, out_done);
 }
 
@@ -135,7 +143,8 @@ hr_status_t tp_reduce_scatter_shm(tp_request_t *request) {
   size_t whole = (size_t)(request->count * request->group->size) * each;
   int64_t count = (int64_t)(tp_shm_chunk(request->groups, whole) / each) / request->group->size;
   request->segment = count < 1 ? 1 : count < request->count ? count : request->count;
-  tp_shm_begin(request, &request->shm_ops[0], request->group->shm, (size_t)request->count * each, step_first);
+  tp_shm_begin(request, &request->shm_ops[0], request->group->shm, (size_t)request->count * each,
+               step_first);
   request->shm_ops[0].rounds = (request->count + request->segment - 1) / request->segment;
   return NULL;
 }

@@ -6,7 +6,8 @@
 
 hr_status_t coll_group(op_env_t *env, const op_step_t *step, const op_group_t **out_group) {
   op_members_t members;
-  HR_TRY(op_group_members(env->scratch, step->instr, env->num_replicas, env->num_partitions, env->rank, &members));
+  HR_TRY(op_group_members(env->scratch, step->instr, env->num_replicas, env->num_partitions,
+                          env->rank, &members));
   *out_group = NULL;
   if (members.my_index < 0) return NULL;
   int64_t stream = hlo_attr_int(step->instr, HLO_ATTR_CHANNEL_ID);
@@ -22,15 +23,16 @@ static void copy_bytes(void *to, const void *from, size_t size_bytes) {
   if (size_bytes && to != from) memcpy(to, from, size_bytes);
 }
 
-hr_status_t coll_all_gather(op_env_t *env, const op_group_t *group, const void *in, size_t size_bytes, void *out,
-                            op_request_t **out_request) {
+hr_status_t coll_all_gather(op_env_t *env, const op_group_t *group, const void *in,
+                            size_t size_bytes, void *out, op_request_t **out_request) {
   if (group->size > 1) return env->all_gather(env, group, in, size_bytes, out, out_request);
   copy_bytes(out, in, size_bytes);
   return NULL;
 }
 
-hr_status_t coll_all_to_all(op_env_t *env, const op_group_t *group, const op_block_t *sends, const op_block_t *recvs,
-                            size_t equal_bytes, op_request_t **out_request) {
+hr_status_t coll_all_to_all(op_env_t *env, const op_group_t *group, const op_block_t *sends,
+                            const op_block_t *recvs, size_t equal_bytes,
+                            op_request_t **out_request) {
   if (group->size > 1) return env->all_to_all(env, group, sends, recvs, equal_bytes, out_request);
   copy_bytes(recvs[0].data, sends[0].data, recvs[0].size_bytes);
   return NULL;
@@ -45,8 +47,8 @@ hr_status_t coll_permute(op_env_t *env, int64_t stream, int to, const op_block_t
   return NULL;
 }
 
-hr_status_t coll_exchange(op_env_t *env, op_transfer_t *transfer, const op_group_t *group, const op_block_t *sends,
-                          const op_block_t *recvs, size_t equal_bytes) {
+hr_status_t coll_exchange(op_env_t *env, op_transfer_t *transfer, const op_group_t *group,
+                          const op_block_t *sends, const op_block_t *recvs, size_t equal_bytes) {
   op_request_t **request;
   HR_TRY(op_transfer_has_capacity(env, transfer, &request));
   return coll_all_to_all(env, group, sends, recvs, equal_bytes, request);
@@ -54,8 +56,10 @@ hr_status_t coll_exchange(op_env_t *env, op_transfer_t *transfer, const op_group
 
 /* --- blocks of arrays --- */
 
-coll_cut_t coll_cut_of(hr_dtype_t dtype, int rank, const int64_t *dims, int64_t dimension, int64_t parts) {
-  coll_cut_t cut = {.outer = 1, .parts = parts, .inner = 1, .element_bytes = (int)hr_dtype_bytes(dtype)};
+coll_cut_t coll_cut_of(hr_dtype_t dtype, int rank, const int64_t *dims, int64_t dimension,
+                       int64_t parts) {
+  coll_cut_t cut = {
+      .outer = 1, .parts = parts, .inner = 1, .element_bytes = (int)hr_dtype_bytes(dtype)};
   for (int d = 0; d < rank; d++) *(d < dimension ? &cut.outer : &cut.inner) *= dims[d];
   cut.inner /= parts;
   return cut;
@@ -92,7 +96,8 @@ coll_operands_t coll_operands_of(const op_step_t *step, hlo_value_t *const *in) 
   return (coll_operands_t){step->instr->operand_count, in};
 }
 
-hr_status_t coll_root(const op_step_t *step, const op_group_t *group, hlo_value_t *const *in, int k, int *out_root) {
+hr_status_t coll_root(const op_step_t *step, const op_group_t *group, hlo_value_t *const *in, int k,
+                      int *out_root) {
   *out_root = 0;
   if (!hlo_attr_bool(step->instr, HLO_ATTR_HAS_DYNAMIC_ROOT)) return NULL;
   const hlo_value_t *roots = in[step->instr->operand_count - 1];
@@ -103,14 +108,16 @@ hr_status_t coll_root(const op_step_t *step, const op_group_t *group, hlo_value_
   return NULL;
 }
 
-hr_status_t coll_result(op_env_t *env, const op_transfer_t *transfer, const hlo_shape_t *shape, int k,
-                        hlo_value_t **out_value) {
-  if (!transfer->out_buffers) return op_shared_array(env, shape->dtype, shape->rank, shape->dims, out_value);
+hr_status_t coll_result(op_env_t *env, const op_transfer_t *transfer, const hlo_shape_t *shape,
+                        int k, hlo_value_t **out_value) {
+  if (!transfer->out_buffers)
+    return op_shared_array(env, shape->dtype, shape->rank, shape->dims, out_value);
   *out_value = hlo_value_retain(transfer->out_buffers[k]);
   return NULL;
 }
 
-hr_status_t coll_scratch(op_env_t *env, op_transfer_t *transfer, size_t size_bytes, void **out_memory) {
+hr_status_t coll_scratch(op_env_t *env, op_transfer_t *transfer, size_t size_bytes,
+                         void **out_memory) {
   hlo_value_t *value;
   HR_TRY(op_shared_array(env, HR_U8, 1, (const int64_t[]){(int64_t)size_bytes}, &value));
   *out_memory = value->data;
@@ -132,14 +139,16 @@ hr_status_t coll_create(op_env_t *env, op_transfer_t *transfer, const hlo_shape_
   return st;
 }
 
-hr_status_t coll_set_value(op_transfer_t *transfer, const hlo_shape_t *shape, int count, hlo_value_t *const *values) {
+hr_status_t coll_set_value(op_transfer_t *transfer, const hlo_shape_t *shape, int count,
+                           hlo_value_t *const *values) {
   if (hlo_shape_is_tuple(shape)) return hlo_value_tuple(count, values, &transfer->value);
   transfer->value = hlo_value_retain(values[0]);
   return NULL;
 }
 
 /* The operands as the first element of a start's value has them. */
-static hr_status_t operands_part(const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t operands_part(const op_step_t *step, hlo_value_t *const *in,
+                                 hlo_value_t **out_value) {
   bool is_bare = !hlo_shape_is_tuple(step->out_shape->elements[0]) || in[0]->dtype == HR_TUPLE;
   if (step->instr->operand_count > 1 || !is_bare)
     return hlo_value_tuple(step->instr->operand_count, in, out_value);
@@ -147,15 +156,18 @@ static hr_status_t operands_part(const op_step_t *step, hlo_value_t *const *in, 
   return NULL;
 }
 
-hr_status_t coll_start(op_env_t *env, const op_step_t *step, op_start_fn begin, hlo_value_t *const *in,
-                       hlo_value_t **out_value) {
+hr_status_t coll_start(op_env_t *env, const op_step_t *step, op_start_fn begin,
+                       hlo_value_t *const *in, hlo_value_t **out_value) {
   enum { MOST = 8 };
   int count = step->out_shape->element_count;
   hlo_value_t *parts[MOST] = {NULL};
-  if (count > MOST) return hlo_error(step->instr, NULL, "%d elements, want at most %d", count, MOST);
-  hr_status_t st = op_transfer_start(env, step, step->instr, begin, step->out_shape->elements[1], in, &parts[1]);
+  if (count > MOST)
+    return hlo_error(step->instr, NULL, "%d elements, want at most %d", count, MOST);
+  hr_status_t st =
+      op_transfer_start(env, step, step->instr, begin, step->out_shape->elements[1], in, &parts[1]);
   if (!st) st = operands_part(step, in, &parts[0]);
-  for (int k = 2; k < count && !st; k++) st = hlo_value_zeros(step->out_shape->elements[k], &parts[k]);
+  for (int k = 2; k < count && !st; k++)
+    st = hlo_value_zeros(step->out_shape->elements[k], &parts[k]);
   if (!st) st = hlo_value_tuple(count, parts, out_value);
   for (int k = 0; k < count; k++) hlo_value_release(parts[k]);
   return st;

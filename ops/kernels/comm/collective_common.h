@@ -1,4 +1,5 @@
-/* What the collectives share: finding the group, transfers that need no peer, blocks of arrays, results. */
+/* What the collectives share: finding the group, transfers that need no peer, blocks of arrays,
+ * results. */
 #ifndef HLO_OPS_COLLECTIVE_COMMON_H
 #define HLO_OPS_COLLECTIVE_COMMON_H
 
@@ -8,23 +9,26 @@
 
 /* This process's group for the instruction; NULL if it is in none. */
 hr_status_t coll_group(op_env_t *env, const op_step_t *step, const op_group_t **out_group);
-/* Like the environment's functions of the same names, but a group of one is a copy and needs no peers. */
-hr_status_t coll_all_gather(op_env_t *env, const op_group_t *group, const void *in, size_t size_bytes, void *out,
+/* Like the environment's functions of the same names, but a group of one is a copy and needs no
+ * peers. */
+hr_status_t coll_all_gather(op_env_t *env, const op_group_t *group, const void *in,
+                            size_t size_bytes, void *out, op_request_t **out_request);
+hr_status_t coll_all_to_all(op_env_t *env, const op_group_t *group, const op_block_t *sends,
+                            const op_block_t *recvs, size_t equal_bytes,
                             op_request_t **out_request);
-hr_status_t coll_all_to_all(op_env_t *env, const op_group_t *group, const op_block_t *sends, const op_block_t *recvs,
-                            size_t equal_bytes, op_request_t **out_request);
 hr_status_t coll_permute(op_env_t *env, int64_t stream, int to, const op_block_t *send, int from,
                          const op_block_t *recv, op_request_t **out_request);
 /* An all-to-all as one more request of the transfer. */
-hr_status_t coll_exchange(op_env_t *env, op_transfer_t *transfer, const op_group_t *group, const op_block_t *sends,
-                          const op_block_t *recvs, size_t equal_bytes);
+hr_status_t coll_exchange(op_env_t *env, op_transfer_t *transfer, const op_group_t *group,
+                          const op_block_t *sends, const op_block_t *recvs, size_t equal_bytes);
 
 /* An array seen as [outer, parts, inner]: dimension `dimension` cut into parts. */
 typedef struct coll_cut {
   int64_t outer, parts, inner; /* inner: elements */
   int element_bytes;
 } coll_cut_t;
-coll_cut_t coll_cut_of(hr_dtype_t dtype, int rank, const int64_t *dims, int64_t dimension, int64_t parts);
+coll_cut_t coll_cut_of(hr_dtype_t dtype, int rank, const int64_t *dims, int64_t dimension,
+                       int64_t parts);
 static inline size_t coll_part_bytes(const coll_cut_t *cut) {
   return (size_t)(cut->outer * cut->inner) * (size_t)cut->element_bytes;
 }
@@ -39,22 +43,28 @@ typedef struct coll_operands {
 } coll_operands_t;
 coll_operands_t coll_operands_of(const op_step_t *step, hlo_value_t *const *in);
 
-/* The member, by its place in the group, that operand k comes from or goes to: the first one, or with has_dynamic_root
- * the one that the last operand names, in its element k or as a scalar for all. Errors: INVALID if there is none. */
-hr_status_t coll_root(const op_step_t *step, const op_group_t *group, hlo_value_t *const *in, int k, int *out_root);
+/* The member, by its place in the group, that operand k comes from or goes to: the first one, or
+ * with has_dynamic_root the one that the last operand names, in its element k or as a scalar for
+ * all. Errors: INVALID if there is none. */
+hr_status_t coll_root(const op_step_t *step, const op_group_t *group, hlo_value_t *const *in, int k,
+                      int *out_root);
 
-/* Result k of a transfer, an array of `shape`: in its place if that is known, else where the peers reach it. */
-hr_status_t coll_result(op_env_t *env, const op_transfer_t *transfer, const hlo_shape_t *shape, int k,
-                        hlo_value_t **out_value);
-/* All results, of `shape`, which is one array or a tuple of `count`. The list lives in the transfer's arena. */
+/* Result k of a transfer, an array of `shape`: in its place if that is known, else where the peers
+ * reach it. */
+hr_status_t coll_result(op_env_t *env, const op_transfer_t *transfer, const hlo_shape_t *shape,
+                        int k, hlo_value_t **out_value);
+/* All results, of `shape`, which is one array or a tuple of `count`. The list lives in the
+ * transfer's arena. */
 hr_status_t coll_create(op_env_t *env, op_transfer_t *transfer, const hlo_shape_t *shape, int count,
                         hlo_value_t ***out_values);
 /* Bytes until the end of the transfer, where the peers reach them. */
-hr_status_t coll_scratch(op_env_t *env, op_transfer_t *transfer, size_t size_bytes, void **out_memory);
+hr_status_t coll_scratch(op_env_t *env, op_transfer_t *transfer, size_t size_bytes,
+                         void **out_memory);
 /* transfer->value out of `values`, as `shape` says: one array or a tuple. Retains them. */
-hr_status_t coll_set_value(op_transfer_t *transfer, const hlo_shape_t *shape, int count, hlo_value_t *const *values);
+hr_status_t coll_set_value(op_transfer_t *transfer, const hlo_shape_t *shape, int count,
+                           hlo_value_t *const *values);
 /* A -start whose value is (operands, results, contexts...). */
-hr_status_t coll_start(op_env_t *env, const op_step_t *step, op_start_fn begin, hlo_value_t *const *in,
-                       hlo_value_t **out_value);
+hr_status_t coll_start(op_env_t *env, const op_step_t *step, op_start_fn begin,
+                       hlo_value_t *const *in, hlo_value_t **out_value);
 
 #endif

@@ -1,4 +1,5 @@
-/* Collectives that move elements: all-gather, all-to-all, collective-broadcast. And who a process is. */
+/* Collectives that move elements: all-gather, all-to-all, collective-broadcast. And who a process
+ * is. */
 #include <string.h>
 
 #include "ops/kernels/comm/collective_common.h"
@@ -40,7 +41,8 @@ static hr_status_t unpack_all(op_env_t *env, op_transfer_t *transfer) {
   int count = value->dtype == HR_TUPLE ? value->element_count : 1;
   for (int k = 0; k < count; k++)
     if (arrivals[k].packed)
-      coll_unpack(&arrivals[k].cut, arrivals[k].parts, (value->dtype == HR_TUPLE ? value->elements[k] : value)->data);
+      coll_unpack(&arrivals[k].cut, arrivals[k].parts,
+                  (value->dtype == HR_TUPLE ? value->elements[k] : value)->data);
   return NULL;
 }
 
@@ -53,15 +55,18 @@ static hr_status_t new_arrivals(op_transfer_t *transfer, int count, arrival_t **
 
 /* --- all-gather --- */
 
-/* Concatenation in dimension 0 is what arrives anyway; in another one the members' parts are interleaved afterwards. */
-static hr_status_t gather_one(op_env_t *env, const op_step_t *step, const op_group_t *group, const hlo_value_t *in,
-                              hlo_value_t *out, op_transfer_t *transfer, arrival_t *arrival) {
+/* Concatenation in dimension 0 is what arrives anyway; in another one the members' parts are
+ * interleaved afterwards. */
+static hr_status_t gather_one(op_env_t *env, const op_step_t *step, const op_group_t *group,
+                              const hlo_value_t *in, hlo_value_t *out, op_transfer_t *transfer,
+                              arrival_t *arrival) {
   int64_t dimension = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS).data[0];
   op_request_t **request;
   size_t bytes = hlo_value_bytes(in);
   if (bytes * (size_t)group->size != hlo_value_bytes(out))
-    return hlo_error(step->instr, "all_gather C6", "%zu bytes of each of %d members, want %zu in all", bytes,
-                     group->size, hlo_value_bytes(out));
+    return hlo_error(step->instr, "all_gather C6",
+                     "%zu bytes of each of %d members, want %zu in all", bytes, group->size,
+                     hlo_value_bytes(out));
   arrival->cut = coll_cut_of(out->dtype, out->rank, out->dims, dimension, group->size);
   arrival->packed = arrival->cut.outer > 1;
   arrival->parts = out->data;
@@ -74,7 +79,8 @@ static hr_status_t begin_all_gather(op_env_t *env, const op_step_t *step, const 
                                     hlo_value_t *const *in, op_transfer_t *transfer) {
   const op_group_t *group;
   HR_TRY(coll_group(env, step, &group));
-  if (!group) return hlo_error(step->instr, "all_gather C3", "process %d is in no group", env->rank);
+  if (!group)
+    return hlo_error(step->instr, "all_gather C3", "process %d is in no group", env->rank);
   coll_operands_t operands = coll_operands_of(step, in);
   hlo_value_t **outs;
   arrival_t *arrivals;
@@ -91,8 +97,8 @@ static hr_status_t run_all_gather(op_env_t *env, const op_step_t *step, hlo_valu
 }
 const op_kernel_t kernel_all_gather = {NULL, run_all_gather};
 
-static hr_status_t run_all_gather_start(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
-                                        hlo_value_t **out_value) {
+static hr_status_t run_all_gather_start(op_env_t *env, const op_step_t *step,
+                                        hlo_value_t *const *in, hlo_value_t **out_value) {
   return coll_start(env, step, begin_all_gather, in, out_value);
 }
 const op_kernel_t kernel_all_gather_start = {NULL, run_all_gather_start};
@@ -109,16 +115,19 @@ const op_kernel_t kernel_collective_done = {NULL, run_collective_done};
 
 /* --- all-to-all --- */
 
-static hr_status_t new_blocks(op_transfer_t *transfer, int count, op_block_t **out_sends, op_block_t **out_recvs) {
+static hr_status_t new_blocks(op_transfer_t *transfer, int count, op_block_t **out_sends,
+                              op_block_t **out_recvs) {
   HR_TRY(HR_NEW_ARRAY(transfer->arena, count, out_sends));
   return HR_NEW_ARRAY(transfer->arena, count, out_recvs);
 }
 
 /* Operand k goes to member k, result k comes from it. */
 static hr_status_t exchange_operands(op_env_t *env, const op_step_t *step, const op_group_t *group,
-                                     const coll_operands_t *operands, hlo_value_t **outs, op_transfer_t *transfer) {
+                                     const coll_operands_t *operands, hlo_value_t **outs,
+                                     op_transfer_t *transfer) {
   if (operands->count != group->size)
-    return hlo_error(step->instr, "all_to_all C8", "%d operands in a group of %d", operands->count, group->size);
+    return hlo_error(step->instr, "all_to_all C8", "%d operands in a group of %d", operands->count,
+                     group->size);
   op_block_t *sends, *recvs;
   HR_TRY(new_blocks(transfer, group->size, &sends, &recvs));
   bool are_equal = true;
@@ -131,15 +140,18 @@ static hr_status_t exchange_operands(op_env_t *env, const op_step_t *step, const
 }
 
 /* The operand is cut along the dimension; what arrives is put together along it. */
-static hr_status_t exchange_parts(op_env_t *env, const op_step_t *step, const op_group_t *group, const hlo_value_t *in,
-                                  hlo_value_t *out, op_transfer_t *transfer) {
+static hr_status_t exchange_parts(op_env_t *env, const op_step_t *step, const op_group_t *group,
+                                  const hlo_value_t *in, hlo_value_t *out,
+                                  op_transfer_t *transfer) {
   int64_t dimension = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS).data[0];
   if (in->dims[dimension] % group->size || hlo_value_bytes(in) != hlo_value_bytes(out))
-    return hlo_error(step->instr, "all_to_all C2", "dimension %ld has %ld elements, want a multiple of %d",
-                     (long)dimension, (long)in->dims[dimension], group->size);
+    return hlo_error(step->instr, "all_to_all C2",
+                     "dimension %ld has %ld elements, want a multiple of %d", (long)dimension,
+                     (long)in->dims[dimension], group->size);
   arrival_t *arrival;
   HR_TRY(new_arrivals(transfer, 1, &arrival));
-  *arrival = (arrival_t){.cut = coll_cut_of(in->dtype, in->rank, in->dims, dimension, group->size), .parts = out->data};
+  *arrival = (arrival_t){.cut = coll_cut_of(in->dtype, in->rank, in->dims, dimension, group->size),
+                         .parts = out->data};
   arrival->packed = arrival->cut.outer > 1;
   size_t bytes = coll_part_bytes(&arrival->cut);
   void *leaving = in->data;
@@ -161,7 +173,8 @@ static hr_status_t begin_all_to_all(op_env_t *env, const op_step_t *step, const 
                                     hlo_value_t *const *in, op_transfer_t *transfer) {
   const op_group_t *group;
   HR_TRY(coll_group(env, step, &group));
-  if (!group) return hlo_error(step->instr, "all_to_all C6", "process %d is in no group", env->rank);
+  if (!group)
+    return hlo_error(step->instr, "all_to_all C6", "process %d is in no group", env->rank);
   coll_operands_t operands = coll_operands_of(step, in);
   hlo_value_t **outs;
   HR_TRY(coll_create(env, transfer, shape, operands.count, &outs));
@@ -178,8 +191,8 @@ const op_kernel_t kernel_all_to_all = {NULL, run_all_to_all};
 
 /* --- collective-broadcast --- */
 
-static hr_status_t broadcast_one(op_env_t *env, const op_group_t *group, int root, const hlo_value_t *in,
-                                 hlo_value_t *out, op_transfer_t *transfer) {
+static hr_status_t broadcast_one(op_env_t *env, const op_group_t *group, int root,
+                                 const hlo_value_t *in, hlo_value_t *out, op_transfer_t *transfer) {
   op_block_t *sends, *recvs;
   HR_TRY(new_blocks(transfer, group->size, &sends, &recvs));
   if (root == group->my_index) {
@@ -195,7 +208,8 @@ static hr_status_t broadcast_one(op_env_t *env, const op_group_t *group, int roo
 static hr_status_t begin_broadcast(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
                                    hlo_value_t *const *in, op_transfer_t *transfer) {
   const op_group_t *group;
-  int root, count = step->instr->operand_count - hlo_attr_bool(step->instr, HLO_ATTR_HAS_DYNAMIC_ROOT);
+  int root,
+      count = step->instr->operand_count - hlo_attr_bool(step->instr, HLO_ATTR_HAS_DYNAMIC_ROOT);
   hlo_value_t **outs;
   HR_TRY(coll_group(env, step, &group));
   if (!group) return hlo_value_zeros(shape, &transfer->value);
@@ -207,8 +221,8 @@ static hr_status_t begin_broadcast(op_env_t *env, const op_step_t *step, const h
   return NULL;
 }
 
-static hr_status_t run_collective_broadcast(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
-                                            hlo_value_t **out_value) {
+static hr_status_t run_collective_broadcast(op_env_t *env, const op_step_t *step,
+                                            hlo_value_t *const *in, hlo_value_t **out_value) {
   return op_transfer_run(env, step, begin_broadcast, in, out_value);
 }
 const op_kernel_t kernel_collective_broadcast = {NULL, run_collective_broadcast};

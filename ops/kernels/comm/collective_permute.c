@@ -12,34 +12,37 @@ static int64_t stream_of(const hlo_instr_t *instr) {
   const hlo_int_lists_t *pairs = hlo_attr_lists(instr, HLO_ATTR_SOURCE_TARGET_PAIRS);
   uint64_t stream = (uint64_t)hlo_attr_int(instr, HLO_ATTR_CHANNEL_ID);
   for (int64_t i = 0; pairs && i < pairs->count; i++)
-    stream = hr_hash_bytes(pairs->lists[i].data, (size_t)pairs->lists[i].count * sizeof(int64_t), stream + 1);
+    stream = hr_hash_bytes(pairs->lists[i].data, (size_t)pairs->lists[i].count * sizeof(int64_t),
+                           stream + 1);
   return (int64_t)stream;
 }
 
 static partners_t partners_of(const op_env_t *env, const op_step_t *step) {
   partners_t partners;
-  op_permute_partners(step->instr, env->num_replicas, env->num_partitions, env->rank, &partners.to, &partners.from);
+  op_permute_partners(step->instr, env->num_replicas, env->num_partitions, env->rank, &partners.to,
+                      &partners.from);
   partners.stream = stream_of(step->instr);
   return partners;
 }
 
 /* What comes in where nobody sends is zeros. */
-static hr_status_t move_one(op_env_t *env, partners_t partners, const hlo_value_t *in, hlo_value_t *out,
-                            op_request_t **out_request) {
+static hr_status_t move_one(op_env_t *env, partners_t partners, const hlo_value_t *in,
+                            hlo_value_t *out, op_request_t **out_request) {
   op_block_t send = {in->data, hlo_value_bytes(in)}, recv = {out->data, hlo_value_bytes(out)};
   if (partners.from < 0 && recv.size_bytes) memset(out->data, 0, recv.size_bytes);
   return coll_permute(env, partners.stream, partners.to, &send, partners.from, &recv, out_request);
 }
 
 /* Operands may be tuples of arrays, of any depth, and so are the results: array by array. */
-static hr_status_t create_arrays(op_env_t *env, const op_transfer_t *transfer, const hlo_shape_t *shape, int count,
-                                 hlo_value_t **outs) {
-  for (int k = 0; k < count; k++) HR_TRY(coll_result(env, transfer, hlo_shape_leaf(shape, k), k, &outs[k]));
+static hr_status_t create_arrays(op_env_t *env, const op_transfer_t *transfer,
+                                 const hlo_shape_t *shape, int count, hlo_value_t **outs) {
+  for (int k = 0; k < count; k++)
+    HR_TRY(coll_result(env, transfer, hlo_shape_leaf(shape, k), k, &outs[k]));
   return NULL;
 }
 
-static hr_status_t permute_arrays(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t *const *outs,
-                                  op_transfer_t *transfer) {
+static hr_status_t permute_arrays(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                                  hlo_value_t *const *outs, op_transfer_t *transfer) {
   partners_t partners = partners_of(env, step);
   for (int k = 0, made = 0; k < step->instr->operand_count; k++) {
     int leaves = hlo_value_leaf_count(in[k]);
@@ -52,8 +55,8 @@ static hr_status_t permute_arrays(op_env_t *env, const op_step_t *step, hlo_valu
   return NULL;
 }
 
-static hr_status_t permute_all(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape, hlo_value_t *const *in,
-                               op_transfer_t *transfer) {
+static hr_status_t permute_all(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
+                               hlo_value_t *const *in, op_transfer_t *transfer) {
   int count = hlo_shape_leaf_count(shape);
   hlo_value_t **outs;
   HR_TRY(HR_NEW_ARRAY(transfer->arena, count, &outs));
@@ -64,9 +67,10 @@ static hr_status_t permute_all(op_env_t *env, const op_step_t *step, const hlo_s
 }
 
 /* --- in place: (input, output, input offsets, output offsets) ---
- * Slice i of the input, at this process's input offsets, goes to the target, which puts it into its output at its own
- * output offsets. Where nobody sends, the output stays as it is. Slices arrive beside the output and are put
- * into it, in order, when all are there. Offsets are clamped as those of dynamic-slice are. */
+ * Slice i of the input, at this process's input offsets, goes to the target, which puts it into its
+ * output at its own output offsets. Where nobody sends, the output stays as it is. Slices arrive
+ * beside the output and are put into it, in order, when all are there. Offsets are clamped as those
+ * of dynamic-slice are. */
 
 typedef struct slice {
   int rank;
@@ -76,7 +80,8 @@ typedef struct slice {
   int element_bytes;
 } slice_t;
 
-/* Offset d of slice i: offsets are (o0, o1, ...) for one slice, ((o0, ...), (o0, ...)) for several, or a vector. */
+/* Offset d of slice i: offsets are (o0, o1, ...) for one slice, ((o0, ...), (o0, ...)) for several,
+ * or a vector. */
 static int64_t offset_at(const hlo_value_t *offsets, int64_t i, int d) {
   if (offsets->dtype != HR_TUPLE) return hlo_value_int_at(offsets, d);
   const hlo_value_t *first = offsets->elements[0];
@@ -90,7 +95,8 @@ static bool offsets_fit(const hlo_value_t *offsets, int64_t slices, int rank) {
   const hlo_value_t *first = offsets->element_count ? offsets->elements[0] : NULL;
   if (first && (first->dtype == HR_TUPLE || first->rank == 1)) {
     bool fits = offsets->element_count == slices;
-    for (int i = 0; i < offsets->element_count && fits; i++) fits = offsets_fit(offsets->elements[i], 1, rank);
+    for (int i = 0; i < offsets->element_count && fits; i++)
+      fits = offsets_fit(offsets->elements[i], 1, rank);
     return fits;
   }
   bool fits = slices == 1 && offsets->element_count == rank;
@@ -98,19 +104,23 @@ static bool offsets_fit(const hlo_value_t *offsets, int64_t slices, int rank) {
   return fits;
 }
 
-static hr_status_t slice_of(const op_step_t *step, const hlo_value_t *array, const hlo_value_t *offsets, int64_t i,
-                            slice_t *out_slice) {
+static hr_status_t slice_of(const op_step_t *step, const hlo_value_t *array,
+                            const hlo_value_t *offsets, int64_t i, slice_t *out_slice) {
   const hlo_int_lists_t *lists = hlo_attr_lists(step->instr, HLO_ATTR_PERMUTE_SLICE_SIZES);
   const hr_ints_t *sizes = &lists->lists[i];
-  if (array->dtype == HR_TUPLE || sizes->count != array->rank || !offsets_fit(offsets, lists->count, array->rank))
-    return hlo_error(step->instr, NULL, "slice %ld has other dimensions than the array or its offsets", (long)i);
-  slice_t slice = {.rank = array->rank, .sizes = sizes->data, .element_bytes = (int)hr_dtype_bytes(array->dtype)};
+  if (array->dtype == HR_TUPLE || sizes->count != array->rank ||
+      !offsets_fit(offsets, lists->count, array->rank))
+    return hlo_error(step->instr, NULL,
+                     "slice %ld has other dimensions than the array or its offsets", (long)i);
+  slice_t slice = {.rank = array->rank,
+                   .sizes = sizes->data,
+                   .element_bytes = (int)hr_dtype_bytes(array->dtype)};
   loop_dense_strides(array->rank, array->dims, slice.element_bytes, slice.strides);
   for (int d = 0; d < array->rank; d++) {
     int64_t most = array->dims[d] - sizes->data[d], at = offset_at(offsets, i, d);
     if (most < 0 || sizes->data[d] < 0)
-      return hlo_error(step->instr, NULL, "slice of %ld in dimension %d, which has %ld", (long)sizes->data[d], d,
-                       (long)array->dims[d]);
+      return hlo_error(step->instr, NULL, "slice of %ld in dimension %d, which has %ld",
+                       (long)sizes->data[d], d, (long)array->dims[d]);
     slice.offset_bytes += (at < 0 ? 0 : at > most ? most : at) * slice.strides[d];
   }
   *out_slice = slice;
@@ -128,7 +138,8 @@ static void copy_slice(const slice_t *slice, hlo_value_t *array, char *dense, bo
   loop_copy_t copy;
   char *at = (char *)array->data + slice->offset_bytes;
   loop_dense_strides(slice->rank, slice->sizes, slice->element_bytes, dense_strides);
-  loop_copy_init(&copy, slice->element_bytes, slice->rank, slice->sizes, into_array ? slice->strides : dense_strides,
+  loop_copy_init(&copy, slice->element_bytes, slice->rank, slice->sizes,
+                 into_array ? slice->strides : dense_strides,
                  into_array ? dense_strides : slice->strides);
   loop_copy_run(&copy, into_array ? at : dense, into_array ? dense : at);
 }
@@ -138,8 +149,9 @@ typedef struct moved {
   void *dense; /* NULL: nothing arrives */
 } moved_t;
 
-static hr_status_t move_slice(op_env_t *env, const op_step_t *step, partners_t partners, hlo_value_t *const *in,
-                              int64_t i, moved_t *moved, op_transfer_t *transfer) {
+static hr_status_t move_slice(op_env_t *env, const op_step_t *step, partners_t partners,
+                              hlo_value_t *const *in, int64_t i, moved_t *moved,
+                              op_transfer_t *transfer) {
   slice_t leaving;
   void *from = NULL, *to = NULL;
   op_request_t **request;
@@ -187,14 +199,14 @@ static hr_status_t begin_permute(op_env_t *env, const op_step_t *step, const hlo
   return permute_all(env, step, shape, in, transfer);
 }
 
-static hr_status_t run_collective_permute(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
-                                          hlo_value_t **out_value) {
+static hr_status_t run_collective_permute(op_env_t *env, const op_step_t *step,
+                                          hlo_value_t *const *in, hlo_value_t **out_value) {
   return op_transfer_run(env, step, begin_permute, in, out_value);
 }
 const op_kernel_t kernel_collective_permute = {NULL, run_collective_permute};
 
-static hr_status_t run_collective_permute_start(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
-                                                hlo_value_t **out_value) {
+static hr_status_t run_collective_permute_start(op_env_t *env, const op_step_t *step,
+                                                hlo_value_t *const *in, hlo_value_t **out_value) {
   return coll_start(env, step, begin_permute, in, out_value);
 }
 const op_kernel_t kernel_collective_permute_start = {NULL, run_collective_permute_start};

@@ -1,11 +1,11 @@
-/* ragged-all-to-all: every process sends rows of its input to the members of its group, as many and from where it says,
- * and says where in the receiver's output they go.
- *   operands: input, output, input_offsets, send_sizes, output_offsets, recv_sizes
- * Offsets and sizes count rows (dimension 0). Each of the four lists has n entries for each member, member after
- * member (n = 1 mostly): entries k * n ... of the first three are about what goes to member k, those of recv_sizes
- * about what comes from it. The rest of the output stays as it is.
- * The receiver does not know the offsets, so two exchanges are needed, which are under way together: one for offsets
- * and sizes, one for rows, as many as recv_sizes says. */
+/* ragged-all-to-all: every process sends rows of its input to the members of its group, as many and
+ * from where it says, and says where in the receiver's output they go. operands: input, output,
+ * input_offsets, send_sizes, output_offsets, recv_sizes Offsets and sizes count rows (dimension 0).
+ * Each of the four lists has n entries for each member, member after member (n = 1 mostly): entries
+ * k * n ... of the first three are about what goes to member k, those of recv_sizes about what
+ * comes from it. The rest of the output stays as it is. The receiver does not know the offsets, so
+ * two exchanges are needed, which are under way together: one for offsets and sizes, one for rows,
+ * as many as recv_sizes says. */
 #include <string.h>
 
 #include "ops/kernels/comm/collective_common.h"
@@ -38,23 +38,25 @@ static hr_status_t read_lists(ragged_t *ragged) {
   const hlo_instr_t *instr = ragged->step->instr;
   int64_t members = ragged->group->size, entries = ragged->in[2]->count;
   if (entries % members)
-    return hlo_error(instr, NULL, "%ld offsets in a group of %ld, want a multiple", (long)entries, (long)members);
+    return hlo_error(instr, NULL, "%ld offsets in a group of %ld, want a multiple", (long)entries,
+                     (long)members);
   for (int k = 3; k < 6; k++)
     if (ragged->in[k]->count != entries)
-      return hlo_error(instr, NULL, "operand %d has %ld entries, want %ld", k, (long)ragged->in[k]->count,
-                       (long)entries);
+      return hlo_error(instr, NULL, "operand %d has %ld entries, want %ld", k,
+                       (long)ragged->in[k]->count, (long)entries);
   ragged->each = entries / members;
   for (int64_t i = 0; i < entries; i++) {
     int64_t from = entry(ragged, 2, i), rows = entry(ragged, 3, i);
     if (!is_within(from, rows, ragged->in[0]->dims[0]))
-      return hlo_error(instr, NULL, "%ld rows from %ld on are to be sent, of an input of %ld", (long)rows, (long)from,
-                       (long)ragged->in[0]->dims[0]);
+      return hlo_error(instr, NULL, "%ld rows from %ld on are to be sent, of an input of %ld",
+                       (long)rows, (long)from, (long)ragged->in[0]->dims[0]);
     ragged->leaving[i] = (piece_t){entry(ragged, 4, i), rows};
   }
   return NULL;
 }
 
-/* What the senders say is compared with recv_sizes before the rows are waited for: the message then says which. */
+/* What the senders say is compared with recv_sizes before the rows are waited for: the message then
+ * says which. */
 static hr_status_t check_pieces(op_env_t *env, op_transfer_t *transfer) {
   (void)env;
   const ragged_t *ragged = transfer->context;
@@ -63,11 +65,11 @@ static hr_status_t check_pieces(op_env_t *env, op_transfer_t *transfer) {
     const piece_t *piece = &ragged->arriving[i];
     int from = ragged->group->ranks[i / ragged->each];
     if (piece->rows != entry(ragged, 5, i))
-      return hlo_error(instr, NULL, "process %d sends %ld rows, recv_sizes says %ld", from, (long)piece->rows,
-                       (long)entry(ragged, 5, i));
+      return hlo_error(instr, NULL, "process %d sends %ld rows, recv_sizes says %ld", from,
+                       (long)piece->rows, (long)entry(ragged, 5, i));
     if (!is_within(piece->offset, piece->rows, ragged->out->dims[0]))
-      return hlo_error(instr, NULL, "process %d sends %ld rows for %ld on, to an output of %ld", from,
-                       (long)piece->rows, (long)piece->offset, (long)ragged->out->dims[0]);
+      return hlo_error(instr, NULL, "process %d sends %ld rows for %ld on, to an output of %ld",
+                       from, (long)piece->rows, (long)piece->offset, (long)ragged->out->dims[0]);
   }
   return NULL;
 }
@@ -84,8 +86,8 @@ static hr_status_t exchange_pieces(op_env_t *env, ragged_t *ragged) {
   return coll_exchange(env, ragged->transfer, ragged->group, sends, recvs, bytes);
 }
 
-/* Rows that entries of `operand` count for member k, in bytes; nothing for what makes no sense, which is found
- * later. */
+/* Rows that entries of `operand` count for member k, in bytes; nothing for what makes no sense,
+ * which is found later. */
 static size_t rows_bytes(const ragged_t *ragged, int operand, int k) {
   int64_t rows = 0;
   for (int64_t i = 0; i < ragged->each; i++) {
@@ -121,7 +123,8 @@ static void unpack_rows(const ragged_t *ragged, int k, const char *from) {
   const piece_t *pieces = ragged->arriving + k * ragged->each;
   for (int64_t i = 0; i < ragged->each; i++) {
     size_t bytes = (size_t)pieces[i].rows * ragged->row_bytes;
-    if (bytes) memcpy((char *)ragged->out->data + (size_t)pieces[i].offset * ragged->row_bytes, from, bytes);
+    if (bytes)
+      memcpy((char *)ragged->out->data + (size_t)pieces[i].offset * ragged->row_bytes, from, bytes);
     from += bytes;
   }
 }
@@ -157,7 +160,7 @@ static hr_status_t begin_exchanges(op_env_t *env, ragged_t *ragged) {
 
 /* The output as it is before anything arrives: where it belongs, if that is known. */
 static hr_status_t move_output(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
-                                op_transfer_t *transfer) {
+                               op_transfer_t *transfer) {
   if (!transfer->out_buffers) return op_reuse_or_copy(env, step, in, 1, &transfer->value);
   transfer->value = hlo_value_retain(transfer->out_buffers[0]);
   if (in[1]->count && in[1]->data != transfer->value->data)
@@ -165,8 +168,8 @@ static hr_status_t move_output(op_env_t *env, const op_step_t *step, hlo_value_t
   return NULL;
 }
 
-static hr_status_t begin_ragged(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape, hlo_value_t *const *in,
-                                op_transfer_t *transfer) {
+static hr_status_t begin_ragged(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
+                                hlo_value_t *const *in, op_transfer_t *transfer) {
   (void)shape;
   const op_group_t *group;
   ragged_t *ragged;
@@ -176,7 +179,10 @@ static hr_status_t begin_ragged(op_env_t *env, const op_step_t *step, const hlo_
   HR_TRY(move_output(env, step, in, transfer));
   size_t row_bytes = hr_dtype_bytes(in[0]->dtype);
   for (int d = 1; d < in[0]->rank; d++) row_bytes *= (size_t)in[0]->dims[d];
-  *ragged = (ragged_t){.step = step, .group = group, .out = transfer->value, .row_bytes = row_bytes,
+  *ragged = (ragged_t){.step = step,
+                       .group = group,
+                       .out = transfer->value,
+                       .row_bytes = row_bytes,
                        .transfer = transfer};
   for (int k = 0; k < 6; k++) ragged->in[k] = in[k];
   transfer->context = ragged;
@@ -185,8 +191,8 @@ static hr_status_t begin_ragged(op_env_t *env, const op_step_t *step, const hlo_
   return begin_exchanges(env, ragged);
 }
 
-static hr_status_t run_ragged_all_to_all(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
-                                         hlo_value_t **out_value) {
+static hr_status_t run_ragged_all_to_all(op_env_t *env, const op_step_t *step,
+                                         hlo_value_t *const *in, hlo_value_t **out_value) {
   return op_transfer_run(env, step, begin_ragged, in, out_value);
 }
 const op_kernel_t kernel_ragged_all_to_all = {NULL, run_ragged_all_to_all};

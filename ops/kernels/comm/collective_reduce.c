@@ -1,7 +1,8 @@
-/* Collectives that combine elements: all-reduce, reduce-scatter, collective-reduce. Members are combined in listed
- * order, starting from the first one's elements, by any computation; maximum and minimum therefore pass NaN on, as the
- * specification says. Sums of bf16 and f16 are added up in f32 and rounded once at the end (as XLA does for bf16);
- * narrower floats and integers are combined in their own type. */
+/* Collectives that combine elements: all-reduce, reduce-scatter, collective-reduce. Members are
+ * combined in listed order, starting from the first one's elements, by any computation; maximum and
+ * minimum therefore pass NaN on, as the specification says. Sums of bf16 and f16 are added up in
+ * f32 and rounded once at the end (as XLA does for bf16); narrower floats and integers are combined
+ * in their own type. */
 #include <string.h>
 
 #include "ops/kernels/comm/collective_common.h"
@@ -9,15 +10,17 @@
 #include "ops/kernels/elementwise/body.h"
 
 #define BLOCK 1024 /* elements widened at a time */
-#define MOST_PACKED_BYTES ((size_t)32 << 10) /* of an operand that travels in one message with its neighbours */
+#define MOST_PACKED_BYTES \
+  ((size_t)32 << 10) /* of an operand that travels in one message with its neighbours */
 
-/* How one operand is combined: converted to the body's type if that is another one, and the result to its own. */
+/* How one operand is combined: converted to the body's type if that is another one, and the result
+ * to its own. */
 typedef struct reduction {
-  hr_dtype_t dtype;           /* of the elements that travel */
+  hr_dtype_t dtype; /* of the elements that travel */
   const op_body_t *body;
-  const ew_kernel_t *binary;  /* if the body is one plain op */
-  reduce_local_fn fast;           /* the same for the commonest; may be NULL */
-  bool wide;                  /* a plain sum of a narrow float type */
+  const ew_kernel_t *binary;                   /* if the body is one plain op */
+  reduce_local_fn fast;                        /* the same for the commonest; may be NULL */
+  bool wide;                                   /* a plain sum of a narrow float type */
   const ew_kernel_t *convert_in, *convert_out; /* NULL: nothing to convert */
 } reduction_t;
 
@@ -28,16 +31,19 @@ typedef struct reduce_plan {
 
 /* --- prepare --- */
 
-static hr_status_t prepare_convert(hr_arena_t *arena, hr_dtype_t from, hr_dtype_t to, const ew_kernel_t **out_kernel) {
+static hr_status_t prepare_convert(hr_arena_t *arena, hr_dtype_t from, hr_dtype_t to,
+                                   const ew_kernel_t **out_kernel) {
   *out_kernel = NULL;
   if (from == to) return NULL;
-  hlo_instr_t operand = {.op = HLO_PARAMETER, .shape = hlo_shape_scalar(from)}, *operands[] = {&operand};
-  hlo_instr_t convert = {.op = HLO_CONVERT, .shape = hlo_shape_scalar(to), .operand_count = 1, .operands = operands};
+  hlo_instr_t operand = {.op = HLO_PARAMETER, .shape = hlo_shape_scalar(from)},
+              *operands[] = {&operand};
+  hlo_instr_t convert = {
+      .op = HLO_CONVERT, .shape = hlo_shape_scalar(to), .operand_count = 1, .operands = operands};
   return ew_kernel_prepare(arena, &convert, out_kernel);
 }
 
-static hr_status_t prepare_one(hr_arena_t *arena, const op_body_t *body, hr_dtype_t from, hr_dtype_t to,
-                               reduction_t *reduction) {
+static hr_status_t prepare_one(hr_arena_t *arena, const op_body_t *body, hr_dtype_t from,
+                               hr_dtype_t to, reduction_t *reduction) {
   hlo_opcode_t op = HLO_OPCODE_COUNT;
   reduction->body = body;
   reduction->dtype = op_body_param_dtype(body, 0);
@@ -60,11 +66,13 @@ static hr_status_t prepare_reduce(hr_arena_t *arena, const op_step_t *step, cons
   HR_TRY(HR_NEW(arena, &plan));
   bool by_elements = step->instr->operand_count == 1 && hlo_shape_is_tuple(step->in_shapes[0]);
   plan->count = by_elements ? step->in_shapes[0]->element_count
-                            : step->instr->operand_count - hlo_attr_bool(step->instr, HLO_ATTR_HAS_DYNAMIC_ROOT);
+                            : step->instr->operand_count -
+                                  hlo_attr_bool(step->instr, HLO_ATTR_HAS_DYNAMIC_ROOT);
   HR_TRY(HR_NEW_ARRAY(arena, plan->count, &plan->reductions));
   for (int k = 0; k < plan->count; k++) {
     const hlo_shape_t *in = by_elements ? step->in_shapes[0]->elements[k] : step->in_shapes[k];
-    HR_TRY(prepare_one(arena, body, in->dtype, shape_at(step->out_shape, k)->dtype, &plan->reductions[k]));
+    HR_TRY(prepare_one(arena, body, in->dtype, shape_at(step->out_shape, k)->dtype,
+                       &plan->reductions[k]));
   }
   *out_plan = plan;
   return NULL;
@@ -79,17 +87,20 @@ typedef struct reducer_context {
 } reducer_context_t;
 
 /* What needs nothing of the environment, by the best there is. */
-static hr_status_t combine_two(const reducer_context_t *of, void *out, const void *a, const void *b, int64_t count) {
+static hr_status_t combine_two(const reducer_context_t *of, void *out, const void *a, const void *b,
+                               int64_t count) {
   const reduction_t *reduction = of->reduction;
   const void *ins[] = {a, b};
   int64_t steps[] = {1, 1};
   if (of->combiner.run) return of->combiner.run(of->combiner.code, out, a, b, count);
-  if (!reduction->binary) return op_body_run(of->env, reduction->body, count, ins, steps, (void *const[]){out});
+  if (!reduction->binary)
+    return op_body_run(of->env, reduction->body, count, ins, steps, (void *const[]){out});
   ew_kernel_run(reduction->binary, count, ins, steps, out);
   return NULL;
 }
 
-static hr_status_t combine_arrays(void *context, void *out, const void *const *in, int arrays, int64_t count) {
+static hr_status_t combine_arrays(void *context, void *out, const void *const *in, int arrays,
+                                  int64_t count) {
   const reducer_context_t *of = context;
   if (of->reduction->fast) {
     of->reduction->fast(out, in, arrays, count);
@@ -110,7 +121,8 @@ static hr_status_t call_for_elements(void *context, void *acc, const void *in, i
   const void *ins[] = {acc, in};
   int64_t steps[] = {1, 1};
   hr_arena_mark_t mark = hr_arena_mark(of->env->scratch);
-  hr_status_t st = op_body_run(of->env, of->reduction->body, count, ins, steps, (void *const[]){acc});
+  hr_status_t st =
+      op_body_run(of->env, of->reduction->body, count, ins, steps, (void *const[]){acc});
   hr_arena_rewind(of->env->scratch, mark);
   return st;
 }
@@ -142,7 +154,8 @@ static hr_status_t new_reducer(op_env_t *env, hr_arena_t *arena, const reduction
   if (!reduction->fast && !reduction->wide && env->combiner)
     context->combiner = env->combiner(env, op_body_computation(reduction->body));
   bool is_free = context->combiner.run || op_body_is_flat(reduction->body);
-  *out_reducer = (op_reducer_t){.reduce = is_free ? reduce_elements : call_for_elements, .context = context,
+  *out_reducer = (op_reducer_t){.reduce = is_free ? reduce_elements : call_for_elements,
+                                .context = context,
                                 .any_thread = is_free,
                                 .is_reorderable = reduction->binary && !reduction->wide,
                                 .combine = is_free && !reduction->wide ? combine_arrays : NULL,
@@ -157,19 +170,20 @@ static hr_status_t new_reducer(op_env_t *env, hr_arena_t *arena, const reduction
 
 /* --- all-reduce --- */
 
-static hr_status_t convert_value(op_env_t *env, const ew_kernel_t *kernel, hr_dtype_t dtype, const hlo_value_t *in,
-                                 hlo_value_t **out_value) {
+static hr_status_t convert_value(op_env_t *env, const ew_kernel_t *kernel, hr_dtype_t dtype,
+                                 const hlo_value_t *in, hlo_value_t **out_value) {
   HR_TRY(op_shared_array(env, dtype, in->rank, in->dims, out_value));
-  ew_kernel_run(kernel, in->count, (const void *const[]){in->data}, (const int64_t[]){1}, (*out_value)->data);
+  ew_kernel_run(kernel, in->count, (const void *const[]){in->data}, (const int64_t[]){1},
+                (*out_value)->data);
   return NULL;
 }
 
 /* Reductions under way: in the type that travels, and as the results will be. */
 typedef struct reducing {
   const reduce_plan_t *plan;
-  hlo_value_t **operands;              /* as they travel; some are the arrays that take the reductions */
+  hlo_value_t **operands; /* as they travel; some are the arrays that take the reductions */
   hlo_value_t **travelling, **results; /* equal where nothing is to be converted */
-  char **packed;     /* what travels instead of travelling[k]; NULL: itself */
+  char **packed;                       /* what travels instead of travelling[k]; NULL: itself */
   const bool *is_for_other; /* of a collective-reduce: does result k belong to another member? */
 } reducing_t;
 
@@ -183,12 +197,14 @@ static hr_status_t finish_reductions(op_env_t *env, op_transfer_t *transfer) {
     if (reducing->is_for_other && reducing->is_for_other[k])
       memset(to->data, 0, hlo_value_bytes(to));
     else if (convert)
-      ew_kernel_run(convert, from->count, (const void *const[]){from->data}, (const int64_t[]){1}, to->data);
+      ew_kernel_run(convert, from->count, (const void *const[]){from->data}, (const int64_t[]){1},
+                    to->data);
   }
   return NULL;
 }
 
-static hr_status_t new_reducing(op_transfer_t *transfer, const reduce_plan_t *plan, reducing_t **out_reducing) {
+static hr_status_t new_reducing(op_transfer_t *transfer, const reduce_plan_t *plan,
+                                reducing_t **out_reducing) {
   reducing_t *reducing;
   HR_TRY(HR_NEW(transfer->arena, &reducing));
   HR_TRY(HR_NEW_ARRAY(transfer->arena, plan->count, &reducing->operands));
@@ -203,8 +219,8 @@ static hr_status_t new_reducing(op_transfer_t *transfer, const reduce_plan_t *pl
 }
 
 /* The place of result k, whose travelling form is there; what travels is kept until the end. */
-static hr_status_t make_result(op_env_t *env, op_transfer_t *transfer, reducing_t *reducing, const hlo_shape_t *shape,
-                               int k) {
+static hr_status_t make_result(op_env_t *env, op_transfer_t *transfer, reducing_t *reducing,
+                               const hlo_shape_t *shape, int k) {
   hlo_value_t *travelling = reducing->travelling[k];
   HR_TRY(op_transfer_keep(transfer, travelling));
   reducing->results[k] = travelling;
@@ -214,36 +230,41 @@ static hr_status_t make_result(op_env_t *env, op_transfer_t *transfer, reducing_
 }
 
 /* Where reduction k goes: its result if that has the type that travels. */
-static hr_status_t new_travelling(op_env_t *env, const op_transfer_t *transfer, const hlo_shape_t *shape,
-                                  const reduction_t *reduction, int k, hlo_value_t **out_value) {
+static hr_status_t new_travelling(op_env_t *env, const op_transfer_t *transfer,
+                                  const hlo_shape_t *shape, const reduction_t *reduction, int k,
+                                  hlo_value_t **out_value) {
   const hlo_shape_t *result = shape_at(shape, k);
   if (!reduction->convert_out) return coll_result(env, transfer, result, k, out_value);
   return op_shared_array(env, reduction->dtype, result->rank, result->dims, out_value);
 }
 
 /* May the reduction of operand k be made where the operand lies, for nobody else needs that? */
-static bool is_alone(const op_step_t *step, hlo_value_t *const *in, const coll_operands_t *operands, int k,
-                     const op_transfer_t *transfer) {
-  return !transfer->out_buffers && operands->values == in && op_is_last_use(step, k) && hlo_value_is_exclusive(in[k]);
+static bool is_alone(const op_step_t *step, hlo_value_t *const *in, const coll_operands_t *operands,
+                     int k, const op_transfer_t *transfer) {
+  return !transfer->out_buffers && operands->values == in && op_is_last_use(step, k) &&
+         hlo_value_is_exclusive(in[k]);
 }
 
-/* Operand k as it travels: itself, or in the array that takes its reduction. The bytes behind an operand may be
- * another's before the end of a -start that has places, unless they are lent. */
+/* Operand k as it travels: itself, or in the array that takes its reduction. The bytes behind an
+ * operand may be another's before the end of a -start that has places, unless they are lent. */
 static void move_operand(const hlo_value_t *operand, int k, const reduction_t *reduction,
-                          const op_transfer_t *transfer, hlo_value_t *travelling, hlo_value_t **out_operand) {
+                         const op_transfer_t *transfer, hlo_value_t *travelling,
+                         hlo_value_t **out_operand) {
   bool is_pinned = k < 64 && (transfer->pinned_operands >> k & 1);
-  bool moves = transfer->start && transfer->out_buffers && operand->data != travelling->data && !is_pinned;
+  bool moves =
+      transfer->start && transfer->out_buffers && operand->data != travelling->data && !is_pinned;
   *out_operand = moves || reduction->convert_in ? travelling : (hlo_value_t *)operand;
   if (reduction->convert_in)
-    ew_kernel_run(reduction->convert_in, operand->count, (const void *const[]){operand->data}, (const int64_t[]){1},
-                  travelling->data);
+    ew_kernel_run(reduction->convert_in, operand->count, (const void *const[]){operand->data},
+                  (const int64_t[]){1}, travelling->data);
   else if (moves && operand->count)
     memcpy(travelling->data, operand->data, hlo_value_bytes(operand));
 }
 
 /* Operand k and the array that takes its reduction. */
-static hr_status_t place_operand(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape, hlo_value_t *const *in,
-                                 const coll_operands_t *operands, int k, op_transfer_t *transfer) {
+static hr_status_t place_operand(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
+                                 hlo_value_t *const *in, const coll_operands_t *operands, int k,
+                                 op_transfer_t *transfer) {
   reducing_t *reducing = transfer->context;
   const reduction_t *reduction = &reducing->plan->reductions[k];
   hlo_value_t **travelling = &reducing->travelling[k];
@@ -257,8 +278,8 @@ static hr_status_t place_operand(op_env_t *env, const op_step_t *step, const hlo
   return NULL;
 }
 
-static hr_status_t start_one(op_env_t *env, const reduction_t *reduction, const op_group_t *group, const void *in,
-                             void *out, int64_t count, op_transfer_t *transfer) {
+static hr_status_t start_one(op_env_t *env, const reduction_t *reduction, const op_group_t *group,
+                             const void *in, void *out, int64_t count, op_transfer_t *transfer) {
   op_reducer_t reducer;
   op_request_t **request;
   HR_TRY(new_reducer(env, transfer->arena, reduction, &reducer));
@@ -267,8 +288,8 @@ static hr_status_t start_one(op_env_t *env, const reduction_t *reduction, const 
 }
 
 /* Small operands first .. last - 1, one behind the other. */
-static hr_status_t start_packed(op_env_t *env, reducing_t *reducing, const op_group_t *group, int first, int last,
-                                op_transfer_t *transfer) {
+static hr_status_t start_packed(op_env_t *env, reducing_t *reducing, const op_group_t *group,
+                                int first, int last, op_transfer_t *transfer) {
   const reduction_t *reduction = &reducing->plan->reductions[first];
   int64_t count = 0;
   void *pack;
@@ -313,14 +334,16 @@ static hr_status_t start_reductions(op_env_t *env, reducing_t *reducing, const o
     }
     last = k + 1;
     const hlo_value_t *from = reducing->operands[k], *to = reducing->travelling[k];
-    HR_TRY(start_one(env, &reducing->plan->reductions[k], group, from->data, to->data, to->count, transfer));
+    HR_TRY(start_one(env, &reducing->plan->reductions[k], group, from->data, to->data, to->count,
+                     transfer));
   }
   return NULL;
 }
 
 /* All arrays are made before any transfer starts, for one operand may be another's, too. */
-static hr_status_t reduce_all(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape, const op_group_t *group,
-                              hlo_value_t *const *in, op_transfer_t *transfer) {
+static hr_status_t reduce_all(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
+                              const op_group_t *group, hlo_value_t *const *in,
+                              op_transfer_t *transfer) {
   const reduce_plan_t *plan = step->plan;
   coll_operands_t operands = coll_operands_of(step, in);
   reducing_t *reducing;
@@ -337,7 +360,8 @@ static hr_status_t begin_all_reduce(op_env_t *env, const op_step_t *step, const 
                                     hlo_value_t *const *in, op_transfer_t *transfer) {
   const op_group_t *group;
   HR_TRY(coll_group(env, step, &group));
-  if (!group) return hlo_error(step->instr, "all_reduce C2", "process %d is in no group", env->rank);
+  if (!group)
+    return hlo_error(step->instr, "all_reduce C2", "process %d is in no group", env->rank);
   return reduce_all(env, step, shape, group, in, transfer);
 }
 
@@ -348,17 +372,19 @@ static hr_status_t run_all_reduce(op_env_t *env, const op_step_t *step, hlo_valu
 const op_kernel_t kernel_all_reduce = {prepare_reduce, run_all_reduce};
 
 /* The value is the result's. */
-static hr_status_t run_all_reduce_start(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
-                                        hlo_value_t **out_value) {
-  return op_transfer_start(env, step, step->instr, begin_all_reduce, step->out_shape, in, out_value);
+static hr_status_t run_all_reduce_start(op_env_t *env, const op_step_t *step,
+                                        hlo_value_t *const *in, hlo_value_t **out_value) {
+  return op_transfer_start(env, step, step->instr, begin_all_reduce, step->out_shape, in,
+                           out_value);
 }
 const op_kernel_t kernel_all_reduce_start = {prepare_reduce, run_all_reduce_start};
 
 /* --- collective-reduce --- */
 
 /* Each reduction belongs to its root. What the others get is not defined; it is zeros here. */
-static hr_status_t begin_collective_reduce(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
-                                           hlo_value_t *const *in, op_transfer_t *transfer) {
+static hr_status_t begin_collective_reduce(op_env_t *env, const op_step_t *step,
+                                           const hlo_shape_t *shape, hlo_value_t *const *in,
+                                           op_transfer_t *transfer) {
   const reduce_plan_t *plan = step->plan;
   const op_group_t *group;
   bool *is_for_other;
@@ -375,22 +401,23 @@ static hr_status_t begin_collective_reduce(op_env_t *env, const op_step_t *step,
   return NULL;
 }
 
-static hr_status_t run_collective_reduce(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
-                                         hlo_value_t **out_value) {
+static hr_status_t run_collective_reduce(op_env_t *env, const op_step_t *step,
+                                         hlo_value_t *const *in, hlo_value_t **out_value) {
   return op_transfer_run(env, step, begin_collective_reduce, in, out_value);
 }
 const op_kernel_t kernel_collective_reduce = {prepare_reduce, run_collective_reduce};
 
 /* --- reduce-scatter --- */
 
-/* Member k's part of `in` (all of it for a group of one), reduced into `out`, both in the type that travels. */
+/* Member k's part of `in` (all of it for a group of one), reduced into `out`, both in the type that
+ * travels. */
 static hr_status_t scatter_parts(op_env_t *env, const op_step_t *step, const op_group_t *group,
-                                 const reduction_t *reduction, const hlo_value_t *in, hlo_value_t *out,
-                                 op_transfer_t *transfer) {
+                                 const reduction_t *reduction, const hlo_value_t *in,
+                                 hlo_value_t *out, op_transfer_t *transfer) {
   int64_t dimension = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS).data[0];
   if (in->count != out->count * group->size)
-    return hlo_error(step->instr, "reduce_scatter C8", "%ld elements to %ld in a group of %d", (long)in->count,
-                     (long)out->count, group->size);
+    return hlo_error(step->instr, "reduce_scatter C8", "%ld elements to %ld in a group of %d",
+                     (long)in->count, (long)out->count, group->size);
   if (group->size == 1) {
     if (in->count) memcpy(out->data, in->data, hlo_value_bytes(in));
     return NULL;
@@ -408,8 +435,9 @@ static hr_status_t scatter_parts(op_env_t *env, const op_step_t *step, const op_
   return env->reduce_scatter(env, group, parts, out->count, &reducer, out->data, request);
 }
 
-static hr_status_t scatter_one(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape, const op_group_t *group,
-                               hlo_value_t *operand, int k, reducing_t *reducing, op_transfer_t *transfer) {
+static hr_status_t scatter_one(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
+                               const op_group_t *group, hlo_value_t *operand, int k,
+                               reducing_t *reducing, op_transfer_t *transfer) {
   const reduction_t *reduction = &reducing->plan->reductions[k];
   hlo_value_t *in = operand;
   if (reduction->convert_in) {
@@ -421,13 +449,15 @@ static hr_status_t scatter_one(op_env_t *env, const op_step_t *step, const hlo_s
   return scatter_parts(env, step, group, reduction, in, reducing->travelling[k], transfer);
 }
 
-static hr_status_t begin_reduce_scatter(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
-                                        hlo_value_t *const *in, op_transfer_t *transfer) {
+static hr_status_t begin_reduce_scatter(op_env_t *env, const op_step_t *step,
+                                        const hlo_shape_t *shape, hlo_value_t *const *in,
+                                        op_transfer_t *transfer) {
   const reduce_plan_t *plan = step->plan;
   const op_group_t *group;
   reducing_t *reducing;
   HR_TRY(coll_group(env, step, &group));
-  if (!group) return hlo_error(step->instr, "reduce_scatter C4", "process %d is in no group", env->rank);
+  if (!group)
+    return hlo_error(step->instr, "reduce_scatter C4", "process %d is in no group", env->rank);
   HR_TRY(new_reducing(transfer, plan, &reducing));
   coll_operands_t operands = coll_operands_of(step, in);
   for (int k = 0; k < plan->count; k++)

@@ -12,33 +12,47 @@
 #define INLINE static inline __attribute__((always_inline))
 
 /* `n` is a number once it is part of the function below. */
-#define LOOP(name, type, operator)                                                               \
-  INLINE void name##_of(type *to, const void *const *in, int n, int64_t count) {                 \
-    const type *x[MOST];                                                                         \
-    for (int k = 0; k < n; k++) x[k] = in[k];                                                    \
-    _Pragma("GCC ivdep") for (int64_t i = 0; i < count; i++) {                                   \
-      type sum = x[0][i];                                                                        \
-      _Pragma("GCC unroll 8") for (int k = 1; k < n; k++) sum = sum operator x[k][i];            \
-      to[i] = sum;                                                                               \
-    }                                                                                            \
-  }                                                                                              \
-  FAST static void name##_some(void *out, const void *const *in, int n, int64_t count) {         \
-    switch (n) {                                                                                 \
-      case 2: name##_of(out, in, 2, count); break;                                               \
-      case 3: name##_of(out, in, 3, count); break;                                               \
-      case 4: name##_of(out, in, 4, count); break;                                               \
-      case 5: name##_of(out, in, 5, count); break;                                               \
-      case 6: name##_of(out, in, 6, count); break;                                               \
-      case 7: name##_of(out, in, 7, count); break;                                               \
-      default: name##_of(out, in, MOST, count);                                                  \
-    }                                                                                            \
-  }                                                                                              \
-  static void name(void *out, const void *const *in, int arrays, int64_t count) {                \
-    add_up(name##_some, out, in, arrays, count);                                                 \
+#define LOOP(name, type, operator)                                                       \
+  INLINE void name##_of(type *to, const void *const *in, int n, int64_t count) {         \
+    const type *x[MOST];                                                                 \
+    for (int k = 0; k < n; k++) x[k] = in[k];                                            \
+    _Pragma("GCC ivdep") for (int64_t i = 0; i < count; i++) {                           \
+      type sum = x[0][i];                                                                \
+      _Pragma("GCC unroll 8") for (int k = 1; k < n; k++) sum = sum operator x[k][i];    \
+      to[i] = sum;                                                                       \
+    }                                                                                    \
+  }                                                                                      \
+  FAST static void name##_some(void *out, const void *const *in, int n, int64_t count) { \
+    switch (n) {                                                                         \
+      case 2:                                                                            \
+        name##_of(out, in, 2, count);                                                    \
+        break;                                                                           \
+      case 3:                                                                            \
+        name##_of(out, in, 3, count);                                                    \
+        break;                                                                           \
+      case 4:                                                                            \
+        name##_of(out, in, 4, count);                                                    \
+        break;                                                                           \
+      case 5:                                                                            \
+        name##_of(out, in, 5, count);                                                    \
+        break;                                                                           \
+      case 6:                                                                            \
+        name##_of(out, in, 6, count);                                                    \
+        break;                                                                           \
+      case 7:                                                                            \
+        name##_of(out, in, 7, count);                                                    \
+        break;                                                                           \
+      default:                                                                           \
+        name##_of(out, in, MOST, count);                                                 \
+    }                                                                                    \
+  }                                                                                      \
+  static void name(void *out, const void *const *in, int arrays, int64_t count) {        \
+    add_up(name##_some, out, in, arrays, count);                                         \
   }
 
 /* MOST arrays, then so many at a time that they and the sums are MOST. */
-static void add_up(reduce_local_fn some, void *out, const void *const *in, int arrays, int64_t count) {
+static void add_up(reduce_local_fn some, void *out, const void *const *in, int arrays,
+                   int64_t count) {
   some(out, in, arrays < MOST ? arrays : MOST, count);
   for (int next = MOST; next < arrays; next += MOST - 1) {
     const void *more[MOST] = {out};
@@ -57,12 +71,20 @@ LOOP(multiply_f64, double, *)
 
 reduce_local_fn reduce_local_of(hlo_opcode_t op, hr_dtype_t dtype) {
   if (op == HLO_ADD) switch (dtype) {
-      case HR_F32: return add_f32;
-      case HR_F64: return add_f64;
-      case HR_S32: case HR_U32: return add_32;
-      case HR_S64: case HR_U64: return add_64;
-      default: return NULL;
+      case HR_F32:
+        return add_f32;
+      case HR_F64:
+        return add_f64;
+      case HR_S32:
+      case HR_U32:
+        return add_32;
+      case HR_S64:
+      case HR_U64:
+        return add_64;
+      default:
+        return NULL;
     }
-  if (op == HLO_MULTIPLY) return dtype == HR_F32 ? multiply_f32 : dtype == HR_F64 ? multiply_f64 : NULL;
+  if (op == HLO_MULTIPLY)
+    return dtype == HR_F32 ? multiply_f32 : dtype == HR_F64 ? multiply_f64 : NULL;
   return NULL;
 }

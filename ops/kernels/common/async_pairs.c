@@ -19,7 +19,8 @@ static hr_status_t wait_until(op_env_t *env, op_transfer_t *transfer, size_t cou
   return NULL;
 }
 
-hr_status_t op_transfer_has_capacity(op_env_t *env, op_transfer_t *transfer, op_request_t ***out_request) {
+hr_status_t op_transfer_has_capacity(op_env_t *env, op_transfer_t *transfer,
+                                     op_request_t ***out_request) {
   size_t count = transfer->requests.count;
   if (!transfer->start && count >= AT_ONCE) HR_TRY(wait_until(env, transfer, count + 1 - AT_ONCE));
   HR_VEC_PUSH(&transfer->requests, NULL);
@@ -36,7 +37,8 @@ hr_status_t op_transfer_keep(op_transfer_t *transfer, hlo_value_t *value) {
   return st;
 }
 
-/* What may not be given up half way is waited for: data that another rank is still sending has a place to go. */
+/* What may not be given up half way is waited for: data that another rank is still sending has a
+ * place to go. */
 static hr_status_t end_requests(op_env_t *env, op_transfer_t *transfer, hr_status_t st) {
   size_t count = transfer->requests.count;
   while (transfer->is_awaited < count) {
@@ -46,21 +48,24 @@ static hr_status_t end_requests(op_env_t *env, op_transfer_t *transfer, hr_statu
       env->cancel(env, request);
     else
       st = hr_status_join(st, env->wait(env, request));
-    if (!st && transfer->is_awaited == 1 && transfer->arrived) st = transfer->arrived(env, transfer);
+    if (!st && transfer->is_awaited == 1 && transfer->arrived)
+      st = transfer->arrived(env, transfer);
   }
   return st;
 }
 
 /* Empties a transfer, but keeps its memory. */
 static void clear(op_transfer_t *transfer) {
-  for (size_t i = 0; i < transfer->held_values.count; i++) hlo_value_release(transfer->held_values.data[i]);
+  for (size_t i = 0; i < transfer->held_values.count; i++)
+    hlo_value_release(transfer->held_values.data[i]);
   hlo_value_release(transfer->value);
   transfer->value = NULL;
   transfer->requests.count = transfer->held_values.count = transfer->is_awaited = 0;
 }
 
 /* The second half; the reference of the results goes to the caller. */
-static hr_status_t complete(op_env_t *env, op_transfer_t *transfer, hr_status_t st, hlo_value_t **out_value) {
+static hr_status_t complete(op_env_t *env, op_transfer_t *transfer, hr_status_t st,
+                            hlo_value_t **out_value) {
   st = end_requests(env, transfer, st);
   if (!st && transfer->finish) st = transfer->finish(env, transfer);
   if (!st && out_value) {
@@ -79,8 +84,8 @@ static hlo_value_t *const *take_out_buffers(op_env_t *env) {
   return out_buffers;
 }
 
-hr_status_t op_transfer_run(op_env_t *env, const op_step_t *step, op_start_fn begin, hlo_value_t *const *in,
-                            hlo_value_t **out_value) {
+hr_status_t op_transfer_run(op_env_t *env, const op_step_t *step, op_start_fn begin,
+                            hlo_value_t *const *in, hlo_value_t **out_value) {
   if (env->starting) {
     const hlo_instr_t *start = env->starting;
     env->starting = NULL;
@@ -131,9 +136,10 @@ static void put_back(op_transfers_t *transfers, op_transfer_t *transfer) {
   transfers->free = transfer;
 }
 
-/* The operands as they are now, until the end. They are read by then, and nobody may write what others can see. */
-static hr_status_t hold_operands(const op_step_t *step, op_transfer_t *transfer, hlo_value_t *const *in,
-                                 hlo_value_t ***out_held) {
+/* The operands as they are now, until the end. They are read by then, and nobody may write what
+ * others can see. */
+static hr_status_t hold_operands(const op_step_t *step, op_transfer_t *transfer,
+                                 hlo_value_t *const *in, hlo_value_t ***out_held) {
   int count = step->instr->operand_count;
   hlo_value_t **held;
   HR_TRY(HR_NEW_ARRAY(transfer->arena, count, &held));
@@ -145,8 +151,9 @@ static hr_status_t hold_operands(const op_step_t *step, op_transfer_t *transfer,
   return NULL;
 }
 
-hr_status_t op_transfer_start(op_env_t *env, const op_step_t *step, const hlo_instr_t *start, op_start_fn begin,
-                              const hlo_shape_t *shape, hlo_value_t *const *in, hlo_value_t **out_value) {
+hr_status_t op_transfer_start(op_env_t *env, const op_step_t *step, const hlo_instr_t *start,
+                              op_start_fn begin, const hlo_shape_t *shape, hlo_value_t *const *in,
+                              hlo_value_t **out_value) {
   op_transfers_t *transfers;
   op_transfer_t *transfer;
   hlo_value_t **held;
@@ -180,7 +187,8 @@ static void unlink_transfer(op_transfers_t *transfers, op_transfer_t *transfer) 
   if (transfers->last == &transfer->next) transfers->last = link;
 }
 
-static hr_status_t end_one(op_env_t *env, op_transfer_t *transfer, hr_status_t st, hlo_value_t **out_value) {
+static hr_status_t end_one(op_env_t *env, op_transfer_t *transfer, hr_status_t st,
+                           hlo_value_t **out_value) {
   unlink_transfer(env->transfers, transfer);
   env->transfers_in_flight--;
   st = complete(env, transfer, st, out_value);
@@ -196,7 +204,8 @@ hr_status_t op_transfer_done(op_env_t *env, const hlo_instr_t *start, hlo_value_
 }
 
 hr_status_t op_transfers_done(op_env_t *env, hr_status_t st) {
-  while (env->transfers && env->transfers->first) st = end_one(env, env->transfers->first, st, NULL);
+  while (env->transfers && env->transfers->first)
+    st = end_one(env, env->transfers->first, st, NULL);
   env->starting = NULL;
   return st;
 }
@@ -220,8 +229,10 @@ const hlo_instr_t *op_wrapped_collective(const hlo_instr_t *async_start) {
   const hlo_instr_t *found = NULL;
   for (size_t i = 0; i < body->instrs.count; i++) {
     const hlo_instr_t *inner = body->instrs.data[i];
-    if (inner->op == HLO_PARAMETER || inner->op == HLO_TUPLE || inner->op == HLO_GET_TUPLE_ELEMENT) continue;
-    if (found || !hlo_op_is(inner->op, OP_COLLECTIVE) || hlo_op_is(inner->op, OP_START)) return NULL;
+    if (inner->op == HLO_PARAMETER || inner->op == HLO_TUPLE || inner->op == HLO_GET_TUPLE_ELEMENT)
+      continue;
+    if (found || !hlo_op_is(inner->op, OP_COLLECTIVE) || hlo_op_is(inner->op, OP_START))
+      return NULL;
     found = inner;
   }
   return found;

@@ -1,7 +1,7 @@
-/* Collectives in two halves: `begin` starts the transfers and makes the values that they fill, the end waits and does
- * what is left (conversions, interleaving). A synchronous op does both in its step. A -start does the first half only;
- * its -done finds the rest by the -start instruction, so that nothing has to travel in the value between them.
- * Thread: that of the environment. */
+/* Collectives in two halves: `begin` starts the transfers and makes the values that they fill, the
+ * end waits and does what is left (conversions, interleaving). A synchronous op does both in its
+ * step. A -start does the first half only; its -done finds the rest by the -start instruction, so
+ * that nothing has to travel in the value between them. Thread: that of the environment. */
 #ifndef HLO_OPS_ASYNC_PAIRS_H
 #define HLO_OPS_ASYNC_PAIRS_H
 
@@ -14,36 +14,47 @@ struct op_transfer {
   const hlo_instr_t *start; /* NULL: ends with its step */
   hr_arena_t *arena;        /* memory until the end */
   hlo_value_t *value;       /* the results; owned */
-  hlo_value_t *const *out_buffers; /* where they are to lie; NULL: anywhere. Valid while it begins */
-  uint64_t pinned_operands; /* operands that stay as they are until the end, where there are places */
-  hr_status_t (*arrived)(op_env_t *env, op_transfer_t *transfer); /* after the first request; may be NULL */
-  hr_status_t (*finish)(op_env_t *env, op_transfer_t *transfer); /* after everything has arrived; may be NULL */
+  hlo_value_t *const
+      *out_buffers; /* where they are to lie; NULL: anywhere. Valid while it begins */
+  uint64_t
+      pinned_operands; /* operands that stay as they are until the end, where there are places */
+  hr_status_t (*arrived)(op_env_t *env,
+                         op_transfer_t *transfer); /* after the first request; may be NULL */
+  hr_status_t (*finish)(op_env_t *env,
+                        op_transfer_t *transfer); /* after everything has arrived; may be NULL */
   void *context;
   hr_arena_t has_arena;
   HR_VEC(op_request_t *) requests;
-  size_t is_awaited;             /* requests before this one are over */
+  size_t is_awaited;                 /* requests before this one are over */
   HR_VEC(hlo_value_t *) held_values; /* what must live until the end; owned */
 };
 
-/* The first half: sets transfer->value and whatever else it needs. `shape` is that of the results. */
+/* The first half: sets transfer->value and whatever else it needs. `shape` is that of the results.
+ */
 typedef hr_status_t (*op_start_fn)(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
                                    hlo_value_t *const *in, op_transfer_t *transfer);
 
-/* A place for one more request. A step's own transfers are at most a few at a time: their scratch space adds up. */
-hr_status_t op_transfer_has_capacity(op_env_t *env, op_transfer_t *transfer, op_request_t ***out_request);
+/* A place for one more request. A step's own transfers are at most a few at a time: their scratch
+ * space adds up. */
+hr_status_t op_transfer_has_capacity(op_env_t *env, op_transfer_t *transfer,
+                                     op_request_t ***out_request);
 /* Takes a reference over until the end; also when it fails. */
 hr_status_t op_transfer_keep(op_transfer_t *transfer, hlo_value_t *value);
 
-/* Both halves; only the first inside the computation of an async-start. The results have the shape of the step. */
-hr_status_t op_transfer_run(op_env_t *env, const op_step_t *step, op_start_fn begin, hlo_value_t *const *in,
-                            hlo_value_t **out_value);
+/* Both halves; only the first inside the computation of an async-start. The results have the shape
+ * of the step. */
+hr_status_t op_transfer_run(op_env_t *env, const op_step_t *step, op_start_fn begin,
+                            hlo_value_t *const *in, hlo_value_t **out_value);
 /* The first half for `start`, with results of this shape, whose contents come later. */
-hr_status_t op_transfer_start(op_env_t *env, const op_step_t *step, const hlo_instr_t *start, op_start_fn begin,
-                              const hlo_shape_t *shape, hlo_value_t *const *in, hlo_value_t **out_value);
-/* The second half of what `start` began; *out_value is NULL if it began nothing that is not over. */
+hr_status_t op_transfer_start(op_env_t *env, const op_step_t *step, const hlo_instr_t *start,
+                              op_start_fn begin, const hlo_shape_t *shape, hlo_value_t *const *in,
+                              hlo_value_t **out_value);
+/* The second half of what `start` began; *out_value is NULL if it began nothing that is not over.
+ */
 hr_status_t op_transfer_done(op_env_t *env, const hlo_instr_t *start, hlo_value_t **out_value);
 
-/* Engines call this when a run ends: completes what has no -done, or gives everything up if `st` is a failure. */
+/* Engines call this when a run ends: completes what has no -done, or gives everything up if `st` is
+ * a failure. */
 hr_status_t op_transfers_done(op_env_t *env, hr_status_t st);
 void op_transfers_destroy(op_env_t *env); /* nothing is under way any more */
 

@@ -35,7 +35,7 @@ static hr_status_t check_form(op_env_t *env, hlo_instr_t *instr, const op_lowere
 }
 
 hr_status_t op_lower_dynamic(op_env_t *env, const op_step_t *step, const op_lowered_form_t *form,
-                      hlo_value_t *const *in, hlo_value_t **out_value) {
+                             hlo_value_t *const *in, hlo_value_t **out_value) {
   const op_kernel_t *kernel = op_kernels[form->op];
   hlo_instr_t *instr;
   op_step_t inner = *step;

@@ -1,5 +1,5 @@
-/* Ops whose sizes are operands: once the operands are there, such an op is a static one with other attributes, and runs
- * as that. */
+/* Ops whose sizes are operands: once the operands are there, such an op is a static one with other
+ * attributes, and runs as that. */
 #ifndef HLO_OPS_LOWER_DYNAMIC_H
 #define HLO_OPS_LOWER_DYNAMIC_H
 

@@ -20,8 +20,8 @@ static void widen_part(void *context, int64_t begin, int64_t end, int worker) {
     matmul_widen_to(c->types, c->dtype, from, end - begin, to);
 }
 
-void native_widen(hr_workers_t *workers, const matmul_types_t *types, hr_dtype_t dtype, const void *from, int64_t count,
-                  void *to) {
+void native_widen(hr_workers_t *workers, const matmul_types_t *types, hr_dtype_t dtype,
+                  const void *from, int64_t count, void *to) {
   conversion_t conversion = {types, dtype, from, to};
   hr_workers_split(workers, count, GRAIN, widen_part, &conversion);
 }
@@ -33,7 +33,8 @@ static void narrow_part(void *context, int64_t begin, int64_t end, int worker) {
                 c->to + begin * (int64_t)hr_dtype_bytes(c->types->out), end - begin);
 }
 
-void native_narrow(hr_workers_t *workers, const matmul_types_t *types, void *from, int64_t count, void *to) {
+void native_narrow(hr_workers_t *workers, const matmul_types_t *types, void *from, int64_t count,
+                   void *to) {
   conversion_t conversion = {types, types->out, from, to};
   hr_workers_split(workers, count, GRAIN, narrow_part, &conversion);
 }

@@ -65,13 +65,23 @@ void native_copy(hr_workers_t *workers, void *to, const void *from, int64_t byte
   } while (0)
 
 NATIVE_CLONES
-void native_fill_row(void *restrict to, const void *restrict element, int element_bytes, int64_t count) {
+void native_fill_row(void *restrict to, const void *restrict element, int element_bytes,
+                     int64_t count) {
   switch (element_bytes) {
-    case 1: FILL(uint8_t); break;
-    case 2: FILL(uint16_t); break;
-    case 4: FILL(uint32_t); break;
-    case 8: FILL(uint64_t); break;
-    default: loop_fill(to, element, element_bytes, count);
+    case 1:
+      FILL(uint8_t);
+      break;
+    case 2:
+      FILL(uint16_t);
+      break;
+    case 4:
+      FILL(uint32_t);
+      break;
+    case 8:
+      FILL(uint64_t);
+      break;
+    default:
+      loop_fill(to, element, element_bytes, count);
   }
 }
 
@@ -81,7 +91,8 @@ static void fill_part(void *context, int64_t begin, int64_t end, int worker) {
   native_fill_row(job->to + begin * job->element_bytes, job->from, job->element_bytes, end - begin);
 }
 
-void native_fill(hr_workers_t *workers, void *to, const void *element, int element_bytes, int64_t count) {
+void native_fill(hr_workers_t *workers, void *to, const void *element, int element_bytes,
+                 int64_t count) {
   copy_job_t job = {to, element, element_bytes, false};
   if (count > 0) hr_workers_split(workers, count, GRAIN / element_bytes, fill_part, &job);
 }
@@ -97,8 +108,8 @@ static void copy_elements(void *context, int64_t begin, int64_t end, int worker)
   const strided_job_t *job = context;
   int64_t to_stride = job->copy->nest.row_strides[0], from_stride = job->copy->nest.row_strides[1];
   (void)worker;
-  loop_copy_row(job->to + begin * to_stride, job->from + begin * from_stride, end - begin, to_stride, from_stride,
-                job->copy->element_bytes);
+  loop_copy_row(job->to + begin * to_stride, job->from + begin * from_stride, end - begin,
+                to_stride, from_stride, job->copy->element_bytes);
 }
 
 /* Rows that each repeat one element. */
@@ -112,8 +123,9 @@ static void fill_rows(void *context, int64_t begin, int64_t end, int worker) {
   while (begin < end) {
     int64_t rows = loop_walk_even(nest, &walk, end - begin);
     for (int64_t row = 0; row < rows; row++)
-      native_fill_row(job->to + walk.at[0] + row * to_step, job->from + walk.at[1] + row * from_step,
-               job->copy->element_bytes, nest->row_count);
+      native_fill_row(job->to + walk.at[0] + row * to_step,
+                      job->from + walk.at[1] + row * from_step, job->copy->element_bytes,
+                      nest->row_count);
     loop_walk_skip(nest, &walk, rows);
     begin += rows;
   }
@@ -125,7 +137,8 @@ static void copy_rows(void *context, int64_t begin, int64_t end, int worker) {
   loop_copy_part(job->copy, job->to, job->from, begin, end);
 }
 
-void native_copy_strided(hr_workers_t *workers, const loop_copy_t *copy, void *to, const void *from) {
+void native_copy_strided(hr_workers_t *workers, const loop_copy_t *copy, void *to,
+                         const void *from) {
   const loop_nest_t *nest = &copy->nest;
   strided_job_t job = {copy, to, from};
   int64_t rows = loop_row_total(nest), bytes = copy->element_bytes;

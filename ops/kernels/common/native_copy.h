@@ -1,4 +1,5 @@
-/* Copies and fills of large arrays, by all workers. What is larger than the caches goes past them. */
+/* Copies and fills of large arrays, by all workers. What is larger than the caches goes past them.
+ */
 #ifndef HLO_OPS_NATIVE_COPY_H
 #define HLO_OPS_NATIVE_COPY_H
 
@@ -11,12 +12,16 @@
 /* to and from do not overlap, or are the same: nothing is done then. workers may be NULL. */
 void native_copy(hr_workers_t *workers, void *to, const void *from, int64_t bytes);
 /* count elements of element_bytes, all the same. */
-void native_fill(hr_workers_t *workers, void *to, const void *element, int element_bytes, int64_t count);
+void native_fill(hr_workers_t *workers, void *to, const void *element, int element_bytes,
+                 int64_t count);
 /* The same, by the calling thread. */
-void native_fill_row(void *restrict to, const void *restrict element, int element_bytes, int64_t count);
+void native_fill_row(void *restrict to, const void *restrict element, int element_bytes,
+                     int64_t count);
 /* A planned copy between strided arrays that do not overlap. */
-void native_copy_strided(hr_workers_t *workers, const loop_copy_t *copy, void *to, const void *from);
-/* A run of bytes, past the caches where the processor can; call native_stream_end when all are written. */
+void native_copy_strided(hr_workers_t *workers, const loop_copy_t *copy, void *to,
+                         const void *from);
+/* A run of bytes, past the caches where the processor can; call native_stream_end when all are
+ * written. */
 void native_stream(void *to, const void *from, int64_t bytes);
 void native_stream_end(void);
 

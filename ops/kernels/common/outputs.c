@@ -20,8 +20,8 @@ hr_status_t op_outputs_create(op_env_t *env, const op_step_t *step, hlo_value_t 
   return st;
 }
 
-hr_status_t op_outputs_finish(const op_step_t *step, hr_status_t st, int count, hlo_value_t **values,
-                              hlo_value_t **out_value) {
+hr_status_t op_outputs_finish(const op_step_t *step, hr_status_t st, int count,
+                              hlo_value_t **values, hlo_value_t **out_value) {
   if (!st && !hlo_shape_is_tuple(step->out_shape)) {
     *out_value = values[0];
     return NULL;

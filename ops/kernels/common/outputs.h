@@ -1,4 +1,5 @@
-/* Results of ops that may have one or several: a bare array, or a tuple of arrays, as step->out_shape says. */
+/* Results of ops that may have one or several: a bare array, or a tuple of arrays, as
+ * step->out_shape says. */
 #ifndef HLO_OPS_OUTPUTS_H
 #define HLO_OPS_OUTPUTS_H
 
@@ -14,8 +15,9 @@ static inline const hlo_shape_t *op_outputs_shape(const op_step_t *step, int k) 
 
 /* New arrays of undefined contents in a list that lives in env->scratch; all or nothing. */
 hr_status_t op_outputs_create(op_env_t *env, const op_step_t *step, hlo_value_t ***out_values);
-/* Makes the result of its arrays, whose references it takes. With a failure in `st` it drops them and passes it on. */
-hr_status_t op_outputs_finish(const op_step_t *step, hr_status_t st, int count, hlo_value_t **values,
-                              hlo_value_t **out_value);
+/* Makes the result of its arrays, whose references it takes. With a failure in `st` it drops them
+ * and passes it on. */
+hr_status_t op_outputs_finish(const op_step_t *step, hr_status_t st, int count,
+                              hlo_value_t **values, hlo_value_t **out_value);
 
 #endif

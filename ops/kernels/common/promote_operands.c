@@ -1,9 +1,11 @@
 #include "ops/kernels/common/promote_operands.h"
 
-/* Elementwise kernels are made for instructions: this is the conversion that the program left out. */
-static hr_status_t plan_conversion(hr_arena_t *arena, const hlo_instr_t *instr, hr_dtype_t from, hr_dtype_t to,
-                                   const ew_kernel_t **out_kernel) {
-  hlo_instr_t operand = {.op = HLO_PARAMETER, .shape = hlo_shape_scalar(from), .parent = instr->parent};
+/* Elementwise kernels are made for instructions: this is the conversion that the program left out.
+ */
+static hr_status_t plan_conversion(hr_arena_t *arena, const hlo_instr_t *instr, hr_dtype_t from,
+                                   hr_dtype_t to, const ew_kernel_t **out_kernel) {
+  hlo_instr_t operand = {
+      .op = HLO_PARAMETER, .shape = hlo_shape_scalar(from), .parent = instr->parent};
   hlo_instr_t *operands[] = {&operand};
   hlo_instr_t convert = {.op = HLO_CONVERT,
                          .name = instr->name,
@@ -16,8 +18,8 @@ static hr_status_t plan_conversion(hr_arena_t *arena, const hlo_instr_t *instr, 
   return ew_kernel_prepare(arena, &convert, out_kernel);
 }
 
-hr_status_t promote_prepare(hr_arena_t *arena, const op_step_t *step, const op_body_t *body, const int *param_of,
-                            promote_plan_t *plan) {
+hr_status_t promote_prepare(hr_arena_t *arena, const op_step_t *step, const op_body_t *body,
+                            const int *param_of, promote_plan_t *plan) {
   const ew_kernel_t **kernels;
   hr_dtype_t *dtypes;
   *plan = (promote_plan_t){.count = step->instr->operand_count};
@@ -43,7 +45,8 @@ static hr_status_t convert_value(const ew_kernel_t *kernel, hr_dtype_t to, const
   return NULL;
 }
 
-hr_status_t promote_run(op_env_t *env, const promote_plan_t *plan, hlo_value_t *const *in, hlo_value_t ***out_list) {
+hr_status_t promote_run(op_env_t *env, const promote_plan_t *plan, hlo_value_t *const *in,
+                        hlo_value_t ***out_list) {
   hlo_value_t **list;
   hr_status_t st = NULL;
   HR_TRY(HR_NEW_ARRAY(env->scratch, plan->count, &list));

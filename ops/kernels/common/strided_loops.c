@@ -3,15 +3,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-void loop_dense_strides(int rank, const int64_t *dims, int64_t element_bytes, int64_t *out_strides) {
+void loop_dense_strides(int rank, const int64_t *dims, int64_t element_bytes,
+                        int64_t *out_strides) {
   int64_t stride = element_bytes;
   for (int d = rank - 1; d >= 0; d--) {
     out_strides[d] = stride;
-    stride = (int64_t)((uint64_t)stride * (uint64_t)dims[d]); /* may wrap, but only if another dimension is 0 */
+    stride = (int64_t)((uint64_t)stride *
+                       (uint64_t)dims[d]); /* may wrap, but only if another dimension is 0 */
   }
 }
 
-/* Should dimension a be outside dimension b? Operand 0 (the output) decides, then the others: larger stride outside. */
+/* Should dimension a be outside dimension b? Operand 0 (the output) decides, then the others:
+ * larger stride outside. */
 static bool belongs_outside(const loop_nest_t *nest, int a, int b) {
   for (int k = 0; k < nest->operand_count; k++) {
     int64_t sa = llabs(nest->strides[k][a]), sb = llabs(nest->strides[k][b]);
@@ -56,8 +59,8 @@ static void merge_dims(loop_nest_t *nest) {
   if (nest->rank) nest->rank = kept + 1;
 }
 
-void loop_nest_init(loop_nest_t *nest, int rank, const int64_t *dims, int operand_count, const int64_t *const *strides,
-                    loop_order_t order) {
+void loop_nest_init(loop_nest_t *nest, int rank, const int64_t *dims, int operand_count,
+                    const int64_t *const *strides, loop_order_t order) {
   *nest = (loop_nest_t){.operand_count = operand_count, .row_count = 1};
   for (int d = 0; d < rank; d++) {
     if (dims[d] == 0) {
@@ -85,7 +88,8 @@ loop_row_t loop_first(const loop_nest_t *nest, char *const *starts) {
   return row;
 }
 
-/* Counts the index on by one and tells how far each operand moves; false, and back to the start, at the end. */
+/* Counts the index on by one and tells how far each operand moves; false, and back to the start, at
+ * the end. */
 static bool count_on(const loop_nest_t *nest, int64_t *index, int64_t *offsets) {
   for (int k = 0; k < nest->operand_count; k++) offsets[k] = 0;
   for (int d = nest->rank - 1; d >= 0; d--) {
@@ -120,7 +124,8 @@ int64_t loop_walk_even(const loop_nest_t *nest, const loop_walk_t *walk, int64_t
 void loop_walk_skip(const loop_nest_t *nest, loop_walk_t *walk, int64_t rows) {
   int last = nest->rank - 1;
   if (last >= 0) walk->index[last] += rows - 1;
-  for (int k = 0; last >= 0 && k < nest->operand_count; k++) walk->at[k] += (rows - 1) * nest->strides[k][last];
+  for (int k = 0; last >= 0 && k < nest->operand_count; k++)
+    walk->at[k] += (rows - 1) * nest->strides[k][last];
   loop_walk_next(nest, walk);
 }
 
@@ -142,11 +147,13 @@ loop_walk_t loop_walk_at(const loop_nest_t *nest, int64_t n) {
 
 #define MIN_CROSS 4 /* shorter sides are not worth a tile */
 
-/* Takes the dimension along which the source is dense out of the nest, if rows are dense in the destination only. */
+/* Takes the dimension along which the source is dense out of the nest, if rows are dense in the
+ * destination only. */
 static void plan_tiles(loop_copy_t *copy) {
   loop_nest_t *nest = &copy->nest;
   int64_t bytes = copy->element_bytes;
-  bool rows_cross = nest->row_strides[0] == bytes && nest->row_strides[1] != bytes && nest->row_strides[1] != 0;
+  bool rows_cross =
+      nest->row_strides[0] == bytes && nest->row_strides[1] != bytes && nest->row_strides[1] != 0;
   if (nest->empty || nest->row_count < MIN_CROSS || !rows_cross) return;
   for (int d = 0; d < nest->rank; d++) {
     if (nest->strides[1][d] != bytes || nest->dims[d] < MIN_CROSS) continue;
@@ -158,8 +165,8 @@ static void plan_tiles(loop_copy_t *copy) {
   }
 }
 
-void loop_copy_init(loop_copy_t *copy, int element_bytes, int rank, const int64_t *dims, const int64_t *to_strides,
-                    const int64_t *from_strides) {
+void loop_copy_init(loop_copy_t *copy, int element_bytes, int rank, const int64_t *dims,
+                    const int64_t *to_strides, const int64_t *from_strides) {
   const int64_t *strides[] = {to_strides, from_strides};
   *copy = (loop_copy_t){.element_bytes = element_bytes};
   loop_nest_init(&copy->nest, rank, dims, 2, strides, LOOP_ANY_ORDER);
@@ -171,18 +178,19 @@ typedef struct pair64 {
 } pair64_t;
 
 /* One row of elements of type T; strides in bytes, addresses aligned to the element. */
-#define COPY_ROW(T)                                                                                          \
-  do {                                                                                                       \
-    if (to_stride == (int64_t)sizeof(T) && from_stride == 0) {                                               \
-      T value = *(const T *)from;                                                                            \
-      for (int64_t i = 0; i < count; i++) ((T *)to)[i] = value;                                              \
-    } else {                                                                                                 \
-      for (int64_t i = 0; i < count; i++) *(T *)(to + i * to_stride) = *(const T *)(from + i * from_stride); \
-    }                                                                                                        \
+#define COPY_ROW(T)                                                        \
+  do {                                                                     \
+    if (to_stride == (int64_t)sizeof(T) && from_stride == 0) {             \
+      T value = *(const T *)from;                                          \
+      for (int64_t i = 0; i < count; i++) ((T *)to)[i] = value;            \
+    } else {                                                               \
+      for (int64_t i = 0; i < count; i++)                                  \
+        *(T *)(to + i * to_stride) = *(const T *)(from + i * from_stride); \
+    }                                                                      \
   } while (0)
 
-void loop_copy_row(void *to_row, const void *from_row, int64_t count, int64_t to_stride, int64_t from_stride,
-                   int element_bytes) {
+void loop_copy_row(void *to_row, const void *from_row, int64_t count, int64_t to_stride,
+                   int64_t from_stride, int element_bytes) {
   char *to = to_row;
   const char *from = from_row;
   if (to_stride == element_bytes && from_stride == element_bytes) {
@@ -190,17 +198,28 @@ void loop_copy_row(void *to_row, const void *from_row, int64_t count, int64_t to
     return;
   }
   switch (element_bytes) {
-    case 1: COPY_ROW(uint8_t); break;
-    case 2: COPY_ROW(uint16_t); break;
-    case 4: COPY_ROW(uint32_t); break;
-    case 8: COPY_ROW(uint64_t); break;
-    case 16: COPY_ROW(pair64_t); break;
+    case 1:
+      COPY_ROW(uint8_t);
+      break;
+    case 2:
+      COPY_ROW(uint16_t);
+      break;
+    case 4:
+      COPY_ROW(uint32_t);
+      break;
+    case 8:
+      COPY_ROW(uint64_t);
+      break;
+    case 16:
+      COPY_ROW(pair64_t);
+      break;
   }
 }
 
-/* A tile of `rows` rows of the destination, `columns` elements each. The source is read along its own rows into a
- * square buffer, which is then written out along the destination's. */
-#define TILE_SIDE(bytes) (64 / (bytes) < 8 ? 8 : 64 / (bytes)) /* a cache line of elements, or 8 */
+/* A tile of `rows` rows of the destination, `columns` elements each. The source is read along its
+ * own rows into a square buffer, which is then written out along the destination's. */
+#define TILE_SIDE(bytes) (64 / (bytes) < 8 ? 8 : 64 / (bytes)) /* a cache line of elements, or 8 \
+                                                                */
 #define COPY_TILE(T)                                                                              \
   do {                                                                                            \
     T buffer[TILE_SIDE(sizeof(T))][TILE_SIDE(sizeof(T))];                                         \
@@ -210,14 +229,24 @@ void loop_copy_row(void *to_row, const void *from_row, int64_t count, int64_t to
       for (int64_t c = 0; c < columns; c++) ((T *)(to + r * to_stride))[c] = buffer[r][c];        \
   } while (0)
 
-static void copy_tile(char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t rows, int64_t columns,
-                      int element_bytes) {
+static void copy_tile(char *to, int64_t to_stride, const char *from, int64_t from_stride,
+                      int64_t rows, int64_t columns, int element_bytes) {
   switch (element_bytes) {
-    case 1: COPY_TILE(uint8_t); break;
-    case 2: COPY_TILE(uint16_t); break;
-    case 4: COPY_TILE(uint32_t); break;
-    case 8: COPY_TILE(uint64_t); break;
-    case 16: COPY_TILE(pair64_t); break;
+    case 1:
+      COPY_TILE(uint8_t);
+      break;
+    case 2:
+      COPY_TILE(uint16_t);
+      break;
+    case 4:
+      COPY_TILE(uint32_t);
+      break;
+    case 8:
+      COPY_TILE(uint64_t);
+      break;
+    case 16:
+      COPY_TILE(pair64_t);
+      break;
   }
 }
 
@@ -229,8 +258,9 @@ static void copy_tiles(const loop_copy_t *copy, char *to, const char *from) {
     for (int64_t c = 0; c < nest->row_count; c += side) {
       int64_t rows = copy->cross_count - r < side ? copy->cross_count - r : side;
       int64_t columns = nest->row_count - c < side ? nest->row_count - c : side;
-      copy_tile(to + r * copy->cross_stride + c * bytes, copy->cross_stride, from + r * bytes + c * from_stride,
-                from_stride, rows, columns, copy->element_bytes);
+      copy_tile(to + r * copy->cross_stride + c * bytes, copy->cross_stride,
+                from + r * bytes + c * from_stride, from_stride, rows, columns,
+                copy->element_bytes);
     }
 }
 
@@ -247,10 +277,12 @@ static void copy_rows(const loop_copy_t *copy, char *to, const char *from, int64
     if (copy->cross_count)
       copy_tiles(copy, to, from);
     else
-      loop_copy_row(to, from, nest->row_count, nest->row_strides[0], nest->row_strides[1], copy->element_bytes);
+      loop_copy_row(to, from, nest->row_count, nest->row_strides[0], nest->row_strides[1],
+                    copy->element_bytes);
 }
 
-void loop_copy_part(const loop_copy_t *copy, void *to, const void *from, int64_t begin, int64_t end) {
+void loop_copy_part(const loop_copy_t *copy, void *to, const void *from, int64_t begin,
+                    int64_t end) {
   loop_walk_t walk = loop_walk_at(&copy->nest, begin);
   while (begin < end) {
     int64_t rows = loop_walk_even(&copy->nest, &walk, end - begin);
@@ -263,8 +295,8 @@ void loop_copy_part(const loop_copy_t *copy, void *to, const void *from, int64_t
 bool loop_copy_is_run(const loop_copy_t *copy) {
   const loop_nest_t *nest = &copy->nest;
   if (nest->empty || nest->rank || copy->cross_count) return false;
-  return nest->row_count == 1 ||
-         (nest->row_strides[0] == copy->element_bytes && nest->row_strides[1] == copy->element_bytes);
+  return nest->row_count == 1 || (nest->row_strides[0] == copy->element_bytes &&
+                                  nest->row_strides[1] == copy->element_bytes);
 }
 
 void loop_fill(void *to, const void *element, int element_bytes, int64_t count) {

@@ -1,6 +1,7 @@
-/* Strided loops, planned once. A nest walks several arrays ("operands") of one index space together; dimensions that
- * can be merged are merged, those of size 1 dropped, and the order is the one with the most contiguous inner row. The
- * innermost dimension is left to the caller as a row, so that typed loop bodies see plain (count, stride) runs.
+/* Strided loops, planned once. A nest walks several arrays ("operands") of one index space
+ * together; dimensions that can be merged are merged, those of size 1 dropped, and the order is the
+ * one with the most contiguous inner row. The innermost dimension is left to the caller as a row,
+ * so that typed loop bodies see plain (count, stride) runs.
  *
  *   loop_nest_t nest;
  *   loop_nest_init(&nest, rank, dims, 3, strides_bytes, LOOP_ANY_ORDER);
@@ -8,7 +9,8 @@
  *   for (loop_row_t row = loop_first(&nest, at); row.live; loop_next(&nest, &row))
  *     body(nest.row_count, row.at, nest.row_strides);
  *
- * Cost of planning: rank^2; of walking: one carry per row. Units: strides in bytes, may be 0 or negative. */
+ * Cost of planning: rank^2; of walking: one carry per row. Units: strides in bytes, may be 0 or
+ * negative. */
 #ifndef HLO_OPS_STRIDED_LOOPS_H
 #define HLO_OPS_STRIDED_LOOPS_H
 
@@ -32,8 +34,8 @@ typedef struct loop_nest {
 } loop_nest_t;
 
 /* strides[k] has `rank` entries for operand k. */
-void loop_nest_init(loop_nest_t *nest, int rank, const int64_t *dims, int operand_count, const int64_t *const *strides,
-                    loop_order_t order);
+void loop_nest_init(loop_nest_t *nest, int rank, const int64_t *dims, int operand_count,
+                    const int64_t *const *strides, loop_order_t order);
 
 typedef struct loop_row {
   bool live;
@@ -44,8 +46,8 @@ typedef struct loop_row {
 loop_row_t loop_first(const loop_nest_t *nest, char *const *starts);
 void loop_next(const loop_nest_t *nest, loop_row_t *row);
 
-/* The same walk as offsets from the operands' starts, in the units of the strides: for kernels that walk several arrays
- * of different element sizes at equal places. */
+/* The same walk as offsets from the operands' starts, in the units of the strides: for kernels that
+ * walk several arrays of different element sizes at equal places. */
 typedef struct loop_walk {
   bool live;
   int64_t at[LOOP_MAX_OPERANDS];
@@ -57,7 +59,8 @@ void loop_walk_next(const loop_nest_t *nest, loop_walk_t *walk);
 /* Rows of the nest, and the walk as it is at row number n: for workers that start in the middle. */
 int64_t loop_row_total(const loop_nest_t *nest);
 loop_walk_t loop_walk_at(const loop_nest_t *nest, int64_t n);
-/* How many rows from here on, `most` at most, are evenly apart: by the strides of the nest's last dimension. */
+/* How many rows from here on, `most` at most, are evenly apart: by the strides of the nest's last
+ * dimension. */
 int64_t loop_walk_even(const loop_nest_t *nest, const loop_walk_t *walk, int64_t most);
 /* Past so many of them. */
 void loop_walk_skip(const loop_nest_t *nest, loop_walk_t *walk, int64_t rows);
@@ -65,24 +68,28 @@ void loop_walk_skip(const loop_nest_t *nest, loop_walk_t *walk, int64_t rows);
 /* Strides in bytes of a dense row-major array; of no meaning if the array is empty. */
 void loop_dense_strides(int rank, const int64_t *dims, int64_t element_bytes, int64_t *out_strides);
 
-/* Copies elements of 1, 2, 4, 8 or 16 bytes between two strided arrays of the same index space; the heart of
- * transpose, slice, pad, concatenate, broadcast (source stride 0), reverse (negative stride). Where the rows of the two
- * lie across each other the copy goes in square tiles, so that every cache line is used as a whole. */
+/* Copies elements of 1, 2, 4, 8 or 16 bytes between two strided arrays of the same index space; the
+ * heart of transpose, slice, pad, concatenate, broadcast (source stride 0), reverse (negative
+ * stride). Where the rows of the two lie across each other the copy goes in square tiles, so that
+ * every cache line is used as a whole. */
 typedef struct loop_copy {
   loop_nest_t nest; /* operand 0: destination, 1: source */
   int element_bytes;
-  int64_t cross_count;  /* 0: no tiles; else the dimension, taken out of the nest, along which the source is dense */
+  int64_t cross_count;  /* 0: no tiles; else the dimension, taken out of the nest, along which the
+                           source is dense */
   int64_t cross_stride; /* of the destination along it, bytes */
 } loop_copy_t;
-void loop_copy_init(loop_copy_t *copy, int element_bytes, int rank, const int64_t *dims, const int64_t *to_strides,
-                    const int64_t *from_strides);
+void loop_copy_init(loop_copy_t *copy, int element_bytes, int rank, const int64_t *dims,
+                    const int64_t *to_strides, const int64_t *from_strides);
 void loop_copy_run(const loop_copy_t *copy, void *to, const void *from);
 /* Rows begin .. end - 1 of its nest (of loop_row_total): for workers that each do a part. */
-void loop_copy_part(const loop_copy_t *copy, void *to, const void *from, int64_t begin, int64_t end);
+void loop_copy_part(const loop_copy_t *copy, void *to, const void *from, int64_t begin,
+                    int64_t end);
 /* One row of it: count elements, strides in bytes. */
-void loop_copy_row(void *to, const void *from, int64_t count, int64_t to_stride, int64_t from_stride,
-                   int element_bytes);
-/* True if the source of every element lies right after that of the one before: the copy is one run of bytes. */
+void loop_copy_row(void *to, const void *from, int64_t count, int64_t to_stride,
+                   int64_t from_stride, int element_bytes);
+/* True if the source of every element lies right after that of the one before: the copy is one run
+ * of bytes. */
 bool loop_copy_is_run(const loop_copy_t *copy);
 /* Writes one element to every place of a dense run. */
 void loop_fill(void *to, const void *element, int element_bytes, int64_t count);

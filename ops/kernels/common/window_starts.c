@@ -6,8 +6,9 @@ bool window_dims_contain(hr_ints_t list, int64_t value) {
   return false;
 }
 
-void window_starts_init(window_starts_t *starts, const window_dims_t *dims, const hlo_shape_t *operand,
-                        const hlo_shape_t *indices, const hlo_shape_t *other, const int64_t *sizes) {
+void window_starts_init(window_starts_t *starts, const window_dims_t *dims,
+                        const hlo_shape_t *operand, const hlo_shape_t *indices,
+                        const hlo_shape_t *other, const int64_t *sizes) {
   int64_t operand_strides[HLO_MAX_RANK], index_strides[HLO_MAX_RANK], other_strides[HLO_MAX_RANK];
   loop_dense_strides(operand->rank, operand->dims, 1, operand_strides);
   loop_dense_strides(indices->rank, indices->dims, 1, index_strides);
@@ -21,11 +22,12 @@ void window_starts_init(window_starts_t *starts, const window_dims_t *dims, cons
     strides[0][rank] = other_strides[other_dim++];
     strides[1][rank] = index_strides[d];
     for (int64_t i = 0; i < dims->batching.count; i++)
-      if (dims->indices_batching.data[i] == d) strides[2][rank] = operand_strides[dims->batching.data[i]];
+      if (dims->indices_batching.data[i] == d)
+        strides[2][rank] = operand_strides[dims->batching.data[i]];
     rank++;
   }
-  loop_nest_init(&starts->batch, rank, batch_dims, 3, (const int64_t *[]){strides[0], strides[1], strides[2]},
-                 LOOP_PROGRAM_ORDER);
+  loop_nest_init(&starts->batch, rank, batch_dims, 3,
+                 (const int64_t *[]){strides[0], strides[1], strides[2]}, LOOP_PROGRAM_ORDER);
   starts->vector_size = (int)dims->start_map.count;
   starts->vector_stride = dims->vector_dim < indices->rank ? index_strides[dims->vector_dim] : 0;
   for (int i = 0; i < starts->vector_size; i++) {
@@ -37,7 +39,7 @@ void window_starts_init(window_starts_t *starts, const window_dims_t *dims, cons
 }
 
 int window_strides(const window_dims_t *dims, const hlo_shape_t *operand, const hlo_shape_t *other,
-                       int64_t *out_dims, int64_t *out_operand_strides, int64_t *out_other_strides) {
+                   int64_t *out_dims, int64_t *out_operand_strides, int64_t *out_other_strides) {
   int64_t operand_strides[HLO_MAX_RANK], other_strides[HLO_MAX_RANK];
   loop_dense_strides(operand->rank, operand->dims, 1, operand_strides);
   loop_dense_strides(other->rank, other->dims, 1, other_strides);

@@ -1,5 +1,6 @@
-/* Gather and scatter: where the windows of an index array lie. Each place of the array names, by a vector of start
- * indices, a window of the operand; the other array (gather's result, scatter's updates) has a window for each place.
+/* Gather and scatter: where the windows of an index array lie. Each place of the array names, by a
+ * vector of start indices, a window of the operand; the other array (gather's result, scatter's
+ * updates) has a window for each place.
  */
 #ifndef HLO_OPS_WINDOW_STARTS_H
 #define HLO_OPS_WINDOW_STARTS_H
@@ -7,24 +8,26 @@
 #include "ops/kernels/common/strided_loops.h"
 #include "ops/kernels/kernel.h"
 
-/* How an index vector becomes a place in the operand, for gather and scatter alike. The batch nest goes over the places
- * of the index array in row-major order. All units are elements. */
+/* How an index vector becomes a place in the operand, for gather and scatter alike. The batch nest
+ * goes over the places of the index array in row-major order. All units are elements. */
 typedef struct window_starts {
-  loop_nest_t
-      batch; /* operands: 0 the other array (result, updates), 1 indices, 2 the operand (by batching dimensions) */
+  loop_nest_t batch; /* operands: 0 the other array (result, updates), 1 indices, 2 the operand (by
+                        batching dimensions) */
   int vector_size;
   int64_t vector_stride;               /* between the components of an index vector */
   int64_t operand_dim[HLO_MAX_RANK];   /* that component i starts */
-  int64_t operand_limit[HLO_MAX_RANK]; /* largest start at which the window fits; negative: it never does */
+  int64_t operand_limit[HLO_MAX_RANK]; /* largest start at which the window fits; negative: it never
+                                          does */
   int64_t operand_stride[HLO_MAX_RANK];
 } window_starts_t;
 
 /* The attributes of the two ops under common names. */
 typedef struct window_dims {
-  hr_ints_t window;                     /* dimensions of the other array that are the window's */
-  hr_ints_t dropped;                    /* operand dimensions of window size 1 that the other array lacks */
-  hr_ints_t start_map;                  /* component i of an index vector is the start in this operand dimension */
-  hr_ints_t batching, indices_batching; /* pairs of an operand dimension and a dimension of the index array */
+  hr_ints_t window;    /* dimensions of the other array that are the window's */
+  hr_ints_t dropped;   /* operand dimensions of window size 1 that the other array lacks */
+  hr_ints_t start_map; /* component i of an index vector is the start in this operand dimension */
+  hr_ints_t batching,
+      indices_batching; /* pairs of an operand dimension and a dimension of the index array */
   int64_t vector_dim;
 } window_dims_t;
 
@@ -33,11 +36,13 @@ window_dims_t window_scatter_dims(const hlo_instr_t *instr);
 bool window_dims_contain(hr_ints_t list, int64_t value);
 
 /* sizes: of the window, per operand dimension. */
-void window_starts_init(window_starts_t *starts, const window_dims_t *dims, const hlo_shape_t *operand,
-                        const hlo_shape_t *indices, const hlo_shape_t *other, const int64_t *sizes);
-/* Strides of the window's own dimensions, in the order of the other array, in elements. Returns how many there are. */
+void window_starts_init(window_starts_t *starts, const window_dims_t *dims,
+                        const hlo_shape_t *operand, const hlo_shape_t *indices,
+                        const hlo_shape_t *other, const int64_t *sizes);
+/* Strides of the window's own dimensions, in the order of the other array, in elements. Returns how
+ * many there are. */
 int window_strides(const window_dims_t *dims, const hlo_shape_t *operand, const hlo_shape_t *other,
-                       int64_t *out_dims, int64_t *out_operand_strides, int64_t *out_other_strides);
+                   int64_t *out_dims, int64_t *out_operand_strides, int64_t *out_other_strides);
 
 /* Start of a window in the operand, moved so that the window fits. */
 static inline int64_t window_clamped_offset(const window_starts_t *starts, const int64_t *vector) {
@@ -50,7 +55,8 @@ static inline int64_t window_clamped_offset(const window_starts_t *starts, const
 }
 
 /* The same for a window that must lie inside as it is; false if it does not. */
-static inline bool window_strict_offset(const window_starts_t *starts, const int64_t *vector, int64_t *out_offset) {
+static inline bool window_strict_offset(const window_starts_t *starts, const int64_t *vector,
+                                        int64_t *out_offset) {
   int64_t offset = 0;
   for (int i = 0; i < starts->vector_size; i++) {
     int64_t start = vector[i * starts->vector_stride];

@@ -7,7 +7,8 @@
 
 static direct_position_t position_of(const direct_block_t *block, int64_t number) {
   const direct_phase_t *phase = block->phase;
-  int64_t line = block->begin + number / phase->line_positions, rest = number % phase->line_positions;
+  int64_t line = block->begin + number / phase->line_positions,
+          rest = number % phase->line_positions;
   direct_position_t position = {line / phase->axes[0].count, {line % phase->axes[0].count}};
   for (int d = block->run->plan->problem->spatial - 1; d > 0; d--) {
     position.at[d] = rest % phase->axes[d].count;
@@ -19,7 +20,8 @@ static direct_position_t position_of(const direct_block_t *block, int64_t number
 /* Where a result belongs, in elements. */
 static int64_t result_at(const direct_block_t *block, const direct_position_t *position) {
   const conv_direct_t *plan = block->run->plan;
-  int64_t at = plan->output.start + position->image * plan->output.outer + block->group * plan->n * plan->output.inner;
+  int64_t at = plan->output.start + position->image * plan->output.outer +
+               block->group * plan->n * plan->output.inner;
   for (int d = 0; d < plan->problem->spatial; d++) {
     const direct_axis_t *axis = &block->phase->axes[d];
     at += (axis->first + position->at[d] * axis->stride) * plan->output.spatial[d];
@@ -27,8 +29,10 @@ static int64_t result_at(const direct_block_t *block, const direct_position_t *p
   return at;
 }
 
-/* A merged tap that reaches beyond the end of a line: a copy of what is there, with zeros around it. */
-static const void *make_edge_copy(direct_block_t *block, const char *from, int64_t low, int64_t count) {
+/* A merged tap that reaches beyond the end of a line: a copy of what is there, with zeros around
+ * it. */
+static const void *make_edge_copy(direct_block_t *block, const char *from, int64_t low,
+                                  int64_t count) {
   const conv_direct_t *plan = block->run->plan;
   int last = plan->problem->spatial - 1;
   int64_t size = plan->input_sizes[last], each = plan->k * plan->in_bytes;
@@ -41,7 +45,8 @@ static const void *make_edge_copy(direct_block_t *block, const char *from, int64
 }
 
 /* Whether a tap meets the input along the first `axes` axes. */
-static bool is_inside(const direct_block_t *block, const direct_position_t *position, const int64_t *tap, int axes) {
+static bool is_inside(const direct_block_t *block, const direct_position_t *position,
+                      const int64_t *tap, int axes) {
   bool inside = true;
   for (int d = 0; d < axes; d++) {
     const direct_axis_t *axis = &block->phase->axes[d];
@@ -58,7 +63,8 @@ static bool sees_all(const direct_block_t *block, const direct_position_t *posit
   return is_inside(block, position, first, axes) && is_inside(block, position, last, axes);
 }
 
-/* Sets [low, high) of a stretch. In a region all are inside. Flipped zeros are no zeros: no tap can be left out. */
+/* Sets [low, high) of a stretch. In a region all are inside. Flipped zeros are no zeros: no tap can
+ * be left out. */
 static void find_inner(const direct_block_t *block, direct_span_t *s) {
   const conv_direct_t *plan = block->run->plan;
   int last = plan->problem->spatial - 1;
@@ -76,16 +82,21 @@ static void find_inner(const direct_block_t *block, direct_span_t *s) {
 
 /* Taps of a row: those of the last axis, or that one which they are merged to. */
 static int64_t row_taps(const direct_block_t *block) {
-  return block->run->plan->merges_last_axis ? 1 : block->phase->axes[block->run->plan->problem->spatial - 1].taps;
+  return block->run->plan->merges_last_axis
+             ? 1
+             : block->phase->axes[block->run->plan->problem->spatial - 1].taps;
 }
 
 /* The next row of taps. */
 static void next_row(const direct_block_t *block, int64_t *tap) {
-  for (int d = block->run->plan->problem->spatial - 2; d >= 0 && ++tap[d] == block->phase->axes[d].taps; d--) tap[d] = 0;
+  for (int d = block->run->plan->problem->spatial - 2;
+       d >= 0 && ++tap[d] == block->phase->axes[d].taps; d--)
+    tap[d] = 0;
 }
 
 /* Pointers of a place that does not see all taps, row by row. */
-static void point_taps(direct_block_t *block, const direct_position_t *position, const char *base, const void **to) {
+static void point_taps(direct_block_t *block, const direct_position_t *position, const char *base,
+                       const void **to) {
   const conv_direct_t *plan = block->run->plan;
   const direct_phase_t *phase = block->phase;
   const void *zeros = block->space + plan->zeros_at;
@@ -93,20 +104,25 @@ static void point_taps(direct_block_t *block, const direct_position_t *position,
   int last = plan->problem->spatial - 1;
   const direct_axis_t *axis = &phase->axes[last];
   int64_t first = position->at[last] * axis->in_stride, size = plan->input_sizes[last];
-  bool cut = plan->merges_last_axis && (axis->starts[0] + first < 0 || axis->starts[0] + first + axis->taps > size);
+  bool cut = plan->merges_last_axis &&
+             (axis->starts[0] + first < 0 || axis->starts[0] + first + axis->taps > size);
   for (int64_t t = 0; t < phase->taps; next_row(block, at)) {
     bool inside = is_inside(block, position, at, last);
     for (int64_t k = 0; k < row; k++, t++, to += plan->rows) {
-      bool sees = inside && (plan->merges_last_axis || (uint64_t)(axis->starts[k] + first) < (uint64_t)size);
+      bool sees = inside &&
+                  (plan->merges_last_axis || (uint64_t)(axis->starts[k] + first) < (uint64_t)size);
       const char *from = base + phase->offsets[t];
-      *to = !sees ? zeros : cut ? make_edge_copy(block, from, axis->starts[0] + first, axis->taps) : from;
+      *to = !sees ? zeros
+            : cut ? make_edge_copy(block, from, axis->starts[0] + first, axis->taps)
+                  : from;
     }
   }
 }
 
 static const char *in_address(const direct_block_t *block, const direct_span_t *s) {
   const conv_direct_t *plan = block->run->plan;
-  return (plan->has_region ? block->space + plan->region_at : block->run->from) + s->in * plan->in_bytes;
+  return (plan->has_region ? block->space + plan->region_at : block->run->from) +
+         s->in * plan->in_bytes;
 }
 
 /* Where results are summed, in place or in the block's copy: bytes from one to the next. */
@@ -117,14 +133,15 @@ static int64_t out_step(const direct_block_t *block, const direct_span_t *s) {
 
 static char *out_address(const direct_block_t *block, const direct_span_t *s) {
   const conv_direct_t *plan = block->run->plan;
-  return plan->has_copy ? block->space + plan->copy_at + s->first_result * plan->padded * plan->bytes
-                        : block->run->to + s->out * plan->bytes;
+  return plan->has_copy
+             ? block->space + plan->copy_at + s->first_result * plan->padded * plan->bytes
+             : block->run->to + s->out * plan->bytes;
 }
 
 const void **direct_block_row(const direct_block_t *block, int64_t number) {
   int64_t rows = block->run->plan->rows;
-  return (const void **)(block->space + block->run->plan->table_at) + number / rows * rows * block->phase->taps +
-         number % rows;
+  return (const void **)(block->space + block->run->plan->table_at) +
+         number / rows * rows * block->phase->taps + number % rows;
 }
 
 /* Result `x` of a stretch by pointers: of those that have some the next one. */
@@ -137,18 +154,22 @@ static void point_result(direct_block_t *block, const direct_span_t *s, int64_t 
   if (!s->sees_all || x < s->low || x >= s->high)
     point_taps(block, &position, base, to);
   else
-    for (int64_t t = 0; t < block->phase->taps; t++) to[t * plan->rows] = base + block->phase->offsets[t];
+    for (int64_t t = 0; t < block->phase->taps; t++)
+      to[t * plan->rows] = base + block->phase->offsets[t];
   void **results = (void **)(block->space + plan->results_at);
   results[block->pointed++] = out_address(block, s) + x * out_step(block, s);
 }
 
-/* The taps of a line that meet the input: those of all axes but the last do so or not for all its results. */
+/* The taps of a line that meet the input: those of all axes but the last do so or not for all its
+ * results. */
 static const int32_t *live_of_line(const direct_block_t *block, const direct_span_t *s) {
   const conv_direct_t *plan = block->run->plan;
   const direct_phase_t *phase = block->phase;
   int64_t at[CONV_MAX_SPATIAL] = {0}, row = row_taps(block);
   int last = plan->problem->spatial - 1;
-  int32_t *live = (int32_t *)(block->space + plan->line_live_at) + block->line_count * (phase->taps + 1), count = 0;
+  int32_t *live = (int32_t *)(block->space + plan->line_live_at) +
+                  block->line_count * (phase->taps + 1),
+          count = 0;
   for (int32_t t = 0; t < phase->taps; t += (int32_t)row, next_row(block, at)) {
     bool inside = s->sees_all || is_inside(block, &s->position, at, last);
     for (int32_t k = 0; inside && k < row; k++) live[++count] = t + k;
@@ -157,10 +178,13 @@ static const int32_t *live_of_line(const direct_block_t *block, const direct_spa
   return live;
 }
 
-#define AGAIN_MOST 16 /* one in so many results of a line is made again; more cost more than pointers to what is left */
+#define AGAIN_MOST                                                                              \
+  16 /* one in so many results of a line is made again; more cost more than pointers to what is \
+        left */
 
-/* Sets [begin, end) of a stretch: the results that meet no end, and where it costs little to look for ends, all. If they
- * are not added to, a last tile that is not whole takes some of the one before: a few, or where products are few. */
+/* Sets [begin, end) of a stretch: the results that meet no end, and where it costs little to look
+ * for ends, all. If they are not added to, a last tile that is not whole takes some of the one
+ * before: a few, or where products are few. */
 static void find_line(const direct_block_t *block, direct_span_t *s) {
   const conv_direct_t *plan = block->run->plan;
   bool all = plan->depthwise && block->phase->taps;
@@ -168,7 +192,8 @@ static void find_line(const direct_block_t *block, direct_span_t *s) {
   int64_t count = s->end - s->begin;
   int64_t repeated = (plan->rows - count % plan->rows) % plan->rows;
   bool is_cheap = plan->depthwise || repeated * AGAIN_MOST <= count;
-  bool again = is_cheap && count >= plan->rows && direct_k_block(plan, block->phase) >= block->phase->k;
+  bool again =
+      is_cheap && count >= plan->rows && direct_k_block(plan, block->phase) >= block->phase->k;
   if (!again) s->end = s->begin + count / plan->rows * plan->rows;
 }
 
@@ -178,24 +203,28 @@ static void add_line(direct_block_t *block, const direct_span_t *s) {
   int last = plan->problem->spatial - 1;
   int64_t count = s->end - s->begin;
   if (!count) return;
-  ((direct_line_t *)(block->space + plan->lines_at))[block->line_count] =
-      (direct_line_t){.from = in_address(block, s) + s->begin * s->in_stride * plan->in_bytes,
-                   .to = out_address(block, s) + s->begin * out_step(block, s), .last = count - plan->rows,
-                   .tiles = hr_div_ceil(count, plan->rows), .low = s->low - s->begin, .high = s->high - s->begin,
-                   .position = (s->position.at[last] + s->begin) * block->phase->axes[last].in_stride,
-                   .live = live_of_line(block, s)};
+  ((direct_line_t *)(block->space + plan->lines_at))[block->line_count] = (direct_line_t){
+      .from = in_address(block, s) + s->begin * s->in_stride * plan->in_bytes,
+      .to = out_address(block, s) + s->begin * out_step(block, s),
+      .last = count - plan->rows,
+      .tiles = hr_div_ceil(count, plan->rows),
+      .low = s->low - s->begin,
+      .high = s->high - s->begin,
+      .position = (s->position.at[last] + s->begin) * block->phase->axes[last].in_stride,
+      .live = live_of_line(block, s)};
   block->line_count++;
 }
 
-/* The results that are in no line; those at the same place of their stretches one after the other, as they have the
- * same taps. */
+/* The results that are in no line; those at the same place of their stretches one after the other,
+ * as they have the same taps. */
 static void point_others(direct_block_t *block, const direct_span_t *stretches, int64_t count) {
   int64_t begin = 0, end = INT64_MAX, longest = 0;
   for (const direct_span_t *s = stretches; s < stretches + count; s++) {
     begin = hr_max(begin, s->begin), end = hr_min(end, s->end);
     longest = hr_max(longest, s->count);
   }
-  for (int64_t x = begin > 0 ? 0 : end; x < longest; x = x + 1 == begin ? hr_max(begin, end) : x + 1)
+  for (int64_t x = begin > 0 ? 0 : end; x < longest;
+       x = x + 1 == begin ? hr_max(begin, end) : x + 1)
     for (const direct_span_t *s = stretches; s < stretches + count; s++)
       if (x < s->count && (x < s->begin || x >= s->end)) point_result(block, s, x);
 }
@@ -206,8 +235,10 @@ static direct_span_t span_at(const direct_block_t *block, int64_t number) {
   const direct_phase_t *phase = block->phase;
   int last = plan->problem->spatial - 1;
   direct_span_t s = {.position = position_of(block, number), .first_result = number};
-  const int64_t *steps = plan->has_region ? phase->region_strides : plan->input.spatial, *at = s.position.at;
-  s.count = last == 0 ? hr_min(phase->axes[0].count - at[0], block->positions - number) : phase->axes[last].count;
+  const int64_t *steps = plan->has_region ? phase->region_strides : plan->input.spatial,
+                *at = s.position.at;
+  s.count = last == 0 ? hr_min(phase->axes[0].count - at[0], block->positions - number)
+                      : phase->axes[last].count;
   s.in_stride = phase->axes[last].in_stride * steps[last],
   s.out_stride = phase->axes[last].stride * plan->output.spatial[last];
   for (int d = 0; d <= last; d++) s.in += at[d] * phase->axes[d].in_stride * steps[d];
@@ -216,8 +247,8 @@ static direct_span_t span_at(const direct_block_t *block, int64_t number) {
     s.in += (s.position.image - block->begin / phase->axes[0].count) * phase->region[0] * steps[0] -
             block->begin % phase->axes[0].count * phase->axes[0].in_stride * steps[0];
   else
-    s.in +=
-        plan->input.start + s.position.image * plan->input.outer + block->group * plan->channels * plan->input.inner;
+    s.in += plan->input.start + s.position.image * plan->input.outer +
+            block->group * plan->channels * plan->input.inner;
   return s;
 }
 
@@ -228,7 +259,8 @@ static void point_spare_rows(const direct_block_t *block) {
   for (int64_t i = block->pointed; i < block->tiles * plan->rows; i++) {
     results[i] = block->space + plan->spare_at;
     for (int64_t t = 0; t < block->phase->taps; t++)
-      direct_block_row(block, i)[t * plan->rows] = direct_block_row(block, block->pointed - 1)[t * plan->rows];
+      direct_block_row(block, i)[t * plan->rows] =
+          direct_block_row(block, block->pointed - 1)[t * plan->rows];
   }
 }
 
@@ -274,11 +306,13 @@ static void point_block(direct_block_t *block) {
 /* --- regions --- */
 
 /* `count` rows of so many bytes. Short ones are not worth a call each. */
-static void copy_rows(const char *from, int64_t from_step, int64_t count, int64_t bytes, char *to, int64_t to_step) {
+static void copy_rows(const char *from, int64_t from_step, int64_t count, int64_t bytes, char *to,
+                      int64_t to_step) {
   enum { UNIT = 32, SHORT = 256 };
   if (bytes == to_step && bytes == from_step) bytes *= count, count = 1;
   if (bytes % UNIT || bytes > SHORT) {
-    for (int64_t x = 0; x < count; x++, from += from_step, to += to_step) memcpy(to, from, (size_t)bytes);
+    for (int64_t x = 0; x < count; x++, from += from_step, to += to_step)
+      memcpy(to, from, (size_t)bytes);
     return;
   }
   for (int64_t x = 0; x < count; x++, from += from_step, to += to_step)
@@ -286,17 +320,19 @@ static void copy_rows(const char *from, int64_t from_step, int64_t count, int64_
 }
 
 /* A line of places along the last axis, channels innermost, each of `run` bytes. */
-static void copy_positions(const conv_direct_t *plan, const char *from, int64_t count, int64_t run, char *to) {
+static void copy_positions(const conv_direct_t *plan, const char *from, int64_t count, int64_t run,
+                           char *to) {
   int64_t bytes = plan->in_bytes, step = plan->input.spatial[plan->problem->spatial - 1];
   int64_t used = plan->channels * bytes;
   if (plan->input.inner == 1) {
     copy_rows(from, step * bytes, count, used, to, run);
   } else if (step == 1) {
-    native_transpose_plane((int)bytes, count, plan->channels, from, plan->input.inner * bytes, to, run);
+    native_transpose_plane((int)bytes, count, plan->channels, from, plan->input.inner * bytes, to,
+                           run);
   } else {
     for (int64_t x = 0; x < count; x++)
-      loop_copy_row(to + x * run, from + x * step * bytes, plan->channels, bytes, plan->input.inner * bytes,
-                    (int)bytes);
+      loop_copy_row(to + x * run, from + x * step * bytes, plan->channels, bytes,
+                    plan->input.inner * bytes, (int)bytes);
   }
 }
 
@@ -312,9 +348,10 @@ static void copy_line(const direct_block_t *block, const char *from, int64_t cou
   plan->expand_line(&plan->expand, line, count, to);
 }
 
-/* A line of the region, [low, low + count) of the input along the last axis, with zeros where that has none. */
-static void fill_line(const direct_block_t *block, const char *from, bool inside, int64_t low, int64_t count,
-                      char *to) {
+/* A line of the region, [low, low + count) of the input along the last axis, with zeros where that
+ * has none. */
+static void fill_line(const direct_block_t *block, const char *from, bool inside, int64_t low,
+                      int64_t count, char *to) {
   const conv_direct_t *plan = block->run->plan;
   int last = plan->problem->spatial - 1;
   int64_t run = plan->position_elements * plan->in_bytes, size = plan->input_sizes[last];
@@ -322,7 +359,8 @@ static void fill_line(const direct_block_t *block, const char *from, bool inside
   int64_t end = inside ? hr_max(hr_min(size - low, count), begin) : count;
   memset(to, 0, (size_t)(begin * run));
   if (begin < end)
-    copy_line(block, from + (low + begin) * plan->input.spatial[last] * plan->in_bytes, end - begin, to + begin * run);
+    copy_line(block, from + (low + begin) * plan->input.spatial[last] * plan->in_bytes, end - begin,
+              to + begin * run);
   memset(to + end * run, 0, (size_t)((count - end) * run));
 }
 
@@ -331,7 +369,8 @@ static void fill_region_line(const direct_block_t *block, int64_t image, int64_t
   const conv_direct_t *plan = block->run->plan;
   const direct_phase_t *phase = block->phase;
   int last = plan->problem->spatial - 1;
-  int64_t at = plan->input.start + image * plan->input.outer + block->group * plan->channels * plan->input.inner;
+  int64_t at = plan->input.start + image * plan->input.outer +
+               block->group * plan->channels * plan->input.inner;
   bool inside = true;
   for (int d = last - 1; d >= 0; d--) {
     int64_t x = number % phase->region[d] + phase->axes[d].starts[0];
@@ -339,14 +378,16 @@ static void fill_region_line(const direct_block_t *block, int64_t image, int64_t
     inside &= x >= 0 && x < plan->input_sizes[d];
     at += x * plan->input.spatial[d];
   }
-  fill_line(block, block->run->from + (inside ? at * plan->in_bytes : 0), inside, phase->axes[last].starts[0],
-            phase->region[last], to);
+  fill_line(block, block->run->from + (inside ? at * plan->in_bytes : 0), inside,
+            phase->axes[last].starts[0], phase->region[last], to);
 }
 
 /* With one axis an image is one line, of which a part is wanted. */
-static void fill_region_part(const direct_block_t *block, int64_t image, int64_t begin, int64_t end, char *to) {
+static void fill_region_part(const direct_block_t *block, int64_t image, int64_t begin, int64_t end,
+                             char *to) {
   const conv_direct_t *plan = block->run->plan;
-  int64_t at = plan->input.start + image * plan->input.outer + block->group * plan->channels * plan->input.inner;
+  int64_t at = plan->input.start + image * plan->input.outer +
+               block->group * plan->channels * plan->input.inner;
   int64_t low = block->phase->axes[0].starts[0] + begin;
   fill_line(block, block->run->from + at * plan->in_bytes, true, low, end - begin, to);
 }
@@ -364,11 +405,13 @@ static void fill_region(const direct_block_t *block) {
     int64_t image = line / count, y = line % count;
     next = hr_min(block->end, (image + 1) * count);
     int64_t begin = y * axis->in_stride, end = (y + next - line - 1) * axis->in_stride + reach;
-    char *to = region + (image * phase->region[0] + begin - first) * phase->region_strides[0] * plan->in_bytes;
+    char *to = region + (image * phase->region[0] + begin - first) * phase->region_strides[0] *
+                            plan->in_bytes;
     if (plan->problem->spatial == 1)
       fill_region_part(block, image, begin, end, to);
     else
-      for (int64_t i = begin * each; i < end * each; i++, to += phase->region_strides[0] / each * plan->in_bytes)
+      for (int64_t i = begin * each; i < end * each;
+           i++, to += phase->region_strides[0] / each * plan->in_bytes)
         fill_region_line(block, image, i, to);
   }
 }
@@ -383,7 +426,8 @@ void direct_block_ready(direct_block_t *block) {
 /* --- results --- */
 
 /* A stretch of the block's copy, columns [begin, end). */
-static void copy_span(const direct_block_t *block, const direct_span_t *s, int64_t begin, int64_t end) {
+static void copy_span(const direct_block_t *block, const direct_span_t *s, int64_t begin,
+                      int64_t end) {
   const conv_direct_t *plan = block->run->plan;
   int64_t bytes = plan->out_bytes, line = plan->padded * bytes, inner = plan->output.inner * bytes;
   const char *from = block->space + (plan->narrows_result ? plan->narrow_at : plan->copy_at);
@@ -395,7 +439,8 @@ static void copy_span(const direct_block_t *block, const direct_span_t *s, int64
     native_transpose_plane((int)bytes, end - begin, s->count, from, line, to, inner);
   } else {
     for (int64_t c = 0; c < end - begin; c++)
-      loop_copy_row(to + c * inner, from + c * bytes, s->count, s->out_stride * bytes, line, (int)bytes);
+      loop_copy_row(to + c * inner, from + c * bytes, s->count, s->out_stride * bytes, line,
+                    (int)bytes);
   }
 }
 
@@ -403,8 +448,8 @@ static void copy_span(const direct_block_t *block, const direct_span_t *s, int64
 void direct_block_finish(const direct_block_t *block, int64_t begin, int64_t end) {
   const conv_direct_t *plan = block->run->plan;
   if (plan->narrows_result)
-    matmul_narrow(&plan->problem->types, block->space + plan->copy_at, block->space + plan->narrow_at,
-                  block->positions * plan->padded);
+    matmul_narrow(&plan->problem->types, block->space + plan->copy_at,
+                  block->space + plan->narrow_at, block->positions * plan->padded);
   const direct_span_t *s = (const direct_span_t *)(block->space + plan->spans_at);
   for (int64_t i = 0; i < block->positions; i += s++->count) copy_span(block, s, begin, end);
 }

@@ -1,9 +1,9 @@
-/* Convolutions of images with few channels of the result: filters of signals, stencils, blurs. Vectors of channels
- * would be mostly empty: here they are of results that follow each other along the last axis, and each tap is a number
- * times as many elements of the input, wherever they start.
+/* Convolutions of images with few channels of the result: filters of signals, stencils, blurs.
+ * Vectors of channels would be mostly empty: here they are of results that follow each other along
+ * the last axis, and each tap is a number times as many elements of the input, wherever they start.
  *
- * A block is some lines of one channel of a result, or a part of one. Where it reads beyond an end of the input, a copy
- * with zeros around it is read in its place. */
+ * A block is some lines of one channel of a result, or a part of one. Where it reads beyond an end
+ * of the input, a copy with zeros around it is read in its place. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT ON
 #else
@@ -15,7 +15,8 @@
 #include "ops/kernels/conv/native_convolution.h"
 #include "ops/kernels/simd/simd_target.h"
 
-/* One line of results: number x is the sum, over the taps, of from[offsets[tap] + x] times the tap's weight. */
+/* One line of results: number x is the sum, over the taps, of from[offsets[tap] + x] times the
+ * tap's weight. */
 typedef struct lines_sum {
   const void *from, *weights;
   void *to;
@@ -26,9 +27,10 @@ typedef struct lines_sum {
 #define TILES_FILE "ops/kernels/conv/conv_direct_narrow_tiles.h"
 #include "ops/kernels/simd/simd_foreach_real.h"
 
-#define AXES CONV_MAX_SPATIAL /* those that a convolution has are the last ones, the others have one place */
-#define SPLIT_FLOPS 2e5       /* below this one worker is as quick */
-#define BLOCK_POSITIONS 4096     /* of results: they and what they read are in the first cache */
+#define AXES \
+  CONV_MAX_SPATIAL /* those that a convolution has are the last ones, the others have one place */
+#define SPLIT_FLOPS 2e5      /* below this one worker is as quick */
+#define BLOCK_POSITIONS 4096 /* of results: they and what they read are in the first cache */
 #define LINE_POSITIONS 2048
 #define MOST_TAPS 65536
 
@@ -43,9 +45,10 @@ typedef struct conv_direct_narrow {
   const conv_problem_t *problem;
   lines_axis_t axes[AXES];
   int workers;
-  int64_t bytes, lanes, taps;   /* taps: of all channels of the input */
-  int64_t *in_place, *in_region; /* each tap's place from a result's first one: elements of the input, of a copy */
-  int64_t *weights;             /* where its weight is, from those of the result's channel on */
+  int64_t bytes, lanes, taps; /* taps: of all channels of the input */
+  int64_t *in_place,
+      *in_region; /* each tap's place from a result's first one: elements of the input, of a copy */
+  int64_t *weights; /* where its weight is, from those of the result's channel on */
   int64_t tasks;
   size_t space_bytes, copy_at; /* of a worker: its weights, and the copy after them */
   void (*sum_line)(const lines_sum_t *line);
@@ -80,11 +83,13 @@ static lines_block_t block_of(const lines_run_t *run, int64_t task, int worker) 
   return block;
 }
 
-/* What the first tap of the block's first result reads, in elements; it may be outside of the input. */
+/* What the first tap of the block's first result reads, in elements; it may be outside of the
+ * input. */
 static int64_t first_position(const lines_block_t *block) {
   const conv_direct_narrow_t *plan = block->run->plan;
   const conv_array_t *src = &plan->problem->arrays[CONV_SRC];
-  int64_t at = src->start + block->image * src->outer + block->group * plan->problem->in_channels * src->inner;
+  int64_t at = src->start + block->image * src->outer +
+               block->group * plan->problem->in_channels * src->inner;
   for (int d = 0; d < AXES; d++)
     at += (block->begin[d] * plan->axes[d].stride - plan->axes[d].low) * plan->axes[d].from_step;
   return at;
@@ -95,14 +100,16 @@ static int64_t reach_of(const lines_axis_t *axis, int64_t count) {
   return (count - 1) * axis->stride + (axis->window - 1) * axis->dilation + 1;
 }
 
-/* Whether all that is read is in the input, and what the last vector of the last line reads in its array. */
+/* Whether all that is read is in the input, and what the last vector of the last line reads in its
+ * array. */
 static bool is_inside(const lines_block_t *block) {
   const conv_direct_narrow_t *plan = block->run->plan;
   const conv_array_t *src = &plan->problem->arrays[CONV_SRC];
   int64_t end = first_position(block) + (plan->problem->in_channels - 1) * src->inner + plan->lanes;
   for (int d = 0; d < AXES; d++) {
     const lines_axis_t *axis = &plan->axes[d];
-    int64_t first = block->begin[d] * axis->stride - axis->low, reach = reach_of(axis, block->count[d]);
+    int64_t first = block->begin[d] * axis->stride - axis->low,
+            reach = reach_of(axis, block->count[d]);
     if (first < 0 || first + reach > axis->in) return false;
     end += (reach - 1) * axis->from_step;
   }
@@ -114,7 +121,8 @@ static void copy_line(const lines_block_t *block, int64_t number, char *to) {
   const conv_direct_narrow_t *plan = block->run->plan;
   const lines_axis_t *line = &plan->axes[AXES - 1];
   int64_t low = block->begin[AXES - 1] * line->stride - line->low, at = first_position(block);
-  int64_t begin = hr_min(hr_max(-low, 0), line->region), end = hr_max(hr_min(line->in - low, line->region), begin);
+  int64_t begin = hr_min(hr_max(-low, 0), line->region),
+          end = hr_max(hr_min(line->in - low, line->region), begin);
   bool inside = true;
   for (int d = AXES - 2; d >= 0; d--) {
     const lines_axis_t *axis = &plan->axes[d];
@@ -134,17 +142,20 @@ static char *copy_block(const lines_block_t *block) {
   const conv_direct_narrow_t *plan = block->run->plan;
   char *to = block->space + plan->copy_at;
   int64_t lines = plan->problem->in_channels * plan->axes[0].region * plan->axes[1].region;
-  for (int64_t i = 0; i < lines; i++) copy_line(block, i, to + i * plan->axes[AXES - 1].region * plan->bytes);
+  for (int64_t i = 0; i < lines; i++)
+    copy_line(block, i, to + i * plan->axes[AXES - 1].region * plan->bytes);
   return to;
 }
 
 static void gather_weights(const lines_block_t *block) {
   const conv_direct_narrow_t *plan = block->run->plan;
   const conv_array_t *wei = &plan->problem->arrays[CONV_WEI];
-  const char *from = block->run->weights + (wei->start + block->group * wei->group + block->channel * wei->outer) *
-                                               plan->bytes;
+  const char *from =
+      block->run->weights +
+      (wei->start + block->group * wei->group + block->channel * wei->outer) * plan->bytes;
   for (int64_t t = 0; t < plan->taps; t++)
-    memcpy(block->space + t * plan->bytes, from + plan->weights[t] * plan->bytes, (size_t)plan->bytes);
+    memcpy(block->space + t * plan->bytes, from + plan->weights[t] * plan->bytes,
+           (size_t)plan->bytes);
 }
 
 static int64_t result_at(const lines_block_t *block) {
@@ -160,16 +171,20 @@ static void run_block(const lines_block_t *block) {
   const conv_direct_narrow_t *plan = block->run->plan;
   const lines_axis_t *axes = plan->axes;
   bool inside = is_inside(block);
-  const char *from = inside ? block->run->from + first_position(block) * plan->bytes : copy_block(block);
+  const char *from =
+      inside ? block->run->from + first_position(block) * plan->bytes : copy_block(block);
   char *to = block->run->to + result_at(block) * plan->bytes;
   gather_weights(block);
-  lines_sum_t line = {.weights = block->space, .offsets = inside ? plan->in_place : plan->in_region,
-                      .taps = plan->taps, .count = block->count[AXES - 1]};
+  lines_sum_t line = {.weights = block->space,
+                      .offsets = inside ? plan->in_place : plan->in_region,
+                      .taps = plan->taps,
+                      .count = block->count[AXES - 1]};
   for (int64_t i = 0; i < block->count[0] * block->count[1]; i++) {
     int64_t z = i / block->count[1], y = i % block->count[1];
     int64_t strides[] = {inside ? axes[0].from_step : axes[0].region_step,
-                       inside ? axes[1].from_step : axes[1].region_step};
-    line.from = from + (z * axes[0].stride * strides[0] + y * axes[1].stride * strides[1]) * plan->bytes;
+                         inside ? axes[1].from_step : axes[1].region_step};
+    line.from =
+        from + (z * axes[0].stride * strides[0] + y * axes[1].stride * strides[1]) * plan->bytes;
     line.to = to + (z * axes[0].to_step + y * axes[1].to_step) * plan->bytes;
     plan->sum_line(&line);
   }
@@ -182,11 +197,12 @@ static void run_blocks(void *context, int64_t begin, int64_t end, int worker) {
   }
 }
 
-hr_status_t conv_run_direct_narrow(const op_native_run_t *native, const void *plan_, void *const *in,
-                                   void *const *out) {
+hr_status_t conv_run_direct_narrow(const op_native_run_t *native, const void *plan_,
+                                   void *const *in, void *const *out) {
   const conv_direct_narrow_t *plan = plan_;
   const conv_problem_t *p = plan->problem;
-  lines_run_t run = {.plan = plan, .from = in[0], .weights = in[1], .to = out[0], .spaces = native->scratch};
+  lines_run_t run = {
+      .plan = plan, .from = in[0], .weights = in[1], .to = out[0], .spaces = native->scratch};
   int64_t grain = p->flops < SPLIT_FLOPS ? plan->tasks : 1;
   if (p->zero_first) memset(out[0], 0, (size_t)(p->arrays[CONV_DST].count * plan->bytes));
   hr_workers_for(native_workers(native, plan->workers), plan->tasks, grain, run_blocks, &run);
@@ -201,8 +217,12 @@ static void plan_axes(conv_direct_narrow_t *plan) {
     int d = i - (AXES - p->spatial);
     plan->axes[i] = (lines_axis_t){.in = 1, .out = 1, .window = 1, .stride = 1, .dilation = 1};
     if (d >= 0)
-      plan->axes[i] = (lines_axis_t){.in = p->in[d], .out = p->out[d], .window = p->window[d], .stride = p->stride[d],
-                                     .dilation = p->dilation[d], .low = p->low[d],
+      plan->axes[i] = (lines_axis_t){.in = p->in[d],
+                                     .out = p->out[d],
+                                     .window = p->window[d],
+                                     .stride = p->stride[d],
+                                     .dilation = p->dilation[d],
+                                     .low = p->low[d],
                                      .from_step = p->arrays[CONV_SRC].spatial[d],
                                      .to_step = p->arrays[CONV_DST].spatial[d]};
   }
@@ -230,7 +250,8 @@ static void plan_blocks(conv_direct_narrow_t *plan) {
     axes[d].region_step = stride;
   }
   scratch_reserve(&plan->space_bytes, (size_t)(plan->taps * plan->bytes));
-  plan->copy_at = scratch_reserve(&plan->space_bytes, (size_t)(p->in_channels * stride * plan->bytes));
+  plan->copy_at =
+      scratch_reserve(&plan->space_bytes, (size_t)(p->in_channels * stride * plan->bytes));
 }
 
 /* Taps are counted over the input's channels and then along the axes. */
@@ -267,20 +288,24 @@ static int64_t count_taps(const conv_problem_t *p) {
 static bool has_form(const conv_problem_t *p, int64_t lanes) {
   const matmul_types_t *t = &p->types;
   int last = p->spatial - 1;
-  bool real = (t->real == HR_F32 || t->real == HR_F64) && t->lhs == t->real && t->rhs == t->real && t->out == t->real;
-  bool in_line = last >= 0 && p->arrays[CONV_SRC].spatial[last] == 1 && p->arrays[CONV_DST].spatial[last] == 1;
+  bool real = (t->real == HR_F32 || t->real == HR_F64) && t->lhs == t->real && t->rhs == t->real &&
+              t->out == t->real;
+  bool in_line =
+      last >= 0 && p->arrays[CONV_SRC].spatial[last] == 1 && p->arrays[CONV_DST].spatial[last] == 1;
   return p->kind == CONV_FORWARD && real && !t->is_complex && in_line && p->stride[last] == 1 &&
-         p->out[last] >= lanes && p->out_channels * 4 <= lanes && (p->groups == 1 || p->in_channels == 1);
+         p->out[last] >= lanes && p->out_channels * 4 <= lanes &&
+         (p->groups == 1 || p->in_channels == 1);
 }
 
-hr_status_t conv_prepare_direct_narrow(const op_native_target_t *target, const conv_problem_t *problem,
-                                       op_native_step_t *out) {
+hr_status_t conv_prepare_direct_narrow(const op_native_target_t *target,
+                                       const conv_problem_t *problem, op_native_step_t *out) {
   conv_direct_narrow_t *plan;
   int64_t bytes = problem->types.element_bytes;
   int64_t lanes = (simd_width() == SIMD_512 ? 64 : simd_width() == SIMD_256 ? 32 : 16) / bytes;
   if (!has_form(problem, lanes) || !count_taps(problem)) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
-  plan->problem = problem, plan->workers = target->workers, plan->bytes = bytes, plan->lanes = lanes;
+  plan->problem = problem, plan->workers = target->workers, plan->bytes = bytes,
+  plan->lanes = lanes;
   plan->taps = count_taps(problem), plan->sum_line = SIMD_FOREACH_REAL(sum_line, bytes == 8);
   plan_axes(plan);
   plan_blocks(plan);

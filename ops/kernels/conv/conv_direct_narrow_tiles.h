@@ -1,13 +1,15 @@
-/* The loops of conv_direct_narrow.c for one width of vectors and one type. Included once for each; see
- * simd_foreach_real.h. */
+/* The loops of conv_direct_narrow.c for one width of vectors and one type. Included once for each;
+ * see simd_foreach_real.h. */
 #define LANES (SIMD_BYTES / (int)sizeof(SIMD_REAL))
 #define SIMD_INLINE SIMD_TARGET static inline __attribute__((always_inline))
 
-typedef SIMD_REAL SIMD_NAME(vec) __attribute__((vector_size(SIMD_BYTES), aligned(sizeof(SIMD_REAL)), may_alias));
+typedef SIMD_REAL SIMD_NAME(vec)
+    __attribute__((vector_size(SIMD_BYTES), aligned(sizeof(SIMD_REAL)), may_alias));
 typedef SIMD_REAL SIMD_NAME(acc) __attribute__((vector_size(SIMD_BYTES)));
 
 /* `vecs` vectors of results from number `x` on, a constant where this is called. */
-SIMD_INLINE void SIMD_NAME(sum_vectors)(int vecs, const lines_sum_t *at, int64_t x, SIMD_NAME(acc) *sums) {
+SIMD_INLINE void SIMD_NAME(sum_vectors)(int vecs, const lines_sum_t *at, int64_t x,
+                                        SIMD_NAME(acc) * sums) {
   const SIMD_REAL *weights = at->weights, *from = (const SIMD_REAL *)at->from + x;
   for (int64_t t = 0; t < at->taps; t++) {
     const SIMD_NAME(vec) *line = (const SIMD_NAME(vec) *)(from + at->offsets[t]);

@@ -1,6 +1,7 @@
 /* The loops of conv_direct.c for one width of vectors and one type. Included once for each; see
  * simd_foreach_real.h. With TAPS_FACTOR(bits, flip), what a unit of the input is multiplied as, and
- * TAPS_ADD(sum, factor, line) units are what a processor multiplies and adds up at once, of the size of a SIMD_REAL. */
+ * TAPS_ADD(sum, factor, line) units are what a processor multiplies and adds up at once, of the
+ * size of a SIMD_REAL. */
 #ifndef TAPS_ADD
 #define TAPS_DEFAULT
 #define TAPS_FACTOR(bits, flip) (bits)
@@ -9,12 +10,14 @@
 #define LANES (SIMD_BYTES / (int)sizeof(SIMD_REAL))
 #define SIMD_INLINE SIMD_TARGET static inline __attribute__((always_inline))
 
-typedef SIMD_REAL SIMD_NAME(vec) __attribute__((vector_size(SIMD_BYTES), aligned(sizeof(SIMD_REAL)), may_alias));
+typedef SIMD_REAL SIMD_NAME(vec)
+    __attribute__((vector_size(SIMD_BYTES), aligned(sizeof(SIMD_REAL)), may_alias));
 typedef SIMD_REAL SIMD_NAME(acc) __attribute__((vector_size(SIMD_BYTES)));
 
-/* One tap of a tile: `rows` places times `vecs` vectors of columns, constants where this is called. */
+/* One tap of a tile: `rows` places times `vecs` vectors of columns, constants where this is called.
+ */
 SIMD_INLINE void SIMD_NAME(add_tap)(int rows, int vecs, const direct_panel_t *at, int64_t tap,
-                                      const SIMD_REAL *const *a, SIMD_NAME(acc) (*sums)[4]) {
+                                    const SIMD_REAL *const *a, SIMD_NAME(acc) (*sums)[4]) {
   const SIMD_REAL *weights = (const SIMD_REAL *)at->weights + tap * at->tap_stride;
   for (int64_t p = 0; p < at->count; p++, weights += at->width) {
     SIMD_NAME(acc) line[4];
@@ -30,21 +33,24 @@ SIMD_INLINE void SIMD_NAME(add_tap)(int rows, int vecs, const direct_panel_t *at
 }
 
 /* The same where each column has terms of its own. */
-SIMD_INLINE void SIMD_NAME(add_depthwise_tap)(int rows, int vecs, const direct_panel_t *at, int64_t tap,
-                                          const SIMD_REAL *const *a, SIMD_NAME(acc) (*sums)[4]) {
+SIMD_INLINE void SIMD_NAME(add_depthwise_tap)(int rows, int vecs, const direct_panel_t *at,
+                                              int64_t tap, const SIMD_REAL *const *a,
+                                              SIMD_NAME(acc) (*sums)[4]) {
   const SIMD_REAL *weights = (const SIMD_REAL *)at->weights + tap * at->tap_stride;
   for (int64_t p = 0; p < at->count; p++, weights += at->width)
 #pragma GCC unroll 4
     for (int v = 0; v < vecs; v++) {
       SIMD_NAME(acc) line = ((const SIMD_NAME(vec) *)weights)[v];
 #pragma GCC unroll 8
-      for (int r = 0; r < rows; r++) sums[r][v] += ((const SIMD_NAME(vec) *)(a[r] + p * at->k_stride))[v] * line;
+      for (int r = 0; r < rows; r++)
+        sums[r][v] += ((const SIMD_NAME(vec) *)(a[r] + p * at->k_stride))[v] * line;
     }
 }
 
 /* Those of a tile of a line. */
-SIMD_INLINE void SIMD_NAME(add_depthwise_line)(int rows, int vecs, const direct_panel_t *at, int64_t tap,
-                                               const char *first, SIMD_NAME(acc) (*sums)[4]) {
+SIMD_INLINE void SIMD_NAME(add_depthwise_line)(int rows, int vecs, const direct_panel_t *at,
+                                               int64_t tap, const char *first,
+                                               SIMD_NAME(acc) (*sums)[4]) {
   const SIMD_REAL *weights = (const SIMD_REAL *)at->weights + tap * at->tap_stride;
   int64_t stride = at->from_stride, p = at->count;
   do {
@@ -61,8 +67,8 @@ SIMD_INLINE void SIMD_NAME(add_depthwise_line)(int rows, int vecs, const direct_
 }
 
 /* The sums of a tile to where they belong. */
-SIMD_INLINE void SIMD_NAME(keep_sums)(int rows, int vecs, const direct_panel_t *at, SIMD_REAL *const *results,
-                                        SIMD_NAME(acc) (*sums)[4]) {
+SIMD_INLINE void SIMD_NAME(keep_sums)(int rows, int vecs, const direct_panel_t *at,
+                                      SIMD_REAL *const *results, SIMD_NAME(acc) (*sums)[4]) {
   if (at->starts && !at->adds) {
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++)
@@ -81,8 +87,9 @@ SIMD_INLINE void SIMD_NAME(keep_sums)(int rows, int vecs, const direct_panel_t *
     for (int v = 0; v < vecs; v++) ((SIMD_NAME(vec) *)results[r])[v] = sums[r][v];
 }
 
-SIMD_INLINE void SIMD_NAME(sum_pointed)(int rows, int vecs, bool depthwise, const direct_panel_t *at,
-                                        const int32_t *live, const void *const *pointers, void *const *to) {
+SIMD_INLINE void SIMD_NAME(sum_pointed)(int rows, int vecs, bool depthwise,
+                                        const direct_panel_t *at, const int32_t *live,
+                                        const void *const *pointers, void *const *to) {
   SIMD_NAME(acc) sums[8][4] = {0};
   SIMD_REAL *results[8];
 #pragma GCC unroll 8
@@ -104,8 +111,9 @@ SIMD_INLINE void SIMD_NAME(sum_pointed)(int rows, int vecs, bool depthwise, cons
 }
 
 /* A tile of a line: rows are steps apart. */
-SIMD_INLINE void SIMD_NAME(sum_in_line)(int rows, int vecs, bool depthwise, const direct_panel_t *at,
-                                        const int32_t *live, const char *from, char *to) {
+SIMD_INLINE void SIMD_NAME(sum_in_line)(int rows, int vecs, bool depthwise,
+                                        const direct_panel_t *at, const int32_t *live,
+                                        const char *from, char *to) {
   SIMD_NAME(acc) sums[8][4] = {0};
   SIMD_REAL *results[8];
   for (int32_t t = 1; t <= live[0]; t++) {
@@ -124,10 +132,11 @@ SIMD_INLINE void SIMD_NAME(sum_in_line)(int rows, int vecs, bool depthwise, cons
   SIMD_NAME(keep_sums)(rows, vecs, at, results, sums);
 }
 
-/* The same where some rows may meet an end of the line's axis, for columns with terms of their own. The first row is at
- * `position` of the axis. */
-SIMD_INLINE void SIMD_NAME(sum_at_end)(int rows, int vecs, const direct_panel_t *at, const int32_t *live,
-                                       int64_t position, const char *from, char *to) {
+/* The same where some rows may meet an end of the line's axis, for columns with terms of their own.
+ * The first row is at `position` of the axis. */
+SIMD_INLINE void SIMD_NAME(sum_at_end)(int rows, int vecs, const direct_panel_t *at,
+                                       const int32_t *live, int64_t position, const char *from,
+                                       char *to) {
   SIMD_NAME(acc) sums[8][4] = {0};
   SIMD_REAL *results[8];
   for (int32_t t = 1; t <= live[0]; t++) {
@@ -144,23 +153,23 @@ SIMD_INLINE void SIMD_NAME(sum_at_end)(int rows, int vecs, const direct_panel_t 
   SIMD_NAME(keep_sums)(rows, vecs, at, results, sums);
 }
 
-#define TILES_AS(NAME, ROWS, VECS, DEPTHWISE)                                                                      \
-  SIMD_TARGET static void SIMD_NAME(NAME##_##ROWS##x##VECS)(const direct_panel_t *panel) {                         \
-    const direct_panel_t at = *panel;                                                                              \
-    for (const direct_line_t *line = at.lines; line < at.lines + at.line_count; line++)                            \
-      for (int64_t i = 0; i < line->tiles; i++) {                                                                  \
-        int64_t row = direct_line_row(line, i, ROWS);                                                              \
-        const char *from = line->from + row * at.from_stride;                                                      \
-        char *to = line->to + row * at.to_stride;                                                                  \
-        if (!(DEPTHWISE) || (row >= line->low && row + ROWS <= line->high))                                        \
-          SIMD_NAME(sum_in_line)(ROWS, VECS, DEPTHWISE, &at, line->live, from, to);                                \
-        else                                                                                                       \
-          SIMD_NAME(sum_at_end)(ROWS, VECS, &at, line->live, line->position + row * at.position_stride, from, to); \
-      }                                                                                                            \
-    for (int64_t i = 0; i < at.tiles; i++)                                                                         \
-      SIMD_NAME(sum_pointed)                                                                                       \
-      (ROWS, VECS, DEPTHWISE, &at, at.live + i * (at.taps + 1), at.pointers + i * at.taps * ROWS,                  \
-       at.results + i * ROWS);                                                                                     \
+#define TILES_AS(NAME, ROWS, VECS, DEPTHWISE)                                                   \
+  SIMD_TARGET static void SIMD_NAME(NAME##_##ROWS##x##VECS)(const direct_panel_t *panel) {      \
+    const direct_panel_t at = *panel;                                                           \
+    for (const direct_line_t *line = at.lines; line < at.lines + at.line_count; line++)         \
+      for (int64_t i = 0; i < line->tiles; i++) {                                               \
+        int64_t row = direct_line_row(line, i, ROWS);                                           \
+        const char *from = line->from + row * at.from_stride;                                   \
+        char *to = line->to + row * at.to_stride;                                               \
+        if (!(DEPTHWISE) || (row >= line->low && row + ROWS <= line->high))                     \
+          SIMD_NAME(sum_in_line)(ROWS, VECS, DEPTHWISE, &at, line->live, from, to);             \
+        else                                                                                    \
+          SIMD_NAME(sum_at_end)                                                                 \
+          (ROWS, VECS, &at, line->live, line->position + row * at.position_stride, from, to);   \
+      }                                                                                         \
+    for (int64_t i = 0; i < at.tiles; i++) SIMD_NAME(sum_pointed)                               \
+    (ROWS, VECS, DEPTHWISE, &at, at.live + i * (at.taps + 1), at.pointers + i * at.taps * ROWS, \
+     at.results + i * ROWS);                                                                    \
   }
 #define TILES(ROWS, VECS) TILES_AS(sum, ROWS, VECS, false)
 #if SIMD_SUMS == 16
@@ -187,10 +196,12 @@ SIMD_TARGET static void SIMD_NAME(sum_panel)(const direct_panel_t *at) {
 #endif
 #undef TILES
 
-/* Results of so few columns that vectors are filled by terms instead: `rows` places times `columns`, constants where
- * this is called. Weights are [tap][column][term], counts of terms fill vectors. */
-SIMD_INLINE void SIMD_NAME(sum_terms)(int rows, int columns, const direct_panel_t *at, const SIMD_REAL *const *a,
-                                        int64_t tap, SIMD_NAME(acc) (*sums)[4]) {
+/* Results of so few columns that vectors are filled by terms instead: `rows` places times
+ * `columns`, constants where this is called. Weights are [tap][column][term], counts of terms fill
+ * vectors. */
+SIMD_INLINE void SIMD_NAME(sum_terms)(int rows, int columns, const direct_panel_t *at,
+                                      const SIMD_REAL *const *a, int64_t tap,
+                                      SIMD_NAME(acc) (*sums)[4]) {
   const SIMD_REAL *weights = (const SIMD_REAL *)at->weights + tap * at->tap_stride;
   for (int64_t p = 0; p < at->count; p += LANES)
 #pragma GCC unroll 4
@@ -214,7 +225,7 @@ SIMD_INLINE SIMD_REAL SIMD_NAME(sum_lanes)(SIMD_NAME(acc) sum) {
 }
 
 SIMD_INLINE void SIMD_NAME(keep_terms)(int rows, int columns, SIMD_REAL *const *results,
-                                         SIMD_NAME(acc) (*sums)[4]) {
+                                       SIMD_NAME(acc) (*sums)[4]) {
 #pragma GCC unroll 4
   for (int r = 0; r < rows; r++)
 #pragma GCC unroll 4
@@ -225,12 +236,13 @@ SIMD_INLINE void SIMD_NAME(sum_few_pointed)(int columns, const direct_panel_t *a
   SIMD_NAME(acc) sums[4][4] = {0};
   const int32_t *live = at->live + tile * (at->taps + 1);
   const SIMD_REAL *const *pointers = (const SIMD_REAL *const *)(at->pointers + tile * at->taps * 4);
-  for (int32_t t = 1; t <= live[0]; t++, pointers += 4) SIMD_NAME(sum_terms)(4, columns, at, pointers, live[t], sums);
+  for (int32_t t = 1; t <= live[0]; t++, pointers += 4)
+    SIMD_NAME(sum_terms)(4, columns, at, pointers, live[t], sums);
   SIMD_NAME(keep_terms)(4, columns, (SIMD_REAL *const *)at->results + tile * 4, sums);
 }
 
-SIMD_INLINE void SIMD_NAME(sum_few_in_line)(int columns, const direct_panel_t *at, const direct_line_t *line,
-                                              int64_t tile) {
+SIMD_INLINE void SIMD_NAME(sum_few_in_line)(int columns, const direct_panel_t *at,
+                                            const direct_line_t *line, int64_t tile) {
   SIMD_NAME(acc) sums[4][4] = {0};
   int64_t row = direct_line_row(line, tile, 4);
   SIMD_REAL *results[4];
@@ -244,12 +256,12 @@ SIMD_INLINE void SIMD_NAME(sum_few_in_line)(int columns, const direct_panel_t *a
   SIMD_NAME(keep_terms)(4, columns, results, sums);
 }
 
-#define FEW(COLUMNS)                                                                                  \
-  SIMD_TARGET static void SIMD_NAME(sum_few_##COLUMNS)(const direct_panel_t *panel) {                  \
-    const direct_panel_t at = *panel;                                                                    \
-    for (const direct_line_t *line = at.lines; line < at.lines + at.line_count; line++)                  \
-      for (int64_t i = 0; i < line->tiles; i++) SIMD_NAME(sum_few_in_line)(COLUMNS, &at, line, i);   \
-    for (int64_t i = 0; i < at.tiles; i++) SIMD_NAME(sum_few_pointed)(COLUMNS, &at, i);              \
+#define FEW(COLUMNS)                                                                               \
+  SIMD_TARGET static void SIMD_NAME(sum_few_##COLUMNS)(const direct_panel_t *panel) {              \
+    const direct_panel_t at = *panel;                                                              \
+    for (const direct_line_t *line = at.lines; line < at.lines + at.line_count; line++)            \
+      for (int64_t i = 0; i < line->tiles; i++) SIMD_NAME(sum_few_in_line)(COLUMNS, &at, line, i); \
+    for (int64_t i = 0; i < at.tiles; i++) SIMD_NAME(sum_few_pointed)(COLUMNS, &at, i);            \
   }
 #ifdef TAPS_DEFAULT
 /* Has a vector read once, not again for each of its uses. */
@@ -259,18 +271,21 @@ SIMD_INLINE void SIMD_NAME(sum_few_in_line)(int columns, const direct_panel_t *a
 #define TILES_KEEP(vector) (void)(vector)
 #endif
 
-/* A row of taps that follow each other as the results do: what is read is multiplied by all of them while it is in a
- * register. The first row's first tap is at `position` of the axis; those of rows that are `inside` are all there. */
-SIMD_INLINE void SIMD_NAME(add_sliding)(int rows, int vecs, int taps, bool inside, const direct_panel_t *at,
-                                          const SIMD_REAL *weights, const char *from, uint64_t position,
-                                          SIMD_NAME(acc) (*sums)[4]) {
+/* A row of taps that follow each other as the results do: what is read is multiplied by all of them
+ * while it is in a register. The first row's first tap is at `position` of the axis; those of rows
+ * that are `inside` are all there. */
+SIMD_INLINE void SIMD_NAME(add_sliding)(int rows, int vecs, int taps, bool inside,
+                                        const direct_panel_t *at, const SIMD_REAL *weights,
+                                        const char *from, uint64_t position,
+                                        SIMD_NAME(acc) (*sums)[4]) {
   int64_t p = at->count;
   do {
     SIMD_NAME(acc) line[5][2];
 #pragma GCC unroll 5
     for (int k = 0; k < taps; k++)
 #pragma GCC unroll 2
-      for (int v = 0; v < vecs; v++) line[k][v] = ((const SIMD_NAME(vec) *)(weights + k * at->tap_stride))[v];
+      for (int v = 0; v < vecs; v++)
+        line[k][v] = ((const SIMD_NAME(vec) *)(weights + k * at->tap_stride))[v];
     const char *first = from;
 #pragma GCC unroll 12
     for (int x = 0; x < rows + taps - 1; x++, first += at->from_stride) {
@@ -289,16 +304,19 @@ SIMD_INLINE void SIMD_NAME(add_sliding)(int rows, int vecs, int taps, bool insid
 }
 
 /* Columns from `column` of the strip on of a tile of a line. */
-SIMD_INLINE void SIMD_NAME(slide_tile)(int rows, int vecs, int taps, bool inside, const direct_panel_t *at,
-                                         const direct_line_t *line, int64_t row, int64_t column) {
+SIMD_INLINE void SIMD_NAME(slide_tile)(int rows, int vecs, int taps, bool inside,
+                                       const direct_panel_t *at, const direct_line_t *line,
+                                       int64_t row, int64_t column) {
   SIMD_NAME(acc) sums[8][4] = {0};
   SIMD_REAL *results[8];
-  const char *from = line->from + row * at->from_stride + (at->first + column) * (int64_t)sizeof(SIMD_REAL);
+  const char *from =
+      line->from + row * at->from_stride + (at->first + column) * (int64_t)sizeof(SIMD_REAL);
   const SIMD_REAL *weights = (const SIMD_REAL *)at->weights + column;
   for (int32_t t = 1; t <= line->live[0]; t += taps) {
     int32_t tap = line->live[t];
-    SIMD_NAME(add_sliding)(rows, vecs, taps, inside, at, weights + tap * at->tap_stride, from + at->offsets[tap],
-                            (uint64_t)(line->position + row + at->tap_positions[tap]), sums);
+    SIMD_NAME(add_sliding)
+    (rows, vecs, taps, inside, at, weights + tap * at->tap_stride, from + at->offsets[tap],
+     (uint64_t)(line->position + row + at->tap_positions[tap]), sums);
   }
 #pragma GCC unroll 8
   for (int r = 0; r < rows; r++)
@@ -306,19 +324,20 @@ SIMD_INLINE void SIMD_NAME(slide_tile)(int rows, int vecs, int taps, bool inside
   SIMD_NAME(keep_sums)(rows, vecs, at, results, sums);
 }
 
-#define SLIDE(ROWS, TAPS)                                                                            \
-  SIMD_TARGET static void SIMD_NAME(slide_##ROWS##x##TAPS)(const direct_panel_t *panel) {             \
-    const direct_panel_t at = *panel;                                                                   \
-    for (const direct_line_t *line = at.lines; line < at.lines + at.line_count; line++)                 \
-      for (int64_t i = 0; i < line->tiles; i++) {                                                    \
-        int64_t row = direct_line_row(line, i, ROWS), v = 0;                                            \
-        for (; v + 2 <= at.vectors; v += 2)                                                          \
-          if (row >= line->low && row + ROWS <= line->high)                                          \
-            SIMD_NAME(slide_tile)(ROWS, 2, TAPS, true, &at, line, row, v * LANES);                  \
-          else                                                                                       \
-            SIMD_NAME(slide_tile)(ROWS, 2, TAPS, false, &at, line, row, v * LANES);                 \
-        if (v < at.vectors) SIMD_NAME(slide_tile)(ROWS, 1, TAPS, false, &at, line, row, v * LANES); \
-      }                                                                                              \
+#define SLIDE(ROWS, TAPS)                                                                 \
+  SIMD_TARGET static void SIMD_NAME(slide_##ROWS##x##TAPS)(const direct_panel_t *panel) { \
+    const direct_panel_t at = *panel;                                                     \
+    for (const direct_line_t *line = at.lines; line < at.lines + at.line_count; line++)   \
+      for (int64_t i = 0; i < line->tiles; i++) {                                         \
+        int64_t row = direct_line_row(line, i, ROWS), v = 0;                              \
+        for (; v + 2 <= at.vectors; v += 2)                                               \
+          if (row >= line->low && row + ROWS <= line->high)                               \
+            SIMD_NAME(slide_tile)(ROWS, 2, TAPS, true, &at, line, row, v * LANES);        \
+          else                                                                            \
+            SIMD_NAME(slide_tile)(ROWS, 2, TAPS, false, &at, line, row, v * LANES);       \
+        if (v < at.vectors)                                                               \
+          SIMD_NAME(slide_tile)(ROWS, 1, TAPS, false, &at, line, row, v * LANES);         \
+      }                                                                                   \
   }
 
 #define DEPTHWISE(ROWS, VECS) TILES_AS(depthwise, ROWS, VECS, true)
@@ -341,16 +360,19 @@ SLIDE(8, 3)
 SLIDE(8, 5)
 
 SIMD_TARGET static void SIMD_NAME(sum_sliding)(const direct_panel_t *at) {
-  static void (*const sums[3][2])(const direct_panel_t *) = {{SIMD_NAME(slide_6x3), SIMD_NAME(slide_6x5)},
-                                                          {SIMD_NAME(slide_7x3), SIMD_NAME(slide_7x5)},
-                                                          {SIMD_NAME(slide_8x3), SIMD_NAME(slide_8x5)}};
+  static void (*const sums[3][2])(const direct_panel_t *) = {
+      {SIMD_NAME(slide_6x3), SIMD_NAME(slide_6x5)},
+      {SIMD_NAME(slide_7x3), SIMD_NAME(slide_7x5)},
+      {SIMD_NAME(slide_8x3), SIMD_NAME(slide_8x5)}};
   sums[at->rows - 6][at->tap_reuse == 5](at);
 }
 
 SIMD_TARGET static void SIMD_NAME(sum_depthwise)(const direct_panel_t *at) {
   static void (*const sums[3][4])(const direct_panel_t *) = {
-      {SIMD_NAME(depthwise_6x1), SIMD_NAME(depthwise_6x2), SIMD_NAME(depthwise_6x3), SIMD_NAME(depthwise_6x4)},
-      {SIMD_NAME(depthwise_7x1), SIMD_NAME(depthwise_7x2), SIMD_NAME(depthwise_7x3), SIMD_NAME(depthwise_7x4)},
+      {SIMD_NAME(depthwise_6x1), SIMD_NAME(depthwise_6x2), SIMD_NAME(depthwise_6x3),
+       SIMD_NAME(depthwise_6x4)},
+      {SIMD_NAME(depthwise_7x1), SIMD_NAME(depthwise_7x2), SIMD_NAME(depthwise_7x3),
+       SIMD_NAME(depthwise_7x4)},
       {SIMD_NAME(depthwise_8x1), SIMD_NAME(depthwise_8x2)}};
   direct_panel_t rest = *at;
   if (at->tap_reuse) SIMD_NAME(sum_sliding)(at), rest.line_count = 0;
@@ -364,7 +386,8 @@ SLIDE(4, 5)
 
 SIMD_TARGET static void SIMD_NAME(sum_depthwise)(const direct_panel_t *at) {
   direct_panel_t rest = *at;
-  if (at->tap_reuse) (at->tap_reuse == 5 ? SIMD_NAME(slide_4x5) : SIMD_NAME(slide_4x3))(at), rest.line_count = 0;
+  if (at->tap_reuse)
+    (at->tap_reuse == 5 ? SIMD_NAME(slide_4x5) : SIMD_NAME(slide_4x3))(at), rest.line_count = 0;
   (at->vectors == 1 ? SIMD_NAME(depthwise_4x1) : SIMD_NAME(depthwise_4x2))(&rest);
 }
 #endif
@@ -375,9 +398,10 @@ SIMD_TARGET static void SIMD_NAME(sum_depthwise)(const direct_panel_t *at) {
 /* Lanes of a vector out of the two that start at `from`. */
 SIMD_INLINE SIMD_NAME(acc) SIMD_NAME(pick_lanes)(const SIMD_REAL *from, const void *lanes) {
 #if SIMD_BYTES == 64
-  __m512i a = _mm512_loadu_si512(from), b = _mm512_loadu_si512(from + LANES), at = _mm512_loadu_si512(lanes);
+  __m512i a = _mm512_loadu_si512(from), b = _mm512_loadu_si512(from + LANES),
+          at = _mm512_loadu_si512(lanes);
   return (SIMD_NAME(acc))(sizeof *from == 8 ? _mm512_permutex2var_epi64(a, at, b)
-                                             : _mm512_permutex2var_epi32(a, at, b));
+                                            : _mm512_permutex2var_epi32(a, at, b));
 #else
   SIMD_NAME(acc) picked;
 #pragma GCC unroll 8
@@ -388,7 +412,8 @@ SIMD_INLINE SIMD_NAME(acc) SIMD_NAME(pick_lanes)(const SIMD_REAL *from, const vo
 }
 
 /* See channel_expand_t. */
-SIMD_TARGET static void SIMD_NAME(expand_line)(const channel_expand_t *s, const void *line, int64_t count, void *to_) {
+SIMD_TARGET static void SIMD_NAME(expand_line)(const channel_expand_t *s, const void *line,
+                                               int64_t count, void *to_) {
   const SIMD_REAL *from = line;
   SIMD_REAL *to = to_;
   for (int64_t x = 0; x < count; x++, from += s->channels, to += s->count)
@@ -407,8 +432,8 @@ FEW(3)
 FEW(4)
 
 SIMD_TARGET static void SIMD_NAME(sum_narrow_n)(const direct_panel_t *at) {
-  static void (*const sums[])(const direct_panel_t *) = {SIMD_NAME(sum_few_1), SIMD_NAME(sum_few_2),
-                                                      SIMD_NAME(sum_few_3), SIMD_NAME(sum_few_4)};
+  static void (*const sums[])(const direct_panel_t *) = {
+      SIMD_NAME(sum_few_1), SIMD_NAME(sum_few_2), SIMD_NAME(sum_few_3), SIMD_NAME(sum_few_4)};
   sums[at->width - 1](at);
 }
 #endif

@@ -23,7 +23,7 @@ typedef struct conv_products {
   conv_plan_t conv;
   int workers;
   conv_operand_t lhs, rhs;
-  bool is_integer;           /* integers */
+  bool is_integer;         /* integers */
   matmul_space_t **spaces; /* for them, one a worker */
   gemm_job_t job;          /* for the others: of a group, without addresses */
   gemm_partition_t cut;
@@ -33,7 +33,8 @@ typedef struct conv_products {
   bool by_groups;          /* a worker does whole groups */
   bool narrowed;
   int64_t out_count;
-  size_t sums_at, narrow_at, offsets_at, offsets_bytes, space_at, space_bytes; /* offsets and spaces: one a worker */
+  size_t sums_at, narrow_at, offsets_at, offsets_bytes, space_at,
+      space_bytes; /* offsets and spaces: one a worker */
 } conv_products_t;
 
 typedef struct conv_job {
@@ -48,8 +49,11 @@ static conv_view_t view_of(const conv_job_t *job, int64_t group, int worker) {
   const conv_products_t *plan = job->plan;
   const conv_plan_t *conv = &plan->conv;
   conv_view_t view;
-  conv_view_init(conv, (int64_t *)(job->scratch + plan->offsets_at + (size_t)worker * plan->offsets_bytes), &view);
-  int64_t start = conv->batch_groups > 1 ? group * conv->out_batch * conv->in_batch_stride : group * view.unit;
+  conv_view_init(
+      conv, (int64_t *)(job->scratch + plan->offsets_at + (size_t)worker * plan->offsets_bytes),
+      &view);
+  int64_t start =
+      conv->batch_groups > 1 ? group * conv->out_batch * conv->in_batch_stride : group * view.unit;
   view.input = job->lhs + start * view.real_bytes;
   return view;
 }
@@ -65,8 +69,8 @@ typedef struct conv_source {
   int64_t group;
 } conv_source_t;
 
-static void fill_patches(const void *context, int worker, int64_t row, int64_t rows, int64_t first, int64_t count,
-                         void *to) {
+static void fill_patches(const void *context, int worker, int64_t row, int64_t rows, int64_t first,
+                         int64_t count, void *to) {
   const conv_source_t *source = context;
   conv_view_t view = view_of(source->job, source->group, worker);
   conv_patches_fill(&view, row, rows, first, count, to);
@@ -81,7 +85,8 @@ static gemm_job_t product_of(const conv_source_t *source) {
     product.a = view_of(job, source->group, 0).input;
   else
     product.fill = fill_patches, product.context = source;
-  product.b = job->rhs + source->group * plan->n * bytes, product.c = job->sums + source->group * plan->n * bytes;
+  product.b = job->rhs + source->group * plan->n * bytes,
+  product.c = job->sums + source->group * plan->n * bytes;
   return product;
 }
 
@@ -89,7 +94,8 @@ static void multiply_groups(void *context, int64_t begin, int64_t end, int worke
   const conv_job_t *job = context;
   for (int64_t group = begin; group < end; group++) {
     gemm_job_t product = product_of(&(conv_source_t){job, group});
-    gemm_run_serial(&product, worker, job->scratch + job->plan->space_at + (size_t)worker * job->plan->space_bytes);
+    gemm_run_serial(&product, worker,
+                    job->scratch + job->plan->space_at + (size_t)worker * job->plan->space_bytes);
   }
 }
 
@@ -111,19 +117,23 @@ typedef struct conv_block {
   int64_t first;
 } conv_block_t;
 
-static void fill_block(const void *context, int64_t row, int64_t rows, int64_t first, int64_t count, void *to) {
+static void fill_block(const void *context, int64_t row, int64_t rows, int64_t first, int64_t count,
+                       void *to) {
   const conv_block_t *block = context;
   conv_patches_fill(&block->view, block->first + row, rows, first, count, to);
 }
 
 static void multiply_integers(const conv_job_t *job, int64_t group, int64_t block, int worker) {
   const conv_products_t *plan = job->plan;
-  int64_t bytes = plan->conv.types.element_bytes, features = plan->conv.out_features, row = block * plan->rows;
+  int64_t bytes = plan->conv.types.element_bytes, features = plan->conv.out_features,
+          row = block * plan->rows;
   conv_block_t context = {view_of(job, group, worker), row};
-  matmul_job_t product = {.real = plan->conv.types.real, .m = rows_of(plan, block), .n = plan->n, .k = plan->k};
+  matmul_job_t product = {
+      .real = plan->conv.types.real, .m = rows_of(plan, block), .n = plan->n, .k = plan->k};
   product.fill = fill_block, product.context = &context;
   product.b = job->rhs + group * plan->n * bytes, product.b_row = features, product.b_col = 1;
-  product.c = job->sums + (row * features + group * plan->n) * bytes, product.c_row = features, product.c_col = 1;
+  product.c = job->sums + (row * features + group * plan->n) * bytes, product.c_row = features,
+  product.c_col = 1;
   matmul_run(&product, plan->spaces[worker]);
 }
 
@@ -140,14 +150,17 @@ static void run_depthwise(void *context, int64_t begin, int64_t end, int worker)
   conv_depthwise_rows(&view, begin, end - begin, job->lhs, job->rhs, job->sums);
 }
 
-static int64_t line_width(const conv_plan_t *conv) { return conv->out_dims[conv->spatial_rank - 1]; }
+static int64_t line_width(const conv_plan_t *conv) {
+  return conv->out_dims[conv->spatial_rank - 1];
+}
 
 static void run_lines(void *context, int64_t begin, int64_t end, int worker) {
   const conv_job_t *job = context;
   conv_view_t view = view_of(job, 0, worker);
   int64_t width = line_width(&job->plan->conv), parts = (width + LINE_UNIT - 1) / LINE_UNIT;
   for (int64_t task = begin; task < end; task++) {
-    int64_t first = task % parts * LINE_UNIT, limit = first + LINE_UNIT < width ? first + LINE_UNIT : width;
+    int64_t first = task % parts * LINE_UNIT,
+            limit = first + LINE_UNIT < width ? first + LINE_UNIT : width;
     conv_line_run(&view, task / parts, first, limit, job->lhs, job->rhs, job->sums);
   }
 }
@@ -156,8 +169,8 @@ static void compute(hr_workers_t *workers, conv_job_t *job) {
   const conv_products_t *plan = job->plan;
   int64_t width = conv_is_line(&plan->conv) ? line_width(&plan->conv) : 1;
   if (conv_is_line(&plan->conv))
-    hr_workers_for(workers, plan->m / width * ((width + LINE_UNIT - 1) / LINE_UNIT), 1 + LINE_UNIT / width, run_lines,
-                   job);
+    hr_workers_for(workers, plan->m / width * ((width + LINE_UNIT - 1) / LINE_UNIT),
+                   1 + LINE_UNIT / width, run_lines, job);
   else if (conv_is_depthwise(&plan->conv))
     hr_workers_for(workers, plan->m, plan->rows, run_depthwise, job);
   else if (plan->is_integer)
@@ -166,10 +179,11 @@ static void compute(hr_workers_t *workers, conv_job_t *job) {
     multiply_floats(workers, job);
 }
 
-static const char *ready(hr_workers_t *workers, const conv_products_t *plan, const conv_operand_t *operand,
-                         const char *from, char *scratch) {
+static const char *ready(hr_workers_t *workers, const conv_products_t *plan,
+                         const conv_operand_t *operand, const char *from, char *scratch) {
   if (operand->widened) {
-    native_widen(workers, &plan->conv.types, operand->dtype, from, operand->count, scratch + operand->wide_at);
+    native_widen(workers, &plan->conv.types, operand->dtype, from, operand->count,
+                 scratch + operand->wide_at);
     from = scratch + operand->wide_at;
   }
   if (!operand->order->needed) return from;
@@ -178,12 +192,15 @@ static const char *ready(hr_workers_t *workers, const conv_products_t *plan, con
   return scratch + operand->ordered_at;
 }
 
-hr_status_t conv_run_im2col(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
+hr_status_t conv_run_im2col(const op_native_run_t *run, const void *plan_, void *const *in,
+                            void *const *out) {
   const conv_products_t *plan = plan_;
   const conv_plan_t *conv = &plan->conv;
   hr_workers_t *workers = native_workers(run, plan->workers);
-  char *scratch = run->scratch, *narrow = conv->out_order.needed ? scratch + plan->narrow_at : out[0];
-  conv_job_t job = {.plan = plan, .scratch = scratch, .sums = plan->narrowed ? scratch + plan->sums_at : narrow};
+  char *scratch = run->scratch,
+       *narrow = conv->out_order.needed ? scratch + plan->narrow_at : out[0];
+  conv_job_t job = {
+      .plan = plan, .scratch = scratch, .sums = plan->narrowed ? scratch + plan->sums_at : narrow};
   job.lhs = ready(workers, plan, &plan->lhs, in[0], scratch);
   job.rhs = ready(workers, plan, &plan->rhs, in[1], scratch);
   compute(workers, &job);
@@ -197,26 +214,31 @@ hr_status_t conv_run_im2col(const op_native_run_t *run, const void *plan_, void 
 static bool is_plain(const conv_plan_t *conv) {
   for (int d = 0; d < conv->spatial_rank; d++) {
     const hlo_window_dim_t *w = &conv->window[d];
-    if (w->size != 1 || w->stride != 1 || w->base_dilation != 1 || w->pad_low || conv->in_dims[d] != conv->out_dims[d])
+    if (w->size != 1 || w->stride != 1 || w->base_dilation != 1 || w->pad_low ||
+        conv->in_dims[d] != conv->out_dims[d])
       return false;
   }
   return true;
 }
 
 static void choose_rows(conv_products_t *plan) {
-  int64_t tasks = plan->workers * TASKS_PER_WORKER, share = (plan->m * plan->groups + tasks - 1) / tasks;
+  int64_t tasks = plan->workers * TASKS_PER_WORKER,
+          share = (plan->m * plan->groups + tasks - 1) / tasks;
   int64_t rows = (share + ROW_UNIT - 1) / ROW_UNIT * ROW_UNIT;
   plan->rows = rows < plan->m ? rows : plan->m;
   plan->blocks = (plan->m + plan->rows - 1) / plan->rows;
 }
 
-static bool is_summed_directly(const conv_plan_t *conv) { return conv_is_line(conv) || conv_is_depthwise(conv); }
+static bool is_summed_directly(const conv_plan_t *conv) {
+  return conv_is_line(conv) || conv_is_depthwise(conv);
+}
 
 static bool is_multiplied(const conv_products_t *plan) {
   return !plan->is_integer && !is_summed_directly(&plan->conv);
 }
 
-static void assign_operand_offsets(const matmul_types_t *types, conv_operand_t *operand, size_t *total) {
+static void assign_operand_offsets(const matmul_types_t *types, conv_operand_t *operand,
+                                   size_t *total) {
   operand->widened = !matmul_is_widened(types, operand->dtype);
   size_t bytes = (size_t)operand->count * (size_t)types->element_bytes;
   operand->wide_at = scratch_reserve(total, operand->widened ? bytes : 0);
@@ -227,20 +249,24 @@ static size_t assign_offsets(conv_products_t *plan) {
   const conv_plan_t *conv = &plan->conv;
   const matmul_types_t *types = &conv->types;
   size_t total = 0, workers = (size_t)plan->workers;
-  plan->lhs = (conv_operand_t){.order = &conv->lhs_order, .dtype = types->lhs, .count = conv->lhs_count};
-  plan->rhs = (conv_operand_t){.order = &conv->rhs_order, .dtype = types->rhs, .count = conv->rhs_count};
+  plan->lhs =
+      (conv_operand_t){.order = &conv->lhs_order, .dtype = types->lhs, .count = conv->lhs_count};
+  plan->rhs =
+      (conv_operand_t){.order = &conv->rhs_order, .dtype = types->rhs, .count = conv->rhs_count};
   assign_operand_offsets(types, &plan->lhs, &total);
   assign_operand_offsets(types, &plan->rhs, &total);
   plan->narrowed = !matmul_is_widened(types, types->out);
-  plan->sums_at =
-      scratch_reserve(&total, plan->narrowed ? (size_t)plan->out_count * (size_t)types->element_bytes : 0);
-  plan->narrow_at = scratch_reserve(&total, conv->out_order.needed ? conv->out_order.size_bytes : 0);
+  plan->sums_at = scratch_reserve(
+      &total, plan->narrowed ? (size_t)plan->out_count * (size_t)types->element_bytes : 0);
+  plan->narrow_at =
+      scratch_reserve(&total, conv->out_order.needed ? conv->out_order.size_bytes : 0);
   plan->offsets_bytes = ((size_t)conv_view_offsets(conv) * sizeof(int64_t) + 63) / 64 * 64;
   plan->offsets_at = scratch_reserve(&total, workers * plan->offsets_bytes);
   if (!is_multiplied(plan)) return total;
   plan->space_bytes = gemm_space_bytes(&plan->job);
-  plan->space_at = scratch_reserve(&total, plan->by_groups ? workers * plan->space_bytes
-                                                       : gemm_scratch_bytes(&plan->job, &plan->cut, plan->workers));
+  plan->space_at = scratch_reserve(
+      &total, plan->by_groups ? workers * plan->space_bytes
+                              : gemm_scratch_bytes(&plan->job, &plan->cut, plan->workers));
   return total;
 }
 
@@ -249,12 +275,15 @@ static void choose_product(conv_products_t *plan) {
   const matmul_types_t *types = &plan->conv.types;
   plan->is_integer = !hr_dtype_is_float(types->real);
   if (!is_multiplied(plan)) return;
-  plan->job = (gemm_job_t){.dtype = types->real, .m = plan->m, .n = plan->n, .k = plan->k, .a_col = 1, .b_col = 1};
+  plan->job = (gemm_job_t){
+      .dtype = types->real, .m = plan->m, .n = plan->n, .k = plan->k, .a_col = 1, .b_col = 1};
   if (types->is_complex) plan->job.dtype = types->real == HR_F32 ? HR_C64 : HR_C128;
-  plan->job.a_row = plan->conv.in_features, plan->job.b_row = plan->job.c_row = plan->conv.out_features;
+  plan->job.a_row = plan->conv.in_features,
+  plan->job.b_row = plan->job.c_row = plan->conv.out_features;
   if (!plan->plain) plan->job.fill = fill_patches;
   plan->cut = gemm_partition_choose(&plan->job, plan->workers);
-  plan->by_groups = plan->groups >= 2 * plan->workers || plan->cut.row_parts * plan->cut.col_parts == 1;
+  plan->by_groups =
+      plan->groups >= 2 * plan->workers || plan->cut.row_parts * plan->cut.col_parts == 1;
 }
 
 static bool set_sizes(conv_products_t *plan) {
@@ -273,11 +302,13 @@ static hr_status_t make_spaces(const op_native_target_t *target, conv_products_t
   if (!plan->is_integer || is_summed_directly(&plan->conv)) return NULL;
   HR_TRY(HR_NEW_ARRAY(target->arena, plan->workers, &plan->spaces));
   for (int w = 0; w < plan->workers; w++)
-    HR_TRY(matmul_space_new(target->arena, plan->conv.types.real, plan->rows, plan->n, plan->k, &plan->spaces[w]));
+    HR_TRY(matmul_space_new(target->arena, plan->conv.types.real, plan->rows, plan->n, plan->k,
+                            &plan->spaces[w]));
   return NULL;
 }
 
-hr_status_t conv_prepare_im2col(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+hr_status_t conv_prepare_im2col(const op_native_target_t *target, const op_step_t *step,
+                                op_native_step_t *out) {
   conv_products_t *plan;
   HR_TRY(HR_NEW(target->arena, &plan));
   *plan = (conv_products_t){.workers = target->workers};
@@ -291,7 +322,8 @@ hr_status_t conv_prepare_im2col(const op_native_target_t *target, const op_step_
   choose_rows(plan);
   HR_TRY(make_spaces(target, plan));
   out->scratch_bytes = assign_offsets(plan);
-  out->flops = 2.0 * (plan->conv.types.is_complex ? 4 : 1) * (double)plan->out_count * (double)plan->k;
+  out->flops =
+      2.0 * (plan->conv.types.is_complex ? 4 : 1) * (double)plan->out_count * (double)plan->k;
   out->plan = plan;
   return NULL;
 }

@@ -1,14 +1,15 @@
-/* Gradients of a convolution's weights, with channels innermost: for each tap, an element of the window, and channel of
- * the input (a term) the sum over all places of the result of what the tap sees there times the gradients of the
- * channels of the result (columns).
+/* Gradients of a convolution's weights, with channels innermost: for each tap, an element of the
+ * window, and channel of the input (a term) the sum over all places of the result of what the tap
+ * sees there times the gradients of the channels of the result (columns).
  *
- *   tile     a few terms of a tap by some vectors of columns: in registers, while all places of a chunk go past
- *   chunk    some places: the gradients of a strip of columns, copied, stay in the innermost cache while all tiles
- *            go past; of each tap a list of the places where it meets the input
- *   task     some tiles and a range of places, with sums of its own in memory; those of several ranges are added
+ *   tile     a few terms of a tap by some vectors of columns: in registers, while all places of a
+ * chunk go past chunk    some places: the gradients of a strip of columns, copied, stay in the
+ * innermost cache while all tiles go past; of each tap a list of the places where it meets the
+ * input task     some tiles and a range of places, with sums of its own in memory; those of several
+ * ranges are added
  *
- * Where channels are few the taps of a row are one: they lie side by side in the input. One that reaches beyond the end
- * of a line is copied, with zeros around it. */
+ * Where channels are few the taps of a row are one: they lie side by side in the input. One that
+ * reaches beyond the end of a line is copied, with zeros around it. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT ON
 #else
@@ -25,8 +26,8 @@
 #define MERGED_CHANNELS 32 /* with no more of them the taps of a row are one */
 #define LEAST_TILES 8      /* of a task: its gradients are copied for it alone */
 #define MOST_TAPS 4096
-#define LEAST_COLUMNS 8    /* others are better done in other ways */
-#define LEAST_TERMS 64     /* of all taps: with fewer, lists and copies are most of the work */
+#define LEAST_COLUMNS 8 /* others are better done in other ways */
+#define LEAST_TERMS 64  /* of all taps: with fewer, lists and copies are most of the work */
 #define LEAST_FLOPS 1e5
 
 typedef struct grad_position {
@@ -52,13 +53,13 @@ typedef struct conv_weight_grad {
   void (*add_tile)(const grad_tile_t *tile);
   bool merges, in_place; /* in_place: one strip, whose gradients lie as they would be copied */
   int workers;
-  int64_t bytes, taps, k, columns; /* terms of a tap */
-  int64_t lanes, rows, width, panels;  /* of a vector; of a tile; columns of a strip */
+  int64_t bytes, taps, k, columns;        /* terms of a tap */
+  int64_t lanes, rows, width, panels;     /* of a vector; of a tile; columns of a strip */
   int64_t tap_tiles, tiles, positions;    /* tiles of a tap and in all */
-  int64_t tile_parts, place_parts;     /* tasks */
-  int64_t sums_count;                  /* of a range of places */
-  size_t sums_at, spaces_at, space_bytes;                 /* spaces: one a worker */
-  size_t results_at, lists_at, counts_at, edge_copies_at;        /* in a space */
+  int64_t tile_parts, place_parts;        /* tasks */
+  int64_t sums_count;                     /* of a range of places */
+  size_t sums_at, spaces_at, space_bytes; /* spaces: one a worker */
+  size_t results_at, lists_at, counts_at, edge_copies_at; /* in a space */
 } conv_weight_grad_t;
 
 typedef struct gradient_run {
@@ -70,11 +71,14 @@ typedef struct gradient_run {
 /* --- running --- */
 
 /* Axes whose taps are counted; the last one's may be merged. */
-static int kept_axes(const conv_weight_grad_t *plan) { return plan->problem->spatial - plan->merges; }
+static int kept_axes(const conv_weight_grad_t *plan) {
+  return plan->problem->spatial - plan->merges;
+}
 
 static void split_tap(const conv_weight_grad_t *plan, int64_t tap, int64_t *k) {
   memset(k, 0, CONV_MAX_SPATIAL * sizeof *k);
-  for (int d = kept_axes(plan) - 1; d >= 0; d--) k[d] = tap % plan->problem->window[d], tap /= plan->problem->window[d];
+  for (int d = kept_axes(plan) - 1; d >= 0; d--)
+    k[d] = tap % plan->problem->window[d], tap /= plan->problem->window[d];
 }
 
 /* Splits a place's number, counted over all images; returns its image. */
@@ -85,8 +89,10 @@ static int64_t split_position(const conv_problem_t *p, int64_t number, int64_t *
 
 /* Gradients of a place's columns, strip by strip; columns past the last one are zero. */
 static void copy_position(const conv_weight_grad_t *plan, const char *from, char *to) {
-  int64_t panel = plan->width * plan->bytes, whole = plan->columns / plan->width, rest = plan->columns % plan->width;
-  for (int64_t s = 0; s < whole; s++, from += panel, to += CHUNK * panel) memcpy(to, from, (size_t)panel);
+  int64_t panel = plan->width * plan->bytes, whole = plan->columns / plan->width,
+          rest = plan->columns % plan->width;
+  for (int64_t s = 0; s < whole; s++, from += panel, to += CHUNK * panel)
+    memcpy(to, from, (size_t)panel);
   if (!rest) return;
   memcpy(to, from, (size_t)(rest * plan->bytes));
   memset(to + rest * plan->bytes, 0, (size_t)(panel - rest * plan->bytes));
@@ -121,7 +127,8 @@ static void add_edge_copy(grad_list_t *list, const char *line, int64_t x, int64_
   const conv_problem_t *p = list->run->plan->problem;
   int last = p->spatial - 1;
   int64_t each = p->in_channels * list->run->plan->bytes, window = p->window[last];
-  int64_t begin = hr_min(hr_max(-x, 0), window), end = hr_max(begin, hr_min(p->in[last] - x, window));
+  int64_t begin = hr_min(hr_max(-x, 0), window),
+          end = hr_max(begin, hr_min(p->in[last] - x, window));
   if (begin == end) return;
   memset(list->edge_copy, 0, (size_t)(window * each));
   memcpy(list->edge_copy + begin * each, line + (x + begin) * each, (size_t)((end - begin) * each));
@@ -130,7 +137,8 @@ static void add_edge_copy(grad_list_t *list, const char *line, int64_t x, int64_
 }
 
 /* `count` places along the last axis, the first of which sees place x of the line. */
-static void list_line(grad_list_t *list, const char *line, int64_t x, int64_t count, int64_t result) {
+static void list_line(grad_list_t *list, const char *line, int64_t x, int64_t count,
+                      int64_t result) {
   const conv_weight_grad_t *plan = list->run->plan;
   const conv_problem_t *p = plan->problem;
   int last = p->spatial - 1;
@@ -139,7 +147,8 @@ static void list_line(grad_list_t *list, const char *line, int64_t x, int64_t co
   int64_t low = x < 0 ? hr_min(hr_div_ceil(-x, stride), count) : 0,
           high = room < 0 ? 0 : hr_min(count, room / stride + 1);
   high = hr_max(low, high);
-  for (int64_t i = 0; i < low && plan->merges; i++) add_edge_copy(list, line, x + i * stride, result + i * plan->width);
+  for (int64_t i = 0; i < low && plan->merges; i++)
+    add_edge_copy(list, line, x + i * stride, result + i * plan->width);
   const char *from = line + (x + low * stride) * each;
   grad_position_t *to = list->positions + list->count - low;
   for (int64_t i = low; i < high; i++, from += stride * each)
@@ -165,12 +174,14 @@ static void list_offsets(grad_list_t *list, int64_t first, int64_t count) {
     }
     int64_t x = at[last] * p->stride[last] + list->k[last] * p->dilation[last] - p->low[last];
     if (inside)
-      list_line(list, list->run->src + line * list->run->plan->bytes, x, next - i, i * list->run->plan->width);
+      list_line(list, list->run->src + line * list->run->plan->bytes, x, next - i,
+                i * list->run->plan->width);
   }
 }
 
 /* Of each tap of tiles [begin, end). */
-static void list_taps(const gradient_run_t *r, int64_t begin, int64_t end, int64_t first, int64_t count, char *space) {
+static void list_taps(const gradient_run_t *r, int64_t begin, int64_t end, int64_t first,
+                      int64_t count, char *space) {
   const conv_weight_grad_t *plan = r->plan;
   grad_position_t *positions = (grad_position_t *)(space + plan->lists_at);
   int64_t *counts = (int64_t *)(space + plan->counts_at), k[CONV_MAX_SPATIAL];
@@ -184,17 +195,19 @@ static void list_taps(const gradient_run_t *r, int64_t begin, int64_t end, int64
 }
 
 /* One strip of tiles [begin, end). */
-static void add_panel(const conv_weight_grad_t *plan, int64_t panel, int64_t begin, int64_t end, const char *results,
-                      const char *space, char *sums) {
+static void add_panel(const conv_weight_grad_t *plan, int64_t panel, int64_t begin, int64_t end,
+                      const char *results, const char *space, char *sums) {
   const int64_t *counts = (const int64_t *)(space + plan->counts_at);
   int64_t left = hr_div_ceil(plan->columns - panel * plan->width, plan->lanes);
-  grad_tile_t tile = {.rows = plan->rows, .vectors = hr_min(plan->width / plan->lanes, left),
-                          .sums_step = plan->panels * plan->width};
+  grad_tile_t tile = {.rows = plan->rows,
+                      .vectors = hr_min(plan->width / plan->lanes, left),
+                      .sums_step = plan->panels * plan->width};
   tile.results = results + panel * CHUNK * plan->width * plan->bytes;
   for (int64_t i = begin; i < end; i++) {
     int64_t tap = i / plan->tap_tiles, row = i % plan->tap_tiles * plan->rows;
     for (int64_t t = 0; t < plan->rows; t++) tile.k_offsets[t] = hr_min(row + t, plan->k - 1);
-    tile.positions = (const grad_position_t *)(space + plan->lists_at) + tap * CHUNK, tile.count = counts[tap];
+    tile.positions = (const grad_position_t *)(space + plan->lists_at) + tap * CHUNK,
+    tile.count = counts[tap];
     tile.sums = sums + (i * plan->rows * tile.sums_step + panel * plan->width) * plan->bytes;
     if (tile.count) plan->add_tile(&tile);
   }
@@ -203,8 +216,10 @@ static void add_panel(const conv_weight_grad_t *plan, int64_t panel, int64_t beg
 static void run_task(const gradient_run_t *r, int64_t task, char *space) {
   const conv_weight_grad_t *plan = r->plan;
   int64_t part = task / plan->tile_parts, number = task % plan->tile_parts;
-  int64_t begin = plan->tiles * number / plan->tile_parts, end = plan->tiles * (number + 1) / plan->tile_parts;
-  int64_t first = plan->positions * part / plan->place_parts, limit = plan->positions * (part + 1) / plan->place_parts;
+  int64_t begin = plan->tiles * number / plan->tile_parts,
+          end = plan->tiles * (number + 1) / plan->tile_parts;
+  int64_t first = plan->positions * part / plan->place_parts,
+          limit = plan->positions * (part + 1) / plan->place_parts;
   int64_t tile_bytes = plan->rows * plan->panels * plan->width * plan->bytes;
   char *sums = r->sums + part * plan->sums_count * plan->bytes;
   memset(sums + begin * tile_bytes, 0, (size_t)((end - begin) * tile_bytes));
@@ -220,7 +235,8 @@ static void run_task(const gradient_run_t *r, int64_t task, char *space) {
 
 static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
   const gradient_run_t *r = context;
-  for (int64_t i = begin; i < end; i++) run_task(r, i, r->spaces + (size_t)worker * r->plan->space_bytes);
+  for (int64_t i = begin; i < end; i++)
+    run_task(r, i, r->spaces + (size_t)worker * r->plan->space_bytes);
 }
 
 /* Sums of row `from` of all ranges of places, in that of the first. */
@@ -228,8 +244,10 @@ static void add_parts(const gradient_run_t *r, char *row) {
   const conv_weight_grad_t *plan = r->plan;
   for (int64_t part = 1; part < plan->place_parts; part++) {
     const char *other = row + part * plan->sums_count * plan->bytes;
-    for (int64_t c = 0; c < plan->columns && plan->bytes == 4; c++) ((float *)row)[c] += ((const float *)other)[c];
-    for (int64_t c = 0; c < plan->columns && plan->bytes == 8; c++) ((double *)row)[c] += ((const double *)other)[c];
+    for (int64_t c = 0; c < plan->columns && plan->bytes == 4; c++)
+      ((float *)row)[c] += ((const float *)other)[c];
+    for (int64_t c = 0; c < plan->columns && plan->bytes == 8; c++)
+      ((double *)row)[c] += ((const double *)other)[c];
   }
 }
 
@@ -246,18 +264,21 @@ static void finish_terms(void *context, int64_t begin, int64_t end, int worker) 
     if (plan->merges) k[p->spatial - 1] = term / p->in_channels;
     int64_t to = wei->start + term % p->in_channels * wei->inner;
     for (int d = 0; d < p->spatial; d++) to += k[d] * wei->spatial[d];
-    char *row = r->sums + (tap * plan->tap_tiles * plan->rows + term) * plan->panels * plan->width * plan->bytes;
+    char *row = r->sums + (tap * plan->tap_tiles * plan->rows + term) * plan->panels * plan->width *
+                              plan->bytes;
     add_parts(r, row);
-    loop_copy_row(r->out + to * plan->bytes, row, plan->columns, wei->outer * plan->bytes, plan->bytes,
-                  (int)plan->bytes);
+    loop_copy_row(r->out + to * plan->bytes, row, plan->columns, wei->outer * plan->bytes,
+                  plan->bytes, (int)plan->bytes);
   }
 }
 
-hr_status_t conv_run_weight_grad(const op_native_run_t *run, const void *opaque, void *const *in, void *const *out) {
+hr_status_t conv_run_weight_grad(const op_native_run_t *run, const void *opaque, void *const *in,
+                                 void *const *out) {
   const conv_weight_grad_t *plan = opaque;
   char *scratch = run->scratch;
   hr_workers_t *workers = native_workers(run, plan->workers);
-  gradient_run_t r = {plan, in[0], in[1], out[0], scratch + plan->sums_at, scratch + plan->spaces_at};
+  gradient_run_t r = {
+      plan, in[0], in[1], out[0], scratch + plan->sums_at, scratch + plan->spaces_at};
   hr_workers_for(workers, plan->tile_parts * plan->place_parts, 1, run_tasks, &r);
   hr_workers_split(workers, plan->taps * plan->k, 1 + 20000 / plan->columns, finish_terms, &r);
   return NULL;
@@ -266,16 +287,17 @@ hr_status_t conv_run_weight_grad(const op_native_run_t *run, const void *opaque,
 /* --- planning --- */
 
 static bool has_types(const matmul_types_t *t) {
-  return !t->is_complex && (t->real == HR_F32 || t->real == HR_F64) && t->lhs == t->real && t->rhs == t->real &&
-         t->out == t->real;
+  return !t->is_complex && (t->real == HR_F32 || t->real == HR_F64) && t->lhs == t->real &&
+         t->rhs == t->real && t->out == t->real;
 }
 
 static bool has_form(const conv_problem_t *p) {
   double taps = 1;
   for (int d = 0; d < p->spatial; d++) taps *= (double)p->window[d];
-  return p->kind == CONV_WEIGHTS && p->groups == 1 && taps <= MOST_TAPS && p->flops >= LEAST_FLOPS &&
-         taps * (double)p->in_channels >= LEAST_TERMS && p->out_channels >= LEAST_COLUMNS &&
-         p->arrays[CONV_SRC].inner == 1 && p->arrays[CONV_DST].inner == 1;
+  return p->kind == CONV_WEIGHTS && p->groups == 1 && taps <= MOST_TAPS &&
+         p->flops >= LEAST_FLOPS && taps * (double)p->in_channels >= LEAST_TERMS &&
+         p->out_channels >= LEAST_COLUMNS && p->arrays[CONV_SRC].inner == 1 &&
+         p->arrays[CONV_DST].inner == 1;
 }
 
 /* Rows past a tap's last one are work for nothing, and each tile reads the gradients. */
@@ -296,11 +318,12 @@ static void plan_tiles(conv_weight_grad_t *plan) {
   plan->bytes = p->types.element_bytes, plan->columns = p->out_channels;
   plan->lanes = (wide ? 64 : simd_width() == SIMD_256 ? 32 : 16) / plan->bytes;
   plan->width = wide && plan->columns > 2 * plan->lanes ? 4 * plan->lanes : 2 * plan->lanes;
-  plan->in_place = plan->columns <= plan->width && plan->columns % plan->lanes == 0 && conv_is_plain(p, CONV_DST);
+  plan->in_place = plan->columns <= plan->width && plan->columns % plan->lanes == 0 &&
+                   conv_is_plain(p, CONV_DST);
   if (plan->in_place) plan->width = plan->columns;
   plan->panels = hr_div_ceil(plan->columns, plan->width);
-  plan->merges = p->in_channels <= MERGED_CHANNELS && p->window[last] > 1 && p->dilation[last] == 1 &&
-                 p->arrays[CONV_SRC].spatial[last] == p->in_channels;
+  plan->merges = p->in_channels <= MERGED_CHANNELS && p->window[last] > 1 &&
+                 p->dilation[last] == 1 && p->arrays[CONV_SRC].spatial[last] == p->in_channels;
   plan->k = p->in_channels * (plan->merges ? p->window[last] : 1), plan->taps = plan->positions = 1;
   for (int d = 0; d < kept_axes(plan); d++) plan->taps *= p->window[d];
   plan->positions = p->batch;
@@ -323,15 +346,16 @@ static size_t assign_offsets(conv_weight_grad_t *plan) {
   plan->results_at = scratch_reserve(&each, (size_t)(plan->panels * CHUNK * plan->width) * bytes);
   plan->lists_at = scratch_reserve(&each, (size_t)(plan->taps * CHUNK) * sizeof(grad_position_t));
   plan->counts_at = scratch_reserve(&each, (size_t)plan->taps * sizeof(int64_t));
-  plan->edge_copies_at = scratch_reserve(&each, plan->merges ? (size_t)(plan->taps * CHUNK * plan->k) * bytes : 0);
+  plan->edge_copies_at =
+      scratch_reserve(&each, plan->merges ? (size_t)(plan->taps * CHUNK * plan->k) * bytes : 0);
   plan->space_bytes = each;
   plan->sums_at = scratch_reserve(&total, (size_t)(plan->place_parts * plan->sums_count) * bytes);
   plan->spaces_at = scratch_reserve(&total, each * (size_t)plan->workers);
   return total;
 }
 
-hr_status_t conv_prepare_weight_grad(const op_native_target_t *target, const conv_problem_t *problem,
-                                  op_native_step_t *out) {
+hr_status_t conv_prepare_weight_grad(const op_native_target_t *target,
+                                     const conv_problem_t *problem, op_native_step_t *out) {
   conv_weight_grad_t *plan;
   if (!has_form(problem) || !has_types(&problem->types)) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));

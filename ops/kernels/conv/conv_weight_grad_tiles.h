@@ -1,21 +1,24 @@
-/* The loops of conv_weight_grad.c for one width of vectors and one type. Included once for each; see
- * simd_foreach_real.h. */
+/* The loops of conv_weight_grad.c for one width of vectors and one type. Included once for each;
+ * see simd_foreach_real.h. */
 #define LANES (SIMD_BYTES / (int)sizeof(SIMD_REAL))
 
-typedef SIMD_REAL SIMD_NAME(vec) __attribute__((vector_size(SIMD_BYTES), aligned(sizeof(SIMD_REAL)), may_alias));
+typedef SIMD_REAL SIMD_NAME(vec)
+    __attribute__((vector_size(SIMD_BYTES), aligned(sizeof(SIMD_REAL)), may_alias));
 typedef SIMD_REAL SIMD_NAME(acc) __attribute__((vector_size(SIMD_BYTES)));
 
-/* Adds to the sums of `rows` terms times `vecs` vectors of columns, constants where this is called, what all places
- * give. */
-SIMD_TARGET static inline __attribute__((always_inline)) void SIMD_NAME(add_positions)(int rows, int vecs,
-                                                                                      const grad_tile_t *at) {
+/* Adds to the sums of `rows` terms times `vecs` vectors of columns, constants where this is called,
+ * what all places give. */
+SIMD_TARGET static inline __attribute__((always_inline)) void SIMD_NAME(add_positions)(
+    int rows, int vecs, const grad_tile_t *at) {
   SIMD_NAME(acc) sums[8][4] = {0};
   SIMD_REAL *to = (SIMD_REAL *)at->sums;
   int64_t terms[8];
 #pragma GCC unroll 8
   for (int r = 0; r < rows; r++) terms[r] = at->k_offsets[r];
-  for (const grad_position_t *position = at->positions, *end = position + at->count; position < end; position++) {
-    const SIMD_REAL *from = position->from, *results = (const SIMD_REAL *)at->results + position->result;
+  for (const grad_position_t *position = at->positions, *end = position + at->count; position < end;
+       position++) {
+    const SIMD_REAL *from = position->from,
+                    *results = (const SIMD_REAL *)at->results + position->result;
     SIMD_NAME(acc) line[4];
 #pragma GCC unroll 4
     for (int v = 0; v < vecs; v++) line[v] = ((const SIMD_NAME(vec) *)results)[v];
@@ -30,9 +33,9 @@ SIMD_TARGET static inline __attribute__((always_inline)) void SIMD_NAME(add_posi
     for (int v = 0; v < vecs; v++) ((SIMD_NAME(vec) *)to)[v] += sums[r][v];
 }
 
-#define TILES(ROWS, VECS)                                                               \
+#define TILES(ROWS, VECS)                                                         \
   SIMD_TARGET static void SIMD_NAME(add_##ROWS##x##VECS)(const grad_tile_t *at) { \
-    SIMD_NAME(add_positions)(ROWS, VECS, at);                                             \
+    SIMD_NAME(add_positions)(ROWS, VECS, at);                                     \
   }
 #define TILES_OF(VECS) TILES(1, VECS) TILES(2, VECS) TILES(3, VECS) TILES(4, VECS)
 #define ADDS_OF(VECS) \

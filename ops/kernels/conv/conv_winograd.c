@@ -1,16 +1,18 @@
-/* Convolutions with windows of 3 x 3 and without steps, by fewer products: results in tiles of 4 x 4 are made of 6 x 6
- * places, brought to 36 points where a convolution is one product for each (Winograd's and Toom's way). 36 products
- * take the place of 144, for some sums before and after.
+/* Convolutions with windows of 3 x 3 and without steps, by fewer products: results in tiles of 4 x
+ * 4 are made of 6 x 6 places, brought to 36 points where a convolution is one product for each
+ * (Winograd's and Toom's way). 36 products take the place of 144, for some sums before and after.
  *
- *   weights   at the points once for all tiles, packed as the right sides of 36 products of matrices
- *   block     some tiles, on one worker: their places at the points, 36 products [tiles][in] x [in][out], results
+ *   weights   at the points once for all tiles, packed as the right sides of 36 products of
+ * matrices block     some tiles, on one worker: their places at the points, 36 products [tiles][in]
+ * x [in][out], results
  *
- * Gradients of weights are the same with results and weights exchanged: products [in][tiles] x [tiles][out] are added
- * over the tiles of a part, parts are added, and weights come back from the points at the end.
+ * Gradients of weights are the same with results and weights exchanged: products [in][tiles] x
+ * [tiles][out] are added over the tiles of a part, parts are added, and weights come back from the
+ * points at the end.
  *
- * Places outside are read from a line of zeros, and results outside go to a line that nobody reads. Errors are a few
- * times those of plain sums, relative to the largest places of a tile. What is not finite would spread over a tile:
- * where results are not, the tile is computed as it is defined. */
+ * Places outside are read from a line of zeros, and results outside go to a line that nobody reads.
+ * Errors are a few times those of plain sums, relative to the largest places of a tile. What is not
+ * finite would spread over a tile: where results are not, the tile is computed as it is defined. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT ON
 #else
@@ -28,10 +30,13 @@
 #define TILES_FILE "ops/kernels/conv/conv_winograd_tiles.h"
 #include "ops/kernels/simd/simd_foreach_real.h"
 
-#define LOOPS_OF_TYPE(name)                                                                                       \
-  {name##_tile_at_points,  name##_tile_from_points,  name##_pack_weights, name##_copy_directly, \
-   name##_results_at_points, name##_gradients_from_points}
-#define LOOPS_OF(width) {LOOPS_OF_TYPE(f32_##width), LOOPS_OF_TYPE(f64_##width)}
+#define LOOPS_OF_TYPE(name)                                                                    \
+  {                                                                                            \
+    name##_tile_at_points, name##_tile_from_points, name##_pack_weights, name##_copy_directly, \
+        name##_results_at_points, name##_gradients_from_points                                 \
+  }
+#define LOOPS_OF(width) \
+  { LOOPS_OF_TYPE(f32_##width), LOOPS_OF_TYPE(f64_##width) }
 
 static const winograd_loops_t *choose_loops(bool is_double) {
 #if SIMD_HAS_WIDTHS
@@ -54,19 +59,23 @@ typedef struct winograd_run {
 
 /* --- running --- */
 
-/* Whether the 9 weights of a pair of channels lie together, and not those of neighbouring output channels. */
+/* Whether the 9 weights of a pair of channels lie together, and not those of neighbouring output
+ * channels. */
 static bool is_apart(const winograd_weights_t *w) {
   int64_t sum = 0, most = 0;
-  for (int k = 0; k < 9; k++) sum += w->tap_offsets[k], most = w->tap_offsets[k] > most ? w->tap_offsets[k] : most;
+  for (int k = 0; k < 9; k++)
+    sum += w->tap_offsets[k], most = w->tap_offsets[k] > most ? w->tap_offsets[k] : most;
   return w->out_step != 1 && most == 8 && sum == 36;
 }
 
-/* As many output channels as a vector has at most. Weights that lie apart are turned before, some input channels at a
- * time. */
-static void pack_vector(const winograd_t *plan, const winograd_weights_t *w, int64_t o, void *packed) {
+/* As many output channels as a vector has at most. Weights that lie apart are turned before, some
+ * input channels at a time. */
+static void pack_vector(const winograd_t *plan, const winograd_weights_t *w, int64_t o,
+                        void *packed) {
   enum { CHUNK = 32 };
   double transposed[CHUNK * 9 * MIN_CHANNELS];
-  int64_t bytes = plan->element_bytes, count = w->out_channels - o, joined = w->in_step == 9 ? CHUNK : 1;
+  int64_t bytes = plan->element_bytes, count = w->out_channels - o,
+          joined = w->in_step == 9 ? CHUNK : 1;
   winograd_weights_t part = *w;
   if (count > MIN_CHANNELS) count = MIN_CHANNELS;
   part.in_step = 9 * MIN_CHANNELS, part.out_step = 1;
@@ -74,18 +83,21 @@ static void pack_vector(const winograd_t *plan, const winograd_weights_t *w, int
   for (int64_t c = 0, last; c < w->in_channels; c = last) {
     last = c + CHUNK < w->in_channels ? c + CHUNK : w->in_channels;
     for (int64_t i = c; i < last; i += joined)
-      native_transpose_plane((int)bytes, 9 * (joined < last - i ? joined : last - i), count,
-                        (const char *)w->data + (i * w->in_step + o * w->out_step) * bytes, w->out_step * bytes,
-                        (char *)transposed + (i - c) * part.in_step * bytes, MIN_CHANNELS * bytes);
+      native_transpose_plane(
+          (int)bytes, 9 * (joined < last - i ? joined : last - i), count,
+          (const char *)w->data + (i * w->in_step + o * w->out_step) * bytes, w->out_step * bytes,
+          (char *)transposed + (i - c) * part.in_step * bytes, MIN_CHANNELS * bytes);
     part.data = (const char *)transposed - (c * part.in_step + o) * bytes;
     plan->loops->pack_weights(&part, c, last, o, o + MIN_CHANNELS, packed);
   }
 }
 
 /* Vectors [begin, end) of output channels. */
-static void pack_all(const winograd_t *plan, const winograd_weights_t *w, int64_t begin, int64_t end, void *packed) {
+static void pack_all(const winograd_t *plan, const winograd_weights_t *w, int64_t begin,
+                     int64_t end, void *packed) {
   if (!is_apart(w))
-    plan->loops->pack_weights(w, 0, w->in_channels, begin * MIN_CHANNELS, end * MIN_CHANNELS, packed);
+    plan->loops->pack_weights(w, 0, w->in_channels, begin * MIN_CHANNELS, end * MIN_CHANNELS,
+                              packed);
   else
     for (int64_t i = begin; i < end; i++) pack_vector(plan, w, i * MIN_CHANNELS, packed);
 }
@@ -107,12 +119,14 @@ static winograd_position_t position_of(const winograd_t *plan, int64_t tile) {
 }
 
 /* The places that a tile sees. */
-static void find_pointers(const winograd_run_t *r, int64_t tile, const void *zeros, const void **in) {
+static void find_pointers(const winograd_run_t *r, int64_t tile, const void *zeros,
+                          const void **in) {
   const conv_problem_t *p = r->plan->problem;
   const conv_array_t *src = &r->plan->src.as_read;
   winograd_position_t at = position_of(r->plan, tile);
   int64_t y = at.y - p->low[0], x = at.x - p->low[1], bytes = r->plan->element_bytes;
-  int64_t first = src->start + (at.image - r->image) * src->outer + y * src->spatial[0] + x * src->spatial[1];
+  int64_t first =
+      src->start + (at.image - r->image) * src->outer + y * src->spatial[0] + x * src->spatial[1];
   const char *row = r->src + first * bytes;
   for (int i = 0; i < SIDE; i++, y++, row += src->spatial[0] * bytes)
     for (int j = 0; j < SIDE; j++) {
@@ -127,7 +141,8 @@ static void find_results(const winograd_run_t *r, int64_t tile, void *spare, voi
   const conv_array_t *dst = &r->plan->dst.as_read;
   winograd_position_t at = position_of(r->plan, tile);
   int64_t bytes = r->plan->element_bytes;
-  int64_t first = dst->start + (at.image - r->image) * dst->outer + at.y * dst->spatial[0] + at.x * dst->spatial[1];
+  int64_t first = dst->start + (at.image - r->image) * dst->outer + at.y * dst->spatial[0] +
+                  at.x * dst->spatial[1];
   char *row = r->dst + first * bytes;
   for (int i = 0; i < OUT_SIDE; i++, row += dst->spatial[0] * bytes)
     for (int j = 0; j < OUT_SIDE; j++) {
@@ -157,8 +172,10 @@ static void read_tiles(const winograd_run_t *r, int64_t first, int64_t tiles, ch
   find_pointers(r, first, space + plan->zeros_at, pointers[0]);
   for (int64_t i = 0; i < tiles; i++) {
     char *to = space + plan->in_at + i * plan->in_line * plan->element_bytes;
-    find_pointers(r, first + (i + 1 < tiles ? i + 1 : i), space + plan->zeros_at, pointers[(i + 1) % 2]);
-    plan->loops->tile_at_points(pointers[i % 2], pointers[(i + 1) % 2], channels, plan->in_plane, to);
+    find_pointers(r, first + (i + 1 < tiles ? i + 1 : i), space + plan->zeros_at,
+                  pointers[(i + 1) % 2]);
+    plan->loops->tile_at_points(pointers[i % 2], pointers[(i + 1) % 2], channels, plan->in_plane,
+                                to);
   }
 }
 
@@ -166,7 +183,8 @@ static void compute_directly(const winograd_run_t *r, int64_t tile, char *space,
   const void *pointers[POINTS];
   find_pointers(r, tile, space + r->plan->zeros_at, pointers);
   for (int i = 0; i < OUT_SIDE * OUT_SIDE; i++)
-    r->plan->loops->copy_directly(&r->weights, pointers + i / OUT_SIDE * SIDE + i % OUT_SIDE, out[i]);
+    r->plan->loops->copy_directly(&r->weights, pointers + i / OUT_SIDE * SIDE + i % OUT_SIDE,
+                                  out[i]);
 }
 
 static void write_tiles(const winograd_run_t *r, int64_t first, int64_t tiles, char *space) {
@@ -180,15 +198,19 @@ static void write_tiles(const winograd_run_t *r, int64_t first, int64_t tiles, c
   }
 }
 
-/* Results of tiles [first, last) of one row of tiles are final: a few places of each line, or whole lines. */
+/* Results of tiles [first, last) of one row of tiles are final: a few places of each line, or whole
+ * lines. */
 static void finish_row(const winograd_run_t *r, int64_t first, int64_t last, int worker) {
   const conv_problem_t *p = r->plan->problem;
   winograd_position_t at = position_of(r->plan, first);
-  int64_t lines = p->out[0] - at.y < OUT_SIDE ? p->out[0] - at.y : OUT_SIDE, end = at.x + (last - first) * OUT_SIDE;
-  op_native_part_t part = {.row = (at.image * p->out[0] + at.y) * p->out[1] + at.x, .columns = p->out_channels};
+  int64_t lines = p->out[0] - at.y < OUT_SIDE ? p->out[0] - at.y : OUT_SIDE,
+          end = at.x + (last - first) * OUT_SIDE;
+  op_native_part_t part = {.row = (at.image * p->out[0] + at.y) * p->out[1] + at.x,
+                           .columns = p->out_channels};
   part.rows = (end < p->out[1] ? end : p->out[1]) - at.x;
   if (part.rows == p->out[1]) part.rows *= lines, lines = 1;
-  for (int64_t i = 0; i < lines; i++, part.row += p->out[1]) r->epilogue->run(r->epilogue, &part, worker);
+  for (int64_t i = 0; i < lines; i++, part.row += p->out[1])
+    r->epilogue->run(r->epilogue, &part, worker);
 }
 
 static void finish_tiles(const winograd_run_t *r, int64_t first, int64_t tiles, int worker) {
@@ -231,12 +253,13 @@ static void run_images(void *context, int64_t begin, int64_t end, int worker) {
   for (int64_t i = begin; i < end; i++) {
     winograd_run_t image = *r;
     image.image = i, image.src = src, image.dst = dst;
-    native_transpose_plane((int)bytes, plan->src.plane, p->in_channels, r->src + i * in_image, plan->src.plane * bytes,
-                           src, in_line);
+    native_transpose_plane((int)bytes, plan->src.plane, p->in_channels, r->src + i * in_image,
+                           plan->src.plane * bytes, src, in_line);
     run_tiles(&image, i * tiles, (i + 1) * tiles, worker);
-    native_transpose_plane((int)bytes, p->out_channels, plan->dst.plane, dst, out_line, r->dst + i * out_image,
-                      plan->dst.plane * bytes);
-    op_native_part_t part = {.row = i * p->out_channels, .rows = p->out_channels, .columns = plan->dst.plane};
+    native_transpose_plane((int)bytes, p->out_channels, plan->dst.plane, dst, out_line,
+                           r->dst + i * out_image, plan->dst.plane * bytes);
+    op_native_part_t part = {
+        .row = i * p->out_channels, .rows = p->out_channels, .columns = plan->dst.plane};
     if (r->epilogue) r->epilogue->run(r->epilogue, &part, worker);
   }
 }
@@ -254,7 +277,8 @@ static char *space_of(const winograd_run_t *r, int64_t part) {
 }
 
 /* One part's sums of the products of a block; those of the first block are set. */
-static void add_products(const winograd_run_t *r, int64_t tiles, bool first, int worker, char *space) {
+static void add_products(const winograd_run_t *r, int64_t tiles, bool first, int worker,
+                         char *space) {
   const winograd_t *plan = r->plan;
   int64_t bytes = plan->element_bytes;
   gemm_job_t job = plan->job;
@@ -272,7 +296,8 @@ static void read_results(const winograd_run_t *r, int64_t first, int64_t tiles, 
   for (int64_t i = 0; i < tiles; i++) {
     void *pointers[OUT_SIDE * OUT_SIDE];
     find_results(r, first + i, space + plan->zeros_at, pointers);
-    plan->loops->results_at_points((const void *const *)pointers, plan->problem->out_channels, plan->out_plane,
+    plan->loops->results_at_points((const void *const *)pointers, plan->problem->out_channels,
+                                   plan->out_plane,
                                    space + plan->out_at + i * plan->out_line * plan->element_bytes);
   }
 }
@@ -281,10 +306,12 @@ static void run_part(void *context, int64_t begin, int64_t end, int worker) {
   const winograd_run_t *r = context;
   const winograd_t *plan = r->plan;
   for (int64_t part = begin; part < end; part++) {
-    int64_t block = plan->blocks * part / plan->parts, limit = plan->blocks * (part + 1) / plan->parts;
+    int64_t block = plan->blocks * part / plan->parts,
+            limit = plan->blocks * (part + 1) / plan->parts;
     char *space = space_of(r, part);
     for (int64_t i = block; i < limit; i++) {
-      int64_t first = i * plan->unit, left = plan->tiles - first, tiles = left < plan->unit ? left : plan->unit;
+      int64_t first = i * plan->unit, left = plan->tiles - first,
+              tiles = left < plan->unit ? left : plan->unit;
       read_tiles(r, first, tiles, space);
       read_results(r, first, tiles, space);
       add_products(r, tiles, i == block, worker, space);
@@ -309,11 +336,18 @@ static void finish_gradients(void *context, int64_t begin, int64_t end, int work
 static void run_gradients(hr_workers_t *workers, const winograd_run_t *r, void *to) {
   const winograd_t *plan = r->plan;
   const winograd_weights_t *w = &plan->weights;
-  winograd_gradients_t g = {.sums = r->spaces + plan->sums_at, .parts = plan->parts,
-                            .part_step = (int64_t)plan->space_bytes / plan->element_bytes, .plane = plan->sums_plane,
-                            .row = plan->job.c_row, .in_channels = w->in_channels, .out_channels = w->out_channels,
-                            .tiles = plan->tiles, .in_step = w->in_step, .out_step = w->out_step,
-                            .find = find_both, .context = r};
+  winograd_gradients_t g = {.sums = r->spaces + plan->sums_at,
+                            .parts = plan->parts,
+                            .part_step = (int64_t)plan->space_bytes / plan->element_bytes,
+                            .plane = plan->sums_plane,
+                            .row = plan->job.c_row,
+                            .in_channels = w->in_channels,
+                            .out_channels = w->out_channels,
+                            .tiles = plan->tiles,
+                            .in_step = w->in_step,
+                            .out_step = w->out_step,
+                            .find = find_both,
+                            .context = r};
   g.to = (char *)to + plan->problem->arrays[CONV_WEI].start * plan->element_bytes;
   memcpy(g.tap_offsets, w->tap_offsets, sizeof g.tap_offsets);
   hr_workers_for(workers, plan->parts, 1, run_part, (void *)r);
@@ -321,13 +355,15 @@ static void run_gradients(hr_workers_t *workers, const winograd_run_t *r, void *
 }
 
 /* The input, and gradients of results, with channels innermost. */
-static const void *in_order(hr_workers_t *workers, const winograd_array_t *side, const void *from, char *scratch) {
+static const void *in_order(hr_workers_t *workers, const winograd_array_t *side, const void *from,
+                            char *scratch) {
   if (!side->order) return from;
   native_transpose_run(workers, side->order, scratch + side->at, from);
   return scratch + side->at;
 }
 
-static hr_status_t run_weights(const op_native_run_t *run, const winograd_t *plan, void *const *in, void *const *out) {
+static hr_status_t run_weights(const op_native_run_t *run, const winograd_t *plan, void *const *in,
+                               void *const *out) {
   char *scratch = run->scratch;
   hr_workers_t *workers = native_workers(run, plan->workers);
   winograd_run_t r = {.plan = plan, .spaces = scratch + plan->spaces_at};
@@ -337,12 +373,14 @@ static hr_status_t run_weights(const op_native_run_t *run, const winograd_t *pla
   return NULL;
 }
 
-hr_status_t conv_run_winograd(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
+hr_status_t conv_run_winograd(const op_native_run_t *run, const void *plan_, void *const *in,
+                              void *const *out) {
   const winograd_t *plan = plan_;
   if (plan->problem->kind == CONV_WEIGHTS) return run_weights(run, plan, in, out);
   char *scratch = run->scratch;
   hr_workers_t *workers = native_workers(run, plan->workers);
-  winograd_run_t r = {.plan = plan, .weights = weights_of(plan, in[1]), .dst = out[0], .epilogue = run->epilogue};
+  winograd_run_t r = {
+      .plan = plan, .weights = weights_of(plan, in[1]), .dst = out[0], .epilogue = run->epilogue};
   r.src = plan->by_images ? in[0] : in_order(workers, &plan->src, in[0], scratch);
   r.packed = scratch + plan->packed_at, r.spaces = scratch + plan->spaces_at;
   if (plan->packed)
@@ -371,7 +409,8 @@ static hr_status_t pack_constant(const op_native_target_t *target, winograd_t *p
   return NULL;
 }
 
-/* Rows are places with their channels, or, where whole images are turned, channels with their places. */
+/* Rows are places with their channels, or, where whole images are turned, channels with their
+ * places. */
 static void plan_parts(const winograd_t *plan, op_native_step_t *out) {
   const conv_problem_t *p = plan->problem;
   if (p->kind != CONV_FORWARD || (!plan->by_images && !conv_is_plain(p, CONV_DST))) return;

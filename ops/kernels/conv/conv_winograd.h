@@ -33,23 +33,26 @@ typedef struct winograd_gradients {
 
 /* For a width of vectors and a type: see conv_winograd_tiles.h. */
 typedef struct winograd_loops {
-  void (*tile_at_points)(const void *const *pointers, const void *const *next, int64_t channels, int64_t plane,
-                         void *points);
-  bool (*tile_from_points)(const void *points, int64_t channels, int64_t plane, void *const *pointers);
-  void (*pack_weights)(const winograd_weights_t *w, int64_t first, int64_t last, int64_t begin, int64_t end,
-                       void *packed);
+  void (*tile_at_points)(const void *const *pointers, const void *const *next, int64_t channels,
+                         int64_t plane, void *points);
+  bool (*tile_from_points)(const void *points, int64_t channels, int64_t plane,
+                           void *const *pointers);
+  void (*pack_weights)(const winograd_weights_t *w, int64_t first, int64_t last, int64_t begin,
+                       int64_t end, void *packed);
   void (*copy_directly)(const winograd_weights_t *w, const void *const *pointers, void *out);
-  void (*results_at_points)(const void *const *pointers, int64_t channels, int64_t plane, void *points);
+  void (*results_at_points)(const void *const *pointers, int64_t channels, int64_t plane,
+                            void *points);
   void (*gradients_from_points)(const winograd_gradients_t *g, int64_t begin, int64_t end);
 } winograd_loops_t;
 
-/* The input or the result. Where channels are not innermost it is brought into that order before, or out of it
- * after. */
+/* The input or the result. Where channels are not innermost it is brought into that order before,
+ * or out of it after. */
 typedef struct winograd_array {
   conv_array_t as_read;
   const native_transpose_plan_t *order; /* NULL: it is as it must be */
   size_t at;
-  int64_t plane; /* images are turned one at a time, each so many places by its channels: see run_images; else 0 */
+  int64_t plane; /* images are turned one at a time, each so many places by its channels: see
+                    run_images; else 0 */
 } winograd_array_t;
 
 typedef struct winograd {
@@ -62,13 +65,13 @@ typedef struct winograd {
   gemm_job_t job;                       /* of a point of a block, without addresses */
   int64_t in_plane, out_plane;          /* elements of a point of a block */
   int64_t in_line, out_line;            /* of a tile in it */
-  int parts;                            /* gradients of weights: parts that have sums of their own */
-  int64_t sums_plane;                   /* elements of a point of these */
-  size_t sums_at;                       /* in a space */
-  winograd_weights_t weights;           /* without address */
-  const void *packed;                   /* weights that are known */
-  size_t packed_at, spaces_at, space_bytes;     /* spaces: one a worker */
-  bool by_images;                               /* a worker does whole images */
+  int parts;                  /* gradients of weights: parts that have sums of their own */
+  int64_t sums_plane;         /* elements of a point of these */
+  size_t sums_at;             /* in a space */
+  winograd_weights_t weights; /* without address */
+  const void *packed;         /* weights that are known */
+  size_t packed_at, spaces_at, space_bytes;                       /* spaces: one a worker */
+  bool by_images;                                                 /* a worker does whole images */
   size_t in_at, out_at, zeros_at, zeros_bytes, spare_at, gemm_at; /* in a space */
 } winograd_t;
 

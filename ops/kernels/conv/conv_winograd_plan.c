@@ -1,31 +1,35 @@
-/* How a convolution by fewer products is done: tiles, products, orders of arrays, and where everything goes. */
+/* How a convolution by fewer products is done: tiles, products, orders of arrays, and where
+ * everything goes. */
 #include <string.h>
 
 #include "base/arith.h"
 #include "ops/kernels/conv/conv_winograd.h"
 
-#define BLOCK_BYTES (512 << 10)  /* of the points of a block: a part of the second cache, */
-#define LEAST_UNIT 32            /* but weights must be used often enough, */
-#define TILE_UNIT 8              /* and products come in so many rows */
+#define BLOCK_BYTES (512 << 10) /* of the points of a block: a part of the second cache, */
+#define LEAST_UNIT 32           /* but weights must be used often enough, */
+#define TILE_UNIT 8             /* and products come in so many rows */
 
 static bool has_type(const matmul_types_t *types) {
-  return !types->is_complex && (types->real == HR_F32 || types->real == HR_F64) && types->lhs == types->real &&
-         types->rhs == types->real && types->out == types->real;
+  return !types->is_complex && (types->real == HR_F32 || types->real == HR_F64) &&
+         types->lhs == types->real && types->rhs == types->real && types->out == types->real;
 }
 
 bool winograd_has_form(const conv_problem_t *p) {
-  if (!has_type(&p->types) || p->kind == CONV_DATA || p->spatial != 2 || p->groups != 1 || p->zero_first) return false;
+  if (!has_type(&p->types) || p->kind == CONV_DATA || p->spatial != 2 || p->groups != 1 ||
+      p->zero_first)
+    return false;
   for (int d = 0; d < 2; d++)
     if (p->window[d] != 3 || p->stride[d] != 1 || p->dilation[d] != 1) return false;
   return p->in_channels >= MIN_CHANNELS && p->out_channels >= MIN_CHANNELS;
 }
 
-/* Costs in products, sums before and after counted by the time that they take. Weights are read at all points, and
- * brought to them in every run if they are not known. */
+/* Costs in products, sums before and after counted by the time that they take. Weights are read at
+ * all points, and brought to them in every run if they are not known. */
 static bool is_cheaper(const winograd_t *plan) {
   const conv_problem_t *p = plan->problem;
   double in = (double)p->in_channels, out = (double)p->out_channels, tiles = (double)plan->tiles;
-  double cost = tiles * POINTS * (in * out + 12 * (in + out)) + POINTS * (p->constant_weights ? 20 : 60) * in * out;
+  double cost = tiles * POINTS * (in * out + 12 * (in + out)) +
+                POINTS * (p->constant_weights ? 20 : 60) * in * out;
   return cost < 0.4 * p->flops;
 }
 
@@ -40,20 +44,30 @@ static void plan_tiles(winograd_t *plan) {
   plan->blocks = hr_div_ceil(plan->tiles, plan->unit);
 }
 
-/* Reals of a line of so many vectors: long ones, and planes of them, do not all start in the same part of a cache. */
-static int64_t line_of(int64_t vectors) { return (vectors % MIN_CHANNELS ? vectors : vectors + 1) * MIN_CHANNELS; }
+/* Reals of a line of so many vectors: long ones, and planes of them, do not all start in the same
+ * part of a cache. */
+static int64_t line_of(int64_t vectors) {
+  return (vectors % MIN_CHANNELS ? vectors : vectors + 1) * MIN_CHANNELS;
+}
 
 static void plan_product(winograd_t *plan) {
   const conv_problem_t *p = plan->problem;
-  int64_t in = hr_div_ceil(p->in_channels, MIN_CHANNELS), out = hr_div_ceil(p->out_channels, MIN_CHANNELS);
+  int64_t in = hr_div_ceil(p->in_channels, MIN_CHANNELS),
+          out = hr_div_ceil(p->out_channels, MIN_CHANNELS);
   plan->in_line = line_of(in), plan->out_line = line_of(out);
   plan->in_plane = (plan->unit * plan->in_line / MIN_CHANNELS | 1) * MIN_CHANNELS;
   plan->out_plane = (plan->unit * plan->out_line / MIN_CHANNELS | 1) * MIN_CHANNELS;
-  plan->job = (gemm_job_t){.dtype = p->types.real, .m = plan->unit, .n = out * MIN_CHANNELS, .k = p->in_channels,
-                           .a_row = plan->in_line, .a_col = 1, .c_row = plan->out_line};
+  plan->job = (gemm_job_t){.dtype = p->types.real,
+                           .m = plan->unit,
+                           .n = out * MIN_CHANNELS,
+                           .k = p->in_channels,
+                           .a_row = plan->in_line,
+                           .a_col = 1,
+                           .c_row = plan->out_line};
   if (p->kind != CONV_WEIGHTS) return;
   plan->job.m = p->in_channels, plan->job.k = plan->unit;
-  plan->job.a_row = 1, plan->job.a_col = plan->in_line, plan->job.b_row = plan->out_line, plan->job.b_col = 1;
+  plan->job.a_row = 1, plan->job.a_col = plan->in_line, plan->job.b_row = plan->out_line,
+  plan->job.b_col = 1;
   plan->parts = (int)(plan->blocks < plan->workers ? plan->blocks : plan->workers);
   plan->sums_plane = (p->in_channels * plan->out_line / MIN_CHANNELS | 1) * MIN_CHANNELS;
 }
@@ -61,12 +75,16 @@ static void plan_product(winograd_t *plan) {
 static void plan_weights(winograd_t *plan) {
   const conv_problem_t *p = plan->problem;
   const conv_array_t *wei = &p->arrays[CONV_WEI];
-  plan->weights = (winograd_weights_t){.in_channels = p->in_channels, .out_channels = p->out_channels,
-                                       .columns = plan->job.n, .in_step = wei->inner, .out_step = wei->outer,
+  plan->weights = (winograd_weights_t){.in_channels = p->in_channels,
+                                       .out_channels = p->out_channels,
+                                       .columns = plan->job.n,
+                                       .in_step = wei->inner,
+                                       .out_step = wei->outer,
                                        .panels = gemm_panels_of(&plan->job)};
   plan->weights.plane = (int64_t)gemm_packed_bytes(&plan->job) / plan->element_bytes;
   for (int k = 0; k < 9; k++) {
-    int64_t row = wei->reversed[0] ? 2 - k / 3 : k / 3, column = wei->reversed[1] ? 2 - k % 3 : k % 3;
+    int64_t row = wei->reversed[0] ? 2 - k / 3 : k / 3,
+            column = wei->reversed[1] ? 2 - k % 3 : k % 3;
     plan->weights.tap_offsets[k] = row * wei->spatial[0] + column * wei->spatial[1];
   }
 }
@@ -86,33 +104,35 @@ static bool sort_dims(int rank, int64_t *dims, int64_t *strides, int64_t *others
 }
 
 /* False: it cannot be brought into order. */
-static hr_status_t plan_array(hr_arena_t *arena, const winograd_t *plan, conv_role_t role, winograd_array_t *side,
-                              bool *out_fits) {
+static hr_status_t plan_array(hr_arena_t *arena, const winograd_t *plan, conv_role_t role,
+                              winograd_array_t *side, bool *out_fits) {
   const conv_problem_t *p = plan->problem;
   const conv_array_t *given = &p->arrays[role];
   const int64_t *sizes = role == CONV_SRC ? p->in : p->out;
   int64_t channels = role == CONV_SRC ? p->in_channels : p->out_channels, dense[4];
-  int64_t dims[] = {p->batch, sizes[0], sizes[1], channels}, sorted[] = {dims[0], dims[1], dims[2], dims[3]};
+  int64_t dims[] = {p->batch, sizes[0], sizes[1], channels},
+          sorted[] = {dims[0], dims[1], dims[2], dims[3]};
   int64_t strides[] = {given->outer, given->spatial[0], given->spatial[1], given->inner}, lies[4];
   side->as_read = *given;
   *out_fits = true;
   if (given->inner == 1) return NULL;
   loop_dense_strides(4, dims, 1, dense);
   memcpy(lies, strides, sizeof lies);
-  side->as_read = (conv_array_t){.inner = 1, .outer = dense[0], .count = dims[0] * dense[0],
-                                 .spatial = {dense[1], dense[2]}};
-  *out_fits = sort_dims(4, sorted, lies, dense) && given->start == 0 && given->count == side->as_read.count;
+  side->as_read = (conv_array_t){
+      .inner = 1, .outer = dense[0], .count = dims[0] * dense[0], .spatial = {dense[1], dense[2]}};
+  *out_fits =
+      sort_dims(4, sorted, lies, dense) && given->start == 0 && given->count == side->as_read.count;
   if (!*out_fits) return NULL;
   bool reads = role == CONV_SRC || p->kind == CONV_WEIGHTS;
-  return native_transpose_plan_new(arena, (int)plan->element_bytes, 4, reads ? dims : sorted, reads ? strides : dense,
-                                   &side->order);
+  return native_transpose_plan_new(arena, (int)plan->element_bytes, 4, reads ? dims : sorted,
+                                   reads ? strides : dense, &side->order);
 }
 
 /* The places of an image, where its channels are whole planes one after the other. */
 static int64_t plane_of(const conv_array_t *given, const int64_t *sizes, int64_t channels) {
   int64_t plane = sizes[0] * sizes[1];
-  bool fits = given->start == 0 && given->inner == plane && given->spatial[0] == sizes[1] && given->spatial[1] == 1 &&
-              given->outer == plane * channels;
+  bool fits = given->start == 0 && given->inner == plane && given->spatial[0] == sizes[1] &&
+              given->spatial[1] == 1 && given->outer == plane * channels;
   return fits ? plane : 0;
 }
 
@@ -129,8 +149,8 @@ static void plan_images(winograd_t *plan) {
 static void set_ordered(winograd_t *plan, size_t *total) {
   winograd_array_t *sides[] = {&plan->src, &plan->dst};
   for (int i = 0; i < 2; i++)
-    sides[i]->at =
-        scratch_reserve(total, sides[i]->order ? (size_t)(sides[i]->as_read.count * plan->element_bytes) : 0);
+    sides[i]->at = scratch_reserve(
+        total, sides[i]->order ? (size_t)(sides[i]->as_read.count * plan->element_bytes) : 0);
 }
 
 size_t winograd_plan_scratch(winograd_t *plan) {
@@ -148,7 +168,8 @@ size_t winograd_plan_scratch(winograd_t *plan) {
     plan->dst.at = scratch_reserve(&each, (size_t)(plan->dst.plane * p->out_channels) * bytes);
   }
   plan->space_bytes = each, plan->zeros_bytes = (size_t)longest * bytes;
-  plan->packed_at = scratch_reserve(&total, plan->packed || p->kind == CONV_WEIGHTS ? 0 : winograd_packed_bytes(plan));
+  plan->packed_at = scratch_reserve(
+      &total, plan->packed || p->kind == CONV_WEIGHTS ? 0 : winograd_packed_bytes(plan));
   if (!plan->by_images) set_ordered(plan, &total);
   plan->spaces_at = scratch_reserve(&total, each * (size_t)plan->workers);
   return total;

@@ -1,18 +1,21 @@
 /* The loops of conv_winograd.c for one width of vectors and one type. Included once for each; see
  * simd_foreach_real.h.
  *
- * A line of 6 places times 3 weights is 4 sums of 3 products, as a polynomial's value at 6 points: 0, A, -A, B, -B and
- * infinity. With these points all factors of the places and sums are exact, and errors are small. */
+ * A line of 6 places times 3 weights is 4 sums of 3 products, as a polynomial's value at 6 points:
+ * 0, A, -A, B, -B and infinity. With these points all factors of the places and sums are exact, and
+ * errors are small. */
 #define LANES (SIMD_BYTES / (int)sizeof(SIMD_REAL))
 #define SIMD_INLINE SIMD_TARGET static inline __attribute__((always_inline))
 
-typedef SIMD_REAL SIMD_NAME(vec) __attribute__((vector_size(SIMD_BYTES), aligned(sizeof(SIMD_REAL)), may_alias));
+typedef SIMD_REAL SIMD_NAME(vec)
+    __attribute__((vector_size(SIMD_BYTES), aligned(sizeof(SIMD_REAL)), may_alias));
 typedef SIMD_REAL SIMD_NAME(acc) __attribute__((vector_size(SIMD_BYTES)));
 
 #define C(value) ((SIMD_REAL)(value))
 
 /* 6 places, `step` apart, at the 6 points. */
-SIMD_INLINE void SIMD_NAME(at_points)(const SIMD_NAME(acc) * x, int step, SIMD_NAME(acc) * to, int to_step) {
+SIMD_INLINE void SIMD_NAME(at_points)(const SIMD_NAME(acc) * x, int step, SIMD_NAME(acc) * to,
+                                      int to_step) {
   SIMD_NAME(acc) x1 = x[step], x2 = x[2 * step], x3 = x[3 * step], x4 = x[4 * step];
   SIMD_NAME(acc) even_a = x4 - C(B2) * x2, odd_a = C(A1) * (x3 - C(B2) * x1);
   SIMD_NAME(acc) even_b = x4 - C(A2) * x2, odd_b = C(B1) * (x3 - C(A2) * x1);
@@ -23,11 +26,13 @@ SIMD_INLINE void SIMD_NAME(at_points)(const SIMD_NAME(acc) * x, int step, SIMD_N
 }
 
 /* 3 weights, `step` apart, at the 6 points, with the factors that the products need. */
-SIMD_INLINE void SIMD_NAME(weights_at_points)(const SIMD_NAME(acc) * g, int step, SIMD_NAME(acc) * to,
-                                                int to_step) {
+SIMD_INLINE void SIMD_NAME(weights_at_points)(const SIMD_NAME(acc) * g, int step,
+                                              SIMD_NAME(acc) * to, int to_step) {
   SIMD_NAME(acc) a = C(1 / (2 * A2 * (A2 - B2))) * (g[0] + C(A2) * g[2 * step]);
   SIMD_NAME(acc) b = C(1 / (2 * B2 * (B2 - A2))) * (g[0] + C(B2) * g[2 * step]);
-  SIMD_NAME(acc) odd_a = C(A1 / (2 * A2 * (A2 - B2))) * g[step], odd_b = C(B1 / (2 * B2 * (B2 - A2))) * g[step];
+  SIMD_NAME(acc)
+  odd_a = C(A1 / (2 * A2 * (A2 - B2))) * g[step],
+  odd_b = C(B1 / (2 * B2 * (B2 - A2))) * g[step];
   to[0] = C(1 / (A2 * B2)) * g[0];
   to[to_step] = a + odd_a, to[2 * to_step] = a - odd_a;
   to[3 * to_step] = b + odd_b, to[4 * to_step] = b - odd_b;
@@ -35,7 +40,8 @@ SIMD_INLINE void SIMD_NAME(weights_at_points)(const SIMD_NAME(acc) * g, int step
 }
 
 /* The 4 sums of what the products are at the 6 points. */
-SIMD_INLINE void SIMD_NAME(from_points)(const SIMD_NAME(acc) * m, int step, SIMD_NAME(acc) * to, int to_step) {
+SIMD_INLINE void SIMD_NAME(from_points)(const SIMD_NAME(acc) * m, int step, SIMD_NAME(acc) * to,
+                                        int to_step) {
   SIMD_NAME(acc) even_a = m[step] + m[2 * step], odd_a = m[step] - m[2 * step];
   SIMD_NAME(acc) even_b = m[3 * step] + m[4 * step], odd_b = m[3 * step] - m[4 * step];
   to[0] = m[0] + even_a + even_b;
@@ -44,9 +50,11 @@ SIMD_INLINE void SIMD_NAME(from_points)(const SIMD_NAME(acc) * m, int step, SIMD
   to[3 * to_step] = C(A1 * A2) * odd_a + C(B1 * B2) * odd_b + m[5 * step];
 }
 
-/* 4 gradients of sums at the 6 points, with the factors that the products need; and the 3 gradients of weights that
- * their products with the places are: the same way with sums and weights exchanged. */
-SIMD_INLINE void SIMD_NAME(sums_at_points)(const SIMD_NAME(acc) * y, int step, SIMD_NAME(acc) * to, int to_step) {
+/* 4 gradients of sums at the 6 points, with the factors that the products need; and the 3 gradients
+ * of weights that their products with the places are: the same way with sums and weights exchanged.
+ */
+SIMD_INLINE void SIMD_NAME(sums_at_points)(const SIMD_NAME(acc) * y, int step, SIMD_NAME(acc) * to,
+                                           int to_step) {
   SIMD_NAME(acc) y2 = y[2 * step], y3 = y[3 * step];
   SIMD_NAME(acc) a = C(1 / (2 * A2 * (A2 - B2))) * (y[0] + C(A2) * y2);
   SIMD_NAME(acc) b = C(1 / (2 * B2 * (B2 - A2))) * (y[0] + C(B2) * y2);
@@ -58,8 +66,8 @@ SIMD_INLINE void SIMD_NAME(sums_at_points)(const SIMD_NAME(acc) * y, int step, S
   to[5 * to_step] = y3;
 }
 
-SIMD_INLINE void SIMD_NAME(weights_from_points)(const SIMD_NAME(acc) * m, int step, SIMD_NAME(acc) * to,
-                                                  int to_step) {
+SIMD_INLINE void SIMD_NAME(weights_from_points)(const SIMD_NAME(acc) * m, int step,
+                                                SIMD_NAME(acc) * to, int to_step) {
   SIMD_NAME(acc) even_a = m[step] + m[2 * step], odd_a = m[step] - m[2 * step];
   SIMD_NAME(acc) even_b = m[3 * step] + m[4 * step], odd_b = m[3 * step] - m[4 * step];
   to[0] = m[0] + even_a + even_b;
@@ -72,9 +80,11 @@ SIMD_INLINE int64_t SIMD_NAME(next)(int64_t at, int64_t channels) {
   return at + LANES < channels && at + 2 * LANES > channels ? channels - LANES : at + LANES;
 }
 
-/* All channels of the places of a tile, one line of `points` for each point; those of the next tile are fetched. */
-SIMD_TARGET static void SIMD_NAME(tile_at_points)(const void *const *pointers, const void *const *next,
-                                                    int64_t channels, int64_t plane, void *points) {
+/* All channels of the places of a tile, one line of `points` for each point; those of the next tile
+ * are fetched. */
+SIMD_TARGET static void SIMD_NAME(tile_at_points)(const void *const *pointers,
+                                                  const void *const *next, int64_t channels,
+                                                  int64_t plane, void *points) {
   for (int64_t c = 0; c < channels; c = SIMD_NAME(next)(c, channels)) {
     SIMD_NAME(acc) x[POINTS], t[POINTS];
     SIMD_REAL *to = (SIMD_REAL *)points + c;
@@ -96,9 +106,10 @@ SIMD_TARGET static void SIMD_NAME(tile_at_points)(const void *const *pointers, c
   }
 }
 
-/* The results of a tile. False: some are not finite, and may be so for the transformation's sake alone. */
-SIMD_TARGET static bool SIMD_NAME(tile_from_points)(const void *points, int64_t channels, int64_t plane,
-                                                      void *const *pointers) {
+/* The results of a tile. False: some are not finite, and may be so for the transformation's sake
+ * alone. */
+SIMD_TARGET static bool SIMD_NAME(tile_from_points)(const void *points, int64_t channels,
+                                                    int64_t plane, void *const *pointers) {
   SIMD_NAME(acc) check = {0};
   for (int64_t c = 0; c < channels; c = SIMD_NAME(next)(c, channels)) {
     SIMD_NAME(acc) m[SIDE], t[OUT_SIDE * SIDE], y[OUT_SIDE];
@@ -106,7 +117,8 @@ SIMD_TARGET static bool SIMD_NAME(tile_from_points)(const void *points, int64_t 
 #pragma GCC unroll 6
     for (int q = 0; q < SIDE; q++) {
 #pragma GCC unroll 6
-      for (int r = 0; r < SIDE; r++) m[r] = *(const SIMD_NAME(vec) *)(from + (r * SIDE + q) * plane);
+      for (int r = 0; r < SIDE; r++)
+        m[r] = *(const SIMD_NAME(vec) *)(from + (r * SIDE + q) * plane);
       SIMD_NAME(from_points)(m, 1, t + q, SIDE);
     }
 #pragma GCC unroll 4
@@ -125,8 +137,8 @@ SIMD_TARGET static bool SIMD_NAME(tile_from_points)(const void *points, int64_t 
 }
 
 /* All channels of the gradients of a tile's results, one line of `points` for each point. */
-SIMD_TARGET static void SIMD_NAME(results_at_points)(const void *const *pointers, int64_t channels, int64_t plane,
-                                                       void *points) {
+SIMD_TARGET static void SIMD_NAME(results_at_points)(const void *const *pointers, int64_t channels,
+                                                     int64_t plane, void *points) {
   for (int64_t c = 0; c < channels; c = SIMD_NAME(next)(c, channels)) {
     SIMD_NAME(acc) y[SIDE], t[SIDE * OUT_SIDE];
     SIMD_REAL *to = (SIMD_REAL *)points + c;
@@ -147,17 +159,19 @@ SIMD_TARGET static void SIMD_NAME(results_at_points)(const void *const *pointers
 }
 
 /* Neighbouring output channels, as far as there are any. */
-SIMD_INLINE SIMD_NAME(acc) SIMD_NAME(few_weights)(const SIMD_REAL *from, int64_t step, int64_t count) {
+SIMD_INLINE SIMD_NAME(acc)
+    SIMD_NAME(few_weights)(const SIMD_REAL *from, int64_t step, int64_t count) {
   SIMD_NAME(acc) x = {0};
   if (step == 1 && count >= LANES) return *(const SIMD_NAME(vec) *)from;
   for (int i = 0; i < LANES && i < count; i++) x[i] = from[i * step];
   return x;
 }
 
-/* Weights of input channels [first, last) and output channels [begin, end), whole vectors, at the points, as the
- * products' packed right sides. */
-SIMD_TARGET static void SIMD_NAME(pack_weights)(const winograd_weights_t *w, int64_t first, int64_t last,
-                                                  int64_t begin, int64_t end, void *packed) {
+/* Weights of input channels [first, last) and output channels [begin, end), whole vectors, at the
+ * points, as the products' packed right sides. */
+SIMD_TARGET static void SIMD_NAME(pack_weights)(const winograd_weights_t *w, int64_t first,
+                                                int64_t last, int64_t begin, int64_t end,
+                                                void *packed) {
   for (int64_t o = begin; o < end; o += LANES)
     for (int64_t c = first; c < last; c++) {
       SIMD_NAME(acc) g[9], t[POINTS / 2], u[POINTS];
@@ -175,8 +189,10 @@ SIMD_TARGET static void SIMD_NAME(pack_weights)(const winograd_weights_t *w, int
     }
 }
 
-/* One result of a tile as it is defined: `pointers` are the 3 lines of 3 places that it sees, SIDE apart. */
-SIMD_TARGET static void SIMD_NAME(copy_directly)(const winograd_weights_t *w, const void *const *pointers, void *out) {
+/* One result of a tile as it is defined: `pointers` are the 3 lines of 3 places that it sees, SIDE
+ * apart. */
+SIMD_TARGET static void SIMD_NAME(copy_directly)(const winograd_weights_t *w,
+                                                 const void *const *pointers, void *out) {
   for (int64_t o = 0; o < w->out_channels; o += LANES) {
     SIMD_NAME(acc) sum = {0};
     int64_t count = w->out_channels - o;
@@ -197,8 +213,8 @@ SIMD_INLINE bool SIMD_NAME(is_finite)(SIMD_NAME(acc) x) {
 }
 
 /* Weights' gradients as they are defined, of an input channel and a vector of output channels. */
-SIMD_TARGET static void SIMD_NAME(gradients_directly)(const winograd_gradients_t *g, int64_t c, int64_t o,
-                                                        SIMD_NAME(acc) * to) {
+SIMD_TARGET static void SIMD_NAME(gradients_directly)(const winograd_gradients_t *g, int64_t c,
+                                                      int64_t o, SIMD_NAME(acc) * to) {
   int64_t count = g->out_channels - o;
   for (int k = 0; k < 9; k++) to[k] = (SIMD_NAME(acc)){0};
   for (int64_t tile = 0; tile < g->tiles; tile++) {
@@ -212,15 +228,18 @@ SIMD_TARGET static void SIMD_NAME(gradients_directly)(const winograd_gradients_t
   }
 }
 
-/* Sums over all tiles back from the points, for input channels [begin, end): those of several parts are added. */
-SIMD_TARGET static void SIMD_NAME(gradients_from_points)(const winograd_gradients_t *g, int64_t begin, int64_t end) {
+/* Sums over all tiles back from the points, for input channels [begin, end): those of several parts
+ * are added. */
+SIMD_TARGET static void SIMD_NAME(gradients_from_points)(const winograd_gradients_t *g,
+                                                         int64_t begin, int64_t end) {
   for (int64_t c = begin; c < end; c++)
     for (int64_t o = 0; o < g->out_channels; o += LANES) {
       SIMD_NAME(acc) m[POINTS], t[3 * SIDE], w[9], check = {0};
       for (int p = 0; p < POINTS; p++) {
         const SIMD_REAL *from = (const SIMD_REAL *)g->sums + p * g->plane + c * g->row + o;
         m[p] = *(const SIMD_NAME(vec) *)from;
-        for (int part = 1; part < g->parts; part++) m[p] += *(const SIMD_NAME(vec) *)(from + part * g->part_step);
+        for (int part = 1; part < g->parts; part++)
+          m[p] += *(const SIMD_NAME(vec) *)(from + part * g->part_step);
       }
       for (int q = 0; q < SIDE; q++) SIMD_NAME(weights_from_points)(m + q, SIDE, t + q, SIDE);
       for (int r = 0; r < 3; r++) SIMD_NAME(weights_from_points)(t + r * SIDE, 1, w + 3 * r, 1);
@@ -229,7 +248,8 @@ SIMD_TARGET static void SIMD_NAME(gradients_from_points)(const winograd_gradient
       if (!SIMD_NAME(is_finite)(check)) SIMD_NAME(gradients_directly)(g, c, o, w);
       for (int k = 0; k < 9; k++)
         for (int i = 0; i < LANES && o + i < g->out_channels; i++)
-          ((SIMD_REAL *)g->to)[g->tap_offsets[k] + c * g->in_step + (o + i) * g->out_step] = w[k][i];
+          ((SIMD_REAL *)g->to)[g->tap_offsets[k] + c * g->in_step + (o + i) * g->out_step] =
+              w[k][i];
     }
 }
 

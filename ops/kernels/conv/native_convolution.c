@@ -11,13 +11,14 @@ typedef struct conv_labels {
 
 static bool all_have_roles(const conv_labels_t *l) {
   int spatial = l->labels->spatial_rank;
-  return spatial <= CONV_MAX_SPATIAL && l->lhs->rank == spatial + 2 && l->rhs->rank == spatial + 2 &&
-         l->out->rank == spatial + 2;
+  return spatial <= CONV_MAX_SPATIAL && l->lhs->rank == spatial + 2 &&
+         l->rhs->rank == spatial + 2 && l->out->rank == spatial + 2;
 }
 
-static conv_array_t activations(const hlo_shape_t *shape, const int64_t *strides, int spatial, const int64_t *dims,
-                                int64_t outer, int64_t inner) {
-  conv_array_t array = {.dtype = shape->dtype, .outer = strides[outer], .inner = strides[inner], .count = 1};
+static conv_array_t activations(const hlo_shape_t *shape, const int64_t *strides, int spatial,
+                                const int64_t *dims, int64_t outer, int64_t inner) {
+  conv_array_t array = {
+      .dtype = shape->dtype, .outer = strides[outer], .inner = strides[inner], .count = 1};
   for (int d = 0; d < spatial; d++) array.spatial[d] = strides[dims[d]];
   for (int d = 0; d < shape->rank; d++) array.count *= shape->dims[d];
   return array;
@@ -30,10 +31,13 @@ static bool read_forward(const conv_labels_t *l, conv_problem_t *p) {
   p->batch = l->lhs->dims[n->lhs_batch], p->groups = l->feature_groups;
   p->in_channels = l->rhs->dims[n->rhs_input_feature];
   p->out_channels = l->rhs->dims[n->rhs_output_feature] / p->groups;
-  p->arrays[CONV_SRC] = activations(l->lhs, l->lhs_strides, p->spatial, n->lhs_spatial, n->lhs_batch, n->lhs_feature);
-  p->arrays[CONV_DST] = activations(l->out, l->out_strides, p->spatial, n->out_spatial, n->out_batch, n->out_feature);
+  p->arrays[CONV_SRC] =
+      activations(l->lhs, l->lhs_strides, p->spatial, n->lhs_spatial, n->lhs_batch, n->lhs_feature);
+  p->arrays[CONV_DST] =
+      activations(l->out, l->out_strides, p->spatial, n->out_spatial, n->out_batch, n->out_feature);
   conv_array_t *wei = &p->arrays[CONV_WEI];
-  *wei = activations(l->rhs, l->rhs_strides, p->spatial, n->rhs_spatial, n->rhs_output_feature, n->rhs_input_feature);
+  *wei = activations(l->rhs, l->rhs_strides, p->spatial, n->rhs_spatial, n->rhs_output_feature,
+                     n->rhs_input_feature);
   wei->group = wei->outer * p->out_channels;
   for (int d = 0; d < p->spatial; d++) {
     p->in[d] = l->lhs->dims[n->lhs_spatial[d]], p->out[d] = l->out->dims[n->out_spatial[d]];
@@ -45,18 +49,22 @@ static bool read_forward(const conv_labels_t *l, conv_problem_t *p) {
   return l->batch_groups == 1;
 }
 
-/* Holes in the input: out[x] = sum over y, k of lhs[y] rhs[k'] where x = y * holes + k * dilation - low, k' counted
- * from the other end: the gradient of a forward convolution's input, lhs that of its result. */
+/* Holes in the input: out[x] = sum over y, k of lhs[y] rhs[k'] where x = y * holes + k * dilation -
+ * low, k' counted from the other end: the gradient of a forward convolution's input, lhs that of
+ * its result. */
 static bool read_data(const conv_labels_t *l, conv_problem_t *p) {
   const hlo_dim_labels_t *n = l->labels;
   p->kind = CONV_DATA;
   p->batch = l->lhs->dims[n->lhs_batch], p->groups = l->feature_groups;
   p->out_channels = l->rhs->dims[n->rhs_input_feature];
   p->in_channels = l->rhs->dims[n->rhs_output_feature] / p->groups;
-  p->arrays[CONV_DST] = activations(l->lhs, l->lhs_strides, p->spatial, n->lhs_spatial, n->lhs_batch, n->lhs_feature);
-  p->arrays[CONV_SRC] = activations(l->out, l->out_strides, p->spatial, n->out_spatial, n->out_batch, n->out_feature);
+  p->arrays[CONV_DST] =
+      activations(l->lhs, l->lhs_strides, p->spatial, n->lhs_spatial, n->lhs_batch, n->lhs_feature);
+  p->arrays[CONV_SRC] =
+      activations(l->out, l->out_strides, p->spatial, n->out_spatial, n->out_batch, n->out_feature);
   conv_array_t *wei = &p->arrays[CONV_WEI];
-  *wei = activations(l->rhs, l->rhs_strides, p->spatial, n->rhs_spatial, n->rhs_input_feature, n->rhs_output_feature);
+  *wei = activations(l->rhs, l->rhs_strides, p->spatial, n->rhs_spatial, n->rhs_input_feature,
+                     n->rhs_output_feature);
   wei->group = wei->inner * p->in_channels;
   for (int d = 0; d < p->spatial; d++) {
     const hlo_window_dim_t *w = &l->window[d];
@@ -70,29 +78,34 @@ static bool read_data(const conv_labels_t *l, conv_problem_t *p) {
 }
 
 /* The window is the gradient of a result, and the features are the batch: out[k] = sum over y of
- * lhs[k * stride + y * window dilation - low] rhs[y]. Groups of such are written as groups of the batch. */
+ * lhs[k * stride + y * window dilation - low] rhs[y]. Groups of such are written as groups of the
+ * batch. */
 static bool read_weights(const conv_labels_t *l, conv_problem_t *p) {
   const hlo_dim_labels_t *n = l->labels;
   p->kind = CONV_WEIGHTS;
   p->batch = l->lhs->dims[n->lhs_feature], p->groups = l->batch_groups;
   p->in_channels = l->lhs->dims[n->lhs_batch] / p->groups;
   p->out_channels = l->rhs->dims[n->rhs_output_feature] / p->groups;
-  p->arrays[CONV_SRC] = activations(l->lhs, l->lhs_strides, p->spatial, n->lhs_spatial, n->lhs_feature, n->lhs_batch);
-  p->arrays[CONV_DST] =
-      activations(l->rhs, l->rhs_strides, p->spatial, n->rhs_spatial, n->rhs_input_feature, n->rhs_output_feature);
+  p->arrays[CONV_SRC] =
+      activations(l->lhs, l->lhs_strides, p->spatial, n->lhs_spatial, n->lhs_feature, n->lhs_batch);
+  p->arrays[CONV_DST] = activations(l->rhs, l->rhs_strides, p->spatial, n->rhs_spatial,
+                                    n->rhs_input_feature, n->rhs_output_feature);
   conv_array_t *wei = &p->arrays[CONV_WEI];
-  *wei = activations(l->out, l->out_strides, p->spatial, n->out_spatial, n->out_feature, n->out_batch);
+  *wei =
+      activations(l->out, l->out_strides, p->spatial, n->out_spatial, n->out_feature, n->out_batch);
   wei->group = wei->outer * p->out_channels;
   for (int d = 0; d < p->spatial; d++) {
     const hlo_window_dim_t *w = &l->window[d];
-    p->in[d] = l->lhs->dims[n->lhs_spatial[d]], p->out[d] = w->size, p->window[d] = l->out->dims[n->out_spatial[d]];
+    p->in[d] = l->lhs->dims[n->lhs_spatial[d]], p->out[d] = w->size,
+    p->window[d] = l->out->dims[n->out_spatial[d]];
     p->stride[d] = w->window_dilation, p->dilation[d] = w->stride, p->low[d] = w->pad_low;
     if (w->base_dilation != 1 || w->reversal) return false;
   }
   return l->feature_groups == 1;
 }
 
-/* Padding at the high end that makes the sizes agree; where the window does not reach the end, the rest is left out. */
+/* Padding at the high end that makes the sizes agree; where the window does not reach the end, the
+ * rest is left out. */
 static bool finish_padding(conv_problem_t *p) {
   for (int d = 0; d < p->spatial; d++) {
     int64_t reach = (p->window[d] - 1) * p->dilation[d] + 1;
@@ -102,7 +115,8 @@ static bool finish_padding(conv_problem_t *p) {
   return true;
 }
 
-/* Cuts off what no window sees: then no padding is negative. Where that is part of a result it is zero. */
+/* Cuts off what no window sees: then no padding is negative. Where that is part of a result it is
+ * zero. */
 static void crop(conv_problem_t *p) {
   for (int d = 0; d < p->spatial; d++) {
     if (p->low[d] >= 0 && p->high[d] >= 0) continue;
@@ -116,7 +130,8 @@ static void crop(conv_problem_t *p) {
 
 static bool is_whole(const conv_problem_t *p) {
   for (int d = 0; d < p->spatial; d++)
-    if (p->low[d] < 0 || p->high[d] < 0 || p->in[d] < 1 || p->out[d] < 1 || p->window[d] < 1) return false;
+    if (p->low[d] < 0 || p->high[d] < 0 || p->in[d] < 1 || p->out[d] < 1 || p->window[d] < 1)
+      return false;
   return p->batch > 0 && p->groups > 0 && p->in_channels > 0 && p->out_channels > 0;
 }
 
@@ -133,9 +148,9 @@ static bool is_sane(const conv_labels_t *l) {
   const int64_t limit = INT64_C(1) << 30;
   for (int d = 0; d < l->labels->spatial_rank; d++) {
     const hlo_window_dim_t *w = &l->window[d];
-    if (w->stride < 1 || w->base_dilation < 1 || w->window_dilation < 1 || w->size < 1 || w->stride > limit ||
-        w->base_dilation > limit || w->window_dilation > limit || w->size > limit || w->pad_low > limit ||
-        w->pad_low < -limit)
+    if (w->stride < 1 || w->base_dilation < 1 || w->window_dilation < 1 || w->size < 1 ||
+        w->stride > limit || w->base_dilation > limit || w->window_dilation > limit ||
+        w->size > limit || w->pad_low > limit || w->pad_low < -limit)
       return false;
   }
   return l->feature_groups >= 1 && l->batch_groups >= 1;
@@ -150,15 +165,17 @@ static double size_of(const int64_t *sizes, int rank) {
 /* A window that goes on in steps without holes: patches of an image. */
 static bool has_steps(const conv_problem_t *forward) {
   bool steps = false, holes = false;
-  for (int d = 0; d < forward->spatial; d++) steps |= forward->stride[d] > 1, holes |= forward->dilation[d] > 1;
+  for (int d = 0; d < forward->spatial; d++)
+    steps |= forward->stride[d] > 1, holes |= forward->dilation[d] > 1;
   return steps && !holes;
 }
 
-/* A forward convolution whose window is much larger than its result is better computed as what it most likely is: a
- * gradient of weights. Where the two are about as large it is one if it has no steps, and there are more channels than
- * entries of the batch, read so. */
+/* A forward convolution whose window is much larger than its result is better computed as what it
+ * most likely is: a gradient of weights. Where the two are about as large it is one if it has no
+ * steps, and there are more channels than entries of the batch, read so. */
 static bool is_gradient(const conv_labels_t *l, const conv_problem_t *forward) {
-  double window = size_of(forward->window, forward->spatial), out = size_of(forward->out, forward->spatial);
+  double window = size_of(forward->window, forward->spatial),
+         out = size_of(forward->out, forward->spatial);
   if (window > 4 * out || out > 4 * window) return window > out;
   if (has_steps(forward)) return false;
   return l->lhs->dims[l->labels->lhs_batch] > l->lhs->dims[l->labels->lhs_feature];
@@ -175,21 +192,23 @@ static bool read_problem(const conv_labels_t *l, conv_problem_t *p) {
   add_position(p);
   finish_padding(p);
   crop(p);
-  p->flops = 2 * (double)p->batch * (double)p->groups * (double)p->in_channels * (double)p->out_channels *
-             size_of(p->out, p->spatial) * size_of(p->window, p->spatial);
+  p->flops = 2 * (double)p->batch * (double)p->groups * (double)p->in_channels *
+             (double)p->out_channels * size_of(p->out, p->spatial) * size_of(p->window, p->spatial);
   return is_whole(p);
 }
 
 /* One of the ways of computing it, with its plan. */
 typedef struct conv_strategy {
-  hr_status_t (*run)(const op_native_run_t *run, const void *plan, void *const *in, void *const *out);
+  hr_status_t (*run)(const op_native_run_t *run, const void *plan, void *const *in,
+                     void *const *out);
   const void *plan;
   size_t scratch_bytes;
 } conv_strategy_t;
 
 hr_status_t conv_problem_read(const op_step_t *step, conv_problem_t *problem, bool *out_fits) {
   const hlo_window_t *window = hlo_attr_window(step->instr);
-  conv_labels_t l = {.labels = hlo_attr_labels(step->instr), .window = window ? window->dims : NULL};
+  conv_labels_t l = {.labels = hlo_attr_labels(step->instr),
+                     .window = window ? window->dims : NULL};
   l.lhs = step->in_shapes[0], l.rhs = step->in_shapes[1], l.out = step->out_shape;
   l.feature_groups = hlo_attr_int(step->instr, HLO_ATTR_FEATURE_GROUP_COUNT);
   l.batch_groups = hlo_attr_int(step->instr, HLO_ATTR_BATCH_GROUP_COUNT);
@@ -200,7 +219,8 @@ hr_status_t conv_problem_read(const op_step_t *step, conv_problem_t *problem, bo
   loop_dense_strides(l.out->rank, l.out->dims, 1, l.out_strides);
   HR_TRY(matmul_types_init(step->instr, l.lhs->dtype, l.rhs->dtype, l.out->dtype, &problem->types));
   *out_fits = read_problem(&l, problem);
-  if (problem->kind != CONV_WEIGHTS) problem->constant_weights = native_constant(step->instr->operands[1]);
+  if (problem->kind != CONV_WEIGHTS)
+    problem->constant_weights = native_constant(step->instr->operands[1]);
   return NULL;
 }
 
@@ -213,7 +233,8 @@ bool conv_is_plain(const conv_problem_t *p, conv_role_t role) {
   return plain && array->outer == step && array->count == p->batch * step;
 }
 
-static void list_order(int64_t outer, const int64_t *spatial, int rank, int64_t inner, int64_t *out_dims) {
+static void list_order(int64_t outer, const int64_t *spatial, int rank, int64_t inner,
+                       int64_t *out_dims) {
   out_dims[0] = outer;
   for (int d = 0; d < rank; d++) out_dims[d + 1] = spatial[d];
   out_dims[rank + 1] = inner;
@@ -223,7 +244,8 @@ static void list_order(int64_t outer, const int64_t *spatial, int rank, int64_t 
 static bool is_labelled(const hlo_instr_t *conv) {
   const hlo_window_t *window = hlo_attr_window(conv);
   const hlo_dim_labels_t *labels = hlo_attr_labels(conv);
-  return labels && (window ? window->rank : 0) == labels->spatial_rank && !hlo_attr_has(conv, HLO_ATTR_SPARSITY_CONFIG);
+  return labels && (window ? window->rank : 0) == labels->spatial_rank &&
+         !hlo_attr_has(conv, HLO_ATTR_SPARSITY_CONFIG);
 }
 
 bool conv_orders_find(const hlo_instr_t *conv, conv_orders_t *orders) {
@@ -240,14 +262,15 @@ bool conv_orders_find(const hlo_instr_t *conv, conv_orders_t *orders) {
   *orders = (conv_orders_t){.matters = {true, weights, !weights}};
   list_order(weights ? n->lhs_feature : n->lhs_batch, n->lhs_spatial, n->spatial_rank,
              weights ? n->lhs_batch : n->lhs_feature, orders->dims[0]);
-  list_order(n->rhs_input_feature, n->rhs_spatial, n->spatial_rank, n->rhs_output_feature, orders->dims[1]);
+  list_order(n->rhs_input_feature, n->rhs_spatial, n->spatial_rank, n->rhs_output_feature,
+             orders->dims[1]);
   list_order(n->out_batch, n->out_spatial, n->spatial_rank, n->out_feature, orders->dims[2]);
   return true;
 }
 
 /* As the problem that it is: by fewer products, along lines, over taps or places, or by oneDNN. */
-static hr_status_t prepare_problem(const op_native_target_t *target, const op_step_t *step, conv_strategy_t *strategy,
-                                   op_native_step_t *out) {
+static hr_status_t prepare_problem(const op_native_target_t *target, const op_step_t *step,
+                                   conv_strategy_t *strategy, op_native_step_t *out) {
   conv_problem_t *problem;
   bool fits;
   HR_TRY(HR_NEW(target->arena, &problem));
@@ -284,8 +307,8 @@ static hr_status_t follow_convolution(const op_native_target_t *target, const vo
   return NULL;
 }
 
-static hr_status_t prepare_native_convolution(const op_native_target_t *target, const op_step_t *step,
-                                              op_native_step_t *out) {
+static hr_status_t prepare_native_convolution(const op_native_target_t *target,
+                                              const op_step_t *step, op_native_step_t *out) {
   conv_strategy_t *strategy;
   if (!is_labelled(step->instr)) return NULL;
   HR_TRY(HR_NEW(target->arena, &strategy));
@@ -297,14 +320,16 @@ static hr_status_t prepare_native_convolution(const op_native_target_t *target, 
   if (!out->plan) return NULL;
   strategy->plan = out->plan, strategy->scratch_bytes = out->scratch_bytes, out->plan = strategy;
   if (out->parts.grid.rows) out->parts.fuse = follow_convolution;
-  out->bytes = array_bytes(step->in_shapes[0]) + array_bytes(step->in_shapes[1]) + array_bytes(step->out_shape);
+  out->bytes = array_bytes(step->in_shapes[0]) + array_bytes(step->in_shapes[1]) +
+               array_bytes(step->out_shape);
   return NULL;
 }
 
-static hr_status_t run_native_convolution(const op_native_run_t *run, const void *plan, void *const *in,
-                                          void *const *out) {
+static hr_status_t run_native_convolution(const op_native_run_t *run, const void *plan,
+                                          void *const *in, void *const *out) {
   const conv_strategy_t *strategy = plan;
   return strategy->run(run, strategy->plan, in, out);
 }
 
-const op_native_t native_convolution = {"convolution", prepare_native_convolution, run_native_convolution};
+const op_native_t native_convolution = {"convolution", prepare_native_convolution,
+                                        run_native_convolution};

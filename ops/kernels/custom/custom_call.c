@@ -12,7 +12,8 @@
 #undef CUSTOM_CALL
 
 static const op_custom_call_t table[] = {
-#define CUSTOM_CALL(target, kernel, native, note) {target, &custom_##kernel, &native_custom_##native, note},
+#define CUSTOM_CALL(target, kernel, native, note) \
+  {target, &custom_##kernel, &native_custom_##native, note},
 #include "ops/query/custom_calls.def"
 #undef CUSTOM_CALL
 };
@@ -34,7 +35,8 @@ const op_custom_call_t *op_custom_call_find(hr_str_t target) {
   static const char suffix[] = "_ffi";
   size_t size = sizeof suffix - 1;
   hr_str_t stem = target;
-  if (target.size > size && memcmp(target.data + target.size - size, suffix, size) == 0) stem.size -= size;
+  if (target.size > size && memcmp(target.data + target.size - size, suffix, size) == 0)
+    stem.size -= size;
   for (int i = 0; i < TABLE_COUNT; i++)
     if (matches(table[i].target, target) || matches(table[i].target, stem)) return &table[i];
   return custom_host_find(target) ? &is_user_target : NULL;
@@ -65,13 +67,15 @@ const hlo_layout_t *custom_result_layout(const hlo_instr_t *instr, int k) {
   return shape ? shape->layout : NULL;
 }
 
-hr_status_t custom_config(hr_arena_t *arena, const hlo_instr_t *instr, const dict_value_t **out_dict) {
+hr_status_t custom_config(hr_arena_t *arena, const hlo_instr_t *instr,
+                          const dict_value_t **out_dict) {
   hr_str_t text = instr->extra ? instr->extra->backend_config : (hr_str_t){"", 0};
-  return hr_status_note(mlir_dict_parse(arena, text, out_dict), "while reading backend_config of %%%.*s",
-                        HR_STR_ARGS(instr->name));
+  return hr_status_note(mlir_dict_parse(arena, text, out_dict),
+                        "while reading backend_config of %%%.*s", HR_STR_ARGS(instr->name));
 }
 
-hr_status_t custom_result(const hlo_shape_t *out_shape, int count, hlo_value_t **parts, hlo_value_t **out_value) {
+hr_status_t custom_result(const hlo_shape_t *out_shape, int count, hlo_value_t **parts,
+                          hlo_value_t **out_value) {
   hr_status_t st = NULL;
   if (hlo_shape_is_tuple(out_shape))
     st = hlo_value_tuple(count, parts, out_value);
@@ -82,7 +86,8 @@ hr_status_t custom_result(const hlo_shape_t *out_shape, int count, hlo_value_t *
 }
 
 /* File and line of a frame of the module's call stack tables. */
-static void frame_position(const hlo_module_t *module, int64_t frame, hr_str_t *file, int64_t *line) {
+static void frame_position(const hlo_module_t *module, int64_t frame, hr_str_t *file,
+                           int64_t *line) {
   const hlo_stack_frames_t *tables = module->stack_frames;
   if (!tables || frame < 1 || frame > tables->frame_count) return;
   int64_t location = tables->frames[frame - 1].file_location_id;
@@ -101,13 +106,15 @@ hr_status_t custom_origin(hr_arena_t *arena, const hlo_instr_t *instr, const cha
   int64_t line = metadata->source_line;
   if (file.size == 0) frame_position(instr->parent->module, metadata->stack_frame_id, &file, &line);
   if (file.size)
-    return hr_arena_printf(arena, out_text, " (%.*s at %.*s:%ld)", HR_STR_ARGS(metadata->op_name), HR_STR_ARGS(file),
-                           (long)line);
-  if (metadata->op_name.size) return hr_arena_printf(arena, out_text, " (%.*s)", HR_STR_ARGS(metadata->op_name));
+    return hr_arena_printf(arena, out_text, " (%.*s at %.*s:%ld)", HR_STR_ARGS(metadata->op_name),
+                           HR_STR_ARGS(file), (long)line);
+  if (metadata->op_name.size)
+    return hr_arena_printf(arena, out_text, " (%.*s)", HR_STR_ARGS(metadata->op_name));
   return NULL;
 }
 
-/* How many characters must be put in, left out or changed to make one name of the other; names of 64 or more are far.
+/* How many characters must be put in, left out or changed to make one name of the other; names of
+ * 64 or more are far.
  */
 static int distance(hr_str_t a, const char *b) {
   int row[65], size = (int)strlen(b);
@@ -134,7 +141,8 @@ static hr_status_t unknown_target(hr_arena_t *arena, const hlo_instr_t *instr, h
     if (distance(target, table[i].target) < distance(target, table[nearest].target)) nearest = i;
   if (distance(target, table[nearest].target) <= (int)target.size / 2)
     return hlo_unsupported(instr, "no custom call '%.*s' here%s; the nearest that exists is '%s'%s",
-                           HR_STR_ARGS(target), origin, table[nearest].target, custom_host_refusal(target));
+                           HR_STR_ARGS(target), origin, table[nearest].target,
+                           custom_host_refusal(target));
   return hlo_unsupported(instr, "no custom call '%.*s' here%s%s", HR_STR_ARGS(target), origin,
                          custom_host_refusal(target));
 }
@@ -145,7 +153,8 @@ typedef struct call_plan {
   const void *plan;  /* the kernel's own */
 } call_plan_t;
 
-static hr_status_t prepare_custom_call(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
+static hr_status_t prepare_custom_call(hr_arena_t *arena, const op_step_t *step,
+                                       const void **out_plan) {
   hr_str_t target = op_custom_call_target(step->instr);
   const op_custom_call_t *call = op_custom_call_find(target);
   call_plan_t *plan;
@@ -172,7 +181,7 @@ static hr_status_t run_custom_call(op_env_t *env, const op_step_t *step, hlo_val
 
 const op_kernel_t kernel_custom_call = {prepare_custom_call, run_custom_call};
 
-/* --- native kernels ---------------------------------------------------------------------------------------------- */
+/* --- native kernels --------------------------------------------------------------------------- */
 
 const op_native_t native_custom_none = {"none", NULL, NULL};
 
@@ -181,7 +190,8 @@ typedef struct native_call_plan {
   const void *plan;
 } native_call_plan_t;
 
-static hr_status_t prepare_native_call(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+static hr_status_t prepare_native_call(const op_native_target_t *target, const op_step_t *step,
+                                       op_native_step_t *out) {
   const op_custom_call_t *call = op_custom_call_find(op_custom_call_target(step->instr));
   native_call_plan_t *plan;
   if (!call || !call->native->prepare) return NULL;
@@ -193,7 +203,8 @@ static hr_status_t prepare_native_call(const op_native_target_t *target, const o
   return NULL;
 }
 
-static hr_status_t run_native_call(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
+static hr_status_t run_native_call(const op_native_run_t *run, const void *plan_, void *const *in,
+                                   void *const *out) {
   const native_call_plan_t *plan = plan_;
   return plan->native->run(run, plan->plan, in, out);
 }

@@ -1,7 +1,7 @@
-/* Custom calls of the test dialects: checks that fail the run with MISMATCH, and what looks at values from inside. A
- * check is given by its target and by backend_config ("tolerance", "max_ulp_difference", ...); called without one, it
- * has the limits that the StableHLO project gives the calls of its test data.
- * Source: StableHLO's check and interpreter dialects. */
+/* Custom calls of the test dialects: checks that fail the run with MISMATCH, and what looks at
+ * values from inside. A check is given by its target and by backend_config ("tolerance",
+ * "max_ulp_difference", ...); called without one, it has the limits that the StableHLO project
+ * gives the calls of its test data. Source: StableHLO's check and interpreter dialects. */
 #include <math.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@
 
 typedef struct limits {
   enum { CHECK_EQUAL, CHECK_NEAR, CHECK_ULP } kind;
-  double tolerance;          /* CHECK_NEAR: of the difference; integers are always compared exactly */
+  double tolerance; /* CHECK_NEAR: of the difference; integers are always compared exactly */
   uint64_t min_ulp, max_ulp; /* CHECK_ULP; min_ulp tests the check itself */
 } limits_t;
 
@@ -30,7 +30,8 @@ static uint64_t bits_at(hr_dtype_t part, const void *parts, int64_t i) {
   return bits;
 }
 
-/* Steps between two numbers, where 0 and -0 are the same place; no number of steps leads to or from what is not finite.
+/* Steps between two numbers, where 0 and -0 are the same place; no number of steps leads to or from
+ * what is not finite.
  */
 static uint64_t ulp_distance(hr_dtype_t part, uint64_t a, uint64_t b) {
   double x = hr_float_decode(part, a), y = hr_float_decode(part, b);
@@ -43,8 +44,8 @@ static uint64_t ulp_distance(hr_dtype_t part, uint64_t a, uint64_t b) {
 }
 
 /* How far two numbers are apart in the measure of the check; true if that is too far. */
-static bool differ(hr_dtype_t part, const void *got, const void *want, int64_t i, const limits_t *limits,
-                   worst_t *one) {
+static bool differ(hr_dtype_t part, const void *got, const void *want, int64_t i,
+                   const limits_t *limits, worst_t *one) {
   uint64_t g = bits_at(part, got, i), w = bits_at(part, want, i);
   if (!hr_dtype_is_float(part)) {
     one->error = g != w;
@@ -54,9 +55,12 @@ static bool differ(hr_dtype_t part, const void *got, const void *want, int64_t i
   one->ulp = ulp_distance(part, g, w);
   one->error = limits->kind == CHECK_NEAR ? fabs(x - y) : (double)one->ulp;
   switch (limits->kind) {
-    case CHECK_EQUAL: return x != y;
-    case CHECK_NEAR: return x != y && !(isnan(x) && isnan(y)) && !(fabs(x - y) <= limits->tolerance);
-    case CHECK_ULP: return one->ulp > limits->max_ulp || one->ulp < limits->min_ulp;
+    case CHECK_EQUAL:
+      return x != y;
+    case CHECK_NEAR:
+      return x != y && !(isnan(x) && isnan(y)) && !(fabs(x - y) <= limits->tolerance);
+    case CHECK_ULP:
+      return one->ulp > limits->max_ulp || one->ulp < limits->min_ulp;
   }
   return true;
 }
@@ -71,7 +75,8 @@ static worst_t compare(const hlo_value_t *got, const hlo_value_t *want, const li
       worst_t one = {.index = e};
       if (!differ(part, got->data, want->data, e * parts + p, limits, &one)) continue;
       bad = true;
-      bool worse = worst.index < 0 || one.error > worst.error || (isnan(one.error) && !isnan(worst.error));
+      bool worse =
+          worst.index < 0 || one.error > worst.error || (isnan(one.error) && !isnan(worst.error));
       one.bad_count = worst.bad_count;
       if (worse) worst = one;
     }
@@ -82,8 +87,8 @@ static worst_t compare(const hlo_value_t *got, const hlo_value_t *want, const li
 
 /* --- the report --- */
 
-static hr_status_t mismatch(const hlo_instr_t *instr, const hlo_value_t *got, const hlo_value_t *want,
-                            const limits_t *limits, const worst_t *worst) {
+static hr_status_t mismatch(const hlo_instr_t *instr, const hlo_value_t *got,
+                            const hlo_value_t *want, const limits_t *limits, const worst_t *worst) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
   bool has_ulp = hr_dtype_is_float(hr_dtype_real(got->dtype));
@@ -92,7 +97,7 @@ static hr_status_t mismatch(const hlo_instr_t *instr, const hlo_value_t *got, co
   if (limits->kind == CHECK_NEAR) hr_strbuf_printf(&text, " by more than %g", limits->tolerance);
   if (limits->kind == CHECK_ULP)
     hr_strbuf_printf(&text, " by other than %lu to %lu ulp", (unsigned long)limits->min_ulp,
-                   (unsigned long)limits->max_ulp);
+                     (unsigned long)limits->max_ulp);
   hr_status_t st = hr_strbuf_finish(&text);
   if (!st)
     st = hlo_error_from(__FILE__, __LINE__, HR_MISMATCH, instr, NULL, "%.*s: %s",
@@ -107,7 +112,8 @@ static hr_status_t check(const hlo_instr_t *instr, const hlo_value_t *got, const
                            {.dtype = want->dtype, .rank = want->rank, .dims = want->dims}};
   if (!hlo_shape_equal(&shapes[0], &shapes[1]))
     return hlo_error_from(__FILE__, __LINE__, HR_MISMATCH, instr, NULL, "%.*s: got %s, want %s",
-                          HR_STR_ARGS(op_custom_call_target(instr)), OP_TEXT(&shapes[0]), OP_TEXT(&shapes[1]));
+                          HR_STR_ARGS(op_custom_call_target(instr)), OP_TEXT(&shapes[0]),
+                          OP_TEXT(&shapes[1]));
   worst_t worst = compare(got, want, limits);
   return worst.index < 0 ? NULL : mismatch(instr, got, want, limits, &worst);
 }
@@ -138,17 +144,19 @@ static hr_status_t prepare_limits(hr_arena_t *arena, const op_step_t *step, cons
 
 static hr_status_t prepare_check(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   const hlo_instr_t *instr = step->instr;
-  OP_WANT(instr, instr->operand_count == 2, NULL, "%d operands, want what is to be checked and what it should be",
-          instr->operand_count);
+  OP_WANT(instr, instr->operand_count == 2, NULL,
+          "%d operands, want what is to be checked and what it should be", instr->operand_count);
   for (int k = 0; k < 2; k++)
-    OP_WANT(instr, hlo_shape_is_array(step->in_shapes[k]), NULL, "operand %d is %s, want an array", k,
-            OP_TEXT(step->in_shapes[k]));
-  OP_WANT(instr, step->in_shapes[0]->dtype == step->in_shapes[1]->dtype, NULL, "operands %s and %s, want equal types",
-          OP_TEXT(step->in_shapes[0]), OP_TEXT(step->in_shapes[1]));
+    OP_WANT(instr, hlo_shape_is_array(step->in_shapes[k]), NULL, "operand %d is %s, want an array",
+            k, OP_TEXT(step->in_shapes[k]));
+  OP_WANT(instr, step->in_shapes[0]->dtype == step->in_shapes[1]->dtype, NULL,
+          "operands %s and %s, want equal types", OP_TEXT(step->in_shapes[0]),
+          OP_TEXT(step->in_shapes[1]));
   return prepare_limits(arena, step, out_plan);
 }
 
-static hr_status_t run_check(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_check(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                             hlo_value_t **out_value) {
   (void)env;
   HR_TRY(check(step->instr, in[0], in[1], step->plan));
   return hlo_value_zeros(step->out_shape, out_value);
@@ -158,13 +166,15 @@ const op_kernel_t custom_check = {prepare_check, run_check};
 
 /* --- check.eq: got, want -> are they equal? Numbers may differ by 1e-4. --- */
 
-static hr_status_t run_check_eq(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_check_eq(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                                hlo_value_t **out_value) {
   static const limits_t limits = {.kind = CHECK_NEAR, .tolerance = 1e-4};
   (void)env;
   hr_status_t st = check(step->instr, in[0], in[1], &limits);
   if (st && hr_status_code(st) != HR_MISMATCH) return st;
   hr_status_t failure = hlo_value_zeros(step->out_shape, out_value);
-  if (!failure && !st && step->out_shape->dtype == HR_PRED) memset((*out_value)->data, 1, hlo_value_bytes(*out_value));
+  if (!failure && !st && step->out_shape->dtype == HR_PRED)
+    memset((*out_value)->data, 1, hlo_value_bytes(*out_value));
   hr_status_release(st);
   return failure;
 }
@@ -175,12 +185,13 @@ const op_kernel_t custom_check_eq = {prepare_check, run_check_eq};
 
 static hr_status_t prepare_print(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   (void)arena, (void)out_plan;
-  OP_WANT(step->instr, step->instr->operand_count == 1 && hlo_shape_is_array(step->in_shapes[0]), NULL,
-          "want one array to print");
+  OP_WANT(step->instr, step->instr->operand_count == 1 && hlo_shape_is_array(step->in_shapes[0]),
+          NULL, "want one array to print");
   return NULL;
 }
 
-static hr_status_t run_print(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_print(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                             hlo_value_t **out_value) {
   (void)env;
   hr_strbuf_t text;
   hlo_shape_t shape = {.dtype = in[0]->dtype, .rank = in[0]->rank, .dims = in[0]->dims};
@@ -197,8 +208,8 @@ static hr_status_t run_print(op_env_t *env, const op_step_t *step, hlo_value_t *
 
 const op_kernel_t custom_print = {prepare_print, run_print};
 
-/* --- interpreter.probe: x -> x. The engine keeps the value where some check.expect_serialized_eq asks for it, and
- * writes it to a file if its user wants to see it. --- */
+/* --- interpreter.probe: x -> x. The engine keeps the value where some check.expect_serialized_eq
+ * asks for it, and writes it to a file if its user wants to see it. --- */
 
 typedef struct probe_plan {
   hr_str_t id;
@@ -210,19 +221,22 @@ static hr_status_t read_probe(hr_arena_t *arena, const hlo_instr_t *instr, probe
   const dict_value_t *config;
   HR_TRY(custom_config(arena, instr, &config));
   const dict_value_t *id = mlir_dict_find(config, "probe_id");
-  OP_WANT(instr, instr->operand_count == 1 && id && id->kind == DICT_STRING, NULL, "want one operand and a probe_id");
+  OP_WANT(instr, instr->operand_count == 1 && id && id->kind == DICT_STRING, NULL,
+          "want one operand and a probe_id");
   plan->id = id->text;
   plan->iteration = mlir_dict_int(config, "iter", 0);
   return NULL;
 }
 
-static hr_status_t is_asked_for(hr_arena_t *arena, const hlo_module_t *module, hr_str_t id, bool *out_asked) {
+static hr_status_t is_asked_for(hr_arena_t *arena, const hlo_module_t *module, hr_str_t id,
+                                bool *out_asked) {
   *out_asked = false;
   for (size_t c = 0; c < module->computations.count; c++)
     for (size_t i = 0; i < module->computations.data[c]->instrs.count && !*out_asked; i++) {
       const hlo_instr_t *instr = module->computations.data[c]->instrs.data[i];
       probe_plan_t asks;
-      if (instr->op != HLO_CUSTOM_CALL || !hr_str_is(op_custom_call_target(instr), "check.expect_serialized_eq"))
+      if (instr->op != HLO_CUSTOM_CALL ||
+          !hr_str_is(op_custom_call_target(instr), "check.expect_serialized_eq"))
         continue;
       HR_TRY(read_probe(arena, instr, &asks));
       *out_asked = hr_str_equal(asks.id, id);
@@ -238,7 +252,8 @@ static hr_status_t prepare_probe(hr_arena_t *arena, const op_step_t *step, const
   return is_asked_for(arena, step->instr->parent->module, plan->id, &plan->is_kept);
 }
 
-static hr_status_t run_probe(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_probe(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                             hlo_value_t **out_value) {
   const probe_plan_t *plan = step->plan;
   if (env->probe) HR_TRY(env->probe(env, plan->id, plan->is_kept, in[0]));
   *out_value = hlo_value_retain(in[0]);
@@ -256,8 +271,9 @@ static hr_status_t run_check_probe(op_env_t *env, const op_step_t *step, hlo_val
   if (!env->probed) return hlo_unsupported(step->instr, "this engine keeps no values of probes");
   HR_TRY(env->probed(env, plan->id, plan->iteration, &seen));
   if (!seen)
-    return hlo_error_from(__FILE__, __LINE__, HR_MISMATCH, step->instr, NULL, "probe %.*s has seen no value number %ld",
-                          HR_STR_ARGS(plan->id), (long)plan->iteration);
+    return hlo_error_from(__FILE__, __LINE__, HR_MISMATCH, step->instr, NULL,
+                          "probe %.*s has seen no value number %ld", HR_STR_ARGS(plan->id),
+                          (long)plan->iteration);
   hr_status_t st = check(step->instr, in[0], seen, &limits);
   hlo_value_release(seen);
   return st ? st : hlo_value_zeros(step->out_shape, out_value);

@@ -1,11 +1,13 @@
-/* LAPACK custom calls around eigenvalues: syevd, geev, gees, gehrd, sytrd. The table of operands and
- * results stands above each. B: the batch, single calls one after the other; of syevd, over the workers. */
+/* LAPACK custom calls around eigenvalues: syevd, geev, gees, gehrd, sytrd. The table of operands
+ * and results stands above each. B: the batch, single calls one after the other; of syevd, over the
+ * workers. */
 #include <math.h>
 #include <string.h>
 
 #include "ops/kernels/custom/custom_lapack.h"
 
-/* syevd, heevd: a[B,n,n] -> v[B,n,n], w real[B,n], info[B] (, workspaces); mode V or N, uplo. Old: lower, batch, n, a.
+/* syevd, heevd: a[B,n,n] -> v[B,n,n], w real[B,n], info[B] (, workspaces); mode V or N, uplo. Old:
+ * lower, batch, n, a.
  */
 static hr_status_t prepare_syevd(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   static const lapack_form_t form = {3, 1, 0, 2, {"syevd", "heevd"}};
@@ -34,23 +36,26 @@ typedef struct eigen_batch {
 
 static void call_syevd(const lapack_plan_t *plan, eigen_call_t *c) {
   if (plan->is_complex)
-    plan->routine(&c->mode, &c->uplo, &c->n, c->a, &c->n, c->w, c->work, &c->size, c->real_work, &c->real_size, c->ints,
-                  &c->int_size, c->info, ONE_CHAR, ONE_CHAR);
+    plan->routine(&c->mode, &c->uplo, &c->n, c->a, &c->n, c->w, c->work, &c->size, c->real_work,
+                  &c->real_size, c->ints, &c->int_size, c->info, ONE_CHAR, ONE_CHAR);
   else
-    plan->routine(&c->mode, &c->uplo, &c->n, c->a, &c->n, c->w, c->work, &c->size, c->ints, &c->int_size, c->info,
-                  ONE_CHAR, ONE_CHAR);
+    plan->routine(&c->mode, &c->uplo, &c->n, c->a, &c->n, c->w, c->work, &c->size, c->ints,
+                  &c->int_size, c->info, ONE_CHAR, ONE_CHAR);
 }
 
-/* The sizes of LAPACK's documentation for mode V, which are enough for N, unless the query asks for more. */
+/* The sizes of LAPACK's documentation for mode V, which are enough for N, unless the query asks for
+ * more. */
 static hr_status_t syevd_spaces(const lapack_run_t *run, eigen_call_t *c) {
   int64_t n = c->n, reals = 1 + 5 * n + 2 * n * n;
   double query[2], real_query[2];
   int32_t int_query[1];
-  if (reals > INT32_MAX / 2) return hlo_unsupported(run->step->instr, "a matrix of size %ld", (long)n);
+  if (reals > INT32_MAX / 2)
+    return hlo_unsupported(run->step->instr, "a matrix of size %ld", (long)n);
   c->size = c->real_size = c->int_size = -1;
   c->work = query, c->real_work = real_query, c->ints = int_query;
   call_syevd(run->plan, c);
-  HR_TRY(lapack_queried(run, query, run->plan->is_complex ? 2 * n + n * n : 1 + 6 * n + 2 * n * n, &c->size, &c->work));
+  HR_TRY(lapack_queried(run, query, run->plan->is_complex ? 2 * n + n * n : 1 + 6 * n + 2 * n * n,
+                        &c->size, &c->work));
   c->real_size = (int)reals, c->int_size = (int)(3 + 5 * n);
   HR_TRY(lapack_space(run, run->real, c->real_size, &c->real_work));
   return lapack_space(run, HR_S32, c->int_size, &c->ints);
@@ -60,14 +65,16 @@ static void call_syevd_of_batch(const void *call, int64_t i, int worker) {
   const eigen_batch_t *batch = call;
   const lapack_plan_t *plan = batch->plan;
   eigen_call_t c = batch->first;
-  c.a = lapack_at(c.a, i, (int64_t)c.n * c.n, plan->dtype), c.w = lapack_at(c.w, i, c.n, plan->real), c.info += i;
+  c.a = lapack_at(c.a, i, (int64_t)c.n * c.n, plan->dtype),
+  c.w = lapack_at(c.w, i, c.n, plan->real), c.info += i;
   c.work = lapack_at(c.work, worker, c.size, plan->dtype);
   c.real_work = lapack_at(c.real_work, worker, c.real_size, plan->real);
   c.ints = lapack_at(c.ints, worker, c.int_size, HR_S32);
   call_syevd(plan, &c);
 }
 
-static hr_status_t run_syevd(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_syevd(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                             hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
   lapack_run_t run;
   void *a, *w, *info;
@@ -88,8 +95,9 @@ static hr_status_t run_syevd(op_env_t *env, const op_step_t *step, hlo_value_t *
 
 const op_kernel_t custom_syevd = {prepare_syevd, run_syevd};
 
-/* geev: a[B,n,n] -> real: wr, wi real[B,n], complex: w[B,n]; then vl, vr complex[B,n,n], info[B]; compute_left,
- * compute_right V or N. Old: batch, n, jobvl, jobvr, a, and workspaces before the other results. */
+/* geev: a[B,n,n] -> real: wr, wi real[B,n], complex: w[B,n]; then vl, vr complex[B,n,n], info[B];
+ * compute_left, compute_right V or N. Old: batch, n, jobvl, jobvr, a, and workspaces before the
+ * other results. */
 enum { EV_W, EV_WI, EV_VL, EV_VR, EV_INFO };
 
 static hr_status_t prepare_geev(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
@@ -120,33 +128,36 @@ typedef struct geev_call {
 
 static void call_geev(const lapack_plan_t *plan, geev_call_t *c) {
   if (plan->is_complex)
-    plan->routine(&c->left, &c->right, &c->n, c->a, &c->n, c->w, c->vl, &c->n, c->vr, &c->n, c->work, &c->size,
-                  c->real_work, c->info, ONE_CHAR, ONE_CHAR);
+    plan->routine(&c->left, &c->right, &c->n, c->a, &c->n, c->w, c->vl, &c->n, c->vr, &c->n,
+                  c->work, &c->size, c->real_work, c->info, ONE_CHAR, ONE_CHAR);
   else
-    plan->routine(&c->left, &c->right, &c->n, c->a, &c->n, c->w, c->wi, c->vl, &c->n, c->vr, &c->n, c->work, &c->size,
-                  c->info, ONE_CHAR, ONE_CHAR);
+    plan->routine(&c->left, &c->right, &c->n, c->a, &c->n, c->w, c->wi, c->vl, &c->n, c->vr, &c->n,
+                  c->work, &c->size, c->info, ONE_CHAR, ONE_CHAR);
 }
 
 static bool all_finite(const lapack_plan_t *plan, const void *data, int64_t count) {
   count *= plan->is_complex ? 2 : 1;
   for (int64_t i = 0; i < count; i++)
-    if (!isfinite(plan->is_double ? ((const double *)data)[i] : ((const float *)data)[i])) return false;
+    if (!isfinite(plan->is_double ? ((const double *)data)[i] : ((const float *)data)[i]))
+      return false;
   return true;
 }
 
 /* Real geev gives the vectors of a conjugate pair as (real part, imaginary part) in two columns. */
-#define UNPACK(T)                                                                                                    \
-  for (int j = 0; j < n; j++) {                                                                                      \
-    const T *re = (const T *)packed + (int64_t)j * n, *imag = ((const T *)wi)[j] == 0 || j + 1 == n ? NULL : re + n; \
-    T *to = (T *)vectors + 2 * (int64_t)j * n;                                                                       \
-    for (int i = 0; i < n; i++) {                                                                                    \
-      to[2 * i] = re[i], to[2 * i + 1] = imag ? imag[i] : 0;                                                         \
-      if (imag) to[2 * (n + i)] = re[i], to[2 * (n + i) + 1] = -imag[i];                                             \
-    }                                                                                                                \
-    if (imag) j++;                                                                                                   \
+#define UNPACK(T)                                                          \
+  for (int j = 0; j < n; j++) {                                            \
+    const T *re = (const T *)packed + (int64_t)j * n,                      \
+            *imag = ((const T *)wi)[j] == 0 || j + 1 == n ? NULL : re + n; \
+    T *to = (T *)vectors + 2 * (int64_t)j * n;                             \
+    for (int i = 0; i < n; i++) {                                          \
+      to[2 * i] = re[i], to[2 * i + 1] = imag ? imag[i] : 0;               \
+      if (imag) to[2 * (n + i)] = re[i], to[2 * (n + i) + 1] = -imag[i];   \
+    }                                                                      \
+    if (imag) j++;                                                         \
   }
 
-static void unpack_vectors(const lapack_plan_t *plan, const void *packed, const void *wi, void *vectors) {
+static void unpack_vectors(const lapack_plan_t *plan, const void *packed, const void *wi,
+                           void *vectors) {
   int n = plan->n;
   if (plan->is_double)
     UNPACK(double)
@@ -156,7 +167,8 @@ static void unpack_vectors(const lapack_plan_t *plan, const void *packed, const 
 
 /* One matrix; vl and vr are where complex vectors go, c's are where the routine writes. */
 static void geev_one(const lapack_plan_t *plan, geev_call_t *c, void *vl, void *vr) {
-  if (!all_finite(plan, c->a, (int64_t)c->n * c->n)) { /* the routine might not end; this is what JAX's does */
+  if (!all_finite(plan, c->a,
+                  (int64_t)c->n * c->n)) { /* the routine might not end; this is what JAX's does */
     *c->info = -4;
     return;
   }
@@ -178,7 +190,8 @@ static hr_status_t geev_spaces(const lapack_run_t *run, geev_call_t *c) {
   return lapack_queried(run, query, 4 * n, &c->size, &c->work);
 }
 
-static hr_status_t run_geev(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_geev(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                            hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
   lapack_run_t run;
   void *a, *w, *wi = NULL, *vl, *vr, *info;
@@ -193,12 +206,15 @@ static hr_status_t run_geev(op_env_t *env, const op_step_t *step, hlo_value_t *c
   HR_TRY(lapack_new_result(&run, EV_INFO, &info));
   if (n == 0 || plan->batch == 0) return lapack_finish(&run, out_value);
   geev_call_t c = {.n = n, .a = a, .w = w, .wi = wi, .info = info};
-  c.left = plan->scalars ? (lapack_scalar(&run, 2) == 'V' ? 'V' : 'N') : lapack_letter(&run, "compute_left");
-  c.right = plan->scalars ? (lapack_scalar(&run, 3) == 'V' ? 'V' : 'N') : lapack_letter(&run, "compute_right");
+  c.left = plan->scalars ? (lapack_scalar(&run, 2) == 'V' ? 'V' : 'N')
+                         : lapack_letter(&run, "compute_left");
+  c.right = plan->scalars ? (lapack_scalar(&run, 3) == 'V' ? 'V' : 'N')
+                          : lapack_letter(&run, "compute_right");
   HR_TRY(geev_spaces(&run, &c));
   for (int64_t i = 0; i < plan->batch; i++) {
     int64_t size = (int64_t)n * n;
-    c.a = lapack_at(a, i, size, run.dtype), c.w = lapack_at(w, i, n, run.dtype), c.info = (int32_t *)info + i;
+    c.a = lapack_at(a, i, size, run.dtype), c.w = lapack_at(w, i, n, run.dtype),
+    c.info = (int32_t *)info + i;
     if (wi) c.wi = lapack_at(wi, i, n, run.dtype);
     geev_one(plan, &c, lapack_at(vl, i, size, complex_), lapack_at(vr, i, size, complex_));
   }
@@ -207,8 +223,9 @@ static hr_status_t run_geev(op_env_t *env, const op_step_t *step, hlo_value_t *c
 
 const op_kernel_t custom_geev = {prepare_geev, run_geev};
 
-/* gees: a[B,n,n] -> t, vs [B,n,n], real: wr, wi [B,n], complex: w[B,n]; then sdim[B], info[B]; mode V or N, sort N.
- * Old: batch, n, jobvs, sort, a -> t (, rwork if complex), wr, wi or w, vs, sdim, info. */
+/* gees: a[B,n,n] -> t, vs [B,n,n], real: wr, wi [B,n], complex: w[B,n]; then sdim[B], info[B]; mode
+ * V or N, sort N. Old: batch, n, jobvs, sort, a -> t (, rwork if complex), wr, wi or w, vs, sdim,
+ * info. */
 enum { ES_T, ES_VS, ES_W, ES_WI, ES_SDIM, ES_INFO };
 
 static void place_gees_results(lapack_plan_t *plan) {
@@ -244,11 +261,11 @@ typedef struct gees_call {
 
 static void call_gees(const lapack_plan_t *plan, gees_call_t *c) {
   if (plan->is_complex)
-    plan->routine(&c->mode, &c->sort, NULL, &c->n, c->a, &c->n, c->sdim, c->w, c->vs, &c->n, c->work, &c->size,
-                  c->real_work, c->flags, c->info, ONE_CHAR, ONE_CHAR);
+    plan->routine(&c->mode, &c->sort, NULL, &c->n, c->a, &c->n, c->sdim, c->w, c->vs, &c->n,
+                  c->work, &c->size, c->real_work, c->flags, c->info, ONE_CHAR, ONE_CHAR);
   else
-    plan->routine(&c->mode, &c->sort, NULL, &c->n, c->a, &c->n, c->sdim, c->w, c->wi, c->vs, &c->n, c->work, &c->size,
-                  c->flags, c->info, ONE_CHAR, ONE_CHAR);
+    plan->routine(&c->mode, &c->sort, NULL, &c->n, c->a, &c->n, c->sdim, c->w, c->wi, c->vs, &c->n,
+                  c->work, &c->size, c->flags, c->info, ONE_CHAR, ONE_CHAR);
 }
 
 static hr_status_t gees_spaces(const lapack_run_t *run, gees_call_t *c) {
@@ -260,7 +277,8 @@ static hr_status_t gees_spaces(const lapack_run_t *run, gees_call_t *c) {
   return lapack_queried(run, query, 3 * (int64_t)c->n, &c->size, &c->work);
 }
 
-static hr_status_t run_gees(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_gees(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                            hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
   lapack_run_t run;
   void *a, *vs, *w, *wi = NULL, *sdim, *info;
@@ -273,8 +291,10 @@ static hr_status_t run_gees(op_env_t *env, const op_step_t *step, hlo_value_t *c
   HR_TRY(lapack_new_result(&run, ES_SDIM, &sdim));
   HR_TRY(lapack_new_result(&run, ES_INFO, &info));
   if (n == 0 || plan->batch == 0) return lapack_finish(&run, out_value);
-  gees_call_t c = {.sort = 'N', .n = n, .a = a, .vs = vs, .w = w, .wi = wi, .sdim = sdim, .info = info};
-  c.mode = plan->scalars ? (lapack_scalar(&run, 2) == 'V' ? 'V' : 'N') : lapack_letter(&run, "mode");
+  gees_call_t c = {
+      .sort = 'N', .n = n, .a = a, .vs = vs, .w = w, .wi = wi, .sdim = sdim, .info = info};
+  c.mode =
+      plan->scalars ? (lapack_scalar(&run, 2) == 'V' ? 'V' : 'N') : lapack_letter(&run, "mode");
   HR_TRY(gees_spaces(&run, &c));
   for (int64_t i = 0; i < plan->batch; i++) {
     int64_t size = (int64_t)n * n;
@@ -288,7 +308,8 @@ static hr_status_t run_gees(op_env_t *env, const op_step_t *step, hlo_value_t *c
 
 const op_kernel_t custom_gees = {prepare_gees, run_gees};
 
-/* gehrd: a[B,n,n] -> a, tau[B,n-1], info[B] (, work); low, high. Old: n, ilo, ihi, lda, batch, lwork, a. */
+/* gehrd: a[B,n,n] -> a, tau[B,n-1], info[B] (, work); low, high. Old: n, ilo, ihi, lda, batch,
+ * lwork, a. */
 static hr_status_t prepare_gehrd(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   static const lapack_form_t form = {6, 1, 0, 2, {"gehrd", "gehrd"}};
   lapack_plan_t *plan;
@@ -305,14 +326,17 @@ static hr_status_t prepare_gehrd(hr_arena_t *arena, const op_step_t *step, const
 static hr_status_t gehrd_range(const lapack_run_t *run, int *low, int *high) {
   const lapack_plan_t *plan = run->plan;
   int64_t first = plan->scalars ? lapack_scalar(run, 1) : mlir_dict_int(plan->options, "low", 1);
-  int64_t last = plan->scalars ? lapack_scalar(run, 2) : mlir_dict_int(plan->options, "high", plan->n);
+  int64_t last =
+      plan->scalars ? lapack_scalar(run, 2) : mlir_dict_int(plan->options, "high", plan->n);
   if (first < 1 || last > plan->n || first > last)
-    return hlo_error(run->step->instr, NULL, "rows %ld to %ld of %d", (long)first, (long)last, plan->n);
+    return hlo_error(run->step->instr, NULL, "rows %ld to %ld of %d", (long)first, (long)last,
+                     plan->n);
   *low = (int)first, *high = (int)last;
   return NULL;
 }
 
-static hr_status_t run_gehrd(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_gehrd(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                             hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
   lapack_run_t run;
   void *a, *tau, *info, *work;
@@ -327,8 +351,8 @@ static hr_status_t run_gehrd(op_env_t *env, const op_step_t *step, hlo_value_t *
   plan->routine(&n, &low, &high, a, &n, tau, query, &size, info);
   HR_TRY(lapack_queried(&run, query, n, &size, &work));
   for (int64_t i = 0; i < plan->batch; i++)
-    plan->routine(&n, &low, &high, lapack_at(a, i, (int64_t)n * n, run.dtype), &n, lapack_at(tau, i, n - 1, run.dtype),
-                  work, &size, (int32_t *)info + i);
+    plan->routine(&n, &low, &high, lapack_at(a, i, (int64_t)n * n, run.dtype), &n,
+                  lapack_at(tau, i, n - 1, run.dtype), work, &size, (int32_t *)info + i);
   return lapack_finish(&run, out_value);
 }
 
@@ -351,7 +375,8 @@ static hr_status_t prepare_sytrd(hr_arena_t *arena, const op_step_t *step, const
   return lapack_check_letter(step, plan, "uplo", "LU");
 }
 
-static hr_status_t run_sytrd(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_sytrd(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                             hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
   lapack_run_t run;
   void *a, *d, *e, *tau, *info, *work;
@@ -368,9 +393,9 @@ static hr_status_t run_sytrd(op_env_t *env, const op_step_t *step, hlo_value_t *
   plan->routine(&uplo, &n, a, &n, d, e, tau, query, &size, info, ONE_CHAR);
   HR_TRY(lapack_queried(&run, query, n, &size, &work));
   for (int64_t i = 0; i < plan->batch; i++)
-    plan->routine(&uplo, &n, lapack_at(a, i, (int64_t)n * n, run.dtype), &n, lapack_at(d, i, n, run.real),
-                  lapack_at(e, i, n - 1, run.real), lapack_at(tau, i, n - 1, run.dtype), work, &size,
-                  (int32_t *)info + i, ONE_CHAR);
+    plan->routine(&uplo, &n, lapack_at(a, i, (int64_t)n * n, run.dtype), &n,
+                  lapack_at(d, i, n, run.real), lapack_at(e, i, n - 1, run.real),
+                  lapack_at(tau, i, n - 1, run.dtype), work, &size, (int32_t *)info + i, ONE_CHAR);
   return lapack_finish(&run, out_value);
 }
 

@@ -1,5 +1,6 @@
-/* LAPACK custom calls that factor and solve: potrf, getrf, geqrf, geqp3, orgqr, ormqr, trsm, gtsv. The table of
- * operands and results stands above each. B: the batch, single calls shared out to the workers where many are made. */
+/* LAPACK custom calls that factor and solve: potrf, getrf, geqrf, geqp3, orgqr, ormqr, trsm, gtsv.
+ * The table of operands and results stands above each. B: the batch, single calls shared out to the
+ * workers where many are made. */
 #include <string.h>
 
 #include "ops/kernels/custom/custom_lapack.h"
@@ -19,7 +20,8 @@ static hr_status_t prepare_potrf(hr_arena_t *arena, const op_step_t *step, const
   return lapack_check_letter(step, plan, "uplo", "LU");
 }
 
-static hr_status_t run_potrf(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_potrf(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                             hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
   lapack_run_t run;
   void *a, *info;
@@ -29,7 +31,8 @@ static hr_status_t run_potrf(op_env_t *env, const op_step_t *step, hlo_value_t *
   char uplo = plan->scalars ? (lapack_scalar(&run, 0) ? 'L' : 'U') : lapack_letter(&run, "uplo");
   int n = plan->n;
   for (int64_t i = 0; i < plan->batch && n; i++)
-    plan->routine(&uplo, &n, lapack_at(a, i, (int64_t)n * n, run.dtype), &n, (int32_t *)info + i, ONE_CHAR);
+    plan->routine(&uplo, &n, lapack_at(a, i, (int64_t)n * n, run.dtype), &n, (int32_t *)info + i,
+                  ONE_CHAR);
   return lapack_finish(&run, out_value);
 }
 
@@ -56,11 +59,12 @@ static void call_getrf(const void *call, int64_t i, int worker) {
   const getrf_call_t *c = call;
   const lapack_plan_t *plan = c->plan;
   (void)worker;
-  plan->routine(&plan->m, &plan->n, lapack_at(c->a, i, (int64_t)plan->m * plan->n, plan->dtype), &plan->m,
-                lapack_at(c->pivots, i, lesser(plan->m, plan->n), HR_S32), c->info + i);
+  plan->routine(&plan->m, &plan->n, lapack_at(c->a, i, (int64_t)plan->m * plan->n, plan->dtype),
+                &plan->m, lapack_at(c->pivots, i, lesser(plan->m, plan->n), HR_S32), c->info + i);
 }
 
-static hr_status_t run_getrf(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_getrf(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                             hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
   lapack_run_t run;
   void *a, *pivots, *info;
@@ -97,12 +101,13 @@ static void call_geqrf(const void *call, int64_t i, int worker) {
   const geqrf_call_t *c = call;
   const lapack_plan_t *plan = c->plan;
   int info;
-  plan->routine(&plan->m, &plan->n, lapack_at(c->a, i, (int64_t)plan->m * plan->n, plan->dtype), &plan->m,
-                lapack_at(c->tau, i, lesser(plan->m, plan->n), plan->dtype),
+  plan->routine(&plan->m, &plan->n, lapack_at(c->a, i, (int64_t)plan->m * plan->n, plan->dtype),
+                &plan->m, lapack_at(c->tau, i, lesser(plan->m, plan->n), plan->dtype),
                 lapack_at(c->work, worker, c->size, plan->dtype), &c->size, &info);
 }
 
-static hr_status_t run_geqrf(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_geqrf(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                             hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
   lapack_run_t run;
   void *a, *tau, *work;
@@ -134,8 +139,8 @@ static hr_status_t prepare_geqp3(hr_arena_t *arena, const op_step_t *step, const
   return NULL;
 }
 
-static void call_geqp3(const lapack_plan_t *plan, void *a, void *pivots, void *tau, void *work, const int *size,
-                       void *real_work) {
+static void call_geqp3(const lapack_plan_t *plan, void *a, void *pivots, void *tau, void *work,
+                       const int *size, void *real_work) {
   int info, m = at_least_one(plan->m);
   if (plan->is_complex)
     plan->routine(&plan->m, &plan->n, a, &m, pivots, tau, work, size, real_work, &info);
@@ -143,7 +148,8 @@ static void call_geqp3(const lapack_plan_t *plan, void *a, void *pivots, void *t
     plan->routine(&plan->m, &plan->n, a, &m, pivots, tau, work, size, &info);
 }
 
-static hr_status_t run_geqp3(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_geqp3(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                             hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
   lapack_run_t run;
   void *a, *pivots, *tau, *work, *real_work;
@@ -165,7 +171,8 @@ static hr_status_t run_geqp3(op_env_t *env, const op_step_t *step, hlo_value_t *
 
 const op_kernel_t custom_geqp3 = {prepare_geqp3, run_geqp3};
 
-/* orgqr, ungqr: a[B,m,n], tau[B,k] -> q[B,m,n] (, info[B], work). Old: batch, m, n, k, lwork, a, tau. */
+/* orgqr, ungqr: a[B,m,n], tau[B,k] -> q[B,m,n] (, info[B], work). Old: batch, m, n, k, lwork, a,
+ * tau. */
 static hr_status_t prepare_orgqr(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   static const lapack_form_t form = {5, 2, 0, 2, {"orgqr", "ungqr"}};
   lapack_plan_t *plan;
@@ -175,8 +182,9 @@ static hr_status_t prepare_orgqr(hr_arena_t *arena, const op_step_t *step, const
   HR_TRY(lapack_check_operand(step, plan, 1, plan->dtype, 1, k, 0));
   HR_TRY(lapack_check_result(step, plan, 0, plan->dtype, 2, plan->m, plan->n));
   if (plan->n > plan->m || k > plan->n)
-    return hlo_error(step->instr, NULL, "%ld reflectors make %d columns of %d rows, want them not to increase", (long)k,
-                     plan->n, plan->m);
+    return hlo_error(step->instr, NULL,
+                     "%ld reflectors make %d columns of %d rows, want them not to increase",
+                     (long)k, plan->n, plan->m);
   plan->k = (int)k;
   *out_plan = plan;
   return NULL;
@@ -186,12 +194,14 @@ static void call_orgqr(const void *call, int64_t i, int worker) {
   const geqrf_call_t *c = call;
   const lapack_plan_t *plan = c->plan;
   int info;
-  plan->routine(&plan->m, &plan->n, &plan->k, lapack_at(c->a, i, (int64_t)plan->m * plan->n, plan->dtype), &plan->m,
-                lapack_at(c->tau, i, plan->k, plan->dtype), lapack_at(c->work, worker, c->size, plan->dtype), &c->size,
-                &info);
+  plan->routine(&plan->m, &plan->n, &plan->k,
+                lapack_at(c->a, i, (int64_t)plan->m * plan->n, plan->dtype), &plan->m,
+                lapack_at(c->tau, i, plan->k, plan->dtype),
+                lapack_at(c->work, worker, c->size, plan->dtype), &c->size, &info);
 }
 
-static hr_status_t run_orgqr(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_orgqr(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                             hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
   lapack_run_t run;
   void *a, *tau, *work;
@@ -210,7 +220,8 @@ static hr_status_t run_orgqr(op_env_t *env, const op_step_t *step, hlo_value_t *
 
 const op_kernel_t custom_orgqr = {prepare_orgqr, run_orgqr};
 
-/* ormqr, unmqr: a[B,r,k], tau[B,k], c[B,m,n] -> c; left, transpose. r is m on the left, n on the right. */
+/* ormqr, unmqr: a[B,r,k], tau[B,k], c[B,m,n] -> c; left, transpose. r is m on the left, n on the
+ * right. */
 static hr_status_t prepare_ormqr(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   static const lapack_form_t form = {0, 3, 0, 2, {"ormqr", "unmqr"}};
   lapack_plan_t *plan;
@@ -223,19 +234,21 @@ static hr_status_t prepare_ormqr(hr_arena_t *arena, const op_step_t *step, const
   HR_TRY(lapack_check_operand(step, plan, 2, plan->dtype, 2, m, n));
   HR_TRY(lapack_check_result(step, plan, 0, plan->dtype, 2, m, n));
   if (r != (mlir_dict_int(plan->options, "left", 0) ? m : n) || k > r)
-    return hlo_error(step->instr, NULL, "%ld reflectors of size %ld do not fit a %ld x %ld matrix", (long)k, (long)r,
-                     (long)m, (long)n);
+    return hlo_error(step->instr, NULL, "%ld reflectors of size %ld do not fit a %ld x %ld matrix",
+                     (long)k, (long)r, (long)m, (long)n);
   if (m > INT32_MAX || n > INT32_MAX) return hlo_unsupported(step->instr, "a matrix of this size");
   plan->m = (int)m, plan->n = (int)n, plan->k = (int)k;
   *out_plan = plan;
   return NULL;
 }
 
-static hr_status_t run_ormqr(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_ormqr(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                             hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
   lapack_run_t run;
   void *a, *tau, *c, *work;
-  bool left = mlir_dict_int(plan->options, "left", 0), turned = mlir_dict_int(plan->options, "transpose", 0);
+  bool left = mlir_dict_int(plan->options, "left", 0),
+       turned = mlir_dict_int(plan->options, "transpose", 0);
   char side = left ? 'L' : 'R', trans = !turned ? 'N' : plan->is_complex ? 'C' : 'T';
   int m = plan->m, n = plan->n, k = plan->k, rows = left ? m : n, size = -1, info;
   double query[2];
@@ -244,12 +257,13 @@ static hr_status_t run_ormqr(op_env_t *env, const op_step_t *step, hlo_value_t *
   HR_TRY(lapack_load(&run, 1, &tau));
   HR_TRY(lapack_load_into(&run, 2, 0, &c));
   if (m == 0 || n == 0 || k == 0) return lapack_finish(&run, out_value);
-  plan->routine(&side, &trans, &m, &n, &k, a, &rows, tau, c, &m, query, &size, &info, ONE_CHAR, ONE_CHAR);
+  plan->routine(&side, &trans, &m, &n, &k, a, &rows, tau, c, &m, query, &size, &info, ONE_CHAR,
+                ONE_CHAR);
   HR_TRY(lapack_queried(&run, query, left ? n : m, &size, &work));
   for (int64_t i = 0; i < plan->batch; i++)
     plan->routine(&side, &trans, &m, &n, &k, lapack_at(a, i, (int64_t)rows * k, run.dtype), &rows,
-                  lapack_at(tau, i, k, run.dtype), lapack_at(c, i, (int64_t)m * n, run.dtype), &m, work, &size, &info,
-                  ONE_CHAR, ONE_CHAR);
+                  lapack_at(tau, i, k, run.dtype), lapack_at(c, i, (int64_t)m * n, run.dtype), &m,
+                  work, &size, &info, ONE_CHAR, ONE_CHAR);
   return lapack_finish(&run, out_value);
 }
 
@@ -263,7 +277,8 @@ static hr_status_t check_alpha(const op_step_t *step, const lapack_plan_t *plan)
   int at = plan->scalars ? OLD_ALPHA : 2;
   if (at >= step->instr->operand_count) return NULL;
   if (step->in_shapes[at]->dtype == plan->dtype && step->in_shapes[at]->rank == 0) return NULL;
-  return hlo_error(step->instr, NULL, "operand %d must be a scalar factor of type %s", at, hr_dtype_name(plan->dtype));
+  return hlo_error(step->instr, NULL, "operand %d must be a scalar factor of type %s", at,
+                   hr_dtype_name(plan->dtype));
 }
 
 static hr_status_t prepare_trsm(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
@@ -271,8 +286,10 @@ static hr_status_t prepare_trsm(hr_arena_t *arena, const op_step_t *step, const 
   lapack_plan_t *plan;
   HR_TRY(lapack_begin(arena, step, &form, &plan));
   const hlo_shape_t *b = lapack_array_shape(step, plan, 1);
-  int64_t k = plan->n, m = b->rank < 2 ? 0 : b->dims[b->rank - 2], n = b->rank < 2 ? 0 : b->dims[b->rank - 1];
-  if (m > INT32_MAX / 2 || n > INT32_MAX / 2) return hlo_unsupported(step->instr, "a matrix of this size");
+  int64_t k = plan->n, m = b->rank < 2 ? 0 : b->dims[b->rank - 2],
+          n = b->rank < 2 ? 0 : b->dims[b->rank - 1];
+  if (m > INT32_MAX / 2 || n > INT32_MAX / 2)
+    return hlo_unsupported(step->instr, "a matrix of this size");
   plan->k = (int)k, plan->m = (int)m, plan->n = (int)n;
   HR_TRY(lapack_check_operand(step, plan, 0, plan->dtype, 2, k, k));
   HR_TRY(lapack_check_operand(step, plan, 1, plan->dtype, 2, m, n));
@@ -283,8 +300,8 @@ static hr_status_t prepare_trsm(hr_arena_t *arena, const op_step_t *step, const 
   HR_TRY(lapack_check_letter(step, plan, "trans_x", "NTC"));
   HR_TRY(lapack_check_letter(step, plan, "diag", "UN"));
   if (!plan->scalars && k != (mlir_dict_int(plan->options, "side", 0) == 'L' ? m : n))
-    return hlo_error(step->instr, NULL, "a %ld x %ld triangle does not fit a %ld x %ld matrix", (long)k, (long)k,
-                     (long)m, (long)n);
+    return hlo_error(step->instr, NULL, "a %ld x %ld triangle does not fit a %ld x %ld matrix",
+                     (long)k, (long)k, (long)m, (long)n);
   *out_plan = plan;
   return NULL;
 }
@@ -295,8 +312,8 @@ typedef struct trsm_letters {
 
 static hr_status_t trsm_letters(const lapack_run_t *run, trsm_letters_t *out) {
   if (!run->plan->scalars) {
-    *out = (trsm_letters_t){lapack_letter(run, "side"), lapack_letter(run, "uplo"), lapack_letter(run, "trans_x"),
-                            lapack_letter(run, "diag")};
+    *out = (trsm_letters_t){lapack_letter(run, "side"), lapack_letter(run, "uplo"),
+                            lapack_letter(run, "trans_x"), lapack_letter(run, "diag")};
     return NULL;
   }
   int64_t trans = lapack_scalar(run, OLD_TRANS);
@@ -305,7 +322,8 @@ static hr_status_t trsm_letters(const lapack_run_t *run, trsm_letters_t *out) {
   out->trans = trans == 0 ? 'N' : trans == 1 ? 'T' : 'C';
   out->diag = lapack_scalar(run, OLD_UNIT) ? 'U' : 'N';
   if (run->plan->k == (out->side == 'L' ? run->plan->m : run->plan->n)) return NULL;
-  return hlo_error(run->step->instr, NULL, "the triangle does not fit the matrix on side %c", out->side);
+  return hlo_error(run->step->instr, NULL, "the triangle does not fit the matrix on side %c",
+                   out->side);
 }
 
 typedef struct trsm_call {
@@ -322,11 +340,12 @@ static void call_trsm(const void *call, int64_t i, int worker) {
   (void)worker;
   plan->routine(&l->side, &l->uplo, &l->trans, &l->diag, &plan->m, &plan->n, c->alpha,
                 lapack_at(c->a, i, (int64_t)plan->k * plan->k, plan->dtype), &plan->k,
-                lapack_at(c->b, i, (int64_t)plan->m * plan->n, plan->dtype), &plan->m, ONE_CHAR, ONE_CHAR, ONE_CHAR,
-                ONE_CHAR);
+                lapack_at(c->b, i, (int64_t)plan->m * plan->n, plan->dtype), &plan->m, ONE_CHAR,
+                ONE_CHAR, ONE_CHAR, ONE_CHAR);
 }
 
-static hr_status_t run_trsm(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_trsm(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                            hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
   lapack_run_t run;
   trsm_call_t call = {.plan = plan};
@@ -345,7 +364,8 @@ static hr_status_t run_trsm(op_env_t *env, const op_step_t *step, hlo_value_t *c
 
 const op_kernel_t custom_trsm = {prepare_trsm, run_trsm};
 
-/* gtsv: dl[B,n], d[B,n], du[B,n], b[B,n,k] -> dl, d, du, x, info[B]. dl[0] and du[n-1] stand outside the matrix. */
+/* gtsv: dl[B,n], d[B,n], du[B,n], b[B,n,k] -> dl, d, du, x, info[B]. dl[0] and du[n-1] stand
+ * outside the matrix. */
 static hr_status_t prepare_gtsv(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   static const lapack_form_t form = {0, 4, 0, 1, {"gtsv", "gtsv"}};
   lapack_plan_t *plan;
@@ -365,7 +385,8 @@ static hr_status_t prepare_gtsv(hr_arena_t *arena, const op_step_t *step, const 
   return NULL;
 }
 
-static hr_status_t run_gtsv(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_gtsv(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                            hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
   lapack_run_t run;
   void *v[4], *info;
@@ -374,9 +395,9 @@ static hr_status_t run_gtsv(op_env_t *env, const op_step_t *step, hlo_value_t *c
   for (int j = 0; j < 4; j++) HR_TRY(lapack_load_into(&run, j, j, &v[j]));
   HR_TRY(lapack_new_result(&run, 4, &info));
   for (int64_t i = 0; i < plan->batch && n; i++)
-    plan->routine(&n, &k, lapack_at(v[0], i * n + 1, 1, run.dtype), lapack_at(v[1], i, n, run.dtype),
-                  lapack_at(v[2], i, n, run.dtype), lapack_at(v[3], i, (int64_t)n * k, run.dtype), &n,
-                  (int32_t *)info + i);
+    plan->routine(&n, &k, lapack_at(v[0], i * n + 1, 1, run.dtype),
+                  lapack_at(v[1], i, n, run.dtype), lapack_at(v[2], i, n, run.dtype),
+                  lapack_at(v[3], i, (int64_t)n * k, run.dtype), &n, (int32_t *)info + i);
   return lapack_finish(&run, out_value);
 }
 

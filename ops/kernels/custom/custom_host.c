@@ -36,12 +36,17 @@ static hr_status_t add_entry(const char *name, custom_host_fn fn, void *library)
   return NULL;
 }
 
-hr_status_t custom_host_register(const char *name, custom_host_fn fn) { return add_entry(name, fn, NULL); }
+hr_status_t custom_host_register(const char *name, custom_host_fn fn) {
+  return add_entry(name, fn, NULL);
+}
 
-static hr_status_t register_for_plugin(const char *name, custom_host_fn fn) { return custom_host_register(name, fn); }
+static hr_status_t register_for_plugin(const char *name, custom_host_fn fn) {
+  return custom_host_register(name, fn);
+}
 
 hr_status_t custom_host_open(const char *path) {
-  char here[PATH_MAX]; /* a name alone is a file, not something to look for where the system keeps its libraries */
+  char here[PATH_MAX]; /* a name alone is a file, not something to look for where the system keeps
+                          its libraries */
   snprintf(here, sizeof here, "%s%s", strchr(path, '/') ? "" : "./", path);
   void *library = dlopen(here, RTLD_NOW | RTLD_LOCAL);
   if (!library) return hr_error(HR_UNAVAILABLE, "cannot load the plugin: %s", dlerror());
@@ -78,7 +83,8 @@ static bool search_library(search_t *search, void *library) {
 
 static void search_entries(hr_str_t target, search_t *search) {
   *search = (search_t){.found = NULL};
-  if (target.size >= sizeof search->name || !target.size || memchr(target.data, 0, target.size)) return;
+  if (target.size >= sizeof search->name || !target.size || memchr(target.data, 0, target.size))
+    return;
   memcpy(search->name, target.data, target.size);
   bool reserved = is_reserved(search->name);
   bool over = false;
@@ -105,7 +111,8 @@ const char *custom_host_refusal(hr_str_t target) {
   search_entries(target, &search);
   if (search.is_data) return "; a plugin has data of this name, want a function";
   if (search.is_foreign)
-    return "; a library that a plugin needs has it, but programs may only call functions that a plugin itself "
+    return "; a library that a plugin needs has it, but programs may only call functions that a "
+           "plugin itself "
            "defines or registers";
   return search.has_libraries ? "; no plugin defines or registers a function of this name" : "";
 }
@@ -117,7 +124,8 @@ static hr_status_t make_result(op_env_t *env, const hlo_shape_t *shape, hlo_valu
   hlo_value_t **parts;
   HR_TRY(HR_NEW_ARRAY(env->scratch, shape->element_count, &parts));
   hr_status_t st = NULL;
-  for (int k = 0; k < shape->element_count && !st; k++) st = make_result(env, shape->elements[k], &parts[k]);
+  for (int k = 0; k < shape->element_count && !st; k++)
+    st = make_result(env, shape->elements[k], &parts[k]);
   if (!st) st = hlo_value_tuple(shape->element_count, parts, out_value);
   for (int k = 0; k < shape->element_count; k++) hlo_value_release(parts[k]);
   return st;
@@ -129,7 +137,8 @@ static hr_status_t address_of(op_env_t *env, const hlo_value_t *value, void **ou
   if (value->dtype != HR_TUPLE) return NULL;
   void **list;
   HR_TRY(HR_NEW_ARRAY(env->scratch, value->element_count + 1, &list));
-  for (int k = 0; k < value->element_count; k++) HR_TRY(address_of(env, value->elements[k], &list[k]));
+  for (int k = 0; k < value->element_count; k++)
+    HR_TRY(address_of(env, value->elements[k], &list[k]));
   *out_address = list;
   return NULL;
 }
@@ -143,10 +152,12 @@ static hr_status_t prepare_host(hr_arena_t *arena, const op_step_t *step, const 
   return NULL;
 }
 
-static hr_status_t run_host(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_host(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                            hlo_value_t **out_value) {
   void **addresses, *out;
   HR_TRY(HR_NEW_ARRAY(env->scratch, step->instr->operand_count + 1, &addresses));
-  for (int k = 0; k < step->instr->operand_count; k++) HR_TRY(address_of(env, in[k], &addresses[k]));
+  for (int k = 0; k < step->instr->operand_count; k++)
+    HR_TRY(address_of(env, in[k], &addresses[k]));
   HR_TRY(make_result(env, step->out_shape, out_value));
   hr_status_t st = address_of(env, *out_value, &out);
   if (st)

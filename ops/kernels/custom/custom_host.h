@@ -1,8 +1,8 @@
-/* Custom calls to functions of the user: registered by the process, or found by name in the plugins that it has opened.
- * The classic convention: f(out, in), where in[k] is the bytes of operand k, and `out` the bytes of the result, or a
- * list of them where the result is a tuple; arrays are row-major, types below a byte take one. A tuple as an operand is
- * a list, too.
- * Thread: any. What is registered stays. */
+/* Custom calls to functions of the user: registered by the process, or found by name in the plugins
+ * that it has opened. The classic convention: f(out, in), where in[k] is the bytes of operand k,
+ * and `out` the bytes of the result, or a list of them where the result is a tuple; arrays are
+ * row-major, types below a byte take one. A tuple as an operand is a list, too. Thread: any. What
+ * is registered stays. */
 #ifndef HLO_OPS_CUSTOM_HOST_H
 #define HLO_OPS_CUSTOM_HOST_H
 
@@ -12,9 +12,10 @@ typedef void (*custom_host_fn)(void *out, void **in);
 
 /* The last one of a name counts; NULL takes it away. Errors: NO_MEMORY. */
 hr_status_t custom_host_register(const char *name, custom_host_fn fn);
-/* Opens a shared library, calls its hlorun_plugin_init(register) if it has one, and looks into it for targets that
- * nobody registered: functions that the library itself defines and exports, never those of libraries that it needs, nor
- * _init and the like. Errors: UNAVAILABLE with the loader's reason. */
+/* Opens a shared library, calls its hlorun_plugin_init(register) if it has one, and looks into it
+ * for targets that nobody registered: functions that the library itself defines and exports, never
+ * those of libraries that it needs, nor _init and the like. Errors: UNAVAILABLE with the loader's
+ * reason. */
 hr_status_t custom_host_open(const char *path);
 custom_host_fn custom_host_find(hr_str_t target); /* NULL: nobody has it */
 /* Why there is none, for the end of a message: "" if no plugin is open. */

@@ -11,7 +11,8 @@ const hlo_shape_t *lapack_array_shape(const op_step_t *step, const lapack_plan_t
 }
 
 static hr_status_t check_shape(const op_step_t *step, const lapack_plan_t *plan, const char *what,
-                               const hlo_shape_t *shape, hr_dtype_t dtype, int rank, int64_t rows, int64_t columns) {
+                               const hlo_shape_t *shape, hr_dtype_t dtype, int rank, int64_t rows,
+                               int64_t columns) {
   int64_t dims[HLO_MAX_RANK + 2];
   char found[HLO_SHAPE_TEXT], want[HLO_SHAPE_TEXT];
   if (plan->batch_rank) memcpy(dims, plan->batch_dims, (size_t)plan->batch_rank * sizeof *dims);
@@ -19,30 +20,32 @@ static hr_status_t check_shape(const op_step_t *step, const lapack_plan_t *plan,
   dims[plan->batch_rank + 1] = columns;
   hlo_shape_t wanted = {.dtype = dtype, .rank = plan->batch_rank + rank, .dims = dims};
   if (shape && hlo_shape_equal(shape, &wanted)) return NULL;
-  return hlo_error(step->instr, NULL, "%s is %s, want %s", what, shape ? hlo_shape_text(shape, found) : "missing",
-                   hlo_shape_text(&wanted, want));
+  return hlo_error(step->instr, NULL, "%s is %s, want %s", what,
+                   shape ? hlo_shape_text(shape, found) : "missing", hlo_shape_text(&wanted, want));
 }
 
-hr_status_t lapack_check_operand(const op_step_t *step, const lapack_plan_t *plan, int k, hr_dtype_t dtype, int rank,
-                                 int64_t rows, int64_t columns) {
+hr_status_t lapack_check_operand(const op_step_t *step, const lapack_plan_t *plan, int k,
+                                 hr_dtype_t dtype, int rank, int64_t rows, int64_t columns) {
   char what[32];
   snprintf(what, sizeof what, "operand %d", plan->scalars + k);
-  return check_shape(step, plan, what, lapack_array_shape(step, plan, k), dtype, rank, rows, columns);
+  return check_shape(step, plan, what, lapack_array_shape(step, plan, k), dtype, rank, rows,
+                     columns);
 }
 
-hr_status_t lapack_check_result(const op_step_t *step, const lapack_plan_t *plan, int role, hr_dtype_t dtype, int rank,
-                                int64_t rows, int64_t columns) {
+hr_status_t lapack_check_result(const op_step_t *step, const lapack_plan_t *plan, int role,
+                                hr_dtype_t dtype, int rank, int64_t rows, int64_t columns) {
   char what[32];
   snprintf(what, sizeof what, "result %d", plan->results[role]);
-  return check_shape(step, plan, what, custom_result_shape(step->out_shape, plan->results[role]), dtype, rank, rows,
-                     columns);
+  return check_shape(step, plan, what, custom_result_shape(step->out_shape, plan->results[role]),
+                     dtype, rank, rows, columns);
 }
 
 hr_status_t lapack_check_letter(const op_step_t *step, const lapack_plan_t *plan, const char *name,
                                 const char *letters) {
   int64_t value = mlir_dict_int(plan->options, name, 0);
   if (plan->scalars || (value > 0 && value < 128 && strchr(letters, (int)value))) return NULL;
-  return hlo_error(step->instr, NULL, "backend_config has %s = %ld, want the code of one of the letters %s", name,
+  return hlo_error(step->instr, NULL,
+                   "backend_config has %s = %ld, want the code of one of the letters %s", name,
                    (long)value, letters);
 }
 
@@ -51,8 +54,9 @@ char lapack_letter(const lapack_run_t *run, const char *name) {
 }
 
 int64_t lapack_scalar(const lapack_run_t *run, int at) {
-  return hr_dtype_is_integer(run->in[at]->dtype) || run->in[at]->dtype == HR_PRED ? hlo_value_int_at(run->in[at], 0)
-                                                                                  : 0;
+  return hr_dtype_is_integer(run->in[at]->dtype) || run->in[at]->dtype == HR_PRED
+             ? hlo_value_int_at(run->in[at], 0)
+             : 0;
 }
 
 /* The target's type letter and array 0 must agree. */
@@ -60,25 +64,31 @@ static hr_status_t take_type(const op_step_t *step, const hlo_shape_t *a, lapack
   static const hr_dtype_t types[] = {HR_F32, HR_F64, HR_C64, HR_C128};
   static const char letters[] = "sdcz";
   hr_str_t target = op_custom_call_target(step->instr);
-  const char *underscore = memchr(target.data, '_', target.size); /* a letter follows, or the row would not match */
+  const char *underscore =
+      memchr(target.data, '_', target.size); /* a letter follows, or the row would not match */
   const char *letter = memchr(letters, underscore[1], 4);
-  if (!letter) return hlo_unsupported(step->instr, "'%.*s' has none of the type letters sdcz", HR_STR_ARGS(target));
+  if (!letter)
+    return hlo_unsupported(step->instr, "'%.*s' has none of the type letters sdcz",
+                           HR_STR_ARGS(target));
   plan->dtype = types[letter - letters];
   plan->real = hr_dtype_real(plan->dtype);
   plan->is_complex = hr_dtype_is_complex(plan->dtype);
   plan->is_double = plan->real == HR_F64;
   if (a->dtype == plan->dtype) return NULL;
-  return hlo_error(step->instr, NULL, "'%.*s' works on %s, not on %s", HR_STR_ARGS(target), hr_dtype_name(plan->dtype),
-                   hr_dtype_name(a->dtype));
+  return hlo_error(step->instr, NULL, "'%.*s' works on %s, not on %s", HR_STR_ARGS(target),
+                   hr_dtype_name(plan->dtype), hr_dtype_name(a->dtype));
 }
 
-static hr_status_t take_sizes(const op_step_t *step, const hlo_shape_t *a, int rank, lapack_plan_t *plan) {
-  if (a->rank < rank) return hlo_error(step->instr, NULL, "array 0 has rank %d, want %d at least", a->rank, rank);
+static hr_status_t take_sizes(const op_step_t *step, const hlo_shape_t *a, int rank,
+                              lapack_plan_t *plan) {
+  if (a->rank < rank)
+    return hlo_error(step->instr, NULL, "array 0 has rank %d, want %d at least", a->rank, rank);
   plan->batch_rank = a->rank - rank;
   plan->batch_dims = a->dims;
   plan->batch = 1;
   for (int d = 0; d < a->rank; d++)
-    if (a->dims[d] > INT_MAX / 2) return hlo_unsupported(step->instr, "a size of %ld", (long)a->dims[d]);
+    if (a->dims[d] > INT_MAX / 2)
+      return hlo_unsupported(step->instr, "a size of %ld", (long)a->dims[d]);
   for (int d = 0; d < plan->batch_rank; d++)
     if (__builtin_mul_overflow(plan->batch, a->dims[d], &plan->batch))
       return hlo_error(step->instr, NULL, "the batch is too large");
@@ -99,10 +109,14 @@ hr_status_t lapack_begin(hr_arena_t *arena, const op_step_t *step, const lapack_
   const hlo_instr_t *instr = step->instr;
   lapack_plan_t *plan;
   HR_TRY(HR_NEW(arena, &plan));
-  while (plan->scalars < instr->operand_count && hlo_shape_is_scalar(step->in_shapes[plan->scalars])) plan->scalars++;
+  while (plan->scalars < instr->operand_count &&
+         hlo_shape_is_scalar(step->in_shapes[plan->scalars]))
+    plan->scalars++;
   int arrays = instr->operand_count - plan->scalars;
-  if ((plan->scalars && plan->scalars != form->scalars) || arrays < form->arrays || arrays > form->arrays + form->extra)
-    return hlo_error(instr, NULL, "%d scalar and %d other operands, want %d others, with %d scalars or none",
+  if ((plan->scalars && plan->scalars != form->scalars) || arrays < form->arrays ||
+      arrays > form->arrays + form->extra)
+    return hlo_error(instr, NULL,
+                     "%d scalar and %d other operands, want %d others, with %d scalars or none",
                      plan->scalars, arrays, form->arrays, form->scalars);
   const hlo_shape_t *a = lapack_array_shape(step, plan, 0);
   HR_TRY(take_type(step, a, plan));
@@ -143,15 +157,16 @@ static void copy_entries(void *context, int64_t begin, int64_t end, int worker) 
   memcpy(dims, whole->dims, sizeof dims);
   if (whole->rank) dims[0] = end - begin;
   loop_copy_init(&copy, whole->each, whole->rank, dims, whole->to_strides, whole->from_strides);
-  loop_copy_run(&copy, whole->to + begin * whole->to_strides[0], whole->from + begin * whole->from_strides[0]);
+  loop_copy_run(&copy, whole->to + begin * whole->to_strides[0],
+                whole->from + begin * whole->from_strides[0]);
 }
 
 #define COPY_GRAIN 8192     /* elements that are worth another worker */
 #define CALL_PRODUCTS 50000 /* products of routines that are worth one */
 
 /* Copies between a dense row-major array and the same elements in the order of a layout. */
-static void copy_by_layout(hr_workers_t *workers, const hlo_value_t *value, const hlo_layout_t *layout, void *bytes,
-                           bool to_value) {
+static void copy_by_layout(hr_workers_t *workers, const hlo_value_t *value,
+                           const hlo_layout_t *layout, void *bytes, bool to_value) {
   int64_t strides[HLO_MAX_RANK];
   int rank = value->rank;
   layout_copy_t copy = {.each = (int)hr_dtype_bytes(value->dtype), .rank = rank};
@@ -174,9 +189,11 @@ static void copy_by_layout(hr_workers_t *workers, const hlo_value_t *value, cons
   hr_workers_split(workers, entries, 1 + COPY_GRAIN / (size + 1), copy_entries, &copy);
 }
 
-hr_status_t lapack_run_init(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, lapack_run_t *run) {
+hr_status_t lapack_run_init(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                            lapack_run_t *run) {
   const lapack_plan_t *plan = step->plan;
-  *run = (lapack_run_t){.env = env, .step = step, .plan = plan, .in = in, .dtype = plan->dtype, .real = plan->real};
+  *run = (lapack_run_t){
+      .env = env, .step = step, .plan = plan, .in = in, .dtype = plan->dtype, .real = plan->real};
   return HR_NEW_ARRAY(env->scratch, custom_result_count(step->out_shape), &run->results);
 }
 
@@ -184,7 +201,8 @@ hr_status_t lapack_load(const lapack_run_t *run, int k, void **out_bytes) {
   int operand = run->plan->scalars + k;
   const hlo_value_t *value = run->in[operand];
   HR_TRY(hr_arena_alloc(run->env->scratch, hlo_value_bytes(value), out_bytes));
-  copy_by_layout(run->env->workers, value, custom_operand_layout(run->step->instr, operand), *out_bytes, false);
+  copy_by_layout(run->env->workers, value, custom_operand_layout(run->step->instr, operand),
+                 *out_bytes, false);
   return NULL;
 }
 
@@ -204,7 +222,9 @@ hr_status_t lapack_new_result(const lapack_run_t *run, int role, void **out_byte
 }
 
 /* Workers that share in the batch. */
-static int sharers(const lapack_run_t *run) { return run->plan->batch > 1 ? hr_workers_count(run->env->workers) : 1; }
+static int sharers(const lapack_run_t *run) {
+  return run->plan->batch > 1 ? hr_workers_count(run->env->workers) : 1;
+}
 
 typedef struct lapack_share {
   lapack_call_fn work;
@@ -222,16 +242,20 @@ void lapack_batch(const lapack_run_t *run, double products, lapack_call_fn work,
   hr_workers_for(run->env->workers, run->plan->batch, grain, run_share, &share);
 }
 
-hr_status_t lapack_space(const lapack_run_t *run, hr_dtype_t dtype, int64_t count, void **out_space) {
+hr_status_t lapack_space(const lapack_run_t *run, hr_dtype_t dtype, int64_t count,
+                         void **out_space) {
   int64_t each = count > 1 ? count : 1;
-  return hr_arena_array(run->env->scratch, (size_t)(each * sharers(run)), hr_dtype_bytes(dtype), out_space);
+  return hr_arena_array(run->env->scratch, (size_t)(each * sharers(run)), hr_dtype_bytes(dtype),
+                        out_space);
 }
 
-hr_status_t lapack_queried(const lapack_run_t *run, const void *query, int64_t least, int *out_count,
-                           void **out_space) {
-  double wanted = run->plan->is_double ? *(const double *)query : *(const float *)query * (1 + 0x1p-22);
+hr_status_t lapack_queried(const lapack_run_t *run, const void *query, int64_t least,
+                           int *out_count, void **out_space) {
+  double wanted =
+      run->plan->is_double ? *(const double *)query : *(const float *)query * (1 + 0x1p-22);
   if (!(wanted >= (double)least)) wanted = (double)least;
-  if (wanted > INT_MAX - 1) return hlo_unsupported(run->step->instr, "a workspace of %g elements", wanted);
+  if (wanted > INT_MAX - 1)
+    return hlo_unsupported(run->step->instr, "a workspace of %g elements", wanted);
   *out_count = (int)wanted + 1;
   return lapack_space(run, run->dtype, *out_count, out_space);
 }
@@ -241,7 +265,8 @@ static hr_status_t make_result(const lapack_run_t *run, int k, hlo_value_t **out
   const hlo_shape_t *shape = custom_result_shape(run->step->out_shape, k);
   if (!run->results[k]) return hlo_value_zeros(shape, out_value);
   HR_TRY(hlo_value_array(shape->dtype, shape->rank, shape->dims, out_value));
-  copy_by_layout(run->env->workers, *out_value, custom_result_layout(run->step->instr, k), run->results[k], true);
+  copy_by_layout(run->env->workers, *out_value, custom_result_layout(run->step->instr, k),
+                 run->results[k], true);
   return NULL;
 }
 

@@ -1,4 +1,5 @@
-/* What the LAPACK custom calls share: the form of the call, its arrays as the callee sees them, its options. */
+/* What the LAPACK custom calls share: the form of the call, its arrays as the callee sees them, its
+ * options. */
 #ifndef HLO_OPS_CUSTOM_LAPACK_H
 #define HLO_OPS_CUSTOM_LAPACK_H
 
@@ -6,7 +7,8 @@
 
 #define LAPACK_ROLES 6
 
-/* All arguments of LAPACK are pointers, but for the hidden lengths of its characters at the end (ONE_CHAR each). */
+/* All arguments of LAPACK are pointers, but for the hidden lengths of its characters at the end
+ * (ONE_CHAR each). */
 typedef void (*lapack_fn)();
 #define ONE_CHAR ((size_t)1)
 
@@ -17,7 +19,7 @@ typedef struct lapack_plan {
   int batch_rank;
   const int64_t *batch_dims;
   int64_t batch;
-  int m, n, k;               /* sizes, in each routine's own sense; m and n are first those of array 0 */
+  int m, n, k; /* sizes, in each routine's own sense; m and n are first those of array 0 */
   int results[LAPACK_ROLES]; /* which result plays which role; at first, result i role i */
   const dict_value_t *options;
   lapack_fn routine;
@@ -28,7 +30,8 @@ typedef struct lapack_run {
   const op_step_t *step;
   const lapack_plan_t *plan;
   hlo_value_t *const *in;
-  void **results; /* bytes of each result as the callee leaves them; NULL: contents unspecified, given as zeros */
+  void **results; /* bytes of each result as the callee leaves them; NULL: contents unspecified,
+                     given as zeros */
   hr_dtype_t dtype, real;
 } lapack_run_t;
 
@@ -41,14 +44,17 @@ typedef struct lapack_form {
   const char *names[2]; /* of the routine without its letter: for real and for complex elements */
 } lapack_form_t;
 
-/* Recognizes the form, checks the type of array 0, takes the batch and sizes from it, finds the routine. */
-hr_status_t lapack_begin(hr_arena_t *arena, const op_step_t *step, const lapack_form_t *form, lapack_plan_t **out_plan);
+/* Recognizes the form, checks the type of array 0, takes the batch and sizes from it, finds the
+ * routine. */
+hr_status_t lapack_begin(hr_arena_t *arena, const op_step_t *step, const lapack_form_t *form,
+                         lapack_plan_t **out_plan);
 
-/* Array k, or the result of a role, must be [batch..., rows, columns] with the first `rank` of the two sizes. */
-hr_status_t lapack_check_operand(const op_step_t *step, const lapack_plan_t *plan, int k, hr_dtype_t dtype, int rank,
-                                 int64_t rows, int64_t columns);
-hr_status_t lapack_check_result(const op_step_t *step, const lapack_plan_t *plan, int role, hr_dtype_t dtype, int rank,
-                                int64_t rows, int64_t columns);
+/* Array k, or the result of a role, must be [batch..., rows, columns] with the first `rank` of the
+ * two sizes. */
+hr_status_t lapack_check_operand(const op_step_t *step, const lapack_plan_t *plan, int k,
+                                 hr_dtype_t dtype, int rank, int64_t rows, int64_t columns);
+hr_status_t lapack_check_result(const op_step_t *step, const lapack_plan_t *plan, int role,
+                                hr_dtype_t dtype, int rank, int64_t rows, int64_t columns);
 const hlo_shape_t *lapack_array_shape(const op_step_t *step, const lapack_plan_t *plan, int k);
 /* In the typed form, option `name` must be there and be one of `letters`. */
 hr_status_t lapack_check_letter(const op_step_t *step, const lapack_plan_t *plan, const char *name,
@@ -57,21 +63,26 @@ hr_status_t lapack_check_letter(const op_step_t *step, const lapack_plan_t *plan
 char lapack_letter(const lapack_run_t *run, const char *name);
 int64_t lapack_scalar(const lapack_run_t *run, int at);
 
-hr_status_t lapack_run_init(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, lapack_run_t *run);
+hr_status_t lapack_run_init(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                            lapack_run_t *run);
 /* Bytes of array k: a copy that may be written. */
 hr_status_t lapack_load(const lapack_run_t *run, int k, void **out_bytes);
 /* The same, to become the result of a role when the routine has worked on it in place. */
 hr_status_t lapack_load_into(const lapack_run_t *run, int k, int role, void **out_bytes);
 /* Zeros, to become the result of a role. */
 hr_status_t lapack_new_result(const lapack_run_t *run, int role, void **out_bytes);
-/* Calls work(call, i, worker) for every matrix i of the batch: over the workers, if each is worth `products` or so. */
+/* Calls work(call, i, worker) for every matrix i of the batch: over the workers, if each is worth
+ * `products` or so. */
 typedef void (*lapack_call_fn)(const void *call, int64_t i, int worker);
 void lapack_batch(const lapack_run_t *run, double products, lapack_call_fn work, const void *call);
-/* Workspace of `count` elements for each worker that shares in the batch; a worker's own is at lapack_at(space, worker,
- * count, dtype). */
-hr_status_t lapack_space(const lapack_run_t *run, hr_dtype_t dtype, int64_t count, void **out_space);
-/* The size that a routine asked for by a query, and workspace of that size for each worker, at least `least` elements. */
-hr_status_t lapack_queried(const lapack_run_t *run, const void *query, int64_t least, int *out_count, void **out_space);
+/* Workspace of `count` elements for each worker that shares in the batch; a worker's own is at
+ * lapack_at(space, worker, count, dtype). */
+hr_status_t lapack_space(const lapack_run_t *run, hr_dtype_t dtype, int64_t count,
+                         void **out_space);
+/* The size that a routine asked for by a query, and workspace of that size for each worker, at
+ * least `least` elements. */
+hr_status_t lapack_queried(const lapack_run_t *run, const void *query, int64_t least,
+                           int *out_count, void **out_space);
 static inline void *lapack_at(void *base, int64_t i, int64_t count, hr_dtype_t dtype) {
   return (char *)base + i * count * (int64_t)hr_dtype_bytes(dtype);
 }

@@ -1,4 +1,5 @@
-/* Custom calls without arithmetic: markers, shards, dynamic sizes, halves of integers, assertions, callbacks. */
+/* Custom calls without arithmetic: markers, shards, dynamic sizes, halves of integers, assertions,
+ * callbacks. */
 #include <string.h>
 
 #include "base/log.h"
@@ -8,11 +9,13 @@
 static hr_status_t check_operands(const op_step_t *step, int least, int most) {
   int count = step->instr->operand_count;
   if (count >= least && count <= most) return NULL;
-  return hlo_error(step->instr, NULL, "%d operands, want %d%s", count, least, most > least ? " or more" : "");
+  return hlo_error(step->instr, NULL, "%d operands, want %d%s", count, least,
+                   most > least ? " or more" : "");
 }
 
 /* identity: result k is operand k. */
-static hr_status_t prepare_identity(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
+static hr_status_t prepare_identity(hr_arena_t *arena, const op_step_t *step,
+                                    const void **out_plan) {
   (void)arena, (void)out_plan;
   int count = step->instr->operand_count;
   char from[HLO_SHAPE_TEXT], to[HLO_SHAPE_TEXT];
@@ -23,11 +26,13 @@ static hr_status_t prepare_identity(hr_arena_t *arena, const op_step_t *step, co
   for (int k = 0; k < count; k++)
     if (!hlo_shape_compatible(step->in_shapes[k], step->out_shape->elements[k]))
       return hlo_error(step->instr, NULL, "result %d is %s, want %s as the operand", k,
-                       hlo_shape_text(step->out_shape->elements[k], to), hlo_shape_text(step->in_shapes[k], from));
+                       hlo_shape_text(step->out_shape->elements[k], to),
+                       hlo_shape_text(step->in_shapes[k], from));
   return NULL;
 }
 
-static hr_status_t run_identity(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_identity(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                                hlo_value_t **out_value) {
   (void)env;
   if (step->instr->operand_count != 1 || !hlo_shape_compatible(step->in_shapes[0], step->out_shape))
     return hlo_value_tuple(step->instr->operand_count, in, out_value);
@@ -37,8 +42,10 @@ static hr_status_t run_identity(op_env_t *env, const op_step_t *step, hlo_value_
 
 const op_kernel_t custom_identity = {prepare_identity, run_identity};
 
-/* zeros and nothing: a result without contents, that is tokens, empty tuples, uninitialised buffers. */
-static hr_status_t run_zeros(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+/* zeros and nothing: a result without contents, that is tokens, empty tuples, uninitialised
+ * buffers. */
+static hr_status_t run_zeros(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                             hlo_value_t **out_value) {
   (void)env, (void)in;
   return hlo_value_zeros(step->out_shape, out_value);
 }
@@ -51,16 +58,19 @@ static bool has_data(const hlo_shape_t *shape) {
   return hlo_shape_is_array(shape) || shape->dtype == HR_OPAQUE || shape->dtype == HR_BUFFER;
 }
 
-static hr_status_t prepare_nothing(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
+static hr_status_t prepare_nothing(hr_arena_t *arena, const op_step_t *step,
+                                   const void **out_plan) {
   (void)arena, (void)out_plan;
   char text[HLO_SHAPE_TEXT];
   if (!has_data(step->out_shape)) return NULL;
-  return hlo_error(step->instr, NULL, "the result is %s, want none", hlo_shape_text(step->out_shape, text));
+  return hlo_error(step->instr, NULL, "the result is %s, want none",
+                   hlo_shape_text(step->out_shape, text));
 }
 
 const op_kernel_t custom_nothing = {prepare_nothing, run_zeros};
 
-/* shard: between the whole program's arrays and one device's. Nothing to do where both are the same. */
+/* shard: between the whole program's arrays and one device's. Nothing to do where both are the
+ * same. */
 static hr_status_t prepare_shard(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   hr_str_t target = op_custom_call_target(step->instr);
   hr_status_t st = prepare_identity(arena, step, out_plan);
@@ -68,16 +78,20 @@ static hr_status_t prepare_shard(hr_arena_t *arena, const op_step_t *step, const
   hr_status_release(st);
   return hlo_unsupported(
       step->instr,
-      "'%.*s' divides arrays among devices: this program is not yet partitioned. Run the text of one "
+      "'%.*s' divides arrays among devices: this program is not yet partitioned. Run the text of "
+      "one "
       "partition instead: compiled.as_text() in JAX, with large constants printed",
       HR_STR_ARGS(target));
 }
 
 const op_kernel_t custom_shard = {prepare_shard, run_identity};
 
-/* SliceToDynamic: x, then the size of each dimension (of each dynamic one, if there are fewer) -> the first elements.
+/* SliceToDynamic: x, then the size of each dimension (of each dynamic one, if there are fewer) ->
+ * the first elements.
  */
-static bool sizes_all_dims(const op_step_t *step) { return step->instr->operand_count - 1 == step->in_shapes[0]->rank; }
+static bool sizes_all_dims(const op_step_t *step) {
+  return step->instr->operand_count - 1 == step->in_shapes[0]->rank;
+}
 
 static hr_status_t prepare_slice(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   (void)arena, (void)out_plan;
@@ -88,7 +102,8 @@ static hr_status_t prepare_slice(hr_arena_t *arena, const op_step_t *step, const
   if (out->dtype != x->dtype || out->rank != x->rank || !hlo_shape_is_array(x))
     return hlo_error(step->instr, NULL, "operand and result have different types or ranks");
   if (!sizes_all_dims(step) && step->instr->operand_count - 1 != dynamic)
-    return hlo_error(step->instr, NULL, "%d sizes, want one per dimension", step->instr->operand_count - 1);
+    return hlo_error(step->instr, NULL, "%d sizes, want one per dimension",
+                     step->instr->operand_count - 1);
   for (int k = 1; k < step->instr->operand_count; k++)
     if (!hlo_shape_is_scalar(step->in_shapes[k]) || !hr_dtype_is_integer(step->in_shapes[k]->dtype))
       return hlo_error(step->instr, NULL, "operand %d must be a size", k);
@@ -102,12 +117,14 @@ static void copy_corner(const hlo_value_t *from, hlo_value_t *to) {
   loop_copy_t copy;
   loop_dense_strides(from->rank, from->dims, bytes, from_strides);
   loop_dense_strides(to->rank, to->dims, bytes, to_strides);
-  for (int d = 0; d < to->rank; d++) dims[d] = to->dims[d] < from->dims[d] ? to->dims[d] : from->dims[d];
+  for (int d = 0; d < to->rank; d++)
+    dims[d] = to->dims[d] < from->dims[d] ? to->dims[d] : from->dims[d];
   loop_copy_init(&copy, bytes, to->rank, dims, to_strides, from_strides);
   loop_copy_run(&copy, to->data, from->data);
 }
 
-static hr_status_t run_slice(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_slice(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                             hlo_value_t **out_value) {
   (void)env;
   const hlo_shape_t *out = step->instr->shape;
   int64_t dims[HLO_MAX_RANK];
@@ -117,7 +134,8 @@ static hr_status_t run_slice(op_env_t *env, const op_step_t *step, hlo_value_t *
     if (!sizes_all_dims(step) && !(out->dynamic && out->dynamic[d])) continue;
     int64_t size = hlo_value_int_at(in[next++], 0);
     if (size < 0 || size > dims[d])
-      return hlo_error(step->instr, NULL, "size %ld of dimension %d, want 0 to %ld", (long)size, d, (long)dims[d]);
+      return hlo_error(step->instr, NULL, "size %ld of dimension %d, want 0 to %ld", (long)size, d,
+                       (long)dims[d]);
     dims[d] = size;
   }
   HR_TRY(hlo_value_array(in[0]->dtype, out->rank, dims, out_value));
@@ -133,35 +151,43 @@ static hr_status_t prepare_pad(hr_arena_t *arena, const op_step_t *step, const v
   const hlo_shape_t *out = step->out_shape, *x;
   HR_TRY(check_operands(step, 1, 1));
   x = step->in_shapes[0];
-  if (!hlo_shape_is_tuple(out) || out->element_count != x->rank + 1 || out->elements[0]->dtype != x->dtype ||
-      out->elements[0]->rank != x->rank)
-    return hlo_error(step->instr, NULL, "the result must be the padded array and the size of each dimension");
+  if (!hlo_shape_is_tuple(out) || out->element_count != x->rank + 1 ||
+      out->elements[0]->dtype != x->dtype || out->elements[0]->rank != x->rank)
+    return hlo_error(step->instr, NULL,
+                     "the result must be the padded array and the size of each dimension");
   for (int d = 0; d < x->rank; d++) {
     const hlo_shape_t *size = out->elements[1 + d];
     if (!hlo_shape_is_scalar(size) || size->dtype != HR_S32)
       return hlo_error(step->instr, NULL, "result %d must be a size", 1 + d);
     if (out->elements[0]->dims[d] < x->dims[d])
-      return hlo_error(step->instr, NULL, "dimension %d has %ld elements, the result room for %ld", d, (long)x->dims[d],
-                       (long)out->elements[0]->dims[d]);
+      return hlo_error(step->instr, NULL, "dimension %d has %ld elements, the result room for %ld",
+                       d, (long)x->dims[d], (long)out->elements[0]->dims[d]);
   }
   return NULL;
 }
 
-static hr_status_t run_pad(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_pad(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                           hlo_value_t **out_value) {
   (void)env;
   hlo_value_t *out;
   HR_TRY(hlo_value_zeros(step->out_shape, &out));
   copy_corner(in[0], out->elements[0]);
-  for (int d = 0; d < in[0]->rank; d++) *(int32_t *)out->elements[1 + d]->data = (int32_t)in[0]->dims[d];
+  for (int d = 0; d < in[0]->rank; d++)
+    *(int32_t *)out->elements[1 + d]->data = (int32_t)in[0]->dims[d];
   *out_value = out;
   return NULL;
 }
 
 const op_kernel_t custom_pad_to_static = {prepare_pad, run_pad};
 
-/* X64SplitLow, X64SplitHigh: 64-bit integers -> their halves. X64Combine: low, high -> 64-bit integers. */
-static bool is_wide(const hlo_shape_t *shape) { return shape->dtype == HR_U64 || shape->dtype == HR_S64; }
-static bool is_half(const hlo_shape_t *shape) { return shape->dtype == HR_U32 || shape->dtype == HR_S32; }
+/* X64SplitLow, X64SplitHigh: 64-bit integers -> their halves. X64Combine: low, high -> 64-bit
+ * integers. */
+static bool is_wide(const hlo_shape_t *shape) {
+  return shape->dtype == HR_U64 || shape->dtype == HR_S64;
+}
+static bool is_half(const hlo_shape_t *shape) {
+  return shape->dtype == HR_U32 || shape->dtype == HR_S32;
+}
 
 static hr_status_t prepare_split(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   (void)arena, (void)out_plan;
@@ -169,10 +195,12 @@ static hr_status_t prepare_split(hr_arena_t *arena, const op_step_t *step, const
   if (is_wide(step->in_shapes[0]) && is_half(step->out_shape) &&
       hlo_shape_same_dims(step->in_shapes[0], step->out_shape))
     return NULL;
-  return hlo_error(step->instr, NULL, "want 64-bit integers, and a result of 32 bits of the same sizes");
+  return hlo_error(step->instr, NULL,
+                   "want 64-bit integers, and a result of 32 bits of the same sizes");
 }
 
-static hr_status_t run_split(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_split(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                             hlo_value_t **out_value) {
   int shift = hr_str_is(op_custom_call_target(step->instr), "X64SplitHigh") ? 32 : 0;
   HR_TRY(op_output(env, step, out_value));
   for (int64_t i = 0; i < in[0]->count; i++)
@@ -182,27 +210,32 @@ static hr_status_t run_split(op_env_t *env, const op_step_t *step, hlo_value_t *
 
 const op_kernel_t custom_split_x64 = {prepare_split, run_split};
 
-static hr_status_t prepare_combine(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
+static hr_status_t prepare_combine(hr_arena_t *arena, const op_step_t *step,
+                                   const void **out_plan) {
   (void)arena, (void)out_plan;
   HR_TRY(check_operands(step, 2, 2));
   const hlo_shape_t *low = step->in_shapes[0], *high = step->in_shapes[1];
   if (is_half(low) && is_half(high) && is_wide(step->out_shape) && hlo_shape_same_dims(low, high) &&
       hlo_shape_same_dims(low, step->out_shape))
     return NULL;
-  return hlo_error(step->instr, NULL, "want two arrays of 32-bit integers, and a result of 64 bits of the same sizes");
+  return hlo_error(step->instr, NULL,
+                   "want two arrays of 32-bit integers, and a result of 64 bits of the same sizes");
 }
 
-static hr_status_t run_combine(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_combine(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                               hlo_value_t **out_value) {
   HR_TRY(op_output(env, step, out_value));
   const uint32_t *low = in[0]->data, *high = in[1]->data;
-  for (int64_t i = 0; i < in[0]->count; i++) ((uint64_t *)(*out_value)->data)[i] = low[i] | (uint64_t)high[i] << 32;
+  for (int64_t i = 0; i < in[0]->count; i++)
+    ((uint64_t *)(*out_value)->data)[i] = low[i] | (uint64_t)high[i] << 32;
   return NULL;
 }
 
 const op_kernel_t custom_combine_x64 = {prepare_combine, run_combine};
 
 /* shape_assertion: pred, then the integers that its message names by {0}, {1}, ... */
-static hr_status_t prepare_assertion(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
+static hr_status_t prepare_assertion(hr_arena_t *arena, const op_step_t *step,
+                                     const void **out_plan) {
   (void)arena, (void)out_plan;
   HR_TRY(check_operands(step, 1, 1 << 20));
   if (step->in_shapes[0]->dtype != HR_PRED || step->in_shapes[0]->rank != 0)
@@ -223,14 +256,15 @@ static hr_str_t assertion_message(hr_arena_t *arena, const hlo_instr_t *instr) {
   return message ? message->text : text;
 }
 
-static void write_message(hr_strbuf_t *text, hr_str_t message, const op_step_t *step, hlo_value_t *const *in) {
+static void write_message(hr_strbuf_t *text, hr_str_t message, const op_step_t *step,
+                          hlo_value_t *const *in) {
   for (size_t i = 0; i < message.size; i++) {
     size_t end = i + 1;
     int k = 0;
     while (end < message.size && message.data[end] >= '0' && message.data[end] <= '9' && k < 10000)
       k = k * 10 + message.data[end++] - '0';
-    bool is_placeholder = message.data[i] == '{' && end > i + 1 && end < message.size && message.data[end] == '}' &&
-                    k + 1 < step->instr->operand_count;
+    bool is_placeholder = message.data[i] == '{' && end > i + 1 && end < message.size &&
+                          message.data[end] == '}' && k + 1 < step->instr->operand_count;
     if (is_placeholder)
       hr_strbuf_add_int(text, hlo_value_int_at(in[k + 1], 0));
     else
@@ -239,7 +273,8 @@ static void write_message(hr_strbuf_t *text, hr_str_t message, const op_step_t *
   }
   if (message.size) return;
   hr_strbuf_add_str(text, "a shape is not what the program was made for; the sizes it looked at:");
-  for (int k = 1; k < step->instr->operand_count; k++) hr_strbuf_printf(text, " %ld", (long)hlo_value_int_at(in[k], 0));
+  for (int k = 1; k < step->instr->operand_count; k++)
+    hr_strbuf_printf(text, " %ld", (long)hlo_value_int_at(in[k], 0));
 }
 
 static hr_status_t run_assertion(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
@@ -261,21 +296,23 @@ static hr_status_t prepare_refuse(hr_arena_t *arena, const op_step_t *step, cons
   hr_str_t target = op_custom_call_target(step->instr);
   const char *origin;
   HR_TRY(custom_origin(arena, step->instr, &origin));
-  return hlo_unsupported(step->instr, "custom call '%.*s'%s cannot run here: %s", HR_STR_ARGS(target), origin,
-                         op_custom_call_find(target)->note);
+  return hlo_unsupported(step->instr, "custom call '%.*s'%s cannot run here: %s",
+                         HR_STR_ARGS(target), origin, op_custom_call_find(target)->note);
 }
 
 const op_kernel_t custom_refuse = {prepare_refuse, run_zeros};
 
-/* callback: a Python function of the process that made the program. One that returns nothing (debug.print) can be left
- * out; its tokens pass on. Each target is warned about once. */
+/* callback: a Python function of the process that made the program. One that returns nothing
+ * (debug.print) can be left out; its tokens pass on. Each target is warned about once. */
 static void warn_once(hr_str_t target, const char *origin) {
   static const op_custom_call_t *warned[8];
   const op_custom_call_t *call = op_custom_call_find(target);
   for (int i = 0; i < 8; i++) {
     const op_custom_call_t *expected = NULL;
-    if (__atomic_compare_exchange_n(&warned[i], &expected, call, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-      hr_log(HR_LOG_EXEC, HR_LOG_WARN, "calls of '%.*s'%s are skipped: they return nothing, and need Python",
+    if (__atomic_compare_exchange_n(&warned[i], &expected, call, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED)) {
+      hr_log(HR_LOG_EXEC, HR_LOG_WARN,
+             "calls of '%.*s'%s are skipped: they return nothing, and need Python",
              HR_STR_ARGS(target), origin);
       return;
     }
@@ -283,16 +320,19 @@ static void warn_once(hr_str_t target, const char *origin) {
   }
 }
 
-static hr_status_t prepare_callback(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
+static hr_status_t prepare_callback(hr_arena_t *arena, const op_step_t *step,
+                                    const void **out_plan) {
   (void)out_plan;
   const char *origin;
   hr_str_t target = op_custom_call_target(step->instr);
   HR_TRY(custom_origin(arena, step->instr, &origin));
   if (has_data(step->out_shape))
-    return hlo_unsupported(step->instr,
-                           "'%.*s'%s calls a Python function for its result, and there is no Python here: replace the "
-                           "callback (pure_callback, io_callback) by JAX operations, or pass its result as an argument",
-                           HR_STR_ARGS(target), origin);
+    return hlo_unsupported(
+        step->instr,
+        "'%.*s'%s calls a Python function for its result, and there is no Python here: replace the "
+        "callback (pure_callback, io_callback) by JAX operations, or pass its result as an "
+        "argument",
+        HR_STR_ARGS(target), origin);
   warn_once(target, origin);
   return NULL;
 }

@@ -1,11 +1,12 @@
-/* interpreter.run_parallel: the called computations, a process each on a grid of their own, then those that fill the
- * infeed. The operands are those of all processes, one after the other, replica by replica; so are the results.
- * Source: StableHLO's interpreter dialect. */
+/* interpreter.run_parallel: the called computations, a process each on a grid of their own, then
+ * those that fill the infeed. The operands are those of all processes, one after the other, replica
+ * by replica; so are the results. Source: StableHLO's interpreter dialect. */
 #include "ops/kernels/custom/custom_call.h"
 #include "ops/rules/constraint.h"
 
 bool op_parallel_grid(const hlo_instr_t *instr, int *out_replicas, int *out_partitions) {
-  if (instr->op != HLO_CUSTOM_CALL || !hr_str_is(op_custom_call_target(instr), "interpreter.run_parallel"))
+  if (instr->op != HLO_CUSTOM_CALL ||
+      !hr_str_is(op_custom_call_target(instr), "interpreter.run_parallel"))
     return false;
   const dict_value_t *config;
   hr_arena_t arena;
@@ -28,11 +29,13 @@ static hr_status_t check_arguments(const hlo_instr_t *instr, int count) {
     for (size_t k = 0; k < instr->called[p]->params.count; k++, next++) {
       OP_WANT(instr, next < instr->operand_count, NULL, "%d operands, but its programs take more",
               instr->operand_count);
-      const hlo_shape_t *operand = instr->operands[next]->shape, *param = instr->called[p]->params.data[k]->shape;
-      OP_WANT(instr, hlo_shape_compatible(operand, param), NULL, "operand %d is %s, want %s", next, OP_TEXT(operand),
-              OP_TEXT(param));
+      const hlo_shape_t *operand = instr->operands[next]->shape,
+                        *param = instr->called[p]->params.data[k]->shape;
+      OP_WANT(instr, hlo_shape_compatible(operand, param), NULL, "operand %d is %s, want %s", next,
+              OP_TEXT(operand), OP_TEXT(param));
     }
-  OP_WANT(instr, next == instr->operand_count, NULL, "%d operands, want %d", instr->operand_count, next);
+  OP_WANT(instr, next == instr->operand_count, NULL, "%d operands, want %d", instr->operand_count,
+          next);
   return NULL;
 }
 
@@ -42,7 +45,8 @@ static hr_status_t check_results(const hlo_instr_t *instr, int count) {
     const hlo_shape_t *result = instr->called[p]->root->shape;
     for (int leaf = 0; leaf < hlo_shape_leaf_count(result); leaf++, next++)
       OP_WANT(instr,
-              next < wanted && hlo_shape_compatible(hlo_shape_leaf(result, leaf), hlo_shape_leaf(instr->shape, next)),
+              next < wanted && hlo_shape_compatible(hlo_shape_leaf(result, leaf),
+                                                    hlo_shape_leaf(instr->shape, next)),
               NULL, "result %d is %s, which is not what its program returns", next,
               next < wanted ? OP_TEXT(hlo_shape_leaf(instr->shape, next)) : "missing");
   }
@@ -50,20 +54,22 @@ static hr_status_t check_results(const hlo_instr_t *instr, int count) {
   return NULL;
 }
 
-static hr_status_t prepare_parallel(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
+static hr_status_t prepare_parallel(hr_arena_t *arena, const op_step_t *step,
+                                    const void **out_plan) {
   const hlo_instr_t *instr = step->instr;
   int replicas, partitions;
   (void)arena, (void)out_plan;
   op_parallel_grid(instr, &replicas, &partitions);
   OP_WANT(instr, replicas > 0, NULL, "want a grid, and a computation for each of its processes");
   for (int p = replicas * partitions; p < instr->called_count; p++)
-    OP_WANT(instr, instr->called[p]->params.count == 0, NULL, "%%%.*s fills the infeed, but takes parameters",
-            HR_STR_ARGS(instr->called[p]->name));
+    OP_WANT(instr, instr->called[p]->params.count == 0, NULL,
+            "%%%.*s fills the infeed, but takes parameters", HR_STR_ARGS(instr->called[p]->name));
   HR_TRY(check_arguments(instr, replicas * partitions));
   return check_results(instr, replicas * partitions);
 }
 
-static hr_status_t run_parallel(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_parallel(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                                hlo_value_t **out_value) {
   int replicas, partitions;
   if (!env->run_parallel) return hlo_unsupported(step->instr, "this engine runs one process only");
   op_parallel_grid(step->instr, &replicas, &partitions);

@@ -1,5 +1,6 @@
-/* Custom calls on sparse matrices: tridiagonal systems with perturbed pivots, and compressed rows times a dense matrix.
- * Floats are computed in double (complex) precision, integers in 64 bits, and narrowed once. */
+/* Custom calls on sparse matrices: tridiagonal systems with perturbed pivots, and compressed rows
+ * times a dense matrix. Floats are computed in double (complex) precision, integers in 64 bits, and
+ * narrowed once. */
 #include <complex.h>
 #include <float.h>
 #include <math.h>
@@ -27,16 +28,19 @@ typedef struct tridiagonal_plan {
   double epsilon, smallest; /* of the elements' type: relative precision, least normal number */
 } tridiagonal_plan_t;
 
-static hr_status_t prepare_tridiagonal(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
+static hr_status_t prepare_tridiagonal(hr_arena_t *arena, const op_step_t *step,
+                                       const void **out_plan) {
   tridiagonal_plan_t *plan;
   HR_TRY(HR_NEW(arena, &plan));
   if (step->instr->operand_count != 4) return hlo_error(step->instr, NULL, "want 4 operands");
   const hlo_shape_t *d = step->in_shapes[1], *b = step->in_shapes[3];
-  bool fits = d->rank >= 1 && b->rank == d->rank + 1 && hlo_shape_equal(b, step->out_shape) && b->dtype == d->dtype;
+  bool fits = d->rank >= 1 && b->rank == d->rank + 1 && hlo_shape_equal(b, step->out_shape) &&
+              b->dtype == d->dtype;
   for (int i = 0; fits && i < d->rank; i++) fits = b->dims[i] == d->dims[i];
   fits = fits && hlo_shape_equal(step->in_shapes[0], d) && hlo_shape_equal(step->in_shapes[2], d);
   if (!fits || !(hr_dtype_is_float(d->dtype) || hr_dtype_is_complex(d->dtype)))
-    return hlo_error(step->instr, NULL, "want three diagonals [..., n] and right-hand sides [..., n, k] of one type");
+    return hlo_error(step->instr, NULL,
+                     "want three diagonals [..., n] and right-hand sides [..., n, k] of one type");
   plan->types = complex_types(d->dtype);
   bool is_double = hr_dtype_real(d->dtype) == HR_F64;
   plan->epsilon = is_double ? DBL_EPSILON : FLT_EPSILON;
@@ -55,10 +59,10 @@ static void swap(complex_t *a, complex_t *b) {
   *b = c;
 }
 
-/* Gaussian elimination with row exchanges. Row i of U is (d[i], du[i], second[i]); row i + 1 of the matrix begins with
- * dl[i + 1]. Right-hand sides follow the rows. */
-static void eliminate(int64_t n, int64_t k, complex_t *dl, complex_t *d, complex_t *du, complex_t *second,
-                      complex_t *b) {
+/* Gaussian elimination with row exchanges. Row i of U is (d[i], du[i], second[i]); row i + 1 of the
+ * matrix begins with dl[i + 1]. Right-hand sides follow the rows. */
+static void eliminate(int64_t n, int64_t k, complex_t *dl, complex_t *d, complex_t *du,
+                      complex_t *second, complex_t *b) {
   for (int64_t i = 0; i < n; i++) second[i] = 0;
   if (n) du[n - 1] = 0; /* outside the matrix */
   for (int64_t i = 0; i + 1 < n; i++) {
@@ -76,8 +80,8 @@ static void eliminate(int64_t n, int64_t k, complex_t *dl, complex_t *d, complex
   }
 }
 
-/* What a pivot that cannot be divided by is moved by: epsilon times the largest element of U. Like jaxlib's, the last
- * row but one is not looked at. */
+/* What a pivot that cannot be divided by is moved by: epsilon times the largest element of U. Like
+ * jaxlib's, the last row but one is not looked at. */
 static double perturbation(const tridiagonal_plan_t *plan, const complex_t *d, const complex_t *du,
                            const complex_t *second) {
   double largest = 0;
@@ -88,9 +92,10 @@ static double perturbation(const tridiagonal_plan_t *plan, const complex_t *d, c
   return largest > 0 ? plan->epsilon * largest : plan->smallest;
 }
 
-/* sum / pivot, the pivot moved away from 0 until the quotient is a number of the type: a singular system gives a large
- * solution instead of infinities, which is what inverse iteration wants. */
-static complex_t divide(const tridiagonal_plan_t *plan, complex_t sum, complex_t pivot, double step) {
+/* sum / pivot, the pivot moved away from 0 until the quotient is a number of the type: a singular
+ * system gives a large solution instead of infinities, which is what inverse iteration wants. */
+static complex_t divide(const tridiagonal_plan_t *plan, complex_t sum, complex_t pivot,
+                        double step) {
   if (creal(pivot) < 0) step = -step;
   while (cabs(pivot) < plan->smallest || cabs(sum) * plan->smallest > cabs(pivot)) {
     pivot += step;
@@ -100,8 +105,8 @@ static complex_t divide(const tridiagonal_plan_t *plan, complex_t sum, complex_t
   return sum / pivot;
 }
 
-static void substitute(const tridiagonal_plan_t *plan, const complex_t *d, const complex_t *du, const complex_t *second,
-                       complex_t *b) {
+static void substitute(const tridiagonal_plan_t *plan, const complex_t *d, const complex_t *du,
+                       const complex_t *second, complex_t *b) {
   int64_t n = plan->n, k = plan->k;
   double step = perturbation(plan, d, du, second);
   for (int64_t i = n - 1; i >= 0; i--)
@@ -119,10 +124,12 @@ static hr_status_t run_tridiagonal(op_env_t *env, const op_step_t *step, hlo_val
   void *v[4], *second;
   int64_t n = plan->n, k = plan->k;
   for (int i = 0; i < 4; i++)
-    HR_TRY(matmul_widen_copy(env->scratch, &plan->types, in[i]->dtype, in[i]->data, in[i]->count, &v[i]));
+    HR_TRY(matmul_widen_copy(env->scratch, &plan->types, in[i]->dtype, in[i]->data, in[i]->count,
+                             &v[i]));
   HR_TRY(hr_arena_array(env->scratch, (size_t)n, sizeof(complex_t), &second));
   for (int64_t i = 0; i < plan->batch && in[3]->count; i++) {
-    complex_t *dl = (complex_t *)v[0] + i * n, *d = (complex_t *)v[1] + i * n, *du = (complex_t *)v[2] + i * n;
+    complex_t *dl = (complex_t *)v[0] + i * n, *d = (complex_t *)v[1] + i * n,
+              *du = (complex_t *)v[2] + i * n;
     complex_t *b = (complex_t *)v[3] + i * n * k;
     eliminate(n, k, dl, d, du, second, b);
     substitute(plan, d, du, second, b);
@@ -134,7 +141,8 @@ static hr_status_t run_tridiagonal(op_env_t *env, const op_step_t *step, hlo_val
 
 const op_kernel_t custom_tridiagonal = {prepare_tridiagonal, run_tridiagonal};
 
-/* cpu_csr_sparse_dense: data[z], row_starts[m + 1], columns[z], dense[c] or [c,n] -> [m] or [m,n]. */
+/* cpu_csr_sparse_dense: data[z], row_starts[m + 1], columns[z], dense[c] or [c,n] -> [m] or [m,n].
+ */
 typedef struct csr_plan {
   matmul_types_t types;
   int64_t rows, columns, n, stored;
@@ -144,19 +152,22 @@ static hr_status_t prepare_csr(hr_arena_t *arena, const op_step_t *step, const v
   csr_plan_t *plan;
   HR_TRY(HR_NEW(arena, &plan));
   if (step->instr->operand_count != 4) return hlo_error(step->instr, NULL, "want 4 operands");
-  const hlo_shape_t *data = step->in_shapes[0], *starts = step->in_shapes[1], *columns = step->in_shapes[2];
+  const hlo_shape_t *data = step->in_shapes[0], *starts = step->in_shapes[1],
+                    *columns = step->in_shapes[2];
   const hlo_shape_t *dense = step->in_shapes[3], *out = step->out_shape;
-  if (data->rank != 1 || starts->rank != 1 || columns->rank != 1 || dense->rank < 1 || dense->rank > 2 ||
-      starts->dims[0] < 1 || data->dims[0] != columns->dims[0] || !hr_dtype_is_integer(starts->dtype) ||
-      !hr_dtype_is_integer(columns->dtype))
-    return hlo_error(step->instr, NULL, "want data[z], row_starts[m+1], columns[z] and a dense vector or matrix");
+  if (data->rank != 1 || starts->rank != 1 || columns->rank != 1 || dense->rank < 1 ||
+      dense->rank > 2 || starts->dims[0] < 1 || data->dims[0] != columns->dims[0] ||
+      !hr_dtype_is_integer(starts->dtype) || !hr_dtype_is_integer(columns->dtype))
+    return hlo_error(step->instr, NULL,
+                     "want data[z], row_starts[m+1], columns[z] and a dense vector or matrix");
   plan->rows = starts->dims[0] - 1;
   plan->columns = dense->dims[0];
   plan->n = dense->rank == 2 ? dense->dims[1] : 1;
   plan->stored = data->dims[0];
   if (!hlo_shape_is_array(out) || out->rank != dense->rank || out->dims[0] != plan->rows ||
       (out->rank == 2 && out->dims[1] != plan->n))
-    return hlo_error(step->instr, NULL, "the result must have one row per row of the sparse matrix");
+    return hlo_error(step->instr, NULL,
+                     "the result must have one row per row of the sparse matrix");
   HR_TRY(matmul_types_init(step->instr, data->dtype, dense->dtype, out->dtype, &plan->types));
   if (hr_dtype_is_float(out->dtype) || hr_dtype_is_complex(out->dtype)) {
     plan->types = complex_types(out->dtype);
@@ -183,7 +194,8 @@ static hr_status_t prepare_csr(hr_arena_t *arena, const op_step_t *step, const v
     }                                                                                      \
   } while (0)
 
-static hr_status_t run_csr(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_csr(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                           hlo_value_t **out_value) {
   const csr_plan_t *plan = step->plan;
   const void *data, *dense;
   const hlo_value_t *starts = in[1], *columns = in[2];

@@ -1,4 +1,5 @@
-/* LAPACK custom calls for singular values: gesdd and gesvd. B: the batch, single calls over the workers. */
+/* LAPACK custom calls for singular values: gesdd and gesvd. B: the batch, single calls over the
+ * workers. */
 #include <string.h>
 
 #include "ops/kernels/custom/custom_lapack.h"
@@ -6,8 +7,8 @@
 static int lesser(int a, int b) { return a < b ? a : b; }
 static int greater(int a, int b) { return a > b ? a : b; }
 
-/* gesdd, gesvd: a[B,m,n] -> a, s real[B,min], u[B,m,m or min], vt[B,n or min,n], info[B] (, workspaces); mode A, S or
- * N. Old: full_matrices, compute_uv, batch, m, n, lwork, a. */
+/* gesdd, gesvd: a[B,m,n] -> a, s real[B,min], u[B,m,m or min], vt[B,n or min,n], info[B] (,
+ * workspaces); mode A, S or N. Old: full_matrices, compute_uv, batch, m, n, lwork, a. */
 enum { SVD_A, SVD_S, SVD_U, SVD_VT, SVD_INFO };
 
 static bool target_has(const op_step_t *step, const char *word) {
@@ -16,14 +17,16 @@ static bool target_has(const op_step_t *step, const char *word) {
 }
 
 static hr_status_t prepare_gesdd(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
-  static const lapack_form_t sdd = {6, 1, 0, 2, {"gesdd", "gesdd"}}, svd = {0, 1, 0, 2, {"gesvd", "gesvd"}};
+  static const lapack_form_t sdd = {6, 1, 0, 2, {"gesdd", "gesdd"}},
+                             svd = {0, 1, 0, 2, {"gesvd", "gesvd"}};
   lapack_plan_t *plan;
   HR_TRY(lapack_begin(arena, step, target_has(step, "gesvd") ? &svd : &sdd, &plan));
   int m = plan->m, n = plan->n, k = lesser(m, n);
   const hlo_shape_t *u = custom_result_shape(step->out_shape, SVD_U),
                     *vt = custom_result_shape(step->out_shape, SVD_VT);
   int64_t mode = mlir_dict_int(plan->options, "mode", 0);
-  int64_t columns = u && u->rank ? u->dims[u->rank - 1] : 0, rows = vt && vt->rank > 1 ? vt->dims[vt->rank - 2] : 0;
+  int64_t columns = u && u->rank ? u->dims[u->rank - 1] : 0,
+          rows = vt && vt->rank > 1 ? vt->dims[vt->rank - 2] : 0;
   HR_TRY(lapack_check_letter(step, plan, "mode", "ASN"));
   if (mode == 'A' || columns != k) columns = m;
   if (mode == 'A' || rows != k) rows = n;
@@ -48,17 +51,17 @@ typedef struct svd_call {
 
 static void call_svd(const lapack_plan_t *plan, svd_call_t *c) {
   if (c->divide && plan->is_complex)
-    plan->routine(&c->mode, &c->m, &c->n, c->a, &c->m, c->s, c->u, &c->u_rows, c->vt, &c->vt_rows, c->work, &c->size,
-                  c->real_work, c->ints, c->info, ONE_CHAR);
+    plan->routine(&c->mode, &c->m, &c->n, c->a, &c->m, c->s, c->u, &c->u_rows, c->vt, &c->vt_rows,
+                  c->work, &c->size, c->real_work, c->ints, c->info, ONE_CHAR);
   else if (c->divide)
-    plan->routine(&c->mode, &c->m, &c->n, c->a, &c->m, c->s, c->u, &c->u_rows, c->vt, &c->vt_rows, c->work, &c->size,
-                  c->ints, c->info, ONE_CHAR);
+    plan->routine(&c->mode, &c->m, &c->n, c->a, &c->m, c->s, c->u, &c->u_rows, c->vt, &c->vt_rows,
+                  c->work, &c->size, c->ints, c->info, ONE_CHAR);
   else if (plan->is_complex)
-    plan->routine(&c->mode, &c->mode, &c->m, &c->n, c->a, &c->m, c->s, c->u, &c->u_rows, c->vt, &c->vt_rows, c->work,
-                  &c->size, c->real_work, c->info, ONE_CHAR, ONE_CHAR);
+    plan->routine(&c->mode, &c->mode, &c->m, &c->n, c->a, &c->m, c->s, c->u, &c->u_rows, c->vt,
+                  &c->vt_rows, c->work, &c->size, c->real_work, c->info, ONE_CHAR, ONE_CHAR);
   else
-    plan->routine(&c->mode, &c->mode, &c->m, &c->n, c->a, &c->m, c->s, c->u, &c->u_rows, c->vt, &c->vt_rows, c->work,
-                  &c->size, c->info, ONE_CHAR, ONE_CHAR);
+    plan->routine(&c->mode, &c->mode, &c->m, &c->n, c->a, &c->m, c->s, c->u, &c->u_rows, c->vt,
+                  &c->vt_rows, c->work, &c->size, c->info, ONE_CHAR, ONE_CHAR);
 }
 
 /* Old calls say by two flags what typed ones say by a letter; the shapes must allow it. */
@@ -70,7 +73,8 @@ static hr_status_t svd_mode(const lapack_run_t *run, char *out_mode) {
                                        : 'S';
   int64_t u_columns = custom_result_shape(run->step->out_shape, SVD_U)->dims[plan->batch_rank + 1];
   int k = lesser(plan->m, plan->n);
-  bool fits = *out_mode == 'A' ? u_columns == plan->m && plan->k == plan->n : u_columns == k && plan->k == k;
+  bool fits = *out_mode == 'A' ? u_columns == plan->m && plan->k == plan->n
+                               : u_columns == k && plan->k == k;
   if (*out_mode == 'N' || fits) return NULL;
   return hlo_error(run->step->instr, NULL, "the results' sizes do not go with mode %c", *out_mode);
 }
@@ -104,7 +108,8 @@ static void call_svd_of_batch(const void *call, int64_t i, int worker) {
   const svd_batch_t *batch = call;
   const lapack_plan_t *plan = batch->plan;
   svd_call_t c = batch->first;
-  c.a = lapack_at(c.a, i, (int64_t)c.m * c.n, plan->dtype), c.s = lapack_at(c.s, i, lesser(c.m, c.n), plan->real);
+  c.a = lapack_at(c.a, i, (int64_t)c.m * c.n, plan->dtype),
+  c.s = lapack_at(c.s, i, lesser(c.m, c.n), plan->real);
   c.u = lapack_at(c.u, i, c.m * batch->columns, plan->dtype);
   c.vt = lapack_at(c.vt, i, (int64_t)plan->k * c.n, plan->dtype);
   c.info += i;
@@ -114,7 +119,8 @@ static void call_svd_of_batch(const void *call, int64_t i, int worker) {
   call_svd(plan, &c);
 }
 
-static hr_status_t run_gesdd(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_gesdd(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                             hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
   lapack_run_t run;
   void *a, *s, *u, *vt, *info;

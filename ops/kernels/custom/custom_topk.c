@@ -1,5 +1,5 @@
-/* Custom calls that stand for ops: TopK and its approximate kin, and mhlo.*, chlo.* spellings of opcodes. The call is
- * prepared as if it were an instruction of that op. */
+/* Custom calls that stand for ops: TopK and its approximate kin, and mhlo.*, chlo.* spellings of
+ * opcodes. The call is prepared as if it were an instruction of that op. */
 #include <string.h>
 
 #include "ops/kernels/custom/custom_call.h"
@@ -11,8 +11,9 @@ typedef struct stand_in {
   const void *plan;
 } stand_in_t;
 
-static hr_status_t prepare_stand_in(hr_arena_t *arena, const op_step_t *step, hlo_opcode_t op, int operand_count,
-                                    int attr_count, const hlo_attr_t *attrs, const void **out_plan) {
+static hr_status_t prepare_stand_in(hr_arena_t *arena, const op_step_t *step, hlo_opcode_t op,
+                                    int operand_count, int attr_count, const hlo_attr_t *attrs,
+                                    const void **out_plan) {
   stand_in_t *stand_in;
   void *copy = NULL;
   HR_TRY(HR_NEW(arena, &stand_in));
@@ -30,7 +31,8 @@ static hr_status_t prepare_stand_in(hr_arena_t *arena, const op_step_t *step, hl
   return NULL;
 }
 
-static hr_status_t run_stand_in(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_stand_in(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                                hlo_value_t **out_value) {
   const stand_in_t *stand_in = step->plan;
   op_step_t inner = *step;
   inner.instr = &stand_in->instr;
@@ -42,28 +44,34 @@ static hr_status_t run_stand_in(op_env_t *env, const op_step_t *step, hlo_value_
 static hr_status_t check_top(const op_step_t *step, int results, int64_t dim) {
   const hlo_shape_t *x = step->in_shapes[0], *out = step->out_shape;
   if (!hlo_shape_is_array(x) || dim < 0 || dim >= x->rank)
-    return hlo_error(step->instr, NULL, "dimension %ld of an operand of rank %d", (long)dim, x->rank);
+    return hlo_error(step->instr, NULL, "dimension %ld of an operand of rank %d", (long)dim,
+                     x->rank);
   if (!hlo_shape_is_tuple(out) || out->element_count != results)
     return hlo_error(step->instr, NULL, "the result must be a tuple of %d", results);
   for (int k = 0; k < results; k++) {
     bool fits = hlo_shape_is_array(out->elements[k]) && out->elements[k]->rank == x->rank;
     for (int d = 0; fits && d < x->rank; d++)
-      fits = d == dim ? out->elements[k]->dims[d] <= x->dims[d] : out->elements[k]->dims[d] == x->dims[d];
+      fits = d == dim ? out->elements[k]->dims[d] <= x->dims[d]
+                      : out->elements[k]->dims[d] == x->dims[d];
     if (!fits || out->elements[k]->dims[dim] != out->elements[0]->dims[dim])
-      return hlo_error(step->instr, NULL, "result %d has not the operand's sizes with k instead of one of them", k);
+      return hlo_error(step->instr, NULL,
+                       "result %d has not the operand's sizes with k instead of one of them", k);
   }
   return NULL;
 }
 
-static hr_status_t prepare_plain_top_k(hr_arena_t *arena, const op_step_t *step, bool largest, const void **out_plan) {
+static hr_status_t prepare_plain_top_k(hr_arena_t *arena, const op_step_t *step, bool largest,
+                                       const void **out_plan) {
   if (step->instr->operand_count < 1) return hlo_error(step->instr, NULL, "no operand");
   const hlo_shape_t *x = step->in_shapes[0];
   HR_TRY(check_top(step, 2, x->rank - 1));
-  if (step->out_shape->elements[0]->dtype != x->dtype || step->out_shape->elements[1]->dtype != HR_S32 ||
-      hr_dtype_is_complex(x->dtype))
-    return hlo_error(step->instr, NULL, "results must be values of the operand's type, and s32 indices");
-  hlo_attr_t attrs[] = {{.key = HLO_ATTR_K, .integer = step->out_shape->elements[0]->dims[x->rank - 1]},
-                        {.key = HLO_ATTR_LARGEST, .flag = largest}};
+  if (step->out_shape->elements[0]->dtype != x->dtype ||
+      step->out_shape->elements[1]->dtype != HR_S32 || hr_dtype_is_complex(x->dtype))
+    return hlo_error(step->instr, NULL,
+                     "results must be values of the operand's type, and s32 indices");
+  hlo_attr_t attrs[] = {
+      {.key = HLO_ATTR_K, .integer = step->out_shape->elements[0]->dims[x->rank - 1]},
+      {.key = HLO_ATTR_LARGEST, .flag = largest}};
   return prepare_stand_in(arena, step, HLO_TOPK, 1, 2, attrs, out_plan);
 }
 
@@ -77,14 +85,16 @@ const op_kernel_t custom_top_k = {prepare_top_k, run_stand_in};
 /* mhlo.erf, chlo.tan, ...: elementwise ops and top_k by the names of other dialects. */
 static bool find_op(hr_str_t name, hlo_opcode_t *out_op) {
   for (int op = 0; op < HLO_OPCODE_COUNT; op++)
-    if (hr_str_is(name, hlo_op_table[op].name) || hr_str_is(name, hlo_op_table[op].stablehlo_name)) {
+    if (hr_str_is(name, hlo_op_table[op].name) ||
+        hr_str_is(name, hlo_op_table[op].stablehlo_name)) {
       *out_op = (hlo_opcode_t)op;
       return true;
     }
   return false;
 }
 
-static hr_status_t other_attributes(hr_arena_t *arena, const hlo_instr_t *instr, const dict_value_t **out_dict) {
+static hr_status_t other_attributes(hr_arena_t *arena, const hlo_instr_t *instr,
+                                    const dict_value_t **out_dict) {
   hr_str_t text = hlo_frontend_attribute(instr, "mhlo.attributes");
   return text.size ? mlir_dict_parse(arena, text, out_dict) : custom_config(arena, instr, out_dict);
 }
@@ -95,11 +105,13 @@ static hr_status_t check_elementwise(const op_step_t *step, hlo_opcode_t op) {
   hlo_instr_t instr = *step->instr;
   instr.op = op;
   if (instr.operand_count != hlo_op_table[op].operands)
-    return hlo_error(step->instr, NULL, "%d operands, want %d", instr.operand_count, hlo_op_table[op].operands);
+    return hlo_error(step->instr, NULL, "%d operands, want %d", instr.operand_count,
+                     hlo_op_table[op].operands);
   hr_arena_init(&arena);
   hr_status_t st = hlo_infer_shape(&arena, &instr, step->in_shapes, &out);
   if (!st && !hlo_shape_compatible(out, step->out_shape))
-    st = hlo_error(step->instr, NULL, "the result has not the shape that %s gives", hlo_op_name(op));
+    st =
+        hlo_error(step->instr, NULL, "the result has not the shape that %s gives", hlo_op_name(op));
   hr_arena_deinit(&arena);
   return st;
 }
@@ -115,16 +127,18 @@ static hr_status_t prepare_mhlo(hr_arena_t *arena, const op_step_t *step, const 
     return prepare_plain_top_k(arena, step, mlir_dict_int(attributes, "largest", 1), out_plan);
   }
   if (!find_op(name, &op) || !hlo_op_is(op, OP_ELEMENTWISE) || op == HLO_COMPARE)
-    return hlo_unsupported(step->instr, "custom call '%.*s': only elementwise ops and top_k are known by such names",
-                           HR_STR_ARGS(target));
+    return hlo_unsupported(
+        step->instr, "custom call '%.*s': only elementwise ops and top_k are known by such names",
+        HR_STR_ARGS(target));
   HR_TRY(check_elementwise(step, op));
   return prepare_stand_in(arena, step, op, step->instr->operand_count, 0, NULL, out_plan);
 }
 
 const op_kernel_t custom_mhlo = {prepare_mhlo, run_stand_in};
 
-/* ApproxTopK: n arrays, then n initial values (, k) -> n arrays; the comparator (greater or less, on the first array)
- * orders them along reduction_dim. The exact answer is one of the approximate ones. */
+/* ApproxTopK: n arrays, then n initial values (, k) -> n arrays; the comparator (greater or less,
+ * on the first array) orders them along reduction_dim. The exact answer is one of the approximate
+ * ones. */
 typedef struct approx_plan {
   int arrays;
   sort_key_t key;
@@ -141,8 +155,8 @@ static bool orders_descending(const hlo_instr_t *instr) {
   return true;
 }
 
-hr_status_t custom_approx_order(hr_arena_t *arena, const hlo_instr_t *instr, int rank, int64_t *out_dim,
-                                bool *out_descends) {
+hr_status_t custom_approx_order(hr_arena_t *arena, const hlo_instr_t *instr, int rank,
+                                int64_t *out_dim, bool *out_descends) {
   const dict_value_t *config;
   HR_TRY(custom_config(arena, instr, &config));
   int64_t dim = mlir_dict_int(config, "reduction_dim", -1);
@@ -155,7 +169,8 @@ static hr_status_t check_payloads(const op_step_t *step, int arrays) {
   for (int k = 0; k < arrays; k++) {
     const hlo_shape_t *shape = step->in_shapes[k], *out = step->out_shape->elements[k];
     if (!hlo_shape_same_dims(shape, step->in_shapes[0]) || shape->dtype != out->dtype)
-      return hlo_error(step->instr, NULL, "operand %d differs from the first in sizes, or from its result in type", k);
+      return hlo_error(step->instr, NULL,
+                       "operand %d differs from the first in sizes, or from its result in type", k);
   }
   return NULL;
 }
@@ -171,7 +186,8 @@ static hr_status_t prepare_approx(hr_arena_t *arena, const op_step_t *step, cons
   HR_TRY(custom_approx_order(arena, step->instr, x->rank, &dim, &descends));
   HR_TRY(check_top(step, plan->arrays, dim));
   HR_TRY(check_payloads(step, plan->arrays));
-  if (hr_dtype_is_complex(x->dtype)) return hlo_unsupported(step->instr, "an order of complex numbers");
+  if (hr_dtype_is_complex(x->dtype))
+    return hlo_unsupported(step->instr, "an order of complex numbers");
   plan->outer = plan->inner = 1;
   for (int d = 0; d < x->rank; d++)
     if (d < dim)
@@ -185,19 +201,21 @@ static hr_status_t prepare_approx(hr_arena_t *arena, const op_step_t *step, cons
   return NULL;
 }
 
-static void keep_line(const approx_plan_t *plan, const sort_item_t *sorted, int64_t outer, int64_t inner,
-                      hlo_value_t *const *in, hlo_value_t **out) {
+static void keep_line(const approx_plan_t *plan, const sort_item_t *sorted, int64_t outer,
+                      int64_t inner, hlo_value_t *const *in, hlo_value_t **out) {
   for (int a = 0; a < plan->arrays; a++) {
     size_t bytes = hr_dtype_bytes(in[a]->dtype);
     for (int64_t i = 0; i < plan->k; i++) {
       int64_t from = (outer * plan->count + sorted[i].index) * plan->inner + inner;
       int64_t to = (outer * plan->k + i) * plan->inner + inner;
-      memcpy((char *)out[a]->data + (size_t)to * bytes, (const char *)in[a]->data + (size_t)from * bytes, bytes);
+      memcpy((char *)out[a]->data + (size_t)to * bytes,
+             (const char *)in[a]->data + (size_t)from * bytes, bytes);
     }
   }
 }
 
-static hr_status_t run_approx(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_approx(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                              hlo_value_t **out_value) {
   const approx_plan_t *plan = step->plan;
   hlo_value_t *out;
   sort_item_t *items, *spare;

@@ -20,12 +20,13 @@ static hr_status_t parse_value(parser_t *p, dict_value_t *value);
 
 static hr_status_t wanted(const parser_t *p, const char *what) {
   int rest = p->end - p->at > 20 ? 20 : (int)(p->end - p->at);
-  return hr_error(HR_INVALID, "attribute dictionary: found '%.*s' at byte %ld, want %s", rest, p->at,
-                  (long)(p->at - p->start), what);
+  return hr_error(HR_INVALID, "attribute dictionary: found '%.*s' at byte %ld, want %s", rest,
+                  p->at, (long)(p->at - p->start), what);
 }
 
 static void skip_space(parser_t *p) {
-  while (p->at < p->end && (*p->at == ' ' || *p->at == '\n' || *p->at == '\t' || *p->at == '\r')) p->at++;
+  while (p->at < p->end && (*p->at == ' ' || *p->at == '\n' || *p->at == '\t' || *p->at == '\r'))
+    p->at++;
 }
 
 static bool next_is(parser_t *p, char c) {
@@ -42,7 +43,8 @@ static bool accept(parser_t *p, const char *word) {
 }
 
 static bool is_word_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '$';
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '.' || c == '$';
 }
 
 static hr_str_t take_word(parser_t *p) {
@@ -113,7 +115,8 @@ static hr_str_t take_balanced(parser_t *p) {
 
 static hr_status_t keep(parser_t *p, const values_t *values, dict_value_t *into) {
   void *copy = NULL;
-  if (values->count) HR_TRY(hr_arena_copy(p->arena, values->data, values->count * sizeof *values->data, &copy));
+  if (values->count)
+    HR_TRY(hr_arena_copy(p->arena, values->data, values->count * sizeof *values->data, &copy));
   into->items = copy;
   into->count = (int)values->count;
   return NULL;
@@ -187,8 +190,9 @@ static hr_status_t parse_number(parser_t *p, dict_value_t *value) {
   skip_space(p);
   size_t size = 0;
   while (p->at + size < p->end && size < sizeof digits - 1 &&
-         (is_word_char(p->at[size]) || ((p->at[size] == '-' || p->at[size] == '+') &&
-                                        (size == 0 || p->at[size - 1] == 'e' || p->at[size - 1] == 'E'))))
+         (is_word_char(p->at[size]) ||
+          ((p->at[size] == '-' || p->at[size] == '+') &&
+           (size == 0 || p->at[size - 1] == 'e' || p->at[size - 1] == 'E'))))
     size++;
   memcpy(digits, p->at, size);
   digits[size] = 0;
@@ -198,9 +202,11 @@ static hr_status_t parse_number(parser_t *p, dict_value_t *value) {
   value->number = strtod(digits, &rest);
   if (value->kind == DICT_INT) {
     value->integer = (int64_t)strtoll(digits, &rest, hex ? 16 : 10);
-    if (errno == ERANGE) errno = 0, value->integer = (int64_t)strtoull(digits, &rest, hex ? 16 : 10);
+    if (errno == ERANGE)
+      errno = 0, value->integer = (int64_t)strtoull(digits, &rest, hex ? 16 : 10);
   }
-  if (rest == digits || *rest || (errno == ERANGE && value->kind == DICT_INT)) return wanted(p, "a number");
+  if (rest == digits || *rest || (errno == ERANGE && value->kind == DICT_INT))
+    return wanted(p, "a number");
   p->at += size;
   return NULL;
 }
@@ -218,7 +224,9 @@ static void apply_type(dict_value_t *value) {
   bool is_float = value->type.size && (value->type.data[0] == 'f' || value->type.data[0] == 'b');
   if (value->kind != DICT_INT || !is_float) return;
   value->kind = DICT_FLOAT;
-  value->number = hr_str_is(value->type, "f64") ? wide.d : hr_str_is(value->type, "f32") ? narrow.f : value->number;
+  value->number = hr_str_is(value->type, "f64")   ? wide.d
+                  : hr_str_is(value->type, "f32") ? narrow.f
+                                                  : value->number;
 }
 
 /* array<i64: 1, 2> or array<i64>, after "array<". */

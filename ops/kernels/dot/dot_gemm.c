@@ -1,6 +1,7 @@
-/* Products of floats and of complex numbers by built-in kernels (gemm.h). Types below f32 are widened before and the
- * result is narrowed after; they are read in whatever order their dimensions are. Matrices of the batch are shared out
- * to the workers, or each of them is. A right side that is known is packed once where it is used for few rows. */
+/* Products of floats and of complex numbers by built-in kernels (gemm.h). Types below f32 are
+ * widened before and the result is narrowed after; they are read in whatever order their dimensions
+ * are. Matrices of the batch are shared out to the workers, or each of them is. A right side that
+ * is known is packed once where it is used for few rows. */
 #include "ops/kernels/dot/native_dot.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@
 typedef struct dot_gemm {
   dot_strategy_t way;
   const dot_problem_t *problem;
-  gemm_job_t job; /* without addresses */
+  gemm_job_t job;       /* without addresses */
   gemm_partition_t cut; /* of one matrix */
   dot_ready_t a, b;
   bool narrowed, by_matrices;
@@ -45,7 +46,8 @@ typedef struct dot_finish {
   int64_t first_row;
 } dot_finish_t;
 
-static void finish_part(const void *context, int worker, int64_t row, int64_t rows, int64_t column, int64_t columns) {
+static void finish_part(const void *context, int worker, int64_t row, int64_t rows, int64_t column,
+                        int64_t columns) {
   const dot_finish_t *finish = context;
   op_native_part_t part = {finish->first_row + row, rows, column, columns};
   finish->epilogue->run(finish->epilogue, &part, worker);
@@ -61,16 +63,19 @@ static void run_matrices(void *context, int64_t begin, int64_t end, int worker) 
   }
 }
 
-static hr_status_t run_gemm(const op_native_run_t *run, const dot_strategy_t *way, void *const *in, void *const *out) {
+static hr_status_t run_gemm(const op_native_run_t *run, const dot_strategy_t *way, void *const *in,
+                            void *const *out) {
   const dot_gemm_t *plan = (const dot_gemm_t *)way;
   const dot_problem_t *p = plan->problem;
   char *scratch = run->scratch;
   hr_workers_t *workers = native_workers(run, plan->workers);
-  dot_gemm_run_t r = {plan, dot_ready_run(run, p, &p->a, &plan->a, in[0]),
+  dot_gemm_run_t r = {plan,
+                      dot_ready_run(run, p, &p->a, &plan->a, in[0]),
                       plan->job.packed_b ? in[1] : dot_ready_run(run, p, &p->b, &plan->b, in[1]),
-                      plan->narrowed ? scratch + plan->sums_at : out[0], scratch + plan->space_at, run->epilogue};
-  if (plan->by_matrices)
-    hr_workers_for(workers, p->batch, plan->grain, run_matrices, &r);
+                      plan->narrowed ? scratch + plan->sums_at : out[0],
+                      scratch + plan->space_at,
+                      run->epilogue};
+  if (plan->by_matrices) hr_workers_for(workers, p->batch, plan->grain, run_matrices, &r);
   for (int64_t i = 0; !plan->by_matrices && i < p->batch; i++) {
     gemm_job_t job = job_of(&r, i);
     dot_finish_t finish = {r.epilogue, i * job.m};
@@ -90,12 +95,14 @@ static void plan_scratch(dot_gemm_t *plan, op_native_step_t *out) {
   size_t results = (size_t)(p->batch * p->m * p->n) * (size_t)p->types.element_bytes;
   plan->sums_at = scratch_reserve(&total, plan->narrowed ? results : 0);
   plan->space_bytes = gemm_space_bytes(&plan->job);
-  plan->space_at = scratch_reserve(&total, plan->by_matrices ? plan->space_bytes * workers
-                                                         : gemm_scratch_bytes(&plan->job, &plan->cut, plan->workers));
+  plan->space_at = scratch_reserve(
+      &total, plan->by_matrices ? plan->space_bytes * workers
+                                : gemm_scratch_bytes(&plan->job, &plan->cut, plan->workers));
   out->scratch_bytes = total;
 }
 
-static hr_status_t pack_constant(const op_native_target_t *target, const dot_problem_t *p, gemm_job_t *job) {
+static hr_status_t pack_constant(const op_native_target_t *target, const dot_problem_t *p,
+                                 gemm_job_t *job) {
   void *packed;
   gemm_job_t known = *job;
   if (p->packed_b) job->packed_b = p; /* until a run has an address */
@@ -113,22 +120,33 @@ static hr_dtype_t product_type(const matmul_types_t *types) {
 }
 
 gemm_job_t dot_gemm_job(const dot_problem_t *p) {
-  return (gemm_job_t){.dtype = product_type(&p->types), .m = p->m, .n = p->n, .k = p->k, .a_row = p->a.row_step,
-                      .a_col = p->a.col_step, .b_row = p->b.row_step, .b_col = p->b.col_step, .c_row = p->n,
-                      .a_rows = p->a.rows, .a_cols = p->a.cols, .b_rows = p->b.rows, .b_cols = p->b.cols};
+  return (gemm_job_t){.dtype = product_type(&p->types),
+                      .m = p->m,
+                      .n = p->n,
+                      .k = p->k,
+                      .a_row = p->a.row_step,
+                      .a_col = p->a.col_step,
+                      .b_row = p->b.row_step,
+                      .b_col = p->b.col_step,
+                      .c_row = p->n,
+                      .a_rows = p->a.rows,
+                      .a_cols = p->a.cols,
+                      .b_rows = p->b.rows,
+                      .b_cols = p->b.cols};
 }
 
 static void share_out(const op_native_target_t *target, dot_gemm_t *plan) {
   const dot_problem_t *p = plan->problem;
   plan->cut = gemm_partition_choose(&plan->job, target->workers);
-  plan->by_matrices = p->batch > 1 && (p->batch % target->workers == 0 || p->batch >= 4 * target->workers ||
-                                       plan->cut.row_parts * plan->cut.col_parts * plan->cut.depth_parts == 1);
+  plan->by_matrices =
+      p->batch > 1 && (p->batch % target->workers == 0 || p->batch >= 4 * target->workers ||
+                       plan->cut.row_parts * plan->cut.col_parts * plan->cut.depth_parts == 1);
   plan->grain = 1 + (int64_t)(GRAIN_PRODUCTS * (double)p->batch / p->flops);
 }
 
 /* Signature of op_native_parts_t.fuse. */
-static hr_status_t follow_gemm(const op_native_target_t *target, const void *before, const op_native_grid_t *grid,
-                               op_native_step_t *out) {
+static hr_status_t follow_gemm(const op_native_target_t *target, const void *before,
+                               const op_native_grid_t *grid, op_native_step_t *out) {
   dot_gemm_t *plan;
   HR_TRY(HR_NEW(target->arena, &plan));
   *plan = *(const dot_gemm_t *)before;
@@ -140,7 +158,8 @@ static hr_status_t follow_gemm(const op_native_target_t *target, const void *bef
 }
 
 /* Rows of the left side that lie as those of the result do are read for these only. */
-static void plan_parts(const op_native_target_t *target, const dot_gemm_t *plan, op_native_step_t *out) {
+static void plan_parts(const op_native_target_t *target, const dot_gemm_t *plan,
+                       op_native_step_t *out) {
   const dot_problem_t *p = plan->problem;
   gemm_job_t by_rows = plan->job;
   if (plan->narrowed || p->types.is_complex) return;
@@ -148,13 +167,16 @@ static void plan_parts(const op_native_target_t *target, const dot_gemm_t *plan,
   double most = plan->by_matrices ? INFINITY : plan->cut.cost;
   bool whole_rows = gemm_partition_choose(&by_rows, target->workers).cost <= ROWS_COST * most;
   int64_t unit = gemm_finish_unit(&by_rows, target->workers, COLUMNS_COST * most);
-  if (unit || whole_rows) out->parts.grid = (op_native_grid_t){p->batch * p->m, p->n, unit, whole_rows};
+  if (unit || whole_rows)
+    out->parts.grid = (op_native_grid_t){p->batch * p->m, p->n, unit, whole_rows};
   bool in_order = p->batch == 1 || p->a.batch_step == p->m * p->k;
-  out->parts.by_rows = !plan->a.widened && !p->a.rows && p->a.row_step == p->k && p->a.col_step == 1 && in_order;
+  out->parts.by_rows =
+      !plan->a.widened && !p->a.rows && p->a.row_step == p->k && p->a.col_step == 1 && in_order;
   out->parts.fuse = follow_gemm;
 }
 
-hr_status_t dot_prepare_gemm(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out) {
+hr_status_t dot_prepare_gemm(const op_native_target_t *target, const dot_problem_t *problem,
+                             op_native_step_t *out) {
   dot_gemm_t *plan;
   if (!gemm_has_type(product_type(&problem->types))) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));

@@ -26,17 +26,17 @@ typedef struct dot_integer_run {
 } dot_integer_run_t;
 
 /* Row by row, as the matrices lie. */
-#define DEFINE_SMALL(NAME, T)                                             \
-  NATIVE_CLONES static void NAME(const matmul_job_t *job) {               \
-    for (int64_t i = 0; i < job->m; i++) {                                \
-      T *restrict to = (T *)job->c + i * job->c_row;                      \
-      for (int64_t j = 0; j < job->n; j++) to[j] = 0;                     \
-      for (int64_t p = 0; p < job->k; p++) {                              \
-        T factor = ((const T *)job->a)[i * job->a_row + p * job->a_col];  \
-        const T *row = (const T *)job->b + p * job->b_row;                \
-        for (int64_t j = 0; j < job->n; j++) to[j] += factor * row[j];    \
-      }                                                                   \
-    }                                                                     \
+#define DEFINE_SMALL(NAME, T)                                            \
+  NATIVE_CLONES static void NAME(const matmul_job_t *job) {              \
+    for (int64_t i = 0; i < job->m; i++) {                               \
+      T *restrict to = (T *)job->c + i * job->c_row;                     \
+      for (int64_t j = 0; j < job->n; j++) to[j] = 0;                    \
+      for (int64_t p = 0; p < job->k; p++) {                             \
+        T factor = ((const T *)job->a)[i * job->a_row + p * job->a_col]; \
+        const T *row = (const T *)job->b + p * job->b_row;               \
+        for (int64_t j = 0; j < job->n; j++) to[j] += factor * row[j];   \
+      }                                                                  \
+    }                                                                    \
   }
 DEFINE_SMALL(small_u32, uint32_t)
 DEFINE_SMALL(small_u64, uint64_t)
@@ -57,7 +57,8 @@ static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
   const dot_problem_t *p = plan->problem;
   for (int64_t task = begin; task < end; task++) {
     int64_t matrix = task / plan->parts, row = task % plan->parts * plan->unit;
-    matmul_job_t job = {.real = p->types.real, .m = plan->unit, .n = p->n, .k = p->k, .c_row = p->n, .c_col = 1};
+    matmul_job_t job = {
+        .real = p->types.real, .m = plan->unit, .n = p->n, .k = p->k, .c_row = p->n, .c_col = 1};
     if (job.m > p->m - row) job.m = p->m - row;
     job.a = r->a + (p->a.starts[matrix] + row * p->a.row_step) * plan->element_bytes;
     job.a_row = p->a.row_step, job.a_col = p->a.col_step;
@@ -68,12 +69,13 @@ static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
   }
 }
 
-static hr_status_t run_integer(const op_native_run_t *run, const dot_strategy_t *way, void *const *in,
-                               void *const *out) {
+static hr_status_t run_integer(const op_native_run_t *run, const dot_strategy_t *way,
+                               void *const *in, void *const *out) {
   const dot_integer_t *plan = (const dot_integer_t *)way;
   const dot_problem_t *p = plan->problem;
   dot_integer_run_t r = {.plan = plan};
-  r.a = dot_ready_run(run, p, &p->a, &plan->a, in[0]), r.b = dot_ready_run(run, p, &p->b, &plan->b, in[1]);
+  r.a = dot_ready_run(run, p, &p->a, &plan->a, in[0]),
+  r.b = dot_ready_run(run, p, &p->b, &plan->b, in[1]);
   r.c = plan->narrowed ? (char *)run->scratch + plan->sums_at : out[0];
   hr_workers_for(run->workers, plan->parts * p->batch, 1, run_tasks, &r);
   if (!plan->narrowed) return NULL;
@@ -84,13 +86,17 @@ static hr_status_t run_integer(const op_native_run_t *run, const dot_strategy_t 
 static void plan_scratch(dot_integer_t *plan, op_native_step_t *out) {
   const dot_problem_t *p = plan->problem;
   size_t each = (size_t)plan->element_bytes, total = 0;
-  dot_ready_layout(p, &p->a, p->a.ordered, !matmul_is_widened(&p->types, p->types.lhs), &total, &plan->a);
-  dot_ready_layout(p, &p->b, p->b.ordered, !matmul_is_widened(&p->types, p->types.rhs), &total, &plan->b);
-  plan->sums_at = scratch_reserve(&total, plan->narrowed ? (size_t)(p->batch * p->m * p->n) * each : 0);
+  dot_ready_layout(p, &p->a, p->a.ordered, !matmul_is_widened(&p->types, p->types.lhs), &total,
+                   &plan->a);
+  dot_ready_layout(p, &p->b, p->b.ordered, !matmul_is_widened(&p->types, p->types.rhs), &total,
+                   &plan->b);
+  plan->sums_at =
+      scratch_reserve(&total, plan->narrowed ? (size_t)(p->batch * p->m * p->n) * each : 0);
   out->scratch_bytes = total;
 }
 
-hr_status_t dot_prepare_integer(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out) {
+hr_status_t dot_prepare_integer(const op_native_target_t *target, const dot_problem_t *problem,
+                                op_native_step_t *out) {
   const matmul_types_t *types = &problem->types;
   dot_integer_t *plan;
   if (types->is_complex) return NULL;
@@ -105,7 +111,8 @@ hr_status_t dot_prepare_integer(const op_native_target_t *target, const dot_prob
   plan->parts = (problem->m + plan->unit - 1) / plan->unit;
   HR_TRY(HR_NEW_ARRAY(target->arena, target->workers, &plan->spaces));
   for (int w = 0; w < target->workers; w++)
-    HR_TRY(matmul_space_new(target->arena, types->real, plan->unit, problem->n, problem->k, &plan->spaces[w]));
+    HR_TRY(matmul_space_new(target->arena, types->real, plan->unit, problem->n, problem->k,
+                            &plan->spaces[w]));
   plan_scratch(plan, out);
   out->plan = plan;
   return NULL;

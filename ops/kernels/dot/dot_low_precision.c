@@ -1,5 +1,6 @@
-/* Products of bf16 and of bytes, where the processor multiplies several of them at once, as convolutions with a window
- * of one place: see conv_direct.h. Matrices of a batch are shared out to the workers, or each of them is. */
+/* Products of bf16 and of bytes, where the processor multiplies several of them at once, as
+ * convolutions with a window of one place: see conv_direct.h. Matrices of a batch are shared out to
+ * the workers, or each of them is. */
 #include "ops/kernels/conv/native_convolution.h"
 #include "ops/kernels/dot/native_dot.h"
 #include "ops/kernels/simd/simd_target.h"
@@ -21,7 +22,8 @@ typedef struct dot_taps_run {
   char *c;
 } dot_taps_run_t;
 
-static hr_status_t run_matrix(const dot_taps_run_t *r, int64_t matrix, hr_workers_t *workers, char *scratch) {
+static hr_status_t run_matrix(const dot_taps_run_t *r, int64_t matrix, hr_workers_t *workers,
+                              char *scratch) {
   const dot_problem_t *p = r->plan->problem;
   op_native_run_t run = r->run;
   run.workers = workers, run.scratch = scratch;
@@ -38,12 +40,12 @@ static void run_matrices(void *context, int64_t begin, int64_t end, int worker) 
   for (int64_t i = begin; i < end; i++) hr_status_release(run_matrix(r, i, NULL, scratch));
 }
 
-static hr_status_t run_taps(const op_native_run_t *run, const dot_strategy_t *way, void *const *in, void *const *out) {
+static hr_status_t run_taps(const op_native_run_t *run, const dot_strategy_t *way, void *const *in,
+                            void *const *out) {
   const dot_taps_t *plan = (const dot_taps_t *)way;
   dot_taps_run_t r = {plan, *run, in[0], in[1], out[0]};
   hr_workers_t *workers = native_workers(run, plan->workers);
-  if (plan->by_matrices)
-    hr_workers_for(workers, plan->problem->batch, 1, run_matrices, &r);
+  if (plan->by_matrices) hr_workers_for(workers, plan->problem->batch, 1, run_matrices, &r);
   for (int64_t i = 0; !plan->by_matrices && i < plan->problem->batch; i++)
     HR_TRY(run_matrix(&r, i, workers, run->scratch));
   return NULL;
@@ -51,18 +53,22 @@ static hr_status_t run_taps(const op_native_run_t *run, const dot_strategy_t *wa
 
 /* Rows are places, terms the channels of the input, columns those of the result. */
 static conv_problem_t product_of(const dot_problem_t *p) {
-  conv_problem_t product = {.kind = CONV_FORWARD, .types = p->types, .spatial = 1, .batch = 1, .groups = 1};
+  conv_problem_t product = {
+      .kind = CONV_FORWARD, .types = p->types, .spatial = 1, .batch = 1, .groups = 1};
   product.in_channels = p->k, product.out_channels = p->n;
   product.in[0] = product.out[0] = p->m;
   product.window[0] = product.stride[0] = product.dilation[0] = 1;
-  product.arrays[CONV_SRC] =
-      (conv_array_t){.dtype = p->types.lhs, .count = p->m * p->k, .inner = p->a.col_step, .spatial = {p->a.row_step}};
-  product.arrays[CONV_WEI] =
-      (conv_array_t){.dtype = p->types.rhs, .count = p->k * p->n, .inner = p->b.row_step, .outer = p->b.col_step};
+  product.arrays[CONV_SRC] = (conv_array_t){.dtype = p->types.lhs,
+                                            .count = p->m * p->k,
+                                            .inner = p->a.col_step,
+                                            .spatial = {p->a.row_step}};
+  product.arrays[CONV_WEI] = (conv_array_t){
+      .dtype = p->types.rhs, .count = p->k * p->n, .inner = p->b.row_step, .outer = p->b.col_step};
   product.arrays[CONV_DST] =
       (conv_array_t){.dtype = p->types.out, .count = p->m * p->n, .inner = 1, .spatial = {p->n}};
   if (p->batch == 1 && p->constant_b)
-    product.constant_weights = (const char *)p->constant_b + p->b.offsets[0] * (int64_t)hr_dtype_bytes(p->types.rhs);
+    product.constant_weights =
+        (const char *)p->constant_b + p->b.offsets[0] * (int64_t)hr_dtype_bytes(p->types.rhs);
   product.flops = p->flops / (double)p->batch;
   return product;
 }
@@ -76,21 +82,24 @@ static bool has_form(const dot_problem_t *p) {
   bool halves = t->real == HR_F32 && t->lhs == HR_BF16 && t->rhs == HR_BF16;
   bool bytes = (t->lhs == HR_S8 || t->lhs == HR_U8) && t->rhs == HR_S8 && t->out == HR_S32;
   int64_t terms = halves ? 2 : 4;
-  return !t->is_complex && (halves || bytes) && p->k % terms == 0 && !p->a.ordered && !p->b.ordered &&
-         (p->m >= (halves ? LEAST_ROWS : LEAST_ROWS_OF_BYTES) || p->constant_b);
+  return !t->is_complex && (halves || bytes) && p->k % terms == 0 && !p->a.ordered &&
+         !p->b.ordered && (p->m >= (halves ? LEAST_ROWS : LEAST_ROWS_OF_BYTES) || p->constant_b);
 }
 
-hr_status_t dot_prepare_low_precision(const op_native_target_t *target, const dot_problem_t *problem,
-                                      op_native_step_t *out) {
+hr_status_t dot_prepare_low_precision(const op_native_target_t *target,
+                                      const dot_problem_t *problem, op_native_step_t *out) {
   dot_taps_t *plan;
   op_native_target_t one = *target;
   op_native_step_t step = {0};
   bool bytes = problem->types.real == HR_U32;
-  if (!has_form(problem) || !(bytes ? cpu_has_avx512_vnni() : cpu_has_avx512_bf16()) || cpu_has_amx()) return NULL;
+  if (!has_form(problem) || !(bytes ? cpu_has_avx512_vnni() : cpu_has_avx512_bf16()) ||
+      cpu_has_amx())
+    return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
   plan->way = (dot_strategy_t){"taps", run_taps};
   plan->problem = problem, plan->workers = target->workers, plan->product = product_of(problem);
-  plan->by_matrices = problem->batch >= 2 * target->workers || problem->batch % target->workers == 0;
+  plan->by_matrices =
+      problem->batch >= 2 * target->workers || problem->batch % target->workers == 0;
   if (problem->batch == 1) plan->by_matrices = false;
   if (plan->by_matrices) one.workers = 1;
   HR_TRY(conv_prepare_direct(&one, &plan->product, &step));

@@ -1,6 +1,6 @@
-/* Matrix products of bf16 and of bytes by oneDNN. Its fast kernels take dense matrices only, plain or turned over, so
- * what lies otherwise is packed by the worker that multiplies it. Rows of the result, or matrices of the batch, are
- * split over the workers. */
+/* Matrix products of bf16 and of bytes by oneDNN. Its fast kernels take dense matrices only, plain
+ * or turned over, so what lies otherwise is packed by the worker that multiplies it. Rows of the
+ * result, or matrices of the batch, are split over the workers. */
 #include <string.h>
 
 #include "base/arith.h"
@@ -12,7 +12,7 @@
 
 /* An operand of a task's product. */
 typedef struct dot_input {
-  bool transposed;  /* oneDNN sees it turned over: columns are dense */
+  bool transposed; /* oneDNN sees it turned over: columns are dense */
   bool packed;
   loop_copy_t pack; /* of a whole part */
   loop_copy_t pack_last;
@@ -43,9 +43,12 @@ typedef struct dot_onednn_types {
 static void choose_parts(int workers, const dot_problem_t *p, dot_onednn_t *plan) {
   bool split = workers > 1 && p->flops >= SPLIT_FLOPS;
   bool by_matrices = !split || p->batch % workers == 0 || p->batch >= 4 * workers;
-  plan->batched = by_matrices && !plan->a.packed && !plan->b.packed && p->a.batch_step >= 0 && p->b.batch_step >= 0 &&
-                  (p->batch == 1 || (p->a.batch_step == p->m * p->k && p->b.batch_step == p->k * p->n));
-  int64_t units = plan->batched ? p->batch : p->m, parts = split && (plan->batched || !by_matrices) ? workers : 1;
+  plan->batched =
+      by_matrices && !plan->a.packed && !plan->b.packed && p->a.batch_step >= 0 &&
+      p->b.batch_step >= 0 &&
+      (p->batch == 1 || (p->a.batch_step == p->m * p->k && p->b.batch_step == p->k * p->n));
+  int64_t units = plan->batched ? p->batch : p->m,
+          parts = split && (plan->batched || !by_matrices) ? workers : 1;
   plan->unit = (units + parts - 1) / parts;
   if (!plan->batched && parts > 1) plan->unit = hr_round_up(plan->unit, ROW_UNIT);
   if (plan->unit > units) plan->unit = units;
@@ -54,7 +57,8 @@ static void choose_parts(int workers, const dot_problem_t *p, dot_onednn_t *plan
 }
 
 /* Is one matrix dense in the form that oneDNN will see? */
-static void plan_form(const dot_matrices_t *side, int64_t rows, int64_t columns, dot_input_t *input) {
+static void plan_form(const dot_matrices_t *side, int64_t rows, int64_t columns,
+                      dot_input_t *input) {
   input->transposed = side->col_step != 1;
   input->packed = input->transposed ? side->col_step != rows : side->row_step != columns;
 }
@@ -63,13 +67,14 @@ static void plan_pack(const dot_matrices_t *side, int64_t rows, int64_t columns,
                       loop_copy_t *out_copy) {
   int64_t each = input->element_bytes, dims[] = {rows, columns};
   int64_t from[] = {side->row_step * each, side->col_step * each};
-  int64_t to[] = {input->transposed ? each : columns * each, input->transposed ? rows * each : each};
+  int64_t to[] = {input->transposed ? each : columns * each,
+                  input->transposed ? rows * each : each};
   loop_copy_init(out_copy, (int)each, 2, dims, to, from);
 }
 
 /* One matrix, or `batch` of them one after the other, dense. */
-static bool describe(const onednn_t *lib, dnnl_data_type_t type, int64_t batch, int64_t rows, int64_t columns,
-                     bool transposed, dnnl_memory_desc_t *out_desc) {
+static bool describe(const onednn_t *lib, dnnl_data_type_t type, int64_t batch, int64_t rows,
+                     int64_t columns, bool transposed, dnnl_memory_desc_t *out_desc) {
   int64_t dims[] = {batch, rows, columns};
   int64_t strides[] = {rows * columns, transposed ? 1 : columns, transposed ? rows : 1};
   int skip = batch == 1;
@@ -80,8 +85,8 @@ typedef struct dot_descs {
   dnnl_memory_desc_t a, b, c;
 } dot_descs_t;
 
-static bool describe_task(const onednn_t *lib, const dot_onednn_t *plan, const dot_onednn_types_t *types, int64_t unit,
-                          dot_descs_t *out) {
+static bool describe_task(const onednn_t *lib, const dot_onednn_t *plan,
+                          const dot_onednn_types_t *types, int64_t unit, dot_descs_t *out) {
   const dot_problem_t *p = plan->problem;
   int64_t batch = plan->batched ? unit : 1, m = plan->batched ? p->m : unit;
   return describe(lib, types->a, batch, m, p->k, plan->a.transposed, &out->a) &&
@@ -101,9 +106,9 @@ static dnnl_primitive_desc_t make_desc(const onednn_t *lib, const dot_descs_t *d
 }
 
 /* packed_b: b in an order of oneDNN's own, or NULL. */
-static hr_status_t make_op(const onednn_t *lib, const op_native_target_t *target, const dot_onednn_t *plan,
-                           const dot_onednn_types_t *types, int64_t unit, const dnnl_memory_desc_t *packed_b,
-                           const onednn_op_t **out_op) {
+static hr_status_t make_op(const onednn_t *lib, const op_native_target_t *target,
+                           const dot_onednn_t *plan, const dot_onednn_types_t *types, int64_t unit,
+                           const dnnl_memory_desc_t *packed_b, const onednn_op_t **out_op) {
   dot_descs_t descs;
   *out_op = NULL;
   if (!describe_task(lib, plan, types, unit, &descs)) return NULL;
@@ -112,11 +117,13 @@ static hr_status_t make_op(const onednn_t *lib, const op_native_target_t *target
   dnnl_primitive_desc_t desc = make_desc(lib, &descs);
   onednn_leave(lib, threads);
   if (!desc) return NULL;
-  onednn_arg_t args[] = {{DNNL_ARG_SRC, &descs.a}, {DNNL_ARG_WEIGHTS, &descs.b}, {DNNL_ARG_DST, &descs.c}};
+  onednn_arg_t args[] = {
+      {DNNL_ARG_SRC, &descs.a}, {DNNL_ARG_WEIGHTS, &descs.b}, {DNNL_ARG_DST, &descs.c}};
   return onednn_op_new(lib, target, desc, 3, args, out_op);
 }
 
-static void plan_input(const dot_matrices_t *side, int64_t rows, int64_t columns, dot_input_t *input) {
+static void plan_input(const dot_matrices_t *side, int64_t rows, int64_t columns,
+                       dot_input_t *input) {
   input->element_bytes = (int)hr_dtype_bytes(side->dtype);
   plan_form(side, rows, columns, input);
 }
@@ -124,30 +131,35 @@ static void plan_input(const dot_matrices_t *side, int64_t rows, int64_t columns
 static void plan_packs(dot_onednn_t *plan) {
   const dot_problem_t *p = plan->problem;
   int64_t rows = plan->batched ? p->m : plan->unit, last = p->m - (plan->parts - 1) * plan->unit;
-  if (plan->parts > 1 && !plan->batched && plan->a.transposed) plan->a.packed = true; /* a part of it is not dense */
+  if (plan->parts > 1 && !plan->batched && plan->a.transposed)
+    plan->a.packed = true; /* a part of it is not dense */
   plan_pack(&p->a, rows, p->k, &plan->a, &plan->a.pack);
   if (!plan->batched) plan_pack(&p->a, last, p->k, &plan->a, &plan->a.pack_last);
   plan_pack(&p->b, p->k, p->n, &plan->b, &plan->b.pack);
   plan->b.pack_last = plan->b.pack;
 }
 
-static void plan_scratch(const op_native_target_t *target, dot_onednn_t *plan, op_native_step_t *out) {
+static void plan_scratch(const op_native_target_t *target, dot_onednn_t *plan,
+                         op_native_step_t *out) {
   const dot_problem_t *p = plan->problem;
   size_t total = 0, each = 0, op = plan->whole->scratch_bytes;
   if (plan->last && plan->last->scratch_bytes > op) op = plan->last->scratch_bytes;
   dot_ready_layout(p, &p->a, p->a.ordered, false, &total, &plan->a.ready);
   dot_ready_layout(p, &p->b, p->b.ordered, false, &total, &plan->b.ready);
-  plan->sums_at = scratch_reserve(&total, plan->narrowed ? (size_t)(p->batch * p->m * p->n) * 4 : 0);
-  plan->a.packed_at = scratch_reserve(&each, plan->a.packed ? (size_t)(plan->unit * p->k * plan->a.element_bytes) : 0);
-  plan->b.packed_at = scratch_reserve(&each, plan->b.packed ? (size_t)(p->k * p->n * plan->b.element_bytes) : 0);
+  plan->sums_at =
+      scratch_reserve(&total, plan->narrowed ? (size_t)(p->batch * p->m * p->n) * 4 : 0);
+  plan->a.packed_at = scratch_reserve(
+      &each, plan->a.packed ? (size_t)(plan->unit * p->k * plan->a.element_bytes) : 0);
+  plan->b.packed_at =
+      scratch_reserve(&each, plan->b.packed ? (size_t)(p->k * p->n * plan->b.element_bytes) : 0);
   plan->op_at = scratch_reserve(&each, op);
   plan->worker_at = total, plan->worker_bytes = each;
   out->scratch_bytes = total + each * (size_t)target->workers;
 }
 
 /* Leaves plan->whole NULL if oneDNN cannot. */
-static hr_status_t plan_types(const onednn_t *lib, const op_native_target_t *target, const dot_onednn_types_t *types,
-                              dot_onednn_t *plan) {
+static hr_status_t plan_types(const onednn_t *lib, const op_native_target_t *target,
+                              const dot_onednn_types_t *types, dot_onednn_t *plan) {
   const dot_problem_t *p = plan->problem;
   plan_input(&p->a, p->m, p->k, &plan->a);
   plan_input(&p->b, p->k, p->n, &plan->b);
@@ -163,8 +175,9 @@ static hr_status_t plan_types(const onednn_t *lib, const op_native_target_t *tar
 }
 
 /* The order that oneDNN would like b to be in. */
-static bool find_packed(const onednn_t *lib, const dot_onednn_t *plan, const dot_onednn_types_t *types,
-                        dnnl_memory_desc_t *out_given, dnnl_memory_desc_t *out_packed) {
+static bool find_packed(const onednn_t *lib, const dot_onednn_t *plan,
+                        const dot_onednn_types_t *types, dnnl_memory_desc_t *out_given,
+                        dnnl_memory_desc_t *out_packed) {
   const dot_problem_t *p = plan->problem;
   dot_descs_t descs;
   dnnl_dims_t sizes = {p->k, p->n};
@@ -179,8 +192,9 @@ static bool find_packed(const onednn_t *lib, const dot_onednn_t *plan, const dot
   return desc;
 }
 
-static hr_status_t write_packed(const onednn_t *lib, const op_native_target_t *target, const onednn_op_t *reorder,
-                                const dnnl_memory_desc_t *desc, const void *from, const void **out_packed) {
+static hr_status_t write_packed(const onednn_t *lib, const op_native_target_t *target,
+                                const onednn_op_t *reorder, const dnnl_memory_desc_t *desc,
+                                const void *from, const void **out_packed) {
   void *packed, *scratch;
   HR_TRY(hr_arena_alloc(target->arena, lib->memory_desc_get_size(desc) + 64, &packed));
   HR_TRY(hr_alloc(reorder->scratch_bytes + 64, &scratch));
@@ -190,16 +204,18 @@ static hr_status_t write_packed(const onednn_t *lib, const op_native_target_t *t
 }
 
 /* A constant b is packed once and for all. */
-static hr_status_t pack_constant(const onednn_t *lib, const op_native_target_t *target, const dot_onednn_types_t *types,
-                                 dot_onednn_t *plan) {
+static hr_status_t pack_constant(const onednn_t *lib, const op_native_target_t *target,
+                                 const dot_onednn_types_t *types, dot_onednn_t *plan) {
   const dot_problem_t *p = plan->problem;
   dnnl_memory_desc_t given, packed;
   const onednn_op_t *whole, *last = NULL, *reorder = NULL;
   if (!p->constant_b || p->batch > 1 || p->b.ordered || plan->b.packed) return NULL;
   if (!find_packed(lib, plan, types, &given, &packed)) return NULL;
   HR_TRY(make_op(lib, target, plan, types, plan->unit, &packed, &whole));
-  if (whole && plan->last) HR_TRY(make_op(lib, target, plan, types, p->m % plan->unit, &packed, &last));
-  if (whole && (last || !plan->last)) HR_TRY(onednn_reorder_new(lib, target, &given, &packed, &reorder));
+  if (whole && plan->last)
+    HR_TRY(make_op(lib, target, plan, types, p->m % plan->unit, &packed, &last));
+  if (whole && (last || !plan->last))
+    HR_TRY(onednn_reorder_new(lib, target, &given, &packed, &reorder));
   if (!reorder) return NULL;
   HR_TRY(write_packed(lib, target, reorder, &packed, (const char *)p->constant_b, &plan->packed_b));
   if (plan->packed_b) plan->whole = whole, plan->last = last;
@@ -223,7 +239,8 @@ typedef struct dot_onednn_run {
 } dot_onednn_run_t;
 
 /* A task's operand, packed if it must be. */
-static void *task_input(const dot_input_t *input, const char *from, bool last, char *worker_scratch) {
+static void *task_input(const dot_input_t *input, const char *from, bool last,
+                        char *worker_scratch) {
   if (!input->packed) return (void *)from;
   loop_copy_run(last ? &input->pack_last : &input->pack, worker_scratch + input->packed_at, from);
   return worker_scratch + input->packed_at;
@@ -238,9 +255,10 @@ static void run_task(dot_onednn_run_t *r, int64_t task, int worker) {
   char *space = r->scratch + plan->worker_at + (size_t)worker * plan->worker_bytes;
   const char *a = r->a + (p->a.starts[matrix] + row * p->a.row_step) * plan->a.element_bytes;
   const char *b = r->b + p->b.starts[matrix] * plan->b.element_bytes;
-  void *addresses[] = {task_input(&plan->a, a, last, space),
-                       plan->packed_b ? (void *)plan->packed_b : task_input(&plan->b, b, last, space),
-                       r->c + (matrix * p->m + row) * p->n * plan->sum_bytes};
+  void *addresses[] = {
+      task_input(&plan->a, a, last, space),
+      plan->packed_b ? (void *)plan->packed_b : task_input(&plan->b, b, last, space),
+      r->c + (matrix * p->m + row) * p->n * plan->sum_bytes};
   if (!onednn_op_run(last ? plan->last : plan->whole, worker, addresses, space + plan->op_at))
     __atomic_store_n(&r->refused, true, __ATOMIC_RELAXED);
 }
@@ -249,8 +267,8 @@ static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
   for (int64_t task = begin; task < end; task++) run_task(context, task, worker);
 }
 
-static hr_status_t run_onednn(const op_native_run_t *run, const dot_strategy_t *way, void *const *in,
-                              void *const *out) {
+static hr_status_t run_onednn(const op_native_run_t *run, const dot_strategy_t *way,
+                              void *const *in, void *const *out) {
   const dot_onednn_t *plan = (const dot_onednn_t *)way;
   const dot_problem_t *p = plan->problem;
   dot_onednn_run_t r = {.plan = plan, .scratch = run->scratch};
@@ -267,7 +285,8 @@ static hr_status_t run_onednn(const op_native_run_t *run, const dot_strategy_t *
   return NULL;
 }
 
-hr_status_t dot_prepare_onednn(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out) {
+hr_status_t dot_prepare_onednn(const op_native_target_t *target, const dot_problem_t *problem,
+                               op_native_step_t *out) {
   dot_onednn_types_t types;
   dot_onednn_t *plan;
   const onednn_t *lib = types_of(problem, &types) ? onednn_open() : NULL;

@@ -1,19 +1,22 @@
-/* Right sides that are packed once for many products of few rows: in a loop that does not change them, before it. */
+/* Right sides that are packed once for many products of few rows: in a loop that does not change
+ * them, before it. */
 #include "ops/kernels/dot/native_dot.h"
 
-#define LEAST_ROWS 4 /* fewer are read faster as they lie */
-#define MAX_ROWS 512 /* with more of them packing costs little */
-#define FEW_ROWS 16 /* up to which the alternative is not to pack at all */
+#define LEAST_ROWS 4         /* fewer are read faster as they lie */
+#define MAX_ROWS 512         /* with more of them packing costs little */
+#define FEW_ROWS 16          /* up to which the alternative is not to pack at all */
 #define FEW_PRODUCTS 1000000 /* with less, what is read stays in the caches */
 #define LEAST_PRODUCTS 100000
 
 bool dot_packs_once(const dot_problem_t *p) {
   int64_t least = p->m <= FEW_ROWS ? FEW_PRODUCTS : LEAST_PRODUCTS;
-  return p->batch == 1 && !p->types.is_complex && gemm_has_type(p->types.real) && p->types.rhs == p->types.real &&
-         p->m >= LEAST_ROWS && p->m <= MAX_ROWS && p->m * p->n * p->k >= least;
+  return p->batch == 1 && !p->types.is_complex && gemm_has_type(p->types.real) &&
+         p->types.rhs == p->types.real && p->m >= LEAST_ROWS && p->m <= MAX_ROWS &&
+         p->m * p->n * p->k >= least;
 }
 
-static hr_status_t run_pack(const op_native_run_t *run, const void *plan, void *const *in, void *const *out) {
+static hr_status_t run_pack(const op_native_run_t *run, const void *plan, void *const *in,
+                            void *const *out) {
   const dot_problem_t *p = plan;
   gemm_job_t job = dot_gemm_job(p);
   (void)run;
@@ -25,8 +28,8 @@ static hr_status_t run_pack(const op_native_run_t *run, const void *plan, void *
 static const op_native_t native_pack = {"packing", NULL, run_pack};
 
 /* Signature of op_native_prepack_t.prepare. */
-static hr_status_t prepare_packed(const op_native_target_t *target, const op_native_prepack_t *prepack,
-                                  op_native_step_t *out) {
+static hr_status_t prepare_packed(const op_native_target_t *target,
+                                  const op_native_prepack_t *prepack, op_native_step_t *out) {
   dot_problem_t *problem;
   HR_TRY(HR_NEW(target->arena, &problem));
   *problem = *(const dot_problem_t *)prepack->context;
@@ -35,13 +38,17 @@ static hr_status_t prepare_packed(const op_native_target_t *target, const op_nat
 }
 
 hr_status_t dot_plan_prepack(const op_native_target_t *target, const dot_problem_t *problem,
-                           const op_native_prepack_t **out_prepack) {
+                             const op_native_prepack_t **out_prepack) {
   op_native_prepack_t *prepack;
   if (problem->constant_b || !dot_packs_once(problem)) return NULL;
   HR_TRY(HR_NEW(target->arena, &prepack));
   gemm_job_t job = dot_gemm_job(problem);
-  *prepack = (op_native_prepack_t){.leaf = 1, .bytes = gemm_packed_bytes(&job), .packer = &native_pack,
-                               .packer_plan = problem, .prepare = prepare_packed, .context = problem};
+  *prepack = (op_native_prepack_t){.leaf = 1,
+                                   .bytes = gemm_packed_bytes(&job),
+                                   .packer = &native_pack,
+                                   .packer_plan = problem,
+                                   .prepare = prepare_packed,
+                                   .context = problem};
   *out_prepack = prepack;
   return NULL;
 }

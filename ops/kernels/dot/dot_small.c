@@ -1,10 +1,11 @@
-/* Products that are too small to be packed, or too thin: vectors times matrices are bound by memory, and an own loop
- * over the matrix as it lies is as quick as any. Operands and result of one type, f32 or f64.
+/* Products that are too small to be packed, or too thin: vectors times matrices are bound by
+ * memory, and an own loop over the matrix as it lies is as quick as any. Operands and result of one
+ * type, f32 or f64.
  *
  *   columns   rows of b are dense: a strip of b's columns at a time, all rows of a against it
  *   rows      rows of a are dense and b is one dense vector: a sum along each row
- *   pairs     rows of a and columns of b are dense, few of one of them: a sum for each row and column
- *   tiny      at most 4 terms and columns, as they lie
+ *   pairs     rows of a and columns of b are dense, few of one of them: a sum for each row and
+ * column tiny      at most 4 terms and columns, as they lie
  *
  * A product with a vector on the other side is one of these, turned over. */
 #if defined(__clang__)
@@ -24,9 +25,10 @@ typedef struct dot_small_job {
   const void *a, *b;
   void *c;
   int64_t m, n, k;
-  int64_t a_row, a_col, b_row, b_col, c_row, c_col; /* steps in elements; c_col: of pairs, else columns are dense */
-  int64_t depth,
-      prefetch_rows; /* by columns: rows of b at a time; elements from one that is used to one that is asked for */
+  int64_t a_row, a_col, b_row, b_col, c_row,
+      c_col;                    /* steps in elements; c_col: of pairs, else columns are dense */
+  int64_t depth, prefetch_rows; /* by columns: rows of b at a time; elements from one that is used
+                                   to one that is asked for */
 } dot_small_job_t;
 
 #define PAIR_ROWS 4
@@ -39,8 +41,10 @@ typedef struct dot_small_job {
 typedef void (*dot_small_fn)(const dot_small_job_t *job, int64_t begin, int64_t end);
 
 typedef enum dot_loop { LOOP_COLUMNS, LOOP_ROWS, LOOP_PAIRS, LOOP_TINY, LOOPS } dot_loop_t;
-#define LOOPS_OF_TYPE(name) {name##_columns, name##_rows, name##_pairs, name##_tiny}
-#define LOOPS_OF(width) {LOOPS_OF_TYPE(f32_##width), LOOPS_OF_TYPE(f64_##width)}
+#define LOOPS_OF_TYPE(name) \
+  { name##_columns, name##_rows, name##_pairs, name##_tiny }
+#define LOOPS_OF(width) \
+  { LOOPS_OF_TYPE(f32_##width), LOOPS_OF_TYPE(f64_##width) }
 
 static dot_small_fn choose_loop(bool is_double, dot_loop_t loop) {
 #if SIMD_HAS_WIDTHS
@@ -58,7 +62,7 @@ typedef struct dot_small {
   dot_small_fn loop;
   dot_small_job_t job;       /* without addresses */
   bool exchanged;            /* the job's a is the program's b */
-  bool transposed;               /* b's columns are made dense first, in scratch memory */
+  bool transposed;           /* b's columns are made dense first, in scratch memory */
   int64_t units, unit_grain; /* columns or rows of one product */
   bool split;                /* over the units, else over the matrices of the batch */
   int64_t batch_grain;
@@ -112,7 +116,8 @@ static const void *transpose_columns(const dot_problem_t *p, const void *from, v
   return to;
 }
 
-static hr_status_t run_small(const op_native_run_t *run, const dot_strategy_t *way, void *const *in, void *const *out) {
+static hr_status_t run_small(const op_native_run_t *run, const dot_strategy_t *way, void *const *in,
+                             void *const *out) {
   const dot_small_t *plan = (const dot_small_t *)way;
   dot_small_run_t r = {.plan = plan, .a = in[0], .b = in[1], .c = out[0]};
   if (plan->transposed) r.b = transpose_columns(plan->problem, in[1], run->scratch);
@@ -127,7 +132,8 @@ static hr_status_t run_small(const op_native_run_t *run, const dot_strategy_t *w
   }
   for (int64_t i = 0; i < plan->problem->batch; i++) {
     fill_job(&r, i, &r.job);
-    hr_workers_split(run->workers, (plan->units + plan->unit_grain - 1) / plan->unit_grain, 1, run_units, &r);
+    hr_workers_split(run->workers, (plan->units + plan->unit_grain - 1) / plan->unit_grain, 1,
+                     run_units, &r);
   }
   return NULL;
 }
@@ -135,26 +141,26 @@ static hr_status_t run_small(const op_native_run_t *run, const dot_strategy_t *w
 #define TINY_PRODUCTS 20000 /* of f32: below this a library's call costs more than it saves */
 #define THIN_ROWS 16
 #define THIN_ROWS_OF_LARGE 48 /* packing writes as much as it reads */
-#define FEW_ROWS 3 /* fewer are read faster than b is packed */
-#define TINY 4 /* terms and columns */
+#define FEW_ROWS 3            /* fewer are read faster than b is packed */
+#define TINY 4                /* terms and columns */
 #define SPLIT_PRODUCTS 30000
 #define COLUMN_UNIT 128 /* of a worker's share */
 
-#define FEW_PAIRS 8    /* rows or columns; more are done as fast in blocks */
-#define PAIR_TERMS 512 /* a sum in lanes has to be worth adding them up */
-#define PAIR_BYTES (1 << 20) /* of the side that is read once */
+#define FEW_PAIRS 8           /* rows or columns; more are done as fast in blocks */
+#define PAIR_TERMS 512        /* a sum in lanes has to be worth adding them up */
+#define PAIR_BYTES (1 << 20)  /* of the side that is read once */
 #define LARGE_BYTES (8 << 20) /* the right matrix comes out of memory */
 #define WIDE_ROWS 4           /* at most, for wide strips of b */
 #define LARGE_TERMS 64        /* rows of it at a time */
-#define PREFETCH_TERMS 48        /* of a wide strip */
-#define PREFETCH_BYTES 512       /* of a row */
+#define PREFETCH_TERMS 48     /* of a wide strip */
+#define PREFETCH_BYTES 512    /* of a row */
 
 static bool is_large(const dot_problem_t *p) {
   return p->k * p->n * p->types.element_bytes > LARGE_BYTES;
 }
 
-/* How a right matrix that comes out of memory is read: in wide strips from top to bottom, where they are, else some of
- * its rows from end to end. */
+/* How a right matrix that comes out of memory is read: in wide strips from top to bottom, where
+ * they are, else some of its rows from end to end. */
 static void plan_reading(const dot_problem_t *p, dot_small_job_t *job) {
   if (p->m == 1 || !is_large(p)) return;
   if (p->m <= WIDE_ROWS)
@@ -168,15 +174,18 @@ static void exchange_sides(const dot_problem_t *p, dot_small_t *plan) {
   dot_small_job_t *job = &plan->job;
   plan->exchanged = true, plan->units = p->n;
   job->m = p->n, job->n = p->m;
-  job->a_row = p->b.col_step, job->a_col = p->b.row_step, job->b_row = p->a.col_step, job->b_col = p->a.row_step;
+  job->a_row = p->b.col_step, job->a_col = p->b.row_step, job->b_row = p->a.col_step,
+  job->b_col = p->a.row_step;
   job->c_row = 1, job->c_col = p->n;
 }
 
-/* Of two matrices that are small, or of few rows or columns with a large one, whose sums are long: columns of the few
- * that are not dense are turned, which is little beside reading the large one. */
+/* Of two matrices that are small, or of few rows or columns with a large one, whose sums are long:
+ * columns of the few that are not dense are turned, which is little beside reading the large one.
+ */
 static bool plan_pairs(const dot_problem_t *p, bool tiny, dot_small_t *plan) {
   int64_t few = p->m < p->n ? p->m : p->n, many = p->m + p->n - few;
-  bool large = p->k >= PAIR_TERMS && many * p->k * p->types.element_bytes > PAIR_BYTES && few <= FEW_PAIRS;
+  bool large =
+      p->k >= PAIR_TERMS && many * p->k * p->types.element_bytes > PAIR_BYTES && few <= FEW_PAIRS;
   bool transposed = p->b.row_step != 1;
   if (p->a.col_step != 1 || !(tiny || large)) return false;
   if (transposed && (!large || p->n > few || p->batch > 1)) return false;
@@ -214,12 +223,14 @@ static bool plan_job(const dot_problem_t *p, dot_small_t *plan, dot_loop_t *out_
 }
 
 /* Long sums of few columns are shared out by terms, which blocks can be (gemm.h). */
-static bool is_better_by_terms(const op_native_target_t *target, const dot_problem_t *p, dot_loop_t loop) {
+static bool is_better_by_terms(const op_native_target_t *target, const dot_problem_t *p,
+                               dot_loop_t loop) {
   return target->workers > 1 && loop == LOOP_COLUMNS && p->batch == 1 && p->m >= FEW_ROWS &&
          p->n <= COLUMN_UNIT && (double)p->m * (double)p->n * (double)p->k > 4 * SPLIT_PRODUCTS;
 }
 
-hr_status_t dot_prepare_small(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out) {
+hr_status_t dot_prepare_small(const op_native_target_t *target, const dot_problem_t *problem,
+                              op_native_step_t *out) {
   const matmul_types_t *t = &problem->types;
   dot_small_t *plan;
   dot_loop_t loop;
@@ -228,19 +239,22 @@ hr_status_t dot_prepare_small(const op_native_target_t *target, const dot_proble
   plan->way = (dot_strategy_t){"loops", run_small};
   plan->problem = problem;
   if (problem->a.ordered || problem->b.ordered) return NULL;
-  plan->job = (dot_small_job_t){.m = problem->m, .n = problem->n, .k = problem->k, .c_row = problem->n,
-                                .depth = problem->k};
+  plan->job = (dot_small_job_t){
+      .m = problem->m, .n = problem->n, .k = problem->k, .c_row = problem->n, .depth = problem->k};
   plan->job.a_row = problem->a.row_step, plan->job.a_col = problem->a.col_step;
   plan->job.b_row = problem->b.row_step, plan->job.b_col = problem->b.col_step;
   if (problem->packed_b || (problem->constant_b && dot_packs_once(problem))) return NULL;
   if (!plan_job(problem, plan, &loop) || is_better_by_terms(target, problem, loop)) return NULL;
-  if (plan->transposed) out->scratch_bytes = (size_t)(problem->k * problem->n * problem->types.element_bytes);
+  if (plan->transposed)
+    out->scratch_bytes = (size_t)(problem->k * problem->n * problem->types.element_bytes);
   plan->loop = choose_loop(t->out == HR_F64, loop);
   double products = problem->flops / 2, each = products / (double)problem->batch;
   plan->batch_grain = 1 + (int64_t)(SPLIT_PRODUCTS / each);
-  plan->split = target->workers > 1 && each >= SPLIT_PRODUCTS && problem->batch < 2 * target->workers;
+  plan->split =
+      target->workers > 1 && each >= SPLIT_PRODUCTS && problem->batch < 2 * target->workers;
   int64_t share = (plan->units + target->workers - 1) / target->workers;
-  plan->unit_grain = loop == LOOP_COLUMNS ? (share + COLUMN_UNIT - 1) / COLUMN_UNIT * COLUMN_UNIT : share;
+  plan->unit_grain =
+      loop == LOOP_COLUMNS ? (share + COLUMN_UNIT - 1) / COLUMN_UNIT * COLUMN_UNIT : share;
   if (plan->unit_grain < 1) plan->unit_grain = 1;
   out->plan = plan;
   return NULL;

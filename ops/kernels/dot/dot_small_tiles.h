@@ -1,15 +1,15 @@
-/* The loops of dot_small.c for one width of vectors. Included once per width, after what gemm_microkernel.h asks for is
- * defined. */
+/* The loops of dot_small.c for one width of vectors. Included once per width, after what
+ * gemm_microkernel.h asks for is defined. */
 #include "ops/kernels/gemm/gemm_microkernel.h"
 
-typedef SIMD_REAL SIMD_NAME(part) __attribute__((vector_size(16), aligned(sizeof(SIMD_REAL)), may_alias));
+typedef SIMD_REAL SIMD_NAME(part)
+    __attribute__((vector_size(16), aligned(sizeof(SIMD_REAL)), may_alias));
 typedef SIMD_REAL SIMD_NAME(few) __attribute__((vector_size(16)));
 #define FEW (16 / (int)sizeof(SIMD_REAL))
 
 /* FEW columns, `rows` rows, a constant where this is called. */
-SIMD_INLINE void SIMD_NAME(narrow)(int rows, const dot_small_job_t *job,
-                                                                                  const SIMD_REAL *a,
-                                                                                  const SIMD_REAL *b, SIMD_REAL *c) {
+SIMD_INLINE void SIMD_NAME(narrow)(int rows, const dot_small_job_t *job, const SIMD_REAL *a,
+                                   const SIMD_REAL *b, SIMD_REAL *c) {
   SIMD_NAME(few) sums[4] = {0};
   for (int64_t p = 0; p < job->k; p++, a += job->a_col, b += job->b_row) {
     SIMD_NAME(few) line = *(const SIMD_NAME(part) *)b;
@@ -21,9 +21,8 @@ SIMD_INLINE void SIMD_NAME(narrow)(int rows, const dot_small_job_t *job,
 }
 
 /* One column: sums over several rows side by side. */
-SIMD_INLINE void SIMD_NAME(single)(int rows, const dot_small_job_t *job,
-                                                                                  const SIMD_REAL *a,
-                                                                                  const SIMD_REAL *b, SIMD_REAL *c) {
+SIMD_INLINE void SIMD_NAME(single)(int rows, const dot_small_job_t *job, const SIMD_REAL *a,
+                                   const SIMD_REAL *b, SIMD_REAL *c) {
   SIMD_REAL sums[4] = {0};
   for (int64_t p = 0; p < job->k; p++, a += job->a_col, b += job->b_row)
 #pragma GCC unroll 4
@@ -34,7 +33,7 @@ SIMD_INLINE void SIMD_NAME(single)(int rows, const dot_small_job_t *job,
 
 /* Columns that do not fill a vector. */
 SIMD_TARGET static void SIMD_NAME(rest)(int64_t rows, int64_t columns, const dot_small_job_t *job,
-                                          const SIMD_REAL *a, const SIMD_REAL *b, SIMD_REAL *c) {
+                                        const SIMD_REAL *a, const SIMD_REAL *b, SIMD_REAL *c) {
   for (int64_t j = 0; j < columns; j += columns - j >= FEW ? FEW : 1) {
     const SIMD_REAL *x = a;
     SIMD_REAL *to = c + j;
@@ -54,20 +53,21 @@ SIMD_TARGET static void SIMD_NAME(rest)(int64_t rows, int64_t columns, const dot
 }
 
 /* All rows for `vecs` vectors of columns. */
-#define PANEL(VECS, ROWS)                                                                                       \
-  SIMD_TARGET static void SIMD_NAME(panel##VECS)(const dot_small_job_t *job, gemm_mode_t mode,                \
-                                                   const SIMD_REAL *a, const SIMD_REAL *b, SIMD_REAL *c) {   \
-    if (mode == GEMM_SUBTRACT) __builtin_unreachable();                                                         \
-    const SIMD_NAME(target_t) at = {job->k, job->a_row, job->a_col, job->b_row, job->c_row};                    \
-    int64_t left = job->m;                                                                                      \
-    for (; left >= ROWS; left -= ROWS, a += ROWS * job->a_row, c += ROWS * job->c_row)                          \
-      SIMD_NAME(tile_keeping)(ROWS, VECS, mode, &at, a, b, job->prefetch_rows, NULL, c);                               \
-    for (; left >= 4 && ROWS > 4; left -= 4, a += 4 * job->a_row, c += 4 * job->c_row)                          \
-      SIMD_NAME(tile_keeping)(4, VECS, mode, &at, a, b, job->prefetch_rows, NULL, c);                                  \
-    for (; left >= 2 && ROWS > 2; left -= 2, a += 2 * job->a_row, c += 2 * job->c_row)                          \
-      SIMD_NAME(tile_keeping)(2, VECS, mode, &at, a, b, job->prefetch_rows, NULL, c);                                  \
-    for (; left >= 1; left--, a += job->a_row, c += job->c_row)                                                 \
-      SIMD_NAME(tile_keeping)(1, VECS, mode, &at, a, b, job->prefetch_rows, NULL, c);                                  \
+#define PANEL(VECS, ROWS)                                                                      \
+  SIMD_TARGET static void SIMD_NAME(panel##VECS)(const dot_small_job_t *job, gemm_mode_t mode, \
+                                                 const SIMD_REAL *a, const SIMD_REAL *b,       \
+                                                 SIMD_REAL *c) {                               \
+    if (mode == GEMM_SUBTRACT) __builtin_unreachable();                                        \
+    const SIMD_NAME(target_t) at = {job->k, job->a_row, job->a_col, job->b_row, job->c_row};   \
+    int64_t left = job->m;                                                                     \
+    for (; left >= ROWS; left -= ROWS, a += ROWS * job->a_row, c += ROWS * job->c_row)         \
+      SIMD_NAME(tile_keeping)(ROWS, VECS, mode, &at, a, b, job->prefetch_rows, NULL, c);       \
+    for (; left >= 4 && ROWS > 4; left -= 4, a += 4 * job->a_row, c += 4 * job->c_row)         \
+      SIMD_NAME(tile_keeping)(4, VECS, mode, &at, a, b, job->prefetch_rows, NULL, c);          \
+    for (; left >= 2 && ROWS > 2; left -= 2, a += 2 * job->a_row, c += 2 * job->c_row)         \
+      SIMD_NAME(tile_keeping)(2, VECS, mode, &at, a, b, job->prefetch_rows, NULL, c);          \
+    for (; left >= 1; left--, a += job->a_row, c += job->c_row)                                \
+      SIMD_NAME(tile_keeping)(1, VECS, mode, &at, a, b, job->prefetch_rows, NULL, c);          \
   }
 #if SIMD_SUMS == 16
 PANEL(16, 1)
@@ -82,13 +82,15 @@ PANEL(2, 4)
 #endif
 PANEL(1, 8)
 
-/* Whole vectors of columns. Few rows: wide strips, so that long stretches of b are read; many: narrow ones, which use
- * every element of b more often. Gives how many columns are left. */
-SIMD_TARGET static int64_t SIMD_NAME(panels)(const dot_small_job_t *job, gemm_mode_t mode, int64_t left) {
+/* Whole vectors of columns. Few rows: wide strips, so that long stretches of b are read; many:
+ * narrow ones, which use every element of b more often. Gives how many columns are left. */
+SIMD_TARGET static int64_t SIMD_NAME(panels)(const dot_small_job_t *job, gemm_mode_t mode,
+                                             int64_t left) {
   const SIMD_REAL *a = job->a, *b = job->b;
   SIMD_REAL *c = job->c;
-#define PANELS(VECS, MAX_ROWS)                                                                                   \
-  for (; left >= VECS * LANES && job->m <= MAX_ROWS; left -= VECS * LANES, b += VECS * LANES, c += VECS * LANES) \
+#define PANELS(VECS, MAX_ROWS)                                     \
+  for (; left >= VECS * LANES && job->m <= MAX_ROWS;               \
+       left -= VECS * LANES, b += VECS * LANES, c += VECS * LANES) \
     SIMD_NAME(panel##VECS)(job, mode, a, b, c);
 #if SIMD_SUMS == 16
   PANELS(16, 1)
@@ -102,7 +104,8 @@ SIMD_TARGET static int64_t SIMD_NAME(panels)(const dot_small_job_t *job, gemm_mo
   return left;
 }
 
-/* Columns [begin, end) of the product of a with rows of b that are dense, `depth` of them at a time. */
+/* Columns [begin, end) of the product of a with rows of b that are dense, `depth` of them at a
+ * time. */
 SIMD_TARGET static void SIMD_NAME(columns)(const dot_small_job_t *job, int64_t begin, int64_t end) {
   const SIMD_REAL *a = job->a, *b = (const SIMD_REAL *)job->b + begin;
   SIMD_REAL *c = (SIMD_REAL *)job->c + begin;
@@ -117,7 +120,8 @@ SIMD_TARGET static void SIMD_NAME(columns)(const dot_small_job_t *job, int64_t b
   if (left) SIMD_NAME(rest)(job->m, left, job, a, b + done, c + done);
 }
 
-/* The lanes of x, added up until those of 16 bytes are left: halves to halves, so that no long chain waits. */
+/* The lanes of x, added up until those of 16 bytes are left: halves to halves, so that no long
+ * chain waits. */
 SIMD_INLINE SIMD_NAME(few) SIMD_NAME(fold)(SIMD_NAME(acc) x) {
   union {
     SIMD_NAME(acc) whole;
@@ -136,11 +140,10 @@ SIMD_INLINE SIMD_REAL SIMD_NAME(sum)(SIMD_NAME(few) x) {
   return low + high;
 }
 
-/* `count` rows, a constant where this is called: the sums of one do not wait for those of another. */
-SIMD_INLINE void SIMD_NAME(row_group)(int count,
-                                                                                     const dot_small_job_t *job,
-                                                                                     const SIMD_REAL *row,
-                                                                                     SIMD_REAL *c) {
+/* `count` rows, a constant where this is called: the sums of one do not wait for those of another.
+ */
+SIMD_INLINE void SIMD_NAME(row_group)(int count, const dot_small_job_t *job, const SIMD_REAL *row,
+                                      SIMD_REAL *c) {
   const SIMD_REAL *x = job->b;
   SIMD_NAME(acc) sums[4][2] = {0};
   SIMD_NAME(few) ends[4];
@@ -150,18 +153,20 @@ SIMD_INLINE void SIMD_NAME(row_group)(int count,
     for (int r = 0; r < count; r++)
 #pragma GCC unroll 2
       for (int v = 0; v < 2; v++)
-        sums[r][v] +=
-            ((const SIMD_NAME(vec) *)(row + r * job->a_row + p))[v] * ((const SIMD_NAME(vec) *)(x + p))[v];
+        sums[r][v] += ((const SIMD_NAME(vec) *)(row + r * job->a_row + p))[v] *
+                      ((const SIMD_NAME(vec) *)(x + p))[v];
   for (; p + LANES <= job->k; p += LANES)
 #pragma GCC unroll 4
     for (int r = 0; r < count; r++)
-      sums[r][0] += *(const SIMD_NAME(vec) *)(row + r * job->a_row + p) * *(const SIMD_NAME(vec) *)(x + p);
+      sums[r][0] +=
+          *(const SIMD_NAME(vec) *)(row + r * job->a_row + p) * *(const SIMD_NAME(vec) *)(x + p);
 #pragma GCC unroll 4
   for (int r = 0; r < count; r++) ends[r] = SIMD_NAME(fold)(sums[r][0] + sums[r][1]);
   for (; p + FEW <= job->k; p += FEW)
 #pragma GCC unroll 4
     for (int r = 0; r < count; r++)
-      ends[r] += *(const SIMD_NAME(part) *)(row + r * job->a_row + p) * *(const SIMD_NAME(part) *)(x + p);
+      ends[r] +=
+          *(const SIMD_NAME(part) *)(row + r * job->a_row + p) * *(const SIMD_NAME(part) *)(x + p);
 #pragma GCC unroll 4
   for (int r = 0; r < count; r++) {
     SIMD_REAL total = SIMD_NAME(sum)(ends[r]);
@@ -175,13 +180,15 @@ SIMD_TARGET static void SIMD_NAME(rows)(const dot_small_job_t *job, int64_t begi
   const SIMD_REAL *row = (const SIMD_REAL *)job->a + begin * job->a_row;
   SIMD_REAL *c = (SIMD_REAL *)job->c + begin * job->c_row;
   int64_t left = end - begin;
-  for (; left >= 4; left -= 4, row += 4 * job->a_row, c += 4 * job->c_row) SIMD_NAME(row_group)(4, job, row, c);
+  for (; left >= 4; left -= 4, row += 4 * job->a_row, c += 4 * job->c_row)
+    SIMD_NAME(row_group)(4, job, row, c);
   for (; left > 0; left--, row += job->a_row, c += job->c_row) SIMD_NAME(row_group)(1, job, row, c);
 }
 
-/* PAIR_ROWS rows with `columns` columns, a constant where this is called: all as it is read goes into several sums. */
+/* PAIR_ROWS rows with `columns` columns, a constant where this is called: all as it is read goes
+ * into several sums. */
 SIMD_INLINE void SIMD_NAME(pair_group)(int columns, const dot_small_job_t *job, const SIMD_REAL *a,
-                                         const SIMD_REAL *b, SIMD_REAL *c) {
+                                       const SIMD_REAL *b, SIMD_REAL *c) {
   SIMD_NAME(acc) sums[PAIR_ROWS][PAIR_COLUMNS] = {0};
   int64_t p = 0;
   for (; p + LANES <= job->k; p += LANES) {
@@ -191,9 +198,11 @@ SIMD_INLINE void SIMD_NAME(pair_group)(int columns, const dot_small_job_t *job, 
 #pragma GCC unroll 4
     for (int r = 0; r < PAIR_ROWS; r++)
 #pragma GCC unroll 4
-      for (int j = 0; j < columns; j++) sums[r][j] += *(const SIMD_NAME(vec) *)(a + r * job->a_row + p) * line[j];
+      for (int j = 0; j < columns; j++)
+        sums[r][j] += *(const SIMD_NAME(vec) *)(a + r * job->a_row + p) * line[j];
 #pragma GCC unroll 4
-    for (int r = 0; r < PAIR_ROWS; r++) __builtin_prefetch((const char *)(a + r * job->a_row + p) + PREFETCH_PAIRS);
+    for (int r = 0; r < PAIR_ROWS; r++)
+      __builtin_prefetch((const char *)(a + r * job->a_row + p) + PREFETCH_PAIRS);
   }
 #pragma GCC unroll 4
   for (int r = 0; r < PAIR_ROWS; r++)
@@ -205,26 +214,36 @@ SIMD_INLINE void SIMD_NAME(pair_group)(int columns, const dot_small_job_t *job, 
     }
 }
 
-SIMD_TARGET static void SIMD_NAME(pair_columns)(int columns, const dot_small_job_t *job, const SIMD_REAL *a,
-                                                  const SIMD_REAL *b, SIMD_REAL *c) {
+SIMD_TARGET static void SIMD_NAME(pair_columns)(int columns, const dot_small_job_t *job,
+                                                const SIMD_REAL *a, const SIMD_REAL *b,
+                                                SIMD_REAL *c) {
   switch (columns) {
-    case 1: SIMD_NAME(pair_group)(1, job, a, b, c); break;
-    case 2: SIMD_NAME(pair_group)(2, job, a, b, c); break;
-    case 3: SIMD_NAME(pair_group)(3, job, a, b, c); break;
-    default: SIMD_NAME(pair_group)(PAIR_COLUMNS, job, a, b, c);
+    case 1:
+      SIMD_NAME(pair_group)(1, job, a, b, c);
+      break;
+    case 2:
+      SIMD_NAME(pair_group)(2, job, a, b, c);
+      break;
+    case 3:
+      SIMD_NAME(pair_group)(3, job, a, b, c);
+      break;
+    default:
+      SIMD_NAME(pair_group)(PAIR_COLUMNS, job, a, b, c);
   }
 }
 
-/* Rows [begin, end) of the product of a, whose rows are dense, with b, whose columns are: some rows with every column,
- * so that a is read once. */
+/* Rows [begin, end) of the product of a, whose rows are dense, with b, whose columns are: some rows
+ * with every column, so that a is read once. */
 SIMD_TARGET static void SIMD_NAME(pairs)(const dot_small_job_t *job, int64_t begin, int64_t end) {
   const SIMD_REAL *a = (const SIMD_REAL *)job->a + begin * job->a_row, *b = job->b;
   SIMD_REAL *c = (SIMD_REAL *)job->c + begin * job->c_row;
   int64_t left = end - begin;
-  for (; left >= PAIR_ROWS; left -= PAIR_ROWS, a += PAIR_ROWS * job->a_row, c += PAIR_ROWS * job->c_row)
+  for (; left >= PAIR_ROWS;
+       left -= PAIR_ROWS, a += PAIR_ROWS * job->a_row, c += PAIR_ROWS * job->c_row)
     for (int64_t j = 0; j < job->n; j += PAIR_COLUMNS)
-      SIMD_NAME(pair_columns)(job->n - j < PAIR_COLUMNS ? (int)(job->n - j) : PAIR_COLUMNS, job, a,
-                               b + j * job->b_col, c + j * job->c_col);
+      SIMD_NAME(pair_columns)
+      (job->n - j < PAIR_COLUMNS ? (int)(job->n - j) : PAIR_COLUMNS, job, a, b + j * job->b_col,
+       c + j * job->c_col);
   for (int64_t j = 0; j < job->n; j++) {
     dot_small_job_t one = *job;
     one.a = a, one.b = b + j * job->b_col, one.c = c + j * job->c_col;
@@ -233,7 +252,8 @@ SIMD_TARGET static void SIMD_NAME(pairs)(const dot_small_job_t *job, int64_t beg
 }
 
 /* A few columns, a constant where this is called, of whatever lies anyhow. */
-SIMD_INLINE void SIMD_NAME(tiny_rows)(int columns, const dot_small_job_t *job, int64_t begin, int64_t end) {
+SIMD_INLINE void SIMD_NAME(tiny_rows)(int columns, const dot_small_job_t *job, int64_t begin,
+                                      int64_t end) {
   const SIMD_REAL *a = (const SIMD_REAL *)job->a + begin * job->a_row;
   SIMD_REAL *c = (SIMD_REAL *)job->c + begin * job->c_row;
   for (int64_t i = begin; i < end; i++, a += job->a_row, c += job->c_row) {
@@ -247,18 +267,19 @@ SIMD_INLINE void SIMD_NAME(tiny_rows)(int columns, const dot_small_job_t *job, i
   }
 }
 
-/* One column, rows one behind the other: the compiler takes several rows at a time if it knows their terms. */
-#define TINY_COLUMN(TERMS)                                                                                          \
-  ROWS_AT_A_TIME SIMD_TARGET static void SIMD_NAME(tiny_column##TERMS)(const dot_small_job_t *job, int64_t begin, \
-                                                                         int64_t end) {                             \
-    const SIMD_REAL *restrict a = job->a, *b = job->b;                                                             \
-    SIMD_REAL *restrict c = job->c, factors[TERMS];                                                                \
-    for (int p = 0; p < TERMS; p++) factors[p] = b[p * job->b_row];                                                 \
-    for (int64_t i = begin; i < end; i++) {                                                                         \
-      SIMD_REAL sum = 0;                                                                                           \
-      for (int p = 0; p < TERMS; p++) sum += a[i * TERMS + p] * factors[p];                                         \
-      c[i] = sum;                                                                                                   \
-    }                                                                                                               \
+/* One column, rows one behind the other: the compiler takes several rows at a time if it knows
+ * their terms. */
+#define TINY_COLUMN(TERMS)                                                  \
+  ROWS_AT_A_TIME SIMD_TARGET static void SIMD_NAME(tiny_column##TERMS)(     \
+      const dot_small_job_t *job, int64_t begin, int64_t end) {             \
+    const SIMD_REAL *restrict a = job->a, *b = job->b;                      \
+    SIMD_REAL *restrict c = job->c, factors[TERMS];                         \
+    for (int p = 0; p < TERMS; p++) factors[p] = b[p * job->b_row];         \
+    for (int64_t i = begin; i < end; i++) {                                 \
+      SIMD_REAL sum = 0;                                                    \
+      for (int p = 0; p < TERMS; p++) sum += a[i * TERMS + p] * factors[p]; \
+      c[i] = sum;                                                           \
+    }                                                                       \
   }
 TINY_COLUMN(1)
 TINY_COLUMN(2)
@@ -266,8 +287,10 @@ TINY_COLUMN(3)
 TINY_COLUMN(4)
 #undef TINY_COLUMN
 
-static void (*const SIMD_NAME(tiny_columns)[])(const dot_small_job_t *job, int64_t begin, int64_t end) = {
-    SIMD_NAME(tiny_column1), SIMD_NAME(tiny_column2), SIMD_NAME(tiny_column3), SIMD_NAME(tiny_column4)};
+static void (*const SIMD_NAME(tiny_columns)[])(const dot_small_job_t *job, int64_t begin,
+                                               int64_t end) = {
+    SIMD_NAME(tiny_column1), SIMD_NAME(tiny_column2), SIMD_NAME(tiny_column3),
+    SIMD_NAME(tiny_column4)};
 
 SIMD_TARGET static void SIMD_NAME(tiny)(const dot_small_job_t *job, int64_t begin, int64_t end) {
   if (job->n == 1 && job->c_row == 1 && job->a_col == 1 && job->a_row == job->k) {
@@ -275,10 +298,17 @@ SIMD_TARGET static void SIMD_NAME(tiny)(const dot_small_job_t *job, int64_t begi
     return;
   }
   switch (job->n) {
-    case 1: SIMD_NAME(tiny_rows)(1, job, begin, end); break;
-    case 2: SIMD_NAME(tiny_rows)(2, job, begin, end); break;
-    case 3: SIMD_NAME(tiny_rows)(3, job, begin, end); break;
-    default: SIMD_NAME(tiny_rows)(4, job, begin, end);
+    case 1:
+      SIMD_NAME(tiny_rows)(1, job, begin, end);
+      break;
+    case 2:
+      SIMD_NAME(tiny_rows)(2, job, begin, end);
+      break;
+    case 3:
+      SIMD_NAME(tiny_rows)(3, job, begin, end);
+      break;
+    default:
+      SIMD_NAME(tiny_rows)(4, job, begin, end);
   }
 }
 

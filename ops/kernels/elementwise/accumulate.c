@@ -21,14 +21,15 @@ static hr_status_t plan_kernel(hr_arena_t *arena, bool widen, accumulate_plan_t 
   return ew_kernel_binary(arena, op, HR_F32, &plan->kernel);
 }
 
-hr_status_t accumulate_prepare(hr_arena_t *arena, const hlo_computation_t *body, int count, bool widen,
-                               accumulate_plan_t *plan) {
+hr_status_t accumulate_prepare(hr_arena_t *arena, const hlo_computation_t *body, int count,
+                               bool widen, accumulate_plan_t *plan) {
   size_t *bytes;
   HR_TRY(op_body_prepare(arena, body, &plan->body));
   plan->count = count;
   if (op_body_result_count(plan->body) != count || op_body_param_count(plan->body) != 2 * count)
-    return hr_error(HR_INVALID, "%%%.*s takes %d elements and returns %d, want %d and %d", HR_STR_ARGS(body->name),
-                    op_body_param_count(plan->body), op_body_result_count(plan->body), 2 * count, count);
+    return hr_error(HR_INVALID, "%%%.*s takes %d elements and returns %d, want %d and %d",
+                    HR_STR_ARGS(body->name), op_body_param_count(plan->body),
+                    op_body_result_count(plan->body), 2 * count, count);
   plan->work = op_body_param_dtype(plan->body, 0);
   HR_TRY(plan_kernel(arena, widen, plan));
   HR_TRY(HR_NEW_ARRAY(arena, plan->count, &bytes));
@@ -46,13 +47,14 @@ hr_status_t accumulate_init(accumulate_t *acc, op_env_t *env, const accumulate_p
   HR_TRY(HR_NEW_ARRAY(env->scratch, plan->count, &acc->in_place_rows));
   HR_TRY(HR_NEW_ARRAY(env->scratch, 2 * plan->count, &acc->ins));
   HR_TRY(HR_NEW_ARRAY(env->scratch, 2 * plan->count, &acc->strides));
-  for (int k = 0; k < plan->count; k++) HR_TRY(hr_arena_array(env->scratch, BLOCK, plan->bytes[k], &acc->rows[k]));
+  for (int k = 0; k < plan->count; k++)
+    HR_TRY(hr_arena_array(env->scratch, BLOCK, plan->bytes[k], &acc->rows[k]));
   return NULL;
 }
 
 /* Results go to the accumulators themselves if these are dense, else to acc->rows. */
-static hr_status_t run_row(accumulate_t *acc, int64_t count, int64_t to, int64_t to_step, int64_t from,
-                           int64_t from_step) {
+static hr_status_t run_row(accumulate_t *acc, int64_t count, int64_t to, int64_t to_step,
+                           int64_t from, int64_t from_step) {
   const accumulate_plan_t *plan = acc->plan;
   for (int k = 0; k < plan->count; k++) {
     acc->in_place_rows[k] = acc->to[k] + to * (int64_t)plan->bytes[k];
@@ -67,8 +69,8 @@ static hr_status_t run_row(accumulate_t *acc, int64_t count, int64_t to, int64_t
   return NULL;
 }
 
-hr_status_t accumulate_row(accumulate_t *acc, int64_t count, int64_t to, int64_t to_step, int64_t from,
-                           int64_t from_step) {
+hr_status_t accumulate_row(accumulate_t *acc, int64_t count, int64_t to, int64_t to_step,
+                           int64_t from, int64_t from_step) {
   if (count == 1) to_step = from_step = 1;
   if (to_step == 1) return run_row(acc, count, to, 1, from, from_step);
   for (int64_t i = 0; i < count; i += BLOCK) {

@@ -1,5 +1,5 @@
-/* Bodies in lanes: all steps are done for a block of lanes, block after block. Their values are on the C stack, so that
- * a run for a single element costs no allocation. */
+/* Bodies in lanes: all steps are done for a block of lanes, block after block. Their values are on
+ * the C stack, so that a run for a single element costs no allocation. */
 #include <string.h>
 
 #include "ops/kernels/common/strided_loops.h"
@@ -21,7 +21,8 @@ int op_body_result_count(const op_body_t *body) { return body->result_count; }
 hr_dtype_t op_body_param_dtype(const op_body_t *body, int k) { return body->param_dtypes[k]; }
 hr_dtype_t op_body_result_dtype(const op_body_t *body, int k) { return body->result_dtypes[k]; }
 
-bool op_body_is_binary(const op_body_t *body, hlo_opcode_t *out_op, const ew_kernel_t **out_kernel) {
+bool op_body_is_binary(const op_body_t *body, hlo_opcode_t *out_op,
+                       const ew_kernel_t **out_kernel) {
   if (!body->binary_kernel) return false;
   *out_op = body->binary_op;
   *out_kernel = body->binary_kernel;
@@ -31,12 +32,13 @@ bool op_body_is_binary(const op_body_t *body, hlo_opcode_t *out_op, const ew_ker
 bool op_body_is_parameter(const op_body_t *body, int *out_parameter) {
   if (!body->flat || body->result_count != 1) return false;
   const body_value_t *value = &body->values[body->results[0]];
-  if (value->kind != BODY_PARAM || body->param_dtypes[value->number] != body->result_dtypes[0]) return false;
+  if (value->kind != BODY_PARAM || body->param_dtypes[value->number] != body->result_dtypes[0])
+    return false;
   *out_parameter = value->number;
   return true;
 }
 
-/* --- preparing ------------------------------------------------------------------------------------------------- */
+/* --- preparing -------------------------------------------------------------------------------- */
 
 static hr_status_t note_types(hr_arena_t *arena, op_body_t *body) {
   const hlo_computation_t *computation = body->computation;
@@ -49,12 +51,14 @@ static hr_status_t note_types(hr_arena_t *arena, op_body_t *body) {
   for (int k = 0; k < body->param_count; k++) {
     const hlo_shape_t *shape = computation->params.data[k]->shape;
     if (!body_is_scalar(shape))
-      return hlo_error(computation->params.data[k], NULL, "this parameter of a body is not a scalar");
+      return hlo_error(computation->params.data[k], NULL,
+                       "this parameter of a body is not a scalar");
     params[k] = shape->dtype;
   }
   for (int k = 0; k < body->result_count; k++) {
     const hlo_shape_t *shape = hlo_shape_is_tuple(root) ? root->elements[k] : root;
-    if (!body_is_scalar(shape)) return hlo_error(computation->root, NULL, "result %d of a body is not a scalar", k);
+    if (!body_is_scalar(shape))
+      return hlo_error(computation->root, NULL, "result %d of a body is not a scalar", k);
     results[k] = shape->dtype;
   }
   body->param_dtypes = params;
@@ -77,7 +81,8 @@ static hr_status_t note_binary(hr_arena_t *arena, op_body_t *body) {
   return ew_kernel_binary(arena, op, type, &body->binary_kernel);
 }
 
-hr_status_t op_body_prepare(hr_arena_t *arena, const hlo_computation_t *computation, const op_body_t **out_body) {
+hr_status_t op_body_prepare(hr_arena_t *arena, const hlo_computation_t *computation,
+                            const op_body_t **out_body) {
   op_body_t *body;
   HR_TRY(HR_NEW(arena, &body));
   body->computation = computation;
@@ -88,13 +93,13 @@ hr_status_t op_body_prepare(hr_arena_t *arena, const hlo_computation_t *computat
   return NULL;
 }
 
-/* --- running in lanes ------------------------------------------------------------------------------------------ */
+/* --- running in lanes ------------------------------------------------------------------------- */
 
 typedef struct lanes {
   const op_body_t *body;
   const void *const *ins;
   const int64_t *strides;
-  int64_t base; /* first element of this block */
+  int64_t base;  /* first element of this block */
   int64_t width; /* lanes that the scratch area is laid out for */
   char *scratch;
 } lanes_t;
@@ -105,9 +110,13 @@ static const void *lane_zero(const lanes_t *lanes, int number, int64_t *out_stri
   switch (value->kind) {
     case BODY_PARAM:
       *out_stride = lanes->strides[value->number];
-      return (const char *)lanes->ins[value->number] + lanes->base * *out_stride * value->element_bytes;
-    case BODY_CONSTANT: *out_stride = 0; return value->data;
-    case BODY_STEP: break;
+      return (const char *)lanes->ins[value->number] +
+             lanes->base * *out_stride * value->element_bytes;
+    case BODY_CONSTANT:
+      *out_stride = 0;
+      return value->data;
+    case BODY_STEP:
+      break;
   }
   *out_stride = 1;
   return lanes->scratch + value->offset * lanes->width;
@@ -125,9 +134,11 @@ static void run_steps(const lanes_t *lanes, int64_t n, void *result) {
     const body_step_t *step = &body->steps[s];
     const void *in[EW_MAX_OPERANDS];
     int64_t in_steps[EW_MAX_OPERANDS];
-    for (int k = 0; k < step->operand_count; k++) in[k] = lane_zero(lanes, step->operands[k], &in_steps[k]);
+    for (int k = 0; k < step->operand_count; k++)
+      in[k] = lane_zero(lanes, step->operands[k], &in_steps[k]);
     void *out = lanes->scratch + body->values[step->result].offset * lanes->width;
-    ew_kernel_run(step->kernel, n, in, in_steps, s + 1 == body->step_count && result ? result : out);
+    ew_kernel_run(step->kernel, n, in, in_steps,
+                  s + 1 == body->step_count && result ? result : out);
   }
 }
 
@@ -141,7 +152,8 @@ static void store_lanes(const lanes_t *lanes, int number, int64_t n, void *to) {
   } else if (step == 0) {
     loop_fill(to, from, bytes, n);
   } else {
-    for (int64_t i = 0; i < n; i++) memcpy((char *)to + i * bytes, from + i * step * bytes, (size_t)bytes);
+    for (int64_t i = 0; i < n; i++)
+      memcpy((char *)to + i * bytes, from + i * step * bytes, (size_t)bytes);
   }
 }
 
@@ -149,8 +161,8 @@ static void *result_at(const op_body_t *body, int r, int64_t i, void *const *out
   return (char *)outs[r] + i * (int64_t)hr_dtype_bytes(body->result_dtypes[r]);
 }
 
-static void run_flat(const op_body_t *body, int64_t count, const void *const *ins, const int64_t *strides,
-                     void *const *outs) {
+static void run_flat(const op_body_t *body, int64_t count, const void *const *ins,
+                     const int64_t *strides, void *const *outs) {
   char scratch[BODY_SCRATCH_BYTES] __attribute__((aligned(64)));
   int64_t width = body->lane_bytes ? BODY_SCRATCH_BYTES / body->lane_bytes : BODY_LANES;
   if (width > BODY_LANES) width = BODY_LANES;
@@ -165,18 +177,21 @@ static void run_flat(const op_body_t *body, int64_t count, const void *const *in
   }
 }
 
-/* --- running by calls ------------------------------------------------------------------------------------------ */
+/* --- running by calls ------------------------------------------------------------------------- */
 
-static hr_status_t make_argument(const hlo_shape_t *shape, const char *element, hlo_value_t **out_value) {
+static hr_status_t make_argument(const hlo_shape_t *shape, const char *element,
+                                 hlo_value_t **out_value) {
   HR_TRY(hlo_value_array(shape->dtype, shape->rank, shape->dims, out_value));
   memcpy((*out_value)->data, element, hr_dtype_bytes(shape->dtype));
   return NULL;
 }
 
-static hr_status_t store_results(const op_body_t *body, const hlo_value_t *result, int64_t i, void *const *outs) {
+static hr_status_t store_results(const op_body_t *body, const hlo_value_t *result, int64_t i,
+                                 void *const *outs) {
   bool tuple = result->dtype == HR_TUPLE;
   for (int r = 0; r < body->result_count; r++) {
-    const hlo_value_t *leaf = tuple ? (r < result->element_count ? result->elements[r] : NULL) : result;
+    const hlo_value_t *leaf =
+        tuple ? (r < result->element_count ? result->elements[r] : NULL) : result;
     if (!leaf || leaf->dtype != body->result_dtypes[r] || leaf->count != 1)
       return hr_error(HR_INTERNAL, "result %d of the body is not as declared", r);
     memcpy(result_at(body, r, i, outs), leaf->data, hr_dtype_bytes(leaf->dtype));
@@ -184,8 +199,9 @@ static hr_status_t store_results(const op_body_t *body, const hlo_value_t *resul
   return NULL;
 }
 
-static hr_status_t call_once(op_env_t *env, const op_body_t *body, int64_t i, const void *const *ins,
-                             const int64_t *strides, hlo_value_t **args, void *const *outs) {
+static hr_status_t call_once(op_env_t *env, const op_body_t *body, int64_t i,
+                             const void *const *ins, const int64_t *strides, hlo_value_t **args,
+                             void *const *outs) {
   hr_status_t st = NULL;
   hlo_value_t *result;
   int made = 0;
@@ -203,8 +219,8 @@ fail:
   return st;
 }
 
-static hr_status_t run_calls(op_env_t *env, const op_body_t *body, int64_t count, const void *const *ins,
-                             const int64_t *strides, void *const *outs) {
+static hr_status_t run_calls(op_env_t *env, const op_body_t *body, int64_t count,
+                             const void *const *ins, const int64_t *strides, void *const *outs) {
   void *args;
   HR_TRY(hr_alloc((size_t)body->param_count * sizeof(hlo_value_t *), &args));
   hr_status_t st = NULL;

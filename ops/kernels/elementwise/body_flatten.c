@@ -1,11 +1,13 @@
-/* Bodies made into steps: the computation is walked once, the computations that it calls are inlined, and what is left
- * is a list of elementwise steps on virtual values. Then dead steps are dropped, and the values that are left get
- * places in a scratch area, reused as their last reader passes. */
+/* Bodies made into steps: the computation is walked once, the computations that it calls are
+ * inlined, and what is left is a list of elementwise steps on virtual values. Then dead steps are
+ * dropped, and the values that are left get places in a scratch area, reused as their last reader
+ * passes. */
 #include "ops/kernels/elementwise/body_plan.h"
 
 enum {
-  BODY_MAX_VISITS = 65536, /* instructions inlined; calls in calls grow exponentially, and are not worth that */
-  BODY_MAX_DEPTH = 256     /* of calls in calls */
+  BODY_MAX_VISITS =
+      65536, /* instructions inlined; calls in calls grow exponentially, and are not worth that */
+  BODY_MAX_DEPTH = 256 /* of calls in calls */
 };
 
 /* What an instruction stands for: one value, or a tuple of such. */
@@ -23,20 +25,25 @@ typedef struct flattener {
   size_t visits;
 } flattener_t;
 
-/* All that follow leave *out_term NULL, and do not fail, where they meet something that cannot be flattened. */
+/* All that follow leave *out_term NULL, and do not fail, where they meet something that cannot be
+ * flattened. */
 
-static hr_status_t add_value(flattener_t *f, body_kind_t kind, int number, const void *data, hr_dtype_t dtype,
-                             const body_term_t **out_term) {
+static hr_status_t add_value(flattener_t *f, body_kind_t kind, int number, const void *data,
+                             hr_dtype_t dtype, const body_term_t **out_term) {
   body_term_t *term;
   HR_TRY(HR_NEW(f->arena, &term));
   term->value = (int)f->values.count;
-  HR_VEC_PUSH(&f->values, (body_value_t){.kind = kind, .number = number, .data = data, .last_reader = -1,
+  HR_VEC_PUSH(&f->values, (body_value_t){.kind = kind,
+                                         .number = number,
+                                         .data = data,
+                                         .last_reader = -1,
                                          .element_bytes = (int)hr_dtype_bytes(dtype)});
   *out_term = term;
   return NULL;
 }
 
-static hr_status_t flatten_elementwise(flattener_t *f, const hlo_instr_t *instr, const body_term_t *const *terms,
+static hr_status_t flatten_elementwise(flattener_t *f, const hlo_instr_t *instr,
+                                       const body_term_t *const *terms,
                                        const body_term_t **out_term) {
   if (!body_is_scalar(instr->shape)) return NULL;
   body_step_t step = {.instr = instr, .operand_count = instr->operand_count};
@@ -53,8 +60,8 @@ static hr_status_t flatten_elementwise(flattener_t *f, const hlo_instr_t *instr,
   return NULL;
 }
 
-static hr_status_t flatten_tuple(flattener_t *f, const hlo_instr_t *instr, const body_term_t *const *terms,
-                                 const body_term_t **out_term) {
+static hr_status_t flatten_tuple(flattener_t *f, const hlo_instr_t *instr,
+                                 const body_term_t *const *terms, const body_term_t **out_term) {
   body_term_t *term;
   HR_TRY(HR_NEW(f->arena, &term));
   HR_TRY(HR_NEW_ARRAY(f->arena, instr->operand_count, &term->elements));
@@ -69,30 +76,36 @@ static hr_status_t flatten_computation(flattener_t *f, const hlo_computation_t *
                                        const body_term_t *const *arguments, int argument_count,
                                        const body_term_t **out_term);
 
-static hr_status_t flatten_call(flattener_t *f, const hlo_instr_t *instr, const body_term_t *const *terms,
-                                const body_term_t **out_term) {
+static hr_status_t flatten_call(flattener_t *f, const hlo_instr_t *instr,
+                                const body_term_t *const *terms, const body_term_t **out_term) {
   if (instr->called_count != 1 || f->depth >= BODY_MAX_DEPTH) return NULL;
   const body_term_t **arguments;
   HR_TRY(HR_NEW_ARRAY(f->arena, instr->operand_count, &arguments));
   for (int k = 0; k < instr->operand_count; k++) arguments[k] = terms[instr->operands[k]->id];
   f->depth++;
-  hr_status_t st = flatten_computation(f, instr->called[0], arguments, instr->operand_count, out_term);
+  hr_status_t st =
+      flatten_computation(f, instr->called[0], arguments, instr->operand_count, out_term);
   f->depth--;
   return st;
 }
 
 /* Custom calls that say something about placement, and pass their operand on. */
 static bool is_marker(const hlo_instr_t *instr) {
-  static const char *const targets[] = {"Sharding", "xla.sdy.FuncResultSharding", "xla.sdy.PropagationBarrier",
-                                        "annotate_device_placement", "LayoutConstraint", "MoveToHost", "MoveToDevice"};
+  static const char *const targets[] = {"Sharding",
+                                        "xla.sdy.FuncResultSharding",
+                                        "xla.sdy.PropagationBarrier",
+                                        "annotate_device_placement",
+                                        "LayoutConstraint",
+                                        "MoveToHost",
+                                        "MoveToDevice"};
   hr_str_t target = hlo_attr_str(instr, HLO_ATTR_CUSTOM_CALL_TARGET);
   for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
     if (hr_str_is(target, targets[i])) return true;
   return false;
 }
 
-/* Does the instruction pass the bytes of its first operand on? On one element every reordering does; a bitcast does if
- * both types fill their bytes. */
+/* Does the instruction pass the bytes of its first operand on? On one element every reordering
+ * does; a bitcast does if both types fill their bytes. */
 static bool passes_on(const hlo_instr_t *instr) {
   if (instr->operand_count < 1) return false;
   const hlo_shape_t *from = instr->operands[0]->shape, *to = instr->shape;
@@ -107,12 +120,15 @@ static bool passes_on(const hlo_instr_t *instr) {
       const hr_dtype_info_t *a = &hr_dtype_table[from->dtype], *b = &hr_dtype_table[to->dtype];
       return from->dtype == to->dtype || (a->bits == b->bits && a->bits >= 8);
     }
-    case HLO_CUSTOM_CALL: return instr->operand_count == 1 && is_marker(instr);
-    default: return hlo_op_is(instr->op, OP_IDENTITY);
+    case HLO_CUSTOM_CALL:
+      return instr->operand_count == 1 && is_marker(instr);
+    default:
+      return hlo_op_is(instr->op, OP_IDENTITY);
   }
 }
 
-static hr_status_t flatten_instr(flattener_t *f, const hlo_instr_t *instr, const body_term_t *const *terms,
+static hr_status_t flatten_instr(flattener_t *f, const hlo_instr_t *instr,
+                                 const body_term_t *const *terms,
                                  const body_term_t *const *arguments, int argument_count,
                                  const body_term_t **out_term) {
   if (passes_on(instr)) {
@@ -129,17 +145,22 @@ static hr_status_t flatten_instr(flattener_t *f, const hlo_instr_t *instr, const
     case HLO_CONSTANT:
       if (!body_is_scalar(instr->shape) || !instr->literal) return NULL;
       return add_value(f, BODY_CONSTANT, 0, instr->literal->data, instr->shape->dtype, out_term);
-    case HLO_TUPLE: return flatten_tuple(f, instr, terms, out_term);
+    case HLO_TUPLE:
+      return flatten_tuple(f, instr, terms, out_term);
     case HLO_GET_TUPLE_ELEMENT: {
       const body_term_t *tuple = terms[instr->operands[0]->id];
       int64_t index = hlo_attr_int(instr, HLO_ATTR_INDEX);
-      if (tuple->value < 0 && index >= 0 && index < tuple->count) *out_term = tuple->elements[index];
+      if (tuple->value < 0 && index >= 0 && index < tuple->count)
+        *out_term = tuple->elements[index];
       return NULL;
     }
     case HLO_CALL:
-    case HLO_FUSION: return flatten_call(f, instr, terms, out_term);
-    case HLO_MAP: return body_is_scalar(instr->shape) ? flatten_call(f, instr, terms, out_term) : NULL;
-    default: return NULL;
+    case HLO_FUSION:
+      return flatten_call(f, instr, terms, out_term);
+    case HLO_MAP:
+      return body_is_scalar(instr->shape) ? flatten_call(f, instr, terms, out_term) : NULL;
+    default:
+      return NULL;
   }
 }
 
@@ -174,7 +195,7 @@ static hr_status_t flatten_computation(flattener_t *f, const hlo_computation_t *
   return NULL;
 }
 
-/* --- places in the scratch area -------------------------------------------------------------------------------- */
+/* --- places in the scratch area --------------------------------------------------------------- */
 
 /* Sets last_reader of every value that is needed, and drops the steps whose results are not. */
 static void drop_dead_steps(flattener_t *f, const int *results, int result_count) {
@@ -189,7 +210,8 @@ static void drop_dead_steps(flattener_t *f, const int *results, int result_count
     }
   }
   for (size_t s = 0; s < step_count; s++)
-    if (f->values.data[f->steps.data[s].result].last_reader >= 0) f->steps.data[kept++] = f->steps.data[s];
+    if (f->values.data[f->steps.data[s].result].last_reader >= 0)
+      f->steps.data[kept++] = f->steps.data[s];
   f->steps.count = kept;
 }
 
@@ -198,12 +220,15 @@ static void find_last_readers(flattener_t *f, const int *results, int result_cou
   for (size_t s = 0; s < f->steps.count; s++) {
     const body_step_t *step = &f->steps.data[s];
     f->values.data[step->result].number = (int)s;
-    for (int k = 0; k < step->operand_count; k++) f->values.data[step->operands[k]].last_reader = (int)s;
+    for (int k = 0; k < step->operand_count; k++)
+      f->values.data[step->operands[k]].last_reader = (int)s;
   }
-  for (int r = 0; r < result_count; r++) f->values.data[results[r]].last_reader = (int)f->steps.count;
+  for (int r = 0; r < result_count; r++)
+    f->values.data[results[r]].last_reader = (int)f->steps.count;
 }
 
-/* Every place has room for the largest element; a place is free again once the last reader has run. */
+/* Every place has room for the largest element; a place is free again once the last reader has run.
+ */
 static hr_status_t assign_offsets(flattener_t *f, int64_t *out_lane_bytes) {
   HR_VEC(int) free_slots = {0};
   int64_t slot_count = 0, bytes = 1;
@@ -230,7 +255,7 @@ done:
   return st;
 }
 
-/* --- the body -------------------------------------------------------------------------------------------------- */
+/* --- the body --------------------------------------------------------------------------------- */
 
 /* The values that the body returns; false if the root is none that was flattened. */
 static bool find_results(const op_body_t *body, const body_term_t *root, int *results) {
@@ -257,7 +282,8 @@ static hr_status_t flatten_body(flattener_t *f, op_body_t *body) {
   drop_dead_steps(f, results, body->result_count);
   find_last_readers(f, results, body->result_count);
   HR_TRY(assign_offsets(f, &body->lane_bytes));
-  HR_TRY(hr_arena_copy(f->arena, f->values.data, f->values.count * sizeof *f->values.data, &values));
+  HR_TRY(
+      hr_arena_copy(f->arena, f->values.data, f->values.count * sizeof *f->values.data, &values));
   HR_TRY(hr_arena_copy(f->arena, f->steps.data, f->steps.count * sizeof *f->steps.data, &steps));
   body->values = values;
   body->steps = steps;

@@ -1,4 +1,5 @@
-/* What a body is once it is flattened. Private to body.c, which runs it, and body_flatten.c, which makes it. */
+/* What a body is once it is flattened. Private to body.c, which runs it, and body_flatten.c, which
+ * makes it. */
 #ifndef HLO_OPS_BODY_PLAN_H
 #define HLO_OPS_BODY_PLAN_H
 
@@ -12,11 +13,11 @@ typedef enum body_kind { BODY_PARAM, BODY_CONSTANT, BODY_STEP } body_kind_t;
 /* A scalar inside the body. */
 typedef struct body_value {
   body_kind_t kind;
-  int number;         /* of the parameter, or of the step */
-  const void *data;   /* of a constant: one element, borrowed from the module */
+  int number;       /* of the parameter, or of the step */
+  const void *data; /* of a constant: one element, borrowed from the module */
   int element_bytes;
-  int last_reader;    /* step that reads it last; -1: none; the step count for results */
-  int64_t offset;      /* of a step's result: its lane 0 in the scratch area, in bytes per lane */
+  int last_reader; /* step that reads it last; -1: none; the step count for results */
+  int64_t offset;  /* of a step's result: its lane 0 in the scratch area, in bytes per lane */
 } body_value_t;
 
 typedef struct body_step {
@@ -31,7 +32,7 @@ struct op_body {
   const hlo_computation_t *computation;
   int param_count, result_count;
   const hr_dtype_t *param_dtypes, *result_dtypes;
-  bool flat;              /* false: called element by element */
+  bool flat; /* false: called element by element */
   int value_count, step_count;
   const body_value_t *values;
   const body_step_t *steps;
@@ -43,8 +44,9 @@ struct op_body {
 
 /* Is it an array of one element, of whatever rank? */
 bool body_is_scalar(const hlo_shape_t *shape);
-/* Makes the steps of a body whose computation and types are set. A computation that is not elementwise, or too large
- * once all its calls are inlined, is no failure: it leaves body->flat false. */
+/* Makes the steps of a body whose computation and types are set. A computation that is not
+ * elementwise, or too large once all its calls are inlined, is no failure: it leaves body->flat
+ * false. */
 hr_status_t body_flatten(hr_arena_t *arena, op_body_t *body);
 
 #endif

@@ -8,15 +8,17 @@ typedef union builtin_complex {
   double complex value;
 } builtin_complex_t;
 typedef union long_complex {
-  struct { long double re, im; };
+  struct {
+    long double re, im;
+  };
   long double complex value;
 } long_complex_t;
 
-#define FROM_C_LIBRARY(op, function)                      \
-  c128_t c128_##op(c128_t z) {                            \
-    builtin_complex_t u = {.parts = z};                   \
-    u.value = function(u.value);                          \
-    return u.parts;                                       \
+#define FROM_C_LIBRARY(op, function)    \
+  c128_t c128_##op(c128_t z) {          \
+    builtin_complex_t u = {.parts = z}; \
+    u.value = function(u.value);        \
+    return u.parts;                     \
   }
 FROM_C_LIBRARY(acos, cacos)
 FROM_C_LIBRARY(acosh, cacosh)
@@ -33,7 +35,8 @@ FROM_C_LIBRARY(sqrt, csqrt)
 FROM_C_LIBRARY(tan, ctan)
 FROM_C_LIBRARY(tanh, ctanh)
 
-/* e^x (cos y + i sin y): nothing is known where the angle is not, not even of the zero that C's cexp gives at x = -inf. */
+/* e^x (cos y + i sin y): nothing is known where the angle is not, not even of the zero that C's
+ * cexp gives at x = -inf. */
 c128_t c128_exponential(c128_t z) {
   builtin_complex_t u = {.parts = z};
   if (!isfinite(z.im)) return (c128_t){NAN, NAN};
@@ -46,7 +49,8 @@ double c128_abs(c128_t z) { return z.re != z.re || z.im != z.im ? NAN : hypot(z.
 /* 1 with the sign of x if it is infinite, else 0 with that sign. */
 static double infinite_part(double x) { return copysign(isinf(x) ? 1 : 0, x); }
 
-/* The cases in which the scaled formula gives NaN for both parts, although the quotient is known. */
+/* The cases in which the scaled formula gives NaN for both parts, although the quotient is known.
+ */
 static bool divide_special(c128_t a, c128_t b, c128_t *out) {
   bool a_finite = isfinite(a.re) && isfinite(a.im), b_finite = isfinite(b.re) && isfinite(b.im);
   if (b.re == 0 && b.im == 0) {
@@ -78,7 +82,8 @@ c128_t c128_divide(c128_t a, c128_t b) {
   return (c128_t){(a.re + a.im * ratio) / denominator, (a.im - a.re * ratio) / denominator};
 }
 
-/* e^(w log z), with the 64-bit mantissa of long double because the product magnifies the logarithm's error. */
+/* e^(w log z), with the 64-bit mantissa of long double because the product magnifies the
+ * logarithm's error. */
 static c128_t power_by_log(c128_t z, c128_t w) {
   long_complex_t log = {.value = clogl((long_complex_t){{z.re, z.im}}.value)};
   long_complex_t product = {{w.re * log.re - w.im * log.im, w.re * log.im + w.im * log.re}};
@@ -146,23 +151,24 @@ c128_t c128_sign(c128_t z) {
   return (c128_t){(double)(z.re / modulus), (double)(z.im / modulus)};
 }
 
-/* --- arrays ---------------------------------------------------------------------------------------------------- */
+/* --- arrays ----------------------------------------------------------------------------------- */
 
 static inline c128_t c128_of_abs(c128_t z) { return (c128_t){c128_abs(z), 0}; }
-#define ONE_1(op, function)                                                                                   \
-  void c128_lanes_##op(int64_t count, double *re, double *im) {                                               \
-    for (int64_t i = 0; i < count; i++) {                                                                     \
-      c128_t result = function((c128_t){re[i], im[i]});                                                       \
-      re[i] = result.re, im[i] = result.im;                                                                   \
-    }                                                                                                         \
+#define ONE_1(op, function)                                     \
+  void c128_lanes_##op(int64_t count, double *re, double *im) { \
+    for (int64_t i = 0; i < count; i++) {                       \
+      c128_t result = function((c128_t){re[i], im[i]});         \
+      re[i] = result.re, im[i] = result.im;                     \
+    }                                                           \
   }
 #define COMPLEX_LANES_1(op) ONE_1(op, c128_##op)
-#define COMPLEX_LANES_2(op)                                                                                   \
-  void c128_lanes_##op(int64_t count, double *re, double *im, const double *re_2, const double *im_2) {       \
-    for (int64_t i = 0; i < count; i++) {                                                                     \
-      c128_t result = c128_##op((c128_t){re[i], im[i]}, (c128_t){re_2[i], im_2[i]});                          \
-      re[i] = result.re, im[i] = result.im;                                                                   \
-    }                                                                                                         \
+#define COMPLEX_LANES_2(op)                                                          \
+  void c128_lanes_##op(int64_t count, double *re, double *im, const double *re_2,    \
+                       const double *im_2) {                                         \
+    for (int64_t i = 0; i < count; i++) {                                            \
+      c128_t result = c128_##op((c128_t){re[i], im[i]}, (c128_t){re_2[i], im_2[i]}); \
+      re[i] = result.re, im[i] = result.im;                                          \
+    }                                                                                \
   }
 ONE_1(abs, c128_of_abs)
 COMPLEX_LANES

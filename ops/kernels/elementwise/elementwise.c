@@ -1,6 +1,7 @@
-/* Elementwise kernels: finding the loop for an instruction, and running it over types that it does not know itself.
- * Loops exist for the compute types only. Floats of 16 bits and fewer pass through f32 in blocks that stay in the first
- * cache; integers of fewer than 8 bits are computed in 8 and wrapped. */
+/* Elementwise kernels: finding the loop for an instruction, and running it over types that it does
+ * not know itself. Loops exist for the compute types only. Floats of 16 bits and fewer pass through
+ * f32 in blocks that stay in the first cache; integers of fewer than 8 bits are computed in 8 and
+ * wrapped. */
 #include "ops/kernels/elementwise/elementwise.h"
 
 #include <string.h>
@@ -34,12 +35,14 @@ static ew_passage_t passage_of(hr_dtype_t type) {
   return hr_dtype_is_integer(type) && info->bits < 8 ? EW_WRAP : EW_AS_IS;
 }
 
-/* --- preparing ------------------------------------------------------------------------------------------------- */
+/* --- preparing -------------------------------------------------------------------------------- */
 
 static ew_row_t find_row(hlo_opcode_t op, hr_dtype_t type) {
-  ew_row_t (*const families[])(hlo_opcode_t, hr_dtype_t) = {ew_integer_row, ew_float_row, ew_math_row, ew_complex_row};
+  ew_row_t (*const families[])(hlo_opcode_t, hr_dtype_t) = {ew_integer_row, ew_float_row,
+                                                            ew_math_row, ew_complex_row};
   ew_row_t row = {NULL, NULL};
-  for (size_t i = 0; i < sizeof families / sizeof *families && !row.loop; i++) row = families[i](op, type);
+  for (size_t i = 0; i < sizeof families / sizeof *families && !row.loop; i++)
+    row = families[i](op, type);
   return row;
 }
 
@@ -47,21 +50,28 @@ static ew_row_t find_row(hlo_opcode_t op, hr_dtype_t type) {
 static hr_dtype_t result_type(hlo_opcode_t op, const ew_params_t *params) {
   switch (op) {
     case HLO_CONVERT:
-    case HLO_STOCHASTIC_CONVERT: return params->result;
+    case HLO_STOCHASTIC_CONVERT:
+      return params->result;
     case HLO_COMPARE:
-    case HLO_IS_FINITE: return HR_PRED;
+    case HLO_IS_FINITE:
+      return HR_PRED;
     case HLO_ABS:
     case HLO_REAL:
-    case HLO_IMAG: return hr_dtype_real(params->operands[0]);
-    case HLO_COMPLEX: return params->operands[0] == HR_F64 ? HR_C128 : HR_C64;
-    case HLO_SELECT: return params->operands[1];
-    default: return params->operands[0];
+    case HLO_IMAG:
+      return hr_dtype_real(params->operands[0]);
+    case HLO_COMPLEX:
+      return params->operands[0] == HR_F64 ? HR_C128 : HR_C64;
+    case HLO_SELECT:
+      return params->operands[1];
+    default:
+      return params->operands[0];
   }
 }
 
 static bool types_fit(hlo_opcode_t op, const ew_params_t *params, int operand_count) {
   if (params->result != result_type(op, params)) return false;
-  if (op == HLO_SELECT) return params->operands[0] == HR_PRED && params->operands[1] == params->operands[2];
+  if (op == HLO_SELECT)
+    return params->operands[0] == HR_PRED && params->operands[1] == params->operands[2];
   if (op == HLO_STOCHASTIC_CONVERT) return true;
   for (int k = 1; k < operand_count; k++)
     if (params->operands[k] != params->operands[0]) return false;
@@ -71,27 +81,35 @@ static bool types_fit(hlo_opcode_t op, const ew_params_t *params, int operand_co
 /* An unsigned (or, for 16 bytes, complex) type for moving elements of this size. */
 static hr_dtype_t mover_type(hr_dtype_t type) {
   switch (hr_dtype_bytes(type)) {
-    case 1: return HR_U8;
-    case 2: return HR_U16;
-    case 4: return HR_U32;
-    case 8: return HR_U64;
-    default: return HR_C128;
+    case 1:
+      return HR_U8;
+    case 2:
+      return HR_U16;
+    case 4:
+      return HR_U32;
+    case 8:
+      return HR_U64;
+    default:
+      return HR_C128;
   }
 }
 
 static ew_loop_fn convert_loop(const ew_params_t *params) {
   hr_dtype_t from = params->operands[0], to = params->result;
   if (from == to) return ew_convert_loop(mover_type(from), mover_type(to), false);
-  return ew_convert_loop(hr_dtype_table[from].compute, hr_dtype_table[to].compute, passage_of(to) == EW_BY_F32);
+  return ew_convert_loop(hr_dtype_table[from].compute, hr_dtype_table[to].compute,
+                         passage_of(to) == EW_BY_F32);
 }
 
 static bool is_total_order(hlo_opcode_t op, const hlo_instr_t *instr) {
-  return op == HLO_COMPARE && instr && hlo_attr_enum(instr, HLO_ATTR_TYPE) == HLO_COMPARISON_TOTALORDER;
+  return op == HLO_COMPARE && instr &&
+         hlo_attr_enum(instr, HLO_ATTR_TYPE) == HLO_COMPARISON_TOTALORDER;
 }
 
 /* Ops whose loops take the elements' bits whatever they mean. */
 static bool works_on_bits(hlo_opcode_t op, const hlo_instr_t *instr, const ew_params_t *params) {
-  return op == HLO_SELECT || (op == HLO_CONVERT && params->operands[0] == params->result) || is_total_order(op, instr);
+  return op == HLO_SELECT || (op == HLO_CONVERT && params->operands[0] == params->result) ||
+         is_total_order(op, instr);
 }
 
 static void set_passages(ew_kernel_t *kernel, hlo_opcode_t op, const hlo_instr_t *instr) {
@@ -122,8 +140,8 @@ static void set_loop(ew_kernel_t *kernel, hlo_opcode_t op, const hlo_instr_t *in
   } else if (op == HLO_COMPARE && instr) {
     int direction = hlo_attr_enum(instr, HLO_ATTR_DIRECTION);
     int order = hlo_attr_enum(instr, HLO_ATTR_TYPE);
-    kernel->loop =
-        ew_compare_loop((hlo_enum_DIRECTION_t)direction, (hlo_enum_COMPARISON_t)order, params->operands[0]);
+    kernel->loop = ew_compare_loop((hlo_enum_DIRECTION_t)direction, (hlo_enum_COMPARISON_t)order,
+                                   params->operands[0]);
   } else {
     ew_row_t row = find_row(op, type);
     kernel->loop = row.loop;
@@ -136,11 +154,12 @@ static hr_status_t unsupported(hlo_opcode_t op, const ew_params_t *params) {
                   hr_dtype_name(params->operands[0]), hr_dtype_name(params->result));
 }
 
-static hr_status_t finish_kernel(hr_arena_t *arena, ew_kernel_t *kernel, hlo_opcode_t op, const hlo_instr_t *instr,
-                                 const ew_kernel_t **out_kernel) {
+static hr_status_t finish_kernel(hr_arena_t *arena, ew_kernel_t *kernel, hlo_opcode_t op,
+                                 const hlo_instr_t *instr, const ew_kernel_t **out_kernel) {
   ew_params_t *params = &kernel->params;
   bool arrays = hr_dtype_is_array(params->result);
-  for (int k = 0; k < kernel->operand_count; k++) arrays = arrays && hr_dtype_is_array(params->operands[k]);
+  for (int k = 0; k < kernel->operand_count; k++)
+    arrays = arrays && hr_dtype_is_array(params->operands[k]);
   if (!arrays || !types_fit(op, params, kernel->operand_count)) return unsupported(op, params);
   bool converts = op == HLO_CONVERT || op == HLO_STOCHASTIC_CONVERT;
   params->bits = hr_dtype_table[converts ? params->result : params->operands[0]].bits;
@@ -150,7 +169,8 @@ static hr_status_t finish_kernel(hr_arena_t *arena, ew_kernel_t *kernel, hlo_opc
   if (!kernel->loop) return unsupported(op, params);
   set_passages(kernel, op, instr);
   ew_fold_fn rounding = ew_rounding_fold(op, params->result);
-  kernel->fold_rounds = kernel->result == EW_BY_F32 && !rounding && op != HLO_MAXIMUM && op != HLO_MINIMUM;
+  kernel->fold_rounds =
+      kernel->result == EW_BY_F32 && !rounding && op != HLO_MAXIMUM && op != HLO_MINIMUM;
   if (rounding) kernel->fold = rounding;
   void *memory;
   HR_TRY(hr_arena_copy(arena, kernel, sizeof *kernel, &memory));
@@ -158,39 +178,49 @@ static hr_status_t finish_kernel(hr_arena_t *arena, ew_kernel_t *kernel, hlo_opc
   return NULL;
 }
 
-/* An exponent as wide as the operand's own changes nothing, also where f32, which stands in for it, has a wider one. */
+/* An exponent as wide as the operand's own changes nothing, also where f32, which stands in for it,
+ * has a wider one. */
 static hr_status_t reduced_precision(const hlo_instr_t *instr, ew_params_t *params) {
   int64_t exponent = hlo_attr_int(instr, HLO_ATTR_EXPONENT_BITS);
   int64_t mantissa = hlo_attr_int(instr, HLO_ATTR_MANTISSA_BITS);
   const hr_float_format_t *format = hr_float_format(params->operands[0]);
   if (!format) return unsupported(instr->op, params);
   if (exponent < 1)
-    return hlo_error(instr, "reduce_precision C2", "exponent_bits is %lld, want 1 or more", (long long)exponent);
+    return hlo_error(instr, "reduce_precision C2", "exponent_bits is %lld, want 1 or more",
+                     (long long)exponent);
   if (mantissa < 0)
-    return hlo_error(instr, "reduce_precision C3", "mantissa_bits is %lld, want 0 or more", (long long)mantissa);
+    return hlo_error(instr, "reduce_precision C3", "mantissa_bits is %lld, want 0 or more",
+                     (long long)mantissa);
   params->exponent_bits = exponent >= format->exponent_bits ? 64 : (int)exponent;
   params->mantissa_bits = mantissa > 64 ? 64 : (int)mantissa;
   params->least_normal = ldexpf(1, 1 - format->bias);
   return NULL;
 }
 
-hr_status_t ew_kernel_prepare(hr_arena_t *arena, const hlo_instr_t *instr, const ew_kernel_t **out_kernel) {
-  ew_kernel_t kernel = {.operand_count = instr->operand_count, .params.result = instr->shape->dtype};
-  if (!hlo_op_is(instr->op, OP_ELEMENTWISE) || instr->operand_count < 1 || instr->operand_count > EW_MAX_OPERANDS)
+hr_status_t ew_kernel_prepare(hr_arena_t *arena, const hlo_instr_t *instr,
+                              const ew_kernel_t **out_kernel) {
+  ew_kernel_t kernel = {.operand_count = instr->operand_count,
+                        .params.result = instr->shape->dtype};
+  if (!hlo_op_is(instr->op, OP_ELEMENTWISE) || instr->operand_count < 1 ||
+      instr->operand_count > EW_MAX_OPERANDS)
     return hr_error(HR_UNSUPPORTED, "%s of %d operands is not elementwise", hlo_op_name(instr->op),
                     instr->operand_count);
-  for (int k = 0; k < instr->operand_count; k++) kernel.params.operands[k] = instr->operands[k]->shape->dtype;
+  for (int k = 0; k < instr->operand_count; k++)
+    kernel.params.operands[k] = instr->operands[k]->shape->dtype;
   if (instr->op == HLO_REDUCE_PRECISION) HR_TRY(reduced_precision(instr, &kernel.params));
   return finish_kernel(arena, &kernel, instr->op, instr, out_kernel);
 }
 
-hr_status_t ew_kernel_binary(hr_arena_t *arena, hlo_opcode_t op, hr_dtype_t dtype, const ew_kernel_t **out_kernel) {
-  ew_kernel_t kernel = {.operand_count = 2, .params = {.operands = {dtype, dtype}, .result = dtype}};
-  if (!hlo_op_is(op, OP_ELEMENTWISE) || hlo_op_table[op].operands != 2) return unsupported(op, &kernel.params);
+hr_status_t ew_kernel_binary(hr_arena_t *arena, hlo_opcode_t op, hr_dtype_t dtype,
+                             const ew_kernel_t **out_kernel) {
+  ew_kernel_t kernel = {.operand_count = 2,
+                        .params = {.operands = {dtype, dtype}, .result = dtype}};
+  if (!hlo_op_is(op, OP_ELEMENTWISE) || hlo_op_table[op].operands != 2)
+    return unsupported(op, &kernel.params);
   return finish_kernel(arena, &kernel, op, NULL, out_kernel);
 }
 
-/* --- running --------------------------------------------------------------------------------------------------- */
+/* --- running ---------------------------------------------------------------------------------- */
 
 /* Brings integers of fewer than 8 bits, computed in 8, back into their range. */
 static void wrap(hr_dtype_t type, int64_t count, void *elements) {
@@ -210,7 +240,8 @@ static void widen(hr_dtype_t type, const void *from, int64_t step, int64_t count
     return;
   }
   int64_t bytes = (int64_t)hr_dtype_bytes(type);
-  for (int64_t i = 0; i < count; i++) hr_floats_to_f32(type, (const char *)from + i * step * bytes, to + i, 1);
+  for (int64_t i = 0; i < count; i++)
+    hr_floats_to_f32(type, (const char *)from + i * step * bytes, to + i, 1);
 }
 
 /* Elements base .. base + n - 1. Operand k of a narrow type is widened into wide[k]. */
@@ -223,8 +254,10 @@ static void run_block(const ew_kernel_t *kernel, int64_t base, int64_t n, const 
     at[k] = (const char *)in[k] + base * in_steps[k] * (int64_t)hr_dtype_bytes(type);
     strides[k] = in_steps[k];
     if (kernel->operands[k] != EW_BY_F32) continue;
-    if (strides[k] != 0) widen(type, at[k], strides[k], n, wide[k]);
-    else if (base == 0) widen(type, at[k], 1, 1, wide[k]);
+    if (strides[k] != 0)
+      widen(type, at[k], strides[k], n, wide[k]);
+    else if (base == 0)
+      widen(type, at[k], 1, 1, wide[k]);
     if (strides[k] != 0) strides[k] = 1;
     at[k] = wide[k];
   }
@@ -241,8 +274,8 @@ static bool all_scalars(const ew_kernel_t *kernel, const int64_t *in_steps) {
   return true;
 }
 
-void ew_kernel_run(const ew_kernel_t *kernel, int64_t count, const void *const *in, const int64_t *in_steps,
-                   void *out) {
+void ew_kernel_run(const ew_kernel_t *kernel, int64_t count, const void *const *in,
+                   const int64_t *in_steps, void *out) {
   if (count > 1 && all_scalars(kernel, in_steps)) {
     int bytes = (int)hr_dtype_bytes(kernel->params.result);
     ew_kernel_run(kernel, 1, in, in_steps, out);
@@ -255,7 +288,8 @@ void ew_kernel_run(const ew_kernel_t *kernel, int64_t count, const void *const *
   }
   float wide[EW_MAX_OPERANDS + 1][EW_BLOCK];
   for (int64_t base = 0; base < count; base += EW_BLOCK)
-    run_block(kernel, base, count - base < EW_BLOCK ? count - base : EW_BLOCK, in, in_steps, out, wide);
+    run_block(kernel, base, count - base < EW_BLOCK ? count - base : EW_BLOCK, in, in_steps, out,
+              wide);
 }
 
 static void round_to(hr_dtype_t type, float *value) {
@@ -265,7 +299,8 @@ static void round_to(hr_dtype_t type, float *value) {
 }
 
 /* A fold of narrow floats, rounded to their type after every step. */
-static void fold_by_f32(const ew_kernel_t *kernel, int64_t count, const char *in, int64_t in_stride, void *acc) {
+static void fold_by_f32(const ew_kernel_t *kernel, int64_t count, const char *in, int64_t in_stride,
+                        void *acc) {
   hr_dtype_t type = kernel->params.result;
   int64_t stride = in_stride * (int64_t)hr_dtype_bytes(type);
   float wide[EW_BLOCK], sum;
@@ -285,7 +320,8 @@ static void fold_by_f32(const ew_kernel_t *kernel, int64_t count, const char *in
   hr_floats_from_f32(type, &sum, acc, 1);
 }
 
-void ew_kernel_fold(const ew_kernel_t *kernel, int64_t count, const void *in, int64_t in_stride, void *acc) {
+void ew_kernel_fold(const ew_kernel_t *kernel, int64_t count, const void *in, int64_t in_stride,
+                    void *acc) {
   if (kernel->fold && kernel->result == EW_BY_F32) {
     fold_by_f32(kernel, count, in, in_stride, acc);
   } else if (kernel->fold) {
@@ -294,13 +330,15 @@ void ew_kernel_fold(const ew_kernel_t *kernel, int64_t count, const void *in, in
   } else {
     int64_t stride = in_stride * (int64_t)hr_dtype_bytes(kernel->params.result);
     for (int64_t i = 0; i < count; i++)
-      ew_kernel_run(kernel, 1, (const void *[]){acc, (const char *)in + i * stride}, (const int64_t[]){1, 1}, acc);
+      ew_kernel_run(kernel, 1, (const void *[]){acc, (const char *)in + i * stride},
+                    (const int64_t[]){1, 1}, acc);
   }
 }
 
-/* --- the op ---------------------------------------------------------------------------------------------------- */
+/* --- the op ----------------------------------------------------------------------------------- */
 
-static hr_status_t elementwise_prepare(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
+static hr_status_t elementwise_prepare(hr_arena_t *arena, const op_step_t *step,
+                                       const void **out_plan) {
   const ew_kernel_t *kernel;
   HR_TRY(ew_kernel_prepare(arena, step->instr, &kernel));
   *out_plan = kernel;
@@ -309,16 +347,21 @@ static hr_status_t elementwise_prepare(hr_arena_t *arena, const op_step_t *step,
 
 static bool same_dims(const hlo_value_t *value, const hlo_shape_t *shape) {
   return value->rank == shape->rank &&
-         (shape->rank == 0 || memcmp(value->dims, shape->dims, (size_t)shape->rank * sizeof *shape->dims) == 0);
+         (shape->rank == 0 ||
+          memcmp(value->dims, shape->dims, (size_t)shape->rank * sizeof *shape->dims) == 0);
 }
 
-/* The result in the bytes of an operand that nobody else will read, if there is one; else in new bytes. */
-static hr_status_t result_value(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+/* The result in the bytes of an operand that nobody else will read, if there is one; else in new
+ * bytes. */
+static hr_status_t result_value(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                                hlo_value_t **out_value) {
   const hlo_shape_t *shape = step->out_shape;
   for (int k = 0; k < step->instr->operand_count; k++) {
-    if (hr_dtype_bytes(in[k]->dtype) != hr_dtype_bytes(shape->dtype) || !same_dims(in[k], shape)) continue;
+    if (hr_dtype_bytes(in[k]->dtype) != hr_dtype_bytes(shape->dtype) || !same_dims(in[k], shape))
+      continue;
     if (!op_is_last_use(step, k) || !hlo_value_is_exclusive(in[k])) continue;
-    if (in[k]->dtype != shape->dtype) return hlo_value_view(in[k], shape->dtype, shape->rank, shape->dims, out_value);
+    if (in[k]->dtype != shape->dtype)
+      return hlo_value_view(in[k], shape->dtype, shape->rank, shape->dims, out_value);
     *out_value = hlo_value_retain(in[k]);
     return NULL;
   }
@@ -338,7 +381,8 @@ static hr_status_t elementwise_run(op_env_t *env, const op_step_t *step, hlo_val
       return hlo_error(instr, NULL, "operand %d has %lld elements, want %lld as the result", k,
                        (long long)in[k]->count, (long long)count);
   }
-  if (instr->op == HLO_CONVERT && in[0]->dtype == step->out_shape->dtype && same_dims(in[0], step->out_shape)) {
+  if (instr->op == HLO_CONVERT && in[0]->dtype == step->out_shape->dtype &&
+      same_dims(in[0], step->out_shape)) {
     *out_value = hlo_value_retain(in[0]);
     return NULL;
   }

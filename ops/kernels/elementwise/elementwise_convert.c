@@ -5,42 +5,56 @@
 
 #define LOOP(from, A, to, T, EXPRESSION) EW_UNARY(from##_to_##to##_loop, T, A, EXPRESSION)
 
-/* All loops from one type. x: the number that is converted; as_pred: is it not zero? The other three say how x becomes
- * an integer of up to 32 bits, or of more. */
-#define CONVERT_LOOPS(p, A, x, as_pred, SHORT_S, SHORT_U, LONG_S, LONG_U)        \
-  LOOP(p, A, pred, uint8_t, as_pred)                                             \
-  LOOP(p, A, s8, int8_t, (int8_t)SHORT_S(x))                                     \
-  LOOP(p, A, s16, int16_t, (int16_t)SHORT_S(x))                                  \
-  LOOP(p, A, s32, int32_t, (int32_t)SHORT_S(x))                                  \
-  LOOP(p, A, s64, int64_t, (int64_t)LONG_S(x))                                   \
-  LOOP(p, A, u8, uint8_t, (uint8_t)SHORT_U(x))                                   \
-  LOOP(p, A, u16, uint16_t, (uint16_t)SHORT_U(x))                                \
-  LOOP(p, A, u32, uint32_t, (uint32_t)SHORT_U(x))                                \
-  LOOP(p, A, u64, uint64_t, (uint64_t)LONG_U(x))                                 \
-  LOOP(p, A, f32, float, (float)(x))                                             \
-  LOOP(p, A, f64, double, (double)(x))                                           \
-  static ew_loop_fn p##_convert(hr_dtype_t to) {                                 \
-    switch (to) {                                                                \
-      case HR_PRED: return p##_to_pred_loop;                                     \
-      case HR_S8: return p##_to_s8_loop;                                         \
-      case HR_S16: return p##_to_s16_loop;                                       \
-      case HR_S32: return p##_to_s32_loop;                                       \
-      case HR_S64: return p##_to_s64_loop;                                       \
-      case HR_U8: return p##_to_u8_loop;                                         \
-      case HR_U16: return p##_to_u16_loop;                                       \
-      case HR_U32: return p##_to_u32_loop;                                       \
-      case HR_U64: return p##_to_u64_loop;                                       \
-      case HR_F32: return p##_to_f32_loop;                                       \
-      case HR_F64: return p##_to_f64_loop;                                       \
-      case HR_C64: return p##_to_c64_loop;                                       \
-      case HR_C128: return p##_to_c128_loop;                                     \
-      default: return NULL;                                                      \
-    }                                                                            \
+/* All loops from one type. x: the number that is converted; as_pred: is it not zero? The other
+ * three say how x becomes an integer of up to 32 bits, or of more. */
+#define CONVERT_LOOPS(p, A, x, as_pred, SHORT_S, SHORT_U, LONG_S, LONG_U) \
+  LOOP(p, A, pred, uint8_t, as_pred)                                      \
+  LOOP(p, A, s8, int8_t, (int8_t)SHORT_S(x))                              \
+  LOOP(p, A, s16, int16_t, (int16_t)SHORT_S(x))                           \
+  LOOP(p, A, s32, int32_t, (int32_t)SHORT_S(x))                           \
+  LOOP(p, A, s64, int64_t, (int64_t)LONG_S(x))                            \
+  LOOP(p, A, u8, uint8_t, (uint8_t)SHORT_U(x))                            \
+  LOOP(p, A, u16, uint16_t, (uint16_t)SHORT_U(x))                         \
+  LOOP(p, A, u32, uint32_t, (uint32_t)SHORT_U(x))                         \
+  LOOP(p, A, u64, uint64_t, (uint64_t)LONG_U(x))                          \
+  LOOP(p, A, f32, float, (float)(x))                                      \
+  LOOP(p, A, f64, double, (double)(x))                                    \
+  static ew_loop_fn p##_convert(hr_dtype_t to) {                          \
+    switch (to) {                                                         \
+      case HR_PRED:                                                       \
+        return p##_to_pred_loop;                                          \
+      case HR_S8:                                                         \
+        return p##_to_s8_loop;                                            \
+      case HR_S16:                                                        \
+        return p##_to_s16_loop;                                           \
+      case HR_S32:                                                        \
+        return p##_to_s32_loop;                                           \
+      case HR_S64:                                                        \
+        return p##_to_s64_loop;                                           \
+      case HR_U8:                                                         \
+        return p##_to_u8_loop;                                            \
+      case HR_U16:                                                        \
+        return p##_to_u16_loop;                                           \
+      case HR_U32:                                                        \
+        return p##_to_u32_loop;                                           \
+      case HR_U64:                                                        \
+        return p##_to_u64_loop;                                           \
+      case HR_F32:                                                        \
+        return p##_to_f32_loop;                                           \
+      case HR_F64:                                                        \
+        return p##_to_f64_loop;                                           \
+      case HR_C64:                                                        \
+        return p##_to_c64_loop;                                           \
+      case HR_C128:                                                       \
+        return p##_to_c128_loop;                                          \
+      default:                                                            \
+        return NULL;                                                      \
+    }                                                                     \
   }
 
-#define REAL_LOOPS(p, A, SHORT_S, SHORT_U, LONG_S, LONG_U)                       \
-  LOOP(p, A, c64, c64_t, ((c64_t){(float)a, 0}))                                 \
-  LOOP(p, A, c128, c128_t, ((c128_t){(double)a, 0}))                             \
+#define REAL_LOOPS(p, A, SHORT_S, SHORT_U, LONG_S, LONG_U) \
+  LOOP(p, A, c64, c64_t, ((c64_t){(float)a, 0}))           \
+  LOOP(p, A, c128, c128_t, ((c128_t){(double)a, 0}))       \
   CONVERT_LOOPS(p, A, a, a != 0, SHORT_S, SHORT_U, LONG_S, LONG_U)
 #define INTEGER_LOOPS(p, A) REAL_LOOPS(p, A, , , , )
 
@@ -52,9 +66,9 @@
 #define FLOAT_LOOPS(p, A) REAL_LOOPS(p, A, TO_SHORT_S, TO_SHORT_U, TO_LONG_S, TO_LONG_U)
 
 /* The real part of a complex number counts; it is not zero if either part is not. */
-#define COMPLEX_LOOPS(p, A)                                                      \
-  LOOP(p, A, c64, c64_t, ((c64_t){(float)a.re, (float)a.im}))                    \
-  LOOP(p, A, c128, c128_t, ((c128_t){a.re, a.im}))                               \
+#define COMPLEX_LOOPS(p, A)                                   \
+  LOOP(p, A, c64, c64_t, ((c64_t){(float)a.re, (float)a.im})) \
+  LOOP(p, A, c128, c128_t, ((c128_t){a.re, a.im}))            \
   CONVERT_LOOPS(p, A, a.re, (a.re != 0) | (a.im != 0), TO_SHORT_S, TO_SHORT_U, TO_LONG_S, TO_LONG_U)
 
 INTEGER_LOOPS(s8, int8_t)
@@ -80,45 +94,67 @@ EW_UNARY(c128_to_odd_loop, float, c128_t, f64_to_odd_f32(a.re))
 
 static ew_loop_fn odd_loop(hr_dtype_t from) {
   switch (from) {
-    case HR_S32: return s32_to_odd_loop;
-    case HR_S64: return s64_to_odd_loop;
-    case HR_U32: return u32_to_odd_loop;
-    case HR_U64: return u64_to_odd_loop;
-    case HR_F64: return f64_to_odd_loop;
-    case HR_C128: return c128_to_odd_loop;
-    default: return NULL;
+    case HR_S32:
+      return s32_to_odd_loop;
+    case HR_S64:
+      return s64_to_odd_loop;
+    case HR_U32:
+      return u32_to_odd_loop;
+    case HR_U64:
+      return u64_to_odd_loop;
+    case HR_F64:
+      return f64_to_odd_loop;
+    case HR_C128:
+      return c128_to_odd_loop;
+    default:
+      return NULL;
   }
 }
 
 ew_loop_fn ew_convert_loop(hr_dtype_t from, hr_dtype_t to, bool to_odd) {
   if (to_odd && odd_loop(from)) return odd_loop(from);
   switch (from) {
-    case HR_S8: return s8_convert(to);
-    case HR_S16: return s16_convert(to);
-    case HR_S32: return s32_convert(to);
-    case HR_S64: return s64_convert(to);
+    case HR_S8:
+      return s8_convert(to);
+    case HR_S16:
+      return s16_convert(to);
+    case HR_S32:
+      return s32_convert(to);
+    case HR_S64:
+      return s64_convert(to);
     case HR_PRED:
-    case HR_U8: return u8_convert(to);
-    case HR_U16: return u16_convert(to);
-    case HR_U32: return u32_convert(to);
-    case HR_U64: return u64_convert(to);
-    case HR_F32: return f32_convert(to);
-    case HR_F64: return f64_convert(to);
-    case HR_C64: return c64_convert(to);
-    case HR_C128: return c128_convert(to);
-    default: return NULL;
+    case HR_U8:
+      return u8_convert(to);
+    case HR_U16:
+      return u16_convert(to);
+    case HR_U32:
+      return u32_convert(to);
+    case HR_U64:
+      return u64_convert(to);
+    case HR_F32:
+      return f32_convert(to);
+    case HR_F64:
+      return f64_convert(to);
+    case HR_C64:
+      return c64_convert(to);
+    case HR_C128:
+      return c128_convert(to);
+    default:
+      return NULL;
   }
 }
 
-/* Stochastic conversion: the magnitude is cut to a multiple of `unit`, and goes to the next one if the random integer
- * of `random_bits` bits is below the part cut off, as a fraction of that integer's range. */
+/* Stochastic conversion: the magnitude is cut to a multiple of `unit`, and goes to the next one if
+ * the random integer of `random_bits` bits is below the part cut off, as a fraction of that
+ * integer's range. */
 static double round_stochastic(double x, double unit, double random, int random_bits) {
   double strides = fabs(x) / unit, kept = floor(strides);
   bool up = random < floor(ldexp(strides - kept, random_bits));
   return copysign((kept + up) * unit, x);
 }
 
-/* The distance of neighbouring numbers around x: 1 for integers, for floats it follows from the exponent of x. */
+/* The distance of neighbouring numbers around x: 1 for integers, for floats it follows from the
+ * exponent of x. */
 static double result_unit(double x, const hr_float_format_t *format) {
   if (!format) return 1;
   int exponent, least = 1 - format->bias;
@@ -127,7 +163,8 @@ static double result_unit(double x, const hr_float_format_t *format) {
   return ldexp(1, exponent - format->mantissa_bits);
 }
 
-/* All types by way of f64, in which the rounded number is exact: the last conversion only saturates. */
+/* All types by way of f64, in which the rounded number is exact: the last conversion only
+ * saturates. */
 static void stochastic_loop(EW_ARGUMENTS) {
   enum { BLOCK = 64 };
   double x[BLOCK], random[BLOCK];
@@ -147,14 +184,17 @@ static void stochastic_loop(EW_ARGUMENTS) {
     widen_random(params, n, &random_at, &strides[1], random);
     for (int64_t i = 0; i < n; i++)
       if (isfinite(x[i]))
-        x[i] = round_stochastic(x[i], result_unit(x[i], format), random[i], hr_dtype_table[bits].bits);
-    finish(params, n, &rounded, (const int64_t[]){1}, (char *)out + base * (int64_t)hr_dtype_bytes(wide));
+        x[i] =
+            round_stochastic(x[i], result_unit(x[i], format), random[i], hr_dtype_table[bits].bits);
+    finish(params, n, &rounded, (const int64_t[]){1},
+           (char *)out + base * (int64_t)hr_dtype_bytes(wide));
   }
 }
 
 ew_loop_fn ew_stochastic_loop(const ew_params_t *params) {
   hr_dtype_class_t to = hr_dtype_class(params->result);
-  bool known = hr_dtype_is_float(params->operands[0]) && hr_dtype_class(params->operands[1]) == HR_CLASS_UNSIGNED &&
+  bool known = hr_dtype_is_float(params->operands[0]) &&
+               hr_dtype_class(params->operands[1]) == HR_CLASS_UNSIGNED &&
                (to == HR_CLASS_SIGNED || to == HR_CLASS_UNSIGNED || to == HR_CLASS_FLOAT);
   return known ? stochastic_loop : NULL;
 }

@@ -7,44 +7,44 @@
 #define REDUCER(p, T, op) BINARY(p, T, op) EW_FOLD(p##_##op##_fold, T, p##_##op(a, b))
 
 /* The imaginary part of a real number is 0, its real part itself. */
-#define FLOAT_LOOPS(p, T)                                                  \
-  UNARY(p, T, negate)                                                      \
-  UNARY(p, T, abs)                                                         \
-  UNARY(p, T, sign)                                                        \
-  UNARY(p, T, floor)                                                       \
-  UNARY(p, T, ceil)                                                        \
-  UNARY(p, T, round_nearest_afz)                                           \
-  UNARY(p, T, round_nearest_even)                                          \
-  EW_UNARY(p##_real_loop, T, T, a)                                         \
-  EW_UNARY(p##_imag_loop, T, T, ((void)a, (T)0))                               \
-  EW_UNARY(p##_is_finite_loop, uint8_t, T, p##_is_finite(a))               \
-  EW_UNARY(p##_reduce_precision_loop, T, T,                                \
+#define FLOAT_LOOPS(p, T)                                                         \
+  UNARY(p, T, negate)                                                             \
+  UNARY(p, T, abs)                                                                \
+  UNARY(p, T, sign)                                                               \
+  UNARY(p, T, floor)                                                              \
+  UNARY(p, T, ceil)                                                               \
+  UNARY(p, T, round_nearest_afz)                                                  \
+  UNARY(p, T, round_nearest_even)                                                 \
+  EW_UNARY(p##_real_loop, T, T, a)                                                \
+  EW_UNARY(p##_imag_loop, T, T, ((void)a, (T)0))                                  \
+  EW_UNARY(p##_is_finite_loop, uint8_t, T, p##_is_finite(a))                      \
+  EW_UNARY(p##_reduce_precision_loop, T, T,                                       \
            p##_reduce_precision(a, params->exponent_bits, params->mantissa_bits)) \
-  REDUCER(p, T, add)                                                       \
-  BINARY(p, T, subtract)                                                   \
-  REDUCER(p, T, multiply)                                                  \
-  BINARY(p, T, divide)                                                     \
-  EW_BINARY_COSTLY(p##_remainder_loop, T, T, T, p##_remainder(a, b))       \
-  REDUCER(p, T, maximum)                                                   \
-  REDUCER(p, T, minimum)                                                   \
-  static const ew_row_t p##_rows[HLO_OPCODE_COUNT] = {                     \
-      [HLO_NEGATE] = {p##_negate_loop, NULL},                              \
-      [HLO_ABS] = {p##_abs_loop, NULL},                                    \
-      [HLO_SIGN] = {p##_sign_loop, NULL},                                  \
-      [HLO_FLOOR] = {p##_floor_loop, NULL},                                \
-      [HLO_CEIL] = {p##_ceil_loop, NULL},                                  \
-      [HLO_ROUND_NEAREST_AFZ] = {p##_round_nearest_afz_loop, NULL},        \
-      [HLO_ROUND_NEAREST_EVEN] = {p##_round_nearest_even_loop, NULL},      \
-      [HLO_REAL] = {p##_real_loop, NULL},                                  \
-      [HLO_IMAG] = {p##_imag_loop, NULL},                                  \
-      [HLO_IS_FINITE] = {p##_is_finite_loop, NULL},                        \
-      [HLO_ADD] = {p##_add_loop, p##_add_fold},                            \
-      [HLO_SUBTRACT] = {p##_subtract_loop, NULL},                          \
-      [HLO_MULTIPLY] = {p##_multiply_loop, p##_multiply_fold},             \
-      [HLO_DIVIDE] = {p##_divide_loop, NULL},                              \
-      [HLO_REMAINDER] = {p##_remainder_loop, NULL},                        \
-      [HLO_MAXIMUM] = {p##_maximum_loop, p##_maximum_fold},                \
-      [HLO_MINIMUM] = {p##_minimum_loop, p##_minimum_fold},                \
+  REDUCER(p, T, add)                                                              \
+  BINARY(p, T, subtract)                                                          \
+  REDUCER(p, T, multiply)                                                         \
+  BINARY(p, T, divide)                                                            \
+  EW_BINARY_COSTLY(p##_remainder_loop, T, T, T, p##_remainder(a, b))              \
+  REDUCER(p, T, maximum)                                                          \
+  REDUCER(p, T, minimum)                                                          \
+  static const ew_row_t p##_rows[HLO_OPCODE_COUNT] = {                            \
+      [HLO_NEGATE] = {p##_negate_loop, NULL},                                     \
+      [HLO_ABS] = {p##_abs_loop, NULL},                                           \
+      [HLO_SIGN] = {p##_sign_loop, NULL},                                         \
+      [HLO_FLOOR] = {p##_floor_loop, NULL},                                       \
+      [HLO_CEIL] = {p##_ceil_loop, NULL},                                         \
+      [HLO_ROUND_NEAREST_AFZ] = {p##_round_nearest_afz_loop, NULL},               \
+      [HLO_ROUND_NEAREST_EVEN] = {p##_round_nearest_even_loop, NULL},             \
+      [HLO_REAL] = {p##_real_loop, NULL},                                         \
+      [HLO_IMAG] = {p##_imag_loop, NULL},                                         \
+      [HLO_IS_FINITE] = {p##_is_finite_loop, NULL},                               \
+      [HLO_ADD] = {p##_add_loop, p##_add_fold},                                   \
+      [HLO_SUBTRACT] = {p##_subtract_loop, NULL},                                 \
+      [HLO_MULTIPLY] = {p##_multiply_loop, p##_multiply_fold},                    \
+      [HLO_DIVIDE] = {p##_divide_loop, NULL},                                     \
+      [HLO_REMAINDER] = {p##_remainder_loop, NULL},                               \
+      [HLO_MAXIMUM] = {p##_maximum_loop, p##_maximum_fold},                       \
+      [HLO_MINIMUM] = {p##_minimum_loop, p##_minimum_fold},                       \
   };
 
 FLOAT_LOOPS(f32, float)
@@ -53,7 +53,8 @@ FLOAT_LOOPS(f64, double)
 EW_UNARY(narrow_reduce_precision_loop, float, float,
          f32_reduce_narrow(a, params->least_normal, params->exponent_bits, params->mantissa_bits))
 
-/* Folds over numbers of 16 bits, widened: the sum or product is rounded to their type after every step. */
+/* Folds over numbers of 16 bits, widened: the sum or product is rounded to their type after every
+ * step. */
 static inline float to_bf16(float x) { return hr_bf16_to_f32(hr_f32_to_bf16(x)); }
 static inline float to_f16(float x) { return hr_f16_to_f32(hr_f32_to_f16(x)); }
 EW_FOLD(bf16_add_fold, float, to_bf16(f32_add(a, b)))
@@ -62,8 +63,10 @@ EW_FOLD(f16_add_fold, float, to_f16(f32_add(a, b)))
 EW_FOLD(f16_multiply_fold, float, to_f16(f32_multiply(a, b)))
 
 ew_fold_fn ew_rounding_fold(hlo_opcode_t op, hr_dtype_t type) {
-  if (type == HR_BF16) return op == HLO_ADD ? bf16_add_fold : op == HLO_MULTIPLY ? bf16_multiply_fold : NULL;
-  if (type == HR_F16) return op == HLO_ADD ? f16_add_fold : op == HLO_MULTIPLY ? f16_multiply_fold : NULL;
+  if (type == HR_BF16)
+    return op == HLO_ADD ? bf16_add_fold : op == HLO_MULTIPLY ? bf16_multiply_fold : NULL;
+  if (type == HR_F16)
+    return op == HLO_ADD ? f16_add_fold : op == HLO_MULTIPLY ? f16_multiply_fold : NULL;
   return NULL;
 }
 

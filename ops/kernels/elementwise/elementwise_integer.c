@@ -7,34 +7,34 @@
 #define COSTLY(p, T, op, ...) EW_BINARY_COSTLY(p##_##op##_loop, T, T, T, p##_##op(a, b __VA_ARGS__))
 #define REDUCER(p, T, op) BINARY(p, T, op) EW_FOLD(p##_##op##_fold, T, p##_##op(a, b))
 
-#define INTEGER_LOOPS(p, T)                            \
-  UNARY(p, T, negate)                                  \
-  UNARY(p, T, abs)                                     \
-  UNARY(p, T, sign)                                    \
-  UNARY(p, T, not)                                     \
-  UNARY(p, T, popcnt, , params->bits)                  \
-  UNARY(p, T, count_leading_zeros, , params->bits)     \
-  REDUCER(p, T, add)                                   \
-  BINARY(p, T, subtract)                               \
-  REDUCER(p, T, multiply)                              \
-  REDUCER(p, T, maximum)                               \
-  REDUCER(p, T, minimum)                               \
-  REDUCER(p, T, and)                                   \
-  REDUCER(p, T, or)                                    \
-  REDUCER(p, T, xor)                                   \
-  COSTLY(p, T, divide)                                 \
-  COSTLY(p, T, remainder)                              \
-  COSTLY(p, T, power)                                  \
-  COSTLY(p, T, shift_left, , params->bits)             \
-  COSTLY(p, T, shift_right_arithmetic, , params->bits) \
-  COSTLY(p, T, shift_right_logical, , params->bits)    \
-  COSTLY(p, T, mulhi, , params->bits)                  \
-  static const ew_row_t p##_rows[HLO_OPCODE_COUNT] = { \
-      [HLO_NEGATE] = {p##_negate_loop, NULL},          \
-      [HLO_ABS] = {p##_abs_loop, NULL},                \
-      [HLO_SIGN] = {p##_sign_loop, NULL},              \
-      [HLO_NOT] = {p##_not_loop, NULL},                \
-      [HLO_POPCNT] = {p##_popcnt_loop, NULL},          \
+#define INTEGER_LOOPS(p, T)                                                   \
+  UNARY(p, T, negate)                                                         \
+  UNARY(p, T, abs)                                                            \
+  UNARY(p, T, sign)                                                           \
+  UNARY(p, T, not )                                                           \
+  UNARY(p, T, popcnt, , params->bits)                                         \
+  UNARY(p, T, count_leading_zeros, , params->bits)                            \
+  REDUCER(p, T, add)                                                          \
+  BINARY(p, T, subtract)                                                      \
+  REDUCER(p, T, multiply)                                                     \
+  REDUCER(p, T, maximum)                                                      \
+  REDUCER(p, T, minimum)                                                      \
+  REDUCER(p, T, and)                                                          \
+  REDUCER(p, T, or)                                                           \
+  REDUCER(p, T, xor)                                                          \
+  COSTLY(p, T, divide)                                                        \
+  COSTLY(p, T, remainder)                                                     \
+  COSTLY(p, T, power)                                                         \
+  COSTLY(p, T, shift_left, , params->bits)                                    \
+  COSTLY(p, T, shift_right_arithmetic, , params->bits)                        \
+  COSTLY(p, T, shift_right_logical, , params->bits)                           \
+  COSTLY(p, T, mulhi, , params->bits)                                         \
+  static const ew_row_t p##_rows[HLO_OPCODE_COUNT] = {                        \
+      [HLO_NEGATE] = {p##_negate_loop, NULL},                                 \
+      [HLO_ABS] = {p##_abs_loop, NULL},                                       \
+      [HLO_SIGN] = {p##_sign_loop, NULL},                                     \
+      [HLO_NOT] = {p##_not_loop, NULL},                                       \
+      [HLO_POPCNT] = {p##_popcnt_loop, NULL},                                 \
       [HLO_COUNT_LEADING_ZEROS] = {p##_count_leading_zeros_loop, NULL},       \
       [HLO_ADD] = {p##_add_loop, p##_add_fold},                               \
       [HLO_SUBTRACT] = {p##_subtract_loop, NULL},                             \
@@ -67,29 +67,44 @@ EW_UNARY(pred_not_loop, uint8_t, uint8_t, !a)
 
 static ew_row_t pred_row(hlo_opcode_t op) {
   switch (op) {
-    case HLO_NOT: return (ew_row_t){pred_not_loop, NULL};
+    case HLO_NOT:
+      return (ew_row_t){pred_not_loop, NULL};
     case HLO_ADD:
     case HLO_MAXIMUM:
-    case HLO_OR: return u8_rows[HLO_OR];
+    case HLO_OR:
+      return u8_rows[HLO_OR];
     case HLO_MULTIPLY:
     case HLO_MINIMUM:
-    case HLO_AND: return u8_rows[HLO_AND];
-    case HLO_XOR: return u8_rows[HLO_XOR];
-    default: return (ew_row_t){NULL, NULL};
+    case HLO_AND:
+      return u8_rows[HLO_AND];
+    case HLO_XOR:
+      return u8_rows[HLO_XOR];
+    default:
+      return (ew_row_t){NULL, NULL};
   }
 }
 
 ew_row_t ew_integer_row(hlo_opcode_t op, hr_dtype_t type) {
   switch (type) {
-    case HR_PRED: return pred_row(op);
-    case HR_S8: return s8_rows[op];
-    case HR_S16: return s16_rows[op];
-    case HR_S32: return s32_rows[op];
-    case HR_S64: return s64_rows[op];
-    case HR_U8: return u8_rows[op];
-    case HR_U16: return u16_rows[op];
-    case HR_U32: return u32_rows[op];
-    case HR_U64: return u64_rows[op];
-    default: return (ew_row_t){NULL, NULL};
+    case HR_PRED:
+      return pred_row(op);
+    case HR_S8:
+      return s8_rows[op];
+    case HR_S16:
+      return s16_rows[op];
+    case HR_S32:
+      return s32_rows[op];
+    case HR_S64:
+      return s64_rows[op];
+    case HR_U8:
+      return u8_rows[op];
+    case HR_U16:
+      return u16_rows[op];
+    case HR_U32:
+      return u32_rows[op];
+    case HR_U64:
+      return u64_rows[op];
+    default:
+      return (ew_row_t){NULL, NULL};
   }
 }

@@ -6,13 +6,13 @@
 #include "ops/kernels/elementwise/scalar.h"
 
 /* Six loops in the order of hlo_enum_DIRECTION_t; `key` is what is compared of an element. */
-#define COMPARE_LOOPS(p, T, key)                         \
-  EW_BINARY(p##_eq_loop, uint8_t, T, key(a) == key(b))   \
-  EW_BINARY(p##_ne_loop, uint8_t, T, key(a) != key(b))   \
-  EW_BINARY(p##_ge_loop, uint8_t, T, key(a) >= key(b))   \
-  EW_BINARY(p##_gt_loop, uint8_t, T, key(a) > key(b))    \
-  EW_BINARY(p##_le_loop, uint8_t, T, key(a) <= key(b))   \
-  EW_BINARY(p##_lt_loop, uint8_t, T, key(a) < key(b))    \
+#define COMPARE_LOOPS(p, T, key)                               \
+  EW_BINARY(p##_eq_loop, uint8_t, T, key(a) == key(b))         \
+  EW_BINARY(p##_ne_loop, uint8_t, T, key(a) != key(b))         \
+  EW_BINARY(p##_ge_loop, uint8_t, T, key(a) >= key(b))         \
+  EW_BINARY(p##_gt_loop, uint8_t, T, key(a) > key(b))          \
+  EW_BINARY(p##_le_loop, uint8_t, T, key(a) <= key(b))         \
+  EW_BINARY(p##_lt_loop, uint8_t, T, key(a) < key(b))          \
   static const ew_loop_fn p##_compare[HLO_DIRECTION_COUNT] = { \
       p##_eq_loop, p##_ne_loop, p##_ge_loop, p##_gt_loop, p##_le_loop, p##_lt_loop};
 
@@ -31,8 +31,8 @@ COMPARE_LOOPS(f64_total, double, f64_order)
 COMPARE_LOOPS(f32_weak, float, f32_weak_order)
 COMPARE_LOOPS(f64_weak, double, f64_weak_order)
 
-/* The total order of narrow floats, by their bits: sign and magnitude in the low params->bits bits. In formats without
- * -0 its pattern is NaN: a negative one, which comes before everything. */
+/* The total order of narrow floats, by their bits: sign and magnitude in the low params->bits bits.
+ * In formats without -0 its pattern is NaN: a negative one, which comes before everything. */
 static inline int narrow_order(unsigned element, int bits, bool has_minus_zero) {
   int sign = 1 << (bits - 1), magnitude = (int)element & (sign - 1);
   int negative = magnitude == 0 && !has_minus_zero ? INT_MIN : -1 - magnitude;
@@ -56,32 +56,51 @@ static const ew_loop_fn c64_compare[HLO_DIRECTION_COUNT] = {c64_eq_loop, c64_ne_
 static const ew_loop_fn c128_compare[HLO_DIRECTION_COUNT] = {c128_eq_loop, c128_ne_loop};
 
 /* Of f32 and f64, which all floats are compared as but for their total order. */
-static ew_loop_fn float_loop(hlo_enum_DIRECTION_t direction, hlo_enum_COMPARISON_t order, bool is_double) {
+static ew_loop_fn float_loop(hlo_enum_DIRECTION_t direction, hlo_enum_COMPARISON_t order,
+                             bool is_double) {
   switch (order) {
-    case HLO_COMPARISON_TOTALORDER: return (is_double ? f64_total_compare : f32_total_compare)[direction];
-    case HLO_COMPARISON_WEAKORDER: return (is_double ? f64_weak_compare : f32_weak_compare)[direction];
-    default: return (is_double ? f64_compare : f32_compare)[direction];
+    case HLO_COMPARISON_TOTALORDER:
+      return (is_double ? f64_total_compare : f32_total_compare)[direction];
+    case HLO_COMPARISON_WEAKORDER:
+      return (is_double ? f64_weak_compare : f32_weak_compare)[direction];
+    default:
+      return (is_double ? f64_compare : f32_compare)[direction];
   }
 }
 
-ew_loop_fn ew_compare_loop(hlo_enum_DIRECTION_t direction, hlo_enum_COMPARISON_t order, hr_dtype_t type) {
-  if (order == HLO_COMPARISON_TOTALORDER && hr_dtype_is_float(type) && hr_dtype_table[type].compute != type)
+ew_loop_fn ew_compare_loop(hlo_enum_DIRECTION_t direction, hlo_enum_COMPARISON_t order,
+                           hr_dtype_t type) {
+  if (order == HLO_COMPARISON_TOTALORDER && hr_dtype_is_float(type) &&
+      hr_dtype_table[type].compute != type)
     return narrow_total_loop(direction, type);
   switch (hr_dtype_table[type].compute) {
-    case HR_S8: return s8_compare[direction];
-    case HR_S16: return s16_compare[direction];
-    case HR_S32: return s32_compare[direction];
-    case HR_S64: return s64_compare[direction];
+    case HR_S8:
+      return s8_compare[direction];
+    case HR_S16:
+      return s16_compare[direction];
+    case HR_S32:
+      return s32_compare[direction];
+    case HR_S64:
+      return s64_compare[direction];
     case HR_PRED:
-    case HR_U8: return u8_compare[direction];
-    case HR_U16: return u16_compare[direction];
-    case HR_U32: return u32_compare[direction];
-    case HR_U64: return u64_compare[direction];
-    case HR_F32: return float_loop(direction, order, false);
-    case HR_F64: return float_loop(direction, order, true);
-    case HR_C64: return c64_compare[direction];
-    case HR_C128: return c128_compare[direction];
-    default: return NULL;
+    case HR_U8:
+      return u8_compare[direction];
+    case HR_U16:
+      return u16_compare[direction];
+    case HR_U32:
+      return u32_compare[direction];
+    case HR_U64:
+      return u64_compare[direction];
+    case HR_F32:
+      return float_loop(direction, order, false);
+    case HR_F64:
+      return float_loop(direction, order, true);
+    case HR_C64:
+      return c64_compare[direction];
+    case HR_C128:
+      return c128_compare[direction];
+    default:
+      return NULL;
   }
 }
 
@@ -102,20 +121,33 @@ CLAMP_LOOP(c128, c128_t)
 
 ew_loop_fn ew_clamp_loop(hr_dtype_t type) {
   switch (type) {
-    case HR_S8: return s8_clamp_loop;
-    case HR_S16: return s16_clamp_loop;
-    case HR_S32: return s32_clamp_loop;
-    case HR_S64: return s64_clamp_loop;
+    case HR_S8:
+      return s8_clamp_loop;
+    case HR_S16:
+      return s16_clamp_loop;
+    case HR_S32:
+      return s32_clamp_loop;
+    case HR_S64:
+      return s64_clamp_loop;
     case HR_PRED:
-    case HR_U8: return u8_clamp_loop;
-    case HR_U16: return u16_clamp_loop;
-    case HR_U32: return u32_clamp_loop;
-    case HR_U64: return u64_clamp_loop;
-    case HR_F32: return f32_clamp_loop;
-    case HR_F64: return f64_clamp_loop;
-    case HR_C64: return c64_clamp_loop;
-    case HR_C128: return c128_clamp_loop;
-    default: return NULL;
+    case HR_U8:
+      return u8_clamp_loop;
+    case HR_U16:
+      return u16_clamp_loop;
+    case HR_U32:
+      return u32_clamp_loop;
+    case HR_U64:
+      return u64_clamp_loop;
+    case HR_F32:
+      return f32_clamp_loop;
+    case HR_F64:
+      return f64_clamp_loop;
+    case HR_C64:
+      return c64_clamp_loop;
+    case HR_C128:
+      return c128_clamp_loop;
+    default:
+      return NULL;
   }
 }
 
@@ -128,11 +160,17 @@ EW_TERNARY(select_16_loop, c128_t, uint8_t, c128_t, c128_t, a ? b : c)
 
 ew_loop_fn ew_select_loop(size_t element_bytes) {
   switch (element_bytes) {
-    case 1: return select_1_loop;
-    case 2: return select_2_loop;
-    case 4: return select_4_loop;
-    case 8: return select_8_loop;
-    case 16: return select_16_loop;
-    default: return NULL;
+    case 1:
+      return select_1_loop;
+    case 2:
+      return select_2_loop;
+    case 4:
+      return select_4_loop;
+    case 8:
+      return select_8_loop;
+    case 16:
+      return select_16_loop;
+    default:
+      return NULL;
   }
 }

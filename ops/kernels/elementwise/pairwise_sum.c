@@ -14,10 +14,10 @@ static hr_status_t make_level(pairwise_sum_t *pairwise_sum, int j) {
   return NULL;
 }
 
-hr_status_t pairwise_sum_init(pairwise_sum_t *pairwise_sum, hr_arena_t *arena, const ew_kernel_t *kernel,
-                              int64_t max_lanes, size_t element_bytes) {
-  *pairwise_sum =
-      (pairwise_sum_t){.kernel = kernel, .arena = arena, .max_lanes = max_lanes, .element_bytes = element_bytes};
+hr_status_t pairwise_sum_init(pairwise_sum_t *pairwise_sum, hr_arena_t *arena,
+                              const ew_kernel_t *kernel, int64_t max_lanes, size_t element_bytes) {
+  *pairwise_sum = (pairwise_sum_t){
+      .kernel = kernel, .arena = arena, .max_lanes = max_lanes, .element_bytes = element_bytes};
   return make_level(pairwise_sum, 0);
 }
 
@@ -30,7 +30,8 @@ void pairwise_sum_clear(pairwise_sum_t *pairwise_sum, int64_t lanes) {
 /* level 0 = level j + level 0 */
 static void merge_level(pairwise_sum_t *pairwise_sum, int j) {
   const void *ins[] = {pairwise_sum->level[j], pairwise_sum->level[0]};
-  ew_kernel_run(pairwise_sum->kernel, pairwise_sum->lanes, ins, (int64_t[]){1, 1}, pairwise_sum->level[0]);
+  ew_kernel_run(pairwise_sum->kernel, pairwise_sum->lanes, ins, (int64_t[]){1, 1},
+                pairwise_sum->level[0]);
   pairwise_sum->full[j] = false;
 }
 
@@ -47,8 +48,10 @@ static hr_status_t carry_block(pairwise_sum_t *pairwise_sum) {
   return NULL;
 }
 
-hr_status_t pairwise_sum_add(pairwise_sum_t *pairwise_sum, const void *row, int64_t count, int64_t stride) {
-  if (pairwise_sum->block_rows >= PAIRWISE_SUM_BLOCK && count == pairwise_sum->lanes) HR_TRY(carry_block(pairwise_sum));
+hr_status_t pairwise_sum_add(pairwise_sum_t *pairwise_sum, const void *row, int64_t count,
+                             int64_t stride) {
+  if (pairwise_sum->block_rows >= PAIRWISE_SUM_BLOCK && count == pairwise_sum->lanes)
+    HR_TRY(carry_block(pairwise_sum));
   if (pairwise_sum->block_rows++ == 0) {
     int64_t bytes = (int64_t)pairwise_sum->element_bytes;
     loop_copy_row(pairwise_sum->level[0], row, count, bytes, stride * bytes, (int)bytes);
@@ -68,8 +71,10 @@ void *pairwise_sum_total(pairwise_sum_t *pairwise_sum) {
 void pairwise_sum_fold_lanes(pairwise_sum_t *pairwise_sum) {
   for (int64_t lanes = pairwise_sum->lanes; lanes > 1;) {
     int64_t kept = (lanes + 1) / 2;
-    const void *ins[] = {pairwise_sum->level[0], pairwise_sum->level[0] + kept * (int64_t)pairwise_sum->element_bytes};
-    ew_kernel_run(pairwise_sum->kernel, lanes - kept, ins, (int64_t[]){1, 1}, pairwise_sum->level[0]);
+    const void *ins[] = {pairwise_sum->level[0],
+                         pairwise_sum->level[0] + kept * (int64_t)pairwise_sum->element_bytes};
+    ew_kernel_run(pairwise_sum->kernel, lanes - kept, ins, (int64_t[]){1, 1},
+                  pairwise_sum->level[0]);
     lanes = kept;
   }
 }

@@ -1,17 +1,20 @@
-/* What each elementwise op means on one element, per class of compute type: integers, f32, f64. (Complex numbers are in
- * complex_math.h.) These definitions are the only ones: the reference loops apply them, and generated code may inline
- * them.
+/* What each elementwise op means on one element, per class of compute type: integers, f32, f64.
+ * (Complex numbers are in complex_math.h.) These definitions are the only ones: the reference loops
+ * apply them, and generated code may inline them.
  *
- * Functions are called <type>_<op>: s8_divide, f32_maximum. Types narrower than a compute type have no functions of
- * their own: they are widened, computed, and rounded or wrapped back. `bits` is the true width of an integer that is
- * held in a wider type (4 for u4 in uint8_t), for the ops whose meaning depends on it.
+ * Functions are called <type>_<op>: s8_divide, f32_maximum. Types narrower than a compute type have
+ * no functions of their own: they are widened, computed, and rounded or wrapped back. `bits` is the
+ * true width of an integer that is held in a wider type (4 for u4 in uint8_t), for the ops whose
+ * meaning depends on it.
  *
- * Source: StableHLO specification; where it leaves a case open, what XLA:CPU does. Where XLA:CPU departs from it, the
- * specification is followed:
+ * Source: StableHLO specification; where it leaves a case open, what XLA:CPU does. Where XLA:CPU
+ * departs from it, the specification is followed:
  *   - denormal numbers are kept; XLA:CPU flushes them to zero in every f32 and f64 computation;
  *   - a product and a sum are two operations, each rounded; XLA:CPU contracts them to a fused one;
- *   - conversions to 16 bits and fewer round once; XLA:CPU rounds f64 and 64-bit integers to f32 on the way;
- *   - integer powers count all bits of the exponent, where XLA:CPU takes six; popcnt of s4 counts four bits;
+ *   - conversions to 16 bits and fewer round once; XLA:CPU rounds f64 and 64-bit integers to f32 on
+ * the way;
+ *   - integer powers count all bits of the exponent, where XLA:CPU takes six; popcnt of s4 counts
+ * four bits;
  *   - exponential-minus-one, tanh, erf, logistic are good to about one unit in the last place. */
 #ifndef HLO_OPS_SCALAR_H
 #define HLO_OPS_SCALAR_H
@@ -20,78 +23,87 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* --- integers -------------------------------------------------------------------------------------------------- */
+/* --- integers --------------------------------------------------------------------------------- */
 
-/* The ops of one signed type S (its name: s) and the unsigned type U (its name: u) of the same width. P is the unsigned
- * type in which C multiplies them without overflow, WS and WU are twice as wide. Arithmetic wraps. Division and
- * remainder are total: x / 0 has all bits set, x % 0 is x, least / -1 is least. Shifts by the width or more (negative
- * amounts are such) push everything out. */
-#define SCALAR_INTEGERS(s, S, u, U, P, WS, WU)                                                                        \
-  static inline S s##_add(S a, S b) { return (S)((P)a + (P)b); }                                                      \
-  static inline U u##_add(U a, U b) { return (U)((P)a + (P)b); }                                                      \
-  static inline S s##_subtract(S a, S b) { return (S)((P)a - (P)b); }                                                 \
-  static inline U u##_subtract(U a, U b) { return (U)((P)a - (P)b); }                                                 \
-  static inline S s##_multiply(S a, S b) { return (S)((P)a * (P)b); }                                                 \
-  static inline U u##_multiply(U a, U b) { return (U)((P)a * (P)b); }                                                 \
-  static inline S s##_negate(S a) { return (S)(0 - (P)a); }                                                           \
-  static inline U u##_negate(U a) { return (U)(0 - (P)a); }                                                           \
-  static inline S s##_abs(S a) { return a < 0 ? s##_negate(a) : a; }                                                  \
-  static inline U u##_abs(U a) { return a; }                                                                          \
-  static inline S s##_sign(S a) { return (S)((a > 0) - (a < 0)); }                                                    \
-  static inline U u##_sign(U a) { return a != 0; }                                                                    \
-  static inline S s##_divide(S a, S b) { return b == 0 ? (S)-1 : b == -1 ? s##_negate(a) : (S)(a / b); }              \
-  static inline U u##_divide(U a, U b) { return b == 0 ? (U)-1 : (U)(a / b); }                                        \
-  static inline S s##_remainder(S a, S b) { return b == 0 ? a : b == -1 ? 0 : (S)(a % b); }                           \
-  static inline U u##_remainder(U a, U b) { return b == 0 ? a : (U)(a % b); }                                         \
-  static inline U u##_power(U base, U exponent) {                                                                     \
-    P result = 1, square = base;                                                                                      \
-    for (; exponent; exponent = (U)(exponent >> 1), square *= square)                                                 \
-      if (exponent & 1) result *= square;                                                                             \
-    return (U)result;                                                                                                 \
-  }                                                                                                                   \
-  static inline S s##_power(S base, S exponent) {                                                                     \
-    if (exponent >= 0) return (S)u##_power((U)base, (U)exponent);                                                     \
-    return base == 1 ? 1 : base == -1 ? (S)(exponent & 1 ? -1 : 1) : 0;                                               \
-  }                                                                                                                   \
-  /* The low `bits` bits, zero-extended and sign-extended. */                                                         \
-  static inline U u##_low(U a, int bits) { return (U)(a & (U)((U)-1 >> (8 * (int)sizeof(U) - bits))); }               \
-  static inline S s##_low(S a, int bits) {                                                                            \
-    int unused = 8 * (int)sizeof(S) - bits;                                                                           \
-    return (S)((S)((P)a << unused) >> unused);                                                                        \
-  }                                                                                                                   \
-  static inline U u##_shift_left(U a, U b, int bits) { return b >= (U)bits ? 0 : (U)((P)a << b); }                    \
-  static inline S s##_shift_left(S a, S b, int bits) { return (S)u##_shift_left((U)a, (U)b, bits); }                  \
-  static inline U u##_shift_right_logical(U a, U b, int bits) {                                                       \
-    return b >= (U)bits ? 0 : (U)(u##_low(a, bits) >> b);                                                             \
-  }                                                                                                                   \
-  static inline S s##_shift_right_logical(S a, S b, int bits) {                                                       \
-    return (S)u##_shift_right_logical((U)a, (U)b, bits);                                                              \
-  }                                                                                                                   \
-  static inline S s##_shift_right_arithmetic(S a, S b, int bits) {                                                    \
-    return (S)(s##_low(a, bits) >> ((U)b >= (U)bits ? bits - 1 : (int)b));                                            \
-  }                                                                                                                   \
-  static inline U u##_shift_right_arithmetic(U a, U b, int bits) {                                                    \
-    return (U)s##_shift_right_arithmetic((S)a, (S)b, bits);                                                           \
-  }                                                                                                                   \
-  static inline U u##_popcnt(U a, int bits) { return (U)__builtin_popcountll(u##_low(a, bits)); }                     \
-  static inline S s##_popcnt(S a, int bits) { return (S)u##_popcnt((U)a, bits); }                                     \
-  static inline U u##_count_leading_zeros(U a, int bits) {                                                            \
-    uint64_t low = u##_low(a, bits);                                                                                  \
-    return (U)(low ? __builtin_clzll(low) - (64 - bits) : bits);                                                      \
-  }                                                                                                                   \
-  static inline S s##_count_leading_zeros(S a, int bits) { return (S)u##_count_leading_zeros((U)a, bits); }           \
-  static inline U u##_mulhi(U a, U b, int bits) { return (U)(((WU)a * (WU)b) >> bits); }                              \
-  static inline S s##_mulhi(S a, S b, int bits) { return (S)(((WS)a * (WS)b) >> bits); }                              \
-  SCALAR_ORDERED(s, S)                                                                                                \
+/* The ops of one signed type S (its name: s) and the unsigned type U (its name: u) of the same
+ * width. P is the unsigned type in which C multiplies them without overflow, WS and WU are twice as
+ * wide. Arithmetic wraps. Division and remainder are total: x / 0 has all bits set, x % 0 is x,
+ * least / -1 is least. Shifts by the width or more (negative amounts are such) push everything out.
+ */
+#define SCALAR_INTEGERS(s, S, u, U, P, WS, WU)                                                     \
+  static inline S s##_add(S a, S b) { return (S)((P)a + (P)b); }                                   \
+  static inline U u##_add(U a, U b) { return (U)((P)a + (P)b); }                                   \
+  static inline S s##_subtract(S a, S b) { return (S)((P)a - (P)b); }                              \
+  static inline U u##_subtract(U a, U b) { return (U)((P)a - (P)b); }                              \
+  static inline S s##_multiply(S a, S b) { return (S)((P)a * (P)b); }                              \
+  static inline U u##_multiply(U a, U b) { return (U)((P)a * (P)b); }                              \
+  static inline S s##_negate(S a) { return (S)(0 - (P)a); }                                        \
+  static inline U u##_negate(U a) { return (U)(0 - (P)a); }                                        \
+  static inline S s##_abs(S a) { return a < 0 ? s##_negate(a) : a; }                               \
+  static inline U u##_abs(U a) { return a; }                                                       \
+  static inline S s##_sign(S a) { return (S)((a > 0) - (a < 0)); }                                 \
+  static inline U u##_sign(U a) { return a != 0; }                                                 \
+  static inline S s##_divide(S a, S b) {                                                           \
+    return b == 0 ? (S)-1 : b == -1 ? s##_negate(a) : (S)(a / b);                                  \
+  }                                                                                                \
+  static inline U u##_divide(U a, U b) { return b == 0 ? (U)-1 : (U)(a / b); }                     \
+  static inline S s##_remainder(S a, S b) { return b == 0 ? a : b == -1 ? 0 : (S)(a % b); }        \
+  static inline U u##_remainder(U a, U b) { return b == 0 ? a : (U)(a % b); }                      \
+  static inline U u##_power(U base, U exponent) {                                                  \
+    P result = 1, square = base;                                                                   \
+    for (; exponent; exponent = (U)(exponent >> 1), square *= square)                              \
+      if (exponent & 1) result *= square;                                                          \
+    return (U)result;                                                                              \
+  }                                                                                                \
+  static inline S s##_power(S base, S exponent) {                                                  \
+    if (exponent >= 0) return (S)u##_power((U)base, (U)exponent);                                  \
+    return base == 1 ? 1 : base == -1 ? (S)(exponent & 1 ? -1 : 1) : 0;                            \
+  }                                                                                                \
+  /* The low `bits` bits, zero-extended and sign-extended. */                                      \
+  static inline U u##_low(U a, int bits) {                                                         \
+    return (U)(a & (U)((U)-1 >> (8 * (int)sizeof(U) - bits)));                                     \
+  }                                                                                                \
+  static inline S s##_low(S a, int bits) {                                                         \
+    int unused = 8 * (int)sizeof(S) - bits;                                                        \
+    return (S)((S)((P)a << unused) >> unused);                                                     \
+  }                                                                                                \
+  static inline U u##_shift_left(U a, U b, int bits) { return b >= (U)bits ? 0 : (U)((P)a << b); } \
+  static inline S s##_shift_left(S a, S b, int bits) {                                             \
+    return (S)u##_shift_left((U)a, (U)b, bits);                                                    \
+  }                                                                                                \
+  static inline U u##_shift_right_logical(U a, U b, int bits) {                                    \
+    return b >= (U)bits ? 0 : (U)(u##_low(a, bits) >> b);                                          \
+  }                                                                                                \
+  static inline S s##_shift_right_logical(S a, S b, int bits) {                                    \
+    return (S)u##_shift_right_logical((U)a, (U)b, bits);                                           \
+  }                                                                                                \
+  static inline S s##_shift_right_arithmetic(S a, S b, int bits) {                                 \
+    return (S)(s##_low(a, bits) >> ((U)b >= (U)bits ? bits - 1 : (int)b));                         \
+  }                                                                                                \
+  static inline U u##_shift_right_arithmetic(U a, U b, int bits) {                                 \
+    return (U)s##_shift_right_arithmetic((S)a, (S)b, bits);                                        \
+  }                                                                                                \
+  static inline U u##_popcnt(U a, int bits) { return (U)__builtin_popcountll(u##_low(a, bits)); }  \
+  static inline S s##_popcnt(S a, int bits) { return (S)u##_popcnt((U)a, bits); }                  \
+  static inline U u##_count_leading_zeros(U a, int bits) {                                         \
+    uint64_t low = u##_low(a, bits);                                                               \
+    return (U)(low ? __builtin_clzll(low) - (64 - bits) : bits);                                   \
+  }                                                                                                \
+  static inline S s##_count_leading_zeros(S a, int bits) {                                         \
+    return (S)u##_count_leading_zeros((U)a, bits);                                                 \
+  }                                                                                                \
+  static inline U u##_mulhi(U a, U b, int bits) { return (U)(((WU)a * (WU)b) >> bits); }           \
+  static inline S s##_mulhi(S a, S b, int bits) { return (S)(((WS)a * (WS)b) >> bits); }           \
+  SCALAR_ORDERED(s, S)                                                                             \
   SCALAR_ORDERED(u, U)
 
-#define SCALAR_ORDERED(p, T)                                                   \
-  static inline T p##_not(T a) { return (T)~a; }                               \
-  static inline T p##_and(T a, T b) { return (T)(a & b); }                     \
-  static inline T p##_or(T a, T b) { return (T)(a | b); }                      \
-  static inline T p##_xor(T a, T b) { return (T)(a ^ b); }                     \
-  static inline T p##_maximum(T a, T b) { return a > b ? a : b; }              \
-  static inline T p##_minimum(T a, T b) { return a < b ? a : b; }              \
+#define SCALAR_ORDERED(p, T)                                      \
+  static inline T p##_not(T a) { return (T)~a; }                  \
+  static inline T p##_and(T a, T b) { return (T)(a & b); }        \
+  static inline T p##_or(T a, T b) { return (T)(a | b); }         \
+  static inline T p##_xor(T a, T b) { return (T)(a ^ b); }        \
+  static inline T p##_maximum(T a, T b) { return a > b ? a : b; } \
+  static inline T p##_minimum(T a, T b) { return a < b ? a : b; } \
   static inline T p##_clamp(T low, T x, T high) { return p##_minimum(p##_maximum(low, x), high); }
 
 SCALAR_INTEGERS(s8, int8_t, u8, uint8_t, uint32_t, int16_t, uint16_t)
@@ -99,72 +111,98 @@ SCALAR_INTEGERS(s16, int16_t, u16, uint16_t, uint32_t, int32_t, uint32_t)
 SCALAR_INTEGERS(s32, int32_t, u32, uint32_t, uint32_t, int64_t, uint64_t)
 SCALAR_INTEGERS(s64, int64_t, u64, uint64_t, uint64_t, __int128, unsigned __int128)
 
-/* --- floats ---------------------------------------------------------------------------------------------------- */
+/* --- floats ----------------------------------------------------------------------------------- */
 
-static inline uint32_t f32_bits(float x) { return ((union { float f; uint32_t u; }){.f = x}).u; }
-static inline float f32_from_bits(uint32_t bits) { return ((union { uint32_t u; float f; }){.u = bits}).f; }
-static inline uint64_t f64_bits(double x) { return ((union { double f; uint64_t u; }){.f = x}).u; }
-static inline double f64_from_bits(uint64_t bits) { return ((union { uint64_t u; double f; }){.u = bits}).f; }
+static inline uint32_t f32_bits(float x) {
+  return ((union {
+           float f;
+           uint32_t u;
+         }){.f = x})
+      .u;
+}
+static inline float f32_from_bits(uint32_t bits) {
+  return ((union {
+           uint32_t u;
+           float f;
+         }){.u = bits})
+      .f;
+}
+static inline uint64_t f64_bits(double x) {
+  return ((union {
+           double f;
+           uint64_t u;
+         }){.f = x})
+      .u;
+}
+static inline double f64_from_bits(uint64_t bits) {
+  return ((union {
+           uint64_t u;
+           double f;
+         }){.u = bits})
+      .f;
+}
 
-/* The ops that f32 and f64 share. U and I are the integers of the same width, M and E the widths of mantissa and
- * exponent, `suffix` that of C's math functions.
- * Maximum and minimum give NaN if either side is NaN, and order -0 below +0: of equal numbers the bits are combined,
- * which changes only the sign of zeros.
- * The total order is that of the integers with the same bits, negative numbers turned round. The weak order is that of
- * the numbers, with -0 equal to +0, and all NaNs equal and above all else. */
-#define SCALAR_FLOAT(p, T, U, I, M, E, suffix)                                                                      \
-  static inline T p##_add(T a, T b) { return a + b; }                                                               \
-  static inline T p##_subtract(T a, T b) { return a - b; }                                                          \
-  static inline T p##_multiply(T a, T b) { return a * b; }                                                          \
-  static inline T p##_divide(T a, T b) { return a / b; }                                                            \
-  static inline T p##_remainder(T a, T b) { return fmod##suffix(a, b); }                                            \
-  static inline T p##_power(T a, T b) { return pow##suffix(a, b); }                                                 \
-  static inline T p##_negate(T a) { return -a; }                                                                    \
-  static inline T p##_abs(T a) { return fabs##suffix(a); }                                                          \
-  static inline T p##_sign(T a) { return a > 0 ? 1 : a < 0 ? -1 : a; }                                              \
-  static inline T p##_maximum(T a, T b) {                                                                           \
-    T larger = ((a > b) | (a != a)) ? a : b;                                                                         \
-    return a == b ? p##_from_bits(p##_bits(a) & p##_bits(b)) : larger;                                              \
-  }                                                                                                                 \
-  static inline T p##_minimum(T a, T b) {                                                                           \
-    T smaller = ((a < b) | (a != a)) ? a : b;                                                                        \
-    return a == b ? p##_from_bits(p##_bits(a) | p##_bits(b)) : smaller;                                             \
-  }                                                                                                                 \
-  static inline T p##_clamp(T low, T x, T high) { return p##_minimum(p##_maximum(low, x), high); }                  \
-  static inline T p##_floor(T a) { return floor##suffix(a); }                                                       \
-  static inline T p##_ceil(T a) { return ceil##suffix(a); }                                                         \
-  static inline T p##_round_nearest_afz(T a) { return round##suffix(a); }                                           \
-  static inline T p##_round_nearest_even(T a) { return rint##suffix(a); }                                           \
-  static inline T p##_sqrt(T a) { return sqrt##suffix(a); }                                                         \
-  static inline bool p##_is_finite(T a) { return a - a == 0; }                                                      \
-  static inline I p##_order(T a) {                                                                                  \
-    I bits = (I)p##_bits(a);                                                                                        \
-    return bits ^ (I)((U)(bits >> (M + E)) >> 1);                                                                   \
-  }                                                                                                                 \
-  static inline I p##_weak_order(T a) { return a == a ? p##_order(a + 0) : (I)(~(U)0 >> 1); }                       \
-  /* Rounds to `mantissa` bits, to nearest even; what then exceeds `exponent` bits becomes infinity, what would be   \
-   * denormal in that format becomes zero. NaN stays. The mantissa of a denormal number is cut at the same bit. */    \
-  static inline T p##_reduce_precision(T a, int exponent, int mantissa) {                                           \
-    U sign = p##_bits(a) & (U)1 << (M + E), bits = p##_bits(a) ^ sign, infinity = (((U)1 << E) - 1) << M;           \
-    if (bits > infinity) return a;                                                                                  \
-    if (mantissa < M) {                                                                                             \
-      U unit = (U)1 << (M - mantissa);                                                                              \
-      bits += (unit >> 1) - 1 + (bits >> (M - mantissa) & 1);                                                      \
-      bits &= ~(unit - 1);                                                                                          \
-    }                                                                                                               \
-    if (exponent < E) {                                                                                             \
-      U bias = ((U)1 << (E - 1)) - 1, reduced_bias = ((U)1 << (exponent - 1)) - 1;                                  \
-      if (bits >> M > bias + reduced_bias) bits = infinity;                                                         \
-      if (bits >> M <= bias - reduced_bias) bits = 0;                                                               \
-    }                                                                                                               \
-    return p##_from_bits(sign | bits);                                                                              \
+/* The ops that f32 and f64 share. U and I are the integers of the same width, M and E the widths of
+ * mantissa and exponent, `suffix` that of C's math functions. Maximum and minimum give NaN if
+ * either side is NaN, and order -0 below +0: of equal numbers the bits are combined, which changes
+ * only the sign of zeros. The total order is that of the integers with the same bits, negative
+ * numbers turned round. The weak order is that of the numbers, with -0 equal to +0, and all NaNs
+ * equal and above all else. */
+#define SCALAR_FLOAT(p, T, U, I, M, E, suffix)                                                     \
+  static inline T p##_add(T a, T b) { return a + b; }                                              \
+  static inline T p##_subtract(T a, T b) { return a - b; }                                         \
+  static inline T p##_multiply(T a, T b) { return a * b; }                                         \
+  static inline T p##_divide(T a, T b) { return a / b; }                                           \
+  static inline T p##_remainder(T a, T b) { return fmod##suffix(a, b); }                           \
+  static inline T p##_power(T a, T b) { return pow##suffix(a, b); }                                \
+  static inline T p##_negate(T a) { return -a; }                                                   \
+  static inline T p##_abs(T a) { return fabs##suffix(a); }                                         \
+  static inline T p##_sign(T a) { return a > 0 ? 1 : a < 0 ? -1 : a; }                             \
+  static inline T p##_maximum(T a, T b) {                                                          \
+    T larger = ((a > b) | (a != a)) ? a : b;                                                       \
+    return a == b ? p##_from_bits(p##_bits(a) & p##_bits(b)) : larger;                             \
+  }                                                                                                \
+  static inline T p##_minimum(T a, T b) {                                                          \
+    T smaller = ((a < b) | (a != a)) ? a : b;                                                      \
+    return a == b ? p##_from_bits(p##_bits(a) | p##_bits(b)) : smaller;                            \
+  }                                                                                                \
+  static inline T p##_clamp(T low, T x, T high) { return p##_minimum(p##_maximum(low, x), high); } \
+  static inline T p##_floor(T a) { return floor##suffix(a); }                                      \
+  static inline T p##_ceil(T a) { return ceil##suffix(a); }                                        \
+  static inline T p##_round_nearest_afz(T a) { return round##suffix(a); }                          \
+  static inline T p##_round_nearest_even(T a) { return rint##suffix(a); }                          \
+  static inline T p##_sqrt(T a) { return sqrt##suffix(a); }                                        \
+  static inline bool p##_is_finite(T a) { return a - a == 0; }                                     \
+  static inline I p##_order(T a) {                                                                 \
+    I bits = (I)p##_bits(a);                                                                       \
+    return bits ^ (I)((U)(bits >> (M + E)) >> 1);                                                  \
+  }                                                                                                \
+  static inline I p##_weak_order(T a) { return a == a ? p##_order(a + 0) : (I)(~(U)0 >> 1); }      \
+  /* Rounds to `mantissa` bits, to nearest even; what then exceeds `exponent` bits becomes         \
+   * infinity, what would be denormal in that format becomes zero. NaN stays. The mantissa of a \
+   * denormal number is cut at the same bit. */                                                    \
+  static inline T p##_reduce_precision(T a, int exponent, int mantissa) {                          \
+    U sign = p##_bits(a) & (U)1 << (M + E), bits = p##_bits(a) ^ sign,                             \
+      infinity = (((U)1 << E) - 1) << M;                                                           \
+    if (bits > infinity) return a;                                                                 \
+    if (mantissa < M) {                                                                            \
+      U unit = (U)1 << (M - mantissa);                                                             \
+      bits += (unit >> 1) - 1 + (bits >> (M - mantissa) & 1);                                      \
+      bits &= ~(unit - 1);                                                                         \
+    }                                                                                              \
+    if (exponent < E) {                                                                            \
+      U bias = ((U)1 << (E - 1)) - 1, reduced_bias = ((U)1 << (exponent - 1)) - 1;                 \
+      if (bits >> M > bias + reduced_bias) bits = infinity;                                        \
+      if (bits >> M <= bias - reduced_bias) bits = 0;                                              \
+    }                                                                                              \
+    return p##_from_bits(sign | bits);                                                             \
   }
 
 SCALAR_FLOAT(f32, float, uint32_t, int32_t, 23, 8, f)
 SCALAR_FLOAT(f64, double, uint64_t, int64_t, 52, 11, )
 
-/* The denormals of a narrower format whose least normal number is `least` are normal in f32: rounds them to the unit
- * that `mantissa` bits leave them, as f32_reduce_precision does for its own. */
+/* The denormals of a narrower format whose least normal number is `least` are normal in f32: rounds
+ * them to the unit that `mantissa` bits leave them, as f32_reduce_precision does for its own. */
 static inline float f32_reduce_narrow(float a, float least, int exponent, int mantissa) {
   float shifter = least * f32_from_bits((uint32_t)(127 + 23 - mantissa) << 23) * 1.5f;
   float magnitude = fabsf(a), rounded = copysignf((magnitude + shifter) - shifter, a);
@@ -187,7 +225,8 @@ static inline double f64_exponential(double x) { return exp(x); }
 static inline double f64_exponential_minus_one(double x) { return expm1(x); }
 static inline double f64_log(double x) { return log(x); }
 static inline double f64_log_plus_one(double x) { return log1p(x); }
-/* Written for each sign so that neither tail overflows or cancels; the left one ends in denormals. */
+/* Written for each sign so that neither tail overflows or cancels; the left one ends in denormals.
+ */
 static inline double f64_logistic(double x) {
   if (x >= 0) return 1 / (1 + exp(-x));
   double e = exp(x);
@@ -199,12 +238,13 @@ static inline double f64_sinh(double x) { return sinh(x); }
 static inline double f64_tan(double x) { return tan(x); }
 static inline double f64_tanh(double x) { return tanh(x); }
 
-/* Transcendental functions of f32. Those that programs spend their time in (exp, tanh, log and their kin) are computed
- * in double without branches, so that a loop over them becomes vector code; they round once and so are nearly always
- * the nearest number. The C library's sinf, cosf and powf are as good; the rest goes through its double functions. */
+/* Transcendental functions of f32. Those that programs spend their time in (exp, tanh, log and
+ * their kin) are computed in double without branches, so that a loop over them becomes vector code;
+ * they round once and so are nearly always the nearest number. The C library's sinf, cosf and powf
+ * are as good; the rest goes through its double functions. */
 
-/* e^x - 1 for |x| < 700 as 2^n (1 + q) - 1, x = n ln 2 + r, |r| <= ln 2 / 2: gives 2^n in *out_scale and returns
- * q = e^r - 1, with a relative error of 1e-11. */
+/* e^x - 1 for |x| < 700 as 2^n (1 + q) - 1, x = n ln 2 + r, |r| <= ln 2 / 2: gives 2^n in
+ * *out_scale and returns q = e^r - 1, with a relative error of 1e-11. */
 static inline double f64_short_expm1(double x, double *out_scale) {
   const double shifter = 0x1.8p52; /* adding it leaves the nearest integer in the low bits */
   double shifted = x * 0x1.71547652b82fep0 + shifter, n = shifted - shifter;
@@ -231,11 +271,13 @@ static inline float f32_exponential_minus_one(float x) {
 }
 static inline float f32_logistic(float x) { return (float)(1 / (1 + f64_short_exp(-(double)x))); }
 static inline float f32_tanh(float x) {
-  double scale, q = f64_short_expm1(f64_limit(2 * fabs((double)x), 0, 60), &scale), e = (scale - 1) + scale * q;
+  double scale, q = f64_short_expm1(f64_limit(2 * fabs((double)x), 0, 60), &scale),
+                e = (scale - 1) + scale * q;
   return copysignf((float)(e / (e + 2)), x);
 }
 static inline float f32_sinh(float x) {
-  double scale, q = f64_short_expm1(f64_limit(fabs((double)x), 0, 120), &scale), e = (scale - 1) + scale * q;
+  double scale, q = f64_short_expm1(f64_limit(fabs((double)x), 0, 120), &scale),
+                e = (scale - 1) + scale * q;
   return copysignf((float)(0.5 * (e + e / (e + 1))), x);
 }
 static inline float f32_cosh(float x) {
@@ -243,15 +285,18 @@ static inline float f32_cosh(float x) {
   return (float)(0.5 * (e + 1 / e));
 }
 
-/* log(x) for a positive normal x = 2^k m, sqrt(1/2) <= m < sqrt(2): k ln 2 + 2 artanh((m - 1) / (m + 1)). */
+/* log(x) for a positive normal x = 2^k m, sqrt(1/2) <= m < sqrt(2): k ln 2 + 2 artanh((m - 1) / (m
+ * + 1)). */
 static inline double f64_short_log(double x) {
   const uint64_t half_root = 0x3fe6a09e667f3bcd; /* sqrt(1/2) */
   uint64_t shifted = f64_bits(x) - half_root;
-  double k = f64_from_bits(0x4330000000000000 | (shifted + ((uint64_t)1024 << 52)) >> 52) - (0x1p52 + 1024);
+  double k = f64_from_bits(0x4330000000000000 | (shifted + ((uint64_t)1024 << 52)) >> 52) -
+             (0x1p52 + 1024);
   double m = f64_from_bits(f64_bits(x) - (shifted & 0xfff0000000000000));
   double s = (m - 1) / (m + 1), t = s * s;
   double tail = 1.0 / 9 + t * (1.0 / 11 + t * (1.0 / 13 + t * (1.0 / 15)));
-  return k * 0x1.62e42fefa39efp-1 + 2 * s * (1 + t * (1.0 / 3 + t * (1.0 / 5 + t * (1.0 / 7 + t * tail))));
+  return k * 0x1.62e42fefa39efp-1 +
+         2 * s * (1 + t * (1.0 / 3 + t * (1.0 / 5 + t * (1.0 / 7 + t * tail))));
 }
 /* Puts in what the short form does not know; x is the number whose logarithm `log` should be. */
 static inline float f32_log_specials(double x, double log) {
@@ -279,7 +324,7 @@ static inline float f32_rsqrt(float x) { return (float)(1 / sqrt((double)x)); }
 static inline float f32_sine(float x) { return sinf(x); }
 static inline float f32_tan(float x) { return (float)tan(x); }
 
-/* --- conversions ----------------------------------------------------------------------------------------------- */
+/* --- conversions ------------------------------------------------------------------------------ */
 
 /* A number to an integer of `bits` bits: toward zero, saturating; NaN gives 0. */
 static inline int64_t f64_to_signed(double x, int bits) {
@@ -303,8 +348,8 @@ static inline uint32_t f64_to_short_unsigned(double x, int bits) {
   return (uint32_t)(int64_t)(limited == limited ? limited : 0);
 }
 
-/* To f32, rounded to odd: what is inexact gets an odd mantissa. Rounding that once more, to a format of at most 22
- * mantissa bits, gives the same as rounding the original. */
+/* To f32, rounded to odd: what is inexact gets an odd mantissa. Rounding that once more, to a
+ * format of at most 22 mantissa bits, gives the same as rounding the original. */
 static inline float f64_to_odd_f32(double x) {
   float nearest = (float)x;
   if ((double)nearest == x || nearest != nearest) return nearest;

@@ -15,7 +15,7 @@ static const fft_lanes_code_t *find_code(bool is_double) {
   return NULL;
 }
 
-/* --- lengths --------------------------------------------------------------------------------------------------- */
+/* --- lengths ---------------------------------------------------------------------------------- */
 
 /* What is left without the factors that there is code for. */
 static int64_t rest_of(int64_t length) {
@@ -41,7 +41,7 @@ static int64_t convolution_length(int64_t least) {
   }
 }
 
-/* --- roots of unity -------------------------------------------------------------------------------------------- */
+/* --- roots of unity --------------------------------------------------------------------------- */
 
 /* numbers[2 k], [2 k + 1] = e^(-2 pi i k / n) */
 static void put_root(void *numbers, bool is_double, int64_t at, int64_t k, int64_t n, double sign) {
@@ -54,37 +54,42 @@ static void put_root(void *numbers, bool is_double, int64_t at, int64_t k, int64
 }
 
 static hr_status_t new_pairs(hr_arena_t *arena, bool is_double, int64_t count, void **out_numbers) {
-  return hr_arena_alloc(arena, (size_t)(count + 1) * 2 * (is_double ? sizeof(double) : sizeof(float)), out_numbers);
+  return hr_arena_alloc(
+      arena, (size_t)(count + 1) * 2 * (is_double ? sizeof(double) : sizeof(float)), out_numbers);
 }
 
-static hr_status_t make_pass(hr_arena_t *arena, bool is_double, int64_t length, int64_t l1, int64_t radix,
-                             fft_pass_t *out_pass) {
+static hr_status_t make_pass(hr_arena_t *arena, bool is_double, int64_t length, int64_t l1,
+                             int64_t radix, fft_pass_t *out_pass) {
   int64_t ido = length / (l1 * radix);
   void *twiddles, *roots;
   HR_TRY(new_pairs(arena, is_double, (radix - 1) * ido, &twiddles));
   HR_TRY(new_pairs(arena, is_double, radix, &roots));
   for (int64_t j = 1; j < radix; j++)
-    for (int64_t i = 0; i < ido; i++) put_root(twiddles, is_double, (j - 1) * ido + i, j * i * l1, length, -1);
+    for (int64_t i = 0; i < ido; i++)
+      put_root(twiddles, is_double, (j - 1) * ido + i, j * i * l1, length, -1);
   for (int64_t k = 0; k < radix; k++) put_root(roots, is_double, k, k, radix, 1);
   *out_pass = (fft_pass_t){radix, l1, ido, twiddles, roots};
   return NULL;
 }
 
-static hr_status_t make_plain(hr_arena_t *arena, bool is_double, int64_t length, fft_plain_t *plain) {
+static hr_status_t make_plain(hr_arena_t *arena, bool is_double, int64_t length,
+                              fft_plain_t *plain) {
   static const int radices[] = {13, 11, 7, 5, 3, 8, 4, 2};
   int64_t l1 = 1;
   plain->length = length;
   for (size_t i = 0; i < sizeof radices / sizeof *radices; i++)
     for (; length / l1 % radices[i] == 0; l1 *= radices[i]) {
       if (radices[i] == 8 && length / l1 == 16) break; /* 4 * 4 is better than 8 * 2 */
-      HR_TRY(make_pass(arena, is_double, length, l1, radices[i], &plain->passes[plain->pass_count++]));
+      HR_TRY(
+          make_pass(arena, is_double, length, l1, radices[i], &plain->passes[plain->pass_count++]));
     }
   return NULL;
 }
 
-/* --- convolutions ---------------------------------------------------------------------------------------------- */
+/* --- convolutions ----------------------------------------------------------------------------- */
 
-/* The transform of the chirp that lines are convolved with, divided by the length: as one line of doubles. */
+/* The transform of the chirp that lines are convolved with, divided by the length: as one line of
+ * doubles. */
 static hr_status_t make_spectrum(hr_arena_t *arena, bool is_double, int64_t length, int64_t whole,
                                  const void **out_spectrum) {
   const fft_lanes_t *plan;
@@ -100,8 +105,10 @@ static hr_status_t make_spectrum(hr_arena_t *arena, bool is_double, int64_t leng
   fft_lanes_rows(plan, line, line, 1, space);
   HR_TRY(new_pairs(arena, is_double, whole, &numbers));
   for (int64_t i = 0; i < 2 * whole; i++)
-    if (is_double) ((double *)numbers)[i] = line[i];
-    else ((float *)numbers)[i] = (float)line[i];
+    if (is_double)
+      ((double *)numbers)[i] = line[i];
+    else
+      ((float *)numbers)[i] = (float)line[i];
   *out_spectrum = numbers;
   return NULL;
 }
@@ -110,18 +117,20 @@ static hr_status_t make_chirp(hr_arena_t *arena, fft_lanes_t *plan) {
   void *chirp;
   int64_t whole = convolution_length(2 * plan->length - 1);
   HR_TRY(new_pairs(arena, plan->is_double, plan->length, &chirp));
-  for (int64_t k = 0; k < plan->length; k++) put_root(chirp, plan->is_double, k, k * k, 2 * plan->length, -1);
+  for (int64_t k = 0; k < plan->length; k++)
+    put_root(chirp, plan->is_double, k, k * k, 2 * plan->length, -1);
   plan->chirp = chirp;
   HR_TRY(make_plain(arena, plan->is_double, whole, &plan->plain));
   return make_spectrum(arena, plan->is_double, plan->length, whole, &plan->spectrum);
 }
 
-/* --- plans ----------------------------------------------------------------------------------------------------- */
+/* --- plans ------------------------------------------------------------------------------------ */
 
 static hr_status_t make_halves(hr_arena_t *arena, fft_lanes_t *plan) {
   void *halves;
   HR_TRY(new_pairs(arena, plan->is_double, plan->length / 2 + 1, &halves));
-  for (int64_t k = 0; k <= plan->length / 2; k++) put_root(halves, plan->is_double, k, k, 2 * plan->length, -1);
+  for (int64_t k = 0; k <= plan->length / 2; k++)
+    put_root(halves, plan->is_double, k, k, 2 * plan->length, -1);
   plan->halves = halves;
   return NULL;
 }
@@ -132,14 +141,17 @@ static size_t space_bytes(const fft_lanes_code_t *code, int64_t length) {
 
 static hr_status_t make_plan(hr_arena_t *arena, fft_lanes_t *plan) {
   bool is_smooth = rest_of(plan->length) == 1;
-  if (plan->type == HLO_FFT_TYPE_RFFT || plan->type == HLO_FFT_TYPE_IRFFT) HR_TRY(make_halves(arena, plan));
-  return is_smooth ? make_plain(arena, plan->is_double, plan->length, &plan->plain) : make_chirp(arena, plan);
+  if (plan->type == HLO_FFT_TYPE_RFFT || plan->type == HLO_FFT_TYPE_IRFFT)
+    HR_TRY(make_halves(arena, plan));
+  return is_smooth ? make_plain(arena, plan->is_double, plan->length, &plan->plain)
+                   : make_chirp(arena, plan);
 }
 
-hr_status_t fft_lanes_plan(hr_arena_t *arena, hlo_enum_FFT_TYPE_t type, int64_t length, bool is_double, double scale,
-                           const fft_lanes_t **out_plan) {
+hr_status_t fft_lanes_plan(hr_arena_t *arena, hlo_enum_FFT_TYPE_t type, int64_t length,
+                           bool is_double, double scale, const fft_lanes_t **out_plan) {
   const fft_lanes_code_t *code = find_code(is_double);
-  bool real_in = type == HLO_FFT_TYPE_RFFT, real_out = type == HLO_FFT_TYPE_IRFFT, is_real = real_in || real_out;
+  bool real_in = type == HLO_FFT_TYPE_RFFT, real_out = type == HLO_FFT_TYPE_IRFFT,
+       is_real = real_in || real_out;
   int64_t lines = is_real ? length / 2 : length;
   fft_lanes_t *plan;
   *out_plan = NULL;
@@ -147,7 +159,11 @@ hr_status_t fft_lanes_plan(hr_arena_t *arena, hlo_enum_FFT_TYPE_t type, int64_t 
   int64_t longest = rest_of(lines) == 1 ? lines : convolution_length(2 * lines - 1);
   if (space_bytes(code, longest) > SPACE_MOST) return NULL;
   HR_TRY(HR_NEW(arena, &plan));
-  *plan = (fft_lanes_t){.type = type, .length = lines, .is_double = is_double, .scale = scale, .code = code,
+  *plan = (fft_lanes_t){.type = type,
+                        .length = lines,
+                        .is_double = is_double,
+                        .scale = scale,
+                        .code = code,
                         .is_inverse = type == HLO_FFT_TYPE_IFFT || real_out,
                         .in_count = real_in ? length : 2 * (lines + (real_out ? 1 : 0)),
                         .out_count = real_out ? length : 2 * (lines + (real_in ? 1 : 0))};
@@ -158,13 +174,16 @@ hr_status_t fft_lanes_plan(hr_arena_t *arena, hlo_enum_FFT_TYPE_t type, int64_t 
 
 int64_t fft_lanes_count(const fft_lanes_t *plan) { return plan->code->lanes; }
 
-size_t fft_lanes_space_bytes(const fft_lanes_t *plan) { return space_bytes(plan->code, plan->plain.length); }
+size_t fft_lanes_space_bytes(const fft_lanes_t *plan) {
+  return space_bytes(plan->code, plan->plain.length);
+}
 
-void fft_lanes_rows(const fft_lanes_t *plan, const void *from, void *to, int64_t count, void *space) {
+void fft_lanes_rows(const fft_lanes_t *plan, const void *from, void *to, int64_t count,
+                    void *space) {
   plan->code->rows(plan, from, to, count, space);
 }
 
-void fft_lanes_columns(const fft_lanes_t *plan, const void *from, void *to, int64_t stride, int64_t count,
-                       void *space) {
+void fft_lanes_columns(const fft_lanes_t *plan, const void *from, void *to, int64_t stride,
+                       int64_t count, void *space) {
   plan->code->columns(plan, from, to, stride, count, space);
 }

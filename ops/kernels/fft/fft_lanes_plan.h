@@ -23,14 +23,15 @@ typedef struct fft_plain {
 
 struct fft_lanes {
   hlo_enum_FFT_TYPE_t type;
-  int64_t length;        /* of the complex lines that are transformed */
+  int64_t length;              /* of the complex lines that are transformed */
   int64_t in_count, out_count; /* numbers of a line in memory, a complex one being two */
   bool is_double, is_inverse;
   double scale;
-  fft_plain_t plain;     /* of the length, or of the convolution's */
-  const void *halves;    /* real lines: pairs e^(-2 pi i k / 2 length) */
-  const void *chirp;     /* Bluestein: pairs e^(-pi i k^2 / length); else NULL */
-  const void *spectrum;  /* of the chirp that lines are convolved with, by the convolution's length */
+  fft_plain_t plain;  /* of the length, or of the convolution's */
+  const void *halves; /* real lines: pairs e^(-2 pi i k / 2 length) */
+  const void *chirp;  /* Bluestein: pairs e^(-pi i k^2 / length); else NULL */
+  const void
+      *spectrum; /* of the chirp that lines are convolved with, by the convolution's length */
   const struct fft_lanes_code *code;
 };
 
@@ -39,7 +40,8 @@ typedef struct fft_lanes_code {
   int lanes;
   size_t vector_bytes;
   void (*rows)(const fft_lanes_t *plan, const void *from, void *to, int64_t count, void *space);
-  void (*columns)(const fft_lanes_t *plan, const void *from, void *to, int64_t stride, int64_t count, void *space);
+  void (*columns)(const fft_lanes_t *plan, const void *from, void *to, int64_t stride,
+                  int64_t count, void *space);
 } fft_lanes_code_t;
 
 extern const fft_lanes_code_t fft_lanes_code_f32_64, fft_lanes_code_f64_64; /* AVX-512 */

@@ -1,5 +1,6 @@
-/* The code of fft_lanes for one type and width: T, BYTES of a vector, INTEGER of T's size, CODE the name of the result.
- * Everything runs forward; inverse transforms change real and imaginary parts before and after. */
+/* The code of fft_lanes for one type and width: T, BYTES of a vector, INTEGER of T's size, CODE the
+ * name of the result. Everything runs forward; inverse transforms change real and imaginary parts
+ * before and after. */
 #define LANES (BYTES / (int)sizeof(T))
 
 typedef T vector_t __attribute__((vector_size(BYTES), may_alias));
@@ -14,7 +15,9 @@ NATIVE_INLINE cell_t cell_add(cell_t a, cell_t b) { return (cell_t){a.re + b.re,
 NATIVE_INLINE cell_t cell_sub(cell_t a, cell_t b) { return (cell_t){a.re - b.re, a.im - b.im}; }
 NATIVE_INLINE cell_t cell_scale(cell_t a, T k) { return (cell_t){a.re * k, a.im * k}; }
 /* a + k b */
-NATIVE_INLINE cell_t cell_more(cell_t a, T k, cell_t b) { return (cell_t){a.re + k * b.re, a.im + k * b.im}; }
+NATIVE_INLINE cell_t cell_more(cell_t a, T k, cell_t b) {
+  return (cell_t){a.re + k * b.re, a.im + k * b.im};
+}
 /* a - i b and a + i b */
 NATIVE_INLINE cell_t cell_less_i(cell_t a, cell_t b) { return (cell_t){a.re + b.im, a.im - b.re}; }
 NATIVE_INLINE cell_t cell_more_i(cell_t a, cell_t b) { return (cell_t){a.re - b.im, a.im + b.re}; }
@@ -23,7 +26,7 @@ NATIVE_INLINE cell_t cell_times(cell_t a, const T *w) {
 }
 NATIVE_INLINE cell_t cell_swap(cell_t a) { return (cell_t){a.im, a.re}; }
 
-/* --- short transforms ------------------------------------------------------------------------------------------ */
+/* --- short transforms ------------------------------------------------------------------------- */
 
 NATIVE_INLINE void dft_2(cell_t *t) {
   cell_t sum = cell_add(t[0], t[1]);
@@ -31,14 +34,16 @@ NATIVE_INLINE void dft_2(cell_t *t) {
 }
 
 NATIVE_INLINE void dft_3(cell_t *t) {
-  cell_t sum = cell_add(t[1], t[2]), rotated = cell_scale(cell_sub(t[1], t[2]), (T)0.86602540378443864676);
+  cell_t sum = cell_add(t[1], t[2]),
+         rotated = cell_scale(cell_sub(t[1], t[2]), (T)0.86602540378443864676);
   cell_t middle = cell_more(t[0], (T)-0.5, sum);
   t[0] = cell_add(t[0], sum);
   t[1] = cell_less_i(middle, rotated), t[2] = cell_more_i(middle, rotated);
 }
 
 NATIVE_INLINE void dft_4(cell_t *t) {
-  cell_t a = cell_add(t[0], t[2]), b = cell_sub(t[0], t[2]), c = cell_add(t[1], t[3]), d = cell_sub(t[1], t[3]);
+  cell_t a = cell_add(t[0], t[2]), b = cell_sub(t[0], t[2]), c = cell_add(t[1], t[3]),
+         d = cell_sub(t[1], t[3]);
   t[0] = cell_add(a, c), t[2] = cell_sub(a, c);
   t[1] = cell_less_i(b, d), t[3] = cell_more_i(b, d);
 }
@@ -60,7 +65,8 @@ NATIVE_INLINE void dft_odd(cell_t *t, int radix, const T *roots) {
   cell_t sums[FFT_MAX_FACTOR / 2], differences[FFT_MAX_FACTOR / 2], first = t[0], all = t[0];
   int half = radix / 2;
   for (int j = 0; j < half; j++) {
-    sums[j] = cell_add(t[j + 1], t[radix - 1 - j]), differences[j] = cell_sub(t[j + 1], t[radix - 1 - j]);
+    sums[j] = cell_add(t[j + 1], t[radix - 1 - j]),
+    differences[j] = cell_sub(t[j + 1], t[radix - 1 - j]);
     all = cell_add(all, sums[j]);
   }
   t[0] = all;
@@ -68,29 +74,30 @@ NATIVE_INLINE void dft_odd(cell_t *t, int radix, const T *roots) {
     cell_t middle = first, rotated = {0};
     for (int j = 0; j < half; j++) {
       int k = (j + 1) * q % radix;
-      middle = cell_more(middle, roots[2 * k], sums[j]), rotated = cell_more(rotated, roots[2 * k + 1], differences[j]);
+      middle = cell_more(middle, roots[2 * k], sums[j]),
+      rotated = cell_more(rotated, roots[2 * k + 1], differences[j]);
     }
     t[q] = cell_less_i(middle, rotated), t[radix - q] = cell_more_i(middle, rotated);
   }
 }
 
-/* --- passes ---------------------------------------------------------------------------------------------------- */
+/* --- passes ----------------------------------------------------------------------------------- */
 
 /* Elements i + ido (j + radix k) of `from`, transformed over j, go to i + ido (k + l1 j). */
-#define DEFINE_PASS(NAME, RADIX, DFT)                                                                          \
-  static void NAME(const fft_pass_t *pass, const cell_t *from, cell_t *to) {                                   \
-    const int64_t ido = pass->ido, l1 = pass->l1;                                                              \
-    const T *w = pass->twiddles, *roots = pass->roots;                                                         \
-    (void)roots;                                                                                               \
-    for (int64_t k = 0; k < l1; k++)                                                                           \
-      for (int64_t i = 0; i < ido; i++) {                                                                      \
-        cell_t t[RADIX];                                                                                       \
-        for (int j = 0; j < RADIX; j++) t[j] = from[i + ido * (j + RADIX * k)];                                \
-        DFT;                                                                                                   \
-        to[i + ido * k] = t[0];                                                                                \
-        for (int j = 1; j < RADIX; j++)                                                                        \
-          to[i + ido * (k + l1 * j)] = i ? cell_times(t[j], w + 2 * ((j - 1) * ido + i)) : t[j];               \
-      }                                                                                                        \
+#define DEFINE_PASS(NAME, RADIX, DFT)                                                            \
+  static void NAME(const fft_pass_t *pass, const cell_t *from, cell_t *to) {                     \
+    const int64_t ido = pass->ido, l1 = pass->l1;                                                \
+    const T *w = pass->twiddles, *roots = pass->roots;                                           \
+    (void)roots;                                                                                 \
+    for (int64_t k = 0; k < l1; k++)                                                             \
+      for (int64_t i = 0; i < ido; i++) {                                                        \
+        cell_t t[RADIX];                                                                         \
+        for (int j = 0; j < RADIX; j++) t[j] = from[i + ido * (j + RADIX * k)];                  \
+        DFT;                                                                                     \
+        to[i + ido * k] = t[0];                                                                  \
+        for (int j = 1; j < RADIX; j++)                                                          \
+          to[i + ido * (k + l1 * j)] = i ? cell_times(t[j], w + 2 * ((j - 1) * ido + i)) : t[j]; \
+      }                                                                                          \
   }
 DEFINE_PASS(pass_2, 2, dft_2(t))
 DEFINE_PASS(pass_3, 3, dft_3(t))
@@ -103,14 +110,30 @@ DEFINE_PASS(pass_13, 13, dft_odd(t, 13, roots))
 
 static void run_pass(const fft_pass_t *pass, const cell_t *from, cell_t *to) {
   switch (pass->radix) {
-    case 2: pass_2(pass, from, to); break;
-    case 3: pass_3(pass, from, to); break;
-    case 4: pass_4(pass, from, to); break;
-    case 5: pass_5(pass, from, to); break;
-    case 7: pass_7(pass, from, to); break;
-    case 8: pass_8(pass, from, to); break;
-    case 11: pass_11(pass, from, to); break;
-    default: pass_13(pass, from, to); break;
+    case 2:
+      pass_2(pass, from, to);
+      break;
+    case 3:
+      pass_3(pass, from, to);
+      break;
+    case 4:
+      pass_4(pass, from, to);
+      break;
+    case 5:
+      pass_5(pass, from, to);
+      break;
+    case 7:
+      pass_7(pass, from, to);
+      break;
+    case 8:
+      pass_8(pass, from, to);
+      break;
+    case 11:
+      pass_11(pass, from, to);
+      break;
+    default:
+      pass_13(pass, from, to);
+      break;
   }
 }
 
@@ -130,7 +153,8 @@ static cell_t *transform_chirp(const fft_lanes_t *plan, cell_t *a, cell_t *b) {
   for (int64_t k = 0; k < plan->length; k++) a[k] = cell_times(a[k], chirp + 2 * k);
   memset(a + plan->length, 0, (size_t)(plan->plain.length - plan->length) * sizeof *a);
   cell_t *c = transform_plain(&plan->plain, a, b), *other = c == a ? b : a;
-  for (int64_t k = 0; k < plan->plain.length; k++) c[k] = cell_swap(cell_times(c[k], spectrum + 2 * k));
+  for (int64_t k = 0; k < plan->plain.length; k++)
+    c[k] = cell_swap(cell_times(c[k], spectrum + 2 * k));
   c = transform_plain(&plan->plain, c, other);
   for (int64_t k = 0; k < plan->length; k++) c[k] = cell_times(cell_swap(c[k]), chirp + 2 * k);
   return c;
@@ -140,19 +164,21 @@ static cell_t *transform(const fft_lanes_t *plan, cell_t *a, cell_t *b) {
   return plan->chirp ? transform_chirp(plan, a, b) : transform_plain(&plan->plain, a, b);
 }
 
-/* --- real lines ------------------------------------------------------------------------------------------------ */
+/* --- real lines ------------------------------------------------------------------------------- */
 
-/* z_k = x_2k + i x_2k+1, transformed, to the transform of x: the even elements' and the odd ones' taken apart. There is
- * one element more. */
+/* z_k = x_2k + i x_2k+1, transformed, to the transform of x: the even elements' and the odd ones'
+ * taken apart. There is one element more. */
 static void to_halves(const fft_lanes_t *plan, cell_t *z) {
   int64_t n = plan->length;
   const T *w = plan->halves;
   cell_t first = z[0];
-  z[0] = (cell_t){first.re + first.im, first.re * 0}, z[n] = (cell_t){first.re - first.im, first.re * 0};
+  z[0] = (cell_t){first.re + first.im, first.re * 0},
+  z[n] = (cell_t){first.re - first.im, first.re * 0};
   for (int64_t k = 1; k <= n / 2; k++) {
     cell_t a = z[k], b = {z[n - k].re, -z[n - k].im};
     cell_t even = cell_scale(cell_add(a, b), (T)0.5), odd = cell_scale(cell_sub(a, b), (T)0.5);
-    cell_t rotated = cell_times((cell_t){odd.im, -odd.re}, w + 2 * k), other = cell_sub(even, rotated);
+    cell_t rotated = cell_times((cell_t){odd.im, -odd.re}, w + 2 * k),
+           other = cell_sub(even, rotated);
     z[n - k] = (cell_t){other.re, -other.im};
     z[k] = cell_add(even, rotated);
   }
@@ -173,10 +199,10 @@ static void from_halves(const fft_lanes_t *plan, cell_t *x) {
   }
 }
 
-/* --- memory ---------------------------------------------------------------------------------------------------- */
+/* --- memory ----------------------------------------------------------------------------------- */
 
-/* Rows and lanes change places: one bit of their numbers after the other. All of it is in registers once the loops are
- * written out. */
+/* Rows and lanes change places: one bit of their numbers after the other. All of it is in registers
+ * once the loops are written out. */
 NATIVE_INLINE void turn(vector_t *rows) {
 #pragma GCC unroll 4
   for (int bit = 1; bit < LANES; bit *= 2) {
@@ -195,8 +221,8 @@ NATIVE_INLINE void turn(vector_t *rows) {
   }
 }
 
-/* A square of LANES lines, `step` numbers apart, to as many vectors and back; the vectors of complex cells are in turn
- * those of the first and of the second part, or the other way round. */
+/* A square of LANES lines, `step` numbers apart, to as many vectors and back; the vectors of
+ * complex cells are in turn those of the first and of the second part, or the other way round. */
 NATIVE_INLINE void load_square(const T *from, int64_t step, int swaps, vector_t *to) {
   vector_t rows[LANES];
 #pragma GCC unroll 16
@@ -215,8 +241,8 @@ NATIVE_INLINE void store_square(const vector_t *from, int swaps, T scale, int64_
   for (int line = 0; line < LANES; line++) *(unaligned_t *)(to + line * step) = rows[line];
 }
 
-/* Lines of `numbers` numbers, the parts of complex ones in turn; lines that are not there are zero. What is no whole
- * square goes through one. */
+/* Lines of `numbers` numbers, the parts of complex ones in turn; lines that are not there are zero.
+ * What is no whole square goes through one. */
 static void load_rows(const T *from, int64_t numbers, int64_t count, int swaps, cell_t *to) {
   vector_t *cells = (vector_t *)to;
   int64_t whole = count < LANES ? 0 : numbers / LANES * LANES;
@@ -231,11 +257,13 @@ static void load_rows(const T *from, int64_t numbers, int64_t count, int swaps, 
   }
 }
 
-static void store_rows(const cell_t *from, int64_t numbers, int64_t count, int swaps, T scale, T *to) {
+static void store_rows(const cell_t *from, int64_t numbers, int64_t count, int swaps, T scale,
+                       T *to) {
   const vector_t *cells = (const vector_t *)from;
   int64_t whole = count < LANES ? 0 : numbers / LANES * LANES;
   T square[LANES * LANES] __attribute__((aligned(BYTES)));
-  for (int64_t at = 0; at < whole; at += LANES) store_square(cells + at, swaps, scale, numbers, to + at);
+  for (int64_t at = 0; at < whole; at += LANES)
+    store_square(cells + at, swaps, scale, numbers, to + at);
   for (int64_t at = whole; at < numbers; at += LANES) {
     int64_t width = numbers - at < LANES ? numbers - at : LANES;
     store_square(cells + at, swaps, scale, LANES, square);
@@ -244,7 +272,8 @@ static void store_rows(const cell_t *from, int64_t numbers, int64_t count, int s
   }
 }
 
-/* Neighbouring complex numbers of a row are the lanes: two vectors of pairs to one cell, and back. */
+/* Neighbouring complex numbers of a row are the lanes: two vectors of pairs to one cell, and back.
+ */
 NATIVE_INLINE void load_pairs(const T *from, int swaps, vector_t *to) {
   lane_order_t evens, odds;
 #pragma GCC unroll 16
@@ -258,13 +287,16 @@ NATIVE_INLINE void store_pairs(const vector_t *from, int swaps, T scale, T *to) 
 #pragma GCC unroll 16
   for (int i = 0; i < LANES; i++) low[i] = i / 2 + i % 2 * LANES, high[i] = low[i] + LANES / 2;
   vector_t a = from[swaps] * scale, b = from[1 - swaps] * scale;
-  *(unaligned_t *)to = __builtin_shuffle(a, b, low), *(unaligned_t *)(to + LANES) = __builtin_shuffle(a, b, high);
+  *(unaligned_t *)to = __builtin_shuffle(a, b, low),
+                *(unaligned_t *)(to + LANES) = __builtin_shuffle(a, b, high);
 }
 
-static void load_columns(const T *from, int64_t step, int64_t length, int64_t count, int swaps, cell_t *to) {
+static void load_columns(const T *from, int64_t step, int64_t length, int64_t count, int swaps,
+                         cell_t *to) {
   T pairs[2 * LANES] = {0};
   if (count == LANES) {
-    for (int64_t k = 0; k < length; k++) load_pairs(from + 2 * k * step, swaps, (vector_t *)(to + k));
+    for (int64_t k = 0; k < length; k++)
+      load_pairs(from + 2 * k * step, swaps, (vector_t *)(to + k));
     return;
   }
   for (int64_t k = 0; k < length; k++) {
@@ -273,10 +305,12 @@ static void load_columns(const T *from, int64_t step, int64_t length, int64_t co
   }
 }
 
-static void store_columns(const cell_t *from, int64_t step, int64_t length, int64_t count, int swaps, T scale, T *to) {
+static void store_columns(const cell_t *from, int64_t step, int64_t length, int64_t count,
+                          int swaps, T scale, T *to) {
   T pairs[2 * LANES];
   if (count == LANES) {
-    for (int64_t k = 0; k < length; k++) store_pairs((const vector_t *)(from + k), swaps, scale, to + 2 * k * step);
+    for (int64_t k = 0; k < length; k++)
+      store_pairs((const vector_t *)(from + k), swaps, scale, to + 2 * k * step);
     return;
   }
   for (int64_t k = 0; k < length; k++) {
@@ -285,14 +319,18 @@ static void store_columns(const cell_t *from, int64_t step, int64_t length, int6
   }
 }
 
-/* --- lines ----------------------------------------------------------------------------------------------------- */
+/* --- lines ------------------------------------------------------------------------------------ */
 
 /* Loads and stores are of whole vectors: a few cells more than a line has. */
-static cell_t *second_of(const fft_lanes_t *plan, cell_t *first) { return first + plan->plain.length + LANES; }
+static cell_t *second_of(const fft_lanes_t *plan, cell_t *first) {
+  return first + plan->plain.length + LANES;
+}
 
-static void run_rows(const fft_lanes_t *plan, const void *from, void *to, int64_t count, void *space) {
+static void run_rows(const fft_lanes_t *plan, const void *from, void *to, int64_t count,
+                     void *space) {
   cell_t *a = space, *b = second_of(plan, a);
-  bool inverse = plan->is_inverse, real_in = plan->type == HLO_FFT_TYPE_RFFT, real_out = plan->type == HLO_FFT_TYPE_IRFFT;
+  bool inverse = plan->is_inverse, real_in = plan->type == HLO_FFT_TYPE_RFFT,
+       real_out = plan->type == HLO_FFT_TYPE_IRFFT;
   load_rows(from, plan->in_count, count, inverse && !real_out, a);
   if (real_out) {
     from_halves(plan, a);
@@ -303,7 +341,8 @@ static void run_rows(const fft_lanes_t *plan, const void *from, void *to, int64_
   store_rows(result, plan->out_count, count, inverse, (T)plan->scale, to);
 }
 
-static void run_columns(const fft_lanes_t *plan, const void *from, void *to, int64_t step, int64_t count, void *space) {
+static void run_columns(const fft_lanes_t *plan, const void *from, void *to, int64_t step,
+                        int64_t count, void *space) {
   cell_t *a = space, *b = second_of(plan, a);
   load_columns(from, step, plan->length, count, plan->is_inverse, a);
   cell_t *result = transform(plan, a, b);

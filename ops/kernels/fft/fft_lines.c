@@ -19,14 +19,16 @@ static fftw_plan make_lines(const fftw_library_t *library, const fft_form_t *f) 
   static _Alignas(64) char in[64], out[64];
   fftw_iodim64 line = {f->length, 1, 1}, many = {f->count, f->in_step, f->out_step};
   void *to = f->in_place ? in : out;
-  if (f->type == HLO_FFT_TYPE_RFFT) return library->dft_r2c(1, &line, 1, &many, in, to, FFTW_ESTIMATE);
-  if (f->type == HLO_FFT_TYPE_IRFFT) return library->dft_c2r(1, &line, 1, &many, in, to, FFTW_ESTIMATE);
-  return library->dft(1, &line, 1, &many, in, to, f->type == HLO_FFT_TYPE_FFT ? FFTW_FORWARD : FFTW_BACKWARD,
-                      FFTW_ESTIMATE);
+  if (f->type == HLO_FFT_TYPE_RFFT)
+    return library->dft_r2c(1, &line, 1, &many, in, to, FFTW_ESTIMATE);
+  if (f->type == HLO_FFT_TYPE_IRFFT)
+    return library->dft_c2r(1, &line, 1, &many, in, to, FFTW_ESTIMATE);
+  return library->dft(1, &line, 1, &many, in, to,
+                      f->type == HLO_FFT_TYPE_FFT ? FFTW_FORWARD : FFTW_BACKWARD, FFTW_ESTIMATE);
 }
 
-static hr_status_t keep_lines(const op_native_target_t *target, const fftw_library_t *library, const fft_form_t *form,
-                              fftw_plan *out_plan) {
+static hr_status_t keep_lines(const op_native_target_t *target, const fftw_library_t *library,
+                              const fft_form_t *form, fftw_plan *out_plan) {
   fft_made_t *made;
   HR_TRY(HR_NEW(target->arena, &made));
   made->library = *library;
@@ -38,8 +40,8 @@ static hr_status_t keep_lines(const op_native_target_t *target, const fftw_libra
   return NULL;
 }
 
-hr_status_t fft_lines_plan(const op_native_target_t *target, const fftw_library_t *library, fft_form_t form,
-                           int64_t total, fft_lines_t *lines) {
+hr_status_t fft_lines_plan(const op_native_target_t *target, const fftw_library_t *library,
+                           fft_form_t form, int64_t total, fft_lines_t *lines) {
   lines->count = form.count;
   if (total >= form.count) HR_TRY(keep_lines(target, library, &form, &lines->many));
   form.count = total % form.count;
@@ -50,20 +52,24 @@ bool fft_lines_exist(const fft_lines_t *lines, int64_t total) {
   return (lines->many || total < lines->count) && (lines->rest || total % lines->count == 0);
 }
 
-int64_t fft_padded_length(int64_t element_bytes, int64_t length) { return length + PAD_BYTES / element_bytes; }
+int64_t fft_padded_length(int64_t element_bytes, int64_t length) {
+  return length + PAD_BYTES / element_bytes;
+}
 
 /* Elements of 8 and 16 bytes, a few rows at a time so that every cache line is used as a whole. */
-#define DEFINE_TRANSPOSES(NAME, T)                                                                                    \
-  static void NAME##_gather(const T *from, int64_t stride, int64_t length, int64_t count, T *to, int64_t to_stride) { \
-    for (int64_t i = 0; i < length; i += 8)                                                                           \
-      for (int64_t c = 0; c < count; c++)                                                                             \
-        for (int64_t j = i; j < hr_min(i + 8, length); j++) to[c * to_stride + j] = from[j * stride + c];             \
-  }                                                                                                                   \
-  static void NAME##_scatter(const T *from, int64_t from_stride, int64_t length, int64_t count, T *to,                \
-                             int64_t stride) {                                                                        \
-    for (int64_t i = 0; i < length; i += 8)                                                                           \
-      for (int64_t j = i; j < hr_min(i + 8, length); j++)                                                             \
-        for (int64_t c = 0; c < count; c++) to[j * stride + c] = from[c * from_stride + j];                           \
+#define DEFINE_TRANSPOSES(NAME, T)                                                               \
+  static void NAME##_gather(const T *from, int64_t stride, int64_t length, int64_t count, T *to, \
+                            int64_t to_stride) {                                                 \
+    for (int64_t i = 0; i < length; i += 8)                                                      \
+      for (int64_t c = 0; c < count; c++)                                                        \
+        for (int64_t j = i; j < hr_min(i + 8, length); j++)                                      \
+          to[c * to_stride + j] = from[j * stride + c];                                          \
+  }                                                                                              \
+  static void NAME##_scatter(const T *from, int64_t from_stride, int64_t length, int64_t count,  \
+                             T *to, int64_t stride) {                                            \
+    for (int64_t i = 0; i < length; i += 8)                                                      \
+      for (int64_t j = i; j < hr_min(i + 8, length); j++)                                        \
+        for (int64_t c = 0; c < count; c++) to[j * stride + c] = from[c * from_stride + j];      \
   }
 typedef struct pair {
   double re, im;
@@ -71,16 +77,16 @@ typedef struct pair {
 DEFINE_TRANSPOSES(single, double)
 DEFINE_TRANSPOSES(twice, pair_t)
 
-void fft_gather(int64_t element_bytes, const void *from, int64_t stride, int64_t length, int64_t count, void *to,
-                int64_t line_step) {
+void fft_gather(int64_t element_bytes, const void *from, int64_t stride, int64_t length,
+                int64_t count, void *to, int64_t line_step) {
   if (element_bytes == 16)
     twice_gather(from, stride, length, count, to, line_step);
   else
     single_gather(from, stride, length, count, to, line_step);
 }
 
-void fft_scatter(int64_t element_bytes, const void *from, int64_t line_step, int64_t length, int64_t count, void *to,
-                 int64_t stride) {
+void fft_scatter(int64_t element_bytes, const void *from, int64_t line_step, int64_t length,
+                 int64_t count, void *to, int64_t stride) {
   if (element_bytes == 16)
     twice_scatter(from, line_step, length, count, to, stride);
   else

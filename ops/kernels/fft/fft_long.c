@@ -1,9 +1,11 @@
-/* A line of n = n1 n2 elements as a matrix of n1 rows of n2: with j = j1 n2 + j2 and k = k1 + k2 n1,
+/* A line of n = n1 n2 elements as a matrix of n1 rows of n2: with j = j1 n2 + j2 and k = k1 + k2
+ * n1,
  *
  *   1. columns: transforms of length n1 from j1 to k1, then times w^(j2 k1), w the n-th root of one
  *   2. rows:    transforms of length n2 from j2 to k2, written as columns of the result
  *
- * Both passes do FFT_COLUMNS lines at a time in a worker's cache, so that memory is read and written twice. */
+ * Both passes do FFT_COLUMNS lines at a time in a worker's cache, so that memory is read and
+ * written twice. */
 #include "ops/kernels/fft/fft_long.h"
 
 #include <math.h>
@@ -37,7 +39,9 @@ typedef struct long_job {
   char *middle, *out, *workers;
 } long_job_t;
 
-static root_t times(root_t a, root_t b) { return (root_t){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
+static root_t times(root_t a, root_t b) {
+  return (root_t){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
 
 static root_t power(const fft_long_t *plan, int64_t exponent) {
   int64_t e = exponent % plan->kind.length;
@@ -45,20 +49,21 @@ static root_t power(const fft_long_t *plan, int64_t exponent) {
 }
 
 /* line[i] *= far[i / RUN] near[i % RUN] */
-#define DEFINE_TWIST(T)                                                                                       \
-  NATIVE_CLONES static void twist_##T(T *line, int64_t length, const root_t *far, const root_t *near) {       \
-    T re[RUN], im[RUN];                                                                                       \
-    for (int i = 0; i < RUN; i++) re[i] = (T)near[i].re, im[i] = (T)near[i].im;                               \
-    for (int64_t at = 0; at < length; at += RUN) {                                                            \
-      T far_re = (T)far[at / RUN].re, far_im = (T)far[at / RUN].im;                                           \
-      int64_t count = hr_min(RUN, length - at);                                                            \
-      for (int64_t i = 0; i < count; i++) {                                                                   \
-        T c = far_re * re[i] - far_im * im[i], s = far_re * im[i] + far_im * re[i];                           \
-        T a = line[2 * (at + i)], b = line[2 * (at + i) + 1];                                                 \
-        line[2 * (at + i)] = a * c - b * s;                                                                   \
-        line[2 * (at + i) + 1] = a * s + b * c;                                                               \
-      }                                                                                                       \
-    }                                                                                                         \
+#define DEFINE_TWIST(T)                                                             \
+  NATIVE_CLONES static void twist_##T(T *line, int64_t length, const root_t *far,   \
+                                      const root_t *near) {                         \
+    T re[RUN], im[RUN];                                                             \
+    for (int i = 0; i < RUN; i++) re[i] = (T)near[i].re, im[i] = (T)near[i].im;     \
+    for (int64_t at = 0; at < length; at += RUN) {                                  \
+      T far_re = (T)far[at / RUN].re, far_im = (T)far[at / RUN].im;                 \
+      int64_t count = hr_min(RUN, length - at);                                     \
+      for (int64_t i = 0; i < count; i++) {                                         \
+        T c = far_re * re[i] - far_im * im[i], s = far_re * im[i] + far_im * re[i]; \
+        T a = line[2 * (at + i)], b = line[2 * (at + i) + 1];                       \
+        line[2 * (at + i)] = a * c - b * s;                                         \
+        line[2 * (at + i) + 1] = a * s + b * c;                                     \
+      }                                                                             \
+    }                                                                               \
   }
 NATIVE_OPTIMIZE
 DEFINE_TWIST(float)
@@ -90,7 +95,8 @@ static void run_columns(void *context, int64_t begin, int64_t end, int worker) {
   for (int64_t block = begin; block < end; block++) {
     int64_t first = block * FFT_COLUMNS, count = hr_min(FFT_COLUMNS, plan->n2 - first);
     fft_gather(each, job->in + first * each, plan->n2, plan->n1, count, space, stride);
-    plan->library.execute_dft(count == FFT_COLUMNS ? plan->columns.many : plan->columns.rest, space, space);
+    plan->library.execute_dft(count == FFT_COLUMNS ? plan->columns.many : plan->columns.rest, space,
+                              space);
     for (int64_t c = 0; c < count; c++) twist(plan, space + c * stride * each, first + c, far);
     fft_scatter(each, space, stride, plan->n1, count, job->middle + first * each, plan->n2);
   }
@@ -109,7 +115,8 @@ static void run_rows(void *context, int64_t begin, int64_t end, int worker) {
   }
 }
 
-void fft_long_run(const fft_long_t *plan, hr_workers_t *workers, void *scratch, const void *in, void *out) {
+void fft_long_run(const fft_long_t *plan, hr_workers_t *workers, void *scratch, const void *in,
+                  void *out) {
   int64_t bytes = plan->kind.length * plan->kind.element_bytes;
   for (int64_t line = 0; line < plan->kind.line_count; line++) {
     long_job_t job = {plan, (const char *)in + line * bytes, scratch, (char *)out + line * bytes,
@@ -135,18 +142,22 @@ static int64_t middle_factor(int64_t length) {
 
 static hr_status_t plan_roots(const op_native_target_t *target, fft_long_t *plan) {
   int64_t length = plan->kind.length, coarse = length / FINE + 1;
-  double unit_angle = (plan->kind.type == HLO_FFT_TYPE_FFT ? -2 : 2) * 3.14159265358979323846 / (double)length;
+  double unit_angle =
+      (plan->kind.type == HLO_FFT_TYPE_FFT ? -2 : 2) * 3.14159265358979323846 / (double)length;
   HR_TRY(HR_NEW_ARRAY(target->arena, FINE, &plan->fine));
   HR_TRY(HR_NEW_ARRAY(target->arena, coarse, &plan->coarse));
-  for (int64_t i = 0; i < FINE; i++) plan->fine[i] = (root_t){cos(unit_angle * (double)i), sin(unit_angle * (double)i)};
+  for (int64_t i = 0; i < FINE; i++)
+    plan->fine[i] = (root_t){cos(unit_angle * (double)i), sin(unit_angle * (double)i)};
   for (int64_t i = 0; i < coarse; i++)
-    plan->coarse[i] = (root_t){cos(unit_angle * (double)(i * FINE)), sin(unit_angle * (double)(i * FINE))};
+    plan->coarse[i] =
+        (root_t){cos(unit_angle * (double)(i * FINE)), sin(unit_angle * (double)(i * FINE))};
   return NULL;
 }
 
 static hr_status_t plan_both(const op_native_target_t *target, fft_long_t *plan) {
   int64_t each = plan->kind.element_bytes;
-  int64_t column_step = fft_padded_length(each, plan->n1), row_stride = fft_padded_length(each, plan->n2);
+  int64_t column_step = fft_padded_length(each, plan->n1),
+          row_stride = fft_padded_length(each, plan->n2);
   fft_form_t columns = {plan->kind.type, plan->n1, FFT_COLUMNS, column_step, column_step, true};
   fft_form_t rows = {plan->kind.type, plan->n2, FFT_COLUMNS, plan->n2, row_stride, false};
   HR_TRY(fft_lines_plan(target, &plan->library, columns, plan->n2, &plan->columns));
@@ -157,13 +168,15 @@ static size_t plan_scratch(const op_native_target_t *target, fft_long_t *plan) {
   size_t total = 0, each = (size_t)plan->kind.element_bytes;
   scratch_reserve(&total, (size_t)plan->kind.length * each);
   plan->worker_at = total;
-  size_t longest = (size_t)fft_padded_length((int64_t)each, plan->n2), roots = ((size_t)plan->n1 / RUN + 1);
+  size_t longest = (size_t)fft_padded_length((int64_t)each, plan->n2),
+         roots = ((size_t)plan->n1 / RUN + 1);
   plan->worker_bytes = (FFT_COLUMNS * longest * each + roots * sizeof(root_t) + 63) / 64 * 64;
   return total + plan->worker_bytes * (size_t)target->workers;
 }
 
-hr_status_t fft_long_plan(const op_native_target_t *target, const fftw_library_t *library, const fft_line_kind_t *kind,
-                          size_t *out_scratch_bytes, const fft_long_t **out_plan) {
+hr_status_t fft_long_plan(const op_native_target_t *target, const fftw_library_t *library,
+                          const fft_line_kind_t *kind, size_t *out_scratch_bytes,
+                          const fft_long_t **out_plan) {
   fft_long_t *plan;
   if (!is_long(target, kind)) return NULL;
   int64_t factor = middle_factor(kind->length);
@@ -172,7 +185,8 @@ hr_status_t fft_long_plan(const op_native_target_t *target, const fftw_library_t
   plan->library = *library, plan->kind = *kind;
   plan->n1 = factor, plan->n2 = kind->length / factor;
   HR_TRY(plan_both(target, plan));
-  if (!fft_lines_exist(&plan->columns, plan->n2) || !fft_lines_exist(&plan->rows, plan->n1)) return NULL;
+  if (!fft_lines_exist(&plan->columns, plan->n2) || !fft_lines_exist(&plan->rows, plan->n1))
+    return NULL;
   HR_TRY(plan_roots(target, plan));
   *out_scratch_bytes = plan_scratch(target, plan);
   *out_plan = plan;

@@ -15,8 +15,10 @@ typedef struct fft_line_kind {
 } fft_line_kind_t;
 
 /* out_plan stays NULL where the length is short, or has no two factors of about the same size. */
-hr_status_t fft_long_plan(const op_native_target_t *target, const fftw_library_t *library, const fft_line_kind_t *kind,
-                          size_t *out_scratch_bytes, const fft_long_t **out_plan);
-void fft_long_run(const fft_long_t *plan, hr_workers_t *workers, void *scratch, const void *in, void *out);
+hr_status_t fft_long_plan(const op_native_target_t *target, const fftw_library_t *library,
+                          const fft_line_kind_t *kind, size_t *out_scratch_bytes,
+                          const fft_long_t **out_plan);
+void fft_long_run(const fft_long_t *plan, hr_workers_t *workers, void *scratch, const void *in,
+                  void *out);
 
 #endif

@@ -1,11 +1,12 @@
-/* fft in passes along one dimension each, split over the workers: short lines side by side (fft_lanes.h), others by FFTW
- * with plans that are kept.
+/* fft in passes along one dimension each, split over the workers: short lines side by side
+ * (fft_lanes.h), others by FFTW with plans that are kept.
  *
  *   rows      along the last dimension, which is dense: some lines at a time
- *   columns   along another one: some neighbouring lines are copied side by side, transformed there and copied back,
- *             since FFTW is ten times slower on lines whose elements lie a power of two apart
+ *   columns   along another one: some neighbouring lines are copied side by side, transformed there
+ * and copied back, since FFTW is ten times slower on lines whose elements lie a power of two apart
  *
- * Real transforms are real in the pass of rows, which comes first for RFFT and last for IRFFT. It scales inverses too.
+ * Real transforms are real in the pass of rows, which comes first for RFFT and last for IRFFT. It
+ * scales inverses too.
  */
 #include <string.h>
 
@@ -22,7 +23,8 @@
 typedef struct fft_columns {
   fft_lines_t lines;
   const fft_lanes_t *lanes; /* in place of FFTW's; NULL: none */
-  int64_t outer, length, inner; /* the array as three dimensions; the lines lie along the middle one */
+  int64_t outer, length,
+      inner; /* the array as three dimensions; the lines lie along the middle one */
 } fft_columns_t;
 
 typedef struct fft_native {
@@ -58,9 +60,11 @@ static char *worker_space(const fft_run_t *r, int worker) {
 static void run_column_lanes(void *context, int64_t begin, int64_t end, int worker) {
   const fft_run_t *r = context;
   const fft_columns_t *c = r->columns;
-  int64_t most = fft_lanes_count(c->lanes), blocks = (c->inner + most - 1) / most, each = r->plan->element_bytes;
+  int64_t most = fft_lanes_count(c->lanes), blocks = (c->inner + most - 1) / most,
+          each = r->plan->element_bytes;
   for (int64_t task = begin; task < end; task++) {
-    int64_t first = task % blocks * most, at = (task / blocks * c->length * c->inner + first) * each;
+    int64_t first = task % blocks * most,
+            at = (task / blocks * c->length * c->inner + first) * each;
     fft_lanes_columns(c->lanes, r->from + at, r->to + at, c->inner, hr_min(most, c->inner - first),
                       worker_space(r, worker));
   }
@@ -84,8 +88,8 @@ static void run_columns(void *context, int64_t begin, int64_t end, int worker) {
 
 /* --- rows --- */
 
-/* A line that comes from a real one has a real first element, and a real middle one if its length is even; what else
- * stands there is ignored. */
+/* A line that comes from a real one has a real first element, and a real middle one if its length
+ * is even; what else stands there is ignored. */
 static void drop_imaginary(const fft_native_t *plan, char *line) {
   int64_t last = plan->last_length % 2 == 0 ? plan->in_last - 1 : 0, half = plan->element_bytes / 2;
   memset(line + half, 0, (size_t)half);
@@ -99,7 +103,8 @@ static void scale_reals(const fft_native_t *plan, void *data, int64_t count) {
 }
 
 /* `count` lines, at most those of one call, by `transform`. */
-static void transform_rows(const fft_run_t *r, fftw_plan transform, int64_t row, int64_t count, char *space) {
+static void transform_rows(const fft_run_t *r, fftw_plan transform, int64_t row, int64_t count,
+                           char *space) {
   const fft_native_t *plan = r->plan;
   int64_t each = plan->element_bytes, real = each / 2;
   bool real_in = plan->type == HLO_FFT_TYPE_RFFT, real_out = plan->type == HLO_FFT_TYPE_IRFFT;
@@ -136,18 +141,21 @@ static void run_rows(void *context, int64_t begin, int64_t end, int worker) {
   const fft_lines_t *lines = &r->plan->rows;
   for (int64_t block = begin; block < end; block++) {
     int64_t row = block * lines->count, count = hr_min(lines->count, r->plan->row_count - row);
-    transform_rows(r, count == lines->count ? lines->many : lines->rest, row, count, worker_space(r, worker));
+    transform_rows(r, count == lines->count ? lines->many : lines->rest, row, count,
+                   worker_space(r, worker));
   }
 }
 
 /* --- all passes --- */
 
-static void pass_columns(hr_workers_t *workers, fft_run_t *r, int pass, const void *from, void *to) {
+static void pass_columns(hr_workers_t *workers, fft_run_t *r, int pass, const void *from,
+                         void *to) {
   const fft_columns_t *c = r->columns = &r->plan->columns[pass];
   int64_t most = c->lanes ? fft_lanes_count(c->lanes) : FFT_COLUMNS;
   int64_t tasks = c->outer * ((c->inner + most - 1) / most);
   r->from = from, r->to = to;
-  hr_workers_for(workers, tasks, 1 + SPLIT_ELEMENTS / (c->length * most), c->lanes ? run_column_lanes : run_columns, r);
+  hr_workers_for(workers, tasks, 1 + SPLIT_ELEMENTS / (c->length * most),
+                 c->lanes ? run_column_lanes : run_columns, r);
 }
 
 static void pass_rows(hr_workers_t *workers, fft_run_t *r, const void *from, void *to) {
@@ -159,7 +167,8 @@ static void pass_rows(hr_workers_t *workers, fft_run_t *r, const void *from, voi
                    plan->row_lanes ? run_row_lanes : run_rows, r);
 }
 
-static hr_status_t run_fft(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
+static hr_status_t run_fft(const op_native_run_t *run, const void *plan_, void *const *in,
+                           void *const *out) {
   const fft_native_t *plan = plan_;
   char *scratch = run->scratch;
   hr_workers_t *workers = native_workers(run, plan->workers);
@@ -183,13 +192,17 @@ static hr_status_t run_fft(const op_native_run_t *run, const void *plan_, void *
 /* --- planning --- */
 
 /* Lines side by side, where there are enough of them. */
-static hr_status_t plan_lanes(const op_native_target_t *target, const fft_native_t *plan, hlo_enum_FFT_TYPE_t type,
-                              int64_t length, int64_t lines, double scale, const fft_lanes_t **out_lanes) {
+static hr_status_t plan_lanes(const op_native_target_t *target, const fft_native_t *plan,
+                              hlo_enum_FFT_TYPE_t type, int64_t length, int64_t lines, double scale,
+                              const fft_lanes_t **out_lanes) {
   *out_lanes = NULL;
-  return lines < LANES_LEAST ? NULL : fft_lanes_plan(target->arena, type, length, is_double(plan), scale, out_lanes);
+  return lines < LANES_LEAST
+             ? NULL
+             : fft_lanes_plan(target->arena, type, length, is_double(plan), scale, out_lanes);
 }
 
-static hr_status_t plan_columns(const op_native_target_t *target, fft_native_t *plan, int rank, const int64_t *sizes) {
+static hr_status_t plan_columns(const op_native_target_t *target, fft_native_t *plan, int rank,
+                                const int64_t *sizes) {
   bool forward = plan->type == HLO_FFT_TYPE_FFT || plan->type == HLO_FFT_TYPE_RFFT;
   int64_t inner = sizes[rank - 1], total = plan->row_count * inner;
   for (int t = rank - 2; t >= 0; t--) {
@@ -197,16 +210,18 @@ static hr_status_t plan_columns(const op_native_target_t *target, fft_native_t *
     *c = (fft_columns_t){.outer = total / (sizes[t] * inner), .length = sizes[t], .inner = inner};
     inner *= sizes[t];
     int64_t step = fft_padded_length(plan->element_bytes, c->length);
-    HR_TRY(plan_lanes(target, plan, forward ? HLO_FFT_TYPE_FFT : HLO_FFT_TYPE_IFFT, c->length, c->inner, 1, &c->lanes));
+    HR_TRY(plan_lanes(target, plan, forward ? HLO_FFT_TYPE_FFT : HLO_FFT_TYPE_IFFT, c->length,
+                      c->inner, 1, &c->lanes));
     if (c->lanes) continue;
-    fft_form_t form = {forward ? HLO_FFT_TYPE_FFT : HLO_FFT_TYPE_IFFT, c->length, FFT_COLUMNS, step, step, true};
+    fft_form_t form = {
+        forward ? HLO_FFT_TYPE_FFT : HLO_FFT_TYPE_IFFT, c->length, FFT_COLUMNS, step, step, true};
     HR_TRY(fft_lines_plan(target, &plan->library, form, c->inner, &c->lines));
   }
   return NULL;
 }
 
-/* Lines of a block: as many as stay in the second cache, some for every worker, and an even number, because FFTW is
- * four times slower on blocks that do not start at a multiple of 16 bytes. */
+/* Lines of a block: as many as stay in the second cache, some for every worker, and an even number,
+ * because FFTW is four times slower on blocks that do not start at a multiple of 16 bytes. */
 static int64_t block_rows(const op_native_target_t *target, const fft_native_t *plan) {
   int64_t count = ROW_BYTES / (plan->last_length * plan->element_bytes);
   int64_t share = (plan->row_count + target->workers - 1) / target->workers;
@@ -217,8 +232,10 @@ static int64_t block_rows(const op_native_target_t *target, const fft_native_t *
 
 static hr_status_t plan_rows(const op_native_target_t *target, fft_native_t *plan) {
   bool is_real = plan->type == HLO_FFT_TYPE_RFFT || plan->type == HLO_FFT_TYPE_IRFFT;
-  if (is_real || fft_lanes_is_odd(plan->last_length)) /* of the others, FFTW is as quick with fewer passes */
-    HR_TRY(plan_lanes(target, plan, plan->type, plan->last_length, plan->row_count, plan->scale, &plan->row_lanes));
+  if (is_real ||
+      fft_lanes_is_odd(plan->last_length)) /* of the others, FFTW is as quick with fewer passes */
+    HR_TRY(plan_lanes(target, plan, plan->type, plan->last_length, plan->row_count, plan->scale,
+                      &plan->row_lanes));
   if (plan->row_lanes) return NULL;
   int64_t count = block_rows(target, plan);
   fft_form_t form = {plan->type, plan->last_length, count, plan->in_last, plan->out_last, false};
@@ -228,14 +245,17 @@ static hr_status_t plan_rows(const op_native_target_t *target, fft_native_t *pla
 static size_t plan_scratch(const op_native_target_t *target, fft_native_t *plan) {
   size_t total = 0, each = 0, bytes = (size_t)plan->element_bytes;
   bool copies = plan->type == HLO_FFT_TYPE_IRFFT;
-  plan->copy_at =
-      scratch_reserve(&total, copies && plan->column_passes ? (size_t)(plan->row_count * plan->in_last) * bytes : 0);
+  plan->copy_at = scratch_reserve(&total, copies && plan->column_passes
+                                              ? (size_t)(plan->row_count * plan->in_last) * bytes
+                                              : 0);
   if (copies) each = (size_t)(plan->rows.count * plan->in_last) * bytes;
   if (plan->row_lanes) each = fft_lanes_space_bytes(plan->row_lanes);
   for (int i = 0; i < plan->column_passes; i++) {
     const fft_columns_t *c = &plan->columns[i];
-    size_t block = c->lanes ? fft_lanes_space_bytes(c->lanes)
-                            : (size_t)(FFT_COLUMNS * fft_padded_length(plan->element_bytes, c->length)) * bytes;
+    size_t block =
+        c->lanes
+            ? fft_lanes_space_bytes(c->lanes)
+            : (size_t)(FFT_COLUMNS * fft_padded_length(plan->element_bytes, c->length)) * bytes;
     if (block > each) each = block;
   }
   plan->worker_at = total, plan->worker_bytes = (each + 63) / 64 * 64;
@@ -255,7 +275,8 @@ static bool read_sizes(const op_step_t *step, fft_native_t *plan, int *out_rank,
   for (int t = 0; t < rank; t++) sizes[t] = lengths.data[t];
   sizes[rank - 1] = plan->type == HLO_FFT_TYPE_RFFT ? plan->out_last : plan->in_last;
   plan->scale = 1;
-  for (int t = 0; t < rank && (plan->type == HLO_FFT_TYPE_IFFT || plan->type == HLO_FFT_TYPE_IRFFT); t++)
+  for (int t = 0; t < rank && (plan->type == HLO_FFT_TYPE_IFFT || plan->type == HLO_FFT_TYPE_IRFFT);
+       t++)
     plan->scale /= (double)lengths.data[t];
   *out_rank = rank;
   return plan->row_count > 0 && plan->in_last > 0 && plan->out_last > 0 && plan->last_length > 0;
@@ -264,24 +285,28 @@ static bool read_sizes(const op_step_t *step, fft_native_t *plan, int *out_rank,
 static bool plans_exist(const fft_native_t *plan) {
   bool exist = plan->row_lanes || fft_lines_exist(&plan->rows, plan->row_count);
   for (int i = 0; i < plan->column_passes; i++)
-    exist = exist && (plan->columns[i].lanes || fft_lines_exist(&plan->columns[i].lines, plan->columns[i].inner));
+    exist = exist && (plan->columns[i].lanes ||
+                      fft_lines_exist(&plan->columns[i].lines, plan->columns[i].inner));
   return exist;
 }
 
-static hr_status_t plan_long(const op_native_target_t *target, fft_native_t *plan, size_t *out_scratch_bytes) {
-  fft_line_kind_t kind = {plan->type, plan->last_length, plan->row_count, plan->element_bytes, plan->scale};
+static hr_status_t plan_long(const op_native_target_t *target, fft_native_t *plan,
+                             size_t *out_scratch_bytes) {
+  fft_line_kind_t kind = {plan->type, plan->last_length, plan->row_count, plan->element_bytes,
+                          plan->scale};
   return fft_long_plan(target, &plan->library, &kind, out_scratch_bytes, &plan->long_);
 }
 
-static hr_status_t plan_short(const op_native_target_t *target, fft_native_t *plan, int rank, const int64_t *sizes,
-                              size_t *out_scratch_bytes) {
+static hr_status_t plan_short(const op_native_target_t *target, fft_native_t *plan, int rank,
+                              const int64_t *sizes, size_t *out_scratch_bytes) {
   HR_TRY(plan_rows(target, plan));
   HR_TRY(plan_columns(target, plan, rank, sizes));
   *out_scratch_bytes = plan_scratch(target, plan);
   return NULL;
 }
 
-static hr_status_t prepare_fft(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+static hr_status_t prepare_fft(const op_native_target_t *target, const op_step_t *step,
+                               op_native_step_t *out) {
   fft_native_t *plan;
   int rank;
   int64_t sizes[FFT_MAX_DIMS];
@@ -299,7 +324,8 @@ static hr_status_t prepare_fft(const op_native_target_t *target, const op_step_t
   if (!plan->long_ && !plans_exist(plan)) return NULL;
   double points = (double)plan->row_count * (double)plan->last_length;
   for (double size = 1; size < points; size *= 2) out->flops += 5 * points;
-  out->bytes = (double)plan->row_count * (double)(plan->in_last + plan->out_last) * (double)plan->element_bytes;
+  out->bytes = (double)plan->row_count * (double)(plan->in_last + plan->out_last) *
+               (double)plan->element_bytes;
   out->plan = plan;
   return NULL;
 }

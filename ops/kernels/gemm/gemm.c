@@ -10,16 +10,17 @@
 #include "base/arith.h"
 #include "ops/kernels/simd/simd_target.h"
 
-#define GEMM_DEPTH 320         /* most terms of a strip */
-#define GEMM_PANELS 4          /* packed at once, side by side; more where they are short */
+#define GEMM_DEPTH 320 /* most terms of a strip */
+#define GEMM_PANELS 4  /* packed at once, side by side; more where they are short */
 #define SHORT_DEPTH 64
-#define BLOCK_BYTES (1 << 19)  /* of a block of the left matrix: a part of the second cache */
-#define PANEL_BYTES 128        /* of a row of the widest strip */
+#define BLOCK_BYTES (1 << 19) /* of a block of the left matrix: a part of the second cache */
+#define PANEL_BYTES 128       /* of a row of the widest strip */
 #define ROW_UNIT 8
 #define DEPTH_UNIT 8
-#define PACKED_COLUMNS 256     /* from so many on the left matrix is packed too */
-#define FINISHED_BYTES (1 << 19) /* of whole rows that are finished together: they are in the second cache then */
-#define FINISHED_ROWS 64         /* at least: b is packed for each such block */
+#define PACKED_COLUMNS 256 /* from so many on the left matrix is packed too */
+#define FINISHED_BYTES \
+  (1 << 19) /* of whole rows that are finished together: they are in the second cache then */
+#define FINISHED_ROWS 64 /* at least: b is packed for each such block */
 
 typedef struct gemm_range {
   int64_t row, rows, column, columns, first, depth; /* columns and terms in reals */
@@ -44,9 +45,11 @@ static inline int64_t gemm_part_rows(const gemm_job_t *job, int64_t depth, int64
   return rows < least || cached >= rows ? rows : cached > least ? cached : least;
 }
 
-/* Tells that columns of the rows `now` are final, if the job wants to know and their last terms were added now. */
-static inline void gemm_report_finished(const gemm_job_t *job, const gemm_range_t *range, const gemm_range_t *now,
-                                        int worker, int64_t column, int64_t columns) {
+/* Tells that columns of the rows `now` are final, if the job wants to know and their last terms
+ * were added now. */
+static inline void gemm_report_finished(const gemm_job_t *job, const gemm_range_t *range,
+                                        const gemm_range_t *now, int worker, int64_t column,
+                                        int64_t columns) {
   if (job->finish && now->first + now->depth == range->first + range->depth)
     job->finish(job->finish_context, worker, now->row, now->rows, column, columns);
 }
@@ -58,7 +61,8 @@ static inline int64_t gemm_group_columns(const gemm_job_t *job, int64_t depth, i
 }
 
 /* Later terms of a sum are added to what is there. */
-static inline gemm_mode_t gemm_mode_of(const gemm_job_t *job, const gemm_range_t *range, int64_t first) {
+static inline gemm_mode_t gemm_mode_of(const gemm_job_t *job, const gemm_range_t *range,
+                                       int64_t first) {
   return job->mode == GEMM_SET && first > range->first ? GEMM_ADD : job->mode;
 }
 
@@ -91,21 +95,27 @@ size_t gemm_packed_bytes(const gemm_job_t *job) {
 /* --- sizes --- */
 
 static int64_t parts_of(const gemm_job_t *job) { return hr_dtype_is_complex(job->dtype) ? 2 : 1; }
-static int64_t real_bytes(const gemm_job_t *job) { return (int64_t)hr_dtype_bytes(hr_dtype_real(job->dtype)); }
+static int64_t real_bytes(const gemm_job_t *job) {
+  return (int64_t)hr_dtype_bytes(hr_dtype_real(job->dtype));
+}
 
-/* Whether the left matrix is packed: it must be if it has no dense rows or columns, and should where it is used often
- * and its lines are far apart; rows only where many of them meet in the caches. */
+/* Whether the left matrix is packed: it must be if it has no dense rows or columns, and should
+ * where it is used often and its lines are far apart; rows only where many of them meet in the
+ * caches. */
 static bool is_packed(const gemm_job_t *job, int64_t columns) {
   if (job->fill || job->a_rows || (parts_of(job) == 2 && job->a_col != 1)) return true;
   int64_t stride = job->a_col == 1 ? job->a_row : job->a_col;
   if (job->a_col != 1 && job->a_row != 1) return columns > PANEL_BYTES / real_bytes(job);
   int64_t step_bytes = stride * parts_of(job) * real_bytes(job);
-  return columns >= PACKED_COLUMNS && step_bytes >= 1024 && (job->a_col != 1 || step_bytes % 1024 == 0);
+  return columns >= PACKED_COLUMNS && step_bytes >= 1024 &&
+         (job->a_col != 1 || step_bytes % 1024 == 0);
 }
 
 static gemm_range_t whole_range(const gemm_job_t *job) {
   int64_t parts = parts_of(job);
-  return (gemm_range_t){.rows = job->m, .columns = job->n * parts, .depth = job->k * parts,
+  return (gemm_range_t){.rows = job->m,
+                        .columns = job->n * parts,
+                        .depth = job->k * parts,
                         .packed = is_packed(job, job->n * parts)};
 }
 
@@ -114,7 +124,8 @@ size_t gemm_space_bytes(const gemm_job_t *job) {
   int64_t bytes = real_bytes(job), depth = gemm_panel_depth(job->k * parts_of(job));
   int64_t rows = hr_div_ceil(job->m, ROW_UNIT) * ROW_UNIT;
   int64_t block = hr_min(BLOCK_BYTES, rows * depth * bytes);
-  block += hr_min(gemm_block_rows(1, bytes), rows) / ROW_UNIT * 64; /* a vector lies between panels */
+  block +=
+      hr_min(gemm_block_rows(1, bytes), rows) / ROW_UNIT * 64; /* a vector lies between panels */
   size_t panels = (size_t)(GEMM_PANELS * PANEL_BYTES * GEMM_DEPTH);
   return panels + (is_packed(job, job->n * parts_of(job)) ? (size_t)(block + 63) / 64 * 64 : 0);
 }
@@ -127,7 +138,8 @@ void gemm_run_serial(const gemm_job_t *job, int worker, void *space) {
 /* --- sharing out --- */
 
 /* What the slowest worker does, in products: those of its part, and what packing costs it. */
-static double cost_of(const gemm_job_t *job, int64_t row_parts, int64_t col_parts, int64_t depth_parts) {
+static double cost_of(const gemm_job_t *job, int64_t row_parts, int64_t col_parts,
+                      int64_t depth_parts) {
   int64_t parts = parts_of(job), panel = PANEL_BYTES / real_bytes(job);
   if (job->finish && job->finish_unit && col_parts > 1) panel = job->finish_unit;
   double rows = (double)(hr_div_ceil(hr_div_ceil(job->m, ROW_UNIT), row_parts) * ROW_UNIT);
@@ -138,13 +150,15 @@ static double cost_of(const gemm_job_t *job, int64_t row_parts, int64_t col_part
   return rows * columns * depth + depth * packing + sums;
 }
 
-static gemm_partition_t make_cut(const gemm_job_t *job, int64_t row_parts, int64_t col_parts, int64_t depth_parts) {
+static gemm_partition_t make_cut(const gemm_job_t *job, int64_t row_parts, int64_t col_parts,
+                                 int64_t depth_parts) {
   int64_t panel = PANEL_BYTES / real_bytes(job) / parts_of(job);
   if (job->finish && job->finish_unit) panel = job->finish_unit;
-  gemm_partition_t partition = {.row_unit = hr_div_ceil(hr_div_ceil(job->m, ROW_UNIT), row_parts) * ROW_UNIT,
-                    .col_unit = hr_div_ceil(hr_div_ceil(job->n, panel), col_parts) * panel,
-                    .depth_unit = hr_div_ceil(job->k, depth_parts),
-                    .cost = cost_of(job, row_parts, col_parts, depth_parts)};
+  gemm_partition_t partition = {
+      .row_unit = hr_div_ceil(hr_div_ceil(job->m, ROW_UNIT), row_parts) * ROW_UNIT,
+      .col_unit = hr_div_ceil(hr_div_ceil(job->n, panel), col_parts) * panel,
+      .depth_unit = hr_div_ceil(job->k, depth_parts),
+      .cost = cost_of(job, row_parts, col_parts, depth_parts)};
   if (depth_parts > 1) partition.depth_unit = hr_div_ceil(partition.depth_unit, 16) * 16;
   partition.row_parts = hr_div_ceil(job->m, partition.row_unit),
   partition.col_parts = hr_div_ceil(job->n, partition.col_unit);
@@ -168,7 +182,8 @@ gemm_partition_t gemm_partition_choose(const gemm_job_t *job, int workers) {
     for (int columns = 1; columns * rows <= workers; columns++)
       for (int depths = 1; depths * columns * rows <= workers; depths++) {
         double cost = cost_of(job, rows, columns, depths);
-        if (cost >= 0.98 * best.cost || (depths > 1 && !may_cut_sums(job)) || (columns > 1 && !may_cut_columns(job)))
+        if (cost >= 0.98 * best.cost || (depths > 1 && !may_cut_sums(job)) ||
+            (columns > 1 && !may_cut_columns(job)))
           continue;
         best = make_cut(job, rows, columns, depths);
       }
@@ -195,7 +210,8 @@ static size_t sum_bytes(const gemm_job_t *job) {
 }
 
 size_t gemm_scratch_bytes(const gemm_job_t *job, const gemm_partition_t *partition, int workers) {
-  return part_space(job, partition) * (size_t)workers + sum_bytes(job) * (size_t)(partition->depth_parts - 1);
+  return part_space(job, partition) * (size_t)workers +
+         sum_bytes(job) * (size_t)(partition->depth_parts - 1);
 }
 
 typedef struct gemm_call {
@@ -212,16 +228,21 @@ static void run_parts(void *context, int64_t begin, int64_t end, int worker) {
   const gemm_partition_t *partition = call->cut;
   for (int64_t task = begin; task < end; task++) {
     gemm_job_t job = *call->job;
-    int64_t depth = task % partition->depth_parts, block = task / partition->depth_parts, parts = parts_of(&job);
+    int64_t depth = task % partition->depth_parts, block = task / partition->depth_parts,
+            parts = parts_of(&job);
     int64_t row = block % partition->row_parts * partition->row_unit,
             column = block / partition->row_parts * partition->col_unit;
     int64_t first = depth * partition->depth_unit;
-    gemm_range_t range = {.row = row, .rows = hr_min(partition->row_unit, job.m - row), .column = column * parts,
-                          .columns = hr_min(partition->col_unit, job.n - column) * parts, .first = first * parts,
+    gemm_range_t range = {.row = row,
+                          .rows = hr_min(partition->row_unit, job.m - row),
+                          .column = column * parts,
+                          .columns = hr_min(partition->col_unit, job.n - column) * parts,
+                          .first = first * parts,
                           .depth = hr_min(partition->depth_unit, job.k - first) * parts};
     range.packed = is_packed(&job, range.columns);
     if (depth > 0)
-      job.mode = GEMM_SET, job.c = call->sums + (size_t)(depth - 1) * sum_bytes(&job), job.c_row = job.n;
+      job.mode = GEMM_SET, job.c = call->sums + (size_t)(depth - 1) * sum_bytes(&job),
+      job.c_row = job.n;
     call->part(&job, &range, worker, call->space + (size_t)worker * call->space_bytes);
   }
 }
@@ -247,7 +268,8 @@ static void add_sums(const gemm_call_t *call) {
     }
 }
 
-void gemm_run(hr_workers_t *workers, const gemm_job_t *job, const gemm_partition_t *partition, void *scratch) {
+void gemm_run(hr_workers_t *workers, const gemm_job_t *job, const gemm_partition_t *partition,
+              void *scratch) {
   gemm_call_t call = {job,     partition, SIMD_FOREACH_REAL(part, real_bytes(job) == 8),
                       scratch, NULL,      part_space(job, partition)};
   call.sums = call.space + call.space_bytes * (size_t)hr_workers_count(workers);

@@ -1,5 +1,6 @@
-/* The loops of gemm.c for one width of vectors. Included once per width, after what gemm_microkernel.h asks for is defined.
- * Columns of b and c, and terms of the sums, are counted in reals here, two for a complex element. */
+/* The loops of gemm.c for one width of vectors. Included once per width, after what
+ * gemm_microkernel.h asks for is defined. Columns of b and c, and terms of the sums, are counted in
+ * reals here, two for a complex element. */
 #include "ops/kernels/gemm/gemm_microkernel.h"
 
 #if SIMD_SUMS == 16
@@ -17,9 +18,10 @@ typedef struct SIMD_NAME(block) {
   int64_t row, col, panel; /* steps to the next row, column, and BLOCK_ROWS rows */
 } SIMD_NAME(block_t);
 
-/* Columns are dense: panels of [depth][BLOCK_ROWS]; a few at once, as neighbours share lines of the cache. */
-SIMD_TARGET static void SIMD_NAME(pack_columns)(const SIMD_REAL *a, int64_t col, int64_t rows, int64_t depth,
-                                                  SIMD_REAL *to) {
+/* Columns are dense: panels of [depth][BLOCK_ROWS]; a few at once, as neighbours share lines of the
+ * cache. */
+SIMD_TARGET static void SIMD_NAME(pack_columns)(const SIMD_REAL *a, int64_t col, int64_t rows,
+                                                int64_t depth, SIMD_REAL *to) {
   enum { PANELS = 16 };
   for (int64_t i = 0; i < rows; i += PANELS * BLOCK_ROWS)
     for (int64_t p = 0; p < depth; p++)
@@ -34,8 +36,8 @@ SIMD_TARGET static void SIMD_NAME(pack_columns)(const SIMD_REAL *a, int64_t col,
 }
 
 /* Rows one after the other; `parts` reals stay together. */
-SIMD_TARGET static void SIMD_NAME(pack_rows)(const gemm_job_t *job, int parts, const SIMD_REAL *a, int64_t rows,
-                                               int64_t depth, SIMD_REAL *to) {
+SIMD_TARGET static void SIMD_NAME(pack_rows)(const gemm_job_t *job, int parts, const SIMD_REAL *a,
+                                             int64_t rows, int64_t depth, SIMD_REAL *to) {
   for (int64_t i = 0; i < rows; i++, to += depth) {
     const SIMD_REAL *from = a + i * job->a_row * parts;
     if (job->a_col == 1) {
@@ -43,7 +45,8 @@ SIMD_TARGET static void SIMD_NAME(pack_rows)(const gemm_job_t *job, int parts, c
     } else if (parts == 1) {
       for (int64_t p = 0; p < depth; p++) to[p] = from[p * job->a_col];
     } else {
-      for (int64_t p = 0; p < depth; p += 2, from += 2 * job->a_col) to[p] = from[0], to[p + 1] = from[1];
+      for (int64_t p = 0; p < depth; p += 2, from += 2 * job->a_col)
+        to[p] = from[0], to[p + 1] = from[1];
     }
   }
 }
@@ -56,8 +59,9 @@ SIMD_INLINE int64_t SIMD_NAME(neighbours)(const int64_t *offsets, int64_t count)
 }
 
 /* The same from wherever each element is: of neighbours, all rows before the next ones. */
-SIMD_TARGET static void SIMD_NAME(gather_rows)(const gemm_job_t *job, int parts, int64_t row, int64_t rows,
-                                                 int64_t first, int64_t depth, SIMD_REAL *to) {
+SIMD_TARGET static void SIMD_NAME(gather_rows)(const gemm_job_t *job, int parts, int64_t row,
+                                               int64_t rows, int64_t first, int64_t depth,
+                                               SIMD_REAL *to) {
   enum { FEW = 8 };
   const int64_t *columns = job->a_cols + first / parts;
   int pair = parts - 1;
@@ -71,17 +75,20 @@ SIMD_TARGET static void SIMD_NAME(gather_rows)(const gemm_job_t *job, int parts,
       if (!alone)
         memcpy(line, from + columns[p / parts] * parts, (size_t)run * sizeof *line);
       else
-        for (int64_t q = 0; q < run; q++) line[q] = from[columns[(p + q) >> pair] * parts + (q & pair)];
+        for (int64_t q = 0; q < run; q++)
+          line[q] = from[columns[(p + q) >> pair] * parts + (q & pair)];
     }
   }
 }
 
 /* Rows [row, row + rows) of terms [first, first + depth), as they lie or packed into `space`. */
-SIMD_TARGET static SIMD_NAME(block_t) SIMD_NAME(ready_block)(const gemm_job_t *job, int parts, int worker,
-                                                                bool packed, int64_t row, int64_t rows, int64_t first,
-                                                                int64_t depth, SIMD_REAL *space) {
-  const SIMD_REAL *a = (const SIMD_REAL *)job->a + (row * job->a_row + first / parts * job->a_col) * parts;
-  if (!packed) return (SIMD_NAME(block_t)){a, job->a_row * parts, job->a_col, job->a_row * parts * BLOCK_ROWS};
+SIMD_TARGET static SIMD_NAME(block_t)
+    SIMD_NAME(ready_block)(const gemm_job_t *job, int parts, int worker, bool packed, int64_t row,
+                           int64_t rows, int64_t first, int64_t depth, SIMD_REAL *space) {
+  const SIMD_REAL *a =
+      (const SIMD_REAL *)job->a + (row * job->a_row + first / parts * job->a_col) * parts;
+  if (!packed)
+    return (SIMD_NAME(block_t)){a, job->a_row * parts, job->a_col, job->a_row * parts * BLOCK_ROWS};
   if (!job->fill && !job->a_rows && parts == 1 && job->a_row == 1 && job->a_col != 1) {
     SIMD_NAME(pack_columns)(a, job->a_col, rows, depth, space);
     return (SIMD_NAME(block_t)){space, 1, BLOCK_ROWS, PANEL(depth)};
@@ -97,8 +104,8 @@ SIMD_TARGET static SIMD_NAME(block_t) SIMD_NAME(ready_block)(const gemm_job_t *j
 
 /* --- the right matrix --- */
 
-/* LANES columns, each dense, into LANES reals of LANES rows: halves of neighbours are interleaved until all is
- * turned. */
+/* LANES columns, each dense, into LANES reals of LANES rows: halves of neighbours are interleaved
+ * until all is turned. */
 SIMD_INLINE void SIMD_NAME(transpose)(const SIMD_REAL *b, int64_t col, SIMD_REAL *to) {
   typedef __typeof__((SIMD_NAME(acc)){0} == (SIMD_NAME(acc)){0}) mask_t;
   SIMD_NAME(acc) x[LANES], y[LANES];
@@ -122,18 +129,20 @@ SIMD_INLINE void SIMD_NAME(transpose)(const SIMD_REAL *b, int64_t col, SIMD_REAL
 }
 
 /* Columns are dense. Rows of the strip are WIDTH reals, also where fewer columns are wanted. */
-SIMD_TARGET static void SIMD_NAME(pack_transposed)(const SIMD_REAL *b, int64_t col, int64_t depth, int64_t columns,
-                                                 SIMD_REAL *to) {
+SIMD_TARGET static void SIMD_NAME(pack_transposed)(const SIMD_REAL *b, int64_t col, int64_t depth,
+                                                   int64_t columns, SIMD_REAL *to) {
   int64_t whole_depth = depth / LANES * LANES, whole = columns / LANES * LANES;
   for (int64_t j = 0; j < whole; j += LANES)
-    for (int64_t p = 0; p < whole_depth; p += LANES) SIMD_NAME(transpose)(b + j * col + p, col, to + p * WIDTH + j);
+    for (int64_t p = 0; p < whole_depth; p += LANES)
+      SIMD_NAME(transpose)(b + j * col + p, col, to + p * WIDTH + j);
   for (int64_t j = 0; j < columns; j++)
-    for (int64_t p = j < whole ? whole_depth : 0; p < depth; p++) to[p * WIDTH + j] = b[j * col + p];
+    for (int64_t p = j < whole ? whole_depth : 0; p < depth; p++)
+      to[p * WIDTH + j] = b[j * col + p];
 }
 
 /* From wherever each element is. */
-SIMD_TARGET static void SIMD_NAME(gather_panel)(const gemm_job_t *job, int64_t first, int64_t depth, int64_t column,
-                                                  int64_t columns, SIMD_REAL *to) {
+SIMD_TARGET static void SIMD_NAME(gather_panel)(const gemm_job_t *job, int64_t first, int64_t depth,
+                                                int64_t column, int64_t columns, SIMD_REAL *to) {
   const int64_t *offsets = job->b_cols + column, *rows = job->b_rows + first;
   bool dense = SIMD_NAME(neighbours)(offsets, columns) == columns;
   for (int64_t p = 0; p < depth; p++, to += WIDTH) {
@@ -145,8 +154,9 @@ SIMD_TARGET static void SIMD_NAME(gather_panel)(const gemm_job_t *job, int64_t f
   }
 }
 
-SIMD_TARGET static void SIMD_NAME(gather_complex)(const gemm_job_t *job, int64_t first, int64_t depth,
-                                                    int64_t column, int64_t columns, SIMD_REAL *to) {
+SIMD_TARGET static void SIMD_NAME(gather_complex)(const gemm_job_t *job, int64_t first,
+                                                  int64_t depth, int64_t column, int64_t columns,
+                                                  SIMD_REAL *to) {
   const int64_t *offsets = job->b_cols + column / 2, *rows = job->b_rows + first / 2;
   for (int64_t p = 0; p < depth; p += 2, to += 2 * WIDTH)
     for (int64_t j = 0; j < columns; j += 2) {
@@ -157,8 +167,8 @@ SIMD_TARGET static void SIMD_NAME(gather_complex)(const gemm_job_t *job, int64_t
 }
 
 /* Every element b becomes the block ((br, bi), (-bi, br)). */
-SIMD_TARGET static void SIMD_NAME(pack_complex)(const gemm_job_t *job, const SIMD_REAL *b, int64_t depth,
-                                                  int64_t columns, SIMD_REAL *to) {
+SIMD_TARGET static void SIMD_NAME(pack_complex)(const gemm_job_t *job, const SIMD_REAL *b,
+                                                int64_t depth, int64_t columns, SIMD_REAL *to) {
   for (int64_t p = 0; p < depth; p += 2, to += 2 * WIDTH, b += 2 * job->b_row)
     for (int64_t j = 0; j < columns; j += 2) {
       SIMD_REAL re = b[j * job->b_col], im = b[j * job->b_col + 1];
@@ -168,20 +178,22 @@ SIMD_TARGET static void SIMD_NAME(pack_complex)(const gemm_job_t *job, const SIM
 }
 
 /* Rows are dense: whole strips, side by side, so that long stretches of a row are read. */
-SIMD_TARGET static void SIMD_NAME(pack_plain)(const SIMD_REAL *b, int64_t row, int64_t depth, int64_t panels,
-                                                SIMD_REAL *to) {
+SIMD_TARGET static void SIMD_NAME(pack_plain)(const SIMD_REAL *b, int64_t row, int64_t depth,
+                                              int64_t panels, SIMD_REAL *to) {
   for (int64_t p = 0; p < depth; p++, to += WIDTH, b += row)
     for (int64_t s = 0; s < panels; s++) {
-      ((SIMD_NAME(vec) *)(to + s * depth * WIDTH))[0] = ((const SIMD_NAME(vec) *)(b + s * WIDTH))[0];
-      ((SIMD_NAME(vec) *)(to + s * depth * WIDTH))[1] = ((const SIMD_NAME(vec) *)(b + s * WIDTH))[1];
+      ((SIMD_NAME(vec) *)(to + s * depth * WIDTH))[0] =
+          ((const SIMD_NAME(vec) *)(b + s * WIDTH))[0];
+      ((SIMD_NAME(vec) *)(to + s * depth * WIDTH))[1] =
+          ((const SIMD_NAME(vec) *)(b + s * WIDTH))[1];
     }
 }
 
-/* Rows are dense, and fewer than WIDTH columns are wanted: whole vectors as far as they do not reach past the end of b.
- * Another worker may be writing the columns beyond; what is read of them is used for nothing. */
-__attribute__((no_sanitize("thread")))
-SIMD_TARGET static void SIMD_NAME(pack_narrow)(const gemm_job_t *job, const SIMD_REAL *b, int64_t depth,
-                                                 int64_t columns, SIMD_REAL *to) {
+/* Rows are dense, and fewer than WIDTH columns are wanted: whole vectors as far as they do not
+ * reach past the end of b. Another worker may be writing the columns beyond; what is read of them
+ * is used for nothing. */
+__attribute__((no_sanitize("thread"))) SIMD_TARGET static void SIMD_NAME(pack_narrow)(
+    const gemm_job_t *job, const SIMD_REAL *b, int64_t depth, int64_t columns, SIMD_REAL *to) {
   int64_t width = columns <= LANES ? LANES : WIDTH, p = 0;
   const SIMD_REAL *last = (const SIMD_REAL *)job->b + (job->k - 1) * job->b_row + job->n - width;
   for (; job->b_row > 0 && p < depth && b <= last; p++, to += WIDTH, b += job->b_row) {
@@ -192,9 +204,10 @@ SIMD_TARGET static void SIMD_NAME(pack_narrow)(const gemm_job_t *job, const SIMD
     for (int64_t j = 0; j < columns; j++) to[j] = b[j];
 }
 
-/* A strip of at most WIDTH columns of b. What is in other columns of the strip goes to columns that nobody asks for. */
-SIMD_TARGET static void SIMD_NAME(pack_panel)(const gemm_job_t *job, int parts, const SIMD_REAL *b, int64_t depth,
-                                                int64_t columns, SIMD_REAL *to) {
+/* A strip of at most WIDTH columns of b. What is in other columns of the strip goes to columns that
+ * nobody asks for. */
+SIMD_TARGET static void SIMD_NAME(pack_panel)(const gemm_job_t *job, int parts, const SIMD_REAL *b,
+                                              int64_t depth, int64_t columns, SIMD_REAL *to) {
   if (parts == 2) {
     SIMD_NAME(pack_complex)(job, b, depth, columns, to);
   } else if (job->b_col == 1) {
@@ -207,11 +220,13 @@ SIMD_TARGET static void SIMD_NAME(pack_panel)(const gemm_job_t *job, int parts, 
   }
 }
 
-SIMD_TARGET static void SIMD_NAME(gather_panels)(const gemm_job_t *job, int parts, int64_t first, int64_t depth,
-                                                   int64_t column, int64_t columns, SIMD_REAL *to) {
+SIMD_TARGET static void SIMD_NAME(gather_panels)(const gemm_job_t *job, int parts, int64_t first,
+                                                 int64_t depth, int64_t column, int64_t columns,
+                                                 SIMD_REAL *to) {
   for (int64_t j = 0; j < columns; j += WIDTH, to += depth * WIDTH) {
     int64_t count = hr_min(WIDTH, columns - j);
-    (parts == 1 ? SIMD_NAME(gather_panel) : SIMD_NAME(gather_complex))(job, first, depth, column + j, count, to);
+    (parts == 1 ? SIMD_NAME(gather_panel) : SIMD_NAME(gather_complex))(job, first, depth,
+                                                                       column + j, count, to);
   }
 }
 
@@ -219,33 +234,36 @@ SIMD_INLINE bool SIMD_NAME(is_plain)(const gemm_job_t *job, int parts) {
   return parts == 1 && job->b_col == 1 && !job->b_rows;
 }
 
-/* Columns [column, column + columns) of terms [first, first + depth), in strips. Later: whole strips are packed when
- * they are multiplied. */
-SIMD_TARGET static void SIMD_NAME(pack_panels)(const gemm_job_t *job, int parts, int64_t first, int64_t depth,
-                                                 int64_t column, int64_t columns, bool later, SIMD_REAL *to) {
+/* Columns [column, column + columns) of terms [first, first + depth), in strips. Later: whole
+ * strips are packed when they are multiplied. */
+SIMD_TARGET static void SIMD_NAME(pack_panels)(const gemm_job_t *job, int parts, int64_t first,
+                                               int64_t depth, int64_t column, int64_t columns,
+                                               bool later, SIMD_REAL *to) {
   if (job->b_rows) {
     SIMD_NAME(gather_panels)(job, parts, first, depth, column, columns, to);
     return;
   }
   int64_t whole = SIMD_NAME(is_plain)(job, parts) ? columns / WIDTH * WIDTH : 0;
-  const SIMD_REAL *b =
-      (const SIMD_REAL *)job->b + (first / parts * job->b_row + column / parts * job->b_col) * parts;
+  const SIMD_REAL *b = (const SIMD_REAL *)job->b +
+                       (first / parts * job->b_row + column / parts * job->b_col) * parts;
   if (whole && !later) SIMD_NAME(pack_plain)(b, job->b_row, depth, whole / WIDTH, to);
   for (int64_t j = whole; j < columns; j += WIDTH)
-    SIMD_NAME(pack_panel)(job, parts, b + j * job->b_col, depth, hr_min(WIDTH, columns - j), to + j * depth);
+    SIMD_NAME(pack_panel)
+    (job, parts, b + j * job->b_col, depth, hr_min(WIDTH, columns - j), to + j * depth);
 }
 
 /* --- products --- */
 
 /* `rows` rows of a against a strip. */
-#define CASE(ROWS, VECS) \
-  case ROWS: SIMD_NAME(tile)(ROWS, VECS, mode, at, a, b, c); break;
-#define TILE_ROWS(VECS)                                                                                              \
-  SIMD_TARGET static void SIMD_NAME(rows##VECS)(int64_t rows, gemm_mode_t mode, const SIMD_NAME(target_t) * at,    \
-                                                  const SIMD_REAL *a, const SIMD_REAL *b, SIMD_REAL *c) {         \
-    switch (rows) {                                                                                                  \
-      CASE(1, VECS) CASE(2, VECS) CASE(3, VECS) CASE(4, VECS) CASES_ABOVE(VECS)                                      \
-    }                                                                                                                \
+#define CASE(ROWS, VECS)                            \
+  case ROWS:                                        \
+    SIMD_NAME(tile)(ROWS, VECS, mode, at, a, b, c); \
+    break;
+#define TILE_ROWS(VECS)                                                                         \
+  SIMD_TARGET static void SIMD_NAME(rows##VECS)(                                                \
+      int64_t rows, gemm_mode_t mode, const SIMD_NAME(target_t) * at, const SIMD_REAL *a,       \
+      const SIMD_REAL *b, SIMD_REAL *c) {                                                       \
+    switch (rows) { CASE(1, VECS) CASE(2, VECS) CASE(3, VECS) CASE(4, VECS) CASES_ABOVE(VECS) } \
   }
 #if SIMD_SUMS == 16
 #define CASES_ABOVE(VECS) CASE(5, VECS) CASE(6, VECS) CASE(7, VECS) CASE(8, VECS)
@@ -260,8 +278,8 @@ TILE_ROWS(2)
 
 /* A tile whose columns do not fill its vectors: by way of `spare`. */
 SIMD_TARGET static void SIMD_NAME(edge)(int64_t rows, int64_t columns, gemm_mode_t mode,
-                                          const SIMD_NAME(target_t) * at, const SIMD_REAL *a, const SIMD_REAL *b,
-                                          SIMD_REAL *c) {
+                                        const SIMD_NAME(target_t) * at, const SIMD_REAL *a,
+                                        const SIMD_REAL *b, SIMD_REAL *c) {
   SIMD_REAL spare[BLOCK_ROWS * WIDTH];
   SIMD_NAME(target_t) aside = *at;
   aside.c_row = WIDTH;
@@ -281,8 +299,8 @@ typedef struct SIMD_NAME(plain) {
 
 /* The first rows of a block pack a whole strip on their way. */
 SIMD_TARGET static void SIMD_NAME(pack_rows2)(gemm_mode_t mode, const SIMD_NAME(target_t) * at,
-                                                const SIMD_NAME(plain_t) * plain, const SIMD_REAL *a, SIMD_REAL *b,
-                                                SIMD_REAL *c) {
+                                              const SIMD_NAME(plain_t) * plain, const SIMD_REAL *a,
+                                              SIMD_REAL *b, SIMD_REAL *c) {
   SIMD_NAME(target_t) there = *at;
   there.b_row = plain->row;
   SIMD_NAME(tile_keeping)(BLOCK_ROWS, 2, mode, &there, a, plain->b, 0, b, c);
@@ -290,8 +308,9 @@ SIMD_TARGET static void SIMD_NAME(pack_rows2)(gemm_mode_t mode, const SIMD_NAME(
 
 /* Rows of a block against a strip of `columns` columns. */
 SIMD_TARGET static void SIMD_NAME(strip)(int64_t rows, int64_t columns, gemm_mode_t mode,
-                                           const SIMD_NAME(target_t) * at, const SIMD_NAME(plain_t) * plain,
-                                           int64_t panel, const SIMD_REAL *a, SIMD_REAL *b, SIMD_REAL *c) {
+                                         const SIMD_NAME(target_t) * at,
+                                         const SIMD_NAME(plain_t) * plain, int64_t panel,
+                                         const SIMD_REAL *a, SIMD_REAL *b, SIMD_REAL *c) {
   bool whole = columns == WIDTH || columns == LANES;
   for (int64_t i = 0; i < rows; i += BLOCK_ROWS, a += panel, c += BLOCK_ROWS * at->c_row) {
     int64_t count = rows - i < BLOCK_ROWS ? rows - i : BLOCK_ROWS;
@@ -306,25 +325,32 @@ SIMD_TARGET static void SIMD_NAME(strip)(int64_t rows, int64_t columns, gemm_mod
   }
 }
 
-/* Rows of a block against some strips: all rows of it before the next strip, but where sums are short, and c is most of
- * the traffic, all strips before the next rows, for c to be written in long stretches. */
+/* Rows of a block against some strips: all rows of it before the next strip, but where sums are
+ * short, and c is most of the traffic, all strips before the next rows, for c to be written in long
+ * stretches. */
 SIMD_TARGET static void SIMD_NAME(panels)(int64_t rows, int64_t columns, gemm_mode_t mode,
-                                            const SIMD_NAME(target_t) * at, const SIMD_NAME(plain_t) * plain,
-                                            const SIMD_NAME(block_t) * block, SIMD_REAL *b, SIMD_REAL *c) {
+                                          const SIMD_NAME(target_t) * at,
+                                          const SIMD_NAME(plain_t) * plain,
+                                          const SIMD_NAME(block_t) * block, SIMD_REAL *b,
+                                          SIMD_REAL *c) {
   int64_t unit = at->k <= SHORT_DEPTH ? BLOCK_ROWS : rows;
   for (int64_t i = 0; i < rows; i += unit)
     for (int64_t s = 0; s < columns; s += WIDTH) {
       bool packs = i == 0 && plain->b && columns - s >= WIDTH;
       SIMD_NAME(plain_t) from = {packs ? plain->b + s : NULL, plain->row};
-      SIMD_NAME(strip)(hr_min(unit, rows - i), hr_min(WIDTH, columns - s), mode, at, &from, block->panel,
-                        block->data + i / BLOCK_ROWS * block->panel, b + s * at->k, c + i * at->c_row + s);
+      SIMD_NAME(strip)
+      (hr_min(unit, rows - i), hr_min(WIDTH, columns - s), mode, at, &from, block->panel,
+       block->data + i / BLOCK_ROWS * block->panel, b + s * at->k, c + i * at->c_row + s);
     }
 }
 
-/* Rows and terms `now` of a range against all its columns, packed in groups that stay in the caches. */
-SIMD_TARGET static void SIMD_NAME(columns)(const gemm_job_t *job, const gemm_range_t *range, const gemm_range_t *now,
-                                             int worker, const SIMD_NAME(target_t) * at,
-                                             const SIMD_NAME(block_t) * block, SIMD_REAL *b, SIMD_REAL *c) {
+/* Rows and terms `now` of a range against all its columns, packed in groups that stay in the
+ * caches. */
+SIMD_TARGET static void SIMD_NAME(columns)(const gemm_job_t *job, const gemm_range_t *range,
+                                           const gemm_range_t *now, int worker,
+                                           const SIMD_NAME(target_t) * at,
+                                           const SIMD_NAME(block_t) * block, SIMD_REAL *b,
+                                           SIMD_REAL *c) {
   int parts = hr_dtype_is_complex(job->dtype) ? 2 : 1;
   bool later = now->rows >= BLOCK_ROWS && SIMD_NAME(is_plain)(job, parts);
   const SIMD_REAL *from = (const SIMD_REAL *)job->b + now->first * job->b_row + range->column;
@@ -333,23 +359,26 @@ SIMD_TARGET static void SIMD_NAME(columns)(const gemm_job_t *job, const gemm_ran
     int64_t group = hr_min(width, range->columns - j);
     SIMD_NAME(plain_t) plain = {later ? from + j : NULL, job->b_row};
     SIMD_NAME(pack_panels)(job, parts, now->first, at->k, range->column + j, group, later, b);
-    SIMD_NAME(panels)(now->rows, group, gemm_mode_of(job, range, now->first), at, &plain, block, b, c + j);
+    SIMD_NAME(panels)
+    (now->rows, group, gemm_mode_of(job, range, now->first), at, &plain, block, b, c + j);
     if (job->finish_unit) gemm_report_finished(job, range, now, worker, range->column + j, group);
   }
 }
 
 /* The same where b has been packed. */
 SIMD_TARGET static void SIMD_NAME(packed_columns)(const gemm_job_t *job, const gemm_range_t *range,
-                                                    const gemm_range_t *now, int worker,
-                                                    const SIMD_NAME(target_t) * at, const SIMD_NAME(block_t) * block,
-                                                    SIMD_REAL *c) {
+                                                  const gemm_range_t *now, int worker,
+                                                  const SIMD_NAME(target_t) * at,
+                                                  const SIMD_NAME(block_t) * block, SIMD_REAL *c) {
   gemm_panels_t panels = gemm_panels_of(job);
   SIMD_NAME(plain_t) none = {NULL, 0};
   int64_t width = job->finish_unit ? gemm_group_columns(job, at->k, WIDTH) : range->columns;
   for (int64_t j = 0; j < range->columns; j += width) {
     int64_t group = hr_min(width, range->columns - j);
-    SIMD_REAL *b = (SIMD_REAL *)job->packed_b + gemm_packed_at(&panels, now->first, range->column + j);
-    SIMD_NAME(panels)(now->rows, group, gemm_mode_of(job, range, now->first), at, &none, block, b, c + j);
+    SIMD_REAL *b =
+        (SIMD_REAL *)job->packed_b + gemm_packed_at(&panels, now->first, range->column + j);
+    SIMD_NAME(panels)
+    (now->rows, group, gemm_mode_of(job, range, now->first), at, &none, block, b, c + j);
     if (job->finish_unit) gemm_report_finished(job, range, now, worker, range->column + j, group);
   }
 }
@@ -358,29 +387,35 @@ SIMD_TARGET static void SIMD_NAME(packed_columns)(const gemm_job_t *job, const g
 SIMD_TARGET static void SIMD_NAME(pack_all)(const gemm_job_t *job, SIMD_REAL *to) {
   gemm_panels_t panels = gemm_panels_of(job);
   for (int64_t p = 0; p < job->k; p += panels.depth)
-    SIMD_NAME(pack_panels)(job, 1, p, hr_min(panels.depth, job->k - p), 0, job->n, false,
-                            to + gemm_packed_at(&panels, p, 0));
+    SIMD_NAME(pack_panels)
+    (job, 1, p, hr_min(panels.depth, job->k - p), 0, job->n, false,
+     to + gemm_packed_at(&panels, p, 0));
 }
 
 /* A part of the result on one worker: rows, columns and terms as its range says. */
-SIMD_TARGET static void SIMD_NAME(part)(const gemm_job_t *job, const gemm_range_t *range, int worker, void *space) {
+SIMD_TARGET static void SIMD_NAME(part)(const gemm_job_t *job, const gemm_range_t *range,
+                                        int worker, void *space) {
   enum { SIZE = sizeof(SIMD_REAL) };
   int parts = hr_dtype_is_complex(job->dtype) ? 2 : 1;
   int64_t most = gemm_part_rows(job, range->depth, SIZE), each = gemm_panel_depth(range->depth);
   SIMD_REAL *b = space, *a = b + GEMM_PANELS * WIDTH * GEMM_DEPTH;
   for (int64_t i = 0; i < range->rows; i += most)
     for (int64_t p = 0; p < range->depth; p += each) {
-      gemm_range_t now = {.row = range->row + i, .rows = hr_min(most, range->rows - i), .first = range->first + p,
+      gemm_range_t now = {.row = range->row + i,
+                          .rows = hr_min(most, range->rows - i),
+                          .first = range->first + p,
                           .depth = hr_min(each, range->depth - p)};
-      SIMD_NAME(block_t) block = SIMD_NAME(ready_block)(job, parts, worker, range->packed, now.row, now.rows,
-                                                          now.first, now.depth, a);
+      SIMD_NAME(block_t)
+      block = SIMD_NAME(ready_block)(job, parts, worker, range->packed, now.row, now.rows,
+                                     now.first, now.depth, a);
       SIMD_NAME(target_t) at = {now.depth, block.row, block.col, WIDTH, job->c_row * parts};
       SIMD_REAL *c = (SIMD_REAL *)job->c + now.row * at.c_row + range->column;
       if (job->packed_b)
         SIMD_NAME(packed_columns)(job, range, &now, worker, &at, &block, c);
       else
         SIMD_NAME(columns)(job, range, &now, worker, &at, &block, b, c);
-      if (!job->finish_unit) gemm_report_finished(job, range, &now, worker, range->column, range->columns);
+      if (!job->finish_unit)
+        gemm_report_finished(job, range, &now, worker, range->column, range->columns);
     }
 }
 

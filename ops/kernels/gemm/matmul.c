@@ -6,9 +6,10 @@
 #include "base/arith.h"
 #include "base/clones.h"
 
-/* The product is blocked so that a BLOCK_K x BLOCK_N piece of b stays in the outer cache and a BLOCK_M x BLOCK_K piece
- * of a in the inner one. Both are packed into panels of TILE_M rows and of one tile's columns, so that the innermost
- * loop reads memory straight on and keeps a TILE_M x (2 vectors) tile of c in registers:
+/* The product is blocked so that a BLOCK_K x BLOCK_N piece of b stays in the outer cache and a
+ * BLOCK_M x BLOCK_K piece of a in the inner one. Both are packed into panels of TILE_M rows and of
+ * one tile's columns, so that the innermost loop reads memory straight on and keeps a TILE_M x (2
+ * vectors) tile of c in registers:
  *
  *        k                       columns of a tile
  *   a: [ | ] x TILE_M    b: k  [ v0 | v1 ]       c tile += column of a * row of b
@@ -30,7 +31,8 @@ hr_status_t matmul_space_new(hr_arena_t *scratch, hr_dtype_t real, int64_t m, in
                              matmul_space_t **out_space) {
   size_t each = hr_dtype_bytes(real);
   /* The operands may be exchanged, so both blocks must hold either. */
-  size_t rows = (size_t)hr_round_up(hr_min(m > n ? m : n, BLOCK_M), TILE_M), depth = (size_t)hr_min(k, BLOCK_K);
+  size_t rows = (size_t)hr_round_up(hr_min(m > n ? m : n, BLOCK_M), TILE_M),
+         depth = (size_t)hr_min(k, BLOCK_K);
   size_t columns = (size_t)hr_round_up(hr_min(m > n ? m : n, BLOCK_N), TILE_BYTES / (int64_t)each);
   matmul_space_t *space;
   HR_TRY(HR_NEW(scratch, &space));
@@ -41,91 +43,92 @@ hr_status_t matmul_space_new(hr_arena_t *scratch, hr_dtype_t real, int64_t m, in
   return NULL;
 }
 
-/* Everything that depends on the type. A tile is added to c at once if it is whole, else element by element. */
-#define DEFINE_PRODUCT(NAME, T)                                                                                     \
-  enum { NAME##_lanes = SIMD_VECTOR_BYTES / sizeof(T), NAME##_width = TILE_BYTES / sizeof(T) };                     \
-  typedef T NAME##_vec_t __attribute__((vector_size(SIMD_VECTOR_BYTES)));                                           \
-                                                                                                                    \
-  FOR_EACH_CPU static void NAME##_tile(int64_t k, const T *a, const T *b, T *tile) {                                \
-    NAME##_vec_t c00 = {0}, c01 = {0}, c10 = {0}, c11 = {0}, c20 = {0}, c21 = {0};                                  \
-    NAME##_vec_t c30 = {0}, c31 = {0}, c40 = {0}, c41 = {0}, c50 = {0}, c51 = {0};                                  \
-    for (; k > 0; k--, a += TILE_M, b += NAME##_width) {                                                            \
-      NAME##_vec_t b0 = *(const NAME##_vec_t *)b, b1 = *(const NAME##_vec_t *)(b + NAME##_lanes);                   \
-      c00 += a[0] * b0, c01 += a[0] * b1, c10 += a[1] * b0, c11 += a[1] * b1;                                       \
-      c20 += a[2] * b0, c21 += a[2] * b1, c30 += a[3] * b0, c31 += a[3] * b1;                                       \
-      c40 += a[4] * b0, c41 += a[4] * b1, c50 += a[5] * b0, c51 += a[5] * b1;                                       \
-    }                                                                                                               \
-    NAME##_vec_t *to = (NAME##_vec_t *)tile;                                                                        \
-    to[0] = c00, to[1] = c01, to[2] = c10, to[3] = c11, to[4] = c20, to[5] = c21;                                   \
-    to[6] = c30, to[7] = c31, to[8] = c40, to[9] = c41, to[10] = c50, to[11] = c51;                                 \
-  }                                                                                                                 \
-                                                                                                                    \
-  /* Panels of `width` lines of the operand, each [count][width]; missing lines are zero. */                        \
-  static void NAME##_pack(const T *from, int64_t line, int64_t stride, int64_t lines, int64_t count, int64_t width, \
-                          T *to) {                                                                                  \
-    for (int64_t first = 0; first < lines; first += width, to += width * count) {                                   \
-      int64_t live = hr_min(width, lines - first);                                                                  \
-      const T *start = from + first * line;                                                                         \
-      if (live < width) memset(to, 0, (size_t)(width * count) * sizeof(T));                                         \
-      if (line == 1) {                                                                                              \
-        for (int64_t p = 0; p < count; p++)                                                                         \
-          for (int64_t i = 0; i < live; i++) to[p * width + i] = start[p * stride + i];                             \
-      } else {                                                                                                      \
-        for (int64_t i = 0; i < live; i++)                                                                          \
-          for (int64_t p = 0; p < count; p++) to[p * width + i] = start[i * line + p * stride];                     \
-      }                                                                                                             \
-    }                                                                                                               \
-  }                                                                                                                 \
-                                                                                                                    \
-  static void NAME##_add_tile(const T *tile, int64_t rows, int64_t columns, bool add, T *c, int64_t c_row,          \
-                              int64_t c_col) {                                                                      \
-    for (int64_t i = 0; i < rows; i++, c += c_row, tile += NAME##_width) {                                          \
-      if (add)                                                                                                      \
-        for (int64_t j = 0; j < columns; j++) c[j * c_col] += tile[j];                                              \
-      else                                                                                                          \
-        for (int64_t j = 0; j < columns; j++) c[j * c_col] = tile[j];                                               \
-    }                                                                                                               \
-  }                                                                                                                 \
-                                                                                                                    \
-  static void NAME##_block(const T *a, const T *b, int64_t m, int64_t n, int64_t k, bool add, T *c, int64_t c_row,  \
-                           int64_t c_col) {                                                                         \
-    T tile[TILE_M * NAME##_width] __attribute__((aligned(SIMD_VECTOR_BYTES)));                                      \
-    for (int64_t j = 0; j < n; j += NAME##_width)                                                                   \
-      for (int64_t i = 0; i < m; i += TILE_M) {                                                                     \
-        NAME##_tile(k, a + i * k, b + j * k, tile);                                                                 \
-        NAME##_add_tile(tile, hr_min(TILE_M, m - i), hr_min(NAME##_width, n - j), add, c + i * c_row + j * c_col,   \
-                        c_row, c_col);                                                                              \
-      }                                                                                                             \
-  }                                                                                                                 \
-                                                                                                                    \
-  static void NAME##_pack_left(const matmul_job_t *job, int64_t row, int64_t rows, int64_t first, int64_t count,    \
-                               matmul_space_t *space) {                                                             \
-    const T *from = (const T *)job->a + row * job->a_row + first * job->a_col;                                      \
-    if (job->fill) job->fill(job->context, row, rows, first, count, space->filled);                                 \
-    if (job->fill)                                                                                                  \
-      NAME##_pack(space->filled, count, 1, rows, count, TILE_M, space->a);                                          \
-    else                                                                                                            \
-      NAME##_pack(from, job->a_row, job->a_col, rows, count, TILE_M, space->a);                                     \
-  }                                                                                                                 \
-                                                                                                                    \
-  static void NAME##_product(const matmul_job_t *job, matmul_space_t *space) {                                      \
-    for (int64_t j = 0; j < job->n; j += BLOCK_N)                                                                   \
-      for (int64_t p = 0; p < job->k; p += BLOCK_K) {                                                               \
-        int64_t columns = hr_min(BLOCK_N, job->n - j), depth = hr_min(BLOCK_K, job->k - p);                         \
-        NAME##_pack((const T *)job->b + p * job->b_row + j * job->b_col, job->b_col, job->b_row, columns, depth,    \
-                    NAME##_width, space->b);                                                                        \
-        for (int64_t i = 0; i < job->m; i += BLOCK_M) {                                                             \
-          int64_t rows = hr_min(BLOCK_M, job->m - i);                                                               \
-          NAME##_pack_left(job, i, rows, p, depth, space);                                                          \
-          NAME##_block(space->a, space->b, rows, columns, depth, job->accumulate || p > 0,                          \
-                       (T *)job->c + i * job->c_row + j * job->c_col, job->c_row, job->c_col);                      \
-        }                                                                                                           \
-      }                                                                                                             \
-  }                                                                                                                 \
-                                                                                                                    \
-  static void NAME##_clear(const matmul_job_t *job) {                                                               \
-    for (int64_t i = 0; i < job->m; i++)                                                                            \
-      for (int64_t j = 0; j < job->n; j++) ((T *)job->c)[i * job->c_row + j * job->c_col] = 0;                      \
+/* Everything that depends on the type. A tile is added to c at once if it is whole, else element by
+ * element. */
+#define DEFINE_PRODUCT(NAME, T)                                                                   \
+  enum { NAME##_lanes = SIMD_VECTOR_BYTES / sizeof(T), NAME##_width = TILE_BYTES / sizeof(T) };   \
+  typedef T NAME##_vec_t __attribute__((vector_size(SIMD_VECTOR_BYTES)));                         \
+                                                                                                  \
+  FOR_EACH_CPU static void NAME##_tile(int64_t k, const T *a, const T *b, T *tile) {              \
+    NAME##_vec_t c00 = {0}, c01 = {0}, c10 = {0}, c11 = {0}, c20 = {0}, c21 = {0};                \
+    NAME##_vec_t c30 = {0}, c31 = {0}, c40 = {0}, c41 = {0}, c50 = {0}, c51 = {0};                \
+    for (; k > 0; k--, a += TILE_M, b += NAME##_width) {                                          \
+      NAME##_vec_t b0 = *(const NAME##_vec_t *)b, b1 = *(const NAME##_vec_t *)(b + NAME##_lanes); \
+      c00 += a[0] * b0, c01 += a[0] * b1, c10 += a[1] * b0, c11 += a[1] * b1;                     \
+      c20 += a[2] * b0, c21 += a[2] * b1, c30 += a[3] * b0, c31 += a[3] * b1;                     \
+      c40 += a[4] * b0, c41 += a[4] * b1, c50 += a[5] * b0, c51 += a[5] * b1;                     \
+    }                                                                                             \
+    NAME##_vec_t *to = (NAME##_vec_t *)tile;                                                      \
+    to[0] = c00, to[1] = c01, to[2] = c10, to[3] = c11, to[4] = c20, to[5] = c21;                 \
+    to[6] = c30, to[7] = c31, to[8] = c40, to[9] = c41, to[10] = c50, to[11] = c51;               \
+  }                                                                                               \
+                                                                                                  \
+  /* Panels of `width` lines of the operand, each [count][width]; missing lines are zero. */      \
+  static void NAME##_pack(const T *from, int64_t line, int64_t stride, int64_t lines,             \
+                          int64_t count, int64_t width, T *to) {                                  \
+    for (int64_t first = 0; first < lines; first += width, to += width * count) {                 \
+      int64_t live = hr_min(width, lines - first);                                                \
+      const T *start = from + first * line;                                                       \
+      if (live < width) memset(to, 0, (size_t)(width * count) * sizeof(T));                       \
+      if (line == 1) {                                                                            \
+        for (int64_t p = 0; p < count; p++)                                                       \
+          for (int64_t i = 0; i < live; i++) to[p * width + i] = start[p * stride + i];           \
+      } else {                                                                                    \
+        for (int64_t i = 0; i < live; i++)                                                        \
+          for (int64_t p = 0; p < count; p++) to[p * width + i] = start[i * line + p * stride];   \
+      }                                                                                           \
+    }                                                                                             \
+  }                                                                                               \
+                                                                                                  \
+  static void NAME##_add_tile(const T *tile, int64_t rows, int64_t columns, bool add, T *c,       \
+                              int64_t c_row, int64_t c_col) {                                     \
+    for (int64_t i = 0; i < rows; i++, c += c_row, tile += NAME##_width) {                        \
+      if (add)                                                                                    \
+        for (int64_t j = 0; j < columns; j++) c[j * c_col] += tile[j];                            \
+      else                                                                                        \
+        for (int64_t j = 0; j < columns; j++) c[j * c_col] = tile[j];                             \
+    }                                                                                             \
+  }                                                                                               \
+                                                                                                  \
+  static void NAME##_block(const T *a, const T *b, int64_t m, int64_t n, int64_t k, bool add,     \
+                           T *c, int64_t c_row, int64_t c_col) {                                  \
+    T tile[TILE_M * NAME##_width] __attribute__((aligned(SIMD_VECTOR_BYTES)));                    \
+    for (int64_t j = 0; j < n; j += NAME##_width)                                                 \
+      for (int64_t i = 0; i < m; i += TILE_M) {                                                   \
+        NAME##_tile(k, a + i * k, b + j * k, tile);                                               \
+        NAME##_add_tile(tile, hr_min(TILE_M, m - i), hr_min(NAME##_width, n - j), add,            \
+                        c + i * c_row + j * c_col, c_row, c_col);                                 \
+      }                                                                                           \
+  }                                                                                               \
+                                                                                                  \
+  static void NAME##_pack_left(const matmul_job_t *job, int64_t row, int64_t rows, int64_t first, \
+                               int64_t count, matmul_space_t *space) {                            \
+    const T *from = (const T *)job->a + row * job->a_row + first * job->a_col;                    \
+    if (job->fill) job->fill(job->context, row, rows, first, count, space->filled);               \
+    if (job->fill)                                                                                \
+      NAME##_pack(space->filled, count, 1, rows, count, TILE_M, space->a);                        \
+    else                                                                                          \
+      NAME##_pack(from, job->a_row, job->a_col, rows, count, TILE_M, space->a);                   \
+  }                                                                                               \
+                                                                                                  \
+  static void NAME##_product(const matmul_job_t *job, matmul_space_t *space) {                    \
+    for (int64_t j = 0; j < job->n; j += BLOCK_N)                                                 \
+      for (int64_t p = 0; p < job->k; p += BLOCK_K) {                                             \
+        int64_t columns = hr_min(BLOCK_N, job->n - j), depth = hr_min(BLOCK_K, job->k - p);       \
+        NAME##_pack((const T *)job->b + p * job->b_row + j * job->b_col, job->b_col, job->b_row,  \
+                    columns, depth, NAME##_width, space->b);                                      \
+        for (int64_t i = 0; i < job->m; i += BLOCK_M) {                                           \
+          int64_t rows = hr_min(BLOCK_M, job->m - i);                                             \
+          NAME##_pack_left(job, i, rows, p, depth, space);                                        \
+          NAME##_block(space->a, space->b, rows, columns, depth, job->accumulate || p > 0,        \
+                       (T *)job->c + i * job->c_row + j * job->c_col, job->c_row, job->c_col);    \
+        }                                                                                         \
+      }                                                                                           \
+  }                                                                                               \
+                                                                                                  \
+  static void NAME##_clear(const matmul_job_t *job) {                                             \
+    for (int64_t i = 0; i < job->m; i++)                                                          \
+      for (int64_t j = 0; j < job->n; j++) ((T *)job->c)[i * job->c_row + j * job->c_col] = 0;    \
   }
 
 DEFINE_PRODUCT(f32, float)
@@ -144,8 +147,8 @@ static const product_row_t *product_of(hr_dtype_t real) {
   return real == HR_F32 ? &f32 : real == HR_F64 ? &f64 : real == HR_U32 ? &u32 : &u64;
 }
 
-/* The same product transposed: c' = b' a'. A tile is much wider than high, so thin results are better lying than
- * standing. */
+/* The same product transposed: c' = b' a'. A tile is much wider than high, so thin results are
+ * better lying than standing. */
 static matmul_job_t exchanged(const matmul_job_t *job) {
   matmul_job_t other = *job;
   other.m = job->n, other.n = job->m;
@@ -174,13 +177,14 @@ static hr_dtype_t float_for(hr_dtype_t lhs, hr_dtype_t rhs, hr_dtype_t out) {
   hr_dtype_t types[] = {lhs, rhs, out};
   for (int i = 0; i < 3; i++) {
     if (hr_dtype_real(types[i]) == HR_F64) return HR_F64;
-    if (is_integer(types[i]) && hr_dtype_bytes(types[i]) > 2) return HR_F64; /* f32 does not hold them all */
+    if (is_integer(types[i]) && hr_dtype_bytes(types[i]) > 2)
+      return HR_F64; /* f32 does not hold them all */
   }
   return HR_F32;
 }
 
-hr_status_t matmul_types_init(const hlo_instr_t *instr, hr_dtype_t lhs, hr_dtype_t rhs, hr_dtype_t out,
-                              matmul_types_t *out_types) {
+hr_status_t matmul_types_init(const hlo_instr_t *instr, hr_dtype_t lhs, hr_dtype_t rhs,
+                              hr_dtype_t out, matmul_types_t *out_types) {
   matmul_types_t t = {.lhs = lhs, .rhs = rhs, .out = out};
   if (!hr_dtype_is_array(lhs) || !hr_dtype_is_array(rhs) || !hr_dtype_is_array(out))
     return hlo_error(instr, NULL, "operands and result must be arrays");
@@ -207,7 +211,8 @@ hr_status_t matmul_types_init(const hlo_instr_t *instr, hr_dtype_t lhs, hr_dtype
       for (int64_t i = 0; i < count; i++) ((uint64_t *)to)[i] = (uint64_t)(int64_t)in[i]; \
   } while (0)
 
-static void widen_numbers(hr_dtype_t dtype, const void *from, int64_t count, hr_dtype_t real, int parts, void *to) {
+static void widen_numbers(hr_dtype_t dtype, const void *from, int64_t count, hr_dtype_t real,
+                          int parts, void *to) {
   bool is_signed = hr_dtype_class(dtype) == HR_CLASS_SIGNED;
   switch (is_integer(dtype) ? (int)hr_dtype_bytes(dtype) : 0) {
     case 1:
@@ -242,7 +247,8 @@ static void widen_numbers(hr_dtype_t dtype, const void *from, int64_t count, hr_
 }
 
 /* Narrow floats go through f32, a piece at a time. */
-static void widen_floats(hr_dtype_t dtype, const void *from, int64_t count, hr_dtype_t real, int parts, void *to) {
+static void widen_floats(hr_dtype_t dtype, const void *from, int64_t count, hr_dtype_t real,
+                         int parts, void *to) {
   enum { PIECE = 1024 };
   float piece[PIECE];
   size_t each = hr_dtype_bytes(dtype), stride = hr_dtype_bytes(real) * (size_t)parts;
@@ -253,7 +259,8 @@ static void widen_floats(hr_dtype_t dtype, const void *from, int64_t count, hr_d
   }
 }
 
-void matmul_widen_to(const matmul_types_t *types, hr_dtype_t dtype, const void *from, int64_t count, void *to) {
+void matmul_widen_to(const matmul_types_t *types, hr_dtype_t dtype, const void *from, int64_t count,
+                     void *to) {
   int parts = types->parts;
   if (parts == 2 && !hr_dtype_is_complex(dtype))
     memset(to, 0, (size_t)count * (size_t)types->element_bytes); /* imaginary parts */
@@ -265,8 +272,8 @@ void matmul_widen_to(const matmul_types_t *types, hr_dtype_t dtype, const void *
     widen_numbers(part, from, count, types->real, parts, to);
 }
 
-hr_status_t matmul_widen_copy(hr_arena_t *scratch, const matmul_types_t *types, hr_dtype_t dtype, const void *from,
-                              int64_t count, void **out_data) {
+hr_status_t matmul_widen_copy(hr_arena_t *scratch, const matmul_types_t *types, hr_dtype_t dtype,
+                              const void *from, int64_t count, void **out_data) {
   size_t bytes;
   HR_TRY(hr_size_product((size_t)count, (size_t)types->element_bytes, &bytes));
   HR_TRY(hr_arena_alloc(scratch, bytes, out_data));
@@ -274,8 +281,8 @@ hr_status_t matmul_widen_copy(hr_arena_t *scratch, const matmul_types_t *types, 
   return NULL;
 }
 
-hr_status_t matmul_widen(hr_arena_t *scratch, const matmul_types_t *types, hr_dtype_t dtype, const void *from,
-                         int64_t count, const void **out_data) {
+hr_status_t matmul_widen(hr_arena_t *scratch, const matmul_types_t *types, hr_dtype_t dtype,
+                         const void *from, int64_t count, const void **out_data) {
   void *copy;
   if (matmul_is_widened(types, dtype)) {
     *out_data = from;
@@ -296,7 +303,8 @@ static void narrow_doubles(hr_dtype_t dtype, const double *from, void *to, int64
 }
 
 /* Keeps the low bits; those of fewer than 8 fill their byte with the sign or with zeros. */
-static void narrow_integers(hr_dtype_t dtype, hr_dtype_t real, const void *from, void *to, int64_t count) {
+static void narrow_integers(hr_dtype_t dtype, hr_dtype_t real, const void *from, void *to,
+                            int64_t count) {
   int bytes = (int)hr_dtype_bytes(dtype), spare = 64 - hr_dtype_table[dtype].bits;
   bool is_signed = hr_dtype_class(dtype) == HR_CLASS_SIGNED;
   for (int64_t i = 0; i < count; i++) {
@@ -310,15 +318,22 @@ static void narrow_integers(hr_dtype_t dtype, hr_dtype_t real, const void *from,
 }
 
 /* Floats to integers: towards zero, kept within the type; NaN is 0. To pred: what is not 0. */
-static void narrow_to_integers(const matmul_types_t *types, const void *from, void *to, int64_t count) {
+static void narrow_to_integers(const matmul_types_t *types, const void *from, void *to,
+                               int64_t count) {
   int bytes = (int)hr_dtype_bytes(types->out), bits = hr_dtype_table[types->out].bits;
   bool is_signed = hr_dtype_class(types->out) == HR_CLASS_SIGNED;
   double high = ldexp(1, is_signed ? bits - 1 : bits), low = is_signed ? -high : 0;
-  uint64_t most = (is_signed ? UINT64_C(1) << (bits - 1) : bits == 64 ? 0 : UINT64_C(1) << bits) - 1;
+  uint64_t most = (is_signed    ? UINT64_C(1) << (bits - 1)
+                   : bits == 64 ? 0
+                                : UINT64_C(1) << bits) -
+                  1;
   for (int64_t i = 0; i < count; i++) {
     int64_t at = i * types->parts;
     double x = types->real == HR_F32 ? ((const float *)from)[at] : ((const double *)from)[at];
-    uint64_t value = x >= high ? most : is_signed ? (uint64_t)(int64_t)(x <= low ? low : x) : x > 0 ? (uint64_t)x : 0;
+    uint64_t value = x >= high   ? most
+                     : is_signed ? (uint64_t)(int64_t)(x <= low ? low : x)
+                     : x > 0     ? (uint64_t)x
+                                 : 0;
     if (isnan(x)) value = 0;
     if (types->out == HR_PRED) value = x != 0;
     memcpy((char *)to + i * bytes, &value, (size_t)bytes); /* little endian */
@@ -355,13 +370,14 @@ void matmul_narrow(const matmul_types_t *types, void *from, void *to, int64_t co
     narrow_integers(part, types->real, from, to, count);
 }
 
-hr_status_t matmul_order_init(int rank, const int64_t *dims, const int64_t *strides, int element_bytes,
-                              matmul_order_t *out_order) {
+hr_status_t matmul_order_init(int rank, const int64_t *dims, const int64_t *strides,
+                              int element_bytes, matmul_order_t *out_order) {
   int64_t dense[HLO_MAX_RANK], count = 1;
   *out_order = (matmul_order_t){.needed = false};
   for (int d = 0; d < rank; d++) count = dims[d] == 0 ? 0 : count;
   for (int d = 0; d < rank && count; d++)
-    if (__builtin_mul_overflow(count, dims[d], &count)) return hr_error(HR_NO_MEMORY, "the array is too large");
+    if (__builtin_mul_overflow(count, dims[d], &count))
+      return hr_error(HR_NO_MEMORY, "the array is too large");
   if (count == 0) return NULL;
   HR_TRY(hr_size_product((size_t)count, (size_t)element_bytes, &out_order->size_bytes));
   loop_dense_strides(rank, dims, element_bytes, dense);
@@ -369,7 +385,8 @@ hr_status_t matmul_order_init(int rank, const int64_t *dims, const int64_t *stri
     if (dims[d] != 1 && strides[d] != dense[d]) out_order->needed = true;
     if (strides[d] < 0) out_order->from_bytes -= (dims[d] - 1) * strides[d];
   }
-  if (out_order->needed) loop_copy_init(&out_order->copy, element_bytes, rank, dims, dense, strides);
+  if (out_order->needed)
+    loop_copy_init(&out_order->copy, element_bytes, rank, dims, dense, strides);
   return NULL;
 }
 
@@ -395,8 +412,8 @@ hr_status_t matmul_order_run(hr_arena_t *scratch, const matmul_order_t *order, c
       }                                                          \
   } while (0)
 
-hr_status_t matmul_expand_complex(hr_arena_t *scratch, const matmul_types_t *types, const void *from, int64_t k,
-                                  int64_t n, const void **out_data) {
+hr_status_t matmul_expand_complex(hr_arena_t *scratch, const matmul_types_t *types,
+                                  const void *from, int64_t k, int64_t n, const void **out_data) {
   size_t bytes;
   void *to;
   HR_TRY(hr_size_product((size_t)k, (size_t)n, &bytes));

@@ -1,12 +1,13 @@
-/* Matrix products: what dot and convolution share. Operands of any element type are widened to one of four types,
- * multiplied in it, and the result is narrowed once:
+/* Matrix products: what dot and convolution share. Operands of any element type are widened to one
+ * of four types, multiplied in it, and the result is narrowed once:
  *
- *     f32  floats of 32 bits and fewer      u32  integers (wrapping) with results of at most 32 bits, pred
- *     f64  f64, and wide integers to float  u64  integers with 64-bit results
+ *     f32  floats of 32 bits and fewer      u32  integers (wrapping) with results of at most 32
+ * bits, pred f64  f64, and wide integers to float  u64  integers with 64-bit results
  *
- * A complex product of k terms is a real one of 2k terms: elements lie (re, im), so the left matrix is taken as real
- * [m][2k], and of the right one every element b becomes the block ((br, bi), (-bi, br)), which gives [m][2n]. No fused
- * multiply-add is used: equal inputs give equal bits on every machine. Thread: any. */
+ * A complex product of k terms is a real one of 2k terms: elements lie (re, im), so the left matrix
+ * is taken as real [m][2k], and of the right one every element b becomes the block ((br, bi), (-bi,
+ * br)), which gives [m][2n]. No fused multiply-add is used: equal inputs give equal bits on every
+ * machine. Thread: any. */
 #ifndef HLO_OPS_MATMUL_H
 #define HLO_OPS_MATMUL_H
 
@@ -22,28 +23,33 @@ typedef struct matmul_types {
 } matmul_types_t;
 
 /* Errors: INVALID for what is no array. */
-hr_status_t matmul_types_init(const hlo_instr_t *instr, hr_dtype_t lhs, hr_dtype_t rhs, hr_dtype_t out,
-                              matmul_types_t *out_types);
+hr_status_t matmul_types_init(const hlo_instr_t *instr, hr_dtype_t lhs, hr_dtype_t rhs,
+                              hr_dtype_t out, matmul_types_t *out_types);
 
-/* Operand `from` (dense, `count` elements of `dtype`) in the widened type: itself, or a copy in the scratch arena. */
-hr_status_t matmul_widen(hr_arena_t *scratch, const matmul_types_t *types, hr_dtype_t dtype, const void *from,
-                         int64_t count, const void **out_data);
+/* Operand `from` (dense, `count` elements of `dtype`) in the widened type: itself, or a copy in the
+ * scratch arena. */
+hr_status_t matmul_widen(hr_arena_t *scratch, const matmul_types_t *types, hr_dtype_t dtype,
+                         const void *from, int64_t count, const void **out_data);
 /* The same, always a copy, which may be written. */
-hr_status_t matmul_widen_copy(hr_arena_t *scratch, const matmul_types_t *types, hr_dtype_t dtype, const void *from,
-                              int64_t count, void **out_data);
+hr_status_t matmul_widen_copy(hr_arena_t *scratch, const matmul_types_t *types, hr_dtype_t dtype,
+                              const void *from, int64_t count, void **out_data);
 /* The same into the caller's memory, also where no other type is needed. */
-void matmul_widen_to(const matmul_types_t *types, hr_dtype_t dtype, const void *from, int64_t count, void *to);
-/* Results, `count` dense elements, from the widened type to the program's; `from` may be overwritten. Floats become
- * integers by truncation within the type's range, complex numbers real ones by leaving the imaginary part out. */
+void matmul_widen_to(const matmul_types_t *types, hr_dtype_t dtype, const void *from, int64_t count,
+                     void *to);
+/* Results, `count` dense elements, from the widened type to the program's; `from` may be
+ * overwritten. Floats become integers by truncation within the type's range, complex numbers real
+ * ones by leaving the imaginary part out. */
 void matmul_narrow(const matmul_types_t *types, void *from, void *to, int64_t count);
 /* Is it the widened type, or integers of the same bits? */
 static inline bool matmul_is_widened(const matmul_types_t *types, hr_dtype_t dtype) {
   bool is_integer = types->real == HR_U32 || types->real == HR_U64;
-  if (is_integer) return hr_dtype_is_integer(dtype) && hr_dtype_bytes(dtype) == hr_dtype_bytes(types->real);
+  if (is_integer)
+    return hr_dtype_is_integer(dtype) && hr_dtype_bytes(dtype) == hr_dtype_bytes(types->real);
   return dtype == (!types->is_complex ? types->real : types->real == HR_F32 ? HR_C64 : HR_C128);
 }
 
-/* An array brought into another order of dimensions, or left where it is if it has that order already. */
+/* An array brought into another order of dimensions, or left where it is if it has that order
+ * already. */
 typedef struct matmul_order {
   bool needed;
   loop_copy_t copy;
@@ -51,13 +57,14 @@ typedef struct matmul_order {
   size_t size_bytes;
 } matmul_order_t;
 /* dims and strides (bytes, may be negative) in the wanted order. */
-hr_status_t matmul_order_init(int rank, const int64_t *dims, const int64_t *strides, int element_bytes,
-                              matmul_order_t *out_order);
-hr_status_t matmul_order_run(hr_arena_t *scratch, const matmul_order_t *order, const void *from, const void **out_data);
+hr_status_t matmul_order_init(int rank, const int64_t *dims, const int64_t *strides,
+                              int element_bytes, matmul_order_t *out_order);
+hr_status_t matmul_order_run(hr_arena_t *scratch, const matmul_order_t *order, const void *from,
+                             const void **out_data);
 
 /* Expands a dense complex [k][n] to the real [2k][2n] of the scheme above. */
-hr_status_t matmul_expand_complex(hr_arena_t *scratch, const matmul_types_t *types, const void *from, int64_t k,
-                                  int64_t n, const void **out_data);
+hr_status_t matmul_expand_complex(hr_arena_t *scratch, const matmul_types_t *types,
+                                  const void *from, int64_t k, int64_t n, const void **out_data);
 
 /* c = a * b, or c += a * b. Strides in reals; any of them may be 0 or negative. */
 typedef struct matmul_job {
@@ -65,8 +72,10 @@ typedef struct matmul_job {
   int64_t m, n, k;
   const void *a;
   int64_t a_row, a_col;
-  /* If not NULL, makes the left matrix instead of reading `a`: rows x count reals from (row, first), row-major. */
-  void (*fill)(const void *context, int64_t row, int64_t rows, int64_t first, int64_t count, void *to);
+  /* If not NULL, makes the left matrix instead of reading `a`: rows x count reals from (row,
+   * first), row-major. */
+  void (*fill)(const void *context, int64_t row, int64_t rows, int64_t first, int64_t count,
+               void *to);
   const void *context;
   const void *b;
   int64_t b_row, b_col;

@@ -7,34 +7,45 @@
 NATIVE_OPTIMIZE
 
 /* Indices of unsigned 64 bits that no signed number holds are beyond every limit. */
-#define AS_START(T, index) ((T)-1 > 0 && sizeof(T) == 8 && (int64_t)(index) < 0 ? INT64_MAX : (int64_t)(index))
+#define AS_START(T, index) \
+  ((T)-1 > 0 && sizeof(T) == 8 && (int64_t)(index) < 0 ? INT64_MAX : (int64_t)(index))
 
-/* NEXT of each place and start; apart for indices side by side, of which compilers make better vectors. */
-#define ADD_STARTS(T, NEXT)                                  \
-  {                                                          \
-    const T *from = (const T *)starts->indices + starts->at; \
+/* NEXT of each place and start; apart for indices side by side, of which compilers make better
+ * vectors. */
+#define ADD_STARTS(T, NEXT)                                          \
+  {                                                                  \
+    const T *from = (const T *)starts->indices + starts->at;         \
     if (starts->index_stride == 1)                                   \
-      for (int64_t i = 0; i < count; i++) {                  \
-        int64_t start = AS_START(T, from[i]);                \
-        at[i] = NEXT;                                        \
-      }                                                      \
-    else                                                     \
-      for (int64_t i = 0; i < count; i++) {                  \
+      for (int64_t i = 0; i < count; i++) {                          \
+        int64_t start = AS_START(T, from[i]);                        \
+        at[i] = NEXT;                                                \
+      }                                                              \
+    else                                                             \
+      for (int64_t i = 0; i < count; i++) {                          \
         int64_t start = AS_START(T, from[i * starts->index_stride]); \
-        at[i] = NEXT;                                        \
-      }                                                      \
-    return;                                                  \
+        at[i] = NEXT;                                                \
+      }                                                              \
+    return;                                                          \
   }
-#define ADD_STARTS_OF_TYPE(NEXT)                                                                             \
-  switch (hr_dtype_bytes(starts->dtype) + (hr_dtype_class(starts->dtype) == HR_CLASS_SIGNED ? 16 : 0)) {     \
-    case 1: ADD_STARTS(uint8_t, NEXT)                                                                        \
-    case 2: ADD_STARTS(uint16_t, NEXT)                                                                       \
-    case 4: ADD_STARTS(uint32_t, NEXT)                                                                       \
-    case 8: ADD_STARTS(uint64_t, NEXT)                                                                       \
-    case 17: ADD_STARTS(int8_t, NEXT)                                                                        \
-    case 18: ADD_STARTS(int16_t, NEXT)                                                                       \
-    case 20: ADD_STARTS(int32_t, NEXT)                                                                       \
-    case 24: ADD_STARTS(int64_t, NEXT)                                                                       \
+#define ADD_STARTS_OF_TYPE(NEXT)                                         \
+  switch (hr_dtype_bytes(starts->dtype) +                                \
+          (hr_dtype_class(starts->dtype) == HR_CLASS_SIGNED ? 16 : 0)) { \
+    case 1:                                                              \
+      ADD_STARTS(uint8_t, NEXT)                                          \
+    case 2:                                                              \
+      ADD_STARTS(uint16_t, NEXT)                                         \
+    case 4:                                                              \
+      ADD_STARTS(uint32_t, NEXT)                                         \
+    case 8:                                                              \
+      ADD_STARTS(uint64_t, NEXT)                                         \
+    case 17:                                                             \
+      ADD_STARTS(int8_t, NEXT)                                           \
+    case 18:                                                             \
+      ADD_STARTS(int16_t, NEXT)                                          \
+    case 20:                                                             \
+      ADD_STARTS(int32_t, NEXT)                                          \
+    case 24:                                                             \
+      ADD_STARTS(int64_t, NEXT)                                          \
   }
 
 /* One component of many vectors, and what it means in the operand. */
@@ -64,21 +75,25 @@ static void count_up(int64_t from, int64_t step, int64_t count, int64_t *to) {
 }
 
 /* Windows of one row of the batch nest, from its element `i` on. */
-static void find_in_row(const gather_offsets_t *p, const void *indices, const loop_walk_t *walk, int64_t i,
-                        int64_t count, int64_t *operand_at, int64_t *other_at) {
+static void find_in_row(const gather_offsets_t *p, const void *indices, const loop_walk_t *walk,
+                        int64_t i, int64_t count, int64_t *operand_at, int64_t *other_at) {
   const window_starts_t *offsets = &p->starts;
   const int64_t *steps = offsets->batch.row_strides;
   count_up(walk->at[0] + i * steps[0], steps[0], count, other_at);
   count_up(walk->at[2] + i * steps[2], steps[2], count, operand_at);
   for (int c = 0; c < offsets->vector_size; c++) {
-    starts_t starts = {indices, p->index_dtype, walk->at[1] + i * steps[1] + c * offsets->vector_stride, steps[1],
-                       offsets->operand_limit[c], offsets->operand_stride[c]};
+    starts_t starts = {indices,
+                       p->index_dtype,
+                       walk->at[1] + i * steps[1] + c * offsets->vector_stride,
+                       steps[1],
+                       offsets->operand_limit[c],
+                       offsets->operand_stride[c]};
     (p->clamps ? add_clamped : add_strict)(&starts, count, operand_at);
   }
 }
 
-void gather_offsets_find(const gather_offsets_t *offsets, const void *indices, int64_t first, int64_t count,
-                        int64_t *operand_at, int64_t *other_at) {
+void gather_offsets_find(const gather_offsets_t *offsets, const void *indices, int64_t first,
+                         int64_t count, int64_t *operand_at, int64_t *other_at) {
   const loop_nest_t *batch = &offsets->starts.batch;
   loop_walk_t walk = loop_walk_at(batch, first / batch->row_count);
   for (int64_t i = first % batch->row_count; count > 0; i = 0) {

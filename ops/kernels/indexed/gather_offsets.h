@@ -13,9 +13,9 @@ typedef struct gather_offsets {
   int64_t count; /* of all windows */
 } gather_offsets_t;
 
-/* Offsets in elements of windows first .. first + count - 1, in row-major order of the index array: in the operand (-1:
- * it does not fit), and in the other array. */
-void gather_offsets_find(const gather_offsets_t *offsets, const void *indices, int64_t first, int64_t count,
-                        int64_t *operand_at, int64_t *other_at);
+/* Offsets in elements of windows first .. first + count - 1, in row-major order of the index array:
+ * in the operand (-1: it does not fit), and in the other array. */
+void gather_offsets_find(const gather_offsets_t *offsets, const void *indices, int64_t first,
+                         int64_t count, int64_t *operand_at, int64_t *other_at);
 
 #endif

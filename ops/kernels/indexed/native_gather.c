@@ -1,6 +1,6 @@
-/* Gather: places of the index array are dealt out to the workers; each finds the windows of some hundred places, then
- * copies them. Windows of one run of bytes, the usual rows of a table, are copied as that, with the rows to come
- * already on their way from memory. */
+/* Gather: places of the index array are dealt out to the workers; each finds the windows of some
+ * hundred places, then copies them. Windows of one run of bytes, the usual rows of a table, are
+ * copied as that, with the rows to come already on their way from memory. */
 #include <string.h>
 
 #include "ops/kernels/indexed/gather_offsets.h"
@@ -12,9 +12,9 @@
 NATIVE_OPTIMIZE
 
 enum {
-  GRAIN = 1 << 15, /* bytes of windows that are worth a worker */
-  PREFETCH_DISTANCE = 4,       /* windows whose bytes are asked for before they are copied */
-  PREFETCH_LINES = 16 /* cache lines of each, at most */
+  GRAIN = 1 << 15,       /* bytes of windows that are worth a worker */
+  PREFETCH_DISTANCE = 4, /* windows whose bytes are asked for before they are copied */
+  PREFETCH_LINES = 16    /* cache lines of each, at most */
 };
 
 typedef struct native_gather_plan {
@@ -34,22 +34,34 @@ typedef struct gather_job {
   char *to;
 } gather_job_t;
 
-#define COPY_ELEMENTS(T) \
-  for (int64_t i = 0; i < count; i++) ((T *)job->to)[other_at[i]] = ((const T *)job->from)[operand_at[i]]
+#define COPY_ELEMENTS(T)              \
+  for (int64_t i = 0; i < count; i++) \
+  ((T *)job->to)[other_at[i]] = ((const T *)job->from)[operand_at[i]]
 
 typedef struct wide {
   uint64_t low, high;
 } wide_t;
 
 /* Plain loops: the processor's instructions that gather and scatter are slower on many machines. */
-static bool copy_elements(const gather_job_t *job, const int64_t *operand_at, const int64_t *other_at, int64_t count) {
+static bool copy_elements(const gather_job_t *job, const int64_t *operand_at,
+                          const int64_t *other_at, int64_t count) {
   if (job->plan->run_bytes != job->plan->bytes) return false;
   switch (job->plan->bytes) {
-    case 1: COPY_ELEMENTS(uint8_t); break;
-    case 2: COPY_ELEMENTS(uint16_t); break;
-    case 4: COPY_ELEMENTS(uint32_t); break;
-    case 8: COPY_ELEMENTS(uint64_t); break;
-    case 16: COPY_ELEMENTS(wide_t); break;
+    case 1:
+      COPY_ELEMENTS(uint8_t);
+      break;
+    case 2:
+      COPY_ELEMENTS(uint16_t);
+      break;
+    case 4:
+      COPY_ELEMENTS(uint32_t);
+      break;
+    case 8:
+      COPY_ELEMENTS(uint64_t);
+      break;
+    case 16:
+      COPY_ELEMENTS(wide_t);
+      break;
   }
   return true;
 }
@@ -77,30 +89,42 @@ typedef struct quarter {
 
 enum { CACHED_BYTES = 1 << 20 }; /* of a table whose rows need not be asked for ahead */
 
-static bool copy_short_runs(const gather_job_t *job, const int64_t *operand_at, const int64_t *other_at,
-                            int64_t count) {
+static bool copy_short_runs(const gather_job_t *job, const int64_t *operand_at,
+                            const int64_t *other_at, int64_t count) {
   const native_gather_plan_t *plan = job->plan;
   int64_t run = plan->run_bytes;
   bool asks = plan->table_bytes > CACHED_BYTES;
   if (run < 2 || run > 64) return false;
-  int64_t part = run >= 32 ? 32 : run >= 16 ? 16 : run >= 8 ? 8 : run >= 4 ? 4 : 2, end = run - part;
+  int64_t part = run >= 32   ? 32
+                 : run >= 16 ? 16
+                 : run >= 8  ? 8
+                 : run >= 4  ? 4
+                             : 2,
+          end = run - part;
   switch (part) {
-    case 2: COPY_ENDS(uint16_t);
-    case 4: COPY_ENDS(uint32_t);
-    case 8: COPY_ENDS(uint64_t);
-    case 16: COPY_ENDS(wide_t);
-    default: COPY_ENDS(quarter_t);
+    case 2:
+      COPY_ENDS(uint16_t);
+    case 4:
+      COPY_ENDS(uint32_t);
+    case 8:
+      COPY_ENDS(uint64_t);
+    case 16:
+      COPY_ENDS(wide_t);
+    default:
+      COPY_ENDS(quarter_t);
   }
 }
 
-static void copy_windows(const gather_job_t *job, const int64_t *operand_at, const int64_t *other_at, int64_t count) {
+static void copy_windows(const gather_job_t *job, const int64_t *operand_at,
+                         const int64_t *other_at, int64_t count) {
   const native_gather_plan_t *plan = job->plan;
   if (copy_short_runs(job, operand_at, other_at, count)) return;
   for (int64_t i = 0; i < count; i++) {
     const char *from = job->from + operand_at[i] * plan->bytes;
     char *to = job->to + other_at[i] * plan->bytes;
     if (i + PREFETCH_DISTANCE < count)
-      prefetch_window(job->from + operand_at[i + PREFETCH_DISTANCE] * plan->bytes, plan->window_bytes);
+      prefetch_window(job->from + operand_at[i + PREFETCH_DISTANCE] * plan->bytes,
+                      plan->window_bytes);
     if (plan->run_bytes)
       memcpy(to, from, (size_t)plan->run_bytes);
     else
@@ -115,39 +139,46 @@ static void gather_offsets_of(void *context, int64_t begin, int64_t end, int wor
   for (int64_t first = begin; first < end; first += GATHER_OFFSETS_BLOCK) {
     int64_t count = end - first < GATHER_OFFSETS_BLOCK ? end - first : GATHER_OFFSETS_BLOCK;
     gather_offsets_find(&job->plan->offsets, job->indices, first, count, operand_at, other_at);
-    if (!copy_elements(job, operand_at, other_at, count)) copy_windows(job, operand_at, other_at, count);
+    if (!copy_elements(job, operand_at, other_at, count))
+      copy_windows(job, operand_at, other_at, count);
   }
 }
 
-static hr_status_t run_gather(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
+static hr_status_t run_gather(const op_native_run_t *run, const void *plan_, void *const *in,
+                              void *const *out) {
   const native_gather_plan_t *plan = plan_;
   gather_job_t job = {plan, in[0], in[1], out[0]};
   if (plan->copy.nest.empty) return NULL;
-  hr_workers_for(run->workers, plan->offsets.count, GRAIN / plan->window_bytes + 1, gather_offsets_of, &job);
+  hr_workers_for(run->workers, plan->offsets.count, GRAIN / plan->window_bytes + 1,
+                 gather_offsets_of, &job);
   return NULL;
 }
 
 enum { MANY_ELEMENTS = 1 << 15 };
 
-/* Generated code is better at many single elements, and at windows of several short rows, whose results it writes in
- * order. */
+/* Generated code is better at many single elements, and at windows of several short rows, whose
+ * results it writes in order. */
 static bool is_for_code(const native_gather_plan_t *plan, const op_step_t *step) {
   bool is_single = plan->window_bytes == plan->bytes;
   if (plan->run_bytes && !is_single) return false;
-  return op_can_codegen(step->instr) && plan->offsets.count * plan->window_bytes / plan->bytes >= MANY_ELEMENTS;
+  return op_can_codegen(step->instr) &&
+         plan->offsets.count * plan->window_bytes / plan->bytes >= MANY_ELEMENTS;
 }
 
-static hr_status_t prepare_gather(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+static hr_status_t prepare_gather(const op_native_target_t *target, const op_step_t *step,
+                                  op_native_step_t *out) {
   const hlo_shape_t *operand = step->in_shapes[0], *result = step->out_shape;
   window_dims_t dims = window_gather_dims(step->instr);
-  int64_t sizes[HLO_MAX_RANK], from[HLO_MAX_RANK], to[HLO_MAX_RANK], bytes = (int64_t)hr_dtype_bytes(result->dtype);
+  int64_t sizes[HLO_MAX_RANK], from[HLO_MAX_RANK], to[HLO_MAX_RANK],
+      bytes = (int64_t)hr_dtype_bytes(result->dtype);
   native_gather_plan_t *plan;
   HR_TRY(HR_NEW(target->arena, &plan));
   plan->offsets.index_dtype = step->in_shapes[1]->dtype;
   plan->offsets.clamps = true;
   window_starts_init(&plan->offsets.starts, &dims, operand, step->in_shapes[1], result,
                      hlo_attr_ints(step->instr, HLO_ATTR_SLICE_SIZES).data);
-  plan->offsets.count = loop_row_total(&plan->offsets.starts.batch) * plan->offsets.starts.batch.row_count;
+  plan->offsets.count =
+      loop_row_total(&plan->offsets.starts.batch) * plan->offsets.starts.batch.row_count;
   plan->table_bytes = bytes * fusion_count(operand);
   int rank = window_strides(&dims, operand, result, sizes, from, to);
   plan->window_bytes = plan->bytes = bytes;

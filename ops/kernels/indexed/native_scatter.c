@@ -1,12 +1,14 @@
-/* Scatter, in place of its first operands. Updates of one element go in their order whatever the number of workers,
- * since no two workers touch the same element:
+/* Scatter, in place of its first operands. Updates of one element go in their order whatever the
+ * number of workers, since no two workers touch the same element:
  *   - where windows have long rows, each worker takes all windows, but only its part of every row;
- *   - where windows are either the same or apart, each takes those whose place in the operand falls to it;
- *   - where neighbouring updates are of different windows (columns), each takes its part of the windows' elements, and
- *     of one element those of all windows after each other;
- *   - where windows are in batches, each of which has its own part of the operand, each takes some of these;
- *   - where the operand is small beside the updates, parts of these are combined in copies of it, and the copies at the
- *     end: as many as the sizes make it worth, whatever the number of workers;
+ *   - where windows are either the same or apart, each takes those whose place in the operand falls
+ * to it;
+ *   - where neighbouring updates are of different windows (columns), each takes its part of the
+ * windows' elements, and of one element those of all windows after each other;
+ *   - where windows are in batches, each of which has its own part of the operand, each takes some
+ * of these;
+ *   - where the operand is small beside the updates, parts of these are combined in copies of it,
+ * and the copies at the end: as many as the sizes make it worth, whatever the number of workers;
  *   - else one worker does everything.
  * A row is combined by the kernel of the body's one op, or by the body in lanes. */
 #include <string.h>
@@ -41,10 +43,10 @@ typedef struct native_scatter_plan {
   int workers;
   scatter_split_t split;
   int64_t window_elements;
-  bool are_apart;       /* windows of different places */
-  bool by_elements;     /* of the windows: `rows` is about one element of each */
-  bool by_batches;      /* `rows` is about one batch */
-  bool has_rows;        /* there are loops for all of it */
+  bool are_apart;   /* windows of different places */
+  bool by_elements; /* of the windows: `rows` is about one element of each */
+  bool by_batches;  /* `rows` is about one batch */
+  bool has_rows;    /* there are loops for all of it */
   scatter_rows_job_t rows_job;
   size_t copy_bytes;
   int copies; /* of the operand, in which parts of the windows are combined; 0: none */
@@ -59,10 +61,11 @@ typedef struct scatter_job {
   int parts;
 } scatter_job_t;
 
-/* --- rows -------------------------------------------------------------------------------------------------------- */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 /* to[k][i] = body(to..., from...)[k] for a row of dense accumulators. */
-static void combine_dense(const scatter_job_t *job, int64_t count, int64_t to, int64_t from, int64_t from_step) {
+static void combine_dense(const scatter_job_t *job, int64_t count, int64_t to, int64_t from,
+                          int64_t from_step) {
   const accumulate_plan_t *body = &job->plan->body;
   const void *ins[2 * MAX_ARRAYS];
   int64_t steps[2 * MAX_ARRAYS];
@@ -76,12 +79,13 @@ static void combine_dense(const scatter_job_t *job, int64_t count, int64_t to, i
   if (body->kernel)
     ew_kernel_run(body->kernel, count, ins, steps, outs[0]);
   else
-    hr_status_release(op_body_run(NULL, body->body, count, ins, steps, outs)); /* in lanes: cannot fail */
+    hr_status_release(
+        op_body_run(NULL, body->body, count, ins, steps, outs)); /* in lanes: cannot fail */
 }
 
 /* The same for accumulators apart: results are made dense first. */
-static void combine_strided(const scatter_job_t *job, int64_t count, int64_t to, int64_t to_step, int64_t from,
-                            int64_t from_step) {
+static void combine_strided(const scatter_job_t *job, int64_t count, int64_t to, int64_t to_step,
+                            int64_t from, int64_t from_step) {
   const accumulate_plan_t *body = &job->plan->body;
   char rows[MAX_ARRAYS][BLOCK * 16] __attribute__((aligned(64)));
   const void *ins[2 * MAX_ARRAYS];
@@ -104,12 +108,12 @@ static void combine_strided(const scatter_job_t *job, int64_t count, int64_t to,
   }
 }
 
-static void combine_row(const scatter_job_t *job, int64_t count, int64_t to, int64_t to_step, int64_t from,
-                        int64_t from_step) {
+static void combine_row(const scatter_job_t *job, int64_t count, int64_t to, int64_t to_step,
+                        int64_t from, int64_t from_step) {
   if (job->plan->overwrite) {
     int64_t bytes = (int64_t)job->plan->body.bytes[0];
-    loop_copy_row(job->to[0] + to * bytes, job->from[0] + from * bytes, count, to_step * bytes, from_step * bytes,
-                  (int)bytes);
+    loop_copy_row(job->to[0] + to * bytes, job->from[0] + from * bytes, count, to_step * bytes,
+                  from_step * bytes, (int)bytes);
     return;
   }
   if (to_step == 1 || count == 1) {
@@ -117,12 +121,13 @@ static void combine_row(const scatter_job_t *job, int64_t count, int64_t to, int
     return;
   }
   for (int64_t i = 0; i < count; i += BLOCK)
-    combine_strided(job, count - i < BLOCK ? count - i : BLOCK, to + i * to_step, to_step, from + i * from_step,
-                    from_step);
+    combine_strided(job, count - i < BLOCK ? count - i : BLOCK, to + i * to_step, to_step,
+                    from + i * from_step, from_step);
 }
 
 /* Elements begin .. end - 1 of every row of a window. */
-static void scatter_window(const scatter_job_t *job, int64_t to, int64_t from, int64_t begin, int64_t end) {
+static void scatter_window(const scatter_job_t *job, int64_t to, int64_t from, int64_t begin,
+                           int64_t end) {
   const loop_nest_t *window = &job->plan->window;
   int64_t to_step = window->row_strides[0], from_step = window->row_strides[1];
   to += begin * to_step;
@@ -135,7 +140,7 @@ static void scatter_window(const scatter_job_t *job, int64_t to, int64_t from, i
     combine_row(job, end - begin, to + walk.at[0], to_step, from + walk.at[1], from_step);
 }
 
-/* --- all windows ------------------------------------------------------------------------------------------------- */
+/* --- all windows ------------------------------------------------------------------------------ */
 
 static void prefetch_row(const scatter_job_t *job, int64_t at, int64_t elements) {
   if (at < 0) return;
@@ -150,7 +155,7 @@ static bool is_owner(const scatter_job_t *job, int64_t offset, int part) {
   return (int)((mixed >> 32) * (uint64_t)job->parts >> 32) == part;
 }
 
-/* --- in copies --------------------------------------------------------------------------------------------------- */
+/* --- in copies -------------------------------------------------------------------------------- */
 
 typedef struct copies_job {
   const native_scatter_plan_t *plan;
@@ -171,7 +176,8 @@ static void scatter_in_copies(void *context, int64_t begin, int64_t end, int wor
   for (int64_t copy = begin; copy < end; copy++) {
     scatter_rows_job_t rows = plan->rows_job;
     rows.indices = job->indices, rows.from = job->from, rows.to = copy_at(job, copy);
-    rows.first = plan->offsets.count * copy / plan->copies, rows.last = plan->offsets.count * (copy + 1) / plan->copies;
+    rows.first = plan->offsets.count * copy / plan->copies,
+    rows.last = plan->offsets.count * (copy + 1) / plan->copies;
     if (copy) scatter_rows_fill(plan->op, plan->body.work, rows.to, plan->counts[0]);
     scatter_rows_run(&rows);
   }
@@ -189,13 +195,14 @@ static void join_copies(void *context, int64_t begin, int64_t end, int worker) {
   }
 }
 
-static void run_in_copies(const op_native_run_t *run, const native_scatter_plan_t *plan, void *const *in, void *to) {
+static void run_in_copies(const op_native_run_t *run, const native_scatter_plan_t *plan,
+                          void *const *in, void *to) {
   copies_job_t job = {plan, in[1], in[2], to, run->scratch};
   hr_workers_for(run->workers, plan->copies, 1, scatter_in_copies, &job);
   hr_workers_split(run->workers, plan->counts[0], 4096, join_copies, &job);
 }
 
-/* --- rows, over the workers -------------------------------------------------------------------------------------- */
+/* --- rows, over the workers ------------------------------------------------------------------- */
 
 static void scatter_part_by_rows(const scatter_job_t *job, int part) {
   const native_scatter_plan_t *plan = job->plan;
@@ -232,7 +239,8 @@ static void scatter_elements(void *context, int64_t begin, int64_t end, int work
 static void scatter_batches(void *context, int64_t begin, int64_t end, int worker) {
   const scatter_job_t *job = context;
   const gather_offsets_t *offsets = &job->plan->offsets;
-  int64_t bytes = (int64_t)job->plan->body.bytes[0], index_bytes = (int64_t)hr_dtype_bytes(offsets->index_dtype);
+  int64_t bytes = (int64_t)job->plan->body.bytes[0],
+          index_bytes = (int64_t)hr_dtype_bytes(offsets->index_dtype);
   loop_walk_t walk = loop_walk_at(&offsets->starts.batch, begin);
   scatter_rows_job_t rows = job->plan->rows_job;
   (void)worker;
@@ -247,22 +255,25 @@ static void scatter_batches(void *context, int64_t begin, int64_t end, int worke
 
 static void scatter_part(const scatter_job_t *job, int part) {
   const native_scatter_plan_t *plan = job->plan;
-  int64_t operand_at[GATHER_OFFSETS_BLOCK], other_at[GATHER_OFFSETS_BLOCK], begin = 0, end = plan->window.row_count;
+  int64_t operand_at[GATHER_OFFSETS_BLOCK], other_at[GATHER_OFFSETS_BLOCK],
+      begin = 0, end = plan->window.row_count;
   if (plan->split == SPLIT_ROWS) {
     begin = plan->window.row_count * part / job->parts;
     end = plan->window.row_count * (part + 1) / job->parts;
   }
   for (int64_t first = 0; first < plan->offsets.count; first += GATHER_OFFSETS_BLOCK) {
-    int64_t count =
-        plan->offsets.count - first < GATHER_OFFSETS_BLOCK ? plan->offsets.count - first : GATHER_OFFSETS_BLOCK;
+    int64_t count = plan->offsets.count - first < GATHER_OFFSETS_BLOCK ? plan->offsets.count - first
+                                                                       : GATHER_OFFSETS_BLOCK;
     gather_offsets_find(&plan->offsets, job->indices, first, count, operand_at, other_at);
     if (plan->split == SPLIT_OFFSETS && job->parts > 1)
       for (int64_t i = 0; i < count; i++)
         if (!is_owner(job, operand_at[i], part)) operand_at[i] = -1;
     for (int64_t i = 0; i < count; i++) {
       if (i + PREFETCH_DISTANCE < count)
-        prefetch_row(job, operand_at[i + PREFETCH_DISTANCE] + (operand_at[i + PREFETCH_DISTANCE] < 0 ? 0 : begin),
-                     end - begin);
+        prefetch_row(
+            job,
+            operand_at[i + PREFETCH_DISTANCE] + (operand_at[i + PREFETCH_DISTANCE] < 0 ? 0 : begin),
+            end - begin);
       if (operand_at[i] >= 0) scatter_window(job, operand_at[i], other_at[i], begin, end);
     }
   }
@@ -278,7 +289,8 @@ static void scatter_parts(void *context, int64_t begin, int64_t end, int worker)
       scatter_part(job, (int)part);
 }
 
-static hr_status_t run_scatter(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
+static hr_status_t run_scatter(const op_native_run_t *run, const void *plan_, void *const *in,
+                               void *const *out) {
   const native_scatter_plan_t *plan = plan_;
   int arrays = plan->body.count;
   scatter_job_t job = {plan, in[arrays], (char *const *)out, (char *const *)in + arrays + 1, 1};
@@ -290,13 +302,14 @@ static hr_status_t run_scatter(const op_native_run_t *run, const void *plan_, vo
     return NULL;
   }
   if (plan->by_elements) {
-    hr_workers_for(run->workers, plan->window_elements, GRAIN / (plan->offsets.count + 1) + 1, scatter_elements, &job);
+    hr_workers_for(run->workers, plan->window_elements, GRAIN / (plan->offsets.count + 1) + 1,
+                   scatter_elements, &job);
     return NULL;
   }
   if (plan->by_batches) {
     int64_t updates = plan->offsets.starts.batch.row_count * plan->window_elements;
-    hr_workers_for(run->workers, plan->offsets.count / plan->offsets.starts.batch.row_count, GRAIN / updates + 1,
-                   scatter_batches, &job);
+    hr_workers_for(run->workers, plan->offsets.count / plan->offsets.starts.batch.row_count,
+                   GRAIN / updates + 1, scatter_batches, &job);
     return NULL;
   }
   if (plan->split != SPLIT_NOTHING) job.parts = hr_workers_count(run->workers);
@@ -304,20 +317,20 @@ static hr_status_t run_scatter(const op_native_run_t *run, const void *plan_, vo
   return NULL;
 }
 
-/* --- planning ---------------------------------------------------------------------------------------------------- */
+/* --- planning --------------------------------------------------------------------------------- */
 
-/* Are windows of different places apart? They are if none is larger than one element along a dimension that an index
- * starts. */
+/* Are windows of different places apart? They are if none is larger than one element along a
+ * dimension that an index starts. */
 static bool windows_are_apart(const gather_offsets_t *offsets, const int64_t *sizes) {
   for (int i = 0; i < offsets->starts.vector_size; i++)
     if (sizes[offsets->starts.operand_dim[i]] != 1) return false;
   return true;
 }
 
-/* May rows be cut? Not if a row runs along a dimension that an index starts, where the parts of two windows meet: rows
- * of windows that lie elsewhere in it would be cut elsewhere. */
-static bool rows_are_whole(const gather_offsets_t *offsets, const hlo_shape_t *operand, const int64_t *sizes,
-                           int64_t row_count) {
+/* May rows be cut? Not if a row runs along a dimension that an index starts, where the parts of two
+ * windows meet: rows of windows that lie elsewhere in it would be cut elsewhere. */
+static bool rows_are_whole(const gather_offsets_t *offsets, const hlo_shape_t *operand,
+                           const int64_t *sizes, int64_t row_count) {
   int64_t row = 1;
   for (int d = operand->rank - 1; d >= 0 && row < row_count; d--) {
     row *= sizes[d];
@@ -328,7 +341,8 @@ static bool rows_are_whole(const gather_offsets_t *offsets, const hlo_shape_t *o
   return row == row_count;
 }
 
-static void choose_split(native_scatter_plan_t *plan, const hlo_shape_t *operand, const int64_t *sizes) {
+static void choose_split(native_scatter_plan_t *plan, const hlo_shape_t *operand,
+                         const int64_t *sizes) {
   int64_t row_bytes = plan->window.row_count * (int64_t)plan->body.bytes[0];
   int64_t window_bytes = plan->window_elements * (int64_t)plan->body.bytes[0];
   if (plan->workers == 1 || window_bytes * plan->offsets.count < MIN_BYTES) return;
@@ -340,8 +354,8 @@ static void choose_split(native_scatter_plan_t *plan, const hlo_shape_t *operand
 }
 
 /* False: the body has to be called, or operands be converted first. */
-static hr_status_t plan_body(hr_arena_t *arena, const op_step_t *step, int count, native_scatter_plan_t *plan,
-                             bool *out_possible) {
+static hr_status_t plan_body(hr_arena_t *arena, const op_step_t *step, int count,
+                             native_scatter_plan_t *plan, bool *out_possible) {
   const ew_kernel_t *kernel;
   int parameter;
   *out_possible = false;
@@ -351,7 +365,8 @@ static hr_status_t plan_body(hr_arena_t *arena, const op_step_t *step, int count
         step->in_shapes[count + 1 + k]->dtype != op_body_param_dtype(plan->body.body, count + k) ||
         op_body_result_dtype(plan->body.body, k) != step->in_shapes[k]->dtype)
       return NULL;
-  plan->overwrite = count == 1 && op_body_is_parameter(plan->body.body, &parameter) && parameter == 1;
+  plan->overwrite =
+      count == 1 && op_body_is_parameter(plan->body.body, &parameter) && parameter == 1;
   op_body_is_binary(plan->body.body, &plan->op, &kernel);
   *out_possible = op_body_is_flat(plan->body.body);
   return NULL;
@@ -370,9 +385,11 @@ static void plan_windows(const op_step_t *step, int count, native_scatter_plan_t
     plan->window_elements *= window[d];
     never_fits |= window[d] > operand->dims[d];
   }
-  window_starts_init(&plan->offsets.starts, &dims, operand, step->in_shapes[count], updates, window);
+  window_starts_init(&plan->offsets.starts, &dims, operand, step->in_shapes[count], updates,
+                     window);
   plan->offsets.index_dtype = step->in_shapes[count]->dtype;
-  plan->offsets.count = loop_row_total(&plan->offsets.starts.batch) * plan->offsets.starts.batch.row_count;
+  plan->offsets.count =
+      loop_row_total(&plan->offsets.starts.batch) * plan->offsets.starts.batch.row_count;
   loop_nest_init(&plan->window, rank, sizes, 2, (const int64_t *[]){to, from}, LOOP_ANY_ORDER);
   plan->window.empty |= never_fits;
   plan->are_apart = windows_are_apart(&plan->offsets, window);
@@ -386,19 +403,23 @@ static bool batches_are_apart(const loop_nest_t *batch) {
   return true;
 }
 
-/* A loop for windows of one dense row each, combined by one op on the type itself; or for an element of each. */
+/* A loop for windows of one dense row each, combined by one op on the type itself; or for an
+ * element of each. */
 static void choose_rows(const op_step_t *step, native_scatter_plan_t *plan) {
   const loop_nest_t *window = &plan->window, *batch = &plan->offsets.starts.batch;
   hr_dtype_t dtype = step->in_shapes[0]->dtype;
-  bool is_dense = plan->window_elements == 1 || (window->row_strides[0] == 1 && window->row_strides[1] == 1);
-  if (plan->body.count != 1 || window->empty || (!plan->overwrite && (!plan->body.kernel || plan->body.work != dtype)))
+  bool is_dense =
+      plan->window_elements == 1 || (window->row_strides[0] == 1 && window->row_strides[1] == 1);
+  if (plan->body.count != 1 || window->empty ||
+      (!plan->overwrite && (!plan->body.kernel || plan->body.work != dtype)))
     return;
   bool are_rows = is_dense && !window->rank && batches_are_apart(batch) &&
                   scatter_rows_init(&plan->offsets, plan->window_elements, &plan->rows_job);
   plan->by_elements = !are_rows && !batch->rank && plan->are_apart &&
                       scatter_rows_init(&plan->offsets, 1, &plan->rows_job);
   if (!are_rows && !plan->by_elements) return;
-  plan->has_rows = scatter_rows_choose(plan->overwrite ? HLO_COPY : plan->op, dtype, &plan->rows_job);
+  plan->has_rows =
+      scatter_rows_choose(plan->overwrite ? HLO_COPY : plan->op, dtype, &plan->rows_job);
   plan->by_elements &= plan->has_rows;
   plan->by_batches = plan->has_rows && batch->rank;
 }
@@ -407,7 +428,8 @@ enum { MAX_COPIES = 8, COPIES_SHARE = 4 };
 
 /* In a float of 16 bits a sum depends too much on the order. */
 static bool may_be_joined(hlo_opcode_t op, hr_dtype_t dtype) {
-  return hr_dtype_bytes(dtype) > 2 || !hr_dtype_is_float(dtype) || op == HLO_MAXIMUM || op == HLO_MINIMUM;
+  return hr_dtype_bytes(dtype) > 2 || !hr_dtype_is_float(dtype) || op == HLO_MAXIMUM ||
+         op == HLO_MINIMUM;
 }
 
 /* Then as many copies as workers are fine, and few updates are worth them. */
@@ -419,17 +441,21 @@ static void choose_copies(native_scatter_plan_t *plan) {
   bool is_free = is_any_order_same(plan->op, plan->body.work);
   int64_t updates = plan->offsets.count * plan->window_elements;
   int64_t copies = updates / ((is_free ? 1 : COPIES_SHARE) * plan->counts[0] + 1);
-  int64_t least_bytes = is_free ? MIN_BYTES / 2 : 2 * MIN_BYTES, most = is_free ? plan->workers : MAX_COPIES;
+  int64_t least_bytes = is_free ? MIN_BYTES / 2 : 2 * MIN_BYTES,
+          most = is_free ? plan->workers : MAX_COPIES;
   if (most > MAX_COPIES) most = MAX_COPIES;
   if (copies > most) copies = most;
-  if (!plan->has_rows || plan->by_elements || plan->by_batches || plan->overwrite || copies < 2) return;
+  if (!plan->has_rows || plan->by_elements || plan->by_batches || plan->overwrite || copies < 2)
+    return;
   if (plan->split == SPLIT_ROWS || !may_be_joined(plan->op, plan->body.work)) return;
   if (updates * (int64_t)plan->body.bytes[0] < least_bytes) return;
   plan->copies = (int)copies;
-  plan->copy_bytes = ((size_t)plan->counts[0] * plan->body.bytes[0] + HR_ALIGNMENT - 1) / HR_ALIGNMENT * HR_ALIGNMENT;
+  plan->copy_bytes = ((size_t)plan->counts[0] * plan->body.bytes[0] + HR_ALIGNMENT - 1) /
+                     HR_ALIGNMENT * HR_ALIGNMENT;
 }
 
-static hr_status_t prepare_scatter(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+static hr_status_t prepare_scatter(const op_native_target_t *target, const op_step_t *step,
+                                   op_native_step_t *out) {
   int count = (step->instr->operand_count - 1) / 2;
   native_scatter_plan_t *plan;
   uint64_t *reuse;
@@ -445,7 +471,8 @@ static hr_status_t prepare_scatter(const op_native_target_t *target, const op_st
   for (int k = 0; k < count; k++) {
     HR_TRY(hlo_shape_count(step->in_shapes[k], &plan->counts[k]));
     reuse[k] = (uint64_t)1 << k;
-    out->bytes += 3.0 * (double)(plan->window_elements * plan->offsets.count) * (double)plan->body.bytes[k];
+    out->bytes +=
+        3.0 * (double)(plan->window_elements * plan->offsets.count) * (double)plan->body.bytes[k];
   }
   choose_copies(plan);
   out->scratch_bytes = plan->copies ? (size_t)(plan->copies - 1) * plan->copy_bytes : 0;

@@ -10,8 +10,9 @@ void fftw_lock(void) { pthread_mutex_lock(&planner); }
 void fftw_unlock(void) { pthread_mutex_unlock(&planner); }
 
 hr_status_t fftw_library_open(bool is_double, fftw_library_t *out_library) {
-  static const char *const names[] = {"plan_guru64_dft", "plan_guru64_dft_r2c", "plan_guru64_dft_c2r", "execute",
-                                      "execute_dft",     "execute_dft_r2c",     "execute_dft_c2r",     "destroy_plan"};
+  static const char *const names[] = {
+      "plan_guru64_dft", "plan_guru64_dft_r2c", "plan_guru64_dft_c2r", "execute",
+      "execute_dft",     "execute_dft_r2c",     "execute_dft_c2r",     "destroy_plan"};
   fftw_library_t *l = out_library;
   void **slots[] = {(void **)&l->dft,         (void **)&l->dft_r2c,     (void **)&l->dft_c2r,
                     (void **)&l->execute,     (void **)&l->execute_dft, (void **)&l->execute_r2c,

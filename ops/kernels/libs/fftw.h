@@ -1,5 +1,6 @@
-/* FFTW, opened when the first program needs it. The functions for floats are the same with other pointer types.
- * Thread: executing is safe from any; making and destroying plans only between fftw_lock and fftw_unlock. */
+/* FFTW, opened when the first program needs it. The functions for floats are the same with other
+ * pointer types. Thread: executing is safe from any; making and destroying plans only between
+ * fftw_lock and fftw_unlock. */
 #ifndef HLO_OPS_FFTW_H
 #define HLO_OPS_FFTW_H
 
@@ -8,9 +9,12 @@
 #include "base/status.h"
 
 typedef struct fftw_library {
-  fftw_plan (*dft)(int, const fftw_iodim64 *, int, const fftw_iodim64 *, void *, void *, int, unsigned);
-  fftw_plan (*dft_r2c)(int, const fftw_iodim64 *, int, const fftw_iodim64 *, void *, void *, unsigned);
-  fftw_plan (*dft_c2r)(int, const fftw_iodim64 *, int, const fftw_iodim64 *, void *, void *, unsigned);
+  fftw_plan (*dft)(int, const fftw_iodim64 *, int, const fftw_iodim64 *, void *, void *, int,
+                   unsigned);
+  fftw_plan (*dft_r2c)(int, const fftw_iodim64 *, int, const fftw_iodim64 *, void *, void *,
+                       unsigned);
+  fftw_plan (*dft_c2r)(int, const fftw_iodim64 *, int, const fftw_iodim64 *, void *, void *,
+                       unsigned);
   void (*execute)(fftw_plan);
   void (*execute_dft)(fftw_plan, void *, void *);
   void (*execute_r2c)(fftw_plan, void *, void *);

@@ -31,10 +31,11 @@ static void open_once(void) {
     hr_status_release(st);
     return;
   }
-  is_open = lib->engine_create(&lib->engine, dnnl_cpu, 0) == dnnl_success &&
-            lib->stream_create(&lib->stream, lib->engine, dnnl_stream_default_flags) == dnnl_success &&
-            lib->primitive_attr_create(&lib->attr) == dnnl_success &&
-            lib->primitive_attr_set_scratchpad_mode(lib->attr, dnnl_scratchpad_mode_user) == dnnl_success;
+  is_open =
+      lib->engine_create(&lib->engine, dnnl_cpu, 0) == dnnl_success &&
+      lib->stream_create(&lib->stream, lib->engine, dnnl_stream_default_flags) == dnnl_success &&
+      lib->primitive_attr_create(&lib->attr) == dnnl_success &&
+      lib->primitive_attr_set_scratchpad_mode(lib->attr, dnnl_scratchpad_mode_user) == dnnl_success;
 }
 
 const onednn_t *onednn_open(void) {
@@ -72,8 +73,8 @@ dnnl_data_type_t onednn_type(hr_dtype_t dtype) {
   }
 }
 
-bool onednn_array(const onednn_t *lib, dnnl_data_type_t type, int rank, const int64_t *dims, const int64_t *strides,
-                  dnnl_memory_desc_t *out_desc) {
+bool onednn_array(const onednn_t *lib, dnnl_data_type_t type, int rank, const int64_t *dims,
+                  const int64_t *strides, dnnl_memory_desc_t *out_desc) {
   dnnl_dims_t sizes, steps;
   if (rank < 1 || rank > DNNL_MAX_NDIMS) return false;
   memcpy(sizes, dims, (size_t)rank * sizeof *dims);
@@ -90,37 +91,43 @@ static void destroy_op(void *object) {
   onednn_leave(op->lib, threads);
 }
 
-static bool make_memories(onednn_op_t *op, const dnnl_memory_desc_t *scratchpad, const onednn_arg_t *args) {
+static bool make_memories(onednn_op_t *op, const dnnl_memory_desc_t *scratchpad,
+                          const onednn_arg_t *args) {
   const onednn_t *lib = op->lib;
   for (int w = 0; w < op->workers; w++) {
     dnnl_exec_arg_t *row = op->args + w * (op->arg_count + 1);
     for (int i = 0; i <= op->arg_count; i++) {
       bool last = i == op->arg_count;
       row[i].arg = last ? DNNL_ARG_SCRATCHPAD : args[i].number;
-      if (lib->memory_create(&row[i].memory, last ? scratchpad : args[i].desc, lib->engine, DNNL_MEMORY_NONE))
+      if (lib->memory_create(&row[i].memory, last ? scratchpad : args[i].desc, lib->engine,
+                             DNNL_MEMORY_NONE))
         return false;
     }
   }
   return true;
 }
 
-static hr_status_t fill_op(onednn_op_t *op, const op_native_target_t *target, dnnl_primitive_desc_t desc,
-                           const onednn_arg_t *args) {
+static hr_status_t fill_op(onednn_op_t *op, const op_native_target_t *target,
+                           dnnl_primitive_desc_t desc, const onednn_arg_t *args) {
   const onednn_t *lib = op->lib;
   size_t count = (size_t)op->workers * (size_t)(op->arg_count + 1);
-  const dnnl_memory_desc_t *scratchpad = lib->primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
+  const dnnl_memory_desc_t *scratchpad =
+      lib->primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
   HR_TRY(HR_NEW_ARRAY(target->arena, count, &op->args));
   HR_TRY(HR_NEW_ARRAY(target->arena, count, &op->addresses));
   lib->primitive_desc_query(desc, dnnl_query_impl_info_str, 0, (void *)&op->name);
   op->scratch_bytes = lib->memory_desc_get_size(scratchpad);
   HR_TRY(target->add_cleanup(target->context, destroy_op, op));
-  if (lib->primitive_create(&op->primitive, desc)) return hr_error(HR_UNAVAILABLE, "oneDNN makes no primitive");
-  if (!make_memories(op, scratchpad, args)) return hr_error(HR_NO_MEMORY, "oneDNN has no memory for a primitive");
+  if (lib->primitive_create(&op->primitive, desc))
+    return hr_error(HR_UNAVAILABLE, "oneDNN makes no primitive");
+  if (!make_memories(op, scratchpad, args))
+    return hr_error(HR_NO_MEMORY, "oneDNN has no memory for a primitive");
   return NULL;
 }
 
-hr_status_t onednn_op_new(const onednn_t *lib, const op_native_target_t *target, dnnl_primitive_desc_t desc, int count,
-                          const onednn_arg_t *args, const onednn_op_t **out_op) {
+hr_status_t onednn_op_new(const onednn_t *lib, const op_native_target_t *target,
+                          dnnl_primitive_desc_t desc, int count, const onednn_arg_t *args,
+                          const onednn_op_t **out_op) {
   onednn_op_t *op;
   int threads = onednn_enter(lib);
   hr_status_t st = HR_NEW(target->arena, &op);
@@ -134,12 +141,14 @@ hr_status_t onednn_op_new(const onednn_t *lib, const op_native_target_t *target,
   return st;
 }
 
-hr_status_t onednn_reorder_new(const onednn_t *lib, const op_native_target_t *target, const dnnl_memory_desc_t *from,
-                               const dnnl_memory_desc_t *to, const onednn_op_t **out_op) {
+hr_status_t onednn_reorder_new(const onednn_t *lib, const op_native_target_t *target,
+                               const dnnl_memory_desc_t *from, const dnnl_memory_desc_t *to,
+                               const onednn_op_t **out_op) {
   dnnl_primitive_desc_t desc;
   *out_op = NULL;
   int threads = onednn_enter(lib);
-  bool none = lib->reorder_primitive_desc_create(&desc, from, lib->engine, to, lib->engine, lib->attr);
+  bool none =
+      lib->reorder_primitive_desc_create(&desc, from, lib->engine, to, lib->engine, lib->attr);
   onednn_leave(lib, threads);
   if (none) return NULL;
   onednn_arg_t args[] = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
@@ -164,7 +173,9 @@ bool onednn_op_run(const onednn_op_t *op, int worker, void *const *addresses, vo
 }
 
 bool onednn_bytes_are_exact(const onednn_t *lib) {
-  unsigned isa = (unsigned)lib->get_effective_cpu_isa(); /* sets of bits: a larger one has all of a smaller one's */
+  unsigned isa =
+      (unsigned)
+          lib->get_effective_cpu_isa(); /* sets of bits: a larger one has all of a smaller one's */
   return (isa & dnnl_cpu_isa_avx512_core_vnni) == dnnl_cpu_isa_avx512_core_vnni ||
          (isa & dnnl_cpu_isa_avx2_vnni) == dnnl_cpu_isa_avx2_vnni;
 }
@@ -175,4 +186,6 @@ bool onednn_is_slow(const onednn_t *lib, const_dnnl_primitive_desc_t desc) {
   return strstr(name, "ref") || strstr(name, "simple");
 }
 
-hr_status_t onednn_refused(void) { return hr_error(HR_INTERNAL, "oneDNN refused to run a primitive that it made"); }
+hr_status_t onednn_refused(void) {
+  return hr_error(HR_INTERNAL, "oneDNN refused to run a primitive that it made");
+}

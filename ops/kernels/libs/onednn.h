@@ -1,6 +1,6 @@
-/* oneDNN, opened when the first kernel wants it, and its primitives as the compiled engine uses them: made once, run by
- * any worker, one thread a call. The functions are those of its C API, by their names without "dnnl_".
- * Thread: any. */
+/* oneDNN, opened when the first kernel wants it, and its primitives as the compiled engine uses
+ * them: made once, run by any worker, one thread a call. The functions are those of its C API, by
+ * their names without "dnnl_". Thread: any. */
 #ifndef HLO_OPS_ONEDNN_H
 #define HLO_OPS_ONEDNN_H
 
@@ -8,31 +8,31 @@
 
 #include "ops/kernels/native.h"
 
-#define ONEDNN_FUNCTIONS(X)                          \
-  X(get_effective_cpu_isa)                           \
-  X(engine_create)                                   \
-  X(stream_create)                                   \
-  X(primitive_attr_create)                           \
-  X(primitive_attr_destroy)                          \
-  X(primitive_attr_set_scratchpad_mode)              \
-  X(primitive_create)                                \
-  X(primitive_destroy)                               \
-  X(primitive_execute)                               \
-  X(primitive_desc_create)                           \
-  X(primitive_desc_destroy)                          \
-  X(primitive_desc_query)                            \
-  X(primitive_desc_query_md)                         \
-  X(memory_create)                                   \
-  X(memory_destroy)                                  \
-  X(memory_set_data_handle)                          \
-  X(memory_desc_init_by_strides)                     \
-  X(memory_desc_init_by_tag)                         \
-  X(memory_desc_get_size)                            \
-  X(memory_desc_equal)                               \
-  X(reorder_primitive_desc_create)                   \
-  X(matmul_desc_init)                                \
-  X(dilated_convolution_forward_desc_init)           \
-  X(dilated_convolution_backward_data_desc_init)     \
+#define ONEDNN_FUNCTIONS(X)                      \
+  X(get_effective_cpu_isa)                       \
+  X(engine_create)                               \
+  X(stream_create)                               \
+  X(primitive_attr_create)                       \
+  X(primitive_attr_destroy)                      \
+  X(primitive_attr_set_scratchpad_mode)          \
+  X(primitive_create)                            \
+  X(primitive_destroy)                           \
+  X(primitive_execute)                           \
+  X(primitive_desc_create)                       \
+  X(primitive_desc_destroy)                      \
+  X(primitive_desc_query)                        \
+  X(primitive_desc_query_md)                     \
+  X(memory_create)                               \
+  X(memory_destroy)                              \
+  X(memory_set_data_handle)                      \
+  X(memory_desc_init_by_strides)                 \
+  X(memory_desc_init_by_tag)                     \
+  X(memory_desc_get_size)                        \
+  X(memory_desc_equal)                           \
+  X(reorder_primitive_desc_create)               \
+  X(matmul_desc_init)                            \
+  X(dilated_convolution_forward_desc_init)       \
+  X(dilated_convolution_backward_data_desc_init) \
   X(dilated_convolution_backward_weights_desc_init)
 
 typedef struct onednn {
@@ -40,8 +40,8 @@ typedef struct onednn {
   ONEDNN_FUNCTIONS(X)
 #undef X
   dnnl_engine_t engine;
-  dnnl_stream_t stream;       /* does nothing but name the engine: calls return when the work is done */
-  dnnl_primitive_attr_t attr; /* scratchpads are the caller's */
+  dnnl_stream_t stream; /* does nothing but name the engine: calls return when the work is done */
+  dnnl_primitive_attr_t attr;       /* scratchpads are the caller's */
   int (*omp_get_max_threads)(void); /* NULL where oneDNN was built without OpenMP */
   void (*omp_set_num_threads)(int);
 } onednn_t;
@@ -49,8 +49,9 @@ typedef struct onednn {
 /* NULL where oneDNN is missing: then other kernels must do. */
 const onednn_t *onednn_open(void);
 
-/* The calling thread's share of OpenMP is one thread between these two; leave() gets what enter() gave. Primitives are
- * made and run inside, since oneDNN cuts its work for as many threads as it may have. */
+/* The calling thread's share of OpenMP is one thread between these two; leave() gets what enter()
+ * gave. Primitives are made and run inside, since oneDNN cuts its work for as many threads as it
+ * may have. */
 int onednn_enter(const onednn_t *lib);
 void onednn_leave(const onednn_t *lib, int threads);
 
@@ -58,8 +59,8 @@ void onednn_leave(const onednn_t *lib, int threads);
 dnnl_data_type_t onednn_type(hr_dtype_t dtype);
 
 /* An array of the caller's: sizes, and strides in elements. False if oneDNN cannot say it. */
-bool onednn_array(const onednn_t *lib, dnnl_data_type_t type, int rank, const int64_t *dims, const int64_t *strides,
-                  dnnl_memory_desc_t *out_desc);
+bool onednn_array(const onednn_t *lib, dnnl_data_type_t type, int rank, const int64_t *dims,
+                  const int64_t *strides, dnnl_memory_desc_t *out_desc);
 
 /* A primitive with its arguments. */
 #define ONEDNN_MAX_ARGS 4
@@ -79,15 +80,18 @@ typedef struct onednn_arg {
   const dnnl_memory_desc_t *desc;
 } onednn_arg_t;
 
-/* Makes a primitive of `desc`, which is destroyed in any case, and hands it to the target to destroy. */
-hr_status_t onednn_op_new(const onednn_t *lib, const op_native_target_t *target, dnnl_primitive_desc_t desc, int count,
-                          const onednn_arg_t *args, const onednn_op_t **out_op);
+/* Makes a primitive of `desc`, which is destroyed in any case, and hands it to the target to
+ * destroy. */
+hr_status_t onednn_op_new(const onednn_t *lib, const op_native_target_t *target,
+                          dnnl_primitive_desc_t desc, int count, const onednn_arg_t *args,
+                          const onednn_op_t **out_op);
 /* From one order of elements to another; *out_op is NULL if oneDNN cannot do it. */
-hr_status_t onednn_reorder_new(const onednn_t *lib, const op_native_target_t *target, const dnnl_memory_desc_t *from,
-                               const dnnl_memory_desc_t *to, const onednn_op_t **out_op);
+hr_status_t onednn_reorder_new(const onednn_t *lib, const op_native_target_t *target,
+                               const dnnl_memory_desc_t *from, const dnnl_memory_desc_t *to,
+                               const onednn_op_t **out_op);
 
-/* Runs it on worker's own memories. addresses: in the order of the arguments; scratch: scratch_bytes, aligned. False if
- * oneDNN refuses. */
+/* Runs it on worker's own memories. addresses: in the order of the arguments; scratch:
+ * scratch_bytes, aligned. False if oneDNN refuses. */
 bool onednn_op_run(const onednn_op_t *op, int worker, void *const *addresses, void *scratch);
 
 /* Products of bytes are exact only where the processor adds four of them at once into 32 bits. */

@@ -8,21 +8,23 @@
 #define TILES_FILE "ops/kernels/linalg/batched_small_tiles.h"
 #include "ops/kernels/simd/simd_foreach_real.h"
 
-const batched_small_loops_t *batched_small_find(hr_dtype_t dtype, int64_t batch, int64_t m, int64_t n) {
-  if ((dtype != HR_F32 && dtype != HR_F64) || m > BATCHED_SMALL_SIZE || n > BATCHED_SMALL_SIZE) return NULL;
+const batched_small_loops_t *batched_small_find(hr_dtype_t dtype, int64_t batch, int64_t m,
+                                                int64_t n) {
+  if ((dtype != HR_F32 && dtype != HR_F64) || m > BATCHED_SMALL_SIZE || n > BATCHED_SMALL_SIZE)
+    return NULL;
   const batched_small_loops_t *loops = SIMD_FOREACH_REAL(loops, dtype == HR_F64);
   return 2 * batch >= loops->lanes ? loops : NULL;
 }
 
 /* False if any element is NaN or infinite. All-zero matrices are accepted. */
-#define DEFINE_SAFE(T, LOW, HIGH)                                \
-  static bool is_safe_##T(const T *x, int64_t count) {           \
-    T most = 0, none = 0;                                        \
-    for (int64_t i = 0; i < count; i++) {                        \
-      T size = x[i] < 0 ? -x[i] : x[i];                          \
-      most = size > most ? size : most;                          \
-      none += x[i] - x[i];                                       \
-    }                                                            \
+#define DEFINE_SAFE(T, LOW, HIGH)                                   \
+  static bool is_safe_##T(const T *x, int64_t count) {              \
+    T most = 0, none = 0;                                           \
+    for (int64_t i = 0; i < count; i++) {                           \
+      T size = x[i] < 0 ? -x[i] : x[i];                             \
+      most = size > most ? size : most;                             \
+      none += x[i] - x[i];                                          \
+    }                                                               \
     return none == 0 && most <= HIGH && (most >= LOW || most == 0); \
   }
 DEFINE_SAFE(float, 1e-6F, 1e15F)

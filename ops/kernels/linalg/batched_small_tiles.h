@@ -1,29 +1,35 @@
-/* The loops of batched_small.c for one width of vectors. Included once per width by simd_foreach_real.h. A `lane` is a vector: the
- * same element of LANES matrices. Steps are in lanes. */
+/* The loops of batched_small.c for one width of vectors. Included once per width by
+ * simd_foreach_real.h. A `lane` is a vector: the same element of LANES matrices. Steps are in
+ * lanes. */
 #define LANES (SIMD_BYTES / (int)sizeof(SIMD_REAL))
 #define SIMD_INLINE SIMD_TARGET static inline __attribute__((always_inline))
 
 typedef SIMD_REAL SIMD_NAME(lane) __attribute__((vector_size(SIMD_BYTES)));
 
-SIMD_TARGET static void SIMD_NAME(load)(const void *from_, int64_t elements, int64_t count, void *to_) {
+SIMD_TARGET static void SIMD_NAME(load)(const void *from_, int64_t elements, int64_t count,
+                                        void *to_) {
   const SIMD_REAL *from = from_;
   SIMD_REAL *to = to_;
   for (int64_t i = 0; i < elements; i++)
-    for (int64_t l = 0; l < LANES; l++) to[i * LANES + l] = from[(l < count ? l : count - 1) * elements + i];
+    for (int64_t l = 0; l < LANES; l++)
+      to[i * LANES + l] = from[(l < count ? l : count - 1) * elements + i];
 }
 
-SIMD_TARGET static void SIMD_NAME(store)(const void *from_, int64_t elements, int64_t count, void *to_) {
+SIMD_TARGET static void SIMD_NAME(store)(const void *from_, int64_t elements, int64_t count,
+                                         void *to_) {
   const SIMD_REAL *from = from_;
   SIMD_REAL *to = to_;
   for (int64_t l = 0; l < count; l++)
     for (int64_t i = 0; i < elements; i++) to[l * elements + i] = from[i * LANES + l];
 }
 
-/* Squares that small have lost digits: a column of them is what rounding left of one that depended on others. */
-static const SIMD_REAL SIMD_NAME(nothing) = sizeof(SIMD_REAL) == 4 ? (SIMD_REAL)1e-30 : (SIMD_REAL)1e-240;
+/* Squares that small have lost digits: a column of them is what rounding left of one that depended
+ * on others. */
+static const SIMD_REAL SIMD_NAME(nothing) = sizeof(SIMD_REAL) == 4 ? (SIMD_REAL)1e-30
+                                                                   : (SIMD_REAL)1e-240;
 
-/* H for a column: *alpha becomes beta; what stands below it is to be multiplied by the result. Squares: of what stands
- * below. */
+/* H for a column: *alpha becomes beta; what stands below it is to be multiplied by the result.
+ * Squares: of what stands below. */
 SIMD_INLINE SIMD_NAME(lane)
     SIMD_NAME(make)(SIMD_NAME(lane) * alpha, SIMD_NAME(lane) squares, SIMD_NAME(lane) * tau) {
   SIMD_NAME(lane) geqrf;
@@ -31,7 +37,7 @@ SIMD_INLINE SIMD_NAME(lane)
   for (int l = 0; l < LANES; l++) {
     SIMD_REAL a = (*alpha)[l], s = a * a + squares[l] < SIMD_NAME(nothing) ? 0 : squares[l];
     SIMD_REAL norm = sizeof(SIMD_REAL) == 4 ? (SIMD_REAL)__builtin_sqrtf((float)(a * a + s))
-                                              : (SIMD_REAL)__builtin_sqrt((double)(a * a + s));
+                                            : (SIMD_REAL)__builtin_sqrt((double)(a * a + s));
     SIMD_REAL beta = s == 0 ? a : a < 0 ? norm : -norm;
     (*tau)[l] = s == 0 ? 0 : (beta - a) / beta;
     geqrf[l] = s == 0 ? 0 : 1 / (a - beta);
@@ -41,7 +47,8 @@ SIMD_INLINE SIMD_NAME(lane)
 }
 
 /* A column of `rows` elements, the first of them the pivot, to beta and v. Returns tau. */
-SIMD_INLINE SIMD_NAME(lane) SIMD_NAME(reflector)(int64_t rows, SIMD_NAME(lane) * column, int64_t stride) {
+SIMD_INLINE SIMD_NAME(lane)
+    SIMD_NAME(reflector)(int64_t rows, SIMD_NAME(lane) * column, int64_t stride) {
   SIMD_NAME(lane) sums[4] = {0}, tau, geqrf;
   for (int64_t i = 1; i < rows; i++) sums[i & 3] += column[i * stride] * column[i * stride];
   geqrf = SIMD_NAME(make)(column, (sums[0] + sums[1]) + (sums[2] + sums[3]), &tau);
@@ -50,8 +57,9 @@ SIMD_INLINE SIMD_NAME(lane) SIMD_NAME(reflector)(int64_t rows, SIMD_NAME(lane) *
 }
 
 /* c = H c for `count` columns, a constant where this is called; v[0] is taken as one. */
-SIMD_INLINE void SIMD_NAME(reflect_some)(int count, int64_t rows, const SIMD_NAME(lane) * v, int64_t v_step,
-                                           SIMD_NAME(lane) tau, SIMD_NAME(lane) * c, int64_t row, int64_t col) {
+SIMD_INLINE void SIMD_NAME(reflect_some)(int count, int64_t rows, const SIMD_NAME(lane) * v,
+                                         int64_t v_step, SIMD_NAME(lane) tau, SIMD_NAME(lane) * c,
+                                         int64_t row, int64_t col) {
   SIMD_NAME(lane) sums[4];
 #pragma GCC unroll 4
   for (int j = 0; j < count; j++) sums[j] = c[j * col];
@@ -68,11 +76,12 @@ SIMD_INLINE void SIMD_NAME(reflect_some)(int count, int64_t rows, const SIMD_NAM
     for (int j = 0; j < count; j++) c[i * row + j * col] -= v[i * v_step] * sums[j];
 }
 
-SIMD_TARGET static void SIMD_NAME(reflect)(int64_t columns, int64_t rows, const SIMD_NAME(lane) * v, int64_t v_step,
-                                             const SIMD_NAME(lane) * tau, SIMD_NAME(lane) * c, int64_t row,
-                                             int64_t col) {
+SIMD_TARGET static void SIMD_NAME(reflect)(int64_t columns, int64_t rows, const SIMD_NAME(lane) * v,
+                                           int64_t v_step, const SIMD_NAME(lane) * tau,
+                                           SIMD_NAME(lane) * c, int64_t row, int64_t col) {
   int64_t j = 0;
-  for (; j + 4 <= columns; j += 4) SIMD_NAME(reflect_some)(4, rows, v, v_step, *tau, c + j * col, row, col);
+  for (; j + 4 <= columns; j += 4)
+    SIMD_NAME(reflect_some)(4, rows, v, v_step, *tau, c + j * col, row, col);
   for (; j < columns; j++) SIMD_NAME(reflect_some)(1, rows, v, v_step, *tau, c + j * col, row, col);
 }
 
@@ -100,8 +109,8 @@ SIMD_TARGET static void SIMD_NAME(orgqr)(int64_t m, int64_t n, void *a_, const v
 }
 
 /* rows i + 1, ...: a -= v w^T + w v^T, with w = tau A v - (tau^2 v^T A v / 2) v. */
-SIMD_INLINE void SIMD_NAME(both_sides)(int64_t rows, const SIMD_NAME(lane) * v, int64_t v_step, SIMD_NAME(lane) tau,
-                                         SIMD_NAME(lane) * a, int64_t stride) {
+SIMD_INLINE void SIMD_NAME(both_sides)(int64_t rows, const SIMD_NAME(lane) * v, int64_t v_step,
+                                       SIMD_NAME(lane) tau, SIMD_NAME(lane) * a, int64_t stride) {
   SIMD_NAME(lane) w[BATCHED_SMALL_SIZE], u[BATCHED_SMALL_SIZE], sum = {0};
   u[0] = 1 - (SIMD_NAME(lane)){0};
   for (int64_t i = 1; i < rows; i++) u[i] = v[i * v_step];
@@ -117,7 +126,8 @@ SIMD_INLINE void SIMD_NAME(both_sides)(int64_t rows, const SIMD_NAME(lane) * v, 
     for (int64_t j = 0; j < rows; j++) a[i * stride + j] -= u[i] * w[j] + w[i] * u[j];
 }
 
-SIMD_TARGET static void SIMD_NAME(sytrd)(int64_t n, void *a_, void *diagonal_, void *off_diagonal_, void *taus_) {
+SIMD_TARGET static void SIMD_NAME(sytrd)(int64_t n, void *a_, void *diagonal_, void *off_diagonal_,
+                                         void *taus_) {
   SIMD_NAME(lane) *a = a_, *diagonal = diagonal_, *off_diagonal = off_diagonal_, *taus = taus_;
   for (int64_t i = 0; i < n; i++)
     for (int64_t j = 0; j < i; j++) a[j * n + i] = a[i * n + j];
@@ -131,9 +141,10 @@ SIMD_TARGET static void SIMD_NAME(sytrd)(int64_t n, void *a_, void *diagonal_, v
   diagonal[n - 1] = a[n * n - 1];
 }
 
-SIMD_TARGET static void SIMD_NAME(gebrd)(int64_t m, int64_t n, void *a_, void *diagonal_, void *off_diagonal_,
-                                                void *left_, void *right_) {
-  SIMD_NAME(lane) *a = a_, *diagonal = diagonal_, *off_diagonal = off_diagonal_, *left = left_, *right = right_;
+SIMD_TARGET static void SIMD_NAME(gebrd)(int64_t m, int64_t n, void *a_, void *diagonal_,
+                                         void *off_diagonal_, void *left_, void *right_) {
+  SIMD_NAME(lane) *a = a_, *diagonal = diagonal_, *off_diagonal = off_diagonal_, *left = left_,
+                  *right = right_;
   for (int64_t i = 0; i < n; i++) {
     SIMD_NAME(lane) *v = a + i * n + i;
     left[i] = SIMD_NAME(reflector)(m - i, v, n);
@@ -146,8 +157,13 @@ SIMD_TARGET static void SIMD_NAME(gebrd)(int64_t m, int64_t n, void *a_, void *d
   }
 }
 
-static const batched_small_loops_t SIMD_NAME(loops) = {LANES, SIMD_NAME(load), SIMD_NAME(store), SIMD_NAME(geqrf),
-                                                  SIMD_NAME(orgqr), SIMD_NAME(sytrd), SIMD_NAME(gebrd)};
+static const batched_small_loops_t SIMD_NAME(loops) = {LANES,
+                                                       SIMD_NAME(load),
+                                                       SIMD_NAME(store),
+                                                       SIMD_NAME(geqrf),
+                                                       SIMD_NAME(orgqr),
+                                                       SIMD_NAME(sytrd),
+                                                       SIMD_NAME(gebrd)};
 
 #undef LANES
 #undef SIMD_INLINE

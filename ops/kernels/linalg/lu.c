@@ -1,6 +1,6 @@
-/* Recursive right-looking LU by halves of the columns: the left half is factored; the rows of the right half are
- * swapped like its own (laswp) and solved with its triangle (trsm); the trailing submatrix is updated (gemm) and
- * factored. */
+/* Recursive right-looking LU by halves of the columns: the left half is factored; the rows of the
+ * right half are swapped like its own (laswp) and solved with its triangle (trsm); the trailing
+ * submatrix is updated (gemm) and factored. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3", "cx-limited-range")
 #endif
@@ -44,8 +44,8 @@
 
 typedef struct lu_loops {
   int64_t (*panel)(int64_t m, int64_t n, void *a, int64_t stride, int32_t *pivots, void *space);
-  void (*solve)(bool upper, bool unit, int64_t n, const void *a, int64_t a_step, int64_t columns, void *x,
-                int64_t x_step);
+  void (*solve)(bool upper, bool unit, int64_t n, const void *a, int64_t a_step, int64_t columns,
+                void *x, int64_t x_step);
 } lu_loops_t;
 
 static lu_loops_t loops_of(hr_dtype_t dtype) {
@@ -85,25 +85,37 @@ static void exchange(char *a, char *b, int64_t bytes) {
 }
 
 /* Rows [first, first + count) of some columns with those that the pivots name. */
-static void swap_rows(const lu_run_t *r, int64_t first, int64_t count, int64_t column, int64_t columns) {
+static void swap_rows(const lu_run_t *r, int64_t first, int64_t count, int64_t column,
+                      int64_t columns) {
   for (int64_t i = first; i < first + count; i++)
     if (r->matrix->pivots[i] != i)
       exchange(element(r, i, column), element(r, r->matrix->pivots[i], column), columns * r->bytes);
 }
 
-static gemm_job_t trailing_update(const lu_run_t *r, int64_t row, int64_t column, int64_t m, int64_t n, int64_t k_first,
-                         int64_t k) {
+static gemm_job_t trailing_update(const lu_run_t *r, int64_t row, int64_t column, int64_t m,
+                                  int64_t n, int64_t k_first, int64_t k) {
   int64_t stride = r->matrix->stride;
-  return (gemm_job_t){.dtype = r->matrix->dtype, .mode = GEMM_SUBTRACT, .m = m, .n = n, .k = k,
-                      .a = element(r, row, k_first), .a_row = stride, .a_col = 1, .b = element(r, k_first, column),
-                      .b_row = stride, .b_col = 1, .c = element(r, row, column), .c_row = stride};
+  return (gemm_job_t){.dtype = r->matrix->dtype,
+                      .mode = GEMM_SUBTRACT,
+                      .m = m,
+                      .n = n,
+                      .k = k,
+                      .a = element(r, row, k_first),
+                      .a_row = stride,
+                      .a_col = 1,
+                      .b = element(r, k_first, column),
+                      .b_row = stride,
+                      .b_col = 1,
+                      .c = element(r, row, column),
+                      .c_row = stride};
 }
 
 /* Columns of the rows [first, first + n) with the triangle that starts at (first, first). */
-static void solve_columns(const lu_run_t *r, int64_t first, int64_t n, int64_t column, int64_t columns, void *space) {
+static void solve_columns(const lu_run_t *r, int64_t first, int64_t n, int64_t column,
+                          int64_t columns, void *space) {
   if (n <= LU_TRIANGLE) {
-    r->loops.solve(false, true, n, element(r, first, first), r->matrix->stride, columns, element(r, first, column),
-                   r->matrix->stride);
+    r->loops.solve(false, true, n, element(r, first, first), r->matrix->stride, columns,
+                   element(r, first, column), r->matrix->stride);
     return;
   }
   int64_t top = n / 2;
@@ -126,15 +138,18 @@ static void ready_right(void *context, int64_t begin, int64_t end, int worker) {
                 right->run->space + (size_t)worker * right->run->space_bytes);
 }
 
-/* What starts at (first, first) and has m rows and n columns; pivots count from 0, from the matrix's first row. */
+/* What starts at (first, first) and has m rows and n columns; pivots count from 0, from the
+ * matrix's first row. */
 static int64_t factor(const lu_run_t *r, int64_t first, int64_t m, int64_t n) {
   if (n <= LU_PANEL) {
     int32_t *pivots = r->matrix->pivots + first;
-    int64_t none = r->loops.panel(m, n, element(r, first, first), r->matrix->stride, pivots, r->space);
+    int64_t none =
+        r->loops.panel(m, n, element(r, first, first), r->matrix->stride, pivots, r->space);
     for (int64_t i = 0; i < n && i < m; i++) pivots[i] += (int32_t)first;
     return none ? first + none : 0;
   }
-  int64_t half = hr_min(m, (n / 2 + LU_PANEL - 1) / LU_PANEL * LU_PANEL), below = m - half, right_n = n - half;
+  int64_t half = hr_min(m, (n / 2 + LU_PANEL - 1) / LU_PANEL * LU_PANEL), below = m - half,
+          right_n = n - half;
   int64_t none = factor(r, first, m, half), later;
   lu_right_t right = {r, first, half, first + half};
   hr_workers_split(r->workers, right_n, 1 + 200000 / (half * (half + 8)), ready_right, &right);
@@ -155,18 +170,23 @@ static int64_t factor_all(lu_run_t *r) {
 }
 
 size_t lu_space_bytes(hr_dtype_t dtype, int64_t m) {
-  gemm_job_t largest = {.dtype = dtype, .m = 1 << 20, .n = 1 << 20, .k = 1 << 20, .a_row = 1 << 20, .a_col = 1};
-  size_t panel = (size_t)(m * LU_PANEL) * hr_dtype_bytes(dtype), products = gemm_space_bytes(&largest);
+  gemm_job_t largest = {
+      .dtype = dtype, .m = 1 << 20, .n = 1 << 20, .k = 1 << 20, .a_row = 1 << 20, .a_col = 1};
+  size_t panel = (size_t)(m * LU_PANEL) * hr_dtype_bytes(dtype),
+         products = gemm_space_bytes(&largest);
   if (m <= LU_PANEL) return panel;
   return ((panel > products ? panel : products) + 63) / 64 * 64;
 }
 
-int64_t lu_factor(hr_workers_t *workers, const lu_matrix_t *matrix, void *space, size_t space_bytes) {
-  lu_run_t r = {matrix, loops_of(matrix->dtype), workers, space, space_bytes, (int64_t)hr_dtype_bytes(matrix->dtype)};
+int64_t lu_factor(hr_workers_t *workers, const lu_matrix_t *matrix, void *space,
+                  size_t space_bytes) {
+  lu_run_t r = {matrix,      loops_of(matrix->dtype),
+                workers,     space,
+                space_bytes, (int64_t)hr_dtype_bytes(matrix->dtype)};
   return factor_all(&r);
 }
 
-void lu_solve_few(hr_dtype_t dtype, lu_triangle_t triangle, bool unit, int64_t n, const void *a, int64_t a_step,
-                  int64_t columns, void *x, int64_t x_step) {
+void lu_solve_few(hr_dtype_t dtype, lu_triangle_t triangle, bool unit, int64_t n, const void *a,
+                  int64_t a_step, int64_t columns, void *x, int64_t x_step) {
   loops_of(dtype).solve(triangle == LU_UPPER, unit, n, a, a_step, columns, x, x_step);
 }

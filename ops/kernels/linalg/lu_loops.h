@@ -25,10 +25,10 @@ NATIVE_INLINE int64_t LU_NAME(largest)(const LU_TYPE *x, int64_t count) {
   return at;
 }
 
-/* A panel of at most LU_PANEL columns, by columns in `space` meanwhile. Returns the first column without a pivot, from
- * 1, or 0. */
-NATIVE_CLONES static int64_t LU_NAME(panel)(int64_t m, int64_t n, void *data, int64_t stride, int32_t *pivots,
-                                            void *space) {
+/* A panel of at most LU_PANEL columns, by columns in `space` meanwhile. Returns the first column
+ * without a pivot, from 1, or 0. */
+NATIVE_CLONES static int64_t LU_NAME(panel)(int64_t m, int64_t n, void *data, int64_t stride,
+                                            int32_t *pivots, void *space) {
   LU_TYPE *a = data, *columns = space;
   int64_t none = 0;
   for (int64_t i = 0; i < m; i++)
@@ -58,7 +58,8 @@ NATIVE_CLONES static int64_t LU_NAME(panel)(int64_t m, int64_t n, void *data, in
 }
 
 /* sum of a[k] x[k * step] over [begin, end), in four parts that do not wait for each other. */
-NATIVE_INLINE LU_TYPE LU_NAME(sum)(const LU_TYPE *a, const LU_TYPE *x, int64_t stride, int64_t begin, int64_t end) {
+NATIVE_INLINE LU_TYPE LU_NAME(sum)(const LU_TYPE *a, const LU_TYPE *x, int64_t stride,
+                                   int64_t begin, int64_t end) {
   LU_TYPE sums[4] = {0};
   int64_t k = begin;
   for (; k + 4 <= end; k += 4)
@@ -68,8 +69,9 @@ NATIVE_INLINE LU_TYPE LU_NAME(sum)(const LU_TYPE *a, const LU_TYPE *x, int64_t s
 }
 
 /* x = a^-1 x by rows, from the first or from the last one. */
-NATIVE_CLONES static void LU_NAME(solve)(bool upper, bool unit, int64_t n, const void *triangle, int64_t a_step,
-                                         int64_t columns, void *sides, int64_t x_step) {
+NATIVE_CLONES static void LU_NAME(solve)(bool upper, bool unit, int64_t n, const void *triangle,
+                                         int64_t a_step, int64_t columns, void *sides,
+                                         int64_t x_step) {
   LU_TYPE *x = sides;
   for (int64_t done = 0; done < n; done++) {
     int64_t i = upper ? n - 1 - done : done, begin = upper ? i + 1 : 0, end = upper ? n : i;

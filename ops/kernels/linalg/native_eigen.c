@@ -1,5 +1,5 @@
-/* syevd and sytrd: own reduction to a tridiagonal matrix (tridiagonal.h), whose eigenvalues and vectors are LAPACK's
- * (stedc, sterf), and own reflectors back. */
+/* syevd and sytrd: own reduction to a tridiagonal matrix (tridiagonal.h), whose eigenvalues and
+ * vectors are LAPACK's (stedc, sterf), and own reflectors back. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -46,7 +46,8 @@ static double largest(const eigen_native_t *p, split_matrix_t a) {
   double most = 0;
   for (int part = 0; part < p->kind.parts; part++)
     for (int64_t i = 0; i < p->n; i++)
-      most = split_matrix_largest(&p->kind, split_matrix_at(&p->kind, a, i, 0).part[part], i + 1, most);
+      most = split_matrix_largest(&p->kind, split_matrix_at(&p->kind, a, i, 0).part[part], i + 1,
+                                  most);
   return most;
 }
 
@@ -61,8 +62,8 @@ static int32_t solve_tridiagonal(const eigen_native_t *p, char *memory) {
   int n = (int)p->n, info = 0, reals = 1 + 4 * n + n * n, ints = 3 + 5 * n;
   void *d = memory + p->diagonal_at, *e = memory + p->off_diagonal_at;
   if (p->vectors)
-    p->stedc("I", &n, d, e, memory + p->basis_at, &n, memory + p->reals_at, &reals, memory + p->ints_at, &ints, &info,
-             ONE_CHAR);
+    p->stedc("I", &n, d, e, memory + p->basis_at, &n, memory + p->reals_at, &reals,
+             memory + p->ints_at, &ints, &info, ONE_CHAR);
   else
     p->sterf(&n, d, e, &info);
   return info;
@@ -71,8 +72,8 @@ static int32_t solve_tridiagonal(const eigen_native_t *p, char *memory) {
 static int64_t whole_work(const eigen_native_t *p) { return 1 + 40 * p->n + 2 * p->n * p->n; }
 
 /* The vectors of the tridiagonal matrix, which lie by columns, times Q. */
-static void finish_vectors(const eigen_native_t *p, hr_workers_t *workers, const reflectors_t *r, split_matrix_t a,
-                           char *memory, char *space, char *out) {
+static void finish_vectors(const eigen_native_t *p, hr_workers_t *workers, const reflectors_t *r,
+                           split_matrix_t a, char *memory, char *space, char *out) {
   split_matrix_kind_t real = p->kind;
   split_matrix_t basis = {{memory + p->basis_at, NULL}, 1, p->n}, result = a;
   real.parts = 1;
@@ -86,27 +87,32 @@ static void finish_vectors(const eigen_native_t *p, hr_workers_t *workers, const
   if (p->kind.parts == 2) split_matrix_store(&p->kind, result, p->n, p->n, out, p->n);
 }
 
-/* Small ones with vectors: rounding in another order now and then turns the sign of one that LAPACK's own steps, on a
- * matrix of this size, make of the same numbers. */
+/* Small ones with vectors: rounding in another order now and then turns the sign of one that
+ * LAPACK's own steps, on a matrix of this size, make of the same numbers. */
 #define WHOLE_SIZE 25
 
-static void solve_whole(const void *context, int64_t i, hr_workers_t *workers, char *memory, char *space) {
+static void solve_whole(const void *context, int64_t i, hr_workers_t *workers, char *memory,
+                        char *space) {
   const eigen_run_t *run = context;
   const eigen_native_t *p = run->plan;
-  int n = (int)p->n, size = (int)whole_work(p), reals = 1 + 5 * n + 2 * n * n, ints = 3 + 5 * n, info = 0;
-  void *values = run->diagonal + i * p->n * p->kind.bytes, *a = memory + p->planes_at, *work = memory + p->work_at;
+  int n = (int)p->n, size = (int)whole_work(p), reals = 1 + 5 * n + 2 * n * n, ints = 3 + 5 * n,
+      info = 0;
+  void *values = run->diagonal + i * p->n * p->kind.bytes, *a = memory + p->planes_at,
+       *work = memory + p->work_at;
   void *real_work = memory + p->reals_at, *int_work = memory + p->ints_at;
   (void)workers, (void)space;
   native_transpose_small(p->kind.dtype, array_at(p, run->in, i, p->n * p->n), p->n, p->n, a);
   if (p->kind.parts == 2)
-    p->syevd("V", "L", &n, a, &n, values, work, &size, real_work, &reals, int_work, &ints, &info, ONE_CHAR, ONE_CHAR);
+    p->syevd("V", "L", &n, a, &n, values, work, &size, real_work, &reals, int_work, &ints, &info,
+             ONE_CHAR, ONE_CHAR);
   else
     p->syevd("V", "L", &n, a, &n, values, work, &size, int_work, &ints, &info, ONE_CHAR, ONE_CHAR);
   native_transpose_small(p->kind.dtype, a, p->n, p->n, array_at(p, run->a, i, p->n * p->n));
   run->info[i] = info;
 }
 
-static void solve_matrix(const void *context, int64_t i, hr_workers_t *workers, char *memory, char *space) {
+static void solve_matrix(const void *context, int64_t i, hr_workers_t *workers, char *memory,
+                         char *space) {
   const eigen_run_t *run = context;
   const eigen_native_t *p = run->plan;
   split_matrix_t a = load_matrix(p, array_at(p, run->in, i, p->n * p->n), memory);
@@ -118,16 +124,18 @@ static void solve_matrix(const void *context, int64_t i, hr_workers_t *workers, 
     return;
   }
   if (factor != 1) scale_rows(p, a, factor);
-  tridiagonal_reduce(workers, &r, a, p->n, memory + p->diagonal_at, memory + p->off_diagonal_at, memory + p->work_at,
-                     space);
+  tridiagonal_reduce(workers, &r, a, p->n, memory + p->diagonal_at, memory + p->off_diagonal_at,
+                     memory + p->work_at, space);
   run->info[i] = solve_tridiagonal(p, memory);
   memcpy(values.part[0], memory + p->diagonal_at, (size_t)(p->n * p->kind.bytes));
   for (int64_t k = 0; k < p->n && factor != 1; k++)
     split_matrix_set(&p->kind, values, 0, k, split_matrix_get(&p->kind, values, 0, k) / factor);
-  if (p->vectors) finish_vectors(p, workers, &r, a, memory, space, array_at(p, run->a, i, p->n * p->n));
+  if (p->vectors)
+    finish_vectors(p, workers, &r, a, memory, space, array_at(p, run->a, i, p->n * p->n));
 }
 
-static hr_status_t run_syevd(const op_native_run_t *run, const void *plan, void *const *in, void *const *out) {
+static hr_status_t run_syevd(const op_native_run_t *run, const void *plan, void *const *in,
+                             void *const *out) {
   eigen_run_t r = {.plan = plan, .in = in[0], .a = out[0], .diagonal = out[1], .info = out[2]};
   native_matrices_run(&r.plan->matrices, run, r.plan->whole ? solve_whole : solve_matrix, &r);
   return NULL;
@@ -136,7 +144,8 @@ static hr_status_t run_syevd(const op_native_run_t *run, const void *plan, void 
 /* --- the reduction alone --- */
 
 /* The vectors below the diagonal and what stands beside it; above it the matrix as it was. */
-static void reduce_matrix(const void *context, int64_t i, hr_workers_t *workers, char *memory, char *space) {
+static void reduce_matrix(const void *context, int64_t i, hr_workers_t *workers, char *memory,
+                          char *space) {
   const eigen_run_t *run = context;
   const eigen_native_t *p = run->plan;
   const split_matrix_kind_t *kind = &p->kind;
@@ -148,7 +157,8 @@ static void reduce_matrix(const void *context, int64_t i, hr_workers_t *workers,
   tridiagonal_reduce(workers, &r, a, n, d, e, memory + p->work_at, space);
   split_matrix_copy(kind, split_matrix_transposed(r.vectors), n, n - 1, a);
   for (int64_t row = 0; row < n; row++) {
-    split_matrix_load(kind, array_at(p, in, row * n + row, 1), n, 1, n - row, split_matrix_at(kind, a, row, row));
+    split_matrix_load(kind, array_at(p, in, row * n + row, 1), n, 1, n - row,
+                      split_matrix_at(kind, a, row, row));
     split_matrix_set(kind, a, row, row, split_matrix_get(kind, reals[0], 0, row));
     if (row) split_matrix_set(kind, a, row, row - 1, split_matrix_get(kind, reals[1], 0, row - 1));
   }
@@ -157,7 +167,8 @@ static void reduce_matrix(const void *context, int64_t i, hr_workers_t *workers,
   run->info[i] = 0;
 }
 
-static hr_status_t run_sytrd(const op_native_run_t *run, const void *plan, void *const *in, void *const *out) {
+static hr_status_t run_sytrd(const op_native_run_t *run, const void *plan, void *const *in,
+                             void *const *out) {
   eigen_run_t r = {plan, in[0], out[0], out[1], out[2], out[3], out[4]};
   native_matrices_run(&r.plan->matrices, run, reduce_matrix, &r);
   return NULL;
@@ -167,8 +178,10 @@ static hr_status_t run_sytrd(const op_native_run_t *run, const void *plan, void 
 
 static bool find_routines(eigen_native_t *plan) {
   bool is_double = plan->kind.bytes == 8;
-  hr_status_t st = hr_dl_symbol(HR_LIBRARY_LAPACK, is_double ? "dstedc_" : "sstedc_", (void **)&plan->stedc);
-  if (!st) st = hr_dl_symbol(HR_LIBRARY_LAPACK, is_double ? "dsterf_" : "ssterf_", (void **)&plan->sterf);
+  hr_status_t st =
+      hr_dl_symbol(HR_LIBRARY_LAPACK, is_double ? "dstedc_" : "sstedc_", (void **)&plan->stedc);
+  if (!st)
+    st = hr_dl_symbol(HR_LIBRARY_LAPACK, is_double ? "dsterf_" : "ssterf_", (void **)&plan->sterf);
   hr_status_release(st);
   return !st;
 }
@@ -197,17 +210,19 @@ static size_t plan_memory(eigen_native_t *plan, bool solves) {
   return total;
 }
 
-static hr_status_t plan_eigen(const op_native_target_t *target, const op_step_t *step, const op_kernel_t *kernel,
-                              int results, op_native_step_t *out) {
+static hr_status_t plan_eigen(const op_native_target_t *target, const op_step_t *step,
+                              const op_kernel_t *kernel, int results, op_native_step_t *out) {
   const lapack_plan_t *lapack;
   eigen_native_t *plan;
   bool solves = kernel == &custom_syevd;
   HR_TRY(native_lapack_check(target, step, kernel, &lapack));
-  if (!lapack || lapack->batch == 0 || lapack->n < 2 || mlir_dict_int(lapack->options, "uplo", 0) != 'L' ||
+  if (!lapack || lapack->batch == 0 || lapack->n < 2 ||
+      mlir_dict_int(lapack->options, "uplo", 0) != 'L' ||
       custom_result_count(step->out_shape) != results)
     return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
-  if (!split_matrix_kind(lapack->dtype, &plan->kind) || (solves && !find_routines(plan))) return NULL;
+  if (!split_matrix_kind(lapack->dtype, &plan->kind) || (solves && !find_routines(plan)))
+    return NULL;
   plan->n = lapack->n, plan->vectors = mlir_dict_int(lapack->options, "mode", 0) == 'V';
   plan->whole = solves && plan->vectors && plan->n <= WHOLE_SIZE, plan->syevd = lapack->routine;
   double n = (double)plan->n, products = n * n * n * (plan->vectors ? 4 : 4.0 / 3) / 2;
@@ -220,14 +235,16 @@ static hr_status_t plan_eigen(const op_native_target_t *target, const op_step_t 
   return NULL;
 }
 
-static hr_status_t prepare_syevd(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+static hr_status_t prepare_syevd(const op_native_target_t *target, const op_step_t *step,
+                                 op_native_step_t *out) {
   static const uint64_t in_place[] = {1, 0, 0};
   out->reuse = in_place;
   out->nondeterministic_results = 1; /* the vectors */
   return plan_eigen(target, step, &custom_syevd, 3, out);
 }
 
-static hr_status_t prepare_sytrd(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+static hr_status_t prepare_sytrd(const op_native_target_t *target, const op_step_t *step,
+                                 op_native_step_t *out) {
   out->nondeterministic_results =
       1 | 1 << 1 | 1 << 2 | 1 << 3; /* one of many tridiagonal matrices, and how it came about */
   return plan_eigen(target, step, &custom_sytrd, 5, out);

@@ -1,5 +1,6 @@
-/* cholesky, triangular-solve, and the custom calls that JAX writes for them, by BLAS and LAPACK, one thread a call.
- * Matrices of a batch are split over the workers; a single one by right-hand sides, or into blocks:
+/* cholesky, triangular-solve, and the custom calls that JAX writes for them, by BLAS and LAPACK,
+ * one thread a call. Matrices of a batch are split over the workers; a single one by right-hand
+ * sides, or into blocks:
  *
  *   L11                      factor the block on the diagonal (one worker)
  *   L21 = A21 / L11^H        rows of the panel below it over the workers
@@ -25,16 +26,20 @@ enum {
   RIGHT
 };
 
-typedef void (*potrf_fn)(const char *uplo, const int *n, void *a, const int *step, int *info, size_t one);
-typedef void (*complex_trsm_fn)(int, int, int, int, int, int, int, const void *, const void *, int, void *, int);
-typedef void (*single_trsm_fn)(int, int, int, int, int, int, int, float, const void *, int, void *, int);
-typedef void (*double_trsm_fn)(int, int, int, int, int, int, int, double, const void *, int, void *, int);
-typedef void (*complex_gemm_fn)(int, int, int, int, int, int, const void *, const void *, int, const void *, int,
-                                const void *, void *, int);
-typedef void (*single_gemm_fn)(int, int, int, int, int, int, float, const void *, int, const void *, int, float, void *,
+typedef void (*potrf_fn)(const char *uplo, const int *n, void *a, const int *step, int *info,
+                         size_t one);
+typedef void (*complex_trsm_fn)(int, int, int, int, int, int, int, const void *, const void *, int,
+                                void *, int);
+typedef void (*single_trsm_fn)(int, int, int, int, int, int, int, float, const void *, int, void *,
                                int);
-typedef void (*double_gemm_fn)(int, int, int, int, int, int, double, const void *, int, const void *, int, double,
-                               void *, int);
+typedef void (*double_trsm_fn)(int, int, int, int, int, int, int, double, const void *, int, void *,
+                               int);
+typedef void (*complex_gemm_fn)(int, int, int, int, int, int, const void *, const void *, int,
+                                const void *, int, const void *, void *, int);
+typedef void (*single_gemm_fn)(int, int, int, int, int, int, float, const void *, int, const void *,
+                               int, float, void *, int);
+typedef void (*double_gemm_fn)(int, int, int, int, int, int, double, const void *, int,
+                               const void *, int, double, void *, int);
 
 typedef struct linalg_routines {
   hr_dtype_t dtype;
@@ -44,7 +49,11 @@ typedef struct linalg_routines {
 /* False where the type or the library is missing. */
 static bool find_routines(hr_dtype_t dtype, linalg_routines_t *out) {
   static const char types[] = "sdcz";
-  int at = dtype == HR_F32 ? 0 : dtype == HR_F64 ? 1 : dtype == HR_C64 ? 2 : dtype == HR_C128 ? 3 : -1;
+  int at = dtype == HR_F32    ? 0
+           : dtype == HR_F64  ? 1
+           : dtype == HR_C64  ? 2
+           : dtype == HR_C128 ? 3
+                              : -1;
   char names[3][16];
   void **slots[] = {&out->potrf, &out->trsm, &out->gemm};
   if (at < 0) return false;
@@ -64,31 +73,37 @@ static const double one[2] = {1, 0}, minus_one[2] = {-1, 0};
 static const float single_one[2] = {1, 0}, single_minus_one[2] = {-1, 0};
 
 /* x = op(a)^-1 x, or x op(a)^-1; row-major. */
-static void solve(const linalg_routines_t *r, int side, int uplo, int form, int diagonal, int m, int n, const void *a,
-                  int a_step, void *x, int x_step) {
+static void solve(const linalg_routines_t *r, int side, int uplo, int form, int diagonal, int m,
+                  int n, const void *a, int a_step, void *x, int x_step) {
   if (r->dtype == HR_F32)
     ((single_trsm_fn)r->trsm)(ROW_MAJOR, side, uplo, form, diagonal, m, n, 1, a, a_step, x, x_step);
   else if (r->dtype == HR_F64)
     ((double_trsm_fn)r->trsm)(ROW_MAJOR, side, uplo, form, diagonal, m, n, 1, a, a_step, x, x_step);
   else
     ((complex_trsm_fn)r->trsm)(ROW_MAJOR, side, uplo, form, diagonal, m, n,
-                               r->dtype == HR_C64 ? (const void *)single_one : one, a, a_step, x, x_step);
+                               r->dtype == HR_C64 ? (const void *)single_one : one, a, a_step, x,
+                               x_step);
 }
 
 /* c = c - a b^H; row-major. */
-static void subtract(const linalg_routines_t *r, int m, int n, int k, const void *a, const void *b, void *c, int step) {
+static void subtract(const linalg_routines_t *r, int m, int n, int k, const void *a, const void *b,
+                     void *c, int step) {
   if (r->dtype == HR_F32)
-    ((single_gemm_fn)r->gemm)(ROW_MAJOR, AS_IT_IS, TRANSPOSED, m, n, k, -1, a, step, b, step, 1, c, step);
+    ((single_gemm_fn)r->gemm)(ROW_MAJOR, AS_IT_IS, TRANSPOSED, m, n, k, -1, a, step, b, step, 1, c,
+                              step);
   else if (r->dtype == HR_F64)
-    ((double_gemm_fn)r->gemm)(ROW_MAJOR, AS_IT_IS, TRANSPOSED, m, n, k, -1, a, step, b, step, 1, c, step);
+    ((double_gemm_fn)r->gemm)(ROW_MAJOR, AS_IT_IS, TRANSPOSED, m, n, k, -1, a, step, b, step, 1, c,
+                              step);
   else if (r->dtype == HR_C64)
-    ((complex_gemm_fn)r->gemm)(ROW_MAJOR, AS_IT_IS, ADJOINT, m, n, k, single_minus_one, a, step, b, step, single_one, c,
-                               step);
+    ((complex_gemm_fn)r->gemm)(ROW_MAJOR, AS_IT_IS, ADJOINT, m, n, k, single_minus_one, a, step, b,
+                               step, single_one, c, step);
   else
-    ((complex_gemm_fn)r->gemm)(ROW_MAJOR, AS_IT_IS, ADJOINT, m, n, k, minus_one, a, step, b, step, one, c, step);
+    ((complex_gemm_fn)r->gemm)(ROW_MAJOR, AS_IT_IS, ADJOINT, m, n, k, minus_one, a, step, b, step,
+                               one, c, step);
 }
 
-/* The factor of a row-major matrix in place: for LAPACK, whose matrices are column-major, the other triangle. */
+/* The factor of a row-major matrix in place: for LAPACK, whose matrices are column-major, the other
+ * triangle. */
 static int factor(const linalg_routines_t *r, bool lower, int n, void *a, int step) {
   int info = 0;
   ((potrf_fn)r->potrf)(lower ? "U" : "L", &n, a, &step, &info, 1);
@@ -106,7 +121,8 @@ typedef struct cholesky_native {
   int64_t batch;
   int n;
   bool lower, blocked;
-  bool reports; /* into a second result, as LAPACK does, and leaves the other triangle; else that becomes zero */
+  bool reports; /* into a second result, as LAPACK does, and leaves the other triangle; else that
+                   becomes zero */
   int64_t grain;
 } cholesky_native_t;
 
@@ -134,7 +150,8 @@ static void clear_other_half(const cholesky_run_t *r) {
 /* All of it, as XLA does where there is no factor. */
 static void fill_with_nan(const cholesky_run_t *r) {
   hr_dtype_t real = hr_dtype_real(r->plan->routines.dtype);
-  int64_t reals = (int64_t)r->plan->n * r->plan->n * (hr_dtype_is_complex(r->plan->routines.dtype) ? 2 : 1);
+  int64_t reals =
+      (int64_t)r->plan->n * r->plan->n * (hr_dtype_is_complex(r->plan->routines.dtype) ? 2 : 1);
   for (int64_t i = 0; i < reals; i++)
     if (real == HR_F32)
       ((float *)r->a)[i] = NAN;
@@ -166,8 +183,10 @@ static void solve_rows(void *context, int64_t begin, int64_t end, int worker) {
   const cholesky_run_t *r = context;
   int n = r->plan->n, width = r->last - r->first;
   (void)worker;
-  solve(&r->plan->routines, RIGHT, LOWER, hr_dtype_is_complex(r->plan->routines.dtype) ? ADJOINT : TRANSPOSED, NON_UNIT,
-        (int)(end - begin), width, element(r, r->first, r->first), n, element(r, r->last + begin, r->first), n);
+  solve(&r->plan->routines, RIGHT, LOWER,
+        hr_dtype_is_complex(r->plan->routines.dtype) ? ADJOINT : TRANSPOSED, NON_UNIT,
+        (int)(end - begin), width, element(r, r->first, r->first), n,
+        element(r, r->last + begin, r->first), n);
 }
 
 /* Blocks of the triangle below the panel, numbered row by row. */
@@ -179,8 +198,8 @@ static void update_blocks(void *context, int64_t begin, int64_t end, int worker)
     int64_t row = 0, before = 0;
     while (before + row + 1 <= block) before += ++row;
     int i = r->last + (int)row * BLOCK, j = r->last + (int)(block - before) * BLOCK;
-    subtract(&r->plan->routines, least(BLOCK, n - i), least(BLOCK, n - j), width, element(r, i, r->first),
-             element(r, j, r->first), element(r, i, j), n);
+    subtract(&r->plan->routines, least(BLOCK, n - i), least(BLOCK, n - j), width,
+             element(r, i, r->first), element(r, j, r->first), element(r, i, j), n);
   }
 }
 
@@ -188,7 +207,8 @@ static int factor_in_blocks(hr_workers_t *workers, cholesky_run_t *r) {
   int n = r->plan->n;
   for (r->first = 0; r->first < n; r->first = r->last) {
     r->last = least(n, r->first + BLOCK);
-    int info = factor(&r->plan->routines, true, r->last - r->first, element(r, r->first, r->first), n);
+    int info =
+        factor(&r->plan->routines, true, r->last - r->first, element(r, r->first, r->first), n);
     if (info) return r->first + info;
     int64_t left = n - r->last, rows = (left + BLOCK - 1) / BLOCK;
     hr_workers_split(workers, left, 16, solve_rows, r);
@@ -197,10 +217,12 @@ static int factor_in_blocks(hr_workers_t *workers, cholesky_run_t *r) {
   return 0;
 }
 
-static hr_status_t run_cholesky(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
+static hr_status_t run_cholesky(const op_native_run_t *run, const void *plan_, void *const *in,
+                                void *const *out) {
   const cholesky_native_t *plan = plan_;
   cholesky_run_t r = {.plan = plan, .a = out[0], .info = plan->reports ? out[1] : NULL};
-  size_t bytes = (size_t)plan->batch * (size_t)plan->n * (size_t)plan->n * hr_dtype_bytes(plan->routines.dtype);
+  size_t bytes = (size_t)plan->batch * (size_t)plan->n * (size_t)plan->n *
+                 hr_dtype_bytes(plan->routines.dtype);
   if (in[0] != out[0]) memcpy(out[0], in[0], bytes);
   if (!plan->blocked) {
     hr_workers_split(run->workers, plan->batch, plan->grain, factor_matrices, &r);
@@ -213,8 +235,8 @@ static hr_status_t run_cholesky(const op_native_run_t *run, const void *plan_, v
   return NULL;
 }
 
-static hr_status_t plan_cholesky(const op_native_target_t *target, const hlo_shape_t *a, bool lower, bool reports,
-                                 op_native_step_t *out) {
+static hr_status_t plan_cholesky(const op_native_target_t *target, const hlo_shape_t *a, bool lower,
+                                 bool reports, op_native_step_t *out) {
   static const uint64_t in_place[] = {1, 0};
   cholesky_native_t *plan;
   int64_t count, n = a->rank ? a->dims[a->rank - 1] : 0;
@@ -224,7 +246,8 @@ static hr_status_t plan_cholesky(const op_native_target_t *target, const hlo_sha
   if (!find_routines(a->dtype, &plan->routines)) return NULL;
   plan->batch = count / n / n, plan->n = (int)n;
   plan->lower = lower, plan->reports = reports;
-  plan->blocked = lower && target->workers > 1 && n >= 3 * BLOCK && plan->batch < 2 * target->workers;
+  plan->blocked =
+      lower && target->workers > 1 && n >= 3 * BLOCK && plan->batch < 2 * target->workers;
   plan->grain = 1 + 100000 / (n * n * n);
   out->flops = (double)plan->batch * (double)n * (double)n * (double)n / 3;
   out->bytes = 2 * (double)count * (double)hr_dtype_bytes(a->dtype);
@@ -233,7 +256,8 @@ static hr_status_t plan_cholesky(const op_native_target_t *target, const hlo_sha
   return NULL;
 }
 
-static hr_status_t prepare_cholesky(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+static hr_status_t prepare_cholesky(const op_native_target_t *target, const op_step_t *step,
+                                    op_native_step_t *out) {
   const hlo_shape_t *a = step->in_shapes[0];
   if (a->rank < 2 || a->dims[a->rank - 1] != a->dims[a->rank - 2]) return NULL;
   return plan_cholesky(target, a, hlo_attr_bool(step->instr, HLO_ATTR_LOWER), false, out);
@@ -270,8 +294,8 @@ static void solve_matrices(void *context, int64_t begin, int64_t end, int worker
     const char *a = r->a + i * p->size * p->size * each;
     char *x = r->x + i * p->m * p->n * each;
     if (p->few)
-      lu_solve_few(p->routines.dtype, p->uplo == LOWER ? LU_LOWER : LU_UPPER, p->diagonal == UNIT, p->size, a, p->size,
-                   p->n, x, p->n);
+      lu_solve_few(p->routines.dtype, p->uplo == LOWER ? LU_LOWER : LU_UPPER, p->diagonal == UNIT,
+                   p->size, a, p->size, p->n, x, p->n);
     else
       solve(&p->routines, p->side, p->uplo, p->form, p->diagonal, p->m, p->n, a, p->size, x, p->n);
   }
@@ -285,10 +309,12 @@ static void solve_sides(void *context, int64_t begin, int64_t end, int worker) {
   int count = (int)(end - begin);
   (void)worker;
   solve(&p->routines, p->side, p->uplo, p->form, p->diagonal, p->side == LEFT ? p->m : count,
-        p->side == LEFT ? count : p->n, r->a, p->size, r->x + begin * (p->side == LEFT ? 1 : p->n) * each, p->n);
+        p->side == LEFT ? count : p->n, r->a, p->size,
+        r->x + begin * (p->side == LEFT ? 1 : p->n) * each, p->n);
 }
 
-static hr_status_t run_solve(const op_native_run_t *run, const void *plan, void *const *in, void *const *out) {
+static hr_status_t run_solve(const op_native_run_t *run, const void *plan, void *const *in,
+                             void *const *out) {
   const solve_native_t *p = plan;
   solve_run_t r = {p, in[0], out[0]};
   int64_t each = (int64_t)hr_dtype_bytes(p->routines.dtype), bytes = (int64_t)p->m * p->n * each;
@@ -306,31 +332,33 @@ static hr_status_t run_solve(const op_native_run_t *run, const void *plan, void 
 }
 
 /* plan: side, uplo, form and diagonal are set. */
-static hr_status_t plan_solve(const op_native_target_t *target, const hlo_shape_t *a, const hlo_shape_t *b,
-                              solve_native_t *plan, op_native_step_t *out) {
+static hr_status_t plan_solve(const op_native_target_t *target, const hlo_shape_t *a,
+                              const hlo_shape_t *b, solve_native_t *plan, op_native_step_t *out) {
   static const uint64_t in_place[] = {2};
   int64_t count, sides;
   HR_TRY(hlo_shape_count(b, &count));
   if (a->rank < 2 || a->rank != b->rank || a->dtype != b->dtype || count == 0) return NULL;
   int64_t m = b->dims[b->rank - 2], n = b->dims[b->rank - 1], size = a->dims[a->rank - 1];
-  if (m > INT32_MAX / 2 || n > INT32_MAX / 2 || size != a->dims[a->rank - 2] || size != (plan->side == LEFT ? m : n) ||
-      !find_routines(a->dtype, &plan->routines))
+  if (m > INT32_MAX / 2 || n > INT32_MAX / 2 || size != a->dims[a->rank - 2] ||
+      size != (plan->side == LEFT ? m : n) || !find_routines(a->dtype, &plan->routines))
     return NULL;
   plan->batch = count / m / n, plan->m = (int)m, plan->n = (int)n, plan->size = (int)size;
   sides = plan->side == LEFT ? n : m;
   plan->few = plan->side == LEFT && plan->form == AS_IT_IS && size <= FEW_ROWS;
-  plan->split = !plan->few && target->workers > 1 && plan->batch < 2 * target->workers && sides >= 16;
+  plan->split =
+      !plan->few && target->workers > 1 && plan->batch < 2 * target->workers && sides >= 16;
   int64_t work = size * size * (plan->split ? 1 : sides);
   plan->grain = 1 + 50000 / work;
   out->flops = (double)plan->batch * (double)size * (double)size * (double)sides;
-  out->bytes =
-      ((double)plan->batch * (double)size * (double)size + 2 * (double)count) * (double)hr_dtype_bytes(a->dtype);
+  out->bytes = ((double)plan->batch * (double)size * (double)size + 2 * (double)count) *
+               (double)hr_dtype_bytes(a->dtype);
   out->reuse = in_place;
   out->plan = plan;
   return NULL;
 }
 
-static hr_status_t prepare_solve(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+static hr_status_t prepare_solve(const op_native_target_t *target, const op_step_t *step,
+                                 op_native_step_t *out) {
   const hlo_instr_t *instr = step->instr;
   solve_native_t *plan;
   int transpose = hlo_attr_enum(instr, HLO_ATTR_TRANSPOSE_A);
@@ -350,8 +378,8 @@ const op_native_t native_triangular_solve = {"triangular-solve", prepare_solve, 
 
 extern const op_kernel_t custom_potrf, custom_trsm;
 
-/* The callee sees columns one after the other: then it means the matrix as the program does. What has no columns must
- * lie as the program sees it. */
+/* The callee sees columns one after the other: then it means the matrix as the program does. What
+ * has no columns must lie as the program sees it. */
 static bool is_laid_out(const hlo_layout_t *layout, const hlo_shape_t *shape, int batch_rank) {
   int rank = shape->rank, columns = rank == batch_rank + 2;
   if (!layout) return !columns;
@@ -366,15 +394,17 @@ static bool is_laid_out(const hlo_layout_t *layout, const hlo_shape_t *shape, in
 
 static bool are_laid_out(const op_step_t *step, int batch_rank) {
   for (int k = 0; k < step->instr->operand_count; k++)
-    if (!is_laid_out(custom_operand_layout(step->instr, k), step->in_shapes[k], batch_rank)) return false;
+    if (!is_laid_out(custom_operand_layout(step->instr, k), step->in_shapes[k], batch_rank))
+      return false;
   for (int k = 0; k < custom_result_count(step->out_shape); k++)
-    if (!is_laid_out(custom_result_layout(step->instr, k), custom_result_shape(step->out_shape, k), batch_rank))
+    if (!is_laid_out(custom_result_layout(step->instr, k), custom_result_shape(step->out_shape, k),
+                     batch_rank))
       return false;
   return true;
 }
 
-hr_status_t native_lapack_check(const op_native_target_t *target, const op_step_t *step, const op_kernel_t *kernel,
-                                const lapack_plan_t **out_plan) {
+hr_status_t native_lapack_check(const op_native_target_t *target, const op_step_t *step,
+                                const op_kernel_t *kernel, const lapack_plan_t **out_plan) {
   const void *plan = NULL;
   *out_plan = NULL;
   if (step->instr->operand_count == 0 || step->in_shapes[0]->rank < 2) return NULL;
@@ -384,16 +414,17 @@ hr_status_t native_lapack_check(const op_native_target_t *target, const op_step_
   return NULL;
 }
 
-#define DEFINE_TRANSPOSE(T)                                                                             \
-  static void transpose_##T(const T *from, int64_t rows, int64_t columns, int64_t parts, T *to) {       \
-    for (int64_t j = 0; j < columns; j++)                                                          \
-      for (int64_t i = 0; i < rows; i++)                                                           \
-        for (int64_t p = 0; p < parts; p++) *to++ = from[(i * columns + j) * parts + p];           \
+#define DEFINE_TRANSPOSE(T)                                                                       \
+  static void transpose_##T(const T *from, int64_t rows, int64_t columns, int64_t parts, T *to) { \
+    for (int64_t j = 0; j < columns; j++)                                                         \
+      for (int64_t i = 0; i < rows; i++)                                                          \
+        for (int64_t p = 0; p < parts; p++) *to++ = from[(i * columns + j) * parts + p];          \
   }
 DEFINE_TRANSPOSE(float)
 DEFINE_TRANSPOSE(double)
 
-void native_transpose_small(hr_dtype_t dtype, const void *from, int64_t rows, int64_t columns, void *to) {
+void native_transpose_small(hr_dtype_t dtype, const void *from, int64_t rows, int64_t columns,
+                            void *to) {
   int64_t parts = hr_dtype_is_complex(dtype) ? 2 : 1;
   if (hr_dtype_real(dtype) == HR_F32)
     transpose_float(from, rows, columns, parts, to);
@@ -403,12 +434,13 @@ void native_transpose_small(hr_dtype_t dtype, const void *from, int64_t rows, in
 
 /* --- batches --- */
 
-size_t native_matrices_plan(const op_native_target_t *target, int64_t batch, double products, size_t matrix_bytes,
-                            size_t worker_bytes, native_matrices_t *out) {
+size_t native_matrices_plan(const op_native_target_t *target, int64_t batch, double products,
+                            size_t matrix_bytes, size_t worker_bytes, native_matrices_t *out) {
   *out = (native_matrices_t){.batch = batch, .workers = target->workers};
   out->one_per_worker = batch >= 2 * target->workers || products < 1e5;
   out->grain = 1 + (int64_t)(100000 / products);
-  out->matrix_bytes = (matrix_bytes + 63) / 64 * 64, out->worker_bytes = (worker_bytes + 63) / 64 * 64;
+  out->matrix_bytes = (matrix_bytes + 63) / 64 * 64,
+  out->worker_bytes = (worker_bytes + 63) / 64 * 64;
   return out->matrix_bytes * (size_t)(out->one_per_worker ? target->workers : 1) +
          out->worker_bytes * (size_t)target->workers;
 }
@@ -427,8 +459,8 @@ static void run_apart(void *context, int64_t begin, int64_t end, int worker) {
           r->spaces + (size_t)worker * r->plan->worker_bytes);
 }
 
-void native_matrices_run(const native_matrices_t *plan, const op_native_run_t *run, native_matrix_fn fn,
-                         const void *context) {
+void native_matrices_run(const native_matrices_t *plan, const op_native_run_t *run,
+                         native_matrix_fn fn, const void *context) {
   hr_workers_t *workers = native_workers(run, plan->workers);
   matrices_run_t r = {plan, fn, context, run->scratch, run->scratch};
   r.spaces += plan->matrix_bytes * (size_t)(plan->one_per_worker ? plan->workers : 1);
@@ -439,16 +471,19 @@ void native_matrices_run(const native_matrices_t *plan, const op_native_run_t *r
   for (int64_t i = 0; i < plan->batch; i++) fn(context, i, workers, r.matrices, r.spaces);
 }
 
-static hr_status_t prepare_potrf(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+static hr_status_t prepare_potrf(const op_native_target_t *target, const op_step_t *step,
+                                 op_native_step_t *out) {
   const lapack_plan_t *lapack;
   HR_TRY(native_lapack_check(target, step, &custom_potrf, &lapack));
   if (!lapack) return NULL;
-  return plan_cholesky(target, step->in_shapes[0], mlir_dict_int(lapack->options, "uplo", 0) == 'L', true, out);
+  return plan_cholesky(target, step->in_shapes[0], mlir_dict_int(lapack->options, "uplo", 0) == 'L',
+                       true, out);
 }
 
 const op_native_t native_custom_potrf = {"potrf", prepare_potrf, run_cholesky};
 
-static hr_status_t prepare_trsm(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+static hr_status_t prepare_trsm(const op_native_target_t *target, const op_step_t *step,
+                                op_native_step_t *out) {
   const lapack_plan_t *lapack;
   solve_native_t *plan;
   HR_TRY(native_lapack_check(target, step, &custom_trsm, &lapack));

@@ -1,4 +1,5 @@
-/* getrf by built-in kernels (lu.h): the matrices of a batch are shared out to the workers, or each matrix is. */
+/* getrf by built-in kernels (lu.h): the matrices of a batch are shared out to the workers, or each
+ * matrix is. */
 #include <string.h>
 
 #include "ops/kernels/linalg/lu.h"
@@ -18,26 +19,31 @@ typedef struct lu_native_run {
   int32_t *pivots, *info;
 } lu_native_run_t;
 
-static void factor_matrix(const void *context, int64_t i, hr_workers_t *workers, char *memory, char *space) {
+static void factor_matrix(const void *context, int64_t i, hr_workers_t *workers, char *memory,
+                          char *space) {
   const lu_native_run_t *r = context;
   const lu_native_t *p = r->plan;
   int64_t fewer = p->m < p->n ? p->m : p->n;
-  lu_matrix_t matrix = {p->dtype, p->m, p->n, r->a + i * p->m * p->n * (int64_t)hr_dtype_bytes(p->dtype), p->n,
-                        r->pivots + i * fewer};
+  lu_matrix_t matrix = {p->dtype, p->m,
+                        p->n,     r->a + i * p->m * p->n * (int64_t)hr_dtype_bytes(p->dtype),
+                        p->n,     r->pivots + i * fewer};
   (void)memory;
   r->info[i] = (int32_t)lu_factor(workers, &matrix, space, p->matrices.worker_bytes);
 }
 
-static hr_status_t run_getrf(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
+static hr_status_t run_getrf(const op_native_run_t *run, const void *plan_, void *const *in,
+                             void *const *out) {
   const lu_native_t *plan = plan_;
   lu_native_run_t r = {plan, out[0], out[1], out[2]};
   if (in[0] != out[0])
-    memcpy(out[0], in[0], (size_t)(plan->matrices.batch * plan->m * plan->n) * hr_dtype_bytes(plan->dtype));
+    memcpy(out[0], in[0],
+           (size_t)(plan->matrices.batch * plan->m * plan->n) * hr_dtype_bytes(plan->dtype));
   native_matrices_run(&plan->matrices, run, factor_matrix, &r);
   return NULL;
 }
 
-static hr_status_t prepare_getrf(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+static hr_status_t prepare_getrf(const op_native_target_t *target, const op_step_t *step,
+                                 op_native_step_t *out) {
   static const uint64_t in_place[] = {1, 0, 0};
   const lapack_plan_t *lapack;
   const hlo_shape_t *a = step->in_shapes[0];

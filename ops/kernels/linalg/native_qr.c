@@ -1,5 +1,5 @@
-/* geqrf, orgqr and ormqr by own reflectors (reflectors.h). Real matrices are worked on where they are, of complex ones
- * the parts are taken apart first. */
+/* geqrf, orgqr and ormqr by own reflectors (reflectors.h). Real matrices are worked on where they
+ * are, of complex ones the parts are taken apart first. */
 #include <string.h>
 
 #include "ops/kernels/linalg/batched_small.h"
@@ -12,7 +12,7 @@ typedef struct qr_native {
   native_matrices_t matrices;
   split_matrix_kind_t kind;
   int64_t batch, m, n, count, length; /* of the matrix; of the reflectors */
-  size_t planes_at;            /* behind the reflectors, of complex matrices */
+  size_t planes_at;                   /* behind the reflectors, of complex matrices */
   bool left, adjoint;
   const batched_small_loops_t *batched; /* NULL: matrices one by one */
 } qr_native_t;
@@ -39,7 +39,8 @@ static void store_matrix(const qr_native_t *p, split_matrix_t a, char *data) {
   if (p->kind.parts == 2) split_matrix_store(&p->kind, a, p->m, p->n, data, p->n);
 }
 
-static void factor_matrix(const void *context, int64_t i, hr_workers_t *workers, char *memory, char *space) {
+static void factor_matrix(const void *context, int64_t i, hr_workers_t *workers, char *memory,
+                          char *space) {
   const qr_run_t *run = context;
   const qr_native_t *p = run->plan;
   char *data = array_at(p, run->a, i, p->m * p->n);
@@ -51,8 +52,8 @@ static void factor_matrix(const void *context, int64_t i, hr_workers_t *workers,
 }
 
 /* Vectors as geqrf leaves them, below a diagonal of ones. */
-static reflectors_t read_reflectors(const qr_native_t *p, const char *data, int64_t step, const char *taus,
-                                    char *memory) {
+static reflectors_t read_reflectors(const qr_native_t *p, const char *data, int64_t step,
+                                    const char *taus, char *memory) {
   reflectors_t r = reflectors_init(&p->kind, p->count, p->length, 0, memory);
   split_matrix_load(&p->kind, data, step, p->length, p->count, split_matrix_transposed(r.vectors));
   for (int64_t i = 0; i < p->count; i++) {
@@ -63,7 +64,8 @@ static reflectors_t read_reflectors(const qr_native_t *p, const char *data, int6
   return r;
 }
 
-static void form_matrix(const void *context, int64_t i, hr_workers_t *workers, char *memory, char *space) {
+static void form_matrix(const void *context, int64_t i, hr_workers_t *workers, char *memory,
+                        char *space) {
   const qr_run_t *run = context;
   const qr_native_t *p = run->plan;
   char *data = array_at(p, run->a, i, p->m * p->n);
@@ -75,7 +77,8 @@ static void form_matrix(const void *context, int64_t i, hr_workers_t *workers, c
   store_matrix(p, q, data);
 }
 
-static void multiply_matrix(const void *context, int64_t i, hr_workers_t *workers, char *memory, char *space) {
+static void multiply_matrix(const void *context, int64_t i, hr_workers_t *workers, char *memory,
+                            char *space) {
   const qr_run_t *run = context;
   const qr_native_t *p = run->plan;
   char *data = array_at(p, run->a, i, p->m * p->n);
@@ -83,8 +86,8 @@ static void multiply_matrix(const void *context, int64_t i, hr_workers_t *worker
                                    array_at(p, run->taus, i, p->count), memory);
   reflectors_close(workers, &r);
   split_matrix_t c = load_matrix(p, data, memory, false);
-  reflectors_apply(workers, &r, p->left ? REFLECTORS_LEFT : REFLECTORS_RIGHT, p->adjoint, c, p->left ? p->n : p->m,
-                   space);
+  reflectors_apply(workers, &r, p->left ? REFLECTORS_LEFT : REFLECTORS_RIGHT, p->adjoint, c,
+                   p->left ? p->n : p->m, space);
   store_matrix(p, c, data);
 }
 
@@ -95,14 +98,17 @@ static size_t batched_small_bytes(const qr_native_t *p) {
   return (size_t)((p->m * p->n + p->count) * p->batched->lanes * p->kind.bytes);
 }
 
-static void factor_group(const void *context, int64_t group, hr_workers_t *workers, char *memory, char *space) {
+static void factor_group(const void *context, int64_t group, hr_workers_t *workers, char *memory,
+                         char *space) {
   const qr_run_t *run = context;
   const qr_native_t *p = run->plan;
   int64_t first = group * p->batched->lanes, size = p->m * p->n;
   int64_t count = p->batch - first < p->batched->lanes ? p->batch - first : p->batched->lanes;
-  char *a = array_at(p, run->a, first, size), *taus = space + size * p->batched->lanes * p->kind.bytes;
+  char *a = array_at(p, run->a, first, size),
+       *taus = space + size * p->batched->lanes * p->kind.bytes;
   if (!batched_small_in_range(p->kind.dtype, a, size, count)) {
-    for (int64_t i = first; i < first + count; i++) factor_matrix(context, i, workers, memory, space);
+    for (int64_t i = first; i < first + count; i++)
+      factor_matrix(context, i, workers, memory, space);
     return;
   }
   p->batched->load(a, size, count, space);
@@ -111,7 +117,8 @@ static void factor_group(const void *context, int64_t group, hr_workers_t *worke
   p->batched->store(taus, p->count, count, array_at(p, run->taus, first, p->count));
 }
 
-static void form_group(const void *context, int64_t group, hr_workers_t *workers, char *memory, char *space) {
+static void form_group(const void *context, int64_t group, hr_workers_t *workers, char *memory,
+                       char *space) {
   const qr_run_t *run = context;
   const qr_native_t *p = run->plan;
   int64_t first = group * p->batched->lanes, size = p->m * p->n;
@@ -129,7 +136,8 @@ static void copy_matrices(const qr_native_t *p, const void *from, void *to) {
   if (from != to) memcpy(to, from, bytes);
 }
 
-static hr_status_t run_geqrf(const op_native_run_t *run, const void *plan, void *const *in, void *const *out) {
+static hr_status_t run_geqrf(const op_native_run_t *run, const void *plan, void *const *in,
+                             void *const *out) {
   const qr_native_t *p = plan;
   qr_run_t r = {.plan = p, .a = out[0], .taus = out[1]};
   copy_matrices(p, in[0], out[0]);
@@ -137,13 +145,15 @@ static hr_status_t run_geqrf(const op_native_run_t *run, const void *plan, void 
   return NULL;
 }
 
-static hr_status_t run_orgqr(const op_native_run_t *run, const void *plan, void *const *in, void *const *out) {
+static hr_status_t run_orgqr(const op_native_run_t *run, const void *plan, void *const *in,
+                             void *const *out) {
   qr_run_t r = {.plan = plan, .vectors = in[0], .a = out[0], .taus = in[1]};
   native_matrices_run(&r.plan->matrices, run, r.plan->batched ? form_group : form_matrix, &r);
   return NULL;
 }
 
-static hr_status_t run_ormqr(const op_native_run_t *run, const void *plan, void *const *in, void *const *out) {
+static hr_status_t run_ormqr(const op_native_run_t *run, const void *plan, void *const *in,
+                             void *const *out) {
   qr_run_t r = {.plan = plan, .vectors = in[0], .a = out[0], .taus = in[1]};
   copy_matrices(r.plan, in[2], out[0]);
   native_matrices_run(&r.plan->matrices, run, multiply_matrix, &r);
@@ -153,41 +163,48 @@ static hr_status_t run_ormqr(const op_native_run_t *run, const void *plan, void 
 static size_t plan_matrices(const op_native_target_t *target, double products, qr_native_t *plan) {
   size_t bytes = plan->planes_at = reflectors_bytes(&plan->kind, plan->count, plan->length);
   size_t space = reflectors_space_bytes(&plan->kind);
-  int64_t lanes = plan->batched ? plan->batched->lanes : 1, groups = (plan->batch + lanes - 1) / lanes;
+  int64_t lanes = plan->batched ? plan->batched->lanes : 1,
+          groups = (plan->batch + lanes - 1) / lanes;
   if (plan->kind.parts == 2) bytes += split_matrix_bytes(&plan->kind, plan->m, plan->n);
   if (plan->batched && space < batched_small_bytes(plan)) space = batched_small_bytes(plan);
-  return native_matrices_plan(target, groups, products * (plan->batched ? 4 : 1), bytes, space, &plan->matrices);
+  return native_matrices_plan(target, groups, products * (plan->batched ? 4 : 1), bytes, space,
+                              &plan->matrices);
 }
 
 /* The sizes are set but for `matrices`. */
-static hr_status_t plan_qr(const op_native_target_t *target, const lapack_plan_t *lapack, qr_native_t sizes,
-                           const uint64_t *reuse, op_native_step_t *out) {
+static hr_status_t plan_qr(const op_native_target_t *target, const lapack_plan_t *lapack,
+                           qr_native_t sizes, const uint64_t *reuse, op_native_step_t *out) {
   qr_native_t *plan;
   double products = (double)sizes.m * (double)sizes.n * (double)sizes.count;
-  if (lapack->batch == 0 || products == 0 || !split_matrix_kind(lapack->dtype, &sizes.kind)) return NULL;
+  if (lapack->batch == 0 || products == 0 || !split_matrix_kind(lapack->dtype, &sizes.kind))
+    return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
   *plan = sizes;
   plan->batch = lapack->batch;
   out->scratch_bytes = plan_matrices(target, products, plan);
   out->flops = 2 * (double)lapack->batch * products;
-  out->bytes = 2 * (double)(lapack->batch * sizes.m * sizes.n) * (double)hr_dtype_bytes(lapack->dtype);
+  out->bytes =
+      2 * (double)(lapack->batch * sizes.m * sizes.n) * (double)hr_dtype_bytes(lapack->dtype);
   out->reuse = reuse;
   out->plan = plan;
   return NULL;
 }
 
-static hr_status_t prepare_geqrf(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+static hr_status_t prepare_geqrf(const op_native_target_t *target, const op_step_t *step,
+                                 op_native_step_t *out) {
   static const uint64_t in_place[] = {1, 0};
   const lapack_plan_t *lapack;
   HR_TRY(native_lapack_check(target, step, &custom_geqrf, &lapack));
   if (!lapack || custom_result_count(step->out_shape) != 2) return NULL;
   int64_t m = lapack->m, n = lapack->n, count = m < n ? m : n;
   const batched_small_loops_t *batched = batched_small_find(lapack->dtype, lapack->batch, m, n);
-  return plan_qr(target, lapack, (qr_native_t){.m = m, .n = n, .count = count, .length = m, .batched = batched},
+  return plan_qr(target, lapack,
+                 (qr_native_t){.m = m, .n = n, .count = count, .length = m, .batched = batched},
                  in_place, out);
 }
 
-static hr_status_t prepare_orgqr(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+static hr_status_t prepare_orgqr(const op_native_target_t *target, const op_step_t *step,
+                                 op_native_step_t *out) {
   const lapack_plan_t *lapack;
   HR_TRY(native_lapack_check(target, step, &custom_orgqr, &lapack));
   if (!lapack || lapack->k != lapack->n || custom_result_count(step->out_shape) != 1) return NULL;
@@ -196,14 +213,19 @@ static hr_status_t prepare_orgqr(const op_native_target_t *target, const op_step
   return plan_qr(target, lapack, sizes, NULL, out);
 }
 
-static hr_status_t prepare_ormqr(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+static hr_status_t prepare_ormqr(const op_native_target_t *target, const op_step_t *step,
+                                 op_native_step_t *out) {
   static const uint64_t in_place[] = {4};
   const lapack_plan_t *lapack;
   HR_TRY(native_lapack_check(target, step, &custom_ormqr, &lapack));
   if (!lapack || custom_result_count(step->out_shape) != 1) return NULL;
   bool left = mlir_dict_int(lapack->options, "left", 0);
-  qr_native_t sizes = {.m = lapack->m, .n = lapack->n, .count = lapack->k, .length = left ? lapack->m : lapack->n,
-                       .left = left, .adjoint = mlir_dict_int(lapack->options, "transpose", 0)};
+  qr_native_t sizes = {.m = lapack->m,
+                       .n = lapack->n,
+                       .count = lapack->k,
+                       .length = left ? lapack->m : lapack->n,
+                       .left = left,
+                       .adjoint = mlir_dict_int(lapack->options, "transpose", 0)};
   return plan_qr(target, lapack, sizes, in_place, out);
 }
 

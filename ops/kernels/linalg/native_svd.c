@@ -1,8 +1,10 @@
-/* gesdd: own reduction to a bidiagonal matrix (bidiagonal.h), whose singular values and vectors are LAPACK's (bdsdc),
- * and own reflectors back. As in LAPACK, a matrix with many more rows than columns is factored into Q R first, and one
- * with more columns than rows is turned over: C stands for the matrix that has at least as many rows as columns.
+/* gesdd: own reduction to a bidiagonal matrix (bidiagonal.h), whose singular values and vectors are
+ * LAPACK's (bdsdc), and own reflectors back. As in LAPACK, a matrix with many more rows than
+ * columns is factored into Q R first, and one with more columns than rows is turned over: C stands
+ * for the matrix that has at least as many rows as columns.
  *
- *   C = [Q] D,  D = left B right^H,  B = u s v^T;  turned over and factored, D is the R of C turned back. */
+ *   C = [Q] D,  D = left B right^H,  B = u s v^T;  turned over and factored, D is the R of C turned
+ * back. */
 #include <math.h>
 #include <string.h>
 
@@ -18,15 +20,16 @@ typedef struct svd_native {
   split_matrix_kind_t kind;
   int64_t m, n, rows, columns; /* of the matrix; of C */
   int64_t u_columns, vt_rows;
-  int64_t reduced_rows; /* of D */
+  int64_t reduced_rows;                      /* of D */
   bool transposed, factored, vectors, whole; /* whole: all by LAPACK */
   char mode;
   lapack_fn bdsdc, gesdd, lasq1;
   int64_t batch;
-  const batched_small_loops_t *batched; /* for the values of small ones; NULL: matrices one by one */
+  const batched_small_loops_t
+      *batched; /* for the values of small ones; NULL: matrices one by one */
   /* Offsets in the memory of a matrix. */
-  size_t q_at, left_at, right_at, c_at, d_at, work_at, diagonal_at, superdiagonal_at, u_at, vt_at, reals_at, ints_at,
-      out_at;
+  size_t q_at, left_at, right_at, c_at, d_at, work_at, diagonal_at, superdiagonal_at, u_at, vt_at,
+      reals_at, ints_at, out_at;
 } svd_native_t;
 
 typedef struct svd_run {
@@ -45,14 +48,17 @@ static char *array_at(const svd_native_t *p, const char *data, int64_t i, int64_
   return (char *)data + i * count * p->kind.bytes * p->kind.parts;
 }
 
-static void conjugate(const split_matrix_kind_t *kind, split_matrix_t a, int64_t rows, int64_t columns) {
+static void conjugate(const split_matrix_kind_t *kind, split_matrix_t a, int64_t rows,
+                      int64_t columns) {
   for (int64_t i = 0; i < rows && kind->parts == 2; i++)
-    kind->loops->scale(split_matrix_ceil(columns), split_matrix_at(kind, a, i, 0).part[1], NULL, -1, 0);
+    kind->loops->scale(split_matrix_ceil(columns), split_matrix_at(kind, a, i, 0).part[1], NULL, -1,
+                       0);
 }
 
 static split_matrix_t load_matrix(const svd_native_t *p, const char *data, char *memory) {
   split_matrix_t c = split_matrix_init(&p->kind, p->rows, p->columns, memory + p->c_at, true);
-  split_matrix_load(&p->kind, data, p->n, p->m, p->n, p->transposed ? split_matrix_transposed(c) : c);
+  split_matrix_load(&p->kind, data, p->n, p->m, p->n,
+                    p->transposed ? split_matrix_transposed(c) : c);
   if (p->transposed) conjugate(&p->kind, c, p->rows, p->columns);
   return c;
 }
@@ -61,7 +67,8 @@ static double largest(const svd_native_t *p, split_matrix_t c) {
   double most = 0;
   for (int part = 0; part < p->kind.parts; part++)
     for (int64_t i = 0; i < p->rows; i++)
-      most = split_matrix_largest(&p->kind, split_matrix_at(&p->kind, c, i, 0).part[part], p->columns, most);
+      most = split_matrix_largest(&p->kind, split_matrix_at(&p->kind, c, i, 0).part[part],
+                                  p->columns, most);
   return most;
 }
 
@@ -83,54 +90,64 @@ static split_matrix_t take_triangle(const svd_native_t *p, split_matrix_t c, cha
   return d;
 }
 
-static svd_factors_t reduce(const svd_native_t *p, hr_workers_t *workers, split_matrix_t c, char *memory, char *space) {
-  svd_factors_t f = {.left = reflectors_init(&p->kind, p->columns, p->reduced_rows, 0, memory + p->left_at),
-                     .right = reflectors_init(&p->kind, p->columns - 1, p->columns, 1, memory + p->right_at)};
+static svd_factors_t reduce(const svd_native_t *p, hr_workers_t *workers, split_matrix_t c,
+                            char *memory, char *space) {
+  svd_factors_t f = {
+      .left = reflectors_init(&p->kind, p->columns, p->reduced_rows, 0, memory + p->left_at),
+      .right = reflectors_init(&p->kind, p->columns - 1, p->columns, 1, memory + p->right_at)};
   if (p->factored) {
     f.q = reflectors_init(&p->kind, p->columns, p->rows, 0, memory + p->q_at);
     reflectors_factor(workers, &f.q, c, p->columns, space);
     c = take_triangle(p, c, memory);
   }
-  bidiagonal_reduce(workers, &f.left, &f.right, c, memory + p->diagonal_at, memory + p->superdiagonal_at,
-                    memory + p->work_at, space);
+  bidiagonal_reduce(workers, &f.left, &f.right, c, memory + p->diagonal_at,
+                    memory + p->superdiagonal_at, memory + p->work_at, space);
   return f;
 }
 
 static int32_t solve_bidiagonal(const svd_native_t *p, char *memory) {
   int n = (int)p->columns, info = 0;
-  p->bdsdc(p->transposed && !p->factored ? "L" : "U", p->vectors ? "I" : "N", &n, memory + p->diagonal_at,
-           memory + p->superdiagonal_at, memory + p->u_at, &n, memory + p->vt_at, &n, NULL, NULL, memory + p->reals_at,
-           memory + p->ints_at, &info, ONE_CHAR, ONE_CHAR);
+  p->bdsdc(p->transposed && !p->factored ? "L" : "U", p->vectors ? "I" : "N", &n,
+           memory + p->diagonal_at, memory + p->superdiagonal_at, memory + p->u_at, &n,
+           memory + p->vt_at, &n, NULL, NULL, memory + p->reals_at, memory + p->ints_at, &info,
+           ONE_CHAR, ONE_CHAR);
   return info;
 }
 
-/* The vectors of B, which lie by columns at `basis`, as the first corner of an otherwise unit matrix. */
-static split_matrix_t start_vectors(const svd_native_t *p, char *basis, int64_t rows, int64_t columns, char *memory,
-                              char *out) {
+/* The vectors of B, which lie by columns at `basis`, as the first corner of an otherwise unit
+ * matrix. */
+static split_matrix_t start_vectors(const svd_native_t *p, char *basis, int64_t rows,
+                                    int64_t columns, char *memory, char *out) {
   split_matrix_kind_t real = p->kind;
   split_matrix_t from = {{basis, NULL}, 1, p->columns}, to = {{out, NULL}, columns, 1};
   real.parts = 1;
-  if (p->kind.parts == 2) to = split_matrix_init(&p->kind, rows, columns, memory + p->out_at, false);
+  if (p->kind.parts == 2)
+    to = split_matrix_init(&p->kind, rows, columns, memory + p->out_at, false);
   split_matrix_clear(&p->kind, to, rows, columns);
   split_matrix_copy(&real, from, p->columns, p->columns, to);
-  for (int64_t i = p->columns; i < rows && i < columns; i++) split_matrix_set(&p->kind, to, i, i, 1);
+  for (int64_t i = p->columns; i < rows && i < columns; i++)
+    split_matrix_set(&p->kind, to, i, i, 1);
   return to;
 }
 
 /* u = [Q] (left or right) u, and then v^T = v^T (right or left)^H [Q^H]. */
-static void finish_vectors(const svd_native_t *p, hr_workers_t *workers, const svd_factors_t *f, char *memory,
-                           char *space, char *u_out, char *vt_out) {
+static void finish_vectors(const svd_native_t *p, hr_workers_t *workers, const svd_factors_t *f,
+                           char *memory, char *space, char *u_out, char *vt_out) {
   bool swapped = p->transposed && !p->factored;
   reflectors_close(workers, &f->left);
   reflectors_close(workers, &f->right);
   split_matrix_t u = start_vectors(p, memory + p->u_at, p->m, p->u_columns, memory, u_out);
-  reflectors_apply(workers, swapped ? &f->right : &f->left, REFLECTORS_LEFT, false, u, p->u_columns, space);
+  reflectors_apply(workers, swapped ? &f->right : &f->left, REFLECTORS_LEFT, false, u, p->u_columns,
+                   space);
   if (p->factored) reflectors_close(workers, &f->q);
-  if (p->factored && !p->transposed) reflectors_apply(workers, &f->q, REFLECTORS_LEFT, false, u, p->u_columns, space);
+  if (p->factored && !p->transposed)
+    reflectors_apply(workers, &f->q, REFLECTORS_LEFT, false, u, p->u_columns, space);
   if (p->kind.parts == 2) split_matrix_store(&p->kind, u, p->m, p->u_columns, u_out, p->u_columns);
   split_matrix_t vt = start_vectors(p, memory + p->vt_at, p->vt_rows, p->n, memory, vt_out);
-  reflectors_apply(workers, swapped ? &f->left : &f->right, REFLECTORS_RIGHT, true, vt, p->vt_rows, space);
-  if (p->factored && p->transposed) reflectors_apply(workers, &f->q, REFLECTORS_RIGHT, true, vt, p->vt_rows, space);
+  reflectors_apply(workers, swapped ? &f->left : &f->right, REFLECTORS_RIGHT, true, vt, p->vt_rows,
+                   space);
+  if (p->factored && p->transposed)
+    reflectors_apply(workers, &f->q, REFLECTORS_RIGHT, true, vt, p->vt_rows, space);
   if (p->kind.parts == 2) split_matrix_store(&p->kind, vt, p->vt_rows, p->n, vt_out, p->n);
 }
 
@@ -138,10 +155,12 @@ static void store_values(const svd_native_t *p, const char *memory, double facto
   split_matrix_t values = {{out, NULL}, p->columns, 1};
   memcpy(out, memory + p->diagonal_at, (size_t)(p->columns * p->kind.bytes));
   for (int64_t k = 0; k < p->columns && factor != 1; k++)
-    split_matrix_set(&p->kind, values, 0, k, creal(split_matrix_get(&p->kind, values, 0, k)) / factor);
+    split_matrix_set(&p->kind, values, 0, k,
+                     creal(split_matrix_get(&p->kind, values, 0, k)) / factor);
 }
 
-static void solve_matrix(const void *context, int64_t i, hr_workers_t *workers, char *memory, char *space) {
+static void solve_matrix(const void *context, int64_t i, hr_workers_t *workers, char *memory,
+                         char *space) {
   const svd_run_t *run = context;
   const svd_native_t *p = run->plan;
   split_matrix_t c = load_matrix(p, array_at(p, run->in, i, p->m * p->n), memory);
@@ -159,40 +178,47 @@ static void solve_matrix(const void *context, int64_t i, hr_workers_t *workers, 
                    array_at(p, run->vt, i, p->vt_rows * p->n));
 }
 
-/* Small ones with vectors: rounding in another order now and then turns the signs that LAPACK's own steps give. */
+/* Small ones with vectors: rounding in another order now and then turns the signs that LAPACK's own
+ * steps give. */
 #define WHOLE_SIZE 25
 
 static int64_t whole_work(const svd_native_t *p) {
   return 16 * p->columns * p->columns + 64 * (p->rows + p->columns) + p->rows * p->columns;
 }
 
-static void solve_whole(const void *context, int64_t i, hr_workers_t *workers, char *memory, char *space) {
+static void solve_whole(const void *context, int64_t i, hr_workers_t *workers, char *memory,
+                        char *space) {
   const svd_run_t *run = context;
   const svd_native_t *p = run->plan;
   int m = (int)p->m, n = (int)p->n, vt_rows = (int)p->vt_rows, size = (int)whole_work(p), info = 0;
   void *a = memory + p->c_at, *s = run->s + i * p->columns * p->kind.bytes, *u = memory + p->u_at;
-  void *vt = memory + p->vt_at, *work = memory + p->work_at, *reals = memory + p->reals_at, *ints = memory + p->ints_at;
+  void *vt = memory + p->vt_at, *work = memory + p->work_at, *reals = memory + p->reals_at,
+       *ints = memory + p->ints_at;
   (void)workers, (void)space;
   native_transpose_small(p->kind.dtype, array_at(p, run->in, i, p->m * p->n), p->m, p->n, a);
   if (p->kind.parts == 2)
-    p->gesdd(&p->mode, &m, &n, a, &m, s, u, &m, vt, &vt_rows, work, &size, reals, ints, &info, ONE_CHAR);
+    p->gesdd(&p->mode, &m, &n, a, &m, s, u, &m, vt, &vt_rows, work, &size, reals, ints, &info,
+             ONE_CHAR);
   else
     p->gesdd(&p->mode, &m, &n, a, &m, s, u, &m, vt, &vt_rows, work, &size, ints, &info, ONE_CHAR);
-  native_transpose_small(p->kind.dtype, u, p->u_columns, p->m, array_at(p, run->u, i, p->m * p->u_columns));
-  native_transpose_small(p->kind.dtype, vt, p->n, p->vt_rows, array_at(p, run->vt, i, p->vt_rows * p->n));
+  native_transpose_small(p->kind.dtype, u, p->u_columns, p->m,
+                         array_at(p, run->u, i, p->m * p->u_columns));
+  native_transpose_small(p->kind.dtype, vt, p->n, p->vt_rows,
+                         array_at(p, run->vt, i, p->vt_rows * p->n));
   run->info[i] = info;
 }
 
 /* --- the values of small ones side by side --- */
 
-/* Places in the memory of a worker: lanes of the matrices, of what is beside the diagonal, of the diagonal and of taus;
- * then matrices turned over, what is beside their diagonals, and work. */
+/* Places in the memory of a worker: lanes of the matrices, of what is beside the diagonal, of the
+ * diagonal and of taus; then matrices turned over, what is beside their diagonals, and work. */
 typedef struct svd_lanes {
   size_t a, superdiagonal, diagonal, left, right, transposed, besides, work, total;
 } svd_lanes_t;
 
 static svd_lanes_t assign_lane_offsets(const svd_native_t *p) {
-  size_t line = (size_t)(p->batched->lanes * p->kind.bytes), k = (size_t)p->columns, size = (size_t)(p->m * p->n);
+  size_t line = (size_t)(p->batched->lanes * p->kind.bytes), k = (size_t)p->columns,
+         size = (size_t)(p->m * p->n);
   svd_lanes_t at = {.total = 0};
   at.a = scratch_reserve(&at.total, size * line);
   at.superdiagonal = scratch_reserve(&at.total, k * line);
@@ -205,7 +231,8 @@ static svd_lanes_t assign_lane_offsets(const svd_native_t *p) {
   return at;
 }
 
-static void load_lanes(const svd_native_t *p, const char *in, int64_t count, const svd_lanes_t *at, char *space) {
+static void load_lanes(const svd_native_t *p, const char *in, int64_t count, const svd_lanes_t *at,
+                       char *space) {
   int64_t size = p->m * p->n;
   for (int64_t i = 0; i < count && p->transposed; i++)
     native_transpose_small(p->kind.dtype, array_at(p, in, i, size), p->m, p->n,
@@ -214,7 +241,8 @@ static void load_lanes(const svd_native_t *p, const char *in, int64_t count, con
   memset(space + at->superdiagonal, 0, (size_t)(p->columns * p->batched->lanes * p->kind.bytes));
 }
 
-static void solve_group(const void *context, int64_t group, hr_workers_t *workers, char *memory, char *space) {
+static void solve_group(const void *context, int64_t group, hr_workers_t *workers, char *memory,
+                        char *space) {
   const svd_run_t *run = context;
   const svd_native_t *p = run->plan;
   svd_lanes_t at = assign_lane_offsets(p);
@@ -222,17 +250,19 @@ static void solve_group(const void *context, int64_t group, hr_workers_t *worker
   int64_t count = left < p->batched->lanes ? left : p->batched->lanes;
   const char *in = array_at(p, run->in, first, p->m * p->n);
   if (!batched_small_in_range(p->kind.dtype, in, p->m * p->n, count)) {
-    for (int64_t i = first; i < first + count; i++) solve_matrix(context, i, workers, memory, space);
+    for (int64_t i = first; i < first + count; i++)
+      solve_matrix(context, i, workers, memory, space);
     return;
   }
   load_lanes(p, in, count, &at, space);
-  p->batched->gebrd(p->rows, k, space + at.a, space + at.diagonal, space + at.superdiagonal, space + at.left,
-                         space + at.right);
+  p->batched->gebrd(p->rows, k, space + at.a, space + at.diagonal, space + at.superdiagonal,
+                    space + at.left, space + at.right);
   p->batched->store(space + at.diagonal, k, count, array_at(p, run->s, first, k));
   p->batched->store(space + at.superdiagonal, k, count, space + at.besides);
   for (int64_t i = 0; i < count; i++) {
     int n = (int)k, info = 0;
-    p->lasq1(&n, array_at(p, run->s, first + i, k), array_at(p, space + at.besides, i, k), space + at.work, &info);
+    p->lasq1(&n, array_at(p, run->s, first + i, k), array_at(p, space + at.besides, i, k),
+             space + at.work, &info);
     run->info[first + i] = info;
   }
 }
@@ -241,7 +271,8 @@ static native_matrix_fn choose_solver(const svd_native_t *p) {
   return p->whole ? solve_whole : p->batched ? solve_group : solve_matrix;
 }
 
-static hr_status_t run_gesdd(const op_native_run_t *run, const void *plan, void *const *in, void *const *out) {
+static hr_status_t run_gesdd(const op_native_run_t *run, const void *plan, void *const *in,
+                             void *const *out) {
   svd_run_t r = {plan, in[0], out[1], out[2], out[3], out[4]};
   native_matrices_run(&r.plan->matrices, run, choose_solver(r.plan), &r);
   return NULL;
@@ -251,8 +282,10 @@ static hr_status_t run_gesdd(const op_native_run_t *run, const void *plan, void 
 
 static bool find_routines(svd_native_t *plan) {
   bool is_double = plan->kind.bytes == 8;
-  hr_status_t st = hr_dl_symbol(HR_LIBRARY_LAPACK, is_double ? "dbdsdc_" : "sbdsdc_", (void **)&plan->bdsdc);
-  if (!st) st = hr_dl_symbol(HR_LIBRARY_LAPACK, is_double ? "dlasq1_" : "slasq1_", (void **)&plan->lasq1);
+  hr_status_t st =
+      hr_dl_symbol(HR_LIBRARY_LAPACK, is_double ? "dbdsdc_" : "sbdsdc_", (void **)&plan->bdsdc);
+  if (!st)
+    st = hr_dl_symbol(HR_LIBRARY_LAPACK, is_double ? "dlasq1_" : "slasq1_", (void **)&plan->lasq1);
   hr_status_release(st);
   return !st;
 }
@@ -263,19 +296,23 @@ static size_t plan_whole_memory(svd_native_t *p) {
   p->u_at = scratch_reserve(&total, (size_t)(p->m * p->u_columns) * bytes);
   p->vt_at = scratch_reserve(&total, (size_t)(p->vt_rows * p->n) * bytes);
   p->work_at = scratch_reserve(&total, (size_t)whole_work(p) * bytes);
-  p->reals_at = scratch_reserve(&total, (5 * k * k + 7 * k + 2 * (size_t)p->rows * k + 2 * k * k + k) * bytes);
+  p->reals_at = scratch_reserve(
+      &total, (5 * k * k + 7 * k + 2 * (size_t)p->rows * k + 2 * k * k + k) * bytes);
   p->ints_at = scratch_reserve(&total, 8 * k * sizeof(int32_t));
   return total;
 }
 
 static size_t plan_memory(svd_native_t *p) {
   if (p->whole) return plan_whole_memory(p);
-  size_t total = 0, k = (size_t)p->columns, bytes = (size_t)p->kind.bytes, square = p->vectors ? k * k * bytes : 0;
+  size_t total = 0, k = (size_t)p->columns, bytes = (size_t)p->kind.bytes,
+         square = p->vectors ? k * k * bytes : 0;
   p->left_at = scratch_reserve(&total, reflectors_bytes(&p->kind, p->columns, p->reduced_rows));
   p->right_at = scratch_reserve(&total, reflectors_bytes(&p->kind, p->columns - 1, p->columns));
   p->c_at = scratch_reserve(&total, split_matrix_bytes(&p->kind, p->rows, p->columns));
-  p->q_at = scratch_reserve(&total, p->factored ? reflectors_bytes(&p->kind, p->columns, p->rows) : 0);
-  p->d_at = scratch_reserve(&total, p->factored ? split_matrix_bytes(&p->kind, p->columns, p->columns) : 0);
+  p->q_at =
+      scratch_reserve(&total, p->factored ? reflectors_bytes(&p->kind, p->columns, p->rows) : 0);
+  p->d_at = scratch_reserve(&total,
+                            p->factored ? split_matrix_bytes(&p->kind, p->columns, p->columns) : 0);
   p->work_at = scratch_reserve(&total, bidiagonal_bytes(&p->kind, p->reduced_rows, p->columns));
   p->diagonal_at = scratch_reserve(&total, k * bytes);
   p->superdiagonal_at = scratch_reserve(&total, k * bytes);
@@ -283,53 +320,64 @@ static size_t plan_memory(svd_native_t *p) {
   p->vt_at = scratch_reserve(&total, square);
   p->reals_at = scratch_reserve(&total, 3 * square + 8 * k * bytes);
   p->ints_at = scratch_reserve(&total, 8 * k * sizeof(int32_t));
-  size_t u = split_matrix_bytes(&p->kind, p->m, p->u_columns), vt = split_matrix_bytes(&p->kind, p->vt_rows, p->n);
+  size_t u = split_matrix_bytes(&p->kind, p->m, p->u_columns),
+         vt = split_matrix_bytes(&p->kind, p->vt_rows, p->n);
   p->out_at = scratch_reserve(&total, p->vectors && p->kind.parts == 2 ? (u > vt ? u : vt) : 0);
   return total;
 }
 
 /* From so many rows on LAPACK factors first. */
 static bool is_factored(const svd_native_t *p) {
-  return p->rows >= (p->kind.parts == 2 ? p->columns * 17 / 9 : p->columns * 11 / 6) && p->rows > p->columns;
+  return p->rows >= (p->kind.parts == 2 ? p->columns * 17 / 9 : p->columns * 11 / 6) &&
+         p->rows > p->columns;
 }
 
 static void take_sizes(const op_step_t *step, const lapack_plan_t *lapack, svd_native_t *p) {
-  const hlo_shape_t *u = custom_result_shape(step->out_shape, 2), *vt = custom_result_shape(step->out_shape, 3);
+  const hlo_shape_t *u = custom_result_shape(step->out_shape, 2),
+                    *vt = custom_result_shape(step->out_shape, 3);
   p->m = lapack->m, p->n = lapack->n, p->transposed = p->m < p->n;
   p->rows = p->transposed ? p->n : p->m, p->columns = p->transposed ? p->m : p->n;
   p->u_columns = u->dims[u->rank - 1], p->vt_rows = vt->dims[vt->rank - 2];
   p->factored = is_factored(p), p->reduced_rows = p->factored ? p->columns : p->rows;
   p->mode = (char)mlir_dict_int(lapack->options, "mode", 0), p->vectors = p->mode != 'N';
-  p->whole = p->vectors && p->columns <= WHOLE_SIZE && p->rows <= 4 * WHOLE_SIZE, p->gesdd = lapack->routine;
+  p->whole = p->vectors && p->columns <= WHOLE_SIZE && p->rows <= 4 * WHOLE_SIZE,
+  p->gesdd = lapack->routine;
 }
 
 static size_t plan_matrices(const op_native_target_t *target, double products, svd_native_t *plan) {
   size_t bytes = plan_memory(plan), space = reflectors_space_bytes(&plan->kind);
-  if (!plan->vectors) plan->batched = batched_small_find(plan->kind.dtype, plan->batch, plan->m, plan->n);
-  if (!plan->batched) return native_matrices_plan(target, plan->batch, products, bytes, space, &plan->matrices);
+  if (!plan->vectors)
+    plan->batched = batched_small_find(plan->kind.dtype, plan->batch, plan->m, plan->n);
+  if (!plan->batched)
+    return native_matrices_plan(target, plan->batch, products, bytes, space, &plan->matrices);
   int64_t lanes = plan->batched->lanes, groups = (plan->batch + lanes - 1) / lanes;
   size_t wanted = assign_lane_offsets(plan).total;
-  return native_matrices_plan(target, groups, products * (double)lanes, bytes, space > wanted ? space : wanted,
-                              &plan->matrices);
+  return native_matrices_plan(target, groups, products * (double)lanes, bytes,
+                              space > wanted ? space : wanted, &plan->matrices);
 }
 
-static hr_status_t prepare_gesdd(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+static hr_status_t prepare_gesdd(const op_native_target_t *target, const op_step_t *step,
+                                 op_native_step_t *out) {
   const lapack_plan_t *lapack;
   svd_native_t *plan;
   hr_str_t name = op_custom_call_target(step->instr);
   if (memmem(name.data, name.size, "gesdd", 5) == NULL) return NULL;
   HR_TRY(native_lapack_check(target, step, &custom_gesdd, &lapack));
-  if (!lapack || lapack->batch == 0 || lapack->m < 1 || lapack->n < 1 || custom_result_count(step->out_shape) != 5)
+  if (!lapack || lapack->batch == 0 || lapack->m < 1 || lapack->n < 1 ||
+      custom_result_count(step->out_shape) != 5)
     return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
   if (!split_matrix_kind(lapack->dtype, &plan->kind) || !find_routines(plan)) return NULL;
   take_sizes(step, lapack, plan);
   plan->batch = lapack->batch;
-  double products = (double)plan->rows * (double)plan->columns * (double)plan->columns * (plan->vectors ? 6 : 2);
+  double products =
+      (double)plan->rows * (double)plan->columns * (double)plan->columns * (plan->vectors ? 6 : 2);
   out->scratch_bytes = plan_matrices(target, products, plan);
   out->flops = 2 * (double)lapack->batch * products;
-  out->bytes = 2 * (double)(lapack->batch * plan->m * plan->n) * (double)hr_dtype_bytes(lapack->dtype);
-  out->nondeterministic_results = 1 | 1 << 2 | 1 << 3; /* what is left of the matrix, and the vectors */
+  out->bytes =
+      2 * (double)(lapack->batch * plan->m * plan->n) * (double)hr_dtype_bytes(lapack->dtype);
+  out->nondeterministic_results =
+      1 | 1 << 2 | 1 << 3; /* what is left of the matrix, and the vectors */
   out->plan = plan;
   return NULL;
 }

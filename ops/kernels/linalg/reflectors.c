@@ -15,12 +15,13 @@
 static size_t rounded(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 size_t reflectors_bytes(const split_matrix_kind_t *kind, int64_t count, int64_t length) {
-  return rounded(split_matrix_bytes(kind, count, length)) + rounded(split_matrix_bytes(kind, count, BLOCK)) +
+  return rounded(split_matrix_bytes(kind, count, length)) +
+         rounded(split_matrix_bytes(kind, count, BLOCK)) +
          rounded(split_matrix_bytes(kind, 1, count));
 }
 
-reflectors_t reflectors_init(const split_matrix_kind_t *kind, int64_t count, int64_t length, int64_t offset,
-                             void *memory) {
+reflectors_t reflectors_init(const split_matrix_kind_t *kind, int64_t count, int64_t length,
+                             int64_t offset, void *memory) {
   char *triangles = (char *)memory + rounded(split_matrix_bytes(kind, count, length));
   char *taus = triangles + rounded(split_matrix_bytes(kind, count, BLOCK));
   return (reflectors_t){kind,
@@ -34,7 +35,8 @@ reflectors_t reflectors_init(const split_matrix_kind_t *kind, int64_t count, int
 
 /* --- one reflector --- */
 
-static double sum_of_squares(const split_matrix_kind_t *kind, split_matrix_t x, int64_t begin, int64_t end) {
+static double sum_of_squares(const split_matrix_kind_t *kind, split_matrix_t x, int64_t begin,
+                             int64_t end) {
   double total = 0;
   int64_t first = split_matrix_floor(begin);
   split_matrix_t at = split_matrix_at(kind, x, 0, first);
@@ -47,8 +49,10 @@ static double sum_of_squares(const split_matrix_kind_t *kind, split_matrix_t x, 
   return total;
 }
 
-/* Squares that would overflow or vanish: the vector is divided by its largest part, which is returned; 0 for none. */
-static double shrink(const split_matrix_kind_t *kind, split_matrix_t x, int64_t begin, int64_t end) {
+/* Squares that would overflow or vanish: the vector is divided by its largest part, which is
+ * returned; 0 for none. */
+static double shrink(const split_matrix_kind_t *kind, split_matrix_t x, int64_t begin,
+                     int64_t end) {
   double most = 0;
   for (int64_t i = begin; i < end; i++) {
     double complex value = split_matrix_get(kind, x, 0, i);
@@ -63,8 +67,8 @@ static bool is_safe(const split_matrix_kind_t *kind, double squares) {
   return kind->bytes == 4 ? squares > 1e-24 && squares < 1e30 : squares > 1e-260 && squares < 1e260;
 }
 
-double complex reflectors_make(const split_matrix_kind_t *kind, split_matrix_t x, int64_t pivot, int64_t end,
-                               double *out_beta) {
+double complex reflectors_make(const split_matrix_kind_t *kind, split_matrix_t x, int64_t pivot,
+                               int64_t end, double *out_beta) {
   double complex alpha = split_matrix_get(kind, x, 0, pivot), tau, factor;
   double unit = 1;
   split_matrix_set(kind, x, 0, pivot, 0); /* sums start before it */
@@ -78,12 +82,14 @@ double complex reflectors_make(const split_matrix_kind_t *kind, split_matrix_t x
     split_matrix_set(kind, x, 0, pivot, 1);
     return 0;
   }
-  double beta = -copysign(hypot(hypot(creal(alpha), cimag(alpha)), unit * sqrt(squares)), creal(alpha));
+  double beta =
+      -copysign(hypot(hypot(creal(alpha), cimag(alpha)), unit * sqrt(squares)), creal(alpha));
   __real__ tau = (beta - creal(alpha)) / beta, __imag__ tau = -cimag(alpha) / beta;
-  factor = unit / fabs(beta) / ((alpha - beta) / fabs(beta)); /* the square of a small beta may vanish */
+  factor =
+      unit / fabs(beta) / ((alpha - beta) / fabs(beta)); /* the square of a small beta may vanish */
   split_matrix_t rest = split_matrix_at(kind, x, 0, split_matrix_floor(pivot));
-  kind->loops->scale(split_matrix_ceil(end) - split_matrix_floor(pivot), rest.part[0], rest.part[1], creal(factor),
-                     cimag(factor));
+  kind->loops->scale(split_matrix_ceil(end) - split_matrix_floor(pivot), rest.part[0], rest.part[1],
+                     creal(factor), cimag(factor));
   split_matrix_set(kind, x, 0, pivot, 1);
   *out_beta = beta;
   return tau;
@@ -92,7 +98,8 @@ double complex reflectors_make(const split_matrix_kind_t *kind, split_matrix_t x
 /* --- a block's triangle --- */
 
 /* Column j of T from the products v_i^H v_j, i < j, of the block's vectors. */
-static void extend_triangle(double complex t[BLOCK][BLOCK], int j, double complex tau, const double complex *products) {
+static void extend_triangle(double complex t[BLOCK][BLOCK], int j, double complex tau,
+                            const double complex *products) {
   for (int i = 0; i < j; i++) {
     double complex sum = 0;
     for (int k = i; k < j; k++) sum += t[i][k] * products[k];
@@ -101,7 +108,8 @@ static void extend_triangle(double complex t[BLOCK][BLOCK], int j, double comple
   t[j][j] = tau;
 }
 
-static void store_triangle(const reflectors_t *r, int64_t first, int count, double complex t[BLOCK][BLOCK]) {
+static void store_triangle(const reflectors_t *r, int64_t first, int count,
+                           double complex t[BLOCK][BLOCK]) {
   for (int i = 0; i < count; i++)
     for (int j = i; j < count; j++) split_matrix_set(r->kind, r->triangles, first + i, j, t[i][j]);
 }
@@ -116,7 +124,8 @@ static void close_block(const reflectors_t *r, int64_t first, int count) {
   split_matrix_t dots = split_matrix_init(r->kind, 1, BLOCK, numbers.memory, true);
   for (int j = 0; j < count; j++) {
     split_gemv_t(r->kind, SPLIT_MATRIX_CONJ_ROWS, j, split_matrix_at(r->kind, r->vectors, first, 0),
-                split_matrix_at(r->kind, r->vectors, first + j, 0), first + j + r->offset, r->length, dots);
+                 split_matrix_at(r->kind, r->vectors, first + j, 0), first + j + r->offset,
+                 r->length, dots);
     for (int i = 0; i < j; i++) products[i] = split_matrix_get(r->kind, dots, 0, i);
     extend_triangle(t, j, split_matrix_get(r->kind, r->taus, 0, first + j), products);
   }
@@ -126,18 +135,21 @@ static void close_block(const reflectors_t *r, int64_t first, int count) {
 static void close_blocks(void *context, int64_t begin, int64_t end, int worker) {
   const reflectors_t *r = context;
   (void)worker;
-  for (int64_t b = begin; b < end; b++) close_block(r, b * BLOCK, (int)hr_min(BLOCK, r->count - b * BLOCK));
+  for (int64_t b = begin; b < end; b++)
+    close_block(r, b * BLOCK, (int)hr_min(BLOCK, r->count - b * BLOCK));
 }
 
 void reflectors_close(hr_workers_t *workers, const reflectors_t *r) {
   reflectors_t all = *r;
-  hr_workers_for(workers, (r->count + BLOCK - 1) / BLOCK, 1 + 20000 / (r->length * BLOCK), close_blocks, &all);
+  hr_workers_for(workers, (r->count + BLOCK - 1) / BLOCK, 1 + 20000 / (r->length * BLOCK),
+                 close_blocks, &all);
 }
 
 /* --- applying blocks --- */
 
 size_t reflectors_space_bytes(const split_matrix_kind_t *kind) {
-  size_t lines = split_matrix_bytes(kind, BLOCK, LINES), turned = split_matrix_bytes(kind, LINES, BLOCK);
+  size_t lines = split_matrix_bytes(kind, BLOCK, LINES),
+         turned = split_matrix_bytes(kind, LINES, BLOCK);
   return split_matrix_multiply_bytes(kind) + 2 * rounded(lines > turned ? lines : turned);
 }
 
@@ -152,40 +164,46 @@ typedef struct apply_run {
 } apply_run_t;
 
 /* `count` columns of c, from the rows of the block's first pivot on. */
-static void apply_left(const reflectors_t *r, int64_t first, bool adjoint, split_matrix_t c, int64_t count,
-                       char *space) {
+static void apply_left(const reflectors_t *r, int64_t first, bool adjoint, split_matrix_t c,
+                       int64_t count, char *space) {
   const split_matrix_kind_t *kind = r->kind;
   int64_t width = hr_min(BLOCK, r->count - first), row = first + r->offset, rows = r->length - row;
   char *memory = space + split_matrix_multiply_bytes(kind);
   split_matrix_t w = split_matrix_init(kind, BLOCK, LINES, memory, false);
-  split_matrix_t tw =
-      split_matrix_init(kind, BLOCK, LINES, memory + rounded(split_matrix_bytes(kind, BLOCK, LINES)), false);
-  split_matrix_t v = split_matrix_at(kind, r->vectors, first, row), t = split_matrix_at(kind, r->triangles, first, 0);
+  split_matrix_t tw = split_matrix_init(
+      kind, BLOCK, LINES, memory + rounded(split_matrix_bytes(kind, BLOCK, LINES)), false);
+  split_matrix_t v = split_matrix_at(kind, r->vectors, first, row),
+                 t = split_matrix_at(kind, r->triangles, first, 0);
   c = split_matrix_at(kind, c, row, 0);
   split_matrix_product_t gather = {GEMM_SET, width, count, rows, v, c, w, .conj_a = true};
   split_matrix_product_t middle = {
-      GEMM_SET, width, count, width, adjoint ? split_matrix_transposed(t) : t, w, tw, .conj_a = adjoint};
-  split_matrix_product_t take = {GEMM_SUBTRACT, rows, count, width, split_matrix_transposed(v), tw, c, .conj_a = false};
+      GEMM_SET,         width, count, width, adjoint ? split_matrix_transposed(t) : t, w, tw,
+      .conj_a = adjoint};
+  split_matrix_product_t take = {
+      GEMM_SUBTRACT, rows, count, width, split_matrix_transposed(v), tw, c, .conj_a = false};
   split_matrix_multiply(kind, &gather, space);
   split_matrix_multiply(kind, &middle, space);
   split_matrix_multiply(kind, &take, space);
 }
 
 /* `count` rows of c. */
-static void apply_right(const reflectors_t *r, int64_t first, bool adjoint, split_matrix_t c, int64_t count,
-                        char *space) {
+static void apply_right(const reflectors_t *r, int64_t first, bool adjoint, split_matrix_t c,
+                        int64_t count, char *space) {
   const split_matrix_kind_t *kind = r->kind;
-  int64_t width = hr_min(BLOCK, r->count - first), column = first + r->offset, columns = r->length - column;
+  int64_t width = hr_min(BLOCK, r->count - first), column = first + r->offset,
+          columns = r->length - column;
   char *memory = space + split_matrix_multiply_bytes(kind);
   split_matrix_t w = split_matrix_init(kind, LINES, BLOCK, memory, false);
-  split_matrix_t wt =
-      split_matrix_init(kind, LINES, BLOCK, memory + rounded(split_matrix_bytes(kind, LINES, BLOCK)), false);
+  split_matrix_t wt = split_matrix_init(
+      kind, LINES, BLOCK, memory + rounded(split_matrix_bytes(kind, LINES, BLOCK)), false);
   split_matrix_t v = split_matrix_at(kind, r->vectors, first, column),
                  t = split_matrix_at(kind, r->triangles, first, 0);
   c = split_matrix_at(kind, c, 0, column);
-  split_matrix_product_t gather = {GEMM_SET, count, width, columns, c, split_matrix_transposed(v), w, .conj_a = false};
+  split_matrix_product_t gather = {
+      GEMM_SET, count, width, columns, c, split_matrix_transposed(v), w, .conj_a = false};
   split_matrix_product_t middle = {
-      GEMM_SET, count, width, width, w, adjoint ? split_matrix_transposed(t) : t, wt, .conj_b = adjoint};
+      GEMM_SET,         count, width, width, w, adjoint ? split_matrix_transposed(t) : t, wt,
+      .conj_b = adjoint};
   split_matrix_product_t take = {GEMM_SUBTRACT, count, columns, width, wt, v, c, .conj_b = true};
   split_matrix_multiply(kind, &gather, space);
   split_matrix_multiply(kind, &middle, space);
@@ -193,7 +211,8 @@ static void apply_right(const reflectors_t *r, int64_t first, bool adjoint, spli
 }
 
 /* All blocks on some rows or columns, which do not depend on the others. */
-static void apply_to(const apply_run_t *run, int64_t at, int64_t count, int64_t blocks, char *space) {
+static void apply_to(const apply_run_t *run, int64_t at, int64_t count, int64_t blocks,
+                     char *space) {
   bool left = run->side == REFLECTORS_LEFT, backward = left != run->adjoint;
   split_matrix_t c = split_matrix_at(run->r->kind, run->c, left ? 0 : at, left ? at : 0);
   for (int64_t done = 0; done < blocks; done++) {
@@ -209,13 +228,14 @@ static char *space_of(const apply_run_t *run, int worker) {
 static void apply_lines(void *context, int64_t begin, int64_t end, int worker) {
   const apply_run_t *run = context;
   for (int64_t i = begin; i < end; i++)
-    apply_to(run, i * LINES, hr_min(LINES, run->others - i * LINES), run->blocks, space_of(run, worker));
+    apply_to(run, i * LINES, hr_min(LINES, run->others - i * LINES), run->blocks,
+             space_of(run, worker));
 }
 
 static int64_t blocks_of(const reflectors_t *r) { return (r->count + BLOCK - 1) / BLOCK; }
 
-void reflectors_apply(hr_workers_t *workers, const reflectors_t *r, reflectors_side_t side, bool adjoint,
-                      split_matrix_t c, int64_t others, char *space) {
+void reflectors_apply(hr_workers_t *workers, const reflectors_t *r, reflectors_side_t side,
+                      bool adjoint, split_matrix_t c, int64_t others, char *space) {
   apply_run_t run = {r, side, adjoint, c, others, blocks_of(r), space};
   hr_workers_for(workers, (others + LINES - 1) / LINES, 1, apply_lines, &run);
 }
@@ -229,7 +249,8 @@ static void form_columns(void *context, int64_t begin, int64_t end, int worker) 
     split_matrix_t c = split_matrix_at(r->kind, run->c, 0, at);
     split_matrix_clear(r->kind, c, r->length, count);
     for (int64_t j = 0; j < count; j++) split_matrix_set(r->kind, c, at + j, j, 1);
-    apply_to(run, at, count, hr_min(run->blocks, (at + count - 1) / BLOCK + 1), space_of(run, worker));
+    apply_to(run, at, count, hr_min(run->blocks, (at + count - 1) / BLOCK + 1),
+             space_of(run, worker));
   }
 }
 
@@ -240,12 +261,14 @@ static void form_small(const reflectors_t *r, split_matrix_t q, char *space) {
   split_matrix_t dots = split_matrix_init(kind, 1, BLOCK, numbers.memory, true);
   split_matrix_t columns = split_matrix_init(kind, r->count, r->length, space, true);
   for (int64_t i = r->count - 1; i >= 0; i--) {
-    split_matrix_t v = split_matrix_at(kind, r->vectors, i, 0), rest = split_matrix_at(kind, columns, i, 0);
+    split_matrix_t v = split_matrix_at(kind, r->vectors, i, 0),
+                   rest = split_matrix_at(kind, columns, i, 0);
     double complex tau = split_matrix_get(kind, r->taus, 0, i);
     int64_t count = r->count - i;
     split_matrix_set(kind, rest, 0, i, 1);
     split_gemv_t(kind, SPLIT_MATRIX_CONJ_VECTOR, count, rest, v, i, r->length, dots);
-    for (int c = 0; c < count; c++) split_matrix_set(kind, dots, 0, c, tau * split_matrix_get(kind, dots, 0, c));
+    for (int c = 0; c < count; c++)
+      split_matrix_set(kind, dots, 0, c, tau * split_matrix_get(kind, dots, 0, c));
     split_ger(kind, count, v, dots, -1, rest, i, r->length);
   }
   split_matrix_copy(kind, split_matrix_transposed(columns), r->length, r->count, q);
@@ -258,7 +281,8 @@ bool reflectors_are_few(const reflectors_t *r) {
          split_matrix_bytes(r->kind, r->count, r->length) <= split_matrix_multiply_bytes(r->kind);
 }
 
-void reflectors_form(hr_workers_t *workers, const reflectors_t *r, split_matrix_t q, int64_t columns, char *space) {
+void reflectors_form(hr_workers_t *workers, const reflectors_t *r, split_matrix_t q,
+                     int64_t columns, char *space) {
   if (columns == r->count && reflectors_are_few(r)) {
     form_small(r, q, space);
     return;
@@ -269,8 +293,9 @@ void reflectors_form(hr_workers_t *workers, const reflectors_t *r, split_matrix_
 
 /* --- A = Q R --- */
 
-/* The vectors and the triangle of a block out of its columns, which lie in the vectors' rows. What they have in rows
- * before theirs goes to `upper`, and what becomes of their pivots. last: nobody will ask for the triangle. */
+/* The vectors and the triangle of a block out of its columns, which lie in the vectors' rows. What
+ * they have in rows before theirs goes to `upper`, and what becomes of their pivots. last: nobody
+ * will ask for the triangle. */
 static void factor_block(const reflectors_t *r, int64_t first, int width, bool last,
                          double complex upper[BLOCK][BLOCK]) {
   const split_matrix_kind_t *kind = r->kind;
@@ -289,14 +314,15 @@ static void factor_block(const reflectors_t *r, int64_t first, int width, bool l
     upper[j][j] = beta;
     split_matrix_set(kind, r->taus, 0, first + j, tau);
     int begin = last ? j + 1 : 0; /* products with those before it make the triangle */
-    split_gemv_t(kind, SPLIT_MATRIX_CONJ_VECTOR, width - begin, split_matrix_at(kind, block, begin, 0), v, first + j,
-                 r->length, split_matrix_at(kind, dots, 0, begin));
+    split_gemv_t(kind, SPLIT_MATRIX_CONJ_VECTOR, width - begin,
+                 split_matrix_at(kind, block, begin, 0), v, first + j, r->length,
+                 split_matrix_at(kind, dots, 0, begin));
     for (int i = 0; i < j && !last; i++) products[i] = conj(split_matrix_get(kind, dots, 0, i));
     if (!last) extend_triangle(t, j, tau, products);
     for (int c = j + 1; c < width; c++)
       split_matrix_set(kind, dots, 0, c, conj(tau) * split_matrix_get(kind, dots, 0, c));
-    split_ger(kind, width - j - 1, v, split_matrix_at(kind, dots, 0, j + 1), -1, split_matrix_at(kind, block, j + 1, 0),
-                  first + j, r->length);
+    split_ger(kind, width - j - 1, v, split_matrix_at(kind, dots, 0, j + 1), -1,
+              split_matrix_at(kind, block, j + 1, 0), first + j, r->length);
   }
   if (!last) store_triangle(r, first, width, t);
 }
@@ -313,7 +339,8 @@ static void factor_columns(const factor_run_t *run, int64_t first) {
   double complex upper[BLOCK][BLOCK];
   int width = (int)hr_min(BLOCK, r->count - first);
   split_matrix_t columns = split_matrix_at(r->kind, run->a, first, first);
-  split_matrix_t vectors = split_matrix_transposed(split_matrix_at(r->kind, r->vectors, first, first));
+  split_matrix_t vectors =
+      split_matrix_transposed(split_matrix_at(r->kind, r->vectors, first, first));
   split_matrix_copy(r->kind, columns, r->length - first, width, vectors);
   factor_block(r, first, width, first + width == run->n, upper);
   split_matrix_copy(r->kind, vectors, r->length - first, width, columns);
@@ -321,13 +348,15 @@ static void factor_columns(const factor_run_t *run, int64_t first) {
     for (int j = i; j < width; j++) split_matrix_set(r->kind, columns, i, j, upper[i][j]);
 }
 
-/* Task 0: the columns of the next block, which are then factored while others go on with tasks 1, ...: LINES columns
- * behind them each. */
+/* Task 0: the columns of the next block, which are then factored while others go on with tasks 1,
+ * ...: LINES columns behind them each. */
 static void run_task(const factor_run_t *run, int64_t task, char *space) {
   const reflectors_t *r = run->r;
   int64_t next = hr_min(run->first + BLOCK, r->count), width = hr_min(BLOCK, run->n - next);
-  int64_t from = task ? next + width + (task - 1) * LINES : next, count = task ? hr_min(LINES, run->n - from) : width;
-  if (count > 0) apply_left(r, run->first, true, split_matrix_at(r->kind, run->a, 0, from), count, space);
+  int64_t from = task ? next + width + (task - 1) * LINES : next,
+          count = task ? hr_min(LINES, run->n - from) : width;
+  if (count > 0)
+    apply_left(r, run->first, true, split_matrix_at(r->kind, run->a, 0, from), count, space);
   if (task == 0 && next < r->count) factor_columns(run, next);
 }
 
@@ -337,11 +366,13 @@ static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
     run_task(run, task, run->space + (size_t)worker * reflectors_space_bytes(run->r->kind));
 }
 
-void reflectors_factor(hr_workers_t *workers, const reflectors_t *r, split_matrix_t a, int64_t n, char *space) {
+void reflectors_factor(hr_workers_t *workers, const reflectors_t *r, split_matrix_t a, int64_t n,
+                       char *space) {
   factor_run_t run = {r, a, n, 0, space};
   if (r->count > 0) factor_columns(&run, 0);
   for (; run.first < r->count; run.first += BLOCK) {
     int64_t behind = n - hr_min(run.first + BLOCK, r->count) - BLOCK;
-    hr_workers_for(workers, 1 + (behind > 0 ? (behind + LINES - 1) / LINES : 0), 1, run_tasks, &run);
+    hr_workers_for(workers, 1 + (behind > 0 ? (behind + LINES - 1) / LINES : 0), 1, run_tasks,
+                   &run);
   }
 }

@@ -15,7 +15,7 @@ bool split_matrix_kind(hr_dtype_t dtype, split_matrix_kind_t *out) {
   if (!gemm_has_type(dtype)) return false;
   hr_dtype_t real = hr_dtype_real(dtype);
   *out = (split_matrix_kind_t){dtype, real, (int64_t)hr_dtype_bytes(real), dtype == real ? 1 : 2,
-                         SIMD_FOREACH_REAL(loops, real == HR_F64)};
+                               SIMD_FOREACH_REAL(loops, real == HR_F64)};
   return true;
 }
 
@@ -29,10 +29,11 @@ size_t split_matrix_bytes(const split_matrix_kind_t *kind, int64_t rows, int64_t
   return (size_t)(rows * split_matrix_stride(kind, columns) * kind->bytes * kind->parts);
 }
 
-split_matrix_t split_matrix_init(const split_matrix_kind_t *kind, int64_t rows, int64_t columns, void *memory,
-                                 bool clear) {
+split_matrix_t split_matrix_init(const split_matrix_kind_t *kind, int64_t rows, int64_t columns,
+                                 void *memory, bool clear) {
   int64_t stride = split_matrix_stride(kind, columns);
-  split_matrix_t a = {{memory, kind->parts == 2 ? (char *)memory + rows * stride * kind->bytes : NULL}, stride, 1};
+  split_matrix_t a = {
+      {memory, kind->parts == 2 ? (char *)memory + rows * stride * kind->bytes : NULL}, stride, 1};
   if (clear) memset(memory, 0, split_matrix_bytes(kind, rows, columns));
   return a;
 }
@@ -47,14 +48,16 @@ static void set_real(const split_matrix_kind_t *kind, char *at, double value) {
     *(double *)at = value;
 }
 
-double complex split_matrix_get(const split_matrix_kind_t *kind, split_matrix_t a, int64_t i, int64_t j) {
+double complex split_matrix_get(const split_matrix_kind_t *kind, split_matrix_t a, int64_t i,
+                                int64_t j) {
   split_matrix_t at = split_matrix_at(kind, a, i, j);
   double complex value = get_real(kind, at.part[0]);
   if (at.part[1]) __imag__ value = get_real(kind, at.part[1]);
   return value;
 }
 
-void split_matrix_set(const split_matrix_kind_t *kind, split_matrix_t a, int64_t i, int64_t j, double complex value) {
+void split_matrix_set(const split_matrix_kind_t *kind, split_matrix_t a, int64_t i, int64_t j,
+                      double complex value) {
   split_matrix_t at = split_matrix_at(kind, a, i, j);
   set_real(kind, at.part[0], creal(value));
   if (at.part[1]) set_real(kind, at.part[1], cimag(value));
@@ -64,20 +67,21 @@ void split_matrix_set(const split_matrix_kind_t *kind, split_matrix_t a, int64_t
 
 #define SIDE 16
 
-#define DEFINE_COPY(T)                                                                                              \
-  static void copy_##T(const T *from, int64_t from_row, int64_t from_col, int64_t rows, int64_t columns, T *to,     \
-                       int64_t to_row, int64_t to_col) {                                                            \
-    for (int64_t i = 0; i < rows; i += SIDE)                                                                        \
-      for (int64_t j = 0; j < columns; j += SIDE)                                                                   \
-        for (int64_t r = i; r < i + SIDE && r < rows; r++)                                                          \
-          for (int64_t c = j; c < j + SIDE && c < columns; c++)                                                     \
-            to[r * to_row + c * to_col] = from[r * from_row + c * from_col];                                        \
+#define DEFINE_COPY(T)                                                                  \
+  static void copy_##T(const T *from, int64_t from_row, int64_t from_col, int64_t rows, \
+                       int64_t columns, T *to, int64_t to_row, int64_t to_col) {        \
+    for (int64_t i = 0; i < rows; i += SIDE)                                            \
+      for (int64_t j = 0; j < columns; j += SIDE)                                       \
+        for (int64_t r = i; r < i + SIDE && r < rows; r++)                              \
+          for (int64_t c = j; c < j + SIDE && c < columns; c++)                         \
+            to[r * to_row + c * to_col] = from[r * from_row + c * from_col];            \
   }
 DEFINE_COPY(float)
 DEFINE_COPY(double)
 
-static void copy_reals(const split_matrix_kind_t *kind, const void *from, int64_t from_row, int64_t from_col,
-                       int64_t rows, int64_t columns, void *to, int64_t to_row, int64_t to_col) {
+static void copy_reals(const split_matrix_kind_t *kind, const void *from, int64_t from_row,
+                       int64_t from_col, int64_t rows, int64_t columns, void *to, int64_t to_row,
+                       int64_t to_col) {
   if (from_col == 1 && to_col == 1)
     for (int64_t i = 0; i < rows; i++)
       memcpy((char *)to + i * to_row * kind->bytes, (const char *)from + i * from_row * kind->bytes,
@@ -88,61 +92,67 @@ static void copy_reals(const split_matrix_kind_t *kind, const void *from, int64_
     copy_double(from, from_row, from_col, rows, columns, to, to_row, to_col);
 }
 
-void split_matrix_load(const split_matrix_kind_t *kind, const void *from, int64_t stride, int64_t rows, int64_t columns,
-                 split_matrix_t to) {
+void split_matrix_load(const split_matrix_kind_t *kind, const void *from, int64_t stride,
+                       int64_t rows, int64_t columns, split_matrix_t to) {
   for (int p = 0; p < kind->parts; p++)
-    copy_reals(kind, (const char *)from + p * kind->bytes, stride * kind->parts, kind->parts, rows, columns, to.part[p],
-               to.row, to.col);
+    copy_reals(kind, (const char *)from + p * kind->bytes, stride * kind->parts, kind->parts, rows,
+               columns, to.part[p], to.row, to.col);
 }
 
-void split_matrix_store(const split_matrix_kind_t *kind, split_matrix_t from, int64_t rows, int64_t columns, void *to,
-                        int64_t stride) {
+void split_matrix_store(const split_matrix_kind_t *kind, split_matrix_t from, int64_t rows,
+                        int64_t columns, void *to, int64_t stride) {
   for (int p = 0; p < kind->parts; p++)
     copy_reals(kind, from.part[p], from.row, from.col, rows, columns, (char *)to + p * kind->bytes,
                stride * kind->parts, kind->parts);
 }
 
-void split_matrix_copy(const split_matrix_kind_t *kind, split_matrix_t from, int64_t rows, int64_t columns,
-                       split_matrix_t to) {
+void split_matrix_copy(const split_matrix_kind_t *kind, split_matrix_t from, int64_t rows,
+                       int64_t columns, split_matrix_t to) {
   for (int p = 0; p < kind->parts; p++)
     copy_reals(kind, from.part[p], from.row, from.col, rows, columns, to.part[p], to.row, to.col);
 }
 
-void split_matrix_clear(const split_matrix_kind_t *kind, split_matrix_t a, int64_t rows, int64_t columns) {
+void split_matrix_clear(const split_matrix_kind_t *kind, split_matrix_t a, int64_t rows,
+                        int64_t columns) {
   for (int p = 0; p < kind->parts; p++)
     for (int64_t i = 0; i < rows; i++)
       memset(a.part[p] + i * a.row * kind->bytes, 0, (size_t)(columns * kind->bytes));
 }
 
-#define DEFINE_LARGEST(T)                                                  \
-  static double largest_##T(const T *x, int64_t count) {                  \
-    T most = 0, none = 0;                                                 \
-    for (int64_t i = 0; i < count; i++) {                                 \
-      T size = x[i] < 0 ? -x[i] : x[i];                                   \
-      most = size > most ? size : most;                                   \
-      none += x[i] - x[i]; /* NaN for what is not finite */               \
-    }                                                                     \
-    return (double)most + (double)none;                                   \
+#define DEFINE_LARGEST(T)                                   \
+  static double largest_##T(const T *x, int64_t count) {    \
+    T most = 0, none = 0;                                   \
+    for (int64_t i = 0; i < count; i++) {                   \
+      T size = x[i] < 0 ? -x[i] : x[i];                     \
+      most = size > most ? size : most;                     \
+      none += x[i] - x[i]; /* NaN for what is not finite */ \
+    }                                                       \
+    return (double)most + (double)none;                     \
   }
 DEFINE_LARGEST(float)
 DEFINE_LARGEST(double)
 
-double split_matrix_largest(const split_matrix_kind_t *kind, const void *reals, int64_t count, double least) {
+double split_matrix_largest(const split_matrix_kind_t *kind, const void *reals, int64_t count,
+                            double least) {
   double most = kind->bytes == 4 ? largest_float(reals, count) : largest_double(reals, count);
   return most < least ? least : most != most || least != least ? most + least : most;
 }
 
 double split_matrix_scale_factor(const split_matrix_kind_t *kind, double largest) {
   double low = kind->bytes == 4 ? 0x1p-50 : 0x1p-450;
-  return !isnormal(largest) || (largest >= low && largest <= 1 / low) ? 1 : exp2(-(double)ilogb(largest));
+  return !isnormal(largest) || (largest >= low && largest <= 1 / low)
+             ? 1
+             : exp2(-(double)ilogb(largest));
 }
 
 /* --- vectors: a complex one is up to four loops over reals --- */
 
-void split_gemv_t(const split_matrix_kind_t *kind, split_matrix_conj_t conj, int64_t rows, split_matrix_t a,
-                  split_matrix_t x, int64_t begin, int64_t end, split_matrix_t out) {
+void split_gemv_t(const split_matrix_kind_t *kind, split_matrix_conj_t conj, int64_t rows,
+                  split_matrix_t a, split_matrix_t x, int64_t begin, int64_t end,
+                  split_matrix_t out) {
   int64_t first = split_matrix_floor(begin), count = split_matrix_ceil(end) - first;
-  double a_sign = conj == SPLIT_MATRIX_CONJ_ROWS ? -1 : 1, x_sign = conj == SPLIT_MATRIX_CONJ_VECTOR ? -1 : 1;
+  double a_sign = conj == SPLIT_MATRIX_CONJ_ROWS ? -1 : 1,
+         x_sign = conj == SPLIT_MATRIX_CONJ_VECTOR ? -1 : 1;
   a = split_matrix_at(kind, a, 0, first), x = split_matrix_at(kind, x, 0, first);
   split_matrix_clear(kind, out, 1, rows);
   if (count <= 0) return;
@@ -153,8 +163,9 @@ void split_gemv_t(const split_matrix_kind_t *kind, split_matrix_conj_t conj, int
   kind->loops->gemv_t(rows, count, a.part[1], a.row, x.part[0], a_sign, out.part[1]);
 }
 
-void split_gemv(const split_matrix_kind_t *kind, split_matrix_conj_t conj, int64_t rows, split_matrix_t a,
-                split_matrix_t factors, double sign, split_matrix_t y, int64_t begin, int64_t end) {
+void split_gemv(const split_matrix_kind_t *kind, split_matrix_conj_t conj, int64_t rows,
+                split_matrix_t a, split_matrix_t factors, double sign, split_matrix_t y,
+                int64_t begin, int64_t end) {
   int64_t first = split_matrix_floor(begin), count = split_matrix_ceil(end) - first;
   double a_sign = conj == SPLIT_MATRIX_CONJ_ROWS ? -sign : sign;
   a = split_matrix_at(kind, a, 0, first), y = split_matrix_at(kind, y, 0, first);
@@ -166,8 +177,8 @@ void split_gemv(const split_matrix_kind_t *kind, split_matrix_conj_t conj, int64
   kind->loops->gemv(rows, count, a.part[0], a.row, factors.part[1], sign, y.part[1]);
 }
 
-void split_ger(const split_matrix_kind_t *kind, int64_t rows, split_matrix_t x, split_matrix_t factors, double sign,
-               split_matrix_t a, int64_t begin, int64_t end) {
+void split_ger(const split_matrix_kind_t *kind, int64_t rows, split_matrix_t x,
+               split_matrix_t factors, double sign, split_matrix_t a, int64_t begin, int64_t end) {
   int64_t first = split_matrix_floor(begin), count = split_matrix_ceil(end) - first;
   a = split_matrix_at(kind, a, 0, first), x = split_matrix_at(kind, x, 0, first);
   if (count <= 0) return;
@@ -180,15 +191,26 @@ void split_ger(const split_matrix_kind_t *kind, int64_t rows, split_matrix_t x, 
 
 /* --- products --- */
 
-static void multiply_parts(const split_matrix_kind_t *kind, const split_matrix_product_t *p, gemm_mode_t mode, int a,
-                           int b, int c, void *space) {
-  gemm_job_t job = {.dtype = kind->real, .mode = mode, .m = p->m, .n = p->n, .k = p->k, .a = p->a.part[a],
-                    .a_row = p->a.row, .a_col = p->a.col, .b = p->b.part[b], .b_row = p->b.row, .b_col = p->b.col,
-                    .c = p->c.part[c], .c_row = p->c.row};
+static void multiply_parts(const split_matrix_kind_t *kind, const split_matrix_product_t *p,
+                           gemm_mode_t mode, int a, int b, int c, void *space) {
+  gemm_job_t job = {.dtype = kind->real,
+                    .mode = mode,
+                    .m = p->m,
+                    .n = p->n,
+                    .k = p->k,
+                    .a = p->a.part[a],
+                    .a_row = p->a.row,
+                    .a_col = p->a.col,
+                    .b = p->b.part[b],
+                    .b_row = p->b.row,
+                    .b_col = p->b.col,
+                    .c = p->c.part[c],
+                    .c_row = p->c.row};
   gemm_run_serial(&job, 0, space);
 }
 
-void split_matrix_multiply(const split_matrix_kind_t *kind, const split_matrix_product_t *p, void *space) {
+void split_matrix_multiply(const split_matrix_kind_t *kind, const split_matrix_product_t *p,
+                           void *space) {
   if (p->m <= 0 || p->n <= 0 || p->k <= 0) return;
   multiply_parts(kind, p, p->mode, 0, 0, 0, space);
   if (kind->parts == 1) return;
@@ -196,12 +218,14 @@ void split_matrix_multiply(const split_matrix_kind_t *kind, const split_matrix_p
   gemm_mode_t less = p->mode == GEMM_SUBTRACT ? GEMM_ADD : GEMM_SUBTRACT;
   multiply_parts(kind, p, p->conj_a == p->conj_b ? less : more, 1, 1, 0, space);
   if (p->mode == GEMM_SET)
-    split_matrix_clear(kind, (split_matrix_t){{p->c.part[1], p->c.part[1]}, p->c.row, 1}, p->m, p->n);
+    split_matrix_clear(kind, (split_matrix_t){{p->c.part[1], p->c.part[1]}, p->c.row, 1}, p->m,
+                       p->n);
   multiply_parts(kind, p, p->conj_b ? less : more, 0, 1, 1, space);
   multiply_parts(kind, p, p->conj_a ? less : more, 1, 0, 1, space);
 }
 
 size_t split_matrix_multiply_bytes(const split_matrix_kind_t *kind) {
-  gemm_job_t largest = {.dtype = kind->real, .m = 1 << 20, .n = 1 << 20, .k = 1 << 20, .a_row = 1 << 20, .a_col = 1};
+  gemm_job_t largest = {
+      .dtype = kind->real, .m = 1 << 20, .n = 1 << 20, .k = 1 << 20, .a_row = 1 << 20, .a_col = 1};
   return (gemm_space_bytes(&largest) + 63) / 64 * 64;
 }

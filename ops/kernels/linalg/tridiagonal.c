@@ -1,6 +1,7 @@
-/* Reflectors are found column by column, and the matrix itself is brought up to date after a block of them: with w made
- * from A v as below, A becomes A - v w^H - w v^H, until then kept as the rows v and w. Half of the work is the products
- * A v, which read what is left of the matrix once for each column; the workers share its rows. */
+/* Reflectors are found column by column, and the matrix itself is brought up to date after a block
+ * of them: with w made from A v as below, A becomes A - v w^H - w v^H, until then kept as the rows
+ * v and w. Half of the work is the products A v, which read what is left of the matrix once for
+ * each column; the workers share its rows. */
 #include "ops/kernels/linalg/tridiagonal.h"
 
 #include "base/arith.h"
@@ -13,7 +14,7 @@ typedef struct tridiagonal_run {
   const split_matrix_kind_t *kind;
   const reflectors_t *r;
   split_matrix_t a, w, factors; /* w: a row for each reflector of the block */
-  int64_t n, first, count; /* of the block */
+  int64_t n, first, count;      /* of the block */
   hr_workers_t *workers;
   char *space;
 } tridiagonal_run_t;
@@ -23,11 +24,15 @@ size_t tridiagonal_bytes(const split_matrix_kind_t *kind, int64_t n) {
 }
 
 /* What stands behind the diagonal in row i, and the diagonal made real. */
-static void conjugate_behind(const split_matrix_kind_t *kind, split_matrix_t a, int64_t i, int64_t n) {
+static void conjugate_behind(const split_matrix_kind_t *kind, split_matrix_t a, int64_t i,
+                             int64_t n) {
   int64_t from = hr_min(split_matrix_ceil(i + 1), n);
   split_matrix_set(kind, a, i, i, creal(split_matrix_get(kind, a, i, i)));
-  for (int64_t c = i + 1; c < from; c++) split_matrix_set(kind, a, i, c, conj(split_matrix_get(kind, a, i, c)));
-  if (from < n) kind->loops->scale(split_matrix_ceil(n) - from, split_matrix_at(kind, a, i, from).part[1], NULL, -1, 0);
+  for (int64_t c = i + 1; c < from; c++)
+    split_matrix_set(kind, a, i, c, conj(split_matrix_get(kind, a, i, c)));
+  if (from < n)
+    kind->loops->scale(split_matrix_ceil(n) - from, split_matrix_at(kind, a, i, from).part[1], NULL,
+                       -1, 0);
 }
 
 /* The upper triangle out of the lower one. */
@@ -37,13 +42,15 @@ static void mirror(const split_matrix_kind_t *kind, split_matrix_t a, int64_t n)
     split_matrix_copy(kind, split_matrix_at(kind, a, i, 0), rows, i,
                       split_matrix_transposed(split_matrix_at(kind, a, 0, i)));
     for (int64_t r = i; r < i + rows; r++)
-      for (int64_t c = i; c < r; c++) split_matrix_set(kind, a, c, r, split_matrix_get(kind, a, r, c));
+      for (int64_t c = i; c < r; c++)
+        split_matrix_set(kind, a, c, r, split_matrix_get(kind, a, r, c));
   }
   for (int64_t i = 0; i < n && kind->parts == 2; i++) conjugate_behind(kind, a, i, n);
 }
 
 /* factors[k] = the conjugate of rows[k][at]. */
-static void take_column(const tridiagonal_run_t *run, split_matrix_t rows, int64_t count, int64_t at) {
+static void take_column(const tridiagonal_run_t *run, split_matrix_t rows, int64_t count,
+                        int64_t at) {
   for (int64_t k = 0; k < count; k++)
     split_matrix_set(run->kind, run->factors, 0, k, conj(split_matrix_get(run->kind, rows, k, at)));
 }
@@ -56,7 +63,8 @@ static void current_column(const tridiagonal_run_t *run, int64_t i, split_matrix
   split_matrix_copy(kind, split_matrix_at(kind, run->a, i, before), 1, run->n - before,
                     split_matrix_at(kind, x, 0, before));
   if (x.part[1])
-    kind->loops->scale(split_matrix_ceil(run->n) - before, split_matrix_at(kind, x, 0, before).part[1], NULL, -1, 0);
+    kind->loops->scale(split_matrix_ceil(run->n) - before,
+                       split_matrix_at(kind, x, 0, before).part[1], NULL, -1, 0);
   take_column(run, run->w, done, i);
   split_gemv(kind, SPLIT_MATRIX_NO_CONJ, done, v, run->factors, -1, x, i, run->n);
   take_column(run, v, done, i);
@@ -76,12 +84,14 @@ static void read_rows(void *context, int64_t begin, int64_t end, int worker) {
   const tridiagonal_run_t *run = read->run;
   int64_t row = read->from + begin;
   (void)worker;
-  split_gemv_t(run->kind, SPLIT_MATRIX_NO_CONJ, end - begin, split_matrix_at(run->kind, run->a, row, 0), read->v,
-               read->from, run->n, split_matrix_at(run->kind, read->y, 0, row));
+  split_gemv_t(run->kind, SPLIT_MATRIX_NO_CONJ, end - begin,
+               split_matrix_at(run->kind, run->a, row, 0), read->v, read->from, run->n,
+               split_matrix_at(run->kind, read->y, 0, row));
 }
 
 /* y = (A - v w^H - w v^H) v for the reflector of column i. */
-static void current_product(const tridiagonal_run_t *run, int64_t i, split_matrix_t v, split_matrix_t y) {
+static void current_product(const tridiagonal_run_t *run, int64_t i, split_matrix_t v,
+                            split_matrix_t y) {
   const split_matrix_kind_t *kind = run->kind;
   split_matrix_t vs = split_matrix_at(kind, run->r->vectors, run->first, 0);
   int64_t done = i - run->first, left = run->n - i - 1;
@@ -95,14 +105,16 @@ static void current_product(const tridiagonal_run_t *run, int64_t i, split_matri
 }
 
 /* w = tau y + alpha v, with alpha = - tau (tau y)^H v / 2. */
-static void finish_row(const tridiagonal_run_t *run, int64_t i, double complex tau, split_matrix_t v,
-                       split_matrix_t w) {
+static void finish_row(const tridiagonal_run_t *run, int64_t i, double complex tau,
+                       split_matrix_t v, split_matrix_t w) {
   const split_matrix_kind_t *kind = run->kind;
   int64_t from = split_matrix_floor(i + 1);
   split_matrix_t rest = split_matrix_at(kind, w, 0, from);
-  kind->loops->scale(split_matrix_ceil(run->n) - from, rest.part[0], rest.part[1], creal(tau), cimag(tau));
+  kind->loops->scale(split_matrix_ceil(run->n) - from, rest.part[0], rest.part[1], creal(tau),
+                     cimag(tau));
   split_gemv_t(kind, SPLIT_MATRIX_CONJ_ROWS, 1, w, v, i + 1, run->n, run->factors);
-  split_matrix_set(kind, run->factors, 0, 0, -0.5 * tau * split_matrix_get(kind, run->factors, 0, 0));
+  split_matrix_set(kind, run->factors, 0, 0,
+                   -0.5 * tau * split_matrix_get(kind, run->factors, 0, 0));
   split_gemv(kind, SPLIT_MATRIX_NO_CONJ, 1, v, run->factors, 1, w, i + 1, run->n);
 }
 
@@ -140,7 +152,8 @@ static void update_rows(void *context, int64_t begin, int64_t end, int worker) {
 static void reduce_column(const tridiagonal_run_t *run, int64_t i, split_matrix_t diagonal,
                           split_matrix_t off_diagonal) {
   const split_matrix_kind_t *kind = run->kind;
-  split_matrix_t v = split_matrix_at(kind, run->r->vectors, i, 0), w = split_matrix_at(kind, run->w, i - run->first, 0);
+  split_matrix_t v = split_matrix_at(kind, run->r->vectors, i, 0),
+                 w = split_matrix_at(kind, run->w, i - run->first, 0);
   double beta;
   current_column(run, i, v);
   split_matrix_set(kind, diagonal, 0, i, creal(split_matrix_get(kind, v, 0, i)));
@@ -152,19 +165,28 @@ static void reduce_column(const tridiagonal_run_t *run, int64_t i, split_matrix_
   finish_row(run, i, tau, v, w);
 }
 
-void tridiagonal_reduce(hr_workers_t *workers, const reflectors_t *r, split_matrix_t a, int64_t n, void *diagonal,
-                        void *off_diagonal, void *memory, char *space) {
+void tridiagonal_reduce(hr_workers_t *workers, const reflectors_t *r, split_matrix_t a, int64_t n,
+                        void *diagonal, void *off_diagonal, void *memory, char *space) {
   const split_matrix_kind_t *kind = r->kind;
   split_matrix_t d = {{diagonal, NULL}, n, 1}, e = {{off_diagonal, NULL}, n, 1};
-  tridiagonal_run_t run = {kind, r, a, split_matrix_init(kind, BLOCK, n, memory, true),
-                           split_matrix_init(kind, 1, BLOCK, (char *)memory + split_matrix_bytes(kind, BLOCK, n), true),
-                           n, 0, 0, workers, space};
+  tridiagonal_run_t run = {
+      kind,
+      r,
+      a,
+      split_matrix_init(kind, BLOCK, n, memory, true),
+      split_matrix_init(kind, 1, BLOCK, (char *)memory + split_matrix_bytes(kind, BLOCK, n), true),
+      n,
+      0,
+      0,
+      workers,
+      space};
   mirror(kind, a, n);
   for (; run.first < n - 1; run.first += run.count) {
     run.count = hr_min(BLOCK, n - 1 - run.first);
     for (int64_t i = run.first; i < run.first + run.count; i++) reduce_column(&run, i, d, e);
     int64_t left = n - run.first - run.count;
-    hr_workers_for(workers, (left + UPDATE_ROWS - 1) / UPDATE_ROWS, 1 + 2000 / left, update_rows, &run);
+    hr_workers_for(workers, (left + UPDATE_ROWS - 1) / UPDATE_ROWS, 1 + 2000 / left, update_rows,
+                   &run);
   }
   split_matrix_set(kind, d, 0, n - 1, creal(split_matrix_get(kind, a, n - 1, n - 1)));
 }

@@ -1,6 +1,6 @@
-/* Ops that only move elements, where they move them in runs: parts of arrays in and out, at places known or found at
- * run time, several arrays into one, one repeated. What moves single elements about is left to generated code, unless
- * there are so few that compiling it would take longer. */
+/* Ops that only move elements, where they move them in runs: parts of arrays in and out, at places
+ * known or found at run time, several arrays into one, one repeated. What moves single elements
+ * about is left to generated code, unless there are so few that compiling it would take longer. */
 #include <string.h>
 
 #include "ops/kernels/common/native_copy.h"
@@ -25,7 +25,8 @@ static bool moves_runs(const loop_copy_t *copy) {
   const loop_nest_t *nest = &copy->nest;
   int64_t bytes = copy->element_bytes, rows = loop_row_total(nest);
   if (nest->empty || copy->cross_count || rows * nest->row_count * bytes <= FEW_BYTES) return true;
-  bool dense = nest->row_strides[0] == bytes && (nest->row_strides[1] == bytes || nest->row_strides[1] == 0);
+  bool dense =
+      nest->row_strides[0] == bytes && (nest->row_strides[1] == bytes || nest->row_strides[1] == 0);
   return dense && nest->row_count * bytes >= MIN_ROW_BYTES;
 }
 
@@ -49,7 +50,8 @@ static void accept(const native_move_plan_t *plan, op_native_step_t *out) {
   out->bytes = 2.0 * (double)plan->count * plan->element_bytes;
 }
 
-static hr_status_t run_move(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
+static hr_status_t run_move(const op_native_run_t *run, const void *plan_, void *const *in,
+                            void *const *out) {
   const native_move_plan_t *plan = plan_;
   for (int k = 0; k < plan->part_count; k++) {
     const move_part_t *part = &plan->parts[k];
@@ -60,7 +62,7 @@ static hr_status_t run_move(const op_native_run_t *run, const void *plan_, void 
   return NULL;
 }
 
-/* --- copies, slices, broadcasts, reversals ------------------------------------------------------------------------ */
+/* --- copies, slices, broadcasts, reversals ---------------------------------------------------- */
 
 static void operand_strides(const op_step_t *step, int64_t *out_strides) {
   const hlo_shape_t *in = step->in_shapes[0];
@@ -68,20 +70,23 @@ static void operand_strides(const op_step_t *step, int64_t *out_strides) {
 }
 
 /* from_strides and from_offset in bytes, per dimension of the result. */
-static hr_status_t plan_one(const op_native_target_t *target, const op_step_t *step, const int64_t *from_strides,
-                            int64_t from_offset, op_native_step_t *out) {
+static hr_status_t plan_one(const op_native_target_t *target, const op_step_t *step,
+                            const int64_t *from_strides, int64_t from_offset,
+                            op_native_step_t *out) {
   const hlo_shape_t *shape = step->out_shape;
   int64_t to_strides[HLO_MAX_RANK];
   native_move_plan_t *plan;
   HR_TRY(new_plan(target, step, 1, &plan));
   loop_dense_strides(shape->rank, shape->dims, plan->element_bytes, to_strides);
-  loop_copy_init(&plan->parts[0].copy, plan->element_bytes, shape->rank, shape->dims, to_strides, from_strides);
+  loop_copy_init(&plan->parts[0].copy, plan->element_bytes, shape->rank, shape->dims, to_strides,
+                 from_strides);
   plan->parts[0].from_offset = from_offset;
   accept(plan, out);
   return NULL;
 }
 
-static hr_status_t prepare_copy(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+static hr_status_t prepare_copy(const op_native_target_t *target, const op_step_t *step,
+                                op_native_step_t *out) {
   static const uint64_t in_place[] = {1};
   int64_t strides[HLO_MAX_RANK];
   if (!hlo_shape_is_array(step->out_shape)) return NULL;
@@ -90,7 +95,8 @@ static hr_status_t prepare_copy(const op_native_target_t *target, const op_step_
   return plan_one(target, step, strides, 0, out);
 }
 
-static hr_status_t prepare_slice(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+static hr_status_t prepare_slice(const op_native_target_t *target, const op_step_t *step,
+                                 op_native_step_t *out) {
   const hlo_slice_t *slice = hlo_attr_slice(step->instr);
   int64_t strides[HLO_MAX_RANK], offset = 0;
   operand_strides(step, strides);
@@ -101,7 +107,8 @@ static hr_status_t prepare_slice(const op_native_target_t *target, const op_step
   return plan_one(target, step, strides, offset, out);
 }
 
-static hr_status_t prepare_reverse(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+static hr_status_t prepare_reverse(const op_native_target_t *target, const op_step_t *step,
+                                   op_native_step_t *out) {
   hr_ints_t dimensions = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS);
   int64_t strides[HLO_MAX_RANK], offset = 0;
   operand_strides(step, strides);
@@ -113,7 +120,8 @@ static hr_status_t prepare_reverse(const op_native_target_t *target, const op_st
   return plan_one(target, step, strides, offset, out);
 }
 
-static hr_status_t prepare_broadcast(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+static hr_status_t prepare_broadcast(const op_native_target_t *target, const op_step_t *step,
+                                     op_native_step_t *out) {
   hr_ints_t dimensions = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS);
   int64_t in_strides[HLO_MAX_RANK], strides[HLO_MAX_RANK] = {0};
   operand_strides(step, in_strides);
@@ -127,9 +135,10 @@ const op_native_t native_slice = {"slice", prepare_slice, run_move};
 const op_native_t native_reverse = {"reverse", prepare_reverse, run_move};
 const op_native_t native_broadcast = {"broadcast", prepare_broadcast, run_move};
 
-/* --- several into one -------------------------------------------------------------------------------------------- */
+/* --- several into one ------------------------------------------------------------------------- */
 
-static hr_status_t prepare_concatenate(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+static hr_status_t prepare_concatenate(const op_native_target_t *target, const op_step_t *step,
+                                       op_native_step_t *out) {
   int64_t d = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS).data[0], start = 0;
   int64_t to_strides[HLO_MAX_RANK], from_strides[HLO_MAX_RANK];
   int rank = step->out_shape->rank;
@@ -149,7 +158,7 @@ static hr_status_t prepare_concatenate(const op_native_target_t *target, const o
 
 const op_native_t native_concatenate = {"concatenate", prepare_concatenate, run_move};
 
-/* --- places known at run time ------------------------------------------------------------------------------------ */
+/* --- places known at run time ----------------------------------------------------------------- */
 
 typedef struct native_block_plan {
   loop_copy_t copy;
@@ -162,23 +171,34 @@ typedef struct native_block_plan {
 
 static int64_t read_start(hr_dtype_t dtype, const char *at) {
   switch (dtype) {
-    case HR_U64: return *(const int64_t *)at < 0 ? INT64_MAX : *(const int64_t *)at;
-    case HR_S64: return *(const int64_t *)at;
-    case HR_S32: return *(const int32_t *)at;
-    case HR_U32: return *(const uint32_t *)at;
-    case HR_S16: return *(const int16_t *)at;
-    case HR_U16: return *(const uint16_t *)at;
-    default: return hr_dtype_class(dtype) == HR_CLASS_SIGNED ? *(const int8_t *)at : *(const uint8_t *)at;
+    case HR_U64:
+      return *(const int64_t *)at < 0 ? INT64_MAX : *(const int64_t *)at;
+    case HR_S64:
+      return *(const int64_t *)at;
+    case HR_S32:
+      return *(const int32_t *)at;
+    case HR_U32:
+      return *(const uint32_t *)at;
+    case HR_S16:
+      return *(const int16_t *)at;
+    case HR_U16:
+      return *(const uint16_t *)at;
+    default:
+      return hr_dtype_class(dtype) == HR_CLASS_SIGNED ? *(const int8_t *)at : *(const uint8_t *)at;
   }
 }
 
 static int64_t block_offset(const native_block_plan_t *plan, void *const *in) {
   int64_t offset = 0;
   for (int d = 0; d < plan->rank; d++) {
-    const char *at = plan->is_vector ? (const char *)in[plan->first] + d * (int64_t)hr_dtype_bytes(plan->dtypes[d])
+    const char *at = plan->is_vector ? (const char *)in[plan->first] +
+                                           d * (int64_t)hr_dtype_bytes(plan->dtypes[d])
                                      : in[plan->first + d];
     int64_t start = read_start(plan->dtypes[d], at);
-    offset += (start < 0 ? 0 : start > plan->limits[d] ? plan->limits[d] : start) * plan->strides[d];
+    offset += (start < 0                 ? 0
+               : start > plan->limits[d] ? plan->limits[d]
+                                         : start) *
+              plan->strides[d];
   }
   return offset;
 }
@@ -186,13 +206,15 @@ static int64_t block_offset(const native_block_plan_t *plan, void *const *in) {
 /* `updates`: the block is written into the array, not read from it. */
 static hr_status_t plan_block(const op_native_target_t *target, const op_step_t *step, bool updates,
                               native_block_plan_t **out_plan) {
-  const hlo_shape_t *whole = step->in_shapes[0], *block = updates ? step->in_shapes[1] : step->out_shape;
+  const hlo_shape_t *whole = step->in_shapes[0],
+                    *block = updates ? step->in_shapes[1] : step->out_shape;
   int64_t bytes = (int64_t)hr_dtype_bytes(whole->dtype), dense[HLO_MAX_RANK];
   native_block_plan_t *plan;
   HR_TRY(HR_NEW(target->arena, &plan));
   plan->rank = whole->rank;
   plan->first = updates ? 2 : 1;
-  plan->is_vector = step->instr->operand_count == plan->first + 1 && step->in_shapes[plan->first]->rank == 1;
+  plan->is_vector =
+      step->instr->operand_count == plan->first + 1 && step->in_shapes[plan->first]->rank == 1;
   HR_TRY(hlo_shape_count(whole, &plan->whole_bytes));
   plan->whole_bytes *= bytes;
   loop_dense_strides(whole->rank, whole->dims, bytes, plan->strides);
@@ -216,15 +238,17 @@ static hr_status_t prepare_dynamic_slice(const op_native_target_t *target, const
   return NULL;
 }
 
-static hr_status_t run_dynamic_slice(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
+static hr_status_t run_dynamic_slice(const op_native_run_t *run, const void *plan_, void *const *in,
+                                     void *const *out) {
   const native_block_plan_t *plan = plan_;
   if (!plan->copy.nest.empty)
-    native_copy_strided(run->workers, &plan->copy, out[0], (const char *)in[0] + block_offset(plan, in));
+    native_copy_strided(run->workers, &plan->copy, out[0],
+                        (const char *)in[0] + block_offset(plan, in));
   return NULL;
 }
 
-static hr_status_t prepare_dynamic_update_slice(const op_native_target_t *target, const op_step_t *step,
-                                                op_native_step_t *out) {
+static hr_status_t prepare_dynamic_update_slice(const op_native_target_t *target,
+                                                const op_step_t *step, op_native_step_t *out) {
   static const uint64_t in_place[] = {1};
   native_block_plan_t *plan = NULL;
   HR_TRY(plan_block(target, step, true, &plan));
@@ -233,8 +257,8 @@ static hr_status_t prepare_dynamic_update_slice(const op_native_target_t *target
   return NULL;
 }
 
-static hr_status_t run_dynamic_update_slice(const op_native_run_t *run, const void *plan_, void *const *in,
-                                            void *const *out) {
+static hr_status_t run_dynamic_update_slice(const op_native_run_t *run, const void *plan_,
+                                            void *const *in, void *const *out) {
   const native_block_plan_t *plan = plan_;
   native_copy(run->workers, out[0], in[0], plan->whole_bytes);
   if (!plan->copy.nest.empty)
@@ -242,6 +266,7 @@ static hr_status_t run_dynamic_update_slice(const op_native_run_t *run, const vo
   return NULL;
 }
 
-const op_native_t native_dynamic_slice = {"dynamic slice", prepare_dynamic_slice, run_dynamic_slice};
-const op_native_t native_dynamic_update_slice = {"dynamic update slice", prepare_dynamic_update_slice,
-                                                 run_dynamic_update_slice};
+const op_native_t native_dynamic_slice = {"dynamic slice", prepare_dynamic_slice,
+                                          run_dynamic_slice};
+const op_native_t native_dynamic_update_slice = {
+    "dynamic update slice", prepare_dynamic_update_slice, run_dynamic_update_slice};

@@ -5,8 +5,8 @@
  *     . . . . . . .      (space between the operand's rows)
  *     . . a a a a .
  *
- * Where there is space between the elements of the last padded dimension, rows are what lies within it. Rows of few
- * bytes are left to generated code. */
+ * Where there is space between the elements of the last padded dimension, rows are what lies within
+ * it. Rows of few bytes are left to generated code. */
 #include <string.h>
 
 #include "ops/kernels/common/native_copy.h"
@@ -14,7 +14,7 @@
 #include "ops/query/pad_range.h"
 
 enum {
-  GRAIN = 1 << 18,       /* bytes that are worth a worker */
+  GRAIN = 1 << 18, /* bytes that are worth a worker */
   MIN_ROW_BYTES = 32,
   FEW_BYTES = 1 << 14,   /* of a result whose rows may be as short as they are */
   MIN_STREAM_BYTES = 512 /* of a row that is written past the caches */
@@ -23,7 +23,7 @@ enum {
 /* A dimension around the rows: `count` indices of the operand have a place in the result. */
 typedef struct pad_dim {
   int64_t size, start, stride, count; /* of the result, the first of them; elements */
-  int64_t from_stride;              /* bytes */
+  int64_t from_stride;                /* bytes */
 } pad_dim_t;
 
 typedef struct native_pad_plan {
@@ -101,24 +101,28 @@ static void pad_rows(void *context, int64_t begin, int64_t end, int worker) {
   if (plan->streams) native_stream_end();
 }
 
-static hr_status_t run_pad(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
+static hr_status_t run_pad(const op_native_run_t *run, const void *plan_, void *const *in,
+                           void *const *out) {
   const native_pad_plan_t *plan = plan_;
   pad_job_t job = {plan, out[0], in[0], in[1]};
   int64_t row_bytes = (plan->low + plan->copied + plan->high) * plan->element_bytes;
-  if (plan->rows * row_bytes > 0) hr_workers_split(run->workers, plan->rows, GRAIN / row_bytes + 1, pad_rows, &job);
+  if (plan->rows * row_bytes > 0)
+    hr_workers_split(run->workers, plan->rows, GRAIN / row_bytes + 1, pad_rows, &job);
   return NULL;
 }
 
-/* --- planning ---------------------------------------------------------------------------------------------------- */
+/* --- planning --------------------------------------------------------------------------------- */
 
 /* The dimensions from this one on are the row. */
 static int first_of_row(const hlo_padding_t *padding, int rank) {
   int d = rank - 1;
-  while (d >= 0 && !padding->dims[d].low && !padding->dims[d].high && !padding->dims[d].interior) d--;
+  while (d >= 0 && !padding->dims[d].low && !padding->dims[d].high && !padding->dims[d].interior)
+    d--;
   return d < 0 ? 0 : padding->dims[d].interior ? d + 1 : d;
 }
 
-static void add_dim(native_pad_plan_t *plan, const hlo_shape_t *result, int d, const pad_dim_t *dim, int row_dim) {
+static void add_dim(native_pad_plan_t *plan, const hlo_shape_t *result, int d, const pad_dim_t *dim,
+                    int row_dim) {
   if (d < row_dim) {
     plan->dims[plan->rank++] = *dim;
     plan->rows *= result->dims[d];
@@ -141,13 +145,15 @@ static void plan_rows(native_pad_plan_t *plan, const hlo_padding_t *padding, con
   plan->rows = plan->copied = 1;
   for (int d = 0; d < result->rank; d++) {
     pad_dim_t dim = {.size = result->dims[d], .from_stride = strides[d]};
-    pad_range(in->dims[d], dim.size, &padding->dims[d], &first, &dim.count, &dim.stride, &dim.start);
+    pad_range(in->dims[d], dim.size, &padding->dims[d], &first, &dim.count, &dim.stride,
+              &dim.start);
     plan->from_offset += first * strides[d];
     add_dim(plan, result, d, &dim, row_dim);
   }
 }
 
-static hr_status_t prepare_pad(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+static hr_status_t prepare_pad(const op_native_target_t *target, const op_step_t *step,
+                               op_native_step_t *out) {
   const hlo_shape_t *result = step->out_shape;
   native_pad_plan_t *plan;
   HR_TRY(HR_NEW(target->arena, &plan));

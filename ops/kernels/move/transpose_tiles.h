@@ -1,12 +1,11 @@
 /* Planes turned in registers, for one width of vectors. Included once per width by simd_foreach.h.
  *
- * A register has one piece of 16 bytes of a row of the operand, N elements, in each of its LANES lanes: register k has
- * those of the rows k, N + k, 2 N + k, ... Rounds of interleaving within the lanes make of N registers N runs of the
- * result's rows:
- *     a0 b0 c0 d0 | a4 b4 c4 d4          a0 a1 a2 a3 a4 a5 a6 a7
- *     a1 b1 c1 d1 | a5 b5 c5 d5   ->     b0 b1 b2 b3 b4 b5 b6 b7      (f32, registers of 32 bytes; rows a0, a1, ...)
- *     a2 b2 c2 d2 | a6 b6 c6 d6          c0 ...
- *     a3 b3 c3 d3 | a7 b7 c7 d7          d0 ... */
+ * A register has one piece of 16 bytes of a row of the operand, N elements, in each of its LANES
+ * lanes: register k has those of the rows k, N + k, 2 N + k, ... Rounds of interleaving within the
+ * lanes make of N registers N runs of the result's rows: a0 b0 c0 d0 | a4 b4 c4 d4          a0 a1
+ * a2 a3 a4 a5 a6 a7 a1 b1 c1 d1 | a5 b5 c5 d5   ->     b0 b1 b2 b3 b4 b5 b6 b7      (f32, registers
+ * of 32 bytes; rows a0, a1, ...) a2 b2 c2 d2 | a6 b6 c6 d6          c0 ... a3 b3 c3 d3 | a7 b7 c7
+ * d7          d0 ... */
 #define LANES (SIMD_VECTOR_BYTES / 16)
 #define TRANSPOSE_INLINE SIMD_VECTOR_TARGET static inline __attribute__((always_inline))
 
@@ -16,7 +15,7 @@ typedef uint64_t SIMD_VECTOR_NAME(bits) __attribute__((vector_size(SIMD_VECTOR_B
 TRANSPOSE_INLINE SIMD_VECTOR_NAME(bits) SIMD_VECTOR_NAME(load)(const char *from, int64_t apart) {
   typedef uint64_t piece_t __attribute__((vector_size(16), aligned(1)));
   typedef uint64_t lane_t __attribute__((vector_size(16)));
-#define PIECE(l) ((lane_t)*(const piece_t *)(from + (l) * apart))
+#define PIECE(l) ((lane_t) * (const piece_t *)(from + (l)*apart))
 #if LANES == 4
   typedef uint64_t pair_t __attribute__((vector_size(32)));
   pair_t low = __builtin_shufflevector(PIECE(0), PIECE(1), 0, 1, 2, 3);
@@ -53,21 +52,23 @@ TRANSPOSE_INLINE void SIMD_VECTOR_NAME(store)(char *to, SIMD_VECTOR_NAME(bits) l
 #endif
 
 /* N columns of N * LANES rows; log2(N) rounds. */
-#define TRANSPOSE(T, N)                                                                                          \
-  typedef T SIMD_VECTOR_NAME(vector_##T) __attribute__((vector_size(SIMD_VECTOR_BYTES)));                        \
-  TRANSPOSE_INLINE void SIMD_VECTOR_NAME(transpose_##T)(const char *from, int64_t from_stride, char *to,         \
-                                                        int64_t to_stride, bool past) {                          \
-    SIMD_VECTOR_NAME(vector_##T) a[N], b[N];                                                                     \
-    for (int k = 0; k < N; k++)                                                                                  \
-      a[k] = (SIMD_VECTOR_NAME(vector_##T))SIMD_VECTOR_NAME(load)(from + k * from_stride, N * from_stride);      \
-    for (int round = 1; round < N; round *= 2) {                                                                 \
-      for (int k = 0; k < N / 2; k++) {                                                                          \
-        b[2 * k] = __builtin_shufflevector(a[k], a[k + N / 2], INTERLEAVE(N, 0));                                \
-        b[2 * k + 1] = __builtin_shufflevector(a[k], a[k + N / 2], INTERLEAVE(N, N / 2));                        \
-      }                                                                                                          \
-      for (int k = 0; k < N; k++) a[k] = b[k];                                                                   \
-    }                                                                                                            \
-    for (int k = 0; k < N; k++) SIMD_VECTOR_NAME(store)(to + k * to_stride, (SIMD_VECTOR_NAME(bits))a[k], past); \
+#define TRANSPOSE(T, N)                                                                           \
+  typedef T SIMD_VECTOR_NAME(vector_##T) __attribute__((vector_size(SIMD_VECTOR_BYTES)));         \
+  TRANSPOSE_INLINE void SIMD_VECTOR_NAME(transpose_##T)(const char *from, int64_t from_stride,    \
+                                                        char *to, int64_t to_stride, bool past) { \
+    SIMD_VECTOR_NAME(vector_##T) a[N], b[N];                                                      \
+    for (int k = 0; k < N; k++)                                                                   \
+      a[k] = (SIMD_VECTOR_NAME(vector_##T))SIMD_VECTOR_NAME(load)(from + k * from_stride,         \
+                                                                  N * from_stride);               \
+    for (int round = 1; round < N; round *= 2) {                                                  \
+      for (int k = 0; k < N / 2; k++) {                                                           \
+        b[2 * k] = __builtin_shufflevector(a[k], a[k + N / 2], INTERLEAVE(N, 0));                 \
+        b[2 * k + 1] = __builtin_shufflevector(a[k], a[k + N / 2], INTERLEAVE(N, N / 2));         \
+      }                                                                                           \
+      for (int k = 0; k < N; k++) a[k] = b[k];                                                    \
+    }                                                                                             \
+    for (int k = 0; k < N; k++)                                                                   \
+      SIMD_VECTOR_NAME(store)(to + k * to_stride, (SIMD_VECTOR_NAME(bits))a[k], past);            \
   }
 TRANSPOSE(uint8_t, 16)
 TRANSPOSE(uint16_t, 8)
@@ -75,50 +76,67 @@ TRANSPOSE(uint32_t, 4)
 TRANSPOSE(uint64_t, 2)
 #undef TRANSPOSE
 
-TRANSPOSE_INLINE void SIMD_VECTOR_NAME(transpose_wide_t)(const char *from, int64_t from_stride, char *to,
-                                                         int64_t to_stride, bool past) {
+TRANSPOSE_INLINE void SIMD_VECTOR_NAME(transpose_wide_t)(const char *from, int64_t from_stride,
+                                                         char *to, int64_t to_stride, bool past) {
   (void)to_stride;
   SIMD_VECTOR_NAME(store)(to, SIMD_VECTOR_NAME(load)(from, from_stride), past);
 }
 
-/* i_count x j_count elements. Where the last squares would go beyond an edge, they end there and are over others. Rows
- * of the operand are read to their ends before the next. Past the caches, lines of the result are written as a whole:
- * there j_count is a multiple of them. */
-#define TRANSPOSE_ALL(T, N)                                                                               \
-  do {                                                                                               \
-    const int64_t each = sizeof(T), rows = N * LANES, line = past ? 64 / each : rows;                \
-    for (int64_t j = 0; j < j_count; j += line)                                                      \
-      for (int64_t i = 0; i < i_count; i += N)                                                       \
-        for (int64_t k = j; k < j + line; k += rows) {                                               \
-          int64_t at_i = hr_min(i, i_count - N), at_j = hr_min(k, j_count - rows);                     \
-          SIMD_VECTOR_NAME(transpose_##T)(from + at_j * j_stride + at_i * each, j_stride,                        \
-                              to + at_i * i_stride + at_j * each, i_stride, past);                   \
-        }                                                                                            \
+/* i_count x j_count elements. Where the last squares would go beyond an edge, they end there and
+ * are over others. Rows of the operand are read to their ends before the next. Past the caches,
+ * lines of the result are written as a whole: there j_count is a multiple of them. */
+#define TRANSPOSE_ALL(T, N)                                                                    \
+  do {                                                                                         \
+    const int64_t each = sizeof(T), rows = N * LANES, line = past ? 64 / each : rows;          \
+    for (int64_t j = 0; j < j_count; j += line)                                                \
+      for (int64_t i = 0; i < i_count; i += N)                                                 \
+        for (int64_t k = j; k < j + line; k += rows) {                                         \
+          int64_t at_i = hr_min(i, i_count - N), at_j = hr_min(k, j_count - rows);             \
+          SIMD_VECTOR_NAME(transpose_##T)                                                      \
+          (from + at_j * j_stride + at_i * each, j_stride, to + at_i * i_stride + at_j * each, \
+           i_stride, past);                                                                    \
+        }                                                                                      \
   } while (0)
 
-TRANSPOSE_INLINE void SIMD_VECTOR_NAME(transpose_any)(int element_bytes, int64_t i_count, int64_t j_count,
-                                                      const char *from, int64_t j_stride, char *to, int64_t i_stride,
+TRANSPOSE_INLINE void SIMD_VECTOR_NAME(transpose_any)(int element_bytes, int64_t i_count,
+                                                      int64_t j_count, const char *from,
+                                                      int64_t j_stride, char *to, int64_t i_stride,
                                                       bool past) {
   switch (element_bytes) {
-    case 1: TRANSPOSE_ALL(uint8_t, 16); break;
-    case 2: TRANSPOSE_ALL(uint16_t, 8); break;
-    case 4: TRANSPOSE_ALL(uint32_t, 4); break;
-    case 8: TRANSPOSE_ALL(uint64_t, 2); break;
-    case 16: TRANSPOSE_ALL(wide_t, 1); break;
+    case 1:
+      TRANSPOSE_ALL(uint8_t, 16);
+      break;
+    case 2:
+      TRANSPOSE_ALL(uint16_t, 8);
+      break;
+    case 4:
+      TRANSPOSE_ALL(uint32_t, 4);
+      break;
+    case 8:
+      TRANSPOSE_ALL(uint64_t, 2);
+      break;
+    case 16:
+      TRANSPOSE_ALL(wide_t, 1);
+      break;
   }
 }
 
-SIMD_VECTOR_TARGET static void SIMD_VECTOR_NAME(transpose_square)(int element_bytes, int64_t i_count, int64_t j_count,
-                                                                  const char *from, int64_t j_stride, char *to,
+SIMD_VECTOR_TARGET static void SIMD_VECTOR_NAME(transpose_square)(int element_bytes,
+                                                                  int64_t i_count, int64_t j_count,
+                                                                  const char *from,
+                                                                  int64_t j_stride, char *to,
                                                                   int64_t i_stride) {
-  SIMD_VECTOR_NAME(transpose_any)(element_bytes, i_count, j_count, from, j_stride, to, i_stride, false);
+  SIMD_VECTOR_NAME(transpose_any)
+  (element_bytes, i_count, j_count, from, j_stride, to, i_stride, false);
 }
 
 #if LANES > 1
-SIMD_VECTOR_TARGET static void SIMD_VECTOR_NAME(transpose_past)(int element_bytes, int64_t i_count, int64_t j_count,
-                                                                const char *from, int64_t j_stride, char *to,
+SIMD_VECTOR_TARGET static void SIMD_VECTOR_NAME(transpose_past)(int element_bytes, int64_t i_count,
+                                                                int64_t j_count, const char *from,
+                                                                int64_t j_stride, char *to,
                                                                 int64_t i_stride) {
-  SIMD_VECTOR_NAME(transpose_any)(element_bytes, i_count, j_count, from, j_stride, to, i_stride, true);
+  SIMD_VECTOR_NAME(transpose_any)
+  (element_bytes, i_count, j_count, from, j_stride, to, i_stride, true);
 }
 #endif
 #undef TRANSPOSE_ALL

@@ -1,5 +1,5 @@
-/* Rng-bit-generator, both generators, some hundred blocks at a time in vectors; counters are dealt out to the workers.
- * The words lie as random.c says. */
+/* Rng-bit-generator, both generators, some hundred blocks at a time in vectors; counters are dealt
+ * out to the workers. The words lie as random.c says. */
 #include <string.h>
 
 #include "ops/kernels/native.h"
@@ -17,8 +17,9 @@ typedef struct native_random_plan {
   int64_t count; /* elements, or words where an element is two */
   int bytes;     /* of an element, or of a word where an element is two */
   size_t state_bytes;
-  int64_t blocks;            /* of the generator: pairs of words, or fours */
-  int64_t size, half, inner; /* Threefry: around the dimension along which the words of a pair are neighbours */
+  int64_t blocks; /* of the generator: pairs of words, or fours */
+  int64_t size, half,
+      inner; /* Threefry: around the dimension along which the words of a pair are neighbours */
 } native_random_plan_t;
 
 typedef struct random_job {
@@ -27,14 +28,15 @@ typedef struct random_job {
   char *out;
 } random_job_t;
 
-/* --- generators -------------------------------------------------------------------------------------------------- */
+/* --- generators ------------------------------------------------------------------------------- */
 
 #define ROTATE(r) a += b, b = (b << (r) | b >> (32 - (r))) ^ a
 #define ROTATE_FOUR(r0, r1, r2, r3) ROTATE(r0), ROTATE(r1), ROTATE(r2), ROTATE(r3)
 
 /* Pairs of words of the counters from `counter` on. */
 NATIVE_CLONES
-static void threefry_blocks(uint64_t key, uint64_t counter, int64_t count, uint32_t *first, uint32_t *second) {
+static void threefry_blocks(uint64_t key, uint64_t counter, int64_t count, uint32_t *first,
+                            uint32_t *second) {
   uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32), k2 = 0x1BD11BDA ^ k0 ^ k1;
   for (int64_t i = 0; i < count; i++) {
     uint64_t at = counter + (uint64_t)i;
@@ -55,11 +57,13 @@ static void threefry_blocks(uint64_t key, uint64_t counter, int64_t count, uint3
 
 /* Four words each; word w of counter i at words[w][i]. */
 NATIVE_CLONES
-static void philox_blocks(uint64_t key, uint64_t low, uint64_t high, int64_t count, uint32_t words[4][BLOCK]) {
+static void philox_blocks(uint64_t key, uint64_t low, uint64_t high, int64_t count,
+                          uint32_t words[4][BLOCK]) {
   for (int64_t i = 0; i < count; i++) {
     uint64_t at = low + (uint64_t)i, above = high + (at < low);
     uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
-    uint32_t x0 = (uint32_t)at, x1 = (uint32_t)(at >> 32), x2 = (uint32_t)above, x3 = (uint32_t)(above >> 32);
+    uint32_t x0 = (uint32_t)at, x1 = (uint32_t)(at >> 32), x2 = (uint32_t)above,
+             x3 = (uint32_t)(above >> 32);
     for (int round = 0; round < 10; round++, k0 += 0x9E3779B9, k1 += 0xBB67AE85) {
       uint64_t a = x0 * (uint64_t)0xD2511F53, b = x2 * (uint64_t)0xCD9E8D57;
       x0 = (uint32_t)(b >> 32) ^ x1 ^ k0;
@@ -74,11 +78,12 @@ static void philox_blocks(uint64_t key, uint64_t low, uint64_t high, int64_t cou
   }
 }
 
-/* --- elements ---------------------------------------------------------------------------------------------------- */
+/* --- elements --------------------------------------------------------------------------------- */
 
-/* Elements i * width, i * width + 1, ... = the low bits of words[0][i], words[1][i], ...; as far as there are elements.
+/* Elements i * width, i * width + 1, ... = the low bits of words[0][i], words[1][i], ...; as far as
+ * there are elements.
  */
-#define INTERLEAVE(T, WIDTH)                                                                   \
+#define INTERLEAVE(T, WIDTH)                                                              \
   do {                                                                                    \
     int64_t whole = elements / WIDTH < count ? elements / WIDTH : count;                  \
     for (int64_t i = 0; i < whole; i++)                                                   \
@@ -88,14 +93,27 @@ static void philox_blocks(uint64_t key, uint64_t low, uint64_t high, int64_t cou
   } while (0)
 
 NATIVE_CLONES
-static void interleave_words(int bytes, int width, const uint32_t *words, int64_t count, int64_t elements, char *to) {
+static void interleave_words(int bytes, int width, const uint32_t *words, int64_t count,
+                             int64_t elements, char *to) {
   switch (bytes * 8 + width) {
-    case 10: INTERLEAVE(uint8_t, 2); break;
-    case 18: INTERLEAVE(uint16_t, 2); break;
-    case 34: INTERLEAVE(uint32_t, 2); break;
-    case 12: INTERLEAVE(uint8_t, 4); break;
-    case 20: INTERLEAVE(uint16_t, 4); break;
-    case 36: INTERLEAVE(uint32_t, 4); break;
+    case 10:
+      INTERLEAVE(uint8_t, 2);
+      break;
+    case 18:
+      INTERLEAVE(uint16_t, 2);
+      break;
+    case 34:
+      INTERLEAVE(uint32_t, 2);
+      break;
+    case 12:
+      INTERLEAVE(uint8_t, 4);
+      break;
+    case 20:
+      INTERLEAVE(uint16_t, 4);
+      break;
+    case 36:
+      INTERLEAVE(uint32_t, 4);
+      break;
   }
 }
 
@@ -106,23 +124,33 @@ static void interleave_words(int bytes, int width, const uint32_t *words, int64_
 NATIVE_CLONES
 static void store_words(int bytes, const uint32_t *words, int64_t count, char *to) {
   switch (bytes) {
-    case 1: STORE(uint8_t); break;
-    case 2: STORE(uint16_t); break;
-    case 4: STORE(uint32_t); break;
+    case 1:
+      STORE(uint8_t);
+      break;
+    case 2:
+      STORE(uint16_t);
+      break;
+    case 4:
+      STORE(uint32_t);
+      break;
   }
 }
 
-/* Pairs `pair` .. of the counters, `count` of them in one run along the dimension of the pairs, or beside it. */
-static void place_pairs(const random_job_t *job, int64_t pair, int64_t count, const uint32_t *words) {
+/* Pairs `pair` .. of the counters, `count` of them in one run along the dimension of the pairs, or
+ * beside it. */
+static void place_pairs(const random_job_t *job, int64_t pair, int64_t count,
+                        const uint32_t *words) {
   const native_random_plan_t *plan = job->plan;
-  int64_t k = pair % plan->inner, q = pair / plan->inner % plan->half, i = pair / plan->inner / plan->half;
+  int64_t k = pair % plan->inner, q = pair / plan->inner % plan->half,
+          i = pair / plan->inner / plan->half;
   char *to = job->out + ((i * plan->size + 2 * q) * plan->inner + k) * plan->bytes;
   if (plan->inner == 1) {
     interleave_words(plan->bytes, 2, words, count, plan->size - 2 * q, to);
     return;
   }
   store_words(plan->bytes, words, count, to);
-  if (2 * q + 1 < plan->size) store_words(plan->bytes, words + BLOCK, count, to + plan->inner * plan->bytes);
+  if (2 * q + 1 < plan->size)
+    store_words(plan->bytes, words + BLOCK, count, to + plan->inner * plan->bytes);
 }
 
 static void fill_threefry(void *context, int64_t begin, int64_t end, int worker) {
@@ -151,27 +179,31 @@ static void fill_philox(void *context, int64_t begin, int64_t end, int worker) {
     int64_t count = end - block < BLOCK ? end - block : BLOCK;
     uint64_t low = job->low + (uint64_t)block;
     philox_blocks(job->key, low, job->high + (low < job->low), count, words);
-    interleave_words(plan->bytes, 4, words[0], count, plan->count - 4 * block, job->out + 4 * block * plan->bytes);
+    interleave_words(plan->bytes, 4, words[0], count, plan->count - 4 * block,
+                     job->out + 4 * block * plan->bytes);
   }
 }
 
 /* State {key, low, high} as random.c explains. */
-static hr_status_t run_random(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
+static hr_status_t run_random(const op_native_run_t *run, const void *plan_, void *const *in,
+                              void *const *out) {
   const native_random_plan_t *plan = plan_;
   uint64_t state[3];
   memcpy(state, in[0], plan->state_bytes);
   bool has_high = plan->state_bytes == 24;
   random_job_t job = {plan, state[0], state[1], has_high ? state[2] : state[0], out[1]};
-  hr_workers_for(run->workers, plan->blocks, GRAIN, plan->threefry ? fill_threefry : fill_philox, &job);
+  hr_workers_for(run->workers, plan->blocks, GRAIN, plan->threefry ? fill_threefry : fill_philox,
+                 &job);
   state[1] += (uint64_t)plan->blocks;
   if (has_high && state[1] < job.low) state[2]++;
   memcpy(out[0], state, plan->state_bytes);
   return NULL;
 }
 
-/* --- planning ---------------------------------------------------------------------------------------------------- */
+/* --- planning --------------------------------------------------------------------------------- */
 
-/* The dimension along which the words of a pair are neighbours: the first of even size, else the first of the largest.
+/* The dimension along which the words of a pair are neighbours: the first of even size, else the
+ * first of the largest.
  */
 static void plan_split(native_random_plan_t *plan, const hlo_shape_t *bits) {
   int split = 0;
@@ -198,7 +230,8 @@ static bool is_state(const hlo_shape_t *state, bool threefry, size_t *out_bytes)
   return *out_bytes == 16 || (*out_bytes == 24 && !threefry);
 }
 
-static hr_status_t prepare_random(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+static hr_status_t prepare_random(const op_native_target_t *target, const op_step_t *step,
+                                  op_native_step_t *out) {
   static const uint64_t in_place[] = {1, 0};
   const hlo_shape_t *result = step->out_shape;
   bool threefry = hlo_attr_enum(step->instr, HLO_ATTR_RNG_ALGORITHM) == HLO_RNG_ALGORITHM_THREE_FRY;
@@ -208,7 +241,8 @@ static hr_status_t prepare_random(const op_native_target_t *target, const op_ste
   const hlo_shape_t *bits = result->elements[1];
   const hr_dtype_info_t *info = &hr_dtype_table[bits->dtype];
   if (!is_state(step->in_shapes[0], threefry, &state_bytes)) return NULL;
-  if (info->class_ == HR_CLASS_COMPLEX || info->bits < 8 || info->bits > 64 || info->bits % 8) return NULL;
+  if (info->class_ == HR_CLASS_COMPLEX || info->bits < 8 || info->bits > 64 || info->bits % 8)
+    return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
   HR_TRY(hlo_shape_count(bits, &plan->count));
   plan->threefry = threefry;

@@ -1,5 +1,5 @@
-/* batch-norm-training, -inference and -grad: the operand is seen as [outer][features][inner]. Computed in double
- * precision per feature, rounded once; variances are those of the population.
+/* batch-norm-training, -inference and -grad: the operand is seen as [outer][features][inner].
+ * Computed in double precision per feature, rounded once; variances are those of the population.
  * Source: StableHLO spec, batch_norm_training, batch_norm_inference, batch_norm_grad. */
 #include <math.h>
 
@@ -11,30 +11,35 @@ typedef struct norm_plan {
   double epsilon;
 } norm_plan_t;
 
-/* The operand, and what has one element per feature: operands `first` to `last`, results from number 1 on. */
-static hr_status_t check_features(const op_step_t *step, const norm_plan_t *plan, int first, int last) {
+/* The operand, and what has one element per feature: operands `first` to `last`, results from
+ * number 1 on. */
+static hr_status_t check_features(const op_step_t *step, const norm_plan_t *plan, int first,
+                                  int last) {
   for (int k = first; k <= last; k++) {
     const hlo_shape_t *shape = step->in_shapes[k];
     if (!hr_dtype_is_float(shape->dtype) || shape->rank != 1 || shape->dims[0] != plan->features)
-      return hlo_error(step->instr, "batch_norm C3", "operand %d must be %ld floats", k, (long)plan->features);
+      return hlo_error(step->instr, "batch_norm C3", "operand %d must be %ld floats", k,
+                       (long)plan->features);
   }
   if (!hlo_shape_is_tuple(step->out_shape)) return NULL;
   for (int k = 1; k < step->out_shape->element_count; k++) {
     const hlo_shape_t *shape = step->out_shape->elements[k];
     if (!hr_dtype_is_float(shape->dtype) || shape->rank != 1 || shape->dims[0] != plan->features)
-      return hlo_error(step->instr, "batch_norm C5", "result %d must be %ld floats", k, (long)plan->features);
+      return hlo_error(step->instr, "batch_norm C5", "result %d must be %ld floats", k,
+                       (long)plan->features);
   }
   return NULL;
 }
 
-static hr_status_t plan_norm(hr_arena_t *arena, const op_step_t *step, int result_count, norm_plan_t **out_plan) {
+static hr_status_t plan_norm(hr_arena_t *arena, const op_step_t *step, int result_count,
+                             norm_plan_t **out_plan) {
   const hlo_shape_t *x = step->in_shapes[0], *out = step->out_shape;
   int64_t feature = hlo_attr_int(step->instr, HLO_ATTR_FEATURE_INDEX);
   norm_plan_t *plan;
   HR_TRY(HR_NEW(arena, &plan));
   if (feature < 0 || feature >= x->rank || !hr_dtype_is_float(x->dtype))
-    return hlo_error(step->instr, "batch_norm C1", "feature_index %ld of an operand of rank %d", (long)feature,
-                     x->rank);
+    return hlo_error(step->instr, "batch_norm C1", "feature_index %ld of an operand of rank %d",
+                     (long)feature, x->rank);
   if (result_count > 1) {
     if (!hlo_shape_is_tuple(out) || out->element_count != result_count)
       return hlo_error(step->instr, NULL, "the result must be a tuple of %d", result_count);
@@ -42,9 +47,14 @@ static hr_status_t plan_norm(hr_arena_t *arena, const op_step_t *step, int resul
   }
   if (!hlo_shape_same_dims(x, out) || !hr_dtype_is_float(out->dtype))
     return hlo_error(step->instr, "batch_norm C7", "the result has another shape");
-  plan->types = (matmul_types_t){
-      .lhs = x->dtype, .rhs = x->dtype, .out = x->dtype, .real = HR_F64, .parts = 1, .element_bytes = sizeof(double)};
-  plan->epsilon = (float)hlo_attr_float(step->instr, HLO_ATTR_EPSILON); /* an f32, whatever the operand */
+  plan->types = (matmul_types_t){.lhs = x->dtype,
+                                 .rhs = x->dtype,
+                                 .out = x->dtype,
+                                 .real = HR_F64,
+                                 .parts = 1,
+                                 .element_bytes = sizeof(double)};
+  plan->epsilon =
+      (float)hlo_attr_float(step->instr, HLO_ATTR_EPSILON); /* an f32, whatever the operand */
   HR_TRY(hlo_shape_count(x, &plan->count));
   plan->outer = plan->inner = 1;
   for (int d = 0; d < feature && plan->count; d++) plan->outer *= x->dims[d];
@@ -57,7 +67,8 @@ static hr_status_t plan_norm(hr_arena_t *arena, const op_step_t *step, int resul
 /* Values as doubles. */
 static hr_status_t doubles_of(op_env_t *env, const norm_plan_t *plan, const hlo_value_t *value,
                               const double **out_data) {
-  return matmul_widen(env->scratch, &plan->types, value->dtype, value->data, value->count, (const void **)out_data);
+  return matmul_widen(env->scratch, &plan->types, value->dtype, value->data, value->count,
+                      (const void **)out_data);
 }
 
 static hr_status_t new_doubles(op_env_t *env, int64_t count, double **out_data) {
@@ -65,8 +76,8 @@ static hr_status_t new_doubles(op_env_t *env, int64_t count, double **out_data) 
 }
 
 /* A result array out of doubles. */
-static hr_status_t emit(const norm_plan_t *plan, const hlo_shape_t *shape, hr_dtype_t dtype, double *from,
-                        hlo_value_t **out_value) {
+static hr_status_t emit(const norm_plan_t *plan, const hlo_shape_t *shape, hr_dtype_t dtype,
+                        double *from, hlo_value_t **out_value) {
   matmul_types_t types = plan->types;
   types.out = dtype;
   HR_TRY(hlo_value_array(dtype, shape->rank, shape->dims, out_value));
@@ -80,27 +91,31 @@ static hr_status_t emit_tuple(const op_step_t *step, const norm_plan_t *plan, do
   hlo_value_t *elements[3] = {NULL};
   const hlo_shape_t *const *out = step->out_shape->elements;
   hr_status_t st = emit(plan, step->in_shapes[0], out[0]->dtype, from[0], &elements[0]);
-  for (int k = 1; k < 3 && !st; k++) st = emit(plan, step->in_shapes[1], out[k]->dtype, from[k], &elements[k]);
+  for (int k = 1; k < 3 && !st; k++)
+    st = emit(plan, step->in_shapes[1], out[k]->dtype, from[k], &elements[k]);
   if (!st) st = hlo_value_tuple(3, elements, out_value);
   for (int k = 0; k < 3; k++) hlo_value_release(elements[k]);
   return st;
 }
 
 /* out = (x - mean) / sqrt(variance + epsilon) * scale + offset */
-static void normalize(const norm_plan_t *plan, const double *x, const double *scale, const double *offset,
-                      const double *mean, const double *variance, double *out) {
+static void normalize(const norm_plan_t *plan, const double *x, const double *scale,
+                      const double *offset, const double *mean, const double *variance,
+                      double *out) {
   int64_t at = 0;
   if (plan->count == 0) return;
   for (int64_t o = 0; o < plan->outer; o++)
     for (int64_t f = 0; f < plan->features; f++) {
       double deviation = sqrt(variance[f] + plan->epsilon);
-      for (int64_t i = 0; i < plan->inner; i++, at++) out[at] = (x[at] - mean[f]) / deviation * scale[f] + offset[f];
+      for (int64_t i = 0; i < plan->inner; i++, at++)
+        out[at] = (x[at] - mean[f]) / deviation * scale[f] + offset[f];
     }
 }
 
-/* sums[f] = sum of (x - a[f]) * (y - b[f]) over the elements of feature f; NULL stands for y - b = 1 and for a = 0. */
-static void sum_products(const norm_plan_t *plan, const double *x, const double *a, const double *y, const double *b,
-                         double *sums) {
+/* sums[f] = sum of (x - a[f]) * (y - b[f]) over the elements of feature f; NULL stands for y - b =
+ * 1 and for a = 0. */
+static void sum_products(const norm_plan_t *plan, const double *x, const double *a, const double *y,
+                         const double *b, double *sums) {
   int64_t at = 0;
   for (int64_t f = 0; f < plan->features; f++) sums[f] = 0;
   if (plan->count == 0) return;
@@ -110,14 +125,16 @@ static void sum_products(const norm_plan_t *plan, const double *x, const double 
         sums[f] += (x[at] - (a ? a[f] : 0)) * (y ? y[at] - (b ? b[f] : 0) : 1);
 }
 
-static hr_status_t prepare_training(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
+static hr_status_t prepare_training(hr_arena_t *arena, const op_step_t *step,
+                                    const void **out_plan) {
   norm_plan_t *plan;
   HR_TRY(plan_norm(arena, step, 3, &plan));
   *out_plan = plan;
   return check_features(step, plan, 1, 2);
 }
 
-static hr_status_t run_training(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_training(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                                hlo_value_t **out_value) {
   const norm_plan_t *plan = step->plan;
   const double *x, *scale, *offset;
   double *mean, *variance, *out, share = (double)(plan->outer * plan->inner);
@@ -138,7 +155,8 @@ static hr_status_t run_training(op_env_t *env, const op_step_t *step, hlo_value_
 
 const op_kernel_t kernel_batch_norm_training = {prepare_training, run_training};
 
-static hr_status_t prepare_inference(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
+static hr_status_t prepare_inference(hr_arena_t *arena, const op_step_t *step,
+                                     const void **out_plan) {
   norm_plan_t *plan;
   HR_TRY(plan_norm(arena, step, 1, &plan));
   *out_plan = plan;
@@ -161,8 +179,10 @@ const op_kernel_t kernel_batch_norm_inference = {prepare_inference, run_inferenc
 static hr_status_t prepare_grad(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   norm_plan_t *plan;
   HR_TRY(plan_norm(arena, step, 3, &plan));
-  if (!hlo_shape_same_dims(step->in_shapes[0], step->in_shapes[4]) || !hr_dtype_is_float(step->in_shapes[4]->dtype))
-    return hlo_error(step->instr, "batch_norm_grad C3", "operand and grad_output have different shapes");
+  if (!hlo_shape_same_dims(step->in_shapes[0], step->in_shapes[4]) ||
+      !hr_dtype_is_float(step->in_shapes[4]->dtype))
+    return hlo_error(step->instr, "batch_norm_grad C3",
+                     "operand and grad_output have different shapes");
   *out_plan = plan;
   return check_features(step, plan, 1, 3);
 }
@@ -170,7 +190,8 @@ static hr_status_t prepare_grad(hr_arena_t *arena, const op_step_t *step, const 
 /* With g = grad_output, d = x - mean, v = variance + epsilon, N elements per feature:
  *   grad_operand = scale / sqrt(v) * (g - sum(g) / N - d * sum(g d) / v / N)
  *   grad_scale = sum(g d) / sqrt(v), grad_offset = sum(g) */
-static hr_status_t run_grad(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_grad(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                            hlo_value_t **out_value) {
   const norm_plan_t *plan = step->plan;
   const double *v[5];
   double *products, *sums, *out, share = (double)(plan->outer * plan->inner);
@@ -186,8 +207,8 @@ static hr_status_t run_grad(op_env_t *env, const op_step_t *step, hlo_value_t *c
     for (int64_t f = 0; f < plan->features; f++) {
       double spread = variance[f] + plan->epsilon;
       for (int64_t i = 0; i < plan->inner; i++, at++)
-        out[at] =
-            scale[f] / sqrt(spread) * (g[at] - sums[f] / share - (x[at] - mean[f]) * products[f] / spread / share);
+        out[at] = scale[f] / sqrt(spread) *
+                  (g[at] - sums[f] / share - (x[at] - mean[f]) * products[f] / spread / share);
     }
   for (int64_t f = 0; f < plan->features; f++) products[f] /= sqrt(variance[f] + plan->epsilon);
   return emit_tuple(step, plan, (double *const[]){out, products, sums}, out_value);

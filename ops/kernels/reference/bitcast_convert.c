@@ -1,6 +1,7 @@
-/* bitcast-convert: the bits of an array as another type. Between types of different width the narrower side has one
- * more dimension, the last one, whose element 0 is the low-order bits: in memory that is the same byte after byte,
- * except for types of fewer than 8 bits, which take a byte each and are packed and unpacked here. */
+/* bitcast-convert: the bits of an array as another type. Between types of different width the
+ * narrower side has one more dimension, the last one, whose element 0 is the low-order bits: in
+ * memory that is the same byte after byte, except for types of fewer than 8 bits, which take a byte
+ * each and are packed and unpacked here. */
 #include <string.h>
 
 #include "ops/rules/constraint.h"
@@ -12,10 +13,11 @@ static uint8_t extend(const hr_dtype_info_t *info, uint8_t byte) {
   return negative ? (uint8_t)(low | 0xffu << (info->bits - 1)) : low;
 }
 
-/* One wide element of `wide_bytes` bytes is `ratio` narrow ones of `bits` bits, low ones first. No narrow element lies
- * across two bytes: their width divides 8, or the wide element is itself within a byte. */
-static void unpack(const hr_dtype_info_t *narrow, int64_t ratio, const uint8_t *wide, int64_t wide_bytes, int64_t count,
-                   uint8_t *out) {
+/* One wide element of `wide_bytes` bytes is `ratio` narrow ones of `bits` bits, low ones first. No
+ * narrow element lies across two bytes: their width divides 8, or the wide element is itself within
+ * a byte. */
+static void unpack(const hr_dtype_info_t *narrow, int64_t ratio, const uint8_t *wide,
+                   int64_t wide_bytes, int64_t count, uint8_t *out) {
   for (int64_t i = 0; i < count; i++, wide += wide_bytes)
     for (int64_t j = 0; j < ratio; j++) {
       int64_t bit = j * narrow->bits;
@@ -23,8 +25,8 @@ static void unpack(const hr_dtype_info_t *narrow, int64_t ratio, const uint8_t *
     }
 }
 
-static void pack(const hr_dtype_info_t *narrow, int64_t ratio, const uint8_t *in, const hr_dtype_info_t *wide,
-                 int64_t count, uint8_t *out) {
+static void pack(const hr_dtype_info_t *narrow, int64_t ratio, const uint8_t *in,
+                 const hr_dtype_info_t *wide, int64_t count, uint8_t *out) {
   memset(out, 0, (size_t)(count * wide->bytes));
   for (int64_t i = 0; i < count; i++, out += wide->bytes) {
     for (int64_t j = 0; j < ratio; j++) {
@@ -37,7 +39,8 @@ static void pack(const hr_dtype_info_t *narrow, int64_t ratio, const uint8_t *in
 }
 
 /* A byte that stands for a pred may have any bits: what is not zero is true. */
-static hr_status_t bytes_as_preds(op_env_t *env, const op_step_t *step, const hlo_value_t *in, hlo_value_t **out_value) {
+static hr_status_t bytes_as_preds(op_env_t *env, const op_step_t *step, const hlo_value_t *in,
+                                  hlo_value_t **out_value) {
   HR_TRY(op_output(env, step, out_value));
   const uint8_t *from = in->data;
   uint8_t *to = (*out_value)->data;
@@ -49,7 +52,8 @@ static hr_status_t bitcast_convert_run(op_env_t *env, const op_step_t *step, hlo
                                        hlo_value_t **out_value) {
   const hlo_shape_t *shape = step->out_shape;
   const hr_dtype_info_t *from = &hr_dtype_table[in[0]->dtype], *to = &hr_dtype_table[shape->dtype];
-  int from_bits = op_bits_beside(in[0]->dtype, shape->dtype), to_bits = op_bits_beside(shape->dtype, in[0]->dtype);
+  int from_bits = op_bits_beside(in[0]->dtype, shape->dtype),
+      to_bits = op_bits_beside(shape->dtype, in[0]->dtype);
   int64_t count;
   HR_TRY(hlo_shape_count(shape, &count));
   bool widens = to_bits > from_bits;
@@ -57,8 +61,9 @@ static hr_status_t bitcast_convert_run(op_env_t *env, const op_step_t *step, hlo
   bool fits = widens ? to_bits % from_bits == 0 && in[0]->count == count * ratio
                      : from_bits % to_bits == 0 && count == in[0]->count * ratio;
   if (!fits)
-    return hlo_error(step->instr, "bitcast_convert C1", "%lld elements of %s do not make %lld of %s",
-                     (long long)in[0]->count, from->name, (long long)count, to->name);
+    return hlo_error(step->instr, "bitcast_convert C1",
+                     "%lld elements of %s do not make %lld of %s", (long long)in[0]->count,
+                     from->name, (long long)count, to->name);
   if (shape->dtype == HR_PRED && from_bits >= 8) return bytes_as_preds(env, step, in[0], out_value);
   if (from_bits >= 8 && to_bits >= 8)
     return hlo_value_view(in[0], shape->dtype, shape->rank, shape->dims, out_value);

@@ -1,36 +1,40 @@
 /* Ops that pass whole values around: tuples, calls, loops, branches, asynchronous wrappers. */
 #include "ops/kernels/common/async_pairs.h"
 
-static hr_status_t run_identity(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_identity(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                                hlo_value_t **out_value) {
   (void)env, (void)step;
   *out_value = hlo_value_retain(in[0]);
   return NULL;
 }
 const op_kernel_t kernel_identity = {NULL, run_identity};
 
-static hr_status_t run_tuple(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_tuple(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                             hlo_value_t **out_value) {
   (void)env;
   return hlo_value_tuple(step->instr->operand_count, in, out_value);
 }
 const op_kernel_t kernel_tuple = {NULL, run_tuple};
 
-static hr_status_t run_get_tuple_element(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
-                                         hlo_value_t **out_value) {
+static hr_status_t run_get_tuple_element(op_env_t *env, const op_step_t *step,
+                                         hlo_value_t *const *in, hlo_value_t **out_value) {
   (void)env;
   *out_value = hlo_value_retain(in[0]->elements[hlo_attr_int(step->instr, HLO_ATTR_INDEX)]);
   return NULL;
 }
 const op_kernel_t kernel_get_tuple_element = {NULL, run_get_tuple_element};
 
-static hr_status_t run_token(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_token(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                             hlo_value_t **out_value) {
   (void)env, (void)step, (void)in;
   return hlo_value_token(out_value);
 }
 const op_kernel_t kernel_token = {NULL, run_token};
 
 /* Calls a computation with operands [first, first + count) as its parameters. */
-static hr_status_t call_with_operands(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, int first,
-                                      int count, const hlo_computation_t *computation, hlo_value_t **out_value) {
+static hr_status_t call_with_operands(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                                      int first, int count, const hlo_computation_t *computation,
+                                      hlo_value_t **out_value) {
   hlo_value_t **args;
   HR_TRY(HR_NEW_ARRAY(env->scratch, count, &args));
   for (int k = 0; k < count; k++) args[k] = op_take(step, in, first + k);
@@ -38,13 +42,15 @@ static hr_status_t call_with_operands(op_env_t *env, const op_step_t *step, hlo_
 }
 
 /* call, fusion: the body of a fusion is ordinary HLO. */
-static hr_status_t run_call(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
-  return call_with_operands(env, step, in, 0, step->instr->operand_count, step->instr->called[0], out_value);
+static hr_status_t run_call(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                            hlo_value_t **out_value) {
+  return call_with_operands(env, step, in, 0, step->instr->operand_count, step->instr->called[0],
+                            out_value);
 }
 const op_kernel_t kernel_call = {NULL, run_call};
 
-static hr_status_t is_condition_met(op_env_t *env, const hlo_computation_t *condition, hlo_value_t *state,
-                                    bool *out_met) {
+static hr_status_t is_condition_met(op_env_t *env, const hlo_computation_t *condition,
+                                    hlo_value_t *state, bool *out_met) {
   hlo_value_t *arg = hlo_value_retain(state), *met;
   HR_TRY(env->call(env, condition, &arg, 1, &met));
   *out_met = *(const uint8_t *)met->data != 0;
@@ -53,7 +59,8 @@ static hr_status_t is_condition_met(op_env_t *env, const hlo_computation_t *cond
 }
 
 /* The state is handed to each iteration whole, so that the body may update its arrays in place. */
-static hr_status_t run_while(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_while(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                             hlo_value_t **out_value) {
   const hlo_computation_t *condition = step->instr->called[0], *body = step->instr->called[1];
   hlo_value_t *state = op_take(step, in, 0);
   hr_status_t st = NULL;
@@ -85,9 +92,10 @@ static hr_status_t run_conditional(op_env_t *env, const op_step_t *step, hlo_val
 }
 const op_kernel_t kernel_conditional = {NULL, run_conditional};
 
-/* (operands, result, contexts): the state of an asynchronous pair. Takes both values over; contexts are zeros. */
-static hr_status_t make_start_value(op_env_t *env, const op_step_t *step, hlo_value_t *operands, hlo_value_t *result,
-                                    hlo_value_t **out_value) {
+/* (operands, result, contexts): the state of an asynchronous pair. Takes both values over; contexts
+ * are zeros. */
+static hr_status_t make_start_value(op_env_t *env, const op_step_t *step, hlo_value_t *operands,
+                                    hlo_value_t *result, hlo_value_t **out_value) {
   const hlo_shape_t *shape = step->instr->shape;
   hlo_value_t **elements;
   int made = 2;
@@ -95,7 +103,8 @@ static hr_status_t make_start_value(op_env_t *env, const op_step_t *step, hlo_va
   if (!st) {
     elements[0] = operands;
     elements[1] = result;
-    for (; made < shape->element_count && !st; made++) st = hlo_value_zeros(shape->elements[made], &elements[made]);
+    for (; made < shape->element_count && !st; made++)
+      st = hlo_value_zeros(shape->elements[made], &elements[made]);
     if (!st) st = hlo_value_tuple(shape->element_count, elements, out_value);
     for (int i = 2; i < made; i++) hlo_value_release(elements[i]);
   }
@@ -104,14 +113,15 @@ static hr_status_t make_start_value(op_env_t *env, const op_step_t *step, hlo_va
   return st;
 }
 
-/* The wrapped computation runs at the start, and the done picks its result up; but a collective only begins. */
+/* The wrapped computation runs at the start, and the done picks its result up; but a collective
+ * only begins. */
 static hr_status_t run_async_start(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                    hlo_value_t **out_value) {
   hlo_value_t *operands, *result;
   HR_TRY(hlo_value_tuple(step->instr->operand_count, in, &operands));
   env->starting = op_wrapped_collective(step->instr) ? step->instr : NULL;
-  hr_status_t st =
-      call_with_operands(env, step, in, 0, step->instr->operand_count, step->instr->called[0], &result);
+  hr_status_t st = call_with_operands(env, step, in, 0, step->instr->operand_count,
+                                      step->instr->called[0], &result);
   env->starting = NULL;
   if (st) {
     hlo_value_release(operands);
@@ -121,7 +131,8 @@ static hr_status_t run_async_start(op_env_t *env, const op_step_t *step, hlo_val
 }
 const op_kernel_t kernel_async_start = {NULL, run_async_start};
 
-/* A collective that is the computation's root hands its own value over; other roots were made around it. */
+/* A collective that is the computation's root hands its own value over; other roots were made
+ * around it. */
 static hr_status_t run_async_done(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                   hlo_value_t **out_value) {
   const hlo_instr_t *start = step->instr->operands[0];

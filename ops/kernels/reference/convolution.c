@@ -1,23 +1,25 @@
-/* convolution by the reference engine: the products of ops/kernels/reference/convolution.h. Patches are made a block at a time, so that
- * memory stays bounded. Window reversal is a kernel read backwards. Source: StableHLO spec, convolution. */
+/* convolution by the reference engine: the products of ops/kernels/reference/convolution.h. Patches
+ * are made a block at a time, so that memory stays bounded. Window reversal is a kernel read
+ * backwards. Source: StableHLO spec, convolution. */
 #include "ops/kernels/reference/convolution.h"
 
 #include <string.h>
 
 #include "ops/rules/constraint.h"
 
-/* Picks dimensions in the order batch, spatial, feature (or spatial, input, output feature) by their labels. */
+/* Picks dimensions in the order batch, spatial, feature (or spatial, input, output feature) by
+ * their labels. */
 typedef struct conv_side {
   int rank;
   int64_t dims[HLO_MAX_RANK], strides[HLO_MAX_RANK];
 } conv_side_t;
 
-static hr_status_t side_add(const hlo_instr_t *instr, const hlo_shape_t *shape, int element_bytes, int64_t label,
-                            uint32_t *seen, conv_side_t *side) {
+static hr_status_t side_add(const hlo_instr_t *instr, const hlo_shape_t *shape, int element_bytes,
+                            int64_t label, uint32_t *seen, conv_side_t *side) {
   int64_t strides[HLO_MAX_RANK];
   if (label < 0 || label >= shape->rank || (*seen >> label & 1))
-    return hlo_error(instr, "convolution C13", "dimension label %ld is missing, out of range or used twice",
-                     (long)label);
+    return hlo_error(instr, "convolution C13",
+                     "dimension label %ld is missing, out of range or used twice", (long)label);
   *seen |= 1u << label;
   loop_dense_strides(shape->rank, shape->dims, element_bytes, strides);
   side->dims[side->rank] = shape->dims[label];
@@ -29,29 +31,33 @@ static hr_status_t side_add(const hlo_instr_t *instr, const hlo_shape_t *shape, 
 static hr_status_t check_unused(const hlo_instr_t *instr, const hlo_shape_t *shape, uint32_t seen) {
   for (int d = 0; d < shape->rank; d++)
     if (!(seen >> d & 1) && shape->dims[d] != 1)
-      return hlo_unsupported(instr, "dimension %d has no role and size %ld, want 1", d, (long)shape->dims[d]);
+      return hlo_unsupported(instr, "dimension %d has no role and size %ld, want 1", d,
+                             (long)shape->dims[d]);
   return NULL;
 }
 
-static hr_status_t order_side(const hlo_instr_t *instr, const hlo_shape_t *shape, int element_bytes, int64_t first,
-                              const int64_t *spatial, int spatial_rank, int64_t second, int64_t last,
-                              conv_side_t *out_side) {
+static hr_status_t order_side(const hlo_instr_t *instr, const hlo_shape_t *shape, int element_bytes,
+                              int64_t first, const int64_t *spatial, int spatial_rank,
+                              int64_t second, int64_t last, conv_side_t *out_side) {
   uint32_t seen = 0;
   *out_side = (conv_side_t){0};
   if (first >= 0) HR_TRY(side_add(instr, shape, element_bytes, first, &seen, out_side));
-  for (int d = 0; d < spatial_rank; d++) HR_TRY(side_add(instr, shape, element_bytes, spatial[d], &seen, out_side));
+  for (int d = 0; d < spatial_rank; d++)
+    HR_TRY(side_add(instr, shape, element_bytes, spatial[d], &seen, out_side));
   if (second >= 0) HR_TRY(side_add(instr, shape, element_bytes, second, &seen, out_side));
   HR_TRY(side_add(instr, shape, element_bytes, last, &seen, out_side));
   return check_unused(instr, shape, seen);
 }
 
-static hr_status_t plan_lhs(const op_step_t *step, const hlo_dim_labels_t *labels, conv_plan_t *plan) {
+static hr_status_t plan_lhs(const op_step_t *step, const hlo_dim_labels_t *labels,
+                            conv_plan_t *plan) {
   conv_side_t side;
   int64_t reals[HLO_MAX_RANK];
   const hlo_shape_t *shape = step->in_shapes[0];
-  HR_TRY(order_side(step->instr, shape, plan->types.element_bytes, labels->lhs_batch, labels->lhs_spatial,
-                    plan->spatial_rank, -1, labels->lhs_feature, &side));
-  HR_TRY(matmul_order_init(side.rank, side.dims, side.strides, plan->types.element_bytes, &plan->lhs_order));
+  HR_TRY(order_side(step->instr, shape, plan->types.element_bytes, labels->lhs_batch,
+                    labels->lhs_spatial, plan->spatial_rank, -1, labels->lhs_feature, &side));
+  HR_TRY(matmul_order_init(side.rank, side.dims, side.strides, plan->types.element_bytes,
+                           &plan->lhs_order));
   HR_TRY(hlo_shape_count(shape, &plan->lhs_count));
   loop_dense_strides(side.rank, side.dims, plan->types.parts, reals);
   plan->in_batch = side.dims[0], plan->in_batch_stride = reals[0];
@@ -63,12 +69,15 @@ static hr_status_t plan_lhs(const op_step_t *step, const hlo_dim_labels_t *label
   return NULL;
 }
 
-/* Where the program leaves the kernel's size open, the window has the size that the kernel turns out to have. */
-static hr_status_t plan_rhs(const op_step_t *step, const hlo_dim_labels_t *labels, conv_plan_t *plan) {
+/* Where the program leaves the kernel's size open, the window has the size that the kernel turns
+ * out to have. */
+static hr_status_t plan_rhs(const op_step_t *step, const hlo_dim_labels_t *labels,
+                            conv_plan_t *plan) {
   conv_side_t side;
   const hlo_shape_t *shape = step->in_shapes[1], *declared = step->instr->operands[1]->shape;
-  HR_TRY(order_side(step->instr, shape, plan->types.element_bytes, -1, labels->rhs_spatial, plan->spatial_rank,
-                    labels->rhs_input_feature, labels->rhs_output_feature, &side));
+  HR_TRY(order_side(step->instr, shape, plan->types.element_bytes, -1, labels->rhs_spatial,
+                    plan->spatial_rank, labels->rhs_input_feature, labels->rhs_output_feature,
+                    &side));
   HR_TRY(hlo_shape_count(shape, &plan->rhs_count));
   plan->window_count = 1;
   for (int d = 0; d < plan->spatial_rank; d++) {
@@ -81,19 +90,23 @@ static hr_status_t plan_rhs(const op_step_t *step, const hlo_dim_labels_t *label
   }
   plan->group_features = side.dims[side.rank - 2];
   plan->out_features = side.dims[side.rank - 1];
-  return matmul_order_init(side.rank, side.dims, side.strides, plan->types.element_bytes, &plan->rhs_order);
+  return matmul_order_init(side.rank, side.dims, side.strides, plan->types.element_bytes,
+                           &plan->rhs_order);
 }
 
-/* The copy of the result goes the other way: the source is the ordered array, the strides are the destination's. */
-static hr_status_t plan_out(const op_step_t *step, const hlo_dim_labels_t *labels, conv_plan_t *plan) {
+/* The copy of the result goes the other way: the source is the ordered array, the strides are the
+ * destination's. */
+static hr_status_t plan_out(const op_step_t *step, const hlo_dim_labels_t *labels,
+                            conv_plan_t *plan) {
   conv_side_t side;
   int bytes = (int)hr_dtype_bytes(plan->types.out);
   int64_t dense[HLO_MAX_RANK];
-  HR_TRY(order_side(step->instr, step->out_shape, bytes, labels->out_batch, labels->out_spatial, plan->spatial_rank, -1,
-                    labels->out_feature, &side));
+  HR_TRY(order_side(step->instr, step->out_shape, bytes, labels->out_batch, labels->out_spatial,
+                    plan->spatial_rank, -1, labels->out_feature, &side));
   HR_TRY(matmul_order_init(side.rank, side.dims, side.strides, bytes, &plan->out_order));
   loop_dense_strides(side.rank, side.dims, bytes, dense);
-  if (plan->out_order.needed) loop_copy_init(&plan->out_order.copy, bytes, side.rank, side.dims, side.strides, dense);
+  if (plan->out_order.needed)
+    loop_copy_init(&plan->out_order.copy, bytes, side.rank, side.dims, side.strides, dense);
   plan->out_batch = side.dims[0];
   plan->positions = 1;
   for (int d = 0; d < plan->spatial_rank; d++) {
@@ -111,16 +124,19 @@ static hr_status_t check_groups(const hlo_instr_t *instr, conv_plan_t *plan) {
   plan->batch_groups = hlo_attr_int(instr, HLO_ATTR_BATCH_GROUP_COUNT);
   int64_t f = plan->feature_groups, b = plan->batch_groups;
   if (f < 1 || b < 1 || (f > 1 && b > 1)) /* convolution C21-C23 */
-    return hlo_error(instr, "convolution C23", "feature_group_count %ld, batch_group_count %ld, want 1 for one of them",
+    return hlo_error(instr, "convolution C23",
+                     "feature_group_count %ld, batch_group_count %ld, want 1 for one of them",
                      (long)f, (long)b);
   if (plan->in_features % f || plan->in_features / f != plan->group_features)
-    return hlo_error(instr, "convolution C14", "%ld input features in %ld groups, but the kernel takes %ld",
+    return hlo_error(instr, "convolution C14",
+                     "%ld input features in %ld groups, but the kernel takes %ld",
                      (long)plan->in_features, (long)f, (long)plan->group_features);
   if (plan->out_features % (f * b))
-    return hlo_error(instr, "convolution C15", "%ld output features, want a multiple of %ld", (long)plan->out_features,
-                     (long)(f * b));
+    return hlo_error(instr, "convolution C15", "%ld output features, want a multiple of %ld",
+                     (long)plan->out_features, (long)(f * b));
   if (plan->in_batch % b || plan->in_batch / b != plan->out_batch)
-    return hlo_error(instr, "convolution C10", "a batch of %ld in %ld groups gives %ld, want an equal share",
+    return hlo_error(instr, "convolution C10",
+                     "a batch of %ld in %ld groups gives %ld, want an equal share",
                      (long)plan->in_batch, (long)b, (long)plan->out_batch);
   return NULL;
 }
@@ -135,8 +151,8 @@ static hr_status_t check_window(const hlo_instr_t *instr, const conv_plan_t *pla
       return hlo_error(instr, "convolution C2", "strides and dilations must be positive");
     if (__builtin_mul_overflow(w->stride, plan->out_dims[d], &reach) || reach > limit ||
         __builtin_mul_overflow(w->window_dilation, w->size, &span) || span > limit ||
-        __builtin_mul_overflow(w->base_dilation, plan->in_dims[d], &size) || size > limit || w->pad_low > limit ||
-        w->pad_low < -limit)
+        __builtin_mul_overflow(w->base_dilation, plan->in_dims[d], &size) || size > limit ||
+        w->pad_low > limit || w->pad_low < -limit)
       return hlo_error(instr, NULL, "the window reaches beyond all bounds");
   }
   return NULL;
@@ -147,12 +163,14 @@ hr_status_t conv_plan_init(const op_step_t *step, conv_plan_t *plan) {
   const hlo_dim_labels_t *labels = hlo_attr_labels(instr);
   const hlo_window_t *window = hlo_attr_window(instr);
   if (!labels) return hlo_error(instr, NULL, "dim_labels are missing");
-  if (labels->spatial_rank > HLO_MAX_RANK - 2 || (window ? window->rank : 0) != labels->spatial_rank)
-    return hlo_error(instr, NULL, "the window has %d dimensions, the labels %d", window ? window->rank : 0,
-                     labels->spatial_rank);
-  if (hlo_attr_has(instr, HLO_ATTR_SPARSITY_CONFIG)) return hlo_unsupported(instr, "sparse operands");
-  HR_TRY(matmul_types_init(instr, step->in_shapes[0]->dtype, step->in_shapes[1]->dtype, step->out_shape->dtype,
-                           &plan->types));
+  if (labels->spatial_rank > HLO_MAX_RANK - 2 ||
+      (window ? window->rank : 0) != labels->spatial_rank)
+    return hlo_error(instr, NULL, "the window has %d dimensions, the labels %d",
+                     window ? window->rank : 0, labels->spatial_rank);
+  if (hlo_attr_has(instr, HLO_ATTR_SPARSITY_CONFIG))
+    return hlo_unsupported(instr, "sparse operands");
+  HR_TRY(matmul_types_init(instr, step->in_shapes[0]->dtype, step->in_shapes[1]->dtype,
+                           step->out_shape->dtype, &plan->types));
   plan->spatial_rank = labels->spatial_rank;
   if (window) memcpy(plan->window, window->dims, (size_t)plan->spatial_rank * sizeof *plan->window);
   HR_TRY(plan_lhs(step, labels, plan));
@@ -177,22 +195,28 @@ static hr_status_t view_new(hr_arena_t *scratch, const conv_plan_t *plan, conv_v
   return NULL;
 }
 
-static hr_status_t conv_by_products(op_env_t *env, const conv_plan_t *plan, const char *lhs, const char *rhs,
-                                    char *out) {
+static hr_status_t conv_by_products(op_env_t *env, const conv_plan_t *plan, const char *lhs,
+                                    const char *rhs, char *out) {
   const matmul_types_t *types = &plan->types;
   conv_view_t view;
   matmul_space_t *space;
   HR_TRY(view_new(env->scratch, plan, &view));
-  int64_t groups = plan->feature_groups * plan->batch_groups, features = plan->out_features * types->parts;
+  int64_t groups = plan->feature_groups * plan->batch_groups,
+          features = plan->out_features * types->parts;
   int64_t bytes = view.real_bytes;
-  matmul_job_t job = {.real = types->real, .fill = conv_patches_fill, .context = &view, .c_row = features, .c_col = 1};
+  matmul_job_t job = {.real = types->real,
+                      .fill = conv_patches_fill,
+                      .context = &view,
+                      .c_row = features,
+                      .c_col = 1};
   job.m = plan->out_batch * plan->positions;
   job.n = features / groups;
   job.k = plan->window_count * view.unit;
   job.b_row = features, job.b_col = 1;
   HR_TRY(matmul_space_new(env->scratch, job.real, job.m, job.n, job.k, &space));
   for (int64_t g = 0; g < groups; g++) {
-    int64_t start = plan->batch_groups > 1 ? g * plan->out_batch * plan->in_batch_stride : g * view.unit;
+    int64_t start =
+        plan->batch_groups > 1 ? g * plan->out_batch * plan->in_batch_stride : g * view.unit;
     view.input = lhs + start * bytes;
     job.b = rhs + g * job.n * bytes;
     job.c = out + g * job.n * bytes;
@@ -201,26 +225,30 @@ static hr_status_t conv_by_products(op_env_t *env, const conv_plan_t *plan, cons
   return NULL;
 }
 
-static hr_status_t conv_depthwise(op_env_t *env, const conv_plan_t *plan, const char *lhs, const char *rhs, char *out) {
+static hr_status_t conv_depthwise(op_env_t *env, const conv_plan_t *plan, const char *lhs,
+                                  const char *rhs, char *out) {
   conv_view_t view;
   HR_TRY(view_new(env->scratch, plan, &view));
   conv_depthwise_rows(&view, 0, plan->out_batch * plan->positions, lhs, rhs, out);
   return NULL;
 }
 
-/* Memory for the sums, and for the narrowed but not yet reordered result; each is the result's own where it can be. */
-static hr_status_t conv_memory(hr_arena_t *scratch, const conv_plan_t *plan, hlo_value_t *out, void **out_sums,
-                               void **out_narrow) {
+/* Memory for the sums, and for the narrowed but not yet reordered result; each is the result's own
+ * where it can be. */
+static hr_status_t conv_memory(hr_arena_t *scratch, const conv_plan_t *plan, hlo_value_t *out,
+                               void **out_sums, void **out_narrow) {
   size_t bytes;
   *out_narrow = out->data;
-  if (plan->out_order.needed) HR_TRY(hr_arena_alloc(scratch, plan->out_order.size_bytes, out_narrow));
+  if (plan->out_order.needed)
+    HR_TRY(hr_arena_alloc(scratch, plan->out_order.size_bytes, out_narrow));
   *out_sums = *out_narrow;
   if (matmul_is_widened(&plan->types, plan->types.out)) return NULL;
   HR_TRY(hr_size_product((size_t)out->count, (size_t)plan->types.element_bytes, &bytes));
   return hr_arena_alloc(scratch, bytes, out_sums);
 }
 
-static hr_status_t run_ordered(op_env_t *env, const conv_plan_t *plan, hlo_value_t *const *in, hlo_value_t *out) {
+static hr_status_t run_ordered(op_env_t *env, const conv_plan_t *plan, hlo_value_t *const *in,
+                               hlo_value_t *out) {
   const matmul_types_t *types = &plan->types;
   const void *lhs, *rhs;
   void *sums, *narrow;
@@ -234,15 +262,16 @@ static hr_status_t run_ordered(op_env_t *env, const conv_plan_t *plan, hlo_value
   HR_TRY(matmul_widen(env->scratch, types, types->rhs, in[1]->data, plan->rhs_count, &rhs));
   HR_TRY(matmul_order_run(env->scratch, &plan->rhs_order, rhs, &rhs));
   if (types->is_complex)
-    HR_TRY(matmul_expand_complex(env->scratch, types, rhs, plan->rhs_count / plan->out_features, plan->out_features,
-                                 &rhs));
+    HR_TRY(matmul_expand_complex(env->scratch, types, rhs, plan->rhs_count / plan->out_features,
+                                 plan->out_features, &rhs));
   HR_TRY((conv_is_depthwise(plan) ? conv_depthwise : conv_by_products)(env, plan, lhs, rhs, sums));
   if (sums != narrow) matmul_narrow(types, sums, narrow, out->count);
   if (narrow != out->data) loop_copy_run(&plan->out_order.copy, out->data, narrow);
   return NULL;
 }
 
-static hr_status_t run_conv(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_conv(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                            hlo_value_t **out_value) {
   hlo_value_t *out;
   HR_TRY(op_output(env, step, &out));
   hr_status_t st = out->count ? run_ordered(env, step->plan, in, out) : NULL;

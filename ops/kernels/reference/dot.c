@@ -1,11 +1,12 @@
 /* dot. Dimensions fall into groups (batch, free, contracting); where each group of an operand
- * is one run of equal strides the operand is used as it lies, else it is first brought into the order of the groups.
- * Source: StableHLO spec, dot_general. Order of sums: that of the contracting dimensions, in blocks (matmul.c). */
+ * is one run of equal strides the operand is used as it lies, else it is first brought into the
+ * order of the groups. Source: StableHLO spec, dot_general. Order of sums: that of the contracting
+ * dimensions, in blocks (matmul.c). */
 #include "ops/kernels/reference/dot.h"
 
 /* One stride for all dimensions of a group, if there is one. */
-static bool collapse_group(const hlo_shape_t *shape, const int64_t *strides, const dims_group_t *group,
-                           int64_t *out_stride) {
+static bool collapse_group(const hlo_shape_t *shape, const int64_t *strides,
+                           const dims_group_t *group, int64_t *out_stride) {
   int64_t run = 0; /* stride that the next dimension outwards must have; 0: none seen yet */
   *out_stride = 0;
   for (int i = group->count - 1; i >= 0; i--) {
@@ -18,8 +19,8 @@ static bool collapse_group(const hlo_shape_t *shape, const int64_t *strides, con
   return true;
 }
 
-hr_status_t dot_plan_side(const hlo_shape_t *shape, const dims_group_t *groups, int group_count, int element_bytes,
-                          bool dense, dot_side_t *out_side) {
+hr_status_t dot_plan_side(const hlo_shape_t *shape, const dims_group_t *groups, int group_count,
+                          int element_bytes, bool dense, dot_side_t *out_side) {
   int64_t strides[HLO_MAX_RANK], dims[HLO_MAX_RANK], bytes[HLO_MAX_RANK];
   int rank = 0;
   bool one_stride_each = true;
@@ -31,7 +32,8 @@ hr_status_t dot_plan_side(const hlo_shape_t *shape, const dims_group_t *groups, 
     for (int i = 0; i < groups[g].count; i++, rank++) {
       dims[rank] = shape->dims[groups[g].dims[i]];
       bytes[rank] = strides[groups[g].dims[i]] * element_bytes;
-      side.sizes[g] = (int64_t)((uint64_t)side.sizes[g] * (uint64_t)dims[rank]); /* may wrap in an empty array */
+      side.sizes[g] = (int64_t)((uint64_t)side.sizes[g] *
+                                (uint64_t)dims[rank]); /* may wrap in an empty array */
     }
     one_stride_each &= collapse_group(shape, strides, &groups[g], &side.strides[g]);
   }
@@ -45,14 +47,16 @@ hr_status_t dot_plan_side(const hlo_shape_t *shape, const dims_group_t *groups, 
 }
 
 /* Reads a list of dimensions and takes them off the free ones. */
-static hr_status_t take_dims(const hlo_instr_t *instr, hr_ints_t list, int rank, uint32_t *free_dims,
-                             dims_group_t *out_group) {
-  if (list.count > rank) return hlo_error(instr, "dot_general C5", "%ld dimensions of %d", (long)list.count, rank);
+static hr_status_t take_dims(const hlo_instr_t *instr, hr_ints_t list, int rank,
+                             uint32_t *free_dims, dims_group_t *out_group) {
+  if (list.count > rank)
+    return hlo_error(instr, "dot_general C5", "%ld dimensions of %d", (long)list.count, rank);
   out_group->count = (int)list.count;
   for (int i = 0; i < out_group->count; i++) {
     int64_t d = list.data[i];
     if (d < 0 || d >= rank || !(*free_dims >> d & 1))
-      return hlo_error(instr, "dot_general C3", "dimension %ld is out of range or named twice", (long)d);
+      return hlo_error(instr, "dot_general C3", "dimension %ld is out of range or named twice",
+                       (long)d);
     *free_dims &= ~(1u << d);
     out_group->dims[i] = (int)d;
   }
@@ -68,27 +72,31 @@ static dims_group_t rest_of(uint32_t free_dims) {
 
 static uint32_t all_dims(int rank) { return rank >= 32 ? ~0u : (1u << rank) - 1; }
 
-static hr_status_t check_pairs(const hlo_instr_t *instr, const hlo_shape_t *lhs, const dims_group_t *a,
-                               const hlo_shape_t *rhs, const dims_group_t *b, const char *label) {
-  if (a->count != b->count) return hlo_error(instr, label, "%d dimensions against %d", a->count, b->count);
+static hr_status_t check_pairs(const hlo_instr_t *instr, const hlo_shape_t *lhs,
+                               const dims_group_t *a, const hlo_shape_t *rhs, const dims_group_t *b,
+                               const char *label) {
+  if (a->count != b->count)
+    return hlo_error(instr, label, "%d dimensions against %d", a->count, b->count);
   for (int i = 0; i < a->count; i++)
     if (lhs->dims[a->dims[i]] != rhs->dims[b->dims[i]])
-      return hlo_error(instr, label, "sizes %ld and %ld, want them equal", (long)lhs->dims[a->dims[i]],
-                       (long)rhs->dims[b->dims[i]]);
+      return hlo_error(instr, label, "sizes %ld and %ld, want them equal",
+                       (long)lhs->dims[a->dims[i]], (long)rhs->dims[b->dims[i]]);
   return NULL;
 }
 
-hr_status_t dot_read_groups(const hlo_instr_t *instr, const hlo_shape_t *lhs, const hlo_shape_t *rhs, int rhs_taken,
-                            dot_groups_t *out_groups) {
+hr_status_t dot_read_groups(const hlo_instr_t *instr, const hlo_shape_t *lhs,
+                            const hlo_shape_t *rhs, int rhs_taken, dot_groups_t *out_groups) {
   uint32_t lhs_free = all_dims(lhs->rank), rhs_free = all_dims(rhs->rank);
   dot_groups_t *g = out_groups;
   if (rhs_taken >= 0) rhs_free &= ~(1u << rhs_taken);
-  HR_TRY(take_dims(instr, hlo_attr_ints(instr, HLO_ATTR_LHS_BATCH_DIMS), lhs->rank, &lhs_free, &g->lhs_batch));
-  HR_TRY(take_dims(instr, hlo_attr_ints(instr, HLO_ATTR_RHS_BATCH_DIMS), rhs->rank, &rhs_free, &g->rhs_batch));
-  HR_TRY(
-      take_dims(instr, hlo_attr_ints(instr, HLO_ATTR_LHS_CONTRACTING_DIMS), lhs->rank, &lhs_free, &g->lhs_contracting));
-  HR_TRY(
-      take_dims(instr, hlo_attr_ints(instr, HLO_ATTR_RHS_CONTRACTING_DIMS), rhs->rank, &rhs_free, &g->rhs_contracting));
+  HR_TRY(take_dims(instr, hlo_attr_ints(instr, HLO_ATTR_LHS_BATCH_DIMS), lhs->rank, &lhs_free,
+                   &g->lhs_batch));
+  HR_TRY(take_dims(instr, hlo_attr_ints(instr, HLO_ATTR_RHS_BATCH_DIMS), rhs->rank, &rhs_free,
+                   &g->rhs_batch));
+  HR_TRY(take_dims(instr, hlo_attr_ints(instr, HLO_ATTR_LHS_CONTRACTING_DIMS), lhs->rank, &lhs_free,
+                   &g->lhs_contracting));
+  HR_TRY(take_dims(instr, hlo_attr_ints(instr, HLO_ATTR_RHS_CONTRACTING_DIMS), rhs->rank, &rhs_free,
+                   &g->rhs_contracting));
   g->lhs_free = rest_of(lhs_free);
   g->rhs_free = rest_of(rhs_free);
   HR_TRY(check_pairs(instr, lhs, &g->lhs_batch, rhs, &g->rhs_batch, "dot_general C9"));
@@ -100,12 +108,13 @@ hr_status_t dot_check_result(const op_step_t *step, int64_t batch, int64_t m, in
   if (__builtin_mul_overflow(batch, m, &want) || __builtin_mul_overflow(want, n, &want)) want = -1;
   HR_TRY(hlo_shape_count(step->out_shape, &count));
   if (count != want)
-    return hlo_error(step->instr, "dot_general C12", "the result has %ld elements, want %ld", (long)count, (long)want);
+    return hlo_error(step->instr, "dot_general C12", "the result has %ld elements, want %ld",
+                     (long)count, (long)want);
   return NULL;
 }
 
-hr_status_t dot_plan_init(const op_step_t *step, const matmul_types_t *types, const hlo_shape_t *lhs,
-                          const hlo_shape_t *rhs, dot_plan_t *plan) {
+hr_status_t dot_plan_init(const op_step_t *step, const matmul_types_t *types,
+                          const hlo_shape_t *lhs, const hlo_shape_t *rhs, dot_plan_t *plan) {
   dot_groups_t g;
   plan->types = *types;
   HR_TRY(dot_read_groups(step->instr, lhs, rhs, -1, &g));
@@ -119,13 +128,14 @@ hr_status_t dot_plan_init(const op_step_t *step, const matmul_types_t *types, co
   return dot_check_result(step, plan->batch, plan->m, plan->n);
 }
 
-hr_status_t dot_ready_side(hr_arena_t *scratch, const matmul_types_t *types, const dot_side_t *side, hr_dtype_t dtype,
-                           const void *from, const void **out_data) {
+hr_status_t dot_ready_side(hr_arena_t *scratch, const matmul_types_t *types, const dot_side_t *side,
+                           hr_dtype_t dtype, const void *from, const void **out_data) {
   HR_TRY(matmul_widen(scratch, types, dtype, from, side->count, out_data));
   return matmul_order_run(scratch, &side->order, *out_data, out_data);
 }
 
-hr_status_t dot_product_memory(hr_arena_t *scratch, const matmul_types_t *types, hlo_value_t *out, void **out_memory) {
+hr_status_t dot_product_memory(hr_arena_t *scratch, const matmul_types_t *types, hlo_value_t *out,
+                               void **out_memory) {
   size_t bytes;
   *out_memory = out->data;
   if (matmul_is_widened(types, types->out)) return NULL;
@@ -137,20 +147,24 @@ void dot_finish_product(const matmul_types_t *types, void *products, hlo_value_t
   if (products != out->data) matmul_narrow(types, products, out->data, out->count);
 }
 
-hr_status_t dot_run_products(op_env_t *env, const dot_plan_t *plan, const void *a, const void *b, hlo_value_t *out) {
+hr_status_t dot_run_products(op_env_t *env, const dot_plan_t *plan, const void *a, const void *b,
+                             hlo_value_t *out) {
   const matmul_types_t *types = &plan->types;
   int64_t parts = types->parts, real_bytes = (int64_t)hr_dtype_bytes(types->real);
   if (out->count == 0) return NULL;
   HR_TRY(dot_ready_side(env->scratch, types, &plan->lhs, types->lhs, a, &a));
   HR_TRY(dot_ready_side(env->scratch, types, &plan->rhs, types->rhs, b, &b));
-  if (parts == 2) HR_TRY(matmul_expand_complex(env->scratch, types, b, plan->batch * plan->k, plan->n, &b));
+  if (parts == 2)
+    HR_TRY(matmul_expand_complex(env->scratch, types, b, plan->batch * plan->k, plan->n, &b));
   void *products;
   HR_TRY(dot_product_memory(env->scratch, types, out, &products));
   matmul_space_t *space;
-  matmul_job_t job = {.real = types->real, .m = plan->m, .n = plan->n * parts, .k = plan->k * parts};
+  matmul_job_t job = {
+      .real = types->real, .m = plan->m, .n = plan->n * parts, .k = plan->k * parts};
   HR_TRY(matmul_space_new(env->scratch, job.real, job.m, job.n, job.k, &space));
   job.a_row = plan->lhs.strides[1] * parts, job.a_col = parts == 2 ? 1 : plan->lhs.strides[2];
-  job.b_row = parts == 2 ? job.n : plan->rhs.strides[1], job.b_col = parts == 2 ? 1 : plan->rhs.strides[2];
+  job.b_row = parts == 2 ? job.n : plan->rhs.strides[1],
+  job.b_col = parts == 2 ? 1 : plan->rhs.strides[2];
   job.c_row = job.n, job.c_col = 1;
   for (int64_t i = 0; i < plan->batch; i++) {
     job.a = (const char *)a + i * plan->lhs.strides[0] * parts * real_bytes;
@@ -166,14 +180,15 @@ static hr_status_t prepare_dot(hr_arena_t *arena, const op_step_t *step, const v
   dot_plan_t *plan;
   matmul_types_t types;
   HR_TRY(HR_NEW(arena, &plan));
-  HR_TRY(matmul_types_init(step->instr, step->in_shapes[0]->dtype, step->in_shapes[1]->dtype, step->out_shape->dtype,
-                           &types));
+  HR_TRY(matmul_types_init(step->instr, step->in_shapes[0]->dtype, step->in_shapes[1]->dtype,
+                           step->out_shape->dtype, &types));
   HR_TRY(dot_plan_init(step, &types, step->in_shapes[0], step->in_shapes[1], plan));
   *out_plan = plan;
   return NULL;
 }
 
-static hr_status_t run_dot(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_dot(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                           hlo_value_t **out_value) {
   hlo_value_t *out;
   HR_TRY(op_output(env, step, &out));
   hr_status_t st = dot_run_products(env, step->plan, in[0]->data, in[1]->data, out);

@@ -1,4 +1,5 @@
-/* Ops whose places or sizes come from values: dynamic slices, sizes of dimensions, reshapes to computed sizes. */
+/* Ops whose places or sizes come from values: dynamic slices, sizes of dimensions, reshapes to
+ * computed sizes. */
 #include <string.h>
 
 #include "ops/kernels/common/strided_loops.h"
@@ -13,20 +14,23 @@ typedef struct block_plan {
   bool whole;                    /* the block is all of the operand */
 } block_plan_t;
 
-/* Start of the block in dimension d, clamped so that it fits. The starts are operands `first` and on: one scalar for
- * each dimension or, in old programs, one vector. */
-static int64_t clamped_start(const op_step_t *step, hlo_value_t *const *in, int first, int d, int64_t block_size) {
+/* Start of the block in dimension d, clamped so that it fits. The starts are operands `first` and
+ * on: one scalar for each dimension or, in old programs, one vector. */
+static int64_t clamped_start(const op_step_t *step, hlo_value_t *const *in, int first, int d,
+                             int64_t block_size) {
   bool is_vector = step->instr->operand_count == first + 1 && in[first]->rank == 1;
   int64_t start = is_vector ? op_index_at(in[first], d) : op_index_at(in[first + d], 0);
   int64_t last = step->in_shapes[0]->dims[d] - block_size;
   return start < 0 ? 0 : start > last ? last : start;
 }
 
-static int64_t block_offset(const op_step_t *step, hlo_value_t *const *in, int first, const hlo_shape_t *block) {
+static int64_t block_offset(const op_step_t *step, hlo_value_t *const *in, int first,
+                            const hlo_shape_t *block) {
   const block_plan_t *plan = step->plan;
   int64_t offset = 0;
   if (plan->copy.nest.empty) return 0;
-  for (int d = 0; d < block->rank; d++) offset += clamped_start(step, in, first, d, block->dims[d]) * plan->strides[d];
+  for (int d = 0; d < block->rank; d++)
+    offset += clamped_start(step, in, first, d, block->dims[d]) * plan->strides[d];
   return offset;
 }
 
@@ -35,15 +39,16 @@ static hr_status_t plan_block(hr_arena_t *arena, const op_step_t *step, const hl
   const hlo_shape_t *in = step->in_shapes[0];
   for (int d = 0; d < in->rank; d++)
     if (block->dims[d] > in->dims[d])
-      return hlo_error(step->instr, NULL, "a block of %ld along dimension %d, want at most %ld", (long)block->dims[d],
-                       d, (long)in->dims[d]);
+      return hlo_error(step->instr, NULL, "a block of %ld along dimension %d, want at most %ld",
+                       (long)block->dims[d], d, (long)in->dims[d]);
   HR_TRY(HR_NEW(arena, out_plan));
   (*out_plan)->whole = hlo_shape_same_dims(in, block);
   loop_dense_strides(in->rank, in->dims, (int64_t)hr_dtype_bytes(in->dtype), (*out_plan)->strides);
   return NULL;
 }
 
-static hr_status_t prepare_dynamic_slice(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
+static hr_status_t prepare_dynamic_slice(hr_arena_t *arena, const op_step_t *step,
+                                         const void **out_plan) {
   const hlo_shape_t *out = step->out_shape;
   int bytes = (int)hr_dtype_bytes(out->dtype);
   int64_t dense[HLO_MAX_RANK];
@@ -69,7 +74,8 @@ static hr_status_t run_dynamic_slice(op_env_t *env, const op_step_t *step, hlo_v
 }
 const op_kernel_t kernel_dynamic_slice = {prepare_dynamic_slice, run_dynamic_slice};
 
-static hr_status_t prepare_dynamic_update_slice(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
+static hr_status_t prepare_dynamic_update_slice(hr_arena_t *arena, const op_step_t *step,
+                                                const void **out_plan) {
   const hlo_shape_t *update = step->in_shapes[1];
   int bytes = (int)hr_dtype_bytes(update->dtype);
   int64_t dense[HLO_MAX_RANK];
@@ -81,8 +87,8 @@ static hr_status_t prepare_dynamic_update_slice(hr_arena_t *arena, const op_step
   return NULL;
 }
 
-static hr_status_t run_dynamic_update_slice(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
-                                            hlo_value_t **out_value) {
+static hr_status_t run_dynamic_update_slice(op_env_t *env, const op_step_t *step,
+                                            hlo_value_t *const *in, hlo_value_t **out_value) {
   const block_plan_t *plan = step->plan;
   if (plan->whole) {
     *out_value = hlo_value_retain(in[1]);
@@ -93,20 +99,24 @@ static hr_status_t run_dynamic_update_slice(op_env_t *env, const op_step_t *step
   loop_copy_run(&plan->copy, (char *)(*out_value)->data + offset, in[1]->data);
   return NULL;
 }
-const op_kernel_t kernel_dynamic_update_slice = {prepare_dynamic_update_slice, run_dynamic_update_slice};
+const op_kernel_t kernel_dynamic_update_slice = {prepare_dynamic_update_slice,
+                                                 run_dynamic_update_slice};
 
-static hr_status_t run_get_dimension_size(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
-                                          hlo_value_t **out_value) {
+static hr_status_t run_get_dimension_size(op_env_t *env, const op_step_t *step,
+                                          hlo_value_t *const *in, hlo_value_t **out_value) {
   (void)env;
   HR_TRY(hlo_value_array(HR_S32, 0, NULL, out_value));
-  *(int32_t *)(*out_value)->data = (int32_t)in[0]->dims[hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS).data[0]];
+  *(int32_t *)(*out_value)->data =
+      (int32_t)in[0]->dims[hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS).data[0]];
   return NULL;
 }
 const op_kernel_t kernel_get_dimension_size = {NULL, run_get_dimension_size};
 
-hr_status_t op_resize_dimension(const hlo_value_t *value, int64_t d, int64_t size, hlo_value_t **out_value) {
+hr_status_t op_resize_dimension(const hlo_value_t *value, int64_t d, int64_t size,
+                                hlo_value_t **out_value) {
   int bytes = (int)hr_dtype_bytes(value->dtype);
-  int64_t dims[HLO_MAX_RANK], common[HLO_MAX_RANK], to_strides[HLO_MAX_RANK], from_strides[HLO_MAX_RANK];
+  int64_t dims[HLO_MAX_RANK], common[HLO_MAX_RANK], to_strides[HLO_MAX_RANK],
+      from_strides[HLO_MAX_RANK];
   for (int i = 0; i < value->rank; i++) dims[i] = common[i] = value->dims[i];
   dims[d] = size;
   if (size < common[d]) common[d] = size;
@@ -120,14 +130,14 @@ hr_status_t op_resize_dimension(const hlo_value_t *value, int64_t d, int64_t siz
   return NULL;
 }
 
-static hr_status_t run_set_dimension_size(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
-                                          hlo_value_t **out_value) {
+static hr_status_t run_set_dimension_size(op_env_t *env, const op_step_t *step,
+                                          hlo_value_t *const *in, hlo_value_t **out_value) {
   (void)env;
   int64_t d = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS).data[0], size = op_index_at(in[1], 0);
   int64_t bound = step->instr->shape->dims[d];
   if (size < 0 || (bound != HLO_UNBOUNDED && size > bound))
-    return hlo_error(step->instr, NULL, "size %ld of dimension %ld, want 0 to its bound %ld", (long)size, (long)d,
-                     (long)bound);
+    return hlo_error(step->instr, NULL, "size %ld of dimension %ld, want 0 to its bound %ld",
+                     (long)size, (long)d, (long)bound);
   if (size != in[0]->dims[d]) return op_resize_dimension(in[0], d, size, out_value);
   *out_value = hlo_value_retain(in[0]);
   return NULL;
@@ -143,11 +153,13 @@ static hr_status_t run_dynamic_reshape(op_env_t *env, const op_step_t *step, hlo
   int64_t dims[HLO_MAX_RANK], count;
   for (int d = 0; d < shape->rank; d++) {
     dims[d] = is_vector ? op_index_at(in[1], d) : op_index_at(in[1 + d], 0);
-    if (dims[d] < 0) return hlo_error(step->instr, NULL, "size %ld of dimension %d", (long)dims[d], d);
+    if (dims[d] < 0)
+      return hlo_error(step->instr, NULL, "size %ld of dimension %d", (long)dims[d], d);
   }
   HR_TRY(hlo_dims_count(shape->rank, dims, shape->dtype, &count));
   if (count != in[0]->count)
-    return hlo_error(step->instr, "dynamic_reshape C2", "%ld elements become %ld", (long)in[0]->count, (long)count);
+    return hlo_error(step->instr, "dynamic_reshape C2", "%ld elements become %ld",
+                     (long)in[0]->count, (long)count);
   return hlo_value_view(in[0], shape->dtype, shape->rank, dims, out_value);
 }
 const op_kernel_t kernel_dynamic_reshape = {NULL, run_dynamic_reshape};

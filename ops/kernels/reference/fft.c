@@ -1,6 +1,6 @@
-/* fft by FFTW. The last one to three dimensions are transformed, all others are a batch. A real transform of several
- * dimensions is real in the last and complex in the others. Inverses are scaled by one over the product of lengths.
- * Source: StableHLO spec, fft. */
+/* fft by FFTW. The last one to three dimensions are transformed, all others are a batch. A real
+ * transform of several dimensions is real in the last and complex in the others. Inverses are
+ * scaled by one over the product of lengths. Source: StableHLO spec, fft. */
 #include <string.h>
 
 #include "ops/kernels/kernel.h"
@@ -21,10 +21,12 @@ static hr_status_t fft_types(const op_step_t *step, fft_plan_t *plan) {
   hr_dtype_t in = step->in_shapes[0]->dtype, out = step->out_shape->dtype;
   bool real_in = plan->type == HLO_FFT_TYPE_RFFT, real_out = plan->type == HLO_FFT_TYPE_IRFFT;
   plan->is_double = hr_dtype_real(in) == HR_F64;
-  hr_dtype_t real = plan->is_double ? HR_F64 : HR_F32, complex_ = plan->is_double ? HR_C128 : HR_C64;
+  hr_dtype_t real = plan->is_double ? HR_F64 : HR_F32,
+             complex_ = plan->is_double ? HR_C128 : HR_C64;
   if (in != (real_in ? real : complex_) || out != (real_out ? real : complex_)) /* fft C2 */
-    return hlo_error(step->instr, "fft C2", "%s of %s to %s", hlo_enum_table[HLO_ENUM_FFT_TYPE].texts[plan->type],
-                     hr_dtype_name(in), hr_dtype_name(out));
+    return hlo_error(step->instr, "fft C2", "%s of %s to %s",
+                     hlo_enum_table[HLO_ENUM_FFT_TYPE].texts[plan->type], hr_dtype_name(in),
+                     hr_dtype_name(out));
   return NULL;
 }
 
@@ -34,8 +36,10 @@ static int64_t half_size(int64_t length) { return length ? length / 2 + 1 : 0; }
 static hr_status_t fft_sizes(const op_step_t *step, fft_plan_t *plan) {
   const hlo_shape_t *in = step->in_shapes[0], *out = step->out_shape;
   hr_ints_t lengths = hlo_attr_ints(step->instr, HLO_ATTR_FFT_LENGTH);
-  if (lengths.count < 1 || lengths.count > FFT_MAX_DIMS || lengths.count > in->rank || in->rank != out->rank)
-    return hlo_error(step->instr, "fft C3", "%ld lengths for an operand of rank %d", (long)lengths.count, in->rank);
+  if (lengths.count < 1 || lengths.count > FFT_MAX_DIMS || lengths.count > in->rank ||
+      in->rank != out->rank)
+    return hlo_error(step->instr, "fft C3", "%ld lengths for an operand of rank %d",
+                     (long)lengths.count, in->rank);
   plan->rank = (int)lengths.count;
   plan->batch = 1;
   for (int d = 0; d < in->rank; d++) {
@@ -44,8 +48,9 @@ static hr_status_t fft_sizes(const op_step_t *step, fft_plan_t *plan) {
     if (t == plan->rank - 1 && plan->type == HLO_FFT_TYPE_RFFT) want_out = half_size(want_in);
     if (t == plan->rank - 1 && plan->type == HLO_FFT_TYPE_IRFFT) want_in = half_size(want_in);
     if (in->dims[d] != want_in || out->dims[d] != want_out) /* fft C4-C6 */
-      return hlo_error(step->instr, "fft C5", "dimension %d has sizes %ld and %ld, want %ld and %ld", d,
-                       (long)in->dims[d], (long)out->dims[d], (long)want_in, (long)want_out);
+      return hlo_error(step->instr, "fft C5",
+                       "dimension %d has sizes %ld and %ld, want %ld and %ld", d, (long)in->dims[d],
+                       (long)out->dims[d], (long)want_in, (long)want_out);
     if (t < 0)
       plan->batch *= in->dims[d];
     else
@@ -77,9 +82,10 @@ static hr_status_t execute(const fftw_library_t *library, fftw_plan transform) {
   return NULL;
 }
 
-/* Complex transforms in place over the first `rank` transformed dimensions of [batch][lengths...][last]. */
-static hr_status_t transform_complex(const fftw_library_t *library, const fft_plan_t *plan, int rank, int64_t last,
-                                     int sign, void *data) {
+/* Complex transforms in place over the first `rank` transformed dimensions of
+ * [batch][lengths...][last]. */
+static hr_status_t transform_complex(const fftw_library_t *library, const fft_plan_t *plan,
+                                     int rank, int64_t last, int sign, void *data) {
   fftw_iodim64 dims[FFT_MAX_DIMS], many[2];
   int64_t stride = last;
   if (rank == 0) return NULL;
@@ -89,23 +95,27 @@ static hr_status_t transform_complex(const fftw_library_t *library, const fft_pl
   many[1] = (fftw_iodim64){last, 1, 1};
   if (rank == plan->rank) dims[rank - 1] = (fftw_iodim64){last, 1, 1};
   fftw_lock();
-  fftw_plan transform = library->dft(rank, dims, rank == plan->rank ? 1 : 2, many, data, data, sign, FFTW_ESTIMATE);
+  fftw_plan transform =
+      library->dft(rank, dims, rank == plan->rank ? 1 : 2, many, data, data, sign, FFTW_ESTIMATE);
   fftw_unlock();
   return execute(library, transform);
 }
 
 /* Lines along the last dimension between real and half-complex. */
-static hr_status_t transform_real(const fftw_library_t *library, const fft_plan_t *plan, void *in, void *out) {
+static hr_status_t transform_real(const fftw_library_t *library, const fft_plan_t *plan, void *in,
+                                  void *out) {
   bool forward = plan->type == HLO_FFT_TYPE_RFFT;
-  fftw_iodim64 line = {plan->lengths[plan->rank - 1], 1, 1}, many = {plan->rows, plan->in_last, plan->out_last};
+  fftw_iodim64 line = {plan->lengths[plan->rank - 1], 1, 1},
+               many = {plan->rows, plan->in_last, plan->out_last};
   fftw_lock();
-  fftw_plan transform = (forward ? library->dft_r2c : library->dft_c2r)(1, &line, 1, &many, in, out, FFTW_ESTIMATE);
+  fftw_plan transform =
+      (forward ? library->dft_r2c : library->dft_c2r)(1, &line, 1, &many, in, out, FFTW_ESTIMATE);
   fftw_unlock();
   return execute(library, transform);
 }
 
-/* A line that comes from a real one has a real first element, and a real middle one if its length is even; what else
- * stands there is ignored. */
+/* A line that comes from a real one has a real first element, and a real middle one if its length
+ * is even; what else stands there is ignored. */
 static void drop_imaginary(const fft_plan_t *plan, void *data) {
   bool even = plan->lengths[plan->rank - 1] % 2 == 0;
   for (int64_t row = 0; row < plan->rows; row++) {
@@ -131,8 +141,8 @@ static void scale(const fft_plan_t *plan, hlo_value_t *out) {
       ((float *)out->data)[i] *= (float)factor;
 }
 
-static hr_status_t inverse_real(op_env_t *env, const fftw_library_t *library, const fft_plan_t *plan,
-                                const hlo_value_t *in, hlo_value_t *out) {
+static hr_status_t inverse_real(op_env_t *env, const fftw_library_t *library,
+                                const fft_plan_t *plan, const hlo_value_t *in, hlo_value_t *out) {
   void *copy;
   HR_TRY(hr_arena_copy(env->scratch, in->data, hlo_value_bytes(in), &copy));
   HR_TRY(transform_complex(library, plan, plan->rank - 1, plan->in_last, FFTW_BACKWARD, copy));
@@ -140,7 +150,8 @@ static hr_status_t inverse_real(op_env_t *env, const fftw_library_t *library, co
   return transform_real(library, plan, copy, out->data);
 }
 
-static hr_status_t transform(op_env_t *env, const fft_plan_t *plan, const hlo_value_t *in, hlo_value_t *out) {
+static hr_status_t transform(op_env_t *env, const fft_plan_t *plan, const hlo_value_t *in,
+                             hlo_value_t *out) {
   fftw_library_t library;
   if (in->count == 0 || out->count == 0) {
     memset(out->data, 0, hlo_value_bytes(out));
@@ -149,20 +160,26 @@ static hr_status_t transform(op_env_t *env, const fft_plan_t *plan, const hlo_va
   HR_TRY(fftw_library_open(plan->is_double, &library));
   switch (plan->type) {
     case HLO_FFT_TYPE_RFFT:
-      HR_TRY(transform_real(&library, plan, in->data, out->data)); /* FFTW keeps the input of this one */
-      return transform_complex(&library, plan, plan->rank - 1, plan->out_last, FFTW_FORWARD, out->data);
-    case HLO_FFT_TYPE_IRFFT: HR_TRY(inverse_real(env, &library, plan, in, out)); break;
+      HR_TRY(transform_real(&library, plan, in->data,
+                            out->data)); /* FFTW keeps the input of this one */
+      return transform_complex(&library, plan, plan->rank - 1, plan->out_last, FFTW_FORWARD,
+                               out->data);
+    case HLO_FFT_TYPE_IRFFT:
+      HR_TRY(inverse_real(env, &library, plan, in, out));
+      break;
     default:
       memcpy(out->data, in->data, hlo_value_bytes(in));
       HR_TRY(transform_complex(&library, plan, plan->rank, plan->in_last,
-                               plan->type == HLO_FFT_TYPE_FFT ? FFTW_FORWARD : FFTW_BACKWARD, out->data));
+                               plan->type == HLO_FFT_TYPE_FFT ? FFTW_FORWARD : FFTW_BACKWARD,
+                               out->data));
       if (plan->type == HLO_FFT_TYPE_FFT) return NULL;
   }
   scale(plan, out);
   return NULL;
 }
 
-static hr_status_t run_fft(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_fft(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                           hlo_value_t **out_value) {
   hlo_value_t *out;
   HR_TRY(op_output(env, step, &out));
   hr_status_t st = transform(env, step->plan, in[0], out);

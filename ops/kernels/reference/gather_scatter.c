@@ -1,5 +1,6 @@
-/* Gather and scatter. Both walk the places of an index array; each place names, by a vector of start indices, a window
- * of the operand. Gather copies the windows out; scatter combines updates into them. */
+/* Gather and scatter. Both walk the places of an index array; each place names, by a vector of
+ * start indices, a window of the operand. Gather copies the windows out; scatter combines updates
+ * into them. */
 #include "ops/kernels/common/outputs.h"
 #include "ops/kernels/common/promote_operands.h"
 #include "ops/kernels/common/window_starts.h"
@@ -34,34 +35,40 @@ static void copy_window(const loop_copy_t *copy, char *to, const char *from) {
   if (nest->rank || copy->cross_count)
     loop_copy_run(copy, to, from);
   else
-    loop_copy_row(to, from, nest->row_count, nest->row_strides[0], nest->row_strides[1], copy->element_bytes);
+    loop_copy_row(to, from, nest->row_count, nest->row_strides[0], nest->row_strides[1],
+                  copy->element_bytes);
 }
 
-static void gather_row(const gather_plan_t *plan, const loop_walk_t *walk, char *to, const int64_t *indices,
-                       const char *from) {
+static void gather_row(const gather_plan_t *plan, const loop_walk_t *walk, char *to,
+                       const int64_t *indices, const char *from) {
   const loop_nest_t *batch = &plan->starts.batch;
   int64_t bytes = plan->copy.element_bytes;
   for (int64_t i = 0; i < batch->row_count; i++) {
     const int64_t *vector = indices + walk->at[1] + i * batch->row_strides[1];
-    int64_t offset = window_clamped_offset(&plan->starts, vector) + walk->at[2] + i * batch->row_strides[2];
-    copy_window(&plan->copy, to + (walk->at[0] + i * batch->row_strides[0]) * bytes, from + offset * bytes);
+    int64_t offset =
+        window_clamped_offset(&plan->starts, vector) + walk->at[2] + i * batch->row_strides[2];
+    copy_window(&plan->copy, to + (walk->at[0] + i * batch->row_strides[0]) * bytes,
+                from + offset * bytes);
   }
 }
 
-static hr_status_t run_gather(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_gather(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                              hlo_value_t **out_value) {
   const gather_plan_t *plan = step->plan;
   const int64_t *indices;
   HR_TRY(op_indices_load(env, in[1], &indices));
   HR_TRY(op_output(env, step, out_value));
   if (plan->copy.nest.empty) return NULL;
-  for (loop_walk_t walk = loop_walk_first(&plan->starts.batch); walk.live; loop_walk_next(&plan->starts.batch, &walk))
+  for (loop_walk_t walk = loop_walk_first(&plan->starts.batch); walk.live;
+       loop_walk_next(&plan->starts.batch, &walk))
     gather_row(plan, &walk, (*out_value)->data, indices, in[0]->data);
   return NULL;
 }
 const op_kernel_t kernel_gather = {prepare_gather, run_gather};
 
-/* Scatter: windows one after the other in the order of the index array, so that of two updates of one element the later
- * one sees the earlier. Elements of one window never coincide: each row of it is one call of the body. */
+/* Scatter: windows one after the other in the order of the index array, so that of two updates of
+ * one element the later one sees the earlier. Elements of one window never coincide: each row of it
+ * is one call of the body. */
 typedef struct scatter_plan {
   window_starts_t starts;
   loop_nest_t window; /* operands: 0 the operand, 1 the updates; in elements */
@@ -71,17 +78,20 @@ typedef struct scatter_plan {
   bool never_fits;
 } scatter_plan_t;
 
-static hr_status_t plan_scatter_body(hr_arena_t *arena, const op_step_t *step, scatter_plan_t *plan) {
+static hr_status_t plan_scatter_body(hr_arena_t *arena, const op_step_t *step,
+                                     scatter_plan_t *plan) {
   int parameter, count = (step->instr->operand_count - 1) / 2, *param_of;
   HR_TRY(accumulate_prepare(arena, step->instr->called[0], count, false, &plan->body));
-  plan->overwrite = count == 1 && op_body_is_parameter(plan->body.body, &parameter) && parameter == 1;
+  plan->overwrite =
+      count == 1 && op_body_is_parameter(plan->body.body, &parameter) && parameter == 1;
   HR_TRY(HR_NEW_ARRAY(arena, 2 * count + 1, &param_of));
   param_of[count] = -1;
   for (int k = 0; k < count; k++) param_of[k] = k, param_of[count + 1 + k] = count + k;
   return promote_prepare(arena, step, plan->body.body, param_of, &plan->promote);
 }
 
-static hr_status_t prepare_scatter(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
+static hr_status_t prepare_scatter(hr_arena_t *arena, const op_step_t *step,
+                                   const void **out_plan) {
   int count = (step->instr->operand_count - 1) / 2;
   const hlo_shape_t *operand = step->in_shapes[0], *updates = step->in_shapes[count + 1];
   window_dims_t dims = window_scatter_dims(step->instr);
@@ -90,7 +100,9 @@ static hr_status_t prepare_scatter(hr_arena_t *arena, const op_step_t *step, con
   HR_TRY(HR_NEW(arena, &plan));
   int rank = window_strides(&dims, operand, updates, sizes, to, from), next = 0;
   for (int d = 0; d < operand->rank; d++) {
-    window[d] = window_dims_contain(dims.dropped, d) || window_dims_contain(dims.batching, d) ? 1 : sizes[next++];
+    window[d] = window_dims_contain(dims.dropped, d) || window_dims_contain(dims.batching, d)
+                    ? 1
+                    : sizes[next++];
     plan->never_fits |= window[d] > operand->dims[d];
   }
   window_starts_init(&plan->starts, &dims, operand, step->in_shapes[count], updates, window);
@@ -99,17 +111,20 @@ static hr_status_t prepare_scatter(hr_arena_t *arena, const op_step_t *step, con
   return plan_scatter_body(arena, step, plan);
 }
 
-static hr_status_t scatter_row(const scatter_plan_t *plan, accumulate_t *acc, int64_t to, int64_t from) {
+static hr_status_t scatter_row(const scatter_plan_t *plan, accumulate_t *acc, int64_t to,
+                               int64_t from) {
   const loop_nest_t *window = &plan->window;
   if (!plan->overwrite)
-    return accumulate_row(acc, window->row_count, to, window->row_strides[0], from, window->row_strides[1]);
+    return accumulate_row(acc, window->row_count, to, window->row_strides[0], from,
+                          window->row_strides[1]);
   int64_t bytes = (int64_t)plan->body.bytes[0];
-  loop_copy_row(acc->to[0] + to * bytes, acc->from[0] + from * bytes, window->row_count, window->row_strides[0] * bytes,
-                window->row_strides[1] * bytes, (int)bytes);
+  loop_copy_row(acc->to[0] + to * bytes, acc->from[0] + from * bytes, window->row_count,
+                window->row_strides[0] * bytes, window->row_strides[1] * bytes, (int)bytes);
   return NULL;
 }
 
-static hr_status_t scatter_window(const scatter_plan_t *plan, accumulate_t *acc, int64_t to, int64_t from) {
+static hr_status_t scatter_window(const scatter_plan_t *plan, accumulate_t *acc, int64_t to,
+                                  int64_t from) {
   const loop_nest_t *window = &plan->window;
   if (window->rank == 0) return scatter_row(plan, acc, to, from);
   for (loop_walk_t walk = loop_walk_first(window); walk.live; loop_walk_next(window, &walk))
@@ -117,20 +132,24 @@ static hr_status_t scatter_window(const scatter_plan_t *plan, accumulate_t *acc,
   return NULL;
 }
 
-static hr_status_t scatter_all(const scatter_plan_t *plan, accumulate_t *acc, const int64_t *indices) {
+static hr_status_t scatter_all(const scatter_plan_t *plan, accumulate_t *acc,
+                               const int64_t *indices) {
   const loop_nest_t *batch = &plan->starts.batch;
   if (plan->never_fits || plan->window.empty) return NULL;
   for (loop_walk_t walk = loop_walk_first(batch); walk.live; loop_walk_next(batch, &walk))
     for (int64_t i = 0; i < batch->row_count; i++) {
       int64_t offset;
-      if (!window_strict_offset(&plan->starts, indices + walk.at[1] + i * batch->row_strides[1], &offset)) continue;
+      if (!window_strict_offset(&plan->starts, indices + walk.at[1] + i * batch->row_strides[1],
+                                &offset))
+        continue;
       offset += walk.at[2] + i * batch->row_strides[2];
       HR_TRY(scatter_window(plan, acc, offset, walk.at[0] + i * batch->row_strides[0]));
     }
   return NULL;
 }
 
-static hr_status_t scatter(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t scatter(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                           hlo_value_t **out_value) {
   const scatter_plan_t *plan = step->plan;
   int count = plan->body.count;
   const int64_t *indices;
@@ -149,7 +168,8 @@ static hr_status_t scatter(op_env_t *env, const op_step_t *step, hlo_value_t *co
   return op_outputs_finish(step, st, count, out, out_value);
 }
 
-static hr_status_t run_scatter(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_scatter(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                               hlo_value_t **out_value) {
   const scatter_plan_t *plan = step->plan;
   hlo_value_t **promoted;
   if (!plan->promote.needed) return scatter(env, step, in, out_value);

@@ -16,13 +16,15 @@ void conv_view_init(const conv_plan_t *plan, int64_t *offsets, conv_view_t *view
   *view = (conv_view_t){.plan = plan, .unit = plan->group_features * plan->types.parts};
   view->real_bytes = (int)hr_dtype_bytes(plan->types.real);
   for (int d = 0; d <= last; offsets += plan->window[d++].size) view->offsets[d] = offsets;
-  view->rows_merge = last >= 0 && plan->feature_groups == 1 && plan->window[last].window_dilation == 1 &&
+  view->rows_merge = last >= 0 && plan->feature_groups == 1 &&
+                     plan->window[last].window_dilation == 1 &&
                      plan->window[last].base_dilation == 1;
 }
 
-/* Offsets of one window dimension at `position` of the dilated input; without holes nothing is divided. */
-static void move_dimension(const hlo_window_dim_t *w, int64_t position, int64_t size, int64_t stride,
-                           int64_t *offsets) {
+/* Offsets of one window dimension at `position` of the dilated input; without holes nothing is
+ * divided. */
+static void move_dimension(const hlo_window_dim_t *w, int64_t position, int64_t size,
+                           int64_t stride, int64_t *offsets) {
   if (w->base_dilation == 1) {
     for (int64_t i = 0; i < w->size; i++, position += w->window_dilation)
       offsets[i] = position < 0 || position >= size ? -1 : position * stride;
@@ -45,12 +47,14 @@ static void view_move(const conv_view_t *view, int64_t result_index) {
   }
 }
 
-/* A run of the patch: reals [0, size), of which [low, high) come from the input at `offset` + low, the rest are 0. */
+/* A run of the patch: reals [0, size), of which [low, high) come from the input at `offset` + low,
+ * the rest are 0. */
 typedef struct conv_run {
   int64_t size, low, high, offset;
 } conv_run_t;
 
-/* The offset of window element `at` in the first `rank` dimensions, -1 if it is not on the input. */
+/* The offset of window element `at` in the first `rank` dimensions, -1 if it is not on the input.
+ */
 static int64_t offset_of(const conv_view_t *view, const int64_t *at, int rank) {
   int64_t offset = 0;
   for (int d = 0; d < rank; d++) {
@@ -83,9 +87,10 @@ static conv_run_t run_at(const conv_view_t *view, const int64_t *at) {
 }
 
 /* Writes reals [first, first + count) of a run. */
-static void copy_run(const conv_view_t *view, const conv_run_t *run, const char *input, int64_t first, int64_t count,
-                     char *to) {
-  int64_t low = run->low > first ? run->low : first, high = run->high < first + count ? run->high : first + count;
+static void copy_run(const conv_view_t *view, const conv_run_t *run, const char *input,
+                     int64_t first, int64_t count, char *to) {
+  int64_t low = run->low > first ? run->low : first,
+          high = run->high < first + count ? run->high : first + count;
   size_t bytes = (size_t)view->real_bytes;
   if (low >= high) {
     memset(to, 0, (size_t)count * bytes);
@@ -98,10 +103,12 @@ static void copy_run(const conv_view_t *view, const conv_run_t *run, const char 
 }
 
 /* Reals [first, first + count) of the patch seen by the view. */
-static void write_patch(const conv_view_t *view, const char *input, int64_t first, int64_t count, char *to) {
+static void write_patch(const conv_view_t *view, const char *input, int64_t first, int64_t count,
+                        char *to) {
   const conv_plan_t *plan = view->plan;
   int rank = plan->spatial_rank - (view->rows_merge ? 1 : 0);
-  int64_t at[HLO_MAX_RANK] = {0}, size = view->unit * (view->rows_merge ? plan->window[rank].size : 1);
+  int64_t at[HLO_MAX_RANK] = {0},
+          size = view->unit * (view->rows_merge ? plan->window[rank].size : 1);
   int64_t number = first / size, skip = first % size;
   for (int d = rank - 1; d >= 0; d--) {
     at[d] = number % plan->window[d].size;
@@ -119,40 +126,46 @@ static void write_patch(const conv_view_t *view, const char *input, int64_t firs
 }
 
 /* Rows of the matrix of patches, for the matrix product. */
-void conv_patches_fill(const void *context, int64_t row, int64_t rows, int64_t first, int64_t count, void *to) {
+void conv_patches_fill(const void *context, int64_t row, int64_t rows, int64_t first, int64_t count,
+                       void *to) {
   const conv_view_t *view = context;
   const conv_plan_t *plan = view->plan;
   for (int64_t i = row; i < row + rows; i++) {
-    const char *input = view->input + i / plan->positions * plan->in_batch_stride * view->real_bytes;
+    const char *input =
+        view->input + i / plan->positions * plan->in_batch_stride * view->real_bytes;
     view_move(view, i % plan->positions);
     write_patch(view, input, first, count, (char *)to + (i - row) * count * view->real_bytes);
   }
 }
 
-/* out[g * q + j] += x[g] * w[g * q + j]: the features of one window element, q results per input feature. */
-#define DEFINE_DEPTHWISE(NAME, T)                                                                      \
-  static void NAME##_depthwise(const void *x, const void *w, void *out, int64_t features, int64_t q) { \
-    const T *xs = x, *ws = w;                                                                          \
-    T *to = out;                                                                                       \
-    if (q == 1) {                                                                                      \
-      for (int64_t g = 0; g < features; g++) to[g] += xs[g] * ws[g];                                   \
-      return;                                                                                          \
-    }                                                                                                  \
-    for (int64_t g = 0; g < features; g++, to += q, ws += q)                                           \
-      for (int64_t j = 0; j < q; j++) to[j] += xs[g] * ws[j];                                          \
+/* out[g * q + j] += x[g] * w[g * q + j]: the features of one window element, q results per input
+ * feature. */
+#define DEFINE_DEPTHWISE(NAME, T)                                                         \
+  static void NAME##_depthwise(const void *x, const void *w, void *out, int64_t features, \
+                               int64_t q) {                                               \
+    const T *xs = x, *ws = w;                                                             \
+    T *to = out;                                                                          \
+    if (q == 1) {                                                                         \
+      for (int64_t g = 0; g < features; g++) to[g] += xs[g] * ws[g];                      \
+      return;                                                                             \
+    }                                                                                     \
+    for (int64_t g = 0; g < features; g++, to += q, ws += q)                              \
+      for (int64_t j = 0; j < q; j++) to[j] += xs[g] * ws[j];                             \
   }
 DEFINE_DEPTHWISE(f32, float)
 DEFINE_DEPTHWISE(f64, double)
 DEFINE_DEPTHWISE(u32, uint32_t)
 DEFINE_DEPTHWISE(u64, uint64_t)
 
-static void depthwise_position(const conv_view_t *view, const char *input, const char *rhs, char *out) {
+static void depthwise_position(const conv_view_t *view, const char *input, const char *rhs,
+                               char *out) {
   const conv_plan_t *plan = view->plan;
   int64_t at[HLO_MAX_RANK] = {0}, q = plan->out_features / plan->in_features;
   hr_dtype_t real = plan->types.real;
   for (int64_t i = 0; i < plan->window_count; i++) {
     int64_t offset = offset_of(view, at, plan->spatial_rank);
-    const char *x = input + offset * view->real_bytes, *w = rhs + i * plan->out_features * view->real_bytes;
+    const char *x = input + offset * view->real_bytes,
+               *w = rhs + i * plan->out_features * view->real_bytes;
     if (offset >= 0)
       (real == HR_F32   ? f32_depthwise
        : real == HR_F64 ? f64_depthwise
@@ -162,40 +175,41 @@ static void depthwise_position(const conv_view_t *view, const char *input, const
   }
 }
 
-void conv_depthwise_rows(const conv_view_t *view, int64_t row, int64_t rows, const char *lhs, const char *rhs,
-                         char *out) {
+void conv_depthwise_rows(const conv_view_t *view, int64_t row, int64_t rows, const char *lhs,
+                         const char *rhs, char *out) {
   const conv_plan_t *plan = view->plan;
   int64_t row_bytes = plan->out_features * view->real_bytes;
   memset(out + row * row_bytes, 0, (size_t)(rows * row_bytes));
   for (int64_t i = row; i < row + rows; i++) {
     view_move(view, i % plan->positions);
-    depthwise_position(view, lhs + i / plan->positions * plan->in_batch_stride * view->real_bytes, rhs,
-                       out + i * row_bytes);
+    depthwise_position(view, lhs + i / plan->positions * plan->in_batch_stride * view->real_bytes,
+                       rhs, out + i * row_bytes);
   }
 }
 
 bool conv_is_line(const conv_plan_t *plan) {
   int last = plan->spatial_rank - 1;
-  return last >= 0 && plan->in_features == 1 && plan->out_features == 1 && plan->batch_groups == 1 &&
-         !plan->types.is_complex && plan->window[last].stride == 1 && plan->window[last].base_dilation == 1;
+  return last >= 0 && plan->in_features == 1 && plan->out_features == 1 &&
+         plan->batch_groups == 1 && !plan->types.is_complex && plan->window[last].stride == 1 &&
+         plan->window[last].base_dilation == 1;
 }
 
 #define FOR_EACH_CPU __attribute__((optimize("O3"))) NATIVE_CLONES
 
-/* `taps` elements of the window, which meet the input `stride` elements apart: a few at once, to load and store the
- * sums less often. They are added one after the other all the same. */
+/* `taps` elements of the window, which meet the input `stride` elements apart: a few at once, to
+ * load and store the sums less often. They are added one after the other all the same. */
 #define LINE_TAPS 4
-#define DEFINE_LINE(NAME, T)                                                                                    \
-  FOR_EACH_CPU static void NAME##_line(const void *x, int64_t stride, const void *weights, int taps, void *out,   \
-                                       int64_t count) {                                                         \
-    const T *xs = x, *w = weights;                                                                              \
-    T *restrict to = out;                                                                                       \
-    if (taps == LINE_TAPS)                                                                                      \
-      for (int64_t i = 0; i < count; i++)                                                                       \
-        to[i] = (((to[i] + xs[i] * w[0]) + xs[i + stride] * w[1]) + xs[i + 2 * stride] * w[2]) +                    \
-                xs[i + 3 * stride] * w[3];                                                                        \
-    else                                                                                                        \
-      for (int64_t i = 0; i < count; i++) to[i] += xs[i] * *w;                                                  \
+#define DEFINE_LINE(NAME, T)                                                                     \
+  FOR_EACH_CPU static void NAME##_line(const void *x, int64_t stride, const void *weights,       \
+                                       int taps, void *out, int64_t count) {                     \
+    const T *xs = x, *w = weights;                                                               \
+    T *restrict to = out;                                                                        \
+    if (taps == LINE_TAPS)                                                                       \
+      for (int64_t i = 0; i < count; i++)                                                        \
+        to[i] = (((to[i] + xs[i] * w[0]) + xs[i + stride] * w[1]) + xs[i + 2 * stride] * w[2]) + \
+                xs[i + 3 * stride] * w[3];                                                       \
+    else                                                                                         \
+      for (int64_t i = 0; i < count; i++) to[i] += xs[i] * *w;                                   \
   }
 DEFINE_LINE(f32, float)
 DEFINE_LINE(f64, double)
@@ -214,12 +228,14 @@ typedef struct conv_line {
 static void line_range(const conv_line_t *l, int64_t index, int64_t *out_low, int64_t *out_high) {
   int last = l->view->plan->spatial_rank - 1;
   const hlo_window_dim_t *w = &l->view->plan->window[last];
-  int64_t shift = index * w->window_dilation - w->pad_low, high = l->view->plan->in_dims[last] - shift;
+  int64_t shift = index * w->window_dilation - w->pad_low,
+          high = l->view->plan->in_dims[last] - shift;
   *out_low = l->begin > -shift ? l->begin : -shift;
   *out_high = high < l->end ? high : l->end;
 }
 
-/* Adds what `taps` elements of the window from `index` on meet of the input, to places [low, high). */
+/* Adds what `taps` elements of the window from `index` on meet of the input, to places [low, high).
+ */
 static void add_taps(const conv_line_t *l, int64_t index, int taps, int64_t low, int64_t high) {
   const conv_plan_t *plan = l->view->plan;
   const hlo_window_dim_t *w = &plan->window[plan->spatial_rank - 1];
@@ -229,11 +245,13 @@ static void add_taps(const conv_line_t *l, int64_t index, int taps, int64_t low,
   (real == HR_F32   ? f32_line
    : real == HR_F64 ? f64_line
    : real == HR_U32 ? u32_line
-                    : u64_line)(l->line + (low + shift) * bytes, w->window_dilation, l->weights + index * bytes, taps,
-                                l->out + (low - l->begin) * bytes, high - low);
+                    : u64_line)(l->line + (low + shift) * bytes, w->window_dilation,
+                                l->weights + index * bytes, taps, l->out + (low - l->begin) * bytes,
+                                high - low);
 }
 
-/* LINE_TAPS elements of the window, or fewer: where all have input together, and one by one at both ends. */
+/* LINE_TAPS elements of the window, or fewer: where all have input together, and one by one at both
+ * ends. */
 static void add_group(const conv_line_t *l, int64_t index, int taps) {
   int64_t low = l->begin, high = l->end, first, limit;
   for (int k = 0; k < taps; k++) {
@@ -249,10 +267,11 @@ static void add_group(const conv_line_t *l, int64_t index, int taps) {
   }
 }
 
-void conv_line_run(const conv_view_t *view, int64_t line, int64_t begin, int64_t end, const char *lhs, const char *rhs,
-                   char *out) {
+void conv_line_run(const conv_view_t *view, int64_t line, int64_t begin, int64_t end,
+                   const char *lhs, const char *rhs, char *out) {
   const conv_plan_t *plan = view->plan;
-  int64_t at[HLO_MAX_RANK] = {0}, width = plan->out_dims[plan->spatial_rank - 1], result_index = line * width;
+  int64_t at[HLO_MAX_RANK] = {0}, width = plan->out_dims[plan->spatial_rank - 1],
+          result_index = line * width;
   int64_t last = plan->spatial_rank - 1, inner = plan->window[last].size, bytes = view->real_bytes;
   const char *input = lhs + result_index / plan->positions * plan->in_batch_stride * bytes;
   out += (result_index + begin) * bytes;

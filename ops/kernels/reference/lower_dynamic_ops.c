@@ -1,4 +1,5 @@
-/* Ops that take paddings, limits or slice sizes as operands: each becomes its static kin when it runs. */
+/* Ops that take paddings, limits or slice sizes as operands: each becomes its static kin when it
+ * runs. */
 #include "ops/kernels/common/lower_dynamic.h"
 #include "ops/query/index_values.h"
 
@@ -9,32 +10,37 @@ static hr_status_t run_dynamic_pad(op_env_t *env, const op_step_t *step, hlo_val
   hlo_padding_dim_t dims[HLO_MAX_RANK];
   hlo_padding_t padding = {rank, dims};
   for (int d = 0; d < rank; d++) {
-    dims[d] = (hlo_padding_dim_t){op_index_at(in[2], d), op_index_at(in[3], d), op_index_at(in[4], d)};
+    dims[d] =
+        (hlo_padding_dim_t){op_index_at(in[2], d), op_index_at(in[3], d), op_index_at(in[4], d)};
     if (dims[d].interior < 0)
-      return hlo_error(step->instr, "dynamic_pad C3", "interior padding %ld in dimension %d, want 0 or more",
+      return hlo_error(step->instr, "dynamic_pad C3",
+                       "interior padding %ld in dimension %d, want 0 or more",
                        (long)dims[d].interior, d);
   }
   hlo_attr_t attr = {.key = HLO_ATTR_PADDING, .padding = &padding};
-  return op_lower_dynamic(env, step, &(op_lowered_form_t){HLO_PAD, 2, 1, &attr, NULL}, in, out_value);
+  return op_lower_dynamic(env, step, &(op_lowered_form_t){HLO_PAD, 2, 1, &attr, NULL}, in,
+                          out_value);
 }
 const op_kernel_t kernel_dynamic_pad = {NULL, run_dynamic_pad};
 
 /* start, limit, stride: operands 1 to 3. */
-static hr_status_t run_real_dynamic_slice(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
-                                          hlo_value_t **out_value) {
+static hr_status_t run_real_dynamic_slice(op_env_t *env, const op_step_t *step,
+                                          hlo_value_t *const *in, hlo_value_t **out_value) {
   int rank = in[0]->rank;
   hlo_slice_dim_t dims[HLO_MAX_RANK];
   hlo_slice_t slice = {rank, dims};
   for (int d = 0; d < rank; d++)
-    dims[d] = (hlo_slice_dim_t){op_index_at(in[1], d), op_index_at(in[2], d), op_index_at(in[3], d)};
+    dims[d] =
+        (hlo_slice_dim_t){op_index_at(in[1], d), op_index_at(in[2], d), op_index_at(in[3], d)};
   hlo_attr_t attr = {.key = HLO_ATTR_SLICE, .slice = &slice};
-  return op_lower_dynamic(env, step, &(op_lowered_form_t){HLO_SLICE, 1, 1, &attr, NULL}, in, out_value);
+  return op_lower_dynamic(env, step, &(op_lowered_form_t){HLO_SLICE, 1, 1, &attr, NULL}, in,
+                          out_value);
 }
 const op_kernel_t kernel_real_dynamic_slice = {NULL, run_real_dynamic_slice};
 
 /* The instruction's attributes and one more. */
-static hr_status_t attrs_with(op_env_t *env, const hlo_instr_t *instr, hlo_attr_t more, hlo_attr_t **out_attrs,
-                              int *out_count) {
+static hr_status_t attrs_with(op_env_t *env, const hlo_instr_t *instr, hlo_attr_t more,
+                              hlo_attr_t **out_attrs, int *out_count) {
   int count = 0;
   HR_TRY(HR_NEW_ARRAY(env->scratch, instr->attr_count + 1, out_attrs));
   for (int i = 0; i < instr->attr_count; i++)
@@ -53,13 +59,15 @@ static hr_status_t run_dynamic_gather(op_env_t *env, const op_step_t *step, hlo_
   HR_TRY(op_indices_load(env, in[2], &sizes));
   hlo_attr_t attr = {.key = HLO_ATTR_SLICE_SIZES, .ints = {sizes, in[2]->count}};
   HR_TRY(attrs_with(env, step->instr, attr, &attrs, &count));
-  return op_lower_dynamic(env, step, &(op_lowered_form_t){HLO_GATHER, 2, count, attrs, NULL}, in, out_value);
+  return op_lower_dynamic(env, step, &(op_lowered_form_t){HLO_GATHER, 2, count, attrs, NULL}, in,
+                          out_value);
 }
 const op_kernel_t kernel_dynamic_gather = {NULL, run_dynamic_gather};
 
-/* Low and high padding of each spatial dimension: operand 2. The window's sizes are the kernel's. */
-static hr_status_t run_dynamic_convolution(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
-                                           hlo_value_t **out_value) {
+/* Low and high padding of each spatial dimension: operand 2. The window's sizes are the kernel's.
+ */
+static hr_status_t run_dynamic_convolution(op_env_t *env, const op_step_t *step,
+                                           hlo_value_t *const *in, hlo_value_t **out_value) {
   const hlo_window_t *window = hlo_attr_window(step->instr);
   const hlo_dim_labels_t *labels = hlo_attr_labels(step->instr);
   hlo_window_dim_t dims[HLO_MAX_RANK];
@@ -74,6 +82,7 @@ static hr_status_t run_dynamic_convolution(op_env_t *env, const op_step_t *step,
   }
   hlo_attr_t attr = {.key = HLO_ATTR_WINDOW, .window = &padded};
   HR_TRY(attrs_with(env, step->instr, attr, &attrs, &count));
-  return op_lower_dynamic(env, step, &(op_lowered_form_t){HLO_CONVOLUTION, 2, count, attrs, NULL}, in, out_value);
+  return op_lower_dynamic(env, step, &(op_lowered_form_t){HLO_CONVOLUTION, 2, count, attrs, NULL},
+                          in, out_value);
 }
 const op_kernel_t kernel_dynamic_convolution = {NULL, run_dynamic_convolution};

@@ -7,10 +7,13 @@ static bool is_bounded(const hlo_shape_t *shape, int d) {
 }
 
 /* A scalar goes with every size. */
-static bool has_sizes(const hlo_value_t *value, int rank) { return value->dtype != HR_TUPLE && value->rank == rank; }
+static bool has_sizes(const hlo_value_t *value, int rank) {
+  return value->dtype != HR_TUPLE && value->rank == rank;
+}
 
 /* The common size along dimension d; false if sizes differ that must not. */
-static bool common_size(const hlo_instr_t *instr, hlo_value_t *const *in, int rank, int d, int64_t *out_size) {
+static bool common_size(const hlo_instr_t *instr, hlo_value_t *const *in, int rank, int d,
+                        int64_t *out_size) {
   int64_t size = -1;
   bool differ = false, bounded = true;
   for (int k = 0; k < instr->operand_count; k++) {
@@ -39,8 +42,8 @@ static hr_status_t resize(const hlo_value_t *value, const int64_t *dims, hlo_val
   return NULL;
 }
 
-static hr_status_t resize_all(const hlo_instr_t *instr, hlo_value_t *const *in, int rank, const int64_t *dims,
-                              hlo_value_t **matched) {
+static hr_status_t resize_all(const hlo_instr_t *instr, hlo_value_t *const *in, int rank,
+                              const int64_t *dims, hlo_value_t **matched) {
   hr_status_t st = NULL;
   for (int k = 0; k < instr->operand_count; k++) matched[k] = NULL;
   for (int k = 0; k < instr->operand_count && !st; k++) {
@@ -55,15 +58,18 @@ static hr_status_t resize_all(const hlo_instr_t *instr, hlo_value_t *const *in, 
   return st;
 }
 
-hr_status_t op_match_sizes(const hlo_instr_t *instr, hlo_value_t *const *in, hlo_value_t **matched, bool *out_needed) {
+hr_status_t op_match_sizes(const hlo_instr_t *instr, hlo_value_t *const *in, hlo_value_t **matched,
+                           bool *out_needed) {
   int64_t dims[HLO_MAX_RANK];
   *out_needed = false;
-  if (!hlo_op_is(instr->op, OP_ELEMENTWISE) || instr->operand_count < 2 || !hlo_shape_is_array(instr->shape))
+  if (!hlo_op_is(instr->op, OP_ELEMENTWISE) || instr->operand_count < 2 ||
+      !hlo_shape_is_array(instr->shape))
     return NULL;
   int rank = instr->shape->rank;
   for (int d = 0; d < rank; d++)
     if (!common_size(instr, in, rank, d, &dims[d])) return NULL;
   for (int k = 0; k < instr->operand_count; k++)
-    for (int d = 0; d < rank && has_sizes(in[k], rank); d++) *out_needed |= in[k]->dims[d] != dims[d];
+    for (int d = 0; d < rank && has_sizes(in[k], rank); d++)
+      *out_needed |= in[k]->dims[d] != dims[d];
   return *out_needed ? resize_all(instr, in, rank, dims, matched) : NULL;
 }

@@ -1,18 +1,21 @@
-/* Ops that only move elements: they copy along strided nests that are planned once, whatever the element type. */
+/* Ops that only move elements: they copy along strided nests that are planned once, whatever the
+ * element type. */
 #include <string.h>
 
 #include "ops/kernels/common/strided_loops.h"
 #include "ops/kernels/kernel.h"
 #include "ops/query/pad_range.h"
 
-/* Transpose, broadcast, reverse and slice: one strided read of operand 0 in the order of the result. */
+/* Transpose, broadcast, reverse and slice: one strided read of operand 0 in the order of the
+ * result. */
 typedef struct move_plan {
   loop_copy_t copy;
   int64_t from_offset; /* bytes into the operand */
   bool is_view;        /* the result is a part of the operand as it lies in memory */
 } move_plan_t;
 
-/* A view keeps all of its parent alive and spoils updates in place of it, so a small part is rather copied. */
+/* A view keeps all of its parent alive and spoils updates in place of it, so a small part is rather
+ * copied. */
 static bool worth_a_view(const loop_copy_t *copy, int64_t from_count) {
   return loop_copy_is_run(copy) && copy->nest.row_count >= from_count / 4;
 }
@@ -26,8 +29,8 @@ static int64_t dense_count(const hlo_shape_t *shape) {
 }
 
 /* from_strides and from_offset in bytes, per dimension of the result. */
-static hr_status_t plan_move(hr_arena_t *arena, const op_step_t *step, const int64_t *from_strides, int64_t from_offset,
-                             const void **out_plan) {
+static hr_status_t plan_move(hr_arena_t *arena, const op_step_t *step, const int64_t *from_strides,
+                             int64_t from_offset, const void **out_plan) {
   const hlo_shape_t *out = step->out_shape;
   int bytes = (int)hr_dtype_bytes(out->dtype);
   int64_t to_strides[HLO_MAX_RANK];
@@ -41,12 +44,14 @@ static hr_status_t plan_move(hr_arena_t *arena, const op_step_t *step, const int
   return NULL;
 }
 
-static hr_status_t run_move(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_move(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                            hlo_value_t **out_value) {
   const move_plan_t *plan = step->plan;
   if (plan->is_view) {
-    size_t offset = (size_t)((char *)in[0]->data - (char *)hr_buffer_data(in[0]->buffer) + plan->from_offset);
-    return hlo_value_over(step->out_shape->dtype, step->out_shape->rank, step->out_shape->dims, in[0]->buffer, offset,
-                          out_value);
+    size_t offset =
+        (size_t)((char *)in[0]->data - (char *)hr_buffer_data(in[0]->buffer) + plan->from_offset);
+    return hlo_value_over(step->out_shape->dtype, step->out_shape->rank, step->out_shape->dims,
+                          in[0]->buffer, offset, out_value);
   }
   HR_TRY(op_output(env, step, out_value));
   loop_copy_run(&plan->copy, (*out_value)->data, (const char *)in[0]->data + plan->from_offset);
@@ -58,7 +63,8 @@ static void operand_strides(const op_step_t *step, int64_t *out_strides) {
   loop_dense_strides(in->rank, in->dims, (int64_t)hr_dtype_bytes(in->dtype), out_strides);
 }
 
-static hr_status_t prepare_transpose(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
+static hr_status_t prepare_transpose(hr_arena_t *arena, const op_step_t *step,
+                                     const void **out_plan) {
   hr_ints_t permutation = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS);
   int64_t in_strides[HLO_MAX_RANK], strides[HLO_MAX_RANK];
   operand_strides(step, in_strides);
@@ -67,9 +73,10 @@ static hr_status_t prepare_transpose(hr_arena_t *arena, const op_step_t *step, c
 }
 const op_kernel_t kernel_transpose = {prepare_transpose, run_move};
 
-/* Operand dimension i becomes dimension dimensions[i] of the result; one of size 1 is repeated like those that the
- * operand does not have. */
-static hr_status_t prepare_broadcast(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
+/* Operand dimension i becomes dimension dimensions[i] of the result; one of size 1 is repeated like
+ * those that the operand does not have. */
+static hr_status_t prepare_broadcast(hr_arena_t *arena, const op_step_t *step,
+                                     const void **out_plan) {
   hr_ints_t dimensions = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS);
   int64_t in_strides[HLO_MAX_RANK], strides[HLO_MAX_RANK] = {0};
   operand_strides(step, in_strides);
@@ -79,7 +86,8 @@ static hr_status_t prepare_broadcast(hr_arena_t *arena, const op_step_t *step, c
 }
 const op_kernel_t kernel_broadcast = {prepare_broadcast, run_move};
 
-static hr_status_t prepare_reverse(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
+static hr_status_t prepare_reverse(hr_arena_t *arena, const op_step_t *step,
+                                   const void **out_plan) {
   hr_ints_t dimensions = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS);
   int64_t strides[HLO_MAX_RANK], offset = 0;
   operand_strides(step, strides);
@@ -105,9 +113,11 @@ static hr_status_t prepare_slice(hr_arena_t *arena, const op_step_t *step, const
 }
 const op_kernel_t kernel_slice = {prepare_slice, run_move};
 
-static hr_status_t run_reshape(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_reshape(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                               hlo_value_t **out_value) {
   (void)env;
-  return hlo_value_view(in[0], step->out_shape->dtype, step->out_shape->rank, step->out_shape->dims, out_value);
+  return hlo_value_view(in[0], step->out_shape->dtype, step->out_shape->rank, step->out_shape->dims,
+                        out_value);
 }
 const op_kernel_t kernel_reshape = {NULL, run_reshape};
 
@@ -117,7 +127,8 @@ typedef struct concatenate_part {
   int64_t to_offset; /* bytes */
 } concatenate_part_t;
 
-static hr_status_t prepare_concatenate(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
+static hr_status_t prepare_concatenate(hr_arena_t *arena, const op_step_t *step,
+                                       const void **out_plan) {
   int64_t d = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS).data[0], start = 0;
   int bytes = (int)hr_dtype_bytes(step->out_shape->dtype), rank = step->out_shape->rank;
   int64_t to_strides[HLO_MAX_RANK], from_strides[HLO_MAX_RANK];
@@ -149,7 +160,8 @@ static hr_status_t run_concatenate(op_env_t *env, const op_step_t *step, hlo_val
 }
 const op_kernel_t kernel_concatenate = {prepare_concatenate, run_concatenate};
 
-/* Pad: the result is filled with the padding value, then the part of the operand that is not cropped is copied in. */
+/* Pad: the result is filled with the padding value, then the part of the operand that is not
+ * cropped is copied in. */
 typedef struct pad_plan {
   loop_copy_t copy;
   int64_t from_offset, to_offset; /* bytes */
@@ -182,7 +194,8 @@ static hr_status_t prepare_pad(hr_arena_t *arena, const op_step_t *step, const v
   return NULL;
 }
 
-static hr_status_t run_pad(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_pad(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                           hlo_value_t **out_value) {
   const pad_plan_t *plan = step->plan;
   HR_TRY(op_output(env, step, out_value));
   char *to = (*out_value)->data;
@@ -192,23 +205,26 @@ static hr_status_t run_pad(op_env_t *env, const op_step_t *step, hlo_value_t *co
 }
 const op_kernel_t kernel_pad = {prepare_pad, run_pad};
 
-/* Bitcast: the operand's elements in the order of its layout are the result's elements in the order of its own layout.
- * Where a layout is the default order that half is no work; both being so, the result is a view. */
+/* Bitcast: the operand's elements in the order of its layout are the result's elements in the order
+ * of its own layout. Where a layout is the default order that half is no work; both being so, the
+ * result is a view. */
 typedef struct bitcast_plan {
   loop_copy_t pack, unpack; /* operand to physical order, physical order to result */
   bool packs, unpacks;
 } bitcast_plan_t;
 
 /* Strides of the logical dimensions in an array that lies in the order of `layout`. */
-static hr_status_t physical_strides(const hlo_instr_t *instr, const hlo_layout_t *layout, const hlo_shape_t *shape,
-                                    int64_t *out_strides) {
+static hr_status_t physical_strides(const hlo_instr_t *instr, const hlo_layout_t *layout,
+                                    const hlo_shape_t *shape, int64_t *out_strides) {
   hr_ints_t order = layout->minor_to_major;
   if (order.count != shape->rank)
-    return hlo_error(instr, NULL, "layout of %ld dimensions, want %d", (long)order.count, shape->rank);
+    return hlo_error(instr, NULL, "layout of %ld dimensions, want %d", (long)order.count,
+                     shape->rank);
   int64_t stride = (int64_t)hr_dtype_bytes(shape->dtype);
   for (int64_t i = 0; i < order.count; i++) {
     if (order.data[i] < 0 || order.data[i] >= shape->rank)
-      return hlo_error(instr, NULL, "layout names dimension %ld of %d", (long)order.data[i], shape->rank);
+      return hlo_error(instr, NULL, "layout names dimension %ld of %d", (long)order.data[i],
+                       shape->rank);
     out_strides[order.data[i]] = stride;
     stride = (int64_t)((uint64_t)stride * (uint64_t)shape->dims[order.data[i]]);
   }
@@ -222,9 +238,11 @@ static bool is_permuted(const hlo_layout_t *layout) {
   return false;
 }
 
-static hr_status_t prepare_bitcast(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
+static hr_status_t prepare_bitcast(hr_arena_t *arena, const op_step_t *step,
+                                   const void **out_plan) {
   const hlo_shape_t *in = step->in_shapes[0], *out = step->out_shape;
-  const hlo_layout_t *from = step->instr->operands[0]->shape->layout, *to = step->instr->shape->layout;
+  const hlo_layout_t *from = step->instr->operands[0]->shape->layout,
+                     *to = step->instr->shape->layout;
   int64_t dense[HLO_MAX_RANK], physical[HLO_MAX_RANK];
   bitcast_plan_t *plan;
   HR_TRY(HR_NEW(arena, &plan));
@@ -233,18 +251,21 @@ static hr_status_t prepare_bitcast(hr_arena_t *arena, const op_step_t *step, con
   if (plan->packs) {
     HR_TRY(physical_strides(step->instr, from, in, physical));
     loop_dense_strides(in->rank, in->dims, (int64_t)hr_dtype_bytes(in->dtype), dense);
-    loop_copy_init(&plan->pack, (int)hr_dtype_bytes(in->dtype), in->rank, in->dims, physical, dense);
+    loop_copy_init(&plan->pack, (int)hr_dtype_bytes(in->dtype), in->rank, in->dims, physical,
+                   dense);
   }
   if (plan->unpacks) {
     HR_TRY(physical_strides(step->instr, to, out, physical));
     loop_dense_strides(out->rank, out->dims, (int64_t)hr_dtype_bytes(out->dtype), dense);
-    loop_copy_init(&plan->unpack, (int)hr_dtype_bytes(out->dtype), out->rank, out->dims, dense, physical);
+    loop_copy_init(&plan->unpack, (int)hr_dtype_bytes(out->dtype), out->rank, out->dims, dense,
+                   physical);
   }
   *out_plan = plan;
   return NULL;
 }
 
-static hr_status_t run_bitcast(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_bitcast(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                               hlo_value_t **out_value) {
   const bitcast_plan_t *plan = step->plan;
   if (!plan->packs && !plan->unpacks) return run_reshape(env, step, in, out_value);
   const void *physical = in[0]->data;
@@ -290,7 +311,8 @@ static hr_status_t prepare_iota(hr_arena_t *arena, const op_step_t *step, const 
 #define COUNT_COMPLEX(T) \
   for (int64_t i = 0; i < count; i++) ((T *)line)[2 * i] = (T)i, ((T *)line)[2 * i + 1] = 0
 
-/* Integers narrower than a byte wrap in their own width and are extended to the byte that holds them. */
+/* Integers narrower than a byte wrap in their own width and are extended to the byte that holds
+ * them. */
 static void count_up_narrow(hr_dtype_t dtype, int8_t *line, int64_t count) {
   int unused_bits = 8 - hr_dtype_table[dtype].bits;
   bool is_signed = hr_dtype_class(dtype) == HR_CLASS_SIGNED;
@@ -313,17 +335,33 @@ static void count_up_float(hr_dtype_t dtype, void *line, int64_t count) {
 static void count_up(hr_dtype_t dtype, void *line, int64_t count) {
   switch (dtype) {
     case HR_S8:
-    case HR_U8: COUNT_UP(uint8_t); break;
+    case HR_U8:
+      COUNT_UP(uint8_t);
+      break;
     case HR_S16:
-    case HR_U16: COUNT_UP(uint16_t); break;
+    case HR_U16:
+      COUNT_UP(uint16_t);
+      break;
     case HR_S32:
-    case HR_U32: COUNT_UP(uint32_t); break;
+    case HR_U32:
+      COUNT_UP(uint32_t);
+      break;
     case HR_S64:
-    case HR_U64: COUNT_UP(uint64_t); break;
-    case HR_F32: COUNT_UP(float); break;
-    case HR_F64: COUNT_UP(double); break;
-    case HR_C64: COUNT_COMPLEX(float); break;
-    case HR_C128: COUNT_COMPLEX(double); break;
+    case HR_U64:
+      COUNT_UP(uint64_t);
+      break;
+    case HR_F32:
+      COUNT_UP(float);
+      break;
+    case HR_F64:
+      COUNT_UP(double);
+      break;
+    case HR_C64:
+      COUNT_COMPLEX(float);
+      break;
+    case HR_C128:
+      COUNT_COMPLEX(double);
+      break;
     default:
       if (hr_dtype_is_float(dtype))
         count_up_float(dtype, line, count);
@@ -332,7 +370,8 @@ static void count_up(hr_dtype_t dtype, void *line, int64_t count) {
   }
 }
 
-static hr_status_t run_iota(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_iota(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                            hlo_value_t **out_value) {
   (void)in;
   const iota_plan_t *plan = step->plan;
   hr_dtype_t dtype = step->out_shape->dtype;

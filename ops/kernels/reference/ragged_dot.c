@@ -4,11 +4,11 @@
 
 #include "ops/kernels/reference/dot.h"
 
-/* ragged-dot. The ragged dimension of lhs is cut into runs, one per group, of the lengths that group_sizes lists:
- *   free:        rows of a run are multiplied by their group's own rhs;    [b,x,r,y,k] x [g,b,k,n] -> [b,x,r,y,n]
- *   contracting: each run of the sum goes to its group's own result;       [b,m,x,r,y] x [b,x,r,y,n] -> [g,b,m,n]
- *   batch:       the runs say nothing: a plain dot.
- * x and y are the dimensions of r's kind before and after it. Rows outside all runs give 0. */
+/* ragged-dot. The ragged dimension of lhs is cut into runs, one per group, of the lengths that
+ * group_sizes lists: free:        rows of a run are multiplied by their group's own rhs;
+ * [b,x,r,y,k] x [g,b,k,n] -> [b,x,r,y,n] contracting: each run of the sum goes to its group's own
+ * result;       [b,m,x,r,y] x [b,x,r,y,n] -> [g,b,m,n] batch:       the runs say nothing: a plain
+ * dot. x and y are the dimensions of r's kind before and after it. Rows outside all runs give 0. */
 typedef enum ragged_kind { RAGGED_FREE, RAGGED_CONTRACTING, RAGGED_BATCH } ragged_kind_t;
 
 typedef struct ragged_plan {
@@ -19,7 +19,8 @@ typedef struct ragged_plan {
 } ragged_plan_t;
 
 /* Splits the sizes of a group of dimensions around dimension d; false if d is not among them. */
-static bool split_group(const hlo_shape_t *shape, const dims_group_t *group, int64_t d, ragged_plan_t *plan) {
+static bool split_group(const hlo_shape_t *shape, const dims_group_t *group, int64_t d,
+                        ragged_plan_t *plan) {
   bool found = false;
   plan->outer = plan->inner = 1;
   for (int i = 0; i < group->count; i++) {
@@ -34,10 +35,11 @@ static bool split_group(const hlo_shape_t *shape, const dims_group_t *group, int
   return found;
 }
 
-static hr_status_t ragged_kind(const hlo_instr_t *instr, const hlo_shape_t *lhs, const dot_groups_t *g,
-                               ragged_plan_t *plan) {
+static hr_status_t ragged_kind(const hlo_instr_t *instr, const hlo_shape_t *lhs,
+                               const dot_groups_t *g, ragged_plan_t *plan) {
   hr_ints_t ragged = hlo_attr_ints(instr, HLO_ATTR_LHS_RAGGED_DIMS);
-  if (ragged.count != 1) return hlo_error(instr, NULL, "%ld ragged dimensions, want 1", (long)ragged.count);
+  if (ragged.count != 1)
+    return hlo_error(instr, NULL, "%ld ragged dimensions, want 1", (long)ragged.count);
   if (split_group(lhs, &g->lhs_free, ragged.data[0], plan))
     plan->kind = RAGGED_FREE;
   else if (split_group(lhs, &g->lhs_contracting, ragged.data[0], plan))
@@ -57,8 +59,10 @@ static hr_status_t check_group_sizes(const op_step_t *step, ragged_plan_t *plan)
   HR_TRY(hlo_shape_count(sizes, &count));
   plan->groups = sizes->dims[sizes->rank - 1];
   plan->sizes_per_run = sizes->rank > 1;
-  if (plan->sizes_per_run && plan->kind != RAGGED_BATCH && count != plan->dot.batch * plan->outer * plan->groups)
-    return hlo_error(step->instr, NULL, "%ld group sizes, want one per batch, outer index and group", (long)count);
+  if (plan->sizes_per_run && plan->kind != RAGGED_BATCH &&
+      count != plan->dot.batch * plan->outer * plan->groups)
+    return hlo_error(step->instr, NULL,
+                     "%ld group sizes, want one per batch, outer index and group", (long)count);
   return NULL;
 }
 
@@ -67,7 +71,8 @@ static hr_status_t plan_ragged(const op_step_t *step, ragged_plan_t *plan) {
   const hlo_shape_t *lhs = step->in_shapes[0], *rhs = step->in_shapes[1];
   hr_ints_t group_dims = hlo_attr_ints(instr, HLO_ATTR_RHS_GROUP_DIMS);
   int taken = group_dims.count ? (int)group_dims.data[0] : -1;
-  if (group_dims.count > 1 || (group_dims.count && (group_dims.data[0] < 0 || group_dims.data[0] >= rhs->rank)))
+  if (group_dims.count > 1 ||
+      (group_dims.count && (group_dims.data[0] < 0 || group_dims.data[0] >= rhs->rank)))
     return hlo_error(instr, NULL, "group dimensions of the right operand are out of range");
   dot_plan_t *dot = &plan->dot;
   dot_groups_t g;
@@ -75,29 +80,36 @@ static hr_status_t plan_ragged(const op_step_t *step, ragged_plan_t *plan) {
   HR_TRY(dot_read_groups(instr, lhs, rhs, taken, &g));
   HR_TRY(ragged_kind(instr, lhs, &g, plan));
   if ((plan->kind == RAGGED_FREE) != (taken >= 0))
-    return hlo_error(instr, NULL, "a group dimension goes with a ragged dimension that is free, and only with it");
+    return hlo_error(
+        instr, NULL,
+        "a group dimension goes with a ragged dimension that is free, and only with it");
   dims_group_t lhs_groups[] = {g.lhs_batch, g.lhs_free, g.lhs_contracting};
   dims_group_t rhs_groups[] = {g.rhs_batch, g.rhs_contracting, g.rhs_free};
   HR_TRY(dot_plan_side(lhs, lhs_groups, 3, dot->types.element_bytes, true, &dot->lhs));
   dot->batch = dot->lhs.sizes[0], dot->m = dot->lhs.sizes[1], dot->k = dot->lhs.sizes[2];
   HR_TRY(check_group_sizes(step, plan));
   if (taken >= 0) {
-    if (rhs->dims[taken] != plan->groups) return hlo_error(instr, NULL, "rhs has not one matrix for each group size");
-    memmove(&rhs_groups[0].dims[1], rhs_groups[0].dims, sizeof(int) * (size_t)rhs_groups[0].count++);
+    if (rhs->dims[taken] != plan->groups)
+      return hlo_error(instr, NULL, "rhs has not one matrix for each group size");
+    memmove(&rhs_groups[0].dims[1], rhs_groups[0].dims,
+            sizeof(int) * (size_t)rhs_groups[0].count++);
     rhs_groups[0].dims[0] = taken;
   }
   HR_TRY(dot_plan_side(rhs, rhs_groups, 3, dot->types.element_bytes, true, &dot->rhs));
   dot->n = dot->rhs.sizes[2];
-  return dot_check_result(step, plan->kind == RAGGED_CONTRACTING ? plan->groups * dot->batch : dot->batch, dot->m,
-                          dot->n);
+  return dot_check_result(step,
+                          plan->kind == RAGGED_CONTRACTING ? plan->groups * dot->batch : dot->batch,
+                          dot->m, dot->n);
 }
 
-static hr_status_t prepare_ragged_dot(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
+static hr_status_t prepare_ragged_dot(hr_arena_t *arena, const op_step_t *step,
+                                      const void **out_plan) {
   ragged_plan_t *plan;
   HR_TRY(HR_NEW(arena, &plan));
   HR_TRY(plan_ragged(step, plan));
   if (plan->kind == RAGGED_BATCH)
-    HR_TRY(dot_plan_init(step, &plan->dot.types, step->in_shapes[0], step->in_shapes[1], &plan->dot));
+    HR_TRY(
+        dot_plan_init(step, &plan->dot.types, step->in_shapes[0], step->in_shapes[1], &plan->dot));
   *out_plan = plan;
   return NULL;
 }
@@ -106,12 +118,13 @@ typedef struct ragged_run {
   int64_t batch, outer, group, start, end; /* rows [start, end) of the ragged dimension */
 } ragged_run_t;
 
-static void multiply_run(const ragged_plan_t *plan, const ragged_run_t *run, const char *a, const char *b, char *c,
-                         matmul_space_t *space) {
+static void multiply_run(const ragged_plan_t *plan, const ragged_run_t *run, const char *a,
+                         const char *b, char *c, matmul_space_t *space) {
   const dot_plan_t *dot = &plan->dot;
   int64_t parts = dot->types.parts, bytes = (int64_t)hr_dtype_bytes(dot->types.real);
   int64_t m = dot->m, n = dot->n * parts, k = dot->k * parts;
-  int64_t first = (run->outer * plan->ragged + run->start) * plan->inner, count = (run->end - run->start) * plan->inner;
+  int64_t first = (run->outer * plan->ragged + run->start) * plan->inner,
+          count = (run->end - run->start) * plan->inner;
   matmul_job_t job = {.real = dot->types.real,
                       .m = m,
                       .n = n,
@@ -137,10 +150,12 @@ static void multiply_run(const ragged_plan_t *plan, const ragged_run_t *run, con
   matmul_run(&job, space);
 }
 
-static int64_t clip(int64_t value, int64_t high) { return value < 0 ? 0 : value > high ? high : value; }
+static int64_t clip(int64_t value, int64_t high) {
+  return value < 0 ? 0 : value > high ? high : value;
+}
 
-static void multiply_runs(const ragged_plan_t *plan, const hlo_value_t *sizes, const void *a, const void *b, void *c,
-                          matmul_space_t *space) {
+static void multiply_runs(const ragged_plan_t *plan, const hlo_value_t *sizes, const void *a,
+                          const void *b, void *c, matmul_space_t *space) {
   ragged_run_t run;
   for (run.batch = 0; run.batch < plan->dot.batch; run.batch++)
     for (run.outer = 0; run.outer < plan->outer; run.outer++) {
@@ -155,7 +170,8 @@ static void multiply_runs(const ragged_plan_t *plan, const hlo_value_t *sizes, c
     }
 }
 
-static hr_status_t run_ragged(op_env_t *env, const ragged_plan_t *plan, hlo_value_t *const *in, hlo_value_t *out) {
+static hr_status_t run_ragged(op_env_t *env, const ragged_plan_t *plan, hlo_value_t *const *in,
+                              hlo_value_t *out) {
   const dot_plan_t *dot = &plan->dot;
   const matmul_types_t *types = &dot->types;
   const void *a, *b;
@@ -165,10 +181,12 @@ static hr_status_t run_ragged(op_env_t *env, const ragged_plan_t *plan, hlo_valu
   if (out->count == 0) return NULL;
   HR_TRY(dot_ready_side(env->scratch, types, &dot->lhs, types->lhs, in[0]->data, &a));
   HR_TRY(dot_ready_side(env->scratch, types, &dot->rhs, types->rhs, in[1]->data, &b));
-  if (types->parts == 2) HR_TRY(matmul_expand_complex(env->scratch, types, b, dot->rhs.sizes[0] * dot->k, dot->n, &b));
+  if (types->parts == 2)
+    HR_TRY(matmul_expand_complex(env->scratch, types, b, dot->rhs.sizes[0] * dot->k, dot->n, &b));
   HR_TRY(dot_product_memory(env->scratch, types, out, &products));
   memset(products, 0, (size_t)out->count * (size_t)types->element_bytes);
-  HR_TRY(matmul_space_new(env->scratch, types->real, dot->m, dot->n * types->parts, dot->k * types->parts, &space));
+  HR_TRY(matmul_space_new(env->scratch, types->real, dot->m, dot->n * types->parts,
+                          dot->k * types->parts, &space));
   multiply_runs(plan, in[2], a, b, products, space);
   dot_finish_product(types, products, out);
   return NULL;
@@ -188,28 +206,33 @@ static hr_status_t run_ragged_dot(op_env_t *env, const op_step_t *step, hlo_valu
 
 const op_kernel_t kernel_ragged_dot = {prepare_ragged_dot, run_ragged_dot};
 
-/* scaled-dot (lhs, rhs, lhs_scale, rhs_scale): each scale multiplies a block of elements; a scale's size divides the
- * operand's in every dimension. As XLA does, elements, scales and their products are rounded to bf16. */
+/* scaled-dot (lhs, rhs, lhs_scale, rhs_scale): each scale multiplies a block of elements; a scale's
+ * size divides the operand's in every dimension. As XLA does, elements, scales and their products
+ * are rounded to bf16. */
 typedef struct scaled_plan {
   dot_plan_t dot;
   loop_nest_t nests[2]; /* operand 0: elements, 1: scales; one pair per side */
   int64_t counts[2], scale_counts[2];
 } scaled_plan_t;
 
-/* Each dimension of the operand becomes two, (block, within the block), along which the scale has its stride or 0. */
-static hr_status_t plan_scale(const hlo_instr_t *instr, const hlo_shape_t *shape, const hlo_shape_t *scale,
-                              loop_nest_t *out_nest) {
+/* Each dimension of the operand becomes two, (block, within the block), along which the scale has
+ * its stride or 0. */
+static hr_status_t plan_scale(const hlo_instr_t *instr, const hlo_shape_t *shape,
+                              const hlo_shape_t *scale, loop_nest_t *out_nest) {
   int64_t dims[2 * HLO_MAX_RANK], to[2 * HLO_MAX_RANK], from[2 * HLO_MAX_RANK];
   int64_t strides[HLO_MAX_RANK], scale_strides[HLO_MAX_RANK];
   if (scale->rank != 0 && scale->rank != shape->rank)
-    return hlo_error(instr, NULL, "a scale of rank %d for an operand of rank %d", scale->rank, shape->rank);
-  if (shape->rank > HLO_MAX_RANK / 2) return hlo_unsupported(instr, "more than %d dimensions", HLO_MAX_RANK / 2);
+    return hlo_error(instr, NULL, "a scale of rank %d for an operand of rank %d", scale->rank,
+                     shape->rank);
+  if (shape->rank > HLO_MAX_RANK / 2)
+    return hlo_unsupported(instr, "more than %d dimensions", HLO_MAX_RANK / 2);
   loop_dense_strides(shape->rank, shape->dims, sizeof(float), strides);
   loop_dense_strides(scale->rank, scale->dims, sizeof(float), scale_strides);
   for (int d = 0; d < shape->rank; d++) {
     int64_t blocks = scale->rank ? scale->dims[d] : 1, size = shape->dims[d];
     if (size && (blocks == 0 || size % blocks))
-      return hlo_error(instr, NULL, "%ld scales for %ld elements of dimension %d", (long)blocks, (long)size, d);
+      return hlo_error(instr, NULL, "%ld scales for %ld elements of dimension %d", (long)blocks,
+                       (long)size, d);
     int64_t within = size ? size / blocks : 0;
     dims[2 * d] = size ? blocks : 0, dims[2 * d + 1] = within;
     to[2 * d] = strides[d] * within, to[2 * d + 1] = strides[d];
@@ -220,15 +243,19 @@ static hr_status_t plan_scale(const hlo_instr_t *instr, const hlo_shape_t *shape
   return NULL;
 }
 
-static hr_status_t prepare_scaled_dot(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
+static hr_status_t prepare_scaled_dot(hr_arena_t *arena, const op_step_t *step,
+                                      const void **out_plan) {
   scaled_plan_t *plan;
   matmul_types_t types;
   HR_TRY(HR_NEW(arena, &plan));
   for (int k = 0; k < 4; k++)
-    if (!hr_dtype_is_float(step->in_shapes[k]->dtype) || hr_dtype_bytes(step->in_shapes[k]->dtype) > 4)
-      return hlo_unsupported(step->instr, "operand %d of type %s", k, hr_dtype_name(step->in_shapes[k]->dtype));
+    if (!hr_dtype_is_float(step->in_shapes[k]->dtype) ||
+        hr_dtype_bytes(step->in_shapes[k]->dtype) > 4)
+      return hlo_unsupported(step->instr, "operand %d of type %s", k,
+                             hr_dtype_name(step->in_shapes[k]->dtype));
   HR_TRY(matmul_types_init(step->instr, HR_F32, HR_F32, step->out_shape->dtype, &types));
-  if (types.real != HR_F32 || types.is_complex) return hlo_unsupported(step->instr, "this result type");
+  if (types.real != HR_F32 || types.is_complex)
+    return hlo_unsupported(step->instr, "this result type");
   HR_TRY(dot_plan_init(step, &types, step->in_shapes[0], step->in_shapes[1], &plan->dot));
   for (int s = 0; s < 2; s++) {
     HR_TRY(plan_scale(step->instr, step->in_shapes[s], step->in_shapes[2 + s], &plan->nests[s]));
@@ -241,14 +268,15 @@ static hr_status_t prepare_scaled_dot(hr_arena_t *arena, const op_step_t *step, 
 
 static float to_bf16(float value) { return hr_bf16_to_f32(hr_f32_to_bf16(value)); }
 
-static hr_status_t floats_of(hr_arena_t *scratch, const hlo_value_t *value, int64_t count, float **out_floats) {
+static hr_status_t floats_of(hr_arena_t *scratch, const hlo_value_t *value, int64_t count,
+                             float **out_floats) {
   HR_TRY(hr_arena_array(scratch, (size_t)count, sizeof(float), (void **)out_floats));
   hr_floats_to_f32(value->dtype, value->data, *out_floats, count);
   return NULL;
 }
 
-static hr_status_t scale_operand(op_env_t *env, const scaled_plan_t *plan, int side, hlo_value_t *const *in,
-                                 const void **out_data) {
+static hr_status_t scale_operand(op_env_t *env, const scaled_plan_t *plan, int side,
+                                 hlo_value_t *const *in, const void **out_data) {
   float *elements, *scales;
   const loop_nest_t *nest = &plan->nests[side];
   HR_TRY(floats_of(env->scratch, in[side], plan->counts[side], &elements));

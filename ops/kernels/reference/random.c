@@ -1,15 +1,16 @@
-/* Random numbers. Two counter-based generators, Philox4x32-10 and Threefry2x32-20, which turn a key and a counter into
- * random words; rng-bit-generator lays the words out exactly as XLA:CPU does, so that programs with JAX's "rbg" keys
- * give the same numbers. The rng op is defined by the implementation: Philox keyed by the seed of the run and the
- * instruction, its counter going on from execution to execution.
- * Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3"; XLA's RngBitGenerator. */
+/* Random numbers. Two counter-based generators, Philox4x32-10 and Threefry2x32-20, which turn a key
+ * and a counter into random words; rng-bit-generator lays the words out exactly as XLA:CPU does, so
+ * that programs with JAX's "rbg" keys give the same numbers. The rng op is defined by the
+ * implementation: Philox keyed by the seed of the run and the instruction, its counter going on
+ * from execution to execution. Source: Salmon et al., "Parallel random numbers: as easy as 1, 2,
+ * 3"; XLA's RngBitGenerator. */
 #include <math.h>
 #include <string.h>
 
 #include "base/map.h"
 #include "ops/kernels/kernel.h"
 
-/* --- generators ------------------------------------------------------------------------------------------------ */
+/* --- generators ------------------------------------------------------------------------------- */
 
 /* One block of four words for the 128-bit counter (low, high). */
 static void philox(uint64_t key, uint64_t low, uint64_t high, uint32_t out[4]) {
@@ -63,7 +64,7 @@ static uint64_t next_pair(philox_stream_t *stream) {
   return low | (uint64_t)next_word(stream) << 32;
 }
 
-/* --- rng-bit-generator ----------------------------------------------------------------------------------------- */
+/* --- rng-bit-generator ------------------------------------------------------------------------ */
 
 /* Element i of `type`: the low bits of a random word, in the form that memory has them. */
 static void store_bits(hr_dtype_t type, void *data, int64_t i, uint64_t bits) {
@@ -75,18 +76,25 @@ static void store_bits(hr_dtype_t type, void *data, int64_t i, uint64_t bits) {
       ((uint8_t *)data)[i] = negative ? (uint8_t)(low | 0xffu << (info->bits - 1)) : low;
       break;
     }
-    case 2: ((uint16_t *)data)[i] = (uint16_t)bits; break;
-    case 4: ((uint32_t *)data)[i] = (uint32_t)bits; break;
-    case 8: ((uint64_t *)data)[i] = bits; break;
+    case 2:
+      ((uint16_t *)data)[i] = (uint16_t)bits;
+      break;
+    case 4:
+      ((uint32_t *)data)[i] = (uint32_t)bits;
+      break;
+    case 8:
+      ((uint64_t *)data)[i] = bits;
+      break;
   }
 }
 
 static bool is_64_bits(hr_dtype_t type) { return hr_dtype_table[type].bits == 64; }
 
-/* State {key, low, high}; with two words the key is also the high half of the counter, and the carry out of the low
- * half is lost. Elements of 64 bits take two words, all others one. */
+/* State {key, low, high}; with two words the key is also the high half of the counter, and the
+ * carry out of the low half is lost. Elements of 64 bits take two words, all others one. */
 static void fill_philox(hlo_value_t *bits, uint64_t state[3], bool has_high) {
-  philox_stream_t stream = {.key = state[0], .low = state[1], .high = has_high ? state[2] : state[0], .used = 4};
+  philox_stream_t stream = {
+      .key = state[0], .low = state[1], .high = has_high ? state[2] : state[0], .used = 4};
   bool pairs = is_64_bits(bits->dtype);
   for (int64_t i = 0; i < bits->count; i++)
     store_bits(bits->dtype, bits->data, i, pairs ? next_pair(&stream) : next_word(&stream));
@@ -94,8 +102,8 @@ static void fill_philox(hlo_value_t *bits, uint64_t state[3], bool has_high) {
   if (has_high) state[2] = stream.high;
 }
 
-/* The dimension along which the two words of a Threefry pair are neighbours: the first of even size, else the first of
- * the largest size. */
+/* The dimension along which the two words of a Threefry pair are neighbours: the first of even
+ * size, else the first of the largest size. */
 static int split_dimension(const hlo_value_t *bits) {
   int largest = 0;
   for (int d = 0; d < bits->rank; d++)
@@ -105,8 +113,9 @@ static int split_dimension(const hlo_value_t *bits) {
   return largest;
 }
 
-/* Elements of up to 32 bits, seen as [outer, size, inner] around the split dimension: pairs are counted row-major over
- * [outer, (size + 1) / 2, inner], and of an odd size the last word is not used. Returns how many pairs there are. */
+/* Elements of up to 32 bits, seen as [outer, size, inner] around the split dimension: pairs are
+ * counted row-major over [outer, (size + 1) / 2, inner], and of an odd size the last word is not
+ * used. Returns how many pairs there are. */
 static uint64_t fill_threefry_words(hlo_value_t *bits, uint64_t key, uint64_t counter) {
   int split = split_dimension(bits);
   int64_t outer = 1, size = bits->rank ? bits->dims[split] : 1, inner = 1, half = (size + 1) / 2;
@@ -135,20 +144,25 @@ static void fill_threefry(hlo_value_t *bits, uint64_t state[2]) {
 }
 
 /* The state is 16 or 24 bytes of whatever integer type. */
-static hr_status_t check_generator(const hlo_instr_t *instr, const hlo_shape_t *shape, const hlo_value_t *state) {
+static hr_status_t check_generator(const hlo_instr_t *instr, const hlo_shape_t *shape,
+                                   const hlo_value_t *state) {
   size_t bytes = hlo_value_bytes(state);
   bool threefry_only = hlo_attr_enum(instr, HLO_ATTR_RNG_ALGORITHM) == HLO_RNG_ALGORITHM_THREE_FRY;
-  if (shape->dtype != HR_TUPLE || shape->element_count != 2 || !hlo_shape_is_array(shape->elements[1]))
+  if (shape->dtype != HR_TUPLE || shape->element_count != 2 ||
+      !hlo_shape_is_array(shape->elements[1]))
     return hlo_error(instr, NULL, "the result is not a state and an array");
   if (bytes != 16 && (bytes != 24 || threefry_only))
     return hlo_error(instr, "rng_bit_generator C2", "the state has %zu bytes, want 16%s", bytes,
                      threefry_only ? "" : " or 24");
-  if (hr_dtype_table[shape->elements[1]->dtype].bytes > 8 || hr_dtype_is_complex(shape->elements[1]->dtype))
-    return hlo_unsupported(instr, "random bits of type %s", hr_dtype_name(shape->elements[1]->dtype));
+  if (hr_dtype_table[shape->elements[1]->dtype].bytes > 8 ||
+      hr_dtype_is_complex(shape->elements[1]->dtype))
+    return hlo_unsupported(instr, "random bits of type %s",
+                           hr_dtype_name(shape->elements[1]->dtype));
   return NULL;
 }
 
-static hr_status_t generate_bits(const op_step_t *step, const hlo_value_t *in, hlo_value_t *parts[2]) {
+static hr_status_t generate_bits(const op_step_t *step, const hlo_value_t *in,
+                                 hlo_value_t *parts[2]) {
   const hlo_shape_t *shape = step->out_shape->elements[1];
   uint64_t state[3];
   size_t bytes = hlo_value_bytes(in);
@@ -163,8 +177,8 @@ static hr_status_t generate_bits(const op_step_t *step, const hlo_value_t *in, h
   return NULL;
 }
 
-static hr_status_t rng_bit_generator_run(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
-                                         hlo_value_t **out_value) {
+static hr_status_t rng_bit_generator_run(op_env_t *env, const op_step_t *step,
+                                         hlo_value_t *const *in, hlo_value_t **out_value) {
   (void)env;
   HR_TRY(check_generator(step->instr, step->out_shape, in[0]));
   hlo_value_t *parts[2] = {NULL, NULL};
@@ -177,16 +191,17 @@ static hr_status_t rng_bit_generator_run(op_env_t *env, const op_step_t *step, h
 
 const op_kernel_t kernel_rng_bit_generator = {NULL, rng_bit_generator_run};
 
-/* --- rng-get-and-update-state ---------------------------------------------------------------------------------- */
+/* --- rng-get-and-update-state ----------------------------------------------------------------- */
 
-/* A 128-bit counter for each instruction, which starts where XLA's does; kept as the distance from there because state
- * starts as zeros. */
-static hr_status_t rng_get_and_update_state_run(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
-                                                hlo_value_t **out_value) {
+/* A 128-bit counter for each instruction, which starts where XLA's does; kept as the distance from
+ * there because state starts as zeros. */
+static hr_status_t rng_get_and_update_state_run(op_env_t *env, const op_step_t *step,
+                                                hlo_value_t *const *in, hlo_value_t **out_value) {
   (void)in;
   unsigned __int128 advanced, counter;
   void *state;
-  if (step->out_shape->dtype != HR_U64 || step->out_shape->rank != 1 || step->out_shape->dims[0] != 2)
+  if (step->out_shape->dtype != HR_U64 || step->out_shape->rank != 1 ||
+      step->out_shape->dims[0] != 2)
     return hlo_error(step->instr, NULL, "the result is not u64[2]");
   HR_TRY(env->state(env, step->instr, sizeof advanced, &state));
   HR_TRY(op_output(env, step, out_value));
@@ -200,12 +215,12 @@ static hr_status_t rng_get_and_update_state_run(op_env_t *env, const op_step_t *
 
 const op_kernel_t kernel_rng_get_and_update_state = {NULL, rng_get_and_update_state_run};
 
-/* --- rng ------------------------------------------------------------------------------------------------------- */
+/* --- rng -------------------------------------------------------------------------------------- */
 
-/* Uniform: integers are a + (64 random bits mod (b - a)); floats a + u (b - a) with u a multiple of 2^-m, m the
- * mantissa bits of f32 or, for f64, of f64, and what rounds up to b becomes the number below it; pred is true or false
- * with equal chances if a and b differ. An empty interval gives a. Normal: Box-Muller in f64, two numbers from four
- * words. */
+/* Uniform: integers are a + (64 random bits mod (b - a)); floats a + u (b - a) with u a multiple of
+ * 2^-m, m the mantissa bits of f32 or, for f64, of f64, and what rounds up to b becomes the number
+ * below it; pred is true or false with equal chances if a and b differ. An empty interval gives a.
+ * Normal: Box-Muller in f64, two numbers from four words. */
 typedef struct rng_limits {
   double a, b;       /* floats: as f64 */
   int64_t low, high; /* integers and pred, as 64 bits */
@@ -225,19 +240,23 @@ static uint64_t bits_below(const hr_float_format_t *format, uint64_t bits) {
   return bits & sign ? bits + 1 : bits - 1;
 }
 
-static uint64_t uniform_float(hr_dtype_t type, const rng_limits_t *limits, philox_stream_t *stream) {
-  double u = type == HR_F64 ? ldexp((double)(next_pair(stream) >> 12), -52) : ldexp(next_word(stream) >> 9, -23);
+static uint64_t uniform_float(hr_dtype_t type, const rng_limits_t *limits,
+                              philox_stream_t *stream) {
+  double u = type == HR_F64 ? ldexp((double)(next_pair(stream) >> 12), -52)
+                            : ldexp(next_word(stream) >> 9, -23);
   uint64_t bits = hr_float_encode(type, limits->a + u * (limits->b - limits->a));
   if (limits->a < limits->b && hr_float_decode(type, bits) >= limits->b)
     return bits_below(hr_float_format(type), hr_float_encode(type, limits->b));
   return bits;
 }
 
-static uint64_t uniform_integer(hr_dtype_t type, const rng_limits_t *limits, philox_stream_t *stream) {
+static uint64_t uniform_integer(hr_dtype_t type, const rng_limits_t *limits,
+                                philox_stream_t *stream) {
   uint64_t random = next_pair(stream), range = (uint64_t)limits->high - (uint64_t)limits->low;
   if (type == HR_PRED) return range ? random & 1 : (uint64_t)limits->low;
-  bool empty = hr_dtype_class(type) == HR_CLASS_SIGNED ? limits->low >= limits->high
-                                                       : (uint64_t)limits->low >= (uint64_t)limits->high;
+  bool empty = hr_dtype_class(type) == HR_CLASS_SIGNED
+                   ? limits->low >= limits->high
+                   : (uint64_t)limits->low >= (uint64_t)limits->high;
   return (uint64_t)limits->low + (empty ? 0 : random % range);
 }
 
@@ -245,32 +264,39 @@ static void fill_uniform(hlo_value_t *out, const rng_limits_t *limits, philox_st
   bool floats = hr_dtype_is_float(out->dtype);
   for (int64_t i = 0; i < out->count; i++)
     store_bits(out->dtype, out->data, i,
-               floats ? uniform_float(out->dtype, limits, stream) : uniform_integer(out->dtype, limits, stream));
+               floats ? uniform_float(out->dtype, limits, stream)
+                      : uniform_integer(out->dtype, limits, stream));
 }
 
 static void fill_normal(hlo_value_t *out, const rng_limits_t *limits, philox_stream_t *stream) {
   const double turn = 0x1.921fb54442d18p2; /* 2 pi */
   for (int64_t i = 0; i < out->count; i += 2) {
-    double u1 = ldexp((double)(next_pair(stream) >> 11) + 1, -53); /* in (0, 1]: its logarithm is finite */
+    double u1 =
+        ldexp((double)(next_pair(stream) >> 11) + 1, -53); /* in (0, 1]: its logarithm is finite */
     double angle = turn * ldexp((double)(next_pair(stream) >> 11), -53);
     double radius = limits->b * sqrt(-2 * log(u1));
-    store_bits(out->dtype, out->data, i, hr_float_encode(out->dtype, limits->a + radius * cos(angle)));
+    store_bits(out->dtype, out->data, i,
+               hr_float_encode(out->dtype, limits->a + radius * cos(angle)));
     if (i + 1 < out->count)
-      store_bits(out->dtype, out->data, i + 1, hr_float_encode(out->dtype, limits->a + radius * sin(angle)));
+      store_bits(out->dtype, out->data, i + 1,
+                 hr_float_encode(out->dtype, limits->a + radius * sin(angle)));
   }
 }
 
-/* The stream of this instruction, where the last execution left it. *out_counter: where to note how far it got. */
+/* The stream of this instruction, where the last execution left it. *out_counter: where to note how
+ * far it got. */
 static hr_status_t open_stream(op_env_t *env, const hlo_instr_t *instr, philox_stream_t *out_stream,
                                uint64_t **out_counter) {
   uint32_t ids[2] = {instr->parent->id, instr->id};
   HR_TRY(env->state(env, instr, sizeof **out_counter, (void **)out_counter));
   uint64_t key = hr_hash_bytes(ids, sizeof ids, env->rng_seed);
-  *out_stream = (philox_stream_t){.key = key, .low = **out_counter, .high = env->rng_seed, .used = 4};
+  *out_stream =
+      (philox_stream_t){.key = key, .low = **out_counter, .high = env->rng_seed, .used = 4};
   return NULL;
 }
 
-static hr_status_t rng_run(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t rng_run(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                           hlo_value_t **out_value) {
   const hlo_instr_t *instr = step->instr;
   hr_dtype_t type = step->out_shape->dtype;
   bool normal = hlo_attr_enum(instr, HLO_ATTR_DISTRIBUTION) == HLO_DISTRIBUTION_NORMAL;
@@ -278,7 +304,8 @@ static hr_status_t rng_run(op_env_t *env, const op_step_t *step, hlo_value_t *co
   if (in[0]->dtype != type || in[1]->dtype != type || in[0]->count != 1 || in[1]->count != 1)
     return hlo_error(instr, "rng C1", "the limits are not scalars of the result's type");
   if (hr_dtype_is_complex(type) || (normal && !is_float))
-    return hlo_unsupported(instr, "%s of %s", normal ? "normal numbers" : "random numbers", hr_dtype_name(type));
+    return hlo_unsupported(instr, "%s of %s", normal ? "normal numbers" : "random numbers",
+                           hr_dtype_name(type));
   rng_limits_t limits = {0};
   if (is_float) {
     limits.a = hr_float_decode(type, load_bits(in[0]));

@@ -1,9 +1,10 @@
 /* Reduce: combines the elements along some dimensions by a body.
- * Order: row-major for each result, from the initial value on; where the body is one commutative, associative op,
- * blocks of elements are combined first and then each other (pairwise_sum.h), and the initial value comes last. Long runs under
- * any other body are cut into pieces that keep their order; the body is then taken to be associative, as the
- * specification allows. The result depends on nothing but shapes and values. Precision: sums and products of types
- * narrower than f32 are taken in f32 and rounded once. */
+ * Order: row-major for each result, from the initial value on; where the body is one commutative,
+ * associative op, blocks of elements are combined first and then each other (pairwise_sum.h), and
+ * the initial value comes last. Long runs under any other body are cut into pieces that keep their
+ * order; the body is then taken to be associative, as the specification allows. The result depends
+ * on nothing but shapes and values. Precision: sums and products of types narrower than f32 are
+ * taken in f32 and rounded once. */
 #include <string.h>
 
 #include "ops/kernels/common/outputs.h"
@@ -12,15 +13,16 @@
 #include "ops/kernels/elementwise/accumulate.h"
 #include "ops/kernels/elementwise/pairwise_sum.h"
 
-#define LANES 512           /* of kept elements that are worked on together */
-#define MIN_FOLD 64         /* from here on a run of reduced elements is work for lanes of its own */
+#define LANES 512   /* of kept elements that are worked on together */
+#define MIN_FOLD 64 /* from here on a run of reduced elements is work for lanes of its own */
 #define MIN_PIECES_RUN 1024 /* the same for bodies of any kind */
 #define MAX_PIECES 256
 
 typedef struct reduce_plan {
   accumulate_plan_t body;
   promote_plan_t promote;
-  bool lanes_reduced;  /* lanes are elements of one run of reduced ones; else they are neighbouring results */
+  bool lanes_reduced;  /* lanes are elements of one run of reduced ones; else they are neighbouring
+                          results */
   loop_nest_t kept;    /* operands: 0 result, 1 input; in elements */
   loop_nest_t reduced; /* operand 0: input */
 } reduce_plan_t;
@@ -47,14 +49,16 @@ static void plan_nests(reduce_plan_t *plan, const op_step_t *step) {
       kept_strides[kept++] = in_strides[d];
     }
   }
-  loop_nest_init(&plan->kept, out->rank, out->dims, 2, (const int64_t *[]){out_strides, kept_strides},
+  loop_nest_init(&plan->kept, out->rank, out->dims, 2,
+                 (const int64_t *[]){out_strides, kept_strides}, LOOP_PROGRAM_ORDER);
+  loop_nest_init(&plan->reduced, reduced, reduced_dims, 1, (const int64_t *[]){reduced_strides},
                  LOOP_PROGRAM_ORDER);
-  loop_nest_init(&plan->reduced, reduced, reduced_dims, 1, (const int64_t *[]){reduced_strides}, LOOP_PROGRAM_ORDER);
 }
 
 static hr_status_t plan_body(hr_arena_t *arena, const op_step_t *step, reduce_plan_t *plan) {
   int *param_of;
-  HR_TRY(accumulate_prepare(arena, step->instr->called[0], step->instr->operand_count / 2, true, &plan->body));
+  HR_TRY(accumulate_prepare(arena, step->instr->called[0], step->instr->operand_count / 2, true,
+                            &plan->body));
   HR_TRY(HR_NEW_ARRAY(arena, 2 * plan->body.count, &param_of));
   for (int k = 0; k < 2 * plan->body.count; k++) param_of[k] = k;
   return promote_prepare(arena, step, plan->body.body, param_of, &plan->promote);
@@ -82,7 +86,7 @@ typedef struct reduce_run {
   hlo_value_t **out;
   hr_dtype_t dtype;    /* of operand 0 */
   int64_t in_bytes;    /* of an element of operand 0 */
-  pairwise_sum_t pile;         /* for a kernel */
+  pairwise_sum_t pile; /* for a kernel */
   void *narrow, *wide; /* a row made dense, a row in the type of the pile */
   float wide_init;
   accumulate_t acc; /* for any other body */
@@ -111,7 +115,8 @@ static void finish_lanes(reduce_run_t *run, const void *total, int64_t count, vo
 }
 
 /* Neighbouring results side by side: each reduced place adds a row to the pile. */
-static hr_status_t sum_kept_lanes(reduce_run_t *run, const char *from, int64_t lanes, int64_t lane_stride, char *out) {
+static hr_status_t sum_kept_lanes(reduce_run_t *run, const char *from, int64_t lanes,
+                                  int64_t lane_stride, char *out) {
   const loop_nest_t *reduced = &run->plan->reduced;
   pairwise_sum_clear(&run->pile, lanes);
   for (loop_walk_t walk = loop_walk_first(reduced); walk.live; loop_walk_next(reduced, &walk))
@@ -124,7 +129,8 @@ static hr_status_t sum_kept_lanes(reduce_run_t *run, const char *from, int64_t l
   return NULL;
 }
 
-/* One result: its runs of reduced elements are cut into rows, the lanes of the pile combined at the end. */
+/* One result: its runs of reduced elements are cut into rows, the lanes of the pile combined at the
+ * end. */
 static hr_status_t sum_reduced_lanes(reduce_run_t *run, const char *from, char *out) {
   const loop_nest_t *reduced = &run->plan->reduced;
   int64_t lanes = run->pile.max_lanes, bytes = run->in_bytes;
@@ -146,17 +152,20 @@ static void start_results(reduce_run_t *run, int64_t offset, int64_t count) {
   int operands = run->plan->body.count;
   for (int k = 0; k < operands; k++) {
     int64_t bytes = (int64_t)hr_dtype_bytes(run->out[k]->dtype);
-    loop_fill((char *)run->out[k]->data + offset * bytes, run->in[operands + k]->data, (int)bytes, count);
+    loop_fill((char *)run->out[k]->data + offset * bytes, run->in[operands + k]->data, (int)bytes,
+              count);
   }
 }
 
 /* Neighbouring results side by side, each from its initial value on, in row-major order. */
-static hr_status_t body_kept_lanes(reduce_run_t *run, int64_t from, int64_t lanes, int64_t lane_stride, int64_t out) {
+static hr_status_t body_kept_lanes(reduce_run_t *run, int64_t from, int64_t lanes,
+                                   int64_t lane_stride, int64_t out) {
   const loop_nest_t *reduced = &run->plan->reduced;
   start_results(run, out, lanes);
   for (loop_walk_t walk = loop_walk_first(reduced); walk.live; loop_walk_next(reduced, &walk))
     for (int64_t i = 0; i < reduced->row_count; i++)
-      HR_TRY(accumulate_row(&run->acc, lanes, out, 1, from + walk.at[0] + i * reduced->row_strides[0], lane_stride));
+      HR_TRY(accumulate_row(&run->acc, lanes, out, 1,
+                            from + walk.at[0] + i * reduced->row_strides[0], lane_stride));
   return NULL;
 }
 
@@ -171,10 +180,12 @@ static hr_status_t combine_pieces(reduce_run_t *run, int64_t pieces) {
       acc->ins[k] = run->pieces[k % operands] + (k < operands ? 0 : bytes);
       acc->strides[k] = 2;
     }
-    HR_TRY(op_body_run(run->env, run->plan->body.body, half, acc->ins, acc->strides, (void *const *)run->more_pieces));
+    HR_TRY(op_body_run(run->env, run->plan->body.body, half, acc->ins, acc->strides,
+                       (void *const *)run->more_pieces));
     for (int k = 0; k < operands && pieces % 2; k++) {
       size_t bytes = run->plan->body.bytes[k];
-      memcpy(run->more_pieces[k] + (size_t)half * bytes, run->pieces[k] + (size_t)(pieces - 1) * bytes, bytes);
+      memcpy(run->more_pieces[k] + (size_t)half * bytes,
+             run->pieces[k] + (size_t)(pieces - 1) * bytes, bytes);
     }
     char **swap = run->pieces;
     run->pieces = run->more_pieces;
@@ -183,19 +194,23 @@ static hr_status_t combine_pieces(reduce_run_t *run, int64_t pieces) {
   return NULL;
 }
 
-/* A run of elements becomes one, in run->pieces: pieces of it go side by side, then are combined in their order. */
+/* A run of elements becomes one, in run->pieces: pieces of it go side by side, then are combined in
+ * their order. */
 static hr_status_t body_run_pieces(reduce_run_t *run, int64_t from, int64_t count, int64_t step) {
   accumulate_t *acc = &run->acc;
   int64_t pieces = count / 8 < MAX_PIECES ? count / 8 : MAX_PIECES, length = count / pieces;
   acc->to = run->pieces;
   for (int k = 0; k < run->plan->body.count; k++) {
     int64_t bytes = (int64_t)run->plan->body.bytes[k];
-    loop_copy_row(run->pieces[k], acc->from[k] + from * bytes, pieces, bytes, length * step * bytes, (int)bytes);
+    loop_copy_row(run->pieces[k], acc->from[k] + from * bytes, pieces, bytes, length * step * bytes,
+                  (int)bytes);
   }
-  for (int64_t i = 1; i < length; i++) HR_TRY(accumulate_row(acc, pieces, 0, 1, from + i * step, length * step));
+  for (int64_t i = 1; i < length; i++)
+    HR_TRY(accumulate_row(acc, pieces, 0, 1, from + i * step, length * step));
   HR_TRY(combine_pieces(run, pieces));
   acc->to = run->pieces;
-  for (int64_t i = pieces * length; i < count; i++) HR_TRY(accumulate_row(acc, 1, 0, 1, from + i * step, 1));
+  for (int64_t i = pieces * length; i < count; i++)
+    HR_TRY(accumulate_row(acc, 1, 0, 1, from + i * step, 1));
   return NULL;
 }
 
@@ -217,7 +232,8 @@ static hr_status_t body_reduced_lanes(reduce_run_t *run, int64_t from, int64_t o
 }
 
 /* `lanes` results that are neighbours; offsets in elements. */
-static hr_status_t reduce_lanes(reduce_run_t *run, int64_t from, int64_t lanes, int64_t lane_stride, int64_t out) {
+static hr_status_t reduce_lanes(reduce_run_t *run, int64_t from, int64_t lanes, int64_t lane_stride,
+                                int64_t out) {
   const reduce_plan_t *plan = run->plan;
   if (!plan->body.kernel)
     return plan->lanes_reduced ? body_reduced_lanes(run, from, out)
@@ -235,7 +251,8 @@ static hr_status_t reduce_all(reduce_run_t *run) {
     HR_TRY(run->env->check_cancelled(run->env));
     for (int64_t i = 0; i < kept->row_count; i += most) {
       int64_t lanes = kept->row_count - i < most ? kept->row_count - i : most;
-      HR_TRY(reduce_lanes(run, walk.at[1] + i * kept->row_strides[1], lanes, kept->row_strides[1], walk.at[0] + i));
+      HR_TRY(reduce_lanes(run, walk.at[1] + i * kept->row_strides[1], lanes, kept->row_strides[1],
+                          walk.at[0] + i));
     }
   }
   return NULL;
@@ -246,7 +263,8 @@ static hr_status_t start_kernel(reduce_run_t *run) {
   hr_arena_t *arena = run->env->scratch;
   int64_t lanes = plan->lanes_reduced ? plan->reduced.row_count : plan->kept.row_count;
   if (lanes > LANES) lanes = LANES;
-  HR_TRY(pairwise_sum_init(&run->pile, arena, plan->body.kernel, lanes, hr_dtype_bytes(plan->body.work)));
+  HR_TRY(pairwise_sum_init(&run->pile, arena, plan->body.kernel, lanes,
+                           hr_dtype_bytes(plan->body.work)));
   if (plan->body.work == run->dtype) return NULL;
   HR_TRY(hr_arena_array(arena, (size_t)lanes, (size_t)run->in_bytes, &run->narrow));
   HR_TRY(hr_arena_array(arena, (size_t)lanes, sizeof(float), &run->wide));
@@ -269,7 +287,8 @@ static hr_status_t start_body(reduce_run_t *run) {
   return NULL;
 }
 
-static hr_status_t reduce(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t reduce(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                          hlo_value_t **out_value) {
   const reduce_plan_t *plan = step->plan;
   reduce_run_t run = {.env = env, .plan = plan, .in = in, .dtype = in[0]->dtype};
   run.in_bytes = (int64_t)hr_dtype_bytes(run.dtype);
@@ -283,7 +302,8 @@ static hr_status_t reduce(op_env_t *env, const op_step_t *step, hlo_value_t *con
   return op_outputs_finish(step, st, plan->body.count, run.out, out_value);
 }
 
-static hr_status_t run_reduce(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_reduce(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                              hlo_value_t **out_value) {
   const promote_plan_t *promote = &((const reduce_plan_t *)step->plan)->promote;
   hlo_value_t **promoted;
   if (!promote->needed) return reduce(env, step, in, out_value);

@@ -4,8 +4,8 @@
 
 #include "ir/shape.h"
 
-/* Dimensions from[0] up to from[1] of the operand become to[0] up to to[1] of the result: as few as have one product.
- * Start with all zero. */
+/* Dimensions from[0] up to from[1] of the operand become to[0] up to to[1] of the result: as few as
+ * have one product. Start with all zero. */
 typedef struct op_reshape_group {
   int from[2], to[2];
 } op_reshape_group_t;

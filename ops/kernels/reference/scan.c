@@ -1,5 +1,6 @@
-/* Scan: runs a computation for each slice along a dimension, handing carried values on from call to call. The body
- * takes the slices (the dimension left out), then the carries, and returns slices of the outputs, then the new carries.
+/* Scan: runs a computation for each slice along a dimension, handing carried values on from call to
+ * call. The body takes the slices (the dimension left out), then the carries, and returns slices of
+ * the outputs, then the new carries.
  */
 #include <string.h>
 
@@ -21,19 +22,22 @@ static hr_status_t prepare_scan(hr_arena_t *arena, const op_step_t *step, const 
   plan->outputs = op_outputs_count(step) - plan->carries;
   plan->reverse = hlo_attr_bool(instr, HLO_ATTR_IS_REVERSE);
   if (plan->inputs < 1 || plan->outputs < 0)
-    return hlo_error(instr, NULL, "num_carries %d, want fewer than operands and at most as many as results",
+    return hlo_error(instr, NULL,
+                     "num_carries %d, want fewer than operands and at most as many as results",
                      plan->carries);
   *out_plan = plan;
   return NULL;
 }
 
 /* Copies slice t of `whole` along dimension d to or from a dense array. */
-static void move_slice(const hlo_value_t *whole, int64_t d, int64_t t, void *slice, bool from_whole) {
+static void move_slice(const hlo_value_t *whole, int64_t d, int64_t t, void *slice,
+                       bool from_whole) {
   int64_t bytes = (int64_t)hr_dtype_bytes(whole->dtype), outer = 1, inner = bytes;
   for (int i = 0; i < d; i++) outer *= whole->dims[i];
   for (int i = (int)d + 1; i < whole->rank; i++) inner *= whole->dims[i];
   for (int64_t o = 0; o < outer && inner; o++) {
-    char *in_whole = (char *)whole->data + (o * whole->dims[d] + t) * inner, *in_slice = (char *)slice + o * inner;
+    char *in_whole = (char *)whole->data + (o * whole->dims[d] + t) * inner,
+         *in_slice = (char *)slice + o * inner;
     if (from_whole)
       memcpy(in_slice, in_whole, (size_t)inner);
     else
@@ -41,7 +45,8 @@ static void move_slice(const hlo_value_t *whole, int64_t d, int64_t t, void *sli
   }
 }
 
-static hr_status_t take_slice(const hlo_value_t *value, int64_t d, int64_t t, hlo_value_t **out_slice) {
+static hr_status_t take_slice(const hlo_value_t *value, int64_t d, int64_t t,
+                              hlo_value_t **out_slice) {
   int64_t dims[HLO_MAX_RANK];
   int rank = 0;
   for (int i = 0; i < value->rank; i++)
@@ -96,7 +101,8 @@ static hr_status_t scan_step(scan_run_t *run, int64_t t) {
     run->args[plan->inputs + c] = run->results[plan->outputs + c];
     run->results[plan->outputs + c] = NULL;
   }
-  HR_TRY(run->env->call(run->env, run->step->instr->called[0], run->args, plan->inputs + plan->carries, &result));
+  HR_TRY(run->env->call(run->env, run->step->instr->called[0], run->args,
+                        plan->inputs + plan->carries, &result));
   hr_status_t st = keep_results(run, t, result);
   hlo_value_release(result);
   return st;
@@ -104,7 +110,8 @@ static hr_status_t scan_step(scan_run_t *run, int64_t t) {
 
 static hr_status_t start_results(scan_run_t *run) {
   const scan_plan_t *plan = run->step->plan;
-  for (int c = 0; c < plan->carries; c++) run->results[plan->outputs + c] = hlo_value_retain(run->in[plan->inputs + c]);
+  for (int c = 0; c < plan->carries; c++)
+    run->results[plan->outputs + c] = hlo_value_retain(run->in[plan->inputs + c]);
   for (int k = 0; k < plan->outputs; k++) {
     const hlo_shape_t *shape = op_outputs_shape(run->step, k);
     HR_TRY(hlo_value_array(shape->dtype, shape->rank, shape->dims, &run->results[k]));
@@ -112,7 +119,8 @@ static hr_status_t start_results(scan_run_t *run) {
   return NULL;
 }
 
-static hr_status_t run_scan(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_scan(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                            hlo_value_t **out_value) {
   const scan_plan_t *plan = step->plan;
   scan_run_t run = {.env = env, .step = step, .in = in};
   int64_t count = in[0]->dims[plan->dimension];

@@ -1,7 +1,7 @@
-/* Sort and top-k. Sorting is stable, also where it need not be, but for ties that have a usual order (sort_ties.h): a
- * permutation is found for each line along the sorted dimension, then applied to every operand. Comparators that
- * compare keys are not called at all (sort_keys.h); any other comparator is called for many pairs at once
- * (sort_merge.h). */
+/* Sort and top-k. Sorting is stable, also where it need not be, but for ties that have a usual
+ * order (sort_ties.h): a permutation is found for each line along the sorted dimension, then
+ * applied to every operand. Comparators that compare keys are not called at all (sort_keys.h); any
+ * other comparator is called for many pairs at once (sort_merge.h). */
 #include <string.h>
 
 #include "ops/kernels/common/outputs.h"
@@ -11,7 +11,7 @@
 #include "ops/kernels/reference/sort_ties.h"
 
 typedef struct sort_plan {
-  loop_nest_t lines;   /* starts of the lines, in elements (operand 0) */
+  loop_nest_t lines;     /* starts of the lines, in elements (operand 0) */
   int64_t count, stride; /* of a line */
   bool by_keys, stable;
   sort_keys_t keys;
@@ -26,7 +26,8 @@ static void plan_lines(const hlo_shape_t *shape, int64_t d, sort_plan_t *plan) {
   plan->count = dims[d];
   plan->stride = strides[d];
   if (dims[d]) dims[d] = 1;
-  loop_nest_init(&plan->lines, shape->rank, dims, 1, (const int64_t *[]){strides}, LOOP_PROGRAM_ORDER);
+  loop_nest_init(&plan->lines, shape->rank, dims, 1, (const int64_t *[]){strides},
+                 LOOP_PROGRAM_ORDER);
 }
 
 static hr_status_t prepare_sort(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
@@ -36,7 +37,8 @@ static hr_status_t prepare_sort(hr_arena_t *arena, const op_step_t *step, const 
   plan_lines(step->in_shapes[0], hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS).data[0], plan);
   plan->stable = hlo_attr_bool(step->instr, HLO_ATTR_IS_STABLE);
   HR_TRY(sort_keys_recognise(arena, comparator, &plan->keys, &plan->by_keys));
-  if (!plan->by_keys) HR_TRY(sort_merge_prepare(arena, comparator, step->instr->operand_count, &plan->merge));
+  if (!plan->by_keys)
+    HR_TRY(sort_merge_prepare(arena, comparator, step->instr->operand_count, &plan->merge));
   *out_plan = plan;
   return NULL;
 }
@@ -51,17 +53,20 @@ typedef struct sort_run {
   sort_item_t *items, *spare, *encoded;
 } sort_run_t;
 
-/* Results of the line that starts at element `line`: element i is the operand's element order[i * order_step]. */
-static void permute_line(const sort_run_t *run, int64_t line, const int64_t *order, int64_t order_step) {
+/* Results of the line that starts at element `line`: element i is the operand's element order[i *
+ * order_step]. */
+static void permute_line(const sort_run_t *run, int64_t line, const int64_t *order,
+                         int64_t order_step) {
   int64_t count = run->plan->count;
   for (int k = 0; k < run->operands; k++) {
     int64_t bytes = (int64_t)hr_dtype_bytes(run->in[k]->dtype), stride = run->plan->stride * bytes;
     const char *from = (const char *)run->in[k]->data + line * bytes;
     char *to = (char *)run->out[k]->data + line * bytes;
     switch (bytes) {
-#define PERMUTE(BYTES)                                                                                         \
-  case BYTES:                                                                                                  \
-    for (int64_t i = 0; i < count; i++) memcpy(to + i * stride, from + order[i * order_step] * stride, BYTES); \
+#define PERMUTE(BYTES)                                                       \
+  case BYTES:                                                                \
+    for (int64_t i = 0; i < count; i++)                                      \
+      memcpy(to + i * stride, from + order[i * order_step] * stride, BYTES); \
     break
       PERMUTE(1);
       PERMUTE(2);
@@ -72,7 +77,8 @@ static void permute_line(const sort_run_t *run, int64_t line, const int64_t *ord
   }
 }
 
-/* Evaluates key k for all elements. Its body reads one side's parameters; both sides are given the same. */
+/* Evaluates key k for all elements. Its body reads one side's parameters; both sides are given the
+ * same. */
 static hr_status_t compute_keys(sort_run_t *run, int k) {
   const sort_key_t *key = &run->plan->keys.keys[k];
   hr_arena_t *arena = run->env->scratch;
@@ -80,7 +86,8 @@ static hr_status_t compute_keys(sort_run_t *run, int k) {
   int64_t *steps;
   HR_TRY(HR_NEW_ARRAY(arena, 2 * run->operands, &ins));
   HR_TRY(HR_NEW_ARRAY(arena, 2 * run->operands, &steps));
-  HR_TRY(hr_arena_array(arena, (size_t)run->in[0]->count, hr_dtype_bytes(key->dtype), &run->keys[k]));
+  HR_TRY(
+      hr_arena_array(arena, (size_t)run->in[0]->count, hr_dtype_bytes(key->dtype), &run->keys[k]));
   for (int p = 0; p < 2 * run->operands; p++) ins[p] = run->in[p / 2]->data, steps[p] = 1;
   return op_body_run(run->env, key->body, run->in[0]->count, ins, steps, &run->keys[k]);
 }
@@ -105,14 +112,17 @@ static bool rank_items(sort_run_t *run, int64_t line, sort_item_t *items) {
 }
 
 /* Sorts once more from the start by rank, in the way that orders ties as usual. */
-static sort_item_t *reorder_ties(sort_run_t *run, int64_t line, sort_item_t *items, sort_item_t *spare) {
+static sort_item_t *reorder_ties(sort_run_t *run, int64_t line, sort_item_t *items,
+                                 sort_item_t *spare) {
   if (!rank_items(run, line, items)) return items;
-  for (int64_t i = 0; i < run->plan->count; i++) spare[items[i].index] = (sort_item_t){items[i].key, items[i].index};
+  for (int64_t i = 0; i < run->plan->count; i++)
+    spare[items[i].index] = (sort_item_t){items[i].key, items[i].index};
   sort_items_unstably(spare, items, run->plan->count);
   return spare;
 }
 
-/* Least significant key first; each stable sort keeps the order of the ones before among its ties. */
+/* Least significant key first; each stable sort keeps the order of the ones before among its ties.
+ */
 static void sort_line_by_keys(sort_run_t *run, int64_t line) {
   const sort_plan_t *plan = run->plan;
   sort_item_t *items = run->items, *spare = run->spare;
@@ -137,7 +147,8 @@ static hr_status_t sort_by_keys(sort_run_t *run) {
   HR_TRY(HR_NEW_ARRAY(arena, plan->count, &run->spare));
   HR_TRY(HR_NEW_ARRAY(arena, plan->count, &run->encoded));
   for (int k = 0; k < plan->keys.count; k++) HR_TRY(compute_keys(run, k));
-  for (loop_walk_t walk = loop_walk_first(&plan->lines); walk.live; loop_walk_next(&plan->lines, &walk)) {
+  for (loop_walk_t walk = loop_walk_first(&plan->lines); walk.live;
+       loop_walk_next(&plan->lines, &walk)) {
     HR_TRY(run->env->check_cancelled(run->env));
     for (int64_t i = 0; i < plan->lines.row_count; i++)
       sort_line_by_keys(run, walk.at[0] + i * plan->lines.row_strides[0]);
@@ -150,8 +161,10 @@ static hr_status_t list_lines(sort_run_t *run, int64_t **out_lines, int64_t *out
   const sort_plan_t *plan = run->plan;
   int64_t count = plan->count ? run->in[0]->count / plan->count : 0, next = 0, *lines;
   HR_TRY(HR_NEW_ARRAY(run->env->scratch, count, &lines));
-  for (loop_walk_t walk = loop_walk_first(&plan->lines); walk.live; loop_walk_next(&plan->lines, &walk))
-    for (int64_t i = 0; i < plan->lines.row_count; i++) lines[next++] = walk.at[0] + i * plan->lines.row_strides[0];
+  for (loop_walk_t walk = loop_walk_first(&plan->lines); walk.live;
+       loop_walk_next(&plan->lines, &walk))
+    for (int64_t i = 0; i < plan->lines.row_count; i++)
+      lines[next++] = walk.at[0] + i * plan->lines.row_strides[0];
   *out_lines = lines;
   *out_count = count;
   return NULL;
@@ -165,18 +178,22 @@ static hr_status_t sort_by_merging(sort_run_t *run) {
   sort_merge_t merge;
   HR_TRY(list_lines(run, &lines, &line_count));
   if (batch > line_count) batch = line_count;
-  HR_TRY(sort_merge_init(&merge, run->env, &plan->merge, run->in, plan->count, plan->stride, batch));
+  HR_TRY(
+      sort_merge_init(&merge, run->env, &plan->merge, run->in, plan->count, plan->stride, batch));
   for (int64_t first = 0; first < line_count; first += batch) {
     int64_t count = line_count - first < batch ? line_count - first : batch;
     const int64_t *order;
     HR_TRY(sort_merge_run(&merge, lines + first, count, &order));
-    for (int64_t i = 0; i < count; i++) permute_line(run, lines[first + i], order + i * plan->count, 1);
+    for (int64_t i = 0; i < count; i++)
+      permute_line(run, lines[first + i], order + i * plan->count, 1);
   }
   return NULL;
 }
 
-static hr_status_t run_sort(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
-  sort_run_t run = {.env = env, .plan = step->plan, .operands = step->instr->operand_count, .in = in};
+static hr_status_t run_sort(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                            hlo_value_t **out_value) {
+  sort_run_t run = {
+      .env = env, .plan = step->plan, .operands = step->instr->operand_count, .in = in};
   hr_status_t st = NULL;
   HR_TRY(op_outputs_create(env, step, &run.out));
   if (in[0]->count) st = run.plan->by_keys ? sort_by_keys(&run) : sort_by_merging(&run);
@@ -200,8 +217,10 @@ static hr_status_t prepare_topk(hr_arena_t *arena, const op_step_t *step, const 
   for (int d = 0; d < in->rank - 1; d++) plan->lines *= in->dims[d];
   plan->k = step->out_shape->elements[0]->dims[in->rank - 1];
   if (plan->k > plan->count)
-    return hlo_error(step->instr, NULL, "k is %ld, want at most %ld", (long)plan->k, (long)plan->count);
-  plan->key = (sort_key_t){NULL, NULL, in->dtype, hlo_attr_bool(step->instr, HLO_ATTR_LARGEST), true};
+    return hlo_error(step->instr, NULL, "k is %ld, want at most %ld", (long)plan->k,
+                     (long)plan->count);
+  plan->key =
+      (sort_key_t){NULL, NULL, in->dtype, hlo_attr_bool(step->instr, HLO_ATTR_LARGEST), true};
   *out_plan = plan;
   return NULL;
 }
@@ -212,8 +231,8 @@ typedef struct topk_run {
   int64_t capacity; /* of best: k and a reserve, so that it is sorted now and then only */
 } topk_run_t;
 
-/* The k least keys of a line, sorted: candidates gather until there is no room, then only the best k stay. Later
- * elements must beat the worst of these, as ties go to the lower index. */
+/* The k least keys of a line, sorted: candidates gather until there is no room, then only the best
+ * k stay. Later elements must beat the worst of these, as ties go to the lower index. */
 static const sort_item_t *best_of_line(topk_run_t *run, const void *elements) {
   const topk_plan_t *plan = run->plan;
   int64_t filled = 0;
@@ -234,7 +253,8 @@ static const sort_item_t *best_of_line(topk_run_t *run, const void *elements) {
   return sorted;
 }
 
-static hr_status_t topk_lines(op_env_t *env, const topk_plan_t *plan, const hlo_value_t *in, hlo_value_t **out) {
+static hr_status_t topk_lines(op_env_t *env, const topk_plan_t *plan, const hlo_value_t *in,
+                              hlo_value_t **out) {
   topk_run_t run = {.plan = plan, .capacity = 2 * plan->k + 1024};
   if (run.capacity > plan->count) run.capacity = plan->count;
   HR_TRY(HR_NEW_ARRAY(env->scratch, plan->count, &run.line));
@@ -253,7 +273,8 @@ static hr_status_t topk_lines(op_env_t *env, const topk_plan_t *plan, const hlo_
   return NULL;
 }
 
-static hr_status_t run_topk(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_topk(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                            hlo_value_t **out_value) {
   hlo_value_t **out;
   HR_TRY(op_outputs_create(env, step, &out));
   return op_outputs_finish(step, topk_lines(env, step->plan, in[0], out), 2, out, out_value);

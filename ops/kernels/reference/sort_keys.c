@@ -4,7 +4,8 @@
 
 #define MAX_DEPTH 10 /* of a key's expression: bounds the work on hostile comparators */
 
-/* Which sides of the comparison an expression reads: bit 0 the first (even parameters), bit 1 the second. */
+/* Which sides of the comparison an expression reads: bit 0 the first (even parameters), bit 1 the
+ * second. */
 static int sides_of(const hlo_instr_t *instr, int depth) {
   if (depth == 0) return 3;
   if (instr->op == HLO_PARAMETER) return hlo_parameter_number(instr) % 2 ? 2 : 1;
@@ -17,7 +18,8 @@ static bool same_attrs(const hlo_instr_t *a, const hlo_instr_t *b) {
   if (a->attr_count != b->attr_count) return false;
   for (int i = 0; i < a->attr_count; i++) {
     hlo_attr_kind_t kind = hlo_attr_table[a->attrs[i].key].kind;
-    if (a->attrs[i].key != b->attrs[i].key || (kind != HLO_KIND_ENUM && kind != HLO_KIND_INT)) return false;
+    if (a->attrs[i].key != b->attrs[i].key || (kind != HLO_KIND_ENUM && kind != HLO_KIND_INT))
+      return false;
     if (a->attrs[i].integer != b->attrs[i].integer) return false;
   }
   return true;
@@ -26,9 +28,12 @@ static bool same_attrs(const hlo_instr_t *a, const hlo_instr_t *b) {
 /* Is b the same expression as a, of the same parameters? With `mirrored`: of the other side's? */
 static bool same_expression(const hlo_instr_t *a, const hlo_instr_t *b, bool mirrored, int depth) {
   if (depth == 0 || a->op != b->op || !hlo_shape_equal(a->shape, b->shape)) return false;
-  if (a->op == HLO_PARAMETER) return (hlo_parameter_number(a) ^ (mirrored ? 1 : 0)) == hlo_parameter_number(b);
-  if (a->op == HLO_CONSTANT) return a->literal && b->literal && hlo_value_equal(a->literal, b->literal);
-  bool elementwise = hlo_op_is(a->op, OP_ELEMENTWISE) || hlo_op_is(a->op, OP_IDENTITY) || a->op == HLO_BITCAST_CONVERT;
+  if (a->op == HLO_PARAMETER)
+    return (hlo_parameter_number(a) ^ (mirrored ? 1 : 0)) == hlo_parameter_number(b);
+  if (a->op == HLO_CONSTANT)
+    return a->literal && b->literal && hlo_value_equal(a->literal, b->literal);
+  bool elementwise = hlo_op_is(a->op, OP_ELEMENTWISE) || hlo_op_is(a->op, OP_IDENTITY) ||
+                     a->op == HLO_BITCAST_CONVERT;
   if (!elementwise || a->operand_count != b->operand_count || !same_attrs(a, b)) return false;
   for (int k = 0; k < a->operand_count; k++)
     if (!same_expression(a->operands[k], b->operands[k], mirrored, depth - 1)) return false;
@@ -45,8 +50,10 @@ static bool has_key_type(const hlo_instr_t *compare) {
   return !hr_dtype_is_complex(dtype) && hr_dtype_is_array(dtype);
 }
 
-/* key(a) < key(b), in any of its four spellings. Gives the key as an expression of the first side. */
-static bool match_less(const hlo_instr_t *instr, const hlo_instr_t **out_key, bool *out_descending) {
+/* key(a) < key(b), in any of its four spellings. Gives the key as an expression of the first side.
+ */
+static bool match_less(const hlo_instr_t *instr, const hlo_instr_t **out_key,
+                       bool *out_descending) {
   if (instr->op != HLO_COMPARE || !has_key_type(instr)) return false;
   int direction = hlo_attr_enum(instr, HLO_ATTR_DIRECTION);
   if (direction != HLO_DIRECTION_LT && direction != HLO_DIRECTION_GT) return false;
@@ -61,9 +68,11 @@ static bool match_less(const hlo_instr_t *instr, const hlo_instr_t **out_key, bo
 
 /* key(a) = key(b) for the key of `less`. */
 static bool match_equal(const hlo_instr_t *instr, const hlo_instr_t *less) {
-  if (instr->op != HLO_COMPARE || hlo_attr_enum(instr, HLO_ATTR_DIRECTION) != HLO_DIRECTION_EQ) return false;
+  if (instr->op != HLO_COMPARE || hlo_attr_enum(instr, HLO_ATTR_DIRECTION) != HLO_DIRECTION_EQ)
+    return false;
   if (is_total(instr) != is_total(less)) return false;
-  if (!is_total(less) && hr_dtype_is_float(less->operands[0]->shape->dtype)) return false; /* NaN differs from itself */
+  if (!is_total(less) && hr_dtype_is_float(less->operands[0]->shape->dtype))
+    return false; /* NaN differs from itself */
   for (int swap = 0; swap < 2; swap++)
     if (same_expression(instr->operands[0], less->operands[swap], false, MAX_DEPTH) &&
         same_expression(instr->operands[1], less->operands[1 - swap], false, MAX_DEPTH))
@@ -72,8 +81,8 @@ static bool match_equal(const hlo_instr_t *instr, const hlo_instr_t *less) {
 }
 
 /* The comparator with another root: its body computes a key. */
-static hr_status_t add_key(hr_arena_t *arena, const hlo_computation_t *comparator, const hlo_instr_t *key,
-                           bool descending, bool total, sort_keys_t *keys) {
+static hr_status_t add_key(hr_arena_t *arena, const hlo_computation_t *comparator,
+                           const hlo_instr_t *key, bool descending, bool total, sort_keys_t *keys) {
   hlo_computation_t *computation;
   HR_TRY(HR_NEW(arena, &computation));
   *computation = *comparator;
@@ -84,7 +93,8 @@ static hr_status_t add_key(hr_arena_t *arena, const hlo_computation_t *comparato
 }
 
 /* Splits less | (equal & rest), in any order of operands. */
-static bool match_lexicographic(const hlo_instr_t *instr, const hlo_instr_t **out_less, const hlo_instr_t **out_rest) {
+static bool match_lexicographic(const hlo_instr_t *instr, const hlo_instr_t **out_less,
+                                const hlo_instr_t **out_rest) {
   const hlo_instr_t *key;
   bool descending;
   for (int i = 0; instr->op == HLO_OR && i < 2; i++) {
@@ -100,8 +110,8 @@ static bool match_lexicographic(const hlo_instr_t *instr, const hlo_instr_t **ou
   return false;
 }
 
-hr_status_t sort_keys_recognise(hr_arena_t *arena, const hlo_computation_t *comparator, sort_keys_t *keys,
-                                bool *out_recognised) {
+hr_status_t sort_keys_recognise(hr_arena_t *arena, const hlo_computation_t *comparator,
+                                sort_keys_t *keys, bool *out_recognised) {
   const hlo_instr_t *less, *rest = comparator->root, *key;
   bool descending, more = true;
   keys->count = 0;
@@ -126,10 +136,14 @@ static uint64_t float_order(uint64_t value, int bits, bool total) {
 
 static uint64_t read_bits(const char *at, size_t bytes) {
   switch (bytes) {
-    case 1: return *(const uint8_t *)at;
-    case 2: return *(const uint16_t *)at;
-    case 4: return *(const uint32_t *)at;
-    default: return *(const uint64_t *)at;
+    case 1:
+      return *(const uint8_t *)at;
+    case 2:
+      return *(const uint16_t *)at;
+    case 4:
+      return *(const uint32_t *)at;
+    default:
+      return *(const uint64_t *)at;
   }
 }
 
@@ -139,7 +153,8 @@ static bool is_nan(hr_dtype_t dtype, uint64_t bits) {
   return value != value;
 }
 
-void sort_encode(const sort_key_t *key, const void *elements, int64_t stride, int64_t count, sort_item_t *items) {
+void sort_encode(const sort_key_t *key, const void *elements, int64_t stride, int64_t count,
+                 sort_item_t *items) {
   const char *at = elements;
   size_t bytes = hr_dtype_bytes(key->dtype);
   int bits = (int)bytes * 8;
@@ -150,12 +165,15 @@ void sort_encode(const sort_key_t *key, const void *elements, int64_t stride, in
     uint64_t value = read_bits(at + (size_t)(i * stride) * bytes, bytes);
     bool last = class_ == HR_CLASS_FLOAT && !key->total && is_nan(key->dtype, value);
     value = class_ == HR_CLASS_FLOAT ? float_order(value, bits, key->total) : value ^ flip;
-    items[i].key = last ? UINT64_MAX : key->descending ? ~value & (UINT64_MAX >> (64 - bits)) : value;
+    items[i].key = last              ? UINT64_MAX
+                   : key->descending ? ~value & (UINT64_MAX >> (64 - bits))
+                                     : value;
   }
 }
 
 /* Merges two neighbouring runs; of equal keys the left one goes first. */
-static void merge(const sort_item_t *a, const sort_item_t *a_end, const sort_item_t *b_end, sort_item_t *to) {
+static void merge(const sort_item_t *a, const sort_item_t *a_end, const sort_item_t *b_end,
+                  sort_item_t *to) {
   const sort_item_t *b = a_end;
   while (a < a_end && b < b_end) {
     bool right = b->key < a->key;
@@ -183,7 +201,8 @@ sort_item_t *sort_items(sort_item_t *items, sort_item_t *spare, int64_t count) {
     sort_few_items(items + i, count - i < SMALL_RUN ? count - i : SMALL_RUN);
   for (int64_t width = SMALL_RUN; width < count; width *= 2) {
     for (int64_t i = 0; i < count; i += 2 * width) {
-      int64_t middle = i + width < count ? i + width : count, end = middle + width < count ? middle + width : count;
+      int64_t middle = i + width < count ? i + width : count,
+              end = middle + width < count ? middle + width : count;
       merge(items + i, items + middle, items + end, spare + i);
     }
     sort_item_t *swap = items;

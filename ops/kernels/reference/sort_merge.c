@@ -30,8 +30,9 @@ hr_status_t sort_merge_prepare(hr_arena_t *arena, const hlo_computation_t *compa
   return op_body_prepare(arena, comparator, &plan->comparator);
 }
 
-hr_status_t sort_merge_init(sort_merge_t *merge, op_env_t *env, const sort_merge_plan_t *plan, hlo_value_t *const *in,
-                            int64_t count, int64_t stride, int64_t max_lines) {
+hr_status_t sort_merge_init(sort_merge_t *merge, op_env_t *env, const sort_merge_plan_t *plan,
+                            hlo_value_t *const *in, int64_t count, int64_t stride,
+                            int64_t max_lines) {
   hr_arena_t *arena = env->scratch;
   *merge = (sort_merge_t){.env = env, .plan = plan, .in = in, .count = count, .stride = stride};
   HR_TRY(HR_NEW_ARRAY(arena, count * max_lines, &merge->order));
@@ -47,21 +48,23 @@ hr_status_t sort_merge_init(sort_merge_t *merge, op_env_t *env, const sort_merge
   return NULL;
 }
 
-/* The elements at the heads of all pending merges: the right run's is the comparator's first argument, so that a left
- * element goes first unless the right one is truly less. */
+/* The elements at the heads of all pending merges: the right run's is the comparator's first
+ * argument, so that a left element goes first unless the right one is truly less. */
 static void gather_pairs(const sort_merge_t *merge, int64_t pending) {
   for (int k = 0; k < merge->plan->operands; k++) {
     if (!merge->plan->reads[k]) continue;
     const char *from = merge->in[k]->data;
     char *right = merge->pairs[2 * k], *left = merge->pairs[2 * k + 1];
     switch (hr_dtype_bytes(merge->in[k]->dtype)) {
-#define GATHER(BYTES)                                                                                    \
-  case BYTES:                                                                                            \
-    for (int64_t i = 0; i < pending; i++) {                                                              \
-      const sort_pending_t *p = &merge->pending[i];                                                      \
-      memcpy(right + i * BYTES, from + (p->line + merge->order[p->right] * merge->stride) * BYTES, BYTES); \
-      memcpy(left + i * BYTES, from + (p->line + merge->order[p->left] * merge->stride) * BYTES, BYTES);   \
-    }                                                                                                    \
+#define GATHER(BYTES)                                                                              \
+  case BYTES:                                                                                      \
+    for (int64_t i = 0; i < pending; i++) {                                                        \
+      const sort_pending_t *p = &merge->pending[i];                                                \
+      memcpy(right + i * BYTES, from + (p->line + merge->order[p->right] * merge->stride) * BYTES, \
+             BYTES);                                                                               \
+      memcpy(left + i * BYTES, from + (p->line + merge->order[p->left] * merge->stride) * BYTES,   \
+             BYTES);                                                                               \
+    }                                                                                              \
     break
       GATHER(1);
       GATHER(2);
@@ -91,8 +94,8 @@ static hr_status_t finish_pending(sort_merge_t *merge, int64_t pending) {
   void *outs[] = {merge->answers};
   while (pending) {
     gather_pairs(merge, pending);
-    HR_TRY(op_body_run(merge->env, merge->plan->comparator, pending, (const void *const *)merge->pairs, merge->strides,
-                       outs));
+    HR_TRY(op_body_run(merge->env, merge->plan->comparator, pending,
+                       (const void *const *)merge->pairs, merge->strides, outs));
     int64_t kept = 0;
     for (int64_t i = 0; i < pending; i++) {
       sort_pending_t p = merge->pending[i];
@@ -104,12 +107,14 @@ static hr_status_t finish_pending(sort_merge_t *merge, int64_t pending) {
 }
 
 /* Merges all pairs of neighbouring runs of `width` elements. */
-static hr_status_t merge_level(sort_merge_t *merge, const int64_t *lines, int64_t line_count, int64_t width) {
+static hr_status_t merge_level(sort_merge_t *merge, const int64_t *lines, int64_t line_count,
+                               int64_t width) {
   int64_t pending = 0;
   for (int64_t line = 0; line < line_count; line++) {
     int64_t end = (line + 1) * merge->count;
     for (int64_t at = line * merge->count; at < end; at += 2 * width) {
-      int64_t middle = at + width < end ? at + width : end, stop = middle + width < end ? middle + width : end;
+      int64_t middle = at + width < end ? at + width : end,
+              stop = middle + width < end ? middle + width : end;
       if (middle == end) {
         copy_order(merge, at, at, end);
         continue;
@@ -127,10 +132,12 @@ static hr_status_t merge_level(sort_merge_t *merge, const int64_t *lines, int64_
   return NULL;
 }
 
-hr_status_t sort_merge_run(sort_merge_t *merge, const int64_t *lines, int64_t line_count, const int64_t **out_order) {
+hr_status_t sort_merge_run(sort_merge_t *merge, const int64_t *lines, int64_t line_count,
+                           const int64_t **out_order) {
   for (int64_t line = 0; line < line_count; line++)
     for (int64_t i = 0; i < merge->count; i++) merge->order[line * merge->count + i] = i;
-  for (int64_t width = 1; width < merge->count; width *= 2) HR_TRY(merge_level(merge, lines, line_count, width));
+  for (int64_t width = 1; width < merge->count; width *= 2)
+    HR_TRY(merge_level(merge, lines, line_count, width));
   *out_order = merge->order;
   return NULL;
 }

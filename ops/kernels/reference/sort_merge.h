@@ -1,7 +1,8 @@
-/* Stable merge sort by any comparator, many comparisons at a time. Merges of different lines, and of different runs of
- * one line, do not depend on each other: each round gathers the two elements that every pending merge looks at,
- * compares all pairs in one call of the body, and moves every merge on by one element. Cost: count * log2(count)
- * comparisons a line; calls of the body: that, divided by the number of pending merges. */
+/* Stable merge sort by any comparator, many comparisons at a time. Merges of different lines, and
+ * of different runs of one line, do not depend on each other: each round gathers the two elements
+ * that every pending merge looks at, compares all pairs in one call of the body, and moves every
+ * merge on by one element. Cost: count * log2(count) comparisons a line; calls of the body: that,
+ * divided by the number of pending merges. */
 #ifndef HLO_OPS_SORT_MERGE_H
 #define HLO_OPS_SORT_MERGE_H
 
@@ -22,7 +23,7 @@ typedef struct sort_merge {
   op_env_t *env;
   const sort_merge_plan_t *plan;
   hlo_value_t *const *in;
-  int64_t count, stride;         /* of a line, in elements */
+  int64_t count, stride;       /* of a line, in elements */
   int64_t *order, *next_order; /* per line of the batch, indices into the line */
   sort_pending_t *pending;
   void **pairs; /* per parameter of the comparator, elements to be compared */
@@ -31,10 +32,12 @@ typedef struct sort_merge {
 } sort_merge_t;
 
 /* For batches of up to max_lines lines; storage comes from env->scratch. */
-hr_status_t sort_merge_init(sort_merge_t *merge, op_env_t *env, const sort_merge_plan_t *plan, hlo_value_t *const *in,
-                            int64_t count, int64_t stride, int64_t max_lines);
-/* Sorts the lines that start at the given elements. *out_order: `count` indices for each line; valid until the next
- * run. */
-hr_status_t sort_merge_run(sort_merge_t *merge, const int64_t *lines, int64_t line_count, const int64_t **out_order);
+hr_status_t sort_merge_init(sort_merge_t *merge, op_env_t *env, const sort_merge_plan_t *plan,
+                            hlo_value_t *const *in, int64_t count, int64_t stride,
+                            int64_t max_lines);
+/* Sorts the lines that start at the given elements. *out_order: `count` indices for each line;
+ * valid until the next run. */
+hr_status_t sort_merge_run(sort_merge_t *merge, const int64_t *lines, int64_t line_count,
+                           const int64_t **out_order);
 
 #endif

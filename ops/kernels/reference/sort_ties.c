@@ -16,8 +16,9 @@ static sort_item_t *median(sort_item_t *a, sort_item_t *b, sort_item_t *c) {
   return a->key < c->key ? a : b->key < c->key ? c : b;
 }
 
-/* Splits the items after the pivot, items[0]: keys up to it go first. Returns where the second part starts. The median
- * of three has something on either side of it, so that neither search runs out of the items. */
+/* Splits the items after the pivot, items[0]: keys up to it go first. Returns where the second part
+ * starts. The median of three has something on either side of it, so that neither search runs out
+ * of the items. */
 static int64_t partition(sort_item_t *items, int64_t count) {
   int64_t low = 1, high = count;
   for (;; low++) {
@@ -29,7 +30,8 @@ static int64_t partition(sort_item_t *items, int64_t count) {
   }
 }
 
-/* Leaves pieces of up to SMALL items unsorted. Splits that go badly too often end in a merge sort. */
+/* Leaves pieces of up to SMALL items unsorted. Splits that go badly too often end in a merge sort.
+ */
 static void quick_sort(sort_item_t *items, sort_item_t *spare, int64_t count, int splits_left) {
   while (count > SMALL) {
     if (splits_left-- == 0) {

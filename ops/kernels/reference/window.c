@@ -1,9 +1,10 @@
-/* Reduce-window and select-and-scatter. Both go over the places of the window, in row-major order, and treat at once
- * all results for which a place lies over an element of the operand (window_range.h): these form a box of results and a
- * box of elements, walked together row by row. Padding and holes lie over nothing and are skipped. Large windows of
- * reduce-window, such as cumulative sums, go another way (window_doubling.h), for which the body is taken to be associative, as
- * the specification allows; the initial value then enters last. Sums and products of types narrower than f32 are taken
- * in f32 and rounded once. */
+/* Reduce-window and select-and-scatter. Both go over the places of the window, in row-major order,
+ * and treat at once all results for which a place lies over an element of the operand
+ * (window_range.h): these form a box of results and a box of elements, walked together row by row.
+ * Padding and holes lie over nothing and are skipped. Large windows of reduce-window, such as
+ * cumulative sums, go another way (window_doubling.h), for which the body is taken to be
+ * associative, as the specification allows; the initial value then enters last. Sums and products
+ * of types narrower than f32 are taken in f32 and rounded once. */
 #include <string.h>
 
 #include "ops/kernels/common/outputs.h"
@@ -16,7 +17,8 @@
 
 #define MAX_DIRECT 64 /* elements of a window that is gone over place by place */
 
-/* The boxes of one place of the window: a nest over results (operand 0) and elements (operand 1), and where it starts.
+/* The boxes of one place of the window: a nest over results (operand 0) and elements (operand 1),
+ * and where it starts.
  */
 typedef struct window_box {
   loop_nest_t nest;
@@ -25,7 +27,7 @@ typedef struct window_box {
 
 /* `tap` has an index per dimension. False if nothing is there. */
 static bool box_of_tap(const hlo_window_t *window, const int64_t *tap, const int64_t *in_dims,
-                         const int64_t *out_dims, window_box_t *box) {
+                       const int64_t *out_dims, window_box_t *box) {
   int64_t in_strides[HLO_MAX_RANK], out_strides[HLO_MAX_RANK], counts[HLO_MAX_RANK];
   box->results = box->elements = 0;
   loop_dense_strides(window->rank, in_dims, 1, in_strides);
@@ -39,7 +41,8 @@ static bool box_of_tap(const hlo_window_t *window, const int64_t *tap, const int
     out_strides[d] *= hits.out_step;
     in_strides[d] *= hits.in_step;
   }
-  loop_nest_init(&box->nest, window->rank, counts, 2, (const int64_t *[]){out_strides, in_strides}, LOOP_ANY_ORDER);
+  loop_nest_init(&box->nest, window->rank, counts, 2, (const int64_t *[]){out_strides, in_strides},
+                 LOOP_ANY_ORDER);
   return true;
 }
 
@@ -69,16 +72,19 @@ typedef struct reduce_window_plan {
 static bool is_large(const hlo_window_t *window) {
   int64_t count = 1;
   for (int d = 0; d < window->rank; d++)
-    if (__builtin_mul_overflow(count, window->dims[d].size, &count) || count > MAX_DIRECT) return true;
+    if (__builtin_mul_overflow(count, window->dims[d].size, &count) || count > MAX_DIRECT)
+      return true;
   return false;
 }
 
-static hr_status_t prepare_reduce_window(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
+static hr_status_t prepare_reduce_window(hr_arena_t *arena, const op_step_t *step,
+                                         const void **out_plan) {
   reduce_window_plan_t *plan;
   int *param_of;
   HR_TRY(HR_NEW(arena, &plan));
   bool widen = !op_has_few_terms(step);
-  HR_TRY(accumulate_prepare(arena, step->instr->called[0], step->instr->operand_count / 2, widen, &plan->body));
+  HR_TRY(accumulate_prepare(arena, step->instr->called[0], step->instr->operand_count / 2, widen,
+                            &plan->body));
   HR_TRY(HR_NEW_ARRAY(arena, 2 * plan->body.count, &param_of));
   for (int k = 0; k < 2 * plan->body.count; k++) param_of[k] = k;
   plan->window = window_of(step->instr);
@@ -113,7 +119,8 @@ static hr_status_t widen(window_run_t *run, hlo_value_t *const *in, hlo_value_t 
   return NULL;
 }
 
-static hr_status_t start_window(window_run_t *run, hlo_value_t *const *in, hlo_value_t *const *out) {
+static hr_status_t start_window(window_run_t *run, hlo_value_t *const *in,
+                                hlo_value_t *const *out) {
   const reduce_window_plan_t *plan = run->plan;
   int count = plan->body.count;
   hr_arena_t *arena = run->env->scratch;
@@ -145,8 +152,8 @@ static hr_status_t reduce_taps(window_run_t *run) {
     if (!box_of_tap(&plan->window, tap, run->in_dims, run->out_dims, &box)) continue;
     const loop_nest_t *nest = &box.nest;
     for (loop_walk_t walk = loop_walk_first(nest); walk.live; loop_walk_next(nest, &walk))
-      HR_TRY(accumulate_row(&run->acc, nest->row_count, box.results + walk.at[0], nest->row_strides[0],
-                            box.elements + walk.at[1], nest->row_strides[1]));
+      HR_TRY(accumulate_row(&run->acc, nest->row_count, box.results + walk.at[0],
+                            nest->row_strides[0], box.elements + walk.at[1], nest->row_strides[1]));
   } while (next_tap(&plan->window, tap));
   return NULL;
 }
@@ -159,8 +166,8 @@ static bool covers_something(const window_run_t *run, const int64_t *index) {
   return true;
 }
 
-/* results = body(initial values, sums) where there are sums. If the first and the last result of each dimension cover
- * something, and no holes are about, all do. */
+/* results = body(initial values, sums) where there are sums. If the first and the last result of
+ * each dimension cover something, and no holes are about, all do. */
 static hr_status_t add_sums(window_run_t *run, char **sums) {
   const reduce_window_plan_t *plan = run->plan;
   int64_t index[HLO_MAX_RANK] = {0}, last[HLO_MAX_RANK];
@@ -189,12 +196,14 @@ static hr_status_t reduce_sliding(window_run_t *run) {
   return add_sums(run, sums);
 }
 
-static hr_status_t reduce_windows(window_run_t *run, hlo_value_t *const *in, hlo_value_t *const *out) {
+static hr_status_t reduce_windows(window_run_t *run, hlo_value_t *const *in,
+                                  hlo_value_t *const *out) {
   const reduce_window_plan_t *plan = run->plan;
   HR_TRY(start_window(run, in, out));
   for (int k = 0; k < plan->body.count; k++)
     loop_fill(run->out[k], run->init[k], (int)plan->body.bytes[k], run->out_count);
-  if (run->in_count && run->out_count) HR_TRY(plan->slides ? reduce_sliding(run) : reduce_taps(run));
+  if (run->in_count && run->out_count)
+    HR_TRY(plan->slides ? reduce_sliding(run) : reduce_taps(run));
   if (run->out[0] != out[0]->data)
     hr_floats_from_f32(out[0]->dtype, (const float *)run->out[0], out[0]->data, run->out_count);
   return NULL;
@@ -221,9 +230,9 @@ static hr_status_t run_reduce_window(op_env_t *env, const op_step_t *step, hlo_v
 }
 const op_kernel_t kernel_reduce_window = {prepare_reduce_window, run_reduce_window};
 
-/* Select-and-scatter. For each source element the window of the operand is gone over in row-major order, keeping the
- * current choice as long as select(choice, next) holds; the source element is then combined into the result at the
- * chosen place, in row-major order of the source. */
+/* Select-and-scatter. For each source element the window of the operand is gone over in row-major
+ * order, keeping the current choice as long as select(choice, next) holds; the source element is
+ * then combined into the result at the chosen place, in row-major order of the source. */
 #define SELECT_BLOCK 512
 
 typedef struct select_plan {
@@ -233,7 +242,8 @@ typedef struct select_plan {
   promote_plan_t promote; /* of source and initial value */
 } select_plan_t;
 
-static hr_status_t prepare_select_and_scatter(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
+static hr_status_t prepare_select_and_scatter(hr_arena_t *arena, const op_step_t *step,
+                                              const void **out_plan) {
   select_plan_t *plan;
   HR_TRY(HR_NEW(arena, &plan));
   plan->window = window_of(step->instr);
@@ -254,13 +264,13 @@ typedef struct select_run {
 } select_run_t;
 
 /* Lets `count` source elements look at one more element each. */
-static hr_status_t select_block(select_run_t *run, int64_t count, int64_t source, int64_t source_step, int64_t element,
-                                int64_t element_step) {
+static hr_status_t select_block(select_run_t *run, int64_t count, int64_t source,
+                                int64_t source_step, int64_t element, int64_t element_step) {
   int64_t bytes = run->bytes, *chosen = run->chosen + source;
   for (int64_t i = 0; i < count; i++) {
     if (chosen[i * source_step] < 0) chosen[i * source_step] = element + i * element_step;
-    loop_copy_row(run->current + i * bytes, run->operand + chosen[i * source_step] * bytes, 1, bytes, bytes,
-                  (int)bytes);
+    loop_copy_row(run->current + i * bytes, run->operand + chosen[i * source_step] * bytes, 1,
+                  bytes, bytes, (int)bytes);
   }
   const void *ins[] = {run->current, run->operand + element * bytes};
   void *outs[] = {run->keeps};
@@ -270,7 +280,8 @@ static hr_status_t select_block(select_run_t *run, int64_t count, int64_t source
   return NULL;
 }
 
-static hr_status_t select_row(select_run_t *run, const loop_nest_t *nest, int64_t source, int64_t element) {
+static hr_status_t select_row(select_run_t *run, const loop_nest_t *nest, int64_t source,
+                              int64_t element) {
   for (int64_t i = 0; i < nest->row_count; i += SELECT_BLOCK) {
     int64_t count = nest->row_count - i < SELECT_BLOCK ? nest->row_count - i : SELECT_BLOCK;
     HR_TRY(select_block(run, count, source + i * nest->row_strides[0], nest->row_strides[0],
@@ -279,7 +290,8 @@ static hr_status_t select_row(select_run_t *run, const loop_nest_t *nest, int64_
   return NULL;
 }
 
-static hr_status_t select_all(select_run_t *run, const hlo_value_t *operand, const hlo_value_t *source) {
+static hr_status_t select_all(select_run_t *run, const hlo_value_t *operand,
+                              const hlo_value_t *source) {
   int64_t tap[HLO_MAX_RANK] = {0};
   if (operand->count == 0 || source->count == 0) return NULL;
   do {
@@ -313,8 +325,8 @@ static hr_status_t select_and_scatter(select_run_t *run, hlo_value_t *const *in,
   return scatter_chosen(run, in[1], out);
 }
 
-static hr_status_t run_select_and_scatter(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
-                                          hlo_value_t **out_value) {
+static hr_status_t run_select_and_scatter(op_env_t *env, const op_step_t *step,
+                                          hlo_value_t *const *in, hlo_value_t **out_value) {
   select_run_t run = {.env = env, .plan = step->plan, .operand = in[0]->data};
   hlo_value_t **promoted, *out;
   run.bytes = (int64_t)hr_dtype_bytes(in[0]->dtype);

@@ -7,20 +7,21 @@
 
 #define MAX_UNARY 8 /* windows up to this size are combined element by element */
 
-/* The window is taken dimension by dimension, the last first, which keeps the order of the elements. For one dimension
- * the array is turned so that this dimension is outermost: table[i] is then a row of `lanes` elements, and a window of
- * result o covers table[first], table[first + step], ... count(o) of them. Small windows are combined one element after
- * the other. For large ones the table is doubled again and again,
+/* The window is taken dimension by dimension, the last first, which keeps the order of the
+ * elements. For one dimension the array is turned so that this dimension is outermost: table[i] is
+ * then a row of `lanes` elements, and a window of result o covers table[first], table[first +
+ * step], ... count(o) of them. Small windows are combined one element after the other. For large
+ * ones the table is doubled again and again,
  *
  *     level j:  table[i] = element i, i + step, ... i + (2^j - 1) step combined
  *
- * and result o takes from level j, for each bit j of count(o), what it still lacks, lowest bit (leftmost part) first.
- * Neighbouring results that take neighbouring rows do so in one call. */
+ * and result o takes from level j, for each bit j of count(o), what it still lacks, lowest bit
+ * (leftmost part) first. Neighbouring results that take neighbouring rows do so in one call. */
 typedef struct doubling_pass {
   window_doubling_t *sliding;
   int64_t n, m, lanes, stride;
   window_input_range_t *covers; /* of the m results */
-  int64_t most;           /* largest cover */
+  int64_t most;                 /* largest cover */
   char **table, **doubled, **sums;
 } doubling_pass_t;
 
@@ -37,11 +38,13 @@ static doubling_part_t part_of(const doubling_pass_t *pass, int64_t o, int level
   return (doubling_part_t){live, done > 0, cover.first + done * pass->stride};
 }
 
-static void copy_rows(const doubling_pass_t *pass, int64_t o, int64_t rows, int64_t offset, int64_t offset_step) {
+static void copy_rows(const doubling_pass_t *pass, int64_t o, int64_t rows, int64_t offset,
+                      int64_t offset_step) {
   accumulate_t *acc = pass->sliding->acc;
   for (int k = 0; k < acc->plan->count; k++) {
     size_t row_bytes = (size_t)pass->lanes * acc->plan->bytes[k];
-    char *to = pass->sums[k] + (size_t)o * row_bytes, *from = pass->table[k] + (size_t)offset * row_bytes;
+    char *to = pass->sums[k] + (size_t)o * row_bytes,
+         *from = pass->table[k] + (size_t)offset * row_bytes;
     if (offset_step == 1)
       memcpy(to, from, (size_t)rows * row_bytes);
     else
@@ -50,7 +53,8 @@ static void copy_rows(const doubling_pass_t *pass, int64_t o, int64_t rows, int6
   }
 }
 
-static hr_status_t add_rows(const doubling_pass_t *pass, int64_t o, int64_t rows, int64_t offset, int64_t offset_step) {
+static hr_status_t add_rows(const doubling_pass_t *pass, int64_t o, int64_t rows, int64_t offset,
+                            int64_t offset_step) {
   accumulate_t *acc = pass->sliding->acc;
   int64_t lanes = pass->lanes;
   acc->to = pass->sums;
@@ -124,7 +128,8 @@ static hr_status_t run_pass(doubling_pass_t *pass, const hlo_window_dim_t *windo
 }
 
 /* Swaps the two outer dimensions of [a][b][inner]. */
-static void turn(char *to, const char *from, int64_t a, int64_t b, int64_t inner, size_t element_bytes) {
+static void turn(char *to, const char *from, int64_t a, int64_t b, int64_t inner,
+                 size_t element_bytes) {
   int64_t bytes = (int64_t)element_bytes, dims[] = {b, a, inner};
   int64_t to_strides[] = {a * inner * bytes, inner * bytes, bytes};
   int64_t from_strides[] = {inner * bytes, b * inner * bytes, bytes};
@@ -134,7 +139,8 @@ static void turn(char *to, const char *from, int64_t a, int64_t b, int64_t inner
 }
 
 /* Elements of the largest array on the way: after the windows of some of the last dimensions. */
-static hr_status_t largest_array(const window_doubling_t *window_doubling, hr_dtype_t dtype, int64_t *out_count) {
+static hr_status_t largest_array(const window_doubling_t *window_doubling, hr_dtype_t dtype,
+                                 int64_t *out_count) {
   int rank = window_doubling->window->rank;
   int64_t dims[HLO_MAX_RANK], count;
   memcpy(dims, window_doubling->in_dims, (size_t)rank * sizeof *dims);
@@ -147,11 +153,13 @@ static hr_status_t largest_array(const window_doubling_t *window_doubling, hr_dt
   return NULL;
 }
 
-static hr_status_t new_arrays(window_doubling_t *window_doubling, int64_t count, char ***out_arrays) {
+static hr_status_t new_arrays(window_doubling_t *window_doubling, int64_t count,
+                              char ***out_arrays) {
   hr_arena_t *arena = window_doubling->env->scratch;
   HR_TRY(HR_NEW_ARRAY(arena, window_doubling->acc->plan->count, out_arrays));
   for (int k = 0; k < window_doubling->acc->plan->count; k++)
-    HR_TRY(hr_arena_array(arena, (size_t)count, window_doubling->acc->plan->bytes[k], (void **)&(*out_arrays)[k]));
+    HR_TRY(hr_arena_array(arena, (size_t)count, window_doubling->acc->plan->bytes[k],
+                          (void **)&(*out_arrays)[k]));
   return NULL;
 }
 
@@ -164,14 +172,16 @@ static hr_status_t slide_dim(doubling_pass_t *pass, int d, const char *const *in
   pass->n = window_doubling->in_dims[d];
   pass->m = window_doubling->out_dims[d];
   pass->lanes = outer * inner;
-  for (int k = 0; k < acc->plan->count; k++) turn(pass->table[k], in[k], outer, pass->n, inner, acc->plan->bytes[k]);
+  for (int k = 0; k < acc->plan->count; k++)
+    turn(pass->table[k], in[k], outer, pass->n, inner, acc->plan->bytes[k]);
   HR_TRY(run_pass(pass, &window_doubling->window->dims[d]));
   for (int k = 0; k < acc->plan->count; k++)
     turn(results[k], pass->sums[k], pass->m, outer, inner, acc->plan->bytes[k]);
   return NULL;
 }
 
-hr_status_t window_doubling_run(window_doubling_t *window_doubling, const char *const *in, char **results) {
+hr_status_t window_doubling_run(window_doubling_t *window_doubling, const char *const *in,
+                                char **results) {
   doubling_pass_t pass = {.sliding = window_doubling};
   char **arrays;
   int64_t count;

@@ -51,10 +51,8 @@
 #undef VECTOR_FILE
 
 #if SIMD_HAS_WIDTHS
-#define SIMD_FOREACH(x)                             \
-  (simd_width() == SIMD_512     ? &v512_##x   \
-   : simd_width() == SIMD_256 ? &v256_##x \
-                                     : &v128_##x)
+#define SIMD_FOREACH(x) \
+  (simd_width() == SIMD_512 ? &v512_##x : simd_width() == SIMD_256 ? &v256_##x : &v128_##x)
 #else
 #define SIMD_FOREACH(x) (&v128_##x)
 #endif

@@ -4,8 +4,8 @@
  *   SIMD_SUMS      vectors of sums that there are registers for
  *   SIMD_REAL      float or double
  *   SIMD_NAME(x)   f32_wide_x, f64_middle_x, ...: widths as in simd_width()
- * SIMD_FOREACH_REAL_OF(f32, x) is the address of this processor's x, SIMD_FOREACH_REAL(x, is_double) that of either
- * type's. */
+ * SIMD_FOREACH_REAL_OF(f32, x) is the address of this processor's x, SIMD_FOREACH_REAL(x,
+ * is_double) that of either type's. */
 #include "ops/kernels/simd/simd_target.h"
 
 #define SIMD_JOIN(a, b) a##b
@@ -65,11 +65,12 @@
 #undef TILES_FILE
 
 #if SIMD_HAS_WIDTHS
-#define SIMD_FOREACH_REAL_OF(real, x)                          \
-  (simd_width() == SIMD_512     ? &real##_v512_##x   \
+#define SIMD_FOREACH_REAL_OF(real, x)            \
+  (simd_width() == SIMD_512   ? &real##_v512_##x \
    : simd_width() == SIMD_256 ? &real##_v256_##x \
-                                     : &real##_v128_##x)
+                              : &real##_v128_##x)
 #else
 #define SIMD_FOREACH_REAL_OF(real, x) (&real##_v128_##x)
 #endif
-#define SIMD_FOREACH_REAL(x, is_double) ((is_double) ? SIMD_FOREACH_REAL_OF(f64, x) : SIMD_FOREACH_REAL_OF(f32, x))
+#define SIMD_FOREACH_REAL(x, is_double) \
+  ((is_double) ? SIMD_FOREACH_REAL_OF(f64, x) : SIMD_FOREACH_REAL_OF(f32, x))

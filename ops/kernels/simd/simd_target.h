@@ -1,6 +1,7 @@
-/* How native kernels are compiled for the machine that they will run on: functions marked NATIVE_CLONES exist once for
- * AVX-512, once for AVX2 and once for the least machine, and the loader chooses. Loops in them are written plainly, for
- * the compiler to make vector code of; NATIVE_OPTIMIZE, at the head of a file, lets it try as hard as it can. */
+/* How native kernels are compiled for the machine that they will run on: functions marked
+ * NATIVE_CLONES exist once for AVX-512, once for AVX2 and once for the least machine, and the
+ * loader chooses. Loops in them are written plainly, for the compiler to make vector code of;
+ * NATIVE_OPTIMIZE, at the head of a file, lets it try as hard as it can. */
 #ifndef HLO_OPS_SIMD_TARGET_H
 #define HLO_OPS_SIMD_TARGET_H
 
@@ -21,13 +22,15 @@ typedef enum simd_width { SIMD_128, SIMD_256, SIMD_512 } simd_width_t;
 #if defined(__x86_64__)
 #define SIMD_HAS_WIDTHS 1
 static inline simd_width_t simd_width(void) {
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd"))
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512cd"))
     return SIMD_512;
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? SIMD_256 : SIMD_128;
 }
 
-/* Whether vectors of 64 bytes multiply pairs of bf16, or groups of four bytes (VNNI), and add them up. */
+/* Whether vectors of 64 bytes multiply pairs of bf16, or groups of four bytes (VNNI), and add them
+ * up. */
 static inline int cpu_has_avx512_bf16(void) {
   return simd_width() == SIMD_512 && __builtin_cpu_supports("avx512bf16");
 }

@@ -1,7 +1,8 @@
-/* Sort by numbers: the keys of a line become unsigned integers (sort_encode.h), sorted by digits (radix_sort.h) together
- * with their places, and the operands are then put into that order. A lone operand is not moved at all but made again
- * out of its sorted keys. Lines are dealt out to the workers; a long one is sorted by all of them. Lines whose elements
- * are apart are copied side by side first, a cache line of them at a time. Ties go as in the reference kernel. */
+/* Sort by numbers: the keys of a line become unsigned integers (sort_encode.h), sorted by digits
+ * (radix_sort.h) together with their places, and the operands are then put into that order. A lone
+ * operand is not moved at all but made again out of its sorted keys. Lines are dealt out to the
+ * workers; a long one is sorted by all of them. Lines whose elements are apart are copied side by
+ * side first, a cache line of them at a time. Ties go as in the reference kernel. */
 #include <string.h>
 
 #include "ops/kernels/common/strided_loops.h"
@@ -31,13 +32,14 @@ typedef struct sort_line {
   bool is_iota;
 } sort_line_t;
 
-/* --- keys -------------------------------------------------------------------------------------------------------- */
+/* --- keys ------------------------------------------------------------------------------------- */
 
-static void make_keys(const sort_line_t *line, const sort_line_key_t *key, int64_t first, int64_t count,
-                      uint64_t *keys) {
+static void make_keys(const sort_line_t *line, const sort_line_key_t *key, int64_t first,
+                      int64_t count, uint64_t *keys) {
   const native_sort_plan_t *plan = line->plan;
   if (key->operand >= 0) {
-    sort_encode_block(&key->encoding, line->from[key->operand] + first * plan->bytes[key->operand], count, keys);
+    sort_encode_block(&key->encoding, line->from[key->operand] + first * plan->bytes[key->operand],
+                      count, keys);
     return;
   }
   uint64_t computed[BLOCK];
@@ -48,7 +50,8 @@ static void make_keys(const sort_line_t *line, const sort_line_key_t *key, int64
     steps[p] = 1;
   }
   void *outs[] = {computed};
-  hr_status_release(op_body_run(NULL, key->body, count, ins, steps, outs)); /* bodies in lanes cannot fail */
+  hr_status_release(
+      op_body_run(NULL, key->body, count, ins, steps, outs)); /* bodies in lanes cannot fail */
   sort_encode_block(&key->encoding, computed, count, keys);
 }
 
@@ -63,14 +66,18 @@ static void make_group_keys(const sort_line_t *line, int64_t first, int64_t coun
   }
 }
 
-static void store_items(const sort_line_t *line, const uint64_t *keys, int64_t first, int64_t count) {
+static void store_items(const sort_line_t *line, const uint64_t *keys, int64_t first,
+                        int64_t count) {
   switch (line->plan->kind) {
     case RADIX_KEY_32:
       for (int64_t i = 0; i < count; i++) ((uint32_t *)line->items)[first + i] = (uint32_t)keys[i];
       break;
-    case RADIX_KEY_64: memcpy((uint64_t *)line->items + first, keys, (size_t)count * sizeof *keys); break;
+    case RADIX_KEY_64:
+      memcpy((uint64_t *)line->items + first, keys, (size_t)count * sizeof *keys);
+      break;
     case RADIX_INDEXED:
-      for (int64_t i = 0; i < count; i++) ((uint64_t *)line->items)[first + i] = keys[i] << 32 | (uint64_t)(first + i);
+      for (int64_t i = 0; i < count; i++)
+        ((uint64_t *)line->items)[first + i] = keys[i] << 32 | (uint64_t)(first + i);
       break;
     case RADIX_PAIR:
       for (int64_t i = 0; i < count; i++)
@@ -92,10 +99,13 @@ static void make_items(void *context, int64_t begin, int64_t end, int worker) {
 
 static void sort_line_items(sort_line_t *line) {
   const native_sort_plan_t *plan = line->plan;
-  char *items = line->scratch + plan->items, *spare = line->items == items ? line->scratch + plan->spare : items;
-  line->items = plan->together ? radix_sort_long(line->workers, plan->workers, plan->kind, line->items, spare,
-                                                 plan->count, line->scratch + plan->radix)
-                               : radix_sort(plan->kind, line->items, spare, plan->count, line->scratch + plan->radix);
+  char *items = line->scratch + plan->items,
+       *spare = line->items == items ? line->scratch + plan->spare : items;
+  line->items =
+      plan->together
+          ? radix_sort_long(line->workers, plan->workers, plan->kind, line->items, spare,
+                            plan->count, line->scratch + plan->radix)
+          : radix_sort(plan->kind, line->items, spare, plan->count, line->scratch + plan->radix);
 }
 
 /* By one more group, of higher significance: the sort is stable. */
@@ -104,15 +114,17 @@ static void sort_by_group(sort_line_t *line) {
   uint64_t *keys = (uint64_t *)(line->scratch + plan->group_keys);
   radix_pair_t *items = line->items;
   for (int64_t first = 0; first < plan->count; first += BLOCK)
-    make_group_keys(line, first, plan->count - first < BLOCK ? plan->count - first : BLOCK, keys + first);
+    make_group_keys(line, first, plan->count - first < BLOCK ? plan->count - first : BLOCK,
+                    keys + first);
   for (int64_t i = 0; i < plan->count; i++) items[i].key = keys[items[i].index];
   sort_line_items(line);
 }
 
-/* --- results out of keys ----------------------------------------------------------------------------------------- */
+/* --- results out of keys ---------------------------------------------------------------------- */
 
 static uint64_t key_at(const sort_line_t *line, int64_t i) {
-  return line->plan->kind == RADIX_KEY_32 ? ((const uint32_t *)line->items)[i] : ((const uint64_t *)line->items)[i];
+  return line->plan->kind == RADIX_KEY_32 ? ((const uint32_t *)line->items)[i]
+                                          : ((const uint64_t *)line->items)[i];
 }
 
 /* The first of the sorted items whose key is not below `key`. */
@@ -128,7 +140,8 @@ static int64_t find_key(const sort_line_t *line, uint64_t key) {
   return low;
 }
 
-/* Elements that differ but tie, zeros or NaNs: all of one sort are among the results from *out_first on. */
+/* Elements that differ but tie, zeros or NaNs: all of one sort are among the results from
+ * *out_first on. */
 static int64_t find_ties(const sort_line_t *line, uint64_t key, int64_t *out_first) {
   *out_first = find_key(line, key);
   int64_t end = key == UINT64_MAX ? line->plan->count : find_key(line, key + 1);
@@ -180,14 +193,15 @@ static void decode_line(sort_line_t *line) {
   memcpy(line->to[0] + first_nan * bytes, nans_at, (size_t)(nans * bytes));
 }
 
-/* --- results out of places --------------------------------------------------------------------------------------- */
+/* --- results out of places -------------------------------------------------------------------- */
 
 /* Writes the places over the items, which are larger. */
 static void list_order(sort_line_t *line) {
   uint32_t *order = line->items;
   for (int64_t i = 0; i < line->plan->count; i++)
-    order[i] = line->plan->kind == RADIX_PAIR ? (uint32_t)((const radix_pair_t *)line->items)[i].index
-                                              : (uint32_t)((const uint64_t *)line->items)[i];
+    order[i] = line->plan->kind == RADIX_PAIR
+                   ? (uint32_t)((const radix_pair_t *)line->items)[i].index
+                   : (uint32_t)((const uint64_t *)line->items)[i];
   line->order = order;
 }
 
@@ -211,8 +225,9 @@ static void list_usual_order(sort_line_t *line) {
     return;
   }
   for (int64_t i = 0; i < count; i++) {
-    int64_t index = line->plan->kind == RADIX_PAIR ? (int64_t)((const radix_pair_t *)line->items)[i].index
-                                                   : (int64_t)(uint32_t)((const uint64_t *)line->items)[i];
+    int64_t index = line->plan->kind == RADIX_PAIR
+                        ? (int64_t)((const radix_pair_t *)line->items)[i].index
+                        : (int64_t)(uint32_t)((const uint64_t *)line->items)[i];
     rank += i > 0 && sorted_key(line, i) != sorted_key(line, i - 1);
     ties[index] = (sort_item_t){(uint64_t)rank, index};
   }
@@ -227,10 +242,11 @@ static void list_usual_order(sort_line_t *line) {
     const T *from = (const T *)line->from[line->operand];                                       \
     for (int64_t i = begin; i < end; i++) to[i] = line->is_iota ? (T)order[i] : from[order[i]]; \
   } while (0)
-#define MOVE_PAIRS                                                                                          \
-  do {                                                                                                      \
-    const char *from = line->from[line->operand];                                                           \
-    for (int64_t i = begin; i < end; i++) memcpy(line->target + i * 16, from + (int64_t)order[i] * 16, 16); \
+#define MOVE_PAIRS                                                      \
+  do {                                                                  \
+    const char *from = line->from[line->operand];                       \
+    for (int64_t i = begin; i < end; i++)                               \
+      memcpy(line->target + i * 16, from + (int64_t)order[i] * 16, 16); \
   } while (0)
 
 NATIVE_CLONES
@@ -239,19 +255,31 @@ static void move_items(void *context, int64_t begin, int64_t end, int worker) {
   const uint32_t *order = line->order;
   (void)worker;
   switch (line->plan->bytes[line->operand]) {
-    case 1: MOVE(uint8_t); break;
-    case 2: MOVE(uint16_t); break;
-    case 4: MOVE(uint32_t); break;
-    case 8: MOVE(uint64_t); break;
-    case 16: MOVE_PAIRS; break;
+    case 1:
+      MOVE(uint8_t);
+      break;
+    case 2:
+      MOVE(uint16_t);
+      break;
+    case 4:
+      MOVE(uint32_t);
+      break;
+    case 8:
+      MOVE(uint64_t);
+      break;
+    case 16:
+      MOVE_PAIRS;
+      break;
   }
 }
 
-/* Are the elements 0, 1, 2, ...: the positions that an arg-sort sorts along? They need not be read then. */
+/* Are the elements 0, 1, 2, ...: the positions that an arg-sort sorts along? They need not be read
+ * then. */
 static bool counts_up(const void *elements, int64_t bytes, int64_t count) {
   if (bytes != 4 && bytes != 8) return false;
   for (int64_t i = 0; i < count; i++)
-    if (bytes == 4 ? ((const uint32_t *)elements)[i] != (uint32_t)i : ((const uint64_t *)elements)[i] != (uint64_t)i)
+    if (bytes == 4 ? ((const uint32_t *)elements)[i] != (uint32_t)i
+                   : ((const uint64_t *)elements)[i] != (uint64_t)i)
       return false;
   return true;
 }
@@ -268,7 +296,7 @@ static void move_operands(sort_line_t *line) {
   }
 }
 
-/* --- lines ------------------------------------------------------------------------------------------------------- */
+/* --- lines ------------------------------------------------------------------------------------ */
 
 static void sort_one_line(sort_line_t *line) {
   const native_sort_plan_t *plan = line->plan;
@@ -300,7 +328,8 @@ typedef struct sort_job {
 } sort_job_t;
 
 /* `lines` lines that lie side by side, to or from the worker's own copy of them. */
-static void copy_lines(const native_sort_plan_t *plan, int k, char *array, char *copied, int64_t lines, bool back) {
+static void copy_lines(const native_sort_plan_t *plan, int k, char *array, char *copied,
+                       int64_t lines, bool back) {
   int64_t bytes = plan->bytes[k], dims[] = {lines, plan->count};
   int64_t own[] = {plan->count * bytes, bytes}, whole[] = {bytes, plan->inner * bytes};
   loop_copy_t copy;
@@ -308,17 +337,22 @@ static void copy_lines(const native_sort_plan_t *plan, int k, char *array, char 
   loop_copy_run(&copy, back ? array : copied, back ? copied : array);
 }
 
-static void sort_copied_lines(const sort_job_t *job, char *scratch, int64_t element, int64_t lines) {
+static void sort_copied_lines(const sort_job_t *job, char *scratch, int64_t element,
+                              int64_t lines) {
   const native_sort_plan_t *plan = job->plan;
   char *copied[plan->operands], *at[plan->operands], *next = scratch + plan->lines;
   for (int k = 0; k < plan->operands; k++) {
     copied[k] = next;
-    next += (plan->block * plan->count * plan->bytes[k] + HR_ALIGNMENT) / HR_ALIGNMENT * HR_ALIGNMENT;
+    next +=
+        (plan->block * plan->count * plan->bytes[k] + HR_ALIGNMENT) / HR_ALIGNMENT * HR_ALIGNMENT;
     copy_lines(plan, k, (char *)job->in[k] + element * plan->bytes[k], copied[k], lines, false);
   }
   for (int64_t l = 0; l < lines; l++) {
-    sort_line_t line = {
-        .plan = plan, .workers = job->workers, .from = (const char *const *)at, .to = at, .scratch = scratch};
+    sort_line_t line = {.plan = plan,
+                        .workers = job->workers,
+                        .from = (const char *const *)at,
+                        .to = at,
+                        .scratch = scratch};
     for (int k = 0; k < plan->operands; k++) at[k] = copied[k] + l * plan->count * plan->bytes[k];
     sort_one_line(&line);
   }
@@ -330,7 +364,8 @@ static void sort_dense_line(const sort_job_t *job, char *scratch, int64_t elemen
   const native_sort_plan_t *plan = job->plan;
   const char *from[plan->operands];
   char *to[plan->operands];
-  sort_line_t line = {.plan = plan, .workers = job->workers, .from = from, .to = to, .scratch = scratch};
+  sort_line_t line = {
+      .plan = plan, .workers = job->workers, .from = from, .to = to, .scratch = scratch};
   for (int k = 0; k < plan->operands; k++) {
     from[k] = (const char *)job->in[k] + element * plan->bytes[k];
     to[k] = (char *)job->out[k] + element * plan->bytes[k];
@@ -345,7 +380,8 @@ static void sort_blocks(void *context, int64_t begin, int64_t end, int worker) {
   int64_t blocks = (plan->inner + plan->block - 1) / plan->block;
   char *scratch = job->scratch + (size_t)worker * plan->worker_bytes;
   for (int64_t b = begin; b < end; b++) {
-    int64_t first = b % blocks * plan->block, element = b / blocks * plan->count * plan->inner + first;
+    int64_t first = b % blocks * plan->block,
+            element = b / blocks * plan->count * plan->inner + first;
     int64_t lines = plan->inner - first < plan->block ? plan->inner - first : plan->block;
     if (plan->inner > 1)
       sort_copied_lines(job, scratch, element, lines);
@@ -354,17 +390,20 @@ static void sort_blocks(void *context, int64_t begin, int64_t end, int worker) {
   }
 }
 
-static hr_status_t run_sort(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
+static hr_status_t run_sort(const op_native_run_t *run, const void *plan_, void *const *in,
+                            void *const *out) {
   const native_sort_plan_t *plan = plan_;
   hr_workers_t *workers = native_workers(run, plan->workers);
   sort_job_t job = {plan, plan->together ? workers : NULL, in, out, run->scratch};
   int64_t blocks = plan->outer * ((plan->inner + plan->block - 1) / plan->block);
   if (plan->count == 0 || blocks == 0) return NULL;
-  hr_workers_for(plan->together ? NULL : workers, blocks, GRAIN / (plan->count * plan->block) + 1, sort_blocks, &job);
+  hr_workers_for(plan->together ? NULL : workers, blocks, GRAIN / (plan->count * plan->block) + 1,
+                 sort_blocks, &job);
   return NULL;
 }
 
-static hr_status_t prepare_sort(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+static hr_status_t prepare_sort(const op_native_target_t *target, const op_step_t *step,
+                                op_native_step_t *out) {
   const native_sort_plan_t *plan;
   uint64_t *reuse;
   HR_TRY(sort_plan_make(target, step, &plan));

@@ -1,7 +1,8 @@
-/* Top-k along the last dimension by the total order, ties to the lower index: selection instead of sorting. Keys of a
- * line are made a block at a time; a block whose least key is not below the worst of the best so far is passed over.
- * What is below is gathered, and now and then sorted, to keep the best k. A long line is cut into parts, one a worker,
- * and the best of the parts are sorted once more. */
+/* Top-k along the last dimension by the total order, ties to the lower index: selection instead of
+ * sorting. Keys of a line are made a block at a time; a block whose least key is not below the
+ * worst of the best so far is passed over. What is below is gathered, and now and then sorted, to
+ * keep the best k. A long line is cut into parts, one a worker, and the best of the parts are
+ * sorted once more. */
 #include <string.h>
 
 #include "base/arith.h"
@@ -48,7 +49,8 @@ typedef struct topk_part {
   bool has_limit;
 } topk_part_t;
 
-/* Sorts the candidates and keeps the best k. Pairs are in order of their indices, as the sort is stable. */
+/* Sorts the candidates and keeps the best k. Pairs are in order of their indices, as the sort is
+ * stable. */
 static void keep_best(topk_part_t *part) {
   const native_topk_plan_t *plan = part->plan;
   char *sorted = radix_sort(plan->kind, part->items, part->spare, part->filled, part->radix);
@@ -58,7 +60,8 @@ static void keep_best(topk_part_t *part) {
   }
   part->filled = hr_min(part->filled, plan->k);
   if (part->filled < plan->k) return;
-  const uint64_t *last = (const uint64_t *)(sorted + (size_t)(plan->k - 1) * radix_item_bytes(plan->kind));
+  const uint64_t *last =
+      (const uint64_t *)(sorted + (size_t)(plan->k - 1) * radix_item_bytes(plan->kind));
   part->has_limit = true;
   part->limit = plan->kind == RADIX_KEY_64 ? *last >> 32 : *last;
 }
@@ -121,11 +124,14 @@ static void select_long(topk_part_t *part, const char *elements, int64_t begin, 
 }
 
 /* The best of elements begin .. end - 1 of a line, sorted; how many there are is part->filled. */
-static void select_part(const topk_job_t *job, topk_part_t *part, int worker, const char *elements, int64_t begin,
-                        int64_t end) {
+static void select_part(const topk_job_t *job, topk_part_t *part, int worker, const char *elements,
+                        int64_t begin, int64_t end) {
   const native_topk_plan_t *plan = job->plan;
   char *scratch = job->scratch + (size_t)worker * plan->worker_bytes;
-  *part = (topk_part_t){.plan = plan, .items = scratch, .spare = scratch + plan->spare, .radix = scratch + plan->radix};
+  *part = (topk_part_t){.plan = plan,
+                        .items = scratch,
+                        .spare = scratch + plan->spare,
+                        .radix = scratch + plan->radix};
   if (plan->kind == RADIX_KEY_64)
     select_short(part, elements, begin, end);
   else
@@ -149,7 +155,8 @@ static void select_lines(void *context, int64_t begin, int64_t end, int worker) 
   const topk_job_t *job = context;
   topk_part_t part;
   for (int64_t line = begin; line < end; line++) {
-    select_part(job, &part, worker, job->in + line * job->plan->count * job->plan->bytes, 0, job->plan->count);
+    select_part(job, &part, worker, job->in + line * job->plan->count * job->plan->bytes, 0,
+                job->plan->count);
     store_best(job, line, part.items);
   }
 }
@@ -162,9 +169,10 @@ static void select_parts(void *context, int64_t begin, int64_t end, int worker) 
   topk_part_t part;
   for (int64_t p = begin; p < end; p++) {
     int64_t line = p / plan->parts, at = p % plan->parts;
-    select_part(job, &part, worker, job->in + line * plan->count * plan->bytes, plan->count * at / plan->parts,
-                plan->count * (at + 1) / plan->parts);
-    memcpy(job->scratch + plan->best + (size_t)(p * plan->k) * item_bytes, part.items, (size_t)plan->k * item_bytes);
+    select_part(job, &part, worker, job->in + line * plan->count * plan->bytes,
+                plan->count * at / plan->parts, plan->count * (at + 1) / plan->parts);
+    memcpy(job->scratch + plan->best + (size_t)(p * plan->k) * item_bytes, part.items,
+           (size_t)plan->k * item_bytes);
   }
 }
 
@@ -173,10 +181,13 @@ static void join_parts(const topk_job_t *job) {
   size_t best_bytes = (size_t)(plan->parts * plan->k) * radix_item_bytes(plan->kind);
   char *best = job->scratch + plan->best, *spare = best + (size_t)plan->lines * best_bytes;
   for (int64_t line = 0; line < plan->lines; line++, best += best_bytes)
-    store_best(job, line, radix_sort(plan->kind, best, spare, plan->parts * plan->k, job->scratch + plan->radix));
+    store_best(
+        job, line,
+        radix_sort(plan->kind, best, spare, plan->parts * plan->k, job->scratch + plan->radix));
 }
 
-static hr_status_t run_topk(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
+static hr_status_t run_topk(const op_native_run_t *run, const void *plan_, void *const *in,
+                            void *const *out) {
   const native_topk_plan_t *plan = plan_;
   hr_workers_t *workers = native_workers(run, plan->workers);
   topk_job_t job = {plan, in[0], out[0], out[1], run->scratch};
@@ -190,17 +201,21 @@ static hr_status_t run_topk(const op_native_run_t *run, const void *plan_, void 
   return NULL;
 }
 
-/* --- planning ---------------------------------------------------------------------------------------------------- */
+/* --- planning --------------------------------------------------------------------------------- */
 
-static size_t round_up(size_t bytes) { return (bytes + HR_ALIGNMENT - 1) / HR_ALIGNMENT * HR_ALIGNMENT; }
+static size_t round_up(size_t bytes) {
+  return (bytes + HR_ALIGNMENT - 1) / HR_ALIGNMENT * HR_ALIGNMENT;
+}
 
 static size_t plan_scratch(native_topk_plan_t *plan) {
-  size_t item_bytes = radix_item_bytes(plan->kind), items = round_up((size_t)plan->capacity * item_bytes);
+  size_t item_bytes = radix_item_bytes(plan->kind),
+         items = round_up((size_t)plan->capacity * item_bytes);
   plan->spare = items;
   plan->radix = 2 * items;
   plan->worker_bytes = 2 * items + round_up(radix_scratch_bytes());
   plan->best = plan->worker_bytes * (size_t)plan->workers;
-  return plan->best + (plan->parts > 1 ? (size_t)((plan->lines + 1) * plan->parts * plan->k) * item_bytes : 0);
+  return plan->best +
+         (plan->parts > 1 ? (size_t)((plan->lines + 1) * plan->parts * plan->k) * item_bytes : 0);
 }
 
 /* A part must have more than k elements to give. */
@@ -221,7 +236,8 @@ static hr_status_t plan_topk(const op_native_target_t *target, const op_step_t *
   for (int d = 0; d < in->rank - 1; d++) plan->lines *= in->dims[d];
   if (plan->k > plan->count || plan->count > RADIX_MAX_COUNT) return NULL;
   plan->bytes = (int64_t)hr_dtype_bytes(in->dtype);
-  HR_TRY(sort_encoding_init(target->arena, in->dtype, largest, SORT_NANS_ORDERED, false, 0, &plan->encoding));
+  HR_TRY(sort_encoding_init(target->arena, in->dtype, largest, SORT_NANS_ORDERED, false, 0,
+                            &plan->encoding));
   plan->kind = plan->encoding.bits <= 32 ? RADIX_KEY_64 : RADIX_PAIR;
   plan->workers = target->workers;
   plan->parts = parts_of_line(plan);
@@ -232,7 +248,8 @@ static hr_status_t plan_topk(const op_native_target_t *target, const op_step_t *
   return NULL;
 }
 
-static hr_status_t prepare_topk(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+static hr_status_t prepare_topk(const op_native_target_t *target, const op_step_t *step,
+                                op_native_step_t *out) {
   if (step->in_shapes[0]->rank == 0) return NULL;
   return plan_topk(target, step, hlo_attr_bool(step->instr, HLO_ATTR_LARGEST), out);
 }
@@ -242,16 +259,20 @@ const op_native_t native_topk = {"top k", prepare_topk, run_topk};
 /* Results as the call promises them; the reference kernel says what is wrong otherwise. */
 static bool is_plain_call(const op_step_t *step) {
   const hlo_shape_t *out = step->out_shape;
-  if (step->instr->operand_count < 1 || out->dtype != HR_TUPLE || out->element_count != 2) return false;
-  const hlo_shape_t *x = step->in_shapes[0], *values = out->elements[0], *indices = out->elements[1];
+  if (step->instr->operand_count < 1 || out->dtype != HR_TUPLE || out->element_count != 2)
+    return false;
+  const hlo_shape_t *x = step->in_shapes[0], *values = out->elements[0],
+                    *indices = out->elements[1];
   if (!hlo_shape_is_array(x) || hr_dtype_is_complex(x->dtype) || x->rank == 0) return false;
-  if (values->dtype != x->dtype || values->rank != x->rank || indices->dtype != HR_S32) return false;
+  if (values->dtype != x->dtype || values->rank != x->rank || indices->dtype != HR_S32)
+    return false;
   for (int d = 0; d < x->rank - 1; d++)
     if (values->dims[d] != x->dims[d]) return false;
   return hlo_shape_same_dims(values, indices);
 }
 
-static hr_status_t prepare_call(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+static hr_status_t prepare_call(const op_native_target_t *target, const op_step_t *step,
+                                op_native_step_t *out) {
   return is_plain_call(step) ? plan_topk(target, step, true, out) : NULL;
 }
 

@@ -8,7 +8,7 @@ NATIVE_OPTIMIZE
 
 enum {
   INSERTION_RUN = 12,
-  MAX_MERGE = 160, /* items that are merged rather than sorted by digits */
+  MAX_MERGE = 160,  /* items that are merged rather than sorted by digits */
   MANY = 1 << 15,   /* items from which on wide digits pay: fewer walks through memory */
   COUNTS = 6 << 11, /* of a sort by digits: six passes of 11 bits, more of 8 need less */
   SPLIT_BITS = 11,  /* of the topmost digit of a long line */
@@ -47,22 +47,30 @@ size_t radix_long_scratch_bytes(int workers) {
 
 void *radix_sort(radix_kind_t kind, void *items, void *spare, int64_t count, void *scratch) {
   switch (kind) {
-    case RADIX_KEY_32: return sort_key_32(items, spare, count, scratch);
-    case RADIX_KEY_64: return sort_key_64(items, spare, count, scratch);
-    case RADIX_INDEXED: return sort_indexed(items, spare, count, scratch);
-    case RADIX_PAIR: return sort_pair(items, spare, count, scratch);
+    case RADIX_KEY_32:
+      return sort_key_32(items, spare, count, scratch);
+    case RADIX_KEY_64:
+      return sort_key_64(items, spare, count, scratch);
+    case RADIX_INDEXED:
+      return sort_indexed(items, spare, count, scratch);
+    case RADIX_PAIR:
+      return sort_pair(items, spare, count, scratch);
   }
   return items;
 }
 
-void *radix_sort_long(hr_workers_t *workers, int parts, radix_kind_t kind, void *items, void *spare, int64_t count,
-                      void *scratch) {
+void *radix_sort_long(hr_workers_t *workers, int parts, radix_kind_t kind, void *items, void *spare,
+                      int64_t count, void *scratch) {
   if (parts > MAX_PARTS) parts = MAX_PARTS;
   switch (kind) {
-    case RADIX_KEY_32: return sort_long_key_32(workers, parts, items, spare, count, scratch);
-    case RADIX_KEY_64: return sort_long_key_64(workers, parts, items, spare, count, scratch);
-    case RADIX_INDEXED: return sort_long_indexed(workers, parts, items, spare, count, scratch);
-    case RADIX_PAIR: return sort_long_pair(workers, parts, items, spare, count, scratch);
+    case RADIX_KEY_32:
+      return sort_long_key_32(workers, parts, items, spare, count, scratch);
+    case RADIX_KEY_64:
+      return sort_long_key_64(workers, parts, items, spare, count, scratch);
+    case RADIX_INDEXED:
+      return sort_long_indexed(workers, parts, items, spare, count, scratch);
+    case RADIX_PAIR:
+      return sort_long_pair(workers, parts, items, spare, count, scratch);
   }
   return items;
 }

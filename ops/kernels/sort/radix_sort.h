@@ -1,5 +1,5 @@
-/* Stable sorting by unsigned integer keys: short runs by merging, others by digits, long ones by all workers.
- * An item is a key alone, a key and an index in one word, or a pair of words. */
+/* Stable sorting by unsigned integer keys: short runs by merging, others by digits, long ones by
+ * all workers. An item is a key alone, a key and an index in one word, or a pair of words. */
 #ifndef HLO_OPS_RADIX_SORT_H
 #define HLO_OPS_RADIX_SORT_H
 
@@ -28,9 +28,9 @@ size_t radix_long_scratch_bytes(int workers);
 
 /* Sorts `count` items, ascending; either array may hold the result, which is returned. */
 void *radix_sort(radix_kind_t kind, void *items, void *spare, int64_t count, void *scratch);
-/* The same by all workers together, worth it from some ten thousands of items on. `parts` is how many workers the
- * scratch was made for. */
-void *radix_sort_long(hr_workers_t *workers, int parts, radix_kind_t kind, void *items, void *spare, int64_t count,
-                      void *scratch);
+/* The same by all workers together, worth it from some ten thousands of items on. `parts` is how
+ * many workers the scratch was made for. */
+void *radix_sort_long(hr_workers_t *workers, int parts, radix_kind_t kind, void *items, void *spare,
+                      int64_t count, void *scratch);
 
 #endif

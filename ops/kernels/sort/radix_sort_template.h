@@ -13,7 +13,8 @@ static void NAME(insertion)(ITEM *items, int64_t count) {
   }
 }
 
-/* Two neighbouring runs into one; of equal keys the left one goes first. Without branches on the keys. */
+/* Two neighbouring runs into one; of equal keys the left one goes first. Without branches on the
+ * keys. */
 static void NAME(merge)(const ITEM *a, const ITEM *a_end, const ITEM *b_end, ITEM *to) {
   const ITEM *b = a_end;
   while (a < a_end && b < b_end) {
@@ -32,7 +33,8 @@ static ITEM *NAME(merge_sort)(ITEM *items, ITEM *spare, int64_t count) {
     NAME(insertion)(items + i, count - i < INSERTION_RUN ? count - i : INSERTION_RUN);
   for (int64_t width = INSERTION_RUN; width < count; width *= 2) {
     for (int64_t i = 0; i < count; i += 2 * width) {
-      int64_t middle = i + width < count ? i + width : count, end = middle + width < count ? middle + width : count;
+      int64_t middle = i + width < count ? i + width : count,
+              end = middle + width < count ? middle + width : count;
       NAME(merge)(items + i, items + middle, items + end, spare + i);
     }
     ITEM *swap = items;
@@ -50,7 +52,8 @@ static uint64_t NAME(varying)(const ITEM *items, int64_t count) {
   return differences;
 }
 
-/* Numbers of items by digit become places where each digit's items start; false if all items have one digit. */
+/* Numbers of items by digit become places where each digit's items start; false if all items have
+ * one digit. */
 static bool NAME(prefix_sums)(uint32_t *counts, int buckets, int64_t count) {
   uint32_t offset = 0;
   for (int b = 0; b < buckets; b++) {
@@ -62,13 +65,16 @@ static bool NAME(prefix_sums)(uint32_t *counts, int buckets, int64_t count) {
   return true;
 }
 
-static void NAME(move)(const ITEM *from, ITEM *to, int64_t count, int shift, uint64_t mask, uint32_t *offsets) {
+static void NAME(move)(const ITEM *from, ITEM *to, int64_t count, int shift, uint64_t mask,
+                       uint32_t *offsets) {
   for (int64_t i = 0; i < count; i++) to[offsets[KEY_OF(from[i]) >> shift & mask]++] = from[i];
 }
 
 /* Least significant digit first; all digits are counted in one go. */
-static ITEM *NAME(digit_sort)(ITEM *items, ITEM *spare, int64_t count, int low, int bits, uint32_t *counts) {
-  int passes = (bits + digit_bits(count) - 1) / digit_bits(count), digit = (bits + passes - 1) / passes;
+static ITEM *NAME(digit_sort)(ITEM *items, ITEM *spare, int64_t count, int low, int bits,
+                              uint32_t *counts) {
+  int passes = (bits + digit_bits(count) - 1) / digit_bits(count),
+      digit = (bits + passes - 1) / passes;
   uint64_t mask = ((uint64_t)1 << digit) - 1;
   memset(counts, 0, ((size_t)passes << digit) * sizeof *counts);
   for (int64_t i = 0; i < count; i++) {
@@ -94,7 +100,7 @@ static ITEM *NAME(sort)(ITEM *items, ITEM *spare, int64_t count, uint32_t *count
   return NAME(digit_sort)(items, spare, count, low, 64 - __builtin_clzll(varying) - low, counts);
 }
 
-/* --- one long line, by all workers: split by the topmost digit, then each bucket on its own ---------------------- */
+/* --- one long line, by all workers: split by the topmost digit, then each bucket on its own --- */
 
 typedef struct NAME(split) {
   ITEM *items, *spare;
@@ -133,8 +139,9 @@ static void NAME(move_part)(void *context, int64_t begin, int64_t end, int worke
   (void)worker;
   for (int64_t p = begin; p < end; p++) {
     int64_t from = split->count * p / split->parts, to = split->count * (p + 1) / split->parts;
-    NAME(move)(split->items + from, split->spare, to - from, split->shift, (uint64_t)(split->buckets - 1),
-               split->counts + p * split->buckets);
+    NAME(move)
+    (split->items + from, split->spare, to - from, split->shift, (uint64_t)(split->buckets - 1),
+     split->counts + p * split->buckets);
   }
 }
 
@@ -144,12 +151,14 @@ static void NAME(sort_buckets)(void *context, int64_t begin, int64_t end, int wo
   for (int64_t b = begin; b < end; b++) {
     int64_t start = split->starts[b], count = split->starts[b + 1] - start;
     if (count < 2) continue;
-    ITEM *sorted = NAME(sort)(split->spare + start, split->items + start, count, split->scratch + worker * COUNTS);
-    if (sorted != split->spare + start) memcpy(split->spare + start, sorted, (size_t)count * sizeof *sorted);
+    ITEM *sorted = NAME(sort)(split->spare + start, split->items + start, count,
+                              split->scratch + worker * COUNTS);
+    if (sorted != split->spare + start)
+      memcpy(split->spare + start, sorted, (size_t)count * sizeof *sorted);
   }
 }
 
-static void NAME(place_buckets)(NAME(split_t) *split) {
+static void NAME(place_buckets)(NAME(split_t) * split) {
   uint32_t offset = 0;
   for (int b = 0; b < split->buckets; b++) {
     split->starts[b] = offset;
@@ -162,8 +171,8 @@ static void NAME(place_buckets)(NAME(split_t) *split) {
   split->starts[split->buckets] = offset;
 }
 
-static ITEM *NAME(sort_long)(hr_workers_t *workers, int parts, ITEM *items, ITEM *spare, int64_t count,
-                             uint32_t *scratch) {
+static ITEM *NAME(sort_long)(hr_workers_t *workers, int parts, ITEM *items, ITEM *spare,
+                             int64_t count, uint32_t *scratch) {
   uint64_t varying[MAX_PARTS], all = 0;
   NAME(split_t) split = {items, spare, count, parts, 0, 0, varying, scratch, NULL, NULL};
   hr_workers_split(workers, parts, 1, NAME(find_varying), &split);

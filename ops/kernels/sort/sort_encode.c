@@ -7,11 +7,16 @@ NATIVE_OPTIMIZE
 /* Floats with infinities, in which NaNs are what lies beyond them. */
 static uint64_t infinity_of(hr_dtype_t dtype) {
   switch (dtype) {
-    case HR_F16: return 0x7c00;
-    case HR_BF16: return 0x7f80;
-    case HR_F32: return 0x7f800000;
-    case HR_F64: return 0x7ff0000000000000;
-    default: return 0;
+    case HR_F16:
+      return 0x7c00;
+    case HR_BF16:
+      return 0x7f80;
+    case HR_F32:
+      return 0x7f800000;
+    case HR_F64:
+      return 0x7ff0000000000000;
+    default:
+      return 0;
   }
 }
 
@@ -33,11 +38,14 @@ static hr_status_t make_table(hr_arena_t *arena, hr_dtype_t dtype, bool descendi
   return NULL;
 }
 
-hr_status_t sort_encoding_init(hr_arena_t *arena, hr_dtype_t dtype, bool descending, sort_nans_t nans, bool zeros_tie,
-                               uint64_t one_nan, sort_encoding_t *encoding) {
+hr_status_t sort_encoding_init(hr_arena_t *arena, hr_dtype_t dtype, bool descending,
+                               sort_nans_t nans, bool zeros_tie, uint64_t one_nan,
+                               sort_encoding_t *encoding) {
   int bytes = (int)hr_dtype_bytes(dtype), bits = bytes * 8;
-  uint64_t mask = UINT64_MAX >> (64 - bits), sign = (uint64_t)1 << (bits - 1), turn = descending ? mask : 0;
-  *encoding = (sort_encoding_t){.element_bytes = bytes, .bits = bits, .infinity = UINT64_MAX, .flip = turn};
+  uint64_t mask = UINT64_MAX >> (64 - bits), sign = (uint64_t)1 << (bits - 1),
+           turn = descending ? mask : 0;
+  *encoding =
+      (sort_encoding_t){.element_bytes = bytes, .bits = bits, .infinity = UINT64_MAX, .flip = turn};
   if (!hr_dtype_is_float(dtype)) {
     if (hr_dtype_class(dtype) == HR_CLASS_SIGNED) encoding->flip ^= sign;
     return NULL;
@@ -48,7 +56,8 @@ hr_status_t sort_encoding_init(hr_arena_t *arena, hr_dtype_t dtype, bool descend
   encoding->zero = zeros_tie ? sign : 0;
   if (nans == SORT_NANS_ORDERED) return NULL;
   encoding->infinity = infinity_of(dtype);
-  encoding->nan_key = nans == SORT_NANS_LAST ? mask : (one_nan ^ (one_nan & sign ? mask : sign)) ^ turn;
+  encoding->nan_key =
+      nans == SORT_NANS_LAST ? mask : (one_nan ^ (one_nan & sign ? mask : sign)) ^ turn;
   return NULL;
 }
 
@@ -78,17 +87,32 @@ hr_status_t sort_encoding_init(hr_arena_t *arena, hr_dtype_t dtype, bool descend
       return;                                                                                 \
     }                                                                                         \
     switch (e->element_bytes + (e->is_float ? 16 : 0)) {                                      \
-      case 1: ENCODE_INTEGERS(uint8_t); break;                                                \
-      case 2: ENCODE_INTEGERS(uint16_t); break;                                               \
-      case 4: ENCODE_INTEGERS(uint32_t); break;                                               \
-      case 8: CASE_8_INTEGERS; break;                                                         \
-      case 18: ENCODE_FLOATS(uint16_t, int16_t, 16); break;                                   \
-      case 20: ENCODE_FLOATS(uint32_t, int32_t, 32); break;                                   \
-      case 24: CASE_8_FLOATS; break;                                                          \
+      case 1:                                                                                 \
+        ENCODE_INTEGERS(uint8_t);                                                             \
+        break;                                                                                \
+      case 2:                                                                                 \
+        ENCODE_INTEGERS(uint16_t);                                                            \
+        break;                                                                                \
+      case 4:                                                                                 \
+        ENCODE_INTEGERS(uint32_t);                                                            \
+        break;                                                                                \
+      case 8:                                                                                 \
+        CASE_8_INTEGERS;                                                                      \
+        break;                                                                                \
+      case 18:                                                                                \
+        ENCODE_FLOATS(uint16_t, int16_t, 16);                                                 \
+        break;                                                                                \
+      case 20:                                                                                \
+        ENCODE_FLOATS(uint32_t, int32_t, 32);                                                 \
+        break;                                                                                \
+      case 24:                                                                                \
+        CASE_8_FLOATS;                                                                        \
+        break;                                                                                \
     }                                                                                         \
   }
 
-ENCODE_ALL(sort_encode_block, uint64_t, ENCODE_FLOATS(uint64_t, int64_t, 64), ENCODE_INTEGERS(uint64_t))
+ENCODE_ALL(sort_encode_block, uint64_t, ENCODE_FLOATS(uint64_t, int64_t, 64),
+           ENCODE_INTEGERS(uint64_t))
 ENCODE_ALL(sort_encode_block_32, uint32_t, , )
 
 #define DECODE(K, U, I, BITS)                                                           \
@@ -104,9 +128,15 @@ ENCODE_ALL(sort_encode_block_32, uint32_t, , )
 NATIVE_CLONES
 void sort_decode_32(const sort_encoding_t *e, const uint32_t *keys, int64_t count, void *elements) {
   switch (e->element_bytes) {
-    case 1: DECODE(uint32_t, uint8_t, int8_t, 8); break;
-    case 2: DECODE(uint32_t, uint16_t, int16_t, 16); break;
-    case 4: DECODE(uint32_t, uint32_t, int32_t, 32); break;
+    case 1:
+      DECODE(uint32_t, uint8_t, int8_t, 8);
+      break;
+    case 2:
+      DECODE(uint32_t, uint16_t, int16_t, 16);
+      break;
+    case 4:
+      DECODE(uint32_t, uint32_t, int32_t, 32);
+      break;
   }
 }
 

@@ -10,7 +10,7 @@ enum {
   BLOCK_ELEMENTS = 1 << 20 /* of the lines of a block, about */
 };
 
-/* --- what a key's expression is ---------------------------------------------------------------------------------- */
+/* --- what a key's expression is --------------------------------------------------------------- */
 
 static bool is_parameter(const hlo_instr_t *instr, int *out_operand) {
   if (instr->op != HLO_PARAMETER) return false;
@@ -28,18 +28,22 @@ static bool is_scalar_constant(const hlo_instr_t *instr) {
   return instr->op == HLO_CONSTANT && instr->literal && instr->literal->count == 1;
 }
 
-/* select(compare(x, y), constant, rest) for a parameter x: `itself` wants y to be x, else y is zero. */
+/* select(compare(x, y), constant, rest) for a parameter x: `itself` wants y to be x, else y is
+ * zero. */
 static bool matches_choice(const hlo_instr_t *select, int direction, bool itself, int operand,
                            const hlo_instr_t **out_constant, const hlo_instr_t **out_rest) {
   int compared;
   if (select->op != HLO_SELECT || !is_scalar_constant(select->operands[1])) return false;
   const hlo_instr_t *compare = select->operands[0];
-  if (compare->op != HLO_COMPARE || hlo_attr_enum(compare, HLO_ATTR_DIRECTION) != direction) return false;
+  if (compare->op != HLO_COMPARE || hlo_attr_enum(compare, HLO_ATTR_DIRECTION) != direction)
+    return false;
   int order = hlo_attr_enum(compare, HLO_ATTR_TYPE);
   if (order == HLO_COMPARISON_TOTALORDER || order == HLO_COMPARISON_WEAKORDER) return false;
   if (!is_parameter(compare->operands[0], &compared) || compared != operand) return false;
   const hlo_instr_t *other = compare->operands[1];
-  if (itself ? other != compare->operands[0] : !is_scalar_constant(other) || constant_bits(other) != 0) return false;
+  if (itself ? other != compare->operands[0]
+             : !is_scalar_constant(other) || constant_bits(other) != 0)
+    return false;
   *out_constant = select->operands[1];
   *out_rest = select->operands[2];
   return true;
@@ -63,7 +67,8 @@ static bool has_plain_nans(hr_dtype_t dtype) {
 }
 
 /* False: the key can only be computed by calls. */
-static hr_status_t plan_key(hr_arena_t *arena, const sort_key_t *key, sort_line_key_t *to, bool *out_possible) {
+static hr_status_t plan_key(hr_arena_t *arena, const sort_key_t *key, sort_line_key_t *to,
+                            bool *out_possible) {
   sort_nans_t nans = key->total ? SORT_NANS_ORDERED : SORT_NANS_LAST;
   bool zeros_tie = !key->total;
   uint64_t nan = 0;
@@ -79,10 +84,11 @@ static hr_status_t plan_key(hr_arena_t *arena, const sort_key_t *key, sort_line_
     to->key_bytes = (int)hr_dtype_bytes(key->dtype);
     *out_possible = op_body_is_flat(key->body);
   }
-  return sort_encoding_init(arena, key->dtype, key->descending, nans, zeros_tie, nan, &to->encoding);
+  return sort_encoding_init(arena, key->dtype, key->descending, nans, zeros_tie, nan,
+                            &to->encoding);
 }
 
-/* --- kinds of items ---------------------------------------------------------------------------------------------- */
+/* --- kinds of items --------------------------------------------------------------------------- */
 
 static void group_keys(native_sort_plan_t *plan) {
   int bits = 0;
@@ -102,8 +108,8 @@ static void group_keys(native_sort_plan_t *plan) {
 static void choose_items(native_sort_plan_t *plan) {
   const sort_encoding_t *encoding = &plan->keys[0].encoding;
   group_keys(plan);
-  plan->decodes = plan->operands == 1 && plan->key_count == 1 && plan->keys[0].operand == 0 && !encoding->table &&
-                  (plan->stable || !encoding->ties);
+  plan->decodes = plan->operands == 1 && plan->key_count == 1 && plan->keys[0].operand == 0 &&
+                  !encoding->table && (plan->stable || !encoding->ties);
   if (plan->decodes) plan->kind = encoding->bits <= 32 ? RADIX_KEY_32 : RADIX_KEY_64;
 }
 
@@ -114,9 +120,11 @@ static size_t take(native_sort_plan_t *plan, size_t bytes) {
 }
 
 static void plan_scratch(native_sort_plan_t *plan) {
-  size_t count = (size_t)plan->count, item_bytes = radix_item_bytes(plan->kind), line_bytes = 0, most = 0;
+  size_t count = (size_t)plan->count, item_bytes = radix_item_bytes(plan->kind), line_bytes = 0,
+         most = 0;
   for (int k = 0; k < plan->operands; k++) {
-    line_bytes += ((size_t)plan->block * count * (size_t)plan->bytes[k] + HR_ALIGNMENT) / HR_ALIGNMENT * HR_ALIGNMENT;
+    line_bytes += ((size_t)plan->block * count * (size_t)plan->bytes[k] + HR_ALIGNMENT) /
+                  HR_ALIGNMENT * HR_ALIGNMENT;
     if ((size_t)plan->bytes[k] > most) most = (size_t)plan->bytes[k];
   }
   plan->items = take(plan, count * item_bytes);
@@ -124,18 +132,21 @@ static void plan_scratch(native_sort_plan_t *plan) {
   plan->temporary = take(plan, count * most);
   plan->group_keys = take(plan, plan->group_count > 1 ? count * sizeof(uint64_t) : 0);
   plan->ties = take(plan, plan->stable || plan->decodes ? 0 : 2 * count * sizeof(sort_item_t));
-  plan->radix = take(plan, plan->together ? radix_long_scratch_bytes(plan->workers) : radix_scratch_bytes());
+  plan->radix =
+      take(plan, plan->together ? radix_long_scratch_bytes(plan->workers) : radix_scratch_bytes());
   plan->lines = take(plan, plan->inner > 1 ? line_bytes : 0);
 }
 
-/* --- sizes ------------------------------------------------------------------------------------------------------- */
+/* --- sizes ------------------------------------------------------------------------------------ */
 
-static hr_status_t plan_lines(const op_native_target_t *target, const op_step_t *step, native_sort_plan_t *plan) {
+static hr_status_t plan_lines(const op_native_target_t *target, const op_step_t *step,
+                              native_sort_plan_t *plan) {
   const hlo_shape_t *shape = step->in_shapes[0];
   int64_t d = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS).data[0], *bytes;
   plan->operands = step->instr->operand_count;
   HR_TRY(HR_NEW_ARRAY(target->arena, plan->operands, &bytes));
-  for (int k = 0; k < plan->operands; k++) bytes[k] = (int64_t)hr_dtype_bytes(step->in_shapes[k]->dtype);
+  for (int k = 0; k < plan->operands; k++)
+    bytes[k] = (int64_t)hr_dtype_bytes(step->in_shapes[k]->dtype);
   plan->bytes = bytes;
   plan->count = shape->dims[d];
   plan->inner = plan->outer = 1;
@@ -145,7 +156,8 @@ static hr_status_t plan_lines(const op_native_target_t *target, const op_step_t 
     else if (i > d)
       plan->inner *= shape->dims[i];
   plan->workers = target->workers;
-  plan->together = plan->workers > 1 && plan->count >= LONG_LINE && plan->inner * plan->outer < plan->workers;
+  plan->together =
+      plan->workers > 1 && plan->count >= LONG_LINE && plan->inner * plan->outer < plan->workers;
   plan->block = plan->inner > 1 && plan->count ? BLOCK_ELEMENTS / plan->count + 1 : 1;
   if (plan->block > BLOCK_LINES) plan->block = BLOCK_LINES;
   if (plan->block > plan->inner) plan->block = plan->inner ? plan->inner : 1;

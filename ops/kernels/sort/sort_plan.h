@@ -1,5 +1,5 @@
-/* How the native sort makes numbers of the elements of a line: shared by planning (sort_plan.c) and running
- * (native_sort.c). */
+/* How the native sort makes numbers of the elements of a line: shared by planning (sort_plan.c) and
+ * running (native_sort.c). */
 #ifndef HLO_OPS_SORT_PLAN_H
 #define HLO_OPS_SORT_PLAN_H
 
@@ -15,7 +15,8 @@ typedef struct sort_line_key {
   int key_bytes;         /* of what the body gives */
 } sort_line_key_t;
 
-/* Keys that are sorted by together, as one integer: keys[first .. first + count - 1], the first the most significant.
+/* Keys that are sorted by together, as one integer: keys[first .. first + count - 1], the first the
+ * most significant.
  */
 typedef struct sort_group {
   int first, count;
@@ -23,10 +24,11 @@ typedef struct sort_group {
 
 typedef struct native_sort_plan {
   int workers, operands;
-  const int64_t *bytes;        /* of an element, per operand */
-  int64_t count, inner, outer; /* elements of a line, their distance, and groups of `inner` lines side by side */
-  int64_t block;               /* lines that are copied side by side if inner > 1, else 1 */
-  bool together;               /* all workers at one line */
+  const int64_t *bytes; /* of an element, per operand */
+  int64_t count, inner,
+      outer;     /* elements of a line, their distance, and groups of `inner` lines side by side */
+  int64_t block; /* lines that are copied side by side if inner > 1, else 1 */
+  bool together; /* all workers at one line */
   bool stable;
   bool decodes; /* one operand, made again out of its key */
   radix_kind_t kind;

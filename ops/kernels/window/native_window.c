@@ -1,10 +1,10 @@
-/* Reduce-window with one of the usual ops as body. Windows that run from the start (or to the end) of a line are
- * prefix sums (scan) (prefix_scan.h). Others are gone over result by result:
- *   - where the last dimensions have no window (the channels of images), a result is a row of them, the combination of
- * the rows under its window;
- *   - else the rows of elements under a row of results along the last dimension are combined first, then the places of
- *     the window along that row.
- * Floats of 16 bits and less are converted to f32 as wholes. */
+/* Reduce-window with one of the usual ops as body. Windows that run from the start (or to the end)
+ * of a line are prefix sums (scan) (prefix_scan.h). Others are gone over result by result:
+ *   - where the last dimensions have no window (the channels of images), a result is a row of them,
+ * the combination of the rows under its window;
+ *   - else the rows of elements under a row of results along the last dimension are combined first,
+ * then the places of the window along that row. Floats of 16 bits and less are converted to f32 as
+ * wholes. */
 #include <string.h>
 
 #include "ops/kernels/elementwise/accumulate.h"
@@ -25,11 +25,11 @@ typedef struct native_window_plan {
   int64_t in_count, out_count;
   bool scans;
   native_scan_t scan;
-  native_body_scan_t body_scan; /* if there are no rows */
-  window_cells_t cells;         /* dimensions that are gone over result by result */
-  int64_t lanes;                /* elements of a row of results */
-  int64_t in_row;               /* and of the operand */
-  const window_tap_range_t *hits;    /* per place along the row; NULL: rows are lanes */
+  native_body_scan_t body_scan;   /* if there are no rows */
+  window_cells_t cells;           /* dimensions that are gone over result by result */
+  int64_t lanes;                  /* elements of a row of results */
+  int64_t in_row;                 /* and of the operand */
+  const window_tap_range_t *hits; /* per place along the row; NULL: rows are lanes */
   int64_t hit_count;
   size_t row_bytes;         /* of scratch, per worker: at its start */
   size_t wide_in, wide_out; /* in the scratch */
@@ -43,9 +43,10 @@ typedef struct window_job {
   char *scratch; /* of the workers */
 } window_job_t;
 
-/* --- results ----------------------------------------------------------------------------------------------------- */
+/* --- results ---------------------------------------------------------------------------------- */
 
-static void combine_rows(const window_job_t *job, char *scratch, char *to, const int64_t *offsets, int64_t count) {
+static void combine_rows(const window_job_t *job, char *scratch, char *to, const int64_t *offsets,
+                         int64_t count) {
   const native_window_plan_t *plan = job->plan;
   int64_t bytes = (int64_t)hr_dtype_bytes(plan->rows->dtype);
   if (!plan->hits || count == 0) {
@@ -60,7 +61,8 @@ static void combine_rows(const window_job_t *job, char *scratch, char *to, const
   plan->rows->lanes(result, job->init, NULL, NULL, 0, plan->lanes);
   for (int64_t k = 0; k < plan->hit_count; k++) {
     const window_tap_range_t *hits = &plan->hits[k];
-    plan->rows->row(result + hits->out_first * bytes, row + hits->in_first * bytes, hits->count, hits->in_step);
+    plan->rows->row(result + hits->out_first * bytes, row + hits->in_first * bytes, hits->count,
+                    hits->in_step);
   }
   memcpy(to, result, (size_t)(plan->lanes * bytes));
 }
@@ -73,21 +75,24 @@ static void reduce_results(void *context, int64_t begin, int64_t end, int worker
   char *scratch = job->scratch + (size_t)worker * plan->row_bytes;
   window_cells_at(&plan->cells, begin, index);
   for (int64_t r = begin; r < end; r++, window_cells_next(&plan->cells, index))
-    combine_rows(job, scratch, job->out + r * row_bytes, offsets, window_cells_list(&plan->cells, index, offsets));
+    combine_rows(job, scratch, job->out + r * row_bytes, offsets,
+                 window_cells_list(&plan->cells, index, offsets));
 }
 
 static void widen(void *context, int64_t begin, int64_t end, int worker) {
   const window_job_t *job = context;
   int64_t bytes = (int64_t)hr_dtype_bytes(job->plan->dtype);
   (void)worker;
-  hr_floats_to_f32(job->plan->dtype, job->in + begin * bytes, (float *)job->out + begin, end - begin);
+  hr_floats_to_f32(job->plan->dtype, job->in + begin * bytes, (float *)job->out + begin,
+                   end - begin);
 }
 
 static void narrow(void *context, int64_t begin, int64_t end, int worker) {
   const window_job_t *job = context;
   int64_t bytes = (int64_t)hr_dtype_bytes(job->plan->dtype);
   (void)worker;
-  hr_floats_from_f32(job->plan->dtype, (const float *)job->in + begin, job->out + begin * bytes, end - begin);
+  hr_floats_from_f32(job->plan->dtype, (const float *)job->in + begin, job->out + begin * bytes,
+                     end - begin);
 }
 
 static void reduce_windows(const op_native_run_t *run, const window_job_t *job) {
@@ -97,16 +102,18 @@ static void reduce_windows(const op_native_run_t *run, const window_job_t *job) 
     return;
   }
   int64_t work = plan->lanes * plan->cells.results * (plan->hits ? plan->hit_count : 1) + 1;
-  hr_workers_for(native_workers(run, plan->workers), plan->cells.count, GRAIN / work + 1, reduce_results, (void *)job);
+  hr_workers_for(native_workers(run, plan->workers), plan->cells.count, GRAIN / work + 1,
+                 reduce_results, (void *)job);
 }
 
-static hr_status_t run_body_scan(const op_native_run_t *run, const native_window_plan_t *plan, void *const *in,
-                                 void *const *out) {
+static hr_status_t run_body_scan(const op_native_run_t *run, const native_window_plan_t *plan,
+                                 void *const *in, void *const *out) {
   native_body_scan_run(&plan->body_scan, native_workers(run, plan->workers), run->scratch, in, out);
   return NULL;
 }
 
-static hr_status_t run_window(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
+static hr_status_t run_window(const op_native_run_t *run, const void *plan_, void *const *in,
+                              void *const *out) {
   const native_window_plan_t *plan = plan_;
   window_job_t job = {plan, in[0], out[0], in[1], run->scratch};
   if (!plan->rows) return run_body_scan(run, plan, in, out);
@@ -116,25 +123,30 @@ static hr_status_t run_window(const op_native_run_t *run, const void *plan_, voi
     return NULL;
   }
   float init;
-  char *wide_in = (char *)run->scratch + plan->wide_in, *wide_out = (char *)run->scratch + plan->wide_out;
+  char *wide_in = (char *)run->scratch + plan->wide_in,
+       *wide_out = (char *)run->scratch + plan->wide_out;
   hr_floats_to_f32(plan->dtype, in[1], &init, 1);
-  hr_workers_for(run->workers, plan->in_count, GRAIN, widen, &(window_job_t){plan, in[0], wide_in, NULL, NULL});
+  hr_workers_for(run->workers, plan->in_count, GRAIN, widen,
+                 &(window_job_t){plan, in[0], wide_in, NULL, NULL});
   job = (window_job_t){plan, wide_in, wide_out, &init, run->scratch};
   reduce_windows(run, &job);
-  hr_workers_for(run->workers, plan->out_count, GRAIN, narrow, &(window_job_t){plan, wide_out, out[0], NULL, NULL});
+  hr_workers_for(run->workers, plan->out_count, GRAIN, narrow,
+                 &(window_job_t){plan, wide_out, out[0], NULL, NULL});
   return NULL;
 }
 
-/* --- planning ---------------------------------------------------------------------------------------------------- */
+/* --- planning --------------------------------------------------------------------------------- */
 
 static bool is_running(const hlo_window_dim_t *w, int64_t n, int64_t m) {
-  if (w->stride != 1 || w->base_dilation != 1 || w->window_dilation != 1 || m != n || w->size < n) return false;
+  if (w->stride != 1 || w->base_dilation != 1 || w->window_dilation != 1 || m != n || w->size < n)
+    return false;
   return (w->pad_low >= n - 1 && w->pad_high == 0) || (w->pad_low == 0 && w->pad_high >= n - 1);
 }
 
 /* One dimension with a window, and that a running total: the sizes before, of, and after it. */
-static bool find_running(const hlo_window_t *window, const hlo_shape_t *in, const hlo_shape_t *out, int64_t *out_outer,
-                         int64_t *out_count, int64_t *out_inner, bool *out_reverse) {
+static bool find_running(const hlo_window_t *window, const hlo_shape_t *in, const hlo_shape_t *out,
+                         int64_t *out_outer, int64_t *out_count, int64_t *out_inner,
+                         bool *out_reverse) {
   int at = -1;
   for (int d = 0; d < window->rank; d++) {
     if (window_is_trivial(&window->dims[d])) continue;
@@ -153,15 +165,16 @@ static bool find_running(const hlo_window_t *window, const hlo_shape_t *in, cons
 static bool plan_scan(native_window_plan_t *plan, const hlo_window_t *window, const hlo_shape_t *in,
                       const hlo_shape_t *out) {
   native_scan_t *scan = &plan->scan;
-  plan->scans = find_running(window, in, out, &scan->outer, &scan->count, &scan->inner, &scan->reverse);
+  plan->scans =
+      find_running(window, in, out, &scan->outer, &scan->count, &scan->inner, &scan->reverse);
   scan->rows = plan->rows;
   if (plan->scans) native_scan_plan(scan, plan->workers);
   return plan->scans;
 }
 
 /* The places of the window along the last dimension that lie over anything. */
-static hr_status_t plan_row(hr_arena_t *arena, native_window_plan_t *plan, const hlo_window_dim_t *w, int64_t n,
-                            int64_t m) {
+static hr_status_t plan_row(hr_arena_t *arena, native_window_plan_t *plan,
+                            const hlo_window_dim_t *w, int64_t n, int64_t m) {
   window_tap_range_t *hits;
   HR_TRY(HR_NEW_ARRAY(arena, w->size, &hits));
   for (int64_t k = 0; k < w->size; k++) {
@@ -182,8 +195,9 @@ static bool can_be_row(const native_window_plan_t *plan) {
 }
 
 /* False: it is left to the reference kernel. */
-static hr_status_t plan_results(hr_arena_t *arena, native_window_plan_t *plan, const hlo_window_t *window,
-                                const hlo_shape_t *in, const hlo_shape_t *out, bool *out_possible) {
+static hr_status_t plan_results(hr_arena_t *arena, native_window_plan_t *plan,
+                                const hlo_window_t *window, const hlo_shape_t *in,
+                                const hlo_shape_t *out, bool *out_possible) {
   int last = window->rank;
   *out_possible = false;
   plan->lanes = 1;
@@ -218,19 +232,20 @@ static size_t plan_scratch(native_window_plan_t *plan) {
   return plan->wide_out + (size_t)plan->out_count * sizeof(float);
 }
 
-/* A running total under any other body, of arrays as the body takes them. Floats of 16 bits and less would lose too
- * much in so many steps. */
+/* A running total under any other body, of arrays as the body takes them. Floats of 16 bits and
+ * less would lose too much in so many steps. */
 static bool plan_body_scan(const op_step_t *step, const accumulate_plan_t *body, int workers,
                            native_body_scan_t *scan) {
   const hlo_shape_t *in = step->in_shapes[0], *out = step->out_shape;
   int arrays = step->instr->operand_count / 2;
   if (arrays > NATIVE_SCAN_MAX_ARRAYS || !op_body_is_flat(body->body)) return false;
   *scan = (native_body_scan_t){.body = body->body, .arrays = arrays};
-  if (!find_running(hlo_attr_window(step->instr), in, arrays == 1 ? out : out->elements[0], &scan->outer, &scan->count,
-                    &scan->inner, &scan->reverse))
+  if (!find_running(hlo_attr_window(step->instr), in, arrays == 1 ? out : out->elements[0],
+                    &scan->outer, &scan->count, &scan->inner, &scan->reverse))
     return false;
   for (int k = 0; k < 2 * arrays; k++) {
-    hr_dtype_t dtype = step->in_shapes[k]->dtype, result = op_body_result_dtype(body->body, k % arrays);
+    hr_dtype_t dtype = step->in_shapes[k]->dtype,
+               result = op_body_result_dtype(body->body, k % arrays);
     if (dtype != op_body_param_dtype(body->body, k) || dtype != result) return false;
     if (hr_dtype_is_float(dtype) && dtype != HR_F32 && dtype != HR_F64) return false;
     scan->bytes[k % arrays] = (int64_t)hr_dtype_bytes(dtype);
@@ -256,14 +271,16 @@ static hr_status_t prepare_body_scan(const op_native_target_t *target, const op_
   return NULL;
 }
 
-static hr_status_t prepare_window(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+static hr_status_t prepare_window(const op_native_target_t *target, const op_step_t *step,
+                                  op_native_step_t *out) {
   static const uint64_t in_place[] = {1};
   const hlo_window_t *window = hlo_attr_window(step->instr);
   const hlo_shape_t *in = step->in_shapes[0], *result = step->out_shape;
   accumulate_plan_t body;
   native_window_plan_t *plan;
   if (!window) return NULL;
-  HR_TRY(accumulate_prepare(target->arena, step->instr->called[0], step->instr->operand_count / 2, true, &body));
+  HR_TRY(accumulate_prepare(target->arena, step->instr->called[0], step->instr->operand_count / 2,
+                            true, &body));
   const window_rows_t *rows = body.count == 1 ? find_rows(&body, in->dtype) : NULL;
   if (!rows) return prepare_body_scan(target, step, &body, out);
   if (step->in_shapes[1]->dtype != in->dtype || result->dtype != in->dtype) return NULL;

@@ -3,13 +3,14 @@
 #include "ops/kernels/common/native_copy.h"
 
 enum {
-  GRAIN = 1 << 14,     /* elements that are worth a worker */
-  MIN_PIECE = 1 << 12, /* elements of a line */
+  GRAIN = 1 << 14,                   /* elements that are worth a worker */
+  MIN_PIECE = 1 << 12,               /* elements of a line */
   SHORT_BYTES = 4 * SCAN_LINES_ALIGN /* of lines that are not worth vectors */
 };
 
-/* Lines of neighbouring elements. A line is cut into pieces if there are fewer lines than what keeps the workers busy:
- * all pieces are first added up, which tells what each starts from, then scanned. */
+/* Lines of neighbouring elements. A line is cut into pieces if there are fewer lines than what
+ * keeps the workers busy: all pieces are first added up, which tells what each starts from, then
+ * scanned. */
 typedef struct scan_job {
   const native_scan_t *scan;
   const char *in;
@@ -22,8 +23,10 @@ void native_scan_plan(native_scan_t *scan, int workers) {
   int64_t bytes = (int64_t)hr_dtype_bytes(scan->rows->dtype);
   scan->workers = workers;
   scan->pieces = 1;
-  scan->line = scan->count * bytes < SHORT_BYTES ? NULL : scan_lines_find(scan->rows->op, scan->rows->dtype);
-  scan->streams = scan->line && scan->outer * scan->count * scan->inner * bytes >= NATIVE_STREAM_BYTES;
+  scan->line =
+      scan->count * bytes < SHORT_BYTES ? NULL : scan_lines_find(scan->rows->op, scan->rows->dtype);
+  scan->streams =
+      scan->line && scan->outer * scan->count * scan->inner * bytes >= NATIVE_STREAM_BYTES;
   if (scan->inner > 1 || scan->outer == 0) return;
   int64_t wanted = (workers + scan->outer - 1) / scan->outer, most = scan->count / MIN_PIECE;
   scan->pieces = wanted < most ? wanted : most;
@@ -34,10 +37,12 @@ size_t native_scan_scratch_bytes(const native_scan_t *scan) {
   return scan->pieces > 1 ? (size_t)(scan->outer * scan->pieces) * sizeof(window_carry_t) : 0;
 }
 
-/* Piece p of the scan's order, counted over all lines: where its lowest element is, and how many it has. */
+/* Piece p of the scan's order, counted over all lines: where its lowest element is, and how many it
+ * has. */
 static int64_t piece_at(const native_scan_t *scan, int64_t p, int64_t *out_count) {
   int64_t line = p / scan->pieces, piece = p % scan->pieces;
-  int64_t begin = scan->count * piece / scan->pieces, end = scan->count * (piece + 1) / scan->pieces;
+  int64_t begin = scan->count * piece / scan->pieces,
+          end = scan->count * (piece + 1) / scan->pieces;
   *out_count = end - begin;
   return line * scan->count + (scan->reverse ? scan->count - end : begin);
 }
@@ -66,8 +71,10 @@ static void carry_on(const scan_job_t *job) {
   }
 }
 
-/* A piece that vectors are worth: what lies before and behind whole ones is scanned element by element. */
-static void scan_piece(const native_scan_t *scan, const char *in, char *out, int64_t count, window_carry_t *carry) {
+/* A piece that vectors are worth: what lies before and behind whole ones is scanned element by
+ * element. */
+static void scan_piece(const native_scan_t *scan, const char *in, char *out, int64_t count,
+                       window_carry_t *carry) {
   int64_t bytes = (int64_t)hr_dtype_bytes(scan->rows->dtype), unit = SCAN_LINES_ALIGN / bytes;
   int64_t head = (int64_t)(-(uintptr_t)out % SCAN_LINES_ALIGN) / bytes;
   int64_t middle = (count - head) / unit * unit, tail = count - head - middle;
@@ -105,7 +112,8 @@ static void scan_short_lines(void *context, int64_t begin, int64_t end, int work
   int64_t at = begin * job->scan->count * (int64_t)hr_dtype_bytes(job->scan->rows->dtype);
   window_carry_t carry = job->init;
   (void)worker;
-  job->scan->rows->scan(job->in + at, job->out + at, end - begin, job->scan->count, job->scan->reverse, &carry);
+  job->scan->rows->scan(job->in + at, job->out + at, end - begin, job->scan->count,
+                        job->scan->reverse, &carry);
 }
 
 /* Lines across rows of `inner` neighbours: blocks of columns are scanned together. */
@@ -119,20 +127,21 @@ static void scan_column_blocks(void *context, int64_t begin, int64_t end, int wo
     int64_t first = b % blocks * WINDOW_SCAN_COLUMNS, left = scan->inner - first;
     int64_t row = scan->reverse ? scan->count - 1 : 0;
     int64_t at = ((b / blocks * scan->count + row) * scan->inner + first) * bytes;
-    scan->rows->scan_columns(job->in + at, job->out + at, scan->count, scan->reverse ? -scan->inner : scan->inner,
+    scan->rows->scan_columns(job->in + at, job->out + at, scan->count,
+                             scan->reverse ? -scan->inner : scan->inner,
                              left < WINDOW_SCAN_COLUMNS ? left : WINDOW_SCAN_COLUMNS, job->init);
   }
 }
 
-void native_scan_run(const native_scan_t *scan, hr_workers_t *workers, void *scratch, const void *in, const void *init,
-                     void *out) {
+void native_scan_run(const native_scan_t *scan, hr_workers_t *workers, void *scratch,
+                     const void *in, const void *init, void *out) {
   scan_job_t job = {scan, in, out, scan->rows->start(init), NULL};
   int64_t pieces = scan->outer * scan->pieces, length = scan->count / scan->pieces + 1;
   if (scan->outer * scan->count * scan->inner == 0) return;
   if (scan->inner > 1) {
     int64_t blocks = (scan->inner + WINDOW_SCAN_COLUMNS - 1) / WINDOW_SCAN_COLUMNS;
-    hr_workers_for(workers, scan->outer * blocks, GRAIN / (scan->count * WINDOW_SCAN_COLUMNS) + 1, scan_column_blocks,
-                   &job);
+    hr_workers_for(workers, scan->outer * blocks, GRAIN / (scan->count * WINDOW_SCAN_COLUMNS) + 1,
+                   scan_column_blocks, &job);
     return;
   }
   if (scan->pieces > 1) {
@@ -141,5 +150,6 @@ void native_scan_run(const native_scan_t *scan, hr_workers_t *workers, void *scr
     carry_on(&job);
   }
   bool is_short = !scan->line && scan->pieces == 1;
-  hr_workers_for(workers, pieces, GRAIN / length + 1, is_short ? scan_short_lines : scan_lines, &job);
+  hr_workers_for(workers, pieces, GRAIN / length + 1, is_short ? scan_short_lines : scan_lines,
+                 &job);
 }

@@ -1,5 +1,5 @@
-/* Running totals along one dimension: reduce-window whose window goes from the start of its line to the result's place,
- * or from there to the end; cumulative sums, products, maxima. */
+/* Running totals along one dimension: reduce-window whose window goes from the start of its line to
+ * the result's place, or from there to the end; cumulative sums, products, maxima. */
 #ifndef HLO_OPS_PREFIX_SCAN_H
 #define HLO_OPS_PREFIX_SCAN_H
 
@@ -19,7 +19,7 @@ typedef struct native_scan {
 void native_scan_plan(native_scan_t *scan, int workers);
 size_t native_scan_scratch_bytes(const native_scan_t *scan);
 /* out may be in. The initial value, one element, enters every total. */
-void native_scan_run(const native_scan_t *scan, hr_workers_t *workers, void *scratch, const void *in, const void *init,
-                     void *out);
+void native_scan_run(const native_scan_t *scan, hr_workers_t *workers, void *scratch,
+                     const void *in, const void *init, void *out);
 
 #endif

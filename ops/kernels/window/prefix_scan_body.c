@@ -12,9 +12,9 @@ enum {
   GRAIN = 1 << 12   /* elements that are worth a worker */
 };
 
-/* Lanes are lines side by side, or the pieces of one line; lane l has element i at base + l * lane_step + i * step.
- * Each step of all lanes is one call of the body. Pieces are scanned from their own starts; then what lies before each
- * is found, and combined into all of its elements. */
+/* Lanes are lines side by side, or the pieces of one line; lane l has element i at base + l *
+ * lane_step + i * step. Each step of all lanes is one call of the body. Pieces are scanned from
+ * their own starts; then what lies before each is found, and combined into all of its elements. */
 typedef struct scan_lanes {
   int64_t base, lane_step, lanes, stride, strides;
 } scan_lanes_t;
@@ -39,7 +39,8 @@ void native_body_scan_plan(native_body_scan_t *scan, int workers) {
 }
 
 static size_t offsets_bytes(const native_body_scan_t *scan) {
-  return scan->pieces > 1 ? (size_t)(scan->outer * (scan->pieces + 1) * scan->arrays * MAX_BYTES) : 0;
+  return scan->pieces > 1 ? (size_t)(scan->outer * (scan->pieces + 1) * scan->arrays * MAX_BYTES)
+                          : 0;
 }
 
 size_t native_body_scan_scratch_bytes(const native_body_scan_t *scan) {
@@ -74,11 +75,12 @@ static void apply(const native_body_scan_t *scan, int64_t count, char *const *a,
     apply_body(scan, count, a, a_step, b, b_step, result);
 }
 
-static void elements_at(const native_body_scan_t *scan, void *const *arrays, int64_t at, char **out_elements) {
+static void elements_at(const native_body_scan_t *scan, void *const *arrays, int64_t at,
+                        char **out_elements) {
   for (int k = 0; k < scan->arrays; k++) out_elements[k] = (char *)arrays[k] + at * scan->bytes[k];
 }
 
-/* --- lanes ------------------------------------------------------------------------------------------------------- */
+/* --- lanes ------------------------------------------------------------------------------------ */
 
 /* The initial values are the left operand of every result. Where lines are in pieces they are part
  * of what lies before each piece; backward scans combine them with each result at the end. */
@@ -110,12 +112,16 @@ static void scan_lanes(const scan_job_t *job, const scan_lanes_t *lanes, char *c
 static scan_lanes_t lanes_of(const scan_job_t *job, int64_t unit) {
   const native_body_scan_t *scan = job->scan;
   int64_t group = unit / job->per_group, first = unit % job->per_group * LANES, lanes = scan->inner;
-  scan_lanes_t block = {.lane_step = 1, .stride = scan->reverse ? -scan->inner : scan->inner, .strides = scan->length};
+  scan_lanes_t block = {.lane_step = 1,
+                        .stride = scan->reverse ? -scan->inner : scan->inner,
+                        .strides = scan->length};
   if (scan->inner == 1) {
     lanes = scan->pieces > 1 ? scan->pieces : scan->outer;
-    block.lane_step = scan->pieces > 1 ? (scan->reverse ? -scan->length : scan->length) : scan->count;
+    block.lane_step =
+        scan->pieces > 1 ? (scan->reverse ? -scan->length : scan->length) : scan->count;
   }
-  block.base = (group * scan->count + (scan->reverse ? scan->count - 1 : 0)) * scan->inner + first * block.lane_step;
+  block.base = (group * scan->count + (scan->reverse ? scan->count - 1 : 0)) * scan->inner +
+               first * block.lane_step;
   block.lanes = lanes - first < LANES ? lanes - first : LANES;
   return block;
 }
@@ -131,7 +137,7 @@ static void scan_units(void *context, int64_t begin, int64_t end, int worker) {
   }
 }
 
-/* --- pieces ------------------------------------------------------------------------------------------------------ */
+/* --- pieces ----------------------------------------------------------------------------------- */
 
 /* Where the carry into piece p of a line is kept; the one after the last piece is the line's. */
 static void offset_at(const scan_job_t *job, int64_t line, int64_t p, char **out_elements) {
@@ -151,10 +157,12 @@ static bool has_offset(const native_body_scan_t *scan, int64_t piece) {
 
 static void find_offsets(const scan_job_t *job) {
   const native_body_scan_t *scan = job->scan;
-  char *offset[NATIVE_SCAN_MAX_ARRAYS], *next[NATIVE_SCAN_MAX_ARRAYS], *total[NATIVE_SCAN_MAX_ARRAYS];
+  char *offset[NATIVE_SCAN_MAX_ARRAYS], *next[NATIVE_SCAN_MAX_ARRAYS],
+      *total[NATIVE_SCAN_MAX_ARRAYS];
   for (int64_t line = 0; line < scan->outer; line++) {
     offset_at(job, line, 0, offset);
-    for (int k = 0; k < scan->arrays; k++) memcpy(offset[k], job->in[scan->arrays + k], (size_t)scan->bytes[k]);
+    for (int k = 0; k < scan->arrays; k++)
+      memcpy(offset[k], job->in[scan->arrays + k], (size_t)scan->bytes[k]);
     for (int64_t p = 0; p < scan->pieces; p++) {
       offset_at(job, line, p, offset);
       offset_at(job, line, p + 1, next);
@@ -217,8 +225,8 @@ static void add_inits(void *context, int64_t begin, int64_t end, int worker) {
   apply_body(scan, end - begin, init, 0, results, 1, results);
 }
 
-void native_body_scan_run(const native_body_scan_t *scan, hr_workers_t *workers, void *scratch, void *const *in,
-                          void *const *out) {
+void native_body_scan_run(const native_body_scan_t *scan, hr_workers_t *workers, void *scratch,
+                          void *const *in, void *const *out) {
   scan_job_t job = {scan, in, out, scratch, 0, 1};
   if (scan->outer * scan->count * scan->inner == 0) return;
   if (scan->inner > 1) job.per_group = (scan->inner + LANES - 1) / LANES;

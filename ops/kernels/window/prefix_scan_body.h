@@ -1,5 +1,6 @@
-/* Running totals along one dimension under any body that runs in lanes, of several arrays together; what prefix_scan.h
- * has no loops for. The body is taken to be associative, as the specification allows. */
+/* Running totals along one dimension under any body that runs in lanes, of several arrays together;
+ * what prefix_scan.h has no loops for. The body is taken to be associative, as the specification
+ * allows. */
 #ifndef HLO_OPS_PREFIX_SCAN_BODY_H
 #define HLO_OPS_PREFIX_SCAN_BODY_H
 
@@ -21,7 +22,7 @@ typedef struct native_body_scan {
 void native_body_scan_plan(native_body_scan_t *scan, int workers);
 size_t native_body_scan_scratch_bytes(const native_body_scan_t *scan);
 /* in: the arrays, then an initial value of each; out[k] may be in[k]. */
-void native_body_scan_run(const native_body_scan_t *scan, hr_workers_t *workers, void *scratch, void *const *in,
-                          void *const *out);
+void native_body_scan_run(const native_body_scan_t *scan, hr_workers_t *workers, void *scratch,
+                          void *const *in, void *const *out);
 
 #endif

@@ -1,9 +1,9 @@
 /* The loops of scan_lines.c for one width of vectors. Included once per width by simd_foreach.h.
  *
- * A vector's own prefix sums (scan) are found in rounds: in each, every lane is combined with the one 1, 2, 4, ...
- * lanes before it. What lies before the vector enters last, so that vectors wait for one another only there: a        b
- * c          d a        a b      b c        c d a        a b      a b c      a b c d       (lanes, each with what it is
- * the total of) */
+ * A vector's own prefix sums (scan) are found in rounds: in each, every lane is combined with the
+ * one 1, 2, 4, ... lanes before it. What lies before the vector enters last, so that vectors wait
+ * for one another only there: a        b c          d a        a b      b c        c d a        a b
+ * a b c      a b c d       (lanes, each with what it is the total of) */
 #define SCAN_INLINE SIMD_VECTOR_TARGET static inline __attribute__((always_inline))
 
 /* Indices of the lanes from the i-th on. */
@@ -23,59 +23,62 @@
 #endif
 
 /* The vector with its lanes moved by `apart`, N of them, and `none` where there are no others. */
-#define MOVED(N, apart) \
+#define MOVED(N, apart)                                            \
   (back ? __builtin_shufflevector(v, none, LANES_##N((apart) % N)) \
         : __builtin_shufflevector(none, v, LANES_##N(N - (apart) % N)))
 
-/* Of vectors of N elements T under BOTH, an expression of vectors a and b of which `none` leaves others as they are; A:
- * accumulators under g. */
-#define SCAN_OF(N, name, T, A, BOTH, none_, g)                                                                      \
-  typedef T SIMD_VECTOR_NAME(name##_t) __attribute__((vector_size(SIMD_VECTOR_BYTES)));                             \
-  typedef T SIMD_VECTOR_NAME(name##_loose_t) __attribute__((vector_size(SIMD_VECTOR_BYTES), aligned(sizeof(T))));   \
-  SCAN_INLINE SIMD_VECTOR_NAME(name##_t)                                                                            \
-      SIMD_VECTOR_NAME(name##_both)(SIMD_VECTOR_NAME(name##_t) a, SIMD_VECTOR_NAME(name##_t) b) {                   \
-    return (SIMD_VECTOR_NAME(name##_t))(BOTH);                                                                      \
-  }                                                                                                                 \
-  SCAN_INLINE SIMD_VECTOR_NAME(name##_t) SIMD_VECTOR_NAME(name##_totals)(SIMD_VECTOR_NAME(name##_t) v, bool back) { \
-    const SIMD_VECTOR_NAME(name##_t) none = (SIMD_VECTOR_NAME(name##_t)){0} + (T)(none_);                           \
-    v = SIMD_VECTOR_NAME(name##_both)(v, MOVED(N, 1));                                                              \
-    if (N > 2) v = SIMD_VECTOR_NAME(name##_both)(v, MOVED(N, 2));                                                   \
-    if (N > 4) v = SIMD_VECTOR_NAME(name##_both)(v, MOVED(N, 4));                                                   \
-    if (N > 8) v = SIMD_VECTOR_NAME(name##_both)(v, MOVED(N, 8));                                                   \
-    return v;                                                                                                       \
-  }                                                                                                                 \
-  SCAN_INLINE void SIMD_VECTOR_NAME(name##_loop)(const T *from, T *to, int64_t count, bool back, bool past,         \
-                                                 A *carry) {                                                        \
-    A a = *carry;                                                                                                   \
-    for (int64_t i = 0; i < count; i += N) {                                                                        \
-      int64_t at = back ? count - N - i : i;                                                                        \
-      SIMD_VECTOR_NAME(name##_t) v = *(const SIMD_VECTOR_NAME(name##_loose_t) *)(from + at);                        \
-      SIMD_VECTOR_NAME(name##_t) before = (SIMD_VECTOR_NAME(name##_t)){0} + (T)a;                                   \
-      v = SIMD_VECTOR_NAME(name##_totals)(v, back);                                                                 \
-      a = g(a, (A)v[back ? 0 : N - 1]);                                                                             \
-      v = SIMD_VECTOR_NAME(name##_both)(v, before);                                                                 \
-      if (past)                                                                                                     \
-        SIMD_VECTOR_STREAM(to + at, v);                                                                             \
-      else                                                                                                          \
-        *(SIMD_VECTOR_NAME(name##_loose_t) *)(to + at) = v;                                                         \
-    }                                                                                                               \
-    *carry = a;                                                                                                     \
-  }                                                                                                                 \
-  SIMD_VECTOR_TARGET static void SIMD_VECTOR_NAME(name)(const void *in, void *out, int64_t count, bool back,        \
-                                                        bool past, window_carry_t *carry) {                         \
-    A a;                                                                                                            \
-    memcpy(&a, carry, sizeof a);                                                                                    \
-    if (back)                                                                                                       \
-      SIMD_VECTOR_NAME(name##_loop)(in, out, count, true, past, &a);                                                \
-    else                                                                                                            \
-      SIMD_VECTOR_NAME(name##_loop)(in, out, count, false, past, &a);                                               \
-    memcpy(carry, &a, sizeof a);                                                                                    \
+/* Of vectors of N elements T under BOTH, an expression of vectors a and b of which `none` leaves
+ * others as they are; A: accumulators under g. */
+#define SCAN_OF(N, name, T, A, BOTH, none_, g)                                                    \
+  typedef T SIMD_VECTOR_NAME(name##_t) __attribute__((vector_size(SIMD_VECTOR_BYTES)));           \
+  typedef T SIMD_VECTOR_NAME(name##_loose_t)                                                      \
+      __attribute__((vector_size(SIMD_VECTOR_BYTES), aligned(sizeof(T))));                        \
+  SCAN_INLINE SIMD_VECTOR_NAME(name##_t)                                                          \
+      SIMD_VECTOR_NAME(name##_both)(SIMD_VECTOR_NAME(name##_t) a, SIMD_VECTOR_NAME(name##_t) b) { \
+    return (SIMD_VECTOR_NAME(name##_t))(BOTH);                                                    \
+  }                                                                                               \
+  SCAN_INLINE SIMD_VECTOR_NAME(name##_t)                                                          \
+      SIMD_VECTOR_NAME(name##_totals)(SIMD_VECTOR_NAME(name##_t) v, bool back) {                  \
+    const SIMD_VECTOR_NAME(name##_t) none = (SIMD_VECTOR_NAME(name##_t)){0} + (T)(none_);         \
+    v = SIMD_VECTOR_NAME(name##_both)(v, MOVED(N, 1));                                            \
+    if (N > 2) v = SIMD_VECTOR_NAME(name##_both)(v, MOVED(N, 2));                                 \
+    if (N > 4) v = SIMD_VECTOR_NAME(name##_both)(v, MOVED(N, 4));                                 \
+    if (N > 8) v = SIMD_VECTOR_NAME(name##_both)(v, MOVED(N, 8));                                 \
+    return v;                                                                                     \
+  }                                                                                               \
+  SCAN_INLINE void SIMD_VECTOR_NAME(name##_loop)(const T *from, T *to, int64_t count, bool back,  \
+                                                 bool past, A *carry) {                           \
+    A a = *carry;                                                                                 \
+    for (int64_t i = 0; i < count; i += N) {                                                      \
+      int64_t at = back ? count - N - i : i;                                                      \
+      SIMD_VECTOR_NAME(name##_t) v = *(const SIMD_VECTOR_NAME(name##_loose_t) *)(from + at);      \
+      SIMD_VECTOR_NAME(name##_t) before = (SIMD_VECTOR_NAME(name##_t)){0} + (T)a;                 \
+      v = SIMD_VECTOR_NAME(name##_totals)(v, back);                                               \
+      a = g(a, (A)v[back ? 0 : N - 1]);                                                           \
+      v = SIMD_VECTOR_NAME(name##_both)(v, before);                                               \
+      if (past)                                                                                   \
+        SIMD_VECTOR_STREAM(to + at, v);                                                           \
+      else                                                                                        \
+        *(SIMD_VECTOR_NAME(name##_loose_t) *)(to + at) = v;                                       \
+    }                                                                                             \
+    *carry = a;                                                                                   \
+  }                                                                                               \
+  SIMD_VECTOR_TARGET static void SIMD_VECTOR_NAME(name)(                                          \
+      const void *in, void *out, int64_t count, bool back, bool past, window_carry_t *carry) {    \
+    A a;                                                                                          \
+    memcpy(&a, carry, sizeof a);                                                                  \
+    if (back)                                                                                     \
+      SIMD_VECTOR_NAME(name##_loop)(in, out, count, true, past, &a);                              \
+    else                                                                                          \
+      SIMD_VECTOR_NAME(name##_loop)(in, out, count, false, past, &a);                             \
+    memcpy(carry, &a, sizeof a);                                                                  \
   }
 #define SCAN_JOIN(...) SCAN_OF(__VA_ARGS__)
 #define SCAN_4(...) SCAN_JOIN(COUNT_4, __VA_ARGS__)
 #define SCAN_8(...) SCAN_JOIN(COUNT_8, __VA_ARGS__)
 
-/* As scalar.h has it: what is not a number stays, and of two zeros the larger is the positive one. */
+/* As scalar.h has it: what is not a number stays, and of two zeros the larger is the positive one.
+ */
 #define MASK(x) ((__typeof__(a > b))(x))
 #define CHOOSE(m) ((MASK(a) & (m)) | (MASK(b) & ~(m)))
 #define FLOAT_MAXIMUM (CHOOSE((a > b) | (a != a)) & (MASK(a) | ~(a == b)))

@@ -4,7 +4,8 @@
 
 #define MAX_TABLE (1 << 20) /* results along a dimension */
 
-static hr_status_t plan_covers(hr_arena_t *arena, window_cells_t *cells, int d, const hlo_window_dim_t *w, int64_t n) {
+static hr_status_t plan_covers(hr_arena_t *arena, window_cells_t *cells, int d,
+                               const hlo_window_dim_t *w, int64_t n) {
   window_input_range_t *covers;
   int64_t most = 0;
   cells->cover_steps[d] = window_input_range_step(w);
@@ -15,12 +16,14 @@ static hr_status_t plan_covers(hr_arena_t *arena, window_cells_t *cells, int d, 
     if (covers[o].count > most) most = covers[o].count;
   }
   cells->covers[d] = covers;
-  if (most > 1 && __builtin_mul_overflow(cells->results, most, &cells->results)) cells->results = INT64_MAX;
+  if (most > 1 && __builtin_mul_overflow(cells->results, most, &cells->results))
+    cells->results = INT64_MAX;
   return NULL;
 }
 
-hr_status_t window_cells_plan(hr_arena_t *arena, const hlo_window_t *window, int rank, const hlo_shape_t *elements,
-                              const hlo_shape_t *results, window_cells_t *cells, bool *out_possible) {
+hr_status_t window_cells_plan(hr_arena_t *arena, const hlo_window_t *window, int rank,
+                              const hlo_shape_t *elements, const hlo_shape_t *results,
+                              window_cells_t *cells, bool *out_possible) {
   int64_t strides[HLO_MAX_RANK];
   *cells = (window_cells_t){.rank = rank, .count = 1, .results = 1};
   *out_possible = false;
@@ -60,7 +63,8 @@ int64_t window_cells_list(const window_cells_t *cells, const int64_t *index, int
     if (cover.count == 0) return 0;
     for (int64_t p = count - 1; p >= 0; p--) { /* from the end, as the list grows into itself */
       int64_t base = offsets[p] + cover.first * cells->strides[d];
-      for (int64_t k = cover.count - 1; k >= 0; k--) offsets[p * cover.count + k] = base + k * stride;
+      for (int64_t k = cover.count - 1; k >= 0; k--)
+        offsets[p * cover.count + k] = base + k * stride;
     }
     count *= cover.count;
   }

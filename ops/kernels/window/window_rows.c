@@ -9,107 +9,110 @@ NATIVE_OPTIMIZE
 
 enum { TOTAL_LANES = 32 }; /* accumulators side by side */
 
-/* name: of the set; T: elements; A: accumulators of scans (f64 for sums of f32, which stay exact enough however long
- * the line is); f and g: the op on T and on A. */
-#define ROWS(name, T, A, f, g)                                                                                         \
-  /* The first places, which need not read what they write: results that are not in the caches are only written. */    \
-  NATIVE_INLINE int64_t start_lanes_##name(T *restrict to, const void *init, const T *from, const int64_t *offsets,    \
-                                           int64_t count, int64_t lanes) {                                             \
-    T first = init ? *(const T *)init : 0;                                                                             \
-    const T *a = from + (count > 0 ? offsets[0] : 0), *b = from + (count > 1 ? offsets[1] : 0);                        \
-    const T *c = from + (count > 2 ? offsets[2] : 0);                                                                  \
-    if (count == 0) {                                                                                                  \
-      for (int64_t l = 0; l < lanes; l++) to[l] = first;                                                               \
-    } else if (!init && count == 1) {                                                                                  \
-      memcpy(to, a, (size_t)lanes * sizeof(T));                                                                        \
-    } else if (!init) {                                                                                                \
-      for (int64_t l = 0; l < lanes; l++) to[l] = f(a[l], b[l]);                                                       \
-      return 2;                                                                                                        \
-    } else if (count >= 3) {                                                                                           \
-      for (int64_t l = 0; l < lanes; l++) to[l] = f(f(f(first, a[l]), b[l]), c[l]);                                    \
-      return 3;                                                                                                        \
-    } else {                                                                                                           \
-      for (int64_t l = 0; l < lanes; l++) to[l] = f(first, a[l]);                                                      \
-    }                                                                                                                  \
-    return 1;                                                                                                          \
-  }                                                                                                                    \
-  NATIVE_CLONES static void lanes_##name(void *out, const void *init, const void *in, const int64_t *offsets,          \
-                                         int64_t count, int64_t lanes) {                                               \
-    T *restrict to = out;                                                                                              \
-    const T *from = in;                                                                                                \
-    int64_t p = start_lanes_##name(to, init, from, offsets, count, lanes);                                             \
-    for (; p + 3 <= count; p += 3) {                                                                                   \
-      const T *a = from + offsets[p], *b = from + offsets[p + 1], *c = from + offsets[p + 2];                          \
-      for (int64_t l = 0; l < lanes; l++) to[l] = f(f(f(to[l], a[l]), b[l]), c[l]);                                    \
-    }                                                                                                                  \
-    for (; p < count; p++) {                                                                                           \
-      const T *a = from + offsets[p];                                                                                  \
-      for (int64_t l = 0; l < lanes; l++) to[l] = f(to[l], a[l]);                                                      \
-    }                                                                                                                  \
-  }                                                                                                                    \
-  NATIVE_CLONES static void row_##name(void *out, const void *in, int64_t count, int64_t stride) {                     \
-    T *restrict to = out;                                                                                              \
-    const T *from = in;                                                                                                \
-    if (stride == 1)                                                                                                   \
-      for (int64_t i = 0; i < count; i++) to[i] = f(to[i], from[i]);                                                   \
-    else if (stride == 2)                                                                                              \
-      for (int64_t i = 0; i < count; i++) to[i] = f(to[i], from[2 * i]);                                               \
-    else                                                                                                               \
-      for (int64_t i = 0; i < count; i++) to[i] = f(to[i], from[i * stride]);                                          \
-  }                                                                                                                    \
-  static void scan_##name(const void *in, void *out, int64_t lines, int64_t count, bool back, window_carry_t *carry) { \
-    int64_t stride = back ? -1 : 1;                                                                                    \
-    const T *from = (const T *)in + (back ? count - 1 : 0);                                                            \
-    T *to = (T *)out + (back ? count - 1 : 0);                                                                         \
-    A first, a;                                                                                                        \
-    memcpy(&first, carry, sizeof(A));                                                                                  \
-    a = first;                                                                                                         \
-    for (int64_t l = 0; l < lines; l++, from += count, to += count) {                                                  \
-      a = first;                                                                                                       \
-      for (int64_t n = 0; n < count; n++) to[n * stride] = (T)(a = g(a, (A)from[n * stride]));                         \
-    }                                                                                                                  \
-    memcpy(carry, &a, sizeof(A));                                                                                      \
-  }                                                                                                                    \
-  NATIVE_CLONES static void total_##name(const void *in, int64_t count, window_carry_t *carry) {                       \
-    const T *from = in;                                                                                                \
-    int64_t i = 0;                                                                                                     \
-    A a[TOTAL_LANES], total;                                                                                           \
-    memcpy(&total, carry, sizeof(A));                                                                                  \
-    if (count >= TOTAL_LANES) {                                                                                        \
-      for (int l = 0; l < TOTAL_LANES; l++) a[l] = (A)from[l];                                                         \
-      for (i = TOTAL_LANES; i + TOTAL_LANES <= count; i += TOTAL_LANES)                                                \
-        for (int l = 0; l < TOTAL_LANES; l++) a[l] = g(a[l], (A)from[i + l]);                                          \
-      for (int l = 0; l < TOTAL_LANES; l++) total = g(total, a[l]);                                                    \
-    }                                                                                                                  \
-    for (; i < count; i++) total = g(total, (A)from[i]);                                                               \
-    memcpy(carry, &total, sizeof(A));                                                                                  \
-  }                                                                                                                    \
-  NATIVE_CLONES static void columns_##name(const void *in, void *out, int64_t count, int64_t row_stride,               \
-                                           int64_t columns, window_carry_t carry) {                                    \
-    const T *from = in;                                                                                                \
-    T *to = out;                                                                                                       \
-    A a[WINDOW_SCAN_COLUMNS], first;                                                                                   \
-    memcpy(&first, &carry, sizeof(A));                                                                                 \
-    for (int64_t c = 0; c < columns; c++) a[c] = first;                                                                \
-    for (int64_t i = 0; i < count; i++, from += row_stride, to += row_stride) {                                        \
-      for (int64_t c = 0; c < columns; c++) a[c] = g(a[c], (A)from[c]);                                                \
-      for (int64_t c = 0; c < columns; c++) to[c] = (T)a[c];                                                           \
-    }                                                                                                                  \
-  }                                                                                                                    \
-  static window_carry_t start_##name(const void *element) {                                                            \
-    window_carry_t carry = {{0, 0}};                                                                                   \
-    A a = (A) * (const T *)element;                                                                                    \
-    memcpy(&carry, &a, sizeof(A));                                                                                     \
-    return carry;                                                                                                      \
-  }                                                                                                                    \
-  static window_carry_t combine_##name(window_carry_t x, window_carry_t y) {                                           \
-    window_carry_t carry = {{0, 0}};                                                                                   \
-    A a, b;                                                                                                            \
-    memcpy(&a, &x, sizeof(A));                                                                                         \
-    memcpy(&b, &y, sizeof(A));                                                                                         \
-    a = g(a, b);                                                                                                       \
-    memcpy(&carry, &a, sizeof(A));                                                                                     \
-    return carry;                                                                                                      \
+/* name: of the set; T: elements; A: accumulators of scans (f64 for sums of f32, which stay exact
+ * enough however long the line is); f and g: the op on T and on A. */
+#define ROWS(name, T, A, f, g)                                                                     \
+  /* The first places, which need not read what they write: results that are not in the caches are \
+   * only written. */                                                                              \
+  NATIVE_INLINE int64_t start_lanes_##name(T *restrict to, const void *init, const T *from,        \
+                                           const int64_t *offsets, int64_t count, int64_t lanes) { \
+    T first = init ? *(const T *)init : 0;                                                         \
+    const T *a = from + (count > 0 ? offsets[0] : 0), *b = from + (count > 1 ? offsets[1] : 0);    \
+    const T *c = from + (count > 2 ? offsets[2] : 0);                                              \
+    if (count == 0) {                                                                              \
+      for (int64_t l = 0; l < lanes; l++) to[l] = first;                                           \
+    } else if (!init && count == 1) {                                                              \
+      memcpy(to, a, (size_t)lanes * sizeof(T));                                                    \
+    } else if (!init) {                                                                            \
+      for (int64_t l = 0; l < lanes; l++) to[l] = f(a[l], b[l]);                                   \
+      return 2;                                                                                    \
+    } else if (count >= 3) {                                                                       \
+      for (int64_t l = 0; l < lanes; l++) to[l] = f(f(f(first, a[l]), b[l]), c[l]);                \
+      return 3;                                                                                    \
+    } else {                                                                                       \
+      for (int64_t l = 0; l < lanes; l++) to[l] = f(first, a[l]);                                  \
+    }                                                                                              \
+    return 1;                                                                                      \
+  }                                                                                                \
+  NATIVE_CLONES static void lanes_##name(void *out, const void *init, const void *in,              \
+                                         const int64_t *offsets, int64_t count, int64_t lanes) {   \
+    T *restrict to = out;                                                                          \
+    const T *from = in;                                                                            \
+    int64_t p = start_lanes_##name(to, init, from, offsets, count, lanes);                         \
+    for (; p + 3 <= count; p += 3) {                                                               \
+      const T *a = from + offsets[p], *b = from + offsets[p + 1], *c = from + offsets[p + 2];      \
+      for (int64_t l = 0; l < lanes; l++) to[l] = f(f(f(to[l], a[l]), b[l]), c[l]);                \
+    }                                                                                              \
+    for (; p < count; p++) {                                                                       \
+      const T *a = from + offsets[p];                                                              \
+      for (int64_t l = 0; l < lanes; l++) to[l] = f(to[l], a[l]);                                  \
+    }                                                                                              \
+  }                                                                                                \
+  NATIVE_CLONES static void row_##name(void *out, const void *in, int64_t count, int64_t stride) { \
+    T *restrict to = out;                                                                          \
+    const T *from = in;                                                                            \
+    if (stride == 1)                                                                               \
+      for (int64_t i = 0; i < count; i++) to[i] = f(to[i], from[i]);                               \
+    else if (stride == 2)                                                                          \
+      for (int64_t i = 0; i < count; i++) to[i] = f(to[i], from[2 * i]);                           \
+    else                                                                                           \
+      for (int64_t i = 0; i < count; i++) to[i] = f(to[i], from[i * stride]);                      \
+  }                                                                                                \
+  static void scan_##name(const void *in, void *out, int64_t lines, int64_t count, bool back,      \
+                          window_carry_t *carry) {                                                 \
+    int64_t stride = back ? -1 : 1;                                                                \
+    const T *from = (const T *)in + (back ? count - 1 : 0);                                        \
+    T *to = (T *)out + (back ? count - 1 : 0);                                                     \
+    A first, a;                                                                                    \
+    memcpy(&first, carry, sizeof(A));                                                              \
+    a = first;                                                                                     \
+    for (int64_t l = 0; l < lines; l++, from += count, to += count) {                              \
+      a = first;                                                                                   \
+      for (int64_t n = 0; n < count; n++) to[n * stride] = (T)(a = g(a, (A)from[n * stride]));     \
+    }                                                                                              \
+    memcpy(carry, &a, sizeof(A));                                                                  \
+  }                                                                                                \
+  NATIVE_CLONES static void total_##name(const void *in, int64_t count, window_carry_t *carry) {   \
+    const T *from = in;                                                                            \
+    int64_t i = 0;                                                                                 \
+    A a[TOTAL_LANES], total;                                                                       \
+    memcpy(&total, carry, sizeof(A));                                                              \
+    if (count >= TOTAL_LANES) {                                                                    \
+      for (int l = 0; l < TOTAL_LANES; l++) a[l] = (A)from[l];                                     \
+      for (i = TOTAL_LANES; i + TOTAL_LANES <= count; i += TOTAL_LANES)                            \
+        for (int l = 0; l < TOTAL_LANES; l++) a[l] = g(a[l], (A)from[i + l]);                      \
+      for (int l = 0; l < TOTAL_LANES; l++) total = g(total, a[l]);                                \
+    }                                                                                              \
+    for (; i < count; i++) total = g(total, (A)from[i]);                                           \
+    memcpy(carry, &total, sizeof(A));                                                              \
+  }                                                                                                \
+  NATIVE_CLONES static void columns_##name(const void *in, void *out, int64_t count,               \
+                                           int64_t row_stride, int64_t columns,                    \
+                                           window_carry_t carry) {                                 \
+    const T *from = in;                                                                            \
+    T *to = out;                                                                                   \
+    A a[WINDOW_SCAN_COLUMNS], first;                                                               \
+    memcpy(&first, &carry, sizeof(A));                                                             \
+    for (int64_t c = 0; c < columns; c++) a[c] = first;                                            \
+    for (int64_t i = 0; i < count; i++, from += row_stride, to += row_stride) {                    \
+      for (int64_t c = 0; c < columns; c++) a[c] = g(a[c], (A)from[c]);                            \
+      for (int64_t c = 0; c < columns; c++) to[c] = (T)a[c];                                       \
+    }                                                                                              \
+  }                                                                                                \
+  static window_carry_t start_##name(const void *element) {                                        \
+    window_carry_t carry = {{0, 0}};                                                               \
+    A a = (A) * (const T *)element;                                                                \
+    memcpy(&carry, &a, sizeof(A));                                                                 \
+    return carry;                                                                                  \
+  }                                                                                                \
+  static window_carry_t combine_##name(window_carry_t x, window_carry_t y) {                       \
+    window_carry_t carry = {{0, 0}};                                                               \
+    A a, b;                                                                                        \
+    memcpy(&a, &x, sizeof(A));                                                                     \
+    memcpy(&b, &y, sizeof(A));                                                                     \
+    a = g(a, b);                                                                                   \
+    memcpy(&carry, &a, sizeof(A));                                                                 \
+    return carry;                                                                                  \
   }
 
 #define ADD(a, b) ((__typeof__(a))((a) + (b)))
@@ -141,10 +144,10 @@ ROWS(s64_minimum, int64_t, int64_t, MINIMUM, MINIMUM)
 /* Complex numbers; products are the textbook formula. */
 typedef float _Complex c64_rows_t;
 typedef double _Complex c128_rows_t;
-#define COMPLEX_MULTIPLY(p, T, R)                                                                     \
-  NATIVE_INLINE T p##_product(T a, T b) {                                                             \
-    R a_re = __real a, a_im = __imag a, b_re = __real b, b_im = __imag b;                             \
-    return __builtin_complex(a_re * b_re - a_im * b_im, a_re * b_im + a_im * b_re);                   \
+#define COMPLEX_MULTIPLY(p, T, R)                                                   \
+  NATIVE_INLINE T p##_product(T a, T b) {                                           \
+    R a_re = __real a, a_im = __imag a, b_re = __real b, b_im = __imag b;           \
+    return __builtin_complex(a_re * b_re - a_im * b_im, a_re * b_im + a_im * b_re); \
   }
 COMPLEX_MULTIPLY(c64, c64_rows_t, float)
 COMPLEX_MULTIPLY(c128, c128_rows_t, double)
@@ -153,7 +156,8 @@ ROWS(c64_multiply, c64_rows_t, c64_rows_t, c64_product, c64_product)
 ROWS(c128_add, c128_rows_t, c128_rows_t, ADD, ADD)
 ROWS(c128_multiply, c128_rows_t, c128_rows_t, c128_product, c128_product)
 
-/* Integers of 8 and 16 bits. Predicates are bytes 0 and 1, whose `and` is the minimum and whose `or` is the maximum. */
+/* Integers of 8 and 16 bits. Predicates are bytes 0 and 1, whose `and` is the minimum and whose
+ * `or` is the maximum. */
 ROWS(u8_add, uint8_t, uint8_t, ADD, ADD)
 ROWS(u8_maximum, uint8_t, uint8_t, MAXIMUM, MAXIMUM)
 ROWS(u8_minimum, uint8_t, uint8_t, MINIMUM, MINIMUM)
@@ -165,10 +169,10 @@ ROWS(u16_minimum, uint16_t, uint16_t, MINIMUM, MINIMUM)
 ROWS(s16_maximum, int16_t, int16_t, MAXIMUM, MAXIMUM)
 ROWS(s16_minimum, int16_t, int16_t, MINIMUM, MINIMUM)
 
-#define ROW(op, dtype, name)                                                                                    \
-  {                                                                                                             \
-    HLO_##op, HR_##dtype, lanes_##name, row_##name, scan_##name, total_##name, columns_##name, start_##name, \
-        combine_##name                                                                                       \
+#define ROW(op, dtype, name)                                                                   \
+  {                                                                                            \
+    HLO_##op, HR_##dtype, lanes_##name, row_##name, scan_##name, total_##name, columns_##name, \
+        start_##name, combine_##name                                                           \
   }
 static const window_rows_t table[] = {
     ROW(ADD, F32, f32_add),         ROW(MULTIPLY, F32, f32_multiply),

@@ -14,7 +14,8 @@ void check_evaluator_deinit(check_evaluator_t *evaluator) { hr_arena_deinit(&eva
 
 /* --- what is not known --- */
 
-check_value_t check_private_value(check_evaluator_t *evaluator, const hlo_instr_t *cause, uint64_t symbol) {
+check_value_t check_private_value(check_evaluator_t *evaluator, const hlo_instr_t *cause,
+                                  uint64_t symbol) {
   bool alone = evaluator->num_replicas * evaluator->num_partitions == 1;
   evaluator->by_rank |= !alone;
   symbol = check_mix(check_mix(symbol, (uint64_t)evaluator->rank), (uint64_t)evaluator->program);
@@ -23,28 +24,35 @@ check_value_t check_private_value(check_evaluator_t *evaluator, const hlo_instr_
 
 static bool is_replicated_sharding(const hlo_sharding_t *sharding, int leaf) {
   if (!sharding) return false;
-  if (sharding->kind == HLO_TILE_KIND_TUPLE && leaf < sharding->element_count) sharding = sharding->elements[leaf];
+  if (sharding->kind == HLO_TILE_KIND_TUPLE && leaf < sharding->element_count)
+    sharding = sharding->elements[leaf];
   return !sharding->named && sharding->kind == HLO_TILE_KIND_REPLICATED;
 }
 
-/* One leaf: its symbol names the coordinates along which the program does not say that it is equal. */
-static check_value_t parameter_leaf(check_evaluator_t *evaluator, const hlo_instr_t *param, int leaf) {
+/* One leaf: its symbol names the coordinates along which the program does not say that it is equal.
+ */
+static check_value_t parameter_leaf(check_evaluator_t *evaluator, const hlo_instr_t *param,
+                                    int leaf) {
   const hlo_extra_t *extra = param->extra;
   bool over_replicas = extra && leaf < extra->replication_count && extra->replication[leaf];
   bool over_partitions = extra && is_replicated_sharding(extra->sharding, leaf);
   bool by_replica = evaluator->num_replicas > 1 && !over_replicas;
   bool by_partition = evaluator->num_partitions > 1 && !over_partitions;
-  int replica = evaluator->rank / evaluator->num_partitions, partition = evaluator->rank % evaluator->num_partitions;
+  int replica = evaluator->rank / evaluator->num_partitions,
+      partition = evaluator->rank % evaluator->num_partitions;
   uint64_t symbol = check_mix((uint64_t)hlo_parameter_number(param) << 32 | (uint32_t)leaf, 77);
   symbol = check_mix(symbol, (uint64_t)evaluator->program);
   symbol = check_mix(symbol, by_replica ? (uint64_t)replica + 1 : 0);
   symbol = check_mix(symbol, by_partition ? (uint64_t)partition + 1 : 0);
   evaluator->by_rank |= by_replica || by_partition;
-  return (check_value_t){.kind = CHECK_UNKNOWN, .varies = by_replica || by_partition, .symbol = symbol, .cause = param};
+  return (check_value_t){.kind = CHECK_UNKNOWN,
+                         .varies = by_replica || by_partition,
+                         .symbol = symbol,
+                         .cause = param};
 }
 
-static check_value_t parameter_tree(check_evaluator_t *evaluator, const hlo_instr_t *param, const hlo_shape_t *shape,
-                                    int *leaf) {
+static check_value_t parameter_tree(check_evaluator_t *evaluator, const hlo_instr_t *param,
+                                    const hlo_shape_t *shape, int *leaf) {
   check_value_t value = {.kind = CHECK_UNKNOWN, .cause = param}, *elements;
   if (!hlo_shape_is_tuple(shape)) return parameter_leaf(evaluator, param, (*leaf)++);
   hr_status_t st = HR_NEW_ARRAY(&evaluator->scratch, shape->element_count, &elements);
@@ -62,13 +70,13 @@ check_value_t check_entry_parameter(check_evaluator_t *evaluator, const hlo_inst
   return parameter_tree(evaluator, param, param->shape, &leaf);
 }
 
-static hr_status_t unknown_result(check_evaluator_t *evaluator, const hlo_instr_t *instr, const check_value_t *in,
-                                  check_value_t *out_value) {
+static hr_status_t unknown_result(check_evaluator_t *evaluator, const hlo_instr_t *instr,
+                                  const check_value_t *in, check_value_t *out_value) {
   bool is_owned = hlo_op_is(instr->op, OP_RANDOM) || hlo_op_is(instr->op, OP_EFFECT);
   uint64_t hash;
   HR_TRY(check_instr_hash(instr, &hash));
-  *out_value =
-      is_owned ? check_private_value(evaluator, instr, hash) : (check_value_t){.kind = CHECK_UNKNOWN, .symbol = hash};
+  *out_value = is_owned ? check_private_value(evaluator, instr, hash)
+                        : (check_value_t){.kind = CHECK_UNKNOWN, .symbol = hash};
   for (int k = 0; k < instr->operand_count; k++) check_value_blame(out_value, &in[k]);
   if (!out_value->cause) out_value->cause = instr;
   return NULL;
@@ -94,13 +102,26 @@ static int compare_ints(hr_dtype_t dtype, int64_t a, int64_t b) {
 static bool compare_scalars(const hlo_instr_t *instr, const check_value_t *in, int64_t *out) {
   int order = compare_ints(in[0].dtype, in[0].integer, in[1].integer);
   switch (hlo_attr_enum(instr, HLO_ATTR_DIRECTION)) {
-    case HLO_DIRECTION_EQ: *out = order == 0; return true;
-    case HLO_DIRECTION_NE: *out = order != 0; return true;
-    case HLO_DIRECTION_LT: *out = order < 0; return true;
-    case HLO_DIRECTION_LE: *out = order <= 0; return true;
-    case HLO_DIRECTION_GT: *out = order > 0; return true;
-    case HLO_DIRECTION_GE: *out = order >= 0; return true;
-    default: return false;
+    case HLO_DIRECTION_EQ:
+      *out = order == 0;
+      return true;
+    case HLO_DIRECTION_NE:
+      *out = order != 0;
+      return true;
+    case HLO_DIRECTION_LT:
+      *out = order < 0;
+      return true;
+    case HLO_DIRECTION_LE:
+      *out = order <= 0;
+      return true;
+    case HLO_DIRECTION_GT:
+      *out = order > 0;
+      return true;
+    case HLO_DIRECTION_GE:
+      *out = order >= 0;
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -109,29 +130,51 @@ static bool scalar_op(const hlo_instr_t *instr, const check_value_t *in, int64_t
   uint64_t a = (uint64_t)in[0].integer, b = instr->operand_count > 1 ? (uint64_t)in[1].integer : 0;
   bool pred = in[0].dtype == HR_PRED;
   switch (instr->op) {
-    case HLO_ADD: *out = (int64_t)(pred ? a | b : a + b); return true;
-    case HLO_SUBTRACT: *out = (int64_t)(a - b); return !pred;
-    case HLO_MULTIPLY: *out = (int64_t)(pred ? a & b : a * b); return true;
-    case HLO_AND: *out = (int64_t)(a & b); return true;
-    case HLO_OR: *out = (int64_t)(a | b); return true;
-    case HLO_XOR: *out = (int64_t)(a ^ b); return true;
-    case HLO_NOT: *out = (int64_t)(pred ? !a : ~a); return true;
+    case HLO_ADD:
+      *out = (int64_t)(pred ? a | b : a + b);
+      return true;
+    case HLO_SUBTRACT:
+      *out = (int64_t)(a - b);
+      return !pred;
+    case HLO_MULTIPLY:
+      *out = (int64_t)(pred ? a & b : a * b);
+      return true;
+    case HLO_AND:
+      *out = (int64_t)(a & b);
+      return true;
+    case HLO_OR:
+      *out = (int64_t)(a | b);
+      return true;
+    case HLO_XOR:
+      *out = (int64_t)(a ^ b);
+      return true;
+    case HLO_NOT:
+      *out = (int64_t)(pred ? !a : ~a);
+      return true;
     case HLO_MAXIMUM:
-      *out = compare_ints(in[0].dtype, in[0].integer, in[1].integer) > 0 ? in[0].integer : in[1].integer;
+      *out = compare_ints(in[0].dtype, in[0].integer, in[1].integer) > 0 ? in[0].integer
+                                                                         : in[1].integer;
       return true;
     case HLO_MINIMUM:
-      *out = compare_ints(in[0].dtype, in[0].integer, in[1].integer) < 0 ? in[0].integer : in[1].integer;
+      *out = compare_ints(in[0].dtype, in[0].integer, in[1].integer) < 0 ? in[0].integer
+                                                                         : in[1].integer;
       return true;
-    case HLO_CONVERT: *out = in[0].integer; return true;
-    case HLO_COMPARE: return compare_scalars(instr, in, out);
-    default: return false;
+    case HLO_CONVERT:
+      *out = in[0].integer;
+      return true;
+    case HLO_COMPARE:
+      return compare_scalars(instr, in, out);
+    default:
+      return false;
   }
 }
 
-static bool evaluate_scalar(const hlo_instr_t *instr, const check_value_t *in, check_value_t *out_value) {
+static bool evaluate_scalar(const hlo_instr_t *instr, const check_value_t *in,
+                            check_value_t *out_value) {
   hr_dtype_t dtype = instr->shape->dtype;
   int64_t result;
-  if (!hlo_shape_is_scalar(instr->shape) || (!hr_dtype_is_integer(dtype) && dtype != HR_PRED)) return false;
+  if (!hlo_shape_is_scalar(instr->shape) || (!hr_dtype_is_integer(dtype) && dtype != HR_PRED))
+    return false;
   if (instr->operand_count < 1 || instr->operand_count > 2) return false;
   for (int k = 0; k < instr->operand_count; k++)
     if (in[k].kind != CHECK_INT) return false;
@@ -160,7 +203,8 @@ static bool has_kernel(const hlo_instr_t *instr) {
   return true;
 }
 
-static hr_status_t prepare(check_evaluator_t *evaluator, const hlo_instr_t *instr, op_step_t **out_step) {
+static hr_status_t prepare(check_evaluator_t *evaluator, const hlo_instr_t *instr,
+                           op_step_t **out_step) {
   op_step_t *step = hr_map_get(evaluator->plans, (hr_str_t){(const char *)&instr, sizeof instr});
   *out_step = step;
   if (step) return NULL;
@@ -174,8 +218,8 @@ static hr_status_t prepare(check_evaluator_t *evaluator, const hlo_instr_t *inst
   return NULL;
 }
 
-static hr_status_t run_kernel(check_evaluator_t *evaluator, const hlo_instr_t *instr, const check_value_t *in,
-                              hlo_value_t **out_array) {
+static hr_status_t run_kernel(check_evaluator_t *evaluator, const hlo_instr_t *instr,
+                              const check_value_t *in, hlo_value_t **out_array) {
   op_env_t env = op_env_local(&evaluator->scratch);
   hr_arena_mark_t mark = hr_arena_mark(&evaluator->scratch);
   hlo_value_t **arrays;
@@ -184,7 +228,8 @@ static hr_status_t run_kernel(check_evaluator_t *evaluator, const hlo_instr_t *i
   HR_TRY(prepare(evaluator, instr, &step));
   HR_TRY(HR_NEW_ARRAY(&evaluator->scratch, instr->operand_count, &arrays));
   hr_status_t st = NULL;
-  for (; made < instr->operand_count && !st; made += !st) st = check_value_to_array(&in[made], &arrays[made]);
+  for (; made < instr->operand_count && !st; made += !st)
+    st = check_value_to_array(&in[made], &arrays[made]);
   if (!st) st = op_kernels[instr->op]->run(&env, step, arrays, out_array);
   for (int k = 0; k < made; k++) hlo_value_release(arrays[k]);
   hr_arena_rewind(&evaluator->scratch, mark);
@@ -192,8 +237,8 @@ static hr_status_t run_kernel(check_evaluator_t *evaluator, const hlo_instr_t *i
 }
 
 /* What a kernel refuses is simply not known. */
-static hr_status_t evaluate_known(check_evaluator_t *evaluator, const hlo_instr_t *instr, const check_value_t *in,
-                                  check_value_t *out_value) {
+static hr_status_t evaluate_known(check_evaluator_t *evaluator, const hlo_instr_t *instr,
+                                  const check_value_t *in, check_value_t *out_value) {
   hlo_value_t *array;
   if (!has_kernel(instr)) return unknown_result(evaluator, instr, in, out_value);
   hr_status_t st = run_kernel(evaluator, instr, in, &array);
@@ -213,26 +258,27 @@ static check_value_t identity_of(check_evaluator_t *evaluator, const hlo_instr_t
   return (check_value_t){.kind = CHECK_INT, .dtype = instr->shape->dtype, .integer = id};
 }
 
-static hr_status_t constant_of(check_evaluator_t *evaluator, const hlo_instr_t *instr, check_value_t *out_value) {
+static hr_status_t constant_of(check_evaluator_t *evaluator, const hlo_instr_t *instr,
+                               check_value_t *out_value) {
   if (!instr->literal) return unknown_result(evaluator, instr, NULL, out_value);
   return check_value_from_array(hlo_value_retain(instr->literal), out_value);
 }
 
-static hr_status_t select_of(check_evaluator_t *evaluator, const hlo_instr_t *instr, const check_value_t *in,
-                             check_value_t *out_value) {
+static hr_status_t select_of(check_evaluator_t *evaluator, const hlo_instr_t *instr,
+                             const check_value_t *in, check_value_t *out_value) {
   if (in[0].kind != CHECK_INT) return unknown_result(evaluator, instr, in, out_value);
   *out_value = check_value_retain(in[in[0].integer ? 1 : 2]);
   return NULL;
 }
 
-hr_status_t check_evaluate(check_evaluator_t *evaluator, const hlo_instr_t *instr, const check_value_t *in,
-                           check_value_t *out_value) {
+hr_status_t check_evaluate(check_evaluator_t *evaluator, const hlo_instr_t *instr,
+                           const check_value_t *in, check_value_t *out_value) {
   if (instr->op == HLO_CONSTANT) return constant_of(evaluator, instr, out_value);
   if (instr->op == HLO_TUPLE) return check_value_tuple(instr->operand_count, in, out_value);
   if (instr->op == HLO_SELECT && hlo_shape_is_scalar(instr->operands[0]->shape))
     return select_of(evaluator, instr, in, out_value);
-  bool passes_on = hlo_op_is(instr->op, OP_IDENTITY) || instr->op == HLO_ASYNC_UPDATE || instr->op == HLO_COPY_START ||
-                   instr->op == HLO_COPY_DONE;
+  bool passes_on = hlo_op_is(instr->op, OP_IDENTITY) || instr->op == HLO_ASYNC_UPDATE ||
+                   instr->op == HLO_COPY_START || instr->op == HLO_COPY_DONE;
   if (instr->op == HLO_REPLICA_ID || instr->op == HLO_PARTITION_ID) {
     *out_value = identity_of(evaluator, instr);
   } else if (instr->op == HLO_GET_TUPLE_ELEMENT) {

@@ -38,22 +38,26 @@ hr_status_t check_value_tuple(int count, const check_value_t *elements, check_va
 
 uint64_t check_value_symbol(const check_value_t *value) {
   switch (value->kind) {
-    case CHECK_INT: return check_mix(value->dtype + 1, (uint64_t)value->integer);
-    case CHECK_ARRAY: return hr_hash_bytes(value->array->data, hlo_value_bytes(value->array), value->array->dtype);
+    case CHECK_INT:
+      return check_mix(value->dtype + 1, (uint64_t)value->integer);
+    case CHECK_ARRAY:
+      return hr_hash_bytes(value->array->data, hlo_value_bytes(value->array), value->array->dtype);
     case CHECK_TUPLE: {
       uint64_t symbol = 17;
       for (int k = 0; k < value->tuple->count; k++)
         symbol = check_mix(symbol, check_value_symbol(&value->tuple->elements[k]));
       return symbol;
     }
-    default: return value->symbol;
+    default:
+      return value->symbol;
   }
 }
 
 uint64_t check_value_deps(const check_value_t *value) {
   uint64_t deps = value->deps;
   if (value->kind == CHECK_TUPLE)
-    for (int k = 0; k < value->tuple->count; k++) deps |= check_value_deps(&value->tuple->elements[k]);
+    for (int k = 0; k < value->tuple->count; k++)
+      deps |= check_value_deps(&value->tuple->elements[k]);
   return deps;
 }
 
@@ -70,7 +74,8 @@ void check_value_blame(check_value_t *into, const check_value_t *from) {
 }
 
 check_value_t check_value_element(const check_value_t *value, int k) {
-  if (value->kind == CHECK_TUPLE && k < value->tuple->count) return check_value_retain(value->tuple->elements[k]);
+  if (value->kind == CHECK_TUPLE && k < value->tuple->count)
+    return check_value_retain(value->tuple->elements[k]);
   check_value_t element = *value;
   element.kind = CHECK_UNKNOWN;
   element.symbol = check_mix(check_value_symbol(value), (uint64_t)k + 1);
@@ -92,7 +97,8 @@ hr_status_t check_value_to_array(const check_value_t *value, hlo_value_t **out_a
     return NULL;
   }
   HR_TRY(hlo_value_array(value->dtype, 0, NULL, out_array));
-  memcpy((*out_array)->data, &value->integer, hr_dtype_bytes(value->dtype)); /* little-endian, as all of hlorun */
+  memcpy((*out_array)->data, &value->integer,
+         hr_dtype_bytes(value->dtype)); /* little-endian, as all of hlorun */
   return NULL;
 }
 
@@ -104,7 +110,8 @@ hr_status_t check_value_from_array(hlo_value_t *array, check_value_t *out_value)
   } else if (!scalar) {
     *out_value = (check_value_t){.kind = CHECK_ARRAY, .array = array};
   } else {
-    *out_value = (check_value_t){.kind = CHECK_INT, .dtype = array->dtype, .integer = hlo_value_int_at(array, 0)};
+    *out_value = (check_value_t){
+        .kind = CHECK_INT, .dtype = array->dtype, .integer = hlo_value_int_at(array, 0)};
     hlo_value_release(array);
   }
   return NULL;

@@ -1,22 +1,28 @@
-/* What the checker knows of a value: the value itself, or a number that stands for it: two processes that hold the same
- * number hold the same value, whatever it is. */
+/* What the checker knows of a value: the value itself, or a number that stands for it: two
+ * processes that hold the same number hold the same value, whatever it is. */
 #ifndef CHECK_ABSTRACT_VALUE_H
 #define CHECK_ABSTRACT_VALUE_H
 
 #include "ir/module.h"
 
-typedef enum check_value_kind { CHECK_UNKNOWN, CHECK_INT, CHECK_ARRAY, CHECK_TUPLE } check_value_kind_t;
+typedef enum check_value_kind {
+  CHECK_UNKNOWN,
+  CHECK_INT,
+  CHECK_ARRAY,
+  CHECK_TUPLE
+} check_value_kind_t;
 
 typedef struct check_value {
   uint8_t kind;
-  uint8_t dtype;  /* INT */
-  bool varies;    /* UNKNOWN: may differ between processes */
-  uint64_t deps;  /* bit k: derived from element k of the innermost unrolled state; see comm_trace.c */
+  uint8_t dtype; /* INT */
+  bool varies;   /* UNKNOWN: may differ between processes */
+  uint64_t
+      deps; /* bit k: derived from element k of the innermost unrolled state; see comm_trace.c */
   union {
-    uint64_t symbol;            /* UNKNOWN */
-    int64_t integer;            /* INT: a scalar of an integer type or pred */
-    hlo_value_t *array;         /* ARRAY */
-    struct check_tuple *tuple;  /* TUPLE */
+    uint64_t symbol;           /* UNKNOWN */
+    int64_t integer;           /* INT: a scalar of an integer type or pred */
+    hlo_value_t *array;        /* ARRAY */
+    struct check_tuple *tuple; /* TUPLE */
   };
   const hlo_instr_t *cause; /* UNKNOWN: the instruction that nothing is known of */
 } check_value_t;
@@ -28,7 +34,8 @@ typedef struct check_tuple {
 
 check_value_t check_value_retain(check_value_t value);
 void check_value_release(check_value_t *value); /* leaves it UNKNOWN */
-hr_status_t check_value_tuple(int count, const check_value_t *elements, check_value_t *out_value); /* retains them */
+hr_status_t check_value_tuple(int count, const check_value_t *elements,
+                              check_value_t *out_value); /* retains them */
 /* Equal for equal values. */
 uint64_t check_value_symbol(const check_value_t *value);
 uint64_t check_value_deps(const check_value_t *value);

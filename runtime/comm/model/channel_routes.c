@@ -25,32 +25,34 @@ static const char *channel_text(int64_t channel, char into[48]) {
 
 static hr_status_t lonely_end(const exec_channel_endpoint_t *end) {
   char text[48];
-  hr_status_t st = hr_error(HR_DISAGREE, "rank %d %s %s, but %s %s", end->rank,
-                            end->sends ? "sends on" : "receives from", channel_text(end->channel, text),
-                            end->peer < 0 ? "no process" : "its peer never",
-                            end->sends ? "receives from it" : "sends on it");
+  hr_status_t st = hr_error(
+      HR_DISAGREE, "rank %d %s %s, but %s %s", end->rank, end->sends ? "sends on" : "receives from",
+      channel_text(end->channel, text), end->peer < 0 ? "no process" : "its peer never",
+      end->sends ? "receives from it" : "sends on it");
   if (end->peer >= 0) st = hr_status_note(st, "the peer is rank %d", end->peer);
   return hr_status_note(st, "rank %d: %s", end->rank, end->location);
 }
 
 static hr_status_t two_ends(const exec_channel_endpoint_t *a, const exec_channel_endpoint_t *b) {
   char text[48];
-  hr_status_t st = hr_error(HR_DISAGREE, "%s has several %s, rank %d and rank %d, and no pairs that say who is meant",
-                            channel_text(a->channel, text), a->sends ? "senders" : "receivers", a->rank, b->rank);
+  hr_status_t st = hr_error(
+      HR_DISAGREE, "%s has several %s, rank %d and rank %d, and no pairs that say who is meant",
+      channel_text(a->channel, text), a->sends ? "senders" : "receivers", a->rank, b->rank);
   st = hr_status_note(st, "rank %d: %s", a->rank, a->location);
   return hr_status_note(st, "rank %d: %s", b->rank, b->location);
 }
 
 /* Among the ends of one channel, the one process on the other side that may be meant: its end. */
-static hr_status_t other_end(const plan_grid_t *grid, const exec_channel_endpoint_t *ends, size_t count,
-                             const exec_channel_endpoint_t *end, const exec_channel_endpoint_t **out_other) {
+static hr_status_t other_end(const plan_grid_t *grid, const exec_channel_endpoint_t *ends,
+                             size_t count, const exec_channel_endpoint_t *end,
+                             const exec_channel_endpoint_t **out_other) {
   const exec_channel_endpoint_t *found = NULL;
   for (size_t i = 0; i < count; i++) {
     const exec_channel_endpoint_t *other = &ends[i];
     if (other->sends == end->sends || (found && found->rank == other->rank)) continue;
-    if (other->peer == EXEC_ANY_PEER
-            ? !check_can_match(grid->num_replicas, grid->num_partitions, end->channel, end->rank, other->rank)
-            : other->peer != end->rank)
+    if (other->peer == EXEC_ANY_PEER ? !check_can_match(grid->num_replicas, grid->num_partitions,
+                                                        end->channel, end->rank, other->rank)
+                                     : other->peer != end->rank)
       continue;
     if (found) return two_ends(found, other);
     found = other;
@@ -60,7 +62,8 @@ static hr_status_t other_end(const plan_grid_t *grid, const exec_channel_endpoin
 }
 
 /* All ends of one channel, senders first: those that do not name their peers get them. */
-static hr_status_t fill_peers(const plan_grid_t *grid, exec_channel_endpoint_t *ends, size_t count) {
+static hr_status_t fill_peers(const plan_grid_t *grid, exec_channel_endpoint_t *ends,
+                              size_t count) {
   for (size_t i = 0; i < count; i++) {
     const exec_channel_endpoint_t *other;
     if (ends[i].peer != EXEC_ANY_PEER) continue;
@@ -70,7 +73,8 @@ static hr_status_t fill_peers(const plan_grid_t *grid, exec_channel_endpoint_t *
   return NULL;
 }
 
-static hr_status_t fill_all_peers(const plan_grid_t *grid, exec_channel_endpoint_t *ends, size_t count) {
+static hr_status_t fill_all_peers(const plan_grid_t *grid, exec_channel_endpoint_t *ends,
+                                  size_t count) {
   if (count) qsort(ends, count, sizeof *ends, compare_ends);
   for (size_t first = 0, end; first < count; first = end) {
     for (end = first + 1; end < count && ends[end].channel == ends[first].channel;) end++;
@@ -82,8 +86,9 @@ static hr_status_t fill_all_peers(const plan_grid_t *grid, exec_channel_endpoint
 /* --- routes --- */
 
 static exec_channel_route_t route_of(const exec_channel_endpoint_t *end) {
-  return (exec_channel_route_t){.channel = end->channel, .from = end->sends ? end->rank : end->peer,
-                        .to = end->sends ? end->peer : end->rank};
+  return (exec_channel_route_t){.channel = end->channel,
+                                .from = end->sends ? end->rank : end->peer,
+                                .to = end->sends ? end->peer : end->rank};
 }
 
 static int compare_routes(const void *a, const void *b) {
@@ -96,15 +101,18 @@ static int compare_routes(const void *a, const void *b) {
 static int compare_by_route(const void *a, const void *b) {
   exec_channel_route_t x = route_of(a), y = route_of(b);
   int order = compare_routes(&x, &y);
-  return order ? order : ((const exec_channel_endpoint_t *)b)->sends - ((const exec_channel_endpoint_t *)a)->sends;
+  return order ? order
+               : ((const exec_channel_endpoint_t *)b)->sends -
+                     ((const exec_channel_endpoint_t *)a)->sends;
 }
 
 static hr_status_t other_shape(const exec_channel_endpoint_t *a, const exec_channel_endpoint_t *b) {
   char text[48];
-  hr_status_t st = hr_error(HR_DISAGREE, "%s carries %s at one place and %s at another", channel_text(a->channel, text),
-                            a->shape, b->shape);
+  hr_status_t st = hr_error(HR_DISAGREE, "%s carries %s at one place and %s at another",
+                            channel_text(a->channel, text), a->shape, b->shape);
   st = hr_status_note(st, "rank %d %s: %s", a->rank, a->sends ? "sends" : "receives", a->location);
-  return hr_status_note(st, "rank %d %s: %s", b->rank, b->sends ? "sends" : "receives", b->location);
+  return hr_status_note(st, "rank %d %s: %s", b->rank, b->sends ? "sends" : "receives",
+                        b->location);
 }
 
 /* All ends of one route, senders first. */
@@ -119,8 +127,9 @@ static bool same_pair(const exec_channel_route_t *a, const exec_channel_route_t 
   return a->from == b->from && a->to == b->to;
 }
 
-hr_status_t exec_channel_routes_find(hr_arena_t *arena, const plan_grid_t *grid, exec_channel_endpoint_t *ends,
-                                     size_t count, exec_channel_routes_t *out_routes) {
+hr_status_t exec_channel_routes_find(hr_arena_t *arena, const plan_grid_t *grid,
+                                     exec_channel_endpoint_t *ends, size_t count,
+                                     exec_channel_routes_t *out_routes) {
   exec_channel_route_t *list;
   HR_TRY(fill_all_peers(grid, ends, count));
   HR_TRY(HR_NEW_ARRAY(arena, count, &list));
@@ -140,8 +149,8 @@ hr_status_t exec_channel_routes_find(hr_arena_t *arena, const plan_grid_t *grid,
   return NULL;
 }
 
-const exec_channel_route_t *exec_channel_routes_get(const exec_channel_routes_t *routes, int64_t channel, int from,
-                                                    int to) {
+const exec_channel_route_t *exec_channel_routes_get(const exec_channel_routes_t *routes,
+                                                    int64_t channel, int from, int to) {
   exec_channel_route_t key = {.channel = channel, .from = from, .to = to};
   if (!routes->count) return NULL;
   return bsearch(&key, routes->list, routes->count, sizeof key, compare_routes);

@@ -16,7 +16,8 @@ bool check_is_communication(const hlo_instr_t *instr) {
 
 /* The second half of a send or recv. */
 static bool check_is_transfer_done(const hlo_instr_t *instr) {
-  return (instr->op == HLO_SEND_DONE || instr->op == HLO_RECV_DONE) && check_is_communication(instr);
+  return (instr->op == HLO_SEND_DONE || instr->op == HLO_RECV_DONE) &&
+         check_is_communication(instr);
 }
 
 bool check_communicates(const comm_analysis_t *analysis, const hlo_instr_t *instr) {
@@ -41,7 +42,8 @@ static void find_communication(comm_analysis_t *analysis) {
 
 /* --- order --- */
 
-static hr_status_t plan_body(hr_arena_t *arena, comm_analysis_t *analysis, const hlo_computation_t *computation) {
+static hr_status_t plan_body(hr_arena_t *arena, comm_analysis_t *analysis,
+                             const hlo_computation_t *computation) {
   check_body_t *body = &analysis->bodies[computation->id];
   if (body->order) return NULL;
   HR_TRY(plan_order(arena, computation, analysis->has_effect, &body->order, &body->count));
@@ -57,7 +59,8 @@ static hr_status_t plan_body(hr_arena_t *arena, comm_analysis_t *analysis, const
   return NULL;
 }
 
-typedef struct reach { /* rows of bits, per instruction: the items that come before it, itself included */
+typedef struct reach { /* rows of bits, per instruction: the items that come before it, itself
+                          included */
   const check_body_t *body;
   uint64_t *rows;
   bool changed;
@@ -71,7 +74,8 @@ static void add_row(reach_t *reach, uint64_t *row, const hlo_instr_t *from) {
   }
 }
 
-/* Operands come before their users in the list, control predecessors need not: sweeps until nothing changes. */
+/* Operands come before their users in the list, control predecessors need not: sweeps until nothing
+ * changes. */
 static void sweep_reach(reach_t *reach, const hlo_computation_t *computation) {
   for (size_t i = 0; i < computation->instrs.count; i++) {
     const hlo_instr_t *instr = computation->instrs.data[i];
@@ -84,11 +88,13 @@ static void sweep_reach(reach_t *reach, const hlo_computation_t *computation) {
   }
 }
 
-static hr_status_t find_before(hr_arena_t *arena, const hlo_computation_t *computation, check_body_t *body) {
+static hr_status_t find_before(hr_arena_t *arena, const hlo_computation_t *computation,
+                               check_body_t *body) {
   void *memory;
   size_t bytes;
   body->row_words = (body->item_count + 63) / 64;
-  HR_TRY(hr_size_product(computation->instrs.count + 1, (size_t)body->row_words * sizeof(uint64_t), &bytes));
+  HR_TRY(hr_size_product(computation->instrs.count + 1, (size_t)body->row_words * sizeof(uint64_t),
+                         &bytes));
   HR_TRY(HR_NEW_ARRAY(arena, (size_t)body->item_count * (size_t)body->row_words, &body->before));
   HR_TRY(hr_alloc_zeroed(bytes, &memory));
   reach_t reach = {.body = body, .rows = memory, .changed = true};
@@ -98,7 +104,8 @@ static hr_status_t find_before(hr_arena_t *arena, const hlo_computation_t *compu
   }
   for (size_t i = 0; i < computation->instrs.count; i++)
     for (int w = 0; body->item[i] >= 0 && w < body->row_words; w++)
-      body->before[(size_t)body->item[i] * body->row_words + w] = reach.rows[i * body->row_words + w];
+      body->before[(size_t)body->item[i] * body->row_words + w] =
+          reach.rows[i * body->row_words + w];
   hr_free(memory);
   return NULL;
 }
@@ -124,9 +131,11 @@ static void need(needs_t *needs, const hlo_instr_t *instr, uint64_t mask) {
 }
 
 /* The parameter's needs become those of the value that the caller hands over. */
-static void need_argument(needs_t *needs, const hlo_computation_t *called, size_t number, const hlo_instr_t *argument) {
+static void need_argument(needs_t *needs, const hlo_computation_t *called, size_t number,
+                          const hlo_instr_t *argument) {
   const uint64_t *have = needs->facts->bodies[called->id].needs;
-  if (have && number < called->params.count) need(needs, argument, have[called->params.data[number]->id]);
+  if (have && number < called->params.count)
+    need(needs, argument, have[called->params.data[number]->id]);
 }
 
 static void propagate_calls(needs_t *needs, const hlo_instr_t *instr, uint64_t mask) {
@@ -136,7 +145,8 @@ static void propagate_calls(needs_t *needs, const hlo_instr_t *instr, uint64_t m
     if (mask) need(needs, instr->called[c]->root, mask);
     for (int k = 0; k < instr->operand_count - is_conditional; k++)
       if (!is_conditional || k == c)
-        need_argument(needs, instr->called[c], is_conditional ? 0 : (size_t)k, instr->operands[k + is_conditional]);
+        need_argument(needs, instr->called[c], is_conditional ? 0 : (size_t)k,
+                      instr->operands[k + is_conditional]);
   }
   if (is_conditional && (mask || check_communicates(needs->facts, instr)))
     need(needs, instr->operands[0], CHECK_NEED_ALL);
@@ -156,10 +166,12 @@ static void propagate_while(needs_t *needs, const hlo_instr_t *instr, uint64_t m
 
 static void spread(needs_t *needs, const hlo_instr_t *instr) {
   uint64_t mask = needs->facts->bodies[instr->parent->id].needs[instr->id];
-  if (check_is_transfer_done(instr)) need(needs, instr->operands[0], CHECK_NEED_ALL); /* which transfer it ends */
+  if (check_is_transfer_done(instr))
+    need(needs, instr->operands[0], CHECK_NEED_ALL); /* which transfer it ends */
   if (instr->op == HLO_WHILE) {
     propagate_while(needs, instr, mask);
-  } else if (hlo_op_is(instr->op, OP_CONTROL) && instr->op != HLO_ASYNC_UPDATE && instr->op != HLO_ASYNC_DONE) {
+  } else if (hlo_op_is(instr->op, OP_CONTROL) && instr->op != HLO_ASYNC_UPDATE &&
+             instr->op != HLO_ASYNC_DONE) {
     propagate_calls(needs, instr, mask);
   } else if (!mask || hlo_op_is(instr->op, OP_COMM)) {
     if (mask && hlo_op_is(instr->op, OP_DONE)) need(needs, instr->operands[0], CHECK_NEED_ALL);
@@ -178,7 +190,8 @@ static void find_needs(comm_analysis_t *analysis) {
   while (needs.changed) {
     needs.changed = false;
     for (size_t c = analysis->module->computations.count; c-- > 0;)
-      for (int i = analysis->bodies[c].count; i-- > 0;) spread(&needs, analysis->bodies[c].order[i]);
+      for (int i = analysis->bodies[c].count; i-- > 0;)
+        spread(&needs, analysis->bodies[c].order[i]);
   }
 }
 
@@ -193,7 +206,8 @@ hr_status_t comm_analysis_init(hr_arena_t *arena, const hlo_module_t *module, bo
   HR_TRY(plan_body(arena, analysis, module->entry));
   find_needs(analysis);
   for (size_t c = 0; any_order && c < count; c++)
-    if (analysis->bodies[c].item_count) HR_TRY(find_before(arena, module->computations.data[c], &analysis->bodies[c]));
+    if (analysis->bodies[c].item_count)
+      HR_TRY(find_before(arena, module->computations.data[c], &analysis->bodies[c]));
   return NULL;
 }
 
@@ -220,7 +234,8 @@ hr_status_t check_computation_hash(const hlo_computation_t *computation, uint64_
   for (size_t i = 0; i < computation->instrs.count && !st; i++) {
     const hlo_instr_t *instr = computation->instrs.data[i];
     st = check_instr_hash(instr, &hashes[i]);
-    for (int k = 0; k < instr->operand_count; k++) hashes[i] = check_mix(hashes[i], hashes[instr->operands[k]->id]);
+    for (int k = 0; k < instr->operand_count; k++)
+      hashes[i] = check_mix(hashes[i], hashes[instr->operands[k]->id]);
   }
   if (!st) *out_hash = hashes[computation->root->id];
   hr_arena_deinit(&arena);

@@ -1,5 +1,6 @@
-/* What the checker needs to know of a module, whoever runs it: which computations communicate, which values decide what
- * they do, in which order instructions run and which must come before which. */
+/* What the checker needs to know of a module, whoever runs it: which computations communicate,
+ * which values decide what they do, in which order instructions run and which must come before
+ * which. */
 #ifndef CHECK_COMM_ANALYSIS_H
 #define CHECK_COMM_ANALYSIS_H
 
@@ -8,10 +9,12 @@
 typedef struct check_body {
   hlo_instr_t *const *order; /* as planned */
   int count;
-  uint64_t *needs;           /* per instruction: bit k: element k of it decides about control; ~0: all of it */
-  int *item;                 /* per instruction: its number among those that communicate; -1: it does not */
+  uint64_t
+      *needs; /* per instruction: bit k: element k of it decides about control; ~0: all of it */
+  int *item;  /* per instruction: its number among those that communicate; -1: it does not */
   int item_count, row_words;
-  uint64_t *before;          /* per item a row of bits: the items that must come before it; only for any order */
+  uint64_t
+      *before; /* per item a row of bits: the items that must come before it; only for any order */
 } check_body_t;
 
 typedef struct comm_analysis {

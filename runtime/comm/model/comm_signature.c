@@ -23,20 +23,26 @@ static void print_shapes(hr_strbuf_t *text, const hlo_instr_t *instr) {
   }
 }
 
-static bool is_message(const hlo_instr_t *instr) { return instr->op == HLO_SEND || instr->op == HLO_RECV; }
+static bool is_message(const hlo_instr_t *instr) {
+  return instr->op == HLO_SEND || instr->op == HLO_RECV;
+}
 
-hr_status_t comm_signature_of(const hlo_instr_t *instr, uint64_t meaning, comm_signature_t *out_signature) {
+hr_status_t comm_signature_of(const hlo_instr_t *instr, uint64_t meaning,
+                              comm_signature_t *out_signature) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
   *out_signature = (comm_signature_t){0};
   print_shapes(&text, instr);
   hr_status_t st = hr_strbuf_finish(&text);
   uint64_t op = is_message(instr) ? (uint64_t)HLO_SEND : (uint64_t)without_start(instr->op);
-  const hlo_computation_t *body = hlo_op_is(instr->op, OP_HAS_BODY) && instr->called_count ? instr->called[0] : NULL;
+  const hlo_computation_t *body =
+      hlo_op_is(instr->op, OP_HAS_BODY) && instr->called_count ? instr->called[0] : NULL;
   if (!st) {
-    out_signature->meaning = check_mix(check_mix(op, meaning), hr_hash_bytes(text.data, text.size, 19));
-    snprintf(out_signature->what, sizeof out_signature->what, "%s of %s%s%s", hlo_op_name(instr->op),
-             text.size ? text.data : "", body ? " by " : "", body ? hlo_op_name(body->root->op) : "");
+    out_signature->meaning =
+        check_mix(check_mix(op, meaning), hr_hash_bytes(text.data, text.size, 19));
+    snprintf(out_signature->what, sizeof out_signature->what, "%s of %s%s%s",
+             hlo_op_name(instr->op), text.size ? text.data : "", body ? " by " : "",
+             body ? hlo_op_name(body->root->op) : "");
     exec_print_source_loc(instr, out_signature->source_loc, sizeof out_signature->source_loc);
   }
   hr_strbuf_deinit(&text);
@@ -46,15 +52,17 @@ hr_status_t comm_signature_of(const hlo_instr_t *instr, uint64_t meaning, comm_s
 static hr_status_t note(hr_status_t st, int rank, const comm_signature_t *signature) {
   char count[32] = "";
   if (signature->count) snprintf(count, sizeof count, " (%ld)", (long)signature->count);
-  return hr_status_note(st, "rank %d: %s: %s%s, number %lu", rank, signature->source_loc, signature->what, count,
-                        (unsigned long)signature->number);
+  return hr_status_note(st, "rank %d: %s: %s%s, number %lu", rank, signature->source_loc,
+                        signature->what, count, (unsigned long)signature->number);
 }
 
 hr_status_t comm_signature_compare(int rank, const comm_signature_t *signature, int other_rank,
                                    const comm_signature_t *other) {
-  if (signature->meaning == other->meaning && signature->count == other->count && signature->number == other->number)
+  if (signature->meaning == other->meaning && signature->count == other->count &&
+      signature->number == other->number)
     return NULL;
   hr_status_t st =
-      hr_error(HR_DISAGREE, "rank %d and rank %d entered mismatched communication operations", rank, other_rank);
+      hr_error(HR_DISAGREE, "rank %d and rank %d entered mismatched communication operations", rank,
+               other_rank);
   return note(note(st, rank, signature), other_rank, other);
 }

@@ -10,13 +10,15 @@
 
 /* --- calls --- */
 
-static hr_status_t walk_call(check_invocation_t *in, const hlo_instr_t *instr, check_value_t *out_value) {
+static hr_status_t walk_call(check_invocation_t *in, const hlo_instr_t *instr,
+                             check_value_t *out_value) {
   check_value_t *args;
   uint32_t frame;
   hr_arena_t arena;
   hr_arena_init(&arena);
   hr_status_t st = HR_NEW_ARRAY(&arena, instr->operand_count, &args);
-  for (int k = 0; !st && k < instr->operand_count; k++) args[k] = in->values[instr->operands[k]->id];
+  for (int k = 0; !st && k < instr->operand_count; k++)
+    args[k] = in->values[instr->operands[k]->id];
   if (!st) st = check_walk_frame(in, instr->called[0], instr, 0, &frame);
   if (!st) st = check_walk_computation(in->walk, instr->called[0], args, frame, out_value);
   hr_arena_deinit(&arena);
@@ -24,7 +26,8 @@ static hr_status_t walk_call(check_invocation_t *in, const hlo_instr_t *instr, c
 }
 
 /* (operands, result): what an asynchronous start gives. */
-static hr_status_t walk_async_start(check_invocation_t *in, const hlo_instr_t *instr, check_value_t *out_value) {
+static hr_status_t walk_async_start(check_invocation_t *in, const hlo_instr_t *instr,
+                                    check_value_t *out_value) {
   const hlo_instr_t *collective = op_wrapped_collective(instr);
   check_value_t pair[2] = {{.kind = CHECK_UNKNOWN, .cause = instr}, {.kind = CHECK_UNKNOWN}};
   if (collective) {
@@ -46,14 +49,18 @@ static const hlo_instr_t *async_start_of(const hlo_instr_t *instr) {
 static hr_status_t walk_control(check_invocation_t *in, const hlo_instr_t *instr) {
   check_value_t *value = &in->values[instr->id];
   switch (instr->op) {
-    case HLO_WHILE: return check_walk_while(in, instr, value);
-    case HLO_CONDITIONAL: return check_walk_conditional(in, instr, value);
-    case HLO_ASYNC_START: return walk_async_start(in, instr, value);
+    case HLO_WHILE:
+      return check_walk_while(in, instr, value);
+    case HLO_CONDITIONAL:
+      return check_walk_conditional(in, instr, value);
+    case HLO_ASYNC_START:
+      return walk_async_start(in, instr, value);
     case HLO_ASYNC_DONE:
       HR_TRY(check_walk_done(in, instr, async_start_of(instr), CHECK_JOIN_DONE));
       *value = check_value_element(&in->values[instr->operands[0]->id], 1);
       return NULL;
-    default: return walk_call(in, instr, value);
+    default:
+      return walk_call(in, instr, value);
   }
 }
 
@@ -70,7 +77,8 @@ static hr_status_t evaluate(check_invocation_t *in, const hlo_instr_t *instr) {
   return st;
 }
 
-/* In a program that is split by device, an instruction of another one; a done belongs where its start is. */
+/* In a program that is split by device, an instruction of another one; a done belongs where its
+ * start is. */
 static bool is_elsewhere(check_invocation_t *in, const hlo_instr_t *instr) {
   check_walk_t *walk = in->walk;
   if (!walk->is_split) return false;
@@ -81,7 +89,8 @@ static bool is_elsewhere(check_invocation_t *in, const hlo_instr_t *instr) {
   return device != op_device_of_rank(walk->evaluator.rank, walk->evaluator.num_partitions);
 }
 
-static hr_status_t walk_instr(check_invocation_t *in, const hlo_instr_t *instr, const check_value_t *args) {
+static hr_status_t walk_instr(check_invocation_t *in, const hlo_instr_t *instr,
+                              const check_value_t *args) {
   if (is_elsewhere(in, instr)) return NULL;
   uint64_t needed = in->body->needs[instr->id];
   bool is_item = in->body->item[instr->id] >= 0;
@@ -97,8 +106,8 @@ static hr_status_t walk_instr(check_invocation_t *in, const hlo_instr_t *instr, 
   return evaluate(in, instr);
 }
 
-static hr_status_t walk_instrs(check_invocation_t *in, const hlo_computation_t *computation, const check_value_t *args,
-                               check_value_t *out_root) {
+static hr_status_t walk_instrs(check_invocation_t *in, const hlo_computation_t *computation,
+                               const check_value_t *args, check_value_t *out_root) {
   for (int i = 0; i < in->body->count && !in->walk->reason; i++) {
     hr_status_t st = walk_instr(in, in->body->order[i], args);
     if (st) return st;
@@ -107,17 +116,21 @@ static hr_status_t walk_instrs(check_invocation_t *in, const hlo_computation_t *
   return NULL;
 }
 
-hr_status_t check_walk_computation(check_walk_t *walk, const hlo_computation_t *computation, const check_value_t *args,
-                                   uint32_t frame, check_value_t *out_root) {
+hr_status_t check_walk_computation(check_walk_t *walk, const hlo_computation_t *computation,
+                                   const check_value_t *args, uint32_t frame,
+                                   check_value_t *out_root) {
   size_t count = computation->instrs.count;
   void *memory;
   *out_root = (check_value_t){.kind = CHECK_UNKNOWN};
   if (walk->reason) return NULL;
   if (walk->depth >= MAX_DEPTH || !check_walk_step(walk))
-    return check_walk_abandon(walk, computation->root, "is reached by more calls than can be followed");
+    return check_walk_abandon(walk, computation->root,
+                              "is reached by more calls than can be followed");
   HR_TRY(hr_alloc_zeroed(count * (sizeof(check_value_t) + sizeof(uint32_t)), &memory));
-  check_invocation_t in = {
-      .walk = walk, .body = &walk->analysis->bodies[computation->id], .values = memory, .frame = frame};
+  check_invocation_t in = {.walk = walk,
+                           .body = &walk->analysis->bodies[computation->id],
+                           .values = memory,
+                           .frame = frame};
   in.starts = (uint32_t *)(in.values + count);
   walk->depth++;
   hr_status_t st = walk_instrs(&in, computation, args, out_root);
@@ -131,7 +144,8 @@ hr_status_t check_walk_computation(check_walk_t *walk, const hlo_computation_t *
 
 static void hash_trace(comm_trace_t *out) {
   uint64_t hash = hr_hash_bytes(out->events.data, out->events.count * sizeof *out->events.data, 1);
-  for (size_t r = 0; r < out->regions.count; r++) hash = check_mix(hash, out->regions.data[r].signature);
+  for (size_t r = 0; r < out->regions.count; r++)
+    hash = check_mix(hash, out->regions.data[r].signature);
   out->hash = hr_hash_bytes(out->frames.data, out->frames.count * sizeof *out->frames.data, hash);
 }
 
@@ -186,10 +200,13 @@ void comm_trace_destroy(comm_trace_t *trace) {
   hr_free(trace);
 }
 
-static bool is_same(const void *a, const void *b, size_t bytes) { return !bytes || !memcmp(a, b, bytes); }
+static bool is_same(const void *a, const void *b, size_t bytes) {
+  return !bytes || !memcmp(a, b, bytes);
+}
 
 bool comm_trace_equal(const comm_trace_t *a, const comm_trace_t *b) {
-  if (a->hash != b->hash || a->program != b->program || a->events.count != b->events.count) return false;
+  if (a->hash != b->hash || a->program != b->program || a->events.count != b->events.count)
+    return false;
   if (a->frames.count != b->frames.count || a->regions.count != b->regions.count) return false;
   for (size_t r = 0; r < a->regions.count; r++)
     if (a->regions.data[r].signature != b->regions.data[r].signature) return false;
@@ -205,20 +222,24 @@ static int depth_of(const comm_trace_t *trace, uint32_t frame) {
   return depth;
 }
 
-/* Climbs to the computation that holds both and asks there: what is called runs as a whole, in its caller's place. */
+/* Climbs to the computation that holds both and asks there: what is called runs as a whole, in its
+ * caller's place. */
 bool check_event_is_before(const comm_trace_t *trace, uint32_t a, uint32_t b) {
   const check_event_t *x = &trace->events.data[a], *y = &trace->events.data[b];
   const check_frame_t *frames = trace->frames.data;
   const hlo_instr_t *p = x->instr, *q = y->instr;
   uint32_t f = x->frame, g = y->frame, iteration_f = 0, iteration_g = 0;
   int depth_f = depth_of(trace, f), depth_g = depth_of(trace, g);
-  for (; depth_f > depth_g; depth_f--) p = frames[f].caller, iteration_f = frames[f].iteration, f = frames[f].parent;
-  for (; depth_g > depth_f; depth_g--) q = frames[g].caller, iteration_g = frames[g].iteration, g = frames[g].parent;
+  for (; depth_f > depth_g; depth_f--)
+    p = frames[f].caller, iteration_f = frames[f].iteration, f = frames[f].parent;
+  for (; depth_g > depth_f; depth_g--)
+    q = frames[g].caller, iteration_g = frames[g].iteration, g = frames[g].parent;
   while (f != g) {
     p = frames[f].caller, iteration_f = frames[f].iteration, f = frames[f].parent;
     q = frames[g].caller, iteration_g = frames[g].iteration, g = frames[g].parent;
   }
   if (p != q) return check_is_before(trace->analysis, p, q);
-  return iteration_f != iteration_g ? iteration_f < iteration_g
-                                    : a < b; /* iterations of one loop, or the halves of one collective */
+  return iteration_f != iteration_g
+             ? iteration_f < iteration_g
+             : a < b; /* iterations of one loop, or the halves of one collective */
 }

@@ -1,7 +1,7 @@
-/* What one process says to others, in planned order: its program with calls, branches and loops followed as far as
- * constants, partition-id and replica-id decide them. Where data decide, the list has a region: what the process does
- * if that branch is taken, or in one iteration of that loop; regions carry a signature that is equal in processes that
- * provably decide the same. */
+/* What one process says to others, in planned order: its program with calls, branches and loops
+ * followed as far as constants, partition-id and replica-id decide them. Where data decide, the
+ * list has a region: what the process does if that branch is taken, or in one iteration of that
+ * loop; regions carry a signature that is equal in processes that provably decide the same. */
 #ifndef CHECK_COMM_TRACE_H
 #define CHECK_COMM_TRACE_H
 
@@ -31,16 +31,17 @@ typedef struct check_frame {
   const hlo_computation_t *computation;
   const hlo_instr_t *caller;
   uint32_t parent;
-  uint32_t iteration; /* orders the frames of one loop: 2k is the k-th test of the condition, 2k+1 the k-th body */
+  uint32_t iteration; /* orders the frames of one loop: 2k is the k-th test of the condition, 2k+1
+                         the k-th body */
 } check_frame_t;
 
 typedef struct check_region {
-  const hlo_instr_t *instr;  /* the while or the conditional */
-  const hlo_instr_t *cause;  /* what its decision depends on; may be NULL */
+  const hlo_instr_t *instr; /* the while or the conditional */
+  const hlo_instr_t *cause; /* what its decision depends on; may be NULL */
   uint64_t signature;
-  bool varies;               /* the decision may differ between processes */
-  uint32_t parent;           /* 1 + the region around it; 0: none */
-  uint32_t end;              /* position behind its last event */
+  bool varies;     /* the decision may differ between processes */
+  uint32_t parent; /* 1 + the region around it; 0: none */
+  uint32_t end;    /* position behind its last event */
   uint32_t alternative_count;
   uint32_t frame;
 } check_region_t;
@@ -62,8 +63,9 @@ typedef struct check_walk_options {
   uint64_t event_limit; /* 0: a generous default */
 } check_walk_options_t;
 
-/* *out_by_rank: the list may be another in another process of the program. *out_reason (in the arena of the sites) is
- * set if the program could not be followed to its end, else NULL. Errors: INVALID for misuse of groups, NO_MEMORY. */
+/* *out_by_rank: the list may be another in another process of the program. *out_reason (in the
+ * arena of the sites) is set if the program could not be followed to its end, else NULL. Errors:
+ * INVALID for misuse of groups, NO_MEMORY. */
 hr_status_t check_walk(const comm_analysis_t *analysis, const check_walk_options_t *options,
                        comm_trace_t **out_trace, bool *out_by_rank, const char **out_reason);
 void comm_trace_destroy(comm_trace_t *trace); /* accepts NULL */
@@ -73,9 +75,11 @@ static inline bool check_is_start(const check_event_t *event) {
   return event->kind == CHECK_SEND || event->kind == CHECK_RECV || event->kind == CHECK_JOIN;
 }
 static inline bool check_is_done(const check_event_t *event) {
-  return event->kind == CHECK_SEND_DONE || event->kind == CHECK_RECV_DONE || event->kind == CHECK_JOIN_DONE;
+  return event->kind == CHECK_SEND_DONE || event->kind == CHECK_RECV_DONE ||
+         event->kind == CHECK_JOIN_DONE;
 }
-/* Must event `a` happen before event `b`, in any order that the process may choose? Needs facts for any order. */
+/* Must event `a` happen before event `b`, in any order that the process may choose? Needs facts for
+ * any order. */
 bool check_event_is_before(const comm_trace_t *trace, uint32_t a, uint32_t b);
 
 #endif

@@ -1,20 +1,24 @@
-/* Branches and loops of a process: followed one way where its own constants decide, all ways where data do. */
+/* Branches and loops of a process: followed one way where its own constants decide, all ways where
+ * data do. */
 #include "comm/model/comm_trace_walk.h"
 
 /* --- regions --- */
 
-static hr_status_t open_region(check_invocation_t *in, const hlo_instr_t *instr, uint32_t alternatives,
-                               uint32_t *out_region) {
+static hr_status_t open_region(check_invocation_t *in, const hlo_instr_t *instr,
+                               uint32_t alternatives, uint32_t *out_region) {
   check_walk_t *walk = in->walk;
-  check_region_t region = {
-      .instr = instr, .parent = walk->region, .alternative_count = alternatives, .frame = in->frame};
+  check_region_t region = {.instr = instr,
+                           .parent = walk->region,
+                           .alternative_count = alternatives,
+                           .frame = in->frame};
   *out_region = (uint32_t)walk->out->regions.count;
   HR_VEC_PUSH(&walk->out->regions, region);
   walk->region = *out_region + 1;
   return check_walk_event(in, instr, NULL, CHECK_REGION, *out_region);
 }
 
-static void close_region(check_walk_t *walk, uint32_t number, uint64_t signature, const check_value_t *decision) {
+static void close_region(check_walk_t *walk, uint32_t number, uint64_t signature,
+                         const check_value_t *decision) {
   check_region_t *region = &walk->out->regions.data[number];
   region->signature = check_mix(signature, 91);
   region->cause = decision->cause;
@@ -25,11 +29,13 @@ static void close_region(check_walk_t *walk, uint32_t number, uint64_t signature
 
 /* --- conditionals --- */
 
-static hr_status_t walk_branch(check_invocation_t *in, const hlo_instr_t *instr, int branch, check_value_t *out_value) {
+static hr_status_t walk_branch(check_invocation_t *in, const hlo_instr_t *instr, int branch,
+                               check_value_t *out_value) {
   uint32_t frame;
   const hlo_computation_t *computation = instr->called[branch];
   HR_TRY(check_walk_frame(in, computation, instr, (uint32_t)branch, &frame));
-  return check_walk_computation(in->walk, computation, &in->values[instr->operands[1 + branch]->id], frame, out_value);
+  return check_walk_computation(in->walk, computation, &in->values[instr->operands[1 + branch]->id],
+                                frame, out_value);
 }
 
 static int branch_of(const check_value_t *selector, int count) {
@@ -37,8 +43,8 @@ static int branch_of(const check_value_t *selector, int count) {
   return selector->integer < 0 || selector->integer >= count ? count - 1 : (int)selector->integer;
 }
 
-static hr_status_t follow_branches(check_invocation_t *in, const hlo_instr_t *instr, bool communicates, uint32_t region,
-                                   check_value_t *result) {
+static hr_status_t follow_branches(check_invocation_t *in, const hlo_instr_t *instr,
+                                   bool communicates, uint32_t region, check_value_t *result) {
   for (int branch = 0; branch < instr->called_count; branch++) {
     check_value_t value = {.kind = CHECK_UNKNOWN};
     hr_status_t st = walk_branch(in, instr, branch, &value);
@@ -50,8 +56,10 @@ static hr_status_t follow_branches(check_invocation_t *in, const hlo_instr_t *in
   return NULL;
 }
 
-/* Which branch is taken is not known: all of them are followed. The result stands for what the decision makes of it. */
-static hr_status_t walk_undecided(check_invocation_t *in, const hlo_instr_t *instr, check_value_t *out_value) {
+/* Which branch is taken is not known: all of them are followed. The result stands for what the
+ * decision makes of it. */
+static hr_status_t walk_undecided(check_invocation_t *in, const hlo_instr_t *instr,
+                                  check_value_t *out_value) {
   check_walk_t *walk = in->walk;
   bool communicates = check_communicates(walk->analysis, instr);
   const check_value_t *decision = &in->values[instr->operands[0]->id];
@@ -68,7 +76,8 @@ static hr_status_t walk_undecided(check_invocation_t *in, const hlo_instr_t *ins
   return NULL;
 }
 
-hr_status_t check_walk_conditional(check_invocation_t *in, const hlo_instr_t *instr, check_value_t *out_value) {
+hr_status_t check_walk_conditional(check_invocation_t *in, const hlo_instr_t *instr,
+                                   check_value_t *out_value) {
   const check_value_t *selector = &in->values[instr->operands[0]->id];
   if (selector->kind != CHECK_INT) return walk_undecided(in, instr, out_value);
   return walk_branch(in, instr, branch_of(selector, instr->called_count), out_value);
@@ -85,16 +94,20 @@ typedef struct loop {
 
 static hr_status_t test_condition(loop_t *loop) {
   uint32_t frame;
-  HR_TRY(check_walk_frame(loop->in, loop->instr->called[0], loop->instr, 2 * loop->iteration, &frame));
+  HR_TRY(
+      check_walk_frame(loop->in, loop->instr->called[0], loop->instr, 2 * loop->iteration, &frame));
   check_value_release(&loop->met);
-  return check_walk_computation(loop->in->walk, loop->instr->called[0], &loop->state, frame, &loop->met);
+  return check_walk_computation(loop->in->walk, loop->instr->called[0], &loop->state, frame,
+                                &loop->met);
 }
 
 static hr_status_t run_body(loop_t *loop) {
   uint32_t frame;
   check_value_t next = {.kind = CHECK_UNKNOWN};
-  HR_TRY(check_walk_frame(loop->in, loop->instr->called[1], loop->instr, 2 * loop->iteration + 1, &frame));
-  HR_TRY(check_walk_computation(loop->in->walk, loop->instr->called[1], &loop->state, frame, &next));
+  HR_TRY(check_walk_frame(loop->in, loop->instr->called[1], loop->instr, 2 * loop->iteration + 1,
+                          &frame));
+  HR_TRY(
+      check_walk_computation(loop->in->walk, loop->instr->called[1], &loop->state, frame, &next));
   check_value_release(&loop->state);
   loop->state = next;
   loop->iteration++;
@@ -110,11 +123,13 @@ static bool is_passed_on(const hlo_computation_t *body, int k) {
          hlo_attr_int(element, HLO_ATTR_INDEX) == k;
 }
 
-/* The state in some turn of which nothing more is known: what the body changes becomes "element k". */
+/* The state in some turn of which nothing more is known: what the body changes becomes "element k".
+ */
 static hr_status_t make_placeholders(const loop_t *loop, check_value_t *out_state) {
   const hlo_shape_t *shape = loop->instr->shape;
   if (!hlo_shape_is_tuple(shape)) {
-    *out_state = (check_value_t){.kind = CHECK_UNKNOWN, .symbol = 1000, .deps = 1, .cause = loop->instr};
+    *out_state =
+        (check_value_t){.kind = CHECK_UNKNOWN, .symbol = 1000, .deps = 1, .cause = loop->instr};
     return NULL;
   }
   check_value_t *elements;
@@ -125,7 +140,8 @@ static hr_status_t make_placeholders(const loop_t *loop, check_value_t *out_stat
     elements[k] = check_value_element(&loop->state, k);
     if (is_passed_on(loop->instr->called[1], k) && check_value_is_known(&elements[k])) continue;
     check_value_t was = elements[k];
-    elements[k] = (check_value_t){.kind = CHECK_UNKNOWN, .symbol = 1000 + (uint64_t)k, .deps = check_need_bit(k)};
+    elements[k] = (check_value_t){
+        .kind = CHECK_UNKNOWN, .symbol = 1000 + (uint64_t)k, .deps = check_need_bit(k)};
     elements[k].cause = was.kind == CHECK_UNKNOWN ? was.cause : loop->instr;
     elements[k].varies = was.kind == CHECK_UNKNOWN && was.varies;
     check_value_release(&was);
@@ -141,15 +157,17 @@ static int state_count(const loop_t *loop) {
 }
 
 static check_value_t state_element(const loop_t *loop, const check_value_t *state, int k) {
-  return hlo_shape_is_tuple(loop->instr->shape) ? check_value_element(state, k) : check_value_retain(*state);
+  return hlo_shape_is_tuple(loop->instr->shape) ? check_value_element(state, k)
+                                                : check_value_retain(*state);
 }
 
-/* By induction: if two processes enter with equal values of the elements that matter, decide equally at first, and make
- * equal things of equal elements in each iteration, then they decide equally for ever. Gathers all that into one
- * number. `decision` gets what is to blame. */
-static uint64_t sign_loop(const loop_t *loop, const check_value_t *entered, const check_value_t *first, uint64_t deps,
-                          check_value_t *decision) {
-  uint64_t signature = check_mix(check_value_symbol(first), check_value_symbol(&loop->met)), seen = 0;
+/* By induction: if two processes enter with equal values of the elements that matter, decide
+ * equally at first, and make equal things of equal elements in each iteration, then they decide
+ * equally for ever. Gathers all that into one number. `decision` gets what is to blame. */
+static uint64_t sign_loop(const loop_t *loop, const check_value_t *entered,
+                          const check_value_t *first, uint64_t deps, check_value_t *decision) {
+  uint64_t signature = check_mix(check_value_symbol(first), check_value_symbol(&loop->met)),
+           seen = 0;
   check_value_blame(decision, first);
   check_value_blame(decision, &loop->met);
   decision->deps = check_value_deps(first);
@@ -158,7 +176,8 @@ static uint64_t sign_loop(const loop_t *loop, const check_value_t *entered, cons
     seen |= now;
     for (int k = 0; k < state_count(loop); k++) {
       if (!(check_need_bit(k) & now)) continue;
-      check_value_t before = state_element(loop, entered, k), after = state_element(loop, &loop->state, k);
+      check_value_t before = state_element(loop, entered, k),
+                    after = state_element(loop, &loop->state, k);
       uint64_t pair = check_mix(check_value_symbol(&before), check_value_symbol(&after));
       signature = check_mix(signature, check_mix((uint64_t)k, pair));
       deps |= check_value_deps(&after);
@@ -182,8 +201,9 @@ static void blame_state(const loop_t *loop, const check_value_t *state, check_va
   }
 }
 
-static hr_status_t follow_one_iteration(loop_t *loop, const check_value_t *entered, const check_value_t *first,
-                                   check_value_t *decision, uint64_t *out_signature) {
+static hr_status_t follow_one_iteration(loop_t *loop, const check_value_t *entered,
+                                        const check_value_t *first, check_value_t *decision,
+                                        uint64_t *out_signature) {
   check_walk_t *walk = loop->in->walk;
   bool communicates = check_communicates(walk->analysis, loop->instr);
   uint64_t outer_deps = walk->region_deps;
@@ -205,7 +225,8 @@ static hr_status_t follow_one_iteration(loop_t *loop, const check_value_t *enter
   return NULL;
 }
 
-/* Data decide how often it turns: one iteration is followed, with nothing known of the state but where it came from. */
+/* Data decide how often it turns: one iteration is followed, with nothing known of the state but
+ * where it came from. */
 static hr_status_t walk_unknown_loop(loop_t *loop) {
   check_value_t entered = check_value_retain(loop->state), first = loop->met;
   check_value_t decision = {.kind = CHECK_UNKNOWN, .symbol = 3};
@@ -226,7 +247,8 @@ static hr_status_t follow_iterations(loop_t *loop) {
   check_walk_t *walk = loop->in->walk;
   HR_TRY(test_condition(loop));
   while (!walk->reason && loop->met.kind == CHECK_INT && loop->met.integer) {
-    if (!check_walk_step(walk)) return check_walk_abandon(walk, loop->instr, "turns too often to be followed");
+    if (!check_walk_step(walk))
+      return check_walk_abandon(walk, loop->instr, "turns too often to be followed");
     HR_TRY(run_body(loop));
     HR_TRY(test_condition(loop));
   }
@@ -234,8 +256,10 @@ static hr_status_t follow_iterations(loop_t *loop) {
   return walk_unknown_loop(loop);
 }
 
-hr_status_t check_walk_while(check_invocation_t *in, const hlo_instr_t *instr, check_value_t *out_value) {
-  loop_t loop = {.in = in, .instr = instr, .state = check_value_retain(in->values[instr->operands[0]->id])};
+hr_status_t check_walk_while(check_invocation_t *in, const hlo_instr_t *instr,
+                             check_value_t *out_value) {
+  loop_t loop = {
+      .in = in, .instr = instr, .state = check_value_retain(in->values[instr->operands[0]->id])};
   hr_status_t st = follow_iterations(&loop);
   check_value_release(&loop.met);
   if (st)

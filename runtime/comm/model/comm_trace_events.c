@@ -7,37 +7,40 @@
 
 hr_status_t check_walk_abandon(check_walk_t *walk, const hlo_instr_t *instr, const char *why) {
   if (walk->reason) return NULL;
-  return hr_arena_printf(walk->options.sites->arena, &walk->reason, "%s %%%.*s at line %u %s", hlo_op_name(instr->op),
-                         HR_STR_ARGS(instr->name), instr->line, why);
+  return hr_arena_printf(walk->options.sites->arena, &walk->reason, "%s %%%.*s at line %u %s",
+                         hlo_op_name(instr->op), HR_STR_ARGS(instr->name), instr->line, why);
 }
 
-hr_status_t check_walk_event(check_invocation_t *in, const hlo_instr_t *instr, const comm_participants_t *site,
-                             check_event_kind_t kind, uint32_t start) {
+hr_status_t check_walk_event(check_invocation_t *in, const hlo_instr_t *instr,
+                             const comm_participants_t *site, check_event_kind_t kind,
+                             uint32_t start) {
   comm_trace_t *out = in->walk->out;
   uint64_t limit = in->walk->options.event_limit ? in->walk->options.event_limit : EVENTS_MOST;
-  if (out->events.count >= limit) return check_walk_abandon(in->walk, instr, "is passed too often to be followed");
+  if (out->events.count >= limit)
+    return check_walk_abandon(in->walk, instr, "is passed too often to be followed");
   HR_VEC_PUSH(&out->events,
-              (check_event_t){.instr = instr, .site = site, .kind = kind, .frame = in->frame, .start = start});
+              (check_event_t){
+                  .instr = instr, .site = site, .kind = kind, .frame = in->frame, .start = start});
   return NULL;
 }
 
-hr_status_t check_walk_start(check_invocation_t *in, const hlo_instr_t *instr, const hlo_instr_t *communicates,
-                             check_event_kind_t kind) {
+hr_status_t check_walk_start(check_invocation_t *in, const hlo_instr_t *instr,
+                             const hlo_instr_t *communicates, check_event_kind_t kind) {
   const comm_participants_t *site;
   HR_TRY(comm_participants_of(in->walk->options.sites, communicates, &site));
   in->starts[instr->id] = (uint32_t)in->walk->out->events.count;
   return check_walk_event(in, instr, site, kind, 0);
 }
 
-hr_status_t check_walk_done(check_invocation_t *in, const hlo_instr_t *instr, const hlo_instr_t *start,
-                            check_event_kind_t kind) {
+hr_status_t check_walk_done(check_invocation_t *in, const hlo_instr_t *instr,
+                            const hlo_instr_t *start, check_event_kind_t kind) {
   if (in->walk->reason) return NULL;
   uint32_t position = in->starts[start->id];
   return check_walk_event(in, instr, in->walk->out->events.data[position].site, kind, position);
 }
 
-hr_status_t check_walk_frame(check_invocation_t *in, const hlo_computation_t *computation, const hlo_instr_t *caller,
-                             uint32_t iteration, uint32_t *out_frame) {
+hr_status_t check_walk_frame(check_invocation_t *in, const hlo_computation_t *computation,
+                             const hlo_instr_t *caller, uint32_t iteration, uint32_t *out_frame) {
   *out_frame = CHECK_NO_FRAME;
   if (!in->walk->analysis->communicates[computation->id]) return NULL;
   *out_frame = (uint32_t)in->walk->out->frames.count;
@@ -49,12 +52,14 @@ hr_status_t check_walk_frame(check_invocation_t *in, const hlo_computation_t *co
 /* --- results of communication --- */
 
 static hr_status_t count_instance(check_walk_t *walk, uint64_t key, uint64_t *out_count) {
-  uint64_t *counter = hr_map_get(&walk->instances, (hr_str_t){(const char *)&key, sizeof key}), *stored;
+  uint64_t *counter = hr_map_get(&walk->instances, (hr_str_t){(const char *)&key, sizeof key}),
+           *stored;
   if (!counter) {
     HR_TRY(HR_NEW_ARRAY(&walk->evaluator.scratch, 2, &stored));
     stored[0] = key;
     counter = stored + 1;
-    HR_TRY(hr_map_put(&walk->instances, (hr_str_t){(const char *)stored, sizeof key}, counter, NULL));
+    HR_TRY(
+        hr_map_put(&walk->instances, (hr_str_t){(const char *)stored, sizeof key}, counter, NULL));
   }
   *out_count = ++*counter;
   return NULL;
@@ -65,21 +70,26 @@ static bool is_equal_in_all_members(const hlo_instr_t *instr) {
     case HLO_ALL_REDUCE:
     case HLO_ALL_REDUCE_START:
     case HLO_ALL_GATHER:
-    case HLO_ALL_GATHER_START: return true;
-    case HLO_COLLECTIVE_BROADCAST: return !hlo_attr_bool(instr, HLO_ATTR_HAS_DYNAMIC_ROOT);
-    default: return false;
+    case HLO_ALL_GATHER_START:
+      return true;
+    case HLO_COLLECTIVE_BROADCAST:
+      return !hlo_attr_bool(instr, HLO_ATTR_HAS_DYNAMIC_ROOT);
+    default:
+      return false;
   }
 }
 
-/* The result of the n-th instance in this group stands for the same value in all members; of a group of one it is a
- * function of the operands, but that is not looked into. */
-hr_status_t check_walk_result(check_invocation_t *in, const hlo_instr_t *instr, bool needed, check_value_t *out_value) {
+/* The result of the n-th instance in this group stands for the same value in all members; of a
+ * group of one it is a function of the operands, but that is not looked into. */
+hr_status_t check_walk_result(check_invocation_t *in, const hlo_instr_t *instr, bool needed,
+                              check_value_t *out_value) {
   check_walk_t *walk = in->walk;
   const comm_participants_t *site;
   uint64_t count;
   HR_TRY(comm_participants_of(walk->options.sites, instr, &site));
   const check_group_t *group = site->kind == COMM_GROUP ? site->groups[walk->options.rank] : NULL;
-  uint64_t key = check_mix(check_mix(group ? group->id : 0, (uint64_t)site->channel), (uint64_t)site->kind);
+  uint64_t key =
+      check_mix(check_mix(group ? group->id : 0, (uint64_t)site->channel), (uint64_t)site->kind);
   HR_TRY(count_instance(walk, key, &count));
   if (!needed) return NULL;
   uint64_t symbol = check_mix(check_mix(key, count), 4711);
@@ -89,19 +99,22 @@ hr_status_t check_walk_result(check_invocation_t *in, const hlo_instr_t *instr, 
   }
   bool all = group->size == walk->options.sites->world;
   walk->evaluator.by_rank |= !all;
-  *out_value = (check_value_t){.kind = CHECK_UNKNOWN, .varies = !all, .symbol = symbol, .cause = instr};
+  *out_value =
+      (check_value_t){.kind = CHECK_UNKNOWN, .varies = !all, .symbol = symbol, .cause = instr};
   return NULL;
 }
 
 static hr_status_t start_value(check_invocation_t *in, const hlo_instr_t *instr, bool needed,
                                check_value_t *out_value) {
   check_value_t pair[2] = {{.kind = CHECK_UNKNOWN, .cause = instr}};
-  if (!needed || instr->op != HLO_ALL_GATHER_START) return check_walk_result(in, instr, needed, out_value);
+  if (!needed || instr->op != HLO_ALL_GATHER_START)
+    return check_walk_result(in, instr, needed, out_value);
   HR_TRY(check_walk_result(in, instr, true, &pair[1]));
   return check_value_tuple(2, pair, out_value);
 }
 
-static hr_status_t received_value(check_invocation_t *in, const hlo_instr_t *instr, check_value_t *out_value) {
+static hr_status_t received_value(check_invocation_t *in, const hlo_instr_t *instr,
+                                  check_value_t *out_value) {
   uint64_t count;
   HR_TRY(count_instance(in->walk, 1, &count));
   *out_value = check_private_value(&in->walk->evaluator, instr, check_mix(count, 12));
@@ -123,8 +136,8 @@ static hr_status_t walk_collective(check_invocation_t *in, const hlo_instr_t *in
 
 /* --- transfers --- */
 
-/* The state between the halves, which may travel through tuples and loops: beside the data it tells the position of the
- * start, and in which region it was. */
+/* The state between the halves, which may travel through tuples and loops: beside the data it tells
+ * the position of the start, and in which region it was. */
 static hr_status_t transfer_state(check_invocation_t *in, const hlo_instr_t *instr) {
   check_value_t parts[3] = {{.kind = CHECK_UNKNOWN, .cause = instr},
                             {.kind = CHECK_INT, .dtype = HR_U32, .integer = in->starts[instr->id]},
@@ -149,17 +162,22 @@ static bool state_part(const check_value_t *state, int k, uint32_t *out_number) 
 }
 
 /* The channel that an instruction names; 0: it names none. */
-static int64_t named_channel(const hlo_instr_t *instr) { return hlo_attr_int(instr, HLO_ATTR_CHANNEL_ID); }
+static int64_t named_channel(const hlo_instr_t *instr) {
+  return hlo_attr_int(instr, HLO_ATTR_CHANNEL_ID);
+}
 
-static hr_status_t walk_transfer_done(check_invocation_t *in, const hlo_instr_t *instr, check_event_kind_t kind) {
+static hr_status_t walk_transfer_done(check_invocation_t *in, const hlo_instr_t *instr,
+                                      check_event_kind_t kind) {
   check_walk_t *walk = in->walk;
   uint32_t position, region;
   const check_value_t *state = &in->values[instr->operands[0]->id];
   if (walk->reason) return NULL;
   if (!state_part(state, 1, &position) || !state_part(state, 2, &region))
-    return check_walk_abandon(walk, instr, "ends a transfer of which data decide where it was started");
+    return check_walk_abandon(walk, instr,
+                              "ends a transfer of which data decide where it was started");
   if (region != walk->region)
-    return check_walk_abandon(walk, instr, "ends a transfer that was started outside of its loop or branch");
+    return check_walk_abandon(walk, instr,
+                              "ends a transfer that was started outside of its loop or branch");
   const check_event_t *start = &walk->out->events.data[position];
   bool fits = position < walk->out->events.count &&
               start->kind == (kind == CHECK_SEND_DONE ? CHECK_SEND : CHECK_RECV) &&
@@ -171,14 +189,19 @@ static hr_status_t walk_transfer_done(check_invocation_t *in, const hlo_instr_t 
   return check_walk_event(in, instr, start->site, kind, position);
 }
 
-hr_status_t check_walk_communication(check_invocation_t *in, const hlo_instr_t *instr, bool needed) {
+hr_status_t check_walk_communication(check_invocation_t *in, const hlo_instr_t *instr,
+                                     bool needed) {
   switch (instr->op) {
-    case HLO_SEND: return walk_transfer(in, instr, needed, CHECK_SEND);
-    case HLO_RECV: return walk_transfer(in, instr, needed, CHECK_RECV);
-    case HLO_SEND_DONE: return walk_transfer_done(in, instr, CHECK_SEND_DONE);
+    case HLO_SEND:
+      return walk_transfer(in, instr, needed, CHECK_SEND);
+    case HLO_RECV:
+      return walk_transfer(in, instr, needed, CHECK_RECV);
+    case HLO_SEND_DONE:
+      return walk_transfer_done(in, instr, CHECK_SEND_DONE);
     case HLO_RECV_DONE:
       HR_TRY(walk_transfer_done(in, instr, CHECK_RECV_DONE));
       return needed ? received_value(in, instr, &in->values[instr->id]) : NULL;
-    default: return walk_collective(in, instr, needed);
+    default:
+      return walk_collective(in, instr, needed);
   }
 }

@@ -9,8 +9,10 @@
 
 void comm_participant_sets_init(comm_participant_sets_t *sites, hr_arena_t *arena, int num_replicas,
                                 int num_partitions) {
-  *sites = (comm_participant_sets_t){.arena = arena, .num_replicas = num_replicas, .num_partitions = num_partitions,
-                           .world = num_replicas * num_partitions};
+  *sites = (comm_participant_sets_t){.arena = arena,
+                                     .num_replicas = num_replicas,
+                                     .num_partitions = num_partitions,
+                                     .world = num_replicas * num_partitions};
   hr_map_init(&sites->lists);
   hr_map_init(&sites->groups);
   hr_map_init(&sites->sites);
@@ -34,7 +36,8 @@ typedef struct pairs {
 static int rank_of_id(const comm_participant_sets_t *sites, pair_ids_t ids, int rank, int64_t id) {
   int partitions = sites->num_partitions;
   if (ids == PAIR_IDS_PROCESS) return (int)id;
-  return ids == PAIR_IDS_REPLICA ? (int)id * partitions + rank % partitions : rank / partitions * partitions + (int)id;
+  return ids == PAIR_IDS_REPLICA ? (int)id * partitions + rank % partitions
+                                 : rank / partitions * partitions + (int)id;
 }
 
 static int64_t id_of_rank(const comm_participant_sets_t *sites, pair_ids_t ids, int rank) {
@@ -57,14 +60,17 @@ static hr_status_t check_pair_ids(const comm_participant_sets_t *sites, const hl
                          (long)lists->lists[i].count);
       int64_t id = lists->lists[i].data[k];
       if (id < 0 || id >= id_limit(sites, ids))
-        return hlo_error(instr, NULL, "its pairs name %ld, but the grid of %d x %d (replicas x partitions) has %ld %s",
-                         (long)id, sites->num_replicas, sites->num_partitions, (long)id_limit(sites, ids), names[ids]);
+        return hlo_error(
+            instr, NULL,
+            "its pairs name %ld, but the grid of %d x %d (replicas x partitions) has %ld %s",
+            (long)id, sites->num_replicas, sites->num_partitions, (long)id_limit(sites, ids),
+            names[ids]);
     }
   return NULL;
 }
 
-static hr_status_t fill_pairs(comm_participant_sets_t *sites, const hlo_instr_t *instr, const hlo_int_lists_t *lists,
-                              pair_ids_t ids, pairs_t *pairs) {
+static hr_status_t fill_pairs(comm_participant_sets_t *sites, const hlo_instr_t *instr,
+                              const hlo_int_lists_t *lists, pair_ids_t ids, pairs_t *pairs) {
   int64_t limit = id_limit(sites, ids), *next, *previous;
   HR_TRY(HR_NEW_ARRAY(sites->arena, sites->world, &pairs->to));
   HR_TRY(HR_NEW_ARRAY(sites->arena, sites->world, &pairs->from));
@@ -74,8 +80,8 @@ static hr_status_t fill_pairs(comm_participant_sets_t *sites, const hlo_instr_t 
   for (int64_t i = 0; i < lists->count; i++) {
     const int64_t *pair = lists->lists[i].data;
     if (next[pair[0]] >= 0 || previous[pair[1]] >= 0)
-      return hlo_error(instr, NULL, "its pairs name %ld twice as a %s", (long)pair[next[pair[0]] < 0],
-                       next[pair[0]] >= 0 ? "source" : "target");
+      return hlo_error(instr, NULL, "its pairs name %ld twice as a %s",
+                       (long)pair[next[pair[0]] < 0], next[pair[0]] >= 0 ? "source" : "target");
     next[pair[0]] = pair[1];
     previous[pair[1]] = pair[0];
   }
@@ -89,21 +95,24 @@ static hr_status_t fill_pairs(comm_participant_sets_t *sites, const hlo_instr_t 
 
 static void print_lists(hr_strbuf_t *text, const hlo_int_lists_t *lists) {
   for (int64_t g = 0; g < lists->count; g++) {
-    for (int64_t i = 0; i < lists->lists[g].count; i++) hr_strbuf_printf(text, "%ld ", (long)lists->lists[g].data[i]);
+    for (int64_t i = 0; i < lists->lists[g].count; i++)
+      hr_strbuf_printf(text, "%ld ", (long)lists->lists[g].data[i]);
     hr_strbuf_add_char(text, ';');
   }
 }
 
 /* What is stored under the text; or NULL, and the text becomes a key that lives on. */
-static hr_status_t find_list(comm_participant_sets_t *sites, hr_strbuf_t *text, hr_str_t *out_key, void **out_found) {
+static hr_status_t find_list(comm_participant_sets_t *sites, hr_strbuf_t *text, hr_str_t *out_key,
+                             void **out_found) {
   HR_TRY(hr_strbuf_finish(text));
   hr_str_t key = {text->data, text->size};
   *out_found = hr_map_get(&sites->lists, key);
   return *out_found ? NULL : hr_arena_str(sites->arena, key, out_key);
 }
 
-static hr_status_t find_pairs(comm_participant_sets_t *sites, const hlo_instr_t *instr, const hlo_int_lists_t *lists,
-                              pair_ids_t ids, comm_participants_t *site) {
+static hr_status_t find_pairs(comm_participant_sets_t *sites, const hlo_instr_t *instr,
+                              const hlo_int_lists_t *lists, pair_ids_t ids,
+                              comm_participants_t *site) {
   hr_strbuf_t text;
   hr_str_t key = {0};
   void *found = NULL;
@@ -130,7 +139,8 @@ static hr_status_t find_pairs(comm_participant_sets_t *sites, const hlo_instr_t 
 /* --- the ends of channels --- */
 
 /* "{{0,1},{1,2}}" */
-static hr_status_t parse_pairs(hr_arena_t *arena, const hlo_instr_t *instr, hr_str_t text, hlo_int_lists_t *out_lists) {
+static hr_status_t parse_pairs(hr_arena_t *arena, const hlo_instr_t *instr, hr_str_t text,
+                               hlo_int_lists_t *out_lists) {
   const char *zero_ended;
   int64_t *ids, count = 0;
   hr_ints_t *lists;
@@ -139,7 +149,8 @@ static hr_status_t parse_pairs(hr_arena_t *arena, const hlo_instr_t *instr, hr_s
   for (const char *at = zero_ended; *at;) {
     char *end;
     if (!strchr("0123456789-", *at)) {
-      if (!strchr("{}, \"", *at)) return hlo_error(instr, NULL, "its source_target_pairs are \"%s\"", zero_ended);
+      if (!strchr("{}, \"", *at))
+        return hlo_error(instr, NULL, "its source_target_pairs are \"%s\"", zero_ended);
       at++;
       continue;
     }
@@ -148,16 +159,19 @@ static hr_status_t parse_pairs(hr_arena_t *arena, const hlo_instr_t *instr, hr_s
     count++;
     at = end;
   }
-  if (count % 2) return hlo_error(instr, NULL, "its source_target_pairs are \"%s\", want pairs", zero_ended);
+  if (count % 2)
+    return hlo_error(instr, NULL, "its source_target_pairs are \"%s\", want pairs", zero_ended);
   HR_TRY(HR_NEW_ARRAY(arena, count / 2, &lists));
   for (int64_t i = 0; i < count / 2; i++) lists[i] = (hr_ints_t){ids + 2 * i, 2};
   *out_lists = (hlo_int_lists_t){count / 2, lists};
   return NULL;
 }
 
-/* Ids of a channel's pairs mean what those of a collective-permute mean: partitions if there is a channel id, else
- * replicas; on a grid of one row or one column, or if some id is too large for that, processes. */
-static pair_ids_t channel_ids(const comm_participant_sets_t *sites, int64_t channel, const hlo_int_lists_t *lists) {
+/* Ids of a channel's pairs mean what those of a collective-permute mean: partitions if there is a
+ * channel id, else replicas; on a grid of one row or one column, or if some id is too large for
+ * that, processes. */
+static pair_ids_t channel_ids(const comm_participant_sets_t *sites, int64_t channel,
+                              const hlo_int_lists_t *lists) {
   if (sites->num_replicas == 1 || sites->num_partitions == 1) return PAIR_IDS_PROCESS;
   pair_ids_t ids = channel > 0 ? PAIR_IDS_PARTITION : PAIR_IDS_REPLICA;
   for (int64_t i = 0; i < lists->count; i++)
@@ -203,39 +217,46 @@ static hr_status_t intern_group(comm_participant_sets_t *sites, const op_members
   return NULL;
 }
 
-static hr_status_t fill_groups(comm_participant_sets_t *sites, const hlo_instr_t *instr, const check_group_t **groups) {
+static hr_status_t fill_groups(comm_participant_sets_t *sites, const hlo_instr_t *instr,
+                               const check_group_t **groups) {
   for (int rank = 0; rank < sites->world; rank++) {
     op_members_t members;
     const check_group_t *group;
     if (groups[rank]) continue;
-    HR_TRY(op_group_members(sites->arena, instr, sites->num_replicas, sites->num_partitions, rank, &members));
+    HR_TRY(op_group_members(sites->arena, instr, sites->num_replicas, sites->num_partitions, rank,
+                            &members));
     if (members.my_index < 0) continue;
     for (int k = 0; k < members.size; k++)
       if (members.ranks[k] < 0 || members.ranks[k] >= sites->world)
-        return hlo_error(instr, NULL,
-                         "its replica_groups name more than the grid of %d x %d (replicas x partitions) has",
-                         sites->num_replicas, sites->num_partitions);
+        return hlo_error(
+            instr, NULL,
+            "its replica_groups name more than the grid of %d x %d (replicas x partitions) has",
+            sites->num_replicas, sites->num_partitions);
     HR_TRY(intern_group(sites, &members, &group));
     for (int k = 0; k < group->size; k++) groups[group->ranks[k]] = group;
   }
   return NULL;
 }
 
-static bool is_reducing(const hlo_instr_t *instr) { return hlo_op_is(instr->op, OP_HAS_BODY) && instr->called_count; }
+static bool is_reducing(const hlo_instr_t *instr) {
+  return hlo_op_is(instr->op, OP_HAS_BODY) && instr->called_count;
+}
 
 static hlo_opcode_t without_start(hlo_opcode_t op) {
   if (op == HLO_ALL_REDUCE_START) return HLO_ALL_REDUCE;
   return op == HLO_ALL_GATHER_START ? HLO_ALL_GATHER : op;
 }
 
-/* What all members must agree on: the op, the reduction, the dimensions. Operands are compared by themselves. */
+/* What all members must agree on: the op, the reduction, the dimensions. Operands are compared by
+ * themselves. */
 static hr_status_t fill_meaning(comm_participants_t *site) {
   const hlo_instr_t *instr = site->instr;
   hr_ints_t dimensions = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
   uint64_t body = 0;
   if (is_reducing(instr)) HR_TRY(check_computation_hash(instr->called[0], &body));
-  site->meaning = check_mix(check_mix((uint64_t)without_start(instr->op), body),
-                            hr_hash_bytes(dimensions.data, (size_t)dimensions.count * sizeof(int64_t), 5));
+  site->meaning =
+      check_mix(check_mix((uint64_t)without_start(instr->op), body),
+                hr_hash_bytes(dimensions.data, (size_t)dimensions.count * sizeof(int64_t), 5));
   return NULL;
 }
 
@@ -265,11 +286,14 @@ static hr_status_t find_groups(comm_participant_sets_t *sites, comm_participants
 
 /* --- sites --- */
 
-static hr_status_t make_site(comm_participant_sets_t *sites, const hlo_instr_t *instr, comm_participants_t *site) {
-  *site = (comm_participants_t){.instr = instr, .channel = hlo_attr_int(instr, HLO_ATTR_CHANNEL_ID)};
+static hr_status_t make_site(comm_participant_sets_t *sites, const hlo_instr_t *instr,
+                             comm_participants_t *site) {
+  *site =
+      (comm_participants_t){.instr = instr, .channel = hlo_attr_int(instr, HLO_ATTR_CHANNEL_ID)};
   if (site->channel < 0) site->channel = 0;
   if (instr->op == HLO_SEND || instr->op == HLO_RECV) return fill_channel(sites, site);
-  if (instr->op != HLO_COLLECTIVE_PERMUTE && instr->op != HLO_COLLECTIVE_PERMUTE_START) return find_groups(sites, site);
+  if (instr->op != HLO_COLLECTIVE_PERMUTE && instr->op != HLO_COLLECTIVE_PERMUTE_START)
+    return find_groups(sites, site);
   site->kind = COMM_PAIRS;
   bool cross_partition = op_replica_group_mode(instr) == HLO_GROUP_MODE_CROSS_PARTITION;
   return find_pairs(sites, instr, hlo_attr_lists(instr, HLO_ATTR_SOURCE_TARGET_PAIRS),
@@ -278,7 +302,8 @@ static hr_status_t make_site(comm_participant_sets_t *sites, const hlo_instr_t *
 
 hr_status_t comm_participants_of(comm_participant_sets_t *sites, const hlo_instr_t *instr,
                                  const comm_participants_t **out_site) {
-  comm_participants_t *site = hr_map_get(&sites->sites, (hr_str_t){(const char *)&instr, sizeof instr});
+  comm_participants_t *site =
+      hr_map_get(&sites->sites, (hr_str_t){(const char *)&instr, sizeof instr});
   const hlo_instr_t **key;
   if (!site) {
     HR_TRY(HR_NEW(sites->arena, &site));

@@ -1,5 +1,5 @@
-/* Who takes part in an instruction's communication, on a grid: sites. What is the same for several instructions (lists
- * of groups, of pairs) is worked out once, for all ranks. */
+/* Who takes part in an instruction's communication, on a grid: sites. What is the same for several
+ * instructions (lists of groups, of pairs) is worked out once, for all ranks. */
 #ifndef CHECK_PARTICIPANTS_H
 #define CHECK_PARTICIPANTS_H
 
@@ -18,22 +18,24 @@ typedef enum comm_kind {
   COMM_GROUP    /* other collectives */
 } comm_kind_t;
 
-/* May two processes be the ends of a channel that does not name them? On a grid of several rows and columns a channel
- * joins partitions of one replica, or without an id replicas. */
-static inline bool check_can_match(int num_replicas, int num_partitions, int64_t channel, int a, int b) {
+/* May two processes be the ends of a channel that does not name them? On a grid of several rows and
+ * columns a channel joins partitions of one replica, or without an id replicas. */
+static inline bool check_can_match(int num_replicas, int num_partitions, int64_t channel, int a,
+                                   int b) {
   if (num_partitions == 1 || num_replicas == 1) return true;
-  return channel > 0 ? a / num_partitions == b / num_partitions : a % num_partitions == b % num_partitions;
+  return channel > 0 ? a / num_partitions == b / num_partitions
+                     : a % num_partitions == b % num_partitions;
 }
 
 typedef struct comm_participants {
   const hlo_instr_t *instr;
   comm_kind_t kind;
-  int64_t channel;                     /* 0: none */
-  uint32_t list;                       /* number of the list of pairs */
-  const int *to, *from;                /* per rank; -1: none; NULL: the channel says nothing of its ends */
-  const check_group_t *const *groups;  /* GROUP: per rank; NULL: in none */
-  bool covers;                         /* GROUP: every rank is in one */
-  uint64_t meaning;                    /* GROUP: equal if the op and the reduction are */
+  int64_t channel;      /* 0: none */
+  uint32_t list;        /* number of the list of pairs */
+  const int *to, *from; /* per rank; -1: none; NULL: the channel says nothing of its ends */
+  const check_group_t *const *groups; /* GROUP: per rank; NULL: in none */
+  bool covers;                        /* GROUP: every rank is in one */
+  uint64_t meaning;                   /* GROUP: equal if the op and the reduction are */
 } comm_participants_t;
 
 typedef struct comm_participant_sets {

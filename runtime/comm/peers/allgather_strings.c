@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-hr_status_t exec_exchange(exec_comm_t *comm, hr_arena_t *arena, const hr_strbuf_t *mine, const hr_str_t **out_texts) {
+hr_status_t exec_exchange(exec_comm_t *comm, hr_arena_t *arena, const hr_strbuf_t *mine,
+                          const hr_str_t **out_texts) {
   int world = comm->groups->endpoint->world_size;
   uint64_t size = mine->size, *sizes, longest = 0;
   char *padded, *all;

@@ -8,8 +8,9 @@
 #define WALK_EVENTS 1000000 /* in all, before the text alone decides */
 
 /* --- what each process comes to ---
- * Where the program does not say who is at the other end of a channel, branches that ask for the rank decide. Each
- * process is followed as far as that can be done; where it cannot, it may come to everything. */
+ * Where the program does not say who is at the other end of a channel, branches that ask for the
+ * rank decide. Each process is followed as far as that can be done; where it cannot, it may come to
+ * everything. */
 
 typedef struct passed { /* the key of what is noted */
   const hlo_instr_t *instr;
@@ -26,13 +27,15 @@ static hr_status_t note_passed(endpoint_search_t *search, const hlo_instr_t *ins
 
 static bool may_pass(const endpoint_search_t *search, const hlo_instr_t *instr, int rank) {
   passed_t key = {instr, rank};
-  return !search->is_followed || hr_map_get(&search->passed, (hr_str_t){(const char *)&key, sizeof key});
+  return !search->is_followed ||
+         hr_map_get(&search->passed, (hr_str_t){(const char *)&key, sizeof key});
 }
 
 static hr_status_t note_trace(endpoint_search_t *search, const comm_trace_t *behaviour, int rank) {
   for (size_t i = 0; i < behaviour->events.count; i++) {
     const check_event_t *event = &behaviour->events.data[i];
-    if (event->kind == CHECK_SEND || event->kind == CHECK_RECV) HR_TRY(note_passed(search, event->instr, rank));
+    if (event->kind == CHECK_SEND || event->kind == CHECK_RECV)
+      HR_TRY(note_passed(search, event->instr, rank));
   }
   return NULL;
 }
@@ -42,7 +45,8 @@ static hr_status_t follow_ranks(endpoint_search_t *search, int first, int last) 
   hr_map_t plans;
   HR_TRY(comm_analysis_init(search->arena, search->plan->module, false, &facts));
   hr_map_init(&plans);
-  check_walk_options_t options = {.sites = &search->sites, .plans = &plans,
+  check_walk_options_t options = {.sites = &search->sites,
+                                  .plans = &plans,
                                   .event_limit = WALK_EVENTS / (uint64_t)(last - first + 1) + 1000};
   const char *reason = NULL;
   hr_status_t st = NULL;
@@ -60,7 +64,8 @@ static hr_status_t follow_ranks(endpoint_search_t *search, int first, int last) 
 }
 
 /* Is there an end that does not name its peer? */
-static hr_status_t find_open_end(endpoint_search_t *search, const hlo_module_t *module, bool *out_found) {
+static hr_status_t find_open_end(endpoint_search_t *search, const hlo_module_t *module,
+                                 bool *out_found) {
   const comm_participants_t *site;
   *out_found = false;
   for (size_t c = 0; c < module->computations.count && !*out_found; c++)
@@ -80,8 +85,10 @@ bool exec_endpoints_run_on(const endpoint_search_t *search, const hlo_instr_t *i
   return device < 0 || device == op_device_of_rank(rank, search->plan->grid.num_partitions);
 }
 
-static hr_status_t describe_end(endpoint_search_t *search, const hlo_instr_t *instr, exec_channel_endpoint_t *end) {
-  const hlo_shape_t *data = instr->op == HLO_SEND ? instr->operands[0]->shape : instr->shape->elements[0];
+static hr_status_t describe_end(endpoint_search_t *search, const hlo_instr_t *instr,
+                                exec_channel_endpoint_t *end) {
+  const hlo_shape_t *data =
+      instr->op == HLO_SEND ? instr->operands[0]->shape : instr->shape->elements[0];
   const hr_source_t *source = &instr->parent->module->source;
   if (hlo_shape_is_dynamic(data))
     return hlo_unsupported(instr, "data of dynamic sizes on a channel; pad it to its bound first");
@@ -95,8 +102,9 @@ static hr_status_t describe_end(endpoint_search_t *search, const hlo_instr_t *in
   end->channel = hlo_attr_int(instr, HLO_ATTR_CHANNEL_ID);
   if (end->channel < 0) end->channel = 0;
   end->sends = instr->op == HLO_SEND;
-  return hr_arena_printf(search->arena, &end->location, "%s:%u: %%%.*s", source->path ? source->path : "the program",
-                         instr->line, HR_STR_ARGS(instr->name));
+  return hr_arena_printf(search->arena, &end->location, "%s:%u: %%%.*s",
+                         source->path ? source->path : "the program", instr->line,
+                         HR_STR_ARGS(instr->name));
 }
 
 static hr_status_t add_end(endpoint_search_t *search, const hlo_instr_t *instr) {
@@ -116,8 +124,8 @@ static hr_status_t add_end(endpoint_search_t *search, const hlo_instr_t *instr) 
   return NULL;
 }
 
-/* Those of what the entry reaches; processes that a step starts (interpreter.run_parallel) have channels of their
- * own. */
+/* Those of what the entry reaches; processes that a step starts (interpreter.run_parallel) have
+ * channels of their own. */
 static hr_status_t add_ends(endpoint_search_t *search, const hlo_computation_t *computation) {
   int replicas, partitions;
   if (search->visited[computation->id]) return NULL;
@@ -136,17 +144,20 @@ static hr_status_t add_ends(endpoint_search_t *search, const hlo_computation_t *
 static void write_ends(hr_strbuf_t *text, const exec_channel_endpoints_t *ends) {
   for (size_t i = 0; i < ends->count; i++) {
     const exec_channel_endpoint_t *end = &ends->data[i];
-    hr_strbuf_printf(text, "%ld\t%d\t%d\t%s\t%s\n", (long)end->channel, end->peer, end->sends, end->shape,
-                     end->location);
+    hr_strbuf_printf(text, "%ld\t%d\t%d\t%s\t%s\n", (long)end->channel, end->peer, end->sends,
+                     end->shape, end->location);
   }
 }
 
-static hr_status_t read_ends(hr_arena_t *arena, hr_str_t text, int rank, exec_channel_endpoints_t *ends) {
+static hr_status_t read_ends(hr_arena_t *arena, hr_str_t text, int rank,
+                             exec_channel_endpoints_t *ends) {
   int64_t channel, peer, sends;
   hr_str_t shape, location;
-  while (exec_next_number(&text, &channel) && exec_next_number(&text, &peer) && exec_next_number(&text, &sends) &&
-         exec_next_field(&text, &shape) && exec_next_field(&text, &location)) {
-    exec_channel_endpoint_t end = {.channel = channel, .rank = rank, .peer = (int)peer, .sends = sends != 0};
+  while (exec_next_number(&text, &channel) && exec_next_number(&text, &peer) &&
+         exec_next_number(&text, &sends) && exec_next_field(&text, &shape) &&
+         exec_next_field(&text, &location)) {
+    exec_channel_endpoint_t end = {
+        .channel = channel, .rank = rank, .peer = (int)peer, .sends = sends != 0};
     HR_TRY(hr_arena_cstr(arena, shape, &end.shape));
     HR_TRY(hr_arena_cstr(arena, location, &end.location));
     HR_VEC_PUSH(ends, end);
@@ -163,7 +174,8 @@ static hr_status_t exchange_ends(endpoint_search_t *search, exec_comm_t *comm) {
   hr_strbuf_deinit(&mine);
   HR_TRY(st);
   search->ends.count = 0;
-  for (int r = 0; r < search->sites.world; r++) HR_TRY(read_ends(search->arena, texts[r], r, &search->ends));
+  for (int r = 0; r < search->sites.world; r++)
+    HR_TRY(read_ends(search->arena, texts[r], r, &search->ends));
   return NULL;
 }
 
@@ -184,7 +196,8 @@ hr_status_t exec_endpoints_find(endpoint_search_t *search, exec_comm_t *comm, bo
 
 void exec_endpoints_init(endpoint_search_t *search, hr_arena_t *arena, const plan_t *plan) {
   *search = (endpoint_search_t){.arena = arena, .plan = plan};
-  comm_participant_sets_init(&search->sites, arena, plan->grid.num_replicas, plan->grid.num_partitions);
+  comm_participant_sets_init(&search->sites, arena, plan->grid.num_replicas,
+                             plan->grid.num_partitions);
   hr_map_init(&search->passed);
 }
 

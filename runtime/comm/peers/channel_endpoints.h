@@ -1,4 +1,5 @@
-/* The ends of channels that the programs of all processes have, as far as can be told before they run. */
+/* The ends of channels that the programs of all processes have, as far as can be told before they
+ * run. */
 #ifndef EXEC_CHANNEL_ENDPOINTS_H
 #define EXEC_CHANNEL_ENDPOINTS_H
 

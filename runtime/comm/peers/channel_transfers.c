@@ -22,27 +22,31 @@ struct exec_channels {
 
 /* Where one send or recv of the program goes to, or comes from, in this process. */
 typedef struct channel_peer {
-  const hlo_instr_t *instr; /* the key */
+  const hlo_instr_t *instr;          /* the key */
   const exec_channel_route_t *route; /* NULL: nowhere */
 } channel_peer_t;
 
 /* --- who is at the other end of what this process does --- */
 
-static const exec_channel_route_t *route_of(const endpoint_search_t *search, const exec_channel_routes_t *routes,
-                                            const hlo_instr_t *instr, const comm_participants_t *site, int rank) {
+static const exec_channel_route_t *route_of(const endpoint_search_t *search,
+                                            const exec_channel_routes_t *routes,
+                                            const hlo_instr_t *instr,
+                                            const comm_participants_t *site, int rank) {
   bool sends = instr->op == HLO_SEND;
   const int *peers = sends ? site->to : site->from;
   if (!exec_endpoints_run_on(search, instr, rank) || (peers && peers[rank] < 0)) return NULL;
   if (peers)
-    return exec_channel_routes_get(routes, site->channel, sends ? rank : peers[rank], sends ? peers[rank] : rank);
+    return exec_channel_routes_get(routes, site->channel, sends ? rank : peers[rank],
+                                   sends ? peers[rank] : rank);
   for (size_t i = 0; i < routes->count; i++)
-    if (routes->list[i].channel == site->channel && (sends ? routes->list[i].from : routes->list[i].to) == rank)
+    if (routes->list[i].channel == site->channel &&
+        (sends ? routes->list[i].from : routes->list[i].to) == rank)
       return &routes->list[i];
   return NULL;
 }
 
-static hr_status_t keep_peer(exec_channels_t *channels, endpoint_search_t *search, const exec_channel_routes_t *routes,
-                             const hlo_instr_t *instr) {
+static hr_status_t keep_peer(exec_channels_t *channels, endpoint_search_t *search,
+                             const exec_channel_routes_t *routes, const hlo_instr_t *instr) {
   const comm_participants_t *site;
   channel_peer_t *peer;
   HR_TRY(comm_participants_of(&search->sites, instr, &site));
@@ -51,7 +55,8 @@ static hr_status_t keep_peer(exec_channels_t *channels, endpoint_search_t *searc
   peer->route = route_of(search, routes, instr, site, channels->rank);
   if (peer->route && peer->route->number >= TP_CHANNEL_COUNT)
     return hlo_unsupported(instr, "more than %u channels between two processes", TP_CHANNEL_COUNT);
-  return hr_map_put(&channels->peers, (hr_str_t){(const char *)&peer->instr, sizeof instr}, peer, NULL);
+  return hr_map_put(&channels->peers, (hr_str_t){(const char *)&peer->instr, sizeof instr}, peer,
+                    NULL);
 }
 
 static hr_status_t keep_peers(exec_channels_t *channels, endpoint_search_t *search,
@@ -69,19 +74,21 @@ static hr_status_t keep_peers(exec_channels_t *channels, endpoint_search_t *sear
 static hr_status_t find_peers(exec_channels_t *channels, endpoint_search_t *search, bool mpmd) {
   exec_channel_routes_t routes;
   HR_TRY(exec_endpoints_find(search, channels->comm, mpmd));
-  HR_TRY(
-      exec_channel_routes_find(&channels->arena, &search->plan->grid, search->ends.data, search->ends.count, &routes));
+  HR_TRY(exec_channel_routes_find(&channels->arena, &search->plan->grid, search->ends.data,
+                                  search->ends.count, &routes));
   return keep_peers(channels, search, &routes);
 }
 
 /* --- transfers --- */
 
 static const exec_channel_route_t *find_route(exec_channels_t *channels, const hlo_instr_t *instr) {
-  const channel_peer_t *peer = hr_map_get(&channels->peers, (hr_str_t){(const char *)&instr, sizeof instr});
+  const channel_peer_t *peer =
+      hr_map_get(&channels->peers, (hr_str_t){(const char *)&instr, sizeof instr});
   return peer ? peer->route : NULL;
 }
 
-bool exec_channels_peer(exec_channels_t *channels, const hlo_instr_t *instr, int *out_peer, uint32_t *out_number) {
+bool exec_channels_peer(exec_channels_t *channels, const hlo_instr_t *instr, int *out_peer,
+                        uint32_t *out_number) {
   const exec_channel_route_t *route = find_route(channels, instr);
   if (!route || hlo_attr_bool(instr, HLO_ATTR_IS_HOST_TRANSFER)) return false;
   *out_peer = instr->op == HLO_SEND ? route->to : route->from;
@@ -97,7 +104,8 @@ static hr_status_t blocks_of(op_env_t *env, const hlo_value_t *value, tp_block_t
   if (leaves > FEW_BLOCKS) HR_TRY(HR_NEW_ARRAY(env->scratch, leaves, &blocks));
   for (int i = 0; i < leaves; i++) {
     const hlo_value_t *leaf = hlo_value_leaf((hlo_value_t *)value, i);
-    if (leaf->data && hlo_value_bytes(leaf)) blocks[count++] = (tp_block_t){leaf->data, hlo_value_bytes(leaf)};
+    if (leaf->data && hlo_value_bytes(leaf))
+      blocks[count++] = (tp_block_t){leaf->data, hlo_value_bytes(leaf)};
   }
   *out_blocks = blocks;
   *out_count = count;
@@ -106,10 +114,13 @@ static hr_status_t blocks_of(op_env_t *env, const hlo_value_t *value, tp_block_t
 
 static hr_status_t refuse_host(const hlo_instr_t *instr) {
   if (!hlo_attr_bool(instr, HLO_ATTR_IS_HOST_TRANSFER)) return NULL;
-  return hlo_unsupported(instr, "transfers to and from the host are not connected to anything; infeed and outfeed are");
+  return hlo_unsupported(
+      instr,
+      "transfers to and from the host are not connected to anything; infeed and outfeed are");
 }
 
-static hr_status_t send_value(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *value, uint32_t *out_handle) {
+static hr_status_t send_value(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *value,
+                              uint32_t *out_handle) {
   exec_channels_t *channels = env->channels;
   tp_block_t few[FEW_BLOCKS], *blocks;
   tp_request_t *request;
@@ -121,10 +132,12 @@ static hr_status_t send_value(op_env_t *env, const hlo_instr_t *instr, hlo_value
   HR_TRY(tp_progress_begin(channels->comm->groups));
   HR_TRY(exec_pending_reserve(&channels->pending));
   HR_TRY(blocks_of(env, value, few, &blocks, &count));
-  HR_TRY(tp_channel_send(channels->comm->groups, route->to, route->number, blocks, count, &request));
-  *out_handle = exec_pending_keep(&channels->pending, (exec_transfer_t){.request = (op_request_t *)request,
-                                                                        .value = value, .instr = instr,
-                                                                        .peer = route->to});
+  HR_TRY(
+      tp_channel_send(channels->comm->groups, route->to, route->number, blocks, count, &request));
+  *out_handle = exec_pending_keep(
+      &channels->pending,
+      (exec_transfer_t){
+          .request = (op_request_t *)request, .value = value, .instr = instr, .peer = route->to});
   return NULL;
 }
 
@@ -133,7 +146,8 @@ static void fill_with_zeros(hlo_value_t *value) {
   if (value->data && hlo_value_bytes(value)) memset(value->data, 0, hlo_value_bytes(value));
 }
 
-static hr_status_t recv_value(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *into, uint32_t *out_handle) {
+static hr_status_t recv_value(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *into,
+                              uint32_t *out_handle) {
   exec_channels_t *channels = env->channels;
   tp_block_t few[FEW_BLOCKS], *blocks;
   tp_request_t *request;
@@ -148,10 +162,12 @@ static hr_status_t recv_value(op_env_t *env, const hlo_instr_t *instr, hlo_value
   HR_TRY(tp_progress_begin(channels->comm->groups));
   HR_TRY(exec_pending_reserve(&channels->pending));
   HR_TRY(blocks_of(env, into, few, &blocks, &count));
-  HR_TRY(tp_channel_recv(channels->comm->groups, route->from, route->number, blocks, count, &request));
-  *out_handle = exec_pending_keep(&channels->pending, (exec_transfer_t){.request = (op_request_t *)request,
-                                                                        .value = into, .instr = instr,
-                                                                        .peer = route->from});
+  HR_TRY(
+      tp_channel_recv(channels->comm->groups, route->from, route->number, blocks, count, &request));
+  *out_handle = exec_pending_keep(
+      &channels->pending,
+      (exec_transfer_t){
+          .request = (op_request_t *)request, .value = into, .instr = instr, .peer = route->from});
   return NULL;
 }
 
@@ -167,8 +183,9 @@ static hr_status_t finish_transfer(exec_channels_t *channels, exec_transfer_t *t
   channels->comm->is_waiting = false;
   exec_pending_remove(&channels->pending, transfer);
   return hr_status_note(st, "while waiting for rank %d to %s on channel %ld what %%%.*s %s", peer,
-                        start->op == HLO_SEND ? "receive" : "send", (long)hlo_attr_int(start, HLO_ATTR_CHANNEL_ID),
-                        HR_STR_ARGS(start->name), start->op == HLO_SEND ? "sends" : "receives");
+                        start->op == HLO_SEND ? "receive" : "send",
+                        (long)hlo_attr_int(start, HLO_ATTR_CHANNEL_ID), HR_STR_ARGS(start->name),
+                        start->op == HLO_SEND ? "sends" : "receives");
 }
 
 static hr_status_t transfer_done(op_env_t *env, const hlo_instr_t *instr, uint32_t handle) {
@@ -192,7 +209,8 @@ hr_status_t exec_channels_end(exec_channels_t *channels, hr_status_t st) {
 
 /* --- life --- */
 
-hr_status_t exec_channels_create(const exec_channels_options_t *options, exec_channels_t **out_channels) {
+hr_status_t exec_channels_create(const exec_channels_options_t *options,
+                                 exec_channels_t **out_channels) {
   void *memory;
   hr_arena_t scratch;
   HR_TRY(hr_alloc_zeroed(sizeof(exec_channels_t), &memory));

@@ -4,8 +4,8 @@
 #include "comm/peers/allgather_strings.h"
 #include "ops/kernels/custom/custom_call.h"
 
-/* What a process says of one of its collectives. `what`: op, operands, reduction, channel and members, as text and
- * numbers that are equal where those are. */
+/* What a process says of one of its collectives. `what`: op, operands, reduction, channel and
+ * members, as text and numbers that are equal where those are. */
 typedef struct mate {
   hr_str_t what, members, location;
 } mate_t;
@@ -22,11 +22,12 @@ typedef struct mate_writer {
 
 static void write_location(hr_strbuf_t *text, const hlo_instr_t *instr) {
   const hr_source_t *source = &instr->parent->module->source;
-  hr_strbuf_printf(text, "\t%s:%u: %%%.*s\n", source->path ? source->path : "the program", instr->line,
-                 HR_STR_ARGS(instr->name));
+  hr_strbuf_printf(text, "\t%s:%u: %%%.*s\n", source->path ? source->path : "the program",
+                   instr->line, HR_STR_ARGS(instr->name));
 }
 
-static hr_status_t write_group(mate_writer_t *writer, const hlo_instr_t *instr, const comm_participants_t *site) {
+static hr_status_t write_group(mate_writer_t *writer, const hlo_instr_t *instr,
+                               const comm_participants_t *site) {
   const check_group_t *group = site->groups[writer->rank];
   if (!group) return NULL;
   hr_strbuf_printf(writer->text, "%s", hlo_op_name(instr->op));
@@ -84,7 +85,8 @@ static hr_status_t check_grid(hr_str_t *texts, int world) {
     if (!rank) replicas = r, partitions = p;
     if (r != replicas || p != partitions)
       return hr_error(HR_DISAGREE,
-                      "rank %d runs on a grid of %ld x %ld (replicas x partitions), rank 0 on one of %ld x %ld: give "
+                      "rank %d runs on a grid of %ld x %ld (replicas x partitions), rank 0 on one "
+                      "of %ld x %ld: give "
                       "--num-replicas and --num-partitions",
                       rank, (long)r, (long)p, (long)replicas, (long)partitions);
   }
@@ -118,13 +120,16 @@ static hr_status_t check_mate(const mates_t *all, int world, int rank, const mat
     field = (hr_str_t){rest.data, size};
     rest = (hr_str_t){rest.data + size + (size < rest.size), rest.size - size - (size < rest.size)};
     const mate_t *similar;
-    if (!exec_next_number(&field, &member) || member < 0 || member >= world || member == rank) continue;
+    if (!exec_next_number(&field, &member) || member < 0 || member >= world || member == rank)
+      continue;
     if (has_mate(&all[member], mate, &similar)) continue;
-    hr_status_t st = hr_error(HR_DISAGREE, "rank %d has a collective with ranks %.*sthat rank %ld lacks",
-                              rank, HR_STR_ARGS(mate->members), (long)member);
-    st = hr_status_note(st, "rank %d: %.*s: %.*s", rank, HR_STR_ARGS(mate->location), HR_STR_ARGS(mate->what));
-    return similar ? hr_status_note(st, "rank %ld: %.*s: %.*s", (long)member, HR_STR_ARGS(similar->location),
-                                    HR_STR_ARGS(similar->what))
+    hr_status_t st =
+        hr_error(HR_DISAGREE, "rank %d has a collective with ranks %.*sthat rank %ld lacks", rank,
+                 HR_STR_ARGS(mate->members), (long)member);
+    st = hr_status_note(st, "rank %d: %.*s: %.*s", rank, HR_STR_ARGS(mate->location),
+                        HR_STR_ARGS(mate->what));
+    return similar ? hr_status_note(st, "rank %ld: %.*s: %.*s", (long)member,
+                                    HR_STR_ARGS(similar->location), HR_STR_ARGS(similar->what))
                    : st;
   }
   return NULL;
@@ -137,7 +142,8 @@ static hr_status_t compare_all(hr_arena_t *arena, hr_str_t *texts, int world) {
   hr_status_t st = NULL;
   for (int rank = 0; rank < world && !st; rank++) st = read_mates(texts[rank], &all[rank]);
   for (int rank = 0; rank < world && !st; rank++)
-    for (size_t i = 0; i < all[rank].count && !st; i++) st = check_mate(all, world, rank, &all[rank].data[i]);
+    for (size_t i = 0; i < all[rank].count && !st; i++)
+      st = check_mate(all, world, rank, &all[rank].data[i]);
   for (int rank = 0; rank < world; rank++) HR_VEC_FREE(&all[rank]);
   return st;
 }

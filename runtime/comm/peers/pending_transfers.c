@@ -6,7 +6,8 @@
 
 hr_status_t exec_pending_reserve(exec_pending_t *pending) {
   if (pending->first_free) return NULL;
-  if (pending->slots.count >= SLOT_MASK) return hr_error(HR_NO_MEMORY, "too many transfers are under way at once");
+  if (pending->slots.count >= SLOT_MASK)
+    return hr_error(HR_NO_MEMORY, "too many transfers are under way at once");
   uint32_t handle = (uint32_t)pending->slots.count + 1;
   HR_VEC_PUSH(&pending->slots, (exec_transfer_t){.handle = handle});
   pending->first_free = (uint32_t)pending->slots.count;

@@ -1,5 +1,6 @@
-/* Transfers that outlive the step that started them: between a -start and its -done, which the handle connects. A
- * handle may travel through loops and tuples as any other number; one that is used a second time means nothing. */
+/* Transfers that outlive the step that started them: between a -start and its -done, which the
+ * handle connects. A handle may travel through loops and tuples as any other number; one that is
+ * used a second time means nothing. */
 #ifndef EXEC_PENDING_TRANSFERS_H
 #define EXEC_PENDING_TRANSFERS_H
 
@@ -7,8 +8,8 @@
 #include "ops/kernels/kernel.h"
 
 typedef struct exec_transfer {
-  op_request_t *request; /* NULL: the place is free */
-  hlo_value_t *value;    /* what is sent, or received into: held until the end */
+  op_request_t *request;    /* NULL: the place is free */
+  hlo_value_t *value;       /* what is sent, or received into: held until the end */
   const hlo_instr_t *instr; /* that started it */
   int peer;
   uint32_t handle;
@@ -21,7 +22,8 @@ typedef struct exec_pending {
   size_t count;        /* under way */
 } exec_pending_t;
 
-/* Takes a place for a transfer that is about to start, so that starting is the last thing that can fail. */
+/* Takes a place for a transfer that is about to start, so that starting is the last thing that can
+ * fail. */
 hr_status_t exec_pending_reserve(exec_pending_t *pending);
 /* Keeps a started transfer, in the place reserved; retains the value. Gives its handle, never 0. */
 uint32_t exec_pending_keep(exec_pending_t *pending, exec_transfer_t transfer);

@@ -23,7 +23,8 @@ static summary_t summary_of(const char *const *texts, int count) {
   return (summary_t){hr_digest_end(&state), count};
 }
 
-/* First line whose digest is not rank 0's; `count` lines if there are as many and all are equal: -1. */
+/* First line whose digest is not rank 0's; `count` lines if there are as many and all are equal:
+ * -1. */
 static int64_t first_difference(const char *const *texts, int64_t count, const hr_digest_t *theirs,
                                 int64_t their_count) {
   int64_t common = count < their_count ? count : their_count;
@@ -33,8 +34,8 @@ static int64_t first_difference(const char *const *texts, int64_t count, const h
 }
 
 /* Tells everybody the digests of rank 0's lines; *out_line is where this rank differs, or -1. */
-static hr_status_t compare_with_first(exec_comm_t *comm, const char *const *texts, int count, int64_t first_count,
-                                      int64_t *out_line) {
+static hr_status_t compare_with_first(exec_comm_t *comm, const char *const *texts, int count,
+                                      int64_t first_count, int64_t *out_line) {
   void *memory;
   size_t bytes;
   HR_TRY(hr_size_product((size_t)first_count, sizeof(hr_digest_t), &bytes));
@@ -49,8 +50,8 @@ static hr_status_t compare_with_first(exec_comm_t *comm, const char *const *text
 }
 
 /* Rank `root`'s line for everybody; a rank that has no such line says so. */
-static hr_status_t share_line(exec_comm_t *comm, int root, const char *const *texts, int count, int64_t line,
-                              hr_arena_t *arena, const char **out_text) {
+static hr_status_t share_line(exec_comm_t *comm, int root, const char *const *texts, int count,
+                              int64_t line, hr_arena_t *arena, const char **out_text) {
   const char *mine = line < count ? texts[line] : "(nothing more)";
   uint64_t size = strlen(mine);
   void *memory;
@@ -63,8 +64,9 @@ static hr_status_t share_line(exec_comm_t *comm, int root, const char *const *te
 }
 
 /* The first rank that differs from rank 0, and where. */
-static hr_status_t find_difference(exec_comm_t *comm, const char *const *texts, int count, int64_t first_count,
-                                   hr_arena_t *arena, int *out_rank, int64_t *out_line) {
+static hr_status_t find_difference(exec_comm_t *comm, const char *const *texts, int count,
+                                   int64_t first_count, hr_arena_t *arena, int *out_rank,
+                                   int64_t *out_line) {
   int64_t mine = -1, *lines;
   int world_size = comm->groups->endpoint->world_size;
   HR_TRY(HR_NEW_ARRAY(arena, world_size, &lines));
@@ -76,8 +78,8 @@ static hr_status_t find_difference(exec_comm_t *comm, const char *const *texts, 
   return NULL;
 }
 
-static hr_status_t explain(exec_comm_t *comm, const char *const *texts, int count, int64_t first_count,
-                           hr_arena_t *arena) {
+static hr_status_t explain(exec_comm_t *comm, const char *const *texts, int count,
+                           int64_t first_count, hr_arena_t *arena) {
   int other = 0;
   int64_t line = 0;
   const char *first_text, *other_text;
@@ -85,8 +87,9 @@ static hr_status_t explain(exec_comm_t *comm, const char *const *texts, int coun
   if (!other) return hr_error(HR_DISAGREE, "processes run different programs");
   HR_TRY(share_line(comm, 0, texts, count, line, arena, &first_text));
   HR_TRY(share_line(comm, other, texts, count, line, arena, &other_text));
-  hr_status_t st = hr_error(HR_DISAGREE, "rank %d runs another program than rank 0: communication %ld differs", other,
-                            (long)line + 1);
+  hr_status_t st =
+      hr_error(HR_DISAGREE, "rank %d runs another program than rank 0: communication %ld differs",
+               other, (long)line + 1);
   st = hr_status_note(st, "rank 0: %s", first_text);
   return hr_status_note(st, "rank %d: %s", other, other_text);
 }
@@ -99,7 +102,8 @@ hr_status_t plan_consensus(exec_comm_t *comm, const char *const *texts, int coun
   hr_status_t st = HR_NEW_ARRAY(&arena, world_size, &all);
   if (!st) st = exec_comm_all_gather(comm, &mine, sizeof mine, all);
   bool agree = true;
-  for (int r = 1; r < world_size && !st; r++) agree = agree && !memcmp(&all[r], &all[0], sizeof *all);
+  for (int r = 1; r < world_size && !st; r++)
+    agree = agree && !memcmp(&all[r], &all[0], sizeof *all);
   if (!st && !agree) st = explain(comm, texts, count, all[0].count, &arena);
   hr_arena_deinit(&arena);
   return st;

@@ -15,7 +15,8 @@ static hr_status_t resolve(exec_comm_t *comm, tp_group_t *group, const op_group_
   HR_TRY(HR_NEW(&comm->arena, &key));
   HR_TRY(HR_NEW(&comm->arena, &made));
   *key = group;
-  *made = (op_group_t){.size = group->size, .my_index = group->my_index, .ranks = group->ranks, .handle = group};
+  *made = (op_group_t){
+      .size = group->size, .my_index = group->my_index, .ranks = group->ranks, .handle = group};
   HR_TRY(hr_map_put(&comm->resolved, (hr_str_t){(const char *)key, sizeof *key}, made, NULL));
   *out_group = made;
   return NULL;
@@ -32,59 +33,70 @@ static hr_status_t find_group(op_env_t *env, int size, const int *ranks, int64_t
 
 /* --- the environment's functions --- */
 
-static tp_request_t **as_request(op_request_t **out_request) { return (tp_request_t **)out_request; }
-
-static tp_reducer_t reducer_of(const op_reducer_t *reducer) {
-  return (tp_reducer_t){.reduce = reducer->reduce, .combine = reducer->combine,
-                        .context = reducer->context, .any_thread = reducer->any_thread,
-                        .is_reorderable = reducer->is_reorderable,
-                        .element_bytes = reducer->element_bytes, .acc_bytes = reducer->acc_bytes,
-                        .widen = reducer->widen, .narrow = reducer->narrow};
+static tp_request_t **as_request(op_request_t **out_request) {
+  return (tp_request_t **)out_request;
 }
 
-static hr_status_t all_gather(op_env_t *env, const op_group_t *group, const void *in, size_t size_bytes, void *out,
-                              op_request_t **out_request) {
+static tp_reducer_t reducer_of(const op_reducer_t *reducer) {
+  return (tp_reducer_t){.reduce = reducer->reduce,
+                        .combine = reducer->combine,
+                        .context = reducer->context,
+                        .any_thread = reducer->any_thread,
+                        .is_reorderable = reducer->is_reorderable,
+                        .element_bytes = reducer->element_bytes,
+                        .acc_bytes = reducer->acc_bytes,
+                        .widen = reducer->widen,
+                        .narrow = reducer->narrow};
+}
+
+static hr_status_t all_gather(op_env_t *env, const op_group_t *group, const void *in,
+                              size_t size_bytes, void *out, op_request_t **out_request) {
   (void)env;
   return tp_all_gather(group->handle, in, size_bytes, out, as_request(out_request));
 }
 
-static hr_status_t all_reduce(op_env_t *env, const op_group_t *group, const void *in, void *out, int64_t count,
-                              const op_reducer_t *reducer, op_request_t **out_request) {
+static hr_status_t all_reduce(op_env_t *env, const op_group_t *group, const void *in, void *out,
+                              int64_t count, const op_reducer_t *reducer,
+                              op_request_t **out_request) {
   (void)env;
   tp_reducer_t tp_reducer = reducer_of(reducer);
   return tp_all_reduce(group->handle, in, out, count, &tp_reducer, as_request(out_request));
 }
 
-static hr_status_t reduce_scatter(op_env_t *env, const op_group_t *group, const void *in, int64_t count,
-                                  const op_reducer_t *reducer, void *out, op_request_t **out_request) {
+static hr_status_t reduce_scatter(op_env_t *env, const op_group_t *group, const void *in,
+                                  int64_t count, const op_reducer_t *reducer, void *out,
+                                  op_request_t **out_request) {
   (void)env;
   tp_reducer_t tp_reducer = reducer_of(reducer);
   return tp_reduce_scatter(group->handle, in, count, &tp_reducer, out, as_request(out_request));
 }
 
-/* op_block_t and tp_block_t are the same pair, declared by two layers that do not know each other. */
+/* op_block_t and tp_block_t are the same pair, declared by two layers that do not know each other.
+ */
 _Static_assert(sizeof(op_block_t) == sizeof(tp_block_t) &&
                    offsetof(op_block_t, size_bytes) == offsetof(tp_block_t, size_bytes),
                "blocks of ops and of the transport agree");
 
-static hr_status_t all_to_all(op_env_t *env, const op_group_t *group, const op_block_t *sends, const op_block_t *recvs,
-                              size_t equal_bytes, op_request_t **out_request) {
+static hr_status_t all_to_all(op_env_t *env, const op_group_t *group, const op_block_t *sends,
+                              const op_block_t *recvs, size_t equal_bytes,
+                              op_request_t **out_request) {
   (void)env;
-  return tp_all_to_all(group->handle, (const tp_block_t *)sends, (const tp_block_t *)recvs, equal_bytes,
-                       as_request(out_request));
+  return tp_all_to_all(group->handle, (const tp_block_t *)sends, (const tp_block_t *)recvs,
+                       equal_bytes, as_request(out_request));
 }
 
 static hr_status_t permute(op_env_t *env, int64_t stream, int to, const op_block_t *send, int from,
                            const op_block_t *recv, op_request_t **out_request) {
   exec_comm_t *comm = env->comm;
-  return tp_permute(comm->groups, stream, to, (const tp_block_t *)send, from, (const tp_block_t *)recv,
-                    as_request(out_request));
+  return tp_permute(comm->groups, stream, to, (const tp_block_t *)send, from,
+                    (const tp_block_t *)recv, as_request(out_request));
 }
 
 static hr_status_t wait_for(op_env_t *env, op_request_t *request) {
   exec_comm_t *comm = env->comm;
   comm->is_waiting = true;
-  uint64_t over_ns = request && comm->groups->notes_times ? tp_request_over_ns((tp_request_t *)request) : 0;
+  uint64_t over_ns =
+      request && comm->groups->notes_times ? tp_request_over_ns((tp_request_t *)request) : 0;
   hr_status_t st = tp_request_wait((tp_request_t *)request);
   comm->is_waiting = false;
   if (comm->groups->notes_times && !over_ns) over_ns = hr_trace_now_ns();
@@ -92,8 +104,8 @@ static hr_status_t wait_for(op_env_t *env, op_request_t *request) {
   return st;
 }
 
-/* A thread that moves transfers helps where it has a processor to itself. Elsewhere it would take the time of a process
- * that computes, and the engines' looks between steps do as well. */
+/* A thread that moves transfers helps where it has a processor to itself. Elsewhere it would take
+ * the time of a process that computes, and the engines' looks between steps do as well. */
 static hr_status_t move_by_itself(op_env_t *env) {
   exec_comm_t *comm = env->comm;
   int workers = 1, ranks = comm->groups->endpoint->local_size;
@@ -110,8 +122,10 @@ static void free_shared(void *owner, void *data, size_t size_bytes) {
   tp_free(owner, data);
 }
 
-hr_status_t exec_comm_shared_memory(exec_comm_t *comm, size_t size_bytes, hr_buffer_t **out_buffer) {
-  void *owner, *memory = size_bytes < LEAST_SHARED_BYTES ? NULL : tp_alloc(comm->groups, size_bytes, &owner);
+hr_status_t exec_comm_shared_memory(exec_comm_t *comm, size_t size_bytes,
+                                    hr_buffer_t **out_buffer) {
+  void *owner,
+      *memory = size_bytes < LEAST_SHARED_BYTES ? NULL : tp_alloc(comm->groups, size_bytes, &owner);
   *out_buffer = NULL;
   if (!memory) return NULL;
   hr_status_t st = hr_buffer_wrap(memory, size_bytes, true, free_shared, owner, out_buffer);
@@ -123,7 +137,9 @@ static hr_status_t shared_memory(op_env_t *env, size_t size_bytes, hr_buffer_t *
   return exec_comm_shared_memory(env->comm, size_bytes, out_buffer);
 }
 
-bool exec_comm_reaches(const exec_comm_t *comm, const void *memory) { return tp_is_shared(comm->groups, memory); }
+bool exec_comm_reaches(const exec_comm_t *comm, const void *memory) {
+  return tp_is_shared(comm->groups, memory);
+}
 
 static void give_up(op_env_t *env, op_request_t *request) {
   (void)env;
@@ -148,7 +164,8 @@ hr_status_t exec_comm_attach(op_env_t *env, void *comm) {
 
 /* --- for clients --- */
 
-/* A transfer that failed to start here leaves peers waiting: the endpoint is marked desynchronised. */
+/* A transfer that failed to start here leaves peers waiting: the endpoint is marked desynchronised.
+ */
 static hr_status_t finish(exec_comm_t *comm, hr_status_t st, tp_request_t **request) {
   if (!st) st = tp_request_wait(*request);
   if (st) comm->groups->endpoint->desynchronized = true;
@@ -160,14 +177,17 @@ hr_status_t exec_comm_barrier(exec_comm_t *comm) {
   return finish(comm, tp_barrier(comm->groups->world, &request), &request);
 }
 
-hr_status_t exec_comm_all_gather(exec_comm_t *comm, const void *bytes, size_t size_bytes, void *out) {
+hr_status_t exec_comm_all_gather(exec_comm_t *comm, const void *bytes, size_t size_bytes,
+                                 void *out) {
   tp_request_t *request = NULL;
-  return finish(comm, tp_all_gather(comm->groups->world, bytes, size_bytes, out, &request), &request);
+  return finish(comm, tp_all_gather(comm->groups->world, bytes, size_bytes, out, &request),
+                &request);
 }
 
 hr_status_t exec_comm_broadcast(exec_comm_t *comm, int root, void *bytes, size_t size_bytes) {
   tp_request_t *request = NULL;
-  return finish(comm, tp_broadcast(comm->groups->world, root, bytes, size_bytes, &request), &request);
+  return finish(comm, tp_broadcast(comm->groups->world, root, bytes, size_bytes, &request),
+                &request);
 }
 
 hr_status_t exec_comm_gather(exec_comm_t *comm, const void *bytes, size_t size_bytes, void *out) {

@@ -11,8 +11,8 @@
 #include "base/log.h"
 #include "base/vec.h"
 
-#define NAME_BYTES 48             /* of any file here: 32 digits and an ending */
-#define LEFTOVER_SECONDS 3600     /* a temporary file or a lock this old has no owner */
+#define NAME_BYTES 48         /* of any file here: 32 digits and an ending */
+#define LEFTOVER_SECONDS 3600 /* a temporary file or a lock this old has no owner */
 
 bool cache_is_private(const struct stat *info) {
   return info->st_uid == geteuid() && !(info->st_mode & (S_IWGRP | S_IWOTH));
@@ -24,14 +24,17 @@ static const char *variable(const char *name) {
   return text && *text ? text : NULL;
 }
 
-static const char *asked_for(const char *given) { return given && *given ? given : variable("HLORUN_CACHE"); }
+static const char *asked_for(const char *given) {
+  return given && *given ? given : variable("HLORUN_CACHE");
+}
 
 /* NULL: nowhere. A home that is not there is not made. */
 static char *choose_path(const char *given) {
   const char *base, *asked = asked_for(given);
   char *path = NULL;
   if (asked) return strcmp(asked, "none") == 0 ? NULL : strdup(asked);
-  if ((base = variable("XDG_CACHE_HOME")) && *base == '/') return asprintf(&path, "%s/hlorun", base) < 0 ? NULL : path;
+  if ((base = variable("XDG_CACHE_HOME")) && *base == '/')
+    return asprintf(&path, "%s/hlorun", base) < 0 ? NULL : path;
   if ((base = variable("HOME")) && *base == '/' && access(base, F_OK) == 0)
     return asprintf(&path, "%s/.cache/hlorun", base) < 0 ? NULL : path;
   return NULL;
@@ -54,10 +57,11 @@ int cache_folder_open(const char *given, char **out_path) {
   make_folders(path);
   int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0 || fstat(folder, &info)) {
-    hr_log(HR_LOG_JIT, asked_for(given) ? HR_LOG_WARN : HR_LOG_INFO, "compiled code is not kept: %s: %s", path,
-           strerror(errno));
+    hr_log(HR_LOG_JIT, asked_for(given) ? HR_LOG_WARN : HR_LOG_INFO,
+           "compiled code is not kept: %s: %s", path, strerror(errno));
   } else if (!cache_is_private(&info)) {
-    hr_log(HR_LOG_JIT, HR_LOG_WARN, "compiled code is not kept: %s belongs to another user, or others may write to it",
+    hr_log(HR_LOG_JIT, HR_LOG_WARN,
+           "compiled code is not kept: %s belongs to another user, or others may write to it",
            path);
   } else {
     *out_path = path;
@@ -81,19 +85,23 @@ typedef struct cache_list {
 } cache_list_t;
 
 static int is_older(const void *a, const void *b) {
-  const struct timespec *x = &((const cache_file_t *)a)->used, *y = &((const cache_file_t *)b)->used;
+  const struct timespec *x = &((const cache_file_t *)a)->used,
+                        *y = &((const cache_file_t *)b)->used;
   if (x->tv_sec != y->tv_sec) return x->tv_sec < y->tv_sec ? -1 : 1;
   return x->tv_nsec < y->tv_nsec ? -1 : x->tv_nsec > y->tv_nsec;
 }
 
-/* Entries go to the list, what was left behind goes away. Names that are not the cache's are let alone. */
+/* Entries go to the list, what was left behind goes away. Names that are not the cache's are let
+ * alone. */
 static hr_status_t list_file(cache_list_t *list, int folder, const char *name) {
   const char *ending = strrchr(name, '.');
   struct stat info;
-  if (!ending || strlen(name) >= NAME_BYTES || ending - name != 32 || fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW))
+  if (!ending || strlen(name) >= NAME_BYTES || ending - name != 32 ||
+      fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW))
     return NULL;
   if (strcmp(ending, ".o") != 0) {
-    if (list->now - info.st_mtime > LEFTOVER_SECONDS) list->removed += unlinkat(folder, name, 0) == 0;
+    if (list->now - info.st_mtime > LEFTOVER_SECONDS)
+      list->removed += unlinkat(folder, name, 0) == 0;
     return NULL;
   }
   cache_file_t file = {.used = info.st_mtim, .bytes = (uint64_t)info.st_size};

@@ -21,12 +21,14 @@ static bool holds_this_code(const struct dl_phdr_info *info) {
   uintptr_t here = (uintptr_t)&jit_key_add;
   for (int i = 0; i < info->dlpi_phnum; i++) {
     const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-    if (part->p_type == PT_LOAD && here - (info->dlpi_addr + part->p_vaddr) < part->p_memsz) return true;
+    if (part->p_type == PT_LOAD && here - (info->dlpi_addr + part->p_vaddr) < part->p_memsz)
+      return true;
   }
   return false;
 }
 
-/* The notes of the file that this code was linked into, in which the linker has left a hash of it all. */
+/* The notes of the file that this code was linked into, in which the linker has left a hash of it
+ * all. */
 static int add_notes(struct dl_phdr_info *info, size_t size, void *context) {
   build_search_t *search = context;
   (void)size;

@@ -15,7 +15,8 @@
 #include "jit/cache/cache_folder.h"
 
 #define LIMIT_BYTES ((uint64_t)512 << 20)
-#define WAIT_MS 5000 /* compiling takes less; a process that was stopped may hold a lock for ever */
+#define WAIT_MS 5000 /* compiling takes less; a process that was stopped may hold a lock for ever \
+                      */
 #define OBJECT_BYTES_MAX ((uint64_t)1 << 30)
 #define NAME_BYTES 48
 #define TOUCH_SECONDS 600 /* uses within this time count as one, to save writing them down */
@@ -81,7 +82,7 @@ jit_cache_counts_t jit_cache_counts(const jit_cache_t *cache) {
   return cache ? cache->counts : (jit_cache_counts_t){0};
 }
 
-/* --- reading --------------------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static bool read_whole(int file, void *bytes, size_t size) {
   for (char *at = bytes; size;) {
@@ -96,8 +97,9 @@ static bool read_whole(int file, void *bytes, size_t size) {
 
 static bool is_plausible(const entry_header_t *header, uint64_t file_bytes) {
   uint64_t rest = file_bytes - sizeof *header;
-  return memcmp(header->magic, magic, sizeof magic) == 0 && header->size_bytes <= OBJECT_BYTES_MAX &&
-         header->key_bytes <= rest && rest - header->key_bytes == header->size_bytes;
+  return memcmp(header->magic, magic, sizeof magic) == 0 &&
+         header->size_bytes <= OBJECT_BYTES_MAX && header->key_bytes <= rest &&
+         rest - header->key_bytes == header->size_bytes;
 }
 
 typedef enum entry_state { ENTRY_GOOD, ENTRY_DAMAGED, ENTRY_OF_ANOTHER_KEY } entry_state_t;
@@ -114,8 +116,8 @@ static bool has_key(int file, const entry_header_t *header, jit_key_t key) {
 }
 
 /* *out_object stays NULL unless the entry is good. */
-static hr_status_t read_entry(int file, jit_key_t key, uint64_t file_bytes, entry_state_t *out_state,
-                              hr_buffer_t **out_object) {
+static hr_status_t read_entry(int file, jit_key_t key, uint64_t file_bytes,
+                              entry_state_t *out_state, hr_buffer_t **out_object) {
   entry_header_t header;
   hr_buffer_t *object;
   *out_state = ENTRY_DAMAGED;
@@ -138,12 +140,14 @@ static void note_use(int file, const struct stat *info) {
   if (time(NULL) - info->st_mtime > TOUCH_SECONDS) futimens(file, NULL);
 }
 
-static hr_status_t look_into(jit_cache_t *cache, int file, const char *name, jit_key_t key, hr_buffer_t **out_object) {
+static hr_status_t look_into(jit_cache_t *cache, int file, const char *name, jit_key_t key,
+                             hr_buffer_t **out_object) {
   struct stat info;
   entry_state_t state;
   if (fstat(file, &info) || !S_ISREG(info.st_mode) || !cache_is_private(&info)) {
-    hr_log(HR_LOG_JIT, HR_LOG_WARN, "%s/%s is not used: it belongs to another user, or others may write to it",
-           cache->path, name);
+    hr_log(HR_LOG_JIT, HR_LOG_WARN,
+           "%s/%s is not used: it belongs to another user, or others may write to it", cache->path,
+           name);
     return NULL;
   }
   HR_TRY(read_entry(file, key, (uint64_t)info.st_size, &state, out_object));
@@ -151,7 +155,8 @@ static hr_status_t look_into(jit_cache_t *cache, int file, const char *name, jit
     cache->counts.found++;
     note_use(file, &info);
   }
-  if (state != ENTRY_DAMAGED) return NULL; /* one of another key is replaced when this key's is stored */
+  if (state != ENTRY_DAMAGED)
+    return NULL; /* one of another key is replaced when this key's is stored */
   cache->counts.damaged++;
   hr_log(HR_LOG_JIT, HR_LOG_INFO, "%s/%s is damaged and will be made again", cache->path, name);
   unlinkat(cache->folder, name, 0);
@@ -168,10 +173,12 @@ static hr_status_t look_up(jit_cache_t *cache, jit_key_t key, hr_buffer_t **out_
   return st;
 }
 
-/* --- waiting for others ---------------------------------------------------------------------------------------- */
+/* --- waiting for others ----------------------------------------------------------------------- */
 
-/* Those who lack the same entries meet at a lock of this name, and hold no other, so that nobody waits in a circle. */
-static void name_lock(const jit_key_t *keys, int count, hr_buffer_t *const *objects, char name[NAME_BYTES]) {
+/* Those who lack the same entries meet at a lock of this name, and hold no other, so that nobody
+ * waits in a circle. */
+static void name_lock(const jit_key_t *keys, int count, hr_buffer_t *const *objects,
+                      char name[NAME_BYTES]) {
   hr_digest_state_t state;
   char digest[HR_DIGEST_TEXT];
   hr_digest_start(&state);
@@ -188,15 +195,19 @@ static void sleep_ms(uint32_t ms) {
   nanosleep(&(struct timespec){ms / 1000, (long)(ms % 1000) * 1000000}, NULL);
 }
 
-/* The system gives a lock free when its process ends, however that comes. Where there are no locks, nobody waits. */
+/* The system gives a lock free when its process ends, however that comes. Where there are no locks,
+ * nobody waits. */
 static void take_lock(jit_cache_t *cache) {
-  cache->lock = openat(cache->folder, cache->lock_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  cache->lock =
+      openat(cache->folder, cache->lock_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (cache->lock < 0) return;
   bool waited = false;
-  for (uint32_t left = cache->wait_ms, pause = 1; flock(cache->lock, LOCK_EX | LOCK_NB); waited = true) {
+  for (uint32_t left = cache->wait_ms, pause = 1; flock(cache->lock, LOCK_EX | LOCK_NB);
+       waited = true) {
     if (errno != EWOULDBLOCK) break;
     if (!left) {
-      hr_log(HR_LOG_JIT, HR_LOG_WARN, "another process has held %s for %u s: its code is compiled here, too",
+      hr_log(HR_LOG_JIT, HR_LOG_WARN,
+             "another process has held %s for %u s: its code is compiled here, too",
              cache->lock_name, cache->wait_ms / 1000);
       break;
     }
@@ -208,8 +219,8 @@ static void take_lock(jit_cache_t *cache) {
   cache->counts.waited += waited;
 }
 
-static hr_status_t look_up_missing(jit_cache_t *cache, const jit_key_t *keys, int count, hr_buffer_t **objects,
-                                   int *out_missing) {
+static hr_status_t look_up_missing(jit_cache_t *cache, const jit_key_t *keys, int count,
+                                   hr_buffer_t **objects, int *out_missing) {
   int missing = 0;
   for (int i = 0; i < count; i++) {
     if (!objects[i]) HR_TRY(look_up(cache, keys[i], &objects[i]));
@@ -219,7 +230,8 @@ static hr_status_t look_up_missing(jit_cache_t *cache, const jit_key_t *keys, in
   return NULL;
 }
 
-static hr_status_t find_all(jit_cache_t *cache, const jit_key_t *keys, int count, hr_buffer_t **objects) {
+static hr_status_t find_all(jit_cache_t *cache, const jit_key_t *keys, int count,
+                            hr_buffer_t **objects) {
   int missing = 0;
   HR_TRY(look_up_missing(cache, keys, count, objects, &missing));
   if (!missing) return NULL;
@@ -231,7 +243,8 @@ static hr_status_t find_all(jit_cache_t *cache, const jit_key_t *keys, int count
   return NULL;
 }
 
-hr_status_t jit_cache_find(jit_cache_t *cache, const jit_key_t *keys, int count, hr_buffer_t **out_objects) {
+hr_status_t jit_cache_find(jit_cache_t *cache, const jit_key_t *keys, int count,
+                           hr_buffer_t **out_objects) {
   if (count > 0) memset(out_objects, 0, (size_t)count * sizeof *out_objects);
   if (!cache) return NULL;
   jit_cache_release(cache);
@@ -254,7 +267,7 @@ void jit_cache_release(jit_cache_t *cache) {
   cache->stored = false;
 }
 
-/* --- writing --------------------------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 static bool write_whole(int file, const void *bytes, size_t size) {
   for (const char *at = bytes; size;) {
@@ -269,7 +282,8 @@ static bool write_whole(int file, const void *bytes, size_t size) {
 
 /* What a crash of the machine may leave of a file after its rename, the checksum finds. */
 static bool write_entry(int file, jit_key_t key, const void *bytes, size_t size) {
-  entry_header_t header = {.key_bytes = key.size, .size_bytes = size, .checksum = hr_digest_of(bytes, size)};
+  entry_header_t header = {
+      .key_bytes = key.size, .size_bytes = size, .checksum = hr_digest_of(bytes, size)};
   memcpy(header.magic, magic, sizeof magic);
   bool done = write_whole(file, &header, sizeof header) && write_whole(file, key.data, key.size) &&
               write_whole(file, bytes, size);
@@ -283,13 +297,15 @@ void jit_cache_store(jit_cache_t *cache, jit_key_t key, const void *bytes, size_
   name_entry(key, ".o", name);
   name_entry(key, ending, temporary);
   unlinkat(cache->folder, temporary, 0);
-  int file = openat(cache->folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  int file =
+      openat(cache->folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (file >= 0 && write_entry(file, key, bytes, size_bytes) &&
       renameat(cache->folder, temporary, cache->folder, name) == 0) {
     cache->counts.stored++;
     cache->stored = true;
     return;
   }
-  hr_log(HR_LOG_JIT, HR_LOG_INFO, "compiled code is not kept: %s/%s: %s", cache->path, name, strerror(errno));
+  hr_log(HR_LOG_JIT, HR_LOG_INFO, "compiled code is not kept: %s/%s: %s", cache->path, name,
+         strerror(errno));
   if (file >= 0) unlinkat(cache->folder, temporary, 0);
 }

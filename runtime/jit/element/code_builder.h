@@ -13,8 +13,8 @@ typedef struct jit_code {
   const jit_target_t *target;
   kir_module_t *module;
   kir_builder_t *builder;
-  struct jit_function_part
-      *function_part; /* where kernels are written, as part of a larger function; NULL: a function each */
+  struct jit_function_part *function_part; /* where kernels are written, as part of a larger
+                                              function; NULL: a function each */
 } jit_code_t;
 
 /* An empty module. lowering: the back end that it is for. Errors: NO_MEMORY. */

@@ -6,7 +6,7 @@
 #include "jit/math/jit_math.h"
 #include "ops/query/codegen_support.h"
 
-/* --- types ----------------------------------------------------------------------------------------------------- */
+/* --- types ------------------------------------------------------------------------------------ */
 
 static kir_type_t *integer_type(jit_code_t *code, size_t bytes) {
   return kir_int_type(code->module, (unsigned)(8 * bytes));
@@ -14,9 +14,12 @@ static kir_type_t *integer_type(jit_code_t *code, size_t bytes) {
 
 kir_type_t *jit_memory_type(jit_code_t *code, hr_dtype_t dtype) {
   switch (dtype) {
-    case HR_F32: return kir_float_type(code->module);
-    case HR_F64: return kir_double_type(code->module);
-    default: return integer_type(code, hr_dtype_bytes(dtype));
+    case HR_F32:
+      return kir_float_type(code->module);
+    case HR_F64:
+      return kir_double_type(code->module);
+    default:
+      return integer_type(code, hr_dtype_bytes(dtype));
   }
 }
 
@@ -27,7 +30,7 @@ kir_type_t *jit_register_type(jit_code_t *code, hr_dtype_t dtype) {
   return jit_memory_type(code, hr_dtype_table[dtype].compute);
 }
 
-/* --- memory ---------------------------------------------------------------------------------------------------- */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 static kir_type_t *like(kir_type_t *element, kir_value_t *value) {
   return jit_type_like(element, kir_type_of(value));
@@ -57,14 +60,17 @@ kir_value_t *jit_from_memory(jit_code_t *code, hr_dtype_t dtype, kir_value_t *va
   if (jit_is_narrow_float(dtype)) return jit_narrow_decode(code, dtype, value);
   if (hr_dtype_is_complex(dtype)) return complex_from_memory(code, dtype, value);
   switch (dtype) {
-    case HR_PRED: return kir_icmp(code->builder, KIR_ICMP_NE, value, kir_null(type));
-    case HR_BF16: return bf16_bits_to_float(code, value);
+    case HR_PRED:
+      return kir_icmp(code->builder, KIR_ICMP_NE, value, kir_null(type));
+    case HR_BF16:
+      return bf16_bits_to_float(code, value);
     case HR_F16: {
       kir_type_t *half = like(kir_half_type(code->module), value);
       kir_value_t *narrow = kir_bitcast(code->builder, value, half);
       return kir_fpext(code->builder, narrow, like(kir_float_type(code->module), value));
     }
-    default: return value;
+    default:
+      return value;
   }
 }
 
@@ -73,7 +79,8 @@ kir_value_t *jit_to_memory(jit_code_t *code, hr_dtype_t dtype, kir_value_t *valu
   if (hr_dtype_is_complex(dtype)) return complex_to_memory(code, dtype, value);
   kir_type_t *memory = like(jit_memory_type(code, dtype), value);
   switch (dtype) {
-    case HR_PRED: return kir_zext(code->builder, value, memory);
+    case HR_PRED:
+      return kir_zext(code->builder, value, memory);
     case HR_BF16: {
       kir_value_t *word = kir_bitcast(code->builder, value, jit_integer_like(kir_type_of(value)));
       word = kir_lshr(code->builder, word, jit_int(kir_type_of(word), 16));
@@ -84,7 +91,8 @@ kir_value_t *jit_to_memory(jit_code_t *code, hr_dtype_t dtype, kir_value_t *valu
       kir_value_t *narrow = kir_fptrunc(code->builder, value, half);
       return kir_bitcast(code->builder, narrow, memory);
     }
-    default: return value;
+    default:
+      return value;
   }
 }
 
@@ -146,7 +154,7 @@ kir_value_t *jit_round(jit_code_t *code, hr_dtype_t dtype, kir_value_t *value) {
   return kir_fpext(code->builder, narrow, kir_type_of(value));
 }
 
-/* --- ops ------------------------------------------------------------------------------------------------------- */
+/* --- ops -------------------------------------------------------------------------------------- */
 
 static kir_value_t *total_order_key(jit_code_t *code, kir_value_t *value) {
   kir_type_t *word = jit_integer_like(kir_type_of(value));
@@ -194,7 +202,8 @@ static kir_value_t *bitcast_convert(jit_code_t *code, const jit_element_op_t *op
   kir_value_t *memory = jit_to_memory(code, op->from, value);
   kir_type_t *type = like(jit_memory_type(code, op->to), memory);
   value = jit_from_memory(code, op->to, kir_bitcast(code->builder, memory, type));
-  return hr_dtype_is_integer(op->to) ? jit_round(code, op->to, value) : value; /* extended as its type is */
+  return hr_dtype_is_integer(op->to) ? jit_round(code, op->to, value)
+                                     : value; /* extended as its type is */
 }
 
 static kir_value_t *clamp(jit_code_t *code, const jit_element_op_t *op, kir_value_t **args) {
@@ -207,32 +216,43 @@ static kir_value_t *clamp(jit_code_t *code, const jit_element_op_t *op, kir_valu
 
 static kir_value_t *pred_op(jit_code_t *code, hlo_opcode_t op, kir_value_t **args) {
   switch (op) {
-    case HLO_NOT: return kir_not(code->builder, args[0]);
+    case HLO_NOT:
+      return kir_not(code->builder, args[0]);
     case HLO_ADD:
     case HLO_MAXIMUM:
-    case HLO_OR: return kir_or(code->builder, args[0], args[1]);
-    case HLO_XOR: return kir_xor(code->builder, args[0], args[1]);
-    default: return kir_and(code->builder, args[0], args[1]);
+    case HLO_OR:
+      return kir_or(code->builder, args[0], args[1]);
+    case HLO_XOR:
+      return kir_xor(code->builder, args[0], args[1]);
+    default:
+      return kir_and(code->builder, args[0], args[1]);
   }
 }
 
-static bool is_complex(hr_dtype_t from, hr_dtype_t to) { return hr_dtype_is_complex(from) || hr_dtype_is_complex(to); }
+static bool is_complex(hr_dtype_t from, hr_dtype_t to) {
+  return hr_dtype_is_complex(from) || hr_dtype_is_complex(to);
+}
 
 kir_value_t *jit_element_emit(jit_code_t *code, const jit_element_op_t *op, kir_value_t **args) {
   if (op->op == HLO_SELECT) return jit_element_choose(code, op->from, args[0], args[1], args[2]);
   if (op->op == HLO_CLAMP) return clamp(code, op, args);
   if (is_complex(op->from, op->to)) return jit_complex_emit(code, op, args);
   switch (op->op) {
-    case HLO_COMPARE: return compare(code, op, args[0], args[1]);
-    case HLO_CONVERT: return jit_convert_emit(code, op->from, op->to, args[0]);
-    case HLO_BITCAST_CONVERT: return bitcast_convert(code, op, args[0]);
-    default: break;
+    case HLO_COMPARE:
+      return compare(code, op, args[0], args[1]);
+    case HLO_CONVERT:
+      return jit_convert_emit(code, op->from, op->to, args[0]);
+    case HLO_BITCAST_CONVERT:
+      return bitcast_convert(code, op, args[0]);
+    default:
+      break;
   }
   if (op->from == HR_PRED) return pred_op(code, op->op, args);
-  return hr_dtype_is_float(op->from) ? jit_float_emit(code, op, args) : jit_integer_emit(code, op, args);
+  return hr_dtype_is_float(op->from) ? jit_float_emit(code, op, args)
+                                     : jit_integer_emit(code, op, args);
 }
 
-/* --- what there is --------------------------------------------------------------------------------------------- */
+/* --- what there is ---------------------------------------------------------------------------- */
 
 static bool supports_type(const jit_target_t *target, hr_dtype_t dtype) {
   return op_can_codegen_dtype(dtype) && (dtype != HR_F16 || target->has_f16);
@@ -240,36 +260,81 @@ static bool supports_type(const jit_target_t *target, hr_dtype_t dtype) {
 
 static bool supports_pred_op(hlo_opcode_t op) {
   switch (op) {
-    case HLO_NOT: case HLO_ADD: case HLO_MAXIMUM: case HLO_OR: case HLO_XOR: case HLO_MULTIPLY: case HLO_MINIMUM:
-    case HLO_AND: case HLO_CLAMP: return true;
-    default: return false;
+    case HLO_NOT:
+    case HLO_ADD:
+    case HLO_MAXIMUM:
+    case HLO_OR:
+    case HLO_XOR:
+    case HLO_MULTIPLY:
+    case HLO_MINIMUM:
+    case HLO_AND:
+    case HLO_CLAMP:
+      return true;
+    default:
+      return false;
   }
 }
 
 static bool supports_integer_op(hlo_opcode_t op) {
   switch (op) {
-    case HLO_NEGATE: case HLO_ABS: case HLO_SIGN: case HLO_NOT: case HLO_POPCNT: case HLO_COUNT_LEADING_ZEROS:
-    case HLO_ADD: case HLO_SUBTRACT: case HLO_MULTIPLY: case HLO_MAXIMUM: case HLO_MINIMUM: case HLO_AND: case HLO_OR:
-    case HLO_XOR: case HLO_DIVIDE: case HLO_REMAINDER: case HLO_POWER: case HLO_SHIFT_LEFT:
-    case HLO_SHIFT_RIGHT_ARITHMETIC: case HLO_SHIFT_RIGHT_LOGICAL: case HLO_MULHI: case HLO_CLAMP: return true;
-    default: return false;
+    case HLO_NEGATE:
+    case HLO_ABS:
+    case HLO_SIGN:
+    case HLO_NOT:
+    case HLO_POPCNT:
+    case HLO_COUNT_LEADING_ZEROS:
+    case HLO_ADD:
+    case HLO_SUBTRACT:
+    case HLO_MULTIPLY:
+    case HLO_MAXIMUM:
+    case HLO_MINIMUM:
+    case HLO_AND:
+    case HLO_OR:
+    case HLO_XOR:
+    case HLO_DIVIDE:
+    case HLO_REMAINDER:
+    case HLO_POWER:
+    case HLO_SHIFT_LEFT:
+    case HLO_SHIFT_RIGHT_ARITHMETIC:
+    case HLO_SHIFT_RIGHT_LOGICAL:
+    case HLO_MULHI:
+    case HLO_CLAMP:
+      return true;
+    default:
+      return false;
   }
 }
 
 static bool supports_float_op(hlo_opcode_t op) {
   switch (op) {
-    case HLO_NEGATE: case HLO_ABS: case HLO_ADD: case HLO_SUBTRACT: case HLO_MULTIPLY: case HLO_DIVIDE:
-    case HLO_REDUCE_PRECISION: case HLO_REAL: case HLO_IMAG: case HLO_CLAMP: return true;
-    default: return jit_math_supports(op);
+    case HLO_NEGATE:
+    case HLO_ABS:
+    case HLO_ADD:
+    case HLO_SUBTRACT:
+    case HLO_MULTIPLY:
+    case HLO_DIVIDE:
+    case HLO_REDUCE_PRECISION:
+    case HLO_REAL:
+    case HLO_IMAG:
+    case HLO_CLAMP:
+      return true;
+    default:
+      return jit_math_supports(op);
   }
 }
 
-bool jit_element_supports(const jit_target_t *target, hlo_opcode_t op, hr_dtype_t from, hr_dtype_t to) {
+bool jit_element_supports(const jit_target_t *target, hlo_opcode_t op, hr_dtype_t from,
+                          hr_dtype_t to) {
   if (!supports_type(target, from) || !supports_type(target, to)) return false;
   if (is_complex(from, to)) return jit_complex_supports(op, from, to);
   switch (op) {
-    case HLO_COMPARE: case HLO_SELECT: case HLO_CONVERT: case HLO_BITCAST_CONVERT: return true;
-    default: break;
+    case HLO_COMPARE:
+    case HLO_SELECT:
+    case HLO_CONVERT:
+    case HLO_BITCAST_CONVERT:
+      return true;
+    default:
+      break;
   }
   if (from == HR_PRED) return supports_pred_op(op);
   return hr_dtype_is_float(from) ? supports_float_op(op) : supports_integer_op(op);

@@ -1,7 +1,8 @@
-/* Elements in generated code: how they lie in memory and in registers, and the ops on them, as ops/kernels/elementwise/scalar.h means them.
- * In registers pred is i1, and other types are the type that their arithmetic is done in (each op's result rounded or
- * wrapped to the type): narrow floats are float, integers iN of at least 8 bits. Complex numbers are vectors of their
- * parts, see element_complex.h. Values are scalars or vectors of any width. */
+/* Elements in generated code: how they lie in memory and in registers, and the ops on them, as
+ * ops/kernels/elementwise/scalar.h means them. In registers pred is i1, and other types are the
+ * type that their arithmetic is done in (each op's result rounded or wrapped to the type): narrow
+ * floats are float, integers iN of at least 8 bits. Complex numbers are vectors of their parts, see
+ * element_complex.h. Values are scalars or vectors of any width. */
 #ifndef JIT_ELEMENT_H
 #define JIT_ELEMENT_H
 
@@ -19,7 +20,8 @@ kir_value_t *jit_element_constant(jit_code_t *code, hr_dtype_t dtype, const void
 /* Rounds or wraps a register to what the type can hold, where that is less than the register. */
 kir_value_t *jit_round(jit_code_t *code, hr_dtype_t dtype, kir_value_t *value);
 
-/* Floats of 8 bits and fewer (element_narrow.c): their bits in i8 to and from float, rounded to nearest even. */
+/* Floats of 8 bits and fewer (element_narrow.c): their bits in i8 to and from float, rounded to
+ * nearest even. */
 bool jit_is_narrow_float(hr_dtype_t dtype);
 kir_value_t *jit_narrow_decode(jit_code_t *code, hr_dtype_t dtype, kir_value_t *bits);
 kir_value_t *jit_narrow_encode(jit_code_t *code, hr_dtype_t dtype, kir_value_t *value);
@@ -38,18 +40,18 @@ kir_value_t *jit_element_choose(jit_code_t *code, hr_dtype_t dtype, kir_value_t 
                                 kir_value_t *a, kir_value_t *b);
 
 /* Attributes of ops on elements, as one number. */
-#define JIT_COMPARE_DETAIL(direction, order) ((direction) * 8 + (order))
+#define JIT_COMPARE_DETAIL(direction, order) ((direction)*8 + (order))
 #define JIT_DETAIL_DIRECTION(detail) ((hlo_enum_DIRECTION_t)((detail) / 8))
 #define JIT_DETAIL_ORDER(detail) ((hlo_enum_COMPARISON_t)((detail) % 8))
-#define JIT_PRECISION_DETAIL(exponent, mantissa) ((exponent) * 128 + (mantissa))
+#define JIT_PRECISION_DETAIL(exponent, mantissa) ((exponent)*128 + (mantissa))
 
 /* An op on elements. */
 typedef struct jit_element_op {
   hlo_opcode_t op;
-  int64_t detail;         /* as jit_node_t has it */
-  hr_dtype_t from, to;    /* of the first operand (of select: the second), of the result */
-  bool safe_divisor;      /* integer division by a constant that is neither 0 nor -1 */
-  bool shared;            /* needed often: a function of the module that is called, where it is long */
+  int64_t detail;      /* as jit_node_t has it */
+  hr_dtype_t from, to; /* of the first operand (of select: the second), of the result */
+  bool safe_divisor;   /* integer division by a constant that is neither 0 nor -1 */
+  bool shared;         /* needed often: a function of the module that is called, where it is long */
 } jit_element_op_t;
 
 kir_value_t *jit_element_emit(jit_code_t *code, const jit_element_op_t *op, kir_value_t **args);
@@ -59,6 +61,7 @@ kir_value_t *jit_integer_emit(jit_code_t *code, const jit_element_op_t *op, kir_
 kir_value_t *jit_float_emit(jit_code_t *code, const jit_element_op_t *op, kir_value_t **args);
 
 /* Is there code for this op on these types, on this target? */
-bool jit_element_supports(const jit_target_t *target, hlo_opcode_t op, hr_dtype_t from, hr_dtype_t to);
+bool jit_element_supports(const jit_target_t *target, hlo_opcode_t op, hr_dtype_t from,
+                          hr_dtype_t to);
 
 #endif

@@ -1,7 +1,7 @@
 /* Ops on complex numbers, as ops/kernels/elementwise/complex_math.h means them. */
 #include "jit/element/element_complex.h"
 
-/* --- parts ----------------------------------------------------------------------------------------------------- */
+/* --- parts ------------------------------------------------------------------------------------ */
 
 static kir_value_t *number(jit_code_t *code, int value) {
   return kir_const_int(kir_int_type(code->module, 32), (uint64_t)value);
@@ -57,7 +57,7 @@ kir_value_t *jit_complex_join(jit_code_t *code, jit_pair_t parts) {
   return kir_shuffle(code->builder, parts.re, parts.im, shuffle_mask);
 }
 
-/* --- lanes ----------------------------------------------------------------------------------------------------- */
+/* --- lanes ------------------------------------------------------------------------------------ */
 
 int jit_element_lanes(hr_dtype_t dtype, kir_value_t *value) {
   return jit_lanes(kir_type_of(value)) / (hr_dtype_is_complex(dtype) ? 2 : 1);
@@ -69,7 +69,8 @@ kir_value_t *jit_element_splat(jit_code_t *code, hr_dtype_t dtype, int lanes, ki
     return jit_splat(code, kir_vector_type(kir_type_of(scalar), (unsigned)lanes), scalar);
   jit_pair_t parts = jit_complex_split(code, scalar);
   kir_type_t *type = kir_vector_type(kir_type_of(parts.re), (unsigned)lanes);
-  return jit_complex_join(code, (jit_pair_t){jit_splat(code, type, parts.re), jit_splat(code, type, parts.im)});
+  return jit_complex_join(
+      code, (jit_pair_t){jit_splat(code, type, parts.re), jit_splat(code, type, parts.im)});
 }
 
 kir_value_t *jit_element_take(jit_code_t *code, hr_dtype_t dtype, kir_value_t *value, int first,
@@ -95,21 +96,25 @@ kir_value_t *jit_element_choose(jit_code_t *code, hr_dtype_t dtype, kir_value_t 
   return jit_complex_join(code, chosen);
 }
 
-/* --- ops ------------------------------------------------------------------------------------------------------- */
+/* --- ops -------------------------------------------------------------------------------------- */
 
 /* What does the same to both parts, on the vector of all. */
 static kir_value_t *by_parts(jit_code_t *code, hlo_opcode_t op, kir_value_t **args) {
   switch (op) {
-    case HLO_ADD: return kir_fadd(code->builder, args[0], args[1]);
-    case HLO_SUBTRACT: return kir_fsub(code->builder, args[0], args[1]);
-    default: return kir_fneg(code->builder, args[0]);
+    case HLO_ADD:
+      return kir_fadd(code->builder, args[0], args[1]);
+    case HLO_SUBTRACT:
+      return kir_fsub(code->builder, args[0], args[1]);
+    default:
+      return kir_fneg(code->builder, args[0]);
   }
 }
 
 static kir_value_t *both_parts(jit_code_t *code, hlo_opcode_t op, kir_value_t **args, int count) {
   bool joined = is_joined(args[0]) || (count > 1 && is_joined(args[1]));
   if (!joined) return by_parts(code, op, args);
-  jit_pair_t x = jit_complex_split(code, args[0]), y = count > 1 ? jit_complex_split(code, args[1]) : x;
+  jit_pair_t x = jit_complex_split(code, args[0]),
+             y = count > 1 ? jit_complex_split(code, args[1]) : x;
   jit_pair_t result = {by_parts(code, op, (kir_value_t *[]){x.re, y.re}),
                        by_parts(code, op, (kir_value_t *[]){x.im, y.im})};
   return jit_complex_join(code, result);
@@ -136,7 +141,8 @@ static kir_value_t *has_nan(jit_code_t *code, jit_pair_t a) {
   return test(code, KIR_FCMP_UNO, a.re, a.im);
 }
 
-/* In the order of real parts, then of imaginary ones; an operand with a NaN wins, the first before the second. */
+/* In the order of real parts, then of imaginary ones; an operand with a NaN wins, the first before
+ * the second. */
 static kir_value_t *extreme(jit_code_t *code, hlo_opcode_t op, jit_pair_t a, jit_pair_t b) {
   kir_fcmp_t order = op == HLO_MAXIMUM ? KIR_FCMP_OGT : KIR_FCMP_OLT;
   kir_value_t *tie =
@@ -157,7 +163,7 @@ static kir_value_t *compare(jit_code_t *code, const jit_element_op_t *op, jit_pa
   return equal ? both(code, re, im) : either(code, re, im);
 }
 
-/* --- conversions ----------------------------------------------------------------------------------------------- */
+/* --- conversions ------------------------------------------------------------------------------ */
 
 static kir_value_t *from_complex(jit_code_t *code, hr_dtype_t from, hr_dtype_t to,
                                  kir_value_t *value) {
@@ -168,8 +174,9 @@ static kir_value_t *from_complex(jit_code_t *code, hr_dtype_t from, hr_dtype_t t
     return either(code, test(code, KIR_FCMP_UNE, z.re, zero), test(code, KIR_FCMP_UNE, z.im, zero));
   }
   if (!hr_dtype_is_complex(to)) return jit_convert_emit(code, part, to, z.re);
-  return jit_complex_join(code, (jit_pair_t){jit_convert_emit(code, part, hr_dtype_real(to), z.re),
-                                             jit_convert_emit(code, part, hr_dtype_real(to), z.im)});
+  return jit_complex_join(code,
+                          (jit_pair_t){jit_convert_emit(code, part, hr_dtype_real(to), z.re),
+                                       jit_convert_emit(code, part, hr_dtype_real(to), z.im)});
 }
 
 static kir_value_t *convert(jit_code_t *code, hr_dtype_t from, hr_dtype_t to, kir_value_t *value) {
@@ -182,27 +189,54 @@ static kir_value_t *convert(jit_code_t *code, hr_dtype_t from, hr_dtype_t to, ki
 kir_value_t *jit_complex_emit(jit_code_t *code, const jit_element_op_t *op, kir_value_t **args) {
   int count = op->op == HLO_CONVERT ? 1 : hlo_op_table[op->op].operands;
   switch (op->op) {
-    case HLO_CONVERT: return convert(code, op->from, op->to, args[0]);
-    case HLO_COMPLEX: return jit_complex_join(code, (jit_pair_t){args[0], args[1]});
-    case HLO_ADD: case HLO_SUBTRACT: case HLO_NEGATE: return both_parts(code, op->op, args, count);
-    default: break;
+    case HLO_CONVERT:
+      return convert(code, op->from, op->to, args[0]);
+    case HLO_COMPLEX:
+      return jit_complex_join(code, (jit_pair_t){args[0], args[1]});
+    case HLO_ADD:
+    case HLO_SUBTRACT:
+    case HLO_NEGATE:
+      return both_parts(code, op->op, args, count);
+    default:
+      break;
   }
-  jit_pair_t x = jit_complex_split(code, args[0]), y = count > 1 ? jit_complex_split(code, args[1]) : x;
+  jit_pair_t x = jit_complex_split(code, args[0]),
+             y = count > 1 ? jit_complex_split(code, args[1]) : x;
   switch (op->op) {
-    case HLO_REAL: return x.re;
-    case HLO_IMAG: return x.im;
-    case HLO_COMPARE: return compare(code, op, x, y);
-    case HLO_MULTIPLY: return multiply(code, x, y);
-    case HLO_MAXIMUM: case HLO_MINIMUM: return extreme(code, op->op, x, y);
-    default: return jit_complex_call(code, op->op, x, y);
+    case HLO_REAL:
+      return x.re;
+    case HLO_IMAG:
+      return x.im;
+    case HLO_COMPARE:
+      return compare(code, op, x, y);
+    case HLO_MULTIPLY:
+      return multiply(code, x, y);
+    case HLO_MAXIMUM:
+    case HLO_MINIMUM:
+      return extreme(code, op->op, x, y);
+    default:
+      return jit_complex_call(code, op->op, x, y);
   }
 }
 
 bool jit_complex_supports(hlo_opcode_t op, hr_dtype_t from, hr_dtype_t to) {
   switch (op) {
-    case HLO_COMPLEX: return from == hr_dtype_real(to);
-    case HLO_SELECT: case HLO_CONVERT: case HLO_COMPARE: case HLO_REAL: case HLO_IMAG: case HLO_ADD: case HLO_SUBTRACT:
-    case HLO_MULTIPLY: case HLO_NEGATE: case HLO_MAXIMUM: case HLO_MINIMUM: case HLO_CLAMP: return true;
-    default: return jit_complex_is_function(op);
+    case HLO_COMPLEX:
+      return from == hr_dtype_real(to);
+    case HLO_SELECT:
+    case HLO_CONVERT:
+    case HLO_COMPARE:
+    case HLO_REAL:
+    case HLO_IMAG:
+    case HLO_ADD:
+    case HLO_SUBTRACT:
+    case HLO_MULTIPLY:
+    case HLO_NEGATE:
+    case HLO_MAXIMUM:
+    case HLO_MINIMUM:
+    case HLO_CLAMP:
+      return true;
+    default:
+      return jit_complex_is_function(op);
   }
 }

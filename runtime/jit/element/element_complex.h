@@ -1,6 +1,8 @@
-/* Complex numbers in generated code. In registers they are vectors of their parts, two for each lane: re, im, re, im,
- * ...; also one number is such a vector. As memory has them, too, so that sums need no other form; what treats the parts
- * differently takes them apart and puts them together. Taking apart what was just put together costs nothing. */
+/* Complex numbers in generated code. In registers they are vectors of their parts, two for each
+ * lane: re, im, re, im,
+ * ...; also one number is such a vector. As memory has them, too, so that sums need no other form;
+ * what treats the parts differently takes them apart and puts them together. Taking apart what was
+ * just put together costs nothing. */
 #ifndef JIT_ELEMENT_COMPLEX_H
 #define JIT_ELEMENT_COMPLEX_H
 
@@ -22,7 +24,8 @@ double jit_complex_cost(hlo_opcode_t op);
 /* --- functions (math_complex.c) --- */
 
 bool jit_complex_is_function(hlo_opcode_t op);
-/* The function on x (and y, for power and divide): a joined value, of ABS a real one. The builder stays in its block. */
+/* The function on x (and y, for power and divide): a joined value, of ABS a real one. The builder
+ * stays in its block. */
 kir_value_t *jit_complex_call(jit_code_t *code, hlo_opcode_t op, jit_pair_t x, jit_pair_t y);
 
 #endif

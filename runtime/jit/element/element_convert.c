@@ -12,14 +12,16 @@ static bool is_narrow(hr_dtype_t dtype) {
   return hr_dtype_is_float(dtype) && hr_dtype_table[dtype].compute != dtype;
 }
 
-/* f64 to f32, rounded to odd: what is inexact gets an odd mantissa, so that rounding it once more is right. */
+/* f64 to f32, rounded to odd: what is inexact gets an odd mantissa, so that rounding it once more
+ * is right. */
 static kir_value_t *f64_to_odd(jit_code_t *code, kir_value_t *x) {
   kir_builder_t *b = code->builder;
   kir_type_t *f64 = kir_type_of(x), *f32 = like(kir_float_type(code->module), x);
   kir_type_t *word = jit_integer_like(f32);
   kir_value_t *nearest = kir_fptrunc(b, x, f32), *back = kir_fpext(b, nearest, f64);
   kir_value_t *bits = kir_bitcast(b, nearest, word);
-  /* Outward if |x| is above |nearest|; an infinity from a finite number is one step too far as well. */
+  /* Outward if |x| is above |nearest|; an infinity from a finite number is one step too far as
+   * well. */
   kir_value_t *size = jit_intrinsic(code, KIR_FABS, f64, &x, 1);
   kir_value_t *back_size = jit_intrinsic(code, KIR_FABS, f64, &back, 1);
   kir_value_t *outward = kir_fcmp(b, KIR_FCMP_OGT, size, back_size);
@@ -35,7 +37,8 @@ static kir_value_t *integer_to_float(jit_code_t *code, kir_value_t *x, kir_type_
   return is_signed ? kir_sitofp(code->builder, x, type) : kir_uitofp(code->builder, x, type);
 }
 
-/* Unsigned 64 bits to f32, rounded to odd: bits beyond the 24 of a mantissa are cut off and leave a mark. */
+/* Unsigned 64 bits to f32, rounded to odd: bits beyond the 24 of a mantissa are cut off and leave a
+ * mark. */
 static kir_value_t *u64_to_odd(jit_code_t *code, kir_value_t *x) {
   kir_builder_t *b = code->builder;
   kir_type_t *type = kir_type_of(x);
@@ -70,7 +73,8 @@ static kir_value_t *integer_to_odd(jit_code_t *code, hr_dtype_t from, kir_value_
   return f64_to_odd(code, integer_to_float(code, x, f64, is_signed));
 }
 
-/* The number of a float type that is nearest to an integer type's largest, and not above it; `above`: the next integer. */
+/* The number of a float type that is nearest to an integer type's largest, and not above it;
+ * `above`: the next integer. */
 static double largest_within(kir_type_t *type, int value_bits, double *out_above) {
   int mantissa = jit_element_bits(type) == 64 ? 53 : 24;
   *out_above = ldexp(1, value_bits);
@@ -84,13 +88,14 @@ static kir_value_t *limited(jit_code_t *code, kir_value_t *x, double low, double
   return kir_select(code->builder, kir_fcmp(code->builder, KIR_FCMP_OGT, x, most), most, x);
 }
 
-/* To the nearest integer that there is, and 0 from what is no number. LLVM's own saturating conversion takes lane by
- * lane. */
+/* To the nearest integer that there is, and 0 from what is no number. LLVM's own saturating
+ * conversion takes lane by lane. */
 static kir_value_t *float_to_integer(jit_code_t *code, hr_dtype_t to, kir_value_t *x) {
   kir_builder_t *b = code->builder;
   kir_type_t *type = kir_type_of(x), *result = like(jit_memory_type(code, to), x),
              *computed = result;
-  bool is_signed = hr_dtype_class(to) == HR_CLASS_SIGNED, is_narrow_integer = hr_dtype_bytes(to) < 4;
+  bool is_signed = hr_dtype_class(to) == HR_CLASS_SIGNED,
+       is_narrow_integer = hr_dtype_bytes(to) < 4;
   int value_bits = hr_dtype_table[to].bits - is_signed;
   double above, top = largest_within(type, value_bits, &above);
   kir_value_t *inside = limited(code, x, is_signed ? -above : 0, top);
@@ -145,8 +150,10 @@ kir_value_t *jit_convert_emit(jit_code_t *code, hr_dtype_t from, hr_dtype_t to, 
   if (to == HR_PRED) return to_pred(code, from, x);
   kir_type_t *type = like(jit_register_type(code, to), x);
   if (hr_dtype_is_float(from))
-    return hr_dtype_is_float(to) ? float_to_float(code, from, to, x) : float_to_integer(code, to, x);
-  if (is_exact(from, to)) return integer_to_float(code, x, type, hr_dtype_class(from) == HR_CLASS_SIGNED);
+    return hr_dtype_is_float(to) ? float_to_float(code, from, to, x)
+                                 : float_to_integer(code, to, x);
+  if (is_exact(from, to))
+    return integer_to_float(code, x, type, hr_dtype_class(from) == HR_CLASS_SIGNED);
   if (from == HR_PRED)
     return jit_round(code, to,
                      hr_dtype_is_float(to) ? integer_to_float(code, x, type, false)

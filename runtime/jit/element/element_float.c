@@ -8,17 +8,26 @@
 /* Exact results of numbers of a type are numbers of the type. */
 static bool is_exact(hlo_opcode_t op) {
   switch (op) {
-    case HLO_NEGATE: case HLO_ABS: case HLO_MAXIMUM: case HLO_MINIMUM: case HLO_SIGN: case HLO_FLOOR: case HLO_CEIL:
+    case HLO_NEGATE:
+    case HLO_ABS:
+    case HLO_MAXIMUM:
+    case HLO_MINIMUM:
+    case HLO_SIGN:
+    case HLO_FLOOR:
+    case HLO_CEIL:
     case HLO_ROUND_NEAREST_AFZ:
     case HLO_ROUND_NEAREST_EVEN:
     case HLO_REAL:
     case HLO_IMAG:
-    case HLO_IS_FINITE: return true;
-    default: return false;
+    case HLO_IS_FINITE:
+      return true;
+    default:
+      return false;
   }
 }
 
-/* To `mantissa` bits, to nearest even, then to the exponents of a format of `exponent` bits; see scalar.h. */
+/* To `mantissa` bits, to nearest even, then to the exponents of a format of `exponent` bits; see
+ * scalar.h. */
 static kir_value_t *reduce_precision(jit_code_t *code, kir_value_t *a, int exponent, int mantissa) {
   kir_builder_t *b = code->builder;
   kir_type_t *type = kir_type_of(a), *word = jit_integer_like(type);
@@ -47,7 +56,8 @@ static kir_value_t *reduce_precision(jit_code_t *code, kir_value_t *a, int expon
   return kir_select(b, is_nan, a, result);
 }
 
-/* The denormals of a narrow type are normal in f32: rounded first to the unit that the mantissa leaves them. */
+/* The denormals of a narrow type are normal in f32: rounded first to the unit that the mantissa
+ * leaves them. */
 static kir_value_t *reduce_narrow(jit_code_t *code, hr_dtype_t dtype, kir_value_t *a, int exponent,
                                   int mantissa) {
   kir_builder_t *b = code->builder;
@@ -67,30 +77,45 @@ static kir_value_t *reduced(jit_code_t *code, const jit_element_op_t *op, kir_va
   int exponent = (int)(op->detail / 128), mantissa = (int)(op->detail % 128);
   const hr_float_format_t *format = hr_float_format(op->from);
   if (exponent >= format->exponent_bits) exponent = 64;
-  return op->from == HR_F32 || op->from == HR_F64 ? reduce_precision(code, a, exponent, mantissa)
-                                                  : reduce_narrow(code, op->from, a, exponent, mantissa);
+  return op->from == HR_F32 || op->from == HR_F64
+             ? reduce_precision(code, a, exponent, mantissa)
+             : reduce_narrow(code, op->from, a, exponent, mantissa);
 }
 
 static kir_value_t *compute(jit_code_t *code, const jit_element_op_t *op, kir_value_t **args) {
   kir_builder_t *b = code->builder;
   kir_type_t *type = kir_type_of(args[0]);
   switch (op->op) {
-    case HLO_ADD: return kir_fadd(b, args[0], args[1]);
-    case HLO_SUBTRACT: return kir_fsub(b, args[0], args[1]);
-    case HLO_MULTIPLY: return kir_fmul(b, args[0], args[1]);
-    case HLO_DIVIDE: return kir_fdiv(b, args[0], args[1]);
-    case HLO_NEGATE: return kir_fneg(b, args[0]);
-    case HLO_ABS: return jit_intrinsic(code, KIR_FABS, type, args, 1);
-    case HLO_REAL: return args[0];
-    case HLO_IMAG: return kir_null(type);
-    case HLO_REDUCE_PRECISION: return reduced(code, op, args[0]);
-    case HLO_REMAINDER: case HLO_POWER: case HLO_ATAN2: case HLO_MAXIMUM: case HLO_MINIMUM:
+    case HLO_ADD:
+      return kir_fadd(b, args[0], args[1]);
+    case HLO_SUBTRACT:
+      return kir_fsub(b, args[0], args[1]);
+    case HLO_MULTIPLY:
+      return kir_fmul(b, args[0], args[1]);
+    case HLO_DIVIDE:
+      return kir_fdiv(b, args[0], args[1]);
+    case HLO_NEGATE:
+      return kir_fneg(b, args[0]);
+    case HLO_ABS:
+      return jit_intrinsic(code, KIR_FABS, type, args, 1);
+    case HLO_REAL:
+      return args[0];
+    case HLO_IMAG:
+      return kir_null(type);
+    case HLO_REDUCE_PRECISION:
+      return reduced(code, op, args[0]);
+    case HLO_REMAINDER:
+    case HLO_POWER:
+    case HLO_ATAN2:
+    case HLO_MAXIMUM:
+    case HLO_MINIMUM:
       return jit_math_emit(code, op->op, args[0], args[1]);
-    default: return jit_math_emit(code, op->op, args[0], NULL);
+    default:
+      return jit_math_emit(code, op->op, args[0], NULL);
   }
 }
 
-/* --- functions that are called --------------------------------------------------------------------------------- */
+/* --- functions that are called ---------------------------------------------------------------- */
 
 #define LONG_COST 12.0 /* of what is shorter in a call than written out */
 
@@ -98,7 +123,8 @@ static kir_value_t *find_function(jit_code_t *code, hlo_opcode_t op, kir_type_t 
                                   kir_type_t **out_type) {
   char name[96];
   kir_builder_t *b = code->builder;
-  snprintf(name, sizeof name, "math.%s.%d.%d", hlo_op_name(op), jit_element_bits(type), jit_lanes(type));
+  snprintf(name, sizeof name, "math.%s.%d.%d", hlo_op_name(op), jit_element_bits(type),
+           jit_lanes(type));
   *out_type = kir_function_type(type, (kir_type_t *[]){type, type}, (unsigned)count);
   kir_value_t *function = kir_find_function(code->module, name);
   if (function) return function;

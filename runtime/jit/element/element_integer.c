@@ -11,7 +11,8 @@ static kir_value_t *is_equal(jit_code_t *code, kir_value_t *a, int64_t b) {
   return kir_icmp(code->builder, KIR_ICMP_EQ, a, jit_int(kir_type_of(a), b));
 }
 
-/* Quotients of vectors of up to 32 bits are exact when computed in floats of twice as many bits and cut off. */
+/* Quotients of vectors of up to 32 bits are exact when computed in floats of twice as many bits and
+ * cut off. */
 static kir_value_t *divide_as_floats(jit_code_t *code, bool is_signed, kir_value_t *a,
                                      kir_value_t *b) {
   kir_type_t *type = kir_type_of(a);
@@ -126,7 +127,7 @@ static kir_value_t *absolute(jit_code_t *code, bool is_signed, kir_value_t *a) {
   return kir_select(code->builder, negative, kir_neg(code->builder, a), a);
 }
 
-/* --- powers ---------------------------------------------------------------------------------------------------- */
+/* --- powers ----------------------------------------------------------------------------------- */
 
 static kir_value_t *any_lane(jit_code_t *code, kir_value_t *condition) {
   kir_type_t *type = kir_type_of(condition);
@@ -206,28 +207,44 @@ static kir_value_t *compute(jit_code_t *code, const jit_element_op_t *op, kir_va
   kir_type_t *type = kir_type_of(args[0]);
   bool is_signed = hr_dtype_class(op->from) == HR_CLASS_SIGNED;
   switch (op->op) {
-    case HLO_ADD: return kir_add(b, args[0], args[1]);
-    case HLO_SUBTRACT: return kir_sub(b, args[0], args[1]);
-    case HLO_MULTIPLY: return kir_mul(b, args[0], args[1]);
-    case HLO_AND: return kir_and(b, args[0], args[1]);
-    case HLO_OR: return kir_or(b, args[0], args[1]);
-    case HLO_XOR: return kir_xor(b, args[0], args[1]);
-    case HLO_NOT: return kir_not(b, args[0]);
-    case HLO_NEGATE: return kir_neg(b, args[0]);
-    case HLO_ABS: return absolute(code, is_signed, args[0]);
-    case HLO_SIGN: return sign(code, is_signed, args[0]);
+    case HLO_ADD:
+      return kir_add(b, args[0], args[1]);
+    case HLO_SUBTRACT:
+      return kir_sub(b, args[0], args[1]);
+    case HLO_MULTIPLY:
+      return kir_mul(b, args[0], args[1]);
+    case HLO_AND:
+      return kir_and(b, args[0], args[1]);
+    case HLO_OR:
+      return kir_or(b, args[0], args[1]);
+    case HLO_XOR:
+      return kir_xor(b, args[0], args[1]);
+    case HLO_NOT:
+      return kir_not(b, args[0]);
+    case HLO_NEGATE:
+      return kir_neg(b, args[0]);
+    case HLO_ABS:
+      return absolute(code, is_signed, args[0]);
+    case HLO_SIGN:
+      return sign(code, is_signed, args[0]);
     case HLO_POPCNT: {
       kir_value_t *low = low_bits(code, op->from, args[0]);
       return jit_intrinsic(code, KIR_CTPOP, type, &low, 1);
     }
-    case HLO_COUNT_LEADING_ZEROS: return leading_zeros(code, op->from, args[0]);
+    case HLO_COUNT_LEADING_ZEROS:
+      return leading_zeros(code, op->from, args[0]);
     case HLO_DIVIDE:
-    case HLO_REMAINDER: return divide(code, op, args[0], args[1]);
-    case HLO_POWER: return power(code, is_signed, args[0], args[1]);
-    case HLO_MULHI: return multiply_high(code, op->from, args[0], args[1]);
+    case HLO_REMAINDER:
+      return divide(code, op, args[0], args[1]);
+    case HLO_POWER:
+      return power(code, is_signed, args[0], args[1]);
+    case HLO_MULHI:
+      return multiply_high(code, op->from, args[0], args[1]);
     case HLO_MAXIMUM:
-    case HLO_MINIMUM: return extreme(code, op, args[0], args[1]);
-    default: return shift(code, op->op, op->from, args[0], args[1]);
+    case HLO_MINIMUM:
+      return extreme(code, op, args[0], args[1]);
+    default:
+      return shift(code, op->op, op->from, args[0], args[1]);
   }
 }
 

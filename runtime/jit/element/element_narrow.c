@@ -1,9 +1,12 @@
-/* Floats of 8 bits and fewer: between their bits and f32 by arithmetic on integers, as base/dtype.c does it. */
+/* Floats of 8 bits and fewer: between their bits and f32 by arithmetic on integers, as base/dtype.c
+ * does it. */
 #include <math.h>
 
 #include "jit/element/element.h"
 
-bool jit_is_narrow_float(hr_dtype_t dtype) { return hr_dtype_is_float(dtype) && hr_dtype_bytes(dtype) == 1; }
+bool jit_is_narrow_float(hr_dtype_t dtype) {
+  return hr_dtype_is_float(dtype) && hr_dtype_bytes(dtype) == 1;
+}
 
 static kir_type_t *like(kir_type_t *element, kir_value_t *value) {
   return jit_type_like(element, kir_type_of(value));
@@ -31,7 +34,7 @@ static kir_value_t *choose(jit_code_t *c, kir_value_t *condition, kir_value_t *a
   return kir_select(c->builder, condition, a, b);
 }
 
-/* --- to f32 ---------------------------------------------------------------------------------------------------- */
+/* --- to f32 ----------------------------------------------------------------------------------- */
 
 /* Powers of two: the exponent is that of f32, but for the least and for NaN. */
 static kir_value_t *decode_power(jit_code_t *c, kir_value_t *word) {
@@ -39,8 +42,8 @@ static kir_value_t *decode_power(jit_code_t *c, kir_value_t *word) {
   return choose(c, is_number(c, word, 0xff), number(word, 0x7fc00000), bits);
 }
 
-/* What the format's largest patterns mean instead of numbers. NaN where there is no -0 is negative: it comes first in the
- * total order. */
+/* What the format's largest patterns mean instead of numbers. NaN where there is no -0 is negative:
+ * it comes first in the total order. */
 static kir_value_t *decode_specials(jit_code_t *c, const hr_float_format_t *f, uint64_t largest,
                                     kir_value_t *word, kir_value_t *size, kir_value_t *bits) {
   uint64_t sign = UINT64_C(1) << (f->bits - 1);
@@ -50,9 +53,12 @@ static kir_value_t *decode_specials(jit_code_t *c, const hr_float_format_t *f, u
           kir_or(c->builder, left(c, size, 23 - f->mantissa_bits), number(size, 0x7f800000));
       return choose(c, is_above(c, size, largest), special, bits);
     }
-    case HR_SPECIALS_FN: return choose(c, is_above(c, size, largest), number(size, 0x7fc00000), bits);
-    case HR_SPECIALS_FNUZ: return choose(c, is_number(c, word, sign), number(size, 0x7fc00000), bits);
-    default: return bits;
+    case HR_SPECIALS_FN:
+      return choose(c, is_above(c, size, largest), number(size, 0x7fc00000), bits);
+    case HR_SPECIALS_FNUZ:
+      return choose(c, is_number(c, word, sign), number(size, 0x7fc00000), bits);
+    default:
+      return bits;
   }
 }
 
@@ -81,7 +87,7 @@ kir_value_t *jit_narrow_decode(jit_code_t *c, hr_dtype_t dtype, kir_value_t *bit
   return kir_bitcast(c->builder, whole, like(kir_float_type(c->module), bits));
 }
 
-/* --- from f32 -------------------------------------------------------------------------------------------------- */
+/* --- from f32 --------------------------------------------------------------------------------- */
 
 /* To the nearer power of two; a tie goes up. What has none, zero too, is NaN. */
 static kir_value_t *encode_power(jit_code_t *c, kir_value_t *word) {
@@ -113,9 +119,11 @@ static kir_value_t *encode_size(jit_code_t *c, const hr_float_format_t *f, kir_v
 
 static kir_value_t *encode_number(jit_code_t *c, hr_dtype_t dtype, kir_value_t *word) {
   const hr_float_format_t *f = hr_float_format(dtype);
-  uint64_t minus = UINT64_C(1) << (f->bits - 1), nan = hr_float_encode(dtype, NAN) | (f->specials == HR_SPECIALS_FINITE) * minus;
+  uint64_t minus = UINT64_C(1) << (f->bits - 1),
+           nan = hr_float_encode(dtype, NAN) | (f->specials == HR_SPECIALS_FINITE) * minus;
   kir_value_t *size = bits_and(c, word, 0x7fffffff), *bits = encode_size(c, f, size);
-  bits = choose(c, is_above(c, bits, hr_float_largest(dtype)), number(bits, hr_float_encode(dtype, INFINITY)), bits);
+  bits = choose(c, is_above(c, bits, hr_float_largest(dtype)),
+                number(bits, hr_float_encode(dtype, INFINITY)), bits);
   bits = choose(c, is_above(c, size, 0x7f800000), number(bits, nan), bits);
   kir_value_t *sign = bits_and(c, right(c, word, 32 - f->bits), minus),
               *with_sign = kir_or(c->builder, bits, sign);

@@ -1,5 +1,5 @@
-/* Indices of kernels as instructions: scalars, each term as far out of the loops as what it depends on allows, and
- * vectors where they differ from lane to lane. */
+/* Indices of kernels as instructions: scalars, each term as far out of the loops as what it depends
+ * on allows, and vectors where they differ from lane to lane. */
 #include "jit/element/element.h"
 #include "jit/emit/emit_kernel.h"
 
@@ -134,7 +134,8 @@ static kir_value_t *straight_lanes(jit_emit_t *emit, const jit_expr_t *expr, kir
   return kir_add(b, sum, ramp);
 }
 
-/* What is bent is added as vectors. Many indices may have the same quotients in them: each is written once. */
+/* What is bent is added as vectors. Many indices may have the same quotients in them: each is
+ * written once. */
 static kir_value_t *lane_expr(jit_emit_t *emit, const jit_expr_t *expr, kir_type_t *element) {
   jit_expr_t *memo = (jit_expr_t *)expr;
   kir_builder_t *b = emit->code->builder;

@@ -12,7 +12,7 @@ kir_value_t *jit_emit_i64(jit_emit_t *emit, int64_t value) {
 
 static kir_type_t *pointer_type(jit_emit_t *emit) { return kir_pointer_type(emit->code->module); }
 
-/* --- the function ---------------------------------------------------------------------------------------------- */
+/* --- the function ----------------------------------------------------------------------------- */
 
 static void add_function(jit_emit_t *emit, const char *name) {
   jit_code_t *code = emit->code;
@@ -26,15 +26,20 @@ static void add_function(jit_emit_t *emit, const char *name) {
 }
 
 static void enter_function_part(jit_emit_t *emit, jit_function_part_t *at_index) {
-  emit->function_part = at_index, emit->function = at_index->function, emit->scratch = at_index->scratch;
+  emit->function_part = at_index, emit->function = at_index->function,
+  emit->scratch = at_index->scratch;
   emit->buffers = at_index->ins, emit->outs = at_index->outs, emit->nowhere = at_index->nowhere;
-  emit->begin = jit_emit_i64(emit, 0), emit->end = jit_emit_i64(emit, at_index->units[at_index->phase]);
+  emit->begin = jit_emit_i64(emit, 0),
+  emit->end = jit_emit_i64(emit, at_index->units[at_index->phase]);
   emit->levels[0].block = at_index->block;
 }
 
-hr_status_t jit_emit_begin(jit_emit_t *emit, jit_code_t *code, jit_graph_t *graph, const char *name, int in_count,
-                           int out_count) {
-  *emit = (jit_emit_t){.code = code, .graph = graph, .lane_var = -1, .lanes = 1,
+hr_status_t jit_emit_begin(jit_emit_t *emit, jit_code_t *code, jit_graph_t *graph, const char *name,
+                           int in_count, int out_count) {
+  *emit = (jit_emit_t){.code = code,
+                       .graph = graph,
+                       .lane_var = -1,
+                       .lanes = 1,
                        .last_epoch = graph->last_epoch + 1};
   HR_TRY(HR_NEW_ARRAY(graph->arena, in_count + 1, &emit->buffers));
   HR_TRY(HR_NEW_ARRAY(graph->arena, out_count + 1, &emit->outs));
@@ -57,8 +62,8 @@ void jit_emit_end(jit_emit_t *emit) {
   emit->graph->last_epoch = emit->last_epoch;
   jit_emit_at(emit, 0);
   if (emit->function_part)
-    emit->function_part->block = emit->levels[0].block, emit->function_part->nowhere = emit->nowhere,
-    emit->function_part->phase++;
+    emit->function_part->block = emit->levels[0].block,
+    emit->function_part->nowhere = emit->nowhere, emit->function_part->phase++;
   else
     kir_ret_void(emit->code->builder);
 }
@@ -107,7 +112,7 @@ kir_value_t *jit_emit_out(jit_emit_t *emit, int number) {
   return emit->outs[number];
 }
 
-/* --- memory ---------------------------------------------------------------------------------------------------- */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 typedef enum reach { REACH_ONE, REACH_LINE, REACH_SPREAD } reach_t;
 
@@ -132,8 +137,9 @@ static jit_entry_t *find_entry(jit_emit_t *emit, const kir_value_t *array,
   return NULL;
 }
 
-/* Element `index` of an array, for lane 0: from the level of the outer loops' share on, each level adds its own, once for
- * all indices that have it in common. It may lie outside of the array until the constant is added. */
+/* Element `index` of an array, for lane 0: from the level of the outer loops' share on, each level
+ * adds its own, once for all indices that have it in common. It may lie outside of the array until
+ * the constant is added. */
 static kir_value_t *entry_pointer(jit_emit_t *emit, kir_value_t *array, kir_type_t *element,
                                   const jit_expr_t *index) {
   jit_exprs_t *exprs = &emit->graph->exprs;
@@ -158,8 +164,8 @@ static bool is_everywhere(const jit_emit_t *emit, kir_value_t *array) {
   return array->block == kir_entry_block(emit->function);
 }
 
-/* The address of lane 0. Constants come last, where they are a part of the instruction: elements that lie at fixed
- * distances share the rest. */
+/* The address of lane 0. Constants come last, where they are a part of the instruction: elements
+ * that lie at fixed distances share the rest. */
 static kir_value_t *first_pointer(jit_emit_t *emit, kir_value_t *array, kir_type_t *element,
                                   const jit_expr_t *index) {
   if (!is_everywhere(emit, array)) {
@@ -233,8 +239,9 @@ static kir_value_t *masked_load(jit_emit_t *emit, kir_op_t op, kir_type_t *type,
   return jit_intrinsic(emit->code, op, type, arguments, 4);
 }
 
-/* Is a load wanted in any lane? NULL: it may be read in any case. Loads of no lane are slow only where there is no
- * memory, which is far from what the others read: where the loop goes over many pages. */
+/* Is a load wanted in any lane? NULL: it may be read in any case. Loads of no lane are slow only
+ * where there is no memory, which is far from what the others read: where the loop goes over many
+ * pages. */
 static kir_value_t *in_any_lane(jit_emit_t *emit, kir_type_t *type, kir_value_t *lanes) {
   if (!lanes || kir_is_constant(lanes)) return NULL;
   int64_t bytes = (int64_t)jit_element_bits(jit_scalar_type(type)) / 8;
@@ -260,8 +267,8 @@ static kir_value_t *load_spread(jit_emit_t *emit, kir_type_t *type, kir_value_t 
 }
 
 /* Offsets of lanes that are not wanted become those of others. */
-static bool known_offsets(jit_emit_t *emit, const jit_expr_t *index, jit_guard_t guard, size_t bytes,
-                          int64_t offsets[JIT_MAX_LANES]) {
+static bool known_offsets(jit_emit_t *emit, const jit_expr_t *index, jit_guard_t guard,
+                          size_t bytes, int64_t offsets[JIT_MAX_LANES]) {
   int wanted = 0;
   if (emit->mask || !jit_lane_offsets(emit, index, offsets)) return false;
   if (!guard.lanes) return jit_window_fits(emit->lanes, offsets, bytes);
@@ -290,11 +297,12 @@ static bool is_never(jit_guard_t guard) {
 }
 
 /* One element for all lanes may be wanted in some only: it is read if any that exists wants it. */
-static kir_value_t *load_one(jit_emit_t *emit, kir_type_t *element, kir_value_t *pointer, jit_guard_t guard,
-                             unsigned align, int depth) {
+static kir_value_t *load_one(jit_emit_t *emit, kir_type_t *element, kir_value_t *pointer,
+                             jit_guard_t guard, unsigned align, int depth) {
   kir_value_t *any = guard.lanes ? jit_emit_both(emit, emit->mask, guard.lanes) : NULL;
   if (any) any = jit_intrinsic(emit->code, KIR_REDUCE_OR, kir_type_of(any), &any, 1);
-  return plain_load(emit, element, readable(emit, pointer, jit_emit_both(emit, guard.all, any), depth), align);
+  return plain_load(emit, element,
+                    readable(emit, pointer, jit_emit_both(emit, guard.all, any), depth), align);
 }
 
 /* The real or the imaginary part of a complex number's place. */
@@ -302,7 +310,8 @@ static const jit_expr_t *part_index(jit_emit_t *emit, const jit_expr_t *index, i
   return jit_expr_affine(&emit->graph->exprs, index, 2, part);
 }
 
-/* c128 is wider than any integer in a vector: but for what lies in a line, parts are read as numbers of their own. */
+/* c128 is wider than any integer in a vector: but for what lies in a line, parts are read as
+ * numbers of their own. */
 static kir_value_t *load_parts(jit_emit_t *emit, kir_value_t *array, const jit_expr_t *index,
                                jit_guard_t guard, int depth) {
   kir_value_t *re = jit_emit_load(emit, array, HR_F64, part_index(emit, index, 0), guard, depth);
@@ -321,7 +330,8 @@ static void store_parts(jit_emit_t *emit, kir_value_t *array, const jit_expr_t *
 
 kir_value_t *jit_emit_load(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype,
                            const jit_expr_t *index, jit_guard_t guard, int depth) {
-  bool is_line = reach_of(emit, index) == REACH_LINE && !emit->mask && !guard.lanes && emit->lanes > 1;
+  bool is_line =
+      reach_of(emit, index) == REACH_LINE && !emit->mask && !guard.lanes && emit->lanes > 1;
   if (dtype == HR_C128 && !is_line) return load_parts(emit, array, index, guard, depth);
   kir_type_t *element = jit_memory_type(emit->code, dtype);
   kir_type_t *vector = emit->lanes > 1 ? kir_vector_type(element, (unsigned)emit->lanes) : element;
@@ -329,7 +339,8 @@ kir_value_t *jit_emit_load(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtyp
   int64_t offsets[JIT_MAX_LANES];
   reach_t reach = reach_of(emit, index);
   kir_value_t *value, *pointer;
-  bool is_window = reach == REACH_SPREAD && known_offsets(emit, index, guard, hr_dtype_bytes(dtype), offsets);
+  bool is_window =
+      reach == REACH_SPREAD && known_offsets(emit, index, guard, hr_dtype_bytes(dtype), offsets);
   if (is_never(guard))
     return jit_from_memory(emit->code, dtype, kir_null(reach == REACH_ONE ? element : vector));
   pointer = reach == REACH_SPREAD && !is_window ? spread_pointers(emit, array, element, index)
@@ -338,7 +349,8 @@ kir_value_t *jit_emit_load(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtyp
   if (is_window)
     value = load_window(emit, element, pointer, guard.all, offsets, depth);
   else if (reach == REACH_LINE)
-    value = load_line(emit, vector, readable(emit, pointer, guard.all, depth), guard.lanes, align, depth);
+    value = load_line(emit, vector, readable(emit, pointer, guard.all, depth), guard.lanes, align,
+                      depth);
   else if (reach == REACH_SPREAD)
     value = load_spread(emit, vector, pointer, guard, align);
   else

@@ -1,9 +1,10 @@
-/* Writing one kernel function: formulas as instructions, each as far out of the loops as what it depends on allows.
+/* Writing one kernel function: formulas as instructions, each as far out of the loops as what it
+ * depends on allows.
  *
- * Levels: level 0 is the function's entry, level v + 1 the body of the loop over variable v, outermost first. Every
- * level has a block in which values that depend on no deeper variable are written, before the deeper loops. The
- * innermost variable is the lanes': one iteration computes `lanes` consecutive values of it.
- * Thread: one at a time, like the module. */
+ * Levels: level 0 is the function's entry, level v + 1 the body of the loop over variable v,
+ * outermost first. Every level has a block in which values that depend on no deeper variable are
+ * written, before the deeper loops. The innermost variable is the lanes': one iteration computes
+ * `lanes` consecutive values of it. Thread: one at a time, like the module. */
 #ifndef JIT_EMIT_H
 #define JIT_EMIT_H
 
@@ -30,7 +31,7 @@ typedef struct jit_function_part {
   kir_value_t **ins, **outs; /* addresses of its arrays, or where they are in registers: */
   jit_register_t **in_registers, **out_registers; /* else NULL */
   kir_value_t *scratch, *nowhere;
-  const int64_t *units;    /* of its phases, all of which are computed */
+  const int64_t *units; /* of its phases, all of which are computed */
   int phase;
 } jit_function_part_t;
 
@@ -52,36 +53,40 @@ typedef struct jit_emit {
   jit_code_t *code;
   jit_graph_t *graph;
   kir_value_t *function, *in, *out, *scratch, *begin, *end; /* the kernel's arguments */
-  kir_value_t **buffers, **outs; /* pointers to arrays, NULL: not loaded yet */
-  jit_function_part_t *function_part;                                  /* NULL: the function is the kernel's alone */
+  kir_value_t **buffers, **outs;         /* pointers to arrays, NULL: not loaded yet */
+  jit_function_part_t *function_part;    /* NULL: the function is the kernel's alone */
   kir_value_t *nowhere;                  /* memory that may be read in place of what is not there */
   kir_value_t *variables[JIT_MAX_LOOPS]; /* i64; of the lanes': of lane 0 */
-  int depths[JIT_MAX_LOOPS];                           /* level of each variable */
+  int depths[JIT_MAX_LOOPS];             /* level of each variable */
   jit_level_t levels[JIT_MAX_LOOPS + 1];
-  int level;                                           /* the deepest that is open */
-  int lane_var;                                        /* -1: none */
-  int lanes;                                           /* now: 1 in scalar loops */
-  kir_value_t *mask;                                   /* lanes that exist; NULL: all */
-  int lane_phase, lane_period;  /* lane 0's variable is so much more than a multiple of the period; 0: not known */
-  int64_t lane_from, lane_to;   /* the lanes' variable is in this part of its loop; equal: not known */
-  int part_var;                 /* a variable around it is in this part of its loop, likewise */
+  int level;                   /* the deepest that is open */
+  int lane_var;                /* -1: none */
+  int lanes;                   /* now: 1 in scalar loops */
+  kir_value_t *mask;           /* lanes that exist; NULL: all */
+  int lane_phase, lane_period; /* lane 0's variable is so much more than a multiple of the period;
+                                  0: not known */
+  int64_t lane_from,
+      lane_to;  /* the lanes' variable is in this part of its loop; equal: not known */
+  int part_var; /* a variable around it is in this part of its loop, likewise */
   int64_t part_from, part_to;
   jit_entry_t entries[JIT_ENTRIES]; /* those that were written last, in a ring */
   unsigned entry_count;
-  /* Values that go from one iteration to the next, of whatever loop is open: set before, read and set in it. */
+  /* Values that go from one iteration to the next, of whatever loop is open: set before, read and
+   * set in it. */
   int carry_count;
   kir_value_t *carried[JIT_MAX_CARRIES];
   unsigned last_epoch;
-  int op_counts[HLO_OPCODE_COUNT];                     /* of the formula's nodes */
-  int pass;                                            /* kInput: the number of the pass that is written */
-  /* kInput: the value of a LEAF, or of a node that was saved in an earlier pass; NULL: compute it. */
+  int op_counts[HLO_OPCODE_COUNT]; /* of the formula's nodes */
+  int pass;                        /* kInput: the number of the pass that is written */
+  /* kInput: the value of a LEAF, or of a node that was saved in an earlier pass; NULL: compute it.
+   */
   kir_value_t *(*given)(struct jit_emit *emit, jit_node_t *node);
   void *given_context;
 } jit_emit_t;
 
 /* Adds the function `name` to the module and enters it at level 0. Buffers lists are in `arena`. */
-hr_status_t jit_emit_begin(jit_emit_t *emit, jit_code_t *code, jit_graph_t *graph, const char *name, int in_count,
-                           int out_count);
+hr_status_t jit_emit_begin(jit_emit_t *emit, jit_code_t *code, jit_graph_t *graph, const char *name,
+                           int in_count, int out_count);
 void jit_emit_end(jit_emit_t *emit);
 
 /* The builder at the end of a level's block. */
@@ -91,7 +96,8 @@ static inline bool jit_emit_in_lanes(const jit_emit_t *emit, uint32_t vars) {
   return emit->lanes > 1 && emit->lane_var >= 0 && vars >> emit->lane_var & 1;
 }
 
-/* A node's value: a vector if it differs from lane to lane, else a scalar. The builder is left anywhere. */
+/* A node's value: a vector if it differs from lane to lane, else a scalar. The builder is left
+ * anywhere. */
 kir_value_t *jit_emit_node(jit_emit_t *emit, jit_node_t *node);
 /* The same in all lanes; a scalar if there is one lane only. */
 kir_value_t *jit_emit_lanes(jit_emit_t *emit, jit_node_t *node);
@@ -104,14 +110,16 @@ const jit_expr_t *jit_emit_outer_part(jit_emit_t *emit, const jit_expr_t *expr, 
 kir_value_t *jit_emit_in(jit_emit_t *emit, int number);
 kir_value_t *jit_emit_out(jit_emit_t *emit, int number);
 
-/* Where a load is allowed: both, each may be NULL. What `all` forbids is not even looked at, while the addresses of
- * lanes that `lanes` forbids are given to the processor, which is slow where there is no memory. */
+/* Where a load is allowed: both, each may be NULL. What `all` forbids is not even looked at, while
+ * the addresses of lanes that `lanes` forbids are given to the processor, which is slow where there
+ * is no memory. */
 typedef struct jit_guard {
   kir_value_t *all;   /* a scalar */
   kir_value_t *lanes; /* a vector, if the index differs from lane to lane */
 } jit_guard_t;
 
-/* Reads or writes elements `index` .. of an array in the lanes that exist; reads at level `depth`. */
+/* Reads or writes elements `index` .. of an array in the lanes that exist; reads at level `depth`.
+ */
 kir_value_t *jit_emit_load(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype,
                            const jit_expr_t *index, jit_guard_t guard, int depth);
 void jit_emit_store(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype, const jit_expr_t *index,
@@ -123,12 +131,12 @@ kir_value_t *jit_emit_address(jit_emit_t *emit, kir_value_t *array, hr_dtype_t d
 /* Writes elements of root `number`, which may be in registers, as jit_emit_store. */
 void jit_emit_root(jit_emit_t *emit, int number, hr_dtype_t dtype, const jit_expr_t *index,
                    kir_value_t *value, bool streams);
-/* Elements of buffer `number`, which is in registers, as jit_emit_load reads them: lanes that there is no element for
- * have any value. */
+/* Elements of buffer `number`, which is in registers, as jit_emit_load reads them: lanes that there
+ * is no element for have any value. */
 kir_value_t *jit_emit_register(jit_emit_t *emit, int number, const jit_expr_t *index);
 
-/* May an array in registers be read, written at such an index, by a kernel whose only loop is that of `lane_var`, which
- * computes `lanes` elements at once? lane_var -1: there is no loop. */
+/* May an array in registers be read, written at such an index, by a kernel whose only loop is that
+ * of `lane_var`, which computes `lanes` elements at once? lane_var -1: there is no loop. */
 bool jit_register_can_read(const jit_exprs_t *exprs, const jit_expr_t *expr, int lane_var);
 bool jit_register_can_write(const jit_expr_t *expr, int lane_var, int lanes, int count);
 
@@ -150,18 +158,22 @@ kir_value_t *jit_emit_pack(jit_emit_t *emit, jit_node_t *node, const jit_element
 /* --- what is known of lanes while code is made (emit_lanes.c) --- */
 
 /* Lane k's value of an index is lane 0's plus offsets[k]. False: that is not known. */
-bool jit_lane_offsets(const jit_emit_t *emit, const jit_expr_t *expr, int64_t offsets[JIT_MAX_LANES]);
-/* Does `divisor` divide what the index grows by with a step of the variable, whatever its values are? */
-bool jit_lane_repeats(const jit_exprs_t *exprs, const jit_expr_t *expr, int var, int64_t step, int64_t divisor);
+bool jit_lane_offsets(const jit_emit_t *emit, const jit_expr_t *expr,
+                      int64_t offsets[JIT_MAX_LANES]);
+/* Does `divisor` divide what the index grows by with a step of the variable, whatever its values
+ * are? */
+bool jit_lane_repeats(const jit_exprs_t *exprs, const jit_expr_t *expr, int var, int64_t step,
+                      int64_t divisor);
 /* Does it depend on the variable alone, and never fall when that grows? Then: its value. */
 bool jit_lane_rises(const jit_exprs_t *exprs, const jit_expr_t *expr, int var);
 int64_t jit_lane_value(const jit_exprs_t *exprs, const jit_expr_t *expr, int var, int64_t at);
 /* low <= expr < high in each lane, as a constant; NULL: it is not known. */
 kir_value_t *jit_lane_range(const jit_emit_t *emit, const jit_expr_t *expr, int64_t low,
                             int64_t high);
-/* Is an index on one side of low .. high wherever the variable is in the part from .. to of its loop? On which? */
-bool jit_part_decides(const jit_exprs_t *exprs, const jit_expr_t *expr, int var, int64_t from, int64_t to, int64_t low,
-                      int64_t high, bool *out_inside);
+/* Is an index on one side of low .. high wherever the variable is in the part from .. to of its
+ * loop? On which? */
+bool jit_part_decides(const jit_exprs_t *exprs, const jit_expr_t *expr, int var, int64_t from,
+                      int64_t to, int64_t low, int64_t high, bool *out_inside);
 /* The same of an index that depends on no lane. */
 kir_value_t *jit_part_range(const jit_emit_t *emit, const jit_expr_t *expr, int64_t low,
                             int64_t high);
@@ -169,7 +181,8 @@ kir_value_t *jit_part_range(const jit_emit_t *emit, const jit_expr_t *expr, int6
 kir_value_t *jit_lane_multiple(const jit_emit_t *emit, const jit_expr_t *expr, int64_t divisor);
 /* Does a load at these offsets fit into few enough vectors? */
 bool jit_window_fits(int lanes, const int64_t *offsets, size_t element_bytes);
-/* Reads from an address on, at known offsets of which the least is 0, by whole vectors that are put in order. */
+/* Reads from an address on, at known offsets of which the least is 0, by whole vectors that are put
+ * in order. */
 kir_value_t *jit_window_load(jit_emit_t *emit, kir_type_t *element, kir_value_t *first,
                              const int64_t *offsets);
 
@@ -177,11 +190,12 @@ kir_value_t *jit_window_load(jit_emit_t *emit, kir_type_t *element, kir_value_t 
 
 /* Rows and lanes change places: `count`, a power of two, of both. */
 void jit_emit_transposed(jit_code_t *code, kir_value_t **rows, int count);
-/* Writes lane l of values[k] at `index` + count * l + k, in lanes that all exist. At most JIT_MAX_INTERLEAVED. */
+/* Writes lane l of values[k] at `index` + count * l + k, in lanes that all exist. At most
+ * JIT_MAX_INTERLEAVED. */
 void jit_emit_interleaved(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype,
                           const jit_expr_t *index, int count, kir_value_t **values);
-/* Finds loads that read neighbouring elements of each lane's row, where lanes are values of variable `var`: they are read
- * together if that is less. */
+/* Finds loads that read neighbouring elements of each lane's row, where lanes are values of
+ * variable `var`: they are read together if that is less. */
 hr_status_t jit_bands_find(jit_graph_t *graph, int var, int lanes);
 /* As jit_emit_t.given, of nodes that jit_bands_find found. */
 kir_value_t *jit_band_given(jit_emit_t *emit, jit_node_t *node);
@@ -192,7 +206,7 @@ kir_value_t *jit_emit_i64(jit_emit_t *emit, int64_t value);
 /* 0, 1, 2, ... of a type, one a lane. */
 kir_value_t *jit_emit_lane_numbers(jit_emit_t *emit, kir_type_t *element);
 
-/* --- loops ----------------------------------------------------------------------------------------------------- */
+/* --- loops ------------------------------------------------------------------------------------ */
 
 typedef struct jit_loop {
   kir_block_t *before, *header;
@@ -202,7 +216,8 @@ typedef struct jit_loop {
 
 /* A loop over variable `var` from `from`, at least once; it becomes the next level. */
 void jit_loop_begin(jit_emit_t *emit, int var, kir_value_t *from, jit_loop_t *out_loop);
-/* Goes on with variable + step while that is below `to`. Afterwards the outer level is open again. */
+/* Goes on with variable + step while that is below `to`. Afterwards the outer level is open again.
+ */
 void jit_loop_end(jit_emit_t *emit, const jit_loop_t *loop, kir_value_t *to, int64_t step);
 /* The loop over the units of a kernel: none if there is one unit. */
 void jit_units_begin(jit_emit_t *emit, jit_loop_t *out_loop);
@@ -210,7 +225,8 @@ void jit_units_end(jit_emit_t *emit, const jit_loop_t *loop);
 /* A level for a variable without a loop of its own. */
 void jit_level_enter(jit_emit_t *emit, int var, kir_value_t *value);
 void jit_level_leave(jit_emit_t *emit);
-/* What is written up to jit_if_end runs only if `condition`; values from inside are gone afterwards. */
+/* What is written up to jit_if_end runs only if `condition`; values from inside are gone
+ * afterwards. */
 typedef struct jit_if {
   kir_block_t *before, *after;
   kir_value_t *carried[JIT_MAX_CARRIES];
@@ -222,8 +238,8 @@ void jit_if_end(jit_emit_t *emit, const jit_if_t *taken);
 typedef struct jit_lanes {
   int var, lanes;
   int64_t count; /* of iterations, if it is known; else -1 */
-  /* So many vectors an iteration, each with every `unroll`-th of the carried values: 0, unroll, 2 unroll, ... are those
-   * of the first, which also takes the rest. At least 1. */
+  /* So many vectors an iteration, each with every `unroll`-th of the carried values: 0, unroll, 2
+   * unroll, ... are those of the first, which also takes the rest. At least 1. */
   int unroll;
   void (*body)(jit_emit_t *emit, void *context, int copy);
   void *context;
@@ -232,8 +248,8 @@ typedef struct jit_lanes {
   int64_t from, to; /* the part of the loop that it is, if that is known; else equal */
 } jit_lanes_t;
 
-/* The innermost loop: from `from` to `to` (i64; the first is below), `lanes` values at a time, the rest by a mask or
- * one by one. */
+/* The innermost loop: from `from` to `to` (i64; the first is below), `lanes` values at a time, the
+ * rest by a mask or one by one. */
 void jit_loop_lanes(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from, kir_value_t *to);
 
 #endif

@@ -1,15 +1,17 @@
-/* Loads whose lanes lie apart at distances that are known while the code is made: backwards, every few elements, each
- * element several times, or by the remainder of the lanes' variable. They are whole vectors put in order, which is several
- * times quicker than to gather elements. */
+/* Loads whose lanes lie apart at distances that are known while the code is made: backwards, every
+ * few elements, each element several times, or by the remainder of the lanes' variable. They are
+ * whole vectors put in order, which is several times quicker than to gather elements. */
 #include "jit/emit/emit_kernel.h"
 
 #define WINDOW_BYTES 1024 /* at most; jit_emit_load relies on it */
 #define MOST_PIECES 8
 
-/* --- how indices change ---------------------------------------------------------------------------------------- */
+/* --- how indices change ----------------------------------------------------------------------- */
 
-/* By how much an index grows with a step of one of its symbols, whatever the values of all are. False: it depends. */
-static bool growth_of(const jit_exprs_t *exprs, const jit_expr_t *expr, int of, int64_t step, int64_t *out_growth) {
+/* By how much an index grows with a step of one of its symbols, whatever the values of all are.
+ * False: it depends. */
+static bool growth_of(const jit_exprs_t *exprs, const jit_expr_t *expr, int of, int64_t step,
+                      int64_t *out_growth) {
   int64_t sum = 0, inner;
   for (int i = 0; i < expr->count; i++) {
     const jit_term_t *term = &expr->terms[i];
@@ -19,7 +21,9 @@ static bool growth_of(const jit_exprs_t *exprs, const jit_expr_t *expr, int of, 
       sum += term->symbol == of ? term->factor * step : 0;
       continue;
     }
-    if (symbol->of->low < 0 || !growth_of(exprs, symbol->of, of, step, &inner) || inner % symbol->divisor) return false;
+    if (symbol->of->low < 0 || !growth_of(exprs, symbol->of, of, step, &inner) ||
+        inner % symbol->divisor)
+      return false;
     if (symbol->kind == JIT_SYMBOL_QUOTIENT) sum += term->factor * (inner / symbol->divisor);
   }
   *out_growth = sum;
@@ -32,22 +36,25 @@ static int64_t floor_rest(int64_t a, int64_t b) {
 }
 
 /* The index where the lanes' variable is `at` and all other symbols are 0. */
-static int64_t value_at(const jit_exprs_t *exprs, const jit_expr_t *expr, int lane_var, int64_t at) {
+static int64_t value_at(const jit_exprs_t *exprs, const jit_expr_t *expr, int lane_var,
+                        int64_t at) {
   int64_t value = expr->constant;
   for (int i = 0; i < expr->count; i++) {
     const jit_symbol_t *symbol = &exprs->symbols[expr->terms[i].symbol];
     int64_t part = expr->terms[i].symbol == lane_var ? at : 0;
     if (symbol->of) part = value_at(exprs, symbol->of, lane_var, at);
     if (symbol->kind == JIT_SYMBOL_REMAINDER) part = floor_rest(part, symbol->divisor);
-    if (symbol->kind == JIT_SYMBOL_QUOTIENT) part = (part - floor_rest(part, symbol->divisor)) / symbol->divisor;
+    if (symbol->kind == JIT_SYMBOL_QUOTIENT)
+      part = (part - floor_rest(part, symbol->divisor)) / symbol->divisor;
     value += expr->terms[i].factor * part;
   }
   return value;
 }
 
-/* Does every symbol but the lanes' variable change the index by the same in all lanes, and by a multiple of `unit` (0:
- * by nothing)? Starts that differ from lane to lane do not. */
-static bool others_are_even(const jit_emit_t *emit, const jit_expr_t *expr, const jit_expr_t *in, int64_t unit) {
+/* Does every symbol but the lanes' variable change the index by the same in all lanes, and by a
+ * multiple of `unit` (0: by nothing)? Starts that differ from lane to lane do not. */
+static bool others_are_even(const jit_emit_t *emit, const jit_expr_t *expr, const jit_expr_t *in,
+                            int64_t unit) {
   const jit_exprs_t *exprs = &emit->graph->exprs;
   int64_t growth;
   for (int i = 0; i < in->count; i++) {
@@ -55,21 +62,25 @@ static bool others_are_even(const jit_emit_t *emit, const jit_expr_t *expr, cons
     const jit_symbol_t *symbol = &exprs->symbols[number];
     if (symbol->of && !others_are_even(emit, expr, symbol->of, unit)) return false;
     if (symbol->of || number == emit->lane_var) continue;
-    if (symbol->vars >> emit->lane_var & 1 || !growth_of(exprs, expr, number, 1, &growth)) return false;
+    if (symbol->vars >> emit->lane_var & 1 || !growth_of(exprs, expr, number, 1, &growth))
+      return false;
     if (unit ? growth % unit : growth != 0) return false;
   }
   return true;
 }
 
-/* Are the lanes' distances the same in all iterations, and all values equal but for multiples of `unit`? */
+/* Are the lanes' distances the same in all iterations, and all values equal but for multiples of
+ * `unit`? */
 static bool is_even(const jit_emit_t *emit, const jit_expr_t *expr, int64_t unit) {
   int64_t growth, period = emit->lane_period ? emit->lane_period : 1;
-  if (emit->lanes > JIT_MAX_LANES || !growth_of(&emit->graph->exprs, expr, emit->lane_var, period, &growth))
+  if (emit->lanes > JIT_MAX_LANES ||
+      !growth_of(&emit->graph->exprs, expr, emit->lane_var, period, &growth))
     return false;
   return (unit ? growth % unit == 0 : growth == 0) && others_are_even(emit, expr, expr, unit);
 }
 
-bool jit_lane_repeats(const jit_exprs_t *exprs, const jit_expr_t *expr, int var, int64_t step, int64_t divisor) {
+bool jit_lane_repeats(const jit_exprs_t *exprs, const jit_expr_t *expr, int var, int64_t step,
+                      int64_t divisor) {
   int64_t growth;
   return growth_of(exprs, expr, var, step, &growth) && growth % divisor == 0;
 }
@@ -78,19 +89,22 @@ static int64_t lane_value(const jit_emit_t *emit, const jit_expr_t *expr, int la
   return value_at(&emit->graph->exprs, expr, emit->lane_var, emit->lane_phase + lane);
 }
 
-bool jit_lane_offsets(const jit_emit_t *emit, const jit_expr_t *expr, int64_t offsets[JIT_MAX_LANES]) {
+bool jit_lane_offsets(const jit_emit_t *emit, const jit_expr_t *expr,
+                      int64_t offsets[JIT_MAX_LANES]) {
   if (!is_even(emit, expr, 1)) return false;
-  for (int k = 0; k < emit->lanes; k++) offsets[k] = lane_value(emit, expr, k) - lane_value(emit, expr, 0);
+  for (int k = 0; k < emit->lanes; k++)
+    offsets[k] = lane_value(emit, expr, k) - lane_value(emit, expr, 0);
   return true;
 }
 
-/* --- ranges ---------------------------------------------------------------------------------------------------- */
+/* --- ranges ----------------------------------------------------------------------------------- */
 
 bool jit_lane_rises(const jit_exprs_t *exprs, const jit_expr_t *expr, int var) {
   for (int i = 0; i < expr->count; i++) {
     const jit_symbol_t *symbol = &exprs->symbols[expr->terms[i].symbol];
-    bool rises = symbol->kind == JIT_SYMBOL_QUOTIENT ? symbol->of->low >= 0 && jit_lane_rises(exprs, symbol->of, var)
-                                                     : expr->terms[i].symbol == var;
+    bool rises = symbol->kind == JIT_SYMBOL_QUOTIENT
+                     ? symbol->of->low >= 0 && jit_lane_rises(exprs, symbol->of, var)
+                     : expr->terms[i].symbol == var;
     if (!rises || expr->terms[i].factor < 0) return false;
   }
   return true;
@@ -100,8 +114,8 @@ int64_t jit_lane_value(const jit_exprs_t *exprs, const jit_expr_t *expr, int var
   return value_at(exprs, expr, var, at);
 }
 
-bool jit_part_decides(const jit_exprs_t *exprs, const jit_expr_t *expr, int var, int64_t from, int64_t to, int64_t low,
-                      int64_t high, bool *out_inside) {
+bool jit_part_decides(const jit_exprs_t *exprs, const jit_expr_t *expr, int var, int64_t from,
+                      int64_t to, int64_t low, int64_t high, bool *out_inside) {
   if (from == to || !jit_lane_rises(exprs, expr, var)) return false;
   int64_t first = value_at(exprs, expr, var, from), last = value_at(exprs, expr, var, to - 1);
   *out_inside = first >= low && last < high;
@@ -110,8 +124,8 @@ bool jit_part_decides(const jit_exprs_t *exprs, const jit_expr_t *expr, int var,
 
 kir_value_t *jit_part_range(const jit_emit_t *emit, const jit_expr_t *expr, int64_t low,
                             int64_t high) {
-  bool inside, is_known = jit_part_decides(&emit->graph->exprs, expr, emit->part_var, emit->part_from,
-                                           emit->part_to, low, high, &inside);
+  bool inside, is_known = jit_part_decides(&emit->graph->exprs, expr, emit->part_var,
+                                           emit->part_from, emit->part_to, low, high, &inside);
   return is_known ? kir_const_int(kir_int_type(emit->code->module, 1), inside) : NULL;
 }
 
@@ -120,8 +134,8 @@ kir_value_t *jit_lane_range(const jit_emit_t *emit, const jit_expr_t *expr, int6
   kir_type_t *bit = kir_int_type(emit->code->module, 1);
   kir_value_t *bits[JIT_MAX_LANES];
   bool inside;
-  if (jit_part_decides(&emit->graph->exprs, expr, emit->lane_var, emit->lane_from, emit->lane_to, low, high,
-                       &inside)) {
+  if (jit_part_decides(&emit->graph->exprs, expr, emit->lane_var, emit->lane_from, emit->lane_to,
+                       low, high, &inside)) {
     kir_type_t *all = kir_vector_type(bit, (unsigned)emit->lanes);
     return inside ? kir_all_ones(all) : kir_null(all);
   }
@@ -142,7 +156,7 @@ kir_value_t *jit_lane_multiple(const jit_emit_t *emit, const jit_expr_t *expr, i
   return kir_const_vector(bits, (unsigned)emit->lanes);
 }
 
-/* --- windows --------------------------------------------------------------------------------------------------- */
+/* --- windows ---------------------------------------------------------------------------------- */
 
 static int64_t span_of(int lanes, const int64_t *offsets) {
   int64_t low = offsets[0], high = offsets[0];
@@ -173,7 +187,8 @@ static kir_value_t *in_order(jit_emit_t *emit, kir_value_t *a, kir_value_t *b, c
   return kir_shuffle(emit->code->builder, a, b ? b : none, shuffle_mask);
 }
 
-/* Lanes so far: those of `value` in this order, so that the first two pieces are put in order at once. */
+/* Lanes so far: those of `value` in this order, so that the first two pieces are put in order at
+ * once. */
 typedef struct window_lanes {
   kir_value_t *value;
   int order[JIT_MAX_LANES];

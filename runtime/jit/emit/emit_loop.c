@@ -20,7 +20,9 @@ void jit_level_leave(jit_emit_t *emit) {
 
 void jit_loop_begin(jit_emit_t *emit, int var, kir_value_t *from, jit_loop_t *out_loop) {
   kir_builder_t *b = emit->code->builder;
-  jit_loop_t loop = {.before = emit->levels[emit->level].block, .header = new_block(emit), .level = emit->level + 1};
+  jit_loop_t loop = {.before = emit->levels[emit->level].block,
+                     .header = new_block(emit),
+                     .level = emit->level + 1};
   jit_emit_at(emit, emit->level);
   kir_br(b, loop.header);
   kir_position_at_end(b, loop.header);
@@ -90,7 +92,7 @@ void jit_if_end(jit_emit_t *emit, const jit_if_t *taken) {
   }
 }
 
-/* --- lanes ----------------------------------------------------------------------------------------------------- */
+/* --- lanes ------------------------------------------------------------------------------------ */
 
 static void write_body(jit_emit_t *emit, const jit_lanes_t *how, int lanes, kir_value_t *mask,
                        int copy) {
@@ -138,7 +140,8 @@ static void write_masked(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *
   write_body(emit, how, how->lanes, mask, 0);
 }
 
-/* Fewer than unroll * lanes: by whole vectors under a mask that is full but for the last, or one by one. */
+/* Fewer than unroll * lanes: by whole vectors under a mask that is full but for the last, or one by
+ * one. */
 static void write_rest(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from, kir_value_t *to,
                        int64_t left) {
   kir_builder_t *b = emit->code->builder;

@@ -5,7 +5,7 @@
 #include "jit/emit/emit_kernel.h"
 
 #define PREFETCH_FAR 4096 /* bytes: not to drive out of the first cache what is read before */
-#define SHARED_ABOVE 3 /* uses of an op in a formula, from which on it is one function */
+#define SHARED_ABOVE 3    /* uses of an op in a formula, from which on it is one function */
 
 static bool is_safe_divisor(const jit_node_t *divisor) {
   int64_t value = 0;
@@ -18,7 +18,8 @@ static bool is_safe_divisor(const jit_node_t *divisor) {
 
 /* The chosen one of two values, where the part of the loop that is written leaves no choice. */
 static kir_value_t *choice_value(jit_emit_t *emit, jit_node_t *node, bool in_lanes) {
-  bool is_both = node->op == HLO_SELECT && node->args[0]->kind == JIT_OP && node->args[0]->op == HLO_AND;
+  bool is_both =
+      node->op == HLO_SELECT && node->args[0]->kind == JIT_OP && node->args[0]->op == HLO_AND;
   if (node->op != HLO_SELECT || (node->args[0]->kind != JIT_RANGE && !is_both)) return NULL;
   kir_value_t *condition = jit_emit_node(emit, node->args[0]);
   if (!kir_is_constant(condition)) return NULL;
@@ -33,7 +34,9 @@ static kir_value_t *op_value(jit_emit_t *emit, jit_node_t *node) {
   bool in_lanes = jit_emit_in_lanes(emit, node->vars);
   kir_value_t *chosen = choice_value(emit, node, in_lanes);
   if (chosen) return chosen;
-  jit_element_op_t op = {.op = node->op, .detail = node->detail, .to = node->dtype,
+  jit_element_op_t op = {.op = node->op,
+                         .detail = node->detail,
+                         .to = node->dtype,
                          .from = node->args[node->op == HLO_SELECT ? 1 : 0]->dtype};
   op.shared = emit->op_counts[node->op] > SHARED_ABOVE;
   if (node->pack) return jit_emit_pack(emit, node, &op);
@@ -60,8 +63,8 @@ static jit_guard_t single_guard(jit_emit_t *emit, jit_node_t *node) {
                                            : (jit_guard_t){value, NULL};
 }
 
-/* What a condition says: of all lanes, and of each. Loads further down have the conditions of those above them and
- * more: each is written once, or code would grow by the square of their number. */
+/* What a condition says: of all lanes, and of each. Loads further down have the conditions of those
+ * above them and more: each is written once, or code would grow by the square of their number. */
 static jit_guard_t guard_of(jit_emit_t *emit, jit_node_t *node) {
   if (node->kind != JIT_OP || node->op != HLO_AND) return single_guard(emit, node);
   unsigned epoch = emit->levels[jit_emit_depth(emit, node->vars)].epoch;
@@ -89,14 +92,16 @@ static void emit_prefetch(jit_emit_t *emit, kir_value_t *array, const jit_node_t
 static kir_value_t *load_value(jit_emit_t *emit, jit_node_t *node) {
   jit_guard_t guard = {NULL, NULL};
   int depth = jit_emit_depth(emit, node->vars);
-  bool spread = jit_emit_in_lanes(emit, node->expr->vars), in_lanes = jit_emit_in_lanes(emit, node->vars);
+  bool spread = jit_emit_in_lanes(emit, node->expr->vars),
+       in_lanes = jit_emit_in_lanes(emit, node->vars);
   kir_value_t *value;
   if (emit->function_part && emit->function_part->in_registers[node->number]) {
     value = jit_emit_register(emit, node->number, node->expr);
   } else {
     if (node->guard) guard = guard_of(emit, node->guard);
     kir_value_t *array = jit_emit_in(emit, node->number);
-    if (node->lookahead && node->lookahead_pass == emit->pass && emit->lanes > 1) emit_prefetch(emit, array, node);
+    if (node->lookahead && node->lookahead_pass == emit->pass && emit->lanes > 1)
+      emit_prefetch(emit, array, node);
     jit_emit_at(emit, depth);
     value = jit_emit_load(emit, array, node->dtype, node->expr, guard, depth);
   }
@@ -148,13 +153,21 @@ static kir_value_t *compute(jit_emit_t *emit, jit_node_t *node) {
   kir_value_t *given = emit->given ? emit->given(emit, node) : NULL;
   if (given) return given;
   switch (node->kind) {
-    case JIT_LOAD: return load_value(emit, node);
-    case JIT_CONSTANT: return jit_element_constant(emit->code, node->dtype, node->bytes);
-    case JIT_INDEX: return index_value(emit, node);
-    case JIT_OP: return op_value(emit, node);
-    case JIT_RANGE: return range_value(emit, node);
-    case JIT_MULTIPLE: return multiple_value(emit, node);
-    default: hr_assert(false); return NULL;
+    case JIT_LOAD:
+      return load_value(emit, node);
+    case JIT_CONSTANT:
+      return jit_element_constant(emit->code, node->dtype, node->bytes);
+    case JIT_INDEX:
+      return index_value(emit, node);
+    case JIT_OP:
+      return op_value(emit, node);
+    case JIT_RANGE:
+      return range_value(emit, node);
+    case JIT_MULTIPLE:
+      return multiple_value(emit, node);
+    default:
+      hr_assert(false);
+      return NULL;
   }
 }
 

@@ -1,11 +1,14 @@
-/* Arrays that are in registers: loads and stores of kernels which are written into a larger function. */
+/* Arrays that are in registers: loads and stores of kernels which are written into a larger
+ * function. */
 #include "jit/element/element.h"
 #include "jit/emit/emit_kernel.h"
 
 static bool is_only_lanes(const jit_exprs_t *exprs, const jit_expr_t *expr, int lane_var) {
   for (int i = 0; i < expr->count; i++) {
     const jit_symbol_t *symbol = &exprs->symbols[expr->terms[i].symbol];
-    if (symbol->of ? !is_only_lanes(exprs, symbol->of, lane_var) : expr->terms[i].symbol != lane_var) return false;
+    if (symbol->of ? !is_only_lanes(exprs, symbol->of, lane_var)
+                   : expr->terms[i].symbol != lane_var)
+      return false;
   }
   return true;
 }
@@ -18,7 +21,8 @@ bool jit_register_can_read(const jit_exprs_t *exprs, const jit_expr_t *expr, int
 bool jit_register_can_write(const jit_expr_t *expr, int lane_var, int lanes, int count) {
   bool is_spread = lane_var >= 0 && expr->vars >> lane_var & 1;
   if (!is_spread) return true;
-  return count == lanes && expr->count == 1 && !expr->constant && jit_expr_factor(expr, lane_var) == 1;
+  return count == lanes && expr->count == 1 && !expr->constant &&
+         jit_expr_factor(expr, lane_var) == 1;
 }
 
 static kir_value_t *lane_constant(jit_emit_t *emit, int64_t lane) {

@@ -1,10 +1,10 @@
-/* Packs: scalars side by side. Where a kernel has no lanes of its own, functions such as sines, of several scalars
- * that do not depend on each other, are computed in the lanes of one vector. Putting a scalar into a vector and taking
- * it out again costs a few instructions, a function some tens; and there is one copy of the function's code rather than
- * one for each scalar.
+/* Packs: scalars side by side. Where a kernel has no lanes of its own, functions such as sines, of
+ * several scalars that do not depend on each other, are computed in the lanes of one vector.
+ * Putting a scalar into a vector and taking it out again costs a few instructions, a function some
+ * tens; and there is one copy of the function's code rather than one for each scalar.
  *
- * Every node has a height: of the functions on the longest way down to what is read. Functions of one height do not
- * depend on each other, and the equal ones among them are cut into packs. */
+ * Every node has a height: of the functions on the longest way down to what is read. Functions of
+ * one height do not depend on each other, and the equal ones among them are cut into packs. */
 #include "jit/element/element.h"
 #include "jit/emit/emit_kernel.h"
 #include "jit/math/jit_math.h"
@@ -22,8 +22,11 @@ static int height_of_expr(const jit_exprs_t *exprs, const jit_expr_t *expr) {
 }
 
 static bool is_packable(const jit_node_t *node) {
-  if (node->kind != JIT_OP || !hr_dtype_is_float(node->dtype) || node->args[0]->dtype != node->dtype) return false;
-  return jit_math_supports(node->op) && jit_math_cost(node->op, node->dtype == HR_F64) >= PACKED_COST;
+  if (node->kind != JIT_OP || !hr_dtype_is_float(node->dtype) ||
+      node->args[0]->dtype != node->dtype)
+    return false;
+  return jit_math_supports(node->op) &&
+         jit_math_cost(node->op, node->dtype == HR_F64) >= PACKED_COST;
 }
 
 static int height_of(const jit_exprs_t *exprs, const jit_node_t *node) {
@@ -35,8 +38,8 @@ static int height_of(const jit_exprs_t *exprs, const jit_node_t *node) {
 }
 
 static bool are_alike(const jit_node_t *a, const jit_node_t *b) {
-  return a->height == b->height && a->op == b->op && a->dtype == b->dtype && a->detail == b->detail &&
-         a->vars == b->vars;
+  return a->height == b->height && a->op == b->op && a->dtype == b->dtype &&
+         a->detail == b->detail && a->vars == b->vars;
 }
 
 /* The functions like `first` from it on, up to as many as a vector has lanes, as one pack. */

@@ -1,14 +1,15 @@
-/* Row-per-lane loops: contiguous elements belong to one lane, and neighbouring lanes are a row apart. Rows are
- * loaded as whole vectors and transposed in registers:
+/* Row-per-lane loops: contiguous elements belong to one lane, and neighbouring lanes are a row
+ * apart. Rows are loaded as whole vectors and transposed in registers:
  *
- *   memory  a0 a1 a2 b0 b1 b2 c0 ...   rows  a0 a1 a2 . | b0 b1 b2 . | ...   turned  a0 b0 c0 d0 | a1 b1 c1 d1 | ... */
+ *   memory  a0 a1 a2 b0 b1 b2 c0 ...   rows  a0 a1 a2 . | b0 b1 b2 . | ...   turned  a0 b0 c0 d0 |
+ * a1 b1 c1 d1 | ... */
 #include "jit/element/element.h"
 #include "jit/emit/emit_kernel.h"
 
 #define RUN_BITS 128 /* within which processors move lanes with least effort */
 
-/* Vectors whose numbers differ in this bit alone, a and b, become those of these lanes: numbers from the count of lanes
- * on are b's. */
+/* Vectors whose numbers differ in this bit alone, a and b, become those of these lanes: numbers
+ * from the count of lanes on are b's. */
 static void step(jit_code_t *code, kir_value_t **vectors, int count, int lanes, int bit,
                  const int *low, const int *high) {
   kir_type_t *i32 = kir_int_type(code->module, 32);
@@ -27,9 +28,11 @@ static void step(jit_code_t *code, kir_value_t **vectors, int count, int lanes, 
   }
 }
 
-/* Within runs of lanes, the first half of a's and b's in turn, a0 b0 a1 b1, and the second half: of the bits of a
- * lane's number in its run, the highest goes to the vector's, whose own becomes the lowest. */
-static void interleave(jit_code_t *code, kir_value_t **vectors, int count, int lanes, int bit, int run) {
+/* Within runs of lanes, the first half of a's and b's in turn, a0 b0 a1 b1, and the second half: of
+ * the bits of a lane's number in its run, the highest goes to the vector's, whose own becomes the
+ * lowest. */
+static void interleave(jit_code_t *code, kir_value_t **vectors, int count, int lanes, int bit,
+                       int run) {
   int low[JIT_MAX_LANES], high[JIT_MAX_LANES];
   for (int i = 0; i < lanes; i++) {
     low[i] = i / run * run + i % run / 2 + (i & 1 ? lanes : 0);
@@ -38,8 +41,8 @@ static void interleave(jit_code_t *code, kir_value_t **vectors, int count, int l
   step(code, vectors, count, lanes, bit, low, high);
 }
 
-/* Runs of lanes, those with even numbers of a, then of b, and those with odd ones: of the bits of a run's number the
- * lowest goes to the vector's, whose own becomes the highest. */
+/* Runs of lanes, those with even numbers of a, then of b, and those with odd ones: of the bits of a
+ * run's number the lowest goes to the vector's, whose own becomes the highest. */
 static void part(jit_code_t *code, kir_value_t **vectors, int count, int lanes, int bit, int run) {
   int low[JIT_MAX_LANES], high[JIT_MAX_LANES];
   for (int i = 0; i < lanes; i++) {
@@ -57,8 +60,8 @@ void jit_emit_transposed(jit_code_t *code, kir_value_t **rows, int count) {
   for (int bit = run; bit < count; bit *= 2) part(code, rows, count, count, bit, run);
 }
 
-/* Vectors of several whole rows each, as many as a row has elements, become columns: the bits of a column's number,
- * which are the low ones of lanes, become those of vectors. */
+/* Vectors of several whole rows each, as many as a row has elements, become columns: the bits of a
+ * column's number, which are the low ones of lanes, become those of vectors. */
 static void transpose_packed(jit_code_t *code, kir_value_t **vectors, int width, int lanes) {
   for (int bit = 1; bit < width; bit *= 2) part(code, vectors, width, lanes, bit, 1);
 }
@@ -72,7 +75,7 @@ static kir_value_t *element_at(jit_emit_t *emit, kir_type_t *element, kir_value_
   return kir_inbounds_gep(emit->code->builder, element, array, offset);
 }
 
-/* --- writing --------------------------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 /* The first source's lanes wait until there is a second one: one shuffle joins both. */
 typedef struct pick {
@@ -99,12 +102,14 @@ static kir_value_t *pick_lanes(jit_emit_t *emit, kir_value_t **sources, int coun
       lanes[i] = of[i] == k ? emit->lanes + lane[i] : of[i] == pick.first ? lane[i] : i;
     }
     if (!is_used) continue;
-    pick = pick.value ? (pick_t){shuffle(emit, pick.value, sources[k], lanes), -1} : (pick_t){sources[k], k};
+    pick = pick.value ? (pick_t){shuffle(emit, pick.value, sources[k], lanes), -1}
+                      : (pick_t){sources[k], k};
   }
   return pick.first < 0 ? pick.value : shuffle(emit, pick.value, pick.value, lane);
 }
 
-/* Element l * count + k of the rows is lane l of values[k], which vectors of columns or, turned, of rows have. */
+/* Element l * count + k of the rows is lane l of values[k], which vectors of columns or, turned, of
+ * rows have. */
 static kir_value_t *line_of(jit_emit_t *emit, kir_value_t **sources, int count, bool is_transposed,
                             int number) {
   int of[JIT_MAX_LANES], lane[JIT_MAX_LANES], lanes = emit->lanes;
@@ -113,7 +118,8 @@ static kir_value_t *line_of(jit_emit_t *emit, kir_value_t **sources, int count, 
     of[i] = is_transposed ? column / lanes * lanes + row : column;
     lane[i] = is_transposed ? column % lanes : row;
   }
-  return pick_lanes(emit, sources, is_transposed ? (count + lanes - 1) / lanes * lanes : count, of, lane);
+  return pick_lanes(emit, sources, is_transposed ? (count + lanes - 1) / lanes * lanes : count, of,
+                    lane);
 }
 
 void jit_emit_interleaved(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype,
@@ -123,11 +129,13 @@ void jit_emit_interleaved(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype
               *sources[JIT_MAX_LANES + JIT_MAX_INTERLEAVED];
   int lanes = emit->lanes, groups = (count + lanes - 1) / lanes;
   bool can_transpose = (lanes & (lanes - 1)) == 0 && groups * lanes <= JIT_MAX_LANES;
-  bool is_transposed = can_transpose && count * (count - 1) > (transpose_cost(lanes) + lanes) * groups;
+  bool is_transposed =
+      can_transpose && count * (count - 1) > (transpose_cost(lanes) + lanes) * groups;
   jit_emit_at(emit, emit->level);
   for (int k = 0; k < count; k++) sources[k] = jit_to_memory(emit->code, dtype, values[k]);
   for (int k = count; k < groups * lanes; k++) sources[k] = kir_poison(kir_type_of(sources[0]));
-  for (int g = 0; is_transposed && g < groups; g++) jit_emit_transposed(emit->code, sources + g * lanes, lanes);
+  for (int g = 0; is_transposed && g < groups; g++)
+    jit_emit_transposed(emit->code, sources + g * lanes, lanes);
   for (int q = 0; q < count; q++) {
     kir_value_t *line = line_of(emit, sources, count, is_transposed, q);
     kir_value_t *store =
@@ -136,16 +144,17 @@ void jit_emit_interleaved(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype
   }
 }
 
-/* --- reading --------------------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
-/* Loads of one array that differ by a constant: columns low .. high of rows that are `jump` apart. */
+/* Loads of one array that differ by a constant: columns low .. high of rows that are `jump` apart.
+ */
 typedef struct jit_band {
   int number, count;
   hr_dtype_t dtype;
   const jit_expr_t *base;
   int64_t jump, low, high;
-  int lanes;      /* of the kernel where it is alone: a power of two */
-  bool is_packed; /* rows one behind the other, of which a register has several */
+  int lanes;                      /* of the kernel where it is alone: a power of two */
+  bool is_packed;                 /* rows one behind the other, of which a register has several */
   unsigned epochs[JIT_MAX_LANES]; /* by column */
   kir_value_t *columns[JIT_MAX_LANES];
   struct jit_band *next;
@@ -153,21 +162,29 @@ typedef struct jit_band {
 
 static bool may_be_in_band(const jit_graph_t *graph, const jit_node_t *node, int var) {
   if (node->kind != JIT_LOAD || node->guard || hr_dtype_bytes(node->dtype) > 8) return false;
-  return !jit_expr_is_nonaffine(&graph->exprs, node->expr, var) && jit_expr_factor(node->expr, var) > 1;
+  return !jit_expr_is_nonaffine(&graph->exprs, node->expr, var) &&
+         jit_expr_factor(node->expr, var) > 1;
 }
 
 static hr_status_t add_to_band(jit_graph_t *graph, jit_band_t **bands, jit_node_t *node, int var) {
   const jit_expr_t *base = jit_expr_affine(&graph->exprs, node->expr, 1, -node->expr->constant);
   int64_t column = node->expr->constant;
   jit_band_t *band = *bands;
-  while (band && (band->number != node->number || band->base != base || band->dtype != node->dtype)) band = band->next;
+  while (band && (band->number != node->number || band->base != base || band->dtype != node->dtype))
+    band = band->next;
   if (!band) {
     HR_TRY(HR_NEW(graph->arena, &band));
-    *band = (jit_band_t){.number = node->number, .dtype = node->dtype, .base = base, .low = column, .high = column,
-                         .jump = jit_expr_factor(base, var), .next = *bands};
+    *band = (jit_band_t){.number = node->number,
+                         .dtype = node->dtype,
+                         .base = base,
+                         .low = column,
+                         .high = column,
+                         .jump = jit_expr_factor(base, var),
+                         .next = *bands};
     *bands = band;
   }
-  band->low = column < band->low ? column : band->low, band->high = column > band->high ? column : band->high;
+  band->low = column < band->low ? column : band->low,
+  band->high = column > band->high ? column : band->high;
   band->count++;
   node->band = band;
   return NULL;
@@ -180,7 +197,8 @@ static bool is_packed(const jit_band_t *band) {
 
 /* Is it less to turn whole rows than to put each column together from what lies around it? */
 static bool is_worth_it(const jit_band_t *band) {
-  int64_t width = band->high - band->low + 1, lanes = band->lanes, groups = (width + lanes - 1) / lanes;
+  int64_t width = band->high - band->low + 1, lanes = band->lanes,
+          groups = (width + lanes - 1) / lanes;
   int64_t cost = band->is_packed ? transpose_cost((int)width) : groups * transpose_cost((int)lanes);
   return width <= JIT_MAX_LANES && band->count * (band->jump < lanes ? band->jump : lanes) >= cost;
 }
@@ -189,7 +207,8 @@ hr_status_t jit_bands_find(jit_graph_t *graph, int var, int lanes) {
   jit_band_t *bands = NULL;
   for (jit_node_t *node = graph->first_made; node; node = node->next_made)
     if (may_be_in_band(graph, node, var)) HR_TRY(add_to_band(graph, &bands, node, var));
-  for (jit_band_t *band = bands; band; band = band->next) band->lanes = lanes, band->is_packed = is_packed(band);
+  for (jit_band_t *band = bands; band; band = band->next)
+    band->lanes = lanes, band->is_packed = is_packed(band);
   for (jit_node_t *node = graph->first_made; node; node = node->next_made)
     if (node->band && !is_worth_it(node->band)) node->band = NULL;
   return NULL;
@@ -204,8 +223,8 @@ static kir_value_t *load_vector(jit_emit_t *emit, const jit_band_t *band, kir_va
   return line;
 }
 
-/* Columns `from` .. of each lane's row. Nothing beyond the last row's last column is read: vectors that would go on end
- * there, and are moved down in their registers. */
+/* Columns `from` .. of each lane's row. Nothing beyond the last row's last column is read: vectors
+ * that would go on end there, and are moved down in their registers. */
 static void load_rows(jit_emit_t *emit, const jit_band_t *band, kir_value_t *first, int from,
                       kir_value_t **rows) {
   int64_t last = (emit->lanes - 1) * band->jump + band->high - band->low + 1 - emit->lanes;
@@ -213,7 +232,8 @@ static void load_rows(jit_emit_t *emit, const jit_band_t *band, kir_value_t *fir
     int64_t at = l * band->jump + from, offset = at < last ? at : last;
     int lanes[JIT_MAX_LANES];
     rows[l] = load_vector(emit, band, first, offset);
-    for (int i = 0; i < emit->lanes; i++) lanes[i] = i + at - offset < emit->lanes ? (int)(i + at - offset) : i;
+    for (int i = 0; i < emit->lanes; i++)
+      lanes[i] = i + at - offset < emit->lanes ? (int)(i + at - offset) : i;
     if (at > offset) rows[l] = shuffle(emit, rows[l], rows[l], lanes);
   }
   jit_emit_transposed(emit->code, rows, emit->lanes);

@@ -19,7 +19,6 @@ struct jit_memo {
   jit_memo_t *next;
 };
 
-
 static jit_node_t nothing;
 
 static void keep_failure(jit_graph_t *graph, hr_status_t st) {
@@ -29,7 +28,8 @@ static void keep_failure(jit_graph_t *graph, hr_status_t st) {
     graph->failed = st;
 }
 
-hr_status_t jit_graph_init(jit_graph_t *graph, hr_arena_t *arena, const hlo_computation_t *body, int node_limit) {
+hr_status_t jit_graph_init(jit_graph_t *graph, hr_arena_t *arena, const hlo_computation_t *body,
+                           int node_limit) {
   memset(graph, 0, sizeof *graph);
   graph->arena = arena, graph->body = body, graph->node_limit = node_limit;
   graph->last_made = &graph->first_made;
@@ -44,7 +44,7 @@ hr_status_t jit_graph_take_failure(jit_graph_t *graph) {
   return st;
 }
 
-/* --- nodes ----------------------------------------------------------------------------------------------------- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 static uint32_t hash_of(const jit_node_t *node) {
   const uint64_t words[] = {(uint64_t)node->kind << 32 | (uint64_t)node->op << 8 | node->dtype,
@@ -62,9 +62,9 @@ static uint32_t hash_of(const jit_node_t *node) {
 
 static bool same_node(const jit_node_t *a, const jit_node_t *b) {
   return a->hash == b->hash && a->kind == b->kind && a->op == b->op && a->dtype == b->dtype &&
-         a->number == b->number && a->low == b->low && a->high == b->high && a->detail == b->detail &&
-         a->expr == b->expr && a->bytes == b->bytes && a->instr == b->instr && a->guard == b->guard &&
-         !memcmp(a->args, b->args, sizeof a->args);
+         a->number == b->number && a->low == b->low && a->high == b->high &&
+         a->detail == b->detail && a->expr == b->expr && a->bytes == b->bytes &&
+         a->instr == b->instr && a->guard == b->guard && !memcmp(a->args, b->args, sizeof a->args);
 }
 
 static void add_vars(jit_node_t *node) {
@@ -81,9 +81,10 @@ jit_node_t *jit_node_make(jit_graph_t *graph, const jit_node_t *like) {
   for (made = *slot; made; made = made->next)
     if (same_node(made, &node)) return made;
   if (graph->failed) return &nothing;
-  hr_status_t st = graph->node_count < graph->node_limit
-                       ? hr_arena_alloc(graph->arena, sizeof *made, (void **)&made)
-                       : hr_error(HR_UNSUPPORTED, "a formula of more than %d nodes", graph->node_limit);
+  hr_status_t st =
+      graph->node_count < graph->node_limit
+          ? hr_arena_alloc(graph->arena, sizeof *made, (void **)&made)
+          : hr_error(HR_UNSUPPORTED, "a formula of more than %d nodes", graph->node_limit);
   if (st) {
     keep_failure(graph, st);
     return &nothing;
@@ -96,18 +97,21 @@ jit_node_t *jit_node_make(jit_graph_t *graph, const jit_node_t *like) {
   return *slot = made;
 }
 
-jit_node_t *jit_node_op(jit_graph_t *graph, hlo_opcode_t op, hr_dtype_t dtype, int64_t detail, int count,
-                        jit_node_t *const *args) {
-  jit_node_t node = {.kind = JIT_OP, .op = op, .dtype = dtype, .detail = detail, .arg_count = count};
+jit_node_t *jit_node_op(jit_graph_t *graph, hlo_opcode_t op, hr_dtype_t dtype, int64_t detail,
+                        int count, jit_node_t *const *args) {
+  jit_node_t node = {
+      .kind = JIT_OP, .op = op, .dtype = dtype, .detail = detail, .arg_count = count};
   for (int k = 0; k < count; k++) node.args[k] = args[k];
   return jit_node_make(graph, &node);
 }
 
-jit_node_t *jit_node_range(jit_graph_t *graph, const jit_expr_t *expr, int64_t low, int64_t high, bool *out_never) {
+jit_node_t *jit_node_range(jit_graph_t *graph, const jit_expr_t *expr, int64_t low, int64_t high,
+                           bool *out_never) {
   *out_never = expr->high < low || expr->low >= high;
   if (*out_never || (expr->low >= low && expr->high < high)) return NULL;
-  return jit_node_make(graph,
-                       &(jit_node_t){.kind = JIT_RANGE, .dtype = HR_PRED, .expr = expr, .low = low, .high = high});
+  return jit_node_make(
+      graph,
+      &(jit_node_t){.kind = JIT_RANGE, .dtype = HR_PRED, .expr = expr, .low = low, .high = high});
 }
 
 jit_node_t *jit_node_both(jit_graph_t *graph, jit_node_t *a, jit_node_t *b) {
@@ -115,24 +119,28 @@ jit_node_t *jit_node_both(jit_graph_t *graph, jit_node_t *a, jit_node_t *b) {
   return jit_node_op(graph, HLO_AND, HR_PRED, 0, 2, (jit_node_t *[]){a, b});
 }
 
-jit_node_t *jit_graph_leaf(jit_graph_t *graph, const hlo_instr_t *instr, int number, hr_dtype_t dtype,
-                             uint32_t vars) {
-  return jit_node_make(graph,
-                       &(jit_node_t){.kind = JIT_LEAF, .dtype = dtype, .instr = instr, .number = number, .vars = vars});
+jit_node_t *jit_graph_leaf(jit_graph_t *graph, const hlo_instr_t *instr, int number,
+                           hr_dtype_t dtype, uint32_t vars) {
+  return jit_node_make(
+      graph, &(jit_node_t){
+                 .kind = JIT_LEAF, .dtype = dtype, .instr = instr, .number = number, .vars = vars});
 }
 
-/* --- indices --------------------------------------------------------------------------------------------------- */
+/* --- indices ---------------------------------------------------------------------------------- */
 
-const jit_expr_t *jit_index_linear(jit_graph_t *graph, const hlo_shape_t *shape, jit_index_t index) {
+const jit_expr_t *jit_index_linear(jit_graph_t *graph, const hlo_shape_t *shape,
+                                   jit_index_t index) {
   if (index.linear) return index.linear;
   const jit_expr_t *linear = jit_expr_constant(&graph->exprs, 0);
   int64_t stride = 1;
   for (int d = shape->rank; d-- > 0; stride *= shape->dims[d])
-    linear = jit_expr_add(&graph->exprs, linear, jit_expr_scale(&graph->exprs, index.dims[d], stride));
+    linear =
+        jit_expr_add(&graph->exprs, linear, jit_expr_scale(&graph->exprs, index.dims[d], stride));
   return linear;
 }
 
-const jit_expr_t *const *jit_index_dims(jit_graph_t *graph, const hlo_shape_t *shape, jit_index_t index) {
+const jit_expr_t *const *jit_index_dims(jit_graph_t *graph, const hlo_shape_t *shape,
+                                        jit_index_t index) {
   static const jit_expr_t *const none[HLO_MAX_RANK];
   const jit_expr_t **dims, *left = index.linear;
   if (index.dims) return index.dims;
@@ -152,16 +160,18 @@ const jit_expr_t *const *jit_index_dims(jit_graph_t *graph, const hlo_shape_t *s
   return dims;
 }
 
-/* --- elements of instructions ---------------------------------------------------------------------------------- */
+/* --- elements of instructions ----------------------------------------------------------------- */
 
 bool jit_is_one_value(const hlo_value_t *value) {
   size_t each = hr_dtype_bytes(value->dtype), all = (size_t)value->count * each;
-  return value->count == 1 || (value->count > 1 && !memcmp(value->data, (const char *)value->data + each, all - each));
+  return value->count == 1 ||
+         (value->count > 1 && !memcmp(value->data, (const char *)value->data + each, all - each));
 }
 
 static int buffer_of(jit_graph_t *graph, int param, const hlo_value_t *literal) {
   int k = 0;
-  while (k < graph->buffer_count && (graph->buffers[k].param != param || graph->buffers[k].literal != literal))
+  while (k < graph->buffer_count &&
+         (graph->buffers[k].param != param || graph->buffers[k].literal != literal))
     k++;
   if (k == graph->buffer_count) {
     graph->buffers[k].param = param, graph->buffers[k].literal = literal;
@@ -170,7 +180,8 @@ static int buffer_of(jit_graph_t *graph, int param, const hlo_value_t *literal) 
   return k;
 }
 
-static jit_node_t *constant_at(jit_graph_t *graph, const hlo_instr_t *instr, jit_index_t index, jit_node_t *guard) {
+static jit_node_t *constant_at(jit_graph_t *graph, const hlo_instr_t *instr, jit_index_t index,
+                               jit_node_t *guard) {
   jit_node_t node = {.dtype = instr->shape->dtype};
   if (jit_is_one_value(instr->literal)) {
     node.kind = JIT_CONSTANT, node.bytes = instr->literal->data;
@@ -183,7 +194,9 @@ static jit_node_t *constant_at(jit_graph_t *graph, const hlo_instr_t *instr, jit
 
 static jit_node_t *parameter_at(jit_graph_t *graph, const hlo_instr_t *instr, jit_index_t index,
                                 jit_node_t *guard) {
-  jit_node_t node = {.kind = JIT_LOAD, .dtype = instr->shape->dtype, .guard = guard,
+  jit_node_t node = {.kind = JIT_LOAD,
+                     .dtype = instr->shape->dtype,
+                     .guard = guard,
                      .number = buffer_of(graph, (int)hlo_parameter_number(instr), NULL)};
   node.expr = jit_index_linear(graph, instr->shape, index);
   return jit_node_make(graph, &node);
@@ -197,7 +210,8 @@ static int64_t count_of(const hlo_shape_t *shape) {
 
 int64_t jit_op_detail(const hlo_instr_t *instr) {
   if (instr->op == HLO_COMPARE)
-    return JIT_COMPARE_DETAIL(hlo_attr_enum(instr, HLO_ATTR_DIRECTION), hlo_attr_enum(instr, HLO_ATTR_TYPE));
+    return JIT_COMPARE_DETAIL(hlo_attr_enum(instr, HLO_ATTR_DIRECTION),
+                              hlo_attr_enum(instr, HLO_ATTR_TYPE));
   if (instr->op != HLO_REDUCE_PRECISION) return 0;
   int64_t exponent = hlo_attr_int(instr, HLO_ATTR_EXPONENT_BITS),
           mantissa = hlo_attr_int(instr, HLO_ATTR_MANTISSA_BITS);
@@ -213,21 +227,25 @@ static jit_node_t *elementwise_at(jit_graph_t *graph, const hlo_instr_t *instr, 
     const hlo_instr_t *operand = instr->operands[k];
     jit_index_t at = {jit_index_linear(graph, instr->shape, index), NULL};
     if (hlo_shape_same_dims(operand->shape, instr->shape)) at.dims = index.dims;
-    if (count_of(operand->shape) != count) at = (jit_index_t){jit_expr_constant(&graph->exprs, 0), NULL};
+    if (count_of(operand->shape) != count)
+      at = (jit_index_t){jit_expr_constant(&graph->exprs, 0), NULL};
     args[k] = jit_graph_at(graph, operand, 0, at, guard);
   }
-  return jit_node_op(graph, instr->op, instr->shape->dtype, jit_op_detail(instr), instr->operand_count, args);
+  return jit_node_op(graph, instr->op, instr->shape->dtype, jit_op_detail(instr),
+                     instr->operand_count, args);
 }
 
-static jit_node_t *reduction_at(jit_graph_t *graph, const hlo_instr_t *instr, int number, jit_index_t index) {
+static jit_node_t *reduction_at(jit_graph_t *graph, const hlo_instr_t *instr, int number,
+                                jit_index_t index) {
   const hlo_shape_t *shape = hlo_shape_leaf(instr->shape, number);
   const jit_expr_t *linear = jit_index_linear(graph, shape, index);
   if (linear != graph->outer && !graph->failed)
-    keep_failure(graph, hlo_unsupported(instr, "a reduction is used at another index than its own"));
+    keep_failure(graph,
+                 hlo_unsupported(instr, "a reduction is used at another index than its own"));
   return jit_graph_leaf(graph, instr, number, shape->dtype, linear->vars | 1u << JIT_UNIT_LOOP);
 }
 
-/* --- short sums ------------------------------------------------------------------------------------------------ */
+/* --- short sums ------------------------------------------------------------------------------- */
 
 static int64_t terms_of(const hlo_instr_t *reduce) {
   hr_ints_t dims = hlo_attr_ints(reduce, HLO_ATTR_DIMENSIONS);
@@ -237,8 +255,8 @@ static int64_t terms_of(const hlo_instr_t *reduce) {
 }
 
 /* The index of term number `term` of a result. */
-static const jit_expr_t **term_dims(jit_graph_t *graph, const hlo_instr_t *reduce, const jit_expr_t *const *kept,
-                                    int64_t term) {
+static const jit_expr_t **term_dims(jit_graph_t *graph, const hlo_instr_t *reduce,
+                                    const jit_expr_t *const *kept, int64_t term) {
   static const jit_expr_t *none[HLO_MAX_RANK];
   hr_ints_t reduced = hlo_attr_ints(reduce, HLO_ATTR_DIMENSIONS);
   const hlo_shape_t *shape = reduce->operands[0]->shape;
@@ -257,10 +275,13 @@ static const jit_expr_t **term_dims(jit_graph_t *graph, const hlo_instr_t *reduc
   return dims;
 }
 
-/* What terms are added as: sums of narrow floats are rounded once, as in loops over terms (reducer.h). */
+/* What terms are added as: sums of narrow floats are rounded once, as in loops over terms
+ * (reducer.h). */
 static hr_dtype_t sum_type(const hlo_instr_t *reduce, int k) {
   hr_dtype_t dtype = hlo_shape_leaf(reduce->shape, k)->dtype;
-  return reduce->operand_count == 2 && jit_reducer_is_plain(reduce->called[0]) ? hr_dtype_table[dtype].compute : dtype;
+  return reduce->operand_count == 2 && jit_reducer_is_plain(reduce->called[0])
+             ? hr_dtype_table[dtype].compute
+             : dtype;
 }
 
 static jit_node_t *converted(jit_graph_t *graph, jit_node_t *node, hr_dtype_t dtype) {
@@ -268,7 +289,8 @@ static jit_node_t *converted(jit_graph_t *graph, jit_node_t *node, hr_dtype_t dt
 }
 
 /* Adds the next terms to `sums`. */
-static void add_terms(jit_graph_t *graph, const hlo_instr_t *reduce, jit_node_t *const *terms, jit_node_t **sums) {
+static void add_terms(jit_graph_t *graph, const hlo_instr_t *reduce, jit_node_t *const *terms,
+                      jit_node_t **sums) {
   int count = reduce->operand_count / 2;
   jit_node_t *args[2 * SUMS_MOST];
   hr_dtype_t dtype = sum_type(reduce, 0);
@@ -282,15 +304,17 @@ static void add_terms(jit_graph_t *graph, const hlo_instr_t *reduce, jit_node_t 
   jit_graph_apply(graph, reduce->called[0], args, count, sums);
 }
 
-static jit_node_t *short_sum_at(jit_graph_t *graph, const hlo_instr_t *instr, int number, jit_index_t index,
-                                jit_node_t *guard) {
+static jit_node_t *short_sum_at(jit_graph_t *graph, const hlo_instr_t *instr, int number,
+                                jit_index_t index, jit_node_t *guard) {
   jit_node_t *sums[SUMS_MOST], *terms[SUMS_MOST];
   int count = instr->operand_count / 2;
   if (count > SUMS_MOST) {
-    keep_failure(graph, hlo_unsupported(instr, "a reduction of more than %d arrays is written out", SUMS_MOST));
+    keep_failure(graph, hlo_unsupported(instr, "a reduction of more than %d arrays is written out",
+                                        SUMS_MOST));
     return &nothing;
   }
-  const jit_expr_t *const *kept = jit_index_dims(graph, hlo_shape_leaf(instr->shape, number), index);
+  const jit_expr_t *const *kept =
+      jit_index_dims(graph, hlo_shape_leaf(instr->shape, number), index);
   jit_index_t zero = {jit_expr_constant(&graph->exprs, 0), NULL};
   for (int k = 0; k < count; k++) {
     sums[k] = jit_graph_at(graph, instr->operands[count + k], 0, zero, NULL);
@@ -298,44 +322,54 @@ static jit_node_t *short_sum_at(jit_graph_t *graph, const hlo_instr_t *instr, in
   }
   for (int64_t t = 0; t < terms_of(instr) && !graph->failed; t++) {
     jit_index_t at = {NULL, term_dims(graph, instr, kept, t)};
-    for (int k = 0; k < count; k++) terms[k] = jit_graph_at(graph, instr->operands[k], 0, at, guard);
+    for (int k = 0; k < count; k++)
+      terms[k] = jit_graph_at(graph, instr->operands[k], 0, at, guard);
     add_terms(graph, instr, terms, sums);
   }
   return converted(graph, sums[number], hlo_shape_leaf(instr->shape, number)->dtype);
 }
 
-/* --- any instruction ------------------------------------------------------------------------------------------- */
+/* --- any instruction -------------------------------------------------------------------------- */
 
-static jit_node_t *compute_at(jit_graph_t *graph, const hlo_instr_t *instr, int number, jit_index_t index,
-                              jit_node_t *guard) {
+static jit_node_t *compute_at(jit_graph_t *graph, const hlo_instr_t *instr, int number,
+                              jit_index_t index, jit_node_t *guard) {
   switch (op_codegens[instr->op]) {
-    case CODEGEN_ELEMENTWISE: return elementwise_at(graph, instr, index, guard);
-    case CODEGEN_INDEX: return jit_graph_moved(graph, instr, index, guard);
+    case CODEGEN_ELEMENTWISE:
+      return elementwise_at(graph, instr, index, guard);
+    case CODEGEN_INDEX:
+      return jit_graph_moved(graph, instr, index, guard);
     case CODEGEN_REDUCE:
       return graph->writes_sums_out ? short_sum_at(graph, instr, number, index, guard)
-                                      : reduction_at(graph, instr, number, index);
-    default: break;
+                                    : reduction_at(graph, instr, number, index);
+    default:
+      break;
   }
   switch (instr->op) {
-    case HLO_PARAMETER: return parameter_at(graph, instr, index, guard);
-    case HLO_CONSTANT: return constant_at(graph, instr, index, guard);
+    case HLO_PARAMETER:
+      return parameter_at(graph, instr, index, guard);
+    case HLO_CONSTANT:
+      return constant_at(graph, instr, index, guard);
     case HLO_GET_TUPLE_ELEMENT:
-      return jit_graph_at(graph, instr->operands[0], (int)hlo_attr_int(instr, HLO_ATTR_INDEX), index, guard);
+      return jit_graph_at(graph, instr->operands[0], (int)hlo_attr_int(instr, HLO_ATTR_INDEX),
+                          index, guard);
     default:
-      if (!graph->failed) keep_failure(graph, hlo_unsupported(instr, "no formula for %s", hlo_op_name(instr->op)));
+      if (!graph->failed)
+        keep_failure(graph, hlo_unsupported(instr, "no formula for %s", hlo_op_name(instr->op)));
       return &nothing;
   }
 }
 
-jit_node_t *jit_graph_at(jit_graph_t *graph, const hlo_instr_t *instr, int number, jit_index_t index,
-                           jit_node_t *guard) {
+jit_node_t *jit_graph_at(jit_graph_t *graph, const hlo_instr_t *instr, int number,
+                         jit_index_t index, jit_node_t *guard) {
   const hlo_shape_t *shape = hlo_shape_leaf(instr->shape, number);
   if (graph->failed || graph->exprs.failed) return &nothing;
   index.linear = jit_index_linear(graph, shape, index);
-  size_t hash = ((uintptr_t)instr >> 4 ^ (uintptr_t)index.linear >> 3 ^ (uintptr_t)guard >> 5) + (size_t)number;
+  size_t hash = ((uintptr_t)instr >> 4 ^ (uintptr_t)index.linear >> 3 ^ (uintptr_t)guard >> 5) +
+                (size_t)number;
   jit_memo_t **slot = &graph->memos[(hash ^ hash >> 10) % 1024], *memo;
   for (memo = *slot; memo; memo = memo->next)
-    if (memo->instr == instr && memo->number == number && memo->linear == index.linear && memo->guard == guard)
+    if (memo->instr == instr && memo->number == number && memo->linear == index.linear &&
+        memo->guard == guard)
       return memo->node;
   jit_node_t *node = compute_at(graph, instr, number, index, guard);
   hr_status_t st = HR_NEW(graph->arena, &memo);
@@ -348,23 +382,25 @@ jit_node_t *jit_graph_at(jit_graph_t *graph, const hlo_instr_t *instr, int numbe
   return node;
 }
 
-/* --- computations of scalars ----------------------------------------------------------------------------------- */
+/* --- computations of scalars ------------------------------------------------------------------ */
 
-static jit_node_t *apply_instr(jit_graph_t *graph, const hlo_instr_t *instr, jit_node_t *const *args,
-                               jit_node_t *const *nodes) {
+static jit_node_t *apply_instr(jit_graph_t *graph, const hlo_instr_t *instr,
+                               jit_node_t *const *args, jit_node_t *const *nodes) {
   jit_node_t *operands[3];
   if (instr->op == HLO_PARAMETER) return args[hlo_parameter_number(instr)];
   if (instr->op == HLO_CONSTANT) return constant_at(graph, instr, (jit_index_t){NULL, NULL}, NULL);
   if (op_codegens[instr->op] != CODEGEN_ELEMENTWISE || instr->operand_count > 3) {
-    if (!graph->failed) keep_failure(graph, hlo_unsupported(instr, "no formula for %s", hlo_op_name(instr->op)));
+    if (!graph->failed)
+      keep_failure(graph, hlo_unsupported(instr, "no formula for %s", hlo_op_name(instr->op)));
     return &nothing;
   }
   for (int k = 0; k < instr->operand_count; k++) operands[k] = nodes[instr->operands[k]->id];
-  return jit_node_op(graph, instr->op, instr->shape->dtype, jit_op_detail(instr), instr->operand_count, operands);
+  return jit_node_op(graph, instr->op, instr->shape->dtype, jit_op_detail(instr),
+                     instr->operand_count, operands);
 }
 
-void jit_graph_apply(jit_graph_t *graph, const hlo_computation_t *computation, jit_node_t *const *args,
-                       int result_count, jit_node_t **out_results) {
+void jit_graph_apply(jit_graph_t *graph, const hlo_computation_t *computation,
+                     jit_node_t *const *args, int result_count, jit_node_t **out_results) {
   jit_node_t **nodes;
   const hlo_instr_t *root = computation->root;
   for (int r = 0; r < result_count; r++) out_results[r] = &nothing;
@@ -381,27 +417,35 @@ void jit_graph_apply(jit_graph_t *graph, const hlo_computation_t *computation, j
     out_results[r] = nodes[(root->op == HLO_TUPLE ? root->operands[r] : root)->id];
 }
 
-/* --- costs ----------------------------------------------------------------------------------------------------- */
+/* --- costs ------------------------------------------------------------------------------------ */
 
 static double op_cost(const jit_node_t *node) {
   hr_dtype_t type = node->args[node->op == HLO_SELECT ? 1 : 0]->dtype;
-  if (hr_dtype_is_complex(type) || hr_dtype_is_complex(node->dtype)) return jit_complex_cost(node->op);
+  if (hr_dtype_is_complex(type) || hr_dtype_is_complex(node->dtype))
+    return jit_complex_cost(node->op);
   switch (node->op) {
     case HLO_DIVIDE:
-    case HLO_REMAINDER: return hr_dtype_is_integer(type) ? 30 : 6;
-    case HLO_POWER: return hr_dtype_is_integer(type) ? 60 : jit_math_cost(node->op, type == HR_F64);
-    default: break;
+    case HLO_REMAINDER:
+      return hr_dtype_is_integer(type) ? 30 : 6;
+    case HLO_POWER:
+      return hr_dtype_is_integer(type) ? 60 : jit_math_cost(node->op, type == HR_F64);
+    default:
+      break;
   }
   bool is_float = hr_dtype_is_float(type);
   return is_float && jit_math_supports(node->op) ? jit_math_cost(node->op, type == HR_F64) : 1;
 }
 
 double jit_node_cost(const jit_node_t *node) {
-  bool is_narrow = hr_dtype_is_float(node->dtype) && hr_dtype_table[node->dtype].compute != node->dtype;
+  bool is_narrow =
+      hr_dtype_is_float(node->dtype) && hr_dtype_table[node->dtype].compute != node->dtype;
   double narrow = !is_narrow ? 0 : hr_dtype_bytes(node->dtype) == 2 ? 4 : 15;
   switch (node->kind) {
-    case JIT_OP: return op_cost(node) * (hr_dtype_bytes(hr_dtype_real(node->dtype)) == 8 ? 2 : 1) + narrow;
-    case JIT_LOAD: return 1.5 + narrow;
-    default: return 0.5;
+    case JIT_OP:
+      return op_cost(node) * (hr_dtype_bytes(hr_dtype_real(node->dtype)) == 8 ? 2 : 1) + narrow;
+    case JIT_LOAD:
+      return 1.5 + narrow;
+    default:
+      return 0.5;
   }
 }

@@ -1,7 +1,7 @@
-/* What a kernel computes for one element, as a graph of scalar formulas: nothing of arrays is left but loads at
- * computed indices. Equal nodes are one object, so that what is needed twice at the same index is computed once.
- * Failures: the first one is kept in jit_graph_t.failed, also of index expressions; functions then return a node.
- * Lives in the arena it was made with. */
+/* What a kernel computes for one element, as a graph of scalar formulas: nothing of arrays is left
+ * but loads at computed indices. Equal nodes are one object, so that what is needed twice at the
+ * same index is computed once. Failures: the first one is kept in jit_graph_t.failed, also of index
+ * expressions; functions then return a node. Lives in the arena it was made with. */
 #ifndef JIT_EXPR_GRAPH_H
 #define JIT_EXPR_GRAPH_H
 
@@ -35,21 +35,23 @@ struct jit_node {
   jit_node_t *next, *next_made; /* in the table; in order of making, operands first */
   /* Of the code generator. */
   void *value, *lanes_value, *square;
-  struct jit_band *band; /* LOAD: read with its neighbours (emit_transpose.c) */
+  struct jit_band *band;         /* LOAD: read with its neighbours (emit_transpose.c) */
   void *guard_all, *guard_lanes; /* AND: what it says as a condition of loads, a jit_guard_t */
   unsigned epoch, lanes_epoch, square_epoch, guard_epoch;
   int uses, pass, first_pass, slot, height;
   struct jit_pack *pack; /* of emit_slp.c; NULL: it is computed by itself */
-  bool is_expensive; /* with what it is computed from */
+  bool is_expensive;     /* with what it is computed from */
   bool is_computed;  /* or something is computed from it: it is not only moved (narrow_moves.c) */
-  int64_t lookahead; /* LOAD: bytes further on that are asked for ahead, in pass lookahead_pass of a kInput; 0: none */
+  int64_t lookahead; /* LOAD: bytes further on that are asked for ahead, in pass lookahead_pass of a
+                        kInput; 0: none */
   int lookahead_pass;
 };
 
 /* Attributes of an op on elements: JIT_OP's detail, as element.h has it. */
 int64_t jit_op_detail(const hlo_instr_t *instr);
 
-typedef struct jit_index { /* of an element of an array: either may be NULL, and follows from the other */
+typedef struct jit_index { /* of an element of an array: either may be NULL, and follows from the
+                              other */
   const jit_expr_t *linear;
   const jit_expr_t *const *dims;
 } jit_index_t;
@@ -73,47 +75,54 @@ typedef struct jit_graph {
   jit_exprs_t exprs;
   hr_status_t failed;
   const hlo_computation_t *body;
-  const jit_expr_t *outer;       /* kInput: the index at which reductions are given */
-  bool writes_sums_out;          /* kInput of few terms as a kLoop: reductions are formulas of all their terms */
-  int buffer_count;              /* arrays that are read, in the order of their first use */
+  const jit_expr_t *outer; /* kInput: the index at which reductions are given */
+  bool writes_sums_out;    /* kInput of few terms as a kLoop: reductions are formulas of all their
+                              terms */
+  int buffer_count;        /* arrays that are read, in the order of their first use */
   jit_buffer_t *buffers;
   int node_count, node_limit;
-  unsigned last_epoch;           /* of what was written so far: each writing has epochs of its own */
+  unsigned last_epoch; /* of what was written so far: each writing has epochs of its own */
   jit_node_t *first_made, **last_made;
   jit_node_t *table[1024];
   struct jit_memo *memos[1024];
 } jit_graph_t;
 
 /* With more than `node_limit` nodes the formula fails as UNSUPPORTED. */
-hr_status_t jit_graph_init(jit_graph_t *graph, hr_arena_t *arena, const hlo_computation_t *body, int node_limit);
+hr_status_t jit_graph_init(jit_graph_t *graph, hr_arena_t *arena, const hlo_computation_t *body,
+                           int node_limit);
 /* The first failure, which the caller then owns. */
 hr_status_t jit_graph_take_failure(jit_graph_t *graph);
 
-/* Element `index` of an array that the body computes; of a reduction: its result `number`. It is wanted only where
- * `guard` (NULL: everywhere). */
-jit_node_t *jit_graph_at(jit_graph_t *graph, const hlo_instr_t *instr, int number, jit_index_t index,
-                           jit_node_t *guard);
+/* Element `index` of an array that the body computes; of a reduction: its result `number`. It is
+ * wanted only where `guard` (NULL: everywhere). */
+jit_node_t *jit_graph_at(jit_graph_t *graph, const hlo_instr_t *instr, int number,
+                         jit_index_t index, jit_node_t *guard);
 /* Results of a computation of scalars. */
-void jit_graph_apply(jit_graph_t *graph, const hlo_computation_t *computation, jit_node_t *const *args,
-                       int result_count, jit_node_t **out_results);
+void jit_graph_apply(jit_graph_t *graph, const hlo_computation_t *computation,
+                     jit_node_t *const *args, int result_count, jit_node_t **out_results);
 /* Where an update writes element `index` of what is written, in the whole array. */
-const jit_expr_t *jit_graph_update_index(jit_graph_t *graph, const hlo_instr_t *update, jit_index_t index);
+const jit_expr_t *jit_graph_update_index(jit_graph_t *graph, const hlo_instr_t *update,
+                                         jit_index_t index);
 /* A value that the code generator provides: number and instr name it. */
-jit_node_t *jit_graph_leaf(jit_graph_t *graph, const hlo_instr_t *instr, int number, hr_dtype_t dtype,
-                             uint32_t vars);
+jit_node_t *jit_graph_leaf(jit_graph_t *graph, const hlo_instr_t *instr, int number,
+                           hr_dtype_t dtype, uint32_t vars);
 
 const jit_expr_t *jit_index_linear(jit_graph_t *graph, const hlo_shape_t *shape, jit_index_t index);
-const jit_expr_t *const *jit_index_dims(jit_graph_t *graph, const hlo_shape_t *shape, jit_index_t index);
+const jit_expr_t *const *jit_index_dims(jit_graph_t *graph, const hlo_shape_t *shape,
+                                        jit_index_t index);
 
 /* Ways to make nodes, for the files of this part only. */
 jit_node_t *jit_node_make(jit_graph_t *graph, const jit_node_t *like);
-jit_node_t *jit_node_op(jit_graph_t *graph, hlo_opcode_t op, hr_dtype_t dtype, int64_t detail, int count,
-                        jit_node_t *const *args);
+jit_node_t *jit_node_op(jit_graph_t *graph, hlo_opcode_t op, hr_dtype_t dtype, int64_t detail,
+                        int count, jit_node_t *const *args);
 /* low <= expr < high, as far as it is not known: NULL is always true, *out_never never. */
-jit_node_t *jit_node_range(jit_graph_t *graph, const jit_expr_t *expr, int64_t low, int64_t high, bool *out_never);
-jit_node_t *jit_node_both(jit_graph_t *graph, jit_node_t *a, jit_node_t *b); /* either may be NULL */
+jit_node_t *jit_node_range(jit_graph_t *graph, const jit_expr_t *expr, int64_t low, int64_t high,
+                           bool *out_never);
+jit_node_t *jit_node_both(jit_graph_t *graph, jit_node_t *a,
+                          jit_node_t *b); /* either may be NULL */
 /* Ops that find an element of an operand: CODEGEN_INDEX. */
-jit_node_t *jit_graph_moved(jit_graph_t *graph, const hlo_instr_t *instr, jit_index_t index, jit_node_t *guard);
+jit_node_t *jit_graph_moved(jit_graph_t *graph, const hlo_instr_t *instr, jit_index_t index,
+                            jit_node_t *guard);
 
 /* Cost of a node for one element, in units of an addition of f32 in a vector. */
 double jit_node_cost(const jit_node_t *node);

@@ -20,18 +20,20 @@ static const jit_expr_t **new_dims(jit_graph_t *graph, int rank) {
   return none;
 }
 
-static jit_node_t *operand_at(jit_graph_t *graph, const hlo_instr_t *instr, int k, const jit_expr_t *const *dims,
-                              jit_node_t *guard) {
+static jit_node_t *operand_at(jit_graph_t *graph, const hlo_instr_t *instr, int k,
+                              const jit_expr_t *const *dims, jit_node_t *guard) {
   return jit_graph_at(graph, instr->operands[k], 0, (jit_index_t){NULL, dims}, guard);
 }
 
-static jit_node_t *iota_at(jit_graph_t *graph, const hlo_instr_t *instr, const jit_expr_t *const *dims) {
+static jit_node_t *iota_at(jit_graph_t *graph, const hlo_instr_t *instr,
+                           const jit_expr_t *const *dims) {
   const jit_expr_t *expr = dims[hlo_attr_int(instr, HLO_ATTR_IOTA_DIMENSION)];
-  return jit_node_make(graph, &(jit_node_t){.kind = JIT_INDEX, .dtype = instr->shape->dtype, .expr = expr});
+  return jit_node_make(
+      graph, &(jit_node_t){.kind = JIT_INDEX, .dtype = instr->shape->dtype, .expr = expr});
 }
 
-static jit_node_t *broadcast_at(jit_graph_t *graph, const hlo_instr_t *instr, const jit_expr_t *const *dims,
-                                jit_node_t *guard) {
+static jit_node_t *broadcast_at(jit_graph_t *graph, const hlo_instr_t *instr,
+                                const jit_expr_t *const *dims, jit_node_t *guard) {
   const hlo_shape_t *in = instr->operands[0]->shape;
   hr_ints_t dimensions = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
   const jit_expr_t **at = new_dims(graph, in->rank);
@@ -40,16 +42,16 @@ static jit_node_t *broadcast_at(jit_graph_t *graph, const hlo_instr_t *instr, co
   return operand_at(graph, instr, 0, at, guard);
 }
 
-static jit_node_t *transpose_at(jit_graph_t *graph, const hlo_instr_t *instr, const jit_expr_t *const *dims,
-                                jit_node_t *guard) {
+static jit_node_t *transpose_at(jit_graph_t *graph, const hlo_instr_t *instr,
+                                const jit_expr_t *const *dims, jit_node_t *guard) {
   hr_ints_t dimensions = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
   const jit_expr_t **at = new_dims(graph, instr->shape->rank);
   for (int d = 0; d < instr->shape->rank; d++) at[dimensions.data[d]] = dims[d];
   return operand_at(graph, instr, 0, at, guard);
 }
 
-static jit_node_t *reverse_at(jit_graph_t *graph, const hlo_instr_t *instr, const jit_expr_t *const *dims,
-                              jit_node_t *guard) {
+static jit_node_t *reverse_at(jit_graph_t *graph, const hlo_instr_t *instr,
+                              const jit_expr_t *const *dims, jit_node_t *guard) {
   hr_ints_t reversed = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
   const jit_expr_t **at = new_dims(graph, instr->shape->rank);
   for (int d = 0; d < instr->shape->rank; d++) at[d] = dims[d];
@@ -60,8 +62,8 @@ static jit_node_t *reverse_at(jit_graph_t *graph, const hlo_instr_t *instr, cons
   return operand_at(graph, instr, 0, at, guard);
 }
 
-static jit_node_t *slice_at(jit_graph_t *graph, const hlo_instr_t *instr, const jit_expr_t *const *dims,
-                            jit_node_t *guard) {
+static jit_node_t *slice_at(jit_graph_t *graph, const hlo_instr_t *instr,
+                            const jit_expr_t *const *dims, jit_node_t *guard) {
   const hlo_slice_t *slice = hlo_attr_slice(instr);
   const jit_expr_t **at = new_dims(graph, instr->shape->rank);
   for (int d = 0; d < instr->shape->rank; d++)
@@ -70,13 +72,15 @@ static jit_node_t *slice_at(jit_graph_t *graph, const hlo_instr_t *instr, const 
 }
 
 /* The place in a piece that begins at `start`; all that is wanted of it is its elements. */
-static const jit_expr_t *place_in(jit_graph_t *graph, const jit_expr_t *index, int64_t start, int64_t size) {
-  return jit_expr_within(&graph->exprs, jit_expr_affine(&graph->exprs, index, 1, -start), 0, size - 1);
+static const jit_expr_t *place_in(jit_graph_t *graph, const jit_expr_t *index, int64_t start,
+                                  int64_t size) {
+  return jit_expr_within(&graph->exprs, jit_expr_affine(&graph->exprs, index, 1, -start), 0,
+                         size - 1);
 }
 
 /* Pieces from the last to the first: each is taken below its end, what follows otherwise. */
-static jit_node_t *concatenate_at(jit_graph_t *graph, const hlo_instr_t *instr, const jit_expr_t *const *dims,
-                                  jit_node_t *guard) {
+static jit_node_t *concatenate_at(jit_graph_t *graph, const hlo_instr_t *instr,
+                                  const jit_expr_t *const *dims, jit_node_t *guard) {
   int64_t d = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS).data[0], end = instr->shape->dims[d];
   jit_node_t *result = NULL;
   for (int k = instr->operand_count; k-- > 0;) {
@@ -97,7 +101,8 @@ static jit_node_t *concatenate_at(jit_graph_t *graph, const hlo_instr_t *instr, 
   }
   if (result) return result;
   keep_failure(graph, hlo_unsupported(instr, "an element of nothing"));
-  return jit_node_make(graph, &(jit_node_t){.kind = JIT_INDEX, .dtype = instr->shape->dtype, .expr = dims[d]});
+  return jit_node_make(
+      graph, &(jit_node_t){.kind = JIT_INDEX, .dtype = instr->shape->dtype, .expr = dims[d]});
 }
 
 /* Where the operand's element along one dimension is: *out_guard where there is one. */
@@ -105,7 +110,8 @@ static const jit_expr_t *unpadded(jit_graph_t *graph, const hlo_padding_dim_t *p
                                   const jit_expr_t *index, jit_node_t **guard, bool *out_never) {
   int64_t step = pad->interior + 1;
   const jit_expr_t *from_low = jit_expr_affine(&graph->exprs, index, 1, -pad->low);
-  *guard = jit_node_both(graph, *guard, jit_node_range(graph, from_low, 0, (size - 1) * step + 1, out_never));
+  *guard = jit_node_both(graph, *guard,
+                         jit_node_range(graph, from_low, 0, (size - 1) * step + 1, out_never));
   if (step == 1) return place_in(graph, index, pad->low, size);
   if (jit_expr_remainder(&graph->exprs, from_low, step) != jit_expr_constant(&graph->exprs, 0)) {
     jit_node_t node = {.kind = JIT_MULTIPLE, .dtype = HR_PRED, .expr = from_low, .low = step};
@@ -114,8 +120,8 @@ static const jit_expr_t *unpadded(jit_graph_t *graph, const hlo_padding_dim_t *p
   return jit_expr_divide(&graph->exprs, from_low, step);
 }
 
-static jit_node_t *pad_at(jit_graph_t *graph, const hlo_instr_t *instr, const jit_expr_t *const *dims,
-                          jit_node_t *guard) {
+static jit_node_t *pad_at(jit_graph_t *graph, const hlo_instr_t *instr,
+                          const jit_expr_t *const *dims, jit_node_t *guard) {
   const hlo_padding_t *padding = hlo_attr_padding(instr);
   const hlo_shape_t *in = instr->operands[0]->shape;
   const jit_expr_t **at = new_dims(graph, in->rank);
@@ -130,7 +136,8 @@ static jit_node_t *pad_at(jit_graph_t *graph, const hlo_instr_t *instr, const ji
   if (never) return filling;
   jit_node_t *element = operand_at(graph, instr, 0, at, jit_node_both(graph, guard, inside));
   if (!inside) return element;
-  return jit_node_op(graph, HLO_SELECT, element->dtype, 0, 3, (jit_node_t *[]){inside, element, filling});
+  return jit_node_op(graph, HLO_SELECT, element->dtype, 0, 3,
+                     (jit_node_t *[]){inside, element, filling});
 }
 
 static int64_t integer_at(hr_dtype_t dtype, const void *bytes) {
@@ -142,18 +149,22 @@ static int64_t integer_at(hr_dtype_t dtype, const void *bytes) {
   return dtype == HR_U64 && bits >> 63 ? INT64_MAX : (int64_t)bits;
 }
 
-/* Start d of a dynamic slice or update, whose starts are operands from `first` on: scalars, or one list. */
-static const jit_expr_t *start_of(jit_graph_t *graph, const hlo_instr_t *instr, int first, int d, int64_t most) {
+/* Start d of a dynamic slice or update, whose starts are operands from `first` on: scalars, or one
+ * list. */
+static const jit_expr_t *start_of(jit_graph_t *graph, const hlo_instr_t *instr, int first, int d,
+                                  int64_t most) {
   bool is_list = instr->operand_count == first + 1 && instr->operands[first]->shape->rank == 1;
   jit_index_t at = {jit_expr_constant(&graph->exprs, is_list ? d : 0), NULL};
-  jit_node_t *start = jit_graph_at(graph, instr->operands[is_list ? first : first + d], 0, at, NULL);
-  if (start->kind != JIT_CONSTANT) return jit_expr_start(&graph->exprs, start, start->vars, 0, most);
+  jit_node_t *start =
+      jit_graph_at(graph, instr->operands[is_list ? first : first + d], 0, at, NULL);
+  if (start->kind != JIT_CONSTANT)
+    return jit_expr_start(&graph->exprs, start, start->vars, 0, most);
   int64_t value = integer_at(start->dtype, start->bytes);
   return jit_expr_constant(&graph->exprs, value < 0 ? 0 : value > most ? most : value);
 }
 
-static jit_node_t *dynamic_slice_at(jit_graph_t *graph, const hlo_instr_t *instr, const jit_expr_t *const *dims,
-                                    jit_node_t *guard) {
+static jit_node_t *dynamic_slice_at(jit_graph_t *graph, const hlo_instr_t *instr,
+                                    const jit_expr_t *const *dims, jit_node_t *guard) {
   const hlo_shape_t *in = instr->operands[0]->shape;
   const jit_expr_t **at = new_dims(graph, in->rank);
   for (int d = 0; d < in->rank; d++)
@@ -162,16 +173,18 @@ static jit_node_t *dynamic_slice_at(jit_graph_t *graph, const hlo_instr_t *instr
   return operand_at(graph, instr, 0, at, guard);
 }
 
-const jit_expr_t *jit_graph_update_index(jit_graph_t *graph, const hlo_instr_t *update, jit_index_t index) {
+const jit_expr_t *jit_graph_update_index(jit_graph_t *graph, const hlo_instr_t *update,
+                                         jit_index_t index) {
   const hlo_shape_t *whole = update->shape, *written = update->operands[1]->shape;
   const jit_expr_t *const *dims = jit_index_dims(graph, written, index);
   const jit_expr_t **at = new_dims(graph, whole->rank);
   for (int d = 0; d < whole->rank; d++)
-    at[d] = jit_expr_add(&graph->exprs, dims[d], start_of(graph, update, 2, d, whole->dims[d] - written->dims[d]));
+    at[d] = jit_expr_add(&graph->exprs, dims[d],
+                         start_of(graph, update, 2, d, whole->dims[d] - written->dims[d]));
   return jit_index_linear(graph, whole, (jit_index_t){NULL, at});
 }
 
-/* --- gather ---------------------------------------------------------------------------------------------------- */
+/* --- gather ----------------------------------------------------------------------------------- */
 
 static bool contains(hr_ints_t list, int64_t value) {
   for (int64_t i = 0; i < list.count; i++)
@@ -179,7 +192,8 @@ static bool contains(hr_ints_t list, int64_t value) {
   return false;
 }
 
-/* The place in the array of indices that belongs to an element of the result, but for the component. */
+/* The place in the array of indices that belongs to an element of the result, but for the
+ * component. */
 static const jit_expr_t **index_of_indices(jit_graph_t *graph, const hlo_instr_t *instr,
                                            const jit_expr_t *const *dims) {
   hr_ints_t window = hlo_attr_ints(instr, HLO_ATTR_OFFSET_DIMS);
@@ -195,9 +209,11 @@ static const jit_expr_t **index_of_indices(jit_graph_t *graph, const hlo_instr_t
   return at;
 }
 
-/* Component c of the window's start. It may be wanted at some elements only, like what it leads to. */
-static const jit_expr_t *gather_start(jit_graph_t *graph, const hlo_instr_t *instr, const jit_expr_t *const *index,
-                                      int64_t c, jit_node_t *guard) {
+/* Component c of the window's start. It may be wanted at some elements only, like what it leads to.
+ */
+static const jit_expr_t *gather_start(jit_graph_t *graph, const hlo_instr_t *instr,
+                                      const jit_expr_t *const *index, int64_t c,
+                                      jit_node_t *guard) {
   const hlo_shape_t *indices = instr->operands[1]->shape, *operand = instr->operands[0]->shape;
   int64_t vector_dim = hlo_attr_int(instr, HLO_ATTR_INDEX_VECTOR_DIM);
   int64_t d = hlo_attr_ints(instr, HLO_ATTR_START_INDEX_MAP).data[c];
@@ -206,15 +222,18 @@ static const jit_expr_t *gather_start(jit_graph_t *graph, const hlo_instr_t *ins
   memcpy(at, index, (size_t)indices->rank * sizeof *at);
   if (vector_dim < indices->rank) at[vector_dim] = jit_expr_constant(&graph->exprs, c);
   jit_node_t *start = operand_at(graph, instr, 1, at, guard);
-  if (start->kind == JIT_INDEX && start->expr->low >= 0 && start->expr->high <= most) return start->expr;
-  if (start->kind != JIT_CONSTANT) return jit_expr_start(&graph->exprs, start, start->vars, 0, most);
+  if (start->kind == JIT_INDEX && start->expr->low >= 0 && start->expr->high <= most)
+    return start->expr;
+  if (start->kind != JIT_CONSTANT)
+    return jit_expr_start(&graph->exprs, start, start->vars, 0, most);
   int64_t value = integer_at(start->dtype, start->bytes);
   return jit_expr_constant(&graph->exprs, value < 0 ? 0 : value > most ? most : value);
 }
 
-static jit_node_t *gather_at(jit_graph_t *graph, const hlo_instr_t *instr, const jit_expr_t *const *dims,
-                             jit_node_t *guard) {
-  hr_ints_t window = hlo_attr_ints(instr, HLO_ATTR_OFFSET_DIMS), map = hlo_attr_ints(instr, HLO_ATTR_START_INDEX_MAP);
+static jit_node_t *gather_at(jit_graph_t *graph, const hlo_instr_t *instr,
+                             const jit_expr_t *const *dims, jit_node_t *guard) {
+  hr_ints_t window = hlo_attr_ints(instr, HLO_ATTR_OFFSET_DIMS),
+            map = hlo_attr_ints(instr, HLO_ATTR_START_INDEX_MAP);
   hr_ints_t dropped = hlo_attr_ints(instr, HLO_ATTR_COLLAPSED_SLICE_DIMS);
   hr_ints_t batching = hlo_attr_ints(instr, HLO_ATTR_OPERAND_BATCHING_DIMS);
   hr_ints_t along = hlo_attr_ints(instr, HLO_ATTR_START_INDICES_BATCHING_DIMS);
@@ -226,34 +245,48 @@ static jit_node_t *gather_at(jit_graph_t *graph, const hlo_instr_t *instr, const
   }
   for (int64_t i = 0; i < batching.count; i++) at[batching.data[i]] = index[along.data[i]];
   for (int64_t c = 0; c < map.count; c++)
-    at[map.data[c]] = jit_expr_add(&graph->exprs, at[map.data[c]], gather_start(graph, instr, index, c, guard));
+    at[map.data[c]] =
+        jit_expr_add(&graph->exprs, at[map.data[c]], gather_start(graph, instr, index, c, guard));
   return operand_at(graph, instr, 0, at, guard);
 }
 
-jit_node_t *jit_graph_moved(jit_graph_t *graph, const hlo_instr_t *instr, jit_index_t index, jit_node_t *guard) {
+jit_node_t *jit_graph_moved(jit_graph_t *graph, const hlo_instr_t *instr, jit_index_t index,
+                            jit_node_t *guard) {
   switch (instr->op) {
-    case HLO_COPY: return jit_graph_at(graph, instr->operands[0], 0, index, guard);
+    case HLO_COPY:
+      return jit_graph_at(graph, instr->operands[0], 0, index, guard);
     case HLO_RESHAPE:
     case HLO_BITCAST: {
       jit_index_t same = {jit_index_linear(graph, instr->shape, index), NULL};
       return jit_graph_at(graph, instr->operands[0], 0, same, guard);
     }
-    default: break;
+    default:
+      break;
   }
   const jit_expr_t *const *dims = jit_index_dims(graph, instr->shape, index);
   switch (instr->op) {
-    case HLO_IOTA: return iota_at(graph, instr, dims);
-    case HLO_BROADCAST: return broadcast_at(graph, instr, dims, guard);
-    case HLO_TRANSPOSE: return transpose_at(graph, instr, dims, guard);
-    case HLO_REVERSE: return reverse_at(graph, instr, dims, guard);
-    case HLO_SLICE: return slice_at(graph, instr, dims, guard);
-    case HLO_CONCATENATE: return concatenate_at(graph, instr, dims, guard);
-    case HLO_PAD: return pad_at(graph, instr, dims, guard);
-    case HLO_DYNAMIC_SLICE: return dynamic_slice_at(graph, instr, dims, guard);
-    case HLO_GATHER: return gather_at(graph, instr, dims, guard);
+    case HLO_IOTA:
+      return iota_at(graph, instr, dims);
+    case HLO_BROADCAST:
+      return broadcast_at(graph, instr, dims, guard);
+    case HLO_TRANSPOSE:
+      return transpose_at(graph, instr, dims, guard);
+    case HLO_REVERSE:
+      return reverse_at(graph, instr, dims, guard);
+    case HLO_SLICE:
+      return slice_at(graph, instr, dims, guard);
+    case HLO_CONCATENATE:
+      return concatenate_at(graph, instr, dims, guard);
+    case HLO_PAD:
+      return pad_at(graph, instr, dims, guard);
+    case HLO_DYNAMIC_SLICE:
+      return dynamic_slice_at(graph, instr, dims, guard);
+    case HLO_GATHER:
+      return gather_at(graph, instr, dims, guard);
     default:
       keep_failure(graph, hlo_unsupported(instr, "no formula for %s", hlo_op_name(instr->op)));
-      return jit_node_make(graph, &(jit_node_t){.kind = JIT_INDEX, .dtype = instr->shape->dtype,
-                                                  .expr = jit_expr_constant(&graph->exprs, 0)});
+      return jit_node_make(graph, &(jit_node_t){.kind = JIT_INDEX,
+                                                .dtype = instr->shape->dtype,
+                                                .expr = jit_expr_constant(&graph->exprs, 0)});
   }
 }

@@ -20,7 +20,7 @@ static void keep_failure(jit_exprs_t *exprs, hr_status_t st) {
 /* What is returned once something failed. */
 static jit_expr_t nowhere;
 
-/* --- making ---------------------------------------------------------------------------------------------------- */
+/* --- making ----------------------------------------------------------------------------------- */
 
 static uint32_t hash_of(int64_t constant, int count, const jit_term_t *terms) {
   uint64_t hash = (uint64_t)constant * 0x9e3779b97f4a7c15u;
@@ -65,7 +65,8 @@ static hr_status_t grow_symbols(jit_exprs_t *exprs) {
   jit_symbol_t *grown;
   int capacity = exprs->symbol_capacity ? 2 * exprs->symbol_capacity : 32;
   HR_TRY(HR_NEW_ARRAY(exprs->arena, capacity, &grown));
-  if (exprs->symbol_count) memcpy(grown, exprs->symbols, (size_t)exprs->symbol_count * sizeof *grown);
+  if (exprs->symbol_count)
+    memcpy(grown, exprs->symbols, (size_t)exprs->symbol_count * sizeof *grown);
   exprs->symbols = grown, exprs->symbol_capacity = capacity;
   return NULL;
 }
@@ -79,7 +80,8 @@ static bool same_symbol(const jit_symbol_t *a, const jit_symbol_t *b) {
 static void weigh(jit_exprs_t *exprs, jit_symbol_t *symbol) {
   if (!symbol->of) return;
   symbol->weight = symbol->kind != JIT_SYMBOL_WITHIN;
-  for (int i = 0; i < symbol->of->count; i++) symbol->weight += exprs->symbols[symbol->of->terms[i].symbol].weight;
+  for (int i = 0; i < symbol->of->count; i++)
+    symbol->weight += exprs->symbols[symbol->of->terms[i].symbol].weight;
   if (symbol->weight <= MOST_WEIGHT) return;
   symbol->weight = MOST_WEIGHT;
   keep_failure(exprs, hr_error(HR_UNSUPPORTED, "an index of more than %d divisions", MOST_WEIGHT));
@@ -106,21 +108,26 @@ static jit_expr_t *of_symbol(jit_exprs_t *exprs, const jit_symbol_t *symbol) {
   return make(exprs, 0, 1, &(jit_term_t){number, 1});
 }
 
-jit_expr_t *jit_expr_constant(jit_exprs_t *exprs, int64_t value) { return make(exprs, value, 0, NULL); }
+jit_expr_t *jit_expr_constant(jit_exprs_t *exprs, int64_t value) {
+  return make(exprs, value, 0, NULL);
+}
 
 jit_expr_t *jit_expr_loop(jit_exprs_t *exprs, int64_t low, int64_t high) {
   int index = exprs->symbol_count;
-  jit_symbol_t symbol = {.kind = JIT_SYMBOL_LOOP, .index = index, .low = low, .high = high, .vars = 1u << index};
+  jit_symbol_t symbol = {
+      .kind = JIT_SYMBOL_LOOP, .index = index, .low = low, .high = high, .vars = 1u << index};
   return of_symbol(exprs, &symbol);
 }
 
-jit_expr_t *jit_expr_start(jit_exprs_t *exprs, struct jit_node *node, uint32_t vars, int64_t low, int64_t high) {
+jit_expr_t *jit_expr_start(jit_exprs_t *exprs, struct jit_node *node, uint32_t vars, int64_t low,
+                           int64_t high) {
   if (low == high) return jit_expr_constant(exprs, low);
-  return of_symbol(exprs,
-                   &(jit_symbol_t){.kind = JIT_SYMBOL_START, .node = node, .vars = vars, .low = low, .high = high});
+  return of_symbol(
+      exprs, &(jit_symbol_t){
+                 .kind = JIT_SYMBOL_START, .node = node, .vars = vars, .low = low, .high = high});
 }
 
-/* --- sums ------------------------------------------------------------------------------------------------------ */
+/* --- sums ------------------------------------------------------------------------------------- */
 
 enum { TERMS_MAX = 64 };
 
@@ -149,7 +156,8 @@ static void sum_add_term(jit_exprs_t *exprs, sum_t *sum, int symbol, int64_t fac
 
 static void sum_add(jit_exprs_t *exprs, sum_t *sum, const jit_expr_t *expr, int64_t factor) {
   sum->constant += expr->constant * factor;
-  for (int i = 0; i < expr->count; i++) sum_add_term(exprs, sum, expr->terms[i].symbol, expr->terms[i].factor * factor);
+  for (int i = 0; i < expr->count; i++)
+    sum_add_term(exprs, sum, expr->terms[i].symbol, expr->terms[i].factor * factor);
 }
 
 /* f * d * (x / d) + f * (x % d) is f * x. */
@@ -160,8 +168,8 @@ static bool join_division(jit_exprs_t *exprs, sum_t *sum) {
     int64_t factor = sum->terms[i].factor;
     for (int j = 0; j < sum->count; j++) {
       const jit_symbol_t *whole = &exprs->symbols[sum->terms[j].symbol];
-      if (whole->kind != JIT_SYMBOL_QUOTIENT || whole->of != rest.of || whole->divisor != rest.divisor ||
-          sum->terms[j].factor != factor * rest.divisor)
+      if (whole->kind != JIT_SYMBOL_QUOTIENT || whole->of != rest.of ||
+          whole->divisor != rest.divisor || sum->terms[j].factor != factor * rest.divisor)
         continue;
       int quotient = sum->terms[j].symbol, remainder = sum->terms[i].symbol;
       sum_add_term(exprs, sum, quotient, -factor * rest.divisor);
@@ -185,7 +193,8 @@ jit_expr_t *jit_expr_add(jit_exprs_t *exprs, const jit_expr_t *a, const jit_expr
   return sum_done(exprs, &sum);
 }
 
-jit_expr_t *jit_expr_affine(jit_exprs_t *exprs, const jit_expr_t *a, int64_t factor, int64_t constant) {
+jit_expr_t *jit_expr_affine(jit_exprs_t *exprs, const jit_expr_t *a, int64_t factor,
+                            int64_t constant) {
   sum_t sum = {.constant = constant};
   if (factor) sum_add(exprs, &sum, a, factor);
   return make(exprs, sum.constant, sum.count, sum.terms);
@@ -198,11 +207,12 @@ jit_expr_t *jit_expr_scale(jit_exprs_t *exprs, const jit_expr_t *a, int64_t fact
 jit_expr_t *jit_expr_without(jit_exprs_t *exprs, const jit_expr_t *a, int symbol) {
   sum_t sum = {.constant = a->constant};
   for (int i = 0; i < a->count; i++)
-    if (a->terms[i].symbol != symbol) sum_add_term(exprs, &sum, a->terms[i].symbol, a->terms[i].factor);
+    if (a->terms[i].symbol != symbol)
+      sum_add_term(exprs, &sum, a->terms[i].symbol, a->terms[i].factor);
   return make(exprs, sum.constant, sum.count, sum.terms);
 }
 
-/* --- quotients ------------------------------------------------------------------------------------------------- */
+/* --- quotients -------------------------------------------------------------------------------- */
 
 /* a = whole * divisor + rest, whole taking all terms that divide. */
 static void part(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor, jit_expr_t **out_whole,
@@ -228,11 +238,11 @@ static int64_t common_divisor(int64_t a, int64_t b) {
   return a < 0 ? -a : a;
 }
 
-/* Takes small terms out of `a` that never carry into its large ones: a = g * upper + lower, 0 <= lower < g, g dividing
- * the divisor. Tries each factor's common divisor with the divisor as g, largest first. False: no such
- * g > 1. */
-static bool take_small(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor, int64_t *out_g, jit_expr_t **out_upper,
-                       jit_expr_t **out_lower) {
+/* Takes small terms out of `a` that never carry into its large ones: a = g * upper + lower, 0 <=
+ * lower < g, g dividing the divisor. Tries each factor's common divisor with the divisor as g,
+ * largest first. False: no such g > 1. */
+static bool take_small(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor, int64_t *out_g,
+                       jit_expr_t **out_upper, jit_expr_t **out_lower) {
   int64_t best = 1;
   for (int i = 0; i < a->count; i++) {
     int64_t g = common_divisor(divisor, a->terms[i].factor);
@@ -255,17 +265,25 @@ static void ask_for_split(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divis
 
 static jit_expr_t *plain_quotient(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor) {
   ask_for_split(exprs, a, divisor);
-  jit_symbol_t symbol = {.kind = JIT_SYMBOL_QUOTIENT, .of = a, .divisor = divisor, .vars = a->vars,
+  jit_symbol_t symbol = {.kind = JIT_SYMBOL_QUOTIENT,
+                         .of = a,
+                         .divisor = divisor,
+                         .vars = a->vars,
                          .is_limited = has_limits(exprs, a),
-                         .low = a->low < 0 ? 0 : a->low / divisor, .high = a->high < 0 ? 0 : a->high / divisor};
+                         .low = a->low < 0 ? 0 : a->low / divisor,
+                         .high = a->high < 0 ? 0 : a->high / divisor};
   return of_symbol(exprs, &symbol);
 }
 
 static jit_expr_t *plain_remainder(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor) {
   ask_for_split(exprs, a, divisor);
-  jit_symbol_t symbol = {.kind = JIT_SYMBOL_REMAINDER, .of = a, .divisor = divisor, .vars = a->vars,
+  jit_symbol_t symbol = {.kind = JIT_SYMBOL_REMAINDER,
+                         .of = a,
+                         .divisor = divisor,
+                         .vars = a->vars,
                          .is_limited = has_limits(exprs, a),
-                         .low = 0, .high = divisor - 1};
+                         .low = 0,
+                         .high = divisor - 1};
   return of_symbol(exprs, &symbol);
 }
 
@@ -288,27 +306,36 @@ jit_expr_t *jit_expr_remainder(jit_exprs_t *exprs, const jit_expr_t *a, int64_t 
   part(exprs, a, divisor, &whole, &rest);
   if (rest->low >= 0 && rest->high < divisor) return rest;
   if (rest->low < 0) return plain_remainder(exprs, a, divisor);
-  if (!take_small(exprs, rest, divisor, &g, &upper, &lower)) return plain_remainder(exprs, rest, divisor);
+  if (!take_small(exprs, rest, divisor, &g, &upper, &lower))
+    return plain_remainder(exprs, rest, divisor);
   if (g == divisor) return lower;
-  return jit_expr_add(exprs, lower, jit_expr_scale(exprs, jit_expr_remainder(exprs, upper, divisor / g), g));
+  return jit_expr_add(exprs, lower,
+                      jit_expr_scale(exprs, jit_expr_remainder(exprs, upper, divisor / g), g));
 }
 
-/* --- limits ---------------------------------------------------------------------------------------------------- */
+/* --- limits ----------------------------------------------------------------------------------- */
 
 jit_expr_t *jit_expr_within(jit_exprs_t *exprs, const jit_expr_t *a, int64_t low, int64_t high) {
   if (a->low >= low && a->high <= high) return make(exprs, a->constant, a->count, a->terms);
   if (low == high) return jit_expr_constant(exprs, low);
-  jit_symbol_t symbol = {.kind = JIT_SYMBOL_WITHIN, .of = a, .vars = a->vars, .is_limited = true,
-                         .low = a->low < low ? low : a->low, .high = a->high > high ? high : a->high};
+  jit_symbol_t symbol = {.kind = JIT_SYMBOL_WITHIN,
+                         .of = a,
+                         .vars = a->vars,
+                         .is_limited = true,
+                         .low = a->low < low ? low : a->low,
+                         .high = a->high > high ? high : a->high};
   return of_symbol(exprs, &symbol);
 }
 
 static const jit_expr_t *open_symbol(jit_exprs_t *exprs, const jit_symbol_t *symbol) {
   const jit_expr_t *of = jit_expr_open(exprs, symbol->of);
   switch (symbol->kind) {
-    case JIT_SYMBOL_QUOTIENT: return jit_expr_divide(exprs, of, symbol->divisor);
-    case JIT_SYMBOL_REMAINDER: return jit_expr_remainder(exprs, of, symbol->divisor);
-    default: return of;
+    case JIT_SYMBOL_QUOTIENT:
+      return jit_expr_divide(exprs, of, symbol->divisor);
+    case JIT_SYMBOL_REMAINDER:
+      return jit_expr_remainder(exprs, of, symbol->divisor);
+    default:
+      return of;
   }
 }
 
@@ -326,7 +353,7 @@ const jit_expr_t *jit_expr_open(jit_exprs_t *exprs, const jit_expr_t *a) {
   return is_limited ? sum_done(exprs, &sum) : a;
 }
 
-/* --- questions ------------------------------------------------------------------------------------------------- */
+/* --- questions -------------------------------------------------------------------------------- */
 
 int64_t jit_expr_factor(const jit_expr_t *expr, int var) {
   for (int i = 0; i < expr->count; i++)

@@ -1,7 +1,7 @@
-/* Index expressions of generated loops: constant + sum of factor * symbol. A symbol is a loop's variable, a number
- * that is known before the loops start (where a dynamic-slice begins), or a quotient or remainder that could not be
- * simplified. Equal expressions are one object, so that pointers compare. Ranges are kept, as they decide what
- * simplifies and which bounds need no check.
+/* Index expressions of generated loops: constant + sum of factor * symbol. A symbol is a loop's
+ * variable, a number that is known before the loops start (where a dynamic-slice begins), or a
+ * quotient or remainder that could not be simplified. Equal expressions are one object, so that
+ * pointers compare. Ranges are kept, as they decide what simplifies and which bounds need no check.
  * Failures: the first one is kept in jit_exprs_t.failed; functions then return some expression. */
 #ifndef JIT_INDEX_EXPR_H
 #define JIT_INDEX_EXPR_H
@@ -12,7 +12,8 @@
 
 #define JIT_MAX_LOOPS 24
 #define JIT_UNIT_LOOP \
-  (JIT_MAX_LOOPS - 1) /* the variable of the loop over units: reductions are known inside of it only */
+  (JIT_MAX_LOOPS -    \
+   1) /* the variable of the loop over units: reductions are known inside of it only */
 
 typedef struct jit_expr jit_expr_t;
 
@@ -27,10 +28,10 @@ struct jit_expr {
   uint32_t vars;     /* bit v: depends on loop variable v */
   uint32_t hash;
   int count;
-  void *value, *lanes_value;    /* of the code generator: lane 0's, all lanes' */
+  void *value, *lanes_value;   /* of the code generator: lane 0's, all lanes' */
   unsigned epoch, lanes_epoch; /* for which they are meant */
-  jit_expr_t *next;  /* in the table */
-  jit_term_t terms[]; /* by rising symbol */
+  jit_expr_t *next;            /* in the table */
+  jit_term_t terms[];          /* by rising symbol */
 };
 
 typedef enum jit_symbol_kind {
@@ -52,7 +53,8 @@ typedef struct jit_symbol {
   const jit_expr_t *of;
   int64_t divisor;
   bool is_limited; /* JIT_SYMBOL_WITHIN, or of such */
-  int weight; /* divisions that are written for it, those inside of it again for each place where they stand */
+  int weight; /* divisions that are written for it, those inside of it again for each place where
+                 they stand */
 } jit_symbol_t;
 
 typedef struct jit_exprs {
@@ -61,7 +63,8 @@ typedef struct jit_exprs {
   int symbol_count, symbol_capacity;
   jit_symbol_t *symbols;
   jit_expr_t *table[512];
-  /* The first loop variable that would have to be two for a quotient to disappear, and the inner one's size; -1. */
+  /* The first loop variable that would have to be two for a quotient to disappear, and the inner
+   * one's size; -1. */
   int split_var;
   int64_t split_size;
 } jit_exprs_t;
@@ -71,18 +74,21 @@ void jit_exprs_init(jit_exprs_t *exprs, hr_arena_t *arena);
 jit_expr_t *jit_expr_constant(jit_exprs_t *exprs, int64_t value);
 /* A loop of low .. high. Variables are made in order, outermost first, before any other symbol. */
 jit_expr_t *jit_expr_loop(jit_exprs_t *exprs, int64_t low, int64_t high);
-jit_expr_t *jit_expr_start(jit_exprs_t *exprs, struct jit_node *node, uint32_t vars, int64_t low, int64_t high);
+jit_expr_t *jit_expr_start(jit_exprs_t *exprs, struct jit_node *node, uint32_t vars, int64_t low,
+                           int64_t high);
 jit_expr_t *jit_expr_add(jit_exprs_t *exprs, const jit_expr_t *a, const jit_expr_t *b);
 jit_expr_t *jit_expr_scale(jit_exprs_t *exprs, const jit_expr_t *a, int64_t factor);
 /* a * factor + constant */
-jit_expr_t *jit_expr_affine(jit_exprs_t *exprs, const jit_expr_t *a, int64_t factor, int64_t constant);
+jit_expr_t *jit_expr_affine(jit_exprs_t *exprs, const jit_expr_t *a, int64_t factor,
+                            int64_t constant);
 /* Without the term of a symbol. */
 jit_expr_t *jit_expr_without(jit_exprs_t *exprs, const jit_expr_t *a, int symbol);
 /* Of values that are not negative; the divisor is positive. */
 jit_expr_t *jit_expr_divide(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor);
 jit_expr_t *jit_expr_remainder(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor);
 
-/* `a`, which is only wanted where it is low .. high: so divisions of what contains it may simplify. */
+/* `a`, which is only wanted where it is low .. high: so divisions of what contains it may simplify.
+ */
 jit_expr_t *jit_expr_within(jit_exprs_t *exprs, const jit_expr_t *a, int64_t low, int64_t high);
 /* Without limits, as code computes it: equal to `a` where all of them hold. */
 const jit_expr_t *jit_expr_open(jit_exprs_t *exprs, const jit_expr_t *a);

@@ -8,7 +8,7 @@
 #include "jit/math/jit_math.h"
 #include "ops/query/codegen_support.h"
 
-/* --- what is known of a computation ---------------------------------------------------------------------------- */
+/* --- what is known of a computation ----------------------------------------------------------- */
 
 bool jit_reducer_is_plain(const hlo_computation_t *computation) {
   hlo_opcode_t op;
@@ -26,15 +26,19 @@ static bool supports_computation(const jit_target_t *target, const hlo_computati
   return true;
 }
 
-bool jit_reducer_init(const jit_target_t *target, const hlo_instr_t *reduce, jit_reducer_t *out_reducer) {
+bool jit_reducer_init(const jit_target_t *target, const hlo_instr_t *reduce,
+                      jit_reducer_t *out_reducer) {
   jit_reducer_t reducer = {.computation = reduce->called[0], .count = reduce->operand_count / 2};
-  if (reducer.count > JIT_MAX_RESULTS || !supports_computation(target, reducer.computation)) return false;
+  if (reducer.count > JIT_MAX_RESULTS || !supports_computation(target, reducer.computation))
+    return false;
   for (int k = 0; k < reducer.count; k++) {
     reducer.dtypes[k] = hlo_shape_leaf(reduce->shape, k)->dtype;
-    if (!jit_element_supports(target, HLO_CONVERT, reducer.dtypes[k], reducer.dtypes[k])) return false;
+    if (!jit_element_supports(target, HLO_CONVERT, reducer.dtypes[k], reducer.dtypes[k]))
+      return false;
     /* Operands of narrower types than the computation's are for the reference engine. */
     if (reduce->operands[k]->shape->dtype != reducer.dtypes[k]) return false;
-    if (reducer.computation->params.count && reducer.computation->params.data[k]->shape->dtype != reducer.dtypes[k])
+    if (reducer.computation->params.count &&
+        reducer.computation->params.data[k]->shape->dtype != reducer.dtypes[k])
       return false;
   }
   reducer.order = jit_reducer_order(reduce);
@@ -45,7 +49,7 @@ bool jit_reducer_init(const jit_target_t *target, const hlo_instr_t *reduce, jit
   return true;
 }
 
-/* --- identities ------------------------------------------------------------------------------------------------ */
+/* --- identities ------------------------------------------------------------------------------- */
 
 static kir_value_t *extreme_integer(kir_type_t *type, bool is_signed, bool most) {
   int bits = jit_element_bits(type);
@@ -58,15 +62,24 @@ static kir_value_t *identity(jit_code_t *code, hlo_opcode_t op, hr_dtype_t dtype
   kir_type_t *type = jit_register_type(code, dtype);
   bool is_signed = hr_dtype_class(dtype) == HR_CLASS_SIGNED;
   if (hr_dtype_is_complex(dtype)) return jit_real(type, -0.0);
-  if (dtype == HR_PRED) return jit_int(type, op == HLO_MULTIPLY || op == HLO_MINIMUM || op == HLO_AND);
+  if (dtype == HR_PRED)
+    return jit_int(type, op == HLO_MULTIPLY || op == HLO_MINIMUM || op == HLO_AND);
   if (hr_dtype_is_float(dtype))
-    return jit_real(type, op == HLO_ADD ? -0.0 : op == HLO_MULTIPLY ? 1 : op == HLO_MAXIMUM ? -INFINITY : INFINITY);
+    return jit_real(type, op == HLO_ADD        ? -0.0
+                          : op == HLO_MULTIPLY ? 1
+                          : op == HLO_MAXIMUM  ? -INFINITY
+                                               : INFINITY);
   switch (op) {
-    case HLO_MULTIPLY: return jit_int(type, 1);
-    case HLO_MAXIMUM: return extreme_integer(type, is_signed, false);
-    case HLO_MINIMUM: return extreme_integer(type, is_signed, true);
-    case HLO_AND: return jit_int(type, -1);
-    default: return jit_int(type, 0);
+    case HLO_MULTIPLY:
+      return jit_int(type, 1);
+    case HLO_MAXIMUM:
+      return extreme_integer(type, is_signed, false);
+    case HLO_MINIMUM:
+      return extreme_integer(type, is_signed, true);
+    case HLO_AND:
+      return jit_int(type, -1);
+    default:
+      return jit_int(type, 0);
   }
 }
 
@@ -77,7 +90,7 @@ void jit_reducer_start(jit_code_t *code, const jit_reducer_t *reducer, kir_value
         reducer->is_plain ? identity(code, reducer->ops[k], reducer->dtypes[k]) : inits[k];
 }
 
-/* --- applying -------------------------------------------------------------------------------------------------- */
+/* --- applying --------------------------------------------------------------------------------- */
 
 static kir_value_t *apply_instr(jit_code_t *code, const hlo_instr_t *instr, kir_value_t **accs,
                                 kir_value_t **x, int count, int lanes, kir_value_t **values) {
@@ -91,7 +104,9 @@ static kir_value_t *apply_instr(jit_code_t *code, const hlo_instr_t *instr, kir_
     return jit_element_splat(code, instr->shape->dtype, lanes, scalar);
   }
   for (int k = 0; k < instr->operand_count; k++) args[k] = values[instr->operands[k]->id];
-  jit_element_op_t op = {.op = instr->op, .to = instr->shape->dtype, .detail = jit_op_detail(instr),
+  jit_element_op_t op = {.op = instr->op,
+                         .to = instr->shape->dtype,
+                         .detail = jit_op_detail(instr),
                          .from = instr->operands[instr->op == HLO_SELECT ? 1 : 0]->shape->dtype};
   return jit_element_emit(code, &op, args);
 }
@@ -117,9 +132,11 @@ void jit_reducer_apply(jit_code_t *code, const jit_reducer_t *reducer, kir_value
   int lanes = jit_element_lanes(reducer->dtypes[0], accs[0]);
   for (size_t i = 0; i < computation->instrs.count; i++) {
     const hlo_instr_t *instr = computation->instrs.data[i];
-    if (instr->op != HLO_TUPLE) values[i] = apply_instr(code, instr, accs, x, reducer->count, lanes, values);
+    if (instr->op != HLO_TUPLE)
+      values[i] = apply_instr(code, instr, accs, x, reducer->count, lanes, values);
   }
-  for (int k = 0; k < reducer->count; k++) accs[k] = values[(root->op == HLO_TUPLE ? root->operands[k] : root)->id];
+  for (int k = 0; k < reducer->count; k++)
+    accs[k] = values[(root->op == HLO_TUPLE ? root->operands[k] : root)->id];
 }
 
 /* Pairs: the one with the smaller index becomes the left operand. */
@@ -210,7 +227,8 @@ static kir_value_t *swapped_operands(jit_code_t *code, kir_value_t *value, int l
                      kir_const_vector(numbers, (unsigned)lanes));
 }
 
-/* Whole vectors all the way: the other lanes come for nothing, where narrower vectors take more instructions. */
+/* Whole vectors all the way: the other lanes come for nothing, where narrower vectors take more
+ * instructions. */
 static void fold_whole(jit_code_t *code, const jit_reducer_t *reducer, int lanes,
                        kir_value_t **accs) {
   for (int by = lanes / 2; by >= 1; by /= 2) {
@@ -236,8 +254,9 @@ static void fold_extreme(jit_code_t *code, const jit_reducer_t *reducer, int lan
   is_none = jit_intrinsic(code, KIR_REDUCE_OR, kir_type_of(is_none), &is_none, 1);
   for (int by = lanes / 2; by >= 1; by /= 2)
     acc = jit_math_minmax_number(code, acc, swapped_operands(code, acc, lanes, by),
-                                  reducer->ops[0] == HLO_MAXIMUM);
-  accs[0] = kir_select(code->builder, is_none, jit_real(type, NAN), only_lane(code, reducer->dtypes[0], acc));
+                                 reducer->ops[0] == HLO_MAXIMUM);
+  accs[0] = kir_select(code->builder, is_none, jit_real(type, NAN),
+                       only_lane(code, reducer->dtypes[0], acc));
 }
 
 void jit_reducer_fold(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **accs) {
@@ -255,7 +274,8 @@ void jit_reducer_fold(jit_code_t *code, const jit_reducer_t *reducer, kir_value_
   for (int k = 0; k < reducer->count; k++) accs[k] = only_lane(code, reducer->dtypes[k], accs[k]);
 }
 
-void jit_reducer_finish(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **inits, kir_value_t **accs) {
+void jit_reducer_finish(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **inits,
+                        kir_value_t **accs) {
   for (int k = 0; k < reducer->count && reducer->is_plain; k++)
     accs[k] = jit_round(code, reducer->dtypes[k], apply_plain(code, reducer, k, inits[k], accs[k]));
 }

@@ -10,7 +10,7 @@
 
 typedef struct jit_reducer {
   const hlo_computation_t *computation;
-  int count;           /* of operands and results */
+  int count; /* of operands and results */
   hr_dtype_t dtypes[JIT_MAX_RESULTS];
   jit_order_t order;
   bool is_plain; /* JIT_ORDER_ANY: result k is `ops[k]` of its two parameters */
@@ -20,13 +20,17 @@ typedef struct jit_reducer {
 /* Does a computation apply one op with an identity to its two parameters, and nothing else? */
 bool jit_reducer_is_plain(const hlo_computation_t *computation);
 /* False: there is no code for it. */
-bool jit_reducer_init(const jit_target_t *target, const hlo_instr_t *reduce, jit_reducer_t *out_reducer);
+bool jit_reducer_init(const jit_target_t *target, const hlo_instr_t *reduce,
+                      jit_reducer_t *out_reducer);
 /* What accumulators begin with: the ops' identities, else the initial values. These may be put in
  * any number of times where the order is by index; in ascending order they stand before the first
  * element alone. `inits` and results are scalars. */
-void jit_reducer_start(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **inits, kir_value_t **out_starts);
-/* acc = reducer(acc, x), scalars or vectors. Sums of f16 and bf16 are not rounded before the end. */
-void jit_reducer_apply(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **accs, kir_value_t **x);
+void jit_reducer_start(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **inits,
+                       kir_value_t **out_starts);
+/* acc = reducer(acc, x), scalars or vectors. Sums of f16 and bf16 are not rounded before the end.
+ */
+void jit_reducer_apply(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **accs,
+                       kir_value_t **x);
 /* The same for accumulators of disjoint sets of elements: in ascending order those of `x` all stand
  * behind the others. */
 void jit_reducer_join(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **accs,
@@ -41,7 +45,8 @@ void jit_reducer_tree(jit_code_t *code, const jit_reducer_t *reducer, int vector
                       kir_value_t *(*x)[JIT_MAX_RESULTS], kir_value_t *mask);
 /* Accumulators over lanes to scalars; where the order is ascending only lane 0 counts. */
 void jit_reducer_fold(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **accs);
-/* Scalars or vectors: the initial values come in where accumulators began with an identity, then rounding. */
+/* Scalars or vectors: the initial values come in where accumulators began with an identity, then
+ * rounding. */
 void jit_reducer_finish(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **inits,
                         kir_value_t **accs);
 

@@ -20,7 +20,7 @@
 enum { MOST_INSTRS = 32, INDICES = 3, VALUES = 5 };
 
 /* --- one op
- * --------------------------------------------------------------------------------------------------------
+ * -------------------------------------------------------------------------------------------------
  */
 
 static bool has_identity(hlo_opcode_t op) {
@@ -31,8 +31,10 @@ static bool has_identity(hlo_opcode_t op) {
     case HLO_MINIMUM:
     case HLO_AND:
     case HLO_OR:
-    case HLO_XOR: return true;
-    default: return false;
+    case HLO_XOR:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -58,7 +60,7 @@ bool jit_reducer_component_op(const hlo_computation_t *reducer, int k, int count
 }
 
 /* --- selections
- * ----------------------------------------------------------------------------------------------------
+ * -------------------------------------------------------------------------------------------------
  */
 
 /* An argument of a selection. Values are small integers, -0 or NaN: their order stands for any. */
@@ -69,9 +71,9 @@ typedef struct pair {
 typedef struct selection {
   const hlo_computation_t *reducer;
   int directions[MOST_INSTRS]; /* of comparisons, by instruction */
-  bool value_is_used; /* or only the index */
-  bool by_index;      /* the pair with the smaller index is the left operand */
-  bool has_nan;       /* among accumulators, too */
+  bool value_is_used;          /* or only the index */
+  bool by_index;               /* the pair with the smaller index is the left operand */
+  bool has_nan;                /* among accumulators, too */
 } selection_t;
 
 static bool is_pred(const hlo_instr_t *instr) { return instr->shape->dtype == HR_PRED; }
@@ -89,16 +91,22 @@ static int kind_of(const hlo_instr_t *instr, const int *kinds) {
                          instr->operand_count > 1 ? kinds[instr->operands[1]->id] : -1,
                          instr->operand_count > 2 ? kinds[instr->operands[2]->id] : -1};
   switch (instr->op) {
-    case HLO_PARAMETER: return (int)(hlo_parameter_number(instr) % 2);
-    case HLO_CONSTANT: return is_pred(instr) && instr->literal ? 2 : -1;
+    case HLO_PARAMETER:
+      return (int)(hlo_parameter_number(instr) % 2);
+    case HLO_CONSTANT:
+      return is_pred(instr) && instr->literal ? 2 : -1;
     case HLO_COMPARE:
       return k[0] == k[1] && k[0] >= 0 && k[0] < 2 && is_order_of_numbers(instr) ? 2 : -1;
-    case HLO_SELECT: return k[0] == 2 && k[1] == k[2] ? k[1] : -1;
-    case HLO_NOT: return k[0] == 2 ? 2 : -1;
+    case HLO_SELECT:
+      return k[0] == 2 && k[1] == k[2] ? k[1] : -1;
+    case HLO_NOT:
+      return k[0] == 2 ? 2 : -1;
     case HLO_AND:
     case HLO_OR:
-    case HLO_XOR: return k[0] == 2 && k[1] == 2 ? 2 : -1;
-    default: return -1;
+    case HLO_XOR:
+      return k[0] == 2 && k[1] == 2 ? 2 : -1;
+    default:
+      return -1;
   }
 }
 
@@ -126,12 +134,18 @@ static bool is_selection(const hlo_computation_t *reducer) {
 
 static bool compared(int direction, double a, double b) {
   switch (direction) {
-    case HLO_DIRECTION_EQ: return a == b;
-    case HLO_DIRECTION_NE: return a != b;
-    case HLO_DIRECTION_GE: return a >= b;
-    case HLO_DIRECTION_GT: return a > b;
-    case HLO_DIRECTION_LE: return a <= b;
-    default: return a < b;
+    case HLO_DIRECTION_EQ:
+      return a == b;
+    case HLO_DIRECTION_NE:
+      return a != b;
+    case HLO_DIRECTION_GE:
+      return a >= b;
+    case HLO_DIRECTION_GT:
+      return a > b;
+    case HLO_DIRECTION_LE:
+      return a <= b;
+    default:
+      return a < b;
   }
 }
 
@@ -140,14 +154,22 @@ static double evaluate_instr(const selection_t *selection, const hlo_instr_t *in
   double x[3] = {0};
   for (int k = 0; k < instr->operand_count; k++) x[k] = results[instr->operands[k]->id];
   switch (instr->op) {
-    case HLO_PARAMETER: return args[hlo_parameter_number(instr)];
-    case HLO_CONSTANT: return *(const uint8_t *)instr->literal->data != 0;
-    case HLO_COMPARE: return compared(selection->directions[instr->id], x[0], x[1]);
-    case HLO_SELECT: return x[0] != 0 ? x[1] : x[2];
-    case HLO_NOT: return x[0] == 0;
-    case HLO_AND: return x[0] != 0 && x[1] != 0;
-    case HLO_OR: return x[0] != 0 || x[1] != 0;
-    default: return x[0] != x[1];
+    case HLO_PARAMETER:
+      return args[hlo_parameter_number(instr)];
+    case HLO_CONSTANT:
+      return *(const uint8_t *)instr->literal->data != 0;
+    case HLO_COMPARE:
+      return compared(selection->directions[instr->id], x[0], x[1]);
+    case HLO_SELECT:
+      return x[0] != 0 ? x[1] : x[2];
+    case HLO_NOT:
+      return x[0] == 0;
+    case HLO_AND:
+      return x[0] != 0 && x[1] != 0;
+    case HLO_OR:
+      return x[0] != 0 || x[1] != 0;
+    default:
+      return x[0] != x[1];
   }
 }
 
@@ -266,7 +288,7 @@ static bool begins_anywhere(const selection_t *selection) {
 }
 
 /* --- operands
- * ------------------------------------------------------------------------------------------------------
+ * -------------------------------------------------------------------------------------------------
  */
 
 static bool is_reduced(const hlo_instr_t *reduce, int64_t d) {

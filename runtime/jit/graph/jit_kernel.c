@@ -7,23 +7,24 @@
 #include "jit/element/element.h"
 #include "jit/graph/kernel_reduce.h"
 
-#define SIMPLE_COST 3.0 /* of an op, in additions */
+#define SIMPLE_COST 3.0    /* of an op, in additions */
 #define SIMPLE_REDUCED 6.0 /* of one whose results are reduced: a division, an exponential */
 #define SHORT_SUM 4
 #define ROW_TERMS 32
 #define RESULTS_LEAST 64 /* that are worth lanes of their own */
-#define SHORT_LINE 4 /* vectors of results */
+#define SHORT_LINE 4     /* vectors of results */
 #define SIMPLE_LOADS 4
 #define SIMPLE_NODES 40
 #define MEMORY_BYTES (16 << 20) /* arrays of this size come from memory */
 
-/* --- what a formula needs -------------------------------------------------------------------------------------- */
+/* --- what a formula needs --------------------------------------------------------------------- */
 
 static bool supports_node(const jit_target_t *target, const jit_node_t *node) {
   if (node->kind == JIT_LOAD || node->kind == JIT_CONSTANT || node->kind == JIT_INDEX)
     return jit_element_supports(target, HLO_CONVERT, node->dtype, node->dtype);
   if (node->kind != JIT_OP) return true;
-  return jit_element_supports(target, node->op, node->args[node->op == HLO_SELECT ? 1 : 0]->dtype, node->dtype);
+  return jit_element_supports(target, node->op, node->args[node->op == HLO_SELECT ? 1 : 0]->dtype,
+                              node->dtype);
 }
 
 bool jit_kernel_supports(const jit_kernel_t *kernel) {
@@ -32,8 +33,8 @@ bool jit_kernel_supports(const jit_kernel_t *kernel) {
   return true;
 }
 
-/* Vectors of the type that most of the work is done in; the narrower ones are parts of vectors then. Sums of complex
- * numbers are two vectors, so that they overlap, and so are those of c128. */
+/* Vectors of the type that most of the work is done in; the narrower ones are parts of vectors
+ * then. Sums of complex numbers are two vectors, so that they overlap, and so are those of c128. */
 int jit_kernel_lanes(const jit_kernel_t *kernel) {
   double work[9] = {0};
   int most = 1;
@@ -41,7 +42,8 @@ int jit_kernel_lanes(const jit_kernel_t *kernel) {
     hr_dtype_t dtype = node->dtype;
     if (dtype == HR_PRED && node->arg_count) dtype = node->args[0]->dtype;
     hr_dtype_t compute = hr_dtype_table[dtype].compute;
-    size_t bytes = hr_dtype_bytes(kernel->reduce || compute == HR_C128 ? hr_dtype_real(compute) : compute);
+    size_t bytes =
+        hr_dtype_bytes(kernel->reduce || compute == HR_C128 ? hr_dtype_real(compute) : compute);
     if (dtype != HR_PRED && node->kind != JIT_CONSTANT) work[bytes] += jit_node_cost(node);
   }
   for (int bytes = 2; bytes <= 8; bytes *= 2)
@@ -56,7 +58,8 @@ bool jit_kernel_is_from_memory(const jit_kernel_t *kernel, const jit_node_t *nod
   return (double)fusion_count(kernel->body->params.data[param]->shape) * bytes >= MEMORY_BYTES;
 }
 
-/* Is it a load from a place that each element looks up? It takes a third of a nanosecond, whatever a vector holds. */
+/* Is it a load from a place that each element looks up? It takes a third of a nanosecond, whatever
+ * a vector holds. */
 static bool is_looked_up(const jit_graph_t *graph, const jit_node_t *node) {
   for (int i = 0; node->kind == JIT_LOAD && i < node->expr->count; i++) {
     const jit_symbol_t *symbol = &graph->exprs.symbols[node->expr->terms[i].symbol];
@@ -114,7 +117,7 @@ hr_status_t jit_kernel_find_reuse(jit_kernel_t *kernel) {
   return NULL;
 }
 
-/* --- planning -------------------------------------------------------------------------------------------------- */
+/* --- planning --------------------------------------------------------------------------------- */
 
 static hr_status_t take_roots(jit_kernel_t *kernel, int part) {
   const fusion_form_t *form = &kernel->form;
@@ -124,9 +127,11 @@ static hr_status_t take_roots(jit_kernel_t *kernel, int part) {
     if (form->part_of_root[r] != part) continue;
     int leaves = hlo_shape_leaf_count(instr->shape);
     for (int k = 0; k < leaves; k++) {
-      if (kernel->root_count == 2 * form->root_count + 8) return hlo_unsupported(instr, "too many results");
+      if (kernel->root_count == 2 * form->root_count + 8)
+        return hlo_unsupported(instr, "too many results");
       jit_root_t *root = &kernel->roots[kernel->root_count++];
-      *root = (jit_root_t){.instr = instr, .number = k, .dtype = hlo_shape_leaf(instr->shape, k)->dtype};
+      *root = (jit_root_t){
+          .instr = instr, .number = k, .dtype = hlo_shape_leaf(instr->shape, k)->dtype};
     }
   }
   return NULL;
@@ -139,14 +144,16 @@ static int position_of(const jit_buffer_list_t *list, const jit_buffer_t *buffer
 }
 
 /* What is needed when the formula is gone. */
-static hr_status_t keep_lists(jit_kernel_t *kernel, hr_arena_t *arena, const jit_buffer_list_t *buffers) {
+static hr_status_t keep_lists(jit_kernel_t *kernel, hr_arena_t *arena,
+                              const jit_buffer_list_t *buffers) {
   const jit_graph_t *graph = kernel->graph;
   const uint64_t *reuse = kernel->reuse;
   kernel->buffer_count = graph->buffer_count;
   int words = kernel->root_count * native_reuse_words(kernel->buffer_count);
   HR_TRY(HR_NEW_ARRAY(arena, kernel->buffer_count, &kernel->buffers));
   HR_TRY(HR_NEW_ARRAY(arena, words + 1, &kernel->reuse));
-  for (int k = 0; k < kernel->buffer_count; k++) kernel->buffers[k] = position_of(buffers, &graph->buffers[k]);
+  for (int k = 0; k < kernel->buffer_count; k++)
+    kernel->buffers[k] = position_of(buffers, &graph->buffers[k]);
   if (reuse) memcpy(kernel->reuse, reuse, (size_t)words * sizeof *reuse);
   if (!kernel->producer_grid.rows) return NULL;
   const jit_dependence_t *reach = kernel->dependence;
@@ -165,23 +172,24 @@ static bool supports_reductions(const jit_kernel_t *kernel) {
   return true;
 }
 
-/* Many results of few terms each: lanes are results, and what is computed of the sums is in lanes, too. Of rows also
- * the elements may be results. */
+/* Many results of few terms each: lanes are results, and what is computed of the sums is in lanes,
+ * too. Of rows also the elements may be results. */
 static bool can_write_out(const jit_kernel_t *kernel) {
   const fusion_space_t *space = &kernel->form.space;
   int64_t most = kernel->has_rows && space->rank == 2 ? ROW_TERMS : SHORT_SUM;
   if (!space->reduced || space->outer_count < RESULTS_LEAST) return false;
   for (int r = 0; r < kernel->root_count; r++) {
     const hlo_instr_t *root = kernel->roots[r].instr;
-    bool is_outer = fusion_count(hlo_shape_leaf(root->shape, kernel->roots[r].number)) == space->outer_count;
+    bool is_outer =
+        fusion_count(hlo_shape_leaf(root->shape, kernel->roots[r].number)) == space->outer_count;
     if (root->op == HLO_DYNAMIC_UPDATE_SLICE || (!is_outer && !kernel->has_rows)) return false;
     if (!is_outer && most > JIT_NARROW_ROW) most = JIT_NARROW_ROW;
   }
   return space->full_count <= most * space->outer_count && supports_reductions(kernel);
 }
 
-/* Are many results taken in lanes that are partly idle? Elements that lie apart cannot be turned there but are fetched one
- * by one. */
+/* Are many results taken in lanes that are partly idle? Elements that lie apart cannot be turned
+ * there but are fetched one by one. */
 static bool has_idle_lanes(const jit_kernel_t *kernel) {
   const jit_nest_t *nest = &kernel->nest;
   int64_t size = nest->rank > 1 ? nest->sizes[nest->rank - 1] : 0;
@@ -219,9 +227,9 @@ static hr_status_t plan_form(jit_kernel_t *kernel) {
   return jit_rows_plan(kernel);
 }
 
-hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target, const hlo_computation_t *body,
-                            const fusion_form_t *form, int part, const jit_buffer_list_t *buffers,
-                            jit_kernel_t *kernel) {
+hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target,
+                            const hlo_computation_t *body, const fusion_form_t *form, int part,
+                            const jit_buffer_list_t *buffers, jit_kernel_t *kernel) {
   hr_arena_init(&kernel->arena);
   kernel->target = target, kernel->body = body, kernel->form = *form;
   hr_status_t st = take_roots(kernel, part);

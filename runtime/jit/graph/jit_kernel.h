@@ -1,9 +1,11 @@
-/* A kernel: one function of generated code, for a part of a fusion. Parts that are equal but for names share one.
+/* A kernel: one function of generated code, for a part of a fusion. Parts that are equal but for
+ * names share one.
  *
  *   void kernel(void *const *in, void *const *out, void *scratch, int64_t begin, int64_t end)
  *
- * computes units begin .. end-1 of a phase. Phases run one after the other, the units of one in any order, side by
- * side. `in` and `out` are the part's own: buffers in the order of first use, roots in their order. */
+ * computes units begin .. end-1 of a phase. Phases run one after the other, the units of one in any
+ * order, side by side. `in` and `out` are the part's own: buffers in the order of first use, roots
+ * in their order. */
 #ifndef JIT_JIT_KERNEL_H
 #define JIT_JIT_KERNEL_H
 
@@ -15,21 +17,22 @@
 #define JIT_MAX_PHASES 16
 #define JIT_NARROW_ROW JIT_MAX_INTERLEAVED /* elements of a row that is written out */
 
-typedef void (*jit_kernel_fn)(void *const *in, void *const *out, void *scratch, int64_t begin, int64_t end);
+typedef void (*jit_kernel_fn)(void *const *in, void *const *out, void *scratch, int64_t begin,
+                              int64_t end);
 
 /* Loops over an iteration space: the sizes multiply to its elements. */
 typedef struct jit_nest {
   int rank;
   int64_t sizes[JIT_MAX_LOOPS];
   int64_t strides[JIT_MAX_LOOPS]; /* kLoop: of each variable in the index */
-  int dims[JIT_MAX_LOOPS]; /* kInput: the dimension of the space that each is a part of */
-  int64_t unmerged_prefix; /* the first variables multiply to this: they are not merged with those behind them; 0: any
-                              may be */
+  int dims[JIT_MAX_LOOPS];        /* kInput: the dimension of the space that each is a part of */
+  int64_t unmerged_prefix; /* the first variables multiply to this: they are not merged with those
+                              behind them; 0: any may be */
 } jit_nest_t;
 
 typedef struct jit_phase {
   int64_t units;
-  double unit_ns; /* of one unit on one worker */
+  double unit_ns;    /* of one unit on one worker */
   jit_kernel_fn run; /* once it is loaded */
 } jit_phase_t;
 
@@ -40,12 +43,17 @@ typedef struct jit_root {
   jit_node_t *value;
   const jit_expr_t *index;
   bool is_full; /* kInput: not outer */
-  jit_node_t *row[JIT_NARROW_ROW]; /* kLoop made of rows: the elements of a full root, from `place` on */
-  bool streams; /* too big to be in a cache afterwards */
+  jit_node_t
+      *row[JIT_NARROW_ROW]; /* kLoop made of rows: the elements of a full root, from `place` on */
+  bool streams;             /* too big to be in a cache afterwards */
 } jit_root_t;
 
 /* How far from a part of a grid a kernel reads an array that lies as the grid does. */
-typedef enum jit_dependence { JIT_DEPENDS_ON_ALL, JIT_DEPENDS_ON_ROWS, JIT_DEPENDS_ON_ELEMENT } jit_dependence_t;
+typedef enum jit_dependence {
+  JIT_DEPENDS_ON_ALL,
+  JIT_DEPENDS_ON_ROWS,
+  JIT_DEPENDS_ON_ELEMENT
+} jit_dependence_t;
 
 /* Parts of a loop in which conditions on its variable do not change. */
 #define JIT_MAX_PARTS 24
@@ -65,61 +73,65 @@ struct jit_kernel {
   int root_count;
   jit_root_t *roots;
   jit_graph_t *graph;
-  jit_nest_t nest;   /* kLoop: of the whole space; kInput: of what is left */
-  jit_nest_t within; /* kInput: of what is reduced */
+  jit_nest_t nest;    /* kLoop: of the whole space; kInput: of what is left */
+  jit_nest_t within;  /* kInput: of what is reduced */
   int lanes, vectors; /* kLoop: vectors of an iteration of the innermost loop */
-  int64_t block;     /* values of the innermost variable in a unit; 0: all */
+  int64_t block;      /* values of the innermost variable in a unit; 0: all */
   int64_t narrow_row; /* kLoop made of a kInput whose results have so few terms; 0: none */
-  int unrolled;      /* kLoop: the size of a short last variable that is written out inside of the lanes; 0: none */
-  int unit_rank;     /* outermost variables that a unit fixes */
-  int part_var;      /* kLoop: a loop whose parts are written one by one, if they are more than one */
+  int unrolled; /* kLoop: the size of a short last variable that is written out inside of the lanes;
+                   0: none */
+  int unit_rank; /* outermost variables that a unit fixes */
+  int part_var;  /* kLoop: a loop whose parts are written one by one, if they are more than one */
   jit_parts_t parts, inner; /* inner: of the innermost loop */
   int phase_count;
   jit_phase_t phases[JIT_MAX_PHASES];
   size_t scratch_bytes; /* of the phases together */
   size_t worker_bytes;
-  op_native_grid_t
-      producer_grid; /* units are parts of this grid, by which a buffer becomes ready: rows, or, if it has a unit,
-                      * blocks of so many columns, all rows of one before the next; rows 0: anything else */
+  op_native_grid_t producer_grid; /* units are parts of this grid, by which a buffer becomes ready:
+                                   * rows, or, if it has a unit, blocks of so many columns, all rows
+                                   * of one before the next; rows 0: anything else */
   int buffer_count;
   jit_dependence_t *dependence; /* of each buffer, for parts of `producer_grid` */
-  int *buffers; /* arrays that the code reads, as positions in the list that came with the key */
-  uint64_t *reuse;   /* by root: buffers whose bytes it may have, as op_native_step_t has operands */
-  double node_work;  /* how long its code takes to make: nodes */
+  int *buffers;    /* arrays that the code reads, as positions in the list that came with the key */
+  uint64_t *reuse; /* by root: buffers whose bytes it may have, as op_native_step_t has operands */
+  double node_work;          /* how long its code takes to make: nodes */
   struct jit_reduce *reduce; /* kInput: of kernel_reduce.h */
   struct jit_region *region; /* steps of a loop as one function: of region.h */
-  int uses;                  /* plans that run it by itself; none: its code is only part of others' */
-  int writers;               /* functions that have its code */
+  int uses;    /* plans that run it by itself; none: its code is only part of others' */
+  int writers; /* functions that have its code */
   bool has_rows, has_tiles, is_declined, is_ready;
   bool is_dropped; /* no function was made of it, and its formula is freed */
   jit_kernel_t *next;
 };
 
-/* Lays out part number `part` of a fusion: finds formula, loops, units, phases; kernel->producer_grid is set before.
- * kernel->is_declined says that there is no code for it. Thread: any, each with a kernel of its own. Errors: NO_MEMORY. */
-hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target, const hlo_computation_t *body,
-                            const fusion_form_t *form, int part, const jit_buffer_list_t *buffers,
-                            jit_kernel_t *kernel);
+/* Lays out part number `part` of a fusion: finds formula, loops, units, phases;
+ * kernel->producer_grid is set before. kernel->is_declined says that there is no code for it.
+ * Thread: any, each with a kernel of its own. Errors: NO_MEMORY. */
+hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target,
+                            const hlo_computation_t *body, const fusion_form_t *form, int part,
+                            const jit_buffer_list_t *buffers, jit_kernel_t *kernel);
 /* Is little computed from few loads, so that memory sets the pace, and not how good the code is? */
 bool jit_kernel_is_simple(const jit_kernel_t *kernel);
 /* Writes its functions, one a phase, into the module. */
 hr_status_t jit_kernel_write(jit_kernel_t *kernel, jit_code_t *code);
 
-/* The key of a part, in key_arena: everything that decides its code; and, in `arena`, the arrays that it may read, in an
- * order that is the same in equal parts. */
+/* The key of a part, in key_arena: everything that decides its code; and, in `arena`, the arrays
+ * that it may read, in an order that is the same in equal parts. */
 hr_status_t jit_kernel_key(hr_arena_t *arena, hr_arena_t *key_arena, const jit_target_t *target,
                            const hlo_computation_t *body, const fusion_form_t *form, int part,
-                           const op_native_grid_t *producer_grid, jit_key_t *out_key, jit_buffer_list_t *out_buffers);
+                           const op_native_grid_t *producer_grid, jit_key_t *out_key,
+                           jit_buffer_list_t *out_buffers);
 
-/* --- for the files of this part only --------------------------------------------------------------------------- */
+/* --- for the files of this part only ---------------------------------------------------------- */
 
 hr_status_t jit_loop_plan(jit_kernel_t *kernel);
 hr_status_t jit_loop_write(jit_kernel_t *kernel, jit_code_t *code);
 /* How the innermost loop of a kLoop is written (kernel_inner.c). */
 int jit_inner_vectors(const jit_kernel_t *kernel);
-/* Finds kernel->inner. All parts but the last end at a multiple of an iteration: they follow from the lanes and vectors
- * that the code is written with, which a region changes (region.h), so that they are found when it is written, and not
- * with the plan. Before the emitter begins: both number their walks over the nodes. */
+/* Finds kernel->inner. All parts but the last end at a multiple of an iteration: they follow from
+ * the lanes and vectors that the code is written with, which a region changes (region.h), so that
+ * they are found when it is written, and not with the plan. Before the emitter begins: both number
+ * their walks over the nodes. */
 void jit_inner_parts(jit_kernel_t *kernel);
 /* Of the outermost loop around it that falls into parts; none: the part is all. */
 void jit_outer_parts(jit_kernel_t *kernel);
@@ -128,38 +140,42 @@ bool jit_inner_fits(const jit_kernel_t *kernel);
 /* How often an iteration reads what is no such load and in no band. */
 int64_t jit_inner_reads_disjoint(const jit_kernel_t *kernel);
 
-/* kLoop with tiles: loads that are turned go through squares in memory. As jit_emit_t.given; its context is the
- * kernel. */
+/* kLoop with tiles: loads that are turned go through squares in memory. As jit_emit_t.given; its
+ * context is the kernel. */
 kir_value_t *jit_tile_given(jit_emit_t *emit, jit_node_t *node);
 
 /* Strides of loops in the order of the elements. */
 void jit_nest_order(jit_nest_t *nest);
-/* Gives floats that are only moved another type (narrow_moves.c), and roots theirs. No node may be made afterwards. */
+/* Gives floats that are only moved another type (narrow_moves.c), and roots theirs. No node may be
+ * made afterwards. */
 void jit_graph_move_bits(jit_kernel_t *kernel);
-/* If something is read across the innermost loop and along another one: makes square tiles of the two, which are the
- * last two loops then. False: there is nothing of the kind, or the sizes do not divide. */
+/* If something is read across the innermost loop and along another one: makes square tiles of the
+ * two, which are the last two loops then. False: there is nothing of the kind, or the sizes do not
+ * divide. */
 bool jit_nest_tile(jit_nest_t *nest, const jit_graph_t *graph, int lanes);
 /* Is it a load of neighbours along one variable that jumps along the other? */
 bool jit_is_transposed(const jit_exprs_t *exprs, const jit_node_t *node, int along, int across);
 /* Makes the loop variables of a nest; the index is linear in them. */
 const jit_expr_t *jit_nest_index(jit_graph_t *graph, const jit_nest_t *nest);
-/* Splits a variable, or joins variables that no index tells apart, if the formula asks for it: `first` is the number of
- * the nest's first variable. False: it is good. */
+/* Splits a variable, or joins variables that no index tells apart, if the formula asks for it:
+ * `first` is the number of the nest's first variable. False: it is good. */
 bool jit_nest_split(jit_nest_t *nest, int first, const jit_graph_t *graph);
-bool jit_nest_merge(jit_nest_t *nest, int first, const jit_graph_t *graph, const jit_root_t *roots, int root_count);
+bool jit_nest_merge(jit_nest_t *nest, int first, const jit_graph_t *graph, const jit_root_t *roots,
+                    int root_count);
 /* Sizes of a shape, without those of 1. */
 void jit_nest_of(const hlo_shape_t *shape, jit_nest_t *out_nest);
 /* How many outermost variables multiply to `count`; -1: no number of them does. */
 int jit_nest_split_at(const jit_nest_t *nest, int64_t count);
-/* Finds kernel->dependence once loops and formula are final; UNSUPPORTED if units cannot be parts of
- * kernel->producer_grid. */
+/* Finds kernel->dependence once loops and formula are final; UNSUPPORTED if units cannot be parts
+ * of kernel->producer_grid. */
 hr_status_t jit_kernel_find_dependence(jit_kernel_t *kernel);
 int64_t jit_nest_count(const jit_nest_t *nest);
 
 /* A region (region.h). */
 hr_status_t jit_region_write(jit_kernel_t *kernel, jit_code_t *code);
 
-/* Finds the buffers that each root may take the place of: what is read at its own index only, and in no later pass. */
+/* Finds the buffers that each root may take the place of: what is read at its own index only, and
+ * in no later pass. */
 hr_status_t jit_kernel_find_reuse(jit_kernel_t *kernel);
 /* Lanes that suit the types of a formula. */
 int jit_kernel_lanes(const jit_kernel_t *kernel);

@@ -1,19 +1,19 @@
 /* kInput whose last dimension is left: columns.
  *
- * Lanes are columns; accumulators of a block of columns lie in memory that stays in the cache, so that rows are read in
- * long pieces, several rows at a time:
- *   phase 0   for unit { outer variables, block of columns, block of rows:
- *               accumulators = identity; for rows { for lanes of columns { accumulators, several rows at once } } }
- *   phase 1   for unit { block of columns: for blocks of rows { combine }; store what is outer }
- * Blocks depend on sizes only, so that the bits do not depend on the workers. */
+ * Lanes are columns; accumulators of a block of columns lie in memory that stays in the cache, so
+ * that rows are read in long pieces, several rows at a time: phase 0   for unit { outer variables,
+ * block of columns, block of rows: accumulators = identity; for rows { for lanes of columns {
+ * accumulators, several rows at once } } } phase 1   for unit { block of columns: for blocks of
+ * rows { combine }; store what is outer } Blocks depend on sizes only, so that the bits do not
+ * depend on the workers. */
 #include <string.h>
 
 #include "jit/element/element.h"
 #include "jit/graph/kernel_reduce.h"
 
-#define COLUMNS_WANTED 1024   /* of a block: accumulators stay in the first-level cache */
+#define COLUMNS_WANTED 1024 /* of a block: accumulators stay in the first-level cache */
 #define UNITS_WANTED 16
-#define BLOCK_LEAST 8192      /* elements that are worth a block of rows */
+#define BLOCK_LEAST 8192 /* elements that are worth a block of rows */
 #define ROWS_AT_ONCE 4
 
 typedef struct columns {
@@ -24,14 +24,17 @@ typedef struct columns {
   kir_value_t *column; /* block of columns */
 } columns_t;
 
-/* --- planning -------------------------------------------------------------------------------------------------- */
+/* --- planning --------------------------------------------------------------------------------- */
 
-/* The last reduced loop becomes two, the inner of which is written out inside of the loop over columns. */
+/* The last reduced loop becomes two, the inner of which is written out inside of the loop over
+ * columns. */
 static void split_rows(jit_kernel_t *kernel) {
   jit_nest_t *within = &kernel->within;
   int last = within->rank - 1;
   if (last < 0 || kernel->graph->node_count > 40) return;
-  int64_t many = within->sizes[last] % ROWS_AT_ONCE == 0 ? ROWS_AT_ONCE : within->sizes[last] % 2 == 0 ? 2 : 1;
+  int64_t many = within->sizes[last] % ROWS_AT_ONCE == 0 ? ROWS_AT_ONCE
+                 : within->sizes[last] % 2 == 0          ? 2
+                                                         : 1;
   if (many == 1) return;
   within->sizes[last] /= many;
   within->sizes[last + 1] = many;
@@ -50,7 +53,8 @@ static void choose_blocks(jit_kernel_t *kernel) {
   jit_reduce_t *reduce = kernel->reduce;
   int64_t columns = kernel->nest.sizes[kernel->nest.rank - 1], units = outer_units(kernel);
   reduce->columns = columns > COLUMNS_WANTED + COLUMNS_WANTED / 2 ? COLUMNS_WANTED : columns;
-  if (units == 1 && columns >= 2048 && columns < UNITS_WANTED * COLUMNS_WANTED) reduce->columns = COLUMNS_WANTED / 2;
+  if (units == 1 && columns >= 2048 && columns < UNITS_WANTED * COLUMNS_WANTED)
+    reduce->columns = COLUMNS_WANTED / 2;
   units *= (columns + reduce->columns - 1) / reduce->columns;
   int64_t rows = kernel->within.rank ? kernel->within.sizes[0] : 1;
   int64_t unit_elements = reduce->outer_count * reduce->within_count / units;
@@ -67,9 +71,11 @@ static void choose_blocks(jit_kernel_t *kernel) {
 hr_status_t jit_columns_plan(jit_kernel_t *kernel) {
   HR_TRY(jit_reduce_plan(kernel));
   for (int i = 0; i < kernel->reduce->reduction_count; i++)
-    if (kernel->reduce->reductions[i].pass) return hr_error(HR_UNSUPPORTED, "columns that depend on columns");
+    if (kernel->reduce->reductions[i].pass)
+      return hr_error(HR_UNSUPPORTED, "columns that depend on columns");
   for (int r = 0; r < kernel->root_count; r++)
-    if (kernel->roots[r].is_full && kernel->roots[r].value->pass) return hr_error(HR_UNSUPPORTED, "full after columns");
+    if (kernel->roots[r].is_full && kernel->roots[r].value->pass)
+      return hr_error(HR_UNSUPPORTED, "full after columns");
   jit_nest_t within = kernel->within;
   split_rows(kernel);
   int unroll = kernel->reduce->unroll;
@@ -79,22 +85,25 @@ hr_status_t jit_columns_plan(jit_kernel_t *kernel) {
   kernel->lanes = jit_kernel_lanes(kernel);
   choose_blocks(kernel);
   kernel->phase_count = 2;
-  double ns = jit_kernel_ns(kernel, kernel->graph, (double)(reduce->outer_count * reduce->within_count));
+  double ns =
+      jit_kernel_ns(kernel, kernel->graph, (double)(reduce->outer_count * reduce->within_count));
   kernel->phases[0].unit_ns = ns / (double)kernel->phases[0].units;
   kernel->phases[1].unit_ns =
       jit_kernel_ns(kernel, kernel->graph, (double)(reduce->outer_count * reduce->block_count)) /
       (double)kernel->phases[1].units;
-  kernel->scratch_bytes = (size_t)(reduce->block_count * reduce->leaf_count * reduce->outer_count * reduce->element_bytes);
+  kernel->scratch_bytes = (size_t)(reduce->block_count * reduce->leaf_count * reduce->outer_count *
+                                   reduce->element_bytes);
   return NULL;
 }
 
-/* --- accumulators ---------------------------------------------------------------------------------------------- */
+/* --- accumulators ----------------------------------------------------------------------------- */
 
 static hr_dtype_t acc_type(hr_dtype_t dtype) { return hr_dtype_table[dtype].compute; }
 
-/* The array of a result's accumulators in a block of rows: one for each column of all outer ones. */
+/* The array of a result's accumulators in a block of rows: one for each column of all outer ones.
+ */
 static kir_value_t *acc_array(jit_emit_t *emit, const columns_t *columns, kir_value_t *block,
-                               int leaf) {
+                              int leaf) {
   kir_builder_t *b = emit->code->builder;
   const jit_reduce_t *reduce = columns->reduce;
   kir_value_t *memory = jit_emit_out(emit, columns->kernel->root_count);
@@ -107,23 +116,24 @@ static kir_value_t *acc_array(jit_emit_t *emit, const columns_t *columns, kir_va
 }
 
 static void load_acc(jit_emit_t *emit, const columns_t *columns, const jit_reduction_t *reduction,
-                      kir_value_t *block, kir_value_t **out_accs) {
+                     kir_value_t *block, kir_value_t **out_accs) {
   for (int k = 0; k < reduction->reducer.count; k++) {
     kir_value_t *array = acc_array(emit, columns, block, reduction->first_leaf + k);
-    out_accs[k] = jit_emit_load(emit, array, acc_type(reduction->reducer.dtypes[k]), columns->reduce->outer,
-                                (jit_guard_t){0}, emit->level);
+    out_accs[k] = jit_emit_load(emit, array, acc_type(reduction->reducer.dtypes[k]),
+                                columns->reduce->outer, (jit_guard_t){0}, emit->level);
   }
 }
 
 static void store_acc(jit_emit_t *emit, const columns_t *columns, const jit_reduction_t *reduction,
-                       kir_value_t *block, kir_value_t **accs) {
+                      kir_value_t *block, kir_value_t **accs) {
   for (int k = 0; k < reduction->reducer.count; k++) {
     kir_value_t *array = acc_array(emit, columns, block, reduction->first_leaf + k);
-    jit_emit_store(emit, array, acc_type(reduction->reducer.dtypes[k]), columns->reduce->outer, accs[k], false);
+    jit_emit_store(emit, array, acc_type(reduction->reducer.dtypes[k]), columns->reduce->outer,
+                   accs[k], false);
   }
 }
 
-/* --- phase 0 --------------------------------------------------------------------------------------------------- */
+/* --- phase 0 ---------------------------------------------------------------------------------- */
 
 static void write_start(jit_emit_t *emit, void *context, int copy) {
   columns_t *columns = context;
@@ -134,7 +144,8 @@ static void write_start(jit_emit_t *emit, void *context, int copy) {
     jit_reduction_inits(emit, reduction, inits);
     jit_reducer_start(emit->code, &reduction->reducer, inits, starts);
     for (int k = 0; k < reduction->reducer.count; k++)
-      starts[k] = jit_element_splat(emit->code, reduction->reducer.dtypes[k], emit->lanes, starts[k]);
+      starts[k] =
+          jit_element_splat(emit->code, reduction->reducer.dtypes[k], emit->lanes, starts[k]);
     store_acc(emit, columns, reduction, columns->block, starts);
   }
 }
@@ -150,8 +161,7 @@ static kir_value_t *is_first_of_block(jit_emit_t *emit, const columns_t *columns
   kir_value_t *is_first = kir_icmp(b, KIR_ICMP_NE, columns->block, zero);
   for (int w = 0; w < kernel->within.rank; w++) {
     kir_value_t *from = w ? zero : kir_mul(b, columns->block, size);
-    kir_value_t *here =
-        kir_icmp(b, KIR_ICMP_EQ, emit->variables[kernel->nest.rank + w], from);
+    kir_value_t *here = kir_icmp(b, KIR_ICMP_EQ, emit->variables[kernel->nest.rank + w], from);
     is_first = kir_and(b, is_first, here);
   }
   return is_first;
@@ -164,7 +174,8 @@ static void take_row(jit_emit_t *emit, const columns_t *columns,
   for (int i = 0; i < columns->reduce->reduction_count; i++) {
     const jit_reduction_t *reduction = &columns->reduce->reductions[i];
     kir_value_t *x[JIT_MAX_RESULTS];
-    for (int k = 0; k < reduction->reducer.count; k++) x[k] = jit_emit_lanes(emit, reduction->inputs[k]);
+    for (int k = 0; k < reduction->reducer.count; k++)
+      x[k] = jit_emit_lanes(emit, reduction->inputs[k]);
     jit_emit_at(emit, emit->level);
     jit_reducer_take(emit->code, &reduction->reducer,
                      is_first_of_block(emit, columns, &reduction->reducer), accs[i], x);
@@ -193,13 +204,18 @@ static void write_rows(jit_emit_t *emit, void *context, int copy) {
 }
 
 /* Lanes over the unit's block of columns. */
-static void over_columns(jit_emit_t *emit, columns_t *columns, void (*body)(jit_emit_t *, void *, int)) {
+static void over_columns(jit_emit_t *emit, columns_t *columns,
+                         void (*body)(jit_emit_t *, void *, int)) {
   kir_builder_t *b = emit->code->builder;
   const jit_kernel_t *kernel = columns->kernel;
   int var = kernel->nest.rank - 1;
   int64_t size = kernel->nest.sizes[var], block = columns->reduce->columns;
-  jit_lanes_t how = {.var = var, .lanes = kernel->lanes, .count = size % block ? -1 : block, .unroll = 1,
-                     .body = body, .context = columns};
+  jit_lanes_t how = {.var = var,
+                     .lanes = kernel->lanes,
+                     .count = size % block ? -1 : block,
+                     .unroll = 1,
+                     .body = body,
+                     .context = columns};
   kir_value_t *from = jit_emit_i64(emit, 0), *to = jit_emit_i64(emit, size);
   if (block < size) {
     jit_emit_at(emit, emit->level);
@@ -252,7 +268,7 @@ static void leave_unit(jit_emit_t *emit, const columns_t *columns) {
   for (int v = 0; v + 1 < columns->kernel->nest.rank; v++) jit_level_leave(emit);
 }
 
-/* --- phase 1 --------------------------------------------------------------------------------------------------- */
+/* --- phase 1 ---------------------------------------------------------------------------------- */
 
 static void write_combined(jit_emit_t *emit, void *context, int copy) {
   columns_t *columns = context;
@@ -290,7 +306,9 @@ static void write_results(jit_emit_t *emit, void *context, int copy) {
 
 static kir_value_t *given(jit_emit_t *emit, jit_node_t *node) {
   const columns_t *columns = emit->given_context;
-  return node->kind == JIT_LEAF ? jit_reduction_of(columns->reduce, node->instr)->values[node->number] : NULL;
+  return node->kind == JIT_LEAF
+             ? jit_reduction_of(columns->reduce, node->instr)->values[node->number]
+             : NULL;
 }
 
 static void combine_blocks(jit_emit_t *emit, columns_t *columns) {
@@ -318,13 +336,15 @@ static void write_phase(jit_emit_t *emit, columns_t *columns, int phase) {
 }
 
 hr_status_t jit_columns_write(jit_kernel_t *kernel, jit_code_t *code) {
-  columns_t columns = {
-      .kernel = kernel, .reduce = kernel->reduce, .unroll_var = kernel->nest.rank + kernel->within.rank - 1};
+  columns_t columns = {.kernel = kernel,
+                       .reduce = kernel->reduce,
+                       .unroll_var = kernel->nest.rank + kernel->within.rank - 1};
   for (int phase = 0; phase < 2; phase++) {
     jit_emit_t emit;
     char name[64];
     jit_kernel_phase_name(kernel, phase, name);
-    HR_TRY(jit_emit_begin(&emit, code, kernel->graph, name, kernel->buffer_count, kernel->root_count + 1));
+    HR_TRY(jit_emit_begin(&emit, code, kernel->graph, name, kernel->buffer_count,
+                          kernel->root_count + 1));
     emit.given = given, emit.given_context = &columns;
     write_phase(&emit, &columns, phase);
     jit_emit_end(&emit);

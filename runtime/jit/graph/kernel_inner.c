@@ -1,22 +1,26 @@
-/* The innermost loop of kLoop kernels: how many vectors an iteration computes, and the parts that it falls into.
+/* The innermost loop of kLoop kernels: how many vectors an iteration computes, and the parts that
+ * it falls into.
  *
- * Indices with quotients and remainders of the innermost variable repeat from lane to lane after some vectors; with so
- * many an iteration they are known while code is made. Conditions on the innermost variable, as concatenations and pads
- * have, change at few of its values: the loop is cut there, into parts that need no condition and single iterations that
- * do:   [ vectors without ) [ one with ) [ vectors without ) */
+ * Indices with quotients and remainders of the innermost variable repeat from lane to lane after
+ * some vectors; with so many an iteration they are known while code is made. Conditions on the
+ * innermost variable, as concatenations and pads have, change at few of its values: the loop is cut
+ * there, into parts that need no condition and single iterations that do:   [ vectors without ) [
+ * one with ) [ vectors without ) */
 #include "jit/graph/jit_kernel.h"
 
-#define MAX_VECTORS 9 /* of rows of 3 times 3 numbers each lane has its place again */
-#define MOST_NODES 160 /* of all copies in an iteration, and in all parts */
+#define MAX_VECTORS 9         /* of rows of 3 times 3 numbers each lane has its place again */
+#define MOST_NODES 160        /* of all copies in an iteration, and in all parts */
 #define MOST_NODES_AROUND 640 /* of parts of a loop around it, each as many as it needs */
 
-/* The least number of vectors, a multiple of `vectors` and not above `most`, after which the remainder of an index
- * repeats; `vectors` if there is none. */
-static int also_repeating(const jit_kernel_t *kernel, const jit_expr_t *expr, int64_t divisor, int vectors, int most) {
+/* The least number of vectors, a multiple of `vectors` and not above `most`, after which the
+ * remainder of an index repeats; `vectors` if there is none. */
+static int also_repeating(const jit_kernel_t *kernel, const jit_expr_t *expr, int64_t divisor,
+                          int vectors, int most) {
   int inner = kernel->nest.rank - 1;
   if (!(expr->vars >> inner & 1)) return vectors;
   for (int all = vectors; all <= most; all += vectors)
-    if (jit_lane_repeats(&kernel->graph->exprs, expr, inner, (int64_t)kernel->lanes * all, divisor)) return all;
+    if (jit_lane_repeats(&kernel->graph->exprs, expr, inner, (int64_t)kernel->lanes * all, divisor))
+      return all;
   return vectors;
 }
 
@@ -27,13 +31,15 @@ int jit_inner_vectors(const jit_kernel_t *kernel) {
   if (most > MAX_VECTORS) most = MAX_VECTORS;
   for (int s = 0; s < exprs->symbol_count; s++)
     if (exprs->symbols[s].of && !exprs->symbols[s].is_limited)
-      vectors = also_repeating(kernel, exprs->symbols[s].of, exprs->symbols[s].divisor, vectors, most);
+      vectors =
+          also_repeating(kernel, exprs->symbols[s].of, exprs->symbols[s].divisor, vectors, most);
   for (const jit_node_t *node = kernel->graph->first_made; node; node = node->next_made)
-    if (node->kind == JIT_MULTIPLE) vectors = also_repeating(kernel, node->expr, node->low, vectors, most);
+    if (node->kind == JIT_MULTIPLE)
+      vectors = also_repeating(kernel, node->expr, node->low, vectors, most);
   return vectors;
 }
 
-/* --- small innermost loops ------------------------------------------------------------------------------------- */
+/* --- small innermost loops -------------------------------------------------------------------- */
 
 static bool load_fits(jit_emit_t *emit, const jit_node_t *node) {
   int64_t offsets[JIT_MAX_LANES];
@@ -45,7 +51,9 @@ static bool load_fits(jit_emit_t *emit, const jit_node_t *node) {
 /* The innermost loop's lanes, in the first vector of an iteration. */
 static jit_emit_t first_lanes(const jit_kernel_t *kernel, int vectors) {
   int var = kernel->nest.rank - (kernel->unrolled ? 2 : 1);
-  return (jit_emit_t){.graph = kernel->graph, .lane_var = var, .lanes = kernel->lanes,
+  return (jit_emit_t){.graph = kernel->graph,
+                      .lane_var = var,
+                      .lanes = kernel->lanes,
                       .lane_period = kernel->lanes * vectors};
 }
 
@@ -75,7 +83,7 @@ int64_t jit_inner_reads_disjoint(const jit_kernel_t *kernel) {
   return kernel->unrolled ? count * kernel->unrolled : count;
 }
 
-/* --- parts ----------------------------------------------------------------------------------------------------- */
+/* --- parts ------------------------------------------------------------------------------------ */
 
 static void add_part(jit_parts_t *inner, int64_t from, int64_t to) {
   if (from >= to || inner->count == JIT_MAX_PARTS) return;
@@ -83,7 +91,8 @@ static void add_part(jit_parts_t *inner, int64_t from, int64_t to) {
 }
 
 /* The first value of a variable at which an index is at least `bound`; its size: none. */
-static int64_t first_above(const jit_kernel_t *kernel, const jit_expr_t *expr, int var, int64_t bound) {
+static int64_t first_above(const jit_kernel_t *kernel, const jit_expr_t *expr, int var,
+                           int64_t bound) {
   int64_t low = 0, high = kernel->nest.sizes[var];
   while (low < high) {
     int64_t middle = (low + high) / 2;
@@ -99,7 +108,8 @@ static int64_t first_above(const jit_kernel_t *kernel, const jit_expr_t *expr, i
 static int64_t next_change(const jit_kernel_t *kernel, int var, int64_t above) {
   int64_t next = kernel->nest.sizes[var];
   for (const jit_node_t *node = kernel->graph->first_made; node; node = node->next_made) {
-    if (node->kind != JIT_RANGE || !jit_lane_rises(&kernel->graph->exprs, node->expr, var)) continue;
+    if (node->kind != JIT_RANGE || !jit_lane_rises(&kernel->graph->exprs, node->expr, var))
+      continue;
     int64_t changes[] = {first_above(kernel, node->expr, var, node->low),
                          first_above(kernel, node->expr, var, node->high)};
     for (int k = 0; k < 2; k++)
@@ -108,18 +118,21 @@ static int64_t next_change(const jit_kernel_t *kernel, int var, int64_t above) {
   return next;
 }
 
-/* Nodes that are not counted yet in this epoch and that a value needs where the variable is in the part from .. to. */
-static int64_t needed_nodes(const jit_kernel_t *kernel, jit_node_t *node, int var, int64_t from, int64_t to) {
+/* Nodes that are not counted yet in this epoch and that a value needs where the variable is in the
+ * part from .. to. */
+static int64_t needed_nodes(const jit_kernel_t *kernel, jit_node_t *node, int var, int64_t from,
+                            int64_t to) {
   bool inside, is_chosen = false;
   if (!node || node->epoch == kernel->graph->last_epoch) return 0;
   node->epoch = kernel->graph->last_epoch;
   const jit_node_t *choice = node->kind == JIT_OP && node->op == HLO_SELECT ? node->args[0] : NULL;
   if (choice && choice->kind == JIT_RANGE)
-    is_chosen = jit_part_decides(&kernel->graph->exprs, choice->expr, var, from, to, choice->low, choice->high,
-                                 &inside);
+    is_chosen = jit_part_decides(&kernel->graph->exprs, choice->expr, var, from, to, choice->low,
+                                 choice->high, &inside);
   if (is_chosen) return needed_nodes(kernel, node->args[inside ? 1 : 2], var, from, to);
   int64_t count = 1 + needed_nodes(kernel, node->guard, var, from, to);
-  for (int k = 0; k < node->arg_count; k++) count += needed_nodes(kernel, node->args[k], var, from, to);
+  for (int k = 0; k < node->arg_count; k++)
+    count += needed_nodes(kernel, node->args[k], var, from, to);
   return count;
 }
 
@@ -135,7 +148,8 @@ static int64_t nodes_of_parts(const jit_kernel_t *kernel, int var, const jit_par
 
 void jit_inner_parts(jit_kernel_t *kernel) {
   if (kernel->unrolled) {
-    kernel->inner = (jit_parts_t){.count = 1, .from = {0}, .to = {kernel->nest.sizes[kernel->nest.rank - 2]}};
+    kernel->inner =
+        (jit_parts_t){.count = 1, .from = {0}, .to = {kernel->nest.sizes[kernel->nest.rank - 2]}};
     return;
   }
   int var = kernel->nest.rank - 1;
@@ -150,7 +164,8 @@ void jit_inner_parts(jit_kernel_t *kernel) {
   }
   add_part(&inner, done, size);
   bool is_large = nodes_of_parts(kernel, var, &inner) * kernel->vectors > MOST_NODES;
-  if (is_large || inner.count == JIT_MAX_PARTS || kernel->has_tiles || kernel->lanes == 1) inner.count = 0;
+  if (is_large || inner.count == JIT_MAX_PARTS || kernel->has_tiles || kernel->lanes == 1)
+    inner.count = 0;
   if (inner.count < 2) inner = (jit_parts_t){.count = 1, .from = {0}, .to = {size}};
   kernel->inner = inner;
 }

@@ -1,6 +1,6 @@
-/* The key of a part of a fusion: its instructions in the order in which they are reached from its roots, with
- * everything about them that decides code. Names, and where parameters come from, do not. Lists begin with their
- * lengths, so that different parts never have one key. */
+/* The key of a part of a fusion: its instructions in the order in which they are reached from its
+ * roots, with everything about them that decides code. Names, and where parameters come from, do
+ * not. Lists begin with their lengths, so that different parts never have one key. */
 #include <string.h>
 
 #include "base/vec.h"
@@ -11,7 +11,8 @@ typedef struct key_text {
   HR_VEC(int64_t) words;
   int *numbers; /* by instruction id of the fusion's body: 1 + position; 0: not yet */
   int count;
-  jit_buffer_list_t *buffers; /* parameters and constant arrays in the order in which they are reached */
+  jit_buffer_list_t
+      *buffers; /* parameters and constant arrays in the order in which they are reached */
 } key_text_t;
 
 static hr_status_t add(key_text_t *key, int64_t word) {
@@ -28,7 +29,8 @@ static hr_status_t add_shape(key_text_t *key, const hlo_shape_t *shape) {
   return NULL;
 }
 
-/* A constant of one value is part of the code; of others only the shape is: they are read like parameters. */
+/* A constant of one value is part of the code; of others only the shape is: they are read like
+ * parameters. */
 static hr_status_t add_literal(key_text_t *key, const hlo_value_t *literal) {
   int64_t words[2] = {0};
   bool one = jit_is_one_value(literal);
@@ -46,8 +48,12 @@ static hr_status_t add_attr(key_text_t *key, const hlo_attr_t *attr) {
   HR_TRY(add(key, attr->key));
   switch (attr->key) {
     case HLO_ATTR_DIMENSIONS:
-    case HLO_ATTR_DYNAMIC_SLICE_SIZES: case HLO_ATTR_SLICE_SIZES: case HLO_ATTR_OFFSET_DIMS:
-    case HLO_ATTR_COLLAPSED_SLICE_DIMS: case HLO_ATTR_START_INDEX_MAP: case HLO_ATTR_OPERAND_BATCHING_DIMS:
+    case HLO_ATTR_DYNAMIC_SLICE_SIZES:
+    case HLO_ATTR_SLICE_SIZES:
+    case HLO_ATTR_OFFSET_DIMS:
+    case HLO_ATTR_COLLAPSED_SLICE_DIMS:
+    case HLO_ATTR_START_INDEX_MAP:
+    case HLO_ATTR_OPERAND_BATCHING_DIMS:
     case HLO_ATTR_START_INDICES_BATCHING_DIMS:
       HR_TRY(add(key, attr->ints.count));
       for (int64_t i = 0; i < attr->ints.count; i++) HR_TRY(add(key, attr->ints.data[i]));
@@ -66,10 +72,16 @@ static hr_status_t add_attr(key_text_t *key, const hlo_attr_t *attr) {
         HR_TRY(add(key, attr->padding->dims[d].interior));
       }
       return NULL;
-    case HLO_ATTR_DIRECTION: case HLO_ATTR_TYPE: case HLO_ATTR_IOTA_DIMENSION: case HLO_ATTR_INDEX:
+    case HLO_ATTR_DIRECTION:
+    case HLO_ATTR_TYPE:
+    case HLO_ATTR_IOTA_DIMENSION:
+    case HLO_ATTR_INDEX:
     case HLO_ATTR_INDEX_VECTOR_DIM:
-    case HLO_ATTR_EXPONENT_BITS: case HLO_ATTR_MANTISSA_BITS: return add(key, attr->integer);
-    default: return NULL;
+    case HLO_ATTR_EXPONENT_BITS:
+    case HLO_ATTR_MANTISSA_BITS:
+      return add(key, attr->integer);
+    default:
+      return NULL;
   }
 }
 
@@ -101,8 +113,10 @@ static hr_status_t add_instr(key_text_t *key, const hlo_instr_t *instr) {
   for (int k = 0; k < instr->operand_count; k++) HR_TRY(add_instr(key, instr->operands[k]));
   HR_TRY(add_plain(key, instr));
   if (instr->op == HLO_PARAMETER)
-    key->buffers->items[key->buffers->count++] = (jit_buffer_t){(int)hlo_parameter_number(instr), NULL};
-  for (int k = 0; k < instr->operand_count; k++) HR_TRY(add(key, key->numbers[instr->operands[k]->id]));
+    key->buffers->items[key->buffers->count++] =
+        (jit_buffer_t){(int)hlo_parameter_number(instr), NULL};
+  for (int k = 0; k < instr->operand_count; k++)
+    HR_TRY(add(key, key->numbers[instr->operands[k]->id]));
   for (int c = 0; c < instr->called_count; c++) HR_TRY(add_computation(key, instr->called[c]));
   key->numbers[instr->id] = ++key->count;
   return NULL;
@@ -124,7 +138,8 @@ static hr_status_t add_grid(key_text_t *key, const op_native_grid_t *grid) {
   return add(key, grid->unit);
 }
 
-/* A word as it is in a key: seven bits a byte, the lowest first, the sign lowest of all; most words are small. */
+/* A word as it is in a key: seven bits a byte, the lowest first, the sign lowest of all; most words
+ * are small. */
 static size_t write_word(int64_t word, char to[10]) {
   uint64_t left = (uint64_t)word << 1 ^ (uint64_t)(word >> 63);
   size_t size = 0;
@@ -137,7 +152,8 @@ static hr_status_t finish(const key_text_t *key, hr_arena_t *arena, jit_key_t *o
   hr_strbuf_t text;
   char bytes[10];
   hr_strbuf_init(&text);
-  for (size_t i = 0; i < key->words.count; i++) hr_strbuf_add(&text, bytes, write_word(key->words.data[i], bytes));
+  for (size_t i = 0; i < key->words.count; i++)
+    hr_strbuf_add(&text, bytes, write_word(key->words.data[i], bytes));
   hr_status_t st = hr_strbuf_finish(&text);
   if (!st) st = hr_arena_str(arena, (hr_str_t){text.data, text.size}, out_key);
   hr_strbuf_deinit(&text);
@@ -146,7 +162,8 @@ static hr_status_t finish(const key_text_t *key, hr_arena_t *arena, jit_key_t *o
 
 hr_status_t jit_kernel_key(hr_arena_t *arena, hr_arena_t *key_arena, const jit_target_t *target,
                            const hlo_computation_t *body, const fusion_form_t *form, int part,
-                           const op_native_grid_t *producer_grid, jit_key_t *out_key, jit_buffer_list_t *out_buffers) {
+                           const op_native_grid_t *producer_grid, jit_key_t *out_key,
+                           jit_buffer_list_t *out_buffers) {
   key_text_t key = {.buffers = out_buffers};
   void *memory = NULL;
   out_buffers->count = 0;

@@ -1,7 +1,8 @@
 /* kLoop: one loop nest over the elements of the roots.
  *
- * A unit fixes the values of the outermost variables, and if these are too few for many workers, a block of values of
- * the innermost:   for unit { v0, v1 = unit / ...; for v2 { for lanes of v3 in the block { roots } } } */
+ * A unit fixes the values of the outermost variables, and if these are too few for many workers, a
+ * block of values of the innermost:   for unit { v0, v1 = unit / ...; for v2 { for lanes of v3 in
+ * the block { roots } } } */
 #include "jit/graph/jit_kernel.h"
 
 #define NODES_MAX 6000
@@ -10,14 +11,16 @@
 #define READS_APART 512 /* in an iteration */
 #define UNITS_WANTED 64
 #define BLOCK_MOST 65536
-#define COMPUTING_OPS 2 /* for each load: about the shuffles that put a vector of lanes that lie apart together */
+#define COMPUTING_OPS \
+  2 /* for each load: about the shuffles that put a vector of lanes that lie apart together */
 #define UNROLLED_NODES 800 /* of all copies of a last loop that is written out */
-#define PREFETCH 2048 /* bytes */
-#define RUN_MOST 4096 /* bytes in a line that a processor does not know how to go on from */
+#define PREFETCH 2048      /* bytes */
+#define RUN_MOST 4096      /* bytes in a line that a processor does not know how to go on from */
 #define FETCHED_APART 1024 /* bytes */
-#define STREAM_BYTES ((int64_t)32 << 20) /* results of this size have left every cache when they are read again */
+#define STREAM_BYTES \
+  ((int64_t)32 << 20) /* results of this size have left every cache when they are read again */
 
-/* --- planning -------------------------------------------------------------------------------------------------- */
+/* --- planning --------------------------------------------------------------------------------- */
 
 static void place_root(jit_graph_t *graph, jit_root_t *root, const jit_expr_t *index) {
   jit_index_t at = {index, NULL};
@@ -34,7 +37,8 @@ static void place_root(jit_graph_t *graph, jit_root_t *root, const jit_expr_t *i
 static void place_row(jit_kernel_t *kernel, jit_root_t *root, const jit_expr_t *outer) {
   jit_graph_t *graph = kernel->graph;
   int64_t count = kernel->narrow_row;
-  root->is_full = fusion_count(hlo_shape_leaf(root->instr->shape, root->number)) != kernel->form.space.outer_count;
+  root->is_full = fusion_count(hlo_shape_leaf(root->instr->shape, root->number)) !=
+                  kernel->form.space.outer_count;
   if (!root->is_full) {
     place_root(graph, root, outer);
     return;
@@ -67,7 +71,8 @@ static hr_status_t build_in_order(jit_kernel_t *kernel) {
   return build(kernel);
 }
 
-/* The innermost loops as one if they are shorter than a vector, and the indices are still known by lanes. */
+/* The innermost loops as one if they are shorter than a vector, and the indices are still known by
+ * lanes. */
 static hr_status_t join_short(jit_kernel_t *kernel) {
   jit_nest_t *nest = &kernel->nest, before = *nest;
   while (nest->rank > 1 && nest->sizes[nest->rank - 1] < kernel->lanes && !nest->unmerged_prefix) {
@@ -95,7 +100,9 @@ static hr_status_t choose_nest(jit_kernel_t *kernel) {
 }
 
 /* The lanes' variable. */
-static int inner_of(const jit_kernel_t *kernel) { return kernel->nest.rank - (kernel->unrolled ? 2 : 1); }
+static int inner_of(const jit_kernel_t *kernel) {
+  return kernel->nest.rank - (kernel->unrolled ? 2 : 1);
+}
 
 /* Is there so much to compute that idle lanes cost more than loads whose lanes are apart? */
 static bool computes_much(const jit_graph_t *graph) {
@@ -105,8 +112,9 @@ static bool computes_much(const jit_graph_t *graph) {
   return ops > COMPUTING_OPS * loads;
 }
 
-/* A last loop of few elements, whose lanes would be apart or mostly idle: the one around it has the lanes, and the
- * elements are written out, each with what its index leaves of concatenations and transpositions. */
+/* A last loop of few elements, whose lanes would be apart or mostly idle: the one around it has the
+ * lanes, and the elements are written out, each with what its index leaves of concatenations and
+ * transpositions. */
 static void choose_unrolled(jit_kernel_t *kernel) {
   const jit_nest_t *nest = &kernel->nest;
   int last = nest->rank - 1;
@@ -117,12 +125,14 @@ static void choose_unrolled(jit_kernel_t *kernel) {
   kernel->unrolled = (int)nest->sizes[last];
 }
 
-/* Lines that are shorter than half a vector have one of their own width: what is written through a mask is not there for
- * the next line's load, if that lies over it in place, until it has gone all the way to the cache. */
+/* Lines that are shorter than half a vector have one of their own width: what is written through a
+ * mask is not there for the next line's load, if that lies over it in place, until it has gone all
+ * the way to the cache. */
 static void choose_narrow(jit_kernel_t *kernel) {
   const jit_nest_t *nest = &kernel->nest;
   if (kernel->narrow_row || kernel->unrolled || kernel->has_tiles) return;
-  while (nest->rank > 1 && kernel->lanes > LANES_LEAST && 2 * nest->sizes[nest->rank - 1] <= kernel->lanes)
+  while (nest->rank > 1 && kernel->lanes > LANES_LEAST &&
+         2 * nest->sizes[nest->rank - 1] <= kernel->lanes)
     kernel->lanes /= 2;
 }
 
@@ -132,11 +142,13 @@ static hr_status_t find_lanes(jit_kernel_t *kernel) {
   return jit_bands_find(kernel->graph, inner_of(kernel), kernel->lanes);
 }
 
-/* Where each lane is read by itself, which is an instruction at least, and a branch if it need not exist, code grows by
- * the nodes times the lanes: there are so few lanes then that it does not, and vectors gain little there anyway. */
+/* Where each lane is read by itself, which is an instruction at least, and a branch if it need not
+ * exist, code grows by the nodes times the lanes: there are so few lanes then that it does not, and
+ * vectors gain little there anyway. */
 static hr_status_t choose_lanes(jit_kernel_t *kernel) {
   HR_TRY(find_lanes(kernel));
-  while (kernel->lanes > 1 && !kernel->has_tiles && jit_inner_reads_disjoint(kernel) > READS_APART) {
+  while (kernel->lanes > 1 && !kernel->has_tiles &&
+         jit_inner_reads_disjoint(kernel) > READS_APART) {
     kernel->lanes = kernel->lanes > LANES_LEAST ? kernel->lanes / 2 : 1;
     if (kernel->lanes == 1) kernel->unrolled = 0;
     HR_TRY(find_lanes(kernel));
@@ -144,21 +156,25 @@ static hr_status_t choose_lanes(jit_kernel_t *kernel) {
   return NULL;
 }
 
-/* Rows of a grid, or blocks of its columns. What is no such part is found by jit_kernel_find_dependence. */
+/* Rows of a grid, or blocks of its columns. What is no such part is found by
+ * jit_kernel_find_dependence. */
 static void choose_grid(jit_kernel_t *kernel) {
   const op_native_grid_t *grid = &kernel->producer_grid;
   int rank = jit_nest_split_at(&kernel->nest, grid->rows);
   kernel->unit_rank = rank < 0 ? 0 : rank;
   kernel->block = grid->unit < grid->columns ? grid->unit : 0;
-  kernel->phases[0].units = grid->rows * (kernel->block ? (grid->columns + grid->unit - 1) / grid->unit : 1);
+  kernel->phases[0].units =
+      grid->rows * (kernel->block ? (grid->columns + grid->unit - 1) / grid->unit : 1);
 }
 
 /* Blocks begin at multiples of an iteration, by which lanes are known. */
 static void choose_units(jit_kernel_t *kernel) {
   const jit_nest_t *nest = &kernel->nest;
   int64_t units = 1, inner = nest->rank ? nest->sizes[inner_of(kernel)] : 1;
-  while (kernel->unit_rank < inner_of(kernel) && units < UNITS_WANTED) units *= nest->sizes[kernel->unit_rank++];
-  int64_t blocks = kernel->unit_rank < inner_of(kernel) || units >= UNITS_WANTED ? 1 : UNITS_WANTED / units;
+  while (kernel->unit_rank < inner_of(kernel) && units < UNITS_WANTED)
+    units *= nest->sizes[kernel->unit_rank++];
+  int64_t blocks =
+      kernel->unit_rank < inner_of(kernel) || units >= UNITS_WANTED ? 1 : UNITS_WANTED / units;
   int64_t least = 16 * kernel->lanes * kernel->vectors;
   kernel->block = (inner + blocks - 1) / blocks;
   kernel->block = (kernel->block + least - 1) / least * least;
@@ -196,12 +212,15 @@ static void outer_nest(const fusion_space_t *space, jit_nest_t *nest) {
     if (!(space->reduced >> d & 1)) nest->sizes[nest->rank++] = space->sizes[d];
 }
 
-/* Is it a load from a large array by short lines that lie apart, which processors are slow to foresee? */
+/* Is it a load from a large array by short lines that lie apart, which processors are slow to
+ * foresee? */
 static bool jumps_far(const jit_kernel_t *kernel, const jit_node_t *node, int var) {
   const jit_graph_t *graph = kernel->graph;
   int64_t size = kernel->nest.sizes[var], bytes = (int64_t)hr_dtype_bytes(node->dtype);
   if (node->kind != JIT_LOAD || size * bytes > RUN_MOST) return false;
-  if (jit_expr_factor(node->expr, var) != 1 || jit_expr_is_nonaffine(&graph->exprs, node->expr, var)) return false;
+  if (jit_expr_factor(node->expr, var) != 1 ||
+      jit_expr_is_nonaffine(&graph->exprs, node->expr, var))
+    return false;
   return jit_expr_factor(node->expr, var - 1) > size && jit_kernel_is_from_memory(kernel, node);
 }
 
@@ -210,7 +229,8 @@ static bool is_fetched(jit_graph_t *graph, const jit_node_t *node) {
   int64_t reach = FETCHED_APART / (int64_t)hr_dtype_bytes(node->dtype);
   for (const jit_node_t *other = graph->first_made; other != node; other = other->next_made) {
     int64_t apart = other->lookahead ? node->expr->constant - other->expr->constant : 0;
-    if (!other->lookahead || other->number != node->number || apart > reach || apart < -reach) continue;
+    if (!other->lookahead || other->number != node->number || apart > reach || apart < -reach)
+      continue;
     if (jit_expr_affine(&graph->exprs, other->expr, 1, apart) == node->expr) return true;
   }
   return false;
@@ -220,7 +240,8 @@ static void find_fetched(jit_kernel_t *kernel) {
   int var = inner_of(kernel);
   if (var < 1 || kernel->has_tiles || kernel->lanes == 1) return;
   for (jit_node_t *node = kernel->graph->first_made; node; node = node->next_made)
-    if (jumps_far(kernel, node, var) && !is_fetched(kernel->graph, node)) node->lookahead = PREFETCH;
+    if (jumps_far(kernel, node, var) && !is_fetched(kernel->graph, node))
+      node->lookahead = PREFETCH;
 }
 
 hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
@@ -243,24 +264,28 @@ hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
   else
     choose_units(kernel);
   jit_outer_parts(kernel);
-  kernel->phases[0].unit_ns = jit_kernel_ns(kernel, kernel->graph, (double)count) / (double)kernel->phases[0].units;
+  kernel->phases[0].unit_ns =
+      jit_kernel_ns(kernel, kernel->graph, (double)count) / (double)kernel->phases[0].units;
   find_streams(kernel);
   find_fetched(kernel);
   return jit_kernel_find_reuse(kernel);
 }
 
-/* --- writing --------------------------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 /* All elements of a row, for each lane's row. */
 static void write_full(jit_emit_t *emit, const jit_kernel_t *kernel, int r) {
   const jit_root_t *root = &kernel->roots[r];
   int count = (int)kernel->narrow_row;
-  bool is_line = emit->lanes > 1 && !emit->mask && jit_expr_factor(root->index, kernel->nest.rank - 1) == count;
+  bool is_line = emit->lanes > 1 && !emit->mask &&
+                 jit_expr_factor(root->index, kernel->nest.rank - 1) == count;
   kir_value_t *values[JIT_NARROW_ROW];
   for (int i = 0; i < count; i++) values[i] = jit_emit_lanes(emit, root->row[i]);
-  if (is_line) jit_emit_interleaved(emit, jit_emit_out(emit, r), root->dtype, root->index, count, values);
+  if (is_line)
+    jit_emit_interleaved(emit, jit_emit_out(emit, r), root->dtype, root->index, count, values);
   for (int i = 0; i < count && !is_line; i++)
-    jit_emit_root(emit, r, root->dtype, jit_expr_affine(&kernel->graph->exprs, root->index, 1, i), values[i], false);
+    jit_emit_root(emit, r, root->dtype, jit_expr_affine(&kernel->graph->exprs, root->index, 1, i),
+                  values[i], false);
 }
 
 static void write_roots(jit_emit_t *emit, void *context, int copy) {
@@ -268,8 +293,9 @@ static void write_roots(jit_emit_t *emit, void *context, int copy) {
   jit_kernel_t *kernel = context;
   kir_value_t *values[kernel->root_count];
   for (int r = 0; r < kernel->root_count; r++)
-    values[r] = jit_emit_in_lanes(emit, kernel->roots[r].index->vars) ? jit_emit_lanes(emit, kernel->roots[r].value)
-                                                                     : jit_emit_node(emit, kernel->roots[r].value);
+    values[r] = jit_emit_in_lanes(emit, kernel->roots[r].index->vars)
+                    ? jit_emit_lanes(emit, kernel->roots[r].value)
+                    : jit_emit_node(emit, kernel->roots[r].value);
   for (int r = 0; r < kernel->root_count; r++) {
     const jit_root_t *root = &kernel->roots[r];
     if (root->is_full)
@@ -279,10 +305,13 @@ static void write_roots(jit_emit_t *emit, void *context, int copy) {
   }
 }
 
-static bool is_interleaved(const jit_emit_t *emit, const jit_kernel_t *kernel, const jit_root_t *root) {
+static bool is_interleaved(const jit_emit_t *emit, const jit_kernel_t *kernel,
+                           const jit_root_t *root) {
   int var = inner_of(kernel);
-  bool is_line = jit_expr_factor(root->index, var) == kernel->unrolled && jit_expr_factor(root->index, var + 1) == 1;
-  return is_line && emit->lanes > 1 && !emit->mask && !jit_expr_is_nonaffine(&kernel->graph->exprs, root->index, var);
+  bool is_line = jit_expr_factor(root->index, var) == kernel->unrolled &&
+                 jit_expr_factor(root->index, var + 1) == 1;
+  return is_line && emit->lanes > 1 && !emit->mask &&
+         !jit_expr_is_nonaffine(&kernel->graph->exprs, root->index, var);
 }
 
 static void write_copies(jit_emit_t *emit, void *context, int copy) {
@@ -292,7 +321,8 @@ static void write_copies(jit_emit_t *emit, void *context, int copy) {
   (void)copy;
   for (int k = 0; k < kernel->unrolled; k++) {
     jit_level_enter(emit, var, jit_emit_i64(emit, k));
-    for (int r = 0; r < kernel->root_count; r++) values[r][k] = jit_emit_lanes(emit, kernel->roots[r].value);
+    for (int r = 0; r < kernel->root_count; r++)
+      values[r][k] = jit_emit_lanes(emit, kernel->roots[r].value);
     jit_level_leave(emit);
   }
   for (int k = 0; k < kernel->unrolled; k++) {
@@ -302,7 +332,8 @@ static void write_copies(jit_emit_t *emit, void *context, int copy) {
       bool is_line = is_interleaved(emit, kernel, root);
       if (!is_line) jit_emit_root(emit, r, root->dtype, root->index, values[r][k], false);
       if (is_line && k == 0)
-        jit_emit_interleaved(emit, jit_emit_out(emit, r), root->dtype, root->index, kernel->unrolled, values[r]);
+        jit_emit_interleaved(emit, jit_emit_out(emit, r), root->dtype, root->index,
+                             kernel->unrolled, values[r]);
     }
     jit_level_leave(emit);
   }
@@ -349,8 +380,12 @@ static void write_block(jit_emit_t *emit, jit_kernel_t *kernel, const jit_parts_
 
 /* The innermost loop, over all its values or over a block. */
 static void write_inner(jit_emit_t *emit, jit_kernel_t *kernel, kir_value_t *block) {
-  jit_lanes_t how = {.var = inner_of(kernel), .lanes = kernel->lanes, .unroll = kernel->vectors,
-                     .body = kernel->unrolled ? write_copies : write_roots, .context = kernel, .is_phased = true};
+  jit_lanes_t how = {.var = inner_of(kernel),
+                     .lanes = kernel->lanes,
+                     .unroll = kernel->vectors,
+                     .body = kernel->unrolled ? write_copies : write_roots,
+                     .context = kernel,
+                     .is_phased = true};
   const jit_parts_t *inner = &kernel->inner;
   if (block) {
     write_block(emit, kernel, inner, &how, block);
@@ -378,7 +413,8 @@ static void write_parts(jit_emit_t *emit, jit_kernel_t *kernel, kir_value_t *con
     kir_value_t *below = kir_icmp(b, KIR_ICMP_SLT, value, jit_emit_i64(emit, kernel->parts.to[p]));
     jit_if_begin(emit, kir_and(b, above, below), &taken);
     emit->levels[emit->level].epoch = ++emit->last_epoch;
-    emit->part_var = var, emit->part_from = kernel->parts.from[p], emit->part_to = kernel->parts.to[p];
+    emit->part_var = var, emit->part_from = kernel->parts.from[p],
+    emit->part_to = kernel->parts.to[p];
     write_around(emit, kernel, var + 1, fixed, block);
     emit->part_from = emit->part_to = 0;
     jit_if_end(emit, &taken);
@@ -421,7 +457,8 @@ static kir_value_t *take_variable(jit_emit_t *emit, kir_value_t **left, int64_t 
   return kir_urem(b, whole, divisor);
 }
 
-/* Units of one call are rows of one block of columns: it is left of the units that they are rows. */
+/* Units of one call are rows of one block of columns: it is left of the units that they are rows.
+ */
 static kir_value_t *take_block(jit_emit_t *emit, const jit_kernel_t *kernel) {
   kir_builder_t *b = emit->code->builder;
   kir_value_t *rows = jit_emit_i64(emit, kernel->producer_grid.rows);
@@ -442,8 +479,10 @@ static void write_units(jit_emit_t *emit, jit_kernel_t *kernel) {
   kir_value_t *left = loop.variable;
   jit_emit_at(emit, emit->level);
   if (kernel->block && !block)
-    block = take_variable(emit, &left, (inner + kernel->block - 1) / kernel->block, !kernel->unit_rank);
-  for (int v = kernel->unit_rank; v-- > 0;) values[v] = take_variable(emit, &left, kernel->nest.sizes[v], v == 0);
+    block =
+        take_variable(emit, &left, (inner + kernel->block - 1) / kernel->block, !kernel->unit_rank);
+  for (int v = kernel->unit_rank; v-- > 0;)
+    values[v] = take_variable(emit, &left, kernel->nest.sizes[v], v == 0);
   write_around(emit, kernel, 0, values, block);
   jit_units_end(emit, &loop);
 }
@@ -453,7 +492,8 @@ hr_status_t jit_loop_write(jit_kernel_t *kernel, jit_code_t *code) {
   char name[64];
   jit_kernel_phase_name(kernel, 0, name);
   if (kernel->nest.rank) jit_inner_parts(kernel);
-  HR_TRY(jit_emit_begin(&emit, code, kernel->graph, name, kernel->buffer_count, kernel->root_count));
+  HR_TRY(
+      jit_emit_begin(&emit, code, kernel->graph, name, kernel->buffer_count, kernel->root_count));
   emit.given = kernel->has_tiles ? jit_tile_given : jit_band_given, emit.given_context = kernel;
   if (kernel->nest.rank) {
     write_units(&emit, kernel);

@@ -1,19 +1,20 @@
 /* kInput: the formula of a fusion with reductions.
  *
- * Loop variables are those of what is left (the kernel's nest), then those of what is reduced (within). Reductions that
- * depend on others wait for them: pass p over a row computes those whose operands need the results of passes before p.
- * An operand's nodes are made before anything that uses the reduction, so one walk in the order of making finds
- * passes. */
+ * Loop variables are those of what is left (the kernel's nest), then those of what is reduced
+ * (within). Reductions that depend on others wait for them: pass p over a row computes those whose
+ * operands need the results of passes before p. An operand's nodes are made before anything that
+ * uses the reduction, so one walk in the order of making finds passes. */
 #include "jit/graph/kernel_reduce.h"
 
 #include <string.h>
 
 #define NODES_MAX 3000
 
-/* --- indices --------------------------------------------------------------------------------------------------- */
+/* --- indices ---------------------------------------------------------------------------------- */
 
 /* Variables of one nest along one dimension of the space, as its index. */
-static const jit_expr_t *along(jit_graph_t *graph, const jit_nest_t *nest, int dim, const jit_expr_t *const *vars) {
+static const jit_expr_t *along(jit_graph_t *graph, const jit_nest_t *nest, int dim,
+                               const jit_expr_t *const *vars) {
   const jit_expr_t *index = jit_expr_constant(&graph->exprs, 0);
   int64_t stride = 1;
   for (int v = nest->rank; v-- > 0;) {
@@ -25,7 +26,8 @@ static const jit_expr_t *along(jit_graph_t *graph, const jit_nest_t *nest, int d
 }
 
 static void make_variables(jit_graph_t *graph, const jit_nest_t *nest, const jit_expr_t **vars) {
-  for (int v = 0; v < nest->rank; v++) vars[v] = jit_expr_loop(&graph->exprs, 0, nest->sizes[v] - 1);
+  for (int v = 0; v < nest->rank; v++)
+    vars[v] = jit_expr_loop(&graph->exprs, 0, nest->sizes[v] - 1);
 }
 
 static void make_indices(jit_kernel_t *kernel) {
@@ -33,7 +35,8 @@ static void make_indices(jit_kernel_t *kernel) {
   jit_graph_t *graph = kernel->graph;
   jit_exprs_t *exprs = &graph->exprs;
   const fusion_space_t *space = &kernel->form.space;
-  const jit_expr_t *kept[JIT_MAX_LOOPS], *reduced[JIT_MAX_LOOPS], *zero = jit_expr_constant(exprs, 0);
+  const jit_expr_t *kept[JIT_MAX_LOOPS], *reduced[JIT_MAX_LOOPS],
+      *zero = jit_expr_constant(exprs, 0);
   int64_t stride = 1, outer_stride = 1, within_stride = 1;
   make_variables(graph, &kernel->nest, kept);
   make_variables(graph, &kernel->within, reduced);
@@ -52,7 +55,7 @@ static void make_indices(jit_kernel_t *kernel) {
   graph->outer = reduce->outer;
 }
 
-/* --- passes ---------------------------------------------------------------------------------------------------- */
+/* --- passes ----------------------------------------------------------------------------------- */
 
 static int pass_of(jit_reduce_t *reduce, const jit_node_t *node) {
   int pass = node->guard ? node->guard->pass : 0;
@@ -75,7 +78,8 @@ static hr_status_t build_reduction(jit_kernel_t *kernel, const hlo_instr_t *inst
     return hlo_unsupported(instr, "more reductions than one loop takes");
   jit_reduction_t *reduction = &reduce->reductions[reduce->reduction_count];
   jit_node_t **made = kernel->graph->last_made;
-  jit_index_t full = {reduce->full, NULL}, zero = {jit_expr_constant(&kernel->graph->exprs, 0), NULL};
+  jit_index_t full = {reduce->full, NULL},
+              zero = {jit_expr_constant(&kernel->graph->exprs, 0), NULL};
   *reduction = (jit_reduction_t){.instr = instr, .first_leaf = reduce->leaf_count};
   if (!jit_reducer_init(kernel->target, instr, &reduction->reducer))
     return hlo_unsupported(instr, "no code for its computation");
@@ -97,9 +101,11 @@ static void build_roots(jit_kernel_t *kernel) {
   jit_node_t **made = kernel->graph->last_made;
   for (int r = 0; r < kernel->root_count; r++) {
     jit_root_t *root = &kernel->roots[r];
-    root->is_full = fusion_count(hlo_shape_leaf(root->instr->shape, root->number)) != reduce->outer_count;
+    root->is_full =
+        fusion_count(hlo_shape_leaf(root->instr->shape, root->number)) != reduce->outer_count;
     root->index = root->is_full ? reduce->full : reduce->outer;
-    root->value = jit_graph_at(kernel->graph, root->instr, root->number, (jit_index_t){root->index, NULL}, NULL);
+    root->value = jit_graph_at(kernel->graph, root->instr, root->number,
+                               (jit_index_t){root->index, NULL}, NULL);
   }
   find_passes(reduce, made);
   for (int r = 0; r < kernel->root_count; r++)
@@ -122,7 +128,8 @@ hr_status_t jit_reduce_build(jit_kernel_t *kernel) {
   make_indices(kernel);
   for (size_t i = 0; i < kernel->body->instrs.count; i++) {
     const hlo_instr_t *instr = kernel->body->instrs.data[i];
-    hr_status_t st = instr->op == HLO_REDUCE && kernel->form.roles[i] ? build_reduction(kernel, instr) : NULL;
+    hr_status_t st =
+        instr->op == HLO_REDUCE && kernel->form.roles[i] ? build_reduction(kernel, instr) : NULL;
     if (!st) continue;
     hr_status_release(jit_graph_take_failure(kernel->graph));
     return st;
@@ -149,7 +156,7 @@ hr_status_t jit_reduce_plan(jit_kernel_t *kernel) {
   return NULL;
 }
 
-/* --- writing --------------------------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 jit_reduction_t *jit_reduction_of(jit_reduce_t *reduce, const hlo_instr_t *instr) {
   jit_reduction_t *reduction = reduce->reductions;
@@ -158,7 +165,8 @@ jit_reduction_t *jit_reduction_of(jit_reduce_t *reduce, const hlo_instr_t *instr
 }
 
 void jit_reduction_inits(jit_emit_t *emit, jit_reduction_t *reduction, kir_value_t **out_inits) {
-  for (int k = 0; k < reduction->reducer.count; k++) out_inits[k] = jit_emit_node(emit, reduction->inits[k]);
+  for (int k = 0; k < reduction->reducer.count; k++)
+    out_inits[k] = jit_emit_node(emit, reduction->inits[k]);
   jit_emit_at(emit, emit->level);
 }
 

@@ -1,14 +1,15 @@
 /* kInput whose last dimension is reduced: rows.
  *
  * Many rows: a unit is a row, which stays in the cache while passes go over it:
- *   for unit { outer variables; for each pass { for row { accumulate, save, store }; fold }; store what is outer }
- * What is expensive and needed in a later pass is saved in memory of the worker, the rest is computed again. Short rows
- * go in groups, each pass over all rows of a group: a row's result is waited for while others are worked on. Results of
- * reductions are in memory of the worker, too, then (kernel_rows_plan.c decides).
+ *   for unit { outer variables; for each pass { for row { accumulate, save, store }; fold }; store
+ * what is outer } What is expensive and needed in a later pass is saved in memory of the worker,
+ * the rest is computed again. Short rows go in groups, each pass over all rows of a group: a row's
+ * result is waited for while others are worked on. Results of reductions are in memory of the
+ * worker, too, then (kernel_rows_plan.c decides).
  *
- * Few long rows: a unit of phase 2p is a block of a row, cut along one of its dimensions, whose partial results go to
- * memory that all share; phase 2p + 1 combines them in the order of the blocks, so that the bits do not depend on the
- * workers. */
+ * Few long rows: a unit of phase 2p is a block of a row, cut along one of its dimensions, whose
+ * partial results go to memory that all share; phase 2p + 1 combines them in the order of the
+ * blocks, so that the bits do not depend on the workers. */
 #include <string.h>
 
 #include "jit/element/element.h"
@@ -25,13 +26,14 @@ typedef struct rows {
   int first_carry[JIT_MAX_REDUCTIONS]; /* of each reduction of the pass that is written */
   bool is_split;                       /* results of reductions are in memory */
   kir_value_t *number;                 /* of the row in its group; NULL: it is alone */
-  kir_value_t *block_from; /* where the block begins in the dimension that is cut; NULL: rows are whole */
+  kir_value_t
+      *block_from; /* where the block begins in the dimension that is cut; NULL: rows are whole */
   kir_value_t *is_first; /* is the iteration the first of its block? NULL: rows are whole */
   kir_value_t *cleanups[JIT_MAX_REDUCTIONS][UNROLL_MOST]
-                   [JIT_MAX_RESULTS]; /* elements of an iteration: ascending order */
+                       [JIT_MAX_RESULTS]; /* elements of an iteration: ascending order */
 } rows_t;
 
-/* --- writing a pass -------------------------------------------------------------------------------------------- */
+/* --- writing a pass --------------------------------------------------------------------------- */
 
 /* A place in the worker's memory for the row. */
 static kir_value_t *row_memory(jit_emit_t *emit, const rows_t *rows, size_t at_bytes) {
@@ -53,8 +55,9 @@ static kir_value_t *saved_address(jit_emit_t *emit, const rows_t *rows, int slot
 /* Where a result of a reduction waits for later passes. */
 static kir_value_t *result_address(jit_emit_t *emit, const rows_t *rows, int leaf) {
   const jit_reduce_t *reduce = rows->reduce;
-  return row_memory(emit, rows, reduce->saved_bytes * (size_t)reduce->saved_count +
-                                    (size_t)(leaf * reduce->element_bytes));
+  return row_memory(
+      emit, rows,
+      reduce->saved_bytes * (size_t)reduce->saved_count + (size_t)(leaf * reduce->element_bytes));
 }
 
 /* Registers of narrow types are saved as they are. */
@@ -62,7 +65,7 @@ static hr_dtype_t saved_type(hr_dtype_t dtype) { return hr_dtype_table[dtype].co
 
 /* Place of result `leaf` in the shared memory: of a block, or for block -1 the whole. */
 static kir_value_t *shared_address(jit_emit_t *emit, const rows_t *rows, kir_value_t *block,
-                                 int leaf) {
+                                   int leaf) {
   kir_builder_t *b = emit->code->builder;
   const jit_reduce_t *reduce = rows->reduce;
   kir_value_t *array = jit_emit_out(emit, rows->kernel->root_count),
@@ -110,8 +113,7 @@ static kir_value_t *is_first_of_block(jit_emit_t *emit, const rows_t *rows) {
   kir_value_t *is_first = NULL;
   for (int w = 0; w < kernel->within.rank && rows->block_from; w++) {
     kir_value_t *from = w == rows->reduce->cut ? rows->block_from : jit_emit_i64(emit, 0);
-    kir_value_t *here =
-        kir_icmp(b, KIR_ICMP_EQ, emit->variables[kernel->nest.rank + w], from);
+    kir_value_t *here = kir_icmp(b, KIR_ICMP_EQ, emit->variables[kernel->nest.rank + w], from);
     is_first = is_first ? kir_and(b, is_first, here) : here;
   }
   return is_first;
@@ -126,7 +128,8 @@ static void accumulate_in_order(jit_emit_t *emit, rows_t *rows, int i, int copy,
   if (copy == 0) rows->is_first = is_first_of_block(emit, rows);
   memcpy(rows->cleanups[i][copy], x, (size_t)reducer->count * sizeof *x);
   if (copy + 1 < vectors) return;
-  if (emit->lanes > 1) jit_reducer_tree(emit->code, reducer, vectors, rows->cleanups[i], emit->mask);
+  if (emit->lanes > 1)
+    jit_reducer_tree(emit->code, reducer, vectors, rows->cleanups[i], emit->mask);
   for (int k = 0; k < reducer->count; k++) accs[k] = emit->carried[(first + k) * rows->unroll];
   jit_reducer_take(emit->code, reducer, rows->is_first, accs, rows->cleanups[i][0]);
   for (int k = 0; k < reducer->count; k++) emit->carried[(first + k) * rows->unroll] = accs[k];
@@ -142,7 +145,8 @@ static void accumulate_lanes(jit_emit_t *emit, const rows_t *rows, int i, int co
   for (int k = 0; k < count; k++) {
     kir_value_t **carried = &emit->carried[(first + k) * rows->unroll + copy];
     hr_dtype_t dtype = reduction->reducer.dtypes[k];
-    *carried = emit->mask ? jit_element_choose(emit->code, dtype, emit->mask, accs[k], *carried) : accs[k];
+    *carried =
+        emit->mask ? jit_element_choose(emit->code, dtype, emit->mask, accs[k], *carried) : accs[k];
   }
 }
 
@@ -162,12 +166,14 @@ static void save_nodes(jit_emit_t *emit, const rows_t *rows) {
   for (jit_node_t *node = rows->kernel->graph->first_made; node; node = node->next_made) {
     if (node->slot < 0 || node->first_pass != emit->pass) continue;
     kir_value_t *value = jit_emit_lanes(emit, node);
-    jit_emit_store(emit, saved_address(emit, rows, node->slot), saved_type(node->dtype), rows->reduce->within, value,
-                   false);
+    jit_emit_store(emit, saved_address(emit, rows, node->slot), saved_type(node->dtype),
+                   rows->reduce->within, value, false);
   }
 }
 
-static bool is_written(const jit_root_t *root, int pass) { return root->is_full && root->value->pass == pass; }
+static bool is_written(const jit_root_t *root, int pass) {
+  return root->is_full && root->value->pass == pass;
+}
 
 static void write_elements(jit_emit_t *emit, void *context, int copy) {
   rows_t *rows = context;
@@ -177,7 +183,8 @@ static void write_elements(jit_emit_t *emit, void *context, int copy) {
   save_nodes(emit, rows);
   kir_value_t *values[kernel->root_count];
   for (int r = 0; r < kernel->root_count; r++)
-    if (is_written(&kernel->roots[r], emit->pass)) values[r] = jit_emit_lanes(emit, kernel->roots[r].value);
+    if (is_written(&kernel->roots[r], emit->pass))
+      values[r] = jit_emit_lanes(emit, kernel->roots[r].value);
   for (int r = 0; r < kernel->root_count; r++) {
     const jit_root_t *root = &kernel->roots[r];
     if (is_written(root, emit->pass))
@@ -198,7 +205,8 @@ static void start_carries(jit_emit_t *emit, rows_t *rows) {
     for (int k = 0; k < reduction->reducer.count; k++) {
       hr_dtype_t dtype = reduction->reducer.dtypes[k];
       for (int u = 0; u < rows->unroll; u++)
-        emit->carried[emit->carry_count++] = jit_element_splat(emit->code, dtype, rows->kernel->lanes, starts[k]);
+        emit->carried[emit->carry_count++] =
+            jit_element_splat(emit->code, dtype, rows->kernel->lanes, starts[k]);
     }
   }
 }
@@ -233,10 +241,11 @@ static int count_carries(const jit_reduce_t *reduce, int pass) {
   return count;
 }
 
-/* Takes what it costs to compute a node in a pass, with all that it needs and earlier passes have not saved, from
- * *left. */
+/* Takes what it costs to compute a node in a pass, with all that it needs and earlier passes have
+ * not saved, from *left. */
 static void spend(const jit_kernel_t *kernel, const jit_node_t *node, int pass, double *left) {
-  bool is_there = !(node->vars & jit_within_vars(kernel)) || (node->slot >= 0 && node->first_pass < pass);
+  bool is_there =
+      !(node->vars & jit_within_vars(kernel)) || (node->slot >= 0 && node->first_pass < pass);
   if (is_there || *left < 0) return;
   *left -= jit_node_cost(node);
   for (int k = 0; k < node->arg_count; k++) spend(kernel, node->args[k], pass, left);
@@ -247,10 +256,12 @@ static int choose_unroll(const rows_t *rows, int pass) {
   const jit_reduce_t *reduce = rows->reduce;
   int carries = count_carries(reduce, pass);
   int last = rows->kernel->within.rank - 1;
-  int64_t inner = reduce->block && reduce->cut == last ? reduce->block : rows->kernel->within.sizes[last];
+  int64_t inner =
+      reduce->block && reduce->cut == last ? reduce->block : rows->kernel->within.sizes[last];
   double left = CHEAP;
   for (int i = 0; i < reduce->reduction_count; i++)
-    for (int k = 0; reduce->reductions[i].pass == pass && k < reduce->reductions[i].reducer.count; k++)
+    for (int k = 0; reduce->reductions[i].pass == pass && k < reduce->reductions[i].reducer.count;
+         k++)
       spend(rows->kernel, reduce->reductions[i].inputs[k], pass, &left);
   return carries && carries <= 2 && left >= 0 && rows->kernel->lanes > 1 &&
                  inner >= 8 * rows->kernel->lanes
@@ -322,7 +333,7 @@ static void forget_values(jit_reduce_t *reduce) {
     memset(reduce->reductions[i].values, 0, sizeof reduce->reductions[i].values);
 }
 
-/* --- whole rows ------------------------------------------------------------------------------------------------ */
+/* --- whole rows ------------------------------------------------------------------------------- */
 
 static void keep_results(jit_emit_t *emit, const rows_t *rows, const jit_reduction_t *reduction) {
   for (int k = 0; k < reduction->reducer.count; k++) {
@@ -340,7 +351,8 @@ static void write_row_pass(jit_emit_t *emit, rows_t *rows, int pass) {
     if (reduce->reductions[i].pass != pass) continue;
     fold_carries(emit, rows, i, values);
     finish_reduction(emit, &reduce->reductions[i], values);
-    if (rows->number && pass + 1 < reduce->pass_count) keep_results(emit, rows, &reduce->reductions[i]);
+    if (rows->number && pass + 1 < reduce->pass_count)
+      keep_results(emit, rows, &reduce->reductions[i]);
   }
   emit->carry_count = 0;
   if (pass + 1 < reduce->pass_count) return;
@@ -377,11 +389,12 @@ static void write_groups(rows_t *rows, jit_emit_t *emit) {
   jit_emit_at(emit, emit->level);
   kir_value_t *end = kir_add(emit->code->builder, loop.variable, size);
   end = jit_intrinsic(emit->code, KIR_SMIN, kir_type_of(end), (kir_value_t *[]){end, emit->end}, 2);
-  for (int pass = 0; pass < rows->reduce->pass_count; pass++) write_group_pass(emit, rows, pass, loop.variable, end);
+  for (int pass = 0; pass < rows->reduce->pass_count; pass++)
+    write_group_pass(emit, rows, pass, loop.variable, end);
   jit_loop_end(emit, &loop, emit->end, rows->reduce->group);
 }
 
-/* --- rows in blocks -------------------------------------------------------------------------------------------- */
+/* --- rows in blocks --------------------------------------------------------------------------- */
 
 static void write_block(jit_emit_t *emit, rows_t *rows, int pass) {
   kir_builder_t *b = emit->code->builder;
@@ -450,7 +463,8 @@ hr_status_t jit_rows_write(jit_kernel_t *kernel, jit_code_t *code) {
     jit_emit_t emit;
     char name[64];
     jit_kernel_phase_name(kernel, phase, name);
-    HR_TRY(jit_emit_begin(&emit, code, kernel->graph, name, kernel->buffer_count, kernel->root_count + 1));
+    HR_TRY(jit_emit_begin(&emit, code, kernel->graph, name, kernel->buffer_count,
+                          kernel->root_count + 1));
     emit.given = given, emit.given_context = &rows;
     forget_values(rows.reduce);
     if (!rows.is_split && kernel->reduce->group > 1)

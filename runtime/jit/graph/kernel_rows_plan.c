@@ -1,15 +1,17 @@
-/* What kernel_rows.c writes: rows or blocks of them, what is saved from pass to pass, and what is asked for ahead. */
+/* What kernel_rows.c writes: rows or blocks of them, what is saved from pass to pass, and what is
+ * asked for ahead. */
 #include "jit/graph/kernel_reduce.h"
 
-#define ROWS_WANTED 8          /* fewer are cut into blocks */
-#define BLOCK_LEAST 16384      /* elements of a block */
+#define ROWS_WANTED 8     /* fewer are cut into blocks */
+#define BLOCK_LEAST 16384 /* elements of a block */
 #define BLOCKS_MOST 64
-#define EXPENSIVE 3.0          /* additions that are sooner done than a value is stored and read */
+#define EXPENSIVE 3.0 /* additions that are sooner done than a value is stored and read */
 #define STREAM_BYTES ((int64_t)64 << 20)
-#define MIN_PREFETCH 1024       /* bytes, where rows are asked for ahead: processors foresee what is nearer, */
+#define MIN_PREFETCH \
+  1024 /* bytes, where rows are asked for ahead: processors foresee what is nearer, */
 #define MAX_PREFETCH (128 << 10) /* and longer rows would drive out the one before */
-#define GROUP_MOST 16          /* rows */
-#define GROUP_ELEMENTS 4096    /* of its rows, which stay in the first cache */
+#define GROUP_MOST 16            /* rows */
+#define GROUP_ELEMENTS 4096      /* of its rows, which stay in the first cache */
 
 /* Nodes were made operands first. */
 static void find_expensive(const jit_kernel_t *kernel) {
@@ -19,8 +21,9 @@ static void find_expensive(const jit_kernel_t *kernel) {
   }
 }
 
-/* `uses` is 1 + the last pass that needs the node, `first_pass` the first one. Going down from what a pass needs, the
- * first node that an earlier one had is saved there, if it is worth it; what is below is not needed again. */
+/* `uses` is 1 + the last pass that needs the node, `first_pass` the first one. Going down from what
+ * a pass needs, the first node that an earlier one had is saved there, if it is worth it; what is
+ * below is not needed again. */
 static void need(jit_kernel_t *kernel, jit_node_t *node, int pass) {
   if (!(node->vars & jit_within_vars(kernel)) || node->uses == pass + 1 || node->slot >= 0) return;
   bool again = node->uses > 0;
@@ -39,15 +42,17 @@ static void find_saved(jit_kernel_t *kernel) {
   find_expensive(kernel);
   for (int pass = 0; pass < reduce->pass_count; pass++) {
     for (int i = 0; i < reduce->reduction_count; i++)
-      for (int k = 0; reduce->reductions[i].pass == pass && k < reduce->reductions[i].reducer.count; k++)
+      for (int k = 0; reduce->reductions[i].pass == pass && k < reduce->reductions[i].reducer.count;
+           k++)
         need(kernel, reduce->reductions[i].inputs[k], pass);
     for (int r = 0; r < kernel->root_count; r++)
-      if (kernel->roots[r].is_full && kernel->roots[r].value->pass == pass) need(kernel, kernel->roots[r].value, pass);
+      if (kernel->roots[r].is_full && kernel->roots[r].value->pass == pass)
+        need(kernel, kernel->roots[r].value, pass);
   }
 }
 
-/* While a row is in the cache for the last time, the next group's is asked for: else its first pass waits for
- * memory. */
+/* While a row is in the cache for the last time, the next group's is asked for: else its first pass
+ * waits for memory. */
 static void find_prefetch_distance(jit_kernel_t *kernel) {
   int var = kernel->nest.rank - 1;
   if (var < 0) return;
@@ -56,7 +61,9 @@ static void find_prefetch_distance(jit_kernel_t *kernel) {
     if (!is_again || jit_expr_is_nonaffine(&kernel->graph->exprs, node->expr, var)) continue;
     int64_t rows = kernel->reduce->group, bytes = (int64_t)hr_dtype_bytes(node->dtype);
     int64_t distance = jit_expr_factor(node->expr, var) * rows * bytes;
-    if (distance < MIN_PREFETCH || distance > MAX_PREFETCH || !jit_kernel_is_from_memory(kernel, node)) continue;
+    if (distance < MIN_PREFETCH || distance > MAX_PREFETCH ||
+        !jit_kernel_is_from_memory(kernel, node))
+      continue;
     node->lookahead = distance, node->lookahead_pass = node->uses - 1;
   }
 }
@@ -88,14 +95,16 @@ static bool is_worth_blocks(const jit_kernel_t *kernel) {
 static void split_rows(jit_kernel_t *kernel) {
   jit_reduce_t *reduce = kernel->reduce;
   reduce->cut = cut_of(kernel);
-  int64_t size = kernel->within.sizes[reduce->cut], unit = reduce->cut + 1 < kernel->within.rank ? 1 : 64;
+  int64_t size = kernel->within.sizes[reduce->cut],
+          unit = reduce->cut + 1 < kernel->within.rank ? 1 : 64;
   int64_t blocks = reduce->within_count / BLOCK_LEAST;
   if (blocks > BLOCKS_MOST) blocks = BLOCKS_MOST;
   reduce->block = (size + blocks - 1) / blocks;
   reduce->block = (reduce->block + unit - 1) / unit * unit;
   reduce->block_count = (size + reduce->block - 1) / reduce->block;
   kernel->phase_count = 2 * reduce->pass_count;
-  double ns = jit_kernel_ns(kernel, kernel->graph, (double)(reduce->outer_count * reduce->within_count));
+  double ns =
+      jit_kernel_ns(kernel, kernel->graph, (double)(reduce->outer_count * reduce->within_count));
   for (int p = 0; p < reduce->pass_count; p++) {
     kernel->phases[2 * p].units = reduce->outer_count * reduce->block_count;
     kernel->phases[2 * p].unit_ns = ns / (double)(reduce->pass_count * kernel->phases[2 * p].units);
@@ -118,7 +127,8 @@ static void whole_rows(jit_kernel_t *kernel) {
   jit_reduce_t *reduce = kernel->reduce;
   kernel->phase_count = 1;
   kernel->phases[0].units = reduce->outer_count;
-  kernel->phases[0].unit_ns = jit_kernel_ns(kernel, kernel->graph, (double)reduce->within_count) + 10;
+  kernel->phases[0].unit_ns =
+      jit_kernel_ns(kernel, kernel->graph, (double)reduce->within_count) + 10;
   reduce->group = reduce->pass_count > 1 ? GROUP_ELEMENTS / reduce->within_count : 1;
   if (reduce->group > GROUP_MOST) reduce->group = GROUP_MOST;
   if (reduce->group < 2 || reduce->outer_count < 2) reduce->group = 1;

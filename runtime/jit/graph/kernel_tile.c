@@ -1,6 +1,6 @@
-/* Squares of what is read across the lanes: rows of the operand are loaded as vectors, turned in registers, and stored
- * in memory of the function, from where the loops over the square read them along the lanes. So every line of the
- * operand is read once, whatever the distance of its rows. */
+/* Squares of what is read across the lanes: rows of the operand are loaded as vectors, turned in
+ * registers, and stored in memory of the function, from where the loops over the square read them
+ * along the lanes. So every line of the operand is read once, whatever the distance of its rows. */
 #include "jit/element/element.h"
 #include "jit/graph/jit_kernel.h"
 
@@ -17,7 +17,8 @@ static void fill_square(jit_emit_t *emit, const jit_kernel_t *kernel, jit_node_t
              *vector = kir_vector_type(element, (unsigned)count);
   int64_t jump = jit_expr_factor(node->expr, across);
   jit_exprs_t *exprs = &emit->graph->exprs;
-  const jit_expr_t *corner = jit_expr_without(exprs, jit_expr_without(exprs, node->expr, along), across);
+  const jit_expr_t *corner =
+      jit_expr_without(exprs, jit_expr_without(exprs, node->expr, along), across);
   kir_value_t *rows[64], *first = jit_emit_expr(emit, corner),
                          *array = jit_emit_in(emit, node->number);
   jit_emit_at(emit, level);
@@ -38,7 +39,8 @@ kir_value_t *jit_tile_given(jit_emit_t *emit, jit_node_t *node) {
   int along = kernel->nest.rank - 2, across = kernel->nest.rank - 1, count = kernel->lanes;
   if (!jit_is_transposed(&emit->graph->exprs, node, along, across)) return NULL;
   int level = emit->depths[along] - 1;
-  if (!node->square) node->square = jit_emit_alloca(emit, (int64_t)hr_dtype_bytes(node->dtype) * count * count);
+  if (!node->square)
+    node->square = jit_emit_alloca(emit, (int64_t)hr_dtype_bytes(node->dtype) * count * count);
   if (node->square_epoch != emit->levels[level].epoch) fill_square(emit, kernel, node, level);
   node->square_epoch = emit->levels[level].epoch;
   kir_type_t *element = jit_memory_type(emit->code, node->dtype);

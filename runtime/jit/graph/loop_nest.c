@@ -48,7 +48,8 @@ static bool is_nonaffine_in(const jit_graph_t *graph, int var) {
 
 bool jit_nest_split(jit_nest_t *nest, int first, const jit_graph_t *graph) {
   int var = graph->exprs.split_var, at = var - first;
-  if (at < 0 || at >= nest->rank || nest->rank >= JIT_MAX_LOOPS / 2 || !is_nonaffine_in(graph, var)) return false;
+  if (at < 0 || at >= nest->rank || nest->rank >= JIT_MAX_LOOPS / 2 || !is_nonaffine_in(graph, var))
+    return false;
   for (int v = nest->rank; v > at; v--) {
     nest->sizes[v] = nest->sizes[v - 1];
     nest->dims[v] = nest->dims[v - 1];
@@ -59,12 +60,15 @@ bool jit_nest_split(jit_nest_t *nest, int first, const jit_graph_t *graph) {
   return true;
 }
 
-static bool walks_alike(const jit_exprs_t *exprs, const jit_expr_t *expr, int outer, int64_t inner_size) {
-  return !jit_expr_is_nonaffine(exprs, expr, outer) && !jit_expr_is_nonaffine(exprs, expr, outer + 1) &&
+static bool walks_alike(const jit_exprs_t *exprs, const jit_expr_t *expr, int outer,
+                        int64_t inner_size) {
+  return !jit_expr_is_nonaffine(exprs, expr, outer) &&
+         !jit_expr_is_nonaffine(exprs, expr, outer + 1) &&
          jit_expr_factor(expr, outer) == jit_expr_factor(expr, outer + 1) * inner_size;
 }
 
-static bool can_merge(const jit_graph_t *graph, const jit_root_t *roots, int root_count, int outer, int64_t inner) {
+static bool can_merge(const jit_graph_t *graph, const jit_root_t *roots, int root_count, int outer,
+                      int64_t inner) {
   for (const jit_node_t *node = graph->first_made; node; node = node->next_made)
     if (node->expr && !walks_alike(&graph->exprs, node->expr, outer, inner)) return false;
   for (int r = 0; r < root_count; r++)
@@ -88,13 +92,13 @@ bool jit_nest_merge(jit_nest_t *nest, int first, const jit_graph_t *graph, const
   return merged;
 }
 
-/* --- tiles ----------------------------------------------------------------------------------------------------- */
+/* --- tiles ------------------------------------------------------------------------------------ */
 
 bool jit_is_transposed(const jit_exprs_t *exprs, const jit_node_t *node, int along, int across) {
   if (node->kind != JIT_LOAD || hr_dtype_bytes(node->dtype) > 8) return false;
   return !node->guard && !jit_expr_is_nonaffine(exprs, node->expr, across) &&
-         !jit_expr_is_nonaffine(exprs, node->expr, along) && jit_expr_factor(node->expr, across) > 1 &&
-         jit_expr_factor(node->expr, along) == 1;
+         !jit_expr_is_nonaffine(exprs, node->expr, along) &&
+         jit_expr_factor(node->expr, across) > 1 && jit_expr_factor(node->expr, along) == 1;
 }
 
 /* The loop along which a load goes that jumps in the innermost one; -1: none. */

@@ -1,12 +1,17 @@
-/* Narrow floats that are only moved, as integers of their size: nothing is widened, and a vector has more of them. */
+/* Narrow floats that are only moved, as integers of their size: nothing is widened, and a vector
+ * has more of them. */
 #include "jit/element/element.h"
 #include "jit/graph/jit_kernel.h"
 
-#define ELEMENTS_LEAST 256 /* smaller arrays may be registers of a region, which have one type in all its kernels */
+#define ELEMENTS_LEAST \
+  256 /* smaller arrays may be registers of a region, which have one type in all its kernels */
 
-static bool is_choice(const jit_node_t *node) { return node->kind == JIT_OP && node->op == HLO_SELECT; }
+static bool is_choice(const jit_node_t *node) {
+  return node->kind == JIT_OP && node->op == HLO_SELECT;
+}
 
-/* Where something is computed as a float, or of it: what else choices are between is a float, too. */
+/* Where something is computed as a float, or of it: what else choices are between is a float, too.
+ */
 static bool spread_floats(jit_node_t *node) {
   jit_node_t **args = node->args;
   bool is_any = node->is_computed || args[1]->is_computed || args[2]->is_computed;
@@ -33,7 +38,9 @@ void jit_graph_move_bits(jit_kernel_t *kernel) {
   if (graph->failed || kernel->narrow_row || jit_nest_count(&kernel->nest) < ELEMENTS_LEAST) return;
   find_computed(graph);
   for (jit_node_t *node = graph->first_made; node; node = node->next_made)
-    if (!node->is_computed && hr_dtype_is_float(node->dtype) && hr_dtype_table[node->dtype].compute != node->dtype)
+    if (!node->is_computed && hr_dtype_is_float(node->dtype) &&
+        hr_dtype_table[node->dtype].compute != node->dtype)
       node->dtype = hr_dtype_bytes(node->dtype) == 1 ? HR_U8 : HR_U16;
-  for (int r = 0; r < kernel->root_count; r++) kernel->roots[r].dtype = kernel->roots[r].value->dtype;
+  for (int r = 0; r < kernel->root_count; r++)
+    kernel->roots[r].dtype = kernel->roots[r].value->dtype;
 }

@@ -4,12 +4,13 @@
 #include <string.h>
 
 /* What a loop must be like, and which of its kernels become part of its function. */
-#define WRITTEN_NS 4000.0  /* less than this takes a kernel that does: more is worth a call, or several workers */
-#define WRITTEN_NODES 400  /* that it has at most */
-#define REGION_NODES 3000  /* of all kernels */
+#define WRITTEN_NS \
+  4000.0 /* less than this takes a kernel that does: more is worth a call, or several workers */
+#define WRITTEN_NODES 400 /* that it has at most */
+#define REGION_NODES 3000 /* of all kernels */
 #define REGION_STEPS 400
-#define CALL_NS 100.0      /* of what is called, at least */
-#define LOOK_NS 2e6        /* between looks at whether to stop */
+#define CALL_NS 100.0 /* of what is called, at least */
+#define LOOK_NS 2e6   /* between looks at whether to stop */
 
 typedef struct region_plan {
   const jit_kernel_t *kernel;
@@ -17,7 +18,7 @@ typedef struct region_plan {
   const void **literals;
 } region_plan_t;
 
-/* --- which loops ----------------------------------------------------------------------------------------------- */
+/* --- which loops ------------------------------------------------------------------------------ */
 
 static int nodes_of(const jit_plan_t *plan) {
   int nodes = 0;
@@ -43,7 +44,7 @@ static bool is_wanted(const flat_plan_t *flat, int loop) {
   return written && nodes <= REGION_NODES && flat->steps[loop].end - loop <= REGION_STEPS;
 }
 
-/* --- what it touches ------------------------------------------------------------------------------------------- */
+/* --- what it touches -------------------------------------------------------------------------- */
 
 static void add_buffer(jit_region_t *region, flat_ref_t ref) {
   if (ref.buffer < 0) return;
@@ -85,7 +86,8 @@ static hr_status_t list_literals(jit_region_t *region, hr_arena_t *arena) {
   for (int pass = 0; pass < 2; pass++) {
     int count = 0;
     for (int s = region->step; s < region->end; s++)
-      if (region->is_written_out[s - region->step]) find_literals(region, region_step(region, s)->plan, &count);
+      if (region->is_written_out[s - region->step])
+        find_literals(region, region_step(region, s)->plan, &count);
     if (!pass) HR_TRY(HR_NEW_ARRAY(arena, count + 1, &region->literals));
   }
   return NULL;
@@ -97,7 +99,9 @@ static double iteration_ns(const jit_region_t *region, int loop) {
   for (int s = loop + 1; s < region_step(region, loop)->end; s++) {
     const flat_step_t *step = region_step(region, s);
     bool is_written = region->is_written_out[s - region->step];
-    ns += is_written ? ((const jit_plan_t *)step->plan)->ns : step->kind == FLAT_NATIVE ? CALL_NS : 1;
+    ns += is_written                  ? ((const jit_plan_t *)step->plan)->ns
+          : step->kind == FLAT_NATIVE ? CALL_NS
+                                      : 1;
   }
   return ns;
 }
@@ -107,7 +111,8 @@ static void choose_trip_counts(jit_region_t *region, int loop) {
   int64_t trip_count = 1, all = region_step(region, loop)->trip_count;
   double ns = iteration_ns(region, loop);
   while ((double)trip_count * ns < LOOK_NS) trip_count *= 2;
-  region->trip_counts[loop - region->step] = loop > region->step && all >= 0 && all <= trip_count ? 0 : trip_count;
+  region->trip_counts[loop - region->step] =
+      loop > region->step && all >= 0 && all <= trip_count ? 0 : trip_count;
 }
 
 static hr_status_t look(jit_region_t *region, hr_arena_t *arena) {
@@ -129,14 +134,15 @@ static hr_status_t look(jit_region_t *region, hr_arena_t *arena) {
   return NULL;
 }
 
-/* --- its name -------------------------------------------------------------------------------------------------- */
+/* --- its name --------------------------------------------------------------------------------- */
 
 static void add_words(jit_key_state_t *state, int64_t a, int64_t b, int64_t c) {
   int64_t words[] = {a, b, c};
   jit_key_add(state, words, sizeof words);
 }
 
-static void add_refs(jit_key_state_t *state, const jit_region_t *region, const flat_ref_t *refs, int count) {
+static void add_refs(jit_key_state_t *state, const jit_region_t *region, const flat_ref_t *refs,
+                     int count) {
   for (int i = 0; i < count; i++) {
     const region_buffer_t *buffer = region_buffer_of(region, refs[i]);
     add_words(state, buffer ? buffer - region->buffers : -1, (int64_t)refs[i].offset_bytes, i);
@@ -150,7 +156,8 @@ static void add_calls(jit_key_state_t *state, const jit_plan_t *plan) {
     jit_key_add(state, call->kernel->key.data, call->kernel->key.size);
     jit_key_add(state, call->in, (size_t)call->kernel->buffer_count * sizeof *call->in);
     jit_key_add(state, call->out, (size_t)call->kernel->root_count * sizeof *call->out);
-    add_words(state, (int64_t)call->shared_at, (int64_t)call->private_at, call->kernel->phase_count);
+    add_words(state, (int64_t)call->shared_at, (int64_t)call->private_at,
+              call->kernel->phase_count);
   }
   for (int c = 0; c < plan->copy_count; c++)
     add_words(state, plan->copies[c].in, plan->copies[c].out, (int64_t)plan->copies[c].bytes);
@@ -175,14 +182,15 @@ static hr_status_t make_key(const jit_region_t *region, hr_arena_t *arena, jit_k
   add_words(&state, region->buffer_count, region->step, region->end);
   for (int b = 0; b < region->buffer_count; b++) {
     const flat_buffer_t *buffer = &region->flat->buffers[region->buffers[b].buffer];
-    add_words(&state, region->buffers[b].is_register, buffer->start < region->step, (int64_t)buffer->size_bytes);
+    add_words(&state, region->buffers[b].is_register, buffer->start < region->step,
+              (int64_t)buffer->size_bytes);
     add_words(&state, buffer->start, buffer->end, 0);
   }
   for (int s = region->step; s < region->end; s++) add_step(&state, region, s);
   return jit_key_end(&state, arena, out_key);
 }
 
-/* --- planning -------------------------------------------------------------------------------------------------- */
+/* --- planning --------------------------------------------------------------------------------- */
 
 /* Kernels that nothing else runs have no function of their own. */
 static void take_kernels(const jit_region_t *region, jit_kernel_t *kernel) {
@@ -196,14 +204,16 @@ static void take_kernels(const jit_region_t *region, jit_kernel_t *kernel) {
   }
 }
 
-static hr_status_t new_region(jit_t *jit, const flat_plan_t *flat, int step, jit_kernel_t **out_kernel) {
+static hr_status_t new_region(jit_t *jit, const flat_plan_t *flat, int step,
+                              jit_kernel_t **out_kernel) {
   jit_kernel_t *kernel;
   HR_TRY(HR_NEW(&jit->arena, &kernel));
   HR_TRY(HR_VEC_RESERVE(&jit->pending, jit->pending.count + 1));
   hr_arena_init(&kernel->arena);
   jit->pending.data[jit->pending.count++] = kernel;
   HR_TRY(HR_NEW(&kernel->arena, &kernel->region));
-  *kernel->region = (jit_region_t){.flat = flat, .step = step, .end = flat->steps[step].end, .loop = flat->steps[step]};
+  *kernel->region = (jit_region_t){
+      .flat = flat, .step = step, .end = flat->steps[step].end, .loop = flat->steps[step]};
   kernel->target = jit_target_host(), kernel->uses = 1, kernel->phase_count = 1;
   HR_TRY(look(kernel->region, &kernel->arena));
   HR_TRY(make_key(kernel->region, &jit->arena, &kernel->key));
@@ -222,10 +232,12 @@ static hr_status_t replace_step(flat_plan_t *flat, int s, const jit_kernel_t *ke
   void *literals;
   HR_TRY(HR_NEW(&flat->arena, &plan));
   HR_TRY(HR_NEW_ARRAY(&flat->arena, region->buffer_count + 1, &in));
-  HR_TRY(hr_arena_copy(&flat->arena, region->literals, (size_t)region->literal_count * sizeof(void *), &literals));
+  HR_TRY(hr_arena_copy(&flat->arena, region->literals,
+                       (size_t)region->literal_count * sizeof(void *), &literals));
   for (int b = 0; b < region->buffer_count; b++) in[b].buffer = region->buffers[b].buffer;
   *plan = (region_plan_t){kernel, region->buffer_count, region->literal_count, literals};
-  step->kind = FLAT_NATIVE, step->native = &jit_region_native, step->plan = plan, step->trip_count = -1;
+  step->kind = FLAT_NATIVE, step->native = &jit_region_native, step->plan = plan,
+  step->trip_count = -1;
   step->in = in, step->in_count = region->buffer_count;
   return NULL;
 }
@@ -242,9 +254,10 @@ hr_status_t jit_find_regions(jit_t *jit, flat_plan_t *flat) {
   return NULL;
 }
 
-/* --- running --------------------------------------------------------------------------------------------------- */
+/* --- running ---------------------------------------------------------------------------------- */
 
-static hr_status_t run(const op_native_run_t *env, const void *opaque, void *const *in, void *const *out) {
+static hr_status_t run(const op_native_run_t *env, const void *opaque, void *const *in,
+                       void *const *out) {
   const region_plan_t *plan = opaque;
   void *table[plan->buffer_count + plan->literal_count + 1];
   void *machine[] = {(void *)env, (void *)(uintptr_t)env->run_step};

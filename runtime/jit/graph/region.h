@@ -1,9 +1,10 @@
-/* Steps of a flat plan as one function: a loop (while) with all that is laid out inside of it. Small kernels are
- * written into it one after the other, whose small arrays stay in registers from step to step and from iteration to
- * iteration; loops and conditionals become jumps; what else there is (libraries' kernels, large ones of our own) is
- * called through the machine.
+/* Steps of a flat plan as one function: a loop (while) with all that is laid out inside of it.
+ * Small kernels are written into it one after the other, whose small arrays stay in registers from
+ * step to step and from iteration to iteration; loops and conditionals become jumps; what else
+ * there is (libraries' kernels, large ones of our own) is called through the machine.
  *
- *   in    addresses of the buffers, then of literals;  out   {the run, its run_step};  scratch   the status */
+ *   in    addresses of the buffers, then of literals;  out   {the run, its run_step};  scratch the
+ * status */
 #ifndef JIT_REGION_H
 #define JIT_REGION_H
 
@@ -22,15 +23,16 @@ typedef struct region_buffer {
 
 typedef struct jit_region {
   const flat_plan_t *flat;
-  int step, end;            /* the while, and the step behind it */
-  flat_step_t loop;         /* as the plan had it */
+  int step, end;    /* the while, and the step behind it */
+  flat_step_t loop; /* as the plan had it */
   int buffer_count;
   region_buffer_t *buffers;
-  int *number_of;           /* by the flat plan's buffers: in `buffers`, of roots that it touches */
+  int *number_of; /* by the flat plan's buffers: in `buffers`, of roots that it touches */
   int literal_count;
   const void **literals;
-  bool *is_written_out;     /* by steps from `step` on: their kernels are part of the function */
-  int64_t *trip_counts;     /* by steps from `step` on: of loops, between looks at whether to stop; 0: it never looks */
+  bool *is_written_out; /* by steps from `step` on: their kernels are part of the function */
+  int64_t *trip_counts; /* by steps from `step` on: of loops, between looks at whether to stop; 0:
+                           it never looks */
 } jit_region_t;
 
 static inline const flat_step_t *region_step(const jit_region_t *region, int s) {

@@ -1,5 +1,5 @@
-/* Which arrays of a region are in registers: small ones that only kernels without loops touch, always as a whole or at
- * places that are known, or one element at a time. */
+/* Which arrays of a region are in registers: small ones that only kernels without loops touch,
+ * always as a whole or at places that are known, or one element at a time. */
 #include "jit/graph/region.h"
 
 #define REGISTER_BYTES 256
@@ -26,7 +26,8 @@ static region_buffer_t *see(jit_region_t *region, flat_ref_t ref, hr_dtype_t dty
   if (!buffer->reg.count) buffer->reg = (jit_register_t){.dtype = dtype, .count = (int)count};
   bool is_same = buffer->reg.dtype == dtype && buffer->reg.count == count && !ref.offset_bytes;
   size_t bytes = region->flat->buffers[buffer->buffer].size_bytes;
-  buffer->is_register = is_same && (size_t)count * hr_dtype_bytes(dtype) == bytes && count <= REGION_LANES;
+  buffer->is_register =
+      is_same && (size_t)count * hr_dtype_bytes(dtype) == bytes && count <= REGION_LANES;
   return buffer->is_register ? buffer : NULL;
 }
 
@@ -35,14 +36,15 @@ static int64_t elements_of(const jit_region_t *region, flat_ref_t ref, hr_dtype_
   return (int64_t)(buffers[flat_root(buffers, ref.buffer)].size_bytes / hr_dtype_bytes(dtype));
 }
 
-/* Is it one element at a place that is not known? Of several vectors, that would be in one of them all: such an array
- * is better in memory. */
+/* Is it one element at a place that is not known? Of several vectors, that would be in one of them
+ * all: such an array is better in memory. */
 static bool is_apart(const jit_kernel_t *kernel, const jit_expr_t *index, int lanes, size_t bytes) {
   bool is_spread = lanes > 1 && index->vars & 1;
   return index->count && !is_spread && bytes > (size_t)kernel->target->vector_bytes;
 }
 
-static void see_read(jit_region_t *region, const jit_kernel_t *kernel, const jit_node_t *node, flat_ref_t ref) {
+static void see_read(jit_region_t *region, const jit_kernel_t *kernel, const jit_node_t *node,
+                     flat_ref_t ref) {
   int lanes = region_lanes_of(kernel);
   int64_t count = elements_of(region, ref, node->dtype);
   region_buffer_t *buffer = see(region, ref, node->dtype, count);
@@ -52,7 +54,8 @@ static void see_read(jit_region_t *region, const jit_kernel_t *kernel, const jit
     buffer->is_register = false;
 }
 
-static void see_written(jit_region_t *region, const jit_kernel_t *kernel, const jit_root_t *root, flat_ref_t ref) {
+static void see_written(jit_region_t *region, const jit_kernel_t *kernel, const jit_root_t *root,
+                        flat_ref_t ref) {
   int lanes = region_lanes_of(kernel);
   int64_t count = elements_of(region, ref, root->dtype);
   region_buffer_t *buffer = see(region, ref, root->dtype, count);
@@ -67,7 +70,8 @@ static void see_call(jit_region_t *region, const flat_step_t *step, const jit_ca
   for (const jit_node_t *node = kernel->graph->first_made; node; node = node->next_made)
     if (node->kind == JIT_LOAD && call->in[node->number] >= 0)
       see_read(region, kernel, node, step->in[call->in[node->number]]);
-  for (int r = 0; r < kernel->root_count; r++) see_written(region, kernel, &kernel->roots[r], step->out[call->out[r]]);
+  for (int r = 0; r < kernel->root_count; r++)
+    see_written(region, kernel, &kernel->roots[r], step->out[call->out[r]]);
 }
 
 static void see_kernels(jit_region_t *region, const flat_step_t *step) {
@@ -92,7 +96,8 @@ static void see_choice(jit_region_t *region, const flat_step_t *step) {
 static bool is_whole(const jit_region_t *region, const flat_step_t *step) {
   const flat_buffer_t *from = &region->flat->buffers[region_buffer_of(region, step->in[0])->buffer];
   const flat_buffer_t *to = &region->flat->buffers[region_buffer_of(region, step->out[0])->buffer];
-  return !step->in[0].offset_bytes && !step->out[0].offset_bytes && from->size_bytes == to->size_bytes;
+  return !step->in[0].offset_bytes && !step->out[0].offset_bytes &&
+         from->size_bytes == to->size_bytes;
 }
 
 static void see_others(jit_region_t *region, const flat_step_t *step) {
@@ -112,7 +117,8 @@ static void see_step(jit_region_t *region, int s) {
 
 /* Two registers that are copied are of one type, which may be known of one of them only. */
 static bool agree_on_copy(jit_region_t *region, const flat_step_t *step) {
-  region_buffer_t *from = region_buffer_of(region, step->in[0]), *to = region_buffer_of(region, step->out[0]);
+  region_buffer_t *from = region_buffer_of(region, step->in[0]),
+                  *to = region_buffer_of(region, step->out[0]);
   if (!from->is_register || !to->is_register) return false;
   bool learns = !from->reg.count != !to->reg.count;
   if (!from->reg.count) from->reg = to->reg;
@@ -125,12 +131,14 @@ void region_choose_registers(jit_region_t *region) {
   const flat_plan_t *flat = region->flat;
   int end = region->end;
   for (int b = 0; b < region->buffer_count; b++)
-    region->buffers[b].is_register = flat->buffers[region->buffers[b].buffer].size_bytes <= REGISTER_BYTES;
+    region->buffers[b].is_register =
+        flat->buffers[region->buffers[b].buffer].size_bytes <= REGISTER_BYTES;
   for (int s = region->step; s < end; s++) see_step(region, s);
   for (bool changed = true; changed;) {
     changed = false;
     for (int s = region->step; s < end; s++)
-      if (flat->steps[s].kind == FLAT_COPY && agree_on_copy(region, region_step(region, s))) changed = true;
+      if (flat->steps[s].kind == FLAT_COPY && agree_on_copy(region, region_step(region, s)))
+        changed = true;
   }
   for (int b = 0; b < region->buffer_count; b++)
     if (!region->buffers[b].reg.count) region->buffers[b].is_register = false;

@@ -1,5 +1,6 @@
-/* Code of regions. The function's first block has all addresses, and ends in a jump to where the steps begin; registers
- * are values that are known where code is written: loops and conditionals join what their blocks left in them. */
+/* Code of regions. The function's first block has all addresses, and ends in a jump to where the
+ * steps begin; registers are values that are known where code is written: loops and conditionals
+ * join what their blocks left in them. */
 #include <string.h>
 
 #include "jit/element/element.h"
@@ -50,7 +51,7 @@ static kir_value_t *address_of(writer_t *w, flat_ref_t ref) {
   return moved_by(w, region_buffer_of(w->region, ref)->address, (int64_t)ref.offset_bytes);
 }
 
-/* --- registers ------------------------------------------------------------------------------------------------- */
+/* --- registers -------------------------------------------------------------------------------- */
 
 static kir_type_t *register_type(const writer_t *w, const jit_register_t *reg) {
   return jit_vector_type(jit_memory_type(w->code, reg->dtype), reg->count);
@@ -75,7 +76,8 @@ static kir_value_t *read_scalar(writer_t *w, flat_ref_t ref, hr_dtype_t dtype) {
 }
 
 /* Does a step of the range leave something in the buffer? */
-static bool is_written(const jit_region_t *region, const region_buffer_t *buffer, int begin, int end) {
+static bool is_written(const jit_region_t *region, const region_buffer_t *buffer, int begin,
+                       int end) {
   for (int s = begin; s < end; s++) {
     const flat_step_t *step = region_step(region, s);
     for (int i = 0; i < step->out_count; i++)
@@ -84,10 +86,13 @@ static bool is_written(const jit_region_t *region, const region_buffer_t *buffer
   return false;
 }
 
-/* Is its value from before the step, or one iteration's, wanted after a range behind it that writes it? */
-static bool is_kept(const jit_region_t *region, const region_buffer_t *buffer, int step, int begin, int end) {
+/* Is its value from before the step, or one iteration's, wanted after a range behind it that writes
+ * it? */
+static bool is_kept(const jit_region_t *region, const region_buffer_t *buffer, int step, int begin,
+                    int end) {
   const flat_buffer_t *flat = &region->flat->buffers[buffer->buffer];
-  return buffer->is_register && is_written(region, buffer, begin, end) && (flat->start <= step || flat->end >= end);
+  return buffer->is_register && is_written(region, buffer, begin, end) &&
+         (flat->start <= step || flat->end >= end);
 }
 
 static void start_registers(writer_t *w) {
@@ -111,9 +116,10 @@ static void store_registers(writer_t *w) {
   }
 }
 
-/* --- what is called -------------------------------------------------------------------------------------------- */
+/* --- what is called --------------------------------------------------------------------------- */
 
-/* Calls step `step` in the executor; `rounds` > 0: a cancellation poll after that many iterations. */
+/* Calls step `step` in the executor; `rounds` > 0: a cancellation poll after that many iterations.
+ */
 static void call_step(writer_t *w, int step, int64_t rounds) {
   kir_value_t *arguments[] = {w->run, kir_const_int(w->i32, (uint64_t)step), number(w, rounds)};
   kir_block_t *after = new_block(w), *bad = new_block(w);
@@ -126,7 +132,7 @@ static void call_step(writer_t *w, int step, int64_t rounds) {
   go_on(w, after);
 }
 
-/* --- copies ---------------------------------------------------------------------------------------------------- */
+/* --- copies ----------------------------------------------------------------------------------- */
 
 static void copy_piece(writer_t *w, kir_type_t *type, int64_t at, kir_value_t *from,
                        kir_value_t *to) {
@@ -160,17 +166,19 @@ static void write_copy(writer_t *w, flat_ref_t in, flat_ref_t out, int64_t bytes
   else if (to->is_register)
     to->reg.value = load_as(w, &to->reg, address_of(w, in));
   else if (from != to || in.offset_bytes != out.offset_bytes)
-    (bytes <= COPY_MOST && from != to ? copy_bytes : copy_long)(w, address_of(w, in), address_of(w, out), bytes);
+    (bytes <= COPY_MOST && from != to ? copy_bytes : copy_long)(w, address_of(w, in),
+                                                                address_of(w, out), bytes);
 }
 
-/* --- kernels --------------------------------------------------------------------------------------------------- */
+/* --- kernels ---------------------------------------------------------------------------------- */
 
 typedef struct buffer_lists {
   kir_value_t **ins, **outs;
   jit_register_t **in_registers, **out_registers;
 } buffer_lists_t;
 
-static hr_status_t new_lists(hr_arena_t *arena, const jit_kernel_t *kernel, buffer_lists_t *out_lists) {
+static hr_status_t new_lists(hr_arena_t *arena, const jit_kernel_t *kernel,
+                             buffer_lists_t *out_lists) {
   int in_count = kernel->buffer_count + 1, out_count = kernel->root_count + 1;
   HR_TRY(HR_NEW_ARRAY(arena, in_count, &out_lists->ins));
   HR_TRY(HR_NEW_ARRAY(arena, in_count, &out_lists->in_registers));
@@ -192,7 +200,8 @@ static kir_value_t *next_literal(writer_t *w) {
   return address;
 }
 
-static void fill_lists(writer_t *w, const flat_step_t *step, const jit_call_t *call, buffer_lists_t *lists) {
+static void fill_lists(writer_t *w, const flat_step_t *step, const jit_call_t *call,
+                       buffer_lists_t *lists) {
   for (int k = 0; k < call->kernel->buffer_count; k++) {
     if (call->in[k] >= 0)
       place_array(w, step->in[call->in[k]], &lists->ins[k], &lists->in_registers[k]);
@@ -202,14 +211,16 @@ static void fill_lists(writer_t *w, const flat_step_t *step, const jit_call_t *c
   for (int r = 0; r < call->kernel->root_count; r++)
     place_array(w, step->out[call->out[r]], &lists->outs[r], &lists->out_registers[r]);
   if (step->scratch.buffer >= 0)
-    lists->outs[call->kernel->root_count] = moved_by(w, address_of(w, step->scratch), (int64_t)call->shared_at);
+    lists->outs[call->kernel->root_count] =
+        moved_by(w, address_of(w, step->scratch), (int64_t)call->shared_at);
 }
 
 /* Kernels without loops compute all at once: vectors are as long as their arrays. */
 static void straighten(jit_kernel_t *kernel) {
   int lanes = region_lanes_of(kernel);
   if (!lanes) return;
-  kernel->lanes = lanes, kernel->vectors = 1, kernel->block = 0, kernel->unit_rank = 0, kernel->phases[0].units = 1;
+  kernel->lanes = lanes, kernel->vectors = 1, kernel->block = 0, kernel->unit_rank = 0,
+  kernel->phases[0].units = 1;
 }
 
 static hr_status_t write_call(writer_t *w, const flat_step_t *step, const jit_call_t *call) {
@@ -233,7 +244,8 @@ static hr_status_t write_call(writer_t *w, const flat_step_t *step, const jit_ca
   w->code->function_part = &slot_address;
   hr_status_t st = jit_kernel_write(kernel, w->code);
   w->code->function_part = NULL;
-  kernel->lanes = as_it_was.lanes, kernel->vectors = as_it_was.vectors, kernel->block = as_it_was.block;
+  kernel->lanes = as_it_was.lanes, kernel->vectors = as_it_was.vectors,
+  kernel->block = as_it_was.block;
   kernel->unit_rank = as_it_was.unit_rank, kernel->phases[0] = as_it_was.phases[0];
   w->nowhere = slot_address.nowhere;
   go_on(w, slot_address.block);
@@ -250,7 +262,7 @@ static hr_status_t write_kernels(writer_t *w, const flat_step_t *step) {
   return NULL;
 }
 
-/* --- loops ----------------------------------------------------------------------------------------------------- */
+/* --- loops ------------------------------------------------------------------------------------ */
 
 static hr_status_t write_range(writer_t *w, int begin, int end);
 
@@ -338,7 +350,7 @@ static hr_status_t write_while(writer_t *w, int s) {
   return NULL;
 }
 
-/* --- conditionals ---------------------------------------------------------------------------------------------- */
+/* --- conditionals ----------------------------------------------------------------------------- */
 
 typedef struct branch_end {
   kir_block_t *block;
@@ -401,15 +413,20 @@ static hr_status_t write_conditional(writer_t *w, int s) {
   return NULL;
 }
 
-/* --- all of it ------------------------------------------------------------------------------------------------- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static hr_status_t write_step(writer_t *w, int s) {
   const flat_step_t *step = region_step(w->region, s);
   switch (step->kind) {
-    case FLAT_WHILE: return write_while(w, s);
-    case FLAT_CONDITIONAL: return write_conditional(w, s);
-    case FLAT_COPY: write_copy(w, step->in[0], step->out[0], (int64_t)step->copy_bytes); return NULL;
-    default: break;
+    case FLAT_WHILE:
+      return write_while(w, s);
+    case FLAT_CONDITIONAL:
+      return write_conditional(w, s);
+    case FLAT_COPY:
+      write_copy(w, step->in[0], step->out[0], (int64_t)step->copy_bytes);
+      return NULL;
+    default:
+      break;
   }
   if (w->region->is_written_out[s - w->region->step]) return write_kernels(w, step);
   call_step(w, s, 0);

@@ -259,12 +259,20 @@ static int overloads_of(kir_op_t op, kir_type_t *type, kir_value_t *const *args,
   overloads[0] = type;
   switch (op) {
     case KIR_MASKED_LOAD:
-    case KIR_GATHER: overloads[1] = args[0]->type; return 2;
+    case KIR_GATHER:
+      overloads[1] = args[0]->type;
+      return 2;
     case KIR_MASKED_STORE:
-    case KIR_SCATTER: count = 2; break;
-    case KIR_MEMMOVE: count = 3; break;
-    case KIR_PREFETCH: break;
-    default: return op >= KIR_RANGE_PS && op <= KIR_RCP14_PD ? 0 : 1;
+    case KIR_SCATTER:
+      count = 2;
+      break;
+    case KIR_MEMMOVE:
+      count = 3;
+      break;
+    case KIR_PREFETCH:
+      break;
+    default:
+      return op >= KIR_RANGE_PS && op <= KIR_RCP14_PD ? 0 : 1;
   }
   for (int k = 0; k < count; k++) overloads[k] = args[k]->type;
   return count;

@@ -6,16 +6,26 @@
 static bool compare_integers(int predicate, uint64_t a, uint64_t b, unsigned bits) {
   int64_t x = kir_sign_extend(a, bits), y = kir_sign_extend(b, bits);
   switch (predicate) {
-    case KIR_ICMP_EQ: return a == b;
-    case KIR_ICMP_NE: return a != b;
-    case KIR_ICMP_UGT: return a > b;
-    case KIR_ICMP_UGE: return a >= b;
-    case KIR_ICMP_ULT: return a < b;
-    case KIR_ICMP_ULE: return a <= b;
-    case KIR_ICMP_SGT: return x > y;
-    case KIR_ICMP_SGE: return x >= y;
-    case KIR_ICMP_SLT: return x < y;
-    default: return x <= y;
+    case KIR_ICMP_EQ:
+      return a == b;
+    case KIR_ICMP_NE:
+      return a != b;
+    case KIR_ICMP_UGT:
+      return a > b;
+    case KIR_ICMP_UGE:
+      return a >= b;
+    case KIR_ICMP_ULT:
+      return a < b;
+    case KIR_ICMP_ULE:
+      return a <= b;
+    case KIR_ICMP_SGT:
+      return x > y;
+    case KIR_ICMP_SGE:
+      return x >= y;
+    case KIR_ICMP_SLT:
+      return x < y;
+    default:
+      return x <= y;
   }
 }
 
@@ -25,25 +35,62 @@ static bool fold_integers(kir_op_t op, int predicate, uint64_t a, uint64_t b, un
   int64_t x = kir_sign_extend(a, bits), y = kir_sign_extend(b, bits);
   bool shifts = b < bits, divides = b != 0, divides_signed = y != 0 && y != -1;
   switch (op) {
-    case KIR_ADD: *out = a + b; return true;
-    case KIR_SUB: *out = a - b; return true;
-    case KIR_MUL: *out = a * b; return true;
-    case KIR_AND: *out = a & b; return true;
-    case KIR_OR: *out = a | b; return true;
-    case KIR_XOR: *out = a ^ b; return true;
-    case KIR_SHL: *out = shifts ? a << b : 0; return shifts;
-    case KIR_LSHR: *out = shifts ? a >> b : 0; return shifts;
-    case KIR_ASHR: *out = shifts ? (uint64_t)(x >> b) : 0; return shifts;
-    case KIR_UDIV: *out = divides ? a / b : 0; return divides;
-    case KIR_UREM: *out = divides ? a % b : 0; return divides;
-    case KIR_SDIV: *out = divides_signed ? (uint64_t)(x / y) : 0; return divides_signed;
-    case KIR_SREM: *out = divides_signed ? (uint64_t)(x % y) : 0; return divides_signed;
-    case KIR_ICMP: *out = compare_integers(predicate, a, b, bits); return true;
-    case KIR_SMIN: *out = x < y ? a : b; return true;
-    case KIR_SMAX: *out = x > y ? a : b; return true;
-    case KIR_UMIN: *out = a < b ? a : b; return true;
-    case KIR_UMAX: *out = a > b ? a : b; return true;
-    default: return false;
+    case KIR_ADD:
+      *out = a + b;
+      return true;
+    case KIR_SUB:
+      *out = a - b;
+      return true;
+    case KIR_MUL:
+      *out = a * b;
+      return true;
+    case KIR_AND:
+      *out = a & b;
+      return true;
+    case KIR_OR:
+      *out = a | b;
+      return true;
+    case KIR_XOR:
+      *out = a ^ b;
+      return true;
+    case KIR_SHL:
+      *out = shifts ? a << b : 0;
+      return shifts;
+    case KIR_LSHR:
+      *out = shifts ? a >> b : 0;
+      return shifts;
+    case KIR_ASHR:
+      *out = shifts ? (uint64_t)(x >> b) : 0;
+      return shifts;
+    case KIR_UDIV:
+      *out = divides ? a / b : 0;
+      return divides;
+    case KIR_UREM:
+      *out = divides ? a % b : 0;
+      return divides;
+    case KIR_SDIV:
+      *out = divides_signed ? (uint64_t)(x / y) : 0;
+      return divides_signed;
+    case KIR_SREM:
+      *out = divides_signed ? (uint64_t)(x % y) : 0;
+      return divides_signed;
+    case KIR_ICMP:
+      *out = compare_integers(predicate, a, b, bits);
+      return true;
+    case KIR_SMIN:
+      *out = x < y ? a : b;
+      return true;
+    case KIR_SMAX:
+      *out = x > y ? a : b;
+      return true;
+    case KIR_UMIN:
+      *out = a < b ? a : b;
+      return true;
+    case KIR_UMAX:
+      *out = a > b ? a : b;
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -71,12 +118,23 @@ static bool fold_floats(kir_op_t op, uint64_t a, uint64_t b, unsigned bits, uint
   double x = float_of(a, bits), y = float_of(b, bits), result;
   if (bits != 32 && bits != 64) return false;
   switch (op) {
-    case KIR_FADD: result = x + y; break;
-    case KIR_FSUB: result = x - y; break;
-    case KIR_FMUL: result = x * y; break;
-    case KIR_FDIV: result = x / y; break;
-    case KIR_FNEG: *out = a ^ 1ull << (bits - 1); return true;
-    default: return false;
+    case KIR_FADD:
+      result = x + y;
+      break;
+    case KIR_FSUB:
+      result = x - y;
+      break;
+    case KIR_FMUL:
+      result = x * y;
+      break;
+    case KIR_FDIV:
+      result = x / y;
+      break;
+    case KIR_FNEG:
+      *out = a ^ 1ull << (bits - 1);
+      return true;
+    default:
+      return false;
   }
   *out = bits_of_float(result, bits);
   return result == result; /* which NaN it is is the processor's business */
@@ -130,15 +188,23 @@ static bool fold_from_integer(kir_op_t op, uint64_t a, unsigned from, unsigned t
 static bool fold_cast(kir_op_t op, uint64_t a, unsigned from, unsigned to, uint64_t *out) {
   switch (op) {
     case KIR_TRUNC:
-    case KIR_ZEXT: *out = a; return true;
-    case KIR_SEXT: *out = (uint64_t)kir_sign_extend(a, from); return true;
+    case KIR_ZEXT:
+      *out = a;
+      return true;
+    case KIR_SEXT:
+      *out = (uint64_t)kir_sign_extend(a, from);
+      return true;
     case KIR_FPTRUNC:
-    case KIR_FPEXT: return fold_float_cast(a, from, to, out);
+    case KIR_FPEXT:
+      return fold_float_cast(a, from, to, out);
     case KIR_FPTOSI:
-    case KIR_FPTOUI: return fold_to_integer(op, a, from, to, out);
+    case KIR_FPTOUI:
+      return fold_to_integer(op, a, from, to, out);
     case KIR_SITOFP:
-    case KIR_UITOFP: return fold_from_integer(op, a, from, to, out);
-    default: return false;
+    case KIR_UITOFP:
+      return fold_from_integer(op, a, from, to, out);
+    default:
+      return false;
   }
 }
 
@@ -218,8 +284,10 @@ static kir_value_t *simplify(kir_op_t op, const kir_type_t *type, kir_value_t *c
     case KIR_XOR:
     case KIR_SHL:
     case KIR_LSHR:
-    case KIR_ASHR: return is_all(args[1], 0) ? args[0] : NULL;
-    case KIR_MUL: return is_all(args[1], 1) ? args[0] : NULL;
+    case KIR_ASHR:
+      return is_all(args[1], 0) ? args[0] : NULL;
+    case KIR_MUL:
+      return is_all(args[1], 1) ? args[0] : NULL;
     case KIR_AND:
       if (is_all(args[1], ones(args[1]->type))) return args[0];
       return is_all(args[1], 0) ? args[1] : NULL;
@@ -230,7 +298,8 @@ static kir_value_t *simplify(kir_op_t op, const kir_type_t *type, kir_value_t *c
       const kir_value_t *from = args[0];
       return from->op == KIR_FPEXT && from->args[0]->type == type ? from->args[0] : NULL;
     }
-    default: return NULL;
+    default:
+      return NULL;
   }
 }
 

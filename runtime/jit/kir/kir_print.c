@@ -15,15 +15,33 @@ static const char *const fcmp_names[] = {
 
 static void print_type(hr_strbuf_t *text, const kir_type_t *type) {
   switch (type->kind) {
-    case KIR_TYPE_VOID: hr_strbuf_add_str(text, "void"); return;
-    case KIR_TYPE_INT: hr_strbuf_printf(text, "i%u", type->bits); return;
-    case KIR_TYPE_HALF: hr_strbuf_add_str(text, "half"); return;
-    case KIR_TYPE_FLOAT: hr_strbuf_add_str(text, "float"); return;
-    case KIR_TYPE_DOUBLE: hr_strbuf_add_str(text, "double"); return;
-    case KIR_TYPE_POINTER: hr_strbuf_add_str(text, "ptr"); return;
-    case KIR_TYPE_VECTOR: hr_strbuf_printf(text, "<%u x ", type->lanes); break;
-    case KIR_TYPE_ARRAY: hr_strbuf_printf(text, "[%" PRIu64 " x ", type->count); break;
-    default: hr_strbuf_add_str(text, "fn "); break;
+    case KIR_TYPE_VOID:
+      hr_strbuf_add_str(text, "void");
+      return;
+    case KIR_TYPE_INT:
+      hr_strbuf_printf(text, "i%u", type->bits);
+      return;
+    case KIR_TYPE_HALF:
+      hr_strbuf_add_str(text, "half");
+      return;
+    case KIR_TYPE_FLOAT:
+      hr_strbuf_add_str(text, "float");
+      return;
+    case KIR_TYPE_DOUBLE:
+      hr_strbuf_add_str(text, "double");
+      return;
+    case KIR_TYPE_POINTER:
+      hr_strbuf_add_str(text, "ptr");
+      return;
+    case KIR_TYPE_VECTOR:
+      hr_strbuf_printf(text, "<%u x ", type->lanes);
+      break;
+    case KIR_TYPE_ARRAY:
+      hr_strbuf_printf(text, "[%" PRIu64 " x ", type->count);
+      break;
+    default:
+      hr_strbuf_add_str(text, "fn ");
+      break;
   }
   print_type(text, type->element);
   if (type->kind == KIR_TYPE_VECTOR) hr_strbuf_add_char(text, '>');

@@ -15,8 +15,8 @@
  *   | executable sections | jumps to functions outside |   page   | constants | addresses (slots) |
  *     readable and executable                                       readable
  *
- * The parts are near each other, so that 32-bit distances reach from one to the other; functions outside may be
- * anywhere and are reached by the jumps. */
+ * The parts are near each other, so that 32-bit distances reach from one to the other; functions
+ * outside may be anywhere and are reached by the jumps. */
 
 #define IMAGE_BYTES_MAX ((uint64_t)1 << 30)
 #define ALIGN_MAX 4096
@@ -48,26 +48,30 @@ static const struct {
 typedef struct link {
   const unsigned char *bytes;
   uint64_t size;
-  Elf64_Shdr *sections;    /* copies: the bytes need not be aligned */
+  Elf64_Shdr *sections; /* copies: the bytes need not be aligned */
   uint64_t section_count;
-  uint64_t *offsets;       /* of each section in the image; NOT_LOADED */
+  uint64_t *offsets; /* of each section in the image; NOT_LOADED */
   Elf64_Sym *symbols;
   uint64_t symbol_count;
-  uint64_t *addresses;     /* of each symbol */
-  const char *strings;     /* names of the symbols */
+  uint64_t *addresses; /* of each symbol */
+  const char *strings; /* names of the symbols */
   uint64_t string_bytes;
   uint64_t stubs, constants, slots, image_bytes; /* offsets in the image */
   jit_object_t *object;
 } link_t;
 
-static hr_status_t damaged(const char *what) { return hr_error(HR_INVALID, "object: damaged: %s", what); }
+static hr_status_t damaged(const char *what) {
+  return hr_error(HR_INVALID, "object: damaged: %s", what);
+}
 
 static bool is_inside(const link_t *link, uint64_t offset, uint64_t size) {
   return offset <= link->size && size <= link->size - offset;
 }
 
-static hr_status_t copy_table(const link_t *link, uint64_t offset, uint64_t count, size_t each, void **out_table) {
-  if (count > link->size / each || !is_inside(link, offset, count * each)) return damaged("a table lies outside");
+static hr_status_t copy_table(const link_t *link, uint64_t offset, uint64_t count, size_t each,
+                              void **out_table) {
+  if (count > link->size / each || !is_inside(link, offset, count * each))
+    return damaged("a table lies outside");
   HR_TRY(hr_alloc(count * each, out_table));
   if (count) memcpy(*out_table, link->bytes + offset, count * each);
   return NULL;
@@ -78,12 +82,14 @@ static hr_status_t read_sections(link_t *link) {
   if (link->size < sizeof header) return damaged("too short");
   memcpy(&header, link->bytes, sizeof header);
   if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
-      header.e_ident[EI_DATA] != (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB))
+      header.e_ident[EI_DATA] !=
+          (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB))
     return hr_error(HR_INVALID, "object: not an ELF object of this machine's kind");
   if (header.e_type != ET_REL || header.e_machine != jit_elf_machine || !jit_elf_machine)
     return hr_error(HR_INVALID, "object: not relocatable code for this processor");
   if (header.e_shentsize != sizeof(Elf64_Shdr)) return damaged("size of section headers");
-  HR_TRY(copy_table(link, header.e_shoff, header.e_shnum, sizeof(Elf64_Shdr), (void **)&link->sections));
+  HR_TRY(copy_table(link, header.e_shoff, header.e_shnum, sizeof(Elf64_Shdr),
+                    (void **)&link->sections));
   link->section_count = header.e_shnum;
   for (uint64_t i = 0; i < link->section_count; i++)
     if (link->sections[i].sh_type != SHT_NOBITS &&
@@ -99,7 +105,8 @@ static hr_status_t read_symbols(link_t *link) {
     if (link->symbols) return damaged("two symbol tables");
     if (section->sh_link >= link->section_count) return damaged("no names of symbols");
     link->symbol_count = section->sh_size / sizeof(Elf64_Sym);
-    HR_TRY(copy_table(link, section->sh_offset, link->symbol_count, sizeof(Elf64_Sym), (void **)&link->symbols));
+    HR_TRY(copy_table(link, section->sh_offset, link->symbol_count, sizeof(Elf64_Sym),
+                      (void **)&link->symbols));
     const Elf64_Shdr *strings = &link->sections[section->sh_link];
     if (strings->sh_type != SHT_STRTAB || !strings->sh_size) return damaged("no names of symbols");
     link->strings = (const char *)link->bytes + strings->sh_offset;
@@ -124,10 +131,12 @@ static bool is_unwind_section(const link_t *link, const Elf64_Shdr *section) {
   const char *name = (const char *)link->bytes + names->sh_offset + section->sh_name;
   static const char wanted[] = ".eh_frame";
   if (names->sh_type == SHT_NOBITS || section->sh_name > names->sh_size) return false;
-  return names->sh_size - section->sh_name >= sizeof wanted && memcmp(name, wanted, sizeof wanted) == 0;
+  return names->sh_size - section->sh_name >= sizeof wanted &&
+         memcmp(name, wanted, sizeof wanted) == 0;
 }
 
-/* Variables are refused; constants with addresses in them (.data.rel.ro) are marked writable, but by no code. */
+/* Variables are refused; constants with addresses in them (.data.rel.ro) are marked writable, but
+ * by no code. */
 static hr_status_t check_section(const Elf64_Shdr *section) {
   uint64_t align = section->sh_addralign;
   if (align > ALIGN_MAX || (align & (align - 1))) return damaged("alignment of a section");
@@ -144,7 +153,8 @@ static hr_status_t assign_section_offsets(link_t *link, bool executable, uint64_
     HR_TRY(check_section(section));
     uint64_t align = section->sh_addralign ? section->sh_addralign : 1;
     if (section->sh_size > IMAGE_BYTES_MAX || *end > IMAGE_BYTES_MAX)
-      return hr_error(HR_INVALID, "object: sections of more than %llu bytes", (unsigned long long)IMAGE_BYTES_MAX);
+      return hr_error(HR_INVALID, "object: sections of more than %llu bytes",
+                      (unsigned long long)IMAGE_BYTES_MAX);
     link->offsets[i] = (*end + align - 1) / align * align;
     *end = link->offsets[i] + section->sh_size;
   }
@@ -177,7 +187,8 @@ static hr_status_t map_image(link_t *link) {
   object->image_bytes = size;
   for (uint64_t i = 0; i < link->section_count; i++)
     if (link->offsets[i] != NOT_LOADED && link->sections[i].sh_type != SHT_NOBITS)
-      memcpy(object->image + link->offsets[i], link->bytes + link->sections[i].sh_offset, link->sections[i].sh_size);
+      memcpy(object->image + link->offsets[i], link->bytes + link->sections[i].sh_offset,
+             link->sections[i].sh_size);
   return NULL;
 }
 
@@ -190,7 +201,8 @@ static hr_status_t find_external(const char *name, uint64_t *out_address) {
   return hr_error(HR_INVALID, "object: calls '%s', which is not provided", name);
 }
 
-/* Symbols of sections that are not loaded get the address 0: a relocation that uses them is refused. */
+/* Symbols of sections that are not loaded get the address 0: a relocation that uses them is
+ * refused. */
 static hr_status_t find_address(link_t *link, uint64_t i) {
   const Elf64_Sym *symbol = &link->symbols[i];
   uint64_t base = (uint64_t)(uintptr_t)link->object->image;
@@ -204,8 +216,10 @@ static hr_status_t find_address(link_t *link, uint64_t i) {
     jit_stub_write(link->object->image + link->stubs + i * JIT_STUB_BYTES, target);
     return NULL;
   }
-  if (symbol->st_shndx >= link->section_count || link->offsets[symbol->st_shndx] == NOT_LOADED) return NULL;
-  if (symbol->st_value > link->sections[symbol->st_shndx].sh_size) return damaged("a symbol outside of its section");
+  if (symbol->st_shndx >= link->section_count || link->offsets[symbol->st_shndx] == NOT_LOADED)
+    return NULL;
+  if (symbol->st_value > link->sections[symbol->st_shndx].sh_size)
+    return damaged("a symbol outside of its section");
   link->addresses[i] = base + link->offsets[symbol->st_shndx] + symbol->st_value;
   return NULL;
 }
@@ -224,7 +238,8 @@ static hr_status_t apply_one(const link_t *link, uint64_t section, const Elf64_R
   uint32_t type = (uint32_t)ELF64_R_TYPE(rela->r_info);
   if (symbol >= link->symbol_count || rela->r_offset > room) return damaged("a relocation");
   if (!link->addresses[symbol]) return damaged("a relocation to nothing");
-  uint64_t offset = link->offsets[section] + rela->r_offset, base = (uint64_t)(uintptr_t)link->object->image;
+  uint64_t offset = link->offsets[section] + rela->r_offset,
+           base = (uint64_t)(uintptr_t)link->object->image;
   return jit_reloc_apply(&(jit_reloc_t){.type = type,
                                         .location = link->object->image + offset,
                                         .location_limit = room - rela->r_offset,
@@ -237,7 +252,8 @@ static hr_status_t apply_one(const link_t *link, uint64_t section, const Elf64_R
 static hr_status_t apply_relocations(const link_t *link) {
   for (uint64_t i = 0; i < link->section_count; i++) {
     const Elf64_Shdr *section = &link->sections[i];
-    if (section->sh_type == SHT_REL) return hr_error(HR_INVALID, "object: relocations without addends");
+    if (section->sh_type == SHT_REL)
+      return hr_error(HR_INVALID, "object: relocations without addends");
     if (section->sh_type != SHT_RELA) continue;
     if (section->sh_info >= link->section_count) return damaged("relocations of no section");
     if (link->offsets[section->sh_info] == NOT_LOADED) continue;
@@ -252,8 +268,9 @@ static hr_status_t apply_relocations(const link_t *link) {
 
 static bool is_function(const link_t *link, uint64_t i) {
   const Elf64_Sym *symbol = &link->symbols[i];
-  return ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && ELF64_ST_BIND(symbol->st_info) == STB_GLOBAL &&
-         symbol->st_shndx != SHN_UNDEF && link->addresses[i];
+  return ELF64_ST_TYPE(symbol->st_info) == STT_FUNC &&
+         ELF64_ST_BIND(symbol->st_info) == STB_GLOBAL && symbol->st_shndx != SHN_UNDEF &&
+         link->addresses[i];
 }
 
 static hr_status_t keep_functions(link_t *link) {
@@ -265,15 +282,16 @@ static hr_status_t keep_functions(link_t *link) {
   if (link->string_bytes) memcpy(object->names, link->strings, link->string_bytes);
   for (uint64_t i = 0; i < link->symbol_count; i++)
     if (is_function(link, i))
-      object->functions[object->function_count++] =
-          (function_t){object->names + link->symbols[i].st_name, (void *)(uintptr_t)link->addresses[i]};
+      object->functions[object->function_count++] = (function_t){
+          object->names + link->symbols[i].st_name, (void *)(uintptr_t)link->addresses[i]};
   return NULL;
 }
 
 static hr_status_t protect(const link_t *link) {
   unsigned char *image = link->object->image;
   size_t code = link->constants, rest = link->image_bytes - link->constants;
-  if ((code && mprotect(image, code, PROT_READ | PROT_EXEC)) || (rest && mprotect(image + code, rest, PROT_READ)))
+  if ((code && mprotect(image, code, PROT_READ | PROT_EXEC)) ||
+      (rest && mprotect(image + code, rest, PROT_READ)))
     return hr_error(HR_UNAVAILABLE, "this system does not let a process make code");
   __builtin___clear_cache((char *)image, (char *)image + code);
   return NULL;

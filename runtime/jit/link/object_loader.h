@@ -1,7 +1,7 @@
-/* Links one ELF relocatable object, as LLVM writes it, into memory; needs no LLVM. Code and constants lie in pages
- * that are never writable and executable at a time.
- * Errors: INVALID if the object is damaged or uses what is not known here, with what; NO_MEMORY. Any bytes may be
- *         given. */
+/* Links one ELF relocatable object, as LLVM writes it, into memory; needs no LLVM. Code and
+ * constants lie in pages that are never writable and executable at a time. Errors: INVALID if the
+ * object is damaged or uses what is not known here, with what; NO_MEMORY. Any bytes may be given.
+ */
 #ifndef JIT_OBJECT_LOADER_H
 #define JIT_OBJECT_LOADER_H
 

@@ -9,7 +9,8 @@ static hr_status_t check_room(const jit_reloc_t *reloc, uint64_t size_bytes) {
 }
 
 static hr_status_t out_of_reach(const jit_reloc_t *reloc) {
-  return hr_error(HR_INVALID, "object: relocation of type %u does not reach its symbol", reloc->type);
+  return hr_error(HR_INVALID, "object: relocation of type %u does not reach its symbol",
+                  reloc->type);
 }
 
 static hr_status_t unknown_type(const jit_reloc_t *reloc) {
@@ -40,12 +41,17 @@ bool jit_reloc_wants_slot(uint32_t type) {
 hr_status_t jit_reloc_apply(const jit_reloc_t *reloc) {
   uint64_t value = reloc->symbol + (uint64_t)reloc->addend;
   switch (reloc->type) {
-    case R_X86_64_NONE: return NULL;
-    case R_X86_64_64: return put_64(reloc, value);
-    case R_X86_64_PC64: return put_64(reloc, value - reloc->address);
+    case R_X86_64_NONE:
+      return NULL;
+    case R_X86_64_64:
+      return put_64(reloc, value);
+    case R_X86_64_PC64:
+      return put_64(reloc, value - reloc->address);
     case R_X86_64_PC32:
-    case R_X86_64_PLT32: return put_signed_32(reloc, value - reloc->address);
-    case R_X86_64_32S: return put_signed_32(reloc, value);
+    case R_X86_64_PLT32:
+      return put_signed_32(reloc, value - reloc->address);
+    case R_X86_64_32S:
+      return put_signed_32(reloc, value);
     case R_X86_64_32:
       HR_TRY(check_room(reloc, 4));
       if (value > UINT32_MAX) return out_of_reach(reloc);
@@ -55,7 +61,8 @@ hr_status_t jit_reloc_apply(const jit_reloc_t *reloc) {
     case R_X86_64_GOTPCRELX:
     case R_X86_64_REX_GOTPCRELX:
       return put_signed_32(reloc, reloc->slot + (uint64_t)reloc->addend - reloc->address);
-    default: return unknown_type(reloc);
+    default:
+      return unknown_type(reloc);
   }
 }
 
@@ -109,24 +116,40 @@ static hr_status_t put_low(const jit_reloc_t *reloc, uint64_t value, int shift) 
 hr_status_t jit_reloc_apply(const jit_reloc_t *reloc) {
   uint64_t value = reloc->symbol + (uint64_t)reloc->addend;
   switch (reloc->type) {
-    case R_AARCH64_NONE: return NULL;
-    case R_AARCH64_ABS64: return put_64(reloc, value);
-    case R_AARCH64_PREL64: return put_64(reloc, value - reloc->address);
-    case R_AARCH64_PREL32: return put_signed_32(reloc, value - reloc->address);
+    case R_AARCH64_NONE:
+      return NULL;
+    case R_AARCH64_ABS64:
+      return put_64(reloc, value);
+    case R_AARCH64_PREL64:
+      return put_64(reloc, value - reloc->address);
+    case R_AARCH64_PREL32:
+      return put_signed_32(reloc, value - reloc->address);
     case R_AARCH64_CALL26:
-    case R_AARCH64_JUMP26: return put_jump(reloc, value, 26, 0);
-    case R_AARCH64_CONDBR19: return put_jump(reloc, value, 19, 5);
-    case R_AARCH64_TSTBR14: return put_jump(reloc, value, 14, 5);
-    case R_AARCH64_ADR_PREL_PG_HI21: return put_page(reloc, value);
+    case R_AARCH64_JUMP26:
+      return put_jump(reloc, value, 26, 0);
+    case R_AARCH64_CONDBR19:
+      return put_jump(reloc, value, 19, 5);
+    case R_AARCH64_TSTBR14:
+      return put_jump(reloc, value, 14, 5);
+    case R_AARCH64_ADR_PREL_PG_HI21:
+      return put_page(reloc, value);
     case R_AARCH64_ADD_ABS_LO12_NC:
-    case R_AARCH64_LDST8_ABS_LO12_NC: return put_low(reloc, value, 0);
-    case R_AARCH64_LDST16_ABS_LO12_NC: return put_low(reloc, value, 1);
-    case R_AARCH64_LDST32_ABS_LO12_NC: return put_low(reloc, value, 2);
-    case R_AARCH64_LDST64_ABS_LO12_NC: return put_low(reloc, value, 3);
-    case R_AARCH64_LDST128_ABS_LO12_NC: return put_low(reloc, value, 4);
-    case R_AARCH64_ADR_GOT_PAGE: return put_page(reloc, reloc->slot);
-    case R_AARCH64_LD64_GOT_LO12_NC: return put_low(reloc, reloc->slot, 3);
-    default: return unknown_type(reloc);
+    case R_AARCH64_LDST8_ABS_LO12_NC:
+      return put_low(reloc, value, 0);
+    case R_AARCH64_LDST16_ABS_LO12_NC:
+      return put_low(reloc, value, 1);
+    case R_AARCH64_LDST32_ABS_LO12_NC:
+      return put_low(reloc, value, 2);
+    case R_AARCH64_LDST64_ABS_LO12_NC:
+      return put_low(reloc, value, 3);
+    case R_AARCH64_LDST128_ABS_LO12_NC:
+      return put_low(reloc, value, 4);
+    case R_AARCH64_ADR_GOT_PAGE:
+      return put_page(reloc, reloc->slot);
+    case R_AARCH64_LD64_GOT_LO12_NC:
+      return put_low(reloc, reloc->slot, 3);
+    default:
+      return unknown_type(reloc);
   }
 }
 

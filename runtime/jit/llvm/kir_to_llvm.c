@@ -46,16 +46,24 @@ static LLVMTypeRef function_type(lowering_t *l, const kir_type_t *type) {
 
 static LLVMTypeRef make_type(lowering_t *l, const kir_type_t *type) {
   switch (type->kind) {
-    case KIR_TYPE_VOID: return llvm_api.VoidTypeInContext(l->context);
-    case KIR_TYPE_INT: return llvm_api.IntTypeInContext(l->context, type->bits);
-    case KIR_TYPE_HALF: return llvm_api.HalfTypeInContext(l->context);
-    case KIR_TYPE_FLOAT: return llvm_api.FloatTypeInContext(l->context);
-    case KIR_TYPE_DOUBLE: return llvm_api.DoubleTypeInContext(l->context);
-    case KIR_TYPE_POINTER: return llvm_api.PointerTypeInContext(l->context, 0);
-    case KIR_TYPE_VECTOR: return llvm_api.VectorType(type_of(l, type->element), type->lanes);
+    case KIR_TYPE_VOID:
+      return llvm_api.VoidTypeInContext(l->context);
+    case KIR_TYPE_INT:
+      return llvm_api.IntTypeInContext(l->context, type->bits);
+    case KIR_TYPE_HALF:
+      return llvm_api.HalfTypeInContext(l->context);
+    case KIR_TYPE_FLOAT:
+      return llvm_api.FloatTypeInContext(l->context);
+    case KIR_TYPE_DOUBLE:
+      return llvm_api.DoubleTypeInContext(l->context);
+    case KIR_TYPE_POINTER:
+      return llvm_api.PointerTypeInContext(l->context, 0);
+    case KIR_TYPE_VECTOR:
+      return llvm_api.VectorType(type_of(l, type->element), type->lanes);
     case KIR_TYPE_ARRAY:
       return llvm_api.ArrayType(type_of(l, type->element), (unsigned)type->count);
-    default: return function_type(l, type);
+    default:
+      return function_type(l, type);
   }
 }
 
@@ -191,30 +199,43 @@ static LLVMValueRef lower_branch(lowering_t *l, const kir_value_t *instr, LLVMVa
 static LLVMValueRef lower_memory(lowering_t *l, const kir_value_t *instr, LLVMValueRef *args) {
   LLVMBuilderRef b = l->builder;
   switch (instr->op) {
-    case KIR_ALLOCA: return llvm_api.BuildAlloca(b, type_of(l, instr->memory_type), "");
-    case KIR_LOAD: return llvm_api.BuildLoad2(b, type_of(l, instr->type), args[0], "");
-    case KIR_STORE: return llvm_api.BuildStore(b, args[0], args[1]);
-    case KIR_GEP: return lower_gep(l, instr, args);
-    default: return lower_call(l, instr, args);
+    case KIR_ALLOCA:
+      return llvm_api.BuildAlloca(b, type_of(l, instr->memory_type), "");
+    case KIR_LOAD:
+      return llvm_api.BuildLoad2(b, type_of(l, instr->type), args[0], "");
+    case KIR_STORE:
+      return llvm_api.BuildStore(b, args[0], args[1]);
+    case KIR_GEP:
+      return lower_gep(l, instr, args);
+    default:
+      return lower_call(l, instr, args);
   }
 }
 
 static LLVMValueRef lower_other(lowering_t *l, const kir_value_t *instr, LLVMValueRef *args) {
   LLVMBuilderRef b = l->builder;
   switch (instr->op) {
-    case KIR_FNEG: return llvm_api.BuildFNeg(b, args[0], "");
+    case KIR_FNEG:
+      return llvm_api.BuildFNeg(b, args[0], "");
     case KIR_ICMP:
       return llvm_api.BuildICmp(b, int_predicates[instr->detail], args[0], args[1], "");
-    case KIR_FCMP: return llvm_api.BuildFCmp(b, fcmp_of(instr->detail), args[0], args[1], "");
-    case KIR_SELECT: return llvm_api.BuildSelect(b, args[0], args[1], args[2], "");
-    case KIR_INSERT: return llvm_api.BuildInsertElement(b, args[0], args[1], args[2], "");
-    case KIR_SHUFFLE: return llvm_api.BuildShuffleVector(b, args[0], args[1], args[2], "");
-    case KIR_PHI: return llvm_api.BuildPhi(b, type_of(l, instr->type), "");
+    case KIR_FCMP:
+      return llvm_api.BuildFCmp(b, fcmp_of(instr->detail), args[0], args[1], "");
+    case KIR_SELECT:
+      return llvm_api.BuildSelect(b, args[0], args[1], args[2], "");
+    case KIR_INSERT:
+      return llvm_api.BuildInsertElement(b, args[0], args[1], args[2], "");
+    case KIR_SHUFFLE:
+      return llvm_api.BuildShuffleVector(b, args[0], args[1], args[2], "");
+    case KIR_PHI:
+      return llvm_api.BuildPhi(b, type_of(l, instr->type), "");
     case KIR_BR:
-    case KIR_CONDBR: return lower_branch(l, instr, args);
+    case KIR_CONDBR:
+      return lower_branch(l, instr, args);
     case KIR_RET:
       return instr->arg_count ? llvm_api.BuildRet(b, args[0]) : llvm_api.BuildRetVoid(b);
-    default: return lower_memory(l, instr, args);
+    default:
+      return lower_memory(l, instr, args);
   }
 }
 

@@ -7,7 +7,8 @@
 static bool has_code(const hlo_computation_t *computation) {
   for (size_t i = 0; i < computation->instrs.count; i++) {
     hlo_opcode_t op = computation->instrs.data[i]->op;
-    if (op == HLO_FUSION || op_codegens[op] == CODEGEN_ELEMENTWISE || op_codegens[op] == CODEGEN_REDUCE)
+    if (op == HLO_FUSION || op_codegens[op] == CODEGEN_ELEMENTWISE ||
+        op_codegens[op] == CODEGEN_REDUCE)
       return true;
   }
   return false;

@@ -15,8 +15,10 @@ typedef struct math_op {
 } math_op_t;
 
 static const math_op_t math_ops[HLO_OPCODE_COUNT] = {
-#define MATH_1(op, name, f32, f64, form) [HLO_##op] = {#name, jit_emit_##name, NULL, f32, f64, form},
-#define MATH_2(op, name, f32, f64, form) [HLO_##op] = {#name, NULL, jit_emit_##name, f32, f64, form},
+#define MATH_1(op, name, f32, f64, form) \
+  [HLO_##op] = {#name, jit_emit_##name, NULL, f32, f64, form},
+#define MATH_2(op, name, f32, f64, form) \
+  [HLO_##op] = {#name, NULL, jit_emit_##name, f32, f64, form},
 #include "jit/math/math_ops.def"
 #undef MATH_1
 #undef MATH_2

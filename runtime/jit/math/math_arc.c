@@ -6,8 +6,8 @@
 
 #define PI_HIGH 0x1.921fb54442d18p1
 #define PI_LOW 0x1.1a62633145c07p-53
-#define TAN_8TH 0x1.a827999fcef32p-2      /* tan(pi/8) */
-#define TAN_3_8THS 0x1.3504f333f9de6p1    /* tan(3 pi/8) */
+#define TAN_8TH 0x1.a827999fcef32p-2   /* tan(pi/8) */
+#define TAN_3_8THS 0x1.3504f333f9de6p1 /* tan(3 pi/8) */
 
 static math_value_t arc_polynomial(jit_code_t *c, math_value_t t, bool fast) {
   math_value_t z = mul(c, t, t);
@@ -16,8 +16,8 @@ static math_value_t arc_polynomial(jit_code_t *c, math_value_t t, bool fast) {
 }
 
 /* What the quotient t of two numbers lacks, those being y - x and y + x or exact. */
-static math_value_t rest_of_quotient(jit_code_t *c, math_value_t t, math_value_t top, math_value_t bottom,
-                                     math_value_t bottom_low) {
+static math_value_t rest_of_quotient(jit_code_t *c, math_value_t t, math_value_t top,
+                                     math_value_t bottom, math_value_t bottom_low) {
   math_value_t left = sub(c, fused(c, negate(c, t), bottom, top), mul(c, t, bottom_low));
   return choose_k(c, is_equal_k(c, bottom, INFINITY), 0, divide(c, left, bottom));
 }
@@ -29,13 +29,16 @@ static math_value_t rest_of_sum(jit_code_t *c, math_value_t y, math_value_t x, m
   return sub(c, smaller, sub(c, sum, larger));
 }
 
-/* The angle of the point (x, y), both positive: its distance from the nearest of 0, pi/4 and pi/2 has the tangent t,
- * that of y / x, (y - x) / (y + x) or -x / y. Taken from pi where `is_left`. One division. */
-static math_value_t angle(jit_code_t *c, math_value_t y, math_value_t x, math_value_t is_left, bool fast) {
+/* The angle of the point (x, y), both positive: its distance from the nearest of 0, pi/4 and pi/2
+ * has the tangent t, that of y / x, (y - x) / (y + x) or -x / y. Taken from pi where `is_left`. One
+ * division. */
+static math_value_t angle(jit_code_t *c, math_value_t y, math_value_t x, math_value_t is_left,
+                          bool fast) {
   math_value_t is_low = compare(c, KIR_FCMP_OLE, y, mul_k(c, x, TAN_8TH));
   math_value_t is_high = compare(c, KIR_FCMP_OGT, y, mul_k(c, x, TAN_3_8THS));
   math_value_t top = choose(c, is_low, y, choose(c, is_high, negate(c, x), sub(c, y, x)));
-  math_value_t sum_of_both = add(c, y, x), bottom = choose(c, is_low, x, choose(c, is_high, y, sum_of_both));
+  math_value_t sum_of_both = add(c, y, x),
+               bottom = choose(c, is_low, x, choose(c, is_high, y, sum_of_both));
   bottom = choose_k(c, is_equal_k(c, bottom, 0), 1, bottom);
   math_value_t t = divide(c, top, bottom), rest = arc_polynomial(c, t, fast), eighths, high, low;
   if (!fast) {
@@ -63,7 +66,8 @@ static math_value_t arc_tangent(jit_code_t *c, math_value_t x, bool fast) {
 }
 
 math_value_t jit_emit_atan(jit_code_t *c, math_value_t x) {
-  return is_f64(x) ? arc_tangent(c, x, false) : math_narrow(c, arc_tangent(c, math_widen(c, x), true));
+  return is_f64(x) ? arc_tangent(c, x, false)
+                   : math_narrow(c, arc_tangent(c, math_widen(c, x), true));
 }
 
 /* Huge points are drawn nearer, so that y + x stays finite; two infinities count as equal. */
@@ -95,7 +99,8 @@ typedef struct arc_parts {
 } arc_parts_t;
 
 static arc_parts_t arc_parts(jit_code_t *c, math_value_t x, bool fast) {
-  math_value_t a = magnitude(c, x), far_z = mul_k(c, k_sub(c, 1, a), 0.5), root = square_root(c, far_z);
+  math_value_t a = magnitude(c, x), far_z = mul_k(c, k_sub(c, 1, a), 0.5),
+               root = square_root(c, far_z);
   arc_parts_t parts = {.is_far = compare(c, KIR_FCMP_UGE, a, real(x, 0.5))};
   math_value_t z = choose(c, parts.is_far, far_z, mul(c, x, x));
   math_value_t p = fast ? POLYNOMIAL(c, z, math_asin_fast) : POLYNOMIAL(c, z, math_asin_f64);
@@ -110,7 +115,8 @@ static arc_parts_t arc_parts(jit_code_t *c, math_value_t x, bool fast) {
 }
 
 /* high + low - (s + rest), with what the first sum loses; |high| > |s|. */
-static math_value_t reflect_sign(jit_code_t *c, math_value_t turns, math_value_t s, math_value_t rest) {
+static math_value_t reflect_sign(jit_code_t *c, math_value_t turns, math_value_t s,
+                                 math_value_t rest) {
   math_value_t high = mul_k(c, turns, PI_HIGH), low = mul_k(c, turns, PI_LOW);
   math_value_t difference = sub(c, high, s), lost = sub(c, sub(c, high, difference), s);
   return add(c, difference, add(c, lost, sub(c, low, rest)));
@@ -118,7 +124,8 @@ static math_value_t reflect_sign(jit_code_t *c, math_value_t turns, math_value_t
 
 static math_value_t arc_sine(jit_code_t *c, math_value_t x, bool fast) {
   arc_parts_t parts = arc_parts(c, x, fast);
-  math_value_t far = reflect_sign(c, real(x, 0.5), add(c, parts.s, parts.s), add(c, parts.rest, parts.rest));
+  math_value_t far =
+      reflect_sign(c, real(x, 0.5), add(c, parts.s, parts.s), add(c, parts.rest, parts.rest));
   math_value_t result = choose(c, parts.is_far, far, add(c, parts.s, parts.rest));
   return choose(c, is_less_k(c, magnitude(c, x), 0x1p-27), x, with_sign_of(c, result, x));
 }
@@ -139,5 +146,6 @@ static math_value_t arc_cosine(jit_code_t *c, math_value_t x, bool fast) {
 }
 
 math_value_t jit_emit_acos(jit_code_t *c, math_value_t x) {
-  return is_f64(x) ? arc_cosine(c, x, false) : math_narrow(c, arc_cosine(c, math_widen(c, x), true));
+  return is_f64(x) ? arc_cosine(c, x, false)
+                   : math_narrow(c, arc_cosine(c, math_widen(c, x), true));
 }

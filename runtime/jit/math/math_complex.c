@@ -1,7 +1,8 @@
-/* Functions of complex numbers in generated code: each is a function of the module, of the parts as scalars or vectors.
- * A short formula is good for what is finite and of moderate size. If any lane is not, ops/kernels/elementwise/complex_math.h computes all
- * and the others are taken from there, so that zeros, infinities and branch cuts are the reference's. Functions without a
- * formula go there at once. */
+/* Functions of complex numbers in generated code: each is a function of the module, of the parts as
+ * scalars or vectors. A short formula is good for what is finite and of moderate size. If any lane
+ * is not, ops/kernels/elementwise/complex_math.h computes all and the others are taken from there,
+ * so that zeros, infinities and branch cuts are the reference's. Functions without a formula go
+ * there at once. */
 #include <math.h>
 #include <stdio.h>
 
@@ -15,22 +16,28 @@ typedef jit_pair_t pair_t;
 typedef pair_t (*formula_fn)(jit_code_t *c, pair_t z, pair_t w, math_value_t *out_rare);
 
 typedef struct complex_op {
-  const char *name;            /* c128_lanes_<name> computes it; NULL: no such function */
-  formula_fn narrow, wide;     /* for parts of f32 and of f64; NULL: none */
-  bool is_done_in_f64;         /* the narrow formula is one on f64, rounded at the end */
+  const char *name;        /* c128_lanes_<name> computes it; NULL: no such function */
+  formula_fn narrow, wide; /* for parts of f32 and of f64; NULL: none */
+  bool is_done_in_f64;     /* the narrow formula is one on f64, rounded at the end */
   double cost;
 } complex_op_t;
 
-/* --- pieces ---------------------------------------------------------------------------------------------------- */
+/* --- pieces ----------------------------------------------------------------------------------- */
 
-static math_value_t call_1(jit_code_t *c, hlo_opcode_t op, math_value_t x) { return jit_math_emit(c, op, x, NULL); }
-static math_value_t negated(jit_code_t *c, math_value_t condition) { return kir_not(c->builder, condition); }
+static math_value_t call_1(jit_code_t *c, hlo_opcode_t op, math_value_t x) {
+  return jit_math_emit(c, op, x, NULL);
+}
+static math_value_t negated(jit_code_t *c, math_value_t condition) {
+  return kir_not(c->builder, condition);
+}
 
 /* Is |x| not below the limit? True of NaN. */
 static math_value_t is_beyond(jit_code_t *c, math_value_t x, double limit_value) {
   return negated(c, is_less_k(c, magnitude(c, x), limit_value));
 }
-static math_value_t is_not_finite(jit_code_t *c, math_value_t x) { return is_beyond(c, x, INFINITY); }
+static math_value_t is_not_finite(jit_code_t *c, math_value_t x) {
+  return is_beyond(c, x, INFINITY);
+}
 
 /* The sum of squares, and where it is out of the range in which it and its root are good. */
 static math_value_t square_sum(jit_code_t *c, pair_t z, math_value_t *out_rare) {
@@ -42,20 +49,22 @@ static math_value_t square_sum(jit_code_t *c, pair_t z, math_value_t *out_rare) 
 /* e^x with x below this neither overflows nor is denormal for -x. */
 static double exp_limit(math_value_t like) { return is_f64(like) ? 708 : 87; }
 
-/* --- exponentials and what is made of them --------------------------------------------------------------------- */
+/* --- exponentials and what is made of them ---------------------------------------------------- */
 
 static pair_t exponential(jit_code_t *c, pair_t z, pair_t w, math_value_t *out_rare) {
   math_value_t size = call_1(c, HLO_EXPONENTIAL, z.re);
   (void)w;
   *out_rare = either(c, is_beyond(c, z.re, exp_limit(z.re)), is_not_finite(c, z.im));
-  return (pair_t){mul(c, size, call_1(c, HLO_COSINE, z.im)), mul(c, size, call_1(c, HLO_SINE, z.im))};
+  return (pair_t){mul(c, size, call_1(c, HLO_COSINE, z.im)),
+                  mul(c, size, call_1(c, HLO_SINE, z.im))};
 }
 
 /* (e^x - 1) cos y - 2 sin(y/2)^2: nothing cancels near 0. */
 static pair_t exponential_minus_one(jit_code_t *c, pair_t z, pair_t w, math_value_t *out_rare) {
   pair_t e = exponential(c, z, w, out_rare);
   math_value_t half = call_1(c, HLO_SINE, mul_k(c, z.im, 0.5));
-  math_value_t less_one = mul(c, call_1(c, HLO_EXPONENTIAL_MINUS_ONE, z.re), call_1(c, HLO_COSINE, z.im));
+  math_value_t less_one =
+      mul(c, call_1(c, HLO_EXPONENTIAL_MINUS_ONE, z.re), call_1(c, HLO_COSINE, z.im));
   return (pair_t){sub(c, less_one, mul(c, mul_k(c, half, 2), half)), e.im};
 }
 
@@ -108,17 +117,19 @@ static pair_t tan_(jit_code_t *c, pair_t z, pair_t w, math_value_t *out_rare) {
   return (pair_t){turned.im, negate(c, turned.re)};
 }
 
-/* --- logarithms and powers ------------------------------------------------------------------------------------- */
+/* --- logarithms and powers -------------------------------------------------------------------- */
 
 /* Of numbers that come from f32: their squares lose nothing that matters. */
 static pair_t log_of_f32(jit_code_t *c, pair_t z, pair_t w, math_value_t *out_rare) {
   math_value_t squares = square_sum(c, z, out_rare);
   (void)w;
-  return (pair_t){mul_k(c, call_1(c, HLO_LOG, squares), 0.5), jit_math_emit(c, HLO_ATAN2, z.im, z.re)};
+  return (pair_t){mul_k(c, call_1(c, HLO_LOG, squares), 0.5),
+                  jit_math_emit(c, HLO_ATAN2, z.im, z.re)};
 }
 
 /* a + b and what rounding it loses. */
-static math_value_t exact_sum(jit_code_t *c, math_value_t a, math_value_t b, math_value_t *out_lost) {
+static math_value_t exact_sum(jit_code_t *c, math_value_t a, math_value_t b,
+                              math_value_t *out_lost) {
   math_value_t sum = add(c, a, b), part = sub(c, sum, a);
   *out_lost = add(c, sub(c, a, sub(c, sum, part)), sub(c, b, part));
   return sum;
@@ -127,7 +138,8 @@ static math_value_t exact_sum(jit_code_t *c, math_value_t a, math_value_t b, mat
 /* x^2 + y^2 - 1 for numbers near the unit circle, where the three nearly cancel. */
 static math_value_t squares_less_one(jit_code_t *c, pair_t z) {
   math_value_t lost_1, lost_2, xx = mul(c, z.re, z.re), yy = mul(c, z.im, z.im);
-  math_value_t low = add(c, fused(c, z.re, z.re, negate(c, xx)), fused(c, z.im, z.im, negate(c, yy)));
+  math_value_t low =
+      add(c, fused(c, z.re, z.re, negate(c, xx)), fused(c, z.im, z.im, negate(c, yy)));
   math_value_t x_larger = is_less(c, yy, xx), larger = choose(c, x_larger, xx, yy),
                smaller = choose(c, x_larger, yy, xx);
   math_value_t sum = exact_sum(c, larger, real(larger, -1), &lost_1);
@@ -149,7 +161,8 @@ static pair_t root(jit_code_t *c, pair_t z, math_value_t size) {
   math_value_t t = square_root(c, mul_k(c, add(c, magnitude(c, z.re), size), 0.5));
   math_value_t other = divide(c, z.im, mul_k(c, t, 2));
   math_value_t is_left = is_less_k(c, z.re, 0);
-  return (pair_t){choose(c, is_left, magnitude(c, other), t), choose(c, is_left, with_sign_of(c, t, z.im), other)};
+  return (pair_t){choose(c, is_left, magnitude(c, other), t),
+                  choose(c, is_left, with_sign_of(c, t, z.im), other)};
 }
 
 static pair_t sqrt_(jit_code_t *c, pair_t z, pair_t w, math_value_t *out_rare) {
@@ -170,17 +183,19 @@ static pair_t sign(jit_code_t *c, pair_t z, pair_t w, math_value_t *out_rare) {
   return (pair_t){divide(c, z.re, size), divide(c, z.im, size)};
 }
 
-/* The root of the sum of squares, scaled by the power of two below the larger part so that none overflows or vanishes. */
+/* The root of the sum of squares, scaled by the power of two below the larger part so that none
+ * overflows or vanishes. */
 static math_value_t modulus(jit_code_t *c, pair_t z) {
-  math_value_t a = magnitude(c, z.re), b = magnitude(c, z.im), larger = choose(c, is_less(c, a, b), b, a);
+  math_value_t a = magnitude(c, z.re), b = magnitude(c, z.im),
+               larger = choose(c, is_less(c, a, b), b, a);
   math_value_t power = bits_of(c, larger);
   int mantissa = mantissa_bits(a);
   int64_t unit = (int64_t)1 << mantissa, shift_range = 2 * exponent_bias(a);
   kir_type_t *type = type_of(power);
   power = jit_intrinsic(c, KIR_SMAX, type,
                         (math_value_t[]){bits_and_k(c, power, -unit), bits_k(power, unit)}, 2);
-  power =
-      jit_intrinsic(c, KIR_SMIN, type, (math_value_t[]){power, bits_k(power, (shift_range - 1) * unit)}, 2);
+  power = jit_intrinsic(c, KIR_SMIN, type,
+                        (math_value_t[]){power, bits_k(power, (shift_range - 1) * unit)}, 2);
   math_value_t down = from_bits(c, bits_sub(c, bits_k(power, shift_range * unit), power), a);
   math_value_t x = mul(c, z.re, down), y = mul(c, z.im, down);
   return mul(c, square_root(c, multiply_add(c, x, x, mul(c, y, y))), from_bits(c, power, a));
@@ -193,7 +208,8 @@ static pair_t abs_(jit_code_t *c, pair_t z, pair_t w, math_value_t *out_rare) {
   return (pair_t){size, size};
 }
 
-/* e^(w log z), for results of f32: in f64 the product may magnify the logarithm's error, but not of many iterations. */
+/* e^(w log z), for results of f32: in f64 the product may magnify the logarithm's error, but not of
+ * many iterations. */
 static pair_t power_of_f32(jit_code_t *c, pair_t z, pair_t w, math_value_t *out_rare) {
   math_value_t rare_exp;
   pair_t log = log_of_f32(c, z, w, out_rare);
@@ -206,14 +222,16 @@ static pair_t power_of_f32(jit_code_t *c, pair_t z, pair_t w, math_value_t *out_
   return result;
 }
 
-/* --- quotients ------------------------------------------------------------------------------------------------- */
+/* --- quotients -------------------------------------------------------------------------------- */
 
 /* Products of floats are exact as doubles. */
 static pair_t divide_f32(jit_code_t *c, pair_t x, pair_t y, math_value_t *out_rare) {
   math_value_t squares = add(c, mul(c, y.re, y.re), mul(c, y.im, y.im));
   math_value_t usual = both(c, is_more_k(c, squares, 0), is_less_k(c, squares, INFINITY));
-  *out_rare = either(c, negated(c, usual), either(c, is_not_finite(c, x.re), is_not_finite(c, x.im)));
-  math_value_t re = add(c, mul(c, x.re, y.re), mul(c, x.im, y.im)), im = sub(c, mul(c, x.im, y.re), mul(c, x.re, y.im));
+  *out_rare =
+      either(c, negated(c, usual), either(c, is_not_finite(c, x.re), is_not_finite(c, x.im)));
+  math_value_t re = add(c, mul(c, x.re, y.re), mul(c, x.im, y.im)),
+               im = sub(c, mul(c, x.im, y.re), mul(c, x.re, y.im));
   return (pair_t){divide(c, re, squares), divide(c, im, squares)};
 }
 
@@ -221,7 +239,8 @@ static pair_t divide_f32(jit_code_t *c, pair_t x, pair_t y, math_value_t *out_ra
 static pair_t divide_f64(jit_code_t *c, pair_t x, pair_t y, math_value_t *out_rare) {
   math_value_t size = add(c, magnitude(c, y.re), magnitude(c, y.im));
   math_value_t usual = both(c, is_more_k(c, size, 0), is_less_k(c, size, INFINITY));
-  *out_rare = either(c, negated(c, usual), either(c, is_not_finite(c, x.re), is_not_finite(c, x.im)));
+  *out_rare =
+      either(c, negated(c, usual), either(c, is_not_finite(c, x.re), is_not_finite(c, x.im)));
   math_value_t turned = is_less(c, magnitude(c, y.re), magnitude(c, y.im));
   math_value_t large = choose(c, turned, y.im, y.re), small = choose(c, turned, y.re, y.im);
   math_value_t u = choose(c, turned, x.re, x.im), v = choose(c, turned, x.im, x.re);
@@ -231,7 +250,7 @@ static pair_t divide_f64(jit_code_t *c, pair_t x, pair_t y, math_value_t *out_ra
   return (pair_t){divide(c, re, below), divide(c, im, below)};
 }
 
-/* --- the table ------------------------------------------------------------------------------------------------- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 /* Costs in additions of the parts' type, for vectors. */
 static const complex_op_t complex_ops[HLO_OPCODE_COUNT] = {
@@ -248,7 +267,8 @@ static const complex_op_t complex_ops[HLO_OPCODE_COUNT] = {
     [HLO_COSH] = {"cosh", cosh_, cosh_, false, 90},
     [HLO_DIVIDE] = {"divide", divide_f32, divide_f64, true, 30},
     [HLO_EXPONENTIAL] = {"exponential", exponential, exponential, false, 60},
-    [HLO_EXPONENTIAL_MINUS_ONE] = {"exponential_minus_one", exponential_minus_one, exponential_minus_one, true, 150},
+    [HLO_EXPONENTIAL_MINUS_ONE] = {"exponential_minus_one", exponential_minus_one,
+                                   exponential_minus_one, true, 150},
     [HLO_LOG] = {"log", log_of_f32, log_, true, 90},
     [HLO_LOG_PLUS_ONE] = {.name = "log_plus_one", .cost = 300},
     [HLO_LOGISTIC] = {.name = "logistic", .cost = 300},
@@ -269,10 +289,14 @@ double jit_complex_cost(hlo_opcode_t op) {
   return op == HLO_MULTIPLY ? 6 : op == HLO_REAL || op == HLO_IMAG || op == HLO_COMPLEX ? 1 : 2;
 }
 
-/* --- functions ------------------------------------------------------------------------------------------------- */
+/* --- functions -------------------------------------------------------------------------------- */
 
-static pair_t widened(jit_code_t *c, pair_t z) { return (pair_t){math_widen(c, z.re), math_widen(c, z.im)}; }
-static pair_t narrowed(jit_code_t *c, pair_t z) { return (pair_t){math_narrow(c, z.re), math_narrow(c, z.im)}; }
+static pair_t widened(jit_code_t *c, pair_t z) {
+  return (pair_t){math_widen(c, z.re), math_widen(c, z.im)};
+}
+static pair_t narrowed(jit_code_t *c, pair_t z) {
+  return (pair_t){math_narrow(c, z.re), math_narrow(c, z.im)};
+}
 
 /* All lanes of f64 by the function on arrays, which puts the results where x was. */
 static pair_t by_library(jit_code_t *c, const complex_op_t *op, pair_t x, pair_t y, int operands) {
@@ -288,7 +312,8 @@ static pair_t by_library(jit_code_t *c, const complex_op_t *op, pair_t x, pair_t
   in[1] = math_put_on_stack(c, x.re), in[2] = math_put_on_stack(c, x.im);
   if (operands > 1) in[3] = math_put_on_stack(c, y.re), in[4] = math_put_on_stack(c, y.im);
   kir_call(c->builder, signature, function, in, (unsigned)(1 + 2 * operands));
-  return (pair_t){math_take_from_stack(c, type_of(x.re), in[1]), math_take_from_stack(c, type_of(x.im), in[2])};
+  return (pair_t){math_take_from_stack(c, type_of(x.re), in[1]),
+                  math_take_from_stack(c, type_of(x.im), in[2])};
 }
 
 /* The formula where it is good, and the library where it is not, in the type of x. */
@@ -331,7 +356,8 @@ kir_value_t *jit_complex_call(jit_code_t *code, hlo_opcode_t op, jit_pair_t x, j
   char name[64];
   if (op != HLO_ABS) result = kir_vector_type(jit_scalar_type(part), (unsigned)(2 * lanes));
   kir_type_t *signature = kir_function_type(result, types, (unsigned)(2 * operands));
-  snprintf(name, sizeof name, "complex.%s.%dxf%d", complex_ops[op].name, lanes, jit_element_bits(part));
+  snprintf(name, sizeof name, "complex.%s.%dxf%d", complex_ops[op].name, lanes,
+           jit_element_bits(part));
   kir_value_t *function = kir_find_function(code->module, name), *in[] = {x.re, x.im, y.re, y.im};
   if (!function) function = write_function(code, op, operands, name, signature);
   return kir_call(code->builder, signature, function, in, (unsigned)(2 * operands));

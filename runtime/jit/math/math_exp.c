@@ -6,8 +6,8 @@
 
 math_value_t jit_emit_exponential(jit_code_t *c, math_value_t x) { return math_exp(c, x, false); }
 
-/* (e^x - 1) / 4 for |x| < 711 (f32: 90), without overflow: 2^n (1 + q) - 1 = 4 (2^(n-2) q + (2^(n-2) - 1/4)). In f64
- * the parts that q and the sum lose are put back. */
+/* (e^x - 1) / 4 for |x| < 711 (f32: 90), without overflow: 2^n (1 + q) - 1 = 4 (2^(n-2) q +
+ * (2^(n-2) - 1/4)). In f64 the parts that q and the sum lose are put back. */
 static math_value_t quarter_expm1(jit_code_t *c, math_value_t x, bool fast) {
   math_exp_parts_t parts = math_expm1_parts(c, x, fast);
   math_value_t scale = math_power_of_two(c, bits_add(c, parts.n.bits, bits_k(parts.n.bits, -2)), x);
@@ -23,11 +23,12 @@ math_value_t jit_emit_exponential_minus_one(jit_code_t *c, math_value_t x) {
   return choose(c, is_less_k(c, magnitude(c, x), is_f64(x) ? 0x1p-54 : 0x1p-25), x, result);
 }
 
-/* With e = e^-|x|: 1 / (1 + e) or e / (1 + e), so that neither tail overflows or cancels. The parts that e and 1 + e
- * lose are put back. */
+/* With e = e^-|x|: 1 / (1 + e) or e / (1 + e), so that neither tail overflows or cancels. The parts
+ * that e and 1 + e lose are put back. */
 math_value_t jit_emit_logistic(jit_code_t *c, math_value_t x) {
   math_value_t one = real(x, 1), below = negate(c, magnitude(c, x)), is_left = is_less_k(c, x, 0);
-  math_exp_parts_t parts = math_exp_parts(c, is_f64(x) ? limit(c, below, -746, 0) : limit(c, below, -104, 0), false);
+  math_exp_parts_t parts =
+      math_exp_parts(c, is_f64(x) ? limit(c, below, -746, 0) : limit(c, below, -104, 0), false);
   math_value_t power = add_k(c, parts.q, 1), power_low = sub(c, parts.q, add_k(c, power, -1));
   math_value_t e = math_scale(c, power, parts.n), e_low = math_scale(c, power_low, parts.n);
   math_value_t bottom = add_k(c, e, 1), bottom_low = add(c, sub(c, e, add_k(c, bottom, -1)), e_low);
@@ -42,7 +43,8 @@ math_value_t jit_emit_tanh(jit_code_t *c, math_value_t x) {
   math_value_t near = multiply_add(c, mul(c, z, x), p, x);
   math_value_t twice = limit(c, add(c, a, a), 0, 40);
   math_exp_parts_t parts = math_exp_parts(c, twice, false);
-  math_value_t scale = math_power_of_two(c, parts.n.bits, x), e = multiply_add(c, scale, parts.q, scale);
+  math_value_t scale = math_power_of_two(c, parts.n.bits, x),
+               e = multiply_add(c, scale, parts.q, scale);
   math_value_t far = k_sub(c, 1, math_quotient(c, real(x, 2), add_k(c, e, 1)));
   return with_sign_of(c, choose(c, is_less_k(c, a, 0.5625), near, far), x);
 }
@@ -52,12 +54,14 @@ static math_value_t hyperbolic_sine(jit_code_t *c, math_value_t x, bool fast) {
   math_value_t a = limit(c, magnitude(c, x), 0, 710.6), quarter = quarter_expm1(c, a, fast);
   math_value_t rest = divide(c, quarter, add_k(c, mul_k(c, quarter, 4), 1));
   math_value_t small = multiply_add(c, mul_k(c, quarter, -4), rest, add(c, quarter, quarter));
-  math_value_t sum = choose(c, is_less_k(c, a, 0.5), small, add(c, quarter, rest)), result = add(c, sum, sum);
+  math_value_t sum = choose(c, is_less_k(c, a, 0.5), small, add(c, quarter, rest)),
+               result = add(c, sum, sum);
   return choose(c, is_less_k(c, a, 0x1p-27), x, with_sign_of(c, result, x));
 }
 
 math_value_t jit_emit_sinh(jit_code_t *c, math_value_t x) {
-  return is_f64(x) ? hyperbolic_sine(c, x, false) : math_narrow(c, hyperbolic_sine(c, math_widen(c, x), true));
+  return is_f64(x) ? hyperbolic_sine(c, x, false)
+                   : math_narrow(c, hyperbolic_sine(c, math_widen(c, x), true));
 }
 
 /* With e = e^|x| / 4: 2 e + 1 / (8 e). */
@@ -69,5 +73,6 @@ static math_value_t hyperbolic_cosine(jit_code_t *c, math_value_t x, bool fast) 
 }
 
 math_value_t jit_emit_cosh(jit_code_t *c, math_value_t x) {
-  return is_f64(x) ? hyperbolic_cosine(c, x, false) : math_narrow(c, hyperbolic_cosine(c, math_widen(c, x), true));
+  return is_f64(x) ? hyperbolic_cosine(c, x, false)
+                   : math_narrow(c, hyperbolic_cosine(c, math_widen(c, x), true));
 }

@@ -6,19 +6,23 @@
 
 math_value_t jit_emit_log(jit_code_t *c, math_value_t x) { return math_log(c, x, false); }
 
-math_value_t jit_emit_log_plus_one(jit_code_t *c, math_value_t x) { return math_log1p(c, x, NULL, false); }
+math_value_t jit_emit_log_plus_one(jit_code_t *c, math_value_t x) {
+  return math_log1p(c, x, NULL, false);
+}
 
 /* a + b for |a| >= |b|, and in *out_lost what rounding took. */
-static math_value_t sum_exactly(jit_code_t *c, math_value_t a, math_value_t b, math_value_t *out_lost) {
+static math_value_t sum_exactly(jit_code_t *c, math_value_t a, math_value_t b,
+                                math_value_t *out_lost) {
   math_value_t sum = add(c, a, b);
   *out_lost = add(c, sub(c, a, sum), b);
   return sum;
 }
 
 /* log(1 + high + low), or for large arguments log(x) + log 2, which is what remains of it. */
-static math_value_t log_or_double(jit_code_t *c, math_value_t x, math_value_t is_large, math_value_t high,
-                                  math_value_t low, bool fast) {
-  math_value_t log = math_log1p(c, choose(c, is_large, add_k(c, x, -1), high), choose_k(c, is_large, 0, low), fast);
+static math_value_t log_or_double(jit_code_t *c, math_value_t x, math_value_t is_large,
+                                  math_value_t high, math_value_t low, bool fast) {
+  math_value_t log = math_log1p(c, choose(c, is_large, add_k(c, x, -1), high),
+                                choose_k(c, is_large, 0, low), fast);
   return choose(c, is_large, add_k(c, log, 0x1.62e42fefa39efp-1), log);
 }
 
@@ -32,11 +36,13 @@ static math_value_t inverse_sinh(jit_code_t *c, math_value_t x, bool fast) {
 }
 
 math_value_t jit_emit_asinh(jit_code_t *c, math_value_t x) {
-  return is_f64(x) ? inverse_sinh(c, x, false) : math_narrow(c, inverse_sinh(c, math_widen(c, x), true));
+  return is_f64(x) ? inverse_sinh(c, x, false)
+                   : math_narrow(c, inverse_sinh(c, math_widen(c, x), true));
 }
 
 /* What rounding takes from the root of square + square_low. */
-static math_value_t rest_of_root(jit_code_t *c, math_value_t root, math_value_t square, math_value_t square_low) {
+static math_value_t rest_of_root(jit_code_t *c, math_value_t root, math_value_t square,
+                                 math_value_t square_low) {
   math_value_t left = add(c, fused(c, negate(c, root), root, square), square_low);
   math_value_t bottom = choose_k(c, is_equal_k(c, root, 0), 1, root);
   return choose_k(c, is_equal_k(c, root, INFINITY), 0, divide(c, mul_k(c, left, 0.5), bottom));
@@ -44,18 +50,22 @@ static math_value_t rest_of_root(jit_code_t *c, math_value_t root, math_value_t 
 
 /* With t = x - 1: log(1 + t + sqrt(2 t + t^2)). */
 static math_value_t inverse_cosh(jit_code_t *c, math_value_t x, bool fast) {
-  math_value_t t = add_k(c, x, -1), twice = add(c, t, t), square = multiply_add(c, t, t, twice), low;
+  math_value_t t = add_k(c, x, -1), twice = add(c, t, t), square = multiply_add(c, t, t, twice),
+               low;
   math_value_t root = square_root(c, square);
   math_value_t sum = add(c, t, root), is_root_larger = is_less(c, t, root);
-  math_value_t larger = choose(c, is_root_larger, root, t), smaller = choose(c, is_root_larger, t, root);
+  math_value_t larger = choose(c, is_root_larger, root, t),
+               smaller = choose(c, is_root_larger, t, root);
   sum_exactly(c, larger, smaller, &low);
-  if (!fast) low = add(c, low, rest_of_root(c, root, square, multiply_add(c, t, t, sub(c, twice, square))));
+  if (!fast)
+    low = add(c, low, rest_of_root(c, root, square, multiply_add(c, t, t, sub(c, twice, square))));
   math_value_t result = log_or_double(c, x, is_more_k(c, x, 0x1p28), sum, low, fast);
   return choose_k(c, is_less_k(c, x, 1), NAN, result);
 }
 
 math_value_t jit_emit_acosh(jit_code_t *c, math_value_t x) {
-  return is_f64(x) ? inverse_cosh(c, x, false) : math_narrow(c, inverse_cosh(c, math_widen(c, x), true));
+  return is_f64(x) ? inverse_cosh(c, x, false)
+                   : math_narrow(c, inverse_cosh(c, math_widen(c, x), true));
 }
 
 /* log(1 + 2 a / (1 - a)) / 2. What the quotient loses is found by multiplying back. */
@@ -70,5 +80,6 @@ static math_value_t inverse_tanh(jit_code_t *c, math_value_t x, bool fast) {
 }
 
 math_value_t jit_emit_atanh(jit_code_t *c, math_value_t x) {
-  return is_f64(x) ? inverse_tanh(c, x, false) : math_narrow(c, inverse_tanh(c, math_widen(c, x), true));
+  return is_f64(x) ? inverse_tanh(c, x, false)
+                   : math_narrow(c, inverse_tanh(c, math_widen(c, x), true));
 }

@@ -19,17 +19,20 @@ math_value_t math_narrow(jit_code_t *c, math_value_t x) {
   return kir_fptrunc(c->builder, x, narrow);
 }
 
-/* --- instructions of AVX-512 ----------------------------------------------------------------------------------- */
+/* --- instructions of AVX-512 ------------------------------------------------------------------ */
 
-/* There is one for x 2^n and one each for guesses of 1 / x and 1 / sqrt(x) with 14 good bits, on whole registers. */
+/* There is one for x 2^n and one each for guesses of 1 / x and 1 / sqrt(x) with 14 good bits, on
+ * whole registers. */
 static bool fills_registers(const jit_code_t *c, math_value_t x) {
   kir_type_t *type = type_of(x);
   int lanes = jit_lanes(type);
-  return c->target->vector_bytes == 64 && lanes * jit_element_bits(type) % 512 == 0 && !(lanes & (lanes - 1));
+  return c->target->vector_bytes == 64 && lanes * jit_element_bits(type) % 512 == 0 &&
+         !(lanes & (lanes - 1));
 }
 
 /* Lanes first, first + 1, ... of the two vectors one behind the other. */
-static math_value_t take_lanes(jit_code_t *c, math_value_t a, math_value_t b, int first, int count) {
+static math_value_t take_lanes(jit_code_t *c, math_value_t a, math_value_t b, int first,
+                               int count) {
   kir_type_t *i32 = kir_int_type(c->module, 32);
   kir_value_t *lanes[1024];
   hr_assert(count <= 1024);
@@ -38,7 +41,8 @@ static math_value_t take_lanes(jit_code_t *c, math_value_t a, math_value_t b, in
 }
 
 #define NO_CHOICE (-1)
-#define RANGE_LESS 4 /* choices of the instruction range: with the sign of the one that is taken */
+#define RANGE_LESS 4 /* choices of the instruction range: with the sign of the one that is taken \
+                      */
 #define RANGE_MORE 5
 
 /* Instructions of AVX-512, by the width of a float: f32, f64. */
@@ -47,10 +51,10 @@ static const kir_op_t scalef[2] = {KIR_SCALEF_PS, KIR_SCALEF_PD};
 static const kir_op_t rsqrt14[2] = {KIR_RSQRT14_PS, KIR_RSQRT14_PD};
 static const kir_op_t rcp14[2] = {KIR_RCP14_PS, KIR_RCP14_PD};
 
-/* An instruction on one register: `in` are one or two vectors. Some have a choice; scalef and range have their way of
- * rounding as last operand. */
-static math_value_t instruction_512(jit_code_t *c, const kir_op_t ops[2], const math_value_t *in, int count,
-                               int choice) {
+/* An instruction on one register: `in` are one or two vectors. Some have a choice; scalef and range
+ * have their way of rounding as last operand. */
+static math_value_t instruction_512(jit_code_t *c, const kir_op_t ops[2], const math_value_t *in,
+                                    int count, int choice) {
   kir_type_t *type = type_of(in[0]), *i32 = kir_int_type(c->module, 32);
   math_value_t arguments[6] = {in[0], in[count - 1]};
   int next = count;
@@ -62,8 +66,8 @@ static math_value_t instruction_512(jit_code_t *c, const kir_op_t ops[2], const 
 }
 
 /* The same on vectors of several registers: each half alone. */
-static math_value_t on_registers(jit_code_t *c, const kir_op_t ops[2], const math_value_t *in, int count,
-                            int choice) {
+static math_value_t on_registers(jit_code_t *c, const kir_op_t ops[2], const math_value_t *in,
+                                 int count, int choice) {
   int lanes = jit_lanes(type_of(in[0]));
   if (lanes * jit_element_bits(type_of(in[0])) == 512)
     return instruction_512(c, ops, in, count, choice);
@@ -103,14 +107,14 @@ math_value_t math_quotient(jit_code_t *c, math_value_t a, math_value_t b) {
   return fused(c, inverse, fused(c, negate(c, b), first, a), first);
 }
 
-math_value_t math_quotient_of_sums(jit_code_t *c, math_value_t a, math_value_t a_low, math_value_t b,
-                                   math_value_t b_low) {
+math_value_t math_quotient_of_sums(jit_code_t *c, math_value_t a, math_value_t a_low,
+                                   math_value_t b, math_value_t b_low) {
   math_value_t inverse = reciprocal(c, b), first = mul(c, a, inverse);
   math_value_t left = add(c, fused(c, negate(c, b), first, a), sub(c, a_low, mul(c, first, b_low)));
   return multiply_add(c, inverse, left, first);
 }
 
-/* --- exponentials ---------------------------------------------------------------------------------------------- */
+/* --- exponentials ----------------------------------------------------------------------------- */
 
 /* Adding 1.5 * 2^23 (2^52) leaves the nearest integer in the low bits of the mantissa. */
 math_nearest_t math_nearest(jit_code_t *c, math_value_t x, double factor) {
@@ -125,10 +129,12 @@ math_value_t math_power_of_two(jit_code_t *c, math_value_t n, math_value_t like)
 }
 
 /* r = x - n ln 2, and what rounding it takes. */
-static math_nearest_t reduce_exp(jit_code_t *c, math_value_t x, math_value_t *out_r, math_value_t *out_low) {
+static math_nearest_t reduce_exp(jit_code_t *c, math_value_t x, math_value_t *out_r,
+                                 math_value_t *out_low) {
   math_nearest_t n = math_nearest(c, x, 0x1.71547652b82fep0);
   /* The first part of ln 2 has few bits, so that its product with n is exact. */
-  double first = is_f64(x) ? 0x1.62e42fefa38p-1 : 0x1.62e4p-1, rest = is_f64(x) ? 0x1.ef35793c7673p-45 : 0x1.7f7d1cp-20;
+  double first = is_f64(x) ? 0x1.62e42fefa38p-1 : 0x1.62e4p-1,
+         rest = is_f64(x) ? 0x1.ef35793c7673p-45 : 0x1.7f7d1cp-20;
   math_value_t exact = multiply_add_k(c, n.real, -first, x);
   *out_r = multiply_add_k(c, n.real, -rest, exact);
   if (out_low) *out_low = multiply_add_k(c, n.real, -rest, sub(c, exact, *out_r));
@@ -138,9 +144,9 @@ static math_nearest_t reduce_exp(jit_code_t *c, math_value_t x, math_value_t *ou
 math_exp_parts_t math_exp_parts(jit_code_t *c, math_value_t x, bool fast) {
   math_value_t r;
   math_nearest_t n = reduce_exp(c, x, &r, NULL);
-  math_value_t p = fast       ? POLYNOMIAL(c, r, math_exp_fast)
-              : is_f64(x) ? POLYNOMIAL(c, r, math_exp_f64)
-                          : POLYNOMIAL(c, r, math_exp_f32);
+  math_value_t p = fast        ? POLYNOMIAL(c, r, math_exp_fast)
+                   : is_f64(x) ? POLYNOMIAL(c, r, math_exp_f64)
+                               : POLYNOMIAL(c, r, math_exp_f32);
   return (math_exp_parts_t){.n = n, .q = multiply_add(c, mul(c, r, r), p, r)};
 }
 
@@ -148,9 +154,9 @@ math_exp_parts_t math_expm1_parts(jit_code_t *c, math_value_t x, bool fast) {
   bool with_low = is_f64(x) && !fast;
   math_value_t r, low;
   math_nearest_t n = reduce_exp(c, x, &r, with_low ? &low : NULL);
-  math_value_t p = fast       ? POLYNOMIAL(c, r, math_expm1_fast)
-              : is_f64(x) ? POLYNOMIAL(c, r, math_expm1_f64)
-                          : POLYNOMIAL(c, r, math_expm1_f32);
+  math_value_t p = fast        ? POLYNOMIAL(c, r, math_expm1_fast)
+                   : is_f64(x) ? POLYNOMIAL(c, r, math_expm1_f64)
+                               : POLYNOMIAL(c, r, math_expm1_f32);
   math_exp_parts_t parts = {.n = n, .q = multiply_add(c, mul(c, r, r), p, r)};
   if (!with_low) return parts;
   math_value_t tail = multiply_add(c, mul(c, r, r), p, multiply_add(c, r, low, low));
@@ -160,10 +166,12 @@ math_exp_parts_t math_expm1_parts(jit_code_t *c, math_value_t x, bool fast) {
 }
 
 math_value_t math_scale(jit_code_t *c, math_value_t x, math_nearest_t n) {
-  if (fills_registers(c, x)) return on_registers(c, scalef, (math_value_t[]){x, n.real}, 2, NO_CHOICE);
+  if (fills_registers(c, x))
+    return on_registers(c, scalef, (math_value_t[]){x, n.real}, 2, NO_CHOICE);
   /* In two halves, neither of which leaves the range: only the last product rounds. */
   int unused = (is_f64(x) ? 64 : 32) - mantissa_bits(x) + 1;
-  math_value_t whole = bits_right(c, bits_left(c, n.bits, unused), unused), half = bits_right(c, whole, 1);
+  math_value_t whole = bits_right(c, bits_left(c, n.bits, unused), unused),
+               half = bits_right(c, whole, 1);
   math_value_t scaled = mul(c, x, math_power_of_two(c, half, x));
   return mul(c, scaled, math_power_of_two(c, bits_sub(c, whole, half), x));
 }
@@ -174,7 +182,7 @@ math_value_t math_exp(jit_code_t *c, math_value_t x, bool fast) {
   return math_scale(c, add_k(c, parts.q, 1), parts.n);
 }
 
-/* --- branches ---------------------------------------------------------------------------------------------------- */
+/* --- branches --------------------------------------------------------------------------------- */
 
 static math_value_t any_lane(jit_code_t *c, math_value_t condition) {
   if (type_of(condition)->kind != KIR_TYPE_VECTOR) return condition;
@@ -191,8 +199,8 @@ math_branch_t math_branch_if_any(jit_code_t *c, math_value_t condition) {
   return branch;
 }
 
-void math_branch_end_all(jit_code_t *c, math_branch_t branch, math_value_t *values, const math_value_t *rare,
-                         int count) {
+void math_branch_end_all(jit_code_t *c, math_branch_t branch, math_value_t *values,
+                         const math_value_t *rare, int count) {
   math_value_t chosen[8];
   for (int i = 0; i < count; i++) chosen[i] = choose(c, branch.condition, rare[i], values[i]);
   kir_block_t *blocks[2] = {branch.from, kir_insert_block(c->builder)};
@@ -205,7 +213,8 @@ void math_branch_end_all(jit_code_t *c, math_branch_t branch, math_value_t *valu
   }
 }
 
-math_value_t math_branch_end(jit_code_t *c, math_branch_t branch, math_value_t usual, math_value_t rare) {
+math_value_t math_branch_end(jit_code_t *c, math_branch_t branch, math_value_t usual,
+                             math_value_t rare) {
   math_branch_end_all(c, branch, &usual, &rare, 1);
   return usual;
 }
@@ -234,7 +243,8 @@ math_value_t math_take_from_stack(jit_code_t *c, kir_type_t *type, math_value_t 
   return all;
 }
 
-static math_value_t lane_address(jit_code_t *c, kir_type_t *element, math_value_t stack_slot, math_value_t i) {
+static math_value_t lane_address(jit_code_t *c, kir_type_t *element, math_value_t stack_slot,
+                                 math_value_t i) {
   return kir_inbounds_gep(c->builder, element, stack_slot, i);
 }
 
@@ -244,7 +254,8 @@ math_value_t math_call_by_lane(jit_code_t *c, const char *name, math_value_t x, 
   kir_value_t *function = kir_find_function(c->module, name);
   if (!function) function = kir_add_function(c->module, name, signature);
   kir_type_t *i32 = kir_int_type(c->module, 32);
-  math_value_t stack_slots[2] = {math_put_on_stack(c, x), y ? math_put_on_stack(c, y) : NULL}, in[2];
+  math_value_t stack_slots[2] = {math_put_on_stack(c, x), y ? math_put_on_stack(c, y) : NULL},
+               in[2];
   kir_block_t *from = kir_insert_block(c->builder);
   kir_value_t *owner = kir_block_function(from);
   kir_block_t *loop = kir_append_block(owner, "");
@@ -263,15 +274,18 @@ math_value_t math_call_by_lane(jit_code_t *c, const char *name, math_value_t x, 
   return math_take_from_stack(c, type_of(x), stack_slots[0]);
 }
 
-/* --- logarithms ------------------------------------------------------------------------------------------------ */
+/* --- logarithms ------------------------------------------------------------------------------- */
 
 static math_log_parts_t normal_log_parts(jit_code_t *c, math_value_t x) {
   int mantissa = mantissa_bits(x);
   math_value_t bits = bits_of(c, x);
-  math_value_t over = bits_sub(c, bits, bits_k(bits, is_f64(x) ? 0x3fe6a09e667f3bcd : 0x3f3504f3)); /* sqrt(1/2) */
+  math_value_t over =
+      bits_sub(c, bits, bits_k(bits, is_f64(x) ? 0x3fe6a09e667f3bcd : 0x3f3504f3)); /* sqrt(1/2) */
   math_value_t k = bits_right(c, over, mantissa);
-  math_log_parts_t parts = {.k_bits = k, .m = from_bits(c, bits_sub(c, bits, bits_left(c, k, mantissa)), x)};
-  if (is_f64(x)) { /* no conversion of 64-bit integers before AVX-512: through the mantissa of 2^52 + 2^51 */
+  math_log_parts_t parts = {.k_bits = k,
+                            .m = from_bits(c, bits_sub(c, bits, bits_left(c, k, mantissa)), x)};
+  if (is_f64(x)) { /* no conversion of 64-bit integers before AVX-512: through the mantissa of 2^52
+                      + 2^51 */
     math_value_t shifted = bits_add(c, k, bits_k(k, 0x4338000000000000));
     parts.k = add_k(c, from_bits(c, shifted, x), -0x1.8p52);
   } else
@@ -290,7 +304,8 @@ math_log_parts_t math_log_parts(jit_code_t *c, math_value_t x) {
 /* k ln 2 + log(1 + f) */
 static math_value_t log_sum(jit_code_t *c, math_value_t k, math_value_t f, bool fast) {
   bool wide = is_f64(f);
-  double first = wide ? 0x1.62e42fefa38p-1 : 0x1.62e4p-1, rest = wide ? 0x1.ef35793c7673p-45 : 0x1.7f7d1cp-20;
+  double first = wide ? 0x1.62e42fefa38p-1 : 0x1.62e4p-1,
+         rest = wide ? 0x1.ef35793c7673p-45 : 0x1.7f7d1cp-20;
   math_value_t square = mul(c, f, f), low = mul_k(c, k, rest);
   if (!wide) {
     math_value_t p = POLYNOMIAL(c, f, math_log_f32);
@@ -298,7 +313,8 @@ static math_value_t log_sum(jit_code_t *c, math_value_t k, math_value_t f, bool 
     tail = multiply_add_k(c, square, -0.5, tail);
     return multiply_add_k(c, k, first, add(c, f, tail));
   }
-  math_value_t s = math_quotient(c, f, add_k(c, f, 2)), z = mul(c, s, s), half = mul_k(c, square, 0.5);
+  math_value_t s = math_quotient(c, f, add_k(c, f, 2)), z = mul(c, s, s),
+               half = mul_k(c, square, 0.5);
   math_value_t p = fast ? POLYNOMIAL(c, z, math_log_fast) : POLYNOMIAL(c, z, math_log_f64);
   math_value_t tail = multiply_add(c, s, multiply_add(c, z, p, half), low);
   return multiply_add_k(c, k, first, sub(c, f, sub(c, half, tail)));
@@ -306,7 +322,8 @@ static math_value_t log_sum(jit_code_t *c, math_value_t k, math_value_t f, bool 
 
 /* The logarithm of x if that is positive and finite, else what it is there. */
 static math_value_t log_specials(jit_code_t *c, math_value_t x, math_value_t result) {
-  math_value_t special = choose_k(c, is_less_k(c, x, 0), NAN, choose_k(c, is_equal_k(c, x, 0), -INFINITY, x));
+  math_value_t special =
+      choose_k(c, is_less_k(c, x, 0), NAN, choose_k(c, is_equal_k(c, x, 0), -INFINITY, x));
   return choose(c, both(c, is_more_k(c, x, 0), is_less_k(c, x, INFINITY)), result, special);
 }
 
@@ -327,5 +344,6 @@ math_value_t math_log1p(jit_code_t *c, math_value_t high, math_value_t low, bool
   math_value_t down = math_power_of_two(c, bits_sub(c, bits_k(k, 0), k), high);
   math_value_t f = multiply_add(c, lost, down, add_k(c, parts.m, -1));
   math_value_t result = log_specials(c, sum, log_sum(c, parts.k, f, fast));
-  return choose(c, is_less_k(c, magnitude(c, high), is_f64(high) ? 0x1p-54 : 0x1p-25), high, result);
+  return choose(c, is_less_k(c, magnitude(c, high), is_f64(high) ? 0x1p-54 : 0x1p-25), high,
+                result);
 }

@@ -1,6 +1,6 @@
-/* Short names for what math_*.c writes all the time, and pieces that several of them share. Values are floats or
- * doubles, scalars or vectors; those called `bits` are integers of the same width. Constants take the type of the
- * other operand. */
+/* Short names for what math_*.c writes all the time, and pieces that several of them share. Values
+ * are floats or doubles, scalars or vectors; those called `bits` are integers of the same width.
+ * Constants take the type of the other operand. */
 #ifndef JIT_MATH_PARTS_H
 #define JIT_MATH_PARTS_H
 
@@ -11,7 +11,9 @@ typedef kir_value_t *math_value_t;
 
 static inline kir_type_t *type_of(math_value_t x) { return kir_type_of(x); }
 static inline bool is_f64(math_value_t x) { return jit_element_bits(type_of(x)) == 64; }
-static inline math_value_t real(math_value_t like, double value) { return jit_real(type_of(like), value); }
+static inline math_value_t real(math_value_t like, double value) {
+  return jit_real(type_of(like), value);
+}
 
 static inline math_value_t add(jit_code_t *c, math_value_t a, math_value_t b) {
   return kir_fadd(c->builder, a, b);
@@ -26,16 +28,28 @@ static inline math_value_t divide(jit_code_t *c, math_value_t a, math_value_t b)
   return kir_fdiv(c->builder, a, b);
 }
 static inline math_value_t negate(jit_code_t *c, math_value_t a) { return kir_fneg(c->builder, a); }
-static inline math_value_t add_k(jit_code_t *c, math_value_t a, double k) { return add(c, a, real(a, k)); }
-static inline math_value_t mul_k(jit_code_t *c, math_value_t a, double k) { return mul(c, a, real(a, k)); }
-static inline math_value_t k_sub(jit_code_t *c, double k, math_value_t a) { return sub(c, real(a, k), a); }
-static inline math_value_t k_divide(jit_code_t *c, double k, math_value_t a) { return divide(c, real(a, k), a); }
+static inline math_value_t add_k(jit_code_t *c, math_value_t a, double k) {
+  return add(c, a, real(a, k));
+}
+static inline math_value_t mul_k(jit_code_t *c, math_value_t a, double k) {
+  return mul(c, a, real(a, k));
+}
+static inline math_value_t k_sub(jit_code_t *c, double k, math_value_t a) {
+  return sub(c, real(a, k), a);
+}
+static inline math_value_t k_divide(jit_code_t *c, double k, math_value_t a) {
+  return divide(c, real(a, k), a);
+}
 
 static inline math_value_t intrinsic_1(jit_code_t *c, kir_op_t op, math_value_t a) {
   return jit_intrinsic(c, op, type_of(a), &a, 1);
 }
-static inline math_value_t magnitude(jit_code_t *c, math_value_t a) { return intrinsic_1(c, KIR_FABS, a); }
-static inline math_value_t square_root(jit_code_t *c, math_value_t a) { return intrinsic_1(c, KIR_SQRT, a); }
+static inline math_value_t magnitude(jit_code_t *c, math_value_t a) {
+  return intrinsic_1(c, KIR_FABS, a);
+}
+static inline math_value_t square_root(jit_code_t *c, math_value_t a) {
+  return intrinsic_1(c, KIR_SQRT, a);
+}
 static inline math_value_t with_sign_of(jit_code_t *c, math_value_t a, math_value_t sign) {
   math_value_t in[2] = {a, sign};
   return jit_intrinsic(c, KIR_COPYSIGN, type_of(a), in, 2);
@@ -46,7 +60,8 @@ static inline math_value_t fused(jit_code_t *c, math_value_t a, math_value_t b, 
   return jit_intrinsic(c, KIR_FMA, type_of(a), in, 3);
 }
 /* The same where that is one instruction, else rounded twice: for sums that do not depend on it. */
-static inline math_value_t multiply_add(jit_code_t *c, math_value_t a, math_value_t b, math_value_t d) {
+static inline math_value_t multiply_add(jit_code_t *c, math_value_t a, math_value_t b,
+                                        math_value_t d) {
   return c->target->has_fma ? fused(c, a, b, d) : add(c, mul(c, a, b), d);
 }
 static inline math_value_t multiply_add_k(jit_code_t *c, math_value_t a, double k, math_value_t d) {
@@ -60,24 +75,30 @@ static inline math_value_t compare(jit_code_t *c, kir_fcmp_t is, math_value_t a,
 static inline math_value_t is_less(jit_code_t *c, math_value_t a, math_value_t b) {
   return compare(c, KIR_FCMP_OLT, a, b);
 }
-static inline math_value_t is_less_k(jit_code_t *c, math_value_t a, double k) { return is_less(c, a, real(a, k)); }
+static inline math_value_t is_less_k(jit_code_t *c, math_value_t a, double k) {
+  return is_less(c, a, real(a, k));
+}
 static inline math_value_t is_more_k(jit_code_t *c, math_value_t a, double k) {
   return compare(c, KIR_FCMP_OGT, a, real(a, k));
 }
 static inline math_value_t is_equal_k(jit_code_t *c, math_value_t a, double k) {
   return compare(c, KIR_FCMP_OEQ, a, real(a, k));
 }
-static inline math_value_t is_nan(jit_code_t *c, math_value_t a) { return compare(c, KIR_FCMP_UNO, a, a); }
+static inline math_value_t is_nan(jit_code_t *c, math_value_t a) {
+  return compare(c, KIR_FCMP_UNO, a, a);
+}
 static inline math_value_t both(jit_code_t *c, math_value_t a, math_value_t b) {
   return kir_and(c->builder, a, b);
 }
 static inline math_value_t either(jit_code_t *c, math_value_t a, math_value_t b) {
   return kir_or(c->builder, a, b);
 }
-static inline math_value_t choose(jit_code_t *c, math_value_t condition, math_value_t a, math_value_t b) {
+static inline math_value_t choose(jit_code_t *c, math_value_t condition, math_value_t a,
+                                  math_value_t b) {
   return kir_select(c->builder, condition, a, b);
 }
-static inline math_value_t choose_k(jit_code_t *c, math_value_t condition, double k, math_value_t b) {
+static inline math_value_t choose_k(jit_code_t *c, math_value_t condition, double k,
+                                    math_value_t b) {
   return choose(c, condition, real(b, k), b);
 }
 /* Within low and high; NaN stays. */
@@ -86,7 +107,7 @@ static inline math_value_t limit(jit_code_t *c, math_value_t x, double low, doub
   return choose_k(c, is_more_k(c, above, high), high, above);
 }
 
-/* --- bits ------------------------------------------------------------------------------------------------------ */
+/* --- bits ------------------------------------------------------------------------------------- */
 
 static inline math_value_t bits_of(jit_code_t *c, math_value_t x) {
   return kir_bitcast(c->builder, x, jit_integer_like(type_of(x)));
@@ -94,7 +115,9 @@ static inline math_value_t bits_of(jit_code_t *c, math_value_t x) {
 static inline math_value_t from_bits(jit_code_t *c, math_value_t bits, math_value_t like) {
   return kir_bitcast(c->builder, bits, type_of(like));
 }
-static inline math_value_t bits_k(math_value_t like, int64_t value) { return jit_int(type_of(like), value); }
+static inline math_value_t bits_k(math_value_t like, int64_t value) {
+  return jit_int(type_of(like), value);
+}
 static inline math_value_t bits_add(jit_code_t *c, math_value_t a, math_value_t b) {
   return kir_add(c->builder, a, b);
 }
@@ -116,57 +139,64 @@ static inline math_value_t bits_right(jit_code_t *c, math_value_t a, int by) { /
 static inline int mantissa_bits(math_value_t x) { return is_f64(x) ? 52 : 23; }
 static inline int exponent_bias(math_value_t x) { return is_f64(x) ? 1023 : 127; }
 
-/* --- shared pieces --------------------------------------------------------------------------------------------- */
+/* --- shared pieces ---------------------------------------------------------------------------- */
 
 /* Coefficients, lowest power first, at x. */
 math_value_t math_polynomial(jit_code_t *c, math_value_t x, const double *coefficients, int count);
-#define POLYNOMIAL(c, x, table) math_polynomial((c), (x), (table), (int)(sizeof(table) / sizeof *(table)))
+#define POLYNOMIAL(c, x, table) \
+  math_polynomial((c), (x), (table), (int)(sizeof(table) / sizeof *(table)))
 
-/* a / b within a unit of the last place or so, for |b| between 2^-100 and 2^100 and finite a: quicker than a division
- * where those are slow. */
+/* a / b within a unit of the last place or so, for |b| between 2^-100 and 2^100 and finite a:
+ * quicker than a division where those are slow. */
 math_value_t math_quotient(jit_code_t *c, math_value_t a, math_value_t b);
 /* (a + a_low) / (b + b_low), the lows being within the rounding of the others. */
-math_value_t math_quotient_of_sums(jit_code_t *c, math_value_t a, math_value_t a_low, math_value_t b,
-                                   math_value_t b_low);
+math_value_t math_quotient_of_sums(jit_code_t *c, math_value_t a, math_value_t a_low,
+                                   math_value_t b, math_value_t b_low);
 
-/* A guess of 1 / sqrt(x) with 14 good bits; NULL if the processor has no such instruction for this type. */
+/* A guess of 1 / sqrt(x) with 14 good bits; NULL if the processor has no such instruction for this
+ * type. */
 math_value_t math_guess_rsqrt(jit_code_t *c, math_value_t x);
-/* The larger or the smaller of numbers in whole registers, -0 below +0; NULL: there is no instruction. */
+/* The larger or the smaller of numbers in whole registers, -0 below +0; NULL: there is no
+ * instruction. */
 math_value_t math_minmax(jit_code_t *c, math_value_t x, math_value_t y, bool most);
 
-/* What only few vectors need: the code written between these two runs if any lane asks for it, and gives the result of
- * the lanes that do. The builder ends in another block. */
+/* What only few vectors need: the code written between these two runs if any lane asks for it, and
+ * gives the result of the lanes that do. The builder ends in another block. */
 typedef struct math_branch {
   math_value_t condition;
   kir_block_t *from, *done;
 } math_branch_t;
 math_branch_t math_branch_if_any(jit_code_t *c, math_value_t condition);
-math_value_t math_branch_end(jit_code_t *c, math_branch_t branch, math_value_t usual, math_value_t rare);
+math_value_t math_branch_end(jit_code_t *c, math_branch_t branch, math_value_t usual,
+                             math_value_t rare);
 /* The same of several values: `values` are the usual ones, then the results. */
-void math_branch_end_all(jit_code_t *c, math_branch_t branch, math_value_t *values, const math_value_t *rare,
-                         int count);
+void math_branch_end_all(jit_code_t *c, math_branch_t branch, math_value_t *values,
+                         const math_value_t *rare, int count);
 
-/* Each lane by a function of the C library that is in externals.def, of one number (y NULL) or two: in a loop, which is
- * little code. The builder ends in another block. */
+/* Each lane by a function of the C library that is in externals.def, of one number (y NULL) or two:
+ * in a loop, which is little code. The builder ends in another block. */
 math_value_t math_call_by_lane(jit_code_t *c, const char *name, math_value_t x, math_value_t y);
 
-/* A number or a vector on the function's stack, as an array of elements: its place, and what is there. */
+/* A number or a vector on the function's stack, as an array of elements: its place, and what is
+ * there. */
 math_value_t math_put_on_stack(jit_code_t *c, math_value_t x);
 math_value_t math_take_from_stack(jit_code_t *c, kir_type_t *type, math_value_t stack_slot);
 
-/* Float vectors as doubles and back: math of f32 that is done in f64 is nearly always correctly rounded. */
+/* Float vectors as doubles and back: math of f32 that is done in f64 is nearly always correctly
+ * rounded. */
 math_value_t math_widen(jit_code_t *c, math_value_t x);
 math_value_t math_narrow(jit_code_t *c, math_value_t x);
 
-/* The nearest integer to x * factor, for |x * factor| < 2^21 (f64: 2^50): as a real, and in the low bits of `bits`. */
+/* The nearest integer to x * factor, for |x * factor| < 2^21 (f64: 2^50): as a real, and in the low
+ * bits of `bits`. */
 typedef struct math_nearest {
   math_value_t real;
   math_value_t bits;
 } math_nearest_t;
 math_nearest_t math_nearest(jit_code_t *c, math_value_t x, double factor);
 
-/* 2^n for an integer in the low bits of `n`, which may have others above; -126 <= n <= 128 (f64: -1022 <= n <= 1024,
- * the last of which gives infinity). */
+/* 2^n for an integer in the low bits of `n`, which may have others above; -126 <= n <= 128 (f64:
+ * -1022 <= n <= 1024, the last of which gives infinity). */
 math_value_t math_power_of_two(jit_code_t *c, math_value_t n, math_value_t like);
 
 /* e^x for |x| < 2^20 as 2^n (1 + q). `fast`: for results in f32 that are computed in f64. */
@@ -176,7 +206,8 @@ typedef struct math_exp_parts {
   math_value_t q_low; /* of math_expm1_parts in f64: what q loses; else NULL */
 } math_exp_parts_t;
 math_exp_parts_t math_exp_parts(jit_code_t *c, math_value_t x, bool fast);
-math_exp_parts_t math_expm1_parts(jit_code_t *c, math_value_t x, bool fast); /* the error is relative to q */
+math_exp_parts_t math_expm1_parts(jit_code_t *c, math_value_t x,
+                                  bool fast); /* the error is relative to q */
 /* x * 2^n, rounded once, for |n| < 2^12 and 1/4 < |x| < 4. */
 math_value_t math_scale(jit_code_t *c, math_value_t x, math_nearest_t n);
 /* e^x, any x. */

@@ -24,16 +24,19 @@ static pair_t add_to(jit_code_t *c, math_value_t a, pair_t b) {
   return sum;
 }
 
-/* log(m) for m between sqrt(1/2) and sqrt(2): with s = (m - 1) / (m + 1), 2 s + 2/3 s^3 + s^5 P(s^2). */
+/* log(m) for m between sqrt(1/2) and sqrt(2): with s = (m - 1) / (m + 1), 2 s + 2/3 s^3 + s^5
+ * P(s^2). */
 static pair_t log_of_mantissa(jit_code_t *c, math_value_t m) {
-  math_value_t f = add_k(c, m, -1), bottom = add_k(c, m, 1), bottom_low = sub(c, m, add_k(c, bottom, -1));
+  math_value_t f = add_k(c, m, -1), bottom = add_k(c, m, 1),
+               bottom_low = sub(c, m, add_k(c, bottom, -1));
   math_value_t inverse = k_divide(c, 1, bottom);
   pair_t s = {.high = mul(c, f, inverse)};
   math_value_t left = fused(c, negate(c, s.high), bottom, f);
   s.low = mul(c, fused(c, negate(c, s.high), bottom_low, left), inverse);
   pair_t z = multiply_pairs(c, s, s);
   math_value_t tail = mul(c, z.high, POLYNOMIAL(c, z.high, math_log_tail_f64));
-  pair_t third = add_to(c, real(m, 0x1.5555555555555p-1), (pair_t){tail, real(m, 0x1.5555555555555p-55)});
+  pair_t third =
+      add_to(c, real(m, 0x1.5555555555555p-1), (pair_t){tail, real(m, 0x1.5555555555555p-55)});
   pair_t sum = add_to(c, real(m, 2), multiply_pairs(c, z, third));
   return multiply_pairs(c, s, sum);
 }
@@ -76,7 +79,7 @@ static math_value_t power(jit_code_t *c, math_value_t x, math_value_t y, bool fa
   math_value_t is_odd =
       both(c, is_whole, compare(c, KIR_FCMP_UNE, intrinsic_1(c, KIR_FTRUNC, half), half));
   math_value_t is_undefined = both(c, both(c, is_less_k(c, x, 0), is_less_k(c, a, INFINITY)),
-                              kir_not(c->builder, is_whole));
+                                   kir_not(c->builder, is_whole));
   result = choose(c, is_odd, with_sign_of(c, result, x), result);
   result = choose_k(c, either(c, is_undefined, compare(c, KIR_FCMP_UNO, x, y)), NAN, result);
   return choose_k(c, either(c, is_equal_k(c, y, 0), is_equal_k(c, x, 1)), 1, result);
@@ -92,8 +95,8 @@ static bool is_simple_exponent(math_value_t y, bool wide, double *out_exponent) 
   return fabs(exponent) <= 4 && trunc(2 * exponent) == 2 * exponent && (exponent > 0 || !wide);
 }
 
-/* |x|^y by multiplications and a root, of numbers whose powers do not overflow or lose digits before the result does:
- * f32 in f64, or a positive y up to 2.5. */
+/* |x|^y by multiplications and a root, of numbers whose powers do not overflow or lose digits
+ * before the result does: f32 in f64, or a positive y up to 2.5. */
 static math_value_t simple_power(jit_code_t *c, math_value_t x, double y) {
   math_value_t a = magnitude(c, x), result = fmod(y, 1) ? square_root(c, a) : real(x, 1);
   int whole = (int)fabs(y);
@@ -107,7 +110,8 @@ static math_value_t simple_power(jit_code_t *c, math_value_t x, double y) {
 math_value_t jit_emit_power(jit_code_t *c, math_value_t x, math_value_t y) {
   double exponent;
   if (is_simple_exponent(y, is_f64(x), &exponent) && (!is_f64(x) || exponent <= 2.5))
-    return is_f64(x) ? simple_power(c, x, exponent) : math_narrow(c, simple_power(c, math_widen(c, x), exponent));
+    return is_f64(x) ? simple_power(c, x, exponent)
+                     : math_narrow(c, simple_power(c, math_widen(c, x), exponent));
   if (is_f64(x)) return power(c, x, y, false);
   return math_narrow(c, power(c, math_widen(c, x), math_widen(c, y), true));
 }
@@ -118,8 +122,8 @@ static math_value_t better_inverse_root(jit_code_t *c, math_value_t w, math_valu
   return multiply_add(c, mul_k(c, w, 0x1.5555555555555p-2), wrong, w);
 }
 
-/* x = 2^(3 j + rest) m: the guess for m, times 2^(-rest/3), is an inverse root to 14 bits; m w^2 is the root. The last
- * step puts in what y^3 lacks to m, with the rounding of y^3 known. */
+/* x = 2^(3 j + rest) m: the guess for m, times 2^(-rest/3), is an inverse root to 14 bits; m w^2 is
+ * the root. The last step puts in what y^3 lacks to m, with the rounding of y^3 known. */
 static math_value_t cube_root(jit_code_t *c, math_value_t x, bool fast) {
   math_value_t a = magnitude(c, x);
   math_log_parts_t parts = math_log_parts(c, a);
@@ -127,9 +131,11 @@ static math_value_t cube_root(jit_code_t *c, math_value_t x, bool fast) {
   math_value_t k = choose(c, is_low, add_k(c, parts.k, -1), parts.k),
                m = choose(c, is_low, mul_k(c, parts.m, 2), parts.m);
   math_value_t j = intrinsic_1(c, KIR_FLOOR, mul_k(c, add_k(c, k, 0.5), 0x1.5555555555555p-2));
-  math_value_t rest = multiply_add_k(c, j, -3, k), is_one = is_equal_k(c, rest, 1), is_two = is_equal_k(c, rest, 2);
-  math_value_t one = real(x, 1), fourth = choose_k(c, is_two, 0x1.428a2f98d728bp-1, one); /* 4^(-1/3) */
-  math_value_t down = choose_k(c, is_one, 0x1.965fea53d6e3dp-1, fourth);                  /* 2^(-1/3) */
+  math_value_t rest = multiply_add_k(c, j, -3, k), is_one = is_equal_k(c, rest, 1),
+               is_two = is_equal_k(c, rest, 2);
+  math_value_t one = real(x, 1),
+               fourth = choose_k(c, is_two, 0x1.428a2f98d728bp-1, one);  /* 4^(-1/3) */
+  math_value_t down = choose_k(c, is_one, 0x1.965fea53d6e3dp-1, fourth); /* 2^(-1/3) */
   math_value_t whole = mul(c, m, choose(c, is_one, real(x, 2), choose(c, is_two, real(x, 4), one)));
   math_value_t w = mul(c, POLYNOMIAL(c, m, math_cbrt_guess), down);
   w = better_inverse_root(c, better_inverse_root(c, w, whole), whole);
@@ -148,7 +154,8 @@ math_value_t jit_emit_cbrt(jit_code_t *c, math_value_t x) {
   return is_f64(x) ? cube_root(c, x, false) : math_narrow(c, cube_root(c, math_widen(c, x), true));
 }
 
-/* The processor's guess, which knows zeros, infinities and denormals, made better where it is not one of these. */
+/* The processor's guess, which knows zeros, infinities and denormals, made better where it is not
+ * one of these. */
 math_value_t jit_emit_rsqrt(jit_code_t *c, math_value_t x) {
   math_value_t guess = math_guess_rsqrt(c, x);
   if (!guess) return k_divide(c, 1, square_root(c, x));

@@ -24,7 +24,9 @@ math_value_t jit_emit_sign(jit_code_t *c, math_value_t x) {
   return choose(c, either(c, is_equal_k(c, x, 0), is_nan(c, x)), x, one);
 }
 
-math_value_t jit_emit_is_finite(jit_code_t *c, math_value_t x) { return is_less_k(c, magnitude(c, x), INFINITY); }
+math_value_t jit_emit_is_finite(jit_code_t *c, math_value_t x) {
+  return is_less_k(c, magnitude(c, x), INFINITY);
+}
 
 /* One comparison each way agrees but for -0 and +0, whose bits are combined. */
 math_value_t jit_math_minmax_number(jit_code_t *c, math_value_t x, math_value_t y, bool most) {
@@ -42,11 +44,16 @@ static math_value_t extreme(jit_code_t *c, math_value_t x, math_value_t y, bool 
   return choose(c, compare(c, KIR_FCMP_UNO, x, y), add(c, x, y), extreme);
 }
 
-math_value_t jit_emit_maximum(jit_code_t *c, math_value_t x, math_value_t y) { return extreme(c, x, y, true); }
-math_value_t jit_emit_minimum(jit_code_t *c, math_value_t x, math_value_t y) { return extreme(c, x, y, false); }
+math_value_t jit_emit_maximum(jit_code_t *c, math_value_t x, math_value_t y) {
+  return extreme(c, x, y, true);
+}
+math_value_t jit_emit_minimum(jit_code_t *c, math_value_t x, math_value_t y) {
+  return extreme(c, x, y, false);
+}
 
-/* x - trunc(x / y) y is exact while the quotient is no longer than a mantissa; a quotient that was rounded up to the
- * next integer leaves a remainder of the wrong sign, to which one divisor more is added. */
+/* x - trunc(x / y) y is exact while the quotient is no longer than a mantissa; a quotient that was
+ * rounded up to the next integer leaves a remainder of the wrong sign, to which one divisor more is
+ * added. */
 static math_value_t near_remainder(jit_code_t *c, math_value_t a, math_value_t b) {
   math_value_t whole = intrinsic_1(c, KIR_FTRUNC, divide(c, a, b));
   math_value_t left = fused(c, negate(c, whole), b, a);
@@ -57,9 +64,10 @@ static math_value_t near_remainder(jit_code_t *c, math_value_t a, math_value_t b
 /* The other ones by the C library. */
 math_value_t jit_emit_remainder(jit_code_t *c, math_value_t x, math_value_t y) {
   bool wide = is_f64(x);
-  math_value_t a = magnitude(c, x), b = magnitude(c, y), near = with_sign_of(c, near_remainder(c, a, b), x);
-  math_value_t is_middling =
-      both(c, is_more_k(c, b, wide ? 0x1p-960 : 0x1p-100), is_less_k(c, b, wide ? 0x1p900 : 0x1p90));
+  math_value_t a = magnitude(c, x), b = magnitude(c, y),
+               near = with_sign_of(c, near_remainder(c, a, b), x);
+  math_value_t is_middling = both(c, is_more_k(c, b, wide ? 0x1p-960 : 0x1p-100),
+                                  is_less_k(c, b, wide ? 0x1p900 : 0x1p90));
   math_value_t is_near = both(c, is_middling, is_less(c, a, mul_k(c, b, wide ? 0x1p52 : 0x1p23)));
   math_branch_t branch = math_branch_if_any(c, kir_not(c->builder, is_near));
   return math_branch_end(c, branch, near, math_call_by_lane(c, wide ? "fmod" : "fmodf", x, y));

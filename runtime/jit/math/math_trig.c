@@ -4,11 +4,10 @@
 #include "jit/math/math_emit.h"
 #include "jit/math/math_parts.h"
 
-/* Arguments below these are reduced by subtracting multiples of pi/2, in three parts, exactly but for the last
- * rounding. Vectors with larger ones take a branch to the C library. */
+/* Arguments below these are reduced by subtracting multiples of pi/2, in three parts, exactly but
+ * for the last rounding. Vectors with larger ones take a branch to the C library. */
 #define REDUCED_F32 0x1p18
 #define REDUCED_F64 0x1p30
-
 
 typedef struct reduced {
   math_value_t high;    /* x - n pi/2, rounded once */
@@ -19,7 +18,8 @@ typedef struct reduced {
 /* No step but the last ones rounds: x - n P1 is a multiple of P1's last place. */
 static reduced_t reduce(jit_code_t *c, math_value_t x, bool with_low) {
   static const double parts_f32[3] = {0x1.921fb6p0, -0x1.777a5cp-25, -0x1.ee59dap-50};
-  static const double parts_f64[3] = {0x1.921fb54442d18p0, 0x1.1a62633145c07p-54, -0x1.f1976b7ed8fbcp-110};
+  static const double parts_f64[3] = {0x1.921fb54442d18p0, 0x1.1a62633145c07p-54,
+                                      -0x1.f1976b7ed8fbcp-110};
   const double *parts = is_f64(x) ? parts_f64 : parts_f32;
   math_nearest_t n = math_nearest(c, x, 0x1.45f306dc9c883p-1);
   math_value_t second = real(x, -parts[1]), third = real(x, -parts[2]);
@@ -27,7 +27,8 @@ static reduced_t reduce(jit_code_t *c, math_value_t x, bool with_low) {
   math_value_t b = fused(c, n.real, second, a);
   reduced_t reduced = {.high = fused(c, n.real, third, b), .quarter = n.bits};
   if (with_low)
-    reduced.low = add(c, fused(c, n.real, second, sub(c, a, b)), fused(c, n.real, third, sub(c, b, reduced.high)));
+    reduced.low = add(c, fused(c, n.real, second, sub(c, a, b)),
+                      fused(c, n.real, third, sub(c, b, reduced.high)));
   return reduced;
 }
 
@@ -54,7 +55,8 @@ static math_value_t poly_sine(jit_code_t *c, math_value_t x, int shift) {
 typedef math_value_t (*small_fn)(jit_code_t *c, math_value_t x);
 
 /* quick(x), but where x is large and finite; infinities and NaN become NaN in quick. */
-static math_value_t with_large(jit_code_t *c, math_value_t x, small_fn quick, const char *library_name) {
+static math_value_t with_large(jit_code_t *c, math_value_t x, small_fn quick,
+                               const char *library_name) {
   math_value_t a = magnitude(c, x), near = quick(c, x);
   math_value_t reach = real(x, is_f64(x) ? REDUCED_F64 : REDUCED_F32);
   math_value_t is_large = both(c, compare(c, KIR_FCMP_OGE, a, reach), is_less_k(c, a, INFINITY));
@@ -81,7 +83,8 @@ static math_value_t poly_tangent(jit_code_t *c, math_value_t x, bool fast) {
   reduced_t reduced = reduce(c, x, !fast);
   math_value_t r = reduced.high, z = mul(c, r, r);
   math_value_t p = fast ? POLYNOMIAL(c, z, math_tan_fast) : POLYNOMIAL(c, z, math_tan_f64);
-  math_value_t w = mul(c, mul(c, z, r), p), is_odd = bit_is_set(c, reduced.quarter, 1), one = real(x, 1);
+  math_value_t w = mul(c, mul(c, z, r), p), is_odd = bit_is_set(c, reduced.quarter, 1),
+               one = real(x, 1);
   if (reduced.low) { /* the derivative is 1 + tan^2 */
     math_value_t t = add(c, r, w);
     w = multiply_add(c, reduced.low, multiply_add(c, t, t, one), w);
@@ -93,7 +96,9 @@ static math_value_t poly_tangent(jit_code_t *c, math_value_t x, bool fast) {
   math_value_t is_tiny = is_less_k(c, magnitude(c, x), 0x1p-27);
   return choose(c, is_tiny, x, choose(c, is_odd, other, sum));
 }
-static math_value_t reduced_tangent(jit_code_t *c, math_value_t x) { return poly_tangent(c, x, false); }
+static math_value_t reduced_tangent(jit_code_t *c, math_value_t x) {
+  return poly_tangent(c, x, false);
+}
 static math_value_t fast_tangent(jit_code_t *c, math_value_t x) { return poly_tangent(c, x, true); }
 
 math_value_t jit_emit_tan(jit_code_t *c, math_value_t x) {

@@ -41,16 +41,22 @@ static kir_value_t *expand_bytes(kir_builder_t *b, kir_op_t op, kir_type_t *type
 /* Masks are compared by logic: of signed bits 1 is the lesser. */
 static kir_value_t *compare_bits(kir_builder_t *b, int predicate, kir_value_t *x, kir_value_t *y) {
   switch (predicate) {
-    case KIR_ICMP_NE: return kir_xor(b, x, y);
+    case KIR_ICMP_NE:
+      return kir_xor(b, x, y);
     case KIR_ICMP_UGT:
-    case KIR_ICMP_SLT: return kir_and(b, x, kir_not(b, y));
+    case KIR_ICMP_SLT:
+      return kir_and(b, x, kir_not(b, y));
     case KIR_ICMP_ULT:
-    case KIR_ICMP_SGT: return kir_and(b, y, kir_not(b, x));
+    case KIR_ICMP_SGT:
+      return kir_and(b, y, kir_not(b, x));
     case KIR_ICMP_UGE:
-    case KIR_ICMP_SLE: return kir_or(b, x, kir_not(b, y));
+    case KIR_ICMP_SLE:
+      return kir_or(b, x, kir_not(b, y));
     case KIR_ICMP_ULE:
-    case KIR_ICMP_SGE: return kir_or(b, y, kir_not(b, x));
-    default: return kir_not(b, kir_xor(b, x, y));
+    case KIR_ICMP_SGE:
+      return kir_or(b, y, kir_not(b, x));
+    default:
+      return kir_not(b, kir_xor(b, x, y));
   }
 }
 
@@ -108,21 +114,28 @@ static kir_value_t *expand(kir_builder_t *b, kir_op_t op, kir_type_t *type, int 
     case KIR_UDIV:
     case KIR_SDIV:
     case KIR_UREM:
-    case KIR_SREM: return kir_is_vector(type) ? kir_divide_vectors(b, op, args[0], args[1]) : NULL;
+    case KIR_SREM:
+      return kir_is_vector(type) ? kir_divide_vectors(b, op, args[0], args[1]) : NULL;
     case KIR_MUL:
     case KIR_SHL:
     case KIR_LSHR:
-    case KIR_ASHR: return expand_bytes(b, op, type, args[0], args[1]);
+    case KIR_ASHR:
+      return expand_bytes(b, op, type, args[0], args[1]);
     case KIR_ICMP:
       return is_i1_vector(args[0]->type) ? compare_bits(b, detail, args[0], args[1]) : NULL;
-    case KIR_SELECT: return is_i1_vector(type) ? select_bits(b, args[0], args[1], args[2]) : NULL;
+    case KIR_SELECT:
+      return is_i1_vector(type) ? select_bits(b, args[0], args[1], args[2]) : NULL;
     case KIR_SITOFP:
-    case KIR_UITOFP: return expand_to_float(b, op, args[0], type);
+    case KIR_UITOFP:
+      return expand_to_float(b, op, args[0], type);
     case KIR_FPTOSI:
-    case KIR_FPTOUI: return expand_to_integer(b, op, args[0], type);
+    case KIR_FPTOUI:
+      return expand_to_integer(b, op, args[0], type);
     case KIR_CTPOP:
-    case KIR_CTLZ: return expand_count(b, op, args[0]);
-    default: return x64_expand_memory(b, op, type, args);
+    case KIR_CTLZ:
+      return expand_count(b, op, args[0]);
+    default:
+      return x64_expand_memory(b, op, type, args);
   }
 }
 

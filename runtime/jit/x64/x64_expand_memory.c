@@ -141,12 +141,19 @@ static kir_value_t *expand_memmove(kir_builder_t *b, kir_value_t *const *args) {
 kir_value_t *x64_expand_memory(kir_builder_t *b, kir_op_t op, kir_type_t *type,
                                kir_value_t *const *args) {
   switch (op) {
-    case KIR_EXTRACT: return kir_is_constant(args[1]) ? NULL : extract_at(b, args[0], args[1]);
-    case KIR_INSERT: return expand_insert(b, args);
-    case KIR_SHUFFLE: return type->bits == 128 ? shuffle_pairs(b, args[0], args[1], args[2]) : NULL;
-    case KIR_GATHER: return expand_gather(b, type, args);
-    case KIR_SCATTER: return expand_scatter(b, args);
-    case KIR_MEMMOVE: return expand_memmove(b, args);
-    default: return NULL;
+    case KIR_EXTRACT:
+      return kir_is_constant(args[1]) ? NULL : extract_at(b, args[0], args[1]);
+    case KIR_INSERT:
+      return expand_insert(b, args);
+    case KIR_SHUFFLE:
+      return type->bits == 128 ? shuffle_pairs(b, args[0], args[1], args[2]) : NULL;
+    case KIR_GATHER:
+      return expand_gather(b, type, args);
+    case KIR_SCATTER:
+      return expand_scatter(b, args);
+    case KIR_MEMMOVE:
+      return expand_memmove(b, args);
+    default:
+      return NULL;
   }
 }

@@ -170,14 +170,21 @@ static void select_return(x64_code_t *code, kir_value_t *instr) {
 
 static void select_one(x64_code_t *code, kir_value_t *instr) {
   switch (instr->op) {
-    case KIR_PHI: return;
-    case KIR_RET: select_return(code, instr); return;
+    case KIR_PHI:
+      return;
+    case KIR_RET:
+      select_return(code, instr);
+      return;
     case KIR_BR:
       jump_to(code, instr->block, instr->blocks[0],
               instr->blocks[0]->index == instr->block->index + 1);
       return;
-    case KIR_CONDBR: select_branch(code, instr); return;
-    case KIR_CALL: select_call(code, instr); return;
+    case KIR_CONDBR:
+      select_branch(code, instr);
+      return;
+    case KIR_CALL:
+      select_call(code, instr);
+      return;
     default:
       if (kir_has_result(instr) && x64_class_of(instr->type) == X64_VECTOR)
         x64_vector_length(code, instr->type);

@@ -48,10 +48,14 @@ void x64_load_mask(x64_code_t *code, uint64_t bits, int to);
 /* log2 of the bytes of an element; of i1: 0. */
 static inline int x64_log_bytes(const kir_type_t *type) {
   switch (type->bits) {
-    case 64: return 3;
-    case 32: return 2;
-    case 16: return 1;
-    default: return 0;
+    case 64:
+      return 3;
+    case 32:
+      return 2;
+    case 16:
+      return 1;
+    default:
+      return 0;
   }
 }
 

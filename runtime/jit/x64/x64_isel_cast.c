@@ -190,7 +190,9 @@ bool x64_select_cast(x64_code_t *code, kir_value_t *instr) {
       (kir_is_i1(instr->type) ? select_to_mask : select_narrowing)(code, instr);
       return true;
     case KIR_FPEXT:
-    case KIR_FPTRUNC: select_between_floats(code, instr); return true;
+    case KIR_FPTRUNC:
+      select_between_floats(code, instr);
+      return true;
     case KIR_SITOFP:
     case KIR_UITOFP:
       if (single)
@@ -205,7 +207,10 @@ bool x64_select_cast(x64_code_t *code, kir_value_t *instr) {
       else
         select_conversion(code, instr, instr->op == KIR_FPTOSI, false);
       return true;
-    case KIR_BITCAST: select_bits(code, instr); return true;
-    default: return false;
+    case KIR_BITCAST:
+      select_bits(code, instr);
+      return true;
+    default:
+      return false;
   }
 }

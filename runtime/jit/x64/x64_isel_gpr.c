@@ -33,16 +33,26 @@ static int extended(x64_code_t *code, kir_value_t *value, bool is_signed, int to
 
 static int condition_of(int predicate) {
   switch (predicate) {
-    case KIR_ICMP_EQ: return X86_E;
-    case KIR_ICMP_NE: return X86_NE;
-    case KIR_ICMP_UGT: return X86_A;
-    case KIR_ICMP_UGE: return X86_AE;
-    case KIR_ICMP_ULT: return X86_B;
-    case KIR_ICMP_ULE: return X86_BE;
-    case KIR_ICMP_SGT: return X86_G;
-    case KIR_ICMP_SGE: return X86_GE;
-    case KIR_ICMP_SLT: return X86_L;
-    default: return X86_LE;
+    case KIR_ICMP_EQ:
+      return X86_E;
+    case KIR_ICMP_NE:
+      return X86_NE;
+    case KIR_ICMP_UGT:
+      return X86_A;
+    case KIR_ICMP_UGE:
+      return X86_AE;
+    case KIR_ICMP_ULT:
+      return X86_B;
+    case KIR_ICMP_ULE:
+      return X86_BE;
+    case KIR_ICMP_SGT:
+      return X86_G;
+    case KIR_ICMP_SGE:
+      return X86_GE;
+    case KIR_ICMP_SLT:
+      return X86_L;
+    default:
+      return X86_LE;
   }
 }
 
@@ -340,31 +350,59 @@ void x64_select_gpr(x64_code_t *code, kir_value_t *instr) {
     case KIR_SUB:
     case KIR_AND:
     case KIR_OR:
-    case KIR_XOR: select_alu(code, instr); return;
-    case KIR_MUL: select_product(code, instr); return;
+    case KIR_XOR:
+      select_alu(code, instr);
+      return;
+    case KIR_MUL:
+      select_product(code, instr);
+      return;
     case KIR_UDIV:
     case KIR_SDIV:
     case KIR_UREM:
-    case KIR_SREM: select_division(code, instr); return;
+    case KIR_SREM:
+      select_division(code, instr);
+      return;
     case KIR_SHL:
     case KIR_LSHR:
-    case KIR_ASHR: select_shift(code, instr); return;
+    case KIR_ASHR:
+      select_shift(code, instr);
+      return;
     case KIR_SMIN:
     case KIR_SMAX:
     case KIR_UMIN:
-    case KIR_UMAX: select_min_max(code, instr); return;
+    case KIR_UMAX:
+      select_min_max(code, instr);
+      return;
     case KIR_ICMP:
-    case KIR_FCMP: select_compare(code, instr); return;
-    case KIR_SELECT: select_either(code, instr); return;
-    case KIR_TRUNC: select_narrowing(code, instr); return;
+    case KIR_FCMP:
+      select_compare(code, instr);
+      return;
+    case KIR_SELECT:
+      select_either(code, instr);
+      return;
+    case KIR_TRUNC:
+      select_narrowing(code, instr);
+      return;
     case KIR_ZEXT:
-    case KIR_SEXT: select_widening(code, instr); return;
+    case KIR_SEXT:
+      select_widening(code, instr);
+      return;
     case KIR_CTPOP:
-    case KIR_CTLZ: select_count(code, instr); return;
-    case KIR_LOAD: select_load(code, instr); return;
-    case KIR_GEP: select_address(code, instr); return;
-    case KIR_ALLOCA: select_alloca(code, instr); return;
-    case KIR_REDUCE_OR: select_any(code, instr); return;
+    case KIR_CTLZ:
+      select_count(code, instr);
+      return;
+    case KIR_LOAD:
+      select_load(code, instr);
+      return;
+    case KIR_GEP:
+      select_address(code, instr);
+      return;
+    case KIR_ALLOCA:
+      select_alloca(code, instr);
+      return;
+    case KIR_REDUCE_OR:
+      select_any(code, instr);
+      return;
     default:
       if (!x64_select_cast(code, instr) && !x64_select_shuffle(code, instr))
         x64_unsupported(code, "an instruction");

@@ -163,13 +163,28 @@ static void select_scatter(x64_code_t *code, kir_value_t *instr) {
 
 bool x64_select_memory(x64_code_t *code, kir_value_t *instr) {
   switch (instr->op) {
-    case KIR_LOAD: select_load(code, instr); return true;
-    case KIR_STORE: select_store(code, instr); return true;
-    case KIR_SCATTER: select_scatter(code, instr); return true;
-    case KIR_PREFETCH: select_prefetch(code, instr); return true;
-    case KIR_MASKED_LOAD: select_masked_load(code, instr); return true;
-    case KIR_MASKED_STORE: select_masked_store(code, instr); return true;
-    case KIR_GATHER: select_gather(code, instr); return true;
-    default: return false;
+    case KIR_LOAD:
+      select_load(code, instr);
+      return true;
+    case KIR_STORE:
+      select_store(code, instr);
+      return true;
+    case KIR_SCATTER:
+      select_scatter(code, instr);
+      return true;
+    case KIR_PREFETCH:
+      select_prefetch(code, instr);
+      return true;
+    case KIR_MASKED_LOAD:
+      select_masked_load(code, instr);
+      return true;
+    case KIR_MASKED_STORE:
+      select_masked_store(code, instr);
+      return true;
+    case KIR_GATHER:
+      select_gather(code, instr);
+      return true;
+    default:
+      return false;
   }
 }

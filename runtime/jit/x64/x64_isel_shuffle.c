@@ -382,23 +382,39 @@ static void select_concat_of_bits(x64_code_t *code, kir_value_t *instr) {
 
 static void select_shuffle_of_bits(x64_code_t *code, kir_value_t *instr) {
   switch (kind_of(instr)) {
-    case IS_BROADCAST: select_broadcast(code, instr); return;
-    case IS_SUBVECTOR: select_subvector_of_bits(code, instr); return;
-    case IS_CONCAT: select_concat_of_bits(code, instr); return;
-    default: x64_unsupported(code, "a permutation of bits");
+    case IS_BROADCAST:
+      select_broadcast(code, instr);
+      return;
+    case IS_SUBVECTOR:
+      select_subvector_of_bits(code, instr);
+      return;
+    case IS_CONCAT:
+      select_concat_of_bits(code, instr);
+      return;
+    default:
+      x64_unsupported(code, "a permutation of bits");
   }
 }
 
 static void select_shuffle(x64_code_t *code, kir_value_t *instr) {
   switch (kind_of(instr)) {
-    case IS_BROADCAST: select_broadcast(code, instr); return;
-    case IS_SUBVECTOR: select_subvector(code, instr); return;
-    case IS_CONCAT: select_concat(code, instr); return;
+    case IS_BROADCAST:
+      select_broadcast(code, instr);
+      return;
+    case IS_SUBVECTOR:
+      select_subvector(code, instr);
+      return;
+    case IS_CONCAT:
+      select_concat(code, instr);
+      return;
     case IS_UNPACK:
       select_two_sources(code, instr, unpack_opcode(instr->type->bits, unpacks(instr, 1)));
       return;
-    case IS_SHUFFLE_128: select_shuffle_128(code, instr); return;
-    default: select_permute(code, instr);
+    case IS_SHUFFLE_128:
+      select_shuffle_128(code, instr);
+      return;
+    default:
+      select_permute(code, instr);
   }
 }
 
@@ -419,11 +435,16 @@ kir_value_t *x64_constant_operand(const kir_value_t *instr, int k) {
 
 bool x64_select_shuffle(x64_code_t *code, kir_value_t *instr) {
   switch (instr->op) {
-    case KIR_EXTRACT: select_lane(code, instr); return true;
-    case KIR_INSERT: select_insertion(code, instr); return true;
+    case KIR_EXTRACT:
+      select_lane(code, instr);
+      return true;
+    case KIR_INSERT:
+      select_insertion(code, instr);
+      return true;
     case KIR_SHUFFLE:
       (kir_is_i1(instr->type) ? select_shuffle_of_bits : select_shuffle)(code, instr);
       return true;
-    default: return false;
+    default:
+      return false;
   }
 }

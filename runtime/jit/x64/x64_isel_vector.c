@@ -241,15 +241,21 @@ static int float_condition(int predicate) {
 
 static int integer_condition(int predicate) {
   switch (predicate) {
-    case KIR_ICMP_EQ: return 0;
+    case KIR_ICMP_EQ:
+      return 0;
     case KIR_ICMP_ULT:
-    case KIR_ICMP_SLT: return 1;
+    case KIR_ICMP_SLT:
+      return 1;
     case KIR_ICMP_ULE:
-    case KIR_ICMP_SLE: return 2;
-    case KIR_ICMP_NE: return 4;
+    case KIR_ICMP_SLE:
+      return 2;
+    case KIR_ICMP_NE:
+      return 4;
     case KIR_ICMP_UGE:
-    case KIR_ICMP_SGE: return 5;
-    default: return 6;
+    case KIR_ICMP_SGE:
+      return 5;
+    default:
+      return 6;
   }
 }
 
@@ -353,35 +359,73 @@ void x64_select_vector(x64_code_t *code, kir_value_t *instr) {
     case KIR_SMIN:
     case KIR_SMAX:
     case KIR_UMIN:
-    case KIR_UMAX: select_integers(code, instr); return;
+    case KIR_UMAX:
+      select_integers(code, instr);
+      return;
     case KIR_FADD:
     case KIR_FSUB:
     case KIR_FMUL:
     case KIR_FDIV:
       select_binary(code, instr, float_opcode(code, instr->type, float_opcodes[instr->op]));
       return;
-    case KIR_FMA: select_fma(code, instr); return;
+    case KIR_FMA:
+      select_fma(code, instr);
+      return;
     case KIR_FNEG:
-    case KIR_FABS: select_sign(code, instr); return;
-    case KIR_COPYSIGN: select_copysign(code, instr); return;
+    case KIR_FABS:
+      select_sign(code, instr);
+      return;
+    case KIR_COPYSIGN:
+      select_copysign(code, instr);
+      return;
     case KIR_CTPOP:
-    case KIR_CTLZ: select_count(code, instr); return;
-    case KIR_SQRT: select_root(code, instr); return;
-    case KIR_RINT: select_rounding(code, instr, 4); return;
-    case KIR_FLOOR: select_rounding(code, instr, 9); return;
-    case KIR_CEIL: select_rounding(code, instr, 10); return;
-    case KIR_FTRUNC: select_rounding(code, instr, 11); return;
+    case KIR_CTLZ:
+      select_count(code, instr);
+      return;
+    case KIR_SQRT:
+      select_root(code, instr);
+      return;
+    case KIR_RINT:
+      select_rounding(code, instr, 4);
+      return;
+    case KIR_FLOOR:
+      select_rounding(code, instr, 9);
+      return;
+    case KIR_CEIL:
+      select_rounding(code, instr, 10);
+      return;
+    case KIR_FTRUNC:
+      select_rounding(code, instr, 11);
+      return;
     case KIR_RANGE_PS:
-    case KIR_RANGE_PD: select_range(code, instr); return;
-    case KIR_SCALEF_PS: select_special(code, instr, X86_OP(1, 2, 0, 0x2c), true); return;
-    case KIR_SCALEF_PD: select_special(code, instr, X86_OP(1, 2, 1, 0x2c), true); return;
-    case KIR_RSQRT14_PS: select_special(code, instr, X86_OP(1, 2, 0, 0x4e), false); return;
-    case KIR_RCP14_PS: select_special(code, instr, X86_OP(1, 2, 0, 0x4c), false); return;
-    case KIR_RCP14_PD: select_special(code, instr, X86_OP(1, 2, 1, 0x4c), false); return;
-    case KIR_RSQRT14_PD: select_special(code, instr, X86_OP(1, 2, 1, 0x4e), false); return;
+    case KIR_RANGE_PD:
+      select_range(code, instr);
+      return;
+    case KIR_SCALEF_PS:
+      select_special(code, instr, X86_OP(1, 2, 0, 0x2c), true);
+      return;
+    case KIR_SCALEF_PD:
+      select_special(code, instr, X86_OP(1, 2, 1, 0x2c), true);
+      return;
+    case KIR_RSQRT14_PS:
+      select_special(code, instr, X86_OP(1, 2, 0, 0x4e), false);
+      return;
+    case KIR_RCP14_PS:
+      select_special(code, instr, X86_OP(1, 2, 0, 0x4c), false);
+      return;
+    case KIR_RCP14_PD:
+      select_special(code, instr, X86_OP(1, 2, 1, 0x4c), false);
+      return;
+    case KIR_RSQRT14_PD:
+      select_special(code, instr, X86_OP(1, 2, 1, 0x4e), false);
+      return;
     case KIR_ICMP:
-    case KIR_FCMP: select_compare(code, instr); return;
-    case KIR_SELECT: select_select(code, instr); return;
+    case KIR_FCMP:
+      select_compare(code, instr);
+      return;
+    case KIR_SELECT:
+      select_select(code, instr);
+      return;
     default:
       if (!x64_select_memory(code, instr) && !x64_select_cast(code, instr) &&
           !x64_select_shuffle(code, instr))

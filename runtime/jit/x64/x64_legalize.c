@@ -142,10 +142,13 @@ static void replace(split_t *s, kir_value_t *instr) {
 static int pointer_index(kir_op_t op) {
   switch (op) {
     case KIR_LOAD:
-    case KIR_MASKED_LOAD: return 0;
+    case KIR_MASKED_LOAD:
+      return 0;
     case KIR_STORE:
-    case KIR_MASKED_STORE: return 1;
-    default: return -1;
+    case KIR_MASKED_STORE:
+      return 1;
+    default:
+      return -1;
   }
 }
 
@@ -385,8 +388,12 @@ static void split_one(split_t *s, kir_value_t *instr) {
   if (!is_illegal_use(instr) && !reads_parts(s, instr)) return;
   kir_position_before(s->builder, instr);
   switch (instr->op) {
-    case KIR_PHI: split_phi(s, instr); return;
-    case KIR_SHUFFLE: split_shuffle(s, instr); return;
+    case KIR_PHI:
+      split_phi(s, instr);
+      return;
+    case KIR_SHUFFLE:
+      split_shuffle(s, instr);
+      return;
     case KIR_BITCAST:
       (instr->args[0]->type->lanes == instr->type->lanes ? split_lanes : split_bits)(s, instr);
       return;
@@ -402,8 +409,11 @@ static void split_one(split_t *s, kir_value_t *instr) {
       split_reduce_or(s, instr);
       return;
     case KIR_CALL:
-    case KIR_RET: s->code->unsupported = "wide arguments"; return;
-    default: split_lanes(s, instr);
+    case KIR_RET:
+      s->code->unsupported = "wide arguments";
+      return;
+    default:
+      split_lanes(s, instr);
   }
 }
 

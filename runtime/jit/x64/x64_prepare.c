@@ -34,12 +34,16 @@ static bool takes_address(const kir_value_t *user, int k, const kir_value_t *gep
     case KIR_LOAD:
     case KIR_GATHER:
     case KIR_PREFETCH:
-    case KIR_MASKED_LOAD: return k == 0 && is_near;
+    case KIR_MASKED_LOAD:
+      return k == 0 && is_near;
     case KIR_STORE:
     case KIR_SCATTER:
-    case KIR_MASKED_STORE: return k == 1 && is_near;
-    case KIR_GEP: return k == 0 && is_near && (is_distance(user->args[1]) || !has_index(gep));
-    default: return false;
+    case KIR_MASKED_STORE:
+      return k == 1 && is_near;
+    case KIR_GEP:
+      return k == 0 && is_near && (is_distance(user->args[1]) || !has_index(gep));
+    default:
+      return false;
   }
 }
 

@@ -4,23 +4,28 @@
 #include "mlir/bytecode/bytecode_reader.h"
 #include "mlir/text/mlir_parser.h"
 
-static hr_status_t new_attr(bytecode_reader_t *reader, mlir_attr_kind_t kind, mlir_attr_t **out_attr) {
+static hr_status_t new_attr(bytecode_reader_t *reader, mlir_attr_kind_t kind,
+                            mlir_attr_t **out_attr) {
   HR_TRY(HR_NEW(reader->arena, out_attr));
   (*out_attr)->kind = kind;
   return NULL;
 }
 
-hr_status_t bytecode_unknown_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t code) {
-  return bytecode_error(reader, cursor, "the attribute of code %lu is not known", (unsigned long)code);
+hr_status_t bytecode_unknown_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                  uint64_t code) {
+  return bytecode_error(reader, cursor, "the attribute of code %lu is not known",
+                        (unsigned long)code);
 }
 
 /* --- numbers --- */
 
 /* The pattern of a number of `width` bits: one byte up to 8 bits, else svar. */
-static hr_status_t take_pattern(bytecode_reader_t *reader, bytecode_cursor_t *cursor, int width, uint64_t *out_bits) {
+static hr_status_t take_pattern(bytecode_reader_t *reader, bytecode_cursor_t *cursor, int width,
+                                uint64_t *out_bits) {
   uint8_t byte = 0;
   int64_t word;
-  if (width > 64) return bytecode_error(reader, cursor, "a number of %d bits, want at most 64", width);
+  if (width > 64)
+    return bytecode_error(reader, cursor, "a number of %d bits, want at most 64", width);
   if (width <= 8) {
     HR_TRY(bytecode_take_byte(reader, cursor, &byte));
     *out_bits = byte & ((UINT64_C(1) << width) - 1);
@@ -31,7 +36,8 @@ static hr_status_t take_pattern(bytecode_reader_t *reader, bytecode_cursor_t *cu
   return NULL;
 }
 
-hr_status_t bytecode_take_integer(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const mlir_attr_t **out_attr) {
+hr_status_t bytecode_take_integer(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                  const mlir_attr_t **out_attr) {
   const mlir_type_t *type;
   uint64_t bits;
   HR_TRY(bytecode_take_type(reader, cursor, &type));
@@ -39,17 +45,21 @@ hr_status_t bytecode_take_integer(bytecode_reader_t *reader, bytecode_cursor_t *
     return bytecode_error(reader, cursor, "an integer of another type");
   int width = type->kind == MLIR_TYPE_INDEX ? 64 : type->width;
   HR_TRY(take_pattern(reader, cursor, width, &bits));
-  if (width == 1 && type->signedness == MLIR_SIGNLESS) return mlir_make_bool(reader->arena, bits, out_attr);
-  if (type->signedness != MLIR_UNSIGNED) bits = (uint64_t)((int64_t)(bits << (64 - width)) >> (64 - width));
+  if (width == 1 && type->signedness == MLIR_SIGNLESS)
+    return mlir_make_bool(reader->arena, bits, out_attr);
+  if (type->signedness != MLIR_UNSIGNED)
+    bits = (uint64_t)((int64_t)(bits << (64 - width)) >> (64 - width));
   return mlir_make_integer(reader->arena, (int64_t)bits, type, out_attr);
 }
 
-hr_status_t bytecode_take_float(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const mlir_attr_t **out_attr) {
+hr_status_t bytecode_take_float(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
   hr_dtype_t dtype;
   HR_TRY(new_attr(reader, MLIR_ATTR_FLOAT, &attr));
   HR_TRY(bytecode_take_type(reader, cursor, &attr->type));
-  if (attr->type->kind != MLIR_TYPE_FLOAT) return bytecode_error(reader, cursor, "a float of another type");
+  if (attr->type->kind != MLIR_TYPE_FLOAT)
+    return bytecode_error(reader, cursor, "a float of another type");
   HR_TRY(take_pattern(reader, cursor, mlir_float_bits(attr->type->name), &attr->bits));
   if (mlir_float_dtype(attr->type, &dtype)) attr->number = hr_float_decode(dtype, attr->bits);
   *out_attr = attr;
@@ -63,7 +73,8 @@ static const mlir_type_t *scalar_of(const mlir_type_t *element) {
   return element->kind == MLIR_TYPE_QUANT ? element->quant->storage : element;
 }
 
-/* Are the bytes of the file what the tree wants them to be: whole bytes an element, and aligned for their type? */
+/* Are the bytes of the file what the tree wants them to be: whole bytes an element, and aligned for
+ * their type? */
 static bool usable_in_place(const mlir_type_t *element, const uint8_t *bytes) {
   const mlir_type_t *scalar = scalar_of(element);
   size_t size = mlir_element_bytes(scalar);
@@ -72,7 +83,8 @@ static bool usable_in_place(const mlir_type_t *element, const uint8_t *bytes) {
 }
 
 /* Elements of a tensor: those of the file where they can be used, else a copy. */
-static hr_status_t set_dense(bytecode_reader_t *reader, const bytecode_cursor_t *bytes, mlir_attr_t *attr) {
+static hr_status_t set_dense(bytecode_reader_t *reader, const bytecode_cursor_t *bytes,
+                             mlir_attr_t *attr) {
   const mlir_type_t *type = attr->type;
   int64_t count = 1;
   size_t total, each = mlir_element_bytes(type->element), size = bytecode_left(bytes);
@@ -88,13 +100,15 @@ static hr_status_t set_dense(bytecode_reader_t *reader, const bytecode_cursor_t 
   return NULL;
 }
 
-static hr_status_t take_elements_type(bytecode_reader_t *reader, bytecode_cursor_t *cursor, mlir_attr_t *attr) {
+static hr_status_t take_elements_type(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                      mlir_attr_t *attr) {
   HR_TRY(bytecode_take_type(reader, cursor, &attr->type));
   bool shaped = attr->type->kind == MLIR_TYPE_TENSOR || attr->type->kind == MLIR_TYPE_VECTOR;
   return shaped ? NULL : bytecode_error(reader, cursor, "elements of what is no tensor");
 }
 
-hr_status_t bytecode_take_dense(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const mlir_attr_t **out_attr) {
+hr_status_t bytecode_take_dense(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
   bytecode_cursor_t bytes;
   HR_TRY(new_attr(reader, MLIR_ATTR_DENSE, &attr));
@@ -105,14 +119,16 @@ hr_status_t bytecode_take_dense(bytecode_reader_t *reader, bytecode_cursor_t *cu
   return NULL;
 }
 
-static hr_status_t take_resource(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const mlir_attr_t **out_attr) {
+static hr_status_t take_resource(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                 const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
   uint64_t index;
   HR_TRY(new_attr(reader, MLIR_ATTR_DENSE, &attr));
   HR_TRY(take_elements_type(reader, cursor, attr));
   HR_TRY(bytecode_take_var(reader, cursor, &index));
   if (index >= reader->resources.count)
-    return bytecode_error(reader, cursor, "resource %lu of %zu", (unsigned long)index, reader->resources.count);
+    return bytecode_error(reader, cursor, "resource %lu of %zu", (unsigned long)index,
+                          reader->resources.count);
   const bytecode_resource_t *resource = &reader->resources.data[index];
   bytecode_cursor_t bytes = {resource->bytes, resource->bytes + resource->size};
   attr->resource = resource->key;
@@ -134,7 +150,8 @@ static hr_status_t take_dense_array(bytecode_reader_t *reader, bytecode_cursor_t
   size_t each = mlir_element_bytes(attr->type), size = bytecode_left(&bytes);
   bool plain = attr->type->kind == MLIR_TYPE_INTEGER || attr->type->kind == MLIR_TYPE_FLOAT;
   if (!plain || size % each || size / each != count)
-    return bytecode_error(reader, cursor, "%zu bytes for a list of %lu", size, (unsigned long)count);
+    return bytecode_error(reader, cursor, "%zu bytes for a list of %lu", size,
+                          (unsigned long)count);
   HR_TRY(hr_arena_copy(reader->arena, bytes.at, size, &copy));
   attr->data = copy;
   attr->element_count = (int64_t)count;
@@ -153,7 +170,8 @@ static hr_status_t take_dense_strings(bytecode_reader_t *reader, bytecode_cursor
   return NULL;
 }
 
-static hr_status_t take_sparse(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const mlir_attr_t **out_attr) {
+static hr_status_t take_sparse(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                               const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
   HR_TRY(new_attr(reader, MLIR_ATTR_SPARSE, &attr));
   HR_TRY(take_elements_type(reader, cursor, attr));
@@ -166,14 +184,16 @@ static hr_status_t take_sparse(bytecode_reader_t *reader, bytecode_cursor_t *cur
 /* --- names and lists --- */
 
 /* An attribute that must be a string. */
-hr_status_t bytecode_take_text(bytecode_reader_t *reader, bytecode_cursor_t *cursor, hr_str_t *out_text) {
+hr_status_t bytecode_take_text(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                               hr_str_t *out_text) {
   const mlir_attr_t *attr;
   HR_TRY(bytecode_take_attr(reader, cursor, &attr));
   *out_text = attr->text;
   return attr->kind == MLIR_ATTR_STRING ? NULL : bytecode_error(reader, cursor, "want a string");
 }
 
-hr_status_t bytecode_take_array(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const mlir_attr_t **out_attr) {
+hr_status_t bytecode_take_array(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
   const mlir_attr_t **items;
   HR_TRY(new_attr(reader, MLIR_ATTR_ARRAY, &attr));
@@ -183,7 +203,8 @@ hr_status_t bytecode_take_array(bytecode_reader_t *reader, bytecode_cursor_t *cu
   return NULL;
 }
 
-hr_status_t bytecode_take_dict(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const mlir_attr_t **out_attr) {
+hr_status_t bytecode_take_dict(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                               const mlir_attr_t **out_attr) {
   int count;
   mlir_named_attr_t *fields;
   HR_TRY(bytecode_take_count(reader, cursor, &count));
@@ -200,8 +221,8 @@ hr_status_t bytecode_take_dict(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
-hr_status_t bytecode_take_string_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor, bool typed,
-                                      const mlir_attr_t **out_attr) {
+hr_status_t bytecode_take_string_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                      bool typed, const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
   HR_TRY(new_attr(reader, MLIR_ATTR_STRING, &attr));
   HR_TRY(bytecode_take_string(reader, cursor, &attr->text));
@@ -235,36 +256,55 @@ hr_status_t bytecode_take_type_attr(bytecode_reader_t *reader, bytecode_cursor_t
   return mlir_make_type_attr(reader->arena, type, out_attr);
 }
 
-static hr_status_t take_distinct(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const mlir_attr_t **out_attr) {
+static hr_status_t take_distinct(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                 const mlir_attr_t **out_attr) {
   return bytecode_take_attr(reader, cursor, out_attr);
 }
 
-hr_status_t bytecode_builtin_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t code,
-                                  const mlir_attr_t **out_attr) {
+hr_status_t bytecode_builtin_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                  uint64_t code, const mlir_attr_t **out_attr) {
   switch (code) {
-    case 0: return bytecode_take_array(reader, cursor, out_attr);
-    case 1: return bytecode_take_dict(reader, cursor, out_attr);
-    case 2: return bytecode_take_string_attr(reader, cursor, false, out_attr);
-    case 3: return bytecode_take_string_attr(reader, cursor, true, out_attr);
-    case 4: return take_symbol(reader, cursor, false, out_attr);
-    case 5: return take_symbol(reader, cursor, true, out_attr);
-    case 6: return bytecode_take_type_attr(reader, cursor, out_attr);
-    case 7: return mlir_make_unit(reader->arena, out_attr);
-    case 8: return bytecode_take_integer(reader, cursor, out_attr);
-    case 9: return bytecode_take_float(reader, cursor, out_attr);
+    case 0:
+      return bytecode_take_array(reader, cursor, out_attr);
+    case 1:
+      return bytecode_take_dict(reader, cursor, out_attr);
+    case 2:
+      return bytecode_take_string_attr(reader, cursor, false, out_attr);
+    case 3:
+      return bytecode_take_string_attr(reader, cursor, true, out_attr);
+    case 4:
+      return take_symbol(reader, cursor, false, out_attr);
+    case 5:
+      return take_symbol(reader, cursor, true, out_attr);
+    case 6:
+      return bytecode_take_type_attr(reader, cursor, out_attr);
+    case 7:
+      return mlir_make_unit(reader->arena, out_attr);
+    case 8:
+      return bytecode_take_integer(reader, cursor, out_attr);
+    case 9:
+      return bytecode_take_float(reader, cursor, out_attr);
     case 10:
     case 11:
     case 12:
     case 13:
     case 14:
     case 15:
-    case 22: return bytecode_take_location(reader, cursor, code, out_attr);
-    case 16: return take_resource(reader, cursor, out_attr);
-    case 17: return take_dense_array(reader, cursor, out_attr);
-    case 18: return bytecode_take_dense(reader, cursor, out_attr);
-    case 19: return take_dense_strings(reader, cursor, out_attr);
-    case 20: return take_sparse(reader, cursor, out_attr);
-    case 21: return take_distinct(reader, cursor, out_attr);
-    default: return bytecode_unknown_attr(reader, cursor, code);
+    case 22:
+      return bytecode_take_location(reader, cursor, code, out_attr);
+    case 16:
+      return take_resource(reader, cursor, out_attr);
+    case 17:
+      return take_dense_array(reader, cursor, out_attr);
+    case 18:
+      return bytecode_take_dense(reader, cursor, out_attr);
+    case 19:
+      return take_dense_strings(reader, cursor, out_attr);
+    case 20:
+      return take_sparse(reader, cursor, out_attr);
+    case 21:
+      return take_distinct(reader, cursor, out_attr);
+    default:
+      return bytecode_unknown_attr(reader, cursor, code);
   }
 }

@@ -1,35 +1,39 @@
-/* Bytes, numbers and sections of bytecode. Every size is checked against what is left before it is used. */
+/* Bytes, numbers and sections of bytecode. Every size is checked against what is left before it is
+ * used. */
 #include <limits.h>
 #include <stdarg.h>
 #include <string.h>
 
 #include "mlir/bytecode/bytecode_reader.h"
 
-hr_status_t bytecode_error_from(const char *file, int line, const bytecode_reader_t *reader, const uint8_t *at,
-                                const char *format, ...) {
+hr_status_t bytecode_error_from(const char *file, int line, const bytecode_reader_t *reader,
+                                const uint8_t *at, const char *format, ...) {
   char message[512];
   hr_pos_t pos = {&reader->module->source, 0, 0};
   va_list args;
   va_start(args, format);
   vsnprintf(message, sizeof message, format, args);
   va_end(args);
-  return hr_error_from(file, line, HR_INVALID, &pos, "byte %zu of the bytecode: %s", (size_t)(at - reader->start),
-                       message);
+  return hr_error_from(file, line, HR_INVALID, &pos, "byte %zu of the bytecode: %s",
+                       (size_t)(at - reader->start), message);
 }
 
 static hr_status_t too_short(bytecode_reader_t *reader, const bytecode_cursor_t *cursor) {
   return bytecode_error(reader, cursor, "the section or entry ends here, more is wanted");
 }
 
-hr_status_t bytecode_take_byte(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint8_t *out_byte) {
+hr_status_t bytecode_take_byte(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                               uint8_t *out_byte) {
   if (cursor->at == cursor->end) return too_short(reader, cursor);
   *out_byte = *cursor->at++;
   return NULL;
 }
 
-/* The zeros below the lowest one of the first byte count the bytes that follow; eight zeros mean 8 bytes as they are.
+/* The zeros below the lowest one of the first byte count the bytes that follow; eight zeros mean 8
+ * bytes as they are.
  */
-hr_status_t bytecode_take_var(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t *out_value) {
+hr_status_t bytecode_take_var(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                              uint64_t *out_value) {
   if (cursor->at == cursor->end) return too_short(reader, cursor);
   uint8_t first = *cursor->at;
   if (first & 1) {
@@ -46,25 +50,29 @@ hr_status_t bytecode_take_var(bytecode_reader_t *reader, bytecode_cursor_t *curs
   return NULL;
 }
 
-hr_status_t bytecode_take_svar(bytecode_reader_t *reader, bytecode_cursor_t *cursor, int64_t *out_value) {
+hr_status_t bytecode_take_svar(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                               int64_t *out_value) {
   uint64_t zigzag;
   HR_TRY(bytecode_take_var(reader, cursor, &zigzag));
   *out_value = (int64_t)(zigzag >> 1 ^ (0 - (zigzag & 1)));
   return NULL;
 }
 
-hr_status_t bytecode_take_f64(bytecode_reader_t *reader, bytecode_cursor_t *cursor, double *out_value) {
+hr_status_t bytecode_take_f64(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                              double *out_value) {
   int64_t bits;
   HR_TRY(bytecode_take_svar(reader, cursor, &bits));
   memcpy(out_value, &bits, sizeof bits);
   return NULL;
 }
 
-hr_status_t bytecode_take_count(bytecode_reader_t *reader, bytecode_cursor_t *cursor, int *out_count) {
+hr_status_t bytecode_take_count(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                int *out_count) {
   uint64_t count;
   HR_TRY(bytecode_take_var(reader, cursor, &count));
   if (count > bytecode_left(cursor) || count > INT_MAX / 2)
-    return bytecode_error(reader, cursor, "a list of %lu in %zu bytes", (unsigned long)count, bytecode_left(cursor));
+    return bytecode_error(reader, cursor, "a list of %lu in %zu bytes", (unsigned long)count,
+                          bytecode_left(cursor));
   *out_count = (int)count;
   return NULL;
 }
@@ -77,16 +85,19 @@ hr_status_t bytecode_take_bytes(bytecode_reader_t *reader, bytecode_cursor_t *cu
   return NULL;
 }
 
-hr_status_t bytecode_take_blob(bytecode_reader_t *reader, bytecode_cursor_t *cursor, bytecode_cursor_t *out_bytes) {
+hr_status_t bytecode_take_blob(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                               bytecode_cursor_t *out_bytes) {
   uint64_t size;
   HR_TRY(bytecode_take_var(reader, cursor, &size));
   return bytecode_take_bytes(reader, cursor, size, out_bytes);
 }
 
 /* Alignment is of the offset in the file. */
-hr_status_t bytecode_take_padding(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t alignment) {
+hr_status_t bytecode_take_padding(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                  uint64_t alignment) {
   if (!alignment || (alignment & (alignment - 1)) || alignment > 1u << 30)
-    return bytecode_error(reader, cursor, "an alignment of %lu, want a power of two", (unsigned long)alignment);
+    return bytecode_error(reader, cursor, "an alignment of %lu, want a power of two",
+                          (unsigned long)alignment);
   uint64_t offset = (uint64_t)(cursor->at - reader->start), padding = -offset & (alignment - 1);
   bytecode_cursor_t skipped;
   return bytecode_take_bytes(reader, cursor, padding, &skipped);
@@ -108,16 +119,19 @@ hr_status_t bytecode_take_section(bytecode_reader_t *reader, bytecode_cursor_t *
   return bytecode_take_bytes(reader, cursor, size, out_section);
 }
 
-hr_status_t bytecode_take_string(bytecode_reader_t *reader, bytecode_cursor_t *cursor, hr_str_t *out_string) {
+hr_status_t bytecode_take_string(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                 hr_str_t *out_string) {
   uint64_t index;
   HR_TRY(bytecode_take_var(reader, cursor, &index));
   if (index >= reader->string_count)
-    return bytecode_error(reader, cursor, "string %lu of %zu", (unsigned long)index, reader->string_count);
+    return bytecode_error(reader, cursor, "string %lu of %zu", (unsigned long)index,
+                          reader->string_count);
   *out_string = reader->strings[index];
   return NULL;
 }
 
-hr_status_t bytecode_take_ints(bytecode_reader_t *reader, bytecode_cursor_t *cursor, hr_ints_t *out_ints) {
+hr_status_t bytecode_take_ints(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                               hr_ints_t *out_ints) {
   int count;
   int64_t *values;
   HR_TRY(bytecode_take_count(reader, cursor, &count));
@@ -130,7 +144,8 @@ hr_status_t bytecode_take_ints(bytecode_reader_t *reader, bytecode_cursor_t *cur
 hr_status_t bytecode_charge(bytecode_reader_t *reader, uint64_t amount) {
   if (amount > reader->budget) {
     hr_pos_t pos = {&reader->module->source, 0, 0};
-    return hr_error_at(HR_INVALID, &pos, "the bytecode repeats more than a file of its size can hold");
+    return hr_error_at(HR_INVALID, &pos,
+                       "the bytecode repeats more than a file of its size can hold");
   }
   reader->budget -= amount;
   return NULL;

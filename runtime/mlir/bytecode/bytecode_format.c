@@ -20,7 +20,8 @@ const int bytecode_enum_count = (int)(sizeof bytecode_enums / sizeof *bytecode_e
 #define STRING(name) {#name, BYTECODE_STRING},
 #define MAYBE(name) {#name, BYTECODE_MAYBE},
 const bytecode_struct_t bytecode_structs[] = {
-#define STRUCT(dialect, code, mnemonic, ...) {dialect, code, mnemonic, {__VA_ARGS__ {NULL, BYTECODE_INT}}},
+#define STRUCT(dialect, code, mnemonic, ...) \
+  {dialect, code, mnemonic, {__VA_ARGS__{NULL, BYTECODE_INT}}},
 #include "mlir/bytecode/bytecode_attrs.def"
 };
 const int bytecode_struct_count = (int)(sizeof bytecode_structs / sizeof *bytecode_structs);
@@ -32,7 +33,8 @@ const bytecode_float_t bytecode_floats[] = {
 const int bytecode_float_count = (int)(sizeof bytecode_floats / sizeof *bytecode_floats);
 
 const bytecode_op_row_t bytecode_op_rows[] = {
-#define PROPERTIES(name, operand_segments, result_segments, attrs) {name, operand_segments, result_segments, attrs},
+#define PROPERTIES(name, operand_segments, result_segments, attrs) \
+  {name, operand_segments, result_segments, attrs},
 #include "mlir/bytecode/bytecode_ops.def"
 #undef PROPERTIES
 };
@@ -46,7 +48,8 @@ const bytecode_enum_t *bytecode_enum_named(hr_str_t name) {
 
 const bytecode_struct_t *bytecode_struct_named(const char *dialect, hr_str_t mnemonic) {
   for (int i = 0; i < bytecode_struct_count; i++)
-    if (!strcmp(dialect, bytecode_structs[i].dialect) && hr_str_is(mnemonic, bytecode_structs[i].mnemonic))
+    if (!strcmp(dialect, bytecode_structs[i].dialect) &&
+        hr_str_is(mnemonic, bytecode_structs[i].mnemonic))
       return &bytecode_structs[i];
   return NULL;
 }

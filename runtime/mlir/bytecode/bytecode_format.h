@@ -1,4 +1,5 @@
-/* What reader and writer of bytecode share: numbers of the format, and the tables of attributes and operations. */
+/* What reader and writer of bytecode share: numbers of the format, and the tables of attributes and
+ * operations. */
 #ifndef MLIR_BYTECODE_FORMAT_H
 #define MLIR_BYTECODE_FORMAT_H
 
@@ -42,12 +43,12 @@ typedef enum bytecode_field_kind {
   BYTECODE_INTS,     /* list of svar */
   BYTECODE_NEW_INTS, /* the same; old writers do not have it */
   BYTECODE_TYPE,
-  BYTECODE_BOOL,     /* byte */
-  BYTECODE_F64,      /* svar of the bits */
+  BYTECODE_BOOL, /* byte */
+  BYTECODE_F64,  /* svar of the bits */
   BYTECODE_ATTR,
-  BYTECODE_ATTRS,    /* list */
-  BYTECODE_STRING,   /* var string */
-  BYTECODE_MAYBE     /* var 0, or 1 and an attribute */
+  BYTECODE_ATTRS,  /* list */
+  BYTECODE_STRING, /* var string */
+  BYTECODE_MAYBE   /* var 0, or 1 and an attribute */
 } bytecode_field_kind_t;
 
 typedef struct bytecode_field {
@@ -82,8 +83,9 @@ extern const int bytecode_float_count;
 /* --- properties of operations (bytecode_ops.def) --- */
 typedef struct bytecode_op_row {
   const char *name;
-  int operand_segments, result_segments; /* lengths of operandSegmentSizes and resultSegmentSizes; 0: none */
-  const char *attrs; /* names in wire order, separated by blanks; optional ones end with '?' */
+  int operand_segments,
+      result_segments; /* lengths of operandSegmentSizes and resultSegmentSizes; 0: none */
+  const char *attrs;   /* names in wire order, separated by blanks; optional ones end with '?' */
 } bytecode_op_row_t;
 
 extern const bytecode_op_row_t bytecode_op_rows[]; /* rows of one op follow each other */

@@ -1,6 +1,7 @@
 /* Operations, blocks and regions of bytecode.
- * Values have numbers: within a region all arguments and results of its blocks in order, those of nested regions not
- * counted; a nested region goes on behind all values of the region around it, an isolated one starts at 0 again. */
+ * Values have numbers: within a region all arguments and results of its blocks in order, those of
+ * nested regions not counted; a nested region goes on behind all values of the region around it, an
+ * isolated one starts at 0 again. */
 #include <string.h>
 
 #include "mlir/bytecode/bytecode_reader.h"
@@ -20,32 +21,34 @@ typedef struct value_scope {
   HR_VEC(pending_use_t) pending;
 } value_scope_t;
 
-static hr_status_t read_ops(bytecode_reader_t *reader, bytecode_cursor_t *cursor, value_scope_t *scope,
-                            mlir_block_t *block, uint64_t count);
+static hr_status_t read_ops(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                            value_scope_t *scope, mlir_block_t *block, uint64_t count);
 
 /* --- values --- */
 
-static hr_status_t define_value(bytecode_reader_t *reader, const bytecode_cursor_t *cursor, value_scope_t *scope,
-                                mlir_value_t *value) {
-  if (scope->next == scope->end) return bytecode_error(reader, cursor, "more values than the region announced");
+static hr_status_t define_value(bytecode_reader_t *reader, const bytecode_cursor_t *cursor,
+                                value_scope_t *scope, mlir_value_t *value) {
+  if (scope->next == scope->end)
+    return bytecode_error(reader, cursor, "more values than the region announced");
   scope->values.data[scope->next++] = value;
   return NULL;
 }
 
-static hr_status_t take_operand(bytecode_reader_t *reader, bytecode_cursor_t *cursor, value_scope_t *scope,
-                                mlir_value_t **slot) {
+static hr_status_t take_operand(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                value_scope_t *scope, mlir_value_t **slot) {
   uint64_t number;
   HR_TRY(bytecode_take_var(reader, cursor, &number));
   if (number >= scope->values.count)
-    return bytecode_error(reader, cursor, "value %lu of %zu", (unsigned long)number, scope->values.count);
+    return bytecode_error(reader, cursor, "value %lu of %zu", (unsigned long)number,
+                          scope->values.count);
   *slot = scope->values.data[number];
   if (!*slot) HR_VEC_PUSH(&scope->pending, (pending_use_t){number, slot});
   return NULL;
 }
 
 /* Fills in the uses that waited for the values from `first` on, which end with their region. */
-static hr_status_t resolve_pending(bytecode_reader_t *reader, const bytecode_cursor_t *cursor, value_scope_t *scope,
-                                   size_t from, size_t first) {
+static hr_status_t resolve_pending(bytecode_reader_t *reader, const bytecode_cursor_t *cursor,
+                                   value_scope_t *scope, size_t from, size_t first) {
   size_t kept = from;
   for (size_t i = from; i < scope->pending.count; i++) {
     pending_use_t use = scope->pending.data[i];
@@ -54,7 +57,8 @@ static hr_status_t resolve_pending(bytecode_reader_t *reader, const bytecode_cur
       continue;
     }
     *use.slot = scope->values.data[use.number];
-    if (!*use.slot) return bytecode_error(reader, cursor, "value %lu is not defined", (unsigned long)use.number);
+    if (!*use.slot)
+      return bytecode_error(reader, cursor, "value %lu is not defined", (unsigned long)use.number);
   }
   scope->pending.count = kept;
   return NULL;
@@ -63,20 +67,23 @@ static hr_status_t resolve_pending(bytecode_reader_t *reader, const bytecode_cur
 /* --- blocks and regions --- */
 
 /* The order of uses says nothing about the program. */
-static hr_status_t skip_use_orders(bytecode_reader_t *reader, bytecode_cursor_t *cursor, int values) {
+static hr_status_t skip_use_orders(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                   int values) {
   int count = 1;
   uint64_t number, header;
   if (values > 1) HR_TRY(bytecode_take_count(reader, cursor, &count));
   for (int i = 0; i < count; i++) {
     if (values > 1) HR_TRY(bytecode_take_var(reader, cursor, &number));
     HR_TRY(bytecode_take_var(reader, cursor, &header));
-    if (header >> 1 > bytecode_left(cursor)) return bytecode_error(reader, cursor, "an order of uses that is too long");
+    if (header >> 1 > bytecode_left(cursor))
+      return bytecode_error(reader, cursor, "an order of uses that is too long");
     for (uint64_t k = 0; k < header >> 1; k++) HR_TRY(bytecode_take_var(reader, cursor, &number));
   }
   return NULL;
 }
 
-static hr_status_t take_arg(bytecode_reader_t *reader, bytecode_cursor_t *cursor, mlir_value_t *arg) {
+static hr_status_t take_arg(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                            mlir_value_t *arg) {
   uint64_t header, location;
   if (reader->version < 4) {
     HR_TRY(bytecode_take_type(reader, cursor, &arg->type));
@@ -87,8 +94,8 @@ static hr_status_t take_arg(bytecode_reader_t *reader, bytecode_cursor_t *cursor
   return header & 1 ? bytecode_take_var(reader, cursor, &location) : NULL;
 }
 
-static hr_status_t read_args(bytecode_reader_t *reader, bytecode_cursor_t *cursor, value_scope_t *scope,
-                             mlir_block_t *block) {
+static hr_status_t read_args(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                             value_scope_t *scope, mlir_block_t *block) {
   uint8_t has_orders = 0;
   HR_TRY(bytecode_take_count(reader, cursor, &block->arg_count));
   HR_TRY(HR_NEW_ARRAY(reader->arena, block->arg_count, &block->args));
@@ -101,17 +108,18 @@ static hr_status_t read_args(bytecode_reader_t *reader, bytecode_cursor_t *curso
   return has_orders ? skip_use_orders(reader, cursor, block->arg_count) : NULL;
 }
 
-static hr_status_t read_block(bytecode_reader_t *reader, bytecode_cursor_t *cursor, value_scope_t *scope,
-                              mlir_block_t *block) {
+static hr_status_t read_block(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                              value_scope_t *scope, mlir_block_t *block) {
   uint64_t header;
   HR_TRY(bytecode_take_var(reader, cursor, &header));
   if (header & 1) HR_TRY(read_args(reader, cursor, scope, block));
   return read_ops(reader, cursor, scope, block, header >> 1);
 }
 
-/* Room for the region's values behind those that are visible. Every value takes a byte somewhere, so all regions
- * together cannot have more than the file has bytes. */
-static hr_status_t open_values(bytecode_reader_t *reader, bytecode_cursor_t *cursor, value_scope_t *scope) {
+/* Room for the region's values behind those that are visible. Every value takes a byte somewhere,
+ * so all regions together cannot have more than the file has bytes. */
+static hr_status_t open_values(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                               value_scope_t *scope) {
   int count;
   HR_TRY(bytecode_take_count(reader, cursor, &count));
   HR_TRY(bytecode_charge(reader, (uint64_t)count));
@@ -122,8 +130,8 @@ static hr_status_t open_values(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
-static hr_status_t read_blocks(bytecode_reader_t *reader, bytecode_cursor_t *cursor, value_scope_t *scope,
-                               mlir_region_t *region, int count) {
+static hr_status_t read_blocks(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                               value_scope_t *scope, mlir_region_t *region, int count) {
   size_t first = scope->values.count, pending = scope->pending.count;
   mlir_block_t *block;
   HR_TRY(open_values(reader, cursor, scope));
@@ -134,8 +142,8 @@ static hr_status_t read_blocks(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
-static hr_status_t read_region(bytecode_reader_t *reader, bytecode_cursor_t *cursor, value_scope_t *scope,
-                               mlir_region_t *region) {
+static hr_status_t read_region(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                               value_scope_t *scope, mlir_region_t *region) {
   int blocks;
   size_t next = scope->next, end = scope->end;
   HR_TRY(bytecode_take_count(reader, cursor, &blocks));
@@ -148,17 +156,19 @@ static hr_status_t read_region(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
-static hr_status_t read_isolated(bytecode_reader_t *reader, bytecode_cursor_t *cursor, mlir_op_t *op) {
+static hr_status_t read_isolated(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                 mlir_op_t *op) {
   value_scope_t scope = {0};
   hr_status_t st = NULL;
-  for (int i = 0; i < op->region_count && !st; i++) st = read_region(reader, cursor, &scope, op->regions[i]);
+  for (int i = 0; i < op->region_count && !st; i++)
+    st = read_region(reader, cursor, &scope, op->regions[i]);
   HR_VEC_FREE(&scope.values);
   HR_VEC_FREE(&scope.pending);
   return st;
 }
 
-static hr_status_t read_regions(bytecode_reader_t *reader, bytecode_cursor_t *cursor, value_scope_t *scope,
-                                mlir_op_t *op) {
+static hr_status_t read_regions(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                value_scope_t *scope, mlir_op_t *op) {
   uint64_t header;
   HR_TRY(bytecode_take_var(reader, cursor, &header));
   if (header >> 1 > bytecode_left(cursor))
@@ -174,17 +184,20 @@ static hr_status_t read_regions(bytecode_reader_t *reader, bytecode_cursor_t *cu
     int id;
     bytecode_cursor_t section;
     HR_TRY(bytecode_take_section(reader, cursor, &id, &section));
-    if (id != BYTECODE_IR) return bytecode_error(reader, cursor, "want the section of an isolated region");
+    if (id != BYTECODE_IR)
+      return bytecode_error(reader, cursor, "want the section of an isolated region");
     return read_isolated(reader, &section, op);
   }
   if (isolated) return read_isolated(reader, cursor, op);
-  for (int i = 0; i < op->region_count; i++) HR_TRY(read_region(reader, cursor, scope, op->regions[i]));
+  for (int i = 0; i < op->region_count; i++)
+    HR_TRY(read_region(reader, cursor, scope, op->regions[i]));
   return NULL;
 }
 
 /* --- operations --- */
 
-static hr_status_t read_results(bytecode_reader_t *reader, bytecode_cursor_t *cursor, mlir_op_t *op) {
+static hr_status_t read_results(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                mlir_op_t *op) {
   HR_TRY(bytecode_take_count(reader, cursor, &op->result_count));
   HR_TRY(HR_NEW_ARRAY(reader->arena, op->result_count, &op->results));
   for (int i = 0; i < op->result_count; i++) {
@@ -194,15 +207,17 @@ static hr_status_t read_results(bytecode_reader_t *reader, bytecode_cursor_t *cu
   return NULL;
 }
 
-static hr_status_t read_operands(bytecode_reader_t *reader, bytecode_cursor_t *cursor, value_scope_t *scope,
-                                 mlir_op_t *op) {
+static hr_status_t read_operands(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                 value_scope_t *scope, mlir_op_t *op) {
   HR_TRY(bytecode_take_count(reader, cursor, &op->operand_count));
   HR_TRY(HR_NEW_ARRAY(reader->arena, op->operand_count, &op->operands));
-  for (int i = 0; i < op->operand_count; i++) HR_TRY(take_operand(reader, cursor, scope, &op->operands[i]));
+  for (int i = 0; i < op->operand_count; i++)
+    HR_TRY(take_operand(reader, cursor, scope, &op->operands[i]));
   return NULL;
 }
 
-static hr_status_t read_successors(bytecode_reader_t *reader, bytecode_cursor_t *cursor, mlir_op_t *op) {
+static hr_status_t read_successors(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                   mlir_op_t *op) {
   const mlir_region_t *region = op->parent ? op->parent->parent : NULL;
   HR_TRY(bytecode_take_count(reader, cursor, &op->successor_count));
   HR_TRY(HR_NEW_ARRAY(reader->arena, op->successor_count, &op->successors));
@@ -210,28 +225,34 @@ static hr_status_t read_successors(bytecode_reader_t *reader, bytecode_cursor_t 
     uint64_t index;
     HR_TRY(bytecode_take_var(reader, cursor, &index));
     if (!region || index >= region->blocks.count)
-      return bytecode_error(reader, cursor, "block %lu, which does not exist", (unsigned long)index);
+      return bytecode_error(reader, cursor, "block %lu, which does not exist",
+                            (unsigned long)index);
     op->successors[i] = region->blocks.data[index];
   }
   return NULL;
 }
 
-/* Casts between a type of VHLO and the one it stands for: the tree has only the latter, so the value is the same. */
+/* Casts between a type of VHLO and the one it stands for: the tree has only the latter, so the
+ * value is the same. */
 static bool is_identity(const mlir_op_t *op) {
-  if (!hr_str_is(op->name, "builtin.unrealized_conversion_cast") || op->operand_count != op->result_count) return false;
+  if (!hr_str_is(op->name, "builtin.unrealized_conversion_cast") ||
+      op->operand_count != op->result_count)
+    return false;
   for (int i = 0; i < op->operand_count; i++)
-    if (!op->operands[i] || !mlir_type_equal(op->operands[i]->type, op->results[i].type)) return false;
+    if (!op->operands[i] || !mlir_type_equal(op->operands[i]->type, op->results[i].type))
+      return false;
   return true;
 }
 
-static hr_status_t define_results(bytecode_reader_t *reader, const bytecode_cursor_t *cursor, value_scope_t *scope,
-                                  mlir_op_t *op, bool identity) {
+static hr_status_t define_results(bytecode_reader_t *reader, const bytecode_cursor_t *cursor,
+                                  value_scope_t *scope, mlir_op_t *op, bool identity) {
   for (int i = 0; i < op->result_count; i++)
     HR_TRY(define_value(reader, cursor, scope, identity ? op->operands[i] : &op->results[i]));
   return NULL;
 }
 
-/* Inherent attributes of sdy ops are texts without the name of their kind, as the text form has them. */
+/* Inherent attributes of sdy ops are texts without the name of their kind, as the text form has
+ * them. */
 static hr_status_t strip_sdy(bytecode_reader_t *reader, mlir_op_t *op) {
   mlir_named_attr_t *attrs;
   HR_TRY(bytecode_charge(reader, (uint64_t)op->attr_count));
@@ -242,9 +263,11 @@ static hr_status_t strip_sdy(bytecode_reader_t *reader, mlir_op_t *op) {
     if (attrs[i].value->kind != MLIR_ATTR_OPAQUE || text.size < 2) continue;
     while (text.size > 1 && *text.data != '<') text.data++, text.size--;
     text = (hr_str_t){text.data + 1, text.size > 2 ? text.size - 2 : 0};
-    bool is_list = hr_str_is(attrs[i].name, "manual_axes") || hr_str_is(attrs[i].name, "in_shardings") ||
+    bool is_list = hr_str_is(attrs[i].name, "manual_axes") ||
+                   hr_str_is(attrs[i].name, "in_shardings") ||
                    hr_str_is(attrs[i].name, "out_shardings");
-    while (is_list && text.size > 2 && !strchr("[{", *text.data)) text.data++, text.size--; /* #sdy<manual_axes{...}> */
+    while (is_list && text.size > 2 && !strchr("[{", *text.data))
+      text.data++, text.size--; /* #sdy<manual_axes{...}> */
     if (is_list && text.size >= 2) text = (hr_str_t){text.data + 1, text.size - 2};
     HR_TRY(mlir_make_string(reader->arena, text, &attrs[i].value));
   }
@@ -253,32 +276,40 @@ static hr_status_t strip_sdy(bytecode_reader_t *reader, mlir_op_t *op) {
 }
 
 /* Name, location, attributes. */
-static hr_status_t read_head(bytecode_reader_t *reader, bytecode_cursor_t *cursor, mlir_op_t *op, uint8_t *out_mask) {
+static hr_status_t read_head(bytecode_reader_t *reader, bytecode_cursor_t *cursor, mlir_op_t *op,
+                             uint8_t *out_mask) {
   uint64_t index;
   HR_TRY(bytecode_take_var(reader, cursor, &index));
   if (index >= reader->op_names.count)
-    return bytecode_error(reader, cursor, "operation %lu of %zu", (unsigned long)index, reader->op_names.count);
+    return bytecode_error(reader, cursor, "operation %lu of %zu", (unsigned long)index,
+                          reader->op_names.count);
   const bytecode_op_name_t *name = &reader->op_names.data[index];
   const mlir_op_t *holder = op->parent && op->parent->parent ? op->parent->parent->parent : NULL;
   const mlir_attr_t *dict = NULL;
   op->name = name->vhlo ? vhlo_upgrade_name(name->vhlo, holder) : name->name;
   HR_TRY(bytecode_take_byte(reader, cursor, out_mask));
-  if (*out_mask & 0x80) return bytecode_error(reader, cursor, "an operation of a form that is not known");
+  if (*out_mask & 0x80)
+    return bytecode_error(reader, cursor, "an operation of a form that is not known");
   HR_TRY(bytecode_take_attr(reader, cursor, &op->location));
-  if (op->location->kind != MLIR_ATTR_LOCATION || hr_str_is(op->location->text, "unknown")) op->location = NULL;
+  if (op->location->kind != MLIR_ATTR_LOCATION || hr_str_is(op->location->text, "unknown"))
+    op->location = NULL;
   if (*out_mask & BYTECODE_OP_ATTRS) HR_TRY(bytecode_take_attr(reader, cursor, &dict));
   bool has_properties = *out_mask & BYTECODE_OP_PROPERTIES;
-  if (has_properties && reader->version < 5) return bytecode_error(reader, cursor, "properties before version 5");
+  if (has_properties && reader->version < 5)
+    return bytecode_error(reader, cursor, "properties before version 5");
   if (has_properties) HR_TRY(bytecode_take_properties(reader, cursor, name, op));
   if (dict) HR_TRY(bytecode_add_dict(reader, cursor, name, dict, op));
-  bool bare = name->vhlo && name->vhlo->attr_count && !has_properties && !(dict && reader->version < 5);
-  if (bare) return bytecode_error(reader, cursor, "%.*s without its attributes", HR_STR_ARGS(name->name));
-  return name->name.size > 4 && !__builtin_memcmp(name->name.data, "sdy.", 4) && op->attr_count ? strip_sdy(reader, op)
-                                                                                                : NULL;
+  bool bare =
+      name->vhlo && name->vhlo->attr_count && !has_properties && !(dict && reader->version < 5);
+  if (bare)
+    return bytecode_error(reader, cursor, "%.*s without its attributes", HR_STR_ARGS(name->name));
+  return name->name.size > 4 && !__builtin_memcmp(name->name.data, "sdy.", 4) && op->attr_count
+             ? strip_sdy(reader, op)
+             : NULL;
 }
 
-static hr_status_t read_op(bytecode_reader_t *reader, bytecode_cursor_t *cursor, value_scope_t *scope, mlir_op_t *op,
-                           bool *out_keep) {
+static hr_status_t read_op(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                           value_scope_t *scope, mlir_op_t *op, bool *out_keep) {
   uint8_t mask;
   HR_TRY(read_head(reader, cursor, op, &mask));
   if (mask & BYTECODE_OP_RESULTS) HR_TRY(read_results(reader, cursor, op));
@@ -290,9 +321,10 @@ static hr_status_t read_op(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
   return mask & BYTECODE_OP_REGIONS ? read_regions(reader, cursor, scope, op) : NULL;
 }
 
-static hr_status_t read_ops(bytecode_reader_t *reader, bytecode_cursor_t *cursor, value_scope_t *scope,
-                            mlir_block_t *block, uint64_t count) {
-  if (count > bytecode_left(cursor)) return bytecode_error(reader, cursor, "%lu operations", (unsigned long)count);
+static hr_status_t read_ops(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                            value_scope_t *scope, mlir_block_t *block, uint64_t count) {
+  if (count > bytecode_left(cursor))
+    return bytecode_error(reader, cursor, "%lu operations", (unsigned long)count);
   for (uint64_t i = 0; i < count; i++) {
     mlir_op_t *op;
     bool keep;
@@ -318,7 +350,8 @@ hr_status_t bytecode_read_ir(bytecode_reader_t *reader) {
   HR_VEC_FREE(&scope.values);
   HR_VEC_FREE(&scope.pending);
   HR_TRY(st);
-  if (!hr_str_is(op->name, "builtin.module")) return bytecode_error(reader, cursor, "want a module at the top");
+  if (!hr_str_is(op->name, "builtin.module"))
+    return bytecode_error(reader, cursor, "want a module at the top");
   reader->module->op = op;
   return NULL;
 }

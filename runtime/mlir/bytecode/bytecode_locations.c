@@ -4,7 +4,8 @@
 
 #define LOCATION_MAX 512 /* bytes of text; of longer ones the innermost place is kept */
 
-static hr_status_t make_location(bytecode_reader_t *reader, const hr_strbuf_t *text, const mlir_attr_t **out_attr) {
+static hr_status_t make_location(bytecode_reader_t *reader, const hr_strbuf_t *text,
+                                 const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
   hr_str_t copy = HR_STR("unknown");
   HR_TRY(hr_strbuf_finish(text));
@@ -12,7 +13,8 @@ static hr_status_t make_location(bytecode_reader_t *reader, const hr_strbuf_t *t
   attr->kind = MLIR_ATTR_LOCATION;
   if (text->size <= LOCATION_MAX && reader->budget > text->size) {
     reader->budget -= text->size / 16;
-    HR_TRY(hr_arena_str(reader->arena, (hr_str_t){text->data ? text->data : "", text->size}, &copy));
+    HR_TRY(
+        hr_arena_str(reader->arena, (hr_str_t){text->data ? text->data : "", text->size}, &copy));
   }
   attr->text = copy;
   *out_attr = attr;
@@ -25,20 +27,22 @@ static void add_quoted(hr_strbuf_t *text, hr_str_t string) {
 }
 
 /* callee at caller; the callee alone where both are too long */
-static hr_status_t print_call_site(bytecode_reader_t *reader, bytecode_cursor_t *cursor, hr_strbuf_t *text) {
+static hr_status_t print_call_site(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                   hr_strbuf_t *text) {
   const mlir_attr_t *callee, *caller;
   HR_TRY(bytecode_take_attr(reader, cursor, &callee));
   HR_TRY(bytecode_take_attr(reader, cursor, &caller));
   if (callee->text.size + caller->text.size + 16 > LOCATION_MAX)
     hr_strbuf_add(text, callee->text.data, callee->text.size);
   else
-    hr_strbuf_printf(text, "callsite(%.*s at %.*s)", HR_STR_ARGS(callee->text), HR_STR_ARGS(caller->text));
+    hr_strbuf_printf(text, "callsite(%.*s at %.*s)", HR_STR_ARGS(callee->text),
+                     HR_STR_ARGS(caller->text));
   return NULL;
 }
 
 /* "file":line:column, or a range: up to four numbers */
-static hr_status_t print_file_range(bytecode_reader_t *reader, bytecode_cursor_t *cursor, bool is_range,
-                                    hr_strbuf_t *text) {
+static hr_status_t print_file_range(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                    bool is_range, hr_strbuf_t *text) {
   static const char *const separators[5][4] = {
       {""}, {":"}, {":", ":"}, {":", ":", " to :"}, {":", ":", " to ", ":"}};
   hr_str_t file;
@@ -55,8 +59,8 @@ static hr_status_t print_file_range(bytecode_reader_t *reader, bytecode_cursor_t
   return NULL;
 }
 
-static hr_status_t print_fused(bytecode_reader_t *reader, bytecode_cursor_t *cursor, bool has_metadata,
-                               hr_strbuf_t *text) {
+static hr_status_t print_fused(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                               bool has_metadata, hr_strbuf_t *text) {
   int count;
   const mlir_attr_t **items, *metadata;
   HR_TRY(bytecode_take_attrs(reader, cursor, &count, &items));
@@ -70,7 +74,8 @@ static hr_status_t print_fused(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
-static hr_status_t print_name_location(bytecode_reader_t *reader, bytecode_cursor_t *cursor, hr_strbuf_t *text) {
+static hr_status_t print_name_location(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                       hr_strbuf_t *text) {
   hr_str_t name;
   const mlir_attr_t *child;
   HR_TRY(bytecode_take_text(reader, cursor, &name));
@@ -81,19 +86,33 @@ static hr_status_t print_name_location(bytecode_reader_t *reader, bytecode_curso
   return NULL;
 }
 
-hr_status_t bytecode_take_location(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t code,
-                                 const mlir_attr_t **out_attr) {
+hr_status_t bytecode_take_location(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                   uint64_t code, const mlir_attr_t **out_attr) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
   hr_status_t st = NULL;
   switch (code) {
-    case 10: st = print_call_site(reader, cursor, &text); break;
-    case 11: st = print_file_range(reader, cursor, false, &text); break;
-    case 12: st = print_fused(reader, cursor, false, &text); break;
-    case 13: st = print_fused(reader, cursor, true, &text); break;
-    case 14: st = print_name_location(reader, cursor, &text); break;
-    case 22: st = print_file_range(reader, cursor, true, &text); break;
-    default: hr_strbuf_add_str(&text, "unknown"); break;
+    case 10:
+      st = print_call_site(reader, cursor, &text);
+      break;
+    case 11:
+      st = print_file_range(reader, cursor, false, &text);
+      break;
+    case 12:
+      st = print_fused(reader, cursor, false, &text);
+      break;
+    case 13:
+      st = print_fused(reader, cursor, true, &text);
+      break;
+    case 14:
+      st = print_name_location(reader, cursor, &text);
+      break;
+    case 22:
+      st = print_file_range(reader, cursor, true, &text);
+      break;
+    default:
+      hr_strbuf_add_str(&text, "unknown");
+      break;
   }
   if (!st) st = make_location(reader, &text, out_attr);
   hr_strbuf_deinit(&text);

@@ -8,11 +8,12 @@
 
 /* --- VHLO: every attribute is there --- */
 
-static hr_status_t decode_vhlo(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const vhlo_row_t *row,
-                               bytecode_attrs_t *attrs) {
+static hr_status_t decode_vhlo(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                               const vhlo_row_t *row, bytecode_attrs_t *attrs) {
   const mlir_attr_t *given[ATTRS_MAX];
   for (int i = 0; i < row->attr_count; i++) HR_TRY(bytecode_take_attr(reader, cursor, &given[i]));
-  return vhlo_upgrade_attrs(reader->module, reader->arena, row, given, &attrs->count, &attrs->attrs);
+  return vhlo_upgrade_attrs(reader->module, reader->arena, row, given, &attrs->count,
+                            &attrs->attrs);
 }
 
 /* --- the operations of bytecode_ops.def --- */
@@ -26,9 +27,11 @@ static int list_length(const char *list) {
 }
 
 /* Number of numbers in the blob: one for each attribute. */
-static hr_status_t count_numbers(bytecode_reader_t *reader, bytecode_cursor_t cursor, int *out_count) {
+static hr_status_t count_numbers(bytecode_reader_t *reader, bytecode_cursor_t cursor,
+                                 int *out_count) {
   uint64_t number;
-  for (*out_count = 0; bytecode_left(&cursor); ++*out_count) HR_TRY(bytecode_take_var(reader, &cursor, &number));
+  for (*out_count = 0; bytecode_left(&cursor); ++*out_count)
+    HR_TRY(bytecode_take_var(reader, &cursor, &number));
   return NULL;
 }
 
@@ -40,16 +43,17 @@ static hr_status_t choose_row(bytecode_reader_t *reader, const bytecode_cursor_t
   *out_row = name->row;
   if (name->row->operand_segments || name->row->result_segments) return NULL;
   HR_TRY(count_numbers(reader, *cursor, &count));
-  for (const bytecode_op_row_t *row = name->row; row < end && hr_str_is(name->name, row->name); row++) {
+  for (const bytecode_op_row_t *row = name->row; row < end && hr_str_is(name->name, row->name);
+       row++) {
     *out_row = row;
     if (list_length(row->attrs) == count) return NULL;
   }
-  return bytecode_error(reader, cursor, "%.*s with %d properties, which no version of it has", HR_STR_ARGS(name->name),
-                        count);
+  return bytecode_error(reader, cursor, "%.*s with %d properties, which no version of it has",
+                        HR_STR_ARGS(name->name), count);
 }
 
-static hr_status_t take_row_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor, bool optional,
-                                 const mlir_attr_t **out_attr) {
+static hr_status_t take_row_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                 bool optional, const mlir_attr_t **out_attr) {
   uint64_t index;
   *out_attr = NULL;
   HR_TRY(bytecode_take_var(reader, cursor, &index));
@@ -70,7 +74,8 @@ static hr_status_t take_segments(bytecode_reader_t *reader, bytecode_cursor_t *c
   if (given > (uint64_t)count)
     return bytecode_error(reader, cursor, "%lu segments, want %d", (unsigned long)given, count);
   if (header & 1) HR_TRY(bytecode_take_var(reader, cursor, &bits));
-  if (bits > 8) return bytecode_error(reader, cursor, "segments numbered by %lu bits", (unsigned long)bits);
+  if (bits > 8)
+    return bytecode_error(reader, cursor, "segments numbered by %lu bits", (unsigned long)bits);
   for (uint64_t i = 0; i < given; i++) {
     uint64_t number;
     HR_TRY(bytecode_take_var(reader, cursor, &number));
@@ -80,13 +85,14 @@ static hr_status_t take_segments(bytecode_reader_t *reader, bytecode_cursor_t *c
     sizes[slot] = (int32_t)(number >> bits);
   }
   HR_TRY(HR_NEW(reader->arena, &attr));
-  *attr = (mlir_attr_t){.kind = MLIR_ATTR_DENSE_ARRAY, .type = &i32, .data = sizes, .element_count = count};
+  *attr = (mlir_attr_t){
+      .kind = MLIR_ATTR_DENSE_ARRAY, .type = &i32, .data = sizes, .element_count = count};
   *out_attr = attr;
   return NULL;
 }
 
-static hr_status_t decode_row(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const bytecode_op_row_t *row,
-                              bytecode_attrs_t *attrs) {
+static hr_status_t decode_row(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                              const bytecode_op_row_t *row, bytecode_attrs_t *attrs) {
   mlir_named_attr_t fields[ATTRS_MAX];
   const char *list = row->attrs;
   hr_str_t name;
@@ -113,22 +119,25 @@ static hr_status_t decode_row(bytecode_reader_t *reader, bytecode_cursor_t *curs
 }
 
 /* An op that its writer did not know has one attribute: a dictionary. */
-static hr_status_t decode_unregistered(bytecode_reader_t *reader, bytecode_cursor_t *cursor, bytecode_attrs_t *attrs) {
+static hr_status_t decode_unregistered(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                       bytecode_attrs_t *attrs) {
   const mlir_attr_t *dict;
   HR_TRY(bytecode_take_attr(reader, cursor, &dict));
-  if (dict->kind != MLIR_ATTR_DICT) return bytecode_error(reader, cursor, "want a dictionary of properties");
+  if (dict->kind != MLIR_ATTR_DICT)
+    return bytecode_error(reader, cursor, "want a dictionary of properties");
   attrs->attrs = dict->fields;
   attrs->count = dict->count;
   return NULL;
 }
 
-static hr_status_t decode_blob(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const bytecode_op_name_t *name,
-                               bytecode_attrs_t *attrs) {
+static hr_status_t decode_blob(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                               const bytecode_op_name_t *name, bytecode_attrs_t *attrs) {
   const bytecode_op_row_t *row;
   if (name->vhlo) return decode_vhlo(reader, cursor, name->vhlo, attrs);
   if (!name->registered) return decode_unregistered(reader, cursor, attrs);
   if (!name->row)
-    return bytecode_error(reader, cursor, "the properties of %.*s are not known", HR_STR_ARGS(name->name));
+    return bytecode_error(reader, cursor, "the properties of %.*s are not known",
+                          HR_STR_ARGS(name->name));
   HR_TRY(choose_row(reader, cursor, name, &row));
   return decode_row(reader, cursor, row, attrs);
 }
@@ -138,7 +147,8 @@ hr_status_t bytecode_take_properties(bytecode_reader_t *reader, bytecode_cursor_
   uint64_t index;
   HR_TRY(bytecode_take_var(reader, cursor, &index));
   if (index >= reader->blob_count)
-    return bytecode_error(reader, cursor, "properties %lu of %zu", (unsigned long)index, reader->blob_count);
+    return bytecode_error(reader, cursor, "properties %lu of %zu", (unsigned long)index,
+                          reader->blob_count);
   bytecode_blob_t *blob = &reader->blobs[index];
   if (blob->decoded.of != name) {
     bytecode_cursor_t bytes = blob->bytes;
@@ -146,7 +156,8 @@ hr_status_t bytecode_take_properties(bytecode_reader_t *reader, bytecode_cursor_
     blob->decoded = (bytecode_attrs_t){.of = NULL};
     HR_TRY(decode_blob(reader, &bytes, name, &blob->decoded));
     if (bytecode_left(&bytes))
-      return bytecode_error(reader, &bytes, "properties of %.*s that are too long", HR_STR_ARGS(name->name));
+      return bytecode_error(reader, &bytes, "properties of %.*s that are too long",
+                            HR_STR_ARGS(name->name));
     blob->decoded.of = name;
   }
   op->attrs = blob->decoded.attrs;
@@ -157,8 +168,8 @@ hr_status_t bytecode_take_properties(bytecode_reader_t *reader, bytecode_cursor_
 /* --- dictionaries --- */
 
 /* In files without properties the attributes of VHLO are in the dictionary too. */
-static hr_status_t add_vhlo_dict(bytecode_reader_t *reader, const vhlo_row_t *row, const mlir_attr_t *dict,
-                                 mlir_op_t *op) {
+static hr_status_t add_vhlo_dict(bytecode_reader_t *reader, const vhlo_row_t *row,
+                                 const mlir_attr_t *dict, mlir_op_t *op) {
   const mlir_attr_t *given[ATTRS_MAX];
   mlir_named_attr_t *extras;
   HR_TRY(HR_NEW_ARRAY(reader->arena, dict->count, &extras));
@@ -166,7 +177,8 @@ static hr_status_t add_vhlo_dict(bytecode_reader_t *reader, const vhlo_row_t *ro
   for (int k = 0; k < dict->count; k++) {
     bool own = false;
     for (int i = 0; i < row->attr_count; i++)
-      own |= given[i] == dict->fields[k].value && hr_str_is(dict->fields[k].name, row->attrs[i].name);
+      own |=
+          given[i] == dict->fields[k].value && hr_str_is(dict->fields[k].name, row->attrs[i].name);
     if (!own) extras[op->extra_count++] = dict->fields[k];
   }
   op->extras = extras;
@@ -180,8 +192,10 @@ static bool has_plain_names(const mlir_attr_t *dict) {
 }
 
 hr_status_t bytecode_add_dict(bytecode_reader_t *reader, const bytecode_cursor_t *cursor,
-                              const bytecode_op_name_t *name, const mlir_attr_t *dict, mlir_op_t *op) {
-  if (dict->kind != MLIR_ATTR_DICT) return bytecode_error(reader, cursor, "want a dictionary of attributes");
+                              const bytecode_op_name_t *name, const mlir_attr_t *dict,
+                              mlir_op_t *op) {
+  if (dict->kind != MLIR_ATTR_DICT)
+    return bytecode_error(reader, cursor, "want a dictionary of attributes");
   if (name->vhlo && reader->version < 5) {
     HR_TRY(bytecode_charge(reader, (uint64_t)dict->count + ATTRS_MAX / 2));
     return add_vhlo_dict(reader, name->vhlo, dict, op);

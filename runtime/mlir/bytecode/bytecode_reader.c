@@ -37,8 +37,8 @@ static hr_status_t read_header(bytecode_reader_t *reader, bytecode_cursor_t *cur
 }
 
 static hr_status_t find_sections(bytecode_reader_t *reader, bytecode_cursor_t *cursor) {
-  static const bytecode_section_t required[] = {BYTECODE_STRINGS, BYTECODE_DIALECTS, BYTECODE_ATTR_TYPES,
-                                                BYTECODE_ATTR_OFFSETS, BYTECODE_IR};
+  static const bytecode_section_t required[] = {
+      BYTECODE_STRINGS, BYTECODE_DIALECTS, BYTECODE_ATTR_TYPES, BYTECODE_ATTR_OFFSETS, BYTECODE_IR};
   while (bytecode_left(cursor)) {
     int id;
     bytecode_cursor_t section;
@@ -47,7 +47,8 @@ static hr_status_t find_sections(bytecode_reader_t *reader, bytecode_cursor_t *c
     reader->sections[id] = section;
   }
   for (size_t i = 0; i < sizeof required / sizeof *required; i++)
-    if (!reader->sections[required[i]].at) return bytecode_error(reader, cursor, "section %d is missing", required[i]);
+    if (!reader->sections[required[i]].at)
+      return bytecode_error(reader, cursor, "section %d is missing", required[i]);
   return NULL;
 }
 

@@ -19,7 +19,7 @@ typedef struct bytecode_entry {
   size_t size;
   const void *value; /* mlir_attr_t or mlir_type_t; NULL until it is decoded */
   uint32_t dialect;
-  uint32_t weight;   /* nodes in it, counting shared ones each time */
+  uint32_t weight; /* nodes in it, counting shared ones each time */
   bool binary, is_decoding;
 } bytecode_entry_t;
 
@@ -69,31 +69,45 @@ typedef struct bytecode_reader {
   bytecode_blob_t *blobs; /* of properties */
   size_t blob_count;
   int depth;
-  int decoding;           /* entries that are being decoded, each within the one before */
-  uint32_t weight;        /* of the innermost of them */
-  uint64_t budget;        /* copies that the file may still ask for, so that memory stays in proportion to it */
+  int decoding;    /* entries that are being decoded, each within the one before */
+  uint32_t weight; /* of the innermost of them */
+  uint64_t
+      budget; /* copies that the file may still ask for, so that memory stays in proportion to it */
 } bytecode_reader_t;
 
 /* --- bytes (bytecode_cursor.c) --- */
-#define bytecode_error(reader, cursor, ...) bytecode_error_from(__FILE__, __LINE__, (reader), (cursor)->at, __VA_ARGS__)
-hr_status_t bytecode_error_from(const char *file, int line, const bytecode_reader_t *reader, const uint8_t *at,
-                                const char *format, ...) __attribute__((format(printf, 5, 6), returns_nonnull));
-static inline size_t bytecode_left(const bytecode_cursor_t *cursor) { return (size_t)(cursor->end - cursor->at); }
-hr_status_t bytecode_take_byte(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint8_t *out_byte);
-hr_status_t bytecode_take_var(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t *out_value);
-hr_status_t bytecode_take_svar(bytecode_reader_t *reader, bytecode_cursor_t *cursor, int64_t *out_value);
-hr_status_t bytecode_take_f64(bytecode_reader_t *reader, bytecode_cursor_t *cursor, double *out_value);
+#define bytecode_error(reader, cursor, ...) \
+  bytecode_error_from(__FILE__, __LINE__, (reader), (cursor)->at, __VA_ARGS__)
+hr_status_t bytecode_error_from(const char *file, int line, const bytecode_reader_t *reader,
+                                const uint8_t *at, const char *format, ...)
+    __attribute__((format(printf, 5, 6), returns_nonnull));
+static inline size_t bytecode_left(const bytecode_cursor_t *cursor) {
+  return (size_t)(cursor->end - cursor->at);
+}
+hr_status_t bytecode_take_byte(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                               uint8_t *out_byte);
+hr_status_t bytecode_take_var(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                              uint64_t *out_value);
+hr_status_t bytecode_take_svar(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                               int64_t *out_value);
+hr_status_t bytecode_take_f64(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                              double *out_value);
 /* A number of things, each of at least one byte: at most as many as bytes are left. */
-hr_status_t bytecode_take_count(bytecode_reader_t *reader, bytecode_cursor_t *cursor, int *out_count);
+hr_status_t bytecode_take_count(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                int *out_count);
 hr_status_t bytecode_take_bytes(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t size,
                                 bytecode_cursor_t *out_bytes);
 /* var length and as many bytes. */
-hr_status_t bytecode_take_blob(bytecode_reader_t *reader, bytecode_cursor_t *cursor, bytecode_cursor_t *out_bytes);
-hr_status_t bytecode_take_padding(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t alignment);
+hr_status_t bytecode_take_blob(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                               bytecode_cursor_t *out_bytes);
+hr_status_t bytecode_take_padding(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                  uint64_t alignment);
 hr_status_t bytecode_take_section(bytecode_reader_t *reader, bytecode_cursor_t *cursor, int *out_id,
                                   bytecode_cursor_t *out_section);
-hr_status_t bytecode_take_string(bytecode_reader_t *reader, bytecode_cursor_t *cursor, hr_str_t *out_string);
-hr_status_t bytecode_take_ints(bytecode_reader_t *reader, bytecode_cursor_t *cursor, hr_ints_t *out_ints);
+hr_status_t bytecode_take_string(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                 hr_str_t *out_string);
+hr_status_t bytecode_take_ints(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                               hr_ints_t *out_ints);
 hr_status_t bytecode_charge(bytecode_reader_t *reader, uint64_t amount);
 hr_status_t bytecode_enter(bytecode_reader_t *reader, const bytecode_cursor_t *cursor);
 void bytecode_leave(bytecode_reader_t *reader);
@@ -106,57 +120,78 @@ hr_status_t bytecode_read_resources(bytecode_reader_t *reader);
 hr_status_t bytecode_read_blobs(bytecode_reader_t *reader);
 
 /* --- attributes and types (bytecode_values.c) --- */
-hr_status_t bytecode_attr_at(bytecode_reader_t *reader, const bytecode_cursor_t *cursor, uint64_t index,
-                             const mlir_attr_t **out_attr);
-hr_status_t bytecode_type_at(bytecode_reader_t *reader, const bytecode_cursor_t *cursor, uint64_t index,
-                             const mlir_type_t **out_type);
+hr_status_t bytecode_attr_at(bytecode_reader_t *reader, const bytecode_cursor_t *cursor,
+                             uint64_t index, const mlir_attr_t **out_attr);
+hr_status_t bytecode_type_at(bytecode_reader_t *reader, const bytecode_cursor_t *cursor,
+                             uint64_t index, const mlir_type_t **out_type);
 /* var index of an attribute or type, decoded. */
-hr_status_t bytecode_take_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const mlir_attr_t **out_attr);
-hr_status_t bytecode_take_type(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const mlir_type_t **out_type);
-hr_status_t bytecode_take_attrs(bytecode_reader_t *reader, bytecode_cursor_t *cursor, int *out_count,
-                                const mlir_attr_t ***out_attrs);
-hr_status_t bytecode_take_types(bytecode_reader_t *reader, bytecode_cursor_t *cursor, int *out_count,
-                                const mlir_type_t *const **out_types);
+hr_status_t bytecode_take_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                               const mlir_attr_t **out_attr);
+hr_status_t bytecode_take_type(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                               const mlir_type_t **out_type);
+hr_status_t bytecode_take_attrs(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                int *out_count, const mlir_attr_t ***out_attrs);
+hr_status_t bytecode_take_types(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                int *out_count, const mlir_type_t *const **out_types);
 
 /* How a dialect decodes: `code` is taken, the fields follow. */
-typedef hr_status_t (*bytecode_attr_fn)(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t code,
-                                        const mlir_attr_t **out_attr);
-typedef hr_status_t (*bytecode_type_fn)(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t code,
-                                        const mlir_type_t **out_type);
-hr_status_t bytecode_builtin_attr(bytecode_reader_t *, bytecode_cursor_t *, uint64_t, const mlir_attr_t **);
-hr_status_t bytecode_stablehlo_attr(bytecode_reader_t *, bytecode_cursor_t *, uint64_t, const mlir_attr_t **);
-hr_status_t bytecode_chlo_attr(bytecode_reader_t *, bytecode_cursor_t *, uint64_t, const mlir_attr_t **);
-hr_status_t bytecode_vhlo_attr(bytecode_reader_t *, bytecode_cursor_t *, uint64_t, const mlir_attr_t **);
-hr_status_t bytecode_sdy_attr(bytecode_reader_t *, bytecode_cursor_t *, uint64_t, const mlir_attr_t **);
-hr_status_t bytecode_builtin_type(bytecode_reader_t *, bytecode_cursor_t *, uint64_t, const mlir_type_t **);
-hr_status_t bytecode_quant_type(bytecode_reader_t *, bytecode_cursor_t *, uint64_t, const mlir_type_t **);
-hr_status_t bytecode_stablehlo_type(bytecode_reader_t *, bytecode_cursor_t *, uint64_t, const mlir_type_t **);
-hr_status_t bytecode_vhlo_type(bytecode_reader_t *, bytecode_cursor_t *, uint64_t, const mlir_type_t **);
+typedef hr_status_t (*bytecode_attr_fn)(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                        uint64_t code, const mlir_attr_t **out_attr);
+typedef hr_status_t (*bytecode_type_fn)(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                        uint64_t code, const mlir_type_t **out_type);
+hr_status_t bytecode_builtin_attr(bytecode_reader_t *, bytecode_cursor_t *, uint64_t,
+                                  const mlir_attr_t **);
+hr_status_t bytecode_stablehlo_attr(bytecode_reader_t *, bytecode_cursor_t *, uint64_t,
+                                    const mlir_attr_t **);
+hr_status_t bytecode_chlo_attr(bytecode_reader_t *, bytecode_cursor_t *, uint64_t,
+                               const mlir_attr_t **);
+hr_status_t bytecode_vhlo_attr(bytecode_reader_t *, bytecode_cursor_t *, uint64_t,
+                               const mlir_attr_t **);
+hr_status_t bytecode_sdy_attr(bytecode_reader_t *, bytecode_cursor_t *, uint64_t,
+                              const mlir_attr_t **);
+hr_status_t bytecode_builtin_type(bytecode_reader_t *, bytecode_cursor_t *, uint64_t,
+                                  const mlir_type_t **);
+hr_status_t bytecode_quant_type(bytecode_reader_t *, bytecode_cursor_t *, uint64_t,
+                                const mlir_type_t **);
+hr_status_t bytecode_stablehlo_type(bytecode_reader_t *, bytecode_cursor_t *, uint64_t,
+                                    const mlir_type_t **);
+hr_status_t bytecode_vhlo_type(bytecode_reader_t *, bytecode_cursor_t *, uint64_t,
+                               const mlir_type_t **);
 
 /* type and number of an integer or float attribute */
-hr_status_t bytecode_take_integer(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const mlir_attr_t **out_attr);
-hr_status_t bytecode_take_float(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const mlir_attr_t **out_attr);
+hr_status_t bytecode_take_integer(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                  const mlir_attr_t **out_attr);
+hr_status_t bytecode_take_float(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                const mlir_attr_t **out_attr);
 /* type and blob of elements */
-hr_status_t bytecode_take_dense(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const mlir_attr_t **out_attr);
+hr_status_t bytecode_take_dense(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                const mlir_attr_t **out_attr);
 /* list of names and values; names are string attributes. */
-hr_status_t bytecode_take_dict(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const mlir_attr_t **out_attr);
-hr_status_t bytecode_take_array(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const mlir_attr_t **out_attr);
-hr_status_t bytecode_take_type_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const mlir_attr_t **out_attr);
-hr_status_t bytecode_take_string_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor, bool typed,
-                                      const mlir_attr_t **out_attr);
+hr_status_t bytecode_take_dict(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                               const mlir_attr_t **out_attr);
+hr_status_t bytecode_take_array(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                const mlir_attr_t **out_attr);
+hr_status_t bytecode_take_type_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                    const mlir_attr_t **out_attr);
+hr_status_t bytecode_take_string_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                      bool typed, const mlir_attr_t **out_attr);
 /* An attribute that must be a string. */
-hr_status_t bytecode_take_text(bytecode_reader_t *reader, bytecode_cursor_t *cursor, hr_str_t *out_text);
-hr_status_t bytecode_take_location(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t code,
-                                   const mlir_attr_t **out_attr);
-hr_status_t bytecode_unknown_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t code);
+hr_status_t bytecode_take_text(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                               hr_str_t *out_text);
+hr_status_t bytecode_take_location(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                   uint64_t code, const mlir_attr_t **out_attr);
+hr_status_t bytecode_unknown_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                  uint64_t code);
 
 /* --- operations --- */
 /* Attributes of an op from its property blob (bytecode_properties.c). */
 hr_status_t bytecode_take_properties(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                      const bytecode_op_name_t *name, mlir_op_t *op);
-/* Adds the dictionary's attributes: those with a dot, and those that the op does not know, are extra. */
+/* Adds the dictionary's attributes: those with a dot, and those that the op does not know, are
+ * extra. */
 hr_status_t bytecode_add_dict(bytecode_reader_t *reader, const bytecode_cursor_t *cursor,
-                              const bytecode_op_name_t *name, const mlir_attr_t *dict, mlir_op_t *op);
+                              const bytecode_op_name_t *name, const mlir_attr_t *dict,
+                              mlir_op_t *op);
 hr_status_t bytecode_read_ir(bytecode_reader_t *reader); /* bytecode_ir.c */
 
 #endif

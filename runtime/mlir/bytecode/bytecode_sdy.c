@@ -1,4 +1,5 @@
-/* Attributes of the sdy dialect: the tree keeps them as text, "#sdy.sharding<@mesh, [{"x"}, {}]>". */
+/* Attributes of the sdy dialect: the tree keeps them as text, "#sdy.sharding<@mesh, [{"x"}, {}]>".
+ */
 #include <string.h>
 
 #include "mlir/bytecode/bytecode_reader.h"
@@ -8,13 +9,16 @@
 
 /* What is between the brackets of an attribute that was printed here. */
 static hr_str_t body_of(const mlir_attr_t *attr) {
-  const char *open = attr->kind == MLIR_ATTR_OPAQUE ? memchr(attr->text.data, '<', attr->text.size) : NULL;
+  const char *open =
+      attr->kind == MLIR_ATTR_OPAQUE ? memchr(attr->text.data, '<', attr->text.size) : NULL;
   if (!open) return attr->text;
   size_t skipped = (size_t)(open - attr->text.data) + 1;
   return (hr_str_t){open + 1, attr->text.size - skipped - 1};
 }
 
-static void add_str(hr_strbuf_t *text, hr_str_t string) { hr_strbuf_add(text, string.data, string.size); }
+static void add_str(hr_strbuf_t *text, hr_str_t string) {
+  hr_strbuf_add(text, string.data, string.size);
+}
 
 static void add_quoted(hr_strbuf_t *text, hr_str_t string) {
   const mlir_attr_t attr = {.kind = MLIR_ATTR_STRING, .text = string};
@@ -22,8 +26,8 @@ static void add_quoted(hr_strbuf_t *text, hr_str_t string) {
 }
 
 /* list of attributes, their bodies between brackets: "[", "]" or "{", "}" */
-static hr_status_t add_list(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const char *brackets, bool angled,
-                            hr_strbuf_t *text, int *out_count) {
+static hr_status_t add_list(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                            const char *brackets, bool angled, hr_strbuf_t *text, int *out_count) {
   const mlir_attr_t **items;
   HR_TRY(bytecode_take_attrs(reader, cursor, out_count, &items));
   hr_strbuf_add_char(text, brackets[0]);
@@ -41,7 +45,8 @@ static hr_status_t add_list(bytecode_reader_t *reader, bytecode_cursor_t *cursor
 }
 
 /* name=value of a mesh axis, or its name alone */
-static hr_status_t print_mesh_axis(bytecode_reader_t *reader, bytecode_cursor_t *cursor, hr_strbuf_t *text) {
+static hr_status_t print_mesh_axis(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                   hr_strbuf_t *text) {
   hr_str_t name;
   int64_t size;
   HR_TRY(bytecode_take_string(reader, cursor, &name));
@@ -51,7 +56,8 @@ static hr_status_t print_mesh_axis(bytecode_reader_t *reader, bytecode_cursor_t 
   return NULL;
 }
 
-static hr_status_t print_mesh(bytecode_reader_t *reader, bytecode_cursor_t *cursor, hr_strbuf_t *text) {
+static hr_status_t print_mesh(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                              hr_strbuf_t *text) {
   int count;
   hr_ints_t ids;
   HR_TRY(add_list(reader, cursor, "[]", false, text, &count));
@@ -62,7 +68,8 @@ static hr_status_t print_mesh(bytecode_reader_t *reader, bytecode_cursor_t *curs
   return NULL;
 }
 
-static hr_status_t print_sub_axis(bytecode_reader_t *reader, bytecode_cursor_t *cursor, hr_strbuf_t *text) {
+static hr_status_t print_sub_axis(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                  hr_strbuf_t *text) {
   int64_t pre, size;
   HR_TRY(bytecode_take_svar(reader, cursor, &pre));
   HR_TRY(bytecode_take_svar(reader, cursor, &size));
@@ -70,7 +77,8 @@ static hr_status_t print_sub_axis(bytecode_reader_t *reader, bytecode_cursor_t *
   return NULL;
 }
 
-static hr_status_t print_axis_ref(bytecode_reader_t *reader, bytecode_cursor_t *cursor, hr_strbuf_t *text) {
+static hr_status_t print_axis_ref(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                  hr_strbuf_t *text) {
   hr_str_t name;
   uint64_t index;
   const mlir_attr_t *sub;
@@ -85,7 +93,8 @@ static hr_status_t print_axis_ref(bytecode_reader_t *reader, bytecode_cursor_t *
 }
 
 /* {axes, ?}pN */
-static hr_status_t print_dimension(bytecode_reader_t *reader, bytecode_cursor_t *cursor, hr_strbuf_t *text) {
+static hr_status_t print_dimension(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                   hr_strbuf_t *text) {
   int count;
   uint8_t closed;
   uint64_t priority;
@@ -111,8 +120,8 @@ static hr_status_t add_axes(bytecode_reader_t *reader, bytecode_cursor_t *cursor
 }
 
 /* The reduction stands behind the axes that it is for; the sum is not written. */
-static hr_status_t add_unreduced(bytecode_reader_t *reader, bytecode_cursor_t *cursor, bool has_reduction,
-                                 hr_strbuf_t *text) {
+static hr_status_t add_unreduced(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                 bool has_reduction, hr_strbuf_t *text) {
   static const char *const labels[] = {"unreduced", "unreduced=max", "unreduced=min"};
   int64_t reduction = 0;
   bytecode_cursor_t behind = *cursor;
@@ -156,7 +165,8 @@ static void add_factor(hr_strbuf_t *text, int64_t factor) {
     hr_strbuf_printf(text, "z_%ld", (long)(factor - ('z' - 'i')));
 }
 
-static hr_status_t print_factors(bytecode_reader_t *reader, bytecode_cursor_t *cursor, hr_strbuf_t *text) {
+static hr_status_t print_factors(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                 hr_strbuf_t *text) {
   hr_ints_t factors;
   HR_TRY(bytecode_take_ints(reader, cursor, &factors));
   for (int64_t i = 0; i < factors.count; i++) add_factor(text, factors.data[i]);
@@ -164,8 +174,8 @@ static hr_status_t print_factors(bytecode_reader_t *reader, bytecode_cursor_t *c
 }
 
 /* Factors of one kind; nothing if there are none. */
-static hr_status_t add_factor_list(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const char *label,
-                                   hr_strbuf_t *text) {
+static hr_status_t add_factor_list(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                   const char *label, hr_strbuf_t *text) {
   hr_ints_t factors;
   HR_TRY(bytecode_take_ints(reader, cursor, &factors));
   for (int64_t i = 0; i < factors.count; i++) {
@@ -179,8 +189,10 @@ static hr_status_t add_factor_list(bytecode_reader_t *reader, bytecode_cursor_t 
   return NULL;
 }
 
-static hr_status_t print_rule(bytecode_reader_t *reader, bytecode_cursor_t *cursor, hr_strbuf_t *text) {
-  static const char *const labels[] = {"reduction", "need_replication", "permutation", "blocked_propagation"};
+static hr_status_t print_rule(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                              hr_strbuf_t *text) {
+  static const char *const labels[] = {"reduction", "need_replication", "permutation",
+                                       "blocked_propagation"};
   hr_ints_t sizes;
   int count;
   uint8_t custom;
@@ -201,7 +213,8 @@ static hr_status_t print_rule(bytecode_reader_t *reader, bytecode_cursor_t *curs
   return NULL;
 }
 
-static hr_status_t print_param(bytecode_reader_t *reader, bytecode_cursor_t *cursor, hr_strbuf_t *text) {
+static hr_status_t print_param(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                               hr_strbuf_t *text) {
   int count;
   int64_t from, to;
   HR_TRY(add_list(reader, cursor, "{}", false, text, &count));
@@ -211,27 +224,43 @@ static hr_status_t print_param(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
-static hr_status_t print_body(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t code, hr_strbuf_t *text) {
+static hr_status_t print_body(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t code,
+                              hr_strbuf_t *text) {
   int count;
   switch (code) {
     case 0:
-    case 11: return add_list(reader, cursor, "{}", false, text, &count);
-    case 1: return print_mesh_axis(reader, cursor, text);
-    case 2: return print_mesh(reader, cursor, text);
-    case 3: return print_sub_axis(reader, cursor, text);
-    case 4: return print_axis_ref(reader, cursor, text);
-    case 5: return print_dimension(reader, cursor, text);
-    case 6: return print_sharding(reader, cursor, 1, text);
-    case 15: return print_sharding(reader, cursor, 2, text);
-    case 17: return print_sharding(reader, cursor, 3, text);
+    case 11:
+      return add_list(reader, cursor, "{}", false, text, &count);
+    case 1:
+      return print_mesh_axis(reader, cursor, text);
+    case 2:
+      return print_mesh(reader, cursor, text);
+    case 3:
+      return print_sub_axis(reader, cursor, text);
+    case 4:
+      return print_axis_ref(reader, cursor, text);
+    case 5:
+      return print_dimension(reader, cursor, text);
+    case 6:
+      return print_sharding(reader, cursor, 1, text);
+    case 15:
+      return print_sharding(reader, cursor, 2, text);
+    case 17:
+      return print_sharding(reader, cursor, 3, text);
     case 7:
-    case 16: return add_list(reader, cursor, "[]", true, text, &count);
+    case 16:
+      return add_list(reader, cursor, "[]", true, text, &count);
     case 12:
-    case 14: return add_list(reader, cursor, "[]", false, text, &count);
-    case 8: return print_factors(reader, cursor, text);
-    case 9: return add_list(reader, cursor, "[]", false, text, &count);
-    case 10: return print_rule(reader, cursor, text);
-    default: return print_param(reader, cursor, text);
+    case 14:
+      return add_list(reader, cursor, "[]", false, text, &count);
+    case 8:
+      return print_factors(reader, cursor, text);
+    case 9:
+      return add_list(reader, cursor, "[]", false, text, &count);
+    case 10:
+      return print_rule(reader, cursor, text);
+    default:
+      return print_param(reader, cursor, text);
   }
 }
 
@@ -256,7 +285,8 @@ hr_status_t bytecode_sdy_attr(bytecode_reader_t *reader, bytecode_cursor_t *curs
                                       "sharding_per_value",
                                       "sharding"};
   if (code >= sizeof names / sizeof *names)
-    return bytecode_error(reader, cursor, "the attribute of code %lu is not known", (unsigned long)code);
+    return bytecode_error(reader, cursor, "the attribute of code %lu is not known",
+                          (unsigned long)code);
   mlir_attr_t *attr;
   hr_strbuf_t text;
   hr_strbuf_init(&text);
@@ -264,7 +294,8 @@ hr_status_t bytecode_sdy_attr(bytecode_reader_t *reader, bytecode_cursor_t *curs
   hr_status_t st = print_body(reader, cursor, code, &text);
   hr_strbuf_add_char(&text, '>');
   if (!st) st = hr_strbuf_finish(&text);
-  if (!st && text.size > TEXT_MAX) st = bytecode_error(reader, cursor, "an attribute of %zu bytes of text", text.size);
+  if (!st && text.size > TEXT_MAX)
+    st = bytecode_error(reader, cursor, "an attribute of %zu bytes of text", text.size);
   if (!st) st = bytecode_charge(reader, text.size / 16);
   if (!st) st = HR_NEW(reader->arena, &attr);
   if (!st) attr->kind = MLIR_ATTR_OPAQUE;

@@ -1,4 +1,5 @@
-/* Strings, dialects, names of operations, and where attributes, types, resources and properties lie. */
+/* Strings, dialects, names of operations, and where attributes, types, resources and properties
+ * lie. */
 #include <string.h>
 
 #include "mlir/bytecode/bytecode_reader.h"
@@ -29,16 +30,18 @@ hr_status_t bytecode_read_strings(bytecode_reader_t *reader) {
 
 /* --- dialects --- */
 
-static hr_status_t take_dialect_index(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t *out_index) {
+static hr_status_t take_dialect_index(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                      uint64_t *out_index) {
   HR_TRY(bytecode_take_var(reader, cursor, out_index));
   if (*out_index >= reader->dialect_count)
-    return bytecode_error(reader, cursor, "dialect %lu of %zu", (unsigned long)*out_index, reader->dialect_count);
+    return bytecode_error(reader, cursor, "dialect %lu of %zu", (unsigned long)*out_index,
+                          reader->dialect_count);
   return NULL;
 }
 
 /* A string whose index may carry a flag in its lowest bit. */
-static hr_status_t take_name(bytecode_reader_t *reader, bytecode_cursor_t *cursor, bool flagged, bool *out_flag,
-                             hr_str_t *out_name) {
+static hr_status_t take_name(bytecode_reader_t *reader, bytecode_cursor_t *cursor, bool flagged,
+                             bool *out_flag, hr_str_t *out_name) {
   uint64_t index;
   HR_TRY(bytecode_take_var(reader, cursor, &index));
   *out_flag = flagged && (index & 1);
@@ -55,15 +58,16 @@ static const bytecode_op_row_t *find_row(hr_str_t name) {
   return NULL;
 }
 
-static hr_status_t read_op_name(bytecode_reader_t *reader, bytecode_cursor_t *cursor, hr_str_t dialect) {
+static hr_status_t read_op_name(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                hr_str_t dialect) {
   bytecode_op_name_t op = {.registered = true};
   hr_str_t name;
   const char *full;
   bool flag;
   HR_TRY(take_name(reader, cursor, reader->version >= 5, &flag, &name));
   if (reader->version >= 5) op.registered = flag;
-  HR_TRY(hr_arena_printf(reader->arena, &full, "%.*s%s%.*s", HR_STR_ARGS(dialect), dialect.size ? "." : "",
-                         HR_STR_ARGS(name)));
+  HR_TRY(hr_arena_printf(reader->arena, &full, "%.*s%s%.*s", HR_STR_ARGS(dialect),
+                         dialect.size ? "." : "", HR_STR_ARGS(name)));
   op.name = hr_str_from(full);
   if (hr_str_is(dialect, "vhlo"))
     op.vhlo = vhlo_find(name);
@@ -73,14 +77,17 @@ static hr_status_t read_op_name(bytecode_reader_t *reader, bytecode_cursor_t *cu
   return NULL;
 }
 
-static hr_status_t read_dialect(bytecode_reader_t *reader, bytecode_cursor_t *cursor, hr_str_t *out_name) {
+static hr_status_t read_dialect(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                hr_str_t *out_name) {
   bool has_version;
   int id;
   bytecode_cursor_t section;
   HR_TRY(take_name(reader, cursor, reader->version >= 1, &has_version, out_name));
   if (!has_version) return NULL;
   HR_TRY(bytecode_take_section(reader, cursor, &id, &section));
-  return id == BYTECODE_DIALECT_VERSIONS ? NULL : bytecode_error(reader, cursor, "want the version of a dialect");
+  return id == BYTECODE_DIALECT_VERSIONS
+             ? NULL
+             : bytecode_error(reader, cursor, "want the version of a dialect");
 }
 
 hr_status_t bytecode_read_dialects(bytecode_reader_t *reader) {
@@ -104,19 +111,23 @@ hr_status_t bytecode_read_dialects(bytecode_reader_t *reader) {
 /* --- attributes and types --- */
 
 /* Groups of (dialect, count, sizes) until the table is full. */
-static hr_status_t read_table(bytecode_reader_t *reader, bytecode_cursor_t *cursor, bytecode_table_t *table) {
+static hr_status_t read_table(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                              bytecode_table_t *table) {
   bytecode_cursor_t *data = &reader->sections[BYTECODE_ATTR_TYPES], bytes;
   for (size_t next = 0; next < table->count;) {
     uint64_t dialect, size;
     int count;
     HR_TRY(take_dialect_index(reader, cursor, &dialect));
     HR_TRY(bytecode_take_count(reader, cursor, &count));
-    if ((size_t)count > table->count - next) return bytecode_error(reader, cursor, "more entries than announced");
+    if ((size_t)count > table->count - next)
+      return bytecode_error(reader, cursor, "more entries than announced");
     for (int i = 0; i < count; i++) {
       HR_TRY(bytecode_take_var(reader, cursor, &size));
       HR_TRY(bytecode_take_bytes(reader, data, size >> 1, &bytes));
-      table->entries[next++] = (bytecode_entry_t){
-          .bytes = bytes.at, .size = (size_t)(size >> 1), .dialect = (uint32_t)dialect, .binary = size & 1};
+      table->entries[next++] = (bytecode_entry_t){.bytes = bytes.at,
+                                                  .size = (size_t)(size >> 1),
+                                                  .dialect = (uint32_t)dialect,
+                                                  .binary = size & 1};
     }
   }
   return NULL;
@@ -151,8 +162,10 @@ static hr_status_t take_resource_blob(bytecode_reader_t *reader, bytecode_cursor
   return NULL;
 }
 
-/* var count and as many of (key, size, kind); `keep` those of dialects, which attributes refer to. */
-static hr_status_t read_resource_group(bytecode_reader_t *reader, bytecode_cursor_t *cursor, bool keep) {
+/* var count and as many of (key, size, kind); `keep` those of dialects, which attributes refer to.
+ */
+static hr_status_t read_resource_group(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                       bool keep) {
   bytecode_cursor_t *data = &reader->sections[BYTECODE_RESOURCES], bytes;
   int count;
   HR_TRY(bytecode_take_count(reader, cursor, &count));
@@ -196,7 +209,8 @@ hr_status_t bytecode_read_blobs(bytecode_reader_t *reader) {
   if (!cursor->at) return NULL;
   HR_TRY(bytecode_take_count(reader, cursor, &count));
   HR_TRY(HR_NEW_ARRAY(reader->arena, count, &reader->blobs));
-  for (int i = 0; i < count; i++) HR_TRY(bytecode_take_blob(reader, cursor, &reader->blobs[i].bytes));
+  for (int i = 0; i < count; i++)
+    HR_TRY(bytecode_take_blob(reader, cursor, &reader->blobs[i].bytes));
   reader->blob_count = (size_t)count;
   return NULL;
 }

@@ -1,23 +1,27 @@
-/* Types of the builtin, quant, StableHLO and VHLO dialects. VHLO's types become those that they stand for. */
+/* Types of the builtin, quant, StableHLO and VHLO dialects. VHLO's types become those that they
+ * stand for. */
 #include <string.h>
 
 #include "mlir/bytecode/bytecode_reader.h"
 #include "mlir/text/mlir_parser.h"
 
-static hr_status_t bytecode_new_type(bytecode_reader_t *reader, mlir_type_kind_t kind, mlir_type_t **out_type) {
+static hr_status_t bytecode_new_type(bytecode_reader_t *reader, mlir_type_kind_t kind,
+                                     mlir_type_t **out_type) {
   HR_TRY(HR_NEW(reader->arena, out_type));
   (*out_type)->kind = kind;
   return NULL;
 }
 
-static hr_status_t plain_type(bytecode_reader_t *reader, mlir_type_kind_t kind, const mlir_type_t **out_type) {
+static hr_status_t plain_type(bytecode_reader_t *reader, mlir_type_kind_t kind,
+                              const mlir_type_t **out_type) {
   mlir_type_t *type;
   HR_TRY(bytecode_new_type(reader, kind, &type));
   *out_type = type;
   return NULL;
 }
 
-static hr_status_t float_type(bytecode_reader_t *reader, const char *name, const mlir_type_t **out_type) {
+static hr_status_t float_type(bytecode_reader_t *reader, const char *name,
+                              const mlir_type_t **out_type) {
   mlir_type_t *type;
   HR_TRY(bytecode_new_type(reader, MLIR_TYPE_FLOAT, &type));
   type->name = hr_str_from(name);
@@ -25,17 +29,20 @@ static hr_status_t float_type(bytecode_reader_t *reader, const char *name, const
   return NULL;
 }
 
-static hr_status_t unknown_type(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t code) {
+static hr_status_t unknown_type(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                uint64_t code) {
   return bytecode_error(reader, cursor, "the type of code %lu is not known", (unsigned long)code);
 }
 
-static hr_status_t take_dims(bytecode_reader_t *reader, bytecode_cursor_t *cursor, mlir_type_t *type) {
+static hr_status_t take_dims(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                             mlir_type_t *type) {
   hr_ints_t dims;
   HR_TRY(bytecode_take_ints(reader, cursor, &dims));
   if (dims.count > HLO_MAX_RANK)
     return bytecode_error(reader, cursor, "%ld dimensions, want at most 32", (long)dims.count);
   for (int64_t d = 0; d < dims.count; d++)
-    if (dims.data[d] < 0 && dims.data[d] != HLO_UNBOUNDED) return bytecode_error(reader, cursor, "a size below 0");
+    if (dims.data[d] < 0 && dims.data[d] != HLO_UNBOUNDED)
+      return bytecode_error(reader, cursor, "a size below 0");
   type->rank = (int)dims.count;
   type->dims = dims.data;
   return NULL;
@@ -48,19 +55,26 @@ static bool is_element(const mlir_type_t *type) {
     case MLIR_TYPE_FLOAT:
     case MLIR_TYPE_INDEX:
     case MLIR_TYPE_QUANT:
-    case MLIR_TYPE_OPAQUE: return true;
-    case MLIR_TYPE_COMPLEX: return type->element->kind == MLIR_TYPE_INTEGER || type->element->kind == MLIR_TYPE_FLOAT;
-    default: return false;
+    case MLIR_TYPE_OPAQUE:
+      return true;
+    case MLIR_TYPE_COMPLEX:
+      return type->element->kind == MLIR_TYPE_INTEGER || type->element->kind == MLIR_TYPE_FLOAT;
+    default:
+      return false;
   }
 }
 
-static hr_status_t take_element(bytecode_reader_t *reader, bytecode_cursor_t *cursor, mlir_type_t *type) {
+static hr_status_t take_element(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                mlir_type_t *type) {
   HR_TRY(bytecode_take_type(reader, cursor, &type->element));
-  return is_element(type->element) ? NULL : bytecode_error(reader, cursor, "elements of a type that has none");
+  return is_element(type->element)
+             ? NULL
+             : bytecode_error(reader, cursor, "elements of a type that has none");
 }
 
 /* A list of svar sizes, then the element type. */
-static hr_status_t bytecode_take_shape(bytecode_reader_t *reader, bytecode_cursor_t *cursor, mlir_type_t *type) {
+static hr_status_t bytecode_take_shape(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                       mlir_type_t *type) {
   HR_TRY(take_dims(reader, cursor, type));
   return take_element(reader, cursor, type);
 }
@@ -71,11 +85,13 @@ static hr_status_t take_integer_type(bytecode_reader_t *reader, bytecode_cursor_
   uint64_t bits;
   HR_TRY(bytecode_take_var(reader, cursor, &bits));
   if ((bits & 3) == 3 || bits >> 2 < 1 || bits >> 2 > 64)
-    return bytecode_error(reader, cursor, "an integer type of %lu bits, want 1 to 64", (unsigned long)(bits >> 2));
+    return bytecode_error(reader, cursor, "an integer type of %lu bits, want 1 to 64",
+                          (unsigned long)(bits >> 2));
   return mlir_make_integer_type(reader->arena, (int)(bits >> 2), signs[bits & 3], out_type);
 }
 
-static hr_status_t take_function(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const mlir_type_t **out_type) {
+static hr_status_t take_function(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                 const mlir_type_t **out_type) {
   mlir_type_t *type;
   HR_TRY(bytecode_new_type(reader, MLIR_TYPE_FUNCTION, &type));
   HR_TRY(bytecode_take_types(reader, cursor, &type->input_count, &type->inputs));
@@ -85,8 +101,8 @@ static hr_status_t take_function(bytecode_reader_t *reader, bytecode_cursor_t *c
 }
 
 /* A tuple or a future. */
-static hr_status_t take_list(bytecode_reader_t *reader, bytecode_cursor_t *cursor, mlir_type_kind_t kind,
-                             const mlir_type_t **out_type) {
+static hr_status_t take_list(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                             mlir_type_kind_t kind, const mlir_type_t **out_type) {
   mlir_type_t *type;
   HR_TRY(bytecode_new_type(reader, kind, &type));
   HR_TRY(bytecode_take_types(reader, cursor, &type->result_count, &type->results));
@@ -94,7 +110,8 @@ static hr_status_t take_list(bytecode_reader_t *reader, bytecode_cursor_t *curso
   return NULL;
 }
 
-static hr_status_t take_complex(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const mlir_type_t **out_type) {
+static hr_status_t take_complex(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                const mlir_type_t **out_type) {
   mlir_type_t *type;
   HR_TRY(bytecode_new_type(reader, MLIR_TYPE_COMPLEX, &type));
   HR_TRY(bytecode_take_type(reader, cursor, &type->element));
@@ -114,7 +131,8 @@ static hr_status_t take_tensor(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
-static hr_status_t take_unranked(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const mlir_type_t **out_type) {
+static hr_status_t take_unranked(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                 const mlir_type_t **out_type) {
   mlir_type_t *type;
   HR_TRY(bytecode_new_type(reader, MLIR_TYPE_UNRANKED_TENSOR, &type));
   HR_TRY(take_element(reader, cursor, type));
@@ -123,8 +141,8 @@ static hr_status_t take_unranked(bytecode_reader_t *reader, bytecode_cursor_t *c
 }
 
 /* The layout is left out where it says nothing: the identity. */
-static hr_status_t take_memref(bytecode_reader_t *reader, bytecode_cursor_t *cursor, bool spaced, bool unranked,
-                               const mlir_type_t **out_type) {
+static hr_status_t take_memref(bytecode_reader_t *reader, bytecode_cursor_t *cursor, bool spaced,
+                               bool unranked, const mlir_type_t **out_type) {
   mlir_type_t *type;
   HR_TRY(bytecode_new_type(reader, MLIR_TYPE_MEMREF, &type));
   if (spaced) HR_TRY(bytecode_take_attr(reader, cursor, &type->space));
@@ -134,7 +152,8 @@ static hr_status_t take_memref(bytecode_reader_t *reader, bytecode_cursor_t *cur
     const mlir_attr_t *layout;
     HR_TRY(bytecode_take_shape(reader, cursor, type));
     HR_TRY(bytecode_take_attr(reader, cursor, &layout));
-    if (layout->kind == MLIR_ATTR_OPAQUE && layout->text.size >= 7 && memcmp(layout->text.data, "strided", 7) == 0)
+    if (layout->kind == MLIR_ATTR_OPAQUE && layout->text.size >= 7 &&
+        memcmp(layout->text.data, "strided", 7) == 0)
       type->encoding = layout;
   }
   *out_type = type;
@@ -150,7 +169,8 @@ static hr_status_t take_vector(bytecode_reader_t *reader, bytecode_cursor_t *cur
     bool *copy;
     HR_TRY(bytecode_take_blob(reader, cursor, &flags));
     HR_TRY(HR_NEW_ARRAY(reader->arena, HLO_MAX_RANK, &copy));
-    for (size_t i = 0; i < bytecode_left(&flags) && i < HLO_MAX_RANK; i++) copy[i] = flags.at[i] != 0;
+    for (size_t i = 0; i < bytecode_left(&flags) && i < HLO_MAX_RANK; i++)
+      copy[i] = flags.at[i] != 0;
     type->scalable = copy;
   }
   HR_TRY(bytecode_take_shape(reader, cursor, type));
@@ -158,32 +178,49 @@ static hr_status_t take_vector(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
-hr_status_t bytecode_builtin_type(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t code,
-                                  const mlir_type_t **out_type) {
+hr_status_t bytecode_builtin_type(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                  uint64_t code, const mlir_type_t **out_type) {
   for (int i = 0; i < bytecode_float_count; i++)
-    if ((int64_t)code == bytecode_floats[i].builtin_code) return float_type(reader, bytecode_floats[i].name, out_type);
+    if ((int64_t)code == bytecode_floats[i].builtin_code)
+      return float_type(reader, bytecode_floats[i].name, out_type);
   switch (code) {
-    case 0: return take_integer_type(reader, cursor, out_type);
-    case 1: return plain_type(reader, MLIR_TYPE_INDEX, out_type);
-    case 2: return take_function(reader, cursor, out_type);
-    case 9: return take_complex(reader, cursor, out_type);
-    case 10: return take_memref(reader, cursor, false, false, out_type);
-    case 11: return take_memref(reader, cursor, true, false, out_type);
-    case 12: return plain_type(reader, MLIR_TYPE_NONE, out_type);
-    case 13: return take_tensor(reader, cursor, false, out_type);
-    case 14: return take_tensor(reader, cursor, true, out_type);
-    case 15: return take_list(reader, cursor, MLIR_TYPE_TUPLE, out_type);
-    case 16: return take_memref(reader, cursor, false, true, out_type);
-    case 17: return take_memref(reader, cursor, true, true, out_type);
-    case 18: return take_unranked(reader, cursor, out_type);
-    case 19: return take_vector(reader, cursor, false, out_type);
-    case 20: return take_vector(reader, cursor, true, out_type);
-    default: return unknown_type(reader, cursor, code);
+    case 0:
+      return take_integer_type(reader, cursor, out_type);
+    case 1:
+      return plain_type(reader, MLIR_TYPE_INDEX, out_type);
+    case 2:
+      return take_function(reader, cursor, out_type);
+    case 9:
+      return take_complex(reader, cursor, out_type);
+    case 10:
+      return take_memref(reader, cursor, false, false, out_type);
+    case 11:
+      return take_memref(reader, cursor, true, false, out_type);
+    case 12:
+      return plain_type(reader, MLIR_TYPE_NONE, out_type);
+    case 13:
+      return take_tensor(reader, cursor, false, out_type);
+    case 14:
+      return take_tensor(reader, cursor, true, out_type);
+    case 15:
+      return take_list(reader, cursor, MLIR_TYPE_TUPLE, out_type);
+    case 16:
+      return take_memref(reader, cursor, false, true, out_type);
+    case 17:
+      return take_memref(reader, cursor, true, true, out_type);
+    case 18:
+      return take_unranked(reader, cursor, out_type);
+    case 19:
+      return take_vector(reader, cursor, false, out_type);
+    case 20:
+      return take_vector(reader, cursor, true, out_type);
+    default:
+      return unknown_type(reader, cursor, code);
   }
 }
 
-hr_status_t bytecode_stablehlo_type(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t code,
-                                    const mlir_type_t **out_type) {
+hr_status_t bytecode_stablehlo_type(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                    uint64_t code, const mlir_type_t **out_type) {
   if (code == 0) return plain_type(reader, MLIR_TYPE_TOKEN, out_type);
   if (code == 1) return take_list(reader, cursor, MLIR_TYPE_FUTURE, out_type);
   return unknown_type(reader, cursor, code);
@@ -192,24 +229,28 @@ hr_status_t bytecode_stablehlo_type(bytecode_reader_t *reader, bytecode_cursor_t
 /* --- quantised types --- */
 
 /* flags, storage */
-static hr_status_t take_storage(bytecode_reader_t *reader, bytecode_cursor_t *cursor, mlir_quant_t *quant) {
+static hr_status_t take_storage(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                mlir_quant_t *quant) {
   uint64_t flags;
   HR_TRY(bytecode_take_var(reader, cursor, &flags));
   HR_TRY(bytecode_take_type(reader, cursor, &quant->storage));
   quant->storage_signed = flags & 1;
   if (quant->storage->kind != MLIR_TYPE_INTEGER || quant->storage->width > 32)
-    return bytecode_error(reader, cursor,
-                          "a quantised type that is stored as something else than an integer of 1 to 32 bits");
+    return bytecode_error(
+        reader, cursor,
+        "a quantised type that is stored as something else than an integer of 1 to 32 bits");
   mlir_signedness_t sign = quant->storage_signed ? MLIR_SIGNLESS : MLIR_UNSIGNED;
   return mlir_make_integer_type(reader->arena, quant->storage->width, sign, &quant->storage);
 }
 
-static hr_status_t take_range(bytecode_reader_t *reader, bytecode_cursor_t *cursor, mlir_quant_t *quant) {
+static hr_status_t take_range(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                              mlir_quant_t *quant) {
   HR_TRY(bytecode_take_svar(reader, cursor, &quant->min));
   return bytecode_take_svar(reader, cursor, &quant->max);
 }
 
-static hr_status_t take_expressed(bytecode_reader_t *reader, bytecode_cursor_t *cursor, mlir_quant_t *quant) {
+static hr_status_t take_expressed(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                  mlir_quant_t *quant) {
   HR_TRY(bytecode_take_type(reader, cursor, &quant->expressed));
   return quant->expressed->kind == MLIR_TYPE_FLOAT
              ? NULL
@@ -228,7 +269,8 @@ static hr_status_t new_quant(bytecode_reader_t *reader, int form, mlir_quant_t *
   return NULL;
 }
 
-static hr_status_t take_one_scale(bytecode_reader_t *reader, bytecode_cursor_t *cursor, mlir_quant_t *quant) {
+static hr_status_t take_one_scale(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                  mlir_quant_t *quant) {
   double *scale;
   int64_t *zero;
   HR_TRY(HR_NEW(reader->arena, &scale));
@@ -242,16 +284,19 @@ static hr_status_t take_one_scale(bytecode_reader_t *reader, bytecode_cursor_t *
 }
 
 /* list of scales, list of zero points */
-static hr_status_t take_scales(bytecode_reader_t *reader, bytecode_cursor_t *cursor, mlir_quant_t *quant) {
+static hr_status_t take_scales(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                               mlir_quant_t *quant) {
   double *scales;
   hr_ints_t zeros;
   int64_t *dims;
   HR_TRY(bytecode_take_count(reader, cursor, &quant->scale_count));
   HR_TRY(HR_NEW_ARRAY(reader->arena, quant->scale_count, &scales));
-  for (int i = 0; i < quant->scale_count; i++) HR_TRY(bytecode_take_f64(reader, cursor, &scales[i]));
+  for (int i = 0; i < quant->scale_count; i++)
+    HR_TRY(bytecode_take_f64(reader, cursor, &scales[i]));
   HR_TRY(bytecode_take_ints(reader, cursor, &zeros));
   if (zeros.count != quant->scale_count)
-    return bytecode_error(reader, cursor, "%d scales, but %ld zero points", quant->scale_count, (long)zeros.count);
+    return bytecode_error(reader, cursor, "%d scales, but %ld zero points", quant->scale_count,
+                          (long)zeros.count);
   HR_TRY(HR_NEW(reader->arena, &dims));
   *dims = quant->scale_count;
   quant->scales = scales;
@@ -261,8 +306,8 @@ static hr_status_t take_scales(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
-static hr_status_t bytecode_take_uniform(bytecode_reader_t *reader, bytecode_cursor_t *cursor, bool per_axis,
-                                         const mlir_type_t **out_type) {
+static hr_status_t bytecode_take_uniform(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                         bool per_axis, const mlir_type_t **out_type) {
   mlir_quant_t *quant;
   uint64_t axis;
   HR_TRY(new_quant(reader, MLIR_QUANT_UNIFORM, &quant, out_type));
@@ -281,20 +326,22 @@ static hr_status_t bytecode_take_uniform(bytecode_reader_t *reader, bytecode_cur
 }
 
 /* Sub-channels: axes and block sizes, then scales and zero points as elements. */
-static hr_status_t take_blocks(bytecode_reader_t *reader, bytecode_cursor_t *cursor, mlir_quant_t *quant) {
+static hr_status_t take_blocks(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                               mlir_quant_t *quant) {
   hr_ints_t axes, sizes;
   const mlir_attr_t *scales, *zeros;
   HR_TRY(bytecode_take_ints(reader, cursor, &axes));
   HR_TRY(bytecode_take_ints(reader, cursor, &sizes));
   HR_TRY(bytecode_take_attr(reader, cursor, &scales));
   HR_TRY(bytecode_take_attr(reader, cursor, &zeros));
-  bool fits = axes.count == sizes.count && axes.count <= HLO_MAX_RANK && scales->kind == MLIR_ATTR_DENSE &&
-              zeros->kind == MLIR_ATTR_DENSE && scales->data && zeros->data &&
-              scales->type->element->kind == MLIR_TYPE_FLOAT;
+  bool fits = axes.count == sizes.count && axes.count <= HLO_MAX_RANK &&
+              scales->kind == MLIR_ATTR_DENSE && zeros->kind == MLIR_ATTR_DENSE && scales->data &&
+              zeros->data && scales->type->element->kind == MLIR_TYPE_FLOAT;
   if (!fits || scales->element_count > 1 << 20 || scales->splat || zeros->splat ||
       zeros->element_count != scales->element_count)
     return bytecode_error(reader, cursor, "scales of blocks that do not fit each other");
-  size_t scale_bytes = mlir_element_bytes(scales->type->element), zero_bytes = mlir_element_bytes(zeros->type->element);
+  size_t scale_bytes = mlir_element_bytes(scales->type->element),
+         zero_bytes = mlir_element_bytes(zeros->type->element);
   hr_dtype_t dtype;
   double *values;
   int64_t *points;
@@ -307,7 +354,8 @@ static hr_status_t take_blocks(bytecode_reader_t *reader, bytecode_cursor_t *cur
     memcpy(&bits, (const char *)scales->data + (size_t)i * scale_bytes, scale_bytes);
     values[i] = hr_float_decode(dtype, bits);
     memcpy(&points[i], (const char *)zeros->data + (size_t)i * zero_bytes, zero_bytes);
-    if (zero_bytes) points[i] = (int64_t)((uint64_t)points[i] << (64 - 8 * zero_bytes)) >> (64 - 8 * zero_bytes);
+    if (zero_bytes)
+      points[i] = (int64_t)((uint64_t)points[i] << (64 - 8 * zero_bytes)) >> (64 - 8 * zero_bytes);
   }
   quant->block_count = (int)axes.count;
   quant->block_axes = axes.data;
@@ -335,28 +383,34 @@ hr_status_t bytecode_quant_type(bytecode_reader_t *reader, bytecode_cursor_t *cu
       HR_TRY(take_expressed(reader, cursor, quant));
       HR_TRY(bytecode_take_f64(reader, cursor, &quant->calibrated_min));
       return bytecode_take_f64(reader, cursor, &quant->calibrated_max);
-    case 4: return bytecode_take_uniform(reader, cursor, false, out_type);
-    case 5: return bytecode_take_uniform(reader, cursor, true, out_type);
+    case 4:
+      return bytecode_take_uniform(reader, cursor, false, out_type);
+    case 5:
+      return bytecode_take_uniform(reader, cursor, true, out_type);
     case 6:
       HR_TRY(new_quant(reader, MLIR_QUANT_UNIFORM, &quant, out_type));
       HR_TRY(take_storage(reader, cursor, quant));
       HR_TRY(take_expressed(reader, cursor, quant));
       HR_TRY(take_range(reader, cursor, quant));
       return take_blocks(reader, cursor, quant);
-    default: return unknown_type(reader, cursor, code);
+    default:
+      return unknown_type(reader, cursor, code);
   }
 }
 
 /* --- VHLO --- */
 
-static hr_status_t vhlo_integer(bytecode_reader_t *reader, uint64_t code, const mlir_type_t **out_type) {
+static hr_status_t vhlo_integer(bytecode_reader_t *reader, uint64_t code,
+                                const mlir_type_t **out_type) {
   int width;
   bool is_unsigned;
   if (!vhlo_integer_type(code, &width, &is_unsigned)) return NULL;
-  return mlir_make_integer_type(reader->arena, width, is_unsigned ? MLIR_UNSIGNED : MLIR_SIGNLESS, out_type);
+  return mlir_make_integer_type(reader->arena, width, is_unsigned ? MLIR_UNSIGNED : MLIR_SIGNLESS,
+                                out_type);
 }
 
-static hr_status_t take_buffer(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const mlir_type_t **out_type) {
+static hr_status_t take_buffer(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                               const mlir_type_t **out_type) {
   mlir_type_t *type;
   HR_TRY(bytecode_new_type(reader, MLIR_TYPE_MEMREF, &type));
   HR_TRY(bytecode_take_shape(reader, cursor, type));
@@ -371,26 +425,41 @@ hr_status_t bytecode_vhlo_type(bytecode_reader_t *reader, bytecode_cursor_t *cur
   HR_TRY(vhlo_integer(reader, code, out_type));
   if (*out_type) return NULL;
   for (int i = 0; i < bytecode_float_count; i++)
-    if ((int64_t)code == bytecode_floats[i].vhlo_code) return float_type(reader, bytecode_floats[i].name, out_type);
+    if ((int64_t)code == bytecode_floats[i].vhlo_code)
+      return float_type(reader, bytecode_floats[i].name, out_type);
   switch (code) {
-    case VHLO_TYPE_COMPLEX: return take_complex(reader, cursor, out_type);
-    case VHLO_TYPE_FUNCTION: return take_function(reader, cursor, out_type);
-    case VHLO_TYPE_INDEX: return plain_type(reader, MLIR_TYPE_INDEX, out_type);
-    case VHLO_TYPE_TENSOR: return take_tensor(reader, cursor, false, out_type);
-    case VHLO_TYPE_TENSOR_ENCODED: return take_tensor(reader, cursor, true, out_type);
-    case VHLO_TYPE_TOKEN: return plain_type(reader, MLIR_TYPE_TOKEN, out_type);
-    case VHLO_TYPE_TUPLE: return take_list(reader, cursor, MLIR_TYPE_TUPLE, out_type);
-    case VHLO_TYPE_QUANT: return bytecode_take_uniform(reader, cursor, false, out_type);
-    case VHLO_TYPE_UNRANKED: return take_unranked(reader, cursor, out_type);
+    case VHLO_TYPE_COMPLEX:
+      return take_complex(reader, cursor, out_type);
+    case VHLO_TYPE_FUNCTION:
+      return take_function(reader, cursor, out_type);
+    case VHLO_TYPE_INDEX:
+      return plain_type(reader, MLIR_TYPE_INDEX, out_type);
+    case VHLO_TYPE_TENSOR:
+      return take_tensor(reader, cursor, false, out_type);
+    case VHLO_TYPE_TENSOR_ENCODED:
+      return take_tensor(reader, cursor, true, out_type);
+    case VHLO_TYPE_TOKEN:
+      return plain_type(reader, MLIR_TYPE_TOKEN, out_type);
+    case VHLO_TYPE_TUPLE:
+      return take_list(reader, cursor, MLIR_TYPE_TUPLE, out_type);
+    case VHLO_TYPE_QUANT:
+      return bytecode_take_uniform(reader, cursor, false, out_type);
+    case VHLO_TYPE_UNRANKED:
+      return take_unranked(reader, cursor, out_type);
     case VHLO_TYPE_WITNESS:
       HR_TRY(bytecode_new_type(reader, MLIR_TYPE_OPAQUE, &type));
       type->name = HR_STR("shape.witness");
       *out_type = type;
       return NULL;
-    case VHLO_TYPE_QUANT_AXIS: return bytecode_take_uniform(reader, cursor, true, out_type);
-    case VHLO_TYPE_NONE: return plain_type(reader, MLIR_TYPE_NONE, out_type);
-    case VHLO_TYPE_BUFFER: return take_buffer(reader, cursor, out_type);
-    case VHLO_TYPE_FUTURE: return take_list(reader, cursor, MLIR_TYPE_FUTURE, out_type);
-    default: return unknown_type(reader, cursor, code);
+    case VHLO_TYPE_QUANT_AXIS:
+      return bytecode_take_uniform(reader, cursor, true, out_type);
+    case VHLO_TYPE_NONE:
+      return plain_type(reader, MLIR_TYPE_NONE, out_type);
+    case VHLO_TYPE_BUFFER:
+      return take_buffer(reader, cursor, out_type);
+    case VHLO_TYPE_FUTURE:
+      return take_list(reader, cursor, MLIR_TYPE_FUTURE, out_type);
+    default:
+      return unknown_type(reader, cursor, code);
   }
 }

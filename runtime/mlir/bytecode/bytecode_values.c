@@ -1,6 +1,7 @@
 /* Attributes and types of the file's tables: found by index, decoded once.
- * An entry may hold others; how many nodes it has when all of them are counted is bounded, so that whoever walks it
- * later is done in reasonable time, however cleverly the entries share each other. */
+ * An entry may hold others; how many nodes it has when all of them are counted is bounded, so that
+ * whoever walks it later is done in reasonable time, however cleverly the entries share each other.
+ */
 #include <string.h>
 
 #include "mlir/bytecode/bytecode_reader.h"
@@ -24,20 +25,22 @@ static const struct {
 
 /* What is parsed must be all there is; elements kept as resources are found by their names. */
 static hr_status_t finish_text(bytecode_reader_t *reader, mlir_parser_t *parser) {
-  if (mlir_peek(parser)->kind != MLIR_TOKEN_END) return mlir_expected(parser, "the end of the text");
+  if (mlir_peek(parser)->kind != MLIR_TOKEN_END)
+    return mlir_expected(parser, "the end of the text");
   for (size_t i = 0; i < parser->unresolved.count; i++) {
     mlir_attr_t *attr = parser->unresolved.data[i];
     for (size_t k = 0; k < reader->resources.count; k++) {
       const bytecode_resource_t *resource = &reader->resources.data[k];
       if (resource->bytes && hr_str_equal(resource->key, attr->resource))
-        return mlir_dense_from_bytes(reader->arena, attr->type, resource->bytes, resource->size, attr);
+        return mlir_dense_from_bytes(reader->arena, attr->type, resource->bytes, resource->size,
+                                     attr);
     }
   }
   return NULL;
 }
 
-static hr_status_t parse_text(bytecode_reader_t *reader, const bytecode_entry_t *entry, bool is_type,
-                              const void **out_value) {
+static hr_status_t parse_text(bytecode_reader_t *reader, const bytecode_entry_t *entry,
+                              bool is_type, const void **out_value) {
   mlir_parser_t parser = {.module = reader->module, .arena = reader->arena};
   hr_source_t *source;
   size_t size = entry->size && !entry->bytes[entry->size - 1] ? entry->size - 1 : entry->size;
@@ -55,13 +58,14 @@ static hr_status_t parse_text(bytecode_reader_t *reader, const bytecode_entry_t 
   HR_VEC_FREE(&parser.location_aliases);
   hr_map_deinit(&parser.resources);
   *out_value = is_type ? (const void *)type : (const void *)attr;
-  return hr_status_note(st, "in an %s that the bytecode keeps as text", is_type ? "type" : "attribute");
+  return hr_status_note(st, "in an %s that the bytecode keeps as text",
+                        is_type ? "type" : "attribute");
 }
 
 /* --- entries as bytes --- */
 
-static hr_status_t decode_binary(bytecode_reader_t *reader, const bytecode_entry_t *entry, bool is_type,
-                                 const void **out_value) {
+static hr_status_t decode_binary(bytecode_reader_t *reader, const bytecode_entry_t *entry,
+                                 bool is_type, const void **out_value) {
   bytecode_cursor_t cursor = {entry->bytes, entry->bytes + entry->size};
   hr_str_t dialect = reader->dialects[entry->dialect];
   uint64_t code;
@@ -71,12 +75,15 @@ static hr_status_t decode_binary(bytecode_reader_t *reader, const bytecode_entry
     if (is_type ? !decoders[i].type : !decoders[i].attr) break;
     const mlir_type_t *type = NULL;
     const mlir_attr_t *attr = NULL;
-    HR_TRY(is_type ? decoders[i].type(reader, &cursor, code, &type) : decoders[i].attr(reader, &cursor, code, &attr));
+    HR_TRY(is_type ? decoders[i].type(reader, &cursor, code, &type)
+                   : decoders[i].attr(reader, &cursor, code, &attr));
     *out_value = is_type ? (const void *)type : (const void *)attr;
-    if (bytecode_left(&cursor)) return bytecode_error(reader, &cursor, "%zu bytes too many", bytecode_left(&cursor));
+    if (bytecode_left(&cursor))
+      return bytecode_error(reader, &cursor, "%zu bytes too many", bytecode_left(&cursor));
     return NULL;
   }
-  return bytecode_error(reader, &cursor, "the encoding of dialect %.*s is not known", HR_STR_ARGS(dialect));
+  return bytecode_error(reader, &cursor, "the encoding of dialect %.*s is not known",
+                        HR_STR_ARGS(dialect));
 }
 
 static hr_status_t decode(bytecode_reader_t *reader, bytecode_entry_t *entry, bool is_type) {
@@ -102,56 +109,62 @@ static bool too_heavy(const bytecode_reader_t *reader, uint64_t weight) {
 }
 
 static hr_status_t entry_at(bytecode_reader_t *reader, const bytecode_table_t *table, bool is_type,
-                            const bytecode_cursor_t *cursor, uint64_t index, const void **out_value) {
+                            const bytecode_cursor_t *cursor, uint64_t index,
+                            const void **out_value) {
   if (index >= table->count)
-    return bytecode_error(reader, cursor, "%s %lu of %zu", is_type ? "type" : "attribute", (unsigned long)index,
-                          table->count);
+    return bytecode_error(reader, cursor, "%s %lu of %zu", is_type ? "type" : "attribute",
+                          (unsigned long)index, table->count);
   bytecode_entry_t *entry = &table->entries[index];
   if (entry->is_decoding)
-    return bytecode_error(reader, cursor, "%s %lu holds itself", is_type ? "type" : "attribute", (unsigned long)index);
+    return bytecode_error(reader, cursor, "%s %lu holds itself", is_type ? "type" : "attribute",
+                          (unsigned long)index);
   if (!entry->value) {
     hr_status_t st = decode(reader, entry, is_type);
-    if (st) return hr_status_note(st, "in %s %lu", is_type ? "type" : "attribute", (unsigned long)index);
+    if (st)
+      return hr_status_note(st, "in %s %lu", is_type ? "type" : "attribute", (unsigned long)index);
   }
   if (too_heavy(reader, (reader->decoding ? (uint64_t)reader->weight : 0) + entry->weight))
-    return bytecode_error(reader, cursor, "%s %lu is too large", is_type ? "type" : "attribute", (unsigned long)index);
+    return bytecode_error(reader, cursor, "%s %lu is too large", is_type ? "type" : "attribute",
+                          (unsigned long)index);
   if (reader->decoding) reader->weight += entry->weight;
   *out_value = entry->value;
   return NULL;
 }
 
-hr_status_t bytecode_attr_at(bytecode_reader_t *reader, const bytecode_cursor_t *cursor, uint64_t index,
-                             const mlir_attr_t **out_attr) {
+hr_status_t bytecode_attr_at(bytecode_reader_t *reader, const bytecode_cursor_t *cursor,
+                             uint64_t index, const mlir_attr_t **out_attr) {
   return entry_at(reader, &reader->attrs, false, cursor, index, (const void **)out_attr);
 }
 
-hr_status_t bytecode_type_at(bytecode_reader_t *reader, const bytecode_cursor_t *cursor, uint64_t index,
-                             const mlir_type_t **out_type) {
+hr_status_t bytecode_type_at(bytecode_reader_t *reader, const bytecode_cursor_t *cursor,
+                             uint64_t index, const mlir_type_t **out_type) {
   return entry_at(reader, &reader->types, true, cursor, index, (const void **)out_type);
 }
 
-hr_status_t bytecode_take_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const mlir_attr_t **out_attr) {
+hr_status_t bytecode_take_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                               const mlir_attr_t **out_attr) {
   uint64_t index;
   HR_TRY(bytecode_take_var(reader, cursor, &index));
   return bytecode_attr_at(reader, cursor, index, out_attr);
 }
 
-hr_status_t bytecode_take_type(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const mlir_type_t **out_type) {
+hr_status_t bytecode_take_type(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                               const mlir_type_t **out_type) {
   uint64_t index;
   HR_TRY(bytecode_take_var(reader, cursor, &index));
   return bytecode_type_at(reader, cursor, index, out_type);
 }
 
-hr_status_t bytecode_take_attrs(bytecode_reader_t *reader, bytecode_cursor_t *cursor, int *out_count,
-                                const mlir_attr_t ***out_attrs) {
+hr_status_t bytecode_take_attrs(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                int *out_count, const mlir_attr_t ***out_attrs) {
   HR_TRY(bytecode_take_count(reader, cursor, out_count));
   HR_TRY(HR_NEW_ARRAY(reader->arena, *out_count, out_attrs));
   for (int i = 0; i < *out_count; i++) HR_TRY(bytecode_take_attr(reader, cursor, &(*out_attrs)[i]));
   return NULL;
 }
 
-hr_status_t bytecode_take_types(bytecode_reader_t *reader, bytecode_cursor_t *cursor, int *out_count,
-                                const mlir_type_t *const **out_types) {
+hr_status_t bytecode_take_types(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                int *out_count, const mlir_type_t *const **out_types) {
   const mlir_type_t **types;
   HR_TRY(bytecode_take_count(reader, cursor, out_count));
   HR_TRY(HR_NEW_ARRAY(reader->arena, *out_count, &types));

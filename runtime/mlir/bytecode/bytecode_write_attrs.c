@@ -7,22 +7,23 @@
 
 #define MAX_DEPTH 1000
 
-static hr_status_t put_attrs(bytecode_writer_t *writer, hr_strbuf_t *text, int count, const mlir_attr_t *const *items,
-                             bool in_vhlo) {
+static hr_status_t put_attrs(bytecode_writer_t *writer, hr_strbuf_t *text, int count,
+                             const mlir_attr_t *const *items, bool in_vhlo) {
   bytecode_put_var(text, (uint64_t)count);
   for (int i = 0; i < count; i++) HR_TRY(bytecode_put_attr(writer, text, items[i], in_vhlo));
   return NULL;
 }
 
-hr_status_t bytecode_put_attr(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_attr_t *attr, bool in_vhlo) {
+hr_status_t bytecode_put_attr(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_attr_t *attr,
+                              bool in_vhlo) {
   uint32_t number;
   HR_TRY(bytecode_number_attr(writer, attr, in_vhlo, &number));
   bytecode_put_var(text, number);
   return NULL;
 }
 
-hr_status_t bytecode_number_text(bytecode_writer_t *writer, bytecode_numbers_t *numbers, hr_str_t dialect,
-                                 const hr_strbuf_t *text, uint32_t *out_number) {
+hr_status_t bytecode_number_text(bytecode_writer_t *writer, bytecode_numbers_t *numbers,
+                                 hr_str_t dialect, const hr_strbuf_t *text, uint32_t *out_number) {
   uint32_t number;
   hr_strbuf_t ended;
   HR_TRY(bytecode_number_dialect(writer, dialect, &number));
@@ -47,14 +48,16 @@ static void put_pattern(hr_strbuf_t *text, int width, uint64_t bits) {
 static const mlir_type_t i1 = {.kind = MLIR_TYPE_INTEGER, .width = 1};
 static const mlir_type_t i64 = {.kind = MLIR_TYPE_INTEGER, .width = 64};
 
-static hr_status_t put_integer(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_attr_t *attr, bool in_vhlo) {
+static hr_status_t put_integer(bytecode_writer_t *writer, hr_strbuf_t *text,
+                               const mlir_attr_t *attr, bool in_vhlo) {
   const mlir_type_t *type = attr->kind == MLIR_ATTR_BOOL ? &i1 : attr->type ? attr->type : &i64;
   HR_TRY(bytecode_put_type(writer, text, type, in_vhlo));
   put_pattern(text, type->kind == MLIR_TYPE_INDEX ? 64 : type->width, (uint64_t)attr->integer);
   return NULL;
 }
 
-static hr_status_t put_float(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_attr_t *attr, bool in_vhlo) {
+static hr_status_t put_float(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_attr_t *attr,
+                             bool in_vhlo) {
   HR_TRY(bytecode_put_type(writer, text, attr->type, in_vhlo));
   put_pattern(text, mlir_float_bits(attr->type->name), attr->bits);
   return NULL;
@@ -77,12 +80,14 @@ static void put_bools(hr_strbuf_t *text, const mlir_attr_t *attr) {
   bytecode_put_var(text, ((uint64_t)count + 7) / 8);
   for (int64_t i = 0; i < count; i += 8) {
     uint8_t byte = 0;
-    for (int64_t k = 0; k < 8 && i + k < count; k++) byte = (uint8_t)(byte | (values[i + k] ? 1 << k : 0));
+    for (int64_t k = 0; k < 8 && i + k < count; k++)
+      byte = (uint8_t)(byte | (values[i + k] ? 1 << k : 0));
     bytecode_put_byte(text, byte);
   }
 }
 
-/* Equal truth values are a splat to every reader: as bits, one byte of them could be taken for something else. */
+/* Equal truth values are a splat to every reader: as bits, one byte of them could be taken for
+ * something else. */
 static bool bools_alike(const mlir_attr_t *attr) {
   const uint8_t *values = attr->data;
   for (int64_t i = 1; i < attr->element_count; i++)
@@ -109,7 +114,8 @@ static void put_elements(hr_strbuf_t *text, const mlir_attr_t *attr, const mlir_
     bytecode_put_byte(text, ((const uint8_t *)attr->data)[i] & ((1u << scalar->width) - 1));
 }
 
-static hr_status_t put_dense(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_attr_t *attr, bool in_vhlo) {
+static hr_status_t put_dense(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_attr_t *attr,
+                             bool in_vhlo) {
   if (!attr->data && attr->element_count)
     return hr_error(HR_UNSUPPORTED, "the elements of resource %.*s are not there to be written",
                     HR_STR_ARGS(attr->resource));
@@ -119,8 +125,8 @@ static hr_status_t put_dense(bytecode_writer_t *writer, hr_strbuf_t *text, const
 }
 
 /* A list: array<T> in builtin, a tensor of one dimension in VHLO. */
-static hr_status_t put_dense_array(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_attr_t *attr,
-                                   bool in_vhlo) {
+static hr_status_t put_dense_array(bytecode_writer_t *writer, hr_strbuf_t *text,
+                                   const mlir_attr_t *attr, bool in_vhlo) {
   const mlir_type_t *type;
   if (in_vhlo) {
     HR_TRY(mlir_make_tensor_type(&writer->arena, attr->type, 1, &attr->element_count, &type));
@@ -140,14 +146,15 @@ static hr_status_t put_dense_array(bytecode_writer_t *writer, hr_strbuf_t *text,
 
 /* --- lists and names --- */
 
-static hr_status_t put_name(bytecode_writer_t *writer, hr_strbuf_t *text, hr_str_t name, bool in_vhlo) {
+static hr_status_t put_name(bytecode_writer_t *writer, hr_strbuf_t *text, hr_str_t name,
+                            bool in_vhlo) {
   const mlir_attr_t *attr;
   HR_TRY(mlir_make_string(&writer->arena, name, &attr));
   return bytecode_put_attr(writer, text, attr, in_vhlo);
 }
 
-static hr_status_t put_fields(bytecode_writer_t *writer, hr_strbuf_t *text, int count, const mlir_named_attr_t *fields,
-                              bool names_in_vhlo, bool in_vhlo) {
+static hr_status_t put_fields(bytecode_writer_t *writer, hr_strbuf_t *text, int count,
+                              const mlir_named_attr_t *fields, bool names_in_vhlo, bool in_vhlo) {
   bytecode_put_var(text, (uint64_t)count);
   for (int i = 0; i < count; i++) {
     HR_TRY(put_name(writer, text, fields[i].name, names_in_vhlo));
@@ -163,7 +170,8 @@ static hr_status_t put_string(bytecode_writer_t *writer, hr_strbuf_t *text, hr_s
   return NULL;
 }
 
-static hr_status_t put_symbol(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_attr_t *attr) {
+static hr_status_t put_symbol(bytecode_writer_t *writer, hr_strbuf_t *text,
+                              const mlir_attr_t *attr) {
   bytecode_put_var(text, attr->count ? 5 : 4);
   HR_TRY(put_name(writer, text, attr->text, false));
   if (!attr->count) return NULL;
@@ -180,8 +188,12 @@ static hr_status_t put_symbol(bytecode_writer_t *writer, hr_strbuf_t *text, cons
 
 static hr_status_t put_enum(hr_strbuf_t *text, const mlir_attr_t *attr, bool in_vhlo) {
   const bytecode_enum_t *row = bytecode_enum_named(attr->enum_name);
-  if (!row) return hr_error(HR_UNSUPPORTED, "the enumeration %.*s has no encoding", HR_STR_ARGS(attr->enum_name));
-  int code = in_vhlo ? row->vhlo_code : hr_str_is(attr->dialect, "chlo") ? row->chlo_code : row->stablehlo_code;
+  if (!row)
+    return hr_error(HR_UNSUPPORTED, "the enumeration %.*s has no encoding",
+                    HR_STR_ARGS(attr->enum_name));
+  int code = in_vhlo                            ? row->vhlo_code
+             : hr_str_is(attr->dialect, "chlo") ? row->chlo_code
+                                                : row->stablehlo_code;
   for (size_t i = 0; i < sizeof row->words / sizeof *row->words; i++) {
     if (!row->words[i] || !hr_str_is(attr->text, row->words[i])) continue;
     bytecode_put_var(text, (uint64_t)code);
@@ -191,36 +203,50 @@ static hr_status_t put_enum(hr_strbuf_t *text, const mlir_attr_t *attr, bool in_
   return hr_error(HR_INVALID, "%s %.*s does not exist", row->name, HR_STR_ARGS(attr->text));
 }
 
-static hr_status_t put_struct_attr(bytecode_writer_t *writer, hr_strbuf_t *text, const bytecode_struct_t *row,
-                                   const bytecode_field_t *field, const mlir_attr_t *value, bool in_vhlo) {
+static hr_status_t put_struct_attr(bytecode_writer_t *writer, hr_strbuf_t *text,
+                                   const bytecode_struct_t *row, const bytecode_field_t *field,
+                                   const mlir_attr_t *value, bool in_vhlo) {
   const mlir_attr_t *mode;
   if (value) return bytecode_put_attr(writer, text, value, in_vhlo);
-  if (strcmp(field->name, "mode")) return hr_error(HR_INVALID, "#stablehlo.%s without %s", row->mnemonic, field->name);
-  HR_TRY(mlir_make_enum(&writer->arena, "stablehlo", "result_accuracy_mode", HR_STR("DEFAULT"), &mode));
+  if (strcmp(field->name, "mode"))
+    return hr_error(HR_INVALID, "#stablehlo.%s without %s", row->mnemonic, field->name);
+  HR_TRY(mlir_make_enum(&writer->arena, "stablehlo", "result_accuracy_mode", HR_STR("DEFAULT"),
+                        &mode));
   return bytecode_put_attr(writer, text, mode, in_vhlo);
 }
 
 /* Fields that are left out are 0 or empty. */
-static hr_status_t put_field(bytecode_writer_t *writer, hr_strbuf_t *text, const bytecode_struct_t *row,
-                             const bytecode_field_t *field, const mlir_attr_t *value, bool in_vhlo) {
+static hr_status_t put_field(bytecode_writer_t *writer, hr_strbuf_t *text,
+                             const bytecode_struct_t *row, const bytecode_field_t *field,
+                             const mlir_attr_t *value, bool in_vhlo) {
   switch (field->kind) {
-    case BYTECODE_INT: bytecode_put_svar(text, value ? value->integer : 0); return NULL;
+    case BYTECODE_INT:
+      bytecode_put_svar(text, value ? value->integer : 0);
+      return NULL;
     case BYTECODE_INTS:
     case BYTECODE_NEW_INTS:
       if (value && (value->kind != MLIR_ATTR_DENSE_ARRAY || mlir_element_bytes(value->type) != 8))
-        return hr_error(HR_INVALID, "the field %s of #stablehlo.%s is no list of integers", field->name, row->mnemonic);
+        return hr_error(HR_INVALID, "the field %s of #stablehlo.%s is no list of integers",
+                        field->name, row->mnemonic);
       bytecode_put_ints(text, value ? value->element_count : 0, value ? value->data : NULL);
       return NULL;
     case BYTECODE_TYPE:
-      if (!value || value->kind != MLIR_ATTR_TYPE) return hr_error(HR_INVALID, "the field %s is no type", field->name);
+      if (!value || value->kind != MLIR_ATTR_TYPE)
+        return hr_error(HR_INVALID, "the field %s is no type", field->name);
       return bytecode_put_type(writer, text, value->type, in_vhlo);
-    case BYTECODE_BOOL: bytecode_put_byte(text, value && value->integer); return NULL;
-    case BYTECODE_F64: bytecode_put_f64(text, value ? value->number : 0); return NULL;
-    case BYTECODE_ATTR: return put_struct_attr(writer, text, row, field, value, in_vhlo);
+    case BYTECODE_BOOL:
+      bytecode_put_byte(text, value && value->integer);
+      return NULL;
+    case BYTECODE_F64:
+      bytecode_put_f64(text, value ? value->number : 0);
+      return NULL;
+    case BYTECODE_ATTR:
+      return put_struct_attr(writer, text, row, field, value, in_vhlo);
     case BYTECODE_ATTRS:
       if (!value) return put_attrs(writer, text, 0, NULL, in_vhlo);
       return put_attrs(writer, text, value->count, value->items, in_vhlo);
-    case BYTECODE_STRING: return put_string(writer, text, value ? value->text : (hr_str_t){"", 0});
+    case BYTECODE_STRING:
+      return put_string(writer, text, value ? value->text : (hr_str_t){"", 0});
     case BYTECODE_MAYBE:
       bytecode_put_var(text, value != NULL);
       return value ? bytecode_put_attr(writer, text, value, in_vhlo) : NULL;
@@ -228,8 +254,8 @@ static hr_status_t put_field(bytecode_writer_t *writer, hr_strbuf_t *text, const
   return NULL;
 }
 
-static hr_status_t put_struct(bytecode_writer_t *writer, hr_strbuf_t *text, const bytecode_struct_t *row,
-                              const mlir_attr_t *attr, bool in_vhlo) {
+static hr_status_t put_struct(bytecode_writer_t *writer, hr_strbuf_t *text,
+                              const bytecode_struct_t *row, const mlir_attr_t *attr, bool in_vhlo) {
   bytecode_put_var(text, (uint64_t)row->code);
   for (const bytecode_field_t *field = row->fields; field->name; field++)
     HR_TRY(put_field(writer, text, row, field, mlir_attr_field(attr, field->name), in_vhlo));
@@ -238,39 +264,62 @@ static hr_status_t put_struct(bytecode_writer_t *writer, hr_strbuf_t *text, cons
 
 /* --- attributes --- */
 
-static hr_status_t put_builtin_attr(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_attr_t *attr) {
+static hr_status_t put_builtin_attr(bytecode_writer_t *writer, hr_strbuf_t *text,
+                                    const mlir_attr_t *attr) {
   switch (attr->kind) {
-    case MLIR_ATTR_UNIT: bytecode_put_var(text, 7); return NULL;
+    case MLIR_ATTR_UNIT:
+      bytecode_put_var(text, 7);
+      return NULL;
     case MLIR_ATTR_BOOL:
-    case MLIR_ATTR_INTEGER: bytecode_put_var(text, 8); return put_integer(writer, text, attr, false);
-    case MLIR_ATTR_FLOAT: bytecode_put_var(text, 9); return put_float(writer, text, attr, false);
+    case MLIR_ATTR_INTEGER:
+      bytecode_put_var(text, 8);
+      return put_integer(writer, text, attr, false);
+    case MLIR_ATTR_FLOAT:
+      bytecode_put_var(text, 9);
+      return put_float(writer, text, attr, false);
     case MLIR_ATTR_STRING:
       bytecode_put_var(text, attr->type ? 3 : 2);
       HR_TRY(put_string(writer, text, attr->text));
       return attr->type ? bytecode_put_type(writer, text, attr->type, false) : NULL;
-    case MLIR_ATTR_ARRAY: bytecode_put_var(text, 0); return put_attrs(writer, text, attr->count, attr->items, false);
+    case MLIR_ATTR_ARRAY:
+      bytecode_put_var(text, 0);
+      return put_attrs(writer, text, attr->count, attr->items, false);
     case MLIR_ATTR_DICT:
       bytecode_put_var(text, 1);
       return put_fields(writer, text, attr->count, attr->fields, false, false);
-    case MLIR_ATTR_SYMBOL: return put_symbol(writer, text, attr);
-    case MLIR_ATTR_TYPE: bytecode_put_var(text, 6); return bytecode_put_type(writer, text, attr->type, false);
-    case MLIR_ATTR_DENSE_ARRAY: return put_dense_array(writer, text, attr, false);
-    case MLIR_ATTR_DENSE: bytecode_put_var(text, 18); return put_dense(writer, text, attr, false);
-    default: return hr_error(HR_UNSUPPORTED, "an attribute that bytecode has no encoding for");
+    case MLIR_ATTR_SYMBOL:
+      return put_symbol(writer, text, attr);
+    case MLIR_ATTR_TYPE:
+      bytecode_put_var(text, 6);
+      return bytecode_put_type(writer, text, attr->type, false);
+    case MLIR_ATTR_DENSE_ARRAY:
+      return put_dense_array(writer, text, attr, false);
+    case MLIR_ATTR_DENSE:
+      bytecode_put_var(text, 18);
+      return put_dense(writer, text, attr, false);
+    default:
+      return hr_error(HR_UNSUPPORTED, "an attribute that bytecode has no encoding for");
   }
 }
 
-static hr_status_t put_vhlo_attr(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_attr_t *attr) {
+static hr_status_t put_vhlo_attr(bytecode_writer_t *writer, hr_strbuf_t *text,
+                                 const mlir_attr_t *attr) {
   switch (attr->kind) {
     case MLIR_ATTR_UNIT: /* VHLO has no units */
     case MLIR_ATTR_BOOL:
       bytecode_put_var(text, VHLO_ATTR_BOOL);
       bytecode_put_var(text, attr->kind == MLIR_ATTR_UNIT || attr->integer);
       return NULL;
-    case MLIR_ATTR_INTEGER: bytecode_put_var(text, VHLO_ATTR_INTEGER); return put_integer(writer, text, attr, true);
-    case MLIR_ATTR_FLOAT: bytecode_put_var(text, VHLO_ATTR_FLOAT); return put_float(writer, text, attr, true);
+    case MLIR_ATTR_INTEGER:
+      bytecode_put_var(text, VHLO_ATTR_INTEGER);
+      return put_integer(writer, text, attr, true);
+    case MLIR_ATTR_FLOAT:
+      bytecode_put_var(text, VHLO_ATTR_FLOAT);
+      return put_float(writer, text, attr, true);
     case MLIR_ATTR_STRING:
-    case MLIR_ATTR_SYMBOL: bytecode_put_var(text, VHLO_ATTR_STRING); return put_string(writer, text, attr->text);
+    case MLIR_ATTR_SYMBOL:
+      bytecode_put_var(text, VHLO_ATTR_STRING);
+      return put_string(writer, text, attr->text);
     case MLIR_ATTR_ARRAY:
       bytecode_put_var(text, VHLO_ATTR_ARRAY);
       return put_attrs(writer, text, attr->count, attr->items, true);
@@ -280,13 +329,17 @@ static hr_status_t put_vhlo_attr(bytecode_writer_t *writer, hr_strbuf_t *text, c
     case MLIR_ATTR_TYPE:
       bytecode_put_var(text, VHLO_ATTR_TYPE);
       return bytecode_put_type(writer, text, attr->type, true);
-    case MLIR_ATTR_DENSE_ARRAY: return put_dense_array(writer, text, attr, true);
-    case MLIR_ATTR_DENSE: bytecode_put_var(text, VHLO_ATTR_TENSOR); return put_dense(writer, text, attr, true);
+    case MLIR_ATTR_DENSE_ARRAY:
+      return put_dense_array(writer, text, attr, true);
+    case MLIR_ATTR_DENSE:
+      bytecode_put_var(text, VHLO_ATTR_TENSOR);
+      return put_dense(writer, text, attr, true);
     case MLIR_ATTR_ENUM:
       if (writer->vhlo < 122 && hr_str_is(attr->text, "WEAKORDER"))
         return hr_error(HR_UNSUPPORTED, "comparison_type WEAKORDER in VHLO before version 1.22");
       return put_enum(text, attr, true);
-    default: return hr_error(HR_UNSUPPORTED, "an attribute that VHLO has no form for");
+    default:
+      return hr_error(HR_UNSUPPORTED, "an attribute that VHLO has no form for");
   }
 }
 
@@ -294,15 +347,17 @@ static hr_status_t put_vhlo_attr(bytecode_writer_t *writer, hr_strbuf_t *text, c
 static bool is_attr_text(const mlir_attr_t *attr, bool in_vhlo, hr_str_t *out_dialect) {
   bool bare = attr->kind == MLIR_ATTR_OPAQUE && attr->text.size && attr->text.data[0] == '#';
   *out_dialect = HR_STR("builtin");
-  if (bare) *out_dialect = bytecode_dialect_of((hr_str_t){attr->text.data + 1, attr->text.size - 1});
-  if (attr->kind == MLIR_ATTR_STRUCT && hr_str_is(attr->dialect, "chlo")) *out_dialect = HR_STR("chlo");
+  if (bare)
+    *out_dialect = bytecode_dialect_of((hr_str_t){attr->text.data + 1, attr->text.size - 1});
+  if (attr->kind == MLIR_ATTR_STRUCT && hr_str_is(attr->dialect, "chlo"))
+    *out_dialect = HR_STR("chlo");
   bool no_blob = attr->kind == MLIR_ATTR_DENSE && !attr->data && !in_vhlo;
-  return attr->kind == MLIR_ATTR_OPAQUE || attr->kind == MLIR_ATTR_LOCATION || attr->kind == MLIR_ATTR_SPARSE ||
-         no_blob || hr_str_is(*out_dialect, "chlo");
+  return attr->kind == MLIR_ATTR_OPAQUE || attr->kind == MLIR_ATTR_LOCATION ||
+         attr->kind == MLIR_ATTR_SPARSE || no_blob || hr_str_is(*out_dialect, "chlo");
 }
 
-static hr_status_t encode_attr(bytecode_writer_t *writer, const mlir_attr_t *attr, bool in_vhlo, hr_strbuf_t *text,
-                               uint32_t *out_number) {
+static hr_status_t encode_attr(bytecode_writer_t *writer, const mlir_attr_t *attr, bool in_vhlo,
+                               hr_strbuf_t *text, uint32_t *out_number) {
   hr_str_t dialect;
   uint32_t number;
   if (is_attr_text(attr, in_vhlo, &dialect)) {
@@ -315,8 +370,11 @@ static hr_status_t encode_attr(bytecode_writer_t *writer, const mlir_attr_t *att
   bool is_struct = attr->kind == MLIR_ATTR_STRUCT, is_enum = attr->kind == MLIR_ATTR_ENUM;
   dialect = in_vhlo ? HR_STR("vhlo") : is_struct || is_enum ? attr->dialect : HR_STR("builtin");
   if (is_struct) {
-    const bytecode_struct_t *row = bytecode_struct_named(in_vhlo ? "vhlo" : "stablehlo", attr->text);
-    if (!row) return hr_error(HR_UNSUPPORTED, "the attribute %.*s has no encoding", HR_STR_ARGS(attr->text));
+    const bytecode_struct_t *row =
+        bytecode_struct_named(in_vhlo ? "vhlo" : "stablehlo", attr->text);
+    if (!row)
+      return hr_error(HR_UNSUPPORTED, "the attribute %.*s has no encoding",
+                      HR_STR_ARGS(attr->text));
     HR_TRY(put_struct(writer, text, row, attr, in_vhlo));
   } else if (is_enum && !in_vhlo) {
     HR_TRY(put_enum(text, attr, false));
@@ -341,7 +399,8 @@ hr_status_t bytecode_number_attr(bytecode_writer_t *writer, const mlir_attr_t *a
   return st;
 }
 
-hr_status_t bytecode_number_api(bytecode_writer_t *writer, const mlir_attr_t *attr, uint32_t *out_number) {
+hr_status_t bytecode_number_api(bytecode_writer_t *writer, const mlir_attr_t *attr,
+                                uint32_t *out_number) {
   hr_strbuf_t text;
   uint32_t dialect;
   if (attr->integer < 0 || attr->integer > 4)
@@ -357,8 +416,8 @@ hr_status_t bytecode_number_api(bytecode_writer_t *writer, const mlir_attr_t *at
   return st;
 }
 
-hr_status_t bytecode_number_mixed_dict(bytecode_writer_t *writer, int count, const mlir_named_attr_t *fields,
-                                       uint32_t *out_number) {
+hr_status_t bytecode_number_mixed_dict(bytecode_writer_t *writer, int count,
+                                       const mlir_named_attr_t *fields, uint32_t *out_number) {
   hr_strbuf_t text;
   uint32_t dialect;
   HR_TRY(bytecode_number_dialect(writer, HR_STR("builtin"), &dialect));

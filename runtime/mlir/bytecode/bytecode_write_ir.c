@@ -1,4 +1,5 @@
-/* Operations, blocks and regions as bytes. mlir_value_t.mapped holds a value's number while its region is written. */
+/* Operations, blocks and regions as bytes. mlir_value_t.mapped holds a value's number while its
+ * region is written. */
 #include <string.h>
 
 #include "mlir/bytecode/bytecode_writer.h"
@@ -17,8 +18,8 @@ typedef struct op_form {
   uint32_t dict, properties;
 } op_form_t;
 
-static hr_status_t write_regions(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_op_t *op, size_t next,
-                                 bool in_vhlo);
+static hr_status_t write_regions(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_op_t *op,
+                                 size_t next, bool in_vhlo);
 
 /* --- names --- */
 
@@ -40,8 +41,10 @@ static bool lists_attr(const bytecode_op_row_t *row, hr_str_t name) {
 
 /* The first row of the op that has room for all its attributes; the first of all if none has. */
 static const bytecode_op_row_t *choose_row(const mlir_op_t *op) {
-  const bytecode_op_row_t *first = find_row(op->name), *end = bytecode_op_rows + bytecode_op_row_count;
-  for (const bytecode_op_row_t *row = first; row && row < end && hr_str_is(op->name, row->name); row++) {
+  const bytecode_op_row_t *first = find_row(op->name),
+                          *end = bytecode_op_rows + bytecode_op_row_count;
+  for (const bytecode_op_row_t *row = first; row && row < end && hr_str_is(op->name, row->name);
+       row++) {
     bool fits = true;
     for (int i = 0; i < op->attr_count; i++) fits &= lists_attr(row, op->attrs[i].name);
     if (fits) return row;
@@ -59,27 +62,31 @@ static hr_status_t number_op(bytecode_writer_t *writer, const mlir_op_t *op, op_
   }
   const char *dot = memchr(op->name.data, '.', op->name.size);
   hr_str_t dialect = {op->name.data, dot ? (size_t)(dot - op->name.data) : 0};
-  hr_str_t rest = {op->name.data + dialect.size + (dot != NULL), op->name.size - dialect.size - (dot != NULL)};
+  hr_str_t rest = {op->name.data + dialect.size + (dot != NULL),
+                   op->name.size - dialect.size - (dot != NULL)};
   if (form->vhlo) dialect = HR_STR("vhlo"), rest = hr_str_from(form->vhlo->wire_name);
-  bool own = hr_str_is(dialect, "stablehlo") || hr_str_is(dialect, "chlo") || hr_str_is(dialect, "func");
+  bool own =
+      hr_str_is(dialect, "stablehlo") || hr_str_is(dialect, "chlo") || hr_str_is(dialect, "func");
   name.registered = form->vhlo || form->row || own || !op->attr_count;
   HR_TRY(bytecode_number_dialect(writer, dialect, &name.dialect));
   HR_TRY(bytecode_number_string(writer, rest, &name.string));
   form->name = (uint32_t)writer->op_names.count;
   HR_VEC_PUSH(&writer->op_names, name);
   HR_TRY(hr_arena_cstr(&writer->arena, op->name, &key));
-  return hr_map_put(&writer->op_numbers, hr_str_from(key), (void *)((uintptr_t)form->name + 1), NULL);
+  return hr_map_put(&writer->op_numbers, hr_str_from(key), (void *)((uintptr_t)form->name + 1),
+                    NULL);
 }
 
 /* --- attributes --- */
 
-static hr_status_t put_vhlo_properties(bytecode_writer_t *writer, const mlir_op_t *op, const vhlo_row_t *row,
-                                       uint32_t numbers[ATTRS_MAX]) {
+static hr_status_t put_vhlo_properties(bytecode_writer_t *writer, const mlir_op_t *op,
+                                       const vhlo_row_t *row, uint32_t numbers[ATTRS_MAX]) {
   const mlir_attr_t *given[ATTRS_MAX];
   HR_TRY(vhlo_downgrade_attrs(writer->module, &writer->arena, writer->vhlo, row, op, given));
   for (int i = 0; i < row->attr_count; i++)
-    HR_TRY(row->attrs[i].how == VHLO_API ? bytecode_number_api(writer, given[i], &numbers[i])
-                                         : bytecode_number_attr(writer, given[i], true, &numbers[i]));
+    HR_TRY(row->attrs[i].how == VHLO_API
+               ? bytecode_number_api(writer, given[i], &numbers[i])
+               : bytecode_number_attr(writer, given[i], true, &numbers[i]));
   return NULL;
 }
 
@@ -99,8 +106,8 @@ static hr_status_t name_sdy(bytecode_writer_t *writer, hr_str_t name, const mlir
     if (!hr_str_is(name, kinds[i].name) || value->kind != MLIR_ATTR_STRING) continue;
     mlir_attr_t *attr;
     const char *text;
-    HR_TRY(
-        hr_arena_printf(&writer->arena, &text, "%s%.*s%s", kinds[i].before, HR_STR_ARGS(value->text), kinds[i].behind));
+    HR_TRY(hr_arena_printf(&writer->arena, &text, "%s%.*s%s", kinds[i].before,
+                           HR_STR_ARGS(value->text), kinds[i].behind));
     HR_TRY(HR_NEW(&writer->arena, &attr));
     attr->kind = MLIR_ATTR_OPAQUE;
     attr->text = hr_str_from(text);
@@ -110,18 +117,22 @@ static hr_status_t name_sdy(bytecode_writer_t *writer, hr_str_t name, const mlir
 }
 
 /* Sizes as they are, without the pairs that a writer may use where most are 0. */
-static hr_status_t put_segments(hr_strbuf_t *text, const mlir_op_t *op, const char *name, int count) {
+static hr_status_t put_segments(hr_strbuf_t *text, const mlir_op_t *op, const char *name,
+                                int count) {
   const mlir_attr_t *sizes = mlir_op_attr(op, name);
   bool fits = sizes && sizes->kind == MLIR_ATTR_DENSE_ARRAY && sizes->element_count == count &&
               mlir_element_bytes(sizes->type) == 4;
-  if (!fits) return hr_error(HR_INVALID, "%.*s: %s does not list %d sizes", HR_STR_ARGS(op->name), name, count);
+  if (!fits)
+    return hr_error(HR_INVALID, "%.*s: %s does not list %d sizes", HR_STR_ARGS(op->name), name,
+                    count);
   bytecode_put_var(text, (uint64_t)count << 1);
-  for (int i = 0; i < count; i++) bytecode_put_var(text, (uint64_t)((const int32_t *)sizes->data)[i]);
+  for (int i = 0; i < count; i++)
+    bytecode_put_var(text, (uint64_t)((const int32_t *)sizes->data)[i]);
   return NULL;
 }
 
-static hr_status_t put_row_properties(bytecode_writer_t *writer, hr_strbuf_t *blob, const mlir_op_t *op,
-                                      const bytecode_op_row_t *row) {
+static hr_status_t put_row_properties(bytecode_writer_t *writer, hr_strbuf_t *blob,
+                                      const mlir_op_t *op, const bytecode_op_row_t *row) {
   const char *list = row->attrs;
   hr_str_t name;
   bool optional, sdy = op->name.size > 4 && !memcmp(op->name.data, "sdy.", 4);
@@ -130,17 +141,21 @@ static hr_status_t put_row_properties(bytecode_writer_t *writer, hr_strbuf_t *bl
     uint32_t number;
     snprintf(key, sizeof key, "%.*s", HR_STR_ARGS(name));
     const mlir_attr_t *value = mlir_op_attr(op, key);
-    if (!value && !optional) return hr_error(HR_INVALID, "%.*s without its attribute %s", HR_STR_ARGS(op->name), key);
+    if (!value && !optional)
+      return hr_error(HR_INVALID, "%.*s without its attribute %s", HR_STR_ARGS(op->name), key);
     if (value && sdy) HR_TRY(name_sdy(writer, name, value, &value));
     if (value) HR_TRY(bytecode_number_attr(writer, value, false, &number));
     bytecode_put_var(blob, !value ? 0 : optional ? (uint64_t)number << 1 | 1 : number);
   }
-  if (row->operand_segments) HR_TRY(put_segments(blob, op, "operandSegmentSizes", row->operand_segments));
-  return row->result_segments ? put_segments(blob, op, "resultSegmentSizes", row->result_segments) : NULL;
+  if (row->operand_segments)
+    HR_TRY(put_segments(blob, op, "operandSegmentSizes", row->operand_segments));
+  return row->result_segments ? put_segments(blob, op, "resultSegmentSizes", row->result_segments)
+                              : NULL;
 }
 
 /* Ops whose properties are not known: a dictionary, as of ops that are not registered. */
-static hr_status_t put_dict_properties(bytecode_writer_t *writer, hr_strbuf_t *blob, const mlir_op_t *op) {
+static hr_status_t put_dict_properties(bytecode_writer_t *writer, hr_strbuf_t *blob,
+                                       const mlir_op_t *op) {
   const mlir_attr_t *dict;
   HR_TRY(mlir_make_dict(&writer->arena, op->attr_count, op->attrs, &dict));
   return bytecode_put_attr(writer, blob, dict, false);
@@ -155,7 +170,8 @@ static hr_status_t number_blob(bytecode_writer_t *writer, const mlir_op_t *op, o
     st = put_vhlo_properties(writer, op, form->vhlo, numbers);
     for (int i = 0; !st && i < form->vhlo->attr_count; i++) bytecode_put_var(&blob, numbers[i]);
   } else {
-    st = form->row ? put_row_properties(writer, &blob, op, form->row) : put_dict_properties(writer, &blob, op);
+    st = form->row ? put_row_properties(writer, &blob, op, form->row)
+                   : put_dict_properties(writer, &blob, op);
   }
   if (!st) st = bytecode_number_bytes(writer, &writer->blobs, 0, true, &blob, &form->properties);
   hr_strbuf_deinit(&blob);
@@ -163,13 +179,15 @@ static hr_status_t number_blob(bytecode_writer_t *writer, const mlir_op_t *op, o
 }
 
 /* Before properties everything is in the dictionary, VHLO's attributes by name. */
-static hr_status_t number_old_dict(bytecode_writer_t *writer, const mlir_op_t *op, op_form_t *form) {
+static hr_status_t number_old_dict(bytecode_writer_t *writer, const mlir_op_t *op,
+                                   op_form_t *form) {
   mlir_named_attr_t *fields;
   const mlir_attr_t *given[ATTRS_MAX], *dict;
   int count = form->vhlo->attr_count;
   HR_TRY(vhlo_downgrade_attrs(writer->module, &writer->arena, writer->vhlo, form->vhlo, op, given));
   HR_TRY(HR_NEW_ARRAY(&writer->arena, count + op->extra_count, &fields));
-  for (int i = 0; i < count; i++) fields[i] = (mlir_named_attr_t){hr_str_from(form->vhlo->attrs[i].name), given[i]};
+  for (int i = 0; i < count; i++)
+    fields[i] = (mlir_named_attr_t){hr_str_from(form->vhlo->attrs[i].name), given[i]};
   for (int i = 0; i < op->extra_count; i++) fields[count++] = op->extras[i];
   for (int i = 0; i < form->vhlo->attr_count; i++) {
     if (form->vhlo->attrs[i].how != VHLO_API) continue;
@@ -183,7 +201,8 @@ static hr_status_t number_old_dict(bytecode_writer_t *writer, const mlir_op_t *o
 }
 
 /* Extra attributes; before properties the op's own as well. */
-static hr_status_t number_plain_dict(bytecode_writer_t *writer, const mlir_op_t *op, op_form_t *form) {
+static hr_status_t number_plain_dict(bytecode_writer_t *writer, const mlir_op_t *op,
+                                     op_form_t *form) {
   bool all = writer->version < 5;
   int own = all ? op->attr_count : 0, count = own + op->extra_count;
   mlir_named_attr_t *fields;
@@ -199,11 +218,12 @@ static hr_status_t number_plain_dict(bytecode_writer_t *writer, const mlir_op_t 
 }
 
 static hr_status_t refuse_op(const bytecode_writer_t *writer, const mlir_op_t *op) {
-  return hr_error(HR_UNSUPPORTED, "%.*s has no form in version %d.%d of VHLO", HR_STR_ARGS(op->name),
-                  writer->vhlo / 100, writer->vhlo % 100);
+  return hr_error(HR_UNSUPPORTED, "%.*s has no form in version %d.%d of VHLO",
+                  HR_STR_ARGS(op->name), writer->vhlo / 100, writer->vhlo % 100);
 }
 
-/* Ops of other dialects stand in artifacts as they are since 1.11, between casts; see vhlo_casts.c. */
+/* Ops of other dialects stand in artifacts as they are since 1.11, between casts; see vhlo_casts.c.
+ */
 static hr_status_t find_form(bytecode_writer_t *writer, const mlir_op_t *op, op_form_t *form) {
   *form = (op_form_t){0};
   if (writer->vhlo && !hr_str_is(op->name, "builtin.module")) {
@@ -213,17 +233,22 @@ static hr_status_t find_form(bytecode_writer_t *writer, const mlir_op_t *op, op_
   }
   if (!form->vhlo) form->row = choose_row(op);
   if (form->vhlo && !form->vhlo->attr_count)
-    HR_TRY(vhlo_downgrade_attrs(writer->module, &writer->arena, writer->vhlo, form->vhlo, op, NULL));
+    HR_TRY(
+        vhlo_downgrade_attrs(writer->module, &writer->arena, writer->vhlo, form->vhlo, op, NULL));
   HR_TRY(number_op(writer, op, form));
-  if (writer->version < 5) return form->vhlo ? number_old_dict(writer, op, form) : number_plain_dict(writer, op, form);
-  form->has_properties = form->vhlo ? form->vhlo->attr_count > 0 : form->row ? true : op->attr_count > 0;
+  if (writer->version < 5)
+    return form->vhlo ? number_old_dict(writer, op, form) : number_plain_dict(writer, op, form);
+  form->has_properties = form->vhlo  ? form->vhlo->attr_count > 0
+                         : form->row ? true
+                                     : op->attr_count > 0;
   if (form->has_properties) HR_TRY(number_blob(writer, op, form));
   return number_plain_dict(writer, op, form);
 }
 
 /* --- locations --- */
 
-static hr_status_t put_location(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_attr_t *location) {
+static hr_status_t put_location(bytecode_writer_t *writer, hr_strbuf_t *text,
+                                const mlir_attr_t *location) {
   static const mlir_attr_t unknown = {.kind = MLIR_ATTR_LOCATION, .text = {"unknown", 7}};
   bool usable = location && location->kind == MLIR_ATTR_LOCATION;
   return bytecode_put_attr(writer, text, usable ? location : &unknown, false);
@@ -235,15 +260,18 @@ static hr_status_t put_operands(hr_strbuf_t *text, const mlir_op_t *op) {
   bytecode_put_var(text, (uint64_t)op->operand_count);
   for (int i = 0; i < op->operand_count; i++) {
     uintptr_t number = (uintptr_t)op->operands[i]->mapped;
-    if (!number) return hr_error(HR_INVALID, "%.*s: operand %d is not visible here", HR_STR_ARGS(op->name), i);
+    if (!number)
+      return hr_error(HR_INVALID, "%.*s: operand %d is not visible here", HR_STR_ARGS(op->name), i);
     bytecode_put_var(text, number - 1);
   }
   return NULL;
 }
 
-static hr_status_t put_results(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_op_t *op, bool in_vhlo) {
+static hr_status_t put_results(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_op_t *op,
+                               bool in_vhlo) {
   bytecode_put_var(text, (uint64_t)op->result_count);
-  for (int i = 0; i < op->result_count; i++) HR_TRY(bytecode_put_type(writer, text, op->results[i].type, in_vhlo));
+  for (int i = 0; i < op->result_count; i++)
+    HR_TRY(bytecode_put_type(writer, text, op->results[i].type, in_vhlo));
   return NULL;
 }
 
@@ -256,17 +284,19 @@ static hr_status_t put_successors(hr_strbuf_t *text, const mlir_op_t *op) {
   return NULL;
 }
 
-static hr_status_t write_op(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_op_t *op, size_t next) {
+static hr_status_t write_op(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_op_t *op,
+                            size_t next) {
   op_form_t form;
   hr_status_t st = find_form(writer, op, &form);
   if (st) return hr_status_note(st, "while writing %.*s", HR_STR_ARGS(op->name));
   bool in_vhlo = form.vhlo != NULL || (writer->vhlo && vhlo_casts_to_vhlo(op));
   bytecode_put_var(text, form.name);
-  bytecode_put_byte(
-      text,
-      (uint8_t)((form.has_dict ? BYTECODE_OP_ATTRS : 0) | (op->result_count ? BYTECODE_OP_RESULTS : 0) |
-                (op->operand_count ? BYTECODE_OP_OPERANDS : 0) | (op->successor_count ? BYTECODE_OP_SUCCESSORS : 0) |
-                (op->region_count ? BYTECODE_OP_REGIONS : 0) | (form.has_properties ? BYTECODE_OP_PROPERTIES : 0)));
+  bytecode_put_byte(text, (uint8_t)((form.has_dict ? BYTECODE_OP_ATTRS : 0) |
+                                    (op->result_count ? BYTECODE_OP_RESULTS : 0) |
+                                    (op->operand_count ? BYTECODE_OP_OPERANDS : 0) |
+                                    (op->successor_count ? BYTECODE_OP_SUCCESSORS : 0) |
+                                    (op->region_count ? BYTECODE_OP_REGIONS : 0) |
+                                    (form.has_properties ? BYTECODE_OP_PROPERTIES : 0)));
   HR_TRY(put_location(writer, text, op->location));
   if (form.has_dict) bytecode_put_var(text, form.dict);
   if (form.has_properties) bytecode_put_var(text, form.properties);
@@ -290,7 +320,8 @@ static size_t number_values(mlir_region_t *region, size_t first) {
   return next;
 }
 
-static hr_status_t put_args(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_block_t *block, bool in_vhlo) {
+static hr_status_t put_args(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_block_t *block,
+                            bool in_vhlo) {
   bytecode_put_var(text, (uint64_t)block->arg_count);
   for (int i = 0; i < block->arg_count; i++) {
     uint32_t type;
@@ -302,8 +333,8 @@ static hr_status_t put_args(bytecode_writer_t *writer, hr_strbuf_t *text, const 
   return NULL;
 }
 
-static hr_status_t write_region(bytecode_writer_t *writer, hr_strbuf_t *text, mlir_region_t *region, size_t first,
-                                bool in_vhlo) {
+static hr_status_t write_region(bytecode_writer_t *writer, hr_strbuf_t *text, mlir_region_t *region,
+                                size_t first, bool in_vhlo) {
   bytecode_put_var(text, region->blocks.count);
   if (!region->blocks.count) return NULL;
   size_t next = number_values(region, first);
@@ -312,20 +343,22 @@ static hr_status_t write_region(bytecode_writer_t *writer, hr_strbuf_t *text, ml
     const mlir_block_t *block = region->blocks.data[b];
     bytecode_put_var(text, block->ops.count << 1 | (block->arg_count > 0));
     if (block->arg_count) HR_TRY(put_args(writer, text, block, in_vhlo));
-    for (size_t k = 0; k < block->ops.count; k++) HR_TRY(write_op(writer, text, block->ops.data[k], next));
+    for (size_t k = 0; k < block->ops.count; k++)
+      HR_TRY(write_op(writer, text, block->ops.data[k], next));
   }
   return NULL;
 }
 
-static hr_status_t write_all_regions(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_op_t *op, size_t next,
-                                     bool in_vhlo) {
-  for (int i = 0; i < op->region_count; i++) HR_TRY(write_region(writer, text, op->regions[i], next, in_vhlo));
+static hr_status_t write_all_regions(bytecode_writer_t *writer, hr_strbuf_t *text,
+                                     const mlir_op_t *op, size_t next, bool in_vhlo) {
+  for (int i = 0; i < op->region_count; i++)
+    HR_TRY(write_region(writer, text, op->regions[i], next, in_vhlo));
   return NULL;
 }
 
 /* The regions of isolated ops are a section of their own from version 2 on. */
-static hr_status_t write_regions(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_op_t *op, size_t next,
-                                 bool in_vhlo) {
+static hr_status_t write_regions(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_op_t *op,
+                                 size_t next, bool in_vhlo) {
   bool isolated = mlir_op_is_isolated(op->name);
   if (++writer->depth > MAX_DEPTH)
     return hr_error(HR_UNSUPPORTED, "regions nested more than %d levels deep", MAX_DEPTH);

@@ -4,15 +4,16 @@
 
 #define MAX_DEPTH 1000
 
-hr_status_t bytecode_put_type(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_type_t *type, bool in_vhlo) {
+hr_status_t bytecode_put_type(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_type_t *type,
+                              bool in_vhlo) {
   uint32_t number;
   HR_TRY(bytecode_number_type(writer, type, in_vhlo, &number));
   bytecode_put_var(text, number);
   return NULL;
 }
 
-static hr_status_t put_types(bytecode_writer_t *writer, hr_strbuf_t *text, int count, const mlir_type_t *const *items,
-                             bool in_vhlo) {
+static hr_status_t put_types(bytecode_writer_t *writer, hr_strbuf_t *text, int count,
+                             const mlir_type_t *const *items, bool in_vhlo) {
   bytecode_put_var(text, (uint64_t)count);
   for (int i = 0; i < count; i++) HR_TRY(bytecode_put_type(writer, text, items[i], in_vhlo));
   return NULL;
@@ -36,7 +37,8 @@ static const bytecode_float_t *find_float(hr_str_t name) {
 
 static int type_flags(const mlir_quant_t *quant) { return quant->storage_signed ? 1 : 0; }
 
-static hr_status_t put_storage(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_quant_t *quant, bool in_vhlo) {
+static hr_status_t put_storage(bytecode_writer_t *writer, hr_strbuf_t *text,
+                               const mlir_quant_t *quant, bool in_vhlo) {
   /* Storage is signless in quant's types; its flag says how to read it. */
   const mlir_type_t signless = {.kind = MLIR_TYPE_INTEGER, .width = quant->storage->width};
   mlir_type_t *storage;
@@ -52,7 +54,8 @@ static void put_range(hr_strbuf_t *text, const mlir_quant_t *quant) {
 }
 
 /* Uniform types have the same fields in quant and in VHLO. */
-static hr_status_t put_uniform(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_quant_t *quant, bool in_vhlo) {
+static hr_status_t put_uniform(bytecode_writer_t *writer, hr_strbuf_t *text,
+                               const mlir_quant_t *quant, bool in_vhlo) {
   HR_TRY(put_storage(writer, text, quant, in_vhlo));
   HR_TRY(bytecode_put_type(writer, text, quant->expressed, in_vhlo));
   if (quant->axis < 0) {
@@ -69,7 +72,8 @@ static hr_status_t put_uniform(bytecode_writer_t *writer, hr_strbuf_t *text, con
   return NULL;
 }
 
-static hr_status_t put_quant(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_quant_t *quant) {
+static hr_status_t put_quant(bytecode_writer_t *writer, hr_strbuf_t *text,
+                             const mlir_quant_t *quant) {
   switch (quant->form) {
     case MLIR_QUANT_ANY:
       bytecode_put_var(text, quant->expressed ? 2 : 1);
@@ -89,13 +93,15 @@ static hr_status_t put_quant(bytecode_writer_t *writer, hr_strbuf_t *text, const
   }
 }
 
-static hr_status_t put_shape(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_type_t *type, bool in_vhlo) {
+static hr_status_t put_shape(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_type_t *type,
+                             bool in_vhlo) {
   bytecode_put_ints(text, type->rank, type->dims);
   return bytecode_put_type(writer, text, type->element, in_vhlo);
 }
 
 /* A memref's layout is an attribute; the usual one is the identity, which only text can say. */
-static hr_status_t put_memref(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_type_t *type) {
+static hr_status_t put_memref(bytecode_writer_t *writer, hr_strbuf_t *text,
+                              const mlir_type_t *type) {
   hr_strbuf_t map;
   uint32_t number;
   bytecode_put_var(text, type->space ? 11 : 10);
@@ -114,7 +120,8 @@ static hr_status_t put_memref(bytecode_writer_t *writer, hr_strbuf_t *text, cons
   return st;
 }
 
-static hr_status_t put_vector(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_type_t *type) {
+static hr_status_t put_vector(bytecode_writer_t *writer, hr_strbuf_t *text,
+                              const mlir_type_t *type) {
   bytecode_put_var(text, type->scalable ? 20 : 19);
   if (type->scalable) {
     bytecode_put_var(text, (uint64_t)type->rank);
@@ -123,7 +130,8 @@ static hr_status_t put_vector(bytecode_writer_t *writer, hr_strbuf_t *text, cons
   return put_shape(writer, text, type, false);
 }
 
-static hr_status_t put_builtin_type(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_type_t *type) {
+static hr_status_t put_builtin_type(bytecode_writer_t *writer, hr_strbuf_t *text,
+                                    const mlir_type_t *type) {
   const bytecode_float_t *row;
   switch (type->kind) {
     case MLIR_TYPE_INTEGER:
@@ -135,9 +143,15 @@ static hr_status_t put_builtin_type(bytecode_writer_t *writer, hr_strbuf_t *text
       if (!row) return refused_type(writer, type);
       bytecode_put_var(text, (uint64_t)row->builtin_code);
       return NULL;
-    case MLIR_TYPE_INDEX: bytecode_put_var(text, 1); return NULL;
-    case MLIR_TYPE_NONE: bytecode_put_var(text, 12); return NULL;
-    case MLIR_TYPE_COMPLEX: bytecode_put_var(text, 9); return bytecode_put_type(writer, text, type->element, false);
+    case MLIR_TYPE_INDEX:
+      bytecode_put_var(text, 1);
+      return NULL;
+    case MLIR_TYPE_NONE:
+      bytecode_put_var(text, 12);
+      return NULL;
+    case MLIR_TYPE_COMPLEX:
+      bytecode_put_var(text, 9);
+      return bytecode_put_type(writer, text, type->element, false);
     case MLIR_TYPE_FUNCTION:
       bytecode_put_var(text, 2);
       HR_TRY(put_types(writer, text, type->input_count, type->inputs, false));
@@ -149,58 +163,99 @@ static hr_status_t put_builtin_type(bytecode_writer_t *writer, hr_strbuf_t *text
     case MLIR_TYPE_UNRANKED_TENSOR:
       bytecode_put_var(text, 18);
       return bytecode_put_type(writer, text, type->element, false);
-    case MLIR_TYPE_MEMREF: return put_memref(writer, text, type);
-    case MLIR_TYPE_VECTOR: return put_vector(writer, text, type);
+    case MLIR_TYPE_MEMREF:
+      return put_memref(writer, text, type);
+    case MLIR_TYPE_VECTOR:
+      return put_vector(writer, text, type);
     case MLIR_TYPE_TUPLE:
       bytecode_put_var(text, 15);
       return put_types(writer, text, type->result_count, type->results, false);
     case MLIR_TYPE_FUTURE:
       bytecode_put_var(text, 1);
       return put_types(writer, text, type->result_count, type->results, false);
-    case MLIR_TYPE_TOKEN: bytecode_put_var(text, 0); return NULL;
-    case MLIR_TYPE_QUANT: return put_quant(writer, text, type->quant);
-    case MLIR_TYPE_OPAQUE: break;
+    case MLIR_TYPE_TOKEN:
+      bytecode_put_var(text, 0);
+      return NULL;
+    case MLIR_TYPE_QUANT:
+      return put_quant(writer, text, type->quant);
+    case MLIR_TYPE_OPAQUE:
+      break;
   }
   return refused_type(writer, type);
 }
 
-static hr_status_t put_vhlo_type(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_type_t *type) {
+static hr_status_t put_vhlo_type(bytecode_writer_t *writer, hr_strbuf_t *text,
+                                 const mlir_type_t *type) {
   const bytecode_float_t *row = type->kind == MLIR_TYPE_FLOAT ? find_float(type->name) : NULL;
   int code = -1, since = VHLO_OLDEST;
   switch (type->kind) {
-    case MLIR_TYPE_INTEGER: code = vhlo_integer_code(type->width, type->signedness == MLIR_UNSIGNED); break;
-    case MLIR_TYPE_FLOAT: code = row ? row->vhlo_code : -1; break;
-    case MLIR_TYPE_INDEX: code = VHLO_TYPE_INDEX; break;
-    case MLIR_TYPE_NONE: code = VHLO_TYPE_NONE; break;
-    case MLIR_TYPE_COMPLEX: code = VHLO_TYPE_COMPLEX; break;
-    case MLIR_TYPE_FUNCTION: code = VHLO_TYPE_FUNCTION; break;
-    case MLIR_TYPE_TENSOR: code = type->encoding ? VHLO_TYPE_TENSOR_ENCODED : VHLO_TYPE_TENSOR; break;
-    case MLIR_TYPE_UNRANKED_TENSOR: code = VHLO_TYPE_UNRANKED; break;
-    case MLIR_TYPE_MEMREF: code = type->encoding || type->space ? -1 : VHLO_TYPE_BUFFER; break;
-    case MLIR_TYPE_TUPLE: code = VHLO_TYPE_TUPLE; break;
-    case MLIR_TYPE_FUTURE: code = VHLO_TYPE_FUTURE; break;
-    case MLIR_TYPE_TOKEN: code = VHLO_TYPE_TOKEN; break;
+    case MLIR_TYPE_INTEGER:
+      code = vhlo_integer_code(type->width, type->signedness == MLIR_UNSIGNED);
+      break;
+    case MLIR_TYPE_FLOAT:
+      code = row ? row->vhlo_code : -1;
+      break;
+    case MLIR_TYPE_INDEX:
+      code = VHLO_TYPE_INDEX;
+      break;
+    case MLIR_TYPE_NONE:
+      code = VHLO_TYPE_NONE;
+      break;
+    case MLIR_TYPE_COMPLEX:
+      code = VHLO_TYPE_COMPLEX;
+      break;
+    case MLIR_TYPE_FUNCTION:
+      code = VHLO_TYPE_FUNCTION;
+      break;
+    case MLIR_TYPE_TENSOR:
+      code = type->encoding ? VHLO_TYPE_TENSOR_ENCODED : VHLO_TYPE_TENSOR;
+      break;
+    case MLIR_TYPE_UNRANKED_TENSOR:
+      code = VHLO_TYPE_UNRANKED;
+      break;
+    case MLIR_TYPE_MEMREF:
+      code = type->encoding || type->space ? -1 : VHLO_TYPE_BUFFER;
+      break;
+    case MLIR_TYPE_TUPLE:
+      code = VHLO_TYPE_TUPLE;
+      break;
+    case MLIR_TYPE_FUTURE:
+      code = VHLO_TYPE_FUTURE;
+      break;
+    case MLIR_TYPE_TOKEN:
+      code = VHLO_TYPE_TOKEN;
+      break;
     case MLIR_TYPE_QUANT:
       if (type->quant->form == MLIR_QUANT_UNIFORM && !type->quant->block_count)
         code = type->quant->axis < 0 ? VHLO_TYPE_QUANT : VHLO_TYPE_QUANT_AXIS;
       break;
-    case MLIR_TYPE_OPAQUE: code = hr_str_is(type->name, "shape.witness") ? VHLO_TYPE_WITNESS : -1; break;
-    case MLIR_TYPE_VECTOR: break;
+    case MLIR_TYPE_OPAQUE:
+      code = hr_str_is(type->name, "shape.witness") ? VHLO_TYPE_WITNESS : -1;
+      break;
+    case MLIR_TYPE_VECTOR:
+      break;
   }
   if (code >= 0) since = row ? row->since : vhlo_type_since(code);
   if (code < 0 || writer->vhlo < since) return refused_type(writer, type);
   bytecode_put_var(text, (uint64_t)code);
   switch (type->kind) {
     case MLIR_TYPE_COMPLEX:
-    case MLIR_TYPE_UNRANKED_TENSOR: return bytecode_put_type(writer, text, type->element, true);
-    case MLIR_TYPE_FUNCTION: HR_TRY(put_types(writer, text, type->input_count, type->inputs, true)); /* fall through */
+    case MLIR_TYPE_UNRANKED_TENSOR:
+      return bytecode_put_type(writer, text, type->element, true);
+    case MLIR_TYPE_FUNCTION:
+      HR_TRY(put_types(writer, text, type->input_count, type->inputs, true)); /* fall through */
     case MLIR_TYPE_TUPLE:
-    case MLIR_TYPE_FUTURE: return put_types(writer, text, type->result_count, type->results, true);
+    case MLIR_TYPE_FUTURE:
+      return put_types(writer, text, type->result_count, type->results, true);
     case MLIR_TYPE_TENSOR:
-      if (type->encoding) HR_TRY(bytecode_put_attr(writer, text, type->encoding, true)); /* fall through */
-    case MLIR_TYPE_MEMREF: return put_shape(writer, text, type, true);
-    case MLIR_TYPE_QUANT: return put_uniform(writer, text, type->quant, true);
-    default: return NULL;
+      if (type->encoding)
+        HR_TRY(bytecode_put_attr(writer, text, type->encoding, true)); /* fall through */
+    case MLIR_TYPE_MEMREF:
+      return put_shape(writer, text, type, true);
+    case MLIR_TYPE_QUANT:
+      return put_uniform(writer, text, type->quant, true);
+    default:
+      return NULL;
   }
 }
 
@@ -211,16 +266,19 @@ static hr_str_t type_dialect(const mlir_type_t *type) {
 }
 
 static bool is_type_text(const mlir_type_t *type) {
-  return type->kind == MLIR_TYPE_OPAQUE || (type->kind == MLIR_TYPE_QUANT && type->quant->block_count);
+  return type->kind == MLIR_TYPE_OPAQUE ||
+         (type->kind == MLIR_TYPE_QUANT && type->quant->block_count);
 }
 
-static hr_status_t encode_type(bytecode_writer_t *writer, const mlir_type_t *type, bool in_vhlo, hr_strbuf_t *text,
-                               uint32_t *out_number) {
+static hr_status_t encode_type(bytecode_writer_t *writer, const mlir_type_t *type, bool in_vhlo,
+                               hr_strbuf_t *text, uint32_t *out_number) {
   uint32_t dialect;
-  bool witness = in_vhlo && type->kind == MLIR_TYPE_OPAQUE && hr_str_is(type->name, "shape.witness");
+  bool witness =
+      in_vhlo && type->kind == MLIR_TYPE_OPAQUE && hr_str_is(type->name, "shape.witness");
   if (is_type_text(type) && !witness) {
     mlir_print_type(text, type);
-    hr_str_t owner = type->kind == MLIR_TYPE_QUANT ? HR_STR("quant") : bytecode_dialect_of(type->name);
+    hr_str_t owner =
+        type->kind == MLIR_TYPE_QUANT ? HR_STR("quant") : bytecode_dialect_of(type->name);
     return bytecode_number_text(writer, &writer->types, owner, text, out_number);
   }
   HR_TRY(in_vhlo ? put_vhlo_type(writer, text, type) : put_builtin_type(writer, text, type));
@@ -232,7 +290,8 @@ hr_status_t bytecode_number_type(bytecode_writer_t *writer, const mlir_type_t *t
                                  uint32_t *out_number) {
   hr_strbuf_t text;
   if (bytecode_find_number(&writer->types, type, in_vhlo, out_number)) return NULL;
-  if (++writer->depth > MAX_DEPTH) return hr_error(HR_UNSUPPORTED, "a type nested more than %d levels deep", MAX_DEPTH);
+  if (++writer->depth > MAX_DEPTH)
+    return hr_error(HR_UNSUPPORTED, "a type nested more than %d levels deep", MAX_DEPTH);
   hr_strbuf_init(&text);
   hr_status_t st = encode_type(writer, type, in_vhlo, &text, out_number);
   if (!st) st = bytecode_keep_number(writer, &writer->types, type, in_vhlo, *out_number);

@@ -1,4 +1,5 @@
-/* A file of bytecode: the operations are written first, which numbers all they need, then the tables around them. */
+/* A file of bytecode: the operations are written first, which numbers all they need, then the
+ * tables around them. */
 #include "mlir/bytecode/bytecode_writer.h"
 
 #include <string.h>
@@ -37,7 +38,8 @@ void bytecode_put_ints(hr_strbuf_t *text, int64_t count, const int64_t *values) 
 
 /* --- numbers --- */
 
-hr_status_t bytecode_number_string(bytecode_writer_t *writer, hr_str_t string, uint32_t *out_number) {
+hr_status_t bytecode_number_string(bytecode_writer_t *writer, hr_str_t string,
+                                   uint32_t *out_number) {
   if (!string.size) string.data = ""; /* keys are never NULL */
   void *known = hr_map_get(&writer->string_numbers, string);
   hr_str_t copy;
@@ -57,7 +59,8 @@ hr_str_t bytecode_dialect_of(hr_str_t name) {
   return (hr_str_t){name.data, size};
 }
 
-hr_status_t bytecode_number_dialect(bytecode_writer_t *writer, hr_str_t name, uint32_t *out_number) {
+hr_status_t bytecode_number_dialect(bytecode_writer_t *writer, hr_str_t name,
+                                    uint32_t *out_number) {
   uint32_t string;
   HR_TRY(bytecode_number_string(writer, name, &string));
   for (size_t i = 0; i < writer->dialects.count; i++) {
@@ -71,8 +74,9 @@ hr_status_t bytecode_number_dialect(bytecode_writer_t *writer, hr_str_t name, ui
 }
 
 /* The key of equal things: dialect and form, then the bytes. */
-hr_status_t bytecode_number_bytes(bytecode_writer_t *writer, bytecode_numbers_t *numbers, uint32_t dialect, bool binary,
-                                  const hr_strbuf_t *bytes, uint32_t *out_number) {
+hr_status_t bytecode_number_bytes(bytecode_writer_t *writer, bytecode_numbers_t *numbers,
+                                  uint32_t dialect, bool binary, const hr_strbuf_t *bytes,
+                                  uint32_t *out_number) {
   HR_TRY(hr_strbuf_finish(bytes));
   hr_arena_mark_t mark = hr_arena_mark(&writer->arena);
   const uint32_t head = dialect << 1 | binary;
@@ -99,20 +103,21 @@ typedef struct address_key {
   uint64_t in_vhlo;
 } address_key_t;
 
-bool bytecode_find_number(const bytecode_numbers_t *numbers, const void *address, bool in_vhlo, uint32_t *out_number) {
+bool bytecode_find_number(const bytecode_numbers_t *numbers, const void *address, bool in_vhlo,
+                          uint32_t *out_number) {
   const address_key_t key = {address, in_vhlo};
   void *known = hr_map_get(&numbers->by_address, (hr_str_t){(const char *)&key, sizeof key});
   if (known) *out_number = (uint32_t)((uintptr_t)known - 1);
   return known != NULL;
 }
 
-hr_status_t bytecode_keep_number(bytecode_writer_t *writer, bytecode_numbers_t *numbers, const void *address,
-                                 bool in_vhlo, uint32_t number) {
+hr_status_t bytecode_keep_number(bytecode_writer_t *writer, bytecode_numbers_t *numbers,
+                                 const void *address, bool in_vhlo, uint32_t number) {
   address_key_t *key;
   HR_TRY(HR_NEW(&writer->arena, &key));
   *key = (address_key_t){address, in_vhlo};
-  return hr_map_put(&numbers->by_address, (hr_str_t){(const char *)key, sizeof *key}, (void *)((uintptr_t)number + 1),
-                    NULL);
+  return hr_map_put(&numbers->by_address, (hr_str_t){(const char *)key, sizeof *key},
+                    (void *)((uintptr_t)number + 1), NULL);
 }
 
 /* --- sections --- */
@@ -126,7 +131,8 @@ static void put_section(hr_strbuf_t *file, bytecode_section_t id, const hr_strbu
 static void put_dialects(const bytecode_writer_t *writer, hr_strbuf_t *text) {
   bytecode_put_var(text, writer->dialects.count);
   for (size_t i = 0; i < writer->dialects.count; i++)
-    bytecode_put_var(text, writer->version >= 1 ? (uint64_t)writer->dialects.data[i] << 1 : writer->dialects.data[i]);
+    bytecode_put_var(text, writer->version >= 1 ? (uint64_t)writer->dialects.data[i] << 1
+                                                : writer->dialects.data[i]);
   if (writer->version >= 4) bytecode_put_var(text, writer->op_names.count);
   for (size_t i = 0, end; i < writer->op_names.count; i = end) {
     const bytecode_name_t *names = writer->op_names.data;
@@ -134,8 +140,9 @@ static void put_dialects(const bytecode_writer_t *writer, hr_strbuf_t *text) {
     bytecode_put_var(text, names[i].dialect);
     bytecode_put_var(text, end - i);
     for (size_t k = i; k < end; k++)
-      bytecode_put_var(text,
-                       writer->version >= 5 ? (uint64_t)names[k].string << 1 | names[k].registered : names[k].string);
+      bytecode_put_var(text, writer->version >= 5
+                                 ? (uint64_t)names[k].string << 1 | names[k].registered
+                                 : names[k].string);
   }
 }
 
@@ -155,7 +162,8 @@ static void put_table(const bytecode_numbers_t *numbers, hr_strbuf_t *offsets, h
 
 static void put_strings(const bytecode_writer_t *writer, hr_strbuf_t *text) {
   bytecode_put_var(text, writer->strings.count);
-  for (size_t i = writer->strings.count; i-- > 0;) bytecode_put_var(text, writer->strings.data[i].size + 1);
+  for (size_t i = writer->strings.count; i-- > 0;)
+    bytecode_put_var(text, writer->strings.data[i].size + 1);
   for (size_t i = 0; i < writer->strings.count; i++)
     hr_strbuf_add(text, writer->strings.data[i].data, writer->strings.data[i].size + 1);
 }
@@ -169,12 +177,13 @@ static void put_blobs(const bytecode_writer_t *writer, hr_strbuf_t *text) {
   }
 }
 
-static void put_header(const bytecode_writer_t *writer, const mlir_write_options_t *options, const int64_t version[3],
-                       hr_strbuf_t *file) {
+static void put_header(const bytecode_writer_t *writer, const mlir_write_options_t *options,
+                       const int64_t version[3], hr_strbuf_t *file) {
   hr_strbuf_add(file, "ML\xefR", 4);
   bytecode_put_var(file, (uint64_t)writer->version);
   if (writer->vhlo)
-    hr_strbuf_printf(file, "StableHLO_v%ld.%ld.%ld", (long)version[0], (long)version[1], (long)version[2]);
+    hr_strbuf_printf(file, "StableHLO_v%ld.%ld.%ld", (long)version[0], (long)version[1],
+                     (long)version[2]);
   else
     hr_strbuf_add_str(file, options->producer ? options->producer : "MLIR");
   hr_strbuf_add_char(file, 0);
@@ -182,9 +191,11 @@ static void put_header(const bytecode_writer_t *writer, const mlir_write_options
 
 enum { DIALECTS, OFFSETS, DATA, IR, STRINGS, BLOBS, SECTIONS };
 
-static hr_status_t write_sections(bytecode_writer_t *writer, hr_strbuf_t sections[SECTIONS], hr_strbuf_t *file) {
-  static const bytecode_section_t ids[SECTIONS] = {BYTECODE_DIALECTS, BYTECODE_ATTR_OFFSETS, BYTECODE_ATTR_TYPES,
-                                                   BYTECODE_IR,       BYTECODE_STRINGS,      BYTECODE_PROPERTIES};
+static hr_status_t write_sections(bytecode_writer_t *writer, hr_strbuf_t sections[SECTIONS],
+                                  hr_strbuf_t *file) {
+  static const bytecode_section_t ids[SECTIONS] = {BYTECODE_DIALECTS,   BYTECODE_ATTR_OFFSETS,
+                                                   BYTECODE_ATTR_TYPES, BYTECODE_IR,
+                                                   BYTECODE_STRINGS,    BYTECODE_PROPERTIES};
   HR_TRY(bytecode_write_ir(writer, &sections[IR]));
   put_dialects(writer, &sections[DIALECTS]);
   bytecode_put_var(&sections[OFFSETS], writer->attrs.items.count);
@@ -202,20 +213,27 @@ static hr_status_t write_sections(bytecode_writer_t *writer, hr_strbuf_t section
 
 /* Versions of VHLO came with versions of the bytecode. */
 static int bytecode_version_of(int vhlo) {
-  return !vhlo ? BYTECODE_VERSION : vhlo < 10 ? 0 : vhlo < 12 ? 1 : vhlo < 14 ? 3 : vhlo < 15 ? 4 : BYTECODE_VERSION;
+  return !vhlo       ? BYTECODE_VERSION
+         : vhlo < 10 ? 0
+         : vhlo < 12 ? 1
+         : vhlo < 14 ? 3
+         : vhlo < 15 ? 4
+                     : BYTECODE_VERSION;
 }
 
 static hr_status_t choose_version(const mlir_write_options_t *options, bytecode_writer_t *writer,
                                   int64_t out_version[3]) {
   static const int64_t newest[3] = {VHLO_NEWEST / 100, VHLO_NEWEST % 100, 0};
   memcpy(out_version, options->version, sizeof newest);
-  if (!out_version[0] && !out_version[1] && !out_version[2]) memcpy(out_version, newest, sizeof newest);
+  if (!out_version[0] && !out_version[1] && !out_version[2])
+    memcpy(out_version, newest, sizeof newest);
   int64_t major = out_version[0], minor = out_version[1];
-  bool exists =
-      (major == 0 && minor >= VHLO_OLDEST && minor <= 20) || (major == 1 && minor >= 0 && minor <= VHLO_NEWEST % 100);
+  bool exists = (major == 0 && minor >= VHLO_OLDEST && minor <= 20) ||
+                (major == 1 && minor >= 0 && minor <= VHLO_NEWEST % 100);
   if (options->portable && (!exists || out_version[2] < 0))
-    return hr_error(HR_INVALID, "version %ld.%ld.%ld of VHLO, want 0.9.0 to 0.20.0 or 1.0.0 to %d.%d.0", (long)major,
-                    (long)minor, (long)out_version[2], VHLO_NEWEST / 100, VHLO_NEWEST % 100);
+    return hr_error(
+        HR_INVALID, "version %ld.%ld.%ld of VHLO, want 0.9.0 to 0.20.0 or 1.0.0 to %d.%d.0",
+        (long)major, (long)minor, (long)out_version[2], VHLO_NEWEST / 100, VHLO_NEWEST % 100);
   writer->vhlo = options->portable ? (int)(100 * major + minor) : 0;
   writer->version = bytecode_version_of(writer->vhlo);
   return NULL;

@@ -1,5 +1,6 @@
 /* The writer of bytecode: state and pieces, shared by its files.
- * Strings, attributes and types get numbers in the order in which they are first needed; equal bytes get one number. */
+ * Strings, attributes and types get numbers in the order in which they are first needed; equal
+ * bytes get one number. */
 #ifndef MLIR_BYTECODE_WRITER_H
 #define MLIR_BYTECODE_WRITER_H
 
@@ -15,7 +16,8 @@ typedef struct bytecode_written { /* an attribute, a type, or a blob of properti
   hr_str_t bytes;
 } bytecode_written_t;
 
-typedef struct bytecode_numbers { /* things by number, and numbers (plus 1) by bytes and by address */
+typedef struct bytecode_numbers { /* things by number, and numbers (plus 1) by bytes and by address
+                                   */
   HR_VEC(bytecode_written_t) items;
   hr_map_t by_bytes, by_address;
 } bytecode_numbers_t;
@@ -28,9 +30,9 @@ typedef struct bytecode_name { /* of an operation */
 
 typedef struct bytecode_writer {
   const mlir_module_t *module;
-  hr_arena_t arena;  /* lives as long as the writer */
-  int version;       /* of the bytecode */
-  int vhlo;          /* version of VHLO as in vhlo.def; 0: plain */
+  hr_arena_t arena; /* lives as long as the writer */
+  int version;      /* of the bytecode */
+  int vhlo;         /* version of VHLO as in vhlo.def; 0: plain */
   HR_VEC(hr_str_t) strings;
   hr_map_t string_numbers;
   HR_VEC(uint32_t) dialects; /* their names among the strings */
@@ -45,35 +47,42 @@ void bytecode_put_var(hr_strbuf_t *text, uint64_t value);
 void bytecode_put_svar(hr_strbuf_t *text, int64_t value);
 void bytecode_put_f64(hr_strbuf_t *text, double value);
 void bytecode_put_byte(hr_strbuf_t *text, uint8_t byte);
-void bytecode_put_ints(hr_strbuf_t *text, int64_t count, const int64_t *values); /* their number first */
+void bytecode_put_ints(hr_strbuf_t *text, int64_t count,
+                       const int64_t *values); /* their number first */
 
 /* --- numbers --- */
-hr_status_t bytecode_number_string(bytecode_writer_t *writer, hr_str_t string, uint32_t *out_number);
+hr_status_t bytecode_number_string(bytecode_writer_t *writer, hr_str_t string,
+                                   uint32_t *out_number);
 hr_str_t bytecode_dialect_of(hr_str_t name); /* "dialect" of "dialect.rest" */
 hr_status_t bytecode_number_dialect(bytecode_writer_t *writer, hr_str_t name, uint32_t *out_number);
 /* Number of these bytes; they are copied if they are new. */
-hr_status_t bytecode_number_bytes(bytecode_writer_t *writer, bytecode_numbers_t *numbers, uint32_t dialect, bool binary,
-                                  const hr_strbuf_t *bytes, uint32_t *out_number);
+hr_status_t bytecode_number_bytes(bytecode_writer_t *writer, bytecode_numbers_t *numbers,
+                                  uint32_t dialect, bool binary, const hr_strbuf_t *bytes,
+                                  uint32_t *out_number);
 /* Number that something at this address got before, `in_vhlo` or not; false if none. */
-bool bytecode_find_number(const bytecode_numbers_t *numbers, const void *address, bool in_vhlo, uint32_t *out_number);
-hr_status_t bytecode_keep_number(bytecode_writer_t *writer, bytecode_numbers_t *numbers, const void *address,
-                                 bool in_vhlo, uint32_t number);
+bool bytecode_find_number(const bytecode_numbers_t *numbers, const void *address, bool in_vhlo,
+                          uint32_t *out_number);
+hr_status_t bytecode_keep_number(bytecode_writer_t *writer, bytecode_numbers_t *numbers,
+                                 const void *address, bool in_vhlo, uint32_t number);
 
 /* --- attributes and types: in_vhlo as VHLO's own, else as those of their dialects --- */
 hr_status_t bytecode_number_type(bytecode_writer_t *writer, const mlir_type_t *type, bool in_vhlo,
                                  uint32_t *out_number);
 hr_status_t bytecode_number_attr(bytecode_writer_t *writer, const mlir_attr_t *attr, bool in_vhlo,
                                  uint32_t *out_number);
-hr_status_t bytecode_put_type(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_type_t *type, bool in_vhlo);
-hr_status_t bytecode_put_attr(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_attr_t *attr, bool in_vhlo);
+hr_status_t bytecode_put_type(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_type_t *type,
+                              bool in_vhlo);
+hr_status_t bytecode_put_attr(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_attr_t *attr,
+                              bool in_vhlo);
 /* Text of an attribute or type of a dialect that has no encoding here. */
-hr_status_t bytecode_number_text(bytecode_writer_t *writer, bytecode_numbers_t *numbers, hr_str_t dialect,
-                                 const hr_strbuf_t *text, uint32_t *out_number);
+hr_status_t bytecode_number_text(bytecode_writer_t *writer, bytecode_numbers_t *numbers,
+                                 hr_str_t dialect, const hr_strbuf_t *text, uint32_t *out_number);
 /* The interface of a custom call, an enumeration in VHLO. */
-hr_status_t bytecode_number_api(bytecode_writer_t *writer, const mlir_attr_t *attr, uint32_t *out_number);
+hr_status_t bytecode_number_api(bytecode_writer_t *writer, const mlir_attr_t *attr,
+                                uint32_t *out_number);
 /* A dictionary with names of builtin and values of VHLO. */
-hr_status_t bytecode_number_mixed_dict(bytecode_writer_t *writer, int count, const mlir_named_attr_t *fields,
-                                       uint32_t *out_number);
+hr_status_t bytecode_number_mixed_dict(bytecode_writer_t *writer, int count,
+                                       const mlir_named_attr_t *fields, uint32_t *out_number);
 
 /* --- operations --- */
 hr_status_t bytecode_write_ir(bytecode_writer_t *writer, hr_strbuf_t *text);

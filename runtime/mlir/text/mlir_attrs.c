@@ -1,4 +1,5 @@
-/* Attributes of MLIR text, but for elements (mlir_dense.c) and those of dialects (mlir_dialect_attrs.c). */
+/* Attributes of MLIR text, but for elements (mlir_dense.c) and those of dialects
+ * (mlir_dialect_attrs.c). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,8 @@ static hr_status_t parse_number(mlir_parser_t *parser, const mlir_attr_t **out_a
   HR_TRY(HR_NEW(parser->arena, &attr));
   HR_TRY(mlir_take_if(parser, '-', &negative));
   mlir_token_t token = *mlir_peek(parser);
-  if (token.kind != MLIR_TOKEN_INTEGER && token.kind != MLIR_TOKEN_FLOAT) return mlir_expected(parser, "a number");
+  if (token.kind != MLIR_TOKEN_INTEGER && token.kind != MLIR_TOKEN_FLOAT)
+    return mlir_expected(parser, "a number");
   if (token.text.size > 63) return mlir_expected(parser, "a shorter number");
   char digits[64];
   memcpy(digits, token.text.data, token.text.size);
@@ -32,7 +34,8 @@ static hr_status_t parse_number(mlir_parser_t *parser, const mlir_attr_t **out_a
   return mlir_finish_float(parser->arena, token.kind == MLIR_TOKEN_INTEGER, digits, negative, attr);
 }
 
-/* Value and pattern of a FLOAT attribute; an integer token is the pattern in hexadecimal. No type means f64. */
+/* Value and pattern of a FLOAT attribute; an integer token is the pattern in hexadecimal. No type
+ * means f64. */
 hr_status_t mlir_finish_float(hr_arena_t *arena, bool is_pattern, const char *digits, bool negative,
                               mlir_attr_t *attr) {
   if (!attr->type) {
@@ -50,13 +53,16 @@ hr_status_t mlir_finish_float(hr_arena_t *arena, bool is_pattern, const char *di
     double number = strtod(digits, NULL);
     attr->bits = hr_float_encode(dtype, negative ? -number : number);
   }
-  attr->number = hr_float_decode(dtype, attr->bits); /* of the type, so that it prints as what it is */
+  attr->number =
+      hr_float_decode(dtype, attr->bits); /* of the type, so that it prints as what it is */
   return NULL;
 }
 
 bool mlir_float_dtype(const mlir_type_t *type, hr_dtype_t *out_dtype) {
   for (int dtype = 0; dtype < HR_TUPLE; dtype++) {
-    if (!hr_dtype_is_float((hr_dtype_t)dtype) || !hr_str_is(type->name, hr_dtype_table[dtype].mlir_name)) continue;
+    if (!hr_dtype_is_float((hr_dtype_t)dtype) ||
+        !hr_str_is(type->name, hr_dtype_table[dtype].mlir_name))
+      continue;
     *out_dtype = (hr_dtype_t)dtype;
     return true;
   }
@@ -119,14 +125,16 @@ static hr_status_t parse_entry(mlir_parser_t *parser, mlir_named_attr_t *out_ent
   out_entry->name = token->text;
   HR_TRY(mlir_lexer_next(&parser->lexer));
   HR_TRY(mlir_take_if(parser, '=', &has_value));
-  return has_value ? mlir_parse_attr(parser, &out_entry->value) : mlir_make_unit(parser->arena, &out_entry->value);
+  return has_value ? mlir_parse_attr(parser, &out_entry->value)
+                   : mlir_make_unit(parser->arena, &out_entry->value);
 }
 
 static hr_status_t check_unique(mlir_parser_t *parser, const mlir_attr_t *dict) {
   for (int i = 1; i < dict->count; i++) {
     if (!hr_str_equal(dict->fields[i].name, dict->fields[i - 1].name)) continue;
     hr_pos_t pos = mlir_lexer_pos(&parser->lexer);
-    return hr_error_at(HR_INVALID, &pos, "the attribute %.*s is given twice", HR_STR_ARGS(dict->fields[i].name));
+    return hr_error_at(HR_INVALID, &pos, "the attribute %.*s is given twice",
+                       HR_STR_ARGS(dict->fields[i].name));
   }
   return NULL;
 }
@@ -194,7 +202,8 @@ static hr_status_t parse_distinct(mlir_parser_t *parser, const mlir_attr_t **out
   HR_TRY(mlir_take_integer(parser, &number));
   HR_TRY(mlir_take(parser, ']'));
   HR_TRY(mlir_take_balanced(parser, &body));
-  HR_TRY(hr_arena_printf(parser->arena, &text, "distinct[%ld]<%.*s>", (long)number, HR_STR_ARGS(body)));
+  HR_TRY(hr_arena_printf(parser->arena, &text, "distinct[%ld]<%.*s>", (long)number,
+                         HR_STR_ARGS(body)));
   HR_TRY(HR_NEW(parser->arena, &attr));
   attr->kind = MLIR_ATTR_OPAQUE;
   attr->text = hr_str_from(text);
@@ -238,25 +247,37 @@ static hr_status_t parse_any_attr(mlir_parser_t *parser, const mlir_attr_t **out
   const mlir_type_t *type;
   switch (mlir_peek(parser)->kind) {
     case MLIR_TOKEN_INTEGER:
-    case MLIR_TOKEN_FLOAT: return parse_number(parser, out_attr);
-    case MLIR_TOKEN_STRING: return parse_string(parser, out_attr);
-    case MLIR_TOKEN_SYMBOL: return parse_symbol(parser, out_attr);
-    case MLIR_TOKEN_HASH: return mlir_parse_dialect_attr(parser, out_attr);
-    case MLIR_TOKEN_WORD: return parse_word_attr(parser, out_attr);
+    case MLIR_TOKEN_FLOAT:
+      return parse_number(parser, out_attr);
+    case MLIR_TOKEN_STRING:
+      return parse_string(parser, out_attr);
+    case MLIR_TOKEN_SYMBOL:
+      return parse_symbol(parser, out_attr);
+    case MLIR_TOKEN_HASH:
+      return mlir_parse_dialect_attr(parser, out_attr);
+    case MLIR_TOKEN_WORD:
+      return parse_word_attr(parser, out_attr);
     case MLIR_TOKEN_BANG:
       HR_TRY(mlir_parse_type(parser, &type));
       return mlir_make_type_attr(parser->arena, type, out_attr);
-    case MLIR_TOKEN_PUNCT: break;
-    default: return mlir_expected(parser, "an attribute");
+    case MLIR_TOKEN_PUNCT:
+      break;
+    default:
+      return mlir_expected(parser, "an attribute");
   }
   switch (mlir_peek(parser)->punct) {
-    case '-': return parse_number(parser, out_attr);
-    case '{': return mlir_parse_dict(parser, out_attr);
-    case '[': HR_TRY(mlir_take(parser, '[')); return parse_array_items(parser, out_attr);
+    case '-':
+      return parse_number(parser, out_attr);
+    case '{':
+      return mlir_parse_dict(parser, out_attr);
+    case '[':
+      HR_TRY(mlir_take(parser, '['));
+      return parse_array_items(parser, out_attr);
     case '(':
       HR_TRY(mlir_parse_type(parser, &type));
       return mlir_make_type_attr(parser->arena, type, out_attr);
-    default: return mlir_expected(parser, "an attribute");
+    default:
+      return mlir_expected(parser, "an attribute");
   }
 }
 

@@ -1,6 +1,7 @@
-/* Decimal digits of floats as MLIR prints them. The number is written as an integer N times a power of ten; of a long N
- * the last decimal digits are dropped first, by a bound from its size in bits, and the rest is rounded to as many
- * digits as are wanted. So the last digit is not always the nearest one, and cannot be had from printf. */
+/* Decimal digits of floats as MLIR prints them. The number is written as an integer N times a power
+ * of ten; of a long N the last decimal digits are dropped first, by a bound from its size in bits,
+ * and the rest is rounded to as many digits as are wanted. So the last digit is not always the
+ * nearest one, and cannot be had from printf. */
 #include <math.h>
 #include <string.h>
 
@@ -54,7 +55,8 @@ static void make_big(double value, big_t *big, int *out_power) {
   for (; exponent < 0; exponent++) multiply(big, 5);
 }
 
-/* Drops low digits that cannot matter for `wanted` ones: a number of b bits has more than 59/196 b digits. */
+/* Drops low digits that cannot matter for `wanted` ones: a number of b bits has more than 59/196 b
+ * digits. */
 static void drop_digits(big_t *big, int wanted, int *power) {
   int needed = (wanted * 196 + 58) / 59, bits = bit_count(big);
   if (bits <= needed) return;
@@ -78,7 +80,8 @@ static int round_digits(char *digits, int count, int wanted, int *first_power) {
   return count;
 }
 
-int mlir_decimal_digits(double value, int wanted, char digits[MLIR_DECIMAL_DIGITS], int *out_power) {
+int mlir_decimal_digits(double value, int wanted, char digits[MLIR_DECIMAL_DIGITS],
+                        int *out_power) {
   char reversed[MAX_DIGITS], ordered[MAX_DIGITS];
   big_t big;
   int power, count = 0;

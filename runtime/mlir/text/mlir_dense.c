@@ -1,5 +1,6 @@
 /* Elements: dense<...>, dense_resource<...>, sparse<...>, array<...>, and blobs.
- * A list is read twice: once over its characters to find the type behind it, once to convert its elements. */
+ * A list is read twice: once over its characters to find the type behind it, once to convert its
+ * elements. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,14 +22,17 @@ static const mlir_type_t *scalar_of(const mlir_type_t *element) {
   return element->kind == MLIR_TYPE_QUANT ? element->quant->storage : element;
 }
 
-static hr_status_t start_elements(mlir_parser_t *parser, const mlir_type_t *element, element_reader_t *reader) {
+static hr_status_t start_elements(mlir_parser_t *parser, const mlir_type_t *element,
+                                  element_reader_t *reader) {
   *reader = (element_reader_t){.parser = parser, .element = element};
   const mlir_type_t *scalar = scalar_of(element);
   reader->part_bytes = mlir_element_bytes(scalar);
   if (scalar->kind == MLIR_TYPE_FLOAT && !mlir_float_dtype(scalar, &reader->dtype))
     return mlir_expected(parser, "elements of a type that has arithmetic here");
   bool power_of_two = reader->part_bytes && (reader->part_bytes & (reader->part_bytes - 1)) == 0;
-  return power_of_two && reader->part_bytes <= 8 ? NULL : mlir_expected(parser, "elements of 1 to 64 bits");
+  return power_of_two && reader->part_bytes <= 8
+             ? NULL
+             : mlir_expected(parser, "elements of 1 to 64 bits");
 }
 
 static void store_scalar(element_reader_t *reader, uint64_t bits) {
@@ -43,7 +47,8 @@ static hr_status_t read_float(element_reader_t *reader, const mlir_token_t *toke
     store_scalar(reader, hr_float_encode(reader->dtype, negative ? -value : value));
     return NULL;
   }
-  if (token->text.size < 3 || token->text.size >= sizeof digits || token->text.data[1] != 'x' || negative)
+  if (token->text.size < 3 || token->text.size >= sizeof digits || token->text.data[1] != 'x' ||
+      negative)
     return mlir_expected(reader->parser, "a number with a point, or a pattern in hexadecimal");
   memcpy(digits, token->text.data, token->text.size);
   digits[token->text.size] = 0;
@@ -58,8 +63,8 @@ static bool fits_width(uint64_t magnitude, bool negative, const mlir_type_t *typ
   return magnitude <= limit;
 }
 
-static hr_status_t read_integer(element_reader_t *reader, const mlir_token_t *token, const mlir_type_t *type,
-                                bool negative) {
+static hr_status_t read_integer(element_reader_t *reader, const mlir_token_t *token,
+                                const mlir_type_t *type, bool negative) {
   char digits[64];
   if (token->kind != MLIR_TOKEN_INTEGER || token->text.size >= sizeof digits)
     return mlir_expected(reader->parser, "an integer");
@@ -67,8 +72,10 @@ static hr_status_t read_integer(element_reader_t *reader, const mlir_token_t *to
   digits[token->text.size] = 0;
   uint64_t magnitude = strtoull(digits, NULL, 0);
   int width = type->kind == MLIR_TYPE_INDEX ? 64 : type->width;
-  const mlir_type_t ranged = {.kind = MLIR_TYPE_INTEGER, .width = width, .signedness = type->signedness};
-  if (!fits_width(magnitude, negative, &ranged)) return mlir_expected(reader->parser, "an integer that fits its type");
+  const mlir_type_t ranged = {
+      .kind = MLIR_TYPE_INTEGER, .width = width, .signedness = type->signedness};
+  if (!fits_width(magnitude, negative, &ranged))
+    return mlir_expected(reader->parser, "an integer that fits its type");
   uint64_t bits = negative ? 0 - magnitude : magnitude;
   bool sign_extend = width < 8 && width > 1 && type->signedness != MLIR_UNSIGNED;
   if (sign_extend && bits >> (width - 1) & 1) bits |= ~UINT64_C(0) << width;
@@ -118,20 +125,25 @@ static hr_status_t read_nested(element_reader_t *reader, const mlir_type_t *type
 
 /* --- shapes of elements --- */
 
-static hr_status_t element_total(mlir_parser_t *parser, const mlir_type_t *type, int64_t *out_count) {
+static hr_status_t element_total(mlir_parser_t *parser, const mlir_type_t *type,
+                                 int64_t *out_count) {
   bool has_elements = type && (type->kind == MLIR_TYPE_TENSOR || type->kind == MLIR_TYPE_VECTOR);
   if (!has_elements) return mlir_expected(parser, "a tensor type for the elements");
   *out_count = 1;
   for (int d = 0; d < type->rank; d++) {
     if (type->dims[d] < 0) return mlir_expected(parser, "a static shape for the elements");
-    if (__builtin_mul_overflow(*out_count, type->dims[d], out_count)) return mlir_expected(parser, "a smaller shape");
+    if (__builtin_mul_overflow(*out_count, type->dims[d], out_count))
+      return mlir_expected(parser, "a smaller shape");
   }
   return NULL;
 }
 
-static bool is_i1(const mlir_type_t *element) { return element->kind == MLIR_TYPE_INTEGER && element->width == 1; }
+static bool is_i1(const mlir_type_t *element) {
+  return element->kind == MLIR_TYPE_INTEGER && element->width == 1;
+}
 
-static hr_status_t set_elements(hr_arena_t *arena, mlir_attr_t *attr, int64_t count, bool splat, void **out_data) {
+static hr_status_t set_elements(hr_arena_t *arena, mlir_attr_t *attr, int64_t count, bool splat,
+                                void **out_data) {
   size_t bytes;
   HR_TRY(hr_size_product((size_t)count, mlir_element_bytes(attr->type->element), &bytes));
   HR_TRY(hr_arena_alloc(arena, bytes + 1, out_data));
@@ -149,13 +161,17 @@ static bool all_alike(const char *data, int64_t count, size_t each) {
 
 /* i1 comes as one byte a value, as bits (lowest first), or as one byte for a splat. */
 static void unpack_bools(const unsigned char *from, size_t size, int64_t count, unsigned char *to) {
-  bool whole = size == (size_t)count, all = size == 1 && count > 1 && (from[0] == 0xff || from[0] == 0 || count > 8);
-  for (int64_t i = 0; i < count; i++) to[i] = all ? from[0] != 0 : whole ? from[i] != 0 : from[i / 8] >> (i % 8) & 1;
+  bool whole = size == (size_t)count,
+       all = size == 1 && count > 1 && (from[0] == 0xff || from[0] == 0 || count > 8);
+  for (int64_t i = 0; i < count; i++)
+    to[i] = all ? from[0] != 0 : whole ? from[i] != 0 : from[i / 8] >> (i % 8) & 1;
 }
 
 /* Equal elements are one element: attributes that say the same compare equal. */
 static void make_splat(mlir_attr_t *attr, int64_t count) {
-  if (attr->splat || count < 2 || !all_alike(attr->data, count, mlir_element_bytes(attr->type->element))) return;
+  if (attr->splat || count < 2 ||
+      !all_alike(attr->data, count, mlir_element_bytes(attr->type->element)))
+    return;
   attr->splat = true;
   attr->element_count = 1;
 }
@@ -166,12 +182,13 @@ static void extend_narrow(const mlir_type_t *scalar, char *data, int64_t count) 
   int unused = 8 - scalar->width;
   for (int64_t i = 0; i < count; i++) {
     uint8_t bits = (uint8_t)((uint8_t)data[i] << unused);
-    data[i] = (char)(scalar->signedness == MLIR_UNSIGNED ? bits >> unused : (uint8_t)((int8_t)bits >> unused));
+    data[i] = (char)(scalar->signedness == MLIR_UNSIGNED ? bits >> unused
+                                                         : (uint8_t)((int8_t)bits >> unused));
   }
 }
 
-hr_status_t mlir_dense_from_bytes(hr_arena_t *arena, const mlir_type_t *type, const void *bytes, size_t size,
-                                  mlir_attr_t *attr) {
+hr_status_t mlir_dense_from_bytes(hr_arena_t *arena, const mlir_type_t *type, const void *bytes,
+                                  size_t size, mlir_attr_t *attr) {
   const mlir_type_t *element = type->element;
   int64_t count = 1;
   size_t each = mlir_element_bytes(element), wanted = 0;
@@ -183,13 +200,15 @@ hr_status_t mlir_dense_from_bytes(hr_arena_t *arena, const mlir_type_t *type, co
   if (is_i1(element) && size <= (size_t)count && size >= 1) {
     if (size != (size_t)count && size != ((size_t)count + 7) / 8 && size != 1)
       return hr_error(HR_INVALID, "%zu bytes for %ld values of i1", size, (long)count);
-    HR_TRY(set_elements(arena, attr, size == 1 ? (count > 8 ? 1 : count) : count, size == 1 && count > 8, &data));
+    HR_TRY(set_elements(arena, attr, size == 1 ? (count > 8 ? 1 : count) : count,
+                        size == 1 && count > 8, &data));
     unpack_bools(bytes, size, size == 1 && count > 8 ? 1 : count, data);
     if (attr->splat) *(unsigned char *)data = *(const unsigned char *)bytes != 0;
     make_splat(attr, count);
     return NULL;
   }
-  if (!each || __builtin_mul_overflow(each, (size_t)count, &wanted) || (size != wanted && size != each))
+  if (!each || __builtin_mul_overflow(each, (size_t)count, &wanted) ||
+      (size != wanted && size != each))
     return hr_error(HR_INVALID, "%zu bytes of elements, the type wants %zu", size, wanted);
   bool splat = size == each && count != 1;
   HR_TRY(set_elements(arena, attr, (int64_t)(size / each), splat, &data));
@@ -205,12 +224,14 @@ hr_status_t mlir_dense_from_bytes(hr_arena_t *arena, const mlir_type_t *type, co
 #define HEX(value) (IS_HEX | (value))
 
 static const uint8_t hex_digits[256] = {
-    ['0'] = HEX(0),  ['1'] = HEX(1),  ['2'] = HEX(2),  ['3'] = HEX(3),  ['4'] = HEX(4),  ['5'] = HEX(5),
-    ['6'] = HEX(6),  ['7'] = HEX(7),  ['8'] = HEX(8),  ['9'] = HEX(9),  ['a'] = HEX(10), ['b'] = HEX(11),
-    ['c'] = HEX(12), ['d'] = HEX(13), ['e'] = HEX(14), ['f'] = HEX(15), ['A'] = HEX(10), ['B'] = HEX(11),
-    ['C'] = HEX(12), ['D'] = HEX(13), ['E'] = HEX(14), ['F'] = HEX(15)};
+    ['0'] = HEX(0),  ['1'] = HEX(1),  ['2'] = HEX(2),  ['3'] = HEX(3),  ['4'] = HEX(4),
+    ['5'] = HEX(5),  ['6'] = HEX(6),  ['7'] = HEX(7),  ['8'] = HEX(8),  ['9'] = HEX(9),
+    ['a'] = HEX(10), ['b'] = HEX(11), ['c'] = HEX(12), ['d'] = HEX(13), ['e'] = HEX(14),
+    ['f'] = HEX(15), ['A'] = HEX(10), ['B'] = HEX(11), ['C'] = HEX(12), ['D'] = HEX(13),
+    ['E'] = HEX(14), ['F'] = HEX(15)};
 
-static hr_status_t decode_hex(mlir_parser_t *parser, hr_str_t text, unsigned char **out_bytes, size_t *out_size) {
+static hr_status_t decode_hex(mlir_parser_t *parser, hr_str_t text, unsigned char **out_bytes,
+                              size_t *out_size) {
   if (text.size < 2 || text.data[0] != '0' || text.data[1] != 'x' || text.size % 2)
     return mlir_expected(parser, "a string of \"0x\" and pairs of hexadecimal digits");
   size_t size = text.size / 2 - 1;
@@ -272,7 +293,8 @@ static hr_status_t read_dense_body(mlir_parser_t *parser, mlir_attr_t *attr, siz
     return mlir_at(parser, '>') ? NULL : read_unused_element(&reader);
   }
   bool listed = mlir_at(parser, '[');
-  if (listed && (size_t)count > room) return mlir_expected(parser, "as many elements as the type has");
+  if (listed && (size_t)count > room)
+    return mlir_expected(parser, "as many elements as the type has");
   HR_TRY(set_elements(parser->arena, attr, listed ? count : 1, !listed && count > 1, &data));
   reader.to = data;
   if (!listed) return read_element(&reader);
@@ -364,7 +386,9 @@ static hr_status_t parse_resource(mlir_parser_t *parser, bool keep) {
   HR_TRY(mlir_take(parser, ':'));
   const mlir_attr_t *blob;
   HR_TRY(mlir_parse_attr(parser, &blob));
-  return keep && blob->kind == MLIR_ATTR_STRING ? hr_map_put(&parser->resources, key, (void *)blob, NULL) : NULL;
+  return keep && blob->kind == MLIR_ATTR_STRING
+             ? hr_map_put(&parser->resources, key, (void *)blob, NULL)
+             : NULL;
 }
 
 /* "{" key ":" value, ... "}" of one dialect. */
@@ -386,7 +410,8 @@ hr_status_t mlir_parse_resources(mlir_parser_t *parser) {
   for (bool more = mlir_peek(parser)->kind != MLIR_TOKEN_RESOURCES_END; more;) {
     bool keep = mlir_at_word(parser, "dialect_resources");
     hr_str_t section;
-    HR_TRY(mlir_take_kind(parser, MLIR_TOKEN_WORD, "dialect_resources or external_resources", &section));
+    HR_TRY(mlir_take_kind(parser, MLIR_TOKEN_WORD, "dialect_resources or external_resources",
+                          &section));
     HR_TRY(mlir_take(parser, ':'));
     HR_TRY(mlir_take(parser, '{'));
     for (bool inner = !mlir_at(parser, '}'); inner;) {
@@ -399,7 +424,8 @@ hr_status_t mlir_parse_resources(mlir_parser_t *parser) {
   return mlir_take_kind(parser, MLIR_TOKEN_RESOURCES_END, "'#-}'", NULL);
 }
 
-/* A blob is 4 bytes of alignment and the data. A key without blob leaves the attribute without data. */
+/* A blob is 4 bytes of alignment and the data. A key without blob leaves the attribute without
+ * data. */
 hr_status_t mlir_finish_resources(mlir_parser_t *parser) {
   for (size_t i = 0; i < parser->unresolved.count; i++) {
     mlir_attr_t *attr = parser->unresolved.data[i];
@@ -417,7 +443,6 @@ hr_status_t mlir_finish_resources(mlir_parser_t *parser) {
 }
 
 /* --- sparse<indices, values> --- */
-
 
 hr_status_t mlir_parse_sparse(mlir_parser_t *parser, const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;

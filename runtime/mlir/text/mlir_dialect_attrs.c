@@ -1,6 +1,7 @@
-/* Attributes of dialects: "#alias", "#stablehlo<precision HIGH>", "#stablehlo.dot<field = value, ...>", and whatever
- * else starts with '#', which is kept as text. Structures become named fields; lists of integers in them become
- * array<i64>, words true and false booleans, types type attributes. */
+/* Attributes of dialects: "#alias", "#stablehlo<precision HIGH>", "#stablehlo.dot<field = value,
+ * ...>", and whatever else starts with '#', which is kept as text. Structures become named fields;
+ * lists of integers in them become array<i64>, words true and false booleans, types type
+ * attributes. */
 #include <string.h>
 
 #include "mlir/text/mlir_parser.h"
@@ -35,7 +36,8 @@ static hr_status_t parse_sub_axis(mlir_parser_t *parser, const mlir_attr_t **out
   HR_TRY(mlir_take_integer(parser, &size));
   HR_TRY(mlir_make_i64(parser->arena, pre, &fields[0].value));
   HR_TRY(mlir_make_i64(parser->arena, size, &fields[1].value));
-  return mlir_make_struct(parser->arena, HR_STR("stablehlo"), HR_STR("sub_axis_info"), 2, fields, out_attr);
+  return mlir_make_struct(parser->arena, HR_STR("stablehlo"), HR_STR("sub_axis_info"), 2, fields,
+                          out_attr);
 }
 
 static hr_status_t parse_struct_body(mlir_parser_t *parser, hr_str_t dialect, hr_str_t mnemonic,
@@ -48,7 +50,8 @@ static hr_status_t parse_mesh_axes(mlir_parser_t *parser, const mlir_attr_t **ou
   for (bool more = true; !st && more;) {
     const mlir_attr_t *axis;
     HR_TRY_GOTO(done, st, mlir_take(parser, '<'));
-    HR_TRY_GOTO(done, st, parse_struct_body(parser, HR_STR("stablehlo"), HR_STR("mesh_axis"), &axis));
+    HR_TRY_GOTO(done, st,
+                parse_struct_body(parser, HR_STR("stablehlo"), HR_STR("mesh_axis"), &axis));
     HR_TRY_GOTO(done, st, mlir_take(parser, '>'));
     HR_VEC_PUSH(&axes, axis);
     HR_TRY_GOTO(done, st, mlir_take_if(parser, ',', &more));
@@ -60,11 +63,14 @@ done:
   return st;
 }
 
-static hr_status_t parse_field_value(mlir_parser_t *parser, hr_str_t name, const mlir_attr_t **out_attr) {
+static hr_status_t parse_field_value(mlir_parser_t *parser, hr_str_t name,
+                                     const mlir_attr_t **out_attr) {
   if (hr_str_is(name, "sub_axis_info")) return parse_sub_axis(parser, out_attr);
   if (hr_str_is(name, "axes"))
-    return first_in_list(parser) == '<' ? parse_mesh_axes(parser, out_attr) : mlir_parse_attr(parser, out_attr);
-  return at_int_list(parser) ? mlir_parse_int_list(parser, out_attr) : mlir_parse_attr(parser, out_attr);
+    return first_in_list(parser) == '<' ? parse_mesh_axes(parser, out_attr)
+                                        : mlir_parse_attr(parser, out_attr);
+  return at_int_list(parser) ? mlir_parse_int_list(parser, out_attr)
+                             : mlir_parse_attr(parser, out_attr);
 }
 
 /* "field = value, ..." in any order; a trailing comma is tolerated. */
@@ -83,9 +89,11 @@ static hr_status_t parse_fields(mlir_parser_t *parser, field_list_t *fields) {
 
 /* --- convolution dimension numbers: [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f] --- */
 
-/* One bracket: the positions of its two letters and of the spatial dimensions in their numbered order. */
-static hr_status_t parse_conv_side(mlir_parser_t *parser, char first, char second, int64_t *out_first,
-                                   int64_t *out_second, const mlir_attr_t **out_spatial) {
+/* One bracket: the positions of its two letters and of the spatial dimensions in their numbered
+ * order. */
+static hr_status_t parse_conv_side(mlir_parser_t *parser, char first, char second,
+                                   int64_t *out_first, int64_t *out_second,
+                                   const mlir_attr_t **out_spatial) {
   int64_t spatial[HLO_MAX_RANK], count = 0, position = 0;
   *out_first = *out_second = -1;
   for (int d = 0; d < HLO_MAX_RANK; d++) spatial[d] = -1;
@@ -115,7 +123,8 @@ static hr_status_t parse_conv_side(mlir_parser_t *parser, char first, char secon
   return mlir_make_ints(parser->arena, count, spatial, out_spatial);
 }
 
-static hr_status_t add_integer(mlir_parser_t *parser, field_list_t *fields, const char *name, int64_t value) {
+static hr_status_t add_integer(mlir_parser_t *parser, field_list_t *fields, const char *name,
+                               int64_t value) {
   const mlir_attr_t *attr;
   HR_TRY(mlir_make_i64(parser->arena, value, &attr));
   return add_field(fields, hr_str_from(name), attr);
@@ -145,7 +154,8 @@ hr_status_t mlir_parse_conv_dims(mlir_parser_t *parser, const mlir_attr_t **out_
   HR_TRY_GOTO(done, st, add_integer(parser, &fields, "output_batch_dimension", first));
   HR_TRY_GOTO(done, st, add_integer(parser, &fields, "output_feature_dimension", second));
   HR_TRY_GOTO(done, st, add_field(&fields, HR_STR("output_spatial_dimensions"), spatial));
-  st = mlir_make_struct(parser->arena, HR_STR("stablehlo"), HR_STR("conv"), (int)fields.count, fields.data, out_attr);
+  st = mlir_make_struct(parser->arena, HR_STR("stablehlo"), HR_STR("conv"), (int)fields.count,
+                        fields.data, out_attr);
 done:
   HR_VEC_FREE(&fields);
   return st;
@@ -168,7 +178,8 @@ static hr_status_t parse_bounds(mlir_parser_t *parser, char close, const mlir_at
   }
   mlir_named_attr_t field = {HR_STR("bounds"), NULL};
   HR_TRY(mlir_make_ints(parser->arena, count, bounds, &field.value));
-  return mlir_make_struct(parser->arena, HR_STR("stablehlo"), HR_STR("bounds"), 1, &field, out_attr);
+  return mlir_make_struct(parser->arena, HR_STR("stablehlo"), HR_STR("bounds"), 1, &field,
+                          out_attr);
 }
 
 static hr_status_t parse_type_extensions(mlir_parser_t *parser, const mlir_attr_t **out_attr) {
@@ -185,7 +196,8 @@ static hr_status_t parse_struct_body(mlir_parser_t *parser, hr_str_t dialect, hr
                                      const mlir_attr_t **out_attr) {
   if (hr_str_is(mnemonic, "bounds")) return parse_bounds(parser, '>', out_attr);
   if (hr_str_is(mnemonic, "type_extensions")) return parse_type_extensions(parser, out_attr);
-  if (hr_str_is(mnemonic, "conv") && mlir_at(parser, '[')) return mlir_parse_conv_dims(parser, out_attr);
+  if (hr_str_is(mnemonic, "conv") && mlir_at(parser, '['))
+    return mlir_parse_conv_dims(parser, out_attr);
   bool raw;
   HR_TRY(mlir_take_word_if(parser, "raw", &raw));
   /* "#stablehlo.precision<HIGH>": an enumeration in the spelling of structures. */
@@ -200,13 +212,16 @@ static hr_status_t parse_struct_body(mlir_parser_t *parser, hr_str_t dialect, hr
   }
   field_list_t fields = {0};
   hr_status_t st = parse_fields(parser, &fields);
-  if (!st) st = mlir_make_struct(parser->arena, dialect, mnemonic, (int)fields.count, fields.data, out_attr);
+  if (!st)
+    st = mlir_make_struct(parser->arena, dialect, mnemonic, (int)fields.count, fields.data,
+                          out_attr);
   HR_VEC_FREE(&fields);
   return st;
 }
 
 /* "#dialect<mnemonic VALUE>" or "#dialect<mnemonic<fields>>" behind its '<'. */
-static hr_status_t parse_wrapped(mlir_parser_t *parser, hr_str_t dialect, const mlir_attr_t **out_attr) {
+static hr_status_t parse_wrapped(mlir_parser_t *parser, hr_str_t dialect,
+                                 const mlir_attr_t **out_attr) {
   hr_str_t mnemonic, word;
   bool nested;
   HR_TRY(mlir_take_kind(parser, MLIR_TOKEN_WORD, "the name of an attribute", &mnemonic));
@@ -223,7 +238,8 @@ static hr_status_t parse_wrapped(mlir_parser_t *parser, hr_str_t dialect, const 
 }
 
 /* "#dialect.name" or "#dialect.name<...>". */
-static hr_status_t keep_as_text(mlir_parser_t *parser, hr_str_t name, const mlir_attr_t **out_attr) {
+static hr_status_t keep_as_text(mlir_parser_t *parser, hr_str_t name,
+                                const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
   const char *text;
   hr_str_t body;
@@ -232,7 +248,8 @@ static hr_status_t keep_as_text(mlir_parser_t *parser, hr_str_t name, const mlir
   attr->kind = MLIR_ATTR_OPAQUE;
   if (has_body) {
     HR_TRY(mlir_take_balanced(parser, &body));
-    HR_TRY(hr_arena_printf(parser->arena, &text, "#%.*s<%.*s>", HR_STR_ARGS(name), HR_STR_ARGS(body)));
+    HR_TRY(
+        hr_arena_printf(parser->arena, &text, "#%.*s<%.*s>", HR_STR_ARGS(name), HR_STR_ARGS(body)));
   } else {
     HR_TRY(hr_arena_printf(parser->arena, &text, "#%.*s", HR_STR_ARGS(name)));
   }
@@ -253,13 +270,16 @@ hr_status_t mlir_parse_dialect_attr(mlir_parser_t *parser, const mlir_attr_t **o
   }
   const char *dot = memchr(name.data, '.', name.size);
   hr_str_t dialect = {name.data, dot ? (size_t)(dot - name.data) : name.size};
-  bool structured = hr_str_is(dialect, "stablehlo") || hr_str_is(dialect, "chlo") || hr_str_is(dialect, "mhlo");
+  bool structured =
+      hr_str_is(dialect, "stablehlo") || hr_str_is(dialect, "chlo") || hr_str_is(dialect, "mhlo");
   if (!structured || !mlir_at(parser, '<')) {
-    if (!dot && !mlir_at(parser, '<')) return mlir_expected(parser, "an attribute alias that is defined before");
+    if (!dot && !mlir_at(parser, '<'))
+      return mlir_expected(parser, "an attribute alias that is defined before");
     return keep_as_text(parser, name, out_attr);
   }
   HR_TRY(mlir_take(parser, '<'));
   hr_str_t mnemonic = dot ? (hr_str_t){dot + 1, name.size - dialect.size - 1} : (hr_str_t){"", 0};
-  HR_TRY(dot ? parse_struct_body(parser, dialect, mnemonic, out_attr) : parse_wrapped(parser, dialect, out_attr));
+  HR_TRY(dot ? parse_struct_body(parser, dialect, mnemonic, out_attr)
+             : parse_wrapped(parser, dialect, out_attr));
   return mlir_take(parser, '>');
 }

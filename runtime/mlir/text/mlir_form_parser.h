@@ -1,6 +1,6 @@
-/* What the parsers of pretty forms share: the op being read, and the parts that many forms are made of. A parser takes
- * what is written behind the op's name, up to its last type, and finishes the op.
- * Errors: INVALID with the place, what was found and what was wanted. */
+/* What the parsers of pretty forms share: the op being read, and the parts that many forms are made
+ * of. A parser takes what is written behind the op's name, up to its last type, and finishes the
+ * op. Errors: INVALID with the place, what was found and what was wanted. */
 #ifndef MLIR_MLIR_FORM_PARSER_H
 #define MLIR_MLIR_FORM_PARSER_H
 
@@ -19,33 +19,39 @@ typedef struct mlir_form_state {
 } mlir_form_state_t;
 
 /* The name is copied: it may stand in a format's item. */
-hr_status_t mlir_form_add_attr(mlir_form_state_t *state, const char *name, const mlir_attr_t *value);
-hr_status_t mlir_form_add_integer(mlir_form_state_t *state, const char *name, int64_t value, int width);
+hr_status_t mlir_form_add_attr(mlir_form_state_t *state, const char *name,
+                               const mlir_attr_t *value);
+hr_status_t mlir_form_add_integer(mlir_form_state_t *state, const char *name, int64_t value,
+                                  int width);
 hr_status_t mlir_form_take_dict(mlir_form_state_t *state);
 hr_status_t mlir_form_take_one_use(mlir_form_state_t *state);
 /* Operands, attributes and results once everything is known. */
-hr_status_t mlir_form_finish(mlir_form_state_t *state, int result_count, const mlir_type_t *const *results);
+hr_status_t mlir_form_finish(mlir_form_state_t *state, int result_count,
+                             const mlir_type_t *const *results);
 /* ": (A, B) -> C" */
 hr_status_t mlir_form_finish_function(mlir_form_state_t *state);
 /* What is written as the operands' types, once they are known: one for each, or one for all. */
-hr_status_t mlir_form_check_operands(mlir_form_state_t *state, size_t count, const mlir_type_t *const *types);
+hr_status_t mlir_form_check_operands(mlir_form_state_t *state, size_t count,
+                                     const mlir_type_t *const *types);
 /* ": T" or a function type */
 hr_status_t mlir_form_finish_same(mlir_form_state_t *state);
 hr_status_t mlir_form_finish_result(mlir_form_state_t *state);
-/* ": T, T" for each operand; the results are the same for ops that pass them on, none for those that only look. */
+/* ": T, T" for each operand; the results are the same for ops that pass them on, none for those
+ * that only look. */
 hr_status_t mlir_form_finish_list(mlir_form_state_t *state);
 hr_status_t mlir_form_take_enum(mlir_form_state_t *state, const char *names);
 /* A string without a type of its own: a ':' behind it starts the op's types. */
 hr_status_t mlir_form_take_text(mlir_form_state_t *state, const char *name);
 hr_status_t mlir_form_take_width(mlir_form_state_t *state, const char *name, int width);
 
-hr_status_t mlir_form_new_region(mlir_form_state_t *state, bool isolated, int arg_count, const mlir_arg_t *args,
-                                 mlir_region_t **out_region);
+hr_status_t mlir_form_new_region(mlir_form_state_t *state, bool isolated, int arg_count,
+                                 const mlir_arg_t *args, mlir_region_t **out_region);
 
 #define SPECIAL(op, form) hr_status_t mlir_form_parse_##form(mlir_form_state_t *state);
 #include "mlir/text/mlir_forms_special.def"
 #undef SPECIAL
-/* "%a, %b, name = number, ... {attrs} : T, T, tolerance = ..." of the check dialect; constants stand as attributes. */
+/* "%a, %b, name = number, ... {attrs} : T, T, tolerance = ..." of the check dialect; constants
+ * stand as attributes. */
 hr_status_t mlir_form_parse_check(mlir_form_state_t *state);
 
 #endif

@@ -1,5 +1,5 @@
-/* Pretty forms of ops. Most are rows of mlir_forms.def, read by one small interpreter; the others have a function each
- * (mlir_forms_special.def). */
+/* Pretty forms of ops. Most are rows of mlir_forms.def, read by one small interpreter; the others
+ * have a function each (mlir_forms_special.def). */
 #include <ctype.h>
 #include <string.h>
 
@@ -27,14 +27,16 @@ static void free_state(mlir_form_state_t *state) {
 }
 
 /* The name is copied: it may stand in a format's item. */
-hr_status_t mlir_form_add_attr(mlir_form_state_t *state, const char *name, const mlir_attr_t *value) {
+hr_status_t mlir_form_add_attr(mlir_form_state_t *state, const char *name,
+                               const mlir_attr_t *value) {
   hr_str_t copy;
   HR_TRY(hr_arena_str(state->parser->arena, hr_str_from(name), &copy));
   HR_VEC_PUSH(&state->fields, (mlir_named_attr_t){copy, value});
   return NULL;
 }
 
-hr_status_t mlir_form_add_integer(mlir_form_state_t *state, const char *name, int64_t value, int width) {
+hr_status_t mlir_form_add_integer(mlir_form_state_t *state, const char *name, int64_t value,
+                                  int width) {
   const mlir_type_t *type;
   const mlir_attr_t *attr;
   HR_TRY(mlir_make_integer_type(state->parser->arena, width, MLIR_SIGNLESS, &type));
@@ -54,9 +56,11 @@ hr_status_t mlir_form_take_one_use(mlir_form_state_t *state) {
 }
 
 /* Operands, attributes and results once everything is known. */
-hr_status_t mlir_form_finish(mlir_form_state_t *state, int result_count, const mlir_type_t *const *results) {
+hr_status_t mlir_form_finish(mlir_form_state_t *state, int result_count,
+                             const mlir_type_t *const *results) {
   const mlir_attr_t *fields;
-  HR_TRY(mlir_make_dict(state->parser->arena, (int)state->fields.count, state->fields.data, &fields));
+  HR_TRY(
+      mlir_make_dict(state->parser->arena, (int)state->fields.count, state->fields.data, &fields));
   HR_TRY(mlir_set_operands(state->parser, state->op, &state->uses));
   HR_TRY(mlir_set_attrs(state->parser, state->op, fields, state->dict));
   return mlir_set_results(state->parser, state->op, result_count, results);
@@ -67,16 +71,18 @@ hr_status_t mlir_form_finish_function(mlir_form_state_t *state) {
   HR_TRY(mlir_take(state->parser, ':'));
   HR_TRY(mlir_parse_function_type(state->parser, &state->type));
   if (state->type->input_count != (int)state->uses.count)
-    return mlir_error(state->parser->module, state->op, "%zu operands, the type has %d", state->uses.count,
-                      state->type->input_count);
+    return mlir_error(state->parser->module, state->op, "%zu operands, the type has %d",
+                      state->uses.count, state->type->input_count);
   HR_TRY(mlir_form_finish(state, state->type->result_count, state->type->results));
   return mlir_check_operand_types(state->parser, state->op, state->type);
 }
 
-hr_status_t mlir_form_check_operands(mlir_form_state_t *state, size_t count, const mlir_type_t *const *types) {
+hr_status_t mlir_form_check_operands(mlir_form_state_t *state, size_t count,
+                                     const mlir_type_t *const *types) {
   mlir_op_t *op = state->op;
   if (count != 1 && (int)count != op->operand_count)
-    return mlir_error(state->parser->module, op, "%d operands and %zu types", op->operand_count, count);
+    return mlir_error(state->parser->module, op, "%d operands and %zu types", op->operand_count,
+                      count);
   for (int k = 0; k < op->operand_count; k++)
     HR_TRY(mlir_check_operand_type(state->parser, op, k, types[count == 1 ? 0 : k]));
   return NULL;
@@ -101,7 +107,8 @@ hr_status_t mlir_form_finish_result(mlir_form_state_t *state) {
   return mlir_form_finish(state, 1, &state->type);
 }
 
-/* ": T, T" for each operand; the results are the same for ops that pass them on, none for those that only look. */
+/* ": T, T" for each operand; the results are the same for ops that pass them on, none for those
+ * that only look. */
 hr_status_t mlir_form_finish_list(mlir_form_state_t *state) {
   HR_VEC(const mlir_type_t *) types = {0};
   bool more;
@@ -122,7 +129,8 @@ done:
   return st;
 }
 
-static hr_status_t take_arrow_results(mlir_form_state_t *state, const mlir_type_t **results, int *out_count) {
+static hr_status_t take_arrow_results(mlir_form_state_t *state, const mlir_type_t **results,
+                                      int *out_count) {
   bool list, more = true;
   HR_TRY(mlir_take_if(state->parser, '(', &list));
   for (*out_count = 0; more && *out_count < MAX_ARROW_RESULTS; (*out_count)++) {
@@ -155,16 +163,22 @@ static hr_status_t finish_arrow(mlir_form_state_t *state) {
   if (has_arrow) HR_TRY(mlir_lexer_next(&parser->lexer));
   if (has_arrow) HR_TRY(take_arrow_results(state, results, &count));
   HR_TRY(mlir_form_finish(state, count, results));
-  return type_count <= MAX_ARROW_OPERANDS ? mlir_form_check_operands(state, type_count, types) : NULL;
+  return type_count <= MAX_ARROW_OPERANDS ? mlir_form_check_operands(state, type_count, types)
+                                          : NULL;
 }
 
 static hr_status_t finish_types(mlir_form_state_t *state, mlir_form_types_t types) {
   switch (types) {
-    case MLIR_FORM_SAME: return mlir_form_finish_same(state);
-    case MLIR_FORM_FN: return mlir_form_finish_function(state);
-    case MLIR_FORM_RESULT: return mlir_form_finish_result(state);
-    case MLIR_FORM_LIST: return mlir_form_finish_list(state);
-    case MLIR_FORM_ARROW: return finish_arrow(state);
+    case MLIR_FORM_SAME:
+      return mlir_form_finish_same(state);
+    case MLIR_FORM_FN:
+      return mlir_form_finish_function(state);
+    case MLIR_FORM_RESULT:
+      return mlir_form_finish_result(state);
+    case MLIR_FORM_LIST:
+      return mlir_form_finish_list(state);
+    case MLIR_FORM_ARROW:
+      return finish_arrow(state);
   }
   return NULL;
 }
@@ -205,7 +219,9 @@ hr_status_t mlir_form_take_width(mlir_form_state_t *state, const char *name, int
   return mlir_form_add_integer(state, name, value, width);
 }
 
-static bool has_prefix(const char *item, const char *prefix) { return strncmp(item, prefix, strlen(prefix)) == 0; }
+static bool has_prefix(const char *item, const char *prefix) {
+  return strncmp(item, prefix, strlen(prefix)) == 0;
+}
 
 static hr_status_t take_attr_item(mlir_form_state_t *state, const char *item) {
   const mlir_attr_t *attr;
@@ -248,7 +264,8 @@ static hr_status_t take_format(mlir_form_state_t *state, const char *format) {
     if (!strcmp(item, "[")) {
       const char *first = format;
       if (!mlir_form_next_item(&first, item)) break;
-      if (!mlir_at(state->parser, item[0])) format = strchr(format, ']'); /* skip the optional part */
+      if (!mlir_at(state->parser, item[0]))
+        format = strchr(format, ']'); /* skip the optional part */
       continue;
     }
     HR_TRY(take_item(state, item));
@@ -278,7 +295,8 @@ bool mlir_op_is_isolated(hr_str_t name) {
 #define CUSTOM_COUNT (sizeof custom_forms / sizeof *custom_forms)
 #define ROW_COUNT (sizeof form_rows / sizeof *form_rows)
 
-/* The parser's map holds 1 + the index of a custom form, or CUSTOM_COUNT more than that for a row. */
+/* The parser's map holds 1 + the index of a custom form, or CUSTOM_COUNT more than that for a row.
+ */
 static hr_status_t list_forms(hr_map_t *forms) {
   for (uintptr_t i = 0; i < CUSTOM_COUNT; i++)
     HR_TRY(hr_map_put(forms, hr_str_from(custom_forms[i].op), (void *)(i + 1), NULL));
@@ -300,7 +318,8 @@ static hr_status_t parse_form(mlir_form_state_t *state) {
   }
   if (name.size > 6 && !memcmp(name.data, "check.", 6)) return mlir_form_parse_check(state);
   return mlir_error(state->parser->module, state->op,
-                    "no operation of this name has a form of its own; write \"%.*s\"(...)", HR_STR_ARGS(name));
+                    "no operation of this name has a form of its own; write \"%.*s\"(...)",
+                    HR_STR_ARGS(name));
 }
 
 hr_status_t mlir_parse_pretty_op(mlir_parser_t *parser, mlir_op_t *op) {

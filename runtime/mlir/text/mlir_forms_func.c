@@ -16,7 +16,8 @@ static void free_signature(signature_t *signature) {
 }
 
 static hr_status_t take_optional_dict(mlir_parser_t *parser, const mlir_attr_t **out_dict) {
-  return mlir_at(parser, '{') ? mlir_parse_dict(parser, out_dict) : mlir_make_dict(parser->arena, 0, NULL, out_dict);
+  return mlir_at(parser, '{') ? mlir_parse_dict(parser, out_dict)
+                              : mlir_make_dict(parser->arena, 0, NULL, out_dict);
 }
 
 /* (%arg0: T {attrs} loc(..), ...), or only types for a declaration */
@@ -75,8 +76,8 @@ static hr_status_t add_signature(mlir_form_state_t *state, const signature_t *si
   HR_TRY(HR_NEW(arena, &type));
   HR_TRY(HR_NEW_ARRAY(arena, signature->args.count, &inputs));
   for (size_t i = 0; i < signature->args.count; i++) inputs[i] = signature->args.data[i].type;
-  HR_TRY(hr_arena_copy(arena, signature->results.data, signature->results.count * sizeof *signature->results.data,
-                       &results));
+  HR_TRY(hr_arena_copy(arena, signature->results.data,
+                       signature->results.count * sizeof *signature->results.data, &results));
   *type = (mlir_type_t){.kind = MLIR_TYPE_FUNCTION,
                         .input_count = (int)signature->args.count,
                         .result_count = (int)signature->results.count,
@@ -85,11 +86,13 @@ static hr_status_t add_signature(mlir_form_state_t *state, const signature_t *si
   HR_TRY(mlir_make_type_attr(arena, type, &attr));
   HR_TRY(mlir_form_add_attr(state, "function_type", attr));
   if (any_attrs(signature->arg_attrs.data, signature->arg_attrs.count)) {
-    HR_TRY(mlir_make_array(arena, (int)signature->arg_attrs.count, signature->arg_attrs.data, &attr));
+    HR_TRY(
+        mlir_make_array(arena, (int)signature->arg_attrs.count, signature->arg_attrs.data, &attr));
     HR_TRY(mlir_form_add_attr(state, "arg_attrs", attr));
   }
   if (!any_attrs(signature->result_attrs.data, signature->result_attrs.count)) return NULL;
-  HR_TRY(mlir_make_array(arena, (int)signature->result_attrs.count, signature->result_attrs.data, &attr));
+  HR_TRY(mlir_make_array(arena, (int)signature->result_attrs.count, signature->result_attrs.data,
+                         &attr));
   return mlir_form_add_attr(state, "res_attrs", attr);
 }
 
@@ -105,7 +108,8 @@ static hr_status_t take_name(mlir_form_state_t *state, bool required) {
 static hr_status_t take_visibility(mlir_form_state_t *state) {
   mlir_parser_t *parser = state->parser;
   const mlir_attr_t *attr;
-  if (!mlir_at_word(parser, "public") && !mlir_at_word(parser, "private") && !mlir_at_word(parser, "nested"))
+  if (!mlir_at_word(parser, "public") && !mlir_at_word(parser, "private") &&
+      !mlir_at_word(parser, "nested"))
     return NULL;
   HR_TRY(mlir_make_string(parser->arena, mlir_peek(parser)->text, &attr));
   HR_TRY(mlir_lexer_next(&parser->lexer));
@@ -125,7 +129,8 @@ static hr_status_t parse_func_with(mlir_form_state_t *state, signature_t *signat
   HR_TRY(mlir_form_finish(state, 0, NULL));
   mlir_region_t *region;
   if (mlir_at(parser, '{'))
-    HR_TRY(mlir_form_new_region(state, true, (int)signature->args.count, signature->args.data, &region));
+    HR_TRY(mlir_form_new_region(state, true, (int)signature->args.count, signature->args.data,
+                                &region));
   else
     HR_TRY(HR_NEW(parser->arena, &region));
   return mlir_set_regions(parser, state->op, 1, &region);
@@ -164,7 +169,8 @@ hr_status_t mlir_form_parse_sdy_mesh(mlir_form_state_t *state) {
   return mlir_form_finish(state, 0, NULL);
 }
 
-/* "name=[<...>, ...]" or "name={...}" of sdy.manual_computation: kept as the text between the brackets. */
+/* "name=[<...>, ...]" or "name={...}" of sdy.manual_computation: kept as the text between the
+ * brackets. */
 static hr_status_t take_sdy_text(mlir_form_state_t *state, const char *name) {
   mlir_parser_t *parser = state->parser;
   const mlir_attr_t *attr;
@@ -175,7 +181,8 @@ static hr_status_t take_sdy_text(mlir_form_state_t *state, const char *name) {
   const char *start = mlir_peek(parser)->start + 1, *stop = start;
   int depth = 0;
   do {
-    if (mlir_peek(parser)->kind == MLIR_TOKEN_END) return mlir_expected(parser, "the closing bracket");
+    if (mlir_peek(parser)->kind == MLIR_TOKEN_END)
+      return mlir_expected(parser, "the closing bracket");
     depth += mlir_at(parser, open) - mlir_at(parser, close);
     stop = mlir_peek(parser)->start;
     HR_TRY(mlir_lexer_next(&parser->lexer));
@@ -194,13 +201,15 @@ static hr_status_t parse_sdy_manual_with(mlir_form_state_t *state, signature_t *
   HR_TRY(take_sdy_text(state, "out_shardings"));
   HR_TRY(take_sdy_text(state, "manual_axes"));
   HR_TRY(take_parameters(parser, signature));
-  HR_TRY(mlir_form_new_region(state, true, (int)signature->args.count, signature->args.data, &region));
+  HR_TRY(
+      mlir_form_new_region(state, true, (int)signature->args.count, signature->args.data, &region));
   HR_TRY(mlir_form_take_dict(state));
   HR_TRY(mlir_form_finish_function(state));
   return mlir_set_regions(parser, state->op, 1, &region);
 }
 
-/* sdy.manual_computation(%a) in_shardings=[..] out_shardings=[..] manual_axes={..} (%arg: T) {..} : types */
+/* sdy.manual_computation(%a) in_shardings=[..] out_shardings=[..] manual_axes={..} (%arg: T) {..} :
+ * types */
 hr_status_t mlir_form_parse_sdy_manual(mlir_form_state_t *state) {
   signature_t signature = {0};
   hr_status_t st = parse_sdy_manual_with(state, &signature);

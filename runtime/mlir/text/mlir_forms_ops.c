@@ -95,7 +95,8 @@ hr_status_t mlir_form_parse_reduce_precision(mlir_form_state_t *state) {
   HR_TRY(mlir_take_kind(state->parser, MLIR_TOKEN_WORD, "a format such as e5m10", &format));
   char text[16] = "";
   if (format.size < sizeof text) memcpy(text, format.data, format.size);
-  if (sscanf(text, "e%dm%d", &exponent, &mantissa) != 2) return mlir_expected(state->parser, "a format such as e5m10");
+  if (sscanf(text, "e%dm%d", &exponent, &mantissa) != 2)
+    return mlir_expected(state->parser, "a format such as e5m10");
   HR_TRY(mlir_form_add_integer(state, "exponent_bits", exponent, 32));
   HR_TRY(mlir_form_add_integer(state, "mantissa_bits", mantissa, 32));
   HR_TRY(mlir_form_take_dict(state));
@@ -145,20 +146,22 @@ static hr_status_t take_algorithm(mlir_form_state_t *state) {
     HR_TRY(mlir_take_if(state->parser, ',', &more));
   }
   HR_TRY(mlir_take(state->parser, '>'));
-  HR_TRY(mlir_make_struct(state->parser->arena, HR_STR("stablehlo"), HR_STR("dot_algorithm"), count, fields,
-                          &algorithm));
+  HR_TRY(mlir_make_struct(state->parser->arena, HR_STR("stablehlo"), HR_STR("dot_algorithm"), count,
+                          fields, &algorithm));
   return mlir_form_add_attr(state, "algorithm", algorithm);
 }
 
 /* "= [..] x [..]" into two fields */
-static hr_status_t take_dims_pair(mlir_form_state_t *state, mlir_named_attr_t *left, mlir_named_attr_t *right) {
+static hr_status_t take_dims_pair(mlir_form_state_t *state, mlir_named_attr_t *left,
+                                  mlir_named_attr_t *right) {
   HR_TRY(mlir_take(state->parser, '='));
   HR_TRY(mlir_parse_int_list(state->parser, &left->value));
   HR_TRY(mlir_take_word(state->parser, "x"));
   return mlir_parse_int_list(state->parser, &right->value);
 }
 
-/* %a, %b, batching_dims = [..] x [..], contracting_dims = [..] x [..], precision = [..], algorithm = <..> */
+/* %a, %b, batching_dims = [..] x [..], contracting_dims = [..] x [..], precision = [..], algorithm
+ * = <..> */
 hr_status_t mlir_form_parse_dot_general(mlir_form_state_t *state) {
   mlir_named_attr_t dims[4] = {{HR_STR("lhs_batching_dimensions"), NULL},
                                {HR_STR("rhs_batching_dimensions"), NULL},
@@ -170,8 +173,8 @@ hr_status_t mlir_form_parse_dot_general(mlir_form_state_t *state) {
     hr_str_t word;
     HR_TRY(mlir_take_if(state->parser, ',', &more));
     if (!more) break;
-    HR_TRY(mlir_take_kind(state->parser, MLIR_TOKEN_WORD, "contracting_dims, batching_dims, precision or algorithm",
-                          &word));
+    HR_TRY(mlir_take_kind(state->parser, MLIR_TOKEN_WORD,
+                          "contracting_dims, batching_dims, precision or algorithm", &word));
     if (hr_str_is(word, "batching_dims"))
       HR_TRY(take_dims_pair(state, &dims[0], &dims[1]));
     else if (hr_str_is(word, "contracting_dims"))
@@ -185,7 +188,8 @@ hr_status_t mlir_form_parse_dot_general(mlir_form_state_t *state) {
   }
   if (hr_str_is(state->op->name, "stablehlo.dot_general")) {
     const mlir_attr_t *numbers;
-    HR_TRY(mlir_make_struct(state->parser->arena, HR_STR("stablehlo"), HR_STR("dot"), 4, dims, &numbers));
+    HR_TRY(mlir_make_struct(state->parser->arena, HR_STR("stablehlo"), HR_STR("dot"), 4, dims,
+                            &numbers));
     HR_TRY(mlir_form_add_attr(state, "dot_dimension_numbers", numbers));
   }
   HR_TRY(mlir_form_take_dict(state));
@@ -214,7 +218,8 @@ static hr_status_t take_pairs(mlir_form_state_t *state, const mlir_attr_t **out_
   HR_TRY_GOTO(done, st, mlir_make_tensor_type(state->parser->arena, i64, 2, dims, &type));
   HR_TRY_GOTO(done, st, HR_NEW(state->parser->arena, &attr));
   attr->kind = MLIR_ATTR_DENSE;
-  st = mlir_dense_from_bytes(state->parser->arena, type, numbers.data, numbers.count * sizeof(int64_t), attr);
+  st = mlir_dense_from_bytes(state->parser->arena, type, numbers.data,
+                             numbers.count * sizeof(int64_t), attr);
   if (!st) *out_attr = attr;
 done:
   HR_VEC_FREE(&numbers);
@@ -248,7 +253,8 @@ static hr_status_t take_bools(mlir_form_state_t *state, const mlir_attr_t **out_
 static hr_status_t take_window_part(mlir_form_state_t *state) {
   hr_str_t word;
   const mlir_attr_t *attr;
-  HR_TRY(mlir_take_kind(state->parser, MLIR_TOKEN_WORD, "stride, pad, lhs_dilate, rhs_dilate or reverse", &word));
+  HR_TRY(mlir_take_kind(state->parser, MLIR_TOKEN_WORD,
+                        "stride, pad, lhs_dilate, rhs_dilate or reverse", &word));
   HR_TRY(mlir_take(state->parser, '='));
   if (hr_str_is(word, "pad")) {
     HR_TRY(take_pairs(state, &attr));
@@ -262,7 +268,8 @@ static hr_status_t take_window_part(mlir_form_state_t *state) {
   if (hr_str_is(word, "stride")) return mlir_form_add_attr(state, "window_strides", attr);
   if (hr_str_is(word, "lhs_dilate")) return mlir_form_add_attr(state, "lhs_dilation", attr);
   if (hr_str_is(word, "rhs_dilate")) return mlir_form_add_attr(state, "rhs_dilation", attr);
-  return mlir_error(state->parser->module, state->op, "a window has no part %.*s", HR_STR_ARGS(word));
+  return mlir_error(state->parser->module, state->op, "a window has no part %.*s",
+                    HR_STR_ARGS(word));
 }
 
 /* (%a, %b) dim_numbers = [..]x[..]->[..], window = {stride = [..], ...} {attrs} */
@@ -305,8 +312,8 @@ hr_status_t mlir_form_parse_custom_call(mlir_form_state_t *state) {
   return mlir_form_finish_function(state);
 }
 
-hr_status_t mlir_form_new_region(mlir_form_state_t *state, bool isolated, int arg_count, const mlir_arg_t *args,
-                              mlir_region_t **out_region) {
+hr_status_t mlir_form_new_region(mlir_form_state_t *state, bool isolated, int arg_count,
+                                 const mlir_arg_t *args, mlir_region_t **out_region) {
   HR_TRY(HR_NEW(state->parser->arena, out_region));
   return mlir_parse_region(state->parser, *out_region, isolated, arg_count, args);
 }

@@ -2,7 +2,8 @@
 #include "mlir/text/mlir_form_parser.h"
 
 /* Builds "^bb(%a: T, %b: T): %r = op %a, %b : T; return %r" for "applies op". */
-static hr_status_t build_applied_body(mlir_form_state_t *state, hr_str_t op_name, const mlir_type_t *element) {
+static hr_status_t build_applied_body(mlir_form_state_t *state, hr_str_t op_name,
+                                      const mlir_type_t *element) {
   mlir_parser_t *parser = state->parser;
   const mlir_type_t *scalar;
   mlir_region_t *region;
@@ -92,7 +93,8 @@ static hr_status_t parse_reduce_with(mlir_form_state_t *state, mlir_uses_t *init
   HR_TRY(mlir_form_finish_function(state));
   if (!applies) return parse_reducer(state, (int)inits->count);
   const mlir_type_t *input = state->type->input_count ? state->type->inputs[0] : NULL;
-  if (!input || !input->element) return mlir_error(state->parser->module, state->op, "its operand is no tensor");
+  if (!input || !input->element)
+    return mlir_error(state->parser->module, state->op, "its operand is no tensor");
   return build_applied_body(state, applied, input->element);
 }
 
@@ -159,12 +161,15 @@ hr_status_t mlir_form_parse_return(mlir_form_state_t *state) {
   HR_TRY(mlir_form_take_dict(state));
   HR_TRY(mlir_form_finish_list(state));
   if (state->type_count == state->uses.count) return NULL;
-  return mlir_error(state->parser->module, state->op, "%zu values and %zu types", state->uses.count, state->type_count);
+  return mlir_error(state->parser->module, state->op, "%zu values and %zu types", state->uses.count,
+                    state->type_count);
 }
 
-static hr_status_t add_segments(mlir_form_state_t *state, const char *name, size_t first, size_t second) {
+static hr_status_t add_segments(mlir_form_state_t *state, const char *name, size_t first,
+                                size_t second) {
   const mlir_attr_t *sizes;
-  HR_TRY(mlir_make_ints(state->parser->arena, 2, (int64_t[]){(int64_t)first, (int64_t)second}, &sizes));
+  HR_TRY(mlir_make_ints(state->parser->arena, 2, (int64_t[]){(int64_t)first, (int64_t)second},
+                        &sizes));
   return mlir_form_add_attr(state, name, sizes);
 }
 
@@ -194,7 +199,8 @@ hr_status_t mlir_form_parse_scan(mlir_form_state_t *state) {
   HR_TRY(mlir_take(parser, ':'));
   HR_TRY(mlir_parse_function_type(parser, &state->type));
   size_t results = (size_t)state->type->result_count;
-  HR_TRY(add_segments(state, "resultSegmentSizes", results > carries ? results - carries : 0, carries));
+  HR_TRY(add_segments(state, "resultSegmentSizes", results > carries ? results - carries : 0,
+                      carries));
   HR_TRY(mlir_form_finish(state, state->type->result_count, state->type->results));
   return mlir_set_regions(parser, state->op, 1, &region);
 }

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* Number literals in check ops may carry a type behind ':', which is also what starts the op's own types. */
+/* Number literals in check ops may carry a type behind ':', which is also what starts the op's own
+ * types. */
 static hr_status_t take_plain_number(mlir_form_state_t *state, const char *name) {
   mlir_parser_t *parser = state->parser;
   mlir_attr_t *attr;
@@ -33,7 +34,8 @@ static hr_status_t take_plain_number(mlir_form_state_t *state, const char *name)
   return mlir_form_add_attr(state, name, attr);
 }
 
-/* "%a, %b, name = number, ... {attrs} : T, T, tolerance = ..." of the check dialect; constants stand as attributes. */
+/* "%a, %b, name = number, ... {attrs} : T, T, tolerance = ..." of the check dialect; constants
+ * stand as attributes. */
 hr_status_t mlir_form_parse_check(mlir_form_state_t *state) {
   mlir_parser_t *parser = state->parser;
   const mlir_attr_t *value;
@@ -51,14 +53,17 @@ hr_status_t mlir_form_parse_check(mlir_form_state_t *state) {
     HR_TRY(mlir_take_kind(parser, MLIR_TOKEN_WORD, "a name", &word));
     HR_TRY(hr_arena_cstr(parser->arena, word, &name));
     HR_TRY(mlir_take(parser, '='));
-    HR_TRY(hr_str_is(word, "probe_id") ? mlir_form_take_text(state, name) : take_plain_number(state, name));
+    HR_TRY(hr_str_is(word, "probe_id") ? mlir_form_take_text(state, name)
+                                       : take_plain_number(state, name));
   }
   HR_TRY(mlir_form_take_dict(state));
   return mlir_form_finish_list(state);
 }
 
 /* chlo.constant and arith.constant: an attribute that names its type */
-hr_status_t mlir_form_parse_typed_constant(mlir_form_state_t *state) { return mlir_form_parse_constant(state); }
+hr_status_t mlir_form_parse_typed_constant(mlir_form_state_t *state) {
+  return mlir_form_parse_constant(state);
+}
 
 /* shape.const_shape [2, 3] : T */
 hr_status_t mlir_form_parse_const_shape(mlir_form_state_t *state) {

@@ -13,14 +13,16 @@ void mlir_lexer_init(mlir_lexer_t *lexer, const hr_source_t *source, hr_arena_t 
                           .line = 1};
 }
 
-/* Lines are counted from the last position asked for; going back starts over, which only messages do. */
+/* Lines are counted from the last position asked for; going back starts over, which only messages
+ * do. */
 hr_pos_t mlir_lexer_pos(mlir_lexer_t *lexer) {
   const char *at = lexer->token.start ? lexer->token.start : lexer->at;
   if (at < lexer->counted) {
     lexer->counted = lexer->line_start = lexer->source->text;
     lexer->line = 1;
   }
-  for (const char *newline; (newline = memchr(lexer->counted, '\n', (size_t)(at - lexer->counted)));) {
+  for (const char *newline;
+       (newline = memchr(lexer->counted, '\n', (size_t)(at - lexer->counted)));) {
     lexer->line++;
     lexer->counted = lexer->line_start = newline + 1;
   }
@@ -49,7 +51,8 @@ static void skip_blanks(mlir_lexer_t *lexer) {
 
 /* Not by isalnum, which is a call. */
 static inline bool is_word_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || c == '.';
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '_' ||
+         c == '$' || c == '.';
 }
 
 static int hex_value(char c) {
@@ -58,14 +61,23 @@ static int hex_value(char c) {
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* One escape after the backslash: \" \\ \n \t or two hex digits; the number of characters read, 0 if it is none. */
+/* One escape after the backslash: \" \\ \n \t or two hex digits; the number of characters read, 0
+ * if it is none. */
 static int unescape(const char *at, const char *end, char *out) {
   if (at >= end) return 0;
   switch (*at) {
-    case '"': *out = '"'; return 1;
-    case '\\': *out = '\\'; return 1;
-    case 'n': *out = '\n'; return 1;
-    case 't': *out = '\t'; return 1;
+    case '"':
+      *out = '"';
+      return 1;
+    case '\\':
+      *out = '\\';
+      return 1;
+    case 'n':
+      *out = '\n';
+      return 1;
+    case 't':
+      *out = '\t';
+      return 1;
   }
   if (at + 1 >= end || hex_value(at[0]) < 0 || hex_value(at[1]) < 0) return 0;
   *out = (char)(hex_value(at[0]) * 16 + hex_value(at[1]));
@@ -84,7 +96,8 @@ static hr_status_t lex_string(mlir_lexer_t *lexer, hr_str_t *out_text) {
     escaped |= *at == '\\';
     at += *at == '\\' && at + 1 < lexer->end ? 2 : 1;
   }
-  if (at >= lexer->end || *at != '"') return lex_error(lexer, "the string does not end on its line");
+  if (at >= lexer->end || *at != '"')
+    return lex_error(lexer, "the string does not end on its line");
   lexer->at = at + 1;
   *out_text = (hr_str_t){start, (size_t)(at - start)};
   if (!escaped) return NULL;
@@ -97,7 +110,9 @@ static hr_status_t lex_string(mlir_lexer_t *lexer, hr_str_t *out_text) {
       continue;
     }
     int used = unescape(from + 1, at, to);
-    if (!used) return lex_error(lexer, "a string has an escape other than \\\" \\\\ \\n \\t or two hex digits");
+    if (!used)
+      return lex_error(lexer,
+                       "a string has an escape other than \\\" \\\\ \\n \\t or two hex digits");
     from += 1 + used;
     to++;
   }
@@ -110,7 +125,8 @@ static hr_status_t lex_suffix(mlir_lexer_t *lexer, mlir_token_kind_t kind) {
   const char *start = ++lexer->at;
   while (lexer->at < lexer->end && (is_word_char(*lexer->at) || *lexer->at == '-')) {
     if (isdigit((unsigned char)*start) && !isdigit((unsigned char)*lexer->at)) break;
-    if (*lexer->at == '-' && lexer->at + 1 < lexer->end && lexer->at[1] == '>') break; /* "#a->#b" */
+    if (*lexer->at == '-' && lexer->at + 1 < lexer->end && lexer->at[1] == '>')
+      break; /* "#a->#b" */
     lexer->at++;
   }
   if (lexer->at == start) return lex_error(lexer, "a name must follow");
@@ -120,7 +136,8 @@ static hr_status_t lex_suffix(mlir_lexer_t *lexer, mlir_token_kind_t kind) {
 }
 
 static hr_status_t lex_symbol(mlir_lexer_t *lexer) {
-  if (lexer->at + 1 >= lexer->end || lexer->at[1] != '"') return lex_suffix(lexer, MLIR_TOKEN_SYMBOL);
+  if (lexer->at + 1 >= lexer->end || lexer->at[1] != '"')
+    return lex_suffix(lexer, MLIR_TOKEN_SYMBOL);
   lexer->at += 2;
   lexer->token.kind = MLIR_TOKEN_SYMBOL;
   return lex_string(lexer, &lexer->token.text);
@@ -158,7 +175,8 @@ static void lex_number(mlir_lexer_t *lexer) {
 
 /* `text` has at least two characters. */
 static bool starts_with(const mlir_lexer_t *lexer, const char *text) {
-  if (lexer->end - lexer->at < 2 || lexer->at[0] != text[0] || lexer->at[1] != text[1]) return false;
+  if (lexer->end - lexer->at < 2 || lexer->at[0] != text[0] || lexer->at[1] != text[1])
+    return false;
   return !text[2] || (lexer->end - lexer->at >= 3 && lexer->at[2] == text[2]);
 }
 
@@ -178,14 +196,18 @@ static hr_status_t lex_punct(mlir_lexer_t *lexer) {
       return NULL;
     }
   switch (*lexer->at) {
-    case '%': return lex_suffix(lexer, MLIR_TOKEN_VALUE);
-    case '^': return lex_suffix(lexer, MLIR_TOKEN_BLOCK);
+    case '%':
+      return lex_suffix(lexer, MLIR_TOKEN_VALUE);
+    case '^':
+      return lex_suffix(lexer, MLIR_TOKEN_BLOCK);
     case '#':
       /* "%0#1": a bare '#' before a number selects one of several results. */
       if (lexer->at + 1 < lexer->end && isdigit((unsigned char)lexer->at[1])) break;
       return lex_suffix(lexer, MLIR_TOKEN_HASH);
-    case '!': return lex_suffix(lexer, MLIR_TOKEN_BANG);
-    case '@': return lex_symbol(lexer);
+    case '!':
+      return lex_suffix(lexer, MLIR_TOKEN_BANG);
+    case '@':
+      return lex_symbol(lexer);
   }
   if (!*lexer->at || !strchr(":,=(){}[]<>?*+-/|#", *lexer->at))
     return lex_error(lexer, "a character that MLIR does not use");

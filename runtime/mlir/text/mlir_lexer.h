@@ -14,20 +14,20 @@ typedef enum mlir_token_kind {
   MLIR_TOKEN_SYMBOL,  /* @name or @"name": text is the name, unescaped */
   MLIR_TOKEN_INTEGER, /* 12, 0xFF */
   MLIR_TOKEN_FLOAT,
-  MLIR_TOKEN_STRING,  /* text is unescaped */
-  MLIR_TOKEN_ARROW,   /* -> */
+  MLIR_TOKEN_STRING, /* text is unescaped */
+  MLIR_TOKEN_ARROW,  /* -> */
   MLIR_TOKEN_COLON_COLON,
   MLIR_TOKEN_ELLIPSIS,
   MLIR_TOKEN_RESOURCES_BEGIN, /* {-# */
   MLIR_TOKEN_RESOURCES_END,   /* #-} */
-  MLIR_TOKEN_PUNCT    /* one character: punct */
+  MLIR_TOKEN_PUNCT            /* one character: punct */
 } mlir_token_kind_t;
 
 typedef struct mlir_token {
   mlir_token_kind_t kind;
   char punct;
-  hr_str_t text;      /* without the sigil; of a string or symbol the unescaped bytes */
-  const char *start;  /* of the token in the source */
+  hr_str_t text;     /* without the sigil; of a string or symbol the unescaped bytes */
+  const char *start; /* of the token in the source */
 } mlir_token_t;
 
 typedef struct mlir_lexer {
@@ -44,7 +44,8 @@ void mlir_lexer_init(mlir_lexer_t *lexer, const hr_source_t *source, hr_arena_t 
 hr_status_t mlir_lexer_next(mlir_lexer_t *lexer); /* reads the next token into lexer->token */
 /* Position of the current token, for messages and ops. */
 hr_pos_t mlir_lexer_pos(mlir_lexer_t *lexer);
-/* Reads on from inside the current token: shapes such as "4x?x5xf32" are not words of the language. */
+/* Reads on from inside the current token: shapes such as "4x?x5xf32" are not words of the language.
+ */
 hr_status_t mlir_lexer_restart_at(mlir_lexer_t *lexer, const char *at);
 
 #endif

@@ -1,22 +1,25 @@
-/* Locations: the tree keeps their text, as it stands between the parentheses of loc(...). Aliases, which most files
- * write behind everything else, are put in at the end; each is written out once and shared by the ops that name it. */
+/* Locations: the tree keeps their text, as it stands between the parentheses of loc(...). Aliases,
+ * which most files write behind everything else, are put in at the end; each is written out once
+ * and shared by the ops that name it. */
 #include <string.h>
 
 #include "mlir/text/mlir_parser.h"
 
-#define LOCATION_MAX 2048 /* bytes of a chain of calls; of longer ones the innermost place is kept */
-#define ALIAS_DEPTH 200   /* aliases within aliases */
+#define LOCATION_MAX \
+  2048                  /* bytes of a chain of calls; of longer ones the innermost place is kept */
+#define ALIAS_DEPTH 200 /* aliases within aliases */
 
 static hr_status_t finish_text(mlir_parser_t *parser, hr_str_t *text, int depth);
 
 static bool is_alias_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
-         c == '$' || c == '-';
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '.' || c == '$' || c == '-';
 }
 
 /* --- reading --- */
 
-/* "loc" is 0, "loc12" is 12; false for other names. Numbers are no greater than the text is long. */
+/* "loc" is 0, "loc12" is 12; false for other names. Numbers are no greater than the text is long.
+ */
 static bool alias_number(const mlir_parser_t *parser, hr_str_t name, size_t *out_number) {
   size_t number = 0;
   if (name.size < 3 || memcmp(name.data, "loc", 3)) return false;
@@ -35,7 +38,8 @@ bool mlir_is_location_alias(const mlir_parser_t *parser, hr_str_t name) {
 }
 
 /* A location that ops share, of an alias that may be defined later. */
-static hr_status_t shared_location(mlir_parser_t *parser, mlir_location_alias_t *alias, mlir_attr_t **out_location) {
+static hr_status_t shared_location(mlir_parser_t *parser, mlir_location_alias_t *alias,
+                                   mlir_attr_t **out_location) {
   if (!alias->attr) {
     HR_TRY(HR_NEW(parser->arena, &alias->attr));
     alias->attr->kind = MLIR_ATTR_LOCATION;
@@ -59,7 +63,8 @@ hr_status_t mlir_find_alias(mlir_parser_t *parser, hr_str_t name, const mlir_att
   return NULL;
 }
 
-static hr_status_t new_alias(mlir_parser_t *parser, size_t number, mlir_location_alias_t **out_alias) {
+static hr_status_t new_alias(mlir_parser_t *parser, size_t number,
+                             mlir_location_alias_t **out_alias) {
   while (parser->location_aliases.count <= number)
     HR_VEC_PUSH(&parser->location_aliases, (mlir_location_alias_t){{"", 0}, NULL});
   *out_alias = &parser->location_aliases.data[number];
@@ -126,8 +131,10 @@ static size_t plain_part(hr_str_t text) {
   return text.size;
 }
 
-/* What the alias at `at` says, nothing if it is no location: *out_size bytes of the text are its name. */
-static hr_status_t alias_text(mlir_parser_t *parser, hr_str_t at, int depth, size_t *out_size, hr_str_t *out_text) {
+/* What the alias at `at` says, nothing if it is no location: *out_size bytes of the text are its
+ * name. */
+static hr_status_t alias_text(mlir_parser_t *parser, hr_str_t at, int depth, size_t *out_size,
+                              hr_str_t *out_text) {
   size_t size = 1;
   while (size < at.size && is_alias_char(at.data[size])) size++;
   *out_size = size;
@@ -143,9 +150,10 @@ static hr_status_t alias_text(mlir_parser_t *parser, hr_str_t at, int depth, siz
   return NULL;
 }
 
-/* False: something else than a location is named (metadata of other tools), and the place is given up. */
-static hr_status_t write_out(mlir_parser_t *parser, hr_str_t from, int depth, hr_strbuf_t *text, hr_str_t *out_first,
-                             bool *out_whole) {
+/* False: something else than a location is named (metadata of other tools), and the place is given
+ * up. */
+static hr_status_t write_out(mlir_parser_t *parser, hr_str_t from, int depth, hr_strbuf_t *text,
+                             hr_str_t *out_first, bool *out_whole) {
   *out_whole = true;
   while (from.size) {
     size_t size = plain_part(from);
@@ -162,7 +170,8 @@ static hr_status_t write_out(mlir_parser_t *parser, hr_str_t from, int depth, hr
   return hr_strbuf_finish(text);
 }
 
-/* Puts the aliases in. A chain of calls that becomes too long is cut down to the place that was called. */
+/* Puts the aliases in. A chain of calls that becomes too long is cut down to the place that was
+ * called. */
 static hr_status_t finish_text(mlir_parser_t *parser, hr_str_t *location, int depth) {
   hr_str_t first = {"", 0}, from = *location;
   hr_strbuf_t text;
@@ -172,7 +181,8 @@ static hr_status_t finish_text(mlir_parser_t *parser, hr_str_t *location, int de
   *location = HR_STR("unknown"); /* for an alias that leads back here */
   hr_strbuf_init(&text);
   hr_status_t st = write_out(parser, from, depth, &text, &first, &whole);
-  if (!st && whole && text.size > LOCATION_MAX && from.size > 9 && !memcmp(from.data, "callsite(", 9))
+  if (!st && whole && text.size > LOCATION_MAX && from.size > 9 &&
+      !memcmp(from.data, "callsite(", 9))
     *location = first;
   else if (!st && whole && text.size <= 2 * LOCATION_MAX)
     st = hr_arena_str(parser->arena, (hr_str_t){text.data, text.size}, location);
@@ -182,10 +192,12 @@ static hr_status_t finish_text(mlir_parser_t *parser, hr_str_t *location, int de
 
 /* An op that names nothing but an alias shares the alias's location. */
 static hr_status_t finish_op(mlir_parser_t *parser, mlir_op_t *op) {
-  if (!op->location || op->location->kind != MLIR_ATTR_LOCATION || !op->location->text.size) return NULL;
+  if (!op->location || op->location->kind != MLIR_ATTR_LOCATION || !op->location->text.size)
+    return NULL;
   hr_str_t text = op->location->text;
   mlir_attr_t *alias = NULL;
-  if (text.data[0] == '#') alias = hr_map_get(&parser->attr_aliases, (hr_str_t){text.data + 1, text.size - 1});
+  if (text.data[0] == '#')
+    alias = hr_map_get(&parser->attr_aliases, (hr_str_t){text.data + 1, text.size - 1});
   if (alias && alias->kind == MLIR_ATTR_LOCATION) op->location = alias;
   return finish_text(parser, &((mlir_attr_t *)op->location)->text, 0);
 }

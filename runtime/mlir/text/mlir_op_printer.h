@@ -17,7 +17,8 @@ typedef struct printed_name {
   int count;
 } printed_name_t;
 
-/* --- names of values (mlir_print_names.c), kept in mlir_value_t.mapped while the module is printed --- */
+/* --- names of values (mlir_print_names.c), kept in mlir_value_t.mapped while the module is printed
+ * --- */
 void mlir_name_values(const mlir_op_t *top);
 void mlir_forget_names(const mlir_op_t *top);
 void mlir_print_use(op_printer_t *printer, const mlir_value_t *value);
@@ -43,7 +44,8 @@ void mlir_print_function_type(op_printer_t *printer, const mlir_op_t *op); /* " 
 void mlir_print_region(op_printer_t *printer, const mlir_region_t *region, bool named_args);
 
 /* --- forms that no row of mlir_forms.def can say (mlir_print_forms.c) --- */
-/* Prints the op behind its results; false, and nothing printed, if it has no such form or does not fit it. */
+/* Prints the op behind its results; false, and nothing printed, if it has no such form or does not
+ * fit it. */
 bool mlir_print_custom_form(op_printer_t *printer, const mlir_op_t *op);
 
 #endif

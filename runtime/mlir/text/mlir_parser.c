@@ -15,7 +15,8 @@ static const char *describe_token(const mlir_parser_t *parser, char into[64]) {
   const mlir_lexer_t *lexer = &parser->lexer;
   if (token->kind == MLIR_TOKEN_END) return "the end of the file";
   size_t size = (size_t)(lexer->at - token->start);
-  snprintf(into, 64, "'%.*s%s'", (int)(size < 40 ? size : 40), token->start, size < 40 ? "" : "...");
+  snprintf(into, 64, "'%.*s%s'", (int)(size < 40 ? size : 40), token->start,
+           size < 40 ? "" : "...");
   return into;
 }
 
@@ -35,7 +36,8 @@ hr_status_t mlir_take_word(mlir_parser_t *parser, const char *word) {
   return mlir_at_word(parser, word) ? mlir_lexer_next(&parser->lexer) : mlir_expected(parser, word);
 }
 
-hr_status_t mlir_take_kind(mlir_parser_t *parser, mlir_token_kind_t kind, const char *wanted, hr_str_t *out_text) {
+hr_status_t mlir_take_kind(mlir_parser_t *parser, mlir_token_kind_t kind, const char *wanted,
+                           hr_str_t *out_text) {
   if (mlir_peek(parser)->kind != kind) return mlir_expected(parser, wanted);
   if (out_text) *out_text = mlir_peek(parser)->text;
   return mlir_lexer_next(&parser->lexer);
@@ -52,7 +54,9 @@ hr_status_t mlir_take_word_if(mlir_parser_t *parser, const char *word, bool *out
 }
 
 hr_status_t mlir_enter(mlir_parser_t *parser) {
-  return ++parser->depth > MLIR_MAX_DEPTH ? mlir_expected(parser, "less nesting (at most 1000 levels)") : NULL;
+  return ++parser->depth > MLIR_MAX_DEPTH
+             ? mlir_expected(parser, "less nesting (at most 1000 levels)")
+             : NULL;
 }
 
 void mlir_leave(mlir_parser_t *parser) { parser->depth--; }
@@ -68,7 +72,8 @@ hr_status_t mlir_take_integer(mlir_parser_t *parser, int64_t *out_value) {
   digits[token->text.size] = 0;
   errno = 0;
   uint64_t magnitude = strtoull(digits, NULL, 0);
-  if (errno || (negative && magnitude > UINT64_C(1) << 63)) return mlir_expected(parser, "an integer of 64 bits");
+  if (errno || (negative && magnitude > UINT64_C(1) << 63))
+    return mlir_expected(parser, "an integer of 64 bits");
   *out_value = (int64_t)(negative ? 0 - magnitude : magnitude);
   return mlir_lexer_next(&parser->lexer);
 }
@@ -89,7 +94,8 @@ hr_status_t mlir_take_balanced(mlir_parser_t *parser, hr_str_t *out_text) {
 
 /* --- value names --- */
 
-/* What a name stands for. Values used before they are defined wait in a list of places to fill in. */
+/* What a name stands for. Values used before they are defined wait in a list of places to fill in.
+ */
 typedef struct mlir_name {
   hr_str_t name;
   mlir_value_t *values; /* NULL: not defined yet */
@@ -123,7 +129,8 @@ static hr_status_t declare_name(mlir_parser_t *parser, hr_str_t name, mlir_name_
   return hr_map_put(&parser->scope->names, name, *out_name, NULL);
 }
 
-static hr_status_t mlir_define_values(mlir_parser_t *parser, hr_str_t name, mlir_value_t *values, int count) {
+static hr_status_t mlir_define_values(mlir_parser_t *parser, hr_str_t name, mlir_value_t *values,
+                                      int count) {
   mlir_name_t *known = hr_map_get(&parser->scope->names, name);
   if (known && known->values) {
     hr_pos_t pos = mlir_lexer_pos(&parser->lexer);
@@ -138,16 +145,18 @@ static hr_status_t mlir_define_values(mlir_parser_t *parser, hr_str_t name, mlir
 
 static hr_status_t fill_use(const pending_use_t *use) {
   if (!use->name->values)
-    return hr_error_at(HR_INVALID, &use->pos, "%%%.*s is not defined", HR_STR_ARGS(use->name->name));
+    return hr_error_at(HR_INVALID, &use->pos, "%%%.*s is not defined",
+                       HR_STR_ARGS(use->name->name));
   if (use->number >= use->name->count)
-    return hr_error_at(HR_INVALID, &use->pos, "%%%.*s#%d: it has %d results", HR_STR_ARGS(use->name->name), use->number,
-                       use->name->count);
+    return hr_error_at(HR_INVALID, &use->pos, "%%%.*s#%d: it has %d results",
+                       HR_STR_ARGS(use->name->name), use->number, use->name->count);
   *use->slot = &use->name->values[use->number];
   return NULL;
 }
 
 /* Finds what uses stand for, now or, for values defined later, at the end of the region. */
-static hr_status_t mlir_resolve_uses(mlir_parser_t *parser, const mlir_use_t *uses, int count, mlir_value_t **slots) {
+static hr_status_t mlir_resolve_uses(mlir_parser_t *parser, const mlir_use_t *uses, int count,
+                                     mlir_value_t **slots) {
   for (int i = 0; i < count; i++) {
     mlir_name_t *name = find_name(parser->scope, uses[i].name);
     if (!name) HR_TRY(declare_name(parser, uses[i].name, &name));
@@ -181,7 +190,8 @@ hr_status_t mlir_parse_uses(mlir_parser_t *parser, mlir_uses_t *uses) {
     if (!comma) break;
     /* In "%a, %b, dim = 0" the last comma belongs to what follows. */
     const char *at = parser->lexer.at;
-    while (at < parser->lexer.end && (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r')) at++;
+    while (at < parser->lexer.end && (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r'))
+      at++;
     more = at < parser->lexer.end && *at == '%';
     if (more) HR_TRY(mlir_lexer_next(&parser->lexer));
   }
@@ -190,8 +200,8 @@ hr_status_t mlir_parse_uses(mlir_parser_t *parser, mlir_uses_t *uses) {
 
 /* --- regions --- */
 
-/* A scope ends when its region does: names that nobody defined move out, where the enclosing region may still define
- * them, or are errors at an isolated region. */
+/* A scope ends when its region does: names that nobody defined move out, where the enclosing region
+ * may still define them, or are errors at an isolated region. */
 static hr_status_t close_scope(mlir_parser_t *parser, mlir_scope_t *scope) {
   hr_status_t st = NULL;
   for (size_t i = 0; i < scope->pending.count && !st; i++) {
@@ -231,7 +241,8 @@ done:
   return st;
 }
 
-hr_status_t mlir_add_block_args(mlir_parser_t *parser, mlir_block_t *block, int count, const mlir_arg_t *args) {
+hr_status_t mlir_add_block_args(mlir_parser_t *parser, mlir_block_t *block, int count,
+                                const mlir_arg_t *args) {
   HR_TRY(HR_NEW_ARRAY(parser->arena, count, &block->args));
   block->arg_count = count;
   for (int i = 0; i < count; i++) {
@@ -250,7 +261,8 @@ static hr_status_t parse_block_ops(mlir_parser_t *parser, mlir_block_t *block) {
   return NULL;
 }
 
-static hr_status_t parse_labelled_blocks(mlir_parser_t *parser, mlir_region_t *region, bool replace_first) {
+static hr_status_t parse_labelled_blocks(mlir_parser_t *parser, mlir_region_t *region,
+                                         bool replace_first) {
   while (mlir_peek(parser)->kind == MLIR_TOKEN_BLOCK) {
     mlir_block_t *block;
     if (replace_first)
@@ -279,8 +291,8 @@ static hr_status_t parse_region_body(mlir_parser_t *parser, mlir_region_t *regio
   return mlir_take(parser, '}');
 }
 
-hr_status_t mlir_parse_region(mlir_parser_t *parser, mlir_region_t *region, bool isolated, int arg_count,
-                              const mlir_arg_t *args) {
+hr_status_t mlir_parse_region(mlir_parser_t *parser, mlir_region_t *region, bool isolated,
+                              int arg_count, const mlir_arg_t *args) {
   mlir_scope_t scope = {.outer = isolated ? NULL : parser->scope}, *before = parser->scope;
   HR_TRY(mlir_enter(parser));
   parser->scope = &scope;
@@ -329,14 +341,17 @@ static hr_status_t name_results(mlir_parser_t *parser, const result_names_t *nam
     named += name.count;
   }
   if (names->count && named != op->result_count)
-    return mlir_error(parser->module, op, "%d results are named, it has %d", named, op->result_count);
+    return mlir_error(parser->module, op, "%d results are named, it has %d", named,
+                      op->result_count);
   return NULL;
 }
 
-hr_status_t mlir_set_results(mlir_parser_t *parser, mlir_op_t *op, int count, const mlir_type_t *const *types) {
+hr_status_t mlir_set_results(mlir_parser_t *parser, mlir_op_t *op, int count,
+                             const mlir_type_t *const *types) {
   op->result_count = count;
   HR_TRY(HR_NEW_ARRAY(parser->arena, count, &op->results));
-  for (int i = 0; i < count; i++) op->results[i] = (mlir_value_t){.type = types[i], .owner = op, .index = i};
+  for (int i = 0; i < count; i++)
+    op->results[i] = (mlir_value_t){.type = types[i], .owner = op, .index = i};
   return NULL;
 }
 
@@ -346,7 +361,8 @@ hr_status_t mlir_set_operands(mlir_parser_t *parser, mlir_op_t *op, const mlir_u
   return mlir_resolve_uses(parser, uses->data, op->operand_count, op->operands);
 }
 
-static hr_status_t operand_type_error(mlir_parser_t *parser, const mlir_op_t *op, int k, const mlir_type_t *written) {
+static hr_status_t operand_type_error(mlir_parser_t *parser, const mlir_op_t *op, int k,
+                                      const mlir_type_t *written) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
   hr_strbuf_printf(&text, "operand %d is ", k);
@@ -359,12 +375,14 @@ static hr_status_t operand_type_error(mlir_parser_t *parser, const mlir_op_t *op
   return st;
 }
 
-hr_status_t mlir_check_operand_type(mlir_parser_t *parser, const mlir_op_t *op, int k, const mlir_type_t *written) {
+hr_status_t mlir_check_operand_type(mlir_parser_t *parser, const mlir_op_t *op, int k,
+                                    const mlir_type_t *written) {
   bool fits = !op->operands[k] || mlir_type_equal(op->operands[k]->type, written);
   return fits ? NULL : operand_type_error(parser, op, k, written);
 }
 
-hr_status_t mlir_check_operand_types(mlir_parser_t *parser, const mlir_op_t *op, const mlir_type_t *function) {
+hr_status_t mlir_check_operand_types(mlir_parser_t *parser, const mlir_op_t *op,
+                                     const mlir_type_t *function) {
   for (int k = 0; k < op->operand_count && k < function->input_count; k++)
     HR_TRY(mlir_check_operand_type(parser, op, k, function->inputs[k]));
   return NULL;
@@ -401,7 +419,8 @@ static hr_status_t parse_generic_regions(mlir_parser_t *parser, mlir_op_t *op) {
   for (bool more = !st; more && !st;) {
     mlir_region_t *region;
     HR_TRY_GOTO(done, st, HR_NEW(parser->arena, &region));
-    HR_TRY_GOTO(done, st, mlir_parse_region(parser, region, mlir_op_is_isolated(op->name), 0, NULL));
+    HR_TRY_GOTO(done, st,
+                mlir_parse_region(parser, region, mlir_op_is_isolated(op->name), 0, NULL));
     HR_TRY_GOTO(done, st, HR_VEC_RESERVE(&regions, regions.count + 1));
     regions.data[regions.count++] = region;
     HR_TRY_GOTO(done, st, mlir_take_if(parser, ',', &more));
@@ -413,7 +432,8 @@ done:
   return st;
 }
 
-hr_status_t mlir_set_regions(mlir_parser_t *parser, mlir_op_t *op, int count, mlir_region_t *const *regions) {
+hr_status_t mlir_set_regions(mlir_parser_t *parser, mlir_op_t *op, int count,
+                             mlir_region_t *const *regions) {
   void *copy;
   HR_TRY(hr_arena_copy(parser->arena, regions, (size_t)count * sizeof *regions, &copy));
   op->regions = copy;
@@ -442,7 +462,8 @@ static hr_status_t parse_generic_op(mlir_parser_t *parser, mlir_op_t *op) {
   HR_TRY_GOTO(done, st, mlir_take(parser, ':'));
   HR_TRY_GOTO(done, st, mlir_parse_function_type(parser, &type));
   if (type->input_count != (int)uses.count) {
-    st = mlir_error(parser->module, op, "%zu operands, the type has %d", uses.count, type->input_count);
+    st = mlir_error(parser->module, op, "%zu operands, the type has %d", uses.count,
+                    type->input_count);
     goto done;
   }
   HR_TRY_GOTO(done, st, mlir_set_operands(parser, op, &uses));
@@ -479,7 +500,8 @@ hr_status_t mlir_parse_op(mlir_parser_t *parser, mlir_op_t **out_op) {
     op->name = full_name(word);
     HR_TRY_GOTO(done, st, mlir_parse_pretty_op(parser, op));
   }
-  if (mlir_at_word(parser, "loc")) HR_TRY_GOTO(done, st, mlir_parse_location(parser, &op->location));
+  if (mlir_at_word(parser, "loc"))
+    HR_TRY_GOTO(done, st, mlir_parse_location(parser, &op->location));
   HR_TRY_GOTO(done, st, name_results(parser, &names, op));
   *out_op = op;
 done:
@@ -501,7 +523,8 @@ static hr_status_t parse_alias(mlir_parser_t *parser) {
     HR_TRY(mlir_parse_type(parser, &type));
     return hr_map_put(&parser->type_aliases, name, (void *)type, NULL);
   }
-  if (mlir_at_word(parser, "loc") && mlir_is_location_alias(parser, name)) return mlir_define_location(parser, name);
+  if (mlir_at_word(parser, "loc") && mlir_is_location_alias(parser, name))
+    return mlir_define_location(parser, name);
   const mlir_attr_t *attr;
   HR_TRY(mlir_parse_attr(parser, &attr));
   return hr_map_put(&parser->attr_aliases, name, (void *)attr, NULL);

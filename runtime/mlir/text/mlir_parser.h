@@ -1,5 +1,5 @@
-/* The parser of MLIR text: state and pieces, shared by its files. The bytecode reader uses it for attributes and types
- * that a file keeps as text. */
+/* The parser of MLIR text: state and pieces, shared by its files. The bytecode reader uses it for
+ * attributes and types that a file keeps as text. */
 #ifndef MLIR_MLIR_PARSER_H
 #define MLIR_MLIR_PARSER_H
 
@@ -23,14 +23,17 @@ typedef struct mlir_parser {
   int depth;
   hr_map_t attr_aliases, type_aliases;
   HR_VEC(mlir_location_alias_t) location_aliases; /* #loc, #loc1, ... by their number */
-  hr_map_t resources;               /* key → mlir_attr_t without a type: the blob */
-  HR_VEC(mlir_attr_t *) unresolved; /* dense_resource attributes and aliases that wait for the end of the file */
+  hr_map_t resources;                             /* key → mlir_attr_t without a type: the blob */
+  HR_VEC(mlir_attr_t *)
+  unresolved; /* dense_resource attributes and aliases that wait for the end of the file */
   mlir_scope_t *scope;
   hr_map_t forms; /* pretty forms by op name, see mlir_forms.c */
 } mlir_parser_t;
 
 /* --- tokens --- */
-static inline const mlir_token_t *mlir_peek(const mlir_parser_t *parser) { return &parser->lexer.token; }
+static inline const mlir_token_t *mlir_peek(const mlir_parser_t *parser) {
+  return &parser->lexer.token;
+}
 static inline bool mlir_at(const mlir_parser_t *parser, char punct) {
   return mlir_peek(parser)->kind == MLIR_TOKEN_PUNCT && mlir_peek(parser)->punct == punct;
 }
@@ -41,7 +44,8 @@ static inline bool mlir_at_word(const mlir_parser_t *parser, const char *word) {
 hr_status_t mlir_expected(mlir_parser_t *parser, const char *wanted);
 hr_status_t mlir_take(mlir_parser_t *parser, char punct);
 hr_status_t mlir_take_word(mlir_parser_t *parser, const char *word);
-hr_status_t mlir_take_kind(mlir_parser_t *parser, mlir_token_kind_t kind, const char *wanted, hr_str_t *out_text);
+hr_status_t mlir_take_kind(mlir_parser_t *parser, mlir_token_kind_t kind, const char *wanted,
+                           hr_str_t *out_text);
 hr_status_t mlir_take_if(mlir_parser_t *parser, char punct, bool *out_taken);
 hr_status_t mlir_take_word_if(mlir_parser_t *parser, const char *word, bool *out_taken);
 hr_status_t mlir_enter(mlir_parser_t *parser); /* one level deeper; INVALID beyond MLIR_MAX_DEPTH */
@@ -56,16 +60,19 @@ hr_status_t mlir_parse_type(mlir_parser_t *parser, const mlir_type_t **out_type)
 /* "(A, B) -> C" or "(A) -> (B, C)" */
 hr_status_t mlir_parse_function_type(mlir_parser_t *parser, const mlir_type_t **out_type);
 bool mlir_at_type(const mlir_parser_t *parser);
-hr_status_t mlir_make_integer_type(hr_arena_t *arena, int width, mlir_signedness_t sign, const mlir_type_t **out_type);
-hr_status_t mlir_make_tensor_type(hr_arena_t *arena, const mlir_type_t *element, int rank, const int64_t *dims,
-                                  const mlir_type_t **out_type);
+hr_status_t mlir_make_integer_type(hr_arena_t *arena, int width, mlir_signedness_t sign,
+                                   const mlir_type_t **out_type);
+hr_status_t mlir_make_tensor_type(hr_arena_t *arena, const mlir_type_t *element, int rank,
+                                  const int64_t *dims, const mlir_type_t **out_type);
 
 /* The IR's element type of a FLOAT type; false for those it does not have (tf32, f80, f128). */
 bool mlir_float_dtype(const mlir_type_t *type, hr_dtype_t *out_dtype);
 
 /* --- attributes (mlir_attrs.c, mlir_dense.c) --- */
-/* Fills in number and bits of a FLOAT attribute from its digits; `is_pattern`: they are its bits, in hexadecimal. */
-hr_status_t mlir_finish_float(hr_arena_t *arena, bool is_pattern, const char *digits, bool negative, mlir_attr_t *attr);
+/* Fills in number and bits of a FLOAT attribute from its digits; `is_pattern`: they are its bits,
+ * in hexadecimal. */
+hr_status_t mlir_finish_float(hr_arena_t *arena, bool is_pattern, const char *digits, bool negative,
+                              mlir_attr_t *attr);
 hr_status_t mlir_parse_attr(mlir_parser_t *parser, const mlir_attr_t **out_attr);
 /* "{a = 1, b}": fields sorted by name; duplicate names are errors. */
 hr_status_t mlir_parse_dict(mlir_parser_t *parser, const mlir_attr_t **out_dict);
@@ -86,31 +93,36 @@ hr_status_t mlir_parse_location(mlir_parser_t *parser, const mlir_attr_t **out_a
 hr_status_t mlir_finish_locations(mlir_parser_t *parser);
 /* The attribute that the alias stands for; NULL if it is not known. */
 hr_status_t mlir_find_alias(mlir_parser_t *parser, hr_str_t name, const mlir_attr_t **out_attr);
-/* Is it an alias of a location, as MLIR prints them? Then its definition is "loc(...)" behind the '='. */
+/* Is it an alias of a location, as MLIR prints them? Then its definition is "loc(...)" behind the
+ * '='. */
 bool mlir_is_location_alias(const mlir_parser_t *parser, hr_str_t name);
 hr_status_t mlir_define_location(mlir_parser_t *parser, hr_str_t name);
-/* Fills in the data of a DENSE attribute from raw little-endian bytes as MLIR stores them (i1 packed or not, one byte
- * per narrow element, one element for a splat). */
-hr_status_t mlir_dense_from_bytes(hr_arena_t *arena, const mlir_type_t *type, const void *bytes, size_t size,
-                                  mlir_attr_t *attr);
+/* Fills in the data of a DENSE attribute from raw little-endian bytes as MLIR stores them (i1
+ * packed or not, one byte per narrow element, one element for a splat). */
+hr_status_t mlir_dense_from_bytes(hr_arena_t *arena, const mlir_type_t *type, const void *bytes,
+                                  size_t size, mlir_attr_t *attr);
 hr_status_t mlir_finish_resources(mlir_parser_t *parser);
 hr_status_t mlir_parse_resources(mlir_parser_t *parser);
 
 /* Makers of simple attributes. */
 hr_status_t mlir_make_unit(hr_arena_t *arena, const mlir_attr_t **out_attr);
 hr_status_t mlir_make_bool(hr_arena_t *arena, bool value, const mlir_attr_t **out_attr);
-hr_status_t mlir_make_integer(hr_arena_t *arena, int64_t value, const mlir_type_t *type, const mlir_attr_t **out_attr);
+hr_status_t mlir_make_integer(hr_arena_t *arena, int64_t value, const mlir_type_t *type,
+                              const mlir_attr_t **out_attr);
 hr_status_t mlir_make_i64(hr_arena_t *arena, int64_t value, const mlir_attr_t **out_attr);
 hr_status_t mlir_make_string(hr_arena_t *arena, hr_str_t text, const mlir_attr_t **out_attr);
 hr_status_t mlir_make_symbol(hr_arena_t *arena, hr_str_t root, const mlir_attr_t **out_attr);
-hr_status_t mlir_make_type_attr(hr_arena_t *arena, const mlir_type_t *type, const mlir_attr_t **out_attr);
+hr_status_t mlir_make_type_attr(hr_arena_t *arena, const mlir_type_t *type,
+                                const mlir_attr_t **out_attr);
 hr_status_t mlir_make_array(hr_arena_t *arena, int count, const mlir_attr_t *const *items,
                             const mlir_attr_t **out_attr);
-hr_status_t mlir_make_ints(hr_arena_t *arena, int64_t count, const int64_t *values, const mlir_attr_t **out_attr);
-hr_status_t mlir_make_enum(hr_arena_t *arena, const char *dialect, const char *enum_name, hr_str_t word,
+hr_status_t mlir_make_ints(hr_arena_t *arena, int64_t count, const int64_t *values,
                            const mlir_attr_t **out_attr);
+hr_status_t mlir_make_enum(hr_arena_t *arena, const char *dialect, const char *enum_name,
+                           hr_str_t word, const mlir_attr_t **out_attr);
 /* Fields are copied; a DICT is sorted by name. */
-hr_status_t mlir_make_dict(hr_arena_t *arena, int count, const mlir_named_attr_t *fields, const mlir_attr_t **out_attr);
+hr_status_t mlir_make_dict(hr_arena_t *arena, int count, const mlir_named_attr_t *fields,
+                           const mlir_attr_t **out_attr);
 hr_status_t mlir_make_struct(hr_arena_t *arena, hr_str_t dialect, hr_str_t mnemonic, int count,
                              const mlir_named_attr_t *fields, const mlir_attr_t **out_attr);
 

@@ -139,7 +139,8 @@ void mlir_print_ints(hr_strbuf_t *text, const mlir_attr_t *attr) {
 /* [b, 0, 1, f] from the positions of two letters and the spatial dimensions. */
 static void print_conv_side(hr_strbuf_t *text, const mlir_attr_t *attr, const char *const names[3],
                             const char letters[2]) {
-  const mlir_attr_t *first = mlir_attr_field(attr, names[0]), *second = mlir_attr_field(attr, names[1]),
+  const mlir_attr_t *first = mlir_attr_field(attr, names[0]),
+                    *second = mlir_attr_field(attr, names[1]),
                     *spatial = mlir_attr_field(attr, names[2]);
   int64_t rank = spatial ? spatial->element_count + 2 : 2;
   hr_strbuf_add_char(text, '[');
@@ -154,8 +155,10 @@ static void print_conv_side(hr_strbuf_t *text, const mlir_attr_t *attr, const ch
 }
 
 void mlir_print_conv_dims(hr_strbuf_t *text, const mlir_attr_t *attr) {
-  static const char *const input[] = {"input_batch_dimension", "input_feature_dimension", "input_spatial_dimensions"};
-  static const char *const kernel[] = {"kernel_input_feature_dimension", "kernel_output_feature_dimension",
+  static const char *const input[] = {"input_batch_dimension", "input_feature_dimension",
+                                      "input_spatial_dimensions"};
+  static const char *const kernel[] = {"kernel_input_feature_dimension",
+                                       "kernel_output_feature_dimension",
                                        "kernel_spatial_dimensions"};
   static const char *const output[] = {"output_batch_dimension", "output_feature_dimension",
                                        "output_spatial_dimensions"};
@@ -182,8 +185,9 @@ static void print_bounds(hr_strbuf_t *text, const mlir_attr_t *attr) {
 static bool is_left_out(const mlir_attr_t *attr, const mlir_attr_t *value) {
   static const char *const sparse[] = {"dot", "gather", "scatter", "ragged_dot", "result_accuracy"};
   bool lists = value->kind == MLIR_ATTR_DENSE_ARRAY && !value->element_count;
-  bool zero =
-      value->kind == MLIR_ATTR_INTEGER ? value->integer == 0 : value->kind == MLIR_ATTR_FLOAT && value->number == 0;
+  bool zero = value->kind == MLIR_ATTR_INTEGER
+                  ? value->integer == 0
+                  : value->kind == MLIR_ATTR_FLOAT && value->number == 0;
   for (size_t i = 0; i < sizeof sparse / sizeof *sparse; i++)
     if (hr_str_is(attr->text, sparse[i])) return lists || zero;
   return false;
@@ -198,7 +202,7 @@ static void print_field_value(hr_strbuf_t *text, const mlir_attr_t *value) {
     mlir_print_float(text, value->type, value->number, value->bits);
   } else if (value->kind == MLIR_ATTR_STRUCT && hr_str_is(value->text, "sub_axis_info")) {
     hr_strbuf_printf(text, "(%ld)%ld", (long)mlir_attr_field(value, "pre_size")->integer,
-                   (long)mlir_attr_field(value, "size")->integer);
+                     (long)mlir_attr_field(value, "size")->integer);
   } else {
     mlir_print_attr(text, value);
   }
@@ -267,12 +271,14 @@ static void print_number(hr_strbuf_t *text, const mlir_attr_t *attr, bool typed)
   mlir_print_type(text, attr->type);
 }
 
-/* Is it a number that says its type by default, as the items of an array may: i64 and f64 but for hexadecimal ones? */
+/* Is it a number that says its type by default, as the items of an array may: i64 and f64 but for
+ * hexadecimal ones? */
 static bool has_default_type(const mlir_attr_t *attr) {
   const mlir_type_t *type = attr->type;
   if (!type) return false;
   if (attr->kind == MLIR_ATTR_INTEGER)
-    return type->kind == MLIR_TYPE_INTEGER && type->width == 64 && type->signedness == MLIR_SIGNLESS;
+    return type->kind == MLIR_TYPE_INTEGER && type->width == 64 &&
+           type->signedness == MLIR_SIGNLESS;
   return attr->kind == MLIR_ATTR_FLOAT && hr_str_is(type->name, "f64") && isfinite(attr->number);
 }
 
@@ -299,36 +305,65 @@ static void print_sparse(hr_strbuf_t *text, const mlir_attr_t *attr) {
   mlir_print_type(text, attr->type);
 }
 
-/* "#stablehlo<precision HIGH>"; "#stablehlo.precision<HIGH>" where MLIR writes that, and for names other than words. */
+/* "#stablehlo<precision HIGH>"; "#stablehlo.precision<HIGH>" where MLIR writes that, and for names
+ * other than words. */
 static void print_enum(hr_strbuf_t *text, const mlir_attr_t *attr) {
   hr_str_t name = attr->enum_name;
   bool dotted = hr_str_is(name, "result_accuracy_mode") || !mlir_is_bare(name);
-  hr_strbuf_printf(text, dotted ? "#%.*s.%.*s<%.*s>" : "#%.*s<%.*s %.*s>", HR_STR_ARGS(attr->dialect),
-                   HR_STR_ARGS(name), HR_STR_ARGS(attr->text));
+  hr_strbuf_printf(text, dotted ? "#%.*s.%.*s<%.*s>" : "#%.*s<%.*s %.*s>",
+                   HR_STR_ARGS(attr->dialect), HR_STR_ARGS(name), HR_STR_ARGS(attr->text));
 }
 
 void mlir_print_attr(hr_strbuf_t *text, const mlir_attr_t *attr) {
   switch (attr->kind) {
-    case MLIR_ATTR_UNIT: hr_strbuf_add_str(text, "unit"); break;
-    case MLIR_ATTR_BOOL: hr_strbuf_add_str(text, attr->integer ? "true" : "false"); break;
+    case MLIR_ATTR_UNIT:
+      hr_strbuf_add_str(text, "unit");
+      break;
+    case MLIR_ATTR_BOOL:
+      hr_strbuf_add_str(text, attr->integer ? "true" : "false");
+      break;
     case MLIR_ATTR_INTEGER:
-    case MLIR_ATTR_FLOAT: print_number(text, attr, true); break;
+    case MLIR_ATTR_FLOAT:
+      print_number(text, attr, true);
+      break;
     case MLIR_ATTR_STRING:
       mlir_print_string(text, attr->text);
       if (!attr->type) break;
       hr_strbuf_add_str(text, " : ");
       mlir_print_type(text, attr->type);
       break;
-    case MLIR_ATTR_ARRAY: print_items(text, attr); break;
-    case MLIR_ATTR_DICT: print_fields(text, attr); break;
-    case MLIR_ATTR_SYMBOL: mlir_print_symbol(text, attr); break;
-    case MLIR_ATTR_TYPE: mlir_print_type(text, attr->type); break;
-    case MLIR_ATTR_DENSE_ARRAY: print_dense_array(text, attr); break;
-    case MLIR_ATTR_DENSE: print_dense(text, attr); break;
-    case MLIR_ATTR_SPARSE: print_sparse(text, attr); break;
-    case MLIR_ATTR_ENUM: print_enum(text, attr); break;
-    case MLIR_ATTR_STRUCT: print_struct(text, attr); break;
-    case MLIR_ATTR_LOCATION: hr_strbuf_printf(text, "loc(%.*s)", HR_STR_ARGS(attr->text)); break;
-    case MLIR_ATTR_OPAQUE: hr_strbuf_add(text, attr->text.data, attr->text.size); break;
+    case MLIR_ATTR_ARRAY:
+      print_items(text, attr);
+      break;
+    case MLIR_ATTR_DICT:
+      print_fields(text, attr);
+      break;
+    case MLIR_ATTR_SYMBOL:
+      mlir_print_symbol(text, attr);
+      break;
+    case MLIR_ATTR_TYPE:
+      mlir_print_type(text, attr->type);
+      break;
+    case MLIR_ATTR_DENSE_ARRAY:
+      print_dense_array(text, attr);
+      break;
+    case MLIR_ATTR_DENSE:
+      print_dense(text, attr);
+      break;
+    case MLIR_ATTR_SPARSE:
+      print_sparse(text, attr);
+      break;
+    case MLIR_ATTR_ENUM:
+      print_enum(text, attr);
+      break;
+    case MLIR_ATTR_STRUCT:
+      print_struct(text, attr);
+      break;
+    case MLIR_ATTR_LOCATION:
+      hr_strbuf_printf(text, "loc(%.*s)", HR_STR_ARGS(attr->text));
+      break;
+    case MLIR_ATTR_OPAQUE:
+      hr_strbuf_add(text, attr->text.data, attr->text.size);
+      break;
   }
 }

@@ -14,12 +14,13 @@ void mlir_print_float(hr_strbuf_t *text, const mlir_type_t *type, double value, 
 void mlir_print_integer(hr_strbuf_t *text, const mlir_type_t *type, int64_t value);
 void mlir_print_type(hr_strbuf_t *text, const mlir_type_t *type);
 void mlir_print_attr(hr_strbuf_t *text, const mlir_attr_t *attr);
-void mlir_print_entry(hr_strbuf_t *text, const mlir_named_attr_t *entry); /* "name = value", or the name of a unit */
-void mlir_print_ints(hr_strbuf_t *text, const mlir_attr_t *attr);         /* array<i64: 1, 2> as "[1, 2]" */
+void mlir_print_entry(hr_strbuf_t *text,
+                      const mlir_named_attr_t *entry); /* "name = value", or the name of a unit */
+void mlir_print_ints(hr_strbuf_t *text, const mlir_attr_t *attr); /* array<i64: 1, 2> as "[1, 2]" */
 /* "[b, 0, f]x[0, i, o]->[b, 0, f]" of a #stablehlo.conv attribute. */
 void mlir_print_conv_dims(hr_strbuf_t *text, const mlir_attr_t *attr);
-/* Digits of a finite value rounded to at most `wanted` (up to 17), without trailing zeros, and the power of ten of the
- * first one; gives their number. */
+/* Digits of a finite value rounded to at most `wanted` (up to 17), without trailing zeros, and the
+ * power of ten of the first one; gives their number. */
 #define MLIR_DECIMAL_DIGITS 20
 int mlir_decimal_digits(double value, int wanted, char digits[MLIR_DECIMAL_DIGITS], int *out_power);
 /* The whole module: pretty forms where mlir_forms.def has one, else the generic form. */

@@ -33,7 +33,8 @@ static void print_constant(op_printer_t *printer, const mlir_op_t *op) {
 
 static bool compare_fits(const mlir_op_t *op) {
   const mlir_attr_t *type = mlir_op_attr(op, "compare_type");
-  return op->operand_count == 2 && is_enum(mlir_op_attr(op, "comparison_direction")) && (!type || is_enum(type));
+  return op->operand_count == 2 && is_enum(mlir_op_attr(op, "comparison_direction")) &&
+         (!type || is_enum(type));
 }
 
 static void print_compare(op_printer_t *printer, const mlir_op_t *op) {
@@ -51,11 +52,14 @@ static void print_compare(op_printer_t *printer, const mlir_op_t *op) {
   mlir_print_function_type(printer, op);
 }
 
-static bool select_fits(const mlir_op_t *op) { return op->operand_count == 3 && op->result_count == 1; }
+static bool select_fits(const mlir_op_t *op) {
+  return op->operand_count == 3 && op->result_count == 1;
+}
 
 static void print_select(op_printer_t *printer, const mlir_op_t *op) {
   const mlir_type_t *type = op->results[0].type;
-  bool alike = mlir_type_equal(op->operands[1]->type, type) && mlir_type_equal(op->operands[2]->type, type);
+  bool alike =
+      mlir_type_equal(op->operands[1]->type, type) && mlir_type_equal(op->operands[2]->type, type);
   form_add(printer, "stablehlo.select ");
   mlir_print_uses(printer, 3, op->operands);
   mlir_print_rest(printer, op, &(printed_name_t){.count = 0}, " ");
@@ -70,10 +74,12 @@ static void print_select(op_printer_t *printer, const mlir_op_t *op) {
 }
 
 static bool slice_fits(const mlir_op_t *op) {
-  const mlir_attr_t *starts = mlir_op_attr(op, "start_indices"), *limits = mlir_op_attr(op, "limit_indices"),
+  const mlir_attr_t *starts = mlir_op_attr(op, "start_indices"),
+                    *limits = mlir_op_attr(op, "limit_indices"),
                     *strides = mlir_op_attr(op, "strides");
-  return op->operand_count == 1 && form_is_ints(starts) && form_is_ints(limits) && form_is_ints(strides) &&
-         starts->element_count == limits->element_count && starts->element_count == strides->element_count;
+  return op->operand_count == 1 && form_is_ints(starts) && form_is_ints(limits) &&
+         form_is_ints(strides) && starts->element_count == limits->element_count &&
+         starts->element_count == strides->element_count;
 }
 
 static void print_slice(op_printer_t *printer, const mlir_op_t *op) {
@@ -88,7 +94,8 @@ static void print_slice(op_printer_t *printer, const mlir_op_t *op) {
     if (strides[d] != 1) hr_strbuf_printf(printer->text, ":%ld", (long)strides[d]);
   }
   form_add(printer, "]");
-  mlir_print_rest(printer, op, &(printed_name_t){{"start_indices", "limit_indices", "strides"}, 3}, " ");
+  mlir_print_rest(printer, op, &(printed_name_t){{"start_indices", "limit_indices", "strides"}, 3},
+                  " ");
   mlir_print_function_type(printer, op);
 }
 
@@ -100,8 +107,9 @@ static bool reduce_precision_fits(const mlir_op_t *op) {
 static void print_reduce_precision(op_printer_t *printer, const mlir_op_t *op) {
   form_add(printer, "stablehlo.reduce_precision ");
   mlir_print_use(printer, op->operands[0]);
-  hr_strbuf_printf(printer->text, ", format = e%ldm%ld", (long)mlir_op_attr(op, "exponent_bits")->integer,
-                 (long)mlir_op_attr(op, "mantissa_bits")->integer);
+  hr_strbuf_printf(printer->text, ", format = e%ldm%ld",
+                   (long)mlir_op_attr(op, "exponent_bits")->integer,
+                   (long)mlir_op_attr(op, "mantissa_bits")->integer);
   mlir_print_rest(printer, op, &(printed_name_t){{"exponent_bits", "mantissa_bits"}, 2}, " ");
   if (!mlir_type_equal(op->operands[0]->type, op->results[0].type)) {
     mlir_print_function_type(printer, op);
@@ -111,7 +119,9 @@ static void print_reduce_precision(op_printer_t *printer, const mlir_op_t *op) {
   mlir_print_type(printer->text, op->results[0].type);
 }
 
-static bool get_tuple_element_fits(const mlir_op_t *op) { return op->operand_count == 1 && mlir_op_attr(op, "index"); }
+static bool get_tuple_element_fits(const mlir_op_t *op) {
+  return op->operand_count == 1 && mlir_op_attr(op, "index");
+}
 
 static void print_get_tuple_element(op_printer_t *printer, const mlir_op_t *op) {
   form_add(printer, "stablehlo.get_tuple_element ");
@@ -124,7 +134,8 @@ static void print_get_tuple_element(op_printer_t *printer, const mlir_op_t *op) 
 /* --- products --- */
 
 /* " name = [..] x [..]" */
-static void print_pair(op_printer_t *printer, const char *name, const mlir_attr_t *left, const mlir_attr_t *right) {
+static void print_pair(op_printer_t *printer, const char *name, const mlir_attr_t *left,
+                       const mlir_attr_t *right) {
   static const mlir_attr_t none = {.kind = MLIR_ATTR_DENSE_ARRAY};
   hr_strbuf_printf(printer->text, ", %s = ", name);
   mlir_print_ints(printer->text, left ? left : &none);
@@ -166,7 +177,8 @@ static bool dot_fits(const mlir_op_t *op) {
 }
 
 static bool dot_general_fits(const mlir_op_t *op) {
-  const mlir_attr_t *numbers = mlir_op_attr(op, "dot_dimension_numbers"), *algorithm = mlir_op_attr(op, "algorithm");
+  const mlir_attr_t *numbers = mlir_op_attr(op, "dot_dimension_numbers"),
+                    *algorithm = mlir_op_attr(op, "algorithm");
   return dot_fits(op) && numbers && numbers->kind == MLIR_ATTR_STRUCT &&
          (!algorithm || algorithm->kind == MLIR_ATTR_STRUCT);
 }
@@ -178,22 +190,27 @@ static void print_dot(op_printer_t *printer, const mlir_op_t *op) {
   if (numbers) {
     const mlir_attr_t *lhs = mlir_attr_field(numbers, "lhs_batching_dimensions"),
                       *rhs = mlir_attr_field(numbers, "rhs_batching_dimensions");
-    if ((lhs && lhs->element_count) || (rhs && rhs->element_count)) print_pair(printer, "batching_dims", lhs, rhs);
+    if ((lhs && lhs->element_count) || (rhs && rhs->element_count))
+      print_pair(printer, "batching_dims", lhs, rhs);
     print_pair(printer, "contracting_dims", mlir_attr_field(numbers, "lhs_contracting_dimensions"),
                mlir_attr_field(numbers, "rhs_contracting_dimensions"));
   }
   print_precision(printer, mlir_op_attr(op, "precision_config"));
   print_algorithm(printer, mlir_op_attr(op, "algorithm"));
-  mlir_print_rest(printer, op, &(printed_name_t){{"dot_dimension_numbers", "precision_config", "algorithm"}, 3}, " ");
+  mlir_print_rest(printer, op,
+                  &(printed_name_t){{"dot_dimension_numbers", "precision_config", "algorithm"}, 3},
+                  " ");
   mlir_print_function_type(printer, op);
 }
 
 static bool is_pairs(const mlir_attr_t *attr) {
-  return attr->kind == MLIR_ATTR_DENSE && attr->data && attr->type->rank == 2 && attr->type->dims[1] == 2 &&
-         mlir_element_bytes(attr->type->element) == 8;
+  return attr->kind == MLIR_ATTR_DENSE && attr->data && attr->type->rank == 2 &&
+         attr->type->dims[1] == 2 && mlir_element_bytes(attr->type->element) == 8;
 }
 
-static bool is_flags(const mlir_attr_t *attr) { return attr->kind == MLIR_ATTR_DENSE_ARRAY && attr->type->width == 1; }
+static bool is_flags(const mlir_attr_t *attr) {
+  return attr->kind == MLIR_ATTR_DENSE_ARRAY && attr->type->width == 1;
+}
 
 static bool window_part_fits(const mlir_op_t *op, const char *name) {
   const mlir_attr_t *attr = mlir_op_attr(op, name);
@@ -231,7 +248,7 @@ static void print_window_part(op_printer_t *printer, const mlir_attr_t *attr) {
     if (i) form_add(printer, ", ");
     if (pairs)
       hr_strbuf_printf(printer->text, "[%ld, %ld]", (long)numbers[attr->splat ? 0 : 2 * i],
-                     (long)numbers[attr->splat ? 0 : 2 * i + 1]);
+                       (long)numbers[attr->splat ? 0 : 2 * i + 1]);
     else
       form_add(printer, flags[i] ? "true" : "false");
   }
@@ -254,16 +271,18 @@ static void print_convolution(op_printer_t *printer, const mlir_op_t *op) {
   }
   form_add(printer, "}");
   mlir_print_rest(printer, op,
-                  &(printed_name_t){{"dimension_numbers", window_parts[0][0], window_parts[1][0], window_parts[2][0],
-                              window_parts[3][0], window_parts[4][0]},
-                             6},
+                  &(printed_name_t){{"dimension_numbers", window_parts[0][0], window_parts[1][0],
+                                     window_parts[2][0], window_parts[3][0], window_parts[4][0]},
+                                    6},
                   " ");
   mlir_print_function_type(printer, op);
 }
 
 /* --- calls --- */
 
-static bool custom_call_fits(const mlir_op_t *op) { return form_has_string(op, "call_target_name"); }
+static bool custom_call_fits(const mlir_op_t *op) {
+  return form_has_string(op, "call_target_name");
+}
 
 static void print_custom_call(op_printer_t *printer, const mlir_op_t *op) {
   form_add(printer, "stablehlo.custom_call ");
@@ -293,7 +312,9 @@ static void print_composite(op_printer_t *printer, const mlir_op_t *op) {
 
 /* --- arith, tensor, shape --- */
 
-static bool cast_fits(const mlir_op_t *op) { return op->operand_count == 1 && op->result_count == 1; }
+static bool cast_fits(const mlir_op_t *op) {
+  return op->operand_count == 1 && op->result_count == 1;
+}
 
 static void print_cast(op_printer_t *printer, const mlir_op_t *op) {
   mlir_print_op_name(printer, op);

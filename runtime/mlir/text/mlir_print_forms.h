@@ -7,14 +7,16 @@
 #include "mlir/text/mlir_op_printer.h"
 
 typedef struct print_form {
-  const char *op; /* NULL: the end of a table */
+  const char *op;                    /* NULL: the end of a table */
   bool (*fits)(const mlir_op_t *op); /* is the op as its form wants it? NULL: always */
   void (*print)(op_printer_t *printer, const mlir_op_t *op); /* the op behind its results */
 } print_form_t;
 
 extern const print_form_t mlir_region_forms[]; /* of ops with regions, and of functions */
 
-static inline void form_add(op_printer_t *printer, const char *text) { hr_strbuf_add_str(printer->text, text); }
+static inline void form_add(op_printer_t *printer, const char *text) {
+  hr_strbuf_add_str(printer->text, text);
+}
 
 static inline bool form_has_string(const mlir_op_t *op, const char *name) {
   const mlir_attr_t *attr = mlir_op_attr(op, name);

@@ -1,7 +1,8 @@
-/* Names of values as MLIR's own printer chooses them. All values of a region are named before those of the regions
- * inside it, which go on counting where it stopped; sister regions count alike. Some ops suggest names ("%cst"); one
- * that is taken gets a number behind it, and these numbers are one series for all names.
- * A name is kept as one number in mlir_value_t.mapped: its base and, if there is one, the number behind it. */
+/* Names of values as MLIR's own printer chooses them. All values of a region are named before those
+ * of the regions inside it, which go on counting where it stopped; sister regions count alike. Some
+ * ops suggest names ("%cst"); one that is taken gets a number behind it, and these numbers are one
+ * series for all names. A name is kept as one number in mlir_value_t.mapped: its base and, if there
+ * is one, the number behind it. */
 #include "mlir/text/mlir_op_printer.h"
 
 typedef enum base_name {
@@ -24,10 +25,10 @@ typedef enum base_name {
   BASE_COUNT
 } base_name_t;
 
-static const char *const base_texts[BASE_COUNT] = {"",        "arg",   "batch_mean",  "batch_var",    "c",
-                                                   "carry",   "cst",   "grad_offset", "grad_operand", "grad_scale",
-                                                   "indices", "input", "iterArg",     "output",       "output_state",
-                                                   "values"};
+static const char *const base_texts[BASE_COUNT] = {
+    "",        "arg",         "batch_mean",   "batch_var",  "c",       "carry",
+    "cst",     "grad_offset", "grad_operand", "grad_scale", "indices", "input",
+    "iterArg", "output",      "output_state", "values"};
 
 typedef struct name_counts {
   int64_t values, args, conflicts;
@@ -46,7 +47,9 @@ static void suggest_name(name_counts_t *counts, mlir_value_t *value, base_name_t
 
 /* --- which ops suggest what --- */
 
-static const mlir_type_t *element_of(const mlir_type_t *type) { return type->element ? type->element : type; }
+static const mlir_type_t *element_of(const mlir_type_t *type) {
+  return type->element ? type->element : type;
+}
 
 static base_name_t constant_name(const mlir_op_t *op) {
   const mlir_type_t *element = element_of(op->results[0].type);
@@ -58,14 +61,16 @@ static const struct {
   const char *op;
   int count;
   base_name_t names[3];
-} named_results[] = {{"stablehlo.rng_bit_generator", 2, {BASE_OUTPUT_STATE, BASE_OUTPUT}},
-                     {"stablehlo.batch_norm_training", 3, {BASE_OUTPUT, BASE_BATCH_MEAN, BASE_BATCH_VAR}},
-                     {"stablehlo.batch_norm_grad", 3, {BASE_GRAD_OPERAND, BASE_GRAD_SCALE, BASE_GRAD_OFFSET}},
-                     {"chlo.top_k", 2, {BASE_VALUES, BASE_INDICES}}};
+} named_results[] = {
+    {"stablehlo.rng_bit_generator", 2, {BASE_OUTPUT_STATE, BASE_OUTPUT}},
+    {"stablehlo.batch_norm_training", 3, {BASE_OUTPUT, BASE_BATCH_MEAN, BASE_BATCH_VAR}},
+    {"stablehlo.batch_norm_grad", 3, {BASE_GRAD_OPERAND, BASE_GRAD_SCALE, BASE_GRAD_OFFSET}},
+    {"chlo.top_k", 2, {BASE_VALUES, BASE_INDICES}}};
 
 /* A name for one of the op's results; BASE_NONE: it suggests none. */
 static base_name_t result_name(const mlir_op_t *op, int index) {
-  if (hr_str_is(op->name, "stablehlo.constant") || hr_str_is(op->name, "arith.constant")) return constant_name(op);
+  if (hr_str_is(op->name, "stablehlo.constant") || hr_str_is(op->name, "arith.constant"))
+    return constant_name(op);
   if (hr_str_is(op->name, "chlo.constant")) return BASE_CST;
   for (size_t i = 0; i < sizeof named_results / sizeof *named_results; i++)
     if (op->result_count == named_results[i].count && hr_str_is(op->name, named_results[i].op))
@@ -108,7 +113,8 @@ static void name_args(name_counts_t *counts, mlir_block_t *block, bool is_entry)
     if (base != BASE_NONE)
       suggest_name(counts, &block->args[i], base);
     else
-      set_name(&block->args[i], is_entry ? BASE_ARG : BASE_NONE, is_entry ? counts->args++ : counts->values++);
+      set_name(&block->args[i], is_entry ? BASE_ARG : BASE_NONE,
+               is_entry ? counts->args++ : counts->values++);
   }
 }
 
@@ -151,11 +157,14 @@ static void print_name(op_printer_t *printer, const mlir_value_t *value) {
 }
 
 /* Results without names of their own share one. */
-static bool share_name(const mlir_op_t *op) { return op->result_count > 1 && result_name(op, 0) == BASE_NONE; }
+static bool share_name(const mlir_op_t *op) {
+  return op->result_count > 1 && result_name(op, 0) == BASE_NONE;
+}
 
 void mlir_print_use(op_printer_t *printer, const mlir_value_t *value) {
   print_name(printer, value);
-  if (value->owner && share_name(value->owner)) hr_strbuf_printf(printer->text, "#%d", value->index);
+  if (value->owner && share_name(value->owner))
+    hr_strbuf_printf(printer->text, "#%d", value->index);
 }
 
 void mlir_print_results(op_printer_t *printer, const mlir_op_t *op) {

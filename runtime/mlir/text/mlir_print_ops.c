@@ -1,5 +1,6 @@
-/* Operations and modules as text, as MLIR's own printer writes them: the forms of mlir_forms.def where an op has a row
- * there, those of mlir_print_forms.c, and everything else in the generic form, which always reads back. */
+/* Operations and modules as text, as MLIR's own printer writes them: the forms of mlir_forms.def
+ * where an op has a row there, those of mlir_print_forms.c, and everything else in the generic
+ * form, which always reads back. */
 #include <string.h>
 
 #include "mlir/text/mlir_op_printer.h"
@@ -18,8 +19,8 @@ void mlir_start_line(op_printer_t *printer) {
 
 void mlir_print_op_name(op_printer_t *printer, const mlir_op_t *op) {
   const mlir_op_t *parent = op->parent && op->parent->parent ? op->parent->parent->parent : NULL;
-  bool in_function =
-      parent && hr_str_is(parent->name, "func.func") && op->name.size > 5 && !memcmp(op->name.data, "func.", 5);
+  bool in_function = parent && hr_str_is(parent->name, "func.func") && op->name.size > 5 &&
+                     !memcmp(op->name.data, "func.", 5);
   size_t skipped = in_function ? 5 : 0;
   hr_strbuf_add(printer->text, op->name.data + skipped, op->name.size - skipped);
 }
@@ -46,14 +47,16 @@ static bool is_default(const mlir_op_t *op, const mlir_named_attr_t *entry) {
   }
   if (hr_str_is(op->name, "stablehlo.custom_call")) {
     if (hr_str_is(entry->name, "api_version")) return value->integer == 1;
-    if (hr_str_is(entry->name, "has_side_effect")) return value->kind == MLIR_ATTR_BOOL && !value->integer;
-    if (hr_str_is(entry->name, "called_computations") || hr_str_is(entry->name, "output_operand_aliases"))
+    if (hr_str_is(entry->name, "has_side_effect"))
+      return value->kind == MLIR_ATTR_BOOL && !value->integer;
+    if (hr_str_is(entry->name, "called_computations") ||
+        hr_str_is(entry->name, "output_operand_aliases"))
       return !value->count;
   }
-  bool zero_version =
-      hr_str_is(op->name, "stablehlo.composite") && hr_str_is(entry->name, "version") && !value->integer;
-  return zero_version ||
-         (hr_str_is(op->name, "stablehlo.cholesky") && hr_str_is(entry->name, "lower") && !value->integer);
+  bool zero_version = hr_str_is(op->name, "stablehlo.composite") &&
+                      hr_str_is(entry->name, "version") && !value->integer;
+  return zero_version || (hr_str_is(op->name, "stablehlo.cholesky") &&
+                          hr_str_is(entry->name, "lower") && !value->integer);
 }
 
 /* Inherent and discardable attributes are both sorted, and print as one sorted list. */
@@ -61,7 +64,8 @@ void mlir_print_rest(op_printer_t *printer, const mlir_op_t *op, const printed_n
                      const char *before) {
   bool any = false;
   for (int i = 0, j = 0; i < op->attr_count || j < op->extra_count;) {
-    bool inherent = j == op->extra_count || (i < op->attr_count && comes_first(op->attrs[i].name, op->extras[j].name));
+    bool inherent = j == op->extra_count ||
+                    (i < op->attr_count && comes_first(op->attrs[i].name, op->extras[j].name));
     const mlir_named_attr_t *entry = inherent ? &op->attrs[i++] : &op->extras[j++];
     if (inherent && (is_shown(printed_name, entry->name) || is_default(op, entry))) continue;
     if (!any) hr_strbuf_add_str(printer->text, before);
@@ -123,14 +127,17 @@ static void print_form_types(op_printer_t *printer, const mlir_op_t *op, mlir_fo
       hr_strbuf_add_str(printer->text, " : ");
       mlir_print_type(printer->text, op->results[0].type);
       return;
-    case MLIR_FORM_FN: break;
+    case MLIR_FORM_FN:
+      break;
   }
   mlir_print_function_type(printer, op);
 }
 
 /* --- forms of mlir_forms.def --- */
 
-static bool has_prefix(const char *item, const char *prefix) { return strncmp(item, prefix, strlen(prefix)) == 0; }
+static bool has_prefix(const char *item, const char *prefix) {
+  return strncmp(item, prefix, strlen(prefix)) == 0;
+}
 
 static bool is_attr_item(const char *item) { return item[1] && strchr(item, ':'); }
 
@@ -149,7 +156,8 @@ static void print_item_value(op_printer_t *printer, const char *item, const mlir
 
 /* Is the attribute of the kind that the item writes? */
 static bool item_fits(const char *item, const mlir_attr_t *attr) {
-  if (has_prefix(item, "ints:")) return attr->kind == MLIR_ATTR_DENSE_ARRAY && attr->type->width == 64;
+  if (has_prefix(item, "ints:"))
+    return attr->kind == MLIR_ATTR_DENSE_ARRAY && attr->type->width == 64;
   if (has_prefix(item, "i64:") || has_prefix(item, "i32:")) return attr->kind == MLIR_ATTR_INTEGER;
   if (has_prefix(item, "enum:")) return attr->kind == MLIR_ATTR_ENUM;
   if (has_prefix(item, "sym:")) return attr->kind == MLIR_ATTR_SYMBOL;
@@ -170,8 +178,10 @@ static bool form_fits(const mlir_form_t *form, const mlir_op_t *op) {
     const mlir_attr_t *attr = mlir_op_attr(op, attr_of_item(item));
     if (attr ? !item_fits(item, attr) : !optional) return false;
   }
-  bool typed = form->types == MLIR_FORM_FN || form->types == MLIR_FORM_LIST || form->types == MLIR_FORM_ARROW;
-  return op->region_count == 0 && (list || singles == op->operand_count) && (typed || op->result_count == 1);
+  bool typed = form->types == MLIR_FORM_FN || form->types == MLIR_FORM_LIST ||
+               form->types == MLIR_FORM_ARROW;
+  return op->region_count == 0 && (list || singles == op->operand_count) &&
+         (typed || op->result_count == 1);
 }
 
 /* Is the optional part that starts here to be printed? */
@@ -179,7 +189,8 @@ static bool is_optional_shown(const mlir_op_t *op, const char *format) {
   char item[MLIR_FORM_ITEM];
   while (mlir_form_next_item(&format, item) && !is_attr_item(item)) continue;
   const mlir_attr_t *attr = mlir_op_attr(op, attr_of_item(item));
-  bool is_false = attr && attr->kind == MLIR_ATTR_BOOL && !attr->integer && hr_str_is(op->name, "stablehlo.cholesky");
+  bool is_false = attr && attr->kind == MLIR_ATTR_BOOL && !attr->integer &&
+                  hr_str_is(op->name, "stablehlo.cholesky");
   return attr && !is_false;
 }
 
@@ -189,7 +200,8 @@ static void print_items(op_printer_t *printer, const mlir_form_t *form, const ml
   int next_operand = 0;
   bool glued = false; /* the next item follows without a blank */
   for (const char *at = form->format; mlir_form_next_item(&at, item);) {
-    const char *blank = glued || !strcmp(item, ",") || !strcmp(item, ")") || !strcmp(item, "(") ? "" : " ";
+    const char *blank =
+        glued || !strcmp(item, ",") || !strcmp(item, ")") || !strcmp(item, "(") ? "" : " ";
     glued = false;
     if (!strcmp(item, "[")) {
       if (!is_optional_shown(op, at)) at = strchr(at, ']') + 1;
@@ -270,8 +282,8 @@ static void print_successors(op_printer_t *printer, const mlir_op_t *op) {
   if (op->successor_count) hr_strbuf_add_char(printer->text, ']');
 }
 
-static void print_list(op_printer_t *printer, int count, const mlir_named_attr_t *attrs, const char *open,
-                       const char *close) {
+static void print_list(op_printer_t *printer, int count, const mlir_named_attr_t *attrs,
+                       const char *open, const char *close) {
   for (int i = 0; i < count; i++) {
     hr_strbuf_add_str(printer->text, i ? ", " : open);
     mlir_print_entry(printer->text, &attrs[i]);

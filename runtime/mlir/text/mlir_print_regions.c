@@ -4,22 +4,26 @@
 /* --- reduce, while, scan --- */
 
 static bool reduce_fits(const mlir_op_t *op) {
-  return op->operand_count && op->operand_count % 2 == 0 && form_is_ints(mlir_op_attr(op, "dimensions")) &&
-         form_has_block(op, 0) && op->regions[0]->blocks.data[0]->arg_count == op->operand_count;
+  return op->operand_count && op->operand_count % 2 == 0 &&
+         form_is_ints(mlir_op_attr(op, "dimensions")) && form_has_block(op, 0) &&
+         op->regions[0]->blocks.data[0]->arg_count == op->operand_count;
 }
 
 static bool is_scalar_of(const mlir_type_t *type, const mlir_type_t *element) {
-  return type->kind == MLIR_TYPE_TENSOR && type->rank == 0 && mlir_type_equal(type->element, element);
+  return type->kind == MLIR_TYPE_TENSOR && type->rank == 0 &&
+         mlir_type_equal(type->element, element);
 }
 
-/* The one op of a body that only applies it to its two arguments and returns the result; NULL if the body does more. */
+/* The one op of a body that only applies it to its two arguments and returns the result; NULL if
+ * the body does more. */
 static const mlir_op_t *applied_op(const mlir_op_t *op) {
   static const char *const names[] = {"add", "and", "maximum", "minimum", "multiply", "or", "xor"};
   const mlir_block_t *block = op->regions[0]->blocks.data[0];
   if (block->arg_count != 2 || block->ops.count != 2) return NULL;
   const mlir_op_t *inner = block->ops.data[0], *end = block->ops.data[1];
-  bool plain = inner->operand_count == 2 && inner->result_count == 1 && !inner->attr_count && !inner->extra_count &&
-               inner->name.size > 10 && !memcmp(inner->name.data, "stablehlo.", 10) && end->operand_count == 1 &&
+  bool plain = inner->operand_count == 2 && inner->result_count == 1 && !inner->attr_count &&
+               !inner->extra_count && inner->name.size > 10 &&
+               !memcmp(inner->name.data, "stablehlo.", 10) && end->operand_count == 1 &&
                end->operands[0] == inner->results && inner->operands[0] == &block->args[0] &&
                inner->operands[1] == &block->args[1];
   if (!plain || !hr_str_is(end->name, "stablehlo.return")) return NULL;
@@ -75,15 +79,20 @@ static void print_reduce(op_printer_t *printer, const mlir_op_t *op) {
   if (!applied) print_reducer(printer, op);
 }
 
-/* The form names each type of the state once; sizes that only some of them leave open want the generic form. */
+/* The form names each type of the state once; sizes that only some of them leave open want the
+ * generic form. */
 static bool while_fits(const mlir_op_t *op) {
-  if (!form_has_block(op, 0) || !form_has_block(op, 1) || op->region_count != 2 || op->result_count != op->operand_count)
+  if (!form_has_block(op, 0) || !form_has_block(op, 1) || op->region_count != 2 ||
+      op->result_count != op->operand_count)
     return false;
-  const mlir_block_t *condition = op->regions[0]->blocks.data[0], *body = op->regions[1]->blocks.data[0];
-  if (condition->arg_count != op->operand_count || body->arg_count != op->operand_count) return false;
+  const mlir_block_t *condition = op->regions[0]->blocks.data[0],
+                     *body = op->regions[1]->blocks.data[0];
+  if (condition->arg_count != op->operand_count || body->arg_count != op->operand_count)
+    return false;
   for (int i = 0; i < op->operand_count; i++) {
     const mlir_type_t *type = op->operands[i]->type;
-    bool same = mlir_type_equal(type, condition->args[i].type) && mlir_type_equal(type, body->args[i].type) &&
+    bool same = mlir_type_equal(type, condition->args[i].type) &&
+                mlir_type_equal(type, body->args[i].type) &&
                 mlir_type_equal(type, op->results[i].type);
     if (!same) return false;
   }
@@ -114,8 +123,8 @@ static void print_while(op_printer_t *printer, const mlir_op_t *op) {
 static bool scan_fits(const mlir_op_t *op) {
   const mlir_attr_t *dimension = mlir_op_attr(op, "dimension");
   int64_t inputs = mlir_first_segment(op, "operandSegmentSizes");
-  return form_has_block(op, 0) && op->region_count == 1 && dimension && dimension->kind == MLIR_ATTR_INTEGER &&
-         inputs >= 0 && inputs <= op->operand_count;
+  return form_has_block(op, 0) && op->region_count == 1 && dimension &&
+         dimension->kind == MLIR_ATTR_INTEGER && inputs >= 0 && inputs <= op->operand_count;
 }
 
 static void print_scan(op_printer_t *printer, const mlir_op_t *op) {
@@ -125,7 +134,8 @@ static void print_scan(op_printer_t *printer, const mlir_op_t *op) {
   form_add(printer, ") inits (");
   mlir_print_uses(printer, op->operand_count - inputs, op->operands + inputs);
   hr_strbuf_printf(printer->text, ") dimension=%ld ", (long)mlir_op_attr(op, "dimension")->integer);
-  mlir_print_rest(printer, op, &(printed_name_t){{"dimension", "operandSegmentSizes", "resultSegmentSizes"}, 3},
+  mlir_print_rest(printer, op,
+                  &(printed_name_t){{"dimension", "operandSegmentSizes", "resultSegmentSizes"}, 3},
                   " attributes ");
   form_add(printer, " ");
   mlir_print_region(printer, op->regions[0], false);
@@ -150,7 +160,8 @@ static void print_dict_of(op_printer_t *printer, const mlir_attr_t *dicts, int i
   mlir_print_attr(printer->text, dicts->items[index]);
 }
 
-static void print_function_results(op_printer_t *printer, const mlir_type_t *type, const mlir_attr_t *attrs) {
+static void print_function_results(op_printer_t *printer, const mlir_type_t *type,
+                                   const mlir_attr_t *attrs) {
   bool bare = type->result_count == 1 && !(attrs && attrs->count && attrs->items[0]->count);
   if (!type->result_count) return;
   form_add(printer, bare ? " -> " : " -> (");
@@ -164,7 +175,9 @@ static void print_function_results(op_printer_t *printer, const mlir_type_t *typ
 
 static void print_parameters(op_printer_t *printer, const mlir_op_t *op, const mlir_type_t *type) {
   const mlir_block_t *block =
-      form_has_block(op, 0) || (op->region_count && op->regions[0]->blocks.count) ? op->regions[0]->blocks.data[0] : NULL;
+      form_has_block(op, 0) || (op->region_count && op->regions[0]->blocks.count)
+          ? op->regions[0]->blocks.data[0]
+          : NULL;
   for (int i = 0; i < type->input_count; i++) {
     if (i) form_add(printer, ", ");
     if (block) {
@@ -178,7 +191,8 @@ static void print_parameters(op_printer_t *printer, const mlir_op_t *op, const m
 
 static bool func_fits(const mlir_op_t *op) {
   const mlir_attr_t *type = mlir_op_attr(op, "function_type");
-  if (!type || type->kind != MLIR_ATTR_TYPE || type->type->kind != MLIR_TYPE_FUNCTION || !form_has_string(op, "sym_name"))
+  if (!type || type->kind != MLIR_ATTR_TYPE || type->type->kind != MLIR_TYPE_FUNCTION ||
+      !form_has_string(op, "sym_name"))
     return false;
   bool has_body = op->region_count == 1 && op->regions[0]->blocks.count;
   return !has_body || op->regions[0]->blocks.data[0]->arg_count == type->type->input_count;
@@ -195,7 +209,8 @@ static void print_func(op_printer_t *printer, const mlir_op_t *op) {
   form_add(printer, ")");
   print_function_results(printer, type, mlir_op_attr(op, "res_attrs"));
   mlir_print_rest(printer, op,
-                  &(printed_name_t){{"arg_attrs", "function_type", "res_attrs", "sym_name", "sym_visibility"}, 5},
+                  &(printed_name_t){
+                      {"arg_attrs", "function_type", "res_attrs", "sym_name", "sym_visibility"}, 5},
                   " attributes ");
   if (!op->region_count || !op->regions[0]->blocks.count) return;
   form_add(printer, " ");
@@ -216,7 +231,9 @@ static void print_builtin_module(op_printer_t *printer, const mlir_op_t *op) {
 
 /* --- sdy --- */
 
-static bool mesh_fits(const mlir_op_t *op) { return form_has_string(op, "sym_name") && form_has_string(op, "mesh"); }
+static bool mesh_fits(const mlir_op_t *op) {
+  return form_has_string(op, "sym_name") && form_has_string(op, "mesh");
+}
 
 static void print_mesh(op_printer_t *printer, const mlir_op_t *op) {
   form_add(printer, "sdy.mesh ");
@@ -240,8 +257,8 @@ static void print_sharded(op_printer_t *printer, const mlir_op_t *op) {
 }
 
 static bool manual_fits(const mlir_op_t *op) {
-  return form_has_block(op, 0) && form_has_string(op, "in_shardings") && form_has_string(op, "out_shardings") &&
-         form_has_string(op, "manual_axes");
+  return form_has_block(op, 0) && form_has_string(op, "in_shardings") &&
+         form_has_string(op, "out_shardings") && form_has_string(op, "manual_axes");
 }
 
 static void print_manual(op_printer_t *printer, const mlir_op_t *op) {
@@ -249,16 +266,17 @@ static void print_manual(op_printer_t *printer, const mlir_op_t *op) {
   form_add(printer, "sdy.manual_computation(");
   mlir_print_uses(printer, op->operand_count, op->operands);
   hr_strbuf_printf(printer->text, ") in_shardings=[%.*s] out_shardings=[%.*s] manual_axes={%.*s} (",
-                 HR_STR_ARGS(mlir_op_attr(op, "in_shardings")->text),
-                 HR_STR_ARGS(mlir_op_attr(op, "out_shardings")->text),
-                 HR_STR_ARGS(mlir_op_attr(op, "manual_axes")->text));
+                   HR_STR_ARGS(mlir_op_attr(op, "in_shardings")->text),
+                   HR_STR_ARGS(mlir_op_attr(op, "out_shardings")->text),
+                   HR_STR_ARGS(mlir_op_attr(op, "manual_axes")->text));
   for (int i = 0; i < block->arg_count; i++) {
     if (i) form_add(printer, ", ");
     print_argument(printer, &block->args[i]);
   }
   form_add(printer, ") ");
   mlir_print_region(printer, op->regions[0], true);
-  mlir_print_rest(printer, op, &(printed_name_t){{"in_shardings", "out_shardings", "manual_axes"}, 3}, " ");
+  mlir_print_rest(printer, op,
+                  &(printed_name_t){{"in_shardings", "out_shardings", "manual_axes"}, 3}, " ");
   mlir_print_function_type(printer, op);
 }
 

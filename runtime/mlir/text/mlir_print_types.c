@@ -58,12 +58,12 @@ void mlir_print_symbol(hr_strbuf_t *text, const mlir_attr_t *attr) {
 static void scientific_digits(double value, char into[64]) {
   char digits[MLIR_DECIMAL_DIGITS];
   int power, count = mlir_decimal_digits(value, 6, digits, &power);
-  snprintf(into, 64, "%s%c.%.*s%.*se%c%02d", signbit(value) ? "-" : "", digits[0], count - 1, digits + 1, 7 - count,
-           "000000", power < 0 ? '-' : '+', abs(power));
+  snprintf(into, 64, "%s%c.%.*s%.*se%c%02d", signbit(value) ? "-" : "", digits[0], count - 1,
+           digits + 1, 7 - count, "000000", power < 0 ? '-' : '+', abs(power));
 }
 
-/* As many digits as the type may need, without an exponent for numbers that are not too small; false if that shows no
- * point, and would read as an integer. */
+/* As many digits as the type may need, without an exponent for numbers that are not too small;
+ * false if that shows no point, and would read as an integer. */
 static bool print_all_digits(hr_strbuf_t *text, double value, int wanted) {
   char digits[MLIR_DECIMAL_DIGITS];
   int power, count = mlir_decimal_digits(value, wanted, digits, &power), whole = power + 1;
@@ -72,7 +72,8 @@ static bool print_all_digits(hr_strbuf_t *text, double value, int wanted) {
   if (integral && !scientific) return false;
   if (signbit(value)) hr_strbuf_add_char(text, '-');
   if (scientific) {
-    hr_strbuf_printf(text, "%c.%.*sE%+d", digits[0], count > 1 ? count - 1 : 1, count > 1 ? digits + 1 : "0", power);
+    hr_strbuf_printf(text, "%c.%.*sE%+d", digits[0], count > 1 ? count - 1 : 1,
+                     count > 1 ? digits + 1 : "0", power);
     return true;
   }
   if (whole > 0)
@@ -82,7 +83,8 @@ static bool print_all_digits(hr_strbuf_t *text, double value, int wanted) {
   return true;
 }
 
-/* A float with six digits if that reads back, else with all its digits if they have a point, else its pattern. */
+/* A float with six digits if that reads back, else with all its digits if they have a point, else
+ * its pattern. */
 void mlir_print_float(hr_strbuf_t *text, const mlir_type_t *type, double value, uint64_t bits) {
   hr_dtype_t dtype = HR_F64;
   char digits[64];
@@ -161,9 +163,11 @@ static void print_double(hr_strbuf_t *text, double value) {
 static void print_storage(hr_strbuf_t *text, const mlir_quant_t *quant) {
   int width = quant->storage->width;
   int64_t low = quant->storage_signed ? -(INT64_C(1) << (width - 1)) : 0;
-  int64_t high = quant->storage_signed ? (INT64_C(1) << (width - 1)) - 1 : (INT64_C(1) << width) - 1;
+  int64_t high =
+      quant->storage_signed ? (INT64_C(1) << (width - 1)) - 1 : (INT64_C(1) << width) - 1;
   hr_strbuf_printf(text, "%c%d", quant->storage_signed ? 'i' : 'u', width);
-  if (quant->min != low || quant->max != high) hr_strbuf_printf(text, "<%ld:%ld>", (long)quant->min, (long)quant->max);
+  if (quant->min != low || quant->max != high)
+    hr_strbuf_printf(text, "<%ld:%ld>", (long)quant->min, (long)quant->max);
 }
 
 static void print_scale(hr_strbuf_t *text, const mlir_quant_t *quant, int i) {
@@ -192,8 +196,8 @@ static void print_uniform(hr_strbuf_t *text, const mlir_quant_t *quant) {
   mlir_print_type(text, quant->expressed);
   if (quant->axis >= 0) hr_strbuf_printf(text, ":%ld", (long)quant->axis);
   for (int i = 0; i < quant->block_count; i++)
-    hr_strbuf_printf(text, "%s%ld:%ld%s", i ? ", " : ":{", (long)quant->block_axes[i], (long)quant->block_sizes[i],
-                   i + 1 == quant->block_count ? "}" : "");
+    hr_strbuf_printf(text, "%s%ld:%ld%s", i ? ", " : ":{", (long)quant->block_axes[i],
+                     (long)quant->block_sizes[i], i + 1 == quant->block_count ? "}" : "");
   hr_strbuf_add_str(text, ", ");
   print_scales(text, quant, 0, &next);
   hr_strbuf_add_char(text, '>');
@@ -201,7 +205,9 @@ static void print_uniform(hr_strbuf_t *text, const mlir_quant_t *quant) {
 
 static void print_quant(hr_strbuf_t *text, const mlir_quant_t *quant) {
   switch (quant->form) {
-    case MLIR_QUANT_UNIFORM: print_uniform(text, quant); return;
+    case MLIR_QUANT_UNIFORM:
+      print_uniform(text, quant);
+      return;
     case MLIR_QUANT_ANY:
       hr_strbuf_add_str(text, "!quant.any<");
       print_storage(text, quant);
@@ -226,28 +232,50 @@ static void print_quant(hr_strbuf_t *text, const mlir_quant_t *quant) {
 void mlir_print_type(hr_strbuf_t *text, const mlir_type_t *type) {
   static const char *const signs[] = {"i", "si", "ui"};
   switch (type->kind) {
-    case MLIR_TYPE_INTEGER: hr_strbuf_printf(text, "%s%d", signs[type->signedness], type->width); break;
-    case MLIR_TYPE_FLOAT: hr_strbuf_add(text, type->name.data, type->name.size); break;
-    case MLIR_TYPE_INDEX: hr_strbuf_add_str(text, "index"); break;
-    case MLIR_TYPE_NONE: hr_strbuf_add_str(text, "none"); break;
+    case MLIR_TYPE_INTEGER:
+      hr_strbuf_printf(text, "%s%d", signs[type->signedness], type->width);
+      break;
+    case MLIR_TYPE_FLOAT:
+      hr_strbuf_add(text, type->name.data, type->name.size);
+      break;
+    case MLIR_TYPE_INDEX:
+      hr_strbuf_add_str(text, "index");
+      break;
+    case MLIR_TYPE_NONE:
+      hr_strbuf_add_str(text, "none");
+      break;
     case MLIR_TYPE_COMPLEX:
       hr_strbuf_add_str(text, "complex<");
       mlir_print_type(text, type->element);
       hr_strbuf_add_char(text, '>');
       break;
     case MLIR_TYPE_TENSOR:
-    case MLIR_TYPE_UNRANKED_TENSOR: print_shaped(text, "tensor", type); break;
-    case MLIR_TYPE_MEMREF: print_shaped(text, "memref", type); break;
-    case MLIR_TYPE_VECTOR: print_shaped(text, "vector", type); break;
+    case MLIR_TYPE_UNRANKED_TENSOR:
+      print_shaped(text, "tensor", type);
+      break;
+    case MLIR_TYPE_MEMREF:
+      print_shaped(text, "memref", type);
+      break;
+    case MLIR_TYPE_VECTOR:
+      print_shaped(text, "vector", type);
+      break;
     case MLIR_TYPE_TUPLE:
     case MLIR_TYPE_FUTURE:
       hr_strbuf_add_str(text, type->kind == MLIR_TYPE_TUPLE ? "tuple<" : "!stablehlo.future<");
       print_types(text, type->result_count, type->results);
       hr_strbuf_add_char(text, '>');
       break;
-    case MLIR_TYPE_FUNCTION: print_function(text, type); break;
-    case MLIR_TYPE_TOKEN: hr_strbuf_add_str(text, "!stablehlo.token"); break;
-    case MLIR_TYPE_QUANT: print_quant(text, type->quant); break;
-    case MLIR_TYPE_OPAQUE: hr_strbuf_printf(text, "!%.*s", HR_STR_ARGS(type->name)); break;
+    case MLIR_TYPE_FUNCTION:
+      print_function(text, type);
+      break;
+    case MLIR_TYPE_TOKEN:
+      hr_strbuf_add_str(text, "!stablehlo.token");
+      break;
+    case MLIR_TYPE_QUANT:
+      print_quant(text, type->quant);
+      break;
+    case MLIR_TYPE_OPAQUE:
+      hr_strbuf_printf(text, "!%.*s", HR_STR_ARGS(type->name));
+      break;
   }
 }

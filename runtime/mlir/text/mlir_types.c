@@ -4,7 +4,8 @@
 
 #include "mlir/text/mlir_parser.h"
 
-hr_status_t mlir_make_integer_type(hr_arena_t *arena, int width, mlir_signedness_t sign, const mlir_type_t **out_type) {
+hr_status_t mlir_make_integer_type(hr_arena_t *arena, int width, mlir_signedness_t sign,
+                                   const mlir_type_t **out_type) {
   mlir_type_t *type;
   HR_TRY(HR_NEW(arena, &type));
   type->kind = MLIR_TYPE_INTEGER;
@@ -14,8 +15,8 @@ hr_status_t mlir_make_integer_type(hr_arena_t *arena, int width, mlir_signedness
   return NULL;
 }
 
-hr_status_t mlir_make_tensor_type(hr_arena_t *arena, const mlir_type_t *element, int rank, const int64_t *dims,
-                                  const mlir_type_t **out_type) {
+hr_status_t mlir_make_tensor_type(hr_arena_t *arena, const mlir_type_t *element, int rank,
+                                  const int64_t *dims, const mlir_type_t **out_type) {
   mlir_type_t *type;
   void *copy;
   HR_TRY(HR_NEW(arena, &type));
@@ -32,7 +33,8 @@ hr_status_t mlir_make_tensor_type(hr_arena_t *arena, const mlir_type_t *element,
 static bool integer_word(hr_str_t word, int *out_width, mlir_signedness_t *out_sign) {
   const char *at = word.data, *end = at + word.size;
   *out_sign = MLIR_SIGNLESS;
-  if (at < end && (*at == 's' || *at == 'u')) *out_sign = *at++ == 's' ? MLIR_SIGNED : MLIR_UNSIGNED;
+  if (at < end && (*at == 's' || *at == 'u'))
+    *out_sign = *at++ == 's' ? MLIR_SIGNED : MLIR_UNSIGNED;
   if (at == end || *at++ != 'i' || at == end || end - at > 3) return false;
   for (*out_width = 0; at < end; at++) {
     if (*at < '0' || *at > '9') return false;
@@ -44,8 +46,9 @@ static bool integer_word(hr_str_t word, int *out_width, mlir_signedness_t *out_s
 static const struct {
   const char *word;
   mlir_type_kind_t kind;
-} containers[] = {{"complex", MLIR_TYPE_COMPLEX}, {"tensor", MLIR_TYPE_TENSOR}, {"memref", MLIR_TYPE_MEMREF},
-                  {"vector", MLIR_TYPE_VECTOR},   {"tuple", MLIR_TYPE_TUPLE},   {"index", MLIR_TYPE_INDEX},
+} containers[] = {{"complex", MLIR_TYPE_COMPLEX}, {"tensor", MLIR_TYPE_TENSOR},
+                  {"memref", MLIR_TYPE_MEMREF},   {"vector", MLIR_TYPE_VECTOR},
+                  {"tuple", MLIR_TYPE_TUPLE},     {"index", MLIR_TYPE_INDEX},
                   {"none", MLIR_TYPE_NONE}};
 
 static int find_container(hr_str_t word) {
@@ -59,8 +62,9 @@ bool mlir_at_type(const mlir_parser_t *parser) {
   int width;
   mlir_signedness_t sign;
   if (token->kind == MLIR_TOKEN_BANG || mlir_at(parser, '(')) return true;
-  return token->kind == MLIR_TOKEN_WORD && (integer_word(token->text, &width, &sign) || mlir_float_bits(token->text) ||
-                                            find_container(token->text) >= 0);
+  return token->kind == MLIR_TOKEN_WORD &&
+         (integer_word(token->text, &width, &sign) || mlir_float_bits(token->text) ||
+          find_container(token->text) >= 0);
 }
 
 /* The 'x' behind a dimension is glued to what follows: "x5xf32" is one word to the lexer. */
@@ -95,7 +99,8 @@ static hr_status_t parse_dim(mlir_parser_t *parser, int64_t *out_size, bool *out
 }
 
 static bool at_dim(const mlir_parser_t *parser) {
-  return mlir_peek(parser)->kind == MLIR_TOKEN_INTEGER || mlir_at(parser, '?') || mlir_at(parser, '[');
+  return mlir_peek(parser)->kind == MLIR_TOKEN_INTEGER || mlir_at(parser, '?') ||
+         mlir_at(parser, '[');
 }
 
 static hr_status_t parse_dims(mlir_parser_t *parser, mlir_type_t *type) {
@@ -115,7 +120,8 @@ static hr_status_t parse_dims(mlir_parser_t *parser, mlir_type_t *type) {
   return NULL;
 }
 
-/* tensor<2x?xf32, encoding>, memref<4xf32, layout, space>, vector<4xf32>; '<' is the current token. */
+/* tensor<2x?xf32, encoding>, memref<4xf32, layout, space>, vector<4xf32>; '<' is the current token.
+ */
 static hr_status_t parse_shaped(mlir_parser_t *parser, mlir_type_t *type) {
   bool more, unranked;
   HR_TRY(mlir_take(parser, '<'));
@@ -150,7 +156,8 @@ static hr_status_t parse_type_list(mlir_parser_t *parser, char close, int *out_c
     HR_TRY_GOTO(done, st, mlir_take_if(parser, ',', &more));
   }
   void *copy;
-  HR_TRY_GOTO(done, st, hr_arena_copy(parser->arena, types.data, types.count * sizeof *types.data, &copy));
+  HR_TRY_GOTO(done, st,
+              hr_arena_copy(parser->arena, types.data, types.count * sizeof *types.data, &copy));
   *out_count = (int)types.count;
   *out_types = copy;
 done:
@@ -187,7 +194,8 @@ static hr_status_t take_number(mlir_parser_t *parser, double *out_number) {
   bool negative;
   HR_TRY(mlir_take_if(parser, '-', &negative));
   const mlir_token_t *token = mlir_peek(parser);
-  if (token->kind != MLIR_TOKEN_FLOAT && token->kind != MLIR_TOKEN_INTEGER) return mlir_expected(parser, "a number");
+  if (token->kind != MLIR_TOKEN_FLOAT && token->kind != MLIR_TOKEN_INTEGER)
+    return mlir_expected(parser, "a number");
   char digits[64];
   if (token->text.size >= sizeof digits) return mlir_expected(parser, "a shorter number");
   memcpy(digits, token->text.data, token->text.size);
@@ -201,11 +209,14 @@ static hr_status_t parse_storage(mlir_parser_t *parser, mlir_quant_t *quant) {
   hr_str_t word;
   int width = 0;
   HR_TRY(mlir_take_kind(parser, MLIR_TOKEN_WORD, "a storage type", &word));
-  size_t digits = word.size && word.data[0] == 'u' ? (word.size > 1 && word.data[1] == 'i' ? 2 : 1) : 1;
-  for (size_t i = digits; i < word.size && width < 64; i++) width = width * 10 + (word.data[i] - '0');
+  size_t digits =
+      word.size && word.data[0] == 'u' ? (word.size > 1 && word.data[1] == 'i' ? 2 : 1) : 1;
+  for (size_t i = digits; i < word.size && width < 64; i++)
+    width = width * 10 + (word.data[i] - '0');
   if (width < 1 || width > 32) return mlir_expected(parser, "a storage type of 1 to 32 bits");
   quant->storage_signed = word.data[0] != 'u';
-  HR_TRY(mlir_make_integer_type(parser->arena, width, quant->storage_signed ? MLIR_SIGNLESS : MLIR_UNSIGNED,
+  HR_TRY(mlir_make_integer_type(parser->arena, width,
+                                quant->storage_signed ? MLIR_SIGNLESS : MLIR_UNSIGNED,
                                 &quant->storage));
   quant->min = quant->storage_signed ? -(INT64_C(1) << (width - 1)) : 0;
   quant->max = quant->storage_signed ? (INT64_C(1) << (width - 1)) - 1 : (INT64_C(1) << width) - 1;
@@ -236,7 +247,8 @@ static hr_status_t parse_scale(mlir_parser_t *parser, scale_list_t *list) {
 }
 
 /* A scale, or nested lists of them, one level per block dimension. */
-static hr_status_t parse_scales(mlir_parser_t *parser, int level, int64_t *dims, int *rank, scale_list_t *list) {
+static hr_status_t parse_scales(mlir_parser_t *parser, int level, int64_t *dims, int *rank,
+                                scale_list_t *list) {
   if (!mlir_at(parser, '{')) return parse_scale(parser, list);
   if (level == HLO_MAX_RANK) return mlir_expected(parser, "fewer levels of scales");
   HR_TRY(mlir_take(parser, '{'));
@@ -287,7 +299,8 @@ static hr_status_t parse_uniform(mlir_parser_t *parser, mlir_quant_t *quant, sca
   quant->scale_dims = copy.data;
   HR_TRY(hr_arena_ints(parser->arena, list->zeros.data, (int64_t)list->zeros.count, &copy));
   quant->zero_points = copy.data;
-  HR_TRY(hr_arena_copy(parser->arena, list->scales.data, list->scales.count * sizeof(double), &scales));
+  HR_TRY(hr_arena_copy(parser->arena, list->scales.data, list->scales.count * sizeof(double),
+                       &scales));
   quant->scales = scales;
   quant->scale_count = (int)list->scales.count;
   return NULL;
@@ -351,7 +364,8 @@ static hr_status_t parse_bang(mlir_parser_t *parser, const mlir_type_t **out_typ
     type->kind = MLIR_TYPE_TOKEN;
     return NULL;
   }
-  if (hr_str_is(name, "quant.uniform") || hr_str_is(name, "quant.any") || hr_str_is(name, "quant.calibrated"))
+  if (hr_str_is(name, "quant.uniform") || hr_str_is(name, "quant.any") ||
+      hr_str_is(name, "quant.calibrated"))
     return parse_quant(parser, name, type);
   if (hr_str_is(name, "stablehlo.future")) {
     type->kind = MLIR_TYPE_FUTURE;
@@ -372,11 +386,13 @@ static hr_status_t parse_bang(mlir_parser_t *parser, const mlir_type_t **out_typ
   return NULL;
 }
 
-static hr_status_t parse_container(mlir_parser_t *parser, mlir_type_kind_t kind, mlir_type_t *type) {
+static hr_status_t parse_container(mlir_parser_t *parser, mlir_type_kind_t kind,
+                                   mlir_type_t *type) {
   type->kind = kind;
   switch (kind) {
     case MLIR_TYPE_INDEX:
-    case MLIR_TYPE_NONE: return NULL;
+    case MLIR_TYPE_NONE:
+      return NULL;
     case MLIR_TYPE_COMPLEX:
       HR_TRY(mlir_take(parser, '<'));
       HR_TRY(mlir_parse_type(parser, &type->element));
@@ -385,7 +401,8 @@ static hr_status_t parse_container(mlir_parser_t *parser, mlir_type_kind_t kind,
       HR_TRY(mlir_take(parser, '<'));
       HR_TRY(parse_type_list(parser, '>', &type->result_count, &type->results));
       return mlir_take(parser, '>');
-    default: return parse_shaped(parser, type);
+    default:
+      return parse_shaped(parser, type);
   }
 }
 
@@ -395,7 +412,8 @@ static hr_status_t parse_word_type(mlir_parser_t *parser, const mlir_type_t **ou
   mlir_signedness_t sign;
   if (!mlir_at_type(parser)) return mlir_expected(parser, "a type");
   HR_TRY(mlir_take_kind(parser, MLIR_TOKEN_WORD, "a type", &word));
-  if (integer_word(word, &width, &sign)) return mlir_make_integer_type(parser->arena, width, sign, out_type);
+  if (integer_word(word, &width, &sign))
+    return mlir_make_integer_type(parser->arena, width, sign, out_type);
   mlir_type_t *type;
   HR_TRY(HR_NEW(parser->arena, &type));
   *out_type = type;

@@ -8,10 +8,14 @@
 
 #define NOW 9999 /* no version yet is without it */
 #define A(name, how) {#name, VHLO_##how},
-#define VHLO(name, version, since, until, ...)                                            \
-  {name "_v" #version, "stablehlo." name, version, since, until,                          \
-   (int)(sizeof((const vhlo_attr_t[]){__VA_ARGS__ {NULL, VHLO_SAME}}) / sizeof(vhlo_attr_t)) - 1, \
-   (const vhlo_attr_t[]){__VA_ARGS__ {NULL, VHLO_SAME}}},
+#define VHLO(name, version, since, until, ...)                                                   \
+  {name "_v" #version,                                                                           \
+   "stablehlo." name,                                                                            \
+   version,                                                                                      \
+   since,                                                                                        \
+   until,                                                                                        \
+   (int)(sizeof((const vhlo_attr_t[]){__VA_ARGS__{NULL, VHLO_SAME}}) / sizeof(vhlo_attr_t)) - 1, \
+   (const vhlo_attr_t[]){__VA_ARGS__{NULL, VHLO_SAME}}},
 const vhlo_row_t vhlo_rows[] = {
 #include "mlir/vhlo/vhlo.def"
 };
@@ -32,7 +36,8 @@ const vhlo_row_t *vhlo_find_for(hr_str_t name, int version) {
                                                         : NULL;
   if (wanted) name = hr_str_from(wanted);
   for (int i = 0; i < vhlo_row_count; i++)
-    if (hr_str_is(name, vhlo_rows[i].stablehlo_name) && vhlo_rows[i].since <= version && version <= vhlo_rows[i].until)
+    if (hr_str_is(name, vhlo_rows[i].stablehlo_name) && vhlo_rows[i].since <= version &&
+        version <= vhlo_rows[i].until)
       return &vhlo_rows[i];
   return NULL;
 }
@@ -40,7 +45,8 @@ const vhlo_row_t *vhlo_find_for(hr_str_t name, int version) {
 hr_str_t vhlo_upgrade_name(const vhlo_row_t *row, const mlir_op_t *parent) {
   if (!strcmp(row->stablehlo_name, "stablehlo.func")) return HR_STR("func.func");
   if (!strcmp(row->stablehlo_name, "stablehlo.call")) return HR_STR("func.call");
-  if (!strcmp(row->stablehlo_name, "stablehlo.return") && parent && hr_str_is(parent->name, "func.func"))
+  if (!strcmp(row->stablehlo_name, "stablehlo.return") && parent &&
+      hr_str_is(parent->name, "func.func"))
     return HR_STR("func.return");
   return hr_str_from(row->stablehlo_name);
 }
@@ -66,7 +72,8 @@ bool vhlo_integer_type(uint64_t code, int *out_width, bool *out_unsigned) {
 
 int vhlo_integer_code(int width, bool is_unsigned) {
   for (size_t i = 0; i < sizeof integers / sizeof *integers; i++)
-    if (integers[i].width == width && integers[i].is_unsigned == is_unsigned) return integers[i].code;
+    if (integers[i].width == width && integers[i].is_unsigned == is_unsigned)
+      return integers[i].code;
   return -1;
 }
 
@@ -88,20 +95,29 @@ int vhlo_type_since(int code) {
 
 const char *vhlo_struct_attr(vhlo_how_t how, hr_str_t op_name) {
   switch (how) {
-    case VHLO_DOT: return "dot_dimension_numbers";
-    case VHLO_SCATTER: return "scatter_dimension_numbers";
-    case VHLO_ALGORITHM: return "algorithm";
-    default: return op_name.size ? "dimension_numbers" : NULL;
+    case VHLO_DOT:
+      return "dot_dimension_numbers";
+    case VHLO_SCATTER:
+      return "scatter_dimension_numbers";
+    case VHLO_ALGORITHM:
+      return "algorithm";
+    default:
+      return op_name.size ? "dimension_numbers" : NULL;
   }
 }
 
 const char *vhlo_struct_mnemonic(vhlo_how_t how) {
   switch (how) {
-    case VHLO_DOT: return "dot";
-    case VHLO_GATHER: return "gather";
-    case VHLO_SCATTER: return "scatter";
-    case VHLO_CONV: return "conv";
-    default: return "dot_algorithm";
+    case VHLO_DOT:
+      return "dot";
+    case VHLO_GATHER:
+      return "gather";
+    case VHLO_SCATTER:
+      return "scatter";
+    case VHLO_CONV:
+      return "conv";
+    default:
+      return "dot_algorithm";
   }
 }
 
@@ -117,7 +133,8 @@ typedef struct upgrade {
 } upgrade_t;
 
 static hr_status_t wrong(upgrade_t *up, const char *name, const char *wanted) {
-  return mlir_error(up->module, NULL, "vhlo.%s: its attribute %s is not %s", up->row->wire_name, name, wanted);
+  return mlir_error(up->module, NULL, "vhlo.%s: its attribute %s is not %s", up->row->wire_name,
+                    name, wanted);
 }
 
 static void add(upgrade_t *up, const char *name, const mlir_attr_t *value) {
@@ -132,36 +149,45 @@ static const mlir_attr_t *given_named(const upgrade_t *up, const char *name) {
 
 /* Number of elements, those of splats counted out; -1: not elements of a list. */
 static int64_t list_length(const mlir_attr_t *attr) {
-  bool is_list = attr->kind == MLIR_ATTR_DENSE && attr->type->rank == 1 && attr->data && attr->type->dims[0] >= 0;
+  bool is_list = attr->kind == MLIR_ATTR_DENSE && attr->type->rank == 1 && attr->data &&
+                 attr->type->dims[0] >= 0;
   return is_list ? attr->type->dims[0] : -1;
 }
 
 /* Elements of 64 bits as array<i64>. */
-static hr_status_t make_ints(upgrade_t *up, const char *name, const mlir_attr_t *attr, const mlir_attr_t **out_attr) {
+static hr_status_t make_ints(upgrade_t *up, const char *name, const mlir_attr_t *attr,
+                             const mlir_attr_t **out_attr) {
   int64_t count = list_length(attr), *values;
   if (attr->kind == MLIR_ATTR_DENSE_ARRAY) {
     *out_attr = attr;
     return NULL;
   }
-  bool fits = count >= 0 && attr->type->element->kind == MLIR_TYPE_INTEGER && attr->type->element->width == 64;
+  bool fits = count >= 0 && attr->type->element->kind == MLIR_TYPE_INTEGER &&
+              attr->type->element->width == 64;
   if (!fits || (attr->splat && count > 1024)) return wrong(up, name, "a list of 64-bit integers");
   HR_TRY(HR_NEW_ARRAY(up->arena, count, &values));
-  for (int64_t i = 0; i < count; i++) values[i] = ((const int64_t *)attr->data)[attr->splat ? 0 : i];
+  for (int64_t i = 0; i < count; i++)
+    values[i] = ((const int64_t *)attr->data)[attr->splat ? 0 : i];
   return mlir_make_ints(up->arena, count, values, out_attr);
 }
 
 /* Elements of i1 as array<i1>. */
-static hr_status_t make_bools(upgrade_t *up, const char *name, const mlir_attr_t *attr, const mlir_attr_t **out_attr) {
+static hr_status_t make_bools(upgrade_t *up, const char *name, const mlir_attr_t *attr,
+                              const mlir_attr_t **out_attr) {
   int64_t count = list_length(attr);
   mlir_attr_t *list;
   uint8_t *values;
-  bool fits = count >= 0 && attr->type->element->kind == MLIR_TYPE_INTEGER && attr->type->element->width == 1;
+  bool fits = count >= 0 && attr->type->element->kind == MLIR_TYPE_INTEGER &&
+              attr->type->element->width == 1;
   if (!fits || (attr->splat && count > 1024)) return wrong(up, name, "a list of truth values");
   HR_TRY(HR_NEW(up->arena, &list));
   HR_TRY(HR_NEW_ARRAY(up->arena, count, &values));
-  for (int64_t i = 0; i < count; i++) values[i] = ((const uint8_t *)attr->data)[attr->splat ? 0 : i];
-  *list =
-      (mlir_attr_t){.kind = MLIR_ATTR_DENSE_ARRAY, .type = attr->type->element, .data = values, .element_count = count};
+  for (int64_t i = 0; i < count; i++)
+    values[i] = ((const uint8_t *)attr->data)[attr->splat ? 0 : i];
+  *list = (mlir_attr_t){.kind = MLIR_ATTR_DENSE_ARRAY,
+                        .type = attr->type->element,
+                        .data = values,
+                        .element_count = count};
   *out_attr = list;
   return NULL;
 }
@@ -185,7 +211,8 @@ static bool all_zero(const mlir_attr_t *attr) {
 static hr_status_t add_ints(upgrade_t *up, const vhlo_attr_t *attr, const mlir_attr_t *value) {
   const mlir_attr_t *ints;
   HR_TRY(make_ints(up, attr->name, value, &ints));
-  bool absent = attr->how == VHLO_INTS_NONE ? !ints->element_count : attr->how == VHLO_INTS_ONES && all_are(ints, 1);
+  bool absent = attr->how == VHLO_INTS_NONE ? !ints->element_count
+                                            : attr->how == VHLO_INTS_ONES && all_are(ints, 1);
   if (!absent) add(up, attr->name, ints);
   return NULL;
 }
@@ -199,7 +226,8 @@ static hr_status_t add_bools(upgrade_t *up, const vhlo_attr_t *attr, const mlir_
 
 /* Replica groups as axes of a mesh; VHLO names the mesh by a string. */
 static hr_status_t add_mesh_axes(upgrade_t *up, const vhlo_attr_t *attr, const mlir_attr_t *value) {
-  const mlir_attr_t *mesh = mlir_attr_field(value, "mesh"), *axes = mlir_attr_field(value, "axes"), *groups;
+  const mlir_attr_t *mesh = mlir_attr_field(value, "mesh"), *axes = mlir_attr_field(value, "axes"),
+                    *groups;
   if (!mesh || !axes) return wrong(up, attr->name, "a list of elements");
   if (mesh->kind == MLIR_ATTR_STRING) HR_TRY(mlir_make_symbol(up->arena, mesh->text, &mesh));
   const mlir_named_attr_t fields[] = {{HR_STR("mesh"), mesh}, {HR_STR("axes"), axes}};
@@ -209,7 +237,8 @@ static hr_status_t add_mesh_axes(upgrade_t *up, const vhlo_attr_t *attr, const m
 }
 
 static hr_status_t add_dense(upgrade_t *up, const vhlo_attr_t *attr, const mlir_attr_t *value) {
-  if (attr->how == VHLO_DENSE && value->kind == MLIR_ATTR_STRUCT) return add_mesh_axes(up, attr, value);
+  if (attr->how == VHLO_DENSE && value->kind == MLIR_ATTR_STRUCT)
+    return add_mesh_axes(up, attr, value);
   if (value->kind != MLIR_ATTR_DENSE) return wrong(up, attr->name, "a list of elements");
   bool absent = (attr->how == VHLO_DENSE_ZERO && all_zero(value)) ||
                 (attr->how == VHLO_DENSE_NONE && !value->element_count);
@@ -246,7 +275,8 @@ static hr_status_t add_symbols(upgrade_t *up, const vhlo_attr_t *attr, const mli
   if (!value->count) return NULL;
   HR_TRY(HR_NEW_ARRAY(up->arena, value->count, &items));
   for (int i = 0; i < value->count; i++) {
-    if (value->items[i]->kind != MLIR_ATTR_STRING) return wrong(up, attr->name, "an array of strings");
+    if (value->items[i]->kind != MLIR_ATTR_STRING)
+      return wrong(up, attr->name, "an array of strings");
     HR_TRY(mlir_make_symbol(up->arena, value->items[i]->text, &items[i]));
   }
   HR_TRY(mlir_make_array(up->arena, value->count, items, &array));
@@ -258,24 +288,34 @@ static hr_status_t add_symbols(upgrade_t *up, const vhlo_attr_t *attr, const mli
 static bool has_kind(vhlo_how_t how, const mlir_attr_t *value) {
   switch (how) {
     case VHLO_TEXT:
-    case VHLO_TEXT_NONE: return value->kind == MLIR_ATTR_STRING;
+    case VHLO_TEXT_NONE:
+      return value->kind == MLIR_ATTR_STRING;
     case VHLO_LIST_NONE:
     case VHLO_LAYOUTS:
-    case VHLO_PRECISION: return value->kind == MLIR_ATTR_ARRAY;
-    case VHLO_DICT_NONE: return value->kind == MLIR_ATTR_DICT;
-    case VHLO_CONFIG: return value->kind == MLIR_ATTR_STRING || value->kind == MLIR_ATTR_DICT;
-    case VHLO_ACCURACY: return value->kind == MLIR_ATTR_STRUCT;
-    case VHLO_NOTYPE: return value->kind == MLIR_ATTR_ENUM;
-    default: return true;
+    case VHLO_PRECISION:
+      return value->kind == MLIR_ATTR_ARRAY;
+    case VHLO_DICT_NONE:
+      return value->kind == MLIR_ATTR_DICT;
+    case VHLO_CONFIG:
+      return value->kind == MLIR_ATTR_STRING || value->kind == MLIR_ATTR_DICT;
+    case VHLO_ACCURACY:
+      return value->kind == MLIR_ATTR_STRUCT;
+    case VHLO_NOTYPE:
+      return value->kind == MLIR_ATTR_ENUM;
+    default:
+      return true;
   }
 }
 
 static bool is_empty(const mlir_attr_t *value) {
   switch (value->kind) {
-    case MLIR_ATTR_STRING: return !value->text.size;
+    case MLIR_ATTR_STRING:
+      return !value->text.size;
     case MLIR_ATTR_ARRAY:
-    case MLIR_ATTR_DICT: return !value->count;
-    default: return false;
+    case MLIR_ATTR_DICT:
+      return !value->count;
+    default:
+      return false;
   }
 }
 
@@ -292,8 +332,8 @@ static bool all_default(const mlir_attr_t *value) {
 static bool is_default_accuracy(const mlir_attr_t *value) {
   const mlir_attr_t *atol = mlir_attr_field(value, "atol"), *rtol = mlir_attr_field(value, "rtol"),
                     *ulps = mlir_attr_field(value, "ulps"), *mode = mlir_attr_field(value, "mode");
-  return atol && rtol && ulps && mode && atol->number == 0 && rtol->number == 0 && ulps->integer == 0 &&
-         is_word(mode, "DEFAULT");
+  return atol && rtol && ulps && mode && atol->number == 0 && rtol->number == 0 &&
+         ulps->integer == 0 && is_word(mode, "DEFAULT");
 }
 
 /* Handle and type of a channel. */
@@ -304,7 +344,8 @@ static hr_status_t add_channel(upgrade_t *up, const vhlo_attr_t *attr, const mli
   if (attr->how == VHLO_CHANNEL && !value->integer) return NULL;
   if (!type) HR_TRY(mlir_make_i64(up->arena, 0, &type));
   const mlir_named_attr_t fields[] = {{HR_STR("handle"), value}, {HR_STR("type"), type}};
-  HR_TRY(mlir_make_struct(up->arena, HR_STR("stablehlo"), HR_STR("channel_handle"), 2, fields, &channel));
+  HR_TRY(mlir_make_struct(up->arena, HR_STR("stablehlo"), HR_STR("channel_handle"), 2, fields,
+                          &channel));
   add(up, "channel_handle", channel);
   return NULL;
 }
@@ -314,28 +355,34 @@ static bool is_none_type(const mlir_attr_t *value) {
 }
 
 /* A field of a structure, in the form that its kind wants. */
-static hr_status_t struct_field(upgrade_t *up, const bytecode_field_t *field, const mlir_attr_t *value,
-                                const mlir_attr_t **out_value) {
+static hr_status_t struct_field(upgrade_t *up, const bytecode_field_t *field,
+                                const mlir_attr_t *value, const mlir_attr_t **out_value) {
   *out_value = value;
   switch (field->kind) {
     case BYTECODE_INTS:
-    case BYTECODE_NEW_INTS: return make_ints(up, field->name, value, out_value);
-    case BYTECODE_INT: return value->kind == MLIR_ATTR_INTEGER ? NULL : wrong(up, field->name, "an integer");
-    case BYTECODE_TYPE: return value->kind == MLIR_ATTR_TYPE ? NULL : wrong(up, field->name, "a type");
-    default: return value->kind == MLIR_ATTR_BOOL ? NULL : wrong(up, field->name, "true or false");
+    case BYTECODE_NEW_INTS:
+      return make_ints(up, field->name, value, out_value);
+    case BYTECODE_INT:
+      return value->kind == MLIR_ATTR_INTEGER ? NULL : wrong(up, field->name, "an integer");
+    case BYTECODE_TYPE:
+      return value->kind == MLIR_ATTR_TYPE ? NULL : wrong(up, field->name, "a type");
+    default:
+      return value->kind == MLIR_ATTR_BOOL ? NULL : wrong(up, field->name, "true or false");
   }
 }
 
 /* The structure whose first field in wire order this is; it takes in the others too. */
 static hr_status_t add_struct(upgrade_t *up, const vhlo_attr_t *attr) {
-  const char *mnemonic = vhlo_struct_mnemonic(attr->how), *name = vhlo_struct_attr(attr->how, HR_STR("op"));
+  const char *mnemonic = vhlo_struct_mnemonic(attr->how),
+             *name = vhlo_struct_attr(attr->how, HR_STR("op"));
   const bytecode_struct_t *row = bytecode_struct_named("stablehlo", hr_str_from(mnemonic));
   mlir_named_attr_t fields[sizeof row->fields / sizeof *row->fields];
   const mlir_attr_t *value;
   int count = 0;
   for (int i = 0; i < up->count; i++)
     if (hr_str_is(up->attrs[i].name, name)) return NULL;
-  if (attr->how == VHLO_ALGORITHM && is_none_type(given_named(up, "lhs_component_count"))) return NULL;
+  if (attr->how == VHLO_ALGORITHM && is_none_type(given_named(up, "lhs_component_count")))
+    return NULL;
   for (const bytecode_field_t *field = row->fields; field->name; field++) {
     const mlir_attr_t *given = given_named(up, field->name);
     if (!given) continue;
@@ -343,14 +390,16 @@ static hr_status_t add_struct(upgrade_t *up, const vhlo_attr_t *attr) {
     bool no_batching = field->kind == BYTECODE_NEW_INTS && !value->element_count;
     if (!no_batching) fields[count++] = (mlir_named_attr_t){hr_str_from(field->name), value};
   }
-  HR_TRY(mlir_make_struct(up->arena, HR_STR("stablehlo"), hr_str_from(mnemonic), count, fields, &value));
+  HR_TRY(mlir_make_struct(up->arena, HR_STR("stablehlo"), hr_str_from(mnemonic), count, fields,
+                          &value));
   add(up, name, value);
   return NULL;
 }
 
 /* Layouts are given for operands and results together. */
 static bool layouts_absent(const upgrade_t *up) {
-  const mlir_attr_t *operands = given_named(up, "operand_layouts"), *results = given_named(up, "result_layouts");
+  const mlir_attr_t *operands = given_named(up, "operand_layouts"),
+                    *results = given_named(up, "result_layouts");
   return operands && results && is_empty(operands) && is_empty(results);
 }
 
@@ -360,49 +409,72 @@ static hr_status_t upgrade_one(upgrade_t *up, const vhlo_attr_t *attr, const mli
   switch (attr->how) {
     case VHLO_INTS:
     case VHLO_INTS_NONE:
-    case VHLO_INTS_ONES: return add_ints(up, attr, value);
-    case VHLO_BOOLS_FALSE: return add_bools(up, attr, value);
+    case VHLO_INTS_ONES:
+      return add_ints(up, attr, value);
+    case VHLO_BOOLS_FALSE:
+      return add_bools(up, attr, value);
     case VHLO_DENSE:
     case VHLO_DENSE_ZERO:
-    case VHLO_DENSE_NONE: return add_dense(up, attr, value);
+    case VHLO_DENSE_NONE:
+      return add_dense(up, attr, value);
     case VHLO_FLAG:
-    case VHLO_BOOL_FALSE: return add_bool(up, attr, value);
+    case VHLO_BOOL_FALSE:
+      return add_bool(up, attr, value);
     case VHLO_ZERO:
     case VHLO_MINUS_ONE:
-    case VHLO_API: return add_number(up, attr, value);
-    case VHLO_SYMBOL: return add_symbol(up, attr, value);
-    case VHLO_SYMBOLS: return add_symbols(up, attr, value);
+    case VHLO_API:
+      return add_number(up, attr, value);
+    case VHLO_SYMBOL:
+      return add_symbol(up, attr, value);
+    case VHLO_SYMBOLS:
+      return add_symbols(up, attr, value);
     case VHLO_CHANNEL:
-    case VHLO_CHANNEL_ALWAYS: return add_channel(up, attr, value);
+    case VHLO_CHANNEL_ALWAYS:
+      return add_channel(up, attr, value);
     case VHLO_DOT:
     case VHLO_GATHER:
     case VHLO_SCATTER:
     case VHLO_CONV:
-    case VHLO_ALGORITHM: return add_struct(up, attr);
+    case VHLO_ALGORITHM:
+      return add_struct(up, attr);
     case VHLO_IGNORED:
-    case VHLO_CHANNEL_TYPE: return NULL;
+    case VHLO_CHANNEL_TYPE:
+      return NULL;
     case VHLO_TEXT_NONE:
     case VHLO_LIST_NONE:
     case VHLO_DICT_NONE:
-    case VHLO_CONFIG: absent = is_empty(value); break;
-    case VHLO_PRECISION: absent = all_default(value); break;
-    case VHLO_ACCURACY: absent = is_default_accuracy(value); break;
-    case VHLO_NOTYPE: absent = is_word(value, "NOTYPE"); break;
-    case VHLO_LAYOUTS: absent = layouts_absent(up); break;
+    case VHLO_CONFIG:
+      absent = is_empty(value);
+      break;
+    case VHLO_PRECISION:
+      absent = all_default(value);
+      break;
+    case VHLO_ACCURACY:
+      absent = is_default_accuracy(value);
+      break;
+    case VHLO_NOTYPE:
+      absent = is_word(value, "NOTYPE");
+      break;
+    case VHLO_LAYOUTS:
+      absent = layouts_absent(up);
+      break;
     case VHLO_TEXT:
-    case VHLO_SAME: break;
+    case VHLO_SAME:
+      break;
   }
   if (!absent) add(up, attr->name, value);
   return NULL;
 }
 
-hr_status_t vhlo_upgrade_attrs(const mlir_module_t *module, hr_arena_t *arena, const vhlo_row_t *row,
-                               const mlir_attr_t *const *given, int *out_count, const mlir_named_attr_t **out_attrs) {
+hr_status_t vhlo_upgrade_attrs(const mlir_module_t *module, hr_arena_t *arena,
+                               const vhlo_row_t *row, const mlir_attr_t *const *given,
+                               int *out_count, const mlir_named_attr_t **out_attrs) {
   upgrade_t up = {.module = module, .arena = arena, .row = row, .given = given};
   const mlir_attr_t *sorted;
   for (int i = 0; i < row->attr_count; i++) {
     if (!given[i])
-      return mlir_error(module, NULL, "vhlo.%s: its attribute %s is missing", row->wire_name, row->attrs[i].name);
+      return mlir_error(module, NULL, "vhlo.%s: its attribute %s is missing", row->wire_name,
+                        row->attrs[i].name);
     HR_TRY(upgrade_one(&up, &row->attrs[i], given[i]));
   }
   HR_TRY(mlir_make_dict(up.arena, up.count, up.attrs, &sorted));

@@ -1,4 +1,5 @@
-/* VHLO, the versioned dialect of portable artifacts: its operations and codes, and what they are in StableHLO. */
+/* VHLO, the versioned dialect of portable artifacts: its operations and codes, and what they are in
+ * StableHLO. */
 #ifndef MLIR_VHLO_H
 #define MLIR_VHLO_H
 
@@ -90,7 +91,7 @@ enum {
 };
 bool vhlo_integer_type(uint64_t code, int *out_width, bool *out_unsigned);
 int vhlo_integer_code(int width, bool is_unsigned); /* -1: there is none */
-int vhlo_type_since(int code);                      /* first version that has the type; not for floats */
+int vhlo_type_since(int code); /* first version that has the type; not for floats */
 
 extern const vhlo_row_t vhlo_rows[];
 extern const int vhlo_row_count;
@@ -98,27 +99,33 @@ const vhlo_row_t *vhlo_find(hr_str_t wire_name); /* NULL: not known */
 /* The form that an op of StableHLO or func has in a version of the format; NULL: none. */
 const vhlo_row_t *vhlo_find_for(hr_str_t name, int version);
 
-/* Portable artifacts have no CHLO. Some of its ops become custom calls that JAX and XLA know, in place; the first of
- * the others, which must be expanded by going through the IR; NULL: there is none. */
+/* Portable artifacts have no CHLO. Some of its ops become custom calls that JAX and XLA know, in
+ * place; the first of the others, which must be expanded by going through the IR; NULL: there is
+ * none. */
 hr_status_t vhlo_replace_chlo(mlir_module_t *module);
 const mlir_op_t *vhlo_find_chlo(const mlir_module_t *module);
 
 /* Puts casts between the ops of VHLO and those of other dialects, which keep their own types. */
 hr_status_t vhlo_add_casts(mlir_module_t *module);
-bool vhlo_is_foreign(const mlir_op_t *op);        /* of a dialect that artifacts hold as it is */
+bool vhlo_is_foreign(const mlir_op_t *op);    /* of a dialect that artifacts hold as it is */
 bool vhlo_casts_to_vhlo(const mlir_op_t *op); /* a cast whose result is VHLO's */
 
-/* The structure that fields of this kind belong to: its attribute in StableHLO, e.g. "dot_dimension_numbers". */
+/* The structure that fields of this kind belong to: its attribute in StableHLO, e.g.
+ * "dot_dimension_numbers". */
 const char *vhlo_struct_attr(vhlo_how_t how, hr_str_t op_name);
 const char *vhlo_struct_mnemonic(vhlo_how_t how);
 
-/* Attributes of an op as StableHLO has them: `given[i]` is the value of row->attrs[i]. Sorted by name. */
-hr_status_t vhlo_upgrade_attrs(const mlir_module_t *module, hr_arena_t *arena, const vhlo_row_t *row,
-                               const mlir_attr_t *const *given, int *out_count, const mlir_named_attr_t **out_attrs);
-/* The other way: values for row->attrs[i] of an op of the tree, as StableHLO spells them. Absent ones become defaults.
- * `version` as in vhlo.def. Errors: UNSUPPORTED if the op asks for something that this version of it cannot say. */
-hr_status_t vhlo_downgrade_attrs(const mlir_module_t *module, hr_arena_t *arena, int version, const vhlo_row_t *row,
-                                 const mlir_op_t *op, const mlir_attr_t **out_given);
+/* Attributes of an op as StableHLO has them: `given[i]` is the value of row->attrs[i]. Sorted by
+ * name. */
+hr_status_t vhlo_upgrade_attrs(const mlir_module_t *module, hr_arena_t *arena,
+                               const vhlo_row_t *row, const mlir_attr_t *const *given,
+                               int *out_count, const mlir_named_attr_t **out_attrs);
+/* The other way: values for row->attrs[i] of an op of the tree, as StableHLO spells them. Absent
+ * ones become defaults. `version` as in vhlo.def. Errors: UNSUPPORTED if the op asks for something
+ * that this version of it cannot say. */
+hr_status_t vhlo_downgrade_attrs(const mlir_module_t *module, hr_arena_t *arena, int version,
+                                 const vhlo_row_t *row, const mlir_op_t *op,
+                                 const mlir_attr_t **out_given);
 /* The name of the op in the tree; `parent` is the op that holds it, already renamed. */
 hr_str_t vhlo_upgrade_name(const vhlo_row_t *row, const mlir_op_t *parent);
 

@@ -1,7 +1,7 @@
-/* Ops of other dialects (sdy) in portable artifacts: since version 1.11 they stand there as they are, with types of
- * builtin, between casts from and to the types of VHLO:
- *   %1 = builtin.unrealized_conversion_cast %0 : !vhlo.tensor_v1<4x!vhlo.f32_v1> to tensor<4xf32>
- *   %2 = sdy.sharding_constraint %1 <@mesh, [{"x"}]> : tensor<4xf32> */
+/* Ops of other dialects (sdy) in portable artifacts: since version 1.11 they stand there as they
+ * are, with types of builtin, between casts from and to the types of VHLO: %1 =
+ * builtin.unrealized_conversion_cast %0 : !vhlo.tensor_v1<4x!vhlo.f32_v1> to tensor<4xf32> %2 =
+ * sdy.sharding_constraint %1 <@mesh, [{"x"}]> : tensor<4xf32> */
 #include <string.h>
 
 #include "mlir/vhlo/vhlo.h"
@@ -20,14 +20,18 @@ bool vhlo_is_foreign(const mlir_op_t *op) {
 
 /* Does the value have a type of builtin? */
 static bool is_builtin(const mlir_value_t *value) {
-  const mlir_op_t *op = value->owner ? value->owner : value->block ? value->block->parent->parent : NULL;
+  const mlir_op_t *op = value->owner   ? value->owner
+                        : value->block ? value->block->parent->parent
+                                       : NULL;
   return op && vhlo_is_foreign(op);
 }
 
-bool vhlo_casts_to_vhlo(const mlir_op_t *op) { return hr_str_is(op->name, VHLO_CAST) && is_builtin(op->operands[0]); }
+bool vhlo_casts_to_vhlo(const mlir_op_t *op) {
+  return hr_str_is(op->name, VHLO_CAST) && is_builtin(op->operands[0]);
+}
 
-static hr_status_t make_cast(hr_arena_t *arena, mlir_block_t *block, const mlir_op_t *user, mlir_value_t **operand,
-                             mlir_op_t **out_cast) {
+static hr_status_t make_cast(hr_arena_t *arena, mlir_block_t *block, const mlir_op_t *user,
+                             mlir_value_t **operand, mlir_op_t **out_cast) {
   mlir_op_t *cast;
   HR_TRY(HR_NEW(arena, &cast));
   HR_TRY(HR_NEW(arena, &cast->results));

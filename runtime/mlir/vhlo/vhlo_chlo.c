@@ -1,7 +1,7 @@
-/* CHLO in portable artifacts, which have no form for it: ops that XLA knows by name become the custom calls that JAX's
- * own artifacts have for them,
- *   stablehlo.custom_call @mhlo.erf(%x) {mhlo.attributes = {}, mhlo.version = 1 : i64}
- * chlo.tan became an op of StableHLO, and atan(x) is atan2(x, 1). */
+/* CHLO in portable artifacts, which have no form for it: ops that XLA knows by name become the
+ * custom calls that JAX's own artifacts have for them, stablehlo.custom_call @mhlo.erf(%x)
+ * {mhlo.attributes = {}, mhlo.version = 1 : i64} chlo.tan became an op of StableHLO, and atan(x) is
+ * atan2(x, 1). */
 #include <string.h>
 
 #include "mlir/text/mlir_parser.h"
@@ -10,8 +10,9 @@
 static bool is_chlo(hr_str_t name) { return name.size > 5 && !memcmp(name.data, "chlo.", 5); }
 
 static bool has_call(hr_str_t name) {
-  static const char *const names[] = {"chlo.acos", "chlo.acosh", "chlo.asin", "chlo.asinh", "chlo.atanh",
-                                      "chlo.cosh", "chlo.erf",   "chlo.sinh", "chlo.top_k"};
+  static const char *const names[] = {"chlo.acos",  "chlo.acosh", "chlo.asin",
+                                      "chlo.asinh", "chlo.atanh", "chlo.cosh",
+                                      "chlo.erf",   "chlo.sinh",  "chlo.top_k"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (hr_str_is(name, names[i])) return true;
   return false;
@@ -30,7 +31,8 @@ const mlir_op_t *vhlo_find_chlo(const mlir_module_t *module) {
   return NULL;
 }
 
-static hr_status_t set_attrs(mlir_named_attr_t **into, hr_arena_t *arena, int count, const mlir_named_attr_t *fields) {
+static hr_status_t set_attrs(mlir_named_attr_t **into, hr_arena_t *arena, int count,
+                             const mlir_named_attr_t *fields) {
   const mlir_attr_t *dict;
   HR_TRY(mlir_make_dict(arena, count, fields, &dict));
   *into = (mlir_named_attr_t *)dict->fields;
@@ -38,7 +40,8 @@ static hr_status_t set_attrs(mlir_named_attr_t **into, hr_arena_t *arena, int co
 }
 
 /* {k = 2 : i64, largest = true} of top_k, {} of the others. */
-static hr_status_t call_attributes(hr_arena_t *arena, const mlir_op_t *op, const mlir_attr_t **out_dict) {
+static hr_status_t call_attributes(hr_arena_t *arena, const mlir_op_t *op,
+                                   const mlir_attr_t **out_dict) {
   mlir_named_attr_t fields[2] = {{HR_STR("k"), mlir_op_attr(op, "k")}, {HR_STR("largest"), NULL}};
   if (!hr_str_is(op->name, "chlo.top_k")) return mlir_make_dict(arena, 0, NULL, out_dict);
   HR_TRY(mlir_make_bool(arena, true, &fields[1].value));
@@ -68,19 +71,24 @@ static hr_status_t make_call(hr_arena_t *arena, mlir_op_t *op) {
   return NULL;
 }
 
-/* dense<1> of the operand's type: its bytes are those of the element, which complex types follow with a zero. */
-static hr_status_t make_one(hr_arena_t *arena, const mlir_type_t *type, const mlir_attr_t **out_attr) {
-  const mlir_type_t *element = type->element, *scalar = element->kind == MLIR_TYPE_COMPLEX ? element->element : element;
+/* dense<1> of the operand's type: its bytes are those of the element, which complex types follow
+ * with a zero. */
+static hr_status_t make_one(hr_arena_t *arena, const mlir_type_t *type,
+                            const mlir_attr_t **out_attr) {
+  const mlir_type_t *element = type->element,
+                    *scalar = element->kind == MLIR_TYPE_COMPLEX ? element->element : element;
   hr_dtype_t dtype;
   mlir_attr_t *attr;
   char *data;
-  if (type->kind != MLIR_TYPE_TENSOR || scalar->kind != MLIR_TYPE_FLOAT || !mlir_float_dtype(scalar, &dtype))
+  if (type->kind != MLIR_TYPE_TENSOR || scalar->kind != MLIR_TYPE_FLOAT ||
+      !mlir_float_dtype(scalar, &dtype))
     return hr_error(HR_UNSUPPORTED, "chlo.atan of this type has no form in VHLO");
   HR_TRY(HR_NEW(arena, &attr));
   HR_TRY(HR_NEW_ARRAY(arena, mlir_element_bytes(element), &data));
   uint64_t bits = hr_float_encode(dtype, 1);
   memcpy(data, &bits, mlir_element_bytes(scalar));
-  *attr = (mlir_attr_t){.kind = MLIR_ATTR_DENSE, .type = type, .data = data, .splat = true, .element_count = 1};
+  *attr = (mlir_attr_t){
+      .kind = MLIR_ATTR_DENSE, .type = type, .data = data, .splat = true, .element_count = 1};
   *out_attr = attr;
   return NULL;
 }
@@ -91,15 +99,20 @@ static hr_status_t make_atan2(hr_arena_t *arena, mlir_block_t *block, size_t at)
   mlir_named_attr_t *value;
   mlir_value_t **operands;
   for (int d = 0; d < op->operands[0]->type->rank; d++)
-    if (op->operands[0]->type->dims[d] < 0) return hr_error(HR_UNSUPPORTED, "chlo.atan of a dynamic size in VHLO");
+    if (op->operands[0]->type->dims[d] < 0)
+      return hr_error(HR_UNSUPPORTED, "chlo.atan of a dynamic size in VHLO");
   HR_TRY(HR_NEW(arena, &one));
   HR_TRY(HR_NEW(arena, &value));
   HR_TRY(HR_NEW(arena, &one->results));
   HR_TRY(HR_NEW_ARRAY(arena, 2, &operands));
   value->name = HR_STR("value");
   HR_TRY(make_one(arena, op->operands[0]->type, &value->value));
-  *one = (mlir_op_t){.name = HR_STR("stablehlo.constant"), .result_count = 1, .results = one->results,
-                     .attr_count = 1, .attrs = value, .location = op->location};
+  *one = (mlir_op_t){.name = HR_STR("stablehlo.constant"),
+                     .result_count = 1,
+                     .results = one->results,
+                     .attr_count = 1,
+                     .attrs = value,
+                     .location = op->location};
   *one->results = (mlir_value_t){.type = op->operands[0]->type, .owner = one};
   operands[0] = op->operands[0];
   operands[1] = one->results;
@@ -107,7 +120,8 @@ static hr_status_t make_atan2(hr_arena_t *arena, mlir_block_t *block, size_t at)
   op->operand_count = 2;
   op->name = HR_STR("stablehlo.atan2");
   HR_TRY(mlir_block_add_op(block, one));
-  memmove(block->ops.data + at + 1, block->ops.data + at, (block->ops.count - 1 - at) * sizeof *block->ops.data);
+  memmove(block->ops.data + at + 1, block->ops.data + at,
+          (block->ops.count - 1 - at) * sizeof *block->ops.data);
   block->ops.data[at] = one;
   return NULL;
 }

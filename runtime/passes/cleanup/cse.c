@@ -1,5 +1,6 @@
-/* Common subexpressions: of equal instructions of a computation the first one stays, of equal computations too.
- * Constants, iotas and broadcasts count like all others. A hash table of what has been seen; linear. */
+/* Common subexpressions: of equal instructions of a computation the first one stays, of equal
+ * computations too. Constants, iotas and broadcasts count like all others. A hash table of what has
+ * been seen; linear. */
 #include "passes/lib/pass_equal.h"
 #include "passes/lib/pass_rewrite.h"
 #include "passes/passes.h"
@@ -13,7 +14,8 @@ typedef struct seen {
 
 /* Not shareable: effects, RNG, parameters, instructions with control dependencies. */
 static bool may_be_shared(const hlo_instr_t *instr) {
-  return instr->op != HLO_PARAMETER && !(instr->extra && instr->extra->control_count) && pass_is_pure(instr);
+  return instr->op != HLO_PARAMETER && !(instr->extra && instr->extra->control_count) &&
+         pass_is_pure(instr);
 }
 
 /* The earlier one that is the same, or NULL: then it is remembered. */
@@ -56,18 +58,22 @@ static hlo_computation_t *first_equal(available_t *available, hlo_computation_t 
 }
 
 /* Callees come first, so calls already go to the ones that stay. */
-static hr_status_t share_computations(hlo_module_t *module, available_t *available, bool *out_changed) {
+static hr_status_t share_computations(hlo_module_t *module, available_t *available,
+                                      bool *out_changed) {
   size_t count = module->computations.count;
-  for (available->mask = 15; available->mask < 2 * count;) available->mask = 2 * available->mask + 1;
+  for (available->mask = 15; available->mask < 2 * count;)
+    available->mask = 2 * available->mask + 1;
   HR_TRY(HR_NEW_ARRAY(&available->arena, available->mask + 1, &available->slots));
   HR_TRY(HR_NEW_ARRAY(&available->arena, count, &available->first));
   for (size_t c = 0; c < count; c++) {
     hlo_computation_t *computation = module->computations.data[c];
     for (size_t i = 0; i < computation->instrs.count; i++) {
       hlo_instr_t *instr = computation->instrs.data[i];
-      for (int k = 0; k < instr->called_count; k++) instr->called[k] = available->first[instr->called[k]->id];
+      for (int k = 0; k < instr->called_count; k++)
+        instr->called[k] = available->first[instr->called[k]->id];
     }
-    available->first[c] = computation == module->entry ? computation : first_equal(available, computation);
+    available->first[c] =
+        computation == module->entry ? computation : first_equal(available, computation);
     *out_changed |= available->first[c] != computation;
   }
   return NULL;

@@ -1,5 +1,6 @@
-/* Constant folding, by the reference engine's kernels. What would only make the program bigger stays: iotas and
- * broadcasts are cheaper to make than to read. An array of equal elements becomes a broadcast of one. */
+/* Constant folding, by the reference engine's kernels. What would only make the program bigger
+ * stays: iotas and broadcasts are cheaper to make than to read. An array of equal elements becomes
+ * a broadcast of one. */
 #include <string.h>
 
 #include "passes/lib/pass_evaluate.h"
@@ -7,8 +8,8 @@
 #include "passes/passes.h"
 
 enum {
-  MAX_BYTES = 65536,   /* of a result that is larger than what it is made of */
-  MAX_WORK = 4 << 20   /* bytes that are read for one result */
+  MAX_BYTES = 65536, /* of a result that is larger than what it is made of */
+  MAX_WORK = 4 << 20 /* bytes that are read for one result */
 };
 
 /* ---- what is folded ---- */
@@ -22,7 +23,8 @@ static bool constant_operands(const hlo_instr_t *instr, hlo_value_t **values, si
   *out_bytes = 0;
   for (int k = 0; k < instr->operand_count; k++) {
     const hlo_instr_t *operand = instr->operands[k];
-    if (operand->op != HLO_CONSTANT || !operand->literal || !hlo_shape_is_array(operand->shape)) return false;
+    if (operand->op != HLO_CONSTANT || !operand->literal || !hlo_shape_is_array(operand->shape))
+      return false;
     values[k] = operand->literal;
     *out_bytes += hlo_value_bytes(operand->literal);
   }
@@ -39,8 +41,8 @@ static bool is_worth_folding(const hlo_instr_t *instr, size_t operand_bytes) {
 /* Kernels whose cost is not that of reading their operands. */
 static bool is_expensive(hlo_opcode_t op) {
   return op == HLO_CONVOLUTION || op == HLO_DOT || op == HLO_RAGGED_DOT || op == HLO_SCALED_DOT ||
-         op == HLO_TRIANGULAR_SOLVE || op == HLO_CHOLESKY || op == HLO_FFT || op == HLO_REDUCE_WINDOW ||
-         op == HLO_SELECT_AND_SCATTER;
+         op == HLO_TRIANGULAR_SOLVE || op == HLO_CHOLESKY || op == HLO_FFT ||
+         op == HLO_REDUCE_WINDOW || op == HLO_SELECT_AND_SCATTER;
 }
 
 static bool may_fold(const hlo_instr_t *instr) {
@@ -56,17 +58,20 @@ static bool has_equal_elements(const hlo_value_t *value) {
   return value->rank > 0 && value->count > 1 && !memcmp(bytes, bytes + each, total - each);
 }
 
-static hlo_instr_t *broadcast_of_first(pass_rewrite_t *rewrite, const hlo_value_t *value, const hlo_shape_t *shape) {
+static hlo_instr_t *broadcast_of_first(pass_rewrite_t *rewrite, const hlo_value_t *value,
+                                       const hlo_shape_t *shape) {
   hlo_builder_t *builder = &rewrite->builder;
   hlo_value_t *scalar;
   if (!builder->status) builder->status = hlo_value_array(value->dtype, 0, NULL, &scalar);
   if (builder->status) return NULL;
   memcpy(scalar->data, value->data, hr_dtype_bytes(value->dtype));
-  return hlo_build_broadcast(builder, hlo_build_constant(builder, scalar), shape, (hr_ints_t){NULL, 0});
+  return hlo_build_broadcast(builder, hlo_build_constant(builder, scalar), shape,
+                             (hr_ints_t){NULL, 0});
 }
 
 /* Takes the value over. */
-static hlo_instr_t *constant_of(pass_rewrite_t *rewrite, hlo_value_t *value, const hlo_shape_t *shape) {
+static hlo_instr_t *constant_of(pass_rewrite_t *rewrite, hlo_value_t *value,
+                                const hlo_shape_t *shape) {
   if (!has_equal_elements(value)) {
     hlo_instr_t *constant = hlo_build_constant(&rewrite->builder, value);
     if (constant) constant->shape = shape;
@@ -97,7 +102,8 @@ static hr_status_t fold_computation(hlo_computation_t *computation, bool *out_ch
     if (!instr) continue;
     if (instr->op == HLO_CONSTANT && instr->literal && hlo_shape_is_array(instr->shape) &&
         has_equal_elements(instr->literal))
-      st = pass_replace(&rewrite, instr, broadcast_of_first(&rewrite, instr->literal, instr->shape));
+      st =
+          pass_replace(&rewrite, instr, broadcast_of_first(&rewrite, instr->literal, instr->shape));
     else if (may_fold(instr))
       st = fold_instr(&rewrite, instr);
   }

@@ -1,5 +1,5 @@
-/* Optimisation barriers kept the passes before this one from moving and joining what is on their sides; what comes
- * after needs them no more. */
+/* Optimisation barriers kept the passes before this one from moving and joining what is on their
+ * sides; what comes after needs them no more. */
 #include "passes/lib/pass_rewrite.h"
 #include "passes/passes.h"
 
@@ -22,7 +22,8 @@ static hr_status_t remove_barriers(hlo_computation_t *computation, bool *out_cha
   if (!has_barriers(computation)) return NULL;
   HR_TRY(pass_rewrite_begin(&rewrite, computation));
   for (uint32_t i = 0; i < rewrite.old_count && !st; i++) {
-    hlo_instr_t *instr = pass_rewrite_visit(&rewrite, i), *by = instr ? without_barrier(instr) : NULL;
+    hlo_instr_t *instr = pass_rewrite_visit(&rewrite, i),
+                *by = instr ? without_barrier(instr) : NULL;
     if (by) st = pass_replace(&rewrite, instr, by);
   }
   *out_changed = true;

@@ -1,9 +1,11 @@
-/* The combiner: small all-reduces of one kind that do not need each other become one of several arrays, which its
- * kernel sends as one message. Each element is still reduced over the same processes in the same order: no bit changes.
+/* The combiner: small all-reduces of one kind that do not need each other become one of several
+ * arrays, which its kernel sends as one message. Each element is still reduced over the same
+ * processes in the same order: no bit changes.
  *
- * Collectives are taken as they become ready (comm_graph.h). Those of one level that follow each other so, up to
- * HLORUN_COMBINE bytes together, become one where the last of them is ready; larger ones are left where they are. A
- * collective that may need one of them ends the search: what comes before the joined one must not need it. */
+ * Collectives are taken as they become ready (comm_graph.h). Those of one level that follow each
+ * other so, up to HLORUN_COMBINE bytes together, become one where the last of them is ready; larger
+ * ones are left where they are. A collective that may need one of them ends the search: what comes
+ * before the joined one must not need it. */
 #include <stdlib.h>
 
 #include "base/options.h"
@@ -41,10 +43,13 @@ static bool keeps_types(const hlo_instr_t *instr) {
 /* Equal computations are one since the pass "cse". */
 static bool can_join(const comm_node_t *a, const comm_node_t *b) {
   const hlo_instr_t *x = a->instr, *y = b->instr;
-  return x->op == HLO_ALL_REDUCE && y->op == HLO_ALL_REDUCE && a->segment == b->segment && a->level == b->level &&
-         x->called[0] == y->called[0] && keeps_types(x) && keeps_types(y) && x->shape->dtype == y->shape->dtype &&
-         hlo_attr_bool(x, HLO_ATTR_USE_GLOBAL_DEVICE_IDS) == hlo_attr_bool(y, HLO_ATTR_USE_GLOBAL_DEVICE_IDS) &&
-         (hlo_attr_int(x, HLO_ATTR_CHANNEL_ID) != 0) == (hlo_attr_int(y, HLO_ATTR_CHANNEL_ID) != 0) &&
+  return x->op == HLO_ALL_REDUCE && y->op == HLO_ALL_REDUCE && a->segment == b->segment &&
+         a->level == b->level && x->called[0] == y->called[0] && keeps_types(x) && keeps_types(y) &&
+         x->shape->dtype == y->shape->dtype &&
+         hlo_attr_bool(x, HLO_ATTR_USE_GLOBAL_DEVICE_IDS) ==
+             hlo_attr_bool(y, HLO_ATTR_USE_GLOBAL_DEVICE_IDS) &&
+         (hlo_attr_int(x, HLO_ATTR_CHANNEL_ID) != 0) ==
+             (hlo_attr_int(y, HLO_ATTR_CHANNEL_ID) != 0) &&
          groups_equal(hlo_attr_groups(x), hlo_attr_groups(y));
 }
 
@@ -61,16 +66,19 @@ static void find_group(joining_t *joining, int first, double most) {
   if (joining->group[first] >= 0 || bytes > most) return;
   for (int n = first + 1; n < graph->count; n++) {
     const comm_node_t *node = &graph->nodes[n];
-    if (node->segment != graph->nodes[first].segment || node->level > graph->nodes[first].level) return;
+    if (node->segment != graph->nodes[first].segment || node->level > graph->nodes[first].level)
+      return;
     double more = fuse_bytes(node->instr->shape);
-    if (joining->group[n] >= 0 || bytes + more > most || !can_join(&graph->nodes[first], node)) continue;
+    if (joining->group[n] >= 0 || bytes + more > most || !can_join(&graph->nodes[first], node))
+      continue;
     joining->group[first] = joining->group[n] = first;
     bytes += more;
     joining->any = true;
   }
 }
 
-static hr_status_t find_groups(hr_arena_t *arena, hlo_computation_t *computation, joining_t *joining) {
+static hr_status_t find_groups(hr_arena_t *arena, hlo_computation_t *computation,
+                               joining_t *joining) {
   double most = most_bytes();
   joining->any = false;
   HR_TRY(comm_graph_find(arena, computation, &joining->graph));
@@ -94,8 +102,8 @@ static hr_status_t build_joined(pass_rewrite_t *rewrite, hlo_instr_t *const *mem
     operands[i] = pass_resolve(rewrite, members[i]->operands[0]);
   }
   HR_TRY(hlo_shape_tuple(rewrite->arena, count, shapes, &shape));
-  *out_joined = hlo_build(&rewrite->builder, HLO_ALL_REDUCE, shape, count, operands, like->attr_count, like->attrs,
-                          like->called_count, like->called);
+  *out_joined = hlo_build(&rewrite->builder, HLO_ALL_REDUCE, shape, count, operands,
+                          like->attr_count, like->attrs, like->called_count, like->called);
   return NULL;
 }
 
@@ -122,7 +130,8 @@ static hr_status_t join_all(hlo_computation_t *computation, const joining_t *joi
   return pass_rewrite_end(&rewrite, st);
 }
 
-static hr_status_t combine_in(hr_arena_t *arena, hlo_computation_t *computation, bool *out_changed) {
+static hr_status_t combine_in(hr_arena_t *arena, hlo_computation_t *computation,
+                              bool *out_changed) {
   joining_t joining;
   comm_list_t list = {0};
   HR_TRY(find_groups(arena, computation, &joining));

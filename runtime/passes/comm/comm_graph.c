@@ -7,7 +7,7 @@
 
 #define MOST_VISITS 50000000 /* instructions looked at in searches for what collectives need */
 #define FLOPS_PER_NS 50.0
-#define GUESSED_TRIP_COUNT 16     /* of a loop */
+#define GUESSED_TRIP_COUNT 16 /* of a loop */
 
 /* --- costs --- */
 
@@ -18,7 +18,8 @@ static double product_ns(const hlo_instr_t *instr, double inner) {
 static double dot_inner(const hlo_instr_t *instr) {
   hr_ints_t dims = hlo_attr_ints(instr, HLO_ATTR_LHS_CONTRACTING_DIMS);
   double inner = 1;
-  for (int64_t i = 0; i < dims.count; i++) inner *= (double)instr->operands[0]->shape->dims[dims.data[i]];
+  for (int64_t i = 0; i < dims.count; i++)
+    inner *= (double)instr->operands[0]->shape->dims[dims.data[i]];
   return inner;
 }
 
@@ -32,7 +33,8 @@ static double convolution_inner(const hlo_instr_t *instr) {
 
 static double computation_ns(const hlo_computation_t *computation) {
   double sum = 0;
-  for (size_t i = 0; i < computation->instrs.count; i++) sum += comm_instr_ns(computation->instrs.data[i]);
+  for (size_t i = 0; i < computation->instrs.count; i++)
+    sum += comm_instr_ns(computation->instrs.data[i]);
   return sum;
 }
 
@@ -45,18 +47,30 @@ static double called_ns(const hlo_instr_t *instr) {
 
 static double moved_ns(const hlo_instr_t *instr) {
   double sum = FUSE_STEP_NS + fuse_write_ns(fuse_bytes(instr->shape));
-  for (int k = 0; k < instr->operand_count; k++) sum += fuse_read_ns(fuse_bytes(instr->operands[k]->shape));
+  for (int k = 0; k < instr->operand_count; k++)
+    sum += fuse_read_ns(fuse_bytes(instr->operands[k]->shape));
   return sum;
 }
 
 double comm_instr_ns(const hlo_instr_t *instr) {
   switch (instr->op) {
-    case HLO_PARAMETER: case HLO_CONSTANT: case HLO_TUPLE: case HLO_GET_TUPLE_ELEMENT: case HLO_BITCAST:
-    case HLO_RESHAPE: return 0;
-    case HLO_DOT: return FUSE_STEP_NS + product_ns(instr, dot_inner(instr));
-    case HLO_CONVOLUTION: return FUSE_STEP_NS + product_ns(instr, convolution_inner(instr));
-    case HLO_WHILE: case HLO_CONDITIONAL: case HLO_CALL: return called_ns(instr);
-    default: return moved_ns(instr);
+    case HLO_PARAMETER:
+    case HLO_CONSTANT:
+    case HLO_TUPLE:
+    case HLO_GET_TUPLE_ELEMENT:
+    case HLO_BITCAST:
+    case HLO_RESHAPE:
+      return 0;
+    case HLO_DOT:
+      return FUSE_STEP_NS + product_ns(instr, dot_inner(instr));
+    case HLO_CONVOLUTION:
+      return FUSE_STEP_NS + product_ns(instr, convolution_inner(instr));
+    case HLO_WHILE:
+    case HLO_CONDITIONAL:
+    case HLO_CALL:
+      return called_ns(instr);
+    default:
+      return moved_ns(instr);
   }
 }
 
@@ -64,17 +78,23 @@ double comm_instr_ns(const hlo_instr_t *instr) {
 
 static bool has_plain_operands(const hlo_instr_t *instr) {
   for (int k = 0; k < instr->operand_count; k++)
-    if (!hlo_shape_is_array(instr->operands[k]->shape) || hlo_shape_is_dynamic(instr->operands[k]->shape)) return false;
+    if (!hlo_shape_is_array(instr->operands[k]->shape) ||
+        hlo_shape_is_dynamic(instr->operands[k]->shape))
+      return false;
   return instr->operand_count > 0 && !hlo_shape_is_dynamic(instr->shape);
 }
 
 static bool is_movable(const hlo_instr_t *instr) {
   switch (instr->op) {
-    case HLO_ALL_REDUCE: case HLO_ALL_GATHER: case HLO_REDUCE_SCATTER: case HLO_ALL_TO_ALL:
+    case HLO_ALL_REDUCE:
+    case HLO_ALL_GATHER:
+    case HLO_REDUCE_SCATTER:
+    case HLO_ALL_TO_ALL:
       return has_plain_operands(instr);
     case HLO_COLLECTIVE_PERMUTE:
       return has_plain_operands(instr) && !hlo_attr_has(instr, HLO_ATTR_PERMUTE_SLICE_SIZES);
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -82,7 +102,8 @@ static bool is_ordered_already(const hlo_computation_t *computation) {
   for (size_t i = 0; i < computation->instrs.count; i++) {
     const hlo_instr_t *instr = computation->instrs.data[i];
     if (instr->extra && instr->extra->control_count) return true;
-    if (hlo_op_is(instr->op, OP_START) && (hlo_op_is(instr->op, OP_COLLECTIVE) || instr->op == HLO_ASYNC_START))
+    if (hlo_op_is(instr->op, OP_START) &&
+        (hlo_op_is(instr->op, OP_COLLECTIVE) || instr->op == HLO_ASYNC_START))
       return true;
   }
   return computation->is_fusion || computation->is_async_wrapper;
@@ -105,7 +126,8 @@ static hr_status_t list_nodes(hr_arena_t *arena, comm_graph_t *graph) {
     graph->cost_ns[i] = comm_instr_ns(instr);
     graph->is_fence[i] = !movable && !pass_is_pure(instr);
     segment += graph->is_fence[i];
-    if (movable) graph->nodes[graph->count++] = (comm_node_t){.instr = instr, .segment = graph->segment[i]};
+    if (movable)
+      graph->nodes[graph->count++] = (comm_node_t){.instr = instr, .segment = graph->segment[i]};
   }
   return NULL;
 }
@@ -158,7 +180,8 @@ static hr_status_t find_work(hr_arena_t *arena, comm_graph_t *graph) {
   search_t search = {0};
   HR_TRY(HR_NEW_ARRAY(arena, count, &search.seen));
   HR_TRY(HR_NEW_ARRAY(arena, count, &search.stack));
-  for (int n = 0; n < graph->count; n++) graph->nodes[n].work_ns = work_of(graph, &search, graph->nodes[n].instr);
+  for (int n = 0; n < graph->count; n++)
+    graph->nodes[n].work_ns = work_of(graph, &search, graph->nodes[n].instr);
   return NULL;
 }
 
@@ -169,7 +192,8 @@ static int compare_nodes(const void *a, const void *b) {
   return x->instr->id < y->instr->id ? -1 : 1;
 }
 
-hr_status_t comm_graph_find(hr_arena_t *arena, hlo_computation_t *computation, comm_graph_t *out_graph) {
+hr_status_t comm_graph_find(hr_arena_t *arena, hlo_computation_t *computation,
+                            comm_graph_t *out_graph) {
   *out_graph = (comm_graph_t){.computation = computation};
   if (is_ordered_already(computation)) return NULL;
   HR_TRY(list_nodes(arena, out_graph));

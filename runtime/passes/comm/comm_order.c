@@ -1,6 +1,7 @@
-/* Segment by segment. In a segment, for each collective as it becomes ready: what it still needs, then its beginning.
- * Then the rest: what needs no collective of the segment, what needs the first one, and so on. A collective ends right
- * before the first that uses it, or with its segment: what lies between segments never waits behind it. */
+/* Segment by segment. In a segment, for each collective as it becomes ready: what it still needs,
+ * then its beginning. Then the rest: what needs no collective of the segment, what needs the first
+ * one, and so on. A collective ends right before the first that uses it, or with its segment: what
+ * lies between segments never waits behind it. */
 #include "passes/comm/comm_order.h"
 
 #include <stdlib.h>
@@ -98,7 +99,8 @@ static hr_status_t order_segment(ordering_t *ordering, uint32_t first, uint32_t 
   }
   HR_TRY(emit_rest(ordering, first, last));
   for (int n = begin; n < *node; n++) HR_TRY(end_node(ordering, n));
-  return graph->is_fence[last - 1] ? emit(ordering, graph->computation->instrs.data[last - 1]) : NULL;
+  return graph->is_fence[last - 1] ? emit(ordering, graph->computation->instrs.data[last - 1])
+                                   : NULL;
 }
 
 static hr_status_t order_all(ordering_t *ordering) {
@@ -106,7 +108,8 @@ static hr_status_t order_all(ordering_t *ordering) {
   uint32_t count = (uint32_t)graph->computation->instrs.count;
   int node = 0;
   for (uint32_t first = 0, last; first < count; first = last) {
-    for (last = first + 1; last < count && graph->segment[last] == graph->segment[first]; last++) continue;
+    for (last = first + 1; last < count && graph->segment[last] == graph->segment[first]; last++)
+      continue;
     HR_TRY(order_segment(ordering, first, last, &node));
   }
   return NULL;

@@ -1,7 +1,7 @@
-/* Collectives that run while the program computes: each begins as soon as its operands are there and ends where its
- * result is needed (comm_order.h). One with next to nothing in between stays as it is, in one piece. Nothing that is
- * computed changes, and the order is the same in all processes; whether the schedule completes is proved afterwards, on
- * what this pass leaves. */
+/* Collectives that run while the program computes: each begins as soon as its operands are there
+ * and ends where its result is needed (comm_order.h). One with next to nothing in between stays as
+ * it is, in one piece. Nothing that is computed changes, and the order is the same in all
+ * processes; whether the schedule completes is proved afterwards, on what this pass leaves. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,8 @@
 #include "passes/lib/pass_rewrite.h"
 #include "passes/passes.h"
 
-#define LEAST_HIDDEN_NS 5000.0 /* of computing between the halves: what two more steps and their notes cost, and more */
+#define LEAST_HIDDEN_NS \
+  5000.0 /* of computing between the halves: what two more steps and their notes cost, and more */
 
 /* --- which --- */
 
@@ -53,26 +54,31 @@ static hr_status_t find_splits(hr_arena_t *arena, plan_t *plan) {
 
 /* --- halves --- */
 
-static const hlo_shape_t *operands_shape(pass_rewrite_t *rewrite, const hlo_instr_t *instr, bool always_tuple) {
+static const hlo_shape_t *operands_shape(pass_rewrite_t *rewrite, const hlo_instr_t *instr,
+                                         bool always_tuple) {
   const hlo_shape_t *const *shapes, *shape = NULL;
   hlo_builder_t *builder = &rewrite->builder;
   if (instr->operand_count == 1 && !always_tuple) return instr->operands[0]->shape;
   if (!builder->status) builder->status = hlo_operand_shapes(&rewrite->scratch, instr, &shapes);
-  if (!builder->status) builder->status = hlo_shape_tuple(rewrite->arena, instr->operand_count, shapes, &shape);
+  if (!builder->status)
+    builder->status = hlo_shape_tuple(rewrite->arena, instr->operand_count, shapes, &shape);
   return shape;
 }
 
 /* (operands, result), and what starts of this op have besides. */
-static const hlo_shape_t *state_shape(pass_rewrite_t *rewrite, const hlo_instr_t *instr, bool always_tuple) {
-  const hlo_shape_t *parts[2] = {operands_shape(rewrite, instr, always_tuple), instr->shape}, *shape = NULL;
-  if (!rewrite->builder.status) rewrite->builder.status = hlo_shape_tuple(rewrite->arena, 2, parts, &shape);
+static const hlo_shape_t *state_shape(pass_rewrite_t *rewrite, const hlo_instr_t *instr,
+                                      bool always_tuple) {
+  const hlo_shape_t *parts[2] = {operands_shape(rewrite, instr, always_tuple), instr->shape},
+                    *shape = NULL;
+  if (!rewrite->builder.status)
+    rewrite->builder.status = hlo_shape_tuple(rewrite->arena, 2, parts, &shape);
   return shape;
 }
 
 static hlo_instr_t *build_as(pass_rewrite_t *rewrite, hlo_opcode_t op, const hlo_shape_t *shape,
                              const hlo_instr_t *instr) {
-  return hlo_build(&rewrite->builder, op, shape, instr->operand_count, instr->operands, instr->attr_count, instr->attrs,
-                   instr->called_count, instr->called);
+  return hlo_build(&rewrite->builder, op, shape, instr->operand_count, instr->operands,
+                   instr->attr_count, instr->attrs, instr->called_count, instr->called);
 }
 
 /* A computation that does this collective on its parameters, and nothing else. */
@@ -85,8 +91,8 @@ static hr_status_t new_wrapper(const hlo_instr_t *instr, hlo_computation_t **out
   hlo_builder_t builder = hlo_builder_at(wrapper, instr->line, instr->column);
   for (int k = 0; k < instr->operand_count; k++)
     params[k] = hlo_build_parameter(&builder, k, instr->operands[k]->shape);
-  wrapper->root = hlo_build(&builder, instr->op, instr->shape, instr->operand_count, params, instr->attr_count,
-                            instr->attrs, instr->called_count, instr->called);
+  wrapper->root = hlo_build(&builder, instr->op, instr->shape, instr->operand_count, params,
+                            instr->attr_count, instr->attrs, instr->called_count, instr->called);
   wrapper->is_async_wrapper = true;
   *out_wrapper = wrapper;
   return hlo_builder_finish(&builder);
@@ -99,20 +105,26 @@ static hlo_instr_t *build_wrapped_start(pass_rewrite_t *rewrite, const hlo_instr
   const hlo_shape_t *shape = state_shape(rewrite, instr, true);
   if (!builder->status) builder->status = new_wrapper(instr, &wrapper);
   if (builder->status) return NULL;
-  return hlo_build(builder, HLO_ASYNC_START, shape, instr->operand_count, instr->operands, 1, &calls, 1, &wrapper);
+  return hlo_build(builder, HLO_ASYNC_START, shape, instr->operand_count, instr->operands, 1,
+                   &calls, 1, &wrapper);
 }
 
 static hlo_instr_t *build_start(pass_rewrite_t *rewrite, const hlo_instr_t *instr) {
   switch (instr->op) {
-    case HLO_ALL_REDUCE: return build_as(rewrite, HLO_ALL_REDUCE_START, instr->shape, instr);
-    case HLO_ALL_GATHER: return build_as(rewrite, HLO_ALL_GATHER_START, state_shape(rewrite, instr, false), instr);
+    case HLO_ALL_REDUCE:
+      return build_as(rewrite, HLO_ALL_REDUCE_START, instr->shape, instr);
+    case HLO_ALL_GATHER:
+      return build_as(rewrite, HLO_ALL_GATHER_START, state_shape(rewrite, instr, false), instr);
     case HLO_COLLECTIVE_PERMUTE:
-      return build_as(rewrite, HLO_COLLECTIVE_PERMUTE_START, state_shape(rewrite, instr, false), instr);
-    default: return build_wrapped_start(rewrite, instr);
+      return build_as(rewrite, HLO_COLLECTIVE_PERMUTE_START, state_shape(rewrite, instr, false),
+                      instr);
+    default:
+      return build_wrapped_start(rewrite, instr);
   }
 }
 
-static hlo_instr_t *build_done(pass_rewrite_t *rewrite, const hlo_instr_t *instr, hlo_instr_t *start) {
+static hlo_instr_t *build_done(pass_rewrite_t *rewrite, const hlo_instr_t *instr,
+                               hlo_instr_t *start) {
   hlo_opcode_t op = start->op == HLO_ALL_REDUCE_START           ? HLO_ALL_REDUCE_DONE
                     : start->op == HLO_ALL_GATHER_START         ? HLO_ALL_GATHER_DONE
                     : start->op == HLO_COLLECTIVE_PERMUTE_START ? HLO_COLLECTIVE_PERMUTE_DONE
@@ -126,7 +138,8 @@ static hlo_instr_t *build_done(pass_rewrite_t *rewrite, const hlo_instr_t *instr
 /* --- splitting --- */
 
 /* What the user knows it by. */
-static hr_status_t keep_metadata(pass_rewrite_t *rewrite, const hlo_instr_t *from, hlo_instr_t *to) {
+static hr_status_t keep_metadata(pass_rewrite_t *rewrite, const hlo_instr_t *from,
+                                 hlo_instr_t *to) {
   hlo_extra_t *extra;
   if (!from->extra || !from->extra->metadata) return NULL;
   HR_TRY(HR_NEW(rewrite->arena, &extra));
@@ -155,7 +168,8 @@ static hr_status_t split_all(hlo_computation_t *computation, const plan_t *plan)
   return pass_rewrite_end(&rewrite, st);
 }
 
-static hr_status_t overlap_in(hr_arena_t *arena, hlo_computation_t *computation, bool *out_changed) {
+static hr_status_t overlap_in(hr_arena_t *arena, hlo_computation_t *computation,
+                              bool *out_changed) {
   plan_t plan = {0};
   HR_TRY(comm_graph_find(arena, computation, &plan.graph));
   if (!plan.graph.count) return NULL;
@@ -177,7 +191,8 @@ hr_status_t pass_overlap(hlo_module_t *module, bool *out_changed) {
   if (wanted && !strcmp(wanted, "0")) return NULL;
   size_t count = module->computations.count;
   hr_arena_init(&arena);
-  for (size_t c = 0; c < count && !st; c++) st = overlap_in(&arena, module->computations.data[c], out_changed);
+  for (size_t c = 0; c < count && !st; c++)
+    st = overlap_in(&arena, module->computations.data[c], out_changed);
   hr_arena_deinit(&arena);
   return st ? st : pass_computations_order(module);
 }

@@ -1,5 +1,6 @@
-/* Batch normalisation in terms of simpler ops, which fuse with what is around it. Sums are made in the operand's type,
- * or in f32 for narrower ones, where the reference engine takes f64: results differ by rounding. */
+/* Batch normalisation in terms of simpler ops, which fuse with what is around it. Sums are made in
+ * the operand's type, or in f32 for narrower ones, where the reference engine takes f64: results
+ * differ by rounding. */
 #include "passes/lib/pass_match.h"
 #include "passes/passes.h"
 
@@ -7,9 +8,9 @@ typedef struct norm {
   pass_rewrite_t *rewrite;
   hlo_builder_t *builder;
   const hlo_instr_t *instr;
-  const hlo_shape_t *shape;          /* of the operand, in the type that is computed in */
+  const hlo_shape_t *shape;            /* of the operand, in the type that is computed in */
   int64_t feature, dims[HLO_MAX_RANK]; /* dims: all others */
-  double share;                      /* elements per feature */
+  double share;                        /* elements per feature */
 } norm_t;
 
 /* ---- formulas ---- */
@@ -20,7 +21,8 @@ static hlo_instr_t *wide(const norm_t *norm, int k) {
 
 /* One value per feature, for every element. */
 static hlo_instr_t *broadcast(const norm_t *norm, hlo_instr_t *x) {
-  return x ? hlo_build_broadcast(norm->builder, x, norm->shape, (hr_ints_t){&norm->feature, 1}) : NULL;
+  return x ? hlo_build_broadcast(norm->builder, x, norm->shape, (hr_ints_t){&norm->feature, 1})
+           : NULL;
 }
 
 static hlo_instr_t *op(const norm_t *norm, hlo_opcode_t opcode, hlo_instr_t *x, hlo_instr_t *y) {
@@ -43,11 +45,12 @@ static hlo_instr_t *broadcast_of(const norm_t *norm, hlo_instr_t *variance) {
 }
 
 /* (x - mean) / sqrt(variance + epsilon) * scale + offset */
-static hlo_instr_t *normalise(const norm_t *norm, hlo_instr_t *distance, hlo_instr_t *variance, hlo_instr_t *scale,
-                              hlo_instr_t *offset) {
+static hlo_instr_t *normalise(const norm_t *norm, hlo_instr_t *distance, hlo_instr_t *variance,
+                              hlo_instr_t *scale, hlo_instr_t *offset) {
   hlo_instr_t *deviation = hlo_build_unary(norm->builder, HLO_SQRT, broadcast_of(norm, variance));
   hlo_instr_t *unit = op(norm, HLO_DIVIDE, distance, broadcast(norm, deviation));
-  return op(norm, HLO_ADD, op(norm, HLO_MULTIPLY, unit, broadcast(norm, scale)), broadcast(norm, offset));
+  return op(norm, HLO_ADD, op(norm, HLO_MULTIPLY, unit, broadcast(norm, scale)),
+            broadcast(norm, offset));
 }
 
 static hlo_instr_t *narrow(const norm_t *norm, hlo_instr_t *x, const hlo_shape_t *like) {
@@ -58,7 +61,8 @@ static hlo_instr_t *narrow(const norm_t *norm, hlo_instr_t *x, const hlo_shape_t
 
 static hlo_instr_t *tuple_of(const norm_t *norm, hlo_instr_t *x, hlo_instr_t *y, hlo_instr_t *z) {
   const hlo_shape_t *const *shapes = norm->instr->shape->elements;
-  hlo_instr_t *elements[] = {narrow(norm, x, shapes[0]), narrow(norm, y, shapes[1]), narrow(norm, z, shapes[2])};
+  hlo_instr_t *elements[] = {narrow(norm, x, shapes[0]), narrow(norm, y, shapes[1]),
+                             narrow(norm, z, shapes[2])};
   return hlo_build(norm->builder, HLO_TUPLE, norm->instr->shape, 3, elements, 0, NULL, 0, NULL);
 }
 
@@ -66,47 +70,60 @@ static hlo_instr_t *expand_training(const norm_t *norm) {
   hlo_instr_t *x = wide(norm, 0), *mean = mean_of(norm, x);
   hlo_instr_t *distance = op(norm, HLO_SUBTRACT, x, broadcast(norm, mean));
   hlo_instr_t *variance = mean_of(norm, op(norm, HLO_MULTIPLY, distance, distance));
-  return tuple_of(norm, normalise(norm, distance, variance, wide(norm, 1), wide(norm, 2)), mean, variance);
+  return tuple_of(norm, normalise(norm, distance, variance, wide(norm, 1), wide(norm, 2)), mean,
+                  variance);
 }
 
 static hlo_instr_t *expand_inference(const norm_t *norm) {
   hlo_instr_t *distance = op(norm, HLO_SUBTRACT, wide(norm, 0), broadcast(norm, wide(norm, 3)));
-  return narrow(norm, normalise(norm, distance, wide(norm, 4), wide(norm, 1), wide(norm, 2)), norm->instr->shape);
+  return narrow(norm, normalise(norm, distance, wide(norm, 4), wide(norm, 1), wide(norm, 2)),
+                norm->instr->shape);
 }
 
 /* With g = grad_output, d = x - mean, v = variance + epsilon, N elements per feature:
  *   grad_operand = scale / sqrt(v) * (g - sum(g) / N - d * sum(g d) / v / N)
  *   grad_scale = sum(g d) / sqrt(v), grad_offset = sum(g) */
 static hlo_instr_t *expand_grad(const norm_t *norm) {
-  hlo_instr_t *g = wide(norm, 4), *d = op(norm, HLO_SUBTRACT, wide(norm, 0), broadcast(norm, wide(norm, 2)));
-  hlo_instr_t *v = broadcast_of(norm, wide(norm, 3)), *root = hlo_build_unary(norm->builder, HLO_SQRT, v);
+  hlo_instr_t *g = wide(norm, 4),
+              *d = op(norm, HLO_SUBTRACT, wide(norm, 0), broadcast(norm, wide(norm, 2)));
+  hlo_instr_t *v = broadcast_of(norm, wide(norm, 3)),
+              *root = hlo_build_unary(norm->builder, HLO_SQRT, v);
   hlo_instr_t *offset = sum(norm, g), *products = sum(norm, op(norm, HLO_MULTIPLY, g, d));
   hlo_instr_t *share = hlo_build_number_like(norm->builder, norm->share, v);
   hlo_instr_t *slope = op(norm, HLO_DIVIDE, op(norm, HLO_DIVIDE, products, v), share);
-  hlo_instr_t *centred = op(norm, HLO_SUBTRACT, g, broadcast(norm, op(norm, HLO_DIVIDE, offset, share)));
-  hlo_instr_t *rest = op(norm, HLO_SUBTRACT, centred, op(norm, HLO_MULTIPLY, d, broadcast(norm, slope)));
-  hlo_instr_t *x = op(norm, HLO_MULTIPLY, broadcast(norm, op(norm, HLO_DIVIDE, wide(norm, 1), root)), rest);
+  hlo_instr_t *centred =
+      op(norm, HLO_SUBTRACT, g, broadcast(norm, op(norm, HLO_DIVIDE, offset, share)));
+  hlo_instr_t *rest =
+      op(norm, HLO_SUBTRACT, centred, op(norm, HLO_MULTIPLY, d, broadcast(norm, slope)));
+  hlo_instr_t *x =
+      op(norm, HLO_MULTIPLY, broadcast(norm, op(norm, HLO_DIVIDE, wide(norm, 1), root)), rest);
   return tuple_of(norm, x, op(norm, HLO_DIVIDE, products, root), offset);
 }
 
 /* ---- the pass ---- */
 
 static bool is_norm(hlo_opcode_t opcode) {
-  return opcode == HLO_BATCH_NORM_TRAINING || opcode == HLO_BATCH_NORM_INFERENCE || opcode == HLO_BATCH_NORM_GRAD;
+  return opcode == HLO_BATCH_NORM_TRAINING || opcode == HLO_BATCH_NORM_INFERENCE ||
+         opcode == HLO_BATCH_NORM_GRAD;
 }
 
 /* Not what is dynamic, empty, or of a type whose rounding nobody relies on. */
 static bool can_expand(const hlo_instr_t *instr) {
-  if (!is_norm(instr->op) || hlo_shape_is_dynamic(instr->shape) || !pass_count(instr->operands[0]->shape)) return false;
+  if (!is_norm(instr->op) || hlo_shape_is_dynamic(instr->shape) ||
+      !pass_count(instr->operands[0]->shape))
+    return false;
   for (int k = 0; k < instr->operand_count; k++)
-    if (!pass_is_plain_float(instr->operands[k]->shape->dtype) || hlo_shape_is_dynamic(instr->operands[k]->shape))
+    if (!pass_is_plain_float(instr->operands[k]->shape->dtype) ||
+        hlo_shape_is_dynamic(instr->operands[k]->shape))
       return false;
   return true;
 }
 
 static hlo_instr_t *expand(pass_rewrite_t *rewrite, const hlo_instr_t *instr) {
   const hlo_shape_t *x = instr->operands[0]->shape;
-  norm_t norm = {.rewrite = rewrite, .builder = &rewrite->builder, .instr = instr,
+  norm_t norm = {.rewrite = rewrite,
+                 .builder = &rewrite->builder,
+                 .instr = instr,
                  .feature = hlo_attr_int(instr, HLO_ATTR_FEATURE_INDEX)};
   hr_dtype_t dtype = x->dtype == HR_F64 ? HR_F64 : HR_F32;
   if (!(norm.shape = pass_shape(rewrite, dtype, x->rank, x->dims))) return NULL;
@@ -114,9 +131,12 @@ static hlo_instr_t *expand(pass_rewrite_t *rewrite, const hlo_instr_t *instr) {
   for (int d = 0, n = 0; d < x->rank; d++)
     if (d != norm.feature) norm.dims[n++] = d;
   switch (instr->op) {
-    case HLO_BATCH_NORM_TRAINING: return expand_training(&norm);
-    case HLO_BATCH_NORM_INFERENCE: return expand_inference(&norm);
-    default: return expand_grad(&norm);
+    case HLO_BATCH_NORM_TRAINING:
+      return expand_training(&norm);
+    case HLO_BATCH_NORM_INFERENCE:
+      return expand_inference(&norm);
+    default:
+      return expand_grad(&norm);
   }
 }
 

@@ -1,11 +1,12 @@
-/* The first few elements of sorted rows, by selection instead of sorting: what jax.lax.approx_max_k and its kin are, as
- * custom calls or as what JAX makes of them.
+/* The first few elements of sorted rows, by selection instead of sorting: what jax.lax.approx_max_k
+ * and its kin are, as custom calls or as what JAX makes of them.
  *
  *   custom-call ApproxTopK (x, iota)    is topk (x)
- *   slice [0:k] of sort (x, iota)       is an element of topk (x), if all uses of the sort are such slices
+ *   slice [0:k] of sort (x, iota)       is an element of topk (x), if all uses of the sort are such
+ * slices
  *
- * Rows are along the last dimension. Sorts that are not stable may put equal elements in any order, so the order of
- * topk will do. */
+ * Rows are along the last dimension. Sorts that are not stable may put equal elements in any order,
+ * so the order of topk will do. */
 #include "ops/kernels/custom/custom_call.h"
 #include "passes/passes.h"
 #include "passes/lib/pass_rewrite.h"
@@ -29,16 +30,19 @@ static bool is_numbering(const hlo_instr_t *instr, int64_t dim) {
 
 static bool can_select(const hlo_instr_t *x, const hlo_instr_t *numbers, int64_t dim) {
   const hlo_shape_t *shape = x->shape;
-  bool is_plain = hlo_shape_is_array(shape) && !hlo_shape_is_dynamic(shape) && !hr_dtype_is_complex(shape->dtype);
-  return is_plain && dim == shape->rank - 1 && hlo_shape_same_dims(shape, numbers->shape) && is_numbering(numbers, dim);
+  bool is_plain = hlo_shape_is_array(shape) && !hlo_shape_is_dynamic(shape) &&
+                  !hr_dtype_is_complex(shape->dtype);
+  return is_plain && dim == shape->rank - 1 && hlo_shape_same_dims(shape, numbers->shape) &&
+         is_numbering(numbers, dim);
 }
 
 static hlo_instr_t *build_top(pass_rewrite_t *rewrite, hlo_instr_t *x, int64_t k, bool descends) {
-  hlo_attr_t attrs[] = {hlo_attr_of_int(HLO_ATTR_K, k), hlo_attr_of_bool(HLO_ATTR_LARGEST, descends)};
+  hlo_attr_t attrs[] = {hlo_attr_of_int(HLO_ATTR_K, k),
+                        hlo_attr_of_bool(HLO_ATTR_LARGEST, descends)};
   return hlo_build(&rewrite->builder, HLO_TOPK, NULL, 1, &x, 2, attrs, 0, NULL);
 }
 
-/* --- custom calls ---------------------------------------------------------------------------------------------- */
+/* --- custom calls ----------------------------------------------------------------------------- */
 
 static hr_status_t replace_call(pass_rewrite_t *rewrite, hlo_instr_t *call) {
   int64_t dim;
@@ -53,7 +57,7 @@ static hr_status_t replace_call(pass_rewrite_t *rewrite, hlo_instr_t *call) {
   return top && !hlo_shape_equal(top->shape, shape) ? NULL : pass_replace(rewrite, call, top);
 }
 
-/* --- sorts ----------------------------------------------------------------------------------------------------- */
+/* --- sorts ------------------------------------------------------------------------------------ */
 
 /* Orders the first operand alone: greater or less. */
 static bool read_comparator(const hlo_computation_t *comparator, bool *out_descends) {
@@ -63,8 +67,8 @@ static bool read_comparator(const hlo_computation_t *comparator, bool *out_desce
   if (a->op != HLO_PARAMETER || b->op != HLO_PARAMETER) return false;
   int direction = hlo_attr_enum(root, HLO_ATTR_DIRECTION);
   *out_descends = direction == HLO_DIRECTION_GT;
-  return (direction == HLO_DIRECTION_GT || direction == HLO_DIRECTION_LT) && hlo_parameter_number(a) == 0 &&
-         hlo_parameter_number(b) == 1;
+  return (direction == HLO_DIRECTION_GT || direction == HLO_DIRECTION_LT) &&
+         hlo_parameter_number(a) == 0 && hlo_parameter_number(b) == 1;
 }
 
 /* How many first elements of the last dimension a slice takes, of all rows; 0: others. */
@@ -97,7 +101,8 @@ static void look_at_sort(const pass_users_t *users, const hlo_instr_t *sort, sor
   if (sort->op != HLO_SORT || sort->operand_count != 2) return;
   const hlo_shape_t *shape = sort->operands[0]->shape;
   bool is_exact = hlo_attr_bool(sort, HLO_ATTR_IS_STABLE) && hr_dtype_is_float(shape->dtype);
-  if (is_exact || !can_select(sort->operands[0], sort->operands[1], hlo_attr_ints(sort, HLO_ATTR_DIMENSIONS).data[0]))
+  if (is_exact || !can_select(sort->operands[0], sort->operands[1],
+                              hlo_attr_ints(sort, HLO_ATTR_DIMENSIONS).data[0]))
     return;
   if (!read_comparator(sort->called[0], &out_sorted->descends)) return;
   for (uint32_t u = users->first[sort->id]; u < users->first[sort->id + 1]; u++) {
@@ -112,20 +117,24 @@ static void look_at_sort(const pass_users_t *users, const hlo_instr_t *sort, sor
 static hr_status_t replace_slice(pass_rewrite_t *rewrite, hlo_instr_t *slice, sorted_t *all) {
   hlo_instr_t *element = slice->operands[0], *sort = element->operands[0];
   sorted_t *sorted = &all[sort->id];
-  if (!sorted->top) sorted->top = build_top(rewrite, sort->operands[0], sorted->kept, sorted->descends);
+  if (!sorted->top)
+    sorted->top = build_top(rewrite, sort->operands[0], sorted->kept, sorted->descends);
   if (!sorted->top) return hlo_builder_finish(&rewrite->builder);
-  hlo_instr_t *kept = hlo_build_element(&rewrite->builder, sorted->top, (int)hlo_attr_int(element, HLO_ATTR_INDEX));
-  if (!kept || hlo_shape_equal(kept->shape, slice->shape)) return pass_replace(rewrite, slice, kept);
+  hlo_instr_t *kept =
+      hlo_build_element(&rewrite->builder, sorted->top, (int)hlo_attr_int(element, HLO_ATTR_INDEX));
+  if (!kept || hlo_shape_equal(kept->shape, slice->shape))
+    return pass_replace(rewrite, slice, kept);
   return pass_replace(rewrite, slice, pass_clone(rewrite, slice, &kept));
 }
 
-static bool is_of_sorted(const pass_rewrite_t *rewrite, const hlo_instr_t *slice, const sorted_t *all) {
+static bool is_of_sorted(const pass_rewrite_t *rewrite, const hlo_instr_t *slice,
+                         const sorted_t *all) {
   if (slice->op != HLO_SLICE || slice->operands[0]->op != HLO_GET_TUPLE_ELEMENT) return false;
   const hlo_instr_t *sort = slice->operands[0]->operands[0];
   return sort->id < rewrite->old_count && all[sort->id].kept > 0;
 }
 
-/* --- the pass -------------------------------------------------------------------------------------------------- */
+/* --- the pass --------------------------------------------------------------------------------- */
 
 static hr_status_t select_in(pass_rewrite_t *rewrite) {
   hlo_computation_t *computation = rewrite->computation;
@@ -133,11 +142,13 @@ static hr_status_t select_in(pass_rewrite_t *rewrite) {
   sorted_t *sorted;
   HR_TRY(pass_users_find(&rewrite->scratch, computation, &users));
   HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, rewrite->old_count, &sorted));
-  for (uint32_t i = 0; i < rewrite->old_count; i++) look_at_sort(&users, computation->instrs.data[i], &sorted[i]);
+  for (uint32_t i = 0; i < rewrite->old_count; i++)
+    look_at_sort(&users, computation->instrs.data[i], &sorted[i]);
   for (uint32_t i = 0; i < rewrite->old_count; i++) {
     hlo_instr_t *instr = pass_rewrite_visit(rewrite, i);
     if (instr && instr->op == HLO_CUSTOM_CALL) HR_TRY(replace_call(rewrite, instr));
-    if (instr && is_of_sorted(rewrite, instr, sorted)) HR_TRY(replace_slice(rewrite, instr, sorted));
+    if (instr && is_of_sorted(rewrite, instr, sorted))
+      HR_TRY(replace_slice(rewrite, instr, sorted));
   }
   return NULL;
 }

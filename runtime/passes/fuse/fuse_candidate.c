@@ -3,11 +3,14 @@
 #include "ops/query/codegen_support.h"
 #include "passes/fuse/fuse_cost.h"
 
-static bool has_control(const hlo_instr_t *instr) { return instr->extra && instr->extra->control_count; }
+static bool has_control(const hlo_instr_t *instr) {
+  return instr->extra && instr->extra->control_count;
+}
 
 bool fuse_is_fusible(const fuse_graph_t *graph, const hlo_instr_t *instr) {
   op_codegen_t kind = op_codegens[instr->op];
-  if (kind == CODEGEN_NONE || kind == CODEGEN_STRUCTURE || graph->nodes[instr->id].free || has_control(instr))
+  if (kind == CODEGEN_NONE || kind == CODEGEN_STRUCTURE || graph->nodes[instr->id].free ||
+      has_control(instr))
     return false;
   return op_can_codegen(instr) && fusion_count(fusion_root_shape(instr)) > 0;
 }
@@ -15,7 +18,8 @@ bool fuse_is_fusible(const fuse_graph_t *graph, const hlo_instr_t *instr) {
 /* --- who uses it, and where --- */
 
 /* Good until the next one is entered. */
-static hr_status_t candidate_of(fuse_producer_t *producer, fuse_cluster_t *cluster, fuse_candidate_t **out_candidate) {
+static hr_status_t candidate_of(fuse_producer_t *producer, fuse_cluster_t *cluster,
+                                fuse_candidate_t **out_candidate) {
   if (!cluster->seen) {
     HR_VEC_PUSH(&producer->list, (fuse_candidate_t){.cluster = cluster, .good = true});
     cluster->seen = (uint32_t)producer->list.count;
@@ -24,13 +28,16 @@ static hr_status_t candidate_of(fuse_producer_t *producer, fuse_cluster_t *clust
   return NULL;
 }
 
-/* Elements that users evaluate at the same index are the same ones; users at other indices look at others. */
+/* Elements that users evaluate at the same index are the same ones; users at other indices look at
+ * others. */
 static void count_evals(fuse_candidate_t *candidate, const fuse_member_t *user, int k) {
   const hlo_instr_t *instr = user->instr;
-  double count = (double)fusion_count(instr->shape), in_line = user->role & ~FUSION_SOURCE ? count : 0;
+  double count = (double)fusion_count(instr->shape),
+         in_line = user->role & ~FUSION_SOURCE ? count : 0;
   bool same_index = fusion_need(&fuse_loop_space, instr, FUSION_FULL, k) == FUSION_FULL;
   uint32_t at = same_index ? user->at : fuse_index_below(instr, k);
-  double evals = same_index ? user->evals : fuse_in_lanes(fuse_evals_below(instr, k, user->evals + in_line));
+  double evals =
+      same_index ? user->evals : fuse_in_lanes(fuse_evals_below(instr, k, user->evals + in_line));
   if (candidate->at == at && evals <= candidate->evals) return;
   if (candidate->at && candidate->at != at) at = fuse_index_mixed(instr);
   candidate->evals = at == candidate->at ? evals : candidate->evals + evals;
@@ -76,34 +83,41 @@ double fuse_evals_of(const fuse_producer_t *producer, const fuse_candidate_t *ca
 
 static bool row_fits(const fusion_space_t *space, const hlo_instr_t *reduce) {
   const hlo_shape_t *shape = reduce->operands[0]->shape;
-  return space->full_count / space->outer_count * (int64_t)hr_dtype_bytes(shape->dtype) <= FUSE_ROW_BYTES;
+  return space->full_count / space->outer_count * (int64_t)hr_dtype_bytes(shape->dtype) <=
+         FUSE_ROW_BYTES;
 }
 
-/* Is anything broadcast to whole rows that may depend on a reduction? Then a row is passed over more than once. */
+/* Is anything broadcast to whole rows that may depend on a reduction? Then a row is passed over
+ * more than once. */
 static bool uses_rows_again(const fuse_cluster_t *cluster, const fuse_graph_t *graph) {
   for (const fuse_member_t *m = cluster->first; m; m = m->next) {
     bool spreads = m->instr->op == HLO_BROADCAST && (graph->roles[m->instr->id] & FUSION_FULL);
-    if (spreads && fusion_need(cluster->space, m->instr, FUSION_FULL, 0) == FUSION_OUTER) return true;
+    if (spreads && fusion_need(cluster->space, m->instr, FUSION_FULL, 0) == FUSION_OUTER)
+      return true;
   }
   return false;
 }
 
-static bool spreads_to_rows(const fuse_graph_t *graph, const fuse_cluster_t *cluster, const fusion_space_t *space) {
+static bool spreads_to_rows(const fuse_graph_t *graph, const fuse_cluster_t *cluster,
+                            const fusion_space_t *space) {
   fuse_cluster_t with = *cluster;
   with.space = space;
   return uses_rows_again(&with, graph);
 }
 
-/* Can all of the cluster run over `space`, by rows or by what is left of them, with the producer as an outer value? */
-static bool runs_over(fuse_producer_t *producer, fuse_candidate_t *candidate, const hlo_instr_t *reduce,
-                      const fusion_space_t *space) {
+/* Can all of the cluster run over `space`, by rows or by what is left of them, with the producer as
+ * an outer value? */
+static bool runs_over(fuse_producer_t *producer, fuse_candidate_t *candidate,
+                      const hlo_instr_t *reduce, const fusion_space_t *space) {
   const fuse_cluster_t *cluster = candidate->cluster;
-  if (cluster->update_count || !fuse_derive(producer->graph, cluster, producer->instr, space)) return false;
+  if (cluster->update_count || !fuse_derive(producer->graph, cluster, producer->instr, space))
+    return false;
   if (producer->graph->roles[producer->instr->id] != FUSION_OUTER) return false;
   return row_fits(space, reduce) || !spreads_to_rows(producer->graph, cluster, space);
 }
 
-static hr_status_t keep_space(fuse_producer_t *producer, fuse_candidate_t *candidate, const fusion_space_t *space) {
+static hr_status_t keep_space(fuse_producer_t *producer, fuse_candidate_t *candidate,
+                              const fusion_space_t *space) {
   fusion_space_t *kept;
   candidate->need = FUSION_OUTER;
   candidate->at = 0;
@@ -115,8 +129,8 @@ static hr_status_t keep_space(fuse_producer_t *producer, fuse_candidate_t *candi
   return NULL;
 }
 
-static hr_status_t try_reduction(fuse_producer_t *producer, fuse_candidate_t *candidate, const hlo_instr_t *reduce,
-                                 bool *out_good) {
+static hr_status_t try_reduction(fuse_producer_t *producer, fuse_candidate_t *candidate,
+                                 const hlo_instr_t *reduce, bool *out_good) {
   const fuse_cluster_t *cluster = candidate->cluster;
   fusion_space_t space;
   *out_good = false;
@@ -134,7 +148,8 @@ enum { MAX_LOOKBACK = 12 };
 static const hlo_instr_t *reduction_through(const hlo_instr_t *value, int *left) {
   const hlo_instr_t *found = NULL;
   if (value->op == HLO_REDUCE) return value;
-  if (--*left < 0 || (op_codegens[value->op] != CODEGEN_ELEMENTWISE && op_codegens[value->op] != CODEGEN_INDEX))
+  if (--*left < 0 ||
+      (op_codegens[value->op] != CODEGEN_ELEMENTWISE && op_codegens[value->op] != CODEGEN_INDEX))
     return NULL;
   if (op_codegens[value->op] == CODEGEN_INDEX && !fusion_keeps_order(value)) return NULL;
   for (int k = 0; k < value->operand_count && !found; k++)
@@ -143,14 +158,16 @@ static const hlo_instr_t *reduction_through(const hlo_instr_t *value, int *left)
   return found;
 }
 
-/* What comes from a reduction and is broadcast to a loop makes the loop one of rows, so that it is computed once a row;
- * the reduction will be looked at soon. */
+/* What comes from a reduction and is broadcast to a loop makes the loop one of rows, so that it is
+ * computed once a row; the reduction will be looked at soon. */
 static hr_status_t foresee_reduction(fuse_producer_t *producer, fuse_candidate_t *candidate) {
   int left = MAX_LOOKBACK;
   bool good;
   if (fuse_is_input(candidate->cluster) || candidate->need != FUSION_SOURCE) return NULL;
   const hlo_instr_t *reduce = reduction_through(producer->instr, &left);
-  return reduce && fuse_is_fusible(producer->graph, reduce) ? try_reduction(producer, candidate, reduce, &good) : NULL;
+  return reduce && fuse_is_fusible(producer->graph, reduce)
+             ? try_reduction(producer, candidate, reduce, &good)
+             : NULL;
 }
 
 double fuse_producer_bytes(const fuse_graph_t *graph, const hlo_instr_t *instr) {
@@ -179,7 +196,8 @@ static bool has_room(const fuse_producer_t *producer, const fuse_candidate_t *ca
   const fuse_cluster_t *cluster = candidate->cluster;
   const hlo_instr_t *instr = producer->instr;
   bool many = instr->op == HLO_CONCATENATE && instr->operand_count > FUSE_MAX_PIECES;
-  return !many && cluster->member_count < FUSE_MAX_MEMBERS && cluster->input_count < FUSE_MAX_INPUTS;
+  return !many && cluster->member_count < FUSE_MAX_MEMBERS &&
+         cluster->input_count < FUSE_MAX_INPUTS;
 }
 
 /* May the candidate take the producer? Says so in candidate->good. */
@@ -198,6 +216,7 @@ hr_status_t fuse_producer_examine(fuse_producer_t *producer) {
   producer->list.count = 0;
   hr_status_t st = note_uses(producer);
   for (size_t c = 0; c < producer->list.count; c++) producer->list.data[c].cluster->seen = 0;
-  for (size_t c = 0; c < producer->list.count && !st; c++) st = poll_if_due(producer, &producer->list.data[c]);
+  for (size_t c = 0; c < producer->list.count && !st; c++)
+    st = poll_if_due(producer, &producer->list.data[c]);
   return st;
 }

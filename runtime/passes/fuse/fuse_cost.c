@@ -2,29 +2,57 @@
 
 #include "ops/query/codegen_support.h"
 
-/* Vectors of f32, inlined: 0.02 to 0.03 for arithmetic, 0.24 to 0.4 for exp, log and tanh, 1.6 for pow. */
+/* Vectors of f32, inlined: 0.02 to 0.03 for arithmetic, 0.24 to 0.4 for exp, log and tanh, 1.6 for
+ * pow. */
 double fuse_element_ns(const hlo_instr_t *instr) {
   if (op_codegens[instr->op] == CODEGEN_REDUCE) return 0.05;
   if (instr->op == HLO_GATHER) return 0.5;
   if (op_codegens[instr->op] != CODEGEN_ELEMENTWISE)
     return instr->op == HLO_CONCATENATE || instr->op == HLO_PAD ? 0.02 : 0;
   switch (instr->op) {
-    case HLO_DIVIDE: case HLO_SQRT: case HLO_RSQRT: case HLO_REMAINDER: return 0.1;
-    case HLO_EXPONENTIAL: case HLO_EXPONENTIAL_MINUS_ONE: case HLO_LOG: case HLO_LOG_PLUS_ONE: case HLO_LOGISTIC:
-    case HLO_TANH: case HLO_SINE: case HLO_COSINE: case HLO_ERF: case HLO_CBRT: return 0.4;
-    case HLO_POWER: case HLO_ATAN2: case HLO_TAN: case HLO_SINH: case HLO_COSH: case HLO_ASIN: case HLO_ACOS:
-    case HLO_ATAN: case HLO_ASINH: case HLO_ACOSH: case HLO_ATANH: return 1.5;
-    default: return 0.03;
+    case HLO_DIVIDE:
+    case HLO_SQRT:
+    case HLO_RSQRT:
+    case HLO_REMAINDER:
+      return 0.1;
+    case HLO_EXPONENTIAL:
+    case HLO_EXPONENTIAL_MINUS_ONE:
+    case HLO_LOG:
+    case HLO_LOG_PLUS_ONE:
+    case HLO_LOGISTIC:
+    case HLO_TANH:
+    case HLO_SINE:
+    case HLO_COSINE:
+    case HLO_ERF:
+    case HLO_CBRT:
+      return 0.4;
+    case HLO_POWER:
+    case HLO_ATAN2:
+    case HLO_TAN:
+    case HLO_SINH:
+    case HLO_COSH:
+    case HLO_ASIN:
+    case HLO_ACOS:
+    case HLO_ATAN:
+    case HLO_ASINH:
+    case HLO_ACOSH:
+    case HLO_ATANH:
+      return 1.5;
+    default:
+      return 0.03;
   }
 }
 
-/* Integer division has no vector instruction; of powers of two it is a shift, but then it is one already. */
+/* Integer division has no vector instruction; of powers of two it is a shift, but then it is one
+ * already. */
 bool fuse_is_expensive(const hlo_instr_t *instr) { return fuse_element_ns(instr) >= 0.1; }
 
 double fuse_bytes(const hlo_shape_t *shape) {
   double bytes = 0;
   for (int i = 0; i < shape->element_count; i++) bytes += fuse_bytes(shape->elements[i]);
-  return hlo_shape_is_array(shape) ? (double)fusion_count(shape) * (double)hr_dtype_bytes(shape->dtype) : bytes;
+  return hlo_shape_is_array(shape)
+             ? (double)fusion_count(shape) * (double)hr_dtype_bytes(shape->dtype)
+             : bytes;
 }
 
 /* 20 GB/s from memory, 100 GB/s from the second-level cache. */
@@ -42,7 +70,8 @@ static bool has_dim(hr_ints_t dims, int64_t d) {
   return false;
 }
 
-/* Places are computed before the loops over what a window has innermost, unless that is less than a vector. */
+/* Places are computed before the loops over what a window has innermost, unless that is less than a
+ * vector. */
 static double evals_of_indices(const hlo_instr_t *gather) {
   hr_ints_t window = hlo_attr_ints(gather, HLO_ATTR_OFFSET_DIMS);
   int64_t inner = 1;
@@ -50,7 +79,8 @@ static double evals_of_indices(const hlo_instr_t *gather) {
   return (double)fusion_count(gather->shape) / (double)(inner < FUSE_LANES ? 1 : inner);
 }
 
-/* Do elements and what is between them alternate so that no loop has a variable for it? Then all lanes compute both. */
+/* Do elements and what is between them alternate so that no loop has a variable for it? Then all
+ * lanes compute both. */
 static bool is_mixed(const hlo_instr_t *pad) {
   for (int d = 0; pad->op == HLO_PAD && d < pad->shape->rank; d++) {
     int64_t between = hlo_attr_padding(pad)->dims[d].interior;
@@ -60,7 +90,8 @@ static bool is_mixed(const hlo_instr_t *pad) {
 }
 
 double fuse_evals_below(const hlo_instr_t *user, int k, double evals) {
-  double whole = (double)fusion_count(user->shape), part = (double)fusion_count(user->operands[k]->shape);
+  double whole = (double)fusion_count(user->shape),
+         part = (double)fusion_count(user->operands[k]->shape);
   if (stands_for_all(user, k)) return 1;
   if (user->op == HLO_GATHER && k == 1) return evals * evals_of_indices(user) / whole;
   bool pieces = user->op == HLO_CONCATENATE || user->op == HLO_PAD;
@@ -77,5 +108,6 @@ bool fuse_is_transposed(const hlo_instr_t *instr) {
   if (instr->op != HLO_TRANSPOSE || fusion_keeps_order(instr)) return false;
   int last = last_wide_dim(instr->shape);
   hr_ints_t dims = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
-  return fuse_bytes(instr->shape) > FUSE_TRANSPOSE_BYTES && dims.data[last] != last_wide_dim(instr->operands[0]->shape);
+  return fuse_bytes(instr->shape) > FUSE_TRANSPOSE_BYTES &&
+         dims.data[last] != last_wide_dim(instr->operands[0]->shape);
 }

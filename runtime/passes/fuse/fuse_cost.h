@@ -1,32 +1,38 @@
-/* What fusing is worth, in nanoseconds of one thread: every number that the fusion pass decides by, in one place. They
- * are of a server core with AVX-512 (rounded); only ratios matter, and they hold within a factor of two elsewhere. */
+/* What fusing is worth, in nanoseconds of one thread: every number that the fusion pass decides by,
+ * in one place. They are of a server core with AVX-512 (rounded); only ratios matter, and they hold
+ * within a factor of two elsewhere. */
 #ifndef PASS_FUSE_COST_H
 #define PASS_FUSE_COST_H
 
 #include "ops/query/fusion_form.h"
 
-/* Fixed cost of one step: the call, the prologue and epilogue of its loop, its share of waking the workers. */
+/* Fixed cost of one step: the call, the prologue and epilogue of its loop, its share of waking the
+ * workers. */
 #define FUSE_STEP_NS 300.0
 /* In a loop, whose steps are mostly one function: some loads and stores. */
 #define FUSE_LOOP_STEP_NS 30.0
-/* An instruction that is in two functions: its code is made and loaded twice. Keeps chains of cheap copies short. */
+/* An instruction that is in two functions: its code is made and loaded twice. Keeps chains of cheap
+ * copies short. */
 #define FUSE_COPY_NS 3.0
 /* Below this many elements, recomputing a short chain is cheaper than a separate step. */
 #define FUSE_RECOMPUTE_ELEMENTS 1024
-/* Elements that are evaluated together. Fewer at indices of their own cost as much; the lanes of a vector go over more
- * than one dimension if the innermost has fewer. */
+/* Elements that are evaluated together. Fewer at indices of their own cost as much; the lanes of a
+ * vector go over more than one dimension if the innermost has fewer. */
 #define FUSE_LANES 16
-/* A row of this size passes the core's second-level cache several times at little cost; beyond it a second pass over
- * the row comes from memory, and one fusion saves nothing against two. */
+/* A row of this size passes the core's second-level cache several times at little cost; beyond it a
+ * second pass over the row comes from memory, and one fusion saves nothing against two. */
 #define FUSE_ROW_BYTES (256 << 10)
-/* Clusters that touch less than this are mostly overhead: put side by side with others. More is worth a step. */
+/* Clusters that touch less than this are mostly overhead: put side by side with others. More is
+ * worth a step. */
 #define FUSE_SMALL_BYTES (128 << 10)
 /* Two loops that read the same array of at least this size are worth one. */
 #define FUSE_SHARED_BYTES (32 << 10)
-/* A turned (transposed) read of less stays in the first-level cache: it costs no more than another. */
+/* A turned (transposed) read of less stays in the first-level cache: it costs no more than another.
+ */
 #define FUSE_TRANSPOSE_BYTES (16 << 10)
 
-/* Bounds that keep one function compilable, its addresses in registers or near, and the passes n log n. */
+/* Bounds that keep one function compilable, its addresses in registers or near, and the passes n
+ * log n. */
 enum {
   FUSE_MAX_MEMBERS = 768,
   FUSE_MAX_INPUTS = 256,
@@ -34,7 +40,7 @@ enum {
   FUSE_MAX_GROUP_ROOTS = 256, /* results of loops side by side, and scalars */
   FUSE_MAX_PIECES = 8,        /* operands of a concatenation that is read element by element */
   FUSE_MAX_TRIES = 12,        /* reductions tried on a cluster that took none */
-  FUSE_FREE_COPIES = 256       /* besides one for each instruction of the computation */
+  FUSE_FREE_COPIES = 256      /* besides one for each instruction of the computation */
 };
 
 /* One element. 0 for what is only arithmetic on indices. */
@@ -47,7 +53,8 @@ double fuse_read_ns(double bytes);  /* small arrays come from a cache, big ones 
 double fuse_write_ns(double bytes); /* twice: the line is read before it is written */
 /* Elements as they cost: whole vectors of few. */
 static inline double fuse_in_lanes(double count) { return count < FUSE_LANES ? FUSE_LANES : count; }
-/* Elements of the operand k that are evaluated for `evals` elements of its user at computed indices. */
+/* Elements of the operand k that are evaluated for `evals` elements of its user at computed
+ * indices. */
 double fuse_evals_below(const hlo_instr_t *user, int k, double evals);
 /* Does it read across the rows of its operand: is the last dimension not the last one any more? */
 bool fuse_is_transposed(const hlo_instr_t *instr);

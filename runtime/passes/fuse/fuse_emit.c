@@ -10,8 +10,8 @@ typedef struct emitter {
   fuse_graph_t *graph;
   fuse_cluster_t *cluster;
   hlo_builder_t body;
-  hlo_instr_t **copies;   /* by id of the computation: in the body */
-  uint32_t *made;         /* by id: copies[id] is of cluster number... */
+  hlo_instr_t **copies; /* by id of the computation: in the body */
+  uint32_t *made;       /* by id: copies[id] is of cluster number... */
   uint32_t number;
   HR_VEC(hlo_instr_t *) members; /* operands before users */
   HR_VEC(hlo_instr_t *) inputs;
@@ -24,23 +24,27 @@ typedef struct emitter {
 /* --- what is in it --- */
 
 static bool is_view(const hlo_instr_t *instr) {
-  return (instr->op == HLO_RESHAPE || instr->op == HLO_BITCAST || instr->op == HLO_COPY) && fusion_keeps_order(instr);
+  return (instr->op == HLO_RESHAPE || instr->op == HLO_BITCAST || instr->op == HLO_COPY) &&
+         fusion_keeps_order(instr);
 }
 
 /* A view of what comes from outside is free there. */
 static hr_status_t list_members(emitter_t *emit) {
   emit->members.count = 0;
-  for (const fuse_member_t *m = emit->cluster->first; m; m = m->next) HR_VEC_PUSH(&emit->members, m->instr);
+  for (const fuse_member_t *m = emit->cluster->first; m; m = m->next)
+    HR_VEC_PUSH(&emit->members, m->instr);
   size_t kept = 0;
   emit->number++;
   for (size_t i = emit->members.count; i-- > 0;) {
     hlo_instr_t *instr = emit->members.data[i];
     const hlo_instr_t *of = instr->operand_count ? instr->operands[0] : NULL;
-    if (is_view(instr) && emit->made[of->id] != emit->number && !emit->graph->nodes[of->id].free) continue;
+    if (is_view(instr) && emit->made[of->id] != emit->number && !emit->graph->nodes[of->id].free)
+      continue;
     emit->made[instr->id] = emit->number;
     emit->members.data[emit->members.count - 1 - kept++] = instr;
   }
-  memmove(emit->members.data, emit->members.data + emit->members.count - kept, kept * sizeof *emit->members.data);
+  memmove(emit->members.data, emit->members.data + emit->members.count - kept,
+          kept * sizeof *emit->members.data);
   emit->members.count = kept;
   for (size_t i = 0; i < kept / 2; i++) {
     hlo_instr_t *swap = emit->members.data[i];
@@ -53,7 +57,8 @@ static hr_status_t list_members(emitter_t *emit) {
 static bool has_array_for_free(const fuse_graph_t *graph, const hlo_instr_t *instr) {
   int first = op_codegens[instr->op] == CODEGEN_UPDATE;
   for (int k = first; k < instr->operand_count; k++)
-    if (graph->nodes[instr->operands[k]->id].free && instr->operands[k]->op != HLO_CONSTANT) return true;
+    if (graph->nodes[instr->operands[k]->id].free && instr->operands[k]->op != HLO_CONSTANT)
+      return true;
   return false;
 }
 
@@ -65,9 +70,11 @@ static bool is_worth_writing(const emitter_t *emit) {
 
 /* --- the body --- */
 
-static hlo_instr_t *copy_into(emitter_t *emit, const hlo_instr_t *instr, hlo_instr_t *const *operands) {
-  hlo_instr_t *copy = hlo_build(&emit->body, instr->op, instr->shape, instr->operand_count, operands,
-                                instr->attr_count, instr->attrs, instr->called_count, instr->called);
+static hlo_instr_t *copy_into(emitter_t *emit, const hlo_instr_t *instr,
+                              hlo_instr_t *const *operands) {
+  hlo_instr_t *copy =
+      hlo_build(&emit->body, instr->op, instr->shape, instr->operand_count, operands,
+                instr->attr_count, instr->attrs, instr->called_count, instr->called);
   if (!copy) return NULL;
   copy->name = instr->name;
   copy->literal = instr->literal;
@@ -97,7 +104,8 @@ static hr_status_t copy_free(emitter_t *emit, hlo_instr_t *instr, hlo_instr_t **
   hlo_instr_t *operand = NULL;
   if (!is_known(emit, instr)) {
     if (instr->operand_count) HR_TRY(copy_free(emit, instr->operands[0], &operand));
-    if (!note_copy(emit, instr, copy_into(emit, instr, &operand))) return hlo_builder_finish(&emit->body);
+    if (!note_copy(emit, instr, copy_into(emit, instr, &operand)))
+      return hlo_builder_finish(&emit->body);
   }
   *out_copy = emit->copies[instr->id];
   return NULL;
@@ -146,7 +154,9 @@ static hr_status_t list_results(emitter_t *emit) {
     HR_VEC_PUSH(&emit->roots, instr);
     for (int e = 0; e < (hlo_shape_is_tuple(instr->shape) ? instr->shape->element_count : 1); e++) {
       hlo_instr_t *copy = emit->copies[instr->id];
-      HR_VEC_PUSH(&emit->results, hlo_shape_is_tuple(instr->shape) ? hlo_build_element(&emit->body, copy, e) : copy);
+      HR_VEC_PUSH(&emit->results, hlo_shape_is_tuple(instr->shape)
+                                      ? hlo_build_element(&emit->body, copy, e)
+                                      : copy);
     }
   }
   return emit->body.status ? hlo_builder_finish(&emit->body) : NULL;
@@ -186,7 +196,8 @@ static hr_status_t write_body(emitter_t *emit) {
   emit->used = NULL;
   bool whole = false;
   for (size_t i = 0; i < emit->members.count; i++)
-    whole |= is_root(emit, emit->members.data[i]) && hlo_shape_is_tuple(emit->members.data[i]->shape);
+    whole |=
+        is_root(emit, emit->members.data[i]) && hlo_shape_is_tuple(emit->members.data[i]->shape);
   whole &= emit->cluster->root_count == 1;
   if (whole) {
     emit->roots.count = emit->results.count = 0;
@@ -196,7 +207,8 @@ static hr_status_t write_body(emitter_t *emit) {
     HR_TRY(list_results(emit));
   }
   hlo_instr_t *root = emit->results.data[0];
-  if (emit->results.count > 1) root = hlo_build_tuple(&emit->body, (int)emit->results.count, emit->results.data);
+  if (emit->results.count > 1)
+    root = hlo_build_tuple(&emit->body, (int)emit->results.count, emit->results.data);
   emit->body.computation->root = root;
   return hlo_builder_finish(&emit->body);
 }
@@ -214,15 +226,15 @@ static hlo_instr_t *fusion_of(emitter_t *emit) {
   hlo_attr_t attrs[] = {hlo_attr_of_int(HLO_ATTR_KIND, kind_of(emit)),
                         hlo_attr_of_called(HLO_ATTR_CALLS, 1)};
   hlo_builder_t *builder = &emit->graph->rewrite->builder;
-  hlo_instr_t *fusion = hlo_build(builder, HLO_FUSION, body->root->shape, (int)emit->inputs.count, emit->inputs.data, 2,
-                                  attrs, 1, &body);
+  hlo_instr_t *fusion = hlo_build(builder, HLO_FUSION, body->root->shape, (int)emit->inputs.count,
+                                  emit->inputs.data, 2, attrs, 1, &body);
   if (fusion) fusion->name = HR_STR("fusion");
   return fusion;
 }
 
 /* Root r is result `first`, or results from there on. */
-static hr_status_t result_at(emitter_t *emit, hlo_instr_t *fusion, const hlo_instr_t *root, int first,
-                             hlo_instr_t **out_result) {
+static hr_status_t result_at(emitter_t *emit, hlo_instr_t *fusion, const hlo_instr_t *root,
+                             int first, hlo_instr_t **out_result) {
   hlo_builder_t *builder = &emit->graph->rewrite->builder;
   hlo_instr_t **elements;
   int count = root->shape->element_count;
@@ -235,11 +247,13 @@ static hr_status_t result_at(emitter_t *emit, hlo_instr_t *fusion, const hlo_ins
   return NULL;
 }
 
-/* Clusters have forms by the way they are made. Should one have none all the same, its instructions stay. */
+/* Clusters have forms by the way they are made. Should one have none all the same, its instructions
+ * stay. */
 static bool has_form(const emitter_t *emit, const hlo_instr_t *fusion) {
   const hlo_instr_t *first = emit->members.data[0];
   if (op_can_codegen(fusion)) return true;
-  hr_log(HR_LOG_PLAN, HR_LOG_WARN, "the fusion of %.*s and %zu more has no form of generated code: not fused",
+  hr_log(HR_LOG_PLAN, HR_LOG_WARN,
+         "the fusion of %.*s and %zu more has no form of generated code: not fused",
          HR_STR_ARGS(first->name), emit->members.count - 1);
   return false;
 }
@@ -281,7 +295,8 @@ static hr_status_t write_cluster(emitter_t *emit) {
   hlo_computation_t *body;
   emit->number++;
   emit->inputs.count = 0;
-  HR_TRY(hlo_computation_add(graph->rewrite->computation->module, HR_STR("fused_computation"), &body));
+  HR_TRY(
+      hlo_computation_add(graph->rewrite->computation->module, HR_STR("fused_computation"), &body));
   body->is_fusion = true;
   emit->body = hlo_builder_at(body, last->line, last->column);
   HR_TRY(write_body(emit));

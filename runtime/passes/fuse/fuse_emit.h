@@ -4,8 +4,8 @@
 
 #include "passes/fuse/fuse_graph.h"
 
-/* Makes the fusion of each cluster that is more than one instruction, and replaces its roots in the rewrite.
- * Errors: NO_MEMORY. */
+/* Makes the fusion of each cluster that is more than one instruction, and replaces its roots in the
+ * rewrite. Errors: NO_MEMORY. */
 hr_status_t fuse_emit(fuse_graph_t *graph);
 
 #endif

@@ -3,7 +3,9 @@
 #include "ops/query/codegen_support.h"
 #include "passes/fuse/fuse_cost.h"
 
-enum { SEARCH_PER_INSTR = 256 }; /* operands looked at in searches, per instruction of the computation */
+enum {
+  SEARCH_PER_INSTR = 256
+}; /* operands looked at in searches, per instruction of the computation */
 
 const fusion_space_t fuse_loop_space = {.kind = FUSION_LOOP};
 
@@ -11,18 +13,25 @@ const fusion_space_t fuse_loop_space = {.kind = FUSION_LOOP};
 
 static bool is_free(const fuse_graph_t *graph, const hlo_instr_t *instr) {
   switch (instr->op) {
-    case HLO_CONSTANT: return instr->literal && hlo_shape_is_scalar(instr->shape);
-    case HLO_IOTA: return true;
-    case HLO_BROADCAST: case HLO_RESHAPE: case HLO_COPY:
-      return graph->nodes[instr->operands[0]->id].free && fusion_count(instr->operands[0]->shape) == 1;
-    default: return false;
+    case HLO_CONSTANT:
+      return instr->literal && hlo_shape_is_scalar(instr->shape);
+    case HLO_IOTA:
+      return true;
+    case HLO_BROADCAST:
+    case HLO_RESHAPE:
+    case HLO_COPY:
+      return graph->nodes[instr->operands[0]->id].free &&
+             fusion_count(instr->operands[0]->shape) == 1;
+    default:
+      return false;
   }
 }
 
 hr_status_t fuse_graph_init(fuse_graph_t *graph, pass_rewrite_t *rewrite, double step_ns) {
   hlo_computation_t *computation = rewrite->computation;
   uint32_t count = (uint32_t)computation->instrs.count;
-  *graph = (fuse_graph_t){.rewrite = rewrite, .arena = &rewrite->scratch, .step_ns = step_ns, .count = count};
+  *graph = (fuse_graph_t){
+      .rewrite = rewrite, .arena = &rewrite->scratch, .step_ns = step_ns, .count = count};
   HR_TRY(pass_users_find(graph->arena, computation, &graph->users));
   HR_TRY(HR_NEW_ARRAY(graph->arena, count, &graph->nodes));
   HR_TRY(HR_NEW_ARRAY(graph->arena, count, &graph->order));
@@ -40,24 +49,27 @@ hr_status_t fuse_graph_init(fuse_graph_t *graph, pass_rewrite_t *rewrite, double
 
 void fuse_graph_deinit(fuse_graph_t *graph) { HR_VEC_FREE(&graph->clusters); }
 
-fuse_member_t *fuse_member_of(const fuse_graph_t *graph, const hlo_instr_t *instr, const fuse_cluster_t *cluster) {
+fuse_member_t *fuse_member_of(const fuse_graph_t *graph, const hlo_instr_t *instr,
+                              const fuse_cluster_t *cluster) {
   fuse_member_t *member = graph->nodes[instr->id].members;
   while (member && member->cluster != cluster) member = member->other;
   return member;
 }
 
-hr_status_t fuse_cluster_add(fuse_graph_t *graph, fuse_cluster_t *cluster, hlo_instr_t *instr, uint8_t role,
-                             bool root) {
+hr_status_t fuse_cluster_add(fuse_graph_t *graph, fuse_cluster_t *cluster, hlo_instr_t *instr,
+                             uint8_t role, bool root) {
   fuse_node_t *node = &graph->nodes[instr->id];
   fuse_member_t *member;
   HR_TRY(HR_NEW(graph->arena, &member));
-  *member = (fuse_member_t){.instr = instr, .cluster = cluster, .role = role, .root = root, .other = node->members};
+  *member = (fuse_member_t){
+      .instr = instr, .cluster = cluster, .role = role, .root = root, .other = node->members};
   node->members = member;
   *cluster->last = member;
   cluster->last = &member->next;
   cluster->member_count++;
   if (cluster->input_count) cluster->input_count--; /* it was one itself until now */
-  for (int k = 0; k < instr->operand_count; k++) cluster->input_count += !graph->nodes[instr->operands[k]->id].free;
+  for (int k = 0; k < instr->operand_count; k++)
+    cluster->input_count += !graph->nodes[instr->operands[k]->id].free;
   if (root) {
     node->home = cluster;
     cluster->root_count++;
@@ -74,7 +86,8 @@ static const hlo_shape_t *array_of(const hlo_shape_t *shape) {
 hr_status_t fuse_cluster_new(fuse_graph_t *graph, hlo_instr_t *root, fuse_cluster_t **out_cluster) {
   fuse_cluster_t *cluster;
   HR_TRY(HR_NEW(graph->arena, &cluster));
-  *cluster = (fuse_cluster_t){.id = root->id, .space = &fuse_loop_space, .shape = array_of(fusion_root_shape(root))};
+  *cluster = (fuse_cluster_t){
+      .id = root->id, .space = &fuse_loop_space, .shape = array_of(fusion_root_shape(root))};
   cluster->last = &cluster->first;
   if (root->op == HLO_REDUCE) {
     fusion_space_t *space;
@@ -85,17 +98,20 @@ hr_status_t fuse_cluster_new(fuse_graph_t *graph, hlo_instr_t *root, fuse_cluste
   HR_VEC_PUSH(&graph->clusters, cluster);
   graph->nodes[root->id].cluster = cluster;
   *out_cluster = cluster;
-  return fuse_cluster_add(graph, cluster, root, root->op == HLO_REDUCE ? FUSION_OUTER : FUSION_FULL, true);
+  return fuse_cluster_add(graph, cluster, root, root->op == HLO_REDUCE ? FUSION_OUTER : FUSION_FULL,
+                          true);
 }
 
 /* --- roles --- */
 
-static bool place_root(fuse_graph_t *graph, const fuse_member_t *member, const fusion_space_t *space) {
+static bool place_root(fuse_graph_t *graph, const fuse_member_t *member,
+                       const fusion_space_t *space) {
   const hlo_instr_t *instr = member->instr;
   uint8_t role = FUSION_FULL;
   if (space->kind != FUSION_LOOP) {
     int64_t count = fusion_count(array_of(instr->shape));
-    if (op_codegens[instr->op] == CODEGEN_UPDATE || (count != space->full_count && count != space->outer_count))
+    if (op_codegens[instr->op] == CODEGEN_UPDATE ||
+        (count != space->full_count && count != space->outer_count))
       return false;
     if (count == space->outer_count) role = FUSION_OUTER;
   }
@@ -103,12 +119,15 @@ static bool place_root(fuse_graph_t *graph, const fuse_member_t *member, const f
   return true;
 }
 
-static bool is_reduction_at_element(const fuse_graph_t *graph, const hlo_instr_t *instr, const fusion_space_t *space) {
+static bool is_reduction_at_element(const fuse_graph_t *graph, const hlo_instr_t *instr,
+                                    const fusion_space_t *space) {
   fusion_space_t own;
-  return graph->roles[instr->id] == FUSION_OUTER && fusion_space_of(instr, &own) && fusion_space_equal(&own, space);
+  return graph->roles[instr->id] == FUSION_OUTER && fusion_space_of(instr, &own) &&
+         fusion_space_equal(&own, space);
 }
 
-static void need_operands(fuse_graph_t *graph, const hlo_instr_t *instr, const fusion_space_t *space) {
+static void need_operands(fuse_graph_t *graph, const hlo_instr_t *instr,
+                          const fusion_space_t *space) {
   for (int k = 0; k < instr->operand_count; k++) {
     uint32_t id = instr->operands[k]->id;
     if (graph->inside[id] == graph->derivation)
@@ -128,7 +147,8 @@ bool fuse_derive(fuse_graph_t *graph, const fuse_cluster_t *cluster, const hlo_i
   if (extra) take_inside(graph, extra);
   for (const fuse_member_t *m = cluster->first; m; m = m->next) {
     if (m->root && !place_root(graph, m, space)) return false;
-    if (m->instr->op == HLO_REDUCE && !is_reduction_at_element(graph, m->instr, space)) return false;
+    if (m->instr->op == HLO_REDUCE && !is_reduction_at_element(graph, m->instr, space))
+      return false;
     need_operands(graph, m->instr, space);
   }
   return true;
@@ -148,7 +168,8 @@ static uint32_t fuse_node_of(const fuse_graph_t *graph, const hlo_instr_t *instr
 }
 
 /* Is something that it needs marked? `but`: a node that does not count. */
-static bool needs_marked(fuse_graph_t *graph, const hlo_instr_t *instr, const fuse_cluster_t *cluster, uint32_t but) {
+static bool needs_marked(fuse_graph_t *graph, const hlo_instr_t *instr,
+                         const fuse_cluster_t *cluster, uint32_t but) {
   for (int k = 0; k < instr->operand_count; k++) {
     const hlo_instr_t *operand = instr->operands[k];
     uint32_t node = fuse_node_of(graph, operand);
@@ -156,14 +177,16 @@ static bool needs_marked(fuse_graph_t *graph, const hlo_instr_t *instr, const fu
     if (!cluster || !fuse_member_of(graph, operand, cluster)) return true;
   }
   for (int k = 0; instr->extra && k < instr->extra->control_count; k++)
-    if (graph->marks[fuse_node_of(graph, instr->extra->control_predecessors[k])] == graph->search) return true;
+    if (graph->marks[fuse_node_of(graph, instr->extra->control_predecessors[k])] == graph->search)
+      return true;
   graph->budget -= instr->operand_count + 1;
   return false;
 }
 
 static bool node_needs_marked(fuse_graph_t *graph, uint32_t node, uint32_t but) {
   const fuse_cluster_t *cluster = graph->nodes[node].cluster;
-  if (!cluster) return needs_marked(graph, graph->rewrite->computation->instrs.data[node], NULL, but);
+  if (!cluster)
+    return needs_marked(graph, graph->rewrite->computation->instrs.data[node], NULL, but);
   for (const fuse_member_t *m = cluster->first; m; m = m->next)
     if (needs_marked(graph, m->instr, cluster, but)) return true;
   return false;
@@ -175,7 +198,8 @@ static bool is_live_node(const fuse_graph_t *graph, uint32_t node) {
   return n->cluster ? !n->cluster->is_dead : n->outside || !n->members;
 }
 
-/* Marks all between the two that needs `from`. Effects stay in line, each after the one before it. */
+/* Marks all between the two that needs `from`. Effects stay in line, each after the one before it.
+ */
 static bool mark_between(fuse_graph_t *graph, uint32_t from, uint32_t to) {
   bool effect_marked = false;
   graph->marks[from] = ++graph->search;
@@ -199,7 +223,8 @@ static void put_at(fuse_graph_t *graph, uint32_t position, uint32_t node) {
 
 /* What does not need `from` comes first, then the two, then the rest. */
 static hr_status_t reorder(fuse_graph_t *graph, uint32_t from, uint32_t to) {
-  uint32_t first = graph->nodes[from].position, last = graph->nodes[to].position, next = first, later = 0;
+  uint32_t first = graph->nodes[from].position, last = graph->nodes[to].position, next = first,
+           later = 0;
   uint32_t *marked;
   hr_arena_mark_t mark = hr_arena_mark(graph->arena);
   HR_TRY(HR_NEW_ARRAY(graph->arena, last - first + 1, &marked));
@@ -278,7 +303,8 @@ void fuse_cluster_join(fuse_graph_t *graph, fuse_cluster_t *from, fuse_cluster_t
 
 /* The value behind reshapes and copies, which is the same bytes. */
 static const hlo_instr_t *fuse_bytes_of(const hlo_instr_t *instr) {
-  while (op_codegens[instr->op] == CODEGEN_INDEX && fusion_keeps_order(instr)) instr = instr->operands[0];
+  while (op_codegens[instr->op] == CODEGEN_INDEX && fusion_keeps_order(instr))
+    instr = instr->operands[0];
   return instr;
 }
 

@@ -14,20 +14,26 @@ static double chain_ns(const fuse_graph_t *graph, const hlo_instr_t *instr, int 
   double ns = fuse_element_ns(instr);
   for (int k = 0; k < instr->operand_count && --*left > 0; k++) {
     const hlo_instr_t *operand = instr->operands[k];
-    bool alike = hlo_shape_is_array(operand->shape) && fusion_count(operand->shape) == fusion_count(instr->shape);
-    if (alike && fuse_is_fusible(graph, operand) && operand->op != HLO_REDUCE) ns += chain_ns(graph, operand, left);
+    bool alike = hlo_shape_is_array(operand->shape) &&
+                 fusion_count(operand->shape) == fusion_count(instr->shape);
+    if (alike && fuse_is_fusible(graph, operand) && operand->op != HLO_REDUCE)
+      ns += chain_ns(graph, operand, left);
   }
   return ns;
 }
 
-/* What it costs to evaluate elements more often than once, here and above, and to have the code more than once. */
-static double waste_in(const fuse_producer_t *producer, const fuse_candidate_t *candidate, double copies) {
+/* What it costs to evaluate elements more often than once, here and above, and to have the code
+ * more than once. */
+static double waste_in(const fuse_producer_t *producer, const fuse_candidate_t *candidate,
+                       double copies) {
   double count = (double)fusion_count(producer->instr->shape);
   double more = fuse_evals_of(producer, candidate) - fuse_in_lanes(count);
   double code = copies > 1 && !producer->transparent ? FUSE_COPY_NS : 0;
   int left = count > FUSE_RECOMPUTE_ELEMENTS ? MAX_CHAINED : 0;
-  if (more > 0) return candidate->wasted + more * chain_ns(producer->graph, producer->instr, &left) + code;
-  return candidate->wasted + count * (copies - 1) / copies * fuse_element_ns(producer->instr) + code;
+  if (more > 0)
+    return candidate->wasted + more * chain_ns(producer->graph, producer->instr, &left) + code;
+  return candidate->wasted + count * (copies - 1) / copies * fuse_element_ns(producer->instr) +
+         code;
 }
 
 /* A function, more than once an element: only of a handful of elements. */
@@ -38,17 +44,23 @@ static bool is_computed_often(const fuse_producer_t *producer, const fuse_candid
   return candidate->wasted + more * fuse_element_ns(producer->instr) > producer->graph->step_ns / 4;
 }
 
-/* As the only user: nothing is written nor read again, for the cost of evaluating some elements more often. */
+/* As the only user: nothing is written nor read again, for the cost of evaluating some elements
+ * more often. */
 static bool is_worth_absorbing(const fuse_producer_t *producer, const fuse_candidate_t *candidate) {
   if (producer->instr->op == HLO_REDUCE || producer->transparent) return true;
   double bytes = fuse_bytes(producer->instr->shape);
   if (is_computed_often(producer, candidate)) return false;
-  return waste_in(producer, candidate, 1) <= fuse_write_ns(bytes) + fuse_read_ns(bytes) + FUSE_STEP_NS;
+  return waste_in(producer, candidate, 1) <=
+         fuse_write_ns(bytes) + fuse_read_ns(bytes) + FUSE_STEP_NS;
 }
 
-enum { MAX_EXAMINED = 16, MAX_JOINED = 8 }; /* users of an operand; clusters that are tried with each other */
+enum {
+  MAX_EXAMINED = 16,
+  MAX_JOINED = 8
+}; /* users of an operand; clusters that are tried with each other */
 
-static bool is_read_by(const fuse_graph_t *graph, const hlo_instr_t *instr, const fuse_cluster_t *cluster) {
+static bool is_read_by(const fuse_graph_t *graph, const hlo_instr_t *instr,
+                       const fuse_cluster_t *cluster) {
   uint32_t first = graph->users.first[instr->id], last = graph->users.first[instr->id + 1];
   if (last > first + MAX_EXAMINED) last = first + MAX_EXAMINED;
   for (uint32_t u = first; u < last; u++)
@@ -62,19 +74,22 @@ static double new_bytes(const fuse_producer_t *producer, const fuse_cluster_t *c
   for (int k = 0; k < producer->instr->operand_count; k++) {
     const hlo_instr_t *operand = producer->instr->operands[k];
     if (is_read_by(producer->graph, operand, cluster)) continue;
-    double behind = fuse_producer_bytes(producer->graph, operand), most = fuse_bytes(producer->instr->shape);
+    double behind = fuse_producer_bytes(producer->graph, operand),
+           most = fuse_bytes(producer->instr->shape);
     bool part = producer->instr->op == HLO_SLICE || producer->instr->op == HLO_DYNAMIC_SLICE;
     bytes += part && behind > most ? most : behind;
   }
   return bytes;
 }
 
-/* Computing it once more costs little and reads hardly more than its result would be. `share`: of those bytes. */
-static bool is_worth_copying(const fuse_producer_t *producer, const fuse_candidate_t *candidate, double copies,
-                             double share) {
+/* Computing it once more costs little and reads hardly more than its result would be. `share`: of
+ * those bytes. */
+static bool is_worth_copying(const fuse_producer_t *producer, const fuse_candidate_t *candidate,
+                             double copies, double share) {
   const hlo_instr_t *instr = producer->instr;
   if (producer->transparent) return true;
-  if (instr->op == HLO_REDUCE || fuse_is_expensive(instr) || fuse_is_transposed(instr)) return false;
+  if (instr->op == HLO_REDUCE || fuse_is_expensive(instr) || fuse_is_transposed(instr))
+    return false;
   if (producer->graph->copies_left < (int64_t)copies) return false;
   double bytes = fuse_bytes(instr->shape), waste = waste_in(producer, candidate, copies);
   if (fusion_count(instr->shape) == 1) return waste <= FUSE_STEP_NS / 8;
@@ -96,9 +111,11 @@ static void convert(fuse_producer_t *producer, fuse_candidate_t *candidate) {
   }
 }
 
-static hr_status_t take(fuse_producer_t *producer, fuse_candidate_t *candidate, bool root, double copies) {
+static hr_status_t take(fuse_producer_t *producer, fuse_candidate_t *candidate, bool root,
+                        double copies) {
   fuse_cluster_t *cluster = candidate->cluster;
-  double wasted = hlo_shape_is_tuple(producer->instr->shape) ? 0 : waste_in(producer, candidate, copies);
+  double wasted =
+      hlo_shape_is_tuple(producer->instr->shape) ? 0 : waste_in(producer, candidate, copies);
   if (candidate->space) convert(producer, candidate);
   HR_TRY(fuse_cluster_add(producer->graph, cluster, producer->instr, candidate->need, root));
   fuse_member_t *member = producer->graph->nodes[producer->instr->id].members;
@@ -118,19 +135,24 @@ static hr_status_t take_by_all(fuse_producer_t *producer, bool *out_taken) {
   for (size_t c = 0; c < producer->list.count; c++) {
     const fuse_candidate_t *candidate = &producer->list.data[c];
     if (!candidate->good) return NULL;
-    if (copies == 1 ? !is_worth_absorbing(producer, candidate) : !is_worth_copying(producer, candidate, copies, 1))
+    if (copies == 1 ? !is_worth_absorbing(producer, candidate)
+                    : !is_worth_copying(producer, candidate, copies, 1))
       return NULL;
   }
-  for (size_t c = 0; c < producer->list.count; c++) HR_TRY(take(producer, &producer->list.data[c], false, copies));
+  for (size_t c = 0; c < producer->list.count; c++)
+    HR_TRY(take(producer, &producer->list.data[c], false, copies));
   *out_taken = true;
   return NULL;
 }
 
-/* Those that compute it themselves although it is in memory, because what it is made of is smaller. */
+/* Those that compute it themselves although it is in memory, because what it is made of is smaller.
+ */
 static hr_status_t take_by_some(fuse_producer_t *producer) {
   for (size_t c = 0; c < producer->list.count; c++) {
     fuse_candidate_t *candidate = &producer->list.data[c];
-    if (!candidate->good || !is_worth_copying(producer, candidate, (double)producer->list.count + 1, 0.5)) continue;
+    if (!candidate->good ||
+        !is_worth_copying(producer, candidate, (double)producer->list.count + 1, 0.5))
+      continue;
     HR_TRY(take(producer, candidate, false, (double)producer->list.count + 1));
     candidate->good = false;
   }
@@ -142,7 +164,8 @@ static bool may_be_root(const fuse_producer_t *producer, const fuse_candidate_t 
   const fuse_cluster_t *cluster = candidate->cluster;
   const hlo_instr_t *instr = producer->instr;
   uint32_t most = fusion_count(cluster->shape) == 1 ? FUSE_MAX_GROUP_ROOTS : FUSE_MAX_ROOTS;
-  if (!candidate->good || cluster->root_count >= most || hlo_shape_is_tuple(instr->shape)) return false;
+  if (!candidate->good || cluster->root_count >= most || hlo_shape_is_tuple(instr->shape))
+    return false;
   if (candidate->need != FUSION_FULL && candidate->need != FUSION_OUTER) return false;
   bool loop = !fuse_is_input(cluster) && !candidate->space;
   return !loop || fusion_sizes_equal(cluster->shape, instr->shape);
@@ -153,7 +176,8 @@ static hr_status_t become_root(fuse_producer_t *producer, bool *out_taken) {
   for (size_t c = 0; c < producer->list.count && !*out_taken; c++) {
     fuse_candidate_t *candidate = &producer->list.data[c];
     if (!may_be_root(producer, candidate)) continue;
-    if (!fuse_move_adjacent(producer->graph, producer->instr->id, candidate->cluster->id, true)) continue;
+    if (!fuse_move_adjacent(producer->graph, producer->instr->id, candidate->cluster->id, true))
+      continue;
     HR_TRY(take(producer, candidate, true, 1));
     *out_taken = true;
   }
@@ -167,7 +191,8 @@ static hr_status_t begin_cluster(fuse_producer_t *producer) {
   return NULL;
 }
 
-/* Users that read it element by element become one cluster, if they can: it is computed once for all of them. */
+/* Users that read it element by element become one cluster, if they can: it is computed once for
+ * all of them. */
 static hr_status_t join_users(fuse_producer_t *producer, bool *out_joined) {
   *out_joined = false;
   for (size_t a = 0; a < producer->list.count && a < MAX_JOINED; a++)
@@ -175,7 +200,9 @@ static hr_status_t join_users(fuse_producer_t *producer, bool *out_joined) {
       const fuse_candidate_t *one = &producer->list.data[a], *other = &producer->list.data[b];
       fuse_cluster_t *joint = NULL;
       if (!one->good || !other->good || one->space || other->space) continue;
-      if (one->cluster->is_dead || other->cluster->is_dead || !(one->need & other->need & FUSION_FULL)) continue;
+      if (one->cluster->is_dead || other->cluster->is_dead ||
+          !(one->need & other->need & FUSION_FULL))
+        continue;
       HR_TRY(fuse_join_pair(producer->graph, one->cluster, other->cluster, &joint));
       *out_joined |= joint != NULL;
     }
@@ -214,7 +241,8 @@ static hr_status_t place(fuse_producer_t *producer, hlo_instr_t *instr) {
 hr_status_t fuse_producers(fuse_graph_t *graph) {
   fuse_producer_t producer = {.graph = graph};
   hr_status_t st = NULL;
-  for (uint32_t i = graph->count; i-- > 0 && !st;) st = place(&producer, graph->rewrite->computation->instrs.data[i]);
+  for (uint32_t i = graph->count; i-- > 0 && !st;)
+    st = place(&producer, graph->rewrite->computation->instrs.data[i]);
   HR_VEC_FREE(&producer.list);
   return st;
 }

@@ -16,7 +16,8 @@ static bool clobbers(const fuse_cluster_t *writer, const fuse_cluster_t *reader)
 }
 
 static bool has_room(const fuse_cluster_t *a, const fuse_cluster_t *b, uint32_t most_roots) {
-  return a->root_count + b->root_count <= most_roots && a->member_count + b->member_count <= FUSE_MAX_MEMBERS &&
+  return a->root_count + b->root_count <= most_roots &&
+         a->member_count + b->member_count <= FUSE_MAX_MEMBERS &&
          a->input_count + b->input_count <= FUSE_MAX_INPUTS;
 }
 
@@ -24,9 +25,10 @@ static fuse_cluster_t *earlier_of(const fuse_graph_t *graph, fuse_cluster_t *a, 
   return graph->nodes[a->id].position < graph->nodes[b->id].position ? a : b;
 }
 
-/* Joins them if they have a common form over `space` and neither needs the other. Sets *out_one to what is left. */
-static hr_status_t join(fuse_graph_t *graph, fuse_cluster_t *a, fuse_cluster_t *b, const fusion_space_t *space,
-                        fuse_cluster_t **out_one) {
+/* Joins them if they have a common form over `space` and neither needs the other. Sets *out_one to
+ * what is left. */
+static hr_status_t join(fuse_graph_t *graph, fuse_cluster_t *a, fuse_cluster_t *b,
+                        const fusion_space_t *space, fuse_cluster_t **out_one) {
   fuse_cluster_t *from = earlier_of(graph, a, b), *to = from == a ? b : a;
   *out_one = NULL;
   if (clobbers(a, b) || clobbers(b, a)) return NULL;
@@ -34,7 +36,8 @@ static hr_status_t join(fuse_graph_t *graph, fuse_cluster_t *a, fuse_cluster_t *
   if (!fuse_move_adjacent(graph, from->id, to->id, false)) return NULL;
   fuse_cluster_join(graph, from, to);
   if (!fuse_derive(graph, to, NULL, space))
-    return hlo_error_from(__FILE__, __LINE__, HR_INTERNAL, to->first->instr, NULL, "a joint fusion has no form");
+    return hlo_error_from(__FILE__, __LINE__, HR_INTERNAL, to->first->instr, NULL,
+                          "a joint fusion has no form");
   fuse_take_roles(graph, to, space);
   *out_one = to;
   return NULL;
@@ -42,16 +45,19 @@ static hr_status_t join(fuse_graph_t *graph, fuse_cluster_t *a, fuse_cluster_t *
 
 /* --- siblings --- */
 
-/* What both could run over; NULL: nothing in common. A loop goes along with reductions of its sizes. */
+/* What both could run over; NULL: nothing in common. A loop goes along with reductions of its
+ * sizes. */
 static const fusion_space_t *common_space(const fuse_cluster_t *a, const fuse_cluster_t *b) {
-  if (fuse_is_input(a) && fuse_is_input(b)) return fusion_space_equal(a->space, b->space) ? a->space : NULL;
+  if (fuse_is_input(a) && fuse_is_input(b))
+    return fusion_space_equal(a->space, b->space) ? a->space : NULL;
   if (fuse_is_input(b)) return common_space(b, a);
   if (!fuse_is_input(a)) return fusion_sizes_equal(a->shape, b->shape) ? &fuse_loop_space : NULL;
   return fusion_count(b->shape) == a->space->full_count ? a->space : NULL;
 }
 
 /* Does it read the value element by element? */
-static bool reads_in_line(const fuse_graph_t *graph, const hlo_instr_t *value, const fuse_cluster_t *cluster) {
+static bool reads_in_line(const fuse_graph_t *graph, const hlo_instr_t *value,
+                          const fuse_cluster_t *cluster) {
   uint8_t need = 0;
   for (uint32_t u = graph->users.first[value->id]; u < graph->users.first[value->id + 1]; u++) {
     const fuse_member_t *m = fuse_member_of(graph, graph->users.users[u], cluster);
@@ -68,11 +74,12 @@ typedef struct siblings {
   int count;
 } siblings_t;
 
-static void note_sibling(const fuse_graph_t *graph, const hlo_instr_t *value, fuse_cluster_t *cluster,
-                         siblings_t *found) {
+static void note_sibling(const fuse_graph_t *graph, const hlo_instr_t *value,
+                         fuse_cluster_t *cluster, siblings_t *found) {
   for (int i = 0; i < found->count; i++)
     if (found->list[i] == cluster) return;
-  if (found->count < MAX_SIBLINGS && !fuse_member_of(graph, value, cluster) && reads_in_line(graph, value, cluster))
+  if (found->count < MAX_SIBLINGS && !fuse_member_of(graph, value, cluster) &&
+      reads_in_line(graph, value, cluster))
     found->list[found->count++] = cluster;
 }
 
@@ -83,7 +90,8 @@ static void find_siblings(const fuse_graph_t *graph, const hlo_instr_t *value, s
       note_sibling(graph, value, m->cluster, found);
 }
 
-hr_status_t fuse_join_pair(fuse_graph_t *graph, fuse_cluster_t *a, fuse_cluster_t *b, fuse_cluster_t **out_one) {
+hr_status_t fuse_join_pair(fuse_graph_t *graph, fuse_cluster_t *a, fuse_cluster_t *b,
+                           fuse_cluster_t **out_one) {
   const fusion_space_t *space = common_space(a, b);
   *out_one = NULL;
   if (!space || !has_room(a, b, FUSE_MAX_ROOTS) || (a->transposes && b->transposes)) return NULL;
@@ -108,7 +116,8 @@ hr_status_t fuse_siblings(fuse_graph_t *graph) {
     const hlo_instr_t *value = graph->rewrite->computation->instrs.data[i];
     siblings_t found;
     if (graph->nodes[i].free || !hlo_shape_is_array(value->shape)) continue;
-    if (pass_users_count(&graph->users, value) < 2 || fuse_bytes(value->shape) < FUSE_SHARED_BYTES) continue;
+    if (pass_users_count(&graph->users, value) < 2 || fuse_bytes(value->shape) < FUSE_SHARED_BYTES)
+      continue;
     find_siblings(graph, value, &found);
     HR_TRY(join_siblings(graph, &found));
   }
@@ -139,8 +148,8 @@ static double bytes_moved(const fuse_graph_t *graph, const fuse_cluster_t *clust
 }
 
 static bool is_small_loop(const fuse_graph_t *graph, const fuse_cluster_t *cluster) {
-  return !cluster->is_dead && !fuse_is_input(cluster) && !cluster->transposes && !is_single_copy(cluster) &&
-         bytes_moved(graph, cluster) <= FUSE_SMALL_BYTES;
+  return !cluster->is_dead && !fuse_is_input(cluster) && !cluster->transposes &&
+         !is_single_copy(cluster) && bytes_moved(graph, cluster) <= FUSE_SMALL_BYTES;
 }
 
 typedef struct position {
@@ -153,7 +162,8 @@ static int by_position(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-static hr_status_t list_small_loops(fuse_graph_t *graph, positions_t **out_positions, size_t *out_count) {
+static hr_status_t list_small_loops(fuse_graph_t *graph, positions_t **out_positions,
+                                    size_t *out_count) {
   positions_t *positions;
   size_t count = 0;
   HR_TRY(HR_NEW_ARRAY(graph->arena, graph->clusters.count, &positions));

@@ -1,5 +1,6 @@
-/* Arrays between convolutions are kept in the order that convolutions like, as layout_plan.h chooses: what lies between
- * is done in that order, and transposes are left where it begins and ends. Exact but for the order of sums. */
+/* Arrays between convolutions are kept in the order that convolutions like, as layout_plan.h
+ * chooses: what lies between is done in that order, and transposes are left where it begins and
+ * ends. Exact but for the order of sums. */
 #include "base/log.h"
 #include "passes/layout/layout_plan.h"
 #include "passes/lib/pass_conv.h"
@@ -40,7 +41,8 @@ static hlo_instr_t *restore_layout(const reorder_t *r, hlo_instr_t *x, const lay
   return x && layout->rank ? permute_dims(r, x, positions) : x;
 }
 
-static const hlo_shape_t *transposed_shape(const reorder_t *r, const hlo_shape_t *shape, const layout_t *layout) {
+static const hlo_shape_t *transposed_shape(const reorder_t *r, const hlo_shape_t *shape,
+                                           const layout_t *layout) {
   int64_t sizes[HLO_MAX_RANK];
   for (int d = 0; d < layout->rank; d++) sizes[d] = shape->dims[layout->dims[d]];
   return pass_shape(r->rewrite, shape->dtype, layout->rank, sizes);
@@ -55,8 +57,8 @@ static hlo_attr_t offsets_of(const reorder_t *r, const hlo_attr_t *attr, const i
 }
 
 /* Dimension i of the operand, as it is now, was operand->dims[i]. */
-static hlo_attr_t expand_positions(const reorder_t *r, const hlo_attr_t *attr, const layout_t *operand,
-                                const int64_t *positions) {
+static hlo_attr_t expand_positions(const reorder_t *r, const hlo_attr_t *attr,
+                                   const layout_t *operand, const int64_t *positions) {
   int64_t moved[HLO_MAX_RANK];
   for (int i = 0; i < operand->rank; i++) moved[i] = positions[attr->ints.data[operand->dims[i]]];
   return hlo_attr_of_ints(&r->rewrite->builder, (hlo_attr_key_t)attr->key, operand->rank, moved);
@@ -68,37 +70,47 @@ static hlo_attr_t sizes_of(const reorder_t *r, const hlo_attr_t *attr, const lay
   return hlo_attr_of_ints(&r->rewrite->builder, (hlo_attr_key_t)attr->key, layout->rank, moved);
 }
 
-/* What says something of each dimension: a list of its own kind, which all begin with rank and dims. */
-#define PERMUTE_LIST(field, type)                                                          \
-  do {                                                                                  \
-    type##_t *list;                                                                     \
-    type##_dim_t *dims;                                                                 \
-    HR_TRY(HR_NEW(arena, &list));                                                       \
+/* What says something of each dimension: a list of its own kind, which all begin with rank and
+ * dims. */
+#define PERMUTE_LIST(field, type)                                                        \
+  do {                                                                                   \
+    type##_t *list;                                                                      \
+    type##_dim_t *dims;                                                                  \
+    HR_TRY(HR_NEW(arena, &list));                                                        \
     HR_TRY(HR_NEW_ARRAY(arena, layout->rank, &dims));                                    \
-    for (int d = 0; d < layout->rank; d++) dims[d] = attr->field->dims[layout->dims[d]];  \
+    for (int d = 0; d < layout->rank; d++) dims[d] = attr->field->dims[layout->dims[d]]; \
     *list = (type##_t){layout->rank, dims};                                              \
-    attr->field = list;                                                                 \
+    attr->field = list;                                                                  \
   } while (0)
 
 static hr_status_t permute_lists(hr_arena_t *arena, const layout_t *layout, hlo_attr_t *attr) {
   switch (attr->key) {
-    case HLO_ATTR_WINDOW: PERMUTE_LIST(window, hlo_window); break;
-    case HLO_ATTR_PADDING: PERMUTE_LIST(padding, hlo_padding); break;
-    case HLO_ATTR_SLICE: PERMUTE_LIST(slice, hlo_slice); break;
-    default: break;
+    case HLO_ATTR_WINDOW:
+      PERMUTE_LIST(window, hlo_window);
+      break;
+    case HLO_ATTR_PADDING:
+      PERMUTE_LIST(padding, hlo_padding);
+      break;
+    case HLO_ATTR_SLICE:
+      PERMUTE_LIST(slice, hlo_slice);
+      break;
+    default:
+      break;
   }
   return NULL;
 }
 
 /* The attribute that speaks of dimensions, for an instruction in this order. False: it has none. */
-static bool permuted_attr(const reorder_t *r, const hlo_instr_t *instr, const layout_t *layout, hlo_attr_t *out_attr) {
-  static const hlo_attr_key_t keys[] = {HLO_ATTR_DIMENSIONS, HLO_ATTR_DYNAMIC_SLICE_SIZES, HLO_ATTR_WINDOW,
-                                        HLO_ATTR_PADDING, HLO_ATTR_SLICE};
+static bool permuted_attr(const reorder_t *r, const hlo_instr_t *instr, const layout_t *layout,
+                          hlo_attr_t *out_attr) {
+  static const hlo_attr_key_t keys[] = {HLO_ATTR_DIMENSIONS, HLO_ATTR_DYNAMIC_SLICE_SIZES,
+                                        HLO_ATTR_WINDOW, HLO_ATTR_PADDING, HLO_ATTR_SLICE};
   int64_t positions[HLO_MAX_RANK];
   const hlo_attr_t *attr = NULL;
   layout_t operand;
   hlo_builder_t *builder = &r->rewrite->builder;
-  for (size_t i = 0; i < sizeof keys / sizeof *keys && !attr; i++) attr = hlo_attr_find(instr, keys[i]);
+  for (size_t i = 0; i < sizeof keys / sizeof *keys && !attr; i++)
+    attr = hlo_attr_find(instr, keys[i]);
   if (!attr) return false;
   layout_positions(layout, positions);
   *out_attr = *attr;
@@ -117,11 +129,13 @@ static bool permuted_attr(const reorder_t *r, const hlo_instr_t *instr, const la
 
 /* Of dynamic slices and their updates the last operands say where, one for each dimension. */
 static int first_moved_operand(const hlo_instr_t *instr) {
-  return instr->op == HLO_DYNAMIC_SLICE ? 1 : instr->op == HLO_DYNAMIC_UPDATE_SLICE ? 2 : instr->operand_count;
+  return instr->op == HLO_DYNAMIC_SLICE          ? 1
+         : instr->op == HLO_DYNAMIC_UPDATE_SLICE ? 2
+                                                 : instr->operand_count;
 }
 
-static hr_status_t permuted_operands(const reorder_t *r, const hlo_instr_t *instr, const layout_t *layout,
-                                   hlo_instr_t ***out_operands) {
+static hr_status_t permuted_operands(const reorder_t *r, const hlo_instr_t *instr,
+                                     const layout_t *layout, hlo_instr_t ***out_operands) {
   hlo_instr_t **operands;
   int positions = first_moved_operand(instr);
   layout_t operand;
@@ -173,7 +187,8 @@ static hr_status_t relabel_conv(const reorder_t *r, hlo_instr_t *conv) {
   }
   if (!positions[0] && !positions[1] && !positions[2]) return NULL;
   hlo_instr_t *turned = pass_conv_relabel(r->rewrite, conv, operands, shape, positions);
-  return pass_replace(r->rewrite, conv, choice->transposed ? restore_layout(r, turned, &choice->layout) : turned);
+  return pass_replace(r->rewrite, conv,
+                      choice->transposed ? restore_layout(r, turned, &choice->layout) : turned);
 }
 
 /* Transposes stay: what uses them finds what they transpose. */
@@ -181,7 +196,8 @@ static hr_status_t apply_layouts(const reorder_t *r) {
   hr_status_t st = NULL;
   for (uint32_t i = 0; i < r->rewrite->old_count && !st; i++) {
     const layout_choice_t *choice = &r->plan->choices[i];
-    hlo_instr_t *instr = choice->is_conv || choice->transposed ? pass_rewrite_visit(r->rewrite, i) : NULL;
+    hlo_instr_t *instr =
+        choice->is_conv || choice->transposed ? pass_rewrite_visit(r->rewrite, i) : NULL;
     if (!instr || instr->op == HLO_TRANSPOSE) continue;
     st = choice->is_conv ? relabel_conv(r, instr) : apply_layout(r, instr);
   }
@@ -190,9 +206,10 @@ static hr_status_t apply_layouts(const reorder_t *r) {
 
 static void report(const hlo_computation_t *computation, const layout_plan_t *plan) {
   hr_log(HR_LOG_PLAN, HR_LOG_INFO,
-         "%.*s: %d arrays (%.4g MB) are moved for the sake of the order of dimensions, %d (%.4g MB) before",
-         (int)computation->name.size, computation->name.data, plan->after.count, plan->after.total / 1e6,
-         plan->before.count, plan->before.total / 1e6);
+         "%.*s: %d arrays (%.4g MB) are moved for the sake of the order of dimensions, %d (%.4g "
+         "MB) before",
+         (int)computation->name.size, computation->name.data, plan->after.count,
+         plan->after.total / 1e6, plan->before.count, plan->before.total / 1e6);
 }
 
 static hr_status_t reorder(hlo_computation_t *computation, bool *out_changed) {
@@ -208,6 +225,7 @@ static hr_status_t reorder(hlo_computation_t *computation, bool *out_changed) {
 }
 
 hr_status_t pass_layout_assignment(hlo_module_t *module, bool *out_changed) {
-  for (size_t c = 0; c < module->computations.count; c++) HR_TRY(reorder(module->computations.data[c], out_changed));
+  for (size_t c = 0; c < module->computations.count; c++)
+    HR_TRY(reorder(module->computations.data[c], out_changed));
   return NULL;
 }

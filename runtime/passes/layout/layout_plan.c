@@ -2,12 +2,13 @@
 
 #include "passes/lib/pass_match.h"
 
-#define LEAST_GAIN 0.01 /* of the bytes moved before: smaller changes are not worth their copies in the arena */
+#define LEAST_GAIN \
+  0.01 /* of the bytes moved before: smaller changes are not worth their copies in the arena */
 
 typedef struct order_node { /* in the graph of costs; 0: none yet */
-  int self;      /* with the source: turned */
-  int copy;      /* with the source: somebody needs it turned */
-  int plain;     /* with the sink: somebody needs it as it is in the program */
+  int self;                 /* with the source: turned */
+  int copy;                 /* with the source: somebody needs it turned */
+  int plain;                /* with the sink: somebody needs it as it is in the program */
   int operands[2];
 } order_node_t;
 
@@ -37,13 +38,16 @@ static void give_order(layout_finder_t *finder, hlo_instr_t *instr, const layout
   finder->stack[finder->stack_count++] = instr;
 }
 
-/* Operand or result k of `instr` is best in this order: then the instruction is in the one from which it follows. */
+/* Operand or result k of `instr` is best in this order: then the instruction is in the one from
+ * which it follows. */
 static void propose(layout_finder_t *finder, hlo_instr_t *instr, int k, const layout_t *layout) {
   layout_t current;
   const hlo_shape_t *shape = k == LAYOUT_RESULT ? instr->shape : instr->operands[k]->shape;
-  if (finder->choices[instr->id].is_decided || !layout_is_carried(instr) || layout->rank < 2) return;
+  if (finder->choices[instr->id].is_decided || !layout_is_carried(instr) || layout->rank < 2)
+    return;
   if (!finder->idle_too && layout_is_idle(layout, shape)) return;
-  if (layout_above(instr, k, layout, &current) && layout_fits(instr, &current)) give_order(finder, instr, &current);
+  if (layout_above(instr, k, layout, &current) && layout_fits(instr, &current))
+    give_order(finder, instr, &current);
 }
 
 /* The order of its result. */
@@ -58,7 +62,8 @@ static void spread(layout_finder_t *finder, hlo_instr_t *instr) {
   layout_choice_t *choice = &finder->choices[instr->id];
   layout_t result = result_order(finder, instr), operand;
   for (int k = 0; k < instr->operand_count && !choice->is_conv; k++)
-    if (layout_below(instr, k, &choice->layout, &operand)) propose(finder, instr->operands[k], LAYOUT_RESULT, &operand);
+    if (layout_below(instr, k, &choice->layout, &operand))
+      propose(finder, instr->operands[k], LAYOUT_RESULT, &operand);
   for (uint32_t u = finder->users.first[instr->id]; u < finder->users.first[instr->id + 1]; u++) {
     hlo_instr_t *user = finder->users.users[u];
     for (int k = 0; k < user->operand_count; k++)
@@ -74,7 +79,8 @@ static layout_t preferred_layout(const hlo_instr_t *conv, int k) {
   conv_orders_t orders;
   layout_t none = {.rank = 0};
   if (!conv_orders_find(conv, &orders) || !orders.matters[k]) return none;
-  return layout_of_dims(k == 2 ? conv->shape->rank : conv->operands[k]->shape->rank, orders.dims[k]);
+  return layout_of_dims(k == 2 ? conv->shape->rank : conv->operands[k]->shape->rank,
+                        orders.dims[k]);
 }
 
 static bool is_conv_with_orders(const hlo_instr_t *instr) {
@@ -90,7 +96,8 @@ static void find_convolutions(layout_finder_t *finder) {
   for (size_t i = 0; i < finder->computation->instrs.count; i++) {
     hlo_instr_t *conv = finder->computation->instrs.data[i];
     finder->choices[i].is_conv = is_conv_with_orders(conv);
-    layout_t preferred = finder->choices[i].is_conv ? preferred_layout(conv, 2) : (layout_t){.rank = 0};
+    layout_t preferred =
+        finder->choices[i].is_conv ? preferred_layout(conv, 2) : (layout_t){.rank = 0};
     if (preferred.rank) give_order(finder, conv, &preferred);
   }
 }
@@ -105,14 +112,16 @@ static void propagate_from_operands(layout_finder_t *finder) {
     }
 }
 
-/* First the orders that are none of the program's, then the others: behind a transpose they may become such. */
+/* First the orders that are none of the program's, then the others: behind a transpose they may
+ * become such. */
 static void find_orders(layout_finder_t *finder) {
   find_convolutions(finder);
   propagate_all(finder);
   propagate_from_operands(finder);
   finder->idle_too = true;
   for (size_t i = 0; i < finder->computation->instrs.count; i++)
-    if (finder->choices[i].is_decided) finder->stack[finder->stack_count++] = finder->computation->instrs.data[i];
+    if (finder->choices[i].is_decided)
+      finder->stack[finder->stack_count++] = finder->computation->instrs.data[i];
   propagate_all(finder);
   propagate_from_operands(finder);
 }
@@ -147,7 +156,8 @@ static hr_status_t cost_plain(layout_finder_t *finder, int node, double bytes) {
   return cost_entry(finder, CUT_SOURCE, node, bytes);
 }
 
-/* A user that is turned with the source needs the turned copy; that is made if the array itself is not turned. */
+/* A user that is turned with the source needs the turned copy; that is made if the array itself is
+ * not turned. */
 static hr_status_t cost_copy(layout_finder_t *finder, int user, const hlo_instr_t *x) {
   order_node_t *node = &finder->nodes[x->id];
   int self = finder->choices[x->id].is_decided ? node->self : CUT_SINK;
@@ -169,13 +179,15 @@ static hr_status_t cost_of_restoring(layout_finder_t *finder, int user, const hl
 }
 
 /* `user` reads x: in order `wanted` if it is turned, and as it is in the program if not. */
-static hr_status_t cost_use(layout_finder_t *finder, int user, const hlo_instr_t *x, const layout_t *wanted) {
+static hr_status_t cost_use(layout_finder_t *finder, int user, const hlo_instr_t *x,
+                            const layout_t *wanted) {
   if (!wanted->rank || layout_is_free(x)) return NULL;
   bool transposes = !layout_is_idle(wanted, x->shape), known = finder->choices[x->id].is_decided;
   layout_t current = known ? result_order(finder, x) : *wanted;
   bool x_transposes = known && !layout_is_idle(&current, x->shape);
   if (!transposes) return x_transposes ? cost_of_restoring(finder, CUT_SINK, x) : NULL;
-  if (!x_transposes) return known ? cost_entry(finder, user, CUT_SINK, bytes_of(x)) : cost_copy(finder, user, x);
+  if (!x_transposes)
+    return known ? cost_entry(finder, user, CUT_SINK, bytes_of(x)) : cost_copy(finder, user, x);
   if (layout_same(wanted, &current, x->shape)) {
     HR_TRY(cost_copy(finder, user, x));
     return cost_of_restoring(finder, user, x);
@@ -189,7 +201,8 @@ static hr_status_t cost_transpose(layout_finder_t *finder, const hlo_instr_t *tr
   const layout_choice_t *choice = &finder->choices[transpose->id];
   const hlo_instr_t *x = transpose->operands[0];
   int self = finder->nodes[transpose->id].self;
-  layout_t wanted, plain = layout_of_dims(x->shape->rank, hlo_attr_ints(transpose, HLO_ATTR_DIMENSIONS).data);
+  layout_t wanted,
+      plain = layout_of_dims(x->shape->rank, hlo_attr_ints(transpose, HLO_ATTR_DIMENSIONS).data);
   if (layout_is_idle(&plain, x->shape)) return NULL;
   layout_below(transpose, 0, &choice->layout, &wanted);
   bool transposes = !layout_is_idle(&wanted, x->shape), known = finder->choices[x->id].is_decided;
@@ -204,7 +217,8 @@ static hr_status_t cost_transpose(layout_finder_t *finder, const hlo_instr_t *tr
 
 static hr_status_t cost_conv(layout_finder_t *finder, const hlo_instr_t *conv) {
   order_node_t *node = &finder->nodes[conv->id];
-  if (finder->choices[conv->id].is_decided && !layout_is_idle(&finder->choices[conv->id].layout, conv->shape))
+  if (finder->choices[conv->id].is_decided &&
+      !layout_is_idle(&finder->choices[conv->id].layout, conv->shape))
     HR_TRY(cost_plain(finder, node->self, bytes_of(conv)));
   for (int k = 0; k < 2; k++) {
     layout_t preferred = preferred_layout(conv, k);
@@ -220,7 +234,8 @@ static hr_status_t cost_conv(layout_finder_t *finder, const hlo_instr_t *conv) {
 /* A product reads its operand in any order that leaves the dimensions of its result as they are. */
 static bool dot_takes(const hlo_instr_t *dot, int k, const layout_t *layout) {
   hr_ints_t batch = hlo_attr_ints(dot, k ? HLO_ATTR_RHS_BATCH_DIMS : HLO_ATTR_LHS_BATCH_DIMS);
-  hr_ints_t summed = hlo_attr_ints(dot, k ? HLO_ATTR_RHS_CONTRACTING_DIMS : HLO_ATTR_LHS_CONTRACTING_DIMS);
+  hr_ints_t summed =
+      hlo_attr_ints(dot, k ? HLO_ATTR_RHS_CONTRACTING_DIMS : HLO_ATTR_LHS_CONTRACTING_DIMS);
   bool is_free[HLO_MAX_RANK];
   int last = -1;
   for (int d = 0; d < layout->rank; d++) is_free[d] = true;
@@ -239,7 +254,9 @@ static hr_status_t cost_other_use(layout_finder_t *finder, const hlo_instr_t *us
   const hlo_instr_t *x = user->operands[k];
   if (!finder->choices[x->id].is_decided) return NULL;
   layout_t current = result_order(finder, x);
-  if (layout_is_idle(&current, x->shape) || (user->op == HLO_DOT && k < 2 && dot_takes(user, k, &current))) return NULL;
+  if (layout_is_idle(&current, x->shape) ||
+      (user->op == HLO_DOT && k < 2 && dot_takes(user, k, &current)))
+    return NULL;
   return cost_of_restoring(finder, CUT_SINK, x);
 }
 
@@ -263,7 +280,8 @@ static hr_status_t cost_all(layout_finder_t *finder) {
   const hlo_computation_t *computation = finder->computation;
   for (size_t i = 0; i < computation->instrs.count; i++)
     if (finder->choices[i].is_decided) HR_TRY(node_of(finder, &finder->nodes[i].self));
-  for (size_t i = 0; i < computation->instrs.count; i++) HR_TRY(cost_instr(finder, computation->instrs.data[i]));
+  for (size_t i = 0; i < computation->instrs.count; i++)
+    HR_TRY(cost_instr(finder, computation->instrs.data[i]));
   const hlo_instr_t *root = computation->root;
   if (!finder->choices[root->id].is_decided) return NULL;
   layout_t current = result_order(finder, root);
@@ -300,7 +318,8 @@ static bool has_convolution(const hlo_computation_t *computation) {
   return false;
 }
 
-hr_status_t layout_plan_find(hr_arena_t *arena, const hlo_computation_t *computation, layout_plan_t *out_plan) {
+hr_status_t layout_plan_find(hr_arena_t *arena, const hlo_computation_t *computation,
+                             layout_plan_t *out_plan) {
   layout_finder_t finder = {.arena = arena, .computation = computation};
   size_t count = computation->instrs.count;
   *out_plan = (layout_plan_t){.choices = NULL};

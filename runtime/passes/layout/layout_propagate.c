@@ -1,6 +1,7 @@
-/* An instruction and each of its arrays go together by groups of dimensions: those of a group are next to each other on
- * both sides and in the same order, as in a reshape; elsewhere a group is one dimension on either side. What is on one
- * side only (reduced dimensions, those of a broadcast, a reshape's of size 1) follows the dimension before it. */
+/* An instruction and each of its arrays go together by groups of dimensions: those of a group are
+ * next to each other on both sides and in the same order, as in a reshape; elsewhere a group is one
+ * dimension on either side. What is on one side only (reduced dimensions, those of a broadcast, a
+ * reshape's of size 1) follows the dimension before it. */
 #include "passes/layout/layout_propagate.h"
 
 #include <string.h>
@@ -70,7 +71,8 @@ static link_t link_straight(int rank) {
 /* Dimension d of the array is dimension dims[d] of the instruction. */
 static link_t link_mapped(int instr_rank, int array_rank, const int64_t *dims) {
   link_t link = link_of_ranks(instr_rank, array_rank);
-  for (int d = 0; d < array_rank; d++) link.groups[OF_INSTR][dims[d]] = link.groups[OF_ARRAY][d] = (int8_t)dims[d];
+  for (int d = 0; d < array_rank; d++)
+    link.groups[OF_INSTR][dims[d]] = link.groups[OF_ARRAY][d] = (int8_t)dims[d];
   return link;
 }
 
@@ -112,14 +114,17 @@ static link_t link_find(const hlo_instr_t *instr, int k) {
   if (array->rank == 0) return link_of_ranks(rank, 0);
   if (k == LAYOUT_RESULT) return link_straight(rank);
   switch (instr->op) {
-    case HLO_BROADCAST: return link_mapped(rank, array->rank, dims.data);
+    case HLO_BROADCAST:
+      return link_mapped(rank, array->rank, dims.data);
     case HLO_TRANSPOSE: {
       int64_t inverse[HLO_MAX_RANK];
       for (int d = 0; d < rank; d++) inverse[dims.data[d]] = d;
       return link_mapped(rank, rank, inverse);
     }
-    case HLO_RESHAPE: return link_reshaped(instr->shape, array);
-    default: return link_straight(rank);
+    case HLO_RESHAPE:
+      return link_reshaped(instr->shape, array);
+    default:
+      return link_straight(rank);
   }
 }
 
@@ -236,15 +241,24 @@ bool layout_is_carried(const hlo_instr_t *instr) {
     case HLO_SLICE:
     case HLO_PAD:
     case HLO_CONCATENATE:
-    case HLO_REVERSE: return true;
-    case HLO_RESHAPE: return has_elements(instr->shape);
-    case HLO_BROADCAST: return !layout_is_free(instr);
-    case HLO_DYNAMIC_SLICE: return are_scalars(instr, 1);
-    case HLO_DYNAMIC_UPDATE_SLICE: return are_scalars(instr, 2);
-    case HLO_REDUCE: return is_commutative_reduce(instr);
-    case HLO_REDUCE_WINDOW: return instr->operand_count == 2 && hlo_attr_window(instr);
-    case HLO_SELECT_AND_SCATTER: return hlo_attr_window(instr);
-    default: return hlo_op_is(instr->op, OP_ELEMENTWISE);
+    case HLO_REVERSE:
+      return true;
+    case HLO_RESHAPE:
+      return has_elements(instr->shape);
+    case HLO_BROADCAST:
+      return !layout_is_free(instr);
+    case HLO_DYNAMIC_SLICE:
+      return are_scalars(instr, 1);
+    case HLO_DYNAMIC_UPDATE_SLICE:
+      return are_scalars(instr, 2);
+    case HLO_REDUCE:
+      return is_commutative_reduce(instr);
+    case HLO_REDUCE_WINDOW:
+      return instr->operand_count == 2 && hlo_attr_window(instr);
+    case HLO_SELECT_AND_SCATTER:
+      return hlo_attr_window(instr);
+    default:
+      return hlo_op_is(instr->op, OP_ELEMENTWISE);
   }
 }
 

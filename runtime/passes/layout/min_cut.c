@@ -1,5 +1,5 @@
-/* Dinic's way: as long as there is one, all shortest ways from source to sink are filled at once; what can still be
- * reached from the source then is its side. */
+/* Dinic's way: as long as there is one, all shortest ways from source to sink are filled at once;
+ * what can still be reached from the source then is its side. */
 #include "passes/layout/min_cut.h"
 
 #define LEAST 0.5 /* bytes: less is nothing */
@@ -44,7 +44,8 @@ typedef struct cut_flow {
 static bool find_levels(cut_flow_t *flow) {
   const cut_graph_t *graph = flow->graph;
   int count = 1;
-  for (size_t n = 0; n < graph->first.count; n++) flow->levels[n] = -1, flow->next[n] = graph->first.data[n];
+  for (size_t n = 0; n < graph->first.count; n++)
+    flow->levels[n] = -1, flow->next[n] = graph->first.data[n];
   flow->levels[CUT_SOURCE] = 0;
   flow->queue[0] = CUT_SOURCE;
   for (int i = 0; i < count; i++)
@@ -62,13 +63,15 @@ static int end_of_path(const cut_flow_t *flow, int length) {
   return length ? flow->graph->edges.data[flow->queue[length - 1]].to : CUT_SOURCE;
 }
 
-/* A way of rising levels to the sink, as edges in the queue; its length, or 0: there is none any more. */
+/* A way of rising levels to the sink, as edges in the queue; its length, or 0: there is none any
+ * more. */
 static int find_path(cut_flow_t *flow) {
   const cut_edge_t *edges = flow->graph->edges.data;
   int length = 0, node = CUT_SOURCE;
   while (node != CUT_SINK) {
     int *e = &flow->next[node];
-    while (*e >= 0 && (edges[*e].left < LEAST || flow->levels[edges[*e].to] != flow->levels[node] + 1))
+    while (*e >= 0 &&
+           (edges[*e].left < LEAST || flow->levels[edges[*e].to] != flow->levels[node] + 1))
       *e = edges[*e].next;
     if (*e >= 0) {
       flow->queue[length++] = *e;
@@ -87,7 +90,8 @@ static double augment_path(cut_flow_t *flow, int length) {
   double most = CUT_NEVER;
   for (int i = 0; i < length; i++)
     if (edges[flow->queue[i]].left < most) most = edges[flow->queue[i]].left;
-  for (int i = 0; i < length; i++) edges[flow->queue[i]].left -= most, edges[flow->queue[i] ^ 1].left += most;
+  for (int i = 0; i < length; i++)
+    edges[flow->queue[i]].left -= most, edges[flow->queue[i] ^ 1].left += most;
   return most;
 }
 
@@ -98,7 +102,8 @@ static int count_paid(const cut_graph_t *graph, const bool *sides) {
   return count;
 }
 
-hr_status_t cut_solve(hr_arena_t *arena, cut_graph_t *graph, bool **out_sides, cut_cost_t *out_cost) {
+hr_status_t cut_solve(hr_arena_t *arena, cut_graph_t *graph, bool **out_sides,
+                      cut_cost_t *out_cost) {
   cut_flow_t flow = {.graph = graph};
   size_t count = graph->first.count;
   bool *sides;

@@ -1,5 +1,5 @@
-/* Minimum s-t cut (Dinic). Models any choice between two options whose costs are bytes per node and bytes between
- * neighbours that choose differently. */
+/* Minimum s-t cut (Dinic). Models any choice between two options whose costs are bytes per node and
+ * bytes between neighbours that choose differently. */
 #ifndef PASS_MIN_CUT_H
 #define PASS_MIN_CUT_H
 
@@ -10,7 +10,7 @@ enum { CUT_SOURCE, CUT_SINK, CUT_FIRST }; /* nodes: the two ends, and the first 
 #define CUT_NEVER 1e30                    /* a cost that is not paid */
 
 typedef struct cut_edge {
-  int to, next;  /* of the next edge from the same node; -1: none */
+  int to, next; /* of the next edge from the same node; -1: none */
   double left;
 } cut_edge_t;
 
@@ -30,6 +30,7 @@ typedef struct cut_cost {
 } cut_cost_t;
 /* (*out_sides)[node]: does it end with the source? As few as possible do. Once per graph.
  * Cost: about the edges times the number of different lengths of ways between the ends. */
-hr_status_t cut_solve(hr_arena_t *arena, cut_graph_t *graph, bool **out_sides, cut_cost_t *out_cost);
+hr_status_t cut_solve(hr_arena_t *arena, cut_graph_t *graph, bool **out_sides,
+                      cut_cost_t *out_cost);
 
 #endif

@@ -1,12 +1,13 @@
-/* All arrays are dense and row-major here, so layouts say nothing: but to a bitcast, which becomes the transposes and
- * the reshape that it stands for, and to custom calls, whose own they stay. */
+/* All arrays are dense and row-major here, so layouts say nothing: but to a bitcast, which becomes
+ * the transposes and the reshape that it stands for, and to custom calls, whose own they stay. */
 #include "passes/lib/pass_match.h"
 #include "passes/passes.h"
 
 /* An order of the dimensions and nothing else. */
 static bool is_order(const hlo_layout_t *layout) {
-  return !layout || (layout->tile_count == 0 && layout->minor_to_major.count > 0 && !layout->physical_shape &&
-                     !layout->level_types.size && layout->element_bits == 0);
+  return !layout ||
+         (layout->tile_count == 0 && layout->minor_to_major.count > 0 && !layout->physical_shape &&
+          !layout->level_types.size && layout->element_bits == 0);
 }
 
 static bool is_default(const hlo_shape_t *shape) {
@@ -20,7 +21,9 @@ static bool is_default(const hlo_shape_t *shape) {
 /* Dimensions from the slowest to the fastest. */
 static void major_to_minor(const hlo_shape_t *shape, int64_t *out_order) {
   for (int d = 0; d < shape->rank; d++)
-    out_order[d] = hlo_layout_is_default(shape->layout) ? d : shape->layout->minor_to_major.data[shape->rank - 1 - d];
+    out_order[d] = hlo_layout_is_default(shape->layout)
+                       ? d
+                       : shape->layout->minor_to_major.data[shape->rank - 1 - d];
 }
 
 static bool is_movement(const hlo_instr_t *bitcast) {
@@ -39,7 +42,8 @@ static hlo_instr_t *bitcast_as_movement(pass_rewrite_t *rewrite, hlo_instr_t *bi
   major_to_minor(out, order);
   for (int d = 0; d < out->rank; d++) sizes[d] = out->dims[order[d]], inverse[order[d]] = d;
   const hlo_shape_t *shape = pass_shape(rewrite, out->dtype, out->rank, sizes);
-  hlo_instr_t *flat = in_memory && shape ? hlo_build_reshape(&rewrite->builder, in_memory, shape) : NULL;
+  hlo_instr_t *flat =
+      in_memory && shape ? hlo_build_reshape(&rewrite->builder, in_memory, shape) : NULL;
   return flat && out->rank ? pass_build_transpose(rewrite, flat, inverse) : flat;
 }
 
@@ -58,7 +62,8 @@ static hr_status_t expand_bitcasts(hlo_computation_t *computation, bool *out_cha
 
 /* ---- shapes ---- */
 
-static hr_status_t without_layout(hr_arena_t *arena, const hlo_shape_t *shape, const hlo_shape_t **out_shape) {
+static hr_status_t without_layout(hr_arena_t *arena, const hlo_shape_t *shape,
+                                  const hlo_shape_t **out_shape) {
   hlo_shape_t *bare;
   const hlo_shape_t **elements;
   *out_shape = shape;
@@ -69,19 +74,24 @@ static hr_status_t without_layout(hr_arena_t *arena, const hlo_shape_t *shape, c
   *out_shape = bare;
   if (!shape->element_count) return NULL;
   HR_TRY(HR_NEW_ARRAY(arena, shape->element_count, &elements));
-  for (int i = 0; i < shape->element_count; i++) HR_TRY(without_layout(arena, shape->elements[i], &elements[i]));
+  for (int i = 0; i < shape->element_count; i++)
+    HR_TRY(without_layout(arena, shape->elements[i], &elements[i]));
   bare->elements = elements;
   return NULL;
 }
 
-/* Those that still mean something: of custom calls and their operands, and of bitcasts that stayed. */
-static hr_status_t find_meaningful(hr_arena_t *scratch, const hlo_computation_t *computation, bool **out_meaningful) {
+/* Those that still mean something: of custom calls and their operands, and of bitcasts that stayed.
+ */
+static hr_status_t find_meaningful(hr_arena_t *scratch, const hlo_computation_t *computation,
+                                   bool **out_meaningful) {
   bool *meaningful;
   HR_TRY(HR_NEW_ARRAY(scratch, computation->instrs.count, &meaningful));
   for (size_t i = 0; i < computation->instrs.count; i++) {
     const hlo_instr_t *instr = computation->instrs.data[i];
-    bool reads_layouts = instr->op == HLO_CUSTOM_CALL || (instr->op == HLO_BITCAST && !is_movement(instr));
-    for (int k = 0; k < instr->operand_count && reads_layouts; k++) meaningful[instr->operands[k]->id] = true;
+    bool reads_layouts =
+        instr->op == HLO_CUSTOM_CALL || (instr->op == HLO_BITCAST && !is_movement(instr));
+    for (int k = 0; k < instr->operand_count && reads_layouts; k++)
+      meaningful[instr->operands[k]->id] = true;
     meaningful[i] |= reads_layouts;
   }
   *out_meaningful = meaningful;

@@ -6,8 +6,8 @@ bool pass_conv_is_plain(const hlo_instr_t *conv) {
   return !unused && !hlo_attr_has(conv, HLO_ATTR_SPARSITY_CONFIG);
 }
 
-static hr_status_t move_side(hr_arena_t *arena, int spatial_rank, const int64_t *positions, int64_t *one,
-                             int64_t *other, const int64_t **spatial) {
+static hr_status_t move_side(hr_arena_t *arena, int spatial_rank, const int64_t *positions,
+                             int64_t *one, int64_t *other, const int64_t **spatial) {
   hr_ints_t kept;
   int64_t moved[HLO_MAX_RANK];
   if (!positions) return NULL;
@@ -19,23 +19,28 @@ static hr_status_t move_side(hr_arena_t *arena, int spatial_rank, const int64_t 
 }
 
 static hr_status_t move_labels(hr_arena_t *arena, const hlo_dim_labels_t *from,
-                               const int64_t *const positions[PASS_CONV_SIDES], const hlo_dim_labels_t **out_labels) {
+                               const int64_t *const positions[PASS_CONV_SIDES],
+                               const hlo_dim_labels_t **out_labels) {
   hlo_dim_labels_t *to;
   HR_TRY(HR_NEW(arena, &to));
   *to = *from;
   int rank = from->spatial_rank;
-  HR_TRY(move_side(arena, rank, positions[PASS_CONV_LHS], &to->lhs_batch, &to->lhs_feature, &to->lhs_spatial));
-  HR_TRY(move_side(arena, rank, positions[PASS_CONV_RHS], &to->rhs_input_feature, &to->rhs_output_feature,
-                   &to->rhs_spatial));
-  HR_TRY(move_side(arena, rank, positions[PASS_CONV_OUT], &to->out_batch, &to->out_feature, &to->out_spatial));
+  HR_TRY(move_side(arena, rank, positions[PASS_CONV_LHS], &to->lhs_batch, &to->lhs_feature,
+                   &to->lhs_spatial));
+  HR_TRY(move_side(arena, rank, positions[PASS_CONV_RHS], &to->rhs_input_feature,
+                   &to->rhs_output_feature, &to->rhs_spatial));
+  HR_TRY(move_side(arena, rank, positions[PASS_CONV_OUT], &to->out_batch, &to->out_feature,
+                   &to->out_spatial));
   *out_labels = to;
   return NULL;
 }
 
-hlo_instr_t *pass_conv_relabel(pass_rewrite_t *rewrite, const hlo_instr_t *conv, hlo_instr_t *const *operands,
-                               const hlo_shape_t *shape, const int64_t *const positions[PASS_CONV_SIDES]) {
+hlo_instr_t *pass_conv_relabel(pass_rewrite_t *rewrite, const hlo_instr_t *conv,
+                               hlo_instr_t *const *operands, const hlo_shape_t *shape,
+                               const int64_t *const positions[PASS_CONV_SIDES]) {
   hlo_attr_t attr = {.key = HLO_ATTR_DIM_LABELS};
   hlo_builder_t *builder = &rewrite->builder;
-  if (!builder->status) builder->status = move_labels(rewrite->arena, hlo_attr_labels(conv), positions, &attr.labels);
+  if (!builder->status)
+    builder->status = move_labels(rewrite->arena, hlo_attr_labels(conv), positions, &attr.labels);
   return builder->status ? NULL : pass_build_with(rewrite, conv, operands, shape, &attr);
 }

@@ -7,7 +7,8 @@ enum { HASHED_BYTES = 4096 }; /* of a literal: enough to tell different ones apa
 /* ---- attributes ---- */
 
 static bool ints_equal(hr_ints_t a, hr_ints_t b) {
-  return a.count == b.count && (!a.count || !memcmp(a.data, b.data, (size_t)a.count * sizeof *a.data));
+  return a.count == b.count &&
+         (!a.count || !memcmp(a.data, b.data, (size_t)a.count * sizeof *a.data));
 }
 
 static bool lists_equal(const hlo_int_lists_t *a, const hlo_int_lists_t *b) {
@@ -19,8 +20,9 @@ static bool lists_equal(const hlo_int_lists_t *a, const hlo_int_lists_t *b) {
 }
 
 static bool window_dim_equal(const hlo_window_dim_t *a, const hlo_window_dim_t *b) {
-  return a->size == b->size && a->stride == b->stride && a->pad_low == b->pad_low && a->pad_high == b->pad_high &&
-         a->base_dilation == b->base_dilation && a->window_dilation == b->window_dilation && a->reversal == b->reversal;
+  return a->size == b->size && a->stride == b->stride && a->pad_low == b->pad_low &&
+         a->pad_high == b->pad_high && a->base_dilation == b->base_dilation &&
+         a->window_dilation == b->window_dilation && a->reversal == b->reversal;
 }
 
 static bool windows_equal(const hlo_window_t *a, const hlo_window_t *b) {
@@ -37,45 +39,66 @@ static bool plain_equal(const void *a, const void *b, size_t bytes) {
 
 static bool labels_equal(const hlo_dim_labels_t *a, const hlo_dim_labels_t *b) {
   size_t spatial = (size_t)a->spatial_rank * sizeof(int64_t);
-  return a->spatial_rank == b->spatial_rank && a->lhs_rank == b->lhs_rank && a->rhs_rank == b->rhs_rank &&
-         a->out_rank == b->out_rank && a->lhs_batch == b->lhs_batch && a->lhs_feature == b->lhs_feature &&
-         a->rhs_input_feature == b->rhs_input_feature && a->rhs_output_feature == b->rhs_output_feature &&
-         a->out_batch == b->out_batch && a->out_feature == b->out_feature && a->lhs_unused == b->lhs_unused &&
+  return a->spatial_rank == b->spatial_rank && a->lhs_rank == b->lhs_rank &&
+         a->rhs_rank == b->rhs_rank && a->out_rank == b->out_rank && a->lhs_batch == b->lhs_batch &&
+         a->lhs_feature == b->lhs_feature && a->rhs_input_feature == b->rhs_input_feature &&
+         a->rhs_output_feature == b->rhs_output_feature && a->out_batch == b->out_batch &&
+         a->out_feature == b->out_feature && a->lhs_unused == b->lhs_unused &&
          a->rhs_unused == b->rhs_unused && a->out_unused == b->out_unused &&
          plain_equal(a->lhs_spatial, b->lhs_spatial, spatial) &&
-         plain_equal(a->rhs_spatial, b->rhs_spatial, spatial) && plain_equal(a->out_spatial, b->out_spatial, spatial);
+         plain_equal(a->rhs_spatial, b->rhs_spatial, spatial) &&
+         plain_equal(a->out_spatial, b->out_spatial, spatial);
 }
 
 /* Kinds that are rare are equal only if they are the same object. */
 static bool attr_equal(const hlo_attr_t *a, const hlo_attr_t *b) {
   if (a->key != b->key) return false;
   switch (hlo_attr_table[a->key].kind) {
-    case HLO_KIND_BOOL: return a->flag == b->flag;
+    case HLO_KIND_BOOL:
+      return a->flag == b->flag;
     case HLO_KIND_INT:
-    case HLO_KIND_ENUM: return a->integer == b->integer;
-    case HLO_KIND_FLOAT: return plain_equal(&a->number, &b->number, sizeof a->number);
-    case HLO_KIND_STRING: return hr_str_equal(a->text, b->text);
+    case HLO_KIND_ENUM:
+      return a->integer == b->integer;
+    case HLO_KIND_FLOAT:
+      return plain_equal(&a->number, &b->number, sizeof a->number);
+    case HLO_KIND_STRING:
+      return hr_str_equal(a->text, b->text);
     case HLO_KIND_ENUMS:
-    case HLO_KIND_INTS: return ints_equal(a->ints, b->ints);
-    case HLO_KIND_INT_LISTS: return lists_equal(a->lists, b->lists);
+    case HLO_KIND_INTS:
+      return ints_equal(a->ints, b->ints);
+    case HLO_KIND_INT_LISTS:
+      return lists_equal(a->lists, b->lists);
     case HLO_KIND_COMPUTATION:
-    case HLO_KIND_COMPUTATIONS: return a->called_count == b->called_count;
-    case HLO_KIND_SHAPE: return a->shape == b->shape;
-    case HLO_KIND_SHAPES: return a->shapes == b->shapes;
-    case HLO_KIND_WINDOW: return windows_equal(a->window, b->window);
-    case HLO_KIND_DIM_LABELS: return a->labels == b->labels || labels_equal(a->labels, b->labels);
+    case HLO_KIND_COMPUTATIONS:
+      return a->called_count == b->called_count;
+    case HLO_KIND_SHAPE:
+      return a->shape == b->shape;
+    case HLO_KIND_SHAPES:
+      return a->shapes == b->shapes;
+    case HLO_KIND_WINDOW:
+      return windows_equal(a->window, b->window);
+    case HLO_KIND_DIM_LABELS:
+      return a->labels == b->labels || labels_equal(a->labels, b->labels);
     case HLO_KIND_PADDING:
       return a->padding->rank == b->padding->rank &&
-             plain_equal(a->padding->dims, b->padding->dims, (size_t)a->padding->rank * sizeof *a->padding->dims);
+             plain_equal(a->padding->dims, b->padding->dims,
+                         (size_t)a->padding->rank * sizeof *a->padding->dims);
     case HLO_KIND_SLICE:
       return a->slice->rank == b->slice->rank &&
-             plain_equal(a->slice->dims, b->slice->dims, (size_t)a->slice->rank * sizeof *a->slice->dims);
-    case HLO_KIND_GROUPS: return a->groups == b->groups;
-    case HLO_KIND_ALIASING: return a->aliasing == b->aliasing;
-    case HLO_KIND_LITERAL: return a->literal == b->literal;
-    case HLO_KIND_DOMAIN: return a->domain == b->domain;
-    case HLO_KIND_SPARSITY: return a->sparsity == b->sparsity;
-    case HLO_KIND_RESULT_ACCURACY: return a->accuracy == b->accuracy;
+             plain_equal(a->slice->dims, b->slice->dims,
+                         (size_t)a->slice->rank * sizeof *a->slice->dims);
+    case HLO_KIND_GROUPS:
+      return a->groups == b->groups;
+    case HLO_KIND_ALIASING:
+      return a->aliasing == b->aliasing;
+    case HLO_KIND_LITERAL:
+      return a->literal == b->literal;
+    case HLO_KIND_DOMAIN:
+      return a->domain == b->domain;
+    case HLO_KIND_SPARSITY:
+      return a->sparsity == b->sparsity;
+    case HLO_KIND_RESULT_ACCURACY:
+      return a->accuracy == b->accuracy;
   }
   return false;
 }
@@ -115,31 +138,41 @@ bool pass_instr_equal(const hlo_instr_t *a, const hlo_instr_t *b) {
 
 /* ---- hashes ---- */
 
-static uint64_t mix(uint64_t hash, uint64_t word) { return hr_hash_bytes(&word, sizeof word, hash); }
+static uint64_t mix(uint64_t hash, uint64_t word) {
+  return hr_hash_bytes(&word, sizeof word, hash);
+}
 
 static uint64_t hash_shape(uint64_t hash, const hlo_shape_t *shape) {
-  hash = mix(hash, (uint64_t)shape->dtype << 32 | (uint64_t)(uint32_t)(shape->rank + shape->element_count));
+  hash = mix(hash, (uint64_t)shape->dtype << 32 |
+                       (uint64_t)(uint32_t)(shape->rank + shape->element_count));
   for (int i = 0; i < shape->element_count; i++) hash = hash_shape(hash, shape->elements[i]);
-  return shape->rank ? hr_hash_bytes(shape->dims, (size_t)shape->rank * sizeof *shape->dims, hash) : hash;
+  return shape->rank ? hr_hash_bytes(shape->dims, (size_t)shape->rank * sizeof *shape->dims, hash)
+                     : hash;
 }
 
 static uint64_t hash_attr(uint64_t hash, const hlo_attr_t *attr) {
   hash = mix(hash, attr->key);
   switch (hlo_attr_table[attr->key].kind) {
-    case HLO_KIND_BOOL: return mix(hash, attr->flag);
+    case HLO_KIND_BOOL:
+      return mix(hash, attr->flag);
     case HLO_KIND_INT:
-    case HLO_KIND_ENUM: return mix(hash, (uint64_t)attr->integer);
-    case HLO_KIND_INTS: return hr_hash_bytes(attr->ints.data, (size_t)attr->ints.count * sizeof(int64_t), hash);
+    case HLO_KIND_ENUM:
+      return mix(hash, (uint64_t)attr->integer);
+    case HLO_KIND_INTS:
+      return hr_hash_bytes(attr->ints.data, (size_t)attr->ints.count * sizeof(int64_t), hash);
     case HLO_KIND_SLICE:
-      return hr_hash_bytes(attr->slice->dims, (size_t)attr->slice->rank * sizeof *attr->slice->dims, hash);
-    default: return hash;
+      return hr_hash_bytes(attr->slice->dims, (size_t)attr->slice->rank * sizeof *attr->slice->dims,
+                           hash);
+    default:
+      return hash;
   }
 }
 
 static uint64_t hash_kind(const hlo_instr_t *instr) {
   uint64_t hash = hash_shape(mix(7, (uint64_t)instr->op), instr->shape);
   for (int i = 0; i < instr->attr_count; i++) hash = hash_attr(hash, &instr->attrs[i]);
-  for (int c = 0; c < instr->called_count; c++) hash = mix(hash, (uint64_t)(uintptr_t)instr->called[c]);
+  for (int c = 0; c < instr->called_count; c++)
+    hash = mix(hash, (uint64_t)(uintptr_t)instr->called[c]);
   if (instr->op == HLO_CONSTANT && instr->literal && hlo_shape_is_array(instr->shape)) {
     size_t bytes = hlo_value_bytes(instr->literal);
     hash = hr_hash_bytes(instr->literal->data, bytes < HASHED_BYTES ? bytes : HASHED_BYTES, hash);
@@ -161,7 +194,8 @@ uint64_t pass_instr_hash(const hlo_instr_t *instr) {
 
 uint64_t pass_computation_hash(const hlo_computation_t *computation) {
   uint64_t hash = mix(computation->instrs.count, computation->root->id);
-  for (size_t i = 0; i < computation->instrs.count; i++) hash = mix(hash, pass_instr_hash(computation->instrs.data[i]));
+  for (size_t i = 0; i < computation->instrs.count; i++)
+    hash = mix(hash, pass_instr_hash(computation->instrs.data[i]));
   return hash;
 }
 
@@ -171,13 +205,15 @@ static bool operands_match(const hlo_instr_t *a, const hlo_instr_t *b) {
   int controls = a->extra ? a->extra->control_count : 0;
   if (controls != (b->extra ? b->extra->control_count : 0)) return false;
   for (int k = 0; k < controls; k++)
-    if (a->extra->control_predecessors[k]->id != b->extra->control_predecessors[k]->id) return false;
+    if (a->extra->control_predecessors[k]->id != b->extra->control_predecessors[k]->id)
+      return false;
   return true;
 }
 
 bool pass_computation_equal(const hlo_computation_t *a, const hlo_computation_t *b) {
-  if (a->instrs.count != b->instrs.count || a->root->id != b->root->id || a->is_fusion != b->is_fusion ||
-      a->is_async_wrapper != b->is_async_wrapper || !hr_str_equal(a->execution_thread, b->execution_thread))
+  if (a->instrs.count != b->instrs.count || a->root->id != b->root->id ||
+      a->is_fusion != b->is_fusion || a->is_async_wrapper != b->is_async_wrapper ||
+      !hr_str_equal(a->execution_thread, b->execution_thread))
     return false;
   for (size_t i = 0; i < a->instrs.count; i++) {
     const hlo_instr_t *left = a->instrs.data[i], *right = b->instrs.data[i];

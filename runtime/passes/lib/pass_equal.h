@@ -4,8 +4,9 @@
 
 #include "ir/module.h"
 
-/* Same op, shape with layout, operands (the very same ones), attributes, called computations (the very same ones) and
- * literal. Whether one can stand for the other is another question: pass_is_pure. */
+/* Same op, shape with layout, operands (the very same ones), attributes, called computations (the
+ * very same ones) and literal. Whether one can stand for the other is another question:
+ * pass_is_pure. */
 bool pass_instr_equal(const hlo_instr_t *a, const hlo_instr_t *b);
 uint64_t pass_instr_hash(const hlo_instr_t *instr); /* equal ones have equal hashes */
 /* Same but for operands: those are numbers of instructions in two lists here. */

@@ -2,7 +2,9 @@
 
 #include "ops/kernels/kernel.h"
 
-static bool is_plain(const hlo_shape_t *shape) { return hlo_shape_is_array(shape) && !hlo_shape_is_dynamic(shape); }
+static bool is_plain(const hlo_shape_t *shape) {
+  return hlo_shape_is_array(shape) && !hlo_shape_is_dynamic(shape);
+}
 
 bool pass_can_evaluate(const hlo_instr_t *instr) {
   if (!op_is_pure(instr) || instr->op == HLO_CONSTANT || instr->op == HLO_PARAMETER ||
@@ -21,7 +23,8 @@ static hr_status_t run_kernel(hr_arena_t *scratch, const hlo_instr_t *instr, hlo
   return op_kernels[instr->op]->run(&env, &step, in, out_value);
 }
 
-hr_status_t pass_evaluate(const hlo_instr_t *instr, hlo_value_t *const *in, hlo_value_t **out_value) {
+hr_status_t pass_evaluate(const hlo_instr_t *instr, hlo_value_t *const *in,
+                          hlo_value_t **out_value) {
   hr_arena_t scratch;
   hr_arena_init(&scratch);
   *out_value = NULL;

@@ -41,7 +41,8 @@ bool pass_is_number(const hlo_instr_t *instr, double number) {
 static int64_t extreme(hr_dtype_t dtype, bool highest) {
   int bits = hr_dtype_table[dtype].bits;
   if (dtype == HR_PRED) return highest;
-  if (hr_dtype_class(dtype) == HR_CLASS_UNSIGNED) return highest ? (int64_t)(UINT64_MAX >> (64 - bits)) : 0;
+  if (hr_dtype_class(dtype) == HR_CLASS_UNSIGNED)
+    return highest ? (int64_t)(UINT64_MAX >> (64 - bits)) : 0;
   return highest ? INT64_MAX >> (64 - bits) : INT64_MIN >> (64 - bits);
 }
 
@@ -57,8 +58,8 @@ bool pass_is_highest(const hlo_instr_t *instr) { return is_extreme(instr, true);
 
 static bool is_sum_from_zero(const hlo_instr_t *reduce) {
   hlo_opcode_t op;
-  return reduce->operand_count == 2 && pass_body_is_binary(reduce->called[0], &op) && op == HLO_ADD &&
-         pass_is_number(reduce->operands[1], 0);
+  return reduce->operand_count == 2 && pass_body_is_binary(reduce->called[0], &op) &&
+         op == HLO_ADD && pass_is_number(reduce->operands[1], 0);
 }
 
 /* A sum is -0 only if both terms are. */
@@ -69,25 +70,44 @@ static bool never_minus_zero(const hlo_instr_t *instr, int depth) {
   const hlo_instr_t *x = instr->operand_count ? instr->operands[0] : NULL;
   const hlo_instr_t *y = instr->operand_count > 1 ? instr->operands[1] : NULL;
   switch (instr->op) {
-    case HLO_ABS: case HLO_EXPONENTIAL: case HLO_LOGISTIC: case HLO_IOTA: return true;
-    case HLO_MULTIPLY: return x == y;
-    case HLO_REDUCE: return is_sum_from_zero(instr);
-    case HLO_CONVERT: return !hr_dtype_is_float(x->shape->dtype);
-    case HLO_ADD: return never_minus_zero(x, depth - 1) || never_minus_zero(y, depth - 1);
-    case HLO_SELECT: return never_minus_zero(y, depth - 1) && never_minus_zero(instr->operands[2], depth - 1);
-    case HLO_BROADCAST: case HLO_RESHAPE: case HLO_TRANSPOSE: case HLO_SLICE: case HLO_SQRT:
+    case HLO_ABS:
+    case HLO_EXPONENTIAL:
+    case HLO_LOGISTIC:
+    case HLO_IOTA:
+      return true;
+    case HLO_MULTIPLY:
+      return x == y;
+    case HLO_REDUCE:
+      return is_sum_from_zero(instr);
+    case HLO_CONVERT:
+      return !hr_dtype_is_float(x->shape->dtype);
+    case HLO_ADD:
+      return never_minus_zero(x, depth - 1) || never_minus_zero(y, depth - 1);
+    case HLO_SELECT:
+      return never_minus_zero(y, depth - 1) && never_minus_zero(instr->operands[2], depth - 1);
+    case HLO_BROADCAST:
+    case HLO_RESHAPE:
+    case HLO_TRANSPOSE:
+    case HLO_SLICE:
+    case HLO_SQRT:
       return never_minus_zero(x, depth - 1);
-    default: return false;
+    default:
+      return false;
   }
 }
 
 bool pass_is_neutral(hlo_opcode_t op, const hlo_instr_t *instr) {
   switch (op) {
-    case HLO_ADD: return pass_is_number(instr, 0) || pass_is_number(instr, -0.0);
-    case HLO_MULTIPLY: return pass_is_number(instr, 1);
-    case HLO_MAXIMUM: return pass_is_lowest(instr);
-    case HLO_MINIMUM: return pass_is_highest(instr);
-    default: return false;
+    case HLO_ADD:
+      return pass_is_number(instr, 0) || pass_is_number(instr, -0.0);
+    case HLO_MULTIPLY:
+      return pass_is_number(instr, 1);
+    case HLO_MAXIMUM:
+      return pass_is_lowest(instr);
+    case HLO_MINIMUM:
+      return pass_is_highest(instr);
+    default:
+      return false;
   }
 }
 
@@ -136,20 +156,24 @@ bool pass_same_without_ones(const hlo_shape_t *a, const hlo_shape_t *b) {
   return true;
 }
 
-const hlo_shape_t *pass_shape(pass_rewrite_t *rewrite, hr_dtype_t dtype, int rank, const int64_t *dims) {
+const hlo_shape_t *pass_shape(pass_rewrite_t *rewrite, hr_dtype_t dtype, int rank,
+                              const int64_t *dims) {
   const hlo_shape_t *shape = NULL;
-  if (!rewrite->builder.status) rewrite->builder.status = hlo_shape_array(rewrite->arena, dtype, rank, dims, &shape);
+  if (!rewrite->builder.status)
+    rewrite->builder.status = hlo_shape_array(rewrite->arena, dtype, rank, dims, &shape);
   return shape;
 }
 
 /* ---- instructions ---- */
 
-hlo_instr_t *pass_build_slice(pass_rewrite_t *rewrite, hlo_instr_t *x, const hlo_slice_dim_t *dims) {
+hlo_instr_t *pass_build_slice(pass_rewrite_t *rewrite, hlo_instr_t *x,
+                              const hlo_slice_dim_t *dims) {
   hlo_slice_t *slice;
   hlo_builder_t *builder = &rewrite->builder;
   if (builder->status || !x) return NULL;
   void *copy;
-  builder->status = hr_arena_copy(rewrite->arena, dims, (size_t)x->shape->rank * sizeof *dims, &copy);
+  builder->status =
+      hr_arena_copy(rewrite->arena, dims, (size_t)x->shape->rank * sizeof *dims, &copy);
   if (!builder->status) builder->status = HR_NEW(rewrite->arena, &slice);
   if (builder->status) return NULL;
   *slice = (hlo_slice_t){x->shape->rank, copy};
@@ -157,12 +181,14 @@ hlo_instr_t *pass_build_slice(pass_rewrite_t *rewrite, hlo_instr_t *x, const hlo
   return hlo_build(builder, HLO_SLICE, NULL, 1, &x, 1, &attr, 0, NULL);
 }
 
-hlo_instr_t *pass_build_pad(pass_rewrite_t *rewrite, hlo_instr_t *x, hlo_instr_t *with, const hlo_padding_dim_t *dims) {
+hlo_instr_t *pass_build_pad(pass_rewrite_t *rewrite, hlo_instr_t *x, hlo_instr_t *with,
+                            const hlo_padding_dim_t *dims) {
   hlo_padding_t *padding;
   void *copy;
   hlo_builder_t *builder = &rewrite->builder;
   size_t rank = (size_t)x->shape->rank;
-  if (!builder->status) builder->status = hr_arena_copy(rewrite->arena, dims, rank * sizeof *dims, &copy);
+  if (!builder->status)
+    builder->status = hr_arena_copy(rewrite->arena, dims, rank * sizeof *dims, &copy);
   if (!builder->status) builder->status = HR_NEW(rewrite->arena, &padding);
   if (builder->status) return NULL;
   *padding = (hlo_padding_t){x->shape->rank, copy};
@@ -170,12 +196,14 @@ hlo_instr_t *pass_build_pad(pass_rewrite_t *rewrite, hlo_instr_t *x, hlo_instr_t
   return hlo_build(builder, HLO_PAD, NULL, 2, (hlo_instr_t *[]){x, with}, 1, &attr, 0, NULL);
 }
 
-hlo_instr_t *pass_build_element_slice(pass_rewrite_t *rewrite, hlo_instr_t *x, int64_t d, int64_t at) {
+hlo_instr_t *pass_build_element_slice(pass_rewrite_t *rewrite, hlo_instr_t *x, int64_t d,
+                                      int64_t at) {
   hlo_slice_dim_t parts[HLO_MAX_RANK];
   int64_t left[HLO_MAX_RANK];
   int rank = 0;
   for (int i = 0; i < x->shape->rank; i++) {
-    parts[i] = i == d ? (hlo_slice_dim_t){at, at + 1, 1} : (hlo_slice_dim_t){0, x->shape->dims[i], 1};
+    parts[i] =
+        i == d ? (hlo_slice_dim_t){at, at + 1, 1} : (hlo_slice_dim_t){0, x->shape->dims[i], 1};
     if (i != d) left[rank++] = x->shape->dims[i];
   }
   const hlo_shape_t *shape = pass_shape(rewrite, x->shape->dtype, rank, left);
@@ -183,25 +211,29 @@ hlo_instr_t *pass_build_element_slice(pass_rewrite_t *rewrite, hlo_instr_t *x, i
   return shape && slice ? hlo_build_reshape(&rewrite->builder, slice, shape) : NULL;
 }
 
-hlo_instr_t *pass_build_transpose(pass_rewrite_t *rewrite, hlo_instr_t *x, const int64_t *permutation) {
+hlo_instr_t *pass_build_transpose(pass_rewrite_t *rewrite, hlo_instr_t *x,
+                                  const int64_t *permutation) {
   if (!x) return NULL;
-  hlo_attr_t attr = hlo_attr_of_ints(&rewrite->builder, HLO_ATTR_DIMENSIONS, x->shape->rank, permutation);
+  hlo_attr_t attr =
+      hlo_attr_of_ints(&rewrite->builder, HLO_ATTR_DIMENSIONS, x->shape->rank, permutation);
   return hlo_build(&rewrite->builder, HLO_TRANSPOSE, NULL, 1, &x, 1, &attr, 0, NULL);
 }
 
-hlo_instr_t *pass_build_fill(pass_rewrite_t *rewrite, hlo_instr_t *scalar, const hlo_shape_t *shape) {
+hlo_instr_t *pass_build_fill(pass_rewrite_t *rewrite, hlo_instr_t *scalar,
+                             const hlo_shape_t *shape) {
   if (!shape->rank || !scalar) return scalar;
   return hlo_build_broadcast(&rewrite->builder, scalar, shape, (hr_ints_t){NULL, 0});
 }
 
-hlo_instr_t *pass_build_like(pass_rewrite_t *rewrite, const hlo_instr_t *from, hlo_instr_t *const *operands,
-                             const hlo_shape_t *shape) {
-  return hlo_build(&rewrite->builder, from->op, shape, from->operand_count, operands, from->attr_count, from->attrs,
-                   from->called_count, from->called);
+hlo_instr_t *pass_build_like(pass_rewrite_t *rewrite, const hlo_instr_t *from,
+                             hlo_instr_t *const *operands, const hlo_shape_t *shape) {
+  return hlo_build(&rewrite->builder, from->op, shape, from->operand_count, operands,
+                   from->attr_count, from->attrs, from->called_count, from->called);
 }
 
-hlo_instr_t *pass_build_with(pass_rewrite_t *rewrite, const hlo_instr_t *from, hlo_instr_t *const *operands,
-                             const hlo_shape_t *shape, const hlo_attr_t *changed) {
+hlo_instr_t *pass_build_with(pass_rewrite_t *rewrite, const hlo_instr_t *from,
+                             hlo_instr_t *const *operands, const hlo_shape_t *shape,
+                             const hlo_attr_t *changed) {
   enum { MAX_ATTRS = 16 };
   hlo_attr_t attrs[MAX_ATTRS];
   int count = 0;
@@ -220,7 +252,8 @@ hlo_instr_t *pass_build_with(pass_rewrite_t *rewrite, const hlo_instr_t *from, h
 static hlo_computation_t *sum_of_two(pass_rewrite_t *rewrite, hr_dtype_t dtype) {
   hlo_builder_t *outer = &rewrite->builder;
   hlo_computation_t *sum = NULL;
-  if (!outer->status) outer->status = hlo_computation_add(rewrite->computation->module, HR_STR("sum"), &sum);
+  if (!outer->status)
+    outer->status = hlo_computation_add(rewrite->computation->module, HR_STR("sum"), &sum);
   if (outer->status) return NULL;
   hlo_builder_t builder = hlo_builder_at(sum, outer->line, outer->column);
   hlo_instr_t *a = hlo_build_parameter(&builder, 0, hlo_shape_scalar(dtype));
@@ -230,7 +263,8 @@ static hlo_computation_t *sum_of_two(pass_rewrite_t *rewrite, hr_dtype_t dtype) 
   return sum;
 }
 
-hlo_instr_t *pass_build_sum(pass_rewrite_t *rewrite, hlo_instr_t *x, int count, const int64_t *dims) {
+hlo_instr_t *pass_build_sum(pass_rewrite_t *rewrite, hlo_instr_t *x, int count,
+                            const int64_t *dims) {
   hlo_computation_t *sum = x ? sum_of_two(rewrite, x->shape->dtype) : NULL;
   if (!sum || rewrite->builder.status) return NULL;
   hlo_instr_t *operands[] = {x, hlo_build_number(&rewrite->builder, 0, x->shape->dtype)};

@@ -4,7 +4,8 @@
 
 #include "passes/lib/pass_rewrite.h"
 
-/* Floats with infinities, NaN and both zeros: f16, bf16, f32, f64. Rules about rounding know these. */
+/* Floats with infinities, NaN and both zeros: f16, bf16, f32, f64. Rules about rounding know these.
+ */
 bool pass_is_plain_float(hr_dtype_t dtype);
 /* All elements are known and equal: an integer or pred; a plain float. */
 bool pass_splat_int(const hlo_instr_t *instr, int64_t *out_value);
@@ -14,7 +15,8 @@ bool pass_is_number(const hlo_instr_t *instr, double number);
 /* All elements are the least (greatest) of their type, infinities included. */
 bool pass_is_lowest(const hlo_instr_t *instr);
 bool pass_is_highest(const hlo_instr_t *instr);
-/* Is it what `op` gives other operands back with, but for the sign of a zero? Of sums, products and extremes. */
+/* Is it what `op` gives other operands back with, but for the sign of a zero? Of sums, products and
+ * extremes. */
 bool pass_is_neutral(hlo_opcode_t op, const hlo_instr_t *instr);
 
 /* Is no element -0? Then adding +0 changes nothing. A quick look: "no" may be wrong. */
@@ -23,40 +25,50 @@ bool pass_never_minus_zero(const hlo_instr_t *instr);
 static inline bool pass_is_scalar_constant(const hlo_instr_t *instr) {
   return instr->op == HLO_CONSTANT && instr->literal && hlo_shape_is_scalar(instr->shape);
 }
-/* The body of a reduction, scatter, ... if it is one op of its two parameters in either order (commutative). */
+/* The body of a reduction, scatter, ... if it is one op of its two parameters in either order
+ * (commutative). */
 bool pass_body_is_binary(const hlo_computation_t *body, hlo_opcode_t *out_op);
 /* Elements of a static array. */
 int64_t pass_count(const hlo_shape_t *shape);
-/* Are the sizes, without those that are 1, the same in this order? Then one is a reshape of the other, dimension by
- * dimension. */
+/* Are the sizes, without those that are 1, the same in this order? Then one is a reshape of the
+ * other, dimension by dimension. */
 bool pass_same_without_ones(const hlo_shape_t *a, const hlo_shape_t *b);
-/* Does a transposition that gives `result` keep the order of the dimensions that are not of size 1? Then it is a
- * reshape. */
+/* Does a transposition that gives `result` keep the order of the dimensions that are not of size 1?
+ * Then it is a reshape. */
 bool pass_keeps_order(hr_ints_t permutation, const hlo_shape_t *result);
 
 /* Shapes from the module's arena; NULL sticks to the builder. */
-const hlo_shape_t *pass_shape(pass_rewrite_t *rewrite, hr_dtype_t dtype, int rank, const int64_t *dims);
+const hlo_shape_t *pass_shape(pass_rewrite_t *rewrite, hr_dtype_t dtype, int rank,
+                              const int64_t *dims);
 /* A slice with stride 1 of some dimensions. */
 hlo_instr_t *pass_build_slice(pass_rewrite_t *rewrite, hlo_instr_t *x, const hlo_slice_dim_t *dims);
 /* x with `with`, a scalar, around it: dims[d] of each dimension. */
-hlo_instr_t *pass_build_pad(pass_rewrite_t *rewrite, hlo_instr_t *x, hlo_instr_t *with, const hlo_padding_dim_t *dims);
+hlo_instr_t *pass_build_pad(pass_rewrite_t *rewrite, hlo_instr_t *x, hlo_instr_t *with,
+                            const hlo_padding_dim_t *dims);
 /* Place `at` of dimension d, without that dimension. */
-hlo_instr_t *pass_build_element_slice(pass_rewrite_t *rewrite, hlo_instr_t *x, int64_t d, int64_t at);
-hlo_instr_t *pass_build_transpose(pass_rewrite_t *rewrite, hlo_instr_t *x, const int64_t *permutation);
-/* Can x be computed with its dimensions in any other order at no cost (transpose_sink.c)? What is broadcast to it is small,
- * a count or a transposed array, and nothing else uses what is computed from these. */
+hlo_instr_t *pass_build_element_slice(pass_rewrite_t *rewrite, hlo_instr_t *x, int64_t d,
+                                      int64_t at);
+hlo_instr_t *pass_build_transpose(pass_rewrite_t *rewrite, hlo_instr_t *x,
+                                  const int64_t *permutation);
+/* Can x be computed with its dimensions in any other order at no cost (transpose_sink.c)? What is
+ * broadcast to it is small, a count or a transposed array, and nothing else uses what is computed
+ * from these. */
 bool pass_transpose_is_free(pass_rewrite_t *rewrite, const hlo_instr_t *x);
 /* The transposed x, with the transposition where it costs least. */
 hlo_instr_t *pass_build_transposed(pass_rewrite_t *rewrite, hlo_instr_t *x, hr_ints_t permutation);
 /* x in all elements of `shape`. */
-hlo_instr_t *pass_build_fill(pass_rewrite_t *rewrite, hlo_instr_t *scalar, const hlo_shape_t *shape);
-/* The sum over some dimensions, by a new computation at the end of the module's list: pass_computations_order later. */
-hlo_instr_t *pass_build_sum(pass_rewrite_t *rewrite, hlo_instr_t *x, int count, const int64_t *dims);
-/* The same op with other operands; its shape is `shape`, or inferred if that is NULL. */
-hlo_instr_t *pass_build_like(pass_rewrite_t *rewrite, const hlo_instr_t *from, hlo_instr_t *const *operands,
+hlo_instr_t *pass_build_fill(pass_rewrite_t *rewrite, hlo_instr_t *scalar,
                              const hlo_shape_t *shape);
+/* The sum over some dimensions, by a new computation at the end of the module's list:
+ * pass_computations_order later. */
+hlo_instr_t *pass_build_sum(pass_rewrite_t *rewrite, hlo_instr_t *x, int count,
+                            const int64_t *dims);
+/* The same op with other operands; its shape is `shape`, or inferred if that is NULL. */
+hlo_instr_t *pass_build_like(pass_rewrite_t *rewrite, const hlo_instr_t *from,
+                             hlo_instr_t *const *operands, const hlo_shape_t *shape);
 /* The same, and one of its attributes is `changed`. */
-hlo_instr_t *pass_build_with(pass_rewrite_t *rewrite, const hlo_instr_t *from, hlo_instr_t *const *operands,
-                             const hlo_shape_t *shape, const hlo_attr_t *changed);
+hlo_instr_t *pass_build_with(pass_rewrite_t *rewrite, const hlo_instr_t *from,
+                             hlo_instr_t *const *operands, const hlo_shape_t *shape,
+                             const hlo_attr_t *changed);
 
 #endif

@@ -5,8 +5,8 @@
 
 typedef struct sorter {
   hr_arena_t arena;
-  HR_VEC(hlo_computation_t *) list;  /* callees first */
-  bool *seen;                        /* by old id */
+  HR_VEC(hlo_computation_t *) list; /* callees first */
+  bool *seen;                       /* by old id */
 } sorter_t;
 
 static hr_status_t list_reachable(sorter_t *sorter, hlo_computation_t *computation) {
@@ -57,14 +57,16 @@ static hr_str_t stem_of(hr_str_t name) {
   return (hr_str_t){name.data, size};
 }
 
-/* Enters a name, or the next of its kind that is free: *number counts up, so that many equal names take no longer. */
+/* Enters a name, or the next of its kind that is free: *number counts up, so that many equal names
+ * take no longer. */
 static hr_status_t settle(hr_arena_t *arena, hr_map_t *taken, hr_str_t *name, uint64_t *number) {
   void *old;
   HR_TRY(hr_map_put(taken, *name, (void *)name, &old));
   hr_str_t stem = stem_of(*name);
   while (old) {
     const char *text;
-    HR_TRY(hr_arena_printf(arena, &text, "%.*s.%llu", HR_STR_ARGS(stem), (unsigned long long)++*number));
+    HR_TRY(hr_arena_printf(arena, &text, "%.*s.%llu", HR_STR_ARGS(stem),
+                           (unsigned long long)++*number));
     *name = hr_str_from(text);
     HR_TRY(hr_map_put(taken, *name, (void *)name, &old));
   }
@@ -90,6 +92,7 @@ hr_status_t pass_names_settle(hlo_module_t *module) {
   for (size_t c = 0; c < module->computations.count && !st; c++)
     st = settle(&module->arena, &taken, &module->computations.data[c]->name, &number);
   hr_map_deinit(&taken);
-  for (size_t c = 0; c < module->computations.count && !st; c++) st = settle_instrs(module->computations.data[c]);
+  for (size_t c = 0; c < module->computations.count && !st; c++)
+    st = settle_instrs(module->computations.data[c]);
   return st;
 }

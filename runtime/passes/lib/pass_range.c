@@ -11,7 +11,9 @@ typedef struct question {
   const void *context;
 } question_t;
 
-static bool is_signed(const hlo_instr_t *instr) { return hr_dtype_class(instr->shape->dtype) == HR_CLASS_SIGNED; }
+static bool is_signed(const hlo_instr_t *instr) {
+  return hr_dtype_class(instr->shape->dtype) == HR_CLASS_SIGNED;
+}
 
 static pass_range_t range_of_type(hr_dtype_t dtype) {
   int bits = hr_dtype_table[dtype].bits;
@@ -45,31 +47,47 @@ static pass_range_t range_at(const question_t *question, const hlo_instr_t *inst
 static int compared_at(const question_t *question, const hlo_instr_t *compare, int depth);
 
 /* Of both choices, unless one is always taken. */
-static pass_range_t range_of_choice(const question_t *question, const hlo_instr_t *select, const pass_range_t *of,
-                                    int depth) {
-  int taken = depth && select->operands[0]->op == HLO_COMPARE ? compared_at(question, select->operands[0], depth) : -1;
+static pass_range_t range_of_choice(const question_t *question, const hlo_instr_t *select,
+                                    const pass_range_t *of, int depth) {
+  int taken = depth && select->operands[0]->op == HLO_COMPARE
+                  ? compared_at(question, select->operands[0], depth)
+                  : -1;
   if (taken >= 0) return of[taken ? 1 : 2];
   return (pass_range_t){hr_min(of[1].low, of[2].low), hr_max(of[1].high, of[2].high)};
 }
 
 /* Beyond the type's where it may wrap or is not known. */
-static pass_range_t range_of_operation(const question_t *question, const hlo_instr_t *instr, int depth) {
+static pass_range_t range_of_operation(const question_t *question, const hlo_instr_t *instr,
+                                       int depth) {
   pass_range_t of[3] = {{0, 0}}, nothing = {-INT64_MAX, INT64_MAX};
   for (int k = 0; k < instr->operand_count && k < 3; k++)
     of[k] = is_signed(instr->operands[k]) ? range_at(question, instr->operands[k], depth) : nothing;
   switch (instr->op) {
-    case HLO_CONVERT: case HLO_BROADCAST: case HLO_RESHAPE: case HLO_TRANSPOSE: case HLO_SLICE: case HLO_REVERSE:
+    case HLO_CONVERT:
+    case HLO_BROADCAST:
+    case HLO_RESHAPE:
+    case HLO_TRANSPOSE:
+    case HLO_SLICE:
+    case HLO_REVERSE:
       return has_ends(of[0]) ? of[0] : nothing;
-    case HLO_ADD: case HLO_SUBTRACT:
+    case HLO_ADD:
+    case HLO_SUBTRACT:
       if (!has_ends(of[0]) || !has_ends(of[1])) return nothing;
-      if (instr->op == HLO_ADD) return (pass_range_t){of[0].low + of[1].low, of[0].high + of[1].high};
+      if (instr->op == HLO_ADD)
+        return (pass_range_t){of[0].low + of[1].low, of[0].high + of[1].high};
       return (pass_range_t){of[0].low - of[1].high, of[0].high - of[1].low};
-    case HLO_MAXIMUM: return higher(of[0], of[1]);
-    case HLO_MINIMUM: return lower(of[0], of[1]);
-    case HLO_CLAMP: return lower(higher(of[0], of[1]), of[2]);
-    case HLO_SELECT: return range_of_choice(question, instr, of, depth);
-    case HLO_REMAINDER: return range_of_remainder(of[0], of[1]);
-    default: return nothing;
+    case HLO_MAXIMUM:
+      return higher(of[0], of[1]);
+    case HLO_MINIMUM:
+      return lower(of[0], of[1]);
+    case HLO_CLAMP:
+      return lower(higher(of[0], of[1]), of[2]);
+    case HLO_SELECT:
+      return range_of_choice(question, instr, of, depth);
+    case HLO_REMAINDER:
+      return range_of_remainder(of[0], of[1]);
+    default:
+      return nothing;
   }
 }
 
@@ -81,7 +99,8 @@ static pass_range_t range_at(const question_t *question, const hlo_instr_t *inst
   if (!told && pass_splat_int(instr, &constant))
     range = (pass_range_t){constant, constant};
   else if (!told && instr->op == HLO_IOTA)
-    range = (pass_range_t){0, hr_max(instr->shape->dims[hlo_attr_int(instr, HLO_ATTR_IOTA_DIMENSION)] - 1, 0)};
+    range = (pass_range_t){
+        0, hr_max(instr->shape->dims[hlo_attr_int(instr, HLO_ATTR_IOTA_DIMENSION)] - 1, 0)};
   else if (!told)
     range = range_of_operation(question, instr, depth - 1);
   return fits(range, instr->shape->dtype) ? range : type;
@@ -90,12 +109,17 @@ static pass_range_t range_at(const question_t *question, const hlo_instr_t *inst
 /* 1, 0, or -1: not known. */
 static int always(int direction, pass_range_t a, pass_range_t b) {
   switch (direction) {
-    case HLO_DIRECTION_LT: return a.high < b.low ? 1 : a.low >= b.high ? 0 : -1;
-    case HLO_DIRECTION_LE: return a.high <= b.low ? 1 : a.low > b.high ? 0 : -1;
-    case HLO_DIRECTION_GT: return always(HLO_DIRECTION_LT, b, a);
-    case HLO_DIRECTION_GE: return always(HLO_DIRECTION_LE, b, a);
+    case HLO_DIRECTION_LT:
+      return a.high < b.low ? 1 : a.low >= b.high ? 0 : -1;
+    case HLO_DIRECTION_LE:
+      return a.high <= b.low ? 1 : a.low > b.high ? 0 : -1;
+    case HLO_DIRECTION_GT:
+      return always(HLO_DIRECTION_LT, b, a);
+    case HLO_DIRECTION_GE:
+      return always(HLO_DIRECTION_LE, b, a);
     default: {
-      bool apart = a.high < b.low || b.high < a.low, equal = a.low == a.high && b.low == b.high && a.low == b.low;
+      bool apart = a.high < b.low || b.high < a.low,
+           equal = a.low == a.high && b.low == b.high && a.low == b.low;
       return apart ? direction == HLO_DIRECTION_NE : equal ? direction == HLO_DIRECTION_EQ : -1;
     }
   }
@@ -103,7 +127,8 @@ static int always(int direction, pass_range_t a, pass_range_t b) {
 
 static int compared_at(const question_t *question, const hlo_instr_t *compare, int depth) {
   if (!is_signed(compare->operands[0]) || hlo_shape_is_dynamic(compare->shape)) return -1;
-  return always(hlo_attr_enum(compare, HLO_ATTR_DIRECTION), range_at(question, compare->operands[0], depth),
+  return always(hlo_attr_enum(compare, HLO_ATTR_DIRECTION),
+                range_at(question, compare->operands[0], depth),
                 range_at(question, compare->operands[1], depth));
 }
 
@@ -111,7 +136,8 @@ int pass_range_compare(const hlo_instr_t *compare, pass_range_fn known, const vo
   return compared_at(&(question_t){known, context}, compare, MAX_DEPTH);
 }
 
-bool pass_range_of(const hlo_instr_t *instr, pass_range_fn known, const void *context, pass_range_t *out_range) {
+bool pass_range_of(const hlo_instr_t *instr, pass_range_fn known, const void *context,
+                   pass_range_t *out_range) {
   if (!hlo_shape_is_array(instr->shape) || !is_signed(instr)) return false;
   pass_range_t type = range_of_type(instr->shape->dtype);
   *out_range = range_at(&(question_t){known, context}, instr, MAX_DEPTH);

@@ -9,11 +9,14 @@ enum { PURITY_UNKNOWN, PURITY_PURE, PURITY_IMPURE, PURITY_EFFECT };
 /* A custom call says itself whether it has effects; all other ops by their trait. */
 static int purity_of_op(const hlo_instr_t *instr) {
   bool says = instr->op == HLO_CUSTOM_CALL;
-  if (says ? hlo_attr_bool(instr, HLO_ATTR_CUSTOM_CALL_HAS_SIDE_EFFECT) : hlo_op_is(instr->op, OP_EFFECT))
+  if (says ? hlo_attr_bool(instr, HLO_ATTR_CUSTOM_CALL_HAS_SIDE_EFFECT)
+           : hlo_op_is(instr->op, OP_EFFECT))
     return PURITY_EFFECT;
   uint32_t traits = hlo_op_table[instr->op].traits;
-  bool ordered = instr->op == HLO_AFTER_ALL || instr->op == HLO_ADD_DEPENDENCY || instr->op == HLO_OPT_BARRIER;
-  return ordered || (traits & (OP_RANDOM | OP_COMM | OP_START | OP_DONE)) || instr->op == HLO_ASYNC_UPDATE
+  bool ordered =
+      instr->op == HLO_AFTER_ALL || instr->op == HLO_ADD_DEPENDENCY || instr->op == HLO_OPT_BARRIER;
+  return ordered || (traits & (OP_RANDOM | OP_COMM | OP_START | OP_DONE)) ||
+                 instr->op == HLO_ASYNC_UPDATE
              ? PURITY_IMPURE
              : PURITY_PURE;
 }
@@ -51,20 +54,23 @@ static hr_status_t note_new(pass_rewrite_t *rewrite) {
   size_t count = rewrite->computation->instrs.count, noted = rewrite->notes.count;
   if (noted == count) return NULL;
   HR_TRY(HR_VEC_RESERVE(&rewrite->notes, count));
-  for (size_t i = noted; i < count; i++) rewrite->notes.data[i] = (pass_note_t){.position = rewrite->position};
+  for (size_t i = noted; i < count; i++)
+    rewrite->notes.data[i] = (pass_note_t){.position = rewrite->position};
   rewrite->notes.count = count;
   for (size_t i = noted; i < count; i++) {
     const hlo_instr_t *instr = rewrite->computation->instrs.data[i];
-    for (int k = 0; k < instr->operand_count; k++) rewrite->notes.data[instr->operands[k]->id].uses++;
+    for (int k = 0; k < instr->operand_count; k++)
+      rewrite->notes.data[instr->operands[k]->id].uses++;
   }
   return NULL;
 }
 
 hr_status_t pass_rewrite_begin(pass_rewrite_t *rewrite, hlo_computation_t *computation) {
-  *rewrite = (pass_rewrite_t){.computation = computation,
-                              .arena = &computation->module->arena,
-                              .builder = hlo_builder_at(computation, computation->line, computation->column),
-                              .old_count = (uint32_t)computation->instrs.count};
+  *rewrite = (pass_rewrite_t){
+      .computation = computation,
+      .arena = &computation->module->arena,
+      .builder = hlo_builder_at(computation, computation->line, computation->column),
+      .old_count = (uint32_t)computation->instrs.count};
   hr_arena_init(&rewrite->scratch);
   hr_status_t st = note_new(rewrite);
   if (st) return pass_rewrite_end(rewrite, st);
@@ -76,7 +82,8 @@ hr_status_t pass_rewrite_begin(pass_rewrite_t *rewrite, hlo_computation_t *compu
 hlo_instr_t *pass_resolve(const pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   const pass_note_t *notes = rewrite->notes.data;
   hlo_instr_t *end = instr;
-  while (end->id < rewrite->notes.count && notes[end->id].replacement) end = notes[end->id].replacement;
+  while (end->id < rewrite->notes.count && notes[end->id].replacement)
+    end = notes[end->id].replacement;
   while (instr != end) { /* the next one finds it at once */
     hlo_instr_t *next = notes[instr->id].replacement;
     rewrite->notes.data[instr->id].replacement = end;
@@ -86,7 +93,8 @@ hlo_instr_t *pass_resolve(const pass_rewrite_t *rewrite, hlo_instr_t *instr) {
 }
 
 static void resolve_operands(const pass_rewrite_t *rewrite, hlo_instr_t *instr) {
-  for (int k = 0; k < instr->operand_count; k++) instr->operands[k] = pass_resolve(rewrite, instr->operands[k]);
+  for (int k = 0; k < instr->operand_count; k++)
+    instr->operands[k] = pass_resolve(rewrite, instr->operands[k]);
 }
 
 hlo_instr_t *pass_rewrite_visit(pass_rewrite_t *rewrite, uint32_t i) {
@@ -94,7 +102,8 @@ hlo_instr_t *pass_rewrite_visit(pass_rewrite_t *rewrite, uint32_t i) {
   if (!rewrite->builder.status) rewrite->builder.status = note_new(rewrite);
   if (rewrite->builder.status) return NULL;
   const pass_note_t *note = &rewrite->notes.data[i];
-  if (note->replacement || (!note->uses && instr->op != HLO_PARAMETER && !pass_has_effect(instr))) return NULL;
+  if (note->replacement || (!note->uses && instr->op != HLO_PARAMETER && !pass_has_effect(instr)))
+    return NULL;
   resolve_operands(rewrite, instr);
   rewrite->position = i;
   rewrite->builder.line = instr->line;
@@ -195,7 +204,8 @@ hr_status_t pass_replace(pass_rewrite_t *rewrite, hlo_instr_t *old, hlo_instr_t 
 /* ---- copies ---- */
 
 /* Control predecessors are of the computation it came from: pass_clone_body finds their copies. */
-static hr_status_t extra_of_clone(pass_rewrite_t *rewrite, const hlo_instr_t *from, const hlo_extra_t **out_extra) {
+static hr_status_t extra_of_clone(pass_rewrite_t *rewrite, const hlo_instr_t *from,
+                                  const hlo_extra_t **out_extra) {
   hlo_extra_t *extra;
   *out_extra = from->extra;
   if (!from->extra || !from->extra->control_count) return NULL;
@@ -207,7 +217,8 @@ static hr_status_t extra_of_clone(pass_rewrite_t *rewrite, const hlo_instr_t *fr
   return NULL;
 }
 
-hlo_instr_t *pass_clone(pass_rewrite_t *rewrite, const hlo_instr_t *from, hlo_instr_t *const *operands) {
+hlo_instr_t *pass_clone(pass_rewrite_t *rewrite, const hlo_instr_t *from,
+                        hlo_instr_t *const *operands) {
   hlo_builder_t *builder = &rewrite->builder;
   hlo_instr_def_t def = {.op = from->op,
                          .name = from->name,
@@ -230,31 +241,37 @@ hlo_instr_t *pass_clone(pass_rewrite_t *rewrite, const hlo_instr_t *from, hlo_in
   return builder->status ? NULL : clone;
 }
 
-/* What comes before an instruction of a body comes before its copy; parameters come before everything. */
-static hr_status_t copy_order(pass_rewrite_t *rewrite, const hlo_instr_t *from, hlo_instr_t *const *copies) {
+/* What comes before an instruction of a body comes before its copy; parameters come before
+ * everything. */
+static hr_status_t copy_order(pass_rewrite_t *rewrite, const hlo_instr_t *from,
+                              hlo_instr_t *const *copies) {
   if (!from->extra || !from->extra->control_count || from->op == HLO_PARAMETER) return NULL;
   hlo_extra_t *extra = (hlo_extra_t *)copies[from->id]->extra; /* made for this copy alone */
   HR_TRY(HR_NEW_ARRAY(rewrite->arena, from->extra->control_count, &extra->control_predecessors));
   for (int k = 0; k < from->extra->control_count; k++) {
     const hlo_instr_t *before = from->extra->control_predecessors[k];
-    if (before->op != HLO_PARAMETER) extra->control_predecessors[extra->control_count++] = copies[before->id];
+    if (before->op != HLO_PARAMETER)
+      extra->control_predecessors[extra->control_count++] = copies[before->id];
   }
   return NULL;
 }
 
-hlo_instr_t *pass_clone_body(pass_rewrite_t *rewrite, const hlo_computation_t *callee, hlo_instr_t *const *args) {
+hlo_instr_t *pass_clone_body(pass_rewrite_t *rewrite, const hlo_computation_t *callee,
+                             hlo_instr_t *const *args) {
   hlo_builder_t *builder = &rewrite->builder;
   hlo_instr_t **copies, **operands;
   int most = 1;
   for (size_t i = 0; i < callee->instrs.count; i++)
     if (callee->instrs.data[i]->operand_count > most) most = callee->instrs.data[i]->operand_count;
   hr_arena_mark_t mark = hr_arena_mark(&rewrite->scratch);
-  if (!builder->status) builder->status = HR_NEW_ARRAY(&rewrite->scratch, callee->instrs.count, &copies);
+  if (!builder->status)
+    builder->status = HR_NEW_ARRAY(&rewrite->scratch, callee->instrs.count, &copies);
   if (!builder->status) builder->status = HR_NEW_ARRAY(&rewrite->scratch, most, &operands);
   for (size_t i = 0; i < callee->instrs.count && !builder->status; i++) {
     const hlo_instr_t *instr = callee->instrs.data[i];
     for (int k = 0; k < instr->operand_count; k++) operands[k] = copies[instr->operands[k]->id];
-    copies[i] = instr->op == HLO_PARAMETER ? args[hlo_parameter_number(instr)] : pass_clone(rewrite, instr, operands);
+    copies[i] = instr->op == HLO_PARAMETER ? args[hlo_parameter_number(instr)]
+                                           : pass_clone(rewrite, instr, operands);
   }
   for (size_t i = 0; i < callee->instrs.count && !builder->status; i++)
     builder->status = copy_order(rewrite, callee->instrs.data[i], copies);
@@ -267,8 +284,9 @@ hlo_instr_t *pass_clone_body(pass_rewrite_t *rewrite, const hlo_computation_t *c
 
 typedef struct ending {
   pass_rewrite_t *rewrite;
-  uint8_t *states;        /* by id */
-  uint32_t *effects;      /* by id of an instruction with effects: 1 + the id of the one before it; 0: none */
+  uint8_t *states; /* by id */
+  uint32_t
+      *effects; /* by id of an instruction with effects: 1 + the id of the one before it; 0: none */
   HR_VEC(hlo_instr_t *) stack;
   HR_VEC(hlo_instr_t *) list; /* in the new order */
 } ending_t;
@@ -282,7 +300,9 @@ static hr_status_t push_live(ending_t *ending, hlo_instr_t *instr) {
   return NULL;
 }
 
-static int control_count(const hlo_instr_t *instr) { return instr->extra ? instr->extra->control_count : 0; }
+static int control_count(const hlo_instr_t *instr) {
+  return instr->extra ? instr->extra->control_count : 0;
+}
 
 /* Brings uses up to date on the way. */
 static hr_status_t mark_needs(ending_t *ending) {
@@ -300,7 +320,8 @@ static hr_status_t mark_needs(ending_t *ending) {
 }
 
 static bool is_kept(const pass_rewrite_t *rewrite, const hlo_instr_t *instr) {
-  return !rewrite->notes.data[instr->id].replacement && (instr->op == HLO_PARAMETER || pass_has_effect(instr));
+  return !rewrite->notes.data[instr->id].replacement &&
+         (instr->op == HLO_PARAMETER || pass_has_effect(instr));
 }
 
 static hr_status_t mark_live(ending_t *ending) {
@@ -363,7 +384,8 @@ static hr_status_t list_with_needs(ending_t *ending, hlo_instr_t *instr) {
   while (ending->stack.count) {
     hlo_instr_t *top = ending->stack.data[ending->stack.count - 1], *need = first_need(ending, top);
     if (need && ending->states[need->id] == STATE_OPEN)
-      return hlo_error_from(__FILE__, __LINE__, HR_INTERNAL, need, NULL, "a pass made it depend on itself");
+      return hlo_error_from(__FILE__, __LINE__, HR_INTERNAL, need, NULL,
+                            "a pass made it depend on itself");
     ending->states[top->id] = need ? STATE_OPEN : STATE_LISTED;
     if (need) {
       HR_VEC_PUSH(&ending->stack, need);
@@ -428,7 +450,8 @@ hr_status_t pass_remove_dead(hlo_computation_t *computation) {
 
 /* ---- users ---- */
 
-hr_status_t pass_users_find(hr_arena_t *arena, const hlo_computation_t *computation, pass_users_t *out_users) {
+hr_status_t pass_users_find(hr_arena_t *arena, const hlo_computation_t *computation,
+                            pass_users_t *out_users) {
   size_t count = computation->instrs.count;
   uint32_t *first;
   HR_TRY(HR_NEW_ARRAY(arena, count + 2, &first));
@@ -440,7 +463,8 @@ hr_status_t pass_users_find(hr_arena_t *arena, const hlo_computation_t *computat
   HR_TRY(HR_NEW_ARRAY(arena, first[count + 1], &users));
   for (size_t i = 0; i < count; i++)
     for (int k = 0; k < computation->instrs.data[i]->operand_count; k++)
-      users[first[computation->instrs.data[i]->operands[k]->id + 1]++] = computation->instrs.data[i];
+      users[first[computation->instrs.data[i]->operands[k]->id + 1]++] =
+          computation->instrs.data[i];
   *out_users = (pass_users_t){first, users};
   return NULL;
 }
@@ -455,6 +479,7 @@ static bool is_uniform(const hlo_value_t *value) {
 
 const void *pass_splat_of(const hlo_instr_t *instr) {
   while (instr->op == HLO_BROADCAST || instr->op == HLO_RESHAPE) instr = instr->operands[0];
-  if (instr->op != HLO_CONSTANT || !instr->literal || !hlo_shape_is_array(instr->shape)) return NULL;
+  if (instr->op != HLO_CONSTANT || !instr->literal || !hlo_shape_is_array(instr->shape))
+    return NULL;
   return is_uniform(instr->literal) ? instr->literal->data : NULL;
 }

@@ -1,20 +1,25 @@
-/* Transposes of what is computed from broadcasts: the small arrays are turned instead, and the result is made in the order
- * that is wanted. Exact. */
+/* Transposes of what is computed from broadcasts: the small arrays are turned instead, and the
+ * result is made in the order that is wanted. Exact. */
 #include "passes/lib/pass_match.h"
 
 enum { MAX_DEPTH = 8, MUCH_SMALLER = 4 };
 
-static hr_ints_t dims_of(const hlo_instr_t *instr) { return hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS); }
+static hr_ints_t dims_of(const hlo_instr_t *instr) {
+  return hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
+}
 
 static bool transpose_is_free(pass_rewrite_t *rewrite, const hlo_instr_t *x, int depth) {
   if (x->op == HLO_IOTA || (x->op == HLO_BROADCAST && x->operands[0]->shape->rank < 2)) return true;
-  if (x->op == HLO_BROADCAST) return pass_count(x->operands[0]->shape) * MUCH_SMALLER <= pass_count(x->shape);
+  if (x->op == HLO_BROADCAST)
+    return pass_count(x->operands[0]->shape) * MUCH_SMALLER <= pass_count(x->shape);
   if (depth == MAX_DEPTH || pass_use_count(rewrite, x) > 1) return false;
   if (x->op == HLO_TRANSPOSE) return depth > 0;
   if (!hlo_op_is(x->op, OP_ELEMENTWISE)) return false;
   for (int k = 0; k < x->operand_count; k++) {
     const hlo_instr_t *operand = x->operands[k];
-    if (!hlo_shape_same_dims(operand->shape, x->shape) || !transpose_is_free(rewrite, operand, depth + 1)) return false;
+    if (!hlo_shape_same_dims(operand->shape, x->shape) ||
+        !transpose_is_free(rewrite, operand, depth + 1))
+      return false;
   }
   return x->operand_count > 0;
 }
@@ -23,15 +28,16 @@ bool pass_transpose_is_free(pass_rewrite_t *rewrite, const hlo_instr_t *x) {
   return x->shape->rank > 1 && transpose_is_free(rewrite, x, 0);
 }
 
-static const hlo_shape_t *transposed_shape(pass_rewrite_t *rewrite, const hlo_shape_t *shape, hr_ints_t permutation) {
+static const hlo_shape_t *transposed_shape(pass_rewrite_t *rewrite, const hlo_shape_t *shape,
+                                           hr_ints_t permutation) {
   int64_t sizes[HLO_MAX_RANK];
   for (int64_t d = 0; d < permutation.count; d++) sizes[d] = shape->dims[permutation.data[d]];
   return pass_shape(rewrite, shape->dtype, shape->rank, sizes);
 }
 
 /* The operand of the broadcast is transposed instead, unless the order of its dimensions stays. */
-static hlo_instr_t *transposed_broadcast(pass_rewrite_t *rewrite, const hlo_instr_t *broadcast, hr_ints_t permutation,
-                                     const hlo_shape_t *shape) {
+static hlo_instr_t *transposed_broadcast(pass_rewrite_t *rewrite, const hlo_instr_t *broadcast,
+                                         hr_ints_t permutation, const hlo_shape_t *shape) {
   hlo_instr_t *x = broadcast->operands[0];
   hr_ints_t from = dims_of(broadcast);
   int64_t order[HLO_MAX_RANK], dims[HLO_MAX_RANK];
@@ -39,13 +45,15 @@ static hlo_instr_t *transposed_broadcast(pass_rewrite_t *rewrite, const hlo_inst
   bool moves = false;
   for (int64_t d = 0; d < permutation.count; d++)
     for (int64_t i = 0; i < from.count; i++)
-      if (from.data[i] == permutation.data[d]) moves |= i != rank, order[rank] = i, dims[rank++] = d;
+      if (from.data[i] == permutation.data[d])
+        moves |= i != rank, order[rank] = i, dims[rank++] = d;
   hlo_instr_t *turned = moves ? pass_build_transpose(rewrite, x, order) : x;
-  return turned ? hlo_build_broadcast(&rewrite->builder, turned, shape, (hr_ints_t){dims, rank}) : NULL;
+  return turned ? hlo_build_broadcast(&rewrite->builder, turned, shape, (hr_ints_t){dims, rank})
+                : NULL;
 }
 
-static hlo_instr_t *transposed_iota(pass_rewrite_t *rewrite, const hlo_instr_t *iota, hr_ints_t permutation,
-                                const hlo_shape_t *shape) {
+static hlo_instr_t *transposed_iota(pass_rewrite_t *rewrite, const hlo_instr_t *iota,
+                                    hr_ints_t permutation, const hlo_shape_t *shape) {
   int64_t d = 0;
   while (permutation.data[d] != hlo_attr_int(iota, HLO_ATTR_IOTA_DIMENSION)) d++;
   hlo_attr_t attr = hlo_attr_of_int(HLO_ATTR_IOTA_DIMENSION, d);
@@ -53,8 +61,8 @@ static hlo_instr_t *transposed_iota(pass_rewrite_t *rewrite, const hlo_instr_t *
 }
 
 /* Operands are what pass_transpose_is_free has seen: elementwise ops have three at most. */
-static hlo_instr_t *transposed_elementwise(pass_rewrite_t *rewrite, const hlo_instr_t *x, hr_ints_t permutation,
-                                       const hlo_shape_t *shape) {
+static hlo_instr_t *transposed_elementwise(pass_rewrite_t *rewrite, const hlo_instr_t *x,
+                                           hr_ints_t permutation, const hlo_shape_t *shape) {
   hlo_instr_t *turned[3];
   for (int k = 0; k < x->operand_count; k++) {
     turned[k] = pass_build_transposed(rewrite, x->operands[k], permutation);

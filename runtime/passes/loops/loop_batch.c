@@ -1,16 +1,17 @@
-/* Products of a loop's inputs with its weights do not need the loop: where each iteration multiplies one row of an
- * array by what is the same in all iterations, all rows are multiplied at once, which loop_hoist then does before the
- * loop:
+/* Products of a loop's inputs with its weights do not need the loop: where each iteration
+ * multiplies one row of an array by what is the same in all iterations, all rows are multiplied at
+ * once, which loop_hoist then does before the loop:
  *
  *   dot(x[i], w)                ->   dot(x, w)[i]
  *   dot(concatenate(x[i], h), w)   ->   dot(x[i], w's first rows) + dot(h, w's others)
  *
- * as in every step of a recurrent network, half of whose work it is. One large product also runs better than many. */
+ * as in every step of a recurrent network, half of whose work it is. One large product also runs
+ * better than many. */
 #include "passes/loops/loop_shape.h"
 #include "passes/passes.h"
 
-#define LEAST_WORK 2048                   /* multiplications of a turn */
-#define MOST_BYTES ((int64_t)64 << 20)    /* of the rows together */
+#define LEAST_WORK 2048                /* multiplications of a turn */
+#define MOST_BYTES ((int64_t)64 << 20) /* of the rows together */
 #define MOST_PIECES 4
 enum { MAX_DEPTH = 6 };
 
@@ -20,25 +21,31 @@ typedef struct batcher {
   int64_t trips;
 } batcher_t;
 
-static hr_ints_t ints(const hlo_instr_t *instr, hlo_attr_key_t key) { return hlo_attr_ints(instr, key); }
+static hr_ints_t ints(const hlo_instr_t *instr, hlo_attr_key_t key) {
+  return hlo_attr_ints(instr, key);
+}
 
 static bool is_invariant(const batcher_t *batcher, const hlo_instr_t *instr, int depth) {
   int element = loop_element_read(instr);
   if (element >= 0) return loop_is_invariant(batcher->loop, element);
-  if (depth == 0 || instr->op == HLO_PARAMETER || hlo_op_is(instr->op, OP_CONTROL) || !pass_is_pure(instr))
+  if (depth == 0 || instr->op == HLO_PARAMETER || hlo_op_is(instr->op, OP_CONTROL) ||
+      !pass_is_pure(instr))
     return false;
   for (int k = 0; k < instr->operand_count; k++)
     if (!is_invariant(batcher, instr->operands[k], depth - 1)) return false;
   return instr->operand_count > 0 || instr->op == HLO_CONSTANT;
 }
 
-/* The dynamic slice that takes row i of an invariant array, which `instr` is in one shape or another. */
+/* The dynamic slice that takes row i of an invariant array, which `instr` is in one shape or
+ * another. */
 static hlo_instr_t *row_through(const batcher_t *batcher, hlo_instr_t *instr) {
   hlo_instr_t *slice = instr;
   while (slice->op == HLO_RESHAPE) slice = slice->operands[0];
-  if (slice->op != HLO_DYNAMIC_SLICE || !is_invariant(batcher, slice->operands[0], MAX_DEPTH)) return NULL;
+  if (slice->op != HLO_DYNAMIC_SLICE || !is_invariant(batcher, slice->operands[0], MAX_DEPTH))
+    return NULL;
   const hlo_shape_t *whole = slice->operands[0]->shape;
-  if (!whole->rank || slice->shape->dims[0] != 1 || slice->operand_count != 1 + whole->rank) return NULL;
+  if (!whole->rank || slice->shape->dims[0] != 1 || slice->operand_count != 1 + whole->rank)
+    return NULL;
   for (int d = 1; d < whole->rank; d++)
     if (slice->shape->dims[d] != whole->dims[d]) return NULL;
   return whole->dims[0] <= 2 * batcher->trips ? slice : NULL;
@@ -46,8 +53,8 @@ static hlo_instr_t *row_through(const batcher_t *batcher, hlo_instr_t *instr) {
 
 static bool is_plain_dot(const hlo_instr_t *dot) {
   return dot->op == HLO_DOT && !ints(dot, HLO_ATTR_LHS_BATCH_DIMS).count &&
-         ints(dot, HLO_ATTR_LHS_CONTRACTING_DIMS).count == 1 && ints(dot, HLO_ATTR_RHS_CONTRACTING_DIMS).count == 1 &&
-         !hlo_shape_is_dynamic(dot->shape);
+         ints(dot, HLO_ATTR_LHS_CONTRACTING_DIMS).count == 1 &&
+         ints(dot, HLO_ATTR_RHS_CONTRACTING_DIMS).count == 1 && !hlo_shape_is_dynamic(dot->shape);
 }
 
 static int64_t contracting_of(const hlo_instr_t *dot, int side) {
@@ -55,8 +62,8 @@ static int64_t contracting_of(const hlo_instr_t *dot, int side) {
 }
 
 /* Without batch dimensions; precision goes along. */
-static hlo_instr_t *build_dot(batcher_t *batcher, const hlo_instr_t *like, hlo_instr_t *a, int64_t a_dim,
-                              hlo_instr_t *b, int64_t b_dim) {
+static hlo_instr_t *build_dot(batcher_t *batcher, const hlo_instr_t *like, hlo_instr_t *a,
+                              int64_t a_dim, hlo_instr_t *b, int64_t b_dim) {
   static const hlo_attr_key_t kept[] = {HLO_ATTR_OPERAND_PRECISION, HLO_ATTR_ALGORITHM};
   hlo_builder_t *builder = &batcher->rewrite->builder;
   int64_t dims[HLO_MAX_RANK];
@@ -73,33 +80,40 @@ static hlo_instr_t *build_dot(batcher_t *batcher, const hlo_instr_t *like, hlo_i
     if (attr) attrs[count++] = *attr;
   }
   const hlo_shape_t *shape = pass_shape(batcher->rewrite, like->shape->dtype, rank, dims);
-  return shape ? hlo_build(builder, HLO_DOT, shape, 2, (hlo_instr_t *[]){a, b}, count, attrs, 0, NULL) : NULL;
+  return shape
+             ? hlo_build(builder, HLO_DOT, shape, 2, (hlo_instr_t *[]){a, b}, count, attrs, 0, NULL)
+             : NULL;
 }
 
-/* --- rows ------------------------------------------------------------------------------------------------------ */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 /* All rows, each in the shape of `row`. */
-static hlo_instr_t *rows_like(batcher_t *batcher, const hlo_instr_t *slice, const hlo_instr_t *row) {
+static hlo_instr_t *rows_like(batcher_t *batcher, const hlo_instr_t *slice,
+                              const hlo_instr_t *row) {
   hlo_instr_t *all = slice->operands[0];
   int64_t dims[HLO_MAX_RANK] = {all->shape->dims[0]};
   if (row->shape->rank + 1 > HLO_MAX_RANK) return NULL;
   for (int d = 0; d < row->shape->rank; d++) dims[d + 1] = row->shape->dims[d];
-  const hlo_shape_t *shape = pass_shape(batcher->rewrite, all->shape->dtype, row->shape->rank + 1, dims);
+  const hlo_shape_t *shape =
+      pass_shape(batcher->rewrite, all->shape->dtype, row->shape->rank + 1, dims);
   return shape ? hlo_build_reshape(&batcher->rewrite->builder, all, shape) : NULL;
 }
 
 /* The row of the products that the turn wants, as `like`. */
-static hlo_instr_t *take_row(batcher_t *batcher, hlo_instr_t *all, const hlo_instr_t *slice, const hlo_instr_t *like) {
+static hlo_instr_t *take_row(batcher_t *batcher, hlo_instr_t *all, const hlo_instr_t *slice,
+                             const hlo_instr_t *like) {
   hlo_builder_t *builder = &batcher->rewrite->builder;
   hlo_instr_t *operands[1 + HLO_MAX_RANK] = {all, slice->operands[1]};
   int64_t sizes[HLO_MAX_RANK];
   int rank = all->shape->rank;
   for (int d = 0; d < rank; d++) sizes[d] = d ? all->shape->dims[d] : 1;
-  for (int d = 1; d < rank; d++) operands[1 + d] = hlo_build_number_like(builder, 0, slice->operands[1]);
+  for (int d = 1; d < rank; d++)
+    operands[1 + d] = hlo_build_number_like(builder, 0, slice->operands[1]);
   const hlo_shape_t *shape = pass_shape(batcher->rewrite, all->shape->dtype, rank, sizes);
   hlo_attr_t attr = hlo_attr_of_ints(builder, HLO_ATTR_DYNAMIC_SLICE_SIZES, rank, sizes);
   hlo_instr_t *row =
-      shape ? hlo_build(builder, HLO_DYNAMIC_SLICE, shape, 1 + rank, operands, 1, &attr, 0, NULL) : NULL;
+      shape ? hlo_build(builder, HLO_DYNAMIC_SLICE, shape, 1 + rank, operands, 1, &attr, 0, NULL)
+            : NULL;
   return row ? hlo_build_reshape(builder, row, like->shape) : NULL;
 }
 
@@ -113,18 +127,21 @@ static bool is_worth_it(const hlo_instr_t *dot, const hlo_instr_t *slice, int si
 /* Rows of the second operand are the first dimension of the result only if they are vectors. */
 static hlo_instr_t *batch_rows(batcher_t *batcher, hlo_instr_t *dot) {
   for (int side = 0; side < 2; side++) {
-    hlo_instr_t *slice = row_through(batcher, dot->operands[side]), *other = dot->operands[1 - side];
-    if (!slice || !is_invariant(batcher, other, MAX_DEPTH) || !is_worth_it(dot, slice, side)) continue;
+    hlo_instr_t *slice = row_through(batcher, dot->operands[side]),
+                *other = dot->operands[1 - side];
+    if (!slice || !is_invariant(batcher, other, MAX_DEPTH) || !is_worth_it(dot, slice, side))
+      continue;
     if (side == 1 && dot->operands[1]->shape->rank != 1) continue;
     hlo_instr_t *all = rows_like(batcher, slice, dot->operands[side]);
     if (!all) return NULL;
-    all = build_dot(batcher, dot, all, contracting_of(dot, side) + 1, other, contracting_of(dot, 1 - side));
+    all = build_dot(batcher, dot, all, contracting_of(dot, side) + 1, other,
+                    contracting_of(dot, 1 - side));
     return all ? take_row(batcher, all, slice, dot) : NULL;
   }
   return NULL;
 }
 
-/* --- pieces ---------------------------------------------------------------------------------------------------- */
+/* --- pieces ----------------------------------------------------------------------------------- */
 
 static bool has_row(const batcher_t *batcher, const hlo_instr_t *pieces) {
   for (int k = 0; k < pieces->operand_count; k++)
@@ -132,7 +149,8 @@ static bool has_row(const batcher_t *batcher, const hlo_instr_t *pieces) {
   return false;
 }
 
-/* The concatenation that an operand is, or whose elements it has as a vector; NULL: there is none. */
+/* The concatenation that an operand is, or whose elements it has as a vector; NULL: there is none.
+ */
 static hlo_instr_t *pieces_of(const hlo_instr_t *dot, int side) {
   hlo_instr_t *x = dot->operands[side], *pieces = x;
   while (x->shape->rank == 1 && pieces->op == HLO_RESHAPE) pieces = pieces->operands[0];
@@ -143,7 +161,8 @@ static hlo_instr_t *pieces_of(const hlo_instr_t *dot, int side) {
 }
 
 /* Piece k, in the form of the operand. */
-static hlo_instr_t *piece_of(batcher_t *batcher, const hlo_instr_t *dot, int side, const hlo_instr_t *pieces, int k) {
+static hlo_instr_t *piece_of(batcher_t *batcher, const hlo_instr_t *dot, int side,
+                             const hlo_instr_t *pieces, int k) {
   hlo_instr_t *piece = pieces->operands[k];
   if (dot->operands[side] == pieces) return piece;
   int64_t count = pass_count(piece->shape);
@@ -154,12 +173,12 @@ static hlo_instr_t *piece_of(batcher_t *batcher, const hlo_instr_t *dot, int sid
 static bool are_pieces(const batcher_t *batcher, const hlo_instr_t *dot, int side) {
   const hlo_instr_t *pieces = pieces_of(dot, side);
   return pieces && pieces->operand_count <= MOST_PIECES && pass_is_plain_float(dot->shape->dtype) &&
-         has_row(batcher, pieces) &&
-         is_invariant(batcher, dot->operands[1 - side], MAX_DEPTH);
+         has_row(batcher, pieces) && is_invariant(batcher, dot->operands[1 - side], MAX_DEPTH);
 }
 
 /* What a piece is multiplied by. */
-static hlo_instr_t *part_of(batcher_t *batcher, hlo_instr_t *x, int64_t d, int64_t from, int64_t to) {
+static hlo_instr_t *part_of(batcher_t *batcher, hlo_instr_t *x, int64_t d, int64_t from,
+                            int64_t to) {
   hlo_slice_dim_t dims[HLO_MAX_RANK];
   for (int i = 0; i < x->shape->rank; i++) dims[i] = (hlo_slice_dim_t){0, x->shape->dims[i], 1};
   dims[d] = (hlo_slice_dim_t){from, to, 1};
@@ -177,18 +196,20 @@ static hlo_instr_t *divide(batcher_t *batcher, hlo_instr_t *dot, int side) {
     hlo_instr_t *product = side ? build_dot(batcher, dot, part, other_d, piece, d)
                                 : build_dot(batcher, dot, piece, d, part, other_d);
     from += piece->shape->dims[d];
-    sum = sum && product ? hlo_build_binary(&batcher->rewrite->builder, HLO_ADD, sum, product) : product;
+    sum = sum && product ? hlo_build_binary(&batcher->rewrite->builder, HLO_ADD, sum, product)
+                         : product;
   }
   return sum;
 }
 
-/* --- bodies ---------------------------------------------------------------------------------------------------- */
+/* --- bodies ----------------------------------------------------------------------------------- */
 
 static hr_status_t change(batcher_t *batcher, hlo_instr_t *dot) {
   hlo_instr_t *better = batch_rows(batcher, dot);
   for (int side = 0; side < 2 && !better; side++)
     if (are_pieces(batcher, dot, side)) better = divide(batcher, dot, side);
-  return better || batcher->rewrite->builder.status ? pass_replace(batcher->rewrite, dot, better) : NULL;
+  return better || batcher->rewrite->builder.status ? pass_replace(batcher->rewrite, dot, better)
+                                                    : NULL;
 }
 
 static hr_status_t batch_in(const loop_t *loop, int64_t trips, bool *out_changed) {

@@ -1,5 +1,5 @@
-/* What is the same in every iteration of a loop is computed before it, if that is real work and its result not larger
- * than what it is made of: a broadcast stays inside, where it costs nothing. */
+/* What is the same in every iteration of a loop is computed before it, if that is real work and its
+ * result not larger than what it is made of: a broadcast stays inside, where it costs nothing. */
 #include "passes/loops/loop_shape.h"
 #include "passes/passes.h"
 
@@ -12,11 +12,14 @@ typedef struct hoister {
 
 /* ---- what is invariant ---- */
 
-/* Loops inside could go on for ever, which does not matter as long as the outer one never starts. */
+/* Loops inside could go on for ever, which does not matter as long as the outer one never starts.
+ */
 static bool is_invariant(const hoister_t *hoister, const hlo_instr_t *instr) {
   int element = loop_element_read(instr);
   if (element >= 0) return loop_is_invariant(hoister->loop, element);
-  if (instr->op == HLO_PARAMETER || hlo_op_is(instr->op, OP_CONTROL) || instr->op == HLO_CUSTOM_CALL) return false;
+  if (instr->op == HLO_PARAMETER || hlo_op_is(instr->op, OP_CONTROL) ||
+      instr->op == HLO_CUSTOM_CALL)
+    return false;
   if (!pass_is_pure(instr) || hlo_shape_is_dynamic(instr->shape)) return false;
   for (int k = 0; k < instr->operand_count; k++)
     if (!hoister->invariant[instr->operands[k]->id]) return false;
@@ -26,12 +29,13 @@ static bool is_invariant(const hoister_t *hoister, const hlo_instr_t *instr) {
 /* ---- what is worth it ---- */
 
 static bool costs_nothing(hlo_opcode_t op) {
-  return op == HLO_CONSTANT || op == HLO_IOTA || op == HLO_BROADCAST || op == HLO_RESHAPE || op == HLO_TUPLE ||
-         op == HLO_GET_TUPLE_ELEMENT || op == HLO_BITCAST;
+  return op == HLO_CONSTANT || op == HLO_IOTA || op == HLO_BROADCAST || op == HLO_RESHAPE ||
+         op == HLO_TUPLE || op == HLO_GET_TUPLE_ELEMENT || op == HLO_BITCAST;
 }
 
 static bool is_heavy(hlo_opcode_t op) {
-  return !hlo_op_is(op, OP_ELEMENTWISE) && op != HLO_PAD && op != HLO_CONCATENATE && op != HLO_DYNAMIC_UPDATE_SLICE;
+  return !hlo_op_is(op, OP_ELEMENTWISE) && op != HLO_PAD && op != HLO_CONCATENATE &&
+         op != HLO_DYNAMIC_UPDATE_SLICE;
 }
 
 static double bytes_of(const hlo_shape_t *shape) {
@@ -44,14 +48,16 @@ static bool is_worth_it(const hlo_instr_t *instr) {
   if (is_heavy(instr->op) || hlo_shape_is_scalar(instr->shape)) return true;
   for (int k = 0; k < instr->operand_count; k++) {
     const hlo_instr_t *operand = instr->operands[k];
-    while (operand->op == HLO_BROADCAST || operand->op == HLO_RESHAPE) operand = operand->operands[0];
-    if (operand->op != HLO_IOTA && hlo_shape_is_array(operand->shape)) made_of += bytes_of(operand->shape);
+    while (operand->op == HLO_BROADCAST || operand->op == HLO_RESHAPE)
+      operand = operand->operands[0];
+    if (operand->op != HLO_IOTA && hlo_shape_is_array(operand->shape))
+      made_of += bytes_of(operand->shape);
   }
   return bytes_of(instr->shape) <= made_of;
 }
 
-/* An invariant operand of what stays is hoisted, or stays as well, and then its operands are asked. From the last
- * instruction to the first, so that all users were asked before. */
+/* An invariant operand of what stays is hoisted, or stays as well, and then its operands are asked.
+ * From the last instruction to the first, so that all users were asked before. */
 static void choose(hoister_t *hoister) {
   const hlo_computation_t *body = hoister->loop->body;
   for (size_t i = body->instrs.count; i-- > 0;) {
@@ -59,7 +65,9 @@ static void choose(hoister_t *hoister) {
     if (hoister->invariant[i] && !hoister->stays[i]) continue;
     for (int k = 0; k < instr->operand_count; k++) {
       const hlo_instr_t *operand = instr->operands[k];
-      if (!hoister->invariant[operand->id] || hoister->hoisted[operand->id] || hoister->stays[operand->id]) continue;
+      if (!hoister->invariant[operand->id] || hoister->hoisted[operand->id] ||
+          hoister->stays[operand->id])
+        continue;
       bool worth = is_worth_it(operand);
       (worth ? hoister->hoisted : hoister->stays)[operand->id] = true;
       hoister->count += worth;
@@ -103,8 +111,12 @@ static hr_status_t move(const hoister_t *hoister) {
     hoisted[count] = loop->body->instrs.data[i];
     values[count++] = copies[i];
   }
-  loop_change_t change = {.to = to, .same = to, .kept_count = loop->count, .hoisted_count = count,
-                          .hoisted = hoisted, .values = values};
+  loop_change_t change = {.to = to,
+                          .same = to,
+                          .kept_count = loop->count,
+                          .hoisted_count = count,
+                          .hoisted = hoisted,
+                          .values = values};
   return loop_rebuild(hoister->rewrite, loop, &change);
 }
 
@@ -114,7 +126,8 @@ static hr_status_t hoist(pass_rewrite_t *rewrite, const loop_t *loop) {
   HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, count, &hoister.invariant));
   HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, count, &hoister.stays));
   HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, count, &hoister.hoisted));
-  for (size_t i = 0; i < count; i++) hoister.invariant[i] = is_invariant(&hoister, loop->body->instrs.data[i]);
+  for (size_t i = 0; i < count; i++)
+    hoister.invariant[i] = is_invariant(&hoister, loop->body->instrs.data[i]);
   choose(&hoister);
   return hoister.count ? move(&hoister) : NULL;
 }

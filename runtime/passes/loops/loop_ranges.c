@@ -1,6 +1,7 @@
-/* What is known of the integers of a loop's state, turn by turn: what stays as it is, what counts turns that are known,
- * and what is never beyond its first value and what the body makes of such values. Comparisons in body and condition
- * that always come out the same way, such as those by which JAX makes negative indices positive, become constants. */
+/* What is known of the integers of a loop's state, turn by turn: what stays as it is, what counts
+ * turns that are known, and what is never beyond its first value and what the body makes of such
+ * values. Comparisons in body and condition that always come out the same way, such as those by
+ * which JAX makes negative indices positive, become constants. */
 #include "passes/lib/pass_range.h"
 #include "passes/loops/loop_shape.h"
 #include "passes/passes.h"
@@ -14,7 +15,8 @@ static const pass_range_t not_known = {1, 0};
 static bool is_known(pass_range_t range) { return range.low <= range.high; }
 
 /* Signature of pass_range_fn; the context is ranges_t. */
-static bool range_of_element(const void *context, const hlo_instr_t *instr, pass_range_t *out_range) {
+static bool range_of_element(const void *context, const hlo_instr_t *instr,
+                             pass_range_t *out_range) {
   const pass_range_t *ranges = context;
   int k = ranges ? loop_element_read(instr) : -1;
   if (k < 0 || !is_known(ranges[k])) return false;
@@ -34,22 +36,28 @@ static pass_range_t both_of(pass_range_t a, pass_range_t b) {
 
 /* Values that are `by` further, of a type that they do not leave. */
 static pass_range_t moved(pass_range_t range, int64_t by, hr_dtype_t dtype) {
-  int64_t end = INT64_C(1) << (hr_dtype_table[dtype].bits < 61 ? hr_dtype_table[dtype].bits - 1 : 60);
+  int64_t end =
+      INT64_C(1) << (hr_dtype_table[dtype].bits < 61 ? hr_dtype_table[dtype].bits - 1 : 60);
   range.low += by, range.high += by;
   return is_known(range) && range.low >= -end && range.high < end ? range : not_known;
 }
 
 /* Of what is counted: from its first value to that before so many steps. */
-static pass_range_t counted(const loop_t *loop, int k, pass_range_t first, int64_t steps, int64_t step) {
+static pass_range_t counted(const loop_t *loop, int k, pass_range_t first, int64_t steps,
+                            int64_t step) {
   int64_t by;
-  bool is_far = __builtin_mul_overflow(steps, step, &by) || by >= PASS_RANGE_FAR || by <= -PASS_RANGE_FAR;
-  return is_far ? not_known : both_of(first, moved(first, by, loop->instr->shape->elements[k]->dtype));
+  bool is_far =
+      __builtin_mul_overflow(steps, step, &by) || by >= PASS_RANGE_FAR || by <= -PASS_RANGE_FAR;
+  return is_far ? not_known
+                : both_of(first, moved(first, by, loop->instr->shape->elements[k]->dtype));
 }
 
-/* One element after a turn from what is known: no more than that, or it grew, and growing ends soon. */
+/* One element after a turn from what is known: no more than that, or it grew, and growing ends
+ * soon. */
 static bool settle(const loop_t *loop, int k, ranges_t ranges, int *rounds) {
   pass_range_t all = both_of(ranges[k], range_of(loop->next->operands[k], ranges));
-  if (!is_known(ranges[k]) || (all.low == ranges[k].low && all.high == ranges[k].high)) return false;
+  if (!is_known(ranges[k]) || (all.low == ranges[k].low && all.high == ranges[k].high))
+    return false;
   ranges[k] = ++rounds[k] > MAX_ROUNDS ? not_known : all;
   return true;
 }
@@ -83,7 +91,8 @@ static hr_status_t find_ranges(hr_arena_t *scratch, const loop_t *loop, const pa
   return NULL;
 }
 
-static hr_status_t decide(hlo_computation_t *computation, const pass_range_t *ranges, bool *out_changed) {
+static hr_status_t decide(hlo_computation_t *computation, const pass_range_t *ranges,
+                          bool *out_changed) {
   pass_rewrite_t rewrite;
   hr_status_t st = NULL;
   HR_TRY(pass_rewrite_begin(&rewrite, computation));
@@ -100,7 +109,8 @@ static hr_status_t decide(hlo_computation_t *computation, const pass_range_t *ra
 }
 
 /* How many instructions call each computation. */
-static hr_status_t count_callers(hr_arena_t *scratch, const hlo_module_t *module, uint32_t **out_callers) {
+static hr_status_t count_callers(hr_arena_t *scratch, const hlo_module_t *module,
+                                 uint32_t **out_callers) {
   uint32_t *callers;
   HR_TRY(HR_NEW_ARRAY(scratch, module->computations.count, &callers));
   for (size_t c = 0; c < module->computations.count; c++)
@@ -113,13 +123,14 @@ static hr_status_t count_callers(hr_arena_t *scratch, const hlo_module_t *module
 }
 
 /* Loops whose body and condition are called from one place only have ranges of their own. */
-static hr_status_t look_into(hr_arena_t *scratch, const hlo_computation_t *computation, const uint32_t *callers,
-                             ranges_t *ranges) {
+static hr_status_t look_into(hr_arena_t *scratch, const hlo_computation_t *computation,
+                             const uint32_t *callers, ranges_t *ranges) {
   for (size_t i = 0; i < computation->instrs.count; i++) {
     loop_t loop;
     if (!loop_match(computation->instrs.data[i], &loop)) continue;
     if (callers[loop.body->id] != 1 || callers[loop.condition->id] != 1) continue;
-    HR_TRY(find_ranges(scratch, &loop, ranges[computation->id], &ranges[loop.body->id], &ranges[loop.condition->id]));
+    HR_TRY(find_ranges(scratch, &loop, ranges[computation->id], &ranges[loop.body->id],
+                       &ranges[loop.condition->id]));
   }
   return NULL;
 }

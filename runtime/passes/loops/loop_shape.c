@@ -9,7 +9,8 @@
 
 /* The state is read by its elements only. */
 static bool reads_elements_only(const hlo_computation_t *computation) {
-  if (computation->params.count != 1 || computation->root == computation->params.data[0]) return false;
+  if (computation->params.count != 1 || computation->root == computation->params.data[0])
+    return false;
   for (size_t i = 0; i < computation->instrs.count; i++) {
     const hlo_instr_t *instr = computation->instrs.data[i];
     if (instr->op == HLO_GET_TUPLE_ELEMENT) continue;
@@ -49,7 +50,8 @@ hlo_instr_t *loop_init_element(pass_rewrite_t *rewrite, const loop_t *loop, int 
 
 bool loop_is_easy(const hlo_instr_t *instr) {
   if (instr->op == HLO_BROADCAST) instr = instr->operands[0];
-  return (instr->op == HLO_CONSTANT && instr->literal && hlo_shape_is_array(instr->shape)) || instr->op == HLO_IOTA;
+  return (instr->op == HLO_CONSTANT && instr->literal && hlo_shape_is_array(instr->shape)) ||
+         instr->op == HLO_IOTA;
 }
 
 /* ---- counting turns ---- */
@@ -71,7 +73,8 @@ bool loop_find_step(const loop_t *loop, int k, int64_t *out_step) {
   if (next->op != HLO_ADD) return false;
   for (int j = 0; j < 2; j++) {
     const hlo_instr_t *step = next->operands[1 - j];
-    if (loop_element_read(next->operands[j]) == k && is_steady(loop, step) && constant_at_start(loop, step, out_step))
+    if (loop_element_read(next->operands[j]) == k && is_steady(loop, step) &&
+        constant_at_start(loop, step, out_step))
       return true;
   }
   return false;
@@ -85,11 +88,13 @@ bool loop_find_counter(const loop_t *loop, loop_counter_t *out_counter) {
     int direction = hlo_attr_enum(test, HLO_ATTR_DIRECTION);
     loop_counter_t counter = {.index = loop_element_read(read)};
     int64_t end;
-    if (counter.index < 0 || !loop_find_step(loop, counter.index, &counter.step) || !is_steady(loop, limit) ||
-        !constant_at_start(loop, limit, &end) || !constant_at_start(loop, read, &counter.start))
+    if (counter.index < 0 || !loop_find_step(loop, counter.index, &counter.step) ||
+        !is_steady(loop, limit) || !constant_at_start(loop, limit, &end) ||
+        !constant_at_start(loop, read, &counter.start))
       continue;
-    counter.trips = loop_trip_count(read->shape->dtype, side ? op_direction_mirrored(direction) : direction,
-                                    counter.start, counter.step, end);
+    counter.trips =
+        loop_trip_count(read->shape->dtype, side ? op_direction_mirrored(direction) : direction,
+                        counter.start, counter.step, end);
     if (counter.trips < 0) continue;
     *out_counter = counter;
     return true;
@@ -108,8 +113,8 @@ void loop_want_needs(const hlo_computation_t *computation, bool *wanted) {
   }
 }
 
-void loop_copy(pass_rewrite_t *rewrite, const hlo_computation_t *callee, hlo_instr_t *const *elements,
-               const bool *wanted, hlo_instr_t **copies) {
+void loop_copy(pass_rewrite_t *rewrite, const hlo_computation_t *callee,
+               hlo_instr_t *const *elements, const bool *wanted, hlo_instr_t **copies) {
   hlo_instr_t **operands = NULL;
   int room = 0;
   size_t count = callee->instrs.count; /* before the copies, which may go to the same list */
@@ -139,7 +144,8 @@ hr_status_t loop_clone_iteration(pass_rewrite_t *rewrite, const loop_t *loop, hl
   HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, count, &copies));
   HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, count, &wanted));
   for (size_t i = 0; i < count; i++)
-    wanted[i] = loop->body->instrs.data[i] != loop->next && loop->body->instrs.data[i]->op != HLO_PARAMETER;
+    wanted[i] =
+        loop->body->instrs.data[i] != loop->next && loop->body->instrs.data[i]->op != HLO_PARAMETER;
   loop_copy(rewrite, loop->body, state, wanted, copies);
   HR_TRY(hlo_builder_finish(&rewrite->builder));
   for (int k = 0; k < loop->count; k++) state[k] = copies[loop->next->operands[k]->id];
@@ -147,13 +153,15 @@ hr_status_t loop_clone_iteration(pass_rewrite_t *rewrite, const loop_t *loop, hl
   return NULL;
 }
 
-hr_status_t loop_after(pass_rewrite_t *rewrite, const loop_t *loop, int64_t iterations, hlo_instr_t **out_state) {
+hr_status_t loop_after(pass_rewrite_t *rewrite, const loop_t *loop, int64_t iterations,
+                       hlo_instr_t **out_state) {
   hlo_instr_t **state;
   HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, loop->count, &state));
   for (int k = 0; k < loop->count; k++) state[k] = loop_init_element(rewrite, loop, k);
   for (int64_t i_iteration = 0; i_iteration < iterations; i_iteration++)
     HR_TRY(loop_clone_iteration(rewrite, loop, state));
-  *out_state = hlo_build(&rewrite->builder, HLO_TUPLE, loop->instr->shape, loop->count, state, 0, NULL, 0, NULL);
+  *out_state = hlo_build(&rewrite->builder, HLO_TUPLE, loop->instr->shape, loop->count, state, 0,
+                         NULL, 0, NULL);
   return NULL;
 }
 
@@ -163,8 +171,8 @@ typedef struct rebuilder {
   pass_rewrite_t *outer;
   const loop_t *loop;
   const loop_change_t *change;
-  const hlo_shape_t *state;  /* of the new loop */
-  hlo_instr_t **inits;       /* of the new state */
+  const hlo_shape_t *state; /* of the new loop */
+  hlo_instr_t **inits;      /* of the new state */
   hlo_computation_t *called[2];
 } rebuilder_t;
 
@@ -192,13 +200,16 @@ static hr_status_t make_state(rebuilder_t *rebuilder) {
 
 /* Copies of what is easy: a constant, an iota, or a broadcast of one. */
 static hlo_instr_t *copy_easy(pass_rewrite_t *rewrite, const hlo_instr_t *instr) {
-  hlo_instr_t *operand = instr->operand_count ? pass_clone(rewrite, instr->operands[0], NULL) : NULL;
+  hlo_instr_t *operand =
+      instr->operand_count ? pass_clone(rewrite, instr->operands[0], NULL) : NULL;
   return pass_clone(rewrite, instr, &operand);
 }
 
-/* What stands for the elements of the old state in a new computation. Elements that nothing reads get no copy. */
-static hr_status_t make_elements(const rebuilder_t *rebuilder, pass_rewrite_t *inner, const hlo_computation_t *from,
-                                 const bool *wanted, hlo_instr_t ***out_elements) {
+/* What stands for the elements of the old state in a new computation. Elements that nothing reads
+ * get no copy. */
+static hr_status_t make_elements(const rebuilder_t *rebuilder, pass_rewrite_t *inner,
+                                 const hlo_computation_t *from, const bool *wanted,
+                                 hlo_instr_t ***out_elements) {
   hlo_instr_t **elements, *param = inner->computation->params.data[0];
   const loop_change_t *change = rebuilder->change;
   HR_TRY(HR_NEW_ARRAY(&inner->scratch, rebuilder->loop->count, &elements));
@@ -215,7 +226,8 @@ static hr_status_t make_elements(const rebuilder_t *rebuilder, pass_rewrite_t *i
 }
 
 /* The body hands hoisted values on. */
-static hlo_instr_t *make_next(const rebuilder_t *rebuilder, pass_rewrite_t *inner, hlo_instr_t *const *copies) {
+static hlo_instr_t *make_next(const rebuilder_t *rebuilder, pass_rewrite_t *inner,
+                              hlo_instr_t *const *copies) {
   const loop_change_t *change = rebuilder->change;
   hlo_instr_t **list;
   if (inner->builder.status) return NULL;
@@ -232,18 +244,21 @@ static void want_root(const rebuilder_t *rebuilder, const hlo_computation_t *fro
   for (int k = 0; is_body && k < rebuilder->loop->count; k++)
     wanted[from->root->operands[k]->id] |= rebuilder->change->to[k] >= 0;
   wanted[from->root->id] = !is_body;
-  for (size_t i = 0; i < from->instrs.count; i++) wanted[i] |= pass_has_effect(from->instrs.data[i]);
+  for (size_t i = 0; i < from->instrs.count; i++)
+    wanted[i] |= pass_has_effect(from->instrs.data[i]);
   loop_want_needs(from, wanted);
 }
 
-static hr_status_t fill(const rebuilder_t *rebuilder, pass_rewrite_t *inner, const hlo_computation_t *from) {
+static hr_status_t fill(const rebuilder_t *rebuilder, pass_rewrite_t *inner,
+                        const hlo_computation_t *from) {
   const loop_change_t *change = rebuilder->change;
   hlo_instr_t **copies, **elements, *param = inner->computation->params.data[0];
   bool *wanted, is_body = from == rebuilder->loop->body;
   HR_TRY(HR_NEW_ARRAY(&inner->scratch, from->instrs.count, &copies));
   HR_TRY(HR_NEW_ARRAY(&inner->scratch, from->instrs.count, &wanted));
   for (int h = 0; is_body && h < change->hoisted_count; h++)
-    copies[change->hoisted[h]->id] = hlo_build_element(&inner->builder, param, change->kept_count + h);
+    copies[change->hoisted[h]->id] =
+        hlo_build_element(&inner->builder, param, change->kept_count + h);
   want_root(rebuilder, from, wanted);
   HR_TRY(make_elements(rebuilder, inner, from, wanted, &elements));
   loop_copy(inner, from, elements, wanted, copies);
@@ -279,10 +294,12 @@ static hlo_instr_t *old_state(const rebuilder_t *rebuilder, hlo_instr_t *new_loo
   outer->builder.status = HR_NEW_ARRAY(&outer->scratch, loop->count, &list);
   for (int k = 0; k < loop->count && !outer->builder.status; k++) {
     int to = rebuilder->change->to[rebuilder->change->same[k]];
-    list[k] = to < 0 || loop_is_invariant(loop, k) ? loop_init_element(outer, loop, k)
-                                                   : hlo_build_element(&outer->builder, new_loop, to);
+    list[k] = to < 0 || loop_is_invariant(loop, k)
+                  ? loop_init_element(outer, loop, k)
+                  : hlo_build_element(&outer->builder, new_loop, to);
   }
-  return hlo_build(&outer->builder, HLO_TUPLE, loop->instr->shape, loop->count, list, 0, NULL, 0, NULL);
+  return hlo_build(&outer->builder, HLO_TUPLE, loop->instr->shape, loop->count, list, 0, NULL, 0,
+                   NULL);
 }
 
 hr_status_t loop_rebuild(pass_rewrite_t *rewrite, const loop_t *loop, const loop_change_t *change) {
@@ -293,8 +310,8 @@ hr_status_t loop_rebuild(pass_rewrite_t *rewrite, const loop_t *loop, const loop
   HR_TRY(make_computation(&rebuilder, loop->condition, &rebuilder.called[0]));
   HR_TRY(make_computation(&rebuilder, loop->body, &rebuilder.called[1]));
   hlo_instr_t *init = hlo_build_tuple(&rewrite->builder, new_count(&rebuilder), rebuilder.inits);
-  hlo_instr_t *made = hlo_build(&rewrite->builder, HLO_WHILE, rebuilder.state, 1, &init, instr->attr_count,
-                                instr->attrs, 2, rebuilder.called);
+  hlo_instr_t *made = hlo_build(&rewrite->builder, HLO_WHILE, rebuilder.state, 1, &init,
+                                instr->attr_count, instr->attrs, 2, rebuilder.called);
   if (made && instr->extra && instr->extra->metadata) {
     hlo_extra_t *extra;
     HR_TRY(HR_NEW(rewrite->arena, &extra));

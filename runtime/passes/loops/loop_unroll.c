@@ -1,10 +1,11 @@
-/* Short loops become their turns, one after the other: no dispatch, and what depends on the counter is constant. Such
- * are the rounds of JAX's random numbers. Loops with effects stay, but for those of a single turn. */
+/* Short loops become their turns, one after the other: no dispatch, and what depends on the counter
+ * is constant. Such are the rounds of JAX's random numbers. Loops with effects stay, but for those
+ * of a single turn. */
 #include "passes/loops/loop_shape.h"
 #include "passes/passes.h"
 
 enum {
-  MAX_INSTRS = 384,        /* of all iterations, if the body has more than elementwise ops and indexing */
+  MAX_INSTRS = 384, /* of all iterations, if the body has more than elementwise ops and indexing */
   MAX_INSTRS_SIMPLE = 1024,
   MAX_TRIPS = 8,
   MAX_TRIPS_SIMPLE = 64
@@ -13,13 +14,14 @@ enum {
 /* ---- is it worth it? ---- */
 
 static bool is_free(hlo_opcode_t op) {
-  return op == HLO_PARAMETER || op == HLO_GET_TUPLE_ELEMENT || op == HLO_TUPLE || op == HLO_CONSTANT;
+  return op == HLO_PARAMETER || op == HLO_GET_TUPLE_ELEMENT || op == HLO_TUPLE ||
+         op == HLO_CONSTANT;
 }
 
 static bool is_simple(hlo_opcode_t op) {
-  return is_free(op) || hlo_op_is(op, OP_ELEMENTWISE) || op == HLO_BROADCAST || op == HLO_RESHAPE || op == HLO_SLICE ||
-         op == HLO_IOTA || op == HLO_BITCAST_CONVERT || op == HLO_TRANSPOSE || op == HLO_REVERSE || op == HLO_PAD ||
-         op == HLO_CONCATENATE || op == HLO_DYNAMIC_SLICE;
+  return is_free(op) || hlo_op_is(op, OP_ELEMENTWISE) || op == HLO_BROADCAST || op == HLO_RESHAPE ||
+         op == HLO_SLICE || op == HLO_IOTA || op == HLO_BITCAST_CONVERT || op == HLO_TRANSPOSE ||
+         op == HLO_REVERSE || op == HLO_PAD || op == HLO_CONCATENATE || op == HLO_DYNAMIC_SLICE;
 }
 
 static bool is_short(const loop_t *loop, int64_t trips) {
@@ -52,7 +54,8 @@ static hr_status_t unroll_computation(hlo_computation_t *computation, bool *out_
     loop_counter_t counter;
     loop_t loop;
     if (!instr || !loop_match(instr, &loop) || !loop_find_counter(&loop, &counter)) continue;
-    if (counter.trips <= 1 || is_short(&loop, counter.trips)) st = unroll(&rewrite, &loop, counter.trips);
+    if (counter.trips <= 1 || is_short(&loop, counter.trips))
+      st = unroll(&rewrite, &loop, counter.trips);
   }
   *out_changed |= rewrite.changed;
   return pass_rewrite_end(&rewrite, st);

@@ -1,14 +1,14 @@
-/* Loops that make an array anew out of its neighbours' places, as stencils do, cannot write it where it is read: each
- * turn would end by copying it back. Two turns in one write it there and back. Loops of an odd number of turns make
- * one before. */
+/* Loops that make an array anew out of its neighbours' places, as stencils do, cannot write it
+ * where it is read: each turn would end by copying it back. Two turns in one write it there and
+ * back. Loops of an odd number of turns make one before. */
 #include "passes/loops/loop_shape.h"
 #include "passes/passes.h"
 
 enum {
-  MAX_INSTRS = 256,      /* of a turn */
+  MAX_INSTRS = 256, /* of a turn */
   MIN_TRIPS = 4,
   MAX_TAPS = 32,
-  LARGE_BYTES = 1 << 15,  /* arrays that take a while to copy */
+  LARGE_BYTES = 1 << 15, /* arrays that take a while to copy */
 };
 
 /* ---- is it worth it? ---- */
@@ -24,12 +24,28 @@ static bool has_few_taps(const hlo_instr_t *convolution) {
 /* Instructions beside which a copy counts. */
 static bool is_light(const hlo_instr_t *instr) {
   switch (instr->op) {
-    case HLO_PARAMETER: case HLO_GET_TUPLE_ELEMENT: case HLO_TUPLE: case HLO_CONSTANT: case HLO_BROADCAST:
-    case HLO_RESHAPE: case HLO_SLICE: case HLO_IOTA: case HLO_TRANSPOSE: case HLO_REVERSE: case HLO_PAD:
-    case HLO_CONCATENATE: case HLO_DYNAMIC_SLICE: case HLO_DYNAMIC_UPDATE_SLICE: case HLO_REDUCE:
-    case HLO_REDUCE_WINDOW: case HLO_BITCAST_CONVERT: return true;
-    case HLO_CONVOLUTION: return has_few_taps(instr);
-    default: return hlo_op_is(instr->op, OP_ELEMENTWISE);
+    case HLO_PARAMETER:
+    case HLO_GET_TUPLE_ELEMENT:
+    case HLO_TUPLE:
+    case HLO_CONSTANT:
+    case HLO_BROADCAST:
+    case HLO_RESHAPE:
+    case HLO_SLICE:
+    case HLO_IOTA:
+    case HLO_TRANSPOSE:
+    case HLO_REVERSE:
+    case HLO_PAD:
+    case HLO_CONCATENATE:
+    case HLO_DYNAMIC_SLICE:
+    case HLO_DYNAMIC_UPDATE_SLICE:
+    case HLO_REDUCE:
+    case HLO_REDUCE_WINDOW:
+    case HLO_BITCAST_CONVERT:
+      return true;
+    case HLO_CONVOLUTION:
+      return has_few_taps(instr);
+    default:
+      return hlo_op_is(instr->op, OP_ELEMENTWISE);
   }
 }
 
@@ -66,13 +82,16 @@ static reach_t reach_of(const hlo_instr_t *instr, int element, reach_t *known) {
   return known[instr->id];
 }
 
-/* Does a turn end by copying the element? If its next value comes from other places of it, or is another's. */
+/* Does a turn end by copying the element? If its next value comes from other places of it, or is
+ * another's. */
 static bool is_copied(const loop_t *loop, int element, hr_arena_t *arena, hr_status_t *status) {
   const hlo_instr_t *next = loop->next->operands[element];
   reach_t *known;
   size_t bytes;
   if (loop_is_invariant(loop, element) || !hlo_shape_is_array(next->shape)) return false;
-  if (hlo_shape_is_dynamic(next->shape) || hlo_shape_bytes(next->shape, &bytes) || bytes < LARGE_BYTES) return false;
+  if (hlo_shape_is_dynamic(next->shape) || hlo_shape_bytes(next->shape, &bytes) ||
+      bytes < LARGE_BYTES)
+    return false;
   if (loop_element_read(next) >= 0) return true;
   *status = HR_NEW_ARRAY(arena, loop->body->instrs.count, &known);
   return !*status && reach_of(next, element, known) == REACH_OTHERS;
@@ -80,7 +99,8 @@ static bool is_copied(const loop_t *loop, int element, hr_arena_t *arena, hr_sta
 
 static bool copies_much(const loop_t *loop, hr_arena_t *arena, hr_status_t *status) {
   bool copies = false;
-  for (int k = 0; k < loop->count && !copies && !*status; k++) copies = is_copied(loop, k, arena, status);
+  for (int k = 0; k < loop->count && !copies && !*status; k++)
+    copies = is_copied(loop, k, arena, status);
   return copies;
 }
 
@@ -105,7 +125,8 @@ static hr_status_t double_body(const loop_t *loop) {
   st = HR_NEW_ARRAY(&rewrite.scratch, loop->count, &state);
   for (int k = 0; k < loop->count && !st; k++) state[k] = loop->next->operands[k];
   if (!st) st = loop_clone_iteration(&rewrite, loop, state);
-  if (!st) st = pass_replace(&rewrite, loop->next, hlo_build_tuple(&rewrite.builder, loop->count, state));
+  if (!st)
+    st = pass_replace(&rewrite, loop->next, hlo_build_tuple(&rewrite.builder, loop->count, state));
   return pass_rewrite_end(&rewrite, st);
 }
 
@@ -126,7 +147,9 @@ static hr_status_t double_in(hlo_computation_t *computation, bool *out_changed) 
     loop_t loop;
     if (!instr || !loop_match(instr, &loop) || !loop_find_counter(&loop, &counter)) continue;
     if (counter.trips < MIN_TRIPS || !has_cheap_iterations(&loop)) continue;
-    if (!copies_much(&loop, &rewrite.scratch, &st) || !is_called_once(computation->module, loop.body)) continue;
+    if (!copies_much(&loop, &rewrite.scratch, &st) ||
+        !is_called_once(computation->module, loop.body))
+      continue;
     if (counter.trips % 2) st = clone_iteration_before(&rewrite, &loop);
     if (!st) st = double_body(&loop);
     *out_changed = true;

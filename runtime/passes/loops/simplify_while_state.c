@@ -1,5 +1,6 @@
-/* Carries that a loop does not need: those that nothing reads in the end, constants, which the body gets as its own,
- * and counters that another counter equals. What the body hands on as it is, users take from before the loop. */
+/* Carries that a loop does not need: those that nothing reads in the end, constants, which the body
+ * gets as its own, and counters that another counter equals. What the body hands on as it is, users
+ * take from before the loop. */
 #include <string.h>
 
 #include "passes/loops/loop_shape.h"
@@ -8,7 +9,7 @@
 typedef struct carries {
   pass_rewrite_t *rewrite;
   const pass_users_t *users;
-  bool *live;  /* by element */
+  bool *live; /* by element */
   int *same, *to;
 } carries_t;
 
@@ -18,7 +19,8 @@ typedef struct carries {
 static bool mark_read_outside(const carries_t *carries, const loop_t *loop) {
   const hlo_instr_t *instr = loop->instr;
   bool by_elements = true;
-  for (uint32_t u = carries->users->first[instr->id]; u < carries->users->first[instr->id + 1]; u++) {
+  for (uint32_t u = carries->users->first[instr->id]; u < carries->users->first[instr->id + 1];
+       u++) {
     const hlo_instr_t *user = carries->users->users[u];
     if (user->op != HLO_GET_TUPLE_ELEMENT)
       by_elements = false;
@@ -34,8 +36,8 @@ static bool is_unshared_constant(const loop_t *loop, int k) {
   return init && loop_is_invariant(loop, k) && loop_is_easy(init);
 }
 
-static void mark_read_by(const carries_t *carries, const loop_t *loop, const hlo_computation_t *computation,
-                         const bool *wanted, bool *changed) {
+static void mark_read_by(const carries_t *carries, const loop_t *loop,
+                         const hlo_computation_t *computation, const bool *wanted, bool *changed) {
   for (size_t i = 0; i < computation->instrs.count; i++) {
     int k = wanted[i] ? loop_element_read(computation->instrs.data[i]) : -1;
     if (k < 0) continue;
@@ -45,12 +47,13 @@ static void mark_read_by(const carries_t *carries, const loop_t *loop, const hlo
   }
 }
 
-/* What the condition reads, what effects of the body need, and what live elements are made of, until nothing is added:
- * each round adds an element or is the last. */
+/* What the condition reads, what effects of the body need, and what live elements are made of,
+ * until nothing is added: each round adds an element or is the last. */
 static hr_status_t mark_live(const carries_t *carries, const loop_t *loop) {
   bool *wanted, changed = true;
   const hlo_computation_t *body = loop->body;
-  size_t most = body->instrs.count > loop->condition->instrs.count ? body->instrs.count : loop->condition->instrs.count;
+  size_t most = body->instrs.count > loop->condition->instrs.count ? body->instrs.count
+                                                                   : loop->condition->instrs.count;
   HR_TRY(HR_NEW_ARRAY(&carries->rewrite->scratch, most, &wanted));
   memset(wanted, true, most);
   mark_read_by(carries, loop, loop->condition, wanted, &changed);
@@ -71,7 +74,8 @@ static hr_status_t mark_live(const carries_t *carries, const loop_t *loop) {
 /* Element k + a constant, from a constant on? */
 static const hlo_instr_t *counter_step(const loop_t *loop, int k) {
   const hlo_instr_t *next = loop->next->operands[k], *init = loop_init_known(loop, k);
-  if (!init || !pass_is_scalar_constant(init) || next->op != HLO_ADD || !hr_dtype_is_integer(init->shape->dtype))
+  if (!init || !pass_is_scalar_constant(init) || next->op != HLO_ADD ||
+      !hr_dtype_is_integer(init->shape->dtype))
     return NULL;
   for (int j = 0; j < 2; j++)
     if (loop_element_read(next->operands[j]) == k && pass_is_scalar_constant(next->operands[1 - j]))
@@ -123,7 +127,7 @@ static hr_status_t decide(carries_t *carries, const loop_t *loop, bool *out_wort
   merge_live(carries, loop);
   *out_kept = 0;
   for (int k = 0; k < loop->count; k++) carries->to[k] = carries->live[k] ? (*out_kept)++ : -1;
-  *out_worth &= *out_kept < loop->count && *out_kept > 0;
+  *out_worth &= *out_kept<loop->count && * out_kept> 0;
   return NULL;
 }
 
@@ -161,7 +165,8 @@ static hr_status_t clean_computation(hlo_computation_t *computation, bool *out_c
 hr_status_t pass_simplify_while_state(hlo_module_t *module, bool *out_changed) {
   size_t count = module->computations.count; /* bodies that are made here are clean */
   bool changed = false;
-  for (size_t c = 0; c < count; c++) HR_TRY(clean_computation(module->computations.data[c], &changed));
+  for (size_t c = 0; c < count; c++)
+    HR_TRY(clean_computation(module->computations.data[c], &changed));
   *out_changed |= changed;
   return changed ? pass_computations_order(module) : NULL;
 }

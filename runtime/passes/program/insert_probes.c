@@ -18,7 +18,8 @@ typedef struct prober {
 static bool is_wanted(const prober_t *prober, const hlo_instr_t *instr) {
   char name[1024];
   const hlo_attr_t *target = hlo_attr_find(instr, HLO_ATTR_CUSTOM_CALL_TARGET);
-  if (!hlo_shape_is_array(instr->shape) || (target && hr_str_is(target->text, TARGET))) return false;
+  if (!hlo_shape_is_array(instr->shape) || (target && hr_str_is(target->text, TARGET)))
+    return false;
   snprintf(name, sizeof name, "%.*s", HR_STR_ARGS(instr->name));
   return regexec(&prober->regex, name, 0, NULL, 0) == 0;
 }
@@ -31,7 +32,8 @@ static hr_status_t make_config(hr_arena_t *arena, hr_str_t id, hlo_extra_t **out
   hr_strbuf_add_char(&text, '}');
   hr_status_t st = hr_strbuf_finish(&text);
   if (!st) st = HR_NEW(arena, out_extra);
-  if (!st) st = hr_arena_str(arena, (hr_str_t){text.data, text.size}, &(*out_extra)->backend_config);
+  if (!st)
+    st = hr_arena_str(arena, (hr_str_t){text.data, text.size}, &(*out_extra)->backend_config);
   hr_strbuf_deinit(&text);
   return st;
 }
@@ -48,8 +50,8 @@ static hr_status_t build_probe(hlo_instr_t *instr, hlo_instr_t **out_probe) {
 }
 
 /* Probes were appended: each goes behind what it looks at. */
-static void put_in_order(hlo_computation_t *computation, hlo_instr_t *const *old, hlo_instr_t *const *probes,
-                         size_t count) {
+static void put_in_order(hlo_computation_t *computation, hlo_instr_t *const *old,
+                         hlo_instr_t *const *probes, size_t count) {
   size_t to = 0;
   for (size_t i = 0; i < count; i++) {
     computation->instrs.data[to++] = old[i];

@@ -10,15 +10,21 @@ typedef struct localiser {
   hr_arena_t *arena;
   hlo_named_mesh_t *meshes;
   int mesh_count;
-  const hlo_sharding_t *const **shardings; /* of each instruction of the entry, per leaf; NULL: global everywhere */
+  const hlo_sharding_t *const *
+      *shardings; /* of each instruction of the entry, per leaf; NULL: global everywhere */
 } localiser_t;
 
 static hr_str_t target_of(const hlo_instr_t *instr) {
-  return instr->op == HLO_CUSTOM_CALL ? hlo_attr_str(instr, HLO_ATTR_CUSTOM_CALL_TARGET) : (hr_str_t){"", 0};
+  return instr->op == HLO_CUSTOM_CALL ? hlo_attr_str(instr, HLO_ATTR_CUSTOM_CALL_TARGET)
+                                      : (hr_str_t){"", 0};
 }
 
-static bool enters(const hlo_instr_t *instr) { return hr_str_is(target_of(instr), "xla.sdy.GlobalToLocalShape"); }
-static bool leaves(const hlo_instr_t *instr) { return hr_str_is(target_of(instr), "xla.sdy.LocalToGlobalShape"); }
+static bool enters(const hlo_instr_t *instr) {
+  return hr_str_is(target_of(instr), "xla.sdy.GlobalToLocalShape");
+}
+static bool leaves(const hlo_instr_t *instr) {
+  return hr_str_is(target_of(instr), "xla.sdy.LocalToGlobalShape");
+}
 
 static bool cuts_anything(const hlo_sharding_t *sharding) {
   for (int d = 0; sharding && d < sharding->dim_count; d++)
@@ -32,14 +38,15 @@ static bool same_cut(const hlo_sharding_t *a, const hlo_sharding_t *b) {
     hlo_axes_t left = a && d < a->dim_count ? a->dims[d].axes : (hlo_axes_t){0, NULL};
     hlo_axes_t right = b && d < b->dim_count ? b->dims[d].axes : (hlo_axes_t){0, NULL};
     if (hlo_shard_parts(a, d) == 1 && hlo_shard_parts(b, d) == 1) continue;
-    if (left.count != right.count || memcmp(left.refs, right.refs, (size_t)left.count * sizeof *left.refs))
+    if (left.count != right.count ||
+        memcmp(left.refs, right.refs, (size_t)left.count * sizeof *left.refs))
       return false;
   }
   return true;
 }
 
-static hr_status_t local_shape(localiser_t *pass, const hlo_shape_t *shape, const hlo_sharding_t *sharding,
-                               const hlo_shape_t **out_shape) {
+static hr_status_t local_shape(localiser_t *pass, const hlo_shape_t *shape,
+                               const hlo_sharding_t *sharding, const hlo_shape_t **out_shape) {
   int64_t starts[HLO_MAX_RANK], sizes[HLO_MAX_RANK];
   *out_shape = shape;
   if (!cuts_anything(sharding) || !hlo_shape_is_array(shape)) return NULL;
@@ -48,25 +55,31 @@ static hr_status_t local_shape(localiser_t *pass, const hlo_shape_t *shape, cons
 }
 
 static hr_status_t needs_partitioner(const hlo_instr_t *instr, const char *why) {
-  return hlo_unsupported(instr, "%s: the program is not partitioned yet, and only a partitioner could do it; take the "
-                         "per-partition program, which XLA prints with compiled.as_text()", why);
+  return hlo_unsupported(
+      instr,
+      "%s: the program is not partitioned yet, and only a partitioner could do it; take the "
+      "per-partition program, which XLA prints with compiled.as_text()",
+      why);
 }
 
 /* The shardings that a marker states, one per operand. */
-static hr_status_t stated_shardings(localiser_t *pass, const hlo_instr_t *instr, const char *attribute,
+static hr_status_t stated_shardings(localiser_t *pass, const hlo_instr_t *instr,
+                                    const char *attribute,
                                     const hlo_sharding_t *const **out_shardings) {
   int count;
-  HR_TRY(hlo_sdy_shardings(pass->arena, hlo_frontend_attribute(instr, attribute), pass->meshes, pass->mesh_count,
-                           out_shardings, &count));
+  HR_TRY(hlo_sdy_shardings(pass->arena, hlo_frontend_attribute(instr, attribute), pass->meshes,
+                           pass->mesh_count, out_shardings, &count));
   if (count != instr->operand_count)
     return hlo_error(instr, NULL, "%d shardings for %d values", count, instr->operand_count);
   return NULL;
 }
 
 /* Writes a parameter's sharding down; the marker that cuts it decides. */
-static hr_status_t cut_parameter(localiser_t *pass, hlo_instr_t *param, const hlo_sharding_t *sharding) {
+static hr_status_t cut_parameter(localiser_t *pass, hlo_instr_t *param,
+                                 const hlo_sharding_t *sharding) {
   const hlo_sharding_t *const *known = pass->shardings[param->id];
-  if (known && !same_cut(known[0], sharding)) return needs_partitioner(param, "it is cut in two different ways");
+  if (known && !same_cut(known[0], sharding))
+    return needs_partitioner(param, "it is cut in two different ways");
   if (known) return NULL;
   const hlo_sharding_t **list;
   hlo_extra_t *extra;
@@ -86,7 +99,8 @@ static hr_status_t enter(localiser_t *pass, hlo_instr_t *instr) {
     hlo_instr_t *operand = instr->operands[k];
     if (operand->op == HLO_PARAMETER)
       HR_TRY(cut_parameter(pass, operand, shardings[k]));
-    else if (!same_cut(pass->shardings[operand->id] ? pass->shardings[operand->id][0] : NULL, shardings[k]))
+    else if (!same_cut(pass->shardings[operand->id] ? pass->shardings[operand->id][0] : NULL,
+                       shardings[k]))
       return needs_partitioner(operand, "it is computed on global values and then cut");
   }
   return NULL;
@@ -131,7 +145,8 @@ static bool passes_on(const hlo_instr_t *instr) {
   return instr->op == HLO_TUPLE || instr->op == HLO_GET_TUPLE_ELEMENT || instr->op == HLO_COPY;
 }
 
-/* One instruction of the entry, in order. Inside a manual computation values are local and carry no sharding here. */
+/* One instruction of the entry, in order. Inside a manual computation values are local and carry no
+ * sharding here. */
 static hr_status_t localise_instr(localiser_t *pass, hlo_instr_t *instr) {
   if (instr->op == HLO_PARAMETER) {
     const hlo_sharding_t *const *known = pass->shardings[instr->id];
@@ -151,7 +166,8 @@ static hr_status_t localise_instr(localiser_t *pass, hlo_instr_t *instr) {
   }
   if (passes_on(instr)) return pass_on(pass, instr);
   for (int k = 0; k < instr->operand_count; k++)
-    if (is_cut(pass, instr->operands[k])) return needs_partitioner(instr, "it computes on a value that is cut");
+    if (is_cut(pass, instr->operands[k]))
+      return needs_partitioner(instr, "it computes on a value that is cut");
   return NULL;
 }
 
@@ -164,7 +180,8 @@ static hr_status_t cut_parameters(localiser_t *pass) {
     if (!enters(instr)) continue;
     HR_TRY(stated_shardings(pass, instr, "xla.sdy.in_shardings", &shardings));
     for (int k = 0; k < instr->operand_count; k++)
-      if (instr->operands[k]->op == HLO_PARAMETER) HR_TRY(cut_parameter(pass, instr->operands[k], shardings[k]));
+      if (instr->operands[k]->op == HLO_PARAMETER)
+        HR_TRY(cut_parameter(pass, instr->operands[k], shardings[k]));
   }
   return NULL;
 }
@@ -176,7 +193,8 @@ static hr_status_t refuse_unpartitioned(localiser_t *pass) {
     const hlo_instr_t *instr = entry->instrs.data[i];
     hr_str_t text = hlo_frontend_attribute(instr, "xla.sdy.sharding");
     bool sharded = text.size && memmem(text.data, text.size, "{\"", 2);
-    bool marked = hr_str_is(target_of(instr), "Sharding") || hr_str_is(target_of(instr), "xla.sdy.FuncResultSharding");
+    bool marked = hr_str_is(target_of(instr), "Sharding") ||
+                  hr_str_is(target_of(instr), "xla.sdy.FuncResultSharding");
     if (sharded || marked) return needs_partitioner(instr, "it is sharded");
   }
   return NULL;
@@ -212,7 +230,8 @@ static int64_t largest_mesh(const localiser_t *pass) {
   int64_t largest = 1;
   for (int i = 0; i < pass->mesh_count; i++) {
     int64_t devices = 1;
-    for (int a = 0; a < pass->meshes[i].mesh.axis_count; a++) devices *= pass->meshes[i].mesh.axes[a].size;
+    for (int a = 0; a < pass->meshes[i].mesh.axis_count; a++)
+      devices *= pass->meshes[i].mesh.axes[a].size;
     if (devices > largest) largest = devices;
   }
   return largest;
@@ -234,10 +253,12 @@ hr_status_t pass_lower_manual_sharding(hlo_module_t *module) {
   bool *marked;
   HR_TRY(find_markers(&pass, &marked));
   HR_TRY(pass_inline(module->entry, is_marked, marked));
-  if (!has_manual_computation(module->entry)) return devices > 1 ? refuse_unpartitioned(&pass) : NULL;
+  if (!has_manual_computation(module->entry))
+    return devices > 1 ? refuse_unpartitioned(&pass) : NULL;
   HR_TRY(HR_NEW_ARRAY(pass.arena, module->entry->instrs.count, &pass.shardings));
   HR_TRY(cut_parameters(&pass));
-  for (size_t i = 0; i < module->entry->instrs.count; i++) HR_TRY(localise_instr(&pass, module->entry->instrs.data[i]));
+  for (size_t i = 0; i < module->entry->instrs.count; i++)
+    HR_TRY(localise_instr(&pass, module->entry->instrs.data[i]));
   if (module->replica_count == 1 && module->num_partitions == 1) module->num_partitions = devices;
   module->result_shardings = pass.shardings[module->entry->root->id];
   return NULL;

@@ -14,7 +14,8 @@ typedef struct specialiser {
 static bool is_bound_to_program(const hlo_instr_t *instr) {
   if (hlo_op_is(instr->op, OP_RANDOM)) return true;
   if (instr->op == HLO_CUSTOM_CALL) return instr->called_count > 0;
-  return (hlo_op_is(instr->op, OP_EFFECT) || hlo_op_is(instr->op, OP_COMM)) && !hlo_op_is(instr->op, OP_COLLECTIVE);
+  return (hlo_op_is(instr->op, OP_EFFECT) || hlo_op_is(instr->op, OP_COMM)) &&
+         !hlo_op_is(instr->op, OP_COLLECTIVE);
 }
 
 /* What goes to peers must have the same size in all processes, whose arguments may differ. */
@@ -32,7 +33,8 @@ bool pass_can_specialise(const hlo_module_t *module) {
   for (size_t c = 0; dynamic && c < module->computations.count; c++) {
     const hlo_computation_t *computation = module->computations.data[c];
     for (size_t i = 0; i < computation->instrs.count; i++)
-      if (is_bound_to_program(computation->instrs.data[i]) || says_dynamic_sizes(computation->instrs.data[i]))
+      if (is_bound_to_program(computation->instrs.data[i]) ||
+          says_dynamic_sizes(computation->instrs.data[i]))
         return false;
   }
   return dynamic;
@@ -59,8 +61,10 @@ static bool finds_sizes_as_it_runs(hlo_opcode_t op) {
     case HLO_DYNAMIC_CONVOLUTION:
     case HLO_REAL_DYNAMIC_SLICE:
     case HLO_DYNAMIC_IOTA:
-    case HLO_DYNAMIC_BROADCAST: return true;
-    default: return hlo_op_is(op, OP_START) || hlo_op_is(op, OP_DONE);
+    case HLO_DYNAMIC_BROADCAST:
+      return true;
+    default:
+      return hlo_op_is(op, OP_START) || hlo_op_is(op, OP_DONE);
   }
 }
 
@@ -68,7 +72,8 @@ static bool finds_sizes_as_it_runs(hlo_opcode_t op) {
 static hr_status_t follow(specialiser_t *pass, hlo_instr_t *instr) {
   const hlo_shape_t *const *in, *shape;
   if (!hlo_shape_is_dynamic(instr->shape)) return NULL;
-  if (finds_sizes_as_it_runs(instr->op)) return hlo_unsupported(instr, "it finds its sizes out as it runs");
+  if (finds_sizes_as_it_runs(instr->op))
+    return hlo_unsupported(instr, "it finds its sizes out as it runs");
   HR_TRY(hlo_operand_shapes(pass->arena, instr, &in));
   op_step_t step = {.instr = instr, .in_shapes = in, .out_shape = instr->shape};
   HR_TRY(op_actual_shape(pass->arena, &step, NULL, &shape));
@@ -80,7 +85,8 @@ static hr_status_t make_size_constant(specialiser_t *pass, hlo_instr_t *instr) {
   const hlo_shape_t *operand = instr->operands[0]->shape;
   HR_TRY(hlo_value_array(instr->shape->dtype, 0, NULL, &value));
   HR_TRY(hlo_module_adopt_value(pass->module, value));
-  *(int32_t *)value->data = (int32_t)operand->dims[hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS).data[0]];
+  *(int32_t *)value->data =
+      (int32_t)operand->dims[hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS).data[0]];
   instr->op = HLO_CONSTANT;
   instr->literal = value;
   instr->operand_count = instr->attr_count = 0;
@@ -90,7 +96,8 @@ static hr_status_t make_size_constant(specialiser_t *pass, hlo_instr_t *instr) {
 /* --- computations --- */
 
 /* The shape of a parameter with the sizes of what is passed for it. */
-static hr_status_t take_argument(specialiser_t *pass, hlo_instr_t *param, const hlo_shape_t *arg, bool again) {
+static hr_status_t take_argument(specialiser_t *pass, hlo_instr_t *param, const hlo_shape_t *arg,
+                                 bool again) {
   if (again && !hlo_shape_equal(param->shape, arg))
     return hlo_unsupported(param, "it is called with values of several sizes");
   return hlo_shape_is_dynamic(param->shape) ? retype(pass, param, arg) : NULL;
@@ -106,11 +113,13 @@ static hr_status_t enter(specialiser_t *pass, hlo_computation_t *body, hlo_instr
   return again ? NULL : specialise_body(pass, body);
 }
 
-/* A loop's state keeps its shape, and branches agree: the verifier has a look at the whole in the end. */
+/* A loop's state keeps its shape, and branches agree: the verifier has a look at the whole in the
+ * end. */
 static hr_status_t enter_called(specialiser_t *pass, hlo_instr_t *instr) {
   const hlo_shape_t *root;
   for (int c = 0; c < instr->called_count; c++)
-    HR_TRY(enter(pass, instr->called[c], instr->operands + (instr->op == HLO_CONDITIONAL ? 1 + c : 0)));
+    HR_TRY(enter(pass, instr->called[c],
+                 instr->operands + (instr->op == HLO_CONDITIONAL ? 1 + c : 0)));
   if (!hlo_shape_is_dynamic(instr->shape)) return NULL;
   root = instr->op == HLO_WHILE ? instr->operands[0]->shape : instr->called[0]->root->shape;
   return retype(pass, instr, root);
@@ -118,24 +127,29 @@ static hr_status_t enter_called(specialiser_t *pass, hlo_instr_t *instr) {
 
 static hr_status_t specialise_instr(specialiser_t *pass, hlo_instr_t *instr) {
   switch (instr->op) {
-    case HLO_PARAMETER: return NULL;
-    case HLO_GET_DIMENSION_SIZE: return make_size_constant(pass, instr);
+    case HLO_PARAMETER:
+      return NULL;
+    case HLO_GET_DIMENSION_SIZE:
+      return make_size_constant(pass, instr);
     case HLO_CALL:
     case HLO_FUSION:
     case HLO_WHILE:
-    case HLO_CONDITIONAL: return enter_called(pass, instr);
-    default: return follow(pass, instr);
+    case HLO_CONDITIONAL:
+      return enter_called(pass, instr);
+    default:
+      return follow(pass, instr);
   }
 }
 
 static hr_status_t specialise_body(specialiser_t *pass, hlo_computation_t *body) {
-  for (size_t i = 0; i < body->instrs.count; i++) HR_TRY(specialise_instr(pass, body->instrs.data[i]));
+  for (size_t i = 0; i < body->instrs.count; i++)
+    HR_TRY(specialise_instr(pass, body->instrs.data[i]));
   return NULL;
 }
 
 /* `shape` with the leaves from *leaf on, which moves past them. */
-static hr_status_t shape_of_leaves(hr_arena_t *arena, const hlo_shape_t *shape, const hlo_shape_t *const **leaf,
-                                   const hlo_shape_t **out_shape) {
+static hr_status_t shape_of_leaves(hr_arena_t *arena, const hlo_shape_t *shape,
+                                   const hlo_shape_t *const **leaf, const hlo_shape_t **out_shape) {
   const hlo_shape_t **elements;
   if (!hlo_shape_is_tuple(shape)) {
     const hlo_shape_t *actual = *(*leaf)++;

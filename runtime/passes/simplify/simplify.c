@@ -1,27 +1,31 @@
-/* The driver of the rules: each instruction, in order, gets the first rule that knows something better; what comes out
- * is asked again. */
+/* The driver of the rules: each instruction, in order, gets the first rule that knows something
+ * better; what comes out is asked again. */
 #include "passes/simplify/simplify.h"
 
 #include "passes/passes.h"
 
 enum { MAX_STEPS = 32 }; /* of one instruction in one round */
 
-static const simplify_fn families[] = {simplify_arithmetic, simplify_logic, simplify_convert, simplify_splats,
-                                       simplify_movement,   simplify_parts, simplify_reduce,  simplify_reshape_sink,
-                                       simplify_int8_dot,      simplify_dots,  simplify_conv,    simplify_gather,
-                                       simplify_window};
+static const simplify_fn families[] = {
+    simplify_arithmetic, simplify_logic, simplify_convert, simplify_splats,
+    simplify_movement,   simplify_parts, simplify_reduce,  simplify_reshape_sink,
+    simplify_int8_dot,   simplify_dots,  simplify_conv,    simplify_gather,
+    simplify_window};
 
 static bool is_static(const hlo_instr_t *instr) {
   if (!hlo_shape_is_array(instr->shape) || hlo_shape_is_dynamic(instr->shape)) return false;
   for (int k = 0; k < instr->operand_count; k++)
-    if (!hlo_shape_is_array(instr->operands[k]->shape) || hlo_shape_is_dynamic(instr->operands[k]->shape)) return false;
+    if (!hlo_shape_is_array(instr->operands[k]->shape) ||
+        hlo_shape_is_dynamic(instr->operands[k]->shape))
+      return false;
   return true;
 }
 
 static hlo_instr_t *better_than(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *better = simplify_structure(rewrite, instr);
   if (better || !is_static(instr)) return better;
-  for (size_t i = 0; i < sizeof families / sizeof *families && !better && !rewrite->builder.status; i++)
+  for (size_t i = 0; i < sizeof families / sizeof *families && !better && !rewrite->builder.status;
+       i++)
     better = families[i](rewrite, instr);
   return better;
 }
@@ -52,6 +56,7 @@ static hr_status_t simplify_computation(hlo_computation_t *computation, bool *ou
 
 hr_status_t pass_simplify(hlo_module_t *module, bool *out_changed) {
   size_t count = module->computations.count;
-  for (size_t c = 0; c < count; c++) HR_TRY(simplify_computation(module->computations.data[c], out_changed));
+  for (size_t c = 0; c < count; c++)
+    HR_TRY(simplify_computation(module->computations.data[c], out_changed));
   return module->computations.count > count ? pass_computations_order(module) : NULL;
 }

@@ -1,6 +1,6 @@
-/* The rules of the pass simplify, by families of ops. A rule gives what can stand for an instruction, or NULL: nothing,
- * or a failure that sticks to the rewrite's builder. Operands and results are arrays of static sizes, save where a
- * family is about tuples. */
+/* The rules of the pass simplify, by families of ops. A rule gives what can stand for an
+ * instruction, or NULL: nothing, or a failure that sticks to the rewrite's builder. Operands and
+ * results are arrays of static sizes, save where a family is about tuples. */
 #ifndef PASS_SIMPLIFY_H
 #define PASS_SIMPLIFY_H
 
@@ -8,24 +8,36 @@
 
 typedef hlo_instr_t *(*simplify_fn)(pass_rewrite_t *rewrite, hlo_instr_t *instr);
 
-hlo_instr_t *simplify_arithmetic(pass_rewrite_t *rewrite, hlo_instr_t *instr); /* add, multiply, power, ... */
-hlo_instr_t *simplify_logic(pass_rewrite_t *rewrite, hlo_instr_t *instr);      /* and, not, compare, select, ... */
-hlo_instr_t *simplify_convert(pass_rewrite_t *rewrite, hlo_instr_t *instr);    /* convert, bitcast-convert, real, ... */
-hlo_instr_t *simplify_splats(pass_rewrite_t *rewrite, hlo_instr_t *instr);     /* elementwise ops on broadcasts */
-hlo_instr_t *simplify_movement(pass_rewrite_t *rewrite, hlo_instr_t *instr);   /* reshape, transpose, broadcast, ... */
-hlo_instr_t *simplify_parts(pass_rewrite_t *rewrite, hlo_instr_t *instr);      /* slice, concatenate, pad, ... */
+hlo_instr_t *simplify_arithmetic(pass_rewrite_t *rewrite,
+                                 hlo_instr_t *instr); /* add, multiply, power, ... */
+hlo_instr_t *simplify_logic(pass_rewrite_t *rewrite,
+                            hlo_instr_t *instr); /* and, not, compare, select, ... */
+hlo_instr_t *simplify_convert(pass_rewrite_t *rewrite,
+                              hlo_instr_t *instr); /* convert, bitcast-convert, real, ... */
+hlo_instr_t *simplify_splats(pass_rewrite_t *rewrite,
+                             hlo_instr_t *instr); /* elementwise ops on broadcasts */
+hlo_instr_t *simplify_movement(pass_rewrite_t *rewrite,
+                               hlo_instr_t *instr); /* reshape, transpose, broadcast, ... */
+hlo_instr_t *simplify_parts(pass_rewrite_t *rewrite,
+                            hlo_instr_t *instr); /* slice, concatenate, pad, ... */
 hlo_instr_t *simplify_reduce(pass_rewrite_t *rewrite, hlo_instr_t *instr);
-hlo_instr_t *simplify_reshape_sink(pass_rewrite_t *rewrite, hlo_instr_t *instr);  /* reshapes before elementwise ops */
-hlo_instr_t *simplify_int8_dot(pass_rewrite_t *rewrite, hlo_instr_t *instr);      /* dot and convolution of bytes */
-hlo_instr_t *simplify_conv(pass_rewrite_t *rewrite, hlo_instr_t *instr);       /* what is around convolutions */
-hlo_instr_t *simplify_dots(pass_rewrite_t *rewrite, hlo_instr_t *instr);       /* dot, convolution as dot */
+hlo_instr_t *simplify_reshape_sink(pass_rewrite_t *rewrite,
+                                   hlo_instr_t *instr); /* reshapes before elementwise ops */
+hlo_instr_t *simplify_int8_dot(pass_rewrite_t *rewrite,
+                               hlo_instr_t *instr); /* dot and convolution of bytes */
+hlo_instr_t *simplify_conv(pass_rewrite_t *rewrite,
+                           hlo_instr_t *instr); /* what is around convolutions */
+hlo_instr_t *simplify_dots(pass_rewrite_t *rewrite,
+                           hlo_instr_t *instr); /* dot, convolution as dot */
 hlo_instr_t *simplify_gather(pass_rewrite_t *rewrite, hlo_instr_t *instr);
-hlo_instr_t *simplify_window(pass_rewrite_t *rewrite, hlo_instr_t *instr);     /* reduce-window */
-hlo_instr_t *simplify_choice(pass_rewrite_t *rewrite, hlo_instr_t *instr);     /* conditional, map */
-hlo_instr_t *simplify_structure(pass_rewrite_t *rewrite, hlo_instr_t *instr); /* tuples, copies, idle loops */
+hlo_instr_t *simplify_window(pass_rewrite_t *rewrite, hlo_instr_t *instr); /* reduce-window */
+hlo_instr_t *simplify_choice(pass_rewrite_t *rewrite, hlo_instr_t *instr); /* conditional, map */
+hlo_instr_t *simplify_structure(pass_rewrite_t *rewrite,
+                                hlo_instr_t *instr); /* tuples, copies, idle loops */
 
 /* A convolution with another window, of other operands, and the same result's shape. */
-hlo_instr_t *simplify_build_windowed(pass_rewrite_t *rewrite, const hlo_instr_t *conv, hlo_instr_t *const *operands,
-                                     const hlo_window_dim_t *dims, int rank);
+hlo_instr_t *simplify_build_windowed(pass_rewrite_t *rewrite, const hlo_instr_t *conv,
+                                     hlo_instr_t *const *operands, const hlo_window_dim_t *dims,
+                                     int rank);
 
 #endif

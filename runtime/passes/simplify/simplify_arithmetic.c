@@ -1,17 +1,20 @@
-/* Identities of arithmetic. Exact in every bit, NaN payloads aside, but for small powers: x^2 and x^3 become products,
- * which may differ from pow() in the last place. */
+/* Identities of arithmetic. Exact in every bit, NaN payloads aside, but for small powers: x^2 and
+ * x^3 become products, which may differ from pow() in the last place. */
 #include <math.h>
 
 #include "passes/simplify/simplify.h"
 
-static bool is_integer(const hlo_instr_t *instr) { return hr_dtype_is_integer(instr->shape->dtype); }
+static bool is_integer(const hlo_instr_t *instr) {
+  return hr_dtype_is_integer(instr->shape->dtype);
+}
 static bool is_float(const hlo_instr_t *instr) { return pass_is_plain_float(instr->shape->dtype); }
 
 static hlo_instr_t *number_like(pass_rewrite_t *rewrite, double number, hlo_instr_t *like) {
   return hlo_build_number_like(&rewrite->builder, number, like);
 }
 
-static hlo_instr_t *build(pass_rewrite_t *rewrite, hlo_opcode_t op, hlo_instr_t *x, hlo_instr_t *y) {
+static hlo_instr_t *build(pass_rewrite_t *rewrite, hlo_opcode_t op, hlo_instr_t *x,
+                          hlo_instr_t *y) {
   return hlo_build_binary(&rewrite->builder, op, x, y);
 }
 
@@ -40,7 +43,8 @@ static hlo_instr_t *simplify_add(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
     hlo_instr_t *x = instr->operands[k], *y = instr->operands[1 - k];
     if (pass_is_number(y, is_float(instr) ? -0.0 : 0.0)) return x;
     if (is_float(instr) && pass_is_number(y, 0.0) && pass_never_minus_zero(x)) return x;
-    bool is_folded = y->op == HLO_NEGATE && pass_splat_of(y->operands[0]); /* soon: else it would go to and fro */
+    bool is_folded = y->op == HLO_NEGATE &&
+                     pass_splat_of(y->operands[0]); /* soon: else it would go to and fro */
     if (y->op == HLO_NEGATE && !is_folded && (is_integer(instr) || is_float(instr)))
       return build(rewrite, HLO_SUBTRACT, x, y->operands[0]);
   }
@@ -51,16 +55,19 @@ static hlo_instr_t *simplify_subtract(pass_rewrite_t *rewrite, hlo_instr_t *inst
   hlo_instr_t *x = instr->operands[0], *y = instr->operands[1];
   if (pass_is_number(y, 0.0)) return x;
   if (pass_is_number(x, is_float(instr) ? -0.0 : 0.0)) return negate(rewrite, y);
-  if (y->op == HLO_NEGATE && (is_integer(instr) || is_float(instr))) return build(rewrite, HLO_ADD, x, y->operands[0]);
+  if (y->op == HLO_NEGATE && (is_integer(instr) || is_float(instr)))
+    return build(rewrite, HLO_ADD, x, y->operands[0]);
   if (!is_integer(instr)) return NULL;
   if (x == y) return number_like(rewrite, 0, x);
-  return pass_splat_of(y) && !pass_splat_of(x) ? build(rewrite, HLO_ADD, x, negate(rewrite, y)) : NULL;
+  return pass_splat_of(y) && !pass_splat_of(x) ? build(rewrite, HLO_ADD, x, negate(rewrite, y))
+                                               : NULL;
 }
 
 static hlo_instr_t *simplify_negate(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operands[0];
   if (x->op == HLO_NEGATE) return x->operands[0];
-  if (is_integer(instr) && x->op == HLO_SUBTRACT) return build(rewrite, HLO_SUBTRACT, x->operands[1], x->operands[0]);
+  if (is_integer(instr) && x->op == HLO_SUBTRACT)
+    return build(rewrite, HLO_SUBTRACT, x->operands[1], x->operands[0]);
   return NULL;
 }
 
@@ -109,7 +116,8 @@ static hlo_instr_t *simplify_divide(pass_rewrite_t *rewrite, hlo_instr_t *instr)
 static hlo_instr_t *simplify_remainder(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operands[0], *y = instr->operands[1];
   int64_t integer;
-  if (hr_dtype_class(instr->shape->dtype) != HR_CLASS_UNSIGNED || !pass_splat_int(y, &integer)) return NULL;
+  if (hr_dtype_class(instr->shape->dtype) != HR_CLASS_UNSIGNED || !pass_splat_int(y, &integer))
+    return NULL;
   if (integer <= 0 || integer >= 1 << 24 || (integer & (integer - 1))) return NULL;
   return build(rewrite, HLO_AND, x, number_like(rewrite, (double)(integer - 1), x));
 }
@@ -122,15 +130,19 @@ static hlo_instr_t *simplify_power(pass_rewrite_t *rewrite, hlo_instr_t *instr) 
   if (pass_is_number(y, 1)) return x;
   if (pass_is_number(y, 0)) return number_like(rewrite, 1, x);
   if (pass_is_number(y, 2)) return build(rewrite, HLO_MULTIPLY, x, x);
-  if (pass_is_number(y, 3)) return build(rewrite, HLO_MULTIPLY, build(rewrite, HLO_MULTIPLY, x, x), x);
-  return real && pass_is_number(y, -1) ? build(rewrite, HLO_DIVIDE, number_like(rewrite, 1, x), x) : NULL;
+  if (pass_is_number(y, 3))
+    return build(rewrite, HLO_MULTIPLY, build(rewrite, HLO_MULTIPLY, x, x), x);
+  return real && pass_is_number(y, -1) ? build(rewrite, HLO_DIVIDE, number_like(rewrite, 1, x), x)
+                                       : NULL;
 }
 
 /* ---- extremes ---- */
 
 static hlo_instr_t *simplify_extreme(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
-  bool (*is_neutral)(const hlo_instr_t *) = instr->op == HLO_MAXIMUM ? pass_is_lowest : pass_is_highest;
-  bool (*is_final)(const hlo_instr_t *) = instr->op == HLO_MAXIMUM ? pass_is_highest : pass_is_lowest;
+  bool (*is_neutral)(const hlo_instr_t *) =
+      instr->op == HLO_MAXIMUM ? pass_is_lowest : pass_is_highest;
+  bool (*is_final)(const hlo_instr_t *) =
+      instr->op == HLO_MAXIMUM ? pass_is_highest : pass_is_lowest;
   (void)rewrite;
   if (instr->operands[0] == instr->operands[1]) return instr->operands[0];
   for (int k = 0; k < 2; k++) {
@@ -144,23 +156,34 @@ static hlo_instr_t *simplify_extreme(pass_rewrite_t *rewrite, hlo_instr_t *instr
 static hlo_instr_t *simplify_abs(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operands[0];
   hr_dtype_class_t kind = hr_dtype_class(x->shape->dtype);
-  if (x->op == HLO_ABS || kind == HR_CLASS_UNSIGNED) return x->shape->dtype == instr->shape->dtype ? x : NULL;
+  if (x->op == HLO_ABS || kind == HR_CLASS_UNSIGNED)
+    return x->shape->dtype == instr->shape->dtype ? x : NULL;
   bool symmetric = x->op == HLO_NEGATE && is_float(instr) && kind == HR_CLASS_FLOAT;
   return symmetric ? hlo_build_unary(&rewrite->builder, HLO_ABS, x->operands[0]) : NULL;
 }
 
 hlo_instr_t *simplify_arithmetic(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   switch (instr->op) {
-    case HLO_ADD: return simplify_add(rewrite, instr);
-    case HLO_SUBTRACT: return simplify_subtract(rewrite, instr);
-    case HLO_NEGATE: return simplify_negate(rewrite, instr);
-    case HLO_MULTIPLY: return simplify_multiply(rewrite, instr);
-    case HLO_DIVIDE: return simplify_divide(rewrite, instr);
-    case HLO_REMAINDER: return simplify_remainder(rewrite, instr);
-    case HLO_POWER: return simplify_power(rewrite, instr);
+    case HLO_ADD:
+      return simplify_add(rewrite, instr);
+    case HLO_SUBTRACT:
+      return simplify_subtract(rewrite, instr);
+    case HLO_NEGATE:
+      return simplify_negate(rewrite, instr);
+    case HLO_MULTIPLY:
+      return simplify_multiply(rewrite, instr);
+    case HLO_DIVIDE:
+      return simplify_divide(rewrite, instr);
+    case HLO_REMAINDER:
+      return simplify_remainder(rewrite, instr);
+    case HLO_POWER:
+      return simplify_power(rewrite, instr);
     case HLO_MAXIMUM:
-    case HLO_MINIMUM: return simplify_extreme(rewrite, instr);
-    case HLO_ABS: return simplify_abs(rewrite, instr);
-    default: return NULL;
+    case HLO_MINIMUM:
+      return simplify_extreme(rewrite, instr);
+    case HLO_ABS:
+      return simplify_abs(rewrite, instr);
+    default:
+      return NULL;
   }
 }

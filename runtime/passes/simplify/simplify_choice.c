@@ -1,5 +1,5 @@
-/* Conditionals: the branch that is known to be taken, or both where they are less work than the choice; and maps, which
- * are their bodies on whole arrays. */
+/* Conditionals: the branch that is known to be taken, or both where they are less work than the
+ * choice; and maps, which are their bodies on whole arrays. */
 #include "passes/simplify/simplify.h"
 
 enum {
@@ -7,11 +7,14 @@ enum {
   MAX_ELEMENTS = 1024 /* of any value in it */
 };
 
-/* The branch stands in the place of the conditional. A selector that is out of range takes the last. */
+/* The branch stands in the place of the conditional. A selector that is out of range takes the
+ * last. */
 static hlo_instr_t *known_branch(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   int64_t selector;
   int count = instr->called_count, branch;
-  if (!pass_is_scalar_constant(instr->operands[0]) || !pass_splat_int(instr->operands[0], &selector)) return NULL;
+  if (!pass_is_scalar_constant(instr->operands[0]) ||
+      !pass_splat_int(instr->operands[0], &selector))
+    return NULL;
   bool by_pred = instr->operands[0]->shape->dtype == HR_PRED;
   branch = by_pred ? !selector : selector < 0 || selector >= count ? count - 1 : (int)selector;
   if (instr->called[branch]->params.count != 1) return NULL;
@@ -21,7 +24,8 @@ static hlo_instr_t *known_branch(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
 /* ---- both branches ---- */
 
 static bool is_small(const hlo_shape_t *shape) {
-  return hlo_shape_is_array(shape) && !hlo_shape_is_dynamic(shape) && pass_count(shape) <= MAX_ELEMENTS;
+  return hlo_shape_is_array(shape) && !hlo_shape_is_dynamic(shape) &&
+         pass_count(shape) <= MAX_ELEMENTS;
 }
 
 static bool is_structure(hlo_opcode_t op) {
@@ -34,7 +38,8 @@ static bool is_cheap(const hlo_computation_t *branch) {
   for (size_t i = 0; i < branch->instrs.count; i++) {
     const hlo_instr_t *instr = branch->instrs.data[i];
     bool free = is_structure(instr->op) || instr->op == HLO_CONSTANT;
-    bool simple = hlo_op_is(instr->op, OP_ELEMENTWISE) || instr->op == HLO_BROADCAST || instr->op == HLO_RESHAPE;
+    bool simple = hlo_op_is(instr->op, OP_ELEMENTWISE) || instr->op == HLO_BROADCAST ||
+                  instr->op == HLO_RESHAPE;
     if (instr->extra && instr->extra->control_count) return false;
     if (!free && !simple) return false;
     if (!is_structure(instr->op) && !is_small(instr->shape)) return false;
@@ -44,12 +49,14 @@ static bool is_cheap(const hlo_computation_t *branch) {
 }
 
 /* A tuple's elements one by one. */
-static hlo_instr_t *select_result(pass_rewrite_t *rewrite, hlo_instr_t *pred, hlo_instr_t *x, hlo_instr_t *y) {
+static hlo_instr_t *select_result(pass_rewrite_t *rewrite, hlo_instr_t *pred, hlo_instr_t *x,
+                                  hlo_instr_t *y) {
   hlo_instr_t **list;
   if (!x || !y || x == y) return x;
   if (!hlo_shape_is_tuple(x->shape)) return hlo_build_select(&rewrite->builder, pred, x, y);
   int count = x->shape->element_count;
-  if (!rewrite->builder.status) rewrite->builder.status = HR_NEW_ARRAY(&rewrite->scratch, count, &list);
+  if (!rewrite->builder.status)
+    rewrite->builder.status = HR_NEW_ARRAY(&rewrite->scratch, count, &list);
   for (int k = 0; k < count && !rewrite->builder.status; k++)
     list[k] = select_result(rewrite, pred, hlo_build_element(&rewrite->builder, x, k),
                             hlo_build_element(&rewrite->builder, y, k));
@@ -64,7 +71,8 @@ static bool is_small_result(const hlo_shape_t *shape) {
 
 static hlo_instr_t *both_branches(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *pred = instr->operands[0];
-  if (pred->shape->dtype != HR_PRED || instr->called_count != 2 || !is_small_result(instr->shape)) return NULL;
+  if (pred->shape->dtype != HR_PRED || instr->called_count != 2 || !is_small_result(instr->shape))
+    return NULL;
   if (!is_cheap(instr->called[0]) || !is_cheap(instr->called[1])) return NULL;
   hlo_instr_t *yes = pass_clone_body(rewrite, instr->called[0], &instr->operands[1]);
   hlo_instr_t *no = pass_clone_body(rewrite, instr->called[1], &instr->operands[2]);
@@ -83,13 +91,15 @@ static bool is_elementwise_body(const hlo_computation_t *body) {
   return true;
 }
 
-static hlo_instr_t *on_arrays(pass_rewrite_t *rewrite, const hlo_instr_t *map, const hlo_instr_t *instr,
-                              hlo_instr_t **made) {
+static hlo_instr_t *on_arrays(pass_rewrite_t *rewrite, const hlo_instr_t *map,
+                              const hlo_instr_t *instr, hlo_instr_t **made) {
   hlo_instr_t *operands[4];
-  const hlo_shape_t *shape = pass_shape(rewrite, instr->shape->dtype, map->shape->rank, map->shape->dims);
+  const hlo_shape_t *shape =
+      pass_shape(rewrite, instr->shape->dtype, map->shape->rank, map->shape->dims);
   if (instr->op == HLO_PARAMETER) return map->operands[hlo_parameter_number(instr)];
   if (!shape || instr->operand_count > 4) return NULL;
-  if (instr->op == HLO_CONSTANT) return pass_build_fill(rewrite, pass_clone(rewrite, instr, NULL), shape);
+  if (instr->op == HLO_CONSTANT)
+    return pass_build_fill(rewrite, pass_clone(rewrite, instr, NULL), shape);
   for (int k = 0; k < instr->operand_count; k++) operands[k] = made[instr->operands[k]->id];
   return pass_build_like(rewrite, instr, operands, shape);
 }
@@ -97,8 +107,11 @@ static hlo_instr_t *on_arrays(pass_rewrite_t *rewrite, const hlo_instr_t *map, c
 static hlo_instr_t *inline_map(pass_rewrite_t *rewrite, hlo_instr_t *map) {
   const hlo_computation_t *body = map->called[0];
   hlo_instr_t **made;
-  if (!hlo_shape_is_array(map->shape) || hlo_shape_is_dynamic(map->shape) || !is_elementwise_body(body)) return NULL;
-  if (!rewrite->builder.status) rewrite->builder.status = HR_NEW_ARRAY(&rewrite->scratch, body->instrs.count, &made);
+  if (!hlo_shape_is_array(map->shape) || hlo_shape_is_dynamic(map->shape) ||
+      !is_elementwise_body(body))
+    return NULL;
+  if (!rewrite->builder.status)
+    rewrite->builder.status = HR_NEW_ARRAY(&rewrite->scratch, body->instrs.count, &made);
   if (rewrite->builder.status) return NULL;
   for (size_t i = 0; i < body->instrs.count; i++)
     if (!(made[i] = on_arrays(rewrite, map, body->instrs.data[i], made))) return NULL;

@@ -1,13 +1,15 @@
-/* What is done to the operands of a convolution becomes part of it: transposes of weights in its dimension labels, padding and
- * a reversed kernel in its window (so gradients of convolutions say in one instruction what they are). Exact. */
+/* What is done to the operands of a convolution becomes part of it: transposes of weights in its
+ * dimension labels, padding and a reversed kernel in its window (so gradients of convolutions say
+ * in one instruction what they are). Exact. */
 #include <string.h>
 
 #include "ops/kernels/conv/native_convolution.h"
 #include "passes/lib/pass_conv.h"
 #include "passes/simplify/simplify.h"
 
-hlo_instr_t *simplify_build_windowed(pass_rewrite_t *rewrite, const hlo_instr_t *conv, hlo_instr_t *const *operands,
-                                     const hlo_window_dim_t *dims, int rank) {
+hlo_instr_t *simplify_build_windowed(pass_rewrite_t *rewrite, const hlo_instr_t *conv,
+                                     hlo_instr_t *const *operands, const hlo_window_dim_t *dims,
+                                     int rank) {
   hlo_window_t *window;
   void *copy;
   hlo_builder_t *builder = &rewrite->builder;
@@ -22,8 +24,8 @@ hlo_instr_t *simplify_build_windowed(pass_rewrite_t *rewrite, const hlo_instr_t 
 
 /* ---- transposes ---- */
 
-/* What the kernel takes in any order: weights, which it packs, and everything if it is of no kind that has an order.
- * Other arrays are the business of the pass "layout_assignment". */
+/* What the kernel takes in any order: weights, which it packs, and everything if it is of no kind
+ * that has an order. Other arrays are the business of the pass "layout_assignment". */
 static bool takes_any_order(const hlo_instr_t *conv, int side) {
   conv_orders_t orders;
   return !conv_orders_find(conv, &orders) || !orders.matters[side];
@@ -37,7 +39,9 @@ static hlo_instr_t *of_transposes(pass_rewrite_t *rewrite, hlo_instr_t *conv) {
     positions[k] = hlo_attr_ints(operands[k], HLO_ATTR_DIMENSIONS).data;
     operands[k] = operands[k]->operands[0];
   }
-  return positions[0] || positions[1] ? pass_conv_relabel(rewrite, conv, operands, conv->shape, positions) : NULL;
+  return positions[0] || positions[1]
+             ? pass_conv_relabel(rewrite, conv, operands, conv->shape, positions)
+             : NULL;
 }
 
 /* A convolution that is transposed afterwards writes its result so at once. */
@@ -45,7 +49,8 @@ static hlo_instr_t *transpose_of_conv(pass_rewrite_t *rewrite, hlo_instr_t *tran
   hlo_instr_t *conv = transpose->operands[0];
   hr_ints_t permutation = hlo_attr_ints(transpose, HLO_ATTR_DIMENSIONS);
   int64_t inverse[HLO_MAX_RANK];
-  if (!pass_conv_is_plain(conv) || pass_use_count(rewrite, conv) > 1 || !takes_any_order(conv, PASS_CONV_OUT))
+  if (!pass_conv_is_plain(conv) || pass_use_count(rewrite, conv) > 1 ||
+      !takes_any_order(conv, PASS_CONV_OUT))
     return NULL;
   for (int64_t d = 0; d < permutation.count; d++) inverse[permutation.data[d]] = d;
   const int64_t *const positions[PASS_CONV_SIDES] = {NULL, NULL, inverse};
@@ -71,14 +76,15 @@ static hlo_instr_t *of_reverse(pass_rewrite_t *rewrite, hlo_instr_t *conv) {
   hlo_instr_t *kernel = conv->operands[1];
   const hlo_window_t *window = hlo_attr_window(conv);
   hlo_window_dim_t dims[HLO_MAX_RANK];
-  int bits = kernel->op == HLO_REVERSE && window ? reversed_spatial(kernel, hlo_attr_labels(conv)) : -1;
+  int bits =
+      kernel->op == HLO_REVERSE && window ? reversed_spatial(kernel, hlo_attr_labels(conv)) : -1;
   if (bits < 0) return NULL;
   for (int s = 0; s < window->rank; s++) {
     dims[s] = window->dims[s];
     dims[s].reversal ^= bits >> s & 1;
   }
-  return simplify_build_windowed(rewrite, conv, (hlo_instr_t *[]){conv->operands[0], kernel->operands[0]}, dims,
-                                 window->rank);
+  return simplify_build_windowed(
+      rewrite, conv, (hlo_instr_t *[]){conv->operands[0], kernel->operands[0]}, dims, window->rank);
 }
 
 /* Zeros around the input, and between its elements. */
@@ -89,7 +95,8 @@ static hlo_instr_t *of_pad(pass_rewrite_t *rewrite, hlo_instr_t *conv) {
   hlo_window_dim_t dims[HLO_MAX_RANK];
   if (pad->op != HLO_PAD || !window || !pass_is_number(pad->operands[1], 0)) return NULL;
   const hlo_padding_dim_t *edges = hlo_attr_padding(pad)->dims, none = {0, 0, 0};
-  if (memcmp(&edges[labels->lhs_batch], &none, sizeof none) || memcmp(&edges[labels->lhs_feature], &none, sizeof none))
+  if (memcmp(&edges[labels->lhs_batch], &none, sizeof none) ||
+      memcmp(&edges[labels->lhs_feature], &none, sizeof none))
     return NULL;
   for (int s = 0; s < window->rank; s++) {
     const hlo_padding_dim_t *edge = &edges[labels->lhs_spatial[s]];
@@ -100,12 +107,13 @@ static hlo_instr_t *of_pad(pass_rewrite_t *rewrite, hlo_instr_t *conv) {
     dims[s].pad_high += edge->high;
     dims[s].base_dilation *= 1 + edge->interior;
   }
-  return simplify_build_windowed(rewrite, conv, (hlo_instr_t *[]){pad->operands[0], conv->operands[1]}, dims,
-                                 window->rank);
+  return simplify_build_windowed(
+      rewrite, conv, (hlo_instr_t *[]){pad->operands[0], conv->operands[1]}, dims, window->rank);
 }
 
 hlo_instr_t *simplify_conv(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
-  if (instr->op == HLO_TRANSPOSE && instr->operands[0]->op == HLO_CONVOLUTION) return transpose_of_conv(rewrite, instr);
+  if (instr->op == HLO_TRANSPOSE && instr->operands[0]->op == HLO_CONVOLUTION)
+    return transpose_of_conv(rewrite, instr);
   if (instr->op != HLO_CONVOLUTION || !pass_conv_is_plain(instr)) return NULL;
   hlo_instr_t *better = of_transposes(rewrite, instr);
   if (!better) better = of_reverse(rewrite, instr);

@@ -1,7 +1,9 @@
-/* Chains of conversions. A conversion through a type that holds every value of the first is not noticed. All exact. */
+/* Chains of conversions. A conversion through a type that holds every value of the first is not
+ * noticed. All exact. */
 #include "passes/simplify/simplify.h"
 
-/* Bits of the largest run of integers that all have a value of this type; floats: of the significand. */
+/* Bits of the largest run of integers that all have a value of this type; floats: of the
+ * significand. */
 static int exact_bits(hr_dtype_t dtype) {
   const hr_float_format_t *format = hr_float_format(dtype);
   if (format) return format->mantissa_bits + 1;
@@ -10,34 +12,40 @@ static int exact_bits(hr_dtype_t dtype) {
 
 static bool float_holds(hr_dtype_t wide, hr_dtype_t narrow) {
   const hr_float_format_t *w = hr_float_format(wide), *n = hr_float_format(narrow);
-  return pass_is_plain_float(wide) && pass_is_plain_float(narrow) && w->exponent_bits >= n->exponent_bits &&
-         w->mantissa_bits >= n->mantissa_bits;
+  return pass_is_plain_float(wide) && pass_is_plain_float(narrow) &&
+         w->exponent_bits >= n->exponent_bits && w->mantissa_bits >= n->mantissa_bits;
 }
 
 /* Has every value of `narrow` an equal one in `wide`? */
 static bool holds(hr_dtype_t wide, hr_dtype_t narrow) {
   hr_dtype_class_t w = hr_dtype_class(wide), n = hr_dtype_class(narrow);
   if (wide == narrow) return true;
-  if (n == HR_CLASS_PRED) return w == HR_CLASS_SIGNED || w == HR_CLASS_UNSIGNED || pass_is_plain_float(wide);
+  if (n == HR_CLASS_PRED)
+    return w == HR_CLASS_SIGNED || w == HR_CLASS_UNSIGNED || pass_is_plain_float(wide);
   if (n == HR_CLASS_FLOAT) return float_holds(wide, narrow);
   if (n != HR_CLASS_SIGNED && n != HR_CLASS_UNSIGNED) return false;
   if (w == HR_CLASS_UNSIGNED && n == HR_CLASS_SIGNED) return false;
-  if (w == HR_CLASS_FLOAT && wide == HR_F16) return false; /* its range ends before its integers do */
+  if (w == HR_CLASS_FLOAT && wide == HR_F16)
+    return false; /* its range ends before its integers do */
   return (w == HR_CLASS_SIGNED || w == HR_CLASS_UNSIGNED || pass_is_plain_float(wide)) &&
          exact_bits(wide) >= exact_bits(narrow);
 }
 
 /* Widening and then going on, where the second step means the same from the first type. */
 static hlo_instr_t *simplify_chain(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
-  hlo_instr_t *middle = instr->operands[0], *x = middle->op == HLO_CONVERT ? middle->operands[0] : NULL;
+  hlo_instr_t *middle = instr->operands[0],
+              *x = middle->op == HLO_CONVERT ? middle->operands[0] : NULL;
   if (!x || !holds(middle->shape->dtype, x->shape->dtype)) return NULL;
   if (x->shape->dtype == instr->shape->dtype) return x;
-  bool to_pred = instr->shape->dtype == HR_PRED, is_complex = hr_dtype_is_complex(instr->shape->dtype);
+  bool to_pred = instr->shape->dtype == HR_PRED,
+       is_complex = hr_dtype_is_complex(instr->shape->dtype);
   bool known = hr_dtype_is_integer(instr->shape->dtype) || pass_is_plain_float(instr->shape->dtype);
-  /* Integers wrap on the way to narrower integers, floats saturate: the way through floats is another one. */
+  /* Integers wrap on the way to narrower integers, floats saturate: the way through floats is
+   * another one. */
   bool wraps = hr_dtype_is_integer(instr->shape->dtype) && !hr_dtype_is_float(x->shape->dtype) &&
                hr_dtype_is_float(middle->shape->dtype);
-  if (to_pred || is_complex || !known || (wraps && !holds(instr->shape->dtype, x->shape->dtype))) return NULL;
+  if (to_pred || is_complex || !known || (wraps && !holds(instr->shape->dtype, x->shape->dtype)))
+    return NULL;
   return hlo_build_convert(&rewrite->builder, x, instr->shape->dtype);
 }
 
@@ -46,10 +54,12 @@ static hlo_instr_t *convert_of_iota(pass_rewrite_t *rewrite, hlo_instr_t *instr)
   hlo_instr_t *iota = instr->operands[0];
   hr_dtype_t from = iota->shape->dtype, to = instr->shape->dtype;
   int64_t size = iota->shape->dims[hlo_attr_int(iota, HLO_ATTR_IOTA_DIMENSION)];
-  bool known = hr_dtype_is_integer(from) && (hr_dtype_is_integer(to) || to == HR_F32 || to == HR_F64);
+  bool known =
+      hr_dtype_is_integer(from) && (hr_dtype_is_integer(to) || to == HR_F32 || to == HR_F64);
   int bits = exact_bits(from) < exact_bits(to) ? exact_bits(from) : exact_bits(to);
   if (!known || (bits < 62 && size > INT64_C(1) << bits)) return NULL;
-  return hlo_build(&rewrite->builder, HLO_IOTA, instr->shape, 0, NULL, iota->attr_count, iota->attrs, 0, NULL);
+  return hlo_build(&rewrite->builder, HLO_IOTA, instr->shape, 0, NULL, iota->attr_count,
+                   iota->attrs, 0, NULL);
 }
 
 static hlo_instr_t *simplify_bitcast_convert(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
@@ -89,11 +99,16 @@ hlo_instr_t *simplify_convert(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
       if (instr->operands[0]->shape->dtype == instr->shape->dtype) return instr->operands[0];
       if (instr->operands[0]->op == HLO_IOTA) return convert_of_iota(rewrite, instr);
       return simplify_chain(rewrite, instr);
-    case HLO_BITCAST_CONVERT: return simplify_bitcast_convert(rewrite, instr);
-    case HLO_REDUCE_PRECISION: return simplify_reduce_precision(instr);
+    case HLO_BITCAST_CONVERT:
+      return simplify_bitcast_convert(rewrite, instr);
+    case HLO_REDUCE_PRECISION:
+      return simplify_reduce_precision(instr);
     case HLO_REAL:
-    case HLO_IMAG: return simplify_part(instr);
-    case HLO_COMPLEX: return simplify_complex(instr);
-    default: return NULL;
+    case HLO_IMAG:
+      return simplify_part(instr);
+    case HLO_COMPLEX:
+      return simplify_complex(instr);
+    default:
+      return NULL;
   }
 }

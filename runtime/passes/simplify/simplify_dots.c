@@ -1,5 +1,6 @@
-/* Products in the forms that kernels like: no transposes around them, no dimensions of size 1, no convolution that is a
- * product. Products of one term are multiplications. Sums may be made in another order. */
+/* Products in the forms that kernels like: no transposes around them, no dimensions of size 1, no
+ * convolution that is a product. Products of one term are multiplications. Sums may be made in
+ * another order. */
 #include "passes/simplify/simplify.h"
 
 /* ---- dimension numbers ---- */
@@ -32,29 +33,34 @@ static int free_count(const dot_side_t *side) {
   return side->x->shape->rank - (int)side->batch.count - (int)side->contracting.count;
 }
 
-static bool has_algorithm(const hlo_instr_t *dot) { return hlo_attr_enum(dot, HLO_ATTR_ALGORITHM) != 0; }
+static bool has_algorithm(const hlo_instr_t *dot) {
+  return hlo_attr_enum(dot, HLO_ATTR_ALGORITHM) != 0;
+}
 
 /* The same product of other operands; precision goes along. */
-static hlo_instr_t *build_dot(pass_rewrite_t *rewrite, const hlo_instr_t *like, const dot_side_t sides[2],
-                              const hlo_shape_t *shape) {
+static hlo_instr_t *build_dot(pass_rewrite_t *rewrite, const hlo_instr_t *like,
+                              const dot_side_t sides[2], const hlo_shape_t *shape) {
   static const hlo_attr_key_t kept[] = {HLO_ATTR_OPERAND_PRECISION, HLO_ATTR_ALGORITHM};
   hlo_attr_t attrs[6];
   int count = 0;
   hlo_builder_t *builder = &rewrite->builder;
   if (!sides[0].x || !sides[1].x || !shape) return NULL;
   if (sides[0].batch.count) {
-    attrs[count++] = hlo_attr_of_ints(builder, HLO_ATTR_LHS_BATCH_DIMS, sides[0].batch.count, sides[0].batch.data);
-    attrs[count++] = hlo_attr_of_ints(builder, HLO_ATTR_RHS_BATCH_DIMS, sides[1].batch.count, sides[1].batch.data);
+    attrs[count++] = hlo_attr_of_ints(builder, HLO_ATTR_LHS_BATCH_DIMS, sides[0].batch.count,
+                                      sides[0].batch.data);
+    attrs[count++] = hlo_attr_of_ints(builder, HLO_ATTR_RHS_BATCH_DIMS, sides[1].batch.count,
+                                      sides[1].batch.data);
   }
-  attrs[count++] = hlo_attr_of_ints(builder, HLO_ATTR_LHS_CONTRACTING_DIMS, sides[0].contracting.count,
-                                    sides[0].contracting.data);
-  attrs[count++] = hlo_attr_of_ints(builder, HLO_ATTR_RHS_CONTRACTING_DIMS, sides[1].contracting.count,
-                                    sides[1].contracting.data);
+  attrs[count++] = hlo_attr_of_ints(builder, HLO_ATTR_LHS_CONTRACTING_DIMS,
+                                    sides[0].contracting.count, sides[0].contracting.data);
+  attrs[count++] = hlo_attr_of_ints(builder, HLO_ATTR_RHS_CONTRACTING_DIMS,
+                                    sides[1].contracting.count, sides[1].contracting.data);
   for (int i = 0; i < 2; i++) {
     const hlo_attr_t *attr = like->op == HLO_DOT ? hlo_attr_find(like, kept[i]) : NULL;
     if (attr) attrs[count++] = *attr;
   }
-  return hlo_build(builder, HLO_DOT, shape, 2, (hlo_instr_t *[]){sides[0].x, sides[1].x}, count, attrs, 0, NULL);
+  return hlo_build(builder, HLO_DOT, shape, 2, (hlo_instr_t *[]){sides[0].x, sides[1].x}, count,
+                   attrs, 0, NULL);
 }
 
 /* ---- transposes ---- */
@@ -63,7 +69,8 @@ typedef struct mapped_dims {
   int64_t batch[HLO_MAX_RANK], contracting[HLO_MAX_RANK];
 } mapped_dims_t;
 
-/* Would what is innermost be a batch dimension, so that each product had to pick its elements from everywhere? */
+/* Would what is innermost be a batch dimension, so that each product had to pick its elements from
+ * everywhere? */
 static bool would_scatter(const dot_side_t *side, hr_ints_t permutation) {
   for (int64_t d = 0; d + 1 < permutation.count; d++)
     if (permutation.data[d] == permutation.count - 1)
@@ -81,10 +88,12 @@ static bool fold_transpose(dot_side_t *side, mapped_dims_t *mapped) {
     if (permutation.data[d] < last) return false;
     last = permutation.data[d];
   }
-  for (int64_t i = 0; i < side->batch.count; i++) mapped->batch[i] = permutation.data[side->batch.data[i]];
+  for (int64_t i = 0; i < side->batch.count; i++)
+    mapped->batch[i] = permutation.data[side->batch.data[i]];
   for (int64_t i = 0; i < side->contracting.count; i++)
     mapped->contracting[i] = permutation.data[side->contracting.data[i]];
-  *side = (dot_side_t){side->x->operands[0], {mapped->batch, side->batch.count},
+  *side = (dot_side_t){side->x->operands[0],
+                       {mapped->batch, side->batch.count},
                        {mapped->contracting, side->contracting.count}};
   return true;
 }
@@ -97,8 +106,8 @@ static hlo_instr_t *without_transposes(pass_rewrite_t *rewrite, hlo_instr_t *dot
   return left || right ? build_dot(rewrite, dot, sides, dot->shape) : NULL;
 }
 
-/* The order of a side's dimensions in which products read it in a line: what is contracted together, as it lies on the
- * other side. False: they are in this order. */
+/* The order of a side's dimensions in which products read it in a line: what is contracted
+ * together, as it lies on the other side. False: they are in this order. */
 static bool order_in_line(const dot_side_t *side, const dot_side_t *other, int64_t *order) {
   int rank = side->x->shape->rank, count = 0;
   bool free_last = rank && role_of(side, rank - 1) == FREE, in_line = true;
@@ -115,13 +124,15 @@ static bool order_in_line(const dot_side_t *side, const dot_side_t *other, int64
 }
 
 /* A side that can be computed in any order is computed in this one. */
-static bool transpose_side(pass_rewrite_t *rewrite, dot_side_t *side, const dot_side_t *other, mapped_dims_t *mapped) {
+static bool transpose_side(pass_rewrite_t *rewrite, dot_side_t *side, const dot_side_t *other,
+                           mapped_dims_t *mapped) {
   int64_t order[HLO_MAX_RANK], to[HLO_MAX_RANK];
   int rank = side->x->shape->rank;
   if (!pass_transpose_is_free(rewrite, side->x) || !order_in_line(side, other, order)) return false;
   for (int d = 0; d < rank; d++) to[order[d]] = d;
   for (int64_t i = 0; i < side->batch.count; i++) mapped->batch[i] = to[side->batch.data[i]];
-  for (int64_t i = 0; i < side->contracting.count; i++) mapped->contracting[i] = to[side->contracting.data[i]];
+  for (int64_t i = 0; i < side->contracting.count; i++)
+    mapped->contracting[i] = to[side->contracting.data[i]];
   *side = (dot_side_t){pass_build_transposed(rewrite, side->x, (hr_ints_t){order, rank}),
                        {mapped->batch, side->batch.count},
                        {mapped->contracting, side->contracting.count}};
@@ -132,8 +143,8 @@ static hlo_instr_t *with_transposed_side(pass_rewrite_t *rewrite, hlo_instr_t *d
   dot_side_t sides[2];
   mapped_dims_t mapped;
   read_sides(dot, sides);
-  bool turned =
-      transpose_side(rewrite, &sides[1], &sides[0], &mapped) || transpose_side(rewrite, &sides[0], &sides[1], &mapped);
+  bool turned = transpose_side(rewrite, &sides[1], &sides[0], &mapped) ||
+                transpose_side(rewrite, &sides[0], &sides[1], &mapped);
   return turned ? build_dot(rewrite, dot, sides, dot->shape) : NULL;
 }
 
@@ -143,14 +154,16 @@ static hlo_instr_t *transpose_of_dot(pass_rewrite_t *rewrite, hlo_instr_t *trans
   hr_ints_t permutation = hlo_attr_ints(transpose, HLO_ATTR_DIMENSIONS);
   dot_side_t sides[2];
   read_sides(dot, sides);
-  int batch = (int)sides[0].batch.count, left = free_count(&sides[0]), right = free_count(&sides[1]);
+  int batch = (int)sides[0].batch.count, left = free_count(&sides[0]),
+      right = free_count(&sides[1]);
   if (pass_use_count(rewrite, dot) > 1 || has_algorithm(dot)) return NULL;
   for (int d = 0; d < batch + left + right; d++) {
     int from = d < batch ? d : d < batch + right ? d + left : d - right;
     if (permutation.data[d] != from) return NULL;
   }
   const hlo_attr_t *precision = hlo_attr_find(dot, HLO_ATTR_OPERAND_PRECISION);
-  if (precision && precision->ints.count == 2 && precision->ints.data[0] != precision->ints.data[1]) return NULL;
+  if (precision && precision->ints.count == 2 && precision->ints.data[0] != precision->ints.data[1])
+    return NULL;
   dot_side_t swapped[] = {sides[1], sides[0]};
   return build_dot(rewrite, dot, swapped, transpose->shape);
 }
@@ -158,7 +171,8 @@ static hlo_instr_t *transpose_of_dot(pass_rewrite_t *rewrite, hlo_instr_t *trans
 /* ---- dimensions of size 1 ---- */
 
 typedef struct kept_dims {
-  int64_t sizes[HLO_MAX_RANK], numbers[HLO_MAX_RANK]; /* of what is left; and by old dimension the new one, or -1 */
+  int64_t sizes[HLO_MAX_RANK],
+      numbers[HLO_MAX_RANK]; /* of what is left; and by old dimension the new one, or -1 */
   int64_t batch[HLO_MAX_RANK], contracting[HLO_MAX_RANK];
   int rank, batch_count, contracting_count;
 } kept_dims_t;
@@ -181,8 +195,10 @@ static void narrow_side(pass_rewrite_t *rewrite, dot_side_t *side, kept_dims_t *
   keep_dims(side, kept);
   const hlo_shape_t *shape = pass_shape(rewrite, side->x->shape->dtype, kept->rank, kept->sizes);
   hlo_instr_t *x = side->x;
-  if (kept->rank < x->shape->rank) x = shape ? hlo_build_reshape(&rewrite->builder, x, shape) : NULL;
-  *side = (dot_side_t){x, {kept->batch, kept->batch_count}, {kept->contracting, kept->contracting_count}};
+  if (kept->rank < x->shape->rank)
+    x = shape ? hlo_build_reshape(&rewrite->builder, x, shape) : NULL;
+  *side = (dot_side_t){
+      x, {kept->batch, kept->batch_count}, {kept->contracting, kept->contracting_count}};
 }
 
 static bool has_ones(const hlo_shape_t *shape) {
@@ -211,16 +227,20 @@ static hlo_instr_t *without_ones(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
 
 #define FEW_TERMS 4
 
-static bool is_float(hr_dtype_t dtype) { return pass_is_plain_float(dtype) || hr_dtype_is_complex(dtype); }
+static bool is_float(hr_dtype_t dtype) {
+  return pass_is_plain_float(dtype) || hr_dtype_is_complex(dtype);
+}
 
 /* An operand over other sizes, dimension d becoming dims[d]. */
-static hlo_instr_t *spread(pass_rewrite_t *rewrite, hlo_instr_t *x, const int64_t *dims, const hlo_shape_t *all) {
+static hlo_instr_t *spread(pass_rewrite_t *rewrite, hlo_instr_t *x, const int64_t *dims,
+                           const hlo_shape_t *all) {
   int64_t order[HLO_MAX_RANK], sorted[HLO_MAX_RANK];
   int rank = x->shape->rank;
   bool in_order = true;
   for (int d = 0; d < rank; d++) {
     int at = d;
-    for (; at > 0 && sorted[at - 1] > dims[d]; at--) sorted[at] = sorted[at - 1], order[at] = order[at - 1];
+    for (; at > 0 && sorted[at - 1] > dims[d]; at--)
+      sorted[at] = sorted[at - 1], order[at] = order[at - 1];
     sorted[at] = dims[d], order[at] = d;
     in_order &= at == d;
   }
@@ -229,8 +249,8 @@ static hlo_instr_t *spread(pass_rewrite_t *rewrite, hlo_instr_t *x, const int64_
   return hlo_build_broadcast(&rewrite->builder, x, all, (hr_ints_t){sorted, rank});
 }
 
-/* Where the dimensions of a product go among those of all its terms: batch, left and right as in the result, and what
- * is contracted before or behind the free ones, as it lies in the operands. */
+/* Where the dimensions of a product go among those of all its terms: batch, left and right as in
+ * the result, and what is contracted before or behind the free ones, as it lies in the operands. */
 typedef struct term_dims {
   int64_t numbers[2][HLO_MAX_RANK]; /* by side and dimension */
   int64_t sizes[HLO_MAX_RANK], contracted[HLO_MAX_RANK];
@@ -249,19 +269,22 @@ static void place_side(const dot_side_t *side, int s, int free, term_dims_t *ter
   for (int64_t i = 0; i < side->contracting.count; i++)
     terms->numbers[s][side->contracting.data[i]] = terms->first + i;
   for (int d = 0; d < side->x->shape->rank; d++) {
-    if (role_of(side, d) == FREE) terms->numbers[s][d] = free < terms->first ? free : free + terms->count, free++;
+    if (role_of(side, d) == FREE)
+      terms->numbers[s][d] = free < terms->first ? free : free + terms->count, free++;
     terms->sizes[terms->numbers[s][d]] = side->x->shape->dims[d];
   }
 }
 
 /* False: they are more than an array has. */
 static bool place_terms(const dot_side_t sides[2], term_dims_t *terms) {
-  int batch = (int)sides[0].batch.count, left = free_count(&sides[0]), right = free_count(&sides[1]);
+  int batch = (int)sides[0].batch.count, left = free_count(&sides[0]),
+      right = free_count(&sides[1]);
   terms->count = (int)sides[0].contracting.count;
   terms->rank = batch + left + right + terms->count;
   if (terms->rank > HLO_MAX_RANK) return false;
   terms->first = batch;
-  if (!terms_come_first(&sides[0])) terms->first += left + (terms_come_first(&sides[1]) ? 0 : right);
+  if (!terms_come_first(&sides[0]))
+    terms->first += left + (terms_come_first(&sides[1]) ? 0 : right);
   for (int i = 0; i < terms->count; i++) terms->contracted[i] = terms->first + i;
   place_side(&sides[0], 0, batch, terms);
   place_side(&sides[1], 1, batch + left, terms);
@@ -269,8 +292,8 @@ static bool place_terms(const dot_side_t sides[2], term_dims_t *terms) {
 }
 
 /* All the terms that a product sums up. */
-static hlo_instr_t *multiply_all(pass_rewrite_t *rewrite, const dot_side_t sides[2], const term_dims_t *terms,
-                                 hr_dtype_t dtype) {
+static hlo_instr_t *multiply_all(pass_rewrite_t *rewrite, const dot_side_t sides[2],
+                                 const term_dims_t *terms, hr_dtype_t dtype) {
   const hlo_shape_t *all = pass_shape(rewrite, dtype, terms->rank, terms->sizes);
   if (!all) return NULL;
   hlo_instr_t *left = spread(rewrite, sides[0].x, terms->numbers[0], all);
@@ -292,10 +315,11 @@ static hlo_instr_t *as_multiply(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
 #define SMALL_TERMS 8
 #define MANY_SMALL 256
 
-/* A batch of products that each are done in no time. Where what is contracted is not innermost, sums of more than a few
- * terms are not written out. */
+/* A batch of products that each are done in no time. Where what is contracted is not innermost,
+ * sums of more than a few terms are not written out. */
 static bool are_many_small(const dot_side_t sides[2], const term_dims_t *terms) {
-  int64_t count = 1, results = 1, sum = 1, most = terms->first + terms->count == terms->rank ? SMALL_TERMS : FEW_TERMS;
+  int64_t count = 1, results = 1, sum = 1,
+          most = terms->first + terms->count == terms->rank ? SMALL_TERMS : FEW_TERMS;
   for (int d = 0; d < terms->rank; d++) {
     bool is_term = d >= terms->first && d < terms->first + terms->count;
     *(d < sides[0].batch.count ? &count : is_term ? &sum : &results) *= terms->sizes[d];
@@ -310,8 +334,9 @@ static bool is_summed(const dot_side_t sides[2], hr_dtype_t dtype) {
   return is_float(dtype) && is_float(left) && is_float(right);
 }
 
-/* One number, or one per batch: a sum of products, which fuses with what is around it. So do many small products, and
- * vectors times matrices of complex numbers; for others there are loops that are as fast. */
+/* One number, or one per batch: a sum of products, which fuses with what is around it. So do many
+ * small products, and vectors times matrices of complex numbers; for others there are loops that
+ * are as fast. */
 static hlo_instr_t *as_sum(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
   dot_side_t sides[2];
   term_dims_t terms;
@@ -330,7 +355,8 @@ static hlo_instr_t *as_sum(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
 #define MANY_SUMS 4096
 
 /* Element `at` of the contracted dimension, without it. */
-static hlo_instr_t *term_of(pass_rewrite_t *rewrite, const dot_side_t *side, int64_t at, hr_dtype_t dtype) {
+static hlo_instr_t *term_of(pass_rewrite_t *rewrite, const dot_side_t *side, int64_t at,
+                            hr_dtype_t dtype) {
   hlo_instr_t *part = pass_build_element_slice(rewrite, side->x, side->contracting.data[0], at);
   return part ? hlo_build_convert(&rewrite->builder, part, dtype) : NULL;
 }
@@ -339,26 +365,29 @@ static bool was_integer(const hlo_instr_t *x) {
   return x->op == HLO_CONVERT && hr_dtype_is_integer(x->operands[0]->shape->dtype);
 }
 
-/* Many sums of a few numbers each, all with the same factors (a point to a depth): they fuse with what is around them.
- * Not those of integers, such as the colors of an image: their sums are whole, or just below, by how each product
- * is rounded, and many a program cuts off what follows the point. */
+/* Many sums of a few numbers each, all with the same factors (a point to a depth): they fuse with
+ * what is around them. Not those of integers, such as the colors of an image: their sums are whole,
+ * or just below, by how each product is rounded, and many a program cuts off what follows the
+ * point. */
 static hlo_instr_t *as_few_terms(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
   dot_side_t sides[2];
   read_sides(dot, sides);
   hr_dtype_t dtype = dot->shape->dtype, wide = dtype == HR_BF16 || dtype == HR_F16 ? HR_F32 : dtype;
   int many = free_count(&sides[0]) ? 0 : 1;
   hlo_instr_t *sum = NULL;
-  if (sides[0].batch.count || sides[0].contracting.count != 1 || free_count(&sides[1 - many]) || has_algorithm(dot))
+  if (sides[0].batch.count || sides[0].contracting.count != 1 || free_count(&sides[1 - many]) ||
+      has_algorithm(dot))
     return NULL;
   int64_t terms = sides[0].x->shape->dims[sides[0].contracting.data[0]];
-  if (!pass_is_plain_float(dtype) || !pass_is_plain_float(sides[0].x->shape->dtype) || terms > FEW_TERMS ||
-      pass_count(dot->shape) < MANY_SUMS || was_integer(sides[many].x))
+  if (!pass_is_plain_float(dtype) || !pass_is_plain_float(sides[0].x->shape->dtype) ||
+      terms > FEW_TERMS || pass_count(dot->shape) < MANY_SUMS || was_integer(sides[many].x))
     return NULL;
   for (int64_t i = 0; i < terms; i++) {
-    hlo_instr_t *x = term_of(rewrite, &sides[many], i, wide), *factor = term_of(rewrite, &sides[1 - many], i, wide);
+    hlo_instr_t *x = term_of(rewrite, &sides[many], i, wide),
+                *factor = term_of(rewrite, &sides[1 - many], i, wide);
     if (!x || !factor) return NULL;
-    hlo_instr_t *product =
-        hlo_build_binary(&rewrite->builder, HLO_MULTIPLY, x, pass_build_fill(rewrite, factor, x->shape));
+    hlo_instr_t *product = hlo_build_binary(&rewrite->builder, HLO_MULTIPLY, x,
+                                            pass_build_fill(rewrite, factor, x->shape));
     sum = sum ? hlo_build_binary(&rewrite->builder, HLO_ADD, sum, product) : product;
   }
   return sum ? hlo_build_convert(&rewrite->builder, sum, dtype) : NULL;
@@ -366,7 +395,8 @@ static hlo_instr_t *as_few_terms(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
 
 /* ---- convolutions that are products ---- */
 
-/* Along this dimension the window is one element that walks over the input, or covers the input and does not walk. */
+/* Along this dimension the window is one element that walks over the input, or covers the input and
+ * does not walk. */
 typedef enum conv_along { CONV_OTHER, CONV_POINTWISE, CONV_FULL } conv_along_t;
 
 static conv_along_t along_dim(const hlo_window_dim_t *window, int64_t in, int64_t out) {
@@ -376,8 +406,8 @@ static conv_along_t along_dim(const hlo_window_dim_t *window, int64_t in, int64_
   return straight && window->size == in && out == 1 ? CONV_FULL : CONV_OTHER;
 }
 
-/* Positions of batch, pointwise and feature dimensions of the output: those of the left side must come first and in the
- * order they have there, and the feature last. */
+/* Positions of batch, pointwise and feature dimensions of the output: those of the left side must
+ * come first and in the order they have there, and the feature last. */
 static bool output_is_in_order(const hlo_dim_labels_t *labels, const conv_along_t *along) {
   int64_t to[HLO_MAX_RANK], last = -1;
   for (int d = 0; d < labels->lhs_rank; d++) to[d] = -1;
@@ -393,7 +423,8 @@ static bool output_is_in_order(const hlo_dim_labels_t *labels, const conv_along_
 }
 
 /* Which dimensions are contracted on both sides: features, and full spatial ones. */
-static int contracted_dims(const hlo_dim_labels_t *labels, const conv_along_t *along, int64_t *left, int64_t *right) {
+static int contracted_dims(const hlo_dim_labels_t *labels, const conv_along_t *along, int64_t *left,
+                           int64_t *right) {
   int count = 0;
   left[count] = labels->lhs_feature;
   right[count++] = labels->rhs_input_feature;
@@ -416,30 +447,35 @@ static bool classify(const hlo_instr_t *conv, const hlo_dim_labels_t *labels, co
   return output_is_in_order(labels, along);
 }
 
-/* The kernel's pointwise dimensions, all of size 1, become free ones of the product; a reshape drops them from the
- * result, where full dimensions come back with size 1. */
+/* The kernel's pointwise dimensions, all of size 1, become free ones of the product; a reshape
+ * drops them from the result, where full dimensions come back with size 1. */
 static hlo_instr_t *convolution_as_dot(pass_rewrite_t *rewrite, hlo_instr_t *conv) {
   const hlo_dim_labels_t *labels = hlo_attr_labels(conv);
   conv_along_t along[HLO_MAX_RANK];
   int64_t left[HLO_MAX_RANK], right[HLO_MAX_RANK], sizes[HLO_MAX_RANK];
   int rank = 0;
-  if (hlo_attr_int(conv, HLO_ATTR_FEATURE_GROUP_COUNT) > 1 || hlo_attr_int(conv, HLO_ATTR_BATCH_GROUP_COUNT) > 1)
+  if (hlo_attr_int(conv, HLO_ATTR_FEATURE_GROUP_COUNT) > 1 ||
+      hlo_attr_int(conv, HLO_ATTR_BATCH_GROUP_COUNT) > 1)
     return NULL;
-  if (labels->lhs_unused || labels->rhs_unused || labels->out_unused || hlo_attr_has(conv, HLO_ATTR_SPARSITY_CONFIG) ||
-      !pass_count(conv->shape) || !classify(conv, labels, along))
+  if (labels->lhs_unused || labels->rhs_unused || labels->out_unused ||
+      hlo_attr_has(conv, HLO_ATTR_SPARSITY_CONFIG) || !pass_count(conv->shape) ||
+      !classify(conv, labels, along))
     return NULL;
   int count = contracted_dims(labels, along, left, right);
-  dot_side_t sides[2] = {{conv->operands[0], {NULL, 0}, {left, count}}, {conv->operands[1], {NULL, 0}, {right, count}}};
+  dot_side_t sides[2] = {{conv->operands[0], {NULL, 0}, {left, count}},
+                         {conv->operands[1], {NULL, 0}, {right, count}}};
   for (int s = 0; s < 2; s++)
     for (int d = 0; d < sides[s].x->shape->rank; d++)
       if (role_of(&sides[s], d) == FREE) sizes[rank++] = sides[s].x->shape->dims[d];
-  hlo_instr_t *dot = build_dot(rewrite, conv, sides, pass_shape(rewrite, conv->shape->dtype, rank, sizes));
+  hlo_instr_t *dot =
+      build_dot(rewrite, conv, sides, pass_shape(rewrite, conv->shape->dtype, rank, sizes));
   return dot ? hlo_build_reshape(&rewrite->builder, dot, conv->shape) : NULL;
 }
 
 hlo_instr_t *simplify_dots(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *better = NULL;
-  if (instr->op == HLO_TRANSPOSE && instr->operands[0]->op == HLO_DOT) return transpose_of_dot(rewrite, instr);
+  if (instr->op == HLO_TRANSPOSE && instr->operands[0]->op == HLO_DOT)
+    return transpose_of_dot(rewrite, instr);
   if (instr->op == HLO_CONVOLUTION) return convolution_as_dot(rewrite, instr);
   if (instr->op != HLO_DOT) return NULL;
   better = without_ones(rewrite, instr);

@@ -1,19 +1,24 @@
-/* Gathers and scatters of one window. A gather is a dynamic slice: both move starts that are out of range to the
- * nearest place. A scatter is a dynamic update, which writes what is there already if the window is not inside:
+/* Gathers and scatters of one window. A gather is a dynamic slice: both move starts that are out of
+ * range to the nearest place. A scatter is a dynamic update, which writes what is there already if
+ * the window is not inside:
  *
- *   scatter(x, at, u)   ->   dynamic-update-slice(x, select(at is inside, body(x[at], u), x[at]), at)
+ *   scatter(x, at, u)   ->   dynamic-update-slice(x, select(at is inside, body(x[at], u), x[at]),
+ * at)
  *
- * so that what is updated element by element (a.at[i].add(v) in a loop) is generated code, together with what it
- * needs. */
+ * so that what is updated element by element (a.at[i].add(v) in a loop) is generated code, together
+ * with what it needs. */
 #include "passes/simplify/simplify.h"
 
-static hr_ints_t ints(const hlo_instr_t *instr, hlo_attr_key_t key) { return hlo_attr_ints(instr, key); }
+static hr_ints_t ints(const hlo_instr_t *instr, hlo_attr_key_t key) {
+  return hlo_attr_ints(instr, key);
+}
 
 /* Element j of the only index vector, as a scalar. */
 static hlo_instr_t *index_at(pass_rewrite_t *rewrite, hlo_instr_t *flat, int64_t j) {
   hlo_slice_dim_t part = {j, j + 1, 1};
   hlo_instr_t *one = pass_count(flat->shape) == 1 ? flat : pass_build_slice(rewrite, flat, &part);
-  return one ? hlo_build_reshape(&rewrite->builder, one, hlo_shape_scalar(flat->shape->dtype)) : NULL;
+  return one ? hlo_build_reshape(&rewrite->builder, one, hlo_shape_scalar(flat->shape->dtype))
+             : NULL;
 }
 
 static hlo_instr_t *flat_indices(pass_rewrite_t *rewrite, hlo_instr_t *indices) {
@@ -25,17 +30,22 @@ static hlo_instr_t *flat_indices(pass_rewrite_t *rewrite, hlo_instr_t *indices) 
 /* Starts for all dimensions, of which the map's are in the list of indices. */
 static void build_starts(pass_rewrite_t *rewrite, hlo_instr_t *flat, hr_ints_t map, int rank,
                          hlo_instr_t **out_starts) {
-  for (int d = 0; d < rank; d++) out_starts[d] = hlo_build_number(&rewrite->builder, 0, flat->shape->dtype);
+  for (int d = 0; d < rank; d++)
+    out_starts[d] = hlo_build_number(&rewrite->builder, 0, flat->shape->dtype);
   for (int64_t j = 0; j < map.count; j++) out_starts[map.data[j]] = index_at(rewrite, flat, j);
 }
 
-static hlo_instr_t *build_slice(pass_rewrite_t *rewrite, hlo_instr_t *x, hlo_instr_t *const *starts, hr_ints_t sizes) {
+static hlo_instr_t *build_slice(pass_rewrite_t *rewrite, hlo_instr_t *x, hlo_instr_t *const *starts,
+                                hr_ints_t sizes) {
   hlo_instr_t *operands[1 + HLO_MAX_RANK] = {x};
   int rank = x->shape->rank;
   for (int d = 0; d < rank; d++) operands[1 + d] = starts[d];
   const hlo_shape_t *shape = pass_shape(rewrite, x->shape->dtype, rank, sizes.data);
-  hlo_attr_t attr = hlo_attr_of_ints(&rewrite->builder, HLO_ATTR_DYNAMIC_SLICE_SIZES, sizes.count, sizes.data);
-  return shape ? hlo_build(&rewrite->builder, HLO_DYNAMIC_SLICE, shape, 1 + rank, operands, 1, &attr, 0, NULL) : NULL;
+  hlo_attr_t attr =
+      hlo_attr_of_ints(&rewrite->builder, HLO_ATTR_DYNAMIC_SLICE_SIZES, sizes.count, sizes.data);
+  return shape ? hlo_build(&rewrite->builder, HLO_DYNAMIC_SLICE, shape, 1 + rank, operands, 1,
+                           &attr, 0, NULL)
+               : NULL;
 }
 
 static hlo_instr_t *simplify_one_gather(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
@@ -50,7 +60,7 @@ static hlo_instr_t *simplify_one_gather(pass_rewrite_t *rewrite, hlo_instr_t *in
   return part ? hlo_build_reshape(&rewrite->builder, part, instr->shape) : NULL;
 }
 
-/* --- scatters -------------------------------------------------------------------------------------------------- */
+/* --- scatters --------------------------------------------------------------------------------- */
 
 /* Sizes of the window in the operand, where the inserted dimensions are 1. */
 static bool find_window(const hlo_instr_t *scatter, int64_t sizes[HLO_MAX_RANK]) {
@@ -78,17 +88,19 @@ static bool is_one_scatter(const hlo_instr_t *instr, int64_t sizes[HLO_MAX_RANK]
 }
 
 /* Is the whole window inside? A scalar. */
-static hlo_instr_t *build_inside(pass_rewrite_t *rewrite, const hlo_instr_t *scatter, hlo_instr_t *const *starts,
-                                 const int64_t *sizes) {
+static hlo_instr_t *build_inside(pass_rewrite_t *rewrite, const hlo_instr_t *scatter,
+                                 hlo_instr_t *const *starts, const int64_t *sizes) {
   hlo_builder_t *builder = &rewrite->builder;
   hr_ints_t map = ints(scatter, HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS);
   hlo_instr_t *all = NULL;
   for (int64_t j = 0; j < map.count; j++) {
     int64_t d = map.data[j];
     hlo_instr_t *start = starts[d], *least = hlo_build_number_like(builder, 0, start);
-    hlo_instr_t *most = hlo_build_number_like(builder, (double)(scatter->shape->dims[d] - sizes[d]), start);
-    hlo_instr_t *inside = hlo_build_binary(builder, HLO_AND, hlo_build_compare(builder, HLO_DIRECTION_GE, start, least),
-                                           hlo_build_compare(builder, HLO_DIRECTION_LE, start, most));
+    hlo_instr_t *most =
+        hlo_build_number_like(builder, (double)(scatter->shape->dims[d] - sizes[d]), start);
+    hlo_instr_t *inside = hlo_build_binary(
+        builder, HLO_AND, hlo_build_compare(builder, HLO_DIRECTION_GE, start, least),
+        hlo_build_compare(builder, HLO_DIRECTION_LE, start, most));
     all = all ? hlo_build_binary(builder, HLO_AND, all, inside) : inside;
   }
   return all;
@@ -99,7 +111,8 @@ static hlo_instr_t *build_update(pass_rewrite_t *rewrite, hlo_instr_t *x, hlo_in
   hlo_instr_t *operands[2 + HLO_MAX_RANK] = {x, part};
   for (int d = 0; d < x->shape->rank; d++) operands[2 + d] = starts[d];
   int count = 2 + x->shape->rank;
-  return hlo_build(&rewrite->builder, HLO_DYNAMIC_UPDATE_SLICE, x->shape, count, operands, 0, NULL, 0, NULL);
+  return hlo_build(&rewrite->builder, HLO_DYNAMIC_UPDATE_SLICE, x->shape, count, operands, 0, NULL,
+                   0, NULL);
 }
 
 static hlo_instr_t *simplify_one_scatter(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
@@ -109,10 +122,12 @@ static hlo_instr_t *simplify_one_scatter(pass_rewrite_t *rewrite, hlo_instr_t *i
   hlo_opcode_t op = HLO_PARAMETER;
   const hlo_instr_t *root = instr->called[0]->root;
   bool is_set = root->op == HLO_PARAMETER && hlo_parameter_number(root) == 1;
-  if (!is_one_scatter(instr, sizes) || (!is_set && !pass_body_is_binary(instr->called[0], &op))) return NULL;
+  if (!is_one_scatter(instr, sizes) || (!is_set && !pass_body_is_binary(instr->called[0], &op)))
+    return NULL;
   hlo_instr_t *flat = flat_indices(rewrite, instr->operands[1]);
   if (!flat) return NULL;
-  build_starts(rewrite, flat, ints(instr, HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS), x->shape->rank, starts);
+  build_starts(rewrite, flat, ints(instr, HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS), x->shape->rank,
+               starts);
   hlo_instr_t *old = build_slice(rewrite, x, starts, (hr_ints_t){sizes, x->shape->rank});
   hlo_instr_t *made = old ? hlo_build_reshape(builder, instr->operands[2], old->shape) : NULL;
   if (made && !is_set) made = hlo_build_binary(builder, op, old, made);

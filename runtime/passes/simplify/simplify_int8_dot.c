@@ -1,6 +1,7 @@
-/* Products of bytes that were widened to s32 before, as quantised programs have them: of the bytes themselves, for
- * which processors have instructions. A number that is taken off all of the left side (where its zero is) is taken off
- * the result instead, times the sums of the right side. Exact: sums wrap around either way. */
+/* Products of bytes that were widened to s32 before, as quantised programs have them: of the bytes
+ * themselves, for which processors have instructions. A number that is taken off all of the left
+ * side (where its zero is) is taken off the result instead, times the sums of the right side.
+ * Exact: sums wrap around either way. */
 #include "passes/simplify/simplify.h"
 
 /* The left side: widened bytes, less `zero`. */
@@ -11,27 +12,31 @@ typedef struct byte_side {
 
 static hlo_instr_t *bytes_of(const hlo_instr_t *wide, bool may_be_unsigned) {
   hlo_instr_t *x = wide->op == HLO_CONVERT ? wide->operands[0] : NULL;
-  return x && (x->shape->dtype == HR_S8 || (may_be_unsigned && x->shape->dtype == HR_U8)) ? x : NULL;
+  return x && (x->shape->dtype == HR_S8 || (may_be_unsigned && x->shape->dtype == HR_U8)) ? x
+                                                                                          : NULL;
 }
 
 static byte_side_t left_side(const hlo_instr_t *x) {
   byte_side_t side = {.bytes = bytes_of(x, true)};
-  if ((x->op != HLO_SUBTRACT && x->op != HLO_ADD) || !pass_splat_int(x->operands[1], &side.zero)) return side;
+  if ((x->op != HLO_SUBTRACT && x->op != HLO_ADD) || !pass_splat_int(x->operands[1], &side.zero))
+    return side;
   side.bytes = bytes_of(x->operands[0], true);
   if (x->op == HLO_ADD) side.zero = -side.zero;
   return side;
 }
 
 /* result - zero * sums, where the sums' dimensions are `dims` of the result. */
-static hlo_instr_t *less_zeros(pass_rewrite_t *rewrite, hlo_instr_t *result, int64_t zero, hlo_instr_t *sums,
-                               hr_ints_t dims) {
+static hlo_instr_t *less_zeros(pass_rewrite_t *rewrite, hlo_instr_t *result, int64_t zero,
+                               hlo_instr_t *sums, hr_ints_t dims) {
   hlo_builder_t *b = &rewrite->builder;
   if (!result || !sums) return NULL;
-  hlo_instr_t *off = hlo_build_binary(b, HLO_MULTIPLY, sums, hlo_build_number_like(b, (double)zero, sums));
+  hlo_instr_t *off =
+      hlo_build_binary(b, HLO_MULTIPLY, sums, hlo_build_number_like(b, (double)zero, sums));
   return hlo_build_binary(b, HLO_SUBTRACT, result, hlo_build_broadcast_like(b, off, result, dims));
 }
 
-/* Where the right side's dimensions that are not summed are in the result: those of the batch first, free ones last. */
+/* Where the right side's dimensions that are not summed are in the result: those of the batch
+ * first, free ones last. */
 static hr_ints_t kept_dims(const hlo_instr_t *dot, int64_t *to) {
   hr_ints_t batch = hlo_attr_ints(dot, HLO_ATTR_RHS_BATCH_DIMS);
   hr_ints_t summed = hlo_attr_ints(dot, HLO_ATTR_RHS_CONTRACTING_DIMS);
@@ -47,10 +52,12 @@ static hr_ints_t kept_dims(const hlo_instr_t *dot, int64_t *to) {
   return (hr_ints_t){to, count};
 }
 
-static hlo_instr_t *dot_of_bytes(pass_rewrite_t *rewrite, hlo_instr_t *dot, byte_side_t left, hlo_instr_t *right) {
+static hlo_instr_t *dot_of_bytes(pass_rewrite_t *rewrite, hlo_instr_t *dot, byte_side_t left,
+                                 hlo_instr_t *right) {
   int64_t dims[HLO_MAX_RANK];
   hr_ints_t summed = hlo_attr_ints(dot, HLO_ATTR_RHS_CONTRACTING_DIMS), kept = kept_dims(dot, dims);
-  hlo_instr_t *result = pass_build_like(rewrite, dot, (hlo_instr_t *[]){left.bytes, right}, dot->shape);
+  hlo_instr_t *result =
+      pass_build_like(rewrite, dot, (hlo_instr_t *[]){left.bytes, right}, dot->shape);
   if (left.zero == 0) return result;
   for (int i = 1; i < kept.count; i++)
     if (kept.data[i] < kept.data[i - 1]) return NULL; /* a broadcast keeps the order */
@@ -63,8 +70,11 @@ static bool may_surround(const hlo_instr_t *conv, byte_side_t left) {
   const hlo_window_t *window = hlo_attr_window(conv);
   int64_t low = left.bytes->shape->dtype == HR_S8 ? INT8_MIN : 0;
   for (int d = 0; window && d < window->rank; d++)
-    if (window->dims[d].base_dilation != 1 || window->dims[d].pad_low < 0 || window->dims[d].pad_high < 0) return false;
-  return left.zero >= low && left.zero <= low + UINT8_MAX && hlo_attr_int(conv, HLO_ATTR_BATCH_GROUP_COUNT) <= 1;
+    if (window->dims[d].base_dilation != 1 || window->dims[d].pad_low < 0 ||
+        window->dims[d].pad_high < 0)
+      return false;
+  return left.zero >= low && left.zero <= low + UINT8_MAX &&
+         hlo_attr_int(conv, HLO_ATTR_BATCH_GROUP_COUNT) <= 1;
 }
 
 /* The bytes with those around them that the window adds as zeros, which it does no more: `dims`. */
@@ -86,17 +96,19 @@ static hlo_instr_t *surround(pass_rewrite_t *rewrite, const hlo_instr_t *conv, b
   return pass_build_pad(rewrite, left.bytes, zero, edges);
 }
 
-static hlo_instr_t *conv_of_bytes(pass_rewrite_t *rewrite, hlo_instr_t *conv, byte_side_t left, hlo_instr_t *right) {
+static hlo_instr_t *conv_of_bytes(pass_rewrite_t *rewrite, hlo_instr_t *conv, byte_side_t left,
+                                  hlo_instr_t *right) {
   const hlo_dim_labels_t *labels = hlo_attr_labels(conv);
   hlo_window_dim_t dims[HLO_MAX_RANK];
   int64_t summed[HLO_MAX_RANK], out = labels->out_feature;
   int count = 0;
-  if (left.zero == 0) return pass_build_like(rewrite, conv, (hlo_instr_t *[]){left.bytes, right}, conv->shape);
+  if (left.zero == 0)
+    return pass_build_like(rewrite, conv, (hlo_instr_t *[]){left.bytes, right}, conv->shape);
   if (!may_surround(conv, left)) return NULL;
   hlo_instr_t *bytes = surround(rewrite, conv, left, dims);
   if (!bytes) return NULL;
-  hlo_instr_t *result =
-      simplify_build_windowed(rewrite, conv, (hlo_instr_t *[]){bytes, right}, dims, labels->spatial_rank);
+  hlo_instr_t *result = simplify_build_windowed(rewrite, conv, (hlo_instr_t *[]){bytes, right},
+                                                dims, labels->spatial_rank);
   for (int64_t d = 0; d < right->shape->rank; d++)
     if (d != labels->rhs_output_feature) summed[count++] = d;
   hlo_instr_t *sums = pass_build_sum(rewrite, conv->operands[1], count, summed);
@@ -111,7 +123,8 @@ static bool is_plain(const hlo_instr_t *conv) {
 hlo_instr_t *simplify_int8_dot(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   bool is_conv = instr->op == HLO_CONVOLUTION;
   if ((instr->op != HLO_DOT && !is_conv) || instr->shape->dtype != HR_S32) return NULL;
-  if (instr->operands[0]->shape->dtype != HR_S32 || hlo_attr_has(instr, HLO_ATTR_SPARSITY_CONFIG)) return NULL;
+  if (instr->operands[0]->shape->dtype != HR_S32 || hlo_attr_has(instr, HLO_ATTR_SPARSITY_CONFIG))
+    return NULL;
   byte_side_t left = left_side(instr->operands[0]);
   hlo_instr_t *right = bytes_of(instr->operands[1], false);
   if (!left.bytes || !right || (is_conv && !is_plain(instr))) return NULL;

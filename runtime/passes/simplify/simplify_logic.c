@@ -16,11 +16,13 @@ static bool is_full(const hlo_instr_t *instr) {
 
 /* ---- and, or, xor, not ---- */
 
-static hlo_instr_t *compare_with(pass_rewrite_t *rewrite, const hlo_instr_t *compare, hlo_enum_DIRECTION_t direction) {
+static hlo_instr_t *compare_with(pass_rewrite_t *rewrite, const hlo_instr_t *compare,
+                                 hlo_enum_DIRECTION_t direction) {
   hlo_attr_t attrs[2] = {hlo_attr_of_int(HLO_ATTR_DIRECTION, direction)};
   const hlo_attr_t *type = hlo_attr_find(compare, HLO_ATTR_TYPE);
   if (type) attrs[1] = *type;
-  return hlo_build(&rewrite->builder, HLO_COMPARE, compare->shape, 2, compare->operands, type ? 2 : 1, attrs, 0, NULL);
+  return hlo_build(&rewrite->builder, HLO_COMPARE, compare->shape, 2, compare->operands,
+                   type ? 2 : 1, attrs, 0, NULL);
 }
 
 static bool are_same_comparison(const hlo_instr_t *a, const hlo_instr_t *b) {
@@ -30,22 +32,26 @@ static bool are_same_comparison(const hlo_instr_t *a, const hlo_instr_t *b) {
   return same_type && a->operands[0] == b->operands[0] && a->operands[1] == b->operands[1];
 }
 
-/* Two comparisons of the same numbers: each holds for some of less, equal, greater and neither, and so do both, or
- * either, which another comparison may say. */
+/* Two comparisons of the same numbers: each holds for some of less, equal, greater and neither, and
+ * so do both, or either, which another comparison may say. */
 static hlo_instr_t *join_comparisons(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   enum { LESS = 1, EQUAL = 2, GREATER = 4, NEITHER = 8 };
-  static const int holds[] = {[HLO_DIRECTION_EQ] = EQUAL, [HLO_DIRECTION_NE] = LESS | GREATER | NEITHER,
-                              [HLO_DIRECTION_GE] = GREATER | EQUAL, [HLO_DIRECTION_GT] = GREATER,
-                              [HLO_DIRECTION_LE] = LESS | EQUAL, [HLO_DIRECTION_LT] = LESS};
+  static const int holds[] = {
+      [HLO_DIRECTION_EQ] = EQUAL,           [HLO_DIRECTION_NE] = LESS | GREATER | NEITHER,
+      [HLO_DIRECTION_GE] = GREATER | EQUAL, [HLO_DIRECTION_GT] = GREATER,
+      [HLO_DIRECTION_LE] = LESS | EQUAL,    [HLO_DIRECTION_LT] = LESS};
   const hlo_instr_t *a = instr->operands[0], *b = instr->operands[1];
   if (!are_same_comparison(a, b)) return NULL;
-  int can = hr_dtype_is_float(a->operands[0]->shape->dtype) ? LESS | EQUAL | GREATER | NEITHER : LESS | EQUAL | GREATER;
-  int x = holds[hlo_attr_enum(a, HLO_ATTR_DIRECTION)], y = holds[hlo_attr_enum(b, HLO_ATTR_DIRECTION)];
+  int can = hr_dtype_is_float(a->operands[0]->shape->dtype) ? LESS | EQUAL | GREATER | NEITHER
+                                                            : LESS | EQUAL | GREATER;
+  int x = holds[hlo_attr_enum(a, HLO_ATTR_DIRECTION)],
+      y = holds[hlo_attr_enum(b, HLO_ATTR_DIRECTION)];
   int both = (instr->op == HLO_AND ? x & y : x | y) & can;
   for (int d = 0; d < (int)(sizeof holds / sizeof *holds); d++)
     if ((holds[d] & can) == both) return compare_with(rewrite, a, d);
   if (both && both != can) return NULL;
-  return pass_build_fill(rewrite, hlo_build_number(&rewrite->builder, both != 0, HR_PRED), instr->shape);
+  return pass_build_fill(rewrite, hlo_build_number(&rewrite->builder, both != 0, HR_PRED),
+                         instr->shape);
 }
 
 static hlo_instr_t *simplify_and_or(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
@@ -64,7 +70,8 @@ static hlo_instr_t *simplify_xor(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   if (x == y) return hlo_build_number_like(&rewrite->builder, 0, x);
   for (int k = 0; k < 2; k++) {
     if (pass_is_number(instr->operands[1 - k], 0)) return instr->operands[k];
-    if (is_full(instr->operands[1 - k])) return hlo_build_unary(&rewrite->builder, HLO_NOT, instr->operands[k]);
+    if (is_full(instr->operands[1 - k]))
+      return hlo_build_unary(&rewrite->builder, HLO_NOT, instr->operands[k]);
   }
   return NULL;
 }
@@ -86,16 +93,20 @@ static hlo_instr_t *simplify_not(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operands[0];
   hlo_enum_DIRECTION_t direction;
   if (x->op == HLO_NOT) return x->operands[0];
-  return x->op == HLO_COMPARE && opposite(x, &direction) ? compare_with(rewrite, x, direction) : NULL;
+  return x->op == HLO_COMPARE && opposite(x, &direction) ? compare_with(rewrite, x, direction)
+                                                         : NULL;
 }
 
 /* Counts are small: their upper bits are zero. */
 static bool shifts_all_out(const hlo_instr_t *instr) {
   const hlo_instr_t *x = instr->operands[0];
   int64_t bits;
-  if (x->op != HLO_IOTA || instr->op == HLO_SHIFT_LEFT || !pass_splat_int(instr->operands[1], &bits)) return false;
+  if (x->op != HLO_IOTA || instr->op == HLO_SHIFT_LEFT ||
+      !pass_splat_int(instr->operands[1], &bits))
+    return false;
   int64_t size = x->shape->dims[hlo_attr_int(x, HLO_ATTR_IOTA_DIMENSION)];
-  bool fits = hr_dtype_table[x->shape->dtype].bits == 64 || hr_dtype_table[x->shape->dtype].bits == 32;
+  bool fits =
+      hr_dtype_table[x->shape->dtype].bits == 64 || hr_dtype_table[x->shape->dtype].bits == 32;
   return fits && size <= INT64_C(1) << 31 && bits >= 31 && bits < 64;
 }
 
@@ -113,13 +124,16 @@ static hlo_instr_t *simplify_compare(pass_rewrite_t *rewrite, hlo_instr_t *instr
   hlo_instr_t *x = instr->operands[0], *y = instr->operands[1];
   int direction = hlo_attr_enum(instr, HLO_ATTR_DIRECTION);
   if (!hr_dtype_is_integer(x->shape->dtype) && !is_pred(x)) return NULL;
-  bool with_equal = direction == HLO_DIRECTION_EQ || direction == HLO_DIRECTION_GE || direction == HLO_DIRECTION_LE;
+  bool with_equal = direction == HLO_DIRECTION_EQ || direction == HLO_DIRECTION_GE ||
+                    direction == HLO_DIRECTION_LE;
   int known = x == y ? with_equal : pass_range_compare(instr, NULL, NULL);
   if (pass_is_lowest(y) && direction == HLO_DIRECTION_GE) known = 1;
   if (pass_is_lowest(y) && direction == HLO_DIRECTION_LT) known = 0;
   if (pass_is_highest(y) && direction == HLO_DIRECTION_LE) known = 1;
   if (pass_is_highest(y) && direction == HLO_DIRECTION_GT) known = 0;
-  if (known >= 0) return pass_build_fill(rewrite, hlo_build_number(&rewrite->builder, known, HR_PRED), instr->shape);
+  if (known >= 0)
+    return pass_build_fill(rewrite, hlo_build_number(&rewrite->builder, known, HR_PRED),
+                           instr->shape);
   if (is_pred(x) && direction == HLO_DIRECTION_NE && pass_is_number(y, 0)) return x;
   if (is_pred(x) && direction == HLO_DIRECTION_EQ && pass_is_number(y, 1)) return x;
   return NULL;
@@ -147,15 +161,23 @@ static hlo_instr_t *simplify_clamp(hlo_instr_t *instr) {
 hlo_instr_t *simplify_logic(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   switch (instr->op) {
     case HLO_AND:
-    case HLO_OR: return simplify_and_or(rewrite, instr);
-    case HLO_XOR: return simplify_xor(rewrite, instr);
-    case HLO_NOT: return simplify_not(rewrite, instr);
+    case HLO_OR:
+      return simplify_and_or(rewrite, instr);
+    case HLO_XOR:
+      return simplify_xor(rewrite, instr);
+    case HLO_NOT:
+      return simplify_not(rewrite, instr);
     case HLO_SHIFT_LEFT:
     case HLO_SHIFT_RIGHT_LOGICAL:
-    case HLO_SHIFT_RIGHT_ARITHMETIC: return simplify_shift(rewrite, instr);
-    case HLO_COMPARE: return simplify_compare(rewrite, instr);
-    case HLO_SELECT: return simplify_select(rewrite, instr);
-    case HLO_CLAMP: return simplify_clamp(instr);
-    default: return NULL;
+    case HLO_SHIFT_RIGHT_ARITHMETIC:
+      return simplify_shift(rewrite, instr);
+    case HLO_COMPARE:
+      return simplify_compare(rewrite, instr);
+    case HLO_SELECT:
+      return simplify_select(rewrite, instr);
+    case HLO_CLAMP:
+      return simplify_clamp(instr);
+    default:
+      return NULL;
   }
 }

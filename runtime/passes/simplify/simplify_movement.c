@@ -1,10 +1,12 @@
-/* Reshapes, transposes, broadcasts and reversals: chains become one, those that change nothing go away, those that only
- * move dimensions of size 1 become reshapes, which cost nothing. */
+/* Reshapes, transposes, broadcasts and reversals: chains become one, those that change nothing go
+ * away, those that only move dimensions of size 1 become reshapes, which cost nothing. */
 #include "passes/simplify/simplify.h"
 
 #define MOST_STACKED 16
 
-static hr_ints_t dims_of(const hlo_instr_t *instr) { return hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS); }
+static hr_ints_t dims_of(const hlo_instr_t *instr) {
+  return hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
+}
 
 static bool is_increasing(hr_ints_t dims) {
   for (int64_t i = 1; i < dims.count; i++)
@@ -12,7 +14,8 @@ static bool is_increasing(hr_ints_t dims) {
   return true;
 }
 
-/* For each dimension of `from` its number in `to`, which has the same sizes but for ones; -1 for those of size 1. */
+/* For each dimension of `from` its number in `to`, which has the same sizes but for ones; -1 for
+ * those of size 1. */
 static void match_dims(const hlo_shape_t *from, const hlo_shape_t *to, int64_t *out_dims) {
   for (int d = 0, t = 0; d < from->rank; d++) {
     out_dims[d] = -1;
@@ -35,21 +38,24 @@ static hlo_instr_t *drop_ones(pass_rewrite_t *rewrite, hlo_instr_t *x, const boo
 
 /* ---- reshape ---- */
 
-/* A broadcast whose result is reshaped without moving elements across dimensions: a broadcast to the new shape. */
+/* A broadcast whose result is reshaped without moving elements across dimensions: a broadcast to
+ * the new shape. */
 static hlo_instr_t *reshape_of_broadcast(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *broadcast = instr->operands[0], *x = broadcast->operands[0];
   int64_t to[HLO_MAX_RANK], dims[HLO_MAX_RANK];
   bool keep[HLO_MAX_RANK];
   int rank = 0;
   if (x->shape->rank == 0) return pass_build_fill(rewrite, x, instr->shape);
-  if (!pass_same_without_ones(broadcast->shape, instr->shape) || !is_increasing(dims_of(broadcast))) return NULL;
+  if (!pass_same_without_ones(broadcast->shape, instr->shape) || !is_increasing(dims_of(broadcast)))
+    return NULL;
   match_dims(broadcast->shape, instr->shape, to);
   for (int d = 0; d < x->shape->rank; d++) {
     int64_t target = to[dims_of(broadcast).data[d]];
     keep[d] = target >= 0;
     if (keep[d]) dims[rank++] = target;
   }
-  return hlo_build_broadcast(&rewrite->builder, drop_ones(rewrite, x, keep), instr->shape, (hr_ints_t){dims, rank});
+  return hlo_build_broadcast(&rewrite->builder, drop_ones(rewrite, x, keep), instr->shape,
+                             (hr_ints_t){dims, rank});
 }
 
 /* Only dimensions of size 1 come or go: still a count along the same one. */
@@ -63,15 +69,18 @@ static hlo_instr_t *reshape_of_iota(pass_rewrite_t *rewrite, hlo_instr_t *instr)
   return hlo_build(&rewrite->builder, HLO_IOTA, instr->shape, 0, NULL, 1, &attr, 0, NULL);
 }
 
-/* Dimensions of size 1 are dropped before the others are moved, so that products see the transpose. */
+/* Dimensions of size 1 are dropped before the others are moved, so that products see the transpose.
+ */
 static hlo_instr_t *reshape_of_transpose(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *transpose = instr->operands[0], *x = transpose->operands[0];
   hr_ints_t permutation = dims_of(transpose);
   int64_t to[HLO_MAX_RANK], order[HLO_MAX_RANK];
   bool keep[HLO_MAX_RANK];
   int rank = 0;
-  for (int d = 0; d < x->shape->rank; d++) keep[d] = x->shape->dims[d] != 1, to[d] = keep[d] ? rank++ : -1;
-  if (rank != instr->shape->rank || !pass_same_without_ones(transpose->shape, instr->shape)) return NULL;
+  for (int d = 0; d < x->shape->rank; d++)
+    keep[d] = x->shape->dims[d] != 1, to[d] = keep[d] ? rank++ : -1;
+  if (rank != instr->shape->rank || !pass_same_without_ones(transpose->shape, instr->shape))
+    return NULL;
   for (int64_t d = 0, next = 0; d < permutation.count; d++)
     if (keep[permutation.data[d]]) order[next++] = to[permutation.data[d]];
   return pass_build_transpose(rewrite, drop_ones(rewrite, x, keep), order);
@@ -80,7 +89,8 @@ static hlo_instr_t *reshape_of_transpose(pass_rewrite_t *rewrite, hlo_instr_t *i
 static hlo_instr_t *simplify_reshape(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operands[0];
   if (hlo_shape_equal(x->shape, instr->shape)) return x;
-  if (x->op == HLO_RESHAPE) return hlo_build_reshape(&rewrite->builder, x->operands[0], instr->shape);
+  if (x->op == HLO_RESHAPE)
+    return hlo_build_reshape(&rewrite->builder, x->operands[0], instr->shape);
   if (x->op == HLO_IOTA) return reshape_of_iota(rewrite, instr);
   if (x->op == HLO_TRANSPOSE) return reshape_of_transpose(rewrite, instr);
   return x->op == HLO_BROADCAST ? reshape_of_broadcast(rewrite, instr) : NULL;
@@ -96,10 +106,13 @@ static hlo_instr_t *transpose_of_transpose(pass_rewrite_t *rewrite, hlo_instr_t 
 }
 
 /* A piece as it is transposed, if that is a reshape. */
-static hlo_instr_t *transposed_slice(pass_rewrite_t *rewrite, hlo_instr_t *piece, hr_ints_t permutation) {
+static hlo_instr_t *transposed_slice(pass_rewrite_t *rewrite, hlo_instr_t *piece,
+                                     hr_ints_t permutation) {
   int64_t sizes[HLO_MAX_RANK];
-  for (int64_t d = 0; d < permutation.count; d++) sizes[d] = piece->shape->dims[permutation.data[d]];
-  const hlo_shape_t *shape = pass_shape(rewrite, piece->shape->dtype, (int)permutation.count, sizes);
+  for (int64_t d = 0; d < permutation.count; d++)
+    sizes[d] = piece->shape->dims[permutation.data[d]];
+  const hlo_shape_t *shape =
+      pass_shape(rewrite, piece->shape->dtype, (int)permutation.count, sizes);
   if (!shape || !pass_keeps_order(permutation, shape)) return NULL;
   return hlo_build_reshape(&rewrite->builder, piece, shape);
 }
@@ -116,19 +129,27 @@ static hlo_instr_t *transpose_of_concatenation(pass_rewrite_t *rewrite, hlo_inst
     if (!pieces[k]) return NULL;
   }
   hlo_attr_t attr = hlo_attr_of_ints(&rewrite->builder, HLO_ATTR_DIMENSIONS, 1, &along);
-  return hlo_build(&rewrite->builder, HLO_CONCATENATE, instr->shape, whole->operand_count, pieces, 1, &attr, 0, NULL);
+  return hlo_build(&rewrite->builder, HLO_CONCATENATE, instr->shape, whole->operand_count, pieces,
+                   1, &attr, 0, NULL);
 }
 
 static hlo_instr_t *simplify_transpose(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operands[0];
   if (pass_keeps_order(dims_of(instr), instr->shape))
-    return hlo_shape_equal(x->shape, instr->shape) ? x : hlo_build_reshape(&rewrite->builder, x, instr->shape);
+    return hlo_shape_equal(x->shape, instr->shape)
+               ? x
+               : hlo_build_reshape(&rewrite->builder, x, instr->shape);
   switch (x->op) {
-    case HLO_TRANSPOSE: return transpose_of_transpose(rewrite, instr);
-    case HLO_CONCATENATE: return transpose_of_concatenation(rewrite, instr);
+    case HLO_TRANSPOSE:
+      return transpose_of_transpose(rewrite, instr);
+    case HLO_CONCATENATE:
+      return transpose_of_concatenation(rewrite, instr);
     case HLO_BROADCAST:
-    case HLO_IOTA: return pass_build_transposed(rewrite, x, dims_of(instr));
-    default: return pass_transpose_is_free(rewrite, x) ? pass_build_transposed(rewrite, x, dims_of(instr)) : NULL;
+    case HLO_IOTA:
+      return pass_build_transposed(rewrite, x, dims_of(instr));
+    default:
+      return pass_transpose_is_free(rewrite, x) ? pass_build_transposed(rewrite, x, dims_of(instr))
+                                                : NULL;
   }
 }
 
@@ -139,7 +160,8 @@ static hlo_instr_t *broadcast_of_broadcast(pass_rewrite_t *rewrite, hlo_instr_t 
   hr_ints_t outer = dims_of(instr), dims = dims_of(inner);
   int64_t both[HLO_MAX_RANK];
   for (int64_t i = 0; i < dims.count; i++) both[i] = outer.data[dims.data[i]];
-  return hlo_build_broadcast(&rewrite->builder, inner->operands[0], instr->shape, (hr_ints_t){both, dims.count});
+  return hlo_build_broadcast(&rewrite->builder, inner->operands[0], instr->shape,
+                             (hr_ints_t){both, dims.count});
 }
 
 /* A reshape that only adds dimensions of size 1 is part of the broadcast. */
@@ -183,7 +205,8 @@ static hlo_instr_t *simplify_reverse(pass_rewrite_t *rewrite, hlo_instr_t *instr
   int count = 0;
   bool twice = x->op == HLO_REVERSE, shorter = false;
   for (int64_t i = 0; i < dims.count; i++) turned ^= UINT64_C(1) << dims.data[i];
-  for (int64_t i = 0; twice && i < dims_of(x).count; i++) turned ^= UINT64_C(1) << dims_of(x).data[i];
+  for (int64_t i = 0; twice && i < dims_of(x).count; i++)
+    turned ^= UINT64_C(1) << dims_of(x).data[i];
   for (int64_t d = 0; d < x->shape->rank; d++) {
     bool is_transposed = turned >> d & 1;
     if (is_transposed && x->shape->dims[d] > 1) left[count++] = d;
@@ -199,16 +222,23 @@ static hlo_instr_t *simplify_reverse(pass_rewrite_t *rewrite, hlo_instr_t *instr
 /* A count to one is zero. */
 static hlo_instr_t *simplify_iota(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   if (instr->shape->dims[hlo_attr_int(instr, HLO_ATTR_IOTA_DIMENSION)] != 1) return NULL;
-  return pass_build_fill(rewrite, hlo_build_number(&rewrite->builder, 0, instr->shape->dtype), instr->shape);
+  return pass_build_fill(rewrite, hlo_build_number(&rewrite->builder, 0, instr->shape->dtype),
+                         instr->shape);
 }
 
 hlo_instr_t *simplify_movement(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   switch (instr->op) {
-    case HLO_RESHAPE: return simplify_reshape(rewrite, instr);
-    case HLO_TRANSPOSE: return simplify_transpose(rewrite, instr);
-    case HLO_BROADCAST: return simplify_broadcast(rewrite, instr);
-    case HLO_REVERSE: return simplify_reverse(rewrite, instr);
-    case HLO_IOTA: return simplify_iota(rewrite, instr);
-    default: return NULL;
+    case HLO_RESHAPE:
+      return simplify_reshape(rewrite, instr);
+    case HLO_TRANSPOSE:
+      return simplify_transpose(rewrite, instr);
+    case HLO_BROADCAST:
+      return simplify_broadcast(rewrite, instr);
+    case HLO_REVERSE:
+      return simplify_reverse(rewrite, instr);
+    case HLO_IOTA:
+      return simplify_iota(rewrite, instr);
+    default:
+      return NULL;
   }
 }

@@ -5,10 +5,14 @@
 
 /* ---- slice ---- */
 
-static bool takes_all(const hlo_instr_t *instr) { return hlo_shape_same_dims(instr->shape, instr->operands[0]->shape); }
+static bool takes_all(const hlo_instr_t *instr) {
+  return hlo_shape_same_dims(instr->shape, instr->operands[0]->shape);
+}
 
-/* Where a slice of no elements starts may lie behind the operand of the inner one; strides of one element mean nothing. */
-static hlo_slice_dim_t compose(const hlo_slice_dim_t *inner, const hlo_slice_dim_t *outer, int64_t size) {
+/* Where a slice of no elements starts may lie behind the operand of the inner one; strides of one
+ * element mean nothing. */
+static hlo_slice_dim_t compose(const hlo_slice_dim_t *inner, const hlo_slice_dim_t *outer,
+                               int64_t size) {
   hlo_slice_dim_t dim = {0, 0, 1};
   if (!size) return dim;
   dim.start = inner->start + outer->start * inner->stride;
@@ -35,7 +39,8 @@ static hlo_instr_t *slice_of_concatenation(pass_rewrite_t *rewrite, hlo_instr_t 
   for (int k = 0; k < whole->operand_count; k++) {
     hlo_instr_t *part = whole->operands[k];
     int64_t end = start + part->shape->dims[along];
-    if (dims[along].start >= start && dims[along].limit <= end && dims[along].limit > dims[along].start) {
+    if (dims[along].start >= start && dims[along].limit <= end &&
+        dims[along].limit > dims[along].start) {
       dims[along].start -= start;
       dims[along].limit -= start;
       return pass_build_slice(rewrite, part, dims);
@@ -76,7 +81,8 @@ static hlo_instr_t *slice_of_transpose(pass_rewrite_t *rewrite, hlo_instr_t *ins
   hr_ints_t permutation = hlo_attr_ints(transpose, HLO_ATTR_DIMENSIONS);
   hlo_slice_dim_t dims[HLO_MAX_RANK];
   if (!pass_keeps_order(permutation, instr->shape)) return NULL;
-  for (int64_t d = 0; d < permutation.count; d++) dims[permutation.data[d]] = hlo_attr_slice(instr)->dims[d];
+  for (int64_t d = 0; d < permutation.count; d++)
+    dims[permutation.data[d]] = hlo_attr_slice(instr)->dims[d];
   hlo_instr_t *part = pass_build_slice(rewrite, transpose->operands[0], dims);
   return part ? hlo_build_reshape(&rewrite->builder, part, instr->shape) : NULL;
 }
@@ -85,12 +91,18 @@ static hlo_instr_t *simplify_slice(pass_rewrite_t *rewrite, hlo_instr_t *instr) 
   hlo_instr_t *x = instr->operands[0];
   if (takes_all(instr)) return x;
   switch (x->op) {
-    case HLO_SLICE: return slice_of_slice(rewrite, instr);
-    case HLO_CONCATENATE: return slice_of_concatenation(rewrite, instr);
-    case HLO_BROADCAST: return slice_of_broadcast(rewrite, instr);
-    case HLO_PAD: return slice_of_pad(rewrite, instr);
-    case HLO_TRANSPOSE: return slice_of_transpose(rewrite, instr);
-    default: return NULL;
+    case HLO_SLICE:
+      return slice_of_slice(rewrite, instr);
+    case HLO_CONCATENATE:
+      return slice_of_concatenation(rewrite, instr);
+    case HLO_BROADCAST:
+      return slice_of_broadcast(rewrite, instr);
+    case HLO_PAD:
+      return slice_of_pad(rewrite, instr);
+    case HLO_TRANSPOSE:
+      return slice_of_transpose(rewrite, instr);
+    default:
+      return NULL;
   }
 }
 
@@ -101,7 +113,8 @@ static int flatten(hlo_instr_t *instr, int64_t along, hlo_instr_t **out_parts, i
   int count = 0;
   for (int k = 0; k < instr->operand_count; k++) {
     hlo_instr_t *part = instr->operands[k];
-    bool nested = part->op == HLO_CONCATENATE && hlo_attr_ints(part, HLO_ATTR_DIMENSIONS).data[0] == along;
+    bool nested =
+        part->op == HLO_CONCATENATE && hlo_attr_ints(part, HLO_ATTR_DIMENSIONS).data[0] == along;
     for (int i = 0; i < (nested ? part->operand_count : 1); i++) {
       hlo_instr_t *leaf = nested ? part->operands[i] : part;
       if (!leaf->shape->dims[along]) continue;
@@ -124,7 +137,8 @@ static bool follows(const hlo_instr_t *a, const hlo_instr_t *b, int64_t along) {
   return true;
 }
 
-static hlo_instr_t *join_slices(pass_rewrite_t *rewrite, hlo_instr_t *a, const hlo_instr_t *b, int64_t along) {
+static hlo_instr_t *join_slices(pass_rewrite_t *rewrite, hlo_instr_t *a, const hlo_instr_t *b,
+                                int64_t along) {
   hlo_slice_dim_t dims[HLO_MAX_RANK];
   memcpy(dims, hlo_attr_slice(a)->dims, (size_t)a->shape->rank * sizeof *dims);
   dims[along].limit = hlo_attr_slice(b)->dims[along].limit;
@@ -158,13 +172,15 @@ static hlo_instr_t *simplify_concatenate(pass_rewrite_t *rewrite, hlo_instr_t *i
   if (instr->operand_count == 1) return instr->operands[0];
   int count = flatten(instr, along, parts, MOST);
   if (count < 1) return NULL;
-  if (all_of_one_scalar(parts, count)) return pass_build_fill(rewrite, parts[0]->operands[0], instr->shape);
+  if (all_of_one_scalar(parts, count))
+    return pass_build_fill(rewrite, parts[0]->operands[0], instr->shape);
   count = join_neighbours(rewrite, parts, count, along);
   if (count == 1) return parts[0];
   bool same = count == instr->operand_count;
   for (int k = 0; same && k < count; k++) same = parts[k] == instr->operands[k];
   if (same) return NULL;
-  return hlo_build(&rewrite->builder, HLO_CONCATENATE, instr->shape, count, parts, 1, instr->attrs, 0, NULL);
+  return hlo_build(&rewrite->builder, HLO_CONCATENATE, instr->shape, count, parts, 1, instr->attrs,
+                   0, NULL);
 }
 
 /* ---- pad ---- */
@@ -204,8 +220,10 @@ static hlo_instr_t *dynamic_slice_at(pass_rewrite_t *rewrite, hlo_instr_t *instr
   return pass_build_slice(rewrite, x, dims);
 }
 
-/* Starts that cannot be anything but zero become constants, so that what computes them goes away. */
-static hlo_instr_t *without_idle_starts(pass_rewrite_t *rewrite, hlo_instr_t *instr, int first, const int64_t *sizes) {
+/* Starts that cannot be anything but zero become constants, so that what computes them goes away.
+ */
+static hlo_instr_t *without_idle_starts(pass_rewrite_t *rewrite, hlo_instr_t *instr, int first,
+                                        const int64_t *sizes) {
   hlo_instr_t *operands[2 + HLO_MAX_RANK], *x = instr->operands[0];
   bool changed = false;
   if (instr->operand_count != first + x->shape->rank) return NULL;
@@ -235,11 +253,17 @@ static hlo_instr_t *simplify_update(pass_rewrite_t *rewrite, hlo_instr_t *instr)
 
 hlo_instr_t *simplify_parts(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   switch (instr->op) {
-    case HLO_SLICE: return simplify_slice(rewrite, instr);
-    case HLO_CONCATENATE: return simplify_concatenate(rewrite, instr);
-    case HLO_PAD: return simplify_pad(rewrite, instr);
-    case HLO_DYNAMIC_SLICE: return simplify_dynamic_slice(rewrite, instr);
-    case HLO_DYNAMIC_UPDATE_SLICE: return simplify_update(rewrite, instr);
-    default: return NULL;
+    case HLO_SLICE:
+      return simplify_slice(rewrite, instr);
+    case HLO_CONCATENATE:
+      return simplify_concatenate(rewrite, instr);
+    case HLO_PAD:
+      return simplify_pad(rewrite, instr);
+    case HLO_DYNAMIC_SLICE:
+      return simplify_dynamic_slice(rewrite, instr);
+    case HLO_DYNAMIC_UPDATE_SLICE:
+      return simplify_update(rewrite, instr);
+    default:
+      return NULL;
   }
 }

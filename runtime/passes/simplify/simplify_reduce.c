@@ -1,5 +1,5 @@
-/* Reductions: dimensions of size 1 are not reduced, transposes before them are not needed, two of them are one. The
- * order of sums may change, so floats may round otherwise. */
+/* Reductions: dimensions of size 1 are not reduced, transposes before them are not needed, two of
+ * them are one. The order of sums may change, so floats may round otherwise. */
 #include "passes/simplify/simplify.h"
 
 static bool is_reduced(const hlo_instr_t *reduce, int64_t d) {
@@ -9,16 +9,17 @@ static bool is_reduced(const hlo_instr_t *reduce, int64_t d) {
   return false;
 }
 
-static hlo_instr_t *reduce_over(pass_rewrite_t *rewrite, const hlo_instr_t *from, hlo_instr_t *x, int count,
-                                const int64_t *dims) {
+static hlo_instr_t *reduce_over(pass_rewrite_t *rewrite, const hlo_instr_t *from, hlo_instr_t *x,
+                                int count, const int64_t *dims) {
   hlo_instr_t *operands[] = {x, from->operands[1]};
   hlo_attr_t attrs[] = {hlo_attr_of_ints(&rewrite->builder, HLO_ATTR_DIMENSIONS, count, dims),
                         hlo_attr_of_called(HLO_ATTR_TO_APPLY, 1)};
-  return hlo_build(&rewrite->builder, HLO_REDUCE, from->shape, 2, operands, 2, attrs, 1, from->called);
+  return hlo_build(&rewrite->builder, HLO_REDUCE, from->shape, 2, operands, 2, attrs, 1,
+                   from->called);
 }
 
-/* Without reduced dimensions of size 1. If none is left, the body is applied once to each element and the initial
- * value. */
+/* Without reduced dimensions of size 1. If none is left, the body is applied once to each element
+ * and the initial value. */
 static hlo_instr_t *without_ones(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operands[0];
   int64_t sizes[HLO_MAX_RANK], dims[HLO_MAX_RANK];
@@ -30,11 +31,13 @@ static hlo_instr_t *without_ones(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
     if (reduced) dims[count++] = rank;
     sizes[rank++] = x->shape->dims[d];
   }
-  if (rank == x->shape->rank || (!count && !pass_body_is_binary(instr->called[0], &op))) return NULL;
+  if (rank == x->shape->rank || (!count && !pass_body_is_binary(instr->called[0], &op)))
+    return NULL;
   const hlo_shape_t *shape = pass_shape(rewrite, x->shape->dtype, rank, sizes);
   hlo_instr_t *flat = shape ? hlo_build_reshape(&rewrite->builder, x, shape) : NULL;
   if (count || !flat) return flat ? reduce_over(rewrite, instr, flat, count, dims) : NULL;
-  return hlo_build_binary(&rewrite->builder, op, pass_build_fill(rewrite, instr->operands[1], flat->shape), flat);
+  return hlo_build_binary(&rewrite->builder, op,
+                          pass_build_fill(rewrite, instr->operands[1], flat->shape), flat);
 }
 
 /* The dimensions that stay must stay in order. */

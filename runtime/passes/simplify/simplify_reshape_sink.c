@@ -1,12 +1,13 @@
-/* Reshapes move behind elementwise ops and reductions, so that they meet other reshapes, and ops are done in the sizes
- * their operands were made in. Exact. */
+/* Reshapes move behind elementwise ops and reductions, so that they meet other reshapes, and ops
+ * are done in the sizes their operands were made in. Exact. */
 #include "passes/simplify/simplify.h"
 
 static bool is_scalar_fill(const hlo_instr_t *instr) {
   return instr->op == HLO_BROADCAST && hlo_shape_is_scalar(instr->operands[0]->shape);
 }
 
-/* The sizes before the reshapes, if all operands are reshapes of the same sizes, or of one scalar throughout. */
+/* The sizes before the reshapes, if all operands are reshapes of the same sizes, or of one scalar
+ * throughout. */
 static const hlo_shape_t *sizes_before(const hlo_instr_t *instr) {
   const hlo_shape_t *before = NULL;
   for (int k = 0; k < instr->operand_count; k++) {
@@ -22,12 +23,14 @@ static const hlo_shape_t *sizes_before(const hlo_instr_t *instr) {
 
 static hlo_instr_t *sink_below_elementwise(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *inner[8];
-  const hlo_shape_t *before = instr->operand_count <= 8 && instr->shape->rank ? sizes_before(instr) : NULL;
+  const hlo_shape_t *before =
+      instr->operand_count <= 8 && instr->shape->rank ? sizes_before(instr) : NULL;
   if (!before || !before->rank) return NULL;
   for (int k = 0; k < instr->operand_count; k++) {
     hlo_instr_t *operand = instr->operands[k];
     bool fill = is_scalar_fill(operand);
-    const hlo_shape_t *shape = fill ? pass_shape(rewrite, operand->shape->dtype, before->rank, before->dims) : NULL;
+    const hlo_shape_t *shape =
+        fill ? pass_shape(rewrite, operand->shape->dtype, before->rank, before->dims) : NULL;
     if (fill) operand = shape ? pass_build_fill(rewrite, operand->operands[0], shape) : NULL;
     inner[k] = operand && operand->op == HLO_RESHAPE ? operand->operands[0] : operand;
   }
@@ -45,12 +48,15 @@ static bool is_reduced(const hlo_instr_t *reduce, int64_t d) {
   return false;
 }
 
-/* A reduction of what only got, or lost, dimensions of size 1. Those before the reshape stay, and go afterwards. */
+/* A reduction of what only got, or lost, dimensions of size 1. Those before the reshape stay, and
+ * go afterwards. */
 static hlo_instr_t *sink_below_reduce(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
-  hlo_instr_t *reshape = instr->operands[0], *x = reshape->op == HLO_RESHAPE ? reshape->operands[0] : NULL;
+  hlo_instr_t *reshape = instr->operands[0],
+              *x = reshape->op == HLO_RESHAPE ? reshape->operands[0] : NULL;
   int64_t dims[HLO_MAX_RANK], sizes[HLO_MAX_RANK];
   int count = 0, rank = 0, to = 0;
-  if (!x || instr->operand_count != 2 || !pass_same_without_ones(x->shape, reshape->shape)) return NULL;
+  if (!x || instr->operand_count != 2 || !pass_same_without_ones(x->shape, reshape->shape))
+    return NULL;
   for (int d = 0; d < x->shape->rank; d++) {
     while (x->shape->dims[d] != 1 && reshape->shape->dims[to] == 1) to++;
     bool reduced = x->shape->dims[d] != 1 && is_reduced(instr, to++);
@@ -63,7 +69,8 @@ static hlo_instr_t *sink_below_reduce(pass_rewrite_t *rewrite, hlo_instr_t *inst
   hlo_attr_t attrs[] = {hlo_attr_of_ints(&rewrite->builder, HLO_ATTR_DIMENSIONS, count, dims),
                         hlo_attr_of_called(HLO_ATTR_TO_APPLY, 1)};
   if (!shape) return NULL;
-  hlo_instr_t *result = hlo_build(&rewrite->builder, HLO_REDUCE, shape, 2, operands, 2, attrs, 1, instr->called);
+  hlo_instr_t *result =
+      hlo_build(&rewrite->builder, HLO_REDUCE, shape, 2, operands, 2, attrs, 1, instr->called);
   return result ? hlo_build_reshape(&rewrite->builder, result, instr->shape) : NULL;
 }
 

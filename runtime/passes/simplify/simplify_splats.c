@@ -1,5 +1,5 @@
-/* Elementwise ops whose operands are broadcasts along the same dimensions are done before the broadcast: fewer elements
- * to compute, the same bits. */
+/* Elementwise ops whose operands are broadcasts along the same dimensions are done before the
+ * broadcast: fewer elements to compute, the same bits. */
 #include "passes/simplify/simplify.h"
 
 static bool is_scalar_fill(const hlo_instr_t *instr) {
@@ -8,7 +8,8 @@ static bool is_scalar_fill(const hlo_instr_t *instr) {
 
 static bool same_broadcast(const hlo_instr_t *a, const hlo_instr_t *b) {
   hr_ints_t x = hlo_attr_ints(a, HLO_ATTR_DIMENSIONS), y = hlo_attr_ints(b, HLO_ATTR_DIMENSIONS);
-  if (x.count != y.count || !hlo_shape_same_dims(a->operands[0]->shape, b->operands[0]->shape)) return false;
+  if (x.count != y.count || !hlo_shape_same_dims(a->operands[0]->shape, b->operands[0]->shape))
+    return false;
   for (int64_t i = 0; i < x.count; i++)
     if (x.data[i] != y.data[i]) return false;
   return true;
@@ -29,18 +30,23 @@ static hlo_instr_t *model_of(const hlo_instr_t *instr) {
 
 hlo_instr_t *simplify_splats(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *inner[8], *model;
-  if (!hlo_op_is(instr->op, OP_ELEMENTWISE) || instr->operand_count > 8 || !instr->shape->rank) return NULL;
+  if (!hlo_op_is(instr->op, OP_ELEMENTWISE) || instr->operand_count > 8 || !instr->shape->rank)
+    return NULL;
   if (!(model = model_of(instr))) return NULL;
   const hlo_shape_t *narrow = model->operands[0]->shape;
-  if (pass_count(narrow) == pass_count(instr->shape) && narrow->rank == instr->shape->rank) return NULL;
+  if (pass_count(narrow) == pass_count(instr->shape) && narrow->rank == instr->shape->rank)
+    return NULL;
   for (int k = 0; k < instr->operand_count; k++) {
-    hlo_instr_t *operand = instr->operands[k], *scalar = operand->op == HLO_BROADCAST ? operand->operands[0] : operand;
-    const hlo_shape_t *shape = pass_shape(rewrite, scalar->shape->dtype, narrow->rank, narrow->dims);
+    hlo_instr_t *operand = instr->operands[k],
+                *scalar = operand->op == HLO_BROADCAST ? operand->operands[0] : operand;
+    const hlo_shape_t *shape =
+        pass_shape(rewrite, scalar->shape->dtype, narrow->rank, narrow->dims);
     bool fill = scalar->shape->rank == 0 && operand->shape->rank > 0 && shape;
     inner[k] = fill ? pass_build_fill(rewrite, scalar, shape) : scalar;
   }
   const hlo_shape_t *shape = pass_shape(rewrite, instr->shape->dtype, narrow->rank, narrow->dims);
   hlo_instr_t *result = shape ? pass_build_like(rewrite, instr, inner, shape) : NULL;
   if (!result) return NULL;
-  return hlo_build_broadcast(&rewrite->builder, result, instr->shape, hlo_attr_ints(model, HLO_ATTR_DIMENSIONS));
+  return hlo_build_broadcast(&rewrite->builder, result, instr->shape,
+                             hlo_attr_ints(model, HLO_ATTR_DIMENSIONS));
 }

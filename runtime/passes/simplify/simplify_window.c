@@ -1,10 +1,11 @@
-/* Windows of few places: each place is a slice of the operand, and the slices are combined element by element, so that
- * pooling, running totals of short rows and the like are generated code, together with what is around them. */
+/* Windows of few places: each place is a slice of the operand, and the slices are combined element
+ * by element, so that pooling, running totals of short rows and the like are generated code,
+ * together with what is around them. */
 #include "passes/simplify/simplify.h"
 
 enum {
   MAX_POSITIONS = 16,
-  MAX_TOTALS = 4,     /* of more, they are better done one after the other */
+  MAX_TOTALS = 4,    /* of more, they are better done one after the other */
   MIN_RESULTS = 1024 /* fewer are done before code for them is made */
 };
 
@@ -14,7 +15,8 @@ static bool has_padding(const hlo_window_t *window) {
   return false;
 }
 
-/* The dimension along which the window is as long as the array: totals up to each element, or from it on. -1: none. */
+/* The dimension along which the window is as long as the array: totals up to each element, or from
+ * it on. -1: none. */
 static int running_dim(const hlo_instr_t *instr, const hlo_window_t *window) {
   int found = -1;
   for (int d = 0; d < window->rank; d++) {
@@ -35,14 +37,16 @@ static bool has_few_positions(const hlo_instr_t *instr, const hlo_window_t *wind
   for (int d = 0; d < window->rank; d++) {
     const hlo_window_dim_t *w = &window->dims[d];
     if (w->base_dilation != 1 || w->size > MAX_POSITIONS) return false;
-    if (w->size > 1 && w->size >= instr->operands[0]->shape->dims[d] && (w->pad_low || w->pad_high)) return false;
+    if (w->size > 1 && w->size >= instr->operands[0]->shape->dims[d] && (w->pad_low || w->pad_high))
+      return false;
     positions *= w->size;
     if (positions > MAX_POSITIONS) return false;
   }
   return pass_count(instr->shape) >= MIN_RESULTS;
 }
 
-static hlo_instr_t *padded(pass_rewrite_t *rewrite, hlo_instr_t *x, hlo_instr_t *with, const hlo_window_t *window) {
+static hlo_instr_t *padded(pass_rewrite_t *rewrite, hlo_instr_t *x, hlo_instr_t *with,
+                           const hlo_window_t *window) {
   hlo_padding_dim_t dims[HLO_MAX_RANK];
   for (int d = 0; d < window->rank; d++)
     dims[d] = (hlo_padding_dim_t){window->dims[d].pad_low, window->dims[d].pad_high, 0};
@@ -50,8 +54,9 @@ static hlo_instr_t *padded(pass_rewrite_t *rewrite, hlo_instr_t *x, hlo_instr_t 
 }
 
 /* What lies under place number `position` of the window, the last dimension going first. */
-static hlo_instr_t *slice_of_position(pass_rewrite_t *rewrite, hlo_instr_t *x, const hlo_window_t *window,
-                                   const hlo_shape_t *results, int64_t position) {
+static hlo_instr_t *slice_of_position(pass_rewrite_t *rewrite, hlo_instr_t *x,
+                                      const hlo_window_t *window, const hlo_shape_t *results,
+                                      int64_t position) {
   hlo_slice_dim_t parts[HLO_MAX_RANK];
   for (int d = window->rank; d-- > 0; position /= window->dims[d].size) {
     const hlo_window_dim_t *w = &window->dims[d];
@@ -67,7 +72,8 @@ static hr_dtype_t computed_type(hlo_opcode_t op, hr_dtype_t dtype) {
   return is_rounded ? hr_dtype_table[dtype].compute : dtype;
 }
 
-static hlo_instr_t *combine(pass_rewrite_t *rewrite, hlo_instr_t *instr, const hlo_window_t *window, hlo_opcode_t op) {
+static hlo_instr_t *combine(pass_rewrite_t *rewrite, hlo_instr_t *instr, const hlo_window_t *window,
+                            hlo_opcode_t op) {
   hr_dtype_t dtype = computed_type(op, instr->shape->dtype);
   hlo_builder_t *builder = &rewrite->builder;
   hlo_instr_t *x = hlo_build_convert(builder, instr->operands[0], dtype);
@@ -77,7 +83,8 @@ static hlo_instr_t *combine(pass_rewrite_t *rewrite, hlo_instr_t *instr, const h
   if (!x || !init || !shape) return NULL;
   if (has_padding(window)) x = padded(rewrite, x, init, window);
   for (int d = 0; d < window->rank; d++) positions *= window->dims[d].size;
-  hlo_instr_t *sum = pass_is_neutral(op, init) && op != HLO_ADD ? NULL : pass_build_fill(rewrite, init, shape);
+  hlo_instr_t *sum =
+      pass_is_neutral(op, init) && op != HLO_ADD ? NULL : pass_build_fill(rewrite, init, shape);
   for (int64_t position = 0; position < positions && x; position++) {
     hlo_instr_t *part = slice_of_position(rewrite, x, window, instr->shape, position);
     sum = sum ? hlo_build_binary(builder, op, sum, part) : part;
@@ -86,14 +93,16 @@ static hlo_instr_t *combine(pass_rewrite_t *rewrite, hlo_instr_t *instr, const h
 }
 
 /* Each total is the one before it and one element more; the totals stand side by side. */
-static hlo_instr_t *running_totals(pass_rewrite_t *rewrite, hlo_instr_t *instr, int d, bool from_end, hlo_opcode_t op) {
+static hlo_instr_t *running_totals(pass_rewrite_t *rewrite, hlo_instr_t *instr, int d,
+                                   bool from_end, hlo_opcode_t op) {
   hr_dtype_t dtype = computed_type(op, instr->shape->dtype);
   hlo_builder_t *builder = &rewrite->builder;
   hlo_instr_t *x = hlo_build_convert(builder, instr->operands[0], dtype), *totals[MAX_TOTALS];
   hlo_instr_t *total = op == HLO_ADD ? hlo_build_convert(builder, instr->operands[1], dtype) : NULL;
   int64_t count = instr->shape->dims[d], along = d;
   hlo_slice_dim_t part[HLO_MAX_RANK];
-  for (int i = 0; i < instr->shape->rank; i++) part[i] = (hlo_slice_dim_t){0, instr->shape->dims[i], 1};
+  for (int i = 0; i < instr->shape->rank; i++)
+    part[i] = (hlo_slice_dim_t){0, instr->shape->dims[i], 1};
   for (int64_t i = 0; i < count && x; i++) {
     int64_t at = from_end ? count - 1 - i : i;
     part[d] = (hlo_slice_dim_t){at, at + 1, 1};
@@ -103,7 +112,9 @@ static hlo_instr_t *running_totals(pass_rewrite_t *rewrite, hlo_instr_t *instr, 
     totals[at] = total = total ? hlo_build_binary(builder, op, total, element) : element;
   }
   hlo_attr_t attr = hlo_attr_of_ints(builder, HLO_ATTR_DIMENSIONS, 1, &along);
-  hlo_instr_t *all = total ? hlo_build(builder, HLO_CONCATENATE, NULL, (int)count, totals, 1, &attr, 0, NULL) : NULL;
+  hlo_instr_t *all =
+      total ? hlo_build(builder, HLO_CONCATENATE, NULL, (int)count, totals, 1, &attr, 0, NULL)
+            : NULL;
   return all ? hlo_build_convert(builder, all, instr->shape->dtype) : NULL;
 }
 
@@ -112,7 +123,8 @@ hlo_instr_t *simplify_window(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   if (instr->op != HLO_REDUCE_WINDOW || instr->operand_count != 2) return NULL;
   const hlo_window_t *window = hlo_attr_window(instr);
   if (!window || !pass_body_is_binary(instr->called[0], &op)) return NULL;
-  if (instr->operands[0]->shape->dtype != instr->shape->dtype || instr->operands[1]->shape->dtype != instr->shape->dtype)
+  if (instr->operands[0]->shape->dtype != instr->shape->dtype ||
+      instr->operands[1]->shape->dtype != instr->shape->dtype)
     return NULL;
   if (has_padding(window) && !pass_is_neutral(op, instr->operands[1])) return NULL;
   int d = running_dim(instr, window);

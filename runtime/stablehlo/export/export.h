@@ -1,6 +1,7 @@
-/* The exporter: state and pieces, shared by its files. HLO's tuples dissolve: an instruction stands for the list of its
- * leaves, and only custom calls see tuples. Errors stick: the first failure is kept in exporter_t.status, what is made
- * after it is NULL, so that functions read like the program they write. */
+/* The exporter: state and pieces, shared by its files. HLO's tuples dissolve: an instruction stands
+ * for the list of its leaves, and only custom calls see tuples. Errors stick: the first failure is
+ * kept in exporter_t.status, what is made after it is NULL, so that functions read like the program
+ * they write. */
 #ifndef STABLEHLO_EXPORT_H
 #define STABLEHLO_EXPORT_H
 
@@ -9,7 +10,8 @@
 #include "stablehlo/stablehlo.h"
 
 #define EXPORT_MAX_DEPTH 500     /* as deep as regions may nest */
-#define EXPORT_MAX_OPS (1 << 24) /* computations that are called often are written out each time */
+#define EXPORT_MAX_OPS (1 << 24) /* computations that are called often are written out each time \
+                                  */
 
 typedef struct export_values {
   int count;
@@ -25,12 +27,12 @@ typedef struct exporter {
   const hlo_instr_t *instr; /* being exported: the place of failures */
   int depth;                /* of computations that are being written into one another */
   int64_t op_count;
-  hr_map_t symbols;                          /* names of functions that are taken */
-  hr_str_t *names;                           /* function of each computation by id; empty: it is none (yet) */
+  hr_map_t symbols; /* names of functions that are taken */
+  hr_str_t *names;  /* function of each computation by id; empty: it is none (yet) */
   HR_VEC(const hlo_computation_t *) pending; /* have a name but no function yet */
   const hlo_metadata_t *last_metadata;       /* whose location is at hand */
   const mlir_attr_t *last_location;
-  int lost_orders; /* control dependencies of instructions that made no op */
+  int lost_orders;               /* control dependencies of instructions that made no op */
   const hlo_instr_t *first_lost; /* the first of them */
 } exporter_t;
 
@@ -72,25 +74,31 @@ typedef struct export_row {
 typedef void export_fn(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row);
 
 /* --- failures --- */
-static inline bool export_failed(const export_frame_t *frame) { return frame->exporter->status != NULL; }
+static inline bool export_failed(const export_frame_t *frame) {
+  return frame->exporter->status != NULL;
+}
 /* Keeps the first failure; true if there is one. */
 static inline bool export_keep(exporter_t *exporter, hr_status_t status) {
   if (status && exporter->status) hr_status_release(status);
   if (status && !exporter->status) exporter->status = status;
   return exporter->status != NULL;
 }
-#define export_error(frame, instr, ...) export_keep((frame)->exporter, hlo_unsupported((instr), __VA_ARGS__))
+#define export_error(frame, instr, ...) \
+  export_keep((frame)->exporter, hlo_unsupported((instr), __VA_ARGS__))
 
 /* --- types (export_types.c) --- */
-const mlir_type_t *export_type(exporter_t *exporter, const hlo_shape_t *shape); /* tuples: tuple<...> */
-const mlir_type_t *export_tensor(exporter_t *exporter, hr_dtype_t dtype, int rank, const int64_t *dims);
+const mlir_type_t *export_type(exporter_t *exporter,
+                               const hlo_shape_t *shape); /* tuples: tuple<...> */
+const mlir_type_t *export_tensor(exporter_t *exporter, hr_dtype_t dtype, int rank,
+                                 const int64_t *dims);
 typedef struct export_types {
   int count;
   const mlir_type_t **items;
 } export_types_t;
 export_types_t export_leaf_types(exporter_t *exporter, const hlo_shape_t *shape);
-void *export_alloc(exporter_t *exporter, size_t count, size_t each); /* cleared; NULL after a failure */
-hr_str_t export_text(exporter_t *exporter, hr_str_t from);           /* a copy in the tree's arena */
+void *export_alloc(exporter_t *exporter, size_t count,
+                   size_t each);                           /* cleared; NULL after a failure */
+hr_str_t export_text(exporter_t *exporter, hr_str_t from); /* a copy in the tree's arena */
 
 /* --- attributes (export_attrs.c) --- */
 #define EXPORT_MAX_ATTRS 20
@@ -98,53 +106,62 @@ typedef struct export_attrs {
   mlir_named_attr_t items[EXPORT_MAX_ATTRS];
   int count;
 } export_attrs_t;
-void export_add(exporter_t *exporter, export_attrs_t *attrs, const char *name, const mlir_attr_t *value);
+void export_add(exporter_t *exporter, export_attrs_t *attrs, const char *name,
+                const mlir_attr_t *value);
 const mlir_attr_t *export_integer(exporter_t *exporter, int64_t value, int width);
 const mlir_attr_t *export_ints(exporter_t *exporter, int64_t count, const int64_t *values);
 const mlir_attr_t *export_string(exporter_t *exporter, hr_str_t text);
 const mlir_attr_t *export_symbol(exporter_t *exporter, hr_str_t name);
 const mlir_attr_t *export_array(exporter_t *exporter, int count, const mlir_attr_t *const *items);
 /* dense<...> : tensor<rows x columns x i64> */
-const mlir_attr_t *export_matrix(exporter_t *exporter, int64_t rows, int64_t columns, const int64_t *values);
+const mlir_attr_t *export_matrix(exporter_t *exporter, int64_t rows, int64_t columns,
+                                 const int64_t *values);
 const mlir_attr_t *export_elements(exporter_t *exporter, const hlo_value_t *value);
 const mlir_attr_t *export_struct(exporter_t *exporter, const char *dialect, const char *mnemonic,
                                  const export_attrs_t *fields);
 const mlir_attr_t *export_enum(exporter_t *exporter, const char *enum_name, hr_str_t word);
 /* An MLIR attribute in text form, such as "{a = 1 : i64}"; NULL without a failure if it is none. */
 const mlir_attr_t *export_parsed(exporter_t *exporter, hr_str_t text);
-void export_row_attrs(exporter_t *exporter, const hlo_instr_t *instr, const export_row_t *row, export_attrs_t *attrs);
+void export_row_attrs(exporter_t *exporter, const hlo_instr_t *instr, const export_row_t *row,
+                      export_attrs_t *attrs);
 /* Is it a product by an algorithm? Those of StableHLO say no precisions beside it. */
 bool export_dot_algorithm(const hlo_instr_t *instr);
 void export_add_precision(exporter_t *exporter, const hlo_instr_t *instr, export_attrs_t *attrs);
 /* What any instruction may carry (sharding, frontend attributes) as discardable attributes. */
-void export_extra(exporter_t *exporter, const hlo_instr_t *instr, bool is_awaited, export_attrs_t *attrs);
+void export_extra(exporter_t *exporter, const hlo_instr_t *instr, bool is_awaited,
+                  export_attrs_t *attrs);
 /* The frontend attributes, and `notes` among them, as mhlo.frontend_attributes. */
-void export_frontend(exporter_t *exporter, const hlo_name_values_t *list, const export_attrs_t *notes,
-                     export_attrs_t *attrs);
+void export_frontend(exporter_t *exporter, const hlo_name_values_t *list,
+                     const export_attrs_t *notes, export_attrs_t *attrs);
 const mlir_attr_t *export_sharding(exporter_t *exporter, const hlo_sharding_t *sharding);
 
 /* --- notes (export_frontend_attrs.c) --- */
 /* Where the instruction comes from; NULL: nothing is known. */
 const mlir_attr_t *export_location(exporter_t *exporter, const hlo_instr_t *instr);
 /* What the instruction says beyond the op it becomes, as frontend attributes. */
-void export_frontend_attrs(exporter_t *exporter, const hlo_instr_t *instr, bool is_awaited, export_attrs_t *attrs);
+void export_frontend_attrs(exporter_t *exporter, const hlo_instr_t *instr, bool is_awaited,
+                           export_attrs_t *attrs);
 void export_module_frontend_attrs(exporter_t *exporter, export_attrs_t *attrs);
 /* Which instructions are control predecessors, by id; NULL: none. */
-hr_status_t export_find_awaited(exporter_t *exporter, const hlo_computation_t *computation, bool **out_awaited);
+hr_status_t export_find_awaited(exporter_t *exporter, const hlo_computation_t *computation,
+                                bool **out_awaited);
 
-/* Attributes of custom calls that HLO keeps as frontend attributes, for it has no field for them. */
+/* Attributes of custom calls that HLO keeps as frontend attributes, for it has no field for them.
+ */
 extern const char *const export_target_attrs[];
 extern const size_t export_target_attr_count;
 
 /* --- ops (export_ops.c) --- */
 /* Appends an op; its results are op->results. NULL after a failure. */
-mlir_op_t *export_op(export_frame_t *frame, const char *name, int operand_count, mlir_value_t *const *operands,
-                     int result_count, const mlir_type_t *const *types, const export_attrs_t *attrs);
+mlir_op_t *export_op(export_frame_t *frame, const char *name, int operand_count,
+                     mlir_value_t *const *operands, int result_count,
+                     const mlir_type_t *const *types, const export_attrs_t *attrs);
 /* Adds attributes to an op, sorted into its own and discardable ones. */
 void export_add_to_op(exporter_t *exporter, mlir_op_t *op, const export_attrs_t *attrs);
 /* One result of type `type`. */
-mlir_value_t *export_value(export_frame_t *frame, const char *name, int operand_count, mlir_value_t *const *operands,
-                           const mlir_type_t *type, const export_attrs_t *attrs);
+mlir_value_t *export_value(export_frame_t *frame, const char *name, int operand_count,
+                           mlir_value_t *const *operands, const mlir_type_t *type,
+                           const export_attrs_t *attrs);
 mlir_value_t *export_reshape(export_frame_t *frame, mlir_value_t *x, int rank, const int64_t *dims);
 mlir_value_t *export_constant_of(export_frame_t *frame, const mlir_attr_t *value);
 /* The leaves of operand k, and of all operands. */
@@ -162,23 +179,27 @@ mlir_op_t *export_plain_op(export_frame_t *frame, const hlo_instr_t *instr, cons
 
 /* --- differences of meaning (export_differences.c) --- */
 /* Preds as bytes of 0 and 1. */
-mlir_value_t *export_bytes_of_preds(export_frame_t *frame, mlir_value_t *x, const hlo_shape_t *preds);
+mlir_value_t *export_bytes_of_preds(export_frame_t *frame, mlir_value_t *x,
+                                    const hlo_shape_t *preds);
 /* An array in chunks, one per member of a collective, each as large as `part`. */
 typedef struct export_chunks {
   const hlo_shape_t *whole, *part;
-  bool by_partition; /* ordered by partition, then replica: to be by replica, then partition; or the inverse */
+  bool by_partition; /* ordered by partition, then replica: to be by replica, then partition; or the
+                        inverse */
 } export_chunks_t;
 /* x with its chunks in the other order where the mode is cross_replica_and_partition. */
-mlir_value_t *export_order_members(export_frame_t *frame, const hlo_instr_t *instr, const export_chunks_t *chunks,
-                                   mlir_value_t *x);
+mlir_value_t *export_order_members(export_frame_t *frame, const hlo_instr_t *instr,
+                                   const export_chunks_t *chunks, mlir_value_t *x);
 
 /* --- computations (export_module.c) --- */
-/* Writes the computation into a block, its parameters' leaves being `args`; gives the root's leaves. */
-export_values_t export_computation(exporter_t *exporter, const hlo_computation_t *computation, mlir_block_t *block,
-                                   const export_values_t *args);
-/* A new region of `op` with the computation in it. args NULL: its parameters' leaves are the region's arguments. */
-void export_region(export_frame_t *frame, mlir_op_t *op, int index, const hlo_computation_t *computation,
-                   const export_values_t *args);
+/* Writes the computation into a block, its parameters' leaves being `args`; gives the root's
+ * leaves. */
+export_values_t export_computation(exporter_t *exporter, const hlo_computation_t *computation,
+                                   mlir_block_t *block, const export_values_t *args);
+/* A new region of `op` with the computation in it. args NULL: its parameters' leaves are the
+ * region's arguments. */
+void export_region(export_frame_t *frame, mlir_op_t *op, int index,
+                   const hlo_computation_t *computation, const export_values_t *args);
 void export_alloc_regions(export_frame_t *frame, mlir_op_t *op, int count);
 /* Which argument of the entry an alias means, which leaf an index leads to; -1: there is none. */
 int export_argument_of(const hlo_computation_t *entry, const hlo_alias_t *alias);

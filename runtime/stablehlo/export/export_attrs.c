@@ -4,21 +4,25 @@
 
 #include "stablehlo/export/export.h"
 
-void export_add(exporter_t *exporter, export_attrs_t *attrs, const char *name, const mlir_attr_t *value) {
-  if (!exporter->status && value) attrs->items[attrs->count++] = (mlir_named_attr_t){hr_str_from(name), value};
+void export_add(exporter_t *exporter, export_attrs_t *attrs, const char *name,
+                const mlir_attr_t *value) {
+  if (!exporter->status && value)
+    attrs->items[attrs->count++] = (mlir_named_attr_t){hr_str_from(name), value};
 }
 
 /* Runs a maker that gives its attribute as its last argument. */
-#define MAKE(exporter, maker, ...)                                                                   \
-  ({                                                                                                 \
-    const mlir_attr_t *made_ = NULL;                                                                 \
-    if (!(exporter)->status) export_keep((exporter), maker((exporter)->arena, __VA_ARGS__, &made_)); \
-    (exporter)->status ? NULL : made_;                                                               \
+#define MAKE(exporter, maker, ...)                                            \
+  ({                                                                          \
+    const mlir_attr_t *made_ = NULL;                                          \
+    if (!(exporter)->status)                                                  \
+      export_keep((exporter), maker((exporter)->arena, __VA_ARGS__, &made_)); \
+    (exporter)->status ? NULL : made_;                                        \
   })
 
 const mlir_attr_t *export_integer(exporter_t *exporter, int64_t value, int width) {
   const mlir_type_t *type = NULL;
-  if (exporter->status || export_keep(exporter, mlir_make_integer_type(exporter->arena, width, MLIR_SIGNLESS, &type)))
+  if (exporter->status ||
+      export_keep(exporter, mlir_make_integer_type(exporter->arena, width, MLIR_SIGNLESS, &type)))
     return NULL;
   return MAKE(exporter, mlir_make_integer, value, type);
 }
@@ -41,14 +45,17 @@ const mlir_attr_t *export_array(exporter_t *exporter, int count, const mlir_attr
 
 const mlir_attr_t *export_struct(exporter_t *exporter, const char *dialect, const char *mnemonic,
                                  const export_attrs_t *fields) {
-  return MAKE(exporter, mlir_make_struct, hr_str_from(dialect), hr_str_from(mnemonic), fields->count, fields->items);
+  return MAKE(exporter, mlir_make_struct, hr_str_from(dialect), hr_str_from(mnemonic),
+              fields->count, fields->items);
 }
 
 const mlir_attr_t *export_enum(exporter_t *exporter, const char *enum_name, hr_str_t word) {
   return MAKE(exporter, mlir_make_enum, "stablehlo", enum_name, word);
 }
 
-static const mlir_attr_t *make_bool(exporter_t *exporter, bool value) { return MAKE(exporter, mlir_make_bool, value); }
+static const mlir_attr_t *make_bool(exporter_t *exporter, bool value) {
+  return MAKE(exporter, mlir_make_bool, value);
+}
 
 static const mlir_attr_t *make_unit(exporter_t *exporter) {
   const mlir_attr_t *attr = NULL;
@@ -77,9 +84,11 @@ static bool all_alike(const char *data, int64_t count, size_t each) {
 const mlir_attr_t *export_elements(exporter_t *exporter, const hlo_value_t *value) {
   const mlir_type_t *type = export_tensor(exporter, value->dtype, value->rank, value->dims);
   mlir_attr_t *attr = export_alloc(exporter, 1, sizeof *attr);
-  if (!attr || export_keep(exporter, HR_VEC_RESERVE(&exporter->to->buffers, exporter->to->buffers.count + 1)))
+  if (!attr || export_keep(exporter,
+                           HR_VEC_RESERVE(&exporter->to->buffers, exporter->to->buffers.count + 1)))
     return NULL;
-  if (value->buffer) exporter->to->buffers.data[exporter->to->buffers.count++] = hr_buffer_retain(value->buffer);
+  if (value->buffer)
+    exporter->to->buffers.data[exporter->to->buffers.count++] = hr_buffer_retain(value->buffer);
   attr->kind = MLIR_ATTR_DENSE;
   attr->type = type;
   attr->data = value->data ? value->data : "";
@@ -88,13 +97,15 @@ const mlir_attr_t *export_elements(exporter_t *exporter, const hlo_value_t *valu
   return attr;
 }
 
-const mlir_attr_t *export_matrix(exporter_t *exporter, int64_t rows, int64_t columns, const int64_t *values) {
+const mlir_attr_t *export_matrix(exporter_t *exporter, int64_t rows, int64_t columns,
+                                 const int64_t *values) {
   int64_t dims[2] = {rows, columns};
   const mlir_type_t *type = export_tensor(exporter, HR_S64, 2, dims);
   mlir_attr_t *attr = export_alloc(exporter, 1, sizeof *attr);
   void *copy = NULL;
   if (!attr ||
-      export_keep(exporter, hr_arena_copy(exporter->arena, values, (size_t)(rows * columns) * sizeof *values, &copy)))
+      export_keep(exporter, hr_arena_copy(exporter->arena, values,
+                                          (size_t)(rows * columns) * sizeof *values, &copy)))
     return NULL;
   attr->kind = MLIR_ATTR_DENSE;
   attr->type = type;
@@ -128,15 +139,19 @@ const mlir_attr_t *export_parsed(exporter_t *exporter, hr_str_t text) {
 
 /* The word of an enumeration's value as StableHLO spells it; empty if it has none. */
 static hr_str_t export_word(exporter_t *exporter, hlo_enum_id_t id, int64_t value) {
-  const char *text = value >= 0 && value < hlo_enum_table[id].count ? hlo_enum_table[id].texts[value] : "";
+  const char *text =
+      value >= 0 && value < hlo_enum_table[id].count ? hlo_enum_table[id].texts[value] : "";
   if (!strncmp(text, "rng_", 4)) text += 4;
   hr_str_t word = export_text(exporter, hr_str_from(text));
-  for (size_t i = 0; i < word.size; i++) ((char *)word.data)[i] = (char)toupper((unsigned char)word.data[i]);
+  for (size_t i = 0; i < word.size; i++)
+    ((char *)word.data)[i] = (char)toupper((unsigned char)word.data[i]);
   return word;
 }
 
-static const mlir_attr_t *enum_of_row(exporter_t *exporter, const hlo_instr_t *instr, const export_attr_row_t *row) {
-  hr_str_t word = export_word(exporter, hlo_attr_table[row->key].enum_id, hlo_attr_enum(instr, row->key));
+static const mlir_attr_t *enum_of_row(exporter_t *exporter, const hlo_instr_t *instr,
+                                      const export_attr_row_t *row) {
+  hr_str_t word =
+      export_word(exporter, hlo_attr_table[row->key].enum_id, hlo_attr_enum(instr, row->key));
   return word.size ? export_enum(exporter, row->enum_name, word) : NULL;
 }
 
@@ -147,28 +162,40 @@ static const mlir_attr_t *dimension_of(exporter_t *exporter, const hlo_instr_t *
   return NULL;
 }
 
-static const mlir_attr_t *attr_of_row(exporter_t *exporter, const hlo_instr_t *instr, const export_attr_row_t *row) {
+static const mlir_attr_t *attr_of_row(exporter_t *exporter, const hlo_instr_t *instr,
+                                      const export_attr_row_t *row) {
   hr_ints_t ints;
   switch (row->kind) {
-    case EXPORT_END: break;
+    case EXPORT_END:
+      break;
     case EXPORT_I64:
     case EXPORT_I32: {
       bool is_enum = hlo_attr_table[row->key].kind == HLO_KIND_ENUM;
-      return export_integer(exporter, is_enum ? hlo_attr_enum(instr, row->key) : hlo_attr_int(instr, row->key),
-                            row->kind == EXPORT_I64 ? 64 : 32);
+      return export_integer(
+          exporter, is_enum ? hlo_attr_enum(instr, row->key) : hlo_attr_int(instr, row->key),
+          row->kind == EXPORT_I64 ? 64 : 32);
     }
-    case EXPORT_F32: return make_f32(exporter, hlo_attr_float(instr, row->key));
-    case EXPORT_STR: return export_string(exporter, hlo_attr_str(instr, row->key));
-    case EXPORT_INTS: ints = hlo_attr_ints(instr, row->key); return export_ints(exporter, ints.count, ints.data);
-    case EXPORT_BOOL: return make_bool(exporter, hlo_attr_bool(instr, row->key));
-    case EXPORT_UNIT: return hlo_attr_bool(instr, row->key) ? make_unit(exporter) : NULL;
-    case EXPORT_ENUM: return enum_of_row(exporter, instr, row);
-    case EXPORT_DIM: return dimension_of(exporter, instr);
+    case EXPORT_F32:
+      return make_f32(exporter, hlo_attr_float(instr, row->key));
+    case EXPORT_STR:
+      return export_string(exporter, hlo_attr_str(instr, row->key));
+    case EXPORT_INTS:
+      ints = hlo_attr_ints(instr, row->key);
+      return export_ints(exporter, ints.count, ints.data);
+    case EXPORT_BOOL:
+      return make_bool(exporter, hlo_attr_bool(instr, row->key));
+    case EXPORT_UNIT:
+      return hlo_attr_bool(instr, row->key) ? make_unit(exporter) : NULL;
+    case EXPORT_ENUM:
+      return enum_of_row(exporter, instr, row);
+    case EXPORT_DIM:
+      return dimension_of(exporter, instr);
   }
   return NULL;
 }
 
-void export_row_attrs(exporter_t *exporter, const hlo_instr_t *instr, const export_row_t *row, export_attrs_t *attrs) {
+void export_row_attrs(exporter_t *exporter, const hlo_instr_t *instr, const export_row_t *row,
+                      export_attrs_t *attrs) {
   for (const export_attr_row_t *attr = row->attrs; attr->kind != EXPORT_END; attr++)
     export_add(exporter, attrs, attr->name, attr_of_row(exporter, instr, attr));
 }
@@ -178,8 +205,10 @@ void export_add_precision(exporter_t *exporter, const hlo_instr_t *instr, export
   const mlir_attr_t **items = export_alloc(exporter, (size_t)precision.count, sizeof *items);
   if (!items || !precision.count) return;
   for (int64_t i = 0; i < precision.count; i++)
-    items[i] = export_enum(exporter, "precision", export_word(exporter, HLO_ENUM_PRECISION, precision.data[i]));
-  export_add(exporter, attrs, "precision_config", export_array(exporter, (int)precision.count, items));
+    items[i] = export_enum(exporter, "precision",
+                           export_word(exporter, HLO_ENUM_PRECISION, precision.data[i]));
+  export_add(exporter, attrs, "precision_config",
+             export_array(exporter, (int)precision.count, items));
 }
 
 /* --- what any instruction may carry --- */
@@ -202,23 +231,28 @@ static bool has_custom_form(hr_str_t name) {
   return false;
 }
 
-void export_frontend(exporter_t *exporter, const hlo_name_values_t *list, const export_attrs_t *notes,
-                     export_attrs_t *attrs) {
-  mlir_named_attr_t *fields = export_alloc(exporter, (size_t)(list->count + notes->count), sizeof *fields);
+void export_frontend(exporter_t *exporter, const hlo_name_values_t *list,
+                     const export_attrs_t *notes, export_attrs_t *attrs) {
+  mlir_named_attr_t *fields =
+      export_alloc(exporter, (size_t)(list->count + notes->count), sizeof *fields);
   int count = 0;
   for (int i = 0; fields && i < list->count; i++)
     if (!has_custom_form(list->items[i].name))
       fields[count++] = (mlir_named_attr_t){export_text(exporter, list->items[i].name),
                                             export_string(exporter, list->items[i].value)};
   for (int i = 0; fields && i < notes->count; i++) fields[count++] = notes->items[i];
-  if (count) export_add(exporter, attrs, "mhlo.frontend_attributes", MAKE(exporter, mlir_make_dict, count, fields));
+  if (count)
+    export_add(exporter, attrs, "mhlo.frontend_attributes",
+               MAKE(exporter, mlir_make_dict, count, fields));
 }
 
-void export_extra(exporter_t *exporter, const hlo_instr_t *instr, bool is_awaited, export_attrs_t *attrs) {
+void export_extra(exporter_t *exporter, const hlo_instr_t *instr, bool is_awaited,
+                  export_attrs_t *attrs) {
   static const hlo_extra_t nothing;
   const hlo_extra_t *extra = instr->extra ? instr->extra : &nothing;
   export_attrs_t notes = {.count = 0};
   export_frontend_attrs(exporter, instr, is_awaited, &notes);
   export_frontend(exporter, &extra->frontend_attributes, &notes, attrs);
-  if (extra->sharding) export_add(exporter, attrs, "mhlo.sharding", export_sharding(exporter, extra->sharding));
+  if (extra->sharding)
+    export_add(exporter, attrs, "mhlo.sharding", export_sharding(exporter, extra->sharding));
 }

@@ -20,7 +20,8 @@ static void add_channel(exporter_t *exporter, const hlo_instr_t *instr, export_a
   if (channel <= 0) return;
   export_add(exporter, &fields, "handle", export_integer(exporter, channel, 64));
   export_add(exporter, &fields, "type", export_integer(exporter, 1, 64));
-  export_add(exporter, attrs, "channel_handle", export_struct(exporter, "stablehlo", "channel_handle", &fields));
+  export_add(exporter, attrs, "channel_handle",
+             export_struct(exporter, "stablehlo", "channel_handle", &fields));
 }
 
 static void add_groups(exporter_t *exporter, const hlo_instr_t *instr, export_attrs_t *attrs) {
@@ -28,7 +29,8 @@ static void add_groups(exporter_t *exporter, const hlo_instr_t *instr, export_at
   const hlo_groups_t *groups = hlo_attr_groups(instr);
   const mlir_attr_t *unit = NULL;
   add_channel(exporter, instr, attrs);
-  export_add(exporter, attrs, "replica_groups", matrix_of(exporter, groups ? &groups->groups : &none));
+  export_add(exporter, attrs, "replica_groups",
+             matrix_of(exporter, groups ? &groups->groups : &none));
   if (exporter->status || !hlo_attr_bool(instr, HLO_ATTR_USE_GLOBAL_DEVICE_IDS)) return;
   export_keep(exporter, mlir_make_unit(exporter->arena, &unit));
   export_add(exporter, attrs, "use_global_device_ids", unit);
@@ -37,8 +39,9 @@ static void add_groups(exporter_t *exporter, const hlo_instr_t *instr, export_at
 /* What the finished collective gives: starts of some name their operands too. */
 static const hlo_shape_t *result_shape(const hlo_instr_t *instr) {
   bool pairs = instr->op == HLO_ALL_GATHER_START || instr->op == HLO_COLLECTIVE_PERMUTE_START;
-  return pairs && hlo_shape_is_tuple(instr->shape) && instr->shape->element_count > 1 ? instr->shape->elements[1]
-                                                                                      : instr->shape;
+  return pairs && hlo_shape_is_tuple(instr->shape) && instr->shape->element_count > 1
+             ? instr->shape->elements[1]
+             : instr->shape;
 }
 
 static void add_body(export_frame_t *frame, const hlo_instr_t *instr, mlir_op_t *op) {
@@ -54,7 +57,8 @@ void export_collective(export_frame_t *frame, const hlo_instr_t *instr, const ex
   export_row_attrs(exporter, instr, row, &attrs);
   export_values_t operands = export_operands(frame, instr);
   export_types_t types = export_leaf_types(exporter, result_shape(instr));
-  mlir_op_t *op = export_op(frame, row->name, operands.count, operands.items, types.count, types.items, &attrs);
+  mlir_op_t *op =
+      export_op(frame, row->name, operands.count, operands.items, types.count, types.items, &attrs);
   export_set_results(frame, instr, op);
   add_body(frame, instr, op);
 }
@@ -86,7 +90,8 @@ static void export_each(export_frame_t *frame, const hlo_instr_t *instr, const e
   mlir_value_t **results = export_alloc(frame->exporter, (size_t)types.count, sizeof *results);
   if (export_failed(frame)) return;
   if (operands.count != types.count &&
-      export_error(frame, instr, "%d operands for %d results have no form in StableHLO", operands.count, types.count))
+      export_error(frame, instr, "%d operands for %d results have no form in StableHLO",
+                   operands.count, types.count))
     return;
   for (int i = 0; i < types.count && !export_failed(frame); i++) {
     mlir_value_t *x = operands.items[i];
@@ -102,14 +107,16 @@ static void export_each(export_frame_t *frame, const hlo_instr_t *instr, const e
   export_set(frame, instr, (export_values_t){types.count, results});
 }
 
-void export_reduce_scatter(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
+void export_reduce_scatter(export_frame_t *frame, const hlo_instr_t *instr,
+                           const export_row_t *row) {
   export_attrs_t attrs = {.count = 0};
   add_groups(frame->exporter, instr, &attrs);
   export_row_attrs(frame->exporter, instr, row, &attrs);
   export_each(frame, instr, row, &attrs);
 }
 
-void export_collective_permute(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
+void export_collective_permute(export_frame_t *frame, const hlo_instr_t *instr,
+                               const export_row_t *row) {
   const hlo_int_lists_t *pairs = hlo_attr_lists(instr, HLO_ATTR_SOURCE_TARGET_PAIRS);
   static const hlo_int_lists_t none = {0, NULL};
   int64_t no_values = 0;
@@ -127,10 +134,12 @@ void export_collective_permute(export_frame_t *frame, const hlo_instr_t *instr, 
 /* --- all_to_all --- */
 
 /* Slice k of the first dimension of x, without that dimension. */
-static mlir_value_t *take_slice(export_frame_t *frame, mlir_value_t *x, hr_dtype_t dtype, int64_t k) {
+static mlir_value_t *take_slice(export_frame_t *frame, mlir_value_t *x, hr_dtype_t dtype,
+                                int64_t k) {
   exporter_t *exporter = frame->exporter;
   int rank = x->type->rank;
-  int64_t starts[HLO_MAX_RANK] = {k}, limits[HLO_MAX_RANK], strides[HLO_MAX_RANK], dims[HLO_MAX_RANK];
+  int64_t starts[HLO_MAX_RANK] = {k}, limits[HLO_MAX_RANK], strides[HLO_MAX_RANK],
+          dims[HLO_MAX_RANK];
   export_attrs_t attrs = {.count = 0};
   for (int d = 0; d < rank; d++) {
     limits[d] = d ? x->type->dims[d] : k + 1;
@@ -141,7 +150,8 @@ static mlir_value_t *take_slice(export_frame_t *frame, mlir_value_t *x, hr_dtype
   export_add(exporter, &attrs, "limit_indices", export_ints(exporter, rank, limits));
   export_add(exporter, &attrs, "strides", export_ints(exporter, rank, strides));
   const mlir_type_t *type = export_tensor(exporter, dtype, rank, dims);
-  return export_reshape(frame, export_value(frame, "stablehlo.slice", 1, &x, type, &attrs), rank - 1, dims + 1);
+  return export_reshape(frame, export_value(frame, "stablehlo.slice", 1, &x, type, &attrs),
+                        rank - 1, dims + 1);
 }
 
 /* The operands, which are alike, as one array with a new first dimension. */
@@ -160,14 +170,18 @@ static mlir_value_t *join_operands(export_frame_t *frame, const hlo_instr_t *ins
                       export_tensor(exporter, part->dtype, part->rank + 1, dims), &attrs);
 }
 
-/* Operand i goes to member i: the operands become slices of one array, which is exchanged and taken apart again. */
-static void export_listed_all_to_all(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row,
-                                     export_attrs_t *attrs) {
+/* Operand i goes to member i: the operands become slices of one array, which is exchanged and taken
+ * apart again. */
+static void export_listed_all_to_all(export_frame_t *frame, const hlo_instr_t *instr,
+                                     const export_row_t *row, export_attrs_t *attrs) {
   exporter_t *exporter = frame->exporter;
   const hlo_shape_t *part = instr->operands[0]->shape;
   int count = instr->operand_count;
-  if (part->rank >= HLO_MAX_RANK && export_error(frame, instr, "%d dimensions are too many", part->rank)) return;
-  mlir_value_t *x = join_operands(frame, instr), **results = export_alloc(exporter, (size_t)count, sizeof *results);
+  if (part->rank >= HLO_MAX_RANK &&
+      export_error(frame, instr, "%d dimensions are too many", part->rank))
+    return;
+  mlir_value_t *x = join_operands(frame, instr),
+               **results = export_alloc(exporter, (size_t)count, sizeof *results);
   export_add(exporter, attrs, "split_dimension", export_integer(exporter, 0, 64));
   export_add(exporter, attrs, "concat_dimension", export_integer(exporter, 0, 64));
   export_add(exporter, attrs, "split_count", export_integer(exporter, count, 64));
@@ -180,7 +194,8 @@ static void export_listed_all_to_all(export_frame_t *frame, const hlo_instr_t *i
 static int64_t group_size(const exporter_t *exporter, const hlo_instr_t *instr) {
   const hlo_groups_t *groups = hlo_attr_groups(instr);
   if (groups && groups->groups.count) return groups->groups.lists[0].count;
-  return hlo_attr_int(instr, HLO_ATTR_CHANNEL_ID) > 0 ? exporter->from->num_partitions : exporter->from->replica_count;
+  return hlo_attr_int(instr, HLO_ATTR_CHANNEL_ID) > 0 ? exporter->from->num_partitions
+                                                      : exporter->from->replica_count;
 }
 
 void export_all_to_all(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
@@ -194,23 +209,30 @@ void export_all_to_all(export_frame_t *frame, const hlo_instr_t *instr, const ex
   }
   export_add(exporter, &attrs, "split_dimension", export_integer(exporter, dims.data[0], 64));
   export_add(exporter, &attrs, "concat_dimension", export_integer(exporter, dims.data[0], 64));
-  export_add(exporter, &attrs, "split_count", export_integer(exporter, group_size(exporter, instr), 64));
+  export_add(exporter, &attrs, "split_count",
+             export_integer(exporter, group_size(exporter, instr), 64));
   export_plain_op(frame, instr, row, &attrs);
 }
 
 /* As JAX writes it: a custom call whose configuration lists the groups. */
-void export_ragged_all_to_all(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
+void export_ragged_all_to_all(export_frame_t *frame, const hlo_instr_t *instr,
+                              const export_row_t *row) {
   static const hlo_int_lists_t none = {0, NULL};
   exporter_t *exporter = frame->exporter;
   const hlo_groups_t *groups = hlo_attr_groups(instr);
   export_attrs_t attrs = {.count = 0}, config = {.count = 0};
   const mlir_attr_t *dict = NULL;
   int64_t channel = hlo_attr_int(instr, HLO_ATTR_CHANNEL_ID);
-  export_add(exporter, &config, "replica_groups", matrix_of(exporter, groups ? &groups->groups : &none));
-  if (channel > 0) export_add(exporter, &config, "channel_id", export_integer(exporter, channel, 64));
-  if (!exporter->status) export_keep(exporter, mlir_make_dict(exporter->arena, config.count, config.items, &dict));
-  export_add(exporter, &attrs, "call_target_name", export_string(exporter, HR_STR("ragged_all_to_all")));
-  export_add(exporter, &attrs, "api_version", export_integer(exporter, HLO_API_VERSION_TYPED_FFI, 32));
+  export_add(exporter, &config, "replica_groups",
+             matrix_of(exporter, groups ? &groups->groups : &none));
+  if (channel > 0)
+    export_add(exporter, &config, "channel_id", export_integer(exporter, channel, 64));
+  if (!exporter->status)
+    export_keep(exporter, mlir_make_dict(exporter->arena, config.count, config.items, &dict));
+  export_add(exporter, &attrs, "call_target_name",
+             export_string(exporter, HR_STR("ragged_all_to_all")));
+  export_add(exporter, &attrs, "api_version",
+             export_integer(exporter, HLO_API_VERSION_TYPED_FFI, 32));
   export_add(exporter, &attrs, "backend_config", dict);
   export_plain_op(frame, instr, row, &attrs);
 }

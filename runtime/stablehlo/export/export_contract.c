@@ -4,8 +4,8 @@
 #include "stablehlo/export/export.h"
 
 /* A list of integers as a field of a structure. */
-static void add_ints(exporter_t *exporter, export_attrs_t *fields, const char *name, const hlo_instr_t *instr,
-                     hlo_attr_key_t key) {
+static void add_ints(exporter_t *exporter, export_attrs_t *fields, const char *name,
+                     const hlo_instr_t *instr, hlo_attr_key_t key) {
   hr_ints_t ints = hlo_attr_ints(instr, key);
   export_add(exporter, fields, name, export_ints(exporter, ints.count, ints.data));
 }
@@ -16,14 +16,16 @@ static void add_int(exporter_t *exporter, export_attrs_t *fields, const char *na
 
 /* --- products --- */
 
-static void add_product_dims(exporter_t *exporter, export_attrs_t *fields, const hlo_instr_t *instr) {
+static void add_product_dims(exporter_t *exporter, export_attrs_t *fields,
+                             const hlo_instr_t *instr) {
   add_ints(exporter, fields, "lhs_batching_dimensions", instr, HLO_ATTR_LHS_BATCH_DIMS);
   add_ints(exporter, fields, "rhs_batching_dimensions", instr, HLO_ATTR_RHS_BATCH_DIMS);
   add_ints(exporter, fields, "lhs_contracting_dimensions", instr, HLO_ATTR_LHS_CONTRACTING_DIMS);
   add_ints(exporter, fields, "rhs_contracting_dimensions", instr, HLO_ATTR_RHS_CONTRACTING_DIMS);
 }
 
-static void add_type(exporter_t *exporter, export_attrs_t *fields, const char *name, hr_str_t word) {
+static void add_type(exporter_t *exporter, export_attrs_t *fields, const char *name,
+                     hr_str_t word) {
   mlir_type_t *type = export_alloc(exporter, 1, sizeof *type);
   const mlir_attr_t *attr = NULL;
   if (!type) return;
@@ -42,27 +44,33 @@ static hr_str_t next_word(const char **at) {
 
 /* "dot_LHS_RHS_SUM[_xPRODUCTS]"; for "dot_any_f8_any_f8_f32" the types are the operands'. */
 static const mlir_attr_t *algorithm_of(exporter_t *exporter, const hlo_instr_t *instr) {
-  const char *text = hlo_enum_table[HLO_ENUM_DOT_ALGORITHM].texts[hlo_attr_enum(instr, HLO_ATTR_ALGORITHM)],
+  const char *text = hlo_enum_table[HLO_ENUM_DOT_ALGORITHM]
+                         .texts[hlo_attr_enum(instr, HLO_ATTR_ALGORITHM)],
              *at = text + 3;
   export_attrs_t fields = {.count = 0};
   bool any = !strncmp(text, "dot_any_f8", 10);
   if (any) at = text + strlen("dot_any_f8_any_f8");
-  hr_str_t lhs = any ? hr_str_from(hr_dtype_table[instr->operands[0]->shape->dtype].mlir_name) : next_word(&at);
-  hr_str_t rhs = any ? hr_str_from(hr_dtype_table[instr->operands[1]->shape->dtype].mlir_name) : next_word(&at);
+  hr_str_t lhs = any ? hr_str_from(hr_dtype_table[instr->operands[0]->shape->dtype].mlir_name)
+                     : next_word(&at);
+  hr_str_t rhs = any ? hr_str_from(hr_dtype_table[instr->operands[1]->shape->dtype].mlir_name)
+                     : next_word(&at);
   add_type(exporter, &fields, "lhs_precision_type", lhs);
   add_type(exporter, &fields, "rhs_precision_type", rhs);
   add_type(exporter, &fields, "accumulation_type", next_word(&at));
   add_int(exporter, &fields, "lhs_component_count", 1);
   add_int(exporter, &fields, "rhs_component_count", 1);
-  add_int(exporter, &fields, "num_primitive_operations", at[0] == '_' && at[1] == 'x' ? at[2] - '0' : 1);
+  add_int(exporter, &fields, "num_primitive_operations",
+          at[0] == '_' && at[1] == 'x' ? at[2] - '0' : 1);
   const mlir_attr_t *imprecise = NULL;
-  if (!exporter->status) export_keep(exporter, mlir_make_bool(exporter->arena, !strcmp(at, "_fast_accum"), &imprecise));
+  if (!exporter->status)
+    export_keep(exporter, mlir_make_bool(exporter->arena, !strcmp(at, "_fast_accum"), &imprecise));
   export_add(exporter, &fields, "allow_imprecise_accumulation", imprecise);
   return export_struct(exporter, "stablehlo", "dot_algorithm", &fields);
 }
 
 bool export_dot_algorithm(const hlo_instr_t *instr) {
-  return instr->op == HLO_DOT && hlo_attr_enum(instr, HLO_ATTR_ALGORITHM) != HLO_DOT_ALGORITHM_UNSET;
+  return instr->op == HLO_DOT &&
+         hlo_attr_enum(instr, HLO_ATTR_ALGORITHM) != HLO_DOT_ALGORITHM_UNSET;
 }
 
 void export_dot(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
@@ -105,11 +113,16 @@ typedef enum window_part {
 
 static int64_t window_value(const hlo_window_dim_t *dim, window_part_t part) {
   switch (part) {
-    case WINDOW_SIZE: return dim->size;
-    case WINDOW_STRIDE: return dim->stride;
-    case WINDOW_BASE_DILATION: return dim->base_dilation;
-    case WINDOW_DILATION: return dim->window_dilation;
-    case WINDOW_REVERSAL: return dim->reversal;
+    case WINDOW_SIZE:
+      return dim->size;
+    case WINDOW_STRIDE:
+      return dim->stride;
+    case WINDOW_BASE_DILATION:
+      return dim->base_dilation;
+    case WINDOW_DILATION:
+      return dim->window_dilation;
+    case WINDOW_REVERSAL:
+      return dim->reversal;
   }
   return 0;
 }
@@ -121,7 +134,8 @@ static const mlir_attr_t *flags_of(exporter_t *exporter, int count, const int64_
   uint8_t *flags = export_alloc(exporter, (size_t)count, 1);
   if (exporter->status) return NULL;
   for (int i = 0; i < count; i++) flags[i] = values[i] != 0;
-  *attr = (mlir_attr_t){.kind = MLIR_ATTR_DENSE_ARRAY, .type = &i1, .data = flags, .element_count = count};
+  *attr = (mlir_attr_t){
+      .kind = MLIR_ATTR_DENSE_ARRAY, .type = &i1, .data = flags, .element_count = count};
   return attr;
 }
 
@@ -155,7 +169,8 @@ static void add_window(export_frame_t *frame, const hlo_instr_t *instr, export_a
     padding[2 * d] = window->dims[d].pad_low;
     padding[2 * d + 1] = window->dims[d].pad_high;
   }
-  export_add(frame->exporter, attrs, "padding", export_matrix(frame->exporter, window->rank, 2, padding));
+  export_add(frame->exporter, attrs, "padding",
+             export_matrix(frame->exporter, window->rank, 2, padding));
 }
 
 static const mlir_attr_t *conv_dims(exporter_t *exporter, const hlo_dim_labels_t *labels) {
@@ -177,13 +192,14 @@ static const mlir_attr_t *conv_dims(exporter_t *exporter, const hlo_dim_labels_t
 
 /* StableHLO's convolutions name every dimension. */
 static bool names_all(const hlo_dim_labels_t *labels) {
-  return !labels->lhs_unused && !labels->rhs_unused && !labels->out_unused && labels->lhs_batch >= 0 &&
-         labels->lhs_feature >= 0 && labels->rhs_input_feature >= 0 && labels->rhs_output_feature >= 0 &&
-         labels->out_batch >= 0 && labels->out_feature >= 0;
+  return !labels->lhs_unused && !labels->rhs_unused && !labels->out_unused &&
+         labels->lhs_batch >= 0 && labels->lhs_feature >= 0 && labels->rhs_input_feature >= 0 &&
+         labels->rhs_output_feature >= 0 && labels->out_batch >= 0 && labels->out_feature >= 0;
 }
 
 void export_convolution(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
-  static const window_names_t names = {NULL, "window_strides", "lhs_dilation", "rhs_dilation", "window_reversal"};
+  static const window_names_t names = {NULL, "window_strides", "lhs_dilation", "rhs_dilation",
+                                       "window_reversal"};
   const hlo_dim_labels_t *labels = hlo_attr_labels(instr);
   export_attrs_t attrs = {.count = 0};
   if (!labels || !names_all(labels)) {
@@ -199,8 +215,8 @@ void export_convolution(export_frame_t *frame, const hlo_instr_t *instr, const e
   export_plain_op(frame, instr, row, &attrs);
 }
 
-static void export_windowed(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row,
-                            const window_names_t *names) {
+static void export_windowed(export_frame_t *frame, const hlo_instr_t *instr,
+                            const export_row_t *row, const window_names_t *names) {
   export_attrs_t attrs = {.count = 0};
   add_window(frame, instr, &attrs, names);
   mlir_op_t *op = export_plain_op(frame, instr, row, &attrs);
@@ -208,13 +224,15 @@ static void export_windowed(export_frame_t *frame, const hlo_instr_t *instr, con
   for (int r = 0; r < instr->called_count; r++) export_region(frame, op, r, instr->called[r], NULL);
 }
 
-void export_reduce_window(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
-  static const window_names_t names = {"window_dimensions", "window_strides", "base_dilations", "window_dilations",
-                                       NULL};
+void export_reduce_window(export_frame_t *frame, const hlo_instr_t *instr,
+                          const export_row_t *row) {
+  static const window_names_t names = {"window_dimensions", "window_strides", "base_dilations",
+                                       "window_dilations", NULL};
   export_windowed(frame, instr, row, &names);
 }
 
-void export_select_and_scatter(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
+void export_select_and_scatter(export_frame_t *frame, const hlo_instr_t *instr,
+                               const export_row_t *row) {
   static const window_names_t names = {"window_dimensions", "window_strides", NULL, NULL, NULL};
   export_windowed(frame, instr, row, &names);
 }
@@ -227,10 +245,12 @@ void export_gather(export_frame_t *frame, const hlo_instr_t *instr, const export
   add_ints(exporter, &dims, "offset_dims", instr, HLO_ATTR_OFFSET_DIMS);
   add_ints(exporter, &dims, "collapsed_slice_dims", instr, HLO_ATTR_COLLAPSED_SLICE_DIMS);
   add_ints(exporter, &dims, "operand_batching_dims", instr, HLO_ATTR_OPERAND_BATCHING_DIMS);
-  add_ints(exporter, &dims, "start_indices_batching_dims", instr, HLO_ATTR_START_INDICES_BATCHING_DIMS);
+  add_ints(exporter, &dims, "start_indices_batching_dims", instr,
+           HLO_ATTR_START_INDICES_BATCHING_DIMS);
   add_ints(exporter, &dims, "start_index_map", instr, HLO_ATTR_START_INDEX_MAP);
   add_int(exporter, &dims, "index_vector_dim", hlo_attr_int(instr, HLO_ATTR_INDEX_VECTOR_DIM));
-  export_add(exporter, &attrs, "dimension_numbers", export_struct(exporter, "stablehlo", "gather", &dims));
+  export_add(exporter, &attrs, "dimension_numbers",
+             export_struct(exporter, "stablehlo", "gather", &dims));
   export_plain_op(frame, instr, row, &attrs);
 }
 
@@ -240,10 +260,13 @@ void export_scatter(export_frame_t *frame, const hlo_instr_t *instr, const expor
   add_ints(exporter, &dims, "update_window_dims", instr, HLO_ATTR_UPDATE_WINDOW_DIMS);
   add_ints(exporter, &dims, "inserted_window_dims", instr, HLO_ATTR_INSERTED_WINDOW_DIMS);
   add_ints(exporter, &dims, "input_batching_dims", instr, HLO_ATTR_INPUT_BATCHING_DIMS);
-  add_ints(exporter, &dims, "scatter_indices_batching_dims", instr, HLO_ATTR_SCATTER_INDICES_BATCHING_DIMS);
-  add_ints(exporter, &dims, "scatter_dims_to_operand_dims", instr, HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS);
+  add_ints(exporter, &dims, "scatter_indices_batching_dims", instr,
+           HLO_ATTR_SCATTER_INDICES_BATCHING_DIMS);
+  add_ints(exporter, &dims, "scatter_dims_to_operand_dims", instr,
+           HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS);
   add_int(exporter, &dims, "index_vector_dim", hlo_attr_int(instr, HLO_ATTR_INDEX_VECTOR_DIM));
-  export_add(exporter, &attrs, "scatter_dimension_numbers", export_struct(exporter, "stablehlo", "scatter", &dims));
+  export_add(exporter, &attrs, "scatter_dimension_numbers",
+             export_struct(exporter, "stablehlo", "scatter", &dims));
   mlir_op_t *op = export_plain_op(frame, instr, row, &attrs);
   export_alloc_regions(frame, op, 1);
   export_region(frame, op, 0, instr->called[0], NULL);

@@ -3,7 +3,8 @@
 
 #include "stablehlo/export/export.h"
 
-/* An op with a region for each computation that it calls: the arguments are the parameters' leaves. */
+/* An op with a region for each computation that it calls: the arguments are the parameters' leaves.
+ */
 void export_body(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   mlir_op_t *op = export_plain_op(frame, instr, row, NULL);
   export_alloc_regions(frame, op, instr->called_count);
@@ -15,7 +16,8 @@ void export_map(export_frame_t *frame, const hlo_instr_t *instr, const export_ro
   int64_t dims[HLO_MAX_RANK];
   export_attrs_t attrs = {.count = 0};
   for (int d = 0; d < instr->shape->rank; d++) dims[d] = d;
-  export_add(frame->exporter, &attrs, "dimensions", export_ints(frame->exporter, instr->shape->rank, dims));
+  export_add(frame->exporter, &attrs, "dimensions",
+             export_ints(frame->exporter, instr->shape->rank, dims));
   mlir_op_t *op = export_plain_op(frame, instr, row, &attrs);
   export_alloc_regions(frame, op, 1);
   export_region(frame, op, 0, instr->called[0], NULL);
@@ -29,16 +31,19 @@ static const mlir_attr_t *sizes_of(exporter_t *exporter, int first, int second) 
   if (exporter->status) return NULL;
   sizes[0] = first;
   sizes[1] = second;
-  *attr = (mlir_attr_t){.kind = MLIR_ATTR_DENSE_ARRAY, .type = &i32, .data = sizes, .element_count = 2};
+  *attr =
+      (mlir_attr_t){.kind = MLIR_ATTR_DENSE_ARRAY, .type = &i32, .data = sizes, .element_count = 2};
   return attr;
 }
 
 void export_scan(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
-  int carries = (int)hlo_attr_int(instr, HLO_ATTR_NUM_CARRIES), results = hlo_shape_leaf_count(instr->shape);
+  int carries = (int)hlo_attr_int(instr, HLO_ATTR_NUM_CARRIES),
+      results = hlo_shape_leaf_count(instr->shape);
   export_attrs_t attrs = {.count = 0};
   export_add(frame->exporter, &attrs, "operandSegmentSizes",
              sizes_of(frame->exporter, instr->operand_count - carries, carries));
-  export_add(frame->exporter, &attrs, "resultSegmentSizes", sizes_of(frame->exporter, results - carries, carries));
+  export_add(frame->exporter, &attrs, "resultSegmentSizes",
+             sizes_of(frame->exporter, results - carries, carries));
   mlir_op_t *op = export_plain_op(frame, instr, row, &attrs);
   export_alloc_regions(frame, op, 1);
   export_region(frame, op, 0, instr->called[0], NULL);
@@ -48,7 +53,8 @@ void export_scan(export_frame_t *frame, const hlo_instr_t *instr, const export_r
 void export_inlined(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   (void)row;
   export_values_t operands = export_operands(frame, instr);
-  export_set(frame, instr, export_computation(frame->exporter, instr->called[0], frame->block, &operands));
+  export_set(frame, instr,
+             export_computation(frame->exporter, instr->called[0], frame->block, &operands));
 }
 
 /* The branches take no arguments: they use the operands as they are. */
@@ -56,7 +62,8 @@ void export_conditional(export_frame_t *frame, const hlo_instr_t *instr, const e
   mlir_value_t *choice = export_operand(frame, instr, 0);
   bool is_pred = instr->operands[0]->shape->dtype == HR_PRED;
   export_types_t types = export_leaf_types(frame->exporter, instr->shape);
-  mlir_op_t *op = export_op(frame, is_pred ? "stablehlo.if" : row->name, 1, &choice, types.count, types.items, NULL);
+  mlir_op_t *op = export_op(frame, is_pred ? "stablehlo.if" : row->name, 1, &choice, types.count,
+                            types.items, NULL);
   export_set_results(frame, instr, op);
   export_alloc_regions(frame, op, instr->called_count);
   for (int r = 0; r < instr->called_count && r + 1 < instr->operand_count; r++) {
@@ -78,10 +85,13 @@ static void export_composite(export_frame_t *frame, const hlo_instr_t *instr, hr
            version = hlo_frontend_attribute(instr, "composite.version");
   const mlir_attr_t *dict = inside.size ? export_parsed(exporter, inside) : NULL;
   int64_t number = 0;
-  for (size_t i = 0; i < version.size && version.data[i] >= '0' && version.data[i] <= '9' && number < 1 << 20; i++)
+  for (size_t i = 0;
+       i < version.size && version.data[i] >= '0' && version.data[i] <= '9' && number < 1 << 20;
+       i++)
     number = 10 * number + version.data[i] - '0';
   export_add(exporter, &attrs, "name", export_string(exporter, name.size ? name : callee));
-  if (dict && dict->kind == MLIR_ATTR_DICT && dict->count) export_add(exporter, &attrs, "composite_attributes", dict);
+  if (dict && dict->kind == MLIR_ATTR_DICT && dict->count)
+    export_add(exporter, &attrs, "composite_attributes", dict);
   export_add(exporter, &attrs, "decomposition", export_symbol(exporter, callee));
   if (number) export_add(exporter, &attrs, "version", export_integer(exporter, number, 32));
   export_plain_op(frame, instr, &row, &attrs);
@@ -101,13 +111,16 @@ void export_call(export_frame_t *frame, const hlo_instr_t *instr, const export_r
 
 /* --- channels: StableHLO's send and recv are start and done in one --- */
 
-static void add_channel(exporter_t *exporter, const hlo_instr_t *instr, int64_t host_type, export_attrs_t *attrs) {
+static void add_channel(exporter_t *exporter, const hlo_instr_t *instr, int64_t host_type,
+                        export_attrs_t *attrs) {
   export_attrs_t fields = {.count = 0};
   const mlir_attr_t *host = NULL;
   bool is_host = hlo_attr_bool(instr, HLO_ATTR_IS_HOST_TRANSFER);
-  export_add(exporter, &fields, "handle", export_integer(exporter, hlo_attr_int(instr, HLO_ATTR_CHANNEL_ID), 64));
+  export_add(exporter, &fields, "handle",
+             export_integer(exporter, hlo_attr_int(instr, HLO_ATTR_CHANNEL_ID), 64));
   export_add(exporter, &fields, "type", export_integer(exporter, is_host ? host_type : 1, 64));
-  export_add(exporter, attrs, "channel_handle", export_struct(exporter, "stablehlo", "channel_handle", &fields));
+  export_add(exporter, attrs, "channel_handle",
+             export_struct(exporter, "stablehlo", "channel_handle", &fields));
   if (!exporter->status) export_keep(exporter, mlir_make_bool(exporter->arena, is_host, &host));
   export_add(exporter, attrs, "is_host_transfer", host);
 }
@@ -115,7 +128,8 @@ static void add_channel(exporter_t *exporter, const hlo_instr_t *instr, int64_t 
 static bool has_user(const hlo_instr_t *instr, hlo_opcode_t op) {
   const hlo_computation_t *computation = instr->parent;
   for (size_t i = instr->id + 1; i < computation->instrs.count; i++)
-    if (computation->instrs.data[i]->op == op && computation->instrs.data[i]->operands[0] == instr) return true;
+    if (computation->instrs.data[i]->op == op && computation->instrs.data[i]->operands[0] == instr)
+      return true;
   return false;
 }
 
@@ -123,25 +137,30 @@ static bool has_user(const hlo_instr_t *instr, hlo_opcode_t op) {
 void export_send(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   export_attrs_t attrs = {.count = 0};
   const mlir_type_t *token = export_type(frame->exporter, hlo_shape_scalar(HR_TOKEN));
-  if (!has_user(instr, HLO_SEND_DONE) && export_error(frame, instr, "StableHLO has no send without its send-done here"))
+  if (!has_user(instr, HLO_SEND_DONE) &&
+      export_error(frame, instr, "StableHLO has no send without its send-done here"))
     return;
   add_channel(frame->exporter, instr, 2, &attrs);
   export_values_t operands = export_operands(frame, instr);
-  export_set_value(frame, instr, export_value(frame, row->name, operands.count, operands.items, token, &attrs));
+  export_set_value(frame, instr,
+                   export_value(frame, row->name, operands.count, operands.items, token, &attrs));
 }
 
 static bool is_start(export_frame_t *frame, const hlo_instr_t *instr, hlo_opcode_t op) {
   return instr->operands[0]->op == op ||
-         !export_error(frame, instr, "StableHLO has no %s apart from its start", hlo_op_name(instr->op));
+         !export_error(frame, instr, "StableHLO has no %s apart from its start",
+                       hlo_op_name(instr->op));
 }
 
 void export_send_done(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   if (is_start(frame, instr, HLO_SEND)) export_identity(frame, instr, row);
 }
 
-/* Receives where it is done, so that sends between the two are under way before; the start stands for its token. */
+/* Receives where it is done, so that sends between the two are under way before; the start stands
+ * for its token. */
 void export_recv(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
-  if (!has_user(instr, HLO_RECV_DONE) && export_error(frame, instr, "StableHLO has no recv without its recv-done here"))
+  if (!has_user(instr, HLO_RECV_DONE) &&
+      export_error(frame, instr, "StableHLO has no recv without its recv-done here"))
     return;
   export_identity(frame, instr, row);
 }
@@ -156,9 +175,11 @@ void export_recv_done(export_frame_t *frame, const hlo_instr_t *instr, const exp
 /* --- custom calls --- */
 
 /* Leaves back into the tuple that the callee wants. */
-static mlir_value_t *make_tuple(export_frame_t *frame, const hlo_shape_t *shape, mlir_value_t **leaves) {
+static mlir_value_t *make_tuple(export_frame_t *frame, const hlo_shape_t *shape,
+                                mlir_value_t **leaves) {
   if (!hlo_shape_is_tuple(shape)) return leaves[0];
-  mlir_value_t **elements = export_alloc(frame->exporter, (size_t)shape->element_count, sizeof *elements);
+  mlir_value_t **elements =
+      export_alloc(frame->exporter, (size_t)shape->element_count, sizeof *elements);
   for (int i = 0; elements && i < shape->element_count; i++) {
     elements[i] = make_tuple(frame, shape->elements[i], leaves);
     leaves += hlo_shape_leaf_count(shape->elements[i]);
@@ -169,7 +190,8 @@ static mlir_value_t *make_tuple(export_frame_t *frame, const hlo_shape_t *shape,
 }
 
 /* A result taken apart into `leaves`; gives how many they are. */
-static int take_apart(export_frame_t *frame, const hlo_shape_t *shape, mlir_value_t *value, mlir_value_t **leaves) {
+static int take_apart(export_frame_t *frame, const hlo_shape_t *shape, mlir_value_t *value,
+                      mlir_value_t **leaves) {
   int at = 0;
   if (!hlo_shape_is_tuple(shape)) {
     leaves[0] = value;
@@ -190,7 +212,8 @@ static const mlir_attr_t *layout_of(exporter_t *exporter, const hlo_shape_t *sha
   static const mlir_type_t index_type = {.kind = MLIR_TYPE_INDEX};
   int64_t order[HLO_MAX_RANK];
   bool given = shape->layout && shape->layout->minor_to_major.count == shape->rank;
-  for (int d = 0; d < shape->rank; d++) order[d] = given ? shape->layout->minor_to_major.data[d] : shape->rank - 1 - d;
+  for (int d = 0; d < shape->rank; d++)
+    order[d] = given ? shape->layout->minor_to_major.data[d] : shape->rank - 1 - d;
   mlir_attr_t *attr = (mlir_attr_t *)export_matrix(exporter, shape->rank, 1, order);
   mlir_type_t *type = export_alloc(exporter, 1, sizeof *type);
   if (exporter->status) return NULL;
@@ -201,8 +224,8 @@ static const mlir_attr_t *layout_of(exporter_t *exporter, const hlo_shape_t *sha
   return attr;
 }
 
-static void add_layouts(exporter_t *exporter, const char *name, int count, const hlo_shape_t *const *shapes,
-                        export_attrs_t *attrs) {
+static void add_layouts(exporter_t *exporter, const char *name, int count,
+                        const hlo_shape_t *const *shapes, export_attrs_t *attrs) {
   const mlir_attr_t **layouts = export_alloc(exporter, (size_t)count, sizeof *layouts);
   for (int i = 0; layouts && i < count; i++) layouts[i] = layout_of(exporter, shapes[i]);
   export_add(exporter, attrs, name, export_array(exporter, count, layouts));
@@ -222,11 +245,13 @@ static void add_aliases(exporter_t *exporter, const hlo_instr_t *instr, export_a
                export_ints(exporter, alias->operand_index.count, alias->operand_index.data));
     items[i] = export_struct(exporter, "stablehlo", "output_operand_alias", &fields);
   }
-  if (count) export_add(exporter, attrs, "output_operand_aliases", export_array(exporter, count, items));
+  if (count)
+    export_add(exporter, attrs, "output_operand_aliases", export_array(exporter, count, items));
 }
 
 /* The typed interface wants a dictionary, the others a string. */
-static void add_backend_config(export_frame_t *frame, const hlo_instr_t *instr, export_attrs_t *attrs) {
+static void add_backend_config(export_frame_t *frame, const hlo_instr_t *instr,
+                               export_attrs_t *attrs) {
   exporter_t *exporter = frame->exporter;
   hr_str_t text = instr->extra ? instr->extra->backend_config : (hr_str_t){"", 0};
   bool typed = hlo_attr_enum(instr, HLO_ATTR_CUSTOM_CALL_API_VERSION) == HLO_API_VERSION_TYPED_FFI;
@@ -241,28 +266,33 @@ static void add_backend_config(export_frame_t *frame, const hlo_instr_t *instr, 
   export_add(exporter, attrs, "backend_config", dict);
 }
 
-const char *const export_target_attrs[] = {"called_computations", "error_message", "indices_of_shape_operands",
-                                           "mhlo.attributes", "rng_algorithm"};
+const char *const export_target_attrs[] = {"called_computations", "error_message",
+                                           "indices_of_shape_operands", "mhlo.attributes",
+                                           "rng_algorithm"};
 const size_t export_target_attr_count = sizeof export_target_attrs / sizeof *export_target_attrs;
 
-static void add_target_attrs(exporter_t *exporter, const hlo_instr_t *instr, export_attrs_t *attrs) {
+static void add_target_attrs(exporter_t *exporter, const hlo_instr_t *instr,
+                             export_attrs_t *attrs) {
   for (size_t i = 0; i < export_target_attr_count; i++) {
     hr_str_t text = hlo_frontend_attribute(instr, export_target_attrs[i]);
     if (!text.size) continue;
     bool is_message = !strcmp(export_target_attrs[i], "error_message");
     const mlir_attr_t *parsed = is_message ? NULL : export_parsed(exporter, text);
-    export_add(exporter, attrs, export_target_attrs[i], parsed ? parsed : export_string(exporter, text));
+    export_add(exporter, attrs, export_target_attrs[i],
+               parsed ? parsed : export_string(exporter, text));
     if (!strcmp(export_target_attrs[i], "mhlo.attributes"))
       export_add(exporter, attrs, "mhlo.version", export_integer(exporter, 1, 64));
   }
 }
 
 static void add_called(exporter_t *exporter, const hlo_instr_t *instr, export_attrs_t *attrs) {
-  const mlir_attr_t **symbols = export_alloc(exporter, (size_t)instr->called_count, sizeof *symbols);
+  const mlir_attr_t **symbols =
+      export_alloc(exporter, (size_t)instr->called_count, sizeof *symbols);
   for (int i = 0; symbols && i < instr->called_count; i++)
     symbols[i] = export_symbol(exporter, export_function_name(exporter, instr->called[i]));
   if (instr->called_count)
-    export_add(exporter, attrs, "called_computations", export_array(exporter, instr->called_count, symbols));
+    export_add(exporter, attrs, "called_computations",
+               export_array(exporter, instr->called_count, symbols));
 }
 
 /* Types of the results: the top level of a tuple dissolves. */
@@ -284,7 +314,8 @@ static void set_call_results(export_frame_t *frame, const hlo_instr_t *instr, ml
                              const hlo_shape_t *const *shapes) {
   int count = hlo_shape_leaf_count(instr->shape), at = 0;
   mlir_value_t **leaves = op ? export_alloc(frame->exporter, (size_t)count, sizeof *leaves) : NULL;
-  for (int i = 0; leaves && i < op->result_count; i++) at += take_apart(frame, shapes[i], &op->results[i], leaves + at);
+  for (int i = 0; leaves && i < op->result_count; i++)
+    at += take_apart(frame, shapes[i], &op->results[i], leaves + at);
   export_set(frame, instr, (export_values_t){at, leaves});
 }
 
@@ -297,17 +328,20 @@ void export_custom_call(export_frame_t *frame, const hlo_instr_t *instr, const e
   export_types_t types = call_results(exporter, instr->shape, &shapes);
   mlir_value_t **operands = export_alloc(exporter, (size_t)instr->operand_count, sizeof *operands);
   for (int k = 0; operands && k < instr->operand_count; k++)
-    operands[k] = make_tuple(frame, instr->operands[k]->shape, export_leaves(frame, instr, k).items);
+    operands[k] =
+        make_tuple(frame, instr->operands[k]->shape, export_leaves(frame, instr, k).items);
   if (export_failed(frame)) return;
   if (constraints) {
-    add_layouts(exporter, "operand_layouts", constraints->shapes->count, constraints->shapes->shapes, &attrs);
+    add_layouts(exporter, "operand_layouts", constraints->shapes->count,
+                constraints->shapes->shapes, &attrs);
     add_layouts(exporter, "result_layouts", types.count, shapes, &attrs);
   }
   add_aliases(exporter, instr, &attrs);
   add_backend_config(frame, instr, &attrs);
   add_target_attrs(exporter, instr, &attrs);
   add_called(exporter, instr, &attrs);
-  set_call_results(frame, instr,
-                   export_op(frame, row->name, instr->operand_count, operands, types.count, types.items, &attrs),
-                   shapes);
+  set_call_results(
+      frame, instr,
+      export_op(frame, row->name, instr->operand_count, operands, types.count, types.items, &attrs),
+      shapes);
 }

@@ -1,10 +1,10 @@
-/* What StableHLO has no word for. Where an instruction comes from is its location, as XLA and JAX write it; the rest is
- * noted in frontend attributes whose names begin with "hlo.", in the words of HLO text, and the importer takes it back:
- *   hlo.instruction = "all-reduce, constrain_layout=true, backend_config={...}"   attributes, behind the opcode
- *   hlo.shape       = "f32[2,3]{0,1}"    where its layout is not the default
- *   hlo.after       = "a,b"              control predecessors, which say who they are by hlo.name
- *   hlo.module      = "is_scheduled=true, ..."   of the module, and hlo.stack_frames, its tables
- * Other readers keep them as they keep any frontend attribute. */
+/* What StableHLO has no word for. Where an instruction comes from is its location, as XLA and JAX
+ * write it; the rest is noted in frontend attributes whose names begin with "hlo.", in the words of
+ * HLO text, and the importer takes it back: hlo.instruction = "all-reduce, constrain_layout=true,
+ * backend_config={...}"   attributes, behind the opcode hlo.shape       = "f32[2,3]{0,1}"    where
+ * its layout is not the default hlo.after       = "a,b"              control predecessors, which
+ * say who they are by hlo.name hlo.module      = "is_scheduled=true, ..."   of the module, and
+ * hlo.stack_frames, its tables Other readers keep them as they keep any frontend attribute. */
 #include <string.h>
 
 #include "ir/print.h"
@@ -15,7 +15,8 @@
 static const mlir_attr_t *finish_text(exporter_t *exporter, hr_strbuf_t *text) {
   const mlir_attr_t *attr = NULL;
   export_keep(exporter, hr_strbuf_finish(text));
-  if (text->size && !exporter->status) attr = export_string(exporter, (hr_str_t){text->data, text->size});
+  if (text->size && !exporter->status)
+    attr = export_string(exporter, (hr_str_t){text->data, text->size});
   hr_strbuf_deinit(text);
   return attr;
 }
@@ -31,8 +32,8 @@ static void print_quoted(hr_strbuf_t *text, hr_str_t string) {
 static bool is_number(int64_t number) { return number >= 0 && number <= INT32_MAX; }
 
 static bool has_source_loc(const hlo_metadata_t *m) {
-  bool numbers = is_number(m->source_line) && is_number(m->source_column) && is_number(m->source_end_line) &&
-                 is_number(m->source_end_column);
+  bool numbers = is_number(m->source_line) && is_number(m->source_column) &&
+                 is_number(m->source_end_line) && is_number(m->source_end_column);
   return m->source_file.size && numbers;
 }
 
@@ -64,7 +65,9 @@ static void print_location(exporter_t *exporter, hr_strbuf_t *text, const hlo_me
     print_name_and_source_loc(text, m);
     return;
   }
-  if (export_keep(exporter, hr_arena_printf(exporter->arena, &type, "%.*s:", HR_STR_ARGS(m->op_type)))) return;
+  if (export_keep(exporter,
+                  hr_arena_printf(exporter->arena, &type, "%.*s:", HR_STR_ARGS(m->op_type))))
+    return;
   hr_strbuf_add_str(text, "fused[");
   print_quoted(text, hr_str_from(type));
   if (is_plain_name(m->op_name) || has_source_loc(m)) hr_strbuf_add_str(text, ", ");
@@ -103,7 +106,8 @@ static hlo_metadata_t unsaid_metadata(const hlo_metadata_t *m) {
 static bool is_unsaid(const hlo_instr_t *instr, hlo_attr_key_t key) {
   const hlo_groups_t *groups = hlo_attr_groups(instr);
   switch (key) {
-    case HLO_ATTR_REPLICA_GROUPS: return groups && groups->form != HLO_GROUPS_LIST; /* the op lists them */
+    case HLO_ATTR_REPLICA_GROUPS:
+      return groups && groups->form != HLO_GROUPS_LIST; /* the op lists them */
     case HLO_ATTR_CONSTRAIN_LAYOUT:
     case HLO_ATTR_CONVOLUTION_KIND:
     case HLO_ATTR_CUSTOM_CALL_SCHEDULE:
@@ -111,14 +115,19 @@ static bool is_unsaid(const hlo_instr_t *instr, hlo_attr_key_t key) {
     case HLO_ATTR_LITERAL:
     case HLO_ATTR_PADDING_TYPE:
     case HLO_ATTR_PERMUTE_SLICE_SIZES:
-    case HLO_ATTR_SPARSITY_CONFIG: return true;
+    case HLO_ATTR_SPARSITY_CONFIG:
+      return true;
     case HLO_ATTR_BATCH_GROUP_COUNT:
     case HLO_ATTR_DIM_LABELS:
     case HLO_ATTR_FEATURE_GROUP_COUNT:
-    case HLO_ATTR_WINDOW: return instr->op == HLO_CUSTOM_CALL;
-    case HLO_ATTR_OPERAND_PRECISION: return instr->op == HLO_CUSTOM_CALL || export_dot_algorithm(instr);
-    case HLO_ATTR_IS_STABLE: return instr->op == HLO_TOPK;
-    default: return false;
+    case HLO_ATTR_WINDOW:
+      return instr->op == HLO_CUSTOM_CALL;
+    case HLO_ATTR_OPERAND_PRECISION:
+      return instr->op == HLO_CUSTOM_CALL || export_dot_algorithm(instr);
+    case HLO_ATTR_IS_STABLE:
+      return instr->op == HLO_TOPK;
+    default:
+      return false;
   }
 }
 
@@ -161,30 +170,36 @@ static void add_shape(exporter_t *exporter, const hlo_instr_t *instr, export_att
   export_add(exporter, attrs, "hlo.shape", finish_text(exporter, &text));
 }
 
-static void add_order(exporter_t *exporter, const hlo_instr_t *instr, bool is_awaited, export_attrs_t *attrs) {
+static void add_order(exporter_t *exporter, const hlo_instr_t *instr, bool is_awaited,
+                      export_attrs_t *attrs) {
   hr_strbuf_t text;
   if (is_awaited) export_add(exporter, attrs, "hlo.name", export_string(exporter, instr->name));
   if (!instr->extra || !instr->extra->control_count) return;
   hr_strbuf_init(&text);
   for (int i = 0; i < instr->extra->control_count; i++)
-    hr_strbuf_printf(&text, "%s%.*s", i ? "," : "", HR_STR_ARGS(instr->extra->control_predecessors[i]->name));
+    hr_strbuf_printf(&text, "%s%.*s", i ? "," : "",
+                     HR_STR_ARGS(instr->extra->control_predecessors[i]->name));
   export_add(exporter, attrs, "hlo.after", finish_text(exporter, &text));
 }
 
-void export_frontend_attrs(exporter_t *exporter, const hlo_instr_t *instr, bool is_awaited, export_attrs_t *attrs) {
+void export_frontend_attrs(exporter_t *exporter, const hlo_instr_t *instr, bool is_awaited,
+                           export_attrs_t *attrs) {
   if (exporter->status) return;
   add_instruction(exporter, instr, attrs);
   add_shape(exporter, instr, attrs);
   add_order(exporter, instr, is_awaited, attrs);
 }
 
-hr_status_t export_find_awaited(exporter_t *exporter, const hlo_computation_t *computation, bool **out_awaited) {
+hr_status_t export_find_awaited(exporter_t *exporter, const hlo_computation_t *computation,
+                                bool **out_awaited) {
   *out_awaited = NULL;
   for (size_t i = 0; i < computation->instrs.count; i++) {
     const hlo_extra_t *extra = computation->instrs.data[i]->extra;
     if (!extra || !extra->control_count) continue;
-    if (!*out_awaited) HR_TRY(HR_NEW_ARRAY(exporter->arena, computation->instrs.count, out_awaited));
-    for (int k = 0; k < extra->control_count; k++) (*out_awaited)[extra->control_predecessors[k]->id] = true;
+    if (!*out_awaited)
+      HR_TRY(HR_NEW_ARRAY(exporter->arena, computation->instrs.count, out_awaited));
+    for (int k = 0; k < extra->control_count; k++)
+      (*out_awaited)[extra->control_predecessors[k]->id] = true;
   }
   return NULL;
 }
@@ -192,7 +207,8 @@ hr_status_t export_find_awaited(exporter_t *exporter, const hlo_computation_t *c
 /* --- the module --- */
 
 /* Tuples dissolve: parameter and result numbers become those of their leaves. */
-static void flatten_aliases(exporter_t *exporter, const hlo_module_t *from, hlo_aliasing_t *aliasing) {
+static void flatten_aliases(exporter_t *exporter, const hlo_module_t *from,
+                            hlo_aliasing_t *aliasing) {
   hlo_alias_t *list = export_alloc(exporter, (size_t)aliasing->count, sizeof *list);
   bool one = hlo_shape_leaf_count(from->entry->root->shape) == 1;
   for (int i = 0; list && i < aliasing->count; i++) {
@@ -219,13 +235,15 @@ static int add_leaves(const hlo_shape_t *shape, const hlo_shape_t **leaves) {
     leaves[0] = shape;
     return 1;
   }
-  for (int i = 0; i < shape->element_count; i++) count += add_leaves(shape->elements[i], leaves + count);
+  for (int i = 0; i < shape->element_count; i++)
+    count += add_leaves(shape->elements[i], leaves + count);
   return count;
 }
 
 static void flatten_layouts(exporter_t *exporter, const hlo_module_t *from, hlo_module_t *to) {
   int count = 0, results = hlo_shape_leaf_count(from->entry_result);
-  for (int i = 0; i < from->entry_params.count; i++) count += hlo_shape_leaf_count(from->entry_params.shapes[i]);
+  for (int i = 0; i < from->entry_params.count; i++)
+    count += hlo_shape_leaf_count(from->entry_params.shapes[i]);
   const hlo_shape_t **params = export_alloc(exporter, (size_t)count, sizeof *params);
   const hlo_shape_t **leaves = export_alloc(exporter, (size_t)results, sizeof *leaves);
   hlo_shape_t *tuple = export_alloc(exporter, 1, sizeof *tuple);

@@ -3,17 +3,27 @@
 #include "stablehlo/export/export.h"
 
 #define SAME NULL
-#define I64(name, key) { EXPORT_I64, name, HLO_ATTR_##key, NULL }
-#define I32(name, key) { EXPORT_I32, name, HLO_ATTR_##key, NULL }
-#define F32(name, key) { EXPORT_F32, name, HLO_ATTR_##key, NULL }
-#define STR(name, key) { EXPORT_STR, name, HLO_ATTR_##key, NULL }
-#define INTS(name, key) { EXPORT_INTS, name, HLO_ATTR_##key, NULL }
-#define BOOL(name, key) { EXPORT_BOOL, name, HLO_ATTR_##key, NULL }
-#define UNIT(name, key) { EXPORT_UNIT, name, HLO_ATTR_##key, NULL }
-#define ENUM(name, key, enum_name) { EXPORT_ENUM, name, HLO_ATTR_##key, enum_name }
-#define DIM(name) { EXPORT_DIM, name, HLO_ATTR_DIMENSIONS, NULL }
+#define I64(name, key) \
+  { EXPORT_I64, name, HLO_ATTR_##key, NULL }
+#define I32(name, key) \
+  { EXPORT_I32, name, HLO_ATTR_##key, NULL }
+#define F32(name, key) \
+  { EXPORT_F32, name, HLO_ATTR_##key, NULL }
+#define STR(name, key) \
+  { EXPORT_STR, name, HLO_ATTR_##key, NULL }
+#define INTS(name, key) \
+  { EXPORT_INTS, name, HLO_ATTR_##key, NULL }
+#define BOOL(name, key) \
+  { EXPORT_BOOL, name, HLO_ATTR_##key, NULL }
+#define UNIT(name, key) \
+  { EXPORT_UNIT, name, HLO_ATTR_##key, NULL }
+#define ENUM(name, key, enum_name) \
+  { EXPORT_ENUM, name, HLO_ATTR_##key, enum_name }
+#define DIM(name) \
+  { EXPORT_DIM, name, HLO_ATTR_DIMENSIONS, NULL }
 
-/* Rows by opcode; ops without one have neither function nor attributes. Lists end with zeros, which is EXPORT_END. */
+/* Rows by opcode; ops without one have neither function nor attributes. Lists end with zeros, which
+ * is EXPORT_END. */
 static const struct {
   const char *name;
   export_fn *export;
@@ -30,30 +40,35 @@ static const struct {
 static const char *op_name(exporter_t *exporter, hlo_opcode_t op) {
   const char *name = table[op].name;
   if (!name && hlo_op_table[op].stablehlo_name[0])
-    export_keep(exporter, hr_arena_printf(exporter->arena, &name, "stablehlo.%s", hlo_op_table[op].stablehlo_name));
+    export_keep(exporter, hr_arena_printf(exporter->arena, &name, "stablehlo.%s",
+                                          hlo_op_table[op].stablehlo_name));
   return name;
 }
 
-/* The op of a recv-done stands for both halves: what the recv says (who sends to whom) is said there too. */
+/* The op of a recv-done stands for both halves: what the recv says (who sends to whom) is said
+ * there too. */
 static const hlo_extra_t *both_halves(exporter_t *exporter, const hlo_instr_t *instr) {
   const hlo_instr_t *start = instr->op == HLO_RECV_DONE ? instr->operands[0] : NULL;
   if (!start || start->op != HLO_RECV || !start->extra) return instr->extra;
   hlo_extra_t *extra = export_alloc(exporter, 1, sizeof *extra);
   if (!extra) return NULL;
   if (instr->extra) *extra = *instr->extra;
-  if (start->extra->frontend_attributes.count) extra->frontend_attributes = start->extra->frontend_attributes;
+  if (start->extra->frontend_attributes.count)
+    extra->frontend_attributes = start->extra->frontend_attributes;
   if (!extra->sharding) extra->sharding = start->extra->sharding;
   if (!extra->metadata) extra->metadata = start->extra->metadata;
   return extra;
 }
 
-/* Sharding and the like go to the last op that the instruction made; none, and they are left out. */
+/* Sharding and the like go to the last op that the instruction made; none, and they are left out.
+ */
 static void attach_extra(export_frame_t *frame, const hlo_instr_t *instr, size_t ops_before) {
   exporter_t *exporter = frame->exporter;
   export_attrs_t attrs = {.count = 0};
   if (export_failed(frame)) return;
   if (frame->block->ops.count == ops_before) {
-    if (instr->extra && instr->extra->control_count && !exporter->lost_orders++) exporter->first_lost = instr;
+    if (instr->extra && instr->extra->control_count && !exporter->lost_orders++)
+      exporter->first_lost = instr;
     return;
   }
   hlo_instr_t said = *instr;
@@ -65,7 +80,8 @@ static void attach_extra(export_frame_t *frame, const hlo_instr_t *instr, size_t
 
 static void export_instr(export_frame_t *frame, const hlo_instr_t *instr) {
   exporter_t *exporter = frame->exporter;
-  export_row_t row = {op_name(exporter, instr->op), table[instr->op].export, table[instr->op].attrs};
+  export_row_t row = {op_name(exporter, instr->op), table[instr->op].export,
+                      table[instr->op].attrs};
   size_t ops_before = frame->block->ops.count;
   exporter->instr = instr;
   if (!row.export) {
@@ -78,7 +94,8 @@ static void export_instr(export_frame_t *frame, const hlo_instr_t *instr) {
   attach_extra(frame, instr, row.export == export_inlined ? frame->block->ops.count : ops_before);
 }
 
-static void set_parameters(export_frame_t *frame, const hlo_computation_t *computation, const export_values_t *args) {
+static void set_parameters(export_frame_t *frame, const hlo_computation_t *computation,
+                           const export_values_t *args) {
   int at = 0;
   for (size_t p = 0; p < computation->params.count; p++) {
     const hlo_instr_t *param = computation->params.data[p];
@@ -92,18 +109,21 @@ static void set_parameters(export_frame_t *frame, const hlo_computation_t *compu
   }
 }
 
-export_values_t export_computation(exporter_t *exporter, const hlo_computation_t *computation, mlir_block_t *block,
-                                   const export_values_t *args) {
+export_values_t export_computation(exporter_t *exporter, const hlo_computation_t *computation,
+                                   mlir_block_t *block, const export_values_t *args) {
   export_frame_t frame = {exporter, block, NULL, NULL};
   frame.values = export_alloc(exporter, computation->instrs.count, sizeof *frame.values);
-  if (!exporter->status) export_keep(exporter, export_find_awaited(exporter, computation, &frame.awaited));
+  if (!exporter->status)
+    export_keep(exporter, export_find_awaited(exporter, computation, &frame.awaited));
   const hlo_instr_t *outer = exporter->instr;
   if (++exporter->depth > EXPORT_MAX_DEPTH)
-    export_error(&frame, computation->root, "computations nest more than %d deep", EXPORT_MAX_DEPTH);
+    export_error(&frame, computation->root, "computations nest more than %d deep",
+                 EXPORT_MAX_DEPTH);
   if (exporter->status) return (export_values_t){0, NULL};
   set_parameters(&frame, computation, args);
   for (size_t i = 0; i < computation->instrs.count && !exporter->status; i++)
-    if (computation->instrs.data[i]->op != HLO_PARAMETER) export_instr(&frame, computation->instrs.data[i]);
+    if (computation->instrs.data[i]->op != HLO_PARAMETER)
+      export_instr(&frame, computation->instrs.data[i]);
   exporter->instr = outer;
   exporter->depth--;
   return exporter->status ? (export_values_t){0, NULL} : frame.values[computation->root->id];
@@ -112,7 +132,8 @@ export_values_t export_computation(exporter_t *exporter, const hlo_computation_t
 /* --- regions --- */
 
 void export_alloc_regions(export_frame_t *frame, mlir_op_t *op, int count) {
-  mlir_region_t **regions = op ? export_alloc(frame->exporter, (size_t)count, sizeof *regions) : NULL;
+  mlir_region_t **regions =
+      op ? export_alloc(frame->exporter, (size_t)count, sizeof *regions) : NULL;
   for (int r = 0; regions && r < count; r++) {
     regions[r] = export_alloc(frame->exporter, 1, sizeof *regions[r]);
     if (regions[r]) regions[r]->parent = op;
@@ -123,7 +144,8 @@ void export_alloc_regions(export_frame_t *frame, mlir_op_t *op, int count) {
 }
 
 /* Arguments of a block: a leaf of the parameters each. */
-static export_values_t add_arguments(exporter_t *exporter, mlir_block_t *block, const hlo_computation_t *computation) {
+static export_values_t add_arguments(exporter_t *exporter, mlir_block_t *block,
+                                     const hlo_computation_t *computation) {
   int count = 0, at = 0;
   for (size_t p = 0; p < computation->params.count; p++)
     count += hlo_shape_leaf_count(computation->params.data[p]->shape);
@@ -140,20 +162,23 @@ static export_values_t add_arguments(exporter_t *exporter, mlir_block_t *block, 
   return (export_values_t){block->arg_count, items};
 }
 
-static void add_return(exporter_t *exporter, mlir_block_t *block, const char *name, export_values_t values) {
+static void add_return(exporter_t *exporter, mlir_block_t *block, const char *name,
+                       export_values_t values) {
   export_frame_t frame = {exporter, block, NULL, NULL};
   mlir_op_t *op = export_op(&frame, name, values.count, values.items, 0, NULL, NULL);
   if (op) op->location = NULL;
 }
 
-void export_region(export_frame_t *frame, mlir_op_t *op, int index, const hlo_computation_t *computation,
-                   const export_values_t *args) {
+void export_region(export_frame_t *frame, mlir_op_t *op, int index,
+                   const hlo_computation_t *computation, const export_values_t *args) {
   exporter_t *exporter = frame->exporter;
   mlir_block_t *block;
   if (!op || export_failed(frame)) return;
-  if (export_keep(exporter, mlir_region_add_block(exporter->to, op->regions[index], &block))) return;
+  if (export_keep(exporter, mlir_region_add_block(exporter->to, op->regions[index], &block)))
+    return;
   export_values_t given = args ? *args : add_arguments(exporter, block, computation);
-  add_return(exporter, block, "stablehlo.return", export_computation(exporter, computation, block, &given));
+  add_return(exporter, block, "stablehlo.return",
+             export_computation(exporter, computation, block, &given));
 }
 
 /* --- functions --- */
@@ -163,10 +188,12 @@ static hr_str_t new_symbol(exporter_t *exporter, hr_str_t wanted) {
   hr_str_t name = export_text(exporter, wanted);
   for (int i = 0; !exporter->status && hr_map_get(&exporter->symbols, name); i++) {
     const char *numbered = NULL;
-    export_keep(exporter, hr_arena_printf(exporter->arena, &numbered, "%.*s_%d", HR_STR_ARGS(wanted), i));
+    export_keep(exporter,
+                hr_arena_printf(exporter->arena, &numbered, "%.*s_%d", HR_STR_ARGS(wanted), i));
     name = hr_str_from(numbered);
   }
-  if (!exporter->status) export_keep(exporter, hr_map_put(&exporter->symbols, name, exporter, NULL));
+  if (!exporter->status)
+    export_keep(exporter, hr_map_put(&exporter->symbols, name, exporter, NULL));
   return name;
 }
 
@@ -188,7 +215,8 @@ hr_str_t export_function_name(exporter_t *exporter, const hlo_computation_t *com
 int export_leaf_at(const hlo_shape_t *shape, hr_ints_t index) {
   int leaf = 0;
   for (int64_t i = 0; i < index.count; i++) {
-    if (!hlo_shape_is_tuple(shape) || index.data[i] < 0 || index.data[i] >= shape->element_count) return -1;
+    if (!hlo_shape_is_tuple(shape) || index.data[i] < 0 || index.data[i] >= shape->element_count)
+      return -1;
     for (int64_t e = 0; e < index.data[i]; e++) leaf += hlo_shape_leaf_count(shape->elements[e]);
     shape = shape->elements[index.data[i]];
   }
@@ -198,13 +226,16 @@ int export_leaf_at(const hlo_shape_t *shape, hr_ints_t index) {
 int export_argument_of(const hlo_computation_t *entry, const hlo_alias_t *alias) {
   int argument = 0;
   if (alias->operand < 0 || (size_t)alias->operand >= entry->params.count) return -1;
-  for (int64_t p = 0; p < alias->operand; p++) argument += hlo_shape_leaf_count(entry->params.data[p]->shape);
+  for (int64_t p = 0; p < alias->operand; p++)
+    argument += hlo_shape_leaf_count(entry->params.data[p]->shape);
   int leaf = export_leaf_at(entry->params.data[alias->operand]->shape, alias->operand_index);
   return leaf < 0 ? -1 : argument + leaf;
 }
 
-static void add_donations(exporter_t *exporter, const hlo_computation_t *entry, int argument, export_attrs_t *attrs) {
-  const hlo_aliasing_t *aliasing = &exporter->from->input_output_alias, *donors = &exporter->from->buffer_donor;
+static void add_donations(exporter_t *exporter, const hlo_computation_t *entry, int argument,
+                          export_attrs_t *attrs) {
+  const hlo_aliasing_t *aliasing = &exporter->from->input_output_alias,
+                       *donors = &exporter->from->buffer_donor;
   for (int i = 0; i < donors->count; i++) {
     const mlir_attr_t *yes = NULL;
     if (export_argument_of(entry, &donors->aliases[i]) != argument) continue;
@@ -221,7 +252,8 @@ static void add_donations(exporter_t *exporter, const hlo_computation_t *entry, 
 }
 
 /* parameter_replication: an entry for each leaf, or one for all. */
-static void add_replication(exporter_t *exporter, const hlo_extra_t *extra, int leaf, export_attrs_t *attrs) {
+static void add_replication(exporter_t *exporter, const hlo_extra_t *extra, int leaf,
+                            export_attrs_t *attrs) {
   const mlir_attr_t *flag = NULL;
   if (!extra || leaf >= extra->replication_count || exporter->status) return;
   export_keep(exporter, mlir_make_bool(exporter->arena, extra->replication[leaf], &flag));
@@ -237,12 +269,13 @@ static const hlo_sharding_t *leaf_sharding(const hlo_instr_t *instr, int leaf) {
 
 static const mlir_attr_t *dict_of(exporter_t *exporter, const export_attrs_t *attrs) {
   const mlir_attr_t *dict = NULL;
-  if (!exporter->status) export_keep(exporter, mlir_make_dict(exporter->arena, attrs->count, attrs->items, &dict));
+  if (!exporter->status)
+    export_keep(exporter, mlir_make_dict(exporter->arena, attrs->count, attrs->items, &dict));
   return dict;
 }
 
-static void add_dicts(exporter_t *exporter, const char *name, int count, const mlir_attr_t *const *dicts,
-                      export_attrs_t *attrs) {
+static void add_dicts(exporter_t *exporter, const char *name, int count,
+                      const mlir_attr_t *const *dicts, export_attrs_t *attrs) {
   for (int i = 0; !exporter->status && i < count; i++)
     if (dicts[i]->count) {
       export_add(exporter, attrs, name, export_array(exporter, count, dicts));
@@ -251,11 +284,13 @@ static void add_dicts(exporter_t *exporter, const char *name, int count, const m
 }
 
 /* Notes are those of a whole parameter: the leaves of a tuple go without the shape. */
-static void add_parameter_extra(exporter_t *exporter, const hlo_instr_t *param, int leaves, export_attrs_t *attrs) {
+static void add_parameter_extra(exporter_t *exporter, const hlo_instr_t *param, int leaves,
+                                export_attrs_t *attrs) {
   static const hlo_name_values_t none;
   export_attrs_t notes = {.count = 0};
   if (leaves == 1) export_frontend_attrs(exporter, param, false, &notes);
-  export_frontend(exporter, param->extra ? &param->extra->frontend_attributes : &none, &notes, attrs);
+  export_frontend(exporter, param->extra ? &param->extra->frontend_attributes : &none, &notes,
+                  attrs);
 }
 
 static void add_argument_attrs(exporter_t *exporter, const hlo_computation_t *function, int count,
@@ -269,7 +304,8 @@ static void add_argument_attrs(exporter_t *exporter, const hlo_computation_t *fu
       export_attrs_t own = {.count = 0};
       const hlo_sharding_t *sharding = leaf_sharding(param, leaf);
       add_parameter_extra(exporter, param, leaves, &own);
-      if (sharding) export_add(exporter, &own, "mhlo.sharding", export_sharding(exporter, sharding));
+      if (sharding)
+        export_add(exporter, &own, "mhlo.sharding", export_sharding(exporter, sharding));
       add_replication(exporter, param->extra, leaf, &own);
       if (function == exporter->from->entry) add_donations(exporter, function, at, &own);
       dicts[at] = dict_of(exporter, &own);
@@ -290,7 +326,8 @@ static void add_result_attrs(exporter_t *exporter, const hlo_computation_t *func
   add_dicts(exporter, "res_attrs", count, dicts, attrs);
 }
 
-static const mlir_attr_t *function_type(exporter_t *exporter, const mlir_block_t *block, export_types_t results) {
+static const mlir_attr_t *function_type(exporter_t *exporter, const mlir_block_t *block,
+                                        export_types_t results) {
   mlir_type_t *type = export_alloc(exporter, 1, sizeof *type);
   const mlir_type_t **inputs = export_alloc(exporter, (size_t)block->arg_count, sizeof *inputs);
   const mlir_attr_t *attr = NULL;
@@ -305,8 +342,8 @@ static const mlir_attr_t *function_type(exporter_t *exporter, const mlir_block_t
   return attr;
 }
 
-static void set_function_attrs(exporter_t *exporter, mlir_op_t *op, const hlo_computation_t *function,
-                               const mlir_block_t *block) {
+static void set_function_attrs(exporter_t *exporter, mlir_op_t *op,
+                               const hlo_computation_t *function, const mlir_block_t *block) {
   export_attrs_t attrs = {.count = 0};
   bool is_entry = function == exporter->from->entry;
   export_types_t results = export_leaf_types(exporter, function->root->shape);
@@ -328,7 +365,9 @@ static void export_function(exporter_t *exporter, const hlo_computation_t *funct
   exporter->instr = function->root;
   mlir_op_t *op = export_op(&top, "func.func", 0, NULL, 0, NULL, NULL);
   export_alloc_regions(&top, op, 1);
-  if (exporter->status || export_keep(exporter, mlir_region_add_block(exporter->to, op->regions[0], &block))) return;
+  if (exporter->status ||
+      export_keep(exporter, mlir_region_add_block(exporter->to, op->regions[0], &block)))
+    return;
   export_values_t args = add_arguments(exporter, block, function);
   add_return(exporter, block, "func.return", export_computation(exporter, function, block, &args));
   set_function_attrs(exporter, op, function, block);
@@ -342,29 +381,35 @@ static void set_module_attrs(exporter_t *exporter, mlir_op_t *op) {
   export_add(exporter, &attrs, "sym_name", export_string(exporter, from->name));
   export_module_frontend_attrs(exporter, &notes);
   export_frontend(exporter, &from->frontend_attributes, &notes, &attrs);
-  export_add(exporter, &attrs, "mhlo.num_partitions", export_integer(exporter, from->num_partitions, 32));
-  export_add(exporter, &attrs, "mhlo.num_replicas", export_integer(exporter, from->replica_count, 32));
+  export_add(exporter, &attrs, "mhlo.num_partitions",
+             export_integer(exporter, from->num_partitions, 32));
+  export_add(exporter, &attrs, "mhlo.num_replicas",
+             export_integer(exporter, from->replica_count, 32));
   if (!exporter->status) export_add_to_op(exporter, op, &attrs);
 }
 
 /* Messages about ops of the tree quote the program it was made from. */
 static void set_source(exporter_t *exporter) {
   exporter->to->source = exporter->from->source;
-  if (exporter->from->source_buffer) exporter->to->source_buffer = hr_buffer_retain(exporter->from->source_buffer);
+  if (exporter->from->source_buffer)
+    exporter->to->source_buffer = hr_buffer_retain(exporter->from->source_buffer);
   if (exporter->from->source.path)
-    exporter->to->source.path = export_text(exporter, hr_str_from(exporter->from->source.path)).data;
+    exporter->to->source.path =
+        export_text(exporter, hr_str_from(exporter->from->source.path)).data;
 }
 
 static void export_module(exporter_t *exporter) {
   mlir_op_t *op = export_alloc(exporter, 1, sizeof *op);
-  exporter->names = export_alloc(exporter, exporter->from->computations.count, sizeof *exporter->names);
+  exporter->names =
+      export_alloc(exporter, exporter->from->computations.count, sizeof *exporter->names);
   set_source(exporter);
   if (exporter->status) return;
   op->name = HR_STR("builtin.module");
   exporter->to->op = op;
   export_frame_t top = {exporter, NULL, NULL, NULL};
   export_alloc_regions(&top, op, 1);
-  if (exporter->status || export_keep(exporter, mlir_region_add_block(exporter->to, op->regions[0], &exporter->top)))
+  if (exporter->status ||
+      export_keep(exporter, mlir_region_add_block(exporter->to, op->regions[0], &exporter->top)))
     return;
   set_module_attrs(exporter, op);
   exporter->names[exporter->from->entry->id] = new_symbol(exporter, HR_STR("main"));
@@ -380,7 +425,8 @@ hr_status_t stablehlo_export(const hlo_module_t *from, mlir_module_t *to) {
     hr_log(HR_LOG_READ, HR_LOG_WARN,
            "the control predecessors of %d instructions are left out, for StableHLO has no op "
            "for them; the first is %.*s, a %s",
-           exporter.lost_orders, HR_STR_ARGS(exporter.first_lost->name), hlo_op_name(exporter.first_lost->op));
+           exporter.lost_orders, HR_STR_ARGS(exporter.first_lost->name),
+           hlo_op_name(exporter.first_lost->op));
   hr_map_deinit(&exporter.symbols);
   HR_VEC_FREE(&exporter.pending);
   return exporter.status;

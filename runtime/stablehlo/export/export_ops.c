@@ -15,22 +15,25 @@ void export_add_to_op(exporter_t *exporter, mlir_op_t *op, const export_attrs_t 
     lists[discardable][counts[discardable]++] = attrs->items[i];
   }
   for (int i = 0; i < 2; i++)
-    if (export_keep(exporter, mlir_make_dict(exporter->arena, counts[i], lists[i], &sorted[i]))) return;
+    if (export_keep(exporter, mlir_make_dict(exporter->arena, counts[i], lists[i], &sorted[i])))
+      return;
   op->attrs = sorted[0]->fields;
   op->attr_count = sorted[0]->count;
   op->extras = sorted[1]->fields;
   op->extra_count = sorted[1]->count;
 }
 
-mlir_op_t *export_op(export_frame_t *frame, const char *name, int operand_count, mlir_value_t *const *operands,
-                     int result_count, const mlir_type_t *const *types, const export_attrs_t *attrs) {
+mlir_op_t *export_op(export_frame_t *frame, const char *name, int operand_count,
+                     mlir_value_t *const *operands, int result_count,
+                     const mlir_type_t *const *types, const export_attrs_t *attrs) {
   exporter_t *exporter = frame->exporter;
   mlir_op_t *op = export_alloc(exporter, 1, sizeof *op);
   mlir_value_t **uses = export_alloc(exporter, (size_t)operand_count, sizeof *uses);
   mlir_value_t *results = export_alloc(exporter, (size_t)result_count, sizeof *results);
   if (exporter->status) return NULL;
   if (++exporter->op_count > EXPORT_MAX_OPS && exporter->instr &&
-      export_error(frame, exporter->instr, "the program is too large with what it calls written out"))
+      export_error(frame, exporter->instr,
+                   "the program is too large with what it calls written out"))
     return NULL;
   for (int k = 0; k < operand_count; k++) {
     uses[k] = operands[k];
@@ -38,7 +41,8 @@ mlir_op_t *export_op(export_frame_t *frame, const char *name, int operand_count,
         export_error(frame, exporter->instr, "it uses a part of a start that only its done gives"))
       return NULL;
   }
-  for (int i = 0; i < result_count; i++) results[i] = (mlir_value_t){.type = types[i], .owner = op, .index = i};
+  for (int i = 0; i < result_count; i++)
+    results[i] = (mlir_value_t){.type = types[i], .owner = op, .index = i};
   *op = (mlir_op_t){.name = hr_str_from(name),
                     .operand_count = operand_count,
                     .result_count = result_count,
@@ -51,19 +55,24 @@ mlir_op_t *export_op(export_frame_t *frame, const char *name, int operand_count,
   return export_keep(exporter, mlir_block_add_op(frame->block, op)) ? NULL : op;
 }
 
-mlir_value_t *export_value(export_frame_t *frame, const char *name, int operand_count, mlir_value_t *const *operands,
-                           const mlir_type_t *type, const export_attrs_t *attrs) {
+mlir_value_t *export_value(export_frame_t *frame, const char *name, int operand_count,
+                           mlir_value_t *const *operands, const mlir_type_t *type,
+                           const export_attrs_t *attrs) {
   mlir_op_t *op = export_op(frame, name, operand_count, operands, 1, &type, attrs);
   return op ? op->results : NULL;
 }
 
-mlir_value_t *export_reshape(export_frame_t *frame, mlir_value_t *x, int rank, const int64_t *dims) {
+mlir_value_t *export_reshape(export_frame_t *frame, mlir_value_t *x, int rank,
+                             const int64_t *dims) {
   mlir_type_t *type = export_alloc(frame->exporter, 1, sizeof *type);
   int64_t *copy = export_alloc(frame->exporter, (size_t)rank, sizeof *copy);
   if (export_failed(frame) || !x) return NULL;
   for (int d = 0; d < rank; d++) copy[d] = dims[d];
-  *type = (mlir_type_t){.kind = MLIR_TYPE_TENSOR, .element = x->type->element, .rank = rank, .dims = copy};
-  return mlir_type_equal(type, x->type) ? x : export_value(frame, "stablehlo.reshape", 1, &x, type, NULL);
+  *type = (mlir_type_t){
+      .kind = MLIR_TYPE_TENSOR, .element = x->type->element, .rank = rank, .dims = copy};
+  return mlir_type_equal(type, x->type)
+             ? x
+             : export_value(frame, "stablehlo.reshape", 1, &x, type, NULL);
 }
 
 mlir_value_t *export_constant_of(export_frame_t *frame, const mlir_attr_t *value) {
@@ -108,7 +117,8 @@ void export_set_value(export_frame_t *frame, const hlo_instr_t *instr, mlir_valu
 }
 
 void export_set_results(export_frame_t *frame, const hlo_instr_t *instr, mlir_op_t *op) {
-  mlir_value_t **items = op ? export_alloc(frame->exporter, (size_t)op->result_count, sizeof *items) : NULL;
+  mlir_value_t **items =
+      op ? export_alloc(frame->exporter, (size_t)op->result_count, sizeof *items) : NULL;
   if (!items) return;
   for (int i = 0; i < op->result_count; i++) items[i] = &op->results[i];
   export_set(frame, instr, (export_values_t){op->result_count, items});
@@ -121,7 +131,8 @@ mlir_op_t *export_plain_op(export_frame_t *frame, const hlo_instr_t *instr, cons
   export_row_attrs(frame->exporter, instr, row, &all);
   export_values_t operands = export_operands(frame, instr);
   export_types_t types = export_leaf_types(frame->exporter, instr->shape);
-  mlir_op_t *op = export_op(frame, row->name, operands.count, operands.items, types.count, types.items, &all);
+  mlir_op_t *op =
+      export_op(frame, row->name, operands.count, operands.items, types.count, types.items, &all);
   export_set_results(frame, instr, op);
   return op;
 }

@@ -1,4 +1,5 @@
-/* Ops that are the same in StableHLO or whose attributes only look different, and those that dissolve. */
+/* Ops that are the same in StableHLO or whose attributes only look different, and those that
+ * dissolve. */
 #include "ops/rules/constraint.h"
 #include "stablehlo/export/export.h"
 
@@ -13,7 +14,8 @@ void export_tuple(export_frame_t *frame, const hlo_instr_t *instr, const export_
   export_set(frame, instr, export_operands(frame, instr));
 }
 
-void export_get_tuple_element(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
+void export_get_tuple_element(export_frame_t *frame, const hlo_instr_t *instr,
+                              const export_row_t *row) {
   (void)row;
   const hlo_shape_t *tuple = instr->operands[0]->shape;
   export_values_t leaves = export_leaves(frame, instr, 0);
@@ -21,11 +23,13 @@ void export_get_tuple_element(export_frame_t *frame, const hlo_instr_t *instr, c
   int at = 0;
   if (export_failed(frame)) return;
   if (leaves.count != hlo_shape_leaf_count(tuple)) {
-    export_error(frame, instr, "it takes %s apart, which only its done may", hlo_op_name(instr->operands[0]->op));
+    export_error(frame, instr, "it takes %s apart, which only its done may",
+                 hlo_op_name(instr->operands[0]->op));
     return;
   }
   for (int64_t i = 0; i < index; i++) at += hlo_shape_leaf_count(tuple->elements[i]);
-  export_set(frame, instr, (export_values_t){hlo_shape_leaf_count(instr->shape), leaves.items + at});
+  export_set(frame, instr,
+             (export_values_t){hlo_shape_leaf_count(instr->shape), leaves.items + at});
 }
 
 void export_identity(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
@@ -34,13 +38,14 @@ void export_identity(export_frame_t *frame, const hlo_instr_t *instr, const expo
 }
 
 /* The value behind a barrier that waits for the token. */
-void export_add_dependency(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
+void export_add_dependency(export_frame_t *frame, const hlo_instr_t *instr,
+                           const export_row_t *row) {
   (void)row;
   export_values_t operands = export_operands(frame, instr), own = export_leaves(frame, instr, 0);
   const mlir_type_t **types = export_alloc(frame->exporter, (size_t)operands.count, sizeof *types);
   for (int i = 0; types && i < operands.count; i++) types[i] = operands.items[i]->type;
-  mlir_op_t *op =
-      export_op(frame, "stablehlo.optimization_barrier", operands.count, operands.items, operands.count, types, NULL);
+  mlir_op_t *op = export_op(frame, "stablehlo.optimization_barrier", operands.count, operands.items,
+                            operands.count, types, NULL);
   export_set_results(frame, instr, op);
   if (!export_failed(frame)) frame->values[instr->id].count = own.count;
 }
@@ -53,7 +58,8 @@ void export_after_all(export_frame_t *frame, const hlo_instr_t *instr, const exp
 
 /* --- constants --- */
 
-static mlir_value_t *export_leaf_constant(export_frame_t *frame, const hlo_instr_t *instr, const hlo_value_t *leaf) {
+static mlir_value_t *export_leaf_constant(export_frame_t *frame, const hlo_instr_t *instr,
+                                          const hlo_value_t *leaf) {
   if (leaf->dtype == HR_TOKEN)
     return export_value(frame, "stablehlo.create_token", 0, NULL,
                         export_type(frame->exporter, hlo_shape_scalar(HR_TOKEN)), NULL);
@@ -80,11 +86,12 @@ void export_constant(export_frame_t *frame, const hlo_instr_t *instr, const expo
 /* Which dimension is at each place of the memory order, the slowest first. */
 static void memory_order(const hlo_shape_t *shape, int64_t *order) {
   bool given = shape->layout && shape->layout->minor_to_major.count == shape->rank;
-  for (int d = 0; d < shape->rank; d++) order[d] = given ? shape->layout->minor_to_major.data[shape->rank - 1 - d] : d;
+  for (int d = 0; d < shape->rank; d++)
+    order[d] = given ? shape->layout->minor_to_major.data[shape->rank - 1 - d] : d;
 }
 
-static mlir_value_t *export_transposed(export_frame_t *frame, mlir_value_t *x, hr_dtype_t dtype, int rank,
-                                       const int64_t *permutation) {
+static mlir_value_t *export_transposed(export_frame_t *frame, mlir_value_t *x, hr_dtype_t dtype,
+                                       int rank, const int64_t *permutation) {
   int64_t dims[HLO_MAX_RANK];
   bool moves = false;
   export_attrs_t attrs = {.count = 0};
@@ -94,53 +101,62 @@ static mlir_value_t *export_transposed(export_frame_t *frame, mlir_value_t *x, h
     moves |= permutation[d] != d;
   }
   if (!moves) return x;
-  export_add(frame->exporter, &attrs, "permutation", export_ints(frame->exporter, rank, permutation));
-  return export_value(frame, "stablehlo.transpose", 1, &x, export_tensor(frame->exporter, dtype, rank, dims), &attrs);
+  export_add(frame->exporter, &attrs, "permutation",
+             export_ints(frame->exporter, rank, permutation));
+  return export_value(frame, "stablehlo.transpose", 1, &x,
+                      export_tensor(frame->exporter, dtype, rank, dims), &attrs);
 }
 
-/* A flat array of one type as a flat array of another: the narrower one gets a dimension of its own for the pieces. */
-static mlir_value_t *export_recast(export_frame_t *frame, mlir_value_t *x, hr_dtype_t from, hr_dtype_t to,
-                                   int64_t count) {
+/* A flat array of one type as a flat array of another: the narrower one gets a dimension of its own
+ * for the pieces. */
+static mlir_value_t *export_recast(export_frame_t *frame, mlir_value_t *x, hr_dtype_t from,
+                                   hr_dtype_t to, int64_t count) {
   int64_t from_bits = hr_dtype_table[from].bits, to_bits = hr_dtype_table[to].bits;
   int64_t pieces = from_bits > to_bits ? from_bits / to_bits : to_bits / from_bits;
   int64_t many[2] = {from_bits > to_bits ? count : count / pieces, pieces};
   int rank = from_bits > to_bits ? 2 : 1;
   if (from_bits < to_bits) x = export_reshape(frame, x, 2, many);
-  const mlir_type_t *type =
-      export_tensor(frame->exporter, to, from_bits == to_bits ? 1 : rank, from_bits == to_bits ? &count : many);
+  const mlir_type_t *type = export_tensor(frame->exporter, to, from_bits == to_bits ? 1 : rank,
+                                          from_bits == to_bits ? &count : many);
   return x ? export_value(frame, "stablehlo.bitcast_convert", 1, &x, type, NULL) : NULL;
 }
 
 /* The same; a pred is a byte beside types of 8 bits and more. */
-static mlir_value_t *export_recast_any(export_frame_t *frame, mlir_value_t *x, const hlo_shape_t *from_shape,
-                                       const hlo_shape_t *to_shape, int64_t count) {
+static mlir_value_t *export_recast_any(export_frame_t *frame, mlir_value_t *x,
+                                       const hlo_shape_t *from_shape, const hlo_shape_t *to_shape,
+                                       int64_t count) {
   hr_dtype_t from = from_shape->dtype, to = to_shape->dtype;
   int64_t preds;
   bool from_bytes = from == HR_PRED && op_bits_beside(from, to) == 8;
   bool to_bytes = to == HR_PRED && op_bits_beside(to, from) == 8;
   if (from_bytes) {
-    x = export_value(frame, "stablehlo.convert", 1, &x, export_tensor(frame->exporter, HR_U8, 1, &count), NULL);
+    x = export_value(frame, "stablehlo.convert", 1, &x,
+                     export_tensor(frame->exporter, HR_U8, 1, &count), NULL);
     from = HR_U8;
   }
   if (to_bytes) to = HR_U8;
   if (from != to) x = export_recast(frame, x, from, to, count);
   if (!to_bytes || !x || export_keep(frame->exporter, hlo_shape_count(to_shape, &preds))) return x;
   x = export_reshape(frame, x, 1, &preds);
-  return export_value(frame, "stablehlo.convert", 1, &x, export_tensor(frame->exporter, HR_PRED, 1, &preds), NULL);
+  return export_value(frame, "stablehlo.convert", 1, &x,
+                      export_tensor(frame->exporter, HR_PRED, 1, &preds), NULL);
 }
 
 void export_bitcast(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   (void)row;
   const hlo_shape_t *from = instr->operands[0]->shape, *to = instr->shape;
   int64_t order[HLO_MAX_RANK], back[HLO_MAX_RANK], dims[HLO_MAX_RANK], count;
-  if (!hlo_shape_is_array(from) || !hlo_shape_is_array(to) || hlo_shape_is_dynamic(from) || hlo_shape_is_dynamic(to)) {
+  if (!hlo_shape_is_array(from) || !hlo_shape_is_array(to) || hlo_shape_is_dynamic(from) ||
+      hlo_shape_is_dynamic(to)) {
     export_error(frame, instr, "StableHLO has no bitcast of tuples or dynamic arrays");
     return;
   }
   if (export_keep(frame->exporter, hlo_shape_count(from, &count))) return;
   memory_order(from, order);
-  mlir_value_t *x = export_transposed(frame, export_operand(frame, instr, 0), from->dtype, from->rank, order);
-  if (from->dtype != to->dtype) x = export_recast_any(frame, export_reshape(frame, x, 1, &count), from, to, count);
+  mlir_value_t *x =
+      export_transposed(frame, export_operand(frame, instr, 0), from->dtype, from->rank, order);
+  if (from->dtype != to->dtype)
+    x = export_recast_any(frame, export_reshape(frame, x, 1, &count), from, to, count);
   memory_order(to, order);
   for (int d = 0; d < to->rank; d++) {
     dims[d] = to->dims[order[d]];
@@ -161,9 +177,12 @@ void export_slice(export_frame_t *frame, const hlo_instr_t *instr, const export_
     limits[d] = slice->dims[d].limit;
     strides[d] = slice->dims[d].stride;
   }
-  export_add(frame->exporter, &attrs, "start_indices", export_ints(frame->exporter, slice->rank, starts));
-  export_add(frame->exporter, &attrs, "limit_indices", export_ints(frame->exporter, slice->rank, limits));
-  export_add(frame->exporter, &attrs, "strides", export_ints(frame->exporter, slice->rank, strides));
+  export_add(frame->exporter, &attrs, "start_indices",
+             export_ints(frame->exporter, slice->rank, starts));
+  export_add(frame->exporter, &attrs, "limit_indices",
+             export_ints(frame->exporter, slice->rank, limits));
+  export_add(frame->exporter, &attrs, "strides",
+             export_ints(frame->exporter, slice->rank, strides));
   export_plain_op(frame, instr, row, &attrs);
 }
 
@@ -176,14 +195,18 @@ void export_pad(export_frame_t *frame, const hlo_instr_t *instr, const export_ro
     high[d] = padding->dims[d].high;
     interior[d] = padding->dims[d].interior;
   }
-  export_add(frame->exporter, &attrs, "edge_padding_low", export_ints(frame->exporter, padding->rank, low));
-  export_add(frame->exporter, &attrs, "edge_padding_high", export_ints(frame->exporter, padding->rank, high));
-  export_add(frame->exporter, &attrs, "interior_padding", export_ints(frame->exporter, padding->rank, interior));
+  export_add(frame->exporter, &attrs, "edge_padding_low",
+             export_ints(frame->exporter, padding->rank, low));
+  export_add(frame->exporter, &attrs, "edge_padding_high",
+             export_ints(frame->exporter, padding->rank, high));
+  export_add(frame->exporter, &attrs, "interior_padding",
+             export_ints(frame->exporter, padding->rank, interior));
   export_plain_op(frame, instr, row, &attrs);
 }
 
 /* The sizes, which HLO gives as scalars or as a vector, are a vector. */
-void export_dynamic_reshape(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
+void export_dynamic_reshape(export_frame_t *frame, const hlo_instr_t *instr,
+                            const export_row_t *row) {
   if (instr->operand_count == 2 && instr->operands[1]->shape->rank == 1) {
     export_plain_op(frame, instr, row, NULL);
     return;
@@ -198,12 +221,14 @@ void export_dynamic_reshape(export_frame_t *frame, const hlo_instr_t *instr, con
     export_error(frame, instr, "%d sizes, want 1 to %d", rank, HLO_MAX_RANK);
     return;
   }
-  for (int d = 0; d < rank; d++) parts[d] = export_reshape(frame, export_operand(frame, instr, d + 1), 1, &one);
+  for (int d = 0; d < rank; d++)
+    parts[d] = export_reshape(frame, export_operand(frame, instr, d + 1), 1, &one);
   export_add(exporter, &attrs, "dimension", export_integer(exporter, 0, 64));
-  operands[1] =
-      export_value(frame, "stablehlo.concatenate", rank, parts, export_tensor(exporter, dtype, 1, &size), &attrs);
-  export_set_value(frame, instr,
-                   export_value(frame, row->name, 2, operands, export_type(exporter, instr->shape), NULL));
+  operands[1] = export_value(frame, "stablehlo.concatenate", rank, parts,
+                             export_tensor(exporter, dtype, 1, &size), &attrs);
+  export_set_value(
+      frame, instr,
+      export_value(frame, row->name, 2, operands, export_type(exporter, instr->shape), NULL));
 }
 
 /* --- accuracy, random numbers, top-k --- */
@@ -212,8 +237,10 @@ static const mlir_attr_t *number(exporter_t *exporter, double value) {
   static const mlir_type_t f64 = {.kind = MLIR_TYPE_FLOAT, .name = {"f64", 3}};
   mlir_attr_t *attr = export_alloc(exporter, 1, sizeof *attr);
   if (attr)
-    *attr =
-        (mlir_attr_t){.kind = MLIR_ATTR_FLOAT, .type = &f64, .number = value, .bits = hr_float_encode(HR_F64, value)};
+    *attr = (mlir_attr_t){.kind = MLIR_ATTR_FLOAT,
+                          .type = &f64,
+                          .number = value,
+                          .bits = hr_float_encode(HR_F64, value)};
   return attr;
 }
 
@@ -225,11 +252,15 @@ void export_accurate(export_frame_t *frame, const hlo_instr_t *instr, const expo
   if (found && found->accuracy) {
     const hlo_result_accuracy_t *accuracy = found->accuracy;
     hr_str_t mode = accuracy->has_tolerance ? HR_STR("TOLERANCE") : HR_STR("HIGHEST");
-    export_add(exporter, &fields, "atol", number(exporter, accuracy->has_tolerance ? accuracy->atol : 0));
-    export_add(exporter, &fields, "rtol", number(exporter, accuracy->has_tolerance ? accuracy->rtol : 0));
-    export_add(exporter, &fields, "ulps", export_integer(exporter, accuracy->has_tolerance ? accuracy->ulps : 0, 64));
+    export_add(exporter, &fields, "atol",
+               number(exporter, accuracy->has_tolerance ? accuracy->atol : 0));
+    export_add(exporter, &fields, "rtol",
+               number(exporter, accuracy->has_tolerance ? accuracy->rtol : 0));
+    export_add(exporter, &fields, "ulps",
+               export_integer(exporter, accuracy->has_tolerance ? accuracy->ulps : 0, 64));
     export_add(exporter, &fields, "mode", export_enum(exporter, "result_accuracy_mode", mode));
-    export_add(exporter, &attrs, "result_accuracy", export_struct(exporter, "stablehlo", "result_accuracy", &fields));
+    export_add(exporter, &attrs, "result_accuracy",
+               export_struct(exporter, "stablehlo", "result_accuracy", &fields));
   }
   export_plain_op(frame, instr, row, &attrs);
 }
@@ -246,11 +277,13 @@ void export_rng(export_frame_t *frame, const hlo_instr_t *instr, const export_ro
                                export_constant_of(frame, export_elements(exporter, sizes))};
   hlo_value_release(sizes);
   export_row_attrs(exporter, instr, row, &attrs);
-  export_set_value(frame, instr,
-                   export_value(frame, row->name, 3, operands, export_type(exporter, instr->shape), &attrs));
+  export_set_value(
+      frame, instr,
+      export_value(frame, row->name, 3, operands, export_type(exporter, instr->shape), &attrs));
 }
 
-/* chlo.top_k gives the largest; the smallest are asked for as XLA does, by a custom call that names the op. */
+/* chlo.top_k gives the largest; the smallest are asked for as XLA does, by a custom call that names
+ * the op. */
 void export_topk(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   exporter_t *exporter = frame->exporter;
   const char *text;
@@ -261,8 +294,9 @@ void export_topk(export_frame_t *frame, const hlo_instr_t *instr, const export_r
   static const export_attr_row_t none = {.kind = EXPORT_END};
   export_row_t call = {"stablehlo.custom_call", NULL, &none};
   export_attrs_t attrs = {.count = 0};
-  if (export_keep(exporter, hr_arena_printf(exporter->arena, &text, "{k = %ld : i64, largest = false}",
-                                            (long)hlo_attr_int(instr, HLO_ATTR_K))))
+  if (export_keep(exporter,
+                  hr_arena_printf(exporter->arena, &text, "{k = %ld : i64, largest = false}",
+                                  (long)hlo_attr_int(instr, HLO_ATTR_K))))
     return;
   export_add(exporter, &attrs, "call_target_name", export_string(exporter, HR_STR("mhlo.topk")));
   export_add(exporter, &attrs, "mhlo.attributes", export_parsed(exporter, hr_str_from(text)));

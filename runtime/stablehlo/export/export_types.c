@@ -4,7 +4,8 @@
 
 void *export_alloc(exporter_t *exporter, size_t count, size_t each) {
   void *memory = NULL;
-  if (exporter->status || export_keep(exporter, hr_arena_array(exporter->arena, count ? count : 1, each, &memory)))
+  if (exporter->status ||
+      export_keep(exporter, hr_arena_array(exporter->arena, count ? count : 1, each, &memory)))
     return NULL;
   return memory;
 }
@@ -22,8 +23,9 @@ static mlir_type_t *new_type(exporter_t *exporter, mlir_type_kind_t kind) {
 }
 
 static const mlir_type_t *no_type(exporter_t *exporter, const char *what) {
-  export_keep(exporter, exporter->instr ? hlo_unsupported(exporter->instr, "StableHLO has no type for %s", what)
-                                        : hr_error(HR_UNSUPPORTED, "StableHLO has no type for %s", what));
+  export_keep(exporter, exporter->instr
+                            ? hlo_unsupported(exporter->instr, "StableHLO has no type for %s", what)
+                            : hr_error(HR_UNSUPPORTED, "StableHLO has no type for %s", what));
   return NULL;
 }
 
@@ -40,8 +42,10 @@ static const mlir_type_t *element_type(exporter_t *exporter, hr_dtype_t dtype) {
       type = new_type(exporter, MLIR_TYPE_COMPLEX);
       if (type) type->element = element_type(exporter, hr_dtype_real(dtype));
       return type;
-    case HR_CLASS_OTHER: return no_type(exporter, info->name);
-    default: break;
+    case HR_CLASS_OTHER:
+      return no_type(exporter, info->name);
+    default:
+      break;
   }
   type = new_type(exporter, MLIR_TYPE_INTEGER);
   if (!type) return NULL;
@@ -50,7 +54,8 @@ static const mlir_type_t *element_type(exporter_t *exporter, hr_dtype_t dtype) {
   return type;
 }
 
-static mlir_type_t *array_type(exporter_t *exporter, hr_dtype_t dtype, int rank, const int64_t *dims) {
+static mlir_type_t *array_type(exporter_t *exporter, hr_dtype_t dtype, int rank,
+                               const int64_t *dims) {
   mlir_type_t *type = new_type(exporter, MLIR_TYPE_TENSOR);
   int64_t *copy = export_alloc(exporter, (size_t)rank, sizeof *copy);
   const mlir_type_t *element = element_type(exporter, dtype);
@@ -62,7 +67,8 @@ static mlir_type_t *array_type(exporter_t *exporter, hr_dtype_t dtype, int rank,
   return type;
 }
 
-const mlir_type_t *export_tensor(exporter_t *exporter, hr_dtype_t dtype, int rank, const int64_t *dims) {
+const mlir_type_t *export_tensor(exporter_t *exporter, hr_dtype_t dtype, int rank,
+                                 const int64_t *dims) {
   return array_type(exporter, dtype, rank, dims);
 }
 
@@ -92,9 +98,11 @@ static const mlir_type_t *tensor_of(exporter_t *exporter, const hlo_shape_t *sha
 
 static const mlir_type_t *tuple_of(exporter_t *exporter, const hlo_shape_t *shape) {
   mlir_type_t *type = new_type(exporter, MLIR_TYPE_TUPLE);
-  const mlir_type_t **elements = export_alloc(exporter, (size_t)shape->element_count, sizeof *elements);
+  const mlir_type_t **elements =
+      export_alloc(exporter, (size_t)shape->element_count, sizeof *elements);
   if (exporter->status) return NULL;
-  for (int i = 0; i < shape->element_count; i++) elements[i] = export_type(exporter, shape->elements[i]);
+  for (int i = 0; i < shape->element_count; i++)
+    elements[i] = export_type(exporter, shape->elements[i]);
   type->results = elements;
   type->result_count = shape->element_count;
   return type;
@@ -102,7 +110,8 @@ static const mlir_type_t *tuple_of(exporter_t *exporter, const hlo_shape_t *shap
 
 /* A buffer is a memory reference. */
 static const mlir_type_t *buffer_of(exporter_t *exporter, const hlo_shape_t *shape) {
-  const mlir_type_t *tensor = shape->element_count == 1 ? export_type(exporter, shape->elements[0]) : NULL;
+  const mlir_type_t *tensor =
+      shape->element_count == 1 ? export_type(exporter, shape->elements[0]) : NULL;
   mlir_type_t *type = new_type(exporter, MLIR_TYPE_MEMREF);
   if (!tensor || !type) return exporter->status ? NULL : no_type(exporter, "a buffer of this kind");
   *type = *tensor;
@@ -113,16 +122,21 @@ static const mlir_type_t *buffer_of(exporter_t *exporter, const hlo_shape_t *sha
 const mlir_type_t *export_type(exporter_t *exporter, const hlo_shape_t *shape) {
   if (exporter->status) return NULL;
   switch (shape->dtype) {
-    case HR_TUPLE: return tuple_of(exporter, shape);
-    case HR_TOKEN: return new_type(exporter, MLIR_TYPE_TOKEN);
-    case HR_BUFFER: return buffer_of(exporter, shape);
-    default: return tensor_of(exporter, shape);
+    case HR_TUPLE:
+      return tuple_of(exporter, shape);
+    case HR_TOKEN:
+      return new_type(exporter, MLIR_TYPE_TOKEN);
+    case HR_BUFFER:
+      return buffer_of(exporter, shape);
+    default:
+      return tensor_of(exporter, shape);
   }
 }
 
 export_types_t export_leaf_types(exporter_t *exporter, const hlo_shape_t *shape) {
   export_types_t types = {.count = hlo_shape_leaf_count(shape)};
   types.items = export_alloc(exporter, (size_t)types.count, sizeof *types.items);
-  for (int i = 0; types.items && i < types.count; i++) types.items[i] = export_type(exporter, hlo_shape_leaf(shape, i));
+  for (int i = 0; types.items && i < types.count; i++)
+    types.items[i] = export_type(exporter, hlo_shape_leaf(shape, i));
   return exporter->status ? (export_types_t){0, NULL} : types;
 }

@@ -9,7 +9,7 @@
 typedef struct import_function {
   const mlir_op_t *op;
   hlo_computation_t *computation; /* NULL until imported */
-  bool is_importing;                 /* being imported: a call of it now is recursion */
+  bool is_importing;              /* being imported: a call of it now is recursion */
 } import_function_t;
 
 #define IMPORT_SOURCE_LOCS 4096
@@ -19,16 +19,19 @@ typedef struct importer {
   const mlir_module_t *from;
   const stablehlo_readers_t *readers;
   hlo_module_t *module;
-  hr_arena_t *arena;  /* the module's */
-  hr_map_t functions; /* import_function_t by name */
-  hr_map_t rows;      /* import_row_t by op name */
-  const char **attrs; /* of each row's op, as bytecode lists them; NULL: not looked up yet */
-  hr_map_t names;     /* of computations, taken */
-  int body_count;     /* for names of region bodies */
-  int depth;          /* of blocks that are being imported */
-  bool is_interpreted; /* has check ops: where the specification leaves a choice, it is that of its interpreter */
-  hr_map_t awaited;   /* instructions that say their name for others to come after them, by "computation/name" */
-  import_source_loc_t *source_locs[IMPORT_SOURCE_LOCS]; /* a cache of what locations say, see import_location.c */
+  hr_arena_t *arena;   /* the module's */
+  hr_map_t functions;  /* import_function_t by name */
+  hr_map_t rows;       /* import_row_t by op name */
+  const char **attrs;  /* of each row's op, as bytecode lists them; NULL: not looked up yet */
+  hr_map_t names;      /* of computations, taken */
+  int body_count;      /* for names of region bodies */
+  int depth;           /* of blocks that are being imported */
+  bool is_interpreted; /* has check ops: where the specification leaves a choice, it is that of its
+                          interpreter */
+  hr_map_t awaited;    /* instructions that say their name for others to come after them, by
+                          "computation/name" */
+  import_source_loc_t
+      *source_locs[IMPORT_SOURCE_LOCS]; /* a cache of what locations say, see import_location.c */
   const mlir_op_t *at; /* the op being imported, for messages about its types and attributes */
 } importer_t;
 
@@ -38,7 +41,8 @@ typedef struct import_scope {
   hlo_builder_t builder;
 } import_scope_t;
 
-/* How an op is imported. `op` is the HLO op of the same meaning, for rows whose function needs it. */
+/* How an op is imported. `op` is the HLO op of the same meaning, for rows whose function needs it.
+ */
 typedef struct import_row {
   const char *name;
   hlo_opcode_t op;
@@ -53,7 +57,8 @@ bool import_has_checks(const mlir_block_t *block);
 
 /* --- notes (import_frontend_attrs.c, import_location.c) --- */
 /* Where an op comes from; NULL: it does not say. */
-hr_status_t import_location(importer_t *importer, const mlir_attr_t *location, const hlo_metadata_t **out_metadata);
+hr_status_t import_location(importer_t *importer, const mlir_attr_t *location,
+                            const hlo_metadata_t **out_metadata);
 /* What the exporter noted in frontend attributes beside those that are the program's own. */
 typedef struct import_frontend_attrs {
   hlo_opcode_t op; /* HLO_OPCODE_COUNT: of no op */
@@ -62,32 +67,42 @@ typedef struct import_frontend_attrs {
   hr_str_t name, after;
 } import_frontend_attrs_t;
 /* Sorts a dictionary's entries into the program's own, which stay sorted, and notes. */
-hr_status_t import_sort_frontend_attrs(importer_t *importer, const mlir_attr_t *dict, hlo_name_values_t *out_own,
-                              import_frontend_attrs_t *out_note);
+hr_status_t import_sort_frontend_attrs(importer_t *importer, const mlir_attr_t *dict,
+                                       hlo_name_values_t *out_own,
+                                       import_frontend_attrs_t *out_note);
 /* Adds what is noted to what every instruction of the op carries. */
-hr_status_t import_frontend_attrs_extra(importer_t *importer, const import_frontend_attrs_t *note, hlo_extra_t *extra);
+hr_status_t import_frontend_attrs_extra(importer_t *importer, const import_frontend_attrs_t *note,
+                                        hlo_extra_t *extra);
 /* Adds the rest to the op's instruction: the last one of its kind made from number `first` on. */
-hr_status_t import_frontend_attrs_instr(import_scope_t *scope, const import_frontend_attrs_t *note, size_t first);
+hr_status_t import_frontend_attrs_instr(import_scope_t *scope, const import_frontend_attrs_t *note,
+                                        size_t first);
 hr_status_t import_module_frontend_attrs(importer_t *importer, const mlir_op_t *op);
 
 /* --- types and values (import_types.c) --- */
-hr_status_t import_shape(importer_t *importer, const mlir_type_t *type, const hlo_shape_t **out_shape);
+hr_status_t import_shape(importer_t *importer, const mlir_type_t *type,
+                         const hlo_shape_t **out_shape);
 hr_status_t import_dtype(importer_t *importer, const mlir_type_t *type, hr_dtype_t *out_dtype);
 /* Elements of a DENSE attribute as a new value (splats expanded). */
 hr_status_t import_literal(importer_t *importer, const mlir_attr_t *attr, hlo_value_t **out_value);
 /* Instruction of an operand; NULL only after a failure. */
-static inline hlo_instr_t *import_operand(const mlir_op_t *op, int k) { return op->operands[k]->mapped; }
-hr_status_t import_operands(import_scope_t *scope, const mlir_op_t *op, hlo_instr_t ***out_operands);
-hr_status_t import_result_shape(import_scope_t *scope, const mlir_op_t *op, int index, const hlo_shape_t **out_shape);
+static inline hlo_instr_t *import_operand(const mlir_op_t *op, int k) {
+  return op->operands[k]->mapped;
+}
+hr_status_t import_operands(import_scope_t *scope, const mlir_op_t *op,
+                            hlo_instr_t ***out_operands);
+hr_status_t import_result_shape(import_scope_t *scope, const mlir_op_t *op, int index,
+                                const hlo_shape_t **out_shape);
 /* Shapes of all results as one: the shape itself for one result, a tuple otherwise. */
-hr_status_t import_results_shape(import_scope_t *scope, const mlir_op_t *op, const hlo_shape_t **out_shape);
-/* Maps the results to `instr`: itself for one result, the elements of its tuple otherwise. Reports the builder's
- * failure, if any: every import function ends with it. */
+hr_status_t import_results_shape(import_scope_t *scope, const mlir_op_t *op,
+                                 const hlo_shape_t **out_shape);
+/* Maps the results to `instr`: itself for one result, the elements of its tuple otherwise. Reports
+ * the builder's failure, if any: every import function ends with it. */
 hr_status_t import_set_results(import_scope_t *scope, mlir_op_t *op, hlo_instr_t *instr);
 /* Ops that always give a tuple in HLO, even for one result. */
 hr_status_t import_set_tuple_results(import_scope_t *scope, mlir_op_t *op, hlo_instr_t *tuple);
 
-/* Rules of StableHLO that HLO does not have (import_verify.c). Errors: INVALID with the rule's label. */
+/* Rules of StableHLO that HLO does not have (import_verify.c). Errors: INVALID with the rule's
+ * label. */
 hr_status_t import_verify(import_scope_t *scope, const mlir_op_t *op);
 
 /* --- attributes (import_attrs.c) --- */
@@ -95,72 +110,83 @@ int64_t import_int(const mlir_op_t *op, const char *name, int64_t fallback);
 bool import_bool(const mlir_op_t *op, const char *name, bool fallback);
 double import_float(const mlir_op_t *op, const char *name, double fallback);
 hr_str_t import_str(const mlir_op_t *op, const char *name);
-/* array<i64>, dense i64 (old spelling, splats too) or an array of integers; `count` elements of `fallback` if absent
- * (count -1: none). */
-hr_status_t import_ints(import_scope_t *scope, const mlir_op_t *op, const char *name, int64_t count, int64_t fallback,
-                        hr_ints_t *out_ints);
+/* array<i64>, dense i64 (old spelling, splats too) or an array of integers; `count` elements of
+ * `fallback` if absent (count -1: none). */
+hr_status_t import_ints(import_scope_t *scope, const mlir_op_t *op, const char *name, int64_t count,
+                        int64_t fallback, hr_ints_t *out_ints);
 hr_status_t import_ints_of(import_scope_t *scope, const mlir_attr_t *attr, hr_ints_t *out_ints);
 /* The same, of an attribute that must not be a matrix. */
-hr_status_t import_list(import_scope_t *scope, const mlir_op_t *op, const char *name, int64_t count, int64_t fallback,
-                        hr_ints_t *out_ints);
+hr_status_t import_list(import_scope_t *scope, const mlir_op_t *op, const char *name, int64_t count,
+                        int64_t fallback, hr_ints_t *out_ints);
 /* Field of a structure attribute, as integers; empty if absent. */
-hr_status_t import_field_ints(import_scope_t *scope, const mlir_op_t *op, const char *attr, const char *field,
-                              hr_ints_t *out_ints);
+hr_status_t import_field_ints(import_scope_t *scope, const mlir_op_t *op, const char *attr,
+                              const char *field, hr_ints_t *out_ints);
 int64_t import_field_int(const mlir_op_t *op, const char *attr, const char *field);
-/* Value of an enumerated attribute whose words are those of ops/table/enums.def, perhaps with a prefix; -1: absent. */
-hr_status_t import_enum(import_scope_t *scope, const mlir_op_t *op, const char *name, hlo_enum_id_t id,
-                        const char *prefix, int *out_value);
+/* Value of an enumerated attribute whose words are those of ops/table/enums.def, perhaps with a
+ * prefix; -1: absent. */
+hr_status_t import_enum(import_scope_t *scope, const mlir_op_t *op, const char *name,
+                        hlo_enum_id_t id, const char *prefix, int *out_value);
 /* A growing list of HLO attributes for one instruction. */
 typedef struct import_attrs {
   hlo_attr_t items[24];
   int count;
 } import_attrs_t;
-static inline void import_add(import_attrs_t *attrs, hlo_attr_t attr) { attrs->items[attrs->count++] = attr; }
-hr_status_t import_add_ints(import_scope_t *scope, import_attrs_t *attrs, hlo_attr_key_t key, const mlir_op_t *op,
-                            const char *name);
-hr_status_t import_add_field_ints(import_scope_t *scope, import_attrs_t *attrs, hlo_attr_key_t key, const mlir_op_t *op,
-                                  const char *attr, const char *field);
+static inline void import_add(import_attrs_t *attrs, hlo_attr_t attr) {
+  attrs->items[attrs->count++] = attr;
+}
+hr_status_t import_add_ints(import_scope_t *scope, import_attrs_t *attrs, hlo_attr_key_t key,
+                            const mlir_op_t *op, const char *name);
+hr_status_t import_add_field_ints(import_scope_t *scope, import_attrs_t *attrs, hlo_attr_key_t key,
+                                  const mlir_op_t *op, const char *attr, const char *field);
 hr_status_t import_add_precision(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op);
 /* comparison_direction and compare_type. */
 hr_status_t import_add_compare(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op);
-/* dimension_numbers and what else gathers, convolutions and their dynamic kin share; padding NULL: the op's
- * attribute. */
-hr_status_t import_gather_numbers(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op);
-hr_status_t import_convolution_numbers(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op,
-                                       const hr_ints_t *padding);
-/* "mhlo.sharding", "mhlo.frontend_attributes", ...: what any instruction may carry; NULL if there is nothing. */
+/* dimension_numbers and what else gathers, convolutions and their dynamic kin share; padding NULL:
+ * the op's attribute. */
+hr_status_t import_gather_numbers(import_scope_t *scope, import_attrs_t *attrs,
+                                  const mlir_op_t *op);
+hr_status_t import_convolution_numbers(import_scope_t *scope, import_attrs_t *attrs,
+                                       const mlir_op_t *op, const hr_ints_t *padding);
+/* "mhlo.sharding", "mhlo.frontend_attributes", ...: what any instruction may carry; NULL if there
+ * is nothing. */
 hr_status_t import_extra(import_scope_t *scope, const mlir_op_t *op, const hlo_extra_t **out_extra,
                          import_frontend_attrs_t *out_note);
 /* An mhlo.sharding of `op`, or of one of its arguments or results; NULL if there is none. */
 hr_status_t import_sharding(importer_t *importer, const mlir_op_t *op, const mlir_attr_t *attr,
                             const hlo_sharding_t **out_sharding);
-/* Field `name` of the dictionary of argument or result `index` (`list`: arg_attrs or res_attrs); NULL: none. */
-const mlir_attr_t *import_value_attr(const mlir_op_t *function, const char *list, int index, const char *name);
+/* Field `name` of the dictionary of argument or result `index` (`list`: arg_attrs or res_attrs);
+ * NULL: none. */
+const mlir_attr_t *import_value_attr(const mlir_op_t *function, const char *list, int index,
+                                     const char *name);
 
-/* Is a custom call an op of CHLO by the name that XLA has for it (import_chlo.c)? Then it is imported. */
+/* Is a custom call an op of CHLO by the name that XLA has for it (import_chlo.c)? Then it is
+ * imported. */
 hr_status_t import_mhlo_call(import_scope_t *scope, mlir_op_t *op, bool *out_done);
 
 /* An array in one chunk per member of a collective along `dimension`, each as large as `part`. */
 typedef struct member_chunks {
   const hlo_shape_t *part;
   int64_t dimension;
-  bool by_partition; /* ordered by partition, then replica: to be by replica, then partition; or the inverse */
+  bool by_partition; /* ordered by partition, then replica: to be by replica, then partition; or the
+                        inverse */
 } member_chunks_t;
-/* Puts the chunks of *x into the other order where the mode of `attrs` is cross_replica_and_partition
- * (import_differences.c). */
-hr_status_t import_order_members(import_scope_t *scope, const import_attrs_t *attrs, const member_chunks_t *chunks,
-                                 hlo_instr_t **x);
+/* Puts the chunks of *x into the other order where the mode of `attrs` is
+ * cross_replica_and_partition (import_differences.c). */
+hr_status_t import_order_members(import_scope_t *scope, const import_attrs_t *attrs,
+                                 const member_chunks_t *chunks, hlo_instr_t **x);
 
-/* The ragged_all_to_all of JAX, a custom call whose configuration lists the groups (import_collective.c). */
+/* The ragged_all_to_all of JAX, a custom call whose configuration lists the groups
+ * (import_collective.c). */
 bool import_is_ragged_all_to_all(const mlir_op_t *op);
 hr_status_t import_ragged_all_to_all(import_scope_t *scope, mlir_op_t *op);
 
 /* --- functions and regions (import_module.c) --- */
 hr_status_t import_function_named(import_scope_t *scope, const mlir_op_t *op, hr_str_t name,
                                   hlo_computation_t **out_computation);
-/* A region whose arguments are the parameters, one each (bodies of reduce, sort, ...). Values from outside must be
- * constants, which are made again inside. */
-hr_status_t import_body(import_scope_t *scope, const mlir_op_t *op, int region, hlo_computation_t **out_computation);
+/* A region whose arguments are the parameters, one each (bodies of reduce, sort, ...). Values from
+ * outside must be constants, which are made again inside. */
+hr_status_t import_body(import_scope_t *scope, const mlir_op_t *op, int region,
+                        hlo_computation_t **out_computation);
 /* Values that a region uses and that are defined outside of it, each once; adds to `values`. */
 typedef struct import_values {
   mlir_value_t **data;
@@ -169,27 +195,31 @@ typedef struct import_values {
 } import_values_t;
 void import_values_deinit(import_values_t *values);
 hr_status_t import_captures(const mlir_region_t *region, import_values_t *values);
-/* A region as a computation of one tuple parameter: (args..., captured...). Its result is the tuple of what the region
- * returns, followed by the captured values if pass_captured, or the bare value if `bare`. */
+/* A region as a computation of one tuple parameter: (args..., captured...). Its result is the tuple
+ * of what the region returns, followed by the captured values if pass_captured, or the bare value
+ * if `bare`. */
 typedef struct import_region_form {
   const import_values_t *captured;
   bool pass_captured, bare;
 } import_region_form_t;
-hr_status_t import_region(import_scope_t *scope, const mlir_op_t *op, int region, const import_region_form_t *form,
-                          hlo_computation_t **out_computation);
+hr_status_t import_region(import_scope_t *scope, const mlir_op_t *op, int region,
+                          const import_region_form_t *form, hlo_computation_t **out_computation);
 hr_status_t import_block(import_scope_t *scope, mlir_block_t *block, mlir_op_t **out_terminator);
 /* The only block of a region; NULL: it has none, or several. */
 mlir_block_t *import_block_of(const mlir_op_t *op, int region);
-/* A computation for what `op` has inside, of a name like the wanted one, and its end once all of it is imported. */
-hr_status_t import_scope_new(importer_t *importer, hr_str_t wanted, const mlir_op_t *op, import_scope_t *scope);
+/* A computation for what `op` has inside, of a name like the wanted one, and its end once all of it
+ * is imported. */
+hr_status_t import_scope_new(importer_t *importer, hr_str_t wanted, const mlir_op_t *op,
+                             import_scope_t *scope);
 hr_status_t import_scope_close(import_scope_t *scope, hlo_instr_t *root);
-/* What a terminator returns: values as a tuple; `bare`: a single one as it is. NULL only after a failure. */
+/* What a terminator returns: values as a tuple; `bare`: a single one as it is. NULL only after a
+ * failure. */
 hlo_instr_t *import_returned(import_scope_t *scope, const mlir_op_t *terminator, bool bare);
 
 /* --- pieces of expansions --- */
 /* x as `shape`: its dimension d becomes dimension map[d], stretched where its size is 1. */
-hr_status_t import_broadcast_to(import_scope_t *scope, const mlir_op_t *op, hlo_instr_t *x, const hlo_shape_t *shape,
-                                hr_ints_t map, hlo_instr_t **out_x);
+hr_status_t import_broadcast_to(import_scope_t *scope, const mlir_op_t *op, hlo_instr_t *x,
+                                const hlo_shape_t *shape, hr_ints_t map, hlo_instr_t **out_x);
 
 /* What an instruction carries, to be added to. */
 hr_status_t import_op_extra(importer_t *importer, hlo_instr_t *instr, hlo_extra_t **out_extra);
@@ -197,15 +227,19 @@ hr_status_t import_op_extra(importer_t *importer, hlo_instr_t *instr, hlo_extra_
 /* --- Shardy (import_sdy.c) --- */
 hr_status_t import_meshes(importer_t *importer, const mlir_block_t *block);
 /* What an argument carries: shardings, frontend attributes, notes. */
-hr_status_t import_argument_extra(importer_t *importer, const mlir_op_t *function, int index, hlo_instr_t *param);
+hr_status_t import_argument_extra(importer_t *importer, const mlir_op_t *function, int index,
+                                  hlo_instr_t *param);
 
-/* Sizes that are known only at run time, as a vector (import_shape.c): those of x at its dimensions' places in an array
- * of this rank, and 1 elsewhere; and two such vectors joined, where a size of 1 gives way. */
-hlo_instr_t *import_sizes_at(import_scope_t *scope, hlo_instr_t *x, int rank, const int64_t *places);
+/* Sizes that are known only at run time, as a vector (import_shape.c): those of x at its
+ * dimensions' places in an array of this rank, and 1 elsewhere; and two such vectors joined, where
+ * a size of 1 gives way. */
+hlo_instr_t *import_sizes_at(import_scope_t *scope, hlo_instr_t *x, int rank,
+                             const int64_t *places);
 hlo_instr_t *import_join_sizes(import_scope_t *scope, hlo_instr_t *a, hlo_instr_t *b);
 
 /* Function of a row by op name; declared for the table. */
-#define IMPORT(name, op, operands, function) hr_status_t function(import_scope_t *, mlir_op_t *, const import_row_t *);
+#define IMPORT(name, op, operands, function) \
+  hr_status_t function(import_scope_t *, mlir_op_t *, const import_row_t *);
 #include "stablehlo/stablehlo.def"
 #undef IMPORT
 

@@ -33,18 +33,25 @@ hr_str_t import_str(const mlir_op_t *op, const char *name) {
 static const mlir_type_t *integers_of(const mlir_attr_t *attr) {
   if (attr->kind != MLIR_ATTR_DENSE && attr->kind != MLIR_ATTR_DENSE_ARRAY) return NULL;
   const mlir_type_t *element = attr->kind == MLIR_ATTR_DENSE ? attr->type->element : attr->type;
-  bool integers = element && (element->kind == MLIR_TYPE_INDEX || element->kind == MLIR_TYPE_INTEGER);
-  return integers && mlir_element_bytes(element) <= 8 && (attr->data || !attr->element_count) ? element : NULL;
+  bool integers =
+      element && (element->kind == MLIR_TYPE_INDEX || element->kind == MLIR_TYPE_INTEGER);
+  return integers && mlir_element_bytes(element) <= 8 && (attr->data || !attr->element_count)
+             ? element
+             : NULL;
 }
 
 static int64_t element_at(const mlir_attr_t *attr, const mlir_type_t *element, int64_t index) {
   size_t each = mlir_element_bytes(element);
   const char *at = (const char *)attr->data + (attr->splat ? 0 : (size_t)index * each);
   switch (each) {
-    case 1: return element->width == 1 ? *(const uint8_t *)at : *(const int8_t *)at;
-    case 2: return *(const int16_t *)at;
-    case 4: return *(const int32_t *)at;
-    default: return *(const int64_t *)at;
+    case 1:
+      return element->width == 1 ? *(const uint8_t *)at : *(const int8_t *)at;
+    case 2:
+      return *(const int16_t *)at;
+    case 4:
+      return *(const int32_t *)at;
+    default:
+      return *(const int64_t *)at;
   }
 }
 
@@ -59,19 +66,22 @@ hr_status_t import_ints_of(import_scope_t *scope, const mlir_attr_t *attr, hr_in
   const mlir_type_t *elements = integers_of(attr);
   bool listed = attr->kind == MLIR_ATTR_ARRAY;
   for (int i = 0; listed && i < attr->count; i++) listed = is_number(attr->items[i]);
-  if (!elements && !listed) return import_error(scope, scope->importer->at, "want a list of integers");
+  if (!elements && !listed)
+    return import_error(scope, scope->importer->at, "want a list of integers");
   int64_t count = elements ? element_total(attr) : attr->count;
   if (count > 1 << 24)
-    return import_error(scope, scope->importer->at, "a list of %ld integers, want fewer", (long)count);
+    return import_error(scope, scope->importer->at, "a list of %ld integers, want fewer",
+                        (long)count);
   int64_t *values;
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, count, &values));
-  for (int64_t i = 0; i < count; i++) values[i] = elements ? element_at(attr, elements, i) : attr->items[i]->integer;
+  for (int64_t i = 0; i < count; i++)
+    values[i] = elements ? element_at(attr, elements, i) : attr->items[i]->integer;
   *out_ints = (hr_ints_t){values, count};
   return NULL;
 }
 
-hr_status_t import_ints(import_scope_t *scope, const mlir_op_t *op, const char *name, int64_t count, int64_t fallback,
-                        hr_ints_t *out_ints) {
+hr_status_t import_ints(import_scope_t *scope, const mlir_op_t *op, const char *name, int64_t count,
+                        int64_t fallback, hr_ints_t *out_ints) {
   const mlir_attr_t *attr = mlir_op_attr(op, name);
   if (attr) return import_ints_of(scope, attr, out_ints);
   int64_t *values;
@@ -82,16 +92,16 @@ hr_status_t import_ints(import_scope_t *scope, const mlir_op_t *op, const char *
   return NULL;
 }
 
-hr_status_t import_list(import_scope_t *scope, const mlir_op_t *op, const char *name, int64_t count, int64_t fallback,
-                        hr_ints_t *out_ints) {
+hr_status_t import_list(import_scope_t *scope, const mlir_op_t *op, const char *name, int64_t count,
+                        int64_t fallback, hr_ints_t *out_ints) {
   const mlir_attr_t *attr = mlir_op_attr(op, name);
   if (attr && attr->kind == MLIR_ATTR_DENSE && attr->type && attr->type->rank > 1)
     return import_error(scope, op, "%s is of rank %d, want a list", name, attr->type->rank);
   return import_ints(scope, op, name, count, fallback, out_ints);
 }
 
-hr_status_t import_field_ints(import_scope_t *scope, const mlir_op_t *op, const char *attr, const char *field,
-                              hr_ints_t *out_ints) {
+hr_status_t import_field_ints(import_scope_t *scope, const mlir_op_t *op, const char *attr,
+                              const char *field, hr_ints_t *out_ints) {
   const mlir_attr_t *value = mlir_attr_field(mlir_op_attr(op, attr), field);
   *out_ints = (hr_ints_t){NULL, 0};
   return value ? import_ints_of(scope, value, out_ints) : NULL;
@@ -102,15 +112,16 @@ int64_t import_field_int(const mlir_op_t *op, const char *attr, const char *fiel
   return is_number(value) ? value->integer : 0;
 }
 
-hr_status_t import_enum(import_scope_t *scope, const mlir_op_t *op, const char *name, hlo_enum_id_t id,
-                        const char *prefix, int *out_value) {
+hr_status_t import_enum(import_scope_t *scope, const mlir_op_t *op, const char *name,
+                        hlo_enum_id_t id, const char *prefix, int *out_value) {
   const mlir_attr_t *attr = mlir_op_attr(op, name);
   *out_value = -1;
   if (!attr) return NULL;
   const char *word;
   HR_TRY(hr_arena_printf(scope->importer->arena, &word, "%s%.*s", prefix, HR_STR_ARGS(attr->text)));
   *out_value = hlo_enum_find(id, hr_str_from(word));
-  return *out_value < 0 ? import_error(scope, op, "%s is %.*s, which does not exist", name, HR_STR_ARGS(attr->text))
+  return *out_value < 0 ? import_error(scope, op, "%s is %.*s, which does not exist", name,
+                                       HR_STR_ARGS(attr->text))
                         : NULL;
 }
 
@@ -118,16 +129,16 @@ static hlo_attr_t attr_of_ints(hlo_attr_key_t key, hr_ints_t ints) {
   return (hlo_attr_t){.key = (uint16_t)key, .ints = ints};
 }
 
-hr_status_t import_add_ints(import_scope_t *scope, import_attrs_t *attrs, hlo_attr_key_t key, const mlir_op_t *op,
-                            const char *name) {
+hr_status_t import_add_ints(import_scope_t *scope, import_attrs_t *attrs, hlo_attr_key_t key,
+                            const mlir_op_t *op, const char *name) {
   hr_ints_t ints;
   HR_TRY(import_list(scope, op, name, -1, 0, &ints));
   import_add(attrs, attr_of_ints(key, ints));
   return NULL;
 }
 
-hr_status_t import_add_field_ints(import_scope_t *scope, import_attrs_t *attrs, hlo_attr_key_t key, const mlir_op_t *op,
-                                  const char *attr, const char *field) {
+hr_status_t import_add_field_ints(import_scope_t *scope, import_attrs_t *attrs, hlo_attr_key_t key,
+                                  const mlir_op_t *op, const char *attr, const char *field) {
   hr_ints_t ints;
   HR_TRY(import_field_ints(scope, op, attr, field, &ints));
   import_add(attrs, attr_of_ints(key, ints));
@@ -135,22 +146,26 @@ hr_status_t import_add_field_ints(import_scope_t *scope, import_attrs_t *attrs, 
 }
 
 /* precision_config, unless it says DEFAULT throughout. */
-hr_status_t import_add_precision(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op) {
+hr_status_t import_add_precision(import_scope_t *scope, import_attrs_t *attrs,
+                                 const mlir_op_t *op) {
   const mlir_attr_t *config = mlir_op_attr(op, "precision_config");
   if (!config || config->kind != MLIR_ATTR_ARRAY || !config->count) return NULL;
   int64_t *values, sum = 0;
   if (config->count > 2)
-    return import_error(scope, op, "precision_config has %d elements, want at most 2 (%s)", config->count,
-                        hr_str_is(op->name, "stablehlo.convolution") ? "convolution C24" : "dot_general C11");
+    return import_error(
+        scope, op, "precision_config has %d elements, want at most 2 (%s)", config->count,
+        hr_str_is(op->name, "stablehlo.convolution") ? "convolution C24" : "dot_general C11");
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, config->count, &values));
   for (int i = 0; i < config->count; i++) {
     int value = hlo_enum_find(HLO_ENUM_PRECISION, config->items[i]->text);
     if (value < 0)
-      return import_error(scope, op, "the precision %.*s does not exist", HR_STR_ARGS(config->items[i]->text));
+      return import_error(scope, op, "the precision %.*s does not exist",
+                          HR_STR_ARGS(config->items[i]->text));
     values[i] = value;
     sum += value;
   }
-  if (sum) import_add(attrs, attr_of_ints(HLO_ATTR_OPERAND_PRECISION, (hr_ints_t){values, config->count}));
+  if (sum)
+    import_add(attrs, attr_of_ints(HLO_ATTR_OPERAND_PRECISION, (hr_ints_t){values, config->count}));
   return NULL;
 }
 
@@ -165,7 +180,8 @@ hr_status_t import_sharding(importer_t *importer, const mlir_op_t *op, const mli
   return placed;
 }
 
-const mlir_attr_t *import_value_attr(const mlir_op_t *function, const char *list, int index, const char *name) {
+const mlir_attr_t *import_value_attr(const mlir_op_t *function, const char *list, int index,
+                                     const char *name) {
   const mlir_attr_t *attrs = mlir_op_attr(function, list);
   bool has_one = attrs && attrs->kind == MLIR_ATTR_ARRAY && index < attrs->count;
   return has_one ? mlir_attr_field(attrs->items[index], name) : NULL;
@@ -194,7 +210,8 @@ hr_status_t import_extra(import_scope_t *scope, const mlir_op_t *op, const hlo_e
   extra->sharding = sharding;
   extra->metadata = metadata;
   if (has_frontend)
-    HR_TRY(import_sort_frontend_attrs(scope->importer, frontend, &extra->frontend_attributes, out_note));
+    HR_TRY(import_sort_frontend_attrs(scope->importer, frontend, &extra->frontend_attributes,
+                                      out_note));
   HR_TRY(import_frontend_attrs_extra(scope->importer, out_note, extra));
   *out_extra = extra;
   return NULL;

@@ -1,4 +1,5 @@
-/* exp2 and log2, which HLO has no ops for. Real numbers narrower than f64 are computed there and rounded once. */
+/* exp2 and log2, which HLO has no ops for. Real numbers narrower than f64 are computed there and
+ * rounded once. */
 #include <math.h>
 
 #include "stablehlo/import/import_formula.h"
@@ -19,13 +20,15 @@ static expr_t formula_exp2(formula_t *f, expr_t x) {
 
 static expr_t formula_log2(formula_t *f, expr_t x) { return scale(f, f_log(f, x), LOG2_E); }
 
-static hr_status_t import_base2(import_scope_t *scope, mlir_op_t *op, expr_t (*formula)(formula_t *f, expr_t x)) {
+static hr_status_t import_base2(import_scope_t *scope, mlir_op_t *op,
+                                expr_t (*formula)(formula_t *f, expr_t x)) {
   formula_t *f = &scope->builder;
   hlo_instr_t *x = import_operand(op, 0);
   if (!hlo_shape_is_array(x->shape)) return import_error(scope, op, "the operand is no tensor");
   hr_dtype_t dtype = x->shape->dtype;
   if (!hr_dtype_is_float(dtype) && !hr_dtype_is_complex(dtype))
-    return import_error(scope, op, "the operand is %s, want floats or complex numbers", hr_dtype_name(dtype));
+    return import_error(scope, op, "the operand is %s, want floats or complex numbers",
+                        hr_dtype_name(dtype));
   bool is_narrow = hr_dtype_is_float(dtype) && dtype != HR_F64;
   expr_t result = formula(f, is_narrow ? hlo_build_convert(f, x, HR_F64) : x);
   return import_set_results(scope, op, is_narrow ? hlo_build_convert(f, result, dtype) : result);

@@ -1,5 +1,5 @@
-/* The test dialects: check ops, and those of the interpreter. They become custom calls of the same names, with what
- * they say beside their operands in backend_config. */
+/* The test dialects: check ops, and those of the interpreter. They become custom calls of the same
+ * names, with what they say beside their operands in backend_config. */
 #include <math.h>
 #include <string.h>
 
@@ -10,15 +10,17 @@ bool import_has_checks(const mlir_block_t *block) {
   static const char prefix[] = "check.";
   for (size_t i = 0; i < block->ops.count; i++) {
     const mlir_op_t *op = block->ops.data[i];
-    const mlir_region_t *body = hr_str_is(op->name, "func.func") && op->region_count ? op->regions[0] : NULL;
+    const mlir_region_t *body =
+        hr_str_is(op->name, "func.func") && op->region_count ? op->regions[0] : NULL;
     if (body && body->blocks.count && import_has_checks(body->blocks.data[0])) return true;
-    if (op->name.size > strlen(prefix) && !memcmp(op->name.data, prefix, strlen(prefix))) return true;
+    if (op->name.size > strlen(prefix) && !memcmp(op->name.data, prefix, strlen(prefix)))
+      return true;
   }
   return false;
 }
 
-/* Integers divided by zero, and the least one by -1, are what the implementation says: in StableHLO's interpreter 0,
- * else what XLA makes of them. */
+/* Integers divided by zero, and the least one by -1, are what the implementation says: in
+ * StableHLO's interpreter 0, else what XLA makes of them. */
 hr_status_t import_divide(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   formula_t *f = &scope->builder;
   hlo_instr_t *x = import_operand(op, 0), *y = import_operand(op, 1);
@@ -35,8 +37,9 @@ hr_status_t import_divide(import_scope_t *scope, mlir_op_t *op, const import_row
 }
 
 /* A custom call without a result unless `shape` says one. config: backend_config, or NULL. */
-static hr_status_t build_call(import_scope_t *scope, const char *target, const char *config, const hlo_shape_t *shape,
-                              int operand_count, hlo_instr_t *const *operands, int called_count,
+static hr_status_t build_call(import_scope_t *scope, const char *target, const char *config,
+                              const hlo_shape_t *shape, int operand_count,
+                              hlo_instr_t *const *operands, int called_count,
                               hlo_computation_t *const *called, hlo_instr_t **out_call) {
   hlo_builder_t builder = scope->builder;
   hlo_extra_t *extra;
@@ -48,9 +51,10 @@ static hr_status_t build_call(import_scope_t *scope, const char *target, const c
   if (!shape) HR_TRY(hlo_shape_tuple(scope->importer->arena, 0, NULL, &shape));
   import_add(&attrs, hlo_attr_of_str(HLO_ATTR_CUSTOM_CALL_TARGET, hr_str_from(target)));
   import_add(&attrs, hlo_attr_of_bool(HLO_ATTR_CUSTOM_CALL_HAS_SIDE_EFFECT, true));
-  if (called_count) import_add(&attrs, hlo_attr_of_called(HLO_ATTR_CALLED_COMPUTATIONS, called_count));
-  *out_call = hlo_build(&builder, HLO_CUSTOM_CALL, shape, operand_count, operands, attrs.count, attrs.items,
-                        called_count, called);
+  if (called_count)
+    import_add(&attrs, hlo_attr_of_called(HLO_ATTR_CALLED_COMPUTATIONS, called_count));
+  *out_call = hlo_build(&builder, HLO_CUSTOM_CALL, shape, operand_count, operands, attrs.count,
+                        attrs.items, called_count, called);
   return hlo_builder_finish(&builder);
 }
 
@@ -63,7 +67,8 @@ static double number_of(const mlir_op_t *op, const char *name, double fallback) 
 
 /* check.expect_X(got, want), or check.expect_X_const(got) with the constant as an attribute. */
 hr_status_t import_check(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
-  hlo_instr_t *operands[2] = {import_operand(op, 0), op->operand_count == 2 ? import_operand(op, 1) : NULL};
+  hlo_instr_t *operands[2] = {import_operand(op, 0),
+                              op->operand_count == 2 ? import_operand(op, 1) : NULL};
   hlo_instr_t *call;
   const mlir_attr_t *constant = mlir_op_attr(op, "value");
   hlo_value_t *value;
@@ -77,11 +82,13 @@ hr_status_t import_check(import_scope_t *scope, mlir_op_t *op, const import_row_
     name.size -= strlen("_const");
   }
   HR_TRY(hr_arena_cstr(scope->importer->arena, name, &target));
-  HR_TRY(hr_arena_printf(scope->importer->arena, &config,
-                         "{tolerance = %.17g : f64, max_ulp_difference = %ld : i64, min_ulp_difference = %ld : i64}",
-                         number_of(op, "tolerance", 1e-4), (long)import_int(op, "max_ulp_difference", 1),
-                         (long)import_int(op, "min_ulp_difference", 0)));
-  return build_call(scope, target, strstr(target, "expect_eq") ? NULL : config, NULL, 2, operands, 0, NULL, &call);
+  HR_TRY(hr_arena_printf(
+      scope->importer->arena, &config,
+      "{tolerance = %.17g : f64, max_ulp_difference = %ld : i64, min_ulp_difference = %ld : i64}",
+      number_of(op, "tolerance", 1e-4), (long)import_int(op, "max_ulp_difference", 1),
+      (long)import_int(op, "min_ulp_difference", 0)));
+  return build_call(scope, target, strstr(target, "expect_eq") ? NULL : config, NULL, 2, operands,
+                    0, NULL, &call);
 }
 
 /* check.expect_serialized_eq and interpreter.probe: the id of a probe. */
@@ -97,7 +104,8 @@ hr_status_t import_probe(import_scope_t *scope, mlir_op_t *op, const import_row_
   if (!st) st = hr_arena_cstr(scope->importer->arena, (hr_str_t){text.data, text.size}, &config);
   hr_strbuf_deinit(&text);
   HR_TRY(st);
-  HR_TRY(build_call(scope, row->name, config, op->result_count ? x->shape : NULL, 1, &x, 0, NULL, &call));
+  HR_TRY(build_call(scope, row->name, config, op->result_count ? x->shape : NULL, 1, &x, 0, NULL,
+                    &call));
   if (op->result_count) op->results[0].mapped = call;
   return NULL;
 }
@@ -119,7 +127,8 @@ static hr_status_t add_called(import_scope_t *scope, const mlir_op_t *op, const 
   for (int i = 0; i < list->count; i++) {
     if (list->items[i]->kind != MLIR_ATTR_SYMBOL)
       return import_error(scope, op, "want names of functions such as @main");
-    HR_TRY(import_function_named(scope, op, list->items[i]->text, &parallel->called[parallel->called_count++]));
+    HR_TRY(import_function_named(scope, op, list->items[i]->text,
+                                 &parallel->called[parallel->called_count++]));
   }
   return NULL;
 }
@@ -128,15 +137,17 @@ static hr_status_t read_parallel(import_scope_t *scope, const mlir_op_t *op, par
   const mlir_attr_t *programs = mlir_op_attr(op, "programs"), *infeed = mlir_op_attr(op, "infeed");
   bool is_grid = programs && programs->kind == MLIR_ATTR_ARRAY && programs->count;
   for (int r = 0; is_grid && r < programs->count; r++)
-    is_grid = programs->items[r]->kind == MLIR_ATTR_ARRAY && programs->items[r]->count == programs->items[0]->count &&
-              programs->items[r]->count;
+    is_grid = programs->items[r]->kind == MLIR_ATTR_ARRAY &&
+              programs->items[r]->count == programs->items[0]->count && programs->items[r]->count;
   if (!is_grid) return import_error(scope, op, "programs is no grid of functions");
-  if (infeed && infeed->kind != MLIR_ATTR_ARRAY) return import_error(scope, op, "infeed is no list of functions");
+  if (infeed && infeed->kind != MLIR_ATTR_ARRAY)
+    return import_error(scope, op, "infeed is no list of functions");
   parallel->replicas = programs->count;
   parallel->partitions = programs->items[0]->count;
   int count = parallel->replicas * parallel->partitions + (infeed ? infeed->count : 0);
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, count, &parallel->called));
-  for (int r = 0; r < parallel->replicas; r++) HR_TRY(add_called(scope, op, programs->items[r], parallel));
+  for (int r = 0; r < parallel->replicas; r++)
+    HR_TRY(add_called(scope, op, programs->items[r], parallel));
   return infeed ? add_called(scope, op, infeed, parallel) : NULL;
 }
 
@@ -148,9 +159,10 @@ hr_status_t import_run_parallel(import_scope_t *scope, mlir_op_t *op, const impo
   HR_TRY(read_parallel(scope, op, &parallel));
   HR_TRY(import_operands(scope, op, &operands));
   HR_TRY(import_results_shape(scope, op, &shape));
-  HR_TRY(hr_arena_printf(scope->importer->arena, &config, "{replicas = %d : i64, partitions = %d : i64}",
-                         parallel.replicas, parallel.partitions));
-  HR_TRY(build_call(scope, row->name, config, shape, op->operand_count, operands, parallel.called_count,
-                    parallel.called, &call));
+  HR_TRY(hr_arena_printf(scope->importer->arena, &config,
+                         "{replicas = %d : i64, partitions = %d : i64}", parallel.replicas,
+                         parallel.partitions));
+  HR_TRY(build_call(scope, row->name, config, shape, op->operand_count, operands,
+                    parallel.called_count, parallel.called, &call));
   return import_set_results(scope, op, call);
 }

@@ -1,6 +1,6 @@
-/* CHLO: ops that clients write and that are expanded here, or are ops of HLO by another name. Operands of the binary
- * and ternary ones broadcast as NumPy's do. The special functions are formulas of import_chlo_erf.c and _gamma.c.
- * Source: the CHLO dialect of StableHLO. */
+/* CHLO: ops that clients write and that are expanded here, or are ops of HLO by another name.
+ * Operands of the binary and ternary ones broadcast as NumPy's do. The special functions are
+ * formulas of import_chlo_erf.c and _gamma.c. Source: the CHLO dialect of StableHLO. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,18 +16,20 @@ typedef struct joint {
   hlo_instr_t *sizes; /* as they turn out at run time; NULL: all are known */
 } joint_t;
 
-/* Where dimension d of an operand goes: as broadcast_dimensions say for operands of lower rank, else to the right. */
+/* Where dimension d of an operand goes: as broadcast_dimensions say for operands of lower rank,
+ * else to the right. */
 static int64_t position_of(const hlo_shape_t *shape, int rank, hr_ints_t map, int d) {
   return map.count == shape->rank && shape->rank < rank ? map.data[d] : rank - shape->rank + d;
 }
 
-static hr_status_t join(import_scope_t *scope, const mlir_op_t *op, const hlo_shape_t *shape, hr_ints_t map,
-                        joint_t *joint) {
+static hr_status_t join(import_scope_t *scope, const mlir_op_t *op, const hlo_shape_t *shape,
+                        hr_ints_t map, joint_t *joint) {
   char text[HLO_SHAPE_TEXT];
   for (int d = 0; d < shape->rank; d++) {
     int64_t to = position_of(shape, joint->rank, map, d), size = shape->dims[d];
     if (to < 0 || to >= joint->rank)
-      return import_error(scope, op, "broadcast_dimensions has %ld, want less than %d", (long)to, joint->rank);
+      return import_error(scope, op, "broadcast_dimensions has %ld, want less than %d", (long)to,
+                          joint->rank);
     bool dynamic = shape->dynamic && shape->dynamic[d];
     if (size == 1 && !dynamic) continue;
     if (joint->dims[to] != 1 && joint->dims[to] != size && !dynamic && !joint->dynamic[to])
@@ -40,25 +42,26 @@ static hr_status_t join(import_scope_t *scope, const mlir_op_t *op, const hlo_sh
   return NULL;
 }
 
-static hr_status_t broadcast_one(import_scope_t *scope, const mlir_op_t *op, const joint_t *joint, hr_ints_t map,
-                                 hlo_instr_t **x) {
+static hr_status_t broadcast_one(import_scope_t *scope, const mlir_op_t *op, const joint_t *joint,
+                                 hr_ints_t map, hlo_instr_t **x) {
   int64_t positions[HLO_MAX_RANK];
   const hlo_shape_t *from = (*x)->shape, *to;
-  HR_TRY(hlo_shape_array_dynamic(scope->importer->arena, from->dtype, joint->rank, joint->dims, joint->dynamic, &to));
+  HR_TRY(hlo_shape_array_dynamic(scope->importer->arena, from->dtype, joint->rank, joint->dims,
+                                 joint->dynamic, &to));
   if (!joint->sizes && hlo_shape_equal(from, to)) return NULL;
   for (int d = 0; d < from->rank; d++) positions[d] = position_of(from, joint->rank, map, d);
   if (joint->sizes) {
     hlo_attr_t attr = hlo_attr_of_ints(&scope->builder, HLO_ATTR_DIMENSIONS, from->rank, positions);
-    *x = hlo_build(&scope->builder, HLO_DYNAMIC_BROADCAST, to, 2, (hlo_instr_t *[]){*x, joint->sizes}, 1, &attr, 0,
-                   NULL);
+    *x = hlo_build(&scope->builder, HLO_DYNAMIC_BROADCAST, to, 2,
+                   (hlo_instr_t *[]){*x, joint->sizes}, 1, &attr, 0, NULL);
     return hlo_builder_finish(&scope->builder);
   }
   return import_broadcast_to(scope, op, *x, to, (hr_ints_t){positions, from->rank}, x);
 }
 
 /* Sizes of 1 may show only at run time: then the joint sizes are computed. */
-static hr_status_t join_actual(import_scope_t *scope, const mlir_op_t *op, hlo_instr_t *const *operands, hr_ints_t map,
-                               joint_t *joint) {
+static hr_status_t join_actual(import_scope_t *scope, const mlir_op_t *op,
+                               hlo_instr_t *const *operands, hr_ints_t map, joint_t *joint) {
   int64_t positions[HLO_MAX_RANK];
   if (op->operand_count < 2 || !memchr(joint->dynamic, true, (size_t)joint->rank)) return NULL;
   for (int k = 0; k < op->operand_count; k++) {
@@ -71,20 +74,24 @@ static hr_status_t join_actual(import_scope_t *scope, const mlir_op_t *op, hlo_i
 }
 
 /* The operands, all of the joint sizes. */
-static hr_status_t broadcast_operands(import_scope_t *scope, const mlir_op_t *op, hlo_instr_t ***out_operands) {
+static hr_status_t broadcast_operands(import_scope_t *scope, const mlir_op_t *op,
+                                      hlo_instr_t ***out_operands) {
   hlo_instr_t **operands;
   hr_ints_t map;
   joint_t joint = {.rank = 0};
   HR_TRY(import_operands(scope, op, &operands));
   HR_TRY(import_ints(scope, op, "broadcast_dimensions", 0, 0, &map));
   for (int k = 0; k < op->operand_count; k++) {
-    if (!hlo_shape_is_array(operands[k]->shape)) return import_error(scope, op, "operand %d is no tensor", k);
+    if (!hlo_shape_is_array(operands[k]->shape))
+      return import_error(scope, op, "operand %d is no tensor", k);
     if (operands[k]->shape->rank > joint.rank) joint.rank = operands[k]->shape->rank;
   }
   for (int d = 0; d < joint.rank; d++) joint.dims[d] = 1;
-  for (int k = 0; k < op->operand_count; k++) HR_TRY(join(scope, op, operands[k]->shape, map, &joint));
+  for (int k = 0; k < op->operand_count; k++)
+    HR_TRY(join(scope, op, operands[k]->shape, map, &joint));
   HR_TRY(join_actual(scope, op, operands, map, &joint));
-  for (int k = 0; k < op->operand_count; k++) HR_TRY(broadcast_one(scope, op, &joint, map, &operands[k]));
+  for (int k = 0; k < op->operand_count; k++)
+    HR_TRY(broadcast_one(scope, op, &joint, map, &operands[k]));
   *out_operands = operands;
   return NULL;
 }
@@ -92,8 +99,9 @@ static hr_status_t broadcast_operands(import_scope_t *scope, const mlir_op_t *op
 hr_status_t import_chlo_elementwise(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   hlo_instr_t **operands;
   HR_TRY(broadcast_operands(scope, op, &operands));
-  return import_set_results(scope, op,
-                            hlo_build(&scope->builder, row->op, NULL, op->operand_count, operands, 0, NULL, 0, NULL));
+  return import_set_results(
+      scope, op,
+      hlo_build(&scope->builder, row->op, NULL, op->operand_count, operands, 0, NULL, 0, NULL));
 }
 
 hr_status_t import_chlo_compare(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
@@ -101,8 +109,9 @@ hr_status_t import_chlo_compare(import_scope_t *scope, mlir_op_t *op, const impo
   import_attrs_t attrs = {.count = 0};
   HR_TRY(broadcast_operands(scope, op, &operands));
   HR_TRY(import_add_compare(scope, &attrs, op));
-  return import_set_results(scope, op,
-                            hlo_build(&scope->builder, row->op, NULL, 2, operands, attrs.count, attrs.items, 0, NULL));
+  return import_set_results(
+      scope, op,
+      hlo_build(&scope->builder, row->op, NULL, 2, operands, attrs.count, attrs.items, 0, NULL));
 }
 
 /* --- special functions --- */
@@ -113,13 +122,14 @@ static hr_status_t import_special(import_scope_t *scope, mlir_op_t *op, formula_
   for (int k = 0; k < op->operand_count; k++)
     if (!hr_dtype_is_float(operands[k]->shape->dtype))
       return import_error(scope, op, "operand %d is no tensor of floats", k);
-  return import_set_results(scope, op, f_in_wide_type(&scope->builder, formula, op->operand_count, operands));
+  return import_set_results(scope, op,
+                            f_in_wide_type(&scope->builder, formula, op->operand_count, operands));
 }
 
-#define SPECIAL(name)                                                                                       \
-  hr_status_t import_##name(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {                \
-    (void)row;                                                                                              \
-    return import_special(scope, op, formula_##name);                                                       \
+#define SPECIAL(name)                                                                        \
+  hr_status_t import_##name(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) { \
+    (void)row;                                                                               \
+    return import_special(scope, op, formula_##name);                                        \
   }
 SPECIAL(bessel_i1e)
 SPECIAL(digamma)
@@ -132,8 +142,9 @@ SPECIAL(zeta)
 
 /* --- small expansions --- */
 
-/* (e^x + e^-x) / 2 and (e^x - e^-x) / 2 as XLA writes them for real numbers, so that results agree with its: halved in
- * the exponent, where nothing overflows early, and for small x by expm1, where nothing cancels. */
+/* (e^x + e^-x) / 2 and (e^x - e^-x) / 2 as XLA writes them for real numbers, so that results agree
+ * with its: halved in the exponent, where nothing overflows early, and for small x by expm1, where
+ * nothing cancels. */
 static expr_t half_exp(formula_t *f, expr_t x) { return f_exp(f, f_add_number(f, x, log(0.5))); }
 
 static expr_t formula_cosh(formula_t *f, expr_t const *x) {
@@ -158,10 +169,12 @@ hr_status_t import_conj(import_scope_t *scope, mlir_op_t *op, const import_row_t
   formula_t *f = &scope->builder;
   hlo_instr_t *z = import_operand(op, 0);
   bool is_complex = hr_dtype_is_complex(z->shape->dtype);
-  return import_set_results(scope, op, is_complex ? f_complex(f, f_real(f, z), f_neg(f, f_imag(f, z))) : z);
+  return import_set_results(scope, op,
+                            is_complex ? f_complex(f, f_real(f, z), f_neg(f, f_imag(f, z))) : z);
 }
 
-/* Of complex numbers x + iy: (x - y)(x + y) + 2xyi. Where |x| = |y| the real part is 0 even if the sum overflows. */
+/* Of complex numbers x + iy: (x - y)(x + y) + 2xyi. Where |x| = |y| the real part is 0 even if the
+ * sum overflows. */
 hr_status_t import_square(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   formula_t *f = &scope->builder;
@@ -177,17 +190,20 @@ hr_status_t import_square(import_scope_t *scope, mlir_op_t *op, const import_row
 hr_status_t import_is_inf(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   formula_t *f = &scope->builder;
   hlo_instr_t *x = import_operand(op, 0);
-  bool negative = strstr(row->name, "is_neg_inf") != NULL, either = strstr(row->name, "is_inf") != NULL;
+  bool negative = strstr(row->name, "is_neg_inf") != NULL,
+       either = strstr(row->name, "is_inf") != NULL;
   expr_t limit = f_number(f, negative ? -INFINITY : INFINITY, x);
   return import_set_results(scope, op, f_eq(f, either ? f_abs(f, x) : x, limit));
 }
 
-/* The kernel that asin and acos of complex numbers share: sqrt(a^2 - x^2) + i log(a + sqrt(a^2 - 1)), where 2a is the
- * sum of the distances from 1 and -1. With asin(z) = u + iv that is cos u cosh v + i |v|. */
+/* The kernel that asin and acos of complex numbers share: sqrt(a^2 - x^2) + i log(a + sqrt(a^2 -
+ * 1)), where 2a is the sum of the distances from 1 and -1. With asin(z) = u + iv that is cos u cosh
+ * v + i |v|. */
 hr_status_t import_asin_acos_kernel(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   formula_t *f = &scope->builder;
-  expr_t arc = hlo_build_unary(f, HLO_ASIN, import_operand(op, 0)), height = f_abs(f, f_imag(f, arc));
+  expr_t arc = hlo_build_unary(f, HLO_ASIN, import_operand(op, 0)),
+         height = f_abs(f, f_imag(f, arc));
   expr_t real = f_mul(f, f_cos(f, f_real(f, arc)), hlo_build_unary(f, HLO_COSH, height));
   return import_set_results(scope, op, f_complex(f, real, height));
 }
@@ -205,7 +221,8 @@ static expr_t next_after(formula_t *f, expr_t x, expr_t y, hr_dtype_t bits_type)
   expr_t x_bits = as_type(f, x, bits_type), y_bits = as_type(f, y, bits_type);
   if (!x_bits) return NULL;
   expr_t one = f_number(f, 1, x_bits), zero = f_number(f, 0, x);
-  expr_t top = hlo_build_binary(f, HLO_SHIFT_LEFT, one, f_number(f, hr_dtype_table[bits_type].bits - 1, x_bits));
+  expr_t top = hlo_build_binary(f, HLO_SHIFT_LEFT, one,
+                                f_number(f, hr_dtype_table[bits_type].bits - 1, x_bits));
   /* Away from 0 where y lies beyond x on x's side of it. */
   expr_t away = f_eq(f, f_lt(f, x, y), f_gt(f, x, zero));
   expr_t step = f_select(f, away, f_add(f, x_bits, one), f_sub(f, x_bits, one));
@@ -224,7 +241,8 @@ hr_status_t import_next_after(import_scope_t *scope, mlir_op_t *op, const import
   int bits = hr_dtype_table[dtype].bits;
   hr_dtype_t bits_type = bits == 64 ? HR_U64 : bits == 32 ? HR_U32 : bits == 16 ? HR_U16 : HR_U8;
   if (bits < 8) return import_error(scope, op, "numbers of fewer than 8 bits");
-  return import_set_results(scope, op, next_after(&scope->builder, operands[0], operands[1], bits_type));
+  return import_set_results(scope, op,
+                            next_after(&scope->builder, operands[0], operands[1], bits_type));
 }
 
 /* --- constants --- */
@@ -268,7 +286,9 @@ hr_status_t import_constant_like(import_scope_t *scope, mlir_op_t *op, const imp
   HR_TRY(hlo_shape_with_dtype(scope->importer->arena, like, dtype, &shape));
   hlo_instr_t *scalar = scalar_of(scope, attr, dtype);
   return import_set_results(
-      scope, op, shape->rank ? hlo_build_broadcast(&scope->builder, scalar, shape, (hr_ints_t){NULL, 0}) : scalar);
+      scope, op,
+      shape->rank ? hlo_build_broadcast(&scope->builder, scalar, shape, (hr_ints_t){NULL, 0})
+                  : scalar);
 }
 
 /* --- ops of HLO by another form --- */
@@ -279,9 +299,11 @@ static hr_status_t build_top_k(import_scope_t *scope, mlir_op_t *op, int64_t k, 
   import_add(&attrs, hlo_attr_of_int(HLO_ATTR_K, k));
   import_add(&attrs, hlo_attr_of_bool(HLO_ATTR_LARGEST, largest));
   import_add(&attrs, hlo_attr_of_bool(HLO_ATTR_IS_STABLE, import_bool(op, "is_stable", true)));
-  if (op->result_count != 2) return import_error(scope, op, "%d results, want values and indices", op->result_count);
-  return import_set_tuple_results(scope, op,
-                                  hlo_build(&scope->builder, HLO_TOPK, NULL, 1, &x, attrs.count, attrs.items, 0, NULL));
+  if (op->result_count != 2)
+    return import_error(scope, op, "%d results, want values and indices", op->result_count);
+  return import_set_tuple_results(
+      scope, op,
+      hlo_build(&scope->builder, HLO_TOPK, NULL, 1, &x, attrs.count, attrs.items, 0, NULL));
 }
 
 hr_status_t import_top_k(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
@@ -293,7 +315,8 @@ hr_status_t import_top_k(import_scope_t *scope, mlir_op_t *op, const import_row_
  *   stablehlo.custom_call @mhlo.erf(%x) {mhlo.attributes = {}, mhlo.version = 1 : i64}
  * Of others the name is left to those who run the call. */
 static const import_row_t *row_of_call(const import_scope_t *scope, const mlir_op_t *op) {
-  static const char *const names[] = {"acos", "acosh", "asin", "asinh", "atanh", "cosh", "erf", "sinh", "tan"};
+  static const char *const names[] = {"acos", "acosh", "asin", "asinh", "atanh",
+                                      "cosh", "erf",   "sinh", "tan"};
   hr_str_t target = import_str(op, "call_target_name");
   char name[32];
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -306,7 +329,8 @@ static const import_row_t *row_of_call(const import_scope_t *scope, const mlir_o
 }
 
 hr_status_t import_mhlo_call(import_scope_t *scope, mlir_op_t *op, bool *out_done) {
-  const mlir_attr_t *config = mlir_op_attr(op, "mhlo.attributes"), *k = mlir_attr_field(config, "k"),
+  const mlir_attr_t *config = mlir_op_attr(op, "mhlo.attributes"),
+                    *k = mlir_attr_field(config, "k"),
                     *largest = mlir_attr_field(config, "largest");
   bool plain = config && op->operand_count == 1 && !import_bool(op, "has_side_effect", false);
   const import_row_t *row = plain && op->result_count == 1 ? row_of_call(scope, op) : NULL;
@@ -333,10 +357,12 @@ hr_status_t import_ragged_dot(import_scope_t *scope, mlir_op_t *op, const import
   HR_TRY(import_operands(scope, op, &operands));
   HR_TRY(import_result_shape(scope, op, 0, &shape));
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-    HR_TRY(import_add_field_ints(scope, &attrs, lists[i].key, op, "ragged_dot_dimension_numbers", lists[i].field));
+    HR_TRY(import_add_field_ints(scope, &attrs, lists[i].key, op, "ragged_dot_dimension_numbers",
+                                 lists[i].field));
   HR_TRY(import_add_precision(scope, &attrs, op));
-  return import_set_results(scope, op,
-                            hlo_build(&scope->builder, row->op, shape, 3, operands, attrs.count, attrs.items, 0, NULL));
+  return import_set_results(
+      scope, op,
+      hlo_build(&scope->builder, row->op, shape, 3, operands, attrs.count, attrs.items, 0, NULL));
 }
 
 /* chlo.scan (inputs) inits (carries): the same bodies and order as in HLO. */
@@ -353,10 +379,12 @@ hr_status_t import_scan(import_scope_t *scope, mlir_op_t *op, const import_row_t
   HR_TRY(import_body(scope, op, 0, &body));
   import_add(&attrs, hlo_attr_of_ints(&scope->builder, HLO_ATTR_DIMENSIONS, 1, &dimension));
   import_add(&attrs, hlo_attr_of_int(HLO_ATTR_NUM_CARRIES, segments.data[1]));
-  if (import_bool(op, "is_reverse", false)) import_add(&attrs, hlo_attr_of_bool(HLO_ATTR_IS_REVERSE, true));
-  if (import_bool(op, "is_associative", false)) import_add(&attrs, hlo_attr_of_bool(HLO_ATTR_IS_ASSOCIATIVE, true));
+  if (import_bool(op, "is_reverse", false))
+    import_add(&attrs, hlo_attr_of_bool(HLO_ATTR_IS_REVERSE, true));
+  if (import_bool(op, "is_associative", false))
+    import_add(&attrs, hlo_attr_of_bool(HLO_ATTR_IS_ASSOCIATIVE, true));
   import_add(&attrs, hlo_attr_of_called(HLO_ATTR_TO_APPLY, 1));
-  return import_set_results(
-      scope, op,
-      hlo_build(&scope->builder, row->op, NULL, op->operand_count, operands, attrs.count, attrs.items, 1, &body));
+  return import_set_results(scope, op,
+                            hlo_build(&scope->builder, row->op, NULL, op->operand_count, operands,
+                                      attrs.count, attrs.items, 1, &body));
 }

@@ -1,16 +1,18 @@
 /* lgamma, digamma, polygamma and the Hurwitz zeta function as formulas.
- * Source: C. Lanczos, "A Precision Approximation of the Gamma Function" (g = 7, 9 coefficients); F. Johansson,
- * "Rigorous high-precision computation of the Hurwitz zeta function and its derivatives". */
+ * Source: C. Lanczos, "A Precision Approximation of the Gamma Function" (g = 7, 9 coefficients); F.
+ * Johansson, "Rigorous high-precision computation of the Hurwitz zeta function and its
+ * derivatives". */
 #include <math.h>
 
 #include "stablehlo/import/import_formula.h"
 
 #define LANCZOS_G 7
 #define LANCZOS_BASE 0.99999999999980993227684700473478
-static const double lanczos[] = {676.520368121885098567009190444019, -1259.13921672240287047156078755283,
-                                 771.3234287776530788486528258894,   -176.61502916214059906584551354,
-                                 12.507343278686904814458936853,     -0.13857109526572011689554707,
-                                 9.984369578019570859563e-6,         1.50563273514931155834e-7};
+static const double lanczos[] = {
+    676.520368121885098567009190444019, -1259.13921672240287047156078755283,
+    771.3234287776530788486528258894,   -176.61502916214059906584551354,
+    12.507343278686904814458936853,     -0.13857109526572011689554707,
+    9.984369578019570859563e-6,         1.50563273514931155834e-7};
 #define LANCZOS_COUNT (int)(sizeof lanczos / sizeof *lanczos)
 
 /* Below 1/2 both functions are reflected. What they share, for z = x - 1, or -x where reflected:
@@ -32,7 +34,8 @@ static lanczos_t lanczos_terms(formula_t *f, expr_t x) {
   expr_t shift = f_number(f, LANCZOS_G + 0.5, x);
   terms.t = f_add(f, shift, terms.z);
   /* log1p keeps the digits of a small z. */
-  terms.log_t = f_add(f, f_number(f, log(LANCZOS_G + 0.5), x), f_log1p(f, f_div(f, terms.z, shift)));
+  terms.log_t =
+      f_add(f, f_number(f, log(LANCZOS_G + 0.5), x), f_log1p(f, f_div(f, terms.z, shift)));
   return terms;
 }
 
@@ -44,7 +47,8 @@ static expr_t log_sine(formula_t *f, expr_t x) {
   return f_log(f, f_sin(f, f_mul_number(f, fraction, M_PI)));
 }
 
-/* lgamma(z + 1) = log(2 pi) / 2 + (z + 1/2) log t - t + log a; lgamma(x) = log pi - log|sin(pi x)| - lgamma(1 - x). */
+/* lgamma(z + 1) = log(2 pi) / 2 + (z + 1/2) log t - t + log a; lgamma(x) = log pi - log|sin(pi x)|
+ * - lgamma(1 - x). */
 expr_t formula_lgamma(formula_t *f, expr_t const *operands) {
   expr_t x = operands[0];
   if (!x) return NULL;
@@ -87,10 +91,18 @@ expr_t formula_digamma(formula_t *f, expr_t const *operands) {
  *   power a / (x - 1) + power (1/2 + (x/a) (1/12 + sum over j of c_j x' (x + 1)' ... / a^(2j))). */
 static expr_t zeta_tail(formula_t *f, expr_t x, expr_t a, expr_t power, expr_t so_far) {
   /* (2j)! / B_2j, j = 12 ... 1 */
-  static const double factors[] = {-7.1661652561756670113e18, 1.8152105401943546773e17, -4.5979787224074726105e15,
-                                   1.1646782814350067249e14,  -2.950130727918164224e12, 7.47242496e10,
-                                   -1.8924375803183791606e9,  47900160,                 -1209600,
-                                   30240,                     -720,                     12};
+  static const double factors[] = {-7.1661652561756670113e18,
+                                   1.8152105401943546773e17,
+                                   -4.5979787224074726105e15,
+                                   1.1646782814350067249e14,
+                                   -2.950130727918164224e12,
+                                   7.47242496e10,
+                                   -1.8924375803183791606e9,
+                                   47900160,
+                                   -1209600,
+                                   30240,
+                                   -720,
+                                   12};
   enum { TERMS = sizeof factors / sizeof *factors };
   expr_t inverse_square = f_div(f, f_number(f, 1, a), f_mul(f, a, a)), sum = f_number(f, 0, a);
   for (int i = 0; i < TERMS - 1; i++) {

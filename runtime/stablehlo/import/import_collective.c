@@ -3,11 +3,12 @@
 #include "stablehlo/import/import.h"
 
 /* Rows of a dense matrix of ids; -1 pads short rows. */
-static hr_status_t groups_of_rows(import_scope_t *scope, const mlir_op_t *op, const mlir_attr_t *attr,
-                                  hlo_groups_t *groups) {
+static hr_status_t groups_of_rows(import_scope_t *scope, const mlir_op_t *op,
+                                  const mlir_attr_t *attr, hlo_groups_t *groups) {
   hr_ints_t ids;
   hr_ints_t *lists;
-  if (attr->type->rank != 2) return import_error(scope, op, "replica_groups of rank %d, want 2", attr->type->rank);
+  if (attr->type->rank != 2)
+    return import_error(scope, op, "replica_groups of rank %d, want 2", attr->type->rank);
   HR_TRY(import_ints_of(scope, attr, &ids));
   int64_t count = attr->type->dims[0], width = attr->type->dims[1];
   if (width == 0) count = 0;
@@ -20,8 +21,8 @@ static hr_status_t groups_of_rows(import_scope_t *scope, const mlir_op_t *op, co
   return NULL;
 }
 
-static hr_status_t groups_of_mesh(import_scope_t *scope, const mlir_op_t *op, const mlir_attr_t *attr,
-                                  hlo_groups_t *groups) {
+static hr_status_t groups_of_mesh(import_scope_t *scope, const mlir_op_t *op,
+                                  const mlir_attr_t *attr, hlo_groups_t *groups) {
   hr_status_t st = mlir_mesh_groups(scope->importer->from, scope->importer->arena, attr, groups);
   if (!st || hr_status_code(st) != HR_INVALID) return st;
   hr_status_t placed = import_error(scope, op, "%s", hr_status_message(st));
@@ -36,14 +37,17 @@ static hr_status_t add_groups(import_scope_t *scope, import_attrs_t *attrs, cons
   bool is_mesh = attr && attr->kind == MLIR_ATTR_STRUCT;
   if (attr && !is_mesh && attr->kind != MLIR_ATTR_DENSE)
     return import_error(scope, op,
-                        "replica_groups in a form other than dense<...> or #stablehlo.replica_group_mesh_axes<...>");
-  if (attr) HR_TRY(is_mesh ? groups_of_mesh(scope, op, attr, groups) : groups_of_rows(scope, op, attr, groups));
+                        "replica_groups in a form other than dense<...> or "
+                        "#stablehlo.replica_group_mesh_axes<...>");
+  if (attr)
+    HR_TRY(is_mesh ? groups_of_mesh(scope, op, attr, groups)
+                   : groups_of_rows(scope, op, attr, groups));
   import_add(attrs, (hlo_attr_t){.key = HLO_ATTR_REPLICA_GROUPS, .groups = groups});
   return NULL;
 }
 
-static hr_status_t start_collective(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op,
-                                    bool with_groups) {
+static hr_status_t start_collective(import_scope_t *scope, import_attrs_t *attrs,
+                                    const mlir_op_t *op, bool with_groups) {
   int64_t channel = import_field_int(op, "channel_handle", "handle");
   if (channel > 0) import_add(attrs, hlo_attr_of_int(HLO_ATTR_CHANNEL_ID, channel));
   if (with_groups) HR_TRY(add_groups(scope, attrs, op, mlir_op_attr(op, "replica_groups")));
@@ -53,7 +57,8 @@ static hr_status_t start_collective(import_scope_t *scope, import_attrs_t *attrs
 }
 
 static hr_status_t build_collective(import_scope_t *scope, mlir_op_t *op, const import_row_t *row,
-                                    import_attrs_t *attrs, hlo_instr_t *const *operands, bool with_body) {
+                                    import_attrs_t *attrs, hlo_instr_t *const *operands,
+                                    bool with_body) {
   hlo_computation_t *body = NULL;
   const hlo_shape_t *shape;
   HR_TRY(import_results_shape(scope, op, &shape));
@@ -61,8 +66,9 @@ static hr_status_t build_collective(import_scope_t *scope, mlir_op_t *op, const 
     HR_TRY(import_body(scope, op, 0, &body));
     import_add(attrs, hlo_attr_of_called(HLO_ATTR_TO_APPLY, 1));
   }
-  return import_set_results(scope, op, hlo_build(&scope->builder, row->op, shape, op->operand_count, operands,
-                                                 attrs->count, attrs->items, with_body, &body));
+  return import_set_results(scope, op,
+                            hlo_build(&scope->builder, row->op, shape, op->operand_count, operands,
+                                      attrs->count, attrs->items, with_body, &body));
 }
 
 static hr_status_t finish_collective(import_scope_t *scope, mlir_op_t *op, const import_row_t *row,
@@ -100,7 +106,8 @@ hr_status_t import_all_reduce(import_scope_t *scope, mlir_op_t *op, const import
 hr_status_t import_reduce_scatter(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   import_attrs_t attrs = {.count = 0};
   HR_TRY(start_collective(scope, &attrs, op, true));
-  member_chunks_t chunks = {.dimension = import_int(op, "scatter_dimension", 0), .by_partition = true};
+  member_chunks_t chunks = {.dimension = import_int(op, "scatter_dimension", 0),
+                            .by_partition = true};
   hlo_instr_t **operands;
   add_dimension(scope, &attrs, chunks.dimension);
   HR_TRY(import_operands(scope, op, &operands));
@@ -115,7 +122,8 @@ hr_status_t import_reduce_scatter(import_scope_t *scope, mlir_op_t *op, const im
 hr_status_t import_rooted(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   import_attrs_t attrs = {.count = 0};
   HR_TRY(start_collective(scope, &attrs, op, true));
-  if (import_bool(op, "has_dynamic_root", false)) import_add(&attrs, hlo_attr_of_bool(HLO_ATTR_HAS_DYNAMIC_ROOT, true));
+  if (import_bool(op, "has_dynamic_root", false))
+    import_add(&attrs, hlo_attr_of_bool(HLO_ATTR_HAS_DYNAMIC_ROOT, true));
   return finish_collective(scope, op, row, &attrs, row->op == HLO_COLLECTIVE_REDUCE);
 }
 
@@ -133,19 +141,23 @@ hr_status_t import_ragged_all_to_all(import_scope_t *scope, mlir_op_t *op) {
   static const import_row_t row = {.op = HLO_RAGGED_ALL_TO_ALL};
   import_attrs_t attrs = {.count = 0};
   const mlir_attr_t *config = ragged_config(op), *channel = mlir_attr_field(config, "channel_id");
-  if (channel && channel->kind != MLIR_ATTR_INTEGER) return import_error(scope, op, "channel_id is no integer");
-  if (channel && channel->integer > 0) import_add(&attrs, hlo_attr_of_int(HLO_ATTR_CHANNEL_ID, channel->integer));
+  if (channel && channel->kind != MLIR_ATTR_INTEGER)
+    return import_error(scope, op, "channel_id is no integer");
+  if (channel && channel->integer > 0)
+    import_add(&attrs, hlo_attr_of_int(HLO_ATTR_CHANNEL_ID, channel->integer));
   HR_TRY(add_groups(scope, &attrs, op, mlir_attr_field(config, "replica_groups")));
   return finish_collective(scope, op, &row, &attrs, false);
 }
 
-hr_status_t import_collective_permute(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
+hr_status_t import_collective_permute(import_scope_t *scope, mlir_op_t *op,
+                                      const import_row_t *row) {
   const mlir_attr_t *pairs = mlir_op_attr(op, "source_target_pairs");
   hlo_groups_t lists;
   hlo_int_lists_t *list;
   import_attrs_t attrs = {.count = 0};
   HR_TRY(start_collective(scope, &attrs, op, false));
-  if (!pairs || pairs->kind != MLIR_ATTR_DENSE) return import_error(scope, op, "it has no source_target_pairs");
+  if (!pairs || pairs->kind != MLIR_ATTR_DENSE)
+    return import_error(scope, op, "it has no source_target_pairs");
   HR_TRY(groups_of_rows(scope, op, pairs, &lists));
   HR_TRY(HR_NEW(scope->importer->arena, &list));
   *list = lists.groups;
@@ -153,10 +165,10 @@ hr_status_t import_collective_permute(import_scope_t *scope, mlir_op_t *op, cons
   return finish_collective(scope, op, row, &attrs, false);
 }
 
-/* Splitting along one and concatenating along another dimension: HLO knows one dimension, so the received chunks are
- * moved by slices and a concatenation when the two differ. */
-static hr_status_t move_chunks(import_scope_t *scope, hlo_instr_t *x, int64_t split, int64_t concat, int64_t count,
-                               hlo_instr_t **out_moved) {
+/* Splitting along one and concatenating along another dimension: HLO knows one dimension, so the
+ * received chunks are moved by slices and a concatenation when the two differ. */
+static hr_status_t move_chunks(import_scope_t *scope, hlo_instr_t *x, int64_t split, int64_t concat,
+                               int64_t count, hlo_instr_t **out_moved) {
   hlo_instr_t **parts;
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, count, &parts));
   for (int64_t i = 0; x && i < count; i++) {
@@ -166,61 +178,71 @@ static hr_status_t move_chunks(import_scope_t *scope, hlo_instr_t *x, int64_t sp
     HR_TRY(HR_NEW_ARRAY(scope->importer->arena, x->shape->rank, &dims));
     int64_t size = x->shape->dims[split] / count;
     for (int d = 0; d < x->shape->rank; d++)
-      dims[d] =
-          d == split ? (hlo_slice_dim_t){i * size, (i + 1) * size, 1} : (hlo_slice_dim_t){0, x->shape->dims[d], 1};
+      dims[d] = d == split ? (hlo_slice_dim_t){i * size, (i + 1) * size, 1}
+                           : (hlo_slice_dim_t){0, x->shape->dims[d], 1};
     *slice = (hlo_slice_t){x->shape->rank, dims};
     hlo_attr_t attr = {.key = HLO_ATTR_SLICE, .slice = slice};
     parts[i] = hlo_build(&scope->builder, HLO_SLICE, NULL, 1, &x, 1, &attr, 0, NULL);
   }
   hlo_attr_t dimension = hlo_attr_of_ints(&scope->builder, HLO_ATTR_DIMENSIONS, 1, &concat);
-  *out_moved = x ? hlo_build(&scope->builder, HLO_CONCATENATE, NULL, (int)count, parts, 1, &dimension, 0, NULL) : NULL;
+  *out_moved = x ? hlo_build(&scope->builder, HLO_CONCATENATE, NULL, (int)count, parts, 1,
+                             &dimension, 0, NULL)
+                 : NULL;
   return NULL;
 }
 
 #define MAX_SPLIT 65536 /* more ranks than any job has; each costs an instruction */
 
-static hr_status_t check_all_to_all(import_scope_t *scope, const mlir_op_t *op, const hlo_shape_t *shape, int64_t split,
-                                    int64_t concat, int64_t count) {
+static hr_status_t check_all_to_all(import_scope_t *scope, const mlir_op_t *op,
+                                    const hlo_shape_t *shape, int64_t split, int64_t concat,
+                                    int64_t count) {
   if (split < 0 || split >= shape->rank)
-    return import_error(scope, op, "split_dimension %ld, want a value from 0 to below %d (all_to_all C1)", (long)split,
-                        shape->rank);
+    return import_error(scope, op,
+                        "split_dimension %ld, want a value from 0 to below %d (all_to_all C1)",
+                        (long)split, shape->rank);
   if (count < 1 || count > MAX_SPLIT)
-    return import_error(scope, op, "split_count %ld, want a value from 1 to %d (all_to_all C4)", (long)count,
-                        MAX_SPLIT);
+    return import_error(scope, op, "split_count %ld, want a value from 1 to %d (all_to_all C4)",
+                        (long)count, MAX_SPLIT);
   if (shape->dims[split] % count)
-    return import_error(scope, op, "size %ld in dimension %ld, want a multiple of split_count, %ld (all_to_all C2)",
-                        (long)shape->dims[split], (long)split, (long)count);
+    return import_error(
+        scope, op, "size %ld in dimension %ld, want a multiple of split_count, %ld (all_to_all C2)",
+        (long)shape->dims[split], (long)split, (long)count);
   if (concat < 0 || concat >= shape->rank)
-    return import_error(scope, op, "concat_dimension %ld, want a value from 0 to below %d (all_to_all C3)",
+    return import_error(scope, op,
+                        "concat_dimension %ld, want a value from 0 to below %d (all_to_all C3)",
                         (long)concat, shape->rank);
   return NULL;
 }
 
 /* HLO has no split_count: it is the size of the groups. */
-static hr_status_t check_split_count(import_scope_t *scope, const mlir_op_t *op, const import_attrs_t *attrs,
-                                     int64_t count) {
+static hr_status_t check_split_count(import_scope_t *scope, const mlir_op_t *op,
+                                     const import_attrs_t *attrs, int64_t count) {
   for (int i = 0; i < attrs->count; i++) {
-    const hlo_groups_t *groups = attrs->items[i].key == HLO_ATTR_REPLICA_GROUPS ? attrs->items[i].groups : NULL;
+    const hlo_groups_t *groups =
+        attrs->items[i].key == HLO_ATTR_REPLICA_GROUPS ? attrs->items[i].groups : NULL;
     for (int64_t g = 0; groups && g < groups->groups.count; g++)
       if (groups->groups.lists[g].count != count)
-        return import_error(scope, op, "a group of %ld, want as many as split_count, %ld (all_to_all C8)",
+        return import_error(scope, op,
+                            "a group of %ld, want as many as split_count, %ld (all_to_all C8)",
                             (long)groups->groups.lists[g].count, (long)count);
   }
   return NULL;
 }
 
 hr_status_t import_all_to_all(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
-  int64_t split = import_int(op, "split_dimension", 0), concat = import_int(op, "concat_dimension", 0),
-          count = import_int(op, "split_count", 1);
+  int64_t split = import_int(op, "split_dimension", 0),
+          concat = import_int(op, "concat_dimension", 0), count = import_int(op, "split_count", 1);
   import_attrs_t attrs = {.count = 0};
   HR_TRY(start_collective(scope, &attrs, op, true));
   add_dimension(scope, &attrs, split);
   if (op->result_count != op->operand_count)
-    return import_error(scope, op, "%d results for %d operands", op->result_count, op->operand_count);
+    return import_error(scope, op, "%d results for %d operands", op->result_count,
+                        op->operand_count);
   for (int k = 0; k < op->operand_count; k++) {
     hlo_instr_t *x = import_operand(op, k);
     HR_TRY(check_all_to_all(scope, op, x->shape, split, concat, count));
-    hlo_instr_t *moved = hlo_build(&scope->builder, row->op, x->shape, 1, &x, attrs.count, attrs.items, 0, NULL);
+    hlo_instr_t *moved =
+        hlo_build(&scope->builder, row->op, x->shape, 1, &x, attrs.count, attrs.items, 0, NULL);
     if (split != concat) HR_TRY(move_chunks(scope, moved, split, concat, count, &moved));
     op->results[k].mapped = moved;
   }
@@ -229,7 +251,8 @@ hr_status_t import_all_to_all(import_scope_t *scope, mlir_op_t *op, const import
 }
 
 /* all_reduce with a sum that it does not spell out. */
-hr_status_t import_cross_replica_sum(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
+hr_status_t import_cross_replica_sum(import_scope_t *scope, mlir_op_t *op,
+                                     const import_row_t *row) {
   hlo_instr_t *x = import_operand(op, 0);
   hlo_computation_t *body;
   const char *name;
@@ -239,10 +262,12 @@ hr_status_t import_cross_replica_sum(import_scope_t *scope, mlir_op_t *op, const
   HR_TRY(hlo_computation_add(scope->importer->module, hr_str_from(name), &body));
   hlo_builder_t inside = hlo_builder_at(body, op->line, op->column);
   const hlo_shape_t *scalar = hlo_shape_scalar(x->shape->dtype);
-  hlo_instr_t *a = hlo_build_parameter(&inside, 0, scalar), *b = hlo_build_parameter(&inside, 1, scalar);
+  hlo_instr_t *a = hlo_build_parameter(&inside, 0, scalar),
+              *b = hlo_build_parameter(&inside, 1, scalar);
   body->root = hlo_build_binary(&inside, HLO_ADD, a, b);
   HR_TRY(hlo_builder_finish(&inside));
   import_add(&attrs, hlo_attr_of_called(HLO_ATTR_TO_APPLY, 1));
-  return import_set_results(scope, op,
-                            hlo_build(&scope->builder, row->op, x->shape, 1, &x, attrs.count, attrs.items, 1, &body));
+  return import_set_results(
+      scope, op,
+      hlo_build(&scope->builder, row->op, x->shape, 1, &x, attrs.count, attrs.items, 1, &body));
 }

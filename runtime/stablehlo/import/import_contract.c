@@ -2,20 +2,26 @@
 #include "stablehlo/import/import.h"
 
 static hr_status_t build_from_operands(import_scope_t *scope, mlir_op_t *op, hlo_opcode_t hlo_op,
-                                       const import_attrs_t *attrs, int called_count, hlo_computation_t **called) {
+                                       const import_attrs_t *attrs, int called_count,
+                                       hlo_computation_t **called) {
   hlo_instr_t **operands;
   const hlo_shape_t *shape;
   HR_TRY(import_operands(scope, op, &operands));
   HR_TRY(import_results_shape(scope, op, &shape));
-  return import_set_results(scope, op, hlo_build(&scope->builder, hlo_op, shape, op->operand_count, operands,
-                                                 attrs->count, attrs->items, called_count, called));
+  return import_set_results(scope, op,
+                            hlo_build(&scope->builder, hlo_op, shape, op->operand_count, operands,
+                                      attrs->count, attrs->items, called_count, called));
 }
 
-/* dot_general C21 to C24: no precisions, how many parts the sides are cut into, and how many products are made. */
-static hr_status_t check_algorithm(const import_scope_t *scope, const mlir_op_t *op, const mlir_attr_t *algorithm) {
+/* dot_general C21 to C24: no precisions, how many parts the sides are cut into, and how many
+ * products are made. */
+static hr_status_t check_algorithm(const import_scope_t *scope, const mlir_op_t *op,
+                                   const mlir_attr_t *algorithm) {
   static const struct {
     const char *name, *label;
-  } counts[] = {{"lhs_component_count", "C22"}, {"rhs_component_count", "C23"}, {"num_primitive_operations", "C24"}};
+  } counts[] = {{"lhs_component_count", "C22"},
+                {"rhs_component_count", "C23"},
+                {"num_primitive_operations", "C24"}};
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
     const mlir_attr_t *count = mlir_attr_field(algorithm, counts[i].name);
     if (!count || count->kind != MLIR_ATTR_INTEGER || count->integer < 1)
@@ -25,13 +31,15 @@ static hr_status_t check_algorithm(const import_scope_t *scope, const mlir_op_t 
   const mlir_attr_t *precisions = mlir_op_attr(op, "precision_config");
   for (int i = 0; precisions && precisions->kind == MLIR_ATTR_ARRAY && i < precisions->count; i++)
     if (!hr_str_is(precisions->items[i]->text, "DEFAULT"))
-      return import_error(scope, op, "precision %d beside an algorithm is no DEFAULT (dot_general C21)", i);
+      return import_error(scope, op,
+                          "precision %d beside an algorithm is no DEFAULT (dot_general C21)", i);
   return NULL;
 }
 
-/* The algorithm by what it multiplies and how it adds up. Those without a name in HLO are left to the engine, which is
- * at least as precise. */
-static hr_status_t add_algorithm(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op) {
+/* The algorithm by what it multiplies and how it adds up. Those without a name in HLO are left to
+ * the engine, which is at least as precise. */
+static hr_status_t add_algorithm(import_scope_t *scope, import_attrs_t *attrs,
+                                 const mlir_op_t *op) {
   const mlir_attr_t *algorithm = mlir_op_attr(op, "algorithm");
   if (!algorithm) return NULL;
   const mlir_attr_t *lhs = mlir_attr_field(algorithm, "lhs_precision_type"),
@@ -42,13 +50,15 @@ static hr_status_t add_algorithm(import_scope_t *scope, import_attrs_t *attrs, c
   HR_TRY(check_algorithm(scope, op, algorithm));
   const char *word;
   hr_str_t left = lhs->type->name, sum = acc->type->name;
-  HR_TRY(hr_arena_printf(scope->importer->arena, &word, "dot_%.*s_%.*s_%.*s", HR_STR_ARGS(left), HR_STR_ARGS(left),
-                         HR_STR_ARGS(sum)));
+  HR_TRY(hr_arena_printf(scope->importer->arena, &word, "dot_%.*s_%.*s_%.*s", HR_STR_ARGS(left),
+                         HR_STR_ARGS(left), HR_STR_ARGS(sum)));
   if (left.size > 2 && left.data[0] == 'f' && left.data[1] == '8') word = "dot_any_f8_any_f8_f32";
   if (products->integer != 1)
-    HR_TRY(hr_arena_printf(scope->importer->arena, &word, "%s_x%ld", word, (long)products->integer));
+    HR_TRY(
+        hr_arena_printf(scope->importer->arena, &word, "%s_x%ld", word, (long)products->integer));
   const mlir_attr_t *imprecise = mlir_attr_field(algorithm, "allow_imprecise_accumulation");
-  if (imprecise && imprecise->integer) HR_TRY(hr_arena_printf(scope->importer->arena, &word, "%s_fast_accum", word));
+  if (imprecise && imprecise->integer)
+    HR_TRY(hr_arena_printf(scope->importer->arena, &word, "%s_fast_accum", word));
   int value = hlo_enum_find(HLO_ENUM_DOT_ALGORITHM, hr_str_from(word));
   if (value >= 0) import_add(attrs, hlo_attr_of_int(HLO_ATTR_ALGORITHM, value));
   return NULL;
@@ -57,12 +67,14 @@ static hr_status_t add_algorithm(import_scope_t *scope, import_attrs_t *attrs, c
 hr_status_t import_dot_general(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   static const char *const numbers = "dot_dimension_numbers";
   import_attrs_t attrs = {.count = 0};
-  HR_TRY(import_add_field_ints(scope, &attrs, HLO_ATTR_LHS_BATCH_DIMS, op, numbers, "lhs_batching_dimensions"));
-  HR_TRY(
-      import_add_field_ints(scope, &attrs, HLO_ATTR_LHS_CONTRACTING_DIMS, op, numbers, "lhs_contracting_dimensions"));
-  HR_TRY(import_add_field_ints(scope, &attrs, HLO_ATTR_RHS_BATCH_DIMS, op, numbers, "rhs_batching_dimensions"));
-  HR_TRY(
-      import_add_field_ints(scope, &attrs, HLO_ATTR_RHS_CONTRACTING_DIMS, op, numbers, "rhs_contracting_dimensions"));
+  HR_TRY(import_add_field_ints(scope, &attrs, HLO_ATTR_LHS_BATCH_DIMS, op, numbers,
+                               "lhs_batching_dimensions"));
+  HR_TRY(import_add_field_ints(scope, &attrs, HLO_ATTR_LHS_CONTRACTING_DIMS, op, numbers,
+                               "lhs_contracting_dimensions"));
+  HR_TRY(import_add_field_ints(scope, &attrs, HLO_ATTR_RHS_BATCH_DIMS, op, numbers,
+                               "rhs_batching_dimensions"));
+  HR_TRY(import_add_field_ints(scope, &attrs, HLO_ATTR_RHS_CONTRACTING_DIMS, op, numbers,
+                               "rhs_contracting_dimensions"));
   HR_TRY(import_add_precision(scope, &attrs, op));
   HR_TRY(add_algorithm(scope, &attrs, op));
   return build_from_operands(scope, op, row->op, &attrs, 0, NULL);
@@ -72,7 +84,8 @@ hr_status_t import_dot_general(import_scope_t *scope, mlir_op_t *op, const impor
 hr_status_t import_dot(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   int64_t last = import_operand(op, 0)->shape->rank - 1, first = 0;
   import_attrs_t attrs = {.count = 0};
-  if (last < 0 || !import_operand(op, 1)->shape->rank) return import_error(scope, op, "want vectors or matrices");
+  if (last < 0 || !import_operand(op, 1)->shape->rank)
+    return import_error(scope, op, "want vectors or matrices");
   import_add(&attrs, hlo_attr_of_ints(&scope->builder, HLO_ATTR_LHS_CONTRACTING_DIMS, 1, &last));
   import_add(&attrs, hlo_attr_of_ints(&scope->builder, HLO_ATTR_RHS_CONTRACTING_DIMS, 1, &first));
   HR_TRY(import_add_precision(scope, &attrs, op));
@@ -85,13 +98,14 @@ typedef struct window_fields {
   hr_ints_t size, stride, padding, base_dilation, window_dilation, reversal; /* padding: pairs */
 } window_fields_t;
 
-static hr_status_t make_window(import_scope_t *scope, const mlir_op_t *op, const window_fields_t *fields,
-                               hlo_attr_t *out_attr) {
+static hr_status_t make_window(import_scope_t *scope, const mlir_op_t *op,
+                               const window_fields_t *fields, hlo_attr_t *out_attr) {
   int64_t rank = fields->size.count;
   hlo_window_t *window;
   hlo_window_dim_t *dims;
-  if (fields->stride.count != rank || fields->padding.count != 2 * rank || fields->base_dilation.count != rank ||
-      fields->window_dilation.count != rank || fields->reversal.count != rank)
+  if (fields->stride.count != rank || fields->padding.count != 2 * rank ||
+      fields->base_dilation.count != rank || fields->window_dilation.count != rank ||
+      fields->reversal.count != rank)
     return import_error(scope, op, "the parts of its window differ in length");
   HR_TRY(HR_NEW(scope->importer->arena, &window));
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, rank, &dims));
@@ -108,7 +122,8 @@ static hr_status_t make_window(import_scope_t *scope, const mlir_op_t *op, const
   return NULL;
 }
 
-static hr_status_t dim_labels(import_scope_t *scope, const mlir_op_t *op, hlo_dim_labels_t **out_labels) {
+static hr_status_t dim_labels(import_scope_t *scope, const mlir_op_t *op,
+                              hlo_dim_labels_t **out_labels) {
   static const char *const numbers = "dimension_numbers";
   hr_ints_t lhs, rhs, out;
   HR_TRY(import_field_ints(scope, op, numbers, "input_spatial_dimensions", &lhs));
@@ -135,8 +150,9 @@ static hr_status_t dim_labels(import_scope_t *scope, const mlir_op_t *op, hlo_di
 }
 
 /* The window's size is the kernel's. */
-static hr_status_t kernel_window(import_scope_t *scope, const mlir_op_t *op, const hlo_dim_labels_t *labels,
-                                 const hr_ints_t *padding, hlo_attr_t *out_attr) {
+static hr_status_t kernel_window(import_scope_t *scope, const mlir_op_t *op,
+                                 const hlo_dim_labels_t *labels, const hr_ints_t *padding,
+                                 hlo_attr_t *out_attr) {
   const hlo_shape_t *kernel = import_operand(op, 1)->shape;
   int64_t rank = labels->spatial_rank, *sizes;
   window_fields_t fields;
@@ -159,16 +175,18 @@ static hr_status_t kernel_window(import_scope_t *scope, const mlir_op_t *op, con
   return make_window(scope, op, &fields, out_attr);
 }
 
-hr_status_t import_convolution_numbers(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op,
-                                       const hr_ints_t *padding) {
+hr_status_t import_convolution_numbers(import_scope_t *scope, import_attrs_t *attrs,
+                                       const mlir_op_t *op, const hr_ints_t *padding) {
   hlo_dim_labels_t *labels;
   hlo_attr_t window;
   HR_TRY(dim_labels(scope, op, &labels));
   HR_TRY(kernel_window(scope, op, labels, padding, &window));
   import_add(attrs, window);
   import_add(attrs, (hlo_attr_t){.key = HLO_ATTR_DIM_LABELS, .labels = labels});
-  import_add(attrs, hlo_attr_of_int(HLO_ATTR_FEATURE_GROUP_COUNT, import_int(op, "feature_group_count", 1)));
-  import_add(attrs, hlo_attr_of_int(HLO_ATTR_BATCH_GROUP_COUNT, import_int(op, "batch_group_count", 1)));
+  import_add(attrs, hlo_attr_of_int(HLO_ATTR_FEATURE_GROUP_COUNT,
+                                    import_int(op, "feature_group_count", 1)));
+  import_add(attrs,
+             hlo_attr_of_int(HLO_ATTR_BATCH_GROUP_COUNT, import_int(op, "batch_group_count", 1)));
   return import_add_precision(scope, attrs, op);
 }
 
@@ -200,7 +218,8 @@ hr_status_t import_reduce_window(import_scope_t *scope, mlir_op_t *op, const imp
   return build_from_operands(scope, op, row->op, &attrs, 1, &body);
 }
 
-hr_status_t import_select_and_scatter(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
+hr_status_t import_select_and_scatter(import_scope_t *scope, mlir_op_t *op,
+                                      const import_row_t *row) {
   hlo_computation_t *bodies[2];
   import_attrs_t attrs = {.count = 1};
   HR_TRY(named_window(scope, op, &attrs.items[0]));
@@ -239,16 +258,22 @@ hr_status_t import_sort(import_scope_t *scope, mlir_op_t *op, const import_row_t
   return build_from_operands(scope, op, row->op, &attrs, 1, &body);
 }
 
-hr_status_t import_gather_numbers(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op) {
+hr_status_t import_gather_numbers(import_scope_t *scope, import_attrs_t *attrs,
+                                  const mlir_op_t *op) {
   static const char *const numbers = "dimension_numbers";
   HR_TRY(import_add_field_ints(scope, attrs, HLO_ATTR_OFFSET_DIMS, op, numbers, "offset_dims"));
-  HR_TRY(import_add_field_ints(scope, attrs, HLO_ATTR_COLLAPSED_SLICE_DIMS, op, numbers, "collapsed_slice_dims"));
-  HR_TRY(import_add_field_ints(scope, attrs, HLO_ATTR_START_INDEX_MAP, op, numbers, "start_index_map"));
-  HR_TRY(import_add_field_ints(scope, attrs, HLO_ATTR_OPERAND_BATCHING_DIMS, op, numbers, "operand_batching_dims"));
+  HR_TRY(import_add_field_ints(scope, attrs, HLO_ATTR_COLLAPSED_SLICE_DIMS, op, numbers,
+                               "collapsed_slice_dims"));
+  HR_TRY(import_add_field_ints(scope, attrs, HLO_ATTR_START_INDEX_MAP, op, numbers,
+                               "start_index_map"));
+  HR_TRY(import_add_field_ints(scope, attrs, HLO_ATTR_OPERAND_BATCHING_DIMS, op, numbers,
+                               "operand_batching_dims"));
   HR_TRY(import_add_field_ints(scope, attrs, HLO_ATTR_START_INDICES_BATCHING_DIMS, op, numbers,
                                "start_indices_batching_dims"));
-  import_add(attrs, hlo_attr_of_int(HLO_ATTR_INDEX_VECTOR_DIM, import_field_int(op, numbers, "index_vector_dim")));
-  import_add(attrs, hlo_attr_of_bool(HLO_ATTR_INDICES_ARE_SORTED, import_bool(op, "indices_are_sorted", false)));
+  import_add(attrs, hlo_attr_of_int(HLO_ATTR_INDEX_VECTOR_DIM,
+                                    import_field_int(op, numbers, "index_vector_dim")));
+  import_add(attrs, hlo_attr_of_bool(HLO_ATTR_INDICES_ARE_SORTED,
+                                     import_bool(op, "indices_are_sorted", false)));
   return NULL;
 }
 
@@ -263,16 +288,22 @@ hr_status_t import_scatter(import_scope_t *scope, mlir_op_t *op, const import_ro
   static const char *const numbers = "scatter_dimension_numbers";
   hlo_computation_t *body;
   import_attrs_t attrs = {.count = 0};
-  HR_TRY(import_add_field_ints(scope, &attrs, HLO_ATTR_UPDATE_WINDOW_DIMS, op, numbers, "update_window_dims"));
-  HR_TRY(import_add_field_ints(scope, &attrs, HLO_ATTR_INSERTED_WINDOW_DIMS, op, numbers, "inserted_window_dims"));
+  HR_TRY(import_add_field_ints(scope, &attrs, HLO_ATTR_UPDATE_WINDOW_DIMS, op, numbers,
+                               "update_window_dims"));
+  HR_TRY(import_add_field_ints(scope, &attrs, HLO_ATTR_INSERTED_WINDOW_DIMS, op, numbers,
+                               "inserted_window_dims"));
   HR_TRY(import_add_field_ints(scope, &attrs, HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS, op, numbers,
                                "scatter_dims_to_operand_dims"));
-  HR_TRY(import_add_field_ints(scope, &attrs, HLO_ATTR_INPUT_BATCHING_DIMS, op, numbers, "input_batching_dims"));
+  HR_TRY(import_add_field_ints(scope, &attrs, HLO_ATTR_INPUT_BATCHING_DIMS, op, numbers,
+                               "input_batching_dims"));
   HR_TRY(import_add_field_ints(scope, &attrs, HLO_ATTR_SCATTER_INDICES_BATCHING_DIMS, op, numbers,
                                "scatter_indices_batching_dims"));
-  import_add(&attrs, hlo_attr_of_int(HLO_ATTR_INDEX_VECTOR_DIM, import_field_int(op, numbers, "index_vector_dim")));
-  import_add(&attrs, hlo_attr_of_bool(HLO_ATTR_INDICES_ARE_SORTED, import_bool(op, "indices_are_sorted", false)));
-  import_add(&attrs, hlo_attr_of_bool(HLO_ATTR_UNIQUE_INDICES, import_bool(op, "unique_indices", false)));
+  import_add(&attrs, hlo_attr_of_int(HLO_ATTR_INDEX_VECTOR_DIM,
+                                     import_field_int(op, numbers, "index_vector_dim")));
+  import_add(&attrs, hlo_attr_of_bool(HLO_ATTR_INDICES_ARE_SORTED,
+                                      import_bool(op, "indices_are_sorted", false)));
+  import_add(&attrs,
+             hlo_attr_of_bool(HLO_ATTR_UNIQUE_INDICES, import_bool(op, "unique_indices", false)));
   HR_TRY(import_body(scope, op, 0, &body));
   import_add(&attrs, hlo_attr_of_called(HLO_ATTR_TO_APPLY, 1));
   return build_from_operands(scope, op, row->op, &attrs, 1, &body);

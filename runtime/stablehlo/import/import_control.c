@@ -15,11 +15,13 @@ static hr_status_t build_external_call(import_scope_t *scope, mlir_op_t *op, hr_
   HR_TRY(import_results_shape(scope, op, &shape));
   import_add(&attrs, hlo_attr_of_str(HLO_ATTR_CUSTOM_CALL_TARGET, hr_str_from(target)));
   import_add(&attrs, hlo_attr_of_bool(HLO_ATTR_CUSTOM_CALL_HAS_SIDE_EFFECT, true));
-  return import_set_results(scope, op, hlo_build(&scope->builder, HLO_CUSTOM_CALL, shape, op->operand_count, operands,
-                                                 attrs.count, attrs.items, 0, NULL));
+  return import_set_results(scope, op,
+                            hlo_build(&scope->builder, HLO_CUSTOM_CALL, shape, op->operand_count,
+                                      operands, attrs.count, attrs.items, 0, NULL));
 }
 
-static hr_status_t build_call(import_scope_t *scope, mlir_op_t *op, hr_str_t callee, bool composite) {
+static hr_status_t build_call(import_scope_t *scope, mlir_op_t *op, hr_str_t callee,
+                              bool composite) {
   hlo_computation_t *called;
   hlo_instr_t **operands;
   const hlo_shape_t *shape;
@@ -31,8 +33,9 @@ static hr_status_t build_call(import_scope_t *scope, mlir_op_t *op, hr_str_t cal
   HR_TRY(import_results_shape(scope, op, &shape));
   import_add(&attrs, hlo_attr_of_called(HLO_ATTR_TO_APPLY, 1));
   if (composite) import_add(&attrs, hlo_attr_of_bool(HLO_ATTR_IS_COMPOSITE, true));
-  return import_set_results(scope, op, hlo_build(&scope->builder, HLO_CALL, shape, op->operand_count,
-                                                 operands, attrs.count, attrs.items, 1, &called));
+  return import_set_results(scope, op,
+                            hlo_build(&scope->builder, HLO_CALL, shape, op->operand_count, operands,
+                                      attrs.count, attrs.items, 1, &called));
 }
 
 hr_status_t import_call(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
@@ -46,9 +49,11 @@ static bool comes_before(hr_str_t a, hr_str_t b) {
 }
 
 /* An attribute as the text that HLO keeps: a string is bare, anything else is written out again. */
-static hr_status_t attribute_text(import_scope_t *scope, const mlir_attr_t *attr, hr_str_t *out_text) {
+static hr_status_t attribute_text(import_scope_t *scope, const mlir_attr_t *attr,
+                                  hr_str_t *out_text) {
   hr_strbuf_t text;
-  if (attr->kind == MLIR_ATTR_STRING) return hr_arena_str(scope->importer->arena, attr->text, out_text);
+  if (attr->kind == MLIR_ATTR_STRING)
+    return hr_arena_str(scope->importer->arena, attr->text, out_text);
   hr_strbuf_init(&text);
   mlir_print_attr(&text, attr);
   hr_status_t st = hr_strbuf_finish(&text);
@@ -69,7 +74,8 @@ static hr_status_t add_composite_names(import_scope_t *scope, const mlir_op_t *o
   const mlir_attr_t *dict = mlir_op_attr(op, "composite_attributes");
   if (dict) HR_TRY(attribute_text(scope, dict, &own[0].value));
   HR_TRY(hr_arena_str(scope->importer->arena, own[1].value, &own[1].value));
-  HR_TRY(hr_arena_printf(scope->importer->arena, &version, "%ld", (long)import_int(op, "version", 0)));
+  HR_TRY(
+      hr_arena_printf(scope->importer->arena, &version, "%ld", (long)import_int(op, "version", 0)));
   own[2].value = hr_str_from(version);
   HR_TRY(HR_NEW(scope->importer->arena, &extra));
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, count + 3, &items));
@@ -77,7 +83,8 @@ static hr_status_t add_composite_names(import_scope_t *scope, const mlir_op_t *o
   for (int i = 0; i < count; i++) {
     const hlo_name_value_t *item = &given->frontend_attributes.items[i];
     int index = at++;
-    for (; index > 0 && comes_before(item->name, items[index - 1].name); index--) items[index] = items[index - 1];
+    for (; index > 0 && comes_before(item->name, items[index - 1].name); index--)
+      items[index] = items[index - 1];
     items[index] = *item;
   }
   if (given) *extra = *given;
@@ -93,22 +100,24 @@ hr_status_t import_composite(import_scope_t *scope, mlir_op_t *op, const import_
 }
 
 /* operands and captured values as one tuple. */
-static hr_status_t pack_state(import_scope_t *scope, const mlir_op_t *op, int first, const import_values_t *captured,
-                              hlo_instr_t **out_tuple) {
+static hr_status_t pack_state(import_scope_t *scope, const mlir_op_t *op, int first,
+                              const import_values_t *captured, hlo_instr_t **out_tuple) {
   int own = op->operand_count - first, count = own + (int)captured->count;
   hlo_instr_t **elements;
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, count, &elements));
   for (int k = 0; k < own; k++) elements[k] = import_operand(op, first + k);
   for (size_t i = 0; i < captured->count; i++) elements[own + (int)i] = captured->data[i]->mapped;
   for (int k = 0; k < count; k++)
-    if (!elements[k]) return import_error(scope, op, "it uses a value that is not defined before it");
+    if (!elements[k])
+      return import_error(scope, op, "it uses a value that is not defined before it");
   *out_tuple = hlo_build_tuple(&scope->builder, count, elements);
   return NULL;
 }
 
-/* Shapes of the results, which may leave sizes open that the operands do not, and of captured values, as a tuple. */
-static hr_status_t packed_shape(import_scope_t *scope, const mlir_op_t *op, const import_values_t *captured,
-                                const hlo_shape_t **out_shape) {
+/* Shapes of the results, which may leave sizes open that the operands do not, and of captured
+ * values, as a tuple. */
+static hr_status_t packed_shape(import_scope_t *scope, const mlir_op_t *op,
+                                const import_values_t *captured, const hlo_shape_t **out_shape) {
   int count = op->result_count + (captured ? (int)captured->count : 0);
   const hlo_shape_t **shapes;
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, count, &shapes));
@@ -119,7 +128,8 @@ static hr_status_t packed_shape(import_scope_t *scope, const mlir_op_t *op, cons
 }
 
 /* Values from outside that condition or body use ride along in the state. */
-static hr_status_t import_while_with(import_scope_t *scope, mlir_op_t *op, import_values_t *captured) {
+static hr_status_t import_while_with(import_scope_t *scope, mlir_op_t *op,
+                                     import_values_t *captured) {
   hlo_computation_t *called[2];
   hlo_instr_t *state;
   const hlo_shape_t *shape;
@@ -133,8 +143,9 @@ static hr_status_t import_while_with(import_scope_t *scope, mlir_op_t *op, impor
   HR_TRY(import_region(scope, op, 1, &(import_region_form_t){captured, true, false}, &called[1]));
   import_add(&attrs, hlo_attr_of_called(HLO_ATTR_CONDITION, 1));
   import_add(&attrs, hlo_attr_of_called(HLO_ATTR_BODY, 1));
-  return import_set_tuple_results(scope, op, hlo_build(&scope->builder, HLO_WHILE, shape, 1, &state, attrs.count,
-                                                       attrs.items, 2, called));
+  return import_set_tuple_results(
+      scope, op,
+      hlo_build(&scope->builder, HLO_WHILE, shape, 1, &state, attrs.count, attrs.items, 2, called));
 }
 
 hr_status_t import_while(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
@@ -146,7 +157,8 @@ hr_status_t import_while(import_scope_t *scope, mlir_op_t *op, const import_row_
 }
 
 /* Each branch gets the captured values as its one parameter. */
-static hr_status_t import_branches(import_scope_t *scope, mlir_op_t *op, bool is_pred, import_values_t *captured) {
+static hr_status_t import_branches(import_scope_t *scope, mlir_op_t *op, bool is_pred,
+                                   import_values_t *captured) {
   hlo_computation_t **called;
   hlo_instr_t **operands, *state;
   const hlo_shape_t *shape;
@@ -160,7 +172,8 @@ static hr_status_t import_branches(import_scope_t *scope, mlir_op_t *op, bool is
   HR_TRY(packed_shape(scope, op, NULL, &shape));
   operands[0] = import_operand(op, 0);
   for (int r = 0; r < count; r++) {
-    HR_TRY(import_region(scope, op, r, &(import_region_form_t){captured, false, false}, &called[r]));
+    HR_TRY(
+        import_region(scope, op, r, &(import_region_form_t){captured, false, false}, &called[r]));
     operands[r + 1] = state;
   }
   if (is_pred) {
@@ -169,8 +182,9 @@ static hr_status_t import_branches(import_scope_t *scope, mlir_op_t *op, bool is
   } else {
     import_add(&attrs, hlo_attr_of_called(HLO_ATTR_BRANCH_COMPUTATIONS, count));
   }
-  return import_set_tuple_results(scope, op, hlo_build(&scope->builder, HLO_CONDITIONAL, shape, count + 1, operands,
-                                                       attrs.count, attrs.items, count, called));
+  return import_set_tuple_results(scope, op,
+                                  hlo_build(&scope->builder, HLO_CONDITIONAL, shape, count + 1,
+                                            operands, attrs.count, attrs.items, count, called));
 }
 
 static hr_status_t import_choice(import_scope_t *scope, mlir_op_t *op, bool is_pred) {
@@ -181,7 +195,8 @@ static hr_status_t import_choice(import_scope_t *scope, mlir_op_t *op, bool is_p
 }
 
 /* HLO's conditional is both ops, by the type of its first operand. */
-static hr_status_t check_selector(import_scope_t *scope, const mlir_op_t *op, hr_dtype_t dtype, const char *label) {
+static hr_status_t check_selector(import_scope_t *scope, const mlir_op_t *op, hr_dtype_t dtype,
+                                  const char *label) {
   char text[HLO_SHAPE_TEXT];
   const hlo_shape_t *shape = import_operand(op, 0)->shape;
   if (shape->rank == 0 && shape->dtype == dtype) return NULL;
@@ -203,14 +218,19 @@ hr_status_t import_case(import_scope_t *scope, mlir_op_t *op, const import_row_t
 
 /* --- feeds and channels: StableHLO lists data and token side by side, HLO pairs them --- */
 
-/* Data of results [0, count - 1), the last being the token. One datum is bare, several are a tuple. */
-static hr_status_t data_shape(import_scope_t *scope, const mlir_op_t *op, const hlo_shape_t **out_shape) {
+/* Data of results [0, count - 1), the last being the token. One datum is bare, several are a tuple.
+ */
+static hr_status_t data_shape(import_scope_t *scope, const mlir_op_t *op,
+                              const hlo_shape_t **out_shape) {
   int count = op->result_count - 1;
   const hlo_shape_t **shapes;
   bool is_infeed = hr_str_is(op->name, "stablehlo.infeed");
-  if (count < 0) return import_error(scope, op, "no results, want a token (%s)", is_infeed ? "infeed C1" : "recv C2");
+  if (count < 0)
+    return import_error(scope, op, "no results, want a token (%s)",
+                        is_infeed ? "infeed C1" : "recv C2");
   if (op->results[count].type->kind != MLIR_TYPE_TOKEN)
-    return import_error(scope, op, "the last result is no token (%s)", is_infeed ? "infeed C3" : "recv C4");
+    return import_error(scope, op, "the last result is no token (%s)",
+                        is_infeed ? "infeed C3" : "recv C4");
   if (count == 1) return import_result_shape(scope, op, 0, out_shape);
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, count, &shapes));
   for (int i = 0; i < count; i++) HR_TRY(import_result_shape(scope, op, i, &shapes[i]));
@@ -229,8 +249,9 @@ static hr_status_t unpack_data(import_scope_t *scope, mlir_op_t *op, hlo_instr_t
 
 static hr_status_t pair_shape(import_scope_t *scope, const hlo_shape_t *data, bool with_context,
                               const hlo_shape_t **out_shape) {
-  const hlo_shape_t *parts[3] = {data, with_context ? hlo_shape_scalar(HR_U32) : hlo_shape_scalar(HR_TOKEN),
-                                 hlo_shape_scalar(HR_TOKEN)};
+  const hlo_shape_t *parts[3] = {
+      data, with_context ? hlo_shape_scalar(HR_U32) : hlo_shape_scalar(HR_TOKEN),
+      hlo_shape_scalar(HR_TOKEN)};
   return hlo_shape_tuple(scope->importer->arena, with_context ? 3 : 2, parts, out_shape);
 }
 
@@ -241,7 +262,8 @@ hr_status_t import_infeed(import_scope_t *scope, mlir_op_t *op, const import_row
   HR_TRY(data_shape(scope, op, &data));
   HR_TRY(pair_shape(scope, data, false, &shape));
   return unpack_data(scope, op,
-                     hlo_build(&scope->builder, row->op, shape, 1, &token, config.text.size != 0, &config, 0, NULL));
+                     hlo_build(&scope->builder, row->op, shape, 1, &token, config.text.size != 0,
+                               &config, 0, NULL));
 }
 
 /* Operands but the last as one value. */
@@ -260,19 +282,22 @@ hr_status_t import_outfeed(import_scope_t *scope, mlir_op_t *op, const import_ro
   hlo_instr_t *pair[2];
   import_attrs_t attrs = {.count = 0};
   HR_TRY(pack_data(scope, op, &pair[0], &pair[1]));
-  if (op->result_count != 1) return import_error(scope, op, "%d results, want a token", op->result_count);
-  if (pair[0]) import_add(&attrs, (hlo_attr_t){.key = HLO_ATTR_OUTFEED_SHAPE, .shape = pair[0]->shape});
+  if (op->result_count != 1)
+    return import_error(scope, op, "%d results, want a token", op->result_count);
+  if (pair[0])
+    import_add(&attrs, (hlo_attr_t){.key = HLO_ATTR_OUTFEED_SHAPE, .shape = pair[0]->shape});
   if (import_str(op, "outfeed_config").size)
     import_add(&attrs, hlo_attr_of_str(HLO_ATTR_OUTFEED_CONFIG, import_str(op, "outfeed_config")));
-  op->results[0].mapped =
-      hlo_build(&scope->builder, row->op, hlo_shape_scalar(HR_TOKEN), 2, pair, attrs.count, attrs.items, 0, NULL);
+  op->results[0].mapped = hlo_build(&scope->builder, row->op, hlo_shape_scalar(HR_TOKEN), 2, pair,
+                                    attrs.count, attrs.items, 0, NULL);
   return hlo_builder_finish(&scope->builder);
 }
 
 static void add_channel(import_attrs_t *attrs, const mlir_op_t *op) {
   int64_t channel = import_field_int(op, "channel_handle", "handle");
   if (channel > 0) import_add(attrs, hlo_attr_of_int(HLO_ATTR_CHANNEL_ID, channel));
-  if (import_bool(op, "is_host_transfer", false)) import_add(attrs, hlo_attr_of_bool(HLO_ATTR_IS_HOST_TRANSFER, true));
+  if (import_bool(op, "is_host_transfer", false))
+    import_add(attrs, hlo_attr_of_bool(HLO_ATTR_IS_HOST_TRANSFER, true));
 }
 
 #define PAIRS_NAME "_xla_send_recv_source_target_pairs"
@@ -283,9 +308,11 @@ static hr_status_t add_channel_pairs(import_scope_t *scope, const mlir_op_t *op)
   hr_ints_t ids;
   hr_strbuf_t text;
   hr_str_t value;
-  if (!pairs || pairs->kind != MLIR_ATTR_DENSE || pairs->type->rank != 2 || !pairs->type->dims[0]) return NULL;
+  if (!pairs || pairs->kind != MLIR_ATTR_DENSE || pairs->type->rank != 2 || !pairs->type->dims[0])
+    return NULL;
   if (pairs->type->dims[1] != 2)
-    return import_error(scope, op, "source_target_pairs of %ld columns, want 2", (long)pairs->type->dims[1]);
+    return import_error(scope, op, "source_target_pairs of %ld columns, want 2",
+                        (long)pairs->type->dims[1]);
   HR_TRY(import_ints_of(scope, pairs, &ids));
   hr_strbuf_init(&text);
   for (int64_t i = 0; i + 1 < ids.count; i += 2)
@@ -321,12 +348,14 @@ hr_status_t import_send(import_scope_t *scope, mlir_op_t *op, const import_row_t
   add_channel(&attrs, op);
   HR_TRY(add_channel_pairs(scope, op));
   HR_TRY(pack_data(scope, op, &pair[0], &pair[1]));
-  if (op->result_count != 1) return import_error(scope, op, "%d results, want a token", op->result_count);
+  if (op->result_count != 1)
+    return import_error(scope, op, "%d results, want a token", op->result_count);
   if (!pair[0]) return hlo_builder_finish(&scope->builder);
   HR_TRY(pair_shape(scope, pair[0]->shape, true, &shape));
-  hlo_instr_t *start = hlo_build(&scope->builder, row->op, shape, 2, pair, attrs.count, attrs.items, 0, NULL);
-  op->results[0].mapped = hlo_build(&scope->builder, HLO_SEND_DONE, hlo_shape_scalar(HR_TOKEN), 1, &start, attrs.count,
-                                    attrs.items, 0, NULL);
+  hlo_instr_t *start =
+      hlo_build(&scope->builder, row->op, shape, 2, pair, attrs.count, attrs.items, 0, NULL);
+  op->results[0].mapped = hlo_build(&scope->builder, HLO_SEND_DONE, hlo_shape_scalar(HR_TOKEN), 1,
+                                    &start, attrs.count, attrs.items, 0, NULL);
   return hlo_builder_finish(&scope->builder);
 }
 
@@ -339,9 +368,11 @@ hr_status_t import_recv(import_scope_t *scope, mlir_op_t *op, const import_row_t
   HR_TRY(data_shape(scope, op, &data));
   HR_TRY(pair_shape(scope, data, true, &started));
   HR_TRY(pair_shape(scope, data, false, &done));
-  hlo_instr_t *start = hlo_build(&scope->builder, row->op, started, 1, &token, attrs.count, attrs.items, 0, NULL);
+  hlo_instr_t *start =
+      hlo_build(&scope->builder, row->op, started, 1, &token, attrs.count, attrs.items, 0, NULL);
   return unpack_data(scope, op,
-                     hlo_build(&scope->builder, HLO_RECV_DONE, done, 1, &start, attrs.count, attrs.items, 0, NULL));
+                     hlo_build(&scope->builder, HLO_RECV_DONE, done, 1, &start, attrs.count,
+                               attrs.items, 0, NULL));
 }
 
 /* --- custom calls --- */
@@ -349,13 +380,15 @@ hr_status_t import_recv(import_scope_t *scope, mlir_op_t *op, const import_row_t
 static bool is_permutation(hr_ints_t order) {
   uint64_t taken = 0;
   for (int64_t i = 0; i < order.count; i++) {
-    if (order.data[i] < 0 || order.data[i] >= order.count || taken >> order.data[i] & 1) return false;
+    if (order.data[i] < 0 || order.data[i] >= order.count || taken >> order.data[i] & 1)
+      return false;
     taken |= UINT64_C(1) << order.data[i];
   }
   return true;
 }
 
-static hr_status_t layout_shapes(import_scope_t *scope, const mlir_op_t *op, const mlir_attr_t *layouts, int count,
+static hr_status_t layout_shapes(import_scope_t *scope, const mlir_op_t *op,
+                                 const mlir_attr_t *layouts, int count,
                                  const hlo_shape_t *const *from, const hlo_shape_t **to) {
   if (layouts->kind != MLIR_ATTR_ARRAY || layouts->count != count)
     return import_error(scope, op, "%d layouts, want %d", layouts->count, count);
@@ -366,8 +399,8 @@ static hr_status_t layout_shapes(import_scope_t *scope, const mlir_op_t *op, con
     HR_TRY(HR_NEW(scope->importer->arena, &layout));
     HR_TRY(import_ints_of(scope, layouts->items[i], &layout->minor_to_major));
     if (layout->minor_to_major.count != from[i]->rank)
-      return import_error(scope, op, "a layout of %ld dimensions for rank %d", (long)layout->minor_to_major.count,
-                          from[i]->rank);
+      return import_error(scope, op, "a layout of %ld dimensions for rank %d",
+                          (long)layout->minor_to_major.count, from[i]->rank);
     if (!is_permutation(layout->minor_to_major))
       return import_error(scope, op, "layout %d is no permutation of its dimensions", i);
     HR_TRY(hlo_shape_with_layout(scope->importer->arena, from[i], layout, &to[i]));
@@ -375,7 +408,8 @@ static hr_status_t layout_shapes(import_scope_t *scope, const mlir_op_t *op, con
   return NULL;
 }
 
-static hr_status_t add_operand_layouts(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op) {
+static hr_status_t add_operand_layouts(import_scope_t *scope, import_attrs_t *attrs,
+                                       const mlir_op_t *op) {
   const mlir_attr_t *layouts = mlir_op_attr(op, "operand_layouts");
   const hlo_shape_t **shapes;
   hlo_shapes_t *list;
@@ -412,17 +446,19 @@ static hr_status_t result_shape_with_layouts(import_scope_t *scope, const mlir_o
 static bool calls_known_functions(const import_scope_t *scope, const mlir_op_t *op) {
   const mlir_attr_t *list = mlir_op_attr(op, CALLED);
   for (int i = 0; list && i < list->count; i++) {
-    const import_function_t *function = hr_map_get(&scope->importer->functions, list->items[i]->text);
+    const import_function_t *function =
+        hr_map_get(&scope->importer->functions, list->items[i]->text);
     if (!function || !import_block_of(function->op, 0)) return false;
   }
   return true;
 }
 
-/* Attributes that some targets read and HLO's custom calls have no field for: they become frontend attributes, and so
- * do names of functions that are not there. */
-static hr_status_t add_target_attributes(import_scope_t *scope, const mlir_op_t *op, hlo_name_values_t *list) {
-  static const char *const names[] = {CALLED, "error_message", "indices_of_shape_operands", "mhlo.attributes",
-                                      "rng_algorithm"};
+/* Attributes that some targets read and HLO's custom calls have no field for: they become frontend
+ * attributes, and so do names of functions that are not there. */
+static hr_status_t add_target_attributes(import_scope_t *scope, const mlir_op_t *op,
+                                         hlo_name_values_t *list) {
+  static const char *const names[] = {CALLED, "error_message", "indices_of_shape_operands",
+                                      "mhlo.attributes", "rng_algorithm"};
   const int name_count = sizeof names / sizeof *names;
   hlo_name_value_t *items;
   int count = 0, from = 0;
@@ -432,7 +468,8 @@ static hr_status_t add_target_attributes(import_scope_t *scope, const mlir_op_t 
     bool is_field = !strcmp(names[i], CALLED) && calls_known_functions(scope, op);
     if (!attr || is_field) continue;
     hr_str_t name = hr_str_from(names[i]);
-    while (from < list->count && strncmp(list->items[from].name.data, names[i], list->items[from].name.size) < 0)
+    while (from < list->count &&
+           strncmp(list->items[from].name.data, names[i], list->items[from].name.size) < 0)
       items[count++] = list->items[from++];
     items[count].name = name;
     HR_TRY(attribute_text(scope, attr, &items[count++].value));
@@ -501,16 +538,19 @@ hr_status_t import_custom_call(import_scope_t *scope, mlir_op_t *op, const impor
   HR_TRY(import_operands(scope, op, &operands));
   HR_TRY(result_shape_with_layouts(scope, op, &shape));
   HR_TRY(add_config(scope, op));
-  import_add(&attrs, hlo_attr_of_str(HLO_ATTR_CUSTOM_CALL_TARGET, import_str(op, "call_target_name")));
+  import_add(&attrs,
+             hlo_attr_of_str(HLO_ATTR_CUSTOM_CALL_TARGET, import_str(op, "call_target_name")));
   HR_TRY(add_operand_layouts(scope, &attrs, op));
   if (import_bool(op, "has_side_effect", false))
     import_add(&attrs, hlo_attr_of_bool(HLO_ATTR_CUSTOM_CALL_HAS_SIDE_EFFECT, true));
   HR_TRY(add_aliases(scope, &attrs, op));
   int64_t version = import_int(op, "api_version", HLO_API_VERSION_ORIGINAL);
-  if (version < 0 || version >= HLO_API_VERSION_COUNT) return import_error(scope, op, "api_version %ld", (long)version);
+  if (version < 0 || version >= HLO_API_VERSION_COUNT)
+    return import_error(scope, op, "api_version %ld", (long)version);
   if (version > HLO_API_VERSION_ORIGINAL)
     import_add(&attrs, hlo_attr_of_int(HLO_ATTR_CUSTOM_CALL_API_VERSION, version));
   HR_TRY(import_called(scope, op, &attrs, &called, &called_count));
-  return import_set_results(scope, op, hlo_build(&scope->builder, row->op, shape, op->operand_count, operands,
-                                                 attrs.count, attrs.items, called_count, called));
+  return import_set_results(scope, op,
+                            hlo_build(&scope->builder, row->op, shape, op->operand_count, operands,
+                                      attrs.count, attrs.items, called_count, called));
 }

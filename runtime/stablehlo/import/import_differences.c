@@ -1,11 +1,11 @@
-/* Operations that StableHLO defines otherwise than XLA defines the HLO instruction of the same name. Each is spelt out
- * in instructions on which both agree, so that the meaning stays with the program through every conversion:
- *   convert            complex to i1 looks at the real part alone (XLA: at both parts)
- *   bitcast_convert    an i1 is one bit (XLA: pred is a byte beside types of 8 bits and more)
- *   reduce_precision   a NaN without bits of mantissa becomes infinity (XLA: stays NaN)
- *   all_gather, reduce_scatter   the members of cross_replica_and_partition are ordered by partition, then replica
- *                      (XLA: by replica, then partition)
- * export_differences.c does the opposite. Source: StableHLO spec and its interpreter's tests. */
+/* Operations that StableHLO defines otherwise than XLA defines the HLO instruction of the same
+ * name. Each is spelt out in instructions on which both agree, so that the meaning stays with the
+ * program through every conversion: convert            complex to i1 looks at the real part alone
+ * (XLA: at both parts) bitcast_convert    an i1 is one bit (XLA: pred is a byte beside types of 8
+ * bits and more) reduce_precision   a NaN without bits of mantissa becomes infinity (XLA: stays
+ * NaN) all_gather, reduce_scatter   the members of cross_replica_and_partition are ordered by
+ * partition, then replica (XLA: by replica, then partition) export_differences.c does the opposite.
+ * Source: StableHLO spec and its interpreter's tests. */
 #include <math.h>
 
 #include "stablehlo/import/import_formula.h"
@@ -35,13 +35,15 @@ hr_status_t import_bitcast_convert(import_scope_t *scope, mlir_op_t *op, const i
 }
 
 hr_status_t import_reduce_precision(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
-  int64_t exponent = import_int(op, "exponent_bits", 0), mantissa = import_int(op, "mantissa_bits", 0);
+  int64_t exponent = import_int(op, "exponent_bits", 0),
+          mantissa = import_int(op, "mantissa_bits", 0);
   formula_t *f = &scope->builder;
   expr_t x = import_operand(op, 0);
   hlo_attr_t attrs[] = {hlo_attr_of_int(HLO_ATTR_EXPONENT_BITS, exponent),
                         hlo_attr_of_int(HLO_ATTR_MANTISSA_BITS, mantissa)};
   expr_t reduced = hlo_build(f, row->op, NULL, 1, &x, 2, attrs, 0, NULL);
-  if (mantissa == 0 && reduced) reduced = f_select(f, f_ne(f, x, x), f_number(f, INFINITY, x), reduced);
+  if (mantissa == 0 && reduced)
+    reduced = f_select(f, f_ne(f, x, x), f_number(f, INFINITY, x), reduced);
   return import_set_results(scope, op, reduced);
 }
 
@@ -59,10 +61,13 @@ static bool has_attr(const import_attrs_t *attrs, hlo_attr_key_t key) {
   return false;
 }
 
-/* Partitions of the grid, where `members` processes of cross_replica_and_partition take part; 1 in other modes. */
-static int64_t partitions_of(const import_scope_t *scope, const import_attrs_t *attrs, int64_t members) {
+/* Partitions of the grid, where `members` processes of cross_replica_and_partition take part; 1 in
+ * other modes. */
+static int64_t partitions_of(const import_scope_t *scope, const import_attrs_t *attrs,
+                             int64_t members) {
   const hlo_groups_t *groups = groups_of(attrs);
-  bool both = has_attr(attrs, HLO_ATTR_CHANNEL_ID) && !has_attr(attrs, HLO_ATTR_USE_GLOBAL_DEVICE_IDS);
+  bool both =
+      has_attr(attrs, HLO_ATTR_CHANNEL_ID) && !has_attr(attrs, HLO_ATTR_USE_GLOBAL_DEVICE_IDS);
   int64_t partitions = scope->importer->module->num_partitions;
   if (!both || members < 1) return 1;
   if (groups && groups->groups.count && groups->groups.lists[0].count)
@@ -71,8 +76,8 @@ static int64_t partitions_of(const import_scope_t *scope, const import_attrs_t *
 }
 
 /* outer x inner chunks of x along a dimension as inner x outer ones. */
-static hlo_instr_t *swap_chunks(import_scope_t *scope, hlo_instr_t *x, int64_t dimension, int64_t outer,
-                                int64_t inner) {
+static hlo_instr_t *swap_chunks(import_scope_t *scope, hlo_instr_t *x, int64_t dimension,
+                                int64_t outer, int64_t inner) {
   int64_t dims[HLO_MAX_RANK], order[HLO_MAX_RANK];
   const hlo_shape_t *split, *shape = x->shape;
   hlo_builder_t *b = &scope->builder;
@@ -93,12 +98,12 @@ static hlo_instr_t *swap_chunks(import_scope_t *scope, hlo_instr_t *x, int64_t d
   return hlo_build_reshape(b, x, shape);
 }
 
-hr_status_t import_order_members(import_scope_t *scope, const import_attrs_t *attrs, const member_chunks_t *chunks,
-                                 hlo_instr_t **x) {
+hr_status_t import_order_members(import_scope_t *scope, const import_attrs_t *attrs,
+                                 const member_chunks_t *chunks, hlo_instr_t **x) {
   hlo_instr_t *whole = *x;
   int64_t d = chunks->dimension;
-  bool has_dimension = !scope->builder.status && whole && hlo_shape_is_array(whole->shape) && d >= 0 &&
-                       d < whole->shape->rank && chunks->part->rank == whole->shape->rank;
+  bool has_dimension = !scope->builder.status && whole && hlo_shape_is_array(whole->shape) &&
+                       d >= 0 && d < whole->shape->rank && chunks->part->rank == whole->shape->rank;
   if (!has_dimension || chunks->part->dims[d] < 1) return NULL;
   int64_t members = whole->shape->dims[d] / chunks->part->dims[d];
   int64_t partitions = partitions_of(scope, attrs, members), replicas = members / partitions;
@@ -106,7 +111,8 @@ hr_status_t import_order_members(import_scope_t *scope, const import_attrs_t *at
   if (!fits || partitions == 1 || replicas == 1) return NULL;
   if (hlo_shape_is_dynamic(whole->shape) || whole->shape->rank + 2 > HLO_MAX_RANK)
     return import_error(scope, scope->importer->at,
-                        "the order of its members takes static sizes and at most %d dimensions", HLO_MAX_RANK - 2);
+                        "the order of its members takes static sizes and at most %d dimensions",
+                        HLO_MAX_RANK - 2);
   *x = swap_chunks(scope, whole, d, chunks->by_partition ? partitions : replicas,
                    chunks->by_partition ? replicas : partitions);
   return NULL;

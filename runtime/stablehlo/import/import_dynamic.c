@@ -1,9 +1,10 @@
-/* Ops that take sizes as operands. Where sizes turn out to be constant, or the program declares the result's anyway,
- * the static op is made instead. */
+/* Ops that take sizes as operands. Where sizes turn out to be constant, or the program declares the
+ * result's anyway, the static op is made instead. */
 #include "stablehlo/import/import.h"
 
 /* The elements of a constant of integers; count -1: it is not constant. */
-static hr_status_t constant_ints(import_scope_t *scope, const hlo_instr_t *instr, hr_ints_t *out_ints) {
+static hr_status_t constant_ints(import_scope_t *scope, const hlo_instr_t *instr,
+                                 hr_ints_t *out_ints) {
   const hlo_value_t *value = instr->op == HLO_CONSTANT ? instr->literal : NULL;
   int64_t *ints;
   *out_ints = (hr_ints_t){NULL, -1};
@@ -14,15 +15,15 @@ static hr_status_t constant_ints(import_scope_t *scope, const hlo_instr_t *instr
   return NULL;
 }
 
-static hr_status_t build(import_scope_t *scope, mlir_op_t *op, hlo_opcode_t hlo_op, int operand_count,
-                         const import_attrs_t *attrs) {
+static hr_status_t build(import_scope_t *scope, mlir_op_t *op, hlo_opcode_t hlo_op,
+                         int operand_count, const import_attrs_t *attrs) {
   hlo_instr_t **operands;
   const hlo_shape_t *shape;
   HR_TRY(import_operands(scope, op, &operands));
   HR_TRY(import_result_shape(scope, op, 0, &shape));
-  return import_set_results(
-      scope, op,
-      hlo_build(&scope->builder, hlo_op, shape, operand_count, operands, attrs->count, attrs->items, 0, NULL));
+  return import_set_results(scope, op,
+                            hlo_build(&scope->builder, hlo_op, shape, operand_count, operands,
+                                      attrs->count, attrs->items, 0, NULL));
 }
 
 static hr_status_t is_static_result(import_scope_t *scope, const mlir_op_t *op, bool *out_static) {
@@ -32,7 +33,8 @@ static hr_status_t is_static_result(import_scope_t *scope, const mlir_op_t *op, 
   return NULL;
 }
 
-hr_status_t import_dynamic_broadcast(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
+hr_status_t import_dynamic_broadcast(import_scope_t *scope, mlir_op_t *op,
+                                     const import_row_t *row) {
   bool is_static;
   import_attrs_t attrs = {.count = 0};
   HR_TRY(is_static_result(scope, op, &is_static));
@@ -53,11 +55,13 @@ hr_status_t import_dynamic_reshape(import_scope_t *scope, mlir_op_t *op, const i
   bool is_static;
   import_attrs_t attrs = {.count = 0};
   HR_TRY(is_static_result(scope, op, &is_static));
-  return is_static ? build(scope, op, HLO_RESHAPE, 1, &attrs) : build(scope, op, row->op, 2, &attrs);
+  return is_static ? build(scope, op, HLO_RESHAPE, 1, &attrs)
+                   : build(scope, op, row->op, 2, &attrs);
 }
 
 /* Three lists of one length, from operands `first` and on; count -1 if not all are constant. */
-static hr_status_t constant_lists(import_scope_t *scope, const mlir_op_t *op, int first, hr_ints_t lists[3]) {
+static hr_status_t constant_lists(import_scope_t *scope, const mlir_op_t *op, int first,
+                                  hr_ints_t lists[3]) {
   for (int i = 0; i < 3; i++) {
     HR_TRY(constant_ints(scope, import_operand(op, first + i), &lists[i]));
     if (lists[i].count != lists[0].count || lists[0].count > HLO_MAX_RANK) lists[0].count = -1;
@@ -81,7 +85,8 @@ hr_status_t import_dynamic_pad(import_scope_t *scope, mlir_op_t *op, const impor
   return build(scope, op, HLO_PAD, 2, &attrs);
 }
 
-hr_status_t import_real_dynamic_slice(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
+hr_status_t import_real_dynamic_slice(import_scope_t *scope, mlir_op_t *op,
+                                      const import_row_t *row) {
   hr_ints_t lists[3];
   hlo_slice_dim_t *dims;
   hlo_slice_t *slice;
@@ -107,7 +112,8 @@ hr_status_t import_dynamic_gather(import_scope_t *scope, mlir_op_t *op, const im
   return build(scope, op, HLO_GATHER, 2, &attrs);
 }
 
-hr_status_t import_dynamic_convolution(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
+hr_status_t import_dynamic_convolution(import_scope_t *scope, mlir_op_t *op,
+                                       const import_row_t *row) {
   hr_ints_t padding;
   import_attrs_t attrs = {.count = 0};
   HR_TRY(constant_ints(scope, import_operand(op, 2), &padding));

@@ -1,5 +1,5 @@
-/* Formulas over a builder, for ops that are expanded: short names for instructions, and what expansions have in common.
- * All take and give NULL after a failure, as the builder does. */
+/* Formulas over a builder, for ops that are expanded: short names for instructions, and what
+ * expansions have in common. All take and give NULL after a failure, as the builder does. */
 #ifndef STABLEHLO_IMPORT_FORMULA_H
 #define STABLEHLO_IMPORT_FORMULA_H
 
@@ -10,10 +10,12 @@ typedef hlo_builder_t formula_t;
 
 #define FORMULA_UNARY(name, op) \
   static inline expr_t name(formula_t *f, expr_t x) { return hlo_build_unary(f, HLO_##op, x); }
-#define FORMULA_BINARY(name, op) \
-  static inline expr_t name(formula_t *f, expr_t x, expr_t y) { return hlo_build_binary(f, HLO_##op, x, y); }
-#define FORMULA_COMPARE(name, direction) \
+#define FORMULA_BINARY(name, op)                                \
   static inline expr_t name(formula_t *f, expr_t x, expr_t y) { \
+    return hlo_build_binary(f, HLO_##op, x, y);                 \
+  }
+#define FORMULA_COMPARE(name, direction)                          \
+  static inline expr_t name(formula_t *f, expr_t x, expr_t y) {   \
     return hlo_build_compare(f, HLO_DIRECTION_##direction, x, y); \
   }
 FORMULA_UNARY(f_abs, ABS)
@@ -49,14 +51,22 @@ FORMULA_COMPARE(f_ne, NE)
 #undef FORMULA_BINARY
 #undef FORMULA_COMPARE
 
-static inline expr_t f_select(formula_t *f, expr_t pred, expr_t x, expr_t y) { return hlo_build_select(f, pred, x, y); }
+static inline expr_t f_select(formula_t *f, expr_t pred, expr_t x, expr_t y) {
+  return hlo_build_select(f, pred, x, y);
+}
 /* A number in the type and sizes of `like`. */
 static inline expr_t f_number(formula_t *f, double number, expr_t like) {
   return hlo_build_number_like(f, number, like);
 }
-static inline expr_t f_add_number(formula_t *f, expr_t x, double number) { return f_add(f, x, f_number(f, number, x)); }
-static inline expr_t f_sub_number(formula_t *f, expr_t x, double number) { return f_sub(f, x, f_number(f, number, x)); }
-static inline expr_t f_mul_number(formula_t *f, expr_t x, double number) { return f_mul(f, x, f_number(f, number, x)); }
+static inline expr_t f_add_number(formula_t *f, expr_t x, double number) {
+  return f_add(f, x, f_number(f, number, x));
+}
+static inline expr_t f_sub_number(formula_t *f, expr_t x, double number) {
+  return f_sub(f, x, f_number(f, number, x));
+}
+static inline expr_t f_mul_number(formula_t *f, expr_t x, double number) {
+  return f_mul(f, x, f_number(f, number, x));
+}
 
 /* A polynomial by Horner's rule: highest coefficient first. */
 static inline expr_t f_polynomial(formula_t *f, expr_t x, int count, const double *coefficients) {
@@ -66,13 +76,16 @@ static inline expr_t f_polynomial(formula_t *f, expr_t x, int count, const doubl
 }
 #define F_POLYNOMIAL(f, x, table) f_polynomial(f, x, (int)(sizeof(table) / sizeof *(table)), table)
 
-/* Runs a formula in a type of at least 32 bits and rounds its result back to that of the operands. */
+/* Runs a formula in a type of at least 32 bits and rounds its result back to that of the operands.
+ */
 typedef expr_t (*formula_fn)(formula_t *f, expr_t const *x);
-static inline expr_t f_in_wide_type(formula_t *f, formula_fn formula, int count, hlo_instr_t *const *operands) {
+static inline expr_t f_in_wide_type(formula_t *f, formula_fn formula, int count,
+                                    hlo_instr_t *const *operands) {
   hr_dtype_t dtype = operands[0]->shape->dtype;
   bool narrow = hr_dtype_is_float(dtype) && hr_dtype_table[dtype].bits < 32;
   expr_t wide[2] = {NULL, NULL};
-  for (int k = 0; k < count; k++) wide[k] = narrow ? hlo_build_convert(f, operands[k], HR_F32) : operands[k];
+  for (int k = 0; k < count; k++)
+    wide[k] = narrow ? hlo_build_convert(f, operands[k], HR_F32) : operands[k];
   expr_t result = formula(f, wide);
   return narrow ? hlo_build_convert(f, result, dtype) : result;
 }

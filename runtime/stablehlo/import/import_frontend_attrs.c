@@ -1,36 +1,41 @@
-/* Notes: what the exporter keeps in frontend attributes "hlo.*" because StableHLO has no word for it; see
- * export_frontend_attrs.c. Notes that do not fit the program (another tool may have changed it) are passed over. */
+/* Notes: what the exporter keeps in frontend attributes "hlo.*" because StableHLO has no word for
+ * it; see export_frontend_attrs.c. Notes that do not fit the program (another tool may have changed
+ * it) are passed over. */
 #include <string.h>
 
 #include "stablehlo/import/import.h"
 
 /* "all-reduce, constrain_layout=true" */
-static hr_status_t read_instruction(importer_t *importer, hr_str_t text, import_frontend_attrs_t *note) {
+static hr_status_t read_instruction(importer_t *importer, hr_str_t text,
+                                    import_frontend_attrs_t *note) {
   const char *comma = text.size ? memchr(text.data, ',', text.size) : NULL;
   size_t size = comma ? (size_t)(comma - text.data) : text.size;
   hlo_opcode_t op = HLO_OPCODE_COUNT;
   for (int i = 0; i < HLO_OPCODE_COUNT; i++)
     if (hr_str_is((hr_str_t){text.data, size}, hlo_op_name((hlo_opcode_t)i))) op = (hlo_opcode_t)i;
   if (op == HLO_OPCODE_COUNT || !comma) return NULL;
-  HR_TRY(importer->readers->note(importer->module, op, (hr_str_t){comma, text.size - size}, &note->parsed));
+  HR_TRY(importer->readers->note(importer->module, op, (hr_str_t){comma, text.size - size},
+                                 &note->parsed));
   note->op = op;
   return NULL;
 }
 
 /* True if the attribute is a note. */
-static hr_status_t take_note(importer_t *importer, hr_str_t name, hr_str_t text, import_frontend_attrs_t *note,
-                             bool *out_taken) {
+static hr_status_t take_note(importer_t *importer, hr_str_t name, hr_str_t text,
+                             import_frontend_attrs_t *note, bool *out_taken) {
   *out_taken = true;
   if (hr_str_is(name, "hlo.instruction")) return read_instruction(importer, text, note);
-  if (hr_str_is(name, "hlo.shape")) return importer->readers->shape(importer->module, text, &note->shape);
+  if (hr_str_is(name, "hlo.shape"))
+    return importer->readers->shape(importer->module, text, &note->shape);
   if (hr_str_is(name, "hlo.name")) return hr_arena_str(importer->arena, text, &note->name);
   if (hr_str_is(name, "hlo.after")) return hr_arena_str(importer->arena, text, &note->after);
   *out_taken = hr_str_is(name, "hlo.module") || hr_str_is(name, "hlo.stack_frames");
   return NULL;
 }
 
-hr_status_t import_sort_frontend_attrs(importer_t *importer, const mlir_attr_t *dict, hlo_name_values_t *out_own,
-                              import_frontend_attrs_t *out_note) {
+hr_status_t import_sort_frontend_attrs(importer_t *importer, const mlir_attr_t *dict,
+                                       hlo_name_values_t *out_own,
+                                       import_frontend_attrs_t *out_note) {
   hlo_name_value_t *items;
   int count = 0;
   HR_TRY(HR_NEW_ARRAY(importer->arena, dict->count, &items));
@@ -38,8 +43,10 @@ hr_status_t import_sort_frontend_attrs(importer_t *importer, const mlir_attr_t *
     hr_str_t name = dict->fields[i].name, value = dict->fields[i].value->text;
     bool taken = false;
     hr_status_t st = NULL;
-    if (name.size > 4 && !memcmp(name.data, "hlo.", 4)) st = take_note(importer, name, value, out_note, &taken);
-    if (st) return hr_status_note(st, "while reading the frontend attribute %.*s", HR_STR_ARGS(name));
+    if (name.size > 4 && !memcmp(name.data, "hlo.", 4))
+      st = take_note(importer, name, value, out_note, &taken);
+    if (st)
+      return hr_status_note(st, "while reading the frontend attribute %.*s", HR_STR_ARGS(name));
     if (taken) continue;
     HR_TRY(hr_arena_str(importer->arena, name, &items[count].name));
     HR_TRY(hr_arena_str(importer->arena, value, &items[count].value));
@@ -64,7 +71,8 @@ static void merge_metadata(const hlo_metadata_t *noted, hlo_metadata_t *into) {
   into->scheduling_name = noted->scheduling_name;
 }
 
-hr_status_t import_frontend_attrs_extra(importer_t *importer, const import_frontend_attrs_t *note, hlo_extra_t *extra) {
+hr_status_t import_frontend_attrs_extra(importer_t *importer, const import_frontend_attrs_t *note,
+                                        hlo_extra_t *extra) {
   const hlo_extra_t *said = &note->parsed.extra;
   if (said->statistics) extra->statistics = said->statistics;
   if (said->origin) extra->origin = said->origin;
@@ -80,7 +88,8 @@ hr_status_t import_frontend_attrs_extra(importer_t *importer, const import_front
 
 /* --- the op's instruction --- */
 
-static hlo_instr_t *find_instr(const hlo_computation_t *computation, hlo_opcode_t op, size_t first) {
+static hlo_instr_t *find_instr(const hlo_computation_t *computation, hlo_opcode_t op,
+                               size_t first) {
   for (size_t i = computation->instrs.count; i-- > first;) {
     hlo_instr_t *instr = computation->instrs.data[i];
     bool fits = op == HLO_OPCODE_COUNT ? instr->op != HLO_GET_TUPLE_ELEMENT : instr->op == op;
@@ -93,7 +102,8 @@ static bool same_groups(const hlo_groups_t *a, const hlo_groups_t *b) {
   bool same = a->groups.count == b->groups.count;
   for (int64_t g = 0; same && g < a->groups.count; g++) {
     hr_ints_t x = a->groups.lists[g], y = b->groups.lists[g];
-    same = x.count == y.count && (!x.count || !memcmp(x.data, y.data, (size_t)x.count * sizeof *x.data));
+    same = x.count == y.count &&
+           (!x.count || !memcmp(x.data, y.data, (size_t)x.count * sizeof *x.data));
   }
   return same;
 }
@@ -105,7 +115,8 @@ static void replace_groups(const hlo_attr_t *noted, hlo_attr_t *own) {
     own->groups = noted->groups;
 }
 
-static hr_status_t add_attrs(importer_t *importer, const stablehlo_frontend_attrs_t *said, hlo_instr_t *instr) {
+static hr_status_t add_attrs(importer_t *importer, const stablehlo_frontend_attrs_t *said,
+                             hlo_instr_t *instr) {
   hlo_attr_t *attrs;
   int count = instr->attr_count;
   HR_TRY(HR_NEW_ARRAY(importer->arena, count + said->attr_count, &attrs));
@@ -121,8 +132,8 @@ static hr_status_t add_attrs(importer_t *importer, const stablehlo_frontend_attr
 
 static hr_status_t source_loc_key(const import_scope_t *scope, hr_str_t name, hr_str_t *out_key) {
   const char *key;
-  HR_TRY(hr_arena_printf(scope->importer->arena, &key, "%p/%.*s", (void *)scope->builder.computation,
-                         HR_STR_ARGS(name)));
+  HR_TRY(hr_arena_printf(scope->importer->arena, &key, "%p/%.*s",
+                         (void *)scope->builder.computation, HR_STR_ARGS(name)));
   *out_key = hr_str_from(key);
   return NULL;
 }
@@ -146,7 +157,8 @@ static hr_status_t add_predecessors(import_scope_t *scope, hr_str_t names, hlo_i
   return NULL;
 }
 
-hr_status_t import_frontend_attrs_instr(import_scope_t *scope, const import_frontend_attrs_t *note, size_t first) {
+hr_status_t import_frontend_attrs_instr(import_scope_t *scope, const import_frontend_attrs_t *note,
+                                        size_t first) {
   hr_str_t key;
   hlo_instr_t *instr = find_instr(scope->builder.computation, note->op, first);
   if (!instr) return NULL;
@@ -164,7 +176,8 @@ static hr_status_t check_entry_layout(hlo_module_t *module) {
   bool fits = module->entry_params.count == (int)module->entry->params.count &&
               hlo_shape_compatible(module->entry_result, module->entry->root->shape);
   for (int i = 0; fits && i < module->entry_params.count; i++)
-    fits = hlo_shape_compatible(module->entry_params.shapes[i], module->entry->params.data[i]->shape);
+    fits =
+        hlo_shape_compatible(module->entry_params.shapes[i], module->entry->params.data[i]->shape);
   module->has_entry_layout = fits;
   return NULL;
 }
@@ -177,7 +190,9 @@ static hr_status_t read_module_note(importer_t *importer, const mlir_attr_t *not
 
 hr_status_t import_module_frontend_attrs(importer_t *importer, const mlir_op_t *op) {
   const mlir_attr_t *frontend = mlir_op_attr(op, "mhlo.frontend_attributes");
-  HR_TRY(read_module_note(importer, mlir_attr_field(frontend, "hlo.module"), importer->readers->header));
-  HR_TRY(read_module_note(importer, mlir_attr_field(frontend, "hlo.stack_frames"), importer->readers->stack_frames));
+  HR_TRY(read_module_note(importer, mlir_attr_field(frontend, "hlo.module"),
+                          importer->readers->header));
+  HR_TRY(read_module_note(importer, mlir_attr_field(frontend, "hlo.stack_frames"),
+                          importer->readers->stack_frames));
   return importer->module->has_entry_layout ? check_entry_layout(importer->module) : NULL;
 }

@@ -1,5 +1,5 @@
-/* Ops that have no single HLO op of the same meaning: Einstein sums, torch_index_select; and asynchronous
- * collectives. */
+/* Ops that have no single HLO op of the same meaning: Einstein sums, torch_index_select; and
+ * asynchronous collectives. */
 #include <string.h>
 
 #include "stablehlo/import/import.h"
@@ -20,8 +20,8 @@ static int position_of(const labels_t *labels, int label) {
 }
 
 /* Labels of one term, up to ',' or '-' or the end. "..." takes `hidden` dimensions. */
-static hr_status_t take_term(import_scope_t *scope, const mlir_op_t *op, const char **at, const char *end, int hidden,
-                             labels_t *out_labels) {
+static hr_status_t take_term(import_scope_t *scope, const mlir_op_t *op, const char **at,
+                             const char *end, int hidden, labels_t *out_labels) {
   *out_labels = (labels_t){.count = 0};
   while (*at < end && **at != ',' && **at != '-') {
     bool dots = end - *at >= 3 && !memcmp(*at, "...", 3);
@@ -29,7 +29,8 @@ static hr_status_t take_term(import_scope_t *scope, const mlir_op_t *op, const c
     for (int i = 0; i < more; i++) {
       int label = dots ? ELLIPSIS_LABEL + i : (unsigned char)**at;
       if (out_labels->count == HLO_MAX_RANK || position_of(out_labels, label) >= 0)
-        return import_error(scope, op, "a label stands twice in one term of einsum_config, or there are too many");
+        return import_error(
+            scope, op, "a label stands twice in one term of einsum_config, or there are too many");
       out_labels->of[out_labels->count++] = label;
     }
     *at += dots ? 3 : 1;
@@ -60,8 +61,8 @@ static hr_status_t sum_computation(import_scope_t *scope, const mlir_op_t *op, h
 }
 
 /* Sums over the dimensions whose labels neither the other operand nor the result has. */
-static hr_status_t sum_lonely(import_scope_t *scope, const mlir_op_t *op, const labels_t *other, const labels_t *out,
-                              labels_t *labels, hlo_instr_t **x) {
+static hr_status_t sum_lonely(import_scope_t *scope, const mlir_op_t *op, const labels_t *other,
+                              const labels_t *out, labels_t *labels, hlo_instr_t **x) {
   int64_t dims[HLO_MAX_RANK];
   int count = 0, kept = 0;
   for (int d = 0; d < labels->count; d++) {
@@ -88,7 +89,8 @@ typedef struct product_dims {
   labels_t result; /* of the product: batch, then what is free on the left, then on the right */
 } product_dims_t;
 
-static void sort_labels(const labels_t *lhs, const labels_t *rhs, const labels_t *out, product_dims_t *dims) {
+static void sort_labels(const labels_t *lhs, const labels_t *rhs, const labels_t *out,
+                        product_dims_t *dims) {
   *dims = (product_dims_t){.batch_count = 0};
   for (int d = 0; d < lhs->count; d++) {
     int there = position_of(rhs, lhs->of[d]);
@@ -110,23 +112,27 @@ static hlo_instr_t *build_product(import_scope_t *scope, hlo_instr_t *lhs, hlo_i
   hlo_builder_t *builder = &scope->builder;
   hlo_attr_t attrs[4] = {
       hlo_attr_of_ints(builder, HLO_ATTR_LHS_BATCH_DIMS, dims->batch_count, dims->batch[0]),
-      hlo_attr_of_ints(builder, HLO_ATTR_LHS_CONTRACTING_DIMS, dims->contracting_count, dims->contracting[0]),
+      hlo_attr_of_ints(builder, HLO_ATTR_LHS_CONTRACTING_DIMS, dims->contracting_count,
+                       dims->contracting[0]),
       hlo_attr_of_ints(builder, HLO_ATTR_RHS_BATCH_DIMS, dims->batch_count, dims->batch[1]),
-      hlo_attr_of_ints(builder, HLO_ATTR_RHS_CONTRACTING_DIMS, dims->contracting_count, dims->contracting[1])};
+      hlo_attr_of_ints(builder, HLO_ATTR_RHS_CONTRACTING_DIMS, dims->contracting_count,
+                       dims->contracting[1])};
   return hlo_build(builder, HLO_DOT, NULL, 2, (hlo_instr_t *[]){lhs, rhs}, 4, attrs, 0, NULL);
 }
 
 /* Puts the dimensions labelled `have` into the order of `want`. */
-static hr_status_t reorder(import_scope_t *scope, mlir_op_t *op, hlo_instr_t *x, const labels_t *have,
-                           const labels_t *want) {
+static hr_status_t reorder(import_scope_t *scope, mlir_op_t *op, hlo_instr_t *x,
+                           const labels_t *have, const labels_t *want) {
   int64_t order[HLO_MAX_RANK];
-  if (have->count != want->count) return import_error(scope, op, "its result has labels that no operand has");
+  if (have->count != want->count)
+    return import_error(scope, op, "its result has labels that no operand has");
   for (int d = 0; d < want->count; d++) {
     order[d] = position_of(have, want->of[d]);
     if (order[d] < 0) return import_error(scope, op, "its result has labels that no operand has");
   }
   hlo_attr_t attr = hlo_attr_of_ints(&scope->builder, HLO_ATTR_DIMENSIONS, want->count, order);
-  return import_set_results(scope, op, hlo_build(&scope->builder, HLO_TRANSPOSE, NULL, 1, &x, 1, &attr, 0, NULL));
+  return import_set_results(
+      scope, op, hlo_build(&scope->builder, HLO_TRANSPOSE, NULL, 1, &x, 1, &attr, 0, NULL));
 }
 
 /* Products of integers may be wider than their factors. */
@@ -134,8 +140,8 @@ static hr_status_t as_result(import_scope_t *scope, const mlir_op_t *op, hlo_ins
   const hlo_shape_t *shape, *wide;
   HR_TRY(import_result_shape(scope, op, 0, &shape));
   if (shape->dtype == (*x)->shape->dtype) return NULL;
-  HR_TRY(hlo_shape_array_dynamic(scope->importer->arena, shape->dtype, (*x)->shape->rank, (*x)->shape->dims,
-                                 (*x)->shape->dynamic, &wide));
+  HR_TRY(hlo_shape_array_dynamic(scope->importer->arena, shape->dtype, (*x)->shape->rank,
+                                 (*x)->shape->dims, (*x)->shape->dynamic, &wide));
   *x = hlo_build(&scope->builder, HLO_CONVERT, wide, 1, x, 0, NULL, 0, NULL);
   return scope->builder.status ? hlo_builder_finish(&scope->builder) : NULL;
 }
@@ -153,8 +159,9 @@ static hr_status_t einsum(import_scope_t *scope, mlir_op_t *op, int operand_coun
   for (int k = 0; k < operand_count; k++) {
     HR_TRY(take_term(scope, op, &at, end, hidden, &labels[k]));
     if (labels[k].count != x[k]->shape->rank)
-      return import_error(scope, op, "einsum_config names %d dimensions of operand %d, which has %d", labels[k].count,
-                          k, x[k]->shape->rank);
+      return import_error(scope, op,
+                          "einsum_config names %d dimensions of operand %d, which has %d",
+                          labels[k].count, k, x[k]->shape->rank);
     if (k + 1 < operand_count && (at >= end || *at++ != ','))
       return import_error(scope, op, "einsum_config wants ',' between operands");
   }
@@ -162,7 +169,8 @@ static hr_status_t einsum(import_scope_t *scope, mlir_op_t *op, int operand_coun
     return import_error(scope, op, "einsum_config wants '->' behind its operands");
   at += 2;
   HR_TRY(take_term(scope, op, &at, end, hidden, &out));
-  for (int k = 0; k < operand_count; k++) HR_TRY(sum_lonely(scope, op, &labels[1 - k], &out, &labels[k], &x[k]));
+  for (int k = 0; k < operand_count; k++)
+    HR_TRY(sum_lonely(scope, op, &labels[1 - k], &out, &labels[k], &x[k]));
   if (operand_count == 1) return reorder(scope, op, x[0], &labels[0], &out);
   product_dims_t dims;
   for (int k = 0; k < 2; k++) HR_TRY(as_result(scope, op, &x[k]));
@@ -177,7 +185,8 @@ hr_status_t import_einsum(import_scope_t *scope, mlir_op_t *op, const import_row
 
 /* --- torch_index_select: rows of `operand` along dim, chosen by `index`, batch by batch --- */
 
-hr_status_t import_torch_index_select(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
+hr_status_t import_torch_index_select(import_scope_t *scope, mlir_op_t *op,
+                                      const import_row_t *row) {
   hlo_instr_t *operands[2] = {import_operand(op, 0), import_operand(op, 1)};
   const hlo_shape_t *shape, *from = operands[0]->shape, *index = operands[1]->shape;
   int64_t dim = import_int(op, "dim", 0), batch = import_int(op, "batch_dims", 0);
@@ -186,8 +195,8 @@ hr_status_t import_torch_index_select(import_scope_t *scope, mlir_op_t *op, cons
   HR_TRY(import_result_shape(scope, op, 0, &shape));
   bool fits = batch >= 0 && batch <= dim && dim < from->rank && batch <= index->rank;
   if (!fits)
-    return import_error(scope, op, "dim %ld and batch_dims %ld do not fit ranks %d and %d", (long)dim, (long)batch,
-                        from->rank, index->rank);
+    return import_error(scope, op, "dim %ld and batch_dims %ld do not fit ranks %d and %d",
+                        (long)dim, (long)batch, from->rank, index->rank);
   for (int d = 0; d < from->rank; d++) {
     bool taken = d < batch || d == dim;
     sizes[d] = taken ? 1 : from->dims[d];
@@ -195,14 +204,16 @@ hr_status_t import_torch_index_select(import_scope_t *scope, mlir_op_t *op, cons
   }
   for (int64_t b = 0; b < batch; b++) batching[b] = b;
   hlo_builder_t *builder = &scope->builder;
-  hlo_attr_t attrs[7] = {hlo_attr_of_ints(builder, HLO_ATTR_OFFSET_DIMS, offset_count, offsets),
-                         hlo_attr_of_ints(builder, HLO_ATTR_COLLAPSED_SLICE_DIMS, 1, &dim),
-                         hlo_attr_of_ints(builder, HLO_ATTR_START_INDEX_MAP, 1, &dim),
-                         hlo_attr_of_ints(builder, HLO_ATTR_OPERAND_BATCHING_DIMS, batch, batching),
-                         hlo_attr_of_ints(builder, HLO_ATTR_START_INDICES_BATCHING_DIMS, batch, batching),
-                         hlo_attr_of_int(HLO_ATTR_INDEX_VECTOR_DIM, index->rank),
-                         hlo_attr_of_ints(builder, HLO_ATTR_SLICE_SIZES, from->rank, sizes)};
-  return import_set_results(scope, op, hlo_build(builder, row->op, shape, 2, operands, 7, attrs, 0, NULL));
+  hlo_attr_t attrs[7] = {
+      hlo_attr_of_ints(builder, HLO_ATTR_OFFSET_DIMS, offset_count, offsets),
+      hlo_attr_of_ints(builder, HLO_ATTR_COLLAPSED_SLICE_DIMS, 1, &dim),
+      hlo_attr_of_ints(builder, HLO_ATTR_START_INDEX_MAP, 1, &dim),
+      hlo_attr_of_ints(builder, HLO_ATTR_OPERAND_BATCHING_DIMS, batch, batching),
+      hlo_attr_of_ints(builder, HLO_ATTR_START_INDICES_BATCHING_DIMS, batch, batching),
+      hlo_attr_of_int(HLO_ATTR_INDEX_VECTOR_DIM, index->rank),
+      hlo_attr_of_ints(builder, HLO_ATTR_SLICE_SIZES, from->rank, sizes)};
+  return import_set_results(scope, op,
+                            hlo_build(builder, row->op, shape, 2, operands, 7, attrs, 0, NULL));
 }
 
 /* --- asynchronous collectives --- */
@@ -214,20 +225,24 @@ hr_status_t import_async_start(import_scope_t *scope, mlir_op_t *op, const impor
   const hlo_shape_t **shapes, *parts[2], *state;
   HR_TRY(import_operands(scope, op, &operands));
   HR_TRY(import_body(scope, op, 0, &body));
-  if (op->result_count != 1) return import_error(scope, op, "%d results, want a future", op->result_count);
+  if (op->result_count != 1)
+    return import_error(scope, op, "%d results, want a future", op->result_count);
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, op->operand_count, &shapes));
   for (int k = 0; k < op->operand_count; k++) shapes[k] = operands[k]->shape;
   HR_TRY(hlo_shape_tuple(scope->importer->arena, op->operand_count, shapes, &parts[0]));
   parts[1] = body->root->shape;
   HR_TRY(hlo_shape_tuple(scope->importer->arena, 2, parts, &state));
   hlo_attr_t calls = hlo_attr_of_called(HLO_ATTR_CALLS, 1);
-  op->results[0].mapped = hlo_build(&scope->builder, row->op, state, op->operand_count, operands, 1, &calls, 1, &body);
+  op->results[0].mapped =
+      hlo_build(&scope->builder, row->op, state, op->operand_count, operands, 1, &calls, 1, &body);
   return hlo_builder_finish(&scope->builder);
 }
 
 hr_status_t import_async_done(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   hlo_instr_t *start = import_operand(op, 0);
-  if (start->op != HLO_ASYNC_START) return import_error(scope, op, "its operand is not what an async_start gave");
+  if (start->op != HLO_ASYNC_START)
+    return import_error(scope, op, "its operand is not what an async_start gave");
   return import_set_results(
-      scope, op, hlo_build(&scope->builder, row->op, start->shape->elements[1], 1, &start, 0, NULL, 0, NULL));
+      scope, op,
+      hlo_build(&scope->builder, row->op, start->shape->elements[1], 1, &start, 0, NULL, 0, NULL));
 }

@@ -1,6 +1,7 @@
-/* Locations as metadata: loc("op_name"(place)) names the op, as JAX and XLA write it; a name that ends with ':' is the
- * op's type; the place is the innermost file and line. Of several locations in one, the first name and place count.
- *   fused["Add:", "jit(f)/add"(callsite("f"("model.py":3:4 to :9) at "main"("run.py":1:1)))] */
+/* Locations as metadata: loc("op_name"(place)) names the op, as JAX and XLA write it; a name that
+ * ends with ':' is the op's type; the place is the innermost file and line. Of several locations in
+ * one, the first name and place count. fused["Add:", "jit(f)/add"(callsite("f"("model.py":3:4 to
+ * :9) at "main"("run.py":1:1)))] */
 #include <ctype.h>
 #include <string.h>
 
@@ -33,7 +34,9 @@ static bool take_number(location_text_t *text, int64_t *out_number) {
 }
 
 static int hex_value(char c) {
-  return isdigit((unsigned char)c) ? c - '0' : isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10 : -1;
+  return isdigit((unsigned char)c)    ? c - '0'
+         : isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10
+                                      : -1;
 }
 
 /* The byte behind a backslash: \n, \t, \\, \", or two hexadecimal digits. */
@@ -53,7 +56,8 @@ static hr_status_t take_string(location_text_t *text, hr_str_t *out_string) {
   const char *start = text->at;
   while (text->at < text->end && *text->at != '"') text->at += *text->at == '\\' ? 2 : 1;
   if (text->at > text->end) text->at = text->end;
-  HR_TRY(hr_arena_str(text->importer->arena, (hr_str_t){start, (size_t)(text->at - start)}, out_string));
+  HR_TRY(hr_arena_str(text->importer->arena, (hr_str_t){start, (size_t)(text->at - start)},
+                      out_string));
   char *to = (char *)out_string->data;
   for (const char *from = to, *end = to + out_string->size; from < end;) {
     char c = *from++;
@@ -106,7 +110,8 @@ static hr_status_t take_named(location_text_t *text, bool names) {
 static hr_status_t take_list(location_text_t *text, bool names) {
   while (text->at < text->end && *text->at != '[') text->at++;
   text->lists++;
-  for (bool more = take(text, "["); more; more = take(text, ",")) HR_TRY(take_location(text, names));
+  for (bool more = take(text, "["); more; more = take(text, ","))
+    HR_TRY(take_location(text, names));
   text->lists--;
   take(text, "]");
   return NULL;
@@ -148,19 +153,23 @@ static hr_status_t read_location(importer_t *importer, const mlir_attr_t *locati
   HR_TRY(HR_NEW(importer->arena, &source_loc));
   source_loc->location = location;
   const char *start = location->text.data;
-  location_text_t text = {importer, start, start + location->text.size, &source_loc->metadata, 0, 0};
+  location_text_t text = {importer, start, start + location->text.size, &source_loc->metadata,
+                          0,        0};
   HR_TRY(take_location(&text, true));
   *out_source_loc = source_loc;
   return NULL;
 }
 
 /* Ops that share a location share what it says, if the cache still has it. */
-hr_status_t import_location(importer_t *importer, const mlir_attr_t *location, const hlo_metadata_t **out_metadata) {
+hr_status_t import_location(importer_t *importer, const mlir_attr_t *location,
+                            const hlo_metadata_t **out_metadata) {
   *out_metadata = NULL;
-  if (!location || location->kind != MLIR_ATTR_LOCATION || hr_str_is(location->text, "unknown")) return NULL;
+  if (!location || location->kind != MLIR_ATTR_LOCATION || hr_str_is(location->text, "unknown"))
+    return NULL;
   uint64_t hash = hr_hash_bytes(&location, sizeof location, 0);
   import_source_loc_t **source_loc = &importer->source_locs[hash % IMPORT_SOURCE_LOCS];
-  if (!*source_loc || (*source_loc)->location != location) HR_TRY(read_location(importer, location, source_loc));
+  if (!*source_loc || (*source_loc)->location != location)
+    HR_TRY(read_location(importer, location, source_loc));
   const hlo_metadata_t *metadata = &(*source_loc)->metadata;
   bool says = metadata->op_name.size || metadata->op_type.size || metadata->source_file.size;
   *out_metadata = says ? metadata : NULL;

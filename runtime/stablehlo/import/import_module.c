@@ -8,7 +8,8 @@
 #include "mlir/bytecode/bytecode_format.h"
 #include "stablehlo/import/import_quant.h"
 
-#define MAX_DEPTH 2000 /* of regions within regions and of functions that call one another: import recurses */
+#define MAX_DEPTH \
+  2000 /* of regions within regions and of functions that call one another: import recurses */
 
 #define SAME INT_MIN
 #define ANY OP_OPERANDS_ANY
@@ -30,7 +31,8 @@ static const char *attrs_of_row(const char *name) {
 }
 
 /* Those that are never absent must be there. */
-static hr_status_t check_attrs(import_scope_t *scope, const mlir_op_t *op, const import_row_t *row) {
+static hr_status_t check_attrs(import_scope_t *scope, const mlir_op_t *op,
+                               const import_row_t *row) {
   const char **attrs = &scope->importer->attrs[row - rows];
   hr_str_t name;
   bool optional;
@@ -41,14 +43,16 @@ static hr_status_t check_attrs(import_scope_t *scope, const mlir_op_t *op, const
   return NULL;
 }
 
-static hr_status_t check_operands(import_scope_t *scope, const mlir_op_t *op, const import_row_t *row) {
+static hr_status_t check_operands(import_scope_t *scope, const mlir_op_t *op,
+                                  const import_row_t *row) {
   int wanted = row->operands == SAME ? hlo_op_table[row->op].operands : row->operands;
   bool right = wanted < 0 ? op->operand_count >= -1 - wanted : op->operand_count == wanted;
   if (!right)
-    return import_error(scope, op, "%d operands, want %s%d", op->operand_count, wanted < 0 ? "at least " : "",
-                        wanted < 0 ? -1 - wanted : wanted);
+    return import_error(scope, op, "%d operands, want %s%d", op->operand_count,
+                        wanted < 0 ? "at least " : "", wanted < 0 ? -1 - wanted : wanted);
   for (int k = 0; k < op->operand_count; k++)
-    if (!op->operands[k]->mapped) return import_error(scope, op, "operand %d is not defined before it", k);
+    if (!op->operands[k]->mapped)
+      return import_error(scope, op, "operand %d is not defined before it", k);
   return NULL;
 }
 
@@ -58,16 +62,17 @@ static const char *result_label(const mlir_op_t *op) {
   return hr_str_is(op->name, "stablehlo.constant") ? " (constant C1)" : "";
 }
 
-static hr_status_t check_type(import_scope_t *scope, const mlir_op_t *op, const char *what, int index,
-                              const mlir_type_t *declared, const hlo_instr_t *given) {
+static hr_status_t check_type(import_scope_t *scope, const mlir_op_t *op, const char *what,
+                              int index, const mlir_type_t *declared, const hlo_instr_t *given) {
   const hlo_shape_t *shape;
   char text[2][HLO_SHAPE_TEXT];
   /* Shapes, witnesses and futures have no type in HLO. */
   if (declared->kind == MLIR_TYPE_OPAQUE || declared->kind == MLIR_TYPE_FUTURE) return NULL;
   HR_TRY(import_shape(scope->importer, declared, &shape));
   if (!given || hlo_shape_compatible(shape, given->shape)) return NULL;
-  return import_error(scope, op, "%s %d is declared as %s, want %s%s", what, index, hlo_shape_text(shape, text[0]),
-                      hlo_shape_text(given->shape, text[1]), result_label(op));
+  return import_error(scope, op, "%s %d is declared as %s, want %s%s", what, index,
+                      hlo_shape_text(shape, text[0]), hlo_shape_text(given->shape, text[1]),
+                      result_label(op));
 }
 
 /* The verifier sees what HLO gives; the types that the program declares for it must be the same. */
@@ -102,7 +107,8 @@ static bool is_terminator(const mlir_op_t *op) {
 
 hr_status_t import_block(import_scope_t *scope, mlir_block_t *block, mlir_op_t **out_terminator) {
   if (++scope->importer->depth > MAX_DEPTH)
-    return mlir_error(scope->importer->from, block->parent->parent, "calls and regions nest deeper than %d", MAX_DEPTH);
+    return mlir_error(scope->importer->from, block->parent->parent,
+                      "calls and regions nest deeper than %d", MAX_DEPTH);
   for (size_t i = 0; i < block->ops.count; i++) {
     mlir_op_t *op = block->ops.data[i];
     if (is_terminator(op)) {
@@ -114,7 +120,8 @@ hr_status_t import_block(import_scope_t *scope, mlir_block_t *block, mlir_op_t *
     }
     HR_TRY(import_op(scope, op));
   }
-  return mlir_error(scope->importer->from, block->parent->parent, "a region does not end with a return");
+  return mlir_error(scope->importer->from, block->parent->parent,
+                    "a region does not end with a return");
 }
 
 /* A name as HLO text has them, which no computation has yet. */
@@ -135,7 +142,8 @@ static hr_status_t computation_name(importer_t *importer, hr_str_t wanted, hr_st
   return hr_map_put(&importer->names, *out_name, importer, NULL);
 }
 
-hr_status_t import_scope_new(importer_t *importer, hr_str_t wanted, const mlir_op_t *op, import_scope_t *scope) {
+hr_status_t import_scope_new(importer_t *importer, hr_str_t wanted, const mlir_op_t *op,
+                             import_scope_t *scope) {
   hlo_computation_t *computation;
   hr_str_t name;
   HR_TRY(computation_name(importer, wanted, &name));
@@ -166,7 +174,8 @@ hr_status_t import_scope_close(import_scope_t *scope, hlo_instr_t *root) {
 
 hlo_instr_t *import_returned(import_scope_t *scope, const mlir_op_t *terminator, bool bare) {
   hlo_instr_t **operands;
-  scope->builder.status = scope->builder.status ? scope->builder.status : import_operands(scope, terminator, &operands);
+  scope->builder.status =
+      scope->builder.status ? scope->builder.status : import_operands(scope, terminator, &operands);
   if (scope->builder.status) return NULL;
   if (bare && terminator->operand_count == 1) return operands[0];
   scope->builder.extra = NULL; /* that of the last op */
@@ -180,12 +189,15 @@ mlir_block_t *import_block_of(const mlir_op_t *op, int region) {
   return has_body ? op->regions[region]->blocks.data[0] : NULL;
 }
 
-/* Types are in the arena as they were written, equal ones more than once: they are compared by what they mean. */
-static hr_status_t check_same_type(import_scope_t *scope, const mlir_op_t *op, const char *what, int index,
-                                   const mlir_type_t *declared, const mlir_type_t *given) {
+/* Types are in the arena as they were written, equal ones more than once: they are compared by what
+ * they mean. */
+static hr_status_t check_same_type(import_scope_t *scope, const mlir_op_t *op, const char *what,
+                                   int index, const mlir_type_t *declared,
+                                   const mlir_type_t *given) {
   const hlo_shape_t *shapes[2];
   char text[2][HLO_SHAPE_TEXT];
-  if (declared == given || declared->kind == MLIR_TYPE_FUTURE || declared->kind == MLIR_TYPE_OPAQUE) return NULL;
+  if (declared == given || declared->kind == MLIR_TYPE_FUTURE || declared->kind == MLIR_TYPE_OPAQUE)
+    return NULL;
   HR_TRY(import_shape(scope->importer, declared, &shapes[0]));
   HR_TRY(import_shape(scope->importer, given, &shapes[1]));
   if (hlo_shape_equal(shapes[0], shapes[1])) return NULL;
@@ -199,32 +211,37 @@ static const mlir_type_t *function_type(const mlir_op_t *function) {
 }
 
 /* The generic form writes a function's arguments twice. */
-static hr_status_t check_arguments(import_scope_t *scope, const mlir_op_t *function, const mlir_block_t *block) {
+static hr_status_t check_arguments(import_scope_t *scope, const mlir_op_t *function,
+                                   const mlir_block_t *block) {
   const mlir_type_t *type = function_type(function);
   if (!type) return NULL;
   if (type->input_count != block->arg_count)
-    return import_error(scope, function, "its block has %d arguments, and its type %d", block->arg_count,
-                        type->input_count);
+    return import_error(scope, function, "its block has %d arguments, and its type %d",
+                        block->arg_count, type->input_count);
   for (int i = 0; i < type->input_count; i++)
-    HR_TRY(check_same_type(scope, function, "block argument", i, type->inputs[i], block->args[i].type));
+    HR_TRY(check_same_type(scope, function, "block argument", i, type->inputs[i],
+                           block->args[i].type));
   return NULL;
 }
 
 /* What a function returns against its type. */
-static hr_status_t check_returned(import_scope_t *scope, const mlir_op_t *function, const mlir_op_t *terminator) {
+static hr_status_t check_returned(import_scope_t *scope, const mlir_op_t *function,
+                                  const mlir_op_t *terminator) {
   const mlir_type_t *type = function_type(function);
   if (!type) return NULL;
   if (type->result_count != terminator->operand_count)
-    return import_error(scope, terminator, "%d values are returned, want %d", terminator->operand_count,
-                        type->result_count);
+    return import_error(scope, terminator, "%d values are returned, want %d",
+                        terminator->operand_count, type->result_count);
   for (int i = 0; i < type->result_count; i++)
-    HR_TRY(check_same_type(scope, terminator, "value", i, type->results[i], terminator->operands[i]->type));
+    HR_TRY(check_same_type(scope, terminator, "value", i, type->results[i],
+                           terminator->operands[i]->type));
   return NULL;
 }
 
-/* The results' own shardings, on the tuple that returns them or on the one result, which keeps one it has. */
-static hr_status_t import_result_shardings(importer_t *importer, const mlir_op_t *function, int count,
-                                           hlo_instr_t *root) {
+/* The results' own shardings, on the tuple that returns them or on the one result, which keeps one
+ * it has. */
+static hr_status_t import_result_shardings(importer_t *importer, const mlir_op_t *function,
+                                           int count, hlo_instr_t *root) {
   static const hlo_sharding_t replicated = {.kind = HLO_TILE_KIND_REPLICATED};
   const hlo_sharding_t **each;
   hlo_sharding_t *tuple;
@@ -233,7 +250,8 @@ static hr_status_t import_result_shardings(importer_t *importer, const mlir_op_t
   if (!root || !count || (root->extra && root->extra->sharding)) return NULL;
   HR_TRY(HR_NEW_ARRAY(importer->arena, count, &each));
   for (int i = 0; i < count; i++) {
-    HR_TRY(import_sharding(importer, function, import_value_attr(function, "res_attrs", i, "mhlo.sharding"), &each[i]));
+    HR_TRY(import_sharding(importer, function,
+                           import_value_attr(function, "res_attrs", i, "mhlo.sharding"), &each[i]));
     any |= each[i] != NULL;
     if (!each[i]) each[i] = &replicated;
   }
@@ -247,12 +265,15 @@ static hr_status_t import_result_shardings(importer_t *importer, const mlir_op_t
   return NULL;
 }
 
-static hr_status_t import_function(importer_t *importer, import_function_t *function, hr_str_t name) {
+static hr_status_t import_function(importer_t *importer, import_function_t *function,
+                                   hr_str_t name) {
   mlir_block_t *block = import_block_of(function->op, 0);
   import_scope_t scope;
   mlir_op_t *terminator;
-  if (function->is_importing) return mlir_error(importer->from, function->op, "%.*s calls itself", HR_STR_ARGS(name));
-  if (!block) return mlir_error(importer->from, function->op, "%.*s has no body", HR_STR_ARGS(name));
+  if (function->is_importing)
+    return mlir_error(importer->from, function->op, "%.*s calls itself", HR_STR_ARGS(name));
+  if (!block)
+    return mlir_error(importer->from, function->op, "%.*s has no body", HR_STR_ARGS(name));
   function->is_importing = true;
   importer->at = function->op;
   HR_TRY(import_scope_new(importer, name, function->op, &scope));
@@ -266,7 +287,8 @@ static hr_status_t import_function(importer_t *importer, import_function_t *func
   HR_TRY(import_block(&scope, block, &terminator));
   HR_TRY(check_returned(&scope, function->op, terminator));
   HR_TRY(import_scope_close(&scope, import_returned(&scope, terminator, true)));
-  HR_TRY(import_result_shardings(importer, function->op, terminator->operand_count, scope.builder.computation->root));
+  HR_TRY(import_result_shardings(importer, function->op, terminator->operand_count,
+                                 scope.builder.computation->root));
   function->computation = scope.builder.computation;
   function->is_importing = false;
   return NULL;
@@ -300,7 +322,9 @@ static hr_status_t list_functions(importer_t *importer, const mlir_block_t *bloc
     HR_TRY(HR_NEW(importer->arena, &function));
     function->op = op;
     HR_TRY(hr_map_put(&importer->functions, import_str(op, "sym_name"), function, &taken));
-    if (taken) return mlir_error(importer->from, op, "@%.*s is defined twice", HR_STR_ARGS(import_str(op, "sym_name")));
+    if (taken)
+      return mlir_error(importer->from, op, "@%.*s is defined twice",
+                        HR_STR_ARGS(import_str(op, "sym_name")));
   }
   return NULL;
 }
@@ -327,11 +351,12 @@ static const mlir_op_t *find_entry(const mlir_block_t *block) {
   return count == 1 ? only : first_public;
 }
 
-/* Donations: tf.aliasing_output names the result that takes over an argument, jax.buffer_donor leaves the choice
- * open. */
+/* Donations: tf.aliasing_output names the result that takes over an argument, jax.buffer_donor
+ * leaves the choice open. */
 static hr_status_t import_donations(importer_t *importer, const mlir_op_t *entry) {
   const mlir_attr_t *args = mlir_op_attr(entry, "arg_attrs");
-  const mlir_type_t *type = mlir_op_attr(entry, "function_type") ? mlir_op_attr(entry, "function_type")->type : NULL;
+  const mlir_type_t *type =
+      mlir_op_attr(entry, "function_type") ? mlir_op_attr(entry, "function_type")->type : NULL;
   if (!args || args->kind != MLIR_ATTR_ARRAY || !type) return NULL;
   hlo_alias_t *aliases, *donors;
   int64_t *indices;
@@ -361,13 +386,15 @@ static hr_status_t import_header(importer_t *importer, const mlir_op_t *op) {
   import_frontend_attrs_t note;
   if (name.size) HR_TRY(hr_arena_str(importer->arena, name, &module->name));
   HR_TRY(import_extra(&(import_scope_t){.importer = importer}, op, &extra, &note));
-  if (extra && extra->frontend_attributes.count) module->frontend_attributes = extra->frontend_attributes;
+  if (extra && extra->frontend_attributes.count)
+    module->frontend_attributes = extra->frontend_attributes;
   module->num_partitions = import_int(op, "mhlo.num_partitions", 1);
   module->replica_count = import_int(op, "mhlo.num_replicas", 1);
   return NULL;
 }
 
-static hr_status_t import_named(importer_t *importer, const mlir_op_t *op, hlo_computation_t **out_computation) {
+static hr_status_t import_named(importer_t *importer, const mlir_op_t *op,
+                                hlo_computation_t **out_computation) {
   hr_str_t name = import_str(op, "sym_name");
   import_function_t *function = hr_map_get(&importer->functions, name);
   if (!function->computation) HR_TRY(import_function(importer, function, name));
@@ -393,15 +420,18 @@ static hr_status_t import_module(importer_t *importer, const mlir_op_t *entry) {
 
 /* Is the function one that was imported? */
 static bool is_imported(const importer_t *importer, const mlir_op_t *function) {
-  const import_function_t *known = hr_map_get(&importer->functions, import_str(function, "sym_name"));
+  const import_function_t *known =
+      hr_map_get(&importer->functions, import_str(function, "sym_name"));
   return known && known->computation;
 }
 
 /* out_reached, by position in the module's block: functions that the entry calls, if not NULL. */
-static hr_status_t import_from(const mlir_module_t *from, const mlir_op_t *entry, const stablehlo_readers_t *readers,
-                               hlo_module_t *module, bool *out_reached) {
+static hr_status_t import_from(const mlir_module_t *from, const mlir_op_t *entry,
+                               const stablehlo_readers_t *readers, hlo_module_t *module,
+                               bool *out_reached) {
   const mlir_block_t *block = import_block_of(from->op, 0);
-  importer_t importer = {.from = from, .readers = readers, .module = module, .arena = &module->arena};
+  importer_t importer = {
+      .from = from, .readers = readers, .module = module, .arena = &module->arena};
   hr_status_t st = import_module(&importer, entry);
   for (size_t i = 0; out_reached && block && i < block->ops.count; i++)
     if (is_imported(&importer, block->ops.data[i])) out_reached[i] = true;
@@ -417,14 +447,15 @@ static const mlir_op_t *entry_of(const mlir_module_t *from) {
   return block ? find_entry(block) : NULL;
 }
 
-hr_status_t stablehlo_import(const mlir_module_t *from, const stablehlo_readers_t *readers, hlo_module_t *module) {
+hr_status_t stablehlo_import(const mlir_module_t *from, const stablehlo_readers_t *readers,
+                             hlo_module_t *module) {
   return import_from(from, entry_of(from), readers, module, NULL);
 }
 
 /* --- verification --- */
 
-static hr_status_t verify_from(const mlir_module_t *from, const mlir_op_t *entry, const stablehlo_readers_t *readers,
-                               bool *out_reached) {
+static hr_status_t verify_from(const mlir_module_t *from, const mlir_op_t *entry,
+                               const stablehlo_readers_t *readers, bool *out_reached) {
   hlo_module_t *module;
   HR_TRY(hlo_module_create(HR_STR("module"), &module));
   module->source = from->source;
@@ -434,10 +465,11 @@ static hr_status_t verify_from(const mlir_module_t *from, const mlir_op_t *entry
   return st;
 }
 
-/* What StableHLO's own verifier leaves open, so that artifacts of functions that nobody runs may have it: labels of
- * rules, and the name of a mesh that another module has. */
+/* What StableHLO's own verifier leaves open, so that artifacts of functions that nobody runs may
+ * have it: labels of rules, and the name of a mesh that another module has. */
 static bool is_left_open(hr_status_t status) {
-  static const char *const rules[] = {"(all_gather C6)", "(compare C3)", "(rng_bit_generator I2)", "there is no mesh @"};
+  static const char *const rules[] = {"(all_gather C6)", "(compare C3)", "(rng_bit_generator I2)",
+                                      "there is no mesh @"};
   hr_code_t code = hr_status_code(status);
   if (code != HR_INVALID && code != HR_UNSUPPORTED) return false;
   for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)

@@ -8,8 +8,9 @@ static hr_status_t import_with(import_scope_t *scope, mlir_op_t *op, const impor
   const hlo_shape_t *shape;
   HR_TRY(import_operands(scope, op, &operands));
   HR_TRY(import_results_shape(scope, op, &shape));
-  return import_set_results(scope, op, hlo_build(&scope->builder, row->op, shape, op->operand_count, operands,
-                                                 attrs->count, attrs->items, 0, NULL));
+  return import_set_results(scope, op,
+                            hlo_build(&scope->builder, row->op, shape, op->operand_count, operands,
+                                      attrs->count, attrs->items, 0, NULL));
 }
 
 static double number_of(const mlir_attr_t *dict, const char *name) {
@@ -19,8 +20,8 @@ static double number_of(const mlir_attr_t *dict, const char *name) {
 
 /* result_accuracy, unless it asks for the default. */
 static hr_status_t add_accuracy(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op) {
-  const mlir_attr_t *given = mlir_op_attr(op, "result_accuracy"), *mode = mlir_attr_field(given, "mode"),
-                    *ulps = mlir_attr_field(given, "ulps");
+  const mlir_attr_t *given = mlir_op_attr(op, "result_accuracy"),
+                    *mode = mlir_attr_field(given, "mode"), *ulps = mlir_attr_field(given, "ulps");
   hlo_result_accuracy_t *accuracy;
   if (!mode || hr_str_is(mode->text, "DEFAULT")) return NULL;
   HR_TRY(HR_NEW(scope->importer->arena, &accuracy));
@@ -57,9 +58,11 @@ hr_status_t import_constant(import_scope_t *scope, mlir_op_t *op, const import_r
   const mlir_type_t *storage = quantised ? element->quant->storage : element;
   if (storage && is_other_sign(attr->type->element, storage)) {
     hlo_value_release(value);
-    return import_error(scope, op, "the elements are signed otherwise than the result's (constant C1)");
+    return import_error(scope, op,
+                        "the elements are signed otherwise than the result's (constant C1)");
   }
-  if (quantised && hr_dtype_is_integer(value->dtype) && hr_dtype_bytes(value->dtype) == hr_dtype_bytes(shape->dtype))
+  if (quantised && hr_dtype_is_integer(value->dtype) &&
+      hr_dtype_bytes(value->dtype) == hr_dtype_bytes(shape->dtype))
     value->dtype = shape->dtype; /* the attribute may spell an unsigned storage type as signless */
   return import_set_results(scope, op, hlo_build_constant(&scope->builder, value));
 }
@@ -106,7 +109,8 @@ hr_status_t import_slice(import_scope_t *scope, mlir_op_t *op, const import_row_
   HR_TRY(import_list(scope, op, "limit_indices", -1, 0, &limits));
   HR_TRY(import_list(scope, op, "strides", starts.count, 1, &strides));
   if (starts.count != limits.count || starts.count != strides.count)
-    return import_error(scope, op, "start_indices, limit_indices and strides differ in length (slice C2)");
+    return import_error(scope, op,
+                        "start_indices, limit_indices and strides differ in length (slice C2)");
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, starts.count, &dims));
   HR_TRY(HR_NEW(scope->importer->arena, &slice));
   for (int64_t d = 0; d < starts.count; d++)
@@ -128,7 +132,8 @@ hr_status_t import_pad(import_scope_t *scope, mlir_op_t *op, const import_row_t 
     return import_error(scope, op, "the paddings differ in length (pad C2)");
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, low.count, &dims));
   HR_TRY(HR_NEW(scope->importer->arena, &padding));
-  for (int64_t d = 0; d < low.count; d++) dims[d] = (hlo_padding_dim_t){low.data[d], high.data[d], interior.data[d]};
+  for (int64_t d = 0; d < low.count; d++)
+    dims[d] = (hlo_padding_dim_t){low.data[d], high.data[d], interior.data[d]};
   *padding = (hlo_padding_t){(int)low.count, dims};
   attrs.items[0] = (hlo_attr_t){.key = HLO_ATTR_PADDING, .padding = padding};
   return import_with(scope, op, row, &attrs);
@@ -141,12 +146,12 @@ hr_status_t import_dynamic_slice(import_scope_t *scope, mlir_op_t *op, const imp
 }
 
 /* HLO's broadcast does not stretch dimensions of size 1: they are reshaped away first. */
-hr_status_t import_broadcast_to(import_scope_t *scope, const mlir_op_t *op, hlo_instr_t *x, const hlo_shape_t *shape,
-                                hr_ints_t map, hlo_instr_t **out_x) {
+hr_status_t import_broadcast_to(import_scope_t *scope, const mlir_op_t *op, hlo_instr_t *x,
+                                const hlo_shape_t *shape, hr_ints_t map, hlo_instr_t **out_x) {
   const hlo_shape_t *squeezed;
   if (map.count != x->shape->rank)
-    return import_error(scope, op, "%ld broadcast_dimensions for rank %d (broadcast_in_dim C2)", (long)map.count,
-                        x->shape->rank);
+    return import_error(scope, op, "%ld broadcast_dimensions for rank %d (broadcast_in_dim C2)",
+                        (long)map.count, x->shape->rank);
   int64_t dims[HLO_MAX_RANK], kept[HLO_MAX_RANK];
   int count = 0;
   uint64_t taken = 0;
@@ -154,9 +159,10 @@ hr_status_t import_broadcast_to(import_scope_t *scope, const mlir_op_t *op, hlo_
     int64_t to = map.data[d];
     /* Sizes of 1 vanish below, and the verifier does not see theirs. */
     if (to >= 0 && to < shape->rank && taken >> to & 1)
-      return import_error(scope, op,
-                          "broadcast_dimensions lists %ld twice, want each at most once (broadcast_in_dim C4)",
-                          (long)to);
+      return import_error(
+          scope, op,
+          "broadcast_dimensions lists %ld twice, want each at most once (broadcast_in_dim C4)",
+          (long)to);
     if (to >= 0 && to < shape->rank) taken |= UINT64_C(1) << to;
     bool stretched = x->shape->dims[d] == 1 && to >= 0 && to < shape->rank && shape->dims[to] != 1;
     if (stretched) continue;
@@ -192,15 +198,17 @@ hr_status_t import_broadcast(import_scope_t *scope, mlir_op_t *op, const import_
   HR_TRY(import_result_shape(scope, op, 0, &shape));
   HR_TRY(import_list(scope, op, "broadcast_sizes", -1, 0, &sizes));
   if (shape->rank != sizes.count + x->shape->rank)
-    return import_error(scope, op, "the result has rank %d, want %ld, that of the operand and the broadcast_sizes",
-                        shape->rank, (long)sizes.count + x->shape->rank);
+    return import_error(
+        scope, op, "the result has rank %d, want %ld, that of the operand and the broadcast_sizes",
+        shape->rank, (long)sizes.count + x->shape->rank);
   for (int64_t d = 0; d < sizes.count; d++)
     if (sizes.data[d] < 0 || sizes.data[d] != shape->dims[d])
-      return import_error(scope, op, "the result's dimension %ld has size %ld, and broadcast_sizes says %ld", (long)d,
-                          (long)shape->dims[d], (long)sizes.data[d]);
+      return import_error(scope, op,
+                          "the result's dimension %ld has size %ld, and broadcast_sizes says %ld",
+                          (long)d, (long)shape->dims[d], (long)sizes.data[d]);
   for (int d = 0; d < x->shape->rank; d++) map[d] = sizes.count + d;
-  return import_set_results(scope, op,
-                            hlo_build_broadcast(&scope->builder, x, shape, (hr_ints_t){map, x->shape->rank}));
+  return import_set_results(
+      scope, op, hlo_build_broadcast(&scope->builder, x, shape, (hr_ints_t){map, x->shape->rank}));
 }
 
 hr_status_t import_add_compare(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op) {
@@ -222,19 +230,22 @@ hr_status_t import_compare(import_scope_t *scope, mlir_op_t *op, const import_ro
   return import_with(scope, op, row, &attrs);
 }
 
-hr_status_t import_get_tuple_element(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
+hr_status_t import_get_tuple_element(import_scope_t *scope, mlir_op_t *op,
+                                     const import_row_t *row) {
   import_attrs_t attrs = {.count = 0};
   import_add(&attrs, hlo_attr_of_int(HLO_ATTR_INDEX, import_int(op, "index", 0)));
   return import_with(scope, op, row, &attrs);
 }
 
 /* Several operands travel through the barrier as a tuple. */
-hr_status_t import_optimization_barrier(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
+hr_status_t import_optimization_barrier(import_scope_t *scope, mlir_op_t *op,
+                                        const import_row_t *row) {
   if (op->operand_count == 1) return import_plain(scope, op, row);
   hlo_instr_t **operands;
   HR_TRY(import_operands(scope, op, &operands));
   hlo_instr_t *tuple = hlo_build_tuple(&scope->builder, op->operand_count, operands);
-  return import_set_tuple_results(scope, op, hlo_build_unary(&scope->builder, HLO_OPT_BARRIER, tuple));
+  return import_set_tuple_results(scope, op,
+                                  hlo_build_unary(&scope->builder, HLO_OPT_BARRIER, tuple));
 }
 
 hr_status_t import_fft(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
@@ -259,8 +270,10 @@ hr_status_t import_triangular_solve(import_scope_t *scope, mlir_op_t *op, const 
   HR_TRY(import_enum(scope, op, "transpose_a", HLO_ENUM_TRANSPOSE, "", &transpose));
   import_add(&attrs, hlo_attr_of_bool(HLO_ATTR_LEFT_SIDE, import_bool(op, "left_side", false)));
   import_add(&attrs, hlo_attr_of_bool(HLO_ATTR_LOWER, import_bool(op, "lower", false)));
-  import_add(&attrs, hlo_attr_of_bool(HLO_ATTR_UNIT_DIAGONAL, import_bool(op, "unit_diagonal", false)));
-  import_add(&attrs, hlo_attr_of_int(HLO_ATTR_TRANSPOSE_A, transpose < 0 ? HLO_TRANSPOSE_NO_TRANSPOSE : transpose));
+  import_add(&attrs,
+             hlo_attr_of_bool(HLO_ATTR_UNIT_DIAGONAL, import_bool(op, "unit_diagonal", false)));
+  import_add(&attrs, hlo_attr_of_int(HLO_ATTR_TRANSPOSE_A,
+                                     transpose < 0 ? HLO_TRANSPOSE_NO_TRANSPOSE : transpose));
   return import_with(scope, op, row, &attrs);
 }
 
@@ -280,17 +293,21 @@ hr_status_t import_rng(import_scope_t *scope, mlir_op_t *op, const import_row_t 
   HR_TRY(import_operands(scope, op, &operands));
   HR_TRY(import_result_shape(scope, op, 0, &shape));
   const mlir_attr_t *word = mlir_op_attr(op, "rng_distribution");
-  if (op->operand_count < 2 || !word) return import_error(scope, op, "want two bounds and a distribution");
+  if (op->operand_count < 2 || !word)
+    return import_error(scope, op, "want two bounds and a distribution");
   HR_TRY(import_enum(scope, op, "rng_distribution", HLO_ENUM_DISTRIBUTION, "rng_", &distribution));
   import_add(&attrs, hlo_attr_of_int(HLO_ATTR_DISTRIBUTION, distribution));
-  return import_set_results(scope, op,
-                            hlo_build(&scope->builder, row->op, shape, 2, operands, attrs.count, attrs.items, 0, NULL));
+  return import_set_results(
+      scope, op,
+      hlo_build(&scope->builder, row->op, shape, 2, operands, attrs.count, attrs.items, 0, NULL));
 }
 
-hr_status_t import_rng_bit_generator(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
+hr_status_t import_rng_bit_generator(import_scope_t *scope, mlir_op_t *op,
+                                     const import_row_t *row) {
   int algorithm;
   import_attrs_t attrs = {.count = 0};
   HR_TRY(import_enum(scope, op, "rng_algorithm", HLO_ENUM_RNG_ALGORITHM, "rng_", &algorithm));
-  import_add(&attrs, hlo_attr_of_int(HLO_ATTR_RNG_ALGORITHM, algorithm < 0 ? HLO_RNG_ALGORITHM_DEFAULT : algorithm));
+  import_add(&attrs, hlo_attr_of_int(HLO_ATTR_RNG_ALGORITHM,
+                                     algorithm < 0 ? HLO_RNG_ALGORITHM_DEFAULT : algorithm));
   return import_with(scope, op, row, &attrs);
 }

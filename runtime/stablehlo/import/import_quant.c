@@ -25,8 +25,8 @@ bool import_is_quantised(const mlir_op_t *op) {
 
 /* --- representations --- */
 
-/* Which of the scales of a block-wise quantisation belongs to the element at a place: they have as many levels as the
- * array has dimensions, of which those without blocks count 1. */
+/* Which of the scales of a block-wise quantisation belongs to the element at a place: they have as
+ * many levels as the array has dimensions, of which those without blocks count 1. */
 static int64_t scale_index(const mlir_quant_t *quant, const int64_t *place) {
   int64_t index = 0;
   for (int d = 0; d < quant->scale_rank; d++) {
@@ -40,11 +40,13 @@ static int64_t scale_index(const mlir_quant_t *quant, const int64_t *place) {
 
 typedef double (*parameter_fn)(const mlir_quant_t *quant, int64_t index);
 static double scale_at(const mlir_quant_t *quant, int64_t index) { return quant->scales[index]; }
-static double zero_at(const mlir_quant_t *quant, int64_t index) { return (double)quant->zero_points[index]; }
+static double zero_at(const mlir_quant_t *quant, int64_t index) {
+  return (double)quant->zero_points[index];
+}
 
 /* One parameter for each element of a block-wise quantised array of static sizes. */
-static hlo_instr_t *blocks_of(import_scope_t *scope, const mlir_quant_t *quant, const hlo_shape_t *shape,
-                              parameter_fn parameter) {
+static hlo_instr_t *blocks_of(import_scope_t *scope, const mlir_quant_t *quant,
+                              const hlo_shape_t *shape, parameter_fn parameter) {
   hlo_builder_t *b = &scope->builder;
   hlo_value_t *value;
   int64_t place[HLO_MAX_RANK] = {0};
@@ -64,7 +66,8 @@ static hlo_instr_t *parameter_like(import_scope_t *scope, const mlir_quant_t *qu
   hlo_value_t *value;
   int64_t count = quant->scale_count;
   if (!x) return NULL;
-  if (quant->block_count) return hlo_build_convert(b, blocks_of(scope, quant, x->shape, parameter), x->shape->dtype);
+  if (quant->block_count)
+    return hlo_build_convert(b, blocks_of(scope, quant, x->shape, parameter), x->shape->dtype);
   if (quant->axis < 0) return hlo_build_number_like(b, parameter(quant, 0), x);
   if (!b->status) b->status = hlo_value_array(HR_F64, 1, &count, &value);
   if (b->status) return NULL;
@@ -80,16 +83,22 @@ static bool has_zero_points(const mlir_quant_t *quant) {
 }
 
 /* Storage values minus zero points, in a type where nothing overflows. */
-static hlo_instr_t *centred(import_scope_t *scope, hlo_instr_t *x, const mlir_quant_t *quant, hr_dtype_t wide) {
+static hlo_instr_t *centred(import_scope_t *scope, hlo_instr_t *x, const mlir_quant_t *quant,
+                            hr_dtype_t wide) {
   hlo_builder_t *b = &scope->builder;
   hlo_instr_t *y = hlo_build_convert(b, x, wide);
-  return has_zero_points(quant) ? hlo_build_binary(b, HLO_SUBTRACT, y, parameter_like(scope, quant, y, zero_at)) : y;
+  return has_zero_points(quant)
+             ? hlo_build_binary(b, HLO_SUBTRACT, y, parameter_like(scope, quant, y, zero_at))
+             : y;
 }
 
-static hr_dtype_t wide_dtype(const mlir_quant_t *quant) { return quant->storage->width > 16 ? HR_S64 : HR_S32; }
+static hr_dtype_t wide_dtype(const mlir_quant_t *quant) {
+  return quant->storage->width > 16 ? HR_S64 : HR_S32;
+}
 
 /* (x - zero point) * scale */
-static hr_status_t dequantize(import_scope_t *scope, hlo_instr_t *x, const mlir_quant_t *quant, hlo_instr_t **out_x) {
+static hr_status_t dequantize(import_scope_t *scope, hlo_instr_t *x, const mlir_quant_t *quant,
+                              hlo_instr_t **out_x) {
   hlo_builder_t *b = &scope->builder;
   hr_dtype_t expressed;
   HR_TRY(import_dtype(scope->importer, quant->expressed, &expressed));
@@ -99,14 +108,16 @@ static hr_status_t dequantize(import_scope_t *scope, hlo_instr_t *x, const mlir_
 }
 
 /* round(clamp(x / scale + zero point)) */
-static hr_status_t quantize(import_scope_t *scope, hlo_instr_t *x, const mlir_quant_t *quant, hlo_instr_t **out_x) {
+static hr_status_t quantize(import_scope_t *scope, hlo_instr_t *x, const mlir_quant_t *quant,
+                            hlo_instr_t **out_x) {
   hlo_builder_t *b = &scope->builder;
   hr_dtype_t storage;
   HR_TRY(import_dtype(scope->importer, quant->storage, &storage));
   if (!x) return NULL;
   hr_dtype_t expressed = x->shape->dtype;
   hlo_instr_t *y = hlo_build_binary(b, HLO_DIVIDE, x, parameter_like(scope, quant, x, scale_at));
-  if (has_zero_points(quant)) y = hlo_build_binary(b, HLO_ADD, y, parameter_like(scope, quant, x, zero_at));
+  if (has_zero_points(quant))
+    y = hlo_build_binary(b, HLO_ADD, y, parameter_like(scope, quant, x, zero_at));
   hlo_instr_t *bounded[] = {hlo_build_number(b, (double)quant->min, expressed), y,
                             hlo_build_number(b, (double)quant->max, expressed)};
   y = hlo_build(b, HLO_CLAMP, NULL, 3, bounded, 0, NULL, 0, NULL);
@@ -117,8 +128,8 @@ static hr_status_t quantize(import_scope_t *scope, hlo_instr_t *x, const mlir_qu
 /* --- shadows: an op as it would be on plain numbers --- */
 
 /* The type with another element type. */
-static hr_status_t retyped(import_scope_t *scope, const mlir_type_t *type, const mlir_type_t *element,
-                           const mlir_type_t **out_type) {
+static hr_status_t retyped(import_scope_t *scope, const mlir_type_t *type,
+                           const mlir_type_t *element, const mlir_type_t **out_type) {
   mlir_type_t *copy;
   *out_type = element;
   if (type->kind != MLIR_TYPE_TENSOR) return NULL;
@@ -129,7 +140,8 @@ static hr_status_t retyped(import_scope_t *scope, const mlir_type_t *type, const
   return NULL;
 }
 
-/* A copy of the op with operands and results of its own, for import functions to read and fill in. */
+/* A copy of the op with operands and results of its own, for import functions to read and fill in.
+ */
 static hr_status_t shadow_of(import_scope_t *scope, const mlir_op_t *op, mlir_op_t **out_shadow) {
   mlir_value_t *values;
   mlir_op_t *shadow;
@@ -147,7 +159,8 @@ static hr_status_t shadow_of(import_scope_t *scope, const mlir_op_t *op, mlir_op
   return NULL;
 }
 
-static hr_status_t import_dequantized(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
+static hr_status_t import_dequantized(import_scope_t *scope, mlir_op_t *op,
+                                      const import_row_t *row) {
   mlir_op_t *shadow;
   HR_TRY(shadow_of(scope, op, &shadow));
   for (int k = 0; k < op->operand_count; k++) {
@@ -160,7 +173,8 @@ static hr_status_t import_dequantized(import_scope_t *scope, mlir_op_t *op, cons
   }
   for (int i = 0; i < op->result_count; i++) {
     const mlir_quant_t *quant = import_quant_of(op->results[i].type);
-    if (quant) HR_TRY(retyped(scope, op->results[i].type, quant->expressed, &shadow->results[i].type));
+    if (quant)
+      HR_TRY(retyped(scope, op->results[i].type, quant->expressed, &shadow->results[i].type));
   }
   HR_TRY(hlo_builder_finish(&scope->builder));
   HR_TRY(row->import(scope, shadow, row));
@@ -175,9 +189,10 @@ static hr_status_t import_dequantized(import_scope_t *scope, mlir_op_t *op, cons
 
 /* --- contractions --- */
 
-/* The operands' scales multiplied: one number, or one for each index along the result's axis, as a quantisation. */
-static hr_status_t joint_scales(import_scope_t *scope, const mlir_quant_t *lhs, const mlir_quant_t *rhs, int64_t axis,
-                                mlir_quant_t *out_joint) {
+/* The operands' scales multiplied: one number, or one for each index along the result's axis, as a
+ * quantisation. */
+static hr_status_t joint_scales(import_scope_t *scope, const mlir_quant_t *lhs,
+                                const mlir_quant_t *rhs, int64_t axis, mlir_quant_t *out_joint) {
   double *scales;
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, rhs->scale_count, &scales));
   for (int i = 0; i < rhs->scale_count; i++) scales[i] = lhs->scales[0] * rhs->scales[i];
@@ -188,7 +203,8 @@ static hr_status_t joint_scales(import_scope_t *scope, const mlir_quant_t *lhs, 
 }
 
 /* Sums of products of centred integers are exact; only then come scales and rounding. */
-static hr_status_t import_contracted(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
+static hr_status_t import_contracted(import_scope_t *scope, mlir_op_t *op,
+                                     const import_row_t *row) {
   const mlir_quant_t *result = import_quant_of(op->results[0].type), *sides[2];
   mlir_op_t *shadow;
   mlir_type_t *integer;
@@ -225,7 +241,8 @@ static const import_quant_rule_t *find_rule(hr_str_t name) {
 
 hr_status_t import_uniform_quantize(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
-  const mlir_quant_t *from = import_quant_of(op->operands[0]->type), *to = import_quant_of(op->results[0].type);
+  const mlir_quant_t *from = import_quant_of(op->operands[0]->type),
+                     *to = import_quant_of(op->results[0].type);
   hlo_instr_t *x = import_operand(op, 0);
   if (!to) return import_error(scope, op, "the result is not quantised (uniform_quantize O1)");
   if (from) HR_TRY(dequantize(scope, x, from, &x));
@@ -233,7 +250,8 @@ hr_status_t import_uniform_quantize(import_scope_t *scope, mlir_op_t *op, const 
   return import_set_results(scope, op, x);
 }
 
-hr_status_t import_uniform_dequantize(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
+hr_status_t import_uniform_dequantize(import_scope_t *scope, mlir_op_t *op,
+                                      const import_row_t *row) {
   (void)row;
   const mlir_quant_t *from = import_quant_of(op->operands[0]->type);
   hlo_instr_t *x;
@@ -247,10 +265,12 @@ hr_status_t import_quantised(import_scope_t *scope, mlir_op_t *op, const import_
   if (!rule) return import_error(scope, op, "it takes no quantised values");
   HR_TRY(import_verify_quantised(scope, op, rule));
   switch (rule->class_) {
-    case QUANT_DEQUANTIZE: return import_dequantized(scope, op, row);
+    case QUANT_DEQUANTIZE:
+      return import_dequantized(scope, op, row);
     case QUANT_CONTRACT:
       return import_quant_of(op->operands[0]->type) ? import_contracted(scope, op, row)
                                                     : import_dequantized(scope, op, row);
-    default: return row->import(scope, op, row);
+    default:
+      return row->import(scope, op, row);
   }
 }

@@ -1,5 +1,5 @@
-/* Quantised values: arrays of their storage type in the IR. The ops on them are expanded here, so that nothing after
- * the importer knows of quantisation. */
+/* Quantised values: arrays of their storage type in the IR. The ops on them are expanded here, so
+ * that nothing after the importer knows of quantisation. */
 #ifndef STABLEHLO_IMPORT_QUANT_H
 #define STABLEHLO_IMPORT_QUANT_H
 
@@ -13,13 +13,19 @@ bool import_is_quantised(const mlir_op_t *op);
 hr_status_t import_quantised(import_scope_t *scope, mlir_op_t *op, const import_row_t *row);
 
 /* How an op treats quantised values; NULL: it takes none. */
-typedef enum import_quant_class { QUANT_MOVE, QUANT_DEQUANTIZE, QUANT_CONTRACT, QUANT_QUANTIZE } import_quant_class_t;
+typedef enum import_quant_class {
+  QUANT_MOVE,
+  QUANT_DEQUANTIZE,
+  QUANT_CONTRACT,
+  QUANT_QUANTIZE
+} import_quant_class_t;
 typedef struct import_quant_rule {
   const char *name;
   import_quant_class_t class_;
   bool per_axis; /* scales along an axis are fine */
 } import_quant_rule_t;
 /* The rules of the specification about quantised operands and results (import_quant_verify.c). */
-hr_status_t import_verify_quantised(import_scope_t *scope, const mlir_op_t *op, const import_quant_rule_t *rule);
+hr_status_t import_verify_quantised(import_scope_t *scope, const mlir_op_t *op,
+                                    const import_quant_rule_t *rule);
 
 #endif

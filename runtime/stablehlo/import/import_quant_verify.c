@@ -1,4 +1,5 @@
-/* The specification's rules about quantised types, by its labels. The op's other rules are checked on what it becomes.
+/* The specification's rules about quantised types, by its labels. The op's other rules are checked
+ * on what it becomes.
  */
 #include <math.h>
 #include <string.h>
@@ -21,11 +22,13 @@ static hr_status_t check_ranges(import_scope_t *scope, const mlir_op_t *op, cons
   int64_t low = q->storage_signed ? -(INT64_C(1) << (width - 1)) : 0;
   int64_t high = q->storage_signed ? (INT64_C(1) << (width - 1)) - 1 : (INT64_C(1) << width) - 1;
   if (q->min < low || q->min >= q->max || q->max > high)
-    return import_error(scope, op, "storage from %ld to %ld, want %ld <= min < max <= %ld (quantized type C3)",
+    return import_error(scope, op,
+                        "storage from %ld to %ld, want %ld <= min < max <= %ld (quantized type C3)",
                         (long)q->min, (long)q->max, (long)low, (long)high);
   for (int i = 0; i < q->scale_count; i++) {
     if (!(q->scales[i] > 0) || !isfinite(q->scales[i]))
-      return import_error(scope, op, "scale %g, want a positive one (quantized type C5-C6)", q->scales[i]);
+      return import_error(scope, op, "scale %g, want a positive one (quantized type C5-C6)",
+                          q->scales[i]);
     if (q->zero_points[i] < q->min || q->zero_points[i] > q->max)
       return import_error(scope, op, "zero point %ld, want one from %ld to %ld (quantized type C7)",
                           (long)q->zero_points[i], (long)q->min, (long)q->max);
@@ -40,14 +43,17 @@ static hr_status_t check_scales(import_scope_t *scope, const mlir_op_t *op, cons
     return import_error(scope, op, "%d scales, want one (quantized type C10)", q->scale_count);
   if (q->axis >= 0) {
     if (q->axis >= type->rank)
-      return import_error(scope, op, "quantisation along dimension %ld of %d (quantized tensor C12)", (long)q->axis,
-                          type->rank);
+      return import_error(scope, op,
+                          "quantisation along dimension %ld of %d (quantized tensor C12)",
+                          (long)q->axis, type->rank);
     int64_t size = type->dims[q->axis];
     if (size != HLO_UNBOUNDED && size != q->scale_count)
-      return import_error(scope, op, "%d scales for %ld indices (quantized tensor C13)", q->scale_count, (long)size);
+      return import_error(scope, op, "%d scales for %ld indices (quantized tensor C13)",
+                          q->scale_count, (long)size);
   }
   if (q->block_count && q->scale_rank != type->rank)
-    return import_error(scope, op, "scales of %d levels for blocks of %d dimensions", q->scale_rank, type->rank);
+    return import_error(scope, op, "scales of %d levels for blocks of %d dimensions", q->scale_rank,
+                        type->rank);
   int64_t scales = 1;
   for (int d = 0; q->block_count && d < q->scale_rank; d++)
     if (__builtin_mul_overflow(scales, q->scale_dims[d], &scales)) scales = -1;
@@ -57,7 +63,9 @@ static hr_status_t check_scales(import_scope_t *scope, const mlir_op_t *op, cons
     int64_t axis = q->block_axes[i], block = q->block_sizes[i];
     bool fits = axis >= 0 && axis < type->rank && block > 0 && type->dims[axis] != HLO_UNBOUNDED &&
                 type->dims[axis] == block * q->scale_dims[axis];
-    if (!fits) return import_error(scope, op, "blocks of %ld do not divide dimension %ld", (long)block, (long)axis);
+    if (!fits)
+      return import_error(scope, op, "blocks of %ld do not divide dimension %ld", (long)block,
+                          (long)axis);
   }
   return NULL;
 }
@@ -71,7 +79,8 @@ static hr_status_t check_type(import_scope_t *scope, const mlir_op_t *op, const 
   HR_TRY(check_ranges(scope, op, q));
   HR_TRY(check_scales(scope, op, type, q));
   if (q->axis >= 0 && !rule->per_axis)
-    return import_error(scope, op, "scales along an axis, want one for the whole tensor (%.*s I1)", NAME(op));
+    return import_error(scope, op, "scales along an axis, want one for the whole tensor (%.*s I1)",
+                        NAME(op));
   return NULL;
 }
 
@@ -84,7 +93,8 @@ static bool same_baseline(const mlir_quant_t *a, const mlir_quant_t *b) {
 }
 
 static bool same_parameters(const mlir_quant_t *a, const mlir_quant_t *b) {
-  if (a->scale_count != b->scale_count) return a->scale_count == 1 || b->scale_count == 1; /* a broadcast of one */
+  if (a->scale_count != b->scale_count)
+    return a->scale_count == 1 || b->scale_count == 1; /* a broadcast of one */
   for (int i = 0; i < a->scale_count; i++)
     if (a->scales[i] != b->scales[i] || a->zero_points[i] != b->zero_points[i]) return false;
   return true;
@@ -95,29 +105,35 @@ static bool is_float(const mlir_type_t *type) {
   return element->kind == MLIR_TYPE_FLOAT || element->kind == MLIR_TYPE_COMPLEX;
 }
 
-static hr_status_t check_baseline(import_scope_t *scope, const mlir_op_t *op, const mlir_type_t *type,
-                                  const mlir_quant_t **first) {
+static hr_status_t check_baseline(import_scope_t *scope, const mlir_op_t *op,
+                                  const mlir_type_t *type, const mlir_quant_t **first) {
   const mlir_quant_t *q = import_quant_of(type);
   if (is_float(type))
-    return import_error(scope, op, "quantised and floating-point tensors together (%.*s C1)", NAME(op));
+    return import_error(scope, op, "quantised and floating-point tensors together (%.*s C1)",
+                        NAME(op));
   if (!q) return NULL;
   if (*first && !same_baseline(*first, q))
-    return import_error(scope, op, "quantised types of different storage or expressed types (%.*s C1)", NAME(op));
+    return import_error(
+        scope, op, "quantised types of different storage or expressed types (%.*s C1)", NAME(op));
   *first = q;
   return NULL;
 }
 
 static hr_status_t check_dequantize(import_scope_t *scope, const mlir_op_t *op) {
   const mlir_quant_t *first = NULL;
-  for (int k = 0; k < op->operand_count; k++) HR_TRY(check_baseline(scope, op, op->operands[k]->type, &first));
-  for (int i = 0; i < op->result_count; i++) HR_TRY(check_baseline(scope, op, op->results[i].type, &first));
+  for (int k = 0; k < op->operand_count; k++)
+    HR_TRY(check_baseline(scope, op, op->operands[k]->type, &first));
+  for (int i = 0; i < op->result_count; i++)
+    HR_TRY(check_baseline(scope, op, op->results[i].type, &first));
   return NULL;
 }
 
 /* Ops that move whole elements keep their type; only the number of the axis may change. */
-static hr_status_t check_move(import_scope_t *scope, const mlir_op_t *op, const import_quant_rule_t *rule) {
-  static const char *const free_ops[] = {"bitcast_convert", "custom_call", "composite",        "constant",
-                                         "tuple",           "call",        "get_tuple_element"};
+static hr_status_t check_move(import_scope_t *scope, const mlir_op_t *op,
+                              const import_quant_rule_t *rule) {
+  static const char *const free_ops[] = {"bitcast_convert",  "custom_call", "composite",
+                                         "constant",         "tuple",       "call",
+                                         "get_tuple_element"};
   const mlir_quant_t *result = op->result_count == 1 ? import_quant_of(op->results[0].type) : NULL;
   if (op->region_count || op->result_count != 1) return NULL;
   for (size_t i = 0; i < sizeof free_ops / sizeof *free_ops; i++)
@@ -129,7 +145,8 @@ static hr_status_t check_move(import_scope_t *scope, const mlir_op_t *op, const 
     moved = *q;
     if (rule->per_axis && (q->axis < 0) == (result->axis < 0)) moved.axis = result->axis;
     if (!same_baseline(&moved, result) || !same_parameters(q, result))
-      return import_error(scope, op, "operand %d and the result differ in quantised type (%.*s C1)", k, NAME(op));
+      return import_error(scope, op, "operand %d and the result differ in quantised type (%.*s C1)",
+                          k, NAME(op));
   }
   return NULL;
 }
@@ -143,44 +160,55 @@ static bool has_zero_points(const mlir_quant_t *q) {
 }
 
 static bool is_contracted(const mlir_op_t *op, int64_t axis) {
-  const mlir_attr_t *dims = mlir_attr_field(mlir_op_attr(op, "dot_dimension_numbers"), "rhs_contracting_dimensions");
+  const mlir_attr_t *dims =
+      mlir_attr_field(mlir_op_attr(op, "dot_dimension_numbers"), "rhs_contracting_dimensions");
   for (int64_t i = 0; dims && i < dims->element_count && dims->data; i++)
     if (((const int64_t *)dims->data)[dims->splat ? 0 : i] == axis) return true;
   return false;
 }
 
-static hr_status_t check_weights(import_scope_t *scope, const mlir_op_t *op, bool is_dot, const mlir_quant_t *rhs) {
+static hr_status_t check_weights(import_scope_t *scope, const mlir_op_t *op, bool is_dot,
+                                 const mlir_quant_t *rhs) {
   int64_t wanted = import_field_int(op, "dimension_numbers", "kernel_output_feature_dimension");
-  if (is_dot && has_zero_points(rhs)) return import_error(scope, op, "zero points of the right side (dot_general C15)");
+  if (is_dot && has_zero_points(rhs))
+    return import_error(scope, op, "zero points of the right side (dot_general C15)");
   if (is_dot && rhs->axis >= 0 && is_contracted(op, rhs->axis))
-    return import_error(scope, op, "the right side is quantised along a contracted dimension (dot_general C16)");
+    return import_error(
+        scope, op, "the right side is quantised along a contracted dimension (dot_general C16)");
   if (!is_dot && rhs->axis >= 0 && rhs->axis != wanted)
-    return import_error(scope, op, "the kernel is quantised along dimension %ld, want %ld (convolution C29)",
+    return import_error(scope, op,
+                        "the kernel is quantised along dimension %ld, want %ld (convolution C29)",
                         (long)rhs->axis, (long)wanted);
   return NULL;
 }
 
-static hr_status_t check_full(import_scope_t *scope, const mlir_op_t *op, bool is_dot, const mlir_quant_t *lhs,
-                              const mlir_quant_t *rhs, const mlir_quant_t *result) {
+static hr_status_t check_full(import_scope_t *scope, const mlir_op_t *op, bool is_dot,
+                              const mlir_quant_t *lhs, const mlir_quant_t *rhs,
+                              const mlir_quant_t *result) {
   int64_t wanted = import_field_int(op, "dimension_numbers", "output_feature_dimension");
-  if (lhs->axis >= 0) return import_error(scope, op, "the left side has scales along an axis (%.*s I1)", NAME(op));
+  if (lhs->axis >= 0)
+    return import_error(scope, op, "the left side has scales along an axis (%.*s I1)", NAME(op));
   if (!mlir_type_equal(lhs->storage, rhs->storage))
     return import_error(scope, op, "sides of different storage types (%s)",
                         is_dot ? "dot_general C17" : "convolution C31");
-  if (!mlir_type_equal(lhs->expressed, rhs->expressed) || !mlir_type_equal(lhs->expressed, result->expressed))
-    return import_error(scope, op, "different expressed types (%s)", is_dot ? "dot_general C18" : "convolution C32");
+  if (!mlir_type_equal(lhs->expressed, rhs->expressed) ||
+      !mlir_type_equal(lhs->expressed, result->expressed))
+    return import_error(scope, op, "different expressed types (%s)",
+                        is_dot ? "dot_general C18" : "convolution C32");
   if (rhs->axis < 0 && result->axis >= 0)
     return import_error(scope, op, "only the result has scales along an axis (%s)",
                         is_dot ? "dot_general C19" : "convolution C33");
   if (!is_dot && result->axis >= 0 && result->axis != wanted)
-    return import_error(scope, op, "the result is quantised along dimension %ld, want %ld (convolution C30)",
+    return import_error(scope, op,
+                        "the result is quantised along dimension %ld, want %ld (convolution C30)",
                         (long)result->axis, (long)wanted);
   return NULL;
 }
 
 static hr_status_t check_contract(import_scope_t *scope, const mlir_op_t *op) {
   const mlir_type_t *lhs_type = op->operands[0]->type, *result_type = op->results[0].type;
-  const mlir_quant_t *lhs = import_quant_of(lhs_type), *rhs = import_quant_of(op->operands[1]->type),
+  const mlir_quant_t *lhs = import_quant_of(lhs_type),
+                     *rhs = import_quant_of(op->operands[1]->type),
                      *result = import_quant_of(result_type);
   bool is_dot = !mlir_op_attr(op, "dimension_numbers");
   if (op->result_count != 1 || !rhs || !lhs != !result)
@@ -190,13 +218,16 @@ static hr_status_t check_contract(import_scope_t *scope, const mlir_op_t *op) {
     return import_error(scope, op, "want tensors (%.*s I1)", NAME(op));
   HR_TRY(check_weights(scope, op, is_dot, rhs));
   if (lhs) return check_full(scope, op, is_dot, lhs, rhs, result);
-  if (!mlir_type_equal(lhs_type->element, rhs->expressed) || !mlir_type_equal(result_type->element, rhs->expressed))
-    return import_error(scope, op, "different expressed types (%s)", is_dot ? "dot_general C20" : "convolution C34");
+  if (!mlir_type_equal(lhs_type->element, rhs->expressed) ||
+      !mlir_type_equal(result_type->element, rhs->expressed))
+    return import_error(scope, op, "different expressed types (%s)",
+                        is_dot ? "dot_general C20" : "convolution C34");
   return NULL;
 }
 
 static hr_status_t check_quantize(import_scope_t *scope, const mlir_op_t *op) {
-  const mlir_type_t *types[2] = {op->operands[0]->type, op->result_count == 1 ? op->results[0].type : NULL};
+  const mlir_type_t *types[2] = {op->operands[0]->type,
+                                 op->result_count == 1 ? op->results[0].type : NULL};
   for (int i = 0; i < 2; i++) {
     const mlir_quant_t *q = types[i] ? import_quant_of(types[i]) : NULL;
     if (!types[i] || types[i]->kind != MLIR_TYPE_TENSOR)
@@ -207,17 +238,25 @@ static hr_status_t check_quantize(import_scope_t *scope, const mlir_op_t *op) {
   HR_TRY(import_result_shape(scope, op, 0, &to));
   if (!hlo_shape_same_dims(import_operand(op, 0)->shape, to))
     return import_error(scope, op, "operand and result differ in sizes (%.*s C1)", NAME(op));
-  return mlir_type_equal(types[0], types[1]) ? NULL
-                                             : import_error(scope, op, "different expressed types (%.*s C2)", NAME(op));
+  return mlir_type_equal(types[0], types[1])
+             ? NULL
+             : import_error(scope, op, "different expressed types (%.*s C2)", NAME(op));
 }
 
-hr_status_t import_verify_quantised(import_scope_t *scope, const mlir_op_t *op, const import_quant_rule_t *rule) {
-  for (int k = 0; k < op->operand_count; k++) HR_TRY(check_type(scope, op, op->operands[k]->type, rule));
-  for (int i = 0; i < op->result_count; i++) HR_TRY(check_type(scope, op, op->results[i].type, rule));
+hr_status_t import_verify_quantised(import_scope_t *scope, const mlir_op_t *op,
+                                    const import_quant_rule_t *rule) {
+  for (int k = 0; k < op->operand_count; k++)
+    HR_TRY(check_type(scope, op, op->operands[k]->type, rule));
+  for (int i = 0; i < op->result_count; i++)
+    HR_TRY(check_type(scope, op, op->results[i].type, rule));
   switch (rule->class_) {
-    case QUANT_DEQUANTIZE: return check_dequantize(scope, op);
-    case QUANT_CONTRACT: return check_contract(scope, op);
-    case QUANT_QUANTIZE: return check_quantize(scope, op);
-    default: return check_move(scope, op, rule);
+    case QUANT_DEQUANTIZE:
+      return check_dequantize(scope, op);
+    case QUANT_CONTRACT:
+      return check_contract(scope, op);
+    case QUANT_QUANTIZE:
+      return check_quantize(scope, op);
+    default:
+      return check_move(scope, op, rule);
   }
 }

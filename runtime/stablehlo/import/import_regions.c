@@ -4,7 +4,8 @@
 
 static bool is_inside(const mlir_value_t *value, const mlir_region_t *region) {
   const mlir_block_t *block = value->owner ? value->owner->parent : value->block;
-  while (block && block->parent != region) block = block->parent->parent ? block->parent->parent->parent : NULL;
+  while (block && block->parent != region)
+    block = block->parent->parent ? block->parent->parent->parent : NULL;
   return block != NULL;
 }
 
@@ -16,12 +17,14 @@ void import_values_deinit(import_values_t *values) {
 /* `place` stays where it is: the address in it is the key. */
 static hr_status_t add_once(import_values_t *values, mlir_value_t *const *place) {
   void *known;
-  HR_TRY(hr_map_put(&values->known, (hr_str_t){(const char *)place, sizeof *place}, *place, &known));
+  HR_TRY(
+      hr_map_put(&values->known, (hr_str_t){(const char *)place, sizeof *place}, *place, &known));
   if (!known) HR_VEC_PUSH(values, *place);
   return NULL;
 }
 
-static hr_status_t capture_in(const mlir_region_t *whole, const mlir_region_t *region, import_values_t *values) {
+static hr_status_t capture_in(const mlir_region_t *whole, const mlir_region_t *region,
+                              import_values_t *values) {
   for (size_t b = 0; b < region->blocks.count; b++)
     for (size_t i = 0; i < region->blocks.data[b]->ops.count; i++) {
       const mlir_op_t *op = region->blocks.data[b]->ops.data[i];
@@ -36,9 +39,11 @@ hr_status_t import_captures(const mlir_region_t *region, import_values_t *values
   return capture_in(region, region, values);
 }
 
-static hr_status_t new_body_scope(import_scope_t *scope, const mlir_op_t *op, import_scope_t *body) {
+static hr_status_t new_body_scope(import_scope_t *scope, const mlir_op_t *op,
+                                  import_scope_t *body) {
   const char *name;
-  HR_TRY(hr_arena_printf(scope->importer->arena, &name, "region_%d", scope->importer->body_count++));
+  HR_TRY(
+      hr_arena_printf(scope->importer->arena, &name, "region_%d", scope->importer->body_count++));
   return import_scope_new(scope->importer, hr_str_from(name), op, body);
 }
 
@@ -47,13 +52,15 @@ static hr_status_t copy_constant(import_scope_t *scope, const mlir_op_t *op, mli
                                  import_scope_t *body) {
   const hlo_instr_t *outside = value->mapped;
   if (!outside || outside->op != HLO_CONSTANT)
-    return import_error(scope, op,
-                        "its region uses a value from outside that is not a constant, which has no form in HLO");
+    return import_error(
+        scope, op,
+        "its region uses a value from outside that is not a constant, which has no form in HLO");
   value->mapped = hlo_build_constant(&body->builder, hlo_value_retain(outside->literal));
   return NULL;
 }
 
-static hr_status_t import_body_with(import_scope_t *scope, const mlir_op_t *op, int region, import_values_t *captured,
+static hr_status_t import_body_with(import_scope_t *scope, const mlir_op_t *op, int region,
+                                    import_values_t *captured,
                                     hlo_computation_t **out_computation) {
   mlir_block_t *block = import_block_of(op, region);
   import_scope_t body;
@@ -79,7 +86,8 @@ static hr_status_t import_body_with(import_scope_t *scope, const mlir_op_t *op, 
   return NULL;
 }
 
-hr_status_t import_body(import_scope_t *scope, const mlir_op_t *op, int region, hlo_computation_t **out_computation) {
+hr_status_t import_body(import_scope_t *scope, const mlir_op_t *op, int region,
+                        hlo_computation_t **out_computation) {
   import_values_t captured = {0};
   hr_status_t st = import_body_with(scope, op, region, &captured, out_computation);
   import_values_deinit(&captured);
@@ -87,12 +95,13 @@ hr_status_t import_body(import_scope_t *scope, const mlir_op_t *op, int region, 
 }
 
 /* Shape of (args..., captured...). */
-static hr_status_t state_shape(import_scope_t *scope, const mlir_block_t *block, const import_values_t *captured,
-                               const hlo_shape_t **out_shape) {
+static hr_status_t state_shape(import_scope_t *scope, const mlir_block_t *block,
+                               const import_values_t *captured, const hlo_shape_t **out_shape) {
   int count = block->arg_count + (int)captured->count;
   const hlo_shape_t **shapes;
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, count, &shapes));
-  for (int i = 0; i < block->arg_count; i++) HR_TRY(import_shape(scope->importer, block->args[i].type, &shapes[i]));
+  for (int i = 0; i < block->arg_count; i++)
+    HR_TRY(import_shape(scope->importer, block->args[i].type, &shapes[i]));
   for (size_t i = 0; i < captured->count; i++)
     shapes[block->arg_count + (int)i] = ((hlo_instr_t *)captured->data[i]->mapped)->shape;
   return hlo_shape_tuple(scope->importer->arena, count, shapes, out_shape);
@@ -102,15 +111,17 @@ static hlo_instr_t *returned_with_captures(import_scope_t *body, const mlir_op_t
                                            const import_values_t *captured) {
   int count = terminator->operand_count + (int)captured->count;
   hlo_instr_t **elements;
-  if (!body->builder.status) body->builder.status = HR_NEW_ARRAY(body->importer->arena, count, &elements);
+  if (!body->builder.status)
+    body->builder.status = HR_NEW_ARRAY(body->importer->arena, count, &elements);
   if (body->builder.status) return NULL;
   for (int k = 0; k < terminator->operand_count; k++) elements[k] = import_operand(terminator, k);
-  for (size_t i = 0; i < captured->count; i++) elements[terminator->operand_count + (int)i] = captured->data[i]->mapped;
+  for (size_t i = 0; i < captured->count; i++)
+    elements[terminator->operand_count + (int)i] = captured->data[i]->mapped;
   return hlo_build_tuple(&body->builder, count, elements);
 }
 
-hr_status_t import_region(import_scope_t *scope, const mlir_op_t *op, int region, const import_region_form_t *form,
-                          hlo_computation_t **out_computation) {
+hr_status_t import_region(import_scope_t *scope, const mlir_op_t *op, int region,
+                          const import_region_form_t *form, hlo_computation_t **out_computation) {
   mlir_block_t *block = import_block_of(op, region);
   const import_values_t *captured = form->captured;
   import_scope_t body;
@@ -122,7 +133,8 @@ hr_status_t import_region(import_scope_t *scope, const mlir_op_t *op, int region
   HR_TRY(new_body_scope(scope, op, &body));
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, captured->count, &outside));
   hlo_instr_t *state = hlo_build_parameter(&body.builder, 0, shape);
-  for (int i = 0; i < block->arg_count; i++) block->args[i].mapped = hlo_build_element(&body.builder, state, i);
+  for (int i = 0; i < block->arg_count; i++)
+    block->args[i].mapped = hlo_build_element(&body.builder, state, i);
   for (size_t i = 0; i < captured->count; i++) {
     outside[i] = captured->data[i]->mapped;
     captured->data[i]->mapped = hlo_build_element(&body.builder, state, block->arg_count + (int)i);

@@ -1,8 +1,9 @@
-/* Shardy: manual computations as XLA writes them in HLO, markers around a call; everything else is an identity that
- * keeps its sharding as a frontend attribute. */
+/* Shardy: manual computations as XLA writes them in HLO, markers around a call; everything else is
+ * an identity that keeps its sharding as a frontend attribute. */
 #include "stablehlo/import/import.h"
 
-static hr_status_t quoted_attribute(import_scope_t *scope, const char *format, hr_str_t text, hr_str_t *out_value) {
+static hr_status_t quoted_attribute(import_scope_t *scope, const char *format, hr_str_t text,
+                                    hr_str_t *out_value) {
   const char *value;
   HR_TRY(hr_arena_printf(scope->importer->arena, &value, format, HR_STR_ARGS(text)));
   *out_value = hr_str_from(value);
@@ -10,13 +11,14 @@ static hr_status_t quoted_attribute(import_scope_t *scope, const char *format, h
 }
 
 /* Frontend attributes of a marker: its shardings, and the axes that are manual. */
-static hr_status_t marker_extra(import_scope_t *scope, const char *name, hr_str_t shardings, hr_str_t axes,
-                                hlo_extra_t **out_extra) {
+static hr_status_t marker_extra(import_scope_t *scope, const char *name, hr_str_t shardings,
+                                hr_str_t axes, hlo_extra_t **out_extra) {
   hlo_name_value_t *items;
   HR_TRY(HR_NEW(scope->importer->arena, out_extra));
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, 2, &items));
   bool inwards = hr_str_is(hr_str_from(name), "xla.sdy.in_shardings");
-  hlo_name_value_t *first = &items[inwards ? 0 : 1], *second = &items[inwards ? 1 : 0]; /* sorted by name */
+  hlo_name_value_t *first = &items[inwards ? 0 : 1],
+                   *second = &items[inwards ? 1 : 0]; /* sorted by name */
   first->name = hr_str_from(name);
   second->name = HR_STR("xla.sdy.manual_axes");
   HR_TRY(quoted_attribute(scope, "#sdy.sharding_per_value<[%.*s]>", shardings, &first->value));
@@ -31,15 +33,16 @@ typedef struct marker {
 } marker_t;
 
 /* A marker over `count` values, and the values behind it. */
-static hr_status_t build_marker(import_scope_t *scope, const marker_t *marker, int count, hlo_instr_t **values,
-                                const hlo_shape_t *shape) {
+static hr_status_t build_marker(import_scope_t *scope, const marker_t *marker, int count,
+                                hlo_instr_t **values, const hlo_shape_t *shape) {
   hlo_extra_t *extra;
   hlo_attr_t attrs[2] = {hlo_attr_of_str(HLO_ATTR_CUSTOM_CALL_TARGET, hr_str_from(marker->target)),
                          hlo_attr_of_bool(HLO_ATTR_CUSTOM_CALL_HAS_SIDE_EFFECT, true)};
   if (!count) return NULL;
   HR_TRY(marker_extra(scope, marker->attribute, marker->shardings, marker->axes, &extra));
   scope->builder.extra = extra;
-  hlo_instr_t *instr = hlo_build(&scope->builder, HLO_CUSTOM_CALL, shape, count, values, 2, attrs, 0, NULL);
+  hlo_instr_t *instr =
+      hlo_build(&scope->builder, HLO_CUSTOM_CALL, shape, count, values, 2, attrs, 0, NULL);
   scope->builder.extra = NULL;
   for (int i = 0; i < count; i++)
     values[i] = hlo_shape_is_tuple(shape) ? hlo_build_element(&scope->builder, instr, i) : instr;
@@ -59,7 +62,8 @@ static hr_status_t parameters_shape(import_scope_t *scope, const hlo_computation
   return hlo_shape_tuple(scope->importer->arena, count, shapes, out_shape);
 }
 
-hr_status_t import_manual_computation(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
+hr_status_t import_manual_computation(import_scope_t *scope, mlir_op_t *op,
+                                      const import_row_t *row) {
   (void)row;
   hlo_computation_t *body;
   hlo_instr_t **operands, **results;
@@ -71,29 +75,33 @@ hr_status_t import_manual_computation(import_scope_t *scope, mlir_op_t *op, cons
   HR_TRY(import_operands(scope, op, &operands));
   HR_TRY(parameters_shape(scope, body, &local));
   HR_TRY(import_results_shape(scope, op, &global));
-  marker_t in = {"xla.sdy.GlobalToLocalShape", "xla.sdy.in_shardings", import_str(op, "in_shardings"), axes};
+  marker_t in = {"xla.sdy.GlobalToLocalShape", "xla.sdy.in_shardings",
+                 import_str(op, "in_shardings"), axes};
   HR_TRY(build_marker(scope, &in, op->operand_count, operands, local));
   hlo_attr_t apply = hlo_attr_of_called(HLO_ATTR_TO_APPLY, 1);
-  hlo_instr_t *call =
-      hlo_build(&scope->builder, HLO_CALL, body->root->shape, op->operand_count, operands, 1, &apply, 1, &body);
+  hlo_instr_t *call = hlo_build(&scope->builder, HLO_CALL, body->root->shape, op->operand_count,
+                                operands, 1, &apply, 1, &body);
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, op->result_count, &results));
   for (int i = 0; i < op->result_count; i++)
     results[i] = op->result_count == 1 ? call : hlo_build_element(&scope->builder, call, i);
-  marker_t out = {"xla.sdy.LocalToGlobalShape", "xla.sdy.out_shardings", import_str(op, "out_shardings"), axes};
+  marker_t out = {"xla.sdy.LocalToGlobalShape", "xla.sdy.out_shardings",
+                  import_str(op, "out_shardings"), axes};
   HR_TRY(build_marker(scope, &out, op->result_count, results, global));
   for (int i = 0; i < op->result_count; i++) op->results[i].mapped = results[i];
   return hlo_builder_finish(&scope->builder);
 }
 
 /* The value, marked with the sharding it is to have. */
-hr_status_t import_sharding_constraint(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
+hr_status_t import_sharding_constraint(import_scope_t *scope, mlir_op_t *op,
+                                       const import_row_t *row) {
   hlo_instr_t *x = import_operand(op, 0);
   hlo_extra_t *extra;
   hlo_name_value_t *item;
   HR_TRY(HR_NEW(scope->importer->arena, &extra));
   HR_TRY(HR_NEW(scope->importer->arena, &item));
   item->name = HR_STR("xla.sdy.sharding");
-  HR_TRY(quoted_attribute(scope, "#sdy.sharding_per_value<[<%.*s>]>", import_str(op, "sharding"), &item->value));
+  HR_TRY(quoted_attribute(scope, "#sdy.sharding_per_value<[<%.*s>]>", import_str(op, "sharding"),
+                          &item->value));
   extra->frontend_attributes = (hlo_name_values_t){1, item};
   scope->builder.extra = extra;
   hlo_attr_t target = hlo_attr_of_str(HLO_ATTR_CUSTOM_CALL_TARGET, HR_STR("Sharding"));
@@ -109,8 +117,8 @@ hr_status_t import_meshes(importer_t *importer, const mlir_block_t *block) {
   for (size_t i = 0; i < block->ops.count; i++) {
     const mlir_op_t *op = block->ops.data[i];
     if (!hr_str_is(op->name, "sdy.mesh")) continue;
-    hr_strbuf_printf(&text, "%s%.*s = #sdy.mesh<%.*s>", text.size ? ", " : "{", HR_STR_ARGS(import_str(op, "sym_name")),
-                   HR_STR_ARGS(import_str(op, "mesh")));
+    hr_strbuf_printf(&text, "%s%.*s = #sdy.mesh<%.*s>", text.size ? ", " : "{",
+                     HR_STR_ARGS(import_str(op, "sym_name")), HR_STR_ARGS(import_str(op, "mesh")));
   }
   hlo_name_value_t *item;
   hr_status_t st = NULL;
@@ -120,26 +128,30 @@ hr_status_t import_meshes(importer_t *importer, const mlir_block_t *block) {
   HR_TRY_GOTO(done, st, HR_NEW(importer->arena, &item));
   item->name = HR_STR("xla.sdy.meshes");
   item->raw = true;
-  HR_TRY_GOTO(done, st, hr_arena_str(importer->arena, (hr_str_t){text.data, text.size}, &item->value));
+  HR_TRY_GOTO(done, st,
+              hr_arena_str(importer->arena, (hr_str_t){text.data, text.size}, &item->value));
   importer->module->frontend_attributes = (hlo_name_values_t){1, item};
 done:
   hr_strbuf_deinit(&text);
   return st;
 }
 
-/* Its sdy.sharding as a frontend attribute more: it tells whether the program wants a partitioner. */
+/* Its sdy.sharding as a frontend attribute more: it tells whether the program wants a partitioner.
+ */
 static hr_status_t add_sdy_sharding(importer_t *importer, hr_str_t text, hlo_name_values_t *list) {
   hlo_name_value_t *items;
   HR_TRY(HR_NEW_ARRAY(importer->arena, list->count + 1, &items));
   for (int i = 0; i < list->count; i++) items[i] = list->items[i];
-  items[list->count].name = HR_STR("xla.sdy.sharding"); /* behind all that begin with an underscore or "hlo" */
+  items[list->count].name =
+      HR_STR("xla.sdy.sharding"); /* behind all that begin with an underscore or "hlo" */
   HR_TRY(hr_arena_str(importer->arena, text, &items[list->count].value));
   *list = (hlo_name_values_t){list->count + 1, items};
   return NULL;
 }
 
 /* [true]: all replicas give the argument the same value. */
-static hr_status_t add_replication(importer_t *importer, const mlir_attr_t *flags, hlo_extra_t *extra) {
+static hr_status_t add_replication(importer_t *importer, const mlir_attr_t *flags,
+                                   hlo_extra_t *extra) {
   bool *values;
   if (!flags || flags->kind != MLIR_ATTR_ARRAY || flags->count != 1) return NULL;
   HR_TRY(HR_NEW(importer->arena, &values));
@@ -149,21 +161,27 @@ static hr_status_t add_replication(importer_t *importer, const mlir_attr_t *flag
   return NULL;
 }
 
-hr_status_t import_argument_extra(importer_t *importer, const mlir_op_t *function, int index, hlo_instr_t *param) {
+hr_status_t import_argument_extra(importer_t *importer, const mlir_op_t *function, int index,
+                                  hlo_instr_t *param) {
   const mlir_attr_t *sdy = import_value_attr(function, "arg_attrs", index, "sdy.sharding");
-  const mlir_attr_t *frontend = import_value_attr(function, "arg_attrs", index, "mhlo.frontend_attributes");
-  const mlir_attr_t *replication = import_value_attr(function, "arg_attrs", index, "mhlo.parameter_replication");
+  const mlir_attr_t *frontend =
+      import_value_attr(function, "arg_attrs", index, "mhlo.frontend_attributes");
+  const mlir_attr_t *replication =
+      import_value_attr(function, "arg_attrs", index, "mhlo.parameter_replication");
   const hlo_sharding_t *sharding;
   hlo_extra_t *extra;
   import_frontend_attrs_t note = {.op = HLO_OPCODE_COUNT};
-  HR_TRY(
-      import_sharding(importer, function, import_value_attr(function, "arg_attrs", index, "mhlo.sharding"), &sharding));
-  bool has_sdy = sdy && sdy->kind == MLIR_ATTR_OPAQUE, has_frontend = frontend && frontend->kind == MLIR_ATTR_DICT;
+  HR_TRY(import_sharding(importer, function,
+                         import_value_attr(function, "arg_attrs", index, "mhlo.sharding"),
+                         &sharding));
+  bool has_sdy = sdy && sdy->kind == MLIR_ATTR_OPAQUE,
+       has_frontend = frontend && frontend->kind == MLIR_ATTR_DICT;
   if (!param || (!sharding && !has_sdy && !has_frontend && !replication)) return NULL;
   HR_TRY(import_op_extra(importer, param, &extra));
   extra->sharding = sharding;
   HR_TRY(add_replication(importer, replication, extra));
-  if (has_frontend) HR_TRY(import_sort_frontend_attrs(importer, frontend, &extra->frontend_attributes, &note));
+  if (has_frontend)
+    HR_TRY(import_sort_frontend_attrs(importer, frontend, &extra->frontend_attributes, &note));
   HR_TRY(import_frontend_attrs_extra(importer, &note, extra));
   if (note.shape && hlo_shape_compatible(note.shape, param->shape)) param->shape = note.shape;
   return has_sdy ? add_sdy_sharding(importer, sdy->text, &extra->frontend_attributes) : NULL;

@@ -1,12 +1,15 @@
-/* Ops of the shape, tensor and arith dialects, which programs of dynamic sizes use to compute sizes: a shape is a
- * vector of s64, a size (index) an s64 scalar, a witness a pred that was checked. */
+/* Ops of the shape, tensor and arith dialects, which programs of dynamic sizes use to compute
+ * sizes: a shape is a vector of s64, a size (index) an s64 scalar, a witness a pred that was
+ * checked. */
 #include "stablehlo/import/import.h"
 
-static hr_status_t vector_shape(import_scope_t *scope, hr_dtype_t dtype, int64_t size, const hlo_shape_t **out_shape) {
+static hr_status_t vector_shape(import_scope_t *scope, hr_dtype_t dtype, int64_t size,
+                                const hlo_shape_t **out_shape) {
   return hlo_shape_array(scope->importer->arena, dtype, 1, &size, out_shape);
 }
 
-/* Failures of what the pieces below allocate stick to the builder, as those of the builder itself do. */
+/* Failures of what the pieces below allocate stick to the builder, as those of the builder itself
+ * do. */
 static hlo_instr_t *as_vector(import_scope_t *scope, hlo_instr_t *scalar, hr_dtype_t dtype) {
   const hlo_shape_t *shape;
   hlo_builder_t *b = &scope->builder;
@@ -14,7 +17,8 @@ static hlo_instr_t *as_vector(import_scope_t *scope, hlo_instr_t *scalar, hr_dty
   return b->status ? NULL : hlo_build_reshape(b, hlo_build_convert(b, scalar, dtype), shape);
 }
 
-static hlo_instr_t *vector_of(import_scope_t *scope, const int64_t *values, int64_t count, hr_dtype_t dtype) {
+static hlo_instr_t *vector_of(import_scope_t *scope, const int64_t *values, int64_t count,
+                              hr_dtype_t dtype) {
   hlo_builder_t *b = &scope->builder;
   hlo_value_t *value;
   if (!b->status) b->status = hlo_value_array(HR_S64, 1, &count, &value);
@@ -26,7 +30,9 @@ static hlo_instr_t *vector_of(import_scope_t *scope, const int64_t *values, int6
 static hlo_instr_t *concatenate(import_scope_t *scope, int count, hlo_instr_t *const *vectors) {
   int64_t zero = 0;
   hlo_attr_t attr = hlo_attr_of_ints(&scope->builder, HLO_ATTR_DIMENSIONS, 1, &zero);
-  return count == 1 ? vectors[0] : hlo_build(&scope->builder, HLO_CONCATENATE, NULL, count, vectors, 1, &attr, 0, NULL);
+  return count == 1
+             ? vectors[0]
+             : hlo_build(&scope->builder, HLO_CONCATENATE, NULL, count, vectors, 1, &attr, 0, NULL);
 }
 
 static hlo_instr_t *size_of(import_scope_t *scope, hlo_instr_t *x, int64_t d) {
@@ -36,7 +42,8 @@ static hlo_instr_t *size_of(import_scope_t *scope, hlo_instr_t *x, int64_t d) {
 
 static hlo_instr_t *shape_of(import_scope_t *scope, hlo_instr_t *x, hr_dtype_t dtype) {
   hlo_instr_t *sizes[HLO_MAX_RANK];
-  if (!hlo_shape_is_dynamic(x->shape)) return vector_of(scope, x->shape->dims, x->shape->rank, dtype);
+  if (!hlo_shape_is_dynamic(x->shape))
+    return vector_of(scope, x->shape->dims, x->shape->rank, dtype);
   for (int d = 0; d < x->shape->rank; d++) sizes[d] = as_vector(scope, size_of(scope, x, d), dtype);
   return concatenate(scope, x->shape->rank, sizes);
 }
@@ -56,11 +63,13 @@ static hlo_instr_t *element_of(import_scope_t *scope, hlo_instr_t *vector, int64
   return hlo_build_reshape(b, one, hlo_shape_scalar(vector->shape->dtype));
 }
 
-hlo_instr_t *import_sizes_at(import_scope_t *scope, hlo_instr_t *x, int rank, const int64_t *places) {
+hlo_instr_t *import_sizes_at(import_scope_t *scope, hlo_instr_t *x, int rank,
+                             const int64_t *places) {
   static const int64_t one = 1;
   hlo_instr_t *sizes[HLO_MAX_RANK];
   for (int d = 0; d < rank; d++) sizes[d] = NULL;
-  for (int d = 0; d < x->shape->rank; d++) sizes[places[d]] = as_vector(scope, size_of(scope, x, d), HR_S32);
+  for (int d = 0; d < x->shape->rank; d++)
+    sizes[places[d]] = as_vector(scope, size_of(scope, x, d), HR_S32);
   for (int d = 0; d < rank; d++)
     if (!sizes[d]) sizes[d] = vector_of(scope, &one, 1, HR_S32);
   return concatenate(scope, rank, sizes);
@@ -68,7 +77,8 @@ hlo_instr_t *import_sizes_at(import_scope_t *scope, hlo_instr_t *x, int rank, co
 
 hlo_instr_t *import_join_sizes(import_scope_t *scope, hlo_instr_t *a, hlo_instr_t *b) {
   hlo_builder_t *builder = &scope->builder;
-  hlo_instr_t *is_one = hlo_build_compare(builder, HLO_DIRECTION_EQ, a, hlo_build_number_like(builder, 1, a));
+  hlo_instr_t *is_one =
+      hlo_build_compare(builder, HLO_DIRECTION_EQ, a, hlo_build_number_like(builder, 1, a));
   return hlo_build_select(builder, is_one, b, a);
 }
 
@@ -90,18 +100,21 @@ static hr_dtype_t result_dtype(import_scope_t *scope, const mlir_op_t *op) {
 
 hr_status_t import_shape_of(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
-  return import_set_results(scope, op, shape_of(scope, import_operand(op, 0), result_dtype(scope, op)));
+  return import_set_results(scope, op,
+                            shape_of(scope, import_operand(op, 0), result_dtype(scope, op)));
 }
 
 hr_status_t import_const_shape(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   hr_ints_t dims;
   HR_TRY(import_ints(scope, op, "shape", -1, 0, &dims));
-  return import_set_results(scope, op, vector_of(scope, dims.data, dims.count, result_dtype(scope, op)));
+  return import_set_results(scope, op,
+                            vector_of(scope, dims.data, dims.count, result_dtype(scope, op)));
 }
 
 /* A shape with ones in front, so that it has `rank` entries. */
-static hlo_instr_t *widened(import_scope_t *scope, hlo_instr_t *shape, int64_t rank, hr_dtype_t dtype) {
+static hlo_instr_t *widened(import_scope_t *scope, hlo_instr_t *shape, int64_t rank,
+                            hr_dtype_t dtype) {
   static const int64_t ones[HLO_MAX_RANK] = {[0 ... HLO_MAX_RANK - 1] = 1};
   hlo_instr_t *own = hlo_build_convert(&scope->builder, shape, dtype);
   int64_t more = rank - shape->shape->dims[0];
@@ -116,7 +129,9 @@ static hr_status_t joint_rank(import_scope_t *scope, const mlir_op_t *op, int64_
     int64_t rank = import_operand(op, k)->shape->dims[0];
     if (rank > *out_rank) *out_rank = rank;
   }
-  return *out_rank <= HLO_MAX_RANK ? NULL : import_error(scope, op, "a shape of %ld dimensions", (long)*out_rank);
+  return *out_rank <= HLO_MAX_RANK
+             ? NULL
+             : import_error(scope, op, "a shape of %ld dimensions", (long)*out_rank);
 }
 
 /* Sizes of 1 give way to the other shape's. */
@@ -138,13 +153,15 @@ hr_status_t import_num_elements(import_scope_t *scope, mlir_op_t *op, const impo
   HR_TRY(joint_rank(scope, op, &rank));
   hlo_instr_t *product = hlo_build_number(b, 1, import_operand(op, 0)->shape->dtype);
   for (int64_t d = 0; d < rank; d++)
-    product = hlo_build_binary(b, HLO_MULTIPLY, product, element_of(scope, import_operand(op, 0), d));
+    product =
+        hlo_build_binary(b, HLO_MULTIPLY, product, element_of(scope, import_operand(op, 0), d));
   return import_set_results(scope, op, hlo_build_convert(b, product, result_dtype(scope, op)));
 }
 
 /* --- assertions --- */
 
-static hr_status_t set_witness(import_scope_t *scope, mlir_op_t *op, hlo_instr_t *holds, const char *message) {
+static hr_status_t set_witness(import_scope_t *scope, mlir_op_t *op, hlo_instr_t *holds,
+                               const char *message) {
   hlo_extra_t *extra;
   hlo_name_value_t *item;
   const hlo_shape_t *nothing;
@@ -162,23 +179,29 @@ static hr_status_t set_witness(import_scope_t *scope, mlir_op_t *op, hlo_instr_t
 }
 
 /* Joint sizes are equal, or one of them is 1. */
-hr_status_t import_cstr_broadcastable(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
+hr_status_t import_cstr_broadcastable(import_scope_t *scope, mlir_op_t *op,
+                                      const import_row_t *row) {
   bool exact = hr_str_is(op->name, "shape.cstr_eq");
   hlo_builder_t *b = &scope->builder;
   int64_t rank;
   (void)row;
   HR_TRY(joint_rank(scope, op, &rank));
-  hlo_instr_t *first = widened(scope, import_operand(op, 0), rank, HR_S64), *holds = hlo_build_number(b, 1, HR_PRED);
+  hlo_instr_t *first = widened(scope, import_operand(op, 0), rank, HR_S64),
+              *holds = hlo_build_number(b, 1, HR_PRED);
   for (int k = 1; k < op->operand_count; k++) {
-    hlo_instr_t *other = widened(scope, import_operand(op, k), rank, HR_S64), *one = hlo_build_number_like(b, 1, first);
+    hlo_instr_t *other = widened(scope, import_operand(op, k), rank, HR_S64),
+                *one = hlo_build_number_like(b, 1, first);
     hlo_instr_t *equal = hlo_build_compare(b, HLO_DIRECTION_EQ, first, other);
     hlo_instr_t *first_is_one = hlo_build_compare(b, HLO_DIRECTION_EQ, first, one);
-    hlo_instr_t *free = hlo_build_binary(b, HLO_OR, first_is_one, hlo_build_compare(b, HLO_DIRECTION_EQ, other, one));
+    hlo_instr_t *free = hlo_build_binary(b, HLO_OR, first_is_one,
+                                         hlo_build_compare(b, HLO_DIRECTION_EQ, other, one));
     hlo_instr_t *fits = exact ? equal : hlo_build_binary(b, HLO_OR, equal, free);
-    for (int64_t d = 0; d < rank; d++) holds = hlo_build_binary(b, HLO_AND, holds, element_of(scope, fits, d));
+    for (int64_t d = 0; d < rank; d++)
+      holds = hlo_build_binary(b, HLO_AND, holds, element_of(scope, fits, d));
     if (!exact) first = hlo_build_select(b, first_is_one, other, first);
   }
-  return set_witness(scope, op, holds, exact ? "the shapes are not equal" : "the shapes do not go together");
+  return set_witness(scope, op, holds,
+                     exact ? "the shapes are not equal" : "the shapes do not go together");
 }
 
 hr_status_t import_cstr_require(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
@@ -191,7 +214,8 @@ hr_status_t import_cstr_require(import_scope_t *scope, mlir_op_t *op, const impo
 
 hr_status_t import_const_witness(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
-  return set_witness(scope, op, hlo_build_number(&scope->builder, import_bool(op, "passing", true), HR_PRED),
+  return set_witness(scope, op,
+                     hlo_build_number(&scope->builder, import_bool(op, "passing", true), HR_PRED),
                      "the program's own condition is false");
 }
 
@@ -199,17 +223,20 @@ hr_status_t import_const_witness(import_scope_t *scope, mlir_op_t *op, const imp
 hr_status_t import_assuming(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   mlir_op_t *yield;
-  if (op->region_count != 1 || op->regions[0]->blocks.count != 1) return import_error(scope, op, "want one body");
+  if (op->region_count != 1 || op->regions[0]->blocks.count != 1)
+    return import_error(scope, op, "want one body");
   HR_TRY(import_block(scope, op->regions[0]->blocks.data[0], &yield));
   if (yield->operand_count != op->result_count)
-    return import_error(scope, op, "its body yields %d values, want %d", yield->operand_count, op->result_count);
+    return import_error(scope, op, "its body yields %d values, want %d", yield->operand_count,
+                        op->result_count);
   for (int i = 0; i < op->result_count; i++) op->results[i].mapped = import_operand(yield, i);
   return NULL;
 }
 
 /* --- tensor and arith --- */
 
-static hr_status_t set_element(import_scope_t *scope, mlir_op_t *op, hlo_instr_t *x, hlo_instr_t *const *indices) {
+static hr_status_t set_element(import_scope_t *scope, mlir_op_t *op, hlo_instr_t *x,
+                               hlo_instr_t *const *indices) {
   hlo_builder_t *b = &scope->builder;
   int rank = x->shape->rank;
   int64_t ones[HLO_MAX_RANK];
@@ -220,7 +247,8 @@ static hr_status_t set_element(import_scope_t *scope, mlir_op_t *op, hlo_instr_t
   }
   hlo_attr_t attr = hlo_attr_of_ints(b, HLO_ATTR_DYNAMIC_SLICE_SIZES, rank, ones);
   hlo_instr_t *one = hlo_build(b, HLO_DYNAMIC_SLICE, NULL, rank + 1, operands, 1, &attr, 0, NULL);
-  return import_set_results(scope, op, hlo_build_reshape(b, one, hlo_shape_scalar(x->shape->dtype)));
+  return import_set_results(scope, op,
+                            hlo_build_reshape(b, one, hlo_shape_scalar(x->shape->dtype)));
 }
 
 hr_status_t import_tensor_extract(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
@@ -228,7 +256,8 @@ hr_status_t import_tensor_extract(import_scope_t *scope, mlir_op_t *op, const im
   hlo_instr_t **operands;
   HR_TRY(import_operands(scope, op, &operands));
   if (op->operand_count - 1 != operands[0]->shape->rank)
-    return import_error(scope, op, "%d indices, want %d", op->operand_count - 1, operands[0]->shape->rank);
+    return import_error(scope, op, "%d indices, want %d", op->operand_count - 1,
+                        operands[0]->shape->rank);
   return set_element(scope, op, operands[0], operands + 1);
 }
 
@@ -245,10 +274,13 @@ hr_status_t import_from_elements(import_scope_t *scope, mlir_op_t *op, const imp
   hlo_instr_t **operands;
   HR_TRY(import_result_shape(scope, op, 0, &shape));
   HR_TRY(import_operands(scope, op, &operands));
-  if (!op->operand_count) return import_set_results(scope, op, vector_of(scope, NULL, 0, shape->dtype));
-  for (int k = 0; k < op->operand_count; k++) operands[k] = as_vector(scope, operands[k], shape->dtype);
-  return import_set_results(scope, op,
-                            hlo_build_reshape(&scope->builder, concatenate(scope, op->operand_count, operands), shape));
+  if (!op->operand_count)
+    return import_set_results(scope, op, vector_of(scope, NULL, 0, shape->dtype));
+  for (int k = 0; k < op->operand_count; k++)
+    operands[k] = as_vector(scope, operands[k], shape->dtype);
+  return import_set_results(
+      scope, op,
+      hlo_build_reshape(&scope->builder, concatenate(scope, op->operand_count, operands), shape));
 }
 
 /* arith.constant of a number; tensors come as dense elements. */
@@ -260,7 +292,9 @@ hr_status_t import_arith_constant(import_scope_t *scope, mlir_op_t *op, const im
   bool is_float = attr->kind == MLIR_ATTR_FLOAT;
   if (!is_float && attr->kind != MLIR_ATTR_INTEGER && attr->kind != MLIR_ATTR_BOOL)
     return import_error(scope, op, "want a number");
-  if (is_float) return import_set_results(scope, op, hlo_build_number(&scope->builder, attr->number, shape->dtype));
+  if (is_float)
+    return import_set_results(scope, op,
+                              hlo_build_number(&scope->builder, attr->number, shape->dtype));
   hlo_instr_t *value = vector_of(scope, &attr->integer, 1, shape->dtype);
   return import_set_results(scope, op, hlo_build_reshape(&scope->builder, value, shape));
 }

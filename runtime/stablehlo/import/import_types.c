@@ -26,22 +26,29 @@ hr_status_t import_dtype(importer_t *importer, const mlir_type_t *type, hr_dtype
   hr_dtype_t part;
   switch (type->kind) {
     case MLIR_TYPE_INTEGER:
-      return integer_dtype(type, out_dtype) ? NULL : type_error(importer, "an integer type of this width");
-    case MLIR_TYPE_INDEX: *out_dtype = HR_S64; return NULL;
+      return integer_dtype(type, out_dtype) ? NULL
+                                            : type_error(importer, "an integer type of this width");
+    case MLIR_TYPE_INDEX:
+      *out_dtype = HR_S64;
+      return NULL;
     case MLIR_TYPE_FLOAT:
       for (int dtype = 0; dtype < HR_TUPLE; dtype++)
-        if (hr_dtype_is_float((hr_dtype_t)dtype) && hr_str_is(type->name, hr_dtype_table[dtype].mlir_name)) {
+        if (hr_dtype_is_float((hr_dtype_t)dtype) &&
+            hr_str_is(type->name, hr_dtype_table[dtype].mlir_name)) {
           *out_dtype = (hr_dtype_t)dtype;
           return NULL;
         }
       return type_error(importer, "this floating-point type");
     case MLIR_TYPE_COMPLEX:
       HR_TRY(import_dtype(importer, type->element, &part));
-      if (part != HR_F32 && part != HR_F64) return type_error(importer, "a complex type of other than f32 or f64");
+      if (part != HR_F32 && part != HR_F64)
+        return type_error(importer, "a complex type of other than f32 or f64");
       *out_dtype = part == HR_F32 ? HR_C64 : HR_C128;
       return NULL;
-    case MLIR_TYPE_QUANT: return import_dtype(importer, type->quant->storage, out_dtype);
-    default: return type_error(importer, "an element of this type");
+    case MLIR_TYPE_QUANT:
+      return import_dtype(importer, type->quant->storage, out_dtype);
+    default:
+      return type_error(importer, "an element of this type");
   }
 }
 
@@ -52,7 +59,8 @@ static int64_t bound_of(const mlir_type_t *type, int d) {
   return present ? ((const int64_t *)bounds->data)[d] : HLO_UNBOUNDED;
 }
 
-static hr_status_t tensor_shape(importer_t *importer, const mlir_type_t *type, const hlo_shape_t **out_shape) {
+static hr_status_t tensor_shape(importer_t *importer, const mlir_type_t *type,
+                                const hlo_shape_t **out_shape) {
   hr_dtype_t dtype;
   int64_t dims[HLO_MAX_RANK];
   bool dynamic[HLO_MAX_RANK];
@@ -65,25 +73,34 @@ static hr_status_t tensor_shape(importer_t *importer, const mlir_type_t *type, c
   return hlo_shape_array_dynamic(importer->arena, dtype, type->rank, dims, dynamic, out_shape);
 }
 
-static hr_status_t tuple_shape(importer_t *importer, const mlir_type_t *type, const hlo_shape_t **out_shape) {
+static hr_status_t tuple_shape(importer_t *importer, const mlir_type_t *type,
+                               const hlo_shape_t **out_shape) {
   const hlo_shape_t **elements;
   HR_TRY(HR_NEW_ARRAY(importer->arena, type->result_count, &elements));
-  for (int i = 0; i < type->result_count; i++) HR_TRY(import_shape(importer, type->results[i], &elements[i]));
+  for (int i = 0; i < type->result_count; i++)
+    HR_TRY(import_shape(importer, type->results[i], &elements[i]));
   return hlo_shape_tuple(importer->arena, type->result_count, elements, out_shape);
 }
 
-hr_status_t import_shape(importer_t *importer, const mlir_type_t *type, const hlo_shape_t **out_shape) {
+hr_status_t import_shape(importer_t *importer, const mlir_type_t *type,
+                         const hlo_shape_t **out_shape) {
   hr_dtype_t dtype;
   switch (type->kind) {
     case MLIR_TYPE_TENSOR:
-    case MLIR_TYPE_MEMREF: return tensor_shape(importer, type, out_shape);
-    case MLIR_TYPE_TOKEN: *out_shape = hlo_shape_scalar(HR_TOKEN); return NULL;
-    case MLIR_TYPE_TUPLE: return tuple_shape(importer, type, out_shape);
+    case MLIR_TYPE_MEMREF:
+      return tensor_shape(importer, type, out_shape);
+    case MLIR_TYPE_TOKEN:
+      *out_shape = hlo_shape_scalar(HR_TOKEN);
+      return NULL;
+    case MLIR_TYPE_TUPLE:
+      return tuple_shape(importer, type, out_shape);
     case MLIR_TYPE_OPAQUE:
-      if (!hr_str_is(type->name, "shape.witness")) return type_error(importer, "a value of this type");
+      if (!hr_str_is(type->name, "shape.witness"))
+        return type_error(importer, "a value of this type");
       *out_shape = hlo_shape_scalar(HR_PRED);
       return NULL;
-    case MLIR_TYPE_UNRANKED_TENSOR: return type_error(importer, "an unranked tensor");
+    case MLIR_TYPE_UNRANKED_TENSOR:
+      return type_error(importer, "an unranked tensor");
     default:
       HR_TRY(import_dtype(importer, type, &dtype));
       *out_shape = hlo_shape_scalar(dtype);
@@ -99,7 +116,8 @@ static void repeat_element(char *data, size_t each, int64_t count) {
 
 /* Elements that lie in the file as values want them are used where they are. */
 static bool usable_in_place(const mlir_attr_t *attr) {
-  return attr->buffer && !attr->splat && attr->element_count && (uintptr_t)attr->data % HR_ALIGNMENT == 0;
+  return attr->buffer && !attr->splat && attr->element_count &&
+         (uintptr_t)attr->data % HR_ALIGNMENT == 0;
 }
 
 hr_status_t import_literal(importer_t *importer, const mlir_attr_t *attr, hlo_value_t **out_value) {
@@ -107,7 +125,8 @@ hr_status_t import_literal(importer_t *importer, const mlir_attr_t *attr, hlo_va
   if (attr->kind != MLIR_ATTR_DENSE || !attr->type)
     return mlir_error(importer->from, importer->at, "want elements such as dense<1.0>");
   if (!attr->data)
-    return mlir_error(importer->from, importer->at, "the elements of resource %.*s are not in the file",
+    return mlir_error(importer->from, importer->at,
+                      "the elements of resource %.*s are not in the file",
                       HR_STR_ARGS(attr->resource));
   HR_TRY(import_shape(importer, attr->type, &shape));
   if (usable_in_place(attr)) {
@@ -118,26 +137,31 @@ hr_status_t import_literal(importer_t *importer, const mlir_attr_t *attr, hlo_va
   size_t each = hr_dtype_bytes(shape->dtype), bytes = each * (size_t)attr->element_count;
   if (bytes > hlo_value_bytes(*out_value)) bytes = hlo_value_bytes(*out_value);
   if (bytes) memcpy((*out_value)->data, attr->data, bytes);
-  if (attr->splat && (*out_value)->count) repeat_element((*out_value)->data, each, (*out_value)->count);
+  if (attr->splat && (*out_value)->count)
+    repeat_element((*out_value)->data, each, (*out_value)->count);
   return NULL;
 }
 
-hr_status_t import_operands(import_scope_t *scope, const mlir_op_t *op, hlo_instr_t ***out_operands) {
+hr_status_t import_operands(import_scope_t *scope, const mlir_op_t *op,
+                            hlo_instr_t ***out_operands) {
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, op->operand_count, out_operands));
   for (int k = 0; k < op->operand_count; k++) {
     (*out_operands)[k] = import_operand(op, k);
-    if (!(*out_operands)[k]) return import_error(scope, op, "operand %d is not defined before it", k);
+    if (!(*out_operands)[k])
+      return import_error(scope, op, "operand %d is not defined before it", k);
   }
   return NULL;
 }
 
-hr_status_t import_result_shape(import_scope_t *scope, const mlir_op_t *op, int index, const hlo_shape_t **out_shape) {
+hr_status_t import_result_shape(import_scope_t *scope, const mlir_op_t *op, int index,
+                                const hlo_shape_t **out_shape) {
   if (index >= op->result_count)
     return import_error(scope, op, "%d results, want more than %d", op->result_count, index);
   return import_shape(scope->importer, op->results[index].type, out_shape);
 }
 
-hr_status_t import_results_shape(import_scope_t *scope, const mlir_op_t *op, const hlo_shape_t **out_shape) {
+hr_status_t import_results_shape(import_scope_t *scope, const mlir_op_t *op,
+                                 const hlo_shape_t **out_shape) {
   if (op->result_count == 1) return import_result_shape(scope, op, 0, out_shape);
   const hlo_shape_t **shapes;
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, op->result_count, &shapes));
@@ -152,6 +176,7 @@ hr_status_t import_set_results(import_scope_t *scope, mlir_op_t *op, hlo_instr_t
 }
 
 hr_status_t import_set_tuple_results(import_scope_t *scope, mlir_op_t *op, hlo_instr_t *tuple) {
-  for (int i = 0; i < op->result_count; i++) op->results[i].mapped = hlo_build_element(&scope->builder, tuple, i);
+  for (int i = 0; i < op->result_count; i++)
+    op->results[i].mapped = hlo_build_element(&scope->builder, tuple, i);
   return hlo_builder_finish(&scope->builder);
 }
