@@ -75,7 +75,7 @@ static void fill(const program_param_t *param, uint64_t *random, unsigned char *
 
 static hlorun_status_t make_argument(const program_param_t *param, uint64_t *random,
                                      hlorun_buffer_t **out) {
-  static _Alignas(64) unsigned char bytes[1 << 20];
+  static _Alignas(64) unsigned char bytes[1 << 24];
   int64_t count = 1;
   for (int d = 0; d < param->rank; d++) count *= param->dims[d];
   if ((size_t)count * 16 > sizeof bytes)
