@@ -7,9 +7,6 @@
 #include "ops/query/index_values.h"
 #include "ops/rules/constraint.h"
 
-hr_status_t infer_none(hr_arena_t *, const hlo_instr_t *, const hlo_shape_t *const *,
-                       const hlo_shape_t **);
-
 static bool is_open(const hlo_shape_t *shape, int d) { return shape->dynamic && shape->dynamic[d]; }
 
 /* The sizes that a list of integers says, as far as `declared` leaves them open. */
@@ -158,7 +155,7 @@ static hr_status_t verify_actual(hr_arena_t *arena, const op_step_t *step,
 hr_status_t op_actual_shape(hr_arena_t *arena, const op_step_t *step, hlo_value_t *const *in,
                             const hlo_shape_t **out_shape) {
   const hlo_instr_t *instr = step->instr;
-  if (op_infers[instr->op] != infer_none) {
+  if (op_has_inference(instr->op)) {
     HR_TRY(hlo_infer_shape(arena, instr, step->in_shapes, out_shape));
     return op_check_declared(instr,
                              *out_shape); /* what reads the result may rely on its declared sizes */

@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "ops/kernels/elementwise/elementwise.h"
 #include "ops/kernels/native.h"
+#include "ops/rules/build_rules.h"
 #include "ops/query/codegen_support.h"
 
 #define NAME_COLUMN 28
