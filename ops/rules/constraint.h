@@ -6,6 +6,7 @@
 #define HLO_OPS_CONSTRAINT_H
 
 #include "ops/rules/build_rules.h"
+#include "ops/rules/verify.h"
 
 /* Fails unless `condition` holds. `rule` is a label of the StableHLO specification without the op
  * ("C5", "I1"), or NULL for rules that only XLA has; it is printed with the op's name there:

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "ops/kernels/custom/custom_call.h"
-#include "ops/kernels/reference/reshape_groups.h"
+#include "ops/query/custom_call_table.h"
+#include "ops/query/reshape_groups.h"
 #include "ops/query/index_values.h"
 #include "ops/rules/constraint.h"
 
@@ -120,7 +120,7 @@ static hr_status_t custom_array(hr_arena_t *arena, const op_step_t *step,
     return listed_shape(arena, step->instr, declared, in[start + result], out_shape);
   const op_custom_call_t *call = op_custom_call_find(op_custom_call_target(step->instr));
   if (!hlo_shape_is_dynamic(declared) || !hlo_shape_is_array(declared) || !call ||
-      !call->kernel->prepare)
+      call->traits & CUSTOM_SHAPED_BY_KERNEL)
     return NULL;
   return declared_array(arena, step, declared, out_shape);
 }

@@ -7,6 +7,7 @@
 #include "ops/kernels/native.h"
 #include "ops/rules/build_rules.h"
 #include "ops/query/codegen_support.h"
+#include "ops/rules/builder.h"
 
 #define NAME_COLUMN 28
 #define STABLEHLO_COLUMN 28

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "ops/rules/build_rules.h"
+#include "ops/rules/builder.h"
 #include "read/hlo_reader.h"
 
 /* Instructions: NAME = SHAPE OPCODE(OPERANDS), ATTRIBUTES. */
