@@ -5,6 +5,7 @@
 #include "base/digest.h"
 #include "base/mem.h"
 #include "compiler.h"
+#include "ops/rules/verify.h"
 #include "passes/program/lower_manual_sharding.h"
 #include "read/read.h"
 

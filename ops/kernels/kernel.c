@@ -6,32 +6,11 @@
   extern const op_kernel_t kernel_##kernel;
 #include "ops/table/ops.def"
 #undef OP
-#define OP(id, name, stablehlo, operands, traits, attrs, infer, verify, kernel, emit, native) \
-  hr_status_t infer_##infer(hr_arena_t *, const hlo_instr_t *, const hlo_shape_t *const *,    \
-                            const hlo_shape_t **);                                            \
-  hr_status_t verify_##verify(const hlo_instr_t *);
-#include "ops/table/ops.def"
-#undef OP
-
 const op_kernel_t kernel_none = {NULL, NULL};
 
 const op_kernel_t *const op_kernels[HLO_OPCODE_COUNT] = {
 #define OP(id, name, stablehlo, operands, traits, attrs, infer, verify, kernel, emit, native) \
   &kernel_##kernel,
-#include "ops/table/ops.def"
-#undef OP
-};
-
-const op_infer_fn op_infers[HLO_OPCODE_COUNT] = {
-#define OP(id, name, stablehlo, operands, traits, attrs, infer, verify, kernel, emit, native) \
-  infer_##infer,
-#include "ops/table/ops.def"
-#undef OP
-};
-
-const op_verify_fn op_verifiers[HLO_OPCODE_COUNT] = {
-#define OP(id, name, stablehlo, operands, traits, attrs, infer, verify, kernel, emit, native) \
-  verify_##verify,
 #include "ops/table/ops.def"
 #undef OP
 };

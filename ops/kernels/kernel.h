@@ -8,19 +8,10 @@
 #define HLO_OPS_KERNEL_H
 
 #include "base/workers.h"
-#include "ir/module.h"
+#include "ops/query/op_step.h"
 
 typedef struct op_env op_env_t;
 typedef struct op_transfers op_transfers_t;
-
-/* One instruction as it is about to run. */
-typedef struct op_step {
-  const hlo_instr_t *instr;
-  const hlo_shape_t *const *in_shapes; /* actual shapes: static sizes */
-  const hlo_shape_t *out_shape; /* static, unless the kernel finds it out (dynamic-reshape) */
-  const void *plan;             /* from prepare; NULL if the kernel has none */
-  uint64_t last_use;            /* bit k: operand k (k < 64) is not used after this step */
-} op_step_t;
 
 typedef struct op_kernel {
   /* Works out step->plan (allocated in arena) from instr and the shapes. May be NULL. */
@@ -31,12 +22,6 @@ typedef struct op_kernel {
 } op_kernel_t;
 
 extern const op_kernel_t *const op_kernels[HLO_OPCODE_COUNT]; /* from ops.def */
-
-typedef hr_status_t (*op_infer_fn)(hr_arena_t *arena, const hlo_instr_t *instr,
-                                   const hlo_shape_t *const *in, const hlo_shape_t **out_shape);
-typedef hr_status_t (*op_verify_fn)(const hlo_instr_t *instr);
-extern const op_infer_fn op_infers[HLO_OPCODE_COUNT];
-extern const op_verify_fn op_verifiers[HLO_OPCODE_COUNT];
 
 /* A process group as an instruction names it, resolved for this process: flattened ranks (replica *
  * partitions + partition) in listed order. `handle` belongs to the environment, which makes equal
@@ -211,9 +196,6 @@ hr_status_t op_shared_array(op_env_t *env, hr_dtype_t dtype, int rank, const int
  * a copy. */
 hr_status_t op_reuse_or_copy(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, int k,
                              hlo_value_t **out_value);
-static inline bool op_is_last_use(const op_step_t *step, int k) {
-  return k < 64 && (step->last_use >> k & 1);
-}
 /* Operand k as a reference to give away (to op_env_t.call): moved out of `in` where this is its
  * last use. */
 static inline hlo_value_t *op_take(const op_step_t *step, hlo_value_t *const *in, int k) {

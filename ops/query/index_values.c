@@ -29,14 +29,14 @@ static void load(const hlo_value_t *value, int64_t *indices) {
   }
 }
 
-hr_status_t op_indices_load(op_env_t *env, const hlo_value_t *value, const int64_t **out_indices) {
+hr_status_t op_indices_load(hr_arena_t *scratch, const hlo_value_t *value, const int64_t **out_indices) {
   if (value->dtype == HR_S64) {
     *out_indices = value->data;
     return NULL;
   }
   int64_t *indices;
   void *memory;
-  HR_TRY(hr_arena_array(env->scratch, (size_t)value->count, sizeof *indices, &memory));
+  HR_TRY(hr_arena_array(scratch, (size_t)value->count, sizeof *indices, &memory));
   indices = memory;
   load(value, indices);
   *out_indices = indices;

@@ -12,7 +12,7 @@
 #ifndef HLO_OPS_REPLICA_GROUPS_H
 #define HLO_OPS_REPLICA_GROUPS_H
 
-#include "ops/kernels/kernel.h"
+#include "ir/module.h"
 
 typedef struct op_members {
   int size;     /* 0: this process is in no group */

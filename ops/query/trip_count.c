@@ -1,6 +1,6 @@
 #include "ops/query/trip_count.h"
 
-#include "ops/kernels/kernel.h"
+#include "ir/module.h"
 
 static int64_t largest(hr_dtype_t dtype) {
   bool is_signed = hr_dtype_class(dtype) == HR_CLASS_SIGNED;

@@ -2,6 +2,22 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "ops/rules/verify.h"
+
+hr_status_t hlo_instr_add(hlo_computation_t *computation, const hlo_instr_def_t *def,
+                          hlo_instr_t **out_instr) {
+  hlo_instr_t *instr;
+  HR_TRY(hlo_instr_create(computation, def, &instr));
+  if (!instr->shape) {
+    hr_arena_t *arena = &computation->module->arena;
+    const hlo_shape_t *const *in;
+    HR_TRY(hlo_operand_shapes(arena, instr, &in));
+    HR_TRY(hlo_infer_shape(arena, instr, in, &instr->shape));
+  }
+  HR_TRY(hlo_instr_append(instr));
+  *out_instr = instr;
+  return NULL;
+}
 
 static bool any_missing(int count, hlo_instr_t *const *operands) {
   for (int k = 0; k < count; k++)

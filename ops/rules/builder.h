@@ -11,6 +11,12 @@
 
 #include "ir/module.h"
 
+/* Appends an instruction whose shape is inferred if the description has none. The builder of every
+ * reader and pass. Errors: INVALID if operands or attributes do not go with the op, as
+ * hlo_infer_shape says. */
+hr_status_t hlo_instr_add(hlo_computation_t *computation, const hlo_instr_def_t *def,
+                          hlo_instr_t **out_instr);
+
 typedef struct hlo_builder {
   hlo_computation_t *computation;
   const hlo_extra_t *extra; /* given to every instruction; may be NULL */

@@ -5,7 +5,8 @@
 #ifndef HLO_OPS_CONSTRAINT_H
 #define HLO_OPS_CONSTRAINT_H
 
-#include "ops/kernels/kernel.h"
+#include "ops/rules/build_rules.h"
+#include "ops/rules/verify.h"
 
 /* Fails unless `condition` holds. `rule` is a label of the StableHLO specification without the op
  * ("C5", "I1"), or NULL for rules that only XLA has; it is printed with the op's name there:

@@ -2,13 +2,10 @@
 
 #include <string.h>
 
-#include "ops/kernels/custom/custom_call.h"
-#include "ops/kernels/reference/reshape_groups.h"
+#include "ops/query/custom_call_table.h"
+#include "ops/query/reshape_groups.h"
 #include "ops/query/index_values.h"
 #include "ops/rules/constraint.h"
-
-hr_status_t infer_none(hr_arena_t *, const hlo_instr_t *, const hlo_shape_t *const *,
-                       const hlo_shape_t **);
 
 static bool is_open(const hlo_shape_t *shape, int d) { return shape->dynamic && shape->dynamic[d]; }
 
@@ -123,7 +120,7 @@ static hr_status_t custom_array(hr_arena_t *arena, const op_step_t *step,
     return listed_shape(arena, step->instr, declared, in[start + result], out_shape);
   const op_custom_call_t *call = op_custom_call_find(op_custom_call_target(step->instr));
   if (!hlo_shape_is_dynamic(declared) || !hlo_shape_is_array(declared) || !call ||
-      !call->kernel->prepare)
+      call->traits & CUSTOM_SHAPED_BY_KERNEL)
     return NULL;
   return declared_array(arena, step, declared, out_shape);
 }
@@ -158,7 +155,7 @@ static hr_status_t verify_actual(hr_arena_t *arena, const op_step_t *step,
 hr_status_t op_actual_shape(hr_arena_t *arena, const op_step_t *step, hlo_value_t *const *in,
                             const hlo_shape_t **out_shape) {
   const hlo_instr_t *instr = step->instr;
-  if (op_infers[instr->op] != infer_none) {
+  if (op_has_inference(instr->op)) {
     HR_TRY(hlo_infer_shape(arena, instr, step->in_shapes, out_shape));
     return op_check_declared(instr,
                              *out_shape); /* what reads the result may rely on its declared sizes */

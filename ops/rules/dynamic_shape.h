@@ -3,7 +3,7 @@
 #ifndef HLO_OPS_DYNAMIC_SHAPE_H
 #define HLO_OPS_DYNAMIC_SHAPE_H
 
-#include "ops/kernels/kernel.h"
+#include "ops/query/op_step.h"
 
 /* The result shape of a step whose in_shapes are actual ones. Ops that find their sizes out as they
  * run keep the declared shape. Errors: INVALID if the operands do not go with what the program

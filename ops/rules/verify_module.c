@@ -2,6 +2,7 @@
  * then instruction by instruction in program order. Each computation is looked at once, however
  * often it is called: time and memory are linear in the program. */
 #include "ir/module.h"
+#include "ops/rules/verify.h"
 
 static hr_status_t computation_error(const hlo_computation_t *computation, const char *message) {
   hr_pos_t pos = {&computation->module->source, computation->line, computation->column};

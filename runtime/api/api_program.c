@@ -10,7 +10,7 @@
 #include "comm/peers/group_consensus.h"
 #include "comm/peers/plan_consensus.h"
 #include "observe/step_trace.h"
-#include "ops/kernels/custom/custom_host.h"
+#include "ops/query/custom_host.h"
 #include "prove.h"
 
 void hlorun_program_options_init(hlorun_program_options_t *options) {

@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/cli_agree.h"
 #include "ops/query/replica_groups.h"
+#include "ops/rules/verify.h"
 #include "read/read.h"
 
 typedef struct loaded { /* a program and its ranks */

@@ -11,6 +11,7 @@
 #include "mlir/bytecode/bytecode.h"
 #include "mlir/text/mlir_print.h"
 #include "mlir/vhlo/vhlo.h"
+#include "ops/rules/verify.h"
 #include "proto/hlo_proto.h"
 #include "read/read.h"
 #include "stablehlo/stablehlo.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ir/print.h"
+#include "ops/rules/verify.h"
 #include "read/read.h"
 
 #define LARGE 1024 /* elements */

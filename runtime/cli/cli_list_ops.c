@@ -5,7 +5,9 @@
 #include "cli/cli.h"
 #include "ops/kernels/elementwise/elementwise.h"
 #include "ops/kernels/native.h"
+#include "ops/rules/build_rules.h"
 #include "ops/query/codegen_support.h"
+#include "ops/rules/builder.h"
 
 #define NAME_COLUMN 28
 #define STABLEHLO_COLUMN 28

@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "cli/cli_agree.h"
 #include "io/npy.h"
+#include "ops/rules/verify.h"
 #include "read/read.h"
 #include "schedule/schedule.h"
 

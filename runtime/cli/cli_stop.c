@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "compiler.h"
 #include "ir/print.h"
+#include "ops/rules/verify.h"
 #include "passes/pipeline.h"
 #include "passes/program/lower_manual_sharding.h"
 #include "read/read.h"

@@ -86,8 +86,8 @@ hr_status_t hlo_operand_shapes(hr_arena_t *arena, const hlo_instr_t *instr,
   return NULL;
 }
 
-hr_status_t hlo_instr_add(hlo_computation_t *computation, const hlo_instr_def_t *def,
-                          hlo_instr_t **out_instr) {
+hr_status_t hlo_instr_create(hlo_computation_t *computation, const hlo_instr_def_t *def,
+                             hlo_instr_t **out_instr) {
   hr_arena_t *arena = &computation->module->arena;
   hlo_instr_t *instr;
   HR_TRY(HR_NEW(arena, &instr));
@@ -107,14 +107,14 @@ hr_status_t hlo_instr_add(hlo_computation_t *computation, const hlo_instr_def_t 
   instr->line = def->line;
   instr->column = def->column;
   instr->shape = def->shape;
-  if (!instr->shape) {
-    const hlo_shape_t *const *in;
-    HR_TRY(hlo_operand_shapes(arena, instr, &in));
-    HR_TRY(hlo_infer_shape(arena, instr, in, &instr->shape));
-  }
+  *out_instr = instr;
+  return NULL;
+}
+
+hr_status_t hlo_instr_append(hlo_instr_t *instr) {
+  hlo_computation_t *computation = instr->parent;
   if (instr->op == HLO_PARAMETER) HR_TRY(add_parameter(computation, instr));
   HR_VEC_PUSH(&computation->instrs, instr);
-  *out_instr = instr;
   return NULL;
 }
 

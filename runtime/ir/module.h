@@ -137,11 +137,11 @@ hr_status_t hlo_module_adopt_value(hlo_module_t *module, hlo_value_t *value);
 hr_status_t hlo_computation_add(hlo_module_t *module, hr_str_t name,
                                 hlo_computation_t **out_computation);
 
-/* What is needed to make an instruction; the lists are copied into the module's arena. */
+/* Description of a new instruction; the lists are copied into the module's arena. */
 typedef struct hlo_instr_def {
   hlo_opcode_t op;
   hr_str_t name;
-  const hlo_shape_t *shape; /* NULL: inferred by hlo_infer_shape */
+  const hlo_shape_t *shape; /* NULL: to be inferred, by hlo_instr_add of ops/rules/builder.h */
   int operand_count, attr_count, called_count;
   hlo_instr_t *const *operands;
   const hlo_attr_t *attrs;
@@ -150,10 +150,13 @@ typedef struct hlo_instr_def {
   const hlo_extra_t *extra;
   uint32_t line, column;
 } hlo_instr_def_t;
-/* Appends an instruction; parameters are also entered in `params`. The builder of every reader and
- * pass. Checks only that parameter numbers are free; the verifier checks the rest. */
-hr_status_t hlo_instr_add(hlo_computation_t *computation, const hlo_instr_def_t *def,
-                          hlo_instr_t **out_instr);
+/* An instruction of the computation that is not in its lists yet, with the description's shape.
+ * Errors: NO_MEMORY. */
+hr_status_t hlo_instr_create(hlo_computation_t *computation, const hlo_instr_def_t *def,
+                             hlo_instr_t **out_instr);
+/* Appends it to its computation's list; a parameter is entered in `params`, too. Errors: INVALID if
+ * the parameter's number is taken or out of range; the verifier checks the rest. */
+hr_status_t hlo_instr_append(hlo_instr_t *instr);
 
 static inline hr_pos_t hlo_instr_pos(const hlo_instr_t *instr) {
   return (hr_pos_t){&instr->parent->module->source, instr->line, instr->column};
@@ -184,16 +187,5 @@ hr_status_t hlo_error_from(const char *file, int line, hr_code_t code, const hlo
 /* The shapes of the operands as the program says them, in order. */
 hr_status_t hlo_operand_shapes(hr_arena_t *arena, const hlo_instr_t *instr,
                                const hlo_shape_t *const **out_shapes);
-/* Result shape from operand shapes and attributes (ops' infer functions); the declared shape for
- * ops without inference. `in` has instr->operand_count shapes. Errors: INVALID with the spec label.
- */
-hr_status_t hlo_infer_shape(hr_arena_t *arena, const hlo_instr_t *instr,
-                            const hlo_shape_t *const *in, const hlo_shape_t **out_shape);
-/* One instruction whose operands are verified: inferred against declared shape, then the op's own
- * constraints. What is inferred goes to `scratch`. Part of hlo_verify. */
-hr_status_t hlo_verify_instr(hr_arena_t *scratch, const hlo_instr_t *instr);
-/* Checks a whole module: structure, inferred against declared shapes, every op's constraints, by
- * the labels of the StableHLO specification. Reports the first failure in program order. */
-hr_status_t hlo_verify(const hlo_module_t *module);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include "base/map.h"
 #include "jit/jit.h"
-#include "ops/kernels/reference/few_terms.h"
+#include "ops/query/few_terms.h"
 #include "ops/query/codegen_support.h"
 
 /* Numbers like this are enough to tell kernels apart in a table that people read. */

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "ir/print.h"
+#include "ops/rules/verify.h"
 #include "passes/lib/pass_rewrite.h"
 #include "passes/passes.h"
 

@@ -1,5 +1,5 @@
 /* Ops whose result is their operand as it lies in memory. */
-#include "ops/kernels/custom/custom_call.h"
+#include "ops/query/custom_call_table.h"
 #include "plan/flat_build.h"
 
 static bool has_default_layouts(const hlo_instr_t *instr) {

@@ -2,7 +2,7 @@
  * belong; between the two halves of an asynchronous one the arrays that it fills, and those that it
  * still reads, are nobody else's. A result of an all-reduce may lie over its operand, if nobody
  * else needs that. */
-#include "ops/kernels/common/async_pairs.h"
+#include "ops/query/async_collective.h"
 #include "plan/flat_build.h"
 
 /* --- which --- */

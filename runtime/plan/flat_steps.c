@@ -1,7 +1,7 @@
 /* Steps and buffers of a flat plan under construction. */
 #include <string.h>
 
-#include "ops/kernels/reference/few_terms.h"
+#include "ops/query/few_terms.h"
 #include "ops/query/codegen_support.h"
 #include "ops/query/fusion_form.h"
 #include "plan/flat_build.h"

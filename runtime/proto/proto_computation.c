@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ops/rules/builder.h"
 #include "proto/proto_read.h"
 
 /* Computations and their instructions. */

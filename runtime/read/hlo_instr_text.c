@@ -1,6 +1,7 @@
 #include <string.h>
 
-#include "ops/kernels/kernel.h"
+#include "ops/rules/build_rules.h"
+#include "ops/rules/builder.h"
 #include "read/hlo_reader.h"
 
 /* Instructions: NAME = SHAPE OPCODE(OPERANDS), ATTRIBUTES. */
@@ -120,7 +121,7 @@ static void mark_called(hlo_instr_t *instr) {
 
 /* Ops without inference, of which a constant is one, must have their shapes written. */
 static hr_status_t check_shape_written(read_hlo_t *r, const read_draft_t *draft) {
-  if (draft->shape || op_infers[draft->op] != op_infers[HLO_CONSTANT]) return NULL;
+  if (draft->shape || op_has_inference(draft->op)) return NULL;
   return READ_ERROR_AT(&r->lexer, draft->op_at,
                        "the shape of %s does not follow from its operands, want it written",
                        hlo_op_name(draft->op));

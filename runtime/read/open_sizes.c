@@ -4,7 +4,8 @@
  * their bounds, as the inference functions of the ops say. Dimensions are never closed. Loops are
  * gone over until their state does not change. */
 #include "base/mem.h"
-#include "ops/kernels/reference/reshape_groups.h"
+#include "ops/query/reshape_groups.h"
+#include "ops/rules/verify.h"
 #include "read/open_sizes.h"
 
 typedef struct opener {

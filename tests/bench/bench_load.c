@@ -8,6 +8,7 @@
 #include "bench_tools.h"
 #include "ir/print.h"
 #include "mlir/bytecode/bytecode.h"
+#include "ops/rules/verify.h"
 #include "read/read.h"
 
 #define OPS 100000

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "bench_tools.h"
 #include "ops/kernels/native.h"
+#include "ops/rules/verify.h"
 #include "read/read.h"
 
 #define MAX_OPERANDS 8

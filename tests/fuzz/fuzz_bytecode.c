@@ -10,6 +10,7 @@
 #include "fuzz_driver.h"
 #include "mlir/bytecode/bytecode.h"
 #include "mlir/text/mlir_parser.h"
+#include "ops/rules/verify.h"
 #include "read/read.h"
 
 static void fail(const char *what) {

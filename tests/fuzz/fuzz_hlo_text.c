@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "fuzz_driver.h"
 #include "ir/print.h"
+#include "ops/rules/verify.h"
 #include "read/read.h"
 
 static void fail(const char *what) {

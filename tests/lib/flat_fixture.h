@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "exec/compiled.h"
+#include "ops/rules/verify.h"
 #include "plan/flat.h"
 #include "read_text.h"
 #include "unit.h"

@@ -13,6 +13,7 @@
 #include "jit/llvm/llvm_compile.h"
 #include "ops/kernels/native.h"
 #include "ops/query/codegen_support.h"
+#include "ops/rules/verify.h"
 #include "read_text.h"
 #include "unit.h"
 

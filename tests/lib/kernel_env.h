@@ -19,6 +19,7 @@
 
 #include "base/mem.h"
 #include "ops/kernels/kernel.h"
+#include "ops/rules/builder.h"
 
 typedef struct kernel_env {
   op_env_t env;

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "ops/rules/verify.h"
 #include "read/read.h"
 #include "unit.h"
 

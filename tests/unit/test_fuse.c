@@ -4,6 +4,7 @@
 
 #include "ops/query/codegen_support.h"
 #include "ops/query/fusion_form.h"
+#include "ops/rules/verify.h"
 #include "passes/passes.h"
 #include "tests/lib/read_text.h"
 #include "tests/lib/unit.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ir/print.h"
+#include "ops/rules/verify.h"
 #include "proto/proto_wire.h"
 #include "tests/lib/faults.h"
 #include "tests/lib/read_text.h"

@@ -4,6 +4,7 @@
 
 #include "ir/print.h"
 #include "ir/sharding.h"
+#include "ops/rules/verify.h"
 #include "tests/lib/faults.h"
 #include "tests/lib/read_text.h"
 #include "tests/lib/unit.h"

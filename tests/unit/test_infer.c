@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "ir/module.h"
+#include "ops/rules/verify.h"
 #include "tests/lib/unit.h"
 
 static hr_arena_t arena;

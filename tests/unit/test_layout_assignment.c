@@ -1,5 +1,6 @@
 /* Orders of dimensions: the cut that chooses, how orders follow through ops, and that the pass
  * comes to an end. */
+#include "ops/rules/verify.h"
 #include "passes/layout/layout_propagate.h"
 #include "passes/layout/min_cut.h"
 #include "passes/passes.h"

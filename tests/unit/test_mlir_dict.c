@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "ops/kernels/custom/mlir_dict.h"
+#include "mlir/mlir_dict.h"
 #include "tests/lib/unit.h"
 
 static hr_status_t parse(hr_arena_t *arena, const char *text, const dict_value_t **out_dict) {

@@ -9,6 +9,7 @@
 #include "ir/print.h"
 #include "mlir/text/mlir_parser.h"
 #include "mlir/text/mlir_print.h"
+#include "ops/rules/verify.h"
 #include "read/read.h"
 #include "stablehlo/stablehlo.h"
 

@@ -1,6 +1,7 @@
 /* The machinery of the passes: order, effects and uses across rewrites, turns of loops, memory that
  * runs out. That programs mean the same is tested with whole programs. */
 #include "base/buffer.h"
+#include "ops/rules/verify.h"
 #include "passes/lib/pass_rewrite.h"
 #include "passes/loops/loop_shape.h"
 #include "passes/pipeline.h"

@@ -4,6 +4,7 @@
 
 #include "jit/jit.h"
 #include "jit/llvm/llvm_compile.h"
+#include "ops/rules/verify.h"
 #include "tests/lib/flat_fixture.h"
 
 typedef struct region_fixture {

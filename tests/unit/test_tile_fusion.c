@@ -3,6 +3,7 @@
  * those of the reference engine. Arguments are small integers, so that sums are exact in any order.
  */
 #include "jit/jit.h"
+#include "ops/rules/verify.h"
 #include "tests/lib/flat_fixture.h"
 
 typedef struct follow_fixture {

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "ops/rules/builder.h"
+#include "ops/rules/verify.h"
 #include "read/read.h"
 #include "tests/lib/source_files.h"
 #include "tests/lib/unit.h"

@@ -58,7 +58,4 @@ hr_status_t op_transfer_done(op_env_t *env, const hlo_instr_t *start, hlo_value_
 hr_status_t op_transfers_done(op_env_t *env, hr_status_t st);
 void op_transfers_destroy(op_env_t *env); /* nothing is under way any more */
 
-/* The collective that is all that an async-start's computation does, or NULL. */
-const hlo_instr_t *op_wrapped_collective(const hlo_instr_t *async_start);
-
 #endif

@@ -1,3 +1,5 @@
+#include "ops/rules/build_rules.h"
+#include "ops/rules/verify.h"
 #include "ops/kernels/common/lower_dynamic.h"
 
 static bool is_within(const hlo_shape_t *actual, const hlo_shape_t *declared) {

@@ -1,51 +1,26 @@
 #include "ops/kernels/custom/custom_call.h"
 
-#include <string.h>
-
-#include "ops/kernels/custom/custom_host.h"
+#include "ops/query/custom_host.h"
 #include "ops/rules/dynamic_shape.h"
 
-#define CUSTOM_CALL(target, kernel, native, note) \
-  extern const op_kernel_t custom_##kernel;       \
+#define CUSTOM_CALL(target, kernel, native, traits, note) \
+  extern const op_kernel_t custom_##kernel;               \
   extern const op_native_t native_custom_##native;
 #include "ops/query/custom_calls.def"
 #undef CUSTOM_CALL
+extern const op_kernel_t custom_host; /* custom_host_kernel.c */
 
-static const op_custom_call_t table[] = {
-#define CUSTOM_CALL(target, kernel, native, note) \
-  {target, &custom_##kernel, &native_custom_##native, note},
+/* The functions of a row of op_custom_calls; the last entry is that of OP_CUSTOM_HOST. */
+static const struct custom_functions {
+  const op_kernel_t *kernel;
+  const op_native_t *native; /* its prepare is NULL where there is none */
+} functions[] = {
+#define CUSTOM_CALL(target, kernel, native, traits, note) \
+  {&custom_##kernel, &native_custom_##native},
 #include "ops/query/custom_calls.def"
 #undef CUSTOM_CALL
+    {&custom_host, &native_custom_none},
 };
-
-/* What somebody registered, under any name that is not in the table. */
-static const op_custom_call_t is_user_target = {"", &custom_host, &native_custom_none, ""};
-
-#define TABLE_COUNT ((int)(sizeof table / sizeof *table))
-
-/* `pattern` with its '?', a '*' at the end for any rest. */
-static bool matches(const char *pattern, hr_str_t target) {
-  size_t i = 0;
-  for (; pattern[i] && pattern[i] != '*'; i++)
-    if (i >= target.size || (pattern[i] != '?' && pattern[i] != target.data[i])) return false;
-  return pattern[i] == '*' || i == target.size;
-}
-
-const op_custom_call_t *op_custom_call_find(hr_str_t target) {
-  static const char suffix[] = "_ffi";
-  size_t size = sizeof suffix - 1;
-  hr_str_t stem = target;
-  if (target.size > size && memcmp(target.data + target.size - size, suffix, size) == 0)
-    stem.size -= size;
-  for (int i = 0; i < TABLE_COUNT; i++)
-    if (matches(table[i].target, target) || matches(table[i].target, stem)) return &table[i];
-  return custom_host_find(target) ? &is_user_target : NULL;
-}
-
-bool op_custom_call_is_identity(const hlo_instr_t *instr) {
-  const op_custom_call_t *call = op_custom_call_find(op_custom_call_target(instr));
-  return call && call->kernel == &custom_identity && instr->operand_count == 1;
-}
 
 int custom_result_count(const hlo_shape_t *out_shape) {
   return hlo_shape_is_tuple(out_shape) ? out_shape->element_count : 1;
@@ -65,13 +40,6 @@ const hlo_layout_t *custom_operand_layout(const hlo_instr_t *instr, int k) {
 const hlo_layout_t *custom_result_layout(const hlo_instr_t *instr, int k) {
   const hlo_shape_t *shape = custom_result_shape(instr->shape, k);
   return shape ? shape->layout : NULL;
-}
-
-hr_status_t custom_config(hr_arena_t *arena, const hlo_instr_t *instr,
-                          const dict_value_t **out_dict) {
-  hr_str_t text = instr->extra ? instr->extra->backend_config : (hr_str_t){"", 0};
-  return hr_status_note(mlir_dict_parse(arena, text, out_dict),
-                        "while reading backend_config of %%%.*s", HR_STR_ARGS(instr->name));
 }
 
 hr_status_t custom_result(const hlo_shape_t *out_shape, int count, hlo_value_t **parts,
@@ -113,36 +81,13 @@ hr_status_t custom_origin(hr_arena_t *arena, const hlo_instr_t *instr, const cha
   return NULL;
 }
 
-/* How many characters must be put in, left out or changed to make one name of the other; names of
- * 64 or more are far.
- */
-static int distance(hr_str_t a, const char *b) {
-  int row[65], size = (int)strlen(b);
-  if (a.size > 64 || size > 64) return 1000;
-  for (int j = 0; j <= size; j++) row[j] = j;
-  for (size_t i = 0; i < a.size; i++) {
-    int corner = row[0]++;
-    for (int j = 1; j <= size; j++) {
-      int best = corner + (a.data[i] != b[j - 1] && b[j - 1] != '?');
-      if (row[j] + 1 < best) best = row[j] + 1;
-      if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
-      corner = row[j];
-      row[j] = best;
-    }
-  }
-  return row[size];
-}
-
 static hr_status_t unknown_target(hr_arena_t *arena, const hlo_instr_t *instr, hr_str_t target) {
   const char *origin;
-  int nearest = 0;
   HR_TRY(custom_origin(arena, instr, &origin));
-  for (int i = 1; i < TABLE_COUNT; i++)
-    if (distance(target, table[i].target) < distance(target, table[nearest].target)) nearest = i;
-  if (distance(target, table[nearest].target) <= (int)target.size / 2)
+  const char *nearest = op_custom_call_nearest(target);
+  if (nearest)
     return hlo_unsupported(instr, "no custom call '%.*s' here%s; the nearest that exists is '%s'%s",
-                           HR_STR_ARGS(target), origin, table[nearest].target,
-                           custom_host_refusal(target));
+                           HR_STR_ARGS(target), origin, nearest, custom_host_refusal(target));
   return hlo_unsupported(instr, "no custom call '%.*s' here%s%s", HR_STR_ARGS(target), origin,
                          custom_host_refusal(target));
 }
@@ -160,12 +105,12 @@ static hr_status_t prepare_custom_call(hr_arena_t *arena, const op_step_t *step,
   call_plan_t *plan;
   if (!call) return unknown_target(arena, step->instr, target);
   HR_TRY(HR_NEW(arena, &plan));
-  plan->kernel = call->kernel;
+  plan->kernel = functions[call->row].kernel;
   plan->instr = *step->instr;
   plan->instr.operand_count = op_shape_operands_start(step->instr);
   op_step_t inner = *step;
   inner.instr = &plan->instr;
-  if (call->kernel->prepare) HR_TRY(call->kernel->prepare(arena, &inner, &plan->plan));
+  if (plan->kernel->prepare) HR_TRY(plan->kernel->prepare(arena, &inner, &plan->plan));
   *out_plan = plan;
   return NULL;
 }
@@ -193,12 +138,13 @@ typedef struct native_call_plan {
 static hr_status_t prepare_native_call(const op_native_target_t *target, const op_step_t *step,
                                        op_native_step_t *out) {
   const op_custom_call_t *call = op_custom_call_find(op_custom_call_target(step->instr));
+  const op_native_t *native = call ? functions[call->row].native : NULL;
   native_call_plan_t *plan;
-  if (!call || !call->native->prepare) return NULL;
-  HR_TRY(call->native->prepare(target, step, out));
+  if (!native || !native->prepare) return NULL;
+  HR_TRY(native->prepare(target, step, out));
   if (!out->plan) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
-  *plan = (native_call_plan_t){call->native, out->plan};
+  *plan = (native_call_plan_t){native, out->plan};
   out->plan = plan;
   return NULL;
 }

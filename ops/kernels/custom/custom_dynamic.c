@@ -69,7 +69,7 @@ static hr_status_t run_dynamic_rng(op_env_t *env, const op_step_t *step, hlo_val
       !hr_dtype_is_integer(in[1]->dtype))
     return hlo_error(step->instr, NULL,
                      "want a state and the sizes of the result, and two results");
-  HR_TRY(op_indices_load(env, in[1], &sizes));
+  HR_TRY(op_indices_load(env->scratch, in[1], &sizes));
   for (int64_t d = 0; d < in[1]->count; d++)
     if (sizes[d] < 0)
       return hlo_error(step->instr, NULL, "size %ld in dimension %ld", (long)sizes[d], (long)d);

@@ -4,25 +4,6 @@
 #include "ops/kernels/custom/custom_call.h"
 #include "ops/rules/constraint.h"
 
-bool op_parallel_grid(const hlo_instr_t *instr, int *out_replicas, int *out_partitions) {
-  if (instr->op != HLO_CUSTOM_CALL ||
-      !hr_str_is(op_custom_call_target(instr), "interpreter.run_parallel"))
-    return false;
-  const dict_value_t *config;
-  hr_arena_t arena;
-  hr_arena_init(&arena);
-  hr_status_t st = custom_config(&arena, instr, &config);
-  int64_t replicas = st ? 0 : mlir_dict_int(config, "replicas", 0),
-          partitions = st ? 0 : mlir_dict_int(config, "partitions", 0);
-  hr_status_release(st);
-  hr_arena_deinit(&arena);
-  bool fits = replicas > 0 && partitions > 0 && replicas <= instr->called_count &&
-              partitions <= instr->called_count && replicas * partitions <= instr->called_count;
-  *out_replicas = fits ? (int)replicas : 0;
-  *out_partitions = fits ? (int)partitions : 0;
-  return true;
-}
-
 static hr_status_t check_arguments(const hlo_instr_t *instr, int count) {
   int next = 0;
   for (int p = 0; p < count; p++)

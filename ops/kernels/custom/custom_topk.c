@@ -4,6 +4,7 @@
 
 #include "ops/kernels/custom/custom_call.h"
 #include "ops/kernels/reference/sort_keys.h"
+#include "ops/rules/verify.h"
 
 typedef struct stand_in {
   hlo_instr_t instr;
@@ -144,26 +145,6 @@ typedef struct approx_plan {
   sort_key_t key;
   int64_t outer, count, inner, k; /* sizes before, of, and after the dimension; how many are kept */
 } approx_plan_t;
-
-static bool orders_descending(const hlo_instr_t *instr) {
-  const hlo_computation_t *comparator = instr->called_count ? instr->called[0] : NULL;
-  for (size_t i = 0; comparator && i < comparator->instrs.count; i++) {
-    const hlo_instr_t *inner = comparator->instrs.data[i];
-    int direction = inner->op == HLO_COMPARE ? hlo_attr_enum(inner, HLO_ATTR_DIRECTION) : -1;
-    if (direction == HLO_DIRECTION_LT || direction == HLO_DIRECTION_LE) return false;
-  }
-  return true;
-}
-
-hr_status_t custom_approx_order(hr_arena_t *arena, const hlo_instr_t *instr, int rank,
-                                int64_t *out_dim, bool *out_descends) {
-  const dict_value_t *config;
-  HR_TRY(custom_config(arena, instr, &config));
-  int64_t dim = mlir_dict_int(config, "reduction_dim", -1);
-  *out_dim = dim < 0 ? dim + rank : dim;
-  *out_descends = orders_descending(instr);
-  return NULL;
-}
 
 static hr_status_t check_payloads(const op_step_t *step, int arrays) {
   for (int k = 0; k < arrays; k++) {

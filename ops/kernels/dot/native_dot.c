@@ -189,8 +189,8 @@ static hr_status_t plan_problem(hr_arena_t *arena, const op_step_t *step, dot_pr
   HR_TRY(plan_side(arena, rhs,
                    (const dims_group_t *[]){&g.rhs_batch, &g.rhs_contracting, &g.rhs_free},
                    &problem->b));
-  problem->constant_a = native_constant(step->instr->operands[0]);
-  problem->constant_b = native_constant(step->instr->operands[1]);
+  problem->constant_a = op_constant_data(step->instr->operands[0]);
+  problem->constant_b = op_constant_data(step->instr->operands[1]);
   return NULL;
 }
 

@@ -4,6 +4,7 @@
 #define HLO_OPS_NATIVE_DOT_H
 
 #include "ops/kernels/common/native_common.h"
+#include "ops/kernels/gemm/native_widen.h"
 #include "ops/kernels/gemm/gemm.h"
 #include "ops/kernels/reference/dot.h"
 

@@ -170,33 +170,6 @@ void matmul_run(const matmul_job_t *job, matmul_space_t *space) {
   }
 }
 
-static bool is_integer(hr_dtype_t type) { return hr_dtype_is_integer(type) || type == HR_PRED; }
-
-/* The real type of a product that is not one of integers. */
-static hr_dtype_t float_for(hr_dtype_t lhs, hr_dtype_t rhs, hr_dtype_t out) {
-  hr_dtype_t types[] = {lhs, rhs, out};
-  for (int i = 0; i < 3; i++) {
-    if (hr_dtype_real(types[i]) == HR_F64) return HR_F64;
-    if (is_integer(types[i]) && hr_dtype_bytes(types[i]) > 2)
-      return HR_F64; /* f32 does not hold them all */
-  }
-  return HR_F32;
-}
-
-hr_status_t matmul_types_init(const hlo_instr_t *instr, hr_dtype_t lhs, hr_dtype_t rhs,
-                              hr_dtype_t out, matmul_types_t *out_types) {
-  matmul_types_t t = {.lhs = lhs, .rhs = rhs, .out = out};
-  if (!hr_dtype_is_array(lhs) || !hr_dtype_is_array(rhs) || !hr_dtype_is_array(out))
-    return hlo_error(instr, NULL, "operands and result must be arrays");
-  t.is_complex = hr_dtype_is_complex(lhs) || hr_dtype_is_complex(rhs) || hr_dtype_is_complex(out);
-  bool whole = is_integer(lhs) && is_integer(rhs) && is_integer(out);
-  t.real = !whole ? float_for(lhs, rhs, out) : hr_dtype_bytes(out) == 8 ? HR_U64 : HR_U32;
-  t.parts = t.is_complex ? 2 : 1;
-  t.element_bytes = t.parts * (int)hr_dtype_bytes(t.real);
-  *out_types = t;
-  return NULL;
-}
-
 /* to[i * parts] = from[i] for every pair of types that C converts as wanted. */
 #define WIDEN(S)                                                                          \
   do {                                                                                    \
@@ -214,7 +187,7 @@ hr_status_t matmul_types_init(const hlo_instr_t *instr, hr_dtype_t lhs, hr_dtype
 static void widen_numbers(hr_dtype_t dtype, const void *from, int64_t count, hr_dtype_t real,
                           int parts, void *to) {
   bool is_signed = hr_dtype_class(dtype) == HR_CLASS_SIGNED;
-  switch (is_integer(dtype) ? (int)hr_dtype_bytes(dtype) : 0) {
+  switch (hr_dtype_is_integer(dtype) || dtype == HR_PRED ? (int)hr_dtype_bytes(dtype) : 0) {
     case 1:
       if (is_signed)
         WIDEN(int8_t);

@@ -13,18 +13,7 @@
 
 #include "ops/kernels/common/strided_loops.h"
 #include "ops/kernels/kernel.h"
-
-typedef struct matmul_types {
-  hr_dtype_t lhs, rhs, out; /* as the program says */
-  hr_dtype_t real;          /* F32, F64, U32 or U64: what is multiplied and added */
-  bool is_complex;
-  int parts;         /* reals in an element: 2 if complex */
-  int element_bytes; /* of a widened element */
-} matmul_types_t;
-
-/* Errors: INVALID for what is no array. */
-hr_status_t matmul_types_init(const hlo_instr_t *instr, hr_dtype_t lhs, hr_dtype_t rhs,
-                              hr_dtype_t out, matmul_types_t *out_types);
+#include "ops/query/matmul_types.h"
 
 /* Operand `from` (dense, `count` elements of `dtype`) in the widened type: itself, or a copy in the
  * scratch arena. */
@@ -40,14 +29,6 @@ void matmul_widen_to(const matmul_types_t *types, hr_dtype_t dtype, const void *
  * overwritten. Floats become integers by truncation within the type's range, complex numbers real
  * ones by leaving the imaginary part out. */
 void matmul_narrow(const matmul_types_t *types, void *from, void *to, int64_t count);
-/* Is it the widened type, or integers of the same bits? */
-static inline bool matmul_is_widened(const matmul_types_t *types, hr_dtype_t dtype) {
-  bool is_integer = types->real == HR_U32 || types->real == HR_U64;
-  if (is_integer)
-    return hr_dtype_is_integer(dtype) && hr_dtype_bytes(dtype) == hr_dtype_bytes(types->real);
-  return dtype == (!types->is_complex ? types->real : types->real == HR_F32 ? HR_C64 : HR_C128);
-}
-
 /* An array brought into another order of dimensions, or left where it is if it has that order
  * already. */
 typedef struct matmul_order {

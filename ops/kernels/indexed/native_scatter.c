@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "ops/kernels/common/native_copy.h"
-#include "ops/kernels/common/promote_operands.h"
+#include "ops/kernels/elementwise/promote_operands.h"
 #include "ops/kernels/elementwise/accumulate.h"
 #include "ops/kernels/indexed/scatter_rows.h"
 #include "ops/kernels/native.h"

@@ -4,6 +4,7 @@
  * each and are packed and unpacked here. */
 #include <string.h>
 
+#include "ops/kernels/kernel.h"
 #include "ops/rules/constraint.h"
 
 /* Low `bits` bits of a byte, as memory holds an element of that width. */

@@ -1,5 +1,6 @@
 /* Ops that pass whole values around: tuples, calls, loops, branches, asynchronous wrappers. */
 #include "ops/kernels/common/async_pairs.h"
+#include "ops/query/async_collective.h"
 
 static hr_status_t run_identity(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                 hlo_value_t **out_value) {

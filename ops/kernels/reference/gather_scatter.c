@@ -2,7 +2,7 @@
  * start indices, a window of the operand. Gather copies the windows out; scatter combines updates
  * into them. */
 #include "ops/kernels/common/outputs.h"
-#include "ops/kernels/common/promote_operands.h"
+#include "ops/kernels/elementwise/promote_operands.h"
 #include "ops/kernels/common/window_starts.h"
 #include "ops/kernels/elementwise/accumulate.h"
 #include "ops/query/index_values.h"
@@ -56,7 +56,7 @@ static hr_status_t run_gather(op_env_t *env, const op_step_t *step, hlo_value_t 
                               hlo_value_t **out_value) {
   const gather_plan_t *plan = step->plan;
   const int64_t *indices;
-  HR_TRY(op_indices_load(env, in[1], &indices));
+  HR_TRY(op_indices_load(env->scratch, in[1], &indices));
   HR_TRY(op_output(env, step, out_value));
   if (plan->copy.nest.empty) return NULL;
   for (loop_walk_t walk = loop_walk_first(&plan->starts.batch); walk.live;
@@ -156,7 +156,7 @@ static hr_status_t scatter(op_env_t *env, const op_step_t *step, hlo_value_t *co
   hlo_value_t **out;
   accumulate_t acc;
   hr_status_t st = NULL;
-  HR_TRY(op_indices_load(env, in[count], &indices));
+  HR_TRY(op_indices_load(env->scratch, in[count], &indices));
   HR_TRY(HR_NEW_ARRAY(env->scratch, count, &out));
   HR_TRY(accumulate_init(&acc, env, &plan->body));
   for (int k = 0; k < count && !st; k++) {

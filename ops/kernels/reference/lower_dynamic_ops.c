@@ -56,7 +56,7 @@ static hr_status_t run_dynamic_gather(op_env_t *env, const op_step_t *step, hlo_
   const int64_t *sizes;
   hlo_attr_t *attrs;
   int count;
-  HR_TRY(op_indices_load(env, in[2], &sizes));
+  HR_TRY(op_indices_load(env->scratch, in[2], &sizes));
   hlo_attr_t attr = {.key = HLO_ATTR_SLICE_SIZES, .ints = {sizes, in[2]->count}};
   HR_TRY(attrs_with(env, step->instr, attr, &attrs, &count));
   return op_lower_dynamic(env, step, &(op_lowered_form_t){HLO_GATHER, 2, count, attrs, NULL}, in,

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "ops/kernels/common/outputs.h"
-#include "ops/kernels/common/promote_operands.h"
+#include "ops/kernels/elementwise/promote_operands.h"
 #include "ops/kernels/common/strided_loops.h"
 #include "ops/kernels/elementwise/accumulate.h"
 #include "ops/kernels/elementwise/pairwise_sum.h"

@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "ops/kernels/common/outputs.h"
-#include "ops/kernels/common/promote_operands.h"
+#include "ops/kernels/elementwise/promote_operands.h"
 #include "ops/kernels/common/strided_loops.h"
 #include "ops/kernels/elementwise/accumulate.h"
-#include "ops/kernels/reference/few_terms.h"
+#include "ops/query/few_terms.h"
 #include "ops/kernels/reference/window_doubling.h"
 #include "ops/query/window_range.h"
 

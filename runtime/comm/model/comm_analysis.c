@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "comm/model/abstract_value.h"
 #include "ir/print_parts.h"
-#include "ops/kernels/common/async_pairs.h"
+#include "ops/query/async_collective.h"
 #include "plan/plan_order.h"
 
 /* --- what communicates --- */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "comm/model/comm_trace_walk.h"
-#include "ops/kernels/common/async_pairs.h"
+#include "ops/query/async_collective.h"
 #include "ops/query/device_assignment.h"
 
 #define MAX_DEPTH 500 /* of calls */

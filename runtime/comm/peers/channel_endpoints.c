@@ -2,7 +2,7 @@
 
 #include "comm/model/comm_trace.h"
 #include "comm/peers/allgather_strings.h"
-#include "ops/kernels/custom/custom_call.h"
+#include "ops/query/custom_call_table.h"
 #include "ops/query/device_assignment.h"
 
 #define WALK_EVENTS 1000000 /* in all, before the text alone decides */

@@ -2,7 +2,7 @@
 
 #include "comm/model/participants.h"
 #include "comm/peers/allgather_strings.h"
-#include "ops/kernels/custom/custom_call.h"
+#include "ops/query/custom_call_table.h"
 
 /* What a process says of one of its collectives. `what`: op, operands, reduction, channel and
  * members, as text and numbers that are equal where those are. */

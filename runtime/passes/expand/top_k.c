@@ -7,7 +7,7 @@
  *
  * Rows are along the last dimension. Sorts that are not stable may put equal elements in any order,
  * so the order of topk will do. */
-#include "ops/kernels/custom/custom_call.h"
+#include "ops/query/custom_call_table.h"
 #include "passes/passes.h"
 #include "passes/lib/pass_rewrite.h"
 

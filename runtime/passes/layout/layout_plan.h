@@ -9,7 +9,7 @@
 #ifndef PASS_LAYOUT_PLAN_H
 #define PASS_LAYOUT_PLAN_H
 
-#include "ops/kernels/conv/native_convolution.h"
+#include "ops/query/conv_problem.h"
 #include "passes/layout/layout_propagate.h"
 #include "passes/layout/min_cut.h"
 #include "passes/lib/pass_rewrite.h"

@@ -1,6 +1,7 @@
 #include "passes/lib/pass_rewrite.h"
 
 #include <string.h>
+#include "ops/rules/builder.h"
 
 /* ---- effects ---- */
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ir/shard.h"
+#include "ops/rules/verify.h"
 #include "passes/cleanup/inline_calls.h"
 
 typedef struct localiser {

@@ -1,6 +1,7 @@
 #include "passes/program/specialize_sizes.h"
 
 #include "ops/rules/dynamic_shape.h"
+#include "ops/rules/verify.h"
 
 typedef struct specialiser {
   hlo_module_t *module;

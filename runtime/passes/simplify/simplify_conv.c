@@ -3,7 +3,7 @@
  * in one instruction what they are). Exact. */
 #include <string.h>
 
-#include "ops/kernels/conv/native_convolution.h"
+#include "ops/query/conv_problem.h"
 #include "passes/lib/pass_conv.h"
 #include "passes/simplify/simplify.h"
 

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "ir/sharding.h"
 #include "mlir/bytecode/bytecode_format.h"
+#include "ops/rules/verify.h"
 #include "stablehlo/import/import_quant.h"
 
 #define MAX_DEPTH \

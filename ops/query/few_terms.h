@@ -3,7 +3,7 @@
 #ifndef HLO_OPS_FEW_TERMS_H
 #define HLO_OPS_FEW_TERMS_H
 
-#include "ops/kernels/kernel.h"
+#include "ops/query/op_step.h"
 
 /* Is the step a reduce-window or convolution of floats, or a product of complex numbers, of few
  * terms in all? Shapes are those of the step. */

@@ -1,4 +1,4 @@
-#include "ops/kernels/reference/few_terms.h"
+#include "ops/query/few_terms.h"
 
 enum { FEW = 1024 };
 

@@ -1,4 +1,4 @@
-#include "ops/kernels/reference/reshape_groups.h"
+#include "ops/query/reshape_groups.h"
 
 bool op_reshape_next(const hlo_shape_t *in, const hlo_shape_t *out, op_reshape_group_t *group) {
   int i = group->from[1], o = group->to[1];

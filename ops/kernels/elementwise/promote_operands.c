@@ -1,4 +1,4 @@
-#include "ops/kernels/common/promote_operands.h"
+#include "ops/kernels/elementwise/promote_operands.h"
 
 /* Elementwise kernels are made for instructions: this is the conversion that the program left out.
  */

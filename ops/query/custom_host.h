@@ -6,7 +6,8 @@
 #ifndef HLO_OPS_CUSTOM_HOST_H
 #define HLO_OPS_CUSTOM_HOST_H
 
-#include "ops/kernels/kernel.h"
+#include "base/status.h"
+#include "base/text.h"
 
 typedef void (*custom_host_fn)(void *out, void **in);
 
@@ -20,7 +21,5 @@ hr_status_t custom_host_open(const char *path);
 custom_host_fn custom_host_find(hr_str_t target); /* NULL: nobody has it */
 /* Why there is none, for the end of a message: "" if no plugin is open. */
 const char *custom_host_refusal(hr_str_t target);
-
-extern const op_kernel_t custom_host;
 
 #endif

@@ -1,4 +1,7 @@
-#include "ops/kernels/common/native_common.h"
+/* Conversion between an operand's type and the type that products are computed in, divided among
+ * the workers of a native kernel. Floats to f32, the most frequent case, have loops of their own in
+ * base/dtype.h; all others are those of the reference kernels. */
+#include "ops/kernels/gemm/native_widen.h"
 
 #define GRAIN 16384 /* elements: a few microseconds */
 
@@ -37,8 +40,4 @@ void native_narrow(hr_workers_t *workers, const matmul_types_t *types, void *fro
                    void *to) {
   conversion_t conversion = {types, types->out, from, to};
   hr_workers_split(workers, count, GRAIN, narrow_part, &conversion);
-}
-
-const void *native_constant(const hlo_instr_t *operand) {
-  return operand->op == HLO_CONSTANT && operand->literal ? operand->literal->data : NULL;
 }

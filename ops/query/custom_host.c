@@ -1,4 +1,4 @@
-#include "ops/kernels/custom/custom_host.h"
+#include "ops/query/custom_host.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -9,7 +9,6 @@
 
 #include "base/dl.h"
 #include "base/mem.h"
-#include "ops/kernels/custom/custom_call.h"
 
 #define LONGEST_NAME 256
 
@@ -116,55 +115,3 @@ const char *custom_host_refusal(hr_str_t target) {
            "defines or registers";
   return search.has_libraries ? "; no plugin defines or registers a function of this name" : "";
 }
-
-/* --- the kernel --- */
-
-static hr_status_t make_result(op_env_t *env, const hlo_shape_t *shape, hlo_value_t **out_value) {
-  if (!hlo_shape_is_tuple(shape)) return hlo_value_zeros(shape, out_value);
-  hlo_value_t **parts;
-  HR_TRY(HR_NEW_ARRAY(env->scratch, shape->element_count, &parts));
-  hr_status_t st = NULL;
-  for (int k = 0; k < shape->element_count && !st; k++)
-    st = make_result(env, shape->elements[k], &parts[k]);
-  if (!st) st = hlo_value_tuple(shape->element_count, parts, out_value);
-  for (int k = 0; k < shape->element_count; k++) hlo_value_release(parts[k]);
-  return st;
-}
-
-/* The bytes of an array, or a list of those of a tuple's elements. */
-static hr_status_t address_of(op_env_t *env, const hlo_value_t *value, void **out_address) {
-  *out_address = value->data;
-  if (value->dtype != HR_TUPLE) return NULL;
-  void **list;
-  HR_TRY(HR_NEW_ARRAY(env->scratch, value->element_count + 1, &list));
-  for (int k = 0; k < value->element_count; k++)
-    HR_TRY(address_of(env, value->elements[k], &list[k]));
-  *out_address = list;
-  return NULL;
-}
-
-static hr_status_t prepare_host(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
-  custom_host_fn *plan;
-  HR_TRY(HR_NEW(arena, &plan));
-  *plan = custom_host_find(op_custom_call_target(step->instr));
-  if (!*plan) return hlo_unsupported(step->instr, "its function has been taken away");
-  *out_plan = plan;
-  return NULL;
-}
-
-static hr_status_t run_host(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
-                            hlo_value_t **out_value) {
-  void **addresses, *out;
-  HR_TRY(HR_NEW_ARRAY(env->scratch, step->instr->operand_count + 1, &addresses));
-  for (int k = 0; k < step->instr->operand_count; k++)
-    HR_TRY(address_of(env, in[k], &addresses[k]));
-  HR_TRY(make_result(env, step->out_shape, out_value));
-  hr_status_t st = address_of(env, *out_value, &out);
-  if (st)
-    hlo_value_release(*out_value);
-  else
-    (*(const custom_host_fn *)step->plan)(out, addresses);
-  return st;
-}
-
-const op_kernel_t custom_host = {prepare_host, run_host};

@@ -1,4 +1,4 @@
-#include "ops/kernels/custom/mlir_dict.h"
+#include "mlir/mlir_dict.h"
 
 #include <errno.h>
 #include <stdlib.h>

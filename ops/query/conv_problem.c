@@ -1,0 +1,269 @@
+#include "ops/query/conv_problem.h"
+
+/* A dimension that has no role must not say anything; the reference kernel reports it. */
+typedef struct conv_labels {
+  const hlo_dim_labels_t *labels;
+  const hlo_window_dim_t *window;
+  const hlo_shape_t *lhs, *rhs, *out;
+  int64_t lhs_strides[HLO_MAX_RANK], rhs_strides[HLO_MAX_RANK], out_strides[HLO_MAX_RANK];
+  int64_t feature_groups, batch_groups;
+} conv_labels_t;
+
+static bool all_have_roles(const conv_labels_t *l) {
+  int spatial = l->labels->spatial_rank;
+  return spatial <= CONV_MAX_SPATIAL && l->lhs->rank == spatial + 2 &&
+         l->rhs->rank == spatial + 2 && l->out->rank == spatial + 2;
+}
+
+static conv_array_t activations(const hlo_shape_t *shape, const int64_t *strides, int spatial,
+                                const int64_t *dims, int64_t outer, int64_t inner) {
+  conv_array_t array = {
+      .dtype = shape->dtype, .outer = strides[outer], .inner = strides[inner], .count = 1};
+  for (int d = 0; d < spatial; d++) array.spatial[d] = strides[dims[d]];
+  for (int d = 0; d < shape->rank; d++) array.count *= shape->dims[d];
+  return array;
+}
+
+/* As it is written: the result is the destination. */
+static bool read_forward(const conv_labels_t *l, conv_problem_t *p) {
+  const hlo_dim_labels_t *n = l->labels;
+  p->kind = CONV_FORWARD;
+  p->batch = l->lhs->dims[n->lhs_batch], p->groups = l->feature_groups;
+  p->in_channels = l->rhs->dims[n->rhs_input_feature];
+  p->out_channels = l->rhs->dims[n->rhs_output_feature] / p->groups;
+  p->arrays[CONV_SRC] =
+      activations(l->lhs, l->lhs_strides, p->spatial, n->lhs_spatial, n->lhs_batch, n->lhs_feature);
+  p->arrays[CONV_DST] =
+      activations(l->out, l->out_strides, p->spatial, n->out_spatial, n->out_batch, n->out_feature);
+  conv_array_t *wei = &p->arrays[CONV_WEI];
+  *wei = activations(l->rhs, l->rhs_strides, p->spatial, n->rhs_spatial, n->rhs_output_feature,
+                     n->rhs_input_feature);
+  wei->group = wei->outer * p->out_channels;
+  for (int d = 0; d < p->spatial; d++) {
+    p->in[d] = l->lhs->dims[n->lhs_spatial[d]], p->out[d] = l->out->dims[n->out_spatial[d]];
+    p->window[d] = l->window[d].size, p->stride[d] = l->window[d].stride;
+    p->dilation[d] = l->window[d].window_dilation, p->low[d] = l->window[d].pad_low;
+    wei->reversed[d] = l->window[d].reversal;
+    if (l->window[d].base_dilation != 1) return false;
+  }
+  return l->batch_groups == 1;
+}
+
+/* Holes in the input: out[x] = sum over y, k of lhs[y] rhs[k'] where x = y * holes + k * dilation -
+ * low, k' counted from the other end: the gradient of a forward convolution's input, lhs that of
+ * its result. */
+static bool read_data(const conv_labels_t *l, conv_problem_t *p) {
+  const hlo_dim_labels_t *n = l->labels;
+  p->kind = CONV_DATA;
+  p->batch = l->lhs->dims[n->lhs_batch], p->groups = l->feature_groups;
+  p->out_channels = l->rhs->dims[n->rhs_input_feature];
+  p->in_channels = l->rhs->dims[n->rhs_output_feature] / p->groups;
+  p->arrays[CONV_DST] =
+      activations(l->lhs, l->lhs_strides, p->spatial, n->lhs_spatial, n->lhs_batch, n->lhs_feature);
+  p->arrays[CONV_SRC] =
+      activations(l->out, l->out_strides, p->spatial, n->out_spatial, n->out_batch, n->out_feature);
+  conv_array_t *wei = &p->arrays[CONV_WEI];
+  *wei = activations(l->rhs, l->rhs_strides, p->spatial, n->rhs_spatial, n->rhs_input_feature,
+                     n->rhs_output_feature);
+  wei->group = wei->inner * p->in_channels;
+  for (int d = 0; d < p->spatial; d++) {
+    const hlo_window_dim_t *w = &l->window[d];
+    p->in[d] = l->out->dims[n->out_spatial[d]], p->out[d] = l->lhs->dims[n->lhs_spatial[d]];
+    p->window[d] = w->size, p->stride[d] = w->base_dilation, p->dilation[d] = w->window_dilation;
+    p->low[d] = (w->size - 1) * w->window_dilation - w->pad_low;
+    wei->reversed[d] = !w->reversal;
+    if (w->stride != 1) return false;
+  }
+  return l->batch_groups == 1;
+}
+
+/* The window is the gradient of a result, and the features are the batch: out[k] = sum over y of
+ * lhs[k * stride + y * window dilation - low] rhs[y]. Groups of such are written as groups of the
+ * batch. */
+static bool read_weights(const conv_labels_t *l, conv_problem_t *p) {
+  const hlo_dim_labels_t *n = l->labels;
+  p->kind = CONV_WEIGHTS;
+  p->batch = l->lhs->dims[n->lhs_feature], p->groups = l->batch_groups;
+  p->in_channels = l->lhs->dims[n->lhs_batch] / p->groups;
+  p->out_channels = l->rhs->dims[n->rhs_output_feature] / p->groups;
+  p->arrays[CONV_SRC] =
+      activations(l->lhs, l->lhs_strides, p->spatial, n->lhs_spatial, n->lhs_feature, n->lhs_batch);
+  p->arrays[CONV_DST] = activations(l->rhs, l->rhs_strides, p->spatial, n->rhs_spatial,
+                                    n->rhs_input_feature, n->rhs_output_feature);
+  conv_array_t *wei = &p->arrays[CONV_WEI];
+  *wei =
+      activations(l->out, l->out_strides, p->spatial, n->out_spatial, n->out_feature, n->out_batch);
+  wei->group = wei->outer * p->out_channels;
+  for (int d = 0; d < p->spatial; d++) {
+    const hlo_window_dim_t *w = &l->window[d];
+    p->in[d] = l->lhs->dims[n->lhs_spatial[d]], p->out[d] = w->size,
+    p->window[d] = l->out->dims[n->out_spatial[d]];
+    p->stride[d] = w->window_dilation, p->dilation[d] = w->stride, p->low[d] = w->pad_low;
+    if (w->base_dilation != 1 || w->reversal) return false;
+  }
+  return l->feature_groups == 1;
+}
+
+/* Padding at the high end that makes the sizes agree; where the window does not reach the end, the
+ * rest is left out. */
+static bool finish_padding(conv_problem_t *p) {
+  for (int d = 0; d < p->spatial; d++) {
+    int64_t reach = (p->window[d] - 1) * p->dilation[d] + 1;
+    p->high[d] = (p->out[d] - 1) * p->stride[d] + reach - p->in[d] - p->low[d];
+    if (p->high[d] < 0 && -p->high[d] < p->stride[d]) p->high[d] = 0;
+  }
+  return true;
+}
+
+/* Cuts off what no window sees: then no padding is negative. Where that is part of a result it is
+ * zero. */
+static void crop(conv_problem_t *p) {
+  for (int d = 0; d < p->spatial; d++) {
+    if (p->low[d] >= 0 && p->high[d] >= 0) continue;
+    int64_t low = p->low[d] < 0 ? -p->low[d] : 0, high = p->high[d] < 0 ? -p->high[d] : 0;
+    p->arrays[CONV_SRC].start += low * p->arrays[CONV_SRC].spatial[d];
+    p->in[d] -= low + high;
+    p->low[d] += low, p->high[d] += high;
+    p->zero_first = p->kind == CONV_DATA;
+  }
+}
+
+static bool is_whole(const conv_problem_t *p) {
+  for (int d = 0; d < p->spatial; d++)
+    if (p->low[d] < 0 || p->high[d] < 0 || p->in[d] < 1 || p->out[d] < 1 || p->window[d] < 1)
+      return false;
+  return p->batch > 0 && p->groups > 0 && p->in_channels > 0 && p->out_channels > 0;
+}
+
+/* Without spatial dimensions it is a product of matrices: a place of one. */
+static void add_position(conv_problem_t *p) {
+  if (p->spatial > 0) return;
+  p->spatial = 1;
+  p->in[0] = p->out[0] = p->window[0] = p->stride[0] = p->dilation[0] = 1;
+  for (int r = 0; r < CONV_ROLES; r++) p->arrays[r].spatial[0] = 1;
+}
+
+/* Far from overflow, however absurd the window is. */
+static bool is_sane(const conv_labels_t *l) {
+  const int64_t limit = INT64_C(1) << 30;
+  for (int d = 0; d < l->labels->spatial_rank; d++) {
+    const hlo_window_dim_t *w = &l->window[d];
+    if (w->stride < 1 || w->base_dilation < 1 || w->window_dilation < 1 || w->size < 1 ||
+        w->stride > limit || w->base_dilation > limit || w->window_dilation > limit ||
+        w->size > limit || w->pad_low > limit || w->pad_low < -limit)
+      return false;
+  }
+  return l->feature_groups >= 1 && l->batch_groups >= 1;
+}
+
+static double size_of(const int64_t *sizes, int rank) {
+  double size = 1;
+  for (int d = 0; d < rank; d++) size *= (double)sizes[d];
+  return size;
+}
+
+/* A window that goes on in steps without holes: patches of an image. */
+static bool has_steps(const conv_problem_t *forward) {
+  bool steps = false, holes = false;
+  for (int d = 0; d < forward->spatial; d++)
+    steps |= forward->stride[d] > 1, holes |= forward->dilation[d] > 1;
+  return steps && !holes;
+}
+
+/* A forward convolution whose window is much larger than its result is better computed as what it
+ * most likely is: a gradient of weights. Where the two are about as large it is one if it has no
+ * steps, and there are more channels than entries of the batch, read so. */
+static bool is_gradient(const conv_labels_t *l, const conv_problem_t *forward) {
+  double window = size_of(forward->window, forward->spatial),
+         out = size_of(forward->out, forward->spatial);
+  if (window > 4 * out || out > 4 * window) return window > out;
+  if (has_steps(forward)) return false;
+  return l->lhs->dims[l->labels->lhs_batch] > l->lhs->dims[l->labels->lhs_feature];
+}
+
+static bool read_problem(const conv_labels_t *l, conv_problem_t *p) {
+  p->spatial = l->labels->spatial_rank;
+  conv_problem_t other = *p;
+  bool forward = read_forward(l, p), weights = read_weights(l, &other);
+  if (weights && (!forward || is_gradient(l, p)))
+    *p = other;
+  else if (!forward && !read_data(l, p))
+    return false;
+  add_position(p);
+  finish_padding(p);
+  crop(p);
+  p->flops = 2 * (double)p->batch * (double)p->groups * (double)p->in_channels *
+             (double)p->out_channels * size_of(p->out, p->spatial) * size_of(p->window, p->spatial);
+  return is_whole(p);
+}
+
+/* Strides in elements of a dense row-major array; they may wrap, but only if a size is 0. */
+static void dense_strides(const hlo_shape_t *shape, int64_t *out_strides) {
+  uint64_t stride = 1;
+  for (int d = shape->rank - 1; d >= 0; d--) {
+    out_strides[d] = (int64_t)stride;
+    stride *= (uint64_t)shape->dims[d];
+  }
+}
+
+hr_status_t conv_problem_read(const op_step_t *step, conv_problem_t *problem, bool *out_fits) {
+  const hlo_window_t *window = hlo_attr_window(step->instr);
+  conv_labels_t l = {.labels = hlo_attr_labels(step->instr),
+                     .window = window ? window->dims : NULL};
+  l.lhs = step->in_shapes[0], l.rhs = step->in_shapes[1], l.out = step->out_shape;
+  l.feature_groups = hlo_attr_int(step->instr, HLO_ATTR_FEATURE_GROUP_COUNT);
+  l.batch_groups = hlo_attr_int(step->instr, HLO_ATTR_BATCH_GROUP_COUNT);
+  *out_fits = all_have_roles(&l) && is_sane(&l);
+  if (!*out_fits) return NULL;
+  dense_strides(l.lhs, l.lhs_strides);
+  dense_strides(l.rhs, l.rhs_strides);
+  dense_strides(l.out, l.out_strides);
+  HR_TRY(matmul_types_init(step->instr, l.lhs->dtype, l.rhs->dtype, l.out->dtype, &problem->types));
+  *out_fits = read_problem(&l, problem);
+  if (problem->kind != CONV_WEIGHTS)
+    problem->constant_weights = op_constant_data(step->instr->operands[1]);
+  return NULL;
+}
+
+bool conv_is_plain(const conv_problem_t *p, conv_role_t role) {
+  const conv_array_t *array = &p->arrays[role];
+  const int64_t *sizes = role == CONV_SRC ? p->in : p->out;
+  int64_t step = p->groups * (role == CONV_SRC ? p->in_channels : p->out_channels);
+  bool plain = array->inner == 1 && array->start == 0;
+  for (int d = p->spatial - 1; d >= 0; step *= sizes[d--]) plain &= array->spatial[d] == step;
+  return plain && array->outer == step && array->count == p->batch * step;
+}
+
+static void list_order(int64_t outer, const int64_t *spatial, int rank, int64_t inner,
+                       int64_t *out_dims) {
+  out_dims[0] = outer;
+  for (int d = 0; d < rank; d++) out_dims[d + 1] = spatial[d];
+  out_dims[rank + 1] = inner;
+}
+
+bool conv_has_labels(const hlo_instr_t *conv) {
+  const hlo_window_t *window = hlo_attr_window(conv);
+  const hlo_dim_labels_t *labels = hlo_attr_labels(conv);
+  return labels && (window ? window->rank : 0) == labels->spatial_rank &&
+         !hlo_attr_has(conv, HLO_ATTR_SPARSITY_CONFIG);
+}
+
+bool conv_orders_find(const hlo_instr_t *conv, conv_orders_t *orders) {
+  const hlo_dim_labels_t *n = hlo_attr_labels(conv);
+  if (!conv_has_labels(conv)) return false;
+  const hlo_shape_t *in[] = {conv->operands[0]->shape, conv->operands[1]->shape};
+  op_step_t step = {.instr = conv, .in_shapes = in, .out_shape = conv->shape};
+  conv_problem_t p = {.kind = CONV_FORWARD};
+  bool fits = false;
+  hr_status_t refused = conv_problem_read(&step, &p, &fits);
+  hr_status_release(refused);
+  if (refused || !fits) return false;
+  bool weights = p.kind == CONV_WEIGHTS;
+  *orders = (conv_orders_t){.matters = {true, weights, !weights}};
+  list_order(weights ? n->lhs_feature : n->lhs_batch, n->lhs_spatial, n->spatial_rank,
+             weights ? n->lhs_batch : n->lhs_feature, orders->dims[0]);
+  list_order(n->rhs_input_feature, n->rhs_spatial, n->spatial_rank, n->rhs_output_feature,
+             orders->dims[1]);
+  list_order(n->out_batch, n->out_spatial, n->spatial_rank, n->out_feature, orders->dims[2]);
+  return true;
+}

@@ -1,0 +1,52 @@
+/* Custom calls as far as they are known without their functions: the table of targets, what traits
+ * they have, and the attributes that passes and the planner read. The functions are in
+ * ops/kernels/custom. Thread: any. */
+#ifndef HLO_OPS_CUSTOM_CALL_TABLE_H
+#define HLO_OPS_CUSTOM_CALL_TABLE_H
+
+#include "ir/module.h"
+#include "mlir/mlir_dict.h"
+
+typedef enum op_custom_trait {
+  CUSTOM_IDENTITY = 1,        /* the result is operand 0: a marker */
+  CUSTOM_SHAPED_BY_KERNEL = 2 /* dynamic sizes of results are found while the kernel runs */
+} op_custom_trait_t;
+
+typedef struct op_custom_call {
+  const char *target; /* '?' stands for any one character; "_ffi" may follow */
+  int row;            /* in custom_calls.def, or OP_CUSTOM_HOST */
+  int traits;         /* of op_custom_trait_t */
+  const char *note;   /* for targets that are refused or skipped: why, and what to do about it */
+} op_custom_call_t;
+
+enum { /* the row of functions that the user registered: the one after the table */
+#define CUSTOM_CALL(target, kernel, native, traits, note) +1
+       OP_CUSTOM_HOST = 0
+#include "ops/query/custom_calls.def"
+#undef CUSTOM_CALL
+};
+
+/* The row of a target: of the table, else OP_CUSTOM_HOST if a function of that name is registered
+ * or in a plugin, else NULL. */
+const op_custom_call_t *op_custom_call_find(hr_str_t target);
+/* The target of the table whose name differs least, for messages; NULL if more than half of the
+ * characters differ. */
+const char *op_custom_call_nearest(hr_str_t target);
+static inline hr_str_t op_custom_call_target(const hlo_instr_t *instr) {
+  return hlo_attr_str(instr, HLO_ATTR_CUSTOM_CALL_TARGET);
+}
+/* Is it interpreter.run_parallel? Then its grid; 0 x 0 if it names none that its computations fill.
+ */
+bool op_parallel_grid(const hlo_instr_t *instr, int *out_replicas, int *out_partitions);
+/* True for markers whose result is operand 0. */
+bool op_custom_call_is_identity(const hlo_instr_t *instr);
+
+/* backend_config as a dictionary in the arena; empty if there is none. Errors: INVALID. */
+hr_status_t custom_config(hr_arena_t *arena, const hlo_instr_t *instr,
+                          const dict_value_t **out_dict);
+/* The order of ApproxTopK: its dimension, and whether the greatest element is first. Errors:
+ * INVALID if the configuration cannot be read. */
+hr_status_t custom_approx_order(hr_arena_t *arena, const hlo_instr_t *instr, int rank,
+                                int64_t *out_dim, bool *out_descends);
+
+#endif
