@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/cli_agree.h"
 #include "cli/cli_checkpoint_parts.h"
 
@@ -348,12 +348,6 @@ static hr_status_t go_on(resume_t *resume, hlo_value_t **values, uint64_t *out_s
   return NULL;
 }
 
-static uint64_t now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* A training that replaces another one counts as newer, whatever the clock says. */
 static hr_status_t begin_after_all(resume_t *resume) {
   cli_checkpoint_t *checkpoint = resume->checkpoint;
@@ -371,7 +365,7 @@ hr_status_t cli_checkpoint_resume(cli_checkpoint_t *checkpoint, hlo_value_t **va
   hr_arena_t arena;
   hr_arena_init(&arena);
   resume_t resume = {.checkpoint = checkpoint, .arena = &arena};
-  checkpoint->began = now_ns();
+  checkpoint->began = hr_clock_realtime_ns();
   checkpoint->run = checkpoint->began ^ (uint64_t)getpid() << 40;
   hr_status_t st = share(checkpoint, &checkpoint->run);
   if (!st && hr_option_is_given(checkpoint->from.options, HR_OPTION_RESUME))

@@ -3,8 +3,8 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "transport/core/progress.h"
 #include "transport/core/request.h"
@@ -361,20 +361,14 @@ static hr_status_t check_bad_groups(bench_t *bench) {
 
 /* --- progress --- */
 
-static double now_s(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* Computes until the transfer is over, which nobody here looks after, or until it is late. */
 static double compute_until_over(const tp_request_t *request) {
-  double start = now_s(), last = start;
+  double start = hr_clock_s(), last = start;
   volatile double sum = 0;
   while (!request->over && last - start < 10) {
     for (int i = 0; i < 1000; i++) sum += i;
     if (request->groups->endpoint->oversubscribed) sched_yield();
-    last = now_s();
+    last = hr_clock_s();
   }
   return last - start;
 }

@@ -2,8 +2,8 @@
  * rank's best time counts. Arrays lie in shared memory where there is any, as those of programs do.
  */
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "transport/core/coll_tune_table.h"
 #include "transport/shm/shm_group.h"
@@ -18,12 +18,6 @@ typedef struct tuner {
   tp_collective_t collective;
   size_t bytes; /* as algorithms.def counts them */
 } tuner_t;
-
-static double now_s(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static hr_status_t add_floats(void *context, void *acc, const void *in, int64_t count) {
   (void)context;
@@ -100,13 +94,13 @@ static hr_status_t measure(const tuner_t *tuner, const char *algorithm, double s
   int batch = tuner->bytes < BATCH_BYTES ? 50 : 1;
   double best = 1e30, spent = 0;
   for (int i = 0; i < FEWEST_SAMPLES || spent < seconds; i++) {
-    double begin = now_s(), took;
+    double begin = hr_clock_s(), took;
     hr_status_t st = NULL;
     *forced = algorithm;
     for (int k = 0; k < batch && !st; k++) st = transfer(tuner);
     *forced = before;
     HR_TRY(st);
-    HR_TRY(slowest(tuner->groups, now_s() - begin, &took));
+    HR_TRY(slowest(tuner->groups, hr_clock_s() - begin, &took));
     spent += took;
     if (i && took / batch < best) best = took / batch; /* the first is a warm-up */
   }

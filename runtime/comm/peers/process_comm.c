@@ -99,7 +99,7 @@ static hr_status_t wait_for(op_env_t *env, op_request_t *request) {
       request && comm->groups->notes_times ? tp_request_over_ns((tp_request_t *)request) : 0;
   hr_status_t st = tp_request_wait((tp_request_t *)request);
   comm->is_waiting = false;
-  if (comm->groups->notes_times && !over_ns) over_ns = hr_trace_now_ns();
+  if (comm->groups->notes_times && !over_ns) over_ns = hr_clock_ns();
   if (env->arrived_ns < over_ns) env->arrived_ns = over_ns;
   return st;
 }
