@@ -24,17 +24,17 @@ static hr_status_t add_floats(void *context, void *acc, const void *in, int64_t 
   for (int64_t i = 0; i < count; i++) ((float *)acc)[i] += ((const float *)in)[i];
   return NULL;
 }
-static const tp_reducer_t float_sum = {
+static const hr_reducer_t float_sum = {
     .reduce = add_floats, .element_bytes = sizeof(float), .is_reorderable = true};
 
 /* Blocks of one size, in a row. */
 static hr_status_t exchange(const tuner_t *tuner, tp_request_t **out_request) {
   tp_group_t *world = tuner->groups->world;
   size_t each = tuner->bytes / (size_t)world->size;
-  tp_block_t sends[world->size], recvs[world->size];
+  hr_block_t sends[world->size], recvs[world->size];
   for (int k = 0; k < world->size; k++) {
-    sends[k] = (tp_block_t){tuner->in + (size_t)k * each, each};
-    recvs[k] = (tp_block_t){tuner->out + (size_t)k * each, each};
+    sends[k] = (hr_block_t){tuner->in + (size_t)k * each, each};
+    recvs[k] = (hr_block_t){tuner->out + (size_t)k * each, each};
   }
   return tp_all_to_all(world, sends, recvs, each, out_request);
 }
@@ -42,7 +42,7 @@ static hr_status_t exchange(const tuner_t *tuner, tp_request_t **out_request) {
 /* Round a ring. */
 static hr_status_t pass_on(const tuner_t *tuner, tp_request_t **out_request) {
   int size = tuner->groups->world->size, rank = tuner->groups->endpoint->rank;
-  tp_block_t send = {tuner->in, tuner->bytes}, recv = {tuner->out, tuner->bytes};
+  hr_block_t send = {tuner->in, tuner->bytes}, recv = {tuner->out, tuner->bytes};
   return tp_permute(tuner->groups, 0, (rank + 1) % size, &send, (rank + size - 1) % size, &recv,
                     out_request);
 }
