@@ -278,7 +278,7 @@ typedef struct program_of_rank {
 } program_of_rank_t;
 
 static bool is_equal(const cli_identity_t *a, const cli_identity_t *b) {
-  return !strcmp(a->sha256, b->sha256) && !strcmp(a->name, b->name);
+  return !strcmp(a->digest, b->digest) && !strcmp(a->name, b->name);
 }
 
 static void warn_of_changes(const resume_t *resume, const program_of_rank_t *ranks) {
@@ -286,13 +286,13 @@ static void warn_of_changes(const resume_t *resume, const program_of_rank_t *ran
   for (int r = 0; r < resume->checkpoint->world; r++) {
     const cli_identity_t *old = &resume->manifest.sums[ranks[r].old_rank].program,
                          *now = &ranks[r].now;
-    if (!old->sha256[0] || !strcmp(old->sha256, now->sha256)) continue;
+    if (!old->digest[0] || !strcmp(old->digest, now->digest)) continue;
     if (said_old && is_equal(said_old, old) && is_equal(said_new, now)) continue;
     fprintf(stderr,
             "warning: the checkpoint of step %" PRIu64
-            " is of program %s (sha256 %.*s), this one is %s (%.*s)\n",
-            resume->manifest.step, old->name, CLI_IDENTITY_SHOWN, old->sha256, now->name,
-            CLI_IDENTITY_SHOWN, now->sha256);
+            " is of program %s (digest %.*s), this one is %s (%.*s)\n",
+            resume->manifest.step, old->name, CLI_IDENTITY_SHOWN, old->digest, now->name,
+            CLI_IDENTITY_SHOWN, now->digest);
     said_old = old;
     said_new = now;
   }
