@@ -1,8 +1,8 @@
 #include "compiler.h"
 
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "check/check.h"
@@ -228,37 +228,34 @@ static hr_status_t specialise(compiled_program_t *program, const compiler_option
              : NULL;
 }
 
-/* Seconds since *since, which becomes now. */
-static double lap_s(struct timespec *since) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  double took =
-      (double)(now.tv_sec - since->tv_sec) + 1e-9 * (double)(now.tv_nsec - since->tv_nsec);
-  *since = now;
-  return took;
+/* Seconds since *since_s, which becomes now. */
+static double lap_s(double *since_s) {
+  double now_s = hr_clock_s();
+  double took_s = now_s - *since_s;
+  *since_s = now_s;
+  return took_s;
 }
 
 static hr_status_t run_stages(const char *path, hr_buffer_t *bytes,
                               const compiler_options_t *options, compiled_program_t *program) {
   plan_grid_t grid;
-  struct timespec since;
-  clock_gettime(CLOCK_MONOTONIC, &since);
+  double since_s = hr_clock_s();
   HR_TRY(read_module(path, bytes, &program->module));
   HR_TRY(hlo_verify(program->module));
-  program->read_s = lap_s(&since);
+  program->read_s = lap_s(&since_s);
   HR_TRY(pass_lower_manual_sharding(program->module));
   HR_TRY(compiler_choose_grid(program->module, options, &grid));
   HR_TRY(check_all_groups(program->module, grid, options->part));
   if (options->probe) HR_TRY(pass_probes(program->module, options->probe));
   HR_TRY(specialise(program, options));
   HR_TRY(optimise(program, options));
-  program->passes_s = lap_s(&since);
+  program->passes_s = lap_s(&since_s);
   HR_TRY(plan_create(program->module, grid, &program->plan));
   HR_TRY(prove_alone(program->module, options, grid));
-  program->plan_s = lap_s(&since);
+  program->plan_s = lap_s(&since_s);
   HR_TRY(make_code(options, program));
   HR_TRY(dump_plans(options, program));
-  program->code_s = lap_s(&since);
+  program->code_s = lap_s(&since_s);
   return NULL;
 }
 

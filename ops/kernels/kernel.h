@@ -7,6 +7,7 @@
 #ifndef HLO_OPS_KERNEL_H
 #define HLO_OPS_KERNEL_H
 
+#include "base/comm_types.h"
 #include "base/workers.h"
 #include "ops/query/op_step.h"
 
@@ -33,37 +34,12 @@ typedef struct op_group {
   void *handle;
 } op_group_t;
 
-/* How collectives combine elements: inout[i] = reduce(in[i], ...) is called with the accumulator
- * first: acc[i] = f(acc[i], in[i]) for i < count. */
-typedef struct op_reducer {
-  hr_status_t (*reduce)(void *context, void *acc, const void *in, int64_t count);
-  void *context;
-  bool is_reorderable; /* associative and commutative, but for rounding; and not wide */
-  bool any_thread; /* it needs nothing of the environment: any thread may call it, one at a time */
-  /* The same of several arrays into one place: out[i] = f(f(in[0][i], in[1][i]), in[2][i]) ... of
-   * at least two, where out may be in[0] and is no other. May be NULL; not for wide ones. */
-  hr_status_t (*combine)(void *context, void *out, const void *const *in, int arrays,
-                         int64_t count);
-  size_t element_bytes;
-  /* Accumulators of a wider type than the elements that travel: widen() starts them from the first
-   * member's elements, narrow() rounds them once at the end. acc_bytes 0: accumulators are
-   * elements, and the rest is unused. */
-  size_t acc_bytes;
-  void (*widen)(void *context, const void *in, void *acc, int64_t count);
-  void (*narrow)(void *context, const void *acc, void *out, int64_t count);
-} op_reducer_t;
-
 /* Code for a computation of two scalars: out[i] = f(a[i], b[i]) for i < count, where out may be a.
  * run NULL: there is none. Thread: any. */
 typedef struct op_combiner {
   hr_status_t (*run)(const void *code, void *out, const void *a, const void *b, int64_t count);
   const void *code;
 } op_combiner_t;
-
-typedef struct op_block { /* bytes that go to, or come from, one member of a group */
-  void *data;
-  size_t size_bytes;
-} op_block_t;
 
 typedef struct op_request op_request_t; /* a transfer under way; op_env.wait frees it */
 
@@ -125,19 +101,19 @@ struct op_env {
   /* out = reduction of the members' `in` (which may be `out`) in listed order, the same bits
    * everywhere. */
   hr_status_t (*all_reduce)(op_env_t *env, const op_group_t *group, const void *in, void *out,
-                            int64_t count, const op_reducer_t *reducer, op_request_t **out_request);
+                            int64_t count, const hr_reducer_t *reducer, op_request_t **out_request);
   /* Member k gets chunk k (count elements each) of the reduction, in listed order. */
   hr_status_t (*reduce_scatter)(op_env_t *env, const op_group_t *group, const void *in,
-                                int64_t count, const op_reducer_t *reducer, void *out,
+                                int64_t count, const hr_reducer_t *reducer, void *out,
                                 op_request_t **out_request);
   /* sends[k] goes to member k, recvs[k] comes from it; sizes agree pairwise and may be 0.
    * `equal_bytes`: the size of every block of every member; 0: they may differ. */
-  hr_status_t (*all_to_all)(op_env_t *env, const op_group_t *group, const op_block_t *sends,
-                            const op_block_t *recvs, size_t equal_bytes,
+  hr_status_t (*all_to_all)(op_env_t *env, const op_group_t *group, const hr_block_t *sends,
+                            const hr_block_t *recvs, size_t equal_bytes,
                             op_request_t **out_request);
   /* To rank `to` and from rank `from` (-1: none), over the whole world. */
-  hr_status_t (*permute)(op_env_t *env, int64_t stream, int to, const op_block_t *send, int from,
-                         const op_block_t *recv, op_request_t **out_request);
+  hr_status_t (*permute)(op_env_t *env, int64_t stream, int to, const hr_block_t *send, int from,
+                         const hr_block_t *recv, op_request_t **out_request);
   /* Memory for arrays that collectives take and make: peers on the same machine reach them where
    * they are. NULL, or a NULL buffer: any memory will do. */
   hr_status_t (*shared_memory)(op_env_t *env, size_t size_bytes, hr_buffer_t **out_buffer);

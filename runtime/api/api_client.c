@@ -5,9 +5,9 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "api_check.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "observe/step_trace.h"
 #include "observe/wait_for_graph.h"
@@ -17,12 +17,6 @@
 #define TRACE_EVENTS 131072 /* 6 MiB */
 #define MOST_TRACE_EVENTS ((size_t)1 << 32)
 #define MOST_LOCAL_CLIENTS 1024 /* each has a list of all */
-
-static double now_s(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 void hlorun_client_options_init(hlorun_client_options_t *options) {
   if (options) *options = (hlorun_client_options_t){.struct_size = sizeof *options};
@@ -35,7 +29,7 @@ static hr_status_t poll_cancel(hlorun_client_t *client, bool often) {
   HR_TRY(exec_wait_poll(&client->comm, often));
   if (client->options.timeout_s <= 0) return NULL;
   unsigned long steps = atomic_load_explicit(&client->progress.steps, memory_order_relaxed);
-  double now = now_s();
+  double now = hr_clock_s();
   if (steps != client->steps_seen || client->steps_seen_s == 0) {
     client->steps_seen = steps;
     client->steps_seen_s = now;

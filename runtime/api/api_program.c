@@ -134,7 +134,7 @@ static hr_status_t trace_loading(hr_trace_t *trace, const compiled_program_t *co
 static hr_status_t compile_traced(hlorun_program_t *program, const char *name, hr_buffer_t *bytes,
                                   const compiler_options_t *compiler) {
   hr_trace_t *trace = program->client->trace;
-  uint64_t begin_ns = hr_trace_now_ns();
+  uint64_t begin_ns = hr_clock_ns();
   if (!trace) return compile_bytes(name, bytes, compiler, &program->compiled);
   HR_TRY(exec_trace_plain(trace, "code", HR_TRACE_STAGE, &trace->current));
   hr_status_t st = compile_bytes(name, bytes, compiler, &program->compiled);

@@ -1,10 +1,10 @@
 #include "base/digest.h"
+#include "base/clock.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
 #define BLOCK_BYTES 128
@@ -110,11 +110,8 @@ static pthread_once_t secret_once = PTHREAD_ONCE_INIT;
 
 /* Where the system has no random numbers to give, times and addresses are better than nothing. */
 static void make_secret(void) {
-  struct timespec now;
   if (getrandom(secret, sizeof secret, GRND_NONBLOCK) == (ssize_t)sizeof secret) return;
-  clock_gettime(CLOCK_REALTIME, &now);
-  uint64_t guess[] = {(uint64_t)now.tv_sec, (uint64_t)now.tv_nsec, (uint64_t)getpid(),
-                      (uintptr_t)&now};
+  uint64_t guess[] = {hr_clock_realtime_ns(), (uint64_t)getpid(), (uintptr_t)&secret_once};
   memcpy(secret, hr_digest_of(guess, sizeof guess).words, sizeof secret);
 }
 

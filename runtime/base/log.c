@@ -4,8 +4,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/options.h"
 #include "base/text.h"
 
@@ -109,8 +109,7 @@ void hr_log_close(void) {
 }
 
 void hr_log_write(hr_log_subsystem_t subsystem, hr_log_level_t level, const char *format, ...) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  uint64_t now_ns = hr_clock_ns();
   char line[1024];
   va_list args;
   va_start(args, format);
@@ -118,8 +117,9 @@ void hr_log_write(hr_log_subsystem_t subsystem, hr_log_level_t level, const char
   va_end(args);
   pthread_mutex_lock(&sink.lock);
   FILE *stream = sink.stream ? sink.stream : stderr;
-  fprintf(stream, "%lld.%06ld%s %s %s: %s\n", (long long)now.tv_sec, now.tv_nsec / 1000, sink.mark,
-          subsystem_names[subsystem], level_names[level], line);
+  fprintf(stream, "%llu.%06u%s %s %s: %s\n", (unsigned long long)(now_ns / HR_NS_PER_S),
+          (unsigned)(now_ns % HR_NS_PER_S / 1000), sink.mark, subsystem_names[subsystem],
+          level_names[level], line);
   fflush(stream);
   pthread_mutex_unlock(&sink.lock);
 }

@@ -64,7 +64,7 @@ void hr_trace_slices_add(hr_trace_t *trace, const hr_trace_slice_t *shares, int 
     if (w) span->helped_ns += shares[w].took_ns;
     if (w && hr_trace_is_kernel(span)) trace->busy_ns[w] += shares[w].took_ns;
   }
-  span->idle_ns += hr_trace_now_ns() - (shares[0].begin_ns + shares[0].took_ns);
+  span->idle_ns += hr_clock_ns() - (shares[0].begin_ns + shares[0].took_ns);
 }
 
 hr_status_t hr_trace_stage_add(hr_trace_t *trace, const char *name, uint64_t begin_ns,
@@ -92,7 +92,7 @@ uint64_t hr_trace_dropped(const hr_trace_t *trace) { return trace->added - kept(
 /* Events are in the order of their ends: what contains others comes after them, and began earlier.
  */
 uint64_t hr_trace_first_ns(const hr_trace_t *trace) {
-  uint64_t first = hr_trace_now_ns();
+  uint64_t first = hr_clock_ns();
   for (const hr_trace_stage_t *stage = trace->stages; stage; stage = stage->next)
     if (stage->event.begin_ns < first) first = stage->event.begin_ns;
   for (uint64_t i = 0; i < kept(trace); i++)

@@ -13,9 +13,8 @@
 #ifndef HR_BASE_TRACE_H
 #define HR_BASE_TRACE_H
 
-#include <time.h>
-
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/text.h"
 
 typedef struct hr_trace hr_trace_t;
@@ -98,16 +97,10 @@ hr_status_t hr_trace_workers_set(hr_trace_t *trace, int workers);
 hr_status_t hr_trace_stage_add(hr_trace_t *trace, const char *name, uint64_t begin_ns,
                                uint64_t took_ns);
 
-static inline uint64_t hr_trace_now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* What is noted now, and when it began. */
 static inline uint64_t hr_trace_begin(hr_trace_t *trace, hr_trace_span_t *span) {
   trace->current = span;
-  return hr_trace_now_ns();
+  return hr_clock_ns();
 }
 
 static inline void hr_trace_note(hr_trace_t *trace, hr_trace_span_t *span, uint64_t begin_ns,
@@ -119,7 +112,7 @@ static inline void hr_trace_note(hr_trace_t *trace, hr_trace_span_t *span, uint6
 
 /* A call that began then and ends now. */
 static inline void hr_trace_add(hr_trace_t *trace, hr_trace_span_t *span, uint64_t begin_ns) {
-  hr_trace_note(trace, span, begin_ns, hr_trace_now_ns() - begin_ns);
+  hr_trace_note(trace, span, begin_ns, hr_clock_ns() - begin_ns);
   if (trace->current == span) trace->current = NULL;
 }
 

@@ -90,12 +90,12 @@ static void take_share(hr_workers_t *workers, int worker) {
     take_chunks(workers, worker);
     return;
   }
-  uint64_t begin_ns = hr_trace_now_ns();
+  uint64_t begin_ns = hr_clock_ns();
   int64_t done = take_chunks(workers, worker);
   if (!done && worker)
     return; /* it may have had a share before; the caller's tells when it began to wait */
   int64_t units = done == region->count ? region->units : region->units / region->count * done;
-  workers->shares[worker] = (hr_trace_slice_t){begin_ns, hr_trace_now_ns() - begin_ns, units};
+  workers->shares[worker] = (hr_trace_slice_t){begin_ns, hr_clock_ns() - begin_ns, units};
 }
 
 static bool join_region(hr_workers_t *workers) {

@@ -161,9 +161,9 @@ static void pause_a_little(void) { nanosleep(&(struct timespec){0, POLL_MS * 100
 static void end_launch(launch_t *launch) {
   if (launch->pid <= 0) return;
   kill(launch->pid, SIGTERM);
-  double give_up = cli_now_s() + KILL_AFTER_S;
+  double give_up = hr_clock_s() + KILL_AFTER_S;
   while (waitpid(launch->pid, NULL, WNOHANG) == 0) {
-    if (cli_now_s() > give_up) kill(-launch->pid, SIGKILL);
+    if (hr_clock_s() > give_up) kill(-launch->pid, SIGKILL);
     pause_a_little();
   }
   launch->pid = 0;
@@ -203,21 +203,21 @@ static hr_status_t read_report(launch_t *launch, cli_outcome_fn outcome, void *c
 /* Follows a launch until it ends, or is silent for too long. *out_end says which. */
 static hr_status_t follow_launch(launch_t *launch, cli_outcome_fn outcome, void *context,
                                  char out_end[96]) {
-  double patience = launch->options->timeout_s, last = cli_now_s() + START_S;
+  double patience = launch->options->timeout_s, last = hr_clock_s() + START_S;
   for (;;) {
     int status;
     bool ended = waitpid(launch->pid, &status, WNOHANG) == launch->pid;
     if (ended) launch->pid = 0;
     size_t before = launch->read_bytes;
     HR_TRY(read_report(launch, outcome, context));
-    if (launch->read_bytes != before) last = cli_now_s();
+    if (launch->read_bytes != before) last = hr_clock_s();
     if (ended) {
       int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
       snprintf(out_end, 96, "its processes ended without a result, exit code %d", code);
       return NULL;
     }
     HR_TRY(cli_case_runner_check_signals());
-    if (launch->told < launch->count && cli_now_s() - last > patience) {
+    if (launch->told < launch->count && hr_clock_s() - last > patience) {
       snprintf(out_end, 96, "timed out after %.3g s", patience);
       return NULL;
     }

@@ -108,7 +108,7 @@ static hr_status_t start_job(pool_t *pool, job_t *job, size_t index) {
   *job = (job_t){.pid = pid,
                  .fd = ends[0],
                  .index = index,
-                 .deadline_s = cli_now_s() + pool->options->timeout_s};
+                 .deadline_s = hr_clock_s() + pool->options->timeout_s};
   hr_strbuf_init(&job->text);
   return NULL;
 }
@@ -148,7 +148,7 @@ static bool read_job(job_t *job) {
 
 /* Waits until some child says something, or a deadline passes. */
 static void wait_jobs(pool_t *pool) {
-  double now = cli_now_s(), wait = 3600;
+  double now = hr_clock_s(), wait = 3600;
   for (int j = 0; j < pool->options->jobs; j++) {
     pool->polls[j] =
         (struct pollfd){.fd = pool->jobs[j].pid ? pool->jobs[j].fd : -1, .events = POLLIN};
@@ -157,7 +157,7 @@ static void wait_jobs(pool_t *pool) {
   }
   if (poll(pool->polls, (nfds_t)pool->options->jobs, wait > 0 ? (int)(wait * 1000) + 1 : 0) < 0)
     for (int j = 0; j < pool->options->jobs; j++) pool->polls[j].revents = 0;
-  now = cli_now_s();
+  now = hr_clock_s();
   for (int j = 0; j < pool->options->jobs; j++) {
     job_t *job = &pool->jobs[j];
     if (!job->pid || job->timed_out || now < job->deadline_s) continue;

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/cli_agree.h"
 #include "cli/cli_checkpoint_parts.h"
 
@@ -278,7 +278,7 @@ typedef struct program_of_rank {
 } program_of_rank_t;
 
 static bool is_equal(const cli_identity_t *a, const cli_identity_t *b) {
-  return !strcmp(a->sha256, b->sha256) && !strcmp(a->name, b->name);
+  return !strcmp(a->digest, b->digest) && !strcmp(a->name, b->name);
 }
 
 static void warn_of_changes(const resume_t *resume, const program_of_rank_t *ranks) {
@@ -286,13 +286,13 @@ static void warn_of_changes(const resume_t *resume, const program_of_rank_t *ran
   for (int r = 0; r < resume->checkpoint->world; r++) {
     const cli_identity_t *old = &resume->manifest.sums[ranks[r].old_rank].program,
                          *now = &ranks[r].now;
-    if (!old->sha256[0] || !strcmp(old->sha256, now->sha256)) continue;
+    if (!old->digest[0] || !strcmp(old->digest, now->digest)) continue;
     if (said_old && is_equal(said_old, old) && is_equal(said_new, now)) continue;
     fprintf(stderr,
             "warning: the checkpoint of step %" PRIu64
-            " is of program %s (sha256 %.*s), this one is %s (%.*s)\n",
-            resume->manifest.step, old->name, CLI_IDENTITY_SHOWN, old->sha256, now->name,
-            CLI_IDENTITY_SHOWN, now->sha256);
+            " is of program %s (digest %.*s), this one is %s (%.*s)\n",
+            resume->manifest.step, old->name, CLI_IDENTITY_SHOWN, old->digest, now->name,
+            CLI_IDENTITY_SHOWN, now->digest);
     said_old = old;
     said_new = now;
   }
@@ -348,12 +348,6 @@ static hr_status_t go_on(resume_t *resume, hlo_value_t **values, uint64_t *out_s
   return NULL;
 }
 
-static uint64_t now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* A training that replaces another one counts as newer, whatever the clock says. */
 static hr_status_t begin_after_all(resume_t *resume) {
   cli_checkpoint_t *checkpoint = resume->checkpoint;
@@ -371,7 +365,7 @@ hr_status_t cli_checkpoint_resume(cli_checkpoint_t *checkpoint, hlo_value_t **va
   hr_arena_t arena;
   hr_arena_init(&arena);
   resume_t resume = {.checkpoint = checkpoint, .arena = &arena};
-  checkpoint->began = now_ns();
+  checkpoint->began = hr_clock_realtime_ns();
   checkpoint->run = checkpoint->began ^ (uint64_t)getpid() << 40;
   hr_status_t st = share(checkpoint, &checkpoint->run);
   if (!st && hr_option_is_given(checkpoint->from.options, HR_OPTION_RESUME))

@@ -53,7 +53,7 @@ static hr_status_t write_local(const cli_checkpoint_t *checkpoint, const cli_fol
   HR_TRY(write_arrays(checkpoint, folder, &sum));
   int size =
       snprintf(text, sizeof text, "%" PRIu64 " %" PRIx64 " %" PRIx64 " %s %s\n", sum.size_bytes,
-               sum.hash, sum.values_hash, sum.program.sha256, sum.program.name);
+               sum.hash, sum.values_hash, sum.program.digest, sum.program.name);
   sum_file(name, checkpoint->rank);
   return cli_folder_write(folder, name, false, text, (size_t)size); /* read once, and removed */
 }
@@ -67,8 +67,8 @@ static bool parse_sum(const hr_buffer_t *bytes, cli_sum_t *sum) {
   memcpy(text, hr_buffer_data(bytes), size);
   text[size] = 0;
   *sum = (cli_sum_t){.size_bytes = 0};
-  return sscanf(text, "%" SCNu64 " %" SCNx64 " %" SCNx64 " %64s %63s", &sum->size_bytes, &sum->hash,
-                &sum->values_hash, sum->program.sha256, sum->program.name) == 5;
+  return sscanf(text, "%" SCNu64 " %" SCNx64 " %" SCNx64 " %32s %63s", &sum->size_bytes, &sum->hash,
+                &sum->values_hash, sum->program.digest, sum->program.name) == 5;
 }
 
 static bool read_sum(const cli_folder_t *folder, const char *name, cli_sum_t *sum) {

@@ -21,13 +21,13 @@ static void write_name(hr_str_t name, char *into, size_t size) {
 
 /* Large constants count by their bytes, and become a number in the text, which would be several
  * times as long. */
-static hr_status_t take_constants(hlo_module_t *module, hlo_computation_t *computation,
-                                  hr_sha256_t *sha) {
+static hr_status_t digest_large_constants(hlo_module_t *module, hlo_computation_t *computation,
+                                          hr_digest_state_t *digest) {
   for (size_t i = 0; i < computation->instrs.count; i++) {
     hlo_instr_t *instr = computation->instrs.data[i];
     hlo_value_t *scalar;
     if (!instr->literal || !instr->literal->data || instr->literal->count < LARGE) continue;
-    hr_sha256_add(sha, instr->literal->data, hlo_value_bytes(instr->literal));
+    hr_digest_add(digest, instr->literal->data, hlo_value_bytes(instr->literal));
     HR_TRY(hlo_value_array(instr->literal->dtype, 0, NULL, &scalar));
     memset(scalar->data, 0, hlo_value_bytes(scalar));
     HR_TRY(hlo_module_adopt_value(module, scalar));
@@ -37,17 +37,17 @@ static hr_status_t take_constants(hlo_module_t *module, hlo_computation_t *compu
 }
 
 static hr_status_t identify(hlo_module_t *module, cli_identity_t *identity) {
-  hr_sha256_t sha;
+  hr_digest_state_t digest;
   hr_strbuf_t text;
-  hr_sha256_init(&sha);
+  hr_digest_start(&digest);
   for (size_t c = 0; c < module->computations.count; c++)
-    HR_TRY(take_constants(module, module->computations.data[c], &sha));
+    HR_TRY(digest_large_constants(module, module->computations.data[c], &digest));
   hr_strbuf_init(&text);
   hlo_print_module(&text, module, HLO_PRINT_SHORT);
   hr_status_t st = hr_strbuf_finish(&text);
   if (!st) {
-    hr_sha256_add(&sha, text.data, text.size);
-    hr_sha256_text(&sha, identity->sha256);
+    hr_digest_add(&digest, text.data, text.size);
+    hr_digest_text(hr_digest_end(&digest), identity->digest);
     write_name(module->name, identity->name, sizeof identity->name);
   }
   hr_strbuf_deinit(&text);

@@ -1,10 +1,10 @@
-/* What tells one program from another: SHA-256 of its text as it is after reading and verifying,
+/* What tells one program from another: BLAKE2b of its text as it is after reading and verifying,
  * before any pass, without metadata such as lines of the source it was made from. The same program
  * in another form of file is another one, if it is read as other instructions. */
 #ifndef CLI_IDENTITY_H
 #define CLI_IDENTITY_H
 
-#include "base/sha256.h"
+#include "base/digest.h"
 #include "base/status.h"
 
 #define CLI_IDENTITY_SHOWN 12 /* digits that are enough in messages */
@@ -12,7 +12,7 @@
 typedef struct cli_identity {
   char name[64]; /* of the module, printable and without spaces: other bytes as %XX; long ones cut;
                     never empty */
-  char sha256[HR_SHA256_TEXT];
+  char digest[HR_DIGEST_TEXT];
 } cli_identity_t;
 
 /* Of a program file. Errors: as read_module_file, hlo_verify. */

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "cli/cli_agree.h"
 #include "cli/cli_exit_code.h"
@@ -47,12 +48,6 @@ bool cli_launch_knows_hosts(void) {
 bool cli_launch_is_local(void) {
   const char *wanted = getenv("HLORUN_LAUNCHER");
   return wanted && *wanted ? strcmp(wanted, "mpirun") != 0 : !cli_launch_knows_hosts();
-}
-
-static int64_t now_ms(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 /* --- signals --- */
@@ -118,7 +113,7 @@ static void note_end(launch_t *launch, pid_t pid, int status) {
   if (!status || launch->failed_rank >= 0) return;
   launch->failed_rank = rank;
   launch->failed_status = status;
-  launch->failed_ms = now_ms();
+  launch->failed_ms = hr_clock_ms();
 }
 
 static void take_ended(launch_t *launch) {
@@ -129,7 +124,7 @@ static void take_ended(launch_t *launch) {
 /* Hands signals on, which may have reached this process alone, and ends those who do not end by
  * themselves. */
 static void look_after(launch_t *launch) {
-  int64_t now = now_ms();
+  int64_t now = hr_clock_ms();
   if (wants_state) {
     wants_state = 0;
     notify_all(launch, SIGUSR1);

@@ -8,6 +8,7 @@
 #include "base/text.h"
 
 #define FIRST_LINE "hlorun checkpoint "
+#define DIGEST_LINE "blake2b "
 #define MOST_RANKS (1 << 24)
 #define RANK_LINE_MIN 16 /* bytes */
 
@@ -31,29 +32,22 @@ void cli_sum_of(const hr_buffer_t *bytes, cli_sum_t *sum) {
   sum->hash = hr_hash_bytes(hr_buffer_data(bytes), hr_buffer_size(bytes), 17);
 }
 
-static void digest_of(const char *text, size_t size, char into[HR_SHA256_TEXT]) {
-  hr_sha256_t sha;
-  hr_sha256_init(&sha);
-  hr_sha256_add(&sha, text, size);
-  hr_sha256_text(&sha, into);
-}
-
 /* --- writing --- */
 
 static void print_manifest(hr_strbuf_t *text, const cli_manifest_t *manifest) {
-  char digest[HR_SHA256_TEXT];
+  char digest[HR_DIGEST_TEXT];
   hr_strbuf_printf(text, FIRST_LINE "2\nstep %" PRIu64 "\nbegan %" PRIu64 "\ngrid %d %d\n",
                    manifest->step, manifest->began, manifest->num_replicas,
                    manifest->num_partitions);
   for (int r = 0; r < manifest->num_replicas * manifest->num_partitions; r++) {
     const cli_sum_t *sum = &manifest->sums[r];
     hr_strbuf_printf(text, "rank%d.npz %" PRIu64 " %016" PRIx64 " %016" PRIx64 " %s %s\n", r,
-                     sum->size_bytes, sum->hash, sum->values_hash, sum->program.sha256,
+                     sum->size_bytes, sum->hash, sum->values_hash, sum->program.digest,
                      sum->program.name);
   }
   if (text->failed) return;
-  digest_of(text->data, text->size, digest);
-  hr_strbuf_printf(text, "sha256 %s\n", digest);
+  hr_digest_text(hr_digest_of(text->data, text->size), digest);
+  hr_strbuf_printf(text, DIGEST_LINE "%s\n", digest);
 }
 
 hr_status_t cli_manifest_write(const cli_folder_t *folder, const cli_manifest_t *manifest) {
@@ -83,11 +77,11 @@ static hr_status_t torn(const parser_t *parser, const char *what) {
 
 /* The last line is the digest of all before it. */
 static hr_status_t check_digest(const parser_t *parser) {
-  char digest[HR_SHA256_TEXT], line[HR_SHA256_TEXT + 16];
-  size_t line_size = sizeof "sha256 \n" - 1 + HR_SHA256_TEXT - 1;
+  char digest[HR_DIGEST_TEXT], line[HR_DIGEST_TEXT + 16];
+  size_t line_size = sizeof DIGEST_LINE "\n" - 1 + HR_DIGEST_TEXT - 1;
   if (parser->size < line_size) return torn(parser, "it is cut off");
-  digest_of(parser->text, parser->size - line_size, digest);
-  snprintf(line, sizeof line, "sha256 %s\n", digest);
+  hr_digest_text(hr_digest_of(parser->text, parser->size - line_size), digest);
+  snprintf(line, sizeof line, DIGEST_LINE "%s\n", digest);
   if (!strcmp(parser->text + parser->size - line_size, line)) return NULL;
   return torn(parser, "its check sum differs");
 }
@@ -122,7 +116,7 @@ static hr_status_t parse_rank(parser_t *parser, int want_rank, cli_sum_t *sum) {
   parser->at += used;
   used = 0;
   if (parser->version == 2 &&
-      sscanf(parser->at, " %64s %63s%n", sum->program.sha256, sum->program.name, &used) != 2)
+      sscanf(parser->at, " %32s %63s%n", sum->program.digest, sum->program.name, &used) != 2)
     return torn(parser, "it does not say which program a process ran");
   parser->at += used;
   return *parser->at++ == '\n' ? NULL : torn(parser, "the line of a process has no end");
@@ -135,8 +129,8 @@ static hr_status_t parse_ranks(parser_t *parser, cli_manifest_t *manifest) {
     return torn(parser, "it has no such grid");
   HR_TRY(HR_NEW_ARRAY(parser->arena, ranks, &manifest->sums));
   for (int r = 0; r < (int)ranks; r++) HR_TRY(parse_rank(parser, r, &manifest->sums[r]));
-  bool ends =
-      parser->version == 1 ? !strcmp(parser->at, "end\n") : !strncmp(parser->at, "sha256 ", 7);
+  bool ends = parser->version == 1 ? !strcmp(parser->at, "end\n")
+                                   : !strncmp(parser->at, DIGEST_LINE, sizeof DIGEST_LINE - 1);
   return ends ? NULL : torn(parser, "it has no end");
 }
 

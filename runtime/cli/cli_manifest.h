@@ -4,11 +4,11 @@
  *   step 300
  *   began 1764000000000000000          when the training began; those of one training have the same
  *   grid 4 2                           replicas, partitions
- *   rank0.npz 16640 9f.. 03.. 5a.. m   size, hash, hash of the carried values; SHA-256
+ *   rank0.npz 16640 9f.. 03.. 5a.. m   size, hash, hash of the carried values; BLAKE2b
  *   ...                                and name of the program
- *   sha256 e3b0..                      of all bytes before this line
+ *   blake2b e3b0..                     of all bytes before this line
  *
- * Manifests of the first version, without the lines `began` and `sha256` and without programs, and
+ * Manifests of the first version, without the lines `began` and `blake2b` and without programs, and
  * with "end" as their last line, are read too: they say nothing about the program, and count as the
  * oldest. */
 #ifndef CLI_MANIFEST_H
@@ -19,7 +19,7 @@
 
 typedef struct cli_sum {                  /* of a file */
   uint64_t size_bytes, hash, values_hash; /* the last: of what may be compared between replicas */
-  cli_identity_t program; /* that wrote it; its sha256 is empty in manifests of the first version */
+  cli_identity_t program; /* that wrote it; its digest is empty in manifests of the first version */
 } cli_sum_t;
 
 typedef struct cli_manifest {

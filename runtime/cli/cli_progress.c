@@ -1,21 +1,15 @@
 #include "cli/cli_progress.h"
+#include "base/clock.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #define BAR_PAUSE_S 0.1
 #define LINE_PAUSE_S 5.0 /* first pause between plain lines; it grows with the run */
 #define BAR_WIDTH 24
-
-double cli_now_s(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 /* The mean of an array's elements, as a number. */
 static double cli_value_mean(const hlo_value_t *value) {
@@ -66,7 +60,7 @@ hr_status_t cli_progress_init(cli_progress_t *progress, const hr_options_t *opti
                               const cli_signature_t *signature, uint64_t steps, bool visible) {
   bool shown = visible && steps > 1 && !hr_option_is_given(options, HR_OPTION_NO_PROGRESS);
   *progress =
-      (cli_progress_t){.steps = steps, .started_s = cli_now_s(), .stream = shown ? stderr : NULL};
+      (cli_progress_t){.steps = steps, .started_s = hr_clock_s(), .stream = shown ? stderr : NULL};
   progress->terminal =
       isatty(STDERR_FILENO) && !(getenv("TERM") && !strcmp(getenv("TERM"), "dumb"));
   progress->pause_s = progress->terminal ? BAR_PAUSE_S : LINE_PAUSE_S;
@@ -146,7 +140,7 @@ hr_status_t cli_progress_step(cli_progress_t *progress, uint64_t step,
     HR_TRY(cli_series_add(&metric->history, metric->now));
   }
   if (!progress->stream) return NULL;
-  double now = cli_now_s();
+  double now = hr_clock_s();
   if (now - progress->shown_s >= progress->pause_s || step == progress->steps)
     show(progress, step, now);
   return NULL;

@@ -3,6 +3,7 @@
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
 
+#include "base/clock.h"
 #include "base/options.h"
 #include "cli/cli_series.h"
 #include "cli/cli_signature.h"
@@ -31,7 +32,5 @@ void cli_progress_deinit(cli_progress_t *progress);
 hr_status_t cli_progress_step(cli_progress_t *progress, uint64_t step, hlo_value_t *const *results);
 /* Leaves the line of the bar. */
 void cli_progress_end(cli_progress_t *progress);
-
-double cli_now_s(void);
 
 #endif

@@ -133,10 +133,10 @@ static hr_status_t load_program(run_t *run) {
   HR_TRY(
       cli_agree(run->client, cli_programs_choose(run->options, run->rank, run->world, &run->path)));
   HR_TRY(cli_agree(run->client, open_plugins(run->options)));
-  double start = cli_now_s();
+  double start = hr_clock_s();
   hr_status_t st =
       cli_load_program(run->client, run->path, &options, &run->program, &run->desynchronized);
-  run->stats.compile_s = cli_now_s() - start;
+  run->stats.compile_s = hr_clock_s() - start;
   if (!st) hlorun_program_get_figures(run->program, &run->stats.program);
   if (!st) hr_log(HR_LOG_CLI, HR_LOG_INFO, "loaded %s in %.3g s", run->path, run->stats.compile_s);
   return st;
@@ -201,9 +201,9 @@ static hr_status_t resume(run_t *run) {
 static hr_status_t execute(run_t *run, uint64_t step) {
   if (run->feed) HR_TRY(cli_feed_step(run->feed, step, run->args));
   cli_values_release(run->results, run->signature.result_count);
-  double start = cli_now_s();
+  double start = hr_clock_s();
   hr_status_t st = hlorun_execute(run->program, run->args, run->donate, run->results);
-  double took = cli_now_s() - start;
+  double took = hr_clock_s() - start;
   for (int k = 0; k < run->signature.param_count; k++)
     if (run->donate[k]) run->args[k] = NULL; /* the execution has them, failed or not */
   HR_TRY(st);

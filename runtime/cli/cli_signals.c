@@ -3,9 +3,9 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "transport/core/event_loop.h"
 
 #define GRACE_MS 2000
@@ -33,22 +33,16 @@ static void end_now(void *context) {
   _exit(EXIT_INTERRUPTED);
 }
 
-static int64_t now_ms(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* On the loop thread. The first signal asks for an orderly end, and gives it a while; a later one
  * is impatient. One that comes at once is the same again, from the terminal and from whoever
  * started this process. */
 static void on_signal(void *context) {
   int signal_number = *(const int *)context;
   if (atomic_exchange(&watcher.caught, signal_number)) {
-    if (now_ms() - watcher.caught_ms >= SAME_MS) end_now(NULL);
+    if (hr_clock_ms() - watcher.caught_ms >= SAME_MS) end_now(NULL);
     return;
   }
-  watcher.caught_ms = now_ms();
+  watcher.caught_ms = hr_clock_ms();
   char reason[64];
   snprintf(reason, sizeof reason, "interrupted by SIG%s", sigabbrev_np(signal_number));
   hlorun_client_cancel(watcher.client, reason);

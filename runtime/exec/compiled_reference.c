@@ -183,7 +183,7 @@ static hr_status_t run_into_out_buffers(exec_compiled_t *machine, run_step_t *st
   HR_TRY(make_operands(machine, step, false, in));
   for (int i = 0; i < flat->out_count; i++)
     HR_TRY(renew_view(hlo_shape_leaf(shape, i), step->out[i], &step->out_views[i]));
-  if (machine->transfers) step->started_ns = hr_trace_now_ns();
+  if (machine->transfers) step->started_ns = hr_clock_ns();
   env->out_buffers = step->out_views;
   env->pinned_operands = flat->pinned_operands;
   env->starting = flat->begins && flat->begins->op == HLO_ASYNC_START ? flat->begins : NULL;

@@ -372,7 +372,7 @@ const exec_machine_options_t *exec_machine_options(const exec_machine_t *machine
 static hr_status_t traced_wait(op_env_t *env, op_request_t *request) {
   exec_machine_t *machine = env->engine;
   if (!request) return machine->wait(env, request);
-  uint64_t begin = hr_trace_now_ns();
+  uint64_t begin = hr_clock_ns();
   hr_status_t st = machine->wait(env, request);
   hr_trace_add(machine->options.trace, machine->waiting, begin);
   return st;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "comm/peers/process_comm.h"
 #include "exec/local_channels.h"
@@ -128,9 +129,7 @@ static hr_status_t join_cell(parallel_grid_t *grid, cell_t *cell, hr_status_t st
   const exec_machine_options_t *outer = exec_machine_options(grid->env->engine);
   struct timespec until;
   for (;;) {
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += LOOK_MS * 1000000L;
-    if (until.tv_nsec >= 1000000000L) until.tv_sec++, until.tv_nsec -= 1000000000L;
+    until = hr_clock_deadline(CLOCK_REALTIME, LOOK_MS);
     if (!pthread_timedjoin_np(cell->thread, NULL, &until)) return st;
     if (!st)
       st = outer->interrupted ? outer->interrupted(outer->interrupted_context)

@@ -2,6 +2,7 @@
 
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 #define LOOK_MS 20 /* how soon a waiting caller asks whether it is interrupted */
@@ -39,9 +40,7 @@ static hr_status_t wait_a_while(feed_queue_t *queue, feed_interrupted_fn interru
     pthread_cond_wait(&queue->changed, &queue->lock);
     return NULL;
   }
-  clock_gettime(CLOCK_MONOTONIC, &until);
-  until.tv_nsec += LOOK_MS * 1000000L;
-  if (until.tv_nsec >= 1000000000L) until.tv_sec++, until.tv_nsec -= 1000000000L;
+  until = hr_clock_deadline(CLOCK_MONOTONIC, LOOK_MS);
   pthread_cond_timedwait(&queue->changed, &queue->lock, &until);
   pthread_mutex_unlock(&queue->lock);
   hr_status_t st = interrupted(context);

@@ -2,8 +2,8 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "jit/compile_pool.h"
@@ -234,16 +234,10 @@ static hr_status_t make_code(build_t *build, hr_arena_t *arena) {
   return NULL;
 }
 
-static double now_ms(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
-}
-
 hr_status_t jit_finish(jit_t *jit) {
   hr_arena_t arena;
   build_t build = {.jit = jit};
-  double start = now_ms();
+  double start_s = hr_clock_s();
   if (!jit->pending.count) return NULL;
   hr_arena_init(&arena);
   hr_status_t st = make_code(&build, &arena);
@@ -252,6 +246,6 @@ hr_status_t jit_finish(jit_t *jit) {
   jit->counts.modules += build.module_count;
   forget_pending(jit);
   hr_arena_deinit(&arena);
-  jit->counts.compile_ms += now_ms() - start;
+  jit->counts.compile_ms += 1e3 * (hr_clock_s() - start_s);
   return hr_status_note(st, "while generating code");
 }

@@ -1,8 +1,8 @@
 #include "observe/deadlock_detector.h"
 
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "observe/wait_state.h"
@@ -53,12 +53,6 @@ struct exec_watch {
   uint32_t answer_bytes;
   tp_message_t *answers[2]; /* size and body, under way */
 };
-
-static double now_s(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static tp_endpoint_t *endpoint_of(const exec_watch_t *watch) {
   return watch->comm->groups->endpoint;
@@ -194,7 +188,7 @@ static hr_status_t hear(exec_watch_t *watch, int rank) {
   if (asked->body) return NULL;
   watch->is_new = true;
   return wait_states_update(&watch->states[rank], (hr_str_t){asked->coming, asked->size_bytes},
-                            now_s(), asked->asked_s);
+                            hr_clock_s(), asked->asked_s);
 }
 
 static hr_status_t judge(exec_watch_t *watch, double now) {
@@ -222,7 +216,7 @@ static hr_status_t query_others(exec_watch_t *watch, double now) {
 hr_status_t exec_watch_poll(exec_watch_t *watch) {
   bool ended;
   if (!watch || watch->state == EXEC_WAIT_NONE) return NULL;
-  double now = now_s();
+  double now = hr_clock_s();
   if (!watch->began_s) watch->began_s = now;
   bool is_first = endpoint_of(watch)->rank == 0;
   if (now - watch->began_s < (is_first ? QUERY_S : LISTEN_S) || now - watch->looked_s < LOOK_S)

@@ -1,17 +1,11 @@
 #include "observe/progress_counter.h"
 
 #include <stdio.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "observe/deadlock_detector.h"
 
 #define LOOK_S 0.01
-
-static double now_s(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 /* There is one writer, so that no locked instruction is needed. */
 #define GET(location) atomic_load_explicit(&(location), memory_order_relaxed)
@@ -33,7 +27,7 @@ void exec_progress_enter(exec_progress_t *progress, const hlo_instr_t *loop,
                                     GET(progress->inner.rounds)};
   set_note(out_before->is_inner ? &progress->inner : &progress->outer, loop, 0);
   if (out_before->is_inner) return;
-  SET(progress->began_s, now_s());
+  SET(progress->began_s, hr_clock_coarse_s());
   add_one_step(progress);
 }
 
@@ -71,7 +65,7 @@ void exec_progress_add_step(exec_progress_t *progress, bool is_transfer) {
 
 bool exec_progress_is_due(exec_progress_t *progress) {
   if (!progress || !GET(progress->outer.loop)) return false;
-  double now = now_s();
+  double now = hr_clock_coarse_s();
   if (now - progress->polled_s < LOOK_S) return false;
   progress->polled_s = now;
   return true;
@@ -84,7 +78,7 @@ bool exec_progress_describe(const exec_progress_t *progress, char *into, size_t 
   if (!outer) return false;
   exec_print_source_loc(outer, location, sizeof location);
   int used = snprintf(into, size, "is in loop %s for %.3g s, %lu iterations", location,
-                      now_s() - GET(progress->began_s), GET(progress->outer.rounds));
+                      hr_clock_coarse_s() - GET(progress->began_s), GET(progress->outer.rounds));
   if (!inner || used < 0 || (size_t)used >= size) return true;
   exec_print_source_loc(inner, location, sizeof location);
   snprintf(into + used, size - (size_t)used, ", and in its inner loop %s, %lu iterations", location,

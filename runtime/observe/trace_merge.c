@@ -31,7 +31,7 @@ static hr_status_t agree_on_zero(exec_comm_t *comm, int rank, int world_size,
   HR_TRY(hr_alloc_zeroed((size_t)world_size * sizeof(clock_reading_t), &memory));
   clock_reading_t *readings = memory, mine = {.first_ns = (int64_t)hr_trace_first_ns(trace)};
   hr_status_t st = exec_comm_barrier(comm);
-  mine.now_ns = (int64_t)hr_trace_now_ns();
+  mine.now_ns = (int64_t)hr_clock_ns();
   if (!st) st = exec_comm_all_gather(comm, &mine, sizeof mine, readings);
   if (!st) *out_zero_ns = (uint64_t)choose_zero(readings, rank, world_size);
   hr_free(memory);

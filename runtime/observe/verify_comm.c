@@ -204,7 +204,7 @@ static hr_status_t all_gather(op_env_t *env, const op_group_t *group, const void
 }
 
 static hr_status_t all_reduce(op_env_t *env, const op_group_t *group, const void *in, void *out,
-                              int64_t count, const op_reducer_t *reducer,
+                              int64_t count, const hr_reducer_t *reducer,
                               op_request_t **out_request) {
   checked_t *checked;
   HR_TRY(begin_group(env, group, count, &checked));
@@ -213,7 +213,7 @@ static hr_status_t all_reduce(op_env_t *env, const op_group_t *group, const void
 }
 
 static hr_status_t reduce_scatter(op_env_t *env, const op_group_t *group, const void *in,
-                                  int64_t count, const op_reducer_t *reducer, void *out,
+                                  int64_t count, const hr_reducer_t *reducer, void *out,
                                   op_request_t **out_request) {
   checked_t *checked;
   HR_TRY(begin_group(env, group, count, &checked));
@@ -223,8 +223,8 @@ static hr_status_t reduce_scatter(op_env_t *env, const op_group_t *group, const 
 }
 
 /* The sizes of an all-to-all may differ from pair to pair; the transport compares them. */
-static hr_status_t all_to_all(op_env_t *env, const op_group_t *group, const op_block_t *sends,
-                              const op_block_t *recvs, size_t equal_bytes,
+static hr_status_t all_to_all(op_env_t *env, const op_group_t *group, const hr_block_t *sends,
+                              const hr_block_t *recvs, size_t equal_bytes,
                               op_request_t **out_request) {
   checked_t *checked;
   HR_TRY(begin_group(env, group, 0, &checked));
@@ -269,7 +269,7 @@ static hr_status_t ask_end(exec_verify_t *verify, const end_t *end, checked_t *c
   need->what = key_of_end(other_kind(end->kind), from, to, end->stream);
   need->ranks = &checked->peers[i];
   need->rank_count = 1;
-  tp_block_t block = {sends ? &checked->mine[0] : checked->theirs, sizeof *checked->theirs};
+  hr_block_t block = {sends ? &checked->mine[0] : checked->theirs, sizeof *checked->theirs};
   return (sends ? tp_channel_send : tp_channel_recv)(groups, end->peer, end->channel, &block, 1,
                                                      &checked->asking[i]);
 }
@@ -285,8 +285,8 @@ static hr_status_t ask_ends(exec_verify_t *verify, const hlo_instr_t *instr, con
   return NULL;
 }
 
-static hr_status_t permute(op_env_t *env, int64_t stream, int to, const op_block_t *send, int from,
-                           const op_block_t *recv, op_request_t **out_request) {
+static hr_status_t permute(op_env_t *env, int64_t stream, int to, const hr_block_t *send, int from,
+                           const hr_block_t *recv, op_request_t **out_request) {
   exec_verify_t *verify = env->verify;
   uint32_t channel =
       PERMUTE_CHANNELS + (uint32_t)hr_hash_bytes(&stream, sizeof stream, 17) % PERMUTE_CHANNELS;

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "transport/core/progress.h"
 #include "transport/core/request.h"
@@ -48,12 +48,6 @@ typedef struct exec_graph {
   double queried_s, reported_s;
   int late_rank; /* the first one that gave up; -1: none */
 } exec_graph_t;
-
-static double now_s(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static tp_endpoint_t *endpoint_of(const exec_graph_t *graph) {
   return graph->comm->groups->endpoint;
@@ -292,7 +286,7 @@ static hr_status_t look(exec_graph_t *graph, double now) {
   tp_progress_lock(groups);
   hr_status_t st = groups->endpoint->rank ? answer_first(graph) : query_others(graph, now);
   tp_progress_unlock(groups);
-  double end = now_s(), pause = graph->listens ? LOOK_SOON_S : LOOK_S,
+  double end = hr_clock_coarse_s(), pause = graph->listens ? LOOK_SOON_S : LOOK_S,
          rest = LOOK_SHARE * (end - now);
   graph->look_next_s = end + (rest > pause ? rest : pause);
   return st;
@@ -302,7 +296,7 @@ hr_status_t exec_wait_poll(exec_comm_t *comm, bool often) {
   exec_graph_t *graph;
   HR_TRY(graph_of(comm, &graph));
   if (graph->gave_up || (often && !graph->listens && ++graph->polls % LOOK_POLLS)) return NULL;
-  double now = now_s();
+  double now = hr_clock_coarse_s();
   return now < graph->look_next_s ? NULL : look(graph, now);
 }
 
@@ -313,9 +307,9 @@ static hr_status_t report_now(exec_graph_t *graph, double waited_s) {
   tp_endpoint_t *endpoint = endpoint_of(graph);
   graph->late_rank = 0;
   graph->listens = false;
-  hr_status_t st = begin_to_listen(graph, now_s());
-  for (uint32_t polls = 0; !st && !has_heard(graph, now_s()); polls++) {
-    st = hear_others(graph, now_s());
+  hr_status_t st = begin_to_listen(graph, hr_clock_coarse_s());
+  for (uint32_t polls = 0; !st && !has_heard(graph, hr_clock_coarse_s()); polls++) {
+    st = hear_others(graph, hr_clock_coarse_s());
     endpoint->vtable->backoff(endpoint, polls);
   }
   graph->all[0] = (graph_msg_t){.kind = NOTE_ANSWER};
@@ -326,7 +320,7 @@ static hr_status_t report_now(exec_graph_t *graph, double waited_s) {
 /* Answers questions until `until_s`, or until it has answered one. */
 static hr_status_t go_on_answering(exec_graph_t *graph, double until_s, bool once) {
   tp_endpoint_t *endpoint = endpoint_of(graph);
-  for (uint32_t polls = 0; now_s() < until_s && !(once && graph->answered); polls++) {
+  for (uint32_t polls = 0; hr_clock_coarse_s() < until_s && !(once && graph->answered); polls++) {
     HR_TRY(answer_first(graph));
     endpoint->vtable->backoff(endpoint, polls);
   }
@@ -335,7 +329,7 @@ static hr_status_t go_on_answering(exec_graph_t *graph, double until_s, bool onc
 
 /* Another rank tells rank 0, who is to ask it once more. */
 static hr_status_t leave_to_first(exec_graph_t *graph, double waited_s) {
-  graph->gave_up_s = now_s();
+  graph->gave_up_s = hr_clock_coarse_s();
   hr_status_t st = notify_first(graph, NOTE_GAVE_UP, 0, waited_s);
   if (!st) st = go_on_answering(graph, graph->gave_up_s + ANSWER_S, true);
   return hr_status_join(too_long(endpoint_of(graph)->rank, &graph->mine, waited_s), st);

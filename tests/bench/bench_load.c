@@ -24,11 +24,11 @@ static size_t count_ops(const hlo_module_t *module) {
 
 static void bench(const char *name, hr_buffer_t *bytes) {
   hlo_module_t *module;
-  double start = bench_now_s(), megabytes = (double)hr_buffer_size(bytes) / 1e6;
+  double start = hr_clock_s(), megabytes = (double)hr_buffer_size(bytes) / 1e6;
   bench_check(read_module(name, bytes, &module));
-  double read = bench_now_s();
+  double read = hr_clock_s();
   bench_check(hlo_verify(module));
-  double verified = bench_now_s(), ops = (double)count_ops(module);
+  double verified = hr_clock_s(), ops = (double)count_ops(module);
   printf("%-24s %8.2f MB %9.0f ops   read %7.3f s %8.1f MB/s %10.0f ops/s   verify %7.3f s\n", name,
          megabytes, ops, read - start, megabytes / (read - start), ops / (read - start),
          verified - read);

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "ir/print.h"
 #include "ops/kernels/conv/native_convolution.h"
@@ -27,11 +27,7 @@ static void check(hr_status_t st) {
   exit(1);
 }
 
-static double now_us(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec * 1e6 + (double)time.tv_nsec * 1e-3;
-}
+static double now_us(void) { return 1e6 * hr_clock_s(); }
 
 typedef struct kernel {
   hr_arena_t arena;

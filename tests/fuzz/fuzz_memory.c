@@ -15,9 +15,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fence.h"
 #include "base/status.h"
 #include "hlorun.h"
@@ -293,22 +293,16 @@ static uint64_t run_child(uint64_t first, uint64_t end) {
   return counts->seed + 1;
 }
 
-static double now_s(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 static void run_range(uint64_t first, uint64_t count, double seconds) {
-  double begin = now_s();
-  for (uint64_t seed = first; seed < first + count && (!seconds || now_s() - begin < seconds);)
+  double begin = hr_clock_s();
+  for (uint64_t seed = first; seed < first + count && (!seconds || hr_clock_s() - begin < seconds);)
     seed = run_child(seed, first + count - seed > BATCH ? seed + BATCH : first + count);
   printf(
       "%lu programs from %lu on, %lu failed; %lu ran, %lu ended with a status, %lu refusals; "
       "%.0f programs/s\n",
       (unsigned long)counts->done, (unsigned long)first, (unsigned long)counts->failed,
       (unsigned long)counts->ran, (unsigned long)counts->stopped, (unsigned long)counts->refused,
-      (double)counts->done / (now_s() - begin));
+      (double)counts->done / (hr_clock_s() - begin));
 }
 
 static int print_program(uint64_t seed) {

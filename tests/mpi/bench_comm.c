@@ -31,7 +31,7 @@ typedef struct bench {
   char *in, *out; /* those that are used */
   size_t bytes;
   bool copies;
-  tp_block_t *sends, *recvs;
+  hr_block_t *sends, *recvs;
   char **ins, **outs; /* by rank: what it has in shared memory; NULL: none */
 } bench_t;
 
@@ -47,7 +47,7 @@ static hr_status_t sum_floats(void *context, void *out, const void *const *in, i
 static hr_status_t add_floats(void *context, void *acc, const void *in, int64_t count) {
   return sum_floats(context, acc, (const void *const[]){acc, in}, 2, count);
 }
-static const tp_reducer_t float_sum = {
+static const hr_reducer_t float_sum = {
     .reduce = add_floats, .combine = sum_floats, .element_bytes = sizeof(float)};
 
 static int floats(const bench_t *bench) { return (int)(bench->bytes / sizeof(float)); }
@@ -81,8 +81,8 @@ static void mpi_all_gather(bench_t *bench) {
 static hr_status_t all_to_all(bench_t *bench, tp_request_t **out_request) {
   size_t each = bench->bytes / (size_t)bench->ranks;
   for (int k = 0; k < bench->ranks; k++) {
-    bench->sends[k] = (tp_block_t){bench->in + (size_t)k * each, each};
-    bench->recvs[k] = (tp_block_t){bench->out + (size_t)k * each, each};
+    bench->sends[k] = (hr_block_t){bench->in + (size_t)k * each, each};
+    bench->recvs[k] = (hr_block_t){bench->out + (size_t)k * each, each};
   }
   return tp_all_to_all(bench->groups->world, bench->sends, bench->recvs, each, out_request);
 }
@@ -92,7 +92,7 @@ static void mpi_all_to_all(bench_t *bench) {
 }
 
 static hr_status_t permute(bench_t *bench, tp_request_t **out_request) {
-  tp_block_t send = {bench->in, bench->bytes}, recv = {bench->out, bench->bytes};
+  hr_block_t send = {bench->in, bench->bytes}, recv = {bench->out, bench->bytes};
   return tp_permute(bench->groups, 0, (bench->rank + 1) % bench->ranks, &send,
                     (bench->rank + bench->ranks - 1) % bench->ranks, &recv, out_request);
 }
@@ -133,7 +133,7 @@ static limit_part_t next_part(size_t bytes, int ranks, int receiver, int sender)
 
 /* To the next rank and from the one before. */
 static hr_status_t channel(bench_t *bench, tp_request_t **out_request) {
-  tp_block_t send = {bench->in, bench->bytes}, recv = {bench->out, bench->bytes};
+  hr_block_t send = {bench->in, bench->bytes}, recv = {bench->out, bench->bytes};
   int next = (bench->rank + 1) % bench->ranks,
       before = (bench->rank + bench->ranks - 1) % bench->ranks;
   tp_request_t *received;
@@ -154,7 +154,7 @@ static void mpi_channel(bench_t *bench) {
 /* Ranks in pairs, of which the first sends and the second answers: two messages, one after the
  * other. */
 static hr_status_t echo(bench_t *bench, tp_request_t **out_request) {
-  tp_block_t send = {bench->in, bench->bytes}, recv = {bench->out, bench->bytes};
+  hr_block_t send = {bench->in, bench->bytes}, recv = {bench->out, bench->bytes};
   int other = bench->rank ^ 1;
   *out_request = NULL;
   for (int iteration = 0; iteration < 2 && other < bench->ranks; iteration++) {
@@ -288,7 +288,7 @@ static hr_status_t open_bench(bench_t *bench, tp_endpoint_t **out_endpoint) {
   HR_TRY(hr_alloc_zeroed(MOST_BYTES, &in));
   HR_TRY(hr_alloc_zeroed(MOST_BYTES, &out));
   bench->ranks = (*out_endpoint)->world_size;
-  HR_TRY(hr_alloc(2 * (size_t)bench->ranks * sizeof(tp_block_t), &blocks));
+  HR_TRY(hr_alloc(2 * (size_t)bench->ranks * sizeof(hr_block_t), &blocks));
   bench->rank = (*out_endpoint)->rank;
   bench->private[0] = in, bench->private[1] = out;
   for (int i = 0; i < 2; i++) {

@@ -26,15 +26,15 @@ static hr_status_t wrong(const bench_t *bench, const char *what, size_t size_byt
 }
 
 /* A message cut in pieces: the first of no bytes, the second of one. */
-static void cut(char *data, size_t size_bytes, tp_block_t blocks[BLOCKS]) {
-  blocks[0] = (tp_block_t){data, 0};
-  blocks[1] = (tp_block_t){data, 1};
-  blocks[2] = (tp_block_t){data + 1, size_bytes - 1};
+static void cut(char *data, size_t size_bytes, hr_block_t blocks[BLOCKS]) {
+  blocks[0] = (hr_block_t){data, 0};
+  blocks[1] = (hr_block_t){data, 1};
+  blocks[2] = (hr_block_t){data + 1, size_bytes - 1};
 }
 
 static hr_status_t start_message(bench_t *bench, bool sends, int number, size_t size_bytes,
                                  tp_request_t **out_request) {
-  tp_block_t blocks[BLOCKS];
+  hr_block_t blocks[BLOCKS];
   cut((sends ? bench->out : bench->in) + (size_t)number * size_bytes, size_bytes, blocks);
   if (sends) return tp_channel_send(bench->groups, bench->next, 5, blocks, BLOCKS, out_request);
   return tp_channel_recv(bench->groups, bench->before, 5, blocks, BLOCKS, out_request);
@@ -61,12 +61,12 @@ static hr_status_t check_many(bench_t *bench) {
   uint32_t out[CHANNELS];
   for (uint32_t c = 0; c < CHANNELS; c++) {
     out[c] = c * 7 + (uint32_t)bench->groups->endpoint->rank;
-    HR_TRY(tp_channel_send(bench->groups, bench->next, c, &(tp_block_t){&out[c], sizeof *out}, 1,
+    HR_TRY(tp_channel_send(bench->groups, bench->next, c, &(hr_block_t){&out[c], sizeof *out}, 1,
                            &sends[c]));
   }
   for (uint32_t c = CHANNELS, in; c-- > 0;) {
     tp_request_t *request;
-    HR_TRY(tp_channel_recv(bench->groups, bench->before, c, &(tp_block_t){&in, sizeof in}, 1,
+    HR_TRY(tp_channel_recv(bench->groups, bench->before, c, &(hr_block_t){&in, sizeof in}, 1,
                            &request));
     HR_TRY(tp_request_wait(request));
     if (in != c * 7 + (uint32_t)bench->before)
@@ -81,7 +81,7 @@ static hr_status_t check_meeting(bench_t *bench) {
   tp_request_t *send, *request;
   bool done;
   char byte = 1, got = 0;
-  HR_TRY(tp_channel_send(bench->groups, bench->next, 6, &(tp_block_t){&byte, 1}, 1, &send));
+  HR_TRY(tp_channel_send(bench->groups, bench->next, 6, &(hr_block_t){&byte, 1}, 1, &send));
   HR_TRY(tp_barrier(bench->groups->world, &request));
   HR_TRY(tp_request_wait(request));
   for (int polls = 0; polls < 100; polls++) {
@@ -90,7 +90,7 @@ static hr_status_t check_meeting(bench_t *bench) {
   }
   HR_TRY(tp_barrier(bench->groups->world, &request));
   HR_TRY(tp_request_wait(request));
-  HR_TRY(tp_channel_recv(bench->groups, bench->before, 6, &(tp_block_t){&got, 1}, 1, &request));
+  HR_TRY(tp_channel_recv(bench->groups, bench->before, 6, &(hr_block_t){&got, 1}, 1, &request));
   HR_TRY(tp_request_wait(request));
   return tp_request_wait(send);
 }

@@ -3,8 +3,8 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "transport/core/progress.h"
 #include "transport/core/request.h"
@@ -48,7 +48,7 @@ static hr_status_t add_doubles(void *context, void *acc, const void *in, int64_t
   return NULL;
 }
 
-static const tp_reducer_t double_sum = {.reduce = add_doubles, .element_bytes = sizeof(double)};
+static const hr_reducer_t double_sum = {.reduce = add_doubles, .element_bytes = sizeof(double)};
 
 /* Floats that are summed in doubles: an accumulator wider than the elements. */
 static hr_status_t add_float(void *context, void *acc, const void *in, int64_t count) {
@@ -64,7 +64,7 @@ static void narrow_float(void *context, const void *acc, void *out, int64_t coun
   (void)context;
   for (int64_t i = 0; i < count; i++) ((float *)out)[i] = (float)((const double *)acc)[i];
 }
-static const tp_reducer_t float_sum = {.reduce = add_float,
+static const hr_reducer_t float_sum = {.reduce = add_float,
                                        .element_bytes = sizeof(float),
                                        .acc_bytes = sizeof(double),
                                        .widen = widen_float,
@@ -101,7 +101,7 @@ static hr_status_t check_all_reduce_beside(bench_t *bench, int64_t count) {
 /* Whole numbers, whose sums are the same in any order: machine by machine, too. */
 static hr_status_t check_whole_all_reduce(bench_t *bench, int64_t count) {
   tp_request_t *request = NULL;
-  tp_reducer_t reducer = double_sum;
+  hr_reducer_t reducer = double_sum;
   reducer.is_reorderable = true;
   for (int64_t i = 0; i < count; i++) bench->a[i] = (double)(bench->groups->endpoint->rank + i);
   HR_TRY(run(tp_all_reduce(bench->group, bench->a, bench->a, count, &reducer, &request), &request));
@@ -144,7 +144,7 @@ static hr_status_t check_reduce_scatter(bench_t *bench, int64_t count) {
 static hr_status_t check_whole_reduce_scatter(bench_t *bench, int64_t count) {
   tp_request_t *request = NULL;
   tp_group_t *group = bench->group;
-  tp_reducer_t reducer = double_sum;
+  hr_reducer_t reducer = double_sum;
   reducer.is_reorderable = true;
   int64_t total = count * group->size, start = count * group->my_index;
   for (int64_t i = 0; i < total; i++) bench->a[i] = (double)(bench->groups->endpoint->rank + i);
@@ -180,12 +180,12 @@ static hr_status_t check_all_to_all(bench_t *bench, int64_t count) {
   tp_request_t *request = NULL;
   tp_group_t *group = bench->group;
   int size = group->size, mine = group->my_index;
-  tp_block_t sends[64] = {0}, recvs[64] = {0};
+  hr_block_t sends[64] = {0}, recvs[64] = {0};
   for (int k = 0; k < size; k++) {
     sends[k] =
-        (tp_block_t){bench->a + k * count, (size_t)pair_count(count, mine, k) * sizeof(double)};
+        (hr_block_t){bench->a + k * count, (size_t)pair_count(count, mine, k) * sizeof(double)};
     recvs[k] =
-        (tp_block_t){bench->b + k * count, (size_t)pair_count(count, k, mine) * sizeof(double)};
+        (hr_block_t){bench->b + k * count, (size_t)pair_count(count, k, mine) * sizeof(double)};
     for (int64_t i = 0; i < count; i++)
       bench->a[k * count + i] = element(mine, i) + k, bench->b[k * count + i] = -1;
   }
@@ -203,11 +203,11 @@ static hr_status_t check_equal_all_to_all(bench_t *bench, int64_t count) {
   tp_request_t *request = NULL;
   tp_group_t *group = bench->group;
   int size = group->size, mine = group->my_index;
-  tp_block_t sends[64] = {0}, recvs[64] = {0};
+  hr_block_t sends[64] = {0}, recvs[64] = {0};
   size_t bytes = (size_t)count * sizeof(double);
   for (int k = 0; k < size; k++) {
-    sends[k] = (tp_block_t){bench->a + k * count, bytes};
-    recvs[k] = (tp_block_t){bench->b + k * count, bytes};
+    sends[k] = (hr_block_t){bench->a + k * count, bytes};
+    recvs[k] = (hr_block_t){bench->b + k * count, bytes};
     for (int64_t i = 0; i < count; i++)
       bench->a[k * count + i] = element(mine, i) + k, bench->b[k * count + i] = -1;
   }
@@ -324,7 +324,7 @@ static hr_status_t check_overlap(bench_t *bench) {
 static hr_status_t shift(bench_t *bench, int64_t count, int to, int from) {
   tp_request_t *request = NULL;
   int rank = bench->groups->endpoint->rank;
-  tp_block_t send = {bench->a, (size_t)count * sizeof(double)}, recv = {bench->b, send.size_bytes};
+  hr_block_t send = {bench->a, (size_t)count * sizeof(double)}, recv = {bench->b, send.size_bytes};
   for (int64_t i = 0; i < count; i++) bench->a[i] = element(rank, i), bench->b[i] = -1;
   HR_TRY(run(tp_permute(bench->groups, 0, to, &send, from, &recv, &request), &request));
   for (int64_t i = 0; i < count; i++) {
@@ -361,20 +361,14 @@ static hr_status_t check_bad_groups(bench_t *bench) {
 
 /* --- progress --- */
 
-static double now_s(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* Computes until the transfer is over, which nobody here looks after, or until it is late. */
 static double compute_until_over(const tp_request_t *request) {
-  double start = now_s(), last = start;
+  double start = hr_clock_s(), last = start;
   volatile double sum = 0;
   while (!request->over && last - start < 10) {
     for (int i = 0; i < 1000; i++) sum += i;
     if (request->groups->endpoint->oversubscribed) sched_yield();
-    last = now_s();
+    last = hr_clock_s();
   }
   return last - start;
 }
@@ -384,7 +378,7 @@ static double compute_until_over(const tp_request_t *request) {
 static hr_status_t check_progress(bench_t *bench) {
   tp_groups_t *groups = bench->groups;
   tp_request_t *request = NULL;
-  tp_reducer_t reducer = double_sum;
+  hr_reducer_t reducer = double_sum;
   int rank = groups->endpoint->rank;
   if (groups->endpoint->world_size == 1) return NULL;
   reducer.any_thread = true;

@@ -2,8 +2,8 @@
 
 #include <mpi.h>
 #include <sched.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "transport/shm/shm_group.h"
 
 enum { GIVES = 1, AROUND = 2, IN_BLOCKS = 4, WAYS = 8 };
@@ -39,11 +39,7 @@ static void move_all(const limit_t *limit, int rank, int way) {
 }
 
 /* One clock for all; MPI's may begin anew in each process. */
-static double now_us(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
-}
+static double now_us(void) { return 1e6 * hr_clock_s(); }
 
 /* Takes no time of a processor from those that are still at work. */
 static void wait_asleep(void) {

@@ -40,7 +40,7 @@ static hr_status_t wait_for_rank_that_dies(tp_groups_t *groups) {
 
 static hr_status_t meet_rank_that_dies(tp_groups_t *groups, bool sends) {
   static char bytes[100000];
-  tp_block_t block = {bytes, sizeof bytes};
+  hr_block_t block = {bytes, sizeof bytes};
   tp_request_t *request;
   HR_TRY(tp_barrier(groups->world, &request));
   HR_TRY(tp_request_wait(request));
@@ -52,7 +52,7 @@ static hr_status_t meet_rank_that_dies(tp_groups_t *groups, bool sends) {
 static hr_status_t send_other_size(tp_groups_t *groups) {
   char bytes[100];
   int rank = groups->endpoint->rank;
-  tp_block_t block = {bytes, rank == 1 ? 50 : 100};
+  hr_block_t block = {bytes, rank == 1 ? 50 : 100};
   tp_request_t *request = NULL;
   while (rank > 1) sleep(1);
   HR_TRY((rank ? tp_channel_recv : tp_channel_send)(groups, 1 - rank, 3, &block, 1, &request));
@@ -69,7 +69,7 @@ static hr_status_t add_nothing(void *context, void *acc, const void *in, int64_t
 /* Everybody stays until all have found out. */
 static hr_status_t reduce_other_sizes(tp_groups_t *groups) {
   static char bytes[100000];
-  tp_reducer_t reducer = {.reduce = add_nothing, .element_bytes = 1};
+  hr_reducer_t reducer = {.reduce = add_nothing, .element_bytes = 1};
   tp_request_t *request;
   int64_t count = groups->endpoint->rank == 1 ? 50000 : 100000;
   HR_TRY(tp_all_reduce(groups->world, bytes, bytes, count, &reducer, &request));

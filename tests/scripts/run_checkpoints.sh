@@ -209,7 +209,7 @@ sed 's/tanh/sine/; s/HloModule train/HloModule other/' calm.hlo >other.hlo
 expect_exit "the same program" 0 "${go[@]}" 45 --resume calm.hlo
 if grep -q warning "$work/out"; then fail "the same program is no other one" "$work/out"; else pass; fi
 expect_exit "another program" 0 "${go[@]}" 45 --resume other.hlo
-expect_text "another program" "warning: the checkpoint of step 40 is of program train (sha256"
+expect_text "another program" "warning: the checkpoint of step 40 is of program train (digest"
 expect_text "another program" "this one is other ("
 # Metadata is none of the program; the values of a large constant are.
 large() { # LAST ELEMENT, LINE
@@ -229,7 +229,7 @@ expect_exit "a large constant" 0 "$hlorun" "${added[@]}" --steps 5 large.hlo
 expect_exit "other lines" 0 "$hlorun" "${added[@]}" --steps 6 --resume moved.hlo
 if grep -q warning "$work/out"; then fail "other lines are the same program" "$work/out"; else pass; fi
 expect_exit "another constant" 0 "$hlorun" "${added[@]}" --steps 6 --resume changed.hlo
-expect_text "another constant" "is of program large (sha256"
+expect_text "another constant" "is of program large (digest"
 expect_exit "fewer are carried" 0 "$hlorun" --steps 45 --carry 0:0 "${carry[@]:2}" --checkpoint kept --resume calm.hlo
 expect_text "fewer are carried" "has in1, which --carry does not name"
 
@@ -239,7 +239,7 @@ expect_text "fewer are carried" "has in1, which --carry does not name"
 fresh 40 20 2
 for step in 20 40; do
   manifest=kept/step-$(printf %012d $step)/manifest
-  sed -i -e 's/checkpoint 2/checkpoint 1/' -e '/^began/d' -e '/^sha256/d' -e 's/^\(rank[^ ]* [^ ]* [^ ]* [^ ]*\).*/\1/' \
+  sed -i -e 's/checkpoint 2/checkpoint 1/' -e '/^began/d' -e '/^blake2b/d' -e 's/^\(rank[^ ]* [^ ]* [^ ]* [^ ]*\).*/\1/' \
     "$manifest"
   echo end >>"$manifest"
 done

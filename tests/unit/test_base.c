@@ -7,7 +7,6 @@
 #include "base/buffer.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "base/sha256.h"
 #include "base/vec.h"
 #include "tests/lib/unit.h"
 
@@ -141,33 +140,6 @@ static void test_buffers(void) {
   CHECK_FAILS(HR_UNAVAILABLE, hr_buffer_map_file("/", &file));
 }
 
-/* Examples of FIPS 180-4's companion document, and one that is added in parts. */
-static void test_sha256(void) {
-  static const struct {
-    const char *message, *digest;
-  } examples[] = {{"", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
-                  {"abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
-                  {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
-                   "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"}};
-  char text[HR_SHA256_TEXT];
-  hr_sha256_t sha;
-  for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
-    hr_sha256_init(&sha);
-    hr_sha256_add(&sha, examples[i].message, strlen(examples[i].message));
-    hr_sha256_text(&sha, text);
-    CU_ASSERT_STRING_EQUAL(text, examples[i].digest);
-  }
-  hr_sha256_init(&sha);
-  for (size_t part = 0, left = 1000000; left; left -= part) {
-    static const char letters[200] = {[0 ... 199] = 'a'};
-    part = (part + 7) % 200;
-    if (part > left) part = left;
-    hr_sha256_add(&sha, letters, part);
-  }
-  hr_sha256_text(&sha, text);
-  CU_ASSERT_STRING_EQUAL(text, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
-}
-
 static void test_arithmetic(void) {
   CU_ASSERT_EQUAL(hr_min(-3, 2), -3);
   CU_ASSERT_EQUAL(hr_max(-3, 2), 2);
@@ -189,5 +161,4 @@ CU_TestInfo suite_base[] = {
     {"a status quotes the line", test_status_report},
     {"a status names the innermost place", test_status_names_the_innermost_location},
     {"buffers are counted", test_buffers},
-    {"sha256", test_sha256},
     CU_TEST_INFO_NULL};

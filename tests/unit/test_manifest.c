@@ -63,7 +63,7 @@ static void test_step_names(void) {
 
 static hr_buffer_t *write_manifest(const cli_folder_t *folder) {
   cli_sum_t sums[2] = {{100, 1, 2, {"train", ""}}, {200, 3, 4, {"train", ""}}};
-  for (int r = 0; r < 2; r++) memset(sums[r].program.sha256, '0' + r, 64);
+  for (int r = 0; r < 2; r++) memset(sums[r].program.digest, '0' + r, HR_DIGEST_TEXT - 1);
   cli_manifest_t manifest = {.step = 60,
                              .began = 17,
                              .num_replicas = 2,

@@ -18,7 +18,7 @@ static hr_status_t reduce_gathered(tp_request_t *request) {
 }
 
 hr_status_t tp_all_reduce_gather(tp_request_t *request) {
-  const tp_reducer_t *reducer = &request->reducer;
+  const hr_reducer_t *reducer = &request->reducer;
   size_t size = (size_t)request->group->size,
          each = size * reducer->element_bytes + reducer->acc_bytes;
   request->size_bytes = (size_t)request->count * reducer->element_bytes;

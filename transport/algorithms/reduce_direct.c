@@ -130,7 +130,7 @@ static size_t segment_bytes(const tp_request_t *request) {
 }
 
 static hr_status_t start_direct(tp_request_t *request) {
-  const tp_reducer_t *reducer = &request->reducer;
+  const hr_reducer_t *reducer = &request->reducer;
   int64_t longest = longest_chunk(request);
   request->segment = (int64_t)(segment_bytes(request) / reducer->element_bytes);
   if (request->segment > longest) request->segment = longest;

@@ -41,13 +41,13 @@ static int pack_chunks(const tp_request_t *request, int lane, char *into) {
 static hr_status_t exchange(tp_request_t *request) {
   const tp_machines_t *machines = request->group->parts;
   int lanes = machines->within->size, packed = 0;
-  tp_block_t sends[lanes], recvs[lanes];
+  hr_block_t sends[lanes], recvs[lanes];
   for (int lane = 0; lane < lanes; lane++) {
     bool is_mine = lane == machines->my_lane;
     char *index = is_mine ? chunks_of_rank(request, lane) : chunk_at(request, packed);
     int count = pack_chunks(request, lane, index);
-    sends[lane] = (tp_block_t){index, (size_t)count * chunk_bytes(request)};
-    recvs[lane] = (tp_block_t){chunks_of_rank(request, lane),
+    sends[lane] = (hr_block_t){index, (size_t)count * chunk_bytes(request)};
+    recvs[lane] = (hr_block_t){chunks_of_rank(request, lane),
                                (size_t)request->segment * chunk_bytes(request)};
     if (!is_mine) packed += count;
   }
@@ -68,7 +68,7 @@ static hr_status_t receive_partials(tp_request_t *request) {
 /* The first member's chunks take the sums. */
 static hr_status_t reduce_and_send(tp_request_t *request) {
   const tp_machines_t *machines = request->group->parts;
-  const tp_reducer_t *reducer = &request->reducer;
+  const hr_reducer_t *reducer = &request->reducer;
   size_t bytes = chunk_bytes(request);
   char *sum = chunks_of_rank(request, 0);
   HR_TRY(receive_partials(request));
@@ -87,7 +87,7 @@ static hr_status_t reduce_and_send(tp_request_t *request) {
 }
 
 static hr_status_t add_up(tp_request_t *request) {
-  const tp_reducer_t *reducer = &request->reducer;
+  const hr_reducer_t *reducer = &request->reducer;
   memcpy(request->out, partial_of(request, 0), chunk_bytes(request));
   for (int m = 1; m < request->group->parts->count; m++)
     HR_TRY(reducer->reduce(reducer->context, request->out, partial_of(request, m), request->count));

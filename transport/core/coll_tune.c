@@ -2,8 +2,8 @@
  * rank's best time counts. Arrays lie in shared memory where there is any, as those of programs do.
  */
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "transport/core/coll_tune_table.h"
 #include "transport/shm/shm_group.h"
@@ -19,28 +19,22 @@ typedef struct tuner {
   size_t bytes; /* as algorithms.def counts them */
 } tuner_t;
 
-static double now_s(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static hr_status_t add_floats(void *context, void *acc, const void *in, int64_t count) {
   (void)context;
   for (int64_t i = 0; i < count; i++) ((float *)acc)[i] += ((const float *)in)[i];
   return NULL;
 }
-static const tp_reducer_t float_sum = {
+static const hr_reducer_t float_sum = {
     .reduce = add_floats, .element_bytes = sizeof(float), .is_reorderable = true};
 
 /* Blocks of one size, in a row. */
 static hr_status_t exchange(const tuner_t *tuner, tp_request_t **out_request) {
   tp_group_t *world = tuner->groups->world;
   size_t each = tuner->bytes / (size_t)world->size;
-  tp_block_t sends[world->size], recvs[world->size];
+  hr_block_t sends[world->size], recvs[world->size];
   for (int k = 0; k < world->size; k++) {
-    sends[k] = (tp_block_t){tuner->in + (size_t)k * each, each};
-    recvs[k] = (tp_block_t){tuner->out + (size_t)k * each, each};
+    sends[k] = (hr_block_t){tuner->in + (size_t)k * each, each};
+    recvs[k] = (hr_block_t){tuner->out + (size_t)k * each, each};
   }
   return tp_all_to_all(world, sends, recvs, each, out_request);
 }
@@ -48,7 +42,7 @@ static hr_status_t exchange(const tuner_t *tuner, tp_request_t **out_request) {
 /* Round a ring. */
 static hr_status_t pass_on(const tuner_t *tuner, tp_request_t **out_request) {
   int size = tuner->groups->world->size, rank = tuner->groups->endpoint->rank;
-  tp_block_t send = {tuner->in, tuner->bytes}, recv = {tuner->out, tuner->bytes};
+  hr_block_t send = {tuner->in, tuner->bytes}, recv = {tuner->out, tuner->bytes};
   return tp_permute(tuner->groups, 0, (rank + 1) % size, &send, (rank + size - 1) % size, &recv,
                     out_request);
 }
@@ -100,13 +94,13 @@ static hr_status_t measure(const tuner_t *tuner, const char *algorithm, double s
   int batch = tuner->bytes < BATCH_BYTES ? 50 : 1;
   double best = 1e30, spent = 0;
   for (int i = 0; i < FEWEST_SAMPLES || spent < seconds; i++) {
-    double begin = now_s(), took;
+    double begin = hr_clock_s(), took;
     hr_status_t st = NULL;
     *forced = algorithm;
     for (int k = 0; k < batch && !st; k++) st = transfer(tuner);
     *forced = before;
     HR_TRY(st);
-    HR_TRY(slowest(tuner->groups, now_s() - begin, &took));
+    HR_TRY(slowest(tuner->groups, hr_clock_s() - begin, &took));
     spent += took;
     if (i && took / batch < best) best = took / batch; /* the first is a warm-up */
   }

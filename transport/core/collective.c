@@ -224,7 +224,7 @@ hr_status_t tp_all_gather(tp_group_t *group, const void *in, size_t size_bytes, 
 }
 
 static hr_status_t new_reduction(tp_group_t *group, const void *in, void *out, int64_t count,
-                                 const tp_reducer_t *reducer, tp_request_t **out_request) {
+                                 const hr_reducer_t *reducer, tp_request_t **out_request) {
   hr_assert(group->my_index >= 0);
   HR_TRY(tp_request_new(group->owner, group, out_request));
   tp_request_t *request = *out_request;
@@ -237,7 +237,7 @@ static hr_status_t new_reduction(tp_group_t *group, const void *in, void *out, i
 }
 
 hr_status_t tp_all_reduce(tp_group_t *group, const void *in, void *out, int64_t count,
-                          const tp_reducer_t *reducer, tp_request_t **out_request) {
+                          const hr_reducer_t *reducer, tp_request_t **out_request) {
   tp_request_t *request;
   HR_TRY(new_reduction(group, in, out, count, reducer, &request));
   size_t bytes = (size_t)count * reducer->element_bytes;
@@ -250,7 +250,7 @@ hr_status_t tp_all_reduce(tp_group_t *group, const void *in, void *out, int64_t 
 }
 
 hr_status_t tp_reduce_scatter(tp_group_t *group, const void *in, int64_t count,
-                              const tp_reducer_t *reducer, void *out, tp_request_t **out_request) {
+                              const hr_reducer_t *reducer, void *out, tp_request_t **out_request) {
   tp_request_t *request;
   HR_TRY(new_reduction(group, in, out, count, reducer, &request));
   size_t bytes = (size_t)count * reducer->element_bytes;
@@ -262,7 +262,7 @@ hr_status_t tp_reduce_scatter(tp_group_t *group, const void *in, int64_t count,
   return tp_request_started(st, request, out_request);
 }
 
-hr_status_t tp_all_to_all(tp_group_t *group, const tp_block_t *sends, const tp_block_t *recvs,
+hr_status_t tp_all_to_all(tp_group_t *group, const hr_block_t *sends, const hr_block_t *recvs,
                           size_t equal_bytes, tp_request_t **out_request) {
   hr_assert(group->my_index >= 0);
   tp_request_t *request;
@@ -276,7 +276,7 @@ hr_status_t tp_all_to_all(tp_group_t *group, const tp_block_t *sends, const tp_b
 
 /* What goes to, or comes from, one rank. Nothing at all needs no transfer. */
 static hr_status_t start_half(tp_request_t *request, int64_t stream, bool sends, int peer,
-                              const tp_block_t *block) {
+                              const hr_block_t *block) {
   tp_groups_t *groups = request->groups;
   tp_shm_group_t *pipe = NULL;
   int self = groups->endpoint->rank;
@@ -291,7 +291,7 @@ static hr_status_t start_half(tp_request_t *request, int64_t stream, bool sends,
 }
 
 static hr_status_t start_permute(tp_request_t *request, int64_t stream, int to,
-                                 const tp_block_t *send, int from, const tp_block_t *recv) {
+                                 const hr_block_t *send, int from, const hr_block_t *recv) {
   int self = request->groups->endpoint->rank;
   if (to == self && from == self) {
     if (send->size_bytes != recv->size_bytes)
@@ -305,8 +305,8 @@ static hr_status_t start_permute(tp_request_t *request, int64_t stream, int to,
   return NULL;
 }
 
-hr_status_t tp_permute(tp_groups_t *groups, int64_t stream, int to, const tp_block_t *send,
-                       int from, const tp_block_t *recv, tp_request_t **out_request) {
+hr_status_t tp_permute(tp_groups_t *groups, int64_t stream, int to, const hr_block_t *send,
+                       int from, const hr_block_t *recv, tp_request_t **out_request) {
   tp_request_t *request;
   HR_TRY(tp_request_new(groups, NULL, &request));
   if (stream)

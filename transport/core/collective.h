@@ -11,26 +11,8 @@
 #ifndef TP_COLLECTIVE_H
 #define TP_COLLECTIVE_H
 
+#include "base/comm_types.h"
 #include "transport/core/group.h"
-
-/* How elements are combined: acc[i] = f(acc[i], in[i]) for i < count. The accumulator may be of a
- * wider type than the elements that travel: `widen` starts it from the first member's elements and
- * `narrow` rounds it once at the end. */
-typedef struct tp_reducer {
-  hr_status_t (*reduce)(void *context, void *acc, const void *in, int64_t count);
-  void *context;
-  bool is_reorderable; /* associative and commutative, but for rounding; and not wide */
-  bool any_thread;     /* it may be called by any thread, one at a time */
-  /* The same of several arrays into one place: out[i] = f(f(in[0][i], in[1][i]), in[2][i]) ... of
-   * at least two, where out may be in[0] and is no other. May be NULL; not for wide ones. */
-  hr_status_t (*combine)(void *context, void *out, const void *const *in, int arrays,
-                         int64_t count);
-  size_t element_bytes;
-  size_t acc_bytes; /* of one accumulator element; 0: accumulators are elements, and the rest is
-                       unused */
-  void (*widen)(void *context, const void *in, void *acc, int64_t count);
-  void (*narrow)(void *context, const void *acc, void *out, int64_t count);
-} tp_reducer_t;
 
 /* Memory where transfers with processes of this machine find their data without copying: arrays to
  * be all-reduced are best made in it. NULL: there is none (any memory will do). Any thread; it may
@@ -39,24 +21,19 @@ void *tp_alloc(tp_groups_t *groups, size_t size_bytes, void **out_owner);
 void tp_free(void *owner, void *memory);
 bool tp_is_shared(const tp_groups_t *groups, const void *memory); /* is it of tp_alloc? */
 
-typedef struct tp_block { /* bytes to or from one member */
-  void *data;
-  size_t size_bytes;
-} tp_block_t;
-
 /* Member k's `in` arrives at out + k * size_bytes. `in` may be its own place in `out`. */
 hr_status_t tp_all_gather(tp_group_t *group, const void *in, size_t size_bytes, void *out,
                           tp_request_t **out_request);
 /* out = reduction over the members' `in`, which may be `out` itself. */
 hr_status_t tp_all_reduce(tp_group_t *group, const void *in, void *out, int64_t count,
-                          const tp_reducer_t *reducer, tp_request_t **out_request);
+                          const hr_reducer_t *reducer, tp_request_t **out_request);
 /* Member k gets chunk k (count elements) of the reduction of the members' `in` (size * count
  * elements). */
 hr_status_t tp_reduce_scatter(tp_group_t *group, const void *in, int64_t count,
-                              const tp_reducer_t *reducer, void *out, tp_request_t **out_request);
+                              const hr_reducer_t *reducer, void *out, tp_request_t **out_request);
 /* sends[k] goes to member k, recvs[k] comes from it; sizes agree pairwise and may be 0. The lists
  * are read at once. `equal_bytes`: the size of every block of every member; 0: they may differ. */
-hr_status_t tp_all_to_all(tp_group_t *group, const tp_block_t *sends, const tp_block_t *recvs,
+hr_status_t tp_all_to_all(tp_group_t *group, const hr_block_t *sends, const hr_block_t *recvs,
                           size_t equal_bytes, tp_request_t **out_request);
 /* Member `root`'s data arrives everywhere. */
 hr_status_t tp_broadcast(tp_group_t *group, int root, void *data, size_t size_bytes,
@@ -65,8 +42,8 @@ hr_status_t tp_broadcast(tp_group_t *group, int root, void *data, size_t size_by
 hr_status_t tp_barrier(tp_group_t *group, tp_request_t **out_request);
 /* To rank `to` and from rank `from` of the world (-1: none). Only the two ends of a transfer need
  * to call. Those between two ranks meet in the order of the calls, for each stream of its own. */
-hr_status_t tp_permute(tp_groups_t *groups, int64_t stream, int to, const tp_block_t *send,
-                       int from, const tp_block_t *recv, tp_request_t **out_request);
+hr_status_t tp_permute(tp_groups_t *groups, int64_t stream, int to, const hr_block_t *send,
+                       int from, const hr_block_t *recv, tp_request_t **out_request);
 
 /* Moves a transfer on as far as it goes without waiting. Frees the request when it is done, or when
  * it failed. */

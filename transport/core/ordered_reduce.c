@@ -14,7 +14,7 @@ void tp_fold_begin(tp_fold_t *fold, char *wide) {
 }
 
 static void take_first(tp_fold_t *fold) {
-  const tp_reducer_t *reducer = fold->reducer;
+  const hr_reducer_t *reducer = fold->reducer;
   const char *first = elements_of(fold, 0);
   if (reducer->acc_bytes)
     reducer->widen(reducer->context, first, fold->acc, fold->count);
@@ -23,7 +23,7 @@ static void take_first(tp_fold_t *fold) {
 }
 
 hr_status_t tp_fold_up_to(tp_fold_t *fold, int member) {
-  const tp_reducer_t *reducer = fold->reducer;
+  const hr_reducer_t *reducer = fold->reducer;
   for (; fold->folded <= member; fold->folded++) {
     if (fold->folded == 0)
       take_first(fold);
@@ -36,7 +36,7 @@ hr_status_t tp_fold_up_to(tp_fold_t *fold, int member) {
 
 hr_status_t tp_fold_end(tp_fold_t *fold) {
   HR_TRY(tp_fold_up_to(fold, fold->size - 1));
-  const tp_reducer_t *reducer = fold->reducer;
+  const hr_reducer_t *reducer = fold->reducer;
   if (reducer->acc_bytes)
     reducer->narrow(reducer->context, fold->acc, fold->out, fold->count);
   else if (fold->acc != fold->out)

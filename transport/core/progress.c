@@ -4,8 +4,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "transport/core/event_loop.h"
 #include "transport/core/request.h"
@@ -22,12 +22,6 @@ struct tp_progress {
   atomic_bool awake;    /* the loop thread is on its way */
 };
 
-static int64_t now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static bool has_work(const tp_groups_t *groups) {
   for (const tp_request_t *request = groups->active; request; request = request->next_active)
     if (!request->over && !request->endpoint_thread_only) return true;
@@ -36,11 +30,11 @@ static bool has_work(const tp_groups_t *groups) {
 
 /* As long as something moves; returns whether there is more to come at once. */
 static bool move_transfers(tp_groups_t *groups) {
-  int64_t moved_ns = now_ns();
+  int64_t moved_ns = (int64_t)hr_clock_ns();
   for (uint32_t polls = 0; has_work(groups); polls++) {
     uint64_t moves = groups->progress_count;
     tp_requests_progress_from(groups, false);
-    int64_t now = now_ns();
+    int64_t now = (int64_t)hr_clock_ns();
     if (groups->progress_count != moves) return true; /* others may want the lock */
     if (now - moved_ns > LOOK_NS) return false;
     if (groups->endpoint->oversubscribed) return false;

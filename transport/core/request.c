@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "transport/core/progress.h"
 #include "transport/shm/shm_group.h"
@@ -238,12 +239,6 @@ static void drop_messages(tp_request_t *request) {
   request->part = NULL;
 }
 
-static uint64_t now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 uint64_t tp_request_over_ns(const tp_request_t *request) {
   return request->over ? request->over_ns : 0;
 }
@@ -256,7 +251,7 @@ static void move_on(tp_request_t *request) {
   request->status = advance(request, &over);
   if (request->status) drop_messages(request);
   if (!over && !request->status) return;
-  if (request->groups->notes_times) request->over_ns = now_ns();
+  if (request->groups->notes_times) request->over_ns = hr_clock_ns();
   atomic_store_explicit(&request->over, true, memory_order_release);
 }
 

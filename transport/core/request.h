@@ -29,7 +29,7 @@ hr_status_t tp_space_reserve(tp_space_t *space, size_t count, size_t each);
 
 /* A reduction in listed order, one member at a time, as their elements come in. */
 typedef struct tp_fold {
-  const tp_reducer_t *reducer;
+  const hr_reducer_t *reducer;
   int size, my_index;
   const char *local; /* this rank's elements */
   char
@@ -45,7 +45,7 @@ typedef struct tp_fold {
 typedef struct tp_p2p {
   bool sends;
   int peer;
-  const tp_block_t *block;
+  const hr_block_t *block;
   struct tp_shm_group *pipe; /* NULL: the two share no memory */
 } tp_p2p_t;
 
@@ -106,10 +106,10 @@ struct tp_request {
   const char *in;
   char *out, *result; /* the second: of an all-reduce that gathers first */
   size_t size_bytes;
-  const tp_block_t *sends, *recvs; /* valid while the transfer is being started */
+  const hr_block_t *sends, *recvs; /* valid while the transfer is being started */
   tp_p2p_t p2p;                    /* of a permute: the one that is being started */
   int64_t count, segment;
-  tp_reducer_t reducer;
+  hr_reducer_t reducer;
 
   /* What follows is not cleared for a new transfer, but for the turns' groups. */
   tp_shm_op_t shm_ops[2]; /* the second: of a permute that also receives */

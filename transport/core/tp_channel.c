@@ -2,21 +2,21 @@
 
 #include "transport/core/request.h"
 
-typedef hr_status_t (*post_fn)(tp_request_t *request, int rank, const tp_block_t *block);
+typedef hr_status_t (*post_fn)(tp_request_t *request, int rank, const hr_block_t *block);
 
-static hr_status_t post_send(tp_request_t *request, int rank, const tp_block_t *block) {
+static hr_status_t post_send(tp_request_t *request, int rank, const hr_block_t *block) {
   return tp_request_ssend(request, rank, block->data, block->size_bytes);
 }
 
-static hr_status_t post_recv(tp_request_t *request, int rank, const tp_block_t *block) {
+static hr_status_t post_recv(tp_request_t *request, int rank, const hr_block_t *block) {
   return tp_request_recv_ssend(request, rank, block->data, block->size_bytes);
 }
 
 /* All blocks travel at once, with one tag: they match in order. */
 static hr_status_t start(tp_groups_t *groups, post_fn post, int rank, uint32_t channel,
-                         const tp_block_t *blocks, int count, tp_request_t **out_request) {
+                         const hr_block_t *blocks, int count, tp_request_t **out_request) {
   tp_request_t *request;
-  tp_block_t nothing = {NULL, 0};
+  hr_block_t nothing = {NULL, 0};
   hr_assert(channel < TP_CHANNEL_COUNT);
   HR_TRY(tp_request_new(groups, NULL, &request));
   request->tag = TP_TAG_CLASS_CHANNEL | channel;
@@ -25,12 +25,12 @@ static hr_status_t start(tp_groups_t *groups, post_fn post, int rank, uint32_t c
   return tp_request_started(st, request, out_request);
 }
 
-hr_status_t tp_channel_send(tp_groups_t *groups, int to, uint32_t channel, const tp_block_t *blocks,
+hr_status_t tp_channel_send(tp_groups_t *groups, int to, uint32_t channel, const hr_block_t *blocks,
                             int count, tp_request_t **out_request) {
   return start(groups, post_send, to, channel, blocks, count, out_request);
 }
 
 hr_status_t tp_channel_recv(tp_groups_t *groups, int from, uint32_t channel,
-                            const tp_block_t *blocks, int count, tp_request_t **out_request) {
+                            const hr_block_t *blocks, int count, tp_request_t **out_request) {
   return start(groups, post_recv, from, channel, blocks, count, out_request);
 }

@@ -12,9 +12,9 @@
 
 /* A message is a list of blocks, with the same sizes at both ends; an empty list is a message, too.
  * The list is read at once, the blocks belong to the transfer until it is done. */
-hr_status_t tp_channel_send(tp_groups_t *groups, int to, uint32_t channel, const tp_block_t *blocks,
+hr_status_t tp_channel_send(tp_groups_t *groups, int to, uint32_t channel, const hr_block_t *blocks,
                             int count, tp_request_t **out_request);
 hr_status_t tp_channel_recv(tp_groups_t *groups, int from, uint32_t channel,
-                            const tp_block_t *blocks, int count, tp_request_t **out_request);
+                            const hr_block_t *blocks, int count, tp_request_t **out_request);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "transport/core/transport.h"
 
@@ -205,9 +206,7 @@ static void self_backoff(tp_endpoint_t *endpoint, uint32_t polls) {
   (void)polls;
   self_rank_t *rank = rank_of(endpoint);
   struct timespec until;
-  clock_gettime(CLOCK_MONOTONIC, &until);
-  until.tv_nsec += REST_MS * 1000000L;
-  if (until.tv_nsec >= 1000000000L) until.tv_sec++, until.tv_nsec -= 1000000000L;
+  until = hr_clock_deadline(CLOCK_MONOTONIC, REST_MS);
   pthread_mutex_lock(&rank->world->lock);
   if (rank->events == rank->seen_events)
     pthread_cond_timedwait(&rank->changed, &rank->world->lock, &until);

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "transport/core/collective.h"
 #include "transport/shm/shm_heap.h"
@@ -50,10 +51,8 @@ static uint64_t machine_number(const tp_endpoint_t *endpoint) {
 }
 
 static hr_status_t sync_all(tp_shm_t *shm, card_t *cards) {
-  struct timespec now;
   tp_request_t *request;
-  clock_gettime(CLOCK_REALTIME, &now);
-  shm->number = (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30 ^ (uint64_t)getpid() << 44;
+  shm->number = hr_clock_realtime_ns() ^ (uint64_t)getpid() << 44;
   card_t mine = {.machine = machine_number(shm->groups->endpoint),
                  .number = shm->number,
                  .number_at = (uint64_t)(uintptr_t)&shm->number,
@@ -391,15 +390,9 @@ hr_status_t tp_shm_peer_failed(const tp_shm_t *shm, int rank, const char *host) 
                   host);
 }
 
-static int64_t now_ms(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 bool tp_shm_watch_is_due(tp_shm_watch_t *watch) {
   if (++watch->polls % LOOK_POLLS) return false;
-  int64_t now = now_ms();
+  int64_t now = hr_clock_coarse_ms();
   if (!watch->looked_ms) watch->looked_ms = now;
   if (now - watch->looked_ms < LOOK_MS) return false;
   watch->looked_ms = now;

@@ -39,11 +39,11 @@ static char *section_at(const tp_request_t *request, char *staged, int64_t round
 }
 
 /* The part of a block that travels in a round. */
-static tp_block_t part_of(const tp_shm_op_t *op, const tp_block_t *block) {
+static hr_block_t part_of(const tp_shm_op_t *op, const hr_block_t *block) {
   size_t section = section_bytes(op->request), start = (size_t)op->round * section;
-  if (start >= block->size_bytes) return (tp_block_t){NULL, 0};
+  if (start >= block->size_bytes) return (hr_block_t){NULL, 0};
   size_t left = block->size_bytes - start;
-  return (tp_block_t){(char *)block->data + start, left < section ? left : section};
+  return (hr_block_t){(char *)block->data + start, left < section ? left : section};
 }
 
 static sizes_t *sizes_of(const tp_shm_op_t *op, int member) {
@@ -79,7 +79,7 @@ static hr_status_t read_sizes(tp_shm_op_t *op) {
 static void copy_in(tp_shm_op_t *op) {
   for (int k = 0; k < op->group->size; k++) {
     if (k == op->group->my_index) continue;
-    tp_block_t part = part_of(op, &op->request->sends[k]);
+    hr_block_t part = part_of(op, &op->request->sends[k]);
     if (part.size_bytes)
       memcpy(section_at(op->request, op->stage_memory, op->round, k), part.data, part.size_bytes);
   }
@@ -93,7 +93,7 @@ static bool received_streams(const tp_shm_op_t *op) {
 
 /* What a member has for itself; others wait for what came before. */
 static void copy_self_block(tp_shm_op_t *op) {
-  const tp_block_t *send = &op->request->sends[op->group->my_index];
+  const hr_block_t *send = &op->request->sends[op->group->my_index];
   tp_shm_copy(op->request->recvs[op->group->my_index].data, send->data, send->size_bytes,
               received_streams(op));
 }
@@ -103,7 +103,7 @@ static hr_status_t copy_out(tp_shm_op_t *op) {
   bool streams = received_streams(op);
   for (int i = 1; i < size; i++) {
     int k = (mine + i) % size;
-    tp_block_t part = part_of(op, &op->request->recvs[k]);
+    hr_block_t part = part_of(op, &op->request->recvs[k]);
     if (part.size_bytes)
       tp_shm_copy(part.data, section_at(op->request, tp_shm_staged(op, k), op->round, mine),
                   part.size_bytes, streams);
@@ -127,7 +127,7 @@ static bool publish_in_slot(tp_shm_op_t *op) {
   size_t at = tables_bytes(size);
   tp_shm_slot_t *note = tp_shm_slot(op, op->group->my_index);
   for (int k = 0; k < size; k++) {
-    const tp_block_t *block = &op->request->sends[k];
+    const hr_block_t *block = &op->request->sends[k];
     if (k == op->group->my_index || !block->size_bytes) continue;
     if (block->size_bytes > TP_SHM_SMALL - at) return false;
     memcpy(note->data + at, block->data, block->size_bytes);
@@ -141,7 +141,7 @@ static bool publish_in_slot(tp_shm_op_t *op) {
 static bool publish_buffers(tp_shm_op_t *op) {
   const tp_shm_t *shm = op->group->shm;
   for (int k = 0; k < op->group->size; k++) {
-    const tp_block_t *block = &op->request->sends[k];
+    const hr_block_t *block = &op->request->sends[k];
     if (k == op->group->my_index || !block->size_bytes) continue;
     if (!tp_shm_has(shm, block->data)) return false;
     offsets_of(sizes_of(op, op->group->my_index), op->group->size)[k] =
@@ -155,7 +155,7 @@ static bool publish_targets(tp_shm_op_t *op) {
   const tp_shm_t *shm = op->group->shm;
   uint64_t *targets = targets_of(sizes_of(op, op->group->my_index), op->group->size);
   for (int k = 0; k < op->group->size; k++) {
-    const tp_block_t *block = &op->request->recvs[k];
+    const hr_block_t *block = &op->request->recvs[k];
     if (block->size_bytes && !tp_shm_has(shm, block->data)) return false;
     targets[k] = block->size_bytes ? tp_shm_offset(shm, block->data) : 0;
   }
@@ -217,8 +217,8 @@ static hr_status_t step_first(tp_shm_op_t *op, bool *out_done) {
 /* The lists are the caller's only until the start is over: they are copied. */
 static hr_status_t keep_lists(tp_request_t *request) {
   size_t size = (size_t)request->group->size;
-  HR_TRY(tp_space_reserve(&request->gathered, 2 * size, sizeof(tp_block_t)));
-  tp_block_t *kept = (tp_block_t *)request->gathered.data;
+  HR_TRY(tp_space_reserve(&request->gathered, 2 * size, sizeof(hr_block_t)));
+  hr_block_t *kept = (hr_block_t *)request->gathered.data;
   memcpy(kept, request->sends, size * sizeof *kept);
   memcpy(kept + size, request->recvs, size * sizeof *kept);
   request->sends = kept;
@@ -227,8 +227,8 @@ static hr_status_t keep_lists(tp_request_t *request) {
 }
 
 static hr_status_t prepare(tp_request_t *request) {
-  const tp_block_t *send = &request->sends[request->group->my_index];
-  const tp_block_t *recv = &request->recvs[request->group->my_index];
+  const hr_block_t *send = &request->sends[request->group->my_index];
+  const hr_block_t *recv = &request->recvs[request->group->my_index];
   if (send->size_bytes != recv->size_bytes)
     return hr_error(HR_DISAGREE, "%zu bytes sent to itself, %zu wanted", send->size_bytes,
                     recv->size_bytes);

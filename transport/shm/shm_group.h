@@ -154,7 +154,7 @@ void tp_shm_copy(void *to, const void *from, size_t size_bytes, bool around_cach
 /* out = ((x0 + x1) + x2) + ... of `size` arrays; out may be the first of them. `wide`: scratch
  * space of TP_SHM_WIDE bytes. */
 #define TP_SHM_WIDE ((size_t)64 << 10)
-hr_status_t tp_shm_reduce(const tp_reducer_t *reducer, int size, const char *const *in,
+hr_status_t tp_shm_reduce(const hr_reducer_t *reducer, int size, const char *const *in,
                           int64_t count, char *out, char *wide);
 
 #endif

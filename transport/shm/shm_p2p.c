@@ -1,3 +1,35 @@
+/* Point-to-point messages between processes of one machine: header slots in shared memory, a
+ * lock-free inbox of each process, and three protocols for the payload.
+ *
+ *   sender                                        receiver
+ *   ------                                        --------
+ *   p2p_send: takes a slot, fills in the header,  p2p_recv: looks among unexpected messages; posts
+ *     puts the payload where the receiver can       the receive if there is none
+ *     read it, pushes the slot into the inbox     p2p_test: drains the inbox: each slot goes to its
+ *   p2p_test: polls slot->state                     posted receive, or is queued as unexpected;
+ *                                                   then reads the payload, sets slot->state
+ *
+ * Payload (choose_protocol): up to 208 bytes in the slot (inline); in shared memory already, or
+ * small enough to be copied there (eager); else read by the receiver straight from the sender's
+ * memory by cross-memory attach, as UCX and Open MPI do (rendezvous); where the kernel forbids
+ * that, in a message over the fallback endpoint. Every byte is copied once, eager payloads twice.
+ *
+ * Inbox: a stack of many producers and one consumer. Senders push with compare-and-swap; the owner
+ * takes the whole stack with one exchange and reverses it. The order of a sender's messages is thus
+ * kept. Entries are never popped singly, so the ABA problem cannot occur: if the top changes and
+ * changes back between a producer's load and its compare-and-swap, its link is still right.
+ *
+ * Memory orders: two chains carry all data between processes.
+ *   header and payload   push_inbox (release)  ->  drain_inbox (acquire). Pushes are
+ *                        read-modify-writes, so that each continues the release sequences of those
+ *                        below it: one acquire sees the slots of all producers.
+ *   outcome, and reuse   read_slot (release)   ->  test_send (acquire). The receiver's reads of
+ *   of the memory        the payload precede the sender's next writes to it.
+ * Slot states and their writers: shm_p2p_msg.h.
+ *
+ * Completion: a send of any size is done when its receive has read it (which makes each a
+ * synchronous send), so that a sender never runs ahead of its receiver by more than its requests.
+ * A dead peer is noticed by its file lock (tp_shm_is_alive), asked after some fruitless polls. */
 #include "transport/shm/shm_p2p.h"
 
 #include <errno.h>
@@ -7,327 +39,126 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/vec.h"
 #include "transport/core/backoff.h"
 #include "transport/shm/shm_group.h"
+#include "transport/shm/shm_p2p_msg.h"
 
-#define INLINE_BYTES 208 /* that fit into a message slot */
-#define MSGS_AT_ONCE 64  /* are made */
-#define EAGER_CLASSES 3
-#define BUCKETS 512
-/* Copying so few bytes into shared memory costs less than having the kernel read them. */
-static const size_t eager_bytes[EAGER_CLASSES] = {4 << 10, 16 << 10, 64 << 10};
-#define RECALL_NS 50000
-
-/* Written by the sender before SENT, from then on by the receiver until it is the sender's again:
- * READ, and what ends a transfer otherwise. */
-typedef enum msg_state { SENT, IN_READ, READ, WRONG_SIZE, UNREADABLE, RECALLED } msg_state_t;
-typedef enum msg_protocol {
-  MSG_INLINE,         /* the bytes are in the message slot, */
-  MSG_EAGER,          /* in shared memory, */
-  MSG_RENDEZVOUS_CMA, /* in the sender's own memory, */
-  MSG_FALLBACK        /* or in a message over the endpoint */
-} msg_protocol_t;
-
-typedef struct msg { /* in shared memory */
-  uint64_t next;     /* place of the message slot below, or behind, it; 0: none */
-  _Atomic uint32_t state;
-  uint32_t tag;
-  int32_t from;
-  uint32_t protocol;
-  uint64_t size_bytes, wanted_bytes;
-  uint64_t address; /* of the bytes: in shared memory, or an address of the sender's */
-  char data[INLINE_BYTES];
-} shm_msg_t;
-
-struct tp_message {
-  tp_message_t *next; /* of its bucket, or of the free ones */
-  int peer;
-  uint32_t tag;
-  bool is_send, arrived;
-  char *data;
-  size_t size_bytes;
-  shm_msg_t *msg;         /* of a send; of a receive one that was found and not read yet */
-  uint64_t eager_buffer;  /* place of a copy for the receiver to read; 0: none */
-  tp_message_t *fallback; /* the bytes, over the endpoint */
-  hr_status_t status;     /* how the receive ended */
-  tp_shm_watch_t watch;
-};
-
-/* What waits for its other half, by sender and tag, in order. */
-typedef struct bucket {
-  tp_message_t *receives;
-  uint64_t first, last; /* places of message slots */
-} bucket_t;
-
-typedef struct p2p {
-  tp_endpoint_t endpoint; /* first: the addresses are the same */
-  tp_endpoint_t *fallback;
-  tp_shm_t *shm;
-  tp_message_t *free_messages;
-  uint64_t free_msgs;                 /* places, linked */
-  uint64_t free_eager[EAGER_CLASSES]; /* places, linked */
-  HR_VEC(void *)
-  blocks; /* of memory, in which this process's message slots and eager buffers are */
-  bucket_t buckets[BUCKETS];
-} p2p_t;
+#define RECALL_NS 50000 /* between polls for the end of a read that cannot be recalled any more */
 
 static p2p_t *p2p_of(tp_endpoint_t *endpoint) { return (p2p_t *)endpoint; }
-static shm_msg_t *shm_msg_at(const p2p_t *p2p, uint64_t offset) {
-  return (shm_msg_t *)tp_shm_at(p2p->shm, offset);
-}
-static bucket_t *bucket_of(p2p_t *p2p, int from, uint32_t tag) {
-  return &p2p->buckets[((uint32_t)from * 0x9E3779B1u ^ tag * 0x85EBCA6Bu) >> 16 & (BUCKETS - 1)];
-}
 
-/* --- memory --- */
-
-static hr_status_t message_new(p2p_t *p2p, tp_message_t **out_message) {
-  tp_message_t *message = p2p->free_messages;
-  if (message) {
-    p2p->free_messages = message->next;
-  } else {
-    void *memory;
-    HR_TRY(hr_alloc(sizeof *message, &memory));
-    message = memory;
-  }
-  *out_message = message;
-  return NULL;
-}
-
-static void shm_msg_free(p2p_t *p2p, shm_msg_t *msg) {
-  msg->next = p2p->free_msgs;
-  p2p->free_msgs = tp_shm_offset(p2p->shm, msg);
-}
-
-/* A piece of shared memory, kept until the end. NULL: there is no more. */
-static void *new_piece(p2p_t *p2p, size_t size_bytes) {
-  hr_status_t st = HR_VEC_RESERVE(&p2p->blocks, p2p->blocks.count + 1);
-  void *piece = st ? NULL : tp_shm_alloc(p2p->shm, size_bytes);
-  hr_status_release(st);
-  if (piece) p2p->blocks.data[p2p->blocks.count++] = piece;
-  return piece;
-}
-
-static hr_status_t make_msgs(p2p_t *p2p) {
-  shm_msg_t *msgs = new_piece(p2p, MSGS_AT_ONCE * sizeof *msgs);
-  if (!msgs) return tp_shm_used_up(p2p->shm);
-  for (int i = MSGS_AT_ONCE; i-- > 0;) shm_msg_free(p2p, &msgs[i]);
-  return NULL;
-}
-
-static hr_status_t shm_msg_new(p2p_t *p2p, shm_msg_t **out_msg) {
-  if (!p2p->free_msgs) HR_TRY(make_msgs(p2p));
-  *out_msg = shm_msg_at(p2p, p2p->free_msgs);
-  p2p->free_msgs = (*out_msg)->next;
-  return NULL;
-}
-
-static int eager_class(size_t size_bytes) {
-  int class_ = 0;
-  while (class_ < EAGER_CLASSES && size_bytes > eager_bytes[class_]) class_++;
-  return class_;
-}
-
-/* Memory for it; one that is larger than any class has memory of its own. 0: there is no room. */
-static uint64_t eager_capacity(p2p_t *p2p, size_t size_bytes) {
-  int class_ = eager_class(size_bytes);
-  uint64_t offset = class_ < EAGER_CLASSES ? p2p->free_eager[class_] : 0;
-  if (offset) {
-    p2p->free_eager[class_] = *(uint64_t *)tp_shm_at(p2p->shm, offset);
-    return offset;
-  }
-  void *memory = class_ < EAGER_CLASSES ? new_piece(p2p, eager_bytes[class_])
-                                        : tp_shm_alloc(p2p->shm, size_bytes);
-  return memory ? tp_shm_offset(p2p->shm, memory) : 0;
-}
-
-/* A copy in shared memory: of small messages, and of large ones that would find no other way. 0:
- * there is none. */
-static uint64_t eager_new(p2p_t *p2p, const void *data, size_t size_bytes) {
-  bool other_protocol = p2p->fallback || p2p->shm->reads_directly;
-  if (eager_class(size_bytes) == EAGER_CLASSES && other_protocol) return 0;
-  uint64_t offset = eager_capacity(p2p, size_bytes);
-  if (offset) memcpy(tp_shm_at(p2p->shm, offset), data, size_bytes);
-  return offset;
-}
-
-static void eager_free(p2p_t *p2p, const tp_message_t *message) {
-  int class_ = eager_class(message->size_bytes);
-  if (!message->eager_buffer) return;
-  if (class_ == EAGER_CLASSES) {
-    tp_shm_free(p2p->shm, tp_shm_at(p2p->shm, message->eager_buffer));
-    return;
-  }
-  *(uint64_t *)tp_shm_at(p2p->shm, message->eager_buffer) = p2p->free_eager[class_];
-  p2p->free_eager[class_] = message->eager_buffer;
-}
-
-static void message_free(p2p_t *p2p, tp_message_t *message) {
-  eager_free(p2p, message);
-  message->next = p2p->free_messages;
-  p2p->free_messages = message;
-}
-
-/* --- what is under way on this side --- */
-
-static tp_message_t **find_receive(p2p_t *p2p, int from, uint32_t tag) {
-  tp_message_t **link = &bucket_of(p2p, from, tag)->receives;
-  while (*link && ((*link)->peer != from || (*link)->tag != tag)) link = &(*link)->next;
-  return link;
-}
-
-static void append_receive(p2p_t *p2p, tp_message_t *message) {
-  tp_message_t **link = &bucket_of(p2p, message->peer, message->tag)->receives;
-  while (*link) link = &(*link)->next;
-  message->next = NULL;
-  *link = message;
-}
-
-static void remove_receive(p2p_t *p2p, tp_message_t *message) {
-  tp_message_t **link = &bucket_of(p2p, message->peer, message->tag)->receives;
-  while (*link && *link != message) link = &(*link)->next;
-  if (*link) *link = message->next;
-}
-
-static void append_msg(p2p_t *p2p, shm_msg_t *msg) {
-  bucket_t *bucket = bucket_of(p2p, msg->from, msg->tag);
-  uint64_t offset = tp_shm_offset(p2p->shm, msg);
-  msg->next = 0;
-  if (bucket->last)
-    shm_msg_at(p2p, bucket->last)->next = offset;
-  else
-    bucket->first = offset;
-  bucket->last = offset;
-}
-
-/* Takes a message slot that has not been called back out of its bucket, or leaves it there. NULL:
- * there is none. */
-static shm_msg_t *find_msg(p2p_t *p2p, int from, uint32_t tag, bool take) {
-  bucket_t *bucket = bucket_of(p2p, from, tag);
-  shm_msg_t *before = NULL;
-  for (uint64_t offset = bucket->first; offset;) {
-    shm_msg_t *msg = shm_msg_at(p2p, offset);
-    uint64_t next = msg->next;
-    bool dead = atomic_load(&msg->state) == RECALLED;
-    bool found = !dead && msg->from == from && msg->tag == tag;
-    if (found && !take) return msg;
-    if (dead || found) {
-      *(before ? &before->next : &bucket->first) = next;
-      if (!next) bucket->last = before ? tp_shm_offset(p2p->shm, before) : 0;
-      if (found) return msg;
-    } else {
-      before = msg;
-    }
-    offset = next;
-  }
-  return NULL;
+static hr_status_t peer_gone(const p2p_t *p2p, int rank) {
+  return tp_shm_peer_failed(p2p->shm, rank, p2p->endpoint.host);
 }
 
 /* --- receiving --- */
 
-static hr_status_t gone(const p2p_t *p2p, int rank) {
-  return tp_shm_peer_failed(p2p->shm, rank, p2p->endpoint.host);
-}
-
-static hr_status_t read_private(const p2p_t *p2p, const tp_message_t *message,
-                                const shm_msg_t *msg) {
-  if (msg->from == p2p->endpoint.rank) {
-    memmove(message->data, (const void *)(uintptr_t)msg->address, message->size_bytes);
+static hr_status_t read_by_cma(const p2p_t *p2p, const tp_message_t *message,
+                               const shm_msg_t *slot) {
+  if (slot->from == p2p->endpoint.rank) {
+    memmove(message->data, (const void *)(uintptr_t)slot->address, message->size_bytes);
     return NULL;
   }
-  int error = tp_shm_read(p2p->shm, msg->from, message->data, msg->address, message->size_bytes);
-  if (error == ESRCH) return gone(p2p, msg->from);
-  return error ? hr_error(HR_UNAVAILABLE, "cannot read what rank %d sends: %s", msg->from,
-                          strerror(error))
-               : NULL;
+  int error = tp_shm_read(p2p->shm, slot->from, message->data, slot->address, message->size_bytes);
+  if (!error) return NULL;
+  if (error == ESRCH) return peer_gone(p2p, slot->from);
+  return hr_error(HR_UNAVAILABLE, "cannot read what rank %d sends: %s", slot->from,
+                  strerror(error));
 }
 
-static hr_status_t take_bytes(p2p_t *p2p, tp_message_t *message, const shm_msg_t *msg) {
+static hr_status_t read_payload(p2p_t *p2p, tp_message_t *message, const shm_msg_t *slot) {
   size_t size = message->size_bytes;
-  switch (msg->protocol) {
+  switch (slot->protocol) {
     case MSG_INLINE:
-      memcpy(message->data, msg->data, size);
+      memcpy(message->data, slot->data, size);
       return NULL;
     case MSG_EAGER:
-      tp_shm_copy(message->data, tp_shm_at(p2p->shm, msg->address), size,
+      tp_shm_copy(message->data, tp_shm_at(p2p->shm, slot->address), size,
                   tp_shm_streams(size, p2p->shm->local_size));
       return NULL;
     case MSG_RENDEZVOUS_CMA:
-      return read_private(p2p, message, msg);
+      return read_by_cma(p2p, message, slot);
     default:
-      return NULL; /* since it was found, they are on their way */
+      return NULL; /* MSG_FALLBACK: match_slot has posted its receive; test_fallback waits for it */
   }
 }
 
-static void drop_fallback(p2p_t *p2p, tp_message_t *message) {
+static void cancel_fallback(p2p_t *p2p, tp_message_t *message) {
   if (message->fallback) p2p->fallback->vtable->cancel(p2p->fallback, message->fallback);
   message->fallback = NULL;
 }
 
-/* The message slot that a receive waited for. Receives are found theirs in order, as messages
- * beside want it; they may be read in another. */
-static void found_msg(p2p_t *p2p, tp_message_t *message, shm_msg_t *msg) {
-  message->msg = msg;
-  if (msg->protocol == MSG_FALLBACK && msg->size_bytes == message->size_bytes)
-    message->status =
-        p2p->fallback->vtable->recv(p2p->fallback, message->peer, message->tag, message->data,
-                                    message->size_bytes, &message->fallback);
+/* Assigns a message to its receive. A payload that comes over the fallback endpoint is received
+ * from here on: matching follows the order of sending, as that endpoint's messages of equal tag do,
+ * while slots may be read in any order. */
+static void match_slot(p2p_t *p2p, tp_message_t *message, shm_msg_t *slot) {
+  message->slot = slot;
+  if (slot->protocol != MSG_FALLBACK || slot->size_bytes != message->size_bytes) return;
+  message->status =
+      p2p->fallback->vtable->recv(p2p->fallback, message->peer, message->tag, message->data,
+                                  message->size_bytes, &message->fallback);
 }
 
-/* Consumes the matched message, unless the sender has cancelled it: then the receive waits for
- * another. */
-static void read_msg(p2p_t *p2p, tp_message_t *message) {
-  shm_msg_t *msg = message->msg;
-  uint32_t state = SENT;
-  message->msg = NULL;
-  if (!atomic_compare_exchange_strong(&msg->state, &state, IN_READ)) {
-    drop_fallback(p2p, message);
-    append_receive(p2p, message);
+/* Reads the payload, or says why not. Gives the slot's final state. */
+static msg_state_t read_or_refuse(p2p_t *p2p, tp_message_t *message, shm_msg_t *slot) {
+  if (slot->size_bytes != message->size_bytes) {
+    message->status = hr_error(HR_DISAGREE, "rank %d sent %llu bytes, want %zu", slot->from,
+                               (unsigned long long)slot->size_bytes, message->size_bytes);
+    slot->wanted_bytes = message->size_bytes;
+    return WRONG_SIZE;
+  }
+  if (message->size_bytes && !message->status) message->status = read_payload(p2p, message, slot);
+  return message->status ? UNREADABLE : READ;
+}
+
+/* Consumes the matched message, unless its sender has cancelled it: the receive is then posted
+ * again. */
+static void read_slot(p2p_t *p2p, tp_message_t *message) {
+  shm_msg_t *slot = message->slot;
+  uint32_t sent = SENT;
+  message->slot = NULL;
+  /* Decides between this receiver and recall(). Atomicity alone is needed: the header came with the
+   * acquire in drain_inbox, and the sender writes nothing in state SENT. */
+  if (!atomic_compare_exchange_strong(&slot->state, &sent, IN_READ)) {
+    cancel_fallback(p2p, message);
+    p2p_post_receive(p2p, message);
     return;
   }
-  state = READ;
-  if (msg->size_bytes != message->size_bytes) {
-    message->status = hr_error(HR_DISAGREE, "rank %d sent %llu bytes, want %zu", msg->from,
-                               (unsigned long long)msg->size_bytes, message->size_bytes);
-    msg->wanted_bytes = message->size_bytes;
-    state = WRONG_SIZE;
-  } else if (message->size_bytes && !message->status) {
-    message->status = take_bytes(p2p, message, msg);
-  }
-  if (message->status && state == READ) state = UNREADABLE;
+  msg_state_t state = read_or_refuse(p2p, message, slot);
   message->arrived = true;
-  atomic_store_explicit(&msg->state, state, memory_order_release);
+  /* Release: the payload has been read, and wanted_bytes written, before the sender sees the state
+   * and reuses slot and payload. The slot is the sender's from here on. */
+  atomic_store_explicit(&slot->state, state, memory_order_release);
 }
 
-/* The inbox has the last message slot on top: turned over, each sender's are in the order in which
- * they were sent. */
-static uint64_t reverse_list(const p2p_t *p2p, uint64_t top) {
-  uint64_t turned = 0;
+/* The stack has the newest message on top; reversed, those of each sender are in order of sending.
+ */
+static uint64_t reverse_stack(const p2p_t *p2p, uint64_t top) {
+  uint64_t reversed = 0;
   while (top) {
-    shm_msg_t *msg = shm_msg_at(p2p, top);
-    uint64_t below = msg->next;
-    msg->next = turned;
-    turned = top;
+    shm_msg_t *slot = shm_msg_at(p2p, top);
+    uint64_t below = slot->next;
+    slot->next = reversed;
+    reversed = top;
     top = below;
   }
-  return turned;
+  return reversed;
 }
 
 static void drain_inbox(p2p_t *p2p) {
   _Atomic uint64_t *inbox = &tp_shm_rank_state(p2p->shm, p2p->shm->my_local)->inbox;
+  /* Relaxed: a hint that keeps empty polls from taking the cache line away from the senders. */
   if (!atomic_load_explicit(inbox, memory_order_relaxed)) return;
-  uint64_t offset = reverse_list(p2p, atomic_exchange_explicit(inbox, 0, memory_order_acquire));
-  while (offset) {
-    shm_msg_t *msg = shm_msg_at(p2p, offset);
-    offset = msg->next;
-    tp_message_t **link = find_receive(p2p, msg->from, msg->tag), *message = *link;
-    if (message) {
-      *link = message->next;
-      found_msg(p2p, message, msg);
-    } else {
-      append_msg(p2p, msg);
-    }
+  /* Acquire: pairs with the release of every push that this exchange takes. */
+  uint64_t top = atomic_exchange_explicit(inbox, 0, memory_order_acquire);
+  for (uint64_t offset = reverse_stack(p2p, top); offset;) {
+    shm_msg_t *slot = shm_msg_at(p2p, offset);
+    offset = slot->next; /* p2p_queue_unexpected overwrites it */
+    tp_message_t *message = p2p_match_receive(p2p, slot->from, slot->tag);
+    if (message)
+      match_slot(p2p, message, slot);
+    else
+      p2p_queue_unexpected(p2p, slot);
   }
 }
 
@@ -335,51 +166,61 @@ static hr_status_t p2p_recv(tp_endpoint_t *endpoint, int from, uint32_t tag, voi
                             size_t size_bytes, tp_message_t **out_message) {
   p2p_t *p2p = p2p_of(endpoint);
   tp_message_t *message;
-  HR_TRY(message_new(p2p, &message));
+  HR_TRY(p2p_message_new(p2p, &message));
   *message = (tp_message_t){.peer = from, .tag = tag, .data = data, .size_bytes = size_bytes};
   drain_inbox(p2p);
-  shm_msg_t *msg = find_msg(p2p, from, tag, true);
-  if (msg)
-    found_msg(p2p, message, msg);
+  shm_msg_t *slot = p2p_match_unexpected(p2p, from, tag, true);
+  if (slot)
+    match_slot(p2p, message, slot);
   else
-    append_receive(p2p, message);
+    p2p_post_receive(p2p, message);
   *out_message = message;
   return NULL;
 }
 
 /* --- sending --- */
 
-/* Where the receiver will find the bytes. */
-static hr_status_t fill_msg(p2p_t *p2p, tp_message_t *message, shm_msg_t *msg) {
-  const void *data = message->data;
-  size_t size = message->size_bytes;
-  if (size <= INLINE_BYTES) {
-    msg->protocol = MSG_INLINE;
-    if (size) memcpy(msg->data, data, size);
-    return NULL;
-  }
-  bool shared = tp_shm_has(p2p->shm, data);
-  if (!shared) message->eager_buffer = eager_new(p2p, data, size);
-  if (shared || message->eager_buffer) {
-    msg->protocol = MSG_EAGER;
-    msg->address = shared ? tp_shm_offset(p2p->shm, data) : message->eager_buffer;
-    return NULL;
-  }
-  msg->protocol = p2p->shm->reads_directly || message->peer == p2p->endpoint.rank
-                      ? MSG_RENDEZVOUS_CMA
-                      : MSG_FALLBACK;
-  msg->address = (uint64_t)(uintptr_t)data;
-  if (msg->protocol == MSG_RENDEZVOUS_CMA) return NULL;
-  if (!p2p->fallback) return tp_shm_used_up(p2p->shm);
-  return p2p->fallback->vtable->send(p2p->fallback, message->peer, message->tag, data, size,
-                                     &message->fallback);
+/* The cheapest protocol that can carry the payload; makes the eager copy if that is it. */
+static msg_protocol_t choose_protocol(p2p_t *p2p, tp_message_t *message, bool is_shared) {
+  if (message->size_bytes <= INLINE_BYTES) return MSG_INLINE;
+  if (is_shared) return MSG_EAGER;
+  message->eager_buffer = p2p_eager_new(p2p, message->data, message->size_bytes);
+  if (message->eager_buffer) return MSG_EAGER;
+  bool can_read = p2p->shm->reads_directly || message->peer == p2p->endpoint.rank;
+  return can_read ? MSG_RENDEZVOUS_CMA : MSG_FALLBACK;
 }
 
-static void push_inbox(p2p_t *p2p, shm_msg_t *msg, int to) {
+/* Makes the payload accessible to the receiver, and says in the slot where it is. */
+static hr_status_t expose_payload(p2p_t *p2p, tp_message_t *message, shm_msg_t *slot) {
+  const void *data = message->data;
+  bool is_shared = message->size_bytes > INLINE_BYTES && tp_shm_has(p2p->shm, data);
+  slot->protocol = choose_protocol(p2p, message, is_shared);
+  switch (slot->protocol) {
+    case MSG_INLINE:
+      if (message->size_bytes) memcpy(slot->data, data, message->size_bytes);
+      return NULL;
+    case MSG_EAGER:
+      slot->address = is_shared ? tp_shm_offset(p2p->shm, data) : message->eager_buffer;
+      return NULL;
+    case MSG_RENDEZVOUS_CMA:
+      slot->address = (uint64_t)(uintptr_t)data;
+      return NULL;
+    default:
+      if (!p2p->fallback) return tp_shm_used_up(p2p->shm);
+      return p2p->fallback->vtable->send(p2p->fallback, message->peer, message->tag, data,
+                                         message->size_bytes, &message->fallback);
+  }
+}
+
+static void push_inbox(p2p_t *p2p, shm_msg_t *slot, int to) {
   _Atomic uint64_t *inbox = &tp_shm_rank_state(p2p->shm, p2p->shm->local_of[to])->inbox;
-  uint64_t offset = tp_shm_offset(p2p->shm, msg);
-  msg->next = atomic_load_explicit(inbox, memory_order_relaxed);
-  while (!atomic_compare_exchange_weak_explicit(inbox, &msg->next, offset, memory_order_release,
+  uint64_t offset = tp_shm_offset(p2p->shm, slot);
+  /* Relaxed: the top is only linked to, never followed, by a producer; a stale value makes the
+   * compare-and-swap fail and reload it. */
+  slot->next = atomic_load_explicit(inbox, memory_order_relaxed);
+  /* Release: publishes the slot, its payload and its link. After success the slot is the
+   * receiver's. */
+  while (!atomic_compare_exchange_weak_explicit(inbox, &slot->next, offset, memory_order_release,
                                                 memory_order_relaxed))
     continue;
 }
@@ -388,11 +229,11 @@ static hr_status_t p2p_send(tp_endpoint_t *endpoint, int to, uint32_t tag, const
                             size_t size_bytes, tp_message_t **out_message) {
   p2p_t *p2p = p2p_of(endpoint);
   tp_message_t *message;
-  shm_msg_t *msg;
-  HR_TRY(shm_msg_new(p2p, &msg));
-  hr_status_t st = message_new(p2p, &message);
+  shm_msg_t *slot;
+  HR_TRY(p2p_slot_new(p2p, &slot));
+  hr_status_t st = p2p_message_new(p2p, &message);
   if (st) {
-    shm_msg_free(p2p, msg);
+    p2p_slot_free(p2p, slot);
     return st;
   }
   *message = (tp_message_t){.peer = to,
@@ -400,23 +241,26 @@ static hr_status_t p2p_send(tp_endpoint_t *endpoint, int to, uint32_t tag, const
                             .is_send = true,
                             .data = (char *)data,
                             .size_bytes = size_bytes,
-                            .msg = msg};
-  msg->tag = tag, msg->from = endpoint->rank, msg->size_bytes = size_bytes;
-  atomic_store_explicit(&msg->state, SENT, memory_order_relaxed);
-  st = fill_msg(p2p, message, msg);
+                            .slot = slot};
+  slot->tag = tag;
+  slot->from = endpoint->rank;
+  slot->size_bytes = size_bytes;
+  /* Relaxed: push_inbox publishes it with the rest of the slot. */
+  atomic_store_explicit(&slot->state, SENT, memory_order_relaxed);
+  st = expose_payload(p2p, message, slot);
   if (st) {
-    shm_msg_free(p2p, msg);
-    message_free(p2p, message);
+    p2p_slot_free(p2p, slot);
+    p2p_message_free(p2p, message);
     return st;
   }
-  push_inbox(p2p, msg, to);
+  push_inbox(p2p, slot, to);
   *out_message = message;
   return NULL;
 }
 
-/* --- waiting --- */
+/* --- completion --- */
 
-static hr_status_t test_beside(p2p_t *p2p, tp_message_t *message, bool *out_done) {
+static hr_status_t test_fallback(p2p_t *p2p, tp_message_t *message, bool *out_done) {
   *out_done = true;
   if (!message->fallback) return NULL;
   hr_status_t st = p2p->fallback->vtable->test(p2p->fallback, message->fallback, out_done);
@@ -424,57 +268,60 @@ static hr_status_t test_beside(p2p_t *p2p, tp_message_t *message, bool *out_done
   return st;
 }
 
-static hr_status_t outcome(const tp_message_t *message, uint32_t state) {
+/* The sender's error for a final state of its slot. */
+static hr_status_t send_error(const tp_message_t *message, uint32_t state) {
   if (state == READ) return NULL;
   if (state == UNREADABLE)
     return hr_error(HR_UNAVAILABLE, "rank %d cannot read what it is sent", message->peer);
   return hr_error(HR_DISAGREE, "%zu bytes sent to rank %d, which wants %llu", message->size_bytes,
-                  message->peer, (unsigned long long)message->msg->wanted_bytes);
+                  message->peer, (unsigned long long)message->slot->wanted_bytes);
 }
 
 static hr_status_t test_send(p2p_t *p2p, tp_message_t *message, bool *out_done) {
-  shm_msg_t *msg = message->msg;
-  if (msg) {
-    uint32_t state = atomic_load_explicit(&msg->state, memory_order_acquire);
+  shm_msg_t *slot = message->slot;
+  if (slot) {
+    /* Acquire: pairs with the release in read_slot; wanted_bytes is readable, slot and payload may
+     * be written again. */
+    uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
     *out_done = false;
     if (state == SENT || state == IN_READ) return NULL;
-    hr_status_t st = outcome(message, state);
-    shm_msg_free(p2p, msg);
-    message->msg = NULL;
+    hr_status_t st = send_error(message, state);
+    p2p_slot_free(p2p, slot);
+    message->slot = NULL;
     if (st) return st;
   }
-  return test_beside(p2p, message, out_done);
+  return test_fallback(p2p, message, out_done);
 }
 
 static hr_status_t test_recv(p2p_t *p2p, tp_message_t *message, bool *out_done) {
-  if (!message->arrived && !message->msg) drain_inbox(p2p);
-  if (message->msg) read_msg(p2p, message);
+  if (!message->arrived && !message->slot) drain_inbox(p2p);
+  if (message->slot) read_slot(p2p, message);
   *out_done = false;
   if (!message->arrived) return NULL;
   hr_status_t st = message->status;
   message->status = NULL;
-  return st ? st : test_beside(p2p, message, out_done);
+  return st ? st : test_fallback(p2p, message, out_done);
 }
 
-static hr_status_t test_half(p2p_t *p2p, tp_message_t *message, bool *out_done) {
+static hr_status_t test_message(p2p_t *p2p, tp_message_t *message, bool *out_done) {
   return message->is_send ? test_send(p2p, message, out_done) : test_recv(p2p, message, out_done);
 }
 
 static void p2p_cancel(tp_endpoint_t *endpoint, tp_message_t *message);
 
-/* A peer that was seen to be gone may have done its part before. */
+/* A peer found dead may have completed the transfer before it died: one more test decides. */
 static hr_status_t p2p_test(tp_endpoint_t *endpoint, tp_message_t *message, bool *out_done) {
   p2p_t *p2p = p2p_of(endpoint);
-  hr_status_t st = test_half(p2p, message, out_done);
+  hr_status_t st = test_message(p2p, message, out_done);
   if (!st && !*out_done && tp_shm_watch_is_due(&message->watch) &&
       !tp_shm_is_alive(p2p->shm, message->peer)) {
-    st = test_half(p2p, message, out_done);
-    if (!st && !*out_done) st = gone(p2p, message->peer);
+    st = test_message(p2p, message, out_done);
+    if (!st && !*out_done) st = peer_gone(p2p, message->peer);
   }
   if (st)
     p2p_cancel(endpoint, message);
   else if (*out_done)
-    message_free(p2p, message);
+    p2p_message_free(p2p, message);
   *out_done = *out_done || st;
   return st;
 }
@@ -482,16 +329,20 @@ static hr_status_t p2p_test(tp_endpoint_t *endpoint, tp_message_t *message, bool
 static hr_status_t p2p_probe(tp_endpoint_t *endpoint, int from, uint32_t tag, bool *out_come) {
   p2p_t *p2p = p2p_of(endpoint);
   drain_inbox(p2p);
-  *out_come = find_msg(p2p, from, tag, false) != NULL;
+  *out_come = p2p_match_unexpected(p2p, from, tag, false) != NULL;
   return NULL;
 }
 
-/* After this the receiver does not read any more. The message slot stays with it. */
-static void call_back(p2p_t *p2p, tp_message_t *message) {
-  uint32_t state = SENT;
-  shm_msg_t *msg = message->msg;
-  if (!msg || atomic_compare_exchange_strong(&msg->state, &state, RECALLED)) return;
-  while (atomic_load_explicit(&msg->state, memory_order_acquire) == IN_READ &&
+/* Ends a send so that the receiver no longer reads the payload: the slot is recalled, or, if its
+ * receiver has begun to read, this waits for the end of the read (or of the receiver). A recalled
+ * slot stays in the receiver's queue and is not reused. */
+static void recall(p2p_t *p2p, tp_message_t *message) {
+  uint32_t sent = SENT;
+  shm_msg_t *slot = message->slot;
+  /* The other side of the decision in read_slot; a failure means that the receiver was first. */
+  if (!slot || atomic_compare_exchange_strong(&slot->state, &sent, RECALLED)) return;
+  /* Acquire: the payload's reads are over before its owner writes or frees it. */
+  while (atomic_load_explicit(&slot->state, memory_order_acquire) == IN_READ &&
          tp_shm_is_alive(p2p->shm, message->peer))
     nanosleep(&(struct timespec){.tv_nsec = RECALL_NS}, NULL);
 }
@@ -500,12 +351,12 @@ static void p2p_cancel(tp_endpoint_t *endpoint, tp_message_t *message) {
   p2p_t *p2p = p2p_of(endpoint);
   (p2p->fallback ? p2p->fallback : endpoint)->desynchronized = true;
   if (message->is_send)
-    call_back(p2p, message);
-  else if (!message->arrived && !message->msg)
-    remove_receive(p2p, message);
-  drop_fallback(p2p, message);
+    recall(p2p, message);
+  else if (!message->arrived && !message->slot)
+    p2p_unpost_receive(p2p, message);
+  cancel_fallback(p2p, message);
   hr_status_release(message->status);
-  message_free(p2p, message);
+  p2p_message_free(p2p, message);
 }
 
 static void p2p_backoff(tp_endpoint_t *endpoint, uint32_t polls) {
@@ -516,14 +367,17 @@ static void p2p_backoff(tp_endpoint_t *endpoint, uint32_t polls) {
     tp_backoff(endpoint->oversubscribed, endpoint->local_size, polls);
 }
 
-/* --- life --- */
+/* --- opening and closing --- */
 
 static bool has_left(const tp_shm_t *shm, int local) {
   return atomic_load(&tp_shm_rank_state(shm, local)->state) >= TP_SHM_FAILED;
 }
 
-/* Nobody leaves while another may still be on its way here, unless it would wait in vain. */
-static void leave(p2p_t *p2p) {
+/* Waits until all ranks have left, failed or died: a peer that is still opening the memory, or
+ * testing a transfer with this rank, would take an earlier end for a failure. After a failed
+ * transfer peers may wait for a message that never comes, so that this rank does not wait for them.
+ */
+static void leave_world(p2p_t *p2p) {
   tp_shm_t *shm = p2p->shm;
   atomic_store(&tp_shm_rank_state(shm, shm->my_local)->state, TP_SHM_LEFT);
   for (int rank = 0; rank < p2p->endpoint.world_size && !p2p->endpoint.desynchronized; rank++) {
@@ -535,7 +389,8 @@ static void leave(p2p_t *p2p) {
   }
 }
 
-static _Noreturn void give_up(const p2p_t *p2p) {
+/* Peers see the state FAILED and end with CANCELLED; the parent reports the exit code. */
+static _Noreturn void fail_and_exit(const p2p_t *p2p) {
   int code = p2p->endpoint.exit_code;
   atomic_store(&tp_shm_rank_state(p2p->shm, p2p->shm->my_local)->state, TP_SHM_FAILED);
   fflush(NULL);
@@ -544,19 +399,14 @@ static _Noreturn void give_up(const p2p_t *p2p) {
 
 static void p2p_close(tp_endpoint_t *endpoint, bool failed) {
   p2p_t *p2p = p2p_of(endpoint);
-  if (!p2p->fallback && failed) give_up(p2p);
-  if (!p2p->fallback) leave(p2p);
-  for (size_t i = 0; i < p2p->blocks.count; i++) tp_shm_free(p2p->shm, p2p->blocks.data[i]);
-  HR_VEC_FREE(&p2p->blocks);
-  for (tp_message_t *message; (message = p2p->free_messages);) {
-    p2p->free_messages = message->next;
-    hr_free(message);
-  }
+  if (!p2p->fallback && failed) fail_and_exit(p2p);
+  if (!p2p->fallback) leave_world(p2p);
+  p2p_pools_free(p2p);
   tp_shm_release(p2p->shm);
   hr_free(p2p);
 }
 
-static const tp_vtable_t p2p_vtable = {.name = "mail",
+static const tp_vtable_t p2p_vtable = {.name = "shm",
                                        .send = p2p_send,
                                        .ssend = p2p_send,
                                        .recv = p2p_recv,
@@ -566,12 +416,12 @@ static const tp_vtable_t p2p_vtable = {.name = "mail",
                                        .backoff = p2p_backoff,
                                        .close = p2p_close};
 
-hr_status_t tp_shm_p2p_open(tp_shm_t *shm, tp_endpoint_t *fallback, const tp_endpoint_t *offset,
+hr_status_t tp_shm_p2p_open(tp_shm_t *shm, tp_endpoint_t *fallback, const tp_endpoint_t *identity,
                             tp_endpoint_t **out_endpoint) {
   void *memory;
   HR_TRY(hr_alloc_zeroed(sizeof(p2p_t), &memory));
   p2p_t *p2p = memory;
-  p2p->endpoint = *offset;
+  p2p->endpoint = *identity;
   p2p->endpoint.vtable = &p2p_vtable;
   p2p->endpoint.groups = NULL;
   p2p->fallback = fallback;

@@ -1,21 +1,21 @@
-/* Messages between processes of one machine, through memory that they share: a transport
- * (tp_vtable_t) of its own beside that of the endpoint, for the ranks of this machine, this one
- * too. A send writes a message slot and puts it on the receiver's inbox; the receiver finds the
- * receive that it is meant for, takes the bytes straight from where they are, and says so in the
- * message slot. Nothing is buffered: a send of any size is done when its receive has got it. Cost:
- * four cache lines from core to core; the bytes move once. Where the kernel lets nobody read
- * another process's memory, large ones that do not lie in shared memory travel over the endpoint
- * instead. Errors: UNAVAILABLE the peer has ended; DISAGREE it has another size. Thread: as in
- * transport.h. */
+/* Messages between the processes of one machine through shared memory: a transport (tp_vtable_t)
+ * for the ranks of this machine, this rank among them, which stands beside the endpoint of the
+ * whole world. Nothing is buffered: a send of any size is done when its receive has read it. Cost:
+ * four cache lines from core to core for the header; payloads are copied once, those that are
+ * copied to shared memory first twice. shm_p2p.c explains the protocols. Errors:  UNAVAILABLE the
+ * peer has ended, or the kernel refused to read its memory; DISAGREE the other side names another
+ * size; NO_MEMORY shared memory is used up. Thread:  as in transport.h. */
 #ifndef TP_SHM_P2P_H
 #define TP_SHM_P2P_H
 
 #include "transport/shm/shm.h"
 
-/* `fallback` is the endpoint whose ranks these are; NULL: there is no other way between them, and
- * the world is those of shm. `offset` says who this rank is. Beside must outlive the result, which
- * holds shm. */
-hr_status_t tp_shm_p2p_open(tp_shm_t *shm, tp_endpoint_t *fallback, const tp_endpoint_t *offset,
+/* Opens the transport over `shm`, which it retains.
+ * fallback: endpoint with the same rank numbers, which carries large payloads where the kernel lets
+ *           no process read another's memory; it must outlive the result. NULL: the ranks of `shm`
+ *           are the whole world.
+ * identity: endpoint whose rank, sizes and host are copied. */
+hr_status_t tp_shm_p2p_open(tp_shm_t *shm, tp_endpoint_t *fallback, const tp_endpoint_t *identity,
                             tp_endpoint_t **out_endpoint);
 void tp_shm_p2p_close(tp_endpoint_t *endpoint); /* accepts NULL */
 

@@ -14,9 +14,9 @@
 #define SENDER 0
 #define RECEIVER 1
 
-static tp_block_t part_of(const tp_shm_op_t *op, const char *data) {
+static hr_block_t part_of(const tp_shm_op_t *op, const char *data) {
   size_t chunk = op->chunk_bytes, start = (size_t)op->round * chunk, left = op->size_bytes - start;
-  return (tp_block_t){(char *)data + start, left < chunk ? left : chunk};
+  return (hr_block_t){(char *)data + start, left < chunk ? left : chunk};
 }
 
 static char *chunk_at(const tp_shm_op_t *op, char *staged) {
@@ -38,7 +38,7 @@ static hr_status_t send_chunks(tp_shm_op_t *op, bool *out_done) {
     if (op->round >= 2 &&
         !tp_shm_member_signaled(op, RECEIVER, op->first + (uint64_t)op->round - 1))
       return NULL;
-    tp_block_t part = part_of(op, op->request->in);
+    hr_block_t part = part_of(op, op->request->in);
     memcpy(chunk_at(op, op->stage_memory), part.data, part.size_bytes);
     tp_shm_signal(op);
   }
@@ -83,12 +83,12 @@ static hr_status_t check_size(const tp_shm_op_t *op) {
 }
 
 /* The sender has come: it has put its first chunk there, or all is where it was. */
-static tp_block_t first_part(tp_shm_op_t *op, const char **out_from) {
+static hr_block_t first_part(tp_shm_op_t *op, const char **out_from) {
   bool whole = tp_shm_slot(op, SENDER)->is_shared;
   *out_from = whole ? tp_shm_in(op, SENDER) : chunk_at(op, tp_shm_staged(op, SENDER));
   if (!whole) return part_of(op, op->request->out);
   op->rounds = 1;
-  return (tp_block_t){op->request->out, op->size_bytes};
+  return (hr_block_t){op->request->out, op->size_bytes};
 }
 
 static bool streams(const tp_shm_op_t *op) {
@@ -98,7 +98,7 @@ static bool streams(const tp_shm_op_t *op) {
 static hr_status_t step_recv(tp_shm_op_t *op, bool *out_done) {
   for (; op->round < op->rounds; op->round++) {
     const char *from;
-    tp_block_t part;
+    hr_block_t part;
     if (!tp_shm_member_signaled(op, SENDER, op->first + (uint64_t)op->round + 1)) return NULL;
     if (op->round) {
       from = chunk_at(op, tp_shm_staged(op, SENDER));
@@ -186,7 +186,7 @@ static hr_status_t step_recv_small(tp_shm_op_t *op, bool *out_done) {
   return NULL;
 }
 
-static tp_shm_step_fn step_of(const tp_shm_group_t *pipe, const tp_block_t *block, bool sends) {
+static tp_shm_step_fn step_of(const tp_shm_group_t *pipe, const hr_block_t *block, bool sends) {
   const tp_shm_t *shm = pipe->shm;
   if (block->size_bytes <= TP_SHM_SMALL) return sends ? step_send_small : step_recv_small;
   if (shm->groups->endpoint->oversubscribed && !tp_shm_streams(block->size_bytes, shm->local_size))
@@ -195,7 +195,7 @@ static tp_shm_step_fn step_of(const tp_shm_group_t *pipe, const tp_block_t *bloc
 }
 
 hr_status_t tp_permute_shm(tp_request_t *request) {
-  const tp_block_t *block = request->p2p.block;
+  const hr_block_t *block = request->p2p.block;
   bool sends = request->p2p.sends;
   tp_shm_op_t *op = &request->shm_ops[sends ? 0 : 1];
   size_t chunk = tp_shm_chunk(request->groups, block->size_bytes);

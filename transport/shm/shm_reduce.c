@@ -54,7 +54,7 @@ void tp_shm_copy(void *to, const void *from, size_t size_bytes, bool around_cach
     copy_through(to, from, size_bytes);
 }
 
-static hr_status_t reduce_block(const tp_reducer_t *reducer, int size, const char *const *in,
+static hr_status_t reduce_block(const hr_reducer_t *reducer, int size, const char *const *in,
                                 size_t offset, int64_t count, char *out) {
   const void *at[size];
   for (int k = 0; k < size; k++) at[k] = in[k] + offset;
@@ -64,7 +64,7 @@ static hr_status_t reduce_block(const tp_reducer_t *reducer, int size, const cha
   return NULL;
 }
 
-static hr_status_t reduce_wide_block(const tp_reducer_t *reducer, int size, const char *const *in,
+static hr_status_t reduce_wide_block(const hr_reducer_t *reducer, int size, const char *const *in,
                                      size_t offset, int64_t count, char *out, char *wide) {
   reducer->widen(reducer->context, in[0] + offset, wide, count);
   for (int k = 1; k < size; k++)
@@ -73,7 +73,7 @@ static hr_status_t reduce_wide_block(const tp_reducer_t *reducer, int size, cons
   return NULL;
 }
 
-hr_status_t tp_shm_reduce(const tp_reducer_t *reducer, int size, const char *const *in,
+hr_status_t tp_shm_reduce(const hr_reducer_t *reducer, int size, const char *const *in,
                           int64_t count, char *out, char *wide) {
   int64_t most =
       (int64_t)(BLOCK_BYTES / (reducer->acc_bytes ? reducer->acc_bytes : reducer->element_bytes));

@@ -30,16 +30,16 @@ hr_status_t coll_all_gather(op_env_t *env, const op_group_t *group, const void *
   return NULL;
 }
 
-hr_status_t coll_all_to_all(op_env_t *env, const op_group_t *group, const op_block_t *sends,
-                            const op_block_t *recvs, size_t equal_bytes,
+hr_status_t coll_all_to_all(op_env_t *env, const op_group_t *group, const hr_block_t *sends,
+                            const hr_block_t *recvs, size_t equal_bytes,
                             op_request_t **out_request) {
   if (group->size > 1) return env->all_to_all(env, group, sends, recvs, equal_bytes, out_request);
   copy_bytes(recvs[0].data, sends[0].data, recvs[0].size_bytes);
   return NULL;
 }
 
-hr_status_t coll_permute(op_env_t *env, int64_t stream, int to, const op_block_t *send, int from,
-                         const op_block_t *recv, op_request_t **out_request) {
+hr_status_t coll_permute(op_env_t *env, int64_t stream, int to, const hr_block_t *send, int from,
+                         const hr_block_t *recv, op_request_t **out_request) {
   if (to == env->rank && from == env->rank)
     copy_bytes(recv->data, send->data, recv->size_bytes);
   else if (to >= 0 || from >= 0)
@@ -48,7 +48,7 @@ hr_status_t coll_permute(op_env_t *env, int64_t stream, int to, const op_block_t
 }
 
 hr_status_t coll_exchange(op_env_t *env, op_transfer_t *transfer, const op_group_t *group,
-                          const op_block_t *sends, const op_block_t *recvs, size_t equal_bytes) {
+                          const hr_block_t *sends, const hr_block_t *recvs, size_t equal_bytes) {
   op_request_t **request;
   HR_TRY(op_transfer_has_capacity(env, transfer, &request));
   return coll_all_to_all(env, group, sends, recvs, equal_bytes, request);

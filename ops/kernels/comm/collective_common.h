@@ -13,14 +13,14 @@ hr_status_t coll_group(op_env_t *env, const op_step_t *step, const op_group_t **
  * peers. */
 hr_status_t coll_all_gather(op_env_t *env, const op_group_t *group, const void *in,
                             size_t size_bytes, void *out, op_request_t **out_request);
-hr_status_t coll_all_to_all(op_env_t *env, const op_group_t *group, const op_block_t *sends,
-                            const op_block_t *recvs, size_t equal_bytes,
+hr_status_t coll_all_to_all(op_env_t *env, const op_group_t *group, const hr_block_t *sends,
+                            const hr_block_t *recvs, size_t equal_bytes,
                             op_request_t **out_request);
-hr_status_t coll_permute(op_env_t *env, int64_t stream, int to, const op_block_t *send, int from,
-                         const op_block_t *recv, op_request_t **out_request);
+hr_status_t coll_permute(op_env_t *env, int64_t stream, int to, const hr_block_t *send, int from,
+                         const hr_block_t *recv, op_request_t **out_request);
 /* An all-to-all as one more request of the transfer. */
 hr_status_t coll_exchange(op_env_t *env, op_transfer_t *transfer, const op_group_t *group,
-                          const op_block_t *sends, const op_block_t *recvs, size_t equal_bytes);
+                          const hr_block_t *sends, const hr_block_t *recvs, size_t equal_bytes);
 
 /* An array seen as [outer, parts, inner]: dimension `dimension` cut into parts. */
 typedef struct coll_cut {

@@ -115,8 +115,8 @@ const op_kernel_t kernel_collective_done = {NULL, run_collective_done};
 
 /* --- all-to-all --- */
 
-static hr_status_t new_blocks(op_transfer_t *transfer, int count, op_block_t **out_sends,
-                              op_block_t **out_recvs) {
+static hr_status_t new_blocks(op_transfer_t *transfer, int count, hr_block_t **out_sends,
+                              hr_block_t **out_recvs) {
   HR_TRY(HR_NEW_ARRAY(transfer->arena, count, out_sends));
   return HR_NEW_ARRAY(transfer->arena, count, out_recvs);
 }
@@ -128,12 +128,12 @@ static hr_status_t exchange_operands(op_env_t *env, const op_step_t *step, const
   if (operands->count != group->size)
     return hlo_error(step->instr, "all_to_all C8", "%d operands in a group of %d", operands->count,
                      group->size);
-  op_block_t *sends, *recvs;
+  hr_block_t *sends, *recvs;
   HR_TRY(new_blocks(transfer, group->size, &sends, &recvs));
   bool are_equal = true;
   for (int k = 0; k < group->size; k++) {
-    sends[k] = (op_block_t){operands->values[k]->data, hlo_value_bytes(operands->values[k])};
-    recvs[k] = (op_block_t){outs[k]->data, hlo_value_bytes(outs[k])};
+    sends[k] = (hr_block_t){operands->values[k]->data, hlo_value_bytes(operands->values[k])};
+    recvs[k] = (hr_block_t){outs[k]->data, hlo_value_bytes(outs[k])};
     are_equal = are_equal && sends[k].size_bytes == sends[0].size_bytes;
   }
   return coll_exchange(env, transfer, group, sends, recvs, are_equal ? sends[0].size_bytes : 0);
@@ -160,11 +160,11 @@ static hr_status_t exchange_parts(op_env_t *env, const op_step_t *step, const op
     HR_TRY(coll_scratch(env, transfer, hlo_value_bytes(in), &arrival->parts));
     coll_pack(&arrival->cut, in->data, leaving);
   }
-  op_block_t *sends, *recvs;
+  hr_block_t *sends, *recvs;
   HR_TRY(new_blocks(transfer, group->size, &sends, &recvs));
   for (int k = 0; k < group->size; k++) {
-    sends[k] = (op_block_t){(char *)leaving + (size_t)k * bytes, bytes};
-    recvs[k] = (op_block_t){(char *)arrival->parts + (size_t)k * bytes, bytes};
+    sends[k] = (hr_block_t){(char *)leaving + (size_t)k * bytes, bytes};
+    recvs[k] = (hr_block_t){(char *)arrival->parts + (size_t)k * bytes, bytes};
   }
   return coll_exchange(env, transfer, group, sends, recvs, bytes);
 }
@@ -193,14 +193,14 @@ const op_kernel_t kernel_all_to_all = {NULL, run_all_to_all};
 
 static hr_status_t broadcast_one(op_env_t *env, const op_group_t *group, int root,
                                  const hlo_value_t *in, hlo_value_t *out, op_transfer_t *transfer) {
-  op_block_t *sends, *recvs;
+  hr_block_t *sends, *recvs;
   HR_TRY(new_blocks(transfer, group->size, &sends, &recvs));
   if (root == group->my_index) {
     for (int k = 0; k < group->size; k++)
-      if (k != root) sends[k] = (op_block_t){in->data, hlo_value_bytes(in)};
+      if (k != root) sends[k] = (hr_block_t){in->data, hlo_value_bytes(in)};
     if (in->count) memcpy(out->data, in->data, hlo_value_bytes(in));
   } else {
-    recvs[root] = (op_block_t){out->data, hlo_value_bytes(out)};
+    recvs[root] = (hr_block_t){out->data, hlo_value_bytes(out)};
   }
   return coll_exchange(env, transfer, group, sends, recvs, 0);
 }

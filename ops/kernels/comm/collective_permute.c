@@ -28,7 +28,7 @@ static partners_t partners_of(const op_env_t *env, const op_step_t *step) {
 /* What comes in where nobody sends is zeros. */
 static hr_status_t move_one(op_env_t *env, partners_t partners, const hlo_value_t *in,
                             hlo_value_t *out, op_request_t **out_request) {
-  op_block_t send = {in->data, hlo_value_bytes(in)}, recv = {out->data, hlo_value_bytes(out)};
+  hr_block_t send = {in->data, hlo_value_bytes(in)}, recv = {out->data, hlo_value_bytes(out)};
   if (partners.from < 0 && recv.size_bytes) memset(out->data, 0, recv.size_bytes);
   return coll_permute(env, partners.stream, partners.to, &send, partners.from, &recv, out_request);
 }
@@ -163,8 +163,8 @@ static hr_status_t move_slice(op_env_t *env, const op_step_t *step, partners_t p
   if (partners.to >= 0) copy_slice(&leaving, in[0], from, false);
   if (partners.from >= 0) moved->dense = to;
   HR_TRY(op_transfer_has_capacity(env, transfer, &request));
-  return coll_permute(env, partners.stream, partners.to, &(op_block_t){from, bytes}, partners.from,
-                      &(op_block_t){to, bytes}, request);
+  return coll_permute(env, partners.stream, partners.to, &(hr_block_t){from, bytes}, partners.from,
+                      &(hr_block_t){to, bytes}, request);
 }
 
 static hr_status_t place_slices(op_env_t *env, op_transfer_t *transfer) {

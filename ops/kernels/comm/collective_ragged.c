@@ -22,7 +22,7 @@ typedef struct ragged {
   int64_t each; /* pieces per pair of processes */
   size_t row_bytes;
   piece_t *leaving, *arriving; /* group->size * each */
-  op_block_t *sends, *recvs;   /* of the rows */
+  hr_block_t *sends, *recvs;   /* of the rows */
   op_transfer_t *transfer;
 } ragged_t;
 
@@ -76,12 +76,12 @@ static hr_status_t check_pieces(op_env_t *env, op_transfer_t *transfer) {
 
 static hr_status_t exchange_pieces(op_env_t *env, ragged_t *ragged) {
   size_t bytes = (size_t)ragged->each * sizeof(piece_t);
-  op_block_t *sends, *recvs;
+  hr_block_t *sends, *recvs;
   HR_TRY(HR_NEW_ARRAY(ragged->transfer->arena, ragged->group->size, &sends));
   HR_TRY(HR_NEW_ARRAY(ragged->transfer->arena, ragged->group->size, &recvs));
   for (int k = 0; k < ragged->group->size; k++) {
-    sends[k] = (op_block_t){ragged->leaving + k * ragged->each, bytes};
-    recvs[k] = (op_block_t){ragged->arriving + k * ragged->each, bytes};
+    sends[k] = (hr_block_t){ragged->leaving + k * ragged->each, bytes};
+    recvs[k] = (hr_block_t){ragged->arriving + k * ragged->each, bytes};
   }
   return coll_exchange(env, ragged->transfer, ragged->group, sends, recvs, bytes);
 }
@@ -102,9 +102,9 @@ static char *leaving_rows(const ragged_t *ragged, int64_t i) {
 }
 
 /* The rows for member k: where they are, or one piece after the other. */
-static hr_status_t pack_rows(op_env_t *env, const ragged_t *ragged, int k, op_block_t *out_block) {
+static hr_status_t pack_rows(op_env_t *env, const ragged_t *ragged, int k, hr_block_t *out_block) {
   const piece_t *pieces = ragged->leaving + k * ragged->each;
-  *out_block = (op_block_t){NULL, rows_bytes(ragged, 3, k)};
+  *out_block = (hr_block_t){NULL, rows_bytes(ragged, 3, k)};
   if (ragged->each == 1) {
     out_block->data = leaving_rows(ragged, k);
     return NULL;

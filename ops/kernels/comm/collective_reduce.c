@@ -147,14 +147,14 @@ static void narrow(void *context, const void *acc, void *out, int64_t count) {
 }
 
 static hr_status_t new_reducer(op_env_t *env, hr_arena_t *arena, const reduction_t *reduction,
-                               op_reducer_t *out_reducer) {
+                               hr_reducer_t *out_reducer) {
   reducer_context_t *context;
   HR_TRY(HR_NEW(arena, &context));
   *context = (reducer_context_t){.env = env, .reduction = reduction};
   if (!reduction->fast && !reduction->wide && env->combiner)
     context->combiner = env->combiner(env, op_body_computation(reduction->body));
   bool is_free = context->combiner.run || op_body_is_flat(reduction->body);
-  *out_reducer = (op_reducer_t){.reduce = is_free ? reduce_elements : call_for_elements,
+  *out_reducer = (hr_reducer_t){.reduce = is_free ? reduce_elements : call_for_elements,
                                 .context = context,
                                 .any_thread = is_free,
                                 .is_reorderable = reduction->binary && !reduction->wide,
@@ -280,7 +280,7 @@ static hr_status_t place_operand(op_env_t *env, const op_step_t *step, const hlo
 
 static hr_status_t start_one(op_env_t *env, const reduction_t *reduction, const op_group_t *group,
                              const void *in, void *out, int64_t count, op_transfer_t *transfer) {
-  op_reducer_t reducer;
+  hr_reducer_t reducer;
   op_request_t **request;
   HR_TRY(new_reducer(env, transfer->arena, reduction, &reducer));
   HR_TRY(op_transfer_has_capacity(env, transfer, &request));
@@ -428,7 +428,7 @@ static hr_status_t scatter_parts(op_env_t *env, const op_step_t *step, const op_
     HR_TRY(coll_scratch(env, transfer, hlo_value_bytes(in), &parts));
     coll_pack(&cut, in->data, parts);
   }
-  op_reducer_t reducer;
+  hr_reducer_t reducer;
   op_request_t **request;
   HR_TRY(new_reducer(env, transfer->arena, reduction, &reducer));
   HR_TRY(op_transfer_has_capacity(env, transfer, &request));

@@ -97,15 +97,15 @@ bool exec_channels_peer(exec_channels_t *channels, const hlo_instr_t *instr, int
 }
 
 /* The arrays of a value, as blocks of one message. */
-static hr_status_t blocks_of(op_env_t *env, const hlo_value_t *value, tp_block_t few[FEW_BLOCKS],
-                             tp_block_t **out_blocks, int *out_count) {
+static hr_status_t blocks_of(op_env_t *env, const hlo_value_t *value, hr_block_t few[FEW_BLOCKS],
+                             hr_block_t **out_blocks, int *out_count) {
   int leaves = hlo_value_leaf_count(value), count = 0;
-  tp_block_t *blocks = few;
+  hr_block_t *blocks = few;
   if (leaves > FEW_BLOCKS) HR_TRY(HR_NEW_ARRAY(env->scratch, leaves, &blocks));
   for (int i = 0; i < leaves; i++) {
     const hlo_value_t *leaf = hlo_value_leaf((hlo_value_t *)value, i);
     if (leaf->data && hlo_value_bytes(leaf))
-      blocks[count++] = (tp_block_t){leaf->data, hlo_value_bytes(leaf)};
+      blocks[count++] = (hr_block_t){leaf->data, hlo_value_bytes(leaf)};
   }
   *out_blocks = blocks;
   *out_count = count;
@@ -122,7 +122,7 @@ static hr_status_t refuse_host(const hlo_instr_t *instr) {
 static hr_status_t send_value(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *value,
                               uint32_t *out_handle) {
   exec_channels_t *channels = env->channels;
-  tp_block_t few[FEW_BLOCKS], *blocks;
+  hr_block_t few[FEW_BLOCKS], *blocks;
   tp_request_t *request;
   int count;
   *out_handle = 0;
@@ -149,7 +149,7 @@ static void fill_with_zeros(hlo_value_t *value) {
 static hr_status_t recv_value(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *into,
                               uint32_t *out_handle) {
   exec_channels_t *channels = env->channels;
-  tp_block_t few[FEW_BLOCKS], *blocks;
+  hr_block_t few[FEW_BLOCKS], *blocks;
   tp_request_t *request;
   int count;
   *out_handle = 0;

@@ -37,18 +37,6 @@ static tp_request_t **as_request(op_request_t **out_request) {
   return (tp_request_t **)out_request;
 }
 
-static tp_reducer_t reducer_of(const op_reducer_t *reducer) {
-  return (tp_reducer_t){.reduce = reducer->reduce,
-                        .combine = reducer->combine,
-                        .context = reducer->context,
-                        .any_thread = reducer->any_thread,
-                        .is_reorderable = reducer->is_reorderable,
-                        .element_bytes = reducer->element_bytes,
-                        .acc_bytes = reducer->acc_bytes,
-                        .widen = reducer->widen,
-                        .narrow = reducer->narrow};
-}
-
 static hr_status_t all_gather(op_env_t *env, const op_group_t *group, const void *in,
                               size_t size_bytes, void *out, op_request_t **out_request) {
   (void)env;
@@ -56,40 +44,30 @@ static hr_status_t all_gather(op_env_t *env, const op_group_t *group, const void
 }
 
 static hr_status_t all_reduce(op_env_t *env, const op_group_t *group, const void *in, void *out,
-                              int64_t count, const op_reducer_t *reducer,
+                              int64_t count, const hr_reducer_t *reducer,
                               op_request_t **out_request) {
   (void)env;
-  tp_reducer_t tp_reducer = reducer_of(reducer);
-  return tp_all_reduce(group->handle, in, out, count, &tp_reducer, as_request(out_request));
+  return tp_all_reduce(group->handle, in, out, count, reducer, as_request(out_request));
 }
 
 static hr_status_t reduce_scatter(op_env_t *env, const op_group_t *group, const void *in,
-                                  int64_t count, const op_reducer_t *reducer, void *out,
+                                  int64_t count, const hr_reducer_t *reducer, void *out,
                                   op_request_t **out_request) {
   (void)env;
-  tp_reducer_t tp_reducer = reducer_of(reducer);
-  return tp_reduce_scatter(group->handle, in, count, &tp_reducer, out, as_request(out_request));
+  return tp_reduce_scatter(group->handle, in, count, reducer, out, as_request(out_request));
 }
 
-/* op_block_t and tp_block_t are the same pair, declared by two layers that do not know each other.
- */
-_Static_assert(sizeof(op_block_t) == sizeof(tp_block_t) &&
-                   offsetof(op_block_t, size_bytes) == offsetof(tp_block_t, size_bytes),
-               "blocks of ops and of the transport agree");
-
-static hr_status_t all_to_all(op_env_t *env, const op_group_t *group, const op_block_t *sends,
-                              const op_block_t *recvs, size_t equal_bytes,
+static hr_status_t all_to_all(op_env_t *env, const op_group_t *group, const hr_block_t *sends,
+                              const hr_block_t *recvs, size_t equal_bytes,
                               op_request_t **out_request) {
   (void)env;
-  return tp_all_to_all(group->handle, (const tp_block_t *)sends, (const tp_block_t *)recvs,
-                       equal_bytes, as_request(out_request));
+  return tp_all_to_all(group->handle, sends, recvs, equal_bytes, as_request(out_request));
 }
 
-static hr_status_t permute(op_env_t *env, int64_t stream, int to, const op_block_t *send, int from,
-                           const op_block_t *recv, op_request_t **out_request) {
+static hr_status_t permute(op_env_t *env, int64_t stream, int to, const hr_block_t *send, int from,
+                           const hr_block_t *recv, op_request_t **out_request) {
   exec_comm_t *comm = env->comm;
-  return tp_permute(comm->groups, stream, to, (const tp_block_t *)send, from,
-                    (const tp_block_t *)recv, as_request(out_request));
+  return tp_permute(comm->groups, stream, to, send, from, recv, as_request(out_request));
 }
 
 static hr_status_t wait_for(op_env_t *env, op_request_t *request) {
@@ -99,7 +77,7 @@ static hr_status_t wait_for(op_env_t *env, op_request_t *request) {
       request && comm->groups->notes_times ? tp_request_over_ns((tp_request_t *)request) : 0;
   hr_status_t st = tp_request_wait((tp_request_t *)request);
   comm->is_waiting = false;
-  if (comm->groups->notes_times && !over_ns) over_ns = hr_trace_now_ns();
+  if (comm->groups->notes_times && !over_ns) over_ns = hr_clock_ns();
   if (env->arrived_ns < over_ns) env->arrived_ns = over_ns;
   return st;
 }
@@ -194,12 +172,12 @@ hr_status_t exec_comm_gather(exec_comm_t *comm, const void *bytes, size_t size_b
   tp_group_t *world = comm->groups->world;
   void *memory;
   tp_request_t *request = NULL;
-  hr_status_t st = hr_alloc_zeroed(2 * (size_t)world->size * sizeof(tp_block_t), &memory);
+  hr_status_t st = hr_alloc_zeroed(2 * (size_t)world->size * sizeof(hr_block_t), &memory);
   if (st) return finish(comm, st, &request);
-  tp_block_t *sends = memory, *recvs = sends + world->size;
-  sends[0] = (tp_block_t){(void *)bytes, size_bytes};
+  hr_block_t *sends = memory, *recvs = sends + world->size;
+  sends[0] = (hr_block_t){(void *)bytes, size_bytes};
   for (int k = 0; k < world->size && world->my_index == 0; k++)
-    recvs[k] = (tp_block_t){(char *)out + (size_t)k * size_bytes, size_bytes};
+    recvs[k] = (hr_block_t){(char *)out + (size_t)k * size_bytes, size_bytes};
   st = finish(comm, tp_all_to_all(world, sends, recvs, 0, &request), &request);
   hr_free(memory);
   return st;
@@ -207,13 +185,13 @@ hr_status_t exec_comm_gather(exec_comm_t *comm, const void *bytes, size_t size_b
 
 hr_status_t exec_comm_send(exec_comm_t *comm, int to, const void *bytes, size_t size_bytes) {
   tp_request_t *request = NULL;
-  tp_block_t block = {(void *)bytes, size_bytes};
+  hr_block_t block = {(void *)bytes, size_bytes};
   return finish(comm, tp_permute(comm->groups, 0, to, &block, -1, NULL, &request), &request);
 }
 
 hr_status_t exec_comm_recv(exec_comm_t *comm, int from, void *bytes, size_t size_bytes) {
   tp_request_t *request = NULL;
-  tp_block_t block = {bytes, size_bytes};
+  hr_block_t block = {bytes, size_bytes};
   return finish(comm, tp_permute(comm->groups, 0, -1, NULL, from, &block, &request), &request);
 }
 
