@@ -6,8 +6,8 @@
  *
  *      SOURCE --bytes--> v    v row-major costs `bytes` (a convolution transposes by itself)
  *      v --bytes--> SINK      v transposed costs `bytes` (an operand has no such layout)
- *      user --never--> x.transposed --bytes--> x    a transposed user of a row-major x: one copy of
- * x x --bytes--> x.row_major --never--> user     a row-major user of a transposed x: one copy back
+ *      user --never--> x.transposed --bytes--> x    transposed user, row-major x: one copy of x
+ *      x --bytes--> x.row_major --never--> user     row-major user, transposed x: one copy of x
  *
  *    The two auxiliary nodes of x make all its users share one copy.
  * 3. Cut. Accepted if it moves at least MIN_GAIN fewer bytes than the program as it is.

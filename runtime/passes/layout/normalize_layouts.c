@@ -56,17 +56,11 @@ static hlo_instr_t *bitcast_as_movement(pass_rewrite_t *rewrite, hlo_instr_t *bi
   return flat && out->rank ? pass_build_transpose(rewrite, flat, inverse) : flat;
 }
 
-static hr_status_t expand_bitcasts(hlo_computation_t *computation, bool *out_changed) {
-  pass_rewrite_t rewrite;
-  hr_status_t st = NULL;
-  HR_TRY(pass_rewrite_begin(&rewrite, computation));
-  for (uint32_t i = 0; i < rewrite.old_count && !st; i++) {
-    hlo_instr_t *instr = pass_rewrite_visit(&rewrite, i);
-    if (instr && is_transpose_reshape(instr))
-      st = pass_replace(&rewrite, instr, bitcast_as_movement(&rewrite, instr));
-  }
-  *out_changed |= rewrite.changed;
-  return pass_rewrite_end(&rewrite, st);
+static hr_status_t expand_bitcast(pass_rewrite_t *rewrite, hlo_instr_t *instr, void *context) {
+  (void)context;
+  return is_transpose_reshape(instr)
+             ? pass_replace(rewrite, instr, bitcast_as_movement(rewrite, instr))
+             : NULL;
 }
 
 /* ---- shapes ---- */
@@ -123,7 +117,7 @@ static hr_status_t drop_layouts(hlo_computation_t *computation, bool *out_change
 
 hr_status_t pass_normalize_layouts(hlo_module_t *module, bool *out_changed) {
   for (size_t c = 0; c < module->computations.count; c++) {
-    HR_TRY(expand_bitcasts(module->computations.data[c], out_changed));
+    HR_TRY(pass_rewrite_each(module->computations.data[c], expand_bitcast, NULL, out_changed));
     HR_TRY(drop_layouts(module->computations.data[c], out_changed));
   }
   return NULL;
