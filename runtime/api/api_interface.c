@@ -104,8 +104,8 @@ bool hlorun_program_shard(const hlorun_program_t *program, bool is_result, int i
 static void count_steps(const flat_plan_t *flat, hlorun_program_figures_t *figures) {
   for (int s = 0; s < flat->step_count; s++) switch (flat->steps[s].kind) {
       case FLAT_NATIVE:
-        figures->native_steps += !jit_is_generated(flat->steps[s].native);
-        figures->generated_steps += jit_is_generated(flat->steps[s].native);
+        figures->native_steps += !jit_is_generated(flat->steps[s].native.kernel);
+        figures->generated_steps += jit_is_generated(flat->steps[s].native.kernel);
         break;
       case FLAT_REFERENCE:
         figures->reference_steps++;

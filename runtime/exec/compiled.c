@@ -60,8 +60,9 @@ static inline hr_status_t run_native(exec_compiled_t *machine, run_step_t *step)
 /* A loop, by its steps or as one function. */
 static hr_status_t run_loop(exec_compiled_t *machine, run_step_t *step) {
   if (step->kind == FLAT_NATIVE) return run_native(machine, step);
-  return step->flat->trip_count >= 0 ? run_counted_loop(machine, step, step->flat->trip_count)
-                                     : run_while_loop(machine, step);
+  return step->flat->control.trip_count >= 0
+             ? run_counted_loop(machine, step, step->flat->control.trip_count)
+             : run_while_loop(machine, step);
 }
 
 static hr_status_t run_while(exec_compiled_t *machine, run_step_t *step) {
@@ -74,7 +75,7 @@ static hr_status_t run_while(exec_compiled_t *machine, run_step_t *step) {
 
 /* pred true is branch 0; an index out of range means the last branch. */
 static hr_status_t run_conditional(exec_compiled_t *machine, const run_step_t *step) {
-  int count = step->flat->start_count, branch;
+  int count = step->flat->control.start_count, branch;
   if (step->flat->source->op.in_shapes[0]->dtype == HR_PRED) {
     branch = *(const uint8_t *)step->in[0] ? 0 : 1;
   } else {

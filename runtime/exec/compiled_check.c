@@ -57,14 +57,14 @@ static hr_status_t compare_leaf(const run_step_t *step, int leaf, void *got_byte
   if (!st)
     st = hr_error_at(HR_MISMATCH, &pos,
                      "%s differs from the reference: %s (got: %s, want: the reference kernel)",
-                     hlo_op_name(source->op.instr->op), text.data, step->flat->native->name);
+                     hlo_op_name(source->op.instr->op), text.data, step->flat->native.kernel->name);
   hr_strbuf_deinit(&text);
   return st;
 }
 
 static hr_status_t compare(const run_step_t *step, const hlo_value_t *want, double terms) {
   for (int i = 0; i < step->flat->out_count; i++) {
-    bool is_open = i < 64 && step->flat->nondeterministic_results >> i & 1;
+    bool is_open = i < 64 && step->flat->native.nondeterministic_results >> i & 1;
     if (step->out[i] && !is_open)
       HR_TRY(compare_leaf(step, i, step->out[i], hlo_value_leaf(want, i), terms));
   }

@@ -34,16 +34,16 @@ static hr_status_t make_step(exec_compiled_t *machine, const flat_step_t *flat, 
                    .end = flat->end,
                    .in = machine->pointers + first_pointer,
                    .out = machine->pointers + first_pointer + flat->in_count,
-                   .run = flat->native ? flat->native->run : NULL,
-                   .plan = flat->plan,
+                   .run = flat->native.kernel ? flat->native.kernel->run : NULL,
+                   .plan = flat->native.plan,
                    .scratch = address_of(machine, flat->scratch),
-                   .starts = flat->starts,
-                   .copy_bytes = flat->copy_bytes,
+                   .starts = flat->control.starts,
+                   .copy_bytes = flat->copy.size_bytes,
                    .is_loop = flat->kind == FLAT_NATIVE && flat->source->op.instr->op == HLO_WHILE,
                    .flat = flat};
   for (int i = 0; i < flat->in_count; i++) step->in[i] = address_of(machine, flat->in[i]);
   for (int i = 0; i < flat->out_count; i++) step->out[i] = address_of(machine, flat->out[i]);
-  if (flat->has_out_buffers)
+  if (flat->reference.has_out_buffers)
     HR_TRY(HR_NEW_ARRAY(&machine->list_arena, flat->out_count, &step->out_views));
   return flat->kind == FLAT_REFERENCE
              ? HR_NEW_ARRAY(&machine->list_arena, flat->in_count, &step->views)
@@ -105,7 +105,7 @@ static hr_status_t make_patches(exec_compiled_t *machine) {
 /* Computations are laid out once for each use: the nearest beginning before an end is its own. */
 static int begin_of(const flat_plan_t *flat, int end) {
   int s = end - 1;
-  while (s >= 0 && flat->steps[s].begins != flat->steps[end].ends) s--;
+  while (s >= 0 && flat->steps[s].reference.begins != flat->steps[end].reference.ends) s--;
   return s;
 }
 
@@ -119,7 +119,7 @@ static hr_status_t make_steps(exec_compiled_t *machine) {
   HR_TRY(HR_NEW_ARRAY(&machine->list_arena, flat->step_count, &machine->steps));
   for (int s = 0; s < flat->step_count; s++) {
     HR_TRY(make_step(machine, &flat->steps[s], next, &machine->steps[s]));
-    machine->steps[s].begins = flat->steps[s].ends ? begin_of(flat, s) : -1;
+    machine->steps[s].begins = flat->steps[s].reference.ends ? begin_of(flat, s) : -1;
     next += flat->steps[s].in_count + flat->steps[s].out_count;
   }
   return make_patches(machine);

@@ -77,8 +77,8 @@ static hr_status_t make_operands(exec_compiled_t *machine, const run_step_t *ste
   const plan_step_t *source = step->flat->source;
   int leaf = 0;
   for (int k = 0; k < source->in_count; k++) {
-    if (step->flat->in_slots && step->flat->in_slots[k] >= 0)
-      in[k] = hlo_value_retain(machine->slots[step->flat->in_slots[k]]);
+    if (step->flat->reference.in_slots && step->flat->reference.in_slots[k] >= 0)
+      in[k] = hlo_value_retain(machine->slots[step->flat->reference.in_slots[k]]);
     else
       HR_TRY(tree_value(machine, step, source->op.in_shapes[k], &leaf, copies, &in[k]));
   }
@@ -87,7 +87,7 @@ static hr_status_t make_operands(exec_compiled_t *machine, const run_step_t *ste
 
 /* Views have two holders now, the step and `in`; where the kernel may overwrite one, `in` alone. */
 static uint64_t lend_views(const run_step_t *step, int count) {
-  uint64_t mask = step->flat->may_overwrite, pinned = 0;
+  uint64_t mask = step->flat->reference.may_overwrite, pinned = 0;
   for (int k = 0; k < count && mask >> k; k++) {
     if (!(mask >> k & 1) || step->in[k] != step->out[0] || !step->views[k]) continue;
     hlo_value_release(step->views[k]);
@@ -105,9 +105,9 @@ static void take_views_back(const run_step_t *step, uint64_t pinned) {
  * laid out. */
 static hr_status_t take_result(exec_compiled_t *machine, const run_step_t *step,
                                hlo_value_t *value) {
-  if (step->flat->out_slot >= 0) {
-    hlo_value_release(machine->slots[step->flat->out_slot]);
-    machine->slots[step->flat->out_slot] = value;
+  if (step->flat->reference.out_slot >= 0) {
+    hlo_value_release(machine->slots[step->flat->reference.out_slot]);
+    machine->slots[step->flat->reference.out_slot] = value;
     return NULL;
   }
   for (int i = 0; i < step->flat->out_count; i++) {
@@ -125,7 +125,7 @@ static hr_status_t take_result(exec_compiled_t *machine, const run_step_t *step,
 static hr_status_t offer_out_hint(exec_compiled_t *machine, const run_step_t *step) {
   const hlo_instr_t *instr = step->flat->source->op.instr;
   op_env_t *env = exec_machine_env(machine->reference);
-  if (!hlo_shape_is_array(instr->shape) || step->flat->out_slot >= 0 ||
+  if (!hlo_shape_is_array(instr->shape) || step->flat->reference.out_slot >= 0 ||
       hlo_op_is(instr->op, OP_CONTROL))
     return NULL;
   for (int i = 0; i < step->flat->in_count; i++)
@@ -157,9 +157,9 @@ static hr_status_t end_transfer(exec_compiled_t *machine, const run_step_t *step
   const hlo_instr_t *instr = step->flat->source->op.instr;
   env->arrived_ns = 0;
   exec_machine_note(machine->reference, instr);
-  if (op_is_channel_end(step->flat->ends))
+  if (op_is_channel_end(step->flat->reference.ends))
     return op_channel_done(env, instr, machine->steps[step->begins].handle);
-  HR_TRY(op_transfer_done(env, step->flat->ends, &value));
+  HR_TRY(op_transfer_done(env, step->flat->reference.ends, &value));
   hlo_value_release(value);
   if (machine->transfers) trace_transfer(machine, step);
   return NULL;
@@ -185,13 +185,15 @@ static hr_status_t run_into_out_buffers(exec_compiled_t *machine, run_step_t *st
     HR_TRY(renew_view(hlo_shape_leaf(shape, i), step->out[i], &step->out_views[i]));
   if (machine->transfers) step->started_ns = hr_clock_ns();
   env->out_buffers = step->out_views;
-  env->pinned_operands = flat->pinned_operands;
-  env->starting = flat->begins && flat->begins->op == HLO_ASYNC_START ? flat->begins : NULL;
+  env->pinned_operands = flat->reference.pinned_operands;
+  env->starting = flat->reference.begins && flat->reference.begins->op == HLO_ASYNC_START
+                      ? flat->reference.begins
+                      : NULL;
   hr_status_t st = exec_machine_step(machine->reference, flat->source, 0, in, &value);
   env->out_buffers = NULL;
   env->starting = NULL;
-  if (st || !flat->begins) return st ? st : take_result(machine, step, value);
-  if (op_is_channel_end(flat->begins)) step->handle = op_channel_handle(value);
+  if (st || !flat->reference.begins) return st ? st : take_result(machine, step, value);
+  if (op_is_channel_end(flat->reference.begins)) step->handle = op_channel_handle(value);
   hlo_value_release(value);
   return NULL;
 }
@@ -199,8 +201,8 @@ static hr_status_t run_into_out_buffers(exec_compiled_t *machine, run_step_t *st
 static hr_status_t run_on(exec_compiled_t *machine, run_step_t *step, hlo_value_t **in) {
   const plan_step_t *source = step->flat->source;
   hlo_value_t *value = NULL;
-  bool owns = step->flat->owns_operands;
-  if (step->flat->has_out_buffers) return run_into_out_buffers(machine, step, in);
+  bool owns = step->flat->reference.owns_operands;
+  if (step->flat->reference.has_out_buffers) return run_into_out_buffers(machine, step, in);
   HR_TRY(make_operands(machine, step, owns, in));
   HR_TRY(offer_out_hint(machine, step));
   uint64_t pinned = lend_views(step, source->in_count);
@@ -213,7 +215,7 @@ static hr_status_t run_on(exec_compiled_t *machine, run_step_t *step, hlo_value_
 hr_status_t exec_compiled_reference(exec_compiled_t *machine, run_step_t *step) {
   hlo_value_t *few[8] = {0}, **in = few;
   int count = step->flat->source->in_count;
-  if (step->flat->ends) return end_transfer(machine, step);
+  if (step->flat->reference.ends) return end_transfer(machine, step);
   if (count > 8) {
     void *memory;
     HR_TRY(hr_alloc_zeroed((size_t)count * sizeof *in, &memory));

@@ -34,7 +34,7 @@ static const char *why_reference(const flat_step_t *step) {
   if (hlo_op_is(instr->op, OP_COMM)) return "talks to other processes";
   if (instr->op == HLO_CUSTOM_CALL) return "a function from outside";
   if (step->source->dynamic) return "sizes known only when it runs";
-  if (step->out_slot >= 0) return "kept as a value between steps";
+  if (step->reference.out_slot >= 0) return "kept as a value between steps";
   if (hlo_op_is(instr->op, OP_CONTROL) && instr->op != HLO_FUSION)
     return "a computation of dynamic sizes";
   if (op_can_codegen(instr)) return "the code generator declined it";
@@ -46,7 +46,7 @@ static const char *why_reference(const flat_step_t *step) {
 
 /* Of two instructions that are done together. */
 static hr_status_t name_both(hr_trace_t *trace, const flat_step_t *step, hr_trace_span_t *span) {
-  const hlo_instr_t *first = step->first->op.instr, *second = step->source->op.instr;
+  const hlo_instr_t *first = step->native.first->op.instr, *second = step->source->op.instr;
   hr_strbuf_t text;
   hr_strbuf_init(&text);
   hr_strbuf_printf(&text, "%.*s + %.*s", HR_STR_ARGS(first->name), HR_STR_ARGS(second->name));
@@ -60,18 +60,19 @@ static hr_status_t name_both(hr_trace_t *trace, const flat_step_t *step, hr_trac
 
 static void describe_native(const flat_step_t *step, hr_trace_span_t *span) {
   const hlo_instr_t *instr = step->source->op.instr;
-  span->kind = jit_is_generated(step->native) ? HR_TRACE_GENERATED : HR_TRACE_NATIVE;
-  span->kernel = step->native->name;
-  span->same = step->native == &jit_native ? jit_plan_hash(step->plan)
-                                           : instr_hash(instr, (uintptr_t)step->native);
-  span->flops = step->flops;
-  span->bytes = step->bytes;
+  span->kind = jit_is_generated(step->native.kernel) ? HR_TRACE_GENERATED : HR_TRACE_NATIVE;
+  span->kernel = step->native.kernel->name;
+  span->same = step->native.kernel == &jit_native
+                   ? jit_plan_hash(step->native.plan)
+                   : instr_hash(instr, (uintptr_t)step->native.kernel);
+  span->flops = step->native.flops;
+  span->bytes = step->native.bytes;
 }
 
 static void describe_reference(const flat_step_t *step, hr_trace_span_t *span) {
   const hlo_instr_t *instr = step->source->op.instr;
-  span->kind =
-      hlo_op_is(instr->op, OP_COLLECTIVE) || step->ends ? HR_TRACE_COLLECTIVE : HR_TRACE_REFERENCE;
+  span->kind = hlo_op_is(instr->op, OP_COLLECTIVE) || step->reference.ends ? HR_TRACE_COLLECTIVE
+                                                                           : HR_TRACE_REFERENCE;
   span->kernel = "reference";
   span->reason = why_reference(step);
   span->same = instr_hash(instr, HR_TRACE_REFERENCE);
@@ -88,8 +89,9 @@ static void describe_kind(const flat_step_t *step, hr_trace_span_t *span) {
     case FLAT_COPY:
       span->kind = HR_TRACE_COPY;
       span->kernel = "copy";
-      span->bytes = 2.0 * (double)step->copy_bytes;
-      span->same = hr_hash_bytes(&step->copy_bytes, sizeof step->copy_bytes, HR_TRACE_COPY);
+      span->bytes = 2.0 * (double)step->copy.size_bytes;
+      span->same =
+          hr_hash_bytes(&step->copy.size_bytes, sizeof step->copy.size_bytes, HR_TRACE_COPY);
       break;
     case FLAT_WHILE:
     case FLAT_CONDITIONAL:
@@ -106,7 +108,7 @@ hr_status_t exec_trace_flat(hr_trace_t *trace, const flat_plan_t *flat,
     const flat_step_t *step = &flat->steps[s];
     describe_kind(step, &spans[s]);
     if (step->source) HR_TRY(describe(trace, step->source->op.instr, &spans[s]));
-    if (step->first) HR_TRY(name_both(trace, step, &spans[s]));
+    if (step->native.first) HR_TRY(name_both(trace, step, &spans[s]));
   }
   *out_subjects = spans;
   return NULL;
@@ -117,9 +119,9 @@ hr_status_t exec_trace_transfers(hr_trace_t *trace, const flat_plan_t *flat,
   hr_trace_span_t *spans;
   HR_TRY(hr_trace_spans_new(trace, flat->step_count, &spans));
   for (int s = 0; s < flat->step_count; s++) {
-    if (!flat->steps[s].begins) continue;
+    if (!flat->steps[s].reference.begins) continue;
     spans[s].kind = HR_TRACE_TRANSFER;
-    HR_TRY(describe(trace, flat->steps[s].begins, &spans[s]));
+    HR_TRY(describe(trace, flat->steps[s].reference.begins, &spans[s]));
   }
   *out_subjects = spans;
   return NULL;

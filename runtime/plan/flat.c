@@ -110,7 +110,7 @@ static void drop_copies(flat_builder_t *builder, int *number) {
     number[s] = kept;
     kept = add_hoisted(builder, s, kept);
     const flat_step_t *step = &builder->steps.data[s];
-    if (!step->is_removed && !is_in_place(builder, step)) builder->flat->steps[kept++] = *step;
+    if (!step->copy.is_removed && !is_in_place(builder, step)) builder->flat->steps[kept++] = *step;
   }
   number[count] = kept;
   builder->flat->step_count = kept;
@@ -125,7 +125,8 @@ static hr_status_t finish_steps(flat_builder_t *builder) {
   for (int s = 0; s < flat->step_count; s++) {
     flat_step_t *step = &flat->steps[s];
     step->end = step->end ? number[step->end] : s + 1; /* 0: of one that came early */
-    for (int i = 0; i < step->start_count; i++) ((int *)step->starts)[i] = number[step->starts[i]];
+    for (int i = 0; i < step->control.start_count; i++)
+      ((int *)step->control.starts)[i] = number[step->control.starts[i]];
   }
   for (int b = 0; b < flat->buffer_count; b++) {
     flat_buffer_t *buffer = &flat->buffers[b];

@@ -35,51 +35,68 @@ typedef struct flat_ref {
   size_t offset_bytes;
 } flat_ref_t;
 
+/* A step's kind is the tag of flat_step_t: it tells which of the parts `native`, `reference`,
+ * `copy` and `control` holds data. The others are zero, except for an out_slot of -1. */
 typedef enum flat_kind {
-  FLAT_NATIVE,    /* a native kernel, or generated code */
-  FLAT_REFERENCE, /* a reference kernel on values that are laid over the addresses */
-  FLAT_COPY,      /* in[0] to out[0] */
-  FLAT_WHILE, /* steps starts[0].. compute the condition in[0], steps starts[1].. the body, unless
-                 `turns` says */
-  FLAT_CONDITIONAL /* in[0] chooses among the branches, steps starts[i].. */
+  FLAT_NATIVE,     /* a native kernel, or generated code */
+  FLAT_REFERENCE,  /* a reference kernel on values that are laid over the addresses */
+  FLAT_COPY,       /* in[0] to out[0] */
+  FLAT_WHILE,      /* steps starts[0].. compute the condition in[0], steps starts[1].. the body */
+  FLAT_CONDITIONAL /* in[0] selects the branch that runs: steps starts[i].. */
 } flat_kind_t;
+
+/* A kernel of ops/kernels or of the code generator, prepared for this step. */
+typedef struct flat_native_step {
+  const op_native_t *kernel;
+  const void *plan;         /* the kernel's own data; lives in the plan's arena */
+  const plan_step_t *first; /* instruction fused into the step as producer of `source`, or NULL */
+  uint64_t nondeterministic_results;  /* result leaves; see op_native_step_t */
+  op_native_parts_t tiles;            /* how the step can be fused; see op_native_step_t */
+  const op_native_prepack_t *prepack; /* operand form worth hoisting out of loops, or NULL */
+  double flops, bytes;                /* cost: operations, memory traffic */
+} flat_native_step_t;
+
+/* A reference kernel, which works on values. A transfer is two such steps: its start and its end.
+ * Between them its arrays are read and filled by the transport. */
+typedef struct flat_reference_step {
+  const int *in_slots;    /* per operand a value slot; -1: an array, or a tuple of arrays */
+  int out_slot;           /* value slot of the result; -1: the result's leaves are in `out` */
+  uint64_t may_overwrite; /* operands that the kernel may update if they share the result's bytes */
+  bool owns_operands;     /* copies of the operands are passed: the result may retain them */
+  bool has_out_buffers;   /* a transfer that writes its results directly into `out` */
+  const hlo_instr_t *begins; /* transfer that this step starts, or NULL */
+  const hlo_instr_t *ends;   /* transfer that this step waits for, or NULL */
+  uint64_t pinned_operands;  /* operands of `begins` that stay unchanged until its end */
+} flat_reference_step_t;
+
+typedef struct flat_copy_step {
+  size_t size_bytes;
+  bool is_removed; /* dropped by finish_steps; never set in a finished plan */
+} flat_copy_step_t;
+
+/* while and conditional: the steps of each computation follow this one. */
+typedef struct flat_control_step {
+  const int *starts;  /* first step of condition and body, or of each branch */
+  int start_count;    /* 2, or the number of branches */
+  int64_t trip_count; /* of a while; -1: decided by the condition. Else there are no condition steps
+                         and no in[0] */
+} flat_control_step_t;
 
 typedef struct flat_step {
   flat_kind_t kind;
-  int end; /* number of the step behind it and behind what is laid out inside it */
-  const plan_step_t *source; /* the instruction; of a copy: the one that wants it */
-  const plan_step_t
-      *first; /* NATIVE: the instruction that `source` follows within the step; NULL: none */
-  int in_count, out_count; /* leaves */
+  int end;                   /* number of the next step after this one and all nested in it */
+  const plan_step_t *source; /* instruction; for a copy, the one that needs it */
+  int in_count, out_count;   /* leaves */
   const flat_ref_t *in;
   flat_ref_t *out;
-  const uint64_t *reuse; /* per result leaf: operand leaves whose bytes it may have; NULL: none */
-  int reuse_words;       /* as op_native_step_t has it */
-  uint64_t nondeterministic_results; /* as op_native_step_t has it */
-  const op_native_t *native;         /* NATIVE */
-  const void *plan;
-  flat_ref_t scratch; /* buffer -1: none */
-  double flops, bytes;
-  op_native_parts_t parts; /* NATIVE: as op_native_step_t has it */
-  const op_native_prepack_t *prepack;
-  bool is_removed;     /* COPY: nothing is left to do; not in finished plans */
-  size_t copy_bytes;   /* COPY */
-  const int *in_slots; /* REFERENCE: per operand the kept value, -1: an array or a tuple of them */
-  int out_slot;        /* REFERENCE: the kept value that it makes; -1: its leaves are in `out` */
-  uint64_t may_overwrite; /* REFERENCE: operands that the kernel may update if they are where the
-                             result is */
-  bool owns_operands; /* REFERENCE: what it makes may hold on to the operands, which must be copied
-                         for it */
-  bool has_out_buffers; /* REFERENCE: a transfer that makes its results where they belong, or in
-                           place */
-  const hlo_instr_t *begins,
-      *ends; /* REFERENCE: the transfer's start; what lies between fills and reads its arrays */
-  uint64_t pinned_operands; /* REFERENCE: operands of what it begins that stay as they are until the
-                               end */
-  const int *starts;        /* WHILE: 2; CONDITIONAL: one a branch */
-  int start_count;
-  int64_t trip_count; /* WHILE: how many there are; -1: the condition says, else it is not computed,
-                         nor in in[] */
+  const uint64_t *reuse; /* per result leaf a mask of operand leaves that it may overwrite; NULL:
+                            none. Layout: op_native_step_t */
+  int reuse_words;       /* words per mask */
+  flat_ref_t scratch;    /* buffer -1: none */
+  flat_native_step_t native;
+  flat_reference_step_t reference;
+  flat_copy_step_t copy;
+  flat_control_step_t control; /* WHILE, CONDITIONAL */
 } flat_step_t;
 
 typedef enum flat_origin {

@@ -145,9 +145,9 @@ hr_status_t flat_start_add(flat_builder_t *builder, flat_frame_t *frame, const p
   flat_step_t step = {.kind = FLAT_REFERENCE,
                       .source = source_of(builder, start),
                       .scratch = {-1, 0},
-                      .out_slot = -1,
-                      .has_out_buffers = true,
-                      .begins = instr};
+                      .reference.out_slot = -1,
+                      .reference.has_out_buffers = true,
+                      .reference.begins = instr};
   HR_TRY(flat_combiner_add(builder, step.source->op.instr));
   HR_TRY(operand_leaves(builder, frame, instr, &step));
   HR_TRY(flat_leaves_add(builder, done->shape, &step.out));
@@ -162,8 +162,8 @@ hr_status_t flat_done_add(flat_builder_t *builder, flat_frame_t *frame, const pl
   flat_step_t step = {.kind = FLAT_REFERENCE,
                       .source = source,
                       .scratch = {-1, 0},
-                      .out_slot = -1,
-                      .ends = start,
+                      .reference.out_slot = -1,
+                      .reference.ends = start,
                       .out = (flat_ref_t *)frame->leaves[instr->id],
                       .out_count = hlo_shape_leaf_count(instr->shape)};
   if (start->op != HLO_ALL_REDUCE_START) HR_TRY(operand_leaves(builder, frame, start, &step));
@@ -174,9 +174,9 @@ hr_status_t flat_done_add(flat_builder_t *builder, flat_frame_t *frame, const pl
 
 /* The nearest beginning before an end is its own: a computation is laid out once for each use. */
 static flat_step_t *begin_before(flat_builder_t *builder, int end, int *out_number) {
-  const hlo_instr_t *start = builder->steps.data[end].ends;
+  const hlo_instr_t *start = builder->steps.data[end].reference.ends;
   int s = end - 1;
-  while (s >= 0 && builder->steps.data[s].begins != start) s--;
+  while (s >= 0 && builder->steps.data[s].reference.begins != start) s--;
   *out_number = s;
   return &builder->steps.data[s];
 }
@@ -189,12 +189,12 @@ static void lend_to(flat_builder_t *builder, int end) {
     const flat_buffer_t *operand =
         &builder->buffers.data[flat_root(builder->buffers.data, begin->in[k].buffer)];
     if (operand->storage != FLAT_LITERAL && operand->end <= number) continue;
-    begin->pinned_operands |= UINT64_C(1) << k;
+    begin->reference.pinned_operands |= UINT64_C(1) << k;
     flat_touch(builder, begin->in[k], end);
   }
 }
 
 void flat_pin_operands(flat_builder_t *builder) {
   for (int s = 0; s < flat_now(builder); s++)
-    if (builder->steps.data[s].ends) lend_to(builder, s);
+    if (builder->steps.data[s].reference.ends) lend_to(builder, s);
 }

@@ -130,15 +130,15 @@ hr_status_t flat_conditional_add(flat_builder_t *builder, flat_frame_t *frame,
   flat_step_t step = {.kind = FLAT_CONDITIONAL,
                       .source = source,
                       .scratch = {-1, 0},
-                      .out_slot = -1,
+                      .reference.out_slot = -1,
                       .in_count = 1,
                       .in = frame->leaves[instr->operands[0]->id],
-                      .start_count = instr->called_count};
+                      .control.start_count = instr->called_count};
   int *starts;
   HR_TRY(open_branches(&branches, frame));
   int number = flat_now(builder);
   HR_TRY(HR_NEW_ARRAY(builder->arena, instr->called_count, &starts));
-  step.starts = starts;
+  step.control.starts = starts;
   HR_TRY(flat_step_add(builder, &step));
   for (int b = 0; b < instr->called_count; b++) {
     starts[b] = flat_now(builder);

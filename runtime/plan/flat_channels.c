@@ -81,9 +81,9 @@ hr_status_t flat_channel_start_add(flat_builder_t *builder, flat_frame_t *frame,
   flat_step_t step = {.kind = FLAT_REFERENCE,
                       .source = source,
                       .scratch = nothing,
-                      .out_slot = -1,
-                      .has_out_buffers = true,
-                      .begins = instr};
+                      .reference.out_slot = -1,
+                      .reference.has_out_buffers = true,
+                      .reference.begins = instr};
   HR_TRY(operand_leaves(builder, frame, instr, &step));
   if (instr->op == HLO_RECV) {
     step.out_count = hlo_shape_leaf_count(data_shape(instr));
@@ -99,8 +99,11 @@ hr_status_t flat_channel_done_add(flat_builder_t *builder, flat_frame_t *frame,
   const hlo_instr_t *instr = source->op.instr, *start = instr->operands[0];
   flat_ref_t *data = (flat_ref_t *)frame->leaves[start->id];
   int count = hlo_shape_leaf_count(data_shape(start));
-  flat_step_t step = {
-      .kind = FLAT_REFERENCE, .source = source, .scratch = nothing, .out_slot = -1, .ends = start};
+  flat_step_t step = {.kind = FLAT_REFERENCE,
+                      .source = source,
+                      .scratch = nothing,
+                      .reference.out_slot = -1,
+                      .reference.ends = start};
   if (start->op == HLO_SEND)
     step.in = data, step.in_count = count;
   else

@@ -83,18 +83,18 @@ hr_status_t flat_while_add(flat_builder_t *builder, flat_frame_t *frame, const p
   flat_step_t step = {.kind = FLAT_WHILE,
                       .source = source,
                       .scratch = {-1, 0},
-                      .out_slot = -1,
-                      .start_count = 2,
-                      .trip_count = loop.trip_count.count};
+                      .reference.out_slot = -1,
+                      .control.start_count = 2,
+                      .control.trip_count = loop.trip_count.count};
   int *starts;
   HR_TRY(HR_NEW_ARRAY(builder->arena, 2, &starts));
   HR_TRY(add_state(&loop, frame->leaves[instr->operands[0]->id],
                    builder->analysis[instr->called[1]->id].passed_leaves));
   int number = flat_now(builder);
-  step.starts = starts;
+  step.control.starts = starts;
   HR_TRY(flat_step_add(builder, &step));
   starts[0] = flat_now(builder);
-  if (step.trip_count < 0) HR_TRY(add_condition(&loop, number));
+  if (step.control.trip_count < 0) HR_TRY(add_condition(&loop, number));
   starts[1] = flat_now(builder);
   HR_TRY(add_loop_body(&loop));
   builder->steps.data[number].end = flat_now(builder);

@@ -24,7 +24,7 @@ static int find_loop(const flat_builder_t *builder, int number, int buffer) {
   for (int s = 0; s < number; s++) {
     const flat_step_t *step = step_of(builder, s);
     if (step->kind == FLAT_WHILE && step->end > number &&
-        (step->trip_count < 0 || step->trip_count > 1) &&
+        (step->control.trip_count < 0 || step->control.trip_count > 1) &&
         !is_written(builder, buffer, s, step->end))
       return s;
   }
@@ -35,7 +35,7 @@ static int find_loop(const flat_builder_t *builder, int number, int buffer) {
  */
 static hr_status_t add_maker(flat_builder_t *builder, int number, int loop, int *out_form) {
   const flat_step_t *step = step_of(builder, number);
-  const op_native_prepack_t *prepack = step->prepack;
+  const op_native_prepack_t *prepack = step->native.prepack;
   flat_ref_t *leaves;
   HR_TRY(flat_buffer_add(builder, FLAT_ARENA, prepack->bytes, out_form));
   flat_buffer_t *form = &builder->buffers.data[*out_form];
@@ -49,11 +49,11 @@ static hr_status_t add_maker(flat_builder_t *builder, int number, int loop, int 
                                    .out_count = 1,
                                    .in = leaves,
                                    .out = leaves + 1,
-                                   .native = prepack->packer,
-                                   .plan = prepack->packer_plan,
+                                   .native.kernel = prepack->packer,
+                                   .native.plan = prepack->packer_plan,
                                    .scratch = {-1, 0},
-                                   .bytes = 2 * (double)prepack->bytes,
-                                   .out_slot = -1}};
+                                   .native.bytes = 2 * (double)prepack->bytes,
+                                   .reference.out_slot = -1}};
   HR_VEC_PUSH(&builder->hoisted, early);
   return NULL;
 }
@@ -62,10 +62,10 @@ static hr_status_t take_form(flat_builder_t *builder, int number, int form) {
   flat_step_t *step = step_of(builder, number);
   op_native_step_t prepared = {0};
   flat_ref_t *in;
-  HR_TRY(step->prepack->prepare(&builder->target, step->prepack, &prepared));
+  HR_TRY(step->native.prepack->prepare(&builder->target, step->native.prepack, &prepared));
   HR_TRY(HR_NEW_ARRAY(builder->arena, step->in_count, &in));
   for (int k = 0; k < step->in_count; k++)
-    in[k] = k == step->prepack->leaf ? (flat_ref_t){form, 0} : step->in[k];
+    in[k] = k == step->native.prepack->leaf ? (flat_ref_t){form, 0} : step->in[k];
   step->in = in;
   HR_TRY(flat_step_prepared(builder, &prepared, step));
   if (step->scratch.buffer < 0) return NULL;
@@ -78,9 +78,9 @@ hr_status_t flat_hoist_prepack(flat_builder_t *builder) {
   for (int s = 0; s < flat_now(builder) && !builder->options->no_fusion; s++) {
     const flat_step_t *step = step_of(builder, s);
     int form;
-    if (step->kind != FLAT_NATIVE || !step->prepack) continue;
-    int loop = find_loop(builder, s,
-                         flat_root(builder->buffers.data, step->in[step->prepack->leaf].buffer));
+    if (step->kind != FLAT_NATIVE || !step->native.prepack) continue;
+    int loop = find_loop(
+        builder, s, flat_root(builder->buffers.data, step->in[step->native.prepack->leaf].buffer));
     if (loop < 0) continue;
     HR_TRY(add_maker(builder, s, loop, &form));
     HR_TRY(take_form(builder, s, form));

@@ -41,25 +41,26 @@ static const char *op_name(const flat_step_t *step) {
 }
 
 static void print_while(hr_strbuf_t *text, const flat_step_t *step) {
-  if (step->trip_count >= 0)
-    hr_strbuf_printf(text, "while, %lld turns, body to %d, on", (long long)step->trip_count,
+  if (step->control.trip_count >= 0)
+    hr_strbuf_printf(text, "while, %lld turns, body to %d, on", (long long)step->control.trip_count,
                      step->end - 1);
   else
-    hr_strbuf_printf(text, "while, condition %d to %d, body to %d, on", step->starts[0],
-                     step->starts[1] - 1, step->end - 1);
+    hr_strbuf_printf(text, "while, condition %d to %d, body to %d, on", step->control.starts[0],
+                     step->control.starts[1] - 1, step->end - 1);
 }
 
 static void print_kind(hr_strbuf_t *text, const flat_step_t *step) {
   switch (step->kind) {
     case FLAT_NATIVE:
-      if (step->first) hr_strbuf_printf(text, "%s, ", hlo_op_name(step->first->op.instr->op));
-      hr_strbuf_printf(text, "%s by %s", op_name(step), step->native->name);
+      if (step->native.first)
+        hr_strbuf_printf(text, "%s, ", hlo_op_name(step->native.first->op.instr->op));
+      hr_strbuf_printf(text, "%s by %s", op_name(step), step->native.kernel->name);
       break;
     case FLAT_REFERENCE:
       hr_strbuf_printf(text, "%s by reference", op_name(step));
       break;
     case FLAT_COPY:
-      hr_strbuf_printf(text, "copy %zu bytes", step->copy_bytes);
+      hr_strbuf_printf(text, "copy %zu bytes", step->copy.size_bytes);
       break;
     case FLAT_WHILE:
       print_while(text, step);
@@ -73,9 +74,9 @@ static void print_kind(hr_strbuf_t *text, const flat_step_t *step) {
 static void print_step(hr_strbuf_t *text, const flat_plan_t *flat, int number) {
   const flat_step_t *step = &flat->steps[number];
   hr_strbuf_printf(text, "  %d: ", number);
-  if (step->out_count || step->out_slot >= 0) {
+  if (step->out_count || step->reference.out_slot >= 0) {
     print_refs(text, flat, step->out, step->out_count);
-    if (step->out_slot >= 0) hr_strbuf_printf(text, "kept %d", step->out_slot);
+    if (step->reference.out_slot >= 0) hr_strbuf_printf(text, "kept %d", step->reference.out_slot);
     hr_strbuf_add_str(text, " = ");
   }
   print_kind(text, step);
@@ -84,11 +85,11 @@ static void print_step(hr_strbuf_t *text, const flat_plan_t *flat, int number) {
   hr_strbuf_add_char(text, ')');
   if (step->scratch.buffer >= 0) hr_strbuf_printf(text, " scratch b%d", step->scratch.buffer);
   if (step->kind == FLAT_CONDITIONAL)
-    for (int b = 0; b < step->start_count; b++)
-      hr_strbuf_printf(text, "%s%d", b ? ", " : " from ", step->starts[b]);
+    for (int b = 0; b < step->control.start_count; b++)
+      hr_strbuf_printf(text, "%s%d", b ? ", " : " from ", step->control.starts[b]);
   if (step->source) hr_strbuf_printf(text, "  ; %%%.*s", HR_STR_ARGS(step->source->op.instr->name));
-  if (step->first)
-    hr_strbuf_printf(text, " behind %%%.*s", HR_STR_ARGS(step->first->op.instr->name));
+  if (step->native.first)
+    hr_strbuf_printf(text, " behind %%%.*s", HR_STR_ARGS(step->native.first->op.instr->name));
   hr_strbuf_add_char(text, '\n');
 }
 

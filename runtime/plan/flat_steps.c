@@ -67,8 +67,8 @@ hr_status_t flat_copy_add(flat_builder_t *builder, const plan_step_t *source, fl
                       .out = ends + 1,
                       .scratch = {-1, 0},
                       .reuse = itself,
-                      .copy_bytes = size_bytes,
-                      .out_slot = -1};
+                      .copy.size_bytes = size_bytes,
+                      .reference.out_slot = -1};
   return flat_step_add(builder, &step);
 }
 
@@ -102,10 +102,10 @@ static hr_status_t gather_leaves(flat_builder_t *builder, const flat_frame_t *fr
 
 hr_status_t flat_step_prepared(flat_builder_t *builder, const op_native_step_t *prepared,
                                flat_step_t *step) {
-  step->plan = prepared->plan;
+  step->native.plan = prepared->plan;
   step->reuse = prepared->reuse, step->reuse_words = prepared->reuse_words;
-  step->nondeterministic_results = prepared->nondeterministic_results;
-  step->parts = prepared->parts, step->prepack = prepared->prepack;
+  step->native.nondeterministic_results = prepared->nondeterministic_results;
+  step->native.tiles = prepared->parts, step->native.prepack = prepared->prepack;
   if (step->scratch.buffer >= 0)
     builder->buffers.data[step->scratch.buffer].size_bytes = prepared->scratch_bytes;
   else if (prepared->scratch_bytes)
@@ -115,13 +115,13 @@ hr_status_t flat_step_prepared(flat_builder_t *builder, const op_native_step_t *
 
 static hr_status_t ask(flat_builder_t *builder, const op_native_t *native, flat_step_t *step) {
   op_native_step_t prepared = {0};
-  if (step->plan || !native || !native->prepare) return NULL;
+  if (step->native.plan || !native || !native->prepare) return NULL;
   HR_TRY(native->prepare(&builder->target, &step->source->op, &prepared));
   if (!prepared.plan) return NULL;
   step->kind = FLAT_NATIVE;
-  step->native = native;
-  step->flops = prepared.flops;
-  step->bytes = prepared.bytes;
+  step->native.kernel = native;
+  step->native.flops = prepared.flops;
+  step->native.bytes = prepared.bytes;
   return flat_step_prepared(builder, &prepared, step);
 }
 
@@ -152,7 +152,7 @@ static uint64_t overwritable(const flat_step_t *step) {
   uint64_t mask = 0;
   if (hlo_op_is(instr->op, OP_CONTROL) || instr->operand_count != step->in_count) return 0;
   for (int k = 0; k < step->in_count && k < 64; k++) {
-    bool alone = step->in[k].buffer >= 0 && step->in_slots[k] < 0;
+    bool alone = step->in[k].buffer >= 0 && step->reference.in_slots[k] < 0;
     for (int other = 0; other < step->in_count && alone; other++)
       alone = other == k || step->in[other].buffer != step->in[k].buffer;
     if (alone) mask |= UINT64_C(1) << k;
@@ -178,28 +178,30 @@ static hr_status_t make_reference(flat_builder_t *builder, flat_frame_t *frame, 
   HR_TRY(HR_NEW_ARRAY(builder->arena, instr->operand_count, &slots));
   for (int k = 0; k < instr->operand_count; k++) slots[k] = frame->slots[instr->operands[k]->id];
   step->kind = FLAT_REFERENCE;
-  step->in_slots = slots;
-  step->owns_operands = outlive_the_step(instr, is_boxed);
-  if (is_boxed) step->out_slot = frame->slots[instr->id] = builder->slot_count++;
-  step->has_out_buffers = !is_boxed && !step->source->dynamic && !has_boxed_operand(frame, instr) &&
-                          flat_fills_out_buffers(instr);
-  if (step->has_out_buffers) return flat_out_buffer_reuse(builder->arena, instr, &step->reuse);
-  if (!hlo_shape_is_array(instr->shape) || step->owns_operands) return NULL;
+  step->reference.in_slots = slots;
+  step->reference.owns_operands = outlive_the_step(instr, is_boxed);
+  if (is_boxed) step->reference.out_slot = frame->slots[instr->id] = builder->slot_count++;
+  step->reference.has_out_buffers = !is_boxed && !step->source->dynamic &&
+                                    !has_boxed_operand(frame, instr) &&
+                                    flat_fills_out_buffers(instr);
+  if (step->reference.has_out_buffers)
+    return flat_out_buffer_reuse(builder->arena, instr, &step->reuse);
+  if (!hlo_shape_is_array(instr->shape) || step->reference.owns_operands) return NULL;
   step->reuse = any;
-  step->may_overwrite = overwritable(step);
+  step->reference.may_overwrite = overwritable(step);
   return NULL;
 }
 
 hr_status_t flat_kernel_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *source,
                             bool can_lay_out, bool *out_done) {
   const hlo_instr_t *instr = source->op.instr;
-  flat_step_t step = {.source = source, .scratch = {-1, 0}, .out_slot = -1};
+  flat_step_t step = {.source = source, .scratch = {-1, 0}, .reference.out_slot = -1};
   HR_TRY(choose_kernel(builder, frame, &step));
-  *out_done = step.plan || !can_lay_out;
+  *out_done = step.native.plan || !can_lay_out;
   if (!*out_done) return NULL;
   HR_TRY(gather_leaves(builder, frame, &step));
-  if (!step.plan) HR_TRY(make_reference(builder, frame, &step));
-  if (step.out_slot < 0) {
+  if (!step.native.plan) HR_TRY(make_reference(builder, frame, &step));
+  if (step.reference.out_slot < 0) {
     HR_TRY(flat_leaves_add(builder, instr->shape, &step.out));
     step.out_count = hlo_shape_leaf_count(instr->shape);
     frame->leaves[instr->id] = step.out;

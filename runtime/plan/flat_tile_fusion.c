@@ -89,7 +89,7 @@ static int count_reads(const flat_step_t *step, int buffer, int *out_leaf) {
 static bool is_plain(const flat_step_t *step) {
   return step->kind == FLAT_COPY ||
          (step->kind == FLAT_NATIVE && step->source->op.instr->op != HLO_WHILE) ||
-         (step->kind == FLAT_REFERENCE && !step->begins && !step->ends);
+         (step->kind == FLAT_REFERENCE && !step->reference.begins && !step->reference.ends);
 }
 
 /* The first reader, if it is in the same straight line. */
@@ -105,12 +105,12 @@ static int find_reader(const flat_builder_t *builder, const bool *borders, int f
 }
 
 static bool can_be_followed(const flat_builder_t *builder, const flat_step_t *step) {
-  if (step->kind != FLAT_NATIVE || !step->parts.fuse) return false;
-  if (step->out_count != 1 || step->parts.grid.rows < 2) return false;
+  if (step->kind != FLAT_NATIVE || !step->native.tiles.fuse) return false;
+  if (step->out_count != 1 || step->native.tiles.grid.rows < 2) return false;
   size_t bytes = builder->buffers.data[step->out[0].buffer].size_bytes;
-  return step->flops >= LEAST_FLOPS &&
-         (step->flops <= SHORT_FLOPS ||
-          bytes >= (step->parts.fit_caches ? PARTS_BYTES : LARGE_BYTES));
+  return step->native.flops >= LEAST_FLOPS &&
+         (step->native.flops <= SHORT_FLOPS ||
+          bytes >= (step->native.tiles.fit_caches ? PARTS_BYTES : LARGE_BYTES));
 }
 
 static bool find_pair(flat_builder_t *builder, const bool *borders, int number, pair_t *out_pair) {
@@ -123,7 +123,7 @@ static bool find_pair(flat_builder_t *builder, const bool *borders, int number, 
   if (out_pair->second < 0 || buffer->coalesced_into >= 0 || buffer->is_carried) return false;
   const flat_step_t *second = step_of(builder, out_pair->second);
   out_pair->is_read_again = buffer->storage != FLAT_ARENA || buffer->end > out_pair->second;
-  return second->kind == FLAT_NATIVE && second->parts.consumer;
+  return second->kind == FLAT_NATIVE && second->native.tiles.consumer;
 }
 
 /* Both plans, made for each other; made[1].plan stays NULL if that cannot be. */
@@ -131,12 +131,13 @@ static hr_status_t prepare_both(pair_t *pair) {
   const flat_builder_t *builder = pair->builder;
   const flat_step_t *first = step_of(builder, pair->first),
                     *second = step_of(builder, pair->second);
-  op_native_grid_t grid = first->parts.grid;
-  HR_TRY(second->parts.consumer->prepare(&builder->target, &second->source->op, second->plan,
-                                         pair->leaf, &grid, &pair->made[1]));
+  op_native_grid_t grid = first->native.tiles.grid;
+  HR_TRY(second->native.tiles.consumer->prepare(&builder->target, &second->source->op,
+                                                second->native.plan, pair->leaf, &grid,
+                                                &pair->made[1]));
   if (!pair->made[1].plan) return NULL;
-  HR_TRY(first->parts.fuse(&builder->target, first->plan, &grid, &pair->made[0]));
-  pair->made[0].parts.by_rows = grid.unit ? 0 : first->parts.by_rows;
+  HR_TRY(first->native.tiles.fuse(&builder->target, first->native.plan, &grid, &pair->made[0]));
+  pair->made[0].parts.by_rows = grid.unit ? 0 : first->native.tiles.by_rows;
   return NULL;
 }
 
@@ -170,8 +171,8 @@ static hr_status_t make_plan(const pair_t *pair, flat_step_t *step, size_t *out_
                     *second = step_of(builder, pair->second);
   tile_fusion_plan_t *plan;
   HR_TRY(HR_NEW(builder->arena, &plan));
-  *plan = (tile_fusion_plan_t){.first = first->native,
-                               .consumer = second->parts.consumer,
+  *plan = (tile_fusion_plan_t){.first = first->native.kernel,
+                               .consumer = second->native.tiles.consumer,
                                .first_plan = pair->made[0].plan,
                                .second_plan = pair->made[1].plan,
                                .first_in = first->in_count,
@@ -182,7 +183,7 @@ static hr_status_t make_plan(const pair_t *pair, flat_step_t *step, size_t *out_
   plan->second_scratch_at = rounded(pair->made[0].scratch_bytes);
   plan->operands_at = plan->second_scratch_at + rounded(pair->made[1].scratch_bytes);
   *out_scratch_bytes = plan->operands_at + (size_t)second->in_count * sizeof(void *);
-  step->plan = plan;
+  step->native.plan = plan;
   return NULL;
 }
 
@@ -264,10 +265,10 @@ static void replace_steps(const pair_t *pair, const flat_step_t *step) {
   for (int k = 0; k < first->in_count; k++) read_later(pair, first->in[k]);
   *step_of(builder, pair->second) = *step;
   *step_of(builder, pair->first) = (flat_step_t){.kind = FLAT_COPY,
-                                                 .is_removed = true,
+                                                 .copy.is_removed = true,
                                                  .end = pair->first + 1,
                                                  .scratch = {-1, 0},
-                                                 .out_slot = -1};
+                                                 .reference.out_slot = -1};
 }
 
 static hr_status_t join(const pair_t *pair) {
@@ -275,14 +276,15 @@ static hr_status_t join(const pair_t *pair) {
   const flat_step_t *first = step_of(builder, pair->first),
                     *second = step_of(builder, pair->second);
   size_t scratch_bytes, product_bytes = bytes_at(builder, first->out[0]);
-  flat_step_t step = {.kind = FLAT_NATIVE,
-                      .end = second->end,
-                      .source = second->source,
-                      .first = first->source,
-                      .native = &flat_followed,
-                      .flops = first->flops + second->flops,
-                      .out_slot = -1,
-                      .bytes = first->bytes + second->bytes - 2 * (double)product_bytes};
+  flat_step_t step = {
+      .kind = FLAT_NATIVE,
+      .end = second->end,
+      .source = second->source,
+      .native.first = first->source,
+      .native.kernel = &flat_followed,
+      .native.flops = first->native.flops + second->native.flops,
+      .reference.out_slot = -1,
+      .native.bytes = first->native.bytes + second->native.bytes - 2 * (double)product_bytes};
   HR_TRY(make_plan(pair, &step, &scratch_bytes));
   HR_TRY(list_leaves(pair, &step));
   HR_TRY(make_reuse(pair, &step));
@@ -300,7 +302,7 @@ static hr_status_t find_borders(flat_builder_t *builder, bool **out_borders) {
   for (int s = 0; s < flat_now(builder); s++) {
     const flat_step_t *step = step_of(builder, s);
     if (step->end != s + 1) borders[s] = borders[step->end] = true;
-    for (int i = 0; i < step->start_count; i++) borders[step->starts[i]] = true;
+    for (int i = 0; i < step->control.start_count; i++) borders[step->control.starts[i]] = true;
   }
   *out_borders = borders;
   return NULL;
@@ -330,7 +332,7 @@ static bool is_operand(const flat_builder_t *builder, const flat_step_t *step, i
 
 /* The result has no other place then. */
 static void set_product_storage(flat_builder_t *builder, const flat_step_t *step) {
-  const tile_fusion_plan_t *plan = step->plan;
+  const tile_fusion_plan_t *plan = step->native.plan;
   int product = flat_root(builder->buffers.data, step->out[plan->second_out].buffer);
   for (int o = 0; o < plan->second_out && o < 64; o++) {
     if (!(plan->storage >> o & 1)) continue;
@@ -345,6 +347,6 @@ static void set_product_storage(flat_builder_t *builder, const flat_step_t *step
 
 void flat_fuse_storage(flat_builder_t *builder) {
   for (int s = 0; s < flat_now(builder); s++)
-    if (step_of(builder, s)->native == &flat_followed)
+    if (step_of(builder, s)->native.kernel == &flat_followed)
       set_product_storage(builder, step_of(builder, s));
 }

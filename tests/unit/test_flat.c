@@ -242,7 +242,7 @@ static int count_inner(const char *next, const char *test, const char *behind,
   CHECK_OK(fixture_load(text, &fixture_native, &f));
   const flat_step_t *loop = find_while(f.flat);
   CU_ASSERT_PTR_NOT_NULL_FATAL(loop);
-  *out_trip_count = loop->trip_count;
+  *out_trip_count = loop->control.trip_count;
   int inner = loop->end - (int)(loop - f.flat->steps) - 1;
   fixture_deinit(&f);
   return inner;

@@ -108,10 +108,10 @@ static void check_channel(const hlo_module_t *module, const char *name, const ch
                           const char *instr) {
   layout_t from = order_of(x), current;
   const hlo_instr_t *op = find(module, name);
-  bool found = layout_above(op, 0, &from, &current);
+  bool found = layout_from_array(op, 0, &from, &current);
   check_order(found, &current, instr);
   if (!found) return;
-  found = layout_below(op, 0, &current, &from);
+  found = layout_of_array(op, 0, &current, &from);
   check_order(found, &from, x);
 }
 
@@ -124,9 +124,10 @@ static void test_links(void) {
   check_channel(module, "wide", "10", "201");
   check_channel(module, "sums", "0231", "0231");
   layout_t layout = order_of("0231"), result;
-  check_order(layout_below(find(module, "sums"), LAYOUT_RESULT, &layout, &result), &result, "10");
+  check_order(layout_of_array(find(module, "sums"), LAYOUT_RESULT, &layout, &result), &result,
+              "10");
   CU_ASSERT_TRUE(layout_is_free(find(module, "zero")));
-  CU_ASSERT_FALSE(layout_is_carried(find(module, "x")));
+  CU_ASSERT_FALSE(layout_is_agnostic(find(module, "x")));
   hlo_module_destroy(module);
 }
 
@@ -135,11 +136,11 @@ static void test_idle(void) {
   const hlo_shape_t *shape = find(module, "split")->shape;
   layout_t straight = order_of("012345"), idle = order_of("501234"), other = order_of("102345"),
            same = order_of("150234");
-  CU_ASSERT_TRUE(layout_is_idle(&straight, shape));
-  CU_ASSERT_TRUE(layout_is_idle(&idle, shape));
-  CU_ASSERT_FALSE(layout_is_idle(&other, shape));
-  CU_ASSERT_TRUE(layout_same(&other, &same, shape));
-  CU_ASSERT_FALSE(layout_same(&other, &straight, shape));
+  CU_ASSERT_TRUE(layout_is_row_major(&straight, shape));
+  CU_ASSERT_TRUE(layout_is_row_major(&idle, shape));
+  CU_ASSERT_FALSE(layout_is_row_major(&other, shape));
+  CU_ASSERT_TRUE(layout_equal(&other, &same, shape));
+  CU_ASSERT_FALSE(layout_equal(&other, &straight, shape));
   hlo_module_destroy(module);
 }
 

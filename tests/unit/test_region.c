@@ -38,7 +38,7 @@ static void close_fixture(region_fixture_t *r) {
 static int count_regions(const region_fixture_t *r) {
   int count = 0;
   for (int s = 0; s < r->f.flat->step_count; s++)
-    count += r->f.flat->steps[s].native == &jit_region_native;
+    count += r->f.flat->steps[s].native.kernel == &jit_region_native;
   return count;
 }
 
@@ -163,8 +163,9 @@ static void print_pairs(hr_strbuf_t *text, const char *type, int count) {
 static int copies_in_loops(const flat_plan_t *flat, size_t size_bytes) {
   int count = 0;
   for (int s = 0; s < flat->step_count; s++)
-    for (int k = s + 1; flat->steps[s].native == &jit_region_native && k < flat->steps[s].end; k++)
-      count += flat->steps[k].kind == FLAT_COPY && flat->steps[k].copy_bytes == size_bytes;
+    for (int k = s + 1;
+         flat->steps[s].native.kernel == &jit_region_native && k < flat->steps[s].end; k++)
+      count += flat->steps[k].kind == FLAT_COPY && flat->steps[k].copy.size_bytes == size_bytes;
   return count;
 }
 

@@ -37,7 +37,7 @@ static void close_fixture(follow_fixture_t *r) {
 
 static int count_followed(const flat_plan_t *flat) {
   int count = 0;
-  for (int s = 0; s < flat->step_count; s++) count += flat->steps[s].first != NULL;
+  for (int s = 0; s < flat->step_count; s++) count += flat->steps[s].native.first != NULL;
   return count;
 }
 
@@ -212,7 +212,7 @@ static void test_loops(void) {
   agree(text, 2);
   CHECK_OK(open_fixture(text, 2, false, &r));
   for (int s = 0; s < r.f.flat->step_count; s++)
-    copies += r.f.flat->steps[s].kind == FLAT_COPY && r.f.flat->steps[s].copy_bytes > 4;
+    copies += r.f.flat->steps[s].kind == FLAT_COPY && r.f.flat->steps[s].copy.size_bytes > 4;
   CU_ASSERT_EQUAL(copies, 2); /* of the initial values, before the loop */
   close_fixture(&r);
 }
@@ -222,7 +222,8 @@ static int count_packing(const flat_plan_t *flat) {
   int count = 0;
   bool in_loop = false;
   for (int s = 0; s < flat->step_count; s++) {
-    bool packs = flat->steps[s].native && !strcmp(flat->steps[s].native->name, "packing");
+    bool packs =
+        flat->steps[s].native.kernel && !strcmp(flat->steps[s].native.kernel->name, "packing");
     in_loop |= flat->steps[s].kind == FLAT_WHILE;
     if (packs && in_loop) return -1;
     count += packs;

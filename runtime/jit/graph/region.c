@@ -28,8 +28,9 @@ static int nodes_of(const jit_plan_t *plan) {
 }
 
 static bool can_write_out(const flat_step_t *step) {
-  const jit_plan_t *plan = step->plan;
-  return step->native == &jit_native && plan->ns < WRITTEN_NS && nodes_of(plan) <= WRITTEN_NODES;
+  const jit_plan_t *plan = step->native.plan;
+  return step->native.kernel == &jit_native && plan->ns < WRITTEN_NS &&
+         nodes_of(plan) <= WRITTEN_NODES;
 }
 
 /* Reference kernels keep values, talk to peers, and are slow anyway. */
@@ -39,7 +40,7 @@ static bool is_wanted(const flat_plan_t *flat, int loop) {
     const flat_step_t *step = &flat->steps[s];
     if (step->kind == FLAT_REFERENCE) return false;
     if (step->kind != FLAT_NATIVE || !can_write_out(step)) continue;
-    written++, nodes += nodes_of(step->plan);
+    written++, nodes += nodes_of(step->native.plan);
   }
   return written && nodes <= REGION_NODES && flat->steps[loop].end - loop <= REGION_STEPS;
 }
@@ -87,7 +88,7 @@ static hr_status_t list_literals(jit_region_t *region, hr_arena_t *arena) {
     int count = 0;
     for (int s = region->step; s < region->end; s++)
       if (region->is_written_out[s - region->step])
-        find_literals(region, region_step(region, s)->plan, &count);
+        find_literals(region, region_step(region, s)->native.plan, &count);
     if (!pass) HR_TRY(HR_NEW_ARRAY(arena, count + 1, &region->literals));
   }
   return NULL;
@@ -99,7 +100,7 @@ static double iteration_ns(const jit_region_t *region, int loop) {
   for (int s = loop + 1; s < region_step(region, loop)->end; s++) {
     const flat_step_t *step = region_step(region, s);
     bool is_written = region->is_written_out[s - region->step];
-    ns += is_written                  ? ((const jit_plan_t *)step->plan)->ns
+    ns += is_written                  ? ((const jit_plan_t *)step->native.plan)->ns
           : step->kind == FLAT_NATIVE ? CALL_NS
                                       : 1;
   }
@@ -108,7 +109,7 @@ static double iteration_ns(const jit_region_t *region, int loop) {
 
 /* A power of two, by which it is quick to divide. Loops that are soon over are left alone. */
 static void choose_trip_counts(jit_region_t *region, int loop) {
-  int64_t trip_count = 1, all = region_step(region, loop)->trip_count;
+  int64_t trip_count = 1, all = region_step(region, loop)->control.trip_count;
   double ns = iteration_ns(region, loop);
   while ((double)trip_count * ns < LOOK_NS) trip_count *= 2;
   region->trip_counts[loop - region->step] =
@@ -166,14 +167,16 @@ static void add_calls(jit_key_state_t *state, const jit_plan_t *plan) {
 static void add_step(jit_key_state_t *state, const jit_region_t *region, int s) {
   const flat_step_t *step = region_step(region, s);
   add_words(state, step->kind, s, step->end);
-  add_words(state, step->trip_count, (int64_t)step->copy_bytes, step->start_count);
+  add_words(state, step->control.trip_count, (int64_t)step->copy.size_bytes,
+            step->control.start_count);
   add_words(state, step->in_count, step->out_count, region->is_written_out[s - region->step]);
-  for (int i = 0; i < step->start_count; i++) add_words(state, step->starts[i], 0, 0);
+  for (int i = 0; i < step->control.start_count; i++)
+    add_words(state, step->control.starts[i], 0, 0);
   add_refs(state, region, step->in, step->in_count);
   add_refs(state, region, step->out, step->out_count);
   add_refs(state, region, &step->scratch, 1);
   add_words(state, region->trip_counts[s - region->step], 0, 0);
-  if (region->is_written_out[s - region->step]) add_calls(state, step->plan);
+  if (region->is_written_out[s - region->step]) add_calls(state, step->native.plan);
 }
 
 static hr_status_t make_key(const jit_region_t *region, hr_arena_t *arena, jit_key_t *out_key) {
@@ -195,7 +198,7 @@ static hr_status_t make_key(const jit_region_t *region, hr_arena_t *arena, jit_k
 /* Kernels that nothing else runs have no function of their own. */
 static void take_kernels(const jit_region_t *region, jit_kernel_t *kernel) {
   for (int s = region->step; s < region->end; s++) {
-    const jit_plan_t *plan = region_step(region, s)->plan;
+    const jit_plan_t *plan = region_step(region, s)->native.plan;
     for (int c = 0; region->is_written_out[s - region->step] && c < plan->call_count; c++) {
       plan->calls[c].kernel->uses--;
       plan->calls[c].kernel->writers++;
@@ -236,8 +239,8 @@ static hr_status_t replace_step(flat_plan_t *flat, int s, const jit_kernel_t *ke
                        (size_t)region->literal_count * sizeof(void *), &literals));
   for (int b = 0; b < region->buffer_count; b++) in[b].buffer = region->buffers[b].buffer;
   *plan = (region_plan_t){kernel, region->buffer_count, region->literal_count, literals};
-  step->kind = FLAT_NATIVE, step->native = &jit_region_native, step->plan = plan,
-  step->trip_count = -1;
+  step->kind = FLAT_NATIVE, step->native.kernel = &jit_region_native, step->native.plan = plan,
+  step->control.trip_count = -1;
   step->in = in, step->in_count = region->buffer_count;
   return NULL;
 }

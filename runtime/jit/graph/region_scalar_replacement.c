@@ -75,7 +75,7 @@ static void see_call(jit_region_t *region, const flat_step_t *step, const jit_ca
 }
 
 static void see_kernels(jit_region_t *region, const flat_step_t *step) {
-  const jit_plan_t *plan = step->plan;
+  const jit_plan_t *plan = step->native.plan;
   for (int c = 0; c < plan->call_count; c++) see_call(region, step, &plan->calls[c]);
   for (int c = 0; c < plan->copy_count; c++) {
     flat_ref_t from = step->in[plan->copies[c].in], to = step->out[plan->copies[c].out];

@@ -253,7 +253,7 @@ static hr_status_t write_call(writer_t *w, const flat_step_t *step, const jit_ca
 }
 
 static hr_status_t write_kernels(writer_t *w, const flat_step_t *step) {
-  const jit_plan_t *plan = step->plan;
+  const jit_plan_t *plan = step->native.plan;
   for (int c = 0; c < plan->copy_count; c++) {
     const jit_copy_t *copy = &plan->copies[c];
     write_copy(w, step->in[copy->in], step->out[copy->out], (int64_t)copy->bytes);
@@ -318,11 +318,11 @@ static void write_look(writer_t *w, int s, kir_value_t *iteration) {
 
 static hr_status_t write_condition(writer_t *w, const flat_step_t *step, kir_value_t *iteration,
                                    kir_value_t **out_goes_on) {
-  if (step->trip_count >= 0) {
-    *out_goes_on = kir_icmp(w->b, KIR_ICMP_ULT, iteration, number(w, step->trip_count));
+  if (step->control.trip_count >= 0) {
+    *out_goes_on = kir_icmp(w->b, KIR_ICMP_ULT, iteration, number(w, step->control.trip_count));
     return NULL;
   }
-  HR_TRY(write_range(w, step->starts[0], step->starts[1]));
+  HR_TRY(write_range(w, step->control.starts[0], step->control.starts[1]));
   kir_value_t *met = read_scalar(w, step->in[0], HR_PRED);
   *out_goes_on = kir_icmp(w->b, KIR_ICMP_NE, met, kir_null(w->i8));
   return NULL;
@@ -342,7 +342,7 @@ static hr_status_t write_while(writer_t *w, int s) {
   kir_cond_br(w->b, goes_on, body, leave);
   go_on(w, body);
   write_look(w, s, phis.iteration);
-  HR_TRY(write_range(w, step->starts[1], step->end));
+  HR_TRY(write_range(w, step->control.starts[1], step->end));
   close_phis(w, &phis);
   jump(w, header);
   return_to_values(w->region, values);
@@ -371,7 +371,7 @@ static void join_branches(writer_t *w, int s, const branch_end_t *ends) {
     region_buffer_t *buffer = &w->region->buffers[b];
     if (!is_kept(w->region, buffer, s, s + 1, step->end)) continue;
     kir_value_t *phi = kir_phi(w->b, register_type(w, &buffer->reg));
-    for (int k = 0; k < step->start_count; k++)
+    for (int k = 0; k < step->control.start_count; k++)
       kir_add_incoming(phi, &ends[k].values[b], (kir_block_t **)&ends[k].block, 1);
     buffer->reg.value = phi;
   }
@@ -379,9 +379,9 @@ static void join_branches(writer_t *w, int s, const branch_end_t *ends) {
 
 static hr_status_t write_branch(writer_t *w, const flat_step_t *step, int k, kir_block_t *after,
                                 branch_end_t *out_end) {
-  int end = k + 1 < step->start_count ? step->starts[k + 1] : step->end;
+  int end = k + 1 < step->control.start_count ? step->control.starts[k + 1] : step->end;
   HR_TRY(HR_NEW_ARRAY(&w->kernel->arena, w->region->buffer_count + 1, &out_end->values));
-  HR_TRY(write_range(w, step->starts[k], end));
+  HR_TRY(write_range(w, step->control.starts[k], end));
   out_end->block = w->at;
   keep_values(w->region, out_end->values);
   jump(w, after);
@@ -394,11 +394,12 @@ static hr_status_t write_conditional(writer_t *w, int s) {
   kir_value_t *choice = read_scalar(w, step->in[0], is_pred ? HR_PRED : HR_S32), **values;
   kir_block_t *after = new_block(w);
   branch_end_t *ends;
-  HR_TRY(HR_NEW_ARRAY(&w->kernel->arena, step->start_count, &ends));
+  HR_TRY(HR_NEW_ARRAY(&w->kernel->arena, step->control.start_count, &ends));
   HR_TRY(HR_NEW_ARRAY(&w->kernel->arena, w->region->buffer_count + 1, &values));
   keep_values(w->region, values);
-  for (int k = 0; k < step->start_count; k++) {
-    kir_block_t *branch = new_block(w), *others = k + 1 < step->start_count ? new_block(w) : branch;
+  for (int k = 0; k < step->control.start_count; k++) {
+    kir_block_t *branch = new_block(w),
+                *others = k + 1 < step->control.start_count ? new_block(w) : branch;
     if (others == branch)
       kir_br(w->b, branch);
     else
@@ -423,7 +424,7 @@ static hr_status_t write_step(writer_t *w, int s) {
     case FLAT_CONDITIONAL:
       return write_conditional(w, s);
     case FLAT_COPY:
-      write_copy(w, step->in[0], step->out[0], (int64_t)step->copy_bytes);
+      write_copy(w, step->in[0], step->out[0], (int64_t)step->copy.size_bytes);
       return NULL;
     default:
       break;

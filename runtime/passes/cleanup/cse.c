@@ -1,42 +1,47 @@
-/* Common subexpressions: of equal instructions of a computation the first one stays, of equal
- * computations too. Constants, iotas and broadcasts count like all others. A hash table of what has
- * been seen; linear. */
+/* Common subexpression elimination by hashing, of instructions and of whole computations:
+ *
+ *   a = exp(x), b = exp(x)                 ->   a = exp(x), uses of b read a
+ *   reduce(.., to_apply=sum.1), ..=sum.2   ->   both call sum.1
+ *
+ * The first of equal instructions of a computation stays. Open addressing tables of at least twice
+ * the number of entries; expected cost linear. Impure instructions and those with control
+ * dependencies are never merged. Exact. */
 #include "passes/lib/pass_equal.h"
 #include "passes/lib/pass_rewrite.h"
 #include "passes/passes.h"
 
 /* ---- instructions ---- */
 
-typedef struct seen {
+typedef struct instr_table {
   hlo_instr_t **slots;
   size_t mask;
-} seen_t;
+} instr_table_t;
 
 /* Not shareable: effects, RNG, parameters, instructions with control dependencies. */
-static bool may_be_shared(const hlo_instr_t *instr) {
+static bool can_merge(const hlo_instr_t *instr) {
   return instr->op != HLO_PARAMETER && !(instr->extra && instr->extra->control_count) &&
          pass_is_pure(instr);
 }
 
 /* The earlier one that is the same, or NULL: then it is remembered. */
-static hlo_instr_t *find_or_add(seen_t *seen, hlo_instr_t *instr) {
-  size_t i = pass_instr_hash(instr) & seen->mask;
-  for (; seen->slots[i]; i = (i + 1) & seen->mask)
-    if (pass_instr_equal(seen->slots[i], instr)) return seen->slots[i];
-  seen->slots[i] = instr;
+static hlo_instr_t *find_or_add(instr_table_t *table, hlo_instr_t *instr) {
+  size_t i = pass_instr_hash(instr) & table->mask;
+  for (; table->slots[i]; i = (i + 1) & table->mask)
+    if (pass_instr_equal(table->slots[i], instr)) return table->slots[i];
+  table->slots[i] = instr;
   return NULL;
 }
 
-static hr_status_t share_instrs(hlo_computation_t *computation, bool *out_changed) {
+static hr_status_t merge_equal_instrs(hlo_computation_t *computation, bool *out_changed) {
   pass_rewrite_t rewrite;
-  seen_t seen = {.mask = 15};
-  while (seen.mask < 2 * computation->instrs.count) seen.mask = 2 * seen.mask + 1;
+  instr_table_t table = {.mask = 15};
+  while (table.mask < 2 * computation->instrs.count) table.mask = 2 * table.mask + 1;
   HR_TRY(pass_rewrite_begin(&rewrite, computation));
-  hr_status_t st = HR_NEW_ARRAY(&rewrite.scratch, seen.mask + 1, &seen.slots);
+  hr_status_t st = HR_NEW_ARRAY(&rewrite.scratch, table.mask + 1, &table.slots);
   for (uint32_t i = 0; i < rewrite.old_count && !st; i++) {
     hlo_instr_t *instr = pass_rewrite_visit(&rewrite, i);
-    hlo_instr_t *same = instr && may_be_shared(instr) ? find_or_add(&seen, instr) : NULL;
-    if (same) st = pass_replace(&rewrite, instr, same);
+    hlo_instr_t *earlier = instr && can_merge(instr) ? find_or_add(&table, instr) : NULL;
+    if (earlier) st = pass_replace(&rewrite, instr, earlier);
   }
   *out_changed |= rewrite.changed;
   return pass_rewrite_end(&rewrite, st);
@@ -44,50 +49,50 @@ static hr_status_t share_instrs(hlo_computation_t *computation, bool *out_change
 
 /* ---- computations ---- */
 
-typedef struct available {
+typedef struct computation_table {
   hr_arena_t arena;
-  hlo_computation_t **slots, **first; /* first: what stands for each computation, by id */
+  hlo_computation_t **slots, **representative; /* first: what stands for each computation, by id */
   size_t mask;
-} available_t;
+} computation_table_t;
 
-static hlo_computation_t *first_equal(available_t *available, hlo_computation_t *computation) {
-  size_t i = pass_computation_hash(computation) & available->mask;
-  for (; available->slots[i]; i = (i + 1) & available->mask)
-    if (pass_computation_equal(available->slots[i], computation)) return available->slots[i];
-  return available->slots[i] = computation;
+static hlo_computation_t *find_or_add_computation(computation_table_t *table,
+                                                  hlo_computation_t *computation) {
+  size_t i = pass_computation_hash(computation) & table->mask;
+  for (; table->slots[i]; i = (i + 1) & table->mask)
+    if (pass_computation_equal(table->slots[i], computation)) return table->slots[i];
+  return table->slots[i] = computation;
 }
 
 /* Callees come first, so calls already go to the ones that stay. */
-static hr_status_t share_computations(hlo_module_t *module, available_t *available,
-                                      bool *out_changed) {
+static hr_status_t merge_equal_computations(hlo_module_t *module, computation_table_t *table,
+                                            bool *out_changed) {
   size_t count = module->computations.count;
-  for (available->mask = 15; available->mask < 2 * count;)
-    available->mask = 2 * available->mask + 1;
-  HR_TRY(HR_NEW_ARRAY(&available->arena, available->mask + 1, &available->slots));
-  HR_TRY(HR_NEW_ARRAY(&available->arena, count, &available->first));
+  for (table->mask = 15; table->mask < 2 * count;) table->mask = 2 * table->mask + 1;
+  HR_TRY(HR_NEW_ARRAY(&table->arena, table->mask + 1, &table->slots));
+  HR_TRY(HR_NEW_ARRAY(&table->arena, count, &table->representative));
   for (size_t c = 0; c < count; c++) {
     hlo_computation_t *computation = module->computations.data[c];
     for (size_t i = 0; i < computation->instrs.count; i++) {
       hlo_instr_t *instr = computation->instrs.data[i];
       for (int k = 0; k < instr->called_count; k++)
-        instr->called[k] = available->first[instr->called[k]->id];
+        instr->called[k] = table->representative[instr->called[k]->id];
     }
-    available->first[c] =
-        computation == module->entry ? computation : first_equal(available, computation);
-    *out_changed |= available->first[c] != computation;
+    table->representative[c] =
+        computation == module->entry ? computation : find_or_add_computation(table, computation);
+    *out_changed |= table->representative[c] != computation;
   }
   return NULL;
 }
 
 hr_status_t pass_cse(hlo_module_t *module, bool *out_changed) {
-  available_t available = {0};
-  bool fewer = false;
+  computation_table_t table = {0};
+  bool merged = false;
   for (size_t c = 0; c < module->computations.count; c++)
-    HR_TRY(share_instrs(module->computations.data[c], out_changed));
-  hr_arena_init(&available.arena);
-  hr_status_t st = share_computations(module, &available, &fewer);
-  hr_arena_deinit(&available.arena);
-  if (st || !fewer) return st;
+    HR_TRY(merge_equal_instrs(module->computations.data[c], out_changed));
+  hr_arena_init(&table.arena);
+  hr_status_t st = merge_equal_computations(module, &table, &merged);
+  hr_arena_deinit(&table.arena);
+  if (st || !merged) return st;
   *out_changed = true;
   return pass_computations_order(module);
 }

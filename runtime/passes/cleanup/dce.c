@@ -1,4 +1,6 @@
-/* Dead code elimination. Unused loop state is removed by pass_simplify_while_state. */
+/* Dead code elimination: instructions that neither the root nor an effect needs, and computations
+ * that the entry does not reach. Unused loop state is removed by pass_simplify_while_state. Linear.
+ */
 #include "passes/lib/pass_rewrite.h"
 #include "passes/passes.h"
 

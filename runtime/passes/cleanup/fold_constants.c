@@ -1,6 +1,11 @@
-/* Constant folding, by the reference engine's kernels. What would only make the program bigger
- * stays: iotas and broadcasts are cheaper to make than to read. An array of equal elements becomes
- * a broadcast of one. */
+/* Constant folding with the reference engine's kernels:
+ *
+ *   add(constant 2, constant 3)   ->   constant 5
+ *   constant {7, 7, 7, 7}         ->   broadcast(constant 7)
+ *
+ * Not folded: generators (iota, broadcast, random bits), which are cheaper to compute than to read;
+ * results that are large and larger than their operands; kernels whose cost is not linear. Exact:
+ * the same kernels would run later. */
 #include <string.h>
 
 #include "passes/lib/pass_evaluate.h"
@@ -8,13 +13,13 @@
 #include "passes/passes.h"
 
 enum {
-  MAX_BYTES = 65536, /* of a result that is larger than what it is made of */
-  MAX_WORK = 4 << 20 /* bytes that are read for one result */
+  MAX_BYTES = 65536, /* of a result that is larger than its operands */
+  MAX_WORK = 4 << 20 /* operand bytes of one result */
 };
 
-/* ---- what is folded ---- */
+/* ---- candidates ---- */
 
-static bool grows_by_nature(hlo_opcode_t op) {
+static bool is_generator(hlo_opcode_t op) {
   return op == HLO_IOTA || op == HLO_BROADCAST || op == HLO_RNG_BIT_GENERATOR;
 }
 
@@ -31,7 +36,7 @@ static bool constant_operands(const hlo_instr_t *instr, hlo_value_t **values, si
   return true;
 }
 
-static bool is_worth_folding(const hlo_instr_t *instr, size_t operand_bytes) {
+static bool is_profitable(const hlo_instr_t *instr, size_t operand_bytes) {
   size_t bytes;
   hr_status_t st = hlo_shape_bytes(instr->shape, &bytes);
   hr_status_release(st);
@@ -46,7 +51,7 @@ static bool is_expensive(hlo_opcode_t op) {
 }
 
 static bool may_fold(const hlo_instr_t *instr) {
-  if (!instr->operand_count || grows_by_nature(instr->op) || is_expensive(instr->op)) return false;
+  if (!instr->operand_count || is_generator(instr->op) || is_expensive(instr->op)) return false;
   return !(instr->extra && instr->extra->control_count) && pass_can_evaluate(instr);
 }
 
@@ -54,12 +59,13 @@ static bool may_fold(const hlo_instr_t *instr) {
 
 static bool has_equal_elements(const hlo_value_t *value) {
   const char *bytes = value->data;
-  size_t each = hr_dtype_bytes(value->dtype), total = hlo_value_bytes(value);
-  return value->rank > 0 && value->count > 1 && !memcmp(bytes, bytes + each, total - each);
+  size_t element_bytes = hr_dtype_bytes(value->dtype), total = hlo_value_bytes(value);
+  return value->rank > 0 && value->count > 1 &&
+         !memcmp(bytes, bytes + element_bytes, total - element_bytes);
 }
 
-static hlo_instr_t *broadcast_of_first(pass_rewrite_t *rewrite, const hlo_value_t *value,
-                                       const hlo_shape_t *shape) {
+static hlo_instr_t *build_splat(pass_rewrite_t *rewrite, const hlo_value_t *value,
+                                const hlo_shape_t *shape) {
   hlo_builder_t *builder = &rewrite->builder;
   hlo_value_t *scalar;
   if (!builder->status) builder->status = hlo_value_array(value->dtype, 0, NULL, &scalar);
@@ -70,14 +76,14 @@ static hlo_instr_t *broadcast_of_first(pass_rewrite_t *rewrite, const hlo_value_
 }
 
 /* Takes the value over. */
-static hlo_instr_t *constant_of(pass_rewrite_t *rewrite, hlo_value_t *value,
-                                const hlo_shape_t *shape) {
+static hlo_instr_t *build_constant(pass_rewrite_t *rewrite, hlo_value_t *value,
+                                   const hlo_shape_t *shape) {
   if (!has_equal_elements(value)) {
     hlo_instr_t *constant = hlo_build_constant(&rewrite->builder, value);
     if (constant) constant->shape = shape;
     return constant;
   }
-  hlo_instr_t *splat = broadcast_of_first(rewrite, value, shape);
+  hlo_instr_t *splat = build_splat(rewrite, value, shape);
   hlo_value_release(value);
   return splat;
 }
@@ -88,31 +94,20 @@ static hr_status_t fold_instr(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_value_t **values, *result = NULL;
   size_t bytes;
   HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, instr->operand_count, &values));
-  if (!constant_operands(instr, values, &bytes) || !is_worth_folding(instr, bytes)) return NULL;
+  if (!constant_operands(instr, values, &bytes) || !is_profitable(instr, bytes)) return NULL;
   HR_TRY(pass_evaluate(instr, values, &result));
-  return result ? pass_replace(rewrite, instr, constant_of(rewrite, result, instr->shape)) : NULL;
+  return result ? pass_replace(rewrite, instr, build_constant(rewrite, result, instr->shape))
+                : NULL;
 }
 
-static hr_status_t fold_computation(hlo_computation_t *computation, bool *out_changed) {
-  pass_rewrite_t rewrite;
-  hr_status_t st = NULL;
-  HR_TRY(pass_rewrite_begin(&rewrite, computation));
-  for (uint32_t i = 0; i < rewrite.old_count && !st; i++) {
-    hlo_instr_t *instr = pass_rewrite_visit(&rewrite, i);
-    if (!instr) continue;
-    if (instr->op == HLO_CONSTANT && instr->literal && hlo_shape_is_array(instr->shape) &&
-        has_equal_elements(instr->literal))
-      st =
-          pass_replace(&rewrite, instr, broadcast_of_first(&rewrite, instr->literal, instr->shape));
-    else if (may_fold(instr))
-      st = fold_instr(&rewrite, instr);
-  }
-  *out_changed |= rewrite.changed;
-  return pass_rewrite_end(&rewrite, st);
+static hr_status_t visit(pass_rewrite_t *rewrite, hlo_instr_t *instr, void *context) {
+  (void)context;
+  bool is_array = instr->op == HLO_CONSTANT && instr->literal && hlo_shape_is_array(instr->shape);
+  if (is_array && has_equal_elements(instr->literal))
+    return pass_replace(rewrite, instr, build_splat(rewrite, instr->literal, instr->shape));
+  return may_fold(instr) ? fold_instr(rewrite, instr) : NULL;
 }
 
 hr_status_t pass_fold(hlo_module_t *module, bool *out_changed) {
-  for (size_t c = 0; c < module->computations.count; c++)
-    HR_TRY(fold_computation(module->computations.data[c], out_changed));
-  return NULL;
+  return pass_rewrite_module(module, visit, NULL, out_changed);
 }

@@ -1,3 +1,11 @@
+/* Inlining of calls and fusions.
+ *
+ *   call(x, y), to_apply=f   ->   the body of f with x and y for its parameters
+ *
+ * Fusions of the input program were formed for another compiler; they are inlined here and formed
+ * anew by pass_fuse. Rounds are repeated until no call is left, as inlined bodies may bring calls.
+ * Calls with effects that take part in control dependencies stay. MAX_ADDED bounds the growth:
+ * bodies that call the next one twice would grow exponentially. Exact. */
 #include "passes/cleanup/inline_calls.h"
 
 #include "passes/lib/pass_rewrite.h"
@@ -11,32 +19,33 @@ static int control_count(const hlo_instr_t *instr) {
   return instr->extra ? instr->extra->control_count : 0;
 }
 
-/* Calls that others wait for, by id. */
-static hr_status_t find_awaited(pass_rewrite_t *rewrite, bool **out_awaited) {
+/* By id: the instruction is a control predecessor of another. */
+static hr_status_t find_control_predecessors(pass_rewrite_t *rewrite, bool **out_is_predecessor) {
   const hlo_computation_t *computation = rewrite->computation;
-  HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, rewrite->old_count, out_awaited));
+  HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, rewrite->old_count, out_is_predecessor));
   for (uint32_t i = 0; i < rewrite->old_count; i++) {
     const hlo_instr_t *instr = computation->instrs.data[i];
     for (int k = 0; k < control_count(instr); k++)
-      (*out_awaited)[instr->extra->control_predecessors[k]->id] = true;
+      (*out_is_predecessor)[instr->extra->control_predecessors[k]->id] = true;
   }
   return NULL;
 }
 
-/* The order of effects inside would come apart from the order of the call. */
-static bool is_ordered(const hlo_instr_t *call, const bool *awaited) {
-  return (control_count(call) || awaited[call->id]) && pass_has_effect(call);
+/* Inlining would lose the order between the effects inside and the call's control dependencies. */
+static bool has_ordered_effect(const hlo_instr_t *call, const bool *is_predecessor) {
+  return (control_count(call) || is_predecessor[call->id]) && pass_has_effect(call);
 }
 
 static hr_status_t inline_round(hlo_computation_t *computation, pass_inline_fn wanted,
                                 const void *context, bool *out_changed) {
   pass_rewrite_t rewrite;
-  bool *awaited;
+  bool *is_predecessor;
   HR_TRY(pass_rewrite_begin(&rewrite, computation));
-  hr_status_t st = find_awaited(&rewrite, &awaited);
+  hr_status_t st = find_control_predecessors(&rewrite, &is_predecessor);
   for (uint32_t i = 0; i < rewrite.old_count && !st; i++) {
     hlo_instr_t *instr = pass_rewrite_visit(&rewrite, i);
-    if (instr && is_call(instr) && wanted(instr, context) && !is_ordered(instr, awaited))
+    if (instr && is_call(instr) && wanted(instr, context) &&
+        !has_ordered_effect(instr, is_predecessor))
       st = pass_replace(&rewrite, instr,
                         pass_clone_body(&rewrite, instr->called[0], instr->operands));
   }
@@ -50,15 +59,14 @@ hr_status_t pass_inline(hlo_computation_t *computation, pass_inline_fn wanted,
   return NULL;
 }
 
-/* Instructions that calls may add to a module, besides four times what it has: bodies that each
- * call the next one twice would have no end. */
-#define MOST_ADDED 100000
+/* Instructions that inlining may add to a module, besides four times its own. */
+#define MAX_ADDED 100000
 
-/* Takes what the call adds from what may still be added. */
-static bool is_affordable(const hlo_instr_t *call, const void *context) {
-  int64_t *left = *(int64_t *const *)context, added = (int64_t)call->called[0]->instrs.count;
-  if (added > *left) return false;
-  *left -= added;
+/* Deducts the size of the callee from the budget. */
+static bool fits_budget(const hlo_instr_t *call, const void *context) {
+  int64_t *budget = *(int64_t *const *)context, added = (int64_t)call->called[0]->instrs.count;
+  if (added > *budget) return false;
+  *budget -= added;
   return true;
 }
 
@@ -68,18 +76,16 @@ static bool has_calls(const hlo_computation_t *computation) {
   return false;
 }
 
-/* Fusions that a program brings along are another compiler's: they are taken apart, and made anew
- * for this one. Callees come first, so what is put in has no calls any more but those that must
- * stay. */
+/* Callees come first, so an inlined body contains only calls that must stay. */
 hr_status_t pass_inline_calls(hlo_module_t *module, bool *out_changed) {
-  int64_t left = MOST_ADDED, *context = &left;
+  int64_t budget = MAX_ADDED, *context = &budget;
   for (size_t c = 0; c < module->computations.count; c++)
-    left += 4 * (int64_t)module->computations.data[c]->instrs.count;
+    budget += 4 * (int64_t)module->computations.data[c]->instrs.count;
   for (size_t c = 0; c < module->computations.count; c++) {
     hlo_computation_t *computation = module->computations.data[c];
     if (!has_calls(computation)) continue;
     *out_changed = true;
-    HR_TRY(pass_inline(computation, is_affordable, &context));
+    HR_TRY(pass_inline(computation, fits_budget, &context));
   }
   return *out_changed ? pass_computations_order(module) : NULL;
 }

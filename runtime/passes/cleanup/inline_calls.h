@@ -1,4 +1,4 @@
-/* Puts called computations in the place of their calls. */
+/* Replaces calls and fusions by the bodies of the computations that they call. */
 #ifndef PASS_INLINE_CALLS_H
 #define PASS_INLINE_CALLS_H
 
@@ -6,9 +6,9 @@
 
 typedef bool (*pass_inline_fn)(const hlo_instr_t *call, const void *context);
 
-/* Replaces each call or fusion in `computation` that `wanted` says yes to, also those that come in
- * with it. What nothing uses goes away on the occasion. Errors: NO_MEMORY. Cost: the size of what
- * is put in, and the computation once for each level of nesting. */
+/* Inlines each call or fusion of `computation` for which `wanted` returns true, also those in
+ * inlined bodies. Dead instructions are removed as well. Cost:   the inlined instructions, and the
+ * computation once per level of nesting. Errors: NO_MEMORY. */
 hr_status_t pass_inline(hlo_computation_t *computation, pass_inline_fn wanted, const void *context);
 
 #endif

@@ -1,6 +1,12 @@
-/* Batch normalisation in terms of simpler ops, which fuse with what is around it. Sums are made in
- * the operand's type, or in f32 for narrower ones, where the reference engine takes f64: results
- * differ by rounding. */
+/* Batch normalisation in terms of simpler ops, which fuse with their neighbours:
+ *
+ *   batch-norm-training(x, scale, offset)   ->   mean = sum(x) / N, d = x - mean, var = sum(d d) /
+ * N d / sqrt(var + epsilon) * scale + offset
+ *
+ * N is the number of elements per feature. Sums are computed in the operand's type, or in f32 for
+ * narrower types, where the reference kernel uses f64: results differ by rounding. The variance is
+ * the mean of squared deviations, not E[x^2] - E[x]^2, and does not cancel.
+ * Source: StableHLO spec, batch_norm_training, batch_norm_inference, batch_norm_grad. */
 #include "passes/lib/pass_match.h"
 #include "passes/passes.h"
 
@@ -140,22 +146,11 @@ static hlo_instr_t *expand(pass_rewrite_t *rewrite, const hlo_instr_t *instr) {
   }
 }
 
-static hr_status_t expand_in(hlo_computation_t *computation, bool *out_changed) {
-  pass_rewrite_t rewrite;
-  hr_status_t st = NULL;
-  HR_TRY(pass_rewrite_begin(&rewrite, computation));
-  for (uint32_t i = 0; i < rewrite.old_count && !st; i++) {
-    hlo_instr_t *instr = pass_rewrite_visit(&rewrite, i);
-    if (instr && can_expand(instr)) st = pass_replace(&rewrite, instr, expand(&rewrite, instr));
-  }
-  *out_changed |= rewrite.changed;
-  return pass_rewrite_end(&rewrite, st);
+static hr_status_t visit(pass_rewrite_t *rewrite, hlo_instr_t *instr, void *context) {
+  (void)context;
+  return can_expand(instr) ? pass_replace(rewrite, instr, expand(rewrite, instr)) : NULL;
 }
 
 hr_status_t pass_expand_batch_norm(hlo_module_t *module, bool *out_changed) {
-  size_t count = module->computations.count; /* more are added */
-  bool changed = false;
-  for (size_t c = 0; c < count; c++) HR_TRY(expand_in(module->computations.data[c], &changed));
-  *out_changed |= changed;
-  return changed ? pass_computations_order(module) : NULL;
+  return pass_rewrite_module(module, visit, NULL, out_changed);
 }

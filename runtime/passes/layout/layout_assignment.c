@@ -1,47 +1,58 @@
-/* Arrays between convolutions are kept in the order that convolutions like, as layout_plan.h
- * chooses: what lies between is done in that order, and transposes are left where it begins and
- * ends. Exact but for the order of sums. */
+/* Rewrites a computation as the layout assignment of layout_plan.h says. Convolutions get new
+ * dimension numbers, layout-agnostic ops between them are computed transposed, and transposes
+ * remain only at the borders:
+ *
+ *   conv bf01 -> bf01                     transpose -> conv b01f -> b01f
+ *   maximum(.., 0)                   ->   maximum(.., 0)
+ *   conv bf01 -> bf01                     conv b01f -> b01f -> transpose
+ *
+ * Every rewritten instruction is followed by the transpose back, and every read of a transpose
+ * cancels it (permute_dims), so that no pass over the result is needed. Exact, except that
+ * reductions add their terms in another order. */
 #include "base/log.h"
 #include "passes/layout/layout_plan.h"
 #include "passes/lib/pass_conv.h"
 #include "passes/passes.h"
 
-typedef struct reorder {
+typedef struct assign_layouts {
   pass_rewrite_t *rewrite;
   const layout_plan_t *plan;
-} reorder_t;
+} layout_rewrite_t;
 
 /* ---- transposes ---- */
 
-static bool is_straight(int rank, const int64_t *dims) {
+static bool is_identity(int rank, const int64_t *dims) {
   for (int d = 0; d < rank; d++)
     if (dims[d] != d) return false;
   return true;
 }
 
-/* x in this order; of a transpose, what it transposes. */
-static hlo_instr_t *permute_dims(const reorder_t *r, hlo_instr_t *x, const int64_t *layout) {
+/* x permuted by `layout`. Transposes that x consists of are composed with it first, and may cancel.
+ */
+static hlo_instr_t *permute_dims(const layout_rewrite_t *r, hlo_instr_t *x, const int64_t *layout) {
   int64_t dims[HLO_MAX_RANK];
   int rank = x->shape->rank;
   for (int d = 0; d < rank; d++) dims[d] = layout[d];
   for (; x->op == HLO_TRANSPOSE; x = pass_resolve(r->rewrite, x->operands[0]))
     for (int d = 0; d < rank; d++) dims[d] = hlo_attr_ints(x, HLO_ATTR_DIMENSIONS).data[dims[d]];
-  return is_straight(rank, dims) ? x : pass_build_transpose(r->rewrite, x, dims);
+  return is_identity(rank, dims) ? x : pass_build_transpose(r->rewrite, x, dims);
 }
 
-static hlo_instr_t *transpose_to(const reorder_t *r, hlo_instr_t *x, const layout_t *layout) {
+static hlo_instr_t *transpose_to(const layout_rewrite_t *r, hlo_instr_t *x,
+                                 const layout_t *layout) {
   int64_t dims[HLO_MAX_RANK];
   layout_write(layout, dims);
   return layout->rank ? permute_dims(r, x, dims) : x;
 }
 
-static hlo_instr_t *restore_layout(const reorder_t *r, hlo_instr_t *x, const layout_t *layout) {
+static hlo_instr_t *restore_layout(const layout_rewrite_t *r, hlo_instr_t *x,
+                                   const layout_t *layout) {
   int64_t positions[HLO_MAX_RANK];
   layout_positions(layout, positions);
   return x && layout->rank ? permute_dims(r, x, positions) : x;
 }
 
-static const hlo_shape_t *transposed_shape(const reorder_t *r, const hlo_shape_t *shape,
+static const hlo_shape_t *transposed_shape(const layout_rewrite_t *r, const hlo_shape_t *shape,
                                            const layout_t *layout) {
   int64_t sizes[HLO_MAX_RANK];
   for (int d = 0; d < layout->rank; d++) sizes[d] = shape->dims[layout->dims[d]];
@@ -50,28 +61,31 @@ static const hlo_shape_t *transposed_shape(const reorder_t *r, const hlo_shape_t
 
 /* ---- attributes ---- */
 
-static hlo_attr_t offsets_of(const reorder_t *r, const hlo_attr_t *attr, const int64_t *positions) {
+static hlo_attr_t permuted_offsets(const layout_rewrite_t *r, const hlo_attr_t *attr,
+                                   const int64_t *positions) {
   int64_t moved[HLO_MAX_RANK];
   for (int64_t i = 0; i < attr->ints.count; i++) moved[i] = positions[attr->ints.data[i]];
   return hlo_attr_of_ints(&r->rewrite->builder, (hlo_attr_key_t)attr->key, attr->ints.count, moved);
 }
 
-/* Dimension i of the operand, as it is now, was operand->dims[i]. */
-static hlo_attr_t expand_positions(const reorder_t *r, const hlo_attr_t *attr,
+/* Dimensions of a broadcast whose operand was permuted too: its dimension i was operand->dims[i].
+ */
+static hlo_attr_t expand_positions(const layout_rewrite_t *r, const hlo_attr_t *attr,
                                    const layout_t *operand, const int64_t *positions) {
   int64_t moved[HLO_MAX_RANK];
   for (int i = 0; i < operand->rank; i++) moved[i] = positions[attr->ints.data[operand->dims[i]]];
   return hlo_attr_of_ints(&r->rewrite->builder, (hlo_attr_key_t)attr->key, operand->rank, moved);
 }
 
-static hlo_attr_t sizes_of(const reorder_t *r, const hlo_attr_t *attr, const layout_t *layout) {
+static hlo_attr_t permuted_sizes(const layout_rewrite_t *r, const hlo_attr_t *attr,
+                                 const layout_t *layout) {
   int64_t moved[HLO_MAX_RANK];
   for (int d = 0; d < layout->rank; d++) moved[d] = attr->ints.data[layout->dims[d]];
   return hlo_attr_of_ints(&r->rewrite->builder, (hlo_attr_key_t)attr->key, layout->rank, moved);
 }
 
-/* What says something of each dimension: a list of its own kind, which all begin with rank and
- * dims. */
+/* Permutes an attribute that is a list with one entry per dimension: hlo_window_t, hlo_padding_t,
+ * hlo_slice_t, which all start with rank and dims. */
 #define PERMUTE_LIST(field, type)                                                        \
   do {                                                                                   \
     type##_t *list;                                                                      \
@@ -100,9 +114,9 @@ static hr_status_t permute_lists(hr_arena_t *arena, const layout_t *layout, hlo_
   return NULL;
 }
 
-/* The attribute that speaks of dimensions, for an instruction in this order. False: it has none. */
-static bool permuted_attr(const reorder_t *r, const hlo_instr_t *instr, const layout_t *layout,
-                          hlo_attr_t *out_attr) {
+/* The attribute that names dimensions, for the instruction in this layout. False: it has none. */
+static bool permuted_attr(const layout_rewrite_t *r, const hlo_instr_t *instr,
+                          const layout_t *layout, hlo_attr_t *out_attr) {
   static const hlo_attr_key_t keys[] = {HLO_ATTR_DIMENSIONS, HLO_ATTR_DYNAMIC_SLICE_SIZES,
                                         HLO_ATTR_WINDOW, HLO_ATTR_PADDING, HLO_ATTR_SLICE};
   int64_t positions[HLO_MAX_RANK];
@@ -114,12 +128,12 @@ static bool permuted_attr(const reorder_t *r, const hlo_instr_t *instr, const la
   if (!attr) return false;
   layout_positions(layout, positions);
   *out_attr = *attr;
-  if (instr->op == HLO_BROADCAST && layout_below(instr, 0, layout, &operand))
+  if (instr->op == HLO_BROADCAST && layout_of_array(instr, 0, layout, &operand))
     *out_attr = expand_positions(r, attr, &operand, positions);
   else if (attr->key == HLO_ATTR_DIMENSIONS)
-    *out_attr = offsets_of(r, attr, positions);
+    *out_attr = permuted_offsets(r, attr, positions);
   else if (attr->key == HLO_ATTR_DYNAMIC_SLICE_SIZES)
-    *out_attr = sizes_of(r, attr, layout);
+    *out_attr = permuted_sizes(r, attr, layout);
   else if (!builder->status)
     builder->status = permute_lists(r->rewrite->arena, layout, out_attr);
   return true;
@@ -127,21 +141,21 @@ static bool permuted_attr(const reorder_t *r, const hlo_instr_t *instr, const la
 
 /* ---- instructions ---- */
 
-/* Of dynamic slices and their updates the last operands say where, one for each dimension. */
-static int first_moved_operand(const hlo_instr_t *instr) {
-  return instr->op == HLO_DYNAMIC_SLICE          ? 1
-         : instr->op == HLO_DYNAMIC_UPDATE_SLICE ? 2
-                                                 : instr->operand_count;
+/* Number of the first start index of dynamic-slice and dynamic-update-slice: one per dimension
+ * follows, and they are permuted, not transposed. */
+static int first_index_operand(const hlo_instr_t *instr) {
+  if (instr->op == HLO_DYNAMIC_SLICE) return 1;
+  return instr->op == HLO_DYNAMIC_UPDATE_SLICE ? 2 : instr->operand_count;
 }
 
-static hr_status_t permuted_operands(const reorder_t *r, const hlo_instr_t *instr,
+static hr_status_t permuted_operands(const layout_rewrite_t *r, const hlo_instr_t *instr,
                                      const layout_t *layout, hlo_instr_t ***out_operands) {
   hlo_instr_t **operands;
-  int positions = first_moved_operand(instr);
+  int positions = first_index_operand(instr);
   layout_t operand;
   HR_TRY(HR_NEW_ARRAY(&r->rewrite->scratch, instr->operand_count, &operands));
   for (int k = 0; k < positions; k++) {
-    layout_below(instr, k, layout, &operand);
+    layout_of_array(instr, k, layout, &operand);
     operands[k] = transpose_to(r, instr->operands[k], &operand);
   }
   for (int k = positions; k < instr->operand_count; k++)
@@ -150,22 +164,22 @@ static hr_status_t permuted_operands(const reorder_t *r, const hlo_instr_t *inst
   return NULL;
 }
 
-static hr_status_t apply_layout(const reorder_t *r, hlo_instr_t *instr) {
+static hr_status_t apply_layout(const layout_rewrite_t *r, hlo_instr_t *instr) {
   const layout_t *layout = &r->plan->choices[instr->id].layout;
   layout_t result;
-  hlo_instr_t **operands, *turned;
+  hlo_instr_t **operands, *transposed;
   hlo_attr_t attr;
-  layout_below(instr, LAYOUT_RESULT, layout, &result);
+  layout_of_array(instr, LAYOUT_RESULT, layout, &result);
   HR_TRY(permuted_operands(r, instr, layout, &operands));
   const hlo_shape_t *shape = transposed_shape(r, instr->shape, &result);
   if (permuted_attr(r, instr, layout, &attr))
-    turned = pass_build_with(r->rewrite, instr, operands, shape, &attr);
+    transposed = pass_build_with(r->rewrite, instr, operands, shape, &attr);
   else
-    turned = pass_build_like(r->rewrite, instr, operands, shape);
-  return pass_replace(r->rewrite, instr, restore_layout(r, turned, &result));
+    transposed = pass_build_like(r->rewrite, instr, operands, shape);
+  return pass_replace(r->rewrite, instr, restore_layout(r, transposed, &result));
 }
 
-static hr_status_t relabel_conv(const reorder_t *r, hlo_instr_t *conv) {
+static hr_status_t relabel_conv(const layout_rewrite_t *r, hlo_instr_t *conv) {
   const layout_choice_t *choice = &r->plan->choices[conv->id];
   hlo_instr_t *operands[] = {conv->operands[0], conv->operands[1]};
   int64_t moved[PASS_CONV_SIDES][HLO_MAX_RANK];
@@ -186,13 +200,14 @@ static hr_status_t relabel_conv(const reorder_t *r, hlo_instr_t *conv) {
     shape = transposed_shape(r, conv->shape, &choice->layout);
   }
   if (!positions[0] && !positions[1] && !positions[2]) return NULL;
-  hlo_instr_t *turned = pass_conv_relabel(r->rewrite, conv, operands, shape, positions);
-  return pass_replace(r->rewrite, conv,
-                      choice->transposed ? restore_layout(r, turned, &choice->layout) : turned);
+  hlo_instr_t *transposed = pass_conv_relabel(r->rewrite, conv, operands, shape, positions);
+  return pass_replace(
+      r->rewrite, conv,
+      choice->transposed ? restore_layout(r, transposed, &choice->layout) : transposed);
 }
 
-/* Transposes stay: what uses them finds what they transpose. */
-static hr_status_t apply_layouts(const reorder_t *r) {
+/* Transposes of the program stay as they are: permute_dims looks through them at each use.  */
+static hr_status_t apply_layouts(const layout_rewrite_t *r) {
   hr_status_t st = NULL;
   for (uint32_t i = 0; i < r->rewrite->old_count && !st; i++) {
     const layout_choice_t *choice = &r->plan->choices[i];
@@ -206,18 +221,18 @@ static hr_status_t apply_layouts(const reorder_t *r) {
 
 static void report(const hlo_computation_t *computation, const layout_plan_t *plan) {
   hr_log(HR_LOG_PLAN, HR_LOG_INFO,
-         "%.*s: %d arrays (%.4g MB) are moved for the sake of the order of dimensions, %d (%.4g "
-         "MB) before",
+         "%.*s: %d arrays (%.4g MB) are transposed to other layouts, %d (%.4g MB) without "
+         "layout assignment",
          (int)computation->name.size, computation->name.data, plan->after.count,
          plan->after.total / 1e6, plan->before.count, plan->before.total / 1e6);
 }
 
-static hr_status_t reorder(hlo_computation_t *computation, bool *out_changed) {
+static hr_status_t assign_layouts(hlo_computation_t *computation, bool *out_changed) {
   pass_rewrite_t rewrite;
   layout_plan_t plan;
   HR_TRY(pass_rewrite_begin(&rewrite, computation));
   hr_status_t st = layout_plan_find(&rewrite.scratch, computation, &plan);
-  reorder_t r = {&rewrite, &plan};
+  layout_rewrite_t r = {&rewrite, &plan};
   if (!st && plan.choices) report(computation, &plan);
   if (!st && plan.choices) st = apply_layouts(&r);
   *out_changed |= rewrite.changed;
@@ -226,6 +241,6 @@ static hr_status_t reorder(hlo_computation_t *computation, bool *out_changed) {
 
 hr_status_t pass_layout_assignment(hlo_module_t *module, bool *out_changed) {
   for (size_t c = 0; c < module->computations.count; c++)
-    HR_TRY(reorder(module->computations.data[c], out_changed));
+    HR_TRY(assign_layouts(module->computations.data[c], out_changed));
   return NULL;
 }

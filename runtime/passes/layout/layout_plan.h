@@ -1,11 +1,12 @@
-/* Which arrays of a computation are best kept in another order of their dimensions.
+/* Layout assignment: which arrays of a computation are computed with permuted dimensions.
  *
- * Convolutions read and write arrays with channels innermost, and bring others into that order in
- * every run. Layouts propagate from convolutions through layout-agnostic ops; each instruction
- * there, each result of a convolution and each operand of one is then in the program's order or in
- * its own ("turned"). Bytes that are moved because two neighbours differ, or because a convolution
- * must do it, are the cost, and the cheapest assignment is a minimum cut. Copies are counted once
- * for all users that need them. */
+ * Native convolutions read and write arrays with channels innermost and transpose all others on
+ * every run. From each convolution its preferred layouts propagate through layout-agnostic ops.
+ * Each instruction that was reached has two options: the program's row-major layout, or its
+ * propagated layout ("transposed"). The same holds for each operand of a convolution. The cost is
+ * the number of bytes that transposes move: between neighbours with different layouts, or inside a
+ * convolution. A copy that several users need counts once. The cheapest assignment is a minimum s-t
+ * cut. */
 #ifndef PASS_LAYOUT_PLAN_H
 #define PASS_LAYOUT_PLAN_H
 
@@ -14,21 +15,23 @@
 #include "passes/layout/min_cut.h"
 #include "passes/lib/pass_rewrite.h"
 
-typedef struct layout_choice { /* of an instruction */
-  bool is_decided;             /* it has an order of its own ... */
-  bool transposed;             /* ... and is to be computed in it */
-  bool is_conv;                /* that knows which orders it likes */
-  bool operand_transposed[2];  /* a convolution's operand is to come as it likes it */
-  layout_t layout;             /* of layout_propagate.h; a convolution's is that of its result */
+typedef struct layout_choice { /* for one instruction */
+  bool is_decided;             /* a layout was propagated to it */
+  bool transposed;             /* result of the cut: it is computed in `layout` */
+  bool is_conv;                /* a convolution with preferred layouts */
+  bool operand_transposed[2];  /* of a convolution: operand arrives in its preferred layout */
+  layout_t layout; /* propagated layout (layout_propagate.h); of a convolution, its result's */
 } layout_choice_t;
 
 typedef struct layout_plan {
-  layout_choice_t *choices; /* by instruction id; NULL: nothing is gained by turning anything */
-  cut_cost_t before, after; /* bytes, and arrays, that are moved for the sake of order in a run */
+  layout_choice_t *choices; /* by instruction id; NULL: no assignment is cheaper than row-major */
+  cut_cost_t before, after; /* bytes and arrays transposed per run, row-major and as assigned */
 } layout_plan_t;
 
-/* Cost: linear in the computation but for the cut; nothing where there is no convolution. Errors:
- * NO_MEMORY. */
+/* Finds the assignment of one computation; changes nothing.
+ * Cost:   linear in the computation, plus the cut; constant where there is no convolution.
+ * Errors: NO_MEMORY.
+ * Owner:  the plan lives in `arena`. */
 hr_status_t layout_plan_find(hr_arena_t *arena, const hlo_computation_t *computation,
                              layout_plan_t *out_plan);
 

@@ -1,7 +1,12 @@
-/* An instruction and each of its arrays go together by groups of dimensions: those of a group are
- * next to each other on both sides and in the same order, as in a reshape; elsewhere a group is one
- * dimension on either side. What is on one side only (reduced dimensions, those of a broadcast, a
- * reshape's of size 1) follows the dimension before it. */
+/* How layouts map between an instruction and each of its arrays. A link partitions the dimensions
+ * of both sides into groups that correspond: for a reshape a group is a run of dimensions with
+ * equal products, for all other ops one dimension on either side.
+ *
+ *   reshape f32[6,35] -> f32[2,3,5,7]   groups {0,1 | 0} and {2,3 | 1}
+ *
+ * A layout maps across a link if the dimensions of every group are adjacent and in order.
+ * Dimensions on one side only (reduced, broadcast, of size 1 in a reshape) are placed after their
+ * predecessor. Cost: O(rank^2) per query. */
 #include "passes/layout/layout_propagate.h"
 
 #include <string.h>
@@ -22,7 +27,7 @@ void layout_positions(const layout_t *layout, int64_t *positions) {
   for (int d = 0; d < layout->rank; d++) positions[layout->dims[d]] = d;
 }
 
-bool layout_is_idle(const layout_t *layout, const hlo_shape_t *shape) {
+bool layout_is_row_major(const layout_t *layout, const hlo_shape_t *shape) {
   int last = -1;
   for (int d = 0; d < layout->rank; d++) {
     if (shape->dims[layout->dims[d]] == 1) continue;
@@ -32,16 +37,17 @@ bool layout_is_idle(const layout_t *layout, const hlo_shape_t *shape) {
   return true;
 }
 
-/* The next place of a dimension that counts. */
+/* The next position whose dimension is larger than 1. */
 static int skip_ones(const layout_t *layout, const hlo_shape_t *shape, int at) {
   while (at < layout->rank && shape->dims[layout->dims[at]] == 1) at++;
   return at;
 }
 
-bool layout_same(const layout_t *a, const layout_t *b, const hlo_shape_t *shape) {
+bool layout_equal(const layout_t *a, const layout_t *b, const hlo_shape_t *shape) {
   int i = 0, j = 0;
   while (true) {
-    i = skip_ones(a, shape, i), j = skip_ones(b, shape, j);
+    i = skip_ones(a, shape, i);
+    j = skip_ones(b, shape, j);
     if (i == a->rank || j == b->rank) return i == a->rank && j == b->rank;
     if (a->dims[i++] != b->dims[j++]) return false;
   }
@@ -49,12 +55,12 @@ bool layout_same(const layout_t *a, const layout_t *b, const hlo_shape_t *shape)
 
 /* ---- links ---- */
 
-/* The group of each dimension, of the instruction and of its array; -1: of none. */
+/* Group number of each dimension of the instruction and of the array; -1: on one side only. */
 typedef struct link {
   int ranks[2];
   int8_t groups[2][HLO_MAX_RANK];
 } link_t;
-enum { OF_INSTR, OF_ARRAY };
+enum { INSTR_SIDE, ARRAY_SIDE };
 
 static link_t link_of_ranks(int instr, int array) {
   link_t link = {.ranks = {instr, array}};
@@ -62,9 +68,10 @@ static link_t link_of_ranks(int instr, int array) {
   return link;
 }
 
-static link_t link_straight(int rank) {
+static link_t link_identity(int rank) {
   link_t link = link_of_ranks(rank, rank);
-  for (int d = 0; d < rank; d++) link.groups[OF_INSTR][d] = link.groups[OF_ARRAY][d] = (int8_t)d;
+  for (int d = 0; d < rank; d++)
+    link.groups[INSTR_SIDE][d] = link.groups[ARRAY_SIDE][d] = (int8_t)d;
   return link;
 }
 
@@ -72,7 +79,7 @@ static link_t link_straight(int rank) {
 static link_t link_mapped(int instr_rank, int array_rank, const int64_t *dims) {
   link_t link = link_of_ranks(instr_rank, array_rank);
   for (int d = 0; d < array_rank; d++)
-    link.groups[OF_INSTR][dims[d]] = link.groups[OF_ARRAY][d] = (int8_t)dims[d];
+    link.groups[INSTR_SIDE][dims[d]] = link.groups[ARRAY_SIDE][d] = (int8_t)dims[d];
   return link;
 }
 
@@ -82,14 +89,14 @@ static link_t link_reduced(const hlo_instr_t *reduce) {
   int64_t left[HLO_MAX_RANK];
   int rank = 0;
   for (int d = 0; d < reduce->operands[0]->shape->rank; d++) {
-    bool goes = false;
-    for (int64_t i = 0; i < reduced.count; i++) goes |= reduced.data[i] == d;
-    if (!goes) left[rank++] = d;
+    bool is_reduced = false;
+    for (int64_t i = 0; i < reduced.count; i++) is_reduced |= reduced.data[i] == d;
+    if (!is_reduced) left[rank++] = d;
   }
   return link_mapped(reduce->operands[0]->shape->rank, rank, left);
 }
 
-/* Dimensions are taken from both sides until their sizes agree. */
+/* Groups of a reshape: dimensions join the side with the smaller product until both agree. */
 static link_t link_reshaped(const hlo_shape_t *result, const hlo_shape_t *operand) {
   link_t link = link_of_ranks(result->rank, operand->rank);
   int to = 0, from = 0;
@@ -98,7 +105,7 @@ static link_t link_reshaped(const hlo_shape_t *result, const hlo_shape_t *operan
     do {
       bool takes_there = to < result->rank && (there <= here || from == operand->rank);
       const hlo_shape_t *shape = takes_there ? result : operand;
-      int *at = takes_there ? &to : &from, side = takes_there ? OF_INSTR : OF_ARRAY;
+      int *at = takes_there ? &to : &from, side = takes_there ? INSTR_SIDE : ARRAY_SIDE;
       if (shape->dims[*at] != 1) link.groups[side][*at] = group;
       *(takes_there ? &there : &here) *= shape->dims[(*at)++];
     } while (there != here && (to < result->rank || from < operand->rank));
@@ -112,7 +119,7 @@ static link_t link_find(const hlo_instr_t *instr, int k) {
   int rank = instr->op == HLO_REDUCE ? instr->operands[0]->shape->rank : instr->shape->rank;
   if (instr->op == HLO_REDUCE && k == LAYOUT_RESULT) return link_reduced(instr);
   if (array->rank == 0) return link_of_ranks(rank, 0);
-  if (k == LAYOUT_RESULT) return link_straight(rank);
+  if (k == LAYOUT_RESULT) return link_identity(rank);
   switch (instr->op) {
     case HLO_BROADCAST:
       return link_mapped(rank, array->rank, dims.data);
@@ -124,21 +131,21 @@ static link_t link_find(const hlo_instr_t *instr, int k) {
     case HLO_RESHAPE:
       return link_reshaped(instr->shape, array);
     default:
-      return link_straight(rank);
+      return link_identity(rank);
   }
 }
 
-/* ---- following them ---- */
+/* ---- layouts across links ---- */
 
 /* Dimensions of a group, ascending; their count. */
-static int members(const link_t *link, int side, int group, int8_t *out_dims) {
+static int group_dims(const link_t *link, int side, int group, int8_t *out_dims) {
   int count = 0;
   for (int d = 0; d < link->ranks[side]; d++)
     if (link->groups[side][d] == group) out_dims[count++] = (int8_t)d;
   return count;
 }
 
-/* Puts a dimension behind the one that is before it in the array, or to the front. */
+/* Inserts a dimension after its predecessor in the array; dimension 0 goes to the front. */
 static void insert(layout_t *layout, int8_t dim) {
   int at = 0;
   for (int i = 0; i < layout->rank && dim; i++)
@@ -148,36 +155,41 @@ static void insert(layout_t *layout, int8_t dim) {
   layout->rank++;
 }
 
-static bool follow(const link_t *link, int from, const layout_t *layout, layout_t *out) {
+static bool map_layout(const link_t *link, int from, const layout_t *layout, layout_t *out) {
   int8_t group[HLO_MAX_RANK];
   bool listed[HLO_MAX_RANK] = {false};
   *out = (layout_t){.rank = 0};
   for (int i = 0; i < layout->rank;) {
     int number = link->groups[from][layout->dims[i]];
-    int count = number < 0 ? 0 : members(link, from, number, group);
+    int count = number < 0 ? 0 : group_dims(link, from, number, group);
     for (int j = 0; j < count; j++)
       if (i + j >= layout->rank || layout->dims[i + j] != group[j]) return false;
     i += count ? count : 1;
-    count = number < 0 ? 0 : members(link, !from, number, group);
-    for (int j = 0; j < count; j++) listed[group[j]] = true, out->dims[out->rank++] = group[j];
+    count = number < 0 ? 0 : group_dims(link, !from, number, group);
+    for (int j = 0; j < count; j++) {
+      listed[group[j]] = true;
+      out->dims[out->rank++] = group[j];
+    }
   }
   for (int d = 0; d < link->ranks[!from]; d++)
     if (!listed[d]) insert(out, (int8_t)d);
   return true;
 }
 
-bool layout_below(const hlo_instr_t *instr, int k, const layout_t *layout, layout_t *out_order) {
+bool layout_of_array(const hlo_instr_t *instr, int k, const layout_t *layout,
+                     layout_t *out_layout) {
   link_t link = link_find(instr, k);
-  return follow(&link, OF_INSTR, layout, out_order);
+  return map_layout(&link, INSTR_SIDE, layout, out_layout);
 }
 
-bool layout_above(const hlo_instr_t *instr, int k, const layout_t *layout, layout_t *out_order) {
+bool layout_from_array(const hlo_instr_t *instr, int k, const layout_t *layout,
+                       layout_t *out_layout) {
   link_t link = link_find(instr, k);
-  return follow(&link, OF_ARRAY, layout, out_order);
+  return map_layout(&link, ARRAY_SIDE, layout, out_layout);
 }
 
-/* Do dimensions along which a window is wider than one element stay in their order? */
-static bool keeps_windows(const hlo_window_t *window, const layout_t *layout) {
+/* Do the dimensions along which a window is wider than one element keep their relative order? */
+static bool keeps_window_order(const hlo_window_t *window, const layout_t *layout) {
   int last = -1;
   for (int d = 0; d < layout->rank; d++) {
     if (window->dims[layout->dims[d]].size == 1) continue;
@@ -188,18 +200,19 @@ static bool keeps_windows(const hlo_window_t *window, const layout_t *layout) {
 }
 
 /* Ops that combine elements by a function that might not be commutative keep their order. */
-static bool keeps_elements(const hlo_instr_t *instr, const layout_t *layout) {
+static bool keeps_combine_order(const hlo_instr_t *instr, const layout_t *layout) {
   hlo_opcode_t op;
-  if (instr->op == HLO_SELECT_AND_SCATTER) return keeps_windows(hlo_attr_window(instr), layout);
+  if (instr->op == HLO_SELECT_AND_SCATTER)
+    return keeps_window_order(hlo_attr_window(instr), layout);
   if (instr->op != HLO_REDUCE_WINDOW || pass_body_is_binary(instr->called[0], &op)) return true;
-  return keeps_windows(hlo_attr_window(instr), layout);
+  return keeps_window_order(hlo_attr_window(instr), layout);
 }
 
-bool layout_fits(const hlo_instr_t *instr, const layout_t *layout) {
+bool layout_can_apply(const hlo_instr_t *instr, const layout_t *layout) {
   layout_t operand;
-  if (!keeps_elements(instr, layout)) return false;
+  if (!keeps_combine_order(instr, layout)) return false;
   for (int k = LAYOUT_RESULT; k < instr->operand_count; k++)
-    if (!layout_below(instr, k, layout, &operand)) return false;
+    if (!layout_of_array(instr, k, layout, &operand)) return false;
   return true;
 }
 
@@ -228,13 +241,13 @@ static bool has_elements(const hlo_shape_t *shape) {
   return true;
 }
 
-/* In another order of dimensions a reduction combines its elements in another order. */
+/* A permuted reduction combines its elements in another order, so its body must be commutative. */
 static bool is_commutative_reduce(const hlo_instr_t *instr) {
   hlo_opcode_t op;
   return instr->operand_count == 2 && pass_body_is_binary(instr->called[0], &op);
 }
 
-bool layout_is_carried(const hlo_instr_t *instr) {
+bool layout_is_agnostic(const hlo_instr_t *instr) {
   if (!all_static(instr) || (instr->extra && instr->extra->control_count)) return false;
   switch (instr->op) {
     case HLO_TRANSPOSE:

@@ -1,3 +1,12 @@
+/* Rewriting of a computation: replacement notes while it is open, and a stable topological sort at
+ * the end.
+ *
+ * While the rewrite is open, instructions are only appended; a note per instruction holds its
+ * replacement, its position and an upper bound of its uses. The end marks live instructions from
+ * the root, from parameters and from effects, sorts them by position (counting sort), and lists
+ * each after its operands, control predecessors and the previous instruction with an effect. The
+ * depth-first search keeps its own stack, as chains of operands may be long. A cycle is an error of
+ * a pass. Cost: linear in the instructions, old and new. */
 #include "passes/lib/pass_rewrite.h"
 
 #include <string.h>
@@ -9,9 +18,9 @@ enum { PURITY_UNKNOWN, PURITY_PURE, PURITY_IMPURE, PURITY_EFFECT };
 
 /* A custom call says itself whether it has effects; all other ops by their trait. */
 static int purity_of_op(const hlo_instr_t *instr) {
-  bool says = instr->op == HLO_CUSTOM_CALL;
-  if (says ? hlo_attr_bool(instr, HLO_ATTR_CUSTOM_CALL_HAS_SIDE_EFFECT)
-           : hlo_op_is(instr->op, OP_EFFECT))
+  bool declares = instr->op == HLO_CUSTOM_CALL;
+  if (declares ? hlo_attr_bool(instr, HLO_ATTR_CUSTOM_CALL_HAS_SIDE_EFFECT)
+               : hlo_op_is(instr->op, OP_EFFECT))
     return PURITY_EFFECT;
   uint32_t traits = hlo_op_table[instr->op].traits;
   bool ordered =
@@ -22,21 +31,21 @@ static int purity_of_op(const hlo_instr_t *instr) {
              : PURITY_PURE;
 }
 
-static int purity_of(const hlo_instr_t *instr);
+static int instr_purity(const hlo_instr_t *instr);
 
 /* Found once: no pass adds effects to a computation. */
 static int purity_of_computation(hlo_computation_t *computation) {
   int worst = PURITY_PURE;
   if (computation->purity) return computation->purity;
   for (size_t i = 0; i < computation->instrs.count && worst != PURITY_EFFECT; i++) {
-    int purity = purity_of(computation->instrs.data[i]);
+    int purity = instr_purity(computation->instrs.data[i]);
     if (purity > worst) worst = purity;
   }
   computation->purity = (uint8_t)worst;
   return worst;
 }
 
-static int purity_of(const hlo_instr_t *instr) {
+static int instr_purity(const hlo_instr_t *instr) {
   int worst = purity_of_op(instr);
   for (int c = 0; c < instr->called_count && worst != PURITY_EFFECT; c++) {
     int purity = purity_of_computation(instr->called[c]);
@@ -45,12 +54,12 @@ static int purity_of(const hlo_instr_t *instr) {
   return worst;
 }
 
-bool pass_has_effect(const hlo_instr_t *instr) { return purity_of(instr) == PURITY_EFFECT; }
-bool pass_is_pure(const hlo_instr_t *instr) { return purity_of(instr) == PURITY_PURE; }
+bool pass_has_effect(const hlo_instr_t *instr) { return instr_purity(instr) == PURITY_EFFECT; }
+bool pass_is_pure(const hlo_instr_t *instr) { return instr_purity(instr) == PURITY_PURE; }
 
 /* ---- notes ---- */
 
-/* Enters what was made since the last call: it belongs to the place of now. */
+/* Adds notes for the instructions built since the last call: they get the current position. */
 static hr_status_t note_new(pass_rewrite_t *rewrite) {
   size_t count = rewrite->computation->instrs.count, noted = rewrite->notes.count;
   if (noted == count) return NULL;
@@ -124,19 +133,19 @@ static bool layouts_equal(const hlo_shape_t *a, const hlo_shape_t *b) {
 }
 
 /* Is a dimension or leaf static in `shape` that is dynamic in `other`? Both are compatible. */
-static bool says_more(const hlo_shape_t *shape, const hlo_shape_t *other) {
+static bool is_more_precise(const hlo_shape_t *shape, const hlo_shape_t *other) {
   for (int d = 0; d < shape->rank; d++) {
     bool is_dynamic = shape->dynamic && shape->dynamic[d];
     if (!is_dynamic && other->dynamic && other->dynamic[d]) return true;
   }
   for (int i = 0; i < shape->element_count; i++)
-    if (says_more(shape->elements[i], other->elements[i])) return true;
+    if (is_more_precise(shape->elements[i], other->elements[i])) return true;
   return false;
 }
 
 /* A value as one of a shape that is more dynamic: copies are as large as their operands. */
-static hlo_instr_t *declared_as(pass_rewrite_t *rewrite, hlo_instr_t *value,
-                                const hlo_shape_t *shape) {
+static hlo_instr_t *copy_with_shape(pass_rewrite_t *rewrite, hlo_instr_t *value,
+                                    const hlo_shape_t *shape) {
   hlo_builder_t *builder = &rewrite->builder;
   if (!value || hlo_shape_equal(value->shape, shape)) return value;
   if (!hlo_shape_is_tuple(shape))
@@ -144,7 +153,8 @@ static hlo_instr_t *declared_as(pass_rewrite_t *rewrite, hlo_instr_t *value,
   hlo_instr_t **elements;
   hr_status_t st = HR_NEW_ARRAY(&rewrite->scratch, shape->element_count, &elements);
   for (int i = 0; i < shape->element_count && !st && !builder->status; i++)
-    elements[i] = declared_as(rewrite, hlo_build_element(builder, value, i), shape->elements[i]);
+    elements[i] =
+        copy_with_shape(rewrite, hlo_build_element(builder, value, i), shape->elements[i]);
   if (st) builder->status = st;
   return builder->status ? NULL : hlo_build_tuple(builder, shape->element_count, elements);
 }
@@ -152,13 +162,14 @@ static hlo_instr_t *declared_as(pass_rewrite_t *rewrite, hlo_instr_t *value,
 /* Sizes that were declared open stay so, for what uses the value was checked with them; *by becomes
  * NULL where it would be less known than what it replaces, or where a copy is such a bridge
  * already: both stay as they are. */
-static hr_status_t keep_sizes(pass_rewrite_t *rewrite, const hlo_instr_t *old, hlo_instr_t **by) {
+static hr_status_t keep_declared_sizes(pass_rewrite_t *rewrite, const hlo_instr_t *old,
+                                       hlo_instr_t **by) {
   if (hlo_shape_equal(old->shape, (*by)->shape)) return NULL;
   if (!hlo_shape_compatible(old->shape, (*by)->shape))
     return hlo_error_from(__FILE__, __LINE__, HR_INTERNAL, old, NULL,
                           "a pass replaced it by another shape");
-  bool stays = old->op == HLO_COPY || says_more(old->shape, (*by)->shape);
-  *by = stays ? NULL : declared_as(rewrite, *by, old->shape);
+  bool stays = old->op == HLO_COPY || is_more_precise(old->shape, (*by)->shape);
+  *by = stays ? NULL : copy_with_shape(rewrite, *by, old->shape);
   if (*by || stays) return note_new(rewrite);
   return hlo_builder_finish(&rewrite->builder);
 }
@@ -171,8 +182,9 @@ static hr_status_t keep_layout(pass_rewrite_t *rewrite, const hlo_instr_t *old, 
   return note_new(rewrite);
 }
 
-/* What is known about the source goes on to the replacement. */
-static hr_status_t inherit(pass_rewrite_t *rewrite, const hlo_instr_t *old, hlo_instr_t *by) {
+/* A new replacement inherits the source metadata. */
+static hr_status_t inherit_metadata(pass_rewrite_t *rewrite, const hlo_instr_t *old,
+                                    hlo_instr_t *by) {
   if (by->id < rewrite->old_count || by->extra || !old->extra || !old->extra->metadata) return NULL;
   hlo_extra_t *extra;
   HR_TRY(HR_NEW(rewrite->arena, &extra));
@@ -186,10 +198,10 @@ hr_status_t pass_replace(pass_rewrite_t *rewrite, hlo_instr_t *old, hlo_instr_t 
   HR_TRY(note_new(rewrite));
   by = pass_resolve(rewrite, by);
   if (by == old) return NULL;
-  HR_TRY(keep_sizes(rewrite, old, &by));
+  HR_TRY(keep_declared_sizes(rewrite, old, &by));
   if (!by) return NULL;
   HR_TRY(keep_layout(rewrite, old, &by));
-  HR_TRY(inherit(rewrite, old, by));
+  HR_TRY(inherit_metadata(rewrite, old, by));
   pass_note_t *notes = rewrite->notes.data;
   notes[by->id].uses += notes[old->id].uses;
   notes[old->id].uses = 0;
@@ -261,13 +273,14 @@ hlo_instr_t *pass_clone_body(pass_rewrite_t *rewrite, const hlo_computation_t *c
                              hlo_instr_t *const *args) {
   hlo_builder_t *builder = &rewrite->builder;
   hlo_instr_t **copies, **operands;
-  int most = 1;
+  int max_operands = 1;
   for (size_t i = 0; i < callee->instrs.count; i++)
-    if (callee->instrs.data[i]->operand_count > most) most = callee->instrs.data[i]->operand_count;
+    if (callee->instrs.data[i]->operand_count > max_operands)
+      max_operands = callee->instrs.data[i]->operand_count;
   hr_arena_mark_t mark = hr_arena_mark(&rewrite->scratch);
   if (!builder->status)
     builder->status = HR_NEW_ARRAY(&rewrite->scratch, callee->instrs.count, &copies);
-  if (!builder->status) builder->status = HR_NEW_ARRAY(&rewrite->scratch, most, &operands);
+  if (!builder->status) builder->status = HR_NEW_ARRAY(&rewrite->scratch, max_operands, &operands);
   for (size_t i = 0; i < callee->instrs.count && !builder->status; i++) {
     const hlo_instr_t *instr = callee->instrs.data[i];
     for (int k = 0; k < instr->operand_count; k++) operands[k] = copies[instr->operands[k]->id];
@@ -283,21 +296,21 @@ hlo_instr_t *pass_clone_body(pass_rewrite_t *rewrite, const hlo_computation_t *c
 
 /* ---- the end ---- */
 
-typedef struct ending {
+typedef struct finisher {
   pass_rewrite_t *rewrite;
   uint8_t *states; /* by id */
   uint32_t
       *effects; /* by id of an instruction with effects: 1 + the id of the one before it; 0: none */
   HR_VEC(hlo_instr_t *) stack;
   HR_VEC(hlo_instr_t *) list; /* in the new order */
-} ending_t;
+} finisher_t;
 
 enum { STATE_DEAD, STATE_LIVE, STATE_OPEN, STATE_LISTED };
 
-static hr_status_t push_live(ending_t *ending, hlo_instr_t *instr) {
-  if (ending->states[instr->id] != STATE_DEAD) return NULL;
-  ending->states[instr->id] = STATE_LIVE;
-  HR_VEC_PUSH(&ending->stack, instr);
+static hr_status_t push_live(finisher_t *finisher, hlo_instr_t *instr) {
+  if (finisher->states[instr->id] != STATE_DEAD) return NULL;
+  finisher->states[instr->id] = STATE_LIVE;
+  HR_VEC_PUSH(&finisher->stack, instr);
   return NULL;
 }
 
@@ -305,41 +318,41 @@ static int control_count(const hlo_instr_t *instr) {
   return instr->extra ? instr->extra->control_count : 0;
 }
 
-/* Brings uses up to date on the way. */
-static hr_status_t mark_needs(ending_t *ending) {
-  while (ending->stack.count) {
-    hlo_instr_t *instr = ending->stack.data[--ending->stack.count];
-    resolve_operands(ending->rewrite, instr);
-    for (int k = 0; k < instr->operand_count; k++) HR_TRY(push_live(ending, instr->operands[k]));
+/* Marks everything that the stack needs, and resolves operands on the way. */
+static hr_status_t mark_operands(finisher_t *finisher) {
+  while (finisher->stack.count) {
+    hlo_instr_t *instr = finisher->stack.data[--finisher->stack.count];
+    resolve_operands(finisher->rewrite, instr);
+    for (int k = 0; k < instr->operand_count; k++) HR_TRY(push_live(finisher, instr->operands[k]));
     for (int k = 0; k < control_count(instr); k++) {
       hlo_instr_t **before = &instr->extra->control_predecessors[k];
-      *before = pass_resolve(ending->rewrite, *before);
-      HR_TRY(push_live(ending, *before));
+      *before = pass_resolve(finisher->rewrite, *before);
+      HR_TRY(push_live(finisher, *before));
     }
   }
   return NULL;
 }
 
-static bool is_kept(const pass_rewrite_t *rewrite, const hlo_instr_t *instr) {
+static bool is_live_root(const pass_rewrite_t *rewrite, const hlo_instr_t *instr) {
   return !rewrite->notes.data[instr->id].replacement &&
          (instr->op == HLO_PARAMETER || pass_has_effect(instr));
 }
 
-static hr_status_t mark_live(ending_t *ending) {
-  pass_rewrite_t *rewrite = ending->rewrite;
+static hr_status_t mark_live(finisher_t *finisher) {
+  pass_rewrite_t *rewrite = finisher->rewrite;
   hlo_computation_t *computation = rewrite->computation;
   computation->root = pass_resolve(rewrite, computation->root);
-  HR_TRY(push_live(ending, computation->root));
-  HR_TRY(mark_needs(ending));
+  HR_TRY(push_live(finisher, computation->root));
+  HR_TRY(mark_operands(finisher));
   for (size_t i = 0; i < computation->instrs.count; i++) {
-    if (!is_kept(rewrite, computation->instrs.data[i])) continue;
-    HR_TRY(push_live(ending, computation->instrs.data[i]));
-    HR_TRY(mark_needs(ending));
+    if (!is_live_root(rewrite, computation->instrs.data[i])) continue;
+    HR_TRY(push_live(finisher, computation->instrs.data[i]));
+    HR_TRY(mark_operands(finisher));
   }
   return NULL;
 }
 
-/* All by place; new ones before the old one there. A counting sort. */
+/* Counting sort by position: new instructions come before the old one with their position. */
 static hr_status_t sort_by_position(pass_rewrite_t *rewrite, hlo_instr_t ***out_sorted) {
   hlo_computation_t *computation = rewrite->computation;
   size_t count = computation->instrs.count;
@@ -356,78 +369,80 @@ static hr_status_t sort_by_position(pass_rewrite_t *rewrite, hlo_instr_t ***out_
   return NULL;
 }
 
-static void chain_effects(ending_t *ending, hlo_instr_t *const *sorted, size_t count) {
+static void chain_effects(finisher_t *finisher, hlo_instr_t *const *sorted, size_t count) {
   uint32_t last = 0;
   for (size_t i = 0; i < count; i++) {
     const hlo_instr_t *instr = sorted[i];
-    if (ending->states[instr->id] == STATE_DEAD || !pass_has_effect(instr)) continue;
-    ending->effects[instr->id] = last;
+    if (finisher->states[instr->id] == STATE_DEAD || !pass_has_effect(instr)) continue;
+    finisher->effects[instr->id] = last;
     last = instr->id + 1;
   }
 }
 
-/* The next thing that must be listed before `instr`; NULL: nothing. */
-static hlo_instr_t *first_need(const ending_t *ending, const hlo_instr_t *instr) {
-  uint32_t effect = ending->effects[instr->id];
+/* An instruction that must precede `instr` and is not listed yet; NULL: none. */
+static hlo_instr_t *next_predecessor(const finisher_t *finisher, const hlo_instr_t *instr) {
+  uint32_t effect = finisher->effects[instr->id];
   for (int k = 0; k < instr->operand_count; k++)
-    if (ending->states[instr->operands[k]->id] != STATE_LISTED) return instr->operands[k];
+    if (finisher->states[instr->operands[k]->id] != STATE_LISTED) return instr->operands[k];
   for (int k = 0; k < control_count(instr); k++)
-    if (ending->states[instr->extra->control_predecessors[k]->id] != STATE_LISTED)
+    if (finisher->states[instr->extra->control_predecessors[k]->id] != STATE_LISTED)
       return instr->extra->control_predecessors[k];
-  if (effect && ending->states[effect - 1] != STATE_LISTED)
-    return ending->rewrite->computation->instrs.data[effect - 1];
+  if (effect && finisher->states[effect - 1] != STATE_LISTED)
+    return finisher->rewrite->computation->instrs.data[effect - 1];
   return NULL;
 }
 
-/* Lists an instruction after what it needs. Without recursion: chains may be long. */
-static hr_status_t list_with_needs(ending_t *ending, hlo_instr_t *instr) {
-  HR_VEC_PUSH(&ending->stack, instr);
-  while (ending->stack.count) {
-    hlo_instr_t *top = ending->stack.data[ending->stack.count - 1], *need = first_need(ending, top);
-    if (need && ending->states[need->id] == STATE_OPEN)
+/* Lists an instruction after all that must precede it: depth-first, with an explicit stack. */
+static hr_status_t list_after_predecessors(finisher_t *finisher, hlo_instr_t *instr) {
+  HR_VEC_PUSH(&finisher->stack, instr);
+  while (finisher->stack.count) {
+    hlo_instr_t *top = finisher->stack.data[finisher->stack.count - 1],
+                *need = next_predecessor(finisher, top);
+    if (need && finisher->states[need->id] == STATE_OPEN)
       return hlo_error_from(__FILE__, __LINE__, HR_INTERNAL, need, NULL,
                             "a pass made it depend on itself");
-    ending->states[top->id] = need ? STATE_OPEN : STATE_LISTED;
+    finisher->states[top->id] = need ? STATE_OPEN : STATE_LISTED;
     if (need) {
-      HR_VEC_PUSH(&ending->stack, need);
+      HR_VEC_PUSH(&finisher->stack, need);
     } else {
-      ending->stack.count--;
-      HR_VEC_PUSH(&ending->list, top);
+      finisher->stack.count--;
+      HR_VEC_PUSH(&finisher->list, top);
     }
   }
   return NULL;
 }
 
-static hr_status_t list_all(ending_t *ending) {
+static hr_status_t list_all(finisher_t *finisher) {
   hlo_instr_t **sorted;
-  size_t count = ending->rewrite->computation->instrs.count;
-  HR_TRY(sort_by_position(ending->rewrite, &sorted));
-  chain_effects(ending, sorted, count);
-  HR_TRY(HR_VEC_RESERVE(&ending->list, count));
+  size_t count = finisher->rewrite->computation->instrs.count;
+  HR_TRY(sort_by_position(finisher->rewrite, &sorted));
+  chain_effects(finisher, sorted, count);
+  HR_TRY(HR_VEC_RESERVE(&finisher->list, count));
   for (size_t i = 0; i < count; i++)
-    if (ending->states[sorted[i]->id] == STATE_LIVE) HR_TRY(list_with_needs(ending, sorted[i]));
+    if (finisher->states[sorted[i]->id] == STATE_LIVE)
+      HR_TRY(list_after_predecessors(finisher, sorted[i]));
   return NULL;
 }
 
-static void take_over(ending_t *ending) {
-  hlo_computation_t *computation = ending->rewrite->computation;
-  for (size_t i = 0; i < ending->list.count; i++) {
-    computation->instrs.data[i] = ending->list.data[i];
-    ending->list.data[i]->id = (uint32_t)i;
+static void store_list(finisher_t *finisher) {
+  hlo_computation_t *computation = finisher->rewrite->computation;
+  for (size_t i = 0; i < finisher->list.count; i++) {
+    computation->instrs.data[i] = finisher->list.data[i];
+    finisher->list.data[i]->id = (uint32_t)i;
   }
-  computation->instrs.count = ending->list.count;
+  computation->instrs.count = finisher->list.count;
 }
 
-static hr_status_t put_in_order(pass_rewrite_t *rewrite) {
-  ending_t ending = {.rewrite = rewrite};
+static hr_status_t normalise_list(pass_rewrite_t *rewrite) {
+  finisher_t finisher = {.rewrite = rewrite};
   size_t count = rewrite->computation->instrs.count;
-  HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, count, &ending.states));
-  HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, count, &ending.effects));
-  hr_status_t st = mark_live(&ending);
-  if (!st) st = list_all(&ending);
-  if (!st) take_over(&ending);
-  HR_VEC_FREE(&ending.stack);
-  HR_VEC_FREE(&ending.list);
+  HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, count, &finisher.states));
+  HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, count, &finisher.effects));
+  hr_status_t st = mark_live(&finisher);
+  if (!st) st = list_all(&finisher);
+  if (!st) store_list(&finisher);
+  HR_VEC_FREE(&finisher.stack);
+  HR_VEC_FREE(&finisher.list);
   return st;
 }
 
@@ -436,10 +451,31 @@ hr_status_t pass_rewrite_end(pass_rewrite_t *rewrite, hr_status_t st) {
   st = st ? hr_status_join(st, built) : built;
   if (!st) st = note_new(rewrite);
   bool touched = rewrite->changed || rewrite->notes.count > rewrite->old_count;
-  if (!st && touched) st = put_in_order(rewrite);
+  if (!st && touched) st = normalise_list(rewrite);
   HR_VEC_FREE(&rewrite->notes);
   hr_arena_deinit(&rewrite->scratch);
   return st;
+}
+
+hr_status_t pass_rewrite_each(hlo_computation_t *computation, pass_visit_fn visit, void *context,
+                              bool *out_changed) {
+  pass_rewrite_t rewrite;
+  hr_status_t st = NULL;
+  HR_TRY(pass_rewrite_begin(&rewrite, computation));
+  for (uint32_t i = 0; i < rewrite.old_count && !st; i++) {
+    hlo_instr_t *instr = pass_rewrite_visit(&rewrite, i);
+    if (instr) st = visit(&rewrite, instr, context);
+  }
+  *out_changed |= rewrite.changed;
+  return pass_rewrite_end(&rewrite, st);
+}
+
+hr_status_t pass_rewrite_module(hlo_module_t *module, pass_visit_fn visit, void *context,
+                                bool *out_changed) {
+  size_t count = module->computations.count;
+  for (size_t c = 0; c < count; c++)
+    HR_TRY(pass_rewrite_each(module->computations.data[c], visit, context, out_changed));
+  return module->computations.count > count ? pass_computations_order(module) : NULL;
 }
 
 hr_status_t pass_remove_dead(hlo_computation_t *computation) {
@@ -474,8 +510,9 @@ hr_status_t pass_users_find(hr_arena_t *arena, const hlo_computation_t *computat
 
 static bool is_uniform(const hlo_value_t *value) {
   const char *bytes = value->data;
-  size_t each = hr_dtype_bytes(value->dtype), total = hlo_value_bytes(value);
-  return value->count > 0 && total <= 65536 && !memcmp(bytes, bytes + each, total - each);
+  size_t element_bytes = hr_dtype_bytes(value->dtype), total = hlo_value_bytes(value);
+  return value->count > 0 && total <= 65536 &&
+         !memcmp(bytes, bytes + element_bytes, total - element_bytes);
 }
 
 const void *pass_splat_of(const hlo_instr_t *instr) {

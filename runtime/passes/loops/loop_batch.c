@@ -1,18 +1,18 @@
-/* Products of a loop's inputs with its weights do not need the loop: where each iteration
- * multiplies one row of an array by what is the same in all iterations, all rows are multiplied at
- * once, which loop_hoist then does before the loop:
+/* Batching of the products of a loop's inputs with its weights. Where each iteration multiplies row
+ * i of an invariant array by an invariant matrix, all rows are multiplied at once and the iteration
+ * reads row i of the product; loop_hoist then moves the large product before the loop:
  *
- *   dot(x[i], w)                ->   dot(x, w)[i]
- *   dot(concatenate(x[i], h), w)   ->   dot(x[i], w's first rows) + dot(h, w's others)
+ *   dot(x[i], w)                   ->   dot(x, w)[i]
+ *   dot(concatenate(x[i], h), w)   ->   dot(x[i], w[:k]) + dot(h, w[k:])
  *
- * as in every step of a recurrent network, half of whose work it is. One large product also runs
- * better than many. */
+ * In a recurrent network this is half of the work, and one large product runs faster than many
+ * small ones. The second form adds its terms in another order; only plain floats. */
 #include "passes/loops/loop_shape.h"
 #include "passes/passes.h"
 
-#define LEAST_WORK 2048                /* multiplications of a turn */
-#define MOST_BYTES ((int64_t)64 << 20) /* of the rows together */
-#define MOST_PIECES 4
+#define MIN_MULTIPLICATIONS 2048            /* per iteration */
+#define MAX_BATCH_BYTES ((int64_t)64 << 20) /* of the batched product */
+#define MAX_CONCATENATED 4
 enum { MAX_DEPTH = 6 };
 
 typedef struct batcher {
@@ -21,7 +21,7 @@ typedef struct batcher {
   int64_t trips;
 } batcher_t;
 
-static hr_ints_t ints(const hlo_instr_t *instr, hlo_attr_key_t key) {
+static hr_ints_t attr_ints(const hlo_instr_t *instr, hlo_attr_key_t key) {
   return hlo_attr_ints(instr, key);
 }
 
@@ -36,9 +36,8 @@ static bool is_invariant(const batcher_t *batcher, const hlo_instr_t *instr, int
   return instr->operand_count > 0 || instr->op == HLO_CONSTANT;
 }
 
-/* The dynamic slice that takes row i of an invariant array, which `instr` is in one shape or
- * another. */
-static hlo_instr_t *row_through(const batcher_t *batcher, hlo_instr_t *instr) {
+/* The dynamic-slice that reads row i of an invariant array, if `instr` is such a row reshaped. */
+static hlo_instr_t *find_row_slice(const batcher_t *batcher, hlo_instr_t *instr) {
   hlo_instr_t *slice = instr;
   while (slice->op == HLO_RESHAPE) slice = slice->operands[0];
   if (slice->op != HLO_DYNAMIC_SLICE || !is_invariant(batcher, slice->operands[0], MAX_DEPTH))
@@ -52,16 +51,18 @@ static hlo_instr_t *row_through(const batcher_t *batcher, hlo_instr_t *instr) {
 }
 
 static bool is_plain_dot(const hlo_instr_t *dot) {
-  return dot->op == HLO_DOT && !ints(dot, HLO_ATTR_LHS_BATCH_DIMS).count &&
-         ints(dot, HLO_ATTR_LHS_CONTRACTING_DIMS).count == 1 &&
-         ints(dot, HLO_ATTR_RHS_CONTRACTING_DIMS).count == 1 && !hlo_shape_is_dynamic(dot->shape);
+  return dot->op == HLO_DOT && !attr_ints(dot, HLO_ATTR_LHS_BATCH_DIMS).count &&
+         attr_ints(dot, HLO_ATTR_LHS_CONTRACTING_DIMS).count == 1 &&
+         attr_ints(dot, HLO_ATTR_RHS_CONTRACTING_DIMS).count == 1 &&
+         !hlo_shape_is_dynamic(dot->shape);
 }
 
-static int64_t contracting_of(const hlo_instr_t *dot, int side) {
-  return ints(dot, side ? HLO_ATTR_RHS_CONTRACTING_DIMS : HLO_ATTR_LHS_CONTRACTING_DIMS).data[0];
+static int64_t contracting_dim(const hlo_instr_t *dot, int side) {
+  return attr_ints(dot, side ? HLO_ATTR_RHS_CONTRACTING_DIMS : HLO_ATTR_LHS_CONTRACTING_DIMS)
+      .data[0];
 }
 
-/* Without batch dimensions; precision goes along. */
+/* A dot without batch dimensions, with the precision of `like`. */
 static hlo_instr_t *build_dot(batcher_t *batcher, const hlo_instr_t *like, hlo_instr_t *a,
                               int64_t a_dim, hlo_instr_t *b, int64_t b_dim) {
   static const hlo_attr_key_t kept[] = {HLO_ATTR_OPERAND_PRECISION, HLO_ATTR_ALGORITHM};
@@ -87,9 +88,9 @@ static hlo_instr_t *build_dot(batcher_t *batcher, const hlo_instr_t *like, hlo_i
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* All rows, each in the shape of `row`. */
-static hlo_instr_t *rows_like(batcher_t *batcher, const hlo_instr_t *slice,
-                              const hlo_instr_t *row) {
+/* The whole array with rows in the shape of `row`. */
+static hlo_instr_t *build_all_rows(batcher_t *batcher, const hlo_instr_t *slice,
+                                   const hlo_instr_t *row) {
   hlo_instr_t *all = slice->operands[0];
   int64_t dims[HLO_MAX_RANK] = {all->shape->dims[0]};
   if (row->shape->rank + 1 > HLO_MAX_RANK) return NULL;
@@ -99,9 +100,9 @@ static hlo_instr_t *rows_like(batcher_t *batcher, const hlo_instr_t *slice,
   return shape ? hlo_build_reshape(&batcher->rewrite->builder, all, shape) : NULL;
 }
 
-/* The row of the products that the turn wants, as `like`. */
-static hlo_instr_t *take_row(batcher_t *batcher, hlo_instr_t *all, const hlo_instr_t *slice,
-                             const hlo_instr_t *like) {
+/* Row i of the batched product, in the shape of `like`. */
+static hlo_instr_t *build_row_slice(batcher_t *batcher, hlo_instr_t *all, const hlo_instr_t *slice,
+                                    const hlo_instr_t *like) {
   hlo_builder_t *builder = &batcher->rewrite->builder;
   hlo_instr_t *operands[1 + HLO_MAX_RANK] = {all, slice->operands[1]};
   int64_t sizes[HLO_MAX_RANK];
@@ -117,52 +118,53 @@ static hlo_instr_t *take_row(batcher_t *batcher, hlo_instr_t *all, const hlo_ins
   return row ? hlo_build_reshape(builder, row, like->shape) : NULL;
 }
 
-static bool is_worth_it(const hlo_instr_t *dot, const hlo_instr_t *slice, int side) {
-  int64_t terms = dot->operands[side]->shape->dims[contracting_of(dot, side)];
+static bool is_profitable(const hlo_instr_t *dot, const hlo_instr_t *slice, int side) {
+  int64_t terms = dot->operands[side]->shape->dims[contracting_dim(dot, side)];
   int64_t rows = slice->operands[0]->shape->dims[0];
-  return pass_count(dot->shape) * terms >= LEAST_WORK && rows > 1 &&
-         rows * pass_count(dot->shape) * (int64_t)hr_dtype_bytes(dot->shape->dtype) <= MOST_BYTES;
+  return pass_count(dot->shape) * terms >= MIN_MULTIPLICATIONS && rows > 1 &&
+         rows * pass_count(dot->shape) * (int64_t)hr_dtype_bytes(dot->shape->dtype) <=
+             MAX_BATCH_BYTES;
 }
 
 /* Rows of the second operand are the first dimension of the result only if they are vectors. */
 static hlo_instr_t *batch_rows(batcher_t *batcher, hlo_instr_t *dot) {
   for (int side = 0; side < 2; side++) {
-    hlo_instr_t *slice = row_through(batcher, dot->operands[side]),
+    hlo_instr_t *slice = find_row_slice(batcher, dot->operands[side]),
                 *other = dot->operands[1 - side];
-    if (!slice || !is_invariant(batcher, other, MAX_DEPTH) || !is_worth_it(dot, slice, side))
+    if (!slice || !is_invariant(batcher, other, MAX_DEPTH) || !is_profitable(dot, slice, side))
       continue;
     if (side == 1 && dot->operands[1]->shape->rank != 1) continue;
-    hlo_instr_t *all = rows_like(batcher, slice, dot->operands[side]);
+    hlo_instr_t *all = build_all_rows(batcher, slice, dot->operands[side]);
     if (!all) return NULL;
-    all = build_dot(batcher, dot, all, contracting_of(dot, side) + 1, other,
-                    contracting_of(dot, 1 - side));
-    return all ? take_row(batcher, all, slice, dot) : NULL;
+    all = build_dot(batcher, dot, all, contracting_dim(dot, side) + 1, other,
+                    contracting_dim(dot, 1 - side));
+    return all ? build_row_slice(batcher, all, slice, dot) : NULL;
   }
   return NULL;
 }
 
-/* --- pieces ----------------------------------------------------------------------------------- */
+/* --- concatenations
+ * ----------------------------------------------------------------------------------- */
 
-static bool has_row(const batcher_t *batcher, const hlo_instr_t *pieces) {
+static bool has_row_operand(const batcher_t *batcher, const hlo_instr_t *pieces) {
   for (int k = 0; k < pieces->operand_count; k++)
-    if (row_through(batcher, pieces->operands[k])) return true;
+    if (find_row_slice(batcher, pieces->operands[k])) return true;
   return false;
 }
 
-/* The concatenation that an operand is, or whose elements it has as a vector; NULL: there is none.
- */
-static hlo_instr_t *pieces_of(const hlo_instr_t *dot, int side) {
+/* The concatenation that the operand is, or is a flattened view of; NULL: none. */
+static hlo_instr_t *find_concatenation(const hlo_instr_t *dot, int side) {
   hlo_instr_t *x = dot->operands[side], *pieces = x;
   while (x->shape->rank == 1 && pieces->op == HLO_RESHAPE) pieces = pieces->operands[0];
   if (pieces->op != HLO_CONCATENATE) return NULL;
-  int64_t d = ints(pieces, HLO_ATTR_DIMENSIONS).data[0];
+  int64_t d = attr_ints(pieces, HLO_ATTR_DIMENSIONS).data[0];
   bool is_line = x->shape->rank == 1 && pieces->shape->dims[d] == x->shape->dims[0];
-  return is_line || (pieces == x && d == contracting_of(dot, side)) ? pieces : NULL;
+  return is_line || (pieces == x && d == contracting_dim(dot, side)) ? pieces : NULL;
 }
 
-/* Piece k, in the form of the operand. */
-static hlo_instr_t *piece_of(batcher_t *batcher, const hlo_instr_t *dot, int side,
-                             const hlo_instr_t *pieces, int k) {
+/* Concatenated operand k, flattened if the dot's operand is. */
+static hlo_instr_t *reshape_concatenated(batcher_t *batcher, const hlo_instr_t *dot, int side,
+                                         const hlo_instr_t *pieces, int k) {
   hlo_instr_t *piece = pieces->operands[k];
   if (dot->operands[side] == pieces) return piece;
   int64_t count = pass_count(piece->shape);
@@ -170,28 +172,30 @@ static hlo_instr_t *piece_of(batcher_t *batcher, const hlo_instr_t *dot, int sid
   return line ? hlo_build_reshape(&batcher->rewrite->builder, piece, line) : NULL;
 }
 
-static bool are_pieces(const batcher_t *batcher, const hlo_instr_t *dot, int side) {
-  const hlo_instr_t *pieces = pieces_of(dot, side);
-  return pieces && pieces->operand_count <= MOST_PIECES && pass_is_plain_float(dot->shape->dtype) &&
-         has_row(batcher, pieces) && is_invariant(batcher, dot->operands[1 - side], MAX_DEPTH);
+static bool can_split_concatenation(const batcher_t *batcher, const hlo_instr_t *dot, int side) {
+  const hlo_instr_t *pieces = find_concatenation(dot, side);
+  return pieces && pieces->operand_count <= MAX_CONCATENATED &&
+         pass_is_plain_float(dot->shape->dtype) && has_row_operand(batcher, pieces) &&
+         is_invariant(batcher, dot->operands[1 - side], MAX_DEPTH);
 }
 
-/* What a piece is multiplied by. */
-static hlo_instr_t *part_of(batcher_t *batcher, hlo_instr_t *x, int64_t d, int64_t from,
-                            int64_t to) {
+/* Rows of the weights that one concatenated operand is multiplied by. */
+static hlo_instr_t *slice_weights(batcher_t *batcher, hlo_instr_t *x, int64_t d, int64_t from,
+                                  int64_t to) {
   hlo_slice_dim_t dims[HLO_MAX_RANK];
   for (int i = 0; i < x->shape->rank; i++) dims[i] = (hlo_slice_dim_t){0, x->shape->dims[i], 1};
   dims[d] = (hlo_slice_dim_t){from, to, 1};
   return pass_build_slice(batcher->rewrite, x, dims);
 }
 
-static hlo_instr_t *divide(batcher_t *batcher, hlo_instr_t *dot, int side) {
-  hlo_instr_t *pieces = pieces_of(dot, side), *other = dot->operands[1 - side], *sum = NULL;
-  int64_t d = contracting_of(dot, side), other_d = contracting_of(dot, 1 - side), from = 0;
+static hlo_instr_t *split_concatenation(batcher_t *batcher, hlo_instr_t *dot, int side) {
+  hlo_instr_t *pieces = find_concatenation(dot, side), *other = dot->operands[1 - side],
+              *sum = NULL;
+  int64_t d = contracting_dim(dot, side), other_d = contracting_dim(dot, 1 - side), from = 0;
   for (int k = 0; k < pieces->operand_count; k++) {
-    hlo_instr_t *piece = piece_of(batcher, dot, side, pieces, k);
+    hlo_instr_t *piece = reshape_concatenated(batcher, dot, side, pieces, k);
     if (!piece) return NULL;
-    hlo_instr_t *part = part_of(batcher, other, other_d, from, from + piece->shape->dims[d]);
+    hlo_instr_t *part = slice_weights(batcher, other, other_d, from, from + piece->shape->dims[d]);
     if (!part) return NULL;
     hlo_instr_t *product = side ? build_dot(batcher, dot, part, other_d, piece, d)
                                 : build_dot(batcher, dot, piece, d, part, other_d);
@@ -204,22 +208,24 @@ static hlo_instr_t *divide(batcher_t *batcher, hlo_instr_t *dot, int side) {
 
 /* --- bodies ----------------------------------------------------------------------------------- */
 
-static hr_status_t change(batcher_t *batcher, hlo_instr_t *dot) {
-  hlo_instr_t *better = batch_rows(batcher, dot);
-  for (int side = 0; side < 2 && !better; side++)
-    if (are_pieces(batcher, dot, side)) better = divide(batcher, dot, side);
-  return better || batcher->rewrite->builder.status ? pass_replace(batcher->rewrite, dot, better)
-                                                    : NULL;
+static hr_status_t rewrite_dot(batcher_t *batcher, hlo_instr_t *dot) {
+  hlo_instr_t *replacement = batch_rows(batcher, dot);
+  for (int side = 0; side < 2 && !replacement; side++)
+    if (can_split_concatenation(batcher, dot, side))
+      replacement = split_concatenation(batcher, dot, side);
+  return replacement || batcher->rewrite->builder.status
+             ? pass_replace(batcher->rewrite, dot, replacement)
+             : NULL;
 }
 
-static hr_status_t batch_in(const loop_t *loop, int64_t trips, bool *out_changed) {
+static hr_status_t batch_body(const loop_t *loop, int64_t trips, bool *out_changed) {
   pass_rewrite_t rewrite;
   batcher_t batcher = {&rewrite, loop, trips};
   hr_status_t st = NULL;
   HR_TRY(pass_rewrite_begin(&rewrite, loop->body));
   for (uint32_t i = 0; i < rewrite.old_count && !st; i++) {
     hlo_instr_t *instr = pass_rewrite_visit(&rewrite, i);
-    if (instr && is_plain_dot(instr)) st = change(&batcher, instr);
+    if (instr && is_plain_dot(instr)) st = rewrite_dot(&batcher, instr);
   }
   *out_changed |= rewrite.changed;
   return pass_rewrite_end(&rewrite, st);
@@ -232,7 +238,7 @@ hr_status_t pass_loop_batch(hlo_module_t *module, bool *out_changed) {
       loop_t loop;
       loop_counter_t counter;
       if (loop_match(computation->instrs.data[i], &loop) && loop_find_counter(&loop, &counter))
-        HR_TRY(batch_in(&loop, counter.trips, out_changed));
+        HR_TRY(batch_body(&loop, counter.trips, out_changed));
     }
   }
   return NULL;

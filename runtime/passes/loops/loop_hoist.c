@@ -1,19 +1,29 @@
-/* What is the same in every iteration of a loop is computed before it, if that is real work and its
- * result not larger than what it is made of: a broadcast stays inside, where it costs nothing. */
+/* Loop-invariant code motion:
+ *
+ *   while(s) { y = dot(x, transpose(w)); ... }   ->   wt = transpose(w)
+ *                                                     while(s, wt) { y = dot(x, wt); ... }
+ *
+ * An instruction is invariant if all its operands are; hoisted values become further elements of
+ * the loop's state. Hoisted is what costs real work and yields no more bytes than it reads: a
+ * broadcast stays inside, where it fuses with its users and takes no memory. Exact. Linear in the
+ * body. A loop that never runs computes the hoisted values in vain; nested loops are never hoisted.
+ */
 #include "passes/loops/loop_shape.h"
 #include "passes/passes.h"
 
 typedef struct hoister {
   pass_rewrite_t *rewrite;
   const loop_t *loop;
-  bool *invariant, *stays, *hoisted; /* by id in the body */
-  int count;                         /* of hoisted ones */
+  bool *invariant; /* by id in the body, as the next two */
+  bool *stays;     /* invariant, and computed in the loop */
+  bool *hoisted;   /* invariant, and computed before the loop */
+  int count;       /* hoisted instructions */
 } hoister_t;
 
-/* ---- what is invariant ---- */
+/* ---- invariance ---- */
 
-/* Loops inside could go on for ever, which does not matter as long as the outer one never starts.
- */
+/* Control flow is not hoisted: an inner loop might not end, which is harmless only as long as the
+ * outer loop does not run. */
 static bool is_invariant(const hoister_t *hoister, const hlo_instr_t *instr) {
   int element = loop_element_read(instr);
   if (element >= 0) return loop_is_invariant(hoister->loop, element);
@@ -26,39 +36,39 @@ static bool is_invariant(const hoister_t *hoister, const hlo_instr_t *instr) {
   return true;
 }
 
-/* ---- what is worth it ---- */
+/* ---- profitability ---- */
 
 static bool costs_nothing(hlo_opcode_t op) {
   return op == HLO_CONSTANT || op == HLO_IOTA || op == HLO_BROADCAST || op == HLO_RESHAPE ||
          op == HLO_TUPLE || op == HLO_GET_TUPLE_ELEMENT || op == HLO_BITCAST;
 }
 
-static bool is_heavy(hlo_opcode_t op) {
+static bool is_costly(hlo_opcode_t op) {
   return !hlo_op_is(op, OP_ELEMENTWISE) && op != HLO_PAD && op != HLO_CONCATENATE &&
          op != HLO_DYNAMIC_UPDATE_SLICE;
 }
 
-static double bytes_of(const hlo_shape_t *shape) {
+static double shape_size_bytes(const hlo_shape_t *shape) {
   return (double)pass_count(shape) * (double)hr_dtype_bytes(shape->dtype);
 }
 
-static bool is_worth_it(const hlo_instr_t *instr) {
-  double made_of = 0;
+static bool is_profitable(const hlo_instr_t *instr) {
+  double operand_bytes = 0;
   if (costs_nothing(instr->op) || !hlo_shape_is_array(instr->shape)) return false;
-  if (is_heavy(instr->op) || hlo_shape_is_scalar(instr->shape)) return true;
+  if (is_costly(instr->op) || hlo_shape_is_scalar(instr->shape)) return true;
   for (int k = 0; k < instr->operand_count; k++) {
     const hlo_instr_t *operand = instr->operands[k];
     while (operand->op == HLO_BROADCAST || operand->op == HLO_RESHAPE)
       operand = operand->operands[0];
     if (operand->op != HLO_IOTA && hlo_shape_is_array(operand->shape))
-      made_of += bytes_of(operand->shape);
+      operand_bytes += shape_size_bytes(operand->shape);
   }
-  return bytes_of(instr->shape) <= made_of;
+  return shape_size_bytes(instr->shape) <= operand_bytes;
 }
 
-/* An invariant operand of what stays is hoisted, or stays as well, and then its operands are asked.
- * From the last instruction to the first, so that all users were asked before. */
-static void choose(hoister_t *hoister) {
+/* Decides for each invariant operand of an instruction that stays in the loop: it is hoisted, or it
+ * stays and its own operands are decided. In reverse program order, so that users come first. */
+static void select_hoisted(hoister_t *hoister) {
   const hlo_computation_t *body = hoister->loop->body;
   for (size_t i = body->instrs.count; i-- > 0;) {
     const hlo_instr_t *instr = body->instrs.data[i];
@@ -68,17 +78,17 @@ static void choose(hoister_t *hoister) {
       if (!hoister->invariant[operand->id] || hoister->hoisted[operand->id] ||
           hoister->stays[operand->id])
         continue;
-      bool worth = is_worth_it(operand);
-      (worth ? hoister->hoisted : hoister->stays)[operand->id] = true;
-      hoister->count += worth;
+      bool profitable = is_profitable(operand);
+      (profitable ? hoister->hoisted : hoister->stays)[operand->id] = true;
+      hoister->count += profitable;
     }
   }
 }
 
-/* ---- the move ---- */
+/* ---- motion ---- */
 
-/* Copies of the hoisted instructions, and what they need, before the loop. */
-static hr_status_t compute_before(const hoister_t *hoister, hlo_instr_t **copies) {
+/* Clones the hoisted instructions and their transitive operands before the loop. */
+static hr_status_t clone_before_loop(const hoister_t *hoister, hlo_instr_t **copies) {
   const loop_t *loop = hoister->loop;
   hr_arena_t *scratch = &hoister->rewrite->scratch;
   hlo_instr_t **elements;
@@ -86,16 +96,16 @@ static hr_status_t compute_before(const hoister_t *hoister, hlo_instr_t **copies
   HR_TRY(HR_NEW_ARRAY(scratch, loop->count, &elements));
   HR_TRY(HR_NEW_ARRAY(scratch, loop->body->instrs.count, &wanted));
   for (size_t i = 0; i < loop->body->instrs.count; i++) wanted[i] = hoister->hoisted[i];
-  loop_want_needs(loop->body, wanted);
+  loop_mark_operands(loop->body, wanted);
   for (size_t i = 0; i < loop->body->instrs.count; i++) {
     int k = wanted[i] ? loop_element_read(loop->body->instrs.data[i]) : -1;
     if (k >= 0 && !elements[k]) elements[k] = loop_init_element(hoister->rewrite, loop, k);
   }
-  loop_copy(hoister->rewrite, loop->body, elements, wanted, copies);
+  loop_clone_marked(hoister->rewrite, loop->body, elements, wanted, copies);
   return hlo_builder_finish(&hoister->rewrite->builder);
 }
 
-static hr_status_t move(const hoister_t *hoister) {
+static hr_status_t hoist_selected(const hoister_t *hoister) {
   const loop_t *loop = hoister->loop;
   hr_arena_t *scratch = &hoister->rewrite->scratch;
   hlo_instr_t **copies, **hoisted, **values;
@@ -104,7 +114,7 @@ static hr_status_t move(const hoister_t *hoister) {
   HR_TRY(HR_NEW_ARRAY(scratch, hoister->count, &hoisted));
   HR_TRY(HR_NEW_ARRAY(scratch, hoister->count, &values));
   HR_TRY(HR_NEW_ARRAY(scratch, loop->count, &to));
-  HR_TRY(compute_before(hoister, copies));
+  HR_TRY(clone_before_loop(hoister, copies));
   for (int k = 0; k < loop->count; k++) to[k] = k;
   for (size_t i = 0; i < loop->body->instrs.count; i++) {
     if (!hoister->hoisted[i]) continue;
@@ -128,27 +138,10 @@ static hr_status_t hoist(pass_rewrite_t *rewrite, const loop_t *loop) {
   HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, count, &hoister.hoisted));
   for (size_t i = 0; i < count; i++)
     hoister.invariant[i] = is_invariant(&hoister, loop->body->instrs.data[i]);
-  choose(&hoister);
-  return hoister.count ? move(&hoister) : NULL;
-}
-
-static hr_status_t hoist_in(hlo_computation_t *computation, bool *out_changed) {
-  pass_rewrite_t rewrite;
-  hr_status_t st = NULL;
-  HR_TRY(pass_rewrite_begin(&rewrite, computation));
-  for (uint32_t i = 0; i < rewrite.old_count && !st; i++) {
-    hlo_instr_t *instr = pass_rewrite_visit(&rewrite, i);
-    loop_t loop;
-    if (instr && loop_match(instr, &loop)) st = hoist(&rewrite, &loop);
-  }
-  *out_changed |= rewrite.changed;
-  return pass_rewrite_end(&rewrite, st);
+  select_hoisted(&hoister);
+  return hoister.count ? hoist_selected(&hoister) : NULL;
 }
 
 hr_status_t pass_loop_hoist(hlo_module_t *module, bool *out_changed) {
-  size_t count = module->computations.count;
-  bool changed = false;
-  for (size_t c = 0; c < count; c++) HR_TRY(hoist_in(module->computations.data[c], &changed));
-  *out_changed |= changed;
-  return changed ? pass_computations_order(module) : NULL;
+  return loop_rewrite_each(module, hoist, out_changed);
 }

@@ -1,16 +1,21 @@
-/* What is known of the integers of a loop's state, turn by turn: what stays as it is, what counts
- * turns that are known, and what is never beyond its first value and what the body makes of such
- * values. Comparisons in body and condition that always come out the same way, such as those by
- * which JAX makes negative indices positive, become constants. */
+/* Value ranges of the integers in a loop's state, by abstract interpretation over intervals:
+ * invariants keep their initial range, counters run from their start over the known trip count, and
+ * all others are widened until nothing changes (at most MAX_ROUNDS times per element, then the
+ * range is unknown). Comparisons whose outcome follows are folded:
+ *
+ *   while(i < 10) { select(i < 0, i + 10, i) ... }   ->   select(false, ...)
+ *
+ * JAX writes such selects to make negative indices count from the end. Exact. Callers are processed
+ * before callees, so that nested loops know the ranges around them. */
 #include "passes/lib/pass_range.h"
 #include "passes/loops/loop_shape.h"
 #include "passes/passes.h"
 
 enum { MAX_ROUNDS = 4 };
 
-/* By elements of the state; from above to below: not known. */
+/* By state element. An interval with low > high: unknown. */
 typedef pass_range_t *ranges_t;
-static const pass_range_t not_known = {1, 0};
+static const pass_range_t unknown_range = {1, 0};
 
 static bool is_known(pass_range_t range) { return range.low <= range.high; }
 
@@ -24,46 +29,46 @@ static bool range_of_element(const void *context, const hlo_instr_t *instr,
   return true;
 }
 
-static pass_range_t range_of(const hlo_instr_t *instr, const pass_range_t *ranges) {
+static pass_range_t instr_range(const hlo_instr_t *instr, const pass_range_t *ranges) {
   pass_range_t range;
-  return instr && pass_range_of(instr, range_of_element, ranges, &range) ? range : not_known;
+  return instr && pass_range_of(instr, range_of_element, ranges, &range) ? range : unknown_range;
 }
 
-static pass_range_t both_of(pass_range_t a, pass_range_t b) {
-  if (!is_known(a) || !is_known(b)) return not_known;
+static pass_range_t range_union(pass_range_t a, pass_range_t b) {
+  if (!is_known(a) || !is_known(b)) return unknown_range;
   return (pass_range_t){a.low < b.low ? a.low : b.low, a.high > b.high ? a.high : b.high};
 }
 
-/* Values that are `by` further, of a type that they do not leave. */
-static pass_range_t moved(pass_range_t range, int64_t by, hr_dtype_t dtype) {
+/* The range shifted by `by`; unknown if it leaves the type. */
+static pass_range_t range_shifted(pass_range_t range, int64_t by, hr_dtype_t dtype) {
   int64_t end =
       INT64_C(1) << (hr_dtype_table[dtype].bits < 61 ? hr_dtype_table[dtype].bits - 1 : 60);
   range.low += by, range.high += by;
-  return is_known(range) && range.low >= -end && range.high < end ? range : not_known;
+  return is_known(range) && range.low >= -end && range.high < end ? range : unknown_range;
 }
 
-/* Of what is counted: from its first value to that before so many steps. */
-static pass_range_t counted(const loop_t *loop, int k, pass_range_t first, int64_t steps,
-                            int64_t step) {
+/* Range of an induction variable over `steps` steps from its first value. */
+static pass_range_t counter_range(const loop_t *loop, int k, pass_range_t first, int64_t steps,
+                                  int64_t step) {
   int64_t by;
-  bool is_far =
+  bool overflows =
       __builtin_mul_overflow(steps, step, &by) || by >= PASS_RANGE_FAR || by <= -PASS_RANGE_FAR;
-  return is_far ? not_known
-                : both_of(first, moved(first, by, loop->instr->shape->elements[k]->dtype));
+  return overflows
+             ? unknown_range
+             : range_union(first, range_shifted(first, by, loop->instr->shape->elements[k]->dtype));
 }
 
-/* One element after a turn from what is known: no more than that, or it grew, and growing ends
- * soon. */
-static bool settle(const loop_t *loop, int k, ranges_t ranges, int *rounds) {
-  pass_range_t all = both_of(ranges[k], range_of(loop->next->operands[k], ranges));
+/* Joins the range of element k with its range after one iteration. False: nothing changed. */
+static bool widen_element(const loop_t *loop, int k, ranges_t ranges, int *rounds) {
+  pass_range_t all = range_union(ranges[k], instr_range(loop->next->operands[k], ranges));
   if (!is_known(ranges[k]) || (all.low == ranges[k].low && all.high == ranges[k].high))
     return false;
-  ranges[k] = ++rounds[k] > MAX_ROUNDS ? not_known : all;
+  ranges[k] = ++rounds[k] > MAX_ROUNDS ? unknown_range : all;
   return true;
 }
 
-/* `outside`: of the computation that the loop is in, or NULL. */
-static hr_status_t find_ranges(hr_arena_t *scratch, const loop_t *loop, const pass_range_t *outside,
+/* `outer`: ranges in the computation that contains the loop, or NULL. */
+static hr_status_t find_ranges(hr_arena_t *scratch, const loop_t *loop, const pass_range_t *outer,
                                ranges_t *out_body, ranges_t *out_condition) {
   loop_counter_t counter = {.trips = -1};
   ranges_t body, condition;
@@ -74,16 +79,16 @@ static hr_status_t find_ranges(hr_arena_t *scratch, const loop_t *loop, const pa
   bool counts = loop_find_counter(loop, &counter) && counter.trips > 0;
   for (int k = 0; k < loop->count; k++) {
     int64_t step;
-    body[k] = condition[k] = range_of(loop_init_known(loop, k), outside);
+    body[k] = condition[k] = instr_range(loop_init_operand(loop, k), outer);
     if (!counts || !is_known(body[k]) || !loop_find_step(loop, k, &step)) continue;
-    condition[k] = counted(loop, k, body[k], counter.trips, step);
-    body[k] = counted(loop, k, body[k], counter.trips - 1, step);
+    condition[k] = counter_range(loop, k, body[k], counter.trips, step);
+    body[k] = counter_range(loop, k, body[k], counter.trips - 1, step);
     rounds[k] = -1;
   }
   for (bool changed = true; changed;) {
     changed = false;
     for (int k = 0; k < loop->count; k++)
-      if (rounds[k] >= 0) changed |= settle(loop, k, body, rounds);
+      if (rounds[k] >= 0) changed |= widen_element(loop, k, body, rounds);
   }
   for (int k = 0; k < loop->count; k++)
     if (rounds[k] >= 0) condition[k] = body[k];
@@ -91,8 +96,8 @@ static hr_status_t find_ranges(hr_arena_t *scratch, const loop_t *loop, const pa
   return NULL;
 }
 
-static hr_status_t decide(hlo_computation_t *computation, const pass_range_t *ranges,
-                          bool *out_changed) {
+static hr_status_t fold_comparisons(hlo_computation_t *computation, const pass_range_t *ranges,
+                                    bool *out_changed) {
   pass_rewrite_t rewrite;
   hr_status_t st = NULL;
   HR_TRY(pass_rewrite_begin(&rewrite, computation));
@@ -122,9 +127,10 @@ static hr_status_t count_callers(hr_arena_t *scratch, const hlo_module_t *module
   return NULL;
 }
 
-/* Loops whose body and condition are called from one place only have ranges of their own. */
-static hr_status_t look_into(hr_arena_t *scratch, const hlo_computation_t *computation,
-                             const uint32_t *callers, ranges_t *ranges) {
+/* Only loops whose body and condition have one caller: otherwise ranges of several loops would mix.
+ */
+static hr_status_t find_loop_ranges(hr_arena_t *scratch, const hlo_computation_t *computation,
+                                    const uint32_t *callers, ranges_t *ranges) {
   for (size_t i = 0; i < computation->instrs.count; i++) {
     loop_t loop;
     if (!loop_match(computation->instrs.data[i], &loop)) continue;
@@ -135,16 +141,17 @@ static hr_status_t look_into(hr_arena_t *scratch, const hlo_computation_t *compu
   return NULL;
 }
 
-/* Callers stand behind what they call: a loop knows what is known around it. */
-static hr_status_t decide_all(hr_arena_t *scratch, hlo_module_t *module, bool *out_changed) {
+/* In reverse order of the list, callers first. */
+static hr_status_t fold_all(hr_arena_t *scratch, hlo_module_t *module, bool *out_changed) {
   uint32_t *callers;
   ranges_t *ranges;
   HR_TRY(count_callers(scratch, module, &callers));
   HR_TRY(HR_NEW_ARRAY(scratch, module->computations.count, &ranges));
   for (size_t c = module->computations.count; c-- > 0;) {
     hlo_computation_t *computation = module->computations.data[c];
-    HR_TRY(look_into(scratch, computation, callers, ranges));
-    if (ranges[computation->id]) HR_TRY(decide(computation, ranges[computation->id], out_changed));
+    HR_TRY(find_loop_ranges(scratch, computation, callers, ranges));
+    if (ranges[computation->id])
+      HR_TRY(fold_comparisons(computation, ranges[computation->id], out_changed));
   }
   return NULL;
 }
@@ -152,7 +159,7 @@ static hr_status_t decide_all(hr_arena_t *scratch, hlo_module_t *module, bool *o
 hr_status_t pass_loop_ranges(hlo_module_t *module, bool *out_changed) {
   hr_arena_t scratch;
   hr_arena_init(&scratch);
-  hr_status_t st = decide_all(&scratch, module, out_changed);
+  hr_status_t st = fold_all(&scratch, module, out_changed);
   hr_arena_deinit(&scratch);
   return st;
 }

@@ -1,3 +1,13 @@
+/* While loops over a tuple, as loop passes see them: recognition, counters, cloning of iterations
+ * and rebuilding with another state.
+ *
+ *   init = tuple(a, 0, w)                        element 0: carried
+ *   while(init), condition: lt(gte(p, 1), n)     element 1: counter, start 0, step 1, limit n
+ *                body: tuple(f(...), gte(p, 1) + 1, gte(p, 2))     element 2: invariant
+ *
+ * The trip count follows from start, step, limit and the comparison's direction
+ * (ops/query/trip_count). Loops with control dependencies, or whose state is read as a whole, are
+ * not matched. */
 #include "passes/loops/loop_shape.h"
 
 #include <string.h>
@@ -5,7 +15,7 @@
 #include "ops/kernels/kernel.h"
 #include "ops/query/trip_count.h"
 
-/* ---- what a loop is ---- */
+/* ---- recognition ---- */
 
 /* The state is read by its elements only. */
 static bool reads_elements_only(const hlo_computation_t *computation) {
@@ -39,31 +49,31 @@ int loop_element_read(const hlo_instr_t *instr) {
   return reads ? (int)hlo_attr_int(instr, HLO_ATTR_INDEX) : -1;
 }
 
-hlo_instr_t *loop_init_known(const loop_t *loop, int k) {
+hlo_instr_t *loop_init_operand(const loop_t *loop, int k) {
   return loop->init->op == HLO_TUPLE ? loop->init->operands[k] : NULL;
 }
 
 hlo_instr_t *loop_init_element(pass_rewrite_t *rewrite, const loop_t *loop, int k) {
-  hlo_instr_t *known = loop_init_known(loop, k);
+  hlo_instr_t *known = loop_init_operand(loop, k);
   return known ? known : hlo_build_element(&rewrite->builder, loop->init, k);
 }
 
-bool loop_is_easy(const hlo_instr_t *instr) {
+bool loop_is_rematerialisable(const hlo_instr_t *instr) {
   if (instr->op == HLO_BROADCAST) instr = instr->operands[0];
   return (instr->op == HLO_CONSTANT && instr->literal && hlo_shape_is_array(instr->shape)) ||
          instr->op == HLO_IOTA;
 }
 
-/* ---- counting turns ---- */
+/* ---- counters ---- */
 
-/* What an instruction of body or condition is before the loop, if that is a constant integer. */
+/* Initial value of an instruction of body or condition, if it is a constant integer. */
 static bool constant_at_start(const loop_t *loop, const hlo_instr_t *instr, int64_t *out_value) {
   int k = loop_element_read(instr);
-  const hlo_instr_t *value = k < 0 ? instr : loop_init_known(loop, k);
+  const hlo_instr_t *value = k < 0 ? instr : loop_init_operand(loop, k);
   return value && hr_dtype_is_integer(value->shape->dtype) && pass_splat_int(value, out_value);
 }
 
-static bool is_steady(const loop_t *loop, const hlo_instr_t *instr) {
+static bool is_invariant_read(const loop_t *loop, const hlo_instr_t *instr) {
   int k = loop_element_read(instr);
   return k < 0 || loop_is_invariant(loop, k);
 }
@@ -73,7 +83,7 @@ bool loop_find_step(const loop_t *loop, int k, int64_t *out_step) {
   if (next->op != HLO_ADD) return false;
   for (int j = 0; j < 2; j++) {
     const hlo_instr_t *step = next->operands[1 - j];
-    if (loop_element_read(next->operands[j]) == k && is_steady(loop, step) &&
+    if (loop_element_read(next->operands[j]) == k && is_invariant_read(loop, step) &&
         constant_at_start(loop, step, out_step))
       return true;
   }
@@ -89,7 +99,7 @@ bool loop_find_counter(const loop_t *loop, loop_counter_t *out_counter) {
     loop_counter_t counter = {.index = loop_element_read(read)};
     int64_t end;
     if (counter.index < 0 || !loop_find_step(loop, counter.index, &counter.step) ||
-        !is_steady(loop, limit) || !constant_at_start(loop, limit, &end) ||
+        !is_invariant_read(loop, limit) || !constant_at_start(loop, limit, &end) ||
         !constant_at_start(loop, read, &counter.start))
       continue;
     counter.trips =
@@ -104,7 +114,7 @@ bool loop_find_counter(const loop_t *loop, loop_counter_t *out_counter) {
 
 /* ---- copies ---- */
 
-void loop_want_needs(const hlo_computation_t *computation, bool *wanted) {
+void loop_mark_operands(const hlo_computation_t *computation, bool *wanted) {
   for (size_t i = computation->instrs.count; i-- > 0;) {
     const hlo_instr_t *instr = computation->instrs.data[i];
     if (!wanted[i]) continue;
@@ -113,10 +123,10 @@ void loop_want_needs(const hlo_computation_t *computation, bool *wanted) {
   }
 }
 
-void loop_copy(pass_rewrite_t *rewrite, const hlo_computation_t *callee,
-               hlo_instr_t *const *elements, const bool *wanted, hlo_instr_t **copies) {
+void loop_clone_marked(pass_rewrite_t *rewrite, const hlo_computation_t *callee,
+                       hlo_instr_t *const *elements, const bool *wanted, hlo_instr_t **copies) {
   hlo_instr_t **operands = NULL;
-  int room = 0;
+  int capacity = 0;
   size_t count = callee->instrs.count; /* before the copies, which may go to the same list */
   for (size_t i = 0; i < count && !rewrite->builder.status; i++) {
     const hlo_instr_t *instr = callee->instrs.data[i];
@@ -126,9 +136,9 @@ void loop_copy(pass_rewrite_t *rewrite, const hlo_computation_t *callee,
       copies[i] = elements[element];
       continue;
     }
-    if (instr->operand_count > room) {
-      room = instr->operand_count;
-      rewrite->builder.status = HR_NEW_ARRAY(&rewrite->scratch, room, &operands);
+    if (instr->operand_count > capacity) {
+      capacity = instr->operand_count;
+      rewrite->builder.status = HR_NEW_ARRAY(&rewrite->scratch, capacity, &operands);
     }
     for (int k = 0; k < instr->operand_count && !rewrite->builder.status; k++)
       operands[k] = copies[instr->operands[k]->id];
@@ -146,26 +156,25 @@ hr_status_t loop_clone_iteration(pass_rewrite_t *rewrite, const loop_t *loop, hl
   for (size_t i = 0; i < count; i++)
     wanted[i] =
         loop->body->instrs.data[i] != loop->next && loop->body->instrs.data[i]->op != HLO_PARAMETER;
-  loop_copy(rewrite, loop->body, state, wanted, copies);
+  loop_clone_marked(rewrite, loop->body, state, wanted, copies);
   HR_TRY(hlo_builder_finish(&rewrite->builder));
   for (int k = 0; k < loop->count; k++) state[k] = copies[loop->next->operands[k]->id];
   hr_arena_rewind(&rewrite->scratch, mark);
   return NULL;
 }
 
-hr_status_t loop_after(pass_rewrite_t *rewrite, const loop_t *loop, int64_t iterations,
-                       hlo_instr_t **out_state) {
+hr_status_t loop_peel(pass_rewrite_t *rewrite, const loop_t *loop, int64_t iterations,
+                      hlo_instr_t **out_state) {
   hlo_instr_t **state;
   HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, loop->count, &state));
   for (int k = 0; k < loop->count; k++) state[k] = loop_init_element(rewrite, loop, k);
-  for (int64_t i_iteration = 0; i_iteration < iterations; i_iteration++)
-    HR_TRY(loop_clone_iteration(rewrite, loop, state));
+  for (int64_t i = 0; i < iterations; i++) HR_TRY(loop_clone_iteration(rewrite, loop, state));
   *out_state = hlo_build(&rewrite->builder, HLO_TUPLE, loop->instr->shape, loop->count, state, 0,
                          NULL, 0, NULL);
   return NULL;
 }
 
-/* ---- a new loop ---- */
+/* ---- rebuilding ---- */
 
 typedef struct rebuilder {
   pass_rewrite_t *outer;
@@ -180,7 +189,7 @@ static int new_count(const rebuilder_t *rebuilder) {
   return rebuilder->change->kept_count + rebuilder->change->hoisted_count;
 }
 
-static hr_status_t make_state(rebuilder_t *rebuilder) {
+static hr_status_t build_state(rebuilder_t *rebuilder) {
   const loop_change_t *change = rebuilder->change;
   pass_rewrite_t *outer = rebuilder->outer;
   const hlo_shape_t **shapes;
@@ -198,18 +207,17 @@ static hr_status_t make_state(rebuilder_t *rebuilder) {
   return hlo_shape_tuple(outer->arena, new_count(rebuilder), shapes, &rebuilder->state);
 }
 
-/* Copies of what is easy: a constant, an iota, or a broadcast of one. */
-static hlo_instr_t *copy_easy(pass_rewrite_t *rewrite, const hlo_instr_t *instr) {
+/* A clone of a constant, an iota, or a broadcast of one. */
+static hlo_instr_t *rematerialise(pass_rewrite_t *rewrite, const hlo_instr_t *instr) {
   hlo_instr_t *operand =
       instr->operand_count ? pass_clone(rewrite, instr->operands[0], NULL) : NULL;
   return pass_clone(rewrite, instr, &operand);
 }
 
-/* What stands for the elements of the old state in a new computation. Elements that nothing reads
- * get no copy. */
-static hr_status_t make_elements(const rebuilder_t *rebuilder, pass_rewrite_t *inner,
-                                 const hlo_computation_t *from, const bool *wanted,
-                                 hlo_instr_t ***out_elements) {
+/* Values of the old state's elements in a new computation; NULL for elements that nothing reads. */
+static hr_status_t build_elements(const rebuilder_t *rebuilder, pass_rewrite_t *inner,
+                                  const hlo_computation_t *from, const bool *wanted,
+                                  hlo_instr_t ***out_elements) {
   hlo_instr_t **elements, *param = inner->computation->params.data[0];
   const loop_change_t *change = rebuilder->change;
   HR_TRY(HR_NEW_ARRAY(&inner->scratch, rebuilder->loop->count, &elements));
@@ -217,17 +225,17 @@ static hr_status_t make_elements(const rebuilder_t *rebuilder, pass_rewrite_t *i
     int k = wanted[i] ? loop_element_read(from->instrs.data[i]) : -1;
     if (k < 0 || elements[k]) continue;
     int to = change->to[change->same[k]];
-    const hlo_instr_t *easy = to < 0 ? loop_init_known(rebuilder->loop, k) : NULL;
-    hr_assert(to >= 0 || (easy && loop_is_easy(easy)));
-    elements[k] = easy ? copy_easy(inner, easy) : hlo_build_element(&inner->builder, param, to);
+    const hlo_instr_t *init = to < 0 ? loop_init_operand(rebuilder->loop, k) : NULL;
+    hr_assert(to >= 0 || (init && loop_is_rematerialisable(init)));
+    elements[k] = init ? rematerialise(inner, init) : hlo_build_element(&inner->builder, param, to);
   }
   *out_elements = elements;
   return NULL;
 }
 
-/* The body hands hoisted values on. */
-static hlo_instr_t *make_next(const rebuilder_t *rebuilder, pass_rewrite_t *inner,
-                              hlo_instr_t *const *copies) {
+/* Root of the new body: kept elements, and hoisted values passed through. */
+static hlo_instr_t *build_next_state(const rebuilder_t *rebuilder, pass_rewrite_t *inner,
+                                     hlo_instr_t *const *copies) {
   const loop_change_t *change = rebuilder->change;
   hlo_instr_t **list;
   if (inner->builder.status) return NULL;
@@ -239,18 +247,18 @@ static hlo_instr_t *make_next(const rebuilder_t *rebuilder, pass_rewrite_t *inne
   return hlo_build_tuple(&inner->builder, new_count(rebuilder), list);
 }
 
-static void want_root(const rebuilder_t *rebuilder, const hlo_computation_t *from, bool *wanted) {
+static void mark_root(const rebuilder_t *rebuilder, const hlo_computation_t *from, bool *wanted) {
   bool is_body = from == rebuilder->loop->body;
   for (int k = 0; is_body && k < rebuilder->loop->count; k++)
     wanted[from->root->operands[k]->id] |= rebuilder->change->to[k] >= 0;
   wanted[from->root->id] = !is_body;
   for (size_t i = 0; i < from->instrs.count; i++)
     wanted[i] |= pass_has_effect(from->instrs.data[i]);
-  loop_want_needs(from, wanted);
+  loop_mark_operands(from, wanted);
 }
 
-static hr_status_t fill(const rebuilder_t *rebuilder, pass_rewrite_t *inner,
-                        const hlo_computation_t *from) {
+static hr_status_t build_body(const rebuilder_t *rebuilder, pass_rewrite_t *inner,
+                              const hlo_computation_t *from) {
   const loop_change_t *change = rebuilder->change;
   hlo_instr_t **copies, **elements, *param = inner->computation->params.data[0];
   bool *wanted, is_body = from == rebuilder->loop->body;
@@ -259,17 +267,17 @@ static hr_status_t fill(const rebuilder_t *rebuilder, pass_rewrite_t *inner,
   for (int h = 0; is_body && h < change->hoisted_count; h++)
     copies[change->hoisted[h]->id] =
         hlo_build_element(&inner->builder, param, change->kept_count + h);
-  want_root(rebuilder, from, wanted);
-  HR_TRY(make_elements(rebuilder, inner, from, wanted, &elements));
-  loop_copy(inner, from, elements, wanted, copies);
-  hlo_instr_t *root = is_body ? make_next(rebuilder, inner, copies) : copies[from->root->id];
+  mark_root(rebuilder, from, wanted);
+  HR_TRY(build_elements(rebuilder, inner, from, wanted, &elements));
+  loop_clone_marked(inner, from, elements, wanted, copies);
+  hlo_instr_t *root = is_body ? build_next_state(rebuilder, inner, copies) : copies[from->root->id];
   if (root) inner->computation->root = root;
   return hlo_builder_finish(&inner->builder);
 }
 
-/* A new condition or body; its name is settled with all others. */
-static hr_status_t make_computation(rebuilder_t *rebuilder, const hlo_computation_t *from,
-                                    hlo_computation_t **out_new) {
+/* A new condition or body; pass_names_settle makes its name unique. */
+static hr_status_t build_computation(rebuilder_t *rebuilder, const hlo_computation_t *from,
+                                     hlo_computation_t **out_new) {
   hlo_computation_t *computation;
   pass_rewrite_t inner;
   HR_TRY(hlo_computation_add(from->module, from->name, &computation));
@@ -280,13 +288,14 @@ static hr_status_t make_computation(rebuilder_t *rebuilder, const hlo_computatio
   computation->root = hlo_build_parameter(&builder, 0, rebuilder->state);
   HR_TRY(hlo_builder_finish(&builder));
   HR_TRY(pass_rewrite_begin(&inner, computation));
-  HR_TRY(pass_rewrite_end(&inner, fill(rebuilder, &inner, from)));
+  HR_TRY(pass_rewrite_end(&inner, build_body(rebuilder, &inner, from)));
   *out_new = computation;
   return NULL;
 }
 
-/* For the users: the old state, of elements of the new one and of those that are gone. */
-static hlo_instr_t *old_state(const rebuilder_t *rebuilder, hlo_instr_t *new_loop) {
+/* The old state for users of the loop: elements of the new loop, or initial values of invariant
+ * ones. */
+static hlo_instr_t *build_old_state(const rebuilder_t *rebuilder, hlo_instr_t *new_loop) {
   const loop_t *loop = rebuilder->loop;
   pass_rewrite_t *outer = rebuilder->outer;
   hlo_instr_t **list;
@@ -305,18 +314,41 @@ static hlo_instr_t *old_state(const rebuilder_t *rebuilder, hlo_instr_t *new_loo
 hr_status_t loop_rebuild(pass_rewrite_t *rewrite, const loop_t *loop, const loop_change_t *change) {
   rebuilder_t rebuilder = {.outer = rewrite, .loop = loop, .change = change};
   const hlo_instr_t *instr = loop->instr;
-  HR_TRY(make_state(&rebuilder));
+  HR_TRY(build_state(&rebuilder));
   HR_TRY(hlo_builder_finish(&rewrite->builder));
-  HR_TRY(make_computation(&rebuilder, loop->condition, &rebuilder.called[0]));
-  HR_TRY(make_computation(&rebuilder, loop->body, &rebuilder.called[1]));
+  HR_TRY(build_computation(&rebuilder, loop->condition, &rebuilder.called[0]));
+  HR_TRY(build_computation(&rebuilder, loop->body, &rebuilder.called[1]));
   hlo_instr_t *init = hlo_build_tuple(&rewrite->builder, new_count(&rebuilder), rebuilder.inits);
-  hlo_instr_t *made = hlo_build(&rewrite->builder, HLO_WHILE, rebuilder.state, 1, &init,
-                                instr->attr_count, instr->attrs, 2, rebuilder.called);
-  if (made && instr->extra && instr->extra->metadata) {
+  hlo_instr_t *new_while = hlo_build(&rewrite->builder, HLO_WHILE, rebuilder.state, 1, &init,
+                                     instr->attr_count, instr->attrs, 2, rebuilder.called);
+  if (new_while && instr->extra && instr->extra->metadata) {
     hlo_extra_t *extra;
     HR_TRY(HR_NEW(rewrite->arena, &extra));
     extra->metadata = instr->extra->metadata;
-    made->extra = extra;
+    new_while->extra = extra;
   }
-  return pass_replace(rewrite, loop->instr, old_state(&rebuilder, made));
+  return pass_replace(rewrite, loop->instr, build_old_state(&rebuilder, new_while));
+}
+
+/* ---- the driver ---- */
+
+typedef struct loop_driver {
+  loop_rewrite_fn rewrite_loop;
+} loop_driver_t;
+
+static hr_status_t visit_loop(pass_rewrite_t *rewrite, hlo_instr_t *instr, void *context) {
+  const loop_driver_t *driver = context;
+  loop_t loop;
+  return loop_match(instr, &loop) ? driver->rewrite_loop(rewrite, &loop) : NULL;
+}
+
+hr_status_t loop_rewrite_each(hlo_module_t *module, loop_rewrite_fn rewrite_loop,
+                              bool *out_changed) {
+  loop_driver_t driver = {rewrite_loop};
+  size_t count = module->computations.count;
+  bool changed = false;
+  for (size_t c = 0; c < count; c++)
+    HR_TRY(pass_rewrite_each(module->computations.data[c], visit_loop, &driver, &changed));
+  *out_changed |= changed;
+  return changed ? pass_computations_order(module) : NULL;
 }

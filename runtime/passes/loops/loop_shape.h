@@ -12,62 +12,69 @@ typedef struct loop {
   int count;         /* elements of the state */
 } loop_t;
 
-/* Is it a loop over a tuple whose body and condition read the state by get-tuple-element only, and
- * whose body ends in a `tuple`? */
+/* Is `instr` a while over a tuple, whose body and condition read the state by get-tuple-element
+ * only, and whose body ends in a `tuple`? */
 bool loop_match(hlo_instr_t *instr, loop_t *out_loop);
-/* Which element of the state does an instruction of body or condition read? -1: it is no
- * get-tuple-element of it. */
+/* Number of the state element that an instruction of body or condition reads; -1: it is no
+ * get-tuple-element of the parameter. */
 int loop_element_read(const hlo_instr_t *instr);
-/* Does the body hand element k on as it is? */
+/* Is element k loop-invariant: passed through the body unchanged? */
 static inline bool loop_is_invariant(const loop_t *loop, int k) {
   return loop_element_read(loop->next->operands[k]) == k;
 }
-/* Element k before the first iteration. loop_init_known: NULL if it would have to be taken out of a
- * tuple. */
+/* Initial value of element k. loop_init_operand: NULL if the initial state is no `tuple`
+ * instruction; loop_init_element then builds a get-tuple-element. */
 hlo_instr_t *loop_init_element(pass_rewrite_t *rewrite, const loop_t *loop, int k);
-hlo_instr_t *loop_init_known(const loop_t *loop, int k);
-/* Is it a constant, or so easily made of constants, that a body better has its own? */
-bool loop_is_easy(const hlo_instr_t *instr);
+hlo_instr_t *loop_init_operand(const loop_t *loop, int k);
+/* Is it a constant, an iota or a broadcast of one, which a body can rematerialise at no cost? */
+bool loop_is_rematerialisable(const hlo_instr_t *instr);
 
 /* Element `index` goes up by `step` each iteration, from `start`, and alone decides that the loop
- * ends after `trips` turns */
+ * ends after `trips` iterations. */
 typedef struct loop_counter {
   int index;
   int64_t start, step, trips;
 } loop_counter_t;
 bool loop_find_counter(const loop_t *loop, loop_counter_t *out_counter);
-/* Does element k go up by the same known number each iteration? */
+/* Is element k an induction variable with a constant step? */
 bool loop_find_step(const loop_t *loop, int k, int64_t *out_step);
 
-/* Marks, by id, what the marked instructions of a computation need, parameters apart. */
-void loop_want_needs(const hlo_computation_t *computation, bool *wanted);
-/* Copies instructions of `callee`, a body or condition of a loop: those that `wanted` (by id) names
- * and that have no copy yet. elements[k] stands for element k of the state, copies[id] gets what
- * stands for instruction id. Failures stick to the builder. */
-void loop_copy(pass_rewrite_t *rewrite, const hlo_computation_t *callee,
-               hlo_instr_t *const *elements, const bool *wanted, hlo_instr_t **copies);
+/* Extends `wanted` (by id) to all transitive operands of marked instructions, except parameters. */
+void loop_mark_operands(const hlo_computation_t *computation, bool *wanted);
+/* Clones the instructions of `callee`, body or condition of a loop, that `wanted` (by id) marks and
+ * that have no clone yet. elements[k] replaces element k of the state; copies[id] receives the
+ * clone of instruction id. Failures stick to the builder. */
+void loop_clone_marked(pass_rewrite_t *rewrite, const hlo_computation_t *callee,
+                       hlo_instr_t *const *elements, const bool *wanted, hlo_instr_t **copies);
 
-/* state[k], element k of the state, becomes what it is after one more iteration. All instructions
- * of the body are copied, so that effects happen. */
+/* Appends one iteration: state[k] becomes element k after it. All instructions of the body are
+ * cloned, those with effects included. */
 hr_status_t loop_clone_iteration(pass_rewrite_t *rewrite, const loop_t *loop, hlo_instr_t **state);
-/* The state after so many iterations from the first one on, as a tuple; NULL on the builder's
+/* The state after the first `iterations` iterations, peeled off as a tuple; NULL on the builder's
  * failure. */
-hr_status_t loop_after(pass_rewrite_t *rewrite, const loop_t *loop, int64_t iterations,
-                       hlo_instr_t **out_state);
+hr_status_t loop_peel(pass_rewrite_t *rewrite, const loop_t *loop, int64_t iterations,
+                      hlo_instr_t **out_state);
 
-/* How the state of a new loop follows from that of an old one: first old elements, then what was
- * hoisted. */
+/* Mapping from the state of an old loop to that of a new one: the kept elements, then hoisted
+ * values. */
 typedef struct loop_change {
-  const int *to;   /* by old element: its number in the new state; -1: it is gone */
-  const int *same; /* by old element: the one that is read in its place; itself, if there is none */
-  int kept_count;  /* old elements that stay */
+  const int *to;   /* by old element: its number in the new state; -1: removed */
+  const int *same; /* by old element: an equal element that replaces it, or itself */
+  int kept_count;  /* old elements in the new state */
   int hoisted_count;
-  hlo_instr_t *const *hoisted; /* instructions of the body that are computed before the loop ... */
-  hlo_instr_t *const *values;  /* ... as these */
+  hlo_instr_t *const *hoisted; /* instructions of the body, hoisted out of the loop */
+  hlo_instr_t *const *values;  /* their values before the loop */
 } loop_change_t;
-/* Puts a new loop in the place of the old one. Elements that are gone may be read only if their
- * value before the loop is easy, and they are invariant; users of the loop see that value. Errors:
- * NO_MEMORY. */
+/* Calls `rewrite_loop` for each while of each computation that loop_match accepts, callees first;
+ * computations added meanwhile are not visited. Afterwards the list of computations is put in order
+ * if anything changed. */
+typedef hr_status_t (*loop_rewrite_fn)(pass_rewrite_t *rewrite, const loop_t *loop);
+hr_status_t loop_rewrite_each(hlo_module_t *module, loop_rewrite_fn rewrite_loop,
+                              bool *out_changed);
+
+/* Replaces the loop by one with another state. Removed elements may be read only if they are
+ * invariant and their initial value is rematerialisable; users of the loop then read that value.
+ * Errors: NO_MEMORY. */
 hr_status_t loop_rebuild(pass_rewrite_t *rewrite, const loop_t *loop, const loop_change_t *change);
 
 #endif

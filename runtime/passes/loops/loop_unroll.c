@@ -1,6 +1,10 @@
-/* Short loops become their turns, one after the other: no dispatch, and what depends on the counter
- * is constant. Such are the rounds of JAX's random numbers. Loops with effects stay, but for those
- * of a single turn. */
+/* Full unrolling of short loops with a known trip count:
+ *
+ *   while(i < 3) { x = f(x, i); i = i + 1 }   ->   f(f(f(x, 0), 1), 2)
+ *
+ * This saves the dispatch of iterations and makes everything that depends on the counter constant;
+ * the rounds of JAX's random number generator are such loops. Loops with effects are unrolled only
+ * if they run at most once. Exact. The limits bound the size of the code. */
 #include "passes/loops/loop_shape.h"
 #include "passes/passes.h"
 
@@ -11,7 +15,7 @@ enum {
   MAX_TRIPS_SIMPLE = 64
 };
 
-/* ---- is it worth it? ---- */
+/* ---- profitability ---- */
 
 static bool is_free(hlo_opcode_t op) {
   return op == HLO_PARAMETER || op == HLO_GET_TUPLE_ELEMENT || op == HLO_TUPLE ||
@@ -37,34 +41,17 @@ static bool is_short(const loop_t *loop, int64_t trips) {
   return trips * count <= (simple ? MAX_INSTRS_SIMPLE : MAX_INSTRS);
 }
 
-/* ---- turns ---- */
+/* ---- the pass ---- */
 
-static hr_status_t unroll(pass_rewrite_t *rewrite, const loop_t *loop, int64_t trips) {
+static hr_status_t unroll(pass_rewrite_t *rewrite, const loop_t *loop) {
+  loop_counter_t counter;
   hlo_instr_t *end;
-  HR_TRY(loop_after(rewrite, loop, trips, &end));
+  if (!loop_find_counter(loop, &counter)) return NULL;
+  if (counter.trips > 1 && !is_short(loop, counter.trips)) return NULL;
+  HR_TRY(loop_peel(rewrite, loop, counter.trips, &end));
   return pass_replace(rewrite, loop->instr, end);
 }
 
-static hr_status_t unroll_computation(hlo_computation_t *computation, bool *out_changed) {
-  pass_rewrite_t rewrite;
-  hr_status_t st = NULL;
-  HR_TRY(pass_rewrite_begin(&rewrite, computation));
-  for (uint32_t i = 0; i < rewrite.old_count && !st; i++) {
-    hlo_instr_t *instr = pass_rewrite_visit(&rewrite, i);
-    loop_counter_t counter;
-    loop_t loop;
-    if (!instr || !loop_match(instr, &loop) || !loop_find_counter(&loop, &counter)) continue;
-    if (counter.trips <= 1 || is_short(&loop, counter.trips))
-      st = unroll(&rewrite, &loop, counter.trips);
-  }
-  *out_changed |= rewrite.changed;
-  return pass_rewrite_end(&rewrite, st);
-}
-
 hr_status_t pass_loop_unroll(hlo_module_t *module, bool *out_changed) {
-  bool changed = false;
-  for (size_t c = 0; c < module->computations.count; c++)
-    HR_TRY(unroll_computation(module->computations.data[c], &changed));
-  *out_changed |= changed;
-  return changed ? pass_computations_order(module) : NULL;
+  return loop_rewrite_each(module, unroll, out_changed);
 }

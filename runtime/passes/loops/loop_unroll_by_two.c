@@ -1,19 +1,25 @@
-/* Loops that make an array anew out of its neighbours' places, as stencils do, cannot write it
- * where it is read: each turn would end by copying it back. Two turns in one write it there and
- * back. Loops of an odd number of turns make one before. */
+/* Unrolling by two of loops that would copy a large array back in every iteration. A stencil
+ * computes the next state from neighbouring positions of the current one, so it cannot be computed
+ * in place:
+ *
+ *   while { b = stencil(a); a = copy(b) }   ->   while { b = stencil(a); a = stencil(b) }
+ *
+ * The second iteration writes where the first one read, and no copy is left. An odd trip count gets
+ * its first iteration peeled off. Only loops with a known trip count, cheap iterations and a body
+ * that is called once. Exact. */
 #include "passes/loops/loop_shape.h"
 #include "passes/passes.h"
 
 enum {
-  MAX_INSTRS = 256, /* of a turn */
+  MAX_INSTRS = 256, /* of an iteration */
   MIN_TRIPS = 4,
   MAX_TAPS = 32,
   LARGE_BYTES = 1 << 15, /* arrays that take a while to copy */
 };
 
-/* ---- is it worth it? ---- */
+/* ---- profitability ---- */
 
-/* Few products for each element of the result. */
+/* Few multiplications per element of the result. */
 static bool has_few_taps(const hlo_instr_t *convolution) {
   const hlo_shape_t *rhs = convolution->operands[1]->shape;
   const hlo_dim_labels_t *labels = hlo_attr_labels(convolution);
@@ -21,7 +27,7 @@ static bool has_few_taps(const hlo_instr_t *convolution) {
          pass_count(rhs) <= MAX_TAPS * rhs->dims[labels->rhs_output_feature];
 }
 
-/* Instructions beside which a copy counts. */
+/* Instructions so cheap that a copy of the state shows beside them. */
 static bool is_light(const hlo_instr_t *instr) {
   switch (instr->op) {
     case HLO_PARAMETER:
@@ -58,46 +64,53 @@ static bool has_cheap_iterations(const loop_t *loop) {
   return true;
 }
 
-/* What an element is made of, found once for each instruction of the body. */
-typedef enum reach { REACH_UNKNOWN, REACH_NONE, REACH_ELEMENT, REACH_OTHERS } reach_t;
+/* How a value depends on a state element: not at all, position by position, or on other positions.
+ * Memoised per instruction of the body. */
+typedef enum dependence {
+  DEPENDENCE_UNKNOWN,
+  DEPENDENCE_NONE,
+  DEPENDENCE_ELEMENTWISE,
+  DEPENDENCE_OTHER_POSITIONS
+} dependence_t;
 
-static reach_t reach_of(const hlo_instr_t *instr, int element, reach_t *known);
+static dependence_t find_dependence(const hlo_instr_t *instr, int element, dependence_t *memo);
 
-/* In place, an update needs the operand to be the element, whatever is put into it. */
-static reach_t find_reach(const hlo_instr_t *instr, int element, reach_t *known) {
-  if (loop_element_read(instr) == element) return REACH_ELEMENT;
+/* A dynamic-update-slice is in place if its operand 0 is, whatever the update depends on. */
+static dependence_t compute_dependence(const hlo_instr_t *instr, int element, dependence_t *memo) {
+  if (loop_element_read(instr) == element) return DEPENDENCE_ELEMENTWISE;
   bool by_element = hlo_op_is(instr->op, OP_ELEMENTWISE) || instr->op == HLO_DYNAMIC_UPDATE_SLICE;
   int count = instr->op == HLO_DYNAMIC_UPDATE_SLICE ? 1 : instr->operand_count;
-  reach_t most = REACH_NONE;
+  dependence_t strongest = DEPENDENCE_NONE;
   for (int k = 0; k < count; k++) {
-    reach_t reach = reach_of(instr->operands[k], element, known);
-    if (reach > REACH_NONE && !by_element) reach = REACH_OTHERS;
-    if (reach > most) most = reach;
+    dependence_t dependence = find_dependence(instr->operands[k], element, memo);
+    if (dependence > DEPENDENCE_NONE && !by_element) dependence = DEPENDENCE_OTHER_POSITIONS;
+    if (dependence > strongest) strongest = dependence;
   }
-  return most;
+  return strongest;
 }
 
-static reach_t reach_of(const hlo_instr_t *instr, int element, reach_t *known) {
-  if (known[instr->id] == REACH_UNKNOWN) known[instr->id] = find_reach(instr, element, known);
-  return known[instr->id];
+static dependence_t find_dependence(const hlo_instr_t *instr, int element, dependence_t *memo) {
+  if (memo[instr->id] == DEPENDENCE_UNKNOWN)
+    memo[instr->id] = compute_dependence(instr, element, memo);
+  return memo[instr->id];
 }
 
-/* Does a turn end by copying the element? If its next value comes from other places of it, or is
- * another's. */
+/* Does the iteration end by copying the element? It does if the next value is computed from other
+ * positions of the element, or is another element. */
 static bool is_copied(const loop_t *loop, int element, hr_arena_t *arena, hr_status_t *status) {
   const hlo_instr_t *next = loop->next->operands[element];
-  reach_t *known;
+  dependence_t *memo;
   size_t bytes;
   if (loop_is_invariant(loop, element) || !hlo_shape_is_array(next->shape)) return false;
   if (hlo_shape_is_dynamic(next->shape) || hlo_shape_bytes(next->shape, &bytes) ||
       bytes < LARGE_BYTES)
     return false;
   if (loop_element_read(next) >= 0) return true;
-  *status = HR_NEW_ARRAY(arena, loop->body->instrs.count, &known);
-  return !*status && reach_of(next, element, known) == REACH_OTHERS;
+  *status = HR_NEW_ARRAY(arena, loop->body->instrs.count, &memo);
+  return !*status && find_dependence(next, element, memo) == DEPENDENCE_OTHER_POSITIONS;
 }
 
-static bool copies_much(const loop_t *loop, hr_arena_t *arena, hr_status_t *status) {
+static bool copies_large_array(const loop_t *loop, hr_arena_t *arena, hr_status_t *status) {
   bool copies = false;
   for (int k = 0; k < loop->count && !copies && !*status; k++)
     copies = is_copied(loop, k, arena, status);
@@ -114,9 +127,9 @@ static bool is_called_once(const hlo_module_t *module, const hlo_computation_t *
   return calls == 1;
 }
 
-/* ---- two turns in one ---- */
+/* ---- the pass ---- */
 
-static hr_status_t double_body(const loop_t *loop) {
+static hr_status_t unroll_body_by_two(const loop_t *loop) {
   pass_rewrite_t rewrite;
   hr_status_t st;
   HR_TRY(pass_rewrite_begin(&rewrite, loop->body));
@@ -130,35 +143,26 @@ static hr_status_t double_body(const loop_t *loop) {
   return pass_rewrite_end(&rewrite, st);
 }
 
-/* The loop behind its first iteration. */
-static hr_status_t clone_iteration_before(pass_rewrite_t *rewrite, const loop_t *loop) {
+/* Peels off the first iteration, so that the rest is an even number. */
+static hr_status_t peel_first_iteration(pass_rewrite_t *rewrite, const loop_t *loop) {
   hlo_instr_t *init;
-  HR_TRY(loop_after(rewrite, loop, 1, &init));
+  HR_TRY(loop_peel(rewrite, loop, 1, &init));
   return pass_replace(rewrite, loop->instr, init ? pass_clone(rewrite, loop->instr, &init) : NULL);
 }
 
-static hr_status_t double_in(hlo_computation_t *computation, bool *out_changed) {
-  pass_rewrite_t rewrite;
+static hr_status_t unroll_by_two(pass_rewrite_t *rewrite, const loop_t *loop) {
+  hlo_computation_t *computation = rewrite->computation;
+  loop_counter_t counter;
   hr_status_t st = NULL;
-  HR_TRY(pass_rewrite_begin(&rewrite, computation));
-  for (uint32_t i = 0; i < rewrite.old_count && !st; i++) {
-    hlo_instr_t *instr = pass_rewrite_visit(&rewrite, i);
-    loop_counter_t counter;
-    loop_t loop;
-    if (!instr || !loop_match(instr, &loop) || !loop_find_counter(&loop, &counter)) continue;
-    if (counter.trips < MIN_TRIPS || !has_cheap_iterations(&loop)) continue;
-    if (!copies_much(&loop, &rewrite.scratch, &st) ||
-        !is_called_once(computation->module, loop.body))
-      continue;
-    if (counter.trips % 2) st = clone_iteration_before(&rewrite, &loop);
-    if (!st) st = double_body(&loop);
-    *out_changed = true;
-  }
-  return pass_rewrite_end(&rewrite, st);
+  if (!loop_find_counter(loop, &counter)) return NULL;
+  if (counter.trips < MIN_TRIPS || !has_cheap_iterations(loop)) return NULL;
+  if (!copies_large_array(loop, &rewrite->scratch, &st)) return st;
+  if (!is_called_once(computation->module, loop->body)) return NULL;
+  if (counter.trips % 2) HR_TRY(peel_first_iteration(rewrite, loop));
+  rewrite->changed = true; /* the body changes even if the while stays */
+  return unroll_body_by_two(loop);
 }
 
 hr_status_t pass_loop_unroll_by_two(hlo_module_t *module, bool *out_changed) {
-  for (size_t c = 0; c < module->computations.count; c++)
-    HR_TRY(double_in(module->computations.data[c], out_changed));
-  return NULL;
+  return loop_rewrite_each(module, unroll_by_two, out_changed);
 }

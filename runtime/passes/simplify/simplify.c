@@ -21,7 +21,7 @@ static bool is_static(const hlo_instr_t *instr) {
   return true;
 }
 
-static hlo_instr_t *better_than(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
+static hlo_instr_t *apply_rules(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *better = simplify_structure(rewrite, instr);
   if (better || !is_static(instr)) return better;
   for (size_t i = 0; i < sizeof families / sizeof *families && !better && !rewrite->builder.status;
@@ -30,10 +30,11 @@ static hlo_instr_t *better_than(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   return better;
 }
 
-static hr_status_t simplify_instr(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
+static hr_status_t simplify_instr(pass_rewrite_t *rewrite, hlo_instr_t *instr, void *context) {
+  (void)context;
   for (int step = 0; step < MAX_STEPS; step++) {
     if (instr->extra && instr->extra->control_count) return NULL;
-    hlo_instr_t *better = better_than(rewrite, instr);
+    hlo_instr_t *better = apply_rules(rewrite, instr);
     if (!better) return hlo_builder_finish(&rewrite->builder);
     HR_TRY(pass_replace(rewrite, instr, better));
     instr = pass_resolve(rewrite, better);
@@ -42,21 +43,6 @@ static hr_status_t simplify_instr(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   return NULL;
 }
 
-static hr_status_t simplify_computation(hlo_computation_t *computation, bool *out_changed) {
-  pass_rewrite_t rewrite;
-  hr_status_t st = NULL;
-  HR_TRY(pass_rewrite_begin(&rewrite, computation));
-  for (uint32_t i = 0; i < rewrite.old_count && !st; i++) {
-    hlo_instr_t *instr = pass_rewrite_visit(&rewrite, i);
-    if (instr) st = simplify_instr(&rewrite, instr);
-  }
-  *out_changed |= rewrite.changed;
-  return pass_rewrite_end(&rewrite, st);
-}
-
 hr_status_t pass_simplify(hlo_module_t *module, bool *out_changed) {
-  size_t count = module->computations.count;
-  for (size_t c = 0; c < count; c++)
-    HR_TRY(simplify_computation(module->computations.data[c], out_changed));
-  return module->computations.count > count ? pass_computations_order(module) : NULL;
+  return pass_rewrite_module(module, simplify_instr, NULL, out_changed);
 }
