@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/mem.h"
+#include "observe/progress_counter.h"
 #include "transport/core/progress.h"
 #include "transport/core/request.h"
 
@@ -270,6 +271,8 @@ static hr_status_t query_others(exec_graph_t *graph, double now) {
 
 /* --- polling --- */
 
+static void end_graph(exec_comm_t *comm);
+
 static hr_status_t graph_of(exec_comm_t *comm, exec_graph_t **out_graph) {
   void *memory;
   *out_graph = comm->graph;
@@ -283,7 +286,9 @@ static hr_status_t graph_of(exec_comm_t *comm, exec_graph_t **out_graph) {
   graph->all = (graph_msg_t *)(graph->questions + world);
   graph->in_cycle = (bool *)(graph->all + world);
   graph->late_rank = -1;
-  *out_graph = comm->graph = graph;
+  comm->graph = graph;
+  comm->end_graph = end_graph;
+  *out_graph = graph;
   return NULL;
 }
 
@@ -353,13 +358,10 @@ hr_status_t exec_wait_cancel(exec_comm_t *comm, double waited_s) {
   return st;
 }
 
-/* --- for clients --- */
-
-void exec_wait_query(exec_comm_t *comm) { atomic_store(&comm->wants_graph, true); }
-
-void exec_wait_end(exec_comm_t *comm) {
+/* exec_comm_t.end_graph, called before the endpoint closes. A process that timed out goes on
+ * answering until PATIENCE_S have passed: its exit may end the whole job. */
+static void end_graph(exec_comm_t *comm) {
   exec_graph_t *graph = comm->graph;
-  if (!graph) return;
   tp_endpoint_t *endpoint = endpoint_of(graph);
   tp_progress_lock(comm->groups);
   if (graph->gave_up_s > 0)
@@ -374,6 +376,10 @@ void exec_wait_end(exec_comm_t *comm) {
   hr_free(graph);
   comm->graph = NULL;
 }
+
+/* --- for clients --- */
+
+void exec_wait_query(exec_comm_t *comm) { atomic_store(&comm->wants_graph, true); }
 
 void exec_wait_describe(const exec_comm_t *comm, const hlo_instr_t *current, char *into,
                         size_t size) {

@@ -74,12 +74,9 @@ ops/rules/dynamic_shape.h ops/kernels/kernel.h
 runtime/api/api_program.c ops/kernels/custom/custom_host.h
 runtime/comm/model/comm_analysis.c ops/kernels/common/async_pairs.h
 runtime/comm/model/comm_analysis.h ops/kernels/kernel.h
-runtime/comm/model/comm_signature.c observe/deadlock_detector.h
 runtime/comm/model/comm_trace.c ops/kernels/common/async_pairs.h
 runtime/comm/peers/channel_endpoints.c ops/kernels/custom/custom_call.h
 runtime/comm/peers/group_consensus.c ops/kernels/custom/custom_call.h
-runtime/comm/peers/process_comm.c observe/wait_for_graph.h
-runtime/comm/peers/process_comm.h observe/progress_counter.h
 runtime/compiler.c ops/kernels/custom/custom_call.h
 runtime/io/npy.h ir/value.h
 runtime/mlir/mlir.h ir/value.h
