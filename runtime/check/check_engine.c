@@ -125,7 +125,7 @@ static hr_status_t missing_member(check_engine_t *engine, int rank, const check_
   if (event->site->kind != COMM_GROUP || event->site->instr->op == HLO_COLLECTIVE_BROADCAST)
     return NULL;
   HR_TRY(check_printf(engine->result, &problem.text,
-                      "rank %d does the %s, but is in none of its replica groups", rank,
+                      "rank %d executes the %s, but is in none of its replica groups", rank,
                       hlo_op_name(event->site->instr->op)));
   return check_add_problem(engine->result, CHECK_MISUSE, problem);
 }

@@ -117,7 +117,7 @@ static hr_status_t find_difference(check_result_t *result, const comm_participan
   int k;
   *out_text = NULL;
   if (a->instr->op != b->instr->op && a->meaning != b->meaning)
-    return check_printf(result, out_text, "one process does %s and another %s",
+    return check_printf(result, out_text, "one process executes %s and another %s",
                         hlo_op_name(a->instr->op), hlo_op_name(b->instr->op));
   if (a->meaning != b->meaning)
     return check_printf(result, out_text,
@@ -128,11 +128,11 @@ static hr_status_t find_difference(check_result_t *result, const comm_participan
                         "processes list the members of the group in different orders");
   if (same_operands(a->instr, b->instr, &k)) return NULL;
   if (k < 0)
-    return check_printf(result, out_text, "processes bring %d and %d operands to one %s",
+    return check_printf(result, out_text, "processes pass %d and %d operands to one %s",
                         a->instr->operand_count, b->instr->operand_count,
                         hlo_op_name(a->instr->op));
   return check_printf(
-      result, out_text, "processes bring operands of different shapes to one %s: %s and %s",
+      result, out_text, "processes pass operands of different shapes to one %s: %s and %s",
       hlo_op_name(a->instr->op), hlo_shape_text(a->instr->operands[k]->shape, text[0]),
       hlo_shape_text(b->instr->operands[k]->shape, text[1]));
 }
@@ -156,8 +156,8 @@ hr_status_t check_starts_agree(check_result_t *result, const check_event_t *a,
   if (same) return NULL;
   HR_TRY(check_printf(
       result, &problem.text,
-      "in some order these two swap places, and meet what the other was meant for: a token is not "
-      "threaded"));
+      "in some order these two are exchanged, and each matches the partner of the other: a token "
+      "is not threaded"));
   return check_add_problem(result, CHECK_MISUSE, problem);
 }
 

@@ -241,8 +241,8 @@ static hr_status_t prove_alternative(check_result_t *result, hr_arena_t *arena,
     return not_proved(result, passage,
                       passage->region->varies
                           ? "may differ between ranks"
-                          : "decides about communication that does not match up inside");
-  if (!even) return not_proved(result, passage, "decides about channels that are in use around it");
+                          : "controls communication that does not match inside it");
+  if (!even) return not_proved(result, passage, "controls channels that are in use around it");
   return prove_ranges(result, ranges, depth + 1);
 }
 
@@ -274,8 +274,7 @@ static hr_status_t judge_stuck(check_engine_t *engine, const check_range_t *rang
     st = record_stuck(engine);
   }
   for (size_t i = 0; !st && i < passages.list.count; i++)
-    st = not_proved(result, &passages.list.data[i],
-                    "decides about communication that may not complete");
+    st = not_proved(result, &passages.list.data[i], "controls communication that may not complete");
   HR_VEC_FREE(&passages.list);
   hr_arena_deinit(&arena);
   return st;
@@ -341,7 +340,7 @@ static hr_status_t try_choices(check_result_t *result, const check_range_t *rang
     result->verdict = CHECK_DEADLOCK;
     result->problems.count = 0;
     HR_TRY(check_printf(result, &result->region,
-                        loops ? "if %%%.*s turns %u times" : "if %%%.*s takes branch %u",
+                        loops ? "if %%%.*s runs %u iterations" : "if %%%.*s takes branch %u",
                         HR_STR_ARGS(only->instr->name), choice));
   }
   return NULL;

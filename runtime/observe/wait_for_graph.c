@@ -213,8 +213,7 @@ static bool has_several_hosts(const graph_msg_t *all, int world) {
 static hr_status_t note_rank(hr_status_t st, const exec_graph_t *graph, int rank) {
   const graph_msg_t *note = &graph->all[rank];
   if (!note->kind)
-    return hr_status_note(st, "rank %d has not said what it waits for: it computes, or is gone",
-                          rank);
+    return hr_status_note(st, "rank %d has not answered: it computes or has exited", rank);
   bool several = has_several_hosts(graph->all, endpoint_of(graph)->world_size);
   return hr_status_note(st, "rank %d %s%s%s", rank, note->text, several ? ", on host " : "",
                         several ? note->host : "");

@@ -202,9 +202,9 @@ static void test_traces(void) {
   REFUSED("out_json is NULL", hlorun_client_trace(f.client, NULL));
   REFUSED("out_json is NULL", hlorun_client_trace_alone(f.client, NULL));
   REFUSED("out_table is NULL", hlorun_client_explain(f.client, NULL));
-  REFUSED("not told to trace", hlorun_client_trace(f.client, &text));
-  REFUSED("not told to trace", hlorun_client_trace_alone(f.client, &text));
-  REFUSED("not told to trace", hlorun_client_explain(f.client, &text));
+  REFUSED("does not trace", hlorun_client_trace(f.client, &text));
+  REFUSED("does not trace", hlorun_client_trace_alone(f.client, &text));
+  REFUSED("does not trace", hlorun_client_explain(f.client, &text));
   CU_ASSERT_EQUAL(hlorun_client_trace_dropped(NULL), 0);
   CU_ASSERT_PTR_NULL(text);
 }
