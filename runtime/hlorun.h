@@ -1,17 +1,20 @@
-/* libhlorun: runs XLA HLO programs on CPUs, one process per (replica, partition) of a grid.
+/* libhlorun: runs XLA HLO and StableHLO programs on CPUs, one process per (replica, partition).
  *
- *   hlorun_client_t *client;     this process's place on the grid, its memory and workers
+ *   hlorun_client_t *client;     one rank of the grid: its peers, memory and worker threads
  *   hlorun_program_t *program;   a compiled program: immutable, may be shared by threads
- *   hlorun_buffer_t *buffer;     an array (or token) that programs take and give; refcounted
+ *   hlorun_buffer_t *buffer;     an array or token, argument or result of programs; refcounted
  *   hlorun_execution_t *run;     one asynchronous execution, to be awaited
  *
- * Every function that can fail returns NULL on success, else a status that the caller releases.
- * Arguments that cannot be meant (NULL, negative, out of range) are USAGE; functions without a
- * status give 0, NULL, false or rank -1 for them. Objects that were released are not recognised.
- * All objects are refcounted or destroyed by their _release; all releases accept NULL. Functions
- * are safe to call from any thread unless they say otherwise; executions of one client run one
- * after the other, in the order of the calls, which must be the same in all processes of the grid.
- */
+ * Errors:  every function that can fail returns NULL on success, else a status that the caller
+ *          releases. Output arguments are set only on success. Invalid arguments (NULL, negative,
+ *          out of range) are USAGE; functions without a status then return 0, NULL, false, or rank
+ *          -1. Use of a released object is undefined.
+ * Owner:   clients, programs and buffers are refcounted; a program holds its client, an execution
+ *          its program. Every _release accepts NULL.
+ * Thread:  any, unless the function says otherwise. Executions and transfers of one client run one
+ *          after the other in the order of the calls. That order must be the same in all processes
+ *          of the grid.
+ * "Collective" means: all ranks of the client's world call the function, in the same order. */
 #ifndef HLORUN_H
 #define HLORUN_H
 
@@ -30,212 +33,272 @@ typedef struct hlo_value hlorun_buffer_t;
 typedef struct hlorun_execution hlorun_execution_t;
 
 /* --- statuses --- */
-/* What the command would exit with: 1 mismatch, 2 usage, 3 invalid program, 4 processes disagree, 5
- * a peer or a file failed, 6 timed out; 0 for NULL. */
+
+/* Exit code of the command for this status: 1 mismatch, 2 usage, 3 invalid program, 4 processes
+ * disagree, 5 a peer or a file failed, 6 timed out; 0 for NULL. */
 int hlorun_status_exit_code(hlorun_status_t status);
-const char *hlorun_status_message(hlorun_status_t status); /* one line, without the place */
-char *hlorun_status_format(hlorun_status_t status);        /* whole report; the caller frees it */
+/* One line without the source location. Owner: lives as long as the status. */
+const char *hlorun_status_message(hlorun_status_t status);
+/* The whole report: location, message, notes; several lines. Owner: the caller frees it with
+ * free(). NULL if memory runs out. */
+char *hlorun_status_format(hlorun_status_t status);
 void hlorun_status_release(hlorun_status_t status);
 
+/* Version of the library, such as "1.2.0". Owner: static storage. */
 const char *hlorun_version(void);
 
 /* --- clients --- */
+
 typedef enum hlorun_world {
-  HLORUN_WORLD_AUTO,   /* peers as the launcher's environment says; no MPI when there are none */
+  HLORUN_WORLD_AUTO,   /* peers from the launcher's environment; without any, no MPI */
   HLORUN_WORLD_SINGLE, /* this process alone, whatever the launcher says */
-  HLORUN_WORLD_THREADS /* a grid inside this process, one client per rank:
-                          hlorun_clients_create_local */
+  HLORUN_WORLD_THREADS /* a grid within this process: hlorun_clients_create_local */
 } hlorun_world_t;
 
+/* Affinity of worker threads: one core each, the NUMA node of that core, or none. */
 typedef enum hlorun_bind { HLORUN_BIND_CORE, HLORUN_BIND_NUMA, HLORUN_BIND_NONE } hlorun_bind_t;
 
 typedef enum hlorun_engine {
-  HLORUN_ENGINE_DEFAULT, /* the compiled engine */
-  HLORUN_ENGINE_REFERENCE,
-  HLORUN_ENGINE_COMPILED
+  HLORUN_ENGINE_DEFAULT,   /* the compiled engine */
+  HLORUN_ENGINE_REFERENCE, /* interpreter over the reference kernels, which define the meaning */
+  HLORUN_ENGINE_COMPILED   /* native kernels and generated code */
 } hlorun_engine_t;
 
 typedef struct hlorun_client_options {
   size_t struct_size; /* sizeof this struct, for later versions */
   hlorun_world_t world;
-  int threads; /* workers; 0: the cores of this process's share of the machine */
-  hlorun_bind_t bind;
-  double timeout_s; /* give up when no process makes progress for so long (a wait, or one loop); 0:
-                       never */
-  uint64_t seed;    /* of the rng op */
-  hlorun_engine_t engine; /* of the programs that it loads */
-  bool
-      trace; /* note how long everything takes, for hlorun_client_trace and hlorun_client_explain */
-  size_t trace_events; /* calls and shares of workers that the timeline keeps, the last ones; 0:
-                          131072 */
+  int threads;            /* number of workers; 0: the cores of this process's share of the host */
+  hlorun_bind_t bind;     /* affinity of the workers and of the calling thread */
+  double timeout_s;       /* seconds without progress, in a wait or one loop, until executions fail
+                             with DEADLINE; 0: never */
+  uint64_t seed;          /* initial state of the rng op */
+  hlorun_engine_t engine; /* engine of the programs loaded by this client */
+  bool trace;             /* record times, for hlorun_client_trace and hlorun_client_explain */
+  size_t trace_events;    /* capacity of the timeline in events; the last are kept; 0: 131072 */
 } hlorun_client_options_t;
+/* Sets struct_size and all defaults. */
 void hlorun_client_options_init(hlorun_client_options_t *options);
 
+/* Creates this process's client and connects it to its peers, if it has any.
+ * Errors:  USAGE for options out of range; UNAVAILABLE if peers or the host's topology cannot be
+ *          reached.
+ * Owner:   the caller releases *out_client. `options` is copied.
+ * Thread:  once per process for a world with peers; the calling thread is bound as `bind` says. */
 hlorun_status_t hlorun_client_create(const hlorun_client_options_t *options,
                                      hlorun_client_t **out_client);
-/* `count` clients that are each other's peers, for one thread each. */
+/* Creates `count` clients (1 to 1024) of this process that are each other's peers, rank 0 first.
+ * Owner:   `out_clients` has room for `count` references, which the caller releases one by one.
+ * Thread:  afterwards each client needs a thread of its own, as collectives block. */
 hlorun_status_t hlorun_clients_create_local(const hlorun_client_options_t *options, int count,
                                             hlorun_client_t **out_clients);
-/* exit_code 0: an orderly end. Otherwise this process gives up, and so do its peers: over MPI the
- * call does not return, and the whole job ends with that exit code. */
+/* Drops a reference. With exit_code 0 the last one shuts down in order, together with the peers.
+ * Otherwise this process aborts, and so do its peers: over MPI the call does not return, and the
+ * whole job ends with that exit code. */
 void hlorun_client_release(hlorun_client_t *client, int exit_code);
+/* Rank of this process, replica * num_partitions + partition; -1 for NULL. */
 int hlorun_client_rank(const hlorun_client_t *client);
+/* Number of ranks; 0 for NULL. */
 int hlorun_client_world_size(const hlorun_client_t *client);
-/* Makes executions under way, when the step that they are in ends, and all that start later fail
- * with CANCELLED and this reason, and so do waits for other processes. Further calls change nothing
- * until hlorun_client_resume(). Safe from signal-handling threads. */
+/* Cancels: the current execution at the end of its current step, all later executions, and waits
+ * for peers fail with CANCELLED and `reason` (copied, at most 255 bytes; NULL: a default). Repeated
+ * calls have no effect until hlorun_client_resume().
+ * Thread:  any, also one that handles signals with sigwait(); not a signal handler. */
 void hlorun_client_cancel(hlorun_client_t *client, const char *reason);
-/* Ends a cancellation: waits until executions that were asked for before are over; those asked for
- * later run. Programs and buffers stay as they are. Errors: USAGE for a client with peers: what was
- * broken off between processes cannot be continued; release it and make new ones. */
+/* Ends a cancellation. Waits until all executions submitted before have ended; later ones run
+ * again. Programs and buffers stay valid.
+ * Errors:  USAGE for a client with peers: interrupted transfers cannot be continued. Release it and
+ *          create a new one. */
 hlorun_status_t hlorun_client_resume(hlorun_client_t *client);
-/* Says on standard error what this process is doing, and whom it waits for. From any thread, at any
- * time. */
+/* Prints to standard error what this process does and which rank it waits for, and asks rank 0 for
+ * a report over all ranks. Thread: any, at any time. */
 void hlorun_client_print_state(hlorun_client_t *client);
-/* Waits for all processes of the client's world. */
+/* Collective. Waits for all ranks. Errors: UNAVAILABLE, CANCELLED, DEADLINE. */
 hlorun_status_t hlorun_client_barrier(hlorun_client_t *client);
-/* Collects `size_bytes` bytes of every rank in rank 0's `out` (world_size * size_bytes; ignored
- * elsewhere). */
+/* Collective. Gathers `size_bytes` bytes of every rank in rank 0's `out`, by rank.
+ * Shape:   `out` has world_size * size_bytes bytes on rank 0; ignored on other ranks.
+ * Errors:  USAGE for sizes that do not fit into memory; as hlorun_client_barrier.
+ * Owner:   borrows both until it returns. */
 hlorun_status_t hlorun_client_gather(hlorun_client_t *client, const void *bytes, size_t size_bytes,
                                      void *out);
-/* Of clients that trace. Collective: rank 0 gets the timeline of all processes as JSON for
- * chrome://tracing and ui.perfetto.dev, which the caller frees: of each a row of its steps, and one
- * of each worker's shares of them. The others get NULL. */
+/* Collective. Rank 0 gets the timeline of all ranks as JSON for chrome://tracing and
+ * ui.perfetto.dev: per rank a row of steps and a row of each worker's share; times in microseconds.
+ * Other ranks get NULL.
+ * Errors:  USAGE if options.trace was false; NO_MEMORY; as hlorun_client_barrier.
+ * Owner:   the caller frees *out_json with free(). */
 hlorun_status_t hlorun_client_trace(hlorun_client_t *client, char **out_json);
-/* The same of this process alone, asking no other: after a failure. */
+/* The timeline of this process alone. Not collective: for use after a failure. */
 hlorun_status_t hlorun_client_trace_alone(hlorun_client_t *client, char **out_json);
-/* Calls and shares of this process that the timeline had no place for. */
+/* Number of events of this process that were overwritten because the timeline was full. */
 uint64_t hlorun_client_trace_dropped(const hlorun_client_t *client);
-/* Where the time of this process went, by kernel, against what the machine can do, which is
- * measured now, and how many workers were busy meanwhile: a table that the caller frees. */
+/* A table of the kernels of this process by time, with the fraction of the host's peak bandwidth
+ * and FLOP/s (measured by this call, tens of milliseconds) and the utilisation of the workers.
+ * Errors:  USAGE if options.trace was false; NO_MEMORY.
+ * Owner:   the caller frees *out_table with free(). */
 hlorun_status_t hlorun_client_explain(hlorun_client_t *client, char **out_table);
+/* Sends `size_bytes` bytes to rank `to`, which calls hlorun_client_recv with the same size. Blocks
+ * until the data may be overwritten. Errors: USAGE for a rank that is no peer; UNAVAILABLE,
+ * CANCELLED, DEADLINE. Owner: borrows `bytes` until it returns. */
 hlorun_status_t hlorun_client_send(hlorun_client_t *client, int to, const void *bytes,
                                    size_t size_bytes);
+/* Receives `size_bytes` bytes from rank `from`. Blocks until they have arrived. Errors: as
+ * hlorun_client_send. */
 hlorun_status_t hlorun_client_recv(hlorun_client_t *client, int from, void *bytes,
                                    size_t size_bytes);
 
 /* --- programs --- */
+
 typedef struct hlorun_program_options {
-  size_t struct_size;
+  size_t struct_size; /* sizeof this struct, for later versions */
   int num_replicas;   /* 0: from the module, or the world */
   int num_partitions; /* 0: from the module */
-  bool mpmd;          /* other processes may run other programs; all of them say so */
-  bool unproved;      /* load it even if its schedule gets stuck */
-  bool verify_comm;   /* check what the processes say to each other while it runs; all of them, or
-                         none */
-  const char *infeed, *outfeed; /* what feeds it, and takes what it feeds out: file:PATH, unix:PATH,
-                                   tcp:PORT, tcp:HOST:PORT, fd:N, exec:COMMAND; %r and %p: replica
-                                   and partition. NULL: nothing */
-  const char *probe;     /* instructions, and probes of the program, whose values go to files: an
-                            extended regular     expression of their names. NULL: as the variable
-                            HLORUN_PROBE says, else none */
-  const char *probe_dir; /* where: probeN.npy and index.csv (probeN@RANK.npy and index@RANK.csv of
-                            several processes); NULL: "probes" */
+  bool mpmd;          /* ranks may run different programs; equal on all ranks */
+  bool unproved;      /* load a program even if its schedule deadlocks */
+  bool verify_comm;   /* compare communication operations at run time; equal on all ranks */
+  /* Source of the infeed and sink of the outfeed: file:PATH, unix:PATH, tcp:PORT, tcp:HOST:PORT,
+   * fd:N or exec:COMMAND, with %r and %p for replica and partition. NULL: none. */
+  const char *infeed, *outfeed;
+  /* Extended regular expression over names of instructions and probes whose values are written to
+   * files. NULL: the environment variable HLORUN_PROBE, else none. */
+  const char *probe;
+  /* Folder for probeN.npy and index.csv; with several ranks probeN@RANK.npy and index@RANK.csv.
+   * NULL: "probes". */
+  const char *probe_dir;
 } hlorun_program_options_t;
+/* Sets struct_size and all defaults. */
 void hlorun_program_options_init(hlorun_program_options_t *options);
 
-/* Reads, verifies and plans. With peers: all processes load together, and a difference between them
- * is found here. Errors: INVALID with file:line:column, USAGE for a grid that does not fit the
- * world, DISAGREE (also for a schedule that gets stuck). */
+/* Reads a program in any of its formats (HLO text or proto, StableHLO text or bytecode), verifies,
+ * optimises, plans and compiles it. Collective if the client has peers: they compare their plans,
+ * so that a difference is an error here and not a hang later.
+ * Errors:  INVALID with file:line:column; UNSUPPORTED; USAGE for a grid that does not fit the
+ *          world; DISAGREE on all ranks alike, also for a schedule that deadlocks; UNAVAILABLE for
+ *          files and feeds; NO_MEMORY.
+ * Owner:   the caller releases *out_program; it holds the client. `options` is copied. */
 hlorun_status_t hlorun_program_load(hlorun_client_t *client, const char *path,
                                     const hlorun_program_options_t *options,
                                     hlorun_program_t **out_program);
-/* The same from memory; `name` stands for the path in messages. */
+/* The same from memory, which is copied; `name` stands for the path in messages. */
 hlorun_status_t hlorun_program_load_bytes(hlorun_client_t *client, const char *name,
                                           const void *bytes, size_t size_bytes,
                                           const hlorun_program_options_t *options,
                                           hlorun_program_t **out_program);
-/* The state of its random number generators, as a list of bytes; and back, before the first
- * execution. */
+/* Saves the state of the program's random number generators as an opaque u8[n] array. Thread: not
+ * during an execution of the program. */
 hlorun_status_t hlorun_program_save_state(hlorun_program_t *program, hlorun_buffer_t **out_bytes);
+/* Restores such a state, before the first execution of the same program. Errors: USAGE for an array
+ * of another type or rank. A state saved from another program is ignored. */
 hlorun_status_t hlorun_program_load_state(hlorun_program_t *program, const hlorun_buffer_t *bytes);
-/* Waits until all that it fed out is written, and ends its outfeed. */
+/* Waits until all outfed values are written and closes the outfeed. Errors: UNAVAILABLE. */
 hlorun_status_t hlorun_program_finish_feeds(hlorun_program_t *program);
 void hlorun_program_release(hlorun_program_t *program);
 int hlorun_program_num_replicas(const hlorun_program_t *program);
 int hlorun_program_num_partitions(const hlorun_program_t *program);
-/* Parameters and results are flattened: tuples count by their leaves, in order. */
+/* Numbers of parameters and results after flattening: the leaves of tuples, in order. */
 int hlorun_program_param_count(const hlorun_program_t *program);
 int hlorun_program_result_count(const hlorun_program_t *program);
+/* Name in the module of the entry parameter that flattened parameter `index` belongs to. */
 const char *hlorun_program_param_name(const hlorun_program_t *program, int index);
-/* "f32[2,3]"; lives as long as the program. */
+/* Shapes as HLO text, "f32[2,3]". Owner: live as long as the program. */
 const char *hlorun_program_param_shape(const hlorun_program_t *program, int index);
 const char *hlorun_program_result_shape(const hlorun_program_t *program, int index);
-/* Programs that cut global arrays themselves (shard_map) have shards as parameters and results. Is
- * this process's parameter (or result) `index` a part of a global array of `rank` sizes `dims`?
- * Then gives the part's place in it. */
+/* Parameters and results of programs partitioned by their author (shard_map) are shards of global
+ * arrays. True if flattened parameter (or result) `index` of this rank is a shard of a global array
+ * with `rank` dimensions `dims`; out_starts[rank] is then its offset there, in elements. */
 bool hlorun_program_shard(const hlorun_program_t *program, bool is_result, int index, int rank,
                           const int64_t *dims, int64_t *out_starts);
 
-/* What loading took and what running needs. Of a program with dynamic sizes, once it ran: steps,
- * code and memory are those of the copy for the sizes of the last execution, and times include
- * compiling all its copies. */
+/* Costs of loading and of running. For a program with dynamic sizes: steps, code and memory are
+ * those of the specialization for the sizes of the last execution; times include compiling all
+ * specializations. */
 typedef struct hlorun_program_figures {
-  size_t struct_size;
-  double read_s, passes_s, plan_s,
-      code_s; /* stages of loading; code: kernels chosen and made, addresses planned */
-  uint64_t
-      arena_bytes; /* of intermediate values, planned ahead; 0: the reference engine's own way */
-  /* Of the compiled engine: steps by what runs them; kernels whose code was made, in how many
-   * modules, and how many of these the cache had. */
-  uint64_t native_steps, generated_steps, reference_steps, copy_steps, code_kernels, code_modules,
-      code_modules_cached;
-  uint64_t code_bytes; /* of memory that generated code takes */
-  uint64_t copies;     /* for the sizes of arguments, that were compiled so far */
+  size_t struct_size;           /* sizeof this struct, set by hlorun_program_get_figures */
+  double read_s;                /* seconds for parsing and verifying */
+  double passes_s;              /* seconds for optimisation passes */
+  double plan_s;                /* seconds for ordering and buffer assignment */
+  double code_s;                /* seconds for kernel selection and code generation */
+  uint64_t arena_bytes;         /* preallocated intermediate values; 0: the reference engine */
+  uint64_t native_steps;        /* steps by native kernels (compiled engine) */
+  uint64_t generated_steps;     /* steps by generated code */
+  uint64_t reference_steps;     /* steps by reference kernels */
+  uint64_t copy_steps;          /* steps that only copy */
+  uint64_t code_kernels;        /* generated functions */
+  uint64_t code_modules;        /* modules that hold them */
+  uint64_t code_modules_cached; /* modules loaded from the code cache */
+  uint64_t code_bytes;          /* memory of generated code */
+  uint64_t copies;              /* specializations compiled so far */
 } hlorun_program_figures_t;
 void hlorun_program_get_figures(const hlorun_program_t *program,
                                 hlorun_program_figures_t *out_figures);
 
-/* --- functions of the caller's, which programs call by custom-call --- */
-/* The classic convention: in[k] are the bytes of operand k; `out` those of the result, or a list of
- * them if it is a tuple. Arrays are dense and row-major; their shapes are what the program says.
- * Called by the thread that executes. */
+/* --- functions of the caller, for custom-call --- */
+
+/* The classic convention of XLA's custom calls: in[k] points to the bytes of operand k; `out` to
+ * those of the result, or to an array of pointers if the result is a tuple. Arrays are dense and
+ * row-major; shapes are those of the instruction. Thread: the one that executes. */
 typedef void (*hlorun_custom_call_fn)(void *out, void **in);
-/* For programs that are loaded afterwards. The names that XLA and JAX use themselves cannot be
- * taken. */
+/* Registers a target for programs loaded afterwards, in the whole process. Errors: USAGE for an
+ * empty name or one that XLA or JAX use themselves. */
 hlorun_status_t hlorun_register_custom_call(const char *target, hlorun_custom_call_fn fn);
-/* Opens a shared library: functions that it defines and exports itself can be called by their names
- * (none of the libraries that it needs), and those that its `void
- * hlorun_plugin_init(hlorun_status_t (*register_)(const char *, hlorun_custom_call_fn))` registers,
- * by these. */
+/* Opens a shared library. Functions that it defines and exports (not those of its dependencies) are
+ * targets under their own names. If it exports
+ *   void hlorun_plugin_init(hlorun_status_t (*register_)(const char *, hlorun_custom_call_fn));
+ * this is called, and what it registers are targets too. Errors: UNAVAILABLE, USAGE.
+ * Owner:   the library stays open until the process ends. */
 hlorun_status_t hlorun_plugin_open(const char *path);
 
 /* --- buffers --- */
+
 typedef void (*hlorun_release_fn)(void *context, void *data, size_t size_bytes);
-/* An array over the caller's bytes: dense, row-major, one element after the other; types below a
- * byte take one byte an element. dtype: "f32", "bf16", ... With `release` the bytes are borrowed
- * until it is called (zero copy), without it they are copied now. Errors: USAGE for a rank, a size
- * or an address that no array has; NO_MEMORY for sizes that no memory has. `release` is not called
- * then. */
+/* Creates an array over the caller's bytes.
+ * Shape:   `rank` sizes in `dims`; dense and row-major. Types narrower than a byte take one byte
+ *          per element. dtype: "f32", "bf16", "s4", "pred", ...
+ * Errors:  USAGE for an unknown type, a negative size, a rank out of range, or borrowed data not
+ *          aligned to the element size; NO_MEMORY. `release` is not called then.
+ * Owner:   with `release` the bytes are borrowed, without a copy, until the last reference is gone
+ *          and release(context, data, size_bytes) is called, by whatever thread drops it. Without
+ *          `release` they are copied before the call returns. */
 hlorun_status_t hlorun_buffer_create(const char *dtype, int rank, const int64_t *dims, void *data,
                                      hlorun_release_fn release, void *context,
                                      hlorun_buffer_t **out_buffer);
-/* Moves an array to memory that other processes of this machine reach, where there is such memory
- * and the array is not there yet: what programs exchange step after step need not be copied for
- * them then. Results are there anyway. The caller's reference is exchanged. */
+/* Moves an array into memory shared with peers on this host, so that collectives need not copy it.
+ * No effect if there is none, if the array is too small to gain, or if it is there already, as
+ * results of programs are. Owner: replaces the caller's reference in *buffer. Errors: NO_MEMORY. */
 hlorun_status_t hlorun_buffer_share(hlorun_client_t *client, hlorun_buffer_t **buffer);
+/* Adds a reference and returns `buffer`. Thread: any. */
 hlorun_buffer_t *hlorun_buffer_retain(hlorun_buffer_t *buffer);
 void hlorun_buffer_release(hlorun_buffer_t *buffer);
+/* Name of the element type; static storage. */
 const char *hlorun_buffer_dtype(const hlorun_buffer_t *buffer);
 int hlorun_buffer_rank(const hlorun_buffer_t *buffer);
+/* Sizes, outermost dimension first. Owner: these and the data live as long as the buffer. */
 const int64_t *hlorun_buffer_dims(const hlorun_buffer_t *buffer);
 const void *hlorun_buffer_data(const hlorun_buffer_t *buffer);
 size_t hlorun_buffer_size_bytes(const hlorun_buffer_t *buffer);
 
 /* --- executions --- */
-/* Runs the program once. `args`: one buffer per flattened parameter (NULL for tokens). Where
- * `donate` is not NULL and donate[k] is true, the caller's reference of args[k] is taken away, so
- * that the program may overwrite the buffer if nobody else holds it. `results`: one new reference
- * per flattened result. Errors: USAGE for an argument of another shape (nothing is taken then), and
- * whatever the program meets. */
+
+/* Runs the program once and waits for its end.
+ * Shape:   one entry per flattened parameter in `args` (NULL for tokens) and in `donate`; room for
+ *          one reference per flattened result in `results`.
+ * Errors:  USAGE for an argument of another shape, before any reference is taken; CANCELLED,
+ *          DEADLINE, DISAGREE, UNAVAILABLE, NO_MEMORY, and failures of the program's own ops.
+ * Owner:   borrows `args`. Where `donate` is not NULL and donate[k] is true, the caller's reference
+ *          of args[k] is consumed, also if the run fails, so that the program may overwrite the
+ *          buffer if it holds the only reference. The caller releases `results`. */
 hlorun_status_t hlorun_execute(hlorun_program_t *program, hlorun_buffer_t *const *args,
                                const bool *donate, hlorun_buffer_t **results);
-/* The same in the background. `args` are retained at once. */
+/* Starts an execution on a thread of its own. Its place in the client's order is that of this call.
+ * Owner:   `args` are retained, or consumed where donated, before the call returns; the execution
+ *          holds the program. The caller releases *out_execution.
+ * Errors:  as hlorun_execute for arguments; UNAVAILABLE if no thread can be started. */
 hlorun_status_t hlorun_execute_start(hlorun_program_t *program, hlorun_buffer_t *const *args,
                                      const bool *donate, hlorun_execution_t **out_execution);
+/* True if hlorun_execution_await would not block. */
 bool hlorun_execution_is_done(hlorun_execution_t *execution);
-/* Waits for the end and gives its results; call once, then release. */
+/* Waits for the end and moves the results out. Errors: as hlorun_execute; USAGE for a second call.
+ * Thread: one at a time per execution. */
 hlorun_status_t hlorun_execution_await(hlorun_execution_t *execution, hlorun_buffer_t **results);
+/* Waits for the end if nobody did, and releases results that were not moved out. */
 void hlorun_execution_release(hlorun_execution_t *execution);
 
 #ifdef __cplusplus

@@ -42,7 +42,7 @@ static hr_status_t check_data(hr_dtype_t type, int64_t count, const void *data, 
 static hr_status_t find_type(const char *dtype, hr_dtype_t *out_type) {
   if (!dtype) return hr_error(HR_USAGE, "hlorun_buffer_create: dtype is NULL");
   if (hr_dtype_from_name(hr_str_from(dtype), out_type) && hr_dtype_is_array(*out_type)) return NULL;
-  return hr_error(HR_USAGE, "no element type is called %s", dtype);
+  return hr_error(HR_USAGE, "unknown element type %s", dtype);
 }
 
 static hr_status_t copy_array(hr_dtype_t type, int rank, const int64_t *dims, const void *data,

@@ -136,7 +136,7 @@ hlorun_status_t hlorun_client_create(const hlorun_client_options_t *options,
   if (options->world == HLORUN_WORLD_THREADS)
     return hr_error(
         HR_USAGE,
-        "clients of a world of threads are made together, by hlorun_clients_create_local");
+        "clients of a world of threads are created together, by hlorun_clients_create_local");
   tp_endpoint_t *endpoint;
   HR_TRY(open_endpoint(options->world, &endpoint));
   hr_status_t st = bind_to_share(endpoint, options->bind);
@@ -231,7 +231,7 @@ hlorun_status_t hlorun_client_resume(hlorun_client_t *client) {
   API_NOT_NULL(client);
   if (client->endpoint->world_size > 1)
     return hr_error(HR_USAGE,
-                    "a client with %d peers cannot go on after it was cancelled: make new ones",
+                    "a client with %d peers cannot resume after cancellation: create new clients",
                     client->endpoint->world_size - 1);
   api_client_lock_fair(client);
   pthread_mutex_lock(&client->mutex);
@@ -288,7 +288,7 @@ hlorun_status_t hlorun_client_gather(hlorun_client_t *client, const void *bytes,
   API_NOT_NULL_FOR(size_bytes, bytes);
   if (!client->endpoint->rank) API_NOT_NULL_FOR(size_bytes, out);
   if (size_bytes > (size_t)PTRDIFF_MAX / (size_t)client->endpoint->world_size)
-    return hr_error(HR_USAGE, "%zu bytes of each of %d processes are more than fit into memory",
+    return hr_error(HR_USAGE, "%zu bytes of each of %d processes do not fit into memory",
                     size_bytes, client->endpoint->world_size);
   api_client_lock_fair(client);
   hr_status_t st = exec_comm_gather(&client->comm, bytes, size_bytes, out);
@@ -299,10 +299,10 @@ hlorun_status_t hlorun_client_gather(hlorun_client_t *client, const void *bytes,
 static hr_status_t check_peer(const hlorun_client_t *client, int peer, size_t size_bytes) {
   const tp_endpoint_t *endpoint = client->endpoint;
   if (peer < 0 || peer >= endpoint->world_size || peer == endpoint->rank)
-    return hr_error(HR_USAGE, "rank %d is no peer of rank %d, want another one from 0 to %d", peer,
-                    endpoint->rank, endpoint->world_size - 1);
+    return hr_error(HR_USAGE, "rank %d is not a peer of rank %d, want another rank from 0 to %d",
+                    peer, endpoint->rank, endpoint->world_size - 1);
   if (size_bytes > PTRDIFF_MAX)
-    return hr_error(HR_USAGE, "%zu bytes are more than fit into memory", size_bytes);
+    return hr_error(HR_USAGE, "%zu bytes do not fit into memory", size_bytes);
   return NULL;
 }
 

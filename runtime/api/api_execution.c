@@ -219,7 +219,7 @@ bool hlorun_execution_is_done(hlorun_execution_t *execution) {
 hlorun_status_t hlorun_execution_await(hlorun_execution_t *execution, hlorun_buffer_t **results) {
   API_NOT_NULL(execution);
   API_NOT_NULL_FOR(execution->program->result_count, results);
-  if (execution->joined) return hr_error(HR_USAGE, "this execution was awaited before");
+  if (execution->joined) return hr_error(HR_USAGE, "this execution has already been awaited");
   pthread_join(execution->thread, NULL);
   execution->joined = true;
   hr_status_t st = execution->status;

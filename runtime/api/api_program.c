@@ -261,10 +261,9 @@ hlorun_status_t hlorun_program_load_state(hlorun_program_t *program, const hloru
   API_NOT_NULL(program);
   API_NOT_NULL(bytes);
   if (bytes->dtype != HR_U8 || bytes->rank != 1)
-    return hr_error(
-        HR_USAGE,
-        "a state is %s of rank %d, want the list of u8 that hlorun_program_save_state gave",
-        hr_dtype_name(bytes->dtype), bytes->rank);
+    return hr_error(HR_USAGE,
+                    "the state is %s of rank %d, want the u8 array of hlorun_program_save_state",
+                    hr_dtype_name(bytes->dtype), bytes->rank);
   return exec_machine_load_state(machine_of(program), bytes);
 }
 

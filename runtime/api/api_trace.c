@@ -14,7 +14,8 @@ static hr_status_t give_text(hr_status_t st, hr_strbuf_t *text, char **out_text)
 }
 
 static hr_status_t check_traces(const hlorun_client_t *client) {
-  return client->trace ? NULL : hr_error(HR_USAGE, "the client was not told to trace");
+  return client->trace ? NULL
+                       : hr_error(HR_USAGE, "the client does not trace: set its option `trace`");
 }
 
 hlorun_status_t hlorun_client_trace(hlorun_client_t *client, char **out_json) {

@@ -89,7 +89,7 @@ static hr_status_t misuse_of_ends(check_result_t *result, const end_t *end, cons
                                   const end_t *two) {
   check_problem_t problem = {NULL, end->instr, NULL, end->rank, -1};
   if (!one) {
-    HR_TRY(check_printf(result, &problem.text, "channel %ld has no %s: nobody %s on it",
+    HR_TRY(check_printf(result, &problem.text, "channel %ld has no %s: no process %s on it",
                         (long)end->channel, end->sends ? "receiver" : "sender",
                         end->sends ? "receives" : "sends"));
   } else {

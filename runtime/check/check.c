@@ -177,7 +177,7 @@ static hr_status_t check_cover(const check_result_t *result) {
   for (int p = 0; p < result->program_count; p++) {
     const check_program_t *program = &result->programs[p];
     if (program->first_rank != next || program->last_rank < program->first_rank)
-      return hr_error(HR_USAGE, "the programs leave out rank %d, or name it twice", next);
+      return hr_error(HR_USAGE, "rank %d is missing from the programs, or named twice", next);
     next = program->last_rank + 1;
   }
   if (next != result->world)

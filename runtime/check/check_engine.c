@@ -125,7 +125,7 @@ static hr_status_t missing_member(check_engine_t *engine, int rank, const check_
   if (event->site->kind != COMM_GROUP || event->site->instr->op == HLO_COLLECTIVE_BROADCAST)
     return NULL;
   HR_TRY(check_printf(engine->result, &problem.text,
-                      "rank %d does the %s, but is in none of its replica groups", rank,
+                      "rank %d executes the %s, but is in none of its replica groups", rank,
                       hlo_op_name(event->site->instr->op)));
   return check_add_problem(engine->result, CHECK_MISUSE, problem);
 }
@@ -142,15 +142,17 @@ static hr_status_t start(check_engine_t *engine, int rank, const check_event_t *
   check_ends_t ends;
   uint32_t number = 0;
   HR_TRY(check_ends_of(engine->result, &engine->matching, rank, event, &ends));
-  if (ends.gather) {
-    HR_TRY(check_collective_start(engine->result, ends.gather, rank, event, &number));
+  if (ends.collective) {
+    HR_TRY(check_collective_start(engine->result, ends.collective, rank, event, &number));
     *numbers = number + 1;
-    if ((int)ends.gather->instances.data[number].arrived < ends.gather->group->size) return NULL;
-    return wake_list(engine, &ends.gather->waiters);
+    if ((int)ends.collective->instances.data[number].arrived < ends.collective->group->size)
+      return NULL;
+    return wake_list(engine, &ends.collective->waiters);
   }
-  if (!ends.link[0] && !ends.link[1]) return missing_member(engine, rank, event);
+  if (!ends.channel[0] && !ends.channel[1]) return missing_member(engine, rank, event);
   for (int side = 0; side < 2; side++)
-    if (ends.link[side]) HR_TRY(start_link(engine, ends.link[side], side, rank, event, numbers));
+    if (ends.channel[side])
+      HR_TRY(start_link(engine, ends.channel[side], side, rank, event, numbers));
   return NULL;
 }
 
@@ -178,15 +180,16 @@ static hr_status_t try_done(check_engine_t *engine, int rank, const check_event_
   check_ends_t ends;
   HR_TRY(check_ends_of(engine->result, &engine->matching, rank, event, &ends));
   *out_passed = true;
-  if (ends.gather) {
-    bool all = (int)ends.gather->instances.data[number - 1].arrived == ends.gather->group->size;
-    *out_passed = all || block_on_list(engine, rank, &ends.gather->waiters);
+  if (ends.collective) {
+    bool all =
+        (int)ends.collective->instances.data[number - 1].arrived == ends.collective->group->size;
+    *out_passed = all || block_on_list(engine, rank, &ends.collective->waiters);
     return NULL;
   }
   for (int side = 0; side < 2 && *out_passed; side++)
-    if (ends.link[side])
-      *out_passed =
-          can_pass_link(engine, ends.link[side], !side, partner_need(engine, event, number), rank);
+    if (ends.channel[side])
+      *out_passed = can_pass_link(engine, ends.channel[side], !side,
+                                  partner_need(engine, event, number), rank);
   return NULL;
 }
 
@@ -302,13 +305,13 @@ bool check_engine_is_complete(const check_engine_t *engine) {
   return true;
 }
 
-bool check_engine_is_even(const check_engine_t *engine) {
-  for (size_t i = 0; i < engine->matching.all_links.count; i++)
-    if (engine->matching.all_links.data[i]->started[0] !=
-        engine->matching.all_links.data[i]->started[1])
+bool check_engine_is_balanced(const check_engine_t *engine) {
+  for (size_t i = 0; i < engine->matching.all_channels.count; i++)
+    if (engine->matching.all_channels.data[i]->started[0] !=
+        engine->matching.all_channels.data[i]->started[1])
       return false;
-  for (size_t i = 0; i < engine->matching.all_gathers.count; i++) {
-    const check_collective_t *collective = engine->matching.all_gathers.data[i];
+  for (size_t i = 0; i < engine->matching.all_collectives.count; i++) {
+    const check_collective_t *collective = engine->matching.all_collectives.data[i];
     if (collective->instances.count &&
         (int)collective->instances.data[collective->instances.count - 1].arrived <
             collective->group->size)
@@ -328,7 +331,7 @@ static hr_status_t find_awaited(check_engine_t *engine, int rank, const check_ch
     check_ends_t ends;
     if (!check_is_start(&trace->events.data[at])) continue;
     HR_TRY(check_ends_of(engine->result, &engine->matching, rank, &trace->events.data[at], &ends));
-    if (channel ? ends.link[side] != channel : ends.gather != collective) continue;
+    if (channel ? ends.channel[side] != channel : ends.collective != collective) continue;
     if (++have < need) continue;
     *out_event = at;
     return NULL;
@@ -358,9 +361,9 @@ hr_status_t check_engine_waits_for(check_engine_t *engine, int rank, check_wait_
   if (!check_is_done(event)) return NULL;
   uint32_t number = process->numbers[event->start - engine->ranges[rank].begin];
   HR_TRY(check_ends_of(engine->result, &engine->matching, rank, event, &ends));
-  if (ends.gather) return gather_wait(engine, ends.gather, number, out_wait);
+  if (ends.collective) return gather_wait(engine, ends.collective, number, out_wait);
   for (int side = 0; side < 2; side++) {
-    check_channel_t *channel = ends.link[side];
+    check_channel_t *channel = ends.channel[side];
     uint32_t need = partner_need(engine, event, number);
     if (!channel || channel->started[!side] >= need) continue;
     out_wait->other = side ? channel->key.from : channel->key.to;

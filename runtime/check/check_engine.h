@@ -56,7 +56,7 @@ hr_status_t check_engine_run(check_engine_t *engine);
 bool check_engine_is_complete(const check_engine_t *engine);
 /* Is there as much sent as received on every link, and was every collective joined by its whole
  * group? */
-bool check_engine_is_even(const check_engine_t *engine);
+bool check_engine_is_balanced(const check_engine_t *engine);
 /* Whom a blocked process waits for: the next one that it knows of, or -1. */
 hr_status_t check_engine_waits_for(check_engine_t *engine, int rank, check_wait_t *out_wait);
 

@@ -15,7 +15,7 @@ static void add_context(hr_strbuf_t *text, const comm_trace_t *trace, uint32_t f
   for (; frame; frame = trace->frames.data[frame].parent) {
     const check_frame_t *at = &trace->frames.data[frame];
     if (at->caller->op == HLO_WHILE)
-      hr_strbuf_printf(text, ", turn %u of %%%.*s", at->iteration / 2 + 1,
+      hr_strbuf_printf(text, ", iteration %u of %%%.*s", at->iteration / 2 + 1,
                        HR_STR_ARGS(at->caller->name));
     else if (at->caller->op == HLO_CONDITIONAL)
       hr_strbuf_printf(text, ", branch %u of %%%.*s", at->iteration, HR_STR_ARGS(at->caller->name));
@@ -61,12 +61,12 @@ static void add_wait(hr_strbuf_t *text, const check_result_t *result, const chec
   hr_strbuf_printf(text, "  rank %d waits in ", wait->rank);
   add_event(text, result->of[wait->rank], wait->event);
   if (wait->other < 0) {
-    hr_strbuf_add_str(text, "\n    for a partner that it does not have\n");
+    hr_strbuf_add_str(text, "\n    for a partner that does not exist\n");
     return;
   }
   hr_strbuf_printf(text, "\n    for rank %d to start ", wait->other);
   if (wait->awaited == CHECK_NEVER) {
-    hr_strbuf_add_str(text, "its part, which it never does\n");
+    hr_strbuf_add_str(text, "the matching operation, which it never does\n");
     return;
   }
   add_event(text, result->of[wait->other], wait->awaited);
@@ -79,7 +79,8 @@ static void add_waits(hr_strbuf_t *text, const check_result_t *result) {
   if (cycle) hr_strbuf_printf(text, "cycle of %zu:\n", cycle);
   for (size_t i = 0; i < result->waits.count && i < cycle; i++)
     add_wait(text, result, &result->waits.data[i]);
-  if (result->waits.count > cycle) hr_strbuf_add_str(text, cycle ? "behind them:\n" : "stuck:\n");
+  if (result->waits.count > cycle)
+    hr_strbuf_add_str(text, cycle ? "blocked by them:\n" : "stuck:\n");
   for (size_t i = cycle; i < result->waits.count && i < cycle + WAITS_SHOWN; i++)
     add_wait(text, result, &result->waits.data[i]);
   if (result->waits.count > cycle + WAITS_SHOWN)

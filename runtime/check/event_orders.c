@@ -83,8 +83,8 @@ typedef struct local { /* the events of the level, numbered from 0 */
   hr_map_t seen;
   HR_VEC(state_t) open;
   uint32_t events[EVENTS_MOST];
-  int lane_of[EVENTS_MOST][2]; /* of starts, and of regions; -1: none */
-  int start_of[EVENTS_MOST];   /* of stops */
+  int chain_of[EVENTS_MOST][2]; /* of starts, and of regions; -1: none */
+  int start_of[EVENTS_MOST];    /* of stops */
   uint64_t before[EVENTS_MOST];
   HR_VEC(uint64_t) blocks; /* sets of events that run as a whole, in one call */
   int count;
@@ -97,11 +97,11 @@ static int local_number(const local_t *local, uint32_t event) {
 }
 
 static void find_lanes(local_t *local) {
-  for (int i = 0; i < local->count; i++) local->lane_of[i][0] = local->lane_of[i][1] = -1;
+  for (int i = 0; i < local->count; i++) local->chain_of[i][0] = local->chain_of[i][1] = -1;
   for (size_t l = 0; l < local->orders->chains.count; l++) {
     const check_chain_t *chain = &local->orders->chains.data[l];
     for (size_t k = 0; k < chain->starts.count; k++) {
-      int *chains = local->lane_of[local_number(local, chain->starts.data[k])];
+      int *chains = local->chain_of[local_number(local, chain->starts.data[k])];
       chains[chains[0] >= 0] = (int)l;
     }
   }
@@ -168,8 +168,8 @@ static bool can_come_next(const local_t *local, const state_t *state, int i) {
 static uint32_t count_lane(const local_t *local, const state_t *state, int chain) {
   uint32_t count = 0;
   for (int i = 0; i < local->count; i++)
-    count +=
-        (state->done >> i & 1) && (local->lane_of[i][0] == chain || local->lane_of[i][1] == chain);
+    count += (state->done >> i & 1) &&
+             (local->chain_of[i][0] == chain || local->chain_of[i][1] == chain);
   return count;
 }
 
@@ -179,7 +179,7 @@ static hr_status_t add_stop(local_t *local, const state_t *state, int i) {
   uint32_t *counts;
   uint32_t number = state->numbers[local->start_of[i]];
   if (orders->trace->events.data[local->events[i]].kind == CHECK_REGION)
-    number = local->lane_of[i][0] < 0 ? 0 : count_lane(local, state, local->lane_of[i][0]) + 1;
+    number = local->chain_of[i][0] < 0 ? 0 : count_lane(local, state, local->chain_of[i][0]) + 1;
   if (!number) return NULL;
   HR_TRY(HR_NEW_ARRAY(local->arena, orders->chains.count, &counts));
   for (size_t l = 0; l < orders->chains.count; l++) counts[l] = count_lane(local, state, (int)l);
@@ -207,8 +207,8 @@ static hr_status_t expand(local_t *local, const state_t *state) {
     const check_event_t *event = &local->orders->trace->events.data[local->events[i]];
     if (is_stop(event)) HR_TRY(add_stop(local, state, i));
     next.done |= UINT64_C(1) << i;
-    if (check_is_start(event) && local->lane_of[i][0] >= 0)
-      next.numbers[i] = (uint8_t)(count_lane(local, state, local->lane_of[i][0]) + 1);
+    if (check_is_start(event) && local->chain_of[i][0] >= 0)
+      next.numbers[i] = (uint8_t)(count_lane(local, state, local->chain_of[i][0]) + 1);
     if (check_is_done(event)) next.numbers[local->start_of[i]] = 0; /* does not matter any more */
     HR_TRY(visit(local, &next));
   }

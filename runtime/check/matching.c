@@ -3,19 +3,19 @@
 #include "base/map.h"
 
 void check_matching_init(check_matching_t *matching) {
-  *matching = (check_matching_t){.all_links = {0}};
+  *matching = (check_matching_t){.all_channels = {0}};
   hr_arena_init(&matching->arena);
   hr_map_init(&matching->channels);
   hr_map_init(&matching->collectives);
 }
 
 void check_matching_deinit(check_matching_t *matching) {
-  for (size_t i = 0; i < matching->all_links.count; i++)
-    HR_VEC_FREE(&matching->all_links.data[i]->unmatched);
-  for (size_t i = 0; i < matching->all_gathers.count; i++)
-    HR_VEC_FREE(&matching->all_gathers.data[i]->instances);
-  HR_VEC_FREE(&matching->all_links);
-  HR_VEC_FREE(&matching->all_gathers);
+  for (size_t i = 0; i < matching->all_channels.count; i++)
+    HR_VEC_FREE(&matching->all_channels.data[i]->unmatched);
+  for (size_t i = 0; i < matching->all_collectives.count; i++)
+    HR_VEC_FREE(&matching->all_collectives.data[i]->instances);
+  HR_VEC_FREE(&matching->all_channels);
+  HR_VEC_FREE(&matching->all_collectives);
   hr_map_deinit(&matching->channels);
   hr_map_deinit(&matching->collectives);
   hr_arena_deinit(&matching->arena);
@@ -31,7 +31,7 @@ static hr_status_t check_link_of(check_matching_t *matching, int64_t channel, ui
   HR_TRY(HR_NEW(&matching->arena, &link));
   link->key = key;
   link->waiting[0] = link->waiting[1] = CHECK_NOBODY;
-  HR_VEC_PUSH(&matching->all_links, link);
+  HR_VEC_PUSH(&matching->all_channels, link);
   *out_link = link;
   return hr_map_put(&matching->channels, (hr_str_t){(const char *)&link->key, sizeof link->key},
                     link, NULL);
@@ -49,7 +49,7 @@ static hr_status_t check_gather_of(check_matching_t *matching, const check_group
   collective->key = key;
   collective->group = group;
   collective->waiters = CHECK_NOBODY;
-  HR_VEC_PUSH(&matching->all_gathers, collective);
+  HR_VEC_PUSH(&matching->all_collectives, collective);
   *out_gather = collective;
   return hr_map_put(&matching->collectives,
                     (hr_str_t){(const char *)&collective->key, sizeof collective->key}, collective,
@@ -117,7 +117,7 @@ static hr_status_t find_difference(check_result_t *result, const comm_participan
   int k;
   *out_text = NULL;
   if (a->instr->op != b->instr->op && a->meaning != b->meaning)
-    return check_printf(result, out_text, "one process does %s and another %s",
+    return check_printf(result, out_text, "one process executes %s and another %s",
                         hlo_op_name(a->instr->op), hlo_op_name(b->instr->op));
   if (a->meaning != b->meaning)
     return check_printf(result, out_text,
@@ -128,11 +128,11 @@ static hr_status_t find_difference(check_result_t *result, const comm_participan
                         "processes list the members of the group in different orders");
   if (same_operands(a->instr, b->instr, &k)) return NULL;
   if (k < 0)
-    return check_printf(result, out_text, "processes bring %d and %d operands to one %s",
+    return check_printf(result, out_text, "processes pass %d and %d operands to one %s",
                         a->instr->operand_count, b->instr->operand_count,
                         hlo_op_name(a->instr->op));
   return check_printf(
-      result, out_text, "processes bring operands of different shapes to one %s: %s and %s",
+      result, out_text, "processes pass operands of different shapes to one %s: %s and %s",
       hlo_op_name(a->instr->op), hlo_shape_text(a->instr->operands[k]->shape, text[0]),
       hlo_shape_text(b->instr->operands[k]->shape, text[1]));
 }
@@ -156,8 +156,8 @@ hr_status_t check_starts_agree(check_result_t *result, const check_event_t *a,
   if (same) return NULL;
   HR_TRY(check_printf(
       result, &problem.text,
-      "in some order these two swap places, and meet what the other was meant for: a token is not "
-      "threaded"));
+      "in some order these two are exchanged, and each matches the partner of the other: a token "
+      "is not threaded"));
   return check_add_problem(result, CHECK_MISUSE, problem);
 }
 
@@ -194,10 +194,10 @@ hr_status_t check_ends_of(const check_result_t *result, check_matching_t *matchi
                           const check_event_t *event, check_ends_t *out_ends) {
   const comm_participants_t *site = event->site;
   int to = -1, from = -1;
-  *out_ends = (check_ends_t){.gather = NULL};
+  *out_ends = (check_ends_t){.collective = NULL};
   if (site->kind == COMM_GROUP)
     return site->groups[rank]
-               ? check_gather_of(matching, site->groups[rank], site->channel, &out_ends->gather)
+               ? check_gather_of(matching, site->groups[rank], site->channel, &out_ends->collective)
                : NULL;
   if (site->kind == COMM_PAIRS) {
     to = site->to[rank], from = site->from[rank];
@@ -207,8 +207,9 @@ hr_status_t check_ends_of(const check_result_t *result, check_matching_t *matchi
     from = check_channel_peer(result, site, rank, false);
   }
   uint32_t list = site->kind == COMM_PAIRS ? site->list : 0;
-  if (to >= 0) HR_TRY(check_link_of(matching, site->channel, list, rank, to, &out_ends->link[0]));
+  if (to >= 0)
+    HR_TRY(check_link_of(matching, site->channel, list, rank, to, &out_ends->channel[0]));
   if (from >= 0)
-    HR_TRY(check_link_of(matching, site->channel, list, from, rank, &out_ends->link[1]));
+    HR_TRY(check_link_of(matching, site->channel, list, from, rank, &out_ends->channel[1]));
   return NULL;
 }

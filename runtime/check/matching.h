@@ -51,8 +51,8 @@ typedef struct check_collective {
 typedef struct check_matching {
   hr_arena_t arena;
   hr_map_t channels, collectives;
-  HR_VEC(check_channel_t *) all_links;
-  HR_VEC(check_collective_t *) all_gathers;
+  HR_VEC(check_channel_t *) all_channels;
+  HR_VEC(check_collective_t *) all_collectives;
 } check_matching_t;
 
 void check_matching_init(check_matching_t *matching);
@@ -72,8 +72,8 @@ hr_status_t check_starts_agree(check_result_t *result, const check_event_t *a,
 /* The links of an event: link[0] is what the process sends on, link[1] what it receives on; NULL:
  * none. */
 typedef struct check_ends {
-  check_channel_t *link[2];
-  check_collective_t *gather;
+  check_channel_t *channel[2];
+  check_collective_t *collective;
 } check_ends_t;
 /* `event` is a start, or a done whose site is its start's. A process that no group names leaves all
  * NULL. */

@@ -185,14 +185,14 @@ static void alternative_ranges(const check_result_t *result, const passage_t *pa
 /* Every link and gather that is used inside must have been used equally by both sides, or all
  * members, before it: else a message of inside could meet one of outside. */
 static bool is_even_before(const check_engine_t *inside, check_engine_t *before) {
-  for (size_t i = 0; i < inside->matching.all_links.count; i++) {
-    const check_channel_t *used = inside->matching.all_links.data[i], *channel;
+  for (size_t i = 0; i < inside->matching.all_channels.count; i++) {
+    const check_channel_t *used = inside->matching.all_channels.data[i], *channel;
     channel = hr_map_get(&before->matching.channels,
                          (hr_str_t){(const char *)&used->key, sizeof used->key});
     if (channel && channel->started[0] != channel->started[1]) return false;
   }
-  for (size_t i = 0; i < inside->matching.all_gathers.count; i++) {
-    const check_collective_t *used = inside->matching.all_gathers.data[i], *collective;
+  for (size_t i = 0; i < inside->matching.all_collectives.count; i++) {
+    const check_collective_t *used = inside->matching.all_collectives.data[i], *collective;
     collective = hr_map_get(&before->matching.collectives,
                             (hr_str_t){(const char *)&used->key, sizeof used->key});
     for (int k = 1; collective && k < collective->group->size; k++)
@@ -233,7 +233,7 @@ static hr_status_t prove_alternative(check_result_t *result, hr_arena_t *arena,
   alternative_ranges(result, passage, alternative, ranges);
   hr_status_t st = check_engine_init(&engine, result, ranges, &options);
   if (!st) st = check_engine_run(&engine);
-  bool complete = !st && check_engine_is_complete(&engine) && check_engine_is_even(&engine);
+  bool complete = !st && check_engine_is_complete(&engine) && check_engine_is_balanced(&engine);
   if (!st && complete) st = compare_before(result, outer, passage, &engine, scratch, &even);
   check_engine_deinit(&engine);
   if (st) return st;
@@ -241,8 +241,8 @@ static hr_status_t prove_alternative(check_result_t *result, hr_arena_t *arena,
     return not_proved(result, passage,
                       passage->region->varies
                           ? "may differ between ranks"
-                          : "decides about communication that does not match up inside");
-  if (!even) return not_proved(result, passage, "decides about channels that are in use around it");
+                          : "controls communication that does not match inside it");
+  if (!even) return not_proved(result, passage, "controls channels that are in use around it");
   return prove_ranges(result, ranges, depth + 1);
 }
 
@@ -274,8 +274,7 @@ static hr_status_t judge_stuck(check_engine_t *engine, const check_range_t *rang
     st = record_stuck(engine);
   }
   for (size_t i = 0; !st && i < passages.list.count; i++)
-    st = not_proved(result, &passages.list.data[i],
-                    "decides about communication that may not complete");
+    st = not_proved(result, &passages.list.data[i], "controls communication that may not complete");
   HR_VEC_FREE(&passages.list);
   hr_arena_deinit(&arena);
   return st;
@@ -341,7 +340,7 @@ static hr_status_t try_choices(check_result_t *result, const check_range_t *rang
     result->verdict = CHECK_DEADLOCK;
     result->problems.count = 0;
     HR_TRY(check_printf(result, &result->region,
-                        loops ? "if %%%.*s turns %u times" : "if %%%.*s takes branch %u",
+                        loops ? "if %%%.*s runs %u iterations" : "if %%%.*s takes branch %u",
                         HR_STR_ARGS(only->instr->name), choice));
   }
   return NULL;

@@ -134,12 +134,12 @@ static hr_status_t track_box(diagram_t *diagram, check_matching_t *matching, tra
   HR_TRY(
       check_ends_of(diagram->result, matching, diagram->lanes.data[box->lane].rank, event, &ends));
   bool starts = check_is_start(event);
-  if (starts && ends.link[0]) {
-    HR_TRY(find_track(tracks, ends.link[0], 0, &track));
+  if (starts && ends.channel[0]) {
+    HR_TRY(find_track(tracks, ends.channel[0], 0, &track));
     HR_VEC_PUSH(&track->starts, number);
   }
-  if (!starts && ends.link[1]) {
-    HR_TRY(find_track(tracks, ends.link[1], 0, &track));
+  if (!starts && ends.channel[1]) {
+    HR_TRY(find_track(tracks, ends.channel[1], 0, &track));
     HR_VEC_PUSH(&track->dones, number);
   }
   return NULL;

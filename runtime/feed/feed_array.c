@@ -95,7 +95,7 @@ static hr_status_t make_lists(feed_array_t *array, const feed_shapes_t *shapes) 
   }
   char text[HLO_SHAPE_TEXT];
   return hr_error(HR_INVALID,
-                  "%s: no infeed of the program takes %d arrays such as %s, one for each value",
+                  "%s: no infeed of the program accepts %d arrays such as %s, one per value",
                   array->path, array->count, read_npy_text(&array->arrays[0], text));
 }
 

@@ -73,7 +73,7 @@ hr_status_t feed_list_add(feed_list_t *list, const hlo_value_t *value) {
     const hlo_value_t *leaf = hlo_value_leaf((hlo_value_t *)value, i);
     if (leaf->dtype == HR_TOKEN) continue;
     if (k == list->count || !fits(&list->parts[k], leaf))
-      return hr_error(HR_INVALID, "%s: value %lld has another shape than the first", list->path,
+      return hr_error(HR_INVALID, "%s: value %lld has a different shape than the first", list->path,
                       (long long)list->length);
     feed_io_t io = {.fd = list->parts[k++].fd, .stop_fd = -1, .name = list->path};
     HR_TRY(feed_write(&io, leaf->data, hlo_value_bytes(leaf)));

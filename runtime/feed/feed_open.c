@@ -65,10 +65,11 @@ static hr_status_t read_spec(hr_arena_t *arena, const char *spec, int replica, i
     endpoint->text = endpoint->spec + size;
     if (*endpoint->text) return NULL;
   }
-  return hr_error(HR_USAGE,
-                  "\"%s\" is no feed: want file:PATH, unix:PATH, tcp:PORT, tcp:HOST:PORT, fd:N or "
-                  "exec:COMMAND",
-                  spec);
+  return hr_error(
+      HR_USAGE,
+      "\"%s\" is not a feed: want file:PATH, unix:PATH, tcp:PORT, tcp:HOST:PORT, fd:N or "
+      "exec:COMMAND",
+      spec);
 }
 
 /* --- sockets --- */
@@ -83,7 +84,7 @@ static hr_status_t listen_unix(feed_endpoint_t *endpoint) {
   strcpy(address.sun_path, endpoint->text);
   if (!lstat(endpoint->text, &found) && S_ISSOCK(found.st_mode)) unlink(endpoint->text);
   endpoint->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (endpoint->listener < 0) return failed(endpoint, "cannot make a socket");
+  if (endpoint->listener < 0) return failed(endpoint, "cannot create a socket");
   fchmod(endpoint->listener, 0600); /* what bind makes has these rights from the start */
   if (bind(endpoint->listener, (struct sockaddr *)&address, sizeof address))
     return failed(endpoint, "cannot bind");
@@ -106,12 +107,12 @@ static hr_status_t listen_at(feed_endpoint_t *endpoint, const struct addrinfo *a
   bool local = is_loopback(address->ai_addr);
   if (!local && !endpoint->secret)
     return hr_error(HR_USAGE,
-                    "%s: others can reach this address: put a secret that both ends know into "
+                    "%s: other hosts can reach this address: set a shared secret in "
                     "HLORUN_FEED_SECRET",
                     endpoint->spec);
   if (local) endpoint->secret = NULL;
   endpoint->listener = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (endpoint->listener < 0) return failed(endpoint, "cannot make a socket");
+  if (endpoint->listener < 0) return failed(endpoint, "cannot create a socket");
   setsockopt(endpoint->listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   if (bind(endpoint->listener, address->ai_addr, address->ai_addrlen))
     return failed(endpoint, "cannot bind");
@@ -154,7 +155,7 @@ static hr_status_t take_fd(feed_endpoint_t *endpoint) {
   char *end;
   long number = strtol(endpoint->text, &end, 10);
   if (*end || number < 0 || number > INT_MAX || fcntl((int)number, F_GETFD) < 0)
-    return hr_error(HR_USAGE, "%s: there is no such open file", endpoint->spec);
+    return hr_error(HR_USAGE, "%s: no such open file descriptor", endpoint->spec);
   endpoint->fd = (int)number;
   return NULL;
 }
@@ -163,7 +164,7 @@ static hr_status_t start_command(feed_endpoint_t *endpoint) {
   int pipes[2], theirs = endpoint->is_infeed ? 1 : 0;
   char *const words[] = {"sh", "-c", (char *)endpoint->text, NULL};
   posix_spawn_file_actions_t actions;
-  if (pipe2(pipes, O_CLOEXEC)) return failed(endpoint, "cannot make a pipe");
+  if (pipe2(pipes, O_CLOEXEC)) return failed(endpoint, "cannot create a pipe");
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, pipes[theirs], theirs);
   int error = posix_spawn(&endpoint->child, "/bin/sh", &actions, NULL, words, environ);

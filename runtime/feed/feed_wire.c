@@ -77,8 +77,9 @@ static hr_status_t check_header(const feed_io_t *io, const value_header_t *heade
                     (unsigned long long)io->values + 1);
   for (size_t i = 0; i < shapes->count; i++)
     if ((uint32_t)shapes->list[i].leaf_count == header->leaves) return NULL;
-  return hr_error(HR_INVALID, "%s: value %llu has %u arrays, which no infeed of the program takes",
-                  io->name, (unsigned long long)io->values + 1, header->leaves);
+  return hr_error(HR_INVALID,
+                  "%s: value %llu has %u arrays, which no infeed of the program accepts", io->name,
+                  (unsigned long long)io->values + 1, header->leaves);
 }
 
 static bool is_like(const hlo_shape_t *want, hr_dtype_t dtype, uint32_t rank, const int64_t *dims) {
@@ -101,7 +102,7 @@ static hr_status_t unexpected(const feed_io_t *io, uint32_t k, hr_dtype_t dtype,
   char text[HLO_SHAPE_TEXT];
   hlo_shape_t shape = {.dtype = dtype, .rank = (int)rank, .dims = dims};
   return hr_error(HR_INVALID,
-                  "%s: array %u of value %llu is %s, which no infeed of the program takes",
+                  "%s: array %u of value %llu is %s, which no infeed of the program accepts",
                   io->name, k, (unsigned long long)io->values + 1, hlo_shape_text(&shape, text));
 }
 
@@ -125,7 +126,7 @@ static hr_status_t check_bytes(const feed_io_t *io, const hlo_value_t *leaf) {
   if (leaf->dtype != HR_PRED) return NULL;
   for (int64_t i = 0; i < leaf->count; i++)
     if (bytes[i] > limit)
-      return hr_error(HR_INVALID, "%s: a truth value is %d, want 0 or 1", io->name, bytes[i]);
+      return hr_error(HR_INVALID, "%s: a pred element is %d, want 0 or 1", io->name, bytes[i]);
   return NULL;
 }
 

@@ -111,7 +111,7 @@ static hr_status_t fit_value(feed_t *feed, const hlo_instr_t *instr, const hlo_s
     else if (k < item->count && hlo_value_fits(item->leaves[k], want))
       all[i] = hlo_value_retain(item->leaves[k++]);
     else
-      st = hlo_error(instr, NULL, "value %llu of %s has another shape than array %d, %s",
+      st = hlo_error(instr, NULL, "value %llu of %s has a different shape than array %d, %s",
                      (unsigned long long)feed->taken, feed->endpoint.spec, i,
                      hlo_shape_text(want, text));
   }
@@ -131,14 +131,13 @@ static hr_status_t take_infeed(op_env_t *env, const hlo_instr_t *instr, const hl
   feed_item_t item = {0};
   bool ended;
   if (!feed->is_open)
-    return hlo_unsupported(instr, "nothing feeds this program: --infeed says what does");
+    return hlo_unsupported(instr, "this program reads an infeed: name its source with --infeed");
   hr_status_t st = feed_queue_take(&feed->queue, interrupted, feeds->endpoint, &item, &ended);
   if (st)
     return hr_status_note(st, "while waiting for value %llu of %s",
                           (unsigned long long)feed->taken + 1, feed->endpoint.spec);
   if (ended)
-    return hr_error(HR_UNAVAILABLE,
-                    "%s has ended after %llu values, and the program wants one more",
+    return hr_error(HR_UNAVAILABLE, "%s ended after %llu values, but the program reads another",
                     feed->endpoint.spec, (unsigned long long)feed->taken);
   feed->taken++;
   st = fit_value(feed, instr, shape, &item, out_value);
@@ -153,8 +152,7 @@ static hr_status_t give_outfeed(op_env_t *env, const hlo_instr_t *instr, hlo_val
   feed_item_t item = {0};
   bool stopped;
   if (!feed->is_open)
-    return hlo_unsupported(instr,
-                           "nothing takes what this program feeds out: --outfeed says what does");
+    return hlo_unsupported(instr, "this program writes an outfeed: name its sink with --outfeed");
   item.value = hlo_value_retain(value);
   HR_TRY(feed_queue_put(&feed->queue, item, interrupted, feeds->endpoint, &stopped));
   return stopped ? hr_error(HR_UNAVAILABLE, "%s was closed by the reader", feed->endpoint.spec)
@@ -203,7 +201,7 @@ static hr_status_t open_feed(exec_feeds_t *feeds, feed_t *feed, const char *spec
                             &feed->endpoint));
   feed->io = (feed_io_t){
       .fd = feed->endpoint.fd, .name = feed->endpoint.spec, .stop_fd = eventfd(0, EFD_CLOEXEC)};
-  if (feed->io.stop_fd < 0) return hr_error(HR_UNAVAILABLE, "cannot make an event");
+  if (feed->io.stop_fd < 0) return hr_error(HR_UNAVAILABLE, "cannot create an event");
   if (is_infeed) HR_TRY(list_shapes(feeds, &feed->shapes));
   if (is_infeed && feed_array_is_named(&feed->endpoint))
     HR_TRY(feed_array_open(&feed->array, feed->endpoint.text));

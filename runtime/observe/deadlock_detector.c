@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "comm/model/comm_signature.h"
 #include "observe/wait_state.h"
 #include "transport/core/progress.h"
 #include "transport/core/request.h"
@@ -86,7 +87,7 @@ static void add_location(hr_strbuf_t *text, const exec_watch_t *watch) {
   if (instr) {
     int64_t channel = hlo_attr_int(instr, HLO_ATTR_CHANNEL_ID);
     int used = snprintf(location, sizeof location, "%s ", hlo_op_name(instr->op));
-    exec_print_source_loc(instr, location + used, sizeof location - (size_t)used - 40);
+    comm_print_source_loc(instr, location + used, sizeof location - (size_t)used - 40);
     if (channel > 0) snprintf(location + strlen(location), 40, ", channel %ld", (long)channel);
   }
   add_bytes(text, location, sizeof location);
@@ -326,21 +327,6 @@ hr_status_t exec_watch_finish(exec_watch_t *watch) {
   if (!st) st = drain(watch);
   tp_progress_unlock(watch->comm->groups);
   return st;
-}
-
-/* --- places --- */
-
-void exec_print_source_loc(const hlo_instr_t *instr, char *into, size_t size) {
-  const hr_source_t *source = &instr->parent->module->source;
-  char text[512];
-  int used =
-      snprintf(text, sizeof text, "%s:%u: %%%.*s", source->path ? source->path : "the program",
-               instr->line, HR_STR_ARGS(instr->name));
-  size_t length = used < (int)sizeof text ? (size_t)used : sizeof text - 1;
-  if (length < size)
-    memcpy(into, text, length + 1);
-  else
-    snprintf(into, size, "...%s", text + (length + 4 - size));
 }
 
 /* --- life --- */

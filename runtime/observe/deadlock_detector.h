@@ -44,7 +44,4 @@ hr_status_t exec_watch_finish(exec_watch_t *watch);
  * whom, a cycle first. */
 hr_status_t exec_watch_poll(exec_watch_t *watch);
 
-/* "a.hlo:12: %name"; a long path loses its start. */
-void exec_print_source_loc(const hlo_instr_t *instr, char *into, size_t size);
-
 #endif

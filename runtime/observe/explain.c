@@ -151,7 +151,7 @@ static void print_workers(hr_strbuf_t *text, const hr_trace_t *trace, const tota
   }
   double percent = 100 / totals->kernel_ns;
   hr_strbuf_printf(
-      text, "%d workers, busy for %.0f%% of the kernels' time: the least %.0f%%, the most %.0f%%\n",
+      text, "%d workers, busy for %.0f%% of the kernels' time: minimum %.0f%%, maximum %.0f%%\n",
       trace->workers, percent * sum / trace->workers, percent * least, percent * most);
 }
 

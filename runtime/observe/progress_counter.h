@@ -41,7 +41,7 @@ void exec_progress_add_call(exec_progress_t *progress, const hlo_computation_t *
 void exec_progress_add_step(exec_progress_t *progress, bool is_transfer);
 /* Whether to look around again, which is so a hundred times a second, in loops. */
 bool exec_progress_is_due(exec_progress_t *progress);
-/* "goes round in a.hlo:7: %while.3, for 2.1 s: 5 rounds"; false: it is in no loop, and `into` is
+/* "is in loop a.hlo:7: %while.3 for 2.1 s, 5 iterations"; false: it is in no loop, and `into` is
  * left alone. */
 bool exec_progress_describe(const exec_progress_t *progress, char *into, size_t size);
 

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "observe/progress_counter.h"
 #include "transport/core/progress.h"
 #include "transport/core/request.h"
 
@@ -206,8 +207,7 @@ static bool has_several_hosts(const graph_msg_t *all, int world) {
 static hr_status_t note_rank(hr_status_t st, const exec_graph_t *graph, int rank) {
   const graph_msg_t *note = &graph->all[rank];
   if (!note->kind)
-    return hr_status_note(st, "rank %d has not said what it waits for: it computes, or is gone",
-                          rank);
+    return hr_status_note(st, "rank %d has not answered: it computes or has exited", rank);
   bool several = has_several_hosts(graph->all, endpoint_of(graph)->world_size);
   return hr_status_note(st, "rank %d %s%s%s", rank, note->text, several ? ", on host " : "",
                         several ? note->host : "");
@@ -264,6 +264,8 @@ static hr_status_t query_others(exec_graph_t *graph, double now) {
 
 /* --- polling --- */
 
+static void end_graph(exec_comm_t *comm);
+
 static hr_status_t graph_of(exec_comm_t *comm, exec_graph_t **out_graph) {
   void *memory;
   *out_graph = comm->graph;
@@ -277,7 +279,9 @@ static hr_status_t graph_of(exec_comm_t *comm, exec_graph_t **out_graph) {
   graph->all = (graph_msg_t *)(graph->questions + world);
   graph->in_cycle = (bool *)(graph->all + world);
   graph->late_rank = -1;
-  *out_graph = comm->graph = graph;
+  comm->graph = graph;
+  comm->end_graph = end_graph;
+  *out_graph = graph;
   return NULL;
 }
 
@@ -347,13 +351,10 @@ hr_status_t exec_wait_cancel(exec_comm_t *comm, double waited_s) {
   return st;
 }
 
-/* --- for clients --- */
-
-void exec_wait_query(exec_comm_t *comm) { atomic_store(&comm->wants_graph, true); }
-
-void exec_wait_end(exec_comm_t *comm) {
+/* exec_comm_t.end_graph, called before the endpoint closes. A process that timed out goes on
+ * answering until PATIENCE_S have passed: its exit may end the whole job. */
+static void end_graph(exec_comm_t *comm) {
   exec_graph_t *graph = comm->graph;
-  if (!graph) return;
   tp_endpoint_t *endpoint = endpoint_of(graph);
   tp_progress_lock(comm->groups);
   if (graph->gave_up_s > 0)
@@ -368,6 +369,10 @@ void exec_wait_end(exec_comm_t *comm) {
   hr_free(graph);
   comm->graph = NULL;
 }
+
+/* --- for clients --- */
+
+void exec_wait_query(exec_comm_t *comm) { atomic_store(&comm->wants_graph, true); }
 
 void exec_wait_describe(const exec_comm_t *comm, const hlo_instr_t *current, char *into,
                         size_t size) {

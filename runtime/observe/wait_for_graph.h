@@ -18,9 +18,6 @@ hr_status_t exec_wait_poll(exec_comm_t *comm, bool often);
 /* The failure of a process that has waited too long, with what it waits for; on rank 0 with the
  * report. Called as exec_wait_poll. */
 hr_status_t exec_wait_cancel(exec_comm_t *comm, double waited_s);
-/* Before the endpoint ends. One that gave up goes on answering for a second: its end may be that of
- * all. */
-void exec_wait_end(exec_comm_t *comm);
 /* In words: what a process does whose current instruction is `current` (NULL: none yet). From any
  * thread: what it reads may be a moment old. */
 void exec_wait_describe(const exec_comm_t *comm, const hlo_instr_t *current, char *into,

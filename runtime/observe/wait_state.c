@@ -108,15 +108,15 @@ static bool are_of_one_moment(const wait_states_t *all, int world) {
 static hr_status_t note_rank(hr_status_t st, const wait_states_t *all, int rank) {
   const wait_states_t *states = &all[rank];
   if (is_in(states, EXEC_WAIT_FINISHED))
-    return hr_status_note(st, "rank %d has come to the end of its program", rank);
+    return hr_status_note(st, "rank %d has finished its program", rank);
   if (!states->is_stuck)
     return hr_status_note(st, "rank %d %s%s", rank,
                           states->bytes ? "was last seen in " : "computes",
                           states->bytes ? text_of(states) : "");
   const exec_needed_t *need = find_hopeless(all, rank);
   return hr_status_note(
-      st, "rank %d waits in %s, for rank %ld to start number %lu of it; that has started %lu", rank,
-      text_of(states), (long)need->rank, (unsigned long)need->count,
+      st, "rank %d waits in %s, for rank %ld to start its operation number %lu; it has started %lu",
+      rank, text_of(states), (long)need->rank, (unsigned long)need->count,
       (unsigned long)started_by(&all[need->rank], need->what));
 }
 

@@ -63,9 +63,6 @@ ROWS
 exceptions() {
   cat <<'EXCEPTIONS'
 runtime/comm/model/comm_analysis.h ops/kernels/kernel.h
-runtime/comm/model/comm_signature.c observe/deadlock_detector.h
-runtime/comm/peers/process_comm.c observe/wait_for_graph.h
-runtime/comm/peers/process_comm.h observe/progress_counter.h
 runtime/io/npy.h ir/value.h
 runtime/mlir/mlir.h ir/value.h
 runtime/mlir/mlir_mesh.c ir/sharding.h

@@ -233,7 +233,7 @@ ask_who_waits() {
   kill -STOP "$(process_of b 2)"
   sleep 0.3
   kill -USR1 "$(process_of b 3)"
-  eventually has_lines "$work/out" 1 "rank 2 has not said"
+  eventually has_lines "$work/out" 1 "rank 2 has not answered"
   kill -CONT "$(process_of b 2)"
   kill -KILL "$(process_of b 2)"
 }
@@ -249,11 +249,11 @@ expect_nobody "a process is killed on this host"
 goes_wrong "who waits for whom" 5 ask_who_waits
 expect_text "who waits for whom" "who waits for whom:"
 expect_text "who waits for whom" "rank 3 waits for the others at endless.hlo:13:3, on host b"
-expect_text "who waits for whom" "rank 2 has not said"
+expect_text "who waits for whom" "rank 2 has not answered"
 expect_nobody "who waits for whom"
 patience=2
 goes_wrong "a process is stopped" 6 kill_rank b 2 STOP
-expect_text "a process is stopped" "has not said what it waits for"
+expect_text "a process is stopped" "has not answered"
 expect_nobody "a process is stopped"
 goes_wrong "the network is cut" 6 cut_link b
 expect_text "the network is cut" "waits for"

@@ -94,7 +94,7 @@ rank 1: recv a 0
 EOF
 sed -i 's/f32\[4\]/f32[5]/g' "$work/shapes/rank001.hlo"
 run_programs "different shapes" 4 2 "$work/shapes" --timeout 5
-expect_text "different shapes have both places" "carries f32[4] at one place and f32[5] at another"
+expect_text "different shapes have both places" "carries f32[4] in one instruction and f32[5] in another"
 expect_exit "two senders" 4 "$hlorun" -n 3 --timeout 5 --program "0,2=$work/swap/rank000.hlo" \
   --program "1=$work/swap/rank001.hlo"
 expect_text "two senders are named" "several senders"

@@ -131,8 +131,8 @@ program left_out <<'EOF'
   ROOT y = f32[4] all-reduce(x), replica_groups={{0,1}}, to_apply=sum
 EOF
 expect_difference left_out reference \
-  "rank 0 waits in all-reduce $work/left_out.hlo:19: %z, for rank 1 to start number 2 of it" \
-  "rank 1 has come to the end of its program"
+  "rank 0 waits in all-reduce $work/left_out.hlo:19: %z, for rank 1 to start its operation number 2" \
+  "rank 1 has finished its program"
 
 program never_awaited <<'EOF'
   s = f32[4] all-reduce-start(x), replica_groups={{0,1}}, to_apply=sum
@@ -141,7 +141,7 @@ program never_awaited <<'EOF'
   ROOT y = f32[4] add(x, x)
 EOF
 expect_difference never_awaited compiled "rank 0 waits in all-reduce-start $work/never_awaited.hlo:18: %s" \
-  "rank 1 has come to the end of its program"
+  "rank 1 has finished its program"
 
 program crossed <<'EOF'
   y = f32[4] all-reduce(x), replica_groups={{0,1}}, channel_id=1, to_apply=sum
@@ -175,7 +175,7 @@ program sent_in_vain <<'EOF'
   ROOT y = f32[4] add(x, x)
 EOF
 expect_difference sent_in_vain reference "rank 0 waits in send $work/sent_in_vain.hlo:18: %s, channel 1, for rank 1" \
-  "rank 1 has come to the end of its program"
+  "rank 1 has finished its program"
 
 program sends_crossed <<'EOF'
   sending.1 = (f32[4], u32[], token[]) send(x, t), channel_id=1, PAIRS
@@ -197,8 +197,8 @@ program sends_crossed <<'EOF'
   ROOT y = f32[4] get-tuple-element(received.1), index=0
 EOF
 expect_difference sends_crossed compiled "a cycle of waiting" \
-  "rank 0 waits in send $work/sends_crossed.hlo:18: %sending.1, channel 1, for rank 1 to start number 1" \
-  "rank 1 waits in recv $work/sends_crossed.hlo:33: %receiving.2, channel 2, for rank 0 to start number 1"
+  "rank 0 waits in send $work/sends_crossed.hlo:18: %sending.1, channel 1, for rank 1 to start its operation number 1" \
+  "rank 1 waits in recv $work/sends_crossed.hlo:33: %receiving.2, channel 2, for rank 0 to start its operation number 1"
 
 # loop NAME TEXT: writes a loop of as many turns as parameter 1 says, plus parameter 2 times the rank; TEXT makes its
 # new value `y`.
@@ -256,8 +256,8 @@ run_loop() {
 
 loop turns 'y = f32[4] all-reduce(x), to_apply=sum, replica_groups={}'
 run_loop turns 0 3 4 0 "{243, 486, 729, 972}"
-run_loop turns 4 2 2 1 "for rank 0 to start number 4 of it; that has started 3" \
-  "rank 0 has come to the end of its program"
+run_loop turns 4 2 2 1 "for rank 0 to start its operation number 4; it has started 3" \
+  "rank 0 has finished its program"
 run_loop turns 4 3 1 1 "turns.hlo:22: %y"
 # Slow ones are not stuck: here rank 1 computes for seconds while the others wait for it.
 loop slow 'sine = f32[4] sine(x)

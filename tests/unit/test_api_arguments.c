@@ -187,8 +187,8 @@ static void test_clients(void) {
   REFUSED("client is NULL", hlorun_client_recv(NULL, 0, &byte, 1));
   for (int i = 0; i < 5; i++) {
     int rank = (int[]){-1, 0, 1, INT_MAX, INT_MIN}[i];
-    REFUSED("is no peer", hlorun_client_send(f.client, rank, &byte, 1));
-    REFUSED("is no peer", hlorun_client_recv(f.client, rank, &byte, 1));
+    REFUSED("is not a peer", hlorun_client_send(f.client, rank, &byte, 1));
+    REFUSED("is not a peer", hlorun_client_recv(f.client, rank, &byte, 1));
   }
   REFUSED("bytes is NULL", hlorun_client_send(f.client, 1, NULL, 1));
   REFUSED("bytes is NULL", hlorun_client_recv(f.client, 1, NULL, 1));
@@ -202,9 +202,9 @@ static void test_traces(void) {
   REFUSED("out_json is NULL", hlorun_client_trace(f.client, NULL));
   REFUSED("out_json is NULL", hlorun_client_trace_alone(f.client, NULL));
   REFUSED("out_table is NULL", hlorun_client_explain(f.client, NULL));
-  REFUSED("not told to trace", hlorun_client_trace(f.client, &text));
-  REFUSED("not told to trace", hlorun_client_trace_alone(f.client, &text));
-  REFUSED("not told to trace", hlorun_client_explain(f.client, &text));
+  REFUSED("does not trace", hlorun_client_trace(f.client, &text));
+  REFUSED("does not trace", hlorun_client_trace_alone(f.client, &text));
+  REFUSED("does not trace", hlorun_client_explain(f.client, &text));
   CU_ASSERT_EQUAL(hlorun_client_trace_dropped(NULL), 0);
   CU_ASSERT_PTR_NULL(text);
 }
@@ -216,8 +216,8 @@ static void test_peers(void) {
   CHECK_OK(hlorun_clients_create_local(&WITH(threads, 1), 2, clients));
   REFUSED("more than fit", hlorun_client_send(clients[0], 1, &byte, SIZE_MAX));
   REFUSED("more than fit", hlorun_client_recv(clients[0], 1, &byte, SIZE_MAX));
-  REFUSED("is no peer", hlorun_client_send(clients[0], 2, &byte, 1));
-  REFUSED("is no peer", hlorun_client_recv(clients[1], 1, &byte, 1));
+  REFUSED("is not a peer", hlorun_client_send(clients[0], 2, &byte, 1));
+  REFUSED("is not a peer", hlorun_client_recv(clients[1], 1, &byte, 1));
   hlorun_client_cancel(clients[0], "the test says so");
   REFUSED("make new ones", hlorun_client_resume(clients[0]));
   for (int i = 0; i < 2; i++) hlorun_client_release(clients[i], 0);
@@ -341,7 +341,7 @@ static void test_executions(void) {
   CHECK_OK(hlorun_execute_start(f.program, &f.array, NULL, &run));
   REFUSED("results is NULL", hlorun_execution_await(run, NULL));
   CHECK_OK(hlorun_execution_await(run, &result));
-  REFUSED("awaited before", hlorun_execution_await(run, &nothing));
+  REFUSED("already been awaited", hlorun_execution_await(run, &nothing));
   CU_ASSERT_EQUAL(((const float *)hlorun_buffer_data(result))[1], -2);
   hlorun_buffer_release(result);
   hlorun_execution_release(run);

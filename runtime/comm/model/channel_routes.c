@@ -36,7 +36,8 @@ static hr_status_t lonely_end(const exec_channel_endpoint_t *end) {
 static hr_status_t two_ends(const exec_channel_endpoint_t *a, const exec_channel_endpoint_t *b) {
   char text[48];
   hr_status_t st = hr_error(
-      HR_DISAGREE, "%s has several %s, rank %d and rank %d, and no pairs that say who is meant",
+      HR_DISAGREE,
+      "%s has several %s, rank %d and rank %d, and no source_target_pairs to choose one",
       channel_text(a->channel, text), a->sends ? "senders" : "receivers", a->rank, b->rank);
   st = hr_status_note(st, "rank %d: %s", a->rank, a->location);
   return hr_status_note(st, "rank %d: %s", b->rank, b->location);
@@ -108,7 +109,7 @@ static int compare_by_route(const void *a, const void *b) {
 
 static hr_status_t other_shape(const exec_channel_endpoint_t *a, const exec_channel_endpoint_t *b) {
   char text[48];
-  hr_status_t st = hr_error(HR_DISAGREE, "%s carries %s at one place and %s at another",
+  hr_status_t st = hr_error(HR_DISAGREE, "%s carries %s in one instruction and %s in another",
                             channel_text(a->channel, text), a->shape, b->shape);
   st = hr_status_note(st, "rank %d %s: %s", a->rank, a->sends ? "sends" : "receives", a->location);
   return hr_status_note(st, "rank %d %s: %s", b->rank, b->sends ? "sends" : "receives",

@@ -5,7 +5,6 @@
 #include "base/map.h"
 #include "comm/model/abstract_value.h"
 #include "ir/print.h"
-#include "observe/deadlock_detector.h"
 
 static hlo_opcode_t without_start(hlo_opcode_t op) {
   if (op == HLO_ALL_REDUCE_START) return HLO_ALL_REDUCE;
@@ -27,6 +26,19 @@ static bool is_message(const hlo_instr_t *instr) {
   return instr->op == HLO_SEND || instr->op == HLO_RECV;
 }
 
+void comm_print_source_loc(const hlo_instr_t *instr, char *into, size_t size) {
+  const hr_source_t *source = &instr->parent->module->source;
+  char text[512];
+  int used =
+      snprintf(text, sizeof text, "%s:%u: %%%.*s", source->path ? source->path : "the program",
+               instr->line, HR_STR_ARGS(instr->name));
+  size_t length = used < (int)sizeof text ? (size_t)used : sizeof text - 1;
+  if (length < size)
+    memcpy(into, text, length + 1);
+  else
+    snprintf(into, size, "...%s", text + (length + 4 - size));
+}
+
 hr_status_t comm_signature_of(const hlo_instr_t *instr, uint64_t meaning,
                               comm_signature_t *out_signature) {
   hr_strbuf_t text;
@@ -43,7 +55,7 @@ hr_status_t comm_signature_of(const hlo_instr_t *instr, uint64_t meaning,
     snprintf(out_signature->what, sizeof out_signature->what, "%s of %s%s%s",
              hlo_op_name(instr->op), text.size ? text.data : "", body ? " by " : "",
              body ? hlo_op_name(body->root->op) : "");
-    exec_print_source_loc(instr, out_signature->source_loc, sizeof out_signature->source_loc);
+    comm_print_source_loc(instr, out_signature->source_loc, sizeof out_signature->source_loc);
   }
   hr_strbuf_deinit(&text);
   return st;

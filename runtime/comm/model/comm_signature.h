@@ -14,6 +14,10 @@ typedef struct comm_signature {
   char source_loc[120]; /* "a.hlo:12: %name" */
 } comm_signature_t;
 
+/* Prints "a.hlo:12: %name" into `into`, NUL-terminated; a path that is too long loses its start,
+ * which "..." replaces. */
+void comm_print_source_loc(const hlo_instr_t *instr, char *into, size_t size);
+
 /* `meaning`: more that must be equal, besides the op and the shapes. Count and number are the
  * caller's. */
 hr_status_t comm_signature_of(const hlo_instr_t *instr, uint64_t meaning,

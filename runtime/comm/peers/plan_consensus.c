@@ -52,7 +52,7 @@ static hr_status_t compare_with_first(exec_comm_t *comm, const char *const *text
 /* Rank `root`'s line for everybody; a rank that has no such line says so. */
 static hr_status_t share_line(exec_comm_t *comm, int root, const char *const *texts, int count,
                               int64_t line, hr_arena_t *arena, const char **out_text) {
-  const char *mine = line < count ? texts[line] : "(nothing more)";
+  const char *mine = line < count ? texts[line] : "(end of program)";
   uint64_t size = strlen(mine);
   void *memory;
   HR_TRY(exec_comm_broadcast(comm, root, &size, sizeof size));
@@ -87,9 +87,9 @@ static hr_status_t explain(exec_comm_t *comm, const char *const *texts, int coun
   if (!other) return hr_error(HR_DISAGREE, "processes run different programs");
   HR_TRY(share_line(comm, 0, texts, count, line, arena, &first_text));
   HR_TRY(share_line(comm, other, texts, count, line, arena, &other_text));
-  hr_status_t st =
-      hr_error(HR_DISAGREE, "rank %d runs another program than rank 0: communication %ld differs",
-               other, (long)line + 1);
+  hr_status_t st = hr_error(
+      HR_DISAGREE, "rank %d runs a different program than rank 0: communication %ld differs", other,
+      (long)line + 1);
   st = hr_status_note(st, "rank 0: %s", first_text);
   return hr_status_note(st, "rank %d: %s", other, other_text);
 }

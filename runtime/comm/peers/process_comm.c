@@ -2,7 +2,6 @@
 
 #include "base/mem.h"
 #include "base/trace.h"
-#include "observe/wait_for_graph.h"
 #include "transport/core/progress.h"
 
 #define LEAST_SHARED_BYTES ((size_t)32 << 10) /* below, copying is as fast */
@@ -208,12 +207,13 @@ hr_status_t exec_comm_init(exec_comm_t *comm, tp_endpoint_t *endpoint) {
   comm->processors = 0;
   comm->count_workers = NULL;
   comm->graph = NULL;
+  comm->end_graph = NULL;
   atomic_store(&comm->wants_graph, false);
   return NULL;
 }
 
 void exec_comm_deinit(exec_comm_t *comm) {
-  exec_wait_end(comm);
+  if (comm->end_graph) comm->end_graph(comm);
   hr_map_deinit(&comm->resolved);
   hr_arena_deinit(&comm->arena);
 }

@@ -4,9 +4,11 @@
 
 #include <stdatomic.h>
 
-#include "observe/progress_counter.h"
 #include "ops/kernels/kernel.h"
 #include "transport/core/collective.h"
+
+struct exec_progress; /* observe/progress_counter.h */
+struct exec_graph;    /* observe/wait_for_graph.c */
 
 typedef struct exec_comm {
   tp_groups_t *groups; /* of the endpoint */
@@ -16,15 +18,16 @@ typedef struct exec_comm {
       *awaited_instr; /* the start of the transfer that is being waited for; NULL: none */
   bool is_waiting;    /* for a transfer */
   int awaited_rank;   /* its other end; -1: none */
-  const exec_progress_t *progress; /* of the process; NULL: not known */
+  const struct exec_progress *progress; /* of the process; NULL: not known */
   /* For transfers that outlive a step: may the program wait for others than peers meanwhile, and
    * what computes here. */
   bool waits_for_others;
   int processors; /* that this process may use; 0: unknown */
   hr_status_t (*count_workers)(void *context, int *out_count); /* NULL: one */
   void *workers_context;
-  struct exec_graph *graph; /* what wait_for_graph.c knows; NULL: nothing yet */
-  atomic_bool wants_graph;  /* somebody asked who waits for whom */
+  struct exec_graph *graph;                  /* state of the wait-for graph; NULL: none yet */
+  void (*end_graph)(struct exec_comm *comm); /* releases `graph`; NULL while there is none */
+  atomic_bool wants_graph;                   /* somebody asked who waits for whom */
 } exec_comm_t;
 
 /* The endpoint stays the caller's and must outlive the comm. */
