@@ -86,7 +86,8 @@ typedef uint16_t halves_8 __attribute__((vector_size(16), aligned(1), may_alias)
 static void pack_bf16_pairs(const char *from, int64_t step, int64_t columns, char *to) {
   int64_t j = 0;
   for (; j + 8 <= columns; j += 8) {
-    halves_8 a = *(const halves_8 *)(from + 2 * j), b = *(const halves_8 *)(from + 2 * j + step);
+    halves_8 a = *(const halves_8 *)(from + 2 * j);
+    halves_8 b = *(const halves_8 *)(from + 2 * j + step);
     *(halves_8 *)(to + 4 * j) = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
     *(halves_8 *)(to + 4 * j + 16) = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
   }
@@ -107,7 +108,8 @@ static void pack_vnni_quads(const char *from, int64_t step, int64_t columns, cha
                                         28, 13, 29, 14, 30, 15, 31);
     }
     for (int half = 0; half < 2; half++) {
-      halves_8 a = (halves_8)(half ? high[0] : low[0]), b = (halves_8)(half ? high[1] : low[1]);
+      halves_8 a = (halves_8)(half ? high[0] : low[0]);
+      halves_8 b = (halves_8)(half ? high[1] : low[1]);
       *(halves_8 *)(to + 4 * j + 32 * half) =
           __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
       *(halves_8 *)(to + 4 * j + 32 * half + 16) =
@@ -158,15 +160,16 @@ static direct_panel_t panels_of(const direct_block_t *block) {
 static void sum_block(const direct_block_t *block, int64_t begin, int64_t end) {
   const conv_direct_t *plan = block->run->plan;
   const direct_phase_t *phase = block->phase;
-  int64_t piece = direct_k_block(plan, phase),
-          packed = phase->packed_at + block->group * plan->group_packed;
+  int64_t piece = direct_k_block(plan, phase);
+  int64_t packed = phase->packed_at + block->group * plan->group_packed;
   const char *starts = plan->flips_sign ? starts_of(block->run, phase, block->group) : NULL;
   direct_panel_t at = panels_of(block);
   for (int64_t first = 0; first < phase->k; first += piece) {
-    at.first = first / plan->k_group, at.count = hr_min(piece, phase->k - first) / plan->k_group,
+    at.first = first / plan->k_group;
+    at.count = hr_min(piece, phase->k - first) / plan->k_group;
     at.adds = first > 0;
     for (int64_t s = begin; s < end; s++) {
-      at.column = s * plan->width,
+      at.column = s * plan->width;
       at.vectors = hr_min(plan->width, plan->padded - at.column) / plan->lanes;
       if (plan->depthwise) at.first = at.column;
       at.weights =
@@ -188,7 +191,7 @@ static void finish_block(const direct_block_t *block, int64_t begin, int64_t end
   const conv_direct_t *plan = block->run->plan;
   op_native_part_t part = {.row = block->begin * block->phase->line_positions,
                            .rows = block->positions};
-  part.column = begin * plan->width,
+  part.column = begin * plan->width;
   part.columns = hr_min(end * plan->width, plan->n) - part.column;
   block->run->epilogue->run(block->run->epilogue, &part, block->worker);
 }
@@ -196,14 +199,16 @@ static void finish_block(const direct_block_t *block, int64_t begin, int64_t end
 static void run_block(const direct_run_t *run, const direct_phase_t *phase, int64_t task,
                       int worker) {
   const conv_direct_t *plan = run->plan;
-  int64_t part = task % plan->parts, number = task / plan->parts % phase->blocks;
+  int64_t part = task % plan->parts;
+  int64_t number = task / plan->parts % phase->blocks;
   direct_block_t block = {
       .run = run, .phase = phase, .group = task / plan->parts / phase->blocks, .worker = worker};
-  block.begin = phase->lines * number / phase->blocks,
+  block.begin = phase->lines * number / phase->blocks;
   block.end = phase->lines * (number + 1) / phase->blocks;
   block.positions = (block.end - block.begin) * phase->line_positions;
   block.space = run->spaces + (size_t)worker * plan->space_bytes;
-  int64_t begin = part * plan->part_panels, end = hr_min(begin + plan->part_panels, plan->panels);
+  int64_t begin = part * plan->part_panels;
+  int64_t end = hr_min(begin + plan->part_panels, plan->panels);
   direct_block_ready(&block);
   if (phase->taps)
     sum_block(&block, begin, end);
@@ -241,8 +246,12 @@ static int64_t element_of(const conv_direct_t *plan, const direct_phase_t *phase
 /* Weights of a tap and strip: `columns` of them, `terms` each, to [terms / unit][width][unit] or,
  * of few columns, to [column][term]. */
 static void pack_tap(const conv_direct_t *plan, int64_t columns, const char *from, char *to) {
-  int64_t bytes = plan->in_bytes, unit = plan->k_group, line = plan->width * unit * bytes;
-  int64_t term = plan->k_stride * bytes, column = plan->n_stride * bytes, terms = plan->k / unit;
+  int64_t bytes = plan->in_bytes;
+  int64_t unit = plan->k_group;
+  int64_t line = plan->width * unit * bytes;
+  int64_t term = plan->k_stride * bytes;
+  int64_t column = plan->n_stride * bytes;
+  int64_t terms = plan->k / unit;
   if (columns < plan->width) memset(to, 0, (size_t)(terms * line));
   if (plan->narrow_n) {
     for (int64_t j = 0; j < columns; j++)
@@ -270,9 +279,11 @@ static void flip_starts(const direct_run_t *run, const direct_phase_t *phase, in
                         int64_t panel) {
   const conv_direct_t *plan = run->plan;
   enum { UNITS = 256 };
-  int32_t live[] = {1, 0}, *starts = (int32_t *)starts_of(run, phase, group) + panel * plan->width;
-  int32_t spare[64], zeros[UNITS] = {0},
-                     count = (int32_t)hr_min(plan->width, plan->padded - panel * plan->width);
+  int32_t live[] = {1, 0};
+  int32_t *starts = (int32_t *)starts_of(run, phase, group) + panel * plan->width;
+  int32_t spare[64];
+  int32_t zeros[UNITS] = {0};
+  int32_t count = (int32_t)hr_min(plan->width, plan->padded - panel * plan->width);
   const void *pointers[8] = {zeros, zeros, zeros, zeros, zeros, zeros, zeros, zeros};
   void *results[8] = {starts, spare, spare, spare, spare, spare, spare, spare};
   const char *packed =
@@ -319,10 +330,13 @@ static bool is_transposed(const conv_direct_t *plan) {
 static void pack_transposed(const conv_direct_t *plan, const direct_phase_t *phase, int64_t columns,
                             const char *from, char *to) {
   double transposed[TRANSPOSED_BYTES / sizeof(double)];
-  int64_t bytes = plan->bytes, window = 1, line = plan->width * bytes,
-          taps = count_taps(plan, phase);
+  int64_t bytes = plan->bytes;
+  int64_t window = 1;
+  int64_t line = plan->width * bytes;
+  int64_t taps = count_taps(plan, phase);
   for (int d = 0; d < plan->problem->spatial; d++) window *= plan->problem->window[d];
-  int64_t chunk = TRANSPOSED_BYTES / (window * line), joined = plan->k_stride == window ? chunk : 1;
+  int64_t chunk = TRANSPOSED_BYTES / (window * line);
+  int64_t joined = plan->k_stride == window ? chunk : 1;
   memset(transposed, 0, sizeof transposed);
   for (int64_t p = 0, count; p < plan->k; p += count, from += count * plan->k_stride * bytes) {
     count = hr_min(chunk, plan->k - p);
@@ -343,7 +357,8 @@ static void pack_panel(const direct_run_t *run, const direct_phase_t *phase, int
                        int64_t panel) {
   const conv_direct_t *plan = run->plan;
   const conv_array_t *wei = &plan->problem->arrays[CONV_WEI];
-  int64_t column = panel * plan->width, columns = hr_min(plan->width, plan->n - column);
+  int64_t column = panel * plan->width;
+  int64_t columns = hr_min(plan->width, plan->n - column);
   char *to = run->packed + (phase->packed_at + group * plan->group_packed + panel * phase->panel) *
                                plan->in_bytes;
   const char *from = run->weights + (wei->start + group * plan->fused_groups * wei->group +
@@ -388,7 +403,8 @@ hr_status_t conv_run_direct(const op_native_run_t *native, const void *plan_, vo
                       .packed = scratch + plan->packed_at,
                       .epilogue = native->epilogue};
   run.spaces = scratch + plan->spaces_at;
-  int64_t grain = p->flops < SPLIT_FLOPS ? plan->tasks : 1, panels = plan->panels * plan->groups;
+  int64_t grain = p->flops < SPLIT_FLOPS ? plan->tasks : 1;
+  int64_t panels = plan->panels * plan->groups;
   run.from = widened(workers, plan, 0, in[0], scratch);
   if (p->zero_first)
     memset(out[0], 0, (size_t)(p->arrays[conv_role_out(p->kind)].count * plan->out_bytes));
@@ -443,10 +459,11 @@ hr_status_t conv_prepare_direct(const op_native_target_t *target, const conv_pro
   conv_direct_t *plan;
   bool fits;
   HR_TRY(HR_NEW(target->arena, &plan));
-  plan->problem = problem, plan->workers = target->workers;
+  plan->problem = problem;
+  plan->workers = target->workers;
   HR_TRY(direct_plan_init(target->arena, plan, &fits));
   if (!fits) return NULL;
-  plan->sum_panel = choose_sums(plan),
+  plan->sum_panel = choose_sums(plan);
   plan->expand_line = SIMD_FOREACH_REAL(expand_line, plan->bytes == 8);
   HR_TRY(pack_constant(target, plan));
   out->scratch_bytes = direct_plan_scratch(plan);

@@ -7,8 +7,8 @@
 
 static direct_position_t position_of(const direct_block_t *block, int64_t number) {
   const direct_phase_t *phase = block->phase;
-  int64_t line = block->begin + number / phase->line_positions,
-          rest = number % phase->line_positions;
+  int64_t line = block->begin + number / phase->line_positions;
+  int64_t rest = number % phase->line_positions;
   direct_position_t position = {line / phase->axes[0].count, {line % phase->axes[0].count}};
   for (int d = block->run->plan->problem->spatial - 1; d > 0; d--) {
     position.at[d] = rest % phase->axes[d].count;
@@ -35,8 +35,10 @@ static const void *make_edge_copy(direct_block_t *block, const char *from, int64
                                   int64_t count) {
   const conv_direct_t *plan = block->run->plan;
   int last = plan->problem->spatial - 1;
-  int64_t size = plan->input_sizes[last], each = plan->k * plan->in_bytes;
-  int64_t begin = hr_min(hr_max(-low, 0), count), end = hr_max(begin, hr_min(size - low, count));
+  int64_t size = plan->input_sizes[last];
+  int64_t each = plan->k * plan->in_bytes;
+  int64_t begin = hr_min(hr_max(-low, 0), count);
+  int64_t end = hr_max(begin, hr_min(size - low, count));
   char *edge_copy = block->edge_copy;
   memset(edge_copy, 0, (size_t)(count * each));
   memcpy(edge_copy + begin * each, from + begin * each, (size_t)((end - begin) * each));
@@ -69,7 +71,8 @@ static void find_inner(const direct_block_t *block, direct_span_t *s) {
   const conv_direct_t *plan = block->run->plan;
   int last = plan->problem->spatial - 1;
   const direct_axis_t *axis = &block->phase->axes[last];
-  s->low = 0, s->high = block->phase->taps ? s->count : 0;
+  s->low = 0;
+  s->high = block->phase->taps ? s->count : 0;
   s->sees_all = plan->has_region || !block->phase->taps || sees_all(block, &s->position, last);
   if (plan->has_region || !block->phase->taps) return;
   int64_t first = axis->starts[0] + s->position.at[last] * axis->in_stride;
@@ -100,10 +103,12 @@ static void point_taps(direct_block_t *block, const direct_position_t *position,
   const conv_direct_t *plan = block->run->plan;
   const direct_phase_t *phase = block->phase;
   const void *zeros = block->space + plan->zeros_at;
-  int64_t at[CONV_MAX_SPATIAL] = {0}, row = row_taps(block);
+  int64_t at[CONV_MAX_SPATIAL] = {0};
+  int64_t row = row_taps(block);
   int last = plan->problem->spatial - 1;
   const direct_axis_t *axis = &phase->axes[last];
-  int64_t first = position->at[last] * axis->in_stride, size = plan->input_sizes[last];
+  int64_t first = position->at[last] * axis->in_stride;
+  int64_t size = plan->input_sizes[last];
   bool cut = plan->merges_last_axis &&
              (axis->starts[0] + first < 0 || axis->starts[0] + first + axis->taps > size);
   for (int64_t t = 0; t < phase->taps; next_row(block, at)) {
@@ -165,11 +170,12 @@ static void point_result(direct_block_t *block, const direct_span_t *s, int64_t 
 static const int32_t *live_of_line(const direct_block_t *block, const direct_span_t *s) {
   const conv_direct_t *plan = block->run->plan;
   const direct_phase_t *phase = block->phase;
-  int64_t at[CONV_MAX_SPATIAL] = {0}, row = row_taps(block);
+  int64_t at[CONV_MAX_SPATIAL] = {0};
+  int64_t row = row_taps(block);
   int last = plan->problem->spatial - 1;
-  int32_t *live = (int32_t *)(block->space + plan->line_live_at) +
-                  block->line_count * (phase->taps + 1),
-          count = 0;
+  int32_t *live =
+      (int32_t *)(block->space + plan->line_live_at) + block->line_count * (phase->taps + 1);
+  int32_t count = 0;
   for (int32_t t = 0; t < phase->taps; t += (int32_t)row, next_row(block, at)) {
     bool inside = s->sees_all || is_inside(block, &s->position, at, last);
     for (int32_t k = 0; inside && k < row; k++) live[++count] = t + k;
@@ -188,7 +194,8 @@ static const int32_t *live_of_line(const direct_block_t *block, const direct_spa
 static void find_line(const direct_block_t *block, direct_span_t *s) {
   const conv_direct_t *plan = block->run->plan;
   bool all = plan->depthwise && block->phase->taps;
-  s->begin = all ? 0 : s->low, s->end = all ? s->count : s->high;
+  s->begin = all ? 0 : s->low;
+  s->end = all ? s->count : s->high;
   int64_t count = s->end - s->begin;
   int64_t repeated = (plan->rows - count % plan->rows) % plan->rows;
   bool is_cheap = plan->depthwise || repeated * AGAIN_MOST <= count;
@@ -220,7 +227,8 @@ static void add_line(direct_block_t *block, const direct_span_t *s) {
 static void point_others(direct_block_t *block, const direct_span_t *stretches, int64_t count) {
   int64_t begin = 0, end = INT64_MAX, longest = 0;
   for (const direct_span_t *s = stretches; s < stretches + count; s++) {
-    begin = hr_max(begin, s->begin), end = hr_min(end, s->end);
+    begin = hr_max(begin, s->begin);
+    end = hr_min(end, s->end);
     longest = hr_max(longest, s->count);
   }
   for (int64_t x = begin > 0 ? 0 : end; x < longest;
@@ -235,11 +243,11 @@ static direct_span_t span_at(const direct_block_t *block, int64_t number) {
   const direct_phase_t *phase = block->phase;
   int last = plan->problem->spatial - 1;
   direct_span_t s = {.position = position_of(block, number), .first_result = number};
-  const int64_t *steps = plan->has_region ? phase->region_strides : plan->input.spatial,
-                *at = s.position.at;
+  const int64_t *steps = plan->has_region ? phase->region_strides : plan->input.spatial;
+  const int64_t *at = s.position.at;
   s.count = last == 0 ? hr_min(phase->axes[0].count - at[0], block->positions - number)
                       : phase->axes[last].count;
-  s.in_stride = phase->axes[last].in_stride * steps[last],
+  s.in_stride = phase->axes[last].in_stride * steps[last];
   s.out_stride = phase->axes[last].stride * plan->output.spatial[last];
   for (int d = 0; d <= last; d++) s.in += at[d] * phase->axes[d].in_stride * steps[d];
   s.out = result_at(block, &s.position);
@@ -272,7 +280,8 @@ int32_t *direct_block_live(const direct_block_t *block, int64_t tile) {
 static void find_live(const direct_block_t *block, int64_t tile) {
   const conv_direct_t *plan = block->run->plan;
   const void *zeros = block->space + plan->zeros_at;
-  const void **table = direct_block_row(block, tile * plan->rows), **to = table;
+  const void **table = direct_block_row(block, tile * plan->rows);
+  const void **to = table;
   int32_t *live = direct_block_live(block, tile), count = 0;
   for (int32_t t = 0; t < block->phase->taps; t++, table += plan->rows) {
     bool any = plan->has_region || plan->flips_sign;
@@ -309,7 +318,10 @@ static void point_block(direct_block_t *block) {
 static void copy_rows(const char *from, int64_t from_step, int64_t count, int64_t bytes, char *to,
                       int64_t to_step) {
   enum { UNIT = 32, SHORT = 256 };
-  if (bytes == to_step && bytes == from_step) bytes *= count, count = 1;
+  if (bytes == to_step && bytes == from_step) {
+    bytes *= count;
+    count = 1;
+  }
   if (bytes % UNIT || bytes > SHORT) {
     for (int64_t x = 0; x < count; x++, from += from_step, to += to_step)
       memcpy(to, from, (size_t)bytes);
@@ -322,7 +334,8 @@ static void copy_rows(const char *from, int64_t from_step, int64_t count, int64_
 /* A line of places along the last axis, channels innermost, each of `run` bytes. */
 static void copy_positions(const conv_direct_t *plan, const char *from, int64_t count, int64_t run,
                            char *to) {
-  int64_t bytes = plan->in_bytes, step = plan->input.spatial[plan->problem->spatial - 1];
+  int64_t bytes = plan->in_bytes;
+  int64_t step = plan->input.spatial[plan->problem->spatial - 1];
   int64_t used = plan->channels * bytes;
   if (plan->input.inner == 1) {
     copy_rows(from, step * bytes, count, used, to, run);
@@ -354,7 +367,8 @@ static void fill_line(const direct_block_t *block, const char *from, bool inside
                       int64_t count, char *to) {
   const conv_direct_t *plan = block->run->plan;
   int last = plan->problem->spatial - 1;
-  int64_t run = plan->position_elements * plan->in_bytes, size = plan->input_sizes[last];
+  int64_t run = plan->position_elements * plan->in_bytes;
+  int64_t size = plan->input_sizes[last];
   int64_t begin = inside ? hr_min(hr_max(-low, 0), count) : count;
   int64_t end = inside ? hr_max(hr_min(size - low, count), begin) : count;
   memset(to, 0, (size_t)(begin * run));
@@ -397,14 +411,17 @@ static void fill_region(const direct_block_t *block) {
   const conv_direct_t *plan = block->run->plan;
   const direct_phase_t *phase = block->phase;
   const direct_axis_t *axis = &phase->axes[0];
-  int64_t count = axis->count, reach = phase->region[0] - (count - 1) * axis->in_stride, each = 1;
+  int64_t count = axis->count;
+  int64_t reach = phase->region[0] - (count - 1) * axis->in_stride;
+  int64_t each = 1;
   int64_t first = block->begin / count * phase->region[0] + block->begin % count * axis->in_stride;
   char *region = block->space + plan->region_at;
   for (int d = 1; d < plan->problem->spatial - 1; d++) each *= phase->region[d];
   for (int64_t line = block->begin, next; line < block->end; line = next) {
     int64_t image = line / count, y = line % count;
     next = hr_min(block->end, (image + 1) * count);
-    int64_t begin = y * axis->in_stride, end = (y + next - line - 1) * axis->in_stride + reach;
+    int64_t begin = y * axis->in_stride;
+    int64_t end = (y + next - line - 1) * axis->in_stride + reach;
     char *to = region + (image * phase->region[0] + begin - first) * phase->region_strides[0] *
                             plan->in_bytes;
     if (plan->problem->spatial == 1)
@@ -429,7 +446,9 @@ void direct_block_ready(direct_block_t *block) {
 static void copy_span(const direct_block_t *block, const direct_span_t *s, int64_t begin,
                       int64_t end) {
   const conv_direct_t *plan = block->run->plan;
-  int64_t bytes = plan->out_bytes, line = plan->padded * bytes, inner = plan->output.inner * bytes;
+  int64_t bytes = plan->out_bytes;
+  int64_t line = plan->padded * bytes;
+  int64_t inner = plan->output.inner * bytes;
   const char *from = block->space + (plan->narrows_result ? plan->narrow_at : plan->copy_at);
   from += s->first_result * line + begin * bytes;
   char *to = block->run->to + s->out * bytes + begin * inner;

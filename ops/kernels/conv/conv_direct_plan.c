@@ -37,10 +37,12 @@ static bool plan_types(conv_direct_t *plan) {
   if (t->is_complex || ((bytes || halves) && cpu_has_amx())) return false;
   plan->k_group = bytes && cpu_has_avx512_vnni() ? 4 : halves && cpu_has_avx512_bf16() ? 2 : 1;
   if (plan->k % plan->k_group != 0 || plan->depthwise) plan->k_group = 1;
-  plan->bytes = t->element_bytes, plan->in_bytes = plan->bytes / plan->k_group;
+  plan->bytes = t->element_bytes;
+  plan->in_bytes = plan->bytes / plan->k_group;
   plan->out_bytes = (int64_t)hr_dtype_bytes(t->out);
-  plan->flips_sign = t->lhs == HR_S8, plan->narrows_result = t->out != t->real && plan->k_group < 4;
-  plan->widens_operand[0] = plan->k_group == 1 && t->lhs != t->real,
+  plan->flips_sign = t->lhs == HR_S8;
+  plan->narrows_result = t->out != t->real && plan->k_group < 4;
+  plan->widens_operand[0] = plan->k_group == 1 && t->lhs != t->real;
   plan->widens_operand[1] = plan->k_group == 1 && t->rhs != t->real;
   if (plan->k_group > 1) return true;
   return (t->real == HR_F32 || t->real == HR_F64) && is_float(t->lhs, t->real) &&
@@ -52,13 +54,16 @@ static void plan_sides(conv_direct_t *plan) {
   const conv_problem_t *p = plan->problem;
   const conv_array_t *wei = &p->arrays[CONV_WEI];
   bool forward = p->kind == CONV_FORWARD;
-  plan->input = p->arrays[conv_role_lhs(p->kind)], plan->output = p->arrays[conv_role_out(p->kind)];
-  plan->input_sizes = forward ? p->in : p->out, plan->output_sizes = forward ? p->out : p->in;
-  plan->k = forward ? p->in_channels : p->out_channels,
+  plan->input = p->arrays[conv_role_lhs(p->kind)];
+  plan->output = p->arrays[conv_role_out(p->kind)];
+  plan->input_sizes = forward ? p->in : p->out;
+  plan->output_sizes = forward ? p->out : p->in;
+  plan->k = forward ? p->in_channels : p->out_channels;
   plan->n = forward ? p->out_channels : p->in_channels;
-  plan->k_stride = forward ? wei->inner : wei->outer,
+  plan->k_stride = forward ? wei->inner : wei->outer;
   plan->n_stride = forward ? wei->outer : wei->inner;
-  plan->groups = p->groups, plan->fused_groups = 1,
+  plan->groups = p->groups;
+  plan->fused_groups = 1;
   plan->channels = plan->position_elements = plan->k;
 }
 
@@ -78,13 +83,15 @@ static int64_t joined_groups(const conv_direct_t *plan, int64_t width) {
 /* Groups that do not fill vectors of columns are taken together. */
 static void join_groups(conv_direct_t *plan) {
   int64_t lanes = lanes_of(plan->problem->types.element_bytes);
-  bool sparse = plan->n * 2 < lanes, few = plan->k < LEAST_TERMS && plan->n < lanes;
+  bool sparse = plan->n * 2 < lanes;
+  bool few = plan->k < LEAST_TERMS && plan->n < lanes;
   plan->depthwise = plan->groups > 1 && (few || (sparse && plan->k <= MAX_DEPTHWISE_TERMS)) &&
                     plan->n * plan->groups * 2 >= lanes;
   if (!plan->depthwise) return;
   plan->fused_groups = joined_groups(plan, 4 * lanes);
-  plan->n *= plan->fused_groups, plan->channels *= plan->fused_groups,
-      plan->groups /= plan->fused_groups;
+  plan->n *= plan->fused_groups;
+  plan->channels *= plan->fused_groups;
+  plan->groups /= plan->fused_groups;
 }
 
 /* Vectors whose lanes are all of the two that start from the first channel among them. */
@@ -92,8 +99,10 @@ static void plan_vectors(const conv_direct_t *plan, channel_expand_t *expand) {
   for (int64_t v = 0; v < expand->count / plan->lanes; v++) {
     const int32_t *sources = expand->sources + v * plan->lanes;
     int64_t start = sources[0], end = 0;
-    for (int64_t i = 0; i < plan->lanes; i++)
-      start = hr_min(start, sources[i]), end = hr_max(end, sources[i]);
+    for (int64_t i = 0; i < plan->lanes; i++) {
+      start = hr_min(start, sources[i]);
+      end = hr_max(end, sources[i]);
+    }
     expand->starts[v] = end - start < 2 * plan->lanes ? (int32_t)start : -1;
     for (int64_t i = v * plan->lanes; i < (v + 1) * plan->lanes; i++)
       if (plan->bytes == 8)
@@ -107,7 +116,7 @@ static void plan_vectors(const conv_direct_t *plan, channel_expand_t *expand) {
 static hr_status_t plan_expand(hr_arena_t *arena, conv_direct_t *plan) {
   channel_expand_t *expand = &plan->expand;
   int64_t each = plan->n / plan->fused_groups;
-  plan->position_elements = expand->count = plan->k * plan->padded,
+  plan->position_elements = expand->count = plan->k * plan->padded;
   expand->channels = plan->channels;
   plan->has_region =
       plan->position_elements != plan->channels || plan->k > 1 || plan->input.inner != 1;
@@ -142,9 +151,13 @@ static void plan_tiles(conv_direct_t *plan) {
                    plan->k % plan->lanes == 0 && plan->groups == 1 && !plan->depthwise;
   plan->padded = hr_div_ceil(plan->n, plan->lanes) * plan->lanes;
   bool broad = wide && plan->padded > 2 * plan->lanes;
-  plan->rows = broad ? 6 : wide ? 8 : 4, plan->width = (broad ? 4 : 2) * plan->lanes;
+  plan->rows = broad ? 6 : wide ? 8 : 4;
+  plan->width = (broad ? 4 : 2) * plan->lanes;
   if (plan->depthwise && wide) plan->rows = lanewise_rows(plan, broad);
-  if (plan->narrow_n) plan->rows = 4, plan->width = plan->padded = plan->n;
+  if (plan->narrow_n) {
+    plan->rows = 4;
+    plan->width = plan->padded = plan->n;
+  }
   plan->panels = hr_div_ceil(plan->n, plan->width);
   plan->has_copy = plan->output.inner != 1 || plan->padded != plan->n || plan->narrows_result;
 }
@@ -160,7 +173,8 @@ static hr_status_t plan_axis(hr_arena_t *arena, const conv_direct_t *plan, int d
                              direct_axis_t *axis) {
   const conv_problem_t *p = plan->problem;
   bool forward = p->kind == CONV_FORWARD;
-  axis->first = first, axis->stride = forward ? 1 : p->stride[d],
+  axis->first = first;
+  axis->stride = forward ? 1 : p->stride[d];
   axis->in_stride = forward ? p->stride[d] : 1;
   axis->count = hr_div_ceil(plan->output_sizes[d] - first, axis->stride);
   HR_TRY(HR_NEW_ARRAY(arena, p->window[d], &axis->starts));
@@ -172,7 +186,8 @@ static hr_status_t plan_axis(hr_arena_t *arena, const conv_direct_t *plan, int d
     if (!forward && start % p->stride[d] != 0) continue;
     if (!forward) start /= p->stride[d];
     if (!meets_input(axis, start, plan->input_sizes[d])) continue;
-    axis->starts[axis->taps] = start, axis->elements[axis->taps++] = k;
+    axis->starts[axis->taps] = start;
+    axis->elements[axis->taps++] = k;
   }
   return NULL;
 }
@@ -190,7 +205,8 @@ static hr_status_t plan_phases(hr_arena_t *arena, conv_direct_t *plan) {
   for (int i = 0; i < plan->phase_count; i++) {
     direct_phase_t *phase = &plan->phases[i];
     int64_t rest = i;
-    phase->taps = 1, phase->k = plan->k;
+    phase->taps = 1;
+    phase->k = plan->k;
     for (int d = p->spatial - 1; d >= 0; rest /= counts[d--]) {
       HR_TRY(plan_axis(arena, plan, d, rest % counts[d], &phase->axes[d]));
       phase->taps *= phase->axes[d].taps;
@@ -220,20 +236,24 @@ static int64_t sliding_taps(const conv_direct_t *plan) {
 /* Where an image's region is, and how the taps lie in it, or in the input. */
 static hr_status_t plan_offsets(hr_arena_t *arena, const conv_direct_t *plan,
                                 direct_phase_t *phase) {
-  int spatial = plan->problem->spatial, kept = plan->merges_last_axis ? spatial - 1 : spatial;
+  int spatial = plan->problem->spatial;
+  int kept = plan->merges_last_axis ? spatial - 1 : spatial;
   int64_t step = plan->position_elements;
   for (int d = spatial - 1; d >= 0; step *= phase->region[d--]) {
     phase->region[d] = (phase->axes[d].count - 1) * phase->axes[d].in_stride +
                        direct_tap_span(&phase->axes[d]) + 1;
     phase->region_strides[d] = step;
   }
-  if (plan->merges_last_axis && phase->taps)
-    phase->k *= phase->axes[kept].taps, phase->taps /= phase->axes[kept].taps;
+  if (plan->merges_last_axis && phase->taps) {
+    phase->k *= phase->axes[kept].taps;
+    phase->taps /= phase->axes[kept].taps;
+  }
   HR_TRY(HR_NEW_ARRAY(arena, phase->taps, &phase->offsets));
   HR_TRY(HR_NEW_ARRAY(arena, phase->taps, &phase->tap_positions));
   for (int64_t t = 0; t < phase->taps; t++)
     for (int64_t d = kept - 1, rest = t; d >= 0; rest /= phase->axes[d--].taps) {
-      const int64_t *starts = phase->axes[d].starts, at = rest % phase->axes[d].taps;
+      const int64_t *starts = phase->axes[d].starts;
+      const int64_t at = rest % phase->axes[d].taps;
       if (d == spatial - 1) phase->tap_positions[t] = starts[at];
       phase->offsets[t] += plan->has_region ? (starts[at] - starts[0]) * phase->region_strides[d]
                                             : starts[at] * plan->input.spatial[d];
@@ -297,7 +317,8 @@ static void plan_tasks(conv_direct_t *plan) {
 static void plan_packed(conv_direct_t *plan) {
   for (int i = 0; i < plan->phase_count; i++) {
     direct_phase_t *phase = &plan->phases[i];
-    phase->packed_at = plan->group_packed, phase->panel = phase->taps * phase->k * plan->width;
+    phase->packed_at = plan->group_packed;
+    phase->panel = phase->taps * phase->k * plan->width;
     plan->group_packed += phase->panel * plan->panels;
   }
   plan->packed_count = plan->group_packed * plan->groups;
@@ -310,8 +331,8 @@ static void plan_packed(conv_direct_t *plan) {
  * one and the start of the other. */
 static int64_t region_bytes(const conv_direct_t *plan, const direct_phase_t *phase) {
   const direct_axis_t *axis = &phase->axes[0];
-  int64_t reach = direct_tap_span(axis) + 1,
-          ends = hr_div_ceil(phase->block_lines - 1, axis->count);
+  int64_t reach = direct_tap_span(axis) + 1;
+  int64_t ends = hr_div_ceil(phase->block_lines - 1, axis->count);
   int64_t lines = (phase->block_lines - 1) * axis->in_stride + reach +
                   ends * hr_max(0, reach - axis->in_stride);
   return plan->has_region ? lines * phase->region_strides[0] * plan->in_bytes : 0;
@@ -355,13 +376,19 @@ static size_t line_bytes(const conv_direct_t *plan) {
 /* In a worker's space. */
 static size_t assign_block_offsets(conv_direct_t *plan) {
   size_t each = 0;
-  int64_t rows = 0, pointers = 0, region = 0, stretches = 0, line_live = 0, rims = 0;
+  int64_t rows = 0;
+  int64_t pointers = 0;
+  int64_t region = 0;
+  int64_t stretches = 0;
+  int64_t line_live = 0;
+  int64_t rims = 0;
   for (int i = 0; i < plan->phase_count; i++) {
     const direct_phase_t *phase = &plan->phases[i];
     int64_t positions =
         hr_div_ceil(phase->block_lines * phase->line_positions, plan->rows) * plan->rows;
-    rows = hr_max(rows, positions), pointers = hr_max(pointers, positions * phase->taps);
-    region = hr_max(region, region_bytes(plan, phase)),
+    rows = hr_max(rows, positions);
+    pointers = hr_max(pointers, positions * phase->taps);
+    region = hr_max(region, region_bytes(plan, phase));
     rims = hr_max(rims, rims_bytes(plan, phase));
     stretches = hr_max(stretches, stretches_of(plan, phase));
     line_live = hr_max(line_live, stretches_of(plan, phase) * (phase->taps + 1));

@@ -62,7 +62,8 @@ SIMD_INLINE void SIMD_NAME(add_depthwise_line)(int rows, int vecs, const direct_
     for (int r = 0; r < rows; r++, from += stride)
 #pragma GCC unroll 4
       for (int v = 0; v < vecs; v++) sums[r][v] += ((const SIMD_NAME(vec) *)from)[v] * line[v];
-    weights += at->width, first += at->k_stride * (int64_t)sizeof(SIMD_REAL);
+    weights += at->width;
+    first += at->k_stride * (int64_t)sizeof(SIMD_REAL);
   } while (--p);
 }
 
@@ -165,7 +166,7 @@ SIMD_INLINE void SIMD_NAME(sum_at_end)(int rows, int vecs, const direct_panel_t 
           SIMD_NAME(sum_in_line)(ROWS, VECS, DEPTHWISE, &at, line->live, from, to);             \
         else                                                                                    \
           SIMD_NAME(sum_at_end)                                                                 \
-          (ROWS, VECS, &at, line->live, line->position + row * at.position_stride, from, to);   \
+        (ROWS, VECS, &at, line->live, line->position + row * at.position_stride, from, to);     \
       }                                                                                         \
     for (int64_t i = 0; i < at.tiles; i++) SIMD_NAME(sum_pointed)                               \
     (ROWS, VECS, DEPTHWISE, &at, at.live + i * (at.taps + 1), at.pointers + i * at.taps * ROWS, \
@@ -299,7 +300,8 @@ SIMD_INLINE void SIMD_NAME(add_sliding)(int rows, int vecs, int taps, bool insid
           if (x >= k && x < rows + k) sums[x - k][v] += terms * line[k][v];
       }
     }
-    weights += at->width, from += at->k_stride * (int64_t)sizeof(SIMD_REAL);
+    weights += at->width;
+    from += at->k_stride * (int64_t)sizeof(SIMD_REAL);
   } while (--p);
 }
 
@@ -375,7 +377,10 @@ SIMD_TARGET static void SIMD_NAME(sum_depthwise)(const direct_panel_t *at) {
        SIMD_NAME(depthwise_7x4)},
       {SIMD_NAME(depthwise_8x1), SIMD_NAME(depthwise_8x2)}};
   direct_panel_t rest = *at;
-  if (at->tap_reuse) SIMD_NAME(sum_sliding)(at), rest.line_count = 0;
+  if (at->tap_reuse) {
+    SIMD_NAME(sum_sliding)(at);
+    rest.line_count = 0;
+  }
   sums[at->rows - 6][at->vectors - 1](&rest);
 }
 #else
