@@ -1,32 +1,36 @@
-/* Convolutions as sums over taps, the elements of the window: a place of the result is the sum,
- * over the taps, of the channels at one place of the input times a matrix of weights. Nothing is
- * copied to say so: tiles of a few places and vectors of columns (channels of the result) stay in
- * registers while they read the input. Those of places that follow each other along a line, and
- * have the same taps, find them by steps; the others through pointers, one for each place and tap.
- * Outside of the input these lead to a line of zeros.
+/* Direct convolution: sums over the taps of the window, without im2col. See conv_direct.h for the
+ * terms (m, n, k, tap, panel, tile, block).
  *
- *   phase    results that meet the same taps. With holes in the input (gradients, transposed
- * convolutions) there is one for each remainder of a place by the holes' width; no hole is ever
- * read strip    two or four vectors of columns of the weights, packed [tap][channel][column] block
- * some lines of results of a phase and group, on one worker; all strips go past it region   a copy
- * of what a block reads, channels innermost and with zeros around it: where channels are not
- *            innermost in the program
- *   rim      where channels are so few that the taps of a row are better read as one, and these lie
- * side by side: a copy of one that reaches beyond the end of a line
+ * The loop nest, outermost first:
  *
- * A result of very few columns does not fill vectors: then they are of terms (channels of the
- * input), whose lanes are added at the end. Groups of so few columns that they do not fill vectors
- * are taken together: then each column has terms of its own, and vectors of these are multiplied by
- * vectors of weights. If there are not as many as columns a region has them as often as they are
- * wanted. Such tiles look for the ends of a line themselves, and where three or five taps follow
- * each other as the results do, what is read is multiplied by all of them while it is in a
- * register.
+ *   for each phase, group, block of positions, part of the columns     one task of a worker
+ *     copy the region, compute addresses                               block: second-level cache
+ *     for each k block
+ *       for each panel of the part                                     panel: second-level cache
+ *         for each tile of the block                                   tile: registers
+ *           C[rows][vectors] = 0, the bias or the former C
+ *           for each live tap
+ *             for each k of the k block
+ *               C[row][v] += A[row][k] * B[tap][k][v]
+ *     copy or narrow the results, run the epilogue
  *
- * Results go where they belong at once, or by way of a copy of the block if channels are not
- * innermost or do not fill vectors, or where sums are narrowed.
+ * How a tile of rows r0 .. r3 reads the input (in_stride 1, 3 taps): the A of tap t is the line
+ * from position t on, so rows are found by a stride and nothing is copied.
  *
- * Types: f32 and f64; floats that are widen_operand to them; where the processor multiplies pairs
- * of bf16 or groups of four bytes (VNNI), these as they are. */
+ *   input line   x0 x1 x2 x3 x4 x5
+ *   tap 0        r0 r1 r2 r3
+ *   tap 1           r0 r1 r2 r3
+ *   tap 2              r0 r1 r2 r3
+ *
+ * Forms (direct_form_t): with few channels the taps of a row are merged into one of taps * k terms.
+ * With n <= 4 vectors are along k, and lanes are added at the end. Depthwise groups are fused and
+ * multiplied elementwise; where 3 or 5 taps are adjacent, a sliding tile multiplies each loaded
+ * vector by all of them. Channels that are not innermost are copied to a region first.
+ *
+ * Types: f32 and f64; narrower floats widened; bf16 pairs and byte quads (VNNI) as they are. The
+ * sum runs over k blocks, within these over taps, within these over k: an order that follows from
+ * sizes and processor, not from the number of workers. Weight gradients are conv_weight_grad.c,
+ * other types conv_im2col.c. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT ON
 #else
@@ -41,13 +45,13 @@
 #include <immintrin.h>
 #endif
 
-#define SPLIT_FLOPS 2e5                    /* below this one worker is as quick */
-#define DIRECT_SIGN_BITS ((int)0x80808080) /* signs of four bytes */
+#define SPLIT_FLOPS 2e5 /* below this one worker is as fast */
 
 #define TILES_FILE "ops/kernels/conv/conv_direct_tiles.h"
 #include "ops/kernels/simd/simd_foreach_real.h"
 
-/* Pairs of bf16 and groups of four bytes (VNNI), where the processor multiplies them. */
+/* The micro-kernels of bf16 pairs and byte quads (VNNI), whose units are 32 bits: two or four
+ * terms. */
 #if SIMD_HAS_WIDTHS
 #define SIMD_BYTES 64
 #define SIMD_SUMS 16
@@ -79,7 +83,7 @@
 #undef DIRECT_ADD
 #endif
 
-/* All that does not change from strip to strip. */
+/* Arguments of the micro-kernels that do not change from panel to panel. */
 static direct_panel_t panel_arguments(const direct_block_t *block) {
   const conv_direct_t *plan = block->run->plan;
   const direct_phase_t *phase = block->phase;
@@ -110,7 +114,7 @@ static direct_panel_t panel_arguments(const direct_block_t *block) {
       .sign_flip = plan->types.flips_sign ? DIRECT_SIGN_BITS : 0};
 }
 
-/* Strips [begin, end), some terms of each tap at a time. */
+/* Panels [begin, end), one k block at a time. */
 static void multiply_block(const direct_block_t *block, int64_t begin, int64_t end) {
   const conv_direct_t *plan = block->run->plan;
   const direct_phase_t *phase = block->phase;
@@ -250,7 +254,8 @@ static void (*choose_panel_kernel(const conv_direct_t *plan))(const direct_panel
                              : SIMD_FOREACH_REAL(sum_panel, plan->types.sum_bytes == 8);
 }
 
-/* Blocks are whole rows of a result with channels innermost, or some columns of them. */
+/* Describes parts for epilogues: whole rows of a result with channels innermost, or a part's
+ * columns. */
 static void describe_parts(const conv_direct_t *plan, op_native_step_t *out) {
   const conv_problem_t *p = plan->problem;
   if (plan->partition.phase_count != 1 || plan->gemm.groups != 1 ||

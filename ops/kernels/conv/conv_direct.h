@@ -2,6 +2,7 @@
  *
  *   conv_direct.c         entry points, and the loop nest over tasks, k blocks and panels
  *   conv_direct_plan.c    choice of the form, the register tile, the phases and the blocking
+ *   conv_direct_scratch.c sizes and offsets in scratch memory
  *   conv_direct_pack.c    packing of the weights into panels
  *   conv_direct_block.c   addresses that the tiles of one block read and write
  *   conv_direct_region.c  copies of a block's input (region) and of its results
@@ -313,6 +314,9 @@ static inline int64_t direct_tap_span(const direct_axis_t *axis) {
 
 /* Terms of each tap in one k block: a multiple of 16, or all. */
 int64_t direct_k_block(const conv_direct_t *plan, const direct_phase_t *phase);
+
+/* Most terms of a tap in any phase. */
+int64_t direct_max_k(const conv_direct_t *plan);
 
 /* Fills in the plan except for its function pointers and scratch offsets; `problem` and `workers`
  * are set. *out_fits false: another kernel is faster, or must do it. Arrays live as the arena. */

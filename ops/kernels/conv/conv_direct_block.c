@@ -1,9 +1,19 @@
-/* What a block of a convolution by taps reads and writes: pointers, regions, results. */
+/* Addresses of one block of a direct convolution: lines, indirection buffer, live taps.
+ *
+ * A block is divided into spans, one a line of results. The middle of a span, whose taps are all
+ * inside the input, becomes a line: its tiles compute addresses from strides. The borders, and what
+ * does not fill a tile, go through the indirection buffer, one address for each position and tap,
+ * as in XNNPACK's indirect convolution; padding reads a line of zeros. Border results at the same
+ * coordinate of neighbouring spans are put into one tile, because they miss the same taps, and taps
+ * that no row of a tile has are skipped (live taps).
+ *
+ * Cost: O(positions) for lines, O(border positions * taps) for the buffer, once a block and not
+ * once a panel. */
 #include <string.h>
 
 #include "ops/kernels/conv/conv_direct.h"
 
-/* --- places --- */
+/* --- positions --- */
 
 static direct_position_t result_position(const direct_block_t *block, int64_t number) {
   const direct_phase_t *phase = block->phase;
@@ -17,7 +27,7 @@ static direct_position_t result_position(const direct_block_t *block, int64_t nu
   return position;
 }
 
-/* Where a result belongs, in elements. */
+/* Offset of a result in the output. */
 static int64_t result_offset(const direct_block_t *block, const direct_position_t *position) {
   const conv_direct_t *plan = block->run->plan;
   int64_t at = plan->output.start + position->image * plan->output.outer +
@@ -29,8 +39,8 @@ static int64_t result_offset(const direct_block_t *block, const direct_position_
   return at;
 }
 
-/* A merged tap that reaches beyond the end of a line: a copy of what is there, with zeros around
- * it. */
+/* Copy of a merged tap's `count` positions from coordinate `low` on, with zeros where they are
+ * outside of the input. Precondition: the workspace holds as many copies as the block can need. */
 static const void *make_edge_copy(direct_block_t *block, const char *from, int64_t low,
                                   int64_t count) {
   const conv_direct_t *plan = block->run->plan;
@@ -46,7 +56,7 @@ static const void *make_edge_copy(direct_block_t *block, const char *from, int64
   return edge_copy;
 }
 
-/* Whether a tap meets the input along the first `axes` axes. */
+/* Whether a tap is inside the input along the first `axes` axes. */
 static bool is_inside(const direct_block_t *block, const direct_position_t *position,
                       const int64_t *tap, int axes) {
   bool inside = true;
@@ -58,7 +68,7 @@ static bool is_inside(const direct_block_t *block, const direct_position_t *posi
   return inside;
 }
 
-/* Whether all taps meet the input along the first `axes` axes. */
+/* Whether all taps are inside along the first `axes` axes: the first and the last of each are. */
 static bool all_taps_inside(const direct_block_t *block, const direct_position_t *position,
                             int axes) {
   int64_t first[CONV_MAX_SPATIAL] = {0}, last[CONV_MAX_SPATIAL];
@@ -66,8 +76,8 @@ static bool all_taps_inside(const direct_block_t *block, const direct_position_t
   return is_inside(block, position, first, axes) && is_inside(block, position, last, axes);
 }
 
-/* Sets [low, high) of a stretch. In a region all are inside. Flipped zeros are no zeros: no tap can
- * be left out. */
+/* Sets the inner range of a span. In a region all results are inner. With flipped signs padding is
+ * 128 and not 0, so no tap may be skipped and a row beyond an outer border has no inner range. */
 static void set_inner_range(const direct_block_t *block, direct_span_t *s) {
   const conv_direct_t *plan = block->run->plan;
   int last = plan->problem->spatial - 1;
@@ -85,21 +95,21 @@ static void set_inner_range(const direct_block_t *block, direct_span_t *s) {
   s->inner_end = hr_max(s->inner_end, s->inner_begin);
 }
 
-/* Taps of a row: those of the last axis, or that one which they are merged to. */
+/* Taps of a row: those of the last axis, or the one that they are merged into. */
 static int64_t row_taps(const direct_block_t *block) {
   return block->run->plan->form.merges_last_axis
              ? 1
              : block->phase->axes[block->run->plan->problem->spatial - 1].taps;
 }
 
-/* The next row of taps. */
+/* Advances to the next row of taps, an odometer over all axes but the last. */
 static void advance_tap_row(const direct_block_t *block, int64_t *tap) {
   for (int d = block->run->plan->problem->spatial - 2;
        d >= 0 && ++tap[d] == block->phase->axes[d].taps; d--)
     tap[d] = 0;
 }
 
-/* Pointers of a place that does not see all taps, row by row. */
+/* Indirection slots of a border position, row of taps by row of taps. */
 static void fill_indirection(direct_block_t *block, const direct_position_t *position,
                              const char *base, const void **to) {
   const conv_direct_t *plan = block->run->plan;
@@ -132,7 +142,7 @@ static const char *span_input(const direct_block_t *block, const direct_span_t *
          s->in_offset * plan->types.in_bytes;
 }
 
-/* Where results are summed, in place or in the block's copy: bytes from one to the next. */
+/* Bytes from one result of the span to the next, in the output or in the block's buffer. */
 static int64_t span_result_stride(const direct_block_t *block, const direct_span_t *s) {
   const conv_direct_t *plan = block->run->plan;
   return (plan->form.has_copy ? plan->tile.padded_n : s->out_stride) * plan->types.sum_bytes;
@@ -151,7 +161,7 @@ const void **direct_block_indirection(const direct_block_t *block, int64_t numbe
          number / rows * rows * block->phase->taps + number % rows;
 }
 
-/* Result `x` of a stretch by pointers: of those that have some the next one. */
+/* Appends result `x` of the span to the indirection buffer. */
 static void add_indirect_result(direct_block_t *block, const direct_span_t *s, int64_t x) {
   const conv_direct_t *plan = block->run->plan;
   direct_position_t position = s->position;
@@ -167,8 +177,7 @@ static void add_indirect_result(direct_block_t *block, const direct_span_t *s, i
   results[block->indirect_rows++] = span_result(block, s) + x * span_result_stride(block, s);
 }
 
-/* The taps of a line that meet the input: those of all axes but the last do so or not for all its
- * results. */
+/* Live taps of a line. The axes but the last are inside or outside for all its results alike. */
 static const int32_t *list_line_taps(const direct_block_t *block, const direct_span_t *s) {
   const conv_direct_t *plan = block->run->plan;
   const direct_phase_t *phase = block->phase;
@@ -186,13 +195,12 @@ static const int32_t *list_line_taps(const direct_block_t *block, const direct_s
   return live;
 }
 
-#define MIN_RESULTS_PER_REPEAT                                                                     \
-  16 /* one in so many results of a line is made overlaps; more cost more than pointers to what is \
-        left */
+#define MIN_RESULTS_PER_REPEAT \
+  16 /* a last tile may recompute one in so many results; more cost more than indirection */
 
-/* Sets [begin, end) of a stretch: the results that meet no end, and where it costs little to look
- * for ends, all. If they are not added to, a last tile that is not whole takes some of the one
- * before: a few, or where products are few. */
+/* Sets the line of a span: its inner results; depthwise, whose tiles test the borders themselves,
+ * all. A last tile that is not full overlaps the one before if that is cheap and nothing is
+ * accumulated. */
 static void set_line_range(const direct_block_t *block, direct_span_t *s) {
   const conv_direct_t *plan = block->run->plan;
   bool all = plan->form.depthwise && block->phase->taps;
@@ -206,7 +214,7 @@ static void set_line_range(const direct_block_t *block, direct_span_t *s) {
   if (!overlaps) s->line_end = s->line_begin + count / plan->tile.rows * plan->tile.rows;
 }
 
-/* Results of a line need no pointers. */
+/* Appends the span's line to those of the block. */
 static void add_line(direct_block_t *block, const direct_span_t *s) {
   const conv_direct_t *plan = block->run->plan;
   int last = plan->problem->spatial - 1;
@@ -225,8 +233,8 @@ static void add_line(direct_block_t *block, const direct_span_t *s) {
   block->line_count++;
 }
 
-/* The results that are in no line; those at the same place of their spans one after the other,
- * as they have the same taps. */
+/* Appends the results outside of lines, ordered by coordinate, since those at the same coordinate
+ * have the same live taps. */
 static void add_indirect_results(direct_block_t *block, const direct_span_t *spans, int64_t count) {
   int64_t begin = 0, end = INT64_MAX, longest = 0;
   for (const direct_span_t *s = spans; s < spans + count; s++) {
@@ -240,7 +248,7 @@ static void add_indirect_results(direct_block_t *block, const direct_span_t *spa
       if (x < s->count && (x < s->line_begin || x >= s->line_end)) add_indirect_result(block, s, x);
 }
 
-/* The stretch that starts with result `number` of the block. */
+/* The span that starts with result `number` of the block. */
 static direct_span_t span_from(const direct_block_t *block, int64_t number) {
   const conv_direct_t *plan = block->run->plan;
   const direct_phase_t *phase = block->phase;
@@ -264,7 +272,7 @@ static direct_span_t span_from(const direct_block_t *block, int64_t number) {
   return s;
 }
 
-/* Rows that the last tile has too many read what its last one reads. */
+/* Surplus rows of the last tile read what its last row reads, and write to the spare results. */
 static void pad_last_tile(const direct_block_t *block) {
   const conv_direct_t *plan = block->run->plan;
   void **results = (void **)(block->workspace + plan->workspace.results_at);
@@ -281,7 +289,8 @@ int32_t *direct_block_live_taps(const direct_block_t *block, int64_t tile) {
          tile * (block->phase->taps + 1);
 }
 
-/* Leaves out taps of a tile that lead all its places to zeros. In a region no pointer does. */
+/* Removes the taps of a tile whose rows all read padding, and closes the gaps in its slots. In a
+ * region every address is valid, so none is removed. */
 static void compact_live_taps(const direct_block_t *block, int64_t tile) {
   const conv_direct_t *plan = block->run->plan;
   const void *zeros = block->workspace + plan->workspace.zeros_at;
@@ -299,7 +308,7 @@ static void compact_live_taps(const direct_block_t *block, int64_t tile) {
   live[0] = count;
 }
 
-/* All lines and pointers of a block. */
+/* Divides the block into spans, and these into lines and indirect tiles. */
 static void plan_block_tiles(direct_block_t *block) {
   const conv_direct_t *plan = block->run->plan;
   direct_span_t *spans = (direct_span_t *)(block->workspace + plan->workspace.spans_at);

@@ -14,7 +14,7 @@
 
 #include "ops/kernels/conv/conv_direct.h"
 
-/* Rows of weights, `step` bytes apart, into one of pairs or fours. */
+/* Interleave `columns` columns of 2 or 4 rows of weights, `step` bytes apart. */
 typedef uint8_t bytes_16 __attribute__((vector_size(16), aligned(1), may_alias));
 typedef uint16_t halves_8 __attribute__((vector_size(16), aligned(1), may_alias));
 
@@ -30,7 +30,7 @@ static void pack_bf16_pairs(const char *from, int64_t step, int64_t columns, cha
     for (int q = 0; q < 2; q++) memcpy(to + 4 * j + 2 * q, from + 2 * j + q * step, 2);
 }
 
-/* Bytes of two rows in turns, then these pairs. */
+/* Interleaves bytes of two rows each, then these pairs. */
 static void pack_vnni_quads(const char *from, int64_t step, int64_t columns, char *to) {
   int64_t j = 0;
   for (; j + 16 <= columns; j += 16) {
@@ -61,8 +61,8 @@ const char *direct_flip_bias(const direct_run_t *run, const direct_phase_t *phas
   return run->packed + plan->packed.bias_at + number * plan->tile.padded_n * plan->types.sum_bytes;
 }
 
-/* Where the weights of a tap are among those of a term and column, in elements. Taps that are
- * merged count apart. */
+/* Offset of a tap's weights from those of the first element of the window. Merged taps count one by
+ * one. */
 static int64_t tap_weight_offset(const conv_direct_t *plan, const direct_phase_t *phase,
                                  int64_t tap) {
   const conv_array_t *wei = &plan->problem->arrays[CONV_WEI];
@@ -75,8 +75,8 @@ static int64_t tap_weight_offset(const conv_direct_t *plan, const direct_phase_t
   return at;
 }
 
-/* Weights of a tap and strip: `columns` of them, `terms` each, to [terms / unit][width][unit] or,
- * of few columns, to [column][term]. */
+/* Packs one tap of a panel: `columns` x k weights to [k / g][width][g], or in the narrow form to
+ * [column][k]. The cases differ in which index is contiguous in the program's weights. */
 static void pack_tap(const conv_direct_t *plan, int64_t columns, const char *from, char *to) {
   int64_t bytes = plan->types.in_bytes;
   int64_t unit = plan->types.k_group;
@@ -105,8 +105,9 @@ static void pack_tap(const conv_direct_t *plan, int64_t columns, const char *fro
   }
 }
 
-/* Bytes of the input become unsigned by 128 more: what that adds to the sums is taken off at their
- * start. It is what a place of zeros has for its sums. */
+/* Bias of a panel for int8 input. VPDPBUSD multiplies unsigned by signed bytes, so the input is
+ * read as a + 128; the surplus 128 * sum(weights) is subtracted by starting from its negative. The
+ * micro-kernel computes it: a position of zeros, flipped, is 128. */
 static void compute_flip_bias(const direct_run_t *run, const direct_phase_t *phase, int64_t group,
                               int64_t panel) {
   const conv_direct_t *plan = run->plan;
@@ -146,8 +147,8 @@ static int64_t count_taps(const conv_direct_t *plan, const direct_phase_t *phase
 
 #define TRANSPOSED_BYTES (32 << 10)
 
-/* Whether the weights of a term and column lie together: then they are turned, as reading them tap
- * by tap would touch all of them for each. */
+/* Whether the window is innermost in the program's weights: then a whole window is transposed at
+ * once, as reading tap by tap would touch every cache line once for each tap. */
 static bool packs_transposed(const conv_direct_t *plan) {
   const conv_problem_t *p = plan->problem;
   int64_t window = 1;
@@ -157,8 +158,8 @@ static bool packs_transposed(const conv_direct_t *plan) {
          window * plan->tile.width * plan->types.sum_bytes <= TRANSPOSED_BYTES;
 }
 
-/* `columns` of the strip, whose weights start at `from`, some terms at a time: first to
- * [term][element][column]. */
+/* Packs a panel of such weights, as many terms at a time as fit the buffer: first to [k][window
+ * element][column], then each tap's rows to the panel. */
 static void pack_transposed(const conv_direct_t *plan, const direct_phase_t *phase, int64_t columns,
                             const char *from, char *to) {
   double transposed[TRANSPOSED_BYTES / sizeof(double)];
@@ -185,7 +186,7 @@ static void pack_transposed(const conv_direct_t *plan, const direct_phase_t *pha
   }
 }
 
-/* One strip of one phase and group. */
+/* Packs one panel of one phase and group. */
 static void pack_panel(const direct_run_t *run, const direct_phase_t *phase, int64_t group,
                        int64_t panel) {
   const conv_direct_t *plan = run->plan;

@@ -1,19 +1,36 @@
-/* How a convolution by taps is done: types, phases, blocks, and where everything goes. */
+/* Plan of a direct convolution: whether this kernel takes the problem, and with which blocking.
+ *
+ * The steps, in the order of direct_plan_init:
+ *   plan_gemm            which array is A and which is C; sizes of one group's product
+ *   plan_fused_groups    depthwise form for groups that would leave vectors of columns half empty
+ *   plan_types           VNNI or bf16 pairs as they are, other floats widened
+ *   plan_tiles           register tile (rows x vectors) and width of a panel
+ *   plan_phases          taps of each phase
+ *   plan_offsets         addresses of the taps in the input or in the region
+ *   plan_tasks           blocks of positions, and parts of the columns if blocks are too few
+ *   plan_packed_weights  layout of the packed panels
+ *
+ * Register tiles: 8 x 2 or 6 x 4 vectors with AVX-512 (32 registers), 4 x 2 else. All is decided
+ * from the sizes, the types and the processor: equal programs have equal plans. To change the
+ * blocking, change the limits below or plan_tiles and plan_blocks; each tile that plan_tiles names
+ * needs an instance in conv_direct_tiles.h. */
 #include "ops/kernels/conv/conv_direct.h"
 #include "ops/kernels/simd/simd_target.h"
 
-#define K_BLOCK_BYTES (128 << 10)     /* of a strip at once: a part of the second cache */
-#define K_UNIT 16                     /* of a tap at once, at least */
-#define BLOCK_BYTES (384 << 10)       /* of a block's input and results: a part of it too */
-#define INDIRECTION_BYTES (128 << 10) /* of its pointers */
-#define MIN_POSITIONS 32              /* of a block: weights must be used often enough */
+#define K_BLOCK_BYTES \
+  (128 << 10)     /* packed panel of one k block: a part of the second-level cache */
+#define K_UNIT 16 /* smallest k block */
+#define BLOCK_BYTES                                                            \
+  (384 << 10) /* a block's input and results: a part of the second-level cache \
+               */
+#define INDIRECTION_BYTES (128 << 10) /* a block's indirection buffer */
+#define MIN_POSITIONS 32 /* positions of a block, at least: each reads all packed weights */
 #define MAX_POSITIONS 512
-#define MAX_MERGED_CHANNELS 32 /* with no more of them the taps of a row are one */
-#define MIN_K 8                /* of a tap: with fewer alternative ways are better, */
-#define MIN_K_NARROW 3         /* but not if columns fill no more than half a vector */
-#define MAX_DEPTHWISE_K \
-  16                     /* of columns that are taken together though they are of several groups */
-#define SPARSE_FLOPS 2e7 /* vectors may be half empty if there is no more to do */
+#define MAX_MERGED_CHANNELS 32 /* at most so many channels are merged with the taps of a row */
+#define MIN_K 8                /* terms of a tap, at least: with fewer im2col is faster, */
+#define MIN_K_NARROW 3         /* unless the columns fill no more than half a vector */
+#define MAX_DEPTHWISE_K 16     /* terms of columns of fused groups that could fill half a vector */
+#define SPARSE_FLOPS 2e7       /* work up to which vectors may be half empty */
 #define MAX_NARROW_N 4
 #define MAX_PHASES 64
 #define MAX_TAPS 65536
@@ -30,7 +47,8 @@ static bool computes_in(hr_dtype_t dtype, hr_dtype_t real) {
   return dtype == real || (hr_dtype_is_float(dtype) && hr_dtype_table[dtype].compute == real);
 }
 
-/* How terms are multiplied: several at once, or widened. False: not at all. */
+/* Chooses k_group and the conversions. False: no kernel for these types. With AMX oneDNN multiplies
+ * bytes and bf16 faster. */
 static bool plan_types(conv_direct_t *plan) {
   const matmul_types_t *t = &plan->problem->types;
   bool bytes = (t->lhs == HR_S8 || t->lhs == HR_U8) && t->rhs == HR_S8 && t->out == HR_S32;
@@ -52,7 +70,8 @@ static bool plan_types(conv_direct_t *plan) {
          computes_in(t->rhs, t->real) && computes_in(t->out, t->real);
 }
 
-/* What is read and what is made, whichever of the forward arrays they are. */
+/* Sizes of one group's product. A data gradient is the forward convolution with input and output
+ * exchanged and the weights transposed. */
 static void plan_gemm(conv_direct_t *plan) {
   const conv_problem_t *p = plan->problem;
   const conv_array_t *wei = &p->arrays[CONV_WEI];
@@ -74,8 +93,8 @@ static int64_t vector_lanes(int64_t bytes) {
   return (simd_width() == SIMD_512 ? 64 : simd_width() == SIMD_256 ? 32 : 16) / bytes;
 }
 
-/* How many groups are taken together: all, or, if a region must have their channels several times,
- * no more than have the columns of a strip. */
+/* Number of groups to fuse. An expanded region repeats each channel, so then it is no more than
+ * fill a panel; without expansion (one channel each) all. */
 static int64_t choose_fused_groups(const conv_direct_t *plan, int64_t width) {
   if (plan->gemm.n == 1 && plan->gemm.k == 1) return plan->gemm.groups;
   int64_t fused = hr_max(1, width / plan->gemm.n);
@@ -83,7 +102,7 @@ static int64_t choose_fused_groups(const conv_direct_t *plan, int64_t width) {
   return fused * plan->gemm.n * 4 > width * 3 ? fused : plan->gemm.groups;
 }
 
-/* Groups that do not fill vectors of columns are taken together. */
+/* Fuses groups whose columns would not fill vectors (depthwise convolutions above all). */
 static void plan_fused_groups(conv_direct_t *plan) {
   int64_t lanes = vector_lanes(plan->problem->types.element_bytes);
   bool sparse = plan->gemm.n * 2 < lanes;
@@ -98,7 +117,8 @@ static void plan_fused_groups(conv_direct_t *plan) {
   plan->gemm.groups /= plan->gemm.fused_groups;
 }
 
-/* Vectors whose lanes are all of the two that start from the first channel among them. */
+/* Finds the vectors whose lanes all come from the two source vectors from the first channel on: one
+ * permutation makes them. */
 static void plan_expand_vectors(const conv_direct_t *plan, channel_expand_t *expand) {
   for (int64_t v = 0; v < expand->count / plan->tile.lanes; v++) {
     const int32_t *sources = expand->sources + v * plan->tile.lanes;
@@ -116,7 +136,8 @@ static void plan_expand_vectors(const conv_direct_t *plan, channel_expand_t *exp
   }
 }
 
-/* The first terms of all columns, then the second ones, and so on. */
+/* Element i of an expanded position is term i / padded_n of column i % padded_n: the first terms of
+ * all columns, then the second ones. */
 static hr_status_t plan_expand(hr_arena_t *arena, conv_direct_t *plan) {
   channel_expand_t *expand = &plan->depthwise.expand;
   int64_t each = plan->gemm.n / plan->gemm.fused_groups;
@@ -137,8 +158,9 @@ static hr_status_t plan_expand(hr_arena_t *arena, conv_direct_t *plan) {
   return NULL;
 }
 
-/* Rows of a tile of lanewise sums, of one or two vectors or of more: those which a line is made of
- * with the least that is made twice. */
+/* Rows of a depthwise tile: the count that divides a line with fewer recomputed results.
+ * `wide_panel`: with more than two vectors 6 rows fill the registers, otherwise 8; 7 always fits.
+ */
 static int64_t depthwise_tile_rows(const conv_direct_t *plan, bool wide_panel) {
   const conv_problem_t *p = plan->problem;
   int last = p->spatial - 1;
@@ -149,7 +171,7 @@ static int64_t depthwise_tile_rows(const conv_direct_t *plan, bool wide_panel) {
                                                                                    : 7;
 }
 
-/* Tiles: as many sums as registers hold. */
+/* Register tile and panel width: as many accumulators as registers hold, minus those of B. */
 static void plan_tiles(conv_direct_t *plan) {
   bool has_512 = simd_width() == SIMD_512;
   plan->tile.lanes = vector_lanes(plan->types.sum_bytes);
@@ -170,13 +192,14 @@ static void plan_tiles(conv_direct_t *plan) {
       plan->output.inner != 1 || plan->tile.padded_n != plan->gemm.n || plan->types.narrows_result;
 }
 
-/* Whether some result of the axis meets the input there. */
+/* Whether the tap meets the input for any result of the axis. */
 static bool tap_meets_input(const direct_axis_t *axis, int64_t start, int64_t size) {
   int64_t first = start < 0 ? hr_div_ceil(-start, axis->in_stride) : 0;
   return first < axis->count && start + first * axis->in_stride < size;
 }
 
-/* Taps of a dimension; with holes those of the results that are `first` modulo their width. */
+/* Taps of one axis. Backward only results that are `first` modulo the stride: tap k reads (first +
+ * low - k * dilation) / stride where that divides evenly. */
 static hr_status_t plan_axis(hr_arena_t *arena, const conv_direct_t *plan, int d, int64_t first,
                              direct_axis_t *axis) {
   const conv_problem_t *p = plan->problem;
@@ -200,7 +223,7 @@ static hr_status_t plan_axis(hr_arena_t *arena, const conv_direct_t *plan, int d
   return NULL;
 }
 
-/* Phases by their number: the remainders of all dimensions. */
+/* Phase i has the residues of all axes as mixed-radix digits of i. */
 static hr_status_t plan_phases(hr_arena_t *arena, conv_direct_t *plan) {
   const conv_problem_t *p = plan->problem;
   int64_t counts[CONV_MAX_SPATIAL];
@@ -223,7 +246,7 @@ static hr_status_t plan_phases(hr_arena_t *arena, conv_direct_t *plan) {
   return NULL;
 }
 
-/* Whether the taps of a row can be read as one from a region. */
+/* Whether the taps of a row are contiguous positions in every phase: then they can be one tap. */
 static bool can_merge_row_taps(const conv_direct_t *plan) {
   int last = plan->problem->spatial - 1;
   for (int i = 0; i < plan->partition.phase_count; i++)
@@ -233,8 +256,8 @@ static bool can_merge_row_taps(const conv_direct_t *plan) {
   return plan->problem->window[last] > 1;
 }
 
-/* How many taps a row of the window has if these are next to each alternative, as are the places of
- * results next to each alternative, and tiles exist for so many; otherwise 0. */
+/* Taps of a row that a sliding tile can share loads between: adjacent ones, where results are
+ * adjacent, too. 0 where no such tile is compiled. */
 static int64_t count_reusable_taps(const conv_direct_t *plan) {
   const direct_axis_t *axis = &plan->partition.phases[0].axes[plan->problem->spatial - 1];
   bool near = plan->partition.phase_count == 1 && axis->in_stride == 1 &&
@@ -242,7 +265,7 @@ static int64_t count_reusable_taps(const conv_direct_t *plan) {
   return plan->form.depthwise && near && (axis->taps == 3 || axis->taps == 5) ? axis->taps : 0;
 }
 
-/* Where an image's region is, and how the taps lie in it, or in the input. */
+/* Region sizes of an image, and byte offsets of the taps in the region or the input. */
 static hr_status_t plan_offsets(hr_arena_t *arena, const conv_direct_t *plan,
                                 direct_phase_t *phase) {
   int spatial = plan->problem->spatial;
@@ -276,7 +299,7 @@ static hr_status_t plan_offsets(hr_arena_t *arena, const conv_direct_t *plan,
   return NULL;
 }
 
-/* Lines of a block: as much as the caches hold, and as many blocks as workers can share evenly. */
+/* Blocks of lines that fit the cache, and as many as workers can share evenly. */
 static void plan_blocks(const conv_direct_t *plan, direct_phase_t *phase) {
   int64_t in_positions = 1;
   phase->line_positions = 1;
@@ -286,7 +309,8 @@ static void plan_blocks(const conv_direct_t *plan, direct_phase_t *phase) {
   }
   phase->lines = plan->problem->batch * phase->axes[0].count;
   int64_t results = plan->tile.padded_n * plan->types.sum_bytes;
-  if (direct_k_block(plan, phase) >= phase->k) results /= 4; /* they are written once, and may go */
+  if (direct_k_block(plan, phase) >= phase->k)
+    results /= 4; /* one k block: results are written once and need not stay cached */
   int64_t positions =
       BLOCK_BYTES / (in_positions * plan->position_elements * plan->types.in_bytes + results);
   positions = hr_min(hr_min(positions, MAX_POSITIONS), INDIRECTION_BYTES / (8 * (phase->taps + 1)));
@@ -297,7 +321,8 @@ static void plan_blocks(const conv_direct_t *plan, direct_phase_t *phase) {
   phase->block_lines = hr_div_ceil(phase->lines, phase->blocks);
 }
 
-/* Where lines cannot be shared out evenly, columns are. */
+/* Whether the slowest worker would do over 20% more than the average with whole panels of columns
+ * to spare: then the columns are divided instead. */
 static bool is_load_uneven(const conv_direct_t *plan) {
   int64_t tiles = 0, largest = 0;
   for (int i = 0; i < plan->partition.phase_count; i++) {
@@ -342,116 +367,14 @@ static void plan_packed_weights(conv_direct_t *plan) {
   plan->packed.bias_at = scratch_reserve(&plan->packed.bytes, plan->types.flips_sign ? starts : 0);
 }
 
-/* Bytes of the longest block's region. Where it goes over to the next image it takes in the end of
- * one and the start of the alternative. */
-static int64_t region_bytes(const conv_direct_t *plan, const direct_phase_t *phase) {
-  const direct_axis_t *axis = &phase->axes[0];
-  int64_t reach = direct_tap_span(axis) + 1;
-  int64_t ends = hr_div_ceil(phase->block_lines - 1, axis->count);
-  int64_t lines = (phase->block_lines - 1) * axis->in_stride + reach +
-                  ends * hr_max(0, reach - axis->in_stride);
-  return plan->form.has_region ? lines * phase->region_strides[0] * plan->types.in_bytes : 0;
-}
-
-static int64_t max_phase_k(const conv_direct_t *plan) {
+int64_t direct_max_k(const conv_direct_t *plan) {
   int64_t terms = 0;
   for (int i = 0; i < plan->partition.phase_count; i++)
     terms = hr_max(terms, plan->partition.phases[i].k);
   return terms;
 }
 
-/* Stretches of the longest block. */
-static int64_t max_block_spans(const conv_direct_t *plan, const direct_phase_t *phase) {
-  int last = plan->problem->spatial - 1;
-  if (last == 0) return phase->block_lines / phase->axes[0].count + 2;
-  return phase->block_lines * phase->line_positions / phase->axes[last].count;
-}
-
-/* Bytes of the copies of merged taps that reach beyond the ends of lines. */
-static int64_t edge_copy_bytes(const conv_direct_t *plan, const direct_phase_t *phase) {
-  const direct_axis_t *axis = &phase->axes[plan->problem->spatial - 1];
-  int64_t copies = 0;
-  for (int64_t x = 0; x < axis->count && axis->taps; x++) {
-    int64_t low = axis->starts[0] + x * axis->in_stride;
-    copies += low < 0 || low + axis->taps > plan->input_sizes[plan->problem->spatial - 1];
-  }
-  copies =
-      hr_min(copies * max_block_spans(plan, phase), phase->block_lines * phase->line_positions);
-  return plan->form.merges_last_axis && !plan->form.has_region
-             ? copies * phase->taps * phase->k * plan->types.in_bytes
-             : 0;
-}
-
-/* The longest line of a region, as the input has it, and what vectors read past its end. */
-static size_t expand_line_bytes(const conv_direct_t *plan) {
-  int64_t positions = 0;
-  for (int i = 0; i < plan->partition.phase_count; i++)
-    positions = hr_max(positions, plan->partition.phases[i].region[plan->problem->spatial - 1]);
-  return (size_t)((positions * plan->channels + 3 * plan->tile.lanes) * plan->types.sum_bytes);
-}
-
-/* In a worker's space. */
-static size_t assign_workspace_offsets(conv_direct_t *plan) {
-  size_t each = 0;
-  int64_t rows = 0;
-  int64_t pointers = 0;
-  int64_t region = 0;
-  int64_t spans = 0;
-  int64_t line_live = 0;
-  int64_t copies = 0;
-  for (int i = 0; i < plan->partition.phase_count; i++) {
-    const direct_phase_t *phase = &plan->partition.phases[i];
-    int64_t positions =
-        hr_div_ceil(phase->block_lines * phase->line_positions, plan->tile.rows) * plan->tile.rows;
-    rows = hr_max(rows, positions);
-    pointers = hr_max(pointers, positions * phase->taps);
-    region = hr_max(region, region_bytes(plan, phase));
-    copies = hr_max(copies, edge_copy_bytes(plan, phase));
-    spans = hr_max(spans, max_block_spans(plan, phase));
-    line_live = hr_max(line_live, max_block_spans(plan, phase) * (phase->taps + 1));
-  }
-  plan->workspace.zeros_bytes =
-      (size_t)(hr_max(max_phase_k(plan), plan->position_elements) * plan->types.in_bytes);
-  plan->workspace.zeros_at = scratch_reserve(&each, plan->workspace.zeros_bytes);
-  plan->workspace.spans_at = scratch_reserve(&each, (size_t)spans * sizeof(direct_span_t));
-  plan->workspace.lines_at = scratch_reserve(&each, (size_t)spans * sizeof(direct_line_t));
-  plan->workspace.line_taps_at = scratch_reserve(&each, (size_t)line_live * sizeof(int32_t));
-  plan->workspace.edge_copies_at = scratch_reserve(&each, (size_t)copies);
-  plan->workspace.spare_at =
-      scratch_reserve(&each, (size_t)(plan->tile.padded_n * plan->types.sum_bytes));
-  plan->workspace.indirection_at = scratch_reserve(&each, (size_t)pointers * sizeof(void *));
-  plan->workspace.live_taps_at =
-      scratch_reserve(&each, (size_t)(pointers + rows) * sizeof(int32_t));
-  plan->workspace.results_at = scratch_reserve(&each, (size_t)rows * sizeof(void *));
-  plan->workspace.region_at = scratch_reserve(&each, (size_t)region);
-  plan->workspace.line_at =
-      scratch_reserve(&each, plan->depthwise.expand.sources ? expand_line_bytes(plan) : 0);
-  plan->workspace.copy_at = scratch_reserve(
-      &each,
-      plan->form.has_copy ? (size_t)(rows * plan->tile.padded_n * plan->types.sum_bytes) : 0);
-  plan->workspace.narrow_at =
-      scratch_reserve(&each, plan->types.narrows_result
-                                 ? (size_t)(rows * plan->tile.padded_n * plan->types.out_bytes)
-                                 : 0);
-  return each;
-}
-
-size_t direct_plan_scratch(conv_direct_t *plan) {
-  const conv_problem_t *p = plan->problem;
-  const conv_array_t *inputs[] = {&plan->input, &p->arrays[CONV_WEI]};
-  size_t total = 0;
-  plan->scratch.worker_bytes = assign_workspace_offsets(plan);
-  for (int i = 0; i < 2; i++)
-    plan->scratch.wide_at[i] = scratch_reserve(
-        &total,
-        plan->types.widens_operand[i] ? (size_t)(inputs[i]->count * plan->types.sum_bytes) : 0);
-  plan->scratch.packed_at = scratch_reserve(&total, plan->packed.constant ? 0 : plan->packed.bytes);
-  plan->scratch.workers_at =
-      scratch_reserve(&total, plan->scratch.worker_bytes * (size_t)plan->workers);
-  return total;
-}
-
-/* Few enough phases and taps. */
+/* Limits on phases and taps, which bound the plan's memory. doubles: the products may overflow. */
 static bool has_supported_size(const conv_problem_t *p) {
   double phases = 1, taps = 1;
   for (int d = 0; d < p->spatial; d++) taps *= (double)p->window[d], phases *= (double)p->stride[d];
@@ -459,13 +382,13 @@ static bool has_supported_size(const conv_problem_t *p) {
          (p->kind == CONV_FORWARD || phases <= MAX_PHASES);
 }
 
-/* Places with hardly any terms, and much work on groups that do not fill vectors, are better done
- * in alternative ways. */
+/* Positions with hardly any terms, and much work on groups that do not fill vectors, are faster by
+ * im2col or oneDNN. */
 static bool is_worthwhile(const conv_direct_t *plan) {
   if (plan->form.depthwise) return true;
   int64_t min_k = plan->gemm.n * 2 > plan->tile.lanes ? MIN_K : MIN_K_NARROW;
   int64_t min_n = plan->problem->flops < SPARSE_FLOPS ? plan->tile.lanes / 2 : plan->tile.lanes;
-  return max_phase_k(plan) >= min_k && (plan->gemm.groups == 1 || plan->gemm.n >= min_n);
+  return direct_max_k(plan) >= min_k && (plan->gemm.groups == 1 || plan->gemm.n >= min_n);
 }
 
 hr_status_t direct_plan_init(hr_arena_t *arena, conv_direct_t *plan, bool *out_fits) {

@@ -15,9 +15,9 @@
 
 #include "ops/kernels/conv/conv_direct.h"
 
-/* --- regions --- */
+/* --- input --- */
 
-/* `count` rows of so many bytes. Short ones are not worth a call each. */
+/* Copies `count` rows of `bytes`. Short rows are copied in 32-byte units, which inlines. */
 static void copy_rows(const char *from, int64_t from_step, int64_t count, int64_t bytes, char *to,
                       int64_t to_step) {
   enum { UNIT = 32, SHORT = 256 };
@@ -34,7 +34,7 @@ static void copy_rows(const char *from, int64_t from_step, int64_t count, int64_
     for (int64_t i = 0; i < bytes; i += UNIT) memcpy(to + i, from + i, UNIT);
 }
 
-/* A line of places along the last axis, channels innermost, each of `run` bytes. */
+/* Copies `count` positions along the last axis, channels innermost, `run` bytes each. */
 static void copy_positions(const conv_direct_t *plan, const char *from, int64_t count, int64_t run,
                            char *to) {
   int64_t bytes = plan->types.in_bytes;
@@ -52,7 +52,7 @@ static void copy_positions(const conv_direct_t *plan, const char *from, int64_t 
   }
 }
 
-/* The same, with channels as the region has them. */
+/* The same, with the channels expanded if the form is depthwise. */
 static void copy_region_line(const direct_block_t *block, const char *from, int64_t count,
                              char *to) {
   const conv_direct_t *plan = block->run->plan;
@@ -65,8 +65,7 @@ static void copy_region_line(const direct_block_t *block, const char *from, int6
   plan->depthwise.expand_line(&plan->depthwise.expand, line, count, to);
 }
 
-/* A line of the region, [low, low + count) of the input along the last axis, with zeros where that
- * has none. */
+/* One line of the region: input coordinates [low, low + count) of the last axis, zeros outside. */
 static void fill_line(const direct_block_t *block, const char *from, bool inside, int64_t low,
                       int64_t count, char *to) {
   const conv_direct_t *plan = block->run->plan;
@@ -100,7 +99,7 @@ static void fill_region_line(const direct_block_t *block, int64_t image, int64_t
             phase->axes[last].starts[0], phase->region[last], to);
 }
 
-/* With one axis an image is one line, of which a part is wanted. */
+/* With one spatial axis an image is one line: copies region positions [begin, end) of it. */
 static void fill_region_part(const direct_block_t *block, int64_t image, int64_t begin, int64_t end,
                              char *to) {
   const conv_direct_t *plan = block->run->plan;
@@ -110,7 +109,7 @@ static void fill_region_part(const direct_block_t *block, int64_t image, int64_t
   fill_line(block, block->run->from + at * plan->types.in_bytes, true, low, end - begin, to);
 }
 
-/* What the block's lines see, image after image. */
+/* Copies what the block's lines read. `first` is the index of the block's first region entry. */
 void direct_block_fill_region(const direct_block_t *block) {
   const conv_direct_t *plan = block->run->plan;
   const direct_phase_t *phase = block->phase;
@@ -139,7 +138,7 @@ void direct_block_fill_region(const direct_block_t *block) {
 
 /* --- results --- */
 
-/* A stretch of the block's copy, columns [begin, end). */
+/* Copies columns [begin, end) of a span from the block's buffer. */
 static void copy_span(const direct_block_t *block, const direct_span_t *s, int64_t begin,
                       int64_t end) {
   const conv_direct_t *plan = block->run->plan;
@@ -161,7 +160,7 @@ static void copy_span(const direct_block_t *block, const direct_span_t *s, int64
   }
 }
 
-/* Columns that other workers make are narrowed too, whatever they hold. */
+/* All padded columns are narrowed: those of other parts hold garbage, which is not copied. */
 void direct_block_store(const direct_block_t *block, int64_t begin, int64_t end) {
   const conv_direct_t *plan = block->run->plan;
   if (plan->types.narrows_result)

@@ -1,7 +1,20 @@
-/* The loops of conv_direct.c for one width of vectors and one type. Included once for each; see
- * simd_foreach_real.h. With DIRECT_FACTOR(bits, flip), what a unit of the input is multiplied as,
- * and DIRECT_ADD(sum, factor, line) units are what a processor multiplies and adds up at once, of
- * the size of a SIMD_REAL. */
+/* Micro-kernels of direct convolution for one vector width and one type; conv_direct.c includes
+ * this file once for each, see simd_foreach_real.h.
+ *
+ * A tile is C[rows][vecs] in registers: at most 8 x 2 or 6 x 4 vectors, and `vecs` of B beside
+ * them. rows and vecs are constants at each call of the always-inline functions, so all loops over
+ * them unroll and the accumulators stay in registers. PANEL_KERNEL(name, rows, vecs, depthwise)
+ * makes one kernel: all lines of a block by strides, then its indirect tiles. A new tile shape
+ * needs an instance there and an entry in the table behind it.
+ *
+ *   accumulate_tap             C[r][v] += broadcast(A[r][k]) * B[k][v], for all k of one tap
+ *   accumulate_depthwise       C[r][v] += A[r][k][v] * B[k][v], elementwise
+ *   accumulate_sliding         the same for 3 or 5 adjacent taps: each A is loaded once
+ *   accumulate_terms           C[r][c] += A[r][k..] * B[c][k..], vectors along k (n <= 4)
+ *
+ * DIRECT_FACTOR(bits, flip) is a unit of A as the instruction wants it, DIRECT_ADD(sum, factor, b)
+ * the multiply-add; by default those of the element type. With them a unit is a k group of the size
+ * of a SIMD_REAL. */
 #ifndef DIRECT_ADD
 #define DIRECT_DEFAULT
 #define DIRECT_FACTOR(bits, flip) (bits)
@@ -14,8 +27,7 @@ typedef SIMD_REAL SIMD_NAME(vec)
     __attribute__((vector_size(SIMD_BYTES), aligned(sizeof(SIMD_REAL)), may_alias));
 typedef SIMD_REAL SIMD_NAME(acc) __attribute__((vector_size(SIMD_BYTES)));
 
-/* One tap of a tile: `rows` places times `vecs` vectors of columns, constants where this is called.
- */
+/* One tap of a tile; a[r] is row r of A. */
 SIMD_INLINE void SIMD_NAME(accumulate_tap)(int rows, int vecs, const direct_panel_t *panel,
                                            int64_t tap, const SIMD_REAL *const *a,
                                            SIMD_NAME(acc) (*sums)[4]) {
@@ -34,7 +46,7 @@ SIMD_INLINE void SIMD_NAME(accumulate_tap)(int rows, int vecs, const direct_pane
   }
 }
 
-/* The same where each column has terms of its own. */
+/* The same in the depthwise form: each column has terms of its own. */
 SIMD_INLINE void SIMD_NAME(accumulate_depthwise)(int rows, int vecs, const direct_panel_t *panel,
                                                  int64_t tap, const SIMD_REAL *const *a,
                                                  SIMD_NAME(acc) (*sums)[4]) {
@@ -49,7 +61,7 @@ SIMD_INLINE void SIMD_NAME(accumulate_depthwise)(int rows, int vecs, const direc
     }
 }
 
-/* Those of a tile of a line. */
+/* The same for a tile of a line, by stride. Precondition: k_count > 0. */
 SIMD_INLINE void SIMD_NAME(accumulate_depthwise_line)(int rows, int vecs,
                                                       const direct_panel_t *panel, int64_t tap,
                                                       const char *first,
@@ -70,7 +82,7 @@ SIMD_INLINE void SIMD_NAME(accumulate_depthwise_line)(int rows, int vecs,
   } while (--p);
 }
 
-/* The sums of a tile to where they belong. */
+/* Stores a tile: plus the bias in the first k block, plus C in later ones. */
 SIMD_INLINE void SIMD_NAME(store_tile)(int rows, int vecs, const direct_panel_t *panel,
                                        SIMD_REAL *const *results, SIMD_NAME(acc) (*sums)[4]) {
   if (panel->bias && !panel->accumulate) {
@@ -114,7 +126,7 @@ SIMD_INLINE void SIMD_NAME(compute_indirect_tile)(int rows, int vecs, bool depth
   SIMD_NAME(store_tile)(rows, vecs, panel, results, sums);
 }
 
-/* A tile of a line: rows are steps apart. */
+/* A tile of a line whose taps are all inside; rows are from_stride apart. */
 SIMD_INLINE void SIMD_NAME(compute_line_tile)(int rows, int vecs, bool depthwise,
                                               const direct_panel_t *panel, const int32_t *live,
                                               const char *from, char *to) {
@@ -138,8 +150,8 @@ SIMD_INLINE void SIMD_NAME(compute_line_tile)(int rows, int vecs, bool depthwise
   SIMD_NAME(store_tile)(rows, vecs, panel, results, sums);
 }
 
-/* The same where some rows may meet an end of the line's axis, for columns with terms of their own.
- * The first row is at `position` of the axis. */
+/* A depthwise tile of a line at the border: rows whose tap is outside of the axis read zeros.
+ * `position` is the coordinate of row 0. */
 SIMD_INLINE void SIMD_NAME(compute_border_tile)(int rows, int vecs, const direct_panel_t *panel,
                                                 const int32_t *live, int64_t position,
                                                 const char *from, char *to) {
@@ -205,9 +217,8 @@ SIMD_TARGET static void SIMD_NAME(sum_panel)(const direct_panel_t *panel) {
 #endif
 #undef TILE
 
-/* Results of so few columns that vectors are filled by terms instead: `rows` places times
- * `columns`, constants where this is called. Weights are [tap][column][term], counts of terms fill
- * vectors. */
+/* Narrow form: `rows` positions times `columns`, vectors along k, which is a multiple of the lanes.
+ * Weights are [tap][column][k]. */
 SIMD_INLINE void SIMD_NAME(accumulate_terms)(int rows, int columns, const direct_panel_t *panel,
                                              const SIMD_REAL *const *a, int64_t tap,
                                              SIMD_NAME(acc) (*sums)[4]) {
@@ -222,7 +233,7 @@ SIMD_INLINE void SIMD_NAME(accumulate_terms)(int rows, int columns, const direct
     }
 }
 
-/* The sum of a vector's lanes, by halves. */
+/* Sum of the lanes, by halves: a fixed order. */
 SIMD_INLINE SIMD_REAL SIMD_NAME(sum_lanes)(SIMD_NAME(acc) sum) {
   SIMD_REAL lanes[LANES];
   *(SIMD_NAME(vec) *)lanes = sum;
@@ -277,16 +288,17 @@ SIMD_INLINE void SIMD_NAME(narrow_in_line)(int columns, const direct_panel_t *pa
       SIMD_NAME(narrow_pointed)(COLUMNS, &panel, i);                                             \
   }
 #ifdef DIRECT_DEFAULT
-/* Has a vector read once, not again for each of its uses. */
+/* Keeps the compiler from folding the load into each use as a memory operand. */
 #if SIMD_BYTES == 64
 #define KEEP_IN_REGISTER(vector) __asm__("" : "+v"(vector))
 #else
 #define KEEP_IN_REGISTER(vector) (void)(vector)
 #endif
 
-/* A row of taps that follow each other as the results do: what is read is multiplied by all of them
- * while it is in a register. The first row's first tap is at `position` of the axis; those of rows
- * that are `inside` are all there. */
+/* One row of adjacent taps: input position x contributes to results x - taps + 1 .. x, so it is
+ * loaded once and multiplied by all taps. `position` is the coordinate of the first row's first
+ * tap; with `inside` no tap of the rows is outside of the axis. Unsigned comparison covers both
+ * borders. */
 SIMD_INLINE void SIMD_NAME(accumulate_sliding)(int rows, int vecs, int taps, bool inside,
                                                const direct_panel_t *panel,
                                                const SIMD_REAL *weights, const char *from,
@@ -318,7 +330,7 @@ SIMD_INLINE void SIMD_NAME(accumulate_sliding)(int rows, int vecs, int taps, boo
   } while (--p);
 }
 
-/* Columns from `column` of the strip on of a tile of a line. */
+/* Two or one vectors of columns, from `column` of the panel on, of a sliding tile. */
 SIMD_INLINE void SIMD_NAME(compute_sliding_tile)(int rows, int vecs, int taps, bool inside,
                                                  const direct_panel_t *panel,
                                                  const direct_line_t *line, int64_t row,
@@ -416,7 +428,7 @@ SIMD_TARGET static void SIMD_NAME(sum_depthwise)(const direct_panel_t *panel) {
 #undef KEEP_IN_REGISTER
 #undef DEPTHWISE
 
-/* Lanes of a vector out of the two that start at `from`. */
+/* Permutes the lanes of the two vectors that start at `from`. */
 SIMD_INLINE SIMD_NAME(acc) SIMD_NAME(permute_lanes)(const SIMD_REAL *from, const void *lanes) {
 #if SIMD_BYTES == 64
   __m512i a = _mm512_loadu_si512(from), b = _mm512_loadu_si512(from + LANES),
@@ -432,7 +444,7 @@ SIMD_INLINE SIMD_NAME(acc) SIMD_NAME(permute_lanes)(const SIMD_REAL *from, const
 #endif
 }
 
-/* See channel_expand_t. */
+/* Expands a line of positions, see channel_expand_t. */
 SIMD_TARGET static void SIMD_NAME(expand_line)(const channel_expand_t *s, const void *line,
                                                int64_t count, void *to_) {
   const SIMD_REAL *from = line;
