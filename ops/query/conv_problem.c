@@ -28,7 +28,8 @@ static conv_array_t activations(const hlo_shape_t *shape, const int64_t *strides
 static bool read_forward(const conv_labels_t *l, conv_problem_t *p) {
   const hlo_dim_labels_t *n = l->labels;
   p->kind = CONV_FORWARD;
-  p->batch = l->lhs->dims[n->lhs_batch], p->groups = l->feature_groups;
+  p->batch = l->lhs->dims[n->lhs_batch];
+  p->groups = l->feature_groups;
   p->in_channels = l->rhs->dims[n->rhs_input_feature];
   p->out_channels = l->rhs->dims[n->rhs_output_feature] / p->groups;
   p->arrays[CONV_SRC] =
@@ -40,9 +41,12 @@ static bool read_forward(const conv_labels_t *l, conv_problem_t *p) {
                      n->rhs_input_feature);
   wei->group = wei->outer * p->out_channels;
   for (int d = 0; d < p->spatial; d++) {
-    p->in[d] = l->lhs->dims[n->lhs_spatial[d]], p->out[d] = l->out->dims[n->out_spatial[d]];
-    p->window[d] = l->window[d].size, p->stride[d] = l->window[d].stride;
-    p->dilation[d] = l->window[d].window_dilation, p->low[d] = l->window[d].pad_low;
+    p->in[d] = l->lhs->dims[n->lhs_spatial[d]];
+    p->out[d] = l->out->dims[n->out_spatial[d]];
+    p->window[d] = l->window[d].size;
+    p->stride[d] = l->window[d].stride;
+    p->dilation[d] = l->window[d].window_dilation;
+    p->low[d] = l->window[d].pad_low;
     wei->reversed[d] = l->window[d].reversal;
     if (l->window[d].base_dilation != 1) return false;
   }
@@ -55,7 +59,8 @@ static bool read_forward(const conv_labels_t *l, conv_problem_t *p) {
 static bool read_data(const conv_labels_t *l, conv_problem_t *p) {
   const hlo_dim_labels_t *n = l->labels;
   p->kind = CONV_DATA;
-  p->batch = l->lhs->dims[n->lhs_batch], p->groups = l->feature_groups;
+  p->batch = l->lhs->dims[n->lhs_batch];
+  p->groups = l->feature_groups;
   p->out_channels = l->rhs->dims[n->rhs_input_feature];
   p->in_channels = l->rhs->dims[n->rhs_output_feature] / p->groups;
   p->arrays[CONV_DST] =
@@ -68,8 +73,11 @@ static bool read_data(const conv_labels_t *l, conv_problem_t *p) {
   wei->group = wei->inner * p->in_channels;
   for (int d = 0; d < p->spatial; d++) {
     const hlo_window_dim_t *w = &l->window[d];
-    p->in[d] = l->out->dims[n->out_spatial[d]], p->out[d] = l->lhs->dims[n->lhs_spatial[d]];
-    p->window[d] = w->size, p->stride[d] = w->base_dilation, p->dilation[d] = w->window_dilation;
+    p->in[d] = l->out->dims[n->out_spatial[d]];
+    p->out[d] = l->lhs->dims[n->lhs_spatial[d]];
+    p->window[d] = w->size;
+    p->stride[d] = w->base_dilation;
+    p->dilation[d] = w->window_dilation;
     p->low[d] = (w->size - 1) * w->window_dilation - w->pad_low;
     wei->reversed[d] = !w->reversal;
     if (w->stride != 1) return false;
@@ -83,7 +91,8 @@ static bool read_data(const conv_labels_t *l, conv_problem_t *p) {
 static bool read_weights(const conv_labels_t *l, conv_problem_t *p) {
   const hlo_dim_labels_t *n = l->labels;
   p->kind = CONV_WEIGHTS;
-  p->batch = l->lhs->dims[n->lhs_feature], p->groups = l->batch_groups;
+  p->batch = l->lhs->dims[n->lhs_feature];
+  p->groups = l->batch_groups;
   p->in_channels = l->lhs->dims[n->lhs_batch] / p->groups;
   p->out_channels = l->rhs->dims[n->rhs_output_feature] / p->groups;
   p->arrays[CONV_SRC] =
@@ -96,9 +105,12 @@ static bool read_weights(const conv_labels_t *l, conv_problem_t *p) {
   wei->group = wei->outer * p->out_channels;
   for (int d = 0; d < p->spatial; d++) {
     const hlo_window_dim_t *w = &l->window[d];
-    p->in[d] = l->lhs->dims[n->lhs_spatial[d]], p->out[d] = w->size,
+    p->in[d] = l->lhs->dims[n->lhs_spatial[d]];
+    p->out[d] = w->size;
     p->window[d] = l->out->dims[n->out_spatial[d]];
-    p->stride[d] = w->window_dilation, p->dilation[d] = w->stride, p->low[d] = w->pad_low;
+    p->stride[d] = w->window_dilation;
+    p->dilation[d] = w->stride;
+    p->low[d] = w->pad_low;
     if (w->base_dilation != 1 || w->reversal) return false;
   }
   return l->feature_groups == 1;
@@ -120,10 +132,12 @@ static bool finish_padding(conv_problem_t *p) {
 static void crop(conv_problem_t *p) {
   for (int d = 0; d < p->spatial; d++) {
     if (p->low[d] >= 0 && p->high[d] >= 0) continue;
-    int64_t low = p->low[d] < 0 ? -p->low[d] : 0, high = p->high[d] < 0 ? -p->high[d] : 0;
+    int64_t low = p->low[d] < 0 ? -p->low[d] : 0;
+    int64_t high = p->high[d] < 0 ? -p->high[d] : 0;
     p->arrays[CONV_SRC].start += low * p->arrays[CONV_SRC].spatial[d];
     p->in[d] -= low + high;
-    p->low[d] += low, p->high[d] += high;
+    p->low[d] += low;
+    p->high[d] += high;
     p->zero_first = p->kind == CONV_DATA;
   }
 }
@@ -184,7 +198,8 @@ static bool is_gradient(const conv_labels_t *l, const conv_problem_t *forward) {
 static bool read_problem(const conv_labels_t *l, conv_problem_t *p) {
   p->spatial = l->labels->spatial_rank;
   conv_problem_t other = *p;
-  bool forward = read_forward(l, p), weights = read_weights(l, &other);
+  bool forward = read_forward(l, p);
+  bool weights = read_weights(l, &other);
   if (weights && (!forward || is_gradient(l, p)))
     *p = other;
   else if (!forward && !read_data(l, p))
@@ -210,7 +225,9 @@ hr_status_t conv_problem_read(const op_step_t *step, conv_problem_t *problem, bo
   const hlo_window_t *window = hlo_attr_window(step->instr);
   conv_labels_t l = {.labels = hlo_attr_labels(step->instr),
                      .window = window ? window->dims : NULL};
-  l.lhs = step->in_shapes[0], l.rhs = step->in_shapes[1], l.out = step->out_shape;
+  l.lhs = step->in_shapes[0];
+  l.rhs = step->in_shapes[1];
+  l.out = step->out_shape;
   l.feature_groups = hlo_attr_int(step->instr, HLO_ATTR_FEATURE_GROUP_COUNT);
   l.batch_groups = hlo_attr_int(step->instr, HLO_ATTR_BATCH_GROUP_COUNT);
   *out_fits = all_have_roles(&l) && is_sane(&l);

@@ -1,5 +1,28 @@
-/* What conv_direct.c shares with the files that it is made of: conv_direct_plan.c and
- * direct_block.c. */
+/* Data structures of direct convolution, shared by
+ *
+ *   conv_direct.c         entry points, and the loop nest over tasks, k blocks and panels
+ *   conv_direct_plan.c    choice of the form, the register tile, the phases and the blocking
+ *   conv_direct_scratch.c sizes and offsets in scratch memory
+ *   conv_direct_pack.c    packing of the weights into panels
+ *   conv_direct_block.c   addresses that the tiles of one block read and write
+ *   conv_direct_region.c  copies of a block's input (region) and of its results
+ *   conv_direct_tiles.h   micro-kernels, compiled for each vector width and type
+ *
+ * In GEMM terms the convolution of one group is C[m][n] = sum over taps of A_tap[m][k] B_tap[k][n]:
+ *
+ *   m          result positions (image and all spatial coordinates)
+ *   n          channels of the result in one group: columns
+ *   k          channels of the input in one group: terms of one tap
+ *   tap        element of the window; A_tap is the input shifted by the tap, B_tap its weights
+ *   panel      tile.width columns of B, packed [tap][k][column], zero-padded
+ *   k group    terms that one instruction multiplies: 1, 2 (bf16 pairs) or 4 (VNNI bytes)
+ *   k block    terms of each tap that one pass over a panel sums, see direct_k_block
+ *   tile       tile.rows positions by up to 4 vectors of columns, in registers
+ *   block      some lines of positions of a phase and group, the work of one task
+ *   line       results that differ in the last spatial coordinate (or, with one spatial axis, the
+ *              results of one image)
+ *
+ * Strides and offsets are in elements of the array unless a comment says bytes. */
 #ifndef HLO_OPS_CONV_DIRECT_H
 #define HLO_OPS_CONV_DIRECT_H
 
@@ -7,167 +30,315 @@
 #include "ops/kernels/conv/native_convolution.h"
 #include "ops/kernels/move/native_transpose.h"
 
-/* Tiles of results that follow each other and have the same taps: what their first one reads, where
- * it is, and how many taps and which. The last tile starts with row `last`: some of its results may
- * be those of the tile before, made again. Rows outside of [low, high) meet an end of the axis, on
- * which the first one is at `place` of the input. */
+#define DIRECT_SIGN_BITS ((int)0x80808080) /* sign bits of four int8 terms */
+
+/* --- arguments of the micro-kernels --- */
+
+/* Tiles of one line that share their taps and need no indirection: the address of row r and tap t
+ * is from + r * from_stride + tap_offsets[t]. The last tile starts at row `last_row`: it may
+ * overlap the one before and recompute some of its results. */
 typedef struct direct_line {
-  const char *from;
-  char *to;
-  int64_t tiles, last, low, high, position;
-  const int32_t *live;
+  const char *from;         /* input of row 0, before the tap's offset */
+  char *to;                 /* results of row 0 */
+  int64_t tiles;            /* tiles of the line */
+  int64_t last_row;         /* first row of the last tile */
+  int64_t inner_begin;      /* rows [inner_begin, inner_end) read no padding along the last axis */
+  int64_t inner_end;        /* end of these rows */
+  int64_t position;         /* coordinate of row 0 on the last axis of the input */
+  const int32_t *live_taps; /* count, then indices, of the taps with any input */
 } direct_line_t;
+
+/* First row of a tile of the line. */
 static inline int64_t direct_line_row(const direct_line_t *line, int64_t tile, int64_t rows) {
-  return tile + 1 < line->tiles ? tile * rows : line->last;
+  return tile + 1 < line->tiles ? tile * rows : line->last_row;
 }
 
-/* A strip past the tiles of a block: some terms of each tap. Steps and terms in units, what
- * products are made of: an element, or several that fill 32 bits. */
+/* One panel times all tiles of a block, over one k block. Terms and strides of B are counted in
+ * units: an element, or the k_group elements that fill 32 bits. */
 typedef struct direct_panel {
-  int64_t rows, vectors, tiles, taps; /* of a tile; of those with pointers; most taps of a tile */
-  const direct_line_t *lines;         /* tiles without pointers */
-  int64_t line_count, from_stride, to_stride; /* from one row to the next: bytes */
-  const int64_t *offsets;                     /* of their taps: bytes */
-  const int64_t *tap_positions;  /* of their taps: places on the axis, which is so long, */
-  int64_t size, position_stride; /* and from one row to the next */
-  const void *zeros;             /* what is outside of it */
-  int64_t tap_reuse;             /* taps of a row that follow each other as the results do, or 0 */
-  const int32_t *live;           /* of each tile: how many taps any of its places has, and which */
-  const void *const *pointers;   /* of each tile and live tap: where its rows are */
-  void *const *results;          /* of each tile: of its rows */
-  int64_t column, first, count;  /* terms [first, first + count) of each tap; lanewise: from term
-                                  * `first` on, those  of a column `term_step` apart */
-  int64_t k_stride;
-  const void *weights;       /* of these terms and columns */
-  int64_t tap_stride, width; /* of the weights: to the next tap and term */
-  const void *starts;        /* of the columns' sums; NULL: 0 */
-  int flip;                  /* bits of units of the input to be turned over */
-  bool adds;                 /* to what is there */
+  int64_t rows;    /* positions of a tile */
+  int64_t vectors; /* vectors of columns of a tile */
+  int64_t taps;    /* taps of the phase */
+
+  /* Tiles by strides. */
+  const direct_line_t *lines;   /* lines of the block */
+  int64_t line_count;           /* number of `lines` */
+  int64_t from_stride;          /* input bytes from one row to the next */
+  int64_t to_stride;            /* result bytes from one row to the next */
+  const int64_t *tap_offsets;   /* input bytes from a row's base address to each tap */
+  const int64_t *tap_positions; /* coordinate of each tap on the last axis, relative to the row */
+  int64_t axis_size;            /* size of the last axis of the input */
+  int64_t position_stride;      /* step of that coordinate from one row to the next */
+  const void *zeros;            /* address read in place of padding */
+  int64_t tap_reuse;            /* adjacent taps that a sliding tile keeps in registers; 0: none */
+
+  /* Tiles by an indirection buffer: positions at borders, and rests of lines. */
+  int64_t indirect_tiles;         /* number of these tiles */
+  const int32_t *live_taps;       /* [tile][1 + taps]: count, then indices of the taps */
+  const void *const *indirection; /* [tile][live tap][row]: addresses of A */
+  void *const *results;           /* [tile][row]: addresses of C */
+
+  /* Range of terms and columns. */
+  int64_t column;   /* first column of the panel */
+  int64_t k_first;  /* first term; depthwise: the panel's first element of a position */
+  int64_t k_count;  /* number of terms */
+  int64_t k_stride; /* depthwise: elements between the terms of one column */
+
+  /* Packed weights and the accumulators' start. */
+  const void *weights; /* B of the first tap, term and column */
+  int64_t tap_stride;  /* units from one tap to the next */
+  int64_t width;       /* units from one term to the next: columns of the panel */
+  const void *bias;    /* initial sums of the columns; NULL: zero */
+  int sign_flip;       /* mask XORed to units of A: int8 becomes uint8 + 128 */
+  bool accumulate;     /* sums are added to C (all k blocks but the first) */
 } direct_panel_t;
 
-/* Channels of a place, some of them several times and in another order: of each element of `count`,
- * whole vectors, which channel it is. Vectors that are made of one and the next one are so by what
- * they start from, and their lanes counted from there, as indices of the elements' size; the others
- * start from -1. */
+/* Depthwise: gather that repeats and reorders the channels of a position, so that element i of the
+ * expanded position is the term of column i % padded_n. A vector whose lanes all come from two
+ * adjacent source vectors is made by one permutation. */
 typedef struct channel_expand {
-  int64_t channels, count;
-  int32_t *sources, *starts;
-  void *lanes;
+  int64_t channels; /* channels of a source position */
+  int64_t count;    /* elements of an expanded position, a multiple of the lanes */
+  int32_t *sources; /* [count]: source channel of each element; NULL: no expansion */
+  int32_t *starts;  /* [count / lanes]: first channel of the two vectors; -1: gather by elements */
+  void *lanes;      /* [count]: lane index relative to `starts`, of the elements' size */
 } channel_expand_t;
 
-/* One spatial dimension of a phase. */
+/* --- the plan --- */
+
+/* One spatial axis of a phase. */
 typedef struct direct_axis {
-  int64_t first, stride, count; /* its results */
-  int64_t in_stride;            /* of the input, from one result to the next */
-  int64_t taps;
-  int64_t *starts,
-      *elements; /* of each: the first result's place, ascending, and which of the window it is */
+  int64_t first;     /* coordinate of the phase's first result */
+  int64_t stride;    /* coordinates from one result of the phase to the next */
+  int64_t count;     /* results of the phase */
+  int64_t in_stride; /* input coordinates from one result to the next */
+  int64_t taps;      /* taps of the axis that meet the input at all */
+  int64_t *starts;   /* [taps]: input coordinate of the first result, ascending */
+  int64_t *elements; /* [taps]: index within the window */
 } direct_axis_t;
 
+/* Results that meet the same taps. A forward convolution has one phase; with holes in the input
+ * (data gradient, transposed convolution) each residue of the coordinates modulo the hole width is
+ * a phase of its own, so no hole is ever read. */
 typedef struct direct_phase {
   direct_axis_t axes[CONV_MAX_SPATIAL];
-  int64_t taps, k;  /* pointers of a place, terms at each */
-  int64_t *offsets; /* of each tap from the place that a result starts from; bytes of the input or
-                       region */
-  int64_t *tap_positions; /* the same along the last axis, in places */
-  int64_t line_positions, lines, block_lines, blocks, first_task;
-  int64_t panel;     /* elements of a packed strip */
-  int64_t packed_at; /* elements; of group 0 */
-  int64_t region[CONV_MAX_SPATIAL],
-      region_strides[CONV_MAX_SPATIAL]; /* places of an image, and steps */
+  int64_t taps;                             /* taps of a position; merged rows count as one */
+  int64_t k;                                /* terms of a tap */
+  int64_t *offsets;                         /* [taps]: bytes from a position's base address */
+  int64_t *tap_positions;                   /* [taps]: coordinate along the last axis */
+  int64_t region[CONV_MAX_SPATIAL];         /* positions of an image's region, per axis */
+  int64_t region_strides[CONV_MAX_SPATIAL]; /* elements from one of them to the next */
+
+  int64_t line_positions; /* positions of an entry of axis 0 */
+  int64_t lines;          /* entries of axis 0, over all images */
+  int64_t block_lines;    /* entries of the largest block */
+  int64_t blocks;         /* blocks of one group */
+  int64_t first_task;     /* index of the phase's first task */
+
+  int64_t panel_elements; /* elements of a packed panel */
+  int64_t packed_at;      /* first element of group 0 in the packed weights */
 } direct_phase_t;
+
+/* Sizes and strides of one group's product. */
+typedef struct direct_gemm {
+  int64_t groups;       /* products */
+  int64_t fused_groups; /* groups of the program in one of them: more than 1 if depthwise */
+  int64_t k;            /* terms of a tap */
+  int64_t n;            /* columns */
+  int64_t k_stride;     /* of the program's weights */
+  int64_t n_stride;     /* of the program's weights */
+} direct_gemm_t;
+
+/* Element sizes and conversions. */
+typedef struct direct_types {
+  int64_t sum_bytes;      /* of a sum */
+  int64_t in_bytes;       /* of an element of the input and of the weights */
+  int64_t out_bytes;      /* of an element of the result */
+  int64_t k_group;        /* terms that are multiplied at once: 1, 2 or 4 */
+  bool flips_sign;        /* int8 input is multiplied as uint8, see flip_bias_compute */
+  bool narrows_result;    /* the result's type is not that of the sums */
+  bool widens_operand[2]; /* input and weights are converted before the loops */
+} direct_types_t;
+
+/* Register tile and panels. */
+typedef struct direct_tiling {
+  int64_t lanes;    /* elements of a vector */
+  int64_t rows;     /* positions of a tile */
+  int64_t width;    /* columns of a panel */
+  int64_t panels;   /* panels of a group */
+  int64_t padded_n; /* columns rounded up to whole vectors */
+} direct_tiling_t;
+
+/* Variants of the loop nest; they exclude each other except where a comment says so. */
+typedef struct direct_form {
+  bool narrow_n;         /* n of at most 4: vectors of terms, panel [tap][column][term] */
+  bool depthwise;        /* every column has terms of its own: elementwise products */
+  bool merges_last_axis; /* few channels: the taps of a row are one tap of taps * k terms */
+  bool has_region;       /* any form: the block's input is copied, channels innermost, padded */
+  bool has_copy;         /* any form: results go through a buffer of the block */
+} direct_form_t;
+
+/* Depthwise form only. */
+typedef struct direct_depthwise {
+  int64_t tap_reuse;       /* see direct_panel_t */
+  channel_expand_t expand; /* from channels to elements of a position */
+  void (*expand_line)(const channel_expand_t *expand, const void *from, int64_t count, void *to);
+} direct_depthwise_t;
+
+/* Division of the work. Tasks are numbered [phase][group][block][part]. */
+typedef struct direct_partition {
+  int phase_count;
+  direct_phase_t *phases;
+  int64_t parts;       /* parts that the columns are divided in: 1 unless blocks are too few */
+  int64_t part_panels; /* panels of a part */
+  int64_t tasks;       /* tasks of all phases */
+} direct_partition_t;
+
+/* Packed weights: [group][phase][panel], then the bias of flipped signs. */
+typedef struct direct_packed {
+  int64_t group_elements; /* elements of a group */
+  int64_t elements;       /* elements of all groups */
+  size_t bytes;           /* size with the bias */
+  size_t bias_at;         /* offset of the bias, bytes */
+  const void *constant;   /* packed when planned, of constant weights; else NULL */
+} direct_packed_t;
+
+/* Byte offsets in scratch memory. */
+typedef struct direct_scratch {
+  size_t wide_at[2];   /* widened input and weights */
+  size_t packed_at;    /* packed weights */
+  size_t workers_at;   /* workspaces, one a worker */
+  size_t worker_bytes; /* size of a workspace */
+} direct_scratch_t;
+
+/* Byte offsets in a worker's workspace. */
+typedef struct direct_workspace {
+  size_t zeros_at;       /* zeros that padding is read from */
+  size_t zeros_bytes;    /* their size */
+  size_t spare_at;       /* results of the last tile's surplus rows, never read */
+  size_t spans_at;       /* direct_span_t[] */
+  size_t lines_at;       /* direct_line_t[] */
+  size_t line_taps_at;   /* live taps of the lines */
+  size_t indirection_at; /* indirection buffer */
+  size_t live_taps_at;   /* live taps of the indirect tiles */
+  size_t results_at;     /* result addresses of the indirect tiles */
+  size_t region_at;      /* region */
+  size_t line_at;        /* line of a region before its channels are expanded */
+  size_t edge_copies_at; /* padded copies of merged taps */
+  size_t copy_at;        /* results of the block, [position][padded_n] sums */
+  size_t narrow_at;      /* the same in the result's type */
+} direct_workspace_t;
 
 typedef struct conv_direct {
   const conv_problem_t *problem;
-  conv_array_t input, output;
-  const int64_t *input_sizes, *output_sizes;
-  int64_t fused_groups,
-      groups; /* those of the program that are taken together, and how many of such there are */
-  int64_t k, n, k_stride, n_stride; /* of a group's weights */
-  int64_t channels,
-      position_elements; /* elements of a place: of the input and group, and as tiles read it */
-  int64_t bytes, in_bytes,
-      out_bytes;   /* of a sum; of an element of the input and weights, of the result */
-  int64_t k_group; /* terms that are multiplied at once */
+  conv_array_t input;          /* array that is read: SRC, or DST for the data gradient */
+  conv_array_t output;         /* array that is written */
+  const int64_t *input_sizes;  /* spatial sizes of `input` */
+  const int64_t *output_sizes; /* spatial sizes of `output` */
+  int64_t channels;            /* channels of a position that one product reads */
+  int64_t position_elements;   /* elements of a position as tiles read it */
+  int workers;                 /* most workers that run the plan */
   void (*sum_panel)(const direct_panel_t *panel);
-  bool narrow_n;  /* columns, so that vectors are of terms: one strip [tap][column][term] */
-  bool depthwise; /* each column has terms of its own: vectors of columns meet vectors of terms */
-  int64_t tap_reuse; /* lanewise: see direct_panel_t */
-  channel_expand_t
-      expand; /* lanewise: how a region has the channels of a place; without sources as they are */
-  void (*expand_line)(const channel_expand_t *spread, const void *from, int64_t count, void *to);
-  bool flips_sign;            /* signed bytes are multiplied as unsigned ones: see flip_starts */
-  int64_t lanes, rows, width; /* of a vector; of a tile; of a strip: columns */
-  int64_t panels, padded;     /* of a group; columns that they have */
-  int workers, phase_count;
-  direct_phase_t *phases;
-  int64_t parts, part_panels, tasks; /* parts of the columns */
-  bool merges_last_axis, has_region, has_copy;
-  bool narrows_result;                      /* the result's type is not that of the sums */
-  bool widens_operand[2];                   /* input and weights */
-  int64_t group_packed, packed_count;       /* elements */
-  const void *constant_packed;              /* weights that are known */
-  size_t starts_at;                         /* in the packed weights, bytes */
-  size_t packed_bytes, wide_at[2];          /* the widened input and weights */
-  size_t packed_at, spaces_at, space_bytes; /* spaces: one a worker */
-  /* in a space */
-  size_t zeros_at, zeros_bytes, spare_at, spans_at, lines_at, line_live_at, table_at, live_at,
-      results_at, region_at, line_at, edge_copies_at, copy_at, narrow_at;
+  direct_gemm_t gemm;
+  direct_types_t types;
+  direct_form_t form;
+  direct_tiling_t tile;
+  direct_depthwise_t depthwise;
+  direct_partition_t partition;
+  direct_packed_t packed;
+  direct_scratch_t scratch;
+  direct_workspace_t workspace;
 } conv_direct_t;
 
+/* --- a run --- */
+
+/* Addresses of one call. */
 typedef struct direct_run {
   const conv_direct_t *plan;
-  const char *from, *weights;
-  char *to, *packed, *spaces;
+  const char *from;    /* input, widened if need be */
+  const char *weights; /* weights, widened if need be; unused if they are constant */
+  char *to;            /* result */
+  char *packed;        /* packed weights */
+  char *workspaces;    /* of all workers */
   const op_native_epilogue_t *epilogue;
 } direct_run_t;
 
-/* A result by its number in the block: its image and its places along the axes, counted in the
- * phase. */
+/* A result position: image and coordinates along the axes of the phase. */
 typedef struct direct_position {
-  int64_t image, at[CONV_MAX_SPATIAL];
+  int64_t image;
+  int64_t at[CONV_MAX_SPATIAL];
 } direct_position_t;
 
-/* Results that follow each other along the last axis: where they are, and the first one's place in
- * the input or the region, each with its step; in elements. A merged tap starts where its first one
- * does. [low, high): those that meet no end of the last axis. [begin, end): those that are a line.
- */
+/* Results of a block that differ in the last coordinate only.
+ *
+ *   0          inner_begin                     inner_end      count
+ *   |--border--|------ all taps of the row inside ------|--border--|
+ *        line_begin |---- tiles by strides ----| line_end
+ *
+ * Results outside of [line_begin, line_end) go through the indirection buffer. */
 typedef struct direct_span {
-  direct_position_t position;
-  int64_t first_result, count, low, high, begin, end, in, in_stride, out, out_stride;
-  bool sees_all; /* the other axes' taps all meet the input */
+  direct_position_t position; /* first result */
+  int64_t first_result;       /* its index in the block */
+  int64_t count;              /* results */
+  int64_t inner_begin;        /* first result whose last-axis taps are all inside */
+  int64_t inner_end;          /* end of these */
+  int64_t line_begin;         /* first result of the line */
+  int64_t line_end;           /* end of the line */
+  int64_t in_offset;          /* first result's base in the input or region, merged taps excluded */
+  int64_t in_stride;          /* step to the next result */
+  int64_t out_offset;         /* first result in the output */
+  int64_t out_stride;         /* step to the next result */
+  bool outer_inside;          /* taps of all other axes are inside, too */
 } direct_span_t;
 
-/* A block at work. Lines [begin, end) are counted over all images. */
+/* A block in progress: entries [begin, end) of axis 0, counted over all images. */
 typedef struct direct_block {
   const direct_run_t *run;
   const direct_phase_t *phase;
-  int64_t group, begin, end, positions;
-  int64_t line_count, pointed, tiles; /* lines; the other results, and tiles of them */
-  char *space, *edge_copy;            /* rim: free for the next one */
+  int64_t group;
+  int64_t begin;          /* first entry */
+  int64_t end;            /* end of the entries */
+  int64_t positions;      /* results */
+  int64_t line_count;     /* lines found so far */
+  int64_t indirect_rows;  /* results with pointers found so far */
+  int64_t indirect_tiles; /* their tiles */
+  char *workspace;        /* of the worker */
+  char *edge_copy;        /* free space for the next edge copy */
   int worker;
 } direct_block_t;
 
-/* From the first tap to the last one. */
+/* Input coordinates from the first tap to the last one. */
 static inline int64_t direct_tap_span(const direct_axis_t *axis) {
   return axis->taps ? axis->starts[axis->taps - 1] - axis->starts[0] : 0;
 }
 
-/* Terms of a tap that are summed at once, of all taps one after the other: a multiple of `unit`, or
- * all. */
+/* Terms of each tap in one k block: a multiple of 16, or all. */
 int64_t direct_k_block(const conv_direct_t *plan, const direct_phase_t *phase);
 
-/* All but `sum_strip`. Leaves *out_fits false where others do better. */
+/* Most terms of a tap in any phase. */
+int64_t direct_max_k(const conv_direct_t *plan);
+
+/* Fills in the plan except for its function pointers and scratch offsets; `problem` and `workers`
+ * are set. *out_fits false: another kernel is faster, or must do it. Arrays live as the arena. */
 hr_status_t direct_plan_init(hr_arena_t *arena, conv_direct_t *plan, bool *out_fits);
-/* Places of everything in scratch memory; returns its size. */
+/* Assigns all scratch offsets; returns the size in bytes. */
 size_t direct_plan_scratch(conv_direct_t *plan);
 
-/* Fills in the block's lines and pointers, and its region first if there is one. */
-void direct_block_ready(direct_block_t *block);
-/* Where pointers of result `number` of those that have some start in the table, and the taps of a
- * tile: how many lead to the input, and which. */
-const void **direct_block_row(const direct_block_t *block, int64_t number);
-int32_t *direct_block_live(const direct_block_t *block, int64_t tile);
-/* The block's copy to where the results belong: columns [begin, end) of it. */
-void direct_block_finish(const direct_block_t *block, int64_t begin, int64_t end);
+/* Packs panels [begin, end) of all groups, numbered [group][panel], for all phases. A task function
+ * of hr_workers_split with a direct_run_t as context. */
+void direct_pack_panels(void *run, int64_t begin, int64_t end, int worker);
+/* Initial sums of a phase and group, [padded_n]; types.flips_sign only. */
+const char *direct_flip_bias(const direct_run_t *run, const direct_phase_t *phase, int64_t group);
+
+/* Computes the block's lines, indirection buffer and live taps, after its region if it has one. */
+void direct_block_prepare(direct_block_t *block);
+/* Copies the block's input, channels innermost and zero-padded, into the workspace. */
+void direct_block_fill_region(const direct_block_t *block);
+/* Slots of result `number`, counted over the indirect ones, in the indirection buffer: one every
+ * tile.rows. */
+const void **direct_block_indirection(const direct_block_t *block, int64_t number);
+/* Live taps of an indirect tile: count, then indices. */
+int32_t *direct_block_live_taps(const direct_block_t *block, int64_t tile);
+/* Copies columns [begin, end) of the block's buffer to the result, narrowed if need be. */
+void direct_block_store(const direct_block_t *block, int64_t begin, int64_t end);
 #endif

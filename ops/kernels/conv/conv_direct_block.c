@@ -1,14 +1,24 @@
-/* What a block of a convolution by taps reads and writes: pointers, regions, results. */
+/* Addresses of one block of a direct convolution: lines, indirection buffer, live taps.
+ *
+ * A block is divided into spans, one a line of results. The middle of a span, whose taps are all
+ * inside the input, becomes a line: its tiles compute addresses from strides. The borders, and what
+ * does not fill a tile, go through the indirection buffer, one address for each position and tap,
+ * as in XNNPACK's indirect convolution; padding reads a line of zeros. Border results at the same
+ * coordinate of neighbouring spans are put into one tile, because they miss the same taps, and taps
+ * that no row of a tile has are skipped (live taps).
+ *
+ * Cost: O(positions) for lines, O(border positions * taps) for the buffer, once a block and not
+ * once a panel. */
 #include <string.h>
 
 #include "ops/kernels/conv/conv_direct.h"
 
-/* --- places --- */
+/* --- positions --- */
 
-static direct_position_t position_of(const direct_block_t *block, int64_t number) {
+static direct_position_t result_position(const direct_block_t *block, int64_t number) {
   const direct_phase_t *phase = block->phase;
-  int64_t line = block->begin + number / phase->line_positions,
-          rest = number % phase->line_positions;
+  int64_t line = block->begin + number / phase->line_positions;
+  int64_t rest = number % phase->line_positions;
   direct_position_t position = {line / phase->axes[0].count, {line % phase->axes[0].count}};
   for (int d = block->run->plan->problem->spatial - 1; d > 0; d--) {
     position.at[d] = rest % phase->axes[d].count;
@@ -17,11 +27,11 @@ static direct_position_t position_of(const direct_block_t *block, int64_t number
   return position;
 }
 
-/* Where a result belongs, in elements. */
-static int64_t result_at(const direct_block_t *block, const direct_position_t *position) {
+/* Offset of a result in the output. */
+static int64_t result_offset(const direct_block_t *block, const direct_position_t *position) {
   const conv_direct_t *plan = block->run->plan;
   int64_t at = plan->output.start + position->image * plan->output.outer +
-               block->group * plan->n * plan->output.inner;
+               block->group * plan->gemm.n * plan->output.inner;
   for (int d = 0; d < plan->problem->spatial; d++) {
     const direct_axis_t *axis = &block->phase->axes[d];
     at += (axis->first + position->at[d] * axis->stride) * plan->output.spatial[d];
@@ -29,14 +39,16 @@ static int64_t result_at(const direct_block_t *block, const direct_position_t *p
   return at;
 }
 
-/* A merged tap that reaches beyond the end of a line: a copy of what is there, with zeros around
- * it. */
+/* Copy of a merged tap's `count` positions from coordinate `low` on, with zeros where they are
+ * outside of the input. Precondition: the workspace holds as many copies as the block can need. */
 static const void *make_edge_copy(direct_block_t *block, const char *from, int64_t low,
                                   int64_t count) {
   const conv_direct_t *plan = block->run->plan;
   int last = plan->problem->spatial - 1;
-  int64_t size = plan->input_sizes[last], each = plan->k * plan->in_bytes;
-  int64_t begin = hr_min(hr_max(-low, 0), count), end = hr_max(begin, hr_min(size - low, count));
+  int64_t size = plan->input_sizes[last];
+  int64_t each = plan->gemm.k * plan->types.in_bytes;
+  int64_t begin = hr_min(hr_max(-low, 0), count);
+  int64_t end = hr_max(begin, hr_min(size - low, count));
   char *edge_copy = block->edge_copy;
   memset(edge_copy, 0, (size_t)(count * each));
   memcpy(edge_copy + begin * each, from + begin * each, (size_t)((end - begin) * each));
@@ -44,7 +56,7 @@ static const void *make_edge_copy(direct_block_t *block, const char *from, int64
   return edge_copy;
 }
 
-/* Whether a tap meets the input along the first `axes` axes. */
+/* Whether a tap is inside the input along the first `axes` axes. */
 static bool is_inside(const direct_block_t *block, const direct_position_t *position,
                       const int64_t *tap, int axes) {
   bool inside = true;
@@ -56,400 +68,267 @@ static bool is_inside(const direct_block_t *block, const direct_position_t *posi
   return inside;
 }
 
-/* Whether all taps meet the input along the first `axes` axes. */
-static bool sees_all(const direct_block_t *block, const direct_position_t *position, int axes) {
+/* Whether all taps are inside along the first `axes` axes: the first and the last of each are. */
+static bool all_taps_inside(const direct_block_t *block, const direct_position_t *position,
+                            int axes) {
   int64_t first[CONV_MAX_SPATIAL] = {0}, last[CONV_MAX_SPATIAL];
   for (int d = 0; d < axes; d++) last[d] = block->phase->axes[d].taps - 1;
   return is_inside(block, position, first, axes) && is_inside(block, position, last, axes);
 }
 
-/* Sets [low, high) of a stretch. In a region all are inside. Flipped zeros are no zeros: no tap can
- * be left out. */
-static void find_inner(const direct_block_t *block, direct_span_t *s) {
+/* Sets the inner range of a span. In a region all results are inner. With flipped signs padding is
+ * 128 and not 0, so no tap may be skipped and a row beyond an outer border has no inner range. */
+static void set_inner_range(const direct_block_t *block, direct_span_t *s) {
   const conv_direct_t *plan = block->run->plan;
   int last = plan->problem->spatial - 1;
   const direct_axis_t *axis = &block->phase->axes[last];
-  s->low = 0, s->high = block->phase->taps ? s->count : 0;
-  s->sees_all = plan->has_region || !block->phase->taps || sees_all(block, &s->position, last);
-  if (plan->has_region || !block->phase->taps) return;
+  s->inner_begin = 0;
+  s->inner_end = block->phase->taps ? s->count : 0;
+  s->outer_inside =
+      plan->form.has_region || !block->phase->taps || all_taps_inside(block, &s->position, last);
+  if (plan->form.has_region || !block->phase->taps) return;
   int64_t first = axis->starts[0] + s->position.at[last] * axis->in_stride;
-  int64_t room = plan->input_sizes[last] - 1 - first - direct_tap_span(axis);
-  s->low = first < 0 ? hr_min(hr_div_ceil(-first, axis->in_stride), s->count) : 0;
-  s->high = room < 0 ? 0 : hr_min(s->count, room / axis->in_stride + 1);
-  if (plan->flips_sign && !s->sees_all) s->high = 0;
-  s->high = hr_max(s->high, s->low);
+  int64_t last_start = plan->input_sizes[last] - 1 - first - direct_tap_span(axis);
+  s->inner_begin = first < 0 ? hr_min(hr_div_ceil(-first, axis->in_stride), s->count) : 0;
+  s->inner_end = last_start < 0 ? 0 : hr_min(s->count, last_start / axis->in_stride + 1);
+  if (plan->types.flips_sign && !s->outer_inside) s->inner_end = 0;
+  s->inner_end = hr_max(s->inner_end, s->inner_begin);
 }
 
-/* Taps of a row: those of the last axis, or that one which they are merged to. */
+/* Taps of a row: those of the last axis, or the one that they are merged into. */
 static int64_t row_taps(const direct_block_t *block) {
-  return block->run->plan->merges_last_axis
+  return block->run->plan->form.merges_last_axis
              ? 1
              : block->phase->axes[block->run->plan->problem->spatial - 1].taps;
 }
 
-/* The next row of taps. */
-static void next_row(const direct_block_t *block, int64_t *tap) {
+/* Advances to the next row of taps, an odometer over all axes but the last. */
+static void advance_tap_row(const direct_block_t *block, int64_t *tap) {
   for (int d = block->run->plan->problem->spatial - 2;
        d >= 0 && ++tap[d] == block->phase->axes[d].taps; d--)
     tap[d] = 0;
 }
 
-/* Pointers of a place that does not see all taps, row by row. */
-static void point_taps(direct_block_t *block, const direct_position_t *position, const char *base,
-                       const void **to) {
+/* Indirection slots of a border position, row of taps by row of taps. */
+static void fill_indirection(direct_block_t *block, const direct_position_t *position,
+                             const char *base, const void **to) {
   const conv_direct_t *plan = block->run->plan;
   const direct_phase_t *phase = block->phase;
-  const void *zeros = block->space + plan->zeros_at;
-  int64_t at[CONV_MAX_SPATIAL] = {0}, row = row_taps(block);
+  const void *zeros = block->workspace + plan->workspace.zeros_at;
+  int64_t at[CONV_MAX_SPATIAL] = {0};
+  int64_t row = row_taps(block);
   int last = plan->problem->spatial - 1;
   const direct_axis_t *axis = &phase->axes[last];
-  int64_t first = position->at[last] * axis->in_stride, size = plan->input_sizes[last];
-  bool cut = plan->merges_last_axis &&
-             (axis->starts[0] + first < 0 || axis->starts[0] + first + axis->taps > size);
-  for (int64_t t = 0; t < phase->taps; next_row(block, at)) {
+  int64_t first = position->at[last] * axis->in_stride;
+  int64_t size = plan->input_sizes[last];
+  bool is_clipped = plan->form.merges_last_axis &&
+                    (axis->starts[0] + first < 0 || axis->starts[0] + first + axis->taps > size);
+  for (int64_t t = 0; t < phase->taps; advance_tap_row(block, at)) {
     bool inside = is_inside(block, position, at, last);
-    for (int64_t k = 0; k < row; k++, t++, to += plan->rows) {
-      bool sees = inside &&
-                  (plan->merges_last_axis || (uint64_t)(axis->starts[k] + first) < (uint64_t)size);
+    for (int64_t k = 0; k < row; k++, t++, to += plan->tile.rows) {
+      bool sees = inside && (plan->form.merges_last_axis ||
+                             (uint64_t)(axis->starts[k] + first) < (uint64_t)size);
       const char *from = base + phase->offsets[t];
-      *to = !sees ? zeros
-            : cut ? make_edge_copy(block, from, axis->starts[0] + first, axis->taps)
-                  : from;
+      *to = !sees        ? zeros
+            : is_clipped ? make_edge_copy(block, from, axis->starts[0] + first, axis->taps)
+                         : from;
     }
   }
 }
 
-static const char *in_address(const direct_block_t *block, const direct_span_t *s) {
+static const char *span_input(const direct_block_t *block, const direct_span_t *s) {
   const conv_direct_t *plan = block->run->plan;
-  return (plan->has_region ? block->space + plan->region_at : block->run->from) +
-         s->in * plan->in_bytes;
+  return (plan->form.has_region ? block->workspace + plan->workspace.region_at : block->run->from) +
+         s->in_offset * plan->types.in_bytes;
 }
 
-/* Where results are summed, in place or in the block's copy: bytes from one to the next. */
-static int64_t out_step(const direct_block_t *block, const direct_span_t *s) {
+/* Bytes from one result of the span to the next, in the output or in the block's buffer. */
+static int64_t span_result_stride(const direct_block_t *block, const direct_span_t *s) {
   const conv_direct_t *plan = block->run->plan;
-  return (plan->has_copy ? plan->padded : s->out_stride) * plan->bytes;
+  return (plan->form.has_copy ? plan->tile.padded_n : s->out_stride) * plan->types.sum_bytes;
 }
 
-static char *out_address(const direct_block_t *block, const direct_span_t *s) {
+static char *span_result(const direct_block_t *block, const direct_span_t *s) {
   const conv_direct_t *plan = block->run->plan;
-  return plan->has_copy
-             ? block->space + plan->copy_at + s->first_result * plan->padded * plan->bytes
-             : block->run->to + s->out * plan->bytes;
+  return plan->form.has_copy ? block->workspace + plan->workspace.copy_at +
+                                   s->first_result * plan->tile.padded_n * plan->types.sum_bytes
+                             : block->run->to + s->out_offset * plan->types.sum_bytes;
 }
 
-const void **direct_block_row(const direct_block_t *block, int64_t number) {
-  int64_t rows = block->run->plan->rows;
-  return (const void **)(block->space + block->run->plan->table_at) +
+const void **direct_block_indirection(const direct_block_t *block, int64_t number) {
+  int64_t rows = block->run->plan->tile.rows;
+  return (const void **)(block->workspace + block->run->plan->workspace.indirection_at) +
          number / rows * rows * block->phase->taps + number % rows;
 }
 
-/* Result `x` of a stretch by pointers: of those that have some the next one. */
-static void point_result(direct_block_t *block, const direct_span_t *s, int64_t x) {
+/* Appends result `x` of the span to the indirection buffer. */
+static void add_indirect_result(direct_block_t *block, const direct_span_t *s, int64_t x) {
   const conv_direct_t *plan = block->run->plan;
   direct_position_t position = s->position;
-  const char *base = in_address(block, s) + x * s->in_stride * plan->in_bytes;
-  const void **to = direct_block_row(block, block->pointed);
+  const char *base = span_input(block, s) + x * s->in_stride * plan->types.in_bytes;
+  const void **to = direct_block_indirection(block, block->indirect_rows);
   position.at[plan->problem->spatial - 1] += x;
-  if (!s->sees_all || x < s->low || x >= s->high)
-    point_taps(block, &position, base, to);
+  if (!s->outer_inside || x < s->inner_begin || x >= s->inner_end)
+    fill_indirection(block, &position, base, to);
   else
     for (int64_t t = 0; t < block->phase->taps; t++)
-      to[t * plan->rows] = base + block->phase->offsets[t];
-  void **results = (void **)(block->space + plan->results_at);
-  results[block->pointed++] = out_address(block, s) + x * out_step(block, s);
+      to[t * plan->tile.rows] = base + block->phase->offsets[t];
+  void **results = (void **)(block->workspace + plan->workspace.results_at);
+  results[block->indirect_rows++] = span_result(block, s) + x * span_result_stride(block, s);
 }
 
-/* The taps of a line that meet the input: those of all axes but the last do so or not for all its
- * results. */
-static const int32_t *live_of_line(const direct_block_t *block, const direct_span_t *s) {
+/* Live taps of a line. The axes but the last are inside or outside for all its results alike. */
+static const int32_t *list_line_taps(const direct_block_t *block, const direct_span_t *s) {
   const conv_direct_t *plan = block->run->plan;
   const direct_phase_t *phase = block->phase;
-  int64_t at[CONV_MAX_SPATIAL] = {0}, row = row_taps(block);
+  int64_t at[CONV_MAX_SPATIAL] = {0};
+  int64_t row = row_taps(block);
   int last = plan->problem->spatial - 1;
-  int32_t *live = (int32_t *)(block->space + plan->line_live_at) +
-                  block->line_count * (phase->taps + 1),
-          count = 0;
-  for (int32_t t = 0; t < phase->taps; t += (int32_t)row, next_row(block, at)) {
-    bool inside = s->sees_all || is_inside(block, &s->position, at, last);
+  int32_t *live = (int32_t *)(block->workspace + plan->workspace.line_taps_at) +
+                  block->line_count * (phase->taps + 1);
+  int32_t count = 0;
+  for (int32_t t = 0; t < phase->taps; t += (int32_t)row, advance_tap_row(block, at)) {
+    bool inside = s->outer_inside || is_inside(block, &s->position, at, last);
     for (int32_t k = 0; inside && k < row; k++) live[++count] = t + k;
   }
   live[0] = count;
   return live;
 }
 
-#define AGAIN_MOST                                                                              \
-  16 /* one in so many results of a line is made again; more cost more than pointers to what is \
-        left */
+#define MIN_RESULTS_PER_REPEAT \
+  16 /* a last tile may recompute one in so many results; more cost more than indirection */
 
-/* Sets [begin, end) of a stretch: the results that meet no end, and where it costs little to look
- * for ends, all. If they are not added to, a last tile that is not whole takes some of the one
- * before: a few, or where products are few. */
-static void find_line(const direct_block_t *block, direct_span_t *s) {
+/* Sets the line of a span: its inner results; depthwise, whose tiles test the borders themselves,
+ * all. A last tile that is not full overlaps the one before if that is cheap and nothing is
+ * accumulated. */
+static void set_line_range(const direct_block_t *block, direct_span_t *s) {
   const conv_direct_t *plan = block->run->plan;
-  bool all = plan->depthwise && block->phase->taps;
-  s->begin = all ? 0 : s->low, s->end = all ? s->count : s->high;
-  int64_t count = s->end - s->begin;
-  int64_t repeated = (plan->rows - count % plan->rows) % plan->rows;
-  bool is_cheap = plan->depthwise || repeated * AGAIN_MOST <= count;
-  bool again =
-      is_cheap && count >= plan->rows && direct_k_block(plan, block->phase) >= block->phase->k;
-  if (!again) s->end = s->begin + count / plan->rows * plan->rows;
+  bool all = plan->form.depthwise && block->phase->taps;
+  s->line_begin = all ? 0 : s->inner_begin;
+  s->line_end = all ? s->count : s->inner_end;
+  int64_t count = s->line_end - s->line_begin;
+  int64_t repeated = (plan->tile.rows - count % plan->tile.rows) % plan->tile.rows;
+  bool is_cheap = plan->form.depthwise || repeated * MIN_RESULTS_PER_REPEAT <= count;
+  bool overlaps =
+      is_cheap && count >= plan->tile.rows && direct_k_block(plan, block->phase) >= block->phase->k;
+  if (!overlaps) s->line_end = s->line_begin + count / plan->tile.rows * plan->tile.rows;
 }
 
-/* Results of a line need no pointers. */
+/* Appends the span's line to those of the block. */
 static void add_line(direct_block_t *block, const direct_span_t *s) {
   const conv_direct_t *plan = block->run->plan;
   int last = plan->problem->spatial - 1;
-  int64_t count = s->end - s->begin;
+  int64_t count = s->line_end - s->line_begin;
   if (!count) return;
-  ((direct_line_t *)(block->space + plan->lines_at))[block->line_count] = (direct_line_t){
-      .from = in_address(block, s) + s->begin * s->in_stride * plan->in_bytes,
-      .to = out_address(block, s) + s->begin * out_step(block, s),
-      .last = count - plan->rows,
-      .tiles = hr_div_ceil(count, plan->rows),
-      .low = s->low - s->begin,
-      .high = s->high - s->begin,
-      .position = (s->position.at[last] + s->begin) * block->phase->axes[last].in_stride,
-      .live = live_of_line(block, s)};
+  ((direct_line_t *)(block->workspace + plan->workspace.lines_at))[block->line_count] =
+      (direct_line_t){
+          .from = span_input(block, s) + s->line_begin * s->in_stride * plan->types.in_bytes,
+          .to = span_result(block, s) + s->line_begin * span_result_stride(block, s),
+          .last_row = count - plan->tile.rows,
+          .tiles = hr_div_ceil(count, plan->tile.rows),
+          .inner_begin = s->inner_begin - s->line_begin,
+          .inner_end = s->inner_end - s->line_begin,
+          .position = (s->position.at[last] + s->line_begin) * block->phase->axes[last].in_stride,
+          .live_taps = list_line_taps(block, s)};
   block->line_count++;
 }
 
-/* The results that are in no line; those at the same place of their stretches one after the other,
- * as they have the same taps. */
-static void point_others(direct_block_t *block, const direct_span_t *stretches, int64_t count) {
+/* Appends the results outside of lines, ordered by coordinate, since those at the same coordinate
+ * have the same live taps. */
+static void add_indirect_results(direct_block_t *block, const direct_span_t *spans, int64_t count) {
   int64_t begin = 0, end = INT64_MAX, longest = 0;
-  for (const direct_span_t *s = stretches; s < stretches + count; s++) {
-    begin = hr_max(begin, s->begin), end = hr_min(end, s->end);
+  for (const direct_span_t *s = spans; s < spans + count; s++) {
+    begin = hr_max(begin, s->line_begin);
+    end = hr_min(end, s->line_end);
     longest = hr_max(longest, s->count);
   }
   for (int64_t x = begin > 0 ? 0 : end; x < longest;
        x = x + 1 == begin ? hr_max(begin, end) : x + 1)
-    for (const direct_span_t *s = stretches; s < stretches + count; s++)
-      if (x < s->count && (x < s->begin || x >= s->end)) point_result(block, s, x);
+    for (const direct_span_t *s = spans; s < spans + count; s++)
+      if (x < s->count && (x < s->line_begin || x >= s->line_end)) add_indirect_result(block, s, x);
 }
 
-/* The stretch that starts with result `number` of the block. */
-static direct_span_t span_at(const direct_block_t *block, int64_t number) {
+/* The span that starts with result `number` of the block. */
+static direct_span_t span_from(const direct_block_t *block, int64_t number) {
   const conv_direct_t *plan = block->run->plan;
   const direct_phase_t *phase = block->phase;
   int last = plan->problem->spatial - 1;
-  direct_span_t s = {.position = position_of(block, number), .first_result = number};
-  const int64_t *steps = plan->has_region ? phase->region_strides : plan->input.spatial,
-                *at = s.position.at;
+  direct_span_t s = {.position = result_position(block, number), .first_result = number};
+  const int64_t *steps = plan->form.has_region ? phase->region_strides : plan->input.spatial;
+  const int64_t *at = s.position.at;
   s.count = last == 0 ? hr_min(phase->axes[0].count - at[0], block->positions - number)
                       : phase->axes[last].count;
-  s.in_stride = phase->axes[last].in_stride * steps[last],
+  s.in_stride = phase->axes[last].in_stride * steps[last];
   s.out_stride = phase->axes[last].stride * plan->output.spatial[last];
-  for (int d = 0; d <= last; d++) s.in += at[d] * phase->axes[d].in_stride * steps[d];
-  s.out = result_at(block, &s.position);
-  if (plan->has_region)
-    s.in += (s.position.image - block->begin / phase->axes[0].count) * phase->region[0] * steps[0] -
-            block->begin % phase->axes[0].count * phase->axes[0].in_stride * steps[0];
+  for (int d = 0; d <= last; d++) s.in_offset += at[d] * phase->axes[d].in_stride * steps[d];
+  s.out_offset = result_offset(block, &s.position);
+  if (plan->form.has_region)
+    s.in_offset +=
+        (s.position.image - block->begin / phase->axes[0].count) * phase->region[0] * steps[0] -
+        block->begin % phase->axes[0].count * phase->axes[0].in_stride * steps[0];
   else
-    s.in += plan->input.start + s.position.image * plan->input.outer +
-            block->group * plan->channels * plan->input.inner;
+    s.in_offset += plan->input.start + s.position.image * plan->input.outer +
+                   block->group * plan->channels * plan->input.inner;
   return s;
 }
 
-/* Rows that the last tile has too many read what its last one reads. */
-static void point_spare_rows(const direct_block_t *block) {
+/* Surplus rows of the last tile read what its last row reads, and write to the spare results. */
+static void pad_last_tile(const direct_block_t *block) {
   const conv_direct_t *plan = block->run->plan;
-  void **results = (void **)(block->space + plan->results_at);
-  for (int64_t i = block->pointed; i < block->tiles * plan->rows; i++) {
-    results[i] = block->space + plan->spare_at;
+  void **results = (void **)(block->workspace + plan->workspace.results_at);
+  for (int64_t i = block->indirect_rows; i < block->indirect_tiles * plan->tile.rows; i++) {
+    results[i] = block->workspace + plan->workspace.spare_at;
     for (int64_t t = 0; t < block->phase->taps; t++)
-      direct_block_row(block, i)[t * plan->rows] =
-          direct_block_row(block, block->pointed - 1)[t * plan->rows];
+      direct_block_indirection(block, i)[t * plan->tile.rows] =
+          direct_block_indirection(block, block->indirect_rows - 1)[t * plan->tile.rows];
   }
 }
 
-int32_t *direct_block_live(const direct_block_t *block, int64_t tile) {
-  return (int32_t *)(block->space + block->run->plan->live_at) + tile * (block->phase->taps + 1);
+int32_t *direct_block_live_taps(const direct_block_t *block, int64_t tile) {
+  return (int32_t *)(block->workspace + block->run->plan->workspace.live_taps_at) +
+         tile * (block->phase->taps + 1);
 }
 
-/* Leaves out taps of a tile that lead all its places to zeros. In a region no pointer does. */
-static void find_live(const direct_block_t *block, int64_t tile) {
+/* Removes the taps of a tile whose rows all read padding, and closes the gaps in its slots. In a
+ * region every address is valid, so none is removed. */
+static void compact_live_taps(const direct_block_t *block, int64_t tile) {
   const conv_direct_t *plan = block->run->plan;
-  const void *zeros = block->space + plan->zeros_at;
-  const void **table = direct_block_row(block, tile * plan->rows), **to = table;
-  int32_t *live = direct_block_live(block, tile), count = 0;
-  for (int32_t t = 0; t < block->phase->taps; t++, table += plan->rows) {
-    bool any = plan->has_region || plan->flips_sign;
-    for (int64_t r = 0; r < plan->rows && !any; r++) any = table[r] != zeros;
+  const void *zeros = block->workspace + plan->workspace.zeros_at;
+  const void **slots = direct_block_indirection(block, tile * plan->tile.rows);
+  const void **to = slots;
+  int32_t *live = direct_block_live_taps(block, tile), count = 0;
+  for (int32_t t = 0; t < block->phase->taps; t++, slots += plan->tile.rows) {
+    bool any = plan->form.has_region || plan->types.flips_sign;
+    for (int64_t r = 0; r < plan->tile.rows && !any; r++) any = slots[r] != zeros;
     if (!any) continue;
-    if (to != table) memcpy(to, table, (size_t)plan->rows * sizeof *to);
+    if (to != slots) memcpy(to, slots, (size_t)plan->tile.rows * sizeof *to);
     live[1 + count++] = t;
-    to += plan->rows;
+    to += plan->tile.rows;
   }
   live[0] = count;
 }
 
-/* All lines and pointers of a block. */
-static void point_block(direct_block_t *block) {
+/* Divides the block into spans, and these into lines and indirect tiles. */
+static void plan_block_tiles(direct_block_t *block) {
   const conv_direct_t *plan = block->run->plan;
-  direct_span_t *stretches = (direct_span_t *)(block->space + plan->spans_at);
+  direct_span_t *spans = (direct_span_t *)(block->workspace + plan->workspace.spans_at);
   int64_t count = 0;
-  for (int64_t i = 0; i < block->positions; i += stretches[count++].count) {
-    stretches[count] = span_at(block, i);
-    find_inner(block, &stretches[count]);
-    find_line(block, &stretches[count]);
-    add_line(block, &stretches[count]);
+  for (int64_t i = 0; i < block->positions; i += spans[count++].count) {
+    spans[count] = span_from(block, i);
+    set_inner_range(block, &spans[count]);
+    set_line_range(block, &spans[count]);
+    add_line(block, &spans[count]);
   }
-  block->edge_copy = block->space + plan->edge_copies_at;
-  point_others(block, stretches, count);
-  block->tiles = hr_div_ceil(block->pointed, plan->rows);
-  point_spare_rows(block);
-  for (int64_t i = 0; i < block->tiles; i++) find_live(block, i);
+  block->edge_copy = block->workspace + plan->workspace.edge_copies_at;
+  add_indirect_results(block, spans, count);
+  block->indirect_tiles = hr_div_ceil(block->indirect_rows, plan->tile.rows);
+  pad_last_tile(block);
+  for (int64_t i = 0; i < block->indirect_tiles; i++) compact_live_taps(block, i);
 }
 
-/* --- regions --- */
-
-/* `count` rows of so many bytes. Short ones are not worth a call each. */
-static void copy_rows(const char *from, int64_t from_step, int64_t count, int64_t bytes, char *to,
-                      int64_t to_step) {
-  enum { UNIT = 32, SHORT = 256 };
-  if (bytes == to_step && bytes == from_step) bytes *= count, count = 1;
-  if (bytes % UNIT || bytes > SHORT) {
-    for (int64_t x = 0; x < count; x++, from += from_step, to += to_step)
-      memcpy(to, from, (size_t)bytes);
-    return;
-  }
-  for (int64_t x = 0; x < count; x++, from += from_step, to += to_step)
-    for (int64_t i = 0; i < bytes; i += UNIT) memcpy(to + i, from + i, UNIT);
-}
-
-/* A line of places along the last axis, channels innermost, each of `run` bytes. */
-static void copy_positions(const conv_direct_t *plan, const char *from, int64_t count, int64_t run,
-                           char *to) {
-  int64_t bytes = plan->in_bytes, step = plan->input.spatial[plan->problem->spatial - 1];
-  int64_t used = plan->channels * bytes;
-  if (plan->input.inner == 1) {
-    copy_rows(from, step * bytes, count, used, to, run);
-  } else if (step == 1) {
-    native_transpose_plane((int)bytes, count, plan->channels, from, plan->input.inner * bytes, to,
-                           run);
-  } else {
-    for (int64_t x = 0; x < count; x++)
-      loop_copy_row(to + x * run, from + x * step * bytes, plan->channels, bytes,
-                    plan->input.inner * bytes, (int)bytes);
-  }
-}
-
-/* The same, with channels as the region has them. */
-static void copy_line(const direct_block_t *block, const char *from, int64_t count, char *to) {
+void direct_block_prepare(direct_block_t *block) {
   const conv_direct_t *plan = block->run->plan;
-  if (!plan->expand.sources) {
-    copy_positions(plan, from, count, plan->position_elements * plan->in_bytes, to);
-    return;
-  }
-  char *line = block->space + plan->line_at;
-  copy_positions(plan, from, count, plan->channels * plan->in_bytes, line);
-  plan->expand_line(&plan->expand, line, count, to);
-}
-
-/* A line of the region, [low, low + count) of the input along the last axis, with zeros where that
- * has none. */
-static void fill_line(const direct_block_t *block, const char *from, bool inside, int64_t low,
-                      int64_t count, char *to) {
-  const conv_direct_t *plan = block->run->plan;
-  int last = plan->problem->spatial - 1;
-  int64_t run = plan->position_elements * plan->in_bytes, size = plan->input_sizes[last];
-  int64_t begin = inside ? hr_min(hr_max(-low, 0), count) : count;
-  int64_t end = inside ? hr_max(hr_min(size - low, count), begin) : count;
-  memset(to, 0, (size_t)(begin * run));
-  if (begin < end)
-    copy_line(block, from + (low + begin) * plan->input.spatial[last] * plan->in_bytes, end - begin,
-              to + begin * run);
-  memset(to + end * run, 0, (size_t)((count - end) * run));
-}
-
-/* Line `number` of an image's region, counted along all axes but the last. */
-static void fill_region_line(const direct_block_t *block, int64_t image, int64_t number, char *to) {
-  const conv_direct_t *plan = block->run->plan;
-  const direct_phase_t *phase = block->phase;
-  int last = plan->problem->spatial - 1;
-  int64_t at = plan->input.start + image * plan->input.outer +
-               block->group * plan->channels * plan->input.inner;
-  bool inside = true;
-  for (int d = last - 1; d >= 0; d--) {
-    int64_t x = number % phase->region[d] + phase->axes[d].starts[0];
-    number /= phase->region[d];
-    inside &= x >= 0 && x < plan->input_sizes[d];
-    at += x * plan->input.spatial[d];
-  }
-  fill_line(block, block->run->from + (inside ? at * plan->in_bytes : 0), inside,
-            phase->axes[last].starts[0], phase->region[last], to);
-}
-
-/* With one axis an image is one line, of which a part is wanted. */
-static void fill_region_part(const direct_block_t *block, int64_t image, int64_t begin, int64_t end,
-                             char *to) {
-  const conv_direct_t *plan = block->run->plan;
-  int64_t at = plan->input.start + image * plan->input.outer +
-               block->group * plan->channels * plan->input.inner;
-  int64_t low = block->phase->axes[0].starts[0] + begin;
-  fill_line(block, block->run->from + at * plan->in_bytes, true, low, end - begin, to);
-}
-
-/* What the block's lines see, image after image. */
-static void fill_region(const direct_block_t *block) {
-  const conv_direct_t *plan = block->run->plan;
-  const direct_phase_t *phase = block->phase;
-  const direct_axis_t *axis = &phase->axes[0];
-  int64_t count = axis->count, reach = phase->region[0] - (count - 1) * axis->in_stride, each = 1;
-  int64_t first = block->begin / count * phase->region[0] + block->begin % count * axis->in_stride;
-  char *region = block->space + plan->region_at;
-  for (int d = 1; d < plan->problem->spatial - 1; d++) each *= phase->region[d];
-  for (int64_t line = block->begin, next; line < block->end; line = next) {
-    int64_t image = line / count, y = line % count;
-    next = hr_min(block->end, (image + 1) * count);
-    int64_t begin = y * axis->in_stride, end = (y + next - line - 1) * axis->in_stride + reach;
-    char *to = region + (image * phase->region[0] + begin - first) * phase->region_strides[0] *
-                            plan->in_bytes;
-    if (plan->problem->spatial == 1)
-      fill_region_part(block, image, begin, end, to);
-    else
-      for (int64_t i = begin * each; i < end * each;
-           i++, to += phase->region_strides[0] / each * plan->in_bytes)
-        fill_region_line(block, image, i, to);
-  }
-}
-
-void direct_block_ready(direct_block_t *block) {
-  const conv_direct_t *plan = block->run->plan;
-  memset(block->space + plan->zeros_at, 0, plan->zeros_bytes);
-  if (plan->has_region && block->phase->taps) fill_region(block);
-  point_block(block);
-}
-
-/* --- results --- */
-
-/* A stretch of the block's copy, columns [begin, end). */
-static void copy_span(const direct_block_t *block, const direct_span_t *s, int64_t begin,
-                      int64_t end) {
-  const conv_direct_t *plan = block->run->plan;
-  int64_t bytes = plan->out_bytes, line = plan->padded * bytes, inner = plan->output.inner * bytes;
-  const char *from = block->space + (plan->narrows_result ? plan->narrow_at : plan->copy_at);
-  from += s->first_result * line + begin * bytes;
-  char *to = block->run->to + s->out * bytes + begin * inner;
-  if (inner == bytes) {
-    copy_rows(from, line, s->count, (end - begin) * bytes, to, s->out_stride * bytes);
-  } else if (s->out_stride == 1) {
-    native_transpose_plane((int)bytes, end - begin, s->count, from, line, to, inner);
-  } else {
-    for (int64_t c = 0; c < end - begin; c++)
-      loop_copy_row(to + c * inner, from + c * bytes, s->count, s->out_stride * bytes, line,
-                    (int)bytes);
-  }
-}
-
-/* Columns that other workers make are narrowed too, whatever they hold. */
-void direct_block_finish(const direct_block_t *block, int64_t begin, int64_t end) {
-  const conv_direct_t *plan = block->run->plan;
-  if (plan->narrows_result)
-    matmul_narrow(&plan->problem->types, block->space + plan->copy_at,
-                  block->space + plan->narrow_at, block->positions * plan->padded);
-  const direct_span_t *s = (const direct_span_t *)(block->space + plan->spans_at);
-  for (int64_t i = 0; i < block->positions; i += s++->count) copy_span(block, s, begin, end);
+  memset(block->workspace + plan->workspace.zeros_at, 0, plan->workspace.zeros_bytes);
+  if (plan->form.has_region && block->phase->taps) direct_block_fill_region(block);
+  plan_block_tiles(block);
 }

@@ -75,11 +75,14 @@ static lines_block_t block_of(const lines_run_t *run, int64_t task, int worker) 
   lines_block_t block = {.run = run, .space = run->spaces + (size_t)worker * plan->space_bytes};
   for (int d = AXES - 1; d >= 0; d--) {
     const lines_axis_t *axis = &plan->axes[d];
-    block.begin[d] = task % axis->blocks * axis->block, task /= axis->blocks;
+    block.begin[d] = task % axis->blocks * axis->block;
+    task /= axis->blocks;
     block.count[d] = hr_min(axis->block, axis->out - block.begin[d]);
   }
-  block.channel = task % p->out_channels, task /= p->out_channels;
-  block.group = task % p->groups, block.image = task / p->groups;
+  block.channel = task % p->out_channels;
+  task /= p->out_channels;
+  block.group = task % p->groups;
+  block.image = task / p->groups;
   return block;
 }
 
@@ -108,8 +111,8 @@ static bool is_inside(const lines_block_t *block) {
   int64_t end = first_position(block) + (plan->problem->in_channels - 1) * src->inner + plan->lanes;
   for (int d = 0; d < AXES; d++) {
     const lines_axis_t *axis = &plan->axes[d];
-    int64_t first = block->begin[d] * axis->stride - axis->low,
-            reach = reach_of(axis, block->count[d]);
+    int64_t first = block->begin[d] * axis->stride - axis->low;
+    int64_t reach = reach_of(axis, block->count[d]);
     if (first < 0 || first + reach > axis->in) return false;
     end += (reach - 1) * axis->from_step;
   }
@@ -120,14 +123,17 @@ static bool is_inside(const lines_block_t *block) {
 static void copy_line(const lines_block_t *block, int64_t number, char *to) {
   const conv_direct_narrow_t *plan = block->run->plan;
   const lines_axis_t *line = &plan->axes[AXES - 1];
-  int64_t low = block->begin[AXES - 1] * line->stride - line->low, at = first_position(block);
-  int64_t begin = hr_min(hr_max(-low, 0), line->region),
-          end = hr_max(hr_min(line->in - low, line->region), begin);
+  int64_t low = block->begin[AXES - 1] * line->stride - line->low;
+  int64_t at = first_position(block);
+  int64_t begin = hr_min(hr_max(-low, 0), line->region);
+  int64_t end = hr_max(hr_min(line->in - low, line->region), begin);
   bool inside = true;
   for (int d = AXES - 2; d >= 0; d--) {
     const lines_axis_t *axis = &plan->axes[d];
-    int64_t y = number % axis->region, at_input = block->begin[d] * axis->stride - axis->low + y;
-    number /= axis->region, at += y * axis->from_step;
+    int64_t y = number % axis->region;
+    int64_t at_input = block->begin[d] * axis->stride - axis->low + y;
+    number /= axis->region;
+    at += y * axis->from_step;
     inside &= at_input >= 0 && at_input < axis->in;
   }
   at += number * plan->problem->arrays[CONV_SRC].inner;
@@ -180,7 +186,8 @@ static void run_block(const lines_block_t *block) {
                       .taps = plan->taps,
                       .count = block->count[AXES - 1]};
   for (int64_t i = 0; i < block->count[0] * block->count[1]; i++) {
-    int64_t z = i / block->count[1], y = i % block->count[1];
+    int64_t z = i / block->count[1];
+    int64_t y = i % block->count[1];
     int64_t strides[] = {inside ? axes[0].from_step : axes[0].region_step,
                          inside ? axes[1].from_step : axes[1].region_step};
     line.from =
@@ -236,7 +243,8 @@ static void plan_parts(lines_axis_t *axis, int64_t positions, int64_t unit, int 
 
 /* Some lines, or of a single one a part. */
 static void plan_blocks(conv_direct_narrow_t *plan) {
-  lines_axis_t *axes = plan->axes, *line = &axes[AXES - 1];
+  lines_axis_t *axes = plan->axes;
+  lines_axis_t *line = &axes[AXES - 1];
   const conv_problem_t *p = plan->problem;
   bool single = axes[0].out * axes[1].out * p->batch * p->groups * p->out_channels < plan->workers;
   plan_parts(line, LINE_POSITIONS, plan->lanes, single ? plan->workers : 1);
@@ -245,7 +253,8 @@ static void plan_blocks(conv_direct_narrow_t *plan) {
   plan->tasks = p->batch * p->groups * p->out_channels;
   int64_t stride = 1;
   for (int d = AXES - 1; d >= 0; stride *= axes[d--].region) {
-    axes[d].blocks = hr_div_ceil(axes[d].out, axes[d].block), plan->tasks *= axes[d].blocks;
+    axes[d].blocks = hr_div_ceil(axes[d].out, axes[d].block);
+    plan->tasks *= axes[d].blocks;
     axes[d].region = reach_of(&axes[d], axes[d].block) + (d == AXES - 1 ? plan->lanes : 0);
     axes[d].region_step = stride;
   }
@@ -257,7 +266,8 @@ static void plan_blocks(conv_direct_narrow_t *plan) {
 /* Taps are counted over the input's channels and then along the axes. */
 static hr_status_t plan_taps(hr_arena_t *arena, conv_direct_narrow_t *plan) {
   const conv_problem_t *p = plan->problem;
-  const conv_array_t *src = &p->arrays[CONV_SRC], *wei = &p->arrays[CONV_WEI];
+  const conv_array_t *src = &p->arrays[CONV_SRC];
+  const conv_array_t *wei = &p->arrays[CONV_WEI];
   int64_t channel = plan->axes[0].region * plan->axes[0].region_step;
   HR_TRY(HR_NEW_ARRAY(arena, plan->taps, &plan->in_place));
   HR_TRY(HR_NEW_ARRAY(arena, plan->taps, &plan->in_region));
@@ -266,13 +276,15 @@ static hr_status_t plan_taps(hr_arena_t *arena, conv_direct_narrow_t *plan) {
     int64_t rest = t;
     for (int i = AXES - 1; i >= AXES - p->spatial; i--) {
       const lines_axis_t *axis = &plan->axes[i];
-      int64_t k = rest % axis->window, d = i - (AXES - p->spatial);
+      int64_t k = rest % axis->window;
+      int64_t d = i - (AXES - p->spatial);
       rest /= axis->window;
       plan->in_place[t] += k * axis->dilation * axis->from_step;
       plan->in_region[t] += k * axis->dilation * axis->region_step;
       plan->weights[t] += (wei->reversed[d] ? axis->window - 1 - k : k) * wei->spatial[d];
     }
-    plan->in_place[t] += rest * src->inner, plan->in_region[t] += rest * channel;
+    plan->in_place[t] += rest * src->inner;
+    plan->in_region[t] += rest * channel;
     plan->weights[t] += rest * wei->inner;
   }
   return NULL;
@@ -304,9 +316,12 @@ hr_status_t conv_prepare_direct_narrow(const op_native_target_t *target,
   int64_t lanes = (simd_width() == SIMD_512 ? 64 : simd_width() == SIMD_256 ? 32 : 16) / bytes;
   if (!has_form(problem, lanes) || !count_taps(problem)) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
-  plan->problem = problem, plan->workers = target->workers, plan->bytes = bytes,
+  plan->problem = problem;
+  plan->workers = target->workers;
+  plan->bytes = bytes;
   plan->lanes = lanes;
-  plan->taps = count_taps(problem), plan->sum_line = SIMD_FOREACH_REAL(sum_line, bytes == 8);
+  plan->taps = count_taps(problem);
+  plan->sum_line = SIMD_FOREACH_REAL(sum_line, bytes == 8);
   plan_axes(plan);
   plan_blocks(plan);
   HR_TRY(plan_taps(target->arena, plan));

@@ -10,7 +10,8 @@ typedef SIMD_REAL SIMD_NAME(acc) __attribute__((vector_size(SIMD_BYTES)));
 /* `vecs` vectors of results from number `x` on, a constant where this is called. */
 SIMD_INLINE void SIMD_NAME(sum_vectors)(int vecs, const lines_sum_t *at, int64_t x,
                                         SIMD_NAME(acc) * sums) {
-  const SIMD_REAL *weights = at->weights, *from = (const SIMD_REAL *)at->from + x;
+  const SIMD_REAL *weights = at->weights;
+  const SIMD_REAL *from = (const SIMD_REAL *)at->from + x;
   for (int64_t t = 0; t < at->taps; t++) {
     const SIMD_NAME(vec) *line = (const SIMD_NAME(vec) *)(from + at->offsets[t]);
 #pragma GCC unroll 8

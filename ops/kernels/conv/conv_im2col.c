@@ -83,9 +83,11 @@ static gemm_job_t product_of(const conv_source_t *source) {
   int64_t bytes = plan->conv.types.element_bytes;
   if (plan->plain)
     product.a = view_of(job, source->group, 0).input;
-  else
-    product.fill = fill_patches, product.context = source;
-  product.b = job->rhs + source->group * plan->n * bytes,
+  else {
+    product.fill = fill_patches;
+    product.context = source;
+  }
+  product.b = job->rhs + source->group * plan->n * bytes;
   product.c = job->sums + source->group * plan->n * bytes;
   return product;
 }
@@ -125,14 +127,19 @@ static void fill_block(const void *context, int64_t row, int64_t rows, int64_t f
 
 static void multiply_integers(const conv_job_t *job, int64_t group, int64_t block, int worker) {
   const conv_products_t *plan = job->plan;
-  int64_t bytes = plan->conv.types.element_bytes, features = plan->conv.out_features,
-          row = block * plan->rows;
+  int64_t bytes = plan->conv.types.element_bytes;
+  int64_t features = plan->conv.out_features;
+  int64_t row = block * plan->rows;
   conv_block_t context = {view_of(job, group, worker), row};
   matmul_job_t product = {
       .real = plan->conv.types.real, .m = rows_of(plan, block), .n = plan->n, .k = plan->k};
-  product.fill = fill_block, product.context = &context;
-  product.b = job->rhs + group * plan->n * bytes, product.b_row = features, product.b_col = 1;
-  product.c = job->sums + (row * features + group * plan->n) * bytes, product.c_row = features,
+  product.fill = fill_block;
+  product.context = &context;
+  product.b = job->rhs + group * plan->n * bytes;
+  product.b_row = features;
+  product.b_col = 1;
+  product.c = job->sums + (row * features + group * plan->n) * bytes;
+  product.c_row = features;
   product.c_col = 1;
   matmul_run(&product, plan->spaces[worker]);
 }
@@ -157,10 +164,11 @@ static int64_t line_width(const conv_plan_t *conv) {
 static void run_lines(void *context, int64_t begin, int64_t end, int worker) {
   const conv_job_t *job = context;
   conv_view_t view = view_of(job, 0, worker);
-  int64_t width = line_width(&job->plan->conv), parts = (width + LINE_UNIT - 1) / LINE_UNIT;
+  int64_t width = line_width(&job->plan->conv);
+  int64_t parts = (width + LINE_UNIT - 1) / LINE_UNIT;
   for (int64_t task = begin; task < end; task++) {
-    int64_t first = task % parts * LINE_UNIT,
-            limit = first + LINE_UNIT < width ? first + LINE_UNIT : width;
+    int64_t first = task % parts * LINE_UNIT;
+    int64_t limit = first + LINE_UNIT < width ? first + LINE_UNIT : width;
     conv_line_run(&view, task / parts, first, limit, job->lhs, job->rhs, job->sums);
   }
 }
@@ -197,8 +205,8 @@ hr_status_t conv_run_im2col(const op_native_run_t *run, const void *plan_, void 
   const conv_products_t *plan = plan_;
   const conv_plan_t *conv = &plan->conv;
   hr_workers_t *workers = native_workers(run, plan->workers);
-  char *scratch = run->scratch,
-       *narrow = conv->out_order.needed ? scratch + plan->narrow_at : out[0];
+  char *scratch = run->scratch;
+  char *narrow = conv->out_order.needed ? scratch + plan->narrow_at : out[0];
   conv_job_t job = {
       .plan = plan, .scratch = scratch, .sums = plan->narrowed ? scratch + plan->sums_at : narrow};
   job.lhs = ready(workers, plan, &plan->lhs, in[0], scratch);
@@ -222,8 +230,8 @@ static bool is_plain(const conv_plan_t *conv) {
 }
 
 static void choose_rows(conv_products_t *plan) {
-  int64_t tasks = plan->workers * TASKS_PER_WORKER,
-          share = (plan->m * plan->groups + tasks - 1) / tasks;
+  int64_t tasks = plan->workers * TASKS_PER_WORKER;
+  int64_t share = (plan->m * plan->groups + tasks - 1) / tasks;
   int64_t rows = (share + ROW_UNIT - 1) / ROW_UNIT * ROW_UNIT;
   plan->rows = rows < plan->m ? rows : plan->m;
   plan->blocks = (plan->m + plan->rows - 1) / plan->rows;
@@ -278,7 +286,7 @@ static void choose_product(conv_products_t *plan) {
   plan->job = (gemm_job_t){
       .dtype = types->real, .m = plan->m, .n = plan->n, .k = plan->k, .a_col = 1, .b_col = 1};
   if (types->is_complex) plan->job.dtype = types->real == HR_F32 ? HR_C64 : HR_C128;
-  plan->job.a_row = plan->conv.in_features,
+  plan->job.a_row = plan->conv.in_features;
   plan->job.b_row = plan->job.c_row = plan->conv.out_features;
   if (!plan->plain) plan->job.fill = fill_patches;
   plan->cut = gemm_partition_choose(&plan->job, plan->workers);

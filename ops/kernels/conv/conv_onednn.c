@@ -57,27 +57,32 @@ typedef enum conv_cut { CUT_NOTHING, CUT_BATCH, CUT_OUT, CUT_IN, CUT_GROUPS } co
 static conv_problem_t cut_problem(const conv_problem_t *whole, conv_cut_t partition, int64_t begin,
                                   int64_t count) {
   conv_problem_t p = *whole;
-  conv_array_t *src = &p.arrays[CONV_SRC], *wei = &p.arrays[CONV_WEI], *dst = &p.arrays[CONV_DST];
+  conv_array_t *src = &p.arrays[CONV_SRC];
+  conv_array_t *wei = &p.arrays[CONV_WEI];
+  conv_array_t *dst = &p.arrays[CONV_DST];
   switch (partition) {
     case CUT_NOTHING:
       break;
     case CUT_BATCH:
       p.batch = count;
-      src->start += begin * src->outer, dst->start += begin * dst->outer;
+      src->start += begin * src->outer;
+      dst->start += begin * dst->outer;
       break;
     case CUT_OUT:
       p.out_channels = count;
-      wei->start += begin * wei->outer, dst->start += begin * dst->inner;
+      wei->start += begin * wei->outer;
+      dst->start += begin * dst->inner;
       break;
     case CUT_IN:
       p.in_channels = count;
-      wei->start += begin * wei->inner, src->start += begin * src->inner;
+      wei->start += begin * wei->inner;
+      src->start += begin * src->inner;
       break;
     case CUT_GROUPS:
       p.groups = count;
       wei->start += begin * wei->group;
-      src->start += begin * p.in_channels * src->inner,
-          dst->start += begin * p.out_channels * dst->inner;
+      src->start += begin * p.in_channels * src->inner;
+      dst->start += begin * p.out_channels * dst->inner;
   }
   return p;
 }
@@ -88,8 +93,8 @@ static conv_cut_t choose_cut(const conv_problem_t *p, int workers, int64_t *out_
                              int64_t *out_unit) {
   *out_units = *out_unit = 1;
   if (workers < 2 || p->flops < SPLIT_FLOPS) return CUT_NOTHING;
-  bool adds = p->kind == CONV_WEIGHTS,
-       cheap = p->arrays[CONV_WEI].count * workers < p->arrays[CONV_DST].count * 2;
+  bool adds = p->kind == CONV_WEIGHTS;
+  bool cheap = p->arrays[CONV_WEI].count * workers < p->arrays[CONV_DST].count * 2;
   int64_t channels = p->kind == CONV_DATA ? p->in_channels : p->out_channels;
   *out_units = p->batch;
   if ((p->batch % workers == 0 || p->batch >= 4 * workers) && (!adds || cheap)) return CUT_BATCH;
@@ -194,11 +199,16 @@ static bool describe_wanted(const onednn_t *lib, const conv_onednn_t *plan, cons
 static dnnl_status_t describe_operation(const onednn_t *lib, const conv_problem_t *p,
                                         const dnnl_memory_desc_t *w,
                                         dnnl_convolution_desc_t *out_desc) {
-  const dnnl_memory_desc_t *src = &w[CONV_SRC], *wei = &w[CONV_WEI], *dst = &w[CONV_DST];
+  const dnnl_memory_desc_t *src = &w[CONV_SRC];
+  const dnnl_memory_desc_t *wei = &w[CONV_WEI];
+  const dnnl_memory_desc_t *dst = &w[CONV_DST];
   dnnl_dims_t stride, dilates, low, high;
-  for (int d = 0; d < p->spatial; d++)
-    stride[d] = p->stride[d], dilates[d] = p->dilation[d] - 1, low[d] = p->low[d],
+  for (int d = 0; d < p->spatial; d++) {
+    stride[d] = p->stride[d];
+    dilates[d] = p->dilation[d] - 1;
+    low[d] = p->low[d];
     high[d] = p->high[d];
+  }
   switch (p->kind) {
     case CONV_FORWARD:
       return lib->dilated_convolution_forward_desc_init(out_desc, dnnl_forward_inference,
@@ -325,7 +335,8 @@ static void *used_address(const conv_run_t *r, const conv_part_t *part, conv_rol
 
 static void reorder(conv_run_t *r, const conv_part_t *part, conv_role_t role, bool back) {
   const conv_side_t *side = &part->sides[role];
-  void *given = given_address(r, part, role), *used = r->scratch + side->at;
+  void *given = given_address(r, part, role);
+  void *used = r->scratch + side->at;
   if (!side->reorder) return;
   if (!onednn_op_run(side->reorder, 0, back ? (void *[]){used, given} : (void *[]){given, used},
                      r->scratch + part->op_at))
@@ -468,7 +479,8 @@ static void plan_flip(conv_onednn_t *plan) {
   const conv_problem_t *p = plan->problem;
   int64_t sizes[DNNL_MAX_NDIMS], from[DNNL_MAX_NDIMS], to[DNNL_MAX_NDIMS];
   int64_t each = (int64_t)element_bytes(plan, CONV_WEI);
-  int rank = list_sizes(p, CONV_WEI, sizes), first = rank - p->spatial;
+  int rank = list_sizes(p, CONV_WEI, sizes);
+  int first = rank - p->spatial;
   list_strides(p, CONV_WEI, to);
   for (int d = 0; d < rank; d++) to[d] *= each, from[d] = to[d];
   for (int d = 0; d < p->spatial; d++) {
@@ -494,8 +506,8 @@ static hr_status_t make_parts(const onednn_t *lib, const op_native_target_t *tar
                               conv_onednn_t *plan, bool *out_made) {
   int64_t units, unit;
   conv_cut_t partition = choose_cut(plan->problem, target->workers, &units, &unit);
-  int64_t blocks = (units + unit - 1) / unit,
-          count = partition == CUT_NOTHING ? 1 : target->workers;
+  int64_t blocks = (units + unit - 1) / unit;
+  int64_t count = partition == CUT_NOTHING ? 1 : target->workers;
   if (count > blocks) count = blocks;
   if (count > MAX_PARTS) count = MAX_PARTS;
   HR_TRY(HR_NEW_ARRAY(target->arena, count, &plan->parts));
@@ -503,7 +515,8 @@ static hr_status_t make_parts(const onednn_t *lib, const op_native_target_t *tar
   plan->adds = partition == CUT_BATCH && plan->problem->kind == CONV_WEIGHTS && count > 1;
   *out_made = true;
   for (int64_t i = 0; i < count && *out_made; i++) {
-    int64_t begin = blocks * i / count * unit, end = blocks * (i + 1) / count * unit;
+    int64_t begin = blocks * i / count * unit;
+    int64_t end = blocks * (i + 1) / count * unit;
     plan->parts[i].problem =
         cut_problem(plan->problem, partition, begin, (end < units ? end : units) - begin);
     HR_TRY(make_part(lib, target, plan, free, &plan->parts[i], out_made));
@@ -583,18 +596,22 @@ static bool is_narrow_float(hr_dtype_t dtype) {
 /* bf16 and bytes as they are, else everything in f32. False: there is no such convolution. */
 static bool choose_types(const conv_problem_t *p, bool direct, conv_onednn_t *plan) {
   const matmul_types_t *t = &p->types;
-  conv_role_t lhs = conv_role_lhs(p->kind), rhs = conv_role_rhs(p->kind),
-              out = conv_role_out(p->kind);
+  conv_role_t lhs = conv_role_lhs(p->kind);
+  conv_role_t rhs = conv_role_rhs(p->kind);
+  conv_role_t out = conv_role_out(p->kind);
   hr_dtype_t sums = t->out;
   bool halves = t->lhs == HR_BF16 && t->rhs == HR_BF16 && (t->out == HR_BF16 || t->out == HR_F32);
   bool bytes = p->kind == CONV_FORWARD && (t->lhs == HR_S8 || t->lhs == HR_U8) && t->rhs == HR_S8 &&
                t->out == HR_S32;
-  plan->dtypes[lhs] = t->lhs, plan->dtypes[rhs] = t->rhs, plan->dtypes[out] = sums;
+  plan->dtypes[lhs] = t->lhs;
+  plan->dtypes[rhs] = t->rhs;
+  plan->dtypes[out] = sums;
   if (direct) return halves || bytes;
   if (t->is_complex || t->real != HR_F32 || !is_narrow_float(t->lhs) || !is_narrow_float(t->rhs))
     return false;
   plan->dtypes[lhs] = plan->dtypes[rhs] = plan->dtypes[out] = HR_F32;
-  plan->widened[lhs] = t->lhs != HR_F32, plan->widened[rhs] = t->rhs != HR_F32;
+  plan->widened[lhs] = t->lhs != HR_F32;
+  plan->widened[rhs] = t->rhs != HR_F32;
   plan->narrowed = t->out != HR_F32;
   return true;
 }

@@ -77,8 +77,10 @@ static int kept_axes(const conv_weight_grad_t *plan) {
 
 static void split_tap(const conv_weight_grad_t *plan, int64_t tap, int64_t *k) {
   memset(k, 0, CONV_MAX_SPATIAL * sizeof *k);
-  for (int d = kept_axes(plan) - 1; d >= 0; d--)
-    k[d] = tap % plan->problem->window[d], tap /= plan->problem->window[d];
+  for (int d = kept_axes(plan) - 1; d >= 0; d--) {
+    k[d] = tap % plan->problem->window[d];
+    tap /= plan->problem->window[d];
+  }
 }
 
 /* Splits a place's number, counted over all images; returns its image. */
@@ -89,8 +91,9 @@ static int64_t split_position(const conv_problem_t *p, int64_t number, int64_t *
 
 /* Gradients of a place's columns, strip by strip; columns past the last one are zero. */
 static void copy_position(const conv_weight_grad_t *plan, const char *from, char *to) {
-  int64_t panel = plan->width * plan->bytes, whole = plan->columns / plan->width,
-          rest = plan->columns % plan->width;
+  int64_t panel = plan->width * plan->bytes;
+  int64_t whole = plan->columns / plan->width;
+  int64_t rest = plan->columns % plan->width;
   for (int64_t s = 0; s < whole; s++, from += panel, to += CHUNK * panel)
     memcpy(to, from, (size_t)panel);
   if (!rest) return;
@@ -126,9 +129,10 @@ typedef struct grad_list {
 static void add_edge_copy(grad_list_t *list, const char *line, int64_t x, int64_t result) {
   const conv_problem_t *p = list->run->plan->problem;
   int last = p->spatial - 1;
-  int64_t each = p->in_channels * list->run->plan->bytes, window = p->window[last];
-  int64_t begin = hr_min(hr_max(-x, 0), window),
-          end = hr_max(begin, hr_min(p->in[last] - x, window));
+  int64_t each = p->in_channels * list->run->plan->bytes;
+  int64_t window = p->window[last];
+  int64_t begin = hr_min(hr_max(-x, 0), window);
+  int64_t end = hr_max(begin, hr_min(p->in[last] - x, window));
   if (begin == end) return;
   memset(list->edge_copy, 0, (size_t)(window * each));
   memcpy(list->edge_copy + begin * each, line + (x + begin) * each, (size_t)((end - begin) * each));
@@ -142,10 +146,11 @@ static void list_line(grad_list_t *list, const char *line, int64_t x, int64_t co
   const conv_weight_grad_t *plan = list->run->plan;
   const conv_problem_t *p = plan->problem;
   int last = p->spatial - 1;
-  int64_t stride = p->stride[last], each = p->arrays[CONV_SRC].spatial[last] * plan->bytes;
+  int64_t stride = p->stride[last];
+  int64_t each = p->arrays[CONV_SRC].spatial[last] * plan->bytes;
   int64_t room = p->in[last] - 1 - x - (plan->merges ? p->window[last] - 1 : 0);
-  int64_t low = x < 0 ? hr_min(hr_div_ceil(-x, stride), count) : 0,
-          high = room < 0 ? 0 : hr_min(count, room / stride + 1);
+  int64_t low = x < 0 ? hr_min(hr_div_ceil(-x, stride), count) : 0;
+  int64_t high = room < 0 ? 0 : hr_min(count, room / stride + 1);
   high = hr_max(low, high);
   for (int64_t i = 0; i < low && plan->merges; i++)
     add_edge_copy(list, line, x + i * stride, result + i * plan->width);
@@ -188,7 +193,8 @@ static void list_taps(const gradient_run_t *r, int64_t begin, int64_t end, int64
   grad_list_t list = {.run = r, .k = k, .edge_copy = space + plan->edge_copies_at};
   for (int64_t tap = begin / plan->tap_tiles; tap <= (end - 1) / plan->tap_tiles; tap++) {
     split_tap(plan, tap, k);
-    list.positions = positions + tap * CHUNK, list.count = 0;
+    list.positions = positions + tap * CHUNK;
+    list.count = 0;
     list_offsets(&list, first, count);
     counts[tap] = list.count;
   }
@@ -204,9 +210,10 @@ static void add_panel(const conv_weight_grad_t *plan, int64_t panel, int64_t beg
                       .sums_step = plan->panels * plan->width};
   tile.results = results + panel * CHUNK * plan->width * plan->bytes;
   for (int64_t i = begin; i < end; i++) {
-    int64_t tap = i / plan->tap_tiles, row = i % plan->tap_tiles * plan->rows;
+    int64_t tap = i / plan->tap_tiles;
+    int64_t row = i % plan->tap_tiles * plan->rows;
     for (int64_t t = 0; t < plan->rows; t++) tile.k_offsets[t] = hr_min(row + t, plan->k - 1);
-    tile.positions = (const grad_position_t *)(space + plan->lists_at) + tap * CHUNK,
+    tile.positions = (const grad_position_t *)(space + plan->lists_at) + tap * CHUNK;
     tile.count = counts[tap];
     tile.sums = sums + (i * plan->rows * tile.sums_step + panel * plan->width) * plan->bytes;
     if (tile.count) plan->add_tile(&tile);
@@ -215,11 +222,12 @@ static void add_panel(const conv_weight_grad_t *plan, int64_t panel, int64_t beg
 
 static void run_task(const gradient_run_t *r, int64_t task, char *space) {
   const conv_weight_grad_t *plan = r->plan;
-  int64_t part = task / plan->tile_parts, number = task % plan->tile_parts;
-  int64_t begin = plan->tiles * number / plan->tile_parts,
-          end = plan->tiles * (number + 1) / plan->tile_parts;
-  int64_t first = plan->positions * part / plan->place_parts,
-          limit = plan->positions * (part + 1) / plan->place_parts;
+  int64_t part = task / plan->tile_parts;
+  int64_t number = task % plan->tile_parts;
+  int64_t begin = plan->tiles * number / plan->tile_parts;
+  int64_t end = plan->tiles * (number + 1) / plan->tile_parts;
+  int64_t first = plan->positions * part / plan->place_parts;
+  int64_t limit = plan->positions * (part + 1) / plan->place_parts;
   int64_t tile_bytes = plan->rows * plan->panels * plan->width * plan->bytes;
   char *sums = r->sums + part * plan->sums_count * plan->bytes;
   memset(sums + begin * tile_bytes, 0, (size_t)((end - begin) * tile_bytes));
@@ -259,7 +267,9 @@ static void finish_terms(void *context, int64_t begin, int64_t end, int worker) 
   const conv_array_t *wei = &p->arrays[CONV_WEI];
   (void)worker;
   for (int64_t i = begin; i < end; i++) {
-    int64_t tap = i / plan->k, term = i % plan->k, k[CONV_MAX_SPATIAL];
+    int64_t tap = i / plan->k;
+    int64_t term = i % plan->k;
+    int64_t k[CONV_MAX_SPATIAL];
     split_tap(plan, tap, k);
     if (plan->merges) k[p->spatial - 1] = term / p->in_channels;
     int64_t to = wei->start + term % p->in_channels * wei->inner;
@@ -306,7 +316,10 @@ static int64_t best_rows(const conv_weight_grad_t *plan, int64_t limit) {
   double least_cost = INFINITY;
   for (int64_t rows = limit; rows > 0; rows--) {
     double cost = (double)hr_div_ceil(plan->k, rows) * ((double)rows + 1.5);
-    if (cost < least_cost) least_cost = cost, best = rows;
+    if (cost < least_cost) {
+      least_cost = cost;
+      best = rows;
+    }
   }
   return best;
 }
@@ -315,7 +328,8 @@ static void plan_tiles(conv_weight_grad_t *plan) {
   const conv_problem_t *p = plan->problem;
   bool wide = simd_width() == SIMD_512;
   int last = p->spatial - 1;
-  plan->bytes = p->types.element_bytes, plan->columns = p->out_channels;
+  plan->bytes = p->types.element_bytes;
+  plan->columns = p->out_channels;
   plan->lanes = (wide ? 64 : simd_width() == SIMD_256 ? 32 : 16) / plan->bytes;
   plan->width = wide && plan->columns > 2 * plan->lanes ? 4 * plan->lanes : 2 * plan->lanes;
   plan->in_place = plan->columns <= plan->width && plan->columns % plan->lanes == 0 &&
@@ -324,12 +338,14 @@ static void plan_tiles(conv_weight_grad_t *plan) {
   plan->panels = hr_div_ceil(plan->columns, plan->width);
   plan->merges = p->in_channels <= MERGED_CHANNELS && p->window[last] > 1 &&
                  p->dilation[last] == 1 && p->arrays[CONV_SRC].spatial[last] == p->in_channels;
-  plan->k = p->in_channels * (plan->merges ? p->window[last] : 1), plan->taps = plan->positions = 1;
+  plan->k = p->in_channels * (plan->merges ? p->window[last] : 1);
+  plan->taps = plan->positions = 1;
   for (int d = 0; d < kept_axes(plan); d++) plan->taps *= p->window[d];
   plan->positions = p->batch;
   for (int d = 0; d < p->spatial; d++) plan->positions *= p->out[d];
   plan->rows = best_rows(plan, !wide ? 4 : plan->width > 2 * plan->lanes ? 6 : 8);
-  plan->tap_tiles = hr_div_ceil(plan->k, plan->rows), plan->tiles = plan->taps * plan->tap_tiles;
+  plan->tap_tiles = hr_div_ceil(plan->k, plan->rows);
+  plan->tiles = plan->taps * plan->tap_tiles;
   plan->sums_count = plan->tiles * plan->rows * plan->panels * plan->width;
 }
 
@@ -359,7 +375,8 @@ hr_status_t conv_prepare_weight_grad(const op_native_target_t *target,
   conv_weight_grad_t *plan;
   if (!has_form(problem) || !has_types(&problem->types)) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
-  plan->problem = problem, plan->workers = target->workers > 0 ? target->workers : 1;
+  plan->problem = problem;
+  plan->workers = target->workers > 0 ? target->workers : 1;
   plan_tiles(plan);
   plan_tasks(plan);
   plan->add_tile = SIMD_FOREACH_REAL(add_tile, plan->bytes == 8);

@@ -17,8 +17,8 @@ SIMD_TARGET static inline __attribute__((always_inline)) void SIMD_NAME(add_posi
   for (int r = 0; r < rows; r++) terms[r] = at->k_offsets[r];
   for (const grad_position_t *position = at->positions, *end = position + at->count; position < end;
        position++) {
-    const SIMD_REAL *from = position->from,
-                    *results = (const SIMD_REAL *)at->results + position->result;
+    const SIMD_REAL *from = position->from;
+    const SIMD_REAL *results = (const SIMD_REAL *)at->results + position->result;
     SIMD_NAME(acc) line[4];
 #pragma GCC unroll 4
     for (int v = 0; v < vecs; v++) line[v] = ((const SIMD_NAME(vec) *)results)[v];

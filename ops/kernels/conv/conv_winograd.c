@@ -63,8 +63,10 @@ typedef struct winograd_run {
  * channels. */
 static bool is_apart(const winograd_weights_t *w) {
   int64_t sum = 0, most = 0;
-  for (int k = 0; k < 9; k++)
-    sum += w->tap_offsets[k], most = w->tap_offsets[k] > most ? w->tap_offsets[k] : most;
+  for (int k = 0; k < 9; k++) {
+    sum += w->tap_offsets[k];
+    most = w->tap_offsets[k] > most ? w->tap_offsets[k] : most;
+  }
   return w->out_step != 1 && most == 8 && sum == 36;
 }
 
@@ -74,11 +76,13 @@ static void pack_vector(const winograd_t *plan, const winograd_weights_t *w, int
                         void *packed) {
   enum { CHUNK = 32 };
   double transposed[CHUNK * 9 * MIN_CHANNELS];
-  int64_t bytes = plan->element_bytes, count = w->out_channels - o,
-          joined = w->in_step == 9 ? CHUNK : 1;
+  int64_t bytes = plan->element_bytes;
+  int64_t count = w->out_channels - o;
+  int64_t joined = w->in_step == 9 ? CHUNK : 1;
   winograd_weights_t part = *w;
   if (count > MIN_CHANNELS) count = MIN_CHANNELS;
-  part.in_step = 9 * MIN_CHANNELS, part.out_step = 1;
+  part.in_step = 9 * MIN_CHANNELS;
+  part.out_step = 1;
   for (int k = 0; k < 9; k++) part.tap_offsets[k] *= MIN_CHANNELS;
   for (int64_t c = 0, last; c < w->in_channels; c = last) {
     last = c + CHUNK < w->in_channels ? c + CHUNK : w->in_channels;
@@ -114,7 +118,8 @@ typedef struct winograd_position {
 } winograd_position_t;
 
 static winograd_position_t position_of(const winograd_t *plan, int64_t tile) {
-  int64_t image = tile / (plan->rows * plan->columns), at = tile % (plan->rows * plan->columns);
+  int64_t image = tile / (plan->rows * plan->columns);
+  int64_t at = tile % (plan->rows * plan->columns);
   return (winograd_position_t){image, at / plan->columns * OUT_SIDE, at % plan->columns * OUT_SIDE};
 }
 
@@ -124,7 +129,9 @@ static void find_pointers(const winograd_run_t *r, int64_t tile, const void *zer
   const conv_problem_t *p = r->plan->problem;
   const conv_array_t *src = &r->plan->src.as_read;
   winograd_position_t at = position_of(r->plan, tile);
-  int64_t y = at.y - p->low[0], x = at.x - p->low[1], bytes = r->plan->element_bytes;
+  int64_t y = at.y - p->low[0];
+  int64_t x = at.x - p->low[1];
+  int64_t bytes = r->plan->element_bytes;
   int64_t first =
       src->start + (at.image - r->image) * src->outer + y * src->spatial[0] + x * src->spatial[1];
   const char *row = r->src + first * bytes;
@@ -203,12 +210,15 @@ static void write_tiles(const winograd_run_t *r, int64_t first, int64_t tiles, c
 static void finish_row(const winograd_run_t *r, int64_t first, int64_t last, int worker) {
   const conv_problem_t *p = r->plan->problem;
   winograd_position_t at = position_of(r->plan, first);
-  int64_t lines = p->out[0] - at.y < OUT_SIDE ? p->out[0] - at.y : OUT_SIDE,
-          end = at.x + (last - first) * OUT_SIDE;
+  int64_t lines = p->out[0] - at.y < OUT_SIDE ? p->out[0] - at.y : OUT_SIDE;
+  int64_t end = at.x + (last - first) * OUT_SIDE;
   op_native_part_t part = {.row = (at.image * p->out[0] + at.y) * p->out[1] + at.x,
                            .columns = p->out_channels};
   part.rows = (end < p->out[1] ? end : p->out[1]) - at.x;
-  if (part.rows == p->out[1]) part.rows *= lines, lines = 1;
+  if (part.rows == p->out[1]) {
+    part.rows *= lines;
+    lines = 1;
+  }
   for (int64_t i = 0; i < lines; i++, part.row += p->out[1])
     r->epilogue->run(r->epilogue, &part, worker);
 }
@@ -245,14 +255,20 @@ static void run_images(void *context, int64_t begin, int64_t end, int worker) {
   const winograd_run_t *r = context;
   const winograd_t *plan = r->plan;
   const conv_problem_t *p = plan->problem;
-  int64_t bytes = plan->element_bytes, tiles = plan->tiles / p->batch;
-  int64_t in_line = p->in_channels * bytes, out_line = p->out_channels * bytes;
-  int64_t in_image = plan->src.plane * in_line, out_image = plan->dst.plane * out_line;
+  int64_t bytes = plan->element_bytes;
+  int64_t tiles = plan->tiles / p->batch;
+  int64_t in_line = p->in_channels * bytes;
+  int64_t out_line = p->out_channels * bytes;
+  int64_t in_image = plan->src.plane * in_line;
+  int64_t out_image = plan->dst.plane * out_line;
   char *space = r->spaces + (size_t)worker * plan->space_bytes;
-  char *src = space + plan->src.at, *dst = space + plan->dst.at;
+  char *src = space + plan->src.at;
+  char *dst = space + plan->dst.at;
   for (int64_t i = begin; i < end; i++) {
     winograd_run_t image = *r;
-    image.image = i, image.src = src, image.dst = dst;
+    image.image = i;
+    image.src = src;
+    image.dst = dst;
     native_transpose_plane((int)bytes, plan->src.plane, p->in_channels, r->src + i * in_image,
                            plan->src.plane * bytes, src, in_line);
     run_tiles(&image, i * tiles, (i + 1) * tiles, worker);
@@ -282,7 +298,8 @@ static void add_products(const winograd_run_t *r, int64_t tiles, bool first, int
   const winograd_t *plan = r->plan;
   int64_t bytes = plan->element_bytes;
   gemm_job_t job = plan->job;
-  job.k = tiles, job.mode = first ? GEMM_SET : GEMM_ADD;
+  job.k = tiles;
+  job.mode = first ? GEMM_SET : GEMM_ADD;
   for (int64_t i = 0; i < POINTS; i++) {
     job.a = space + plan->in_at + (size_t)(i * plan->in_plane * bytes);
     job.b = space + plan->out_at + (size_t)(i * plan->out_plane * bytes);
@@ -306,12 +323,13 @@ static void run_part(void *context, int64_t begin, int64_t end, int worker) {
   const winograd_run_t *r = context;
   const winograd_t *plan = r->plan;
   for (int64_t part = begin; part < end; part++) {
-    int64_t block = plan->blocks * part / plan->parts,
-            limit = plan->blocks * (part + 1) / plan->parts;
+    int64_t block = plan->blocks * part / plan->parts;
+    int64_t limit = plan->blocks * (part + 1) / plan->parts;
     char *space = space_of(r, part);
     for (int64_t i = block; i < limit; i++) {
-      int64_t first = i * plan->unit, left = plan->tiles - first,
-              tiles = left < plan->unit ? left : plan->unit;
+      int64_t first = i * plan->unit;
+      int64_t left = plan->tiles - first;
+      int64_t tiles = left < plan->unit ? left : plan->unit;
       read_tiles(r, first, tiles, space);
       read_results(r, first, tiles, space);
       add_products(r, tiles, i == block, worker, space);
@@ -382,7 +400,8 @@ hr_status_t conv_run_winograd(const op_native_run_t *run, const void *plan_, voi
   winograd_run_t r = {
       .plan = plan, .weights = weights_of(plan, in[1]), .dst = out[0], .epilogue = run->epilogue};
   r.src = plan->by_images ? in[0] : in_order(workers, &plan->src, in[0], scratch);
-  r.packed = scratch + plan->packed_at, r.spaces = scratch + plan->spaces_at;
+  r.packed = scratch + plan->packed_at;
+  r.spaces = scratch + plan->spaces_at;
   if (plan->packed)
     r.packed = (char *)plan->packed;
   else
@@ -427,7 +446,8 @@ hr_status_t conv_prepare_winograd(const op_native_target_t *target, const conv_p
   bool fits;
   if (!winograd_has_form(problem)) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
-  plan->problem = problem, plan->workers = target->workers;
+  plan->problem = problem;
+  plan->workers = target->workers;
   plan->loops = choose_loops(problem->types.real == HR_F64);
   HR_TRY(winograd_plan_init(target->arena, plan, &fits));
   if (!fits) return NULL;

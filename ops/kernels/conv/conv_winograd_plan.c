@@ -35,7 +35,8 @@ static bool is_cheaper(const winograd_t *plan) {
 
 static void plan_tiles(winograd_t *plan) {
   const conv_problem_t *p = plan->problem;
-  plan->rows = hr_div_ceil(p->out[0], OUT_SIDE), plan->columns = hr_div_ceil(p->out[1], OUT_SIDE);
+  plan->rows = hr_div_ceil(p->out[0], OUT_SIDE);
+  plan->columns = hr_div_ceil(p->out[1], OUT_SIDE);
   plan->tiles = p->batch * plan->rows * plan->columns;
   int64_t unit = BLOCK_BYTES / (POINTS * (p->in_channels + p->out_channels) * plan->element_bytes);
   if (unit < LEAST_UNIT) unit = LEAST_UNIT;
@@ -52,9 +53,10 @@ static int64_t line_of(int64_t vectors) {
 
 static void plan_product(winograd_t *plan) {
   const conv_problem_t *p = plan->problem;
-  int64_t in = hr_div_ceil(p->in_channels, MIN_CHANNELS),
-          out = hr_div_ceil(p->out_channels, MIN_CHANNELS);
-  plan->in_line = line_of(in), plan->out_line = line_of(out);
+  int64_t in = hr_div_ceil(p->in_channels, MIN_CHANNELS);
+  int64_t out = hr_div_ceil(p->out_channels, MIN_CHANNELS);
+  plan->in_line = line_of(in);
+  plan->out_line = line_of(out);
   plan->in_plane = (plan->unit * plan->in_line / MIN_CHANNELS | 1) * MIN_CHANNELS;
   plan->out_plane = (plan->unit * plan->out_line / MIN_CHANNELS | 1) * MIN_CHANNELS;
   plan->job = (gemm_job_t){.dtype = p->types.real,
@@ -65,8 +67,11 @@ static void plan_product(winograd_t *plan) {
                            .a_col = 1,
                            .c_row = plan->out_line};
   if (p->kind != CONV_WEIGHTS) return;
-  plan->job.m = p->in_channels, plan->job.k = plan->unit;
-  plan->job.a_row = 1, plan->job.a_col = plan->in_line, plan->job.b_row = plan->out_line,
+  plan->job.m = p->in_channels;
+  plan->job.k = plan->unit;
+  plan->job.a_row = 1;
+  plan->job.a_col = plan->in_line;
+  plan->job.b_row = plan->out_line;
   plan->job.b_col = 1;
   plan->parts = (int)(plan->blocks < plan->workers ? plan->blocks : plan->workers);
   plan->sums_plane = (p->in_channels * plan->out_line / MIN_CHANNELS | 1) * MIN_CHANNELS;
@@ -83,8 +88,8 @@ static void plan_weights(winograd_t *plan) {
                                        .panels = gemm_panels_of(&plan->job)};
   plan->weights.plane = (int64_t)gemm_packed_bytes(&plan->job) / plan->element_bytes;
   for (int k = 0; k < 9; k++) {
-    int64_t row = wei->reversed[0] ? 2 - k / 3 : k / 3,
-            column = wei->reversed[1] ? 2 - k % 3 : k % 3;
+    int64_t row = wei->reversed[0] ? 2 - k / 3 : k / 3;
+    int64_t column = wei->reversed[1] ? 2 - k % 3 : k % 3;
     plan->weights.tap_offsets[k] = row * wei->spatial[0] + column * wei->spatial[1];
   }
 }
@@ -93,8 +98,12 @@ static void plan_weights(winograd_t *plan) {
 static bool sort_dims(int rank, int64_t *dims, int64_t *strides, int64_t *others) {
   for (int i = 1; i < rank; i++)
     for (int j = i; j > 0 && strides[j - 1] < strides[j]; j--) {
-      int64_t dim = dims[j], stride = strides[j], other = others[j];
-      dims[j] = dims[j - 1], strides[j] = strides[j - 1], others[j] = others[j - 1];
+      int64_t dim = dims[j];
+      int64_t stride = strides[j];
+      int64_t other = others[j];
+      dims[j] = dims[j - 1];
+      strides[j] = strides[j - 1];
+      others[j] = others[j - 1];
       dims[j - 1] = dim, strides[j - 1] = stride, others[j - 1] = other;
     }
   int64_t size = 1;
@@ -110,8 +119,8 @@ static hr_status_t plan_array(hr_arena_t *arena, const winograd_t *plan, conv_ro
   const conv_array_t *given = &p->arrays[role];
   const int64_t *sizes = role == CONV_SRC ? p->in : p->out;
   int64_t channels = role == CONV_SRC ? p->in_channels : p->out_channels, dense[4];
-  int64_t dims[] = {p->batch, sizes[0], sizes[1], channels},
-          sorted[] = {dims[0], dims[1], dims[2], dims[3]};
+  int64_t dims[] = {p->batch, sizes[0], sizes[1], channels};
+  int64_t sorted[] = {dims[0], dims[1], dims[2], dims[3]};
   int64_t strides[] = {given->outer, given->spatial[0], given->spatial[1], given->inner}, lies[4];
   side->as_read = *given;
   *out_fits = true;
@@ -167,7 +176,8 @@ size_t winograd_plan_scratch(winograd_t *plan) {
     plan->src.at = scratch_reserve(&each, (size_t)(plan->src.plane * p->in_channels) * bytes);
     plan->dst.at = scratch_reserve(&each, (size_t)(plan->dst.plane * p->out_channels) * bytes);
   }
-  plan->space_bytes = each, plan->zeros_bytes = (size_t)longest * bytes;
+  plan->space_bytes = each;
+  plan->zeros_bytes = (size_t)longest * bytes;
   plan->packed_at = scratch_reserve(
       &total, plan->packed || p->kind == CONV_WEIGHTS ? 0 : winograd_packed_bytes(plan));
   if (!plan->by_images) set_ordered(plan, &total);

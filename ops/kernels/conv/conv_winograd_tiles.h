@@ -16,11 +16,17 @@ typedef SIMD_REAL SIMD_NAME(acc) __attribute__((vector_size(SIMD_BYTES)));
 /* 6 places, `step` apart, at the 6 points. */
 SIMD_INLINE void SIMD_NAME(at_points)(const SIMD_NAME(acc) * x, int step, SIMD_NAME(acc) * to,
                                       int to_step) {
-  SIMD_NAME(acc) x1 = x[step], x2 = x[2 * step], x3 = x[3 * step], x4 = x[4 * step];
-  SIMD_NAME(acc) even_a = x4 - C(B2) * x2, odd_a = C(A1) * (x3 - C(B2) * x1);
-  SIMD_NAME(acc) even_b = x4 - C(A2) * x2, odd_b = C(B1) * (x3 - C(A2) * x1);
+  SIMD_NAME(acc) x1 = x[step];
+  SIMD_NAME(acc) x2 = x[2 * step];
+  SIMD_NAME(acc) x3 = x[3 * step];
+  SIMD_NAME(acc) x4 = x[4 * step];
+  SIMD_NAME(acc) even_a = x4 - C(B2) * x2;
+  SIMD_NAME(acc) odd_a = C(A1) * (x3 - C(B2) * x1);
+  SIMD_NAME(acc) even_b = x4 - C(A2) * x2;
+  SIMD_NAME(acc) odd_b = C(B1) * (x3 - C(A2) * x1);
   to[0] = C(A2 * B2) * x[0] - C(A2 + B2) * x2 + x4;
-  to[to_step] = even_a + odd_a, to[2 * to_step] = even_a - odd_a;
+  to[to_step] = even_a + odd_a;
+  to[2 * to_step] = even_a - odd_a;
   to[3 * to_step] = even_b + odd_b, to[4 * to_step] = even_b - odd_b;
   to[5 * to_step] = C(A2 * B2) * x1 - C(A2 + B2) * x3 + x[5 * step];
 }
@@ -30,11 +36,11 @@ SIMD_INLINE void SIMD_NAME(weights_at_points)(const SIMD_NAME(acc) * g, int step
                                               SIMD_NAME(acc) * to, int to_step) {
   SIMD_NAME(acc) a = C(1 / (2 * A2 * (A2 - B2))) * (g[0] + C(A2) * g[2 * step]);
   SIMD_NAME(acc) b = C(1 / (2 * B2 * (B2 - A2))) * (g[0] + C(B2) * g[2 * step]);
-  SIMD_NAME(acc)
-  odd_a = C(A1 / (2 * A2 * (A2 - B2))) * g[step],
-  odd_b = C(B1 / (2 * B2 * (B2 - A2))) * g[step];
+  SIMD_NAME(acc) odd_a = C(A1 / (2 * A2 * (A2 - B2))) * g[step];
+  SIMD_NAME(acc) odd_b = C(B1 / (2 * B2 * (B2 - A2))) * g[step];
   to[0] = C(1 / (A2 * B2)) * g[0];
-  to[to_step] = a + odd_a, to[2 * to_step] = a - odd_a;
+  to[to_step] = a + odd_a;
+  to[2 * to_step] = a - odd_a;
   to[3 * to_step] = b + odd_b, to[4 * to_step] = b - odd_b;
   to[5 * to_step] = g[2 * step];
 }
@@ -42,8 +48,10 @@ SIMD_INLINE void SIMD_NAME(weights_at_points)(const SIMD_NAME(acc) * g, int step
 /* The 4 sums of what the products are at the 6 points. */
 SIMD_INLINE void SIMD_NAME(from_points)(const SIMD_NAME(acc) * m, int step, SIMD_NAME(acc) * to,
                                         int to_step) {
-  SIMD_NAME(acc) even_a = m[step] + m[2 * step], odd_a = m[step] - m[2 * step];
-  SIMD_NAME(acc) even_b = m[3 * step] + m[4 * step], odd_b = m[3 * step] - m[4 * step];
+  SIMD_NAME(acc) even_a = m[step] + m[2 * step];
+  SIMD_NAME(acc) odd_a = m[step] - m[2 * step];
+  SIMD_NAME(acc) even_b = m[3 * step] + m[4 * step];
+  SIMD_NAME(acc) odd_b = m[3 * step] - m[4 * step];
   to[0] = m[0] + even_a + even_b;
   to[to_step] = C(A1) * odd_a + C(B1) * odd_b;
   to[2 * to_step] = C(A2) * even_a + C(B2) * even_b;
@@ -61,15 +69,18 @@ SIMD_INLINE void SIMD_NAME(sums_at_points)(const SIMD_NAME(acc) * y, int step, S
   SIMD_NAME(acc) odd_a = C(A1 / (2 * A2 * (A2 - B2))) * (y[step] + C(A2) * y3);
   SIMD_NAME(acc) odd_b = C(B1 / (2 * B2 * (B2 - A2))) * (y[step] + C(B2) * y3);
   to[0] = C(1 / (A2 * B2)) * y[0];
-  to[to_step] = a + odd_a, to[2 * to_step] = a - odd_a;
+  to[to_step] = a + odd_a;
+  to[2 * to_step] = a - odd_a;
   to[3 * to_step] = b + odd_b, to[4 * to_step] = b - odd_b;
   to[5 * to_step] = y3;
 }
 
 SIMD_INLINE void SIMD_NAME(weights_from_points)(const SIMD_NAME(acc) * m, int step,
                                                 SIMD_NAME(acc) * to, int to_step) {
-  SIMD_NAME(acc) even_a = m[step] + m[2 * step], odd_a = m[step] - m[2 * step];
-  SIMD_NAME(acc) even_b = m[3 * step] + m[4 * step], odd_b = m[3 * step] - m[4 * step];
+  SIMD_NAME(acc) even_a = m[step] + m[2 * step];
+  SIMD_NAME(acc) odd_a = m[step] - m[2 * step];
+  SIMD_NAME(acc) even_b = m[3 * step] + m[4 * step];
+  SIMD_NAME(acc) odd_b = m[3 * step] - m[4 * step];
   to[0] = m[0] + even_a + even_b;
   to[to_step] = C(A1) * odd_a + C(B1) * odd_b;
   to[2 * to_step] = C(A2) * even_a + C(B2) * even_b + m[5 * step];

@@ -43,7 +43,8 @@ static double array_bytes(const hlo_shape_t *shape) {
 static hr_status_t follow_convolution(const op_native_target_t *target, const void *before,
                                       const op_native_grid_t *grid, op_native_step_t *out) {
   (void)target, (void)grid;
-  out->plan = before, out->scratch_bytes = ((const conv_strategy_t *)before)->scratch_bytes;
+  out->plan = before;
+  out->scratch_bytes = ((const conv_strategy_t *)before)->scratch_bytes;
   return NULL;
 }
 
@@ -58,7 +59,9 @@ static hr_status_t prepare_native_convolution(const op_native_target_t *target,
     HR_TRY(conv_prepare_im2col(target, step, out));
   }
   if (!out->plan) return NULL;
-  strategy->plan = out->plan, strategy->scratch_bytes = out->scratch_bytes, out->plan = strategy;
+  strategy->plan = out->plan;
+  strategy->scratch_bytes = out->scratch_bytes;
+  out->plan = strategy;
   if (out->parts.grid.rows) out->parts.fuse = follow_convolution;
   out->bytes = array_bytes(step->in_shapes[0]) + array_bytes(step->in_shapes[1]) +
                array_bytes(step->out_shape);

@@ -150,7 +150,8 @@ static hr_status_t follow_gemm(const op_native_target_t *target, const void *bef
   dot_gemm_t *plan;
   HR_TRY(HR_NEW(target->arena, &plan));
   *plan = *(const dot_gemm_t *)before;
-  plan->job.finish = finish_part, plan->job.finish_unit = grid->unit;
+  plan->job.finish = finish_part;
+  plan->job.finish_unit = grid->unit;
   share_out(target, plan);
   plan_scratch(plan, out);
   out->plan = plan;
@@ -181,7 +182,8 @@ hr_status_t dot_prepare_gemm(const op_native_target_t *target, const dot_problem
   if (!gemm_has_type(product_type(&problem->types))) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
   plan->way = (dot_strategy_t){"gemm", run_gemm};
-  plan->problem = problem, plan->workers = target->workers;
+  plan->problem = problem;
+  plan->workers = target->workers;
   plan->job = dot_gemm_job(problem);
   HR_TRY(pack_constant(target, problem, &plan->job));
   share_out(target, plan);

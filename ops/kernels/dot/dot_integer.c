@@ -56,14 +56,17 @@ static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
   const dot_integer_t *plan = r->plan;
   const dot_problem_t *p = plan->problem;
   for (int64_t task = begin; task < end; task++) {
-    int64_t matrix = task / plan->parts, row = task % plan->parts * plan->unit;
+    int64_t matrix = task / plan->parts;
+    int64_t row = task % plan->parts * plan->unit;
     matmul_job_t job = {
         .real = p->types.real, .m = plan->unit, .n = p->n, .k = p->k, .c_row = p->n, .c_col = 1};
     if (job.m > p->m - row) job.m = p->m - row;
     job.a = r->a + (p->a.starts[matrix] + row * p->a.row_step) * plan->element_bytes;
-    job.a_row = p->a.row_step, job.a_col = p->a.col_step;
+    job.a_row = p->a.row_step;
+    job.a_col = p->a.col_step;
     job.b = r->b + p->b.starts[matrix] * plan->element_bytes;
-    job.b_row = p->b.row_step, job.b_col = p->b.col_step;
+    job.b_row = p->b.row_step;
+    job.b_col = p->b.col_step;
     job.c = r->c + (matrix * p->m + row) * p->n * plan->element_bytes;
     if (!run_small(&job)) matmul_run(&job, plan->spaces[worker]);
   }
@@ -74,7 +77,7 @@ static hr_status_t run_integer(const op_native_run_t *run, const dot_strategy_t 
   const dot_integer_t *plan = (const dot_integer_t *)way;
   const dot_problem_t *p = plan->problem;
   dot_integer_run_t r = {.plan = plan};
-  r.a = dot_ready_run(run, p, &p->a, &plan->a, in[0]),
+  r.a = dot_ready_run(run, p, &p->a, &plan->a, in[0]);
   r.b = dot_ready_run(run, p, &p->b, &plan->b, in[1]);
   r.c = plan->narrowed ? (char *)run->scratch + plan->sums_at : out[0];
   hr_workers_for(run->workers, plan->parts * p->batch, 1, run_tasks, &r);
@@ -106,7 +109,8 @@ hr_status_t dot_prepare_integer(const op_native_target_t *target, const dot_prob
   plan->element_bytes = types->element_bytes;
   plan->narrowed = !matmul_is_widened(types, types->out);
   bool split = problem->flops / 2 > SPLIT_PRODUCTS && problem->batch < 4 * target->workers;
-  int64_t parts = split ? target->workers : 1, rows = (problem->m + parts - 1) / parts;
+  int64_t parts = split ? target->workers : 1;
+  int64_t rows = (problem->m + parts - 1) / parts;
   plan->unit = split ? (rows + ROW_UNIT - 1) / ROW_UNIT * ROW_UNIT : problem->m;
   plan->parts = (problem->m + plan->unit - 1) / plan->unit;
   HR_TRY(HR_NEW_ARRAY(target->arena, target->workers, &plan->spaces));

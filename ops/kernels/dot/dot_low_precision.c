@@ -26,7 +26,8 @@ static hr_status_t run_matrix(const dot_taps_run_t *r, int64_t matrix, hr_worker
                               char *scratch) {
   const dot_problem_t *p = r->plan->problem;
   op_native_run_t run = r->run;
-  run.workers = workers, run.scratch = scratch;
+  run.workers = workers;
+  run.scratch = scratch;
   void *in[] = {(char *)r->a + p->a.offsets[matrix] * (int64_t)hr_dtype_bytes(p->types.lhs),
                 (char *)r->b + p->b.offsets[matrix] * (int64_t)hr_dtype_bytes(p->types.rhs)};
   void *out[] = {r->c + matrix * p->m * p->n * (int64_t)hr_dtype_bytes(p->types.out)};
@@ -55,7 +56,8 @@ static hr_status_t run_taps(const op_native_run_t *run, const dot_strategy_t *wa
 static conv_problem_t product_of(const dot_problem_t *p) {
   conv_problem_t product = {
       .kind = CONV_FORWARD, .types = p->types, .spatial = 1, .batch = 1, .groups = 1};
-  product.in_channels = p->k, product.out_channels = p->n;
+  product.in_channels = p->k;
+  product.out_channels = p->n;
   product.in[0] = product.out[0] = p->m;
   product.window[0] = product.stride[0] = product.dilation[0] = 1;
   product.arrays[CONV_SRC] = (conv_array_t){.dtype = p->types.lhs,
@@ -97,14 +99,17 @@ hr_status_t dot_prepare_low_precision(const op_native_target_t *target,
     return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
   plan->way = (dot_strategy_t){"taps", run_taps};
-  plan->problem = problem, plan->workers = target->workers, plan->product = product_of(problem);
+  plan->problem = problem;
+  plan->workers = target->workers;
+  plan->product = product_of(problem);
   plan->by_matrices =
       problem->batch >= 2 * target->workers || problem->batch % target->workers == 0;
   if (problem->batch == 1) plan->by_matrices = false;
   if (plan->by_matrices) one.workers = 1;
   HR_TRY(conv_prepare_direct(&one, &plan->product, &step));
   if (!step.plan) return NULL;
-  plan->plan = step.plan, plan->space_bytes = (step.scratch_bytes + 63) / 64 * 64;
+  plan->plan = step.plan;
+  plan->space_bytes = (step.scratch_bytes + 63) / 64 * 64;
   out->scratch_bytes = plan->space_bytes * (size_t)(plan->by_matrices ? target->workers : 1);
   out->plan = plan;
   return NULL;

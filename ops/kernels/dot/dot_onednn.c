@@ -47,8 +47,8 @@ static void choose_parts(int workers, const dot_problem_t *p, dot_onednn_t *plan
       by_matrices && !plan->a.packed && !plan->b.packed && p->a.batch_step >= 0 &&
       p->b.batch_step >= 0 &&
       (p->batch == 1 || (p->a.batch_step == p->m * p->k && p->b.batch_step == p->k * p->n));
-  int64_t units = plan->batched ? p->batch : p->m,
-          parts = split && (plan->batched || !by_matrices) ? workers : 1;
+  int64_t units = plan->batched ? p->batch : p->m;
+  int64_t parts = split && (plan->batched || !by_matrices) ? workers : 1;
   plan->unit = (units + parts - 1) / parts;
   if (!plan->batched && parts > 1) plan->unit = hr_round_up(plan->unit, ROW_UNIT);
   if (plan->unit > units) plan->unit = units;
@@ -65,7 +65,8 @@ static void plan_form(const dot_matrices_t *side, int64_t rows, int64_t columns,
 
 static void plan_pack(const dot_matrices_t *side, int64_t rows, int64_t columns, dot_input_t *input,
                       loop_copy_t *out_copy) {
-  int64_t each = input->element_bytes, dims[] = {rows, columns};
+  int64_t each = input->element_bytes;
+  int64_t dims[] = {rows, columns};
   int64_t from[] = {side->row_step * each, side->col_step * each};
   int64_t to[] = {input->transposed ? each : columns * each,
                   input->transposed ? rows * each : each};
@@ -88,7 +89,8 @@ typedef struct dot_descs {
 static bool describe_task(const onednn_t *lib, const dot_onednn_t *plan,
                           const dot_onednn_types_t *types, int64_t unit, dot_descs_t *out) {
   const dot_problem_t *p = plan->problem;
-  int64_t batch = plan->batched ? unit : 1, m = plan->batched ? p->m : unit;
+  int64_t batch = plan->batched ? unit : 1;
+  int64_t m = plan->batched ? p->m : unit;
   return describe(lib, types->a, batch, m, p->k, plan->a.transposed, &out->a) &&
          describe(lib, types->b, batch, p->k, p->n, plan->b.transposed, &out->b) &&
          describe(lib, types->c, batch, m, p->n, false, &out->c);
@@ -130,7 +132,8 @@ static void plan_input(const dot_matrices_t *side, int64_t rows, int64_t columns
 
 static void plan_packs(dot_onednn_t *plan) {
   const dot_problem_t *p = plan->problem;
-  int64_t rows = plan->batched ? p->m : plan->unit, last = p->m - (plan->parts - 1) * plan->unit;
+  int64_t rows = plan->batched ? p->m : plan->unit;
+  int64_t last = p->m - (plan->parts - 1) * plan->unit;
   if (plan->parts > 1 && !plan->batched && plan->a.transposed)
     plan->a.packed = true; /* a part of it is not dense */
   plan_pack(&p->a, rows, p->k, &plan->a, &plan->a.pack);
@@ -153,7 +156,8 @@ static void plan_scratch(const op_native_target_t *target, dot_onednn_t *plan,
   plan->b.packed_at =
       scratch_reserve(&each, plan->b.packed ? (size_t)(p->k * p->n * plan->b.element_bytes) : 0);
   plan->op_at = scratch_reserve(&each, op);
-  plan->worker_at = total, plan->worker_bytes = each;
+  plan->worker_at = total;
+  plan->worker_bytes = each;
   out->scratch_bytes = total + each * (size_t)target->workers;
 }
 
@@ -165,7 +169,8 @@ static hr_status_t plan_types(const onednn_t *lib, const op_native_target_t *tar
   plan_input(&p->b, p->k, p->n, &plan->b);
   choose_parts(target->workers, p, plan);
   plan_packs(plan);
-  int64_t units = plan->batched ? p->batch : p->m, rest = units % plan->unit;
+  int64_t units = plan->batched ? p->batch : p->m;
+  int64_t rest = units % plan->unit;
   plan->last = NULL;
   HR_TRY(make_op(lib, target, plan, types, plan->unit, NULL, &plan->whole));
   if (!plan->whole || rest == 0) return NULL;
@@ -218,7 +223,10 @@ static hr_status_t pack_constant(const onednn_t *lib, const op_native_target_t *
     HR_TRY(onednn_reorder_new(lib, target, &given, &packed, &reorder));
   if (!reorder) return NULL;
   HR_TRY(write_packed(lib, target, reorder, &packed, (const char *)p->constant_b, &plan->packed_b));
-  if (plan->packed_b) plan->whole = whole, plan->last = last;
+  if (plan->packed_b) {
+    plan->whole = whole;
+    plan->last = last;
+  }
   return NULL;
 }
 

@@ -80,10 +80,12 @@ static void fill_job(const dot_small_run_t *r, int64_t matrix, dot_small_job_t *
   const dot_small_t *plan = r->plan;
   const dot_problem_t *p = plan->problem;
   int64_t each = (int64_t)hr_dtype_bytes(p->types.out);
-  const char *a = r->a + p->a.starts[matrix] * each, *b = r->b + p->b.starts[matrix] * each;
+  const char *a = r->a + p->a.starts[matrix] * each;
+  const char *b = r->b + p->b.starts[matrix] * each;
   *job = plan->job;
   if (plan->transposed) b = r->b;
-  job->a = plan->exchanged ? b : a, job->b = plan->exchanged ? a : b;
+  job->a = plan->exchanged ? b : a;
+  job->b = plan->exchanged ? a : b;
   job->c = r->c + matrix * p->m * p->n * each;
 }
 
@@ -108,7 +110,8 @@ static void run_units(void *context, int64_t begin, int64_t end, int worker) {
 /* b with its columns dense. */
 static const void *transpose_columns(const dot_problem_t *p, const void *from, void *to) {
   int bytes = p->types.element_bytes;
-  int64_t dims[] = {p->n, p->k}, to_strides[] = {p->k * bytes, bytes};
+  int64_t dims[] = {p->n, p->k};
+  int64_t to_strides[] = {p->k * bytes, bytes};
   int64_t from_strides[] = {p->b.col_step * bytes, p->b.row_step * bytes};
   loop_copy_t copy;
   loop_copy_init(&copy, bytes, 2, dims, to_strides, from_strides);
@@ -165,33 +168,45 @@ static void plan_reading(const dot_problem_t *p, dot_small_job_t *job) {
   if (p->m == 1 || !is_large(p)) return;
   if (p->m <= WIDE_ROWS)
     job->prefetch_rows = PREFETCH_TERMS * job->b_row;
-  else
-    job->depth = LARGE_TERMS, job->prefetch_rows = PREFETCH_BYTES / p->types.element_bytes;
+  else {
+    job->depth = LARGE_TERMS;
+    job->prefetch_rows = PREFETCH_BYTES / p->types.element_bytes;
+  }
 }
 
 /* The rows that are many become the job's. */
 static void exchange_sides(const dot_problem_t *p, dot_small_t *plan) {
   dot_small_job_t *job = &plan->job;
-  plan->exchanged = true, plan->units = p->n;
-  job->m = p->n, job->n = p->m;
-  job->a_row = p->b.col_step, job->a_col = p->b.row_step, job->b_row = p->a.col_step,
+  plan->exchanged = true;
+  plan->units = p->n;
+  job->m = p->n;
+  job->n = p->m;
+  job->a_row = p->b.col_step;
+  job->a_col = p->b.row_step;
+  job->b_row = p->a.col_step;
   job->b_col = p->a.row_step;
-  job->c_row = 1, job->c_col = p->n;
+  job->c_row = 1;
+  job->c_col = p->n;
 }
 
 /* Of two matrices that are small, or of few rows or columns with a large one, whose sums are long:
  * columns of the few that are not dense are turned, which is little beside reading the large one.
  */
 static bool plan_pairs(const dot_problem_t *p, bool tiny, dot_small_t *plan) {
-  int64_t few = p->m < p->n ? p->m : p->n, many = p->m + p->n - few;
+  int64_t few = p->m < p->n ? p->m : p->n;
+  int64_t many = p->m + p->n - few;
   bool large =
       p->k >= PAIR_TERMS && many * p->k * p->types.element_bytes > PAIR_BYTES && few <= FEW_PAIRS;
   bool transposed = p->b.row_step != 1;
   if (p->a.col_step != 1 || !(tiny || large)) return false;
   if (transposed && (!large || p->n > few || p->batch > 1)) return false;
   plan->transposed = transposed;
-  plan->units = p->m, plan->job.c_col = 1;
-  if (transposed) plan->job.b_row = 1, plan->job.b_col = p->k;
+  plan->units = p->m;
+  plan->job.c_col = 1;
+  if (transposed) {
+    plan->job.b_row = 1;
+    plan->job.b_col = p->k;
+  }
   if (p->n > p->m) exchange_sides(p, plan);
   return true;
 }
@@ -208,11 +223,16 @@ static bool plan_job(const dot_problem_t *p, dot_small_t *plan, dot_loop_t *out_
     *out_loop = LOOP_ROWS, plan->units = p->m, plan->job.c_row = 1;
   } else if (p->m == 1 && b->row_step == 1 && b->col_step >= p->k && a->col_step == 1) {
     *out_loop = LOOP_ROWS, plan->exchanged = true;
-    plan->job.a_row = b->col_step, plan->job.c_row = 1;
+    plan->job.a_row = b->col_step;
+    plan->job.c_row = 1;
   } else if (p->n == 1 && a->row_step == 1) {
-    plan->exchanged = true, plan->units = p->m;
-    plan->job.m = 1, plan->job.n = p->m, plan->job.b_row = a->col_step;
-    plan->job.a_row = 0, plan->job.a_col = b->row_step;
+    plan->exchanged = true;
+    plan->units = p->m;
+    plan->job.m = 1;
+    plan->job.n = p->m;
+    plan->job.b_row = a->col_step;
+    plan->job.a_row = 0;
+    plan->job.a_col = b->row_step;
   } else if (plan_pairs(p, tiny && b->col_step != 1, plan)) {
     *out_loop = LOOP_PAIRS;
   } else {
@@ -241,8 +261,10 @@ hr_status_t dot_prepare_small(const op_native_target_t *target, const dot_proble
   if (problem->a.ordered || problem->b.ordered) return NULL;
   plan->job = (dot_small_job_t){
       .m = problem->m, .n = problem->n, .k = problem->k, .c_row = problem->n, .depth = problem->k};
-  plan->job.a_row = problem->a.row_step, plan->job.a_col = problem->a.col_step;
-  plan->job.b_row = problem->b.row_step, plan->job.b_col = problem->b.col_step;
+  plan->job.a_row = problem->a.row_step;
+  plan->job.a_col = problem->a.col_step;
+  plan->job.b_row = problem->b.row_step;
+  plan->job.b_col = problem->b.col_step;
   if (problem->packed_b || (problem->constant_b && dot_packs_once(problem))) return NULL;
   if (!plan_job(problem, plan, &loop) || is_better_by_terms(target, problem, loop)) return NULL;
   if (plan->transposed)

@@ -107,13 +107,16 @@ SIMD_TARGET static int64_t SIMD_NAME(panels)(const dot_small_job_t *job, gemm_mo
 /* Columns [begin, end) of the product of a with rows of b that are dense, `depth` of them at a
  * time. */
 SIMD_TARGET static void SIMD_NAME(columns)(const dot_small_job_t *job, int64_t begin, int64_t end) {
-  const SIMD_REAL *a = job->a, *b = (const SIMD_REAL *)job->b + begin;
+  const SIMD_REAL *a = job->a;
+  const SIMD_REAL *b = (const SIMD_REAL *)job->b + begin;
   SIMD_REAL *c = (SIMD_REAL *)job->c + begin;
   int64_t left = 0;
   for (int64_t p = 0; p < job->k; p += job->depth) {
     dot_small_job_t some = *job;
     some.k = job->k - p < job->depth ? job->k - p : job->depth;
-    some.a = a + p * job->a_col, some.b = b + p * job->b_row, some.c = c;
+    some.a = a + p * job->a_col;
+    some.b = b + p * job->b_row;
+    some.c = c;
     left = SIMD_NAME(panels)(&some, p ? GEMM_ADD : GEMM_SET, end - begin);
   }
   int64_t done = end - begin - left;
@@ -135,8 +138,12 @@ SIMD_INLINE SIMD_NAME(few) SIMD_NAME(fold)(SIMD_NAME(acc) x) {
 }
 
 SIMD_INLINE SIMD_REAL SIMD_NAME(sum)(SIMD_NAME(few) x) {
-  SIMD_REAL low = x[0], high = x[FEW / 2];
-  if (FEW == 4) low += x[1], high += x[FEW - 1];
+  SIMD_REAL low = x[0];
+  SIMD_REAL high = x[FEW / 2];
+  if (FEW == 4) {
+    low += x[1];
+    high += x[FEW - 1];
+  }
   return low + high;
 }
 
@@ -235,18 +242,20 @@ SIMD_TARGET static void SIMD_NAME(pair_columns)(int columns, const dot_small_job
 /* Rows [begin, end) of the product of a, whose rows are dense, with b, whose columns are: some rows
  * with every column, so that a is read once. */
 SIMD_TARGET static void SIMD_NAME(pairs)(const dot_small_job_t *job, int64_t begin, int64_t end) {
-  const SIMD_REAL *a = (const SIMD_REAL *)job->a + begin * job->a_row, *b = job->b;
+  const SIMD_REAL *a = (const SIMD_REAL *)job->a + begin * job->a_row;
+  const SIMD_REAL *b = job->b;
   SIMD_REAL *c = (SIMD_REAL *)job->c + begin * job->c_row;
   int64_t left = end - begin;
   for (; left >= PAIR_ROWS;
        left -= PAIR_ROWS, a += PAIR_ROWS * job->a_row, c += PAIR_ROWS * job->c_row)
-    for (int64_t j = 0; j < job->n; j += PAIR_COLUMNS)
-      SIMD_NAME(pair_columns)
-      (job->n - j < PAIR_COLUMNS ? (int)(job->n - j) : PAIR_COLUMNS, job, a, b + j * job->b_col,
-       c + j * job->c_col);
+    for (int64_t j = 0; j < job->n; j += PAIR_COLUMNS) SIMD_NAME(pair_columns)
+  (job->n - j < PAIR_COLUMNS ? (int)(job->n - j) : PAIR_COLUMNS, job, a, b + j * job->b_col,
+   c + j * job->c_col);
   for (int64_t j = 0; j < job->n; j++) {
     dot_small_job_t one = *job;
-    one.a = a, one.b = b + j * job->b_col, one.c = c + j * job->c_col;
+    one.a = a;
+    one.b = b + j * job->b_col;
+    one.c = c + j * job->c_col;
     SIMD_NAME(rows)(&one, 0, left);
   }
 }

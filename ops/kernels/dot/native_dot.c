@@ -50,8 +50,10 @@ static hr_status_t list_offsets(hr_arena_t *arena, const hlo_shape_t *shape, con
 /* Brings all dimensions into the order of the groups. */
 static void plan_order(const hlo_shape_t *shape, const int64_t *strides,
                        const dims_group_t *const *groups, dot_matrices_t *side) {
-  int64_t dims[HLO_MAX_RANK], from[HLO_MAX_RANK], to[HLO_MAX_RANK],
-      bytes = (int64_t)hr_dtype_bytes(side->dtype);
+  int64_t dims[HLO_MAX_RANK];
+  int64_t from[HLO_MAX_RANK];
+  int64_t to[HLO_MAX_RANK];
+  int64_t bytes = (int64_t)hr_dtype_bytes(side->dtype);
   int rank = 0;
   for (int g = 0; g < 3; g++)
     for (int i = 0; i < groups[g]->count; i++) {
@@ -63,7 +65,8 @@ static void plan_order(const hlo_shape_t *shape, const int64_t *strides,
   loop_dense_strides(rank, dims, bytes, to);
   side->ordered = true;
   side->slices = rank ? dims[0] : 1;
-  side->slice_to_bytes = rank ? to[0] : 0, side->slice_from_bytes = rank ? from[0] : 0;
+  side->slice_to_bytes = rank ? to[0] : 0;
+  side->slice_from_bytes = rank ? from[0] : 0;
   loop_copy_init(&side->slice, (int)bytes, rank > 0 ? rank - 1 : 0, dims + 1, to + 1, from + 1);
 }
 
@@ -74,15 +77,18 @@ static hr_status_t plan_ordered(hr_arena_t *arena, int64_t batch, int64_t rows, 
   HR_TRY(HR_NEW_ARRAY(arena, batch, &starts));
   for (int64_t i = 0; i < batch; i++) starts[i] = i * rows * columns;
   side->starts = starts;
-  side->batch_step = batch == 1 ? 0 : rows * columns, side->row_step = columns, side->col_step = 1;
+  side->batch_step = batch == 1 ? 0 : rows * columns;
+  side->row_step = columns;
+  side->col_step = 1;
   return NULL;
 }
 
 /* groups: batch, rows, columns. */
 static hr_status_t plan_side(hr_arena_t *arena, const hlo_shape_t *shape,
                              const dims_group_t *const *groups, dot_matrices_t *side) {
-  int64_t strides[HLO_MAX_RANK], rows = group_size(shape, groups[1]),
-                                 columns = group_size(shape, groups[2]);
+  int64_t strides[HLO_MAX_RANK];
+  int64_t rows = group_size(shape, groups[1]);
+  int64_t columns = group_size(shape, groups[2]);
   side->dtype = shape->dtype;
   HR_TRY(hlo_shape_count(shape, &side->count));
   loop_dense_strides(shape->rank, shape->dims, 1, strides);
@@ -139,7 +145,8 @@ const void *dot_ready_run(const op_native_run_t *run, const dot_problem_t *probl
 void dot_ready_layout(const dot_problem_t *problem, const dot_matrices_t *side, bool ordered,
                       bool widened, size_t *total_bytes, dot_ready_t *out_ready) {
   size_t count = (size_t)side->count;
-  out_ready->ordered = ordered, out_ready->widened = widened;
+  out_ready->ordered = ordered;
+  out_ready->widened = widened;
   out_ready->ordered_at =
       scratch_reserve(total_bytes, ordered ? count * hr_dtype_bytes(side->dtype) : 0);
   out_ready->wide_at =
@@ -148,7 +155,8 @@ void dot_ready_layout(const dot_problem_t *problem, const dot_matrices_t *side, 
 
 static void swap_dims(dims_group_t *group, int i, int j) {
   int dim = group->dims[i];
-  group->dims[i] = group->dims[j], group->dims[j] = dim;
+  group->dims[i] = group->dims[j];
+  group->dims[j] = dim;
 }
 
 /* Terms may be summed in any order: that in which they lie in `by`. */
@@ -172,13 +180,16 @@ static void order_terms(const hlo_shape_t *rhs, dot_groups_t *g) {
 
 static hr_status_t plan_problem(hr_arena_t *arena, const op_step_t *step, dot_problem_t *problem) {
   dot_groups_t g;
-  const hlo_shape_t *lhs = step->in_shapes[0], *rhs = step->in_shapes[1];
+  const hlo_shape_t *lhs = step->in_shapes[0];
+  const hlo_shape_t *rhs = step->in_shapes[1];
   HR_TRY(matmul_types_init(step->instr, lhs->dtype, rhs->dtype, step->out_shape->dtype,
                            &problem->types));
   HR_TRY(dot_read_groups(step->instr, lhs, rhs, -1, &g));
   order_terms(rhs, &g);
-  problem->batch = group_size(lhs, &g.lhs_batch), problem->m = group_size(lhs, &g.lhs_free);
-  problem->k = group_size(lhs, &g.lhs_contracting), problem->n = group_size(rhs, &g.rhs_free);
+  problem->batch = group_size(lhs, &g.lhs_batch);
+  problem->m = group_size(lhs, &g.lhs_free);
+  problem->k = group_size(lhs, &g.lhs_contracting);
+  problem->n = group_size(rhs, &g.rhs_free);
   HR_TRY(dot_check_result(step, problem->batch, problem->m, problem->n));
   problem->flops =
       2.0 * (double)problem->batch * (double)problem->m * (double)problem->n * (double)problem->k;
@@ -211,7 +222,7 @@ static hr_status_t prepare_native_dot(const op_native_target_t *target, const op
   HR_TRY(HR_NEW(target->arena, &problem));
   HR_TRY(plan_problem(target->arena, step, problem));
   if (problem->flops == 0) return NULL; /* nothing to sum: the reference kernel does it */
-  out->flops = problem->flops * (problem->types.is_complex ? 4 : 1),
+  out->flops = problem->flops * (problem->types.is_complex ? 4 : 1);
   out->bytes = bytes_of(step, problem);
   for (size_t i = 0; i < sizeof strategies / sizeof *strategies && !out->plan; i++)
     HR_TRY(strategies[i](target, problem, out));

@@ -39,7 +39,8 @@ static inline int64_t gemm_block_rows(int64_t depth, int64_t real_bytes) {
 
 /* Fewer where whole rows are to be finished soon. */
 static inline int64_t gemm_part_rows(const gemm_job_t *job, int64_t depth, int64_t real_bytes) {
-  int64_t rows = gemm_block_rows(depth, real_bytes), least = FINISHED_ROWS;
+  int64_t rows = gemm_block_rows(depth, real_bytes);
+  int64_t least = FINISHED_ROWS;
   if (!job->finish || job->finish_unit) return rows;
   int64_t cached = FINISHED_BYTES / (job->n * real_bytes) / ROW_UNIT * ROW_UNIT;
   return rows < least || cached >= rows ? rows : cached > least ? cached : least;
@@ -121,7 +122,8 @@ static gemm_range_t whole_range(const gemm_job_t *job) {
 
 /* Of any part of the sums: parts of few terms have blocks of more rows. */
 size_t gemm_space_bytes(const gemm_job_t *job) {
-  int64_t bytes = real_bytes(job), depth = gemm_panel_depth(job->k * parts_of(job));
+  int64_t bytes = real_bytes(job);
+  int64_t depth = gemm_panel_depth(job->k * parts_of(job));
   int64_t rows = hr_div_ceil(job->m, ROW_UNIT) * ROW_UNIT;
   int64_t block = hr_min(BLOCK_BYTES, rows * depth * bytes);
   block +=
@@ -140,7 +142,8 @@ void gemm_run_serial(const gemm_job_t *job, int worker, void *space) {
 /* What the slowest worker does, in products: those of its part, and what packing costs it. */
 static double cost_of(const gemm_job_t *job, int64_t row_parts, int64_t col_parts,
                       int64_t depth_parts) {
-  int64_t parts = parts_of(job), panel = PANEL_BYTES / real_bytes(job);
+  int64_t parts = parts_of(job);
+  int64_t panel = PANEL_BYTES / real_bytes(job);
   if (job->finish && job->finish_unit && col_parts > 1) panel = job->finish_unit;
   double rows = (double)(hr_div_ceil(hr_div_ceil(job->m, ROW_UNIT), row_parts) * ROW_UNIT);
   double columns = (double)(hr_div_ceil(hr_div_ceil(job->n * parts, panel), col_parts) * panel);
@@ -160,7 +163,7 @@ static gemm_partition_t make_cut(const gemm_job_t *job, int64_t row_parts, int64
       .depth_unit = hr_div_ceil(job->k, depth_parts),
       .cost = cost_of(job, row_parts, col_parts, depth_parts)};
   if (depth_parts > 1) partition.depth_unit = hr_div_ceil(partition.depth_unit, 16) * 16;
-  partition.row_parts = hr_div_ceil(job->m, partition.row_unit),
+  partition.row_parts = hr_div_ceil(job->m, partition.row_unit);
   partition.col_parts = hr_div_ceil(job->n, partition.col_unit);
   partition.depth_parts = hr_div_ceil(job->k, partition.depth_unit);
   return partition;
@@ -201,7 +204,8 @@ int64_t gemm_finish_unit(const gemm_job_t *job, int workers, double cost) {
 
 static size_t part_space(const gemm_job_t *job, const gemm_partition_t *partition) {
   gemm_job_t part = *job;
-  part.m = hr_min(job->m, partition->row_unit), part.k = hr_min(job->k, partition->depth_unit);
+  part.m = hr_min(job->m, partition->row_unit);
+  part.k = hr_min(job->k, partition->depth_unit);
   return gemm_space_bytes(&part);
 }
 
@@ -228,10 +232,11 @@ static void run_parts(void *context, int64_t begin, int64_t end, int worker) {
   const gemm_partition_t *partition = call->cut;
   for (int64_t task = begin; task < end; task++) {
     gemm_job_t job = *call->job;
-    int64_t depth = task % partition->depth_parts, block = task / partition->depth_parts,
-            parts = parts_of(&job);
-    int64_t row = block % partition->row_parts * partition->row_unit,
-            column = block / partition->row_parts * partition->col_unit;
+    int64_t depth = task % partition->depth_parts;
+    int64_t block = task / partition->depth_parts;
+    int64_t parts = parts_of(&job);
+    int64_t row = block % partition->row_parts * partition->row_unit;
+    int64_t column = block / partition->row_parts * partition->col_unit;
     int64_t first = depth * partition->depth_unit;
     gemm_range_t range = {.row = row,
                           .rows = hr_min(partition->row_unit, job.m - row),
@@ -240,9 +245,11 @@ static void run_parts(void *context, int64_t begin, int64_t end, int worker) {
                           .first = first * parts,
                           .depth = hr_min(partition->depth_unit, job.k - first) * parts};
     range.packed = is_packed(&job, range.columns);
-    if (depth > 0)
-      job.mode = GEMM_SET, job.c = call->sums + (size_t)(depth - 1) * sum_bytes(&job),
+    if (depth > 0) {
+      job.mode = GEMM_SET;
+      job.c = call->sums + (size_t)(depth - 1) * sum_bytes(&job);
       job.c_row = job.n;
+    }
     call->part(&job, &range, worker, call->space + (size_t)worker * call->space_bytes);
   }
 }
@@ -256,7 +263,8 @@ static void add_rows_f64(double *c, const double *sum, int64_t count, bool subtr
 
 static void add_sums(const gemm_call_t *call) {
   const gemm_job_t *job = call->job;
-  int64_t count = job->n * parts_of(job), bytes = real_bytes(job);
+  int64_t count = job->n * parts_of(job);
+  int64_t bytes = real_bytes(job);
   for (int64_t d = 1; d < call->cut->depth_parts; d++)
     for (int64_t i = 0; i < job->m; i++) {
       char *c = (char *)job->c + i * job->c_row * parts_of(job) * bytes;

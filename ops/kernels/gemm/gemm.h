@@ -78,7 +78,8 @@ typedef struct gemm_panels {
 } gemm_panels_t;
 gemm_panels_t gemm_panels_of(const gemm_job_t *job);
 static inline int64_t gemm_packed_at(const gemm_panels_t *panels, int64_t row, int64_t column) {
-  int64_t first = row / panels->depth * panels->depth, panel = column / panels->width;
+  int64_t first = row / panels->depth * panels->depth;
+  int64_t panel = column / panels->width;
   int64_t depth = panels->k - first < panels->depth ? panels->k - first : panels->depth;
   return (first * panels->count + panel * depth + row - first) * panels->width +
          column % panels->width;

@@ -45,8 +45,10 @@ SIMD_TARGET static void SIMD_NAME(pack_rows)(const gemm_job_t *job, int parts, c
     } else if (parts == 1) {
       for (int64_t p = 0; p < depth; p++) to[p] = from[p * job->a_col];
     } else {
-      for (int64_t p = 0; p < depth; p += 2, from += 2 * job->a_col)
-        to[p] = from[0], to[p + 1] = from[1];
+      for (int64_t p = 0; p < depth; p += 2, from += 2 * job->a_col) {
+        to[p] = from[0];
+        to[p + 1] = from[1];
+      }
     }
   }
 }
@@ -131,7 +133,8 @@ SIMD_INLINE void SIMD_NAME(transpose)(const SIMD_REAL *b, int64_t col, SIMD_REAL
 /* Columns are dense. Rows of the strip are WIDTH reals, also where fewer columns are wanted. */
 SIMD_TARGET static void SIMD_NAME(pack_transposed)(const SIMD_REAL *b, int64_t col, int64_t depth,
                                                    int64_t columns, SIMD_REAL *to) {
-  int64_t whole_depth = depth / LANES * LANES, whole = columns / LANES * LANES;
+  int64_t whole_depth = depth / LANES * LANES;
+  int64_t whole = columns / LANES * LANES;
   for (int64_t j = 0; j < whole; j += LANES)
     for (int64_t p = 0; p < whole_depth; p += LANES)
       SIMD_NAME(transpose)(b + j * col + p, col, to + p * WIDTH + j);
@@ -143,7 +146,8 @@ SIMD_TARGET static void SIMD_NAME(pack_transposed)(const SIMD_REAL *b, int64_t c
 /* From wherever each element is. */
 SIMD_TARGET static void SIMD_NAME(gather_panel)(const gemm_job_t *job, int64_t first, int64_t depth,
                                                 int64_t column, int64_t columns, SIMD_REAL *to) {
-  const int64_t *offsets = job->b_cols + column, *rows = job->b_rows + first;
+  const int64_t *offsets = job->b_cols + column;
+  const int64_t *rows = job->b_rows + first;
   bool dense = SIMD_NAME(neighbours)(offsets, columns) == columns;
   for (int64_t p = 0; p < depth; p++, to += WIDTH) {
     const SIMD_REAL *from = (const SIMD_REAL *)job->b + rows[p];
@@ -157,11 +161,13 @@ SIMD_TARGET static void SIMD_NAME(gather_panel)(const gemm_job_t *job, int64_t f
 SIMD_TARGET static void SIMD_NAME(gather_complex)(const gemm_job_t *job, int64_t first,
                                                   int64_t depth, int64_t column, int64_t columns,
                                                   SIMD_REAL *to) {
-  const int64_t *offsets = job->b_cols + column / 2, *rows = job->b_rows + first / 2;
+  const int64_t *offsets = job->b_cols + column / 2;
+  const int64_t *rows = job->b_rows + first / 2;
   for (int64_t p = 0; p < depth; p += 2, to += 2 * WIDTH)
     for (int64_t j = 0; j < columns; j += 2) {
       const SIMD_REAL *from = (const SIMD_REAL *)job->b + 2 * (rows[p / 2] + offsets[j / 2]);
-      to[j] = from[0], to[j + 1] = from[1];
+      to[j] = from[0];
+      to[j + 1] = from[1];
       to[WIDTH + j] = -from[1], to[WIDTH + j + 1] = from[0];
     }
 }
@@ -171,8 +177,10 @@ SIMD_TARGET static void SIMD_NAME(pack_complex)(const gemm_job_t *job, const SIM
                                                 int64_t depth, int64_t columns, SIMD_REAL *to) {
   for (int64_t p = 0; p < depth; p += 2, to += 2 * WIDTH, b += 2 * job->b_row)
     for (int64_t j = 0; j < columns; j += 2) {
-      SIMD_REAL re = b[j * job->b_col], im = b[j * job->b_col + 1];
-      to[j] = re, to[j + 1] = im;
+      SIMD_REAL re = b[j * job->b_col];
+      SIMD_REAL im = b[j * job->b_col + 1];
+      to[j] = re;
+      to[j + 1] = im;
       to[WIDTH + j] = -im, to[WIDTH + j + 1] = re;
     }
 }
@@ -247,9 +255,8 @@ SIMD_TARGET static void SIMD_NAME(pack_panels)(const gemm_job_t *job, int parts,
   const SIMD_REAL *b = (const SIMD_REAL *)job->b +
                        (first / parts * job->b_row + column / parts * job->b_col) * parts;
   if (whole && !later) SIMD_NAME(pack_plain)(b, job->b_row, depth, whole / WIDTH, to);
-  for (int64_t j = whole; j < columns; j += WIDTH)
-    SIMD_NAME(pack_panel)
-    (job, parts, b + j * job->b_col, depth, hr_min(WIDTH, columns - j), to + j * depth);
+  for (int64_t j = whole; j < columns; j += WIDTH) SIMD_NAME(pack_panel)
+  (job, parts, b + j * job->b_col, depth, hr_min(WIDTH, columns - j), to + j * depth);
 }
 
 /* --- products --- */
@@ -386,10 +393,9 @@ SIMD_TARGET static void SIMD_NAME(packed_columns)(const gemm_job_t *job, const g
 /* All of the right matrix. */
 SIMD_TARGET static void SIMD_NAME(pack_all)(const gemm_job_t *job, SIMD_REAL *to) {
   gemm_panels_t panels = gemm_panels_of(job);
-  for (int64_t p = 0; p < job->k; p += panels.depth)
-    SIMD_NAME(pack_panels)
-    (job, 1, p, hr_min(panels.depth, job->k - p), 0, job->n, false,
-     to + gemm_packed_at(&panels, p, 0));
+  for (int64_t p = 0; p < job->k; p += panels.depth) SIMD_NAME(pack_panels)
+  (job, 1, p, hr_min(panels.depth, job->k - p), 0, job->n, false,
+   to + gemm_packed_at(&panels, p, 0));
 }
 
 /* A part of the result on one worker: rows, columns and terms as its range says. */
@@ -397,8 +403,10 @@ SIMD_TARGET static void SIMD_NAME(part)(const gemm_job_t *job, const gemm_range_
                                         int worker, void *space) {
   enum { SIZE = sizeof(SIMD_REAL) };
   int parts = hr_dtype_is_complex(job->dtype) ? 2 : 1;
-  int64_t most = gemm_part_rows(job, range->depth, SIZE), each = gemm_panel_depth(range->depth);
-  SIMD_REAL *b = space, *a = b + GEMM_PANELS * WIDTH * GEMM_DEPTH;
+  int64_t most = gemm_part_rows(job, range->depth, SIZE);
+  int64_t each = gemm_panel_depth(range->depth);
+  SIMD_REAL *b = space;
+  SIMD_REAL *a = b + GEMM_PANELS * WIDTH * GEMM_DEPTH;
   for (int64_t i = 0; i < range->rows; i += most)
     for (int64_t p = 0; p < range->depth; p += each) {
       gemm_range_t now = {.row = range->row + i,

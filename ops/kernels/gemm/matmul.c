@@ -31,8 +31,8 @@ hr_status_t matmul_space_new(hr_arena_t *scratch, hr_dtype_t real, int64_t m, in
                              matmul_space_t **out_space) {
   size_t each = hr_dtype_bytes(real);
   /* The operands may be exchanged, so both blocks must hold either. */
-  size_t rows = (size_t)hr_round_up(hr_min(m > n ? m : n, BLOCK_M), TILE_M),
-         depth = (size_t)hr_min(k, BLOCK_K);
+  size_t rows = (size_t)hr_round_up(hr_min(m > n ? m : n, BLOCK_M), TILE_M);
+  size_t depth = (size_t)hr_min(k, BLOCK_K);
   size_t columns = (size_t)hr_round_up(hr_min(m > n ? m : n, BLOCK_N), TILE_BYTES / (int64_t)each);
   matmul_space_t *space;
   HR_TRY(HR_NEW(scratch, &space));
@@ -142,8 +142,10 @@ typedef struct product_row {
 } product_row_t;
 
 static const product_row_t *product_of(hr_dtype_t real) {
-  static const product_row_t f32 = {f32_product, f32_clear}, f64 = {f64_product, f64_clear};
-  static const product_row_t u32 = {u32_product, u32_clear}, u64 = {u64_product, u64_clear};
+  static const product_row_t f32 = {f32_product, f32_clear};
+  static const product_row_t f64 = {f64_product, f64_clear};
+  static const product_row_t u32 = {u32_product, u32_clear};
+  static const product_row_t u64 = {u64_product, u64_clear};
   return real == HR_F32 ? &f32 : real == HR_F64 ? &f64 : real == HR_U32 ? &u32 : &u64;
 }
 
@@ -151,10 +153,16 @@ static const product_row_t *product_of(hr_dtype_t real) {
  * better lying than standing. */
 static matmul_job_t exchanged(const matmul_job_t *job) {
   matmul_job_t other = *job;
-  other.m = job->n, other.n = job->m;
-  other.a = job->b, other.a_row = job->b_col, other.a_col = job->b_row;
-  other.b = job->a, other.b_row = job->a_col, other.b_col = job->a_row;
-  other.c_row = job->c_col, other.c_col = job->c_row;
+  other.m = job->n;
+  other.n = job->m;
+  other.a = job->b;
+  other.a_row = job->b_col;
+  other.a_col = job->b_row;
+  other.b = job->a;
+  other.b_row = job->a_col;
+  other.b_col = job->a_row;
+  other.c_row = job->c_col;
+  other.c_col = job->c_row;
   return other;
 }
 
@@ -224,7 +232,8 @@ static void widen_floats(hr_dtype_t dtype, const void *from, int64_t count, hr_d
                          int parts, void *to) {
   enum { PIECE = 1024 };
   float piece[PIECE];
-  size_t each = hr_dtype_bytes(dtype), stride = hr_dtype_bytes(real) * (size_t)parts;
+  size_t each = hr_dtype_bytes(dtype);
+  size_t stride = hr_dtype_bytes(real) * (size_t)parts;
   for (int64_t i = 0; i < count; i += PIECE) {
     int64_t live = hr_min(PIECE, count - i);
     hr_floats_to_f32(dtype, (const char *)from + (size_t)i * each, piece, live);
@@ -237,7 +246,10 @@ void matmul_widen_to(const matmul_types_t *types, hr_dtype_t dtype, const void *
   int parts = types->parts;
   if (parts == 2 && !hr_dtype_is_complex(dtype))
     memset(to, 0, (size_t)count * (size_t)types->element_bytes); /* imaginary parts */
-  if (hr_dtype_is_complex(dtype)) count *= 2, parts = 1;
+  if (hr_dtype_is_complex(dtype)) {
+    count *= 2;
+    parts = 1;
+  }
   hr_dtype_t part = hr_dtype_real(dtype);
   if (hr_dtype_is_float(part) && part != HR_F64)
     widen_floats(part, from, count, types->real, parts, to);
@@ -278,7 +290,8 @@ static void narrow_doubles(hr_dtype_t dtype, const double *from, void *to, int64
 /* Keeps the low bits; those of fewer than 8 fill their byte with the sign or with zeros. */
 static void narrow_integers(hr_dtype_t dtype, hr_dtype_t real, const void *from, void *to,
                             int64_t count) {
-  int bytes = (int)hr_dtype_bytes(dtype), spare = 64 - hr_dtype_table[dtype].bits;
+  int bytes = (int)hr_dtype_bytes(dtype);
+  int spare = 64 - hr_dtype_table[dtype].bits;
   bool is_signed = hr_dtype_class(dtype) == HR_CLASS_SIGNED;
   for (int64_t i = 0; i < count; i++) {
     uint64_t value = real == HR_U32 ? ((const uint32_t *)from)[i] : ((const uint64_t *)from)[i];
@@ -293,7 +306,8 @@ static void narrow_integers(hr_dtype_t dtype, hr_dtype_t real, const void *from,
 /* Floats to integers: towards zero, kept within the type; NaN is 0. To pred: what is not 0. */
 static void narrow_to_integers(const matmul_types_t *types, const void *from, void *to,
                                int64_t count) {
-  int bytes = (int)hr_dtype_bytes(types->out), bits = hr_dtype_table[types->out].bits;
+  int bytes = (int)hr_dtype_bytes(types->out);
+  int bits = hr_dtype_table[types->out].bits;
   bool is_signed = hr_dtype_class(types->out) == HR_CLASS_SIGNED;
   double high = ldexp(1, is_signed ? bits - 1 : bits), low = is_signed ? -high : 0;
   uint64_t most = (is_signed    ? UINT64_C(1) << (bits - 1)
