@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/arith.h"
 #include "ops/kernels/simd/simd_target.h"
 
 NATIVE_OPTIMIZE
@@ -97,9 +98,11 @@ void gather_offsets_find(const gather_offsets_t *offsets, const void *indices, i
   const loop_nest_t *batch = &offsets->starts.batch;
   loop_walk_t walk = loop_walk_at(batch, first / batch->row_count);
   for (int64_t i = first % batch->row_count; count > 0; i = 0) {
-    int64_t here = batch->row_count - i < count ? batch->row_count - i : count;
+    int64_t here = hr_min(batch->row_count - i, count);
     find_in_row(offsets, indices, &walk, i, here, operand_at, other_at);
     loop_walk_next(batch, &walk);
-    operand_at += here, other_at += here, count -= here;
+    operand_at += here;
+    other_at += here;
+    count -= here;
   }
 }

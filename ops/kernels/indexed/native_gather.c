@@ -3,6 +3,7 @@
  * copied as that, with the rows to come already on their way from memory. */
 #include <string.h>
 
+#include "base/arith.h"
 #include "ops/kernels/indexed/gather_offsets.h"
 #include "ops/kernels/native.h"
 #include "ops/kernels/simd/simd_target.h"
@@ -137,7 +138,7 @@ static void gather_offsets_of(void *context, int64_t begin, int64_t end, int wor
   int64_t operand_at[GATHER_OFFSETS_BLOCK], other_at[GATHER_OFFSETS_BLOCK];
   (void)worker;
   for (int64_t first = begin; first < end; first += GATHER_OFFSETS_BLOCK) {
-    int64_t count = end - first < GATHER_OFFSETS_BLOCK ? end - first : GATHER_OFFSETS_BLOCK;
+    int64_t count = hr_min(end - first, GATHER_OFFSETS_BLOCK);
     gather_offsets_find(&job->plan->offsets, job->indices, first, count, operand_at, other_at);
     if (!copy_elements(job, operand_at, other_at, count))
       copy_windows(job, operand_at, other_at, count);

@@ -13,6 +13,7 @@
  * A row is combined by the kernel of the body's one op, or by the body in lanes. */
 #include <string.h>
 
+#include "base/arith.h"
 #include "ops/kernels/common/native_copy.h"
 #include "ops/kernels/common/promote_operands.h"
 #include "ops/kernels/elementwise/accumulate.h"
@@ -121,8 +122,8 @@ static void combine_row(const scatter_job_t *job, int64_t count, int64_t to, int
     return;
   }
   for (int64_t i = 0; i < count; i += BLOCK)
-    combine_strided(job, count - i < BLOCK ? count - i : BLOCK, to + i * to_step, to_step,
-                    from + i * from_step, from_step);
+    combine_strided(job, hr_min(count - i, BLOCK), to + i * to_step, to_step, from + i * from_step,
+                    from_step);
 }
 
 /* Elements begin .. end - 1 of every row of a window. */
@@ -175,7 +176,9 @@ static void scatter_in_copies(void *context, int64_t begin, int64_t end, int wor
   (void)worker;
   for (int64_t copy = begin; copy < end; copy++) {
     scatter_rows_job_t rows = plan->rows_job;
-    rows.indices = job->indices, rows.from = job->from, rows.to = copy_at(job, copy);
+    rows.indices = job->indices;
+    rows.from = job->from;
+    rows.to = copy_at(job, copy);
     rows.first = plan->offsets.count * copy / plan->copies,
     rows.last = plan->offsets.count * (copy + 1) / plan->copies;
     if (copy) scatter_rows_fill(plan->op, plan->body.work, rows.to, plan->counts[0]);
@@ -207,12 +210,15 @@ static void run_in_copies(const op_native_run_t *run, const native_scatter_plan_
 static void scatter_part_by_rows(const scatter_job_t *job, int part) {
   const native_scatter_plan_t *plan = job->plan;
   scatter_rows_job_t rows = plan->rows_job;
-  rows.indices = job->indices, rows.to = job->to[0], rows.from = job->from[0];
+  rows.indices = job->indices;
+  rows.to = job->to[0];
+  rows.from = job->from[0];
   if (plan->split == SPLIT_ROWS) {
     rows.begin = rows.width * part / job->parts;
     rows.end = rows.width * (part + 1) / job->parts;
   } else {
-    rows.part = (uint32_t)part, rows.parts = (uint32_t)job->parts;
+    rows.part = (uint32_t)part;
+    rows.parts = (uint32_t)job->parts;
   }
   scatter_rows_run(&rows);
 }

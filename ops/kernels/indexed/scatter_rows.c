@@ -402,10 +402,12 @@ bool scatter_rows_init(const gather_offsets_t *native, int64_t width, scatter_ro
                               .width = width,
                               .end = width,
                               .parts = 1};
-  job->index_step = strides[1], job->component_step = offsets->vector_stride;
+  job->index_step = strides[1];
+  job->component_step = offsets->vector_stride;
   for (int c = 0; c < offsets->vector_size && c < SCATTER_ROWS_COMPONENTS; c++) {
     if (offsets->operand_limit[c] < 0) return false;
-    job->limits[c] = offsets->operand_limit[c], job->strides[c] = offsets->operand_stride[c];
+    job->limits[c] = offsets->operand_limit[c];
+    job->strides[c] = offsets->operand_stride[c];
   }
   return true;
 }
@@ -420,7 +422,8 @@ static int64_t keep_owned(const scatter_rows_job_t *job, int64_t *offsets, int64
   if (job->parts == 1) return count;
   for (int64_t i = 0; i < count; i++) {
     bool is_owned = (offsets[i] >= 0) & is_owner(job, offsets[i]);
-    offsets[kept] = offsets[i], windows[kept] = windows[i];
+    offsets[kept] = offsets[i];
+    windows[kept] = windows[i];
     kept += is_owned;
   }
   return kept;

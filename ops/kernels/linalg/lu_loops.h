@@ -43,7 +43,8 @@ NATIVE_CLONES static int64_t LU_NAME(panel)(int64_t m, int64_t n, void *data, in
     }
     for (int64_t c = 0; c < n; c++) {
       LU_TYPE keep = columns[c * m + j];
-      columns[c * m + j] = columns[c * m + at], columns[c * m + at] = keep;
+      columns[c * m + j] = columns[c * m + at];
+      columns[c * m + at] = keep;
     }
     LU_TYPE pivot = column[j];
     for (int64_t i = j + 1; i < m; i++) column[i] /= pivot;

@@ -223,8 +223,10 @@ static hr_status_t plan_eigen(const op_native_target_t *target, const op_step_t 
   HR_TRY(HR_NEW(target->arena, &plan));
   if (!split_matrix_kind(lapack->dtype, &plan->kind) || (solves && !find_routines(plan)))
     return NULL;
-  plan->n = lapack->n, plan->vectors = mlir_dict_int(lapack->options, "mode", 0) == 'V';
-  plan->whole = solves && plan->vectors && plan->n <= WHOLE_SIZE, plan->syevd = lapack->routine;
+  plan->n = lapack->n;
+  plan->vectors = mlir_dict_int(lapack->options, "mode", 0) == 'V';
+  plan->whole = solves && plan->vectors && plan->n <= WHOLE_SIZE;
+  plan->syevd = lapack->routine;
   double n = (double)plan->n, products = n * n * n * (plan->vectors ? 4 : 4.0 / 3) / 2;
   size_t bytes = plan_memory(plan, solves);
   out->scratch_bytes = native_matrices_plan(target, lapack->batch, products, bytes,

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/arith.h"
 #include "base/dl.h"
 #include "ops/kernels/linalg/lu.h"
 #include "ops/kernels/linalg/native_linalg.h"
@@ -110,7 +111,7 @@ static int factor(const linalg_routines_t *r, bool lower, int n, void *a, int st
   return info;
 }
 
-static int least(int a, int b) { return a < b ? a : b; }
+static int least(int a, int b) { return (int)hr_min(a, b); }
 
 /* --- cholesky --- */
 
@@ -244,8 +245,10 @@ static hr_status_t plan_cholesky(const op_native_target_t *target, const hlo_sha
   if (n < 1 || n > INT32_MAX / 2 || count == 0) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
   if (!find_routines(a->dtype, &plan->routines)) return NULL;
-  plan->batch = count / n / n, plan->n = (int)n;
-  plan->lower = lower, plan->reports = reports;
+  plan->batch = count / n / n;
+  plan->n = (int)n;
+  plan->lower = lower;
+  plan->reports = reports;
   plan->blocked =
       lower && target->workers > 1 && n >= 3 * BLOCK && plan->batch < 2 * target->workers;
   plan->grain = 1 + 100000 / (n * n * n);
@@ -342,7 +345,10 @@ static hr_status_t plan_solve(const op_native_target_t *target, const hlo_shape_
   if (m > INT32_MAX / 2 || n > INT32_MAX / 2 || size != a->dims[a->rank - 2] ||
       size != (plan->side == LEFT ? m : n) || !find_routines(a->dtype, &plan->routines))
     return NULL;
-  plan->batch = count / m / n, plan->m = (int)m, plan->n = (int)n, plan->size = (int)size;
+  plan->batch = count / m / n;
+  plan->m = (int)m;
+  plan->n = (int)n;
+  plan->size = (int)size;
   sides = plan->side == LEFT ? n : m;
   plan->few = plan->side == LEFT && plan->form == AS_IT_IS && size <= FEW_ROWS;
   plan->split =

@@ -2,6 +2,7 @@
  * are, of complex ones the parts are taken apart first. */
 #include <string.h>
 
+#include "base/arith.h"
 #include "ops/kernels/linalg/batched_small.h"
 #include "ops/kernels/linalg/native_linalg.h"
 #include "ops/kernels/linalg/reflectors.h"
@@ -103,7 +104,7 @@ static void factor_group(const void *context, int64_t group, hr_workers_t *worke
   const qr_run_t *run = context;
   const qr_native_t *p = run->plan;
   int64_t first = group * p->batched->lanes, size = p->m * p->n;
-  int64_t count = p->batch - first < p->batched->lanes ? p->batch - first : p->batched->lanes;
+  int64_t count = hr_min(p->batch - first, p->batched->lanes);
   char *a = array_at(p, run->a, first, size),
        *taus = space + size * p->batched->lanes * p->kind.bytes;
   if (!batched_small_in_range(p->kind.dtype, a, size, count)) {
@@ -122,7 +123,7 @@ static void form_group(const void *context, int64_t group, hr_workers_t *workers
   const qr_run_t *run = context;
   const qr_native_t *p = run->plan;
   int64_t first = group * p->batched->lanes, size = p->m * p->n;
-  int64_t count = p->batch - first < p->batched->lanes ? p->batch - first : p->batched->lanes;
+  int64_t count = hr_min(p->batch - first, p->batched->lanes);
   char *taus = space + size * p->batched->lanes * p->kind.bytes;
   (void)workers, (void)memory;
   p->batched->load(array_at(p, run->vectors, first, size), size, count, space);
@@ -196,7 +197,7 @@ static hr_status_t prepare_geqrf(const op_native_target_t *target, const op_step
   const lapack_plan_t *lapack;
   HR_TRY(native_lapack_check(target, step, &custom_geqrf, &lapack));
   if (!lapack || custom_result_count(step->out_shape) != 2) return NULL;
-  int64_t m = lapack->m, n = lapack->n, count = m < n ? m : n;
+  int64_t m = lapack->m, n = lapack->n, count = hr_min(m, n);
   const batched_small_loops_t *batched = batched_small_find(lapack->dtype, lapack->batch, m, n);
   return plan_qr(target, lapack,
                  (qr_native_t){.m = m, .n = n, .count = count, .length = m, .batched = batched},

@@ -335,11 +335,17 @@ static bool is_factored(const svd_native_t *p) {
 static void take_sizes(const op_step_t *step, const lapack_plan_t *lapack, svd_native_t *p) {
   const hlo_shape_t *u = custom_result_shape(step->out_shape, 2),
                     *vt = custom_result_shape(step->out_shape, 3);
-  p->m = lapack->m, p->n = lapack->n, p->transposed = p->m < p->n;
-  p->rows = p->transposed ? p->n : p->m, p->columns = p->transposed ? p->m : p->n;
-  p->u_columns = u->dims[u->rank - 1], p->vt_rows = vt->dims[vt->rank - 2];
-  p->factored = is_factored(p), p->reduced_rows = p->factored ? p->columns : p->rows;
-  p->mode = (char)mlir_dict_int(lapack->options, "mode", 0), p->vectors = p->mode != 'N';
+  p->m = lapack->m;
+  p->n = lapack->n;
+  p->transposed = p->m < p->n;
+  p->rows = p->transposed ? p->n : p->m;
+  p->columns = p->transposed ? p->m : p->n;
+  p->u_columns = u->dims[u->rank - 1];
+  p->vt_rows = vt->dims[vt->rank - 2];
+  p->factored = is_factored(p);
+  p->reduced_rows = p->factored ? p->columns : p->rows;
+  p->mode = (char)mlir_dict_int(lapack->options, "mode", 0);
+  p->vectors = p->mode != 'N';
   p->whole = p->vectors && p->columns <= WHOLE_SIZE && p->rows <= 4 * WHOLE_SIZE,
   p->gesdd = lapack->routine;
 }

@@ -153,7 +153,8 @@ void split_gemv_t(const split_matrix_kind_t *kind, split_matrix_conj_t conj, int
   int64_t first = split_matrix_floor(begin), count = split_matrix_ceil(end) - first;
   double a_sign = conj == SPLIT_MATRIX_CONJ_ROWS ? -1 : 1,
          x_sign = conj == SPLIT_MATRIX_CONJ_VECTOR ? -1 : 1;
-  a = split_matrix_at(kind, a, 0, first), x = split_matrix_at(kind, x, 0, first);
+  a = split_matrix_at(kind, a, 0, first);
+  x = split_matrix_at(kind, x, 0, first);
   split_matrix_clear(kind, out, 1, rows);
   if (count <= 0) return;
   kind->loops->gemv_t(rows, count, a.part[0], a.row, x.part[0], 1, out.part[0]);
@@ -168,7 +169,8 @@ void split_gemv(const split_matrix_kind_t *kind, split_matrix_conj_t conj, int64
                 int64_t begin, int64_t end) {
   int64_t first = split_matrix_floor(begin), count = split_matrix_ceil(end) - first;
   double a_sign = conj == SPLIT_MATRIX_CONJ_ROWS ? -sign : sign;
-  a = split_matrix_at(kind, a, 0, first), y = split_matrix_at(kind, y, 0, first);
+  a = split_matrix_at(kind, a, 0, first);
+  y = split_matrix_at(kind, y, 0, first);
   if (count <= 0) return;
   kind->loops->gemv(rows, count, a.part[0], a.row, factors.part[0], sign, y.part[0]);
   if (kind->parts == 1) return;
@@ -180,7 +182,8 @@ void split_gemv(const split_matrix_kind_t *kind, split_matrix_conj_t conj, int64
 void split_ger(const split_matrix_kind_t *kind, int64_t rows, split_matrix_t x,
                split_matrix_t factors, double sign, split_matrix_t a, int64_t begin, int64_t end) {
   int64_t first = split_matrix_floor(begin), count = split_matrix_ceil(end) - first;
-  a = split_matrix_at(kind, a, 0, first), x = split_matrix_at(kind, x, 0, first);
+  a = split_matrix_at(kind, a, 0, first);
+  x = split_matrix_at(kind, x, 0, first);
   if (count <= 0) return;
   kind->loops->ger(rows, count, x.part[0], factors.part[0], sign, a.part[0], a.row);
   if (kind->parts == 1) return;

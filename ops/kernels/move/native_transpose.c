@@ -495,9 +495,12 @@ static void plan_squares(native_transpose_plan_t *plan, transpose_dims_t *t, int
 
 static void swap_dims(transpose_dims_t *t, int a, int b) {
   transpose_dims_t old = *t;
-  t->dims[a] = old.dims[b], t->dims[b] = old.dims[a];
-  t->to[a] = old.to[b], t->to[b] = old.to[a];
-  t->from[a] = old.from[b], t->from[b] = old.from[a];
+  t->dims[a] = old.dims[b];
+  t->dims[b] = old.dims[a];
+  t->to[a] = old.to[b];
+  t->to[b] = old.to[a];
+  t->from[a] = old.from[b];
+  t->from[b] = old.from[a];
 }
 
 /* In the operand's order: memory is read on from where it was last, and runs past the caches are
