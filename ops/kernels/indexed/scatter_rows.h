@@ -11,7 +11,7 @@
 
 #include "ops/kernels/indexed/gather_offsets.h"
 
-#define SCATTER_ROWS_COMPONENTS 2 /* most index components of the direct_loop form */
+#define SCATTER_ROWS_COMPONENTS 2 /* most index components of the direct form */
 
 typedef struct scatter_rows_job scatter_rows_job_t;
 typedef void (*scatter_rows_fn)(const scatter_rows_job_t *job);

@@ -1,5 +1,5 @@
-/* getrf by built-in kernels (lu.h): the matrices of a batch are shared out to the workers, or each
- * matrix is. */
+/* getrf (LU with partial pivoting) by lu.h, for LAPACK's custom call. Many matrices are distributed
+ * over the workers; for few, the workers share each matrix (native_matrices_t). */
 #include <string.h>
 
 #include "ops/kernels/linalg/lu.h"

@@ -5,9 +5,8 @@
  *
  *   copy      nothing moves: one dense copy
  *   runs      the last dimension stays last: rows of bytes are copied
- *   nontemporal   a dimension of 2 to 4 is swapped with a long one: (de)interleaving of few
- * nontemporal tiles     two dimensions are swapped, i (dense in the operand) and j (dense in the
- * result):
+ *   streams   a dimension of 2 to 4 is swapped with a long one: few streams are (de)interleaved
+ *   tiles     two dimensions are swapped, i (dense in the operand) and j (dense in the result):
  *
  *     operand: rows j      result: rows i
  *     j0  i i i i          i0  j j j j    ->   non-temporal stores of whole cache lines, if the
@@ -260,7 +259,7 @@ static void copy_tiles(void *context, int64_t begin, int64_t end, int worker) {
   if (plan->nontemporal) native_stream_end();
 }
 
-/* --- few nontemporal
+/* --- few streams
  * ------------------------------------------------------------------------------ */
 
 /* A dimension of 2, 3 or 4 is swapped with a long one: N streams are interleaved into one, or
