@@ -4,8 +4,10 @@ bool op_reshape_next(const hlo_shape_t *in, const hlo_shape_t *out, op_reshape_g
   int i = group->from[1], o = group->to[1];
   int64_t left = 1, right = 1;
   if (i >= in->rank || o >= out->rank) return false;
-  group->from[0] = i, group->to[0] = o;
-  left = in->dims[i++], right = out->dims[o++];
+  group->from[0] = i;
+  group->to[0] = o;
+  left = in->dims[i++];
+  right = out->dims[o++];
   while (left != right) {
     bool is_left = left < right;
     if (is_left ? i >= in->rank : o >= out->rank) return false;
@@ -15,6 +17,7 @@ bool op_reshape_next(const hlo_shape_t *in, const hlo_shape_t *out, op_reshape_g
   /* Sizes of 1 belong to what they stand beside. */
   while (i < in->rank && (in->dims[i] == 1 || o == out->rank)) i++;
   while (o < out->rank && (out->dims[o] == 1 || i == in->rank)) o++;
-  group->from[1] = i, group->to[1] = o;
+  group->from[1] = i;
+  group->to[1] = o;
   return true;
 }

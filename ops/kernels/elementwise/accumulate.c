@@ -1,5 +1,6 @@
 #include "ops/kernels/elementwise/accumulate.h"
 
+#include "base/arith.h"
 #include "ops/kernels/common/strided_loops.h"
 
 #define BLOCK 512 /* elements of a row of strided accumulators that are worked on at once */
@@ -74,7 +75,7 @@ hr_status_t accumulate_row(accumulate_t *acc, int64_t count, int64_t to, int64_t
   if (count == 1) to_step = from_step = 1;
   if (to_step == 1) return run_row(acc, count, to, 1, from, from_step);
   for (int64_t i = 0; i < count; i += BLOCK) {
-    int64_t block = count - i < BLOCK ? count - i : BLOCK;
+    int64_t block = hr_min(count - i, BLOCK);
     HR_TRY(run_row(acc, block, to + i * to_step, to_step, from + i * from_step, from_step));
     for (int k = 0; k < acc->plan->count; k++) {
       int64_t bytes = (int64_t)acc->plan->bytes[k];

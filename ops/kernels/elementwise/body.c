@@ -2,6 +2,7 @@
  * the C stack, so that a run for a single element costs no allocation. */
 #include <string.h>
 
+#include "base/arith.h"
 #include "ops/kernels/common/strided_loops.h"
 #include "ops/kernels/elementwise/body_plan.h"
 
@@ -170,7 +171,7 @@ static void run_flat(const op_body_t *body, int64_t count, const void *const *in
   lanes_t lanes = {body, ins, strides, 0, width, scratch};
   bool direct = last_step_is_result(body);
   for (; lanes.base < count; lanes.base += width) {
-    int64_t n = count - lanes.base < width ? count - lanes.base : width;
+    int64_t n = hr_min(count - lanes.base, width);
     run_steps(&lanes, n, direct ? result_at(body, 0, lanes.base, outs) : NULL);
     for (int r = 0; r < body->result_count && !direct; r++)
       store_lanes(&lanes, body->results[r], n, result_at(body, r, lanes.base, outs));

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/arith.h"
 #include "ops/kernels/common/strided_loops.h"
 #include "ops/kernels/elementwise/elementwise_loops.h"
 #include "ops/kernels/elementwise/scalar.h"
@@ -288,8 +289,7 @@ void ew_kernel_run(const ew_kernel_t *kernel, int64_t count, const void *const *
   }
   float wide[EW_MAX_OPERANDS + 1][EW_BLOCK];
   for (int64_t base = 0; base < count; base += EW_BLOCK)
-    run_block(kernel, base, count - base < EW_BLOCK ? count - base : EW_BLOCK, in, in_steps, out,
-              wide);
+    run_block(kernel, base, hr_min(count - base, EW_BLOCK), in, in_steps, out, wide);
 }
 
 static void round_to(hr_dtype_t type, float *value) {
@@ -306,7 +306,7 @@ static void fold_by_f32(const ew_kernel_t *kernel, int64_t count, const char *in
   float wide[EW_BLOCK], sum;
   hr_floats_to_f32(type, acc, &sum, 1);
   for (int64_t base = 0; base < count; base += EW_BLOCK) {
-    int64_t n = count - base < EW_BLOCK ? count - base : EW_BLOCK;
+    int64_t n = hr_min(count - base, EW_BLOCK);
     widen(type, in + base * stride, in_stride, n, wide);
     if (!kernel->fold_rounds) {
       kernel->fold(n, wide, 1, &sum);

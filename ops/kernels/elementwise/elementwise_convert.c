@@ -1,4 +1,5 @@
 /* Conversions between element types. */
+#include "base/arith.h"
 #include "ops/kernels/elementwise/complex_math.h"
 #include "ops/kernels/elementwise/elementwise_loops.h"
 #include "ops/kernels/elementwise/scalar.h"
@@ -175,7 +176,7 @@ static void stochastic_loop(EW_ARGUMENTS) {
   ew_loop_fn widen_random = ew_convert_loop(hr_dtype_table[bits].compute, HR_F64, false);
   ew_loop_fn finish = ew_convert_loop(HR_F64, wide, false);
   for (int64_t base = 0; base < count; base += BLOCK) {
-    int64_t n = count - base < BLOCK ? count - base : BLOCK;
+    int64_t n = hr_min(count - base, BLOCK);
     int64_t x_bytes = (int64_t)hr_dtype_bytes(hr_dtype_table[from].compute);
     int64_t random_bytes = (int64_t)hr_dtype_bytes(bits);
     const void *x_at = (const char *)in[0] + base * strides[0] * x_bytes;

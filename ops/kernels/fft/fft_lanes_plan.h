@@ -2,6 +2,7 @@
 #ifndef HLO_OPS_FFT_LANES_PLAN_H
 #define HLO_OPS_FFT_LANES_PLAN_H
 
+#include "base/arith.h"
 #include "ops/kernels/fft/fft_lanes.h"
 
 #define FFT_FACTORS_MAX 32

@@ -30,7 +30,8 @@ NATIVE_INLINE cell_t cell_swap(cell_t a) { return (cell_t){a.im, a.re}; }
 
 NATIVE_INLINE void dft_2(cell_t *t) {
   cell_t sum = cell_add(t[0], t[1]);
-  t[1] = cell_sub(t[0], t[1]), t[0] = sum;
+  t[1] = cell_sub(t[0], t[1]);
+  t[0] = sum;
 }
 
 NATIVE_INLINE void dft_3(cell_t *t) {
@@ -38,14 +39,17 @@ NATIVE_INLINE void dft_3(cell_t *t) {
          rotated = cell_scale(cell_sub(t[1], t[2]), (T)0.86602540378443864676);
   cell_t middle = cell_more(t[0], (T)-0.5, sum);
   t[0] = cell_add(t[0], sum);
-  t[1] = cell_less_i(middle, rotated), t[2] = cell_more_i(middle, rotated);
+  t[1] = cell_less_i(middle, rotated);
+  t[2] = cell_more_i(middle, rotated);
 }
 
 NATIVE_INLINE void dft_4(cell_t *t) {
   cell_t a = cell_add(t[0], t[2]), b = cell_sub(t[0], t[2]), c = cell_add(t[1], t[3]),
          d = cell_sub(t[1], t[3]);
-  t[0] = cell_add(a, c), t[2] = cell_sub(a, c);
-  t[1] = cell_less_i(b, d), t[3] = cell_more_i(b, d);
+  t[0] = cell_add(a, c);
+  t[2] = cell_sub(a, c);
+  t[1] = cell_less_i(b, d);
+  t[3] = cell_more_i(b, d);
 }
 
 NATIVE_INLINE void dft_8(cell_t *t) {
@@ -54,10 +58,14 @@ NATIVE_INLINE void dft_8(cell_t *t) {
   dft_4(even), dft_4(odd);
   odd[1] = cell_scale((cell_t){odd[1].re + odd[1].im, odd[1].im - odd[1].re}, half);
   odd[3] = cell_scale((cell_t){odd[3].im - odd[3].re, -odd[3].im - odd[3].re}, half);
-  t[0] = cell_add(even[0], odd[0]), t[4] = cell_sub(even[0], odd[0]);
-  t[1] = cell_add(even[1], odd[1]), t[5] = cell_sub(even[1], odd[1]);
-  t[2] = cell_less_i(even[2], odd[2]), t[6] = cell_more_i(even[2], odd[2]);
-  t[3] = cell_add(even[3], odd[3]), t[7] = cell_sub(even[3], odd[3]);
+  t[0] = cell_add(even[0], odd[0]);
+  t[4] = cell_sub(even[0], odd[0]);
+  t[1] = cell_add(even[1], odd[1]);
+  t[5] = cell_sub(even[1], odd[1]);
+  t[2] = cell_less_i(even[2], odd[2]);
+  t[6] = cell_more_i(even[2], odd[2]);
+  t[3] = cell_add(even[3], odd[3]);
+  t[7] = cell_sub(even[3], odd[3]);
 }
 
 /* An odd number of elements, those at equal distances from the first two by two. */
@@ -77,7 +85,8 @@ NATIVE_INLINE void dft_odd(cell_t *t, int radix, const T *roots) {
       middle = cell_more(middle, roots[2 * k], sums[j]),
       rotated = cell_more(rotated, roots[2 * k + 1], differences[j]);
     }
-    t[q] = cell_less_i(middle, rotated), t[radix - q] = cell_more_i(middle, rotated);
+    t[q] = cell_less_i(middle, rotated);
+    t[radix - q] = cell_more_i(middle, rotated);
   }
 }
 
@@ -142,7 +151,8 @@ static cell_t *transform_plain(const fft_plain_t *plain, cell_t *a, cell_t *b) {
   for (int p = 0; p < plain->pass_count; p++) {
     cell_t *from = a;
     run_pass(&plain->passes[p], a, b);
-    a = b, b = from;
+    a = b;
+    b = from;
   }
   return a;
 }
@@ -216,7 +226,8 @@ NATIVE_INLINE void turn(vector_t *rows) {
     for (int row = 0; row < LANES; row++) {
       if (row & bit) continue;
       vector_t a = rows[row], b = rows[row + bit];
-      rows[row] = __builtin_shuffle(a, b, low), rows[row + bit] = __builtin_shuffle(a, b, high);
+      rows[row] = __builtin_shuffle(a, b, low);
+      rows[row + bit] = __builtin_shuffle(a, b, high);
     }
   }
 }
@@ -250,7 +261,7 @@ static void load_rows(const T *from, int64_t numbers, int64_t count, int swaps, 
   for (int64_t at = 0; at < whole; at += LANES) load_square(from + at, numbers, swaps, cells + at);
   if (whole < numbers) memset(square, 0, sizeof square);
   for (int64_t at = whole; at < numbers; at += LANES) {
-    int64_t width = numbers - at < LANES ? numbers - at : LANES;
+    int64_t width = hr_min(numbers - at, LANES);
     for (int64_t line = 0; line < count; line++)
       memcpy(square + line * LANES, from + line * numbers + at, (size_t)width * sizeof(T));
     load_square(square, LANES, swaps, cells + at);
@@ -265,7 +276,7 @@ static void store_rows(const cell_t *from, int64_t numbers, int64_t count, int s
   for (int64_t at = 0; at < whole; at += LANES)
     store_square(cells + at, swaps, scale, numbers, to + at);
   for (int64_t at = whole; at < numbers; at += LANES) {
-    int64_t width = numbers - at < LANES ? numbers - at : LANES;
+    int64_t width = hr_min(numbers - at, LANES);
     store_square(cells + at, swaps, scale, LANES, square);
     for (int64_t line = 0; line < count; line++)
       memcpy(to + line * numbers + at, square + line * LANES, (size_t)width * sizeof(T));
@@ -279,7 +290,8 @@ NATIVE_INLINE void load_pairs(const T *from, int swaps, vector_t *to) {
 #pragma GCC unroll 16
   for (int i = 0; i < LANES; i++) evens[i] = 2 * i, odds[i] = 2 * i + 1;
   vector_t a = *(const unaligned_t *)from, b = *(const unaligned_t *)(from + LANES);
-  to[swaps] = __builtin_shuffle(a, b, evens), to[1 - swaps] = __builtin_shuffle(a, b, odds);
+  to[swaps] = __builtin_shuffle(a, b, evens);
+  to[1 - swaps] = __builtin_shuffle(a, b, odds);
 }
 
 NATIVE_INLINE void store_pairs(const vector_t *from, int swaps, T scale, T *to) {

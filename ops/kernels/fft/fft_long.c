@@ -10,6 +10,7 @@
 
 #include <math.h>
 
+#include "base/arith.h"
 #include "ops/kernels/common/native_common.h"
 #include "ops/kernels/fft/fft_lines.h"
 #include "ops/kernels/simd/simd_target.h"
@@ -74,7 +75,8 @@ static void twist(const fft_long_t *plan, void *line, int64_t j2, root_t *far) {
   for (int i = 0; i < RUN; i++) near[i] = power(plan, j2 * i);
   for (int64_t i = 0; i * RUN < plan->n1; i++) {
     far[i] = power(plan, j2 * i * RUN);
-    far[i].re *= plan->kind.scale, far[i].im *= plan->kind.scale;
+    far[i].re *= plan->kind.scale;
+    far[i].im *= plan->kind.scale;
   }
   if (plan->kind.element_bytes == 16)
     twist_double(line, plan->n1, far, near);
@@ -182,8 +184,10 @@ hr_status_t fft_long_plan(const op_native_target_t *target, const fftw_library_t
   int64_t factor = middle_factor(kind->length);
   if (factor < LEAST_FACTOR) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
-  plan->library = *library, plan->kind = *kind;
-  plan->n1 = factor, plan->n2 = kind->length / factor;
+  plan->library = *library;
+  plan->kind = *kind;
+  plan->n1 = factor;
+  plan->n2 = kind->length / factor;
   HR_TRY(plan_both(target, plan));
   if (!fft_lines_exist(&plan->columns, plan->n2) || !fft_lines_exist(&plan->rows, plan->n1))
     return NULL;

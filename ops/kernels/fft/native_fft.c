@@ -10,6 +10,7 @@
  */
 #include <string.h>
 
+#include "base/arith.h"
 #include "ops/kernels/common/native_common.h"
 #include "ops/kernels/fft/fft_lanes.h"
 #include "ops/kernels/fft/fft_lines.h"
@@ -153,14 +154,16 @@ static void pass_columns(hr_workers_t *workers, fft_run_t *r, int pass, const vo
   const fft_columns_t *c = r->columns = &r->plan->columns[pass];
   int64_t most = c->lanes ? fft_lanes_count(c->lanes) : FFT_COLUMNS;
   int64_t tasks = c->outer * ((c->inner + most - 1) / most);
-  r->from = from, r->to = to;
+  r->from = from;
+  r->to = to;
   hr_workers_for(workers, tasks, 1 + SPLIT_ELEMENTS / (c->length * most),
                  c->lanes ? run_column_lanes : run_columns, r);
 }
 
 static void pass_rows(hr_workers_t *workers, fft_run_t *r, const void *from, void *to) {
   const fft_native_t *plan = r->plan;
-  r->from = from, r->to = to;
+  r->from = from;
+  r->to = to;
   int64_t most = plan->row_lanes ? fft_lanes_count(plan->row_lanes) : plan->rows.count;
   int64_t blocks = (plan->row_count + most - 1) / most;
   hr_workers_split(workers, blocks, 1 + SPLIT_ELEMENTS / (plan->last_length * most),
@@ -226,7 +229,7 @@ static int64_t block_rows(const op_native_target_t *target, const fft_native_t *
   int64_t count = ROW_BYTES / (plan->last_length * plan->element_bytes);
   int64_t share = (plan->row_count + target->workers - 1) / target->workers;
   count = hr_min(count, share);
-  if (plan->last_length % 2 == 0 && plan->in_last == plan->out_last) return count > 1 ? count : 1;
+  if (plan->last_length % 2 == 0 && plan->in_last == plan->out_last) return hr_max(count, 1);
   return count > 2 ? count / 2 * 2 : 2;
 }
 
@@ -258,7 +261,8 @@ static size_t plan_scratch(const op_native_target_t *target, fft_native_t *plan)
             : (size_t)(FFT_COLUMNS * fft_padded_length(plan->element_bytes, c->length)) * bytes;
     if (block > each) each = block;
   }
-  plan->worker_at = total, plan->worker_bytes = (each + 63) / 64 * 64;
+  plan->worker_at = total;
+  plan->worker_bytes = (each + 63) / 64 * 64;
   return total + plan->worker_bytes * (size_t)target->workers;
 }
 
@@ -268,7 +272,8 @@ static bool read_sizes(const op_step_t *step, fft_native_t *plan, int *out_rank,
   hr_ints_t lengths = hlo_attr_ints(step->instr, HLO_ATTR_FFT_LENGTH);
   int rank = (int)lengths.count;
   if (rank < 1 || rank > FFT_MAX_DIMS || rank > in->rank || in->rank != out->rank) return false;
-  plan->in_last = in->dims[in->rank - 1], plan->out_last = out->dims[out->rank - 1];
+  plan->in_last = in->dims[in->rank - 1];
+  plan->out_last = out->dims[out->rank - 1];
   plan->last_length = lengths.data[rank - 1];
   plan->row_count = 1;
   for (int d = 0; d < in->rank - 1; d++) plan->row_count *= in->dims[d];

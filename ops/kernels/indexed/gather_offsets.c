@@ -1,17 +1,21 @@
+/* One pass per index component over a block of windows: each adds clamped start * stride to the
+ * block's offsets, or marks windows that do not fit by -1. The passes are contiguous loops, which
+ * vectorise; the index type is dispatched once per pass. */
 #include "ops/kernels/indexed/gather_offsets.h"
 
 #include <string.h>
 
+#include "base/arith.h"
 #include "ops/kernels/simd/simd_target.h"
 
 NATIVE_OPTIMIZE
 
-/* Indices of unsigned 64 bits that no signed number holds are beyond every limit. */
+/* u64 indices beyond int64_t saturate: they exceed every limit. */
 #define AS_START(T, index) \
   ((T)-1 > 0 && sizeof(T) == 8 && (int64_t)(index) < 0 ? INT64_MAX : (int64_t)(index))
 
-/* NEXT of each place and start; apart for indices side by side, of which compilers make better
- * vectors. */
+/* Replaces each offset at[i] by NEXT, an expression in at[i] and `start`. Contiguous indices
+ * have a loop of their own, which vectorises better. */
 #define ADD_STARTS(T, NEXT)                                          \
   {                                                                  \
     const T *from = (const T *)starts->indices + starts->at;         \
@@ -48,7 +52,7 @@ NATIVE_OPTIMIZE
       ADD_STARTS(int64_t, NEXT)                                          \
   }
 
-/* One component of many vectors, and what it means in the operand. */
+/* One component of many index vectors, and its stride and limit in the operand. */
 typedef struct starts {
   const void *indices;
   hr_dtype_t dtype;
@@ -64,23 +68,25 @@ static void add_clamped(const starts_t *starts, int64_t count, int64_t *restrict
 
 /* Places that an earlier component has made negative stay so. */
 NATIVE_CLONES
+/* Offsets that an earlier component has made negative stay negative. */
 static void add_strict(const starts_t *starts, int64_t count, int64_t *restrict at) {
   int64_t limit = starts->limit, stride = starts->stride;
   ADD_STARTS_OF_TYPE((start >= 0) & (start <= limit) & (at[i] >= 0) ? at[i] + start * stride : -1)
 }
 
 NATIVE_CLONES
-static void count_up(int64_t from, int64_t step, int64_t count, int64_t *to) {
+static void fill_iota(int64_t from, int64_t step, int64_t count, int64_t *to) {
   for (int64_t i = 0; i < count; i++, from += step) to[i] = from;
 }
 
-/* Windows of one row of the batch nest, from its element `i` on. */
-static void find_in_row(const gather_offsets_t *p, const void *indices, const loop_walk_t *walk,
-                        int64_t i, int64_t count, int64_t *operand_at, int64_t *other_at) {
+/* `count` windows of one row of the batch nest, from its element `i` on. */
+static void find_row_offsets(const gather_offsets_t *p, const void *indices,
+                             const loop_walk_t *walk, int64_t i, int64_t count, int64_t *operand_at,
+                             int64_t *other_at) {
   const window_starts_t *offsets = &p->starts;
   const int64_t *steps = offsets->batch.row_strides;
-  count_up(walk->at[0] + i * steps[0], steps[0], count, other_at);
-  count_up(walk->at[2] + i * steps[2], steps[2], count, operand_at);
+  fill_iota(walk->at[0] + i * steps[0], steps[0], count, other_at);
+  fill_iota(walk->at[2] + i * steps[2], steps[2], count, operand_at);
   for (int c = 0; c < offsets->vector_size; c++) {
     starts_t starts = {indices,
                        p->index_dtype,
@@ -97,9 +103,11 @@ void gather_offsets_find(const gather_offsets_t *offsets, const void *indices, i
   const loop_nest_t *batch = &offsets->starts.batch;
   loop_walk_t walk = loop_walk_at(batch, first / batch->row_count);
   for (int64_t i = first % batch->row_count; count > 0; i = 0) {
-    int64_t here = batch->row_count - i < count ? batch->row_count - i : count;
-    find_in_row(offsets, indices, &walk, i, here, operand_at, other_at);
+    int64_t row_count = hr_min(batch->row_count - i, count);
+    find_row_offsets(offsets, indices, &walk, i, row_count, operand_at, other_at);
     loop_walk_next(batch, &walk);
-    operand_at += here, other_at += here, count -= here;
+    operand_at += row_count;
+    other_at += row_count;
+    count -= row_count;
   }
 }

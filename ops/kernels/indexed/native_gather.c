@@ -1,8 +1,10 @@
-/* Gather: places of the index array are dealt out to the workers; each finds the windows of some
- * hundred places, then copies them. Windows of one run of bytes, the usual rows of a table, are
- * copied as that, with the rows to come already on their way from memory. */
+/* Gather: workers share the index vectors; each computes the offsets of some hundred windows
+ * (gather_offsets.h), then copies them. Windows that are one run of bytes, such as rows of an
+ * embedding table, are copied as such, with later rows prefetched. Many single elements, and
+ * windows of several short rows, are left to generated code. */
 #include <string.h>
 
+#include "base/arith.h"
 #include "ops/kernels/indexed/gather_offsets.h"
 #include "ops/kernels/native.h"
 #include "ops/kernels/simd/simd_target.h"
@@ -12,18 +14,18 @@
 NATIVE_OPTIMIZE
 
 enum {
-  GRAIN = 1 << 15,       /* bytes of windows that are worth a worker */
-  PREFETCH_DISTANCE = 4, /* windows whose bytes are asked for before they are copied */
-  PREFETCH_LINES = 16    /* cache lines of each, at most */
+  GRAIN = 1 << 15,       /* bytes of windows per worker, at least */
+  PREFETCH_DISTANCE = 4, /* windows between prefetch and copy */
+  PREFETCH_LINES = 16    /* cache lines prefetched per window, at most */
 };
 
 typedef struct native_gather_plan {
   gather_offsets_t offsets;
   loop_copy_t copy;
-  int64_t bytes;     /* of an element */
-  int64_t run_bytes; /* of a window that is one run; 0: it is none */
-  int64_t window_bytes;
-  int64_t table_bytes; /* of all that windows are taken from */
+  int64_t bytes;        /* element size */
+  int64_t run_bytes;    /* size of a window that is one contiguous run; else 0 */
+  int64_t window_bytes; /* size of any window */
+  int64_t table_bytes;  /* size of the operand */
   int workers;
 } native_gather_plan_t;
 
@@ -38,11 +40,11 @@ typedef struct gather_job {
   for (int64_t i = 0; i < count; i++) \
   ((T *)job->to)[other_at[i]] = ((const T *)job->from)[operand_at[i]]
 
-typedef struct wide {
+typedef struct block_16 {
   uint64_t low, high;
-} wide_t;
+} block_16_t;
 
-/* Plain loops: the processor's instructions that gather and scatter are slower on many machines. */
+/* Scalar loops: the gather and scatter instructions are slower on many processors. */
 static bool copy_elements(const gather_job_t *job, const int64_t *operand_at,
                           const int64_t *other_at, int64_t count) {
   if (job->plan->run_bytes != job->plan->bytes) return false;
@@ -60,7 +62,7 @@ static bool copy_elements(const gather_job_t *job, const int64_t *operand_at,
       COPY_ELEMENTS(uint64_t);
       break;
     case 16:
-      COPY_ELEMENTS(wide_t);
+      COPY_ELEMENTS(block_16_t);
       break;
   }
   return true;
@@ -70,12 +72,12 @@ static void prefetch_window(const char *window, int64_t bytes) {
   for (int64_t b = 0; b < bytes && b < PREFETCH_LINES * 64; b += 64) __builtin_prefetch(window + b);
 }
 
-/* Runs of a few bytes: the first and the last of them by one move each, which may overlap. */
+/* Short runs: a move at the start and one at the end, which may overlap. */
 #define COPY_ENDS(T)                                                                     \
   for (int64_t i = 0; i < count; i++) {                                                  \
     const char *from = job->from + operand_at[i] * plan->bytes;                          \
     char *to = job->to + other_at[i] * plan->bytes;                                      \
-    if (asks && i + PREFETCH_DISTANCE < count)                                           \
+    if (prefetches && i + PREFETCH_DISTANCE < count)                                     \
       prefetch_window(job->from + operand_at[i + PREFETCH_DISTANCE] * plan->bytes, run); \
     T first, last;                                                                       \
     memcpy(&first, from, sizeof(T)), memcpy(&last, from + end, sizeof(T));               \
@@ -83,25 +85,25 @@ static void prefetch_window(const char *window, int64_t bytes) {
   }                                                                                      \
   return true
 
-typedef struct quarter {
-  wide_t low, high;
-} quarter_t;
+typedef struct block_32 {
+  block_16_t low, high;
+} block_32_t;
 
-enum { CACHED_BYTES = 1 << 20 }; /* of a table whose rows need not be asked for ahead */
+enum { CACHED_BYTES = 1 << 20 }; /* operands up to this size are not prefetched */
 
 static bool copy_short_runs(const gather_job_t *job, const int64_t *operand_at,
                             const int64_t *other_at, int64_t count) {
   const native_gather_plan_t *plan = job->plan;
   int64_t run = plan->run_bytes;
-  bool asks = plan->table_bytes > CACHED_BYTES;
+  bool prefetches = plan->table_bytes > CACHED_BYTES;
   if (run < 2 || run > 64) return false;
-  int64_t part = run >= 32   ? 32
-                 : run >= 16 ? 16
-                 : run >= 8  ? 8
-                 : run >= 4  ? 4
-                             : 2,
-          end = run - part;
-  switch (part) {
+  int64_t move_bytes = run >= 32   ? 32
+                       : run >= 16 ? 16
+                       : run >= 8  ? 8
+                       : run >= 4  ? 4
+                                   : 2,
+          end = run - move_bytes;
+  switch (move_bytes) {
     case 2:
       COPY_ENDS(uint16_t);
     case 4:
@@ -109,9 +111,9 @@ static bool copy_short_runs(const gather_job_t *job, const int64_t *operand_at,
     case 8:
       COPY_ENDS(uint64_t);
     case 16:
-      COPY_ENDS(wide_t);
+      COPY_ENDS(block_16_t);
     default:
-      COPY_ENDS(quarter_t);
+      COPY_ENDS(block_32_t);
   }
 }
 
@@ -132,12 +134,12 @@ static void copy_windows(const gather_job_t *job, const int64_t *operand_at,
   }
 }
 
-static void gather_offsets_of(void *context, int64_t begin, int64_t end, int worker) {
+static void gather_windows(void *context, int64_t begin, int64_t end, int worker) {
   const gather_job_t *job = context;
   int64_t operand_at[GATHER_OFFSETS_BLOCK], other_at[GATHER_OFFSETS_BLOCK];
   (void)worker;
   for (int64_t first = begin; first < end; first += GATHER_OFFSETS_BLOCK) {
-    int64_t count = end - first < GATHER_OFFSETS_BLOCK ? end - first : GATHER_OFFSETS_BLOCK;
+    int64_t count = hr_min(end - first, GATHER_OFFSETS_BLOCK);
     gather_offsets_find(&job->plan->offsets, job->indices, first, count, operand_at, other_at);
     if (!copy_elements(job, operand_at, other_at, count))
       copy_windows(job, operand_at, other_at, count);
@@ -149,16 +151,16 @@ static hr_status_t run_gather(const op_native_run_t *run, const void *plan_, voi
   const native_gather_plan_t *plan = plan_;
   gather_job_t job = {plan, in[0], in[1], out[0]};
   if (plan->copy.nest.empty) return NULL;
-  hr_workers_for(run->workers, plan->offsets.count, GRAIN / plan->window_bytes + 1,
-                 gather_offsets_of, &job);
+  hr_workers_for(run->workers, plan->offsets.count, GRAIN / plan->window_bytes + 1, gather_windows,
+                 &job);
   return NULL;
 }
 
 enum { MANY_ELEMENTS = 1 << 15 };
 
-/* Generated code is better at many single elements, and at windows of several short rows, whose
- * results it writes in order. */
-static bool is_for_code(const native_gather_plan_t *plan, const op_step_t *step) {
+/* True for many single elements, and for many windows of several short rows: generated code
+ * writes their results in order. */
+static bool prefers_codegen(const native_gather_plan_t *plan, const op_step_t *step) {
   bool is_single = plan->window_bytes == plan->bytes;
   if (plan->run_bytes && !is_single) return false;
   return op_can_codegen(step->instr) &&
@@ -186,7 +188,7 @@ static hr_status_t prepare_gather(const op_native_target_t *target, const op_ste
   loop_copy_init(&plan->copy, (int)bytes, rank, sizes, to, from);
   if (loop_copy_is_run(&plan->copy)) plan->run_bytes = plan->window_bytes;
   plan->workers = target->workers;
-  if (is_for_code(plan, step)) return NULL;
+  if (prefers_codegen(plan, step)) return NULL;
   out->plan = plan;
   out->bytes = 2.0 * (double)(plan->window_bytes * plan->offsets.count);
   return NULL;

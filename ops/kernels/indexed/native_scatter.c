@@ -1,18 +1,23 @@
-/* Scatter, in place of its first operands. Updates of one element go in their order whatever the
- * number of workers, since no two workers touch the same element:
- *   - where windows have long rows, each worker takes all windows, but only its part of every row;
- *   - where windows are either the same or apart, each takes those whose place in the operand falls
- * to it;
- *   - where neighbouring updates are of different windows (columns), each takes its part of the
- * windows' elements, and of one element those of all windows after each other;
- *   - where windows are in batches, each of which has its own part of the operand, each takes some
- * of these;
- *   - where the operand is small beside the updates, parts of these are combined in copies of it,
- * and the copies at the end: as many as the sizes make it worth, whatever the number of workers;
- *   - else one worker does everything.
- * A row is combined by the kernel of the body's one op, or by the body in lanes. */
+/* Scatter, in place of its first operands. Updates of one element are applied in index order
+ * whatever the number of workers, because no two workers touch the same element. How work is
+ * divided:
+ *
+ *   columns    windows with long rows: each worker takes all windows, but its range of every row
+ *   offsets    windows either equal or disjoint: each worker takes the offsets that hash to it
+ *   elements   windows interleaved in memory: each worker takes a range of element positions within
+ *              the window, for all windows
+ *   batches    windows in batches with disjoint parts of the operand: each worker takes batches
+ *   copies     operand small beside the updates: ranges of windows are combined into privatised
+ *              copies of the operand, which are added at the end; as many copies as the sizes
+ *              justify, independent of the number of workers for ops whose order matters
+ *   serial     else one worker does everything
+ *
+ * A row is combined by the loops of scatter_rows.h, by the elementwise kernel of the body's single
+ * op, or by the body itself, vectorised (op_body_run). Bodies that need calls, and operands that
+ * need conversion, are left to the reference kernel. */
 #include <string.h>
 
+#include "base/arith.h"
 #include "ops/kernels/common/native_copy.h"
 #include "ops/kernels/elementwise/promote_operands.h"
 #include "ops/kernels/elementwise/accumulate.h"
@@ -24,33 +29,33 @@ NATIVE_OPTIMIZE
 
 enum {
   MAX_ARRAYS = 8,
-  BLOCK = 64,            /* elements of a strided row that are combined at once */
-  MIN_PART_BYTES = 256,  /* of a row, that are worth a worker */
-  MIN_WINDOW_BYTES = 64, /* that are worth looking for their owner */
-  MIN_BYTES = 1 << 16,   /* of updates, from which on workers are called */
-  GRAIN = 1 << 14,       /* updates that are worth a worker */
+  BLOCK = 64,            /* elements of a strided row combined per call */
+  MIN_PART_BYTES = 256,  /* bytes of a row per worker, at least */
+  MIN_WINDOW_BYTES = 64, /* smallest window divided by owner */
+  MIN_BYTES = 1 << 16,   /* bytes of updates below which one worker does all */
+  GRAIN = 1 << 14,       /* updates per worker, at least */
   PREFETCH_DISTANCE = 4
 };
 
-typedef enum scatter_split { SPLIT_NOTHING, SPLIT_ROWS, SPLIT_OFFSETS } scatter_split_t;
+typedef enum scatter_split { SPLIT_NOTHING, SPLIT_COLUMNS, SPLIT_OFFSETS } scatter_split_t;
 
 typedef struct native_scatter_plan {
   gather_offsets_t offsets;
   loop_nest_t window; /* operands: 0 the operand, 1 the updates; in elements */
   accumulate_plan_t body;
-  hlo_opcode_t op; /* of a kernel */
+  hlo_opcode_t op; /* the body's op, if it is a single one */
   bool overwrite;
   int workers;
   scatter_split_t split;
   int64_t window_elements;
-  bool are_apart;   /* windows of different places */
-  bool by_elements; /* of the windows: `rows` is about one element of each */
-  bool by_batches;  /* `rows` is about one batch */
-  bool has_rows;    /* there are loops for all of it */
+  bool are_disjoint; /* windows with different starts do not overlap */
+  bool by_elements;  /* rows_job covers one element position of each window */
+  bool by_batches;   /* rows_job covers one batch */
+  bool has_row_loop; /* rows_job has a loop for the op and type */
   scatter_rows_job_t rows_job;
-  size_t copy_bytes;
-  int copies; /* of the operand, in which parts of the windows are combined; 0: none */
-  int64_t counts[MAX_ARRAYS]; /* elements of the operands */
+  size_t copy_bytes;          /* size of a privatised copy */
+  int copies;                 /* privatised copies, the result included; 0: none */
+  int64_t counts[MAX_ARRAYS]; /* elements per operand */
 } native_scatter_plan_t;
 
 typedef struct scatter_job {
@@ -83,7 +88,7 @@ static void combine_dense(const scatter_job_t *job, int64_t count, int64_t to, i
         op_body_run(NULL, body->body, count, ins, steps, outs)); /* in lanes: cannot fail */
 }
 
-/* The same for accumulators apart: results are made dense first. */
+/* The same for strided accumulators: results are computed into dense rows, then scattered. */
 static void combine_strided(const scatter_job_t *job, int64_t count, int64_t to, int64_t to_step,
                             int64_t from, int64_t from_step) {
   const accumulate_plan_t *body = &job->plan->body;
@@ -121,11 +126,11 @@ static void combine_row(const scatter_job_t *job, int64_t count, int64_t to, int
     return;
   }
   for (int64_t i = 0; i < count; i += BLOCK)
-    combine_strided(job, count - i < BLOCK ? count - i : BLOCK, to + i * to_step, to_step,
-                    from + i * from_step, from_step);
+    combine_strided(job, hr_min(count - i, BLOCK), to + i * to_step, to_step, from + i * from_step,
+                    from_step);
 }
 
-/* Elements begin .. end - 1 of every row of a window. */
+/* Combines columns begin .. end - 1 of every row of a window. */
 static void scatter_window(const scatter_job_t *job, int64_t to, int64_t from, int64_t begin,
                            int64_t end) {
   const loop_nest_t *window = &job->plan->window;
@@ -149,13 +154,14 @@ static void prefetch_row(const scatter_job_t *job, int64_t at, int64_t elements)
   for (int64_t b = 0; b < elements * bytes && b < 1024; b += 64) __builtin_prefetch(row + b, 1);
 }
 
-/* Of equal places the owner is the same; neighbours have different ones. */
+/* Fibonacci hashing of the offset: equal offsets have one owner, neighbouring ones different
+ * owners. */
 static bool is_owner(const scatter_job_t *job, int64_t offset, int part) {
   uint64_t mixed = (uint64_t)offset * 0x9e3779b97f4a7c15u;
   return (int)((mixed >> 32) * (uint64_t)job->parts >> 32) == part;
 }
 
-/* --- in copies -------------------------------------------------------------------------------- */
+/* --- privatised copies ------------------------------------------------------------------------ */
 
 typedef struct copies_job {
   const native_scatter_plan_t *plan;
@@ -163,19 +169,22 @@ typedef struct copies_job {
   char *to, *copies;
 } copies_job_t;
 
-static char *copy_at(const copies_job_t *job, int64_t copy) {
+static char *copy_address(const copies_job_t *job, int64_t copy) {
   const native_scatter_plan_t *plan = job->plan;
   return copy ? job->copies + (size_t)(copy - 1) * plan->copy_bytes : job->to;
 }
 
-/* The first part of the windows goes into the result itself. */
-static void scatter_in_copies(void *context, int64_t begin, int64_t end, int worker) {
+/* Combines a range of windows into each copy. Copy 0 is the result itself; the others start as
+ * the op's identity. */
+static void scatter_into_copies(void *context, int64_t begin, int64_t end, int worker) {
   const copies_job_t *job = context;
   const native_scatter_plan_t *plan = job->plan;
   (void)worker;
   for (int64_t copy = begin; copy < end; copy++) {
     scatter_rows_job_t rows = plan->rows_job;
-    rows.indices = job->indices, rows.from = job->from, rows.to = copy_at(job, copy);
+    rows.indices = job->indices;
+    rows.from = job->from;
+    rows.to = copy_address(job, copy);
     rows.first = plan->offsets.count * copy / plan->copies,
     rows.last = plan->offsets.count * (copy + 1) / plan->copies;
     if (copy) scatter_rows_fill(plan->op, plan->body.work, rows.to, plan->counts[0]);
@@ -183,41 +192,44 @@ static void scatter_in_copies(void *context, int64_t begin, int64_t end, int wor
   }
 }
 
-static void join_copies(void *context, int64_t begin, int64_t end, int worker) {
+static void reduce_copies(void *context, int64_t begin, int64_t end, int worker) {
   const copies_job_t *job = context;
   const native_scatter_plan_t *plan = job->plan;
   int64_t bytes = (int64_t)plan->body.bytes[0], steps[] = {1, 1};
   (void)worker;
   for (int64_t copy = 1; copy < plan->copies; copy++) {
     char *to = job->to + begin * bytes;
-    const void *ins[] = {to, copy_at(job, copy) + begin * bytes};
+    const void *ins[] = {to, copy_address(job, copy) + begin * bytes};
     ew_kernel_run(plan->body.kernel, end - begin, ins, steps, to);
   }
 }
 
-static void run_in_copies(const op_native_run_t *run, const native_scatter_plan_t *plan,
-                          void *const *in, void *to) {
+static void run_with_copies(const op_native_run_t *run, const native_scatter_plan_t *plan,
+                            void *const *in, void *to) {
   copies_job_t job = {plan, in[1], in[2], to, run->scratch};
-  hr_workers_for(run->workers, plan->copies, 1, scatter_in_copies, &job);
-  hr_workers_split(run->workers, plan->counts[0], 4096, join_copies, &job);
+  hr_workers_for(run->workers, plan->copies, 1, scatter_into_copies, &job);
+  hr_workers_split(run->workers, plan->counts[0], 4096, reduce_copies, &job);
 }
 
 /* --- rows, over the workers ------------------------------------------------------------------- */
 
-static void scatter_part_by_rows(const scatter_job_t *job, int part) {
+static void scatter_part_rows(const scatter_job_t *job, int part) {
   const native_scatter_plan_t *plan = job->plan;
   scatter_rows_job_t rows = plan->rows_job;
-  rows.indices = job->indices, rows.to = job->to[0], rows.from = job->from[0];
-  if (plan->split == SPLIT_ROWS) {
+  rows.indices = job->indices;
+  rows.to = job->to[0];
+  rows.from = job->from[0];
+  if (plan->split == SPLIT_COLUMNS) {
     rows.begin = rows.width * part / job->parts;
     rows.end = rows.width * (part + 1) / job->parts;
   } else {
-    rows.part = (uint32_t)part, rows.parts = (uint32_t)job->parts;
+    rows.part = (uint32_t)part;
+    rows.parts = (uint32_t)job->parts;
   }
   scatter_rows_run(&rows);
 }
 
-/* Elements begin .. end - 1 of the windows, which no other worker has. */
+/* Element positions begin .. end - 1 of all windows; no other worker has them. */
 static void scatter_elements(void *context, int64_t begin, int64_t end, int worker) {
   const scatter_job_t *job = context;
   const loop_nest_t *window = &job->plan->window;
@@ -257,7 +269,7 @@ static void scatter_part(const scatter_job_t *job, int part) {
   const native_scatter_plan_t *plan = job->plan;
   int64_t operand_at[GATHER_OFFSETS_BLOCK], other_at[GATHER_OFFSETS_BLOCK],
       begin = 0, end = plan->window.row_count;
-  if (plan->split == SPLIT_ROWS) {
+  if (plan->split == SPLIT_COLUMNS) {
     begin = plan->window.row_count * part / job->parts;
     end = plan->window.row_count * (part + 1) / job->parts;
   }
@@ -283,8 +295,8 @@ static void scatter_parts(void *context, int64_t begin, int64_t end, int worker)
   (void)worker;
   const scatter_job_t *job = context;
   for (int64_t part = begin; part < end; part++)
-    if (job->plan->has_rows)
-      scatter_part_by_rows(job, (int)part);
+    if (job->plan->has_row_loop)
+      scatter_part_rows(job, (int)part);
     else
       scatter_part(job, (int)part);
 }
@@ -298,7 +310,7 @@ static hr_status_t run_scatter(const op_native_run_t *run, const void *plan_, vo
     native_copy(run->workers, out[k], in[k], plan->counts[k] * (int64_t)plan->body.bytes[k]);
   if (plan->window.empty) return NULL;
   if (plan->copies) {
-    run_in_copies(run, plan, in, out[0]);
+    run_with_copies(run, plan, in, out[0]);
     return NULL;
   }
   if (plan->by_elements) {
@@ -319,18 +331,19 @@ static hr_status_t run_scatter(const op_native_run_t *run, const void *plan_, vo
 
 /* --- planning --------------------------------------------------------------------------------- */
 
-/* Are windows of different places apart? They are if none is larger than one element along a
- * dimension that an index starts. */
-static bool windows_are_apart(const gather_offsets_t *offsets, const int64_t *sizes) {
+/* True if windows with different starts never overlap: windows have size 1 along each indexed
+ * dimension. */
+static bool windows_are_disjoint(const gather_offsets_t *offsets, const int64_t *sizes) {
   for (int i = 0; i < offsets->starts.vector_size; i++)
     if (sizes[offsets->starts.operand_dim[i]] != 1) return false;
   return true;
 }
 
-/* May rows be cut? Not if a row runs along a dimension that an index starts, where the parts of two
- * windows meet: rows of windows that lie elsewhere in it would be cut elsewhere. */
-static bool rows_are_whole(const gather_offsets_t *offsets, const hlo_shape_t *operand,
-                           const int64_t *sizes, int64_t row_count) {
+/* True if columns of rows may be divided among workers. Not if a row runs along an indexed
+ * dimension: there two windows may overlap at different columns, and updates of one element
+ * would fall to different workers. */
+static bool rows_may_be_split(const gather_offsets_t *offsets, const hlo_shape_t *operand,
+                              const int64_t *sizes, int64_t row_count) {
   int64_t row = 1;
   for (int d = operand->rank - 1; d >= 0 && row < row_count; d--) {
     row *= sizes[d];
@@ -341,19 +354,19 @@ static bool rows_are_whole(const gather_offsets_t *offsets, const hlo_shape_t *o
   return row == row_count;
 }
 
-static void choose_split(native_scatter_plan_t *plan, const hlo_shape_t *operand,
-                         const int64_t *sizes) {
+static void plan_split(native_scatter_plan_t *plan, const hlo_shape_t *operand,
+                       const int64_t *sizes) {
   int64_t row_bytes = plan->window.row_count * (int64_t)plan->body.bytes[0];
   int64_t window_bytes = plan->window_elements * (int64_t)plan->body.bytes[0];
   if (plan->workers == 1 || window_bytes * plan->offsets.count < MIN_BYTES) return;
   if (plan->window.row_strides[0] == 1 && row_bytes / plan->workers >= MIN_PART_BYTES &&
-      rows_are_whole(&plan->offsets, operand, sizes, plan->window.row_count))
-    plan->split = SPLIT_ROWS;
-  else if (window_bytes >= MIN_WINDOW_BYTES && plan->are_apart)
+      rows_may_be_split(&plan->offsets, operand, sizes, plan->window.row_count))
+    plan->split = SPLIT_COLUMNS;
+  else if (window_bytes >= MIN_WINDOW_BYTES && plan->are_disjoint)
     plan->split = SPLIT_OFFSETS;
 }
 
-/* False: the body has to be called, or operands be converted first. */
+/* *out_possible is false if the body needs calls or operands need conversion. */
 static hr_status_t plan_body(hr_arena_t *arena, const op_step_t *step, int count,
                              native_scatter_plan_t *plan, bool *out_possible) {
   const ew_kernel_t *kernel;
@@ -392,20 +405,20 @@ static void plan_windows(const op_step_t *step, int count, native_scatter_plan_t
       loop_row_total(&plan->offsets.starts.batch) * plan->offsets.starts.batch.row_count;
   loop_nest_init(&plan->window, rank, sizes, 2, (const int64_t *[]){to, from}, LOOP_ANY_ORDER);
   plan->window.empty |= never_fits;
-  plan->are_apart = windows_are_apart(&plan->offsets, window);
-  choose_split(plan, operand, window);
+  plan->are_disjoint = windows_are_disjoint(&plan->offsets, window);
+  plan_split(plan, operand, window);
 }
 
-/* Does each row of the batch nest have a part of the operand to itself? */
-static bool batches_are_apart(const loop_nest_t *batch) {
+/* True if each row of the batch nest has its own part of the operand. */
+static bool batches_are_disjoint(const loop_nest_t *batch) {
   for (int d = 0; d < batch->rank; d++)
     if (!batch->strides[2][d]) return false;
   return true;
 }
 
-/* A loop for windows of one dense row each, combined by one op on the type itself; or for an
- * element of each. */
-static void choose_rows(const op_step_t *step, native_scatter_plan_t *plan) {
+/* Prepares the loop for windows of one dense row, or for one element position of each window,
+ * where the body is one op on the element type. */
+static void plan_row_loops(const op_step_t *step, native_scatter_plan_t *plan) {
   const loop_nest_t *window = &plan->window, *batch = &plan->offsets.starts.batch;
   hr_dtype_t dtype = step->in_shapes[0]->dtype;
   bool is_dense =
@@ -413,42 +426,42 @@ static void choose_rows(const op_step_t *step, native_scatter_plan_t *plan) {
   if (plan->body.count != 1 || window->empty ||
       (!plan->overwrite && (!plan->body.kernel || plan->body.work != dtype)))
     return;
-  bool are_rows = is_dense && !window->rank && batches_are_apart(batch) &&
+  bool are_rows = is_dense && !window->rank && batches_are_disjoint(batch) &&
                   scatter_rows_init(&plan->offsets, plan->window_elements, &plan->rows_job);
-  plan->by_elements = !are_rows && !batch->rank && plan->are_apart &&
+  plan->by_elements = !are_rows && !batch->rank && plan->are_disjoint &&
                       scatter_rows_init(&plan->offsets, 1, &plan->rows_job);
   if (!are_rows && !plan->by_elements) return;
-  plan->has_rows =
+  plan->has_row_loop =
       scatter_rows_choose(plan->overwrite ? HLO_COPY : plan->op, dtype, &plan->rows_job);
-  plan->by_elements &= plan->has_rows;
-  plan->by_batches = plan->has_rows && batch->rank;
+  plan->by_elements &= plan->has_row_loop;
+  plan->by_batches = plan->has_row_loop && batch->rank;
 }
 
 enum { MAX_COPIES = 8, COPIES_SHARE = 4 };
 
-/* In a float of 16 bits a sum depends too much on the order. */
-static bool may_be_joined(hlo_opcode_t op, hr_dtype_t dtype) {
+/* 16-bit float sums are excluded: their rounding depends too much on the order. */
+static bool may_use_copies(hlo_opcode_t op, hr_dtype_t dtype) {
   return hr_dtype_bytes(dtype) > 2 || !hr_dtype_is_float(dtype) || op == HLO_MAXIMUM ||
          op == HLO_MINIMUM;
 }
 
-/* Then as many copies as workers are fine, and few updates are worth them. */
-static bool is_any_order_same(hlo_opcode_t op, hr_dtype_t dtype) {
+/* For ops whose result does not depend on the order, there may be as many copies as workers, and
+ * few updates justify them. */
+static bool is_order_independent(hlo_opcode_t op, hr_dtype_t dtype) {
   return !hr_dtype_is_float(dtype) || op == HLO_MAXIMUM || op == HLO_MINIMUM;
 }
 
-static void choose_copies(native_scatter_plan_t *plan) {
-  bool is_free = is_any_order_same(plan->op, plan->body.work);
+static void plan_copies(native_scatter_plan_t *plan) {
+  bool any_order = is_order_independent(plan->op, plan->body.work);
   int64_t updates = plan->offsets.count * plan->window_elements;
-  int64_t copies = updates / ((is_free ? 1 : COPIES_SHARE) * plan->counts[0] + 1);
-  int64_t least_bytes = is_free ? MIN_BYTES / 2 : 2 * MIN_BYTES,
-          most = is_free ? plan->workers : MAX_COPIES;
-  if (most > MAX_COPIES) most = MAX_COPIES;
-  if (copies > most) copies = most;
-  if (!plan->has_rows || plan->by_elements || plan->by_batches || plan->overwrite || copies < 2)
+  int64_t copies = updates / ((any_order ? 1 : COPIES_SHARE) * plan->counts[0] + 1);
+  int64_t min_bytes = any_order ? MIN_BYTES / 2 : 2 * MIN_BYTES;
+  int64_t max_copies = any_order ? hr_min(plan->workers, MAX_COPIES) : MAX_COPIES;
+  copies = hr_min(copies, max_copies);
+  if (!plan->has_row_loop || plan->by_elements || plan->by_batches || plan->overwrite || copies < 2)
     return;
-  if (plan->split == SPLIT_ROWS || !may_be_joined(plan->op, plan->body.work)) return;
-  if (updates * (int64_t)plan->body.bytes[0] < least_bytes) return;
+  if (plan->split == SPLIT_COLUMNS || !may_use_copies(plan->op, plan->body.work)) return;
+  if (updates * (int64_t)plan->body.bytes[0] < min_bytes) return;
   plan->copies = (int)copies;
   plan->copy_bytes = ((size_t)plan->counts[0] * plan->body.bytes[0] + HR_ALIGNMENT - 1) /
                      HR_ALIGNMENT * HR_ALIGNMENT;
@@ -467,14 +480,14 @@ static hr_status_t prepare_scatter(const op_native_target_t *target, const op_st
   if (!possible) return NULL;
   plan->workers = target->workers;
   plan_windows(step, count, plan);
-  choose_rows(step, plan);
+  plan_row_loops(step, plan);
   for (int k = 0; k < count; k++) {
     HR_TRY(hlo_shape_count(step->in_shapes[k], &plan->counts[k]));
     reuse[k] = (uint64_t)1 << k;
     out->bytes +=
         3.0 * (double)(plan->window_elements * plan->offsets.count) * (double)plan->body.bytes[k];
   }
-  choose_copies(plan);
+  plan_copies(plan);
   out->scratch_bytes = plan->copies ? (size_t)(plan->copies - 1) * plan->copy_bytes : 0;
   out->plan = plan;
   out->reuse = reuse;

@@ -1,3 +1,6 @@
+/* Selection of the batched loops, and the range check that stands for their missing rescaling. The
+ * loops themselves are batched_small_tiles.h, compiled for each vector width. Contraction to fused
+ * multiply-adds is wanted here: it is faster and at least as accurate. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT ON
 #else
@@ -17,8 +20,8 @@ const batched_small_loops_t *batched_small_find(hr_dtype_t dtype, int64_t batch,
 }
 
 /* False if any element is NaN or infinite. All-zero matrices are accepted. */
-#define DEFINE_SAFE(T, LOW, HIGH)                                   \
-  static bool is_safe_##T(const T *x, int64_t count) {              \
+#define DEFINE_IN_RANGE(T, LOW, HIGH)                               \
+  static bool in_range_##T(const T *x, int64_t count) {             \
     T most = 0, none = 0;                                           \
     for (int64_t i = 0; i < count; i++) {                           \
       T size = x[i] < 0 ? -x[i] : x[i];                             \
@@ -27,14 +30,14 @@ const batched_small_loops_t *batched_small_find(hr_dtype_t dtype, int64_t batch,
     }                                                               \
     return none == 0 && most <= HIGH && (most >= LOW || most == 0); \
   }
-DEFINE_SAFE(float, 1e-6F, 1e15F)
-DEFINE_SAFE(double, 1e-90, 1e130)
+DEFINE_IN_RANGE(float, 1e-6F, 1e15F)
+DEFINE_IN_RANGE(double, 1e-90, 1e130)
 
 bool batched_small_in_range(hr_dtype_t dtype, const void *data, int64_t elements, int64_t count) {
   for (int64_t i = 0; i < count; i++) {
     const char *matrix = (const char *)data + i * elements * (int64_t)hr_dtype_bytes(dtype);
-    if (!(dtype == HR_F32 ? is_safe_float((const void *)matrix, elements)
-                          : is_safe_double((const void *)matrix, elements)))
+    if (!(dtype == HR_F32 ? in_range_float((const void *)matrix, elements)
+                          : in_range_double((const void *)matrix, elements)))
       return false;
   }
   return true;

@@ -1,8 +1,9 @@
-/* Many small matrices of f32 or f64 at once, one a lane of the processor's vectors: element (i, j)
- * of all of them side by side, so that no size is too small for the vectors. Reflectors are
- * LAPACK's, as in reflectors.h. Matrices are row-major; those of a call lie one after the other.
- * Sums of squares must neither overflow nor vanish (batched_small_in_range). Thread: any, on memory
- * of its own, aligned to 64 bytes. */
+/* Factorisations of many small matrices of f32 or f64 at once, interleaved (compact layout, as in
+ * MKL compact BLAS): element (i, j) of all matrices side by side, one matrix per vector lane, so
+ * that sizes below the vector width still use whole vectors. Reflectors are LAPACK's, as in
+ * reflectors.h. Matrices are row-major; those of a call are consecutive. Squares must neither
+ * overflow nor underflow (batched_small_in_range). Thread: any, on its own memory, aligned to 64
+ * bytes. */
 #ifndef HLO_OPS_BATCHED_SMALL_H
 #define HLO_OPS_BATCHED_SMALL_H
 
@@ -11,26 +12,28 @@
 #define BATCHED_SMALL_SIZE 32 /* largest number of rows and columns */
 
 typedef struct batched_small_loops {
-  int lanes;
-  /* `count` arrays of `elements`, at most as many as lanes, to lanes and back. Lanes left over get
-   * the last array. */
+  int lanes; /* matrices per call */
+  /* Interleaves `count` <= lanes arrays of `elements` elements, and back. Unused lanes get a copy
+   * of the last array. */
   void (*load)(const void *from, int64_t elements, int64_t count, void *to);
   void (*store)(const void *from, int64_t elements, int64_t count, void *to);
-  void (*geqrf)(int64_t m, int64_t n, void *a, void *taus);       /* geqrf */
-  void (*orgqr)(int64_t m, int64_t n, void *a, const void *taus); /* orgqr of n <= m reflectors */
-  /* sytrd of the lower triangle: n diagonal elements, n - 1 beside them, n - 1 taus; vectors below
-   * them in a. */
+  void (*geqrf)(int64_t m, int64_t n, void *a, void *taus);       /* QR */
+  void (*orgqr)(int64_t m, int64_t n, void *a, const void *taus); /* Q of n <= m reflectors */
+  /* Tridiagonal form from the lower triangle: n diagonal and n - 1 off-diagonal elements, n - 1
+   * taus; vectors are left below the subdiagonal of a. */
   void (*sytrd)(int64_t n, void *a, void *diagonal, void *off_diagonal, void *taus);
-  /* gebrd for m >= n: n diagonal elements, n - 1 above them; vectors below and behind them in a. */
+  /* Bidiagonal form for m >= n: n diagonal and n - 1 superdiagonal elements; vectors are left below
+   * and right of them in a. */
   void (*gebrd)(int64_t m, int64_t n, void *a, void *diagonal, void *superdiagonal, void *left_taus,
                 void *right_taus);
 } batched_small_loops_t;
 
-/* NULL: another type, or matrices that are not small, or too few. */
+/* The loops for `batch` matrices of m x n; NULL for another type, larger matrices, or fewer than
+ * half a vector of them. */
 const batched_small_loops_t *batched_small_find(hr_dtype_t dtype, int64_t batch, int64_t m,
                                                 int64_t n);
-/* Whether `count` matrices have numbers of moderate size, so that what vanishes when squared is
- * nothing beside them. */
+/* True if each of `count` matrices is finite with a largest element whose square, and its
+ * rounding error's square, are normal numbers. The loops do not rescale. */
 bool batched_small_in_range(hr_dtype_t dtype, const void *data, int64_t elements, int64_t count);
 
 #endif

@@ -1,6 +1,7 @@
-/* The loops of batched_small.c for one width of vectors. Included once per width by
- * simd_foreach_real.h. A `lane` is a vector: the same element of LANES matrices. Steps are in
- * lanes. */
+/* The loops of batched_small.c for one vector width. Included once per width and type by
+ * simd_foreach_real.h. A `lane` vector holds the same element of LANES matrices; strides count lane
+ * vectors. Algorithms are unblocked (LAPACK's geqr2, org2r, sytd2, gebd2); all branches on values
+ * become per-lane selects, because lanes differ. */
 #define LANES (SIMD_BYTES / (int)sizeof(SIMD_REAL))
 #define SIMD_INLINE SIMD_TARGET static inline __attribute__((always_inline))
 
@@ -23,43 +24,45 @@ SIMD_TARGET static void SIMD_NAME(store)(const void *from_, int64_t elements, in
     for (int64_t i = 0; i < elements; i++) to[l * elements + i] = from[i * LANES + l];
 }
 
-/* Squares that small have lost digits: a column of them is what rounding left of one that depended
- * on others. */
-static const SIMD_REAL SIMD_NAME(nothing) = sizeof(SIMD_REAL) == 4 ? (SIMD_REAL)1e-30
-                                                                   : (SIMD_REAL)1e-240;
+/* Below this, a column's squares are rounding errors of a column that depends on others: it
+ * counts as zero. */
+static const SIMD_REAL SIMD_NAME(negligible) = sizeof(SIMD_REAL) == 4 ? (SIMD_REAL)1e-30
+                                                                      : (SIMD_REAL)1e-240;
 
-/* H for a column: *alpha becomes beta; what stands below it is to be multiplied by the result.
- * Squares: of what stands below. */
+/* Generates H for a column: *alpha becomes beta; elements below the pivot are to be multiplied
+ * by the returned scale. squares: sum of squares below the pivot. */
 SIMD_INLINE SIMD_NAME(lane)
-    SIMD_NAME(make)(SIMD_NAME(lane) * alpha, SIMD_NAME(lane) squares, SIMD_NAME(lane) * tau) {
-  SIMD_NAME(lane) geqrf;
+    SIMD_NAME(make_reflector)(SIMD_NAME(lane) * alpha, SIMD_NAME(lane) squares,
+                              SIMD_NAME(lane) * tau) {
+  SIMD_NAME(lane) scale;
 #pragma GCC unroll 16
   for (int l = 0; l < LANES; l++) {
-    SIMD_REAL a = (*alpha)[l], s = a * a + squares[l] < SIMD_NAME(nothing) ? 0 : squares[l];
+    SIMD_REAL a = (*alpha)[l], s = a * a + squares[l] < SIMD_NAME(negligible) ? 0 : squares[l];
     SIMD_REAL norm = sizeof(SIMD_REAL) == 4 ? (SIMD_REAL)__builtin_sqrtf((float)(a * a + s))
                                             : (SIMD_REAL)__builtin_sqrt((double)(a * a + s));
-    SIMD_REAL beta = s == 0 ? a : a < 0 ? norm : -norm;
+    SIMD_REAL beta = a < 0 ? norm : -norm;
+    if (s == 0) beta = a;
     (*tau)[l] = s == 0 ? 0 : (beta - a) / beta;
-    geqrf[l] = s == 0 ? 0 : 1 / (a - beta);
+    scale[l] = s == 0 ? 0 : 1 / (a - beta);
     (*alpha)[l] = beta;
   }
-  return geqrf;
+  return scale;
 }
 
 /* A column of `rows` elements, the first of them the pivot, to beta and v. Returns tau. */
 SIMD_INLINE SIMD_NAME(lane)
     SIMD_NAME(reflector)(int64_t rows, SIMD_NAME(lane) * column, int64_t stride) {
-  SIMD_NAME(lane) sums[4] = {0}, tau, geqrf;
+  SIMD_NAME(lane) sums[4] = {0}, tau, scale;
   for (int64_t i = 1; i < rows; i++) sums[i & 3] += column[i * stride] * column[i * stride];
-  geqrf = SIMD_NAME(make)(column, (sums[0] + sums[1]) + (sums[2] + sums[3]), &tau);
-  for (int64_t i = 1; i < rows; i++) column[i * stride] *= geqrf;
+  scale = SIMD_NAME(make_reflector)(column, (sums[0] + sums[1]) + (sums[2] + sums[3]), &tau);
+  for (int64_t i = 1; i < rows; i++) column[i * stride] *= scale;
   return tau;
 }
 
-/* c = H c for `count` columns, a constant where this is called; v[0] is taken as one. */
-SIMD_INLINE void SIMD_NAME(reflect_some)(int count, int64_t rows, const SIMD_NAME(lane) * v,
-                                         int64_t v_step, SIMD_NAME(lane) tau, SIMD_NAME(lane) * c,
-                                         int64_t row, int64_t col) {
+/* c = H c for `count` columns (a constant where this is inlined); v[0] counts as one. */
+SIMD_INLINE void SIMD_NAME(reflect_columns)(int count, int64_t rows, const SIMD_NAME(lane) * v,
+                                            int64_t v_step, SIMD_NAME(lane) tau,
+                                            SIMD_NAME(lane) * c, int64_t row, int64_t col) {
   SIMD_NAME(lane) sums[4];
 #pragma GCC unroll 4
   for (int j = 0; j < count; j++) sums[j] = c[j * col];
@@ -81,8 +84,9 @@ SIMD_TARGET static void SIMD_NAME(reflect)(int64_t columns, int64_t rows, const 
                                            SIMD_NAME(lane) * c, int64_t row, int64_t col) {
   int64_t j = 0;
   for (; j + 4 <= columns; j += 4)
-    SIMD_NAME(reflect_some)(4, rows, v, v_step, *tau, c + j * col, row, col);
-  for (; j < columns; j++) SIMD_NAME(reflect_some)(1, rows, v, v_step, *tau, c + j * col, row, col);
+    SIMD_NAME(reflect_columns)(4, rows, v, v_step, *tau, c + j * col, row, col);
+  for (; j < columns; j++)
+    SIMD_NAME(reflect_columns)(1, rows, v, v_step, *tau, c + j * col, row, col);
 }
 
 SIMD_TARGET static void SIMD_NAME(geqrf)(int64_t m, int64_t n, void *a_, void *taus_) {
@@ -94,7 +98,7 @@ SIMD_TARGET static void SIMD_NAME(geqrf)(int64_t m, int64_t n, void *a_, void *t
   }
 }
 
-/* Columns of Q in place of the vectors, the last one first. */
+/* Replaces the vectors by columns of Q, the last one first (org2r). */
 SIMD_TARGET static void SIMD_NAME(orgqr)(int64_t m, int64_t n, void *a_, const void *taus_) {
   SIMD_NAME(lane) *a = a_;
   const SIMD_NAME(lane) *taus = taus_;
@@ -108,9 +112,11 @@ SIMD_TARGET static void SIMD_NAME(orgqr)(int64_t m, int64_t n, void *a_, const v
   }
 }
 
-/* rows i + 1, ...: a -= v w^T + w v^T, with w = tau A v - (tau^2 v^T A v / 2) v. */
-SIMD_INLINE void SIMD_NAME(both_sides)(int64_t rows, const SIMD_NAME(lane) * v, int64_t v_step,
-                                       SIMD_NAME(lane) tau, SIMD_NAME(lane) * a, int64_t stride) {
+/* Two-sided update of the trailing matrix: a -= v w^T + w v^T, w = tau A v - (tau^2 v^T A v / 2)
+ * v. */
+SIMD_INLINE void SIMD_NAME(rank_2_update)(int64_t rows, const SIMD_NAME(lane) * v, int64_t v_step,
+                                          SIMD_NAME(lane) tau, SIMD_NAME(lane) * a,
+                                          int64_t stride) {
   SIMD_NAME(lane) w[BATCHED_SMALL_SIZE], u[BATCHED_SMALL_SIZE], sum = {0};
   u[0] = 1 - (SIMD_NAME(lane)){0};
   for (int64_t i = 1; i < rows; i++) u[i] = v[i * v_step];
@@ -136,7 +142,7 @@ SIMD_TARGET static void SIMD_NAME(sytrd)(int64_t n, void *a_, void *diagonal_, v
     diagonal[i] = a[i * n + i];
     taus[i] = SIMD_NAME(reflector)(n - i - 1, v, n);
     off_diagonal[i] = *v;
-    SIMD_NAME(both_sides)(n - i - 1, v, n, taus[i], v + 1, n);
+    SIMD_NAME(rank_2_update)(n - i - 1, v, n, taus[i], v + 1, n);
   }
   diagonal[n - 1] = a[n * n - 1];
 }

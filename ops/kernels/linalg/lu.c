@@ -1,6 +1,12 @@
-/* Recursive right-looking LU by halves of the columns: the left half is factored; the rows of the
- * right half are swapped like its own (laswp) and solved with its triangle (trsm); the trailing
- * submatrix is updated (gemm) and factored. */
+/* Recursive LU with partial pivoting (Toledo; LAPACK's getrf2) by halves of the columns:
+ *
+ *   1. factor the left half [A11; A21]                 recursively to LU_PANEL columns
+ *   2. swap the rows of the right half likewise        laswp
+ *   3. A12 = L11^-1 A12                                trsm, columns over the workers
+ *   4. A22 = A22 - L21 A12                             gemm, all workers
+ *   5. factor A22, swap the rows of L21 likewise
+ *
+ * Cost 2/3 n^3, nearly all in step 4. A zero pivot is recorded and skipped, as in LAPACK. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3", "cx-limited-range")
 #endif
@@ -12,9 +18,9 @@
 #include "base/arith.h"
 #include "ops/kernels/simd/simd_target.h"
 
-#define LU_PANEL 16
-#define LU_TRIANGLE 32 /* solved by loops */
-#define CHUNK 512      /* bytes of a row that are exchanged at once */
+#define LU_PANEL 16    /* columns factored by loops */
+#define LU_TRIANGLE 32 /* largest triangle solved by loops */
+#define CHUNK 512      /* bytes of a row swapped at a time */
 
 #define JOIN_NAME(a, b) a##b
 #define LU_TYPE float
@@ -48,7 +54,7 @@ typedef struct lu_loops {
                 void *x, int64_t x_step);
 } lu_loops_t;
 
-static lu_loops_t loops_of(hr_dtype_t dtype) {
+static lu_loops_t find_lu_loops(hr_dtype_t dtype) {
   switch (dtype) {
     case HR_F32:
       return (lu_loops_t){f32_panel, f32_solve};
@@ -67,29 +73,31 @@ typedef struct lu_run {
   hr_workers_t *workers;
   char *space;
   size_t space_bytes;
-  int64_t bytes; /* of an element */
+  int64_t bytes; /* element size */
 } lu_run_t;
 
 static void *element(const lu_run_t *r, int64_t row, int64_t column) {
   return (char *)r->matrix->data + (row * r->matrix->stride + column) * r->bytes;
 }
 
-static void exchange(char *a, char *b, int64_t bytes) {
-  char keep[CHUNK];
+static void swap_bytes(char *a, char *b, int64_t bytes) {
+  char saved[CHUNK];
   for (int64_t at = 0; at < bytes; at += CHUNK) {
     size_t size = (size_t)hr_min(CHUNK, bytes - at);
-    memcpy(keep, a + at, size);
+    memcpy(saved, a + at, size);
     memcpy(a + at, b + at, size);
-    memcpy(b + at, keep, size);
+    memcpy(b + at, saved, size);
   }
 }
 
-/* Rows [first, first + count) of some columns with those that the pivots name. */
+/* Swaps rows first .. first + count - 1 with their pivot rows, in `columns` columns from
+ * `column` on. */
 static void swap_rows(const lu_run_t *r, int64_t first, int64_t count, int64_t column,
                       int64_t columns) {
   for (int64_t i = first; i < first + count; i++)
     if (r->matrix->pivots[i] != i)
-      exchange(element(r, i, column), element(r, r->matrix->pivots[i], column), columns * r->bytes);
+      swap_bytes(element(r, i, column), element(r, r->matrix->pivots[i], column),
+                 columns * r->bytes);
 }
 
 static gemm_job_t trailing_update(const lu_run_t *r, int64_t row, int64_t column, int64_t m,
@@ -110,7 +118,8 @@ static gemm_job_t trailing_update(const lu_run_t *r, int64_t row, int64_t column
                       .c_row = stride};
 }
 
-/* Columns of the rows [first, first + n) with the triangle that starts at (first, first). */
+/* Solves columns of the rows [first, first + n) with the unit lower triangle that starts at
+ * (first, first). */
 static void solve_columns(const lu_run_t *r, int64_t first, int64_t n, int64_t column,
                           int64_t columns, void *space) {
   if (n <= LU_TRIANGLE) {
@@ -125,48 +134,47 @@ static void solve_columns(const lu_run_t *r, int64_t first, int64_t n, int64_t c
   solve_columns(r, first + top, n - top, column, columns, space);
 }
 
-/* The right half, as far as the triangle of the left one reaches. */
+/* The right half's rows that the left half's triangle covers. */
 typedef struct lu_right {
   const lu_run_t *run;
   int64_t first, n, column;
 } lu_right_t;
 
-static void ready_right(void *context, int64_t begin, int64_t end, int worker) {
+static void solve_right(void *context, int64_t begin, int64_t end, int worker) {
   const lu_right_t *right = context;
   swap_rows(right->run, right->first, right->n, right->column + begin, end - begin);
   solve_columns(right->run, right->first, right->n, right->column + begin, end - begin,
                 right->run->space + (size_t)worker * right->run->space_bytes);
 }
 
-/* What starts at (first, first) and has m rows and n columns; pivots count from 0, from the
- * matrix's first row. */
-static int64_t factor(const lu_run_t *r, int64_t first, int64_t m, int64_t n) {
+/* Factors the m x n submatrix at (first, first). Pivots are row indices of the whole matrix,
+ * from 0. Returns 0, or 1 plus the column of the first zero pivot. */
+static int64_t factor_recursive(const lu_run_t *r, int64_t first, int64_t m, int64_t n) {
   if (n <= LU_PANEL) {
     int32_t *pivots = r->matrix->pivots + first;
-    int64_t none =
+    int64_t zero_pivot =
         r->loops.panel(m, n, element(r, first, first), r->matrix->stride, pivots, r->space);
     for (int64_t i = 0; i < n && i < m; i++) pivots[i] += (int32_t)first;
-    return none ? first + none : 0;
+    return zero_pivot ? first + zero_pivot : 0;
   }
-  int64_t half = hr_min(m, (n / 2 + LU_PANEL - 1) / LU_PANEL * LU_PANEL), below = m - half,
-          right_n = n - half;
-  int64_t none = factor(r, first, m, half), later;
+  int64_t half = hr_min(m, hr_round_up(n / 2, LU_PANEL)), rows_below = m - half, right_n = n - half;
+  int64_t zero_pivot = factor_recursive(r, first, m, half), later;
   lu_right_t right = {r, first, half, first + half};
-  hr_workers_split(r->workers, right_n, 1 + 200000 / (half * (half + 8)), ready_right, &right);
-  if (below == 0) return none;
-  gemm_job_t job = trailing_update(r, first + half, first + half, below, right_n, first, half);
+  hr_workers_split(r->workers, right_n, 1 + 200000 / (half * (half + 8)), solve_right, &right);
+  if (rows_below == 0) return zero_pivot;
+  gemm_job_t job = trailing_update(r, first + half, first + half, rows_below, right_n, first, half);
   gemm_partition_t partition = gemm_partition_choose(&job, hr_workers_count(r->workers));
   gemm_run(r->workers, &job, &partition, r->space);
-  later = factor(r, first + half, below, right_n);
-  swap_rows(r, first + half, hr_min(below, right_n), first, half);
-  return none ? none : later;
+  later = factor_recursive(r, first + half, rows_below, right_n);
+  swap_rows(r, first + half, hr_min(rows_below, right_n), first, half);
+  return zero_pivot ? zero_pivot : later;
 }
 
 static int64_t factor_all(lu_run_t *r) {
   const lu_matrix_t *a = r->matrix;
-  int64_t none = a->m && a->n ? factor(r, 0, a->m, a->n) : 0;
+  int64_t zero_pivot = a->m && a->n ? factor_recursive(r, 0, a->m, a->n) : 0;
   for (int64_t i = 0; i < hr_min(a->m, a->n); i++) a->pivots[i]++;
-  return none;
+  return zero_pivot;
 }
 
 size_t lu_space_bytes(hr_dtype_t dtype, int64_t m) {
@@ -175,18 +183,17 @@ size_t lu_space_bytes(hr_dtype_t dtype, int64_t m) {
   size_t panel = (size_t)(m * LU_PANEL) * hr_dtype_bytes(dtype),
          products = gemm_space_bytes(&largest);
   if (m <= LU_PANEL) return panel;
-  return ((panel > products ? panel : products) + 63) / 64 * 64;
+  return (size_t)hr_round_up(hr_max((int64_t)panel, (int64_t)products), 64);
 }
 
 int64_t lu_factor(hr_workers_t *workers, const lu_matrix_t *matrix, void *space,
                   size_t space_bytes) {
-  lu_run_t r = {matrix,      loops_of(matrix->dtype),
-                workers,     space,
+  lu_run_t r = {matrix,      find_lu_loops(matrix->dtype),          workers, space,
                 space_bytes, (int64_t)hr_dtype_bytes(matrix->dtype)};
   return factor_all(&r);
 }
 
 void lu_solve_few(hr_dtype_t dtype, lu_triangle_t triangle, bool unit, int64_t n, const void *a,
                   int64_t a_step, int64_t columns, void *x, int64_t x_step) {
-  loops_of(dtype).solve(triangle == LU_UPPER, unit, n, a, a_step, columns, x, x_step);
+  find_lu_loops(dtype).solve(triangle == LU_UPPER, unit, n, a, a_step, columns, x, x_step);
 }

@@ -1,10 +1,10 @@
-/* The loops of lu.c for one type of elements. Included once per type, with
- *   LU_REAL      of the elements
- *   LU_TYPE      the elements
+/* The loops of lu.c for one element type. Included once per type, with
+ *   LU_TYPE      the element type
+ *   LU_REAL      the type of its parts
  *   LU_BITS      an unsigned integer of the size of LU_REAL
  *   LU_NAME(x)   the name of function x in this instance */
-
-/* Grows with the magnitude: of a complex number, the sum of those of its parts. */
+/* re| + |im| as an integer of the same order (LAPACK's cabs1). Comparing integers lets the search
+ * for the largest element be vectorised, NaNs included. */
 NATIVE_INLINE LU_BITS LU_NAME(magnitude)(LU_TYPE value) {
   LU_REAL parts[2] = {0, 0}, sum;
   LU_BITS bits;
@@ -14,7 +14,7 @@ NATIVE_INLINE LU_BITS LU_NAME(magnitude)(LU_TYPE value) {
   return bits & ~(LU_BITS)0 >> 1;
 }
 
-NATIVE_INLINE int64_t LU_NAME(largest)(const LU_TYPE *x, int64_t count) {
+NATIVE_INLINE int64_t LU_NAME(index_of_largest)(const LU_TYPE *x, int64_t count) {
   LU_BITS most = 0;
   int64_t at = 0;
   for (int64_t i = 0; i < count; i++) {
@@ -25,25 +25,26 @@ NATIVE_INLINE int64_t LU_NAME(largest)(const LU_TYPE *x, int64_t count) {
   return at;
 }
 
-/* A panel of at most LU_PANEL columns, by columns in `space` meanwhile. Returns the first column
- * without a pivot, from 1, or 0. */
+/* Factors a panel of at most LU_PANEL columns, transposed into `space` so that columns are
+ * contiguous. Returns the first column without a pivot, from 1, or 0. */
 NATIVE_CLONES static int64_t LU_NAME(panel)(int64_t m, int64_t n, void *data, int64_t stride,
                                             int32_t *pivots, void *space) {
   LU_TYPE *a = data, *columns = space;
-  int64_t none = 0;
+  int64_t zero_pivot = 0;
   for (int64_t i = 0; i < m; i++)
     for (int64_t j = 0; j < n; j++) columns[j * m + i] = a[i * stride + j];
   for (int64_t j = 0; j < n && j < m; j++) {
     LU_TYPE *column = columns + j * m;
-    int64_t at = j + LU_NAME(largest)(column + j, m - j);
+    int64_t at = j + LU_NAME(index_of_largest)(column + j, m - j);
     pivots[j] = (int32_t)at;
     if (column[at] == 0) {
-      none = none ? none : j + 1;
+      zero_pivot = zero_pivot ? zero_pivot : j + 1;
       continue;
     }
     for (int64_t c = 0; c < n; c++) {
-      LU_TYPE keep = columns[c * m + j];
-      columns[c * m + j] = columns[c * m + at], columns[c * m + at] = keep;
+      LU_TYPE saved = columns[c * m + j];
+      columns[c * m + j] = columns[c * m + at];
+      columns[c * m + at] = saved;
     }
     LU_TYPE pivot = column[j];
     for (int64_t i = j + 1; i < m; i++) column[i] /= pivot;
@@ -54,10 +55,10 @@ NATIVE_CLONES static int64_t LU_NAME(panel)(int64_t m, int64_t n, void *data, in
   }
   for (int64_t i = 0; i < m; i++)
     for (int64_t j = 0; j < n; j++) a[i * stride + j] = columns[j * m + i];
-  return none;
+  return zero_pivot;
 }
 
-/* sum of a[k] x[k * step] over [begin, end), in four parts that do not wait for each other. */
+/* Sum of a[k] x[k * stride] over [begin, end), in four independent partial sums. */
 NATIVE_INLINE LU_TYPE LU_NAME(sum)(const LU_TYPE *a, const LU_TYPE *x, int64_t stride,
                                    int64_t begin, int64_t end) {
   LU_TYPE sums[4] = {0};
@@ -68,13 +69,13 @@ NATIVE_INLINE LU_TYPE LU_NAME(sum)(const LU_TYPE *a, const LU_TYPE *x, int64_t s
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-/* x = a^-1 x by rows, from the first or from the last one. */
+/* x = a^-1 x by substitution: forward for a lower triangle, backward for an upper one. */
 NATIVE_CLONES static void LU_NAME(solve)(bool upper, bool unit, int64_t n, const void *triangle,
                                          int64_t a_step, int64_t columns, void *sides,
                                          int64_t x_step) {
   LU_TYPE *x = sides;
-  for (int64_t done = 0; done < n; done++) {
-    int64_t i = upper ? n - 1 - done : done, begin = upper ? i + 1 : 0, end = upper ? n : i;
+  for (int64_t solved = 0; solved < n; solved++) {
+    int64_t i = upper ? n - 1 - solved : solved, begin = upper ? i + 1 : 0, end = upper ? n : i;
     const LU_TYPE *a = (const LU_TYPE *)triangle + i * a_step;
     LU_TYPE *row = x + i * x_step;
     if (columns == 1)

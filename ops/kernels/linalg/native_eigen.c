@@ -1,5 +1,9 @@
-/* syevd and sytrd: own reduction to a tridiagonal matrix (tridiagonal.h), whose eigenvalues and
- * vectors are LAPACK's (stedc, sterf), and own reflectors back. */
+/* syevd (Hermitian eigenproblem) and sytrd (reduction alone) for LAPACK's custom calls. The
+ * reduction to tridiagonal form is tridiagonal.h, which uses all workers; eigenvalues and vectors
+ * of the tridiagonal matrix come from LAPACK (stedc divide and conquer, sterf without vectors);
+ * vectors are transformed back by reflectors.h. Matrices whose squares would overflow or underflow
+ * are scaled by a power of two first. Small matrices with vectors go to LAPACK's syevd as a whole
+ * (solve_whole). */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -14,10 +18,11 @@ typedef struct eigen_native {
   native_matrices_t matrices;
   split_matrix_kind_t kind;
   int64_t n;
-  bool vectors, whole; /* whole: all by LAPACK */
+  bool vectors; /* eigenvectors wanted */
+  bool whole;   /* the whole problem by LAPACK's syevd */
   lapack_fn stedc, sterf, syevd;
-  /* Offsets in the memory of a matrix; the reflectors come first. */
-  size_t planes_at, work_at, diagonal_at, off_diagonal_at, basis_at, reals_at, ints_at;
+  /* Byte offsets in a matrix's scratch memory; the reflectors come first. */
+  size_t split_at, work_at, diagonal_at, off_diagonal_at, basis_at, reals_at, ints_at;
 } eigen_native_t;
 
 typedef struct eigen_run {
@@ -31,18 +36,18 @@ static char *array_at(const eigen_native_t *p, const char *data, int64_t i, int6
   return (char *)data + i * count * p->kind.bytes * p->kind.parts;
 }
 
-static reflectors_t take_reflectors(const eigen_native_t *p, char *memory) {
+static reflectors_t lay_out_reflectors(const eigen_native_t *p, char *memory) {
   return reflectors_init(&p->kind, p->n - 1, p->n, 1, memory);
 }
 
 static split_matrix_t load_matrix(const eigen_native_t *p, const char *data, char *memory) {
-  split_matrix_t a = split_matrix_init(&p->kind, p->n, p->n, memory + p->planes_at, true);
+  split_matrix_t a = split_matrix_init(&p->kind, p->n, p->n, memory + p->split_at, true);
   split_matrix_load(&p->kind, data, p->n, p->n, p->n, a);
   return a;
 }
 
-/* Of the lower triangle; NaN if there is one. */
-static double largest(const eigen_native_t *p, split_matrix_t a) {
+/* Largest magnitude in the lower triangle; NaN if there is a NaN or an infinity. */
+static double largest_magnitude(const eigen_native_t *p, split_matrix_t a) {
   double most = 0;
   for (int part = 0; part < p->kind.parts; part++)
     for (int64_t i = 0; i < p->n; i++)
@@ -71,7 +76,7 @@ static int32_t solve_tridiagonal(const eigen_native_t *p, char *memory) {
 
 static int64_t whole_work(const eigen_native_t *p) { return 1 + 40 * p->n + 2 * p->n * p->n; }
 
-/* The vectors of the tridiagonal matrix, which lie by columns, times Q. */
+/* Q times the eigenvectors of the tridiagonal matrix, which LAPACK returns by columns. */
 static void finish_vectors(const eigen_native_t *p, hr_workers_t *workers, const reflectors_t *r,
                            split_matrix_t a, char *memory, char *space, char *out) {
   split_matrix_kind_t real = p->kind;
@@ -82,13 +87,13 @@ static void finish_vectors(const eigen_native_t *p, hr_workers_t *workers, const
   else
     split_matrix_clear(&p->kind, a, p->n, p->n);
   split_matrix_copy(&real, basis, p->n, p->n, result);
-  reflectors_close(workers, r);
+  reflectors_compute_triangles(workers, r);
   reflectors_apply(workers, r, REFLECTORS_LEFT, false, result, p->n, space);
   if (p->kind.parts == 2) split_matrix_store(&p->kind, result, p->n, p->n, out, p->n);
 }
 
-/* Small ones with vectors: rounding in another order now and then turns the sign of one that
- * LAPACK's own steps, on a matrix of this size, make of the same numbers. */
+/* Up to this size, with vectors, LAPACK solves the whole problem: rounding in another order
+ * would now and then flip the sign of a vector against the one LAPACK gives. */
 #define WHOLE_SIZE 25
 
 static void solve_whole(const void *context, int64_t i, hr_workers_t *workers, char *memory,
@@ -97,7 +102,7 @@ static void solve_whole(const void *context, int64_t i, hr_workers_t *workers, c
   const eigen_native_t *p = run->plan;
   int n = (int)p->n, size = (int)whole_work(p), reals = 1 + 5 * n + 2 * n * n, ints = 3 + 5 * n,
       info = 0;
-  void *values = run->diagonal + i * p->n * p->kind.bytes, *a = memory + p->planes_at,
+  void *values = run->diagonal + i * p->n * p->kind.bytes, *a = memory + p->split_at,
        *work = memory + p->work_at;
   void *real_work = memory + p->reals_at, *int_work = memory + p->ints_at;
   (void)workers, (void)space;
@@ -116,10 +121,10 @@ static void solve_matrix(const void *context, int64_t i, hr_workers_t *workers, 
   const eigen_run_t *run = context;
   const eigen_native_t *p = run->plan;
   split_matrix_t a = load_matrix(p, array_at(p, run->in, i, p->n * p->n), memory);
-  reflectors_t r = take_reflectors(p, memory);
-  double most = largest(p, a), factor = split_matrix_scale_factor(&p->kind, most);
+  reflectors_t r = lay_out_reflectors(p, memory);
+  double most = largest_magnitude(p, a), factor = split_matrix_scale_factor(&p->kind, most);
   split_matrix_t values = {{run->diagonal + i * p->n * p->kind.bytes, NULL}, p->n, 1};
-  if (!isfinite(most)) { /* as LAPACK says of an argument that it cannot use */
+  if (!isfinite(most)) { /* LAPACK's code for an invalid fourth argument */
     run->info[i] = -4;
     return;
   }
@@ -143,7 +148,7 @@ static hr_status_t run_syevd(const op_native_run_t *run, const void *plan, void 
 
 /* --- the reduction alone --- */
 
-/* The vectors below the diagonal and what stands beside it; above it the matrix as it was. */
+/* sytrd's output: vectors below the subdiagonal, the tridiagonal elements, and the input above. */
 static void reduce_matrix(const void *context, int64_t i, hr_workers_t *workers, char *memory,
                           char *space) {
   const eigen_run_t *run = context;
@@ -153,7 +158,7 @@ static void reduce_matrix(const void *context, int64_t i, hr_workers_t *workers,
   const char *in = array_at(p, run->in, i, n * n);
   char *d = run->diagonal + i * n * kind->bytes, *e = run->off_diagonal + i * (n - 1) * kind->bytes;
   split_matrix_t a = load_matrix(p, in, memory), reals[2] = {{{d, NULL}, n, 1}, {{e, NULL}, n, 1}};
-  reflectors_t r = take_reflectors(p, memory);
+  reflectors_t r = lay_out_reflectors(p, memory);
   tridiagonal_reduce(workers, &r, a, n, d, e, memory + p->work_at, space);
   split_matrix_copy(kind, split_matrix_transposed(r.vectors), n, n - 1, a);
   for (int64_t row = 0; row < n; row++) {
@@ -176,19 +181,14 @@ static hr_status_t run_sytrd(const op_native_run_t *run, const void *plan, void 
 
 /* --- planning --- */
 
-static bool find_routines(eigen_native_t *plan) {
-  bool is_double = plan->kind.bytes == 8;
-  hr_status_t st =
-      hr_dl_symbol(HR_LIBRARY_LAPACK, is_double ? "dstedc_" : "sstedc_", (void **)&plan->stedc);
-  if (!st)
-    st = hr_dl_symbol(HR_LIBRARY_LAPACK, is_double ? "dsterf_" : "ssterf_", (void **)&plan->sterf);
-  hr_status_release(st);
-  return !st;
+static bool find_eigen_routines(eigen_native_t *plan) {
+  return native_lapack_find(plan->kind.real, "", "stedc_", (void **)&plan->stedc) &&
+         native_lapack_find(plan->kind.real, "", "sterf_", (void **)&plan->sterf);
 }
 
 static size_t plan_whole_memory(eigen_native_t *plan) {
   size_t total = 0, n = (size_t)plan->n, bytes = hr_dtype_bytes(plan->kind.dtype);
-  plan->planes_at = scratch_reserve(&total, n * n * bytes);
+  plan->split_at = scratch_reserve(&total, n * n * bytes);
   plan->work_at = scratch_reserve(&total, (size_t)whole_work(plan) * bytes);
   plan->reals_at = scratch_reserve(&total, (1 + 5 * n + 2 * n * n) * (size_t)plan->kind.bytes);
   plan->ints_at = scratch_reserve(&total, (3 + 5 * n) * sizeof(int32_t));
@@ -199,7 +199,7 @@ static size_t plan_memory(eigen_native_t *plan, bool solves) {
   size_t total = 0, n = (size_t)plan->n, bytes = (size_t)plan->kind.bytes;
   if (plan->whole) return plan_whole_memory(plan);
   scratch_reserve(&total, reflectors_bytes(&plan->kind, plan->n - 1, plan->n));
-  plan->planes_at = scratch_reserve(&total, split_matrix_bytes(&plan->kind, plan->n, plan->n));
+  plan->split_at = scratch_reserve(&total, split_matrix_bytes(&plan->kind, plan->n, plan->n));
   plan->work_at = scratch_reserve(&total, tridiagonal_bytes(&plan->kind, plan->n));
   if (!solves) return total;
   plan->diagonal_at = scratch_reserve(&total, n * bytes);
@@ -221,10 +221,12 @@ static hr_status_t plan_eigen(const op_native_target_t *target, const op_step_t 
       custom_result_count(step->out_shape) != results)
     return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
-  if (!split_matrix_kind(lapack->dtype, &plan->kind) || (solves && !find_routines(plan)))
+  if (!split_matrix_kind(lapack->dtype, &plan->kind) || (solves && !find_eigen_routines(plan)))
     return NULL;
-  plan->n = lapack->n, plan->vectors = mlir_dict_int(lapack->options, "mode", 0) == 'V';
-  plan->whole = solves && plan->vectors && plan->n <= WHOLE_SIZE, plan->syevd = lapack->routine;
+  plan->n = lapack->n;
+  plan->vectors = mlir_dict_int(lapack->options, "mode", 0) == 'V';
+  plan->whole = solves && plan->vectors && plan->n <= WHOLE_SIZE;
+  plan->syevd = lapack->routine;
   double n = (double)plan->n, products = n * n * n * (plan->vectors ? 4 : 4.0 / 3) / 2;
   size_t bytes = plan_memory(plan, solves);
   out->scratch_bytes = native_matrices_plan(target, lapack->batch, products, bytes,
@@ -246,7 +248,7 @@ static hr_status_t prepare_syevd(const op_native_target_t *target, const op_step
 static hr_status_t prepare_sytrd(const op_native_target_t *target, const op_step_t *step,
                                  op_native_step_t *out) {
   out->nondeterministic_results =
-      1 | 1 << 1 | 1 << 2 | 1 << 3; /* one of many tridiagonal matrices, and how it came about */
+      1 | 1 << 1 | 1 << 2 | 1 << 3; /* the tridiagonal form is not unique */
   return plan_eigen(target, step, &custom_sytrd, 5, out);
 }
 

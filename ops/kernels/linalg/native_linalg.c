@@ -1,23 +1,27 @@
-/* cholesky, triangular-solve, and the custom calls that JAX writes for them, by BLAS and LAPACK,
- * one thread a call. Matrices of a batch are split over the workers; a single one by right-hand
- * sides, or into blocks:
+/* cholesky, triangular-solve, and the custom calls that JAX emits for them, by BLAS and LAPACK, one
+ * thread per call. Matrices of a batch are distributed over the workers. A single solve is divided
+ * by right-hand sides, a single factorisation into blocks (right-looking, as LAPACK's potrf):
  *
- *   L11                      factor the block on the diagonal (one worker)
- *   L21 = A21 / L11^H        rows of the panel below it over the workers
- *   A22 = A22 - L21 L21^H    blocks of the triangle that is left over the workers */
+ *   L11                      factor the diagonal block (one worker)
+ *   L21 = A21 L11^-H         rows of the panel below it over the workers (trsm)
+ *   A22 = A22 - L21 L21^H    blocks of the trailing triangle over the workers (gemm)
+ *
+ * Rows of right-hand sides too few for BLAS's call overhead are solved by lu.h. Where a
+ * library lacks a routine the kernel declines, and the reference kernel runs. */
 #include <math.h>
 #include <string.h>
 
+#include "base/arith.h"
 #include "base/dl.h"
 #include "ops/kernels/linalg/lu.h"
 #include "ops/kernels/linalg/native_linalg.h"
 
-/* Of the C interface of BLAS. */
+/* Constants of the CBLAS interface. */
 enum {
   ROW_MAJOR = 101,
-  AS_IT_IS = 111,
-  TRANSPOSED,
-  ADJOINT,
+  NO_TRANSPOSE = 111,
+  TRANSPOSE,
+  CONJ_TRANSPOSE,
   UPPER = 121,
   LOWER,
   NON_UNIT = 131,
@@ -46,71 +50,70 @@ typedef struct linalg_routines {
   void *potrf, *trsm, *gemm;
 } linalg_routines_t;
 
+bool native_lapack_find(hr_dtype_t dtype, const char *prefix, const char *name,
+                        void **out_routine) {
+  static const char letters[HR_DTYPE_COUNT] = {
+      [HR_F32] = 's', [HR_F64] = 'd', [HR_C64] = 'c', [HR_C128] = 'z'};
+  char symbol[24];
+  if (!letters[dtype]) return false;
+  snprintf(symbol, sizeof symbol, "%s%c%s", prefix, letters[dtype], name);
+  hr_status_t missing = hr_dl_symbol(HR_LIBRARY_LAPACK, symbol, out_routine);
+  hr_status_release(missing);
+  return !missing;
+}
+
 /* False where the type or the library is missing. */
-static bool find_routines(hr_dtype_t dtype, linalg_routines_t *out) {
-  static const char types[] = "sdcz";
-  int at = dtype == HR_F32    ? 0
-           : dtype == HR_F64  ? 1
-           : dtype == HR_C64  ? 2
-           : dtype == HR_C128 ? 3
-                              : -1;
-  char names[3][16];
-  void **slots[] = {&out->potrf, &out->trsm, &out->gemm};
-  if (at < 0) return false;
-  snprintf(names[0], sizeof names[0], "%cpotrf_", types[at]);
-  snprintf(names[1], sizeof names[1], "cblas_%ctrsm", types[at]);
-  snprintf(names[2], sizeof names[2], "cblas_%cgemm", types[at]);
+static bool find_blas(hr_dtype_t dtype, linalg_routines_t *out) {
   out->dtype = dtype;
-  for (int i = 0; i < 3; i++) {
-    hr_status_t missing = hr_dl_symbol(HR_LIBRARY_LAPACK, names[i], slots[i]);
-    hr_status_release(missing);
-    if (missing) return false;
-  }
-  return true;
+  return native_lapack_find(dtype, "", "potrf_", &out->potrf) &&
+         native_lapack_find(dtype, "cblas_", "trsm", &out->trsm) &&
+         native_lapack_find(dtype, "cblas_", "gemm", &out->gemm);
 }
 
 static const double one[2] = {1, 0}, minus_one[2] = {-1, 0};
 static const float single_one[2] = {1, 0}, single_minus_one[2] = {-1, 0};
 
-/* x = op(a)^-1 x, or x op(a)^-1; row-major. */
-static void solve(const linalg_routines_t *r, int side, int uplo, int form, int diagonal, int m,
-                  int n, const void *a, int a_step, void *x, int x_step) {
+/* x = op(a)^-1 x, or x op(a)^-1 (trsm); row-major. */
+static void trsm(const linalg_routines_t *r, int side, int uplo, int transpose, int diagonal, int m,
+                 int n, const void *a, int a_step, void *x, int x_step) {
   if (r->dtype == HR_F32)
-    ((single_trsm_fn)r->trsm)(ROW_MAJOR, side, uplo, form, diagonal, m, n, 1, a, a_step, x, x_step);
+    ((single_trsm_fn)r->trsm)(ROW_MAJOR, side, uplo, transpose, diagonal, m, n, 1, a, a_step, x,
+                              x_step);
   else if (r->dtype == HR_F64)
-    ((double_trsm_fn)r->trsm)(ROW_MAJOR, side, uplo, form, diagonal, m, n, 1, a, a_step, x, x_step);
+    ((double_trsm_fn)r->trsm)(ROW_MAJOR, side, uplo, transpose, diagonal, m, n, 1, a, a_step, x,
+                              x_step);
   else
-    ((complex_trsm_fn)r->trsm)(ROW_MAJOR, side, uplo, form, diagonal, m, n,
+    ((complex_trsm_fn)r->trsm)(ROW_MAJOR, side, uplo, transpose, diagonal, m, n,
                                r->dtype == HR_C64 ? (const void *)single_one : one, a, a_step, x,
                                x_step);
 }
 
-/* c = c - a b^H; row-major. */
-static void subtract(const linalg_routines_t *r, int m, int n, int k, const void *a, const void *b,
-                     void *c, int step) {
+/* c = c - a b^H (gemm); row-major, one stride for all three. */
+static void gemm_subtract(const linalg_routines_t *r, int m, int n, int k, const void *a,
+                          const void *b, void *c, int step) {
   if (r->dtype == HR_F32)
-    ((single_gemm_fn)r->gemm)(ROW_MAJOR, AS_IT_IS, TRANSPOSED, m, n, k, -1, a, step, b, step, 1, c,
-                              step);
+    ((single_gemm_fn)r->gemm)(ROW_MAJOR, NO_TRANSPOSE, TRANSPOSE, m, n, k, -1, a, step, b, step, 1,
+                              c, step);
   else if (r->dtype == HR_F64)
-    ((double_gemm_fn)r->gemm)(ROW_MAJOR, AS_IT_IS, TRANSPOSED, m, n, k, -1, a, step, b, step, 1, c,
-                              step);
+    ((double_gemm_fn)r->gemm)(ROW_MAJOR, NO_TRANSPOSE, TRANSPOSE, m, n, k, -1, a, step, b, step, 1,
+                              c, step);
   else if (r->dtype == HR_C64)
-    ((complex_gemm_fn)r->gemm)(ROW_MAJOR, AS_IT_IS, ADJOINT, m, n, k, single_minus_one, a, step, b,
-                               step, single_one, c, step);
+    ((complex_gemm_fn)r->gemm)(ROW_MAJOR, NO_TRANSPOSE, CONJ_TRANSPOSE, m, n, k, single_minus_one,
+                               a, step, b, step, single_one, c, step);
   else
-    ((complex_gemm_fn)r->gemm)(ROW_MAJOR, AS_IT_IS, ADJOINT, m, n, k, minus_one, a, step, b, step,
-                               one, c, step);
+    ((complex_gemm_fn)r->gemm)(ROW_MAJOR, NO_TRANSPOSE, CONJ_TRANSPOSE, m, n, k, minus_one, a, step,
+                               b, step, one, c, step);
 }
 
-/* The factor of a row-major matrix in place: for LAPACK, whose matrices are column-major, the other
+/* Cholesky factor of a row-major matrix in place. LAPACK sees its transpose, hence the other
  * triangle. */
-static int factor(const linalg_routines_t *r, bool lower, int n, void *a, int step) {
+static int potrf(const linalg_routines_t *r, bool lower, int n, void *a, int step) {
   int info = 0;
   ((potrf_fn)r->potrf)(lower ? "U" : "L", &n, a, &step, &info, 1);
   return info;
 }
 
-static int least(int a, int b) { return a < b ? a : b; }
+static int min_int(int a, int b) { return (int)hr_min(a, b); }
 
 /* --- cholesky --- */
 
@@ -121,8 +124,7 @@ typedef struct cholesky_native {
   int64_t batch;
   int n;
   bool lower, blocked;
-  bool reports; /* into a second result, as LAPACK does, and leaves the other triangle; else that
-                   becomes zero */
+  bool reports; /* potrf: info is a result, the other triangle is kept; cholesky zeroes it */
   int64_t grain;
 } cholesky_native_t;
 
@@ -130,24 +132,24 @@ typedef struct cholesky_run {
   const cholesky_native_t *plan;
   char *a;
   int32_t *info;
-  int first, last; /* of the panel under way: its columns */
+  int first, last; /* columns of the current panel: [first, last) */
 } cholesky_run_t;
 
 static char *element(const cholesky_run_t *r, int64_t row, int64_t column) {
   return r->a + (row * r->plan->n + column) * (int64_t)hr_dtype_bytes(r->plan->routines.dtype);
 }
 
-static void clear_other_half(const cholesky_run_t *r) {
-  int64_t n = r->plan->n, each = (int64_t)hr_dtype_bytes(r->plan->routines.dtype);
+static void clear_other_triangle(const cholesky_run_t *r) {
+  int64_t n = r->plan->n, element_bytes = (int64_t)hr_dtype_bytes(r->plan->routines.dtype);
   for (int64_t i = 0; i < n; i++) {
     if (r->plan->lower)
-      memset(element(r, i, 0) + (i + 1) * each, 0, (size_t)((n - 1 - i) * each));
+      memset(element(r, i, 0) + (i + 1) * element_bytes, 0, (size_t)((n - 1 - i) * element_bytes));
     else
-      memset(element(r, i, 0), 0, (size_t)(i * each));
+      memset(element(r, i, 0), 0, (size_t)(i * element_bytes));
   }
 }
 
-/* All of it, as XLA does where there is no factor. */
+/* The whole matrix becomes NaN where it is not positive definite, as in XLA. */
 static void fill_with_nan(const cholesky_run_t *r) {
   hr_dtype_t real = hr_dtype_real(r->plan->routines.dtype);
   int64_t reals =
@@ -165,7 +167,7 @@ static void finish_matrix(const cholesky_run_t *r, int info, int64_t matrix) {
   else if (info)
     fill_with_nan(r);
   else
-    clear_other_half(r);
+    clear_other_triangle(r);
 }
 
 static void factor_matrices(void *context, int64_t begin, int64_t end, int worker) {
@@ -175,7 +177,7 @@ static void factor_matrices(void *context, int64_t begin, int64_t end, int worke
   (void)worker;
   for (int64_t i = begin; i < end; i++) {
     r.a = all + i * bytes;
-    finish_matrix(&r, factor(&r.plan->routines, r.plan->lower, r.plan->n, r.a, r.plan->n), i);
+    finish_matrix(&r, potrf(&r.plan->routines, r.plan->lower, r.plan->n, r.a, r.plan->n), i);
   }
 }
 
@@ -183,13 +185,14 @@ static void solve_rows(void *context, int64_t begin, int64_t end, int worker) {
   const cholesky_run_t *r = context;
   int n = r->plan->n, width = r->last - r->first;
   (void)worker;
-  solve(&r->plan->routines, RIGHT, LOWER,
-        hr_dtype_is_complex(r->plan->routines.dtype) ? ADJOINT : TRANSPOSED, NON_UNIT,
-        (int)(end - begin), width, element(r, r->first, r->first), n,
-        element(r, r->last + begin, r->first), n);
+  trsm(&r->plan->routines, RIGHT, LOWER,
+       hr_dtype_is_complex(r->plan->routines.dtype) ? CONJ_TRANSPOSE : TRANSPOSE, NON_UNIT,
+       (int)(end - begin), width, element(r, r->first, r->first), n,
+       element(r, r->last + begin, r->first), n);
 }
 
-/* Blocks of the triangle below the panel, numbered row by row. */
+/* Blocks of the trailing triangle, numbered row by row: block (row, column) is row (row + 1) / 2
+ * + column. */
 static void update_blocks(void *context, int64_t begin, int64_t end, int worker) {
   const cholesky_run_t *r = context;
   int n = r->plan->n, width = r->last - r->first;
@@ -198,19 +201,19 @@ static void update_blocks(void *context, int64_t begin, int64_t end, int worker)
     int64_t row = 0, before = 0;
     while (before + row + 1 <= block) before += ++row;
     int i = r->last + (int)row * BLOCK, j = r->last + (int)(block - before) * BLOCK;
-    subtract(&r->plan->routines, least(BLOCK, n - i), least(BLOCK, n - j), width,
-             element(r, i, r->first), element(r, j, r->first), element(r, i, j), n);
+    gemm_subtract(&r->plan->routines, min_int(BLOCK, n - i), min_int(BLOCK, n - j), width,
+                  element(r, i, r->first), element(r, j, r->first), element(r, i, j), n);
   }
 }
 
 static int factor_in_blocks(hr_workers_t *workers, cholesky_run_t *r) {
   int n = r->plan->n;
   for (r->first = 0; r->first < n; r->first = r->last) {
-    r->last = least(n, r->first + BLOCK);
+    r->last = min_int(n, r->first + BLOCK);
     int info =
-        factor(&r->plan->routines, true, r->last - r->first, element(r, r->first, r->first), n);
+        potrf(&r->plan->routines, true, r->last - r->first, element(r, r->first, r->first), n);
     if (info) return r->first + info;
-    int64_t left = n - r->last, rows = (left + BLOCK - 1) / BLOCK;
+    int64_t left = n - r->last, rows = hr_div_ceil(left, BLOCK);
     hr_workers_split(workers, left, 16, solve_rows, r);
     hr_workers_for(workers, rows * (rows + 1) / 2, 1, update_blocks, r);
   }
@@ -243,9 +246,11 @@ static hr_status_t plan_cholesky(const op_native_target_t *target, const hlo_sha
   HR_TRY(hlo_shape_count(a, &count));
   if (n < 1 || n > INT32_MAX / 2 || count == 0) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
-  if (!find_routines(a->dtype, &plan->routines)) return NULL;
-  plan->batch = count / n / n, plan->n = (int)n;
-  plan->lower = lower, plan->reports = reports;
+  if (!find_blas(a->dtype, &plan->routines)) return NULL;
+  plan->batch = count / n / n;
+  plan->n = (int)n;
+  plan->lower = lower;
+  plan->reports = reports;
   plan->blocked =
       lower && target->workers > 1 && n >= 3 * BLOCK && plan->batch < 2 * target->workers;
   plan->grain = 1 + 100000 / (n * n * n);
@@ -272,10 +277,11 @@ const op_native_t native_cholesky = {"cholesky", prepare_cholesky, run_cholesky}
 typedef struct solve_native {
   linalg_routines_t routines;
   int64_t batch;
-  int m, n, size; /* of the right-hand sides; of the triangle */
-  int side, uplo, form, diagonal;
-  bool few;   /* so few rows that a call of BLAS is most of the work */
-  bool split; /* right-hand sides, else the batch */
+  int m, n; /* sizes of the right-hand sides */
+  int size; /* size of the triangle */
+  int side, uplo, transpose, diagonal;
+  bool is_small; /* too small for BLAS: call overhead would dominate */
+  bool split;    /* workers share right-hand sides, else the batch */
   int64_t grain;
 } solve_native_t;
 
@@ -288,50 +294,52 @@ typedef struct solve_run {
 static void solve_matrices(void *context, int64_t begin, int64_t end, int worker) {
   const solve_run_t *r = context;
   const solve_native_t *p = r->plan;
-  int64_t each = (int64_t)hr_dtype_bytes(p->routines.dtype);
+  int64_t element_bytes = (int64_t)hr_dtype_bytes(p->routines.dtype);
   (void)worker;
   for (int64_t i = begin; i < end; i++) {
-    const char *a = r->a + i * p->size * p->size * each;
-    char *x = r->x + i * p->m * p->n * each;
-    if (p->few)
+    const char *a = r->a + i * p->size * p->size * element_bytes;
+    char *x = r->x + i * p->m * p->n * element_bytes;
+    if (p->is_small)
       lu_solve_few(p->routines.dtype, p->uplo == LOWER ? LU_LOWER : LU_UPPER, p->diagonal == UNIT,
                    p->size, a, p->size, p->n, x, p->n);
     else
-      solve(&p->routines, p->side, p->uplo, p->form, p->diagonal, p->m, p->n, a, p->size, x, p->n);
+      trsm(&p->routines, p->side, p->uplo, p->transpose, p->diagonal, p->m, p->n, a, p->size, x,
+           p->n);
   }
 }
 
-/* Right-hand sides are columns, or rows if the triangle is on the right. */
+/* Right-hand sides are columns of x, or its rows if the triangle is on the right. */
 static void solve_sides(void *context, int64_t begin, int64_t end, int worker) {
   const solve_run_t *r = context;
   const solve_native_t *p = r->plan;
-  int64_t each = (int64_t)hr_dtype_bytes(p->routines.dtype);
+  int64_t element_bytes = (int64_t)hr_dtype_bytes(p->routines.dtype);
   int count = (int)(end - begin);
   (void)worker;
-  solve(&p->routines, p->side, p->uplo, p->form, p->diagonal, p->side == LEFT ? p->m : count,
-        p->side == LEFT ? count : p->n, r->a, p->size,
-        r->x + begin * (p->side == LEFT ? 1 : p->n) * each, p->n);
+  trsm(&p->routines, p->side, p->uplo, p->transpose, p->diagonal, p->side == LEFT ? p->m : count,
+       p->side == LEFT ? count : p->n, r->a, p->size,
+       r->x + begin * (p->side == LEFT ? 1 : p->n) * element_bytes, p->n);
 }
 
 static hr_status_t run_solve(const op_native_run_t *run, const void *plan, void *const *in,
                              void *const *out) {
   const solve_native_t *p = plan;
   solve_run_t r = {p, in[0], out[0]};
-  int64_t each = (int64_t)hr_dtype_bytes(p->routines.dtype), bytes = (int64_t)p->m * p->n * each;
+  int64_t element_bytes = (int64_t)hr_dtype_bytes(p->routines.dtype),
+          bytes = (int64_t)p->m * p->n * element_bytes;
   if (in[1] != out[0]) memcpy(out[0], in[1], (size_t)(p->batch * bytes));
   if (!p->split) {
     hr_workers_split(run->workers, p->batch, p->grain, solve_matrices, &r);
     return NULL;
   }
   for (int64_t i = 0; i < p->batch; i++) {
-    r.a = (const char *)in[0] + i * p->size * p->size * each;
+    r.a = (const char *)in[0] + i * p->size * p->size * element_bytes;
     r.x = (char *)out[0] + i * bytes;
     hr_workers_split(run->workers, p->side == LEFT ? p->n : p->m, p->grain, solve_sides, &r);
   }
   return NULL;
 }
 
-/* plan: side, uplo, form and diagonal are set. */
+/* plan: side, uplo, transpose and diagonal are set. */
 static hr_status_t plan_solve(const op_native_target_t *target, const hlo_shape_t *a,
                               const hlo_shape_t *b, solve_native_t *plan, op_native_step_t *out) {
   static const uint64_t in_place[] = {2};
@@ -340,13 +348,16 @@ static hr_status_t plan_solve(const op_native_target_t *target, const hlo_shape_
   if (a->rank < 2 || a->rank != b->rank || a->dtype != b->dtype || count == 0) return NULL;
   int64_t m = b->dims[b->rank - 2], n = b->dims[b->rank - 1], size = a->dims[a->rank - 1];
   if (m > INT32_MAX / 2 || n > INT32_MAX / 2 || size != a->dims[a->rank - 2] ||
-      size != (plan->side == LEFT ? m : n) || !find_routines(a->dtype, &plan->routines))
+      size != (plan->side == LEFT ? m : n) || !find_blas(a->dtype, &plan->routines))
     return NULL;
-  plan->batch = count / m / n, plan->m = (int)m, plan->n = (int)n, plan->size = (int)size;
+  plan->batch = count / m / n;
+  plan->m = (int)m;
+  plan->n = (int)n;
+  plan->size = (int)size;
   sides = plan->side == LEFT ? n : m;
-  plan->few = plan->side == LEFT && plan->form == AS_IT_IS && size <= FEW_ROWS;
+  plan->is_small = plan->side == LEFT && plan->transpose == NO_TRANSPOSE && size <= FEW_ROWS;
   plan->split =
-      !plan->few && target->workers > 1 && plan->batch < 2 * target->workers && sides >= 16;
+      !plan->is_small && target->workers > 1 && plan->batch < 2 * target->workers && sides >= 16;
   int64_t work = size * size * (plan->split ? 1 : sides);
   plan->grain = 1 + 50000 / work;
   out->flops = (double)plan->batch * (double)size * (double)size * (double)sides;
@@ -366,9 +377,9 @@ static hr_status_t prepare_solve(const op_native_target_t *target, const op_step
   plan->side = hlo_attr_bool(instr, HLO_ATTR_LEFT_SIDE) ? LEFT : RIGHT;
   plan->uplo = hlo_attr_bool(instr, HLO_ATTR_LOWER) ? LOWER : UPPER;
   plan->diagonal = hlo_attr_bool(instr, HLO_ATTR_UNIT_DIAGONAL) ? UNIT : NON_UNIT;
-  plan->form = transpose == HLO_TRANSPOSE_TRANSPOSE ? TRANSPOSED
-               : transpose == HLO_TRANSPOSE_ADJOINT ? ADJOINT
-                                                    : AS_IT_IS;
+  plan->transpose = transpose == HLO_TRANSPOSE_TRANSPOSE ? TRANSPOSE
+                    : transpose == HLO_TRANSPOSE_ADJOINT ? CONJ_TRANSPOSE
+                                                         : NO_TRANSPOSE;
   return plan_solve(target, step->in_shapes[0], step->in_shapes[1], plan, out);
 }
 
@@ -378,9 +389,10 @@ const op_native_t native_triangular_solve = {"triangular-solve", prepare_solve, 
 
 extern const op_kernel_t custom_potrf, custom_trsm;
 
-/* The callee sees columns one after the other: then it means the matrix as the program does. What
- * has no columns must lie as the program sees it. */
-static bool is_laid_out(const hlo_layout_t *layout, const hlo_shape_t *shape, int batch_rank) {
+/* True if matrices are column-major and all other dimensions row-major: LAPACK's column-major
+ * matrix then is the program's matrix. */
+static bool has_lapack_layout(const hlo_layout_t *layout, const hlo_shape_t *shape,
+                              int batch_rank) {
   int rank = shape->rank, columns = rank == batch_rank + 2;
   if (!layout) return !columns;
   if (layout->minor_to_major.count != rank) return false;
@@ -392,13 +404,13 @@ static bool is_laid_out(const hlo_layout_t *layout, const hlo_shape_t *shape, in
   return true;
 }
 
-static bool are_laid_out(const op_step_t *step, int batch_rank) {
+static bool have_lapack_layouts(const op_step_t *step, int batch_rank) {
   for (int k = 0; k < step->instr->operand_count; k++)
-    if (!is_laid_out(custom_operand_layout(step->instr, k), step->in_shapes[k], batch_rank))
+    if (!has_lapack_layout(custom_operand_layout(step->instr, k), step->in_shapes[k], batch_rank))
       return false;
   for (int k = 0; k < custom_result_count(step->out_shape); k++)
-    if (!is_laid_out(custom_result_layout(step->instr, k), custom_result_shape(step->out_shape, k),
-                     batch_rank))
+    if (!has_lapack_layout(custom_result_layout(step->instr, k),
+                           custom_result_shape(step->out_shape, k), batch_rank))
       return false;
   return true;
 }
@@ -408,7 +420,7 @@ hr_status_t native_lapack_check(const op_native_target_t *target, const op_step_
   const void *plan = NULL;
   *out_plan = NULL;
   if (step->instr->operand_count == 0 || step->in_shapes[0]->rank < 2) return NULL;
-  if (!are_laid_out(step, step->in_shapes[0]->rank - 2)) return NULL;
+  if (!have_lapack_layouts(step, step->in_shapes[0]->rank - 2)) return NULL;
   HR_TRY(kernel->prepare(target->arena, step, &plan));
   if (!((const lapack_plan_t *)plan)->scalars) *out_plan = plan;
   return NULL;
@@ -452,7 +464,7 @@ typedef struct matrices_run {
   char *matrices, *spaces;
 } matrices_run_t;
 
-static void run_apart(void *context, int64_t begin, int64_t end, int worker) {
+static void run_one_per_worker(void *context, int64_t begin, int64_t end, int worker) {
   const matrices_run_t *r = context;
   for (int64_t i = begin; i < end; i++)
     r->fn(r->context, i, NULL, r->matrices + (size_t)worker * r->plan->matrix_bytes,
@@ -465,7 +477,7 @@ void native_matrices_run(const native_matrices_t *plan, const op_native_run_t *r
   matrices_run_t r = {plan, fn, context, run->scratch, run->scratch};
   r.spaces += plan->matrix_bytes * (size_t)(plan->one_per_worker ? plan->workers : 1);
   if (plan->one_per_worker) {
-    hr_workers_for(workers, plan->batch, plan->grain, run_apart, &r);
+    hr_workers_for(workers, plan->batch, plan->grain, run_one_per_worker, &r);
     return;
   }
   for (int64_t i = 0; i < plan->batch; i++) fn(context, i, workers, r.matrices, r.spaces);
@@ -493,7 +505,7 @@ static hr_status_t prepare_trsm(const op_native_target_t *target, const op_step_
   plan->side = mlir_dict_int(lapack->options, "side", 0) == 'L' ? LEFT : RIGHT;
   plan->uplo = mlir_dict_int(lapack->options, "uplo", 0) == 'L' ? LOWER : UPPER;
   plan->diagonal = mlir_dict_int(lapack->options, "diag", 0) == 'U' ? UNIT : NON_UNIT;
-  plan->form = trans == 'T' ? TRANSPOSED : trans == 'C' ? ADJOINT : AS_IT_IS;
+  plan->transpose = trans == 'T' ? TRANSPOSE : trans == 'C' ? CONJ_TRANSPOSE : NO_TRANSPOSE;
   return plan_solve(target, step->in_shapes[0], step->in_shapes[1], plan, out);
 }
 

@@ -1,5 +1,5 @@
-/* getrf by built-in kernels (lu.h): the matrices of a batch are shared out to the workers, or each
- * matrix is. */
+/* getrf (LU with partial pivoting) by lu.h, for LAPACK's custom call. Many matrices are distributed
+ * over the workers; for few, the workers share each matrix (native_matrices_t). */
 #include <string.h>
 
 #include "ops/kernels/linalg/lu.h"
@@ -52,7 +52,9 @@ static hr_status_t prepare_getrf(const op_native_target_t *target, const op_step
   if (!lapack || !lapack->batch || !lapack->m || !lapack->n) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
   double m = lapack->m, n = lapack->n, fewer = m < n ? m : n;
-  plan->dtype = a->dtype, plan->m = lapack->m, plan->n = lapack->n;
+  plan->dtype = a->dtype;
+  plan->m = lapack->m;
+  plan->n = lapack->n;
   out->scratch_bytes = native_matrices_plan(target, lapack->batch, m * n * fewer, 0,
                                             lu_space_bytes(plan->dtype, plan->m), &plan->matrices);
   out->flops = (double)lapack->batch * fewer * fewer * (m > n ? m - n / 3 : n - m / 3);

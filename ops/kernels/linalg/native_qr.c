@@ -1,7 +1,10 @@
-/* geqrf, orgqr and ormqr by own reflectors (reflectors.h). Real matrices are worked on where they
- * are, of complex ones the parts are taken apart first. */
+/* geqrf, orgqr and ormqr for LAPACK's custom calls, by reflectors.h. Real matrices are factored in
+ * place in the result; complex ones are split into real and imaginary parts first and merged after.
+ * Batches of small real matrices are interleaved over vector lanes (batched_small.h), except for
+ * groups with values out of its range. */
 #include <string.h>
 
+#include "base/arith.h"
 #include "ops/kernels/linalg/batched_small.h"
 #include "ops/kernels/linalg/native_linalg.h"
 #include "ops/kernels/linalg/reflectors.h"
@@ -11,15 +14,16 @@ extern const op_kernel_t custom_geqrf, custom_orgqr, custom_ormqr;
 typedef struct qr_native {
   native_matrices_t matrices;
   split_matrix_kind_t kind;
-  int64_t batch, m, n, count, length; /* of the matrix; of the reflectors */
-  size_t planes_at;                   /* behind the reflectors, of complex matrices */
+  int64_t batch, m, n;   /* matrices and their sizes */
+  int64_t count, length; /* reflectors and their length */
+  size_t split_at;       /* offset of the split matrix after the reflectors; complex only */
   bool left, adjoint;
   const batched_small_loops_t *batched; /* NULL: matrices one by one */
 } qr_native_t;
 
 typedef struct qr_run {
   const qr_native_t *plan;
-  const char *vectors; /* of orgqr and ormqr */
+  const char *vectors; /* input of orgqr and ormqr */
   char *a, *taus, *info;
 } qr_run_t;
 
@@ -27,10 +31,10 @@ static char *array_at(const qr_native_t *p, const char *data, int64_t i, int64_t
   return (char *)data + i * count * p->kind.bytes * p->kind.parts;
 }
 
-/* The matrix at `data`, which store_matrix writes back. */
+/* The matrix at `data`, or a split copy of it, which store_matrix writes back. */
 static split_matrix_t load_matrix(const qr_native_t *p, char *data, char *memory, bool empty) {
   if (p->kind.parts == 1) return (split_matrix_t){{data, NULL}, p->n, 1};
-  split_matrix_t a = split_matrix_init(&p->kind, p->m, p->n, memory + p->planes_at, false);
+  split_matrix_t a = split_matrix_init(&p->kind, p->m, p->n, memory + p->split_at, false);
   if (!empty) split_matrix_load(&p->kind, data, p->n, p->m, p->n, a);
   return a;
 }
@@ -51,7 +55,7 @@ static void factor_matrix(const void *context, int64_t i, hr_workers_t *workers,
   split_matrix_store(&p->kind, r.taus, 1, p->count, array_at(p, run->taus, i, p->count), p->count);
 }
 
-/* Vectors as geqrf leaves them, below a diagonal of ones. */
+/* Reflectors from geqrf's output: vectors below a unit diagonal. */
 static reflectors_t read_reflectors(const qr_native_t *p, const char *data, int64_t step,
                                     const char *taus, char *memory) {
   reflectors_t r = reflectors_init(&p->kind, p->count, p->length, 0, memory);
@@ -71,7 +75,7 @@ static void form_matrix(const void *context, int64_t i, hr_workers_t *workers, c
   char *data = array_at(p, run->a, i, p->m * p->n);
   reflectors_t r = read_reflectors(p, array_at(p, run->vectors, i, p->m * p->n), p->n,
                                    array_at(p, run->taus, i, p->count), memory);
-  if (!reflectors_are_few(&r)) reflectors_close(workers, &r);
+  if (!reflectors_are_few(&r)) reflectors_compute_triangles(workers, &r);
   split_matrix_t q = load_matrix(p, data, memory, true);
   reflectors_form(workers, &r, q, p->n, space);
   store_matrix(p, q, data);
@@ -84,16 +88,16 @@ static void multiply_matrix(const void *context, int64_t i, hr_workers_t *worker
   char *data = array_at(p, run->a, i, p->m * p->n);
   reflectors_t r = read_reflectors(p, array_at(p, run->vectors, i, p->length * p->count), p->count,
                                    array_at(p, run->taus, i, p->count), memory);
-  reflectors_close(workers, &r);
+  reflectors_compute_triangles(workers, &r);
   split_matrix_t c = load_matrix(p, data, memory, false);
   reflectors_apply(workers, &r, p->left ? REFLECTORS_LEFT : REFLECTORS_RIGHT, p->adjoint, c,
                    p->left ? p->n : p->m, space);
   store_matrix(p, c, data);
 }
 
-/* --- small ones side by side --- */
+/* --- batches of small matrices --- */
 
-/* Lanes of the matrices and their taus. */
+/* Size of the interleaved matrices and their taus. */
 static size_t batched_small_bytes(const qr_native_t *p) {
   return (size_t)((p->m * p->n + p->count) * p->batched->lanes * p->kind.bytes);
 }
@@ -103,7 +107,7 @@ static void factor_group(const void *context, int64_t group, hr_workers_t *worke
   const qr_run_t *run = context;
   const qr_native_t *p = run->plan;
   int64_t first = group * p->batched->lanes, size = p->m * p->n;
-  int64_t count = p->batch - first < p->batched->lanes ? p->batch - first : p->batched->lanes;
+  int64_t count = hr_min(p->batch - first, p->batched->lanes);
   char *a = array_at(p, run->a, first, size),
        *taus = space + size * p->batched->lanes * p->kind.bytes;
   if (!batched_small_in_range(p->kind.dtype, a, size, count)) {
@@ -122,7 +126,7 @@ static void form_group(const void *context, int64_t group, hr_workers_t *workers
   const qr_run_t *run = context;
   const qr_native_t *p = run->plan;
   int64_t first = group * p->batched->lanes, size = p->m * p->n;
-  int64_t count = p->batch - first < p->batched->lanes ? p->batch - first : p->batched->lanes;
+  int64_t count = hr_min(p->batch - first, p->batched->lanes);
   char *taus = space + size * p->batched->lanes * p->kind.bytes;
   (void)workers, (void)memory;
   p->batched->load(array_at(p, run->vectors, first, size), size, count, space);
@@ -161,17 +165,17 @@ static hr_status_t run_ormqr(const op_native_run_t *run, const void *plan, void 
 }
 
 static size_t plan_matrices(const op_native_target_t *target, double products, qr_native_t *plan) {
-  size_t bytes = plan->planes_at = reflectors_bytes(&plan->kind, plan->count, plan->length);
+  size_t bytes = plan->split_at = reflectors_bytes(&plan->kind, plan->count, plan->length);
   size_t space = reflectors_space_bytes(&plan->kind);
   int64_t lanes = plan->batched ? plan->batched->lanes : 1,
-          groups = (plan->batch + lanes - 1) / lanes;
+          groups = hr_div_ceil(plan->batch, lanes);
   if (plan->kind.parts == 2) bytes += split_matrix_bytes(&plan->kind, plan->m, plan->n);
   if (plan->batched && space < batched_small_bytes(plan)) space = batched_small_bytes(plan);
   return native_matrices_plan(target, groups, products * (plan->batched ? 4 : 1), bytes, space,
                               &plan->matrices);
 }
 
-/* The sizes are set but for `matrices`. */
+/* Copies `sizes`, whose `matrices` and `kind` are not yet set, into a plan. */
 static hr_status_t plan_qr(const op_native_target_t *target, const lapack_plan_t *lapack,
                            qr_native_t sizes, const uint64_t *reuse, op_native_step_t *out) {
   qr_native_t *plan;
@@ -196,7 +200,7 @@ static hr_status_t prepare_geqrf(const op_native_target_t *target, const op_step
   const lapack_plan_t *lapack;
   HR_TRY(native_lapack_check(target, step, &custom_geqrf, &lapack));
   if (!lapack || custom_result_count(step->out_shape) != 2) return NULL;
-  int64_t m = lapack->m, n = lapack->n, count = m < n ? m : n;
+  int64_t m = lapack->m, n = lapack->n, count = hr_min(m, n);
   const batched_small_loops_t *batched = batched_small_find(lapack->dtype, lapack->batch, m, n);
   return plan_qr(target, lapack,
                  (qr_native_t){.m = m, .n = n, .count = count, .length = m, .batched = batched},

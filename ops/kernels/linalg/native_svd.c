@@ -1,10 +1,14 @@
-/* gesdd: own reduction to a bidiagonal matrix (bidiagonal.h), whose singular values and vectors are
- * LAPACK's (bdsdc), and own reflectors back. As in LAPACK, a matrix with many more rows than
- * columns is factored into Q R first, and one with more columns than rows is turned over: C stands
- * for the matrix that has at least as many rows as columns.
+/* gesdd (singular value decomposition) for LAPACK's custom call. The reduction to bidiagonal form
+ * is bidiagonal.h, which uses all workers; singular values and vectors of the bidiagonal matrix
+ * come from LAPACK (bdsdc); vectors are transformed back by reflectors.h. As in LAPACK, a matrix
+ * with many more rows than columns is QR-factored first, and one with more columns than rows is
+ * transposed: C is the matrix that has at least as many rows as columns.
  *
- *   C = [Q] D,  D = left B right^H,  B = u s v^T;  turned over and factored, D is the R of C turned
- * back. */
+ *   C = [Q] D,  D = left B right^H,  B = u s v^T
+ *   transposed and factored: D is the transposed R of C
+ *
+ * Batches of small matrices without vectors are interleaved over vector lanes (batched_small.h);
+ * small ones with vectors go to LAPACK's gesdd as a whole. */
 #include <math.h>
 #include <string.h>
 
@@ -18,16 +22,18 @@ extern const op_kernel_t custom_gesdd;
 typedef struct svd_native {
   native_matrices_t matrices;
   split_matrix_kind_t kind;
-  int64_t m, n, rows, columns; /* of the matrix; of C */
-  int64_t u_columns, vt_rows;
-  int64_t reduced_rows;                      /* of D */
-  bool transposed, factored, vectors, whole; /* whole: all by LAPACK */
+  int64_t m, n;               /* sizes of the matrix */
+  int64_t rows, columns;      /* sizes of C */
+  int64_t u_columns, vt_rows; /* sizes of the results */
+  int64_t reduced_rows;       /* rows of D */
+  bool transposed, factored;  /* C is the transposed matrix; C is QR-factored first */
+  bool vectors;               /* singular vectors wanted */
+  bool whole;                 /* the whole problem by LAPACK's gesdd */
   char mode;
   lapack_fn bdsdc, gesdd, lasq1;
   int64_t batch;
-  const batched_small_loops_t
-      *batched; /* for the values of small ones; NULL: matrices one by one */
-  /* Offsets in the memory of a matrix. */
+  const batched_small_loops_t *batched; /* values of small matrices; NULL: one by one */
+  /* Byte offsets in a matrix's scratch memory. */
   size_t q_at, left_at, right_at, c_at, d_at, work_at, diagonal_at, superdiagonal_at, u_at, vt_at,
       reals_at, ints_at, out_at;
 } svd_native_t;
@@ -39,7 +45,7 @@ typedef struct svd_run {
   int32_t *info;
 } svd_run_t;
 
-/* Reflectors of one matrix. */
+/* The reflectors of one matrix. */
 typedef struct svd_factors {
   reflectors_t q, left, right;
 } svd_factors_t;
@@ -63,7 +69,7 @@ static split_matrix_t load_matrix(const svd_native_t *p, const char *data, char 
   return c;
 }
 
-static double largest(const svd_native_t *p, split_matrix_t c) {
+static double largest_magnitude(const svd_native_t *p, split_matrix_t c) {
   double most = 0;
   for (int part = 0; part < p->kind.parts; part++)
     for (int64_t i = 0; i < p->rows; i++)
@@ -79,8 +85,8 @@ static void scale_rows(const svd_native_t *p, split_matrix_t c, double factor) {
   }
 }
 
-/* D out of C = Q R. */
-static split_matrix_t take_triangle(const svd_native_t *p, split_matrix_t c, char *memory) {
+/* D from the R of C = Q R. */
+static split_matrix_t extract_triangle(const svd_native_t *p, split_matrix_t c, char *memory) {
   split_matrix_t d = split_matrix_init(&p->kind, p->columns, p->columns, memory + p->d_at, true);
   for (int64_t i = 0; i < p->columns; i++)
     split_matrix_copy(&p->kind, split_matrix_at(&p->kind, c, i, i), 1, p->columns - i,
@@ -90,15 +96,15 @@ static split_matrix_t take_triangle(const svd_native_t *p, split_matrix_t c, cha
   return d;
 }
 
-static svd_factors_t reduce(const svd_native_t *p, hr_workers_t *workers, split_matrix_t c,
-                            char *memory, char *space) {
+static svd_factors_t reduce_to_bidiagonal(const svd_native_t *p, hr_workers_t *workers,
+                                          split_matrix_t c, char *memory, char *space) {
   svd_factors_t f = {
       .left = reflectors_init(&p->kind, p->columns, p->reduced_rows, 0, memory + p->left_at),
       .right = reflectors_init(&p->kind, p->columns - 1, p->columns, 1, memory + p->right_at)};
   if (p->factored) {
     f.q = reflectors_init(&p->kind, p->columns, p->rows, 0, memory + p->q_at);
     reflectors_factor(workers, &f.q, c, p->columns, space);
-    c = take_triangle(p, c, memory);
+    c = extract_triangle(p, c, memory);
   }
   bidiagonal_reduce(workers, &f.left, &f.right, c, memory + p->diagonal_at,
                     memory + p->superdiagonal_at, memory + p->work_at, space);
@@ -114,10 +120,10 @@ static int32_t solve_bidiagonal(const svd_native_t *p, char *memory) {
   return info;
 }
 
-/* The vectors of B, which lie by columns at `basis`, as the first corner of an otherwise unit
- * matrix. */
-static split_matrix_t start_vectors(const svd_native_t *p, char *basis, int64_t rows,
-                                    int64_t columns, char *memory, char *out) {
+/* The vectors of B, which LAPACK returns by columns at `basis`, as the leading corner of an
+ * otherwise unit matrix. */
+static split_matrix_t init_vectors(const svd_native_t *p, char *basis, int64_t rows,
+                                   int64_t columns, char *memory, char *out) {
   split_matrix_kind_t real = p->kind;
   split_matrix_t from = {{basis, NULL}, 1, p->columns}, to = {{out, NULL}, columns, 1};
   real.parts = 1;
@@ -130,20 +136,20 @@ static split_matrix_t start_vectors(const svd_native_t *p, char *basis, int64_t 
   return to;
 }
 
-/* u = [Q] (left or right) u, and then v^T = v^T (right or left)^H [Q^H]. */
+/* u = [Q] (left or right) u, then v^T = v^T (right or left)^H [Q^H]. */
 static void finish_vectors(const svd_native_t *p, hr_workers_t *workers, const svd_factors_t *f,
                            char *memory, char *space, char *u_out, char *vt_out) {
   bool swapped = p->transposed && !p->factored;
-  reflectors_close(workers, &f->left);
-  reflectors_close(workers, &f->right);
-  split_matrix_t u = start_vectors(p, memory + p->u_at, p->m, p->u_columns, memory, u_out);
+  reflectors_compute_triangles(workers, &f->left);
+  reflectors_compute_triangles(workers, &f->right);
+  split_matrix_t u = init_vectors(p, memory + p->u_at, p->m, p->u_columns, memory, u_out);
   reflectors_apply(workers, swapped ? &f->right : &f->left, REFLECTORS_LEFT, false, u, p->u_columns,
                    space);
-  if (p->factored) reflectors_close(workers, &f->q);
+  if (p->factored) reflectors_compute_triangles(workers, &f->q);
   if (p->factored && !p->transposed)
     reflectors_apply(workers, &f->q, REFLECTORS_LEFT, false, u, p->u_columns, space);
   if (p->kind.parts == 2) split_matrix_store(&p->kind, u, p->m, p->u_columns, u_out, p->u_columns);
-  split_matrix_t vt = start_vectors(p, memory + p->vt_at, p->vt_rows, p->n, memory, vt_out);
+  split_matrix_t vt = init_vectors(p, memory + p->vt_at, p->vt_rows, p->n, memory, vt_out);
   reflectors_apply(workers, swapped ? &f->left : &f->right, REFLECTORS_RIGHT, true, vt, p->vt_rows,
                    space);
   if (p->factored && p->transposed)
@@ -164,13 +170,13 @@ static void solve_matrix(const void *context, int64_t i, hr_workers_t *workers, 
   const svd_run_t *run = context;
   const svd_native_t *p = run->plan;
   split_matrix_t c = load_matrix(p, array_at(p, run->in, i, p->m * p->n), memory);
-  double most = largest(p, c), factor = split_matrix_scale_factor(&p->kind, most);
-  if (!isfinite(most)) { /* as LAPACK says of an argument that it cannot use */
+  double most = largest_magnitude(p, c), factor = split_matrix_scale_factor(&p->kind, most);
+  if (!isfinite(most)) { /* LAPACK's code for an invalid fourth argument */
     run->info[i] = -4;
     return;
   }
   if (factor != 1) scale_rows(p, c, factor);
-  svd_factors_t f = reduce(p, workers, c, memory, space);
+  svd_factors_t f = reduce_to_bidiagonal(p, workers, c, memory, space);
   run->info[i] = solve_bidiagonal(p, memory);
   store_values(p, memory, factor, run->s + i * p->columns * p->kind.bytes);
   if (p->vectors)
@@ -178,8 +184,8 @@ static void solve_matrix(const void *context, int64_t i, hr_workers_t *workers, 
                    array_at(p, run->vt, i, p->vt_rows * p->n));
 }
 
-/* Small ones with vectors: rounding in another order now and then turns the signs that LAPACK's own
- * steps give. */
+/* Up to this size, with vectors, LAPACK solves the whole problem: rounding in another order
+ * would now and then flip the signs that it gives. */
 #define WHOLE_SIZE 25
 
 static int64_t whole_work(const svd_native_t *p) {
@@ -208,12 +214,12 @@ static void solve_whole(const void *context, int64_t i, hr_workers_t *workers, c
   run->info[i] = info;
 }
 
-/* --- the values of small ones side by side --- */
+/* --- singular values of small matrices, interleaved --- */
 
-/* Places in the memory of a worker: lanes of the matrices, of what is beside the diagonal, of the
- * diagonal and of taus; then matrices turned over, what is beside their diagonals, and work. */
+/* Byte offsets in a worker's memory: interleaved matrices, superdiagonals, diagonals and taus;
+ * then transposed matrices, superdiagonals by matrix, and LAPACK's work array. */
 typedef struct svd_lanes {
-  size_t a, superdiagonal, diagonal, left, right, transposed, besides, work, total;
+  size_t a, superdiagonal, diagonal, left, right, transposed, superdiagonal_rows, work, total;
 } svd_lanes_t;
 
 static svd_lanes_t assign_lane_offsets(const svd_native_t *p) {
@@ -226,7 +232,7 @@ static svd_lanes_t assign_lane_offsets(const svd_native_t *p) {
   at.left = scratch_reserve(&at.total, k * line);
   at.right = scratch_reserve(&at.total, k * line);
   at.transposed = scratch_reserve(&at.total, size * line);
-  at.besides = scratch_reserve(&at.total, k * line);
+  at.superdiagonal_rows = scratch_reserve(&at.total, k * line);
   at.work = scratch_reserve(&at.total, 4 * k * (size_t)p->kind.bytes);
   return at;
 }
@@ -258,17 +264,18 @@ static void solve_group(const void *context, int64_t group, hr_workers_t *worker
   p->batched->gebrd(p->rows, k, space + at.a, space + at.diagonal, space + at.superdiagonal,
                     space + at.left, space + at.right);
   p->batched->store(space + at.diagonal, k, count, array_at(p, run->s, first, k));
-  p->batched->store(space + at.superdiagonal, k, count, space + at.besides);
+  p->batched->store(space + at.superdiagonal, k, count, space + at.superdiagonal_rows);
   for (int64_t i = 0; i < count; i++) {
     int n = (int)k, info = 0;
-    p->lasq1(&n, array_at(p, run->s, first + i, k), array_at(p, space + at.besides, i, k),
-             space + at.work, &info);
+    p->lasq1(&n, array_at(p, run->s, first + i, k),
+             array_at(p, space + at.superdiagonal_rows, i, k), space + at.work, &info);
     run->info[first + i] = info;
   }
 }
 
 static native_matrix_fn choose_solver(const svd_native_t *p) {
-  return p->whole ? solve_whole : p->batched ? solve_group : solve_matrix;
+  if (p->whole) return solve_whole;
+  return p->batched ? solve_group : solve_matrix;
 }
 
 static hr_status_t run_gesdd(const op_native_run_t *run, const void *plan, void *const *in,
@@ -280,14 +287,9 @@ static hr_status_t run_gesdd(const op_native_run_t *run, const void *plan, void 
 
 /* --- planning --- */
 
-static bool find_routines(svd_native_t *plan) {
-  bool is_double = plan->kind.bytes == 8;
-  hr_status_t st =
-      hr_dl_symbol(HR_LIBRARY_LAPACK, is_double ? "dbdsdc_" : "sbdsdc_", (void **)&plan->bdsdc);
-  if (!st)
-    st = hr_dl_symbol(HR_LIBRARY_LAPACK, is_double ? "dlasq1_" : "slasq1_", (void **)&plan->lasq1);
-  hr_status_release(st);
-  return !st;
+static bool find_svd_routines(svd_native_t *plan) {
+  return native_lapack_find(plan->kind.real, "", "bdsdc_", (void **)&plan->bdsdc) &&
+         native_lapack_find(plan->kind.real, "", "lasq1_", (void **)&plan->lasq1);
 }
 
 static size_t plan_whole_memory(svd_native_t *p) {
@@ -326,20 +328,26 @@ static size_t plan_memory(svd_native_t *p) {
   return total;
 }
 
-/* From so many rows on LAPACK factors first. */
+/* LAPACK's crossover points, above which the QR factorisation first pays. */
 static bool is_factored(const svd_native_t *p) {
   return p->rows >= (p->kind.parts == 2 ? p->columns * 17 / 9 : p->columns * 11 / 6) &&
          p->rows > p->columns;
 }
 
-static void take_sizes(const op_step_t *step, const lapack_plan_t *lapack, svd_native_t *p) {
+static void read_sizes(const op_step_t *step, const lapack_plan_t *lapack, svd_native_t *p) {
   const hlo_shape_t *u = custom_result_shape(step->out_shape, 2),
                     *vt = custom_result_shape(step->out_shape, 3);
-  p->m = lapack->m, p->n = lapack->n, p->transposed = p->m < p->n;
-  p->rows = p->transposed ? p->n : p->m, p->columns = p->transposed ? p->m : p->n;
-  p->u_columns = u->dims[u->rank - 1], p->vt_rows = vt->dims[vt->rank - 2];
-  p->factored = is_factored(p), p->reduced_rows = p->factored ? p->columns : p->rows;
-  p->mode = (char)mlir_dict_int(lapack->options, "mode", 0), p->vectors = p->mode != 'N';
+  p->m = lapack->m;
+  p->n = lapack->n;
+  p->transposed = p->m < p->n;
+  p->rows = p->transposed ? p->n : p->m;
+  p->columns = p->transposed ? p->m : p->n;
+  p->u_columns = u->dims[u->rank - 1];
+  p->vt_rows = vt->dims[vt->rank - 2];
+  p->factored = is_factored(p);
+  p->reduced_rows = p->factored ? p->columns : p->rows;
+  p->mode = (char)mlir_dict_int(lapack->options, "mode", 0);
+  p->vectors = p->mode != 'N';
   p->whole = p->vectors && p->columns <= WHOLE_SIZE && p->rows <= 4 * WHOLE_SIZE,
   p->gesdd = lapack->routine;
 }
@@ -367,8 +375,8 @@ static hr_status_t prepare_gesdd(const op_native_target_t *target, const op_step
       custom_result_count(step->out_shape) != 5)
     return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
-  if (!split_matrix_kind(lapack->dtype, &plan->kind) || !find_routines(plan)) return NULL;
-  take_sizes(step, lapack, plan);
+  if (!split_matrix_kind(lapack->dtype, &plan->kind) || !find_svd_routines(plan)) return NULL;
+  read_sizes(step, lapack, plan);
   plan->batch = lapack->batch;
   double products =
       (double)plan->rows * (double)plan->columns * (double)plan->columns * (plan->vectors ? 6 : 2);

@@ -1,3 +1,11 @@
+/* Householder reflectors in compact WY form (Schreiber and Van Loan; LAPACK's larfg, larft, larfb,
+ * geqrf, orgqr, ormqr).
+ *
+ *   apply to c from the left:   w = V^H c,  w' = T w (or T^H w),  c -= V w'
+ *
+ * QR with one block of look-ahead: while the workers apply block b to the columns right of block
+ * b + 1, task 0 updates and factors block b + 1. Columns, or rows, are processed LINES at a time,
+ * which bounds the scratch memory and lets w and w' stay in the cache. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3", "cx-limited-range")
 #endif
@@ -10,20 +18,20 @@
 #include <string.h>
 
 #define BLOCK REFLECTORS_BLOCK
-#define LINES 96 /* rows or columns that blocks are applied to at once */
+#define LINES 96 /* rows or columns that a block is applied to per task */
 
-static size_t rounded(size_t bytes) { return (bytes + 63) / 64 * 64; }
+static size_t align_64(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 size_t reflectors_bytes(const split_matrix_kind_t *kind, int64_t count, int64_t length) {
-  return rounded(split_matrix_bytes(kind, count, length)) +
-         rounded(split_matrix_bytes(kind, count, BLOCK)) +
-         rounded(split_matrix_bytes(kind, 1, count));
+  return align_64(split_matrix_bytes(kind, count, length)) +
+         align_64(split_matrix_bytes(kind, count, BLOCK)) +
+         align_64(split_matrix_bytes(kind, 1, count));
 }
 
 reflectors_t reflectors_init(const split_matrix_kind_t *kind, int64_t count, int64_t length,
                              int64_t offset, void *memory) {
-  char *triangles = (char *)memory + rounded(split_matrix_bytes(kind, count, length));
-  char *taus = triangles + rounded(split_matrix_bytes(kind, count, BLOCK));
+  char *triangles = (char *)memory + align_64(split_matrix_bytes(kind, count, length));
+  char *taus = triangles + align_64(split_matrix_bytes(kind, count, BLOCK));
   return (reflectors_t){kind,
                         count,
                         length,
@@ -49,10 +57,10 @@ static double sum_of_squares(const split_matrix_kind_t *kind, split_matrix_t x, 
   return total;
 }
 
-/* Squares that would overflow or vanish: the vector is divided by its largest part, which is
- * returned; 0 for none. */
-static double shrink(const split_matrix_kind_t *kind, split_matrix_t x, int64_t begin,
-                     int64_t end) {
+/* Divides the vector by its largest part, so that squares neither overflow nor underflow.
+ * Returns the divisor; 0 for a zero vector. */
+static double rescale_vector(const split_matrix_kind_t *kind, split_matrix_t x, int64_t begin,
+                             int64_t end) {
   double most = 0;
   for (int64_t i = begin; i < end; i++) {
     double complex value = split_matrix_get(kind, x, 0, i);
@@ -63,19 +71,19 @@ static double shrink(const split_matrix_kind_t *kind, split_matrix_t x, int64_t 
   return most;
 }
 
-static bool is_safe(const split_matrix_kind_t *kind, double squares) {
+static bool squares_are_safe(const split_matrix_kind_t *kind, double squares) {
   return kind->bytes == 4 ? squares > 1e-24 && squares < 1e30 : squares > 1e-260 && squares < 1e260;
 }
 
 double complex reflectors_make(const split_matrix_kind_t *kind, split_matrix_t x, int64_t pivot,
                                int64_t end, double *out_beta) {
   double complex alpha = split_matrix_get(kind, x, 0, pivot), tau, factor;
-  double unit = 1;
-  split_matrix_set(kind, x, 0, pivot, 0); /* sums start before it */
+  double norm_scale = 1;
+  split_matrix_set(kind, x, 0, pivot, 0); /* sums start at the unit before it */
   double squares = pivot + 1 < end ? sum_of_squares(kind, x, pivot + 1, end) : 0;
-  if (pivot + 1 < end && !is_safe(kind, squares)) {
-    unit = shrink(kind, x, pivot + 1, end);
-    squares = unit > 0 ? sum_of_squares(kind, x, pivot + 1, end) : 0;
+  if (pivot + 1 < end && !squares_are_safe(kind, squares)) {
+    norm_scale = rescale_vector(kind, x, pivot + 1, end);
+    squares = norm_scale > 0 ? sum_of_squares(kind, x, pivot + 1, end) : 0;
   }
   *out_beta = creal(alpha);
   if (squares == 0 && cimag(alpha) == 0) {
@@ -83,10 +91,9 @@ double complex reflectors_make(const split_matrix_kind_t *kind, split_matrix_t x
     return 0;
   }
   double beta =
-      -copysign(hypot(hypot(creal(alpha), cimag(alpha)), unit * sqrt(squares)), creal(alpha));
+      -copysign(hypot(hypot(creal(alpha), cimag(alpha)), norm_scale * sqrt(squares)), creal(alpha));
   __real__ tau = (beta - creal(alpha)) / beta, __imag__ tau = -cimag(alpha) / beta;
-  factor =
-      unit / fabs(beta) / ((alpha - beta) / fabs(beta)); /* the square of a small beta may vanish */
+  factor = norm_scale / fabs(beta) / ((alpha - beta) / fabs(beta)); /* beta^2 may underflow */
   split_matrix_t rest = split_matrix_at(kind, x, 0, split_matrix_floor(pivot));
   kind->loops->scale(split_matrix_ceil(end) - split_matrix_floor(pivot), rest.part[0], rest.part[1],
                      creal(factor), cimag(factor));
@@ -95,9 +102,10 @@ double complex reflectors_make(const split_matrix_kind_t *kind, split_matrix_t x
   return tau;
 }
 
-/* --- a block's triangle --- */
+/* --- the triangle T of a block --- */
 
-/* Column j of T from the products v_i^H v_j, i < j, of the block's vectors. */
+/* Column j of T from the products v_i^H v_j, i < j, of the block's vectors (larft, forward
+ * columnwise). */
 static void extend_triangle(double complex t[BLOCK][BLOCK], int j, double complex tau,
                             const double complex *products) {
   for (int i = 0; i < j; i++) {
@@ -118,7 +126,7 @@ typedef struct block_numbers {
   _Alignas(64) char memory[2 * (BLOCK + SPLIT_MATRIX_UNIT) * 8];
 } block_numbers_t;
 
-static void close_block(const reflectors_t *r, int64_t first, int count) {
+static void compute_triangle(const reflectors_t *r, int64_t first, int count) {
   double complex t[BLOCK][BLOCK], products[BLOCK];
   block_numbers_t numbers;
   split_matrix_t dots = split_matrix_init(r->kind, 1, BLOCK, numbers.memory, true);
@@ -132,25 +140,25 @@ static void close_block(const reflectors_t *r, int64_t first, int count) {
   store_triangle(r, first, count, t);
 }
 
-static void close_blocks(void *context, int64_t begin, int64_t end, int worker) {
+static void compute_triangles(void *context, int64_t begin, int64_t end, int worker) {
   const reflectors_t *r = context;
   (void)worker;
   for (int64_t b = begin; b < end; b++)
-    close_block(r, b * BLOCK, (int)hr_min(BLOCK, r->count - b * BLOCK));
+    compute_triangle(r, b * BLOCK, (int)hr_min(BLOCK, r->count - b * BLOCK));
 }
 
-void reflectors_close(hr_workers_t *workers, const reflectors_t *r) {
+void reflectors_compute_triangles(hr_workers_t *workers, const reflectors_t *r) {
   reflectors_t all = *r;
   hr_workers_for(workers, (r->count + BLOCK - 1) / BLOCK, 1 + 20000 / (r->length * BLOCK),
-                 close_blocks, &all);
+                 compute_triangles, &all);
 }
 
 /* --- applying blocks --- */
 
 size_t reflectors_space_bytes(const split_matrix_kind_t *kind) {
-  size_t lines = split_matrix_bytes(kind, BLOCK, LINES),
-         turned = split_matrix_bytes(kind, LINES, BLOCK);
-  return split_matrix_multiply_bytes(kind) + 2 * rounded(lines > turned ? lines : turned);
+  size_t wide = align_64(split_matrix_bytes(kind, BLOCK, LINES));
+  size_t tall = align_64(split_matrix_bytes(kind, LINES, BLOCK));
+  return split_matrix_multiply_bytes(kind) + 2 * (size_t)hr_max((int64_t)wide, (int64_t)tall);
 }
 
 typedef struct apply_run {
@@ -158,12 +166,12 @@ typedef struct apply_run {
   reflectors_side_t side;
   bool adjoint;
   split_matrix_t c;
-  int64_t others;
-  int64_t blocks; /* those before it */
+  int64_t others; /* columns of c (left) or its rows (right) */
+  int64_t blocks; /* blocks to apply, from the first one */
   char *space;
 } apply_run_t;
 
-/* `count` columns of c, from the rows of the block's first pivot on. */
+/* Applies a block to `count` columns of c, from the row of the block's first pivot on. */
 static void apply_left(const reflectors_t *r, int64_t first, bool adjoint, split_matrix_t c,
                        int64_t count, char *space) {
   const split_matrix_kind_t *kind = r->kind;
@@ -171,22 +179,22 @@ static void apply_left(const reflectors_t *r, int64_t first, bool adjoint, split
   char *memory = space + split_matrix_multiply_bytes(kind);
   split_matrix_t w = split_matrix_init(kind, BLOCK, LINES, memory, false);
   split_matrix_t tw = split_matrix_init(
-      kind, BLOCK, LINES, memory + rounded(split_matrix_bytes(kind, BLOCK, LINES)), false);
+      kind, BLOCK, LINES, memory + align_64(split_matrix_bytes(kind, BLOCK, LINES)), false);
   split_matrix_t v = split_matrix_at(kind, r->vectors, first, row),
                  t = split_matrix_at(kind, r->triangles, first, 0);
   c = split_matrix_at(kind, c, row, 0);
-  split_matrix_product_t gather = {GEMM_SET, width, count, rows, v, c, w, .conj_a = true};
-  split_matrix_product_t middle = {
+  split_matrix_product_t project = {GEMM_SET, width, count, rows, v, c, w, .conj_a = true};
+  split_matrix_product_t apply_t = {
       GEMM_SET,         width, count, width, adjoint ? split_matrix_transposed(t) : t, w, tw,
       .conj_a = adjoint};
-  split_matrix_product_t take = {
+  split_matrix_product_t update = {
       GEMM_SUBTRACT, rows, count, width, split_matrix_transposed(v), tw, c, .conj_a = false};
-  split_matrix_multiply(kind, &gather, space);
-  split_matrix_multiply(kind, &middle, space);
-  split_matrix_multiply(kind, &take, space);
+  split_matrix_multiply(kind, &project, space);
+  split_matrix_multiply(kind, &apply_t, space);
+  split_matrix_multiply(kind, &update, space);
 }
 
-/* `count` rows of c. */
+/* Applies a block to `count` rows of c, from the column of the block's first pivot on. */
 static void apply_right(const reflectors_t *r, int64_t first, bool adjoint, split_matrix_t c,
                         int64_t count, char *space) {
   const split_matrix_kind_t *kind = r->kind;
@@ -195,52 +203,53 @@ static void apply_right(const reflectors_t *r, int64_t first, bool adjoint, spli
   char *memory = space + split_matrix_multiply_bytes(kind);
   split_matrix_t w = split_matrix_init(kind, LINES, BLOCK, memory, false);
   split_matrix_t wt = split_matrix_init(
-      kind, LINES, BLOCK, memory + rounded(split_matrix_bytes(kind, LINES, BLOCK)), false);
+      kind, LINES, BLOCK, memory + align_64(split_matrix_bytes(kind, LINES, BLOCK)), false);
   split_matrix_t v = split_matrix_at(kind, r->vectors, first, column),
                  t = split_matrix_at(kind, r->triangles, first, 0);
   c = split_matrix_at(kind, c, 0, column);
-  split_matrix_product_t gather = {
+  split_matrix_product_t project = {
       GEMM_SET, count, width, columns, c, split_matrix_transposed(v), w, .conj_a = false};
-  split_matrix_product_t middle = {
+  split_matrix_product_t apply_t = {
       GEMM_SET,         count, width, width, w, adjoint ? split_matrix_transposed(t) : t, wt,
       .conj_b = adjoint};
-  split_matrix_product_t take = {GEMM_SUBTRACT, count, columns, width, wt, v, c, .conj_b = true};
-  split_matrix_multiply(kind, &gather, space);
-  split_matrix_multiply(kind, &middle, space);
-  split_matrix_multiply(kind, &take, space);
+  split_matrix_product_t update = {GEMM_SUBTRACT, count, columns, width, wt, v, c, .conj_b = true};
+  split_matrix_multiply(kind, &project, space);
+  split_matrix_multiply(kind, &apply_t, space);
+  split_matrix_multiply(kind, &update, space);
 }
 
-/* All blocks on some rows or columns, which do not depend on the others. */
-static void apply_to(const apply_run_t *run, int64_t at, int64_t count, int64_t blocks,
-                     char *space) {
-  bool left = run->side == REFLECTORS_LEFT, backward = left != run->adjoint;
+/* Applies `blocks` blocks to some rows or columns, which are independent of all others. */
+static void apply_blocks(const apply_run_t *run, int64_t at, int64_t count, int64_t blocks,
+                         char *space) {
+  bool left = run->side == REFLECTORS_LEFT, descending = left != run->adjoint;
   split_matrix_t c = split_matrix_at(run->r->kind, run->c, left ? 0 : at, left ? at : 0);
   for (int64_t done = 0; done < blocks; done++) {
-    int64_t first = (backward ? blocks - 1 - done : done) * BLOCK;
+    int64_t first = (descending ? blocks - 1 - done : done) * BLOCK;
     (left ? apply_left : apply_right)(run->r, first, run->adjoint, c, count, space);
   }
 }
 
-static char *space_of(const apply_run_t *run, int worker) {
+static char *worker_space(const apply_run_t *run, int worker) {
   return run->space + (size_t)worker * reflectors_space_bytes(run->r->kind);
 }
 
 static void apply_lines(void *context, int64_t begin, int64_t end, int worker) {
   const apply_run_t *run = context;
   for (int64_t i = begin; i < end; i++)
-    apply_to(run, i * LINES, hr_min(LINES, run->others - i * LINES), run->blocks,
-             space_of(run, worker));
+    apply_blocks(run, i * LINES, hr_min(LINES, run->others - i * LINES), run->blocks,
+                 worker_space(run, worker));
 }
 
-static int64_t blocks_of(const reflectors_t *r) { return (r->count + BLOCK - 1) / BLOCK; }
+static int64_t block_count(const reflectors_t *r) { return (r->count + BLOCK - 1) / BLOCK; }
 
 void reflectors_apply(hr_workers_t *workers, const reflectors_t *r, reflectors_side_t side,
                       bool adjoint, split_matrix_t c, int64_t others, char *space) {
-  apply_run_t run = {r, side, adjoint, c, others, blocks_of(r), space};
+  apply_run_t run = {r, side, adjoint, c, others, block_count(r), space};
   hr_workers_for(workers, (others + LINES - 1) / LINES, 1, apply_lines, &run);
 }
 
-/* Columns of the unit matrix: blocks behind the last of them leave them alone. */
+/* Columns of the unit matrix times Q: blocks whose pivots lie after the last column leave it
+ * unchanged. */
 static void form_columns(void *context, int64_t begin, int64_t end, int worker) {
   const apply_run_t *run = context;
   const reflectors_t *r = run->r;
@@ -249,12 +258,13 @@ static void form_columns(void *context, int64_t begin, int64_t end, int worker) 
     split_matrix_t c = split_matrix_at(r->kind, run->c, 0, at);
     split_matrix_clear(r->kind, c, r->length, count);
     for (int64_t j = 0; j < count; j++) split_matrix_set(r->kind, c, at + j, j, 1);
-    apply_to(run, at, count, hr_min(run->blocks, (at + count - 1) / BLOCK + 1),
-             space_of(run, worker));
+    apply_blocks(run, at, count, hr_min(run->blocks, (at + count - 1) / BLOCK + 1),
+                 worker_space(run, worker));
   }
 }
 
-/* As many columns as reflectors, one reflector after the other: by columns in `space` meanwhile. */
+/* As many columns as reflectors, one reflector after the other; the columns are rows in `space`,
+ * which makes every step contiguous. */
 static void form_small(const reflectors_t *r, split_matrix_t q, char *space) {
   const split_matrix_kind_t *kind = r->kind;
   block_numbers_t numbers;
@@ -287,15 +297,14 @@ void reflectors_form(hr_workers_t *workers, const reflectors_t *r, split_matrix_
     form_small(r, q, space);
     return;
   }
-  apply_run_t run = {r, REFLECTORS_LEFT, false, q, columns, blocks_of(r), space};
+  apply_run_t run = {r, REFLECTORS_LEFT, false, q, columns, block_count(r), space};
   hr_workers_for(workers, (columns + LINES - 1) / LINES, 1, form_columns, &run);
 }
 
 /* --- A = Q R --- */
 
-/* The vectors and the triangle of a block out of its columns, which lie in the vectors' rows. What
- * they have in rows before theirs goes to `upper`, and what becomes of their pivots. last: nobody
- * will ask for the triangle. */
+/* Factors a block whose columns are stored in the rows of `vectors`. Elements above the pivots,
+ * and the pivots' betas, go to `upper`. last: the triangle is not needed. */
 static void factor_block(const reflectors_t *r, int64_t first, int width, bool last,
                          double complex upper[BLOCK][BLOCK]) {
   const split_matrix_kind_t *kind = r->kind;
@@ -313,7 +322,7 @@ static void factor_block(const reflectors_t *r, int64_t first, int width, bool l
     double complex tau = reflectors_make(kind, v, first + j, r->length, &beta);
     upper[j][j] = beta;
     split_matrix_set(kind, r->taus, 0, first + j, tau);
-    int begin = last ? j + 1 : 0; /* products with those before it make the triangle */
+    int begin = last ? j + 1 : 0; /* products with earlier vectors extend the triangle */
     split_gemv_t(kind, SPLIT_MATRIX_CONJ_VECTOR, width - begin,
                  split_matrix_at(kind, block, begin, 0), v, first + j, r->length,
                  split_matrix_at(kind, dots, 0, begin));
@@ -348,9 +357,9 @@ static void factor_columns(const factor_run_t *run, int64_t first) {
     for (int j = i; j < width; j++) split_matrix_set(r->kind, columns, i, j, upper[i][j]);
 }
 
-/* Task 0: the columns of the next block, which are then factored while others go on with tasks 1,
- * ...: LINES columns behind them each. */
-static void run_task(const factor_run_t *run, int64_t task, char *space) {
+/* Task 0 updates the next block's columns and factors them; tasks 1, 2, ... update LINES columns
+ * each to the right of it. */
+static void factor_task(const factor_run_t *run, int64_t task, char *space) {
   const reflectors_t *r = run->r;
   int64_t next = hr_min(run->first + BLOCK, r->count), width = hr_min(BLOCK, run->n - next);
   int64_t from = task ? next + width + (task - 1) * LINES : next,
@@ -360,10 +369,10 @@ static void run_task(const factor_run_t *run, int64_t task, char *space) {
   if (task == 0 && next < r->count) factor_columns(run, next);
 }
 
-static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
+static void factor_tasks(void *context, int64_t begin, int64_t end, int worker) {
   const factor_run_t *run = context;
   for (int64_t task = begin; task < end; task++)
-    run_task(run, task, run->space + (size_t)worker * reflectors_space_bytes(run->r->kind));
+    factor_task(run, task, run->space + (size_t)worker * reflectors_space_bytes(run->r->kind));
 }
 
 void reflectors_factor(hr_workers_t *workers, const reflectors_t *r, split_matrix_t a, int64_t n,
@@ -371,8 +380,7 @@ void reflectors_factor(hr_workers_t *workers, const reflectors_t *r, split_matri
   factor_run_t run = {r, a, n, 0, space};
   if (r->count > 0) factor_columns(&run, 0);
   for (; run.first < r->count; run.first += BLOCK) {
-    int64_t behind = n - hr_min(run.first + BLOCK, r->count) - BLOCK;
-    hr_workers_for(workers, 1 + (behind > 0 ? (behind + LINES - 1) / LINES : 0), 1, run_tasks,
-                   &run);
+    int64_t right_columns = hr_max(n - hr_min(run.first + BLOCK, r->count) - BLOCK, 0);
+    hr_workers_for(workers, 1 + hr_div_ceil(right_columns, LINES), 1, factor_tasks, &run);
   }
 }

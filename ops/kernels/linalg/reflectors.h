@@ -1,7 +1,7 @@
-/* Householder's reflectors as LAPACK has them, H = I - tau v v^H with v[pivot] = 1, in blocks: the
- * product of a block's is I - V T V^H (T an upper triangle), so that applying them is three matrix
- * products. Thread: any, on memory of its own; those that take workers share the work out to them.
- */
+/* Householder reflectors as LAPACK stores them, H = I - tau v v^H with v[pivot] = 1, in blocks of
+ * REFLECTORS_BLOCK. A block's product is I - V T V^H with T upper triangular (compact WY form), so
+ * that applying it is three matrix products. Thread: any, on its own memory; functions that take
+ * workers share their work among them. */
 #ifndef HLO_OPS_REFLECTORS_H
 #define HLO_OPS_REFLECTORS_H
 
@@ -9,48 +9,53 @@
 
 #define REFLECTORS_BLOCK 32
 
-/* Q = H[0] H[1] ... H[count - 1]. Vector i is zero before its pivot, i + offset. */
+/* Q = H[0] H[1] ... H[count - 1]. Vector i is zero before its pivot, which is i + offset. */
 typedef struct reflectors {
   const split_matrix_kind_t *kind;
   int64_t count, length, offset;
-  split_matrix_t vectors; /* count rows of `length` */
-  split_matrix_t
-      triangles; /* count rows of REFLECTORS_BLOCK: the T of each block, one below the other */
-  split_matrix_t taus; /* one row */
+  split_matrix_t vectors;   /* the v: count rows of `length` */
+  split_matrix_t triangles; /* the T of all blocks: count rows of REFLECTORS_BLOCK */
+  split_matrix_t taus;      /* one row */
 } reflectors_t;
 
+/* Size of the memory of reflectors_init, to be aligned to 64 bytes. */
 size_t reflectors_bytes(const split_matrix_kind_t *kind, int64_t count, int64_t length);
-/* In memory of reflectors_bytes: all vectors zero. */
+/* Lays the arrays out in `memory`; all vectors are zeroed. */
 reflectors_t reflectors_init(const split_matrix_kind_t *kind, int64_t count, int64_t length,
                              int64_t offset, void *memory);
 
-/* Row x, zero outside of [pivot, end), becomes the v of that H for which H^H x is beta at the pivot
- * and else zero. Returns tau. */
+/* Generates a reflector (LAPACK's larfg). Row x, zero outside of [pivot, end), becomes the v for
+ * which H^H x has beta (real) at the pivot and zeros after it. Returns tau. Vectors whose squares
+ * would overflow or underflow are rescaled. */
 double complex reflectors_make(const split_matrix_kind_t *kind, split_matrix_t x, int64_t pivot,
                                int64_t end, double *out_beta);
 
-/* Scratch memory of one worker. */
+/* Scratch bytes per worker of the functions below. */
 size_t reflectors_space_bytes(const split_matrix_kind_t *kind);
 
-/* So few that their vectors alone do, without triangles, to form as many columns of Q. */
+/* True for so few reflectors that reflectors_form needs no triangles to form as many columns of
+ * Q. */
 bool reflectors_are_few(const reflectors_t *r);
 
-/* The triangles of all blocks, when vectors and taus are there. */
-void reflectors_close(hr_workers_t *workers, const reflectors_t *r);
+/* Computes the triangles of all blocks from vectors and taus (LAPACK's larft). */
+void reflectors_compute_triangles(hr_workers_t *workers, const reflectors_t *r);
 
-/* A = Q R of n columns, as LAPACK's geqrf leaves it: R above and the vectors below the diagonal. r:
- * as many reflectors as A has rows or columns, the fewer, of length r->length, its rows; they are
- * found, and the triangles but for a last one that has no columns behind it. space:
- * reflectors_space_bytes for each worker. */
+/* A = Q R, as LAPACK's geqrf leaves it: R on and above the diagonal, the vectors below.
+ * Shape:   a is r->length x n; r->count = min(r->length, n). Vectors, taus and triangles are set,
+ *          except the triangle of a last block that has no columns to its right.
+ * Memory:  space: reflectors_space_bytes per worker.
+ * Cost:    about 2 n^2 (m - n / 3) flops, nearly all in matrix products. */
 void reflectors_factor(hr_workers_t *workers, const reflectors_t *r, split_matrix_t a, int64_t n,
                        char *space);
 
-/* c = Q c or Q^H c of r->length rows, or c = c Q or c Q^H of r->length columns. */
+/* LEFT: c = Q c or Q^H c, c has r->length rows. RIGHT: c = c Q or c Q^H, c has r->length
+ * columns. `others` is c's other dimension. Triangles must have been computed (LAPACK's ormqr). */
 typedef enum reflectors_side { REFLECTORS_LEFT, REFLECTORS_RIGHT } reflectors_side_t;
 void reflectors_apply(hr_workers_t *workers, const reflectors_t *r, reflectors_side_t side,
                       bool adjoint, split_matrix_t c, int64_t others, char *space);
 
-/* The first `columns` columns of Q. */
+/* The first `columns` columns of Q, into q (LAPACK's orgqr). Needs triangles unless
+ * reflectors_are_few. */
 void reflectors_form(hr_workers_t *workers, const reflectors_t *r, split_matrix_t q,
                      int64_t columns, char *space);
 

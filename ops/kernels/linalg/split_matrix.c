@@ -1,3 +1,9 @@
+/* Split-complex matrices: storage, conversion and the BLAS level 2 and 3 operations on them.
+ *
+ * A complex operation is up to four operations on real parts:
+ *   (ar + i ai)(br + i bi) = (ar br - ai bi) + i (ar bi + ai br)
+ * with signs changed for conjugated operands. Loops over rows come from split_matrix_tiles.h, one
+ * set per vector width and real type; matrix products are gemm.h's. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT ON
 #else
@@ -19,7 +25,8 @@ bool split_matrix_kind(hr_dtype_t dtype, split_matrix_kind_t *out) {
   return true;
 }
 
-/* Rows that lie a power of two apart would share the same few lines of the cache. */
+/* A stride that is a multiple of 1024 bytes would map all rows to the same few sets of the L1
+ * cache. */
 int64_t split_matrix_stride(const split_matrix_kind_t *kind, int64_t columns) {
   int64_t stride = split_matrix_ceil(columns);
   return stride * kind->bytes % 1024 == 0 ? stride + SPLIT_MATRIX_UNIT : stride;
@@ -63,7 +70,7 @@ void split_matrix_set(const split_matrix_kind_t *kind, split_matrix_t a, int64_t
   if (at.part[1]) set_real(kind, at.part[1], cimag(value));
 }
 
-/* --- to and from arrays: blocks that both sides have in the cache --- */
+/* --- conversion: in blocks that stay in the L1 cache on both sides --- */
 
 #define SIDE 16
 
@@ -119,15 +126,15 @@ void split_matrix_clear(const split_matrix_kind_t *kind, split_matrix_t a, int64
       memset(a.part[p] + i * a.row * kind->bytes, 0, (size_t)(columns * kind->bytes));
 }
 
-#define DEFINE_LARGEST(T)                                   \
-  static double largest_##T(const T *x, int64_t count) {    \
-    T most = 0, none = 0;                                   \
-    for (int64_t i = 0; i < count; i++) {                   \
-      T size = x[i] < 0 ? -x[i] : x[i];                     \
-      most = size > most ? size : most;                     \
-      none += x[i] - x[i]; /* NaN for what is not finite */ \
-    }                                                       \
-    return (double)most + (double)none;                     \
+#define DEFINE_LARGEST(T)                                  \
+  static double largest_##T(const T *x, int64_t count) {   \
+    T most = 0, none = 0;                                  \
+    for (int64_t i = 0; i < count; i++) {                  \
+      T size = x[i] < 0 ? -x[i] : x[i];                    \
+      most = size > most ? size : most;                    \
+      none += x[i] - x[i]; /* NaN if x[i] is not finite */ \
+    }                                                      \
+    return (double)most + (double)none;                    \
   }
 DEFINE_LARGEST(float)
 DEFINE_LARGEST(double)
@@ -135,7 +142,8 @@ DEFINE_LARGEST(double)
 double split_matrix_largest(const split_matrix_kind_t *kind, const void *reals, int64_t count,
                             double least) {
   double most = kind->bytes == 4 ? largest_float(reals, count) : largest_double(reals, count);
-  return most < least ? least : most != most || least != least ? most + least : most;
+  if (most != most || least != least) return most + least; /* NaN propagates */
+  return fmax(most, least);
 }
 
 double split_matrix_scale_factor(const split_matrix_kind_t *kind, double largest) {
@@ -145,7 +153,7 @@ double split_matrix_scale_factor(const split_matrix_kind_t *kind, double largest
              : exp2(-(double)ilogb(largest));
 }
 
-/* --- vectors: a complex one is up to four loops over reals --- */
+/* --- level 2: four loops over reals for complex kinds --- */
 
 void split_gemv_t(const split_matrix_kind_t *kind, split_matrix_conj_t conj, int64_t rows,
                   split_matrix_t a, split_matrix_t x, int64_t begin, int64_t end,
@@ -153,7 +161,8 @@ void split_gemv_t(const split_matrix_kind_t *kind, split_matrix_conj_t conj, int
   int64_t first = split_matrix_floor(begin), count = split_matrix_ceil(end) - first;
   double a_sign = conj == SPLIT_MATRIX_CONJ_ROWS ? -1 : 1,
          x_sign = conj == SPLIT_MATRIX_CONJ_VECTOR ? -1 : 1;
-  a = split_matrix_at(kind, a, 0, first), x = split_matrix_at(kind, x, 0, first);
+  a = split_matrix_at(kind, a, 0, first);
+  x = split_matrix_at(kind, x, 0, first);
   split_matrix_clear(kind, out, 1, rows);
   if (count <= 0) return;
   kind->loops->gemv_t(rows, count, a.part[0], a.row, x.part[0], 1, out.part[0]);
@@ -168,7 +177,8 @@ void split_gemv(const split_matrix_kind_t *kind, split_matrix_conj_t conj, int64
                 int64_t begin, int64_t end) {
   int64_t first = split_matrix_floor(begin), count = split_matrix_ceil(end) - first;
   double a_sign = conj == SPLIT_MATRIX_CONJ_ROWS ? -sign : sign;
-  a = split_matrix_at(kind, a, 0, first), y = split_matrix_at(kind, y, 0, first);
+  a = split_matrix_at(kind, a, 0, first);
+  y = split_matrix_at(kind, y, 0, first);
   if (count <= 0) return;
   kind->loops->gemv(rows, count, a.part[0], a.row, factors.part[0], sign, y.part[0]);
   if (kind->parts == 1) return;
@@ -180,7 +190,8 @@ void split_gemv(const split_matrix_kind_t *kind, split_matrix_conj_t conj, int64
 void split_ger(const split_matrix_kind_t *kind, int64_t rows, split_matrix_t x,
                split_matrix_t factors, double sign, split_matrix_t a, int64_t begin, int64_t end) {
   int64_t first = split_matrix_floor(begin), count = split_matrix_ceil(end) - first;
-  a = split_matrix_at(kind, a, 0, first), x = split_matrix_at(kind, x, 0, first);
+  a = split_matrix_at(kind, a, 0, first);
+  x = split_matrix_at(kind, x, 0, first);
   if (count <= 0) return;
   kind->loops->ger(rows, count, x.part[0], factors.part[0], sign, a.part[0], a.row);
   if (kind->parts == 1) return;
@@ -189,7 +200,13 @@ void split_ger(const split_matrix_kind_t *kind, int64_t rows, split_matrix_t x,
   kind->loops->ger(rows, count, x.part[0], factors.part[1], sign, a.part[1], a.row);
 }
 
-/* --- products --- */
+void split_matrix_conj_column(const split_matrix_kind_t *kind, split_matrix_t rows, int64_t count,
+                              int64_t column, split_matrix_t factors) {
+  for (int64_t k = 0; k < count; k++)
+    split_matrix_set(kind, factors, 0, k, conj(split_matrix_get(kind, rows, k, column)));
+}
+
+/* --- level 3 --- */
 
 static void multiply_parts(const split_matrix_kind_t *kind, const split_matrix_product_t *p,
                            gemm_mode_t mode, int a, int b, int c, void *space) {
@@ -222,6 +239,21 @@ void split_matrix_multiply(const split_matrix_kind_t *kind, const split_matrix_p
                        p->n);
   multiply_parts(kind, p, p->conj_b ? less : more, 0, 1, 1, space);
   multiply_parts(kind, p, p->conj_a ? less : more, 1, 0, 1, space);
+}
+
+void split_matrix_rank_2k_update(const split_matrix_kind_t *kind,
+                                 const split_matrix_update_t *update, void *space) {
+  for (int i = 0; i < 2; i++) {
+    split_matrix_product_t product = {GEMM_SUBTRACT,
+                                      update->rows,
+                                      update->columns,
+                                      update->k,
+                                      split_matrix_transposed(update->a[i]),
+                                      update->b[i],
+                                      update->c,
+                                      .conj_b = true};
+    split_matrix_multiply(kind, &product, space);
+  }
 }
 
 size_t split_matrix_multiply_bytes(const split_matrix_kind_t *kind) {

@@ -1,8 +1,10 @@
-/* Matrices of f32, f64, c64 and c128 whose real and imaginary parts lie apart, so that all loops
- * over them are loops over reals: what the factorisations by reflectors (reflectors.h,
- * tridiagonal.h, bidiagonal.h) work on. Rows are padded with zeros to a multiple of
- * SPLIT_MATRIX_UNIT reals and loops take them from a multiple of it on: what stands before a
- * vector's first element must be zero. Thread: any. */
+/* Split-complex matrices of f32, f64, c64 and c128: real and imaginary parts in separate arrays, so
+ * that all loops over them are loops over reals. The factorisations by reflectors (reflectors.h,
+ * tridiagonal.h, bidiagonal.h) work on them.
+ *
+ * Rows are padded with zeros to a multiple of SPLIT_MATRIX_UNIT reals. Loops start at such a
+ * multiple: elements between it and a vector's first element must be zero. Real kinds have one
+ * part; their second pointer is NULL. Thread: any; no function keeps state. */
 #ifndef HLO_OPS_SPLIT_MATRIX_H
 #define HLO_OPS_SPLIT_MATRIX_H
 
@@ -12,8 +14,11 @@
 
 #define SPLIT_MATRIX_UNIT 16
 
-/* Loops over rows of reals: out[i] += scale a[i] . x;  y += scale factors[i] a[i];  a[i] += scale
- * factors[i] x;  x times a number (im: NULL for real ones). */
+/* Loops over rows of reals, `stride` reals apart, `count` reals each (a multiple of the unit):
+ *   gemv_t   out[i] += scale * a[i] . x
+ *   gemv     y += scale * sum over i of factors[i] a[i]
+ *   ger      a[i] += scale * factors[i] x
+ *   scale    (re, im) *= factor; im is NULL for a real vector */
 typedef struct split_matrix_loops {
   void (*gemv_t)(int64_t rows, int64_t count, const void *a, int64_t stride, const void *x,
                  double scale, void *out);
@@ -25,23 +30,25 @@ typedef struct split_matrix_loops {
 } split_matrix_loops_t;
 
 typedef struct split_matrix_kind {
-  hr_dtype_t dtype, real;
-  int64_t bytes; /* of a real */
-  int parts;
+  hr_dtype_t dtype, real; /* element type, and the type of its parts */
+  int64_t bytes;          /* size of a real */
+  int parts;              /* 1: real, 2: complex */
   const split_matrix_loops_t *loops;
 } split_matrix_kind_t;
 
-/* Element (i, j) of a part is i * row + j * col reals behind its start. */
+/* A view: element (i, j) of a part is i * row + j * col reals after its start. */
 typedef struct split_matrix {
-  char *part[2]; /* the second one NULL if real */
-  int64_t row, col;
+  char *part[2];    /* real and imaginary parts; the second is NULL for real kinds */
+  int64_t row, col; /* strides in reals */
 } split_matrix_t;
 
-bool split_matrix_kind(hr_dtype_t dtype, split_matrix_kind_t *out); /* false: another type */
-int64_t split_matrix_stride(const split_matrix_kind_t *kind,
-                            int64_t columns); /* reals from row to row */
+/* Fills in the kind of a type; false if there are no loops for it. */
+bool split_matrix_kind(hr_dtype_t dtype, split_matrix_kind_t *out);
+/* Row stride in reals, and size in bytes, of a padded matrix. */
+int64_t split_matrix_stride(const split_matrix_kind_t *kind, int64_t columns);
 size_t split_matrix_bytes(const split_matrix_kind_t *kind, int64_t rows, int64_t columns);
-/* A matrix in memory of split_matrix_bytes, all zero if `clear`. */
+/* A matrix in the caller's memory of split_matrix_bytes, aligned to 64 bytes; zeroed if `clear`,
+ * which padding requires of matrices that loops read. */
 split_matrix_t split_matrix_init(const split_matrix_kind_t *kind, int64_t rows, int64_t columns,
                                  void *memory, bool clear);
 
@@ -62,18 +69,19 @@ static inline int64_t split_matrix_ceil(int64_t i) {
   return split_matrix_floor(i + SPLIT_MATRIX_UNIT - 1);
 }
 
+/* Element access, for single elements: the type is dispatched per call. */
 double complex split_matrix_get(const split_matrix_kind_t *kind, split_matrix_t a, int64_t i,
                                 int64_t j);
 void split_matrix_set(const split_matrix_kind_t *kind, split_matrix_t a, int64_t i, int64_t j,
                       double complex value);
 
-/* rows x columns elements of a program's array, row-major, `stride` elements from row to row, and
- * back. */
+/* Converts rows x columns elements of an interleaved row-major array, `stride` elements from row
+ * to row, to split form, and back. */
 void split_matrix_load(const split_matrix_kind_t *kind, const void *from, int64_t stride,
                        int64_t rows, int64_t columns, split_matrix_t to);
 void split_matrix_store(const split_matrix_kind_t *kind, split_matrix_t from, int64_t rows,
                         int64_t columns, void *to, int64_t stride);
-/* The same between planes. */
+/* Copies between split matrices of any strides, so that a transposed view transposes. */
 void split_matrix_copy(const split_matrix_kind_t *kind, split_matrix_t from, int64_t rows,
                        int64_t columns, split_matrix_t to);
 /* The largest magnitude of `count` reals, or `least` if that is larger; NaN if one is. */
@@ -85,8 +93,11 @@ double split_matrix_scale_factor(const split_matrix_kind_t *kind, double largest
 void split_matrix_clear(const split_matrix_kind_t *kind, split_matrix_t a, int64_t rows,
                         int64_t columns);
 
-/* Vectors are rows of planes, [begin, end) of them are looked at.
- * out[i] = sum of a[i][j] x[j], either of the two conjugated; i < rows. */
+/* BLAS level 2 on rows of split matrices. Vectors are single rows, of which elements [begin, end)
+ * take part.
+ *   split_gemv_t   out[i] = sum over j of a[i][j] x[j] for i < rows; either operand conjugated
+ *   split_gemv     y += sign * sum over i of factors[i] a[i]; a conjugated or not
+ *   split_ger      a[i] += sign * factors[i] x */
 typedef enum split_matrix_conj {
   SPLIT_MATRIX_NO_CONJ,
   SPLIT_MATRIX_CONJ_ROWS,
@@ -95,15 +106,20 @@ typedef enum split_matrix_conj {
 void split_gemv_t(const split_matrix_kind_t *kind, split_matrix_conj_t conj, int64_t rows,
                   split_matrix_t a, split_matrix_t x, int64_t begin, int64_t end,
                   split_matrix_t out);
-/* y += sign * the sum of factors[i] a[i], a conjugated or not. */
+
 void split_gemv(const split_matrix_kind_t *kind, split_matrix_conj_t conj, int64_t rows,
                 split_matrix_t a, split_matrix_t factors, double sign, split_matrix_t y,
                 int64_t begin, int64_t end);
-/* a[i] += sign * factors[i] x. */
+
 void split_ger(const split_matrix_kind_t *kind, int64_t rows, split_matrix_t x,
                split_matrix_t factors, double sign, split_matrix_t a, int64_t begin, int64_t end);
 
-/* c = a b, or c += or -= it, on one worker; operands conjugated if asked; c has dense rows. */
+/* factors[k] = conj(rows[k][column]) for k < count: a panel's column as factors of split_gemv. */
+void split_matrix_conj_column(const split_matrix_kind_t *kind, split_matrix_t rows, int64_t count,
+                              int64_t column, split_matrix_t factors);
+
+/* c = a b, c += a b or c -= a b (mode) on the calling thread; operands conjugated if asked; rows of
+ * c are dense. A complex product is four real ones. */
 typedef struct split_matrix_product {
   gemm_mode_t mode;
   int64_t m, n, k;
@@ -112,7 +128,17 @@ typedef struct split_matrix_product {
 } split_matrix_product_t;
 void split_matrix_multiply(const split_matrix_kind_t *kind, const split_matrix_product_t *product,
                            void *space);
-size_t split_matrix_multiply_bytes(
-    const split_matrix_kind_t *kind); /* of `space` for any product */
+/* Size of `space` for any product. */
+size_t split_matrix_multiply_bytes(const split_matrix_kind_t *kind);
+
+/* Trailing update of a blocked two-sided reduction (LAPACK's latrd and labrd):
+ * c -= a[0]^T conj(b[0]) + a[1]^T conj(b[1]). a[i] has k rows of `rows` elements, b[i] k rows of
+ * `columns` elements, c is rows x columns. */
+typedef struct split_matrix_update {
+  int64_t rows, columns, k;
+  split_matrix_t a[2], b[2], c;
+} split_matrix_update_t;
+void split_matrix_rank_2k_update(const split_matrix_kind_t *kind,
+                                 const split_matrix_update_t *update, void *space);
 
 #endif

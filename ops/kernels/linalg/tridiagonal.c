@@ -1,20 +1,27 @@
-/* Reflectors are found column by column, and the matrix itself is brought up to date after a block
- * of them: with w made from A v as below, A becomes A - v w^H - w v^H, until then kept as the rows
- * v and w. Half of the work is the products A v, which read what is left of the matrix once for
- * each column; the workers share its rows. */
+/* Blocked tridiagonalisation (LAPACK's sytrd with the panel factorisation latrd).
+ *
+ * Reflectors are found column by column; the trailing matrix is updated after a block of BLOCK of
+ * them. Until then it is represented as A - v^T conj(w) - w^T conj(v), with v the reflectors'
+ * vectors and w = tau A v - (tau^2 v^H A v / 2) v, one row per reflector. Half of the work is the
+ * products A v, which read the trailing matrix once per column and are bound by memory
+ * bandwidth; the workers share its rows. The matrix is mirrored to both triangles first, so that
+ * rows replace columns. */
 #include "ops/kernels/linalg/tridiagonal.h"
 
 #include "base/arith.h"
 
 #define BLOCK REFLECTORS_BLOCK
-#define READ_SERIAL 65536 /* elements of the matrix that one worker reads as quickly as all */
-#define UPDATE_ROWS 64
+#define PRODUCT_SERIAL 65536 /* elements read by one worker before others are worth starting */
+#define UPDATE_ROWS 64       /* rows per task of the trailing update */
 
 typedef struct tridiagonal_run {
   const split_matrix_kind_t *kind;
   const reflectors_t *r;
-  split_matrix_t a, w, factors; /* w: a row for each reflector of the block */
-  int64_t n, first, count;      /* of the block */
+  split_matrix_t a;       /* the matrix, updated up to the current block */
+  split_matrix_t w;       /* the block's panel; a row per reflector */
+  split_matrix_t factors; /* coefficients of one panel product; a row of BLOCK */
+  int64_t n;              /* size of the matrix */
+  int64_t first, count;   /* the current block's columns */
   hr_workers_t *workers;
   char *space;
 } tridiagonal_run_t;
@@ -23,9 +30,9 @@ size_t tridiagonal_bytes(const split_matrix_kind_t *kind, int64_t n) {
   return split_matrix_bytes(kind, BLOCK, n) + split_matrix_bytes(kind, 1, BLOCK) + 64;
 }
 
-/* What stands behind the diagonal in row i, and the diagonal made real. */
-static void conjugate_behind(const split_matrix_kind_t *kind, split_matrix_t a, int64_t i,
-                             int64_t n) {
+/* Conjugates row i right of the diagonal and makes the diagonal real. */
+static void conjugate_row_end(const split_matrix_kind_t *kind, split_matrix_t a, int64_t i,
+                              int64_t n) {
   int64_t from = hr_min(split_matrix_ceil(i + 1), n);
   split_matrix_set(kind, a, i, i, creal(split_matrix_get(kind, a, i, i)));
   for (int64_t c = i + 1; c < from; c++)
@@ -35,8 +42,8 @@ static void conjugate_behind(const split_matrix_kind_t *kind, split_matrix_t a, 
                        -1, 0);
 }
 
-/* The upper triangle out of the lower one. */
-static void mirror(const split_matrix_kind_t *kind, split_matrix_t a, int64_t n) {
+/* Fills the upper triangle with the conjugated lower one. */
+static void mirror_lower_triangle(const split_matrix_kind_t *kind, split_matrix_t a, int64_t n) {
   for (int64_t i = 0; i < n; i += SPLIT_MATRIX_UNIT) {
     int64_t rows = hr_min(SPLIT_MATRIX_UNIT, n - i);
     split_matrix_copy(kind, split_matrix_at(kind, a, i, 0), rows, i,
@@ -45,48 +52,41 @@ static void mirror(const split_matrix_kind_t *kind, split_matrix_t a, int64_t n)
       for (int64_t c = i; c < r; c++)
         split_matrix_set(kind, a, c, r, split_matrix_get(kind, a, r, c));
   }
-  for (int64_t i = 0; i < n && kind->parts == 2; i++) conjugate_behind(kind, a, i, n);
+  for (int64_t i = 0; i < n && kind->parts == 2; i++) conjugate_row_end(kind, a, i, n);
 }
 
-/* factors[k] = the conjugate of rows[k][at]. */
-static void take_column(const tridiagonal_run_t *run, split_matrix_t rows, int64_t count,
-                        int64_t at) {
-  for (int64_t k = 0; k < count; k++)
-    split_matrix_set(run->kind, run->factors, 0, k, conj(split_matrix_get(run->kind, rows, k, at)));
-}
-
-/* Column i of the matrix as it would be by now, from the diagonal on, into row x; zero before. */
+/* Column i of the updated matrix, from the diagonal on, into row x; zero before it. */
 static void current_column(const tridiagonal_run_t *run, int64_t i, split_matrix_t x) {
   const split_matrix_kind_t *kind = run->kind;
   split_matrix_t v = split_matrix_at(kind, run->r->vectors, run->first, 0);
-  int64_t before = split_matrix_floor(i), done = i - run->first;
+  int64_t before = split_matrix_floor(i), reduced_count = i - run->first;
   split_matrix_copy(kind, split_matrix_at(kind, run->a, i, before), 1, run->n - before,
                     split_matrix_at(kind, x, 0, before));
   if (x.part[1])
     kind->loops->scale(split_matrix_ceil(run->n) - before,
                        split_matrix_at(kind, x, 0, before).part[1], NULL, -1, 0);
-  take_column(run, run->w, done, i);
-  split_gemv(kind, SPLIT_MATRIX_NO_CONJ, done, v, run->factors, -1, x, i, run->n);
-  take_column(run, v, done, i);
-  split_gemv(kind, SPLIT_MATRIX_NO_CONJ, done, run->w, run->factors, -1, x, i, run->n);
+  split_matrix_conj_column(kind, run->w, reduced_count, i, run->factors);
+  split_gemv(kind, SPLIT_MATRIX_NO_CONJ, reduced_count, v, run->factors, -1, x, i, run->n);
+  split_matrix_conj_column(kind, v, reduced_count, i, run->factors);
+  split_gemv(kind, SPLIT_MATRIX_NO_CONJ, reduced_count, run->w, run->factors, -1, x, i, run->n);
   split_matrix_clear(kind, split_matrix_at(kind, x, 0, before), 1, i - before);
 }
 
-typedef struct read_run {
+typedef struct product_run {
   const tridiagonal_run_t *run;
   split_matrix_t v, y;
   int64_t from;
-} read_run_t;
+} product_run_t;
 
-/* Rows of y = A v. */
-static void read_rows(void *context, int64_t begin, int64_t end, int worker) {
-  const read_run_t *read = context;
-  const tridiagonal_run_t *run = read->run;
-  int64_t row = read->from + begin;
+/* A range of elements of y = A v. */
+static void multiply_rows(void *context, int64_t begin, int64_t end, int worker) {
+  const product_run_t *product = context;
+  const tridiagonal_run_t *run = product->run;
+  int64_t row = product->from + begin;
   (void)worker;
   split_gemv_t(run->kind, SPLIT_MATRIX_NO_CONJ, end - begin,
-               split_matrix_at(run->kind, run->a, row, 0), read->v, read->from, run->n,
-               split_matrix_at(run->kind, read->y, 0, row));
+               split_matrix_at(run->kind, run->a, row, 0), product->v, product->from, run->n,
+               split_matrix_at(run->kind, product->y, 0, row));
 }
 
 /* y = (A - v w^H - w v^H) v for the reflector of column i. */
@@ -94,19 +94,19 @@ static void current_product(const tridiagonal_run_t *run, int64_t i, split_matri
                             split_matrix_t y) {
   const split_matrix_kind_t *kind = run->kind;
   split_matrix_t vs = split_matrix_at(kind, run->r->vectors, run->first, 0);
-  int64_t done = i - run->first, left = run->n - i - 1;
-  read_run_t read = {run, v, y, i + 1};
+  int64_t reduced_count = i - run->first, left = run->n - i - 1;
+  product_run_t product = {run, v, y, i + 1};
   split_matrix_clear(kind, y, 1, split_matrix_ceil(run->n));
-  hr_workers_split(run->workers, left, 1 + READ_SERIAL / left, read_rows, &read);
-  split_gemv_t(kind, SPLIT_MATRIX_CONJ_ROWS, done, run->w, v, i + 1, run->n, run->factors);
-  split_gemv(kind, SPLIT_MATRIX_NO_CONJ, done, vs, run->factors, -1, y, i + 1, run->n);
-  split_gemv_t(kind, SPLIT_MATRIX_CONJ_ROWS, done, vs, v, i + 1, run->n, run->factors);
-  split_gemv(kind, SPLIT_MATRIX_NO_CONJ, done, run->w, run->factors, -1, y, i + 1, run->n);
+  hr_workers_split(run->workers, left, 1 + PRODUCT_SERIAL / left, multiply_rows, &product);
+  split_gemv_t(kind, SPLIT_MATRIX_CONJ_ROWS, reduced_count, run->w, v, i + 1, run->n, run->factors);
+  split_gemv(kind, SPLIT_MATRIX_NO_CONJ, reduced_count, vs, run->factors, -1, y, i + 1, run->n);
+  split_gemv_t(kind, SPLIT_MATRIX_CONJ_ROWS, reduced_count, vs, v, i + 1, run->n, run->factors);
+  split_gemv(kind, SPLIT_MATRIX_NO_CONJ, reduced_count, run->w, run->factors, -1, y, i + 1, run->n);
 }
 
 /* w = tau y + alpha v, with alpha = - tau (tau y)^H v / 2. */
-static void finish_row(const tridiagonal_run_t *run, int64_t i, double complex tau,
-                       split_matrix_t v, split_matrix_t w) {
+static void compute_w(const tridiagonal_run_t *run, int64_t i, double complex tau, split_matrix_t v,
+                      split_matrix_t w) {
   const split_matrix_kind_t *kind = run->kind;
   int64_t from = split_matrix_floor(i + 1);
   split_matrix_t rest = split_matrix_at(kind, w, 0, from);
@@ -118,34 +118,23 @@ static void finish_row(const tridiagonal_run_t *run, int64_t i, double complex t
   split_gemv(kind, SPLIT_MATRIX_NO_CONJ, 1, v, run->factors, 1, w, i + 1, run->n);
 }
 
-/* Rows of what is left behind the block, brought up to date. */
-static void update_rows(void *context, int64_t begin, int64_t end, int worker) {
+/* Trailing update after a block, UPDATE_ROWS rows per task. */
+static void update_trailing_rows(void *context, int64_t begin, int64_t end, int worker) {
   const tridiagonal_run_t *run = context;
   const split_matrix_kind_t *kind = run->kind;
   int64_t from = run->first + run->count;
   char *space = run->space + (size_t)worker * reflectors_space_bytes(kind);
   for (int64_t i = begin; i < end; i++) {
     int64_t row = from + i * UPDATE_ROWS, rows = hr_min(UPDATE_ROWS, run->n - row);
-    split_matrix_t v = split_matrix_at(kind, run->r->vectors, run->first, 0),
-                   c = split_matrix_at(kind, run->a, row, from);
-    split_matrix_product_t one = {GEMM_SUBTRACT,
-                                  rows,
-                                  run->n - from,
-                                  run->count,
-                                  split_matrix_transposed(split_matrix_at(kind, v, 0, row)),
-                                  split_matrix_at(kind, run->w, 0, from),
-                                  c,
-                                  .conj_b = true};
-    split_matrix_product_t other = {GEMM_SUBTRACT,
-                                    rows,
-                                    run->n - from,
-                                    run->count,
-                                    split_matrix_transposed(split_matrix_at(kind, run->w, 0, row)),
-                                    split_matrix_at(kind, v, 0, from),
-                                    c,
-                                    .conj_b = true};
-    split_matrix_multiply(kind, &one, space);
-    split_matrix_multiply(kind, &other, space);
+    split_matrix_t v = split_matrix_at(kind, run->r->vectors, run->first, 0);
+    split_matrix_update_t update = {
+        .rows = rows,
+        .columns = run->n - from,
+        .k = run->count,
+        .a = {split_matrix_at(kind, v, 0, row), split_matrix_at(kind, run->w, 0, row)},
+        .b = {split_matrix_at(kind, run->w, 0, from), split_matrix_at(kind, v, 0, from)},
+        .c = split_matrix_at(kind, run->a, row, from)};
+    split_matrix_rank_2k_update(kind, &update, space);
   }
 }
 
@@ -162,7 +151,7 @@ static void reduce_column(const tridiagonal_run_t *run, int64_t i, split_matrix_
   split_matrix_set(kind, off_diagonal, 0, i, beta);
   split_matrix_set(kind, run->r->taus, 0, i, tau);
   current_product(run, i, v, w);
-  finish_row(run, i, tau, v, w);
+  compute_w(run, i, tau, v, w);
 }
 
 void tridiagonal_reduce(hr_workers_t *workers, const reflectors_t *r, split_matrix_t a, int64_t n,
@@ -180,12 +169,12 @@ void tridiagonal_reduce(hr_workers_t *workers, const reflectors_t *r, split_matr
       0,
       workers,
       space};
-  mirror(kind, a, n);
+  mirror_lower_triangle(kind, a, n);
   for (; run.first < n - 1; run.first += run.count) {
     run.count = hr_min(BLOCK, n - 1 - run.first);
     for (int64_t i = run.first; i < run.first + run.count; i++) reduce_column(&run, i, d, e);
     int64_t left = n - run.first - run.count;
-    hr_workers_for(workers, (left + UPDATE_ROWS - 1) / UPDATE_ROWS, 1 + 2000 / left, update_rows,
+    hr_workers_for(workers, hr_div_ceil(left, UPDATE_ROWS), 1 + 2000 / left, update_trailing_rows,
                    &run);
   }
   split_matrix_set(kind, d, 0, n - 1, creal(split_matrix_get(kind, a, n - 1, n - 1)));

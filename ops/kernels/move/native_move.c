@@ -1,51 +1,66 @@
-/* Ops that only move elements, where they move them in runs: parts of arrays in and out, at places
- * known or found at run time, several arrays into one, one repeated. What moves single elements
- * about is left to generated code, unless there are so few that compiling it would take longer. */
+/* Ops that copy rows without changing elements: copy, slice, reverse, broadcast, concatenate,
+ * dynamic-slice and dynamic-update-slice. Each is reduced to strided copies (native_copy_strided)
+ * of one source each; the plan holds their loop nests with offsets in bytes.
+ *
+ *   copy, slice, reverse, broadcast   one source with changed strides and offset
+ *   concatenate                       a source per operand, at its offset in the result
+ *   dynamic (update) slice            offset from the start indices, clamped at run time
+ *
+ * Only copies of long rows are accepted (moves_rows). Strided single elements are left to generated
+ * code, unless the array is so small that compiling would cost more than it saves. */
 #include <string.h>
 
+#include "base/arith.h"
 #include "ops/kernels/common/native_copy.h"
 #include "ops/kernels/native.h"
 
-enum { MIN_ROW_BYTES = 32, FEW_BYTES = 1 << 14, MAX_STARTS = HLO_MAX_RANK };
+enum {
+  MIN_ROW_BYTES = 32,    /* shortest row that is copied as one */
+  SMALL_BYTES = 1 << 14, /* arrays up to this size are copied whatever their rows */
+  MAX_STARTS = HLO_MAX_RANK
+};
 
-/* A result made of up to `part_count` operands, each copied to its place. */
-typedef struct move_part {
+/* One operand's copy into the result. */
+typedef struct move_source {
   loop_copy_t copy;
-  int64_t to_offset, from_offset; /* bytes */
-} move_part_t;
+  int64_t to_offset, from_offset; /* bytes from the result's and the operand's start */
+} move_source_t;
 
 typedef struct native_move_plan {
-  int part_count;
-  move_part_t *parts;
+  int source_count;
+  move_source_t *sources;
   int element_bytes;
-  int64_t count;
+  int64_t count; /* elements of the result */
 } native_move_plan_t;
 
-static bool moves_runs(const loop_copy_t *copy) {
+/* True if the innermost loop copies contiguous rows (or repeats one element), or if the array is
+ * small. */
+static bool moves_rows(const loop_copy_t *copy) {
   const loop_nest_t *nest = &copy->nest;
   int64_t bytes = copy->element_bytes, rows = loop_row_total(nest);
-  if (nest->empty || copy->cross_count || rows * nest->row_count * bytes <= FEW_BYTES) return true;
+  if (nest->empty || copy->cross_count || rows * nest->row_count * bytes <= SMALL_BYTES)
+    return true;
   bool dense =
       nest->row_strides[0] == bytes && (nest->row_strides[1] == bytes || nest->row_strides[1] == 0);
   return dense && nest->row_count * bytes >= MIN_ROW_BYTES;
 }
 
-static hr_status_t new_plan(const op_native_target_t *target, const op_step_t *step, int part_count,
-                            native_move_plan_t **out_plan) {
+static hr_status_t new_move_plan(const op_native_target_t *target, const op_step_t *step,
+                                 int source_count, native_move_plan_t **out_plan) {
   native_move_plan_t *plan;
   HR_TRY(HR_NEW(target->arena, &plan));
-  HR_TRY(HR_NEW_ARRAY(target->arena, part_count, &plan->parts));
+  HR_TRY(HR_NEW_ARRAY(target->arena, source_count, &plan->sources));
   HR_TRY(hlo_shape_count(step->out_shape, &plan->count));
-  plan->part_count = part_count;
+  plan->source_count = source_count;
   plan->element_bytes = (int)hr_dtype_bytes(step->out_shape->dtype);
   *out_plan = plan;
   return NULL;
 }
 
-static void accept(const native_move_plan_t *plan, op_native_step_t *out) {
-  bool good = true;
-  for (int k = 0; k < plan->part_count; k++) good &= moves_runs(&plan->parts[k].copy);
-  if (!good) return;
+static void accept_plan(const native_move_plan_t *plan, op_native_step_t *out) {
+  bool all_rows = true;
+  for (int k = 0; k < plan->source_count; k++) all_rows &= moves_rows(&plan->sources[k].copy);
+  if (!all_rows) return;
   out->plan = plan;
   out->bytes = 2.0 * (double)plan->count * plan->element_bytes;
 }
@@ -53,35 +68,36 @@ static void accept(const native_move_plan_t *plan, op_native_step_t *out) {
 static hr_status_t run_move(const op_native_run_t *run, const void *plan_, void *const *in,
                             void *const *out) {
   const native_move_plan_t *plan = plan_;
-  for (int k = 0; k < plan->part_count; k++) {
-    const move_part_t *part = &plan->parts[k];
-    if (part->copy.nest.empty) continue;
-    native_copy_strided(run->workers, &part->copy, (char *)out[0] + part->to_offset,
-                        (const char *)in[k] + part->from_offset);
+  for (int k = 0; k < plan->source_count; k++) {
+    const move_source_t *source = &plan->sources[k];
+    if (source->copy.nest.empty) continue;
+    native_copy_strided(run->workers, &source->copy, (char *)out[0] + source->to_offset,
+                        (const char *)in[k] + source->from_offset);
   }
   return NULL;
 }
 
 /* --- copies, slices, broadcasts, reversals ---------------------------------------------------- */
 
-static void operand_strides(const op_step_t *step, int64_t *out_strides) {
+static void dense_operand_strides(const op_step_t *step, int64_t *out_strides) {
   const hlo_shape_t *in = step->in_shapes[0];
   loop_dense_strides(in->rank, in->dims, (int64_t)hr_dtype_bytes(in->dtype), out_strides);
 }
 
-/* from_strides and from_offset in bytes, per dimension of the result. */
-static hr_status_t plan_one(const op_native_target_t *target, const op_step_t *step,
-                            const int64_t *from_strides, int64_t from_offset,
-                            op_native_step_t *out) {
+/* Plans the copy of operand 0. from_strides (per dimension of the result) and from_offset in
+ * bytes. */
+static hr_status_t plan_single_source(const op_native_target_t *target, const op_step_t *step,
+                                      const int64_t *from_strides, int64_t from_offset,
+                                      op_native_step_t *out) {
   const hlo_shape_t *shape = step->out_shape;
   int64_t to_strides[HLO_MAX_RANK];
   native_move_plan_t *plan;
-  HR_TRY(new_plan(target, step, 1, &plan));
+  HR_TRY(new_move_plan(target, step, 1, &plan));
   loop_dense_strides(shape->rank, shape->dims, plan->element_bytes, to_strides);
-  loop_copy_init(&plan->parts[0].copy, plan->element_bytes, shape->rank, shape->dims, to_strides,
+  loop_copy_init(&plan->sources[0].copy, plan->element_bytes, shape->rank, shape->dims, to_strides,
                  from_strides);
-  plan->parts[0].from_offset = from_offset;
-  accept(plan, out);
+  plan->sources[0].from_offset = from_offset;
+  accept_plan(plan, out);
   return NULL;
 }
 
@@ -90,44 +106,44 @@ static hr_status_t prepare_copy(const op_native_target_t *target, const op_step_
   static const uint64_t in_place[] = {1};
   int64_t strides[HLO_MAX_RANK];
   if (!hlo_shape_is_array(step->out_shape)) return NULL;
-  operand_strides(step, strides);
+  dense_operand_strides(step, strides);
   out->reuse = in_place;
-  return plan_one(target, step, strides, 0, out);
+  return plan_single_source(target, step, strides, 0, out);
 }
 
 static hr_status_t prepare_slice(const op_native_target_t *target, const op_step_t *step,
                                  op_native_step_t *out) {
   const hlo_slice_t *slice = hlo_attr_slice(step->instr);
   int64_t strides[HLO_MAX_RANK], offset = 0;
-  operand_strides(step, strides);
+  dense_operand_strides(step, strides);
   for (int d = 0; d < step->out_shape->rank; d++) {
     offset += slice->dims[d].start * strides[d];
     if (step->out_shape->dims[d] > 1) strides[d] *= slice->dims[d].stride;
   }
-  return plan_one(target, step, strides, offset, out);
+  return plan_single_source(target, step, strides, offset, out);
 }
 
 static hr_status_t prepare_reverse(const op_native_target_t *target, const op_step_t *step,
                                    op_native_step_t *out) {
   hr_ints_t dimensions = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS);
   int64_t strides[HLO_MAX_RANK], offset = 0;
-  operand_strides(step, strides);
+  dense_operand_strides(step, strides);
   for (int64_t i = 0; i < dimensions.count; i++) {
     int64_t d = dimensions.data[i];
     offset += (step->out_shape->dims[d] - 1) * strides[d];
     strides[d] = -strides[d];
   }
-  return plan_one(target, step, strides, offset, out);
+  return plan_single_source(target, step, strides, offset, out);
 }
 
 static hr_status_t prepare_broadcast(const op_native_target_t *target, const op_step_t *step,
                                      op_native_step_t *out) {
   hr_ints_t dimensions = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS);
   int64_t in_strides[HLO_MAX_RANK], strides[HLO_MAX_RANK] = {0};
-  operand_strides(step, in_strides);
+  dense_operand_strides(step, in_strides);
   for (int i = 0; i < step->in_shapes[0]->rank; i++)
     if (step->in_shapes[0]->dims[i] != 1) strides[dimensions.data[i]] = in_strides[i];
-  return plan_one(target, step, strides, 0, out);
+  return plan_single_source(target, step, strides, 0, out);
 }
 
 const op_native_t native_whole_copy = {"copy", prepare_copy, run_move};
@@ -135,7 +151,7 @@ const op_native_t native_slice = {"slice", prepare_slice, run_move};
 const op_native_t native_reverse = {"reverse", prepare_reverse, run_move};
 const op_native_t native_broadcast = {"broadcast", prepare_broadcast, run_move};
 
-/* --- several into one ------------------------------------------------------------------------- */
+/* --- concatenate ------------------------------------------------------------------------------ */
 
 static hr_status_t prepare_concatenate(const op_native_target_t *target, const op_step_t *step,
                                        op_native_step_t *out) {
@@ -143,32 +159,36 @@ static hr_status_t prepare_concatenate(const op_native_target_t *target, const o
   int64_t to_strides[HLO_MAX_RANK], from_strides[HLO_MAX_RANK];
   int rank = step->out_shape->rank;
   native_move_plan_t *plan;
-  HR_TRY(new_plan(target, step, step->instr->operand_count, &plan));
+  HR_TRY(new_move_plan(target, step, step->instr->operand_count, &plan));
   loop_dense_strides(rank, step->out_shape->dims, plan->element_bytes, to_strides);
-  for (int k = 0; k < plan->part_count; k++) {
+  for (int k = 0; k < plan->source_count; k++) {
     const int64_t *dims = step->in_shapes[k]->dims;
     loop_dense_strides(rank, dims, plan->element_bytes, from_strides);
-    loop_copy_init(&plan->parts[k].copy, plan->element_bytes, rank, dims, to_strides, from_strides);
-    plan->parts[k].to_offset = start * to_strides[d];
+    loop_copy_init(&plan->sources[k].copy, plan->element_bytes, rank, dims, to_strides,
+                   from_strides);
+    plan->sources[k].to_offset = start * to_strides[d];
     start += dims[d];
   }
-  accept(plan, out);
+  accept_plan(plan, out);
   return NULL;
 }
 
 const op_native_t native_concatenate = {"concatenate", prepare_concatenate, run_move};
 
-/* --- places known at run time ----------------------------------------------------------------- */
+/* --- dynamic slices --------------------------------------------------------------------------- */
 
 typedef struct native_block_plan {
   loop_copy_t copy;
-  int rank, first; /* operand of the first start */
-  bool is_vector;  /* one operand has all starts */
+  int rank;
+  int first_start; /* operand number of the first start index */
+  bool is_vector;  /* one operand holds all start indices */
   hr_dtype_t dtypes[MAX_STARTS];
-  int64_t limits[MAX_STARTS], strides[MAX_STARTS]; /* of the starts; bytes */
-  int64_t whole_bytes;                             /* of the updated array */
+  int64_t limits[MAX_STARTS];  /* largest start index per dimension; starts are clamped to it */
+  int64_t strides[MAX_STARTS]; /* strides of the sliced array, bytes */
+  int64_t array_bytes;         /* of the updated array */
 } native_block_plan_t;
 
+/* Reads a start index of any integer type; u64 values beyond int64_t saturate. */
 static int64_t read_start(hr_dtype_t dtype, const char *at) {
   switch (dtype) {
     case HR_U64:
@@ -188,45 +208,45 @@ static int64_t read_start(hr_dtype_t dtype, const char *at) {
   }
 }
 
+/* The block's offset in bytes: start indices are clamped so that the block lies inside the array
+ * (StableHLO spec, dynamic_slice and dynamic_update_slice). */
 static int64_t block_offset(const native_block_plan_t *plan, void *const *in) {
   int64_t offset = 0;
   for (int d = 0; d < plan->rank; d++) {
-    const char *at = plan->is_vector ? (const char *)in[plan->first] +
+    const char *at = plan->is_vector ? (const char *)in[plan->first_start] +
                                            d * (int64_t)hr_dtype_bytes(plan->dtypes[d])
-                                     : in[plan->first + d];
+                                     : in[plan->first_start + d];
     int64_t start = read_start(plan->dtypes[d], at);
-    offset += (start < 0                 ? 0
-               : start > plan->limits[d] ? plan->limits[d]
-                                         : start) *
-              plan->strides[d];
+    offset += hr_min(hr_max(start, 0), plan->limits[d]) * plan->strides[d];
   }
   return offset;
 }
 
-/* `updates`: the block is written into the array, not read from it. */
+/* Plans the copy of a block. `updates`: the block is written into the array (operand 1), else
+ * read from it. *out_plan stays NULL where the kernel does not apply. */
 static hr_status_t plan_block(const op_native_target_t *target, const op_step_t *step, bool updates,
                               native_block_plan_t **out_plan) {
-  const hlo_shape_t *whole = step->in_shapes[0],
+  const hlo_shape_t *array = step->in_shapes[0],
                     *block = updates ? step->in_shapes[1] : step->out_shape;
-  int64_t bytes = (int64_t)hr_dtype_bytes(whole->dtype), dense[HLO_MAX_RANK];
+  int64_t bytes = (int64_t)hr_dtype_bytes(array->dtype), dense[HLO_MAX_RANK];
   native_block_plan_t *plan;
   HR_TRY(HR_NEW(target->arena, &plan));
-  plan->rank = whole->rank;
-  plan->first = updates ? 2 : 1;
-  plan->is_vector =
-      step->instr->operand_count == plan->first + 1 && step->in_shapes[plan->first]->rank == 1;
-  HR_TRY(hlo_shape_count(whole, &plan->whole_bytes));
-  plan->whole_bytes *= bytes;
-  loop_dense_strides(whole->rank, whole->dims, bytes, plan->strides);
+  plan->rank = array->rank;
+  plan->first_start = updates ? 2 : 1;
+  plan->is_vector = step->instr->operand_count == plan->first_start + 1 &&
+                    step->in_shapes[plan->first_start]->rank == 1;
+  HR_TRY(hlo_shape_count(array, &plan->array_bytes));
+  plan->array_bytes *= bytes;
+  loop_dense_strides(array->rank, array->dims, bytes, plan->strides);
   loop_dense_strides(block->rank, block->dims, bytes, dense);
-  for (int d = 0; d < whole->rank; d++) {
-    plan->dtypes[d] = step->in_shapes[plan->first + (plan->is_vector ? 0 : d)]->dtype;
-    plan->limits[d] = whole->dims[d] - block->dims[d];
+  for (int d = 0; d < array->rank; d++) {
+    plan->dtypes[d] = step->in_shapes[plan->first_start + (plan->is_vector ? 0 : d)]->dtype;
+    plan->limits[d] = array->dims[d] - block->dims[d];
     if (plan->limits[d] < 0) return NULL;
   }
   loop_copy_init(&plan->copy, (int)bytes, block->rank, block->dims, updates ? plan->strides : dense,
                  updates ? dense : plan->strides);
-  *out_plan = moves_runs(&plan->copy) ? plan : NULL;
+  *out_plan = moves_rows(&plan->copy) ? plan : NULL;
   return NULL;
 }
 
@@ -260,7 +280,7 @@ static hr_status_t prepare_dynamic_update_slice(const op_native_target_t *target
 static hr_status_t run_dynamic_update_slice(const op_native_run_t *run, const void *plan_,
                                             void *const *in, void *const *out) {
   const native_block_plan_t *plan = plan_;
-  native_copy(run->workers, out[0], in[0], plan->whole_bytes);
+  native_copy(run->workers, out[0], in[0], plan->array_bytes);
   if (!plan->copy.nest.empty)
     native_copy_strided(run->workers, &plan->copy, (char *)out[0] + block_offset(plan, in), in[1]);
   return NULL;

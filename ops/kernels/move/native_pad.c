@@ -1,12 +1,13 @@
-/* Pad, row by row in one pass: a row is what lies together from the last padded dimension on.
+/* Pad, row by row in one pass over the result.
  *
- *     . . . . . . .      rows of filling only
- *     . . a a a a .      low, copied, high elements: a row of the operand between
- *     . . . . . . .      (space between the operand's rows)
+ *     . . . . . . .      rows of padding only
+ *     . . a a a a .      a row: low padding, operand's row, high padding
+ *     . . . . . . .      (interior padding between the operand's rows)
  *     . . a a a a .
  *
- * Where there is space between the elements of the last padded dimension, rows are what lies within
- * it. Rows of few bytes are left to generated code. */
+ * A row spans the last padded dimension and all dimensions after it, which are contiguous. If that
+ * dimension has interior padding, rows begin one dimension later. Rows of few bytes are left to
+ * generated code. Large results are written with non-temporal stores. */
 #include <string.h>
 
 #include "ops/kernels/common/native_copy.h"
@@ -14,35 +15,38 @@
 #include "ops/query/pad_range.h"
 
 enum {
-  GRAIN = 1 << 18, /* bytes that are worth a worker */
-  MIN_ROW_BYTES = 32,
-  FEW_BYTES = 1 << 14,   /* of a result whose rows may be as short as they are */
-  MIN_STREAM_BYTES = 512 /* of a row that is written past the caches */
+  GRAIN = 1 << 18,       /* bytes per worker, at least */
+  MIN_ROW_BYTES = 32,    /* shortest copied row in a large result */
+  SMALL_BYTES = 1 << 14, /* results up to this size are accepted whatever their rows */
+  MIN_STREAM_BYTES = 512 /* shortest row that is stored non-temporally */
 };
 
-/* A dimension around the rows: `count` indices of the operand have a place in the result. */
+/* A dimension outside the rows: result index start + k * stride holds index k of the operand,
+ * for k < count. */
 typedef struct pad_dim {
-  int64_t size, start, stride, count; /* of the result, the first of them; elements */
-  int64_t from_stride;                /* bytes */
+  int64_t size;                 /* size in the result */
+  int64_t start, stride, count; /* result indices that hold operand elements */
+  int64_t from_stride;          /* operand's stride, bytes */
 } pad_dim_t;
 
 typedef struct native_pad_plan {
   int rank;
   pad_dim_t dims[HLO_MAX_RANK];
-  int64_t rows, low, copied, high; /* of a row: elements */
-  int64_t from_offset;             /* of the first element of the operand that is copied, bytes */
+  int64_t rows;              /* rows of the result */
+  int64_t low, copied, high; /* parts of a row, elements */
+  int64_t from_offset;       /* offset of the first copied operand element, bytes */
   int element_bytes;
-  bool streams;
+  bool nontemporal;
 } native_pad_plan_t;
 
 typedef struct pad_job {
   const native_pad_plan_t *plan;
   char *to;
-  const char *from, *filling;
+  const char *from, *padding_value;
 } pad_job_t;
 
-/* What is copied to a row, NULL if nothing. */
-static const char *row_source(const pad_job_t *job, const int64_t *index) {
+/* The operand's row that the result row at `index` holds; NULL for a row of padding. */
+static const char *row_operand(const pad_job_t *job, const int64_t *index) {
   const native_pad_plan_t *plan = job->plan;
   const char *from = job->from + plan->from_offset;
   for (int d = 0; d < plan->rank; d++) {
@@ -61,23 +65,23 @@ static const char *row_source(const pad_job_t *job, const int64_t *index) {
 static void pad_row(const pad_job_t *job, char *to, const char *from) {
   const native_pad_plan_t *plan = job->plan;
   int64_t bytes = plan->element_bytes, copied = plan->copied * bytes;
-  native_fill_row(to, job->filling, (int)bytes, plan->low);
+  native_fill_row(to, job->padding_value, (int)bytes, plan->low);
   to += plan->low * bytes;
-  if (plan->streams)
+  if (plan->nontemporal)
     native_stream(to, from, copied);
   else
     memcpy(to, from, (size_t)copied);
-  native_fill_row(to + copied, job->filling, (int)bytes, plan->high);
+  native_fill_row(to + copied, job->padding_value, (int)bytes, plan->high);
 }
 
-static void index_at(const native_pad_plan_t *plan, int64_t row, int64_t *index) {
+static void pad_index_at(const native_pad_plan_t *plan, int64_t row, int64_t *index) {
   for (int d = plan->rank - 1; d >= 0; d--) {
     index[d] = row % plan->dims[d].size;
     row /= plan->dims[d].size;
   }
 }
 
-static void index_next(const native_pad_plan_t *plan, int64_t *index) {
+static void pad_index_next(const native_pad_plan_t *plan, int64_t *index) {
   for (int d = plan->rank - 1; d >= 0; d--) {
     if (++index[d] < plan->dims[d].size) return;
     index[d] = 0;
@@ -89,16 +93,16 @@ static void pad_rows(void *context, int64_t begin, int64_t end, int worker) {
   const native_pad_plan_t *plan = job->plan;
   int64_t index[HLO_MAX_RANK], elements = plan->low + plan->copied + plan->high;
   (void)worker;
-  index_at(plan, begin, index);
-  for (int64_t row = begin; row < end; row++, index_next(plan, index)) {
+  pad_index_at(plan, begin, index);
+  for (int64_t row = begin; row < end; row++, pad_index_next(plan, index)) {
     char *to = job->to + row * elements * plan->element_bytes;
-    const char *from = row_source(job, index);
+    const char *from = row_operand(job, index);
     if (from)
       pad_row(job, to, from);
     else
-      native_fill_row(to, job->filling, plan->element_bytes, elements);
+      native_fill_row(to, job->padding_value, plan->element_bytes, elements);
   }
-  if (plan->streams) native_stream_end();
+  if (plan->nontemporal) native_stream_end();
 }
 
 static hr_status_t run_pad(const op_native_run_t *run, const void *plan_, void *const *in,
@@ -113,8 +117,9 @@ static hr_status_t run_pad(const op_native_run_t *run, const void *plan_, void *
 
 /* --- planning --------------------------------------------------------------------------------- */
 
-/* The dimensions from this one on are the row. */
-static int first_of_row(const hlo_padding_t *padding, int rank) {
+/* The first dimension that belongs to the rows: the last padded one, or the one after it if it
+ * has interior padding. */
+static int first_row_dim(const hlo_padding_t *padding, int rank) {
   int d = rank - 1;
   while (d >= 0 && !padding->dims[d].low && !padding->dims[d].high && !padding->dims[d].interior)
     d--;
@@ -140,7 +145,7 @@ static void add_dim(native_pad_plan_t *plan, const hlo_shape_t *result, int d, c
 static void plan_rows(native_pad_plan_t *plan, const hlo_padding_t *padding, const hlo_shape_t *in,
                       const hlo_shape_t *result) {
   int64_t strides[HLO_MAX_RANK], first;
-  int row_dim = first_of_row(padding, result->rank);
+  int row_dim = first_row_dim(padding, result->rank);
   loop_dense_strides(in->rank, in->dims, plan->element_bytes, strides);
   plan->rows = plan->copied = 1;
   for (int d = 0; d < result->rank; d++) {
@@ -161,8 +166,8 @@ static hr_status_t prepare_pad(const op_native_target_t *target, const op_step_t
   plan_rows(plan, hlo_attr_padding(step->instr), step->in_shapes[0], result);
   int64_t copied = plan->copied * plan->element_bytes;
   int64_t bytes = plan->rows * (plan->low + plan->copied + plan->high) * plan->element_bytes;
-  plan->streams = bytes >= NATIVE_STREAM_BYTES && copied >= MIN_STREAM_BYTES;
-  if (copied < MIN_ROW_BYTES && bytes > FEW_BYTES) return NULL;
+  plan->nontemporal = bytes >= NATIVE_STREAM_BYTES && copied >= MIN_STREAM_BYTES;
+  if (copied < MIN_ROW_BYTES && bytes > SMALL_BYTES) return NULL;
   out->plan = plan;
   out->bytes = 2.0 * (double)bytes;
   return NULL;

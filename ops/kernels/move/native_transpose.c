@@ -1,15 +1,22 @@
-/* Transpose of any rank. Dimensions that stay neighbours are merged; then either the last ones stay
- * last, and runs of bytes are copied, or two dimensions change places: the one that is dense in the
- * operand and the one that is dense in the result. Squares of these are turned in registers:
+/* Transpose of any rank.
+ *
+ * Dimensions that stay neighbours are merged first, and a dense run of 2, 4, 8 or 16 bytes becomes
+ * one element. Four forms are left:
+ *
+ *   copy      nothing moves: one dense copy
+ *   runs      the last dimension stays last: rows of bytes are copied
+ *   streams   a dimension of 2 to 4 is swapped with a long one: few streams are (de)interleaved
+ *   tiles     two dimensions are swapped, i (dense in the operand) and j (dense in the result):
  *
  *     operand: rows j      result: rows i
- *     j0  i i i i          i0  j j j j    ->   written past the caches, as whole lines, if the
- * result is larger j1  i i i i    ->    i1  j j j j         than they are
+ *     j0  i i i i          i0  j j j j    ->   non-temporal stores of whole cache lines, if the
+ *     j1  i i i i    ->    i1  j j j j         result is larger than the caches
  *
- * Each cache line of the operand is read as a whole before the next. Where the result's rows do not
- * begin with lines, squares are turned in a buffer of which runs are copied. Squares that share the
- * operand's rows follow each other: memory takes longer to change between places that it reads than
- * between those that it writes. */
+ * Tiles are transposed in registers (transpose_tiles.h). Each cache line of the operand is read
+ * once, as a whole. Where rows of the result do not begin at a cache line, a tile is transposed
+ * into a buffer on the stack, from which rows are copied. Consecutive tiles share rows of the
+ * operand: DRAM pages that are read cost more to switch than those that are written. Cost: one read
+ * and one write of the array. Workers share the tiles; the result does not depend on how. */
 #include "ops/kernels/move/native_transpose.h"
 
 #include <string.h>
@@ -24,45 +31,43 @@
 NATIVE_OPTIMIZE
 
 enum {
-  SIDE_BYTES = 256,  /* of a square: some cache lines */
-  LINES_BYTES = 128, /* along the result's rows, where whole lines are written past the caches */
-  ROW_BYTES = SIDE_BYTES + 64, /* of the buffer */
-  MAX_ROWS = 128,              /* of the buffer */
-  SHORT_RUN_BYTES = 64,
-  FAR_BYTES = 1 << 12, /* rows so far apart, or a multiple, share few places of the first cache */
-  GRAIN = 1 << 15      /* bytes that are worth a worker */
+  SIDE_BYTES = 256,            /* side of a tile: four cache lines */
+  LINES_BYTES = 128,           /* side along the result's rows with non-temporal stores */
+  ROW_BYTES = SIDE_BYTES + 64, /* row of the buffer */
+  MAX_ROWS = 128,              /* rows of the buffer */
+  SHORT_RUN_BYTES = 64,        /* longest run copied by fixed-size moves */
+  FAR_BYTES = 1 << 12,         /* stride whose rows map to the same sets of the L1 cache */
+  GRAIN = 1 << 15              /* bytes per worker, at least */
 };
 
 struct native_transpose_plan {
-  int element_bytes; /* of what changes places: an element, or a few that stay together */
-  int64_t run_bytes; /* of runs that stay together, if nothing smaller changes places; else 0 */
-  int64_t i_count, i_stride; /* the dimension that is dense in the operand, and its stride in the
-                                result, bytes */
-  int64_t j_count,
-      j_stride;           /* the one that is dense in the result, and its stride in the operand */
-  int64_t i_side, j_side; /* of a square, elements */
-  bool weaves, splits;    /* few streams instead of squares */
-  loop_nest_t outer;      /* operands: 0 result, 1 operand; bytes */
-  int64_t units;          /* runs, rows of short ones, or squares */
-  int64_t bytes;
-  bool streams;
-  bool by_lines;      /* past the caches, rows are whole lines, if the result begins with one */
-  bool buffers;       /* squares are turned in a buffer */
-  hr_workers_fn copy; /* of some units */
+  int element_bytes;         /* size of the moved element, after merging of short runs */
+  int64_t run_bytes;         /* size of a contiguous run; 0 in the form of tiles */
+  int64_t i_count, i_stride; /* dimension dense in the operand; its stride in the result, bytes */
+  int64_t j_count, j_stride; /* dimension dense in the result; its stride in the operand, bytes */
+  int64_t i_side, j_side;    /* sides of a tile, elements */
+  bool interleaves, deinterleaves; /* form of few streams, instead of tiles */
+  loop_nest_t outer;               /* loops around; operands: 0 result, 1 operand; bytes */
+  int64_t units;                   /* units of work: runs, rows of short runs, or tiles */
+  int64_t bytes;                   /* size of the array */
+  bool nontemporal;                /* stores bypass the caches */
+  bool whole_lines;                /* rows are whole cache lines, provided the result is aligned */
+  bool buffered;                   /* tiles pass through a buffer */
+  hr_workers_fn copy;              /* copies a range of units */
 };
 
 typedef struct transpose_job {
   const native_transpose_plan_t *plan;
   char *to;
   const char *from;
-  bool by_lines; /* the result is written past the caches as it is turned */
+  bool whole_lines; /* tiles are stored non-temporally straight from registers */
 } transpose_job_t;
 
-/* --- squares ---------------------------------------------------------------------------------- */
+/* --- tiles ------------------------------------------------------------------------------------ */
 
-typedef struct wide {
+typedef struct wide_element {
   uint64_t low, high;
-} wide_t;
+} wide_element_t;
 
 #define VECTOR_FILE "ops/kernels/move/transpose_tiles.h"
 #include "ops/kernels/simd/simd_foreach.h"
@@ -75,44 +80,46 @@ static void transpose_elements(int element_bytes, int64_t i_count, int64_t j_cou
              (size_t)element_bytes);
 }
 
-/* By the widest vectors that the square has rows for. */
-static void transpose_square(int element_bytes, int64_t i_count, int64_t j_count, const char *from,
-                             int64_t j_stride, char *to, int64_t i_stride) {
-  int64_t piece = 16 / element_bytes, pieces = i_count >= piece ? j_count / piece : 0;
-  if (pieces == 0)
+/* Picks the widest vectors that the tile has rows for. */
+static void transpose_tile(int element_bytes, int64_t i_count, int64_t j_count, const char *from,
+                           int64_t j_stride, char *to, int64_t i_stride) {
+  int64_t vector_elements = 16 / element_bytes,
+          vectors = i_count >= vector_elements ? j_count / vector_elements : 0;
+  if (vectors == 0)
     return transpose_elements(element_bytes, i_count, j_count, from, j_stride, to, i_stride);
 #if SIMD_HAS_WIDTHS
-  if (pieces >= 4 && simd_width() == SIMD_512)
-    return v512_transpose_square(element_bytes, i_count, j_count, from, j_stride, to, i_stride);
-  if (pieces >= 2 && simd_width() >= SIMD_256)
-    return v256_transpose_square(element_bytes, i_count, j_count, from, j_stride, to, i_stride);
+  if (vectors >= 4 && simd_width() == SIMD_512)
+    return v512_transpose_tile(element_bytes, i_count, j_count, from, j_stride, to, i_stride);
+  if (vectors >= 2 && simd_width() >= SIMD_256)
+    return v256_transpose_tile(element_bytes, i_count, j_count, from, j_stride, to, i_stride);
 #endif
-  v128_transpose_square(element_bytes, i_count, j_count, from, j_stride, to, i_stride);
+  v128_transpose_tile(element_bytes, i_count, j_count, from, j_stride, to, i_stride);
 }
 
-/* Past the caches, as transpose_past of transpose_tiles.h says. */
-static void transpose_past(int element_bytes, int64_t i_count, int64_t j_count, const char *from,
-                           int64_t j_stride, char *to, int64_t i_stride) {
+/* Stores bypass the caches; conditions: see TRANSPOSE_ALL in transpose_tiles.h. */
+static void transpose_nontemporal(int element_bytes, int64_t i_count, int64_t j_count,
+                                  const char *from, int64_t j_stride, char *to, int64_t i_stride) {
 #if SIMD_HAS_WIDTHS
   if (simd_width() == SIMD_512)
-    v512_transpose_past(element_bytes, i_count, j_count, from, j_stride, to, i_stride);
+    v512_transpose_nontemporal(element_bytes, i_count, j_count, from, j_stride, to, i_stride);
   else
-    v256_transpose_past(element_bytes, i_count, j_count, from, j_stride, to, i_stride);
+    v256_transpose_nontemporal(element_bytes, i_count, j_count, from, j_stride, to, i_stride);
 #else
-  transpose_square(element_bytes, i_count, j_count, from, j_stride, to, i_stride);
+  transpose_tile(element_bytes, i_count, j_count, from, j_stride, to, i_stride);
 #endif
 }
 
-/* Some lines of the caches at a time, as rows may be a page apart. */
+/* One cache line's columns at a time: rows may be a page apart, and each needs a TLB entry. */
 void native_transpose_plane(int element_bytes, int64_t i_count, int64_t j_count, const char *from,
                             int64_t j_stride, char *to, int64_t i_stride) {
   int64_t unit = 64 / element_bytes;
   for (int64_t i = 0; i < i_count; i += unit)
-    transpose_square(element_bytes, hr_min(unit, i_count - i), j_count, from + i * element_bytes,
-                     j_stride, to + i * i_stride, i_stride);
+    transpose_tile(element_bytes, hr_min(unit, i_count - i), j_count, from + i * element_bytes,
+                   j_stride, to + i * i_stride, i_stride);
 }
 
-/* At most a row of the buffer: where it is no multiple of 16 bytes, the last 16 are over others. */
+/* Copies at most one row of the buffer, in moves of 16 bytes; the last one overlaps its
+ * predecessor where the length is no multiple of 16. */
 NATIVE_INLINE void copy_row(char *to, const char *row, int64_t bytes) {
   if (bytes == ROW_BYTES) {
     memcpy(to, row, ROW_BYTES);
@@ -126,161 +133,163 @@ NATIVE_INLINE void copy_row(char *to, const char *row, int64_t bytes) {
   memcpy(to + bytes - 16, row + bytes - 16, 16);
 }
 
-/* Its lines are far apart, which processors do not foresee: they come to the second cache while
- * another is turned. */
-NATIVE_INLINE void prefetch_square(const char *from, int64_t stride, int64_t row_bytes,
-                                   int64_t rows) {
+/* Prefetches the next tile into L2 while this one is transposed: its cache lines are a large
+ * stride apart, which hardware prefetchers do not follow. */
+NATIVE_INLINE void prefetch_tile(const char *from, int64_t stride, int64_t row_bytes,
+                                 int64_t rows) {
   for (int64_t r = 0; r < rows; r++, from += stride)
     for (int64_t at = 0; at < row_bytes; at += 64) __builtin_prefetch(from + at, 0, 2);
 }
 
-/* What is written of a row, in bytes from its beginning, for the columns j to `end` of it: whole
- * lines, so that the columns of the square behind begin with one too. */
+/* The bytes stored of one result row for the columns j to `end`. With non-temporal stores both
+ * ends are rounded up to cache lines, so that the next tile's span begins at a line too. */
 typedef struct span {
   int64_t begin, end;
 } span_t;
 
-NATIVE_INLINE span_t span_of(const native_transpose_plan_t *plan, const char *row, int64_t j,
-                             int64_t end) {
+NATIVE_INLINE span_t row_span(const native_transpose_plan_t *plan, const char *row, int64_t j,
+                              int64_t end) {
   int64_t bytes = plan->element_bytes, into_line = (int64_t)((uintptr_t)row & 63);
   span_t span = {j * bytes, end * bytes};
-  if (!plan->streams) return span;
+  if (!plan->nontemporal) return span;
   if (j > 0) span.begin = ((span.begin + into_line + 63) & ~INT64_C(63)) - into_line;
   span.end = ((span.end + into_line + 63) & ~INT64_C(63)) - into_line;
   span.end = hr_min(span.end, plan->j_count * bytes);
   return (span_t){hr_min(span.begin, span.end), span.end};
 }
 
-/* By way of a buffer; with the columns that the last lines of its rows need. */
-static void copy_by_buffer(const transpose_job_t *job, char *to, const char *from, int64_t i_count,
-                           int64_t j) {
+/* Transposes a tile into a buffer on the stack, then copies its rows. The buffer has the extra
+ * columns that complete the last cache line of each row. */
+static void copy_tile_buffered(const transpose_job_t *job, char *to, const char *from,
+                               int64_t i_count, int64_t j) {
   const native_transpose_plan_t *plan = job->plan;
   char buffer[MAX_ROWS * ROW_BYTES] __attribute__((aligned(64)));
   int64_t bytes = plan->element_bytes, j_end = hr_min(plan->j_count, j + plan->j_side);
-  int64_t j_more = plan->streams ? hr_min(plan->j_count, j_end + 64 / bytes) : j_end;
-  /* The result's lines are on their way while the square is turned. */
-  for (int64_t r = 0; r < i_count && !plan->streams; r++)
+  int64_t j_more = plan->nontemporal ? hr_min(plan->j_count, j_end + 64 / bytes) : j_end;
+  /* The result's cache lines are fetched for writing while the tile is transposed. */
+  for (int64_t r = 0; r < i_count && !plan->nontemporal; r++)
     __builtin_prefetch(to + r * plan->i_stride + j * bytes, 1);
-  transpose_square((int)bytes, i_count, j_more - j, from, plan->j_stride, buffer, ROW_BYTES);
+  transpose_tile((int)bytes, i_count, j_more - j, from, plan->j_stride, buffer, ROW_BYTES);
   for (int64_t r = 0; r < i_count; r++, to += plan->i_stride) {
-    span_t span = span_of(plan, to, j, j_end);
+    span_t span = row_span(plan, to, j, j_end);
     const char *row = buffer + r * ROW_BYTES + span.begin - j * bytes;
-    if (plan->streams)
+    if (plan->nontemporal)
       native_stream(to + span.begin, row, span.end - span.begin);
     else
       copy_row(to + span.begin, row, span.end - span.begin);
   }
 }
 
-/* The square whose first elements are at `i` and `j`. */
-static void copy_square(const transpose_job_t *job, char *to, const char *from, int64_t i,
-                        int64_t j) {
+/* Transposes the tile whose first elements are at `i` and `j` of one plane. */
+static void copy_tile(const transpose_job_t *job, char *to, const char *from, int64_t i,
+                      int64_t j) {
   const native_transpose_plan_t *plan = job->plan;
   int64_t i_count = hr_min(plan->i_side, plan->i_count - i),
           j_count = hr_min(plan->j_side, plan->j_count - j);
   int64_t bytes = plan->element_bytes;
   to += i * plan->i_stride;
   from += j * plan->j_stride + i * bytes;
-  if (plan->streams)
-    prefetch_square(from + i_count * bytes, plan->j_stride, i_count * bytes, j_count);
-  if (job->by_lines && i_count * bytes >= 16)
-    transpose_past((int)bytes, i_count, j_count, from, plan->j_stride, to + j * bytes,
-                   plan->i_stride);
-  else if (plan->streams || plan->buffers)
-    copy_by_buffer(job, to, from, i_count, j);
+  if (plan->nontemporal)
+    prefetch_tile(from + i_count * bytes, plan->j_stride, i_count * bytes, j_count);
+  if (job->whole_lines && i_count * bytes >= 16)
+    transpose_nontemporal((int)bytes, i_count, j_count, from, plan->j_stride, to + j * bytes,
+                          plan->i_stride);
+  else if (plan->nontemporal || plan->buffered)
+    copy_tile_buffered(job, to, from, i_count, j);
   else
-    transpose_square((int)bytes, i_count, j_count, from, plan->j_stride, to + j * bytes,
-                     plan->i_stride);
+    transpose_tile((int)bytes, i_count, j_count, from, plan->j_stride, to + j * bytes,
+                   plan->i_stride);
 }
 
-/* The two dimensions' planes one after the other, in the order of the outer dimensions. */
-typedef struct planes {
+/* Position in the sequence of planes (i x j), in the order of the outer dimensions. */
+typedef struct plane_cursor {
   const transpose_job_t *job;
   loop_walk_t walk;
   int64_t in_row;
-} split_matrix_t;
+} plane_cursor_t;
 
-static split_matrix_t split_matrix_at(const transpose_job_t *job, int64_t plane) {
+static plane_cursor_t plane_cursor_at(const transpose_job_t *job, int64_t plane) {
   const loop_nest_t *outer = &job->plan->outer;
-  return (split_matrix_t){job, loop_walk_at(outer, plane / outer->row_count),
+  return (plane_cursor_t){job, loop_walk_at(outer, plane / outer->row_count),
                           plane % outer->row_count};
 }
 
-static void planes_next(split_matrix_t *planes) {
-  const loop_nest_t *outer = &planes->job->plan->outer;
-  if (++planes->in_row < outer->row_count) return;
-  planes->in_row = 0;
-  loop_walk_next(outer, &planes->walk);
+static void plane_cursor_next(plane_cursor_t *plane_cursor) {
+  const loop_nest_t *outer = &plane_cursor->job->plan->outer;
+  if (++plane_cursor->in_row < outer->row_count) return;
+  plane_cursor->in_row = 0;
+  loop_walk_next(outer, &plane_cursor->walk);
 }
 
-NATIVE_INLINE char *plane_to(const split_matrix_t *planes) {
-  return planes->job->to + planes->walk.at[0] +
-         planes->in_row * planes->job->plan->outer.row_strides[0];
+NATIVE_INLINE char *plane_result(const plane_cursor_t *plane_cursor) {
+  return plane_cursor->job->to + plane_cursor->walk.at[0] +
+         plane_cursor->in_row * plane_cursor->job->plan->outer.row_strides[0];
 }
 
-NATIVE_INLINE const char *plane_from(const split_matrix_t *planes) {
-  return planes->job->from + planes->walk.at[1] +
-         planes->in_row * planes->job->plan->outer.row_strides[1];
+NATIVE_INLINE const char *plane_operand(const plane_cursor_t *plane_cursor) {
+  return plane_cursor->job->from + plane_cursor->walk.at[1] +
+         plane_cursor->in_row * plane_cursor->job->plan->outer.row_strides[1];
 }
 
-static int64_t rows_of_squares(const native_transpose_plan_t *plan) {
+static int64_t tile_row_count(const native_transpose_plan_t *plan) {
   return (plan->i_count + plan->i_side - 1) / plan->i_side;
 }
 
-static int64_t columns_of_squares(const native_transpose_plan_t *plan) {
+static int64_t tile_column_count(const native_transpose_plan_t *plan) {
   return (plan->j_count + plan->j_side - 1) / plan->j_side;
 }
 
-/* Squares along the operand's rows are next to each other. */
-static void copy_squares(void *context, int64_t begin, int64_t end, int worker) {
+/* Copies tiles begin .. end - 1; the tile index runs along the operand's rows first. */
+static void copy_tiles(void *context, int64_t begin, int64_t end, int worker) {
   const transpose_job_t *job = context;
   const native_transpose_plan_t *plan = job->plan;
-  int64_t rows = rows_of_squares(plan), columns = columns_of_squares(plan);
-  split_matrix_t planes = split_matrix_at(job, begin / (rows * columns));
+  int64_t rows = tile_row_count(plan), columns = tile_column_count(plan);
+  plane_cursor_t plane_cursor = plane_cursor_at(job, begin / (rows * columns));
   int64_t column = begin / rows % columns, row = begin % rows;
   (void)worker;
   for (int64_t unit = begin; unit < end; unit++) {
-    copy_square(job, plane_to(&planes), plane_from(&planes), row * plan->i_side,
-                column * plan->j_side);
+    copy_tile(job, plane_result(&plane_cursor), plane_operand(&plane_cursor), row * plan->i_side,
+              column * plan->j_side);
     if (++row < rows) continue;
     row = 0;
     if (++column < columns) continue;
     column = 0;
-    planes_next(&planes);
+    plane_cursor_next(&plane_cursor);
   }
-  if (plan->streams) native_stream_end();
+  if (plan->nontemporal) native_stream_end();
 }
 
-/* --- few streams ------------------------------------------------------------------------------ */
+/* --- few streams
+ * ------------------------------------------------------------------------------ */
 
-/* A dimension of 2, 3 or 4 changes places with a long one: that many streams are woven into one, or
- * one is split. */
+/* A dimension of 2, 3 or 4 is swapped with a long one: N streams are interleaved into one, or
+ * one stream is split into N. The constant N lets the compiler use shuffles. */
 #define INTERLEAVE(T, N)                      \
   for (int64_t i = 0; i < plan->i_count; i++) \
     for (int j = 0; j < N; j++) ((T *)to)[i * N + j] = ((const T *)(from + j * plan->j_stride))[i]
-#define SPLIT(T, N)                           \
+#define DEINTERLEAVE(T, N)                    \
   for (int64_t j = 0; j < plan->j_count; j++) \
     for (int i = 0; i < N; i++) ((T *)(to + i * plan->i_stride))[j] = ((const T *)from)[j * N + i]
-#define STREAMS(T)                                            \
-  switch (plan->weaves ? plan->j_count + 4 : plan->i_count) { \
-    case 2:                                                   \
-      SPLIT(T, 2);                                            \
-      break;                                                  \
-    case 3:                                                   \
-      SPLIT(T, 3);                                            \
-      break;                                                  \
-    case 4:                                                   \
-      SPLIT(T, 4);                                            \
-      break;                                                  \
-    case 6:                                                   \
-      INTERLEAVE(T, 2);                                       \
-      break;                                                  \
-    case 7:                                                   \
-      INTERLEAVE(T, 3);                                       \
-      break;                                                  \
-    case 8:                                                   \
-      INTERLEAVE(T, 4);                                       \
-      break;                                                  \
+#define STREAMS(T)                                                 \
+  switch (plan->interleaves ? plan->j_count + 4 : plan->i_count) { \
+    case 2:                                                        \
+      DEINTERLEAVE(T, 2);                                          \
+      break;                                                       \
+    case 3:                                                        \
+      DEINTERLEAVE(T, 3);                                          \
+      break;                                                       \
+    case 4:                                                        \
+      DEINTERLEAVE(T, 4);                                          \
+      break;                                                       \
+    case 6:                                                        \
+      INTERLEAVE(T, 2);                                            \
+      break;                                                       \
+    case 7:                                                        \
+      INTERLEAVE(T, 3);                                            \
+      break;                                                       \
+    case 8:                                                        \
+      INTERLEAVE(T, 4);                                            \
+      break;                                                       \
   }
 
 NATIVE_CLONES
@@ -304,16 +313,17 @@ static void copy_streams(const native_transpose_plan_t *plan, char *restrict to,
 
 static void copy_stream_planes(void *context, int64_t begin, int64_t end, int worker) {
   const transpose_job_t *job = context;
-  split_matrix_t planes = split_matrix_at(job, begin);
+  plane_cursor_t plane_cursor = plane_cursor_at(job, begin);
   (void)worker;
-  for (int64_t unit = begin; unit < end; unit++, planes_next(&planes))
-    copy_streams(job->plan, plane_to(&planes), plane_from(&planes));
+  for (int64_t unit = begin; unit < end; unit++, plane_cursor_next(&plane_cursor))
+    copy_streams(job->plan, plane_result(&plane_cursor), plane_operand(&plane_cursor));
 }
 
 /* --- runs ------------------------------------------------------------------------------------- */
 
-static void copy_run(char *to, const char *from, int64_t bytes, bool streams) {
-  if (streams && (bytes >= 512 || (bytes | (int64_t)(uintptr_t)to) % 64 == 0))
+/* Non-temporal stores pay for runs of whole cache lines, or for long ones. */
+static void copy_run(char *to, const char *from, int64_t bytes, bool nontemporal) {
+  if (nontemporal && (bytes >= 512 || (bytes | (int64_t)(uintptr_t)to) % 64 == 0))
     native_stream(to, from, bytes);
   else if (bytes == 128)
     memcpy(to, from, 128);
@@ -331,33 +341,37 @@ static void copy_runs(void *context, int64_t begin, int64_t end, int worker) {
        loop_walk_next(outer, &walk), i = 0)
     for (; i < outer->row_count && unit < end; i++, unit++)
       copy_run(job->to + walk.at[0] + i * outer->row_strides[0],
-               job->from + walk.at[1] + i * outer->row_strides[1], plan->run_bytes, plan->streams);
-  if (plan->streams) native_stream_end();
+               job->from + walk.at[1] + i * outer->row_strides[1], plan->run_bytes,
+               plan->nontemporal);
+  if (plan->nontemporal) native_stream_end();
 }
 
-/* `count` runs of `bytes`, in the result's order, each as `width` bytes: the next one goes over
- * what is too much. */
+/* Copies `count` runs of `bytes` each to consecutive addresses, each by a move of the fixed size
+ * `copy_bytes` >= bytes. The surplus is overwritten by the next run, which therefore must
+ * follow. */
 NATIVE_INLINE void copy_row_of_runs(char *to, const char *from, int64_t step, int64_t bytes,
-                                    int64_t count, int64_t width) {
-  for (int64_t i = 0; i < count; i++, to += bytes, from += step) memcpy(to, from, (size_t)width);
+                                    int64_t count, int64_t copy_bytes) {
+  for (int64_t i = 0; i < count; i++, to += bytes, from += step)
+    memcpy(to, from, (size_t)copy_bytes);
 }
 
-/* Rows of them, `apart` in the operand, as far as both arrays have so many bytes; the others as
- * they are. */
+/* Copies rows of runs, `row_stride` apart in the operand. The fixed-size moves are used as long
+ * as neither array ends within the surplus; the remaining rows are copied at their exact size. */
 NATIVE_INLINE void copy_rows_of_runs(const native_transpose_plan_t *plan, char *to,
                                      const char *to_end, const char *from, const char *from_end,
-                                     int64_t rows, int64_t width) {
+                                     int64_t rows, int64_t copy_bytes) {
   int64_t bytes = plan->run_bytes, step = plan->outer.row_strides[1], count = plan->outer.row_count;
-  int64_t apart = plan->outer.rank ? plan->outer.strides[1][plan->outer.rank - 1] : 0;
-  for (int64_t r = 0; r < rows; r++, to += count * bytes, from += apart)
-    if (to_end - to >= count * bytes + width && from_end - from >= (count - 1) * step + width)
-      copy_row_of_runs(to, from, step, bytes, count, width);
+  int64_t row_stride = plan->outer.rank ? plan->outer.strides[1][plan->outer.rank - 1] : 0;
+  for (int64_t r = 0; r < rows; r++, to += count * bytes, from += row_stride)
+    if (to_end - to >= count * bytes + copy_bytes &&
+        from_end - from >= (count - 1) * step + copy_bytes)
+      copy_row_of_runs(to, from, step, bytes, count, copy_bytes);
     else
       copy_row_of_runs(to, from, step, bytes, count, bytes);
 }
 
-NATIVE_INLINE void copy_runs_as(const transpose_job_t *job, int64_t begin, int64_t end,
-                                int64_t width) {
+NATIVE_INLINE void copy_runs_padded(const transpose_job_t *job, int64_t begin, int64_t end,
+                                    int64_t copy_bytes) {
   const native_transpose_plan_t *plan = job->plan;
   const loop_nest_t *outer = &plan->outer;
   loop_walk_t walk = loop_walk_at(outer, begin);
@@ -365,7 +379,7 @@ NATIVE_INLINE void copy_runs_as(const transpose_job_t *job, int64_t begin, int64
   for (int64_t row = begin; row < end;) {
     int64_t rows = loop_walk_even(outer, &walk, end - row);
     copy_rows_of_runs(plan, job->to + row * row_bytes, job->to + end * row_bytes,
-                      job->from + walk.at[1], job->from + plan->bytes, rows, width);
+                      job->from + walk.at[1], job->from + plan->bytes, rows, copy_bytes);
     loop_walk_skip(outer, &walk, rows);
     row += rows;
   }
@@ -373,23 +387,24 @@ NATIVE_INLINE void copy_runs_as(const transpose_job_t *job, int64_t begin, int64
 
 /* Runs of a vector or less. */
 NATIVE_CLONES
+/* Runs of one vector or less: the smallest move that holds a run. */
 static void copy_short_runs(void *context, int64_t begin, int64_t end, int worker) {
   const transpose_job_t *job = context;
   int64_t bytes = job->plan->run_bytes;
   (void)worker;
   if (bytes <= 8)
-    copy_runs_as(job, begin, end, 8);
+    copy_runs_padded(job, begin, end, 8);
   else if (bytes <= 16)
-    copy_runs_as(job, begin, end, 16);
+    copy_runs_padded(job, begin, end, 16);
   else if (bytes <= 32)
-    copy_runs_as(job, begin, end, 32);
+    copy_runs_padded(job, begin, end, 32);
   else
-    copy_runs_as(job, begin, end, 64);
+    copy_runs_padded(job, begin, end, 64);
 }
 
 void native_transpose_run(hr_workers_t *workers, const native_transpose_plan_t *plan, void *to,
                           const void *from) {
-  transpose_job_t job = {plan, to, from, plan->by_lines && ((uintptr_t)to & 63) == 0};
+  transpose_job_t job = {plan, to, from, plan->whole_lines && ((uintptr_t)to & 63) == 0};
   if (plan->bytes == 0) return;
   if (plan->run_bytes == plan->bytes)
     native_copy(workers, to, from, plan->bytes);
@@ -406,13 +421,16 @@ static hr_status_t run_transpose(const op_native_run_t *run, const void *plan, v
 
 /* --- planning --------------------------------------------------------------------------------- */
 
-/* Dimensions in the order of the result, merged, with their strides in the operand; in elements. */
+/* Merged dimensions in the order of the result, outermost first. Strides in elements. */
 typedef struct transpose_dims {
   int rank;
-  int64_t dims[HLO_MAX_RANK], to[HLO_MAX_RANK], from[HLO_MAX_RANK];
+  int64_t dims[HLO_MAX_RANK];
+  int64_t to[HLO_MAX_RANK];   /* strides in the result */
+  int64_t from[HLO_MAX_RANK]; /* strides in the operand */
 } transpose_dims_t;
 
-static void list_dims(int rank, const int64_t *dims, const int64_t *strides, transpose_dims_t *t) {
+/* Drops dimensions of size 1 and merges neighbours that are contiguous in both arrays. */
+static void merge_dims(int rank, const int64_t *dims, const int64_t *strides, transpose_dims_t *t) {
   t->rank = 0;
   for (int d = 0; d < rank; d++) {
     if (dims[d] == 1) continue;
@@ -428,7 +446,7 @@ static void list_dims(int rank, const int64_t *dims, const int64_t *strides, tra
   loop_dense_strides(t->rank, t->dims, 1, t->to);
 }
 
-static void drop_dim(transpose_dims_t *t, int at) {
+static void remove_dim(transpose_dims_t *t, int at) {
   t->rank--;
   for (int d = at; d < t->rank; d++) {
     t->dims[d] = t->dims[d + 1];
@@ -448,28 +466,34 @@ static void plan_outer(native_transpose_plan_t *plan, const transpose_dims_t *t,
   plan->units *= loop_row_total(&plan->outer) * plan->outer.row_count;
 }
 
-/* Runs that stay together are an element if they are as large as one could be. */
-static bool widen_elements(transpose_dims_t *t, int64_t *bytes) {
+/* If the last dimension is dense in both arrays and its run is 2, 4, 8 or 16 bytes, the run
+ * becomes the element that moves. Returns false if runs of another size are left. */
+static bool merge_run_into_element(transpose_dims_t *t, int64_t *bytes) {
   int last = t->rank - 1;
   if (last < 0 || t->from[last] != 1) return true;
   int64_t run = t->dims[last];
   if (run * *bytes > 16 || (run & (run - 1))) return false;
-  drop_dim(t, last);
-  for (int d = 0; d < t->rank; d++) t->to[d] /= run, t->from[d] /= run;
+  remove_dim(t, last);
+  for (int d = 0; d < t->rank; d++) {
+    t->to[d] /= run;
+    t->from[d] /= run;
+  }
   *bytes *= run;
   return true;
 }
 
-static bool is_few(int64_t count, int64_t bytes) { return count >= 2 && count <= 4 && bytes <= 8; }
-
-/* Whether all rows of the result begin and end with cache lines, if it begins with one. */
-static bool is_of_lines(const transpose_dims_t *t, int64_t bytes) {
-  bool of_lines = t->dims[t->rank - 1] * bytes % 64 == 0;
-  for (int d = 0; d < t->rank - 1; d++) of_lines &= t->to[d] * bytes % 64 == 0;
-  return of_lines;
+static bool is_short_dim(int64_t count, int64_t bytes) {
+  return count >= 2 && count <= 4 && bytes <= 8;
 }
 
-static void plan_squares(native_transpose_plan_t *plan, transpose_dims_t *t, int64_t bytes) {
+/* True if every row of the result is a whole number of cache lines, given an aligned result. */
+static bool rows_are_cache_lines(const transpose_dims_t *t, int64_t bytes) {
+  bool are_lines = t->dims[t->rank - 1] * bytes % 64 == 0;
+  for (int d = 0; d < t->rank - 1; d++) are_lines &= t->to[d] * bytes % 64 == 0;
+  return are_lines;
+}
+
+static void plan_tiles(native_transpose_plan_t *plan, transpose_dims_t *t, int64_t bytes) {
   int dense = 0, last = t->rank - 1;
   while (t->from[dense] != 1) dense++;
   plan->element_bytes = (int)bytes;
@@ -477,31 +501,35 @@ static void plan_squares(native_transpose_plan_t *plan, transpose_dims_t *t, int
   plan->i_stride = t->to[dense] * bytes;
   plan->j_count = t->dims[last];
   plan->j_stride = t->from[last] * bytes;
-  plan->by_lines = plan->streams && simd_width() != SIMD_128 && is_of_lines(t, bytes);
-  plan->buffers = plan->streams ? !plan->by_lines : plan->i_stride % FAR_BYTES == 0;
-  plan->j_side = (plan->by_lines ? LINES_BYTES : SIDE_BYTES) / bytes;
-  plan->i_side =
-      plan->streams || plan->buffers ? hr_min(SIDE_BYTES / bytes, MAX_ROWS) : SIDE_BYTES / bytes;
-  plan->weaves = is_few(plan->j_count, bytes) && plan->i_stride == plan->j_count * bytes &&
-                 plan->i_count >= 16;
-  plan->splits =
-      !plan->weaves && is_few(plan->i_count, bytes) && plan->j_stride == plan->i_count * bytes;
-  plan->copy = plan->weaves || plan->splits ? copy_stream_planes : copy_squares;
-  plan->units = plan->copy == copy_squares ? rows_of_squares(plan) * columns_of_squares(plan) : 1;
-  drop_dim(t, last);
-  drop_dim(t, dense);
+  plan->whole_lines =
+      plan->nontemporal && simd_width() != SIMD_128 && rows_are_cache_lines(t, bytes);
+  plan->buffered = plan->nontemporal ? !plan->whole_lines : plan->i_stride % FAR_BYTES == 0;
+  plan->j_side = (plan->whole_lines ? LINES_BYTES : SIDE_BYTES) / bytes;
+  plan->i_side = plan->nontemporal || plan->buffered ? hr_min(SIDE_BYTES / bytes, MAX_ROWS)
+                                                     : SIDE_BYTES / bytes;
+  plan->interleaves = is_short_dim(plan->j_count, bytes) &&
+                      plan->i_stride == plan->j_count * bytes && plan->i_count >= 16;
+  plan->deinterleaves = !plan->interleaves && is_short_dim(plan->i_count, bytes) &&
+                        plan->j_stride == plan->i_count * bytes;
+  plan->copy = plan->interleaves || plan->deinterleaves ? copy_stream_planes : copy_tiles;
+  plan->units = plan->copy == copy_tiles ? tile_row_count(plan) * tile_column_count(plan) : 1;
+  remove_dim(t, last);
+  remove_dim(t, dense);
   plan_outer(plan, t, bytes);
 }
 
 static void swap_dims(transpose_dims_t *t, int a, int b) {
   transpose_dims_t old = *t;
-  t->dims[a] = old.dims[b], t->dims[b] = old.dims[a];
-  t->to[a] = old.to[b], t->to[b] = old.to[a];
-  t->from[a] = old.from[b], t->from[b] = old.from[a];
+  t->dims[a] = old.dims[b];
+  t->dims[b] = old.dims[a];
+  t->to[a] = old.to[b];
+  t->to[b] = old.to[a];
+  t->from[a] = old.from[b];
+  t->from[b] = old.from[a];
 }
 
-/* In the operand's order: memory is read on from where it was last, and runs past the caches are
- * written anywhere. */
+/* Orders the outer loops by the operand's strides: reads are then sequential, while non-temporal
+ * stores of whole runs may go anywhere. */
 static void sort_dims(transpose_dims_t *t) {
   for (int d = 1; d < t->rank; d++)
     for (int e = d; e > 0 && t->from[e] > t->from[e - 1]; e--) swap_dims(t, e, e - 1);
@@ -511,11 +539,11 @@ static void plan_runs(native_transpose_plan_t *plan, transpose_dims_t *t, int64_
   int last = t->rank - 1;
   plan->run_bytes = (last < 0 ? 1 : t->dims[last]) * bytes;
   bool is_short = plan->run_bytes <= SHORT_RUN_BYTES;
-  plan->streams &= !is_short;
+  plan->nontemporal &= !is_short;
   plan->copy = is_short ? copy_short_runs : copy_runs;
   plan->units = 1;
-  if (last >= 0) drop_dim(t, last);
-  if (plan->streams) sort_dims(t);
+  if (last >= 0) remove_dim(t, last);
+  if (plan->nontemporal) sort_dims(t);
   plan_outer(plan, t, bytes);
   if (is_short) plan->units = loop_row_total(&plan->outer);
 }
@@ -529,14 +557,14 @@ hr_status_t native_transpose_plan_new(hr_arena_t *arena, int element_bytes, int 
   HR_TRY(HR_NEW(arena, &plan));
   plan->bytes = bytes;
   for (int d = 0; d < rank; d++) plan->bytes *= dims[d];
-  plan->streams = plan->bytes >= NATIVE_STREAM_BYTES;
+  plan->nontemporal = plan->bytes >= NATIVE_STREAM_BYTES;
   *out_plan = plan;
   if (plan->bytes == 0) return NULL;
-  list_dims(rank, dims, strides, &t);
-  if (t.rank < 2 || !widen_elements(&t, &bytes) || t.rank < 2)
+  merge_dims(rank, dims, strides, &t);
+  if (t.rank < 2 || !merge_run_into_element(&t, &bytes) || t.rank < 2)
     plan_runs(plan, &t, bytes);
   else
-    plan_squares(plan, &t, bytes);
+    plan_tiles(plan, &t, bytes);
   return NULL;
 }
 

@@ -60,7 +60,8 @@ static hr_status_t plan_lhs(const op_step_t *step, const hlo_dim_labels_t *label
                            &plan->lhs_order));
   HR_TRY(hlo_shape_count(shape, &plan->lhs_count));
   loop_dense_strides(side.rank, side.dims, plan->types.parts, reals);
-  plan->in_batch = side.dims[0], plan->in_batch_stride = reals[0];
+  plan->in_batch = side.dims[0];
+  plan->in_batch_stride = reals[0];
   plan->in_features = side.dims[side.rank - 1];
   for (int d = 0; d < plan->spatial_rank; d++) {
     plan->in_dims[d] = side.dims[1 + d];
@@ -212,7 +213,8 @@ static hr_status_t conv_by_products(op_env_t *env, const conv_plan_t *plan, cons
   job.m = plan->out_batch * plan->positions;
   job.n = features / groups;
   job.k = plan->window_count * view.unit;
-  job.b_row = features, job.b_col = 1;
+  job.b_row = features;
+  job.b_col = 1;
   HR_TRY(matmul_space_new(env->scratch, job.real, job.m, job.n, job.k, &space));
   for (int64_t g = 0; g < groups; g++) {
     int64_t start =

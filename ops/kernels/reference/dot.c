@@ -123,8 +123,10 @@ hr_status_t dot_plan_init(const op_step_t *step, const matmul_types_t *types,
   bool dense = types->is_complex;
   HR_TRY(dot_plan_side(lhs, lhs_groups, 3, types->element_bytes, dense, &plan->lhs));
   HR_TRY(dot_plan_side(rhs, rhs_groups, 3, types->element_bytes, dense, &plan->rhs));
-  plan->batch = plan->lhs.sizes[0], plan->m = plan->lhs.sizes[1];
-  plan->k = plan->lhs.sizes[2], plan->n = plan->rhs.sizes[2];
+  plan->batch = plan->lhs.sizes[0];
+  plan->m = plan->lhs.sizes[1];
+  plan->k = plan->lhs.sizes[2];
+  plan->n = plan->rhs.sizes[2];
   return dot_check_result(step, plan->batch, plan->m, plan->n);
 }
 
@@ -162,10 +164,12 @@ hr_status_t dot_run_products(op_env_t *env, const dot_plan_t *plan, const void *
   matmul_job_t job = {
       .real = types->real, .m = plan->m, .n = plan->n * parts, .k = plan->k * parts};
   HR_TRY(matmul_space_new(env->scratch, job.real, job.m, job.n, job.k, &space));
-  job.a_row = plan->lhs.strides[1] * parts, job.a_col = parts == 2 ? 1 : plan->lhs.strides[2];
+  job.a_row = plan->lhs.strides[1] * parts;
+  job.a_col = parts == 2 ? 1 : plan->lhs.strides[2];
   job.b_row = parts == 2 ? job.n : plan->rhs.strides[1],
   job.b_col = parts == 2 ? 1 : plan->rhs.strides[2];
-  job.c_row = job.n, job.c_col = 1;
+  job.c_row = job.n;
+  job.c_col = 1;
   for (int64_t i = 0; i < plan->batch; i++) {
     job.a = (const char *)a + i * plan->lhs.strides[0] * parts * real_bytes;
     job.b = (const char *)b + i * (parts == 2 ? job.k * job.n : plan->rhs.strides[0]) * real_bytes;

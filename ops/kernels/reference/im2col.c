@@ -1,4 +1,5 @@
 /* The patches of a convolution: what its window sees from each place of the result. */
+#include "base/arith.h"
 #include "ops/kernels/reference/convolution.h"
 
 #include <string.h>
@@ -81,7 +82,8 @@ static conv_run_t run_at(const conv_view_t *view, const int64_t *at) {
   while (low < width && row[low] < 0) low++;
   while (high > low && row[high - 1] < 0) high--;
   if (run.offset < 0 || low == high) return run;
-  run.low = low * view->unit, run.high = high * view->unit;
+  run.low = low * view->unit;
+  run.high = high * view->unit;
   run.offset += row[low] - run.low;
   return run;
 }
@@ -89,8 +91,7 @@ static conv_run_t run_at(const conv_view_t *view, const int64_t *at) {
 /* Writes reals [first, first + count) of a run. */
 static void copy_run(const conv_view_t *view, const conv_run_t *run, const char *input,
                      int64_t first, int64_t count, char *to) {
-  int64_t low = run->low > first ? run->low : first,
-          high = run->high < first + count ? run->high : first + count;
+  int64_t low = hr_max(run->low, first), high = hr_min(run->high, first + count);
   size_t bytes = (size_t)view->real_bytes;
   if (low >= high) {
     memset(to, 0, (size_t)count * bytes);
@@ -116,7 +117,7 @@ static void write_patch(const conv_view_t *view, const char *input, int64_t firs
   }
   while (count > 0) {
     conv_run_t run = run_at(view, at);
-    int64_t live = size - skip < count ? size - skip : count;
+    int64_t live = hr_min(size - skip, count);
     copy_run(view, &run, input, skip, live, to);
     to += live * view->real_bytes;
     count -= live;
@@ -230,8 +231,8 @@ static void line_range(const conv_line_t *l, int64_t index, int64_t *out_low, in
   const hlo_window_dim_t *w = &l->view->plan->window[last];
   int64_t shift = index * w->window_dilation - w->pad_low,
           high = l->view->plan->in_dims[last] - shift;
-  *out_low = l->begin > -shift ? l->begin : -shift;
-  *out_high = high < l->end ? high : l->end;
+  *out_low = hr_max(l->begin, -shift);
+  *out_high = hr_min(high, l->end);
 }
 
 /* Adds what `taps` elements of the window from `index` on meet of the input, to places [low, high).
@@ -256,14 +257,15 @@ static void add_group(const conv_line_t *l, int64_t index, int taps) {
   int64_t low = l->begin, high = l->end, first, limit;
   for (int k = 0; k < taps; k++) {
     line_range(l, index + k, &first, &limit);
-    low = first > low ? first : low, high = limit < high ? limit : high;
+    low = hr_max(first, low);
+    high = hr_min(limit, high);
   }
   bool together = taps == LINE_TAPS && low < high;
   if (together) add_taps(l, index, taps, low, high);
   for (int k = 0; k < taps; k++) {
     line_range(l, index + k, &first, &limit);
     add_taps(l, index + k, 1, first, together && low < limit ? low : limit);
-    if (together) add_taps(l, index + k, 1, high > first ? high : first, limit);
+    if (together) add_taps(l, index + k, 1, hr_max(high, first), limit);
   }
 }
 
@@ -281,7 +283,7 @@ void conv_line_run(const conv_view_t *view, int64_t line, int64_t begin, int64_t
     int64_t offset = offset_of(view, at, (int)last);
     conv_line_t l = {view, input + offset * bytes, rhs + i * bytes, begin, end, out};
     for (int64_t k = 0; k < inner && offset >= 0; k += LINE_TAPS)
-      add_group(&l, k, (int)(inner - k < LINE_TAPS ? inner - k : LINE_TAPS));
+      add_group(&l, k, (int)(hr_min(inner - k, LINE_TAPS)));
     for (int64_t d = last - 1; d >= 0 && ++at[d] == plan->window[d].size; d--) at[d] = 0;
   }
 }

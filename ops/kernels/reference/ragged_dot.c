@@ -86,7 +86,9 @@ static hr_status_t plan_ragged(const op_step_t *step, ragged_plan_t *plan) {
   dims_group_t lhs_groups[] = {g.lhs_batch, g.lhs_free, g.lhs_contracting};
   dims_group_t rhs_groups[] = {g.rhs_batch, g.rhs_contracting, g.rhs_free};
   HR_TRY(dot_plan_side(lhs, lhs_groups, 3, dot->types.element_bytes, true, &dot->lhs));
-  dot->batch = dot->lhs.sizes[0], dot->m = dot->lhs.sizes[1], dot->k = dot->lhs.sizes[2];
+  dot->batch = dot->lhs.sizes[0];
+  dot->m = dot->lhs.sizes[1];
+  dot->k = dot->lhs.sizes[2];
   HR_TRY(check_group_sizes(step, plan));
   if (taken >= 0) {
     if (rhs->dims[taken] != plan->groups)
@@ -234,9 +236,12 @@ static hr_status_t plan_scale(const hlo_instr_t *instr, const hlo_shape_t *shape
       return hlo_error(instr, NULL, "%ld scales for %ld elements of dimension %d", (long)blocks,
                        (long)size, d);
     int64_t within = size ? size / blocks : 0;
-    dims[2 * d] = size ? blocks : 0, dims[2 * d + 1] = within;
-    to[2 * d] = strides[d] * within, to[2 * d + 1] = strides[d];
-    from[2 * d] = scale->rank ? scale_strides[d] : 0, from[2 * d + 1] = 0;
+    dims[2 * d] = size ? blocks : 0;
+    dims[2 * d + 1] = within;
+    to[2 * d] = strides[d] * within;
+    to[2 * d + 1] = strides[d];
+    from[2 * d] = scale->rank ? scale_strides[d] : 0;
+    from[2 * d + 1] = 0;
   }
   const int64_t *all[] = {to, from};
   loop_nest_init(out_nest, 2 * shape->rank, dims, 2, all, LOOP_ANY_ORDER);

@@ -7,6 +7,7 @@
  * taken in f32 and rounded once. */
 #include <string.h>
 
+#include "base/arith.h"
 #include "ops/kernels/common/outputs.h"
 #include "ops/kernels/elementwise/promote_operands.h"
 #include "ops/kernels/common/strided_loops.h"
@@ -137,7 +138,7 @@ static hr_status_t sum_reduced_lanes(reduce_run_t *run, const char *from, char *
   pairwise_sum_clear(&run->pile, lanes);
   for (loop_walk_t walk = loop_walk_first(reduced); walk.live; loop_walk_next(reduced, &walk))
     for (int64_t i = 0; i < reduced->row_count; i += lanes) {
-      int64_t count = reduced->row_count - i < lanes ? reduced->row_count - i : lanes, step = 1;
+      int64_t count = hr_min(reduced->row_count - i, lanes), step = 1;
       const void *row = widen_row(run, from + (walk.at[0] + i) * bytes, count, &step);
       HR_TRY(pairwise_sum_add(&run->pile, row, count, step));
     }
@@ -198,7 +199,7 @@ static hr_status_t combine_pieces(reduce_run_t *run, int64_t pieces) {
  * their order. */
 static hr_status_t body_run_pieces(reduce_run_t *run, int64_t from, int64_t count, int64_t step) {
   accumulate_t *acc = &run->acc;
-  int64_t pieces = count / 8 < MAX_PIECES ? count / 8 : MAX_PIECES, length = count / pieces;
+  int64_t pieces = hr_min(count / 8, MAX_PIECES), length = count / pieces;
   acc->to = run->pieces;
   for (int k = 0; k < run->plan->body.count; k++) {
     int64_t bytes = (int64_t)run->plan->body.bytes[k];
@@ -250,7 +251,7 @@ static hr_status_t reduce_all(reduce_run_t *run) {
   for (loop_walk_t walk = loop_walk_first(kept); walk.live; loop_walk_next(kept, &walk)) {
     HR_TRY(run->env->check_cancelled(run->env));
     for (int64_t i = 0; i < kept->row_count; i += most) {
-      int64_t lanes = kept->row_count - i < most ? kept->row_count - i : most;
+      int64_t lanes = hr_min(kept->row_count - i, most);
       HR_TRY(reduce_lanes(run, walk.at[1] + i * kept->row_strides[1], lanes, kept->row_strides[1],
                           walk.at[0] + i));
     }

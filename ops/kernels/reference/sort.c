@@ -4,6 +4,7 @@
  * other comparator is called for many pairs at once (sort_merge.h). */
 #include <string.h>
 
+#include "base/arith.h"
 #include "ops/kernels/common/outputs.h"
 #include "ops/kernels/common/strided_loops.h"
 #include "ops/kernels/reference/sort_keys.h"
@@ -181,7 +182,7 @@ static hr_status_t sort_by_merging(sort_run_t *run) {
   HR_TRY(
       sort_merge_init(&merge, run->env, &plan->merge, run->in, plan->count, plan->stride, batch));
   for (int64_t first = 0; first < line_count; first += batch) {
-    int64_t count = line_count - first < batch ? line_count - first : batch;
+    int64_t count = hr_min(line_count - first, batch);
     const int64_t *order;
     HR_TRY(sort_merge_run(&merge, lines + first, count, &order));
     for (int64_t i = 0; i < count; i++)

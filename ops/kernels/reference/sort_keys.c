@@ -1,5 +1,7 @@
 #include "ops/kernels/reference/sort_keys.h"
 
+#include "base/arith.h"
+
 #include <string.h>
 
 #define MAX_DEPTH 10 /* of a key's expression: bounds the work on hostile comparators */
@@ -198,11 +200,10 @@ void sort_few_items(sort_item_t *items, int64_t count) {
 
 sort_item_t *sort_items(sort_item_t *items, sort_item_t *spare, int64_t count) {
   for (int64_t i = 0; i < count; i += SMALL_RUN)
-    sort_few_items(items + i, count - i < SMALL_RUN ? count - i : SMALL_RUN);
+    sort_few_items(items + i, hr_min(count - i, SMALL_RUN));
   for (int64_t width = SMALL_RUN; width < count; width *= 2) {
     for (int64_t i = 0; i < count; i += 2 * width) {
-      int64_t middle = i + width < count ? i + width : count,
-              end = middle + width < count ? middle + width : count;
+      int64_t middle = hr_min(i + width, count), end = hr_min(middle + width, count);
       merge(items + i, items + middle, items + end, spare + i);
     }
     sort_item_t *swap = items;

@@ -1,5 +1,7 @@
 #include "ops/kernels/reference/sort_merge.h"
 
+#include "base/arith.h"
+
 #include <string.h>
 
 #define LANES 1024 /* merges that are under way together */
@@ -113,8 +115,7 @@ static hr_status_t merge_level(sort_merge_t *merge, const int64_t *lines, int64_
   for (int64_t line = 0; line < line_count; line++) {
     int64_t end = (line + 1) * merge->count;
     for (int64_t at = line * merge->count; at < end; at += 2 * width) {
-      int64_t middle = at + width < end ? at + width : end,
-              stop = middle + width < end ? middle + width : end;
+      int64_t middle = hr_min(at + width, end), stop = hr_min(middle + width, end);
       if (middle == end) {
         copy_order(merge, at, at, end);
         continue;

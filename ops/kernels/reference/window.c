@@ -7,6 +7,7 @@
  * of types narrower than f32 are taken in f32 and rounded once. */
 #include <string.h>
 
+#include "base/arith.h"
 #include "ops/kernels/common/outputs.h"
 #include "ops/kernels/elementwise/promote_operands.h"
 #include "ops/kernels/common/strided_loops.h"
@@ -283,7 +284,7 @@ static hr_status_t select_block(select_run_t *run, int64_t count, int64_t source
 static hr_status_t select_row(select_run_t *run, const loop_nest_t *nest, int64_t source,
                               int64_t element) {
   for (int64_t i = 0; i < nest->row_count; i += SELECT_BLOCK) {
-    int64_t count = nest->row_count - i < SELECT_BLOCK ? nest->row_count - i : SELECT_BLOCK;
+    int64_t count = hr_min(nest->row_count - i, SELECT_BLOCK);
     HR_TRY(select_block(run, count, source + i * nest->row_strides[0], nest->row_strides[0],
                         element + i * nest->row_strides[1], nest->row_strides[1]));
   }

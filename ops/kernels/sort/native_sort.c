@@ -5,6 +5,7 @@
  * side first, a cache line of them at a time. Ties go as in the reference kernel. */
 #include <string.h>
 
+#include "base/arith.h"
 #include "ops/kernels/common/strided_loops.h"
 #include "ops/kernels/reference/sort_ties.h"
 #include "ops/kernels/simd/simd_target.h"
@@ -90,7 +91,7 @@ static void make_items(void *context, int64_t begin, int64_t end, int worker) {
   const sort_line_t *line = context;
   (void)worker;
   for (int64_t first = begin; first < end; first += BLOCK) {
-    int64_t count = end - first < BLOCK ? end - first : BLOCK;
+    int64_t count = hr_min(end - first, BLOCK);
     uint64_t keys[BLOCK];
     make_group_keys(line, first, count, keys);
     store_items(line, keys, first, count);
@@ -114,8 +115,7 @@ static void sort_by_group(sort_line_t *line) {
   uint64_t *keys = (uint64_t *)(line->scratch + plan->group_keys);
   radix_pair_t *items = line->items;
   for (int64_t first = 0; first < plan->count; first += BLOCK)
-    make_group_keys(line, first, plan->count - first < BLOCK ? plan->count - first : BLOCK,
-                    keys + first);
+    make_group_keys(line, first, hr_min(plan->count - first, BLOCK), keys + first);
   for (int64_t i = 0; i < plan->count; i++) items[i].key = keys[items[i].index];
   sort_line_items(line);
 }
@@ -382,7 +382,7 @@ static void sort_blocks(void *context, int64_t begin, int64_t end, int worker) {
   for (int64_t b = begin; b < end; b++) {
     int64_t first = b % blocks * plan->block,
             element = b / blocks * plan->count * plan->inner + first;
-    int64_t lines = plan->inner - first < plan->block ? plan->inner - first : plan->block;
+    int64_t lines = hr_min(plan->inner - first, plan->block);
     if (plan->inner > 1)
       sort_copied_lines(job, scratch, element, lines);
     else

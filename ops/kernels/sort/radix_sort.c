@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/arith.h"
 #include "ops/kernels/simd/simd_target.h"
 
 NATIVE_OPTIMIZE

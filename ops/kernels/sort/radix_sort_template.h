@@ -30,11 +30,10 @@ static void NAME(merge)(const ITEM *a, const ITEM *a_end, const ITEM *b_end, ITE
 
 static ITEM *NAME(merge_sort)(ITEM *items, ITEM *spare, int64_t count) {
   for (int64_t i = 0; i < count; i += INSERTION_RUN)
-    NAME(insertion)(items + i, count - i < INSERTION_RUN ? count - i : INSERTION_RUN);
+    NAME(insertion)(items + i, hr_min(count - i, INSERTION_RUN));
   for (int64_t width = INSERTION_RUN; width < count; width *= 2) {
     for (int64_t i = 0; i < count; i += 2 * width) {
-      int64_t middle = i + width < count ? i + width : count,
-              end = middle + width < count ? middle + width : count;
+      int64_t middle = hr_min(i + width, count), end = hr_min(middle + width, count);
       NAME(merge)(items + i, items + middle, items + end, spare + i);
     }
     ITEM *swap = items;
@@ -179,7 +178,7 @@ static ITEM *NAME(sort_long)(hr_workers_t *workers, int parts, ITEM *items, ITEM
   for (int p = 0; p < parts; p++) all |= varying[p];
   if (all == 0) return items;
   int top = 64 - __builtin_clzll(all), low = __builtin_ctzll(all);
-  int digit = top - low < SPLIT_BITS ? top - low : SPLIT_BITS;
+  int digit = hr_min(top - low, SPLIT_BITS);
   split.shift = top - digit;
   split.buckets = 1 << digit;
   split.starts = split.counts + (size_t)parts * SPLIT_BUCKETS;

@@ -3,6 +3,7 @@
  * the place of its window is chosen as the reference kernel does, and the source added there.
  * Workers share the planes (dimensions before those with windows) and the lanes (those behind), of
  * which each has its own results. */
+#include "base/arith.h"
 #include "ops/kernels/common/native_copy.h"
 #include "ops/kernels/elementwise/accumulate.h"
 #include "ops/kernels/native.h"
@@ -116,7 +117,7 @@ static void select_units(void *context, int64_t begin, int64_t end, int worker) 
   (void)worker;
   for (int64_t unit = begin; unit < end; unit++) {
     int64_t first = unit % chunks * plan->chunk, left = plan->lanes - first;
-    select_unit(job, unit / chunks, first, left < plan->chunk ? left : plan->chunk);
+    select_unit(job, unit / chunks, first, hr_min(left, plan->chunk));
   }
 }
 
@@ -173,7 +174,7 @@ static void plan_units(native_select_plan_t *plan, const hlo_window_t *window,
   while (first < last && window_is_trivial(&window->dims[first]))
     plan->planes *= source->dims[first++];
   for (int d = first; d < last; d++) plan->per_plane *= source->dims[d];
-  plan->chunk = plan->lanes < LANES ? plan->lanes : LANES;
+  plan->chunk = hr_min(plan->lanes, LANES);
 }
 
 static hr_status_t prepare_select(const op_native_target_t *target, const op_step_t *step,

@@ -7,6 +7,7 @@
  * wholes. */
 #include <string.h>
 
+#include "base/arith.h"
 #include "ops/kernels/elementwise/accumulate.h"
 #include "ops/kernels/native.h"
 #include "ops/kernels/common/strided_loops.h"
@@ -222,7 +223,7 @@ static const window_rows_t *find_rows(const accumulate_plan_t *body, hr_dtype_t 
 static size_t plan_scratch(native_window_plan_t *plan) {
   size_t bytes = plan->scans ? (native_scan_scratch_bytes(&plan->scan) + 63) / 64 * 64 : 0;
   if (plan->hits) {
-    int64_t row = plan->in_row > plan->lanes ? plan->in_row : plan->lanes;
+    int64_t row = hr_max(plan->in_row, plan->lanes);
     plan->row_bytes = 2 * (((size_t)row * hr_dtype_bytes(plan->rows->dtype) + 63) / 64 * 64);
     bytes = plan->row_bytes * (size_t)plan->workers;
   }

@@ -1,5 +1,6 @@
 #include "ops/kernels/window/prefix_scan.h"
 
+#include "base/arith.h"
 #include "ops/kernels/common/native_copy.h"
 
 enum {
@@ -29,7 +30,7 @@ void native_scan_plan(native_scan_t *scan, int workers) {
       scan->line && scan->outer * scan->count * scan->inner * bytes >= NATIVE_STREAM_BYTES;
   if (scan->inner > 1 || scan->outer == 0) return;
   int64_t wanted = (workers + scan->outer - 1) / scan->outer, most = scan->count / MIN_PIECE;
-  scan->pieces = wanted < most ? wanted : most;
+  scan->pieces = hr_min(wanted, most);
   if (scan->pieces < 1) scan->pieces = 1;
 }
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/arith.h"
 #include "ops/kernels/common/strided_loops.h"
 
 enum {
@@ -32,7 +33,7 @@ void native_body_scan_plan(native_body_scan_t *scan, int workers) {
   scan->pieces = 1;
   if (scan->inner == 1 && scan->outer > 0 && scan->outer < (int64_t)LANES * workers) {
     int64_t most = MAX_PIECES / scan->outer;
-    scan->pieces = scan->count / MIN_LENGTH < most ? scan->count / MIN_LENGTH : most;
+    scan->pieces = hr_min(scan->count / MIN_LENGTH, most);
     if (scan->pieces < 1) scan->pieces = 1;
   }
   scan->length = scan->count / scan->pieces;
@@ -122,7 +123,7 @@ static scan_lanes_t lanes_of(const scan_job_t *job, int64_t unit) {
   }
   block.base = (group * scan->count + (scan->reverse ? scan->count - 1 : 0)) * scan->inner +
                first * block.lane_step;
-  block.lanes = lanes - first < LANES ? lanes - first : LANES;
+  block.lanes = hr_min(lanes - first, LANES);
   return block;
 }
 
