@@ -52,13 +52,13 @@ static hr_status_t new_kernel(jit_t *jit, jit_key_t key, const hlo_computation_t
   HR_TRY(HR_NEW(&jit->arena, &kernel));
   HR_TRY(HR_VEC_RESERVE(&jit->pending, jit->pending.count + 1));
   kernel->key = key;
-  if (producer_grid) kernel->producer_grid = *producer_grid;
+  if (producer_grid) kernel->schedule.producer_grid = *producer_grid;
   HR_TRY(hr_map_put(&jit->kernels, key, kernel, NULL));
   hr_status_t st =
       jit_kernel_plan(&jit->arena, jit_target_host(), body, form, part, buffers, kernel);
-  if (st) kernel->is_declined = true;
+  if (st) kernel->state.is_declined = true;
   HR_TRY(st);
-  if (!kernel->is_declined) jit->pending.data[jit->pending.count++] = kernel;
+  if (!kernel->state.is_declined) jit->pending.data[jit->pending.count++] = kernel;
   *out_kernel = kernel;
   return NULL;
 }
@@ -72,11 +72,11 @@ hr_status_t jit_request(jit_t *jit, hr_arena_t *arena, const hlo_computation_t *
                         &key, out_buffers));
   jit->counts.requests++;
   *out_kernel = hr_map_get(&jit->kernels, key);
-  if (*out_kernel && !(*out_kernel)->is_dropped)
+  if (*out_kernel && !(*out_kernel)->state.is_dropped)
     hr_arena_rewind(&jit->arena, before);
   else
     HR_TRY(new_kernel(jit, key, body, form, part, producer_grid, out_buffers, out_kernel));
-  (*out_kernel)->uses++;
+  (*out_kernel)->state.uses++;
   return NULL;
 }
 
@@ -94,7 +94,7 @@ typedef struct build {
   int missing_count, *missing; /* modules that the cache lacks */
 } build_t;
 
-static double work_of(const jit_kernel_t *kernel) { return kernel->node_work + 20; }
+static double work_of(const jit_kernel_t *kernel) { return kernel->state.node_work + 20; }
 
 /* A module's worth of work, so that every worker has a few. */
 static double module_work(const build_t *build) {
@@ -203,11 +203,11 @@ static hr_status_t load_module(build_t *build, int m) {
   jit->counts.code_bytes += jit_object_code_bytes(object);
   for (int i = build->first[m]; i < build->first[m + 1]; i++) {
     jit_kernel_t *kernel = build->kernels[i];
-    for (int p = 0; p < kernel->phase_count; p++) {
+    for (int p = 0; p < kernel->schedule.phase_count; p++) {
       jit_kernel_phase_name(kernel, p, name);
-      HR_TRY(jit_object_find(object, name, (void **)&kernel->phases[p].run));
+      HR_TRY(jit_object_find(object, name, (void **)&kernel->schedule.phases[p].run));
     }
-    kernel->is_ready = true;
+    kernel->state.is_ready = true;
   }
   return NULL;
 }
@@ -217,8 +217,8 @@ static hr_status_t choose_kernels(build_t *build, hr_arena_t *arena) {
   HR_TRY(HR_NEW_ARRAY(arena, jit->pending.count + 1, &build->kernels));
   for (size_t i = 0; i < jit->pending.count; i++) {
     jit_kernel_t *kernel = jit->pending.data[i];
-    kernel->is_dropped = kernel->uses == 0;
-    if (!kernel->is_dropped) build->kernels[build->kernel_count++] = kernel;
+    kernel->state.is_dropped = kernel->state.uses == 0;
+    if (!kernel->state.is_dropped) build->kernels[build->kernel_count++] = kernel;
   }
   return NULL;
 }

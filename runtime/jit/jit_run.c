@@ -15,11 +15,11 @@ static size_t rounded(size_t bytes) {
 static hr_status_t fill_call(hr_arena_t *arena, const fusion_form_t *form, int part,
                              const jit_buffer_list_t *buffers, jit_call_t *call) {
   const jit_kernel_t *kernel = call->kernel;
-  HR_TRY(HR_NEW_ARRAY(arena, kernel->buffer_count, &call->in));
-  HR_TRY(HR_NEW_ARRAY(arena, kernel->buffer_count, &call->literals));
+  HR_TRY(HR_NEW_ARRAY(arena, kernel->arrays.count, &call->in));
+  HR_TRY(HR_NEW_ARRAY(arena, kernel->arrays.count, &call->literals));
   HR_TRY(HR_NEW_ARRAY(arena, kernel->root_count, &call->out));
-  for (int k = 0; k < kernel->buffer_count; k++) {
-    const jit_buffer_t *buffer = &buffers->items[kernel->buffers[k]];
+  for (int k = 0; k < kernel->arrays.count; k++) {
+    const jit_buffer_t *buffer = &buffers->items[kernel->arrays.numbers[k]];
     call->in[k] = buffer->param;
     call->literals[k] = buffer->literal ? buffer->literal->data : NULL;
   }
@@ -36,16 +36,16 @@ static void assign_scratch_offsets(jit_plan_t *plan, jit_call_t *call, size_t *s
   const jit_kernel_t *kernel = call->kernel;
   call->pointers_at = *scratch_bytes;
   *scratch_bytes +=
-      rounded((size_t)(kernel->buffer_count + kernel->root_count + 1) * sizeof(void *));
+      rounded((size_t)(kernel->arrays.count + kernel->root_count + 1) * sizeof(void *));
   call->shared_at = *scratch_bytes;
-  *scratch_bytes += rounded(kernel->scratch_bytes);
+  *scratch_bytes += rounded(kernel->schedule.scratch_bytes);
   call->private_at = *scratch_bytes;
-  *scratch_bytes += rounded(kernel->worker_bytes) * (size_t)plan->workers;
+  *scratch_bytes += rounded(kernel->schedule.worker_bytes) * (size_t)plan->workers;
   call->first_unit = plan->unit_count;
-  plan->unit_count += kernel->phases[0].units;
-  plan->is_flat = plan->is_flat && kernel->phase_count == 1;
-  for (int p = 0; p < kernel->phase_count; p++)
-    plan->ns += (double)kernel->phases[p].units * kernel->phases[p].unit_ns;
+  plan->unit_count += kernel->schedule.phases[0].units;
+  plan->is_flat = plan->is_flat && kernel->schedule.phase_count == 1;
+  for (int p = 0; p < kernel->schedule.phase_count; p++)
+    plan->ns += (double)kernel->schedule.phases[p].units * kernel->schedule.phases[p].unit_ns;
 }
 
 /* Does another part, or the instruction by another operand, read what this part may write over? */
@@ -53,7 +53,7 @@ static bool is_shared(const jit_plan_t *plan, const hlo_instr_t *instr, int call
   for (int k = 0; k < instr->operand_count; k++)
     if (k != leaf && instr->operands[k] == instr->operands[leaf]) return true;
   for (int c = 0; c < plan->call_count; c++)
-    for (int k = 0; c != call && k < plan->calls[c].kernel->buffer_count; k++)
+    for (int k = 0; c != call && k < plan->calls[c].kernel->arrays.count; k++)
       if (plan->calls[c].in[k] == leaf) return true;
   return false;
 }
@@ -63,11 +63,11 @@ static void allow_reuse(const jit_plan_t *plan, const hlo_instr_t *instr, uint64
   for (int c = 0; c < plan->call_count; c++) {
     const jit_call_t *call = &plan->calls[c];
     const jit_kernel_t *kernel = call->kernel;
-    for (int k = 0; k < kernel->buffer_count; k++) {
+    for (int k = 0; k < kernel->arrays.count; k++) {
       int leaf = call->in[k];
       if (leaf < 0 || is_shared(plan, instr, c, leaf)) continue;
       for (int r = 0; r < kernel->root_count; r++)
-        if (native_reuses(kernel->reuse, native_reuse_words(kernel->buffer_count), r, k))
+        if (native_reuses(kernel->arrays.reuse, native_reuse_words(kernel->arrays.count), r, k))
           native_reuse_add(reuse, words, call->out[r], leaf);
     }
   }
@@ -92,9 +92,9 @@ static bool is_direct(const jit_plan_t *plan, const hlo_instr_t *instr) {
   const jit_call_t *call = &plan->calls[0];
   const jit_kernel_t *kernel = call->kernel;
   if (plan->call_count != 1 || plan->copy_count || !plan->is_flat || plan->ns >= JIT_SERIAL_NS ||
-      kernel->scratch_bytes)
+      kernel->schedule.scratch_bytes)
     return false;
-  for (int k = 0; k < kernel->buffer_count; k++)
+  for (int k = 0; k < kernel->arrays.count; k++)
     if (call->in[k] != k) return false;
   for (int r = 0; r < kernel->root_count; r++)
     if (call->out[r] != r) return false;
@@ -111,7 +111,7 @@ static hr_status_t plan_calls(jit_t *jit, hr_arena_t *arena, const hlo_computati
     jit_kernel_t *kernel;
     jit_buffer_list_t buffers;
     HR_TRY(jit_request(jit, arena, body, form, part, producer_grid, &kernel, &buffers));
-    *out_declined = kernel->is_declined;
+    *out_declined = kernel->state.is_declined;
     if (*out_declined) return NULL;
     call->kernel = kernel;
     HR_TRY(fill_call(arena, form, part, &buffers, call));
@@ -178,15 +178,15 @@ static hr_status_t prepare(const op_native_target_t *target, const op_step_t *st
 /* --- behind another step ---------------------------------------------------------------------- */
 
 static void give_back(const jit_plan_t *plan) {
-  for (int c = 0; c < plan->call_count; c++) plan->calls[c].kernel->uses--;
+  for (int c = 0; c < plan->call_count; c++) plan->calls[c].kernel->state.uses--;
 }
 
 /* How far one call of one phase reads the leaf; ALL: no other plan can be done in parts. */
 static jit_dependence_t reach_of(const jit_plan_t *plan, int leaf) {
   const jit_call_t *call = &plan->calls[0];
   if (plan->call_count != 1 || !plan->is_flat) return JIT_DEPENDS_ON_ALL;
-  for (int k = 0; k < call->kernel->buffer_count; k++)
-    if (call->in[k] == leaf) return call->kernel->dependence[k];
+  for (int k = 0; k < call->kernel->arrays.count; k++)
+    if (call->in[k] == leaf) return call->kernel->arrays.dependence[k];
   return JIT_DEPENDS_ON_ALL;
 }
 
@@ -242,8 +242,9 @@ static void run_units(const run_t *run, const jit_call_t *call, int phase, int64
                       int64_t end, int worker) {
   void **pointers = (void **)(run->scratch + call->pointers_at);
   const jit_kernel_t *kernel = call->kernel;
-  void *own = run->scratch + call->private_at + rounded(kernel->worker_bytes) * (size_t)worker;
-  kernel->phases[phase].run(pointers, pointers + kernel->buffer_count, own, begin, end);
+  void *own =
+      run->scratch + call->private_at + rounded(kernel->schedule.worker_bytes) * (size_t)worker;
+  kernel->schedule.phases[phase].run(pointers, pointers + kernel->arrays.count, own, begin, end);
 }
 
 static void run_phase(void *context, int64_t begin, int64_t end, int worker) {
@@ -265,7 +266,8 @@ static void run_flat(void *context, int64_t begin, int64_t end, int worker) {
   }
   for (; begin < end; low++) {
     const jit_call_t *call = &plan->calls[low];
-    int64_t last = call->first_unit + call->kernel->phases[0].units, stop = end < last ? end : last;
+    int64_t last = call->first_unit + call->kernel->schedule.phases[0].units,
+            stop = end < last ? end : last;
     run_units(run, call, 0, begin - call->first_unit, stop - call->first_unit, worker);
     begin = stop;
   }
@@ -285,8 +287,8 @@ static void share_out(const op_native_run_t *env, run_t *run, hr_workers_fn fn, 
 static void run_in_sequence(const op_native_run_t *env, run_t *run) {
   for (run->call = 0; run->call < run->plan->call_count; run->call++) {
     const jit_kernel_t *kernel = run->plan->calls[run->call].kernel;
-    for (run->phase = 0; run->phase < kernel->phase_count; run->phase++) {
-      const jit_phase_t *phase = &kernel->phases[run->phase];
+    for (run->phase = 0; run->phase < kernel->schedule.phase_count; run->phase++) {
+      const jit_phase_t *phase = &kernel->schedule.phases[run->phase];
       share_out(env, run, run_phase, phase->units, (double)phase->units * phase->unit_ns);
     }
   }
@@ -296,7 +298,7 @@ static void set_pointers(const jit_plan_t *plan, char *scratch, void *const *in,
   for (int c = 0; c < plan->call_count; c++) {
     const jit_call_t *call = &plan->calls[c];
     void **pointers = (void **)(scratch + call->pointers_at);
-    for (int k = 0; k < call->kernel->buffer_count; k++)
+    for (int k = 0; k < call->kernel->arrays.count; k++)
       *pointers++ = call->in[k] >= 0 ? in[call->in[k]] : (void *)call->literals[k];
     for (int r = 0; r < call->kernel->root_count; r++) *pointers++ = out[call->out[r]];
     *pointers = scratch + call->shared_at;
@@ -316,7 +318,8 @@ static hr_status_t run(const op_native_run_t *env, const void *opaque, void *con
   run_t run = {.plan = plan, .scratch = env->scratch};
   if (plan->is_direct) {
     const jit_call_t *call = &plan->calls[0];
-    call->kernel->phases[0].run(in, out, run.scratch + call->private_at, 0, plan->unit_count);
+    call->kernel->schedule.phases[0].run(in, out, run.scratch + call->private_at, 0,
+                                         plan->unit_count);
     return NULL;
   }
   set_pointers(plan, env->scratch, in, out);

@@ -5,8 +5,8 @@
 
 kir_value_t *jit_emit_lane_numbers(jit_emit_t *emit, kir_type_t *element) {
   kir_value_t *numbers[1024];
-  for (int i = 0; i < emit->lanes; i++) numbers[i] = kir_const_int(element, (uint64_t)i);
-  return emit->lanes == 1 ? numbers[0] : kir_const_vector(numbers, (unsigned)emit->lanes);
+  for (int i = 0; i < emit->lane.count; i++) numbers[i] = kir_const_int(element, (uint64_t)i);
+  return emit->lane.count == 1 ? numbers[0] : kir_const_vector(numbers, (unsigned)emit->lane.count);
 }
 
 static kir_value_t *limited_start(jit_emit_t *emit, const jit_symbol_t *symbol) {
@@ -89,19 +89,19 @@ static kir_value_t *lane_start(jit_emit_t *emit, const jit_symbol_t *symbol, kir
   bool is_signed = hr_dtype_class(symbol->node->dtype) == HR_CLASS_SIGNED;
   jit_emit_at(emit, jit_emit_depth(emit, symbol->vars));
   if (jit_element_bits(kir_type_of(start)) < jit_element_bits(element))
-    start = kir_int_cast(b, start, kir_vector_type(element, (unsigned)emit->lanes), is_signed);
+    start = kir_int_cast(b, start, kir_vector_type(element, (unsigned)emit->lane.count), is_signed);
   kir_type_t *type = kir_type_of(start);
   kir_value_t *low = jit_int(type, symbol->low), *high = jit_int(type, symbol->high);
   if (is_signed)
     start = jit_intrinsic(emit->code, KIR_SMAX, type, (kir_value_t *[]){start, low}, 2);
   start = jit_intrinsic(emit->code, is_signed ? KIR_SMIN : KIR_UMIN, type,
                         (kir_value_t *[]){start, high}, 2);
-  return kir_int_cast(b, start, kir_vector_type(element, (unsigned)emit->lanes), is_signed);
+  return kir_int_cast(b, start, kir_vector_type(element, (unsigned)emit->lane.count), is_signed);
 }
 
 static kir_value_t *lane_symbol(jit_emit_t *emit, const jit_symbol_t *symbol, kir_type_t *element) {
   kir_builder_t *b = emit->code->builder;
-  kir_type_t *type = kir_vector_type(element, (unsigned)emit->lanes);
+  kir_type_t *type = kir_vector_type(element, (unsigned)emit->lane.count);
   if (symbol->kind == JIT_SYMBOL_START) return lane_start(emit, symbol, element);
   kir_type_t *of_type = lane_index_type(emit, symbol->of);
   if (jit_element_bits(of_type) < jit_element_bits(element)) of_type = element;
@@ -117,12 +117,12 @@ static kir_value_t *lane_symbol(jit_emit_t *emit, const jit_symbol_t *symbol, ki
 static kir_value_t *straight_lanes(jit_emit_t *emit, const jit_expr_t *expr, kir_type_t *element) {
   jit_exprs_t *exprs = &emit->graph->exprs;
   kir_builder_t *b = emit->code->builder;
-  kir_type_t *type = kir_vector_type(element, (unsigned)emit->lanes);
+  kir_type_t *type = kir_vector_type(element, (unsigned)emit->lane.count);
   const jit_expr_t *plain = expr;
-  int64_t factor = jit_expr_factor(expr, emit->lane_var);
+  int64_t factor = jit_expr_factor(expr, emit->lane.var);
   for (int i = 0; i < expr->count; i++) {
     const jit_symbol_t *symbol = &exprs->symbols[expr->terms[i].symbol];
-    if (symbol->kind != JIT_SYMBOL_LOOP && symbol->vars >> emit->lane_var & 1)
+    if (symbol->kind != JIT_SYMBOL_LOOP && symbol->vars >> emit->lane.var & 1)
       plain = jit_expr_without(exprs, plain, expr->terms[i].symbol);
   }
   kir_value_t *base = jit_emit_expr(emit, plain);
@@ -139,14 +139,14 @@ static kir_value_t *straight_lanes(jit_emit_t *emit, const jit_expr_t *expr, kir
 static kir_value_t *lane_expr(jit_emit_t *emit, const jit_expr_t *expr, kir_type_t *element) {
   jit_expr_t *memo = (jit_expr_t *)expr;
   kir_builder_t *b = emit->code->builder;
-  kir_type_t *type = kir_vector_type(element, (unsigned)emit->lanes);
+  kir_type_t *type = kir_vector_type(element, (unsigned)emit->lane.count);
   int depth = jit_emit_depth(emit, expr->vars);
   if (memo->lanes_epoch == emit->levels[depth].epoch && kir_type_of(memo->lanes_value) == type)
     return memo->lanes_value;
   kir_value_t *sum = straight_lanes(emit, expr, element);
   for (int i = 0; i < expr->count; i++) {
     const jit_symbol_t symbol = emit->graph->exprs.symbols[expr->terms[i].symbol];
-    if (symbol.kind == JIT_SYMBOL_LOOP || !(symbol.vars >> emit->lane_var & 1)) continue;
+    if (symbol.kind == JIT_SYMBOL_LOOP || !(symbol.vars >> emit->lane.var & 1)) continue;
     kir_value_t *term = lane_symbol(emit, &symbol, element);
     jit_emit_at(emit, depth);
     sum = kir_add(b, sum, kir_mul(b, term, jit_int(type, expr->terms[i].factor)));

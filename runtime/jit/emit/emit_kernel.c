@@ -21,16 +21,18 @@ static void add_function(jit_emit_t *emit, const char *name) {
                                        (kir_type_t *[]){pointer, pointer, pointer, i64, i64}, 5);
   emit->function = kir_add_function(code->module, name, type);
   kir_add_attributes(emit->function, KIR_NOUNWIND);
-  kir_value_t **arguments[] = {&emit->in, &emit->out, &emit->scratch, &emit->begin, &emit->end};
+  kir_value_t **arguments[] = {&emit->args.in, &emit->args.out, &emit->args.scratch,
+                               &emit->args.begin, &emit->args.end};
   for (unsigned k = 0; k < 5; k++) *arguments[k] = kir_param(emit->function, k);
 }
 
 static void enter_function_part(jit_emit_t *emit, jit_function_part_t *at_index) {
   emit->function_part = at_index, emit->function = at_index->function,
-  emit->scratch = at_index->scratch;
-  emit->buffers = at_index->ins, emit->outs = at_index->outs, emit->nowhere = at_index->nowhere;
-  emit->begin = jit_emit_i64(emit, 0),
-  emit->end = jit_emit_i64(emit, at_index->units[at_index->phase]);
+  emit->args.scratch = at_index->scratch;
+  emit->arrays.in = at_index->ins, emit->arrays.out = at_index->outs,
+  emit->arrays.dummy = at_index->nowhere;
+  emit->args.begin = jit_emit_i64(emit, 0),
+  emit->args.end = jit_emit_i64(emit, at_index->units[at_index->phase]);
   emit->levels[0].block = at_index->block;
 }
 
@@ -38,13 +40,13 @@ hr_status_t jit_emit_begin(jit_emit_t *emit, jit_code_t *code, jit_graph_t *grap
                            int in_count, int out_count) {
   *emit = (jit_emit_t){.code = code,
                        .graph = graph,
-                       .lane_var = -1,
-                       .lanes = 1,
+                       .lane.var = -1,
+                       .lane.count = 1,
                        .last_epoch = graph->last_epoch + 1};
-  HR_TRY(HR_NEW_ARRAY(graph->arena, in_count + 1, &emit->buffers));
-  HR_TRY(HR_NEW_ARRAY(graph->arena, out_count + 1, &emit->outs));
+  HR_TRY(HR_NEW_ARRAY(graph->arena, in_count + 1, &emit->arrays.in));
+  HR_TRY(HR_NEW_ARRAY(graph->arena, out_count + 1, &emit->arrays.out));
   for (jit_node_t *node = graph->first_made; node; node = node->next_made) {
-    node->square = NULL, node->pack = NULL;
+    node->tile.value = NULL, node->slp.pack = NULL;
     if (node->kind == JIT_OP) emit->op_counts[node->op]++;
   }
   emit->levels[0].epoch = emit->last_epoch;
@@ -63,7 +65,7 @@ void jit_emit_end(jit_emit_t *emit) {
   jit_emit_at(emit, 0);
   if (emit->function_part)
     emit->function_part->block = emit->levels[0].block,
-    emit->function_part->nowhere = emit->nowhere, emit->function_part->phase++;
+    emit->function_part->nowhere = emit->arrays.dummy, emit->function_part->phase++;
   else
     kir_ret_void(emit->code->builder);
 }
@@ -103,13 +105,14 @@ static kir_value_t *pointer_at(jit_emit_t *emit, kir_value_t *list, int number) 
 }
 
 kir_value_t *jit_emit_in(jit_emit_t *emit, int number) {
-  if (!emit->buffers[number]) emit->buffers[number] = pointer_at(emit, emit->in, number);
-  return emit->buffers[number];
+  if (!emit->arrays.in[number]) emit->arrays.in[number] = pointer_at(emit, emit->args.in, number);
+  return emit->arrays.in[number];
 }
 
 kir_value_t *jit_emit_out(jit_emit_t *emit, int number) {
-  if (!emit->outs[number]) emit->outs[number] = pointer_at(emit, emit->out, number);
-  return emit->outs[number];
+  if (!emit->arrays.out[number])
+    emit->arrays.out[number] = pointer_at(emit, emit->args.out, number);
+  return emit->arrays.out[number];
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */
@@ -118,8 +121,8 @@ typedef enum reach { REACH_ONE, REACH_LINE, REACH_SPREAD } reach_t;
 
 static reach_t reach_of(const jit_emit_t *emit, const jit_expr_t *index) {
   if (!jit_emit_in_lanes(emit, index->vars)) return REACH_ONE;
-  bool nonaffine = jit_expr_is_nonaffine(&emit->graph->exprs, index, emit->lane_var);
-  return !nonaffine && jit_expr_factor(index, emit->lane_var) == 1 ? REACH_LINE : REACH_SPREAD;
+  bool nonaffine = jit_expr_is_nonaffine(&emit->graph->exprs, index, emit->lane.var);
+  return !nonaffine && jit_expr_factor(index, emit->lane.var) == 1 ? REACH_LINE : REACH_SPREAD;
 }
 
 static kir_value_t *element_pointer(jit_emit_t *emit, kir_value_t *array, kir_type_t *element,
@@ -130,10 +133,10 @@ static kir_value_t *element_pointer(jit_emit_t *emit, kir_value_t *array, kir_ty
 /* What was kept of the element's pointer last; NULL: nothing. */
 static jit_entry_t *find_entry(jit_emit_t *emit, const kir_value_t *array,
                                const jit_expr_t *index) {
-  unsigned count = emit->entry_count < JIT_ENTRIES ? emit->entry_count : JIT_ENTRIES;
+  unsigned count = emit->pointers.count < JIT_ENTRIES ? emit->pointers.count : JIT_ENTRIES;
   for (unsigned i = 0; i < count; i++)
-    if (emit->entries[i].array == array && emit->entries[i].index == index)
-      return &emit->entries[i];
+    if (emit->pointers.entries[i].array == array && emit->pointers.entries[i].index == index)
+      return &emit->pointers.entries[i];
   return NULL;
 }
 
@@ -154,7 +157,7 @@ static kir_value_t *entry_pointer(jit_emit_t *emit, kir_value_t *array, kir_type
   jit_emit_at(emit, depth);
   pointer = kir_gep(emit->code->builder, element, pointer, offset);
   entry = find_entry(emit, array, index);
-  if (!entry) entry = &emit->entries[emit->entry_count++ % JIT_ENTRIES];
+  if (!entry) entry = &emit->pointers.entries[emit->pointers.count++ % JIT_ENTRIES];
   *entry = (jit_entry_t){array, pointer, index, emit->levels[depth].epoch};
   return pointer;
 }
@@ -201,7 +204,8 @@ kir_value_t *jit_emit_both(jit_emit_t *emit, kir_value_t *a, kir_value_t *b) {
 }
 
 static kir_value_t *all_lanes(jit_emit_t *emit) {
-  return kir_all_ones(kir_vector_type(kir_int_type(emit->code->module, 1), (unsigned)emit->lanes));
+  return kir_all_ones(
+      kir_vector_type(kir_int_type(emit->code->module, 1), (unsigned)emit->lane.count));
 }
 
 kir_value_t *jit_emit_alloca(jit_emit_t *emit, int64_t size_bytes) {
@@ -214,8 +218,8 @@ kir_value_t *jit_emit_alloca(jit_emit_t *emit, int64_t size_bytes) {
 
 /* Memory that is read instead of what `guard` forbids. */
 static kir_value_t *nowhere(jit_emit_t *emit) {
-  if (!emit->nowhere) emit->nowhere = jit_emit_alloca(emit, 1024);
-  return emit->nowhere;
+  if (!emit->arrays.dummy) emit->arrays.dummy = jit_emit_alloca(emit, 1024);
+  return emit->arrays.dummy;
 }
 
 static kir_value_t *readable(jit_emit_t *emit, kir_value_t *pointer, kir_value_t *guard,
@@ -245,14 +249,14 @@ static kir_value_t *masked_load(jit_emit_t *emit, kir_op_t op, kir_type_t *type,
 static kir_value_t *in_any_lane(jit_emit_t *emit, kir_type_t *type, kir_value_t *lanes) {
   if (!lanes || kir_is_constant(lanes)) return NULL;
   int64_t bytes = (int64_t)jit_element_bits(jit_scalar_type(type)) / 8;
-  if ((emit->graph->exprs.symbols[emit->lane_var].high + 1) * bytes < FAR_BYTES) return NULL;
+  if ((emit->graph->exprs.symbols[emit->lane.var].high + 1) * bytes < FAR_BYTES) return NULL;
   return jit_intrinsic(emit->code, KIR_REDUCE_OR, kir_type_of(lanes), &lanes, 1);
 }
 
 static kir_value_t *load_line(jit_emit_t *emit, kir_type_t *type, kir_value_t *pointer,
                               kir_value_t *lanes, unsigned align, int depth) {
   pointer = readable(emit, pointer, in_any_lane(emit, type, lanes), depth);
-  kir_value_t *mask = jit_emit_both(emit, emit->mask, lanes);
+  kir_value_t *mask = jit_emit_both(emit, emit->lane.mask, lanes);
   return mask ? masked_load(emit, KIR_MASKED_LOAD, type, pointer, mask, align)
               : plain_load(emit, type, pointer, align);
 }
@@ -260,9 +264,11 @@ static kir_value_t *load_line(jit_emit_t *emit, kir_type_t *type, kir_value_t *p
 /* Memory of several lanes, that lie apart. */
 static kir_value_t *load_spread(jit_emit_t *emit, kir_type_t *type, kir_value_t *pointers,
                                 jit_guard_t guard, unsigned align) {
-  kir_type_t *preds = kir_vector_type(kir_int_type(emit->code->module, 1), (unsigned)emit->lanes);
+  kir_type_t *preds =
+      kir_vector_type(kir_int_type(emit->code->module, 1), (unsigned)emit->lane.count);
   if (guard.all) guard.all = jit_splat(emit->code, preds, guard.all);
-  kir_value_t *mask = jit_emit_both(emit, emit->mask, jit_emit_both(emit, guard.all, guard.lanes));
+  kir_value_t *mask =
+      jit_emit_both(emit, emit->lane.mask, jit_emit_both(emit, guard.all, guard.lanes));
   return masked_load(emit, KIR_GATHER, type, pointers, mask ? mask : all_lanes(emit), align);
 }
 
@@ -270,22 +276,23 @@ static kir_value_t *load_spread(jit_emit_t *emit, kir_type_t *type, kir_value_t 
 static bool known_offsets(jit_emit_t *emit, const jit_expr_t *index, jit_guard_t guard,
                           size_t bytes, int64_t offsets[JIT_MAX_LANES]) {
   int wanted = 0;
-  if (emit->mask || !jit_lane_offsets(emit, index, offsets)) return false;
-  if (!guard.lanes) return jit_window_fits(emit->lanes, offsets, bytes);
+  if (emit->lane.mask || !jit_lane_offsets(emit, index, offsets)) return false;
+  if (!guard.lanes) return jit_window_fits(emit->lane.count, offsets, bytes);
   if (!kir_is_constant(guard.lanes)) return false;
   kir_value_t *one = kir_all_ones(kir_int_type(emit->code->module, 1));
-  while (wanted < emit->lanes && kir_const_lane(guard.lanes, (unsigned)wanted) != one) wanted++;
-  if (wanted == emit->lanes) return false;
-  for (int k = 0; k < emit->lanes; k++)
+  while (wanted < emit->lane.count && kir_const_lane(guard.lanes, (unsigned)wanted) != one)
+    wanted++;
+  if (wanted == emit->lane.count) return false;
+  for (int k = 0; k < emit->lane.count; k++)
     if (kir_const_lane(guard.lanes, (unsigned)k) != one) offsets[k] = offsets[wanted];
-  return jit_window_fits(emit->lanes, offsets, bytes);
+  return jit_window_fits(emit->lane.count, offsets, bytes);
 }
 
 static kir_value_t *load_window(jit_emit_t *emit, kir_type_t *element, kir_value_t *pointer,
                                 kir_value_t *guard, int64_t *offsets, int depth) {
   int64_t low = offsets[0];
-  for (int k = 0; k < emit->lanes; k++) low = offsets[k] < low ? offsets[k] : low;
-  for (int k = 0; k < emit->lanes; k++) offsets[k] -= low;
+  for (int k = 0; k < emit->lane.count; k++) low = offsets[k] < low ? offsets[k] : low;
+  for (int k = 0; k < emit->lane.count; k++) offsets[k] -= low;
   pointer = element_pointer(emit, pointer, element, jit_emit_i64(emit, low));
   return jit_window_load(emit, element, readable(emit, pointer, guard, depth), offsets);
 }
@@ -299,7 +306,7 @@ static bool is_never(jit_guard_t guard) {
 /* One element for all lanes may be wanted in some only: it is read if any that exists wants it. */
 static kir_value_t *load_one(jit_emit_t *emit, kir_type_t *element, kir_value_t *pointer,
                              jit_guard_t guard, unsigned align, int depth) {
-  kir_value_t *any = guard.lanes ? jit_emit_both(emit, emit->mask, guard.lanes) : NULL;
+  kir_value_t *any = guard.lanes ? jit_emit_both(emit, emit->lane.mask, guard.lanes) : NULL;
   if (any) any = jit_intrinsic(emit->code, KIR_REDUCE_OR, kir_type_of(any), &any, 1);
   return plain_load(emit, element,
                     readable(emit, pointer, jit_emit_both(emit, guard.all, any), depth), align);
@@ -330,11 +337,12 @@ static void store_parts(jit_emit_t *emit, kir_value_t *array, const jit_expr_t *
 
 kir_value_t *jit_emit_load(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype,
                            const jit_expr_t *index, jit_guard_t guard, int depth) {
-  bool is_line =
-      reach_of(emit, index) == REACH_LINE && !emit->mask && !guard.lanes && emit->lanes > 1;
+  bool is_line = reach_of(emit, index) == REACH_LINE && !emit->lane.mask && !guard.lanes &&
+                 emit->lane.count > 1;
   if (dtype == HR_C128 && !is_line) return load_parts(emit, array, index, guard, depth);
   kir_type_t *element = jit_memory_type(emit->code, dtype);
-  kir_type_t *vector = emit->lanes > 1 ? kir_vector_type(element, (unsigned)emit->lanes) : element;
+  kir_type_t *vector =
+      emit->lane.count > 1 ? kir_vector_type(element, (unsigned)emit->lane.count) : element;
   unsigned align = (unsigned)hr_dtype_bytes(hr_dtype_real(dtype));
   int64_t offsets[JIT_MAX_LANES];
   reach_t reach = reach_of(emit, index);
@@ -366,13 +374,14 @@ static void stream(kir_value_t *store, size_t bytes) {
 static void masked_store(jit_emit_t *emit, kir_op_t op, kir_value_t *value, kir_value_t *pointer,
                          unsigned align) {
   kir_value_t *alignment = kir_const_int(kir_int_type(emit->code->module, 32), align);
-  kir_value_t *arguments[] = {value, pointer, alignment, emit->mask ? emit->mask : all_lanes(emit)};
+  kir_value_t *arguments[] = {value, pointer, alignment,
+                              emit->lane.mask ? emit->lane.mask : all_lanes(emit)};
   jit_intrinsic(emit->code, op, kir_type_of(value), arguments, 4);
 }
 
 void jit_emit_store(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype, const jit_expr_t *index,
                     kir_value_t *value, bool streams) {
-  bool is_line = reach_of(emit, index) == REACH_LINE && !emit->mask && emit->lanes > 1;
+  bool is_line = reach_of(emit, index) == REACH_LINE && !emit->lane.mask && emit->lane.count > 1;
   if (dtype == HR_C128 && !is_line) {
     store_parts(emit, array, index, value);
     return;
@@ -386,11 +395,12 @@ void jit_emit_store(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype, cons
   value = jit_to_memory(emit->code, dtype, value);
   if (spread) {
     masked_store(emit, KIR_SCATTER, value, pointer, align);
-  } else if (emit->mask) {
+  } else if (emit->lane.mask) {
     masked_store(emit, KIR_MASKED_STORE, value, pointer, align);
   } else {
     kir_value_t *store = kir_store(emit->code->builder, value, pointer);
     kir_set_align(store, align);
-    if (streams && emit->lanes > 1) stream(store, hr_dtype_bytes(dtype) * (size_t)emit->lanes);
+    if (streams && emit->lane.count > 1)
+      stream(store, hr_dtype_bytes(dtype) * (size_t)emit->lane.count);
   }
 }

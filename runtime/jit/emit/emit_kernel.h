@@ -49,39 +49,57 @@ typedef struct jit_entry {
 
 #define JIT_ENTRIES 64
 
+/* State of the emitter of one kernel function. */
 typedef struct jit_emit {
   jit_code_t *code;
   jit_graph_t *graph;
-  kir_value_t *function, *in, *out, *scratch, *begin, *end; /* the kernel's arguments */
-  kir_value_t **buffers, **outs;         /* pointers to arrays, NULL: not loaded yet */
-  jit_function_part_t *function_part;    /* NULL: the function is the kernel's alone */
-  kir_value_t *nowhere;                  /* memory that may be read in place of what is not there */
-  kir_value_t *variables[JIT_MAX_LOOPS]; /* i64; of the lanes': of lane 0 */
+  kir_value_t *function;
+  jit_function_part_t *function_part; /* enclosing function; NULL: the kernel has one of its own */
+  struct {
+    kir_value_t *in;      /* list of addresses of the buffers */
+    kir_value_t *out;     /* list of addresses of the roots */
+    kir_value_t *scratch; /* address of memory shared by all units */
+    kir_value_t *begin;   /* first unit, i64 */
+    kir_value_t *end;     /* unit after the last one, i64 */
+  } args;                 /* parameters of the function */
+  struct {
+    kir_value_t **in;   /* address of each buffer; NULL: not loaded from args.in yet */
+    kir_value_t **out;  /* address of each root; NULL: not loaded yet */
+    kir_value_t *dummy; /* readable memory for lanes whose own element must not be read */
+  } arrays;
+  /* Loop levels. */
+  kir_value_t *variables[JIT_MAX_LOOPS]; /* value of each loop variable, i64; lane 0's if it is the
+                                            lanes' variable */
   int depths[JIT_MAX_LOOPS];             /* level of each variable */
-  jit_level_t levels[JIT_MAX_LOOPS + 1];
-  int level;                   /* the deepest that is open */
-  int lane_var;                /* -1: none */
-  int lanes;                   /* now: 1 in scalar loops */
-  kir_value_t *mask;           /* lanes that exist; NULL: all */
-  int lane_phase, lane_period; /* lane 0's variable is so much more than a multiple of the period;
-                                  0: not known */
-  int64_t lane_from,
-      lane_to;  /* the lanes' variable is in this part of its loop; equal: not known */
-  int part_var; /* a variable around it is in this part of its loop, likewise */
-  int64_t part_from, part_to;
-  jit_entry_t entries[JIT_ENTRIES]; /* those that were written last, in a ring */
-  unsigned entry_count;
-  /* Values that go from one iteration to the next, of whatever loop is open: set before, read and
-   * set in it. */
-  int carry_count;
-  kir_value_t *carried[JIT_MAX_CARRIES];
-  unsigned last_epoch;
-  int op_counts[HLO_OPCODE_COUNT]; /* of the formula's nodes */
-  int pass;                        /* kInput: the number of the pass that is written */
-  /* kInput: the value of a LEAF, or of a node that was saved in an earlier pass; NULL: compute it.
-   */
-  kir_value_t *(*given)(struct jit_emit *emit, jit_node_t *node);
-  void *given_context;
+  jit_level_t levels[JIT_MAX_LOOPS + 1]; /* open levels, outermost first */
+  int level;                             /* deepest open level */
+  unsigned last_epoch;                   /* epochs given out so far */
+  struct {
+    int var;           /* loop variable that differs from lane to lane; -1: none */
+    int count;         /* lanes of the code that is written now; 1 in scalar loops */
+    kir_value_t *mask; /* lanes inside the loop's bounds; NULL: all */
+    int phase, period; /* lane 0's variable modulo `period` is `phase`; period 0: not known */
+    int64_t from, to;  /* known interval of the variable; equal: not known */
+  } lane;
+  struct {
+    int var;          /* outer variable whose interval is known */
+    int64_t from, to; /* its interval; equal: not known */
+  } part;
+  struct {
+    jit_entry_t entries[JIT_ENTRIES]; /* ring of the latest */
+    unsigned count;                   /* entries written so far */
+  } pointers;                         /* memo of addresses */
+  struct {
+    int count;
+    kir_value_t *values[JIT_MAX_CARRIES]; /* set before a loop, read and set in its body */
+  } carry; /* loop-carried values of the innermost open loop: they become phis */
+  int op_counts[HLO_OPCODE_COUNT]; /* nodes of the graph by opcode */
+  int pass;                        /* kInput: number of the pass that is written */
+  struct {
+    /* Value of a LEAF, or of a node that an earlier pass saved; NULL: compute the node. */
+    kir_value_t *(*get)(struct jit_emit *emit, jit_node_t *node);
+    void *context;
+  } provider; /* source of values other than computation; get may be NULL */
 } jit_emit_t;
 
 /* Adds the function `name` to the module and enters it at level 0. Buffers lists are in `arena`. */
@@ -93,7 +111,7 @@ void jit_emit_end(jit_emit_t *emit);
 void jit_emit_at(jit_emit_t *emit, int level);
 int jit_emit_depth(const jit_emit_t *emit, uint32_t vars);
 static inline bool jit_emit_in_lanes(const jit_emit_t *emit, uint32_t vars) {
-  return emit->lanes > 1 && emit->lane_var >= 0 && vars >> emit->lane_var & 1;
+  return emit->lane.count > 1 && emit->lane.var >= 0 && vars >> emit->lane.var & 1;
 }
 
 /* A node's value: a vector if it differs from lane to lane, else a scalar. The builder is left

@@ -61,8 +61,8 @@ static bool others_are_even(const jit_emit_t *emit, const jit_expr_t *expr, cons
     int number = in->terms[i].symbol;
     const jit_symbol_t *symbol = &exprs->symbols[number];
     if (symbol->of && !others_are_even(emit, expr, symbol->of, unit)) return false;
-    if (symbol->of || number == emit->lane_var) continue;
-    if (symbol->vars >> emit->lane_var & 1 || !growth_of(exprs, expr, number, 1, &growth))
+    if (symbol->of || number == emit->lane.var) continue;
+    if (symbol->vars >> emit->lane.var & 1 || !growth_of(exprs, expr, number, 1, &growth))
       return false;
     if (unit ? growth % unit : growth != 0) return false;
   }
@@ -72,9 +72,9 @@ static bool others_are_even(const jit_emit_t *emit, const jit_expr_t *expr, cons
 /* Are the lanes' distances the same in all iterations, and all values equal but for multiples of
  * `unit`? */
 static bool is_even(const jit_emit_t *emit, const jit_expr_t *expr, int64_t unit) {
-  int64_t growth, period = emit->lane_period ? emit->lane_period : 1;
-  if (emit->lanes > JIT_MAX_LANES ||
-      !growth_of(&emit->graph->exprs, expr, emit->lane_var, period, &growth))
+  int64_t growth, period = emit->lane.period ? emit->lane.period : 1;
+  if (emit->lane.count > JIT_MAX_LANES ||
+      !growth_of(&emit->graph->exprs, expr, emit->lane.var, period, &growth))
     return false;
   return (unit ? growth % unit == 0 : growth == 0) && others_are_even(emit, expr, expr, unit);
 }
@@ -86,13 +86,13 @@ bool jit_lane_repeats(const jit_exprs_t *exprs, const jit_expr_t *expr, int var,
 }
 
 static int64_t lane_value(const jit_emit_t *emit, const jit_expr_t *expr, int lane) {
-  return value_at(&emit->graph->exprs, expr, emit->lane_var, emit->lane_phase + lane);
+  return value_at(&emit->graph->exprs, expr, emit->lane.var, emit->lane.phase + lane);
 }
 
 bool jit_lane_offsets(const jit_emit_t *emit, const jit_expr_t *expr,
                       int64_t offsets[JIT_MAX_LANES]) {
   if (!is_even(emit, expr, 1)) return false;
-  for (int k = 0; k < emit->lanes; k++)
+  for (int k = 0; k < emit->lane.count; k++)
     offsets[k] = lane_value(emit, expr, k) - lane_value(emit, expr, 0);
   return true;
 }
@@ -124,8 +124,8 @@ bool jit_part_decides(const jit_exprs_t *exprs, const jit_expr_t *expr, int var,
 
 kir_value_t *jit_part_range(const jit_emit_t *emit, const jit_expr_t *expr, int64_t low,
                             int64_t high) {
-  bool inside, is_known = jit_part_decides(&emit->graph->exprs, expr, emit->part_var,
-                                           emit->part_from, emit->part_to, low, high, &inside);
+  bool inside, is_known = jit_part_decides(&emit->graph->exprs, expr, emit->part.var,
+                                           emit->part.from, emit->part.to, low, high, &inside);
   return is_known ? kir_const_int(kir_int_type(emit->code->module, 1), inside) : NULL;
 }
 
@@ -134,26 +134,26 @@ kir_value_t *jit_lane_range(const jit_emit_t *emit, const jit_expr_t *expr, int6
   kir_type_t *bit = kir_int_type(emit->code->module, 1);
   kir_value_t *bits[JIT_MAX_LANES];
   bool inside;
-  if (jit_part_decides(&emit->graph->exprs, expr, emit->lane_var, emit->lane_from, emit->lane_to,
+  if (jit_part_decides(&emit->graph->exprs, expr, emit->lane.var, emit->lane.from, emit->lane.to,
                        low, high, &inside)) {
-    kir_type_t *all = kir_vector_type(bit, (unsigned)emit->lanes);
+    kir_type_t *all = kir_vector_type(bit, (unsigned)emit->lane.count);
     return inside ? kir_all_ones(all) : kir_null(all);
   }
   if (!is_even(emit, expr, 0)) return NULL;
-  for (int k = 0; k < emit->lanes; k++) {
+  for (int k = 0; k < emit->lane.count; k++) {
     int64_t value = lane_value(emit, expr, k);
     bits[k] = kir_const_int(bit, value >= low && value < high);
   }
-  return kir_const_vector(bits, (unsigned)emit->lanes);
+  return kir_const_vector(bits, (unsigned)emit->lane.count);
 }
 
 kir_value_t *jit_lane_multiple(const jit_emit_t *emit, const jit_expr_t *expr, int64_t divisor) {
   kir_type_t *bit = kir_int_type(emit->code->module, 1);
   kir_value_t *bits[JIT_MAX_LANES];
   if (!is_even(emit, expr, divisor)) return NULL;
-  for (int k = 0; k < emit->lanes; k++)
+  for (int k = 0; k < emit->lane.count; k++)
     bits[k] = kir_const_int(bit, floor_rest(lane_value(emit, expr, k), divisor) == 0);
-  return kir_const_vector(bits, (unsigned)emit->lanes);
+  return kir_const_vector(bits, (unsigned)emit->lane.count);
 }
 
 /* --- windows ---------------------------------------------------------------------------------- */
@@ -182,8 +182,8 @@ bool jit_window_fits(int lanes, const int64_t *offsets, size_t element_bytes) {
 static kir_value_t *in_order(jit_emit_t *emit, kir_value_t *a, kir_value_t *b, const int *order) {
   kir_type_t *i32 = kir_int_type(emit->code->module, 32);
   kir_value_t *numbers[JIT_MAX_LANES], *none = kir_poison(kir_type_of(a));
-  for (int k = 0; k < emit->lanes; k++) numbers[k] = kir_const_int(i32, (uint64_t)order[k]);
-  kir_value_t *shuffle_mask = kir_const_vector(numbers, (unsigned)emit->lanes);
+  for (int k = 0; k < emit->lane.count; k++) numbers[k] = kir_const_int(i32, (uint64_t)order[k]);
+  kir_value_t *shuffle_mask = kir_const_vector(numbers, (unsigned)emit->lane.count);
   return kir_shuffle(emit->code->builder, a, b ? b : none, shuffle_mask);
 }
 
@@ -200,7 +200,7 @@ static void take_piece(jit_emit_t *emit, window_lanes_t *lanes, kir_value_t *pie
   int own[JIT_MAX_LANES] = {0};
   bool fits = !lanes->value || kir_type_of(piece) == kir_type_of(lanes->value);
   int base = lanes->value ? jit_lanes(kir_type_of(lanes->value)) : 0;
-  for (int k = 0; k < emit->lanes; k++) {
+  for (int k = 0; k < emit->lane.count; k++) {
     if (offsets[k] < begin || offsets[k] >= begin + size) continue;
     own[k] = (int)(offsets[k] - begin);
     lanes->order[k] = base + (fits ? own[k] : k);
@@ -211,12 +211,12 @@ static void take_piece(jit_emit_t *emit, window_lanes_t *lanes, kir_value_t *pie
   }
   if (!fits) piece = in_order(emit, piece, NULL, own);
   lanes->value = in_order(emit, lanes->value, piece, lanes->order);
-  for (int k = 0; k < emit->lanes; k++) lanes->order[k] = k;
+  for (int k = 0; k < emit->lane.count; k++) lanes->order[k] = k;
 }
 
 kir_value_t *jit_window_load(jit_emit_t *emit, kir_type_t *element, kir_value_t *first,
                              const int64_t *offsets) {
-  int64_t span = span_of(emit->lanes, offsets), size = piece_of(emit->lanes, span);
+  int64_t span = span_of(emit->lane.count, offsets), size = piece_of(emit->lane.count, span);
   window_lanes_t lanes = {.value = NULL};
   for (int64_t begin = 0; begin < span; begin += size) {
     int64_t at = begin + size <= span ? begin : span - size; /* the last overlaps the one before */

@@ -28,10 +28,10 @@ void jit_loop_begin(jit_emit_t *emit, int var, kir_value_t *from, jit_loop_t *ou
   kir_position_at_end(b, loop.header);
   loop.variable = kir_phi(b, kir_type_of(from));
   kir_add_incoming(loop.variable, &from, &loop.before, 1);
-  for (int c = 0; c < emit->carry_count; c++) {
-    loop.carries[c] = kir_phi(b, kir_type_of(emit->carried[c]));
-    kir_add_incoming(loop.carries[c], &emit->carried[c], &loop.before, 1);
-    emit->carried[c] = loop.carries[c];
+  for (int c = 0; c < emit->carry.count; c++) {
+    loop.carries[c] = kir_phi(b, kir_type_of(emit->carry.values[c]));
+    kir_add_incoming(loop.carries[c], &emit->carry.values[c], &loop.before, 1);
+    emit->carry.values[c] = loop.carries[c];
   }
   jit_level_enter(emit, var, loop.variable);
   emit->levels[emit->level].block = loop.header;
@@ -46,24 +46,24 @@ void jit_loop_end(jit_emit_t *emit, const jit_loop_t *loop, kir_value_t *to, int
   kir_value_t *more = kir_icmp(b, KIR_ICMP_SLT, next, to);
   kir_cond_br(b, more, loop->header, after);
   kir_add_incoming(loop->variable, &next, &last, 1);
-  for (int c = 0; c < emit->carry_count; c++)
-    kir_add_incoming(loop->carries[c], &emit->carried[c], &last, 1);
+  for (int c = 0; c < emit->carry.count; c++)
+    kir_add_incoming(loop->carries[c], &emit->carry.values[c], &last, 1);
   emit->level--;
   emit->levels[emit->level].block = after;
 }
 
 void jit_units_begin(jit_emit_t *emit, jit_loop_t *out_loop) {
-  if (emit->end != jit_emit_i64(emit, 1) || emit->begin != jit_emit_i64(emit, 0)) {
-    jit_loop_begin(emit, JIT_UNIT_LOOP, emit->begin, out_loop);
+  if (emit->args.end != jit_emit_i64(emit, 1) || emit->args.begin != jit_emit_i64(emit, 0)) {
+    jit_loop_begin(emit, JIT_UNIT_LOOP, emit->args.begin, out_loop);
     return;
   }
-  *out_loop = (jit_loop_t){.variable = emit->begin};
-  jit_level_enter(emit, JIT_UNIT_LOOP, emit->begin);
+  *out_loop = (jit_loop_t){.variable = emit->args.begin};
+  jit_level_enter(emit, JIT_UNIT_LOOP, emit->args.begin);
 }
 
 void jit_units_end(jit_emit_t *emit, const jit_loop_t *loop) {
   if (loop->header)
-    jit_loop_end(emit, loop, emit->end, 1);
+    jit_loop_end(emit, loop, emit->args.end, 1);
   else
     jit_level_leave(emit);
 }
@@ -72,7 +72,7 @@ void jit_if_begin(jit_emit_t *emit, kir_value_t *condition, jit_if_t *out_if) {
   kir_block_t *inside = new_block(emit);
   out_if->before = emit->levels[emit->level].block;
   out_if->after = new_block(emit);
-  for (int c = 0; c < emit->carry_count; c++) out_if->carried[c] = emit->carried[c];
+  for (int c = 0; c < emit->carry.count; c++) out_if->carried[c] = emit->carry.values[c];
   jit_emit_at(emit, emit->level);
   kir_cond_br(emit->code->builder, condition, inside, out_if->after);
   emit->levels[emit->level].block = inside;
@@ -84,11 +84,11 @@ void jit_if_end(jit_emit_t *emit, const jit_if_t *taken) {
   kir_br(emit->code->builder, taken->after);
   emit->levels[emit->level].block = taken->after;
   kir_position_at_end(emit->code->builder, taken->after);
-  for (int c = 0; c < emit->carry_count; c++) {
-    kir_value_t *either = kir_phi(emit->code->builder, kir_type_of(emit->carried[c]));
-    kir_add_incoming(either, &emit->carried[c], &last, 1);
+  for (int c = 0; c < emit->carry.count; c++) {
+    kir_value_t *either = kir_phi(emit->code->builder, kir_type_of(emit->carry.values[c]));
+    kir_add_incoming(either, &emit->carry.values[c], &last, 1);
     kir_add_incoming(either, (kir_value_t **)&taken->carried[c], (kir_block_t **)&taken->before, 1);
-    emit->carried[c] = either;
+    emit->carry.values[c] = either;
   }
 }
 
@@ -96,12 +96,12 @@ void jit_if_end(jit_emit_t *emit, const jit_if_t *taken) {
 
 static void write_body(jit_emit_t *emit, const jit_lanes_t *how, int lanes, kir_value_t *mask,
                        int copy) {
-  emit->lane_var = how->var, emit->lanes = lanes, emit->mask = mask;
-  emit->lane_from = how->from, emit->lane_to = how->to;
-  emit->lane_period = how->is_phased && !mask && lanes == how->lanes ? lanes * how->unroll : 0;
-  emit->lane_phase = copy * lanes;
+  emit->lane.var = how->var, emit->lane.count = lanes, emit->lane.mask = mask;
+  emit->lane.from = how->from, emit->lane.to = how->to;
+  emit->lane.period = how->is_phased && !mask && lanes == how->lanes ? lanes * how->unroll : 0;
+  emit->lane.phase = copy * lanes;
   how->body(emit, how->context, copy);
-  emit->lanes = 1, emit->mask = NULL, emit->lane_var = -1;
+  emit->lane.count = 1, emit->lane.mask = NULL, emit->lane.var = -1;
 }
 
 /* Whole vectors, or one by one. */
@@ -131,7 +131,7 @@ static void write_loop(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *fr
 static void write_masked(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *left) {
   kir_type_t *i32 = kir_int_type(emit->code->module, 32);
   jit_emit_at(emit, emit->level);
-  emit->lanes = how->lanes;
+  emit->lane.count = how->lanes;
   kir_type_t *type = kir_vector_type(i32, (unsigned)how->lanes);
   kir_value_t *bound =
       jit_splat(emit->code, type, kir_int_cast(emit->code->builder, left, i32, true));
@@ -146,7 +146,7 @@ static void write_rest(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *fr
                        int64_t left) {
   kir_builder_t *b = emit->code->builder;
   jit_loop_t loop = {.variable = from};
-  if (!emit->code->target->has_masks && !emit->carry_count) {
+  if (!emit->code->target->has_masks && !emit->carry.count) {
     write_loop(emit, how, from, to, 1, 1, false);
     return;
   }
@@ -197,7 +197,7 @@ static void write_unknown(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t 
 }
 
 void jit_loop_lanes(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from, kir_value_t *to) {
-  if (how->lanes == 1 && !emit->carry_count)
+  if (how->lanes == 1 && !emit->carry.count)
     write_loop(emit, how, from, to, 1, 1, how->count == 1);
   else if (how->count >= 0)
     write_known(emit, how, from, to);

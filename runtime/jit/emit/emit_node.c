@@ -39,7 +39,7 @@ static kir_value_t *op_value(jit_emit_t *emit, jit_node_t *node) {
                          .to = node->dtype,
                          .from = node->args[node->op == HLO_SELECT ? 1 : 0]->dtype};
   op.shared = emit->op_counts[node->op] > SHARED_ABOVE;
-  if (node->pack) return jit_emit_pack(emit, node, &op);
+  if (node->slp.pack) return jit_emit_pack(emit, node, &op);
   for (int k = 0; k < node->arg_count; k++)
     args[k] = in_lanes ? jit_emit_lanes(emit, node->args[k]) : jit_emit_node(emit, node->args[k]);
   if (node->arg_count == 2) op.safe_divisor = is_safe_divisor(node->args[1]);
@@ -68,22 +68,23 @@ static jit_guard_t single_guard(jit_emit_t *emit, jit_node_t *node) {
 static jit_guard_t guard_of(jit_emit_t *emit, jit_node_t *node) {
   if (node->kind != JIT_OP || node->op != HLO_AND) return single_guard(emit, node);
   unsigned epoch = emit->levels[jit_emit_depth(emit, node->vars)].epoch;
-  if (node->guard_epoch != epoch) {
+  if (node->condition.epoch != epoch) {
     jit_guard_t guard = both_guards(emit, node);
-    node->guard_all = guard.all, node->guard_lanes = guard.lanes, node->guard_epoch = epoch;
+    node->condition.all = guard.all, node->condition.lanes = guard.lanes,
+    node->condition.epoch = epoch;
   }
-  return (jit_guard_t){node->guard_all, node->guard_lanes};
+  return (jit_guard_t){node->condition.all, node->condition.lanes};
 }
 
 /* Asks for what is further on: it need not exist. */
 static void emit_prefetch(jit_emit_t *emit, kir_value_t *array, const jit_node_t *node) {
   jit_code_t *code = emit->code;
   kir_value_t *address = jit_emit_address(emit, array, node->dtype, node->expr);
-  kir_value_t *ahead = jit_emit_i64(emit, node->lookahead);
+  kir_value_t *ahead = jit_emit_i64(emit, node->prefetch.distance);
   kir_type_t *i32 = kir_int_type(code->module, 32);
   jit_emit_at(emit, emit->level);
   address = kir_gep(code->builder, kir_int_type(code->module, 8), address, ahead);
-  int level = node->lookahead < PREFETCH_FAR ? 3 : 2;
+  int level = node->prefetch.distance < PREFETCH_FAR ? 3 : 2;
   /* To read, how near, data. */
   kir_value_t *arguments[] = {address, jit_int(i32, 0), jit_int(i32, level), jit_int(i32, 1)};
   jit_intrinsic(code, KIR_PREFETCH, kir_void_type(code->module), arguments, 4);
@@ -100,13 +101,13 @@ static kir_value_t *load_value(jit_emit_t *emit, jit_node_t *node) {
   } else {
     if (node->guard) guard = guard_of(emit, node->guard);
     kir_value_t *array = jit_emit_in(emit, node->number);
-    if (node->lookahead && node->lookahead_pass == emit->pass && emit->lanes > 1)
+    if (node->prefetch.distance && node->prefetch.pass == emit->pass && emit->lane.count > 1)
       emit_prefetch(emit, array, node);
     jit_emit_at(emit, depth);
     value = jit_emit_load(emit, array, node->dtype, node->expr, guard, depth);
   }
   if (spread || !in_lanes) return value;
-  return jit_element_splat(emit->code, node->dtype, emit->lanes, value);
+  return jit_element_splat(emit->code, node->dtype, emit->lane.count, value);
 }
 
 /* A number as wide as its indices need, compared or converted. */
@@ -150,7 +151,7 @@ static kir_value_t *multiple_value(jit_emit_t *emit, const jit_node_t *node) {
 }
 
 static kir_value_t *compute(jit_emit_t *emit, jit_node_t *node) {
-  kir_value_t *given = emit->given ? emit->given(emit, node) : NULL;
+  kir_value_t *given = emit->provider.get ? emit->provider.get(emit, node) : NULL;
   if (given) return given;
   switch (node->kind) {
     case JIT_LOAD:
@@ -174,8 +175,8 @@ static kir_value_t *compute(jit_emit_t *emit, jit_node_t *node) {
 kir_value_t *jit_emit_node(jit_emit_t *emit, jit_node_t *node) {
   unsigned epoch = emit->levels[jit_emit_depth(emit, node->vars)].epoch;
   bool in_lanes = jit_emit_in_lanes(emit, node->vars);
-  void **value = in_lanes ? &node->lanes_value : &node->value;
-  unsigned *written = in_lanes ? &node->lanes_epoch : &node->epoch;
+  kir_value_t **value = in_lanes ? &node->vector.value : &node->scalar.value;
+  unsigned *written = in_lanes ? &node->vector.epoch : &node->scalar.epoch;
   if (*written != epoch) {
     kir_value_t *computed = compute(emit, node);
     *value = computed, *written = epoch;
@@ -186,10 +187,10 @@ kir_value_t *jit_emit_node(jit_emit_t *emit, jit_node_t *node) {
 kir_value_t *jit_emit_lanes(jit_emit_t *emit, jit_node_t *node) {
   int depth = jit_emit_depth(emit, node->vars);
   kir_value_t *value = jit_emit_node(emit, node);
-  if (emit->lanes == 1 || jit_emit_in_lanes(emit, node->vars)) return value;
-  if (node->lanes_epoch == emit->levels[depth].epoch) return node->lanes_value;
+  if (emit->lane.count == 1 || jit_emit_in_lanes(emit, node->vars)) return value;
+  if (node->vector.epoch == emit->levels[depth].epoch) return node->vector.value;
   jit_emit_at(emit, depth);
-  node->lanes_value = jit_element_splat(emit->code, node->dtype, emit->lanes, value);
-  node->lanes_epoch = emit->levels[depth].epoch;
-  return node->lanes_value;
+  node->vector.value = jit_element_splat(emit->code, node->dtype, emit->lane.count, value);
+  node->vector.epoch = emit->levels[depth].epoch;
+  return node->vector.value;
 }

@@ -33,9 +33,9 @@ static kir_value_t *lane_constant(jit_emit_t *emit, int64_t lane) {
 static kir_value_t *put_in_order(jit_emit_t *emit, const jit_register_t *reg,
                                  const jit_expr_t *index) {
   kir_value_t *lanes[JIT_MAX_LANES];
-  bool is_same = reg->count == emit->lanes;
-  for (int k = 0; k < emit->lanes; k++) {
-    int64_t from = jit_lane_value(&emit->graph->exprs, index, emit->lane_var, k);
+  bool is_same = reg->count == emit->lane.count;
+  for (int k = 0; k < emit->lane.count; k++) {
+    int64_t from = jit_lane_value(&emit->graph->exprs, index, emit->lane.var, k);
     if (from < 0 || from >= reg->count) from = 0;
     is_same = is_same && from == k;
     lanes[k] = lane_constant(emit, from);
@@ -46,7 +46,7 @@ static kir_value_t *put_in_order(jit_emit_t *emit, const jit_register_t *reg,
   if (reg->count == 1)
     value = kir_insert(emit->code->builder, kir_poison(type), value, lane_constant(emit, 0));
   return kir_shuffle(emit->code->builder, value, kir_poison(kir_type_of(value)),
-                     kir_const_vector(lanes, (unsigned)emit->lanes));
+                     kir_const_vector(lanes, (unsigned)emit->lane.count));
 }
 
 kir_value_t *jit_emit_register(jit_emit_t *emit, int number, const jit_expr_t *index) {

@@ -15,7 +15,7 @@ static int height_of_expr(const jit_exprs_t *exprs, const jit_expr_t *expr) {
   int height = 0;
   for (int i = 0; expr && i < expr->count; i++) {
     const jit_symbol_t *symbol = &exprs->symbols[expr->terms[i].symbol];
-    int own = symbol->node ? symbol->node->height : height_of_expr(exprs, symbol->of);
+    int own = symbol->node ? symbol->node->slp.height : height_of_expr(exprs, symbol->of);
     if (own > height) height = own;
   }
   return height;
@@ -31,25 +31,25 @@ static bool is_packable(const jit_node_t *node) {
 
 static int height_of(const jit_exprs_t *exprs, const jit_node_t *node) {
   int height = height_of_expr(exprs, node->expr);
-  if (node->guard && node->guard->height > height) height = node->guard->height;
+  if (node->guard && node->guard->slp.height > height) height = node->guard->slp.height;
   for (int k = 0; k < node->arg_count; k++)
-    if (node->args[k]->height > height) height = node->args[k]->height;
+    if (node->args[k]->slp.height > height) height = node->args[k]->slp.height;
   return height + is_packable(node);
 }
 
 static bool are_alike(const jit_node_t *a, const jit_node_t *b) {
-  return a->height == b->height && a->op == b->op && a->dtype == b->dtype &&
+  return a->slp.height == b->slp.height && a->op == b->op && a->dtype == b->dtype &&
          a->detail == b->detail && a->vars == b->vars;
 }
 
 /* The functions like `first` from it on, up to as many as a vector has lanes, as one pack. */
 static void fill_pack(jit_node_t *first, jit_pack_t *pack, int most) {
   for (jit_node_t *node = first; node && pack->count < most; node = node->next_made)
-    if (is_packable(node) && !node->pack && are_alike(node, first)) {
-      node->pack = pack;
+    if (is_packable(node) && !node->slp.pack && are_alike(node, first)) {
+      node->slp.pack = pack;
       pack->nodes[pack->count++] = node;
     }
-  if (pack->count == 1) first->pack = NULL;
+  if (pack->count == 1) first->slp.pack = NULL;
   pack->lanes = 2;
   while (pack->lanes < pack->count) pack->lanes *= 2;
 }
@@ -57,9 +57,9 @@ static void fill_pack(jit_node_t *first, jit_pack_t *pack, int most) {
 hr_status_t jit_emit_find_packs(jit_emit_t *emit) {
   const jit_graph_t *graph = emit->graph;
   for (jit_node_t *node = graph->first_made; node; node = node->next_made)
-    node->height = height_of(&graph->exprs, node), node->pack = NULL;
+    node->slp.height = height_of(&graph->exprs, node), node->slp.pack = NULL;
   for (jit_node_t *node = graph->first_made; node; node = node->next_made) {
-    if (node->pack || !is_packable(node)) continue;
+    if (node->slp.pack || !is_packable(node)) continue;
     int bytes = (int)hr_dtype_bytes(hr_dtype_table[node->dtype].compute);
     jit_pack_t *pack;
     HR_TRY(HR_NEW(graph->arena, &pack));
@@ -83,7 +83,7 @@ static kir_value_t *gather(jit_emit_t *emit, const jit_pack_t *pack, int k, int 
 
 kir_value_t *jit_emit_pack(jit_emit_t *emit, jit_node_t *node, const jit_element_op_t *op) {
   kir_type_t *i32 = kir_int_type(emit->code->module, 32);
-  const jit_pack_t *pack = node->pack;
+  const jit_pack_t *pack = node->slp.pack;
   int depth = jit_emit_depth(emit, node->vars);
   kir_value_t *args[3];
   for (int k = 0; k < node->arg_count; k++) args[k] = gather(emit, pack, k, depth);
@@ -91,8 +91,8 @@ kir_value_t *jit_emit_pack(jit_emit_t *emit, jit_node_t *node, const jit_element
   kir_value_t *result = jit_element_emit(emit->code, op, args);
   for (int i = 0; i < pack->count; i++) {
     jit_node_t *other = pack->nodes[i];
-    other->value = kir_extract(emit->code->builder, result, jit_int(i32, i));
-    other->epoch = emit->levels[depth].epoch;
+    other->scalar.value = kir_extract(emit->code->builder, result, jit_int(i32, i));
+    other->scalar.epoch = emit->levels[depth].epoch;
   }
-  return node->value;
+  return node->scalar.value;
 }

@@ -86,8 +86,9 @@ typedef struct pick {
 static kir_value_t *shuffle(jit_emit_t *emit, kir_value_t *a, kir_value_t *b, const int *lanes) {
   kir_value_t *order[JIT_MAX_LANES];
   kir_type_t *i32 = kir_int_type(emit->code->module, 32);
-  for (int i = 0; i < emit->lanes; i++) order[i] = kir_const_int(i32, (uint64_t)lanes[i]);
-  return kir_shuffle(emit->code->builder, a, b, kir_const_vector(order, (unsigned)emit->lanes));
+  for (int i = 0; i < emit->lane.count; i++) order[i] = kir_const_int(i32, (uint64_t)lanes[i]);
+  return kir_shuffle(emit->code->builder, a, b,
+                     kir_const_vector(order, (unsigned)emit->lane.count));
 }
 
 /* Lane i is lane lane[i] of sources[of[i]]. */
@@ -97,9 +98,9 @@ static kir_value_t *pick_lanes(jit_emit_t *emit, kir_value_t **sources, int coun
   for (int k = 0; k < count; k++) {
     int lanes[JIT_MAX_LANES];
     bool is_used = false;
-    for (int i = 0; i < emit->lanes; i++) {
+    for (int i = 0; i < emit->lane.count; i++) {
       is_used |= of[i] == k;
-      lanes[i] = of[i] == k ? emit->lanes + lane[i] : of[i] == pick.first ? lane[i] : i;
+      lanes[i] = of[i] == k ? emit->lane.count + lane[i] : of[i] == pick.first ? lane[i] : i;
     }
     if (!is_used) continue;
     pick = pick.value ? (pick_t){shuffle(emit, pick.value, sources[k], lanes), -1}
@@ -112,7 +113,7 @@ static kir_value_t *pick_lanes(jit_emit_t *emit, kir_value_t **sources, int coun
  * rows have. */
 static kir_value_t *line_of(jit_emit_t *emit, kir_value_t **sources, int count, bool is_transposed,
                             int number) {
-  int of[JIT_MAX_LANES], lane[JIT_MAX_LANES], lanes = emit->lanes;
+  int of[JIT_MAX_LANES], lane[JIT_MAX_LANES], lanes = emit->lane.count;
   for (int i = 0; i < lanes; i++) {
     int row = (number * lanes + i) / count, column = (number * lanes + i) % count;
     of[i] = is_transposed ? column / lanes * lanes + row : column;
@@ -127,7 +128,7 @@ void jit_emit_interleaved(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype
   kir_type_t *element = jit_memory_type(emit->code, dtype);
   kir_value_t *first = jit_emit_address(emit, array, dtype, index),
               *sources[JIT_MAX_LANES + JIT_MAX_INTERLEAVED];
-  int lanes = emit->lanes, groups = (count + lanes - 1) / lanes;
+  int lanes = emit->lane.count, groups = (count + lanes - 1) / lanes;
   bool can_transpose = (lanes & (lanes - 1)) == 0 && groups * lanes <= JIT_MAX_LANES;
   bool is_transposed =
       can_transpose && count * (count - 1) > (transpose_cost(lanes) + lanes) * groups;
@@ -217,7 +218,7 @@ hr_status_t jit_bands_find(jit_graph_t *graph, int var, int lanes) {
 static kir_value_t *load_vector(jit_emit_t *emit, const jit_band_t *band, kir_value_t *first,
                                 int64_t at) {
   kir_type_t *element = jit_memory_type(emit->code, band->dtype);
-  kir_type_t *vector = kir_vector_type(element, (unsigned)emit->lanes);
+  kir_type_t *vector = kir_vector_type(element, (unsigned)emit->lane.count);
   kir_value_t *line = kir_load(emit->code->builder, vector, element_at(emit, element, first, at));
   kir_set_align(line, (unsigned)hr_dtype_bytes(band->dtype));
   return line;
@@ -227,30 +228,31 @@ static kir_value_t *load_vector(jit_emit_t *emit, const jit_band_t *band, kir_va
  * that would go on end there, and are moved down in their registers. */
 static void load_rows(jit_emit_t *emit, const jit_band_t *band, kir_value_t *first, int from,
                       kir_value_t **rows) {
-  int64_t last = (emit->lanes - 1) * band->jump + band->high - band->low + 1 - emit->lanes;
-  for (int l = 0; l < emit->lanes; l++) {
+  int64_t last =
+      (emit->lane.count - 1) * band->jump + band->high - band->low + 1 - emit->lane.count;
+  for (int l = 0; l < emit->lane.count; l++) {
     int64_t at = l * band->jump + from, offset = at < last ? at : last;
     int lanes[JIT_MAX_LANES];
     rows[l] = load_vector(emit, band, first, offset);
-    for (int i = 0; i < emit->lanes; i++)
-      lanes[i] = i + at - offset < emit->lanes ? (int)(i + at - offset) : i;
+    for (int i = 0; i < emit->lane.count; i++)
+      lanes[i] = i + at - offset < emit->lane.count ? (int)(i + at - offset) : i;
     if (at > offset) rows[l] = shuffle(emit, rows[l], rows[l], lanes);
   }
-  jit_emit_transposed(emit->code, rows, emit->lanes);
+  jit_emit_transposed(emit->code, rows, emit->lane.count);
 }
 
 static void load_packed(jit_emit_t *emit, const jit_band_t *band, kir_value_t *first,
                         kir_value_t **vectors) {
   int width = (int)band->jump;
-  for (int k = 0; k < width; k++) vectors[k] = load_vector(emit, band, first, k * emit->lanes);
-  transpose_packed(emit->code, vectors, width, emit->lanes);
+  for (int k = 0; k < width; k++) vectors[k] = load_vector(emit, band, first, k * emit->lane.count);
+  transpose_packed(emit->code, vectors, width, emit->lane.count);
 }
 
 static void load_columns(jit_emit_t *emit, jit_band_t *band, int from) {
   const jit_expr_t *index = jit_expr_affine(&emit->graph->exprs, band->base, 1, band->low);
   kir_value_t *first = jit_emit_address(emit, jit_emit_in(emit, band->number), band->dtype, index);
   kir_value_t *columns[JIT_MAX_LANES];
-  int count = band->is_packed ? (int)band->jump : emit->lanes;
+  int count = band->is_packed ? (int)band->jump : emit->lane.count;
   jit_emit_at(emit, emit->level);
   if (band->is_packed)
     load_packed(emit, band, first, columns);
@@ -264,11 +266,11 @@ static void load_columns(jit_emit_t *emit, jit_band_t *band, int from) {
 
 kir_value_t *jit_band_given(jit_emit_t *emit, jit_node_t *node) {
   jit_band_t *band = node->band;
-  if (!band || emit->lanes != band->lanes || emit->mask) return NULL;
+  if (!band || emit->lane.count != band->lanes || emit->lane.mask) return NULL;
   if (emit->function_part && emit->function_part->in_registers[node->number]) return NULL;
   int column = (int)(node->expr->constant - band->low);
   if (band->epochs[column] != emit->levels[emit->level].epoch)
-    load_columns(emit, band, column / emit->lanes * emit->lanes);
+    load_columns(emit, band, column / emit->lane.count * emit->lane.count);
   jit_emit_at(emit, emit->level);
   return jit_from_memory(emit->code, node->dtype, band->columns[column]);
 }

@@ -90,7 +90,7 @@ jit_node_t *jit_node_make(jit_graph_t *graph, const jit_node_t *like) {
     return &nothing;
   }
   add_vars(&node);
-  node.slot = -1, node.next = *slot, node.next_made = NULL;
+  node.reduce.slot = -1, node.next = *slot, node.next_made = NULL;
   *made = node;
   graph->node_count++;
   *graph->last_made = made, graph->last_made = &made->next_made;

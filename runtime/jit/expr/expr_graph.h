@@ -18,33 +18,67 @@ typedef enum jit_node_kind {
   JIT_LEAF      /* result `number` of reduction `instr`, given by the kernel around */
 } jit_node_kind_t;
 
+struct kir_value;
+
+/* An instruction that the emitter wrote for a node. It may be used again as long as the epoch of
+ * its level has not changed (emit_kernel.h, jit_level_t). */
+typedef struct jit_emitted {
+  struct kir_value *value;
+  unsigned epoch;
+} jit_emitted_t;
+
+/* A node of type pred as the condition of a load: the two members of a jit_guard_t. */
+typedef struct jit_emitted_guard {
+  struct kir_value *all;   /* condition shared by all lanes; NULL: always true */
+  struct kir_value *lanes; /* condition of each lane; NULL: always true */
+  unsigned epoch;
+} jit_emitted_guard_t;
+
 typedef struct jit_node jit_node_t;
 struct jit_node {
+  /* Meaning. Nodes that agree in these members are one object. */
   jit_node_kind_t kind;
   hlo_opcode_t op;
   hr_dtype_t dtype;
-  int number, arg_count;
-  uint32_t vars; /* loop variables that it depends on */
-  uint32_t hash;
-  int64_t low, high, detail;
+  int number;     /* buffer of a LOAD, result of a LEAF */
+  int arg_count;  /* arguments of an OP, at most 3 */
+  int64_t low;    /* bound of a RANGE, included; divisor of a MULTIPLE */
+  int64_t high;   /* bound of a RANGE, excluded */
+  int64_t detail; /* attributes of an OP (jit_op_detail) */
   const jit_expr_t *expr;
-  const void *bytes;
-  const hlo_instr_t *instr;
-  jit_node_t *guard; /* LOAD: of type pred; NULL: always */
+  const void *bytes;        /* element of a CONSTANT */
+  const hlo_instr_t *instr; /* reduction of a LEAF */
+  jit_node_t *guard;        /* condition of a LOAD, of type pred; NULL: always true */
   jit_node_t *args[3];
-  jit_node_t *next, *next_made; /* in the table; in order of making, operands first */
-  /* Of the code generator. */
-  void *value, *lanes_value, *square;
-  struct jit_band *band;         /* LOAD: read with its neighbours (emit_transpose.c) */
-  void *guard_all, *guard_lanes; /* AND: what it says as a condition of loads, a jit_guard_t */
-  unsigned epoch, lanes_epoch, square_epoch, guard_epoch;
-  int uses, pass, first_pass, slot, height;
-  struct jit_pack *pack; /* of emit_slp.c; NULL: it is computed by itself */
-  bool is_expensive;     /* with what it is computed from */
-  bool is_computed;  /* or something is computed from it: it is not only moved (narrow_moves.c) */
-  int64_t lookahead; /* LOAD: bytes further on that are asked for ahead, in pass lookahead_pass of a
-                        kInput; 0: none */
-  int lookahead_pass;
+  /* Derived when the node is made. */
+  uint32_t vars; /* bit set of the loop variables that the value depends on */
+  uint32_t hash;
+  jit_node_t *next;      /* next node of the same hash bucket */
+  jit_node_t *next_made; /* next node in order of creation: operands precede users */
+  /* Analyses. */
+  bool is_expensive; /* the node with its operands is worth saving between passes */
+  bool
+      is_computed; /* an arithmetic op reads or makes the value: more than moves (narrow_moves.c) */
+  struct jit_band *band; /* loads of neighbouring columns, read together (emit_transpose.c) */
+  struct {
+    int end_pass;   /* pass after the last one that reads the value; 0: none */
+    int pass;       /* pass over a row in which the value is computed */
+    int first_pass; /* first pass in which it can be computed */
+    int slot;       /* index among the values saved between passes; -1: not saved */
+  } reduce;         /* kInput (kernel_reduce.c, kernel_rows_plan.c) */
+  struct {
+    int64_t distance; /* bytes between the load and its software prefetch; 0: no prefetch */
+    int pass;         /* kInput: pass that prefetches */
+  } prefetch;         /* LOAD */
+  struct {
+    int height;            /* transcendental ops on the longest path to a load */
+    struct jit_pack *pack; /* equal ops computed in the lanes of one vector; NULL: none */
+  } slp;                   /* emit_slp.c */
+  /* Memos of the emitter. */
+  jit_emitted_t scalar; /* value of lane 0, or of all lanes where they agree */
+  jit_emitted_t vector; /* value of each lane */
+  jit_emitted_t tile;   /* transposed tile in memory (kernel_tile.c) */
+  jit_emitted_guard_t condition;
 };
 
 /* Attributes of an op on elements: JIT_OP's detail, as element.h has it. */

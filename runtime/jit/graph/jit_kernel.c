@@ -94,12 +94,12 @@ static void see_load(const jit_node_t *node, reads_t *reads) {
   size_t bytes = hr_dtype_bytes(node->dtype);
   if (!reads->is_met) *reads = (reads_t){.at = node->expr, .bytes = bytes, .is_met = true};
   if (node->expr != reads->at || node->guard || bytes != reads->bytes) reads->at = NULL;
-  if (node->uses > reads->last) reads->last = node->uses;
+  if (node->reduce.end_pass > reads->last) reads->last = node->reduce.end_pass;
 }
 
 static bool may_replace(const reads_t *reads, const jit_root_t *root) {
   if (root->instr->op == HLO_DYNAMIC_UPDATE_SLICE || reads->at != root->index) return false;
-  bool is_over = !root->is_full || reads->last <= root->value->pass + 1;
+  bool is_over = !root->is_full || reads->last <= root->value->reduce.pass + 1;
   return is_over && reads->bytes == hr_dtype_bytes(root->dtype);
 }
 
@@ -108,12 +108,13 @@ hr_status_t jit_kernel_find_reuse(jit_kernel_t *kernel) {
   int words = native_reuse_words(graph->buffer_count);
   reads_t *reads;
   HR_TRY(HR_NEW_ARRAY(&kernel->arena, graph->buffer_count + 1, &reads));
-  HR_TRY(HR_NEW_ARRAY(&kernel->arena, kernel->root_count * words + 1, &kernel->reuse));
+  HR_TRY(HR_NEW_ARRAY(&kernel->arena, kernel->root_count * words + 1, &kernel->arrays.reuse));
   for (const jit_node_t *node = graph->first_made; node; node = node->next_made)
     if (node->kind == JIT_LOAD) see_load(node, &reads[node->number]);
   for (int k = 0; k < graph->buffer_count; k++)
     for (int r = 0; graph->buffers[k].param >= 0 && r < kernel->root_count; r++)
-      if (may_replace(&reads[k], &kernel->roots[r])) native_reuse_add(kernel->reuse, words, r, k);
+      if (may_replace(&reads[k], &kernel->roots[r]))
+        native_reuse_add(kernel->arrays.reuse, words, r, k);
   return NULL;
 }
 
@@ -147,18 +148,18 @@ static int position_of(const jit_buffer_list_t *list, const jit_buffer_t *buffer
 static hr_status_t keep_lists(jit_kernel_t *kernel, hr_arena_t *arena,
                               const jit_buffer_list_t *buffers) {
   const jit_graph_t *graph = kernel->graph;
-  const uint64_t *reuse = kernel->reuse;
-  kernel->buffer_count = graph->buffer_count;
-  int words = kernel->root_count * native_reuse_words(kernel->buffer_count);
-  HR_TRY(HR_NEW_ARRAY(arena, kernel->buffer_count, &kernel->buffers));
-  HR_TRY(HR_NEW_ARRAY(arena, words + 1, &kernel->reuse));
-  for (int k = 0; k < kernel->buffer_count; k++)
-    kernel->buffers[k] = position_of(buffers, &graph->buffers[k]);
-  if (reuse) memcpy(kernel->reuse, reuse, (size_t)words * sizeof *reuse);
-  if (!kernel->producer_grid.rows) return NULL;
-  const jit_dependence_t *reach = kernel->dependence;
-  HR_TRY(HR_NEW_ARRAY(arena, kernel->buffer_count, &kernel->dependence));
-  memcpy(kernel->dependence, reach, (size_t)kernel->buffer_count * sizeof *reach);
+  const uint64_t *reuse = kernel->arrays.reuse;
+  kernel->arrays.count = graph->buffer_count;
+  int words = kernel->root_count * native_reuse_words(kernel->arrays.count);
+  HR_TRY(HR_NEW_ARRAY(arena, kernel->arrays.count, &kernel->arrays.numbers));
+  HR_TRY(HR_NEW_ARRAY(arena, words + 1, &kernel->arrays.reuse));
+  for (int k = 0; k < kernel->arrays.count; k++)
+    kernel->arrays.numbers[k] = position_of(buffers, &graph->buffers[k]);
+  if (reuse) memcpy(kernel->arrays.reuse, reuse, (size_t)words * sizeof *reuse);
+  if (!kernel->schedule.producer_grid.rows) return NULL;
+  const jit_dependence_t *reach = kernel->arrays.dependence;
+  HR_TRY(HR_NEW_ARRAY(arena, kernel->arrays.count, &kernel->arrays.dependence));
+  memcpy(kernel->arrays.dependence, reach, (size_t)kernel->arrays.count * sizeof *reach);
   return NULL;
 }
 
@@ -191,16 +192,17 @@ static bool can_write_out(const jit_kernel_t *kernel) {
 /* Are many results taken in lanes that are partly idle? Elements that lie apart cannot be turned
  * there but are fetched one by one. */
 static bool has_idle_lanes(const jit_kernel_t *kernel) {
-  const jit_nest_t *nest = &kernel->nest;
+  const jit_nest_t *nest = &kernel->loops.nest;
   int64_t size = nest->rank > 1 ? nest->sizes[nest->rank - 1] : 0;
-  return size % kernel->lanes && size < SHORT_LINE * kernel->lanes && !jit_inner_fits(kernel);
+  return size % kernel->loops.lanes && size < SHORT_LINE * kernel->loops.lanes &&
+         !jit_inner_fits(kernel);
 }
 
 /* UNSUPPORTED: the kernel is as before. */
 static hr_status_t plan_written_out(jit_kernel_t *kernel) {
   jit_kernel_t before = *kernel;
   const fusion_space_t *space = &kernel->form.space;
-  kernel->narrow_row = space->full_count / space->outer_count;
+  kernel->loops.narrow_row = space->full_count / space->outer_count;
   kernel->form.space.kind = FUSION_LOOP;
   hr_status_t st = jit_loop_plan(kernel);
   if (!st && has_idle_lanes(kernel)) st = hr_error(HR_UNSUPPORTED, "few results in a line");
@@ -213,7 +215,7 @@ static hr_status_t plan_written_out(jit_kernel_t *kernel) {
 /* Reductions over dimensions of size 1 are columns, unless they depend on each other. */
 static hr_status_t plan_form(jit_kernel_t *kernel) {
   const fusion_space_t *space = &kernel->form.space;
-  kernel->nest.unmerged_prefix = kernel->producer_grid.rows;
+  kernel->loops.nest.unmerged_prefix = kernel->schedule.producer_grid.rows;
   if (space->kind == FUSION_LOOP) return jit_loop_plan(kernel);
   kernel->has_rows = !space->rank || space->reduced >> (space->rank - 1) & 1;
   hr_status_t st = can_write_out(kernel) ? plan_written_out(kernel) : NULL;
@@ -223,7 +225,7 @@ static hr_status_t plan_form(jit_kernel_t *kernel) {
   st = jit_columns_plan(kernel);
   if (hr_status_code(st) != HR_UNSUPPORTED || space->reduced) return st;
   hr_status_release(st);
-  kernel->has_rows = true, kernel->nest.rank = kernel->within.rank = 0;
+  kernel->has_rows = true, kernel->loops.nest.rank = kernel->loops.within.rank = 0;
   return jit_rows_plan(kernel);
 }
 
@@ -234,11 +236,11 @@ hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target,
   kernel->target = target, kernel->body = body, kernel->form = *form;
   hr_status_t st = take_roots(kernel, part);
   if (!st) st = plan_form(kernel);
-  if (!st && kernel->producer_grid.rows) st = jit_kernel_find_dependence(kernel);
+  if (!st && kernel->schedule.producer_grid.rows) st = jit_kernel_find_dependence(kernel);
   if (!st) st = keep_lists(kernel, arena, buffers);
-  kernel->is_declined = hr_status_code(st) == HR_UNSUPPORTED;
+  kernel->state.is_declined = hr_status_code(st) == HR_UNSUPPORTED;
   if (st) hr_arena_deinit(&kernel->arena);
-  if (!kernel->is_declined) return st;
+  if (!kernel->state.is_declined) return st;
   hr_status_release(st);
   return NULL;
 }
@@ -263,7 +265,7 @@ static hr_status_t write_form(jit_kernel_t *kernel, jit_code_t *code) {
 /* Formulas keep notes while they are written, so that one of several writers does it at a time. */
 hr_status_t jit_kernel_write(jit_kernel_t *kernel, jit_code_t *code) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-  if (kernel->writers + (kernel->uses > 0) < 2) return write_form(kernel, code);
+  if (kernel->state.writers + (kernel->state.uses > 0) < 2) return write_form(kernel, code);
   pthread_mutex_lock(&lock);
   hr_status_t st = write_form(kernel, code);
   pthread_mutex_unlock(&lock);

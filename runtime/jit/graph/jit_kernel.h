@@ -62,45 +62,72 @@ typedef struct jit_parts {
   int64_t from[JIT_MAX_PARTS], to[JIT_MAX_PARTS];
 } jit_parts_t;
 
+/* Loops of a kernel. */
+typedef struct jit_loops {
+  jit_nest_t nest;    /* kLoop: the whole iteration space; kInput: dimensions that are kept */
+  jit_nest_t within;  /* kInput: reduced dimensions */
+  int lanes;          /* elements of a vector */
+  int vectors;        /* kLoop: vectors of an iteration of the innermost loop */
+  int64_t block;      /* values of the innermost variable in a unit; 0: all */
+  int64_t narrow_row; /* kLoop made from a kInput whose results have few terms: terms of a result,
+                         all written out; 0: none */
+  int unrolled;       /* kLoop: trip count of a short last loop, fully unrolled inside the lanes; 0:
+                         none */
+  bool has_tiles;     /* the last two loops run over square tiles (kernel_tile.c) */
+  int unit_rank;      /* number of outermost variables that a unit fixes */
+  int part_var;       /* kLoop: outer loop that is peeled into `parts` if they are two or more */
+  jit_parts_t parts;  /* intervals of part_var */
+  jit_parts_t inner;  /* intervals of the innermost variable */
+} jit_loops_t;
+
+/* Division of a kernel into phases and units, and the memory that they need. */
+typedef struct jit_schedule {
+  int phase_count;
+  jit_phase_t phases[JIT_MAX_PHASES]; /* one function each, run one after the other */
+  size_t scratch_bytes;               /* memory shared by all units, for all phases */
+  size_t worker_bytes;                /* private memory of each worker */
+  /* Grid of the producer whose tiles are this kernel's units (tile fusion): rows, or, if it has a
+   * unit, blocks of that many columns, all rows of a block before the next one. rows 0: none. */
+  op_native_grid_t producer_grid;
+} jit_schedule_t;
+
+/* Arrays that a kernel reads. */
+typedef struct jit_kernel_arrays {
+  int count;
+  int *numbers;                 /* indices in the list that came with the key */
+  jit_dependence_t *dependence; /* of each array on the tiles of producer_grid */
+  uint64_t *reuse; /* by root: bit set of arrays whose bytes the root may overwrite, numbered like
+                      the operands of op_native_step_t */
+} jit_kernel_arrays_t;
+
+/* Life of a kernel, from its request to loaded code. */
+typedef struct jit_kernel_state {
+  double node_work; /* estimated compile time, in nodes */
+  int uses;         /* plans that call it by itself; 0: it exists only inside of regions */
+  int writers;      /* functions that contain its code */
+  bool is_declined; /* no code can be generated */
+  bool is_ready;    /* phases have addresses */
+  bool is_dropped;  /* no function was made, and the graph is freed */
+} jit_kernel_state_t;
+
 typedef struct jit_kernel jit_kernel_t;
 struct jit_kernel {
-  hr_arena_t arena; /* the formula's; freed once the code is made */
+  hr_arena_t arena; /* memory of graph and loops; freed once the code is made */
   const jit_target_t *target;
-  jit_key_t key; /* in the jit's arena */
-  char name[40]; /* of its functions, which end in the phase's number; in its module */
+  jit_key_t key; /* content address; lives in the arena of jit_t */
+  char name[40]; /* symbol in its module, without the suffix of the phase's number */
   const hlo_computation_t *body;
   fusion_form_t form;
   int root_count;
   jit_root_t *roots;
   jit_graph_t *graph;
-  jit_nest_t nest;    /* kLoop: of the whole space; kInput: of what is left */
-  jit_nest_t within;  /* kInput: of what is reduced */
-  int lanes, vectors; /* kLoop: vectors of an iteration of the innermost loop */
-  int64_t block;      /* values of the innermost variable in a unit; 0: all */
-  int64_t narrow_row; /* kLoop made of a kInput whose results have so few terms; 0: none */
-  int unrolled; /* kLoop: the size of a short last variable that is written out inside of the lanes;
-                   0: none */
-  int unit_rank; /* outermost variables that a unit fixes */
-  int part_var;  /* kLoop: a loop whose parts are written one by one, if they are more than one */
-  jit_parts_t parts, inner; /* inner: of the innermost loop */
-  int phase_count;
-  jit_phase_t phases[JIT_MAX_PHASES];
-  size_t scratch_bytes; /* of the phases together */
-  size_t worker_bytes;
-  op_native_grid_t producer_grid; /* units are parts of this grid, by which a buffer becomes ready:
-                                   * rows, or, if it has a unit, blocks of so many columns, all rows
-                                   * of one before the next; rows 0: anything else */
-  int buffer_count;
-  jit_dependence_t *dependence; /* of each buffer, for parts of `producer_grid` */
-  int *buffers;    /* arrays that the code reads, as positions in the list that came with the key */
-  uint64_t *reuse; /* by root: buffers whose bytes it may have, as op_native_step_t has operands */
-  double node_work;          /* how long its code takes to make: nodes */
-  struct jit_reduce *reduce; /* kInput: of kernel_reduce.h */
-  struct jit_region *region; /* steps of a loop as one function: of region.h */
-  int uses;    /* plans that run it by itself; none: its code is only part of others' */
-  int writers; /* functions that have its code */
-  bool has_rows, has_tiles, is_declined, is_ready;
-  bool is_dropped; /* no function was made of it, and its formula is freed */
+  jit_loops_t loops;
+  jit_schedule_t schedule;
+  jit_kernel_arrays_t arrays;
+  jit_kernel_state_t state;
+  bool has_rows;             /* kInput: the last dimension is reduced (kernel_rows.c) */
+  struct jit_reduce *reduce; /* kInput: reductions (kernel_reduce.h) */
+  struct jit_region *region; /* the kernel is a region (region.h); NULL: a fusion */
   jit_kernel_t *next;
 };
 

@@ -29,7 +29,7 @@ typedef struct columns {
 /* The last reduced loop becomes two, the inner of which is written out inside of the loop over
  * columns. */
 static void split_rows(jit_kernel_t *kernel) {
-  jit_nest_t *within = &kernel->within;
+  jit_nest_t *within = &kernel->loops.within;
   int last = within->rank - 1;
   if (last < 0 || kernel->graph->node_count > 40) return;
   int64_t many = within->sizes[last] % ROWS_AT_ONCE == 0 ? ROWS_AT_ONCE
@@ -45,18 +45,19 @@ static void split_rows(jit_kernel_t *kernel) {
 
 static int64_t outer_units(const jit_kernel_t *kernel) {
   int64_t units = 1;
-  for (int v = 0; v + 1 < kernel->nest.rank; v++) units *= kernel->nest.sizes[v];
+  for (int v = 0; v + 1 < kernel->loops.nest.rank; v++) units *= kernel->loops.nest.sizes[v];
   return units;
 }
 
 static void choose_blocks(jit_kernel_t *kernel) {
   jit_reduce_t *reduce = kernel->reduce;
-  int64_t columns = kernel->nest.sizes[kernel->nest.rank - 1], units = outer_units(kernel);
+  int64_t columns = kernel->loops.nest.sizes[kernel->loops.nest.rank - 1],
+          units = outer_units(kernel);
   reduce->columns = columns > COLUMNS_WANTED + COLUMNS_WANTED / 2 ? COLUMNS_WANTED : columns;
   if (units == 1 && columns >= 2048 && columns < UNITS_WANTED * COLUMNS_WANTED)
     reduce->columns = COLUMNS_WANTED / 2;
   units *= (columns + reduce->columns - 1) / reduce->columns;
-  int64_t rows = kernel->within.rank ? kernel->within.sizes[0] : 1;
+  int64_t rows = kernel->loops.within.rank ? kernel->loops.within.sizes[0] : 1;
   int64_t unit_elements = reduce->outer_count * reduce->within_count / units;
   int64_t blocks = units >= UNITS_WANTED / 2 ? 1 : UNITS_WANTED / units;
   if (blocks > unit_elements / BLOCK_LEAST) blocks = unit_elements / BLOCK_LEAST;
@@ -64,8 +65,8 @@ static void choose_blocks(jit_kernel_t *kernel) {
   if (blocks < 1) blocks = 1;
   reduce->block = (rows + blocks - 1) / blocks;
   reduce->block_count = (rows + reduce->block - 1) / reduce->block;
-  kernel->phases[0].units = units * reduce->block_count;
-  kernel->phases[1].units = units;
+  kernel->schedule.phases[0].units = units * reduce->block_count;
+  kernel->schedule.phases[1].units = units;
 }
 
 hr_status_t jit_columns_plan(jit_kernel_t *kernel) {
@@ -74,25 +75,25 @@ hr_status_t jit_columns_plan(jit_kernel_t *kernel) {
     if (kernel->reduce->reductions[i].pass)
       return hr_error(HR_UNSUPPORTED, "columns that depend on columns");
   for (int r = 0; r < kernel->root_count; r++)
-    if (kernel->roots[r].is_full && kernel->roots[r].value->pass)
+    if (kernel->roots[r].is_full && kernel->roots[r].value->reduce.pass)
       return hr_error(HR_UNSUPPORTED, "full after columns");
-  jit_nest_t within = kernel->within;
+  jit_nest_t within = kernel->loops.within;
   split_rows(kernel);
   int unroll = kernel->reduce->unroll;
-  if (within.rank != kernel->within.rank) HR_TRY(jit_reduce_build(kernel));
+  if (within.rank != kernel->loops.within.rank) HR_TRY(jit_reduce_build(kernel));
   jit_reduce_t *reduce = kernel->reduce;
   reduce->unroll = unroll;
-  kernel->lanes = jit_kernel_lanes(kernel);
+  kernel->loops.lanes = jit_kernel_lanes(kernel);
   choose_blocks(kernel);
-  kernel->phase_count = 2;
+  kernel->schedule.phase_count = 2;
   double ns =
       jit_kernel_ns(kernel, kernel->graph, (double)(reduce->outer_count * reduce->within_count));
-  kernel->phases[0].unit_ns = ns / (double)kernel->phases[0].units;
-  kernel->phases[1].unit_ns =
+  kernel->schedule.phases[0].unit_ns = ns / (double)kernel->schedule.phases[0].units;
+  kernel->schedule.phases[1].unit_ns =
       jit_kernel_ns(kernel, kernel->graph, (double)(reduce->outer_count * reduce->block_count)) /
-      (double)kernel->phases[1].units;
-  kernel->scratch_bytes = (size_t)(reduce->block_count * reduce->leaf_count * reduce->outer_count *
-                                   reduce->element_bytes);
+      (double)kernel->schedule.phases[1].units;
+  kernel->schedule.scratch_bytes = (size_t)(reduce->block_count * reduce->leaf_count *
+                                            reduce->outer_count * reduce->element_bytes);
   return NULL;
 }
 
@@ -145,7 +146,7 @@ static void write_start(jit_emit_t *emit, void *context, int copy) {
     jit_reducer_start(emit->code, &reduction->reducer, inits, starts);
     for (int k = 0; k < reduction->reducer.count; k++)
       starts[k] =
-          jit_element_splat(emit->code, reduction->reducer.dtypes[k], emit->lanes, starts[k]);
+          jit_element_splat(emit->code, reduction->reducer.dtypes[k], emit->lane.count, starts[k]);
     store_acc(emit, columns, reduction, columns->block, starts);
   }
 }
@@ -159,9 +160,10 @@ static kir_value_t *is_first_of_block(jit_emit_t *emit, const columns_t *columns
   if (reducer->order != JIT_ORDER_ASCENDING || columns->reduce->block_count == 1) return NULL;
   kir_value_t *zero = jit_emit_i64(emit, 0), *size = jit_emit_i64(emit, columns->reduce->block);
   kir_value_t *is_first = kir_icmp(b, KIR_ICMP_NE, columns->block, zero);
-  for (int w = 0; w < kernel->within.rank; w++) {
+  for (int w = 0; w < kernel->loops.within.rank; w++) {
     kir_value_t *from = w ? zero : kir_mul(b, columns->block, size);
-    kir_value_t *here = kir_icmp(b, KIR_ICMP_EQ, emit->variables[kernel->nest.rank + w], from);
+    kir_value_t *here =
+        kir_icmp(b, KIR_ICMP_EQ, emit->variables[kernel->loops.nest.rank + w], from);
     is_first = kir_and(b, is_first, here);
   }
   return is_first;
@@ -208,10 +210,10 @@ static void over_columns(jit_emit_t *emit, columns_t *columns,
                          void (*body)(jit_emit_t *, void *, int)) {
   kir_builder_t *b = emit->code->builder;
   const jit_kernel_t *kernel = columns->kernel;
-  int var = kernel->nest.rank - 1;
-  int64_t size = kernel->nest.sizes[var], block = columns->reduce->columns;
+  int var = kernel->loops.nest.rank - 1;
+  int64_t size = kernel->loops.nest.sizes[var], block = columns->reduce->columns;
   jit_lanes_t how = {.var = var,
-                     .lanes = kernel->lanes,
+                     .lanes = kernel->loops.lanes,
                      .count = size % block ? -1 : block,
                      .unroll = 1,
                      .body = body,
@@ -230,19 +232,20 @@ static void over_rows(jit_emit_t *emit, columns_t *columns, int w) {
   kir_builder_t *b = emit->code->builder;
   const jit_kernel_t *kernel = columns->kernel;
   const jit_reduce_t *reduce = columns->reduce;
-  if (w == kernel->within.rank - (reduce->unroll ? 1 : 0)) {
+  if (w == kernel->loops.within.rank - (reduce->unroll ? 1 : 0)) {
     over_columns(emit, columns, write_rows);
     return;
   }
   jit_loop_t loop;
-  kir_value_t *from = jit_emit_i64(emit, 0), *to = jit_emit_i64(emit, kernel->within.sizes[w]);
+  kir_value_t *from = jit_emit_i64(emit, 0),
+              *to = jit_emit_i64(emit, kernel->loops.within.sizes[w]);
   if (w == 0 && reduce->block_count > 1) {
     jit_emit_at(emit, emit->level);
     from = kir_mul(b, columns->block, jit_emit_i64(emit, reduce->block));
     kir_value_t *end = kir_add(b, from, jit_emit_i64(emit, reduce->block));
     to = jit_intrinsic(emit->code, KIR_SMIN, kir_type_of(to), (kir_value_t *[]){end, to}, 2);
   }
-  jit_loop_begin(emit, kernel->nest.rank + w, from, &loop);
+  jit_loop_begin(emit, kernel->loops.nest.rank + w, from, &loop);
   over_rows(emit, columns, w + 1);
   jit_loop_end(emit, &loop, to, 1);
 }
@@ -257,15 +260,16 @@ static kir_value_t *take(jit_emit_t *emit, kir_value_t **unit, int64_t size) {
 
 static void enter_unit(jit_emit_t *emit, columns_t *columns, kir_value_t *unit, bool has_rows) {
   const jit_kernel_t *kernel = columns->kernel;
-  int64_t size = kernel->nest.sizes[kernel->nest.rank - 1], block = columns->reduce->columns;
+  int64_t size = kernel->loops.nest.sizes[kernel->loops.nest.rank - 1],
+          block = columns->reduce->columns;
   jit_emit_at(emit, emit->level);
   columns->block = take(emit, &unit, has_rows ? columns->reduce->block_count : 1);
   columns->column = take(emit, &unit, (size + block - 1) / block);
-  jit_unit_enter(emit, kernel, unit, kernel->nest.rank - 1);
+  jit_unit_enter(emit, kernel, unit, kernel->loops.nest.rank - 1);
 }
 
 static void leave_unit(jit_emit_t *emit, const columns_t *columns) {
-  for (int v = 0; v + 1 < columns->kernel->nest.rank; v++) jit_level_leave(emit);
+  for (int v = 0; v + 1 < columns->kernel->loops.nest.rank; v++) jit_level_leave(emit);
 }
 
 /* --- phase 1 ---------------------------------------------------------------------------------- */
@@ -292,7 +296,8 @@ static void write_results(jit_emit_t *emit, void *context, int copy) {
     kir_value_t *inits[JIT_MAX_RESULTS];
     jit_reduction_inits(emit, reduction, inits);
     for (int k = 0; k < reduction->reducer.count; k++)
-      inits[k] = jit_element_splat(emit->code, reduction->reducer.dtypes[k], emit->lanes, inits[k]);
+      inits[k] =
+          jit_element_splat(emit->code, reduction->reducer.dtypes[k], emit->lane.count, inits[k]);
     load_acc(emit, columns, reduction, jit_emit_i64(emit, 0), reduction->values);
     jit_reducer_finish(emit->code, &reduction->reducer, inits, reduction->values);
   }
@@ -305,7 +310,7 @@ static void write_results(jit_emit_t *emit, void *context, int copy) {
 }
 
 static kir_value_t *given(jit_emit_t *emit, jit_node_t *node) {
-  const columns_t *columns = emit->given_context;
+  const columns_t *columns = emit->provider.context;
   return node->kind == JIT_LEAF
              ? jit_reduction_of(columns->reduce, node->instr)->values[node->number]
              : NULL;
@@ -338,14 +343,14 @@ static void write_phase(jit_emit_t *emit, columns_t *columns, int phase) {
 hr_status_t jit_columns_write(jit_kernel_t *kernel, jit_code_t *code) {
   columns_t columns = {.kernel = kernel,
                        .reduce = kernel->reduce,
-                       .unroll_var = kernel->nest.rank + kernel->within.rank - 1};
+                       .unroll_var = kernel->loops.nest.rank + kernel->loops.within.rank - 1};
   for (int phase = 0; phase < 2; phase++) {
     jit_emit_t emit;
     char name[64];
     jit_kernel_phase_name(kernel, phase, name);
-    HR_TRY(jit_emit_begin(&emit, code, kernel->graph, name, kernel->buffer_count,
+    HR_TRY(jit_emit_begin(&emit, code, kernel->graph, name, kernel->arrays.count,
                           kernel->root_count + 1));
-    emit.given = given, emit.given_context = &columns;
+    emit.provider.get = given, emit.provider.context = &columns;
     write_phase(&emit, &columns, phase);
     jit_emit_end(&emit);
   }

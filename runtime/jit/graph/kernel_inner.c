@@ -16,10 +16,11 @@
  * remainder of an index repeats; `vectors` if there is none. */
 static int also_repeating(const jit_kernel_t *kernel, const jit_expr_t *expr, int64_t divisor,
                           int vectors, int most) {
-  int inner = kernel->nest.rank - 1;
+  int inner = kernel->loops.nest.rank - 1;
   if (!(expr->vars >> inner & 1)) return vectors;
   for (int all = vectors; all <= most; all += vectors)
-    if (jit_lane_repeats(&kernel->graph->exprs, expr, inner, (int64_t)kernel->lanes * all, divisor))
+    if (jit_lane_repeats(&kernel->graph->exprs, expr, inner, (int64_t)kernel->loops.lanes * all,
+                         divisor))
       return all;
   return vectors;
 }
@@ -27,7 +28,9 @@ static int also_repeating(const jit_kernel_t *kernel, const jit_expr_t *expr, in
 int jit_inner_vectors(const jit_kernel_t *kernel) {
   const jit_exprs_t *exprs = &kernel->graph->exprs;
   int vectors = 1, most = MOST_NODES / (kernel->graph->node_count + 1);
-  if (kernel->has_tiles || kernel->unrolled || kernel->lanes == 1 || !kernel->nest.rank) return 1;
+  if (kernel->loops.has_tiles || kernel->loops.unrolled || kernel->loops.lanes == 1 ||
+      !kernel->loops.nest.rank)
+    return 1;
   if (most > MAX_VECTORS) most = MAX_VECTORS;
   for (int s = 0; s < exprs->symbol_count; s++)
     if (exprs->symbols[s].of && !exprs->symbols[s].is_limited)
@@ -45,23 +48,23 @@ static bool load_fits(jit_emit_t *emit, const jit_node_t *node) {
   int64_t offsets[JIT_MAX_LANES];
   if (node->kind != JIT_LOAD || !jit_emit_in_lanes(emit, node->expr->vars)) return true;
   return jit_lane_offsets(emit, node->expr, offsets) &&
-         jit_window_fits(emit->lanes, offsets, hr_dtype_bytes(node->dtype));
+         jit_window_fits(emit->lane.count, offsets, hr_dtype_bytes(node->dtype));
 }
 
 /* The innermost loop's lanes, in the first vector of an iteration. */
 static jit_emit_t first_lanes(const jit_kernel_t *kernel, int vectors) {
-  int var = kernel->nest.rank - (kernel->unrolled ? 2 : 1);
+  int var = kernel->loops.nest.rank - (kernel->loops.unrolled ? 2 : 1);
   return (jit_emit_t){.graph = kernel->graph,
-                      .lane_var = var,
-                      .lanes = kernel->lanes,
-                      .lane_period = kernel->lanes * vectors};
+                      .lane.var = var,
+                      .lane.count = kernel->loops.lanes,
+                      .lane.period = kernel->loops.lanes * vectors};
 }
 
 bool jit_inner_fits(const jit_kernel_t *kernel) {
   int vectors = jit_inner_vectors(kernel);
   jit_emit_t emit = first_lanes(kernel, vectors);
-  if (kernel->lanes > JIT_MAX_LANES) return false;
-  for (int copy = 0; copy < vectors; copy++, emit.lane_phase += kernel->lanes)
+  if (kernel->loops.lanes > JIT_MAX_LANES) return false;
+  for (int copy = 0; copy < vectors; copy++, emit.lane.phase += kernel->loops.lanes)
     for (const jit_node_t *node = kernel->graph->first_made; node; node = node->next_made)
       if (!load_fits(&emit, node)) return false;
   return true;
@@ -71,16 +74,16 @@ bool jit_inner_fits(const jit_kernel_t *kernel) {
 static int64_t reads_of(const jit_kernel_t *kernel, jit_emit_t *emit, const jit_node_t *node) {
   bool is_gathered = kernel->target->has_masks && hr_dtype_bytes(node->dtype) >= 4;
   if (node->band || load_fits(emit, node)) return 0;
-  return is_gathered ? 1 : kernel->lanes;
+  return is_gathered ? 1 : kernel->loops.lanes;
 }
 
 int64_t jit_inner_reads_disjoint(const jit_kernel_t *kernel) {
   int64_t count = 0;
-  jit_emit_t emit = first_lanes(kernel, kernel->vectors);
-  for (int copy = 0; copy < kernel->vectors; copy++, emit.lane_phase += kernel->lanes)
+  jit_emit_t emit = first_lanes(kernel, kernel->loops.vectors);
+  for (int copy = 0; copy < kernel->loops.vectors; copy++, emit.lane.phase += kernel->loops.lanes)
     for (const jit_node_t *node = kernel->graph->first_made; node; node = node->next_made)
       count += reads_of(kernel, &emit, node);
-  return kernel->unrolled ? count * kernel->unrolled : count;
+  return kernel->loops.unrolled ? count * kernel->loops.unrolled : count;
 }
 
 /* --- parts ------------------------------------------------------------------------------------ */
@@ -93,7 +96,7 @@ static void add_part(jit_parts_t *inner, int64_t from, int64_t to) {
 /* The first value of a variable at which an index is at least `bound`; its size: none. */
 static int64_t first_above(const jit_kernel_t *kernel, const jit_expr_t *expr, int var,
                            int64_t bound) {
-  int64_t low = 0, high = kernel->nest.sizes[var];
+  int64_t low = 0, high = kernel->loops.nest.sizes[var];
   while (low < high) {
     int64_t middle = (low + high) / 2;
     if (jit_lane_value(&kernel->graph->exprs, expr, var, middle) >= bound)
@@ -106,7 +109,7 @@ static int64_t first_above(const jit_kernel_t *kernel, const jit_expr_t *expr, i
 
 /* The least value above `above` at which a condition changes; the variable's size: none. */
 static int64_t next_change(const jit_kernel_t *kernel, int var, int64_t above) {
-  int64_t next = kernel->nest.sizes[var];
+  int64_t next = kernel->loops.nest.sizes[var];
   for (const jit_node_t *node = kernel->graph->first_made; node; node = node->next_made) {
     if (node->kind != JIT_RANGE || !jit_lane_rises(&kernel->graph->exprs, node->expr, var))
       continue;
@@ -123,8 +126,8 @@ static int64_t next_change(const jit_kernel_t *kernel, int var, int64_t above) {
 static int64_t needed_nodes(const jit_kernel_t *kernel, jit_node_t *node, int var, int64_t from,
                             int64_t to) {
   bool inside, is_chosen = false;
-  if (!node || node->epoch == kernel->graph->last_epoch) return 0;
-  node->epoch = kernel->graph->last_epoch;
+  if (!node || node->scalar.epoch == kernel->graph->last_epoch) return 0;
+  node->scalar.epoch = kernel->graph->last_epoch;
   const jit_node_t *choice = node->kind == JIT_OP && node->op == HLO_SELECT ? node->args[0] : NULL;
   if (choice && choice->kind == JIT_RANGE)
     is_chosen = jit_part_decides(&kernel->graph->exprs, choice->expr, var, from, to, choice->low,
@@ -147,13 +150,14 @@ static int64_t nodes_of_parts(const jit_kernel_t *kernel, int var, const jit_par
 }
 
 void jit_inner_parts(jit_kernel_t *kernel) {
-  if (kernel->unrolled) {
-    kernel->inner =
-        (jit_parts_t){.count = 1, .from = {0}, .to = {kernel->nest.sizes[kernel->nest.rank - 2]}};
+  if (kernel->loops.unrolled) {
+    kernel->loops.inner = (jit_parts_t){
+        .count = 1, .from = {0}, .to = {kernel->loops.nest.sizes[kernel->loops.nest.rank - 2]}};
     return;
   }
-  int var = kernel->nest.rank - 1;
-  int64_t size = kernel->nest.sizes[var], step = (int64_t)kernel->lanes * kernel->vectors, done = 0;
+  int var = kernel->loops.nest.rank - 1;
+  int64_t size = kernel->loops.nest.sizes[var],
+          step = (int64_t)kernel->loops.lanes * kernel->loops.vectors, done = 0;
   jit_parts_t inner = {.count = 0};
   for (int64_t at = next_change(kernel, var, 0); at < size; at = next_change(kernel, var, at)) {
     int64_t before = at / step * step, after = (at + step - 1) / step * step;
@@ -163,15 +167,16 @@ void jit_inner_parts(jit_kernel_t *kernel) {
     done = after > done ? after : done;
   }
   add_part(&inner, done, size);
-  bool is_large = nodes_of_parts(kernel, var, &inner) * kernel->vectors > MOST_NODES;
-  if (is_large || inner.count == JIT_MAX_PARTS || kernel->has_tiles || kernel->lanes == 1)
+  bool is_large = nodes_of_parts(kernel, var, &inner) * kernel->loops.vectors > MOST_NODES;
+  if (is_large || inner.count == JIT_MAX_PARTS || kernel->loops.has_tiles ||
+      kernel->loops.lanes == 1)
     inner.count = 0;
   if (inner.count < 2) inner = (jit_parts_t){.count = 1, .from = {0}, .to = {size}};
-  kernel->inner = inner;
+  kernel->loops.inner = inner;
 }
 
 static void find_parts(const jit_kernel_t *kernel, int var, jit_parts_t *out_parts) {
-  int64_t size = kernel->nest.sizes[var], done = 0;
+  int64_t size = kernel->loops.nest.sizes[var], done = 0;
   out_parts->count = 0;
   while (done < size) {
     int64_t next = next_change(kernel, var, done);
@@ -181,14 +186,14 @@ static void find_parts(const jit_kernel_t *kernel, int var, jit_parts_t *out_par
 }
 
 void jit_outer_parts(jit_kernel_t *kernel) {
-  int inner = kernel->nest.rank - (kernel->unrolled ? 2 : 1);
+  int inner = kernel->loops.nest.rank - (kernel->loops.unrolled ? 2 : 1);
   jit_parts_t parts;
-  kernel->parts.count = 0;
-  if (kernel->has_tiles || kernel->lanes == 1) return;
-  for (int var = 0; var < inner && !kernel->parts.count; var++) {
+  kernel->loops.parts.count = 0;
+  if (kernel->loops.has_tiles || kernel->loops.lanes == 1) return;
+  for (int var = 0; var < inner && !kernel->loops.parts.count; var++) {
     find_parts(kernel, var, &parts);
-    bool is_large = nodes_of_parts(kernel, var, &parts) * kernel->vectors > MOST_NODES_AROUND;
-    if (parts.count > 1 && parts.to[parts.count - 1] == kernel->nest.sizes[var] && !is_large)
-      kernel->part_var = var, kernel->parts = parts;
+    bool is_large = nodes_of_parts(kernel, var, &parts) * kernel->loops.vectors > MOST_NODES_AROUND;
+    if (parts.count > 1 && parts.to[parts.count - 1] == kernel->loops.nest.sizes[var] && !is_large)
+      kernel->loops.part_var = var, kernel->loops.parts = parts;
   }
 }

@@ -36,7 +36,7 @@ static void place_root(jit_graph_t *graph, jit_root_t *root, const jit_expr_t *i
 /* Of a row that is written out: one result of it, or each element. */
 static void place_row(jit_kernel_t *kernel, jit_root_t *root, const jit_expr_t *outer) {
   jit_graph_t *graph = kernel->graph;
-  int64_t count = kernel->narrow_row;
+  int64_t count = kernel->loops.narrow_row;
   root->is_full = fusion_count(hlo_shape_leaf(root->instr->shape, root->number)) !=
                   kernel->form.space.outer_count;
   if (!root->is_full) {
@@ -53,12 +53,12 @@ static void place_row(jit_kernel_t *kernel, jit_root_t *root, const jit_expr_t *
 
 static hr_status_t build(jit_kernel_t *kernel) {
   HR_TRY(HR_NEW(&kernel->arena, &kernel->graph));
-  int most = kernel->narrow_row ? WRITTEN_OUT_MAX : NODES_MAX;
+  int most = kernel->loops.narrow_row ? WRITTEN_OUT_MAX : NODES_MAX;
   HR_TRY(jit_graph_init(kernel->graph, &kernel->arena, kernel->body, most));
-  kernel->graph->writes_sums_out = kernel->narrow_row > 0;
-  const jit_expr_t *index = jit_nest_index(kernel->graph, &kernel->nest);
+  kernel->graph->writes_sums_out = kernel->loops.narrow_row > 0;
+  const jit_expr_t *index = jit_nest_index(kernel->graph, &kernel->loops.nest);
   for (int r = 0; r < kernel->root_count; r++)
-    if (kernel->narrow_row)
+    if (kernel->loops.narrow_row)
       place_row(kernel, &kernel->roots[r], index);
     else
       place_root(kernel->graph, &kernel->roots[r], index);
@@ -67,15 +67,16 @@ static hr_status_t build(jit_kernel_t *kernel) {
 }
 
 static hr_status_t build_in_order(jit_kernel_t *kernel) {
-  jit_nest_order(&kernel->nest);
+  jit_nest_order(&kernel->loops.nest);
   return build(kernel);
 }
 
 /* The innermost loops as one if they are shorter than a vector, and the indices are still known by
  * lanes. */
 static hr_status_t join_short(jit_kernel_t *kernel) {
-  jit_nest_t *nest = &kernel->nest, before = *nest;
-  while (nest->rank > 1 && nest->sizes[nest->rank - 1] < kernel->lanes && !nest->unmerged_prefix) {
+  jit_nest_t *nest = &kernel->loops.nest, before = *nest;
+  while (nest->rank > 1 && nest->sizes[nest->rank - 1] < kernel->loops.lanes &&
+         !nest->unmerged_prefix) {
     nest->sizes[nest->rank - 2] *= nest->sizes[nest->rank - 1];
     nest->rank--;
   }
@@ -89,19 +90,19 @@ static hr_status_t join_short(jit_kernel_t *kernel) {
 /* Splits until no index is bent by a variable that could be two, then merges what can be one. */
 static hr_status_t choose_nest(jit_kernel_t *kernel) {
   HR_TRY(build_in_order(kernel));
-  while (jit_nest_split(&kernel->nest, 0, kernel->graph)) HR_TRY(build_in_order(kernel));
-  while (jit_nest_merge(&kernel->nest, 0, kernel->graph, kernel->roots, kernel->root_count))
+  while (jit_nest_split(&kernel->loops.nest, 0, kernel->graph)) HR_TRY(build_in_order(kernel));
+  while (jit_nest_merge(&kernel->loops.nest, 0, kernel->graph, kernel->roots, kernel->root_count))
     HR_TRY(build_in_order(kernel));
   if (!jit_kernel_supports(kernel)) return hr_error(HR_UNSUPPORTED, "an op without code");
-  kernel->lanes = jit_kernel_lanes(kernel);
+  kernel->loops.lanes = jit_kernel_lanes(kernel);
   HR_TRY(join_short(kernel));
-  kernel->has_tiles = jit_nest_tile(&kernel->nest, kernel->graph, kernel->lanes);
-  return kernel->has_tiles ? build(kernel) : NULL;
+  kernel->loops.has_tiles = jit_nest_tile(&kernel->loops.nest, kernel->graph, kernel->loops.lanes);
+  return kernel->loops.has_tiles ? build(kernel) : NULL;
 }
 
 /* The lanes' variable. */
 static int inner_of(const jit_kernel_t *kernel) {
-  return kernel->nest.rank - (kernel->unrolled ? 2 : 1);
+  return kernel->loops.nest.rank - (kernel->loops.unrolled ? 2 : 1);
 }
 
 /* Is there so much to compute that idle lanes cost more than loads whose lanes are apart? */
@@ -116,30 +117,30 @@ static bool computes_much(const jit_graph_t *graph) {
  * lanes, and the elements are written out, each with what its index leaves of concatenations and
  * transpositions. */
 static void choose_unrolled(jit_kernel_t *kernel) {
-  const jit_nest_t *nest = &kernel->nest;
+  const jit_nest_t *nest = &kernel->loops.nest;
   int last = nest->rank - 1;
-  if (kernel->narrow_row || last < 1 || kernel->has_tiles) return;
-  if (nest->sizes[last] > JIT_MAX_SHORT || nest->sizes[last - 1] < kernel->lanes) return;
+  if (kernel->loops.narrow_row || last < 1 || kernel->loops.has_tiles) return;
+  if (nest->sizes[last] > JIT_MAX_SHORT || nest->sizes[last - 1] < kernel->loops.lanes) return;
   if (kernel->graph->node_count * nest->sizes[last] > UNROLLED_NODES) return;
   if (jit_inner_fits(kernel) && !computes_much(kernel->graph)) return;
-  kernel->unrolled = (int)nest->sizes[last];
+  kernel->loops.unrolled = (int)nest->sizes[last];
 }
 
 /* Lines that are shorter than half a vector have one of their own width: what is written through a
  * mask is not there for the next line's load, if that lies over it in place, until it has gone all
  * the way to the cache. */
 static void choose_narrow(jit_kernel_t *kernel) {
-  const jit_nest_t *nest = &kernel->nest;
-  if (kernel->narrow_row || kernel->unrolled || kernel->has_tiles) return;
-  while (nest->rank > 1 && kernel->lanes > LANES_LEAST &&
-         2 * nest->sizes[nest->rank - 1] <= kernel->lanes)
-    kernel->lanes /= 2;
+  const jit_nest_t *nest = &kernel->loops.nest;
+  if (kernel->loops.narrow_row || kernel->loops.unrolled || kernel->loops.has_tiles) return;
+  while (nest->rank > 1 && kernel->loops.lanes > LANES_LEAST &&
+         2 * nest->sizes[nest->rank - 1] <= kernel->loops.lanes)
+    kernel->loops.lanes /= 2;
 }
 
 static hr_status_t find_lanes(jit_kernel_t *kernel) {
-  kernel->vectors = jit_inner_vectors(kernel);
-  if (kernel->lanes == 1 || kernel->has_tiles) return NULL;
-  return jit_bands_find(kernel->graph, inner_of(kernel), kernel->lanes);
+  kernel->loops.vectors = jit_inner_vectors(kernel);
+  if (kernel->loops.lanes == 1 || kernel->loops.has_tiles) return NULL;
+  return jit_bands_find(kernel->graph, inner_of(kernel), kernel->loops.lanes);
 }
 
 /* Where each lane is read by itself, which is an instruction at least, and a branch if it need not
@@ -147,10 +148,10 @@ static hr_status_t find_lanes(jit_kernel_t *kernel) {
  * vectors gain little there anyway. */
 static hr_status_t choose_lanes(jit_kernel_t *kernel) {
   HR_TRY(find_lanes(kernel));
-  while (kernel->lanes > 1 && !kernel->has_tiles &&
+  while (kernel->loops.lanes > 1 && !kernel->loops.has_tiles &&
          jit_inner_reads_disjoint(kernel) > READS_APART) {
-    kernel->lanes = kernel->lanes > LANES_LEAST ? kernel->lanes / 2 : 1;
-    if (kernel->lanes == 1) kernel->unrolled = 0;
+    kernel->loops.lanes = kernel->loops.lanes > LANES_LEAST ? kernel->loops.lanes / 2 : 1;
+    if (kernel->loops.lanes == 1) kernel->loops.unrolled = 0;
     HR_TRY(find_lanes(kernel));
   }
   return NULL;
@@ -159,47 +160,48 @@ static hr_status_t choose_lanes(jit_kernel_t *kernel) {
 /* Rows of a grid, or blocks of its columns. What is no such part is found by
  * jit_kernel_find_dependence. */
 static void choose_grid(jit_kernel_t *kernel) {
-  const op_native_grid_t *grid = &kernel->producer_grid;
-  int rank = jit_nest_split_at(&kernel->nest, grid->rows);
-  kernel->unit_rank = rank < 0 ? 0 : rank;
-  kernel->block = grid->unit < grid->columns ? grid->unit : 0;
-  kernel->phases[0].units =
-      grid->rows * (kernel->block ? (grid->columns + grid->unit - 1) / grid->unit : 1);
+  const op_native_grid_t *grid = &kernel->schedule.producer_grid;
+  int rank = jit_nest_split_at(&kernel->loops.nest, grid->rows);
+  kernel->loops.unit_rank = rank < 0 ? 0 : rank;
+  kernel->loops.block = grid->unit < grid->columns ? grid->unit : 0;
+  kernel->schedule.phases[0].units =
+      grid->rows * (kernel->loops.block ? (grid->columns + grid->unit - 1) / grid->unit : 1);
 }
 
 /* Blocks begin at multiples of an iteration, by which lanes are known. */
 static void choose_units(jit_kernel_t *kernel) {
-  const jit_nest_t *nest = &kernel->nest;
+  const jit_nest_t *nest = &kernel->loops.nest;
   int64_t units = 1, inner = nest->rank ? nest->sizes[inner_of(kernel)] : 1;
-  while (kernel->unit_rank < inner_of(kernel) && units < UNITS_WANTED)
-    units *= nest->sizes[kernel->unit_rank++];
-  int64_t blocks =
-      kernel->unit_rank < inner_of(kernel) || units >= UNITS_WANTED ? 1 : UNITS_WANTED / units;
-  int64_t least = 16 * kernel->lanes * kernel->vectors;
-  kernel->block = (inner + blocks - 1) / blocks;
-  kernel->block = (kernel->block + least - 1) / least * least;
-  if (kernel->block > BLOCK_MOST) kernel->block = BLOCK_MOST / least * least;
-  if (blocks == 1 || kernel->block >= inner) kernel->block = 0;
-  if (kernel->block) units *= (inner + kernel->block - 1) / kernel->block;
-  kernel->phases[0].units = units;
+  while (kernel->loops.unit_rank < inner_of(kernel) && units < UNITS_WANTED)
+    units *= nest->sizes[kernel->loops.unit_rank++];
+  int64_t blocks = kernel->loops.unit_rank < inner_of(kernel) || units >= UNITS_WANTED
+                       ? 1
+                       : UNITS_WANTED / units;
+  int64_t least = 16 * kernel->loops.lanes * kernel->loops.vectors;
+  kernel->loops.block = (inner + blocks - 1) / blocks;
+  kernel->loops.block = (kernel->loops.block + least - 1) / least * least;
+  if (kernel->loops.block > BLOCK_MOST) kernel->loops.block = BLOCK_MOST / least * least;
+  if (blocks == 1 || kernel->loops.block >= inner) kernel->loops.block = 0;
+  if (kernel->loops.block) units *= (inner + kernel->loops.block - 1) / kernel->loops.block;
+  kernel->schedule.phases[0].units = units;
 }
 
 /* Is every vector that is written aligned? A block of a single loop is a multiple of vectors. */
 static bool is_aligned(const jit_kernel_t *kernel) {
-  const jit_nest_t *nest = &kernel->nest;
+  const jit_nest_t *nest = &kernel->loops.nest;
   int last = nest->rank - 1;
   for (int v = 0; v < last; v++)
-    if (nest->strides[v] % kernel->lanes) return false;
-  return last == 0 || (last > 0 && nest->sizes[last] % kernel->lanes == 0);
+    if (nest->strides[v] % kernel->loops.lanes) return false;
+  return last == 0 || (last > 0 && nest->sizes[last] % kernel->loops.lanes == 0);
 }
 
 static void find_streams(jit_kernel_t *kernel) {
-  int64_t count = jit_nest_count(&kernel->nest);
-  bool whole = is_aligned(kernel) && !kernel->unrolled;
+  int64_t count = jit_nest_count(&kernel->loops.nest);
+  bool whole = is_aligned(kernel) && !kernel->loops.unrolled;
   for (int r = 0; r < kernel->root_count; r++) {
     jit_root_t *root = &kernel->roots[r];
-    int64_t bytes = (int64_t)hr_dtype_bytes(root->dtype) * kernel->lanes;
-    root->streams = whole && !kernel->producer_grid.rows && bytes >= 16 &&
+    int64_t bytes = (int64_t)hr_dtype_bytes(root->dtype) * kernel->loops.lanes;
+    root->streams = whole && !kernel->schedule.producer_grid.rows && bytes >= 16 &&
                     count * (int64_t)hr_dtype_bytes(root->dtype) >= STREAM_BYTES &&
                     root->instr->op != HLO_DYNAMIC_UPDATE_SLICE && !root->is_full;
   }
@@ -216,7 +218,7 @@ static void outer_nest(const fusion_space_t *space, jit_nest_t *nest) {
  * foresee? */
 static bool jumps_far(const jit_kernel_t *kernel, const jit_node_t *node, int var) {
   const jit_graph_t *graph = kernel->graph;
-  int64_t size = kernel->nest.sizes[var], bytes = (int64_t)hr_dtype_bytes(node->dtype);
+  int64_t size = kernel->loops.nest.sizes[var], bytes = (int64_t)hr_dtype_bytes(node->dtype);
   if (node->kind != JIT_LOAD || size * bytes > RUN_MOST) return false;
   if (jit_expr_factor(node->expr, var) != 1 ||
       jit_expr_is_nonaffine(&graph->exprs, node->expr, var))
@@ -228,8 +230,9 @@ static bool jumps_far(const jit_kernel_t *kernel, const jit_node_t *node, int va
 static bool is_fetched(jit_graph_t *graph, const jit_node_t *node) {
   int64_t reach = FETCHED_APART / (int64_t)hr_dtype_bytes(node->dtype);
   for (const jit_node_t *other = graph->first_made; other != node; other = other->next_made) {
-    int64_t apart = other->lookahead ? node->expr->constant - other->expr->constant : 0;
-    if (!other->lookahead || other->number != node->number || apart > reach || apart < -reach)
+    int64_t apart = other->prefetch.distance ? node->expr->constant - other->expr->constant : 0;
+    if (!other->prefetch.distance || other->number != node->number || apart > reach ||
+        apart < -reach)
       continue;
     if (jit_expr_affine(&graph->exprs, other->expr, 1, apart) == node->expr) return true;
   }
@@ -238,34 +241,35 @@ static bool is_fetched(jit_graph_t *graph, const jit_node_t *node) {
 
 static void find_fetched(jit_kernel_t *kernel) {
   int var = inner_of(kernel);
-  if (var < 1 || kernel->has_tiles || kernel->lanes == 1) return;
+  if (var < 1 || kernel->loops.has_tiles || kernel->loops.lanes == 1) return;
   for (jit_node_t *node = kernel->graph->first_made; node; node = node->next_made)
     if (jumps_far(kernel, node, var) && !is_fetched(kernel->graph, node))
-      node->lookahead = PREFETCH;
+      node->prefetch.distance = PREFETCH;
 }
 
 hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
-  if (kernel->narrow_row)
-    outer_nest(&kernel->form.space, &kernel->nest);
+  if (kernel->loops.narrow_row)
+    outer_nest(&kernel->form.space, &kernel->loops.nest);
   else
-    jit_nest_of(fusion_root_shape(kernel->roots[0].instr), &kernel->nest);
-  int64_t count = jit_nest_count(&kernel->nest);
+    jit_nest_of(fusion_root_shape(kernel->roots[0].instr), &kernel->loops.nest);
+  int64_t count = jit_nest_count(&kernel->loops.nest);
   if (!count) return hr_error(HR_UNSUPPORTED, "no elements");
   HR_TRY(choose_nest(kernel));
-  if (!kernel->nest.rank) kernel->lanes = 1;
+  if (!kernel->loops.nest.rank) kernel->loops.lanes = 1;
   choose_unrolled(kernel);
   choose_narrow(kernel);
-  if (kernel->nest.rank && kernel->nest.sizes[inner_of(kernel)] < 3) kernel->lanes = 1;
+  if (kernel->loops.nest.rank && kernel->loops.nest.sizes[inner_of(kernel)] < 3)
+    kernel->loops.lanes = 1;
   HR_TRY(choose_lanes(kernel));
-  kernel->phase_count = 1;
-  kernel->node_work = kernel->graph->node_count;
-  if (kernel->producer_grid.rows)
+  kernel->schedule.phase_count = 1;
+  kernel->state.node_work = kernel->graph->node_count;
+  if (kernel->schedule.producer_grid.rows)
     choose_grid(kernel);
   else
     choose_units(kernel);
   jit_outer_parts(kernel);
-  kernel->phases[0].unit_ns =
-      jit_kernel_ns(kernel, kernel->graph, (double)count) / (double)kernel->phases[0].units;
+  kernel->schedule.phases[0].unit_ns = jit_kernel_ns(kernel, kernel->graph, (double)count) /
+                                       (double)kernel->schedule.phases[0].units;
   find_streams(kernel);
   find_fetched(kernel);
   return jit_kernel_find_reuse(kernel);
@@ -276,9 +280,9 @@ hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
 /* All elements of a row, for each lane's row. */
 static void write_full(jit_emit_t *emit, const jit_kernel_t *kernel, int r) {
   const jit_root_t *root = &kernel->roots[r];
-  int count = (int)kernel->narrow_row;
-  bool is_line = emit->lanes > 1 && !emit->mask &&
-                 jit_expr_factor(root->index, kernel->nest.rank - 1) == count;
+  int count = (int)kernel->loops.narrow_row;
+  bool is_line = emit->lane.count > 1 && !emit->lane.mask &&
+                 jit_expr_factor(root->index, kernel->loops.nest.rank - 1) == count;
   kir_value_t *values[JIT_NARROW_ROW];
   for (int i = 0; i < count; i++) values[i] = jit_emit_lanes(emit, root->row[i]);
   if (is_line)
@@ -308,9 +312,9 @@ static void write_roots(jit_emit_t *emit, void *context, int copy) {
 static bool is_interleaved(const jit_emit_t *emit, const jit_kernel_t *kernel,
                            const jit_root_t *root) {
   int var = inner_of(kernel);
-  bool is_line = jit_expr_factor(root->index, var) == kernel->unrolled &&
+  bool is_line = jit_expr_factor(root->index, var) == kernel->loops.unrolled &&
                  jit_expr_factor(root->index, var + 1) == 1;
-  return is_line && emit->lanes > 1 && !emit->mask &&
+  return is_line && emit->lane.count > 1 && !emit->lane.mask &&
          !jit_expr_is_nonaffine(&kernel->graph->exprs, root->index, var);
 }
 
@@ -319,13 +323,13 @@ static void write_copies(jit_emit_t *emit, void *context, int copy) {
   int var = inner_of(kernel) + 1;
   kir_value_t *values[kernel->root_count][JIT_MAX_SHORT];
   (void)copy;
-  for (int k = 0; k < kernel->unrolled; k++) {
+  for (int k = 0; k < kernel->loops.unrolled; k++) {
     jit_level_enter(emit, var, jit_emit_i64(emit, k));
     for (int r = 0; r < kernel->root_count; r++)
       values[r][k] = jit_emit_lanes(emit, kernel->roots[r].value);
     jit_level_leave(emit);
   }
-  for (int k = 0; k < kernel->unrolled; k++) {
+  for (int k = 0; k < kernel->loops.unrolled; k++) {
     jit_level_enter(emit, var, jit_emit_i64(emit, k));
     for (int r = 0; r < kernel->root_count; r++) {
       const jit_root_t *root = &kernel->roots[r];
@@ -333,7 +337,7 @@ static void write_copies(jit_emit_t *emit, void *context, int copy) {
       if (!is_line) jit_emit_root(emit, r, root->dtype, root->index, values[r][k], false);
       if (is_line && k == 0)
         jit_emit_interleaved(emit, jit_emit_out(emit, r), root->dtype, root->index,
-                             kernel->unrolled, values[r]);
+                             kernel->loops.unrolled, values[r]);
     }
     jit_level_leave(emit);
   }
@@ -361,14 +365,14 @@ static void write_part_of_block(jit_emit_t *emit, jit_lanes_t *how, kir_value_t 
 static void write_block(jit_emit_t *emit, jit_kernel_t *kernel, const jit_parts_t *inner,
                         jit_lanes_t *how, kir_value_t *block) {
   kir_builder_t *b = emit->code->builder;
-  int64_t size = kernel->nest.sizes[how->var];
+  int64_t size = kernel->loops.nest.sizes[how->var];
   jit_emit_at(emit, emit->level);
-  kir_value_t *from = kir_mul(b, block, jit_emit_i64(emit, kernel->block));
-  kir_value_t *end = kir_add(b, from, jit_emit_i64(emit, kernel->block)),
+  kir_value_t *from = kir_mul(b, block, jit_emit_i64(emit, kernel->loops.block));
+  kir_value_t *end = kir_add(b, from, jit_emit_i64(emit, kernel->loops.block)),
               *all = jit_emit_i64(emit, size);
   kir_value_t *to =
       jit_intrinsic(emit->code, KIR_SMIN, kir_type_of(end), (kir_value_t *[]){end, all}, 2);
-  how->count = size % kernel->block ? -1 : kernel->block;
+  how->count = size % kernel->loops.block ? -1 : kernel->loops.block;
   for (int p = 0; p < inner->count; p++) {
     how->from = inner->from[p], how->to = inner->to[p], how->is_whole = p + 1 < inner->count;
     if (inner->count == 1)
@@ -381,12 +385,12 @@ static void write_block(jit_emit_t *emit, jit_kernel_t *kernel, const jit_parts_
 /* The innermost loop, over all its values or over a block. */
 static void write_inner(jit_emit_t *emit, jit_kernel_t *kernel, kir_value_t *block) {
   jit_lanes_t how = {.var = inner_of(kernel),
-                     .lanes = kernel->lanes,
-                     .unroll = kernel->vectors,
-                     .body = kernel->unrolled ? write_copies : write_roots,
+                     .lanes = kernel->loops.lanes,
+                     .unroll = kernel->loops.vectors,
+                     .body = kernel->loops.unrolled ? write_copies : write_roots,
                      .context = kernel,
                      .is_phased = true};
-  const jit_parts_t *inner = &kernel->inner;
+  const jit_parts_t *inner = &kernel->loops.inner;
   if (block) {
     write_block(emit, kernel, inner, &how, block);
     return;
@@ -404,19 +408,21 @@ static void write_around(jit_emit_t *emit, jit_kernel_t *kernel, int var, kir_va
 static void write_parts(jit_emit_t *emit, jit_kernel_t *kernel, kir_value_t *const *fixed,
                         kir_value_t *block) {
   kir_builder_t *b = emit->code->builder;
-  int var = kernel->part_var;
-  for (int p = 0; p < kernel->parts.count; p++) {
+  int var = kernel->loops.part_var;
+  for (int p = 0; p < kernel->loops.parts.count; p++) {
     jit_if_t taken;
     jit_emit_at(emit, emit->level);
-    kir_value_t *value = emit->variables[var], *from = jit_emit_i64(emit, kernel->parts.from[p]);
+    kir_value_t *value = emit->variables[var],
+                *from = jit_emit_i64(emit, kernel->loops.parts.from[p]);
     kir_value_t *above = kir_icmp(b, KIR_ICMP_SGE, value, from);
-    kir_value_t *below = kir_icmp(b, KIR_ICMP_SLT, value, jit_emit_i64(emit, kernel->parts.to[p]));
+    kir_value_t *below =
+        kir_icmp(b, KIR_ICMP_SLT, value, jit_emit_i64(emit, kernel->loops.parts.to[p]));
     jit_if_begin(emit, kir_and(b, above, below), &taken);
     emit->levels[emit->level].epoch = ++emit->last_epoch;
-    emit->part_var = var, emit->part_from = kernel->parts.from[p],
-    emit->part_to = kernel->parts.to[p];
+    emit->part.var = var, emit->part.from = kernel->loops.parts.from[p],
+    emit->part.to = kernel->loops.parts.to[p];
     write_around(emit, kernel, var + 1, fixed, block);
-    emit->part_from = emit->part_to = 0;
+    emit->part.from = emit->part.to = 0;
     jit_if_end(emit, &taken);
     emit->levels[emit->level].epoch = ++emit->last_epoch;
   }
@@ -424,7 +430,7 @@ static void write_parts(jit_emit_t *emit, jit_kernel_t *kernel, kir_value_t *con
 
 static void write_inside(jit_emit_t *emit, jit_kernel_t *kernel, int var, kir_value_t *const *fixed,
                          kir_value_t *block) {
-  if (kernel->parts.count && var == kernel->part_var)
+  if (kernel->loops.parts.count && var == kernel->loops.part_var)
     write_parts(emit, kernel, fixed, block);
   else
     write_around(emit, kernel, var + 1, fixed, block);
@@ -436,14 +442,14 @@ static void write_around(jit_emit_t *emit, jit_kernel_t *kernel, int var, kir_va
   jit_loop_t loop;
   if (var >= inner_of(kernel)) {
     write_inner(emit, kernel, block);
-  } else if (var < kernel->unit_rank) {
+  } else if (var < kernel->loops.unit_rank) {
     jit_level_enter(emit, var, fixed[var]);
     write_inside(emit, kernel, var, fixed, block);
     jit_level_leave(emit);
   } else {
     jit_loop_begin(emit, var, jit_emit_i64(emit, 0), &loop);
     write_inside(emit, kernel, var, fixed, block);
-    jit_loop_end(emit, &loop, jit_emit_i64(emit, kernel->nest.sizes[var]), 1);
+    jit_loop_end(emit, &loop, jit_emit_i64(emit, kernel->loops.nest.sizes[var]), 1);
   }
 }
 
@@ -461,28 +467,29 @@ static kir_value_t *take_variable(jit_emit_t *emit, kir_value_t **left, int64_t 
  */
 static kir_value_t *take_block(jit_emit_t *emit, const jit_kernel_t *kernel) {
   kir_builder_t *b = emit->code->builder;
-  kir_value_t *rows = jit_emit_i64(emit, kernel->producer_grid.rows);
+  kir_value_t *rows = jit_emit_i64(emit, kernel->schedule.producer_grid.rows);
   jit_emit_at(emit, emit->level);
-  kir_value_t *block = kir_udiv(b, emit->begin, rows), *before = kir_mul(b, block, rows);
-  emit->begin = kir_sub(b, emit->begin, before);
-  emit->end = kir_sub(b, emit->end, before);
+  kir_value_t *block = kir_udiv(b, emit->args.begin, rows), *before = kir_mul(b, block, rows);
+  emit->args.begin = kir_sub(b, emit->args.begin, before);
+  emit->args.end = kir_sub(b, emit->args.end, before);
   return block;
 }
 
 /* The unit's loop is no variable of the formula: its level is that of the first variable. */
 static void write_units(jit_emit_t *emit, jit_kernel_t *kernel) {
   kir_value_t *values[JIT_MAX_LOOPS],
-      *block = kernel->block && kernel->producer_grid.rows ? take_block(emit, kernel) : NULL;
+      *block = kernel->loops.block && kernel->schedule.producer_grid.rows ? take_block(emit, kernel)
+                                                                          : NULL;
   jit_loop_t loop;
-  int64_t inner = kernel->nest.sizes[inner_of(kernel)];
+  int64_t inner = kernel->loops.nest.sizes[inner_of(kernel)];
   jit_units_begin(emit, &loop);
   kir_value_t *left = loop.variable;
   jit_emit_at(emit, emit->level);
-  if (kernel->block && !block)
-    block =
-        take_variable(emit, &left, (inner + kernel->block - 1) / kernel->block, !kernel->unit_rank);
-  for (int v = kernel->unit_rank; v-- > 0;)
-    values[v] = take_variable(emit, &left, kernel->nest.sizes[v], v == 0);
+  if (kernel->loops.block && !block)
+    block = take_variable(emit, &left, (inner + kernel->loops.block - 1) / kernel->loops.block,
+                          !kernel->loops.unit_rank);
+  for (int v = kernel->loops.unit_rank; v-- > 0;)
+    values[v] = take_variable(emit, &left, kernel->loops.nest.sizes[v], v == 0);
   write_around(emit, kernel, 0, values, block);
   jit_units_end(emit, &loop);
 }
@@ -491,11 +498,12 @@ hr_status_t jit_loop_write(jit_kernel_t *kernel, jit_code_t *code) {
   jit_emit_t emit;
   char name[64];
   jit_kernel_phase_name(kernel, 0, name);
-  if (kernel->nest.rank) jit_inner_parts(kernel);
+  if (kernel->loops.nest.rank) jit_inner_parts(kernel);
   HR_TRY(
-      jit_emit_begin(&emit, code, kernel->graph, name, kernel->buffer_count, kernel->root_count));
-  emit.given = kernel->has_tiles ? jit_tile_given : jit_band_given, emit.given_context = kernel;
-  if (kernel->nest.rank) {
+      jit_emit_begin(&emit, code, kernel->graph, name, kernel->arrays.count, kernel->root_count));
+  emit.provider.get = kernel->loops.has_tiles ? jit_tile_given : jit_band_given,
+  emit.provider.context = kernel;
+  if (kernel->loops.nest.rank) {
     write_units(&emit, kernel);
   } else {
     HR_TRY(jit_emit_find_packs(&emit));

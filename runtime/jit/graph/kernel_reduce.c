@@ -38,13 +38,13 @@ static void make_indices(jit_kernel_t *kernel) {
   const jit_expr_t *kept[JIT_MAX_LOOPS], *reduced[JIT_MAX_LOOPS],
       *zero = jit_expr_constant(exprs, 0);
   int64_t stride = 1, outer_stride = 1, within_stride = 1;
-  make_variables(graph, &kernel->nest, kept);
-  make_variables(graph, &kernel->within, reduced);
+  make_variables(graph, &kernel->loops.nest, kept);
+  make_variables(graph, &kernel->loops.within, reduced);
   reduce->full = reduce->outer = reduce->within = zero;
   for (int d = space->rank; d-- > 0; stride *= space->sizes[d]) {
     bool is_reduced = space->reduced >> d & 1;
-    const jit_expr_t *index = is_reduced ? along(graph, &kernel->within, d, reduced)
-                                         : along(graph, &kernel->nest, d, kept);
+    const jit_expr_t *index = is_reduced ? along(graph, &kernel->loops.within, d, reduced)
+                                         : along(graph, &kernel->loops.nest, d, kept);
     const jit_expr_t **part = is_reduced ? &reduce->within : &reduce->outer;
     int64_t *part_stride = is_reduced ? &within_stride : &outer_stride;
     reduce->full = jit_expr_add(exprs, reduce->full, jit_expr_scale(exprs, index, stride));
@@ -58,16 +58,16 @@ static void make_indices(jit_kernel_t *kernel) {
 /* --- passes ----------------------------------------------------------------------------------- */
 
 static int pass_of(jit_reduce_t *reduce, const jit_node_t *node) {
-  int pass = node->guard ? node->guard->pass : 0;
+  int pass = node->guard ? node->guard->reduce.pass : 0;
   for (int k = 0; k < node->arg_count; k++)
-    if (node->args[k]->pass > pass) pass = node->args[k]->pass;
+    if (node->args[k]->reduce.pass > pass) pass = node->args[k]->reduce.pass;
   return node->kind == JIT_LEAF ? jit_reduction_of(reduce, node->instr)->pass + 1 : pass;
 }
 
 /* Of the nodes that were made since the last call. */
 static void find_passes(jit_reduce_t *reduce, jit_node_t **first) {
   for (jit_node_t *node = *first; node; node = node->next_made) {
-    node->pass = pass_of(reduce, node);
+    node->reduce.pass = pass_of(reduce, node);
     first = &node->next_made;
   }
 }
@@ -90,7 +90,8 @@ static hr_status_t build_reduction(jit_kernel_t *kernel, const hlo_instr_t *inst
   }
   find_passes(reduce, made);
   for (int k = 0; k < count; k++)
-    if (reduction->inputs[k]->pass > reduction->pass) reduction->pass = reduction->inputs[k]->pass;
+    if (reduction->inputs[k]->reduce.pass > reduction->pass)
+      reduction->pass = reduction->inputs[k]->reduce.pass;
   reduce->reduction_count++, reduce->leaf_count += count;
   if (reduction->pass >= reduce->pass_count) reduce->pass_count = reduction->pass + 1;
   return NULL;
@@ -109,8 +110,8 @@ static void build_roots(jit_kernel_t *kernel) {
   }
   find_passes(reduce, made);
   for (int r = 0; r < kernel->root_count; r++)
-    if (kernel->roots[r].is_full && kernel->roots[r].value->pass >= reduce->pass_count)
-      reduce->pass_count = kernel->roots[r].value->pass + 1;
+    if (kernel->roots[r].is_full && kernel->roots[r].value->reduce.pass >= reduce->pass_count)
+      reduce->pass_count = kernel->roots[r].value->reduce.pass + 1;
 }
 
 static int64_t widest_bytes(const jit_graph_t *graph) {
@@ -143,16 +144,16 @@ hr_status_t jit_reduce_plan(jit_kernel_t *kernel) {
   const fusion_space_t *space = &kernel->form.space;
   if (space->rank >= JIT_MAX_LOOPS / 2) return hr_error(HR_UNSUPPORTED, "too many dimensions");
   for (int d = 0; d < space->rank; d++) {
-    jit_nest_t *nest = space->reduced >> d & 1 ? &kernel->within : &kernel->nest;
+    jit_nest_t *nest = space->reduced >> d & 1 ? &kernel->loops.within : &kernel->loops.nest;
     nest->dims[nest->rank] = d;
     nest->sizes[nest->rank++] = space->sizes[d];
   }
   HR_TRY(jit_reduce_build(kernel));
-  while (jit_nest_split(&kernel->nest, 0, kernel->graph) ||
-         jit_nest_split(&kernel->within, kernel->nest.rank, kernel->graph))
+  while (jit_nest_split(&kernel->loops.nest, 0, kernel->graph) ||
+         jit_nest_split(&kernel->loops.within, kernel->loops.nest.rank, kernel->graph))
     HR_TRY(jit_reduce_build(kernel));
   if (!jit_kernel_supports(kernel)) return hr_error(HR_UNSUPPORTED, "an op without code");
-  kernel->node_work = 3 * kernel->graph->node_count;
+  kernel->state.node_work = 3 * kernel->graph->node_count;
   return NULL;
 }
 
@@ -175,7 +176,7 @@ void jit_unit_enter(jit_emit_t *emit, const jit_kernel_t *kernel, kir_value_t *u
   kir_value_t *values[JIT_MAX_LOOPS];
   jit_emit_at(emit, emit->level);
   for (int v = rank; v-- > 0;) {
-    kir_value_t *size = jit_emit_i64(emit, kernel->nest.sizes[v]);
+    kir_value_t *size = jit_emit_i64(emit, kernel->loops.nest.sizes[v]);
     values[v] = v ? kir_urem(b, unit, size) : unit;
     if (v) unit = kir_udiv(b, unit, size);
   }

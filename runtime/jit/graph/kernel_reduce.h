@@ -43,7 +43,7 @@ hr_status_t jit_reduce_build(jit_kernel_t *kernel);
 hr_status_t jit_reduce_plan(jit_kernel_t *kernel);
 jit_reduction_t *jit_reduction_of(jit_reduce_t *reduce, const hlo_instr_t *instr);
 static inline uint32_t jit_within_vars(const jit_kernel_t *kernel) {
-  return ((1u << kernel->within.rank) - 1) << kernel->nest.rank;
+  return ((1u << kernel->loops.within.rank) - 1) << kernel->loops.nest.rank;
 }
 /* The initial values, as scalars. */
 void jit_reduction_inits(jit_emit_t *emit, jit_reduction_t *reduction, kir_value_t **out_inits);

@@ -45,7 +45,7 @@ static kir_value_t *row_memory(jit_emit_t *emit, const rows_t *rows, size_t at_b
         kir_mul(b, rows->number, jit_emit_i64(emit, (int64_t)rows->reduce->row_bytes));
     offset = kir_add(b, row, offset);
   }
-  return kir_inbounds_gep(b, kir_int_type(emit->code->module, 8), emit->scratch, offset);
+  return kir_inbounds_gep(b, kir_int_type(emit->code->module, 8), emit->args.scratch, offset);
 }
 
 static kir_value_t *saved_address(jit_emit_t *emit, const rows_t *rows, int slot) {
@@ -94,14 +94,14 @@ static kir_value_t *load_result(jit_emit_t *emit, const rows_t *rows, const jit_
 }
 
 static kir_value_t *given(jit_emit_t *emit, jit_node_t *node) {
-  const rows_t *rows = emit->given_context;
+  const rows_t *rows = emit->provider.context;
   if (node->kind == JIT_LEAF) {
     const jit_reduction_t *reduction = jit_reduction_of(rows->reduce, node->instr);
     kir_value_t *value = reduction->values[node->number];
     return value ? value : load_result(emit, rows, node, reduction->first_leaf + node->number);
   }
-  if (node->slot < 0 || node->first_pass >= emit->pass) return NULL;
-  kir_value_t *array = saved_address(emit, rows, node->slot);
+  if (node->reduce.slot < 0 || node->reduce.first_pass >= emit->pass) return NULL;
+  kir_value_t *array = saved_address(emit, rows, node->reduce.slot);
   return jit_emit_load(emit, array, saved_type(node->dtype), rows->reduce->within, (jit_guard_t){0},
                        jit_emit_depth(emit, node->vars));
 }
@@ -111,9 +111,10 @@ static kir_value_t *is_first_of_block(jit_emit_t *emit, const rows_t *rows) {
   kir_builder_t *b = emit->code->builder;
   const jit_kernel_t *kernel = rows->kernel;
   kir_value_t *is_first = NULL;
-  for (int w = 0; w < kernel->within.rank && rows->block_from; w++) {
+  for (int w = 0; w < kernel->loops.within.rank && rows->block_from; w++) {
     kir_value_t *from = w == rows->reduce->cut ? rows->block_from : jit_emit_i64(emit, 0);
-    kir_value_t *here = kir_icmp(b, KIR_ICMP_EQ, emit->variables[kernel->nest.rank + w], from);
+    kir_value_t *here =
+        kir_icmp(b, KIR_ICMP_EQ, emit->variables[kernel->loops.nest.rank + w], from);
     is_first = is_first ? kir_and(b, is_first, here) : here;
   }
   return is_first;
@@ -123,16 +124,16 @@ static kir_value_t *is_first_of_block(jit_emit_t *emit, const rows_t *rows) {
  * with them. Blocks begin with their first elements: the initial values stand before them all. */
 static void accumulate_in_order(jit_emit_t *emit, rows_t *rows, int i, int copy, kir_value_t **x) {
   const jit_reducer_t *reducer = &rows->reduce->reductions[i].reducer;
-  int first = rows->first_carry[i], vectors = emit->mask ? 1 : rows->unroll;
+  int first = rows->first_carry[i], vectors = emit->lane.mask ? 1 : rows->unroll;
   kir_value_t *accs[JIT_MAX_RESULTS];
   if (copy == 0) rows->is_first = is_first_of_block(emit, rows);
   memcpy(rows->cleanups[i][copy], x, (size_t)reducer->count * sizeof *x);
   if (copy + 1 < vectors) return;
-  if (emit->lanes > 1)
-    jit_reducer_tree(emit->code, reducer, vectors, rows->cleanups[i], emit->mask);
-  for (int k = 0; k < reducer->count; k++) accs[k] = emit->carried[(first + k) * rows->unroll];
+  if (emit->lane.count > 1)
+    jit_reducer_tree(emit->code, reducer, vectors, rows->cleanups[i], emit->lane.mask);
+  for (int k = 0; k < reducer->count; k++) accs[k] = emit->carry.values[(first + k) * rows->unroll];
   jit_reducer_take(emit->code, reducer, rows->is_first, accs, rows->cleanups[i][0]);
-  for (int k = 0; k < reducer->count; k++) emit->carried[(first + k) * rows->unroll] = accs[k];
+  for (int k = 0; k < reducer->count; k++) emit->carry.values[(first + k) * rows->unroll] = accs[k];
 }
 
 static void accumulate_lanes(jit_emit_t *emit, const rows_t *rows, int i, int copy,
@@ -140,13 +141,14 @@ static void accumulate_lanes(jit_emit_t *emit, const rows_t *rows, int i, int co
   const jit_reduction_t *reduction = &rows->reduce->reductions[i];
   kir_value_t *accs[JIT_MAX_RESULTS];
   int first = rows->first_carry[i], count = reduction->reducer.count;
-  for (int k = 0; k < count; k++) accs[k] = emit->carried[(first + k) * rows->unroll + copy];
+  for (int k = 0; k < count; k++) accs[k] = emit->carry.values[(first + k) * rows->unroll + copy];
   jit_reducer_apply(emit->code, &reduction->reducer, accs, x);
   for (int k = 0; k < count; k++) {
-    kir_value_t **carried = &emit->carried[(first + k) * rows->unroll + copy];
+    kir_value_t **carried = &emit->carry.values[(first + k) * rows->unroll + copy];
     hr_dtype_t dtype = reduction->reducer.dtypes[k];
-    *carried =
-        emit->mask ? jit_element_choose(emit->code, dtype, emit->mask, accs[k], *carried) : accs[k];
+    *carried = emit->lane.mask
+                   ? jit_element_choose(emit->code, dtype, emit->lane.mask, accs[k], *carried)
+                   : accs[k];
   }
 }
 
@@ -164,15 +166,15 @@ static void accumulate(jit_emit_t *emit, rows_t *rows, int i, int copy) {
 
 static void save_nodes(jit_emit_t *emit, const rows_t *rows) {
   for (jit_node_t *node = rows->kernel->graph->first_made; node; node = node->next_made) {
-    if (node->slot < 0 || node->first_pass != emit->pass) continue;
+    if (node->reduce.slot < 0 || node->reduce.first_pass != emit->pass) continue;
     kir_value_t *value = jit_emit_lanes(emit, node);
-    jit_emit_store(emit, saved_address(emit, rows, node->slot), saved_type(node->dtype),
+    jit_emit_store(emit, saved_address(emit, rows, node->reduce.slot), saved_type(node->dtype),
                    rows->reduce->within, value, false);
   }
 }
 
 static bool is_written(const jit_root_t *root, int pass) {
-  return root->is_full && root->value->pass == pass;
+  return root->is_full && root->value->reduce.pass == pass;
 }
 
 static void write_elements(jit_emit_t *emit, void *context, int copy) {
@@ -194,19 +196,19 @@ static void write_elements(jit_emit_t *emit, void *context, int copy) {
 
 /* Accumulators of the pass, `unroll` sets of them. */
 static void start_carries(jit_emit_t *emit, rows_t *rows) {
-  emit->carry_count = 0;
+  emit->carry.count = 0;
   for (int i = 0; i < rows->reduce->reduction_count; i++) {
     jit_reduction_t *reduction = &rows->reduce->reductions[i];
     kir_value_t *inits[JIT_MAX_RESULTS], *starts[JIT_MAX_RESULTS];
     if (reduction->pass != emit->pass) continue;
-    rows->first_carry[i] = emit->carry_count / rows->unroll;
+    rows->first_carry[i] = emit->carry.count / rows->unroll;
     jit_reduction_inits(emit, reduction, inits);
     jit_reducer_start(emit->code, &reduction->reducer, inits, starts);
     for (int k = 0; k < reduction->reducer.count; k++) {
       hr_dtype_t dtype = reduction->reducer.dtypes[k];
       for (int u = 0; u < rows->unroll; u++)
-        emit->carried[emit->carry_count++] =
-            jit_element_splat(emit->code, dtype, rows->kernel->lanes, starts[k]);
+        emit->carry.values[emit->carry.count++] =
+            jit_element_splat(emit->code, dtype, rows->kernel->loops.lanes, starts[k]);
     }
   }
 }
@@ -219,7 +221,7 @@ static void fold_carries(jit_emit_t *emit, rows_t *rows, int i, kir_value_t **ou
   kir_value_t *sets[UNROLL_MOST][JIT_MAX_RESULTS];
   bool is_one = reduction->reducer.order == JIT_ORDER_ASCENDING;
   for (int u = 0; u < rows->unroll; u++)
-    for (int k = 0; k < count; k++) sets[u][k] = emit->carried[(first + k) * rows->unroll + u];
+    for (int k = 0; k < count; k++) sets[u][k] = emit->carry.values[(first + k) * rows->unroll + u];
   for (int apart = 1; apart < rows->unroll && !is_one; apart *= 2)
     for (int u = 0; u + apart < rows->unroll; u += 2 * apart)
       jit_reducer_join(emit->code, &reduction->reducer, sets[u], sets[u + apart]);
@@ -244,8 +246,8 @@ static int count_carries(const jit_reduce_t *reduce, int pass) {
 /* Takes what it costs to compute a node in a pass, with all that it needs and earlier passes have
  * not saved, from *left. */
 static void spend(const jit_kernel_t *kernel, const jit_node_t *node, int pass, double *left) {
-  bool is_there =
-      !(node->vars & jit_within_vars(kernel)) || (node->slot >= 0 && node->first_pass < pass);
+  bool is_there = !(node->vars & jit_within_vars(kernel)) ||
+                  (node->reduce.slot >= 0 && node->reduce.first_pass < pass);
   if (is_there || *left < 0) return;
   *left -= jit_node_cost(node);
   for (int k = 0; k < node->arg_count; k++) spend(kernel, node->args[k], pass, left);
@@ -255,16 +257,16 @@ static void spend(const jit_kernel_t *kernel, const jit_node_t *node, int pass, 
 static int choose_unroll(const rows_t *rows, int pass) {
   const jit_reduce_t *reduce = rows->reduce;
   int carries = count_carries(reduce, pass);
-  int last = rows->kernel->within.rank - 1;
+  int last = rows->kernel->loops.within.rank - 1;
   int64_t inner =
-      reduce->block && reduce->cut == last ? reduce->block : rows->kernel->within.sizes[last];
+      reduce->block && reduce->cut == last ? reduce->block : rows->kernel->loops.within.sizes[last];
   double left = CHEAP;
   for (int i = 0; i < reduce->reduction_count; i++)
     for (int k = 0; reduce->reductions[i].pass == pass && k < reduce->reductions[i].reducer.count;
          k++)
       spend(rows->kernel, reduce->reductions[i].inputs[k], pass, &left);
-  return carries && carries <= 2 && left >= 0 && rows->kernel->lanes > 1 &&
-                 inner >= 8 * rows->kernel->lanes
+  return carries && carries <= 2 && left >= 0 && rows->kernel->loops.lanes > 1 &&
+                 inner >= 8 * rows->kernel->loops.lanes
              ? UNROLL_MOST
              : 1;
 }
@@ -282,8 +284,8 @@ static void block_range(jit_emit_t *emit, const rows_t *rows, kir_value_t *block
 
 /* block: NULL if rows are whole. */
 static void write_within(jit_emit_t *emit, rows_t *rows, int w, kir_value_t *block) {
-  const jit_nest_t *within = &rows->kernel->within;
-  int var = rows->kernel->nest.rank + w;
+  const jit_nest_t *within = &rows->kernel->loops.within;
+  int var = rows->kernel->loops.nest.rank + w;
   int64_t size = within->sizes[w];
   bool is_cut = block && w == rows->reduce->cut;
   kir_value_t *from = jit_emit_i64(emit, 0), *to = jit_emit_i64(emit, size);
@@ -297,10 +299,10 @@ static void write_within(jit_emit_t *emit, rows_t *rows, int w, kir_value_t *blo
     return;
   }
   jit_lanes_t how = {.var = var,
-                     .lanes = rows->kernel->lanes,
+                     .lanes = rows->kernel->loops.lanes,
                      .count = size,
                      .unroll = rows->unroll,
-                     .is_whole = rows->kernel->lanes == 1,
+                     .is_whole = rows->kernel->loops.lanes == 1,
                      .body = write_elements,
                      .context = rows};
   if (is_cut) how.count = size % rows->reduce->block ? -1 : rows->reduce->block;
@@ -309,9 +311,9 @@ static void write_within(jit_emit_t *emit, rows_t *rows, int w, kir_value_t *blo
 
 static void write_pass(jit_emit_t *emit, rows_t *rows, int pass, kir_value_t *block) {
   emit->pass = pass;
-  rows->unroll = rows->kernel->within.rank ? choose_unroll(rows, pass) : 1;
+  rows->unroll = rows->kernel->loops.within.rank ? choose_unroll(rows, pass) : 1;
   start_carries(emit, rows);
-  if (rows->kernel->within.rank)
+  if (rows->kernel->loops.within.rank)
     write_within(emit, rows, 0, block);
   else
     write_elements(emit, rows, 0); /* one element a row: no loop, no lanes */
@@ -354,7 +356,7 @@ static void write_row_pass(jit_emit_t *emit, rows_t *rows, int pass) {
     if (rows->number && pass + 1 < reduce->pass_count)
       keep_results(emit, rows, &reduce->reductions[i]);
   }
-  emit->carry_count = 0;
+  emit->carry.count = 0;
   if (pass + 1 < reduce->pass_count) return;
   emit->pass = reduce->pass_count;
   store_outer(emit, rows->kernel);
@@ -363,9 +365,9 @@ static void write_row_pass(jit_emit_t *emit, rows_t *rows, int pass) {
 static void write_rows(jit_kernel_t *kernel, rows_t *rows, jit_emit_t *emit) {
   jit_loop_t loop;
   jit_units_begin(emit, &loop);
-  jit_unit_enter(emit, kernel, loop.variable, kernel->nest.rank);
+  jit_unit_enter(emit, kernel, loop.variable, kernel->loops.nest.rank);
   for (int pass = 0; pass < rows->reduce->pass_count; pass++) write_row_pass(emit, rows, pass);
-  for (int v = 0; v < kernel->nest.rank; v++) jit_level_leave(emit);
+  for (int v = 0; v < kernel->loops.nest.rank; v++) jit_level_leave(emit);
   jit_units_end(emit, &loop);
 }
 
@@ -376,22 +378,23 @@ static void write_group_pass(jit_emit_t *emit, rows_t *rows, int pass, kir_value
   jit_emit_at(emit, emit->level);
   rows->number = kir_sub(emit->code->builder, loop.variable, from);
   forget_values(rows->reduce);
-  jit_unit_enter(emit, rows->kernel, loop.variable, rows->kernel->nest.rank);
+  jit_unit_enter(emit, rows->kernel, loop.variable, rows->kernel->loops.nest.rank);
   write_row_pass(emit, rows, pass);
-  for (int v = 0; v < rows->kernel->nest.rank; v++) jit_level_leave(emit);
+  for (int v = 0; v < rows->kernel->loops.nest.rank; v++) jit_level_leave(emit);
   jit_loop_end(emit, &loop, to, 1);
 }
 
 static void write_groups(rows_t *rows, jit_emit_t *emit) {
   jit_loop_t loop;
   kir_value_t *size = jit_emit_i64(emit, rows->reduce->group);
-  jit_loop_begin(emit, GROUP_LOOP, emit->begin, &loop);
+  jit_loop_begin(emit, GROUP_LOOP, emit->args.begin, &loop);
   jit_emit_at(emit, emit->level);
   kir_value_t *end = kir_add(emit->code->builder, loop.variable, size);
-  end = jit_intrinsic(emit->code, KIR_SMIN, kir_type_of(end), (kir_value_t *[]){end, emit->end}, 2);
+  end = jit_intrinsic(emit->code, KIR_SMIN, kir_type_of(end),
+                      (kir_value_t *[]){end, emit->args.end}, 2);
   for (int pass = 0; pass < rows->reduce->pass_count; pass++)
     write_group_pass(emit, rows, pass, loop.variable, end);
-  jit_loop_end(emit, &loop, emit->end, rows->reduce->group);
+  jit_loop_end(emit, &loop, emit->args.end, rows->reduce->group);
 }
 
 /* --- rows in blocks --------------------------------------------------------------------------- */
@@ -404,7 +407,7 @@ static void write_block(jit_emit_t *emit, rows_t *rows, int pass) {
   jit_emit_at(emit, emit->level);
   kir_value_t *block = kir_urem(b, loop.variable, blocks);
   kir_value_t *outer = kir_udiv(b, loop.variable, blocks);
-  jit_unit_enter(emit, rows->kernel, outer, rows->kernel->nest.rank);
+  jit_unit_enter(emit, rows->kernel, outer, rows->kernel->loops.nest.rank);
   write_pass(emit, rows, pass, block);
   for (int i = 0; i < rows->reduce->reduction_count; i++) {
     const jit_reduction_t *reduction = &rows->reduce->reductions[i];
@@ -414,8 +417,8 @@ static void write_block(jit_emit_t *emit, rows_t *rows, int pass) {
     for (int k = 0; k < reduction->reducer.count; k++)
       kir_store(b, values[k], shared_address(emit, rows, block, reduction->first_leaf + k));
   }
-  emit->carry_count = 0;
-  for (int v = 0; v < rows->kernel->nest.rank; v++) jit_level_leave(emit);
+  emit->carry.count = 0;
+  for (int v = 0; v < rows->kernel->loops.nest.rank; v++) jit_level_leave(emit);
   jit_units_end(emit, &loop);
 }
 
@@ -427,18 +430,18 @@ static void combine_blocks(jit_emit_t *emit, rows_t *rows, jit_reduction_t *redu
   int count = reduction->reducer.count;
   jit_reduction_inits(emit, reduction, inits);
   jit_reducer_start(emit->code, &reduction->reducer, inits, starts);
-  emit->carry_count = count;
-  memcpy(emit->carried, starts, (size_t)count * sizeof *starts);
+  emit->carry.count = count;
+  memcpy(emit->carry.values, starts, (size_t)count * sizeof *starts);
   jit_loop_begin(emit, GROUP_LOOP, jit_emit_i64(emit, 0), &loop);
   for (int k = 0; k < count; k++) {
     kir_value_t *address = shared_address(emit, rows, loop.variable, reduction->first_leaf + k);
     x[k] = kir_load(b, jit_register_type(emit->code, reduction->reducer.dtypes[k]), address);
   }
-  jit_reducer_join(emit->code, &reduction->reducer, emit->carried, x);
+  jit_reducer_join(emit->code, &reduction->reducer, emit->carry.values, x);
   jit_loop_end(emit, &loop, jit_emit_i64(emit, rows->reduce->block_count), 1);
-  emit->carry_count = 0;
+  emit->carry.count = 0;
   kir_value_t *values[JIT_MAX_RESULTS];
-  memcpy(values, emit->carried, sizeof values);
+  memcpy(values, emit->carry.values, sizeof values);
   finish_reduction(emit, reduction, values);
   for (int k = 0; k < count; k++)
     kir_store(b, values[k], shared_address(emit, rows, NULL, reduction->first_leaf + k));
@@ -448,24 +451,25 @@ static void write_combination(jit_emit_t *emit, rows_t *rows, int pass) {
   jit_reduce_t *reduce = rows->reduce;
   jit_loop_t loop;
   jit_units_begin(emit, &loop);
-  jit_unit_enter(emit, rows->kernel, loop.variable, rows->kernel->nest.rank);
+  jit_unit_enter(emit, rows->kernel, loop.variable, rows->kernel->loops.nest.rank);
   emit->pass = pass;
   for (int i = 0; i < reduce->reduction_count; i++)
     if (reduce->reductions[i].pass == pass) combine_blocks(emit, rows, &reduce->reductions[i]);
   if (pass + 1 == reduce->pass_count) store_outer(emit, rows->kernel);
-  for (int v = 0; v < rows->kernel->nest.rank; v++) jit_level_leave(emit);
+  for (int v = 0; v < rows->kernel->loops.nest.rank; v++) jit_level_leave(emit);
   jit_units_end(emit, &loop);
 }
 
 hr_status_t jit_rows_write(jit_kernel_t *kernel, jit_code_t *code) {
-  rows_t rows = {.kernel = kernel, .reduce = kernel->reduce, .is_split = kernel->phase_count > 1};
-  for (int phase = 0; phase < kernel->phase_count; phase++) {
+  rows_t rows = {
+      .kernel = kernel, .reduce = kernel->reduce, .is_split = kernel->schedule.phase_count > 1};
+  for (int phase = 0; phase < kernel->schedule.phase_count; phase++) {
     jit_emit_t emit;
     char name[64];
     jit_kernel_phase_name(kernel, phase, name);
-    HR_TRY(jit_emit_begin(&emit, code, kernel->graph, name, kernel->buffer_count,
+    HR_TRY(jit_emit_begin(&emit, code, kernel->graph, name, kernel->arrays.count,
                           kernel->root_count + 1));
-    emit.given = given, emit.given_context = &rows;
+    emit.provider.get = given, emit.provider.context = &rows;
     forget_values(rows.reduce);
     if (!rows.is_split && kernel->reduce->group > 1)
       write_groups(&rows, &emit);

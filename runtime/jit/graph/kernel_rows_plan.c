@@ -25,12 +25,14 @@ static void find_expensive(const jit_kernel_t *kernel) {
  * a pass needs, the first node that an earlier one had is saved there, if it is worth it; what is
  * below is not needed again. */
 static void need(jit_kernel_t *kernel, jit_node_t *node, int pass) {
-  if (!(node->vars & jit_within_vars(kernel)) || node->uses == pass + 1 || node->slot >= 0) return;
-  bool again = node->uses > 0;
-  if (!again) node->first_pass = pass;
-  node->uses = pass + 1;
+  if (!(node->vars & jit_within_vars(kernel)) || node->reduce.end_pass == pass + 1 ||
+      node->reduce.slot >= 0)
+    return;
+  bool again = node->reduce.end_pass > 0;
+  if (!again) node->reduce.first_pass = pass;
+  node->reduce.end_pass = pass + 1;
   if (again && node->is_expensive) {
-    node->slot = kernel->reduce->saved_count++;
+    node->reduce.slot = kernel->reduce->saved_count++;
     return;
   }
   if (node->guard) need(kernel, node->guard, pass);
@@ -46,7 +48,7 @@ static void find_saved(jit_kernel_t *kernel) {
            k++)
         need(kernel, reduce->reductions[i].inputs[k], pass);
     for (int r = 0; r < kernel->root_count; r++)
-      if (kernel->roots[r].is_full && kernel->roots[r].value->pass == pass)
+      if (kernel->roots[r].is_full && kernel->roots[r].value->reduce.pass == pass)
         need(kernel, kernel->roots[r].value, pass);
   }
 }
@@ -54,17 +56,17 @@ static void find_saved(jit_kernel_t *kernel) {
 /* While a row is in the cache for the last time, the next group's is asked for: else its first pass
  * waits for memory. */
 static void find_prefetch_distance(jit_kernel_t *kernel) {
-  int var = kernel->nest.rank - 1;
+  int var = kernel->loops.nest.rank - 1;
   if (var < 0) return;
   for (jit_node_t *node = kernel->graph->first_made; node; node = node->next_made) {
-    bool is_again = node->kind == JIT_LOAD && node->uses > node->first_pass + 1;
+    bool is_again = node->kind == JIT_LOAD && node->reduce.end_pass > node->reduce.first_pass + 1;
     if (!is_again || jit_expr_is_nonaffine(&kernel->graph->exprs, node->expr, var)) continue;
     int64_t rows = kernel->reduce->group, bytes = (int64_t)hr_dtype_bytes(node->dtype);
     int64_t distance = jit_expr_factor(node->expr, var) * rows * bytes;
     if (distance < MIN_PREFETCH || distance > MAX_PREFETCH ||
         !jit_kernel_is_from_memory(kernel, node))
       continue;
-    node->lookahead = distance, node->lookahead_pass = node->uses - 1;
+    node->prefetch.distance = distance, node->prefetch.pass = node->reduce.end_pass - 1;
   }
 }
 
@@ -77,7 +79,7 @@ static bool is_ascending(const jit_reduce_t *reduce) {
 /* The dimension of rows that is cut: the outermost one of enough blocks, else the longest; the
  * outermost one where blocks must be neighbours in ascending order. */
 static int cut_of(const jit_kernel_t *kernel) {
-  const jit_nest_t *within = &kernel->within;
+  const jit_nest_t *within = &kernel->loops.within;
   int cut = 0;
   while (is_ascending(kernel->reduce) && cut + 1 < within->rank && within->sizes[cut] == 1) cut++;
   if (is_ascending(kernel->reduce)) return cut;
@@ -95,25 +97,27 @@ static bool is_worth_blocks(const jit_kernel_t *kernel) {
 static void split_rows(jit_kernel_t *kernel) {
   jit_reduce_t *reduce = kernel->reduce;
   reduce->cut = cut_of(kernel);
-  int64_t size = kernel->within.sizes[reduce->cut],
-          unit = reduce->cut + 1 < kernel->within.rank ? 1 : 64;
+  int64_t size = kernel->loops.within.sizes[reduce->cut],
+          unit = reduce->cut + 1 < kernel->loops.within.rank ? 1 : 64;
   int64_t blocks = reduce->within_count / BLOCK_LEAST;
   if (blocks > BLOCKS_MOST) blocks = BLOCKS_MOST;
   reduce->block = (size + blocks - 1) / blocks;
   reduce->block = (reduce->block + unit - 1) / unit * unit;
   reduce->block_count = (size + reduce->block - 1) / reduce->block;
-  kernel->phase_count = 2 * reduce->pass_count;
+  kernel->schedule.phase_count = 2 * reduce->pass_count;
   double ns =
       jit_kernel_ns(kernel, kernel->graph, (double)(reduce->outer_count * reduce->within_count));
   for (int p = 0; p < reduce->pass_count; p++) {
-    kernel->phases[2 * p].units = reduce->outer_count * reduce->block_count;
-    kernel->phases[2 * p].unit_ns = ns / (double)(reduce->pass_count * kernel->phases[2 * p].units);
-    kernel->phases[2 * p + 1].units = reduce->outer_count;
-    kernel->phases[2 * p + 1].unit_ns = 5.0 * (double)(reduce->block_count * reduce->leaf_count);
+    kernel->schedule.phases[2 * p].units = reduce->outer_count * reduce->block_count;
+    kernel->schedule.phases[2 * p].unit_ns =
+        ns / (double)(reduce->pass_count * kernel->schedule.phases[2 * p].units);
+    kernel->schedule.phases[2 * p + 1].units = reduce->outer_count;
+    kernel->schedule.phases[2 * p + 1].unit_ns =
+        5.0 * (double)(reduce->block_count * reduce->leaf_count);
   }
   /* Partial results of each block, then the results. */
   int64_t results = reduce->outer_count * (reduce->block_count + 1) * reduce->leaf_count;
-  kernel->scratch_bytes = (size_t)(results * reduce->element_bytes);
+  kernel->schedule.scratch_bytes = (size_t)(results * reduce->element_bytes);
 }
 
 /* Of the worker, for each row of a group: what is saved, and results of reductions. */
@@ -125,9 +129,9 @@ static size_t row_bytes_of(const jit_reduce_t *reduce) {
 
 static void whole_rows(jit_kernel_t *kernel) {
   jit_reduce_t *reduce = kernel->reduce;
-  kernel->phase_count = 1;
-  kernel->phases[0].units = reduce->outer_count;
-  kernel->phases[0].unit_ns =
+  kernel->schedule.phase_count = 1;
+  kernel->schedule.phases[0].units = reduce->outer_count;
+  kernel->schedule.phases[0].unit_ns =
       jit_kernel_ns(kernel, kernel->graph, (double)reduce->within_count) + 10;
   reduce->group = reduce->pass_count > 1 ? GROUP_ELEMENTS / reduce->within_count : 1;
   if (reduce->group > GROUP_MOST) reduce->group = GROUP_MOST;
@@ -137,41 +141,43 @@ static void whole_rows(jit_kernel_t *kernel) {
   size_t bytes = (size_t)(reduce->within_count * reduce->element_bytes);
   reduce->saved_bytes = (bytes + HR_ALIGNMENT - 1) / HR_ALIGNMENT * HR_ALIGNMENT;
   reduce->row_bytes = row_bytes_of(reduce);
-  kernel->worker_bytes = reduce->row_bytes * (size_t)reduce->group;
+  kernel->schedule.worker_bytes = reduce->row_bytes * (size_t)reduce->group;
 }
 
 static void find_streams(jit_kernel_t *kernel) {
   const jit_reduce_t *reduce = kernel->reduce;
-  int64_t inner = kernel->within.rank ? kernel->within.sizes[kernel->within.rank - 1] : 1;
+  int64_t inner =
+      kernel->loops.within.rank ? kernel->loops.within.sizes[kernel->loops.within.rank - 1] : 1;
   int64_t count = reduce->outer_count * reduce->within_count;
   for (int r = 0; r < kernel->root_count; r++) {
     jit_root_t *root = &kernel->roots[r];
     int64_t bytes = (int64_t)hr_dtype_bytes(root->dtype);
-    root->streams = root->is_full && bytes >= 4 && kernel->lanes > 1 &&
-                    inner % (16 * kernel->lanes) == 0 && count * bytes >= STREAM_BYTES;
+    root->streams = root->is_full && bytes >= 4 && kernel->loops.lanes > 1 &&
+                    inner % (16 * kernel->loops.lanes) == 0 && count * bytes >= STREAM_BYTES;
   }
 }
 
 /* Are there lanes enough for trees of reducer_tree.c, and values that lie in them one by one? */
 static bool is_worth_tree(const jit_kernel_t *kernel) {
   const jit_reduce_t *reduce = kernel->reduce;
-  if (!kernel->within.rank || kernel->lanes & (kernel->lanes - 1)) return false;
+  if (!kernel->loops.within.rank || kernel->loops.lanes & (kernel->loops.lanes - 1)) return false;
   for (int i = 0; i < reduce->reduction_count; i++)
     for (int k = 0; k < reduce->reductions[i].reducer.count; k++)
       if (hr_dtype_is_complex(reduce->reductions[i].reducer.dtypes[k])) return false;
-  return 2 * kernel->within.sizes[kernel->within.rank - 1] > kernel->lanes;
+  return 2 * kernel->loops.within.sizes[kernel->loops.within.rank - 1] > kernel->loops.lanes;
 }
 
 hr_status_t jit_rows_plan(jit_kernel_t *kernel) {
   HR_TRY(jit_reduce_plan(kernel));
   jit_reduce_t *reduce = kernel->reduce;
-  kernel->lanes = kernel->within.rank ? jit_kernel_lanes(kernel) : 1;
-  if (is_ascending(reduce) && !is_worth_tree(kernel)) kernel->lanes = 1;
+  kernel->loops.lanes = kernel->loops.within.rank ? jit_kernel_lanes(kernel) : 1;
+  if (is_ascending(reduce) && !is_worth_tree(kernel)) kernel->loops.lanes = 1;
   if (reduce->leaf_count > 16) return hr_error(HR_UNSUPPORTED, "too many results of reductions");
   if (is_worth_blocks(kernel))
     split_rows(kernel);
   else
     whole_rows(kernel);
   find_streams(kernel);
-  return kernel->phase_count > 1 || reduce->pass_count > 1 ? NULL : jit_kernel_find_reuse(kernel);
+  return kernel->schedule.phase_count > 1 || reduce->pass_count > 1 ? NULL
+                                                                    : jit_kernel_find_reuse(kernel);
 }

@@ -12,7 +12,8 @@ static kir_value_t *vector_at(jit_emit_t *emit, kir_type_t *element, kir_value_t
 /* Before the loops over the square, at the level of those around. */
 static void fill_square(jit_emit_t *emit, const jit_kernel_t *kernel, jit_node_t *node, int level) {
   jit_code_t *code = emit->code;
-  int along = kernel->nest.rank - 2, across = kernel->nest.rank - 1, count = kernel->lanes;
+  int along = kernel->loops.nest.rank - 2, across = kernel->loops.nest.rank - 1,
+      count = kernel->loops.lanes;
   kir_type_t *element = jit_memory_type(code, node->dtype),
              *vector = kir_vector_type(element, (unsigned)count);
   int64_t jump = jit_expr_factor(node->expr, across);
@@ -31,23 +32,24 @@ static void fill_square(jit_emit_t *emit, const jit_kernel_t *kernel, jit_node_t
   jit_emit_transposed(code, rows, count);
   for (int row = 0; row < count; row++)
     kir_store(code->builder, rows[row],
-              vector_at(emit, element, node->square, jit_emit_i64(emit, (int64_t)row * count)));
+              vector_at(emit, element, node->tile.value, jit_emit_i64(emit, (int64_t)row * count)));
 }
 
 kir_value_t *jit_tile_given(jit_emit_t *emit, jit_node_t *node) {
-  const jit_kernel_t *kernel = emit->given_context;
-  int along = kernel->nest.rank - 2, across = kernel->nest.rank - 1, count = kernel->lanes;
+  const jit_kernel_t *kernel = emit->provider.context;
+  int along = kernel->loops.nest.rank - 2, across = kernel->loops.nest.rank - 1,
+      count = kernel->loops.lanes;
   if (!jit_is_transposed(&emit->graph->exprs, node, along, across)) return NULL;
   int level = emit->depths[along] - 1;
-  if (!node->square)
-    node->square = jit_emit_alloca(emit, (int64_t)hr_dtype_bytes(node->dtype) * count * count);
-  if (node->square_epoch != emit->levels[level].epoch) fill_square(emit, kernel, node, level);
-  node->square_epoch = emit->levels[level].epoch;
+  if (!node->tile.value)
+    node->tile.value = jit_emit_alloca(emit, (int64_t)hr_dtype_bytes(node->dtype) * count * count);
+  if (node->tile.epoch != emit->levels[level].epoch) fill_square(emit, kernel, node, level);
+  node->tile.epoch = emit->levels[level].epoch;
   kir_type_t *element = jit_memory_type(emit->code, node->dtype);
   jit_emit_at(emit, emit->level);
   kir_value_t *row =
       kir_mul(emit->code->builder, emit->variables[along], jit_emit_i64(emit, count));
   kir_value_t *value = kir_load(emit->code->builder, kir_vector_type(element, (unsigned)count),
-                                vector_at(emit, element, node->square, row));
+                                vector_at(emit, element, node->tile.value, row));
   return jit_from_memory(emit->code, node->dtype, value);
 }

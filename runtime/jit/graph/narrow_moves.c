@@ -35,7 +35,9 @@ static void find_computed(jit_graph_t *graph) {
 
 void jit_graph_move_bits(jit_kernel_t *kernel) {
   jit_graph_t *graph = kernel->graph;
-  if (graph->failed || kernel->narrow_row || jit_nest_count(&kernel->nest) < ELEMENTS_LEAST) return;
+  if (graph->failed || kernel->loops.narrow_row ||
+      jit_nest_count(&kernel->loops.nest) < ELEMENTS_LEAST)
+    return;
   find_computed(graph);
   for (jit_node_t *node = graph->first_made; node; node = node->next_made)
     if (!node->is_computed && hr_dtype_is_float(node->dtype) &&

@@ -23,7 +23,7 @@ typedef struct region_plan {
 static int nodes_of(const jit_plan_t *plan) {
   int nodes = 0;
   for (int c = 0; c < plan->call_count; c++)
-    nodes += plan->calls[c].kernel->graph->node_count * plan->calls[c].kernel->phase_count;
+    nodes += plan->calls[c].kernel->graph->node_count * plan->calls[c].kernel->schedule.phase_count;
   return nodes;
 }
 
@@ -75,7 +75,7 @@ static void find_buffers(jit_region_t *region) {
 
 static void find_literals(jit_region_t *region, const jit_plan_t *plan, int *capacity) {
   for (int c = 0; c < plan->call_count; c++)
-    for (int k = 0; k < plan->calls[c].kernel->buffer_count; k++) {
+    for (int k = 0; k < plan->calls[c].kernel->arrays.count; k++) {
       const void *literal = plan->calls[c].literals[k];
       if (literal && region->literals) region->literals[region->literal_count++] = literal;
       *capacity += literal != NULL;
@@ -155,10 +155,10 @@ static void add_calls(jit_key_state_t *state, const jit_plan_t *plan) {
   for (int c = 0; c < plan->call_count; c++) {
     const jit_call_t *call = &plan->calls[c];
     jit_key_add(state, call->kernel->key.data, call->kernel->key.size);
-    jit_key_add(state, call->in, (size_t)call->kernel->buffer_count * sizeof *call->in);
+    jit_key_add(state, call->in, (size_t)call->kernel->arrays.count * sizeof *call->in);
     jit_key_add(state, call->out, (size_t)call->kernel->root_count * sizeof *call->out);
     add_words(state, (int64_t)call->shared_at, (int64_t)call->private_at,
-              call->kernel->phase_count);
+              call->kernel->schedule.phase_count);
   }
   for (int c = 0; c < plan->copy_count; c++)
     add_words(state, plan->copies[c].in, plan->copies[c].out, (int64_t)plan->copies[c].bytes);
@@ -200,9 +200,9 @@ static void take_kernels(const jit_region_t *region, jit_kernel_t *kernel) {
   for (int s = region->step; s < region->end; s++) {
     const jit_plan_t *plan = region_step(region, s)->native.plan;
     for (int c = 0; region->is_written_out[s - region->step] && c < plan->call_count; c++) {
-      plan->calls[c].kernel->uses--;
-      plan->calls[c].kernel->writers++;
-      kernel->node_work += plan->calls[c].kernel->node_work;
+      plan->calls[c].kernel->state.uses--;
+      plan->calls[c].kernel->state.writers++;
+      kernel->state.node_work += plan->calls[c].kernel->state.node_work;
     }
   }
 }
@@ -217,7 +217,7 @@ static hr_status_t new_region(jit_t *jit, const flat_plan_t *flat, int step,
   HR_TRY(HR_NEW(&kernel->arena, &kernel->region));
   *kernel->region = (jit_region_t){
       .flat = flat, .step = step, .end = flat->steps[step].end, .loop = flat->steps[step]};
-  kernel->target = jit_target_host(), kernel->uses = 1, kernel->phase_count = 1;
+  kernel->target = jit_target_host(), kernel->state.uses = 1, kernel->schedule.phase_count = 1;
   HR_TRY(look(kernel->region, &kernel->arena));
   HR_TRY(make_key(kernel->region, &jit->arena, &kernel->key));
   take_kernels(kernel->region, kernel);
@@ -268,7 +268,7 @@ static hr_status_t run(const op_native_run_t *env, const void *opaque, void *con
   (void)out;
   memcpy(table, in, (size_t)plan->buffer_count * sizeof *table);
   memcpy(table + plan->buffer_count, plan->literals, (size_t)plan->literal_count * sizeof *table);
-  plan->kernel->phases[0].run(table, machine, &status, 0, 0);
+  plan->kernel->schedule.phases[0].run(table, machine, &status, 0, 0);
   return status;
 }
 

@@ -6,11 +6,13 @@
 
 int region_lanes_of(const jit_kernel_t *kernel) {
   bool is_loop = kernel->form.space.kind == FUSION_LOOP;
-  const jit_nest_t *nest = is_loop ? &kernel->nest : &kernel->within;
-  if (!is_loop && (!kernel->has_rows || kernel->nest.rank || kernel->phase_count > 1)) return 0;
+  const jit_nest_t *nest = is_loop ? &kernel->loops.nest : &kernel->loops.within;
+  if (!is_loop &&
+      (!kernel->has_rows || kernel->loops.nest.rank || kernel->schedule.phase_count > 1))
+    return 0;
   if (!nest->rank) return 1;
-  if (nest->rank > 1 || nest->sizes[0] > REGION_LANES || kernel->has_tiles) return 0;
-  int64_t vectors = (nest->sizes[0] + kernel->lanes - 1) / kernel->lanes;
+  if (nest->rank > 1 || nest->sizes[0] > REGION_LANES || kernel->loops.has_tiles) return 0;
+  int64_t vectors = (nest->sizes[0] + kernel->loops.lanes - 1) / kernel->loops.lanes;
   return vectors * kernel->graph->node_count <= 200 ? (int)nest->sizes[0] : 0;
 }
 

@@ -179,7 +179,7 @@ typedef struct buffer_lists {
 
 static hr_status_t new_lists(hr_arena_t *arena, const jit_kernel_t *kernel,
                              buffer_lists_t *out_lists) {
-  int in_count = kernel->buffer_count + 1, out_count = kernel->root_count + 1;
+  int in_count = kernel->arrays.count + 1, out_count = kernel->root_count + 1;
   HR_TRY(HR_NEW_ARRAY(arena, in_count, &out_lists->ins));
   HR_TRY(HR_NEW_ARRAY(arena, in_count, &out_lists->in_registers));
   HR_TRY(HR_NEW_ARRAY(arena, out_count, &out_lists->outs));
@@ -202,7 +202,7 @@ static kir_value_t *next_literal(writer_t *w) {
 
 static void fill_lists(writer_t *w, const flat_step_t *step, const jit_call_t *call,
                        buffer_lists_t *lists) {
-  for (int k = 0; k < call->kernel->buffer_count; k++) {
+  for (int k = 0; k < call->kernel->arrays.count; k++) {
     if (call->in[k] >= 0)
       place_array(w, step->in[call->in[k]], &lists->ins[k], &lists->in_registers[k]);
     else
@@ -219,8 +219,8 @@ static void fill_lists(writer_t *w, const flat_step_t *step, const jit_call_t *c
 static void straighten(jit_kernel_t *kernel) {
   int lanes = region_lanes_of(kernel);
   if (!lanes) return;
-  kernel->lanes = lanes, kernel->vectors = 1, kernel->block = 0, kernel->unit_rank = 0,
-  kernel->phases[0].units = 1;
+  kernel->loops.lanes = lanes, kernel->loops.vectors = 1, kernel->loops.block = 0,
+  kernel->loops.unit_rank = 0, kernel->schedule.phases[0].units = 1;
 }
 
 static hr_status_t write_call(writer_t *w, const flat_step_t *step, const jit_call_t *call) {
@@ -230,7 +230,8 @@ static hr_status_t write_call(writer_t *w, const flat_step_t *step, const jit_ca
   HR_TRY(new_lists(&w->kernel->arena, kernel, &lists));
   fill_lists(w, step, call, &lists);
   straighten(kernel);
-  for (int p = 0; p < kernel->phase_count; p++) units[p] = kernel->phases[p].units;
+  for (int p = 0; p < kernel->schedule.phase_count; p++)
+    units[p] = kernel->schedule.phases[p].units;
   jit_function_part_t slot_address = {.function = w->function,
                                       .block = w->at,
                                       .ins = lists.ins,
@@ -244,9 +245,10 @@ static hr_status_t write_call(writer_t *w, const flat_step_t *step, const jit_ca
   w->code->function_part = &slot_address;
   hr_status_t st = jit_kernel_write(kernel, w->code);
   w->code->function_part = NULL;
-  kernel->lanes = as_it_was.lanes, kernel->vectors = as_it_was.vectors,
-  kernel->block = as_it_was.block;
-  kernel->unit_rank = as_it_was.unit_rank, kernel->phases[0] = as_it_was.phases[0];
+  kernel->loops.lanes = as_it_was.loops.lanes, kernel->loops.vectors = as_it_was.loops.vectors,
+  kernel->loops.block = as_it_was.loops.block;
+  kernel->loops.unit_rank = as_it_was.loops.unit_rank,
+  kernel->schedule.phases[0] = as_it_was.schedule.phases[0];
   w->nowhere = slot_address.nowhere;
   go_on(w, slot_address.block);
   return st;

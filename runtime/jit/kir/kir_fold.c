@@ -1,4 +1,11 @@
-/* Operations of the kernel IR on constants: integers wrap, floats round to nearest. */
+/* Constant folding in the kernel IR, lane by lane, as the builder makes instructions: no pass is
+ * needed for it.
+ *
+ * Constants keep each lane's bits in a uint64_t. Integers wrap at their width; f32 and f64 round to
+ * nearest even, as the host computes them. Operations whose result would be poison (shifts by the
+ * width or more) or would trap (division by zero) stay instructions. Algebraic identities are
+ * applied to integers only where they hold for all values; floats keep theirs, since x + 0 and x *
+ * 1 tell signed zeros and NaNs apart. */
 #include <string.h>
 
 #include "jit/kir/kir.h"
@@ -29,65 +36,92 @@ static bool compare_integers(int predicate, uint64_t a, uint64_t b, unsigned bit
   }
 }
 
-/* False: not known, as a division by zero is. */
-static bool fold_integers(kir_op_t op, int predicate, uint64_t a, uint64_t b, unsigned bits,
-                          uint64_t *out) {
-  int64_t x = kir_sign_extend(a, bits), y = kir_sign_extend(b, bits);
-  bool shifts = b < bits, divides = b != 0, divides_signed = y != 0 && y != -1;
+/* Shifts. False: the count reaches the width, which gives poison. */
+static bool fold_shift(kir_op_t op, uint64_t a, uint64_t b, unsigned bits, uint64_t *out) {
+  if (b >= bits) return false;
+  if (op == KIR_SHL) {
+    *out = a << b;
+    return true;
+  }
+  *out = op == KIR_LSHR ? a >> b : (uint64_t)(kir_sign_extend(a, bits) >> b);
+  return true;
+}
+
+/* Quotients and remainders. False: division by zero, or a signed one by -1, which may overflow. */
+static bool fold_division(kir_op_t op, uint64_t a, uint64_t b, unsigned bits, uint64_t *out) {
+  int64_t x = kir_sign_extend(a, bits);
+  int64_t y = kir_sign_extend(b, bits);
+  bool is_signed = op == KIR_SDIV || op == KIR_SREM;
+  if (is_signed ? y == 0 || y == -1 : b == 0) return false;
+  if (is_signed)
+    *out = (uint64_t)(op == KIR_SDIV ? x / y : x % y);
+  else
+    *out = op == KIR_UDIV ? a / b : a % b;
+  return true;
+}
+
+static uint64_t fold_min_max(kir_op_t op, uint64_t a, uint64_t b, unsigned bits) {
+  int64_t x = kir_sign_extend(a, bits);
+  int64_t y = kir_sign_extend(b, bits);
+  switch (op) {
+    case KIR_SMIN:
+      return x < y ? a : b;
+    case KIR_SMAX:
+      return x > y ? a : b;
+    case KIR_UMIN:
+      return a < b ? a : b;
+    default:
+      return a > b ? a : b;
+  }
+}
+
+static uint64_t fold_ring(kir_op_t op, uint64_t a, uint64_t b) {
   switch (op) {
     case KIR_ADD:
-      *out = a + b;
-      return true;
+      return a + b;
     case KIR_SUB:
-      *out = a - b;
-      return true;
+      return a - b;
     case KIR_MUL:
-      *out = a * b;
-      return true;
+      return a * b;
     case KIR_AND:
-      *out = a & b;
-      return true;
+      return a & b;
     case KIR_OR:
-      *out = a | b;
-      return true;
+      return a | b;
+    default:
+      return a ^ b;
+  }
+}
+
+/* Result of an operation on two integers of `bits` bits; bits above them may be set. False: the
+ * operation is not folded. */
+static bool fold_integers(kir_op_t op, int predicate, uint64_t a, uint64_t b, unsigned bits,
+                          uint64_t *out) {
+  switch (op) {
+    case KIR_ADD:
+    case KIR_SUB:
+    case KIR_MUL:
+    case KIR_AND:
+    case KIR_OR:
     case KIR_XOR:
-      *out = a ^ b;
+      *out = fold_ring(op, a, b);
       return true;
     case KIR_SHL:
-      *out = shifts ? a << b : 0;
-      return shifts;
     case KIR_LSHR:
-      *out = shifts ? a >> b : 0;
-      return shifts;
     case KIR_ASHR:
-      *out = shifts ? (uint64_t)(x >> b) : 0;
-      return shifts;
+      return fold_shift(op, a, b, bits, out);
     case KIR_UDIV:
-      *out = divides ? a / b : 0;
-      return divides;
     case KIR_UREM:
-      *out = divides ? a % b : 0;
-      return divides;
     case KIR_SDIV:
-      *out = divides_signed ? (uint64_t)(x / y) : 0;
-      return divides_signed;
     case KIR_SREM:
-      *out = divides_signed ? (uint64_t)(x % y) : 0;
-      return divides_signed;
+      return fold_division(op, a, b, bits, out);
     case KIR_ICMP:
       *out = compare_integers(predicate, a, b, bits);
       return true;
     case KIR_SMIN:
-      *out = x < y ? a : b;
-      return true;
     case KIR_SMAX:
-      *out = x > y ? a : b;
-      return true;
     case KIR_UMIN:
-      *out = a < b ? a : b;
-      return true;
     case KIR_UMAX:
-      *out = a > b ? a : b;
+      *out = fold_min_max(op, a, b, bits);
       return true;
     default:
       return false;

@@ -1,4 +1,11 @@
-/* Results in general registers: indices, conditions, integers one at a time. */
+/* Instruction selection for results in general registers: indices, addresses, conditions, scalar
+ * integers.
+ *
+ * Every operation is one row of gpr_selectors. x86 instructions overwrite their first operand: the
+ * destination gets it by a move unless the allocator gave both one register. Integers of 8 and 16
+ * bits are computed in 32; bits above a value's width are unspecified, so that divisions, right
+ * shifts and comparisons extend their operands first. ax, cx and dx are never allocated: divisions,
+ * shifts by a variable and conditions use them. */
 #include "jit/x64/x64_isel.h"
 
 static bool is_wide(const kir_type_t *type) { return type->bits == 64; }
@@ -109,7 +116,7 @@ static void select_compare(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, to);
 }
 
-static void select_either(x64_code_t *code, kir_value_t *instr) {
+static void select_select(x64_code_t *code, kir_value_t *instr) {
   int other = x64_gpr(code, instr->args[2], X86_AX);
   x86_mov(&code->x, X86_AX, other);
   int condition = x64_set_flags(code, instr->args[0]);
@@ -328,8 +335,9 @@ static void select_alloca(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, to);
 }
 
-/* Is any lane's bit set? */
-static void select_any(x64_code_t *code, kir_value_t *instr) {
+/* Or over the lanes of a mask: KMOV to ax, the bits above the lanes shifted out, compared with 0.
+ */
+static void select_reduce_or(x64_code_t *code, kir_value_t *instr) {
   const kir_type_t *type = instr->args[0]->type;
   int to = x64_destination(code, instr, X86_AX),
       from = x64_mask(code, instr->args[0], X64_SCRATCH_MASK);
@@ -342,69 +350,46 @@ static void select_any(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, to);
 }
 
+typedef void (*select_fn)(x64_code_t *code, kir_value_t *instr);
+
+/* Selector of each operation with a result in a general register. NULL: a cast, an element of a
+ * vector, or no code. */
+static const select_fn gpr_selectors[KIR_OP_COUNT] = {[KIR_ADD] = select_alu,
+                                                      [KIR_SUB] = select_alu,
+                                                      [KIR_AND] = select_alu,
+                                                      [KIR_OR] = select_alu,
+                                                      [KIR_XOR] = select_alu,
+                                                      [KIR_MUL] = select_product,
+                                                      [KIR_UDIV] = select_division,
+                                                      [KIR_SDIV] = select_division,
+                                                      [KIR_UREM] = select_division,
+                                                      [KIR_SREM] = select_division,
+                                                      [KIR_SHL] = select_shift,
+                                                      [KIR_LSHR] = select_shift,
+                                                      [KIR_ASHR] = select_shift,
+                                                      [KIR_SMIN] = select_min_max,
+                                                      [KIR_SMAX] = select_min_max,
+                                                      [KIR_UMIN] = select_min_max,
+                                                      [KIR_UMAX] = select_min_max,
+                                                      [KIR_ICMP] = select_compare,
+                                                      [KIR_FCMP] = select_compare,
+                                                      [KIR_SELECT] = select_select,
+                                                      [KIR_TRUNC] = select_narrowing,
+                                                      [KIR_ZEXT] = select_widening,
+                                                      [KIR_SEXT] = select_widening,
+                                                      [KIR_CTPOP] = select_count,
+                                                      [KIR_CTLZ] = select_count,
+                                                      [KIR_LOAD] = select_load,
+                                                      [KIR_GEP] = select_address,
+                                                      [KIR_ALLOCA] = select_alloca,
+                                                      [KIR_REDUCE_OR] = select_reduce_or};
+
 void x64_select_gpr(x64_code_t *code, kir_value_t *instr) {
+  select_fn select = gpr_selectors[instr->op];
   if (instr->type->kind == KIR_TYPE_INT && instr->type->bits > 64)
     x64_unsupported(code, "wide integers");
-  switch (instr->op) {
-    case KIR_ADD:
-    case KIR_SUB:
-    case KIR_AND:
-    case KIR_OR:
-    case KIR_XOR:
-      select_alu(code, instr);
-      return;
-    case KIR_MUL:
-      select_product(code, instr);
-      return;
-    case KIR_UDIV:
-    case KIR_SDIV:
-    case KIR_UREM:
-    case KIR_SREM:
-      select_division(code, instr);
-      return;
-    case KIR_SHL:
-    case KIR_LSHR:
-    case KIR_ASHR:
-      select_shift(code, instr);
-      return;
-    case KIR_SMIN:
-    case KIR_SMAX:
-    case KIR_UMIN:
-    case KIR_UMAX:
-      select_min_max(code, instr);
-      return;
-    case KIR_ICMP:
-    case KIR_FCMP:
-      select_compare(code, instr);
-      return;
-    case KIR_SELECT:
-      select_either(code, instr);
-      return;
-    case KIR_TRUNC:
-      select_narrowing(code, instr);
-      return;
-    case KIR_ZEXT:
-    case KIR_SEXT:
-      select_widening(code, instr);
-      return;
-    case KIR_CTPOP:
-    case KIR_CTLZ:
-      select_count(code, instr);
-      return;
-    case KIR_LOAD:
-      select_load(code, instr);
-      return;
-    case KIR_GEP:
-      select_address(code, instr);
-      return;
-    case KIR_ALLOCA:
-      select_alloca(code, instr);
-      return;
-    case KIR_REDUCE_OR:
-      select_any(code, instr);
-      return;
-    default:
-      if (!x64_select_cast(code, instr) && !x64_select_shuffle(code, instr))
-        x64_unsupported(code, "an instruction");
-  }
+  if (select)
+    select(code, instr);
+  else if (!x64_select_cast(code, instr) && !x64_select_shuffle(code, instr))
+    x64_unsupported(code, "an instruction");
 }

@@ -1,4 +1,11 @@
-/* Results in vectors and masks, scalar floats among them, and what is stored. */
+/* Instruction selection for results in vector and mask registers: arithmetic, comparisons, selects,
+ * of vectors and of scalar floats.
+ *
+ * Every operation is one row of vector_selectors; operations whose encodings differ by element size
+ * only have a row of opcodes. The last operand of an instruction is read from memory where it is a
+ * constant or a load that was folded (x64_prepare.c), so operands are swapped where the operation
+ * commutes. Floats have the EVEX encoding too, with the scalar form of the opcode. f16 arithmetic,
+ * i8 products and shifts have no code here: x64_expand.c rewrites them before. */
 #include "jit/x64/x64_isel.h"
 
 #define SCRATCH X64_SCRATCH_VECTOR
@@ -103,7 +110,7 @@ static void select_mask_binary(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, to);
 }
 
-static void select_root(x64_code_t *code, kir_value_t *instr) {
+static void select_sqrt(x64_code_t *code, kir_value_t *instr) {
   int to = x64_destination(code, instr, SCRATCH + 2),
       from = x64_vector(code, instr->args[0], SCRATCH);
   x86_opcode_t opcode = float_opcode(code, instr->type, float_opcodes[KIR_SQRT]);
@@ -123,7 +130,8 @@ static void select_count(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, to);
 }
 
-/* Of the three forms the one whose destination has one of its operands already. */
+/* The form of VFMADD (213 or 231) is chosen whose destination register already holds one of the
+ * operands; otherwise one operand is moved there. */
 static void select_fma(x64_code_t *code, kir_value_t *instr) {
   kir_value_t *a = instr->args[0], *b = instr->args[1], *c = instr->args[2];
   const kir_type_t *type = instr->type;
@@ -163,7 +171,8 @@ static kir_value_t *sign_of(const kir_type_t *type, bool but) {
   return kir_splat_constant((kir_type_t *)type, but ? ~sign : sign);
 }
 
-/* As whole registers, so that a scalar's constant is one, too. */
+/* Bitwise op on a float and a constant. A scalar is treated as a whole register, since the bitwise
+ * instructions have no scalar form. */
 static void bits_with(x64_code_t *code, kir_op_t op, const kir_type_t *type, int to, int from,
                       kir_value_t *constant) {
   x86_opcode_t opcode = integer_opcodes[op][x64_log_bytes(type)];
@@ -183,44 +192,60 @@ static void select_sign(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, to);
 }
 
-/* Bits of the second where the constant has ones, else of the first: the processor's choice by
- * three operands. */
+/* VPTERNLOG with the truth table 0xe4: bits of the second operand where the constant has ones, else
+ * of the first. */
 static void select_copysign(x64_code_t *code, kir_value_t *instr) {
   const kir_type_t *type = instr->type;
-  const x86_opcode_t choose = X86_OP(1, 3, type->bits == 64, 0x25);
+  const x86_opcode_t ternary_logic = X86_OP(1, 3, type->bits == 64, 0x25);
   int to = SCRATCH + 2, from = x64_vector(code, instr->args[0], SCRATCH);
   kir_value_t *sign = sign_of(type, false);
   if (type->bits < 32) x64_unsupported(code, "arithmetic in f16");
   x64_move_vector(code, to, x64_vector(code, instr->args[1], to));
   if (is_scalar(type))
-    x64_emit_registers(code, choose, 0, to, from, x64_vector(code, sign, SCRATCH + 1));
+    x64_emit_registers(code, ternary_logic, 0, to, from, x64_vector(code, sign, SCRATCH + 1));
   else
-    x64_emit_with_imm(code, choose, type, to, from, sign, SCRATCH + 1, 1);
+    x64_emit_with_imm(code, ternary_logic, type, to, from, sign, SCRATCH + 1, 1);
   x86_byte(&code->x, 0xe4);
   x64_define(code, instr, to);
 }
 
-/* how: LLVM's and the processor's nearest even, down, up, towards zero. */
-static void select_rounding(x64_code_t *code, kir_value_t *instr, unsigned how) {
+/* Immediate operands of VRNDSCALE: to nearest even under MXCSR, then down, up and towards zero
+ * without the inexact exception. */
+static const unsigned char rounding_modes[KIR_OP_COUNT] = {
+    [KIR_RINT] = 4, [KIR_FLOOR] = 9, [KIR_CEIL] = 10, [KIR_FTRUNC] = 11};
+
+static void select_rounding(x64_code_t *code, kir_value_t *instr) {
   bool wide = instr->type->bits == 64, single = is_scalar(instr->type);
-  int to = x64_destination(code, instr, SCRATCH + 2),
-      from = x64_vector(code, instr->args[0], SCRATCH);
+  int to = x64_destination(code, instr, SCRATCH + 2);
+  int from = x64_vector(code, instr->args[0], SCRATCH);
   if (instr->type->bits < 32) x64_unsupported(code, "arithmetic in f16");
   x64_emit_registers(code, X86_OP(1, 3, wide, 0x08 + wide + 2 * single),
                      x64_vector_length(code, instr->type), to, single ? from : X86_NONE, from);
-  x86_byte(&code->x, how);
+  x86_byte(&code->x, rounding_modes[instr->op]);
   x64_define(code, instr, to);
 }
 
-static void select_special(x64_code_t *code, kir_value_t *instr, x86_opcode_t opcode,
-                           bool has_two) {
-  int to = x64_destination(code, instr, SCRATCH + 2),
-      from = x64_vector(code, instr->args[0], SCRATCH);
-  int last = has_two ? x64_vector(code, instr->args[1], SCRATCH + 1) : from;
-  x64_emit_registers(code, opcode, 2, to, has_two ? from : X86_NONE, last);
+/* VSCALEF: a times two to the power of floor(b). */
+static void select_scalef(x64_code_t *code, kir_value_t *instr) {
+  bool wide = instr->op == KIR_SCALEF_PD;
+  int to = x64_destination(code, instr, SCRATCH + 2);
+  int from = x64_vector(code, instr->args[0], SCRATCH);
+  int exponent = x64_vector(code, instr->args[1], SCRATCH + 1);
+  x64_emit_registers(code, X86_OP(1, 2, wide, 0x2c), 2, to, from, exponent);
   x64_define(code, instr, to);
 }
 
+/* VRCP14 and VRSQRT14: estimates with a relative error below 2^-14. */
+static void select_estimate(x64_code_t *code, kir_value_t *instr) {
+  bool is_sqrt = instr->op == KIR_RSQRT14_PS || instr->op == KIR_RSQRT14_PD;
+  bool wide = instr->op == KIR_RCP14_PD || instr->op == KIR_RSQRT14_PD;
+  int to = x64_destination(code, instr, SCRATCH + 2);
+  int from = x64_vector(code, instr->args[0], SCRATCH);
+  x64_emit_registers(code, X86_OP(1, 2, wide, is_sqrt ? 0x4e : 0x4c), 2, to, X86_NONE, from);
+  x64_define(code, instr, to);
+}
+
+/* VRANGE: minimum or maximum of magnitudes, as the immediate operand says. */
 static void select_range(x64_code_t *code, kir_value_t *instr) {
   bool wide = instr->op == KIR_RANGE_PD;
   int to = x64_destination(code, instr, SCRATCH + 2),
@@ -268,7 +293,7 @@ void x64_compare(x64_code_t *code, kir_value_t *compare, int to) {
     if (compare->detail >= KIR_ICMP_UGT && compare->detail <= KIR_ICMP_ULE) byte--;
     opcode = X86_OP(1, 3, index == 1 || index == 3, byte);
   }
-  bool may_broadcast = index > 1; /* not bytes, nor pairs of them */
+  bool may_broadcast = index > 1; /* EVEX broadcasts elements of 32 and 64 bits only */
   if (may_broadcast)
     x64_emit_with_imm(code, opcode, type, to, a, compare->args[1], SCRATCH + 1, 1);
   else
@@ -284,7 +309,8 @@ static void select_compare(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, to);
 }
 
-/* A mask of the lanes in which the choice is the first. */
+/* Mask of the lanes in which a select takes its first value. A scalar condition becomes all ones or
+ * all zeros by shifts of its flag. */
 static int mask_of_condition(x64_code_t *code, kir_value_t *instr) {
   kir_value_t *condition = instr->args[0];
   if (!is_scalar(condition->type)) return x64_mask(code, condition, X64_SCRATCH_MASK);
@@ -299,8 +325,8 @@ static int mask_of_condition(x64_code_t *code, kir_value_t *instr) {
   return X64_SCRATCH_MASK;
 }
 
-/* Is the larger (smaller) of a and b selected, and b if either is NaN? So do the processor's max
- * and min. */
+/* a > b ? a : b and its variants are VMAX and VMIN exactly: those return the second operand if
+ * either is NaN, or if both are zero. */
 bool x64_is_min_max(const kir_value_t *choice) {
   const kir_value_t *compare = choice->args[0];
   bool is_order = compare->detail == KIR_FCMP_OGT || compare->detail == KIR_FCMP_OLT;
@@ -345,90 +371,41 @@ static void select_integers(x64_code_t *code, kir_value_t *instr) {
     select_binary(code, instr, integer_opcodes[instr->op][x64_log_bytes(instr->type)]);
 }
 
+static void select_float_binary(x64_code_t *code, kir_value_t *instr) {
+  select_binary(code, instr, float_opcode(code, instr->type, float_opcodes[instr->op]));
+}
+
+typedef void (*select_fn)(x64_code_t *code, kir_value_t *instr);
+
+/* Selector of each operation with a vector, mask or scalar float result. NULL: the operation is
+ * one of memory, a cast or a shuffle, which have files of their own, or has no code. */
+static const select_fn vector_selectors[KIR_OP_COUNT] = {
+    [KIR_ADD] = select_integers,        [KIR_SUB] = select_integers,
+    [KIR_MUL] = select_integers,        [KIR_AND] = select_integers,
+    [KIR_OR] = select_integers,         [KIR_XOR] = select_integers,
+    [KIR_SHL] = select_integers,        [KIR_LSHR] = select_integers,
+    [KIR_ASHR] = select_integers,       [KIR_SMIN] = select_integers,
+    [KIR_SMAX] = select_integers,       [KIR_UMIN] = select_integers,
+    [KIR_UMAX] = select_integers,       [KIR_CTPOP] = select_count,
+    [KIR_CTLZ] = select_count,          [KIR_FADD] = select_float_binary,
+    [KIR_FSUB] = select_float_binary,   [KIR_FMUL] = select_float_binary,
+    [KIR_FDIV] = select_float_binary,   [KIR_FMA] = select_fma,
+    [KIR_FNEG] = select_sign,           [KIR_FABS] = select_sign,
+    [KIR_COPYSIGN] = select_copysign,   [KIR_SQRT] = select_sqrt,
+    [KIR_RINT] = select_rounding,       [KIR_FLOOR] = select_rounding,
+    [KIR_CEIL] = select_rounding,       [KIR_FTRUNC] = select_rounding,
+    [KIR_RANGE_PS] = select_range,      [KIR_RANGE_PD] = select_range,
+    [KIR_SCALEF_PS] = select_scalef,    [KIR_SCALEF_PD] = select_scalef,
+    [KIR_RSQRT14_PS] = select_estimate, [KIR_RSQRT14_PD] = select_estimate,
+    [KIR_RCP14_PS] = select_estimate,   [KIR_RCP14_PD] = select_estimate,
+    [KIR_ICMP] = select_compare,        [KIR_FCMP] = select_compare,
+    [KIR_SELECT] = select_select};
+
 void x64_select_vector(x64_code_t *code, kir_value_t *instr) {
-  switch (instr->op) {
-    case KIR_ADD:
-    case KIR_SUB:
-    case KIR_MUL:
-    case KIR_AND:
-    case KIR_OR:
-    case KIR_XOR:
-    case KIR_SHL:
-    case KIR_LSHR:
-    case KIR_ASHR:
-    case KIR_SMIN:
-    case KIR_SMAX:
-    case KIR_UMIN:
-    case KIR_UMAX:
-      select_integers(code, instr);
-      return;
-    case KIR_FADD:
-    case KIR_FSUB:
-    case KIR_FMUL:
-    case KIR_FDIV:
-      select_binary(code, instr, float_opcode(code, instr->type, float_opcodes[instr->op]));
-      return;
-    case KIR_FMA:
-      select_fma(code, instr);
-      return;
-    case KIR_FNEG:
-    case KIR_FABS:
-      select_sign(code, instr);
-      return;
-    case KIR_COPYSIGN:
-      select_copysign(code, instr);
-      return;
-    case KIR_CTPOP:
-    case KIR_CTLZ:
-      select_count(code, instr);
-      return;
-    case KIR_SQRT:
-      select_root(code, instr);
-      return;
-    case KIR_RINT:
-      select_rounding(code, instr, 4);
-      return;
-    case KIR_FLOOR:
-      select_rounding(code, instr, 9);
-      return;
-    case KIR_CEIL:
-      select_rounding(code, instr, 10);
-      return;
-    case KIR_FTRUNC:
-      select_rounding(code, instr, 11);
-      return;
-    case KIR_RANGE_PS:
-    case KIR_RANGE_PD:
-      select_range(code, instr);
-      return;
-    case KIR_SCALEF_PS:
-      select_special(code, instr, X86_OP(1, 2, 0, 0x2c), true);
-      return;
-    case KIR_SCALEF_PD:
-      select_special(code, instr, X86_OP(1, 2, 1, 0x2c), true);
-      return;
-    case KIR_RSQRT14_PS:
-      select_special(code, instr, X86_OP(1, 2, 0, 0x4e), false);
-      return;
-    case KIR_RCP14_PS:
-      select_special(code, instr, X86_OP(1, 2, 0, 0x4c), false);
-      return;
-    case KIR_RCP14_PD:
-      select_special(code, instr, X86_OP(1, 2, 1, 0x4c), false);
-      return;
-    case KIR_RSQRT14_PD:
-      select_special(code, instr, X86_OP(1, 2, 1, 0x4e), false);
-      return;
-    case KIR_ICMP:
-    case KIR_FCMP:
-      select_compare(code, instr);
-      return;
-    case KIR_SELECT:
-      select_select(code, instr);
-      return;
-    default:
-      if (!x64_select_memory(code, instr) && !x64_select_cast(code, instr) &&
-          !x64_select_shuffle(code, instr))
-        x64_unsupported(code, "an instruction");
-  }
+  select_fn select = vector_selectors[instr->op];
+  if (select)
+    select(code, instr);
+  else if (!x64_select_memory(code, instr) && !x64_select_cast(code, instr) &&
+           !x64_select_shuffle(code, instr))
+    x64_unsupported(code, "an instruction");
 }
