@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# The documents say what is so: every command that a console block of README.md or of a manual page shows exits with 0, or
+# with the code that the block names, and prints the lines that stand below it; pages render without a warning; every
+# option and variable is on a page; what the README calls by a path exists.
+#   Markdown:  ```console exit=N   manual pages: the comment `.\" exit N` before .EX
+# A line below a command must be among those printed; "..." stands for any others. Commands run in a copy of examples/.
+set -u
+. "$(dirname "$0")/common.sh"
+leak_check_off
+mkdir "$work/bin" "$work/tree" "$work/tmp" || exit 99
+ln -s "$hlorun" "$work/bin/hlorun"
+[ "$mpirun" = mpirun ] || ln -s "$mpirun" "$work/bin/mpirun"
+cp -r "$source_dir/examples" "$work/tree/"
+export PATH=$work/bin:$PATH HLORUN_MODULE_DIR=${HLORUN_MODULE_DIR:-$build_dir}
+
+# blocks_of_markdown FILE, blocks_of_page FILE: "@ CODE LINE" before each console block, then its lines.
+blocks_of_markdown() {
+  awk '/^```console/ { code = 0; if (match($0, /exit=[0-9]+/)) code = substr($0, RSTART + 5, RLENGTH - 5)
+         print "@ " code " " NR; inside = 1; next }
+       /^```/ { inside = 0 } inside' "$1"
+}
+blocks_of_page() {
+  awk '/^\.\\" exit [0-9]+$/ { code = $3 + 0; next }
+       /^\.EX/ { held = "@ " code + 0 " " NR; next } /^\.EE/ { inside = 0; held = ""; code = 0; next }
+       held != "" { inside = /^\$ /; if (inside) print held; held = "" }
+       inside { gsub(/\\e/, "\\"); gsub(/\\-/, "-"); print }' "$1"
+}
+
+# run_block NAME CODE COMMANDS EXPECTED: one shell for the block, which stops at the first command that fails.
+run_block() {
+  local name=$1 code=$2 line got=0
+  (cd "$work/tree" && timeout -k 5 120 bash -e -o pipefail "$3" >"$work/out" 2>&1 </dev/null) || got=$?
+  if [ "$got" -ne "$code" ]; then
+    echo "exit code $got, want $code" >>"$work/out"
+    fail "$name" "$work/out"
+    return
+  fi
+  while IFS= read -r line; do
+    case $line in *[![:space:].]*) ;; *) continue ;; esac
+    grep -qxF -e "$line" "$work/out" && continue
+    echo "want the line: $line" >>"$work/out"
+    fail "$name" "$work/out"
+    return
+  done <"$4"
+  pass
+}
+
+# run_blocks NAME: runs the blocks that standard input holds.
+run_blocks() {
+  local name=$1 line code='' at='' more=0 count=0
+  : >"$work/commands"; : >"$work/expected"
+  while IFS= read -r line; do
+    case $line in
+      '@ '*)
+        [ -z "$code" ] || run_block "$name:$at" "$code" "$work/commands" "$work/expected"
+        read -r _ code at <<<"$line"
+        : >"$work/commands"; : >"$work/expected"
+        more=0 count=$((count + 1)) ;;
+      '$ '*) echo "${line#'$ '}" | sed "s|/tmp/|$work/tmp/|g" >>"$work/commands" ;;
+      *) if [ "$more" = 1 ]; then echo "$line" | sed "s|/tmp/|$work/tmp/|g" >>"$work/commands"
+         else echo "$line" >>"$work/expected"; fi ;;
+    esac
+    case $line in '$ '*'\') more=1 ;; *'\') ;; *) more=0 ;; esac
+  done
+  [ -z "$code" ] || run_block "$name:$at" "$code" "$work/commands" "$work/expected"
+  blocks=$((blocks + count))
+}
+
+blocks=0
+run_blocks README.md < <(blocks_of_markdown "$source_dir/README.md")
+for page in "$source_dir"/runtime/cli/*.[1-9].in; do
+  run_blocks "${page##*/}" < <(blocks_of_page "$page")
+done
+# A document whose blocks are not found would pass by testing nothing.
+if [ "$blocks" -ge 18 ]; then pass; else fail "only $blocks console blocks were found"; fi
+
+size=$(wc -c <"$source_dir/README.md")
+if [ "$size" -le 10240 ]; then pass; else fail "README.md has $size bytes, want at most 10240"; fi
+
+# --- pages ---
+if command -v groff >/dev/null 2>&1; then
+  for page in "$build_dir"/runtime/cli/*.[1-9]; do
+    groff -t -man -Tutf8 -ww -z "$page" >"$work/out" 2>&1
+    if [ -s "$work/out" ]; then fail "${page##*/} renders with warnings" "$work/out"; else pass; fi
+  done
+else
+  skip "rendering of manual pages: there is no groff"
+fi
+for name in $("$hlorun" --list-options | grep -o -e '--[a-z][a-z-]*' -e 'HLORUN_[A-Z_]*' | sort -u); do
+  if grep -qF -e "${name//-/\\-}" "$build_dir"/runtime/cli/*.1; then pass; else fail "$name is on no manual page"; fi
+done
+
+# --- paths ---
+for path in $(grep -oE '`(runtime|ops|transport|tests|examples)/[^` *]*`' "$source_dir/README.md" \
+                "$source_dir/runtime/GLOSSARY.md" "$source_dir/tests/README.md" | sed 's/.*:`//; s/`$//' | sort -u); do
+  if [ -e "$source_dir/$path" ] || [ -e "$build_dir/$path" ]; then pass; else fail "$path is named, and is not there"; fi
+done
+finish
