@@ -58,6 +58,12 @@ typedef struct saved_state {
       size_bytes; /* a hash of the computation's and the instruction's names; bytes follow */
 } saved_state_t;
 
+/* rng-get-and-update-state has one state in a program, as in XLA: an instruction that was cloned,
+ * as in an unrolled loop, goes on where the other clone stopped. */
+static bool shares_state(const hlo_instr_t *a, const hlo_instr_t *b) {
+  return a == b || (a->op == HLO_RNG_GET_AND_UPDATE_STATE && b->op == a->op);
+}
+
 static uint64_t state_name(const hlo_instr_t *instr) {
   const hr_str_t *names[] = {&instr->parent->name, &instr->name};
   return hr_hash_bytes(names[1]->data, names[1]->size,
@@ -102,7 +108,7 @@ static hr_status_t find_state(op_env_t *env, const hlo_instr_t *instr, size_t si
                               void **out_state) {
   exec_machine_t *machine = env->engine;
   op_state_t *state = machine->states;
-  while (state && state->instr != instr) state = state->next;
+  while (state && !shares_state(state->instr, instr)) state = state->next;
   if (!state) {
     void *memory;
     HR_TRY(hr_arena_zeroed(&machine->list_arena, sizeof *state + size_bytes, &memory));
