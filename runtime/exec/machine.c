@@ -64,10 +64,23 @@ static bool shares_state(const hlo_instr_t *a, const hlo_instr_t *b) {
   return a == b || (a->op == HLO_RNG_GET_AND_UPDATE_STATE && b->op == a->op);
 }
 
-static uint64_t state_name(const hlo_instr_t *instr) {
+static uint64_t instruction_state_name(const hlo_instr_t *instr) {
   const hr_str_t *names[] = {&instr->parent->name, &instr->name};
   return hr_hash_bytes(names[1]->data, names[1]->size,
                        hr_hash_bytes(names[0]->data, names[0]->size, 5));
+}
+
+static uint64_t state_name(const hlo_instr_t *instr) {
+  const char *shared = hlo_op_table[HLO_RNG_GET_AND_UPDATE_STATE].name;
+  return instr->op == HLO_RNG_GET_AND_UPDATE_STATE ? hr_hash_bytes(shared, strlen(shared), 5)
+                                                   : instruction_state_name(instr);
+}
+
+/* Saved by this version, or by one in which every instruction had a state of its own. */
+static bool is_saved_state(const saved_state_t *saved, const op_state_t *state) {
+  return saved->size_bytes == state->size_bytes &&
+         (saved->name == state_name(state->instr) ||
+          saved->name == instruction_state_name(state->instr));
 }
 
 static void restore_state(const exec_machine_t *machine, op_state_t *state) {
@@ -78,8 +91,7 @@ static void restore_state(const exec_machine_t *machine, op_state_t *state) {
     memcpy(&saved, at, sizeof saved);
     at += sizeof saved;
     if (saved.size_bytes > (size_t)(end - at)) return;
-    if (saved.name == state_name(state->instr) && saved.size_bytes == state->size_bytes)
-      memcpy(state->bytes, at, state->size_bytes);
+    if (is_saved_state(&saved, state)) memcpy(state->bytes, at, state->size_bytes);
   }
 }
 
