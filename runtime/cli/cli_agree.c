@@ -1,3 +1,6 @@
+/* Agreement of processes on success or failure. Every process sends its exit code to rank 0, which
+ * decides and sends the verdict back: two small messages per process. Failures that cannot be
+ * agreed on, because the transport itself failed, are reported by the process at once. */
 #include "cli/cli_agree.h"
 
 #include <string.h>
@@ -11,12 +14,12 @@
 #define REPORTED "reported already"
 
 #define YIELD_MS \
-  300 /* how long the others leave the word to rank 0, which often fails in the same way */
+  300 /* milliseconds in which rank 0, which often fails in the same way, reports first */
 
 typedef struct verdict {
-  int32_t rank; /* of the first failure, -1: none */
+  int32_t rank; /* rank of the first failure; -1: none */
   int32_t code;
-  uint64_t same; /* of cli_agree_same */
+  uint64_t same; /* value compared by cli_agree_same */
 } verdict_t;
 
 /* Rank 0 decides from what all of them sent. */
@@ -68,7 +71,7 @@ hr_status_t cli_agree(hlorun_client_t *client, hr_status_t status) {
   return cli_reported((hr_code_t)verdict.code);
 }
 
-/* Where a signal found the program is no news to who sent it. */
+/* The location at which a signal interrupted the program is not reported. */
 static void print_failure(hr_status_t status) {
   if (hr_status_code(status) == HR_CANCELLED && cli_signals_caught())
     fprintf(stderr, "error: %s\n", hr_status_message(status));

@@ -1,3 +1,5 @@
+/* Runs one case: loads the program, reads its parameters, executes it once and compares the
+ * results. */
 #include <stdlib.h>
 
 #include "cli/cli_agree.h"
@@ -17,7 +19,7 @@ typedef struct case_run {
   bool out_of_step;
 } case_run_t;
 
-/* Directives say more than defaults, options more than directives. */
+/* Options override directives, and these the defaults. */
 static hlo_tolerance_t merge(hlo_tolerance_t directive, const hlo_tolerance_t *option) {
   if (option->rtol >= 0) directive.rtol = option->rtol;
   if (option->atol >= 0) directive.atol = option->atol;

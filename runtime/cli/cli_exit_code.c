@@ -1,3 +1,5 @@
+/* A file that holds the first failing exit code, created by the launcher and written by processes
+ * with O_EXCL semantics, so that one of several simultaneous failures counts. */
 #include "cli/cli_exit_code.h"
 
 #include <fcntl.h>

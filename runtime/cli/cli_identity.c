@@ -1,3 +1,4 @@
+/* The SHA-256 of a program: of its short HLO text, without metadata, then of its constants. */
 #include "cli/cli_identity.h"
 
 #include <stdio.h>

@@ -1,3 +1,7 @@
+/* Upper bounds of parameters that are used as indices, for --random-inputs: the use of each value
+ * is followed from operands of gather, scatter, dynamic-slice and the like back to parameters,
+ * through ops that do not increase values. Bounds form a lattice; a visit only lowers them, so it
+ * ends. */
 #include "cli/cli_index_bounds.h"
 
 #include <string.h>

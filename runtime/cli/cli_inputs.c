@@ -1,3 +1,5 @@
+/* Values of parameters from --input: archives, single arrays, text; then random ones for the rest.
+ */
 #include "cli/cli_inputs.h"
 
 #include <stdlib.h>

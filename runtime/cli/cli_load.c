@@ -1,3 +1,5 @@
+/* Loads a program on all processes and compares their files first, so that different files are one
+ * error and not a disagreement about some detail. */
 #include "cli/cli_load.h"
 
 #include "base/buffer.h"

@@ -1,3 +1,5 @@
+/* The progress line of a run and its metrics: at most a few updates a second on a terminal, one at
+ * the end elsewhere. */
 #include "cli/cli_progress.h"
 
 #include <math.h>

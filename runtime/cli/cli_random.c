@@ -1,3 +1,5 @@
+/* Random parameters from a counter-based generator: element i depends on (seed, parameter, i) only,
+ * so that shards of an array agree on any grid. */
 #include "cli/cli_random.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* Keeps a series of bounded length: when it is full, neighbouring runs are added pairwise and each
+ * run stands for twice as many steps. */
 #include "cli/cli_series.h"
 
 #include <math.h>

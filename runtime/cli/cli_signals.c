@@ -1,3 +1,5 @@
+/* A thread waits for signals (sigwait style) and cancels the client's executions; a second signal,
+ * or a grace period without an end, exits at once. */
 #include "cli/cli_signals.h"
 
 #include <signal.h>

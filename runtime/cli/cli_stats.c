@@ -1,3 +1,5 @@
+/* Prints --stats: times of loading, percentiles of steps, memory and counts of kernels, in all and
+ * of the slowest process. */
 #include "cli/cli_stats.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* Times of executions in constant memory: exact up to a limit, then a logarithmic histogram from
+ * which the median is estimated. */
 #include "cli/cli_times.h"
 
 #include <math.h>
