@@ -1,6 +1,6 @@
-/* Agreement of processes on success or failure. Every process sends its exit code to rank 0, which
- * decides and sends the verdict back: two small messages per process. Failures that cannot be
- * agreed on, because the transport itself failed, are reported by the process at once. */
+/* Agreement of processes on success or failure: rank 0 gathers everybody's code, decides, and sends
+ * the verdict back, so its cost is two small messages per process. If that itself fails, the
+ * process reports its failure at once. */
 #include "cli/cli_agree.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ typedef struct verdict {
 } verdict_t;
 
 /* Rank 0 decides from what all of them sent. */
-static hr_status_t spread(hlorun_client_t *client, verdict_t *verdict) {
+static hr_status_t send_verdict(hlorun_client_t *client, verdict_t *verdict) {
   int world = hlorun_client_world_size(client);
   if (hlorun_client_rank(client)) return hlorun_client_recv(client, 0, verdict, sizeof *verdict);
   for (int rank = 1; rank < world; rank++)
@@ -39,7 +39,8 @@ static bool has_failed;
 
 bool cli_agree_failed(void) { return has_failed; }
 
-static hr_status_t collect(hlorun_client_t *client, verdict_t mine, verdict_t *out_verdict) {
+static hr_status_t exchange_verdicts(hlorun_client_t *client, verdict_t mine,
+                                     verdict_t *out_verdict) {
   int world = hlorun_client_world_size(client);
   void *memory;
   HR_TRY(hr_alloc((size_t)world * sizeof mine, &memory));
@@ -52,11 +53,12 @@ static hr_status_t collect(hlorun_client_t *client, verdict_t mine, verdict_t *o
     if (all[rank].same != all[0].same) out_verdict->same = false;
   }
   hr_free(all);
-  return st ? st : spread(client, out_verdict);
+  return st ? st : send_verdict(client, out_verdict);
 }
 
-static hr_status_t decide(hlorun_client_t *client, verdict_t mine, verdict_t *out_verdict) {
-  hr_status_t st = collect(client, mine, out_verdict);
+static hr_status_t agree_on_verdict(hlorun_client_t *client, verdict_t mine,
+                                    verdict_t *out_verdict) {
+  hr_status_t st = exchange_verdicts(client, mine, out_verdict);
   has_failed |= st != NULL;
   return st;
 }
@@ -64,7 +66,8 @@ static hr_status_t decide(hlorun_client_t *client, verdict_t mine, verdict_t *ou
 hr_status_t cli_agree(hlorun_client_t *client, hr_status_t status) {
   if (hlorun_client_world_size(client) == 1) return status;
   verdict_t verdict;
-  hr_status_t st = decide(client, (verdict_t){-1, (int32_t)hr_status_code(status), 0}, &verdict);
+  hr_status_t st =
+      agree_on_verdict(client, (verdict_t){-1, (int32_t)hr_status_code(status), 0}, &verdict);
   if (st) return hr_status_join(status, st);
   if (verdict.rank < 0 || verdict.rank == hlorun_client_rank(client)) return status;
   hr_status_release(status);
@@ -94,7 +97,7 @@ hr_status_t cli_agree_same(hlorun_client_t *client, uint64_t value, bool *out_sa
   *out_same = true;
   if (hlorun_client_world_size(client) == 1) return NULL;
   verdict_t verdict;
-  HR_TRY(decide(client, (verdict_t){-1, 0, value}, &verdict));
+  HR_TRY(agree_on_verdict(client, (verdict_t){-1, 0, value}, &verdict));
   *out_same = verdict.same;
   return NULL;
 }

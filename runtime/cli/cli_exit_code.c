@@ -1,5 +1,5 @@
-/* A file that holds the first failing exit code, created by the launcher and written by processes
- * with O_EXCL semantics, so that one of several simultaneous failures counts. */
+/* A file that holds the exit codes of failing processes in the order of their failures: the
+ * launcher creates it, processes append to it (O_APPEND), and the first entry counts. */
 #include "cli/cli_exit_code.h"
 
 #include <fcntl.h>

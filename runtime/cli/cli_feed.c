@@ -1,5 +1,5 @@
-/* Gathers the examples of a step from mapped data sets. Two sets of buffers alternate: one is used
- * by the running step while a background job fills the other one for the next step. */
+/* Gathers the examples of a step from mapped data sets. While a step runs, a background job gathers
+ * those of the next one; a step that was not prefetched is gathered on the spot. */
 #include "cli/cli_feed.h"
 
 #include <stdlib.h>

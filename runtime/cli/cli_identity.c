@@ -1,4 +1,5 @@
-/* The SHA-256 of a program: of its short HLO text, without metadata, then of its constants. */
+/* The SHA-256 of a program: of the bytes of its large constants, then of its short HLO text
+ * (without metadata), in which these are replaced by scalars. */
 #include "cli/cli_identity.h"
 
 #include <stdio.h>
@@ -19,10 +20,10 @@ static void write_name(hr_str_t name, char *into, size_t size) {
   if (!used) snprintf(into, size, "%%");
 }
 
-/* Large constants count by their bytes, and become a number in the text, which would be several
+/* Hashes large constants by their bytes and replaces them by scalars: their text would be several
  * times as long. */
-static hr_status_t take_constants(hlo_module_t *module, hlo_computation_t *computation,
-                                  hr_sha256_t *sha) {
+static hr_status_t hash_large_constants(hlo_module_t *module, hlo_computation_t *computation,
+                                        hr_sha256_t *sha) {
   for (size_t i = 0; i < computation->instrs.count; i++) {
     hlo_instr_t *instr = computation->instrs.data[i];
     hlo_value_t *scalar;
@@ -41,7 +42,7 @@ static hr_status_t identify(hlo_module_t *module, cli_identity_t *identity) {
   hr_strbuf_t text;
   hr_sha256_init(&sha);
   for (size_t c = 0; c < module->computations.count; c++)
-    HR_TRY(take_constants(module, module->computations.data[c], &sha));
+    HR_TRY(hash_large_constants(module, module->computations.data[c], &sha));
   hr_strbuf_init(&text);
   hlo_print_module(&text, module, HLO_PRINT_SHORT);
   hr_status_t st = hr_strbuf_finish(&text);

@@ -1,5 +1,4 @@
-/* The progress line of a run and its metrics: at most a few updates a second on a terminal, one at
- * the end elsewhere. */
+/* The progress line of a run and its metrics: redrawn at most every BAR_PAUSE_S on a terminal. */
 #include "cli/cli_progress.h"
 
 #include <math.h>
