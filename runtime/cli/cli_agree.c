@@ -1,3 +1,6 @@
+/* Agreement of processes on success or failure: rank 0 gathers everybody's code, decides, and sends
+ * the verdict back, so its cost is two small messages per process. If that itself fails, the
+ * process reports its failure at once. */
 #include "cli/cli_agree.h"
 
 #include <string.h>
@@ -11,16 +14,16 @@
 #define REPORTED "reported already"
 
 #define YIELD_MS \
-  300 /* how long the others leave the word to rank 0, which often fails in the same way */
+  300 /* milliseconds in which rank 0, which often fails in the same way, reports first */
 
 typedef struct verdict {
-  int32_t rank; /* of the first failure, -1: none */
+  int32_t rank; /* rank of the first failure; -1: none */
   int32_t code;
-  uint64_t same; /* of cli_agree_same */
+  uint64_t same; /* value compared by cli_agree_same */
 } verdict_t;
 
 /* Rank 0 decides from what all of them sent. */
-static hr_status_t spread(hlorun_client_t *client, verdict_t *verdict) {
+static hr_status_t send_verdict(hlorun_client_t *client, verdict_t *verdict) {
   int world = hlorun_client_world_size(client);
   if (hlorun_client_rank(client)) return hlorun_client_recv(client, 0, verdict, sizeof *verdict);
   for (int rank = 1; rank < world; rank++)
@@ -36,7 +39,8 @@ static bool has_failed;
 
 bool cli_agree_failed(void) { return has_failed; }
 
-static hr_status_t collect(hlorun_client_t *client, verdict_t mine, verdict_t *out_verdict) {
+static hr_status_t exchange_verdicts(hlorun_client_t *client, verdict_t mine,
+                                     verdict_t *out_verdict) {
   int world = hlorun_client_world_size(client);
   void *memory;
   HR_TRY(hr_alloc((size_t)world * sizeof mine, &memory));
@@ -49,11 +53,12 @@ static hr_status_t collect(hlorun_client_t *client, verdict_t mine, verdict_t *o
     if (all[rank].same != all[0].same) out_verdict->same = false;
   }
   hr_free(all);
-  return st ? st : spread(client, out_verdict);
+  return st ? st : send_verdict(client, out_verdict);
 }
 
-static hr_status_t decide(hlorun_client_t *client, verdict_t mine, verdict_t *out_verdict) {
-  hr_status_t st = collect(client, mine, out_verdict);
+static hr_status_t agree_on_verdict(hlorun_client_t *client, verdict_t mine,
+                                    verdict_t *out_verdict) {
+  hr_status_t st = exchange_verdicts(client, mine, out_verdict);
   has_failed |= st != NULL;
   return st;
 }
@@ -61,14 +66,15 @@ static hr_status_t decide(hlorun_client_t *client, verdict_t mine, verdict_t *ou
 hr_status_t cli_agree(hlorun_client_t *client, hr_status_t status) {
   if (hlorun_client_world_size(client) == 1) return status;
   verdict_t verdict;
-  hr_status_t st = decide(client, (verdict_t){-1, (int32_t)hr_status_code(status), 0}, &verdict);
+  hr_status_t st =
+      agree_on_verdict(client, (verdict_t){-1, (int32_t)hr_status_code(status), 0}, &verdict);
   if (st) return hr_status_join(status, st);
   if (verdict.rank < 0 || verdict.rank == hlorun_client_rank(client)) return status;
   hr_status_release(status);
   return cli_reported((hr_code_t)verdict.code);
 }
 
-/* Where a signal found the program is no news to who sent it. */
+/* The location at which a signal interrupted the program is not reported. */
 static void print_failure(hr_status_t status) {
   if (hr_status_code(status) == HR_CANCELLED && cli_signals_caught())
     fprintf(stderr, "error: %s\n", hr_status_message(status));
@@ -91,7 +97,7 @@ hr_status_t cli_agree_same(hlorun_client_t *client, uint64_t value, bool *out_sa
   *out_same = true;
   if (hlorun_client_world_size(client) == 1) return NULL;
   verdict_t verdict;
-  HR_TRY(decide(client, (verdict_t){-1, 0, value}, &verdict));
+  HR_TRY(agree_on_verdict(client, (verdict_t){-1, 0, value}, &verdict));
   *out_same = verdict.same;
   return NULL;
 }

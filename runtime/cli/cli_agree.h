@@ -29,7 +29,7 @@ hr_status_t cli_fail_local(hlorun_client_t *client, hr_status_t status);
  * NULL stays NULL. */
 hr_status_t cli_report_now(hr_status_t status);
 
-/* A failure that only gives an exit code: what there is to say has been said. */
+/* A failure that only carries an exit code; its message has been printed. */
 hr_status_t cli_reported(hr_code_t code);
 /* Is it a failure that was printed, here or by another process? */
 bool cli_is_reported(hr_status_t status);

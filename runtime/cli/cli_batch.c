@@ -1,3 +1,6 @@
+/* Both sides of a launch that runs many cases: the worker appends a record per case to the report
+ * file, the parent reads records as they arrive, kills a launch that writes none in time, and
+ * starts another one for the cases that have no record. */
 #include "cli/cli_batch.h"
 
 #include <errno.h>
@@ -17,10 +20,10 @@
 #include "cli/cli_results.h"
 #include "cli/cli_signals.h"
 
-#define BATCH_MAX 256 /* cases of one launch: their paths are arguments */
+#define BATCH_MAX 256 /* cases per launch, since their paths are arguments */
 #define POLL_MS 20
-#define START_S 30     /* more patience until the processes have started */
-#define KILL_AFTER_S 5 /* between asking mpirun to end and making it */
+#define START_S 30     /* extra seconds until the processes have started */
+#define KILL_AFTER_S 5 /* seconds between SIGTERM and SIGKILL for mpirun */
 #define NO_CASE SIZE_MAX
 #define RECORD_END '\x1e'
 
@@ -59,9 +62,9 @@ static hr_status_t report_together(hlorun_client_t *client, const char *report, 
   return st;
 }
 
-/* After a failure in the midst of a run the processes cannot agree any more. Rank 0 has the first
- * word: its failure is often that of all. The record ends the launch's part of the work: the parent
- * starts another. */
+/* After a failure in the middle of a run the processes cannot agree any more. Rank 0 reports first,
+ * since its failure is often that of all. The record ends this launch; the parent starts another.
+ */
 static hr_status_t report_alone(hlorun_client_t *client, const char *report, size_t index,
                                 const hr_strbuf_t *text) {
   if (hlorun_client_rank(client)) nanosleep(&(struct timespec){0, 300000000}, NULL);
@@ -111,10 +114,10 @@ typedef struct launch {
   const size_t *chosen; /* this launch's cases; records count from its start */
   size_t count;
   char report[512];
-  size_t read_bytes; /* of the report */
-  size_t told;       /* records read */
+  size_t read_bytes;   /* of the report */
+  size_t record_count; /* records read */
   bool last_failed;
-  bool *done; /* by place in `chosen` */
+  bool *done; /* by position in `chosen` */
   pid_t pid;
 } launch_t;
 
@@ -157,7 +160,7 @@ static hr_status_t start_launch(launch_t *launch) {
 
 static void pause_a_little(void) { nanosleep(&(struct timespec){0, POLL_MS * 1000000L}, NULL); }
 
-/* mpirun takes its processes with it when it is asked to end. */
+/* On SIGTERM mpirun ends its processes, too. */
 static void end_launch(launch_t *launch) {
   if (launch->pid <= 0) return;
   kill(launch->pid, SIGTERM);
@@ -178,7 +181,7 @@ static hr_status_t take_record(launch_t *launch, char *record, cli_outcome_fn ou
       launch->done[index])
     return NULL;
   launch->done[index] = true;
-  launch->told++;
+  launch->record_count++;
   launch->last_failed = verdict == CLI_FAILED;
   return outcome(context, launch->chosen[index], (cli_case_result_t)verdict, text + 1);
 }
@@ -217,7 +220,7 @@ static hr_status_t follow_launch(launch_t *launch, cli_outcome_fn outcome, void 
       return NULL;
     }
     HR_TRY(cli_case_runner_check_signals());
-    if (launch->told < launch->count && hr_clock_s() - last > patience) {
+    if (launch->record_count < launch->count && hr_clock_s() - last > patience) {
       snprintf(out_end, 96, "timed out after %.3g s", patience);
       return NULL;
     }
@@ -247,12 +250,12 @@ static hr_status_t run_launch(launch_t *launch, cli_outcome_fn outcome, void *co
   return st;
 }
 
-/* One case, alone: what its launch says or how it ends is the outcome. */
+/* One case in a launch of its own: its record, else the exit of the launch, is the outcome. */
 static hr_status_t run_alone(launch_t launch, cli_outcome_fn outcome, void *context) {
   char end[96];
   launch.count = 1;
   HR_TRY(run_launch(&launch, outcome, context, end));
-  return launch.told ? NULL : outcome(context, launch.chosen[0], CLI_FAILED, end);
+  return launch.record_count ? NULL : outcome(context, launch.chosen[0], CLI_FAILED, end);
 }
 
 /* Records arrive in the cases' order, so those without one are the last ones. */
@@ -265,8 +268,8 @@ hr_status_t cli_batch_run(const cli_batch_options_t *options, const cli_case_t *
     size_t size = count - done < BATCH_MAX ? count - done : BATCH_MAX;
     launch_t launch = {.options = options, .cases = cases, .chosen = chosen + done, .count = size};
     if (size > 1) HR_TRY(run_launch(&launch, outcome, context, end));
-    done += launch.told;
-    if (launch.told == size) continue;
+    done += launch.record_count;
+    if (launch.record_count == size) continue;
     if (launch.last_failed) continue; /* that case ended the launch; otherwise the next one did */
     HR_TRY(run_alone((launch_t){.options = options, .cases = cases, .chosen = chosen + done},
                      outcome, context));

@@ -9,10 +9,10 @@
 
 typedef struct cli_batch_options {
   int world;
-  double timeout_s; /* without news from a launch */
-  bool quiet;       /* what the processes print is thrown away */
+  double timeout_s; /* longest silence of a launch */
+  bool quiet;       /* output of the processes goes to /dev/null */
   int option_count;
-  const char *const *words; /* options to hand on */
+  const char *const *words; /* options passed to the workers */
 } cli_batch_options_t;
 
 /* As cli_case_runner_run. All the cases need options->world processes. */

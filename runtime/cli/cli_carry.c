@@ -1,3 +1,5 @@
+/* Parses and checks --carry: ranges of results, each with a range of parameters of the same length
+ * and shapes. */
 #include "cli/cli_carry.h"
 
 #include <stdlib.h>

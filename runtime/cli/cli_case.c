@@ -1,3 +1,5 @@
+/* Finds cases in folders and reads their directives and grids. Whole programs are parsed only where
+ * their text has no header line with the grid (bytecode, protos, meshes). */
 #include "cli/cli_case.h"
 
 #include <dirent.h>
@@ -15,7 +17,7 @@
 #define SHARED_ARRAYS "io.npz"
 #define PREFERRED "prog."
 
-/* --- programs by their names --- */
+/* --- program file names --- */
 
 static const struct form {
   const char *ending;
@@ -48,7 +50,7 @@ static hr_status_t find_arrays(hr_arena_t *arena, const char *program, bool shar
   return NULL;
 }
 
-/* --- what the text says before it is read as a program --- */
+/* --- directives and header, without parsing the program --- */
 
 static void read_directive(const char *line, size_t size, cli_case_t *one) {
   char text[160];

@@ -11,10 +11,10 @@
 #include "hlorun.h"
 
 typedef struct cli_case {
-  const char *program, *arrays; /* paths; arrays NULL: it checks itself */
-  int replicas, partitions;     /* as a directive says; 0: as the program says */
+  const char *program, *arrays; /* paths; arrays NULL: the program checks itself */
+  int replicas, partitions;     /* of a directive; 0: those of the program */
   int world;                    /* processes */
-  hlo_tolerance_t tolerance;    /* of directives */
+  hlo_tolerance_t tolerance;    /* tolerances of directives */
 } cli_case_t;
 
 typedef HR_VEC(cli_case_t) cli_cases_t;

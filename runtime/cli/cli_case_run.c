@@ -1,3 +1,5 @@
+/* Runs one case: loads the program, reads its parameters, executes it once and compares the
+ * results. */
 #include <stdlib.h>
 
 #include "cli/cli_agree.h"
@@ -17,15 +19,15 @@ typedef struct case_run {
   bool out_of_step;
 } case_run_t;
 
-/* Directives say more than defaults, options more than directives. */
-static hlo_tolerance_t merge(hlo_tolerance_t directive, const hlo_tolerance_t *option) {
+/* Options override directives, and these the defaults. */
+static hlo_tolerance_t merge_tolerances(hlo_tolerance_t directive, const hlo_tolerance_t *option) {
   if (option->rtol >= 0) directive.rtol = option->rtol;
   if (option->atol >= 0) directive.atol = option->atol;
   if (option->ulp >= 0) directive.ulp = option->ulp;
   return directive;
 }
 
-static hr_status_t load(case_run_t *run) {
+static hr_status_t load_case(case_run_t *run) {
   hlorun_program_options_t options;
   hlorun_program_options_init(&options);
   options.num_replicas = run->one->replicas;
@@ -44,7 +46,7 @@ static hr_status_t read_inputs(case_run_t *run) {
   return cli_inputs_check(&run->interface, NULL, run->args);
 }
 
-static hr_status_t compare(case_run_t *run, hr_strbuf_t *text) {
+static hr_status_t compare_results(case_run_t *run, hr_strbuf_t *text) {
   read_npz_t npz;
   cli_expectation_t expectation = {.npz = &npz,
                                    .rank = hlorun_client_rank(run->client),
@@ -61,15 +63,15 @@ static hr_status_t compare(case_run_t *run, hr_strbuf_t *text) {
 }
 
 static hr_status_t run_and_compare(case_run_t *run, hr_strbuf_t *text) {
-  HR_TRY(load(run));
+  HR_TRY(load_case(run));
   HR_TRY(cli_agree(run->client, read_inputs(run)));
   hr_status_t st = hlorun_execute(run->program, run->args, NULL, run->results);
   run->out_of_step = st != NULL;
   HR_TRY(st);
-  return compare(run, text);
+  return compare_results(run, text);
 }
 
-static void release(case_run_t *run) {
+static void release_case(case_run_t *run) {
   cli_values_release(run->args, run->interface.param_count);
   cli_values_release(run->results, run->interface.result_count);
   cli_signature_deinit(&run->interface);
@@ -97,12 +99,13 @@ static hr_status_t run_checks(case_run_t *run, hr_strbuf_t *text) {
 cli_case_result_t cli_case_run(hlorun_client_t *client, const cli_case_t *one,
                                const hlo_tolerance_t *tolerance, hr_strbuf_t *text,
                                bool *out_of_step) {
-  case_run_t run = {.client = client, .one = one, .tolerance = merge(one->tolerance, tolerance)};
+  case_run_t run = {
+      .client = client, .one = one, .tolerance = merge_tolerances(one->tolerance, tolerance)};
   hr_status_t st = one->arrays ? run_and_compare(&run, text) : run_checks(&run, text);
   *out_of_step = run.out_of_step;
   cli_case_result_t verdict = st ? CLI_FAILED : CLI_PASSED;
   add_status(text, st);
   hr_status_release(st);
-  release(&run);
+  release_case(&run);
   return verdict;
 }

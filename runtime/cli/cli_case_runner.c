@@ -1,3 +1,5 @@
+/* Runs cases of one process, several at a time, each in a forked child with a deadline. A child
+ * writes its verdict (one byte) and its text into a pipe that the parent polls. */
 #include "cli/cli_case_runner.h"
 
 #include <errno.h>
@@ -30,7 +32,7 @@ hr_status_t cli_case_runner_check_signals(void) {
                        : NULL;
 }
 
-/* A child at work. Its pipe carries the verdict as one byte, then the text. */
+/* A running child. Its pipe carries the verdict as one byte, then the text. */
 typedef struct job {
   pid_t pid; /* 0: none */
   int fd;

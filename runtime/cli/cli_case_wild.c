@@ -1,4 +1,6 @@
-/* Both engines on wild inputs. */
+/* Runs a program in both engines on wild inputs (NaN, infinities, ends of integers, indices out of
+ * range) and compares results, or exit codes if both refuse. The reference engine is the measure.
+ */
 #include <stdlib.h>
 
 #include "cli/cli_case.h"

@@ -1,3 +1,5 @@
+/* Creates the state of --checkpoint, locks its folder, and starts a background write when a step is
+ * due. Writing is in cli_checkpoint_write.c, reading in cli_checkpoint_resume.c. */
 #include "cli/cli_checkpoint.h"
 
 #include <errno.h>
@@ -91,7 +93,7 @@ bool cli_checkpoint_is_aside(const char *name) {
   return has_prefix(name, CLI_TORN) || has_prefix(name, CLI_REPLACED);
 }
 
-/* Neither goes on with another training than the caller means, nor takes it away. */
+/* Refuses a folder with checkpoints unless the caller says whether to continue or to overwrite. */
 static hr_status_t check_empty(const cli_checkpoint_t *checkpoint, const char *const *names,
                                int count) {
   const char *newest = NULL;
@@ -202,7 +204,7 @@ void cli_checkpoint_destroy(cli_checkpoint_t *checkpoint) {
   tp_loop_release(checkpoint->loop);
   if (checkpoint->lock >= 0) close(checkpoint->lock);
   cli_folder_close(&checkpoint->folder);
-  HR_VEC_FREE(&checkpoint->kept);
+  HR_VEC_FREE(&checkpoint->retained);
   hr_free(checkpoint->values);
   hr_free(checkpoint);
 }

@@ -23,10 +23,10 @@
 #define CLI_REPLACED "replaced-"
 
 /* A checkpoint that counts for --keep once it is known to be whole. */
-typedef struct cli_kept {
+typedef struct cli_retained {
   uint64_t step;
   bool whole; /* written by this run, or compared with its manifest */
-} cli_kept_t;
+} cli_retained_t;
 
 struct cli_checkpoint {
   cli_checkpoint_options_t from;
@@ -35,17 +35,17 @@ struct cli_checkpoint {
   int rank, world, num_replicas, num_partitions;
   cli_identity_t program;
   int lock;     /* rank 0's: the folder is this run's; -1: none */
-  uint64_t run; /* a number that no other run has */
+  uint64_t run; /* unique number of this run */
   tp_loop_t *loop;
   tp_work_t *work; /* the writing under way */
   atomic_bool stop;
   /* Rank 0's: what is in the folder. Its worker's while it writes. */
-  uint64_t began;          /* cli_manifest_t.began */
-  bool replaces;           /* --overwrite, and no new checkpoint is whole yet */
-  HR_VEC(cli_kept_t) kept; /* of this training, the oldest first */
+  uint64_t began;                  /* cli_manifest_t.began */
+  bool replaces;                   /* --overwrite, and no new checkpoint is whole yet */
+  HR_VEC(cli_retained_t) retained; /* checkpoints of this training, oldest first */
   /* What is being written; the worker's until it is done. */
   uint64_t step;
-  hlo_value_t **values; /* as many as are carried */
+  hlo_value_t **values; /* one per carried value */
   hlo_value_t *state;
   hr_status_t status;
 };
@@ -54,7 +54,7 @@ struct cli_checkpoint {
  */
 bool cli_checkpoint_is_damage(hr_status_t status);
 bool cli_checkpoint_is_aside(const char *name); /* torn- or replaced- */
-typedef char cli_name_t[256];                   /* of something in the folder */
+typedef char cli_name_t[256];                   /* name of an entry of the folder */
 /* Renames what is in the folder to `prefix` and its name, and a number if that is taken. */
 hr_status_t cli_checkpoint_put_aside(const cli_checkpoint_t *checkpoint, const char *name,
                                      const char *prefix, cli_name_t out_aside);

@@ -320,8 +320,8 @@ static hr_status_t settle(resume_t *resume) {
     if (candidate->torn)
       cli_checkpoint_put_torn(checkpoint, name, NULL);
     else
-      HR_VEC_PUSH(&checkpoint->kept,
-                  (cli_kept_t){candidate->step, candidate->step == resume->manifest.step});
+      HR_VEC_PUSH(&checkpoint->retained,
+                  (cli_retained_t){candidate->step, candidate->step == resume->manifest.step});
   }
   checkpoint->began = resume->manifest.began;
   return NULL;

@@ -7,7 +7,7 @@
 #include "base/map.h"
 #include "cli/cli_checkpoint_parts.h"
 
-#define PATIENCE_S 120 /* for the other processes' files to appear */
+#define PATIENCE_S 120 /* seconds until the files of other processes must appear */
 
 /* --- a worker writes this process's part --- */
 
@@ -161,34 +161,34 @@ static hr_status_t check_step(const cli_checkpoint_t *checkpoint, const char *na
 
 /* An earlier run's checkpoint is read when it has to be known whether it counts: at most once. Its
  * step becomes 0 when it is put aside. */
-static bool is_whole(const cli_checkpoint_t *checkpoint, cli_kept_t *kept) {
+static bool is_whole(const cli_checkpoint_t *checkpoint, cli_retained_t *entry) {
   char name[CLI_STEP_NAME];
-  if (kept->whole) return true;
-  cli_step_name(name, kept->step);
-  hr_status_t st = check_step(checkpoint, name, kept->step);
-  kept->whole = st == NULL;
+  if (entry->whole) return true;
+  cli_step_name(name, entry->step);
+  hr_status_t st = check_step(checkpoint, name, entry->step);
+  entry->whole = st == NULL;
   if (st && cli_checkpoint_is_damage(st)) {
     cli_checkpoint_put_torn(checkpoint, name, st);
-    kept->step = 0;
+    entry->step = 0;
     return false;
   }
   hr_status_release(st);
-  return kept->whole;
+  return entry->whole;
 }
 
 /* All that is older than the newest --keep whole ones. */
 static void remove_old(cli_checkpoint_t *checkpoint) {
   char name[CLI_STEP_NAME];
-  size_t first = checkpoint->kept.count, left = 0;
+  size_t first = checkpoint->retained.count, left = 0;
   for (uint64_t whole = 0; first && whole < checkpoint->keep;)
-    whole += is_whole(checkpoint, &checkpoint->kept.data[--first]);
-  for (size_t i = 0; i < checkpoint->kept.count; i++) {
-    cli_kept_t kept = checkpoint->kept.data[i];
-    cli_step_name(name, kept.step);
+    whole += is_whole(checkpoint, &checkpoint->retained.data[--first]);
+  for (size_t i = 0; i < checkpoint->retained.count; i++) {
+    cli_retained_t entry = checkpoint->retained.data[i];
+    cli_step_name(name, entry.step);
     if (i < first) discard(checkpoint, name);
-    if (i >= first && kept.step) checkpoint->kept.data[left++] = kept;
+    if (i >= first && entry.step) checkpoint->retained.data[left++] = entry;
   }
-  checkpoint->kept.count = left;
+  checkpoint->retained.count = left;
 }
 
 /* The first new checkpoint of --overwrite is whole: those of the training that it replaces go. */
@@ -212,12 +212,13 @@ static hr_status_t put_in_place(cli_checkpoint_t *checkpoint, const cli_folder_t
   char name[CLI_STEP_NAME];
   cli_name_t aside;
   HR_TRY(cli_folder_flush(folder));
-  HR_TRY(HR_VEC_RESERVE(&checkpoint->kept, checkpoint->kept.count + 1));
+  HR_TRY(HR_VEC_RESERVE(&checkpoint->retained, checkpoint->retained.count + 1));
   cli_step_name(name, checkpoint->step);
   if (cli_folder_has(&checkpoint->folder, name))
     HR_TRY(cli_checkpoint_put_aside(checkpoint, name, CLI_REPLACED, aside));
   HR_TRY(cli_folder_rename(&checkpoint->folder, writing, name));
-  checkpoint->kept.data[checkpoint->kept.count++] = (cli_kept_t){checkpoint->step, true};
+  checkpoint->retained.data[checkpoint->retained.count++] =
+      (cli_retained_t){checkpoint->step, true};
   return cli_folder_flush(&checkpoint->folder);
 }
 

@@ -1,3 +1,5 @@
+/* A file that holds the exit codes of failing processes in the order of their failures: the
+ * launcher creates it, processes append to it (O_APPEND), and the first entry counts. */
 #include "cli/cli_exit_code.h"
 
 #include <fcntl.h>

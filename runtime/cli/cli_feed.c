@@ -1,3 +1,5 @@
+/* Gathers the examples of a step from mapped data sets. While a step runs, a background job gathers
+ * those of the next one; a step that was not prefetched is gathered on the spot. */
 #include "cli/cli_feed.h"
 
 #include <stdlib.h>
@@ -9,9 +11,9 @@
 
 typedef struct fed_param {
   int param;
-  const char *label; /* as given, for messages */
+  const char *label; /* text of the option, for messages */
   const hlo_shape_t *shape;
-  hlo_value_t *set; /* the whole data set, over the file where it can be */
+  hlo_value_t *set; /* whole data set, mapped from the file if possible */
 } fed_param_t;
 
 struct cli_feed {
@@ -19,15 +21,16 @@ struct cli_feed {
   HR_VEC(fed_param_t) params;
   int batch_dim, replica, num_replicas;
   int64_t examples, batch;
-  int64_t global_batch; /* as asked for; 0: not */
+  int64_t global_batch; /* of --global-batch; 0: not given */
   bool shuffle;
   uint64_t seed;
-  uint64_t epoch; /* that `order` belongs to */
+  uint64_t epoch; /* epoch of `order` */
   int64_t *order;
   bool has_order;
-  /* The step that is gathered ahead. Its work owns what follows until it has been waited for. */
+  /* The prefetched step. The members below belong to its background job until it has been awaited.
+   */
   tp_loop_t *loop;
-  tp_work_t *work; /* NULL: none under way */
+  tp_work_t *work; /* NULL: no job is running */
   bool has_prefetched;
   uint64_t prefetch_step;
   hlo_value_t **prefetched; /* by position in params */
@@ -170,7 +173,7 @@ uint64_t cli_feed_steps_per_epoch(const cli_feed_t *feed) {
 
 /* --- gathering --- */
 
-/* Fisher and Yates' shuffle; every process works it out for itself. */
+/* Fisher-Yates shuffle; every process computes the same order from seed and epoch. */
 static void make_order(cli_feed_t *feed, uint64_t epoch) {
   if (feed->has_order && (feed->epoch == epoch || !feed->shuffle)) return;
   for (int64_t i = 0; i < feed->examples; i++) feed->order[i] = i;
@@ -185,8 +188,8 @@ static void make_order(cli_feed_t *feed, uint64_t epoch) {
   feed->has_order = true;
 }
 
-/* One row (what lies within the batch dimension) for each example and each index of the dimensions
- * around it. */
+/* Copies one row (the dimensions inside the batch dimension) per example and per index of the outer
+ * dimensions. */
 static hr_status_t gather(const cli_feed_t *feed, const fed_param_t *fed, const int64_t *chosen,
                           hlo_value_t **out_value) {
   int64_t dims[HLO_MAX_RANK];
@@ -222,7 +225,7 @@ static void prefetch_examples(void *context) {
   feed->prefetch_status = gather_step(feed, feed->prefetch_step);
 }
 
-/* Makes sure that this side owns the step gathered ahead, and throws it away unless it is `step`.
+/* Waits for the prefetched step and discards it unless it is `step`.
  */
 static bool take_prepack(cli_feed_t *feed, uint64_t step) {
   tp_work_wait(feed->work);

@@ -1,6 +1,6 @@
 /* --feed: parameters that stream from data sets. The set has the parameter's shape but for the
  * batch dimension, along which its N examples lie. A step takes `batch` examples for each replica:
- * replica r of step s gets places (s * replicas + r) * batch ... of the epoch's order, so the
+ * replica r of step s gets examples (s * replicas + r) * batch ... of the epoch's order, so the
  * replicas' parts are disjoint and partitions of a replica see the same. The order is a shuffle by
  * (seed, epoch), the same for all fed parameters, so that images keep their labels; the last
  * examples that fill no whole step are left out of the epoch. The files are mapped: a step copies

@@ -1,3 +1,4 @@
+/* File operations relative to the descriptor of an open folder (openat and its like). */
 #include "cli/cli_folder.h"
 
 #include <dirent.h>

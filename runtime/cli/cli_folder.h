@@ -25,7 +25,7 @@ hr_status_t cli_folder_enter(const cli_folder_t *parent, const char *name,
 /* The same; makes it first if it is missing. */
 hr_status_t cli_folder_make(const cli_folder_t *parent, const char *name, cli_folder_t *out_folder);
 void cli_folder_close(cli_folder_t *folder);
-/* Brings the folder's list of names to the disk. */
+/* Flushes the folder's directory entries to the disk. */
 hr_status_t cli_folder_flush(const cli_folder_t *folder);
 
 /* Names in the folder, without "." and ".."; in `arena`. */

@@ -1,3 +1,5 @@
+/* The SHA-256 of a program: of the bytes of its large constants, then of its short HLO text
+ * (without metadata), in which these are replaced by scalars. */
 #include "cli/cli_identity.h"
 
 #include <stdio.h>
@@ -19,9 +21,9 @@ static void write_name(hr_str_t name, char *into, size_t size) {
   if (!used) snprintf(into, size, "%%");
 }
 
-/* Large constants count by their bytes, and become a number in the text, which would be several
+/* Hashes large constants by their bytes and replaces them by scalars: their text would be several
  * times as long. */
-static hr_status_t digest_large_constants(hlo_module_t *module, hlo_computation_t *computation,
+static hr_status_t hash_large_constants(hlo_module_t *module, hlo_computation_t *computation,
                                           hr_digest_state_t *digest) {
   for (size_t i = 0; i < computation->instrs.count; i++) {
     hlo_instr_t *instr = computation->instrs.data[i];
@@ -41,7 +43,7 @@ static hr_status_t identify(hlo_module_t *module, cli_identity_t *identity) {
   hr_strbuf_t text;
   hr_digest_start(&digest);
   for (size_t c = 0; c < module->computations.count; c++)
-    HR_TRY(digest_large_constants(module, module->computations.data[c], &digest));
+    HR_TRY(hash_large_constants(module, module->computations.data[c], &digest));
   hr_strbuf_init(&text);
   hlo_print_module(&text, module, HLO_PRINT_SHORT);
   hr_status_t st = hr_strbuf_finish(&text);

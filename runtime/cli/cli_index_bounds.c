@@ -1,3 +1,6 @@
+/* Upper bounds of parameters that are used as indices, for --random-inputs. Bounds are propagated
+ * from the users of a value, such as gather and dynamic-slice, back to its producers until nothing
+ * changes, or ROUNDS times: bounds only decrease. */
 #include "cli/cli_index_bounds.h"
 
 #include <string.h>
@@ -13,7 +16,7 @@ typedef struct bounds {
   bool changed;
 } bounds_t;
 
-static hr_status_t allocate(bounds_t *bounds, const hlo_module_t *module) {
+static hr_status_t allocate_bounds(bounds_t *bounds, const hlo_module_t *module) {
   HR_TRY(HR_NEW_ARRAY(&bounds->arena, module->computations.count, &bounds->of));
   for (size_t c = 0; c < module->computations.count; c++) {
     const hlo_computation_t *computation = module->computations.data[c];
@@ -31,18 +34,18 @@ static int64_t *bounds_of(bounds_t *bounds, const hlo_instr_t *instr) {
   return bounds->of[instr->parent->id][instr->id];
 }
 
-static void lower(bounds_t *bounds, int64_t *bound, int64_t to) {
+static void lower_bound(bounds_t *bounds, int64_t *bound, int64_t to) {
   if (to >= *bound) return;
   *bound = to > 1 ? to : 1;
   bounds->changed = true;
 }
 
 static void lower_leaf(bounds_t *bounds, const hlo_instr_t *instr, int leaf, int64_t to) {
-  lower(bounds, &bounds_of(bounds, instr)[leaf], to);
+  lower_bound(bounds, &bounds_of(bounds, instr)[leaf], to);
 }
 
-/* What one value must keep, the other must keep too. Both have the same shape. */
-static void pass_all(bounds_t *bounds, const hlo_instr_t *to, const hlo_instr_t *from) {
+/* Propagates the bounds of `from` to `to`, leaf by leaf; both have the same shape. */
+static void copy_leaf_bounds(bounds_t *bounds, const hlo_instr_t *to, const hlo_instr_t *from) {
   int leaves = hlo_shape_leaf_count(to->shape), others = hlo_shape_leaf_count(from->shape);
   for (int k = 0; k < leaves && k < others; k++)
     lower_leaf(bounds, to, k, bounds_of(bounds, from)[k]);
@@ -71,28 +74,28 @@ static void visit_get_tuple_element(bounds_t *bounds, const hlo_instr_t *instr) 
  * instruction's. */
 static void visit_called(bounds_t *bounds, const hlo_instr_t *instr,
                          const hlo_computation_t *computation, int first) {
-  pass_all(bounds, computation->root, instr);
+  copy_leaf_bounds(bounds, computation->root, instr);
   for (size_t p = 0; p < computation->params.count && first + (int)p < instr->operand_count; p++)
-    pass_all(bounds, instr->operands[first + (int)p], computation->params.data[p]);
+    copy_leaf_bounds(bounds, instr->operands[first + (int)p], computation->params.data[p]);
 }
 
 static void visit_while(bounds_t *bounds, const hlo_instr_t *instr) {
   const hlo_computation_t *condition = instr->called[0], *body = instr->called[1];
-  pass_all(bounds, body->root, instr);
-  pass_all(bounds, body->root, body->params.data[0]); /* the next round's parameter */
-  pass_all(bounds, body->root, condition->params.data[0]);
-  pass_all(bounds, instr->operands[0], condition->params.data[0]);
-  pass_all(bounds, instr->operands[0], body->params.data[0]);
-  pass_all(bounds, instr->operands[0], instr);
+  copy_leaf_bounds(bounds, body->root, instr);
+  copy_leaf_bounds(bounds, body->root, body->params.data[0]); /* the next round's parameter */
+  copy_leaf_bounds(bounds, body->root, condition->params.data[0]);
+  copy_leaf_bounds(bounds, instr->operands[0], condition->params.data[0]);
+  copy_leaf_bounds(bounds, instr->operands[0], body->params.data[0]);
+  copy_leaf_bounds(bounds, instr->operands[0], instr);
 }
 
 static void visit_conditional(bounds_t *bounds, const hlo_instr_t *instr) {
   if (hr_dtype_is_integer(instr->operands[0]->shape->dtype))
     lower_leaf(bounds, instr->operands[0], 0, instr->called_count);
   for (int k = 0; k < instr->called_count && k + 1 < instr->operand_count; k++) {
-    pass_all(bounds, instr->called[k]->root, instr);
+    copy_leaf_bounds(bounds, instr->called[k]->root, instr);
     if (instr->called[k]->params.count)
-      pass_all(bounds, instr->operands[k + 1], instr->called[k]->params.data[0]);
+      copy_leaf_bounds(bounds, instr->operands[k + 1], instr->called[k]->params.data[0]);
   }
 }
 
@@ -166,7 +169,7 @@ static bool is_integer_convert(const hlo_instr_t *instr) {
          hr_dtype_is_integer(instr->operands[0]->shape->dtype);
 }
 
-static void visit(bounds_t *bounds, const hlo_instr_t *instr) {
+static void propagate_instr(bounds_t *bounds, const hlo_instr_t *instr) {
   switch (instr->op) {
     case HLO_TUPLE:
       visit_tuple(bounds, instr);
@@ -186,7 +189,7 @@ static void visit(bounds_t *bounds, const hlo_instr_t *instr) {
       visit_conditional(bounds, instr);
       break;
     case HLO_CONVERT:
-      if (is_integer_convert(instr)) pass_all(bounds, instr->operands[0], instr);
+      if (is_integer_convert(instr)) copy_leaf_bounds(bounds, instr->operands[0], instr);
       break;
     case HLO_COPY:
     case HLO_BITCAST:
@@ -199,18 +202,19 @@ static void visit(bounds_t *bounds, const hlo_instr_t *instr) {
     case HLO_ALL_GATHER:
     case HLO_ALL_TO_ALL:
     case HLO_COLLECTIVE_PERMUTE:
-      pass_all(bounds, instr->operands[0], instr);
+      copy_leaf_bounds(bounds, instr->operands[0], instr);
       break;
     case HLO_CONCATENATE:
     case HLO_PAD:
-      for (int k = 0; k < instr->operand_count; k++) pass_all(bounds, instr->operands[k], instr);
+      for (int k = 0; k < instr->operand_count; k++)
+        copy_leaf_bounds(bounds, instr->operands[k], instr);
       break;
     case HLO_SELECT:
-      pass_all(bounds, instr->operands[1], instr);
-      pass_all(bounds, instr->operands[2], instr);
+      copy_leaf_bounds(bounds, instr->operands[1], instr);
+      copy_leaf_bounds(bounds, instr->operands[2], instr);
       break;
     case HLO_CLAMP:
-      pass_all(bounds, instr->operands[1], instr);
+      copy_leaf_bounds(bounds, instr->operands[1], instr);
       break;
     case HLO_COMPARE:
       visit_compare(bounds, instr);
@@ -223,12 +227,12 @@ static void visit(bounds_t *bounds, const hlo_instr_t *instr) {
       break;
     case HLO_DYNAMIC_SLICE:
       bound_starts(bounds, instr, 1, hlo_attr_ints(instr, HLO_ATTR_DYNAMIC_SLICE_SIZES).data);
-      pass_all(bounds, instr->operands[0], instr);
+      copy_leaf_bounds(bounds, instr->operands[0], instr);
       break;
     case HLO_DYNAMIC_UPDATE_SLICE:
       bound_starts(bounds, instr, 2, instr->operands[1]->shape->dims);
-      pass_all(bounds, instr->operands[0], instr);
-      pass_all(bounds, instr->operands[1], instr);
+      copy_leaf_bounds(bounds, instr->operands[0], instr);
+      copy_leaf_bounds(bounds, instr->operands[1], instr);
       break;
     default:
       break;
@@ -239,14 +243,15 @@ static void run_round(bounds_t *bounds, const hlo_module_t *module) {
   bounds->changed = false;
   for (size_t c = module->computations.count; c-- > 0;) {
     const hlo_computation_t *computation = module->computations.data[c];
-    for (size_t i = computation->instrs.count; i-- > 0;) visit(bounds, computation->instrs.data[i]);
+    for (size_t i = computation->instrs.count; i-- > 0;)
+      propagate_instr(bounds, computation->instrs.data[i]);
   }
 }
 
 hr_status_t cli_index_bounds(const hlo_module_t *module, int param_count, int64_t *out_bounds) {
   bounds_t bounds = {.changed = true};
   hr_arena_init(&bounds.arena);
-  hr_status_t st = allocate(&bounds, module);
+  hr_status_t st = allocate_bounds(&bounds, module);
   for (int round = 0; round < ROUNDS && !st && bounds.changed; round++) run_round(&bounds, module);
   int leaf = 0;
   for (size_t p = 0; p < module->entry->params.count && !st; p++) {

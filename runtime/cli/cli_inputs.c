@@ -1,3 +1,5 @@
+/* Values of parameters from --input: archives, single arrays, text; then random ones for the rest.
+ */
 #include "cli/cli_inputs.h"
 
 #include <stdlib.h>
@@ -18,7 +20,7 @@ void cli_values_release(hlo_value_t **values, int count) {
   }
 }
 
-static void replace(hlo_value_t **slot, hlo_value_t *value) {
+static void replace_value(hlo_value_t **slot, hlo_value_t *value) {
   hlo_value_release(*slot);
   *slot = value;
 }
@@ -39,7 +41,7 @@ static hr_status_t check_names(const read_npz_t *npz, int param_count, int rank)
   return NULL;
 }
 
-static hr_status_t take_arrays(const read_npz_t *npz, const cli_signature_t *signature, int rank,
+static hr_status_t move_arrays(const read_npz_t *npz, const cli_signature_t *signature, int rank,
                                hlo_value_t **values, int *out_found) {
   *out_found = 0;
   HR_TRY(check_names(npz, signature->param_count, rank));
@@ -48,7 +50,7 @@ static hr_status_t take_arrays(const read_npz_t *npz, const cli_signature_t *sig
     if (!hlo_shape_is_array(signature->params[k])) continue;
     HR_TRY(cli_value_from_npz(npz, &(cli_arg_t){signature, false, k}, rank, &value));
     if (!value) continue;
-    replace(&values[k], value);
+    replace_value(&values[k], value);
     ++*out_found;
   }
   return NULL;
@@ -58,7 +60,7 @@ hr_status_t cli_inputs_from_npz(const char *path, const cli_signature_t *signatu
                                 hlo_value_t **values, int *out_found) {
   read_npz_t npz;
   hr_status_t st = read_npz_open(path, &npz);
-  if (!st) st = take_arrays(&npz, signature, rank, values, out_found);
+  if (!st) st = move_arrays(&npz, signature, rank, values, out_found);
   read_npz_deinit(&npz);
   return st;
 }
@@ -103,7 +105,7 @@ static hr_status_t take_single(const char *text, const cli_signature_t *signatur
   } else {
     HR_TRY(value_from_text(rest, (int)k, shape, &value));
   }
-  replace(&values[k], value);
+  replace_value(&values[k], value);
   return NULL;
 }
 

@@ -1,3 +1,5 @@
+/* Starts mpirun with this command, forwards signals to it, and returns the first failing exit code
+ * even where mpirun itself crashes or hangs. */
 #include "cli/cli_launch.h"
 
 #include <errno.h>
@@ -18,9 +20,9 @@
 #include "transport/core/transport.h"
 
 #define EXIT_NOT_STARTED 5
-#define LOOK_MS 200  /* how often it looks whether a process has failed, */
-#define END_MS 6000  /* how long mpirun may take to end then, */
-#define LAST_MS 2000 /* and once it was told to */
+#define LOOK_MS 200  /* milliseconds between polls for a failed process */
+#define END_MS 6000  /* grace period for mpirun after a failure */
+#define LAST_MS 2000 /* grace period after SIGTERM */
 
 hr_status_t cli_launch_needed(const hr_options_t *options, int *out_processes) {
   *out_processes = 0;
@@ -54,14 +56,14 @@ static int usable_cores(void) {
   return CPU_COUNT(&set);
 }
 
-/* mpirun wants to be told twice that root is meant. */
+/* mpirun requires two variables to run as root. */
 static void allow_root(void) {
   if (geteuid() != 0) return;
   setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
   setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
 }
 
-/* A connection to a host that went silent is to end soon; by default it takes minutes. */
+/* Shortens TCP time-outs for hosts that no longer answer; the default is minutes. */
 static void watch_connections(void) {
   setenv("OMPI_MCA_oob_tcp_keepalive_time", "5", 0);
   setenv("OMPI_MCA_oob_tcp_keepalive_intvl", "2", 0);
@@ -163,8 +165,8 @@ static _Noreturn void become(char *const *words) {
   _exit(EXIT_NOT_STARTED);
 }
 
-/* What the first process that failed has told; where none could, mpirun's exit code. What a signal
- * did to it is this command's own affair. */
+/* The code that the first failing process left; if none could, mpirun's exit code. An end by a
+ * signal is reported by this command. */
 static hr_status_t status_of(int status) {
   if (interrupted) return cli_reported(HR_CANCELLED);
   hr_status_t told = cli_exit_code_status(cli_exit_code_read());
@@ -207,7 +209,7 @@ static int wait_for_mpirun(pid_t pid) {
   return status;
 }
 
-/* SIGCHLD is blocked so that none is missed between two looks. */
+/* SIGCHLD is blocked so that none is missed between two polls. */
 static hr_status_t run_words(char *const *words) {
   sigset_t child, before;
   sigemptyset(&child);

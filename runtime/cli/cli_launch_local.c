@@ -1,3 +1,5 @@
+/* Starts the processes of one machine by fork and exec, forwards signals, and ends all of them some
+ * seconds after the first failure. */
 #include "cli/cli_launch_local.h"
 
 #include <errno.h>
@@ -19,17 +21,17 @@
 #include "transport/shm/local_launch.h"
 
 #define EXIT_NOT_STARTED 5
-#define MOST_PROCESSES 4096 /* of a machine: they map memory of each */
+#define MOST_PROCESSES 4096 /* processes on one machine: each maps the memory of all */
 #define LOOK_MS 50
-#define END_MS 2000  /* how long the others may take to end when one has failed, */
-#define LAST_MS 1000 /* and once they were told to */
+#define END_MS 2000  /* grace period for the others after a failure */
+#define LAST_MS 1000 /* grace period after SIGTERM */
 
 typedef struct launch {
   int count, left;
-  pid_t *pids;     /* 0: over */
-  int failed_rank; /* the first one; -1: none */
+  pid_t *pids;     /* 0: ended */
+  int failed_rank; /* first rank that failed; -1: none */
   int failed_status;
-  bool handed_on;             /* the signal that interrupted */
+  bool handed_on;             /* interrupting signal was forwarded */
   int64_t failed_ms, told_ms; /* 0: not yet */
 } launch_t;
 
@@ -151,7 +153,7 @@ static void wait_for_all(launch_t *launch) {
   }
 }
 
-/* --- what came of it --- */
+/* --- outcome --- */
 
 static hr_status_t outcome(const launch_t *launch) {
   int verdict = cli_exit_code_read();

@@ -1,10 +1,12 @@
+/* Loads a program on all processes. Digests of the files are compared first: processes that read
+ * the same bytes fail alike in reading, so that one of them can report for all. */
 #include "cli/cli_load.h"
 
 #include "base/buffer.h"
 #include "base/digest.h"
 #include "cli/cli_agree.h"
 
-/* Do all processes read the same bytes? */
+/* *out_same: all processes read the same bytes. Collective. */
 static hr_status_t compare_files(hlorun_client_t *client, const char *path, bool *out_same) {
   *out_same = true;
   if (hlorun_client_world_size(client) == 1) return NULL;
@@ -16,8 +18,8 @@ static hr_status_t compare_files(hlorun_client_t *client, const char *path, bool
   return st;
 }
 
-/* What a program's text or its grid leads to is the same in all processes that read the same bytes:
- * they fail together and may agree on who says so. */
+/* Errors in the text or the grid occur in all processes that read the same bytes, which then agree
+ * on one report. Other failures may be of this process alone. */
 hr_status_t cli_load_program(hlorun_client_t *client, const char *path,
                              const hlorun_program_options_t *options,
                              hlorun_program_t **out_program, bool *out_of_step) {

@@ -1,3 +1,5 @@
+/* Prints and parses manifests of checkpoints. The text is written by hand and parsed strictly: what
+ * does not match exactly is damage. */
 #include "cli/cli_manifest.h"
 
 #include <inttypes.h>

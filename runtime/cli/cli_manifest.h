@@ -17,7 +17,7 @@
 #include "cli/cli_folder.h"
 #include "cli/cli_identity.h"
 
-typedef struct cli_sum {                  /* of a file */
+typedef struct cli_sum {                  /* check sums of a file */
   uint64_t size_bytes, hash, values_hash; /* the last: of what may be compared between replicas */
   cli_identity_t program; /* that wrote it; its digest is empty in manifests of the first version */
 } cli_sum_t;
@@ -27,7 +27,7 @@ typedef struct cli_manifest {
   uint64_t began; /* ns since 1970, or later than all that it replaced; 0 in those of the first
                      version */
   int num_replicas, num_partitions;
-  cli_sum_t *sums;    /* by rank */
+  cli_sum_t *sums;    /* indexed by rank */
   uint64_t text_hash; /* of the manifest: equal in all processes that see the same one */
 } cli_manifest_t;
 

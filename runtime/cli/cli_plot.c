@@ -1,3 +1,4 @@
+/* Draws a curve as SVG: ticks, axes, and one polyline per run of finite values. */
 #include "cli/cli_plot.h"
 
 #include <math.h>

@@ -6,7 +6,7 @@
 #include "cli/cli_series.h"
 
 /* Values that are no finite numbers leave gaps; long curves are drawn by the means of equal
- * stretches. */
+ * runs of steps. */
 void cli_plot_print(hr_strbuf_t *text, const char *name, const cli_series_t *series);
 
 /* Ticks for an axis from `low` to `high`: a first value and a step of 1, 2 or 5 times a power of

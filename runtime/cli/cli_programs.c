@@ -1,3 +1,4 @@
+/* Maps ranks to programs from --program RANKS=FILE, or from the order of operands. */
 #include "cli/cli_programs.h"
 
 #include <stdlib.h>

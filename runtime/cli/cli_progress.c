@@ -1,3 +1,4 @@
+/* The progress line of a run and its metrics: redrawn at most every BAR_PAUSE_S on a terminal. */
 #include "cli/cli_progress.h"
 #include "base/clock.h"
 

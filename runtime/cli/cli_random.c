@@ -1,3 +1,5 @@
+/* Random parameters from a counter-based generator: element i depends on (seed, parameter, i) only,
+ * so that shards of an array agree on any grid. */
 #include "cli/cli_random.h"
 
 #include <math.h>
@@ -102,7 +104,7 @@ static void fill_wild(hlo_value_t *value, uint64_t seed, int k) {
   }
 }
 
-static void fill(hlo_value_t *value, uint64_t seed, int k, int64_t bound) {
+static void fill_random(hlo_value_t *value, uint64_t seed, int k, int64_t bound) {
   hr_dtype_t part = hr_dtype_real(value->dtype);
   int64_t count = value->count * (hr_dtype_is_complex(value->dtype) ? 2 : 1);
   size_t bytes = hr_dtype_bytes(part);
@@ -124,7 +126,7 @@ hr_status_t cli_random_value(const hlo_shape_t *shape, uint64_t seed, int k, int
   for (int d = 0; d < shape->rank; d++)
     dims[d] = shape->dims[d] == HLO_UNBOUNDED ? 1 : shape->dims[d];
   HR_TRY(hlo_value_array(shape->dtype, shape->rank, dims, out_value));
-  fill(*out_value, seed, k, bound);
+  fill_random(*out_value, seed, k, bound);
   return NULL;
 }
 

@@ -1,3 +1,5 @@
+/* Prints, stores and compares results. Arrays of other ranks travel to rank 0 one at a time, so
+ * that it never holds more than one of them. */
 #include "cli/cli_results.h"
 
 #include <string.h>

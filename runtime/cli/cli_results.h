@@ -13,7 +13,7 @@ void cli_value_print(hr_strbuf_t *text, const hlo_value_t *value);
 hr_status_t cli_results_write(hlorun_client_t *client, const char *path, int count,
                               hlo_value_t *const *results);
 
-/* What results are compared with, and how it is told. */
+/* Expected results and the form of the report. */
 typedef struct cli_expectation {
   const read_npz_t *npz;
   int rank;

@@ -1,3 +1,5 @@
+/* Keeps a series of bounded length: when it is full, neighbouring runs are added pairwise and each
+ * run stands for twice as many steps. */
 #include "cli/cli_series.h"
 
 #include <math.h>
@@ -13,7 +15,7 @@ uint64_t cli_series_run_steps(const cli_series_t *series, size_t run) {
   return series->count - before < series->stride ? series->count - before : series->stride;
 }
 
-static hr_status_t begin(cli_series_t *series) {
+static hr_status_t allocate_sums(cli_series_t *series) {
   void *memory;
   HR_TRY(hr_alloc_zeroed(CLI_SERIES_MAX * sizeof *series->sums, &memory));
   *series = (cli_series_t){.stride = 1, .sums = memory, .low = INFINITY, .high = -INFINITY};
@@ -28,7 +30,7 @@ static void double_stride(cli_series_t *series) {
 }
 
 hr_status_t cli_series_add(cli_series_t *series, double value) {
-  if (!series->stride) HR_TRY(begin(series));
+  if (!series->stride) HR_TRY(allocate_sums(series));
   if (series->count == CLI_SERIES_MAX * series->stride) double_stride(series);
   series->sums[series->count / series->stride] += value;
   series->count++;

@@ -14,11 +14,11 @@
 typedef struct cli_series {
   uint64_t count;   /* steps */
   uint64_t stride;  /* steps of each run; 0: no step yet */
-  double *sums;     /* of each run, the last one may be incomplete */
-  double low, high; /* of all finite values, if low <= high */
+  double *sums;     /* sum of each run; the last one may be incomplete */
+  double low, high; /* range of all finite values, if low <= high */
 } cli_series_t;
 
-/* Of a cleared struct. */
+/* Adds a value; the struct starts cleared. */
 hr_status_t cli_series_add(cli_series_t *series, double value);
 void cli_series_deinit(cli_series_t *series);
 

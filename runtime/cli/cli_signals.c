@@ -1,3 +1,5 @@
+/* Signals are handled on the event loop's thread: the first one cancels the client's executions and
+ * starts a grace period; its end, or a second signal, exits at once. SIGUSR1 prints the state. */
 #include "cli/cli_signals.h"
 
 #include <signal.h>
@@ -17,7 +19,7 @@ static const int watched[] = {SIGINT, SIGTERM, SIGHUP};
 
 static struct {
   tp_loop_t *loop;
-  tp_source_t *sources[WATCHED_COUNT], *grace, *teller;
+  tp_source_t *sources[WATCHED_COUNT], *grace, *state_printer;
   hlorun_client_t *client;
   atomic_int caught;
   int64_t caught_ms; /* of the loop thread */
@@ -33,9 +35,9 @@ static void end_now(void *context) {
   _exit(EXIT_INTERRUPTED);
 }
 
-/* On the loop thread. The first signal asks for an orderly end, and gives it a while; a later one
- * is impatient. One that comes at once is the same again, from the terminal and from whoever
- * started this process. */
+/* On the loop thread. The first signal starts an orderly end with a grace period; a later one ends
+ * the process. A repetition within SAME_MS counts as the same signal, sent by the terminal and by
+ * the parent process. */
 static void on_signal(void *context) {
   int signal_number = *(const int *)context;
   if (atomic_exchange(&watcher.caught, signal_number)) {
@@ -55,7 +57,7 @@ hr_status_t cli_signals_watch(hlorun_client_t *client) {
   for (size_t i = 0; i < WATCHED_COUNT; i++)
     HR_TRY(tp_loop_signal(watcher.loop, watched[i], on_signal, (void *)&watched[i],
                           &watcher.sources[i]));
-  return tp_loop_signal(watcher.loop, SIGUSR1, print_state, client, &watcher.teller);
+  return tp_loop_signal(watcher.loop, SIGUSR1, print_state, client, &watcher.state_printer);
 }
 
 void cli_signals_unwatch(void) {
@@ -63,8 +65,8 @@ void cli_signals_unwatch(void) {
     tp_source_stop(watcher.sources[i]);
     watcher.sources[i] = NULL;
   }
-  tp_source_stop(watcher.teller);
-  watcher.teller = NULL;
+  tp_source_stop(watcher.state_printer);
+  watcher.state_printer = NULL;
   tp_source_stop(watcher.grace);
   watcher.grace = NULL;
   tp_loop_release(watcher.loop);

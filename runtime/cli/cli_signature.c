@@ -1,3 +1,5 @@
+/* Shapes of a program's parameters and results, parsed from the API's text, and NumPy files that
+ * are checked against them. */
 #include "cli/cli_signature.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* Writes --stats: times of loading, of steps, memory and counts of kernels, of the whole run (the
+ * slowest process counts) and of each process. */
 #include "cli/cli_stats.h"
 
 #include <math.h>
@@ -87,7 +89,7 @@ static void print_figures(hr_strbuf_t *text, const cli_figures_t *f, const char 
 }
 
 /* A step is done when the slowest process has done it. */
-static cli_figures_t slowest(const cli_figures_t *ranks, int count) {
+static cli_figures_t combine_ranks(const cli_figures_t *ranks, int count) {
   cli_figures_t all = ranks[0];
   for (int r = 1; r < count; r++) {
     all.compile_s = fmax(all.compile_s, ranks[r].compile_s);
@@ -107,7 +109,7 @@ static cli_figures_t slowest(const cli_figures_t *ranks, int count) {
 }
 
 static void cli_stats_print(hr_strbuf_t *text, const cli_figures_t *ranks, int count) {
-  cli_figures_t all = slowest(ranks, count);
+  cli_figures_t all = combine_ranks(ranks, count);
   hr_strbuf_add_str(text, "{\n");
   print_figures(text, &all, "  ");
   hr_strbuf_printf(text, ",\n  \"processes\": %d,\n  \"per_rank\": [\n", count);

@@ -1,3 +1,5 @@
+/* Prints what --stop-after asks for: the module after a stage or pass, the plan, or the flat plan.
+ */
 #include "cli/cli_stop.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* Times of executions in constant memory: exact up to a limit, then a logarithmic histogram from
+ * which the median is estimated. */
 #include "cli/cli_times.h"
 
 #include <math.h>
@@ -39,7 +41,7 @@ static hr_status_t begin_histogram(cli_times_t *times) {
   return NULL;
 }
 
-static hr_status_t store(cli_times_t *times, double seconds) {
+static hr_status_t store_exact(cli_times_t *times, double seconds) {
   if (!times->count) {
     void *memory;
     HR_TRY(hr_alloc(CLI_TIMES_EXACT * sizeof *times->exact_s, &memory));
@@ -54,7 +56,7 @@ static hr_status_t store(cli_times_t *times, double seconds) {
 }
 
 hr_status_t cli_times_add(cli_times_t *times, double seconds) {
-  HR_TRY(store(times, seconds));
+  HR_TRY(store_exact(times, seconds));
   if (!times->count) times->first_s = times->best_s = seconds;
   times->best_s = fmin(times->best_s, seconds);
   times->total_s += seconds;

@@ -1,3 +1,4 @@
+/* Tolerances from --rtol, --atol and --ulp. */
 #include "cli/cli_tolerance.h"
 
 hlo_tolerance_t cli_tolerance_from_options(const hr_options_t *options) {

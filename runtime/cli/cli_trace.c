@@ -1,3 +1,4 @@
+/* Writes --trace: the timeline of all processes, or after a failure one file per process. */
 #include "cli/cli_trace.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* The command: finds the subcommand, parses its options, runs it and turns its status into the exit
+ * code. Standard streams, signals and HLORUN_* variables are set up here, once. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -59,10 +61,10 @@ hr_status_t cli_help(hr_command_t command) {
   if (command == HR_COMMAND_RUN)
     hr_strbuf_add_str(
         &text,
-        "\nEach command explains its own options: hlorun test --help. Variables: --list-options.\n"
+        "\nEach command explains its options: hlorun test --help. Variables: --list-options.\n"
         "Exit codes: 0 fine; 1 out of tolerance, or tests failed; 2 wrong usage; 3 invalid "
         "program;\n"
-        "4 the schedule gets stuck, or processes disagree; 5 a peer or a file failed; 6 timed "
+        "4 the schedule can deadlock, or processes disagree; 5 a peer or a file failed; 6 timed "
         "out.\n");
   hr_status_t st = cli_print(&text);
   hr_strbuf_deinit(&text);

@@ -58,10 +58,29 @@ typedef struct saved_state {
       size_bytes; /* a hash of the computation's and the instruction's names; bytes follow */
 } saved_state_t;
 
-static uint64_t state_name(const hlo_instr_t *instr) {
+/* rng-get-and-update-state has one state in a program, as in XLA: an instruction that was cloned,
+ * as in an unrolled loop, goes on where the other clone stopped. */
+static bool shares_state(const hlo_instr_t *a, const hlo_instr_t *b) {
+  return a == b || (a->op == HLO_RNG_GET_AND_UPDATE_STATE && b->op == a->op);
+}
+
+static uint64_t instruction_state_name(const hlo_instr_t *instr) {
   const hr_str_t *names[] = {&instr->parent->name, &instr->name};
   return hr_hash_bytes(names[1]->data, names[1]->size,
                        hr_hash_bytes(names[0]->data, names[0]->size, 5));
+}
+
+static uint64_t state_name(const hlo_instr_t *instr) {
+  const char *shared = hlo_op_table[HLO_RNG_GET_AND_UPDATE_STATE].name;
+  return instr->op == HLO_RNG_GET_AND_UPDATE_STATE ? hr_hash_bytes(shared, strlen(shared), 5)
+                                                   : instruction_state_name(instr);
+}
+
+/* Saved by this version, or by one in which every instruction had a state of its own. */
+static bool is_saved_state(const saved_state_t *saved, const op_state_t *state) {
+  return saved->size_bytes == state->size_bytes &&
+         (saved->name == state_name(state->instr) ||
+          saved->name == instruction_state_name(state->instr));
 }
 
 static void restore_state(const exec_machine_t *machine, op_state_t *state) {
@@ -72,8 +91,7 @@ static void restore_state(const exec_machine_t *machine, op_state_t *state) {
     memcpy(&saved, at, sizeof saved);
     at += sizeof saved;
     if (saved.size_bytes > (size_t)(end - at)) return;
-    if (saved.name == state_name(state->instr) && saved.size_bytes == state->size_bytes)
-      memcpy(state->bytes, at, state->size_bytes);
+    if (is_saved_state(&saved, state)) memcpy(state->bytes, at, state->size_bytes);
   }
 }
 
@@ -102,7 +120,7 @@ static hr_status_t find_state(op_env_t *env, const hlo_instr_t *instr, size_t si
                               void **out_state) {
   exec_machine_t *machine = env->engine;
   op_state_t *state = machine->states;
-  while (state && state->instr != instr) state = state->next;
+  while (state && !shares_state(state->instr, instr)) state = state->next;
   if (!state) {
     void *memory;
     HR_TRY(hr_arena_zeroed(&machine->list_arena, sizeof *state + size_bytes, &memory));

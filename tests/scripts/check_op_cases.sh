@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Every op of ops/table/ops.def occurs in a program that the tests run and compare: under tests/cases (not
-# tests/cases/invalid), tests/corpora, tests/passes, tests/conversions or examples, by its HLO name or StableHLO name.
+# tests/cases/invalid), tests/corpora or examples, by its HLO name, or by its name in StableHLO or CHLO: that of its row,
+# else its HLO name with underscores.
 set -u
 source_dir=${TEST_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 cd "$source_dir" || exit 99
@@ -13,7 +14,7 @@ used=$(find tests/cases tests/corpora examples -path tests/cases/invalid -prune 
 
 while IFS='|' read -r name stablehlo; do
   if grep -qxF -e "$name" <<<"$used"; then passed=$((passed + 1))
-  elif [ -n "$stablehlo" ] && grep -qxF -e "mlir:$stablehlo" <<<"$used"; then passed=$((passed + 1))
+  elif grep -qxF -e "mlir:${stablehlo:-${name//-/_}}" <<<"$used"; then passed=$((passed + 1))
   else
     failed=$((failed + 1))
     echo "no case has the op $name${stablehlo:+ ($stablehlo)}: add one under tests/cases"

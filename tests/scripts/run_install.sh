@@ -21,7 +21,12 @@ expect_exit "installed command on two processes" 0 \
   "$prefix/bin/hlorun" -n 2 --input '0=f32[3]{1,2,3}' --input '1=f32[3]{10,20,30}' "$source_dir/examples/hello.hlo"
 expect_text "installed command on two processes" "{11, 22, 33}"
 leak_check_on
-[ -s "$prefix/share/man/man1/hlorun.1" ] || fail "the man page is missing"
+for file in man/man1/hlorun.1 man/man1/hlorun-check.1 man/man1/hlorun-convert.1 man/man1/hlorun-schedule.1 \
+  man/man1/hlorun-test.1 man/man3/libhlorun.3 man/man7/hlorun-design.7 man/man7/hlorun-feeds.7 \
+  man/man7/hlorun-performance.7 bash-completion/completions/hlorun zsh/site-functions/_hlorun \
+  fish/vendor_completions.d/hlorun.fish; do
+  if [ -s "$prefix/share/$file" ]; then pass; else fail "share/$file is missing"; fi
+done
 
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$work/root
 flags=$(pkg-config --cflags --libs hlorun 2>"$work/out") || fail "pkg-config" "$work/out"

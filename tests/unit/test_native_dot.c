@@ -128,8 +128,10 @@ static void plain_shapes(void) {
       int64_t want[] = {sizes[s][0], sizes[s][3], sizes[s][1], sizes[s][2]};
       const hlo_instr_t *dot = make_dot(&env, &seed, &types[t], &form, want, s % 2);
       bool fine = native_agrees(&env, &seed, dot, &declined);
-      if (!fine) printf("    shape %zu of %s\n", s, hr_dtype_name(types[t].lhs));
+      if (!fine || declined)
+        printf("    shape %zu of %s, %d declined\n", s, hr_dtype_name(types[t].lhs), declined);
       CU_ASSERT_TRUE(fine);
+      CU_ASSERT_EQUAL(declined, 0);
     }
   native_env_deinit(&env);
 }

@@ -1,6 +1,7 @@
 /* Runs the suites of suites.def, each in a process of its own with a time limit, so that a crash or
  * a hang of one takes none of the others along. unit_tests [SUITE...]   default: all; TEST_SECONDS
- * changes the limit of a suite (60) The last line is "N passed, N failed", counted by tests. */
+ * changes the limit of a suite (60). The last line is "N passed, N failed[, N skipped]", counted by
+ * tests. */
 #include <CUnit/CUnit.h>
 #include <CUnit/TestDB.h>
 #include <CUnit/TestRun.h>
@@ -14,6 +15,7 @@
 
 #include "base/mem.h"
 #include "ops/table/opcode.h"
+#include "tests/lib/unit.h"
 
 #define SUITE(name) extern CU_TestInfo suite_##name[];
 #include "suites.def"
@@ -32,8 +34,34 @@ static const suite_t suites[] = {
 #define SUITE_COUNT (sizeof suites / sizeof suites[0])
 
 typedef struct counts {
-  unsigned passed, failed;
+  unsigned passed, failed, skipped;
 } counts_t;
+
+#define MAX_SKIPPED 100
+
+/* The tests of this suite that called SKIP, each once. */
+static CU_pTest skipped_tests[MAX_SKIPPED];
+static unsigned skipped_count;
+
+void unit_skip(const char *what, const char *why) {
+  CU_pTest test = CU_get_current_test();
+  printf("  skipped: %s: %s\n", what, why);
+  if (skipped_count && skipped_tests[skipped_count - 1] == test) return;
+  if (skipped_count < MAX_SKIPPED) skipped_tests[skipped_count++] = test;
+}
+
+static bool has_failed(CU_pTest test) {
+  for (CU_pFailureRecord record = CU_get_failure_list(); record; record = record->pNext)
+    if (record->pTest == test) return true;
+  return false;
+}
+
+/* Skipped tests that did not fail as well. */
+static unsigned count_skipped(void) {
+  unsigned count = 0;
+  for (unsigned i = 0; i < skipped_count; i++) count += !has_failed(skipped_tests[i]);
+  return count;
+}
 
 static void print_failures(void) {
   for (CU_pFailureRecord record = CU_get_failure_list(); record; record = record->pNext)
@@ -50,7 +78,8 @@ static int run_in_child(const suite_t *suite, int result_fd) {
   CU_run_all_tests();
   print_failures();
   counts_t counts = {.failed = CU_get_number_of_tests_failed()};
-  counts.passed = CU_get_number_of_tests_run() - counts.failed;
+  counts.skipped = count_skipped();
+  counts.passed = CU_get_number_of_tests_run() - counts.failed - counts.skipped;
   CU_cleanup_registry();
   size_t leaked = hr_mem_live_blocks() - live_before;
   if (leaked) {
@@ -66,10 +95,17 @@ static unsigned time_limit(void) {
   return text && atoi(text) > 0 ? (unsigned)atoi(text) : 60;
 }
 
+static void print_counts(const char *suite, const counts_t *counts) {
+  if (suite) printf("%-20s ", suite);
+  printf("%u passed, %u failed", counts->passed, counts->failed);
+  if (counts->skipped) printf(", %u skipped", counts->skipped);
+  printf("\n");
+}
+
 static counts_t run_suite(const suite_t *suite) {
-  counts_t counts = {0, 0};
+  counts_t counts = {0};
   int ends[2], wait_status = 0;
-  if (pipe(ends)) return (counts_t){0, 1};
+  if (pipe(ends)) return (counts_t){.failed = 1};
   fflush(NULL);
   pid_t child = fork();
   if (child == 0) {
@@ -82,13 +118,13 @@ static counts_t run_suite(const suite_t *suite) {
   close(ends[0]);
   if (child > 0) waitpid(child, &wait_status, 0);
   if (got != (ssize_t)sizeof counts)
-    counts = (counts_t){0, 1};
+    counts = (counts_t){.failed = 1};
   else if (wait_status)
     counts.failed++; /* it broke down afterwards: a leak checker's verdict */
   if (WIFSIGNALED(wait_status))
     printf("  ended by signal %d%s\n", WTERMSIG(wait_status),
            WTERMSIG(wait_status) == SIGALRM ? " (time limit)" : "");
-  printf("%-20s %u passed, %u failed\n", suite->name, counts.passed, counts.failed);
+  print_counts(suite->name, &counts);
   return counts;
 }
 
@@ -99,7 +135,7 @@ static bool is_wanted(const suite_t *suite, int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-  counts_t total = {0, 0};
+  counts_t total = {0};
   hlo_opcode_t op;
   hlo_op_from_name(HR_STR("add"),
                    &op); /* the table of names is made at its first use and stays: no leak */
@@ -108,7 +144,8 @@ int main(int argc, char **argv) {
     counts_t counts = run_suite(&suites[i]);
     total.passed += counts.passed;
     total.failed += counts.failed;
+    total.skipped += counts.skipped;
   }
-  printf("%u passed, %u failed\n", total.passed, total.failed);
-  return total.failed || total.passed == 0;
+  print_counts(NULL, &total);
+  return total.failed || total.passed + total.skipped == 0;
 }
