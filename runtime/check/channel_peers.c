@@ -65,7 +65,7 @@ static hr_status_t add_ends(check_result_t *result, const comm_trace_t *trace, c
   return NULL;
 }
 
-static hr_status_t gather_ends(check_result_t *result, ends_t *ends) {
+static hr_status_t collect_ends(check_result_t *result, ends_t *ends) {
   ends_t sites = {0};
   hr_map_t seen;
   hr_status_t st = NULL;
@@ -131,7 +131,7 @@ static hr_status_t resolve_end(check_result_t *result, const ends_t *ends, size_
 
 hr_status_t check_match_channels(check_result_t *result) {
   ends_t ends = {0};
-  hr_status_t st = gather_ends(result, &ends);
+  hr_status_t st = collect_ends(result, &ends);
   if (ends.count) qsort(ends.data, ends.count, sizeof *ends.data, compare_ends);
   for (size_t first = 0, last; first < ends.count && !st; first = last) {
     for (last = first; last < ends.count && ends.data[last].channel == ends.data[first].channel;)

@@ -1,4 +1,5 @@
-/* The report in words. */
+/* The report of a proof as text: verdict, problems with their source locations, waits (the cycle
+ * first), and the last events of each blocked process. */
 #include "check/proof.h"
 
 #define WAITS_SHOWN 24

@@ -29,7 +29,7 @@ static bool can_follow(const check_wait_t *wait) {
 }
 
 /* Length of the cycle through `rank` of the map "waits for"; 0: it is on none. */
-static int cycle_through(const check_wait_t *waits, int rank, int limit) {
+static int cycle_length(const check_wait_t *waits, int rank, int limit) {
   int length = 1, at = waits[rank].other;
   for (; at >= 0 && at != rank && can_follow(&waits[at]) && length < limit; length++)
     at = waits[at].other;
@@ -45,7 +45,7 @@ static int find_cycle(const check_wait_t *waits, int world, int *seen, int *out_
     while (at >= 0 && !seen[at] && can_follow(&waits[at]))
       seen[at] = rank + 1, at = waits[at].other;
     if (at < 0 || seen[at] != rank + 1 || !can_follow(&waits[at])) continue;
-    int length = cycle_through(waits, at, world);
+    int length = cycle_length(waits, at, world);
     if (length && (!*out_length || length < *out_length)) best = at, *out_length = length;
   }
   return best;
@@ -54,17 +54,18 @@ static int find_cycle(const check_wait_t *waits, int world, int *seen, int *out_
 static hr_status_t record_waits(check_result_t *result, const check_wait_t *waits, int from,
                                 int length) {
   int at = from;
-  bool *taken;
-  HR_TRY(HR_NEW_ARRAY(&result->arena, result->world, &taken));
+  bool *recorded;
+  HR_TRY(HR_NEW_ARRAY(&result->arena, result->world, &recorded));
   result->waits.count = 0;
   result->cycle_length = length;
   for (int i = 0; i < length; i++, at = waits[at].other) {
     HR_VEC_PUSH(&result->waits, waits[at]);
-    taken[at] = true;
+    recorded[at] = true;
   }
   for (int never = 1; never >= 0; never--) /* those that wait for what never comes first */
     for (int rank = 0; rank < result->world; rank++)
-      if (is_stuck(&waits[rank]) && !taken[rank] && (waits[rank].awaited == CHECK_NEVER) == never)
+      if (is_stuck(&waits[rank]) && !recorded[rank] &&
+          (waits[rank].awaited == CHECK_NEVER) == never)
         HR_VEC_PUSH(&result->waits, waits[rank]);
   return NULL;
 }
@@ -125,8 +126,8 @@ static uint32_t count_before(const comm_trace_t *trace, uint32_t begin, uint32_t
   return count;
 }
 
-static hr_status_t gather_passages(check_result_t *result, hr_arena_t *arena,
-                                   const check_range_t *ranges, passages_t *passages) {
+static hr_status_t collect_passages(check_result_t *result, hr_arena_t *arena,
+                                    const check_range_t *ranges, passages_t *passages) {
   for (int rank = 0; rank < result->world; rank++) {
     const comm_trace_t *trace = result->of[rank];
     for (uint32_t at = ranges[rank].begin; trace->regions.count && at < ranges[rank].end; at++) {
@@ -143,7 +144,8 @@ static hr_status_t gather_passages(check_result_t *result, hr_arena_t *arena,
   return NULL;
 }
 
-static hr_status_t not_proved(check_result_t *result, const passage_t *passage, const char *why) {
+static hr_status_t report_unproved(check_result_t *result, const passage_t *passage,
+                                   const char *why) {
   const check_region_t *region = passage->region;
   const hlo_instr_t *cause = region->cause;
   check_problem_t problem = {NULL, region->instr, cause == region->instr ? NULL : cause,
@@ -184,7 +186,7 @@ static void alternative_ranges(const check_result_t *result, const passage_t *pa
 
 /* Every link and gather that is used inside must have been used equally by both sides, or all
  * members, before it: else a message of inside could meet one of outside. */
-static bool is_even_before(const check_engine_t *inside, check_engine_t *before) {
+static bool is_balanced_before(const check_engine_t *inside, check_engine_t *before) {
   for (size_t i = 0; i < inside->matching.all_channels.count; i++) {
     const check_channel_t *used = inside->matching.all_channels.data[i], *channel;
     channel = hr_map_get(&before->matching.channels,
@@ -203,7 +205,7 @@ static bool is_even_before(const check_engine_t *inside, check_engine_t *before)
 
 static hr_status_t compare_before(check_result_t *result, const check_range_t *outer,
                                   const passage_t *passage, const check_engine_t *inside,
-                                  check_range_t *ranges, bool *out_even) {
+                                  check_range_t *ranges, bool *out_balanced) {
   check_engine_options_t options = {.mode = CHECK_REGION_BARRIER, .count_only = true};
   check_engine_t before;
   for (int rank = 0; rank < result->world; rank++) {
@@ -212,7 +214,7 @@ static hr_status_t compare_before(check_result_t *result, const check_range_t *o
   }
   hr_status_t st = check_engine_init(&before, result, ranges, &options);
   if (!st) st = check_engine_run(&before);
-  *out_even = !st && is_even_before(inside, &before);
+  *out_balanced = !st && is_balanced_before(inside, &before);
   check_engine_deinit(&before);
   return st;
 }
@@ -227,22 +229,23 @@ static hr_status_t prove_alternative(check_result_t *result, hr_arena_t *arena,
   check_range_t *ranges, *scratch;
   check_engine_options_t options = {.mode = CHECK_REGION_BARRIER};
   check_engine_t engine;
-  bool even = false;
+  bool balanced = false;
   HR_TRY(HR_NEW_ARRAY(arena, result->world, &ranges));
   HR_TRY(HR_NEW_ARRAY(arena, result->world, &scratch));
   alternative_ranges(result, passage, alternative, ranges);
   hr_status_t st = check_engine_init(&engine, result, ranges, &options);
   if (!st) st = check_engine_run(&engine);
   bool complete = !st && check_engine_is_complete(&engine) && check_engine_is_balanced(&engine);
-  if (!st && complete) st = compare_before(result, outer, passage, &engine, scratch, &even);
+  if (!st && complete) st = compare_before(result, outer, passage, &engine, scratch, &balanced);
   check_engine_deinit(&engine);
   if (st) return st;
   if (!complete)
-    return not_proved(result, passage,
-                      passage->region->varies
-                          ? "may differ between ranks"
-                          : "controls communication that does not match inside it");
-  if (!even) return not_proved(result, passage, "controls channels that are in use around it");
+    return report_unproved(result, passage,
+                           passage->region->varies
+                               ? "may differ between ranks"
+                               : "controls communication that does not match inside it");
+  if (!balanced)
+    return report_unproved(result, passage, "controls channels that are in use around it");
   return prove_ranges(result, ranges, depth + 1);
 }
 
@@ -250,7 +253,7 @@ static hr_status_t prove_regions(check_result_t *result, const check_range_t *ra
   passages_t passages = {.list = {0}};
   hr_arena_t arena;
   hr_arena_init(&arena);
-  hr_status_t st = gather_passages(result, &arena, ranges, &passages);
+  hr_status_t st = collect_passages(result, &arena, ranges, &passages);
   for (size_t i = 0; i < passages.list.count && !st; i++)
     for (uint32_t a = 0; a < passages.list.data[i].region->alternative_count && !st; a++)
       st = prove_alternative(result, &arena, ranges, &passages.list.data[i], a, depth);
@@ -263,18 +266,20 @@ static hr_status_t prove_regions(check_result_t *result, const check_range_t *ra
 
 /* With regions, what gets stuck at a barrier need not get stuck when it runs: says what could not
  * be shown. */
-static hr_status_t judge_stuck(check_engine_t *engine, const check_range_t *ranges, int depth) {
+static hr_status_t classify_blocked(check_engine_t *engine, const check_range_t *ranges,
+                                    int depth) {
   check_result_t *result = engine->result;
   passages_t passages = {.list = {0}};
   hr_arena_t arena;
   hr_arena_init(&arena);
-  hr_status_t st = gather_passages(result, &arena, ranges, &passages);
+  hr_status_t st = collect_passages(result, &arena, ranges, &passages);
   if (!st && !passages.list.count && !depth) {
     if (result->verdict < CHECK_DEADLOCK) result->verdict = CHECK_DEADLOCK;
     st = record_stuck(engine);
   }
   for (size_t i = 0; !st && i < passages.list.count; i++)
-    st = not_proved(result, &passages.list.data[i], "controls communication that may not complete");
+    st = report_unproved(result, &passages.list.data[i],
+                         "controls communication that may not complete");
   HR_VEC_FREE(&passages.list);
   hr_arena_deinit(&arena);
   return st;
@@ -286,7 +291,7 @@ static hr_status_t prove_ranges(check_result_t *result, const check_range_t *ran
   hr_status_t st = check_engine_init(&engine, result, ranges, &options);
   if (!st) st = check_engine_run(&engine);
   bool complete = !st && check_engine_is_complete(&engine);
-  if (!st && !complete) st = judge_stuck(&engine, ranges, depth);
+  if (!st && !complete) st = classify_blocked(&engine, ranges, depth);
   check_engine_deinit(&engine);
   if (!st && complete && result->options.any_order && result->verdict == CHECK_SOUND)
     st = check_any_order_ranges(result, ranges);

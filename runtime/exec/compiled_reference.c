@@ -1,6 +1,12 @@
-/* Steps without a native kernel: values are laid over the addresses, the reference kernel runs on
- * them, and what it makes is copied to its place. The values over operands are kept from run to
- * run, as long as the address stays. */
+/* Steps of the compiled engine without a native kernel. Operand addresses are wrapped in values
+ * (views), the reference kernel runs on them, and its result is copied to the planned address.
+ * Views are cached per step and reused while the address is the same and no kernel has kept a
+ * reference.
+ *
+ * Two cases avoid the copy of the result: the kernel may build it in place (out_hint), and
+ * transfers receive into their planned buffers (out_buffers). A transfer is two steps, start and
+ * done; the done step finds its request through the start step's handle. Cost: one reference
+ * kernel per step plus tens of nanoseconds for views. */
 #include <string.h>
 
 #include "base/mem.h"

@@ -1,3 +1,16 @@
+/* The reference engine: runs a plan step by step with the reference kernels. A computation runs
+ * in an array of slots, one per live value:
+ *
+ *   slots:  | param 0 | param 1 | value | value | ...     in[k] = slots[step.in_slots[k]]
+ *
+ * The plan says after which step each slot dies. The last use may overwrite or move the operand.
+ * Calls recurse through env.call with a fresh array of slots.
+ *
+ * Sizes: every value is compared with its declared shape before later kernels rely on it. Steps
+ *        with dynamic sizes are specialised to their operands each time they run.
+ * State: random generators keep theirs per instruction, and it can be saved and restored by name.
+ * Cost:  an allocation per computation and per result; tens of nanoseconds a step besides the
+ *        kernel. */
 #include "exec/machine.h"
 
 #include <string.h>
@@ -117,7 +130,7 @@ static hr_status_t find_state(op_env_t *env, const hlo_instr_t *instr, size_t si
   return NULL;
 }
 
-static hr_status_t show_probe(op_env_t *env, hr_str_t id, bool asked, hlo_value_t *value) {
+static hr_status_t record_probe(op_env_t *env, hr_str_t id, bool asked, hlo_value_t *value) {
   exec_machine_t *machine = env->engine;
   if (machine->options.probe_files)
     HR_TRY(exec_probe_files_add(machine->options.probe_files, id, value));
@@ -196,8 +209,8 @@ static void free_dead_values(const plan_step_t *step, hlo_value_t **in, hlo_valu
   }
 }
 
-static hr_status_t run_noted(exec_machine_t *machine, const plan_step_t *step, hlo_value_t **in,
-                             hlo_value_t **out_value) {
+static hr_status_t run_with_progress(exec_machine_t *machine, const plan_step_t *step,
+                                     hlo_value_t **in, hlo_value_t **out_value) {
   exec_progress_t *progress = machine->options.progress;
   const hlo_instr_t *instr = step->op.instr;
   exec_outer_loop_t before;
@@ -218,7 +231,7 @@ void exec_fence_note(const hlo_instr_t *instr) {
 static hr_status_t run_fenced(exec_machine_t *machine, const plan_step_t *step, hlo_value_t **in,
                               hlo_value_t **out_value) {
   exec_fence_note(step->op.instr);
-  HR_TRY(run_noted(machine, step, in, out_value));
+  HR_TRY(run_with_progress(machine, step, in, out_value));
   exec_fence_note(step->op.instr);
   return hr_fence_check();
 }
@@ -230,8 +243,9 @@ static hr_status_t run_step(exec_machine_t *machine, const plan_step_t *step, hl
   hlo_value_t *few[FEW_OPERANDS], **in = few;
   if (step->in_count > FEW_OPERANDS) HR_TRY(HR_NEW_ARRAY(&machine->scratch, step->in_count, &in));
   for (int k = 0; k < step->in_count; k++) in[k] = slots[step->in_slots[k]];
-  hr_status_t st = machine->is_fenced ? run_fenced(machine, step, in, &slots[step->out_slot])
-                                      : run_noted(machine, step, in, &slots[step->out_slot]);
+  hr_status_t st = machine->is_fenced
+                       ? run_fenced(machine, step, in, &slots[step->out_slot])
+                       : run_with_progress(machine, step, in, &slots[step->out_slot]);
   free_dead_values(step, in, slots);
   hr_arena_rewind(&machine->scratch, mark);
   return st;
@@ -351,11 +365,11 @@ void exec_machine_note(exec_machine_t *machine, const hlo_instr_t *instr) {
 
 hr_status_t exec_machine_step(exec_machine_t *machine, const plan_step_t *step, uint64_t last_use,
                               hlo_value_t **in, hlo_value_t **out_value) {
-  plan_step_t alone = *step;
+  plan_step_t single = *step;
   exec_machine_note(machine, step->op.instr);
-  alone.op.last_use = last_use;
+  single.op.last_use = last_use;
   hr_arena_mark_t mark = hr_arena_mark(&machine->scratch);
-  hr_status_t st = run_kernel(machine, &alone, in, out_value);
+  hr_status_t st = run_kernel(machine, &single, in, out_value);
   hr_arena_rewind(&machine->scratch, mark);
   return st;
 }
@@ -403,7 +417,7 @@ static hr_status_t set_up(exec_machine_t *machine) {
   env->call = call_computation;
   env->state = find_state;
   env->check_cancelled = check_cancelled;
-  env->probe = show_probe;
+  env->probe = record_probe;
   env->probed = find_probed;
   env->run_parallel = exec_run_parallel;
   if (machine->options.attach_comm)

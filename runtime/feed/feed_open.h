@@ -29,7 +29,7 @@ typedef struct feed_endpoint {
 
 /* Opens what can be opened at once, and listens. Errors: USAGE for what is no spec, UNAVAILABLE. */
 hr_status_t feed_endpoint_open(hr_arena_t *arena, const char *spec, bool is_infeed, int replica,
-                               int partition, feed_endpoint_t *out_place);
+                               int partition, feed_endpoint_t *out_endpoint);
 /* Waits until somebody connects, if it is a socket; may be stopped by io->stop_fd. Sets io->fd. */
 hr_status_t feed_endpoint_connect(feed_endpoint_t *endpoint, feed_io_t *io);
 /* The end, also after failures. With a child: waits for it; UNAVAILABLE if it failed. */

@@ -1,10 +1,12 @@
+/* A bounded queue with one producer and one consumer, under a mutex. Waits poll an interruption
+ * function, so that time-outs and cancellation reach a program that waits for its feed. */
 #include "feed/feed_queue.h"
 
 #include <time.h>
 
 #include "base/mem.h"
 
-#define LOOK_MS 20 /* how soon a waiting caller asks whether it is interrupted */
+#define POLL_MS 20 /* period of polls for interruption while waiting */
 
 void feed_item_release(feed_item_t *item) {
   for (int k = 0; k < item->count; k++) hlo_value_release(item->leaves[k]);
@@ -31,8 +33,8 @@ void feed_queue_deinit(feed_queue_t *queue) {
   pthread_cond_destroy(&queue->changed);
 }
 
-/* With the lock held, which is let go meanwhile. */
-static hr_status_t wait_a_while(feed_queue_t *queue, feed_interrupted_fn interrupted,
+/* Waits for a change or a poll period. Call with the lock held; it is released meanwhile. */
+static hr_status_t wait_changed(feed_queue_t *queue, feed_interrupted_fn interrupted,
                                 void *context) {
   struct timespec until;
   if (!interrupted) {
@@ -40,7 +42,7 @@ static hr_status_t wait_a_while(feed_queue_t *queue, feed_interrupted_fn interru
     return NULL;
   }
   clock_gettime(CLOCK_MONOTONIC, &until);
-  until.tv_nsec += LOOK_MS * 1000000L;
+  until.tv_nsec += POLL_MS * 1000000L;
   if (until.tv_nsec >= 1000000000L) until.tv_sec++, until.tv_nsec -= 1000000000L;
   pthread_cond_timedwait(&queue->changed, &queue->lock, &until);
   pthread_mutex_unlock(&queue->lock);
@@ -60,7 +62,7 @@ hr_status_t feed_queue_put(feed_queue_t *queue, feed_item_t item, feed_interrupt
   hr_status_t st = NULL;
   pthread_mutex_lock(&queue->lock);
   while (!st && !queue->stopped && queue->count == FEED_QUEUE_VALUES)
-    st = wait_a_while(queue, interrupted, context);
+    st = wait_changed(queue, interrupted, context);
   *out_stopped = queue->stopped;
   if (!st && queue->stopped && interrupted) st = take_status(queue);
   if (!st && !queue->stopped) {
@@ -78,7 +80,7 @@ hr_status_t feed_queue_take(feed_queue_t *queue, feed_interrupted_fn interrupted
   hr_status_t st = NULL;
   pthread_mutex_lock(&queue->lock);
   while (!st && !queue->count && !queue->ended && !queue->stopped)
-    st = wait_a_while(queue, interrupted, context);
+    st = wait_changed(queue, interrupted, context);
   *out_ended = !queue->count || queue->stopped;
   if (!st && *out_ended && !queue->stopped) st = take_status(queue);
   if (!st && !*out_ended) {

@@ -1,3 +1,6 @@
+/* Progress counters: relaxed atomics with one writer, so that plain loads and stores suffice and
+ * no locked instruction is needed. Readers may see loop and iteration count of different moments.
+ */
 #include "observe/progress_counter.h"
 
 #include <stdio.h>
@@ -5,7 +8,7 @@
 
 #include "comm/model/comm_signature.h"
 
-#define LOOK_S 0.01
+#define POLL_S 0.01
 
 static double now_s(void) {
   struct timespec now;
@@ -72,7 +75,7 @@ void exec_progress_add_step(exec_progress_t *progress, bool is_transfer) {
 bool exec_progress_is_due(exec_progress_t *progress) {
   if (!progress || !GET(progress->outer.loop)) return false;
   double now = now_s();
-  if (now - progress->polled_s < LOOK_S) return false;
+  if (now - progress->polled_s < POLL_S) return false;
   progress->polled_s = now;
   return true;
 }

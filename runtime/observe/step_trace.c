@@ -1,3 +1,5 @@
+/* Spans of the trace for the steps of a plan: names, kernel, why a step has no native kernel, and
+ * estimates of flops and bytes. Built once per program; recording is base/trace.c. */
 #include "observe/step_trace.h"
 
 #include "base/map.h"

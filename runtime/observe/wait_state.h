@@ -34,16 +34,16 @@ typedef struct wait_states {
   size_t capacity;
   double held_from, held_to; /* seconds between which it surely was in this wait; none yet if the
                                 second is before */
-  bool is_stuck;             /* as far as the answers say */
+  bool is_deadlocked;        /* as far as the answers say */
 } wait_states_t;
 
-/* `answer` came at told_s, to a question of queried_s. */
-hr_status_t wait_states_update(wait_states_t *states, hr_str_t answer, double told_s,
+/* `answer` came at answered_s, to a question of queried_s. */
+hr_status_t wait_states_update(wait_states_t *states, hr_str_t answer, double answered_s,
                                double queried_s);
-/* *out_looks_bad: it may be so, but nothing shows yet that it was at one moment.
+/* *out_is_suspect: it may be so, but nothing shows yet that it was at one moment.
  * Errors: DISAGREE when, at one moment, some ranks waited for what only other such ranks, or ranks
  * that have finished, could have done: then nothing can ever help them. */
-hr_status_t wait_detect_deadlock(wait_states_t *all, int world, bool *out_looks_bad);
+hr_status_t wait_detect_deadlock(wait_states_t *all, int world, bool *out_is_suspect);
 void wait_states_deinit(wait_states_t *states);
 
 #endif

@@ -1,3 +1,6 @@
+/* Signatures of communication operations for --verify-comm. The hash covers op, operand shapes
+ * and reduction; start and synchronous forms of a collective hash alike, as do the two ends of a
+ * message. The text is for the report only and is not compared. */
 #include "comm/model/comm_signature.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* A slot map of transfers in flight. A handle combines slot and generation, so that a stale
+ * handle finds nothing. Cost: constant time per operation, except exec_pending_any. */
 #include "comm/peers/pending_transfers.h"
 
 /* A handle is 1 + the place, below a count of the times the place was taken. */

@@ -1,3 +1,6 @@
+/* Consistency of one program's plan between ranks. In agreement: one all-gather of a digest and a
+ * count. Otherwise rank 0 broadcasts digests per line, each rank finds its first difference, and
+ * the two lines of the lowest rank that differs are broadcast for the message. */
 #include "comm/peers/plan_consensus.h"
 
 #include <string.h>
@@ -78,8 +81,8 @@ static hr_status_t find_difference(exec_comm_t *comm, const char *const *texts, 
   return NULL;
 }
 
-static hr_status_t explain(exec_comm_t *comm, const char *const *texts, int count,
-                           int64_t first_count, hr_arena_t *arena) {
+static hr_status_t report_difference(exec_comm_t *comm, const char *const *texts, int count,
+                                     int64_t first_count, hr_arena_t *arena) {
   int other = 0;
   int64_t line = 0;
   const char *first_text, *other_text;
@@ -104,7 +107,7 @@ hr_status_t plan_consensus(exec_comm_t *comm, const char *const *texts, int coun
   bool agree = true;
   for (int r = 1; r < world_size && !st; r++)
     agree = agree && !memcmp(&all[r], &all[0], sizeof *all);
-  if (!st && !agree) st = explain(comm, texts, count, all[0].count, &arena);
+  if (!st && !agree) st = report_difference(comm, texts, count, all[0].count, &arena);
   hr_arena_deinit(&arena);
   return st;
 }
