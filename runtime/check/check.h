@@ -43,9 +43,9 @@ typedef enum check_verdict {
 typedef struct check_result check_result_t;
 
 /* The programs cover ranks 0 .. num_replicas * num_partitions - 1, each once; modules are verified
- * and outlive the result. Errors: NO_MEMORY, USAGE for programs that do not cover the grid; a bad
- * schedule is no error but a verdict.
- */
+ * and outlive the result.
+ * Errors: NO_MEMORY, USAGE for programs that do not cover the grid; a bad schedule is no error but
+ *         a verdict. */
 hr_status_t check_schedule(const check_program_t *programs, int program_count,
                            const check_options_t *options, check_result_t **out_result);
 void check_result_destroy(check_result_t *result); /* accepts NULL */

@@ -1,6 +1,7 @@
 /* Follows the planned order of all processes until nobody can go on. All enabled events fire; their
  * order does not matter (confluence): starts never block and nothing that has happened is undone,
- * so every run ends in the same state, and one run decides. Cost: constant time for each event. */
+ * so every run ends in the same state, and one run decides.
+ * Cost: constant time for each event. */
 #ifndef CHECK_CHECK_ENGINE_H
 #define CHECK_CHECK_ENGINE_H
 

@@ -1,6 +1,6 @@
 /* Channels and feeds between threads of one process: the first recv on a channel takes the first
- * send; all share one infeed. Outfed values are dropped. Thread: functions of op_env_t from any;
- * the rest from one. */
+ * send; all share one infeed. Outfed values are dropped.
+ * Thread: functions of op_env_t from any; the rest from one. */
 #ifndef EXEC_LOCAL_CHANNELS_H
 #define EXEC_LOCAL_CHANNELS_H
 

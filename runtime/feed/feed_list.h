@@ -1,6 +1,7 @@
 /* Outfeed into X.npz: the arrays out0, out1, ... are the lists of each leaf; the first dimension
- * counts the values. Until the end the arrays are in unlinked temporary files: memory stays
- * bounded. Thread: one at a time. */
+ * counts the values. Until the end the arrays are in unlinked temporary files, so that memory stays
+ * bounded.
+ * Thread: one at a time. */
 #ifndef EXEC_FEED_LIST_H
 #define EXEC_FEED_LIST_H
 

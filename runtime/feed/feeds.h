@@ -1,6 +1,7 @@
 /* Infeed and outfeed of a program. Values are read ahead and written behind by worker threads of
  * the event loop, FEED_QUEUE_VALUES at most; then the source, or the program, waits for the other
- * side. Thread: the program's. */
+ * side.
+ * Thread: the program's. */
 #ifndef EXEC_FEEDS_H
 #define EXEC_FEEDS_H
 

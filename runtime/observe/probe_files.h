@@ -9,8 +9,9 @@
 typedef struct exec_probe_files exec_probe_files_t;
 
 /* pattern: an extended regular expression that ids of probes must match somewhere; rank: -1 for a
- * process without peers. Creates the folder. Errors: USAGE for a bad pattern, UNAVAILABLE when the
- * folder or the index cannot be created. Owner: copies its arguments. */
+ * process without peers. Creates the folder.
+ * Errors: USAGE for a bad pattern, UNAVAILABLE when the folder or the index cannot be created.
+ * Owner:  copies its arguments. */
 hr_status_t exec_probe_files_open(const char *folder, const char *pattern, int rank,
                                   exec_probe_files_t **out_files);
 void exec_probe_files_close(exec_probe_files_t *files); /* accepts NULL */

@@ -12,8 +12,8 @@
  * any rank. */
 void exec_wait_query(exec_comm_t *comm);
 /* Serves the protocol; to be called repeatedly while the process waits or iterates in a loop.
- * `often`: thousands of times a second, so that most calls return at once. Errors: DEADLINE on rank
- * 0 with the report, when another rank has timed out. */
+ * `often`: thousands of times a second, so that most calls return at once.
+ * Errors: DEADLINE on rank 0 with the report, when another rank has timed out. */
 hr_status_t exec_wait_poll(exec_comm_t *comm, bool often);
 /* Returns DEADLINE for this rank after `waited_s` seconds; on rank 0 with the report. */
 hr_status_t exec_wait_cancel(exec_comm_t *comm, double waited_s);

@@ -43,7 +43,7 @@ hr_status_t wait_states_update(wait_states_t *states, hr_str_t answer, double an
                                double queried_s);
 /* Tests for a deadlock. *out_is_suspect: ranks are blocked, though not yet provably at one moment.
  * Errors: DISAGREE if a set of ranks waits, at one moment, for operations that only ranks of the
- * set or finished ranks could start; notes name each wait. */
+ *         set or finished ranks could start; notes name each wait. */
 hr_status_t wait_detect_deadlock(wait_states_t *all, int world, bool *out_is_suspect);
 void wait_states_deinit(wait_states_t *states);
 

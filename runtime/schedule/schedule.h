@@ -26,7 +26,8 @@
  *   output NAME ...                            results of the program, in order; default none
  *
  * Every two ranks have channels of their own. A value that is sent before it is defined is the
- * rank's number plus one. Thread: one per schedule. */
+ * rank's number plus one.
+ * Thread: one per schedule. */
 #ifndef SCHEDULE_SCHEDULE_H
 #define SCHEDULE_SCHEDULE_H
 
@@ -86,13 +87,14 @@ const char *schedule_kind_name(schedule_kind_t kind);
 
 /* The program of one rank as HLO text, scheduled in the order of the steps.
  * Errors: INVALID with the line of what makes no sense: a value that was not given, a done without
- * its start. */
+ *         its start. */
 hr_status_t schedule_to_hlo(schedule_t *schedule, int rank, hr_strbuf_t *text);
 /* Assigns channel ids in the order in which the ranks name the channels. Idempotent. */
 hr_status_t schedule_number_channels(schedule_t *schedule);
 /* Extracts the communication of programs, one per rank, in planned order, with the values it moves.
- * Computations that the language lacks become constants. Errors: UNSUPPORTED for control flow that
- * it lacks. Owner: deinit also after a failure. */
+ * Computations that the language lacks become constants.
+ * Errors: UNSUPPORTED for control flow that it lacks.
+ * Owner:  deinit also after a failure. */
 hr_status_t schedule_from_hlo(const hlo_module_t *const *modules, int count,
                               schedule_t *out_schedule);
 

@@ -19,8 +19,8 @@ void topo_begin(void);
 
 /* The cores of one of `local_size` ranks on this machine: its part of the cores that this process
  * may use (control group, taskset, what the launcher bound it to). Neighbouring ranks get
- * neighbouring cores; with more ranks than cores several ranks have the same one. Errors:
- * UNAVAILABLE if the machine cannot be examined. */
+ * neighbouring cores; with more ranks than cores several ranks have the same one.
+ * Errors: * UNAVAILABLE if the machine cannot be examined. */
 hr_status_t topo_share_create(int local_rank, int local_size, topo_share_t **out_share);
 void topo_share_destroy(topo_share_t *share);    /* accepts NULL */
 int topo_share_cores(const topo_share_t *share); /* at least 1 */

@@ -31,8 +31,9 @@ typedef struct exec_channel_routes {
 } exec_channel_routes_t;
 
 /* Sorts `ends`, fills in their peers, and lists the routes in `arena`. Ends without a named peer
- * are matched with ends that can match on the grid (check_can_match). Errors: DISAGREE with both
- * source locations: no receiver, no sender, several candidates, or data of different shapes. */
+ * are matched with ends that can match on the grid (check_can_match).
+ * Errors: DISAGREE with both source locations: no receiver, no sender, several candidates, or data
+ *         of different shapes. */
 hr_status_t exec_channel_routes_find(hr_arena_t *arena, const plan_grid_t *grid,
                                      exec_channel_endpoint_t *ends, size_t count,
                                      exec_channel_routes_t *out_routes);

@@ -64,8 +64,9 @@ typedef struct check_walk_options {
 } check_walk_options_t;
 
 /* Walks the program of one rank. *out_by_rank: the trace may differ on other ranks. *out_reason (in
- * the arena of the participant sets) says why the walk stopped early; else NULL. Owner: the caller
- * destroys the trace. Errors: INVALID for misuse of groups; NO_MEMORY. */
+ * the arena of the participant sets) says why the walk stopped early; else NULL.
+ * Owner:  the caller destroys the trace.
+ * Errors: INVALID for misuse of groups; NO_MEMORY. */
 hr_status_t check_walk(const comm_analysis_t *analysis, const check_walk_options_t *options,
                        comm_trace_t **out_trace, bool *out_by_rank, const char **out_reason);
 void comm_trace_destroy(comm_trace_t *trace); /* accepts NULL */

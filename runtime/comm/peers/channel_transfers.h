@@ -1,6 +1,7 @@
 /* Channels between processes: send, recv and transfer_done of op_env_t over the transport, for one
  * program in one process. A start posts its transfer and returns; data is not buffered: a send
- * completes once its recv has started (rendezvous). Thread: that of the machine. */
+ * completes once its recv has started (rendezvous).
+ * Thread: that of the machine. */
 #ifndef EXEC_CHANNEL_TRANSFERS_H
 #define EXEC_CHANNEL_TRANSFERS_H
 
@@ -17,7 +18,7 @@ typedef struct exec_channels_options {
 
 /* Finds the other ends of all channels. Comm and plan must outlive the channels.
  * Errors: DISAGREE as exec_channel_routes_find, on all ranks alike; INVALID for pairs that do not
- * fit the grid; UNSUPPORTED for data whose size is not known ahead. */
+ *         fit the grid; UNSUPPORTED for data whose size is not known ahead. */
 hr_status_t exec_channels_create(const exec_channels_options_t *options,
                                  exec_channels_t **out_channels);
 void exec_channels_destroy(

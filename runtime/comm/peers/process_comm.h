@@ -1,6 +1,6 @@
 /* The collectives of op_env_t over the transport: one per client, on its endpoint. This layer
- * stands below observe/, which extends it by the hooks of exec_comm_t. Errors: UNAVAILABLE if a
- * peer is lost; CANCELLED; DEADLINE. */
+ * stands below observe/, which extends it by the hooks of exec_comm_t.
+ * Errors: UNAVAILABLE if a peer is lost; CANCELLED; DEADLINE. */
 #ifndef EXEC_PROCESS_COMM_H
 #define EXEC_PROCESS_COMM_H
 
