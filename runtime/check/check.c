@@ -56,9 +56,9 @@ hr_status_t check_add_problem(check_result_t *result, check_verdict_t verdict,
   return NULL;
 }
 
-/* --- what every process does --- */
+/* --- traces of all processes --- */
 
-/* A failure that is the program's fault becomes a verdict; others stay. */
+/* INVALID becomes the verdict CHECK_MISUSE; other errors are returned. */
 static hr_status_t status_to_misuse(check_result_t *result, hr_status_t st) {
   check_problem_t problem = {NULL, NULL, NULL, -1, -1};
   if (hr_status_code(st) != HR_INVALID) return st;
@@ -98,7 +98,7 @@ static hr_status_t report_unfollowed(check_result_t *result, int rank, const cha
   return check_add_problem(result, CHECK_UNPROVED, problem);
 }
 
-/* One walk serves all ranks if nothing in it asked which rank it was. */
+/* One walk serves all ranks of a program if it did not depend on the rank. */
 static hr_status_t walk_program(check_result_t *result, int number, hr_map_t *by_hash,
                                 hr_map_t *plans) {
   const check_program_t *program = &result->programs[number];
@@ -139,7 +139,7 @@ static hr_status_t walk_all(check_result_t *result) {
   return st;
 }
 
-/* --- halves --- */
+/* --- starts and dones --- */
 
 static hr_status_t add_unfinished(check_result_t *result, const hlo_instr_t *instr,
                                   const char *format) {
@@ -149,9 +149,8 @@ static hr_status_t add_unfinished(check_result_t *result, const hlo_instr_t *ins
   return check_add_problem(result, CHECK_MISUSE, problem);
 }
 
-/* A send or recv that no done waits for: its token goes nowhere, and nobody knows when it has
- * happened. Two dones in different branches may wait for the same start, two in one list may not.
- */
+/* A send or recv without a done has no defined completion. A start may have dones in different
+ * branches, but only one per path. */
 static hr_status_t find_unfinished_in(check_result_t *result, const comm_trace_t *trace) {
   uint32_t count = (uint32_t)trace->events.count;
   uint8_t *dones;
@@ -276,7 +275,7 @@ const char *check_verdict_name(check_verdict_t verdict) {
   return names[verdict];
 }
 
-/* --- at a glance --- */
+/* --- sound by inspection --- */
 
 /* Runs once, in the place where the entry names it: the computation of a collective in two halves.
  */

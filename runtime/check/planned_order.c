@@ -1,5 +1,5 @@
-/* The planned order: one run decides. Where data decide, all branches and a iteration of each loop
- * are proved by themselves.
+/* The planned order: one run decides. Where data decide, all branches and one iteration of each
+ * loop are proved by themselves.
  *
  * A region is sound whatever the data if all that communicate inside decide the same (equal
  * signatures), and each of its alternatives, followed alone by those processes, completes and
@@ -36,7 +36,8 @@ static int cycle_length(const check_wait_t *waits, int rank, int limit) {
   return at == rank && length <= limit ? length : 0;
 }
 
-/* The shortest cycle. Walks from every process, and marks what was seen: linear. */
+/* A rank on the shortest cycle, or -1. Each rank has one outgoing edge; every rank is marked once.
+ * Cost: linear. */
 static int find_cycle(const check_wait_t *waits, int world, int *seen, int *out_length) {
   int best = -1;
   *out_length = 0;
@@ -62,7 +63,7 @@ static hr_status_t record_waits(check_result_t *result, const check_wait_t *wait
     HR_VEC_PUSH(&result->waits, waits[at]);
     recorded[at] = true;
   }
-  for (int never = 1; never >= 0; never--) /* those that wait for what never comes first */
+  for (int never = 1; never >= 0; never--) /* waits that can never end come first */
     for (int rank = 0; rank < result->world; rank++)
       if (is_stuck(&waits[rank]) && !recorded[rank] &&
           (waits[rank].awaited == CHECK_NEVER) == never)
@@ -70,7 +71,7 @@ static hr_status_t record_waits(check_result_t *result, const check_wait_t *wait
   return NULL;
 }
 
-/* Writes down who is stuck where. */
+/* Records all blocked processes and their waits in the result. */
 static hr_status_t record_stuck(check_engine_t *engine) {
   check_result_t *result = engine->result;
   check_wait_t *waits;
@@ -184,8 +185,8 @@ static void alternative_ranges(const check_result_t *result, const passage_t *pa
   }
 }
 
-/* Every link and gather that is used inside must have been used equally by both sides, or all
- * members, before it: else a message of inside could meet one of outside. */
+/* Every channel and collective used inside must be balanced before the region: else an operation
+ * inside could match one outside. */
 static bool is_balanced_before(const check_engine_t *inside, check_engine_t *before) {
   for (size_t i = 0; i < inside->matching.all_channels.count; i++) {
     const check_channel_t *used = inside->matching.all_channels.data[i], *channel;
@@ -221,8 +222,7 @@ static hr_status_t compare_before(check_result_t *result, const check_range_t *o
 
 static hr_status_t prove_ranges(check_result_t *result, const check_range_t *ranges, int depth);
 
-/* One alternative by itself. What gets stuck there in a cycle of its own is a deadlock as soon as
- * it is chosen. */
+/* Proves one alternative by itself: it must complete, be balanced, and use balanced channels. */
 static hr_status_t prove_alternative(check_result_t *result, hr_arena_t *arena,
                                      const check_range_t *outer, const passage_t *passage,
                                      uint32_t alternative, int depth) {
@@ -264,8 +264,8 @@ static hr_status_t prove_regions(check_result_t *result, const check_range_t *ra
 
 /* --- the proof --- */
 
-/* With regions, what gets stuck at a barrier need not get stuck when it runs: says what could not
- * be shown. */
+/* Without regions a blocked run is a deadlock. With regions it is only unproved, since barriers are
+ * stronger than the run. */
 static hr_status_t classify_blocked(check_engine_t *engine, const check_range_t *ranges,
                                     int depth) {
   check_result_t *result = engine->result;
@@ -304,8 +304,8 @@ static bool has_regions(const check_result_t *result) {
   return false;
 }
 
-/* Follows one choice everywhere: branch `branch` of all conditionals, `iterations` turns of all
- * loops. */
+/* Follows one choice everywhere: branch `branch` of all conditionals, `iterations` iterations of
+ * all loops. */
 static hr_status_t try_choice(check_result_t *result, const check_range_t *ranges, uint32_t branch,
                               uint32_t iterations, bool *out_stuck) {
   check_engine_options_t options = {
@@ -319,8 +319,8 @@ static hr_status_t try_choice(check_result_t *result, const check_range_t *range
   return st;
 }
 
-/* All regions of all processes are one and the same decision, which nothing forbids to come out
- * either way? */
+/* The only decision of the schedule, if all regions share one signature and depend on a parameter;
+ * else NULL. */
 static const check_region_t *only_decision(const check_result_t *result) {
   const check_region_t *only = NULL;
   for (size_t b = 0; b < result->traces.count; b++)
@@ -332,8 +332,7 @@ static const check_region_t *only_decision(const check_result_t *result) {
   return only && !only->varies && only->cause && only->cause->op == HLO_PARAMETER ? only : NULL;
 }
 
-/* Not proved: if there is but one decision, each way that it can go is followed, and one that gets
- * stuck is shown. */
+/* Unproved schedules with a single decision: every outcome is followed, and a deadlock is shown. */
 static hr_status_t try_choices(check_result_t *result, const check_range_t *ranges) {
   const check_region_t *only = only_decision(result);
   if (!only) return NULL;

@@ -72,7 +72,7 @@ static inline hr_status_t run_native(exec_compiled_t *machine, run_step_t *step)
   return step->run(&machine->native, step->plan, step->in, step->out);
 }
 
-/* A loop, by its steps or as one function. */
+/* A loop, as one native function or by its steps. */
 static hr_status_t run_loop(exec_compiled_t *machine, run_step_t *step) {
   if (step->kind == FLAT_NATIVE) return run_native(machine, step);
   return step->flat->trip_count >= 0 ? run_counted_loop(machine, step, step->flat->trip_count)
@@ -87,7 +87,7 @@ static hr_status_t run_while(exec_compiled_t *machine, run_step_t *step) {
   return st;
 }
 
-/* pred true is branch 0; an index out of range means the last branch. */
+/* StableHLO if and case: pred true is branch 0; an index out of range selects the last branch. */
 static hr_status_t run_conditional(exec_compiled_t *machine, const run_step_t *step) {
   int count = step->flat->start_count, branch;
   if (step->flat->source->op.in_shapes[0]->dtype == HR_PRED) {
@@ -156,7 +156,7 @@ static hr_status_t poll_steps(exec_compiled_t *machine) {
   return poll_cancel(machine);
 }
 
-/* Made once with a trace or fences and once without, so that they are not asked for at every step.
+/* Specialised at compile time for tracing or fences on and off, to keep the tests out of the loop.
  */
 static inline __attribute__((always_inline)) hr_status_t run_each(exec_compiled_t *machine,
                                                                   int begin, int end,
@@ -209,8 +209,8 @@ static hr_status_t bind_argument(exec_compiled_t *machine, int p, const hlo_valu
   return NULL;
 }
 
-/* While something is given away, the rest is held, so that an array which is both is seen to have
- * two holders. */
+/* While some arguments are donated, the others are retained, so that an array passed as both is not
+ * exclusive and is not overwritten. */
 static void retain_arguments(const exec_compiled_t *machine, hlo_value_t *const *args,
                              const bool *donate) {
   for (int p = 0; p < machine->flat->param_count && donate; p++)
@@ -275,7 +275,8 @@ static hr_status_t run_steps(exec_compiled_t *machine) {
   machine->where.at = NULL;
   hr_where_push(&machine->where);
   hr_status_t st = run_range(machine, 0, machine->flat->step_count);
-  if (!st) st = exec_cancel_check(machine->cancel); /* raised in the last step, or there is none */
+  if (!st)
+    st = exec_cancel_check(machine->cancel); /* raised in the last step, or the plan has no steps */
   hr_where_pop(&machine->where);
   return st;
 }

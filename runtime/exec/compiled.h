@@ -1,8 +1,8 @@
 /* The compiled engine: runs a flat plan with native kernels and generated code. Addresses are fixed
  * when the machine is created, except those of arguments and results, which are written into the
  * steps that use them when they change.
- * Cost:   a few nanoseconds per step besides its kernel. Runs allocate nothing once results of
- *         earlier runs were released, unless steps fall back to reference kernels. */
+ * Cost: a few nanoseconds per step besides its kernel. Runs allocate nothing once results of
+ *       earlier runs were released, unless steps fall back to reference kernels. */
 #ifndef EXEC_COMPILED_H
 #define EXEC_COMPILED_H
 

@@ -10,7 +10,7 @@
 #include "exec/compiled_parts.h"
 #include "ir/compare.h"
 
-/* Does it make sums, which may be in another order? */
+/* Whether the op sums, in an order that kernels may choose. */
 static bool has_summation(const hlo_instr_t *instr) {
   switch (instr->op) {
     case HLO_DOT:
@@ -29,7 +29,7 @@ static bool has_summation(const hlo_instr_t *instr) {
   return false;
 }
 
-/* Of the operands, for the tolerance of sums. */
+/* Largest magnitude of an operand: scale of the tolerance of sums. */
 static double find_largest_term(const plan_step_t *source, hlo_value_t *const *in) {
   double largest = 0;
   for (int k = 0; k < source->in_count && has_summation(source->op.instr); k++)
@@ -40,7 +40,7 @@ static double find_largest_term(const plan_step_t *source, hlo_value_t *const *i
   return largest;
 }
 
-/* `got` is where the native kernel put leaf `leaf` of the result, `want` the reference kernel's. */
+/* `got_bytes`: leaf `leaf` of the native kernel's result; `want`: of the reference kernel's. */
 static hr_status_t compare_leaf(const run_step_t *step, int leaf, void *got_bytes,
                                 const hlo_value_t *want, double terms) {
   const plan_step_t *source = step->flat->source;

@@ -15,7 +15,7 @@
 #include "observe/step_trace.h"
 #include "ops/query/device_assignment.h"
 
-/* The number of an argument or result in the tables of patches; -1: its address is known. */
+/* Index of an argument or result in the relocation tables; -1: its address is fixed. */
 static int external_index(const flat_plan_t *flat, const flat_buffer_t *buffer) {
   if (buffer->storage == FLAT_PARAM) return buffer->index;
   return buffer->storage == FLAT_RESULT ? flat->param_count + buffer->index : -1;
@@ -59,8 +59,7 @@ static hr_status_t make_step(exec_compiled_t *machine, const flat_step_t *flat, 
              : NULL;
 }
 
-/* Calls `visit` for every place in the table of pointers that belongs to an argument or a result.
- */
+/* Calls `visit` for every entry of the pointer table that refers to an argument or a result. */
 typedef void (*visit_fn)(exec_compiled_t *machine, int external, run_relocation_t relocation);
 
 static void visit_refs(exec_compiled_t *machine, const flat_ref_t *refs, int count,
@@ -92,8 +91,8 @@ static void set_relocation(exec_compiled_t *machine, int external, run_relocatio
   machine->relocations[machine->first_relocation[external]++] = relocation;
 }
 
-/* Sorts the patches by argument and result: counts them, then fills each one's part, then moves the
- * starts back. */
+/* Counting sort of the relocations by argument and result: counts, prefix sums, placement, which
+ * advances the starts, and moving the starts back. */
 static hr_status_t sort_relocations(exec_compiled_t *machine) {
   const flat_plan_t *flat = machine->flat;
   int externals = flat->param_count + flat->result_count;
@@ -111,7 +110,8 @@ static hr_status_t sort_relocations(exec_compiled_t *machine) {
   return NULL;
 }
 
-/* Computations are laid out once for each use: the nearest beginning before an end is its own. */
+/* The start step of a done step: the nearest one before it, as computations are laid out per use.
+ */
 static int find_begin(const flat_plan_t *flat, int end) {
   int s = end - 1;
   while (s >= 0 && flat->steps[s].begins != flat->steps[end].ends) s--;
@@ -155,8 +155,7 @@ static bool has_peers(const flat_plan_t *flat) {
   return false;
 }
 
-/* What is sent from there, and where results are put, has not to be copied for processes of the
- * same machine. */
+/* With peers the arena is in shared memory, so that transfers within the host need no copy. */
 static hr_status_t make_arena(exec_compiled_t *machine) {
   op_env_t *env = exec_machine_env(machine->reference);
   size_t size_bytes = machine->flat->arena_bytes;
@@ -170,7 +169,7 @@ static hr_status_t make_arena(exec_compiled_t *machine) {
   return NULL;
 }
 
-/* --- code by which elements are combined --- */
+/* --- generated code of reducers --- */
 
 static hr_status_t combine_all(const flat_combiner_t *combiner, void *out, const void *a,
                                const void *b) {
@@ -179,7 +178,7 @@ static hr_status_t combine_all(const flat_combiner_t *combiner, void *out, const
   return combiner->native->run(&run, combiner->plan, (void *const[]){(void *)a, (void *)b}, &out);
 }
 
-/* Fewer elements than the code is made for. */
+/* A remainder of fewer than FLAT_COMBINED elements, padded. */
 static hr_status_t combine_few(const flat_combiner_t *combiner, void *out, const void *a,
                                const void *b, size_t size_bytes) {
   uint64_t padded[2][FLAT_COMBINED] = {0};

@@ -37,14 +37,14 @@ struct exec_machine {
   op_env_t env;
   const plan_t *plan;
   exec_machine_options_t options;
-  hr_arena_t scratch;    /* rewound after each step */
+  hr_arena_t scratch;    /* kernels' scratch; rewound after each step */
   hr_arena_t list_arena; /* states */
   op_state_t *states;
-  hlo_value_t *loaded; /* states of an earlier process; NULL: none */
+  hlo_value_t *loaded; /* states to restore; NULL: none */
   exec_probes_t probes;
   hr_trace_span_t **subjects; /* per computation and step; NULL: steps are not traced */
   hr_trace_span_t *waiting;
-  hr_status_t (*wait)(op_env_t *env, op_request_t *request); /* that traced_wait stands before */
+  hr_status_t (*wait)(op_env_t *env, op_request_t *request); /* wrapped by traced_wait */
   bool is_fenced;                                            /* HLORUN_CHECK=memory */
   bool is_inside; /* a step that is traced as a whole: a reduction calls its computation for every
                      element */
@@ -65,7 +65,7 @@ hr_status_t exec_poll_cancel(const exec_machine_options_t *options) {
   return exec_cancel_check(options->cancel);
 }
 
-/* How the state of an instruction is written down. */
+/* Header of a saved state; its bytes follow. */
 typedef struct saved_state {
   uint64_t name,
       size_bytes; /* a hash of the computation's and the instruction's names; bytes follow */
@@ -144,9 +144,8 @@ static hr_status_t find_probed(op_env_t *env, hr_str_t id, int64_t n, hlo_value_
 
 /* --- steps --- */
 
-/* Operations that take sizes from values may make others than were declared, dynamically or not:
- * kernels and addresses of static sizes rely on what is declared. So every value is compared,
- * whatever made it. */
+/* Ops that take sizes from values may produce other sizes than declared, while later kernels rely
+ * on the declared ones: every value is compared. */
 static hr_status_t check_fits(const hlo_instr_t *instr, const hlo_value_t *value) {
   char declared[HLO_SHAPE_TEXT], found[HLO_SHAPE_TEXT];
   if (hlo_value_fits(value, instr->shape)) return NULL;
@@ -161,7 +160,7 @@ static hr_status_t run_sized(exec_machine_t *machine, const plan_step_t *step, h
   return step->kernel->run(&machine->env, &actual, in, out_value);
 }
 
-/* With operands of sizes that have to be matched first: the kernel gets copies. */
+/* Operands whose dynamic sizes must be matched first are passed as copies. */
 static hr_status_t run_dynamic(exec_machine_t *machine, const plan_step_t *step, hlo_value_t **in,
                                hlo_value_t **out_value) {
   hlo_value_t **matched, **used;
@@ -198,7 +197,7 @@ static hr_status_t run_kernel(exec_machine_t *machine, const plan_step_t *step, 
   return st;
 }
 
-/* Empties the slots of values that die here. A kernel may have moved an operand out of `in`
+/* Clears the slots of values that die at this step. A kernel may have moved operands out of `in`
  * (op_take). */
 static void free_dead_values(const plan_step_t *step, hlo_value_t **in, hlo_value_t **slots) {
   for (int k = 0; k < step->in_count; k++)
@@ -318,7 +317,7 @@ static hr_status_t call_computation(op_env_t *env, const hlo_computation_t *comp
   return run_body(machine, body, args, out_value);
 }
 
-/* Transfers that were started and not waited for end with the run. */
+/* Transfers without a done end with the run. */
 static hr_status_t run_to_end(exec_machine_t *machine, const plan_body_t *body, hlo_value_t **args,
                               hlo_value_t **out_value) {
   hlo_value_t *value = NULL;
@@ -330,8 +329,7 @@ static hr_status_t run_to_end(exec_machine_t *machine, const plan_body_t *body, 
   return st;
 }
 
-/* Arguments from elsewhere, such as mapped files, get blocks between fences. What cannot be copied
- * stays. */
+/* Copies arguments from outside, such as mapped files, into guarded blocks; best effort. */
 static void fence_arguments(const plan_body_t *entry, hlo_value_t **args) {
   for (int p = 0; p < entry->param_count; p++) {
     hlo_value_t *copy;
