@@ -98,8 +98,10 @@ static hr_status_t misuse_of_ends(check_result_t *result, const end_t *end, cons
                         (long)end->channel, end->sends ? "receivers" : "senders", one->rank,
                         two->rank, end->sends ? "receive" : "send", end->rank,
                         end->sends ? "sends" : "receives"));
-    problem.first = one->instr, problem.first_rank = one->rank;
-    problem.second = two->instr, problem.second_rank = two->rank;
+    problem.first = one->instr;
+    problem.first_rank = one->rank;
+    problem.second = two->instr;
+    problem.second_rank = two->rank;
   }
   return check_add_problem(result, CHECK_MISUSE, problem);
 }

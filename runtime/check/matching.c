@@ -85,12 +85,15 @@ static hr_status_t compare_transfer(check_result_t *result, const check_channel_
   const hlo_shape_t *x, *y;
   if (channel->key.list) {
     if (a.event->site->instr->operand_count != b.event->site->instr->operand_count) {
-      x = a.event->site->instr->shape, y = b.event->site->instr->shape;
+      x = a.event->site->instr->shape;
+      y = b.event->site->instr->shape;
     } else {
-      x = a.event->site->instr->operands[0]->shape, y = b.event->site->instr->operands[0]->shape;
+      x = a.event->site->instr->operands[0]->shape;
+      y = b.event->site->instr->operands[0]->shape;
     }
   } else {
-    x = sent_shape(a.event), y = sent_shape(b.event);
+    x = sent_shape(a.event);
+    y = sent_shape(b.event);
   }
   if (hlo_shape_compatible(x, y) || hlo_shape_compatible(y, x)) return NULL;
   bool by_type = hlo_shape_is_array(x) && hlo_shape_is_array(y) && x->dtype != y->dtype;
@@ -204,7 +207,8 @@ hr_status_t check_ends_of(const check_result_t *result, check_matching_t *matchi
                ? find_collective(matching, site->groups[rank], site->channel, &out_ends->collective)
                : NULL;
   if (site->kind == COMM_PAIRS) {
-    to = site->to[rank], from = site->from[rank];
+    to = site->to[rank];
+    from = site->from[rank];
   } else if (event->kind == CHECK_SEND || event->kind == CHECK_SEND_DONE) {
     to = check_channel_peer(result, site, rank, true);
   } else {

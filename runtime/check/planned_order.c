@@ -43,8 +43,10 @@ static int find_cycle(const check_wait_t *waits, int world, int *seen, int *out_
   *out_length = 0;
   for (int rank = 0; rank < world; rank++) {
     int at = rank;
-    while (at >= 0 && !seen[at] && can_follow(&waits[at]))
-      seen[at] = rank + 1, at = waits[at].other;
+    while (at >= 0 && !seen[at] && can_follow(&waits[at])) {
+      seen[at] = rank + 1;
+      at = waits[at].other;
+    }
     if (at < 0 || seen[at] != rank + 1 || !can_follow(&waits[at])) continue;
     int length = cycle_length(waits, at, world);
     if (length && (!*out_length || length < *out_length)) best = at, *out_length = length;

@@ -61,7 +61,8 @@ void exec_progress_add_iterations(exec_progress_t *progress, const hlo_instr_t *
 void exec_progress_add_call(exec_progress_t *progress, const hlo_computation_t *computation) {
   exec_loop_note_t *notes[2];
   if (!progress || !GET(progress->outer.loop)) return;
-  notes[0] = &progress->outer, notes[1] = &progress->inner;
+  notes[0] = &progress->outer;
+  notes[1] = &progress->inner;
   for (int i = 0; i < 2; i++) {
     const hlo_instr_t *loop = GET(notes[i]->loop);
     if (loop && loop->called[1] == computation) SET(notes[i]->rounds, GET(notes[i]->rounds) + 1);
