@@ -101,8 +101,8 @@ static hr_status_t create_client(const hlorun_client_options_t *options, tp_endp
   return NULL;
 }
 
-/* Puts the calling thread, which will compute, on this process's share of the machine. A process
- * alone has all of it, and is spared the look at the machine. */
+/* Binds the calling thread, which will compute, to this process's share of the host. A single
+ * process has all of it and skips the costly examination of the topology. */
 static hr_status_t bind_to_share(const tp_endpoint_t *endpoint, hlorun_bind_t bind) {
   if (endpoint->world_size == 1 || bind == HLORUN_BIND_NONE) return NULL;
   topo_share_t *share;

@@ -69,8 +69,7 @@ static hr_status_t end_transfers(hlorun_program_t *program, hr_status_t st) {
   return exec_verify_match(program->verify, st);
 }
 
-/* By the compiled engine, in its turn. The arguments are borrowed but for those that are donated.
- */
+/* Runs on the compiled engine, with the lock held. Borrows arguments that are not donated. */
 static hr_status_t run_compiled(hlorun_program_t *program, exec_compiled_t *fast,
                                 hlorun_buffer_t *const *args, const bool *donate,
                                 hlorun_buffer_t **results) {
@@ -79,12 +78,12 @@ static hr_status_t run_compiled(hlorun_program_t *program, exec_compiled_t *fast
   st = end_transfers(program, st);
   for (int r = 0; st && has_results && r < program->result_count; r++) {
     hlo_value_release(results[r]);
-    results[r] = NULL; /* the caller may look there whatever happened */
+    results[r] = NULL; /* no dangling reference after a failure */
   }
   return st;
 }
 
-/* By the reference engine, in its turn. Takes the references in `leaves` over. */
+/* Runs on the reference engine, with the lock held. Consumes the references in `leaves`. */
 static hr_status_t run_reference(hlorun_program_t *program, hlorun_buffer_t **leaves,
                                  hlorun_buffer_t **results) {
   void *memory;
@@ -115,7 +114,7 @@ static void note_execution(const hlorun_client_t *client, uint64_t begin_ns) {
   if (client->trace) hr_trace_add(client->trace, client->executions, begin_ns);
 }
 
-/* Runs in its turn. Takes the references in `leaves` over. */
+/* Runs with the lock held. Consumes the references in `leaves`. */
 static hr_status_t run_program(hlorun_program_t *program, hlorun_buffer_t **leaves,
                                hlorun_buffer_t **results) {
   uint64_t begin_ns = hr_trace_now_ns();

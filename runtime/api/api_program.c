@@ -20,7 +20,7 @@ void hlorun_program_options_init(hlorun_program_options_t *options) {
   if (options) *options = (hlorun_program_options_t){.struct_size = sizeof *options};
 }
 
-/* All processes load together and compare what they are going to say to each other. */
+/* Collective: all ranks compare the communication of their plans. */
 static hr_status_t agree_with_peers(hlorun_program_t *program) {
   const char *const *lines;
   int count;
@@ -103,7 +103,7 @@ static hr_status_t make_machine(hlorun_program_t *program) {
   return exec_machine_create(program->compiled.plan, &options, &program->machine);
 }
 
-/* A program that is verified while it runs is followed by its own plan. */
+/* Specializations for dynamic sizes; not with verify_comm, which follows the program's own plan. */
 static hr_status_t create_specializations(hlorun_program_t *program, const char *name,
                                           hr_buffer_t *bytes, const compiler_options_t *compiler) {
   specializations_options_t options = {.name = name,

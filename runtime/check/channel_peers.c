@@ -1,14 +1,15 @@
-/* Channels whose sends and recvs do not say between whom: the programs are searched for the one
- * process that sends and the one that receives. */
+/* Peers of channels without source_target_pairs: the traces of all processes are searched for the
+ * one process that sends and the one that receives. Cost: n log n in the ends, quadratic per
+ * channel. */
 #include <stdlib.h>
 
 #include "base/map.h"
 #include "check/proof.h"
 
-typedef struct end { /* one process's use of a channel, on one side */
+typedef struct end { /* one side of a channel in one process */
   int64_t channel;
   int rank, sends;
-  int peer; /* as its pairs say; UNNAMED: it has none */
+  int peer; /* from source_target_pairs; UNNAMED: not given */
   const hlo_instr_t *instr;
 } end_t;
 #define UNNAMED (-2)
@@ -115,7 +116,7 @@ static hr_status_t store_end(check_result_t *result, const end_t *end, int peer)
                     NULL);
 }
 
-/* The one process on the other side of the channel that names this one, or nobody. */
+/* Finds the one end on the other side that can match this end, or records misuse. */
 static hr_status_t resolve_end(check_result_t *result, const ends_t *ends, size_t first,
                                size_t last, const end_t *end) {
   const end_t *one = NULL, *two = NULL;

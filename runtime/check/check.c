@@ -277,7 +277,7 @@ const char *check_verdict_name(check_verdict_t verdict) {
 
 /* --- sound by inspection --- */
 
-/* Runs once, in the place where the entry names it: the computation of a collective in two halves.
+/* True for computations that run exactly once, in a fixed position: the entry and async wrappers.
  */
 static bool runs_in_place(const hlo_computation_t *computation) {
   const hlo_module_t *module = computation->module;

@@ -49,7 +49,10 @@ static int find_cycle(const check_wait_t *waits, int world, int *seen, int *out_
     }
     if (at < 0 || seen[at] != rank + 1 || !can_follow(&waits[at])) continue;
     int length = cycle_length(waits, at, world);
-    if (length && (!*out_length || length < *out_length)) best = at, *out_length = length;
+    if (length && (!*out_length || length < *out_length)) {
+      best = at;
+      *out_length = length;
+    }
   }
   return best;
 }
@@ -139,7 +142,10 @@ static hr_status_t collect_passages(check_result_t *result, hr_arena_t *arena,
       uint32_t instance = count_before(trace, ranges[rank].begin, at, region->signature);
       passage_t *passage;
       HR_TRY(find_passage(arena, passages, result->world, region->signature, instance, &passage));
-      if (!passage->region) passage->region = region, passage->first_rank = rank;
+      if (!passage->region) {
+        passage->region = region;
+        passage->first_rank = rank;
+      }
       passage->at[rank] = at;
       at = region->end - 1;
     }

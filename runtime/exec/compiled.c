@@ -10,7 +10,7 @@
  * Memory:  addresses of intermediate arrays are fixed (compiled_create.c). Arguments and results
  *          are bound before a run by rewriting the pointers that refer to them, if they have
  *          moved.
- * Results: arrays of donated arguments if nobody else holds them, else of the result cache.
+ * Results: arrays of donated arguments with one reference, else of the result cache.
  * Limits:  steps without a native kernel go to compiled_reference.c; HLORUN_CHECK to
  *          compiled_check.c. */
 #include "exec/compiled.h"

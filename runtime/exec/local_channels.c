@@ -122,7 +122,7 @@ static hr_status_t recv_value(op_env_t *env, const hlo_instr_t *instr, hlo_value
                           (long)channel);
 }
 
-/* A transfer is over when it has started: values are kept until somebody takes them. */
+/* Sends are buffered and recvs block in their start: every transfer is complete by its done. */
 static hr_status_t transfer_done(op_env_t *env, const hlo_instr_t *instr, uint32_t handle) {
   (void)env, (void)instr, (void)handle;
   return NULL;

@@ -225,7 +225,7 @@ void exec_fence_note(const hlo_instr_t *instr) {
   hr_fence_note(hlo_op_name(instr->op), instr->name.data, instr->parent->name.data, &pos);
 }
 
-/* HLORUN_CHECK=memory. What a computation that the step calls has written is told of its own steps.
+/* HLORUN_CHECK=memory: names the step before and after, since a called computation names its steps.
  */
 static hr_status_t run_fenced(exec_machine_t *machine, const plan_step_t *step, hlo_value_t **in,
                               hlo_value_t **out_value) {

@@ -23,8 +23,7 @@
 
 #include "base/text.h"
 
-#define CHILD_EXIT_POLLS \
-  100 /* times 10 ms that a command may take to notice that nobody reads it any more */
+#define CHILD_EXIT_POLLS 100 /* polls of 10 ms until a command that still writes is terminated */
 #define MAX_PORT 65535
 
 extern char **environ;
@@ -80,7 +79,7 @@ static hr_status_t read_spec(hr_arena_t *arena, const char *spec, int replica, i
 
 /* --- sockets --- */
 
-/* A socket that somebody left behind may be replaced, anything else may not. */
+/* Replaces a stale socket file, but no file of another kind. */
 static hr_status_t listen_unix(feed_endpoint_t *endpoint) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   struct stat found;
@@ -237,7 +236,7 @@ static hr_status_t accept_one(feed_endpoint_t *endpoint, feed_io_t *io, bool *ou
   close(io->fd);
   io->fd = -1;
   if (hr_status_code(st) == HR_CANCELLED) return st;
-  hr_status_release(st); /* a stranger that goes away changes nothing */
+  hr_status_release(st); /* an unauthorized client that disconnects is no failure */
   return NULL;
 }
 
@@ -266,7 +265,7 @@ static hr_status_t await_child(feed_endpoint_t *endpoint, bool in_order) {
   while (!ended && waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   if (!in_order || (WIFEXITED(status) && WEXITSTATUS(status) == 0)) return NULL;
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE && endpoint->is_infeed)
-    return NULL; /* it had more to say */
+    return NULL; /* SIGPIPE: it had more data than the program read */
   return hr_error(HR_UNAVAILABLE, "%s: the command failed (%s %d)", endpoint->spec,
                   WIFEXITED(status) ? "exit code" : "signal",
                   WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));

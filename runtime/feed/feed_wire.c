@@ -32,7 +32,7 @@ static hr_status_t failed(const feed_io_t *io, const char *what) {
                   (unsigned long long)io->values, strerror(errno));
 }
 
-/* Until the stream can go on, or is told to stop. */
+/* Waits until the stream is ready. Errors: CANCELLED by stop_fd. */
 static hr_status_t wait_ready(const feed_io_t *io, short events) {
   struct pollfd fds[2] = {{.fd = io->fd, .events = events}, {.fd = io->stop_fd, .events = POLLIN}};
   while (poll(fds, 2, -1) < 0)

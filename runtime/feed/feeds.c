@@ -151,7 +151,7 @@ static hr_status_t read_infeed(op_env_t *env, const hlo_instr_t *instr, const hl
   return st;
 }
 
-/* The queue holds the value, which nobody writes while somebody does. */
+/* The queue retains the value: it is not overwritten while referenced. */
 static hr_status_t write_outfeed(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *value) {
   exec_feeds_t *feeds = env->feeds;
   feed_t *feed = &feeds->out;

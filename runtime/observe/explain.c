@@ -48,9 +48,15 @@ static totals_t add_up(const hr_trace_t *trace) {
     for (int i = 0; i < block->count; i++) {
       const hr_trace_span_t *span = &block->spans[i];
       double ns = (double)span->total_ns;
-      if (is_kernel(span)) totals.kernel_ns += ns, totals.idle_ns += (double)span->idle_ns;
+      if (is_kernel(span)) {
+        totals.kernel_ns += ns;
+        totals.idle_ns += (double)span->idle_ns;
+      }
       if (span->kind == HR_TRACE_WAIT) totals.wait_ns += ns;
-      if (span->kind == HR_TRACE_RUN) totals.run_ns += ns, totals.runs += (double)span->calls;
+      if (span->kind == HR_TRACE_RUN) {
+        totals.run_ns += ns;
+        totals.runs += (double)span->calls;
+      }
     }
   return totals;
 }

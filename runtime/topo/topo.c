@@ -294,6 +294,9 @@ hr_status_t topo_print(FILE *stream) {
   const char *rank = getenv("OMPI_COMM_WORLD_LOCAL_RANK"),
              *size = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
   int local_rank = rank ? atoi(rank) : 0, local_size = size ? atoi(size) : 1;
-  if (local_rank < 0 || local_rank >= local_size) local_rank = 0, local_size = 1;
+  if (local_rank < 0 || local_rank >= local_size) {
+    local_rank = 0;
+    local_size = 1;
+  }
   return print_shares(stream, local_rank, local_rank + 1, local_size);
 }

@@ -39,8 +39,7 @@ static bool is_replicated_sharding(const hlo_sharding_t *sharding, int leaf) {
   return !sharding->named && sharding->kind == HLO_TILE_KIND_REPLICATED;
 }
 
-/* One leaf: its symbol names the coordinates along which the program does not say that it is equal.
- */
+/* One leaf: its symbol includes the grid coordinates along which replication is not declared. */
 static check_value_t parameter_leaf(check_evaluator_t *evaluator, const hlo_instr_t *param,
                                     int leaf) {
   const hlo_extra_t *extra = param->extra;

@@ -13,7 +13,7 @@
 
 #include "comm/model/participants.h"
 
-/* --- ends whose peers nobody names --- */
+/* --- ends without a named peer --- */
 
 static int compare_ends(const void *a, const void *b) {
   const exec_channel_endpoint_t *x = a, *y = b;

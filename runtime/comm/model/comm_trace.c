@@ -229,24 +229,30 @@ static int depth_of(const comm_trace_t *trace, uint32_t frame) {
   return depth;
 }
 
+/* An event or one of its callers, with the iteration it belongs to. */
+typedef struct position {
+  const hlo_instr_t *instr;
+  uint32_t frame, iteration;
+} position_t;
+
+static position_t caller_of(const comm_trace_t *trace, position_t at) {
+  const check_frame_t *frame = &trace->frames.data[at.frame];
+  return (position_t){frame->caller, frame->parent, frame->iteration};
+}
+
 /* Climbs to the innermost common computation and compares the callers there: a callee runs as a
  * whole, in the position of its caller. */
 bool check_event_is_before(const comm_trace_t *trace, uint32_t a, uint32_t b) {
-  const check_event_t *x = &trace->events.data[a], *y = &trace->events.data[b];
-  const check_frame_t *frames = trace->frames.data;
-  const hlo_instr_t *p = x->instr, *q = y->instr;
-  uint32_t f = x->frame, g = y->frame, iteration_f = 0, iteration_g = 0;
-  int depth_f = depth_of(trace, f), depth_g = depth_of(trace, g);
-  for (; depth_f > depth_g; depth_f--)
-    p = frames[f].caller, iteration_f = frames[f].iteration, f = frames[f].parent;
-  for (; depth_g > depth_f; depth_g--)
-    q = frames[g].caller, iteration_g = frames[g].iteration, g = frames[g].parent;
-  while (f != g) {
-    p = frames[f].caller, iteration_f = frames[f].iteration, f = frames[f].parent;
-    q = frames[g].caller, iteration_g = frames[g].iteration, g = frames[g].parent;
+  const check_event_t *first = &trace->events.data[a], *second = &trace->events.data[b];
+  position_t x = {first->instr, first->frame, 0}, y = {second->instr, second->frame, 0};
+  int depth_x = depth_of(trace, x.frame), depth_y = depth_of(trace, y.frame);
+  for (; depth_x > depth_y; depth_x--) x = caller_of(trace, x);
+  for (; depth_y > depth_x; depth_y--) y = caller_of(trace, y);
+  while (x.frame != y.frame) {
+    x = caller_of(trace, x);
+    y = caller_of(trace, y);
   }
-  if (p != q) return check_is_before(trace->analysis, p, q);
-  return iteration_f != iteration_g
-             ? iteration_f < iteration_g
-             : a < b; /* iterations of one loop, or start and done of one collective */
+  if (x.instr != y.instr) return check_is_before(trace->analysis, x.instr, y.instr);
+  /* Iterations of one loop, or start and done of one collective. */
+  return x.iteration != y.iteration ? x.iteration < y.iteration : a < b;
 }

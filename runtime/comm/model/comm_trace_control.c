@@ -233,8 +233,7 @@ static hr_status_t follow_one_iteration(loop_t *loop, const check_value_t *enter
   return NULL;
 }
 
-/* Data decide how often it turns: one iteration is followed, with nothing known of the state but
- * where it came from. */
+/* The trip count depends on data: one iteration is walked with placeholders for the state. */
 static hr_status_t walk_unknown_loop(loop_t *loop) {
   check_value_t entered = check_value_retain(loop->state), first = loop->condition;
   check_value_t decision = {.kind = CHECK_UNKNOWN, .symbol = 3};

@@ -139,8 +139,8 @@ static hr_status_t walk_collective(check_invocation_t *in, const hlo_instr_t *in
 
 /* --- transfers --- */
 
-/* The state between the halves, which may travel through tuples and loops: beside the data it tells
- * the position of the start, and in which region it was. */
+/* The state between the halves, which may travel through tuples and loops: besides the data it
+ * holds the position of the start and its region. */
 static hr_status_t transfer_state(check_invocation_t *in, const hlo_instr_t *instr) {
   check_value_t parts[3] = {{.kind = CHECK_UNKNOWN, .cause = instr},
                             {.kind = CHECK_INT, .dtype = HR_U32, .integer = in->starts[instr->id]},

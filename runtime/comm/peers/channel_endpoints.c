@@ -14,7 +14,7 @@
 
 #define WALK_EVENTS 1000000 /* in all, before the text alone decides */
 
-/* --- what each process comes to ---
+/* --- reachable ends ---
  * Where the program does not say who is at the other end of a channel, branches that ask for the
  * rank decide. Each process is followed as far as that can be done; where it cannot, it may come to
  * everything. */

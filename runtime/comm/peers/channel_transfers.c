@@ -28,13 +28,13 @@ struct exec_channels {
   exec_pending_t pending;
 };
 
-/* Where one send or recv of the program goes to, or comes from, in this process. */
+/* The route of one send or recv instruction in this process. */
 typedef struct channel_peer {
   const hlo_instr_t *instr;          /* the key */
-  const exec_channel_route_t *route; /* NULL: nowhere */
+  const exec_channel_route_t *route; /* NULL: no peer */
 } channel_peer_t;
 
-/* --- who is at the other end of what this process does --- */
+/* --- routes of instructions --- */
 
 static const exec_channel_route_t *route_of(const endpoint_search_t *search,
                                             const exec_channel_routes_t *routes,

@@ -8,8 +8,8 @@
 #include "comm/peers/allgather_strings.h"
 #include "ops/kernels/custom/custom_call.h"
 
-/* What a process says of one of its collectives. `what`: op, operands, reduction, channel and
- * members, as text and numbers that are equal where those are. */
+/* Description of a collective of one rank. `what`: op, operand shapes, channel and hashes of
+ * reduction and order of members. */
 typedef struct desc {
   hr_str_t what, members, location;
 } collective_desc_t;
@@ -86,7 +86,10 @@ static hr_status_t check_grid(hr_str_t *texts, int world) {
   int64_t replicas = 0, partitions = 0, r, p;
   for (int rank = 0; rank < world; rank++) {
     if (!exec_next_number(&texts[rank], &r) || !exec_next_number(&texts[rank], &p)) continue;
-    if (!rank) replicas = r, partitions = p;
+    if (!rank) {
+      replicas = r;
+      partitions = p;
+    }
     if (r != replicas || p != partitions)
       return hr_error(HR_DISAGREE,
                       "rank %d runs on a grid of %ld x %ld (replicas x partitions), rank 0 on one "

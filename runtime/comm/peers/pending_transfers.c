@@ -2,7 +2,7 @@
  * handle finds nothing. Cost: constant time per operation, except exec_pending_any. */
 #include "comm/peers/pending_transfers.h"
 
-/* A handle is 1 + the place, below a count of the times the place was taken. */
+/* A handle: 1 + slot in the low SLOT_BITS, a generation count above. */
 #define SLOT_BITS 22
 #define SLOT_MASK ((UINT32_C(1) << SLOT_BITS) - 1)
 

@@ -8,7 +8,7 @@
 #include "base/digest.h"
 #include "base/mem.h"
 
-/* What all lines of a process are told apart by. */
+/* Digest of all lines of a rank. */
 typedef struct summary {
   hr_digest_t lines;
   int64_t count;
@@ -52,7 +52,7 @@ static hr_status_t compare_with_first(exec_comm_t *comm, const char *const *text
   return st;
 }
 
-/* Rank `root`'s line for everybody; a rank that has no such line says so. */
+/* Broadcasts rank `root`'s line, or "(end of program)" if it has fewer. */
 static hr_status_t share_line(exec_comm_t *comm, int root, const char *const *texts, int count,
                               int64_t line, hr_arena_t *arena, const char **out_text) {
   const char *mine = line < count ? texts[line] : "(end of program)";
@@ -77,7 +77,10 @@ static hr_status_t find_difference(exec_comm_t *comm, const char *const *texts, 
   HR_TRY(exec_comm_all_gather(comm, &mine, sizeof mine, lines));
   *out_rank = 0;
   for (int r = world_size - 1; r > 0; r--)
-    if (lines[r] >= 0) *out_rank = r, *out_line = lines[r];
+    if (lines[r] >= 0) {
+      *out_rank = r;
+      *out_line = lines[r];
+    }
   return NULL;
 }
 

@@ -111,8 +111,8 @@ static hr_status_t wait_request(op_env_t *env, op_request_t *request) {
   return st;
 }
 
-/* A thread that moves transfers helps where it has a processor to itself. Elsewhere it would take
- * the time of a process that computes, and the engines' looks between steps do as well. */
+/* Starts a progress thread if it gets a processor to itself. Otherwise it would compete with
+ * computing processes, and the engines' polls between steps suffice. */
 static hr_status_t enable_async_progress(op_env_t *env) {
   exec_comm_t *comm = env->comm;
   int workers = 1, ranks = comm->groups->endpoint->local_size;
@@ -225,7 +225,7 @@ hr_status_t exec_comm_recv(exec_comm_t *comm, int from, void *bytes, size_t size
                        &request);
 }
 
-/* --- life --- */
+/* --- creation and release --- */
 
 hr_status_t exec_comm_init(exec_comm_t *comm, tp_endpoint_t *endpoint) {
   HR_TRY(tp_groups_of(endpoint, &comm->groups));
