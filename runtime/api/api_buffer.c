@@ -1,4 +1,5 @@
-/* Statuses and arrays of the embedding API. */
+/* Statuses and buffers of the embedding API: thin wrappers over base/status.h and ir/value.h that
+ * validate their arguments. */
 #include <string.h>
 
 #include "api_check.h"

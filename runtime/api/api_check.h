@@ -1,5 +1,5 @@
-/* Arguments of the embedding API: what cannot be meant is USAGE, with the function's and the
- * argument's name. */
+/* Argument checks of the embedding API: an invalid argument is USAGE, with the names of function
+ * and argument. */
 #ifndef HLORUN_API_CHECK_H
 #define HLORUN_API_CHECK_H
 
@@ -11,7 +11,7 @@
     if (!(argument)) return hr_error(HR_USAGE, "%s: %s is NULL", __func__, #argument); \
   } while (0)
 
-/* The same where a pointer may be NULL if nothing is to be there. */
+/* The same for an array of `count` elements, which may be NULL if count is 0. */
 #define API_NOT_NULL_FOR(count, argument)                                                \
   do {                                                                                   \
     if ((count) && !(argument))                                                          \

@@ -1,5 +1,10 @@
-/* Clients of the embedding API: made, cancelled, taking turns; what they say to each other outside
- * of programs. */
+/* Clients of the embedding API: creation, cancellation, progress watchdog, and transfers of the
+ * caller.
+ *
+ * Order: everything that uses the endpoint takes a ticket and is served in order (a fair lock),
+ *        so that concurrent calls reach the transport in the same order on all ranks.
+ * Watchdog: poll_cancel compares the step counter with the last poll; after timeout_s without a
+ *           step the wait fails, with the wait-for report. */
 #include "api_client.h"
 
 #include <limits.h>
@@ -15,8 +20,8 @@
 #include "transport/core/event_loop.h"
 
 #define TRACE_EVENTS 131072 /* 6 MiB */
-#define MOST_TRACE_EVENTS ((size_t)1 << 32)
-#define MOST_LOCAL_CLIENTS 1024 /* each has a list of all */
+#define MAX_TRACE_EVENTS ((size_t)1 << 32)
+#define MAX_LOCAL_CLIENTS 1024 /* each keeps a list of all peers */
 
 void hlorun_client_options_init(hlorun_client_options_t *options) {
   if (options) *options = (hlorun_client_options_t){.struct_size = sizeof *options};
@@ -57,8 +62,8 @@ static hr_status_t open_trace(hlorun_client_t *client) {
 
 static const topo_bind_t binds[] = {TOPO_BIND_CORE, TOPO_BIND_NUMA, TOPO_BIND_NONE};
 
-static hr_status_t client_over(const hlorun_client_options_t *options, tp_endpoint_t *endpoint,
-                               hlorun_client_t **out_client) {
+static hr_status_t create_client(const hlorun_client_options_t *options, tp_endpoint_t *endpoint,
+                                 hlorun_client_t **out_client) {
   void *memory;
   HR_TRY(hr_alloc_zeroed(sizeof(hlorun_client_t), &memory));
   hlorun_client_t *client = memory;
@@ -90,8 +95,8 @@ static hr_status_t client_over(const hlorun_client_options_t *options, tp_endpoi
   return NULL;
 }
 
-/* Puts the calling thread, which will compute, on this process's share of the machine. A process
- * alone has all of it, and is spared the look at the machine. */
+/* Binds the calling thread, which will compute, to this process's share of the host. A single
+ * process has all of it and skips the costly examination of the topology. */
 static hr_status_t bind_to_share(const tp_endpoint_t *endpoint, hlorun_bind_t bind) {
   if (endpoint->world_size == 1 || bind == HLORUN_BIND_NONE) return NULL;
   topo_share_t *share;
@@ -101,16 +106,16 @@ static hr_status_t bind_to_share(const tp_endpoint_t *endpoint, hlorun_bind_t bi
   return st;
 }
 
-static hr_status_t wrong_option(const char *name, long long found, long long least,
-                                long long most) {
-  return hr_error(HR_USAGE, "client option %s is %lld, want %lld to %lld", name, found, least,
-                  most);
+static hr_status_t option_error(const char *name, long long found, long long minimum,
+                                long long maximum) {
+  return hr_error(HR_USAGE, "client option %s is %lld, want %lld to %lld", name, found, minimum,
+                  maximum);
 }
 
 static hr_status_t check_options(const hlorun_client_options_t *options) {
   const struct {
     const char *name;
-    long long value, most;
+    long long value, maximum;
   } ranges[] = {{"world", (long long)options->world, HLORUN_WORLD_THREADS},
                 {"threads", options->threads, INT_MAX},
                 {"bind", (long long)options->bind, HLORUN_BIND_NONE},
@@ -118,13 +123,13 @@ static hr_status_t check_options(const hlorun_client_options_t *options) {
   if (options->struct_size != sizeof *options)
     return hr_error(HR_USAGE, "client options are not initialised");
   for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
-    if (ranges[i].value < 0 || ranges[i].value > ranges[i].most)
-      return wrong_option(ranges[i].name, ranges[i].value, 0, ranges[i].most);
+    if (ranges[i].value < 0 || ranges[i].value > ranges[i].maximum)
+      return option_error(ranges[i].name, ranges[i].value, 0, ranges[i].maximum);
   if (!(options->timeout_s >= 0))
     return hr_error(HR_USAGE, "client option timeout_s is %g, want 0 or more", options->timeout_s);
-  if (options->trace_events > MOST_TRACE_EVENTS)
-    return hr_error(HR_USAGE, "client option trace_events is %zu, want at most %zu",
-                    options->trace_events, MOST_TRACE_EVENTS);
+  if (options->trace_events > MAX_TRACE_EVENTS)
+    return hr_error(HR_USAGE, "client option trace_events is %zu, want at maximum %zu",
+                    options->trace_events, MAX_TRACE_EVENTS);
   return NULL;
 }
 
@@ -140,7 +145,7 @@ hlorun_status_t hlorun_client_create(const hlorun_client_options_t *options,
   tp_endpoint_t *endpoint;
   HR_TRY(open_endpoint(options->world, &endpoint));
   hr_status_t st = bind_to_share(endpoint, options->bind);
-  if (!st) st = client_over(options, endpoint, out_client);
+  if (!st) st = create_client(options, endpoint, out_client);
   endpoint->defers_error_report = st != NULL;
   if (st) tp_close(endpoint, true, hr_status_exit_code(st));
   return st;
@@ -176,19 +181,20 @@ hlorun_status_t hlorun_clients_create_local(const hlorun_client_options_t *optio
   API_NOT_NULL(options);
   API_NOT_NULL(out_clients);
   HR_TRY(check_options(options));
-  if (count < 1 || count > MOST_LOCAL_CLIENTS)
-    return hr_error(HR_USAGE, "%d clients, want 1 to %d", count, MOST_LOCAL_CLIENTS);
+  if (count < 1 || count > MAX_LOCAL_CLIENTS)
+    return hr_error(HR_USAGE, "%d clients, want 1 to %d", count, MAX_LOCAL_CLIENTS);
   tp_endpoint_t **endpoints;
   void *memory;
   HR_TRY(hr_alloc_zeroed((size_t)count * sizeof *endpoints, &memory));
   endpoints = memory;
   hr_status_t st = tp_self_open(count, endpoints);
-  int made = 0;
-  while (!st && made < count && !(st = client_over(options, endpoints[made], &out_clients[made])))
-    made++;
-  for (int i = 0; st && i < made; i++)
+  int created = 0;
+  while (!st && created < count &&
+         !(st = create_client(options, endpoints[created], &out_clients[created])))
+    created++;
+  for (int i = 0; st && i < created; i++)
     hlorun_client_release(out_clients[i], hr_status_exit_code(st));
-  for (int i = made; st && i < count; i++) tp_close(endpoints[i], true, hr_status_exit_code(st));
+  for (int i = created; st && i < count; i++) tp_close(endpoints[i], true, hr_status_exit_code(st));
   hr_free(endpoints);
   return st;
 }

@@ -1,4 +1,6 @@
-/* Executions of programs: arguments checked, run in their turn, now or on a thread of their own. */
+/* Executions: arguments are validated and flattened, the client's fair lock is taken, and the
+ *             compiled engine, a specialization or the reference engine runs. Asynchronous
+ *             executions take their ticket in the caller and run on a thread of their own. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +19,7 @@ struct hlorun_execution {
   hr_status_t status;
 };
 
-static hr_status_t wrong_argument(const hlorun_program_t *program, int index,
+static hr_status_t argument_error(const hlorun_program_t *program, int index,
                                   const hlo_value_t *arg) {
   char text[HLO_SHAPE_TEXT];
   hlo_shape_t found = {.dtype = arg ? arg->dtype : HR_TOKEN,
@@ -36,7 +38,7 @@ static hr_status_t check_arguments(const hlorun_program_t *program, hlorun_buffe
     for (int i = 0; i < hlo_shape_leaf_count(shape); i++, leaf++) {
       const hlo_shape_t *want = hlo_shape_leaf(shape, i);
       if (args[leaf] ? !hlo_value_fits(args[leaf], want) : hlo_shape_is_array(want))
-        return wrong_argument(program, leaf, args[leaf]);
+        return argument_error(program, leaf, args[leaf]);
     }
   }
   return NULL;
@@ -67,24 +69,23 @@ static hr_status_t end_transfers(hlorun_program_t *program, hr_status_t st) {
   return exec_verify_match(program->verify, st);
 }
 
-/* By the compiled engine, in its turn. The arguments are borrowed but for those that are donated.
- */
-static hr_status_t run_fast(hlorun_program_t *program, exec_compiled_t *fast,
-                            hlorun_buffer_t *const *args, const bool *donate,
-                            hlorun_buffer_t **results) {
+/* Runs on the compiled engine, with the lock held. Borrows arguments that are not donated. */
+static hr_status_t run_compiled(hlorun_program_t *program, exec_compiled_t *fast,
+                                hlorun_buffer_t *const *args, const bool *donate,
+                                hlorun_buffer_t **results) {
   hr_status_t st = exec_compiled_run(fast, args, donate, results);
   bool has_results = !st;
   st = end_transfers(program, st);
   for (int r = 0; st && has_results && r < program->result_count; r++) {
     hlo_value_release(results[r]);
-    results[r] = NULL; /* the caller may look there whatever happened */
+    results[r] = NULL; /* no dangling reference after a failure */
   }
   return st;
 }
 
-/* By the reference engine, in its turn. Takes the references in `leaves` over. */
-static hr_status_t run_slow(hlorun_program_t *program, hlorun_buffer_t **leaves,
-                            hlorun_buffer_t **results) {
+/* Runs on the reference engine, with the lock held. Consumes the references in `leaves`. */
+static hr_status_t run_reference(hlorun_program_t *program, hlorun_buffer_t **leaves,
+                                 hlorun_buffer_t **results) {
   void *memory;
   hlo_value_t *root;
   hr_status_t st = hr_alloc_zeroed(
@@ -113,22 +114,22 @@ static void note_execution(const hlorun_client_t *client, uint64_t begin_ns) {
   if (client->trace) hr_trace_add(client->trace, client->executions, begin_ns);
 }
 
-/* Runs in its turn. Takes the references in `leaves` over. */
+/* Runs with the lock held. Consumes the references in `leaves`. */
 static hr_status_t run_program(hlorun_program_t *program, hlorun_buffer_t **leaves,
                                hlorun_buffer_t **results) {
   uint64_t begin_ns = hr_clock_ns();
   exec_compiled_t *fast = program->specializations
                               ? specializations_find(program->specializations, leaves)
                               : program->fast;
-  hr_status_t st = fast ? run_fast(program, fast, leaves, program->all_params, results)
-                        : run_slow(program, leaves, results);
+  hr_status_t st = fast ? run_compiled(program, fast, leaves, program->all_params, results)
+                        : run_reference(program, leaves, results);
   note_execution(program->client, begin_ns);
   return st;
 }
 
 /* References of the arguments for one execution: moved where donated. */
-static hr_status_t take_arguments(hlorun_program_t *program, hlorun_buffer_t *const *args,
-                                  const bool *donate, hlorun_buffer_t ***out_leaves) {
+static hr_status_t retain_arguments(hlorun_program_t *program, hlorun_buffer_t *const *args,
+                                    const bool *donate, hlorun_buffer_t ***out_leaves) {
   HR_TRY(check_arguments(program, args));
   void *memory;
   hr_status_t st =
@@ -155,12 +156,12 @@ hlorun_status_t hlorun_execute(hlorun_program_t *program, hlorun_buffer_t *const
     HR_TRY(check_arguments(program, args));
     api_client_lock_fair(program->client);
     uint64_t begin_ns = hr_clock_ns();
-    st = run_fast(program, program->fast, args, donate, results);
+    st = run_compiled(program, program->fast, args, donate, results);
     note_execution(program->client, begin_ns);
     api_client_unlock_fair(program->client);
     return st;
   }
-  HR_TRY(take_arguments(program, args, donate, &leaves));
+  HR_TRY(retain_arguments(program, args, donate, &leaves));
   api_client_lock_fair(program->client);
   st = run_program(program, leaves, results);
   api_client_unlock_fair(program->client);
@@ -198,7 +199,7 @@ hlorun_status_t hlorun_execute_start(hlorun_program_t *program, hlorun_buffer_t 
   if (!st) {
     execution->program = program;
     execution->results = results;
-    st = take_arguments(program, args, donate, &execution->args);
+    st = retain_arguments(program, args, donate, &execution->args);
     if (!st) st = start_thread(execution);
     if (!st) {
       __atomic_fetch_add(&program->references, 1, __ATOMIC_RELAXED);

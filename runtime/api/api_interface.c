@@ -1,4 +1,4 @@
-/* What a program of the embedding API says of itself: parameters, results, shards, figures. */
+/* Interface of a loaded program: flattened parameters and results, shards, statistics. */
 #include <string.h>
 
 #include "api_program.h"

@@ -1,4 +1,7 @@
-/* Programs of the embedding API: loaded, agreed on with the peers, given a machine. */
+/* Loading: compile, describe the interface, agree with peers (plan_consensus or, for mpmd,
+ *          group_consensus and a joint proof), connect channels, feeds, verification and probes,
+ *          and create the machine. Release is in reverse order and accepts a program that failed
+ *          half-way. */
 #include "api_program.h"
 
 #include <stdlib.h>
@@ -17,7 +20,7 @@ void hlorun_program_options_init(hlorun_program_options_t *options) {
   if (options) *options = (hlorun_program_options_t){.struct_size = sizeof *options};
 }
 
-/* All processes load together and compare what they are going to say to each other. */
+/* Collective: all ranks compare the communication of their plans. */
 static hr_status_t agree_with_peers(hlorun_program_t *program) {
   const char *const *lines;
   int count;
@@ -25,7 +28,7 @@ static hr_status_t agree_with_peers(hlorun_program_t *program) {
   return plan_consensus(&program->client->comm, lines, count);
 }
 
-static hr_status_t meet_peers(hlorun_program_t *program, bool mpmd, bool unproved) {
+static hr_status_t connect_peers(hlorun_program_t *program, bool mpmd, bool unproved) {
   hlorun_client_t *client = program->client;
   exec_channels_options_t options = {
       .plan = program->compiled.plan, .comm = &client->comm, .mpmd = mpmd};
@@ -83,8 +86,8 @@ static exec_machine_options_t machine_options(hlorun_program_t *program) {
 }
 
 /* Signature of specializations_options_t.make_machine. */
-static hr_status_t make_fast(void *context, const compiled_program_t *compiled,
-                             exec_compiled_t **out_machine) {
+static hr_status_t create_compiled_machine(void *context, const compiled_program_t *compiled,
+                                           exec_compiled_t **out_machine) {
   hlorun_program_t *program = context;
   exec_compiled_options_t options = {.machine = machine_options(program), .check = is_checking()};
   if (compiled->flat->workers > 1)
@@ -95,18 +98,19 @@ static hr_status_t make_fast(void *context, const compiled_program_t *compiled,
 static hr_status_t make_machine(hlorun_program_t *program) {
   exec_machine_options_t options = machine_options(program);
   options.trace_steps = true;
-  if (program->compiled.flat) return make_fast(program, &program->compiled, &program->fast);
+  if (program->compiled.flat)
+    return create_compiled_machine(program, &program->compiled, &program->fast);
   return exec_machine_create(program->compiled.plan, &options, &program->machine);
 }
 
-/* A program that is verified while it runs is followed by its own plan. */
-static hr_status_t make_variants(hlorun_program_t *program, const char *name, hr_buffer_t *bytes,
-                                 const compiler_options_t *compiler) {
+/* Specializations for dynamic sizes; not with verify_comm, which follows the program's own plan. */
+static hr_status_t create_specializations(hlorun_program_t *program, const char *name,
+                                          hr_buffer_t *bytes, const compiler_options_t *compiler) {
   specializations_options_t options = {.name = name,
                                        .bytes = bytes,
                                        .compiler = *compiler,
                                        .plan = program->compiled.plan,
-                                       .make_machine = make_fast,
+                                       .make_machine = create_compiled_machine,
                                        .context = program};
   if (!program->compiled.can_specialise || program->verify) return NULL;
   return specializations_create(&options, &program->specializations);
@@ -142,7 +146,7 @@ static hr_status_t compile_traced(hlorun_program_t *program, const char *name, h
   return st ? st : trace_loading(trace, &program->compiled, begin_ns);
 }
 
-static const char *probe_of(const hlorun_program_options_t *options) {
+static const char *find_probe(const hlorun_program_options_t *options) {
   const char *text = options->probe ? options->probe : secure_getenv("HLORUN_PROBE");
   return text && *text ? text : NULL;
 }
@@ -150,9 +154,9 @@ static const char *probe_of(const hlorun_program_options_t *options) {
 static hr_status_t open_probe_files(hlorun_program_t *program,
                                     const hlorun_program_options_t *options) {
   const tp_endpoint_t *endpoint = program->client->endpoint;
-  if (!probe_of(options)) return NULL;
+  if (!find_probe(options)) return NULL;
   return exec_probe_files_open(options->probe_dir ? options->probe_dir : "probes",
-                               probe_of(options), endpoint->world_size > 1 ? endpoint->rank : -1,
+                               find_probe(options), endpoint->world_size > 1 ? endpoint->rank : -1,
                                &program->probe_files);
 }
 
@@ -168,13 +172,13 @@ static hr_status_t load_into(hlorun_program_t *program, const char *name, hr_buf
       .each_step = is_checking() || program->client->trace,
       .each_result = is_checking(),
       .start_workers = start_workers,
-      .probe = probe_of(options),
+      .probe = find_probe(options),
       .workers_context = &program->client->pool,
       .may_open_early =
           program->client->options.threads != 1 && program->client->endpoint->world_size == 1};
   HR_TRY(compile_traced(program, name, bytes, &compiler));
   HR_TRY(api_program_describe(program));
-  HR_TRY(meet_peers(program, options->mpmd, options->unproved));
+  HR_TRY(connect_peers(program, options->mpmd, options->unproved));
   if (options->verify_comm) HR_TRY(make_verify(program));
   exec_feeds_options_t feeds = {.plan = program->compiled.plan,
                                 .comm = &program->client->comm,
@@ -182,7 +186,7 @@ static hr_status_t load_into(hlorun_program_t *program, const char *name, hr_buf
                                 .outfeed = options->outfeed};
   HR_TRY(exec_feeds_create(&feeds, &program->feeds));
   HR_TRY(open_probe_files(program, options));
-  HR_TRY(make_variants(program, name, bytes, &compiler));
+  HR_TRY(create_specializations(program, name, bytes, &compiler));
   return make_machine(program);
 }
 

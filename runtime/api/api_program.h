@@ -1,4 +1,4 @@
-/* A program of the embedding API: compiled for a client, with the machine that runs it. */
+/* Internal: a program of the embedding API, compiled for a client, with its machine. */
 #ifndef HLORUN_API_PROGRAM_H
 #define HLORUN_API_PROGRAM_H
 
@@ -13,20 +13,21 @@ struct hlorun_program {
   int references;
   hlorun_client_t *client;
   compiled_program_t compiled;
-  exec_machine_t *machine; /* of the reference engine, or */
-  exec_compiled_t *fast;   /* of the compiled one */
+  exec_machine_t *machine; /* reference engine; NULL: compiled engine */
+  exec_compiled_t *fast;   /* compiled engine; NULL: reference engine */
   specializations_t
-      *specializations; /* beside `machine`: copies for the sizes of arguments; NULL: none */
+      *specializations; /* with `machine`: compiled copies per sizes of arguments; NULL: none */
   exec_probe_files_t *probe_files; /* NULL: none */
   exec_channels_t *channels;
-  exec_verify_t *verify; /* NULL: nobody asked for it */
+  exec_verify_t *verify; /* NULL: not requested */
   exec_feeds_t *feeds;
   int param_count, result_count; /* flattened */
   const char **param_shapes, **result_shapes, **param_names;
-  bool *all_params; /* true for each */
+  bool *all_params; /* true per parameter: donates all */
 };
 
-/* Writes down names and shapes of the flattened parameters and results, in the plan's arena. */
+/* Fills in names and shapes of the flattened parameters and results, in the plan's arena. Errors:
+ * NO_MEMORY. */
 hr_status_t api_program_describe(hlorun_program_t *program);
 
 #endif

@@ -1,10 +1,10 @@
-/* What a client has seen of its programs' runs: the timeline and the table of kernels. */
+/* The timeline and the table of kernels of a client that traces. */
 #include "api_check.h"
 #include "api_client.h"
 #include "observe/trace_merge.h"
 
 /* The caller's free() takes it. */
-static hr_status_t give_text(hr_status_t st, hr_strbuf_t *text, char **out_text) {
+static hr_status_t return_text(hr_status_t st, hr_strbuf_t *text, char **out_text) {
   if (!st) st = hr_strbuf_finish(text);
   if (!st && text->size)
     *out_text = hr_strbuf_steal(text);
@@ -29,7 +29,7 @@ hlorun_status_t hlorun_client_trace(hlorun_client_t *client, char **out_json) {
   hr_status_t st = exec_trace_merge(&client->comm, client->endpoint->rank,
                                     client->endpoint->world_size, client->trace, &text);
   api_client_unlock_fair(client);
-  return give_text(st, &text, out_json);
+  return return_text(st, &text, out_json);
 }
 
 hlorun_status_t hlorun_client_trace_alone(hlorun_client_t *client, char **out_json) {
@@ -42,7 +42,7 @@ hlorun_status_t hlorun_client_trace_alone(hlorun_client_t *client, char **out_js
   api_client_lock_fair(client);
   hr_status_t st = exec_trace_print(client->endpoint->rank, client->trace, &text);
   api_client_unlock_fair(client);
-  return give_text(st, &text, out_json);
+  return return_text(st, &text, out_json);
 }
 
 uint64_t hlorun_client_trace_dropped(const hlorun_client_t *client) {
@@ -62,5 +62,5 @@ hlorun_status_t hlorun_client_explain(hlorun_client_t *client, char **out_table)
   if (!st) st = machine_peak_measure(workers, &peak);
   if (!st) st = exec_explain_print(&text, client->trace, &peak);
   api_client_unlock_fair(client);
-  return give_text(st, &text, out_table);
+  return return_text(st, &text, out_table);
 }

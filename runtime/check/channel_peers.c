@@ -1,14 +1,15 @@
-/* Channels whose sends and recvs do not say between whom: the programs are searched for the one
- * process that sends and the one that receives. */
+/* Peers of channels without source_target_pairs: the traces of all processes are searched for the
+ * one process that sends and the one that receives. Cost: n log n in the ends, quadratic per
+ * channel. */
 #include <stdlib.h>
 
 #include "base/map.h"
 #include "check/proof.h"
 
-typedef struct end { /* one process's use of a channel, on one side */
+typedef struct end { /* one side of a channel in one process */
   int64_t channel;
   int rank, sends;
-  int peer; /* as its pairs say; UNNAMED: it has none */
+  int peer; /* from source_target_pairs; UNNAMED: not given */
   const hlo_instr_t *instr;
 } end_t;
 #define UNNAMED (-2)
@@ -65,7 +66,7 @@ static hr_status_t add_ends(check_result_t *result, const comm_trace_t *trace, c
   return NULL;
 }
 
-static hr_status_t gather_ends(check_result_t *result, ends_t *ends) {
+static hr_status_t collect_ends(check_result_t *result, ends_t *ends) {
   ends_t sites = {0};
   hr_map_t seen;
   hr_status_t st = NULL;
@@ -98,8 +99,10 @@ static hr_status_t misuse_of_ends(check_result_t *result, const end_t *end, cons
                         (long)end->channel, end->sends ? "receivers" : "senders", one->rank,
                         two->rank, end->sends ? "receive" : "send", end->rank,
                         end->sends ? "sends" : "receives"));
-    problem.first = one->instr, problem.first_rank = one->rank;
-    problem.second = two->instr, problem.second_rank = two->rank;
+    problem.first = one->instr;
+    problem.first_rank = one->rank;
+    problem.second = two->instr;
+    problem.second_rank = two->rank;
   }
   return check_add_problem(result, CHECK_MISUSE, problem);
 }
@@ -113,7 +116,7 @@ static hr_status_t store_end(check_result_t *result, const end_t *end, int peer)
                     NULL);
 }
 
-/* The one process on the other side of the channel that names this one, or nobody. */
+/* Finds the one end on the other side that can match this end, or records misuse. */
 static hr_status_t resolve_end(check_result_t *result, const ends_t *ends, size_t first,
                                size_t last, const end_t *end) {
   const end_t *one = NULL, *two = NULL;
@@ -131,7 +134,7 @@ static hr_status_t resolve_end(check_result_t *result, const ends_t *ends, size_
 
 hr_status_t check_match_channels(check_result_t *result) {
   ends_t ends = {0};
-  hr_status_t st = gather_ends(result, &ends);
+  hr_status_t st = collect_ends(result, &ends);
   if (ends.count) qsort(ends.data, ends.count, sizeof *ends.data, compare_ends);
   for (size_t first = 0, last; first < ends.count && !st; first = last) {
     for (last = first; last < ends.count && ends.data[last].channel == ends.data[first].channel;)

@@ -1,3 +1,10 @@
+/* The prover's driver: walks every program for every rank (ranks whose walk never asked for the
+ * rank share one trace), rejects unfinished transfers, matches channels, and then decides
+ * planned_order.c and, on request, any_order.c. A program whose ranks all pass the same
+ * collectives in the same order, without channels, is sound by induction over the list and skips
+ * the decision.
+ *
+ * Misuse outranks deadlock, which outranks unproved; at most MAX_PROBLEMS problems are kept. */
 #include "check/check.h"
 
 #include <stdarg.h>
@@ -7,7 +14,7 @@
 #include "base/map.h"
 #include "check/proof.h"
 
-#define PROBLEMS_MOST 20
+#define MAX_PROBLEMS 20
 
 /* --- problems --- */
 
@@ -44,15 +51,15 @@ hr_status_t check_add_problem(check_result_t *result, check_verdict_t verdict,
       result->verdict != CHECK_UNPROVED)
     return NULL;
   if (worse || result->verdict == CHECK_SOUND) result->verdict = verdict;
-  if (result->problems.count >= PROBLEMS_MOST || is_known_problem(result, &problem)) return NULL;
+  if (result->problems.count >= MAX_PROBLEMS || is_known_problem(result, &problem)) return NULL;
   HR_VEC_PUSH(&result->problems, problem);
   return NULL;
 }
 
-/* --- what every process does --- */
+/* --- traces of all processes --- */
 
-/* A failure that is the program's fault becomes a verdict; others stay. */
-static hr_status_t misuse_from(check_result_t *result, hr_status_t st) {
+/* INVALID becomes the verdict CHECK_MISUSE; other errors are returned. */
+static hr_status_t status_to_misuse(check_result_t *result, hr_status_t st) {
   check_problem_t problem = {NULL, NULL, NULL, -1, -1};
   if (hr_status_code(st) != HR_INVALID) return st;
   char *message = hr_status_format(st);
@@ -86,12 +93,12 @@ static hr_status_t keep_trace(check_result_t *result, hr_map_t *by_hash, comm_tr
   return NULL;
 }
 
-static hr_status_t gave_up(check_result_t *result, int rank, const char *reason) {
+static hr_status_t report_unfollowed(check_result_t *result, int rank, const char *reason) {
   check_problem_t problem = {reason, NULL, NULL, rank, -1};
   return check_add_problem(result, CHECK_UNPROVED, problem);
 }
 
-/* One walk serves all ranks if nothing in it asked which rank it was. */
+/* One walk serves all ranks of a program if it did not depend on the rank. */
 static hr_status_t walk_program(check_result_t *result, int number, hr_map_t *by_hash,
                                 hr_map_t *plans) {
   const check_program_t *program = &result->programs[number];
@@ -111,7 +118,7 @@ static hr_status_t walk_program(check_result_t *result, int number, hr_map_t *by
     options.rank = rank;
     HR_TRY(check_walk(&result->analysis[number], &options, &trace, &by_rank, &reason));
     HR_TRY(keep_trace(result, by_hash, trace, rank));
-    if (reason) HR_TRY(gave_up(result, rank, reason));
+    if (reason) HR_TRY(report_unfollowed(result, rank, reason));
     if (reason) return NULL;
   }
   return NULL;
@@ -125,14 +132,14 @@ static hr_status_t walk_all(check_result_t *result) {
   for (int p = 0; p < result->program_count && !st && result->verdict == CHECK_SOUND; p++) {
     st = comm_analysis_init(&result->arena, result->programs[p].module, result->options.any_order,
                             &result->analysis[p]);
-    if (!st) st = misuse_from(result, walk_program(result, p, &by_hash, &plans));
+    if (!st) st = status_to_misuse(result, walk_program(result, p, &by_hash, &plans));
   }
   hr_map_deinit(&by_hash);
   hr_map_deinit(&plans);
   return st;
 }
 
-/* --- halves --- */
+/* --- starts and dones --- */
 
 static hr_status_t add_unfinished(check_result_t *result, const hlo_instr_t *instr,
                                   const char *format) {
@@ -142,9 +149,8 @@ static hr_status_t add_unfinished(check_result_t *result, const hlo_instr_t *ins
   return check_add_problem(result, CHECK_MISUSE, problem);
 }
 
-/* A send or recv that no done waits for: its token goes nowhere, and nobody knows when it has
- * happened. Two dones in different branches may wait for the same start, two in one list may not.
- */
+/* A send or recv without a done has no defined completion. A start may have dones in different
+ * branches, but only one per path. */
 static hr_status_t find_unfinished_in(check_result_t *result, const comm_trace_t *trace) {
   uint32_t count = (uint32_t)trace->events.count;
   uint8_t *dones;
@@ -199,7 +205,7 @@ static hr_status_t headline(check_result_t *result) {
 
 /* All processes pass the same collectives in the same order, and use no channels: by induction over
  * the list, each one is reached by its whole group. */
-static bool is_in_step(const check_result_t *result) {
+static bool is_lockstep(const check_result_t *result) {
   if (result->traces.count != 1) return false;
   const comm_trace_t *trace = result->traces.data[0];
   for (size_t i = 0; i < trace->events.count; i++) {
@@ -218,7 +224,8 @@ static hr_status_t prove(check_result_t *result) {
   if (result->verdict == CHECK_SOUND) HR_TRY(check_match_channels(result));
   for (int rank = 0; rank < result->world && result->verdict == CHECK_SOUND; rank++)
     result->event_count += result->of[rank]->events.count;
-  bool trivial = result->verdict == CHECK_SOUND && !result->options.any_order && is_in_step(result);
+  bool trivial =
+      result->verdict == CHECK_SOUND && !result->options.any_order && is_lockstep(result);
   if (result->verdict == CHECK_SOUND && !trivial) HR_TRY(check_planned(result));
   return headline(result);
 }
@@ -268,9 +275,9 @@ const char *check_verdict_name(check_verdict_t verdict) {
   return names[verdict];
 }
 
-/* --- at a glance --- */
+/* --- sound by inspection --- */
 
-/* Runs once, in the place where the entry names it: the computation of a collective in two halves.
+/* True for computations that run exactly once, in a fixed position: the entry and async wrappers.
  */
 static bool runs_in_place(const hlo_computation_t *computation) {
   const hlo_module_t *module = computation->module;

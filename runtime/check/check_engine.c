@@ -1,3 +1,11 @@
+/* Executes a schedule symbolically: a worklist of runnable processes, each advanced until it
+ * blocks. Starts update counters of channels and collectives and wake those that wait for them; a
+ * done passes if the counter has reached what it needs. Regions are barriers of all processes
+ * that pass the same signature, or are followed one way (CHECK_REGION_FOLLOW).
+ *
+ * Confluence: events are never undone and starts never block, so the final state does not depend
+ *             on the order of the worklist. Cost: constant time per event, plus a wake-up per
+ *             waiter of a collective. */
 #include "check/check_engine.h"
 
 #include "base/map.h"
@@ -92,7 +100,7 @@ static hr_status_t wake(check_engine_t *engine, int rank) {
   return NULL;
 }
 
-static hr_status_t wake_link(check_engine_t *engine, check_channel_t *channel, int side) {
+static hr_status_t wake_channel(check_engine_t *engine, check_channel_t *channel, int side) {
   int rank = channel->waiting[side];
   if (rank == CHECK_NOBODY || channel->started[side] < channel->need[side]) return NULL;
   channel->waiting[side] = CHECK_NOBODY;
@@ -120,7 +128,8 @@ static bool block_on_list(check_engine_t *engine, int rank, int *list) {
 
 /* --- starts --- */
 
-static hr_status_t missing_member(check_engine_t *engine, int rank, const check_event_t *event) {
+static hr_status_t report_missing_member(check_engine_t *engine, int rank,
+                                         const check_event_t *event) {
   check_problem_t problem = {NULL, event->instr, NULL, rank, -1};
   if (event->site->kind != COMM_GROUP || event->site->instr->op == HLO_COLLECTIVE_BROADCAST)
     return NULL;
@@ -130,11 +139,11 @@ static hr_status_t missing_member(check_engine_t *engine, int rank, const check_
   return check_add_problem(engine->result, CHECK_MISUSE, problem);
 }
 
-static hr_status_t start_link(check_engine_t *engine, check_channel_t *channel, int side, int rank,
-                              const check_event_t *event, uint32_t *number) {
+static hr_status_t start_on_channel(check_engine_t *engine, check_channel_t *channel, int side,
+                                    int rank, const check_event_t *event, uint32_t *number) {
   HR_TRY(check_channel_start(engine->result, channel, side, rank, event));
   *number = channel->started[side];
-  return wake_link(engine, channel, side);
+  return wake_channel(engine, channel, side);
 }
 
 static hr_status_t start(check_engine_t *engine, int rank, const check_event_t *event,
@@ -149,10 +158,10 @@ static hr_status_t start(check_engine_t *engine, int rank, const check_event_t *
       return NULL;
     return wake_list(engine, &ends.collective->waiters);
   }
-  if (!ends.channel[0] && !ends.channel[1]) return missing_member(engine, rank, event);
+  if (!ends.channel[0] && !ends.channel[1]) return report_missing_member(engine, rank, event);
   for (int side = 0; side < 2; side++)
     if (ends.channel[side])
-      HR_TRY(start_link(engine, ends.channel[side], side, rank, event, numbers));
+      HR_TRY(start_on_channel(engine, ends.channel[side], side, rank, event, numbers));
   return NULL;
 }
 
@@ -166,8 +175,8 @@ static uint32_t partner_need(const check_engine_t *engine, const check_event_t *
   return number > buffered ? number - buffered : 0;
 }
 
-static bool can_pass_link(check_engine_t *engine, check_channel_t *channel, int other_side,
-                          uint32_t need, int rank) {
+static bool can_pass_channel(check_engine_t *engine, check_channel_t *channel, int other_side,
+                             uint32_t need, int rank) {
   if (channel->started[other_side] >= need) return true;
   channel->waiting[other_side] = rank;
   channel->need[other_side] = need;
@@ -188,8 +197,8 @@ static hr_status_t try_done(check_engine_t *engine, int rank, const check_event_
   }
   for (int side = 0; side < 2 && *out_passed; side++)
     if (ends.channel[side])
-      *out_passed = can_pass_link(engine, ends.channel[side], !side,
-                                  partner_need(engine, event, number), rank);
+      *out_passed = can_pass_channel(engine, ends.channel[side], !side,
+                                     partner_need(engine, event, number), rank);
   return NULL;
 }
 
@@ -339,8 +348,8 @@ static hr_status_t find_awaited(check_engine_t *engine, int rank, const check_ch
   return NULL;
 }
 
-static hr_status_t gather_wait(check_engine_t *engine, check_collective_t *collective,
-                               uint32_t number, check_wait_t *wait) {
+static hr_status_t collective_wait(check_engine_t *engine, check_collective_t *collective,
+                                   uint32_t number, check_wait_t *wait) {
   const check_group_t *group = collective->group;
   for (int k = 0; k < group->size; k++) {
     int member = group->ranks[k];
@@ -361,7 +370,7 @@ hr_status_t check_engine_waits_for(check_engine_t *engine, int rank, check_wait_
   if (!check_is_done(event)) return NULL;
   uint32_t number = process->numbers[event->start - engine->ranges[rank].begin];
   HR_TRY(check_ends_of(engine->result, &engine->matching, rank, event, &ends));
-  if (ends.collective) return gather_wait(engine, ends.collective, number, out_wait);
+  if (ends.collective) return collective_wait(engine, ends.collective, number, out_wait);
   for (int side = 0; side < 2; side++) {
     check_channel_t *channel = ends.channel[side];
     uint32_t need = partner_need(engine, event, number);

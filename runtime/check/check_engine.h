@@ -1,6 +1,7 @@
-/* Follows the planned order of all processes until nobody can go on. All enabled events fire; their
- * order does not matter (confluence): starts never block and nothing that has happened is undone,
- * so every run ends in the same state, and one run decides. Cost: constant time for each event. */
+/* Executes the planned order of all processes until every one has finished or is blocked. All
+ * enabled events fire; their order does not matter (confluence): starts never block and no event is
+ * undone, so every run ends in the same state, and one run decides. Cost: constant time for each
+ * event. */
 #ifndef CHECK_CHECK_ENGINE_H
 #define CHECK_CHECK_ENGINE_H
 
@@ -10,16 +11,16 @@ typedef struct check_range { /* events begin .. end-1 */
   uint32_t begin, end;
 } check_range_t;
 
-/* What happens at a region, where data decide. */
+/* Treatment of regions, where data decide. */
 typedef enum check_region_mode {
-  CHECK_REGION_BARRIER, /* all processes that pass it wait for each other */
-  CHECK_REGION_FOLLOW   /* branch `branch` is taken, loops turn `turns` times */
+  CHECK_REGION_BARRIER, /* a barrier of all processes that pass it */
+  CHECK_REGION_FOLLOW   /* branch `branch`, and `iterations` iterations of outer loops */
 } check_region_mode_t;
 
 typedef struct check_engine_options {
   check_region_mode_t mode;
   uint32_t branch, iterations;
-  bool count_only; /* nothing blocks: for counting */
+  bool count_only; /* count starts only: nothing blocks */
 } check_engine_options_t;
 
 typedef struct check_barrier {
@@ -31,10 +32,11 @@ typedef struct check_barrier {
 
 typedef struct check_process {
   uint32_t at;
-  uint32_t *numbers; /* per event of the range: which of its kind a start was, counted from 1 */
+  uint32_t
+      *numbers; /* per event of the range: number of a start in its channel or collective, from 1 */
   int next_waiter;
   bool blocked;
-  uint32_t iterations_left; /* of the loop around; only the outermost loops turn more than once */
+  uint32_t iterations_left; /* of the outermost loop; inner loops run once */
 } check_process_t;
 
 typedef struct check_engine {
@@ -51,13 +53,15 @@ typedef struct check_engine {
 hr_status_t check_engine_init(check_engine_t *engine, check_result_t *result,
                               const check_range_t *ranges, const check_engine_options_t *options);
 void check_engine_deinit(check_engine_t *engine);
+/* Runs until all are finished or blocked. Misuse found meanwhile is recorded in the result.
+ * Errors: NO_MEMORY. */
 hr_status_t check_engine_run(check_engine_t *engine);
-/* After a run: did all processes reach the end of their ranges? */
+/* After a run: whether all processes reached the end of their ranges. */
 bool check_engine_is_complete(const check_engine_t *engine);
-/* Is there as much sent as received on every link, and was every collective joined by its whole
- * group? */
+/* After a run: whether sends and recvs of every channel are equal in number, and every collective
+ * was started by its whole group. */
 bool check_engine_is_balanced(const check_engine_t *engine);
-/* Whom a blocked process waits for: the next one that it knows of, or -1. */
+/* The wait of a blocked process: one rank that it waits for, or -1. */
 hr_status_t check_engine_waits_for(check_engine_t *engine, int rank, check_wait_t *out_wait);
 
 #endif

@@ -1,4 +1,5 @@
-/* Pictures of a schedule: Graphviz, SVG, and a page that scrolls and zooms an SVG. */
+/* Drawings of a schedule: Graphviz, SVG, and an HTML page that pans and zooms the SVG. The layout
+ * is schedule_diagram.c; this file only emits markup. */
 #include "check/schedule_diagram.h"
 
 enum {

@@ -1,4 +1,5 @@
-/* The report in words. */
+/* The report of a proof as text: verdict, problems with their source locations, waits (the cycle
+ * first), and the last events of each blocked process. */
 #include "check/proof.h"
 
 #define WAITS_SHOWN 24
@@ -10,7 +11,7 @@ static void add_location(hr_strbuf_t *text, const hlo_instr_t *instr) {
   if (instr->line) hr_strbuf_printf(text, " (%s:%u)", path ? path : "program", instr->line);
 }
 
-/* "turn 3 of %w, branch 1 of %c": which of several passes an event belongs to. */
+/* Iterations and branches that an event belongs to: ", iteration 3 of %w, branch 1 of %c". */
 static void add_context(hr_strbuf_t *text, const comm_trace_t *trace, uint32_t frame) {
   for (; frame; frame = trace->frames.data[frame].parent) {
     const check_frame_t *at = &trace->frames.data[frame];

@@ -1,3 +1,7 @@
+/* Matching of communication operations. Sends and recvs of a channel match by number per
+ * (channel, from, to); collectives by number per (group, channel). Both are found through hash
+ * maps by key. The first arrival of an instance is kept, and later ones are compared with it:
+ * shapes, op, reduction, order of members. */
 #include "check/matching.h"
 
 #include "base/map.h"
@@ -21,28 +25,28 @@ void check_matching_deinit(check_matching_t *matching) {
   hr_arena_deinit(&matching->arena);
 }
 
-static hr_status_t check_link_of(check_matching_t *matching, int64_t channel, uint32_t list,
-                                 int from, int to, check_channel_t **out_link) {
+static hr_status_t find_channel(check_matching_t *matching, int64_t channel, uint32_t list,
+                                int from, int to, check_channel_t **out_channel) {
   check_channel_key_t key = {channel, list, from, to, 0};
-  check_channel_t *link =
+  check_channel_t *entry =
       hr_map_get(&matching->channels, (hr_str_t){(const char *)&key, sizeof key});
-  *out_link = link;
-  if (link) return NULL;
-  HR_TRY(HR_NEW(&matching->arena, &link));
-  link->key = key;
-  link->waiting[0] = link->waiting[1] = CHECK_NOBODY;
-  HR_VEC_PUSH(&matching->all_channels, link);
-  *out_link = link;
-  return hr_map_put(&matching->channels, (hr_str_t){(const char *)&link->key, sizeof link->key},
-                    link, NULL);
+  *out_channel = entry;
+  if (entry) return NULL;
+  HR_TRY(HR_NEW(&matching->arena, &entry));
+  entry->key = key;
+  entry->waiting[0] = entry->waiting[1] = CHECK_NOBODY;
+  HR_VEC_PUSH(&matching->all_channels, entry);
+  *out_channel = entry;
+  return hr_map_put(&matching->channels, (hr_str_t){(const char *)&entry->key, sizeof entry->key},
+                    entry, NULL);
 }
 
-static hr_status_t check_gather_of(check_matching_t *matching, const check_group_t *group,
-                                   int64_t channel, check_collective_t **out_gather) {
+static hr_status_t find_collective(check_matching_t *matching, const check_group_t *group,
+                                   int64_t channel, check_collective_t **out_collective) {
   check_collective_key_t key = {group->id, 0, channel};
   check_collective_t *collective =
       hr_map_get(&matching->collectives, (hr_str_t){(const char *)&key, sizeof key});
-  *out_gather = collective;
+  *out_collective = collective;
   if (collective) return NULL;
   HR_TRY(HR_NEW(&matching->arena, &collective));
   HR_TRY(HR_NEW_ARRAY(&matching->arena, group->size, &collective->counts));
@@ -50,13 +54,13 @@ static hr_status_t check_gather_of(check_matching_t *matching, const check_group
   collective->group = group;
   collective->waiters = CHECK_NOBODY;
   HR_VEC_PUSH(&matching->all_collectives, collective);
-  *out_gather = collective;
+  *out_collective = collective;
   return hr_map_put(&matching->collectives,
                     (hr_str_t){(const char *)&collective->key, sizeof collective->key}, collective,
                     NULL);
 }
 
-static int check_member_index(const check_group_t *group, int rank) {
+static int member_index(const check_group_t *group, int rank) {
   int low = 0, high = group->size - 1;
   while (low < high) {
     int middle = (low + high) / 2;
@@ -74,27 +78,30 @@ static const hlo_shape_t *sent_shape(const check_event_t *event) {
   return event->site->instr->shape->elements[0];
 }
 
-static hr_status_t compare_transfer(check_result_t *result, const check_channel_t *link,
+static hr_status_t compare_transfer(check_result_t *result, const check_channel_t *channel,
                                     check_arrival_t a, check_arrival_t b) {
   char text[2][HLO_SHAPE_TEXT];
   check_problem_t problem = {NULL, a.event->instr, b.event->instr, a.rank, b.rank};
   const hlo_shape_t *x, *y;
-  if (link->key.list) {
+  if (channel->key.list) {
     if (a.event->site->instr->operand_count != b.event->site->instr->operand_count) {
-      x = a.event->site->instr->shape, y = b.event->site->instr->shape;
+      x = a.event->site->instr->shape;
+      y = b.event->site->instr->shape;
     } else {
-      x = a.event->site->instr->operands[0]->shape, y = b.event->site->instr->operands[0]->shape;
+      x = a.event->site->instr->operands[0]->shape;
+      y = b.event->site->instr->operands[0]->shape;
     }
   } else {
-    x = sent_shape(a.event), y = sent_shape(b.event);
+    x = sent_shape(a.event);
+    y = sent_shape(b.event);
   }
   if (hlo_shape_compatible(x, y) || hlo_shape_compatible(y, x)) return NULL;
   bool by_type = hlo_shape_is_array(x) && hlo_shape_is_array(y) && x->dtype != y->dtype;
   HR_TRY(check_printf(
       result, &problem.text, "%s%ld carries different %s: %s from rank %d, but %s to rank %d",
-      link->key.list ? "collective-permute with channel " : "channel ", (long)link->key.channel,
-      by_type ? "types" : "shapes", hlo_shape_text(x, text[0]), link->key.from,
-      hlo_shape_text(y, text[1]), link->key.to));
+      channel->key.list ? "collective-permute with channel " : "channel ",
+      (long)channel->key.channel, by_type ? "types" : "shapes", hlo_shape_text(x, text[0]),
+      channel->key.from, hlo_shape_text(y, text[1]), channel->key.to));
   return check_add_problem(result, CHECK_MISUSE, problem);
 }
 
@@ -163,25 +170,25 @@ hr_status_t check_starts_agree(check_result_t *result, const check_event_t *a,
 
 /* --- starts --- */
 
-hr_status_t check_channel_start(check_result_t *result, check_channel_t *link, int side, int rank,
-                                const check_event_t *event) {
+hr_status_t check_channel_start(check_result_t *result, check_channel_t *channel, int side,
+                                int rank, const check_event_t *event) {
   check_arrival_t arrival = {event, rank};
-  bool other_is_ahead = link->started[!side] > link->started[side];
-  link->started[side]++;
-  if (!other_is_ahead) {
-    HR_VEC_PUSH(&link->unmatched, arrival);
+  bool has_partner = channel->started[!side] > channel->started[side];
+  channel->started[side]++;
+  if (!has_partner) {
+    HR_VEC_PUSH(&channel->unmatched, arrival);
     return NULL;
   }
-  check_arrival_t partner = link->unmatched.data[link->first++];
-  if (link->first == link->unmatched.count) link->first = link->unmatched.count = 0;
-  return side ? compare_transfer(result, link, partner, arrival)
-              : compare_transfer(result, link, arrival, partner);
+  check_arrival_t partner = channel->unmatched.data[channel->first++];
+  if (channel->first == channel->unmatched.count) channel->first = channel->unmatched.count = 0;
+  return side ? compare_transfer(result, channel, partner, arrival)
+              : compare_transfer(result, channel, arrival, partner);
 }
 
 hr_status_t check_collective_start(check_result_t *result, check_collective_t *collective, int rank,
                                    const check_event_t *event, uint32_t *out_number) {
   check_arrival_t arrival = {event, rank};
-  uint32_t number = collective->counts[check_member_index(collective->group, rank)]++;
+  uint32_t number = collective->counts[member_index(collective->group, rank)]++;
   if (number == collective->instances.count)
     HR_VEC_PUSH(&collective->instances, (check_instance_t){0, arrival});
   check_instance_t *instance = &collective->instances.data[number];
@@ -197,19 +204,19 @@ hr_status_t check_ends_of(const check_result_t *result, check_matching_t *matchi
   *out_ends = (check_ends_t){.collective = NULL};
   if (site->kind == COMM_GROUP)
     return site->groups[rank]
-               ? check_gather_of(matching, site->groups[rank], site->channel, &out_ends->collective)
+               ? find_collective(matching, site->groups[rank], site->channel, &out_ends->collective)
                : NULL;
   if (site->kind == COMM_PAIRS) {
-    to = site->to[rank], from = site->from[rank];
+    to = site->to[rank];
+    from = site->from[rank];
   } else if (event->kind == CHECK_SEND || event->kind == CHECK_SEND_DONE) {
     to = check_channel_peer(result, site, rank, true);
   } else {
     from = check_channel_peer(result, site, rank, false);
   }
   uint32_t list = site->kind == COMM_PAIRS ? site->list : 0;
-  if (to >= 0)
-    HR_TRY(check_link_of(matching, site->channel, list, rank, to, &out_ends->channel[0]));
+  if (to >= 0) HR_TRY(find_channel(matching, site->channel, list, rank, to, &out_ends->channel[0]));
   if (from >= 0)
-    HR_TRY(check_link_of(matching, site->channel, list, from, rank, &out_ends->channel[1]));
+    HR_TRY(find_channel(matching, site->channel, list, from, rank, &out_ends->channel[1]));
   return NULL;
 }

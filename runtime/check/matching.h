@@ -1,5 +1,6 @@
-/* Where processes meet while a schedule is followed: links, which count the sends and the recvs
- * from one process to another, and gathers, which count the instances of a group's collectives. */
+/* Matching of communication operations: channels, which count sends and recvs from one process to
+ * another, and collectives, which count the instances of a group. Owner: the arena of
+ * check_matching_t, except the vectors. */
 #ifndef CHECK_MATCHING_H
 #define CHECK_MATCHING_H
 
@@ -14,19 +15,19 @@ typedef struct check_arrival { /* an event of a process */
 
 typedef struct check_channel_key {
   int64_t channel;
-  uint32_t list; /* of a collective-permute's pairs; 0: a channel */
+  uint32_t list; /* number of a collective-permute's pair list; 0: a channel */
   int from, to;
-  uint32_t unused; /* keys are compared as bytes */
+  uint32_t unused; /* zero: keys are hashed as bytes */
 } check_channel_key_t;
 
 /* Side 0 sends, side 1 receives. */
 typedef struct check_channel {
   check_channel_key_t key;
   uint32_t started[2];
-  int waiting[2]; /* who waits until started[side] reaches need[side] */
+  int waiting[2]; /* rank that waits until started[side] reaches need[side] */
   uint32_t need[2];
   HR_VEC(check_arrival_t)
-  unmatched; /* starts that have no partner yet, from `first` on: all of one side */
+  unmatched; /* queue of starts without a partner, from `first`; all of one side */
   size_t first;
 } check_channel_t;
 
@@ -43,9 +44,9 @@ typedef struct check_instance {
 typedef struct check_collective {
   check_collective_key_t key;
   const check_group_t *group;
-  uint32_t *counts; /* per member: instances that it has started */
+  uint32_t *counts; /* per member: number of instances started */
   HR_VEC(check_instance_t) instances;
-  int waiters; /* the first of a list of processes; CHECK_NOBODY ends it */
+  int waiters; /* head of a list of ranks, ended by CHECK_NOBODY */
 } check_collective_t;
 
 typedef struct check_matching {
@@ -58,25 +59,24 @@ typedef struct check_matching {
 void check_matching_init(check_matching_t *matching);
 void check_matching_deinit(check_matching_t *matching);
 
-/* Counts a start, and compares it with its partner or with the first that came: a difference is
- * misuse. */
+/* Counts a start and compares it with its partner, or with the first arrival of its instance. A
+ * difference is recorded as misuse. Errors: NO_MEMORY. */
 hr_status_t check_channel_start(check_result_t *result, check_channel_t *channel, int side,
                                 int rank, const check_event_t *event);
 hr_status_t check_collective_start(check_result_t *result, check_collective_t *collective, int rank,
                                    const check_event_t *event, uint32_t *out_number);
 
-/* Two starts of one process that may swap places must carry the same; else that is misuse. */
+/* Compares two unordered starts of one process, which must be interchangeable; else records misuse.
+ */
 hr_status_t check_starts_agree(check_result_t *result, const check_event_t *a,
                                const check_event_t *b, int rank);
 
-/* The links of an event: link[0] is what the process sends on, link[1] what it receives on; NULL:
- * none. */
+/* Endpoints of an event: channel[0] to send, channel[1] to receive, or a collective; NULL: none. */
 typedef struct check_ends {
   check_channel_t *channel[2];
   check_collective_t *collective;
 } check_ends_t;
-/* `event` is a start, or a done whose site is its start's. A process that no group names leaves all
- * NULL. */
+/* `event`: a start or a done. All are NULL for a process in no group. Errors: NO_MEMORY. */
 hr_status_t check_ends_of(const check_result_t *result, check_matching_t *matching, int rank,
                           const check_event_t *event, check_ends_t *out_ends);
 

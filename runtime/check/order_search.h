@@ -6,7 +6,9 @@
  *        q that some order of q places after b'. Edges are implicit: a dependency names the awaited
  *        start, and check_is_wait_edge decides per pair.
  * A schedule deadlocks if and only if a cycle visits each process at most once; any_order.c has the
- * argument. Thread: one. Owner: the arena of the search, except the vectors. */
+ * argument.
+ * Thread: one.
+ * Owner:  the arena of the search, except the vectors. */
 #ifndef CHECK_ORDER_SEARCH_H
 #define CHECK_ORDER_SEARCH_H
 
@@ -64,8 +66,10 @@ typedef enum check_search_outcome {
 bool check_is_wait_edge(const check_cycle_search_t *search, const check_dependency_t *dependency,
                         const check_wait_node_t *to);
 /* Decides whether a cycle visits each process at most once, and leaves it on search->path, which is
- * else empty. Cost: linear in nodes plus examined edges for safe schedules; exponential in the
- * number of processes at worst, bounded by search->limit. Errors: NO_MEMORY. */
+ * else empty.
+ * Cost:   linear in nodes plus examined edges for safe schedules; exponential in the number of
+ *         processes at worst, bounded by search->limit.
+ * Errors: NO_MEMORY. */
 hr_status_t check_search_cycle(check_cycle_search_t *search, check_search_outcome_t *out_outcome);
 
 #endif

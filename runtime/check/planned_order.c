@@ -1,5 +1,5 @@
-/* The planned order: one run decides. Where data decide, all branches and a iteration of each loop
- * are proved by themselves.
+/* The planned order: one run decides. Where data decide, all branches and one iteration of each
+ * loop are proved by themselves.
  *
  * A region is sound whatever the data if all that communicate inside decide the same (equal
  * signatures), and each of its alternatives, followed alone by those processes, completes and
@@ -29,24 +29,30 @@ static bool can_follow(const check_wait_t *wait) {
 }
 
 /* Length of the cycle through `rank` of the map "waits for"; 0: it is on none. */
-static int cycle_through(const check_wait_t *waits, int rank, int limit) {
+static int cycle_length(const check_wait_t *waits, int rank, int limit) {
   int length = 1, at = waits[rank].other;
   for (; at >= 0 && at != rank && can_follow(&waits[at]) && length < limit; length++)
     at = waits[at].other;
   return at == rank && length <= limit ? length : 0;
 }
 
-/* The shortest cycle. Walks from every process, and marks what was seen: linear. */
+/* A rank on the shortest cycle, or -1. Each rank has one outgoing edge; every rank is marked once.
+ * Cost: linear. */
 static int find_cycle(const check_wait_t *waits, int world, int *seen, int *out_length) {
   int best = -1;
   *out_length = 0;
   for (int rank = 0; rank < world; rank++) {
     int at = rank;
-    while (at >= 0 && !seen[at] && can_follow(&waits[at]))
-      seen[at] = rank + 1, at = waits[at].other;
+    while (at >= 0 && !seen[at] && can_follow(&waits[at])) {
+      seen[at] = rank + 1;
+      at = waits[at].other;
+    }
     if (at < 0 || seen[at] != rank + 1 || !can_follow(&waits[at])) continue;
-    int length = cycle_through(waits, at, world);
-    if (length && (!*out_length || length < *out_length)) best = at, *out_length = length;
+    int length = cycle_length(waits, at, world);
+    if (length && (!*out_length || length < *out_length)) {
+      best = at;
+      *out_length = length;
+    }
   }
   return best;
 }
@@ -54,22 +60,23 @@ static int find_cycle(const check_wait_t *waits, int world, int *seen, int *out_
 static hr_status_t record_waits(check_result_t *result, const check_wait_t *waits, int from,
                                 int length) {
   int at = from;
-  bool *taken;
-  HR_TRY(HR_NEW_ARRAY(&result->arena, result->world, &taken));
+  bool *recorded;
+  HR_TRY(HR_NEW_ARRAY(&result->arena, result->world, &recorded));
   result->waits.count = 0;
   result->cycle_length = length;
   for (int i = 0; i < length; i++, at = waits[at].other) {
     HR_VEC_PUSH(&result->waits, waits[at]);
-    taken[at] = true;
+    recorded[at] = true;
   }
-  for (int never = 1; never >= 0; never--) /* those that wait for what never comes first */
+  for (int never = 1; never >= 0; never--) /* waits that can never end come first */
     for (int rank = 0; rank < result->world; rank++)
-      if (is_stuck(&waits[rank]) && !taken[rank] && (waits[rank].awaited == CHECK_NEVER) == never)
+      if (is_stuck(&waits[rank]) && !recorded[rank] &&
+          (waits[rank].awaited == CHECK_NEVER) == never)
         HR_VEC_PUSH(&result->waits, waits[rank]);
   return NULL;
 }
 
-/* Writes down who is stuck where. */
+/* Records all blocked processes and their waits in the result. */
 static hr_status_t record_stuck(check_engine_t *engine) {
   check_result_t *result = engine->result;
   check_wait_t *waits;
@@ -125,8 +132,8 @@ static uint32_t count_before(const comm_trace_t *trace, uint32_t begin, uint32_t
   return count;
 }
 
-static hr_status_t gather_passages(check_result_t *result, hr_arena_t *arena,
-                                   const check_range_t *ranges, passages_t *passages) {
+static hr_status_t collect_passages(check_result_t *result, hr_arena_t *arena,
+                                    const check_range_t *ranges, passages_t *passages) {
   for (int rank = 0; rank < result->world; rank++) {
     const comm_trace_t *trace = result->of[rank];
     for (uint32_t at = ranges[rank].begin; trace->regions.count && at < ranges[rank].end; at++) {
@@ -135,7 +142,10 @@ static hr_status_t gather_passages(check_result_t *result, hr_arena_t *arena,
       uint32_t instance = count_before(trace, ranges[rank].begin, at, region->signature);
       passage_t *passage;
       HR_TRY(find_passage(arena, passages, result->world, region->signature, instance, &passage));
-      if (!passage->region) passage->region = region, passage->first_rank = rank;
+      if (!passage->region) {
+        passage->region = region;
+        passage->first_rank = rank;
+      }
       passage->at[rank] = at;
       at = region->end - 1;
     }
@@ -143,7 +153,8 @@ static hr_status_t gather_passages(check_result_t *result, hr_arena_t *arena,
   return NULL;
 }
 
-static hr_status_t not_proved(check_result_t *result, const passage_t *passage, const char *why) {
+static hr_status_t report_unproved(check_result_t *result, const passage_t *passage,
+                                   const char *why) {
   const check_region_t *region = passage->region;
   const hlo_instr_t *cause = region->cause;
   check_problem_t problem = {NULL, region->instr, cause == region->instr ? NULL : cause,
@@ -182,9 +193,9 @@ static void alternative_ranges(const check_result_t *result, const passage_t *pa
   }
 }
 
-/* Every link and gather that is used inside must have been used equally by both sides, or all
- * members, before it: else a message of inside could meet one of outside. */
-static bool is_even_before(const check_engine_t *inside, check_engine_t *before) {
+/* Every channel and collective used inside must be balanced before the region: else an operation
+ * inside could match one outside. */
+static bool is_balanced_before(const check_engine_t *inside, check_engine_t *before) {
   for (size_t i = 0; i < inside->matching.all_channels.count; i++) {
     const check_channel_t *used = inside->matching.all_channels.data[i], *channel;
     channel = hr_map_get(&before->matching.channels,
@@ -203,7 +214,7 @@ static bool is_even_before(const check_engine_t *inside, check_engine_t *before)
 
 static hr_status_t compare_before(check_result_t *result, const check_range_t *outer,
                                   const passage_t *passage, const check_engine_t *inside,
-                                  check_range_t *ranges, bool *out_even) {
+                                  check_range_t *ranges, bool *out_balanced) {
   check_engine_options_t options = {.mode = CHECK_REGION_BARRIER, .count_only = true};
   check_engine_t before;
   for (int rank = 0; rank < result->world; rank++) {
@@ -212,37 +223,37 @@ static hr_status_t compare_before(check_result_t *result, const check_range_t *o
   }
   hr_status_t st = check_engine_init(&before, result, ranges, &options);
   if (!st) st = check_engine_run(&before);
-  *out_even = !st && is_even_before(inside, &before);
+  *out_balanced = !st && is_balanced_before(inside, &before);
   check_engine_deinit(&before);
   return st;
 }
 
 static hr_status_t prove_ranges(check_result_t *result, const check_range_t *ranges, int depth);
 
-/* One alternative by itself. What gets stuck there in a cycle of its own is a deadlock as soon as
- * it is chosen. */
+/* Proves one alternative by itself: it must complete, be balanced, and use balanced channels. */
 static hr_status_t prove_alternative(check_result_t *result, hr_arena_t *arena,
                                      const check_range_t *outer, const passage_t *passage,
                                      uint32_t alternative, int depth) {
   check_range_t *ranges, *scratch;
   check_engine_options_t options = {.mode = CHECK_REGION_BARRIER};
   check_engine_t engine;
-  bool even = false;
+  bool balanced = false;
   HR_TRY(HR_NEW_ARRAY(arena, result->world, &ranges));
   HR_TRY(HR_NEW_ARRAY(arena, result->world, &scratch));
   alternative_ranges(result, passage, alternative, ranges);
   hr_status_t st = check_engine_init(&engine, result, ranges, &options);
   if (!st) st = check_engine_run(&engine);
   bool complete = !st && check_engine_is_complete(&engine) && check_engine_is_balanced(&engine);
-  if (!st && complete) st = compare_before(result, outer, passage, &engine, scratch, &even);
+  if (!st && complete) st = compare_before(result, outer, passage, &engine, scratch, &balanced);
   check_engine_deinit(&engine);
   if (st) return st;
   if (!complete)
-    return not_proved(result, passage,
-                      passage->region->varies
-                          ? "may differ between ranks"
-                          : "controls communication that does not match inside it");
-  if (!even) return not_proved(result, passage, "controls channels that are in use around it");
+    return report_unproved(result, passage,
+                           passage->region->varies
+                               ? "may differ between ranks"
+                               : "controls communication that does not match inside it");
+  if (!balanced)
+    return report_unproved(result, passage, "controls channels that are in use around it");
   return prove_ranges(result, ranges, depth + 1);
 }
 
@@ -250,7 +261,7 @@ static hr_status_t prove_regions(check_result_t *result, const check_range_t *ra
   passages_t passages = {.list = {0}};
   hr_arena_t arena;
   hr_arena_init(&arena);
-  hr_status_t st = gather_passages(result, &arena, ranges, &passages);
+  hr_status_t st = collect_passages(result, &arena, ranges, &passages);
   for (size_t i = 0; i < passages.list.count && !st; i++)
     for (uint32_t a = 0; a < passages.list.data[i].region->alternative_count && !st; a++)
       st = prove_alternative(result, &arena, ranges, &passages.list.data[i], a, depth);
@@ -261,20 +272,22 @@ static hr_status_t prove_regions(check_result_t *result, const check_range_t *ra
 
 /* --- the proof --- */
 
-/* With regions, what gets stuck at a barrier need not get stuck when it runs: says what could not
- * be shown. */
-static hr_status_t judge_stuck(check_engine_t *engine, const check_range_t *ranges, int depth) {
+/* Without regions a blocked run is a deadlock. With regions it is only unproved, since barriers are
+ * stronger than the run. */
+static hr_status_t classify_blocked(check_engine_t *engine, const check_range_t *ranges,
+                                    int depth) {
   check_result_t *result = engine->result;
   passages_t passages = {.list = {0}};
   hr_arena_t arena;
   hr_arena_init(&arena);
-  hr_status_t st = gather_passages(result, &arena, ranges, &passages);
+  hr_status_t st = collect_passages(result, &arena, ranges, &passages);
   if (!st && !passages.list.count && !depth) {
     if (result->verdict < CHECK_DEADLOCK) result->verdict = CHECK_DEADLOCK;
     st = record_stuck(engine);
   }
   for (size_t i = 0; !st && i < passages.list.count; i++)
-    st = not_proved(result, &passages.list.data[i], "controls communication that may not complete");
+    st = report_unproved(result, &passages.list.data[i],
+                         "controls communication that may not complete");
   HR_VEC_FREE(&passages.list);
   hr_arena_deinit(&arena);
   return st;
@@ -286,7 +299,7 @@ static hr_status_t prove_ranges(check_result_t *result, const check_range_t *ran
   hr_status_t st = check_engine_init(&engine, result, ranges, &options);
   if (!st) st = check_engine_run(&engine);
   bool complete = !st && check_engine_is_complete(&engine);
-  if (!st && !complete) st = judge_stuck(&engine, ranges, depth);
+  if (!st && !complete) st = classify_blocked(&engine, ranges, depth);
   check_engine_deinit(&engine);
   if (!st && complete && result->options.any_order && result->verdict == CHECK_SOUND)
     st = check_any_order_ranges(result, ranges);
@@ -299,8 +312,8 @@ static bool has_regions(const check_result_t *result) {
   return false;
 }
 
-/* Follows one choice everywhere: branch `branch` of all conditionals, `iterations` turns of all
- * loops. */
+/* Follows one choice everywhere: branch `branch` of all conditionals, `iterations` iterations of
+ * all loops. */
 static hr_status_t try_choice(check_result_t *result, const check_range_t *ranges, uint32_t branch,
                               uint32_t iterations, bool *out_stuck) {
   check_engine_options_t options = {
@@ -314,8 +327,8 @@ static hr_status_t try_choice(check_result_t *result, const check_range_t *range
   return st;
 }
 
-/* All regions of all processes are one and the same decision, which nothing forbids to come out
- * either way? */
+/* The only decision of the schedule, if all regions share one signature and depend on a parameter;
+ * else NULL. */
 static const check_region_t *only_decision(const check_result_t *result) {
   const check_region_t *only = NULL;
   for (size_t b = 0; b < result->traces.count; b++)
@@ -327,8 +340,7 @@ static const check_region_t *only_decision(const check_result_t *result) {
   return only && !only->varies && only->cause && only->cause->op == HLO_PARAMETER ? only : NULL;
 }
 
-/* Not proved: if there is but one decision, each way that it can go is followed, and one that gets
- * stuck is shown. */
+/* Unproved schedules with a single decision: every outcome is followed, and a deadlock is shown. */
 static hr_status_t try_choices(check_result_t *result, const check_range_t *ranges) {
   const check_region_t *only = only_decision(result);
   if (!only) return NULL;

@@ -1,4 +1,4 @@
-/* What the stages of a proof hand to each other. */
+/* Internal: the result under construction, shared by the stages of a proof. */
 #ifndef CHECK_PROOF_H
 #define CHECK_PROOF_H
 
@@ -7,20 +7,19 @@
 
 #define CHECK_NEVER UINT32_MAX
 
-/* A process that is stuck: its event `event` waits for event `awaited` of process `other`, which
- * has not happened. */
+/* A blocked process: its event `event` waits for event `awaited` of process `other`. */
 typedef struct check_wait {
   int rank;
   uint32_t event;
-  int other;        /* -1: nobody could end this wait */
-  uint32_t awaited; /* CHECK_NEVER: there is no such event */
+  int other;        /* -1: no process can end this wait */
+  uint32_t awaited; /* CHECK_NEVER: no such event exists */
 } check_wait_t;
 
-/* Something that is wrong, or could not be shown, with the places it is about (NULL: none). */
+/* A misuse or an open question, with up to two instructions (NULL: none). */
 typedef struct check_problem {
   const char *text;
   const hlo_instr_t *first, *second;
-  int first_rank, second_rank; /* -1: of no rank in particular */
+  int first_rank, second_rank; /* -1: no particular rank */
 } check_problem_t;
 
 struct check_result {
@@ -30,28 +29,28 @@ struct check_result {
   const check_program_t *programs;
   comm_participant_sets_t sites;
   comm_analysis_t *analysis;     /* per program */
-  HR_VEC(comm_trace_t *) traces; /* the different ones */
+  HR_VEC(comm_trace_t *) traces; /* distinct traces; owned */
   const comm_trace_t **of;       /* per rank */
-  hr_map_t ends;                 /* of channels whose instructions do not name them */
+  hr_map_t ends;                 /* peers of channels without source_target_pairs */
   check_verdict_t verdict;
   const char *headline;
   HR_VEC(check_problem_t) problems;
   HR_VEC(check_wait_t) waits; /* the cycle first */
-  int cycle_length;           /* waits that form a cycle; 0: the first waits for what never comes */
-  uint32_t *reached;          /* per rank: events that happened before it got stuck, or all */
-  const char *region;         /* in which the run gets stuck; NULL: in none */
+  int cycle_length;           /* leading waits that form a cycle; 0: the first wait can never end */
+  uint32_t *reached;          /* per rank: events completed before the deadlock, or all */
+  const char *region;         /* decision that leads to the deadlock; NULL: none */
   uint64_t event_count;
 };
 
-/* Records a problem, unless there are many already, and makes the verdict at least as bad. */
+/* Records a problem, up to a maximum, and raises the verdict. Errors: NO_MEMORY. */
 hr_status_t check_add_problem(check_result_t *result, check_verdict_t verdict,
                               check_problem_t problem);
 hr_status_t check_printf(check_result_t *result, const char **out_text, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* channel_peers.c: finds the ends of channels that do not name them. */
+/* channel_peers.c: resolves the peers of channels without source_target_pairs. */
 hr_status_t check_match_channels(check_result_t *result);
-/* The other end of a channel for `rank`; -1: it takes no part. `sends`: rank is the sender. */
+/* The peer of `rank` on a channel; -1: none. `sends`: rank is the sender. */
 int check_channel_peer(const check_result_t *result, const comm_participants_t *site, int rank,
                        bool sends);
 

@@ -1,3 +1,6 @@
+/* Layout of a schedule: one lane per process, one row per event. Rows are assigned by longest
+ * path: a box is below its predecessor in the lane and below the start that its message comes
+ * from. Long lanes keep their last DIAGRAM_MAX_BOXES events, those before the deadlock. */
 #include "check/schedule_diagram.h"
 
 #include "base/map.h"

@@ -1,23 +1,23 @@
-/* A schedule laid out for drawing: boxes in lanes, arrows between them. */
+/* Layout of a schedule for drawing: boxes in lanes, arrows between them. */
 #ifndef CHECK_SCHEDULE_DIAGRAM_H
 #define CHECK_SCHEDULE_DIAGRAM_H
 
 #include "check/matching.h"
 
 #define DIAGRAM_MAX_LANES 64
-#define DIAGRAM_MAX_BOXES 400 /* of one lane: the last ones */
+#define DIAGRAM_MAX_BOXES 400 /* per lane: its last boxes */
 
 typedef enum diagram_mark {
   DIAGRAM_PLAIN,
-  DIAGRAM_STUCK,  /* on the cycle, or waiting for what never comes */
-  DIAGRAM_AWAITED /* what a stuck process waits for: it does not happen */
+  DIAGRAM_STUCK,  /* on the cycle, or waiting for an event that never happens */
+  DIAGRAM_AWAITED /* awaited by a blocked process; never happens */
 } diagram_mark_t;
 
 typedef struct diagram_box {
   int lane, row;
   uint32_t event;
   diagram_mark_t mark;
-  bool hidden; /* one of too many: only counts */
+  bool hidden; /* beyond DIAGRAM_MAX_BOXES: counted, not drawn */
 } diagram_box_t;
 
 typedef struct diagram_arrow {
@@ -28,7 +28,7 @@ typedef struct diagram_arrow {
 typedef struct diagram_lane {
   int rank;
   size_t first_box, box_count;
-  bool cut; /* earlier events are left out */
+  bool cut; /* earlier events are omitted */
 } diagram_lane_t;
 
 typedef struct diagram {

@@ -1,3 +1,18 @@
+/* Runs a flat plan: one list of steps whose nested computations (loop bodies, branches) are
+ * contiguous ranges. Step i spans [i, step.end); a range is run by stepping from one `end` to the
+ * next.
+ *
+ *   steps     0 native | 1 while end=5 | 2 condition | 3 body | 4 body | 5 copy
+ *   starts of step 1:                    2             3
+ *
+ * Cost:    one indirect call per native step; one relaxed load per step for cancellation.
+ *          Time-outs and signals are polled every POLL_STEPS steps and every iteration.
+ * Memory:  addresses of intermediate arrays are fixed (compiled_create.c). Arguments and results
+ *          are bound before a run by rewriting the pointers that refer to them, if they have
+ *          moved.
+ * Results: arrays of donated arguments with one reference, else of the result cache.
+ * Limits:  steps without a native kernel go to compiled_reference.c; HLORUN_CHECK to
+ *          compiled_check.c. */
 #include "exec/compiled.h"
 
 #include <string.h>
@@ -6,7 +21,7 @@
 #include "exec/compiled_parts.h"
 #include "ops/kernels/common/async_pairs.h"
 
-#define LOOK_EVERY 64 /* steps between polls for cancellation */
+#define POLL_STEPS 64 /* steps between polls for cancellation */
 
 /* --- steps --- */
 
@@ -57,7 +72,7 @@ static inline hr_status_t run_native(exec_compiled_t *machine, run_step_t *step)
   return step->run(&machine->native, step->plan, step->in, step->out);
 }
 
-/* A loop, by its steps or as one function. */
+/* A loop, as one native function or by its steps. */
 static hr_status_t run_loop(exec_compiled_t *machine, run_step_t *step) {
   if (step->kind == FLAT_NATIVE) return run_native(machine, step);
   return step->flat->control.trip_count >= 0
@@ -73,7 +88,7 @@ static hr_status_t run_while(exec_compiled_t *machine, run_step_t *step) {
   return st;
 }
 
-/* pred true is branch 0; an index out of range means the last branch. */
+/* StableHLO if and case: pred true is branch 0; an index out of range selects the last branch. */
 static hr_status_t run_conditional(exec_compiled_t *machine, const run_step_t *step) {
   int count = step->flat->control.start_count, branch;
   if (step->flat->source->op.in_shapes[0]->dtype == HR_PRED) {
@@ -142,17 +157,17 @@ static hr_status_t poll_steps(exec_compiled_t *machine) {
   return poll_cancel(machine);
 }
 
-/* Made once with a trace or fences and once without, so that they are not asked for at every step.
+/* Specialised at compile time for tracing or fences on and off, to keep the tests out of the loop.
  */
 static inline __attribute__((always_inline)) hr_status_t run_each(exec_compiled_t *machine,
                                                                   int begin, int end,
                                                                   bool is_watched) {
   op_env_t *env = machine->native.env;
   run_step_t *step = machine->steps + begin, *stop = machine->steps + end;
-  for (unsigned made = 1; step < stop; step = machine->steps + step->end, made++) {
+  for (unsigned steps_run = 1; step < stop; step = machine->steps + step->end, steps_run++) {
     machine->where.at = step;
     if (exec_is_cancelled(machine->cancel)) return exec_cancel_check(machine->cancel);
-    if (made % LOOK_EVERY == 0) HR_TRY(poll_steps(machine));
+    if (steps_run % POLL_STEPS == 0) HR_TRY(poll_steps(machine));
     HR_TRY(is_watched ? run_watched(machine, step) : run_one(machine, step));
     if (env->transfers_in_flight) poll_transfers(env);
   }
@@ -184,37 +199,37 @@ static void bind_address(exec_compiled_t *machine, int external, void *address) 
         (char *)address + machine->relocations[i].offset_bytes;
 }
 
-static bool is_given_away(const bool *donate, int param) { return donate && donate[param]; }
+static bool is_donated(const bool *donate, int param) { return donate && donate[param]; }
 
 static hr_status_t bind_argument(exec_compiled_t *machine, int p, const hlo_value_t *arg,
                                  const bool *donate) {
   void *address = arg ? arg->data : NULL;
-  if (machine->fences && address && !is_given_away(donate, p))
+  if (machine->fences && address && !is_donated(donate, p))
     HR_TRY(exec_fences_copy_argument(machine, p, arg, &address));
   bind_address(machine, p, address);
   return NULL;
 }
 
-/* While something is given away, the rest is held, so that an array which is both is seen to have
- * two holders. */
-static void hold_arguments(const exec_compiled_t *machine, hlo_value_t *const *args,
-                           const bool *donate) {
+/* While some arguments are donated, the others are retained, so that an array passed as both is not
+ * exclusive and is not overwritten. */
+static void retain_arguments(const exec_compiled_t *machine, hlo_value_t *const *args,
+                             const bool *donate) {
   for (int p = 0; p < machine->flat->param_count && donate; p++)
     if (!donate[p]) hlo_value_retain(args[p]);
 }
 
-static void let_arguments_go(const exec_compiled_t *machine, hlo_value_t *const *args,
-                             const bool *donate) {
+static void release_donated_arguments(const exec_compiled_t *machine, hlo_value_t *const *args,
+                                      const bool *donate) {
   for (int p = 0; p < machine->flat->param_count && donate; p++)
     if (!machine->moved[p]) hlo_value_release(args[p]);
 }
 
-static hr_status_t open_result(exec_compiled_t *machine, int r, hlo_value_t *const *args,
+static hr_status_t bind_result(exec_compiled_t *machine, int r, hlo_value_t *const *args,
                                const bool *donate, hlo_value_t **out_value) {
   const flat_result_t *result = &machine->flat->results[r];
   int p = result->alias_param;
   if (result->origin != FLAT_COMPUTED) return NULL;
-  if (p >= 0 && is_given_away(donate, p) && hlo_value_is_exclusive(args[p])) {
+  if (p >= 0 && is_donated(donate, p) && hlo_value_is_exclusive(args[p])) {
     machine->moved[p] = true;
     *out_value = args[p];
   } else {
@@ -232,23 +247,24 @@ static bool has_dims(const hlo_value_t *value, const hlo_shape_t *shape) {
 }
 
 /* A view of an existing value. */
-static hr_status_t see(hlo_value_t *value, const hlo_shape_t *shape, hlo_value_t **out_value) {
+static hr_status_t view_result(hlo_value_t *value, const hlo_shape_t *shape,
+                               hlo_value_t **out_value) {
   if (!has_dims(value, shape))
     return hlo_value_view(value, shape->dtype, shape->rank, shape->dims, out_value);
   *out_value = hlo_value_retain(value);
   return NULL;
 }
 
-static hr_status_t close_result(exec_compiled_t *machine, int r, hlo_value_t *const *args,
-                                hlo_value_t **out_value) {
+static hr_status_t finish_result(exec_compiled_t *machine, int r, hlo_value_t *const *args,
+                                 hlo_value_t **out_value) {
   const flat_result_t *result = &machine->flat->results[r];
   switch (result->origin) {
     case FLAT_COMPUTED:
       return NULL;
     case FLAT_FROM_PARAM:
-      return see(args[result->param], result->shape, out_value);
+      return view_result(args[result->param], result->shape, out_value);
     case FLAT_FROM_LITERAL:
-      return see((hlo_value_t *)result->literal, result->shape, out_value);
+      return view_result((hlo_value_t *)result->literal, result->shape, out_value);
     case FLAT_FROM_NOTHING:
       *out_value = hlo_value_retain(machine->token);
       return NULL;
@@ -260,12 +276,13 @@ static hr_status_t run_steps(exec_compiled_t *machine) {
   machine->where.at = NULL;
   hr_where_push(&machine->where);
   hr_status_t st = run_range(machine, 0, machine->flat->step_count);
-  if (!st) st = exec_cancel_check(machine->cancel); /* raised in the last step, or there is none */
+  if (!st)
+    st = exec_cancel_check(machine->cancel); /* raised in the last step, or the plan has no steps */
   hr_where_pop(&machine->where);
   return st;
 }
 
-static void empty_slots(exec_compiled_t *machine) {
+static void release_slots(exec_compiled_t *machine) {
   for (int s = 0; s < machine->flat->slot_count; s++) {
     hlo_value_release(machine->slots[s]);
     machine->slots[s] = NULL;
@@ -279,20 +296,20 @@ hr_status_t exec_compiled_run(exec_compiled_t *machine, hlo_value_t *const *args
   exec_machine_forget_probes(machine->reference);
   for (int r = 0; r < flat->result_count; r++) results[r] = NULL;
   for (int p = 0; p < flat->param_count; p++) machine->moved[p] = false;
-  hold_arguments(machine, args, donate);
+  retain_arguments(machine, args, donate);
   for (int p = 0; p < flat->param_count && !st; p++)
     st = bind_argument(machine, p, args[p], donate);
   for (int r = 0; r < flat->result_count && !st; r++)
-    st = open_result(machine, r, args, donate, &results[r]);
+    st = bind_result(machine, r, args, donate, &results[r]);
   if (!st) st = op_transfers_done(exec_machine_env(machine->reference), run_steps(machine));
   for (int r = 0; r < flat->result_count && !st; r++)
-    st = close_result(machine, r, args, &results[r]);
+    st = finish_result(machine, r, args, &results[r]);
   for (int r = 0; r < flat->result_count && st; r++) {
     hlo_value_release(results[r]);
     results[r] = NULL;
   }
-  let_arguments_go(machine, args, donate);
-  empty_slots(machine);
+  release_donated_arguments(machine, args, donate);
+  release_slots(machine);
   return st;
 }
 

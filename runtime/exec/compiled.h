@@ -1,7 +1,8 @@
-/* The compiled engine's machine: follows a flat plan. All addresses are worked out when it is made,
- * but for those of arguments and results, which are written into the steps that use them when they
- * change. Cost: a few nanoseconds a step beyond its kernel; nothing is allocated once results of
- * earlier runs were released, unless steps fall back to reference kernels. */
+/* The compiled engine: runs a flat plan with native kernels and generated code. Addresses are fixed
+ * when the machine is created, except those of arguments and results, which are written into the
+ * steps that use them when they change.
+ * Cost: a few nanoseconds per step besides its kernel. Runs allocate nothing once results of
+ *       earlier runs were released, unless steps fall back to reference kernels. */
 #ifndef EXEC_COMPILED_H
 #define EXEC_COMPILED_H
 
@@ -13,23 +14,27 @@ typedef struct exec_compiled exec_compiled_t;
 
 typedef struct exec_compiled_options {
   exec_machine_options_t machine;
-  hr_workers_t *workers; /* NULL: one; outlives the machine */
-  bool check; /* run the reference kernel of each native step too, and compare (HLORUN_CHECK=1) */
+  hr_workers_t *workers; /* NULL: one worker; must outlive the machine */
+  bool check;            /* HLORUN_CHECK=1: compare each native step with its reference kernel */
 } exec_compiled_options_t;
 
-/* Thread: one at a time. The flat plan, which is not is_reference, must outlive the machine;
- * results need not be released before it is destroyed. Errors: NO_MEMORY. */
+/* Creates a machine for a flat plan that is not is_reference.
+ * Owner:  the plan must outlive the machine; results may.
+ * Errors: NO_MEMORY.  Thread: one at a time. */
 hr_status_t exec_compiled_create(const flat_plan_t *flat, const exec_compiled_options_t *options,
                                  exec_compiled_t **out_machine);
 void exec_compiled_destroy(exec_compiled_t *machine); /* accepts NULL */
-/* Runs the program on its flattened arguments (NULL for tokens), which are borrowed; where `donate`
- * (may be NULL) says so, the reference is taken away, also if the run fails. `results`: one new
- * reference per flattened result. Errors: MISMATCH with options.check: what the first step that
- * differs computed, and where. */
+/* Runs the program.
+ * Shape:  `args` and `donate` per flattened parameter (NULL for tokens), `results` per flattened
+ *         result; arguments must fit the declared shapes.
+ * Owner:  borrows arguments; where donate[p] is true (`donate` may be NULL) it consumes the
+ *         reference, also if the run fails. Results are new references.
+ * Errors: MISMATCH with options.check, for the first step that differs; CANCELLED; failures of
+ *         kernels and transfers. */
 hr_status_t exec_compiled_run(exec_compiled_t *machine, hlo_value_t *const *args,
                               const bool *donate, hlo_value_t **results);
 
-/* The machine that runs its reference kernels, and has their state. */
+/* The machine for its reference kernels, which holds random state and probes. */
 exec_machine_t *exec_compiled_machine(exec_compiled_t *machine);
 
 #endif

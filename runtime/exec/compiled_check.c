@@ -1,14 +1,17 @@
-/* HLORUN_CHECK=1: every native step is done by the reference kernel too, on copies of its operands,
- * and the first result that differs by more than its type allows ends the run, unless it has
- * several right values. */
+/* HLORUN_CHECK=1: differential test of native kernels. Every native step also runs through its
+ * reference kernel, on copies of its operands, and the first result that differs by more than its
+ * type's tolerance fails the run with MISMATCH. For ops that sum, the tolerance grows with the
+ * largest term, as the order of summation differs. Results that are not unique are not compared.
+ *
+ * Cost: a copy of all operands and the reference kernel, per step. */
 #include <string.h>
 
 #include "base/mem.h"
 #include "exec/compiled_parts.h"
 #include "ir/compare.h"
 
-/* Does it make sums, which may be in another order? */
-static bool adds_up(const hlo_instr_t *instr) {
+/* Whether the op sums, in an order that kernels may choose. */
+static bool has_summation(const hlo_instr_t *instr) {
   switch (instr->op) {
     case HLO_DOT:
     case HLO_CONVOLUTION:
@@ -22,14 +25,14 @@ static bool adds_up(const hlo_instr_t *instr) {
   }
   const hlo_computation_t *body = instr->called[0];
   for (size_t i = 0; i < body->instrs.count; i++)
-    if (adds_up(body->instrs.data[i])) return true;
+    if (has_summation(body->instrs.data[i])) return true;
   return false;
 }
 
-/* Of the operands, for the tolerance of sums. */
-static double largest_term(const plan_step_t *source, hlo_value_t *const *in) {
+/* Largest magnitude of an operand: scale of the tolerance of sums. */
+static double find_largest_term(const plan_step_t *source, hlo_value_t *const *in) {
   double largest = 0;
-  for (int k = 0; k < source->in_count && adds_up(source->op.instr); k++)
+  for (int k = 0; k < source->in_count && has_summation(source->op.instr); k++)
     for (int i = 0; i < hlo_value_leaf_count(in[k]); i++) {
       double term = hlo_largest_magnitude(hlo_value_leaf(in[k], i));
       if (term > largest) largest = term;
@@ -37,7 +40,7 @@ static double largest_term(const plan_step_t *source, hlo_value_t *const *in) {
   return largest;
 }
 
-/* `got` is where the native kernel put leaf `leaf` of the result, `want` the reference kernel's. */
+/* `got_bytes`: leaf `leaf` of the native kernel's result; `want`: of the reference kernel's. */
 static hr_status_t compare_leaf(const run_step_t *step, int leaf, void *got_bytes,
                                 const hlo_value_t *want, double terms) {
   const plan_step_t *source = step->flat->source;
@@ -64,8 +67,8 @@ static hr_status_t compare_leaf(const run_step_t *step, int leaf, void *got_byte
 
 static hr_status_t compare(const run_step_t *step, const hlo_value_t *want, double terms) {
   for (int i = 0; i < step->flat->out_count; i++) {
-    bool is_open = i < 64 && step->flat->native.nondeterministic_results >> i & 1;
-    if (step->out[i] && !is_open)
+    bool is_nondeterministic = i < 64 && step->flat->native.nondeterministic_results >> i & 1;
+    if (step->out[i] && !is_nondeterministic)
       HR_TRY(compare_leaf(step, i, step->out[i], hlo_value_leaf(want, i), terms));
   }
   return NULL;
@@ -75,7 +78,7 @@ static hr_status_t run_both(exec_compiled_t *machine, run_step_t *step, hlo_valu
   const plan_step_t *source = step->flat->source;
   hlo_value_t *want;
   HR_TRY(exec_compiled_copy_operands(machine, step, in));
-  double terms = largest_term(source, in);
+  double terms = find_largest_term(source, in);
   machine->native.scratch = step->scratch;
   HR_TRY(step->run(&machine->native, step->plan, step->in, step->out));
   HR_TRY(exec_machine_step(machine->reference, source, 0, in, &want));

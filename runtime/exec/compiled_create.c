@@ -1,4 +1,13 @@
-/* From a flat plan to steps with addresses. */
+/* From a flat plan to steps with addresses. All steps share one table of pointers:
+ *
+ *   pointers:  | in of step 0 | out of step 0 | in of step 1 | out of step 1 | ...
+ *
+ * Operands in the arena and literals are resolved here, once. Pointers to arguments and results
+ * are listed as relocations, sorted by argument and result (counting sort), so that binding an
+ * argument costs one store per use. Cost: linear in steps and operands.
+ *
+ * The arena lies in memory shared with peers if the program communicates, so that collectives
+ * read their operands there without a copy. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -6,8 +15,8 @@
 #include "observe/step_trace.h"
 #include "ops/query/device_assignment.h"
 
-/* The number of an argument or result in the tables of patches; -1: its address is known. */
-static int external_of(const flat_plan_t *flat, const flat_buffer_t *buffer) {
+/* Index of an argument or result in the relocation tables; -1: its address is fixed. */
+static int external_index(const flat_plan_t *flat, const flat_buffer_t *buffer) {
   if (buffer->storage == FLAT_PARAM) return buffer->index;
   return buffer->storage == FLAT_RESULT ? flat->param_count + buffer->index : -1;
 }
@@ -18,7 +27,7 @@ static const flat_buffer_t *buffer_of(const flat_plan_t *flat, flat_ref_t ref) {
 
 static void *address_of(const exec_compiled_t *machine, flat_ref_t ref) {
   const flat_buffer_t *buffer = buffer_of(machine->flat, ref);
-  if (!buffer || external_of(machine->flat, buffer) >= 0) return NULL;
+  if (!buffer || external_index(machine->flat, buffer) >= 0) return NULL;
   if (machine->fences)
     return (char *)hr_fence_data(machine->fences[buffer - machine->flat->buffers]) +
            ref.offset_bytes;
@@ -50,21 +59,20 @@ static hr_status_t make_step(exec_compiled_t *machine, const flat_step_t *flat, 
              : NULL;
 }
 
-/* Calls `visit` for every place in the table of pointers that belongs to an argument or a result.
- */
-typedef void (*visit_fn)(exec_compiled_t *machine, int external, run_relocation_t patch);
+/* Calls `visit` for every entry of the pointer table that refers to an argument or a result. */
+typedef void (*visit_fn)(exec_compiled_t *machine, int external, run_relocation_t relocation);
 
 static void visit_refs(exec_compiled_t *machine, const flat_ref_t *refs, int count,
                        int first_pointer, visit_fn visit) {
   for (int i = 0; i < count; i++) {
     const flat_buffer_t *buffer = buffer_of(machine->flat, refs[i]);
-    int external = buffer ? external_of(machine->flat, buffer) : -1;
+    int external = buffer ? external_index(machine->flat, buffer) : -1;
     if (external >= 0)
       visit(machine, external, (run_relocation_t){first_pointer + i, refs[i].offset_bytes});
   }
 }
 
-static void visit_all(exec_compiled_t *machine, visit_fn visit) {
+static void visit_relocations(exec_compiled_t *machine, visit_fn visit) {
   int pointer = 0;
   for (int s = 0; s < machine->flat->step_count; s++) {
     const flat_step_t *step = &machine->flat->steps[s];
@@ -74,36 +82,37 @@ static void visit_all(exec_compiled_t *machine, visit_fn visit) {
   }
 }
 
-static void count_patch(exec_compiled_t *machine, int external, run_relocation_t patch) {
-  (void)patch;
+static void count_relocation(exec_compiled_t *machine, int external, run_relocation_t relocation) {
+  (void)relocation;
   machine->first_relocation[external + 1]++;
 }
 
-static void set_relocation(exec_compiled_t *machine, int external, run_relocation_t patch) {
-  machine->relocations[machine->first_relocation[external]++] = patch;
+static void set_relocation(exec_compiled_t *machine, int external, run_relocation_t relocation) {
+  machine->relocations[machine->first_relocation[external]++] = relocation;
 }
 
-/* Sorts the patches by argument and result: counts them, then fills each one's part, then moves the
- * starts back. */
-static hr_status_t make_patches(exec_compiled_t *machine) {
+/* Counting sort of the relocations by argument and result: counts, prefix sums, placement, which
+ * advances the starts, and moving the starts back. */
+static hr_status_t sort_relocations(exec_compiled_t *machine) {
   const flat_plan_t *flat = machine->flat;
   int externals = flat->param_count + flat->result_count;
   HR_TRY(HR_NEW_ARRAY(&machine->list_arena, externals + 2, &machine->first_relocation));
   HR_TRY(HR_NEW_ARRAY(&machine->list_arena, externals, &machine->bound));
-  visit_all(machine, count_patch);
+  visit_relocations(machine, count_relocation);
   for (int e = 0; e < externals; e++)
     machine->first_relocation[e + 1] += machine->first_relocation[e];
   HR_TRY(HR_NEW_ARRAY(&machine->list_arena, machine->first_relocation[externals],
                       &machine->relocations));
-  visit_all(machine, set_relocation);
+  visit_relocations(machine, set_relocation);
   for (int e = externals; e > 0; e--)
     machine->first_relocation[e] = machine->first_relocation[e - 1];
   machine->first_relocation[0] = 0;
   return NULL;
 }
 
-/* Computations are laid out once for each use: the nearest beginning before an end is its own. */
-static int begin_of(const flat_plan_t *flat, int end) {
+/* The start step of a done step: the nearest one before it, as computations are laid out per use.
+ */
+static int find_begin(const flat_plan_t *flat, int end) {
   int s = end - 1;
   while (s >= 0 && flat->steps[s].reference.begins != flat->steps[end].reference.ends) s--;
   return s;
@@ -119,13 +128,13 @@ static hr_status_t make_steps(exec_compiled_t *machine) {
   HR_TRY(HR_NEW_ARRAY(&machine->list_arena, flat->step_count, &machine->steps));
   for (int s = 0; s < flat->step_count; s++) {
     HR_TRY(make_step(machine, &flat->steps[s], next, &machine->steps[s]));
-    machine->steps[s].begins = flat->steps[s].reference.ends ? begin_of(flat, s) : -1;
+    machine->steps[s].begins = flat->steps[s].reference.ends ? find_begin(flat, s) : -1;
     next += flat->steps[s].in_count + flat->steps[s].out_count;
   }
-  return make_patches(machine);
+  return sort_relocations(machine);
 }
 
-static void locate(hr_where_t *where) {
+static void fill_location(hr_where_t *where) {
   const run_step_t *step = where->at;
   const hlo_instr_t *instr = step && step->flat->source ? step->flat->source->op.instr : NULL;
   where->instruction = instr ? instr->name.data : NULL;
@@ -133,7 +142,7 @@ static void locate(hr_where_t *where) {
   where->pos = instr ? hlo_instr_pos(instr) : (hr_pos_t){0};
 }
 
-static bool meets_peers(const hlo_instr_t *instr) {
+static bool is_communication(const hlo_instr_t *instr) {
   return hlo_op_is(instr->op, OP_COLLECTIVE) || instr->op == HLO_ASYNC_START ||
          op_is_channel_end(instr);
 }
@@ -141,13 +150,12 @@ static bool meets_peers(const hlo_instr_t *instr) {
 static bool has_peers(const flat_plan_t *flat) {
   for (int s = 0; s < flat->step_count; s++)
     if (flat->steps[s].kind == FLAT_REFERENCE && flat->steps[s].source &&
-        meets_peers(flat->steps[s].source->op.instr))
+        is_communication(flat->steps[s].source->op.instr))
       return true;
   return false;
 }
 
-/* What is sent from there, and where results are put, has not to be copied for processes of the
- * same machine. */
+/* With peers the arena is in shared memory, so that transfers within the host need no copy. */
 static hr_status_t make_arena(exec_compiled_t *machine) {
   op_env_t *env = exec_machine_env(machine->reference);
   size_t size_bytes = machine->flat->arena_bytes;
@@ -161,7 +169,7 @@ static hr_status_t make_arena(exec_compiled_t *machine) {
   return NULL;
 }
 
-/* --- code by which elements are combined --- */
+/* --- generated code of reducers --- */
 
 static hr_status_t combine_all(const flat_combiner_t *combiner, void *out, const void *a,
                                const void *b) {
@@ -170,7 +178,7 @@ static hr_status_t combine_all(const flat_combiner_t *combiner, void *out, const
   return combiner->native->run(&run, combiner->plan, (void *const[]){(void *)a, (void *)b}, &out);
 }
 
-/* Fewer elements than the code is made for. */
+/* A remainder of fewer than FLAT_COMBINED elements, padded. */
 static hr_status_t combine_few(const flat_combiner_t *combiner, void *out, const void *a,
                                const void *b, size_t size_bytes) {
   uint64_t padded[2][FLAT_COMBINED] = {0};
@@ -215,7 +223,7 @@ static hr_status_t set_up(exec_compiled_t *machine) {
   machine->native.env->workers = machine->options.workers;
   machine->native.env->combiner = find_combiner;
   machine->native.env->combiners = (void *)flat;
-  machine->where.locate = locate;
+  machine->where.locate = fill_location;
   if (machine->options.machine.trace)
     HR_TRY(exec_trace_flat(machine->options.machine.trace, flat, &machine->spans));
   if (machine->spans)

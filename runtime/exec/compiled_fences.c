@@ -1,5 +1,7 @@
-/* HLORUN_CHECK=memory: buffers of the flat plan as blocks between fences instead of parts of one
- * arena. Arrays that share a buffer are not kept apart from each other. */
+/* HLORUN_CHECK=memory: every buffer of the flat plan is a block of its own between guard pages
+ * (base/fence.h) instead of a range of the arena; literals and arguments are read-only. An access
+ * out of bounds faults at the instruction that makes it. Arrays that share a buffer after
+ * coalescing are not separated from each other. */
 #include <string.h>
 
 #include "base/mem.h"

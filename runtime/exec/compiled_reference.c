@@ -1,6 +1,12 @@
-/* Steps without a native kernel: values are laid over the addresses, the reference kernel runs on
- * them, and what it makes is copied to its place. The values over operands are kept from run to
- * run, as long as the address stays. */
+/* Steps of the compiled engine without a native kernel. Operand addresses are wrapped in values
+ * (views), the reference kernel runs on them, and its result is copied to the planned address.
+ * Views are cached per step and reused while the address is the same and no kernel has kept a
+ * reference.
+ *
+ * Two cases avoid the copy of the result: the kernel may build it in place (out_hint), and
+ * transfers receive into their planned buffers (out_buffers). A transfer is two steps, start and
+ * done; the done step finds its request through the start step's handle. Cost: one reference
+ * kernel per step plus tens of nanoseconds for views. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -9,7 +15,7 @@
 #include "ops/kernels/common/async_pairs.h"
 #include "ops/query/device_assignment.h"
 
-static hr_status_t view_of(const hlo_shape_t *shape, void *address, hlo_value_t **out_value) {
+static hr_status_t wrap_address(const hlo_shape_t *shape, void *address, hlo_value_t **out_value) {
   hr_buffer_t *bytes;
   size_t size_bytes;
   HR_TRY(hlo_shape_bytes(shape, &size_bytes));
@@ -19,24 +25,24 @@ static hr_status_t view_of(const hlo_shape_t *shape, void *address, hlo_value_t 
   return st;
 }
 
-static hr_status_t copy_of(op_env_t *env, const hlo_shape_t *shape, const void *address,
-                           hlo_value_t **out_value) {
+static hr_status_t copy_operand(op_env_t *env, const hlo_shape_t *shape, const void *address,
+                                hlo_value_t **out_value) {
   HR_TRY(op_shared_array(env, shape->dtype, shape->rank, shape->dims, out_value));
   memcpy((*out_value)->data, address, hlo_value_bytes(*out_value));
   return NULL;
 }
 
-/* A view that somebody held on to is not used again: its holder may look at what it was. */
+/* A view that a kernel has retained is not reused: its holder may still read it. */
 static bool is_usable(const hlo_value_t *view, const void *address) {
   return view && view->data == address && view->references == 1;
 }
 
-/* *view over this address, an old one if that is usable. */
+/* Makes *view a value over this address, reusing it if possible. */
 static hr_status_t renew_view(const hlo_shape_t *shape, void *address, hlo_value_t **view) {
   if (is_usable(*view, address)) return NULL;
   hlo_value_release(*view);
   *view = NULL;
-  return view_of(shape, address, view);
+  return wrap_address(shape, address, view);
 }
 
 /* Operand leaf `leaf` as a new reference. */
@@ -47,7 +53,7 @@ static hr_status_t leaf_value(exec_compiled_t *machine, const run_step_t *step,
     *out_value = hlo_value_retain(machine->token);
     return NULL;
   }
-  if (copies) return copy_of(machine->native.env, shape, step->in[leaf], out_value);
+  if (copies) return copy_operand(machine->native.env, shape, step->in[leaf], out_value);
   HR_TRY(renew_view(shape, step->in[leaf], &step->views[leaf]));
   *out_value = hlo_value_retain(step->views[leaf]);
   return NULL;
@@ -86,7 +92,7 @@ static hr_status_t make_operands(exec_compiled_t *machine, const run_step_t *ste
 }
 
 /* Views have two holders now, the step and `in`; where the kernel may overwrite one, `in` alone. */
-static uint64_t lend_views(const run_step_t *step, int count) {
+static uint64_t release_overwritable_views(const run_step_t *step, int count) {
   uint64_t mask = step->flat->reference.may_overwrite, pinned = 0;
   for (int k = 0; k < count && mask >> k; k++) {
     if (!(mask >> k & 1) || step->in[k] != step->out[0] || !step->views[k]) continue;
@@ -96,7 +102,7 @@ static uint64_t lend_views(const run_step_t *step, int count) {
   return pinned;
 }
 
-static void take_views_back(const run_step_t *step, uint64_t pinned) {
+static void restore_views(const run_step_t *step, uint64_t pinned) {
   for (int k = 0; pinned >> k && k < 64; k++)
     if (pinned >> k & 1) hlo_value_retain(step->views[k]);
 }
@@ -120,9 +126,8 @@ static hr_status_t take_result(exec_compiled_t *machine, const run_step_t *step,
   return NULL;
 }
 
-/* A kernel that makes a new array makes it in its place, unless it reads there what an operand has.
- */
-static hr_status_t offer_out_hint(exec_compiled_t *machine, const run_step_t *step) {
+/* Lets the kernel build its result in the planned buffer, unless an operand lies there. */
+static hr_status_t set_out_hint(exec_compiled_t *machine, const run_step_t *step) {
   const hlo_instr_t *instr = step->flat->source->op.instr;
   op_env_t *env = exec_machine_env(machine->reference);
   if (!hlo_shape_is_array(instr->shape) || step->flat->reference.out_slot >= 0 ||
@@ -131,16 +136,16 @@ static hr_status_t offer_out_hint(exec_compiled_t *machine, const run_step_t *st
   for (int i = 0; i < step->flat->in_count; i++)
     if (step->in[i] == step->out[0]) return NULL;
   env->out_hint_instr = instr;
-  return view_of(instr->shape, step->out[0], &env->out_hint);
+  return wrap_address(instr->shape, step->out[0], &env->out_hint);
 }
 
-static void withdraw_out_hint(exec_compiled_t *machine) {
+static void clear_out_hint(exec_compiled_t *machine) {
   op_env_t *env = exec_machine_env(machine->reference);
   hlo_value_release(env->out_hint);
   env->out_hint = NULL;
 }
 
-/* --- transfers, whose results have places --- */
+/* --- transfers into planned buffers --- */
 
 static void trace_transfer(exec_compiled_t *machine, const run_step_t *step) {
   uint64_t begun_ns = machine->steps[step->begins].started_ns,
@@ -150,7 +155,7 @@ static void trace_transfer(exec_compiled_t *machine, const run_step_t *step) {
                   over_ns - begun_ns);
 }
 
-/* The second half: everything has arrived where it belongs. */
+/* The done step: waits; the data is in its buffers then. */
 static hr_status_t end_transfer(exec_compiled_t *machine, const run_step_t *step) {
   hlo_value_t *value;
   op_env_t *env = exec_machine_env(machine->reference);
@@ -165,7 +170,8 @@ static hr_status_t end_transfer(exec_compiled_t *machine, const run_step_t *step
   return NULL;
 }
 
-/* Starts of these ops have a state, (operands, results), and that of a recv holds its result. */
+/* Shape of the results within the state of a start: (operands, results), or (data, ...) of a recv.
+ */
 static const hlo_shape_t *results_shape(const plan_step_t *source) {
   hlo_opcode_t op = source->op.instr->op;
   bool has_state = op == HLO_ALL_GATHER_START || op == HLO_COLLECTIVE_PERMUTE_START;
@@ -173,7 +179,7 @@ static const hlo_shape_t *results_shape(const plan_step_t *source) {
   return has_state ? source->op.out_shape->elements[1] : source->op.out_shape;
 }
 
-/* What the first half makes is only a note of what is to come. */
+/* The value of a start step is only a token; its data arrives in the buffers later. */
 static hr_status_t run_into_out_buffers(exec_compiled_t *machine, run_step_t *step,
                                         hlo_value_t **in) {
   op_env_t *env = exec_machine_env(machine->reference);
@@ -204,11 +210,11 @@ static hr_status_t run_on(exec_compiled_t *machine, run_step_t *step, hlo_value_
   bool owns = step->flat->reference.owns_operands;
   if (step->flat->reference.has_out_buffers) return run_into_out_buffers(machine, step, in);
   HR_TRY(make_operands(machine, step, owns, in));
-  HR_TRY(offer_out_hint(machine, step));
-  uint64_t pinned = lend_views(step, source->in_count);
+  HR_TRY(set_out_hint(machine, step));
+  uint64_t pinned = release_overwritable_views(step, source->in_count);
   hr_status_t st = exec_machine_step(machine->reference, source, pinned, in, &value);
-  take_views_back(step, pinned);
-  withdraw_out_hint(machine);
+  restore_views(step, pinned);
+  clear_out_hint(machine);
   return st ? st : take_result(machine, step, value);
 }
 

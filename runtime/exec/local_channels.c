@@ -1,3 +1,10 @@
+/* Channels and feeds between threads of one process, for interpreter.run_parallel: one queue of
+ * messages under one mutex. A send enqueues its value and returns; a recv waits on a condition
+ * variable for the first message of its channel that is addressed to it. Matching is first come,
+ * first served, linear in the messages queued. Values are retained, not copied, until the
+ * receiver copies them.
+ *
+ * Channels between processes are comm/peers/channel_transfers.c. */
 #include "exec/local_channels.h"
 
 #include <stdlib.h>
@@ -66,7 +73,7 @@ static hr_status_t send_value(op_env_t *env, const hlo_instr_t *instr, hlo_value
   return st;
 }
 
-static bool is_for(const local_message_t *message, const op_env_t *env) {
+static bool is_addressed_to(const local_message_t *message, const op_env_t *env) {
   if (message->to >= 0) return message->to == env->rank;
   return check_can_match(env->num_replicas, env->num_partitions, message->channel, message->from,
                          env->rank);
@@ -75,7 +82,7 @@ static bool is_for(const local_message_t *message, const op_env_t *env) {
 static hlo_value_t *take_message(local_channels_t *channels, int64_t channel, const op_env_t *env) {
   for (size_t i = 0; i < channels->messages.count; i++) {
     local_message_t *message = &channels->messages.data[i];
-    if (message->channel != channel || !is_for(message, env)) continue;
+    if (message->channel != channel || !is_addressed_to(message, env)) continue;
     hlo_value_t *value = message->value;
     memmove(message, message + 1, (--channels->messages.count - i) * sizeof *message);
     return value;
@@ -115,7 +122,7 @@ static hr_status_t recv_value(op_env_t *env, const hlo_instr_t *instr, hlo_value
                           (long)channel);
 }
 
-/* A transfer is over when it has started: values are kept until somebody takes them. */
+/* Sends are buffered and recvs block in their start: every transfer is complete by its done. */
 static hr_status_t transfer_done(op_env_t *env, const hlo_instr_t *instr, uint32_t handle) {
   (void)env, (void)instr, (void)handle;
   return NULL;
@@ -132,7 +139,7 @@ hr_status_t local_channels_feed(local_channels_t *channels, hlo_value_t *value) 
   return st;
 }
 
-static hr_status_t take_infeed(op_env_t *env, const hlo_instr_t *instr, const hlo_shape_t *shape,
+static hr_status_t read_infeed(op_env_t *env, const hlo_instr_t *instr, const hlo_shape_t *shape,
                                hlo_value_t **out_value) {
   local_channels_t *channels = env->feeds;
   hlo_value_t *value = NULL, *tuple;
@@ -155,7 +162,7 @@ static hr_status_t take_infeed(op_env_t *env, const hlo_instr_t *instr, const hl
   return fits ? NULL : hlo_error(instr, NULL, "the infeed brought a value of another shape");
 }
 
-static hr_status_t give_outfeed(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *value) {
+static hr_status_t write_outfeed(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *value) {
   (void)env, (void)instr, (void)value;
   return NULL;
 }
@@ -189,6 +196,6 @@ void local_channels_attach(local_channels_t *channels, op_env_t *env) {
   env->send = send_value;
   env->recv = recv_value;
   env->transfer_done = transfer_done;
-  env->infeed = take_infeed;
-  env->outfeed = give_outfeed;
+  env->infeed = read_infeed;
+  env->outfeed = write_outfeed;
 }

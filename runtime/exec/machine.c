@@ -1,3 +1,16 @@
+/* The reference engine: runs a plan step by step with the reference kernels. A computation runs
+ * in an array of slots, one per live value:
+ *
+ *   slots:  | param 0 | param 1 | value | value | ...     in[k] = slots[step.in_slots[k]]
+ *
+ * The plan says after which step each slot dies. The last use may overwrite or move the operand.
+ * Calls recurse through env.call with a fresh array of slots.
+ *
+ * Sizes: every value is compared with its declared shape before later kernels rely on it. Steps
+ *        with dynamic sizes are specialised to their operands each time they run.
+ * State: random generators keep theirs per instruction, and it can be saved and restored by name.
+ * Cost:  an allocation per computation and per result; tens of nanoseconds a step besides the
+ *        kernel. */
 #include "exec/machine.h"
 
 #include <string.h>
@@ -24,14 +37,14 @@ struct exec_machine {
   op_env_t env;
   const plan_t *plan;
   exec_machine_options_t options;
-  hr_arena_t scratch;    /* rewound after each step */
+  hr_arena_t scratch;    /* kernels' scratch; rewound after each step */
   hr_arena_t list_arena; /* states */
   op_state_t *states;
-  hlo_value_t *loaded; /* states of an earlier process; NULL: none */
+  hlo_value_t *loaded; /* states to restore; NULL: none */
   exec_probes_t probes;
   hr_trace_span_t **subjects; /* per computation and step; NULL: steps are not traced */
   hr_trace_span_t *waiting;
-  hr_status_t (*wait)(op_env_t *env, op_request_t *request); /* that traced_wait stands before */
+  hr_status_t (*wait)(op_env_t *env, op_request_t *request); /* wrapped by traced_wait */
   bool is_fenced;                                            /* HLORUN_CHECK=memory */
   bool is_inside; /* a step that is traced as a whole: a reduction calls its computation for every
                      element */
@@ -52,7 +65,7 @@ hr_status_t exec_poll_cancel(const exec_machine_options_t *options) {
   return exec_cancel_check(options->cancel);
 }
 
-/* How the state of an instruction is written down. */
+/* Header of a saved state; its bytes follow. */
 typedef struct saved_state {
   uint64_t name,
       size_bytes; /* a hash of the computation's and the instruction's names; bytes follow */
@@ -135,7 +148,7 @@ static hr_status_t find_state(op_env_t *env, const hlo_instr_t *instr, size_t si
   return NULL;
 }
 
-static hr_status_t show_probe(op_env_t *env, hr_str_t id, bool asked, hlo_value_t *value) {
+static hr_status_t record_probe(op_env_t *env, hr_str_t id, bool asked, hlo_value_t *value) {
   exec_machine_t *machine = env->engine;
   if (machine->options.probe_files)
     HR_TRY(exec_probe_files_add(machine->options.probe_files, id, value));
@@ -149,9 +162,8 @@ static hr_status_t find_probed(op_env_t *env, hr_str_t id, int64_t n, hlo_value_
 
 /* --- steps --- */
 
-/* Operations that take sizes from values may make others than were declared, dynamically or not:
- * kernels and addresses of static sizes rely on what is declared. So every value is compared,
- * whatever made it. */
+/* Ops that take sizes from values may produce other sizes than declared, while later kernels rely
+ * on the declared ones: every value is compared. */
 static hr_status_t check_fits(const hlo_instr_t *instr, const hlo_value_t *value) {
   char declared[HLO_SHAPE_TEXT], found[HLO_SHAPE_TEXT];
   if (hlo_value_fits(value, instr->shape)) return NULL;
@@ -166,7 +178,7 @@ static hr_status_t run_sized(exec_machine_t *machine, const plan_step_t *step, h
   return step->kernel->run(&machine->env, &actual, in, out_value);
 }
 
-/* With operands of sizes that have to be matched first: the kernel gets copies. */
+/* Operands whose dynamic sizes must be matched first are passed as copies. */
 static hr_status_t run_dynamic(exec_machine_t *machine, const plan_step_t *step, hlo_value_t **in,
                                hlo_value_t **out_value) {
   hlo_value_t **matched, **used;
@@ -203,7 +215,7 @@ static hr_status_t run_kernel(exec_machine_t *machine, const plan_step_t *step, 
   return st;
 }
 
-/* Empties the slots of values that die here. A kernel may have moved an operand out of `in`
+/* Clears the slots of values that die at this step. A kernel may have moved operands out of `in`
  * (op_take). */
 static void free_dead_values(const plan_step_t *step, hlo_value_t **in, hlo_value_t **slots) {
   for (int k = 0; k < step->in_count; k++)
@@ -214,8 +226,8 @@ static void free_dead_values(const plan_step_t *step, hlo_value_t **in, hlo_valu
   }
 }
 
-static hr_status_t run_noted(exec_machine_t *machine, const plan_step_t *step, hlo_value_t **in,
-                             hlo_value_t **out_value) {
+static hr_status_t run_with_progress(exec_machine_t *machine, const plan_step_t *step,
+                                     hlo_value_t **in, hlo_value_t **out_value) {
   exec_progress_t *progress = machine->options.progress;
   const hlo_instr_t *instr = step->op.instr;
   exec_outer_loop_t before;
@@ -231,12 +243,12 @@ void exec_fence_note(const hlo_instr_t *instr) {
   hr_fence_note(hlo_op_name(instr->op), instr->name.data, instr->parent->name.data, &pos);
 }
 
-/* HLORUN_CHECK=memory. What a computation that the step calls has written is told of its own steps.
+/* HLORUN_CHECK=memory: names the step before and after, since a called computation names its steps.
  */
 static hr_status_t run_fenced(exec_machine_t *machine, const plan_step_t *step, hlo_value_t **in,
                               hlo_value_t **out_value) {
   exec_fence_note(step->op.instr);
-  HR_TRY(run_noted(machine, step, in, out_value));
+  HR_TRY(run_with_progress(machine, step, in, out_value));
   exec_fence_note(step->op.instr);
   return hr_fence_check();
 }
@@ -248,8 +260,9 @@ static hr_status_t run_step(exec_machine_t *machine, const plan_step_t *step, hl
   hlo_value_t *few[FEW_OPERANDS], **in = few;
   if (step->in_count > FEW_OPERANDS) HR_TRY(HR_NEW_ARRAY(&machine->scratch, step->in_count, &in));
   for (int k = 0; k < step->in_count; k++) in[k] = slots[step->in_slots[k]];
-  hr_status_t st = machine->is_fenced ? run_fenced(machine, step, in, &slots[step->out_slot])
-                                      : run_noted(machine, step, in, &slots[step->out_slot]);
+  hr_status_t st = machine->is_fenced
+                       ? run_fenced(machine, step, in, &slots[step->out_slot])
+                       : run_with_progress(machine, step, in, &slots[step->out_slot]);
   free_dead_values(step, in, slots);
   hr_arena_rewind(&machine->scratch, mark);
   return st;
@@ -322,7 +335,7 @@ static hr_status_t call_computation(op_env_t *env, const hlo_computation_t *comp
   return run_body(machine, body, args, out_value);
 }
 
-/* Transfers that were started and not waited for end with the run. */
+/* Transfers without a done end with the run. */
 static hr_status_t run_to_end(exec_machine_t *machine, const plan_body_t *body, hlo_value_t **args,
                               hlo_value_t **out_value) {
   hlo_value_t *value = NULL;
@@ -334,8 +347,7 @@ static hr_status_t run_to_end(exec_machine_t *machine, const plan_body_t *body, 
   return st;
 }
 
-/* Arguments from elsewhere, such as mapped files, get blocks between fences. What cannot be copied
- * stays. */
+/* Copies arguments from outside, such as mapped files, into guarded blocks; best effort. */
 static void fence_arguments(const plan_body_t *entry, hlo_value_t **args) {
   for (int p = 0; p < entry->param_count; p++) {
     hlo_value_t *copy;
@@ -369,11 +381,11 @@ void exec_machine_note(exec_machine_t *machine, const hlo_instr_t *instr) {
 
 hr_status_t exec_machine_step(exec_machine_t *machine, const plan_step_t *step, uint64_t last_use,
                               hlo_value_t **in, hlo_value_t **out_value) {
-  plan_step_t alone = *step;
+  plan_step_t single = *step;
   exec_machine_note(machine, step->op.instr);
-  alone.op.last_use = last_use;
+  single.op.last_use = last_use;
   hr_arena_mark_t mark = hr_arena_mark(&machine->scratch);
-  hr_status_t st = run_kernel(machine, &alone, in, out_value);
+  hr_status_t st = run_kernel(machine, &single, in, out_value);
   hr_arena_rewind(&machine->scratch, mark);
   return st;
 }
@@ -421,7 +433,7 @@ static hr_status_t set_up(exec_machine_t *machine) {
   env->call = call_computation;
   env->state = find_state;
   env->check_cancelled = check_cancelled;
-  env->probe = show_probe;
+  env->probe = record_probe;
   env->probed = find_probed;
   env->run_parallel = exec_run_parallel;
   if (machine->options.attach_comm)

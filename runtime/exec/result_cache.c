@@ -1,11 +1,16 @@
+/* A free list of result arrays per result of a program ("kind"). A value that loses its last
+ * reference calls its recycle hook, which returns it here instead of freeing it. Two arrays per
+ * kind suffice for the common loop in which a result is the next argument.
+ *
+ * Lifetime: the cache is freed by its last holder: the program, or a value handed out. A value
+ *           whose bytes are still referenced by a view is freed, not reused. */
 #include "exec/result_cache.h"
 
 #include <pthread.h>
 
 #include "base/mem.h"
 
-#define MAX_CACHED \
-  2 /* of each kind: one that goes in as the next argument while the other is computed */
+#define MAX_CACHED 2 /* arrays per kind: one is the next argument while the other is computed */
 
 typedef struct kind {
   exec_result_cache_t *cache;
@@ -14,7 +19,7 @@ typedef struct kind {
 
 struct exec_result_cache {
   pthread_mutex_t mutex;
-  int holders; /* the program, and every value that is out */
+  int references; /* the program, and each value handed out */
   bool is_closed;
   int kind_count;
   kind_t kinds[];
@@ -26,16 +31,16 @@ hr_status_t exec_result_cache_create(int kind_count, exec_result_cache_t **out_c
       hr_alloc_zeroed(sizeof(exec_result_cache_t) + (size_t)kind_count * sizeof(kind_t), &memory));
   exec_result_cache_t *cache = memory;
   pthread_mutex_init(&cache->mutex, NULL);
-  cache->holders = 1;
+  cache->references = 1;
   cache->kind_count = kind_count;
   for (int k = 0; k < kind_count; k++) cache->kinds[k].cache = cache;
   *out_cache = cache;
   return NULL;
 }
 
-/* Unlocks, and frees the cache when nobody is left. */
-static void leave(exec_result_cache_t *cache) {
-  bool last = --cache->holders == 0;
+/* Drops a reference and unlocks; the last one frees the cache. Call with the mutex held. */
+static void unlock_and_release(exec_result_cache_t *cache) {
+  bool last = --cache->references == 0;
   pthread_mutex_unlock(&cache->mutex);
   if (!last) return;
   pthread_mutex_destroy(&cache->mutex);
@@ -47,8 +52,8 @@ static void free_value(hlo_value_t *value) {
   hlo_value_release(value);
 }
 
-/* Called when nobody holds the value any more. Its bytes may still be seen through a view. */
-static void come_back(hlo_value_t *value) {
+/* hlo_value_t.recycle: the last reference is gone, though a view may still hold the bytes. */
+static void recycle_value(hlo_value_t *value) {
   kind_t *kind = value->recycle_context;
   exec_result_cache_t *cache = kind->cache;
   int slot = 0;
@@ -57,7 +62,7 @@ static void come_back(hlo_value_t *value) {
   while (slot < MAX_CACHED && kind->free[slot]) slot++;
   bool keeps = slot < MAX_CACHED && !cache->is_closed && hr_buffer_is_exclusive(value->buffer);
   if (keeps) kind->free[slot] = value;
-  leave(cache);
+  unlock_and_release(cache);
   if (!keeps) free_value(value);
 }
 
@@ -75,14 +80,14 @@ hr_status_t exec_result_cache_take(exec_result_cache_t *cache, int kind_number, 
     value = kind->free[slot];
     kind->free[slot] = NULL;
   }
-  if (value) cache->holders++;
+  if (value) cache->references++;
   pthread_mutex_unlock(&cache->mutex);
   if (!value) {
     HR_TRY(new_value(env, shape, &value));
-    value->recycle = come_back;
+    value->recycle = recycle_value;
     value->recycle_context = kind;
     pthread_mutex_lock(&cache->mutex);
-    cache->holders++;
+    cache->references++;
     pthread_mutex_unlock(&cache->mutex);
   }
   *out_value = value;
@@ -96,5 +101,5 @@ void exec_result_cache_close(exec_result_cache_t *cache) {
   for (int k = 0; k < cache->kind_count; k++)
     for (int slot = 0; slot < MAX_CACHED; slot++)
       if (cache->kinds[k].free[slot]) free_value(cache->kinds[k].free[slot]);
-  leave(cache);
+  unlock_and_release(cache);
 }

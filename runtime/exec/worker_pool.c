@@ -1,3 +1,5 @@
+/* The worker threads of a client, created by the first program that is planned for more than one.
+ * The number of workers is known before (from options or topology), as planning depends on it. */
 #include "exec/worker_pool.h"
 
 #include <unistd.h>

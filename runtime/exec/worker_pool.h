@@ -1,5 +1,5 @@
-/* The workers of one process: as many as it was told, or as its share of the machine has cores,
- * made when the first program wants more than one. Thread: any. */
+/* The worker threads of one process, created on first use by a program planned for several.
+ * Thread: any. */
 #ifndef EXEC_WORKER_POOL_H
 #define EXEC_WORKER_POOL_H
 
@@ -9,26 +9,25 @@
 #include "topo/topo.h"
 
 typedef struct worker_pool_options {
-  int threads; /* 0: the cores of the share */
+  int threads; /* number of workers; 0: the cores of the share */
   topo_bind_t bind;
-  int local_rank, local_size; /* among the processes of this machine */
-  hr_trace_t *trace;          /* notes the shares of workers; outlives the pool; may be NULL */
+  int local_rank, local_size; /* among the processes of this host */
+  hr_trace_t *trace;          /* records the workers' time; must outlive the pool; may be NULL */
 } worker_pool_options_t;
 
 typedef struct worker_pool {
   worker_pool_options_t options;
   pthread_mutex_t mutex;
-  topo_share_t
-      *share; /* NULL until something asks for it: looking at the machine takes milliseconds */
-  hr_workers_t *workers; /* NULL until something wants them */
+  topo_share_t *share;   /* NULL until needed: examining the topology takes milliseconds */
+  hr_workers_t *workers; /* NULL until worker_pool_start */
 } worker_pool_t;
 
 void worker_pool_init(worker_pool_t *pool, worker_pool_options_t options);
 void worker_pool_deinit(worker_pool_t *pool);
-/* How many workers there are, or would be. `pool`: an worker_pool_t. */
+/* Number of workers, started or not. `pool`: a worker_pool_t. Errors: UNAVAILABLE. */
 hr_status_t worker_pool_count(void *pool, int *out_count);
-/* The workers; NULL if there is but one. The first call starts their threads and binds the calling
- * one as worker 0. */
+/* The workers; *out_workers is NULL for one. The first call starts the threads and binds the caller
+ * as worker 0. Errors: UNAVAILABLE, NO_MEMORY. */
 hr_status_t worker_pool_start(worker_pool_t *pool, hr_workers_t **out_workers);
 
 #endif

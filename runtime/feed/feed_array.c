@@ -1,3 +1,5 @@
+/* Infeed from NumPy files. The files are mapped; each value is a view of one index of the first
+ * dimension, without a copy. */
 #include "feed/feed_array.h"
 
 #include <string.h>
@@ -29,11 +31,11 @@ static hr_status_t find_arrays(feed_array_t *array) {
 }
 
 static hr_status_t open_arrays(feed_array_t *array) {
-  size_t most = array->is_npz ? read_npz_count(&array->npz) : 1;
+  size_t capacity = array->is_npz ? read_npz_count(&array->npz) : 1;
   void *arrays, *lists;
-  HR_TRY(hr_alloc_zeroed((most + 1) * sizeof(read_npy_t), &arrays));
+  HR_TRY(hr_alloc_zeroed((capacity + 1) * sizeof(read_npy_t), &arrays));
   array->arrays = arrays;
-  HR_TRY(hr_alloc_zeroed((most + 1) * sizeof(hlo_value_t *), &lists));
+  HR_TRY(hr_alloc_zeroed((capacity + 1) * sizeof(hlo_value_t *), &lists));
   array->lists = lists;
   if (array->is_npz) return find_arrays(array);
   HR_TRY(read_npy_open(array->path, &array->arrays[0]));

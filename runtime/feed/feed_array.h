@@ -1,6 +1,5 @@
-/* An infeed out of NumPy's files: X.npy is the list of values of an infeed of one array; in X.npz
- * the arrays in0, in1,
- * ... are the lists of each. The first dimension counts the values. */
+/* Infeed from NumPy files. X.npy is the list of values of an infeed with one array. In X.npz the
+ * arrays in0, in1, ... are the lists of each leaf. The first dimension counts the values. */
 #ifndef EXEC_FEED_ARRAY_H
 #define EXEC_FEED_ARRAY_H
 
@@ -13,16 +12,17 @@ typedef struct feed_array {
   read_npz_t npz;
   int count;
   read_npy_t *arrays;
-  hlo_value_t *
-      *lists; /* all values of each, over the file's bytes; made when the types are known */
+  hlo_value_t **lists; /* per leaf all values, over the file's bytes; NULL until the element types
+                          are known */
   int64_t next, length;
 } feed_array_t;
 
-bool feed_array_is_named(const feed_endpoint_t *endpoint); /* does the file end in .npy or .npz? */
-/* The path must outlive it. Errors: INVALID, UNAVAILABLE. */
+bool feed_array_is_named(const feed_endpoint_t *endpoint); /* true for file:*.npy and file:*.npz */
+/* Owner: borrows the path until feed_array_close. Errors: INVALID for arrays of different lengths;
+ * UNAVAILABLE; NO_MEMORY. */
 hr_status_t feed_array_open(feed_array_t *array, const char *path);
 void feed_array_close(feed_array_t *array);
-/* As feed_read_value. */
+/* The next value, as feed_read_value. Owner: the caller releases the leaves and the list. */
 hr_status_t feed_array_next(feed_array_t *array, const feed_shapes_t *shapes,
                             hlo_value_t ***out_leaves, int *out_count);
 

@@ -1,3 +1,6 @@
+/* Outfeed into an .npz archive. Each array grows in an unlinked temporary file beside the
+ * archive, as the length of the list, which the header needs, is known at the end only. Finishing
+ * writes headers and contents into the archive. */
 #include "feed/feed_list.h"
 
 #include <errno.h>

@@ -1,3 +1,9 @@
+/* Opens the source or sink of a feed. Files, inherited descriptors and commands are ready at
+ * once; sockets listen at once and accept when the feed's thread first reads or writes.
+ *
+ * Security: UNIX sockets have mode 0600 and accept the same user or root (SO_PEERCRED). TCP binds
+ *           to the loopback address unless a host is given, and then requires the secret of
+ *           HLORUN_FEED_SECRET. */
 #include "feed/feed_open.h"
 
 #include <errno.h>
@@ -17,9 +23,8 @@
 
 #include "base/text.h"
 
-#define PATIENCE \
-  100 /* times 10 ms that a command may take to notice that nobody reads it any more */
-#define MOST_PORT 65535
+#define CHILD_EXIT_POLLS 100 /* polls of 10 ms until a command that still writes is terminated */
+#define MAX_PORT 65535
 
 extern char **environ;
 
@@ -38,8 +43,8 @@ static hr_status_t failed(const feed_endpoint_t *endpoint, const char *what) {
 
 /* --- specs --- */
 
-static hr_status_t fill_in(hr_arena_t *arena, const char *spec, int replica, int partition,
-                           const char **out_spec) {
+static hr_status_t expand_placeholders(hr_arena_t *arena, const char *spec, int replica,
+                                       int partition, const char **out_spec) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
   for (const char *at = spec; *at; at++) {
@@ -57,7 +62,7 @@ static hr_status_t fill_in(hr_arena_t *arena, const char *spec, int replica, int
 
 static hr_status_t read_spec(hr_arena_t *arena, const char *spec, int replica, int partition,
                              feed_endpoint_t *endpoint) {
-  HR_TRY(fill_in(arena, spec, replica, partition, &endpoint->spec));
+  HR_TRY(expand_placeholders(arena, spec, replica, partition, &endpoint->spec));
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
     size_t size = strlen(kinds[i].name);
     if (strncmp(endpoint->spec, kinds[i].name, size)) continue;
@@ -74,7 +79,7 @@ static hr_status_t read_spec(hr_arena_t *arena, const char *spec, int replica, i
 
 /* --- sockets --- */
 
-/* A socket that somebody left behind may be replaced, anything else may not. */
+/* Replaces a stale socket file, but no file of another kind. */
 static hr_status_t listen_unix(feed_endpoint_t *endpoint) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   struct stat found;
@@ -123,9 +128,9 @@ static hr_status_t listen_at(feed_endpoint_t *endpoint, const struct addrinfo *a
 static hr_status_t check_port(const feed_endpoint_t *endpoint, const char *port) {
   char *end;
   long number = strtol(port, &end, 10);
-  if (end != port && !*end && number >= 0 && number <= MOST_PORT) return NULL;
+  if (end != port && !*end && number >= 0 && number <= MAX_PORT) return NULL;
   if (end == port && *port) return NULL;
-  return hr_error(HR_USAGE, "%s: a port is a number up to %d", endpoint->spec, MOST_PORT);
+  return hr_error(HR_USAGE, "%s: a port is a number up to %d", endpoint->spec, MAX_PORT);
 }
 
 static hr_status_t listen_tcp(hr_arena_t *arena, feed_endpoint_t *endpoint) {
@@ -151,7 +156,7 @@ static hr_status_t open_path(feed_endpoint_t *endpoint) {
   return endpoint->fd < 0 ? failed(endpoint, "cannot open") : NULL;
 }
 
-static hr_status_t take_fd(feed_endpoint_t *endpoint) {
+static hr_status_t open_inherited_fd(feed_endpoint_t *endpoint) {
   char *end;
   long number = strtol(endpoint->text, &end, 10);
   if (*end || number < 0 || number > INT_MAX || fcntl((int)number, F_GETFD) < 0)
@@ -196,7 +201,7 @@ hr_status_t feed_endpoint_open(hr_arena_t *arena, const char *spec, bool is_infe
     case FEED_TCP:
       return listen_tcp(arena, out_endpoint);
     case FEED_FD:
-      return take_fd(out_endpoint);
+      return open_inherited_fd(out_endpoint);
     case FEED_EXEC:
       return start_command(out_endpoint);
   }
@@ -204,7 +209,8 @@ hr_status_t feed_endpoint_open(hr_arena_t *arena, const char *spec, bool is_infe
 }
 
 /* Is it the same user, and does it know the secret, where these matter? */
-static hr_status_t is_welcome(const feed_endpoint_t *endpoint, feed_io_t *io, bool *out_welcome) {
+static hr_status_t authorize_peer(const feed_endpoint_t *endpoint, feed_io_t *io,
+                                  bool *out_welcome) {
   struct ucred peer = {.uid = (uid_t)-1};
   socklen_t size = sizeof peer;
   *out_welcome = true;
@@ -225,12 +231,12 @@ static hr_status_t accept_one(feed_endpoint_t *endpoint, feed_io_t *io, bool *ou
   io->fd = accept4(endpoint->listener, NULL, NULL, SOCK_CLOEXEC);
   if (io->fd < 0) return NULL;
   setsockopt(io->fd, SOL_SOCKET, endpoint->is_infeed ? SO_RCVBUF : SO_SNDBUF, &bytes, sizeof bytes);
-  hr_status_t st = is_welcome(endpoint, io, out_welcome);
+  hr_status_t st = authorize_peer(endpoint, io, out_welcome);
   if (!st && *out_welcome) return NULL;
   close(io->fd);
   io->fd = -1;
   if (hr_status_code(st) == HR_CANCELLED) return st;
-  hr_status_release(st); /* a stranger that goes away changes nothing */
+  hr_status_release(st); /* an unauthorized client that disconnects is no failure */
   return NULL;
 }
 
@@ -248,7 +254,7 @@ static hr_status_t await_child(feed_endpoint_t *endpoint, bool in_order) {
   pid_t child = endpoint->child;
   endpoint->child = 0;
   bool ended = false;
-  for (int i = 0; i < PATIENCE && endpoint->is_infeed && in_order && !ended; i++) {
+  for (int i = 0; i < CHILD_EXIT_POLLS && endpoint->is_infeed && in_order && !ended; i++) {
     ended = waitpid(child, &status, WNOHANG) == child;
     if (!ended) usleep(10000);
   }
@@ -259,7 +265,7 @@ static hr_status_t await_child(feed_endpoint_t *endpoint, bool in_order) {
   while (!ended && waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   if (!in_order || (WIFEXITED(status) && WEXITSTATUS(status) == 0)) return NULL;
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE && endpoint->is_infeed)
-    return NULL; /* it had more to say */
+    return NULL; /* SIGPIPE: it had more data than the program read */
   return hr_error(HR_UNAVAILABLE, "%s: the command failed (%s %d)", endpoint->spec,
                   WIFEXITED(status) ? "exit code" : "signal",
                   WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));

@@ -1,10 +1,13 @@
-/* Where feeds come from and go to:
- *   file:PATH      the wire format, or an .npz whose arrays are lists of values; of an infeed also
- * an .npy unix:PATH      a UNIX socket made here, for this user alone; whoever connects first
- * feeds, or reads tcp:PORT       the same over TCP, from this machine only tcp:HOST:PORT  from
- * others too: at this address, for those who know the secret of HLORUN_FEED_SECRET fd:N           a
- * file that this process inherited exec:COMMAND   what a shell command writes, or reads %r and %p
- * in it stand for replica and partition. */
+/* Sources and sinks of feeds:
+ *
+ *   file:PATH      the wire format, or an .npz of lists of values; an infeed also from an .npy
+ *   unix:PATH      a UNIX socket created here, for this user; the first client feeds or reads
+ *   tcp:PORT       the same over TCP, from this host only
+ *   tcp:HOST:PORT  the same at this address, for clients that send the secret HLORUN_FEED_SECRET
+ *   fd:N           a file descriptor that this process inherited
+ *   exec:COMMAND   standard output, or input, of a shell command
+ *
+ * %r and %p stand for replica and partition. */
 #ifndef EXEC_FEED_OPEN_H
 #define EXEC_FEED_OPEN_H
 
@@ -16,23 +19,26 @@
 typedef enum feed_kind { FEED_FILE, FEED_UNIX, FEED_TCP, FEED_FD, FEED_EXEC } feed_kind_t;
 
 typedef struct feed_endpoint {
-  const char *spec; /* with %r and %p filled in */
+  const char *spec; /* with %r and %p expanded */
   feed_kind_t kind;
-  const char *text; /* behind the colon */
+  const char *text; /* part of spec after the colon */
   bool is_infeed;
-  int listener;  /* of sockets, until somebody has connected; -1: none */
-  bool is_bound; /* a UNIX socket's file is ours */
-  int fd;        /* -1: not connected yet */
-  pid_t child;   /* of exec; 0: none */
+  int listener;  /* listening socket; -1: none */
+  bool is_bound; /* the UNIX socket file was created here */
+  int fd;        /* open stream; -1: not connected yet */
+  pid_t child;   /* process of exec:; 0: none */
   const char *secret;
 } feed_endpoint_t;
 
-/* Opens what can be opened at once, and listens. Errors: USAGE for what is no spec, UNAVAILABLE. */
+/* Opens files and commands, and listens on sockets, without waiting for clients. Errors: USAGE for
+ * a malformed spec; UNAVAILABLE. Owner: strings live in `arena`. */
 hr_status_t feed_endpoint_open(hr_arena_t *arena, const char *spec, bool is_infeed, int replica,
-                               int partition, feed_endpoint_t *out_place);
-/* Waits until somebody connects, if it is a socket; may be stopped by io->stop_fd. Sets io->fd. */
+                               int partition, feed_endpoint_t *out_endpoint);
+/* Waits for a client of a socket and sets io->fd. Errors: CANCELLED once io->stop_fd is readable;
+ * UNAVAILABLE. */
 hr_status_t feed_endpoint_connect(feed_endpoint_t *endpoint, feed_io_t *io);
-/* The end, also after failures. With a child: waits for it; UNAVAILABLE if it failed. */
+/* Closes, also after failures. Waits for a command if `in_order`, else terminates it. Errors:
+ * UNAVAILABLE if it failed. */
 hr_status_t feed_endpoint_close(feed_endpoint_t *endpoint, bool in_order);
 
 #endif

@@ -1,3 +1,5 @@
+/* A bounded queue with one producer and one consumer, under a mutex. Waits poll an interruption
+ * function, so that time-outs and cancellation reach a program that waits for its feed. */
 #include "feed/feed_queue.h"
 
 #include <time.h>
@@ -5,7 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-#define LOOK_MS 20 /* how soon a waiting caller asks whether it is interrupted */
+#define POLL_MS 20 /* period of polls for interruption while waiting */
 
 void feed_item_release(feed_item_t *item) {
   for (int k = 0; k < item->count; k++) hlo_value_release(item->leaves[k]);
@@ -32,15 +34,15 @@ void feed_queue_deinit(feed_queue_t *queue) {
   pthread_cond_destroy(&queue->changed);
 }
 
-/* With the lock held, which is let go meanwhile. */
-static hr_status_t wait_a_while(feed_queue_t *queue, feed_interrupted_fn interrupted,
+/* Waits for a change or a poll period. Call with the lock held; it is released meanwhile. */
+static hr_status_t wait_changed(feed_queue_t *queue, feed_interrupted_fn interrupted,
                                 void *context) {
   struct timespec until;
   if (!interrupted) {
     pthread_cond_wait(&queue->changed, &queue->lock);
     return NULL;
   }
-  until = hr_clock_deadline(CLOCK_MONOTONIC, LOOK_MS);
+  until = hr_clock_deadline(CLOCK_MONOTONIC, POLL_MS);
   pthread_cond_timedwait(&queue->changed, &queue->lock, &until);
   pthread_mutex_unlock(&queue->lock);
   hr_status_t st = interrupted(context);
@@ -59,7 +61,7 @@ hr_status_t feed_queue_put(feed_queue_t *queue, feed_item_t item, feed_interrupt
   hr_status_t st = NULL;
   pthread_mutex_lock(&queue->lock);
   while (!st && !queue->stopped && queue->count == FEED_QUEUE_VALUES)
-    st = wait_a_while(queue, interrupted, context);
+    st = wait_changed(queue, interrupted, context);
   *out_stopped = queue->stopped;
   if (!st && queue->stopped && interrupted) st = take_status(queue);
   if (!st && !queue->stopped) {
@@ -77,7 +79,7 @@ hr_status_t feed_queue_take(feed_queue_t *queue, feed_interrupted_fn interrupted
   hr_status_t st = NULL;
   pthread_mutex_lock(&queue->lock);
   while (!st && !queue->count && !queue->ended && !queue->stopped)
-    st = wait_a_while(queue, interrupted, context);
+    st = wait_changed(queue, interrupted, context);
   *out_ended = !queue->count || queue->stopped;
   if (!st && *out_ended && !queue->stopped) st = take_status(queue);
   if (!st && !*out_ended) {

@@ -1,3 +1,6 @@
+/* Reads and writes the wire format of feeds (feed_wire.h). Every read and write first polls the
+ * descriptor together with stop_fd, so that a blocked feed can be cancelled. Headers are
+ * validated against the program's shapes before memory is allocated. */
 #include "feed/feed_wire.h"
 
 #include <errno.h>
@@ -9,8 +12,8 @@
 
 #define VALUE_MAGIC "HLF1"
 #define SECRET_MAGIC "HLK1"
-#define LONGEST_SECRET 1024
-#define MOST_AT_ONCE ((size_t)1 << 30)
+#define MAX_SECRET_BYTES 1024
+#define MAX_IO_BYTES ((size_t)1 << 30)
 
 typedef struct value_header {
   char magic[4];
@@ -29,7 +32,7 @@ static hr_status_t failed(const feed_io_t *io, const char *what) {
                   (unsigned long long)io->values, strerror(errno));
 }
 
-/* Until the stream can go on, or is told to stop. */
+/* Waits until the stream is ready. Errors: CANCELLED by stop_fd. */
 static hr_status_t wait_ready(const feed_io_t *io, short events) {
   struct pollfd fds[2] = {{.fd = io->fd, .events = events}, {.fd = io->stop_fd, .events = POLLIN}};
   while (poll(fds, 2, -1) < 0)
@@ -42,7 +45,7 @@ hr_status_t feed_read(feed_io_t *io, void *into, size_t size_bytes, bool *out_en
   while (done < size_bytes) {
     HR_TRY(wait_ready(io, POLLIN));
     size_t left = size_bytes - done;
-    ssize_t got = read(io->fd, (char *)into + done, left < MOST_AT_ONCE ? left : MOST_AT_ONCE);
+    ssize_t got = read(io->fd, (char *)into + done, left < MAX_IO_BYTES ? left : MAX_IO_BYTES);
     if (got < 0 && errno != EINTR && errno != EAGAIN) return failed(io, "reading failed");
     if (got > 0) done += (size_t)got;
     if (got != 0) continue;
@@ -61,7 +64,7 @@ hr_status_t feed_write(feed_io_t *io, const void *from, size_t size_bytes) {
     HR_TRY(wait_ready(io, POLLOUT));
     size_t left = size_bytes - done;
     ssize_t put =
-        write(io->fd, (const char *)from + done, left < MOST_AT_ONCE ? left : MOST_AT_ONCE);
+        write(io->fd, (const char *)from + done, left < MAX_IO_BYTES ? left : MAX_IO_BYTES);
     if (put < 0 && errno != EINTR && errno != EAGAIN) return failed(io, "writing failed");
     if (put > 0) done += (size_t)put;
   }
@@ -82,7 +85,8 @@ static hr_status_t check_header(const feed_io_t *io, const value_header_t *heade
                   (unsigned long long)io->values + 1, header->leaves);
 }
 
-static bool is_like(const hlo_shape_t *want, hr_dtype_t dtype, uint32_t rank, const int64_t *dims) {
+static bool fits_shape(const hlo_shape_t *want, hr_dtype_t dtype, uint32_t rank,
+                       const int64_t *dims) {
   hlo_value_t value = {.dtype = dtype, .rank = (int)rank, .dims = dims};
   return hlo_value_fits(&value, want);
 }
@@ -92,7 +96,7 @@ static bool is_expected(const feed_shapes_t *shapes, uint32_t leaves, uint32_t k
                         uint32_t rank, const int64_t *dims) {
   for (size_t i = 0; i < shapes->count; i++)
     if ((uint32_t)shapes->list[i].leaf_count == leaves &&
-        is_like(shapes->list[i].leaves[k], dtype, rank, dims))
+        fits_shape(shapes->list[i].leaves[k], dtype, rank, dims))
       return true;
   return false;
 }
@@ -204,7 +208,7 @@ hr_status_t feed_write_value(feed_io_t *io, const hlo_value_t *value) {
 /* Takes as long whatever is wrong with it. */
 hr_status_t feed_read_secret(feed_io_t *io, const char *secret, bool *out_right) {
   value_header_t header;
-  char given[LONGEST_SECRET] = {0};
+  char given[MAX_SECRET_BYTES] = {0};
   size_t size = strlen(secret);
   *out_right = false;
   HR_TRY(feed_read(io, &header, sizeof header, NULL));

@@ -1,29 +1,28 @@
-/* The wire format of infeed and outfeed, in files, pipes and sockets alike. All numbers are
- * little-endian.
+/* Wire format of infeed and outfeed, in files, pipes and sockets alike. Numbers are little-endian.
  *
- *   stream    := [secret] value*            it ends with the end of the file or connection, between
- * two values secret    := "HLK1" u32 size, bytes     only over TCP from other machines, from
- * whoever connects value     := "HLF1" u32 leaves, leaf*   what one infeed takes or one outfeed
- * gives: a tuple flattened, without tokens leaf      := name[16] u32 rank, u32 zero, i64
- * size[rank], data, 0 to 7 zero bytes up to a multiple of 8 name      := element type as HLO spells
- * it ("f32", "bf16", "pred"), filled up with zero bytes data      := the elements in row-major
- * order; types narrower than a byte take one byte an element
+ *   stream  := [secret] value*        ends with the file or connection, between two values
+ *   secret  := "HLK1" u32 size, bytes       only over TCP from other hosts, from the client
+ *   value   := "HLF1" u32 leaves, leaf*     one infeed or outfeed: a flattened tuple, no tokens
+ *   leaf    := name[16] u32 rank, u32 zero, i64 size[rank], data, pad
+ *   name    := element type as in HLO ("f32", "bf16", "pred"), padded with zero bytes
+ *   data    := elements, row-major; types narrower than a byte take one byte per element
+ *   pad     := 0 to 7 zero bytes up to a multiple of 8
  *
- * What arrives is compared with the shapes that the program has before memory is taken for it. */
+ * Headers are compared with the program's shapes before memory is allocated. */
 #ifndef EXEC_FEED_WIRE_H
 #define EXEC_FEED_WIRE_H
 
 #include "ir/value.h"
 
-/* A stream of bytes that can be told to stop from outside. */
+/* A stream of bytes whose blocking calls another thread can cancel. */
 typedef struct feed_io {
   int fd;
-  int stop_fd;      /* readable: give up */
+  int stop_fd;      /* readable: blocking calls return CANCELLED */
   const char *name; /* for messages: the spec */
-  uint64_t values;  /* that have passed */
+  uint64_t values;  /* values transferred so far */
 } feed_io_t;
 
-/* The shapes that values may have: flattened, one list for each infeed of the program. */
+/* Shapes that values may have: per infeed of the program its flattened leaves. */
 typedef struct feed_shape {
   int leaf_count;
   const hlo_shape_t **leaves;
@@ -33,19 +32,20 @@ typedef struct feed_shapes {
   const feed_shape_t *list;
 } feed_shapes_t;
 
-/* All of `size_bytes`, or an error. *out_end (may be NULL: an error then) is set if the stream ends
- * before the first. */
+/* Reads exactly `size_bytes`. *out_end is set if the stream ends before the first byte; with NULL
+ * that is an error. Errors: UNAVAILABLE, CANCELLED. */
 hr_status_t feed_read(feed_io_t *io, void *into, size_t size_bytes, bool *out_end);
 hr_status_t feed_write(feed_io_t *io, const void *from, size_t size_bytes);
 
-/* The next value's leaves in a list of `leaf_count` references, allocated with hr_alloc;
- * *out_leaves is NULL at the end of the stream. Errors: INVALID what arrives is no value or none
- * that the program takes; UNAVAILABLE; CANCELLED. */
+/* Reads a value. *out_leaves is NULL at the end of the stream.
+ * Owner:  the caller frees the list with hr_free and releases its *out_count references.
+ * Errors: INVALID for data that is not a value, or of a shape that no infeed has; UNAVAILABLE;
+ *         CANCELLED; NO_MEMORY. */
 hr_status_t feed_read_value(feed_io_t *io, const feed_shapes_t *shapes, hlo_value_t ***out_leaves,
                             int *out_count);
 hr_status_t feed_write_value(feed_io_t *io, const hlo_value_t *value);
 
-/* Of whoever connects: is what it sends the secret? */
+/* Reads a client's secret. *out_right: it equals `secret`, compared in constant time. */
 hr_status_t feed_read_secret(feed_io_t *io, const char *secret, bool *out_right);
 
 #endif

@@ -1,3 +1,9 @@
+/* Infeed and outfeed of a program: one worker of the event loop's pool per direction, connected
+ * to the program by a queue of FEED_QUEUE_VALUES. The infeed reads ahead, the outfeed writes
+ * behind.
+ *
+ * Shutdown in order: the outfeed's queue is ended, its thread drains it. After a failure: stop_fd
+ * makes both threads return from poll(2). */
 #include "feed/feeds.h"
 
 #include <signal.h>
@@ -22,7 +28,7 @@ typedef struct feed {
   feed_list_t list;   /* of an outfeed into .npz */
   feed_shapes_t shapes;
   tp_work_t *work;
-  uint64_t taken;
+  uint64_t values_read;
 } feed_t;
 
 struct exec_feeds {
@@ -96,8 +102,8 @@ static hr_status_t interrupted(void *context) {
   return endpoint->interrupted ? endpoint->interrupted(endpoint->interrupted_context) : NULL;
 }
 
-static hr_status_t fit_value(feed_t *feed, const hlo_instr_t *instr, const hlo_shape_t *shape,
-                             feed_item_t *item, hlo_value_t **out_value) {
+static hr_status_t assemble_value(feed_t *feed, const hlo_instr_t *instr, const hlo_shape_t *shape,
+                                  feed_item_t *item, hlo_value_t **out_value) {
   char text[HLO_SHAPE_TEXT];
   int leaves = hlo_shape_leaf_count(shape), k = 0;
   void *memory;
@@ -112,19 +118,19 @@ static hr_status_t fit_value(feed_t *feed, const hlo_instr_t *instr, const hlo_s
       all[i] = hlo_value_retain(item->leaves[k++]);
     else
       st = hlo_error(instr, NULL, "value %llu of %s has a different shape than array %d, %s",
-                     (unsigned long long)feed->taken, feed->endpoint.spec, i,
+                     (unsigned long long)feed->values_read, feed->endpoint.spec, i,
                      hlo_shape_text(want, text));
   }
   if (!st && k < item->count)
     st = hlo_error(instr, NULL, "value %llu of %s has %d arrays, want %d",
-                   (unsigned long long)feed->taken, feed->endpoint.spec, item->count, k);
+                   (unsigned long long)feed->values_read, feed->endpoint.spec, item->count, k);
   if (!st) st = hlo_value_unflatten(shape, all, out_value);
   for (int i = 0; i < leaves; i++) hlo_value_release(all[i]);
   hr_free(all);
   return st;
 }
 
-static hr_status_t take_infeed(op_env_t *env, const hlo_instr_t *instr, const hlo_shape_t *shape,
+static hr_status_t read_infeed(op_env_t *env, const hlo_instr_t *instr, const hlo_shape_t *shape,
                                hlo_value_t **out_value) {
   exec_feeds_t *feeds = env->feeds;
   feed_t *feed = &feeds->in;
@@ -135,18 +141,18 @@ static hr_status_t take_infeed(op_env_t *env, const hlo_instr_t *instr, const hl
   hr_status_t st = feed_queue_take(&feed->queue, interrupted, feeds->endpoint, &item, &ended);
   if (st)
     return hr_status_note(st, "while waiting for value %llu of %s",
-                          (unsigned long long)feed->taken + 1, feed->endpoint.spec);
+                          (unsigned long long)feed->values_read + 1, feed->endpoint.spec);
   if (ended)
     return hr_error(HR_UNAVAILABLE, "%s ended after %llu values, but the program reads another",
-                    feed->endpoint.spec, (unsigned long long)feed->taken);
-  feed->taken++;
-  st = fit_value(feed, instr, shape, &item, out_value);
+                    feed->endpoint.spec, (unsigned long long)feed->values_read);
+  feed->values_read++;
+  st = assemble_value(feed, instr, shape, &item, out_value);
   feed_item_release(&item);
   return st;
 }
 
-/* The queue holds the value, which nobody writes while somebody does. */
-static hr_status_t give_outfeed(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *value) {
+/* The queue retains the value: it is not overwritten while referenced. */
+static hr_status_t write_outfeed(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *value) {
   exec_feeds_t *feeds = env->feeds;
   feed_t *feed = &feeds->out;
   feed_item_t item = {0};
@@ -162,8 +168,8 @@ static hr_status_t give_outfeed(op_env_t *env, const hlo_instr_t *instr, hlo_val
 void exec_feeds_attach(op_env_t *env, exec_feeds_t *feeds) {
   if (!feeds) return;
   env->feeds = feeds;
-  env->infeed = take_infeed;
-  env->outfeed = give_outfeed;
+  env->infeed = read_infeed;
+  env->outfeed = write_outfeed;
 }
 
 /* --- life --- */
@@ -183,11 +189,11 @@ static hr_status_t list_shapes(exec_feeds_t *feeds, feed_shapes_t *shapes) {
           one.leaves[one.leaf_count++] = hlo_shape_leaf(shape, k);
       HR_VEC_PUSH(&list, one);
     }
-  void *kept = NULL;
-  hr_status_t st =
-      list.count ? hr_arena_copy(&feeds->arena, list.data, list.count * sizeof *list.data, &kept)
-                 : NULL;
-  *shapes = (feed_shapes_t){list.count, kept};
+  void *shape_list = NULL;
+  hr_status_t st = list.count ? hr_arena_copy(&feeds->arena, list.data,
+                                              list.count * sizeof *list.data, &shape_list)
+                              : NULL;
+  *shapes = (feed_shapes_t){list.count, shape_list};
   HR_VEC_FREE(&list);
   return st;
 }

@@ -1,6 +1,7 @@
-/* Infeed and outfeed of a program: what outside supplies and takes. Values are read ahead, and
- * written behind, on libuv's worker threads, a few at a time: then the infeed's source, or the
- * program, waits for the other. Thread: the program's. */
+/* Infeed and outfeed of a program. Values are read ahead and written behind by worker threads of
+ * the event loop, FEED_QUEUE_VALUES at most; then the source, or the program, waits for the other
+ * side.
+ * Thread: the program's. */
 #ifndef EXEC_FEEDS_H
 #define EXEC_FEEDS_H
 
@@ -11,15 +12,15 @@ typedef struct exec_feeds exec_feeds_t;
 
 typedef struct exec_feeds_options {
   const plan_t *plan;
-  exec_comm_t *comm;            /* whose endpoint is asked whether waits go on */
+  exec_comm_t *comm; /* its endpoint is polled for interruption while the program waits */
   const char *infeed, *outfeed; /* specs as in feed/feed_open.h; NULL: none */
 } exec_feeds_options_t;
 
-/* *out_feeds is NULL if there is neither. Errors: USAGE, UNAVAILABLE. */
+/* Opens both feeds and starts their threads. *out_feeds is NULL if there is neither. Owner: plan
+ * and comm must outlive the feeds. Errors: USAGE for a malformed spec; UNAVAILABLE; NO_MEMORY. */
 hr_status_t exec_feeds_create(const exec_feeds_options_t *options, exec_feeds_t **out_feeds);
 void exec_feeds_attach(op_env_t *env, exec_feeds_t *feeds); /* accepts NULL */
-/* Waits until what was fed out has been written, and ends the outfeed. Nothing can be fed out
- * afterwards. */
+/* Waits until all outfed values are written and closes the outfeed. Errors: UNAVAILABLE. */
 hr_status_t exec_feeds_finish(exec_feeds_t *feeds); /* accepts NULL */
 void exec_feeds_destroy(exec_feeds_t *feeds);       /* accepts NULL */
 

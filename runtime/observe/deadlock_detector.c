@@ -1,3 +1,21 @@
+/* Distributed deadlock detection under --verify-comm, an AND-model wait-for graph evaluated by
+ * rank 0.
+ *
+ * Each rank counts what it starts, per group, channel end and pair, and states for the wait it is
+ * in which counts it needs of which ranks. Rank 0, once it has waited QUERY_S itself, asks all
+ * ranks:
+ *
+ *   rank 0                        rank r (waiting, after LISTEN_S)
+ *   question  ------------------>
+ *             <------------------ size, then answer: state, wait number, needs, counts
+ *   wait_detect_deadlock over the last answers (wait_state.c)
+ *
+ * A rank that computes does not answer. An answer with the same wait number as the last proves
+ * that the rank was in that wait throughout the interval; a deadlock is reported if the intervals
+ * of all blocked ranks intersect, so that stale answers cannot produce a false report.
+ *
+ * Cost: no message for waits shorter than LISTEN_S; 16 bytes of counts per group, channel end or
+ *       pair. */
 #include "observe/deadlock_detector.h"
 
 #include <string.h>
@@ -10,49 +28,47 @@
 #include "transport/core/progress.h"
 #include "transport/core/request.h"
 
-#define LISTEN_S 0.2 /* how long a process waits before it listens to questions */
-#define QUERY_S 0.5  /* how long rank 0 waits before it asks, */
-#define AGAIN_S 0.3  /* and before it asks again; */
-#define SOON_S                                                                                    \
-  0.02 /* or this, if the answers look bad: then all must say once more that they are still there \
-        */
-#define LOOK_S 0.001 /* between two looks at messages */
+#define LISTEN_S 0.2   /* seconds of a wait until a rank receives questions */
+#define QUERY_S 0.5    /* seconds of a wait until rank 0 asks */
+#define REPEAT_S 0.3   /* seconds between questions to one rank */
+#define CONFIRM_S 0.02 /* the same while a deadlock is suspected: all must confirm */
+#define POLL_S 0.001   /* seconds between polls for messages */
 
-#define FINISH_STREAM \
-  INT64_C(-0x5eed) /* of the group in which all meet at the end: no channel has this number */
+/* Stream of the group in which all ranks meet after an execution: no channel has this number. */
+#define FINISH_STREAM INT64_C(-0x5eed)
 
 enum { QUESTION_END, QUESTION_WHERE };
 
-/* What rank 0 knows of another rank, and what is on its way from there. */
-typedef struct asked {
-  tp_message_t *question, *head, *body; /* NULL: none under way */
-  uint32_t size_bytes;                  /* of the body that comes */
-  char *coming;
+/* Rank 0: the question to another rank and its answer, in flight. */
+typedef struct inquiry {
+  tp_message_t *question, *head, *body; /* NULL: not in flight */
+  uint32_t size_bytes;                  /* size of the body */
+  char *buffer;
   size_t capacity;
   double asked_s;
-} asked_t;
+} inquiry_t;
 
 struct exec_watch {
   exec_comm_t *comm;
   tp_group_t *finish;
   hr_arena_t arena;
-  hr_map_t counts; /* exec_started_t by what is started */
+  hr_map_t counts; /* exec_started_t by its key */
   HR_VEC(exec_started_t *) started;
   exec_wait_state_t state;
   const exec_wait_t *wait;
-  uint64_t waits; /* so far */
-  double began_s, looked_s;
-  /* Of rank 0, by rank. */
-  asked_t *asked;
+  uint64_t waits; /* number of waits so far */
+  double began_s, polled_s;
+  /* Rank 0 only, by rank. */
+  inquiry_t *inquiries;
   wait_states_t *states;
   uint32_t question_where, question_end;
-  bool is_new, looks_bad; /* an answer has come; some may be stuck */
-  /* Of the others. */
-  tp_message_t *listening; /* for a question */
+  bool has_new_answer, is_suspect; /* new answer since the last test; its outcome */
+  /* Other ranks only. */
+  tp_message_t *listening; /* receive of a question; NULL: not posted */
   uint32_t question;
   hr_strbuf_t answer;
   uint32_t answer_bytes;
-  tp_message_t *answers[2]; /* size and body, under way */
+  tp_message_t *answers[2]; /* size and body, in flight */
 };
 
 static tp_endpoint_t *endpoint_of(const exec_watch_t *watch) {
@@ -112,7 +128,7 @@ static void print_answer(const exec_watch_t *watch, hr_strbuf_t *text) {
     add_bytes(text, watch->started.data[i], sizeof(exec_started_t));
 }
 
-/* Accepts NULL for a message that is over; makes it NULL when it is. */
+/* Tests a message and sets it to NULL once it has completed. Accepts NULL. */
 static hr_status_t test_message(exec_watch_t *watch, tp_message_t **message) {
   tp_endpoint_t *endpoint = endpoint_of(watch);
   bool done = false;
@@ -133,8 +149,8 @@ static hr_status_t send_answer(exec_watch_t *watch) {
                                 &watch->answers[1]);
 }
 
-/* *out_ended: rank 0 asks nothing more. */
-static hr_status_t listen_to_first(exec_watch_t *watch, bool *out_ended) {
+/* *out_ended: rank 0 has sent its last question. */
+static hr_status_t answer_first(exec_watch_t *watch, bool *out_ended) {
   tp_endpoint_t *endpoint = endpoint_of(watch);
   *out_ended = false;
   for (int i = 0; i < 2; i++) HR_TRY(test_message(watch, &watch->answers[i]));
@@ -150,66 +166,68 @@ static hr_status_t listen_to_first(exec_watch_t *watch, bool *out_ended) {
 
 /* --- questions, by rank 0 --- */
 
-static bool is_asked(const asked_t *asked) { return asked->question || asked->head || asked->body; }
+static bool is_pending(const inquiry_t *inquiry) {
+  return inquiry->question || inquiry->head || inquiry->body;
+}
 
-static hr_status_t ask(exec_watch_t *watch, int rank, double now) {
+static hr_status_t send_question(exec_watch_t *watch, int rank, double now) {
   tp_endpoint_t *endpoint = endpoint_of(watch);
-  asked_t *asked = &watch->asked[rank];
-  asked->asked_s = now;
-  HR_TRY(endpoint->vtable->recv(endpoint, rank, TP_TAG_ANSWER, &asked->size_bytes,
-                                sizeof asked->size_bytes, &asked->head));
+  inquiry_t *inquiry = &watch->inquiries[rank];
+  inquiry->asked_s = now;
+  HR_TRY(endpoint->vtable->recv(endpoint, rank, TP_TAG_ANSWER, &inquiry->size_bytes,
+                                sizeof inquiry->size_bytes, &inquiry->head));
   return endpoint->vtable->send(endpoint, rank, TP_TAG_QUESTION, &watch->question_where,
-                                sizeof watch->question_where, &asked->question);
+                                sizeof watch->question_where, &inquiry->question);
 }
 
 static hr_status_t receive_body(exec_watch_t *watch, int rank) {
   tp_endpoint_t *endpoint = endpoint_of(watch);
-  asked_t *asked = &watch->asked[rank];
-  if (asked->size_bytes > asked->capacity) {
+  inquiry_t *inquiry = &watch->inquiries[rank];
+  if (inquiry->size_bytes > inquiry->capacity) {
     void *memory;
-    HR_TRY(hr_alloc(asked->size_bytes, &memory));
-    hr_free(asked->coming);
-    asked->coming = memory;
-    asked->capacity = asked->size_bytes;
+    HR_TRY(hr_alloc(inquiry->size_bytes, &memory));
+    hr_free(inquiry->buffer);
+    inquiry->buffer = memory;
+    inquiry->capacity = inquiry->size_bytes;
   }
-  return endpoint->vtable->recv(endpoint, rank, TP_TAG_ANSWER, asked->coming, asked->size_bytes,
-                                &asked->body);
+  return endpoint->vtable->recv(endpoint, rank, TP_TAG_ANSWER, inquiry->buffer, inquiry->size_bytes,
+                                &inquiry->body);
 }
 
-/* Moves on what was asked of a rank. */
-static hr_status_t hear(exec_watch_t *watch, int rank) {
-  asked_t *asked = &watch->asked[rank];
-  HR_TRY(test_message(watch, &asked->question));
-  if (asked->head) {
-    HR_TRY(test_message(watch, &asked->head));
-    return asked->head ? NULL : receive_body(watch, rank);
+/* Advances the inquiry of a rank by what has arrived: its size, then its body. */
+static hr_status_t receive_answer(exec_watch_t *watch, int rank) {
+  inquiry_t *inquiry = &watch->inquiries[rank];
+  HR_TRY(test_message(watch, &inquiry->question));
+  if (inquiry->head) {
+    HR_TRY(test_message(watch, &inquiry->head));
+    return inquiry->head ? NULL : receive_body(watch, rank);
   }
-  if (!asked->body) return NULL;
-  HR_TRY(test_message(watch, &asked->body));
-  if (asked->body) return NULL;
-  watch->is_new = true;
-  return wait_states_update(&watch->states[rank], (hr_str_t){asked->coming, asked->size_bytes},
-                            hr_clock_s(), asked->asked_s);
+  if (!inquiry->body) return NULL;
+  HR_TRY(test_message(watch, &inquiry->body));
+  if (inquiry->body) return NULL;
+  watch->has_new_answer = true;
+  return wait_states_update(&watch->states[rank], (hr_str_t){inquiry->buffer, inquiry->size_bytes},
+                            hr_clock_s(), inquiry->asked_s);
 }
 
-static hr_status_t judge(exec_watch_t *watch, double now) {
-  watch->is_new = false;
+static hr_status_t test_deadlock(exec_watch_t *watch, double now) {
+  watch->has_new_answer = false;
   print_answer(watch, &watch->answer);
   HR_TRY(hr_strbuf_finish(&watch->answer));
   HR_TRY(wait_states_update(&watch->states[0], (hr_str_t){watch->answer.data, watch->answer.size},
                             watch->began_s, now));
-  return wait_detect_deadlock(watch->states, endpoint_of(watch)->world_size, &watch->looks_bad);
+  return wait_detect_deadlock(watch->states, endpoint_of(watch)->world_size, &watch->is_suspect);
 }
 
 static hr_status_t query_others(exec_watch_t *watch, double now) {
-  double again_s = watch->looks_bad ? SOON_S : AGAIN_S;
+  double again_s = watch->is_suspect ? CONFIRM_S : REPEAT_S;
   int world = endpoint_of(watch)->world_size;
   for (int r = 1; r < world; r++) {
-    HR_TRY(hear(watch, r));
-    if (!is_asked(&watch->asked[r]) && now - watch->asked[r].asked_s >= again_s)
-      HR_TRY(ask(watch, r, now));
+    HR_TRY(receive_answer(watch, r));
+    if (!is_pending(&watch->inquiries[r]) && now - watch->inquiries[r].asked_s >= again_s)
+      HR_TRY(send_question(watch, r, now));
   }
-  return watch->is_new || world == 1 ? judge(watch, now) : NULL;
+  return watch->has_new_answer || world == 1 ? test_deadlock(watch, now) : NULL;
 }
 
 /* --- waiting --- */
@@ -220,10 +238,10 @@ hr_status_t exec_watch_poll(exec_watch_t *watch) {
   double now = hr_clock_s();
   if (!watch->began_s) watch->began_s = now;
   bool is_first = endpoint_of(watch)->rank == 0;
-  if (now - watch->began_s < (is_first ? QUERY_S : LISTEN_S) || now - watch->looked_s < LOOK_S)
+  if (now - watch->began_s < (is_first ? QUERY_S : LISTEN_S) || now - watch->polled_s < POLL_S)
     return NULL;
-  watch->looked_s = now;
-  return is_first ? query_others(watch, now) : listen_to_first(watch, &ended);
+  watch->polled_s = now;
+  return is_first ? query_others(watch, now) : answer_first(watch, &ended);
 }
 
 static void begin_wait(exec_watch_t *watch, exec_wait_state_t state, const exec_wait_t *wait) {
@@ -249,12 +267,12 @@ hr_status_t exec_watch_wait(exec_watch_t *watch, const exec_wait_t *wait, tp_req
 
 /* --- the end of an execution --- */
 
-/* *out_ended: all that was asked is answered. */
+/* *out_ended: no inquiry is pending. */
 static hr_status_t drain_first(exec_watch_t *watch, bool *out_ended) {
   *out_ended = true;
   for (int r = 1; r < endpoint_of(watch)->world_size; r++) {
-    HR_TRY(hear(watch, r));
-    if (is_asked(&watch->asked[r])) *out_ended = false;
+    HR_TRY(receive_answer(watch, r));
+    if (is_pending(&watch->inquiries[r])) *out_ended = false;
   }
   return NULL;
 }
@@ -263,14 +281,15 @@ static hr_status_t drain(exec_watch_t *watch) {
   tp_endpoint_t *endpoint = endpoint_of(watch);
   bool ended = false;
   for (uint32_t polls = 0;; polls++) {
-    HR_TRY(endpoint->rank ? listen_to_first(watch, &ended) : drain_first(watch, &ended));
+    HR_TRY(endpoint->rank ? answer_first(watch, &ended) : drain_first(watch, &ended));
     if (ended) return NULL;
     if (endpoint->interrupted) HR_TRY(endpoint->interrupted(endpoint->interrupted_context));
     endpoint->vtable->backoff(endpoint, polls);
   }
 }
 
-/* The last question, after which nobody listens; then no message is under way any more. */
+/* Sends the last question to every rank, which ends its receives: afterwards no message of the
+ * detector is in flight. */
 static hr_status_t end_questions(exec_watch_t *watch) {
   tp_endpoint_t *endpoint = endpoint_of(watch);
   tp_message_t *message;
@@ -280,7 +299,7 @@ static hr_status_t end_questions(exec_watch_t *watch) {
                                   sizeof watch->question_end, &message));
     while (message) {
       HR_TRY(test_message(watch, &message));
-      HR_TRY(hear(watch, r));
+      HR_TRY(receive_answer(watch, r));
     }
   }
   return NULL;
@@ -288,12 +307,12 @@ static hr_status_t end_questions(exec_watch_t *watch) {
 
 static bool has_messages(const exec_watch_t *watch) {
   if (watch->listening || watch->answers[0] || watch->answers[1]) return true;
-  for (int r = 1; watch->asked && r < endpoint_of(watch)->world_size; r++)
-    if (is_asked(&watch->asked[r])) return true;
+  for (int r = 1; watch->inquiries && r < endpoint_of(watch)->world_size; r++)
+    if (is_pending(&watch->inquiries[r])) return true;
   return false;
 }
 
-/* Does anybody still have messages of ours under way? */
+/* Whether any rank still has messages of the detector in flight. Collective. */
 static hr_status_t any_has_messages(exec_watch_t *watch, bool *out_any) {
   int world = endpoint_of(watch)->world_size;
   void *memory;
@@ -336,7 +355,7 @@ static hr_status_t set_up(exec_watch_t *watch) {
   HR_TRY(
       tp_group_get(watch->comm->groups, world->size, world->ranks, FINISH_STREAM, &watch->finish));
   if (endpoint_of(watch)->rank) return NULL;
-  HR_TRY(HR_NEW_ARRAY(&watch->arena, world->size, &watch->asked));
+  HR_TRY(HR_NEW_ARRAY(&watch->arena, world->size, &watch->inquiries));
   return HR_NEW_ARRAY(&watch->arena, world->size, &watch->states);
 }
 
@@ -366,11 +385,11 @@ void exec_watch_destroy(exec_watch_t *watch) {
   if (!watch) return;
   cancel(watch, watch->listening);
   for (int i = 0; i < 2; i++) cancel(watch, watch->answers[i]);
-  for (int r = 1; watch->asked && r < endpoint_of(watch)->world_size; r++) {
-    cancel(watch, watch->asked[r].question);
-    cancel(watch, watch->asked[r].head);
-    cancel(watch, watch->asked[r].body);
-    hr_free(watch->asked[r].coming);
+  for (int r = 1; watch->inquiries && r < endpoint_of(watch)->world_size; r++) {
+    cancel(watch, watch->inquiries[r].question);
+    cancel(watch, watch->inquiries[r].head);
+    cancel(watch, watch->inquiries[r].body);
+    hr_free(watch->inquiries[r].buffer);
   }
   for (int r = 0; watch->states && r < endpoint_of(watch)->world_size; r++)
     wait_states_deinit(&watch->states[r]);

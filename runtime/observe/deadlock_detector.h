@@ -1,10 +1,9 @@
-/* Finds waits that can never end, while the program runs and without a time limit: every process
- * counts what it starts, and knows while it waits whose starts it waits for. Rank 0, when it has
- * waited for a while itself, asks the others where they are. A process that computes does not
- * answer and so is never taken for stuck. What the answers say is believed when all who are stuck
- * were so at one and the same moment. Memory: that of the counts, which all processes keep: 16
- * bytes for each group, channel end and pair of a permute. Cost:   nothing but a look at the clock
- * for waits shorter than a fifth of a second. Thread: that of the machine. One per client. */
+/* Deadlock detection at run time, without a time limit, for --verify-comm. Every process counts
+ * what it starts and knows while it waits whose starts it waits for. Rank 0 asks the others once it
+ * has waited for a while itself. A process that computes does not answer and is never reported.
+ * Memory: 16 bytes per group, channel end and pair of a permute, on every rank.
+ * Cost:   a read of the clock for waits shorter than a fifth of a second.
+ * Owner:  one per client.  Thread: that of the machine. */
 #ifndef EXEC_DEADLOCK_DETECTOR_H
 #define EXEC_DEADLOCK_DETECTOR_H
 
@@ -12,10 +11,9 @@
 
 typedef struct exec_watch exec_watch_t;
 
-/* What must happen first: each of these ranks has started `what` `count` times. */
+/* A condition of a wait: each of `ranks` has started `what` at least `count` times. */
 typedef struct exec_need {
-  uint64_t what; /* a hash of the group and its stream, or of the end of a channel: the same number
-                    everywhere */
+  uint64_t what; /* hash of group and stream, or of a channel end; equal on all ranks */
   uint64_t count;
   const int *ranks;
   int rank_count;
@@ -32,16 +30,15 @@ typedef struct exec_wait {
 hr_status_t exec_watch_create(exec_comm_t *comm, exec_watch_t **out_watch);
 void exec_watch_destroy(exec_watch_t *watch); /* accepts NULL */
 
-/* Counts one more start of `what`; gives its number, from 1. */
+/* Counts a start of `what`. *out_number: its number, from 1. Errors: NO_MEMORY. */
 hr_status_t exec_watch_count(exec_watch_t *watch, uint64_t what, uint64_t *out_number);
-/* Waits for a request, and frees it. `wait` says what for. Errors: as tp_request_wait; DISAGREE as
- * exec_watch_poll. */
+/* Waits for a request and releases it. `wait`: its conditions, borrowed. Errors: as
+ * tp_request_wait; DISAGREE as exec_watch_poll. */
 hr_status_t exec_watch_wait(exec_watch_t *watch, const exec_wait_t *wait, tp_request_t *request);
-/* All ranks together, when they have come to the end of an execution. */
+/* Collective, after an execution: waits for all ranks and completes the detector's messages. */
 hr_status_t exec_watch_finish(exec_watch_t *watch);
-/* Called again and again while the process waits, for anything (tp_endpoint_t.interrupted). Accepts
- * NULL. Errors: DISAGREE on rank 0 when somebody waits for what can never come, with who waits for
- * whom, a cycle first. */
+/* Serves the protocol; to be called repeatedly while the process waits (tp_endpoint_t.interrupted).
+ * Accepts NULL. Errors: DISAGREE on rank 0 for a deadlock, with all waits, a cycle first. */
 hr_status_t exec_watch_poll(exec_watch_t *watch);
 
 #endif

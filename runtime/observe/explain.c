@@ -1,3 +1,6 @@
+/* The table of --explain. Spans of the trace with the same kernel and reason are merged into
+ * groups, sorted by time; rates come from the bytes and flops that the planner estimated per
+ * call, divided by the peak that machine_peak.c measures. */
 #include "observe/explain.h"
 
 #include <stdlib.h>
@@ -45,9 +48,15 @@ static totals_t add_up(const hr_trace_t *trace) {
     for (int i = 0; i < block->count; i++) {
       const hr_trace_span_t *span = &block->spans[i];
       double ns = (double)span->total_ns;
-      if (is_kernel(span)) totals.kernel_ns += ns, totals.idle_ns += (double)span->idle_ns;
+      if (is_kernel(span)) {
+        totals.kernel_ns += ns;
+        totals.idle_ns += (double)span->idle_ns;
+      }
       if (span->kind == HR_TRACE_WAIT) totals.wait_ns += ns;
-      if (span->kind == HR_TRACE_RUN) totals.run_ns += ns, totals.runs += (double)span->calls;
+      if (span->kind == HR_TRACE_RUN) {
+        totals.run_ns += ns;
+        totals.runs += (double)span->calls;
+      }
     }
   return totals;
 }
@@ -141,18 +150,18 @@ static void print_others(hr_strbuf_t *text, const group_t *groups, int count, do
 
 /* How evenly the workers had the kernels' work. */
 static void print_workers(hr_strbuf_t *text, const hr_trace_t *trace, const totals_t *totals) {
-  double least = totals->kernel_ns - totals->idle_ns, most = least, sum = least;
+  double minimum = totals->kernel_ns - totals->idle_ns, maximum = minimum, sum = minimum;
   if (trace->workers < 2 || totals->kernel_ns <= 0) return;
   for (int w = 1; w < trace->workers; w++) {
     double busy_ns = (double)trace->busy_ns[w];
-    if (busy_ns < least) least = busy_ns;
-    if (busy_ns > most) most = busy_ns;
+    if (busy_ns < minimum) minimum = busy_ns;
+    if (busy_ns > maximum) maximum = busy_ns;
     sum += busy_ns;
   }
   double percent = 100 / totals->kernel_ns;
   hr_strbuf_printf(
       text, "%d workers, busy for %.0f%% of the kernels' time: minimum %.0f%%, maximum %.0f%%\n",
-      trace->workers, percent * sum / trace->workers, percent * least, percent * most);
+      trace->workers, percent * sum / trace->workers, percent * minimum, percent * maximum);
 }
 
 static void print_heading(hr_strbuf_t *text, const hr_trace_t *trace, const totals_t *totals,

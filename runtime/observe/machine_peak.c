@@ -1,3 +1,7 @@
+/* Peak rates of the host. Bandwidth: a triad a[i] = b[i] + s * c[i] over arrays larger than any
+ * cache (the third kernel of STREAM), counting reads and writes but no write-allocate.
+ * Arithmetic: CHAINS independent fused multiply-adds in registers, enough to hide their latency,
+ * with the widest vectors of the processor. The best of TRIES runs counts. */
 #include "observe/machine_peak.h"
 
 #include "base/mem.h"

@@ -1,18 +1,17 @@
-/* What this machine can do at most, measured now: what kernels are compared with. */
+/* Measured peak rates of this host, with which kernels are compared. */
 #ifndef EXEC_MACHINE_PEAK_H
 #define EXEC_MACHINE_PEAK_H
 
 #include "base/workers.h"
 
 typedef struct machine_peak {
-  double bytes_per_s; /* of a triad over arrays that no cache holds: read and written, by all
-                         workers together */
-  double flops;       /* f32 fused multiply-adds a second in registers, each counted as two, by all
-                         workers together */
+  double bytes_per_s; /* triad over arrays larger than any cache, all workers: reads plus writes */
+  double flops;       /* f32 fused multiply-adds in registers, all workers; each counts as two */
 } machine_peak_t;
 
-/* The best of a few short tries.
- * Cost: tens of milliseconds, and 96 MiB while it measures. Errors: NO_MEMORY. */
+/* Measures both rates; the best of a few short runs.
+ * Cost:   tens of milliseconds, and 96 MiB meanwhile.  Errors: NO_MEMORY.
+ * Thread: worker 0. `workers` may be NULL: one. */
 hr_status_t machine_peak_measure(hr_workers_t *workers, machine_peak_t *out_peak);
 
 #endif

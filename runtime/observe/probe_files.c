@@ -1,3 +1,5 @@
+/* Files of probed values: one .npy per visit and a CSV index, both numbered in the order of the
+ * visits under one mutex. */
 #include "observe/probe_files.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Values seen by probes of one machine: an append-only list, searched linearly by id and visit. */
 #include "observe/probes.h"
 
 hr_status_t exec_probes_add(exec_probes_t *probes, hr_str_t id, hlo_value_t *value) {

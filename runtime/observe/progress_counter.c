@@ -1,3 +1,6 @@
+/* Progress counters: relaxed atomics with one writer, so that plain loads and stores suffice and
+ * no locked instruction is needed. Readers may see loop and iteration count of different moments.
+ */
 #include "observe/progress_counter.h"
 
 #include <stdio.h>
@@ -5,7 +8,7 @@
 #include "base/clock.h"
 #include "comm/model/comm_signature.h"
 
-#define LOOK_S 0.01
+#define POLL_S 0.01
 
 /* There is one writer, so that no locked instruction is needed. */
 #define GET(location) atomic_load_explicit(&(location), memory_order_relaxed)
@@ -52,7 +55,8 @@ void exec_progress_add_iterations(exec_progress_t *progress, const hlo_instr_t *
 void exec_progress_add_call(exec_progress_t *progress, const hlo_computation_t *computation) {
   exec_loop_note_t *notes[2];
   if (!progress || !GET(progress->outer.loop)) return;
-  notes[0] = &progress->outer, notes[1] = &progress->inner;
+  notes[0] = &progress->outer;
+  notes[1] = &progress->inner;
   for (int i = 0; i < 2; i++) {
     const hlo_instr_t *loop = GET(notes[i]->loop);
     if (loop && loop->called[1] == computation) SET(notes[i]->rounds, GET(notes[i]->rounds) + 1);
@@ -66,7 +70,7 @@ void exec_progress_add_step(exec_progress_t *progress, bool is_transfer) {
 bool exec_progress_is_due(exec_progress_t *progress) {
   if (!progress || !GET(progress->outer.loop)) return false;
   double now = hr_clock_coarse_s();
-  if (now - progress->polled_s < LOOK_S) return false;
+  if (now - progress->polled_s < POLL_S) return false;
   progress->polled_s = now;
   return true;
 }

@@ -1,3 +1,5 @@
+/* Spans of the trace for the steps of a plan: names, kernel, why a step has no native kernel, and
+ * estimates of flops and bytes. Built once per program; recording is base/trace.c. */
 #include "observe/step_trace.h"
 
 #include "base/map.h"
@@ -5,7 +7,7 @@
 #include "ops/query/few_terms.h"
 #include "ops/query/codegen_support.h"
 
-/* Numbers like this are enough to tell kernels apart in a table that people read. */
+/* A 64-bit hash suffices to group equal kernels in a table. */
 static uint64_t shape_hash(const hlo_shape_t *shape, uint64_t seed) {
   for (int i = 0; i < hlo_shape_leaf_count(shape); i++) {
     const hlo_shape_t *leaf = hlo_shape_leaf(shape, i);

@@ -1,17 +1,18 @@
-/* One timeline out of those of all processes. */
+/* Merges the timelines of all processes into one. */
 #ifndef EXEC_TRACE_MERGE_H
 #define EXEC_TRACE_MERGE_H
 
 #include "base/trace.h"
 #include "comm/peers/process_comm.h"
 
-/* Collective. Rank 0 gets a JSON object as chrome://tracing and ui.perfetto.dev read it, with one
- * process per rank; the others' text stays empty. Clocks of one machine are one; those of others
- * are set by a barrier. Errors: NO_MEMORY, and what transfers meet. */
+/* Collective. Appends on rank 0 a JSON object for chrome://tracing and ui.perfetto.dev, one process
+ * per rank, times in microseconds; other ranks' text stays empty. Clocks of different hosts are
+ * aligned by a barrier.
+ * Errors: NO_MEMORY; UNAVAILABLE, CANCELLED, DEADLINE of its transfers. */
 hr_status_t exec_trace_merge(exec_comm_t *comm, int rank, int world_size, const hr_trace_t *trace,
                              hr_strbuf_t *text);
 
-/* The same of this process alone. */
+/* The same for this process alone; not collective. */
 hr_status_t exec_trace_print(int rank, const hr_trace_t *trace, hr_strbuf_t *text);
 
 #endif

@@ -1,3 +1,17 @@
+/* The report who waits for whom: a wait-for graph of one edge per rank (single-resource model),
+ * gathered by rank 0 on request or when some rank times out.
+ *
+ *   any rank -> 0   NOTE_QUERY      a signal asks for the report
+ *   any rank -> 0   NOTE_TIMED_OUT    this rank has timed out
+ *   0 -> all        NOTE_QUESTION   numbered
+ *   all -> 0        NOTE_ANSWER     text, awaited rank, host
+ *
+ * Rank 0 prints after COLLECT_S, or when all have answered: first a cycle of the graph, if there is
+ * one, then the other ranks. A rank that computes outside of loops does not answer. A rank that
+ * timed out stays for LINGER_S, so that its exit does not abort the job before the report.
+ *
+ * Cost: one probe every POLL_S while waiting; polls back off to at most 1/POLL_BACKOFF of the time.
+ */
 #include "observe/wait_for_graph.h"
 
 #include <stdlib.h>
@@ -9,25 +23,25 @@
 #include "transport/core/progress.h"
 #include "transport/core/request.h"
 
-#define HEAR_S 1.0        /* how long rank 0 listens to the others */
-#define ANSWER_S 0.4      /* how long a process that gives up waits to be asked, */
-#define PATIENCE_S 1.6    /* and lets rank 0 make its report before it ends */
-#define LOOK_S 0.02       /* between two looks at messages, */
-#define LOOK_SOON_S 0.002 /* while rank 0 listens */
-#define LOOK_SHARE                                                                         \
-  4 /* so many times as long as a look took the next one is put off: where others want the \
-       processor each question whether a message is there may give it away */
-#define LOOK_POLLS 64 /* polls between two looks at the clock */
+#define COLLECT_S 1.0           /* seconds that rank 0 collects answers */
+#define QUESTION_WAIT_S 0.4     /* seconds that a rank that timed out waits for a question */
+#define LINGER_S 1.6            /* seconds that it keeps answering before it exits */
+#define POLL_S 0.02             /* seconds between polls for messages */
+#define POLL_COLLECTING_S 0.002 /* the same while rank 0 collects */
+/* Minimum ratio of pause to cost of a poll: with more processes than processors a probe may yield.
+ */
+#define POLL_BACKOFF 4
+#define CLOCK_POLLS 64 /* calls between reads of the clock */
 #define HOST_SIZE 64
 
-typedef enum note_kind { NOTE_QUERY = 1, NOTE_GAVE_UP, NOTE_QUESTION, NOTE_ANSWER } note_kind_t;
+typedef enum note_kind { NOTE_QUERY = 1, NOTE_TIMED_OUT, NOTE_QUESTION, NOTE_ANSWER } note_kind_t;
 
-/* What processes tell each other: rank 0 sends questions, the others the rest. */
+/* Message of the protocol: rank 0 sends questions, the other ranks everything else. */
 typedef struct note {
-  uint32_t kind, number; /* of the question */
-  int32_t peer;          /* whom the sender waits for; -1: its group, or somebody */
+  uint32_t kind, number; /* kind, and number of the question */
+  int32_t peer;          /* rank that the sender waits for; -1: a group, or none */
   float waited_s;
-  uint32_t in_loop; /* it waits for nobody: it iterates in a loop */
+  uint32_t in_loop; /* the sender iterates in a loop and waits for no rank */
   char host[HOST_SIZE];
   char text[320]; /* "waits for ..." */
 } graph_msg_t;
@@ -35,29 +49,29 @@ typedef struct note {
 typedef struct exec_graph {
   exec_comm_t *comm;
   unsigned polls;
-  double look_next_s;
+  double next_poll_s;
   graph_msg_t mine;
-  tp_message_t *sending;  /* `mine`, to rank 0; NULL: it has gone */
-  bool gave_up, answered; /* the second: rank 0, once at least */
-  double gave_up_s;       /* of the others */
-  /* Of rank 0, by rank. */
-  graph_msg_t *all; /* kind 0: it has not answered */
+  tp_message_t *sending;    /* send of `mine` to rank 0; NULL: completed */
+  bool timed_out, answered; /* this rank timed out; it answered rank 0 at least once */
+  double timed_out_s;       /* other ranks: time of the time-out */
+  /* Rank 0 only, by rank. */
+  graph_msg_t *all; /* last message; kind 0: no answer yet */
   tp_message_t **questions;
   bool *in_cycle;
   graph_msg_t question;
-  bool listens;
+  bool is_collecting;
   double queried_s, reported_s;
-  int late_rank; /* the first one that gave up; -1: none */
+  int late_rank; /* first rank that timed out; -1: none */
 } exec_graph_t;
 
 static tp_endpoint_t *endpoint_of(const exec_graph_t *graph) {
   return graph->comm->groups->endpoint;
 }
 
-/* --- what this process says of itself --- */
+/* --- state of this process --- */
 
-/* "a.hlo:6:3" out of a failure made here. */
-static void find_place(char *into, size_t size) {
+/* "a.hlo:6:3": the location that a status created here would carry. */
+static void find_location(char *into, size_t size) {
   hr_status_t here = hr_error(HR_DEADLINE, "here");
   char *report = hr_status_format(here), *end = report ? strstr(report, ": error") : NULL;
   snprintf(into, size, "%.*s", end ? (int)(end - report) : 0, report ? report : "");
@@ -72,7 +86,7 @@ static void describe(const exec_comm_t *comm, graph_msg_t *mine) {
   mine->in_loop =
       !comm->is_waiting && exec_progress_describe(comm->progress, mine->text, sizeof mine->text);
   if (mine->in_loop) return;
-  find_place(location, sizeof location);
+  find_location(location, sizeof location);
   if (comm->awaited_instr)
     snprintf(mine->text, sizeof mine->text, "waits for rank %d to %s on channel %ld (%s)",
              comm->awaited_rank, comm->awaited_instr->op == HLO_SEND ? "receive" : "send",
@@ -92,12 +106,13 @@ static hr_status_t test_message(tp_endpoint_t *endpoint, tp_message_t **message)
   return st;
 }
 
-/* Is there a note from `from`? *out_note is then what it says. */
-static hr_status_t take_note(exec_graph_t *graph, int from, graph_msg_t *out_note, bool *out_come) {
+/* Receives a message from `from` if one has arrived. */
+static hr_status_t receive_note(exec_graph_t *graph, int from, graph_msg_t *out_note,
+                                bool *out_arrived) {
   tp_endpoint_t *endpoint = endpoint_of(graph);
   tp_message_t *message;
-  HR_TRY(endpoint->vtable->probe(endpoint, from, TP_TAG_REPORT, out_come));
-  if (!*out_come) return NULL;
+  HR_TRY(endpoint->vtable->probe(endpoint, from, TP_TAG_REPORT, out_arrived));
+  if (!*out_arrived) return NULL;
   HR_TRY(
       endpoint->vtable->recv(endpoint, from, TP_TAG_REPORT, out_note, sizeof *out_note, &message));
   for (uint32_t polls = 0; message; polls++) {
@@ -107,9 +122,9 @@ static hr_status_t take_note(exec_graph_t *graph, int from, graph_msg_t *out_not
   return NULL;
 }
 
-/* One after the other: while one is on its way the next is left out. */
-static hr_status_t notify_first(exec_graph_t *graph, note_kind_t kind, uint32_t number,
-                                double waited_s) {
+/* Sends a message to rank 0, unless the previous one is still in flight. */
+static hr_status_t send_to_first(exec_graph_t *graph, note_kind_t kind, uint32_t number,
+                                 double waited_s) {
   tp_endpoint_t *endpoint = endpoint_of(graph);
   HR_TRY(test_message(endpoint, &graph->sending));
   if (graph->sending) return NULL;
@@ -121,25 +136,25 @@ static hr_status_t notify_first(exec_graph_t *graph, note_kind_t kind, uint32_t 
 
 static hr_status_t answer_first(exec_graph_t *graph) {
   graph_msg_t note;
-  bool come;
+  bool arrived;
   HR_TRY(test_message(endpoint_of(graph), &graph->sending));
   if (atomic_exchange(&graph->comm->wants_graph, false))
-    HR_TRY(notify_first(graph, NOTE_QUERY, 0, 0));
-  HR_TRY(take_note(graph, 0, &note, &come));
-  if (!come) return NULL;
+    HR_TRY(send_to_first(graph, NOTE_QUERY, 0, 0));
+  HR_TRY(receive_note(graph, 0, &note, &arrived));
+  if (!arrived) return NULL;
   graph->answered = true;
-  return notify_first(graph, NOTE_ANSWER, note.number, 0);
+  return send_to_first(graph, NOTE_ANSWER, note.number, 0);
 }
 
 /* --- rank 0 asks --- */
 
-static hr_status_t begin_to_listen(exec_graph_t *graph, double now) {
+static hr_status_t start_collecting(exec_graph_t *graph, double now) {
   tp_endpoint_t *endpoint = endpoint_of(graph);
-  if (graph->listens) return NULL;
+  if (graph->is_collecting) return NULL;
   for (int r = 1; r < endpoint->world_size; r++)
     if (graph->questions[r])
       return NULL; /* one has not even gone out: everybody was asked a moment ago */
-  graph->listens = true;
+  graph->is_collecting = true;
   graph->queried_s = now;
   graph->question = (graph_msg_t){.kind = NOTE_QUESTION, .number = graph->question.number + 1};
   for (int r = 1; r < endpoint->world_size; r++) {
@@ -150,36 +165,36 @@ static hr_status_t begin_to_listen(exec_graph_t *graph, double now) {
   return NULL;
 }
 
-/* A signal to mpirun reaches all: they ask together, and need one report. */
-static hr_status_t take_in(exec_graph_t *graph, int rank, const graph_msg_t *note, double now) {
+/* A signal to mpirun reaches all ranks at once: their queries within COLLECT_S are one report. */
+static hr_status_t handle_note(exec_graph_t *graph, int rank, const graph_msg_t *note, double now) {
   if (note->kind == NOTE_QUERY)
-    return now - graph->reported_s > HEAR_S ? begin_to_listen(graph, now) : NULL;
+    return now - graph->reported_s > COLLECT_S ? start_collecting(graph, now) : NULL;
   if (note->kind == NOTE_ANSWER) {
     if (note->number == graph->question.number) graph->all[rank] = *note;
     return NULL;
   }
   if (graph->late_rank < 0) graph->late_rank = rank;
-  HR_TRY(begin_to_listen(graph, now));
+  HR_TRY(start_collecting(graph, now));
   graph->all[rank] = *note;
   return NULL;
 }
 
-static hr_status_t hear_others(exec_graph_t *graph, double now) {
+static hr_status_t receive_notes(exec_graph_t *graph, double now) {
   graph_msg_t note;
-  bool come;
+  bool arrived;
   for (int r = 1; r < endpoint_of(graph)->world_size; r++) {
     HR_TRY(test_message(endpoint_of(graph), &graph->questions[r]));
     for (;;) {
-      HR_TRY(take_note(graph, r, &note, &come));
-      if (!come) break;
-      HR_TRY(take_in(graph, r, &note, now));
+      HR_TRY(receive_note(graph, r, &note, &arrived));
+      if (!arrived) break;
+      HR_TRY(handle_note(graph, r, &note, now));
     }
   }
   return NULL;
 }
 
-static bool has_heard(const exec_graph_t *graph, double now) {
-  if (now - graph->queried_s > HEAR_S) return true;
+static bool is_complete(const exec_graph_t *graph, double now) {
+  if (now - graph->queried_s > COLLECT_S) return true;
   for (int r = 1; r < endpoint_of(graph)->world_size; r++)
     if (!graph->all[r].kind) return false;
   return true;
@@ -187,7 +202,7 @@ static bool has_heard(const exec_graph_t *graph, double now) {
 
 /* --- the report --- */
 
-/* A rank that is on a cycle of waiting, or -1. */
+/* A rank on a cycle of the graph, or -1. Each rank has one outgoing edge at most. */
 static int find_cycle(const graph_msg_t *all, int world) {
   for (int start = 0; start < world; start++) {
     int at = start, steps = 0;
@@ -213,7 +228,7 @@ static hr_status_t note_rank(hr_status_t st, const exec_graph_t *graph, int rank
                         several ? note->host : "");
 }
 
-/* Adds notes to a failure. */
+/* Adds the report to a failure as notes: the cycle first, then the other ranks. */
 static hr_status_t report(hr_status_t st, exec_graph_t *graph) {
   const graph_msg_t *all = graph->all;
   int world = endpoint_of(graph)->world_size, first = find_cycle(all, world), count = 0;
@@ -234,22 +249,22 @@ static hr_status_t report(hr_status_t st, exec_graph_t *graph) {
   return st;
 }
 
-static hr_status_t too_long(int rank, const graph_msg_t *note, double waited_s) {
+static hr_status_t timeout_error(int rank, const graph_msg_t *note, double waited_s) {
   if (note->in_loop)
     return hr_error(HR_DEADLINE, "rank %d spent %.3g s in one loop without communicating", rank,
                     waited_s);
   return hr_error(HR_DEADLINE, "rank %d waited %.3g s for its peers", rank, waited_s);
 }
 
-/* Errors: what somebody's giving up makes of it; otherwise the report is only printed. */
-static hr_status_t finish_listening(exec_graph_t *graph, double now) {
-  graph->listens = false;
+/* Errors: DEADLINE with the report if a rank timed out; otherwise the report is only printed. */
+static hr_status_t finish_collecting(exec_graph_t *graph, double now) {
+  graph->is_collecting = false;
   graph->reported_s = now;
   graph->all[0] = (graph_msg_t){.kind = NOTE_ANSWER};
   describe(graph->comm, &graph->all[0]);
   const graph_msg_t *late = &graph->all[graph->late_rank < 0 ? 0 : graph->late_rank];
   if (graph->late_rank >= 0)
-    return report(too_long(graph->late_rank, late, (double)late->waited_s), graph);
+    return report(timeout_error(graph->late_rank, late, (double)late->waited_s), graph);
   hr_status_t st = report(hr_error(HR_CANCELLED, "who waits for whom"), graph);
   hr_status_print_notes(stderr, st);
   hr_status_release(st);
@@ -257,16 +272,16 @@ static hr_status_t finish_listening(exec_graph_t *graph, double now) {
 }
 
 static hr_status_t query_others(exec_graph_t *graph, double now) {
-  if (atomic_exchange(&graph->comm->wants_graph, false)) HR_TRY(begin_to_listen(graph, now));
-  HR_TRY(hear_others(graph, now));
-  return graph->listens && has_heard(graph, now) ? finish_listening(graph, now) : NULL;
+  if (atomic_exchange(&graph->comm->wants_graph, false)) HR_TRY(start_collecting(graph, now));
+  HR_TRY(receive_notes(graph, now));
+  return graph->is_collecting && is_complete(graph, now) ? finish_collecting(graph, now) : NULL;
 }
 
 /* --- polling --- */
 
 static void end_graph(exec_comm_t *comm);
 
-static hr_status_t graph_of(exec_comm_t *comm, exec_graph_t **out_graph) {
+static hr_status_t get_graph(exec_comm_t *comm, exec_graph_t **out_graph) {
   void *memory;
   *out_graph = comm->graph;
   if (comm->graph) return NULL;
@@ -285,44 +300,45 @@ static hr_status_t graph_of(exec_comm_t *comm, exec_graph_t **out_graph) {
   return NULL;
 }
 
-static hr_status_t look(exec_graph_t *graph, double now) {
+static hr_status_t poll_messages(exec_graph_t *graph, double now) {
   tp_groups_t *groups = graph->comm->groups;
   tp_progress_lock(groups);
   hr_status_t st = groups->endpoint->rank ? answer_first(graph) : query_others(graph, now);
   tp_progress_unlock(groups);
-  double end = hr_clock_coarse_s(), pause = graph->listens ? LOOK_SOON_S : LOOK_S,
-         rest = LOOK_SHARE * (end - now);
-  graph->look_next_s = end + (rest > pause ? rest : pause);
+  double end = hr_clock_coarse_s(), pause = graph->is_collecting ? POLL_COLLECTING_S : POLL_S,
+         rest = POLL_BACKOFF * (end - now);
+  graph->next_poll_s = end + (rest > pause ? rest : pause);
   return st;
 }
 
 hr_status_t exec_wait_poll(exec_comm_t *comm, bool often) {
   exec_graph_t *graph;
-  HR_TRY(graph_of(comm, &graph));
-  if (graph->gave_up || (often && !graph->listens && ++graph->polls % LOOK_POLLS)) return NULL;
+  HR_TRY(get_graph(comm, &graph));
+  if (graph->timed_out || (often && !graph->is_collecting && ++graph->polls % CLOCK_POLLS))
+    return NULL;
   double now = hr_clock_coarse_s();
-  return now < graph->look_next_s ? NULL : look(graph, now);
+  return now < graph->next_poll_s ? NULL : poll_messages(graph, now);
 }
 
 /* --- giving up --- */
 
-/* Rank 0 looks until it has a report. */
-static hr_status_t report_now(exec_graph_t *graph, double waited_s) {
+/* Rank 0 timed out: polls until the report is complete. */
+static hr_status_t report_timeout(exec_graph_t *graph, double waited_s) {
   tp_endpoint_t *endpoint = endpoint_of(graph);
   graph->late_rank = 0;
-  graph->listens = false;
-  hr_status_t st = begin_to_listen(graph, hr_clock_coarse_s());
-  for (uint32_t polls = 0; !st && !has_heard(graph, hr_clock_coarse_s()); polls++) {
-    st = hear_others(graph, hr_clock_coarse_s());
+  graph->is_collecting = false;
+  hr_status_t st = start_collecting(graph, hr_clock_coarse_s());
+  for (uint32_t polls = 0; !st && !is_complete(graph, hr_clock_coarse_s()); polls++) {
+    st = receive_notes(graph, hr_clock_coarse_s());
     endpoint->vtable->backoff(endpoint, polls);
   }
   graph->all[0] = (graph_msg_t){.kind = NOTE_ANSWER};
   describe(graph->comm, &graph->all[0]);
-  return hr_status_join(report(too_long(0, &graph->all[0], waited_s), graph), st);
+  return hr_status_join(report(timeout_error(0, &graph->all[0], waited_s), graph), st);
 }
 
-/* Answers questions until `until_s`, or until it has answered one. */
-static hr_status_t go_on_answering(exec_graph_t *graph, double until_s, bool once) {
+/* Answers questions until time `until_s`, or with `once` until it has answered one. */
+static hr_status_t answer_until(exec_graph_t *graph, double until_s, bool once) {
   tp_endpoint_t *endpoint = endpoint_of(graph);
   for (uint32_t polls = 0; hr_clock_coarse_s() < until_s && !(once && graph->answered); polls++) {
     HR_TRY(answer_first(graph));
@@ -331,34 +347,34 @@ static hr_status_t go_on_answering(exec_graph_t *graph, double until_s, bool onc
   return NULL;
 }
 
-/* Another rank tells rank 0, who is to ask it once more. */
-static hr_status_t leave_to_first(exec_graph_t *graph, double waited_s) {
-  graph->gave_up_s = hr_clock_coarse_s();
-  hr_status_t st = notify_first(graph, NOTE_GAVE_UP, 0, waited_s);
-  if (!st) st = go_on_answering(graph, graph->gave_up_s + ANSWER_S, true);
-  return hr_status_join(too_long(endpoint_of(graph)->rank, &graph->mine, waited_s), st);
+/* Another rank timed out: it tells rank 0 and waits for the question. */
+static hr_status_t report_to_first(exec_graph_t *graph, double waited_s) {
+  graph->timed_out_s = hr_clock_coarse_s();
+  hr_status_t st = send_to_first(graph, NOTE_TIMED_OUT, 0, waited_s);
+  if (!st) st = answer_until(graph, graph->timed_out_s + QUESTION_WAIT_S, true);
+  return hr_status_join(timeout_error(endpoint_of(graph)->rank, &graph->mine, waited_s), st);
 }
 
 hr_status_t exec_wait_cancel(exec_comm_t *comm, double waited_s) {
   exec_graph_t *graph;
-  HR_TRY(graph_of(comm, &graph));
+  HR_TRY(get_graph(comm, &graph));
   int rank = comm->groups->endpoint->rank;
-  if (graph->gave_up) return too_long(rank, rank ? &graph->mine : &graph->all[0], waited_s);
-  graph->gave_up = true;
+  if (graph->timed_out) return timeout_error(rank, rank ? &graph->mine : &graph->all[0], waited_s);
+  graph->timed_out = true;
   tp_progress_lock(comm->groups);
-  hr_status_t st = rank ? leave_to_first(graph, waited_s) : report_now(graph, waited_s);
+  hr_status_t st = rank ? report_to_first(graph, waited_s) : report_timeout(graph, waited_s);
   tp_progress_unlock(comm->groups);
   return st;
 }
 
 /* exec_comm_t.end_graph, called before the endpoint closes. A process that timed out goes on
- * answering until PATIENCE_S have passed: its exit may end the whole job. */
+ * answering until LINGER_S have passed: its exit may end the whole job. */
 static void end_graph(exec_comm_t *comm) {
   exec_graph_t *graph = comm->graph;
   tp_endpoint_t *endpoint = endpoint_of(graph);
   tp_progress_lock(comm->groups);
-  if (graph->gave_up_s > 0)
-    hr_status_release(go_on_answering(graph, graph->gave_up_s + PATIENCE_S, false));
+  if (graph->timed_out_s > 0)
+    hr_status_release(answer_until(graph, graph->timed_out_s + LINGER_S, false));
   for (int r = 0; r < endpoint->world_size; r++) {
     hr_status_release(test_message(endpoint, &graph->questions[r]));
     if (graph->questions[r]) endpoint->vtable->cancel(endpoint, graph->questions[r]);

@@ -1,25 +1,24 @@
-/* Who waits for whom. Rank 0 asks all others where they are, when it is asked to (a signal to any
- * process) or when some process has waited too long, and reports what they say within a second, a
- * cycle first. A process answers while it waits, and while it iterates in a loop: one that computes
- * otherwise is silent. Cost: a look for messages now and then while a process waits; nothing for
- * short waits. */
+/* The report who waits for whom. Rank 0 asks all ranks for their state, on request (a signal to any
+ * process) or when some rank times out, and reports within a second, a cycle first. A rank answers
+ * while it waits and while it iterates in a loop; otherwise it is silent.
+ * Cost:   a probe for messages now and then while a process waits; nothing for short waits.
+ * Thread: the one that waits, unless stated. */
 #ifndef EXEC_WAIT_FOR_GRAPH_H
 #define EXEC_WAIT_FOR_GRAPH_H
 
 #include "comm/peers/process_comm.h"
 
-/* Asks for the report, which rank 0 prints to standard error when it waits next. From any thread of
+/* Requests the report, which rank 0 prints to standard error when it next waits. Thread: any, on
  * any rank. */
 void exec_wait_query(exec_comm_t *comm);
-/* Called again and again while the process waits or iterates in a loop, by the thread that does;
- * `often`: thousands of times a second. Errors: DEADLINE on rank 0 when another process has waited
- * too long, with the report. */
+/* Serves the protocol; to be called repeatedly while the process waits or iterates in a loop.
+ * `often`: thousands of times a second, so that most calls return at once.
+ * Errors: DEADLINE on rank 0 with the report, when another rank has timed out. */
 hr_status_t exec_wait_poll(exec_comm_t *comm, bool often);
-/* The failure of a process that has waited too long, with what it waits for; on rank 0 with the
- * report. Called as exec_wait_poll. */
+/* Returns DEADLINE for this rank after `waited_s` seconds; on rank 0 with the report. */
 hr_status_t exec_wait_cancel(exec_comm_t *comm, double waited_s);
-/* In words: what a process does whose current instruction is `current` (NULL: none yet). From any
- * thread: what it reads may be a moment old. */
+/* Describes what this process does, as text of at most `size` bytes; `current`: its current
+ * instruction, NULL outside of programs. Thread: any; may be slightly out of date. */
 void exec_wait_describe(const exec_comm_t *comm, const hlo_instr_t *current, char *into,
                         size_t size);
 

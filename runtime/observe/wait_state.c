@@ -1,3 +1,12 @@
+/* The deadlock test over the last answers of all ranks. Greatest fixed point: assume that all
+ * waiting ranks are deadlocked, then repeatedly release those whose needs are already met, or
+ * depend on a rank that is not in the set. What remains can never be released. Cost: ranks
+ * squared times needs, at worst.
+ *
+ * The answers are of different times. Each is valid for an interval [held_from, held_to]; the
+ * result counts only if the intervals of all deadlocked and finished ranks intersect, since then
+ * all of them were in these states at one moment, and no rank of the set can leave its state by
+ * itself. */
 #include "observe/wait_state.h"
 
 #include <stdlib.h>
@@ -27,7 +36,7 @@ static int compare_started(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-hr_status_t wait_states_update(wait_states_t *states, hr_str_t answer, double told_s,
+hr_status_t wait_states_update(wait_states_t *states, hr_str_t answer, double answered_s,
                                double queried_s) {
   const exec_answer_t *head = (const exec_answer_t *)answer.data;
   if (states->bytes && head_of(states)->waits == head->waits &&
@@ -45,16 +54,16 @@ hr_status_t wait_states_update(wait_states_t *states, hr_str_t answer, double to
   memcpy(states->bytes, answer.data, answer.size);
   if (head->started_count)
     qsort(started_of(states), head->started_count, sizeof(exec_started_t), compare_started);
-  states->held_from = told_s;
+  states->held_from = answered_s;
   states->held_to = queried_s;
   return NULL;
 }
 
 void wait_states_deinit(wait_states_t *states) { hr_free(states->bytes); }
 
-/* --- who is stuck --- */
+/* --- the test --- */
 
-static uint64_t started_by(const wait_states_t *states, uint64_t what) {
+static uint64_t count_started(const wait_states_t *states, uint64_t what) {
   exec_started_t key = {.what = what};
   if (!head_of(states)->started_count) return 0;
   const exec_started_t *found = bsearch(&key, started_of(states), head_of(states)->started_count,
@@ -62,27 +71,26 @@ static uint64_t started_by(const wait_states_t *states, uint64_t what) {
   return found ? found->count : 0;
 }
 
-/* What a rank needs of one that will never do it; NULL: there is hope. */
-static const exec_needed_t *find_hopeless(const wait_states_t *all, int rank) {
+/* A need of `rank` that a deadlocked or finished rank will never meet; NULL: none. */
+static const exec_needed_t *find_unsatisfiable(const wait_states_t *all, int rank) {
   const exec_needed_t *needs = needs_of(&all[rank]);
   for (uint64_t n = 0; n < head_of(&all[rank])->need_count; n++) {
     const wait_states_t *other = &all[needs[n].rank];
-    if (!other->is_stuck && !is_in(other, EXEC_WAIT_FINISHED)) continue;
-    if (started_by(other, needs[n].what) < needs[n].count) return &needs[n];
+    if (!other->is_deadlocked && !is_in(other, EXEC_WAIT_FINISHED)) continue;
+    if (count_started(other, needs[n].what) < needs[n].count) return &needs[n];
   }
   return NULL;
 }
 
-/* Everybody who waits is stuck, but for those who may still get what they need, and whom these may
- * help. */
-static int mark_stuck(wait_states_t *all, int world) {
+/* Marks the deadlocked ranks (greatest fixed point, see above) and returns their number. */
+static int find_deadlocked(wait_states_t *all, int world) {
   int stuck = 0;
-  for (int r = 0; r < world; r++) stuck += all[r].is_stuck = is_in(&all[r], EXEC_WAIT_WAITS);
+  for (int r = 0; r < world; r++) stuck += all[r].is_deadlocked = is_in(&all[r], EXEC_WAIT_WAITS);
   for (bool changed = true; changed;) {
     changed = false;
     for (int r = 0; r < world; r++) {
-      if (!all[r].is_stuck || find_hopeless(all, r)) continue;
-      all[r].is_stuck = false;
+      if (!all[r].is_deadlocked || find_unsatisfiable(all, r)) continue;
+      all[r].is_deadlocked = false;
       changed = true;
       stuck--;
     }
@@ -90,12 +98,12 @@ static int mark_stuck(wait_states_t *all, int world) {
   return stuck;
 }
 
-/* Is there a moment at which all of them were where they say? */
-static bool are_of_one_moment(const wait_states_t *all, int world) {
+/* Whether the intervals of all deadlocked and finished ranks have a common moment. */
+static bool do_intervals_intersect(const wait_states_t *all, int world) {
   double from = 0, to = 0;
   bool any = false;
   for (int r = 0; r < world; r++) {
-    if (!all[r].is_stuck && !is_in(&all[r], EXEC_WAIT_FINISHED)) continue;
+    if (!all[r].is_deadlocked && !is_in(&all[r], EXEC_WAIT_FINISHED)) continue;
     if (!any || all[r].held_from > from) from = all[r].held_from;
     if (!any || all[r].held_to < to) to = all[r].held_to;
     any = true;
@@ -109,27 +117,26 @@ static hr_status_t note_rank(hr_status_t st, const wait_states_t *all, int rank)
   const wait_states_t *states = &all[rank];
   if (is_in(states, EXEC_WAIT_FINISHED))
     return hr_status_note(st, "rank %d has finished its program", rank);
-  if (!states->is_stuck)
+  if (!states->is_deadlocked)
     return hr_status_note(st, "rank %d %s%s", rank,
                           states->bytes ? "was last seen in " : "computes",
                           states->bytes ? text_of(states) : "");
-  const exec_needed_t *need = find_hopeless(all, rank);
+  const exec_needed_t *need = find_unsatisfiable(all, rank);
   return hr_status_note(
       st, "rank %d waits in %s, for rank %ld to start its operation number %lu; it has started %lu",
       rank, text_of(states), (long)need->rank, (unsigned long)need->count,
-      (unsigned long)started_by(&all[need->rank], need->what));
+      (unsigned long)count_started(&all[need->rank], need->what));
 }
 
-static int next_of(const wait_states_t *all, int rank) {
-  return all[rank].is_stuck ? (int)find_hopeless(all, rank)->rank : -1;
+static int next_in_cycle(const wait_states_t *all, int rank) {
+  return all[rank].is_deadlocked ? (int)find_unsatisfiable(all, rank)->rank : -1;
 }
 
-/* A rank on a cycle of waiting, or -1: then those who are stuck wait for others that have finished.
- */
+/* A rank on a cycle, or -1: then the deadlocked ranks wait for ranks that have finished. */
 static int find_cycle(const wait_states_t *all, int world) {
   for (int start = 0; start < world; start++) {
     int at = start, steps = 0;
-    do at = next_of(all, at);
+    do at = next_in_cycle(all, at);
     while (at >= 0 && at != start && ++steps <= world);
     if (at == start) return start;
   }
@@ -143,9 +150,9 @@ static hr_status_t report(wait_states_t *all, int world, int stuck) {
   int first = find_cycle(all, world), at = first;
   if (first >= 0) st = hr_status_note(st, "a cycle of waiting:");
   while (at >= 0) {
-    int next = next_of(all, at);
+    int next = next_in_cycle(all, at);
     st = note_rank(st, all, at);
-    all[at].held_to = -1; /* it has been told of */
+    all[at].held_to = -1; /* marks it as reported */
     at = next == first ? -1 : next;
   }
   for (int r = 0; r < world; r++)
@@ -153,9 +160,9 @@ static hr_status_t report(wait_states_t *all, int world, int stuck) {
   return st;
 }
 
-hr_status_t wait_detect_deadlock(wait_states_t *all, int world, bool *out_looks_bad) {
-  int stuck = mark_stuck(all, world);
-  *out_looks_bad = stuck > 0;
-  if (!stuck || !are_of_one_moment(all, world)) return NULL;
+hr_status_t wait_detect_deadlock(wait_states_t *all, int world, bool *out_is_suspect) {
+  int stuck = find_deadlocked(all, world);
+  *out_is_suspect = stuck > 0;
+  if (!stuck || !do_intervals_intersect(all, world)) return NULL;
   return report(all, world, stuck);
 }

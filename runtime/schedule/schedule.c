@@ -1,3 +1,4 @@
+/* Construction and printing of schedules; all steps live in the schedule's arena. */
 #include "schedule/schedule.h"
 
 #include <string.h>

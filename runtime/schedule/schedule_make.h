@@ -1,4 +1,4 @@
-/* For the patterns: making steps, and the pipelines. */
+/* Helpers of the pattern generators: append steps to a block. */
 #ifndef SCHEDULE_SCHEDULE_MAKE_H
 #define SCHEDULE_SCHEDULE_MAKE_H
 
@@ -7,7 +7,7 @@
 #define MAKE_NAME 48
 #define MAKE_MAX_RANKS 1024
 
-/* Where steps go. */
+/* Destination of steps, and the expected results so far. */
 typedef struct writer {
   schedule_t *schedule;
   schedule_block_t *block;
@@ -25,7 +25,7 @@ static inline char *make_name2(char into[MAKE_NAME], const char *base, int a, in
 }
 
 hr_status_t schedule_write_const(schedule_writer_t *writer, const char *name, double number);
-/* b NULL: a copy */
+/* name = op(a, b); b NULL: a copy of a. */
 hr_status_t schedule_write_compute(schedule_writer_t *writer, const char *name, hlo_opcode_t op,
                                    const char *a, const char *b);
 hr_status_t schedule_write_transfer(schedule_writer_t *writer, schedule_kind_t kind,

@@ -1,3 +1,5 @@
+/* Recursive-descent reader of the schedule language (schedule.h). One token of lookahead;
+ * statements are words of statements.def or assignments. Errors carry file, line and column. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,3 +1,7 @@
+/* Divides the cores of a host among its ranks with hwloc. The cores that this process may use
+ * (cgroup, affinity mask, launcher) are listed in logical order, so that neighbours share caches,
+ * and cut into equal consecutive parts by local rank. With more ranks than cores several ranks
+ * get the same core, and binding is left to the kernel. */
 #include "topo/topo.h"
 
 #include <hwloc.h>
@@ -37,7 +41,7 @@ void topo_begin(void) {
 
 /* Linux tells all that is wanted; hwloc's own asking would visit every processor. Caches take as
  * long as all the rest. */
-static void ask_for_little(hwloc_topology_t topology, bool with_caches) {
+static void limit_discovery(hwloc_topology_t topology, bool with_caches) {
   unsigned long flags = 0;
 #if HWLOC_API_VERSION >= 0x00020800
   flags = HWLOC_TOPOLOGY_FLAG_NO_DISTANCES | HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS |
@@ -55,7 +59,7 @@ static hr_status_t load_machine(bool with_caches, hwloc_topology_t *out_topology
   hwloc_topology_t topology;
   topo_begin();
   if (hwloc_topology_init(&topology)) return hr_error(HR_UNAVAILABLE, "hwloc cannot start");
-  ask_for_little(topology, with_caches);
+  limit_discovery(topology, with_caches);
   if (hwloc_topology_load(topology)) {
     hwloc_topology_destroy(topology);
     return hr_error(HR_UNAVAILABLE, "hwloc cannot examine this machine");
@@ -109,7 +113,7 @@ static bool bound_by_launcher(void) {
 
 /* How many ranks share the allowed cores, and this rank's number among them. A launcher that binds
  * ranks to packages or NUMA nodes deals them out in turn, so those in one set are `sets` apart. */
-static span_t sharers(int allowed_cores, int all_cores, int local_rank, int local_size) {
+static span_t find_sharers(int allowed_cores, int all_cores, int local_rank, int local_size) {
   if (allowed_cores == all_cores || !bound_by_launcher()) return (span_t){local_rank, local_size};
   int count = (int)(((long)local_size * allowed_cores + all_cores / 2) / all_cores);
   if (count < 1) count = 1;
@@ -118,7 +122,7 @@ static span_t sharers(int allowed_cores, int all_cores, int local_rank, int loca
 }
 
 /* Cores of the allowed ones that belong to sharer `who.start` of `who.count`. */
-static span_t cores_of(span_t who, int cores) {
+static span_t share_span(span_t who, int cores) {
   int start = (int)((long)cores * who.start / who.count),
       end = (int)((long)cores * (who.start + 1) / who.count);
   return (span_t){start, end > start ? end - start : 1};
@@ -128,7 +132,7 @@ static hr_status_t fill_share(topo_share_t *share, int local_rank, int local_siz
   int allowed = count_cores(share->topology, share->allowed);
   int all = count_cores(share->topology, hwloc_topology_get_topology_cpuset(share->topology));
   if (allowed == 0) return hr_error(HR_UNAVAILABLE, "this process may not use any processor");
-  span_t who = sharers(allowed, all, local_rank, local_size), span = cores_of(who, allowed);
+  span_t who = find_sharers(allowed, all, local_rank, local_size), span = share_span(who, allowed);
   share->oversubscribed = who.count > allowed;
   void *memory;
   HR_TRY(hr_alloc((size_t)span.count * sizeof(hwloc_obj_t), &memory));
@@ -290,6 +294,9 @@ hr_status_t topo_print(FILE *stream) {
   const char *rank = getenv("OMPI_COMM_WORLD_LOCAL_RANK"),
              *size = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
   int local_rank = rank ? atoi(rank) : 0, local_size = size ? atoi(size) : 1;
-  if (local_rank < 0 || local_rank >= local_size) local_rank = 0, local_size = 1;
+  if (local_rank < 0 || local_rank >= local_size) {
+    local_rank = 0;
+    local_size = 1;
+  }
   return print_shares(stream, local_rank, local_rank + 1, local_size);
 }

@@ -96,7 +96,8 @@ static void test_buffers(void) {
   const char *const types[] = {"", "f33", "F32", "token", "tuple", "opaque_type", "f32[2]"};
   REFUSED("dtype is NULL", hlorun_buffer_create(NULL, 1, &two, values, NULL, NULL, &array));
   for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-    REFUSED("no element type", hlorun_buffer_create(types[i], 1, &two, values, NULL, NULL, &array));
+    REFUSED("unknown element type",
+            hlorun_buffer_create(types[i], 1, &two, values, NULL, NULL, &array));
   REFUSED("dims is NULL", hlorun_buffer_create("f32", 1, NULL, values, NULL, NULL, &array));
   REFUSED("data is NULL", hlorun_buffer_create("f32", 1, &two, NULL, NULL, NULL, &array));
   REFUSED("data is NULL", hlorun_buffer_create("f32", 0, NULL, NULL, NULL, NULL, &array));
@@ -181,7 +182,7 @@ static void test_clients(void) {
   REFUSED("client is NULL", hlorun_client_gather(NULL, &byte, 1, &byte));
   REFUSED("bytes is NULL", hlorun_client_gather(f.client, NULL, 1, &byte));
   REFUSED("out is NULL", hlorun_client_gather(f.client, &byte, 1, NULL));
-  REFUSED("more than fit", hlorun_client_gather(f.client, &byte, SIZE_MAX, &byte));
+  REFUSED("do not fit", hlorun_client_gather(f.client, &byte, SIZE_MAX, &byte));
   CHECK_OK(hlorun_client_gather(f.client, NULL, 0, NULL));
   REFUSED("client is NULL", hlorun_client_send(NULL, 0, &byte, 1));
   REFUSED("client is NULL", hlorun_client_recv(NULL, 0, &byte, 1));
@@ -214,12 +215,12 @@ static void test_peers(void) {
   hlorun_client_t *clients[2] = {NULL, NULL};
   char byte = 0;
   CHECK_OK(hlorun_clients_create_local(&WITH(threads, 1), 2, clients));
-  REFUSED("more than fit", hlorun_client_send(clients[0], 1, &byte, SIZE_MAX));
-  REFUSED("more than fit", hlorun_client_recv(clients[0], 1, &byte, SIZE_MAX));
+  REFUSED("do not fit", hlorun_client_send(clients[0], 1, &byte, SIZE_MAX));
+  REFUSED("do not fit", hlorun_client_recv(clients[0], 1, &byte, SIZE_MAX));
   REFUSED("is not a peer", hlorun_client_send(clients[0], 2, &byte, 1));
   REFUSED("is not a peer", hlorun_client_recv(clients[1], 1, &byte, 1));
   hlorun_client_cancel(clients[0], "the test says so");
-  REFUSED("make new ones", hlorun_client_resume(clients[0]));
+  REFUSED("create new clients", hlorun_client_resume(clients[0]));
   for (int i = 0; i < 2; i++) hlorun_client_release(clients[i], 0);
 }
 

@@ -67,7 +67,7 @@ static void different_lines(void) {
 
 static void different_counts(void) {
   check_agreement((const char *const *[]){plan, plan, plan}, (int[]){3, 2, 3}, HR_DISAGREE,
-                  "rank 1: (nothing more)");
+                  "rank 1: (end of program)");
   check_agreement((const char *const *[]){plan, plan, plan}, (int[]){0, 0, 1}, HR_DISAGREE,
                   "rank 2: all-reduce a");
 }

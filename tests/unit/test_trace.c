@@ -125,8 +125,7 @@ static void test_shares(void) {
   CU_ASSERT_EQUAL(count_of(&text, "\"units\":3,\"of\":4,\"bytes\":3000}"), 1);
   CU_ASSERT_EQUAL(count_of(&text, "\"tid\":2,\"ts\""), 1);
   CU_ASSERT_EQUAL(
-      count_of(&text, "3 workers, busy for 50% of the kernels' time: the least 0%, the most 80%"),
-      1);
+      count_of(&text, "3 workers, busy for 50% of the kernels' time: minimum 0%, maximum 80%"), 1);
   CU_ASSERT_EQUAL(count_of(&text, "     1.5     40.0   40%"), 1);
   hr_strbuf_deinit(&text);
   hr_trace_destroy(trace);

@@ -1,9 +1,19 @@
+/* Abstract interpretation of single instructions, over the domain of abstract_value.h. What is
+ * known is computed: integer scalars directly, as they make up most control flow, and small
+ * arrays (at most MAX_ARRAY_ELEMENTS) by the reference kernels. Everything else becomes a symbol:
+ * a hash of the instruction and of its operands' symbols. Two processes that compute the same
+ * instruction of equal symbols get equal symbols (value numbering across processes), which proves
+ * equal decisions.
+ *
+ * Random numbers, effects and parameters without a replication attribute get symbols private to a
+ * rank. A kernel that fails makes its result unknown, not the proof wrong. */
 #include "comm/model/abstract_eval.h"
 
 #include "base/map.h"
 #include "ir/sharding.h"
 
-#define ARRAY_MOST 65536 /* larger arrays are not computed: control flow rarely needs them */
+#define MAX_ARRAY_ELEMENTS \
+  65536 /* larger arrays stay symbols: control flow rarely depends on them */
 
 void check_evaluator_init(check_evaluator_t *evaluator, hr_arena_t *arena, hr_map_t *plans) {
   *evaluator = (check_evaluator_t){.arena = arena, .plans = plans};
@@ -29,8 +39,7 @@ static bool is_replicated_sharding(const hlo_sharding_t *sharding, int leaf) {
   return !sharding->named && sharding->kind == HLO_TILE_KIND_REPLICATED;
 }
 
-/* One leaf: its symbol names the coordinates along which the program does not say that it is equal.
- */
+/* One leaf: its symbol includes the grid coordinates along which replication is not declared. */
 static check_value_t parameter_leaf(check_evaluator_t *evaluator, const hlo_instr_t *param,
                                     int leaf) {
   const hlo_extra_t *extra = param->extra;
@@ -72,11 +81,11 @@ check_value_t check_entry_parameter(check_evaluator_t *evaluator, const hlo_inst
 
 static hr_status_t unknown_result(check_evaluator_t *evaluator, const hlo_instr_t *instr,
                                   const check_value_t *in, check_value_t *out_value) {
-  bool is_owned = hlo_op_is(instr->op, OP_RANDOM) || hlo_op_is(instr->op, OP_EFFECT);
+  bool is_private = hlo_op_is(instr->op, OP_RANDOM) || hlo_op_is(instr->op, OP_EFFECT);
   uint64_t hash;
   HR_TRY(check_instr_hash(instr, &hash));
-  *out_value = is_owned ? check_private_value(evaluator, instr, hash)
-                        : (check_value_t){.kind = CHECK_UNKNOWN, .symbol = hash};
+  *out_value = is_private ? check_private_value(evaluator, instr, hash)
+                          : (check_value_t){.kind = CHECK_UNKNOWN, .symbol = hash};
   for (int k = 0; k < instr->operand_count; k++) check_value_blame(out_value, &in[k]);
   if (!out_value->cause) out_value->cause = instr;
   return NULL;
@@ -189,9 +198,9 @@ static bool is_small(const hlo_shape_t *shape) {
   int64_t count = 1;
   if (!hlo_shape_is_array(shape) || hlo_shape_is_dynamic(shape)) return false;
   for (int d = 0; d < shape->rank; d++) {
-    if (shape->dims[d] < 0 || shape->dims[d] > ARRAY_MOST) return false;
+    if (shape->dims[d] < 0 || shape->dims[d] > MAX_ARRAY_ELEMENTS) return false;
     count *= shape->dims[d];
-    if (count > ARRAY_MOST) return false;
+    if (count > MAX_ARRAY_ELEMENTS) return false;
   }
   return true;
 }
@@ -250,7 +259,7 @@ static hr_status_t evaluate_known(check_evaluator_t *evaluator, const hlo_instr_
 
 /* --- by op --- */
 
-static check_value_t identity_of(check_evaluator_t *evaluator, const hlo_instr_t *instr) {
+static check_value_t rank_id(check_evaluator_t *evaluator, const hlo_instr_t *instr) {
   int id = instr->op == HLO_REPLICA_ID ? evaluator->rank / evaluator->num_partitions
                                        : evaluator->rank % evaluator->num_partitions;
   int count = instr->op == HLO_REPLICA_ID ? evaluator->num_replicas : evaluator->num_partitions;
@@ -280,7 +289,7 @@ hr_status_t check_evaluate(check_evaluator_t *evaluator, const hlo_instr_t *inst
   bool passes_on = hlo_op_is(instr->op, OP_IDENTITY) || instr->op == HLO_ASYNC_UPDATE ||
                    instr->op == HLO_COPY_START || instr->op == HLO_COPY_DONE;
   if (instr->op == HLO_REPLICA_ID || instr->op == HLO_PARTITION_ID) {
-    *out_value = identity_of(evaluator, instr);
+    *out_value = rank_id(evaluator, instr);
   } else if (instr->op == HLO_GET_TUPLE_ELEMENT) {
     *out_value = check_value_element(&in[0], (int)hlo_attr_int(instr, HLO_ATTR_INDEX));
   } else if (instr->op == HLO_ASYNC_DONE) {

@@ -1,3 +1,6 @@
+/* Values of the abstract interpreter: known integers, known arrays, tuples, and symbols. Symbols
+ * are 64 bit hashes; the proofs assume that no two different values collide. Tuples are
+ * refcounted and never change. Thread: one. */
 #include "comm/model/abstract_value.h"
 
 #include <string.h>

@@ -1,3 +1,11 @@
+/* Matches the ends of channels of all processes into routes (channel, from, to). The ends are
+ * sorted by channel; within one channel each end without source_target_pairs must find exactly
+ * one possible partner. Then they are sorted by route, and each route must have senders and
+ * receivers with data of one shape. Routes between two processes are numbered in the order of
+ * their channels: as all ranks sort the same list, the numbers agree and serve as the transport's
+ * channel numbers.
+ *
+ * Cost: n log n in the ends, and quadratic in the ends of one channel. */
 #include "comm/model/channel_routes.h"
 
 #include <stdlib.h>
@@ -5,7 +13,7 @@
 
 #include "comm/model/participants.h"
 
-/* --- ends whose peers nobody names --- */
+/* --- ends without a named peer --- */
 
 static int compare_ends(const void *a, const void *b) {
   const exec_channel_endpoint_t *x = a, *y = b;
@@ -23,7 +31,7 @@ static const char *channel_text(int64_t channel, char into[48]) {
   return into;
 }
 
-static hr_status_t lonely_end(const exec_channel_endpoint_t *end) {
+static hr_status_t report_missing_end(const exec_channel_endpoint_t *end) {
   char text[48];
   hr_status_t st = hr_error(
       HR_DISAGREE, "rank %d %s %s, but %s %s", end->rank, end->sends ? "sends on" : "receives from",
@@ -33,7 +41,8 @@ static hr_status_t lonely_end(const exec_channel_endpoint_t *end) {
   return hr_status_note(st, "rank %d: %s", end->rank, end->location);
 }
 
-static hr_status_t two_ends(const exec_channel_endpoint_t *a, const exec_channel_endpoint_t *b) {
+static hr_status_t report_ambiguous_ends(const exec_channel_endpoint_t *a,
+                                         const exec_channel_endpoint_t *b) {
   char text[48];
   hr_status_t st = hr_error(
       HR_DISAGREE,
@@ -44,9 +53,9 @@ static hr_status_t two_ends(const exec_channel_endpoint_t *a, const exec_channel
 }
 
 /* Among the ends of one channel, the one process on the other side that may be meant: its end. */
-static hr_status_t other_end(const plan_grid_t *grid, const exec_channel_endpoint_t *ends,
-                             size_t count, const exec_channel_endpoint_t *end,
-                             const exec_channel_endpoint_t **out_other) {
+static hr_status_t find_partner(const plan_grid_t *grid, const exec_channel_endpoint_t *ends,
+                                size_t count, const exec_channel_endpoint_t *end,
+                                const exec_channel_endpoint_t **out_other) {
   const exec_channel_endpoint_t *found = NULL;
   for (size_t i = 0; i < count; i++) {
     const exec_channel_endpoint_t *other = &ends[i];
@@ -55,11 +64,11 @@ static hr_status_t other_end(const plan_grid_t *grid, const exec_channel_endpoin
                                                         end->channel, end->rank, other->rank)
                                      : other->peer != end->rank)
       continue;
-    if (found) return two_ends(found, other);
+    if (found) return report_ambiguous_ends(found, other);
     found = other;
   }
   *out_other = found;
-  return found ? NULL : lonely_end(end);
+  return found ? NULL : report_missing_end(end);
 }
 
 /* All ends of one channel, senders first: those that do not name their peers get them. */
@@ -68,7 +77,7 @@ static hr_status_t fill_peers(const plan_grid_t *grid, exec_channel_endpoint_t *
   for (size_t i = 0; i < count; i++) {
     const exec_channel_endpoint_t *other;
     if (ends[i].peer != EXEC_ANY_PEER) continue;
-    HR_TRY(other_end(grid, ends, count, &ends[i], &other));
+    HR_TRY(find_partner(grid, ends, count, &ends[i], &other));
     ends[i].peer = other->rank;
   }
   return NULL;
@@ -86,7 +95,7 @@ static hr_status_t fill_all_peers(const plan_grid_t *grid, exec_channel_endpoint
 
 /* --- routes --- */
 
-static exec_channel_route_t route_of(const exec_channel_endpoint_t *end) {
+static exec_channel_route_t endpoint_route(const exec_channel_endpoint_t *end) {
   return (exec_channel_route_t){.channel = end->channel,
                                 .from = end->sends ? end->rank : end->peer,
                                 .to = end->sends ? end->peer : end->rank};
@@ -100,14 +109,15 @@ static int compare_routes(const void *a, const void *b) {
 }
 
 static int compare_by_route(const void *a, const void *b) {
-  exec_channel_route_t x = route_of(a), y = route_of(b);
+  exec_channel_route_t x = endpoint_route(a), y = endpoint_route(b);
   int order = compare_routes(&x, &y);
   return order ? order
                : ((const exec_channel_endpoint_t *)b)->sends -
                      ((const exec_channel_endpoint_t *)a)->sends;
 }
 
-static hr_status_t other_shape(const exec_channel_endpoint_t *a, const exec_channel_endpoint_t *b) {
+static hr_status_t report_shape_mismatch(const exec_channel_endpoint_t *a,
+                                         const exec_channel_endpoint_t *b) {
   char text[48];
   hr_status_t st = hr_error(HR_DISAGREE, "%s carries %s in one instruction and %s in another",
                             channel_text(a->channel, text), a->shape, b->shape);
@@ -118,9 +128,9 @@ static hr_status_t other_shape(const exec_channel_endpoint_t *a, const exec_chan
 
 /* All ends of one route, senders first. */
 static hr_status_t check_route(const exec_channel_endpoint_t *ends, size_t count) {
-  if (ends[0].sends == ends[count - 1].sends) return lonely_end(&ends[0]);
+  if (ends[0].sends == ends[count - 1].sends) return report_missing_end(&ends[0]);
   for (size_t i = 1; i < count; i++)
-    if (strcmp(ends[i].shape, ends[0].shape)) return other_shape(&ends[0], &ends[i]);
+    if (strcmp(ends[i].shape, ends[0].shape)) return report_shape_mismatch(&ends[0], &ends[i]);
   return NULL;
 }
 
@@ -137,9 +147,9 @@ hr_status_t exec_channel_routes_find(hr_arena_t *arena, const plan_grid_t *grid,
   if (count) qsort(ends, count, sizeof *ends, compare_by_route);
   size_t routes = 0;
   for (size_t first = 0, end; first < count; first = end) {
-    exec_channel_route_t route = route_of(&ends[first]);
+    exec_channel_route_t route = endpoint_route(&ends[first]);
     for (end = first + 1; end < count; end++) {
-      exec_channel_route_t other = route_of(&ends[end]);
+      exec_channel_route_t other = endpoint_route(&ends[end]);
       if (compare_routes(&route, &other)) break;
     }
     HR_TRY(check_route(ends + first, end - first));

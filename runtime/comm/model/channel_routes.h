@@ -1,6 +1,5 @@
-/* Who is at the other end of each channel: worked out at load from the ends that all processes
- * have, so that a channel without a receiver is an error then and not a process that waits for
- * ever. */
+/* Routes of channels, resolved at load from the ends of all processes, so that a channel without a
+ * receiver is an error then and not a hang. */
 #ifndef EXEC_CHANNEL_ROUTES_H
 #define EXEC_CHANNEL_ROUTES_H
 
@@ -8,10 +7,9 @@
 #include "base/vec.h"
 #include "plan/plan.h"
 
-#define EXEC_ANY_PEER \
-  (-1) /* the program does not say who is at the other end: whoever else has the channel */
+#define EXEC_ANY_PEER (-1) /* the program does not name the peer */
 
-/* A send or recv that process `rank` may come to. */
+/* A send or recv that process `rank` may execute. */
 typedef struct exec_channel_endpoint {
   int64_t channel; /* 0: none given */
   int rank, peer;
@@ -25,22 +23,21 @@ typedef HR_VEC(exec_channel_endpoint_t) exec_channel_endpoints_t;
 typedef struct exec_channel_route {
   int64_t channel;
   int from, to;
-  uint32_t number; /* among the routes between these two, in the order of their channels: the same
-                      everywhere */
+  uint32_t number; /* index among the routes of this pair, by channel; equal on all ranks */
 } exec_channel_route_t;
 typedef struct exec_channel_routes {
   size_t count;
-  const exec_channel_route_t *list; /* by from, to and channel */
+  const exec_channel_route_t *list; /* sorted by from, to and channel */
 } exec_channel_routes_t;
 
-/* Sorts `ends`, fills in their peers, and lists the routes in `arena`. Of ends that name nobody
- * those are meant that may meet on the grid (check_can_match). Errors: DISAGREE naming both places:
- * no receiver, no sender, several of them where the program does not say who is meant, data of
- * different shapes. */
+/* Sorts `ends`, fills in their peers, and lists the routes in `arena`. Ends without a named peer
+ * are matched with ends that can match on the grid (check_can_match).
+ * Errors: DISAGREE with both source locations: no receiver, no sender, several candidates, or data
+ *         of different shapes. */
 hr_status_t exec_channel_routes_find(hr_arena_t *arena, const plan_grid_t *grid,
                                      exec_channel_endpoint_t *ends, size_t count,
                                      exec_channel_routes_t *out_routes);
-/* NULL: there is none. */
+/* Binary search; NULL: no such route. */
 const exec_channel_route_t *exec_channel_routes_get(const exec_channel_routes_t *routes,
                                                     int64_t channel, int from, int to);
 

@@ -1,3 +1,14 @@
+/* Analysis of one module for the communication checker, independent of rank:
+ *
+ *   communicates  which computations reach a communication operation (callees come first)
+ *   order         the planned order of each computation (plan/plan_order.h)
+ *   needs         backward slice from all decisions about control: which tuple elements of which
+ *                 values have to be evaluated; a fixed point over calls and loop-carried state
+ *   before        transitive closure of data and control dependencies between communicating
+ *                 instructions, as rows of bits, iterated to a fixed point
+ *
+ * Cost: linear sweeps times the depth of nesting; `before` is items squared bits per computation
+ *       and is made only for proofs over any order. */
 #include "comm/model/comm_analysis.h"
 
 #include "base/map.h"
@@ -7,14 +18,14 @@
 #include "ops/query/async_collective.h"
 #include "plan/plan_order.h"
 
-/* --- what communicates --- */
+/* --- communicating computations --- */
 
 bool check_is_communication(const hlo_instr_t *instr) {
   if (!hlo_op_is(instr->op, OP_COMM)) return false;
   return !hlo_attr_bool(instr, HLO_ATTR_IS_HOST_TRANSFER);
 }
 
-/* The second half of a send or recv. */
+/* send-done or recv-done between processes. */
 static bool check_is_transfer_done(const hlo_instr_t *instr) {
   return (instr->op == HLO_SEND_DONE || instr->op == HLO_RECV_DONE) &&
          check_is_communication(instr);
@@ -59,8 +70,7 @@ static hr_status_t plan_body(hr_arena_t *arena, comm_analysis_t *analysis,
   return NULL;
 }
 
-typedef struct reach { /* rows of bits, per instruction: the items that come before it, itself
-                          included */
+typedef struct reach { /* per instruction a bit row: the items it depends on, and itself */
   const check_body_t *body;
   uint64_t *rows;
   bool changed;
@@ -74,8 +84,8 @@ static void add_row(reach_t *reach, uint64_t *row, const hlo_instr_t *from) {
   }
 }
 
-/* Operands come before their users in the list, control predecessors need not: sweeps until nothing
- * changes. */
+/* Operands come before their users in the list, control predecessors may follow: sweeps to a fixed
+ * point. */
 static void sweep_reach(reach_t *reach, const hlo_computation_t *computation) {
   for (size_t i = 0; i < computation->instrs.count; i++) {
     const hlo_instr_t *instr = computation->instrs.data[i];
@@ -116,72 +126,74 @@ bool check_is_before(const comm_analysis_t *analysis, const hlo_instr_t *a, cons
   return a != b && (body->before[(size_t)to * body->row_words + from / 64] >> from % 64 & 1);
 }
 
-/* --- what decides about control --- */
+/* --- slice of control decisions --- */
 
 typedef struct needs {
-  comm_analysis_t *facts;
+  comm_analysis_t *analysis;
   bool changed;
 } needs_t;
 
-static void need(needs_t *needs, const hlo_instr_t *instr, uint64_t mask) {
-  uint64_t *have = needs->facts->bodies[instr->parent->id].needs;
+static void add_need(needs_t *needs, const hlo_instr_t *instr, uint64_t mask) {
+  uint64_t *have = needs->analysis->bodies[instr->parent->id].needs;
   if (!have || !(mask & ~have[instr->id])) return;
   have[instr->id] |= mask;
   needs->changed = true;
 }
 
-/* The parameter's needs become those of the value that the caller hands over. */
+/* Propagates the needs of a parameter to the caller's argument. */
 static void need_argument(needs_t *needs, const hlo_computation_t *called, size_t number,
                           const hlo_instr_t *argument) {
-  const uint64_t *have = needs->facts->bodies[called->id].needs;
+  const uint64_t *have = needs->analysis->bodies[called->id].needs;
   if (have && number < called->params.count)
-    need(needs, argument, have[called->params.data[number]->id]);
+    add_need(needs, argument, have[called->params.data[number]->id]);
 }
 
 static void propagate_calls(needs_t *needs, const hlo_instr_t *instr, uint64_t mask) {
   bool is_conditional = instr->op == HLO_CONDITIONAL;
   if (instr->op == HLO_ASYNC_START && mask) mask = CHECK_NEED_ALL;
   for (int c = 0; c < instr->called_count; c++) {
-    if (mask) need(needs, instr->called[c]->root, mask);
+    if (mask) add_need(needs, instr->called[c]->root, mask);
     for (int k = 0; k < instr->operand_count - is_conditional; k++)
       if (!is_conditional || k == c)
         need_argument(needs, instr->called[c], is_conditional ? 0 : (size_t)k,
                       instr->operands[k + is_conditional]);
   }
-  if (is_conditional && (mask || check_communicates(needs->facts, instr)))
-    need(needs, instr->operands[0], CHECK_NEED_ALL);
+  if (is_conditional && (mask || check_communicates(needs->analysis, instr)))
+    add_need(needs, instr->operands[0], CHECK_NEED_ALL);
 }
 
-/* The state goes round: what the condition or the body needs of it, the body must give. */
+/* Loop-carried state: needs of the condition and of the body apply to the initial state and to the
+ * result of the body. */
 static void propagate_while(needs_t *needs, const hlo_instr_t *instr, uint64_t mask) {
   const hlo_computation_t *condition = instr->called[0], *body = instr->called[1];
-  if (mask || check_communicates(needs->facts, instr)) need(needs, condition->root, CHECK_NEED_ALL);
-  if (mask) need(needs, body->root, mask);
+  if (mask || check_communicates(needs->analysis, instr))
+    add_need(needs, condition->root, CHECK_NEED_ALL);
+  if (mask) add_need(needs, body->root, mask);
   need_argument(needs, condition, 0, instr->operands[0]);
   need_argument(needs, body, 0, instr->operands[0]);
   need_argument(needs, condition, 0, body->root);
   need_argument(needs, body, 0, body->root);
-  if (mask) need(needs, instr->operands[0], mask);
+  if (mask) add_need(needs, instr->operands[0], mask);
 }
 
-static void spread(needs_t *needs, const hlo_instr_t *instr) {
-  uint64_t mask = needs->facts->bodies[instr->parent->id].needs[instr->id];
+static void propagate_needs(needs_t *needs, const hlo_instr_t *instr) {
+  uint64_t mask = needs->analysis->bodies[instr->parent->id].needs[instr->id];
   if (check_is_transfer_done(instr))
-    need(needs, instr->operands[0], CHECK_NEED_ALL); /* which transfer it ends */
+    add_need(needs, instr->operands[0], CHECK_NEED_ALL); /* the handle of the transfer */
   if (instr->op == HLO_WHILE) {
     propagate_while(needs, instr, mask);
   } else if (hlo_op_is(instr->op, OP_CONTROL) && instr->op != HLO_ASYNC_UPDATE &&
              instr->op != HLO_ASYNC_DONE) {
     propagate_calls(needs, instr, mask);
   } else if (!mask || hlo_op_is(instr->op, OP_COMM)) {
-    if (mask && hlo_op_is(instr->op, OP_DONE)) need(needs, instr->operands[0], CHECK_NEED_ALL);
+    if (mask && hlo_op_is(instr->op, OP_DONE)) add_need(needs, instr->operands[0], CHECK_NEED_ALL);
   } else if (instr->op == HLO_TUPLE) {
     for (int k = 0; k < instr->operand_count; k++)
-      if (mask & check_need_bit(k)) need(needs, instr->operands[k], CHECK_NEED_ALL);
+      if (mask & check_need_bit(k)) add_need(needs, instr->operands[k], CHECK_NEED_ALL);
   } else if (instr->op == HLO_GET_TUPLE_ELEMENT) {
-    need(needs, instr->operands[0], check_need_bit(hlo_attr_int(instr, HLO_ATTR_INDEX)));
+    add_need(needs, instr->operands[0], check_need_bit(hlo_attr_int(instr, HLO_ATTR_INDEX)));
   } else {
-    for (int k = 0; k < instr->operand_count; k++) need(needs, instr->operands[k], mask);
+    for (int k = 0; k < instr->operand_count; k++) add_need(needs, instr->operands[k], mask);
   }
 }
 
@@ -191,7 +203,7 @@ static void find_needs(comm_analysis_t *analysis) {
     needs.changed = false;
     for (size_t c = analysis->module->computations.count; c-- > 0;)
       for (int i = analysis->bodies[c].count; i-- > 0;)
-        spread(&needs, analysis->bodies[c].order[i]);
+        propagate_needs(&needs, analysis->bodies[c].order[i]);
   }
 }
 
@@ -211,7 +223,7 @@ hr_status_t comm_analysis_init(hr_arena_t *arena, const hlo_module_t *module, bo
   return NULL;
 }
 
-/* --- names for what instructions compute --- */
+/* --- hashes of instructions and computations --- */
 
 hr_status_t check_instr_hash(const hlo_instr_t *instr, uint64_t *out_hash) {
   hr_strbuf_t text;

@@ -1,3 +1,6 @@
+/* Signatures of communication operations for --verify-comm. The hash covers op, operand shapes
+ * and reduction; start and synchronous forms of a collective hash alike, as do the two ends of a
+ * message. The text is for the report only and is not compared. */
 #include "comm/model/comm_signature.h"
 
 #include <string.h>
@@ -12,18 +15,18 @@ static hlo_opcode_t without_start(hlo_opcode_t op) {
   return op == HLO_ALL_GATHER_START ? HLO_ALL_GATHER : op;
 }
 
-/* What is sent, or received. */
+static bool is_message(const hlo_instr_t *instr) {
+  return instr->op == HLO_SEND || instr->op == HLO_RECV;
+}
+
+/* Shapes of the data sent or received. */
 static void print_shapes(hr_strbuf_t *text, const hlo_instr_t *instr) {
   if (instr->op == HLO_RECV) hlo_shape_print(text, instr->shape->elements[0], false);
-  int count = instr->op == HLO_SEND ? 1 : instr->op == HLO_RECV ? 0 : instr->operand_count;
+  int count = is_message(instr) ? instr->op == HLO_SEND : instr->operand_count;
   for (int k = 0; k < count; k++) {
     if (k) hr_strbuf_add_str(text, ", ");
     hlo_shape_print(text, instr->operands[k]->shape, false);
   }
-}
-
-static bool is_message(const hlo_instr_t *instr) {
-  return instr->op == HLO_SEND || instr->op == HLO_RECV;
 }
 
 void comm_print_source_loc(const hlo_instr_t *instr, char *into, size_t size) {

@@ -1,16 +1,15 @@
-/* Signature of a communication operation, exchanged and compared by --verify-comm: fixed size, as
- * text and as numbers.
- */
+/* Signature of a communication operation, exchanged and compared by --verify-comm. Fixed size, so
+ * that it can be a message; native byte order. */
 #ifndef EXEC_COMM_SIGNATURE_H
 #define EXEC_COMM_SIGNATURE_H
 
 #include "ir/module.h"
 
 typedef struct comm_signature {
-  uint64_t meaning; /* equal if op, operands and reduction are */
-  uint64_t number;  /* of its group's transfers, of its channel's messages */
-  int64_t count;  /* what it transfers, where that must be equal: elements or bytes; 0: not said */
-  char what[112]; /* "all-reduce of f32[4] by add" */
+  uint64_t meaning;     /* hash of op, operand shapes and reduction */
+  uint64_t number;      /* number of the operation in its group or channel */
+  int64_t count;        /* elements or bytes, where they must agree; else 0 */
+  char what[112];       /* "all-reduce of f32[4] by add" */
   char source_loc[120]; /* "a.hlo:12: %name" */
 } comm_signature_t;
 
@@ -18,11 +17,11 @@ typedef struct comm_signature {
  * which "..." replaces. */
 void comm_print_source_loc(const hlo_instr_t *instr, char *into, size_t size);
 
-/* `meaning`: more that must be equal, besides the op and the shapes. Count and number are the
- * caller's. */
+/* Fills in `meaning`, `what` and `source_loc`. `meaning`: hash of further attributes that must
+ * agree. Errors: NO_MEMORY. */
 hr_status_t comm_signature_of(const hlo_instr_t *instr, uint64_t meaning,
                               comm_signature_t *out_signature);
-/* Errors: DISAGREE with both. */
+/* Errors: DISAGREE if they differ, with both operations and their source locations. */
 hr_status_t comm_signature_compare(int rank, const comm_signature_t *signature, int other_rank,
                                    const comm_signature_t *other);
 

@@ -1,3 +1,11 @@
+/* Builds the communication trace of one process by walking its program in planned order with
+ * abstract values. Calls are followed; instructions that neither communicate nor decide about
+ * control are skipped (comm_analysis.c). comm_trace_events.c records events, comm_trace_control.c
+ * follows branches and loops. Frames form the tree of calls and iterations that each event
+ * belongs to.
+ *
+ * Cost: linear in the instructions walked, bounded by CHECK_MAX_STEPS and MAX_DEPTH; a walk that
+ *       is too long ends with a reason, and the schedule is unproved. */
 #include "comm/model/comm_trace.h"
 
 #include <string.h>
@@ -6,7 +14,7 @@
 #include "ops/query/async_collective.h"
 #include "ops/query/device_assignment.h"
 
-#define MAX_DEPTH 500 /* of calls */
+#define MAX_DEPTH 500 /* nested calls */
 
 /* --- calls --- */
 
@@ -25,7 +33,7 @@ static hr_status_t walk_call(check_invocation_t *in, const hlo_instr_t *instr,
   return st;
 }
 
-/* (operands, result): what an asynchronous start gives. */
+/* The value of an async-start: (operands, result). */
 static hr_status_t walk_async_start(check_invocation_t *in, const hlo_instr_t *instr,
                                     check_value_t *out_value) {
   const hlo_instr_t *collective = op_wrapped_collective(instr);
@@ -77,8 +85,7 @@ static hr_status_t evaluate(check_invocation_t *in, const hlo_instr_t *instr) {
   return st;
 }
 
-/* In a program that is split by device, an instruction of another one; a done belongs where its
- * start is. */
+/* True if the instruction is placed on another device; a done is placed where its start is. */
 static bool is_elsewhere(check_invocation_t *in, const hlo_instr_t *instr) {
   check_walk_t *walk = in->walk;
   if (!walk->is_split) return false;
@@ -222,24 +229,30 @@ static int depth_of(const comm_trace_t *trace, uint32_t frame) {
   return depth;
 }
 
-/* Climbs to the computation that holds both and asks there: what is called runs as a whole, in its
- * caller's place. */
+/* An event or one of its callers, with the iteration it belongs to. */
+typedef struct position {
+  const hlo_instr_t *instr;
+  uint32_t frame, iteration;
+} position_t;
+
+static position_t caller_of(const comm_trace_t *trace, position_t at) {
+  const check_frame_t *frame = &trace->frames.data[at.frame];
+  return (position_t){frame->caller, frame->parent, frame->iteration};
+}
+
+/* Climbs to the innermost common computation and compares the callers there: a callee runs as a
+ * whole, in the position of its caller. */
 bool check_event_is_before(const comm_trace_t *trace, uint32_t a, uint32_t b) {
-  const check_event_t *x = &trace->events.data[a], *y = &trace->events.data[b];
-  const check_frame_t *frames = trace->frames.data;
-  const hlo_instr_t *p = x->instr, *q = y->instr;
-  uint32_t f = x->frame, g = y->frame, iteration_f = 0, iteration_g = 0;
-  int depth_f = depth_of(trace, f), depth_g = depth_of(trace, g);
-  for (; depth_f > depth_g; depth_f--)
-    p = frames[f].caller, iteration_f = frames[f].iteration, f = frames[f].parent;
-  for (; depth_g > depth_f; depth_g--)
-    q = frames[g].caller, iteration_g = frames[g].iteration, g = frames[g].parent;
-  while (f != g) {
-    p = frames[f].caller, iteration_f = frames[f].iteration, f = frames[f].parent;
-    q = frames[g].caller, iteration_g = frames[g].iteration, g = frames[g].parent;
+  const check_event_t *first = &trace->events.data[a], *second = &trace->events.data[b];
+  position_t x = {first->instr, first->frame, 0}, y = {second->instr, second->frame, 0};
+  int depth_x = depth_of(trace, x.frame), depth_y = depth_of(trace, y.frame);
+  for (; depth_x > depth_y; depth_x--) x = caller_of(trace, x);
+  for (; depth_y > depth_x; depth_y--) y = caller_of(trace, y);
+  while (x.frame != y.frame) {
+    x = caller_of(trace, x);
+    y = caller_of(trace, y);
   }
-  if (p != q) return check_is_before(trace->analysis, p, q);
-  return iteration_f != iteration_g
-             ? iteration_f < iteration_g
-             : a < b; /* iterations of one loop, or the halves of one collective */
+  if (x.instr != y.instr) return check_is_before(trace->analysis, x.instr, y.instr);
+  /* Iterations of one loop, or start and done of one collective. */
+  return x.iteration != y.iteration ? x.iteration < y.iteration : a < b;
 }

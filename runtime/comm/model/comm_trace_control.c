@@ -1,5 +1,12 @@
-/* Branches and loops of a process: followed one way where its own constants decide, all ways where
- * data do. */
+/* Control flow of the trace walk. A decision known from constants or from rank ids is followed. A
+ * decision that depends on data opens a region: all branches, or one iteration of the loop, are
+ * walked as alternatives.
+ *
+ * A region carries a signature, equal in two processes only if they provably decide alike. For a
+ * loop that is an induction: processes that enter with equal symbols of the state elements that
+ * matter, decide equally at first, and map equal elements to equal elements in each iteration,
+ * decide equally always. To get the induction step, the body is walked once with placeholders for
+ * the state; `deps` bits record which placeholders each value derives from. */
 #include "comm/model/comm_trace_walk.h"
 
 /* --- regions --- */
@@ -88,7 +95,7 @@ hr_status_t check_walk_conditional(check_invocation_t *in, const hlo_instr_t *in
 typedef struct loop {
   check_invocation_t *in;
   const hlo_instr_t *instr;
-  check_value_t state, met; /* what the last test of the condition gave */
+  check_value_t state, condition; /* loop-carried state, and the last value of the condition */
   uint32_t iteration;
 } loop_t;
 
@@ -96,9 +103,9 @@ static hr_status_t test_condition(loop_t *loop) {
   uint32_t frame;
   HR_TRY(
       check_walk_frame(loop->in, loop->instr->called[0], loop->instr, 2 * loop->iteration, &frame));
-  check_value_release(&loop->met);
+  check_value_release(&loop->condition);
   return check_walk_computation(loop->in->walk, loop->instr->called[0], &loop->state, frame,
-                                &loop->met);
+                                &loop->condition);
 }
 
 static hr_status_t run_body(loop_t *loop) {
@@ -115,7 +122,7 @@ static hr_status_t run_body(loop_t *loop) {
 }
 
 /* Does the body hand element k of the state on as it is? */
-static bool is_passed_on(const hlo_computation_t *body, int k) {
+static bool is_loop_invariant(const hlo_computation_t *body, int k) {
   if (body->root->op != HLO_TUPLE) return body->root == body->params.data[0];
   if (k >= body->root->operand_count) return false;
   const hlo_instr_t *element = body->root->operands[k];
@@ -138,7 +145,8 @@ static hr_status_t make_placeholders(const loop_t *loop, check_value_t *out_stat
   hr_status_t st = HR_NEW_ARRAY(&arena, shape->element_count, &elements);
   for (int k = 0; k < shape->element_count && !st; k++) {
     elements[k] = check_value_element(&loop->state, k);
-    if (is_passed_on(loop->instr->called[1], k) && check_value_is_known(&elements[k])) continue;
+    if (is_loop_invariant(loop->instr->called[1], k) && check_value_is_known(&elements[k]))
+      continue;
     check_value_t was = elements[k];
     elements[k] = (check_value_t){
         .kind = CHECK_UNKNOWN, .symbol = 1000 + (uint64_t)k, .deps = check_need_bit(k)};
@@ -164,14 +172,14 @@ static check_value_t state_element(const loop_t *loop, const check_value_t *stat
 /* By induction: if two processes enter with equal values of the elements that matter, decide
  * equally at first, and make equal things of equal elements in each iteration, then they decide
  * equally for ever. Gathers all that into one number. `decision` gets what is to blame. */
-static uint64_t sign_loop(const loop_t *loop, const check_value_t *entered,
-                          const check_value_t *first, uint64_t deps, check_value_t *decision) {
-  uint64_t signature = check_mix(check_value_symbol(first), check_value_symbol(&loop->met)),
+static uint64_t loop_signature(const loop_t *loop, const check_value_t *entered,
+                               const check_value_t *first, uint64_t deps, check_value_t *decision) {
+  uint64_t signature = check_mix(check_value_symbol(first), check_value_symbol(&loop->condition)),
            seen = 0;
   check_value_blame(decision, first);
-  check_value_blame(decision, &loop->met);
+  check_value_blame(decision, &loop->condition);
   decision->deps = check_value_deps(first);
-  for (deps |= check_value_deps(&loop->met); deps & ~seen;) {
+  for (deps |= check_value_deps(&loop->condition); deps & ~seen;) {
     uint64_t now = deps & ~seen;
     seen |= now;
     for (int k = 0; k < state_count(loop); k++) {
@@ -193,7 +201,7 @@ static uint64_t sign_loop(const loop_t *loop, const check_value_t *entered,
 }
 
 /* What every element becomes depends on what all of them were. */
-static void blame_state(const loop_t *loop, const check_value_t *state, check_value_t *into) {
+static void merge_state(const loop_t *loop, const check_value_t *state, check_value_t *into) {
   for (int k = 0; k < state_count(loop); k++) {
     check_value_t element = state_element(loop, state, k);
     check_value_blame(into, &element);
@@ -216,7 +224,7 @@ static hr_status_t follow_one_iteration(loop_t *loop, const check_value_t *enter
   loop->state = placeholders;
   HR_TRY(run_body(loop));
   HR_TRY(test_condition(loop));
-  *out_signature = sign_loop(loop, entered, first, walk->region_deps, decision);
+  *out_signature = loop_signature(loop, entered, first, walk->region_deps, decision);
   if (communicates) {
     HR_TRY(check_walk_event(loop->in, loop->instr, NULL, CHECK_REGION_END, region));
     close_region(walk, region, *out_signature, decision);
@@ -225,17 +233,16 @@ static hr_status_t follow_one_iteration(loop_t *loop, const check_value_t *enter
   return NULL;
 }
 
-/* Data decide how often it turns: one iteration is followed, with nothing known of the state but
- * where it came from. */
+/* The trip count depends on data: one iteration is walked with placeholders for the state. */
 static hr_status_t walk_unknown_loop(loop_t *loop) {
-  check_value_t entered = check_value_retain(loop->state), first = loop->met;
+  check_value_t entered = check_value_retain(loop->state), first = loop->condition;
   check_value_t decision = {.kind = CHECK_UNKNOWN, .symbol = 3};
   uint64_t signature = 0;
-  loop->met = (check_value_t){.kind = CHECK_UNKNOWN};
+  loop->condition = (check_value_t){.kind = CHECK_UNKNOWN};
   hr_status_t st = follow_one_iteration(loop, &entered, &first, &decision, &signature);
   decision.symbol = check_mix(signature, 5);
   decision.deps |= check_value_deps(&entered);
-  blame_state(loop, &entered, &decision);
+  merge_state(loop, &entered, &decision);
   check_value_release(&loop->state);
   check_value_release(&entered);
   check_value_release(&first);
@@ -246,13 +253,13 @@ static hr_status_t walk_unknown_loop(loop_t *loop) {
 static hr_status_t follow_iterations(loop_t *loop) {
   check_walk_t *walk = loop->in->walk;
   HR_TRY(test_condition(loop));
-  while (!walk->reason && loop->met.kind == CHECK_INT && loop->met.integer) {
+  while (!walk->reason && loop->condition.kind == CHECK_INT && loop->condition.integer) {
     if (!check_walk_step(walk))
       return check_walk_abandon(walk, loop->instr, "turns too often to be followed");
     HR_TRY(run_body(loop));
     HR_TRY(test_condition(loop));
   }
-  if (walk->reason || loop->met.kind == CHECK_INT) return NULL;
+  if (walk->reason || loop->condition.kind == CHECK_INT) return NULL;
   return walk_unknown_loop(loop);
 }
 
@@ -261,7 +268,7 @@ hr_status_t check_walk_while(check_invocation_t *in, const hlo_instr_t *instr,
   loop_t loop = {
       .in = in, .instr = instr, .state = check_value_retain(in->values[instr->operands[0]->id])};
   hr_status_t st = follow_iterations(&loop);
-  check_value_release(&loop.met);
+  check_value_release(&loop.condition);
   if (st)
     check_value_release(&loop.state);
   else

@@ -1,7 +1,10 @@
-/* What a process says to others, as a list: events, and the values that communication gives. */
+/* Events of the trace walk, and the abstract results of communication. The n-th result of an
+ * all-reduce or all-gather in one group gets one symbol in all members, since they hold equal
+ * values; a received value is private to the rank. The state of a send or recv is a tuple (data,
+ * position of its start, region), which travels through tuples and loops to the done. */
 #include "comm/model/comm_trace_walk.h"
 
-#define EVENTS_MOST 50000000 /* of one process, unless the caller wants fewer */
+#define MAX_TRACE_EVENTS 50000000 /* per process, unless options.event_limit is lower */
 
 /* --- events --- */
 
@@ -15,7 +18,7 @@ hr_status_t check_walk_event(check_invocation_t *in, const hlo_instr_t *instr,
                              const comm_participants_t *site, check_event_kind_t kind,
                              uint32_t start) {
   comm_trace_t *out = in->walk->out;
-  uint64_t limit = in->walk->options.event_limit ? in->walk->options.event_limit : EVENTS_MOST;
+  uint64_t limit = in->walk->options.event_limit ? in->walk->options.event_limit : MAX_TRACE_EVENTS;
   if (out->events.count >= limit)
     return check_walk_abandon(in->walk, instr, "is passed too often to be followed");
   HR_VEC_PUSH(&out->events,
@@ -136,8 +139,8 @@ static hr_status_t walk_collective(check_invocation_t *in, const hlo_instr_t *in
 
 /* --- transfers --- */
 
-/* The state between the halves, which may travel through tuples and loops: beside the data it tells
- * the position of the start, and in which region it was. */
+/* The state between the halves, which may travel through tuples and loops: besides the data it
+ * holds the position of the start and its region. */
 static hr_status_t transfer_state(check_invocation_t *in, const hlo_instr_t *instr) {
   check_value_t parts[3] = {{.kind = CHECK_UNKNOWN, .cause = instr},
                             {.kind = CHECK_INT, .dtype = HR_U32, .integer = in->starts[instr->id]},

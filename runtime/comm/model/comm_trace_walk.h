@@ -1,14 +1,13 @@
-/* One process's program being followed: what the files that do it share. comm_trace_events.c notes
- * what is said to others, comm_trace_control.c follows branches and loops, comm_trace.c all else.
- */
+/* Internal: the walk that builds a trace. comm_trace_events.c records events, comm_trace_control.c
+ * follows branches and loops, comm_trace.c calls and everything else. */
 #ifndef CHECK_COMM_TRACE_WALK_H
 #define CHECK_COMM_TRACE_WALK_H
 
 #include "comm/model/abstract_eval.h"
 #include "comm/model/comm_trace.h"
 
-#define CHECK_MAX_STEPS \
-  20000000 /* turns of loops and calls followed in one process, unless the caller wants fewer */
+#define CHECK_MAX_STEPS 20000000 /* iterations and calls per process, unless event_limit is lower \
+                                  */
 #define CHECK_NO_FRAME UINT32_MAX
 
 typedef struct check_walk {
@@ -16,30 +15,29 @@ typedef struct check_walk {
   check_walk_options_t options;
   check_evaluator_t evaluator;
   comm_trace_t *out;
-  hr_map_t instances; /* how often each collective was passed: by its symbol's key */
-  uint64_t
-      region_deps; /* elements of the innermost unrolled state that decide about regions inside */
-  uint32_t region; /* 1 + the innermost open region; 0: none */
+  hr_map_t instances;   /* count of instances per collective, by key */
+  uint64_t region_deps; /* elements of the innermost loop state that decide nested regions */
+  uint32_t region;      /* 1 + the innermost open region; 0: none */
   uint64_t steps;
   int depth;
-  bool is_split;      /* by device */
-  const char *reason; /* why it was given up */
+  bool is_split;      /* instructions are placed on devices */
+  const char *reason; /* why the walk stopped; NULL: it has not */
 } check_walk_t;
 
-typedef struct check_invocation { /* a computation at work */
+typedef struct check_invocation { /* one invocation of a computation */
   check_walk_t *walk;
   const check_body_t *body;
   check_value_t *values; /* by instruction */
-  uint32_t *starts;      /* by instruction: position of its event */
+  uint32_t *starts;      /* by instruction: position of its start event */
   uint32_t frame;        /* CHECK_NO_FRAME: it does not communicate */
 } check_invocation_t;
 
-/* Counts a turn or a call; false: there were too many. */
+/* Counts an iteration or a call; false beyond the limit. */
 static inline bool check_walk_step(check_walk_t *walk) {
   return ++walk->steps <=
          (walk->options.event_limit ? 4 * walk->options.event_limit : CHECK_MAX_STEPS);
 }
-/* The first reason is kept; the walk then comes to its end without looking at more. */
+/* Stops the walk with a reason; the first one counts. Not an error: the schedule is unproved. */
 hr_status_t check_walk_abandon(check_walk_t *walk, const hlo_instr_t *instr, const char *why);
 
 /* --- comm_trace_events.c --- */
@@ -47,17 +45,17 @@ hr_status_t check_walk_abandon(check_walk_t *walk, const hlo_instr_t *instr, con
 hr_status_t check_walk_event(check_invocation_t *in, const hlo_instr_t *instr,
                              const comm_participants_t *site, check_event_kind_t kind,
                              uint32_t start);
-/* `instr` begins what `communicates` says: itself, or what it wraps. */
+/* Records a start by `instr` of `communicates`: itself, or the collective that it wraps. */
 hr_status_t check_walk_start(check_invocation_t *in, const hlo_instr_t *instr,
                              const hlo_instr_t *communicates, check_event_kind_t kind);
 hr_status_t check_walk_done(check_invocation_t *in, const hlo_instr_t *instr,
                             const hlo_instr_t *start, check_event_kind_t kind);
 hr_status_t check_walk_frame(check_invocation_t *in, const hlo_computation_t *computation,
                              const hlo_instr_t *caller, uint32_t iteration, uint32_t *out_frame);
-/* What a collective gives; without a value unless `needed`. */
+/* The abstract result of a collective; counts the instance even if the value is not `needed`. */
 hr_status_t check_walk_result(check_invocation_t *in, const hlo_instr_t *instr, bool needed,
                               check_value_t *out_value);
-/* A transfer, a collective, or the second half of one. */
+/* Records a transfer, a collective, or a done, and sets its value. */
 hr_status_t check_walk_communication(check_invocation_t *in, const hlo_instr_t *instr, bool needed);
 
 /* --- comm_trace_control.c --- */

@@ -1,3 +1,10 @@
+/* Participants of communication instructions on a grid of num_replicas x num_partitions
+ * processes. Group lists and pair lists are interned by their text and mode, since programs
+ * repeat them: each distinct list is expanded to ranks once. Sets of ranks are interned too, so
+ * that groups compare by id.
+ *
+ * Meaning of ids: StableHLO spec, "Collective ops" (cross_replica, cross_partition,
+ * cross_replica_and_partition, flattened_ids). Channels follow collective_permute. */
 #include "comm/model/participants.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* All-gather of variable-length strings: an all-gather of the sizes, then one of fields padded to
+ * the longest. Fields and lines are separated by tabs and newlines. */
 #include "comm/peers/allgather_strings.h"
 
 #include <stdlib.h>

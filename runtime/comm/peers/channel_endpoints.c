@@ -1,3 +1,10 @@
+/* Collects the ends of channels of all processes before a program runs. With one program for all
+ * ranks each rank lists the ends of all. With several programs (mpmd) each lists its own, and the
+ * lists are all-gathered. Only computations reachable from the entry count.
+ *
+ * An end without source_target_pairs may be restricted by branches on the rank: each rank's
+ * program is then walked abstractly (comm_trace.h), and ends that it provably does not reach are
+ * dropped. */
 #include "comm/peers/channel_endpoints.h"
 
 #include "comm/model/comm_trace.h"
@@ -7,7 +14,7 @@
 
 #define WALK_EVENTS 1000000 /* in all, before the text alone decides */
 
-/* --- what each process comes to ---
+/* --- reachable ends ---
  * Where the program does not say who is at the other end of a channel, branches that ask for the
  * rank decide. Each process is followed as far as that can be done; where it cannot, it may come to
  * everything. */
@@ -31,9 +38,9 @@ static bool may_pass(const endpoint_search_t *search, const hlo_instr_t *instr, 
          hr_map_get(&search->passed, (hr_str_t){(const char *)&key, sizeof key});
 }
 
-static hr_status_t note_trace(endpoint_search_t *search, const comm_trace_t *behaviour, int rank) {
-  for (size_t i = 0; i < behaviour->events.count; i++) {
-    const check_event_t *event = &behaviour->events.data[i];
+static hr_status_t note_trace(endpoint_search_t *search, const comm_trace_t *trace, int rank) {
+  for (size_t i = 0; i < trace->events.count; i++) {
+    const check_event_t *event = &trace->events.data[i];
     if (event->kind == CHECK_SEND || event->kind == CHECK_RECV)
       HR_TRY(note_passed(search, event->instr, rank));
   }
@@ -41,9 +48,9 @@ static hr_status_t note_trace(endpoint_search_t *search, const comm_trace_t *beh
 }
 
 static hr_status_t follow_ranks(endpoint_search_t *search, int first, int last) {
-  comm_analysis_t facts;
+  comm_analysis_t analysis;
   hr_map_t plans;
-  HR_TRY(comm_analysis_init(search->arena, search->plan->module, false, &facts));
+  HR_TRY(comm_analysis_init(search->arena, search->plan->module, false, &analysis));
   hr_map_init(&plans);
   check_walk_options_t options = {.sites = &search->sites,
                                   .plans = &plans,
@@ -51,12 +58,12 @@ static hr_status_t follow_ranks(endpoint_search_t *search, int first, int last) 
   const char *reason = NULL;
   hr_status_t st = NULL;
   for (int rank = first; rank <= last && !st && !reason; rank++) {
-    comm_trace_t *behaviour = NULL;
+    comm_trace_t *trace = NULL;
     bool by_rank;
     options.rank = rank;
-    st = check_walk(&facts, &options, &behaviour, &by_rank, &reason);
-    if (!st) st = note_trace(search, behaviour, rank);
-    comm_trace_destroy(behaviour);
+    st = check_walk(&analysis, &options, &trace, &by_rank, &reason);
+    if (!st) st = note_trace(search, trace, rank);
+    comm_trace_destroy(trace);
   }
   hr_map_deinit(&plans);
   search->is_followed = !st && !reason;

@@ -1,3 +1,11 @@
+/* send, recv and their dones over the transport. Each send or recv instruction is resolved to a
+ * route when the program is loaded; at run time a start looks up its route, posts the transfer
+ * and records it under a handle, which is the value of the start's u32 element. The done finds
+ * the request by the handle and waits.
+ *
+ * Tuples travel as one message of several blocks. A rank without a partner in the pairs sends
+ * nothing and receives zeros. Transfers without a done are completed, or cancelled, when the
+ * execution ends. */
 #include "comm/peers/channel_transfers.h"
 
 #include <string.h>
@@ -9,7 +17,7 @@
 #include "transport/core/progress.h"
 #include "transport/core/tp_channel.h"
 
-#define FEW_BLOCKS 8 /* lists up to this length live on the C stack */
+#define INLINE_BLOCKS 8 /* lists up to this length live on the C stack */
 
 struct exec_channels {
   exec_comm_t *comm;
@@ -20,13 +28,13 @@ struct exec_channels {
   exec_pending_t pending;
 };
 
-/* Where one send or recv of the program goes to, or comes from, in this process. */
+/* The route of one send or recv instruction in this process. */
 typedef struct channel_peer {
   const hlo_instr_t *instr;          /* the key */
-  const exec_channel_route_t *route; /* NULL: nowhere */
+  const exec_channel_route_t *route; /* NULL: no peer */
 } channel_peer_t;
 
-/* --- who is at the other end of what this process does --- */
+/* --- routes of instructions --- */
 
 static const exec_channel_route_t *route_of(const endpoint_search_t *search,
                                             const exec_channel_routes_t *routes,
@@ -45,8 +53,8 @@ static const exec_channel_route_t *route_of(const endpoint_search_t *search,
   return NULL;
 }
 
-static hr_status_t keep_peer(exec_channels_t *channels, endpoint_search_t *search,
-                             const exec_channel_routes_t *routes, const hlo_instr_t *instr) {
+static hr_status_t store_peer(exec_channels_t *channels, endpoint_search_t *search,
+                              const exec_channel_routes_t *routes, const hlo_instr_t *instr) {
   const comm_participants_t *site;
   channel_peer_t *peer;
   HR_TRY(comm_participants_of(&search->sites, instr, &site));
@@ -59,14 +67,14 @@ static hr_status_t keep_peer(exec_channels_t *channels, endpoint_search_t *searc
                     NULL);
 }
 
-static hr_status_t keep_peers(exec_channels_t *channels, endpoint_search_t *search,
-                              const exec_channel_routes_t *routes) {
+static hr_status_t store_peers(exec_channels_t *channels, endpoint_search_t *search,
+                               const exec_channel_routes_t *routes) {
   const hlo_module_t *module = channels->plan->module;
   for (size_t c = 0; c < module->computations.count; c++) {
     const hlo_computation_t *computation = module->computations.data[c];
     for (size_t i = 0; search->visited[c] && i < computation->instrs.count; i++)
       if (op_is_channel_end(computation->instrs.data[i]))
-        HR_TRY(keep_peer(channels, search, routes, computation->instrs.data[i]));
+        HR_TRY(store_peer(channels, search, routes, computation->instrs.data[i]));
   }
   return NULL;
 }
@@ -76,7 +84,7 @@ static hr_status_t find_peers(exec_channels_t *channels, endpoint_search_t *sear
   HR_TRY(exec_endpoints_find(search, channels->comm, mpmd));
   HR_TRY(exec_channel_routes_find(&channels->arena, &search->plan->grid, search->ends.data,
                                   search->ends.count, &routes));
-  return keep_peers(channels, search, &routes);
+  return store_peers(channels, search, &routes);
 }
 
 /* --- transfers --- */
@@ -97,11 +105,12 @@ bool exec_channels_peer(exec_channels_t *channels, const hlo_instr_t *instr, int
 }
 
 /* The arrays of a value, as blocks of one message. */
-static hr_status_t blocks_of(op_env_t *env, const hlo_value_t *value, hr_block_t few[FEW_BLOCKS],
-                             hr_block_t **out_blocks, int *out_count) {
+static hr_status_t list_blocks(op_env_t *env, const hlo_value_t *value,
+                               hr_block_t inline_blocks[INLINE_BLOCKS], hr_block_t **out_blocks,
+                               int *out_count) {
   int leaves = hlo_value_leaf_count(value), count = 0;
-  hr_block_t *blocks = few;
-  if (leaves > FEW_BLOCKS) HR_TRY(HR_NEW_ARRAY(env->scratch, leaves, &blocks));
+  hr_block_t *blocks = inline_blocks;
+  if (leaves > INLINE_BLOCKS) HR_TRY(HR_NEW_ARRAY(env->scratch, leaves, &blocks));
   for (int i = 0; i < leaves; i++) {
     const hlo_value_t *leaf = hlo_value_leaf((hlo_value_t *)value, i);
     if (leaf->data && hlo_value_bytes(leaf))
@@ -112,7 +121,7 @@ static hr_status_t blocks_of(op_env_t *env, const hlo_value_t *value, hr_block_t
   return NULL;
 }
 
-static hr_status_t refuse_host(const hlo_instr_t *instr) {
+static hr_status_t reject_host_transfer(const hlo_instr_t *instr) {
   if (!hlo_attr_bool(instr, HLO_ATTR_IS_HOST_TRANSFER)) return NULL;
   return hlo_unsupported(
       instr,
@@ -122,16 +131,16 @@ static hr_status_t refuse_host(const hlo_instr_t *instr) {
 static hr_status_t send_value(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *value,
                               uint32_t *out_handle) {
   exec_channels_t *channels = env->channels;
-  hr_block_t few[FEW_BLOCKS], *blocks;
+  hr_block_t inline_blocks[INLINE_BLOCKS], *blocks;
   tp_request_t *request;
   int count;
   *out_handle = 0;
-  HR_TRY(refuse_host(instr));
+  HR_TRY(reject_host_transfer(instr));
   const exec_channel_route_t *route = find_route(channels, instr);
   if (!route) return NULL;
   HR_TRY(tp_progress_begin(channels->comm->groups));
   HR_TRY(exec_pending_reserve(&channels->pending));
-  HR_TRY(blocks_of(env, value, few, &blocks, &count));
+  HR_TRY(list_blocks(env, value, inline_blocks, &blocks, &count));
   HR_TRY(
       tp_channel_send(channels->comm->groups, route->to, route->number, blocks, count, &request));
   *out_handle = exec_pending_keep(
@@ -149,11 +158,11 @@ static void fill_with_zeros(hlo_value_t *value) {
 static hr_status_t recv_value(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *into,
                               uint32_t *out_handle) {
   exec_channels_t *channels = env->channels;
-  hr_block_t few[FEW_BLOCKS], *blocks;
+  hr_block_t inline_blocks[INLINE_BLOCKS], *blocks;
   tp_request_t *request;
   int count;
   *out_handle = 0;
-  HR_TRY(refuse_host(instr));
+  HR_TRY(reject_host_transfer(instr));
   const exec_channel_route_t *route = find_route(channels, instr);
   if (!route) {
     fill_with_zeros(into);
@@ -161,7 +170,7 @@ static hr_status_t recv_value(op_env_t *env, const hlo_instr_t *instr, hlo_value
   }
   HR_TRY(tp_progress_begin(channels->comm->groups));
   HR_TRY(exec_pending_reserve(&channels->pending));
-  HR_TRY(blocks_of(env, into, few, &blocks, &count));
+  HR_TRY(list_blocks(env, into, inline_blocks, &blocks, &count));
   HR_TRY(
       tp_channel_recv(channels->comm->groups, route->from, route->number, blocks, count, &request));
   *out_handle = exec_pending_keep(

@@ -1,24 +1,28 @@
+/* Consistency of collectives between programs (mpmd). Every rank describes its collectives as
+ * lines of text (op, shapes, reduction, members, source location), the lines are all-gathered,
+ * and every rank compares all of them, so that all reach the same verdict. Cost: collectives
+ * times group size. */
 #include "comm/peers/group_consensus.h"
 
 #include "comm/model/participants.h"
 #include "comm/peers/allgather_strings.h"
 #include "ops/query/custom_call_table.h"
 
-/* What a process says of one of its collectives. `what`: op, operands, reduction, channel and
- * members, as text and numbers that are equal where those are. */
-typedef struct mate {
+/* Description of a collective of one rank. `what`: op, operand shapes, channel and hashes of
+ * reduction and order of members. */
+typedef struct desc {
   hr_str_t what, members, location;
-} mate_t;
-typedef HR_VEC(mate_t) mates_t;
+} collective_desc_t;
+typedef HR_VEC(collective_desc_t) collective_descs_t;
 
 /* --- what this process has --- */
 
-typedef struct mate_writer {
+typedef struct desc_writer {
   hr_strbuf_t *text;
   comm_participant_sets_t *sites;
   int rank;
   bool *visited;
-} mate_writer_t;
+} desc_writer_t;
 
 static void write_location(hr_strbuf_t *text, const hlo_instr_t *instr) {
   const hr_source_t *source = &instr->parent->module->source;
@@ -26,7 +30,7 @@ static void write_location(hr_strbuf_t *text, const hlo_instr_t *instr) {
                    instr->line, HR_STR_ARGS(instr->name));
 }
 
-static hr_status_t write_group(mate_writer_t *writer, const hlo_instr_t *instr,
+static hr_status_t write_group(desc_writer_t *writer, const hlo_instr_t *instr,
                                const comm_participants_t *site) {
   const check_group_t *group = site->groups[writer->rank];
   if (!group) return NULL;
@@ -48,7 +52,7 @@ static bool has_group(const hlo_instr_t *instr) {
          instr->op != HLO_COLLECTIVE_PERMUTE_START;
 }
 
-static hr_status_t write_mates(mate_writer_t *writer, const hlo_computation_t *computation) {
+static hr_status_t write_descs(desc_writer_t *writer, const hlo_computation_t *computation) {
   int replicas, partitions;
   const comm_participants_t *site;
   if (writer->visited[computation->id]) return NULL;
@@ -60,18 +64,18 @@ static hr_status_t write_mates(mate_writer_t *writer, const hlo_computation_t *c
       HR_TRY(write_group(writer, instr, site));
     }
     if (instr->called_count && op_parallel_grid(instr, &replicas, &partitions)) continue;
-    for (int c = 0; c < instr->called_count; c++) HR_TRY(write_mates(writer, instr->called[c]));
+    for (int c = 0; c < instr->called_count; c++) HR_TRY(write_descs(writer, instr->called[c]));
   }
   return NULL;
 }
 
 static hr_status_t write_all(hr_arena_t *arena, const plan_t *plan, int rank, hr_strbuf_t *text) {
   comm_participant_sets_t sites;
-  mate_writer_t writer = {.text = text, .sites = &sites, .rank = rank};
+  desc_writer_t writer = {.text = text, .sites = &sites, .rank = rank};
   hr_strbuf_printf(text, "%d\t%d\n", plan->grid.num_replicas, plan->grid.num_partitions);
   comm_participant_sets_init(&sites, arena, plan->grid.num_replicas, plan->grid.num_partitions);
   hr_status_t st = HR_NEW_ARRAY(arena, plan->module->computations.count, &writer.visited);
-  if (!st) st = write_mates(&writer, plan->module->entry);
+  if (!st) st = write_descs(&writer, plan->module->entry);
   comm_participant_sets_deinit(&sites);
   return st;
 }
@@ -82,7 +86,10 @@ static hr_status_t check_grid(hr_str_t *texts, int world) {
   int64_t replicas = 0, partitions = 0, r, p;
   for (int rank = 0; rank < world; rank++) {
     if (!exec_next_number(&texts[rank], &r) || !exec_next_number(&texts[rank], &p)) continue;
-    if (!rank) replicas = r, partitions = p;
+    if (!rank) {
+      replicas = r;
+      partitions = p;
+    }
     if (r != replicas || p != partitions)
       return hr_error(HR_DISAGREE,
                       "rank %d runs on a grid of %ld x %ld (replicas x partitions), rank 0 on one "
@@ -93,41 +100,43 @@ static hr_status_t check_grid(hr_str_t *texts, int world) {
   return NULL;
 }
 
-static hr_status_t read_mates(hr_str_t text, mates_t *mates) {
-  mate_t mate;
-  while (exec_next_field(&text, &mate.what) && exec_next_field(&text, &mate.members) &&
-         exec_next_field(&text, &mate.location))
-    HR_VEC_PUSH(mates, mate);
+static hr_status_t read_descs(hr_str_t text, collective_descs_t *descs) {
+  collective_desc_t desc;
+  while (exec_next_field(&text, &desc.what) && exec_next_field(&text, &desc.members) &&
+         exec_next_field(&text, &desc.location))
+    HR_VEC_PUSH(descs, desc);
   return NULL;
 }
 
-static bool has_mate(const mates_t *mates, const mate_t *wanted, const mate_t **out_similar) {
+static bool find_desc(const collective_descs_t *descs, const collective_desc_t *wanted,
+                      const collective_desc_t **out_similar) {
   *out_similar = NULL;
-  for (size_t i = 0; i < mates->count; i++) {
-    if (!hr_str_equal(mates->data[i].members, wanted->members)) continue;
-    *out_similar = &mates->data[i];
-    if (hr_str_equal(mates->data[i].what, wanted->what)) return true;
+  for (size_t i = 0; i < descs->count; i++) {
+    if (!hr_str_equal(descs->data[i].members, wanted->members)) continue;
+    *out_similar = &descs->data[i];
+    if (hr_str_equal(descs->data[i].what, wanted->what)) return true;
   }
   return false;
 }
 
-static hr_status_t check_mate(const mates_t *all, int world, int rank, const mate_t *mate) {
+static hr_status_t check_desc(const collective_descs_t *all, int world, int rank,
+                              const collective_desc_t *desc) {
   int64_t member;
-  hr_str_t rest = mate->members, field;
+  hr_str_t rest = desc->members, field;
   while (rest.size) {
     size_t size = 0;
     while (size < rest.size && rest.data[size] != ' ') size++;
     field = (hr_str_t){rest.data, size};
     rest = (hr_str_t){rest.data + size + (size < rest.size), rest.size - size - (size < rest.size)};
-    const mate_t *similar;
+    const collective_desc_t *similar;
     if (!exec_next_number(&field, &member) || member < 0 || member >= world || member == rank)
       continue;
-    if (has_mate(&all[member], mate, &similar)) continue;
+    if (find_desc(&all[member], desc, &similar)) continue;
     hr_status_t st =
         hr_error(HR_DISAGREE, "rank %d has a collective with ranks %.*sthat rank %ld lacks", rank,
-                 HR_STR_ARGS(mate->members), (long)member);
-    st = hr_status_note(st, "rank %d: %.*s: %.*s", rank, HR_STR_ARGS(mate->location),
-                        HR_STR_ARGS(mate->what));
+                 HR_STR_ARGS(desc->members), (long)member);
+    st = hr_status_note(st, "rank %d: %.*s: %.*s", rank, HR_STR_ARGS(desc->location),
+                        HR_STR_ARGS(desc->what));
     return similar ? hr_status_note(st, "rank %ld: %.*s: %.*s", (long)member,
                                     HR_STR_ARGS(similar->location), HR_STR_ARGS(similar->what))
                    : st;
@@ -136,14 +145,14 @@ static hr_status_t check_mate(const mates_t *all, int world, int rank, const mat
 }
 
 static hr_status_t compare_all(hr_arena_t *arena, hr_str_t *texts, int world) {
-  mates_t *all;
+  collective_descs_t *all;
   HR_TRY(check_grid(texts, world));
   HR_TRY(HR_NEW_ARRAY(arena, world, &all));
   hr_status_t st = NULL;
-  for (int rank = 0; rank < world && !st; rank++) st = read_mates(texts[rank], &all[rank]);
+  for (int rank = 0; rank < world && !st; rank++) st = read_descs(texts[rank], &all[rank]);
   for (int rank = 0; rank < world && !st; rank++)
     for (size_t i = 0; i < all[rank].count && !st; i++)
-      st = check_mate(all, world, rank, &all[rank].data[i]);
+      st = check_desc(all, world, rank, &all[rank].data[i]);
   for (int rank = 0; rank < world; rank++) HR_VEC_FREE(&all[rank]);
   return st;
 }

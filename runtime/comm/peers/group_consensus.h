@@ -1,14 +1,13 @@
-/* Do the processes of a collective's group, which may run different programs, have the same
- * collectives? Asked once, before the first step. */
+/* Checks before the first step that ranks with different programs have matching collectives. */
 #ifndef EXEC_GROUP_CONSENSUS_H
 #define EXEC_GROUP_CONSENSUS_H
 
 #include "comm/peers/process_comm.h"
 #include "plan/plan.h"
 
-/* Each member of a group must have the collectives that the others have with it, as often in the
- * text or not: same op, operands, reduction, channel. All ranks call it together. Errors: DISAGREE
- * naming both places, on all ranks alike; also for different grids. */
+/* Collective. Every member of a group must have each collective of the other members: same op,
+ * operand shapes, reduction and channel; how often is not compared.
+ * Errors: DISAGREE on all ranks alike, with both source locations; also for different grids. */
 hr_status_t group_consensus(exec_comm_t *comm, const plan_t *plan);
 
 #endif

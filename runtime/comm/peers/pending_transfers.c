@@ -1,6 +1,8 @@
+/* A slot map of transfers in flight. A handle combines slot and generation, so that a stale
+ * handle finds nothing. Cost: constant time per operation, except exec_pending_any. */
 #include "comm/peers/pending_transfers.h"
 
-/* A handle is 1 + the place, below a count of the times the place was taken. */
+/* A handle: 1 + slot in the low SLOT_BITS, a generation count above. */
 #define SLOT_BITS 22
 #define SLOT_MASK ((UINT32_C(1) << SLOT_BITS) - 1)
 

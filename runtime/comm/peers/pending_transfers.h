@@ -1,6 +1,6 @@
-/* Transfers that outlive the step that started them: between a -start and its -done, which the
- * handle connects. A handle may travel through loops and tuples as any other number; one that is
- * used a second time means nothing. */
+/* Transfers in flight between a start and its done, which a handle connects. Handles travel
+ * through loops and tuples as numbers; a handle that was used is stale and finds nothing.
+ * Thread: that of the machine. */
 #ifndef EXEC_PENDING_TRANSFERS_H
 #define EXEC_PENDING_TRANSFERS_H
 
@@ -8,31 +8,32 @@
 #include "ops/kernels/kernel.h"
 
 typedef struct exec_transfer {
-  op_request_t *request;    /* NULL: the place is free */
-  hlo_value_t *value;       /* what is sent, or received into: held until the end */
-  const hlo_instr_t *instr; /* that started it */
+  op_request_t *request;    /* NULL: the slot is free */
+  hlo_value_t *value;       /* data sent or received into; retained until the end */
+  const hlo_instr_t *instr; /* the start */
   int peer;
   uint32_t handle;
-  uint32_t next_free; /* 1 + the next free place; 0: none */
+  uint32_t next_free; /* 1 + the next free slot; 0: none */
 } exec_transfer_t;
 
 typedef struct exec_pending {
   HR_VEC(exec_transfer_t) slots;
-  uint32_t first_free; /* 1 + a free place; 0: none */
-  size_t count;        /* under way */
+  uint32_t first_free; /* 1 + a free slot; 0: none */
+  size_t count;        /* transfers in flight */
 } exec_pending_t;
 
-/* Takes a place for a transfer that is about to start, so that starting is the last thing that can
- * fail. */
+/* Reserves a slot before the transfer is started, so that nothing can fail afterwards. Errors:
+ * NO_MEMORY. */
 hr_status_t exec_pending_reserve(exec_pending_t *pending);
-/* Keeps a started transfer, in the place reserved; retains the value. Gives its handle, never 0. */
+/* Stores a started transfer in the reserved slot and retains its value. Returns its handle, never
+ * 0. */
 uint32_t exec_pending_keep(exec_pending_t *pending, exec_transfer_t transfer);
-/* The transfer of this handle, or NULL if it is none or over. */
+/* The transfer of this handle; NULL for an unknown or stale one. */
 exec_transfer_t *exec_pending_find(exec_pending_t *pending, uint32_t handle);
-/* Any transfer that is under way; NULL: none is. */
+/* Any transfer in flight; NULL: none. */
 exec_transfer_t *exec_pending_any(exec_pending_t *pending);
-/* Frees its place. The request is the caller's business. */
+/* Frees the slot and releases the value, not the request. */
 void exec_pending_remove(exec_pending_t *pending, exec_transfer_t *transfer);
-void exec_pending_deinit(exec_pending_t *pending); /* nothing may be under way */
+void exec_pending_deinit(exec_pending_t *pending); /* no transfer may be in flight */
 
 #endif

@@ -1,3 +1,6 @@
+/* Consistency of one program's plan between ranks. In agreement: one all-gather of a digest and a
+ * count. Otherwise rank 0 broadcasts digests per line, each rank finds its first difference, and
+ * the two lines of the lowest rank that differs are broadcast for the message. */
 #include "comm/peers/plan_consensus.h"
 
 #include <string.h>
@@ -5,7 +8,7 @@
 #include "base/digest.h"
 #include "base/mem.h"
 
-/* What all lines of a process are told apart by. */
+/* Digest of all lines of a rank. */
 typedef struct summary {
   hr_digest_t lines;
   int64_t count;
@@ -49,7 +52,7 @@ static hr_status_t compare_with_first(exec_comm_t *comm, const char *const *text
   return st;
 }
 
-/* Rank `root`'s line for everybody; a rank that has no such line says so. */
+/* Broadcasts rank `root`'s line, or "(end of program)" if it has fewer. */
 static hr_status_t share_line(exec_comm_t *comm, int root, const char *const *texts, int count,
                               int64_t line, hr_arena_t *arena, const char **out_text) {
   const char *mine = line < count ? texts[line] : "(end of program)";
@@ -74,12 +77,15 @@ static hr_status_t find_difference(exec_comm_t *comm, const char *const *texts, 
   HR_TRY(exec_comm_all_gather(comm, &mine, sizeof mine, lines));
   *out_rank = 0;
   for (int r = world_size - 1; r > 0; r--)
-    if (lines[r] >= 0) *out_rank = r, *out_line = lines[r];
+    if (lines[r] >= 0) {
+      *out_rank = r;
+      *out_line = lines[r];
+    }
   return NULL;
 }
 
-static hr_status_t explain(exec_comm_t *comm, const char *const *texts, int count,
-                           int64_t first_count, hr_arena_t *arena) {
+static hr_status_t report_difference(exec_comm_t *comm, const char *const *texts, int count,
+                                     int64_t first_count, hr_arena_t *arena) {
   int other = 0;
   int64_t line = 0;
   const char *first_text, *other_text;
@@ -104,7 +110,7 @@ hr_status_t plan_consensus(exec_comm_t *comm, const char *const *texts, int coun
   bool agree = true;
   for (int r = 1; r < world_size && !st; r++)
     agree = agree && !memcmp(&all[r], &all[0], sizeof *all);
-  if (!st && !agree) st = explain(comm, texts, count, all[0].count, &arena);
+  if (!st && !agree) st = report_difference(comm, texts, count, all[0].count, &arena);
   hr_arena_deinit(&arena);
   return st;
 }

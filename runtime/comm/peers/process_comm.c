@@ -1,14 +1,22 @@
+/* Adapter from the collective functions of op_env_t to the transport's groups, and blocking
+ * collectives for clients. Groups are created once and cached by members and stream.
+ *
+ * Progress: transfers in flight are advanced by polls between steps. A progress thread is started
+ *           only if the process has a processor to spare for it, or if the program also waits for
+ *           feeds.
+ * Failures: a client collective that fails leaves peers waiting, so the endpoint is marked
+ *           desynchronized and the job aborts at close. */
 #include "comm/peers/process_comm.h"
 
 #include "base/mem.h"
 #include "base/trace.h"
 #include "transport/core/progress.h"
 
-#define LEAST_SHARED_BYTES ((size_t)32 << 10) /* below, copying is as fast */
+#define MIN_SHARED_BYTES ((size_t)32 << 10) /* smaller arrays are copied as fast */
 
 /* --- groups --- */
 
-static hr_status_t resolve(exec_comm_t *comm, tp_group_t *group, const op_group_t **out_group) {
+static hr_status_t add_group(exec_comm_t *comm, tp_group_t *group, const op_group_t **out_group) {
   tp_group_t **key;
   op_group_t *made;
   HR_TRY(HR_NEW(&comm->arena, &key));
@@ -27,49 +35,49 @@ static hr_status_t find_group(op_env_t *env, int size, const int *ranks, int64_t
   tp_group_t *group;
   HR_TRY(tp_group_get(comm->groups, size, ranks, stream, &group));
   *out_group = hr_map_get(&comm->resolved, (hr_str_t){(const char *)&group, sizeof group});
-  return *out_group ? NULL : resolve(comm, group, out_group);
+  return *out_group ? NULL : add_group(comm, group, out_group);
 }
 
 /* --- the environment's functions --- */
 
-static tp_request_t **as_request(op_request_t **out_request) {
+static tp_request_t **as_tp_request(op_request_t **out_request) {
   return (tp_request_t **)out_request;
 }
 
 static hr_status_t all_gather(op_env_t *env, const op_group_t *group, const void *in,
                               size_t size_bytes, void *out, op_request_t **out_request) {
   (void)env;
-  return tp_all_gather(group->handle, in, size_bytes, out, as_request(out_request));
+  return tp_all_gather(group->handle, in, size_bytes, out, as_tp_request(out_request));
 }
 
 static hr_status_t all_reduce(op_env_t *env, const op_group_t *group, const void *in, void *out,
                               int64_t count, const hr_reducer_t *reducer,
                               op_request_t **out_request) {
   (void)env;
-  return tp_all_reduce(group->handle, in, out, count, reducer, as_request(out_request));
+  return tp_all_reduce(group->handle, in, out, count, reducer, as_tp_request(out_request));
 }
 
 static hr_status_t reduce_scatter(op_env_t *env, const op_group_t *group, const void *in,
                                   int64_t count, const hr_reducer_t *reducer, void *out,
                                   op_request_t **out_request) {
   (void)env;
-  return tp_reduce_scatter(group->handle, in, count, reducer, out, as_request(out_request));
+  return tp_reduce_scatter(group->handle, in, count, reducer, out, as_tp_request(out_request));
 }
 
 static hr_status_t all_to_all(op_env_t *env, const op_group_t *group, const hr_block_t *sends,
                               const hr_block_t *recvs, size_t equal_bytes,
                               op_request_t **out_request) {
   (void)env;
-  return tp_all_to_all(group->handle, sends, recvs, equal_bytes, as_request(out_request));
+  return tp_all_to_all(group->handle, sends, recvs, equal_bytes, as_tp_request(out_request));
 }
 
 static hr_status_t permute(op_env_t *env, int64_t stream, int to, const hr_block_t *send, int from,
                            const hr_block_t *recv, op_request_t **out_request) {
   exec_comm_t *comm = env->comm;
-  return tp_permute(comm->groups, stream, to, send, from, recv, as_request(out_request));
+  return tp_permute(comm->groups, stream, to, send, from, recv, as_tp_request(out_request));
 }
 
-static hr_status_t wait_for(op_env_t *env, op_request_t *request) {
+static hr_status_t wait_request(op_env_t *env, op_request_t *request) {
   exec_comm_t *comm = env->comm;
   comm->is_waiting = true;
   uint64_t over_ns =
@@ -81,9 +89,9 @@ static hr_status_t wait_for(op_env_t *env, op_request_t *request) {
   return st;
 }
 
-/* A thread that moves transfers helps where it has a processor to itself. Elsewhere it would take
- * the time of a process that computes, and the engines' looks between steps do as well. */
-static hr_status_t move_by_itself(op_env_t *env) {
+/* Starts a progress thread if it gets a processor to itself. Otherwise it would compete with
+ * computing processes, and the engines' polls between steps suffice. */
+static hr_status_t enable_async_progress(op_env_t *env) {
   exec_comm_t *comm = env->comm;
   int workers = 1, ranks = comm->groups->endpoint->local_size;
   if (comm->groups->progress) return NULL;
@@ -92,7 +100,7 @@ static hr_status_t move_by_itself(op_env_t *env) {
   return comm->processors > workers * ranks ? tp_progress_begin(comm->groups) : NULL;
 }
 
-static void look(op_env_t *env) { tp_requests_poll(((exec_comm_t *)env->comm)->groups); }
+static void poll_transfers(op_env_t *env) { tp_requests_poll(((exec_comm_t *)env->comm)->groups); }
 
 static void free_shared(void *owner, void *data, size_t size_bytes) {
   (void)size_bytes;
@@ -102,7 +110,7 @@ static void free_shared(void *owner, void *data, size_t size_bytes) {
 hr_status_t exec_comm_shared_memory(exec_comm_t *comm, size_t size_bytes,
                                     hr_buffer_t **out_buffer) {
   void *owner,
-      *memory = size_bytes < LEAST_SHARED_BYTES ? NULL : tp_alloc(comm->groups, size_bytes, &owner);
+      *memory = size_bytes < MIN_SHARED_BYTES ? NULL : tp_alloc(comm->groups, size_bytes, &owner);
   *out_buffer = NULL;
   if (!memory) return NULL;
   hr_status_t st = hr_buffer_wrap(memory, size_bytes, true, free_shared, owner, out_buffer);
@@ -118,7 +126,7 @@ bool exec_comm_reaches(const exec_comm_t *comm, const void *memory) {
   return tp_is_shared(comm->groups, memory);
 }
 
-static void give_up(op_env_t *env, op_request_t *request) {
+static void cancel_request(op_env_t *env, op_request_t *request) {
   (void)env;
   tp_request_cancel((tp_request_t *)request);
 }
@@ -131,10 +139,10 @@ hr_status_t exec_comm_attach(op_env_t *env, void *comm) {
   env->reduce_scatter = reduce_scatter;
   env->all_to_all = all_to_all;
   env->permute = permute;
-  env->wait = wait_for;
-  env->cancel = give_up;
-  env->enable_async_progress = move_by_itself;
-  env->poll = look;
+  env->wait = wait_request;
+  env->cancel = cancel_request;
+  env->enable_async_progress = enable_async_progress;
+  env->poll = poll_transfers;
   env->shared_memory = shared_memory;
   return NULL;
 }
@@ -143,7 +151,7 @@ hr_status_t exec_comm_attach(op_env_t *env, void *comm) {
 
 /* A transfer that failed to start here leaves peers waiting: the endpoint is marked desynchronised.
  */
-static hr_status_t finish(exec_comm_t *comm, hr_status_t st, tp_request_t **request) {
+static hr_status_t await_request(exec_comm_t *comm, hr_status_t st, tp_request_t **request) {
   if (!st) st = tp_request_wait(*request);
   if (st) comm->groups->endpoint->desynchronized = true;
   return st;
@@ -151,20 +159,20 @@ static hr_status_t finish(exec_comm_t *comm, hr_status_t st, tp_request_t **requ
 
 hr_status_t exec_comm_barrier(exec_comm_t *comm) {
   tp_request_t *request = NULL;
-  return finish(comm, tp_barrier(comm->groups->world, &request), &request);
+  return await_request(comm, tp_barrier(comm->groups->world, &request), &request);
 }
 
 hr_status_t exec_comm_all_gather(exec_comm_t *comm, const void *bytes, size_t size_bytes,
                                  void *out) {
   tp_request_t *request = NULL;
-  return finish(comm, tp_all_gather(comm->groups->world, bytes, size_bytes, out, &request),
-                &request);
+  return await_request(comm, tp_all_gather(comm->groups->world, bytes, size_bytes, out, &request),
+                       &request);
 }
 
 hr_status_t exec_comm_broadcast(exec_comm_t *comm, int root, void *bytes, size_t size_bytes) {
   tp_request_t *request = NULL;
-  return finish(comm, tp_broadcast(comm->groups->world, root, bytes, size_bytes, &request),
-                &request);
+  return await_request(comm, tp_broadcast(comm->groups->world, root, bytes, size_bytes, &request),
+                       &request);
 }
 
 hr_status_t exec_comm_gather(exec_comm_t *comm, const void *bytes, size_t size_bytes, void *out) {
@@ -172,12 +180,12 @@ hr_status_t exec_comm_gather(exec_comm_t *comm, const void *bytes, size_t size_b
   void *memory;
   tp_request_t *request = NULL;
   hr_status_t st = hr_alloc_zeroed(2 * (size_t)world->size * sizeof(hr_block_t), &memory);
-  if (st) return finish(comm, st, &request);
+  if (st) return await_request(comm, st, &request);
   hr_block_t *sends = memory, *recvs = sends + world->size;
   sends[0] = (hr_block_t){(void *)bytes, size_bytes};
   for (int k = 0; k < world->size && world->my_index == 0; k++)
     recvs[k] = (hr_block_t){(char *)out + (size_t)k * size_bytes, size_bytes};
-  st = finish(comm, tp_all_to_all(world, sends, recvs, 0, &request), &request);
+  st = await_request(comm, tp_all_to_all(world, sends, recvs, 0, &request), &request);
   hr_free(memory);
   return st;
 }
@@ -185,16 +193,17 @@ hr_status_t exec_comm_gather(exec_comm_t *comm, const void *bytes, size_t size_b
 hr_status_t exec_comm_send(exec_comm_t *comm, int to, const void *bytes, size_t size_bytes) {
   tp_request_t *request = NULL;
   hr_block_t block = {(void *)bytes, size_bytes};
-  return finish(comm, tp_permute(comm->groups, 0, to, &block, -1, NULL, &request), &request);
+  return await_request(comm, tp_permute(comm->groups, 0, to, &block, -1, NULL, &request), &request);
 }
 
 hr_status_t exec_comm_recv(exec_comm_t *comm, int from, void *bytes, size_t size_bytes) {
   tp_request_t *request = NULL;
   hr_block_t block = {bytes, size_bytes};
-  return finish(comm, tp_permute(comm->groups, 0, -1, NULL, from, &block, &request), &request);
+  return await_request(comm, tp_permute(comm->groups, 0, -1, NULL, from, &block, &request),
+                       &request);
 }
 
-/* --- life --- */
+/* --- creation and release --- */
 
 hr_status_t exec_comm_init(exec_comm_t *comm, tp_endpoint_t *endpoint) {
   HR_TRY(tp_groups_of(endpoint, &comm->groups));

@@ -1,4 +1,6 @@
-/* The collectives of op_env_t on top of a transport: one per client, over its endpoint. */
+/* The collectives of op_env_t over the transport: one per client, on its endpoint. This layer
+ * stands below observe/, which extends it by the hooks of exec_comm_t.
+ * Errors: UNAVAILABLE if a peer is lost; CANCELLED; DEADLINE. */
 #ifndef EXEC_PROCESS_COMM_H
 #define EXEC_PROCESS_COMM_H
 
@@ -11,46 +13,45 @@ struct exec_progress; /* observe/progress_counter.h */
 struct exec_graph;    /* observe/wait_for_graph.c */
 
 typedef struct exec_comm {
-  tp_groups_t *groups; /* of the endpoint */
-  hr_map_t resolved;   /* op_group_t by the address of its tp_group_t */
+  tp_groups_t *groups; /* groups of the endpoint */
+  hr_map_t resolved;   /* cache: op_group_t by address of the tp_group_t */
   hr_arena_t arena;
-  const hlo_instr_t
-      *awaited_instr; /* the start of the transfer that is being waited for; NULL: none */
-  bool is_waiting;    /* for a transfer */
-  int awaited_rank;   /* its other end; -1: none */
-  const struct exec_progress *progress; /* of the process; NULL: not known */
-  /* For transfers that outlive a step: may the program wait for others than peers meanwhile, and
-   * what computes here. */
+  const hlo_instr_t *awaited_instr;     /* start of the awaited transfer; NULL: none */
+  bool is_waiting;                      /* this process waits for a transfer */
+  int awaited_rank;                     /* peer of the awaited transfer; -1: none */
+  const struct exec_progress *progress; /* progress of the process; NULL: unknown */
+  /* Inputs of the decision whether to start a progress thread. */
   bool waits_for_others;
-  int processors; /* that this process may use; 0: unknown */
+  int processors; /* processors that this process may use; 0: unknown */
   hr_status_t (*count_workers)(void *context, int *out_count); /* NULL: one */
   void *workers_context;
   struct exec_graph *graph;                  /* state of the wait-for graph; NULL: none yet */
   void (*end_graph)(struct exec_comm *comm); /* releases `graph`; NULL while there is none */
-  atomic_bool wants_graph;                   /* somebody asked who waits for whom */
+  atomic_bool wants_graph;                   /* a report of the wait-for graph is requested */
 } exec_comm_t;
 
-/* The endpoint stays the caller's and must outlive the comm. */
+/* Owner: borrows the endpoint, which must outlive the comm. */
 hr_status_t exec_comm_init(exec_comm_t *comm, tp_endpoint_t *endpoint);
 void exec_comm_deinit(exec_comm_t *comm);
-/* Fills in the collective functions of an environment. Signature of
+/* Installs the collective functions in an environment. Signature of
  * exec_machine_options_t.attach_comm. */
 hr_status_t exec_comm_attach(op_env_t *env, void *comm);
 
-/* Memory that other processes of this machine reach; NULL: there is none, or so little is asked for
- * that copying it is as fast. Any thread. */
+/* Allocates memory shared with the processes of this host. *out_buffer is NULL if there is none, or
+ * if the size is too small to gain. Thread: any. */
 hr_status_t exec_comm_shared_memory(exec_comm_t *comm, size_t size_bytes, hr_buffer_t **out_buffer);
-bool exec_comm_reaches(const exec_comm_t *comm, const void *memory); /* is it there? */
+bool exec_comm_reaches(const exec_comm_t *comm, const void *memory); /* is it shared? */
 
-/* For clients, outside of programs; they wait. All ranks call these together: */
+/* Blocking operations for clients, outside of programs. Buffers are borrowed until the return.
+ * Collective: */
 hr_status_t exec_comm_barrier(exec_comm_t *comm);
 /* Collects `size_bytes` of every rank in rank 0's `out` (ignored elsewhere). */
 hr_status_t exec_comm_gather(exec_comm_t *comm, const void *bytes, size_t size_bytes, void *out);
-/* Every rank's bytes in everybody's `out`. */
+/* Gathers `size_bytes` of every rank in every rank's `out`, by rank. */
 hr_status_t exec_comm_all_gather(exec_comm_t *comm, const void *bytes, size_t size_bytes,
                                  void *out);
 hr_status_t exec_comm_broadcast(exec_comm_t *comm, int root, void *bytes, size_t size_bytes);
-/* Only the two ends call these: */
+/* Called by the two ends only: */
 hr_status_t exec_comm_send(exec_comm_t *comm, int to, const void *bytes, size_t size_bytes);
 hr_status_t exec_comm_recv(exec_comm_t *comm, int from, void *bytes, size_t size_bytes);
 
