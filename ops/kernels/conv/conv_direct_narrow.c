@@ -13,6 +13,7 @@
 
 #include "base/arith.h"
 #include "ops/kernels/conv/native_convolution.h"
+#include "ops/kernels/gemm/gemm.h"
 #include "ops/kernels/simd/simd_target.h"
 
 /* One line of results: number x is the sum, over the taps, of from[offsets[tap] + x] times the
@@ -313,7 +314,7 @@ hr_status_t conv_prepare_direct_narrow(const op_native_target_t *target,
                                        const conv_problem_t *problem, op_native_step_t *out) {
   conv_direct_narrow_t *plan;
   int64_t bytes = problem->types.element_bytes;
-  int64_t lanes = (simd_width() == SIMD_512 ? 64 : simd_width() == SIMD_256 ? 32 : 16) / bytes;
+  int64_t lanes = gemm_vector_bytes() / bytes;
   if (!has_form(problem, lanes) || !count_taps(problem)) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
   plan->problem = problem;

@@ -20,6 +20,7 @@
 
 #include "base/arith.h"
 #include "ops/kernels/conv/native_convolution.h"
+#include "ops/kernels/gemm/gemm.h"
 #include "ops/kernels/simd/simd_target.h"
 
 #define CHUNK 96           /* places */
@@ -330,7 +331,7 @@ static void plan_tiles(conv_weight_grad_t *plan) {
   int last = p->spatial - 1;
   plan->bytes = p->types.element_bytes;
   plan->columns = p->out_channels;
-  plan->lanes = (wide ? 64 : simd_width() == SIMD_256 ? 32 : 16) / plan->bytes;
+  plan->lanes = gemm_vector_bytes() / plan->bytes;
   plan->width = wide && plan->columns > 2 * plan->lanes ? 4 * plan->lanes : 2 * plan->lanes;
   plan->in_place = plan->columns <= plan->width && plan->columns % plan->lanes == 0 &&
                    conv_is_plain(p, CONV_DST);
