@@ -67,12 +67,11 @@ static inline gemm_mode_t gemm_mode_of(const gemm_job_t *job, const gemm_range_t
   return job->mode == GEMM_SET && first > range->first ? GEMM_ADD : job->mode;
 }
 
-static int64_t vector_bytes(void) {
-  return simd_width() == SIMD_512 ? 64 : simd_width() == SIMD_256 ? 32 : 16;
-}
+/* The enumerators of simd_width double in width from 16 bytes. */
+int64_t gemm_vector_bytes(void) { return (int64_t)16 << simd_width(); }
 
 gemm_panels_t gemm_panels_of(const gemm_job_t *job) {
-  int64_t width = 2 * vector_bytes() / (int64_t)hr_dtype_bytes(hr_dtype_real(job->dtype));
+  int64_t width = 2 * gemm_vector_bytes() / (int64_t)hr_dtype_bytes(hr_dtype_real(job->dtype));
   return (gemm_panels_t){width, hr_div_ceil(job->n, width), gemm_panel_depth(job->k), job->k};
 }
 

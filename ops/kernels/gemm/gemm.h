@@ -54,6 +54,9 @@ typedef struct gemm_partition {
   double cost; /* what the slowest worker does, in products */
 } gemm_partition_t;
 
+/* Size of the vectors that the kernels use on this processor. */
+int64_t gemm_vector_bytes(void);
+
 static inline bool gemm_has_type(hr_dtype_t dtype) {
   return dtype == HR_F32 || dtype == HR_F64 || dtype == HR_C64 || dtype == HR_C128;
 }
