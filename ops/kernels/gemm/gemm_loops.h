@@ -226,8 +226,7 @@ __attribute__((no_sanitize("thread"))) SIMD_TARGET static void SIMD_NAME(pack_na
     for (int64_t j = 0; j < columns; j++) to[j] = b[j];
 }
 
-/* A strip of at block_rows WIDTH columns of b. What is in other columns of the strip goes to
- * columns that nobody asks for. */
+/* A panel of at most WIDTH columns. Surplus lanes are undefined and never stored to C. */
 SIMD_TARGET static void SIMD_NAME(pack_panel)(const gemm_job_t *job, int parts, const SIMD_REAL *b,
                                               int64_t depth, int64_t columns, SIMD_REAL *to) {
   if (parts == 2) {
