@@ -1,6 +1,7 @@
 #include "ops/kernels/conv/native_convolution.h"
 
-/* A dimension that has no role must not say anything; the reference kernel reports it. */
+/* Operands with their dimension labels. A dimension without a role is left to the reference kernel,
+ * which reports it. */
 typedef struct conv_labels {
   const hlo_dim_labels_t *labels;
   const hlo_window_dim_t *window;
@@ -24,7 +25,7 @@ static conv_array_t activations(const hlo_shape_t *shape, const int64_t *strides
   return array;
 }
 
-/* As it is written: the result is the destination. */
+/* Forward: the result is the destination. */
 static bool read_forward(const conv_labels_t *l, conv_problem_t *p) {
   const hlo_dim_labels_t *n = l->labels;
   p->kind = CONV_FORWARD;
@@ -176,7 +177,7 @@ static double size_of(const int64_t *sizes, int rank) {
   return size;
 }
 
-/* A window that goes on in steps without holes: patches of an image. */
+/* Whether the window moves in strides without holes: patches of an image. */
 static bool has_steps(const conv_problem_t *forward) {
   bool steps = false, holes = false;
   for (int d = 0; d < forward->spatial; d++) {
@@ -214,7 +215,7 @@ static bool read_problem(const conv_labels_t *l, conv_problem_t *p) {
   return is_whole(p);
 }
 
-/* One of the ways of computing it, with its plan. */
+/* One of the kernels, with its plan. */
 typedef struct conv_strategy {
   hr_status_t (*run)(const op_native_run_t *run, const void *plan, void *const *in,
                      void *const *out);
@@ -259,7 +260,7 @@ static void list_order(int64_t outer, const int64_t *spatial, int rank, int64_t 
   out_dims[rank + 1] = inner;
 }
 
-/* Does it say what each dimension is? */
+/* Whether the labels give each dimension a role. */
 static bool is_labelled(const hlo_instr_t *conv) {
   const hlo_window_t *window = hlo_attr_window(conv);
   const hlo_dim_labels_t *labels = hlo_attr_labels(conv);
@@ -287,7 +288,8 @@ bool conv_orders_find(const hlo_instr_t *conv, conv_orders_t *orders) {
   return true;
 }
 
-/* As the problem that it is: by fewer products, along lines, over taps or places, or by oneDNN. */
+/* Tries the kernels in order of preference: Winograd, narrow, direct, weight gradient, oneDNN; the
+ * first that makes a plan is taken. */
 static hr_status_t prepare_problem(const op_native_target_t *target, const op_step_t *step,
                                    conv_strategy_t *strategy, op_native_step_t *out) {
   conv_problem_t *problem;
