@@ -29,10 +29,10 @@ typedef struct conv_products {
   conv_plan_t conv;
   int workers;
   conv_operand_t lhs, rhs;
-  bool is_integer;         /* integers */
+  bool is_integer;
   matmul_space_t **spaces; /* packing space of integer products, one a worker */
   gemm_job_t job;          /* other products: one group's, without addresses */
-  gemm_partition_t cut;
+  gemm_partition_t partition;
   int64_t groups, m, n, k; /* groups, and sizes of one group's product */
   int64_t rows, blocks;    /* rows of a block, blocks of a group */
   bool plain;              /* the input itself is the matrix of patches */
@@ -115,7 +115,7 @@ static void multiply_floats(hr_workers_t *workers, conv_job_t *job) {
   }
   for (int64_t group = 0; group < plan->groups; group++) {
     gemm_job_t product = product_of(&(conv_source_t){job, group});
-    gemm_run(workers, &product, &plan->cut, job->scratch + plan->space_at);
+    gemm_run(workers, &product, &plan->partition, job->scratch + plan->space_at);
   }
 }
 
@@ -280,7 +280,7 @@ static size_t assign_offsets(conv_products_t *plan) {
   plan->space_bytes = gemm_space_bytes(&plan->job);
   plan->space_at = scratch_reserve(
       &total, plan->by_groups ? workers * plan->space_bytes
-                              : gemm_scratch_bytes(&plan->job, &plan->cut, plan->workers));
+                              : gemm_scratch_bytes(&plan->job, &plan->partition, plan->workers));
   return total;
 }
 
@@ -295,9 +295,9 @@ static void choose_product(conv_products_t *plan) {
   plan->job.a_row = plan->conv.in_features;
   plan->job.b_row = plan->job.c_row = plan->conv.out_features;
   if (!plan->plain) plan->job.fill = fill_patches;
-  plan->cut = gemm_partition_choose(&plan->job, plan->workers);
-  plan->by_groups =
-      plan->groups >= 2 * plan->workers || plan->cut.row_parts * plan->cut.col_parts == 1;
+  plan->partition = gemm_partition_choose(&plan->job, plan->workers);
+  plan->by_groups = plan->groups >= 2 * plan->workers ||
+                    plan->partition.row_parts * plan->partition.col_parts == 1;
 }
 
 static bool set_sizes(conv_products_t *plan) {
