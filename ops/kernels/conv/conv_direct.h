@@ -28,6 +28,7 @@
 
 #include "base/arith.h"
 #include "ops/kernels/conv/native_convolution.h"
+#include "ops/kernels/gemm/gemm.h"
 #include "ops/kernels/move/native_transpose.h"
 
 #define DIRECT_SIGN_BITS ((int)0x80808080) /* sign bits of four int8 terms */

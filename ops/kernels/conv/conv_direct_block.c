@@ -129,9 +129,12 @@ static void fill_indirection(direct_block_t *block, const direct_position_t *pos
       bool sees = inside && (plan->form.merges_last_axis ||
                              (uint64_t)(axis->starts[k] + first) < (uint64_t)size);
       const char *from = base + phase->offsets[t];
-      *to = !sees        ? zeros
-            : is_clipped ? make_edge_copy(block, from, axis->starts[0] + first, axis->taps)
-                         : from;
+      if (!sees)
+        *to = zeros;
+      else if (is_clipped)
+        *to = make_edge_copy(block, from, axis->starts[0] + first, axis->taps);
+      else
+        *to = from;
     }
   }
 }

@@ -1,9 +1,11 @@
-/* Convolutions of images with few channels of the result: filters of signals, stencils, blurs.
- * Vectors of channels would be mostly empty: here they are of results that follow each other along
- * the last axis, and each tap is a number times as many elements of the input, wherever they start.
+/* Direct convolution with few output channels and a contiguous last axis: filters of signals,
+ * stencils, blurs. Vectors of channels would be mostly empty, so vectors are along the last axis:
+ * each tap is a scalar weight times a vector of the input at that offset.
  *
- * A block is some lines of one channel of a result, or a part of one. Where it reads beyond an end
- * of the input, a copy with zeros around it is read in its place. */
+ *   out[x .. x + lanes) += weight[tap] * in[offset[tap] + x .. + lanes), for all taps
+ *
+ * A block is some lines of one channel of a result, or a part of one line. Where it reads beyond
+ * the input, a zero-padded copy is read in its place. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT ON
 #else
@@ -13,10 +15,11 @@
 
 #include "base/arith.h"
 #include "ops/kernels/conv/native_convolution.h"
+#include "ops/kernels/gemm/gemm.h"
 #include "ops/kernels/simd/simd_target.h"
 
-/* One line of results: number x is the sum, over the taps, of from[offsets[tap] + x] times the
- * tap's weight. */
+/* One line of results: result x is the sum over the taps of from[offsets[tap] + x] * weights[tap].
+ */
 typedef struct lines_sum {
   const void *from, *weights;
   void *to;
@@ -29,8 +32,9 @@ typedef struct lines_sum {
 
 #define AXES \
   CONV_MAX_SPATIAL /* those that a convolution has are the last ones, the others have one place */
-#define SPLIT_FLOPS 2e5      /* below this one worker is as quick */
-#define BLOCK_POSITIONS 4096 /* of results: they and what they read are in the first cache */
+#define SPLIT_FLOPS 2e5 /* below this one worker is as fast */
+#define BLOCK_POSITIONS \
+  4096 /* results of a block: they and their input fit the first-level cache */
 #define LINE_POSITIONS 2048
 #define MOST_TAPS 65536
 
@@ -86,8 +90,8 @@ static lines_block_t block_of(const lines_run_t *run, int64_t task, int worker) 
   return block;
 }
 
-/* What the first tap of the block's first result reads, in elements; it may be outside of the
- * input. */
+/* Offset of the input at the first tap of the block's first result; it may be outside of the array.
+ */
 static int64_t first_position(const lines_block_t *block) {
   const conv_direct_narrow_t *plan = block->run->plan;
   const conv_array_t *src = &plan->problem->arrays[CONV_SRC];
@@ -98,13 +102,12 @@ static int64_t first_position(const lines_block_t *block) {
   return at;
 }
 
-/* Places of the input from the first one to the last one that `count` results read. */
+/* Input positions that `count` results span. */
 static int64_t reach_of(const lines_axis_t *axis, int64_t count) {
   return (count - 1) * axis->stride + (axis->window - 1) * axis->dilation + 1;
 }
 
-/* Whether all that is read is in the input, and what the last vector of the last line reads in its
- * array. */
+/* Whether all reads are inside the input, surplus lanes of the last vector included. */
 static bool is_inside(const lines_block_t *block) {
   const conv_direct_narrow_t *plan = block->run->plan;
   const conv_array_t *src = &plan->problem->arrays[CONV_SRC];
@@ -119,7 +122,7 @@ static bool is_inside(const lines_block_t *block) {
   return end <= src->count;
 }
 
-/* Line `number` of the copy, counted over channels and all axes but the last. */
+/* Makes line `number` of the padded copy, counted over channels and all axes but the last. */
 static void copy_line(const lines_block_t *block, int64_t number, char *to) {
   const conv_direct_narrow_t *plan = block->run->plan;
   const lines_axis_t *line = &plan->axes[AXES - 1];
@@ -241,7 +244,7 @@ static void plan_parts(lines_axis_t *axis, int64_t positions, int64_t unit, int 
   axis->block = hr_min(hr_div_ceil(hr_div_ceil(axis->out, blocks), unit) * unit, axis->out);
 }
 
-/* Some lines, or of a single one a part. */
+/* Blocks of some lines, or parts of one line if there are fewer lines than workers. */
 static void plan_blocks(conv_direct_narrow_t *plan) {
   lines_axis_t *axes = plan->axes;
   lines_axis_t *line = &axes[AXES - 1];
@@ -296,7 +299,7 @@ static int64_t count_taps(const conv_problem_t *p) {
   return taps <= MOST_TAPS ? (int64_t)taps : 0;
 }
 
-/* Vectors along the last axis must be fuller than those of channels. */
+/* Vectors along the last axis must be fuller than those of channels would be. */
 static bool has_form(const conv_problem_t *p, int64_t lanes) {
   const matmul_types_t *t = &p->types;
   int last = p->spatial - 1;
@@ -313,7 +316,7 @@ hr_status_t conv_prepare_direct_narrow(const op_native_target_t *target,
                                        const conv_problem_t *problem, op_native_step_t *out) {
   conv_direct_narrow_t *plan;
   int64_t bytes = problem->types.element_bytes;
-  int64_t lanes = (simd_width() == SIMD_512 ? 64 : simd_width() == SIMD_256 ? 32 : 16) / bytes;
+  int64_t lanes = gemm_vector_bytes() / bytes;
   if (!has_form(problem, lanes) || !count_taps(problem)) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
   plan->problem = problem;

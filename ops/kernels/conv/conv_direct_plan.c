@@ -54,9 +54,9 @@ static bool plan_types(conv_direct_t *plan) {
   bool bytes = (t->lhs == HR_S8 || t->lhs == HR_U8) && t->rhs == HR_S8 && t->out == HR_S32;
   bool halves = t->lhs == HR_BF16 && t->rhs == HR_BF16 && (t->out == HR_BF16 || t->out == HR_F32);
   if (t->is_complex || ((bytes || halves) && cpu_has_amx())) return false;
-  plan->types.k_group = bytes && cpu_has_avx512_vnni()    ? 4
-                        : halves && cpu_has_avx512_bf16() ? 2
-                                                          : 1;
+  plan->types.k_group = 1;
+  if (halves && cpu_has_avx512_bf16()) plan->types.k_group = 2;
+  if (bytes && cpu_has_avx512_vnni()) plan->types.k_group = 4;
   if (plan->gemm.k % plan->types.k_group != 0 || plan->form.depthwise) plan->types.k_group = 1;
   plan->types.sum_bytes = t->element_bytes;
   plan->types.in_bytes = plan->types.sum_bytes / plan->types.k_group;
@@ -89,10 +89,6 @@ static void plan_gemm(conv_direct_t *plan) {
   plan->channels = plan->position_elements = plan->gemm.k;
 }
 
-static int64_t vector_lanes(int64_t bytes) {
-  return (simd_width() == SIMD_512 ? 64 : simd_width() == SIMD_256 ? 32 : 16) / bytes;
-}
-
 /* Number of groups to fuse. An expanded region repeats each channel, so then it is no more than
  * fill a panel; without expansion (one channel each) all. */
 static int64_t choose_fused_groups(const conv_direct_t *plan, int64_t width) {
@@ -104,7 +100,7 @@ static int64_t choose_fused_groups(const conv_direct_t *plan, int64_t width) {
 
 /* Fuses groups whose columns would not fill vectors (depthwise convolutions above all). */
 static void plan_fused_groups(conv_direct_t *plan) {
-  int64_t lanes = vector_lanes(plan->problem->types.element_bytes);
+  int64_t lanes = gemm_vector_bytes() / plan->problem->types.element_bytes;
   bool sparse = plan->gemm.n * 2 < lanes;
   bool few = plan->gemm.k < MIN_K && plan->gemm.n < lanes;
   plan->form.depthwise = plan->gemm.groups > 1 &&
@@ -174,13 +170,14 @@ static int64_t depthwise_tile_rows(const conv_direct_t *plan, bool wide_panel) {
 /* Register tile and panel width: as many accumulators as registers hold, minus those of B. */
 static void plan_tiles(conv_direct_t *plan) {
   bool has_512 = simd_width() == SIMD_512;
-  plan->tile.lanes = vector_lanes(plan->types.sum_bytes);
+  plan->tile.lanes = gemm_vector_bytes() / plan->types.sum_bytes;
   plan->form.narrow_n = plan->gemm.n <= MAX_NARROW_N && plan->gemm.n < plan->tile.lanes &&
                         plan->types.k_group == 1 && plan->gemm.k % plan->tile.lanes == 0 &&
                         plan->gemm.groups == 1 && !plan->form.depthwise;
   plan->tile.padded_n = hr_div_ceil(plan->gemm.n, plan->tile.lanes) * plan->tile.lanes;
   bool wide_panel = has_512 && plan->tile.padded_n > 2 * plan->tile.lanes;
-  plan->tile.rows = wide_panel ? 6 : has_512 ? 8 : 4;
+  plan->tile.rows = has_512 ? 8 : 4;
+  if (wide_panel) plan->tile.rows = 6;
   plan->tile.width = (wide_panel ? 4 : 2) * plan->tile.lanes;
   if (plan->form.depthwise && has_512) plan->tile.rows = depthwise_tile_rows(plan, wide_panel);
   if (plan->form.narrow_n) {

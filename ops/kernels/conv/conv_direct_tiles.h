@@ -18,7 +18,7 @@
 #ifndef DIRECT_ADD
 #define DIRECT_DEFAULT
 #define DIRECT_FACTOR(bits, flip) (bits)
-#define DIRECT_ADD(sum, factor, line) ((sum) + (factor) * (line))
+#define DIRECT_ADD(sum, factor, b) ((sum) + (factor) * (b))
 #endif
 #define LANES (SIMD_BYTES / (int)sizeof(SIMD_REAL))
 #define SIMD_INLINE SIMD_TARGET static inline __attribute__((always_inline))
@@ -33,15 +33,15 @@ SIMD_INLINE void SIMD_NAME(accumulate_tap)(int rows, int vecs, const direct_pane
                                            SIMD_NAME(acc) (*sums)[4]) {
   const SIMD_REAL *weights = (const SIMD_REAL *)panel->weights + tap * panel->tap_stride;
   for (int64_t p = 0; p < panel->k_count; p++, weights += panel->width) {
-    SIMD_NAME(acc) line[4];
+    SIMD_NAME(acc) b[4];
 #pragma GCC unroll 4
-    for (int v = 0; v < vecs; v++) line[v] = ((const SIMD_NAME(vec) *)weights)[v];
+    for (int v = 0; v < vecs; v++) b[v] = ((const SIMD_NAME(vec) *)weights)[v];
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++) {
       __typeof__(DIRECT_FACTOR(a[r][p], panel->sign_flip)) factor =
           DIRECT_FACTOR(a[r][p], panel->sign_flip);
 #pragma GCC unroll 4
-      for (int v = 0; v < vecs; v++) sums[r][v] = DIRECT_ADD(sums[r][v], factor, line[v]);
+      for (int v = 0; v < vecs; v++) sums[r][v] = DIRECT_ADD(sums[r][v], factor, b[v]);
     }
   }
 }
@@ -54,10 +54,10 @@ SIMD_INLINE void SIMD_NAME(accumulate_depthwise)(int rows, int vecs, const direc
   for (int64_t p = 0; p < panel->k_count; p++, weights += panel->width)
 #pragma GCC unroll 4
     for (int v = 0; v < vecs; v++) {
-      SIMD_NAME(acc) line = ((const SIMD_NAME(vec) *)weights)[v];
+      SIMD_NAME(acc) b = ((const SIMD_NAME(vec) *)weights)[v];
 #pragma GCC unroll 8
       for (int r = 0; r < rows; r++)
-        sums[r][v] += ((const SIMD_NAME(vec) *)(a[r] + p * panel->k_stride))[v] * line;
+        sums[r][v] += ((const SIMD_NAME(vec) *)(a[r] + p * panel->k_stride))[v] * b;
     }
 }
 
@@ -69,14 +69,14 @@ SIMD_INLINE void SIMD_NAME(accumulate_depthwise_line)(int rows, int vecs,
   const SIMD_REAL *weights = (const SIMD_REAL *)panel->weights + tap * panel->tap_stride;
   int64_t stride = panel->from_stride, p = panel->k_count;
   do {
-    SIMD_NAME(acc) line[4];
+    SIMD_NAME(acc) b[4];
 #pragma GCC unroll 4
-    for (int v = 0; v < vecs; v++) line[v] = ((const SIMD_NAME(vec) *)weights)[v];
+    for (int v = 0; v < vecs; v++) b[v] = ((const SIMD_NAME(vec) *)weights)[v];
     const char *from = first;
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++, from += stride)
 #pragma GCC unroll 4
-      for (int v = 0; v < vecs; v++) sums[r][v] += ((const SIMD_NAME(vec) *)from)[v] * line[v];
+      for (int v = 0; v < vecs; v++) sums[r][v] += ((const SIMD_NAME(vec) *)from)[v] * b[v];
     weights += panel->width;
     first += panel->k_stride * (int64_t)sizeof(SIMD_REAL);
   } while (--p);
@@ -103,6 +103,7 @@ SIMD_INLINE void SIMD_NAME(store_tile)(int rows, int vecs, const direct_panel_t 
     for (int v = 0; v < vecs; v++) ((SIMD_NAME(vec) *)results[r])[v] = sums[r][v];
 }
 
+/* A tile by the indirection buffer. The results are prefetched: they may be far apart. */
 SIMD_INLINE void SIMD_NAME(compute_indirect_tile)(int rows, int vecs, bool depthwise,
                                                   const direct_panel_t *panel, const int32_t *live,
                                                   const void *const *pointers, void *const *to) {
@@ -173,6 +174,8 @@ SIMD_INLINE void SIMD_NAME(compute_border_tile)(int rows, int vecs, const direct
   SIMD_NAME(store_tile)(rows, vecs, panel, results, sums);
 }
 
+/* One panel over all tiles of a block. The arguments are copied, so that stores to C cannot change
+ * them and they stay in registers. */
 #define PANEL_KERNEL(NAME, ROWS, VECS, DEPTHWISE)                                                 \
   SIMD_TARGET static void SIMD_NAME(NAME##_##ROWS##x##VECS)(const direct_panel_t *shared) {       \
     const direct_panel_t panel = *shared;                                                         \
@@ -252,7 +255,9 @@ SIMD_INLINE void SIMD_NAME(store_lane_sums)(int rows, int columns, SIMD_REAL *co
     for (int c = 0; c < columns; c++) results[r][c] = SIMD_NAME(sum_lanes)(sums[r][c]);
 }
 
-SIMD_INLINE void SIMD_NAME(narrow_pointed)(int columns, const direct_panel_t *panel, int64_t tile) {
+/* Narrow tiles have four rows, by indirection or by stride. */
+SIMD_INLINE void SIMD_NAME(compute_narrow_indirect)(int columns, const direct_panel_t *panel,
+                                                    int64_t tile) {
   SIMD_NAME(acc) sums[4][4] = {0};
   const int32_t *live = panel->live_taps + tile * (panel->taps + 1);
   const SIMD_REAL *const *pointers =
@@ -262,8 +267,8 @@ SIMD_INLINE void SIMD_NAME(narrow_pointed)(int columns, const direct_panel_t *pa
   SIMD_NAME(store_lane_sums)(4, columns, (SIMD_REAL *const *)panel->results + tile * 4, sums);
 }
 
-SIMD_INLINE void SIMD_NAME(narrow_in_line)(int columns, const direct_panel_t *panel,
-                                           const direct_line_t *line, int64_t tile) {
+SIMD_INLINE void SIMD_NAME(compute_narrow_line)(int columns, const direct_panel_t *panel,
+                                                const direct_line_t *line, int64_t tile) {
   SIMD_NAME(acc) sums[4][4] = {0};
   int64_t row = direct_line_row(line, tile, 4);
   SIMD_REAL *results[4];
@@ -283,9 +288,9 @@ SIMD_INLINE void SIMD_NAME(narrow_in_line)(int columns, const direct_panel_t *pa
     const direct_panel_t panel = *shared;                                                        \
     for (const direct_line_t *line = panel.lines; line < panel.lines + panel.line_count; line++) \
       for (int64_t i = 0; i < line->tiles; i++)                                                  \
-        SIMD_NAME(narrow_in_line)(COLUMNS, &panel, line, i);                                     \
+        SIMD_NAME(compute_narrow_line)(COLUMNS, &panel, line, i);                                \
     for (int64_t i = 0; i < panel.indirect_tiles; i++)                                           \
-      SIMD_NAME(narrow_pointed)(COLUMNS, &panel, i);                                             \
+      SIMD_NAME(compute_narrow_indirect)(COLUMNS, &panel, i);                                    \
   }
 #ifdef DIRECT_DEFAULT
 /* Keeps the compiler from folding the load into each use as a memory operand. */
@@ -305,12 +310,12 @@ SIMD_INLINE void SIMD_NAME(accumulate_sliding)(int rows, int vecs, int taps, boo
                                                uint64_t position, SIMD_NAME(acc) (*sums)[4]) {
   int64_t p = panel->k_count;
   do {
-    SIMD_NAME(acc) line[5][2];
+    SIMD_NAME(acc) b[5][2];
 #pragma GCC unroll 5
     for (int k = 0; k < taps; k++)
 #pragma GCC unroll 2
       for (int v = 0; v < vecs; v++)
-        line[k][v] = ((const SIMD_NAME(vec) *)(weights + k * panel->tap_stride))[v];
+        b[k][v] = ((const SIMD_NAME(vec) *)(weights + k * panel->tap_stride))[v];
     const char *first = from;
 #pragma GCC unroll 12
     for (int x = 0; x < rows + taps - 1; x++, first += panel->from_stride) {
@@ -322,7 +327,7 @@ SIMD_INLINE void SIMD_NAME(accumulate_sliding)(int rows, int vecs, int taps, boo
         KEEP_IN_REGISTER(terms);
 #pragma GCC unroll 5
         for (int k = 0; k < taps; k++)
-          if (x >= k && x < rows + k) sums[x - k][v] += terms * line[k][v];
+          if (x >= k && x < rows + k) sums[x - k][v] += terms * b[k][v];
       }
     }
     weights += panel->width;

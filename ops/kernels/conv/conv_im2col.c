@@ -1,3 +1,9 @@
+/* Convolution by im2col: the patches of a block of positions are gathered into a matrix, row by
+ * row, and multiplied by the weights as one matrix product a group. Handles all types and windows;
+ * other kernels are faster where they fit. Patches are never stored as a whole: the product asks
+ * for rows of its blocks (gemm_job_t.fill), so scratch memory is one block a worker. With a plain
+ * window the input itself is the matrix. Cost: the product, plus one gather of each patch for each
+ * block of rows. */
 #include <limits.h>
 #include <string.h>
 
@@ -6,11 +12,11 @@
 #include "ops/kernels/gemm/gemm.h"
 #include "ops/kernels/reference/convolution.h"
 
-#define ROW_UNIT 24 /* a multiple of what products do at once */
+#define ROW_UNIT 24 /* rows of a block are a multiple: that of the products' tiles */
 #define TASKS_PER_WORKER 2
-#define LINE_UNIT 2048 /* places of a line at once: they stay in the innermost cache */
+#define LINE_UNIT 2048 /* positions of a line at once: they stay in the first-level cache */
 
-/* An operand on its way to the order and type that products want. */
+/* Conversion of an operand to the layout and type of the products; scratch offsets in bytes. */
 typedef struct conv_operand {
   const matmul_order_t *order;
   hr_dtype_t dtype;
@@ -23,11 +29,11 @@ typedef struct conv_products {
   conv_plan_t conv;
   int workers;
   conv_operand_t lhs, rhs;
-  bool is_integer;         /* integers */
-  matmul_space_t **spaces; /* for them, one a worker */
-  gemm_job_t job;          /* for the others: of a group, without addresses */
-  gemm_partition_t cut;
-  int64_t groups, m, n, k; /* of the product of a group, in elements */
+  bool is_integer;
+  matmul_space_t **spaces; /* packing space of integer products, one a worker */
+  gemm_job_t job;          /* other products: one group's, without addresses */
+  gemm_partition_t partition;
+  int64_t groups, m, n, k; /* groups, and sizes of one group's product */
   int64_t rows, blocks;    /* rows of a block, blocks of a group */
   bool plain;              /* the input itself is the matrix of patches */
   bool by_groups;          /* a worker does whole groups */
@@ -63,7 +69,7 @@ static int64_t rows_of(const conv_products_t *plan, int64_t block) {
   return left < plan->rows ? left : plan->rows;
 }
 
-/* Patches of a group, for each worker with its own view. */
+/* Context of the callback that makes patches of a group. */
 typedef struct conv_source {
   const conv_job_t *job;
   int64_t group;
@@ -109,7 +115,7 @@ static void multiply_floats(hr_workers_t *workers, conv_job_t *job) {
   }
   for (int64_t group = 0; group < plan->groups; group++) {
     gemm_job_t product = product_of(&(conv_source_t){job, group});
-    gemm_run(workers, &product, &plan->cut, job->scratch + plan->space_at);
+    gemm_run(workers, &product, &plan->partition, job->scratch + plan->space_at);
   }
 }
 
@@ -274,7 +280,7 @@ static size_t assign_offsets(conv_products_t *plan) {
   plan->space_bytes = gemm_space_bytes(&plan->job);
   plan->space_at = scratch_reserve(
       &total, plan->by_groups ? workers * plan->space_bytes
-                              : gemm_scratch_bytes(&plan->job, &plan->cut, plan->workers));
+                              : gemm_scratch_bytes(&plan->job, &plan->partition, plan->workers));
   return total;
 }
 
@@ -289,9 +295,9 @@ static void choose_product(conv_products_t *plan) {
   plan->job.a_row = plan->conv.in_features;
   plan->job.b_row = plan->job.c_row = plan->conv.out_features;
   if (!plan->plain) plan->job.fill = fill_patches;
-  plan->cut = gemm_partition_choose(&plan->job, plan->workers);
-  plan->by_groups =
-      plan->groups >= 2 * plan->workers || plan->cut.row_parts * plan->cut.col_parts == 1;
+  plan->partition = gemm_partition_choose(&plan->job, plan->workers);
+  plan->by_groups = plan->groups >= 2 * plan->workers ||
+                    plan->partition.row_parts * plan->partition.col_parts == 1;
 }
 
 static bool set_sizes(conv_products_t *plan) {

@@ -1,15 +1,16 @@
-/* Gradients of a convolution's weights, with channels innermost: for each tap, an element of the
- * window, and channel of the input (a term) the sum over all places of the result of what the tap
- * sees there times the gradients of the channels of the result (columns).
+/* Weight gradient with channels innermost. For each tap and input channel (a row of the product)
+ * and output channel (a column) it sums input times result gradient over all result positions:
+ * C[tap, in][out] = sum over positions of A[position + tap][in] * B[position][out].
  *
- *   tile     a few terms of a tap by some vectors of columns: in registers, while all places of a
- * chunk go past chunk    some places: the gradients of a strip of columns, copied, stay in the
- * innermost cache while all tiles go past; of each tap a list of the places where it meets the
- * input task     some tiles and a range of places, with sums of its own in memory; those of several
- * ranges are added
+ *   for each task: a range of tiles and a range of positions      own sums in memory
+ *     for each chunk of 96 positions                              lists of positions by tap
+ *       for each panel of columns      chunk x panel of B copied: first-level cache
+ *         for each tile                rows x vectors of sums in registers
+ *           for each position of the tap's list: C[r][v] += A[r] * B[v]
  *
- * Where channels are few the taps of a row are one: they lie side by side in the input. One that
- * reaches beyond the end of a line is copied, with zeros around it. */
+ * Sums of several position ranges are added in order. With few channels the taps of a row are
+ * merged, since they are contiguous in the input; one that reaches past the line is copied with
+ * zeros around it. Cost: the multiply-adds, plus one copy of B for each range of tiles. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT ON
 #else
@@ -20,26 +21,27 @@
 
 #include "base/arith.h"
 #include "ops/kernels/conv/native_convolution.h"
+#include "ops/kernels/gemm/gemm.h"
 #include "ops/kernels/simd/simd_target.h"
 
-#define CHUNK 96           /* places */
-#define MERGED_CHANNELS 32 /* with no more of them the taps of a row are one */
-#define LEAST_TILES 8      /* of a task: its gradients are copied for it alone */
+#define CHUNK 96           /* positions */
+#define MERGED_CHANNELS 32 /* at most so many channels are merged with the taps of a row */
+#define LEAST_TILES 8      /* tiles of a task, at least: B is copied for each task */
 #define MOST_TAPS 4096
-#define LEAST_COLUMNS 8 /* others are better done in other ways */
+#define LEAST_COLUMNS 8 /* with fewer columns im2col or oneDNN is faster */
 #define LEAST_TERMS 64  /* of all taps: with fewer, lists and copies are most of the work */
 #define LEAST_FLOPS 1e5
 
 typedef struct grad_position {
-  const void *from; /* what the tap sees */
-  int64_t result;   /* of the copied gradients, in elements */
+  const void *from; /* input at the tap */
+  int64_t result;   /* offset in the copied gradients, elements */
 } grad_position_t;
 
-/* Steps in elements. */
+/* One tile over the positions of a list. Strides in elements. */
 typedef struct grad_tile {
   int64_t rows, vectors, count;
   const grad_position_t *positions;
-  int64_t k_offsets[8]; /* of its rows, from a place */
+  int64_t k_offsets[8]; /* offset of each row from a position */
   const void *results;
   void *sums;
   int64_t sums_step;
@@ -51,7 +53,7 @@ typedef struct grad_tile {
 typedef struct conv_weight_grad {
   const conv_problem_t *problem;
   void (*add_tile)(const grad_tile_t *tile);
-  bool merges, in_place; /* in_place: one strip, whose gradients lie as they would be copied */
+  bool merges, in_place; /* in_place: one panel, whose gradients are read in place */
   int workers;
   int64_t bytes, taps, k, columns;        /* terms of a tap */
   int64_t lanes, rows, width, panels;     /* of a vector; of a tile; columns of a strip */
@@ -83,13 +85,13 @@ static void split_tap(const conv_weight_grad_t *plan, int64_t tap, int64_t *k) {
   }
 }
 
-/* Splits a place's number, counted over all images; returns its image. */
+/* Splits the index of a position, counted over all images; returns its image. */
 static int64_t split_position(const conv_problem_t *p, int64_t number, int64_t *at) {
   for (int d = p->spatial - 1; d >= 0; d--) at[d] = number % p->out[d], number /= p->out[d];
   return number;
 }
 
-/* Gradients of a place's columns, strip by strip; columns past the last one are zero. */
+/* Copies the gradients of a position, panel by panel; columns past the last one are zero. */
 static void copy_position(const conv_weight_grad_t *plan, const char *from, char *to) {
   int64_t panel = plan->width * plan->bytes;
   int64_t whole = plan->columns / plan->width;
@@ -101,7 +103,7 @@ static void copy_position(const conv_weight_grad_t *plan, const char *from, char
   memset(to + rest * plan->bytes, 0, (size_t)(panel - rest * plan->bytes));
 }
 
-/* Those of places [first, first + count). */
+/* Copies the gradients of positions [first, first + count). */
 static void copy_results(const gradient_run_t *r, int64_t first, int64_t count, char *to) {
   const conv_weight_grad_t *plan = r->plan;
   const conv_problem_t *p = plan->problem;
@@ -116,7 +118,7 @@ static void copy_results(const gradient_run_t *r, int64_t first, int64_t count, 
   }
 }
 
-/* A tap at work on the places of a chunk: what it has found so far. */
+/* The list of one tap for the positions of a chunk, in progress. */
 typedef struct grad_list {
   const gradient_run_t *run;
   const int64_t *k;
@@ -125,7 +127,7 @@ typedef struct grad_list {
   char *edge_copy; /* free for the next copy */
 } grad_list_t;
 
-/* A merged tap from place x of a line on, which may reach beyond the line's ends. */
+/* Copies a merged tap from position x of a line on, which may reach beyond the line's ends. */
 static void add_edge_copy(grad_list_t *list, const char *line, int64_t x, int64_t result) {
   const conv_problem_t *p = list->run->plan->problem;
   int last = p->spatial - 1;
@@ -140,7 +142,7 @@ static void add_edge_copy(grad_list_t *list, const char *line, int64_t x, int64_
   list->edge_copy += window * each;
 }
 
-/* `count` places along the last axis, the first of which sees place x of the line. */
+/* Appends `count` positions along the last axis; the first reads position x of the line. */
 static void list_line(grad_list_t *list, const char *line, int64_t x, int64_t count,
                       int64_t result) {
   const conv_weight_grad_t *plan = list->run->plan;
@@ -163,7 +165,7 @@ static void list_line(grad_list_t *list, const char *line, int64_t x, int64_t co
     add_edge_copy(list, line, x + i * stride, result + i * plan->width);
 }
 
-/* Where a tap meets the input, of places [first, first + count). */
+/* Lists where a tap meets the input, for positions [first, first + count). */
 static void list_offsets(grad_list_t *list, int64_t first, int64_t count) {
   const conv_problem_t *p = list->run->plan->problem;
   const conv_array_t *src = &p->arrays[CONV_SRC];
@@ -184,7 +186,7 @@ static void list_offsets(grad_list_t *list, int64_t first, int64_t count) {
   }
 }
 
-/* Of each tap of tiles [begin, end). */
+/* Lists of all taps of tiles [begin, end). */
 static void list_taps(const gradient_run_t *r, int64_t begin, int64_t end, int64_t first,
                       int64_t count, char *space) {
   const conv_weight_grad_t *plan = r->plan;
@@ -200,7 +202,7 @@ static void list_taps(const gradient_run_t *r, int64_t begin, int64_t end, int64
   }
 }
 
-/* One strip of tiles [begin, end). */
+/* One panel of tiles [begin, end). */
 static void add_panel(const conv_weight_grad_t *plan, int64_t panel, int64_t begin, int64_t end,
                       const char *results, const char *space, char *sums) {
   const int64_t *counts = (const int64_t *)(space + plan->counts_at);
@@ -247,7 +249,7 @@ static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
     run_task(r, i, r->spaces + (size_t)worker * r->plan->space_bytes);
 }
 
-/* Sums of row `from` of all ranges of places, in that of the first. */
+/* Adds row `from` of all position ranges to that of the first. */
 static void add_parts(const gradient_run_t *r, char *row) {
   const conv_weight_grad_t *plan = r->plan;
   for (int64_t part = 1; part < plan->place_parts; part++) {
@@ -259,7 +261,7 @@ static void add_parts(const gradient_run_t *r, char *row) {
   }
 }
 
-/* Terms [begin, end), counted over all taps, to where they belong. */
+/* Stores rows [begin, end), counted over all taps, to the result. */
 static void finish_terms(void *context, int64_t begin, int64_t end, int worker) {
   const gradient_run_t *r = context;
   const conv_weight_grad_t *plan = r->plan;
@@ -310,7 +312,7 @@ static bool has_form(const conv_problem_t *p) {
          p->arrays[CONV_DST].inner == 1;
 }
 
-/* Rows past a tap's last one are work for nothing, and each tile reads the gradients. */
+/* Surplus rows of a tap's last tile are wasted work, and each tile reads the gradients. */
 static int64_t best_rows(const conv_weight_grad_t *plan, int64_t limit) {
   int64_t best = limit;
   double least_cost = INFINITY;
@@ -330,7 +332,7 @@ static void plan_tiles(conv_weight_grad_t *plan) {
   int last = p->spatial - 1;
   plan->bytes = p->types.element_bytes;
   plan->columns = p->out_channels;
-  plan->lanes = (wide ? 64 : simd_width() == SIMD_256 ? 32 : 16) / plan->bytes;
+  plan->lanes = gemm_vector_bytes() / plan->bytes;
   plan->width = wide && plan->columns > 2 * plan->lanes ? 4 * plan->lanes : 2 * plan->lanes;
   plan->in_place = plan->columns <= plan->width && plan->columns % plan->lanes == 0 &&
                    conv_is_plain(p, CONV_DST);
@@ -349,7 +351,7 @@ static void plan_tiles(conv_weight_grad_t *plan) {
   plan->sums_count = plan->tiles * plan->rows * plan->panels * plan->width;
 }
 
-/* Tiles are shared out first, and then places. */
+/* Divides the tiles first, then the positions. */
 static void plan_tasks(conv_weight_grad_t *plan) {
   int64_t workers = plan->workers;
   plan->tile_parts = hr_min(workers, hr_max(1, plan->tiles / LEAST_TILES));

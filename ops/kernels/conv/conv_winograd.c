@@ -1,18 +1,18 @@
-/* Convolutions with windows of 3 x 3 and without steps, by fewer products: results in tiles of 4 x
- * 4 are made of 6 x 6 places, brought to 36 points where a convolution is one product for each
- * (Winograd's and Toom's way). 36 products take the place of 144, for some sums before and after.
+/* Winograd convolution F(4 x 4, 3 x 3) (Lavin and Gray 2016), for 3 x 3 windows with stride 1. A
+ * tile of 4 x 4 results depends on 6 x 6 inputs. Transformed to 36 points, it is one product each,
+ * in place of 144.
  *
- *   weights   at the points once for all tiles, packed as the right sides of 36 products of
- * matrices block     some tiles, on one worker: their places at the points, 36 products [tiles][in]
- * x [in][out], results
+ *   weights   transformed once for all tiles, packed as B of 36 matrix products
+ *   block     some tiles on one worker: inputs transformed to the points, 36 products
+ *             [tiles][in] x [in][out], results transformed back
  *
- * Gradients of weights are the same with results and weights exchanged: products [in][tiles] x
- * [tiles][out] are added over the tiles of a part, parts are added, and weights come back from the
- * points at the end.
+ * The weight gradient exchanges results and weights: products [in][tiles] x [tiles][out] are summed
+ * over the tiles of a part, parts are added in order, and the sums are transformed back at the end.
  *
- * Places outside are read from a line of zeros, and results outside go to a line that nobody reads.
- * Errors are a few times those of plain sums, relative to the largest places of a tile. What is not
- * finite would spread over a tile: where results are not, the tile is computed as it is defined. */
+ * Padding reads a line of zeros, and results outside go to a spare line. The error is a few times
+ * that of plain sums, relative to the largest input of a tile. A value that is not finite would
+ * spread over the tile: such tiles are computed directly. Cost: 1/4 of the multiply-adds plus O(36)
+ * a tile and channel for each transform. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT ON
 #else
@@ -22,7 +22,7 @@
 
 #include "ops/kernels/conv/conv_winograd.h"
 
-#define A1 0.625 /* the points, their squares */
+#define A1 0.625 /* interpolation points 0, +-A1, +-B1, infinity; and their squares */
 #define A2 (A1 * A1)
 #define B1 1.5
 #define B2 (B1 * B1)
@@ -53,14 +53,14 @@ typedef struct winograd_run {
   winograd_weights_t weights;
   const char *src;
   char *dst, *packed, *spaces;
-  int64_t image; /* that src and dst start with */
+  int64_t image; /* first image of src and dst */
   const op_native_epilogue_t *epilogue;
 } winograd_run_t;
 
 /* --- running --- */
 
-/* Whether the 9 weights of a pair of channels lie together, and not those of neighbouring output
- * channels. */
+/* Whether the 9 weights of a channel pair are contiguous and those of adjacent output channels are
+ * not. */
 static bool is_apart(const winograd_weights_t *w) {
   int64_t sum = 0, most = 0;
   for (int k = 0; k < 9; k++) {
@@ -112,7 +112,7 @@ static void pack_channels(void *context, int64_t begin, int64_t end, int worker)
   pack_all(r->plan, &r->weights, begin, end, r->packed);
 }
 
-/* A tile by its number: an image, and its first result there. */
+/* Image and first result of a tile. */
 typedef struct winograd_position {
   int64_t image, y, x;
 } winograd_position_t;
@@ -123,7 +123,7 @@ static winograd_position_t position_of(const winograd_t *plan, int64_t tile) {
   return (winograd_position_t){image, at / plan->columns * OUT_SIDE, at % plan->columns * OUT_SIDE};
 }
 
-/* The places that a tile sees. */
+/* Addresses of a tile's 36 inputs. */
 static void find_pointers(const winograd_run_t *r, int64_t tile, const void *zeros,
                           const void **in) {
   const conv_problem_t *p = r->plan->problem;
@@ -142,7 +142,7 @@ static void find_pointers(const winograd_run_t *r, int64_t tile, const void *zer
     }
 }
 
-/* Where its results go. */
+/* Addresses of a tile's 16 results. */
 static void find_results(const winograd_run_t *r, int64_t tile, void *spare, void **out) {
   const conv_problem_t *p = r->plan->problem;
   const conv_array_t *dst = &r->plan->dst.as_read;
@@ -170,7 +170,7 @@ static void multiply_points(const winograd_run_t *r, int64_t tiles, int worker, 
   }
 }
 
-/* Brings tiles to the points; the next one is fetched meanwhile. */
+/* Transforms the inputs of tiles, and prefetches the next tile. */
 static void read_tiles(const winograd_run_t *r, int64_t first, int64_t tiles, char *space) {
   const winograd_t *plan = r->plan;
   int64_t channels = plan->problem->in_channels;
@@ -372,7 +372,7 @@ static void run_gradients(hr_workers_t *workers, const winograd_run_t *r, void *
   hr_workers_split(workers, w->in_channels, 4, finish_gradients, &g);
 }
 
-/* The input, and gradients of results, with channels innermost. */
+/* Transposes the input and the gradients of the results to channels innermost. */
 static const void *in_order(hr_workers_t *workers, const winograd_array_t *side, const void *from,
                             char *scratch) {
   if (!side->order) return from;

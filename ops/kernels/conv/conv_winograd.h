@@ -1,4 +1,6 @@
-/* What conv_winograd.c, which says how it works, shares with conv_winograd_plan.c. */
+/* Data structures of the Winograd convolution; conv_winograd.c describes the algorithm,
+ * conv_winograd_plan.c makes the plan. Strides and planes in elements, offsets in scratch memory in
+ * bytes. */
 #ifndef HLO_OPS_CONV_WINOGRAD_H
 #define HLO_OPS_CONV_WINOGRAD_H
 
@@ -31,7 +33,7 @@ typedef struct winograd_gradients {
   const void *context;
 } winograd_gradients_t;
 
-/* For a width of vectors and a type: see conv_winograd_tiles.h. */
+/* Micro-kernels of one vector width and type: see conv_winograd_tiles.h. */
 typedef struct winograd_loops {
   void (*tile_at_points)(const void *const *pointers, const void *const *next, int64_t channels,
                          int64_t plane, void *points);
@@ -69,20 +71,21 @@ typedef struct winograd {
   int64_t sums_plane;         /* elements of a point of these */
   size_t sums_at;             /* in a space */
   winograd_weights_t weights; /* without address */
-  const void *packed;         /* weights that are known */
+  const void *packed;         /* transformed when planned, of constant weights; else NULL */
   size_t packed_at, spaces_at, space_bytes;                       /* spaces: one a worker */
   bool by_images;                                                 /* a worker does whole images */
   size_t in_at, out_at, zeros_at, zeros_bytes, spare_at, gemm_at; /* in a space */
 } winograd_t;
 
-/* Types and windows that it is made for. */
+/* Whether types and window are supported. */
 bool winograd_has_form(const conv_problem_t *problem);
-/* All but `loops` and packed weights. Leaves *out_fits false where others do better. */
+/* Fills in the plan but for `loops` and packed weights. *out_fits false: another kernel is faster.
+ */
 hr_status_t winograd_plan_init(hr_arena_t *arena, winograd_t *plan, bool *out_fits);
-/* Places of everything in scratch memory; returns its size. */
+/* Assigns all scratch offsets; returns the size in bytes. */
 size_t winograd_plan_scratch(winograd_t *plan);
 
-/* Of the weights at all points. */
+/* Bytes of the transformed weights. */
 static inline size_t winograd_packed_bytes(const winograd_t *plan) {
   return (size_t)(POINTS * plan->weights.plane * plan->element_bytes);
 }

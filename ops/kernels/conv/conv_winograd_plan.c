@@ -1,13 +1,13 @@
-/* How a convolution by fewer products is done: tiles, products, orders of arrays, and where
- * everything goes. */
+/* Plan of a Winograd convolution: whether it is faster by a cost model, tiles of a block, layouts
+ * of the arrays, scratch memory. */
 #include <string.h>
 
 #include "base/arith.h"
 #include "ops/kernels/conv/conv_winograd.h"
 
-#define BLOCK_BYTES (512 << 10) /* of the points of a block: a part of the second cache, */
-#define LEAST_UNIT 32           /* but weights must be used often enough, */
-#define TILE_UNIT 8             /* and products come in so many rows */
+#define BLOCK_BYTES (512 << 10) /* points of a block: a part of the second-level cache */
+#define LEAST_UNIT 32           /* tiles of a block, at least: each block reads all weights */
+#define TILE_UNIT 8             /* rows that the products' register tile has */
 
 static bool has_type(const matmul_types_t *types) {
   return !types->is_complex && (types->real == HR_F32 || types->real == HR_F64) &&
@@ -112,7 +112,7 @@ static bool sort_dims(int rank, int64_t *dims, int64_t *strides, int64_t *others
   return true;
 }
 
-/* False: it cannot be brought into order. */
+/* False: the array cannot be transposed to channels innermost. */
 static hr_status_t plan_array(hr_arena_t *arena, const winograd_t *plan, conv_role_t role,
                               winograd_array_t *side, bool *out_fits) {
   const conv_problem_t *p = plan->problem;
@@ -145,7 +145,7 @@ static int64_t plane_of(const conv_array_t *given, const int64_t *sizes, int64_t
   return fits ? plane : 0;
 }
 
-/* If all workers have as much to do. */
+/* Whether whole images divide evenly among the workers. */
 static void plan_images(winograd_t *plan) {
   const conv_problem_t *p = plan->problem;
   plan->src.plane = plane_of(&p->arrays[CONV_SRC], p->in, p->in_channels);

@@ -1,6 +1,11 @@
+/* convolution in the compiled engine: which of the three kinds an HLO convolution is (forward, data
+ * gradient, weight gradient), and which kernel computes it. The kind follows from base dilation
+ * (holes in the input) and from the sizes of window and result; padding that no window reaches is
+ * cut off first. The first kernel of a fixed order that accepts the problem is taken, im2col last,
+ * so the choice follows from problem, processor and libraries alone. */
 #include "ops/kernels/conv/native_convolution.h"
 
-/* One of the ways of computing it, with its plan. */
+/* One of the kernels, with its plan. */
 typedef struct conv_strategy {
   hr_status_t (*run)(const op_native_run_t *run, const void *plan, void *const *in,
                      void *const *out);
@@ -8,7 +13,22 @@ typedef struct conv_strategy {
   size_t scratch_bytes;
 } conv_strategy_t;
 
-/* As the problem that it is: by fewer products, along lines, over taps or places, or by oneDNN. */
+typedef hr_status_t (*conv_prepare_fn)(const op_native_target_t *target,
+                                       const conv_problem_t *problem, op_native_step_t *out);
+typedef hr_status_t (*conv_run_fn)(const op_native_run_t *run, const void *plan, void *const *in,
+                                   void *const *out);
+
+/* Kernels in order of preference: each makes a plan or declines. */
+static const struct {
+  conv_prepare_fn prepare;
+  conv_run_fn run;
+} kernels[] = {{conv_prepare_winograd, conv_run_winograd},
+               {conv_prepare_direct_narrow, conv_run_direct_narrow},
+               {conv_prepare_direct, conv_run_direct},
+               {conv_prepare_weight_grad, conv_run_weight_grad},
+               {conv_prepare_onednn, conv_run_onednn}};
+
+/* Takes the first kernel that makes a plan. */
 static hr_status_t prepare_problem(const op_native_target_t *target, const op_step_t *step,
                                    conv_strategy_t *strategy, op_native_step_t *out) {
   conv_problem_t *problem;
@@ -17,20 +37,11 @@ static hr_status_t prepare_problem(const op_native_target_t *target, const op_st
   HR_TRY(conv_problem_read(step, problem, &fits));
   if (!fits) return NULL;
   out->flops = problem->flops;
-  strategy->run = conv_run_winograd;
-  HR_TRY(conv_prepare_winograd(target, problem, out));
-  if (out->plan) return NULL;
-  strategy->run = conv_run_direct_narrow;
-  HR_TRY(conv_prepare_direct_narrow(target, problem, out));
-  if (out->plan) return NULL;
-  strategy->run = conv_run_direct;
-  HR_TRY(conv_prepare_direct(target, problem, out));
-  if (out->plan) return NULL;
-  strategy->run = conv_run_weight_grad;
-  HR_TRY(conv_prepare_weight_grad(target, problem, out));
-  if (out->plan) return NULL;
-  strategy->run = conv_run_onednn;
-  return conv_prepare_onednn(target, problem, out);
+  for (size_t i = 0; i < sizeof kernels / sizeof *kernels && !out->plan; i++) {
+    strategy->run = kernels[i].run;
+    HR_TRY(kernels[i].prepare(target, problem, out));
+  }
+  return NULL;
 }
 
 static double array_bytes(const hlo_shape_t *shape) {

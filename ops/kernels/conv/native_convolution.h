@@ -9,26 +9,26 @@
 #include "ops/kernels/gemm/native_widen.h"
 #include "ops/query/conv_problem.h"
 
-/* Windows of 3 x 3 over enough channels, in f32 and f64. */
+/* Winograd: windows of 3 x 3 over enough channels, in f32 and f64. */
 hr_status_t conv_prepare_winograd(const op_native_target_t *target, const conv_problem_t *problem,
                                   op_native_step_t *out);
 hr_status_t conv_run_winograd(const op_native_run_t *run, const void *plan, void *const *in,
                               void *const *out);
 
-/* Forward with few channels of the result, where the last axis is innermost, in f32 and f64. */
+/* Direct, forward with few output channels, last axis contiguous, in f32 and f64. */
 hr_status_t conv_prepare_direct_narrow(const op_native_target_t *target,
                                        const conv_problem_t *problem, op_native_step_t *out);
 hr_status_t conv_run_direct_narrow(const op_native_run_t *run, const void *plan, void *const *in,
                                    void *const *out);
 
-/* Forward and of the input, with enough channels: floats, and bf16 and bytes as they are where the
- * processor multiplies these. See conv_direct.h. */
+/* Direct, forward and data gradient, with enough channels: floats, and bf16 and int8 as they are
+ * where the processor multiplies these. See conv_direct.h. */
 hr_status_t conv_prepare_direct(const op_native_target_t *target, const conv_problem_t *problem,
                                 op_native_step_t *out);
 hr_status_t conv_run_direct(const op_native_run_t *run, const void *plan, void *const *in,
                             void *const *out);
 
-/* Of the weights, with channels innermost, in f32 and f64. */
+/* Weight gradient with channels innermost, in f32 and f64. */
 hr_status_t conv_prepare_weight_grad(const op_native_target_t *target,
                                      const conv_problem_t *problem, op_native_step_t *out);
 hr_status_t conv_run_weight_grad(const op_native_run_t *run, const void *plan, void *const *in,
@@ -39,9 +39,9 @@ hr_status_t conv_prepare_onednn(const op_native_target_t *target, const conv_pro
 hr_status_t conv_run_onednn(const op_native_run_t *run, const void *plan, void *const *in,
                             void *const *out);
 
-/* What the library does not do: f64, complex and integers, and whatever window. Patches of the
- * input are made a block of places at a time and multiplied by built-in kernels, or for integers by
- * the reference's products; groups and blocks are shared out among the workers. */
+/* im2col, for everything else: f64, complex and integers, and any window. Patches of a block of
+ * positions are multiplied by gemm.h, or integers by matmul.h; groups and blocks are divided among
+ * the workers. */
 hr_status_t conv_prepare_im2col(const op_native_target_t *target, const op_step_t *step,
                                 op_native_step_t *out);
 hr_status_t conv_run_im2col(const op_native_run_t *run, const void *plan, void *const *in,

@@ -1,21 +1,24 @@
-/* Products of floats and of complex numbers by built-in kernels (gemm.h). Types below f32 are
- * widened before and the result is narrowed after; they are read in whatever order their dimensions
- * are. Matrices of the batch are shared out to the workers, or each of them is. A right side that
- * is known is packed once where it is used for few rows. */
+/* Products of floats and complex numbers by gemm.h. Types below f32 are widened before, and the
+ * result is narrowed after. Operands are read in any order of their dimensions, by offsets.
+ *
+ * Partition: whole matrices of the batch if there are enough of them for the workers, else each
+ * matrix is divided (gemm_partition_choose). A constant b is packed once where it is used for few
+ * rows. Epilogues run on finished rows or columns while they are cached, if that costs the
+ * partition little (ROWS_COST, COLUMNS_COST). */
 #include "ops/kernels/dot/native_dot.h"
 
 #include <math.h>
 
 #define GRAIN_PRODUCTS 50000
-#define ROWS_COST 1.25 /* more is not saved by what follows on whole rows */
+#define ROWS_COST 1.25 /* an epilogue on whole rows saves no more than that factor */
 #define COLUMNS_COST 1.01
 
 typedef struct dot_gemm {
-  dot_strategy_t way;
+  dot_strategy_t strategy;
   const dot_problem_t *problem;
-  gemm_job_t job;       /* without addresses */
-  gemm_partition_t cut; /* of one matrix */
-  dot_ready_t a, b;
+  gemm_job_t job;             /* without addresses */
+  gemm_partition_t partition; /* of one matrix */
+  dot_conversion_t a, b;
   bool narrowed, by_matrices;
   int workers;
   int64_t grain; /* in matrices */
@@ -29,7 +32,7 @@ typedef struct dot_gemm_run {
   const op_native_epilogue_t *epilogue;
 } dot_gemm_run_t;
 
-static gemm_job_t job_of(const dot_gemm_run_t *r, int64_t matrix) {
+static gemm_job_t matrix_job(const dot_gemm_run_t *r, int64_t matrix) {
   const dot_problem_t *p = r->plan->problem;
   gemm_job_t job = r->plan->job;
   int64_t each = p->types.element_bytes;
@@ -40,7 +43,7 @@ static gemm_job_t job_of(const dot_gemm_run_t *r, int64_t matrix) {
   return job;
 }
 
-/* Epilogue called for each finished range of rows. */
+/* Epilogue that is called for each finished range of rows. */
 typedef struct dot_finish {
   const op_native_epilogue_t *epilogue;
   int64_t first_row;
@@ -56,31 +59,32 @@ static void finish_part(const void *context, int worker, int64_t row, int64_t ro
 static void run_matrices(void *context, int64_t begin, int64_t end, int worker) {
   const dot_gemm_run_t *r = context;
   for (int64_t i = begin; i < end; i++) {
-    gemm_job_t job = job_of(r, i);
+    gemm_job_t job = matrix_job(r, i);
     dot_finish_t finish = {r->epilogue, i * job.m};
     job.finish_context = &finish;
     gemm_run_serial(&job, worker, r->space + (size_t)worker * r->plan->space_bytes);
   }
 }
 
-static hr_status_t run_gemm(const op_native_run_t *run, const dot_strategy_t *way, void *const *in,
-                            void *const *out) {
-  const dot_gemm_t *plan = (const dot_gemm_t *)way;
+static hr_status_t run_gemm(const op_native_run_t *run, const dot_strategy_t *strategy,
+                            void *const *in, void *const *out) {
+  const dot_gemm_t *plan = (const dot_gemm_t *)strategy;
   const dot_problem_t *p = plan->problem;
   char *scratch = run->scratch;
   hr_workers_t *workers = native_workers(run, plan->workers);
-  dot_gemm_run_t r = {plan,
-                      dot_ready_run(run, p, &p->a, &plan->a, in[0]),
-                      plan->job.packed_b ? in[1] : dot_ready_run(run, p, &p->b, &plan->b, in[1]),
-                      plan->narrowed ? scratch + plan->sums_at : out[0],
-                      scratch + plan->space_at,
-                      run->epilogue};
+  dot_gemm_run_t r = {
+      plan,
+      dot_convert_operand(run, p, &p->a, &plan->a, in[0]),
+      plan->job.packed_b ? in[1] : dot_convert_operand(run, p, &p->b, &plan->b, in[1]),
+      plan->narrowed ? scratch + plan->sums_at : out[0],
+      scratch + plan->space_at,
+      run->epilogue};
   if (plan->by_matrices) hr_workers_for(workers, p->batch, plan->grain, run_matrices, &r);
   for (int64_t i = 0; !plan->by_matrices && i < p->batch; i++) {
-    gemm_job_t job = job_of(&r, i);
+    gemm_job_t job = matrix_job(&r, i);
     dot_finish_t finish = {r.epilogue, i * job.m};
     job.finish_context = &finish;
-    gemm_run(workers, &job, &plan->cut, r.space);
+    gemm_run(workers, &job, &plan->partition, r.space);
   }
   if (plan->narrowed) native_narrow(run->workers, &p->types, r.c, p->batch * p->m * p->n, out[0]);
   return NULL;
@@ -89,15 +93,17 @@ static hr_status_t run_gemm(const op_native_run_t *run, const dot_strategy_t *wa
 static void plan_scratch(dot_gemm_t *plan, op_native_step_t *out) {
   const dot_problem_t *p = plan->problem;
   size_t total = 0, workers = (size_t)plan->workers;
-  dot_ready_layout(p, &p->a, false, !matmul_is_widened(&p->types, p->types.lhs), &total, &plan->a);
-  dot_ready_layout(p, &p->b, false, !matmul_is_widened(&p->types, p->types.rhs), &total, &plan->b);
+  dot_conversion_init(p, &p->a, false, !matmul_is_widened(&p->types, p->types.lhs), &total,
+                      &plan->a);
+  dot_conversion_init(p, &p->b, false, !matmul_is_widened(&p->types, p->types.rhs), &total,
+                      &plan->b);
   plan->narrowed = !matmul_is_widened(&p->types, p->types.out);
   size_t results = (size_t)(p->batch * p->m * p->n) * (size_t)p->types.element_bytes;
   plan->sums_at = scratch_reserve(&total, plan->narrowed ? results : 0);
   plan->space_bytes = gemm_space_bytes(&plan->job);
   plan->space_at = scratch_reserve(
       &total, plan->by_matrices ? plan->space_bytes * workers
-                                : gemm_scratch_bytes(&plan->job, &plan->cut, plan->workers));
+                                : gemm_scratch_bytes(&plan->job, &plan->partition, plan->workers));
   out->scratch_bytes = total;
 }
 
@@ -105,7 +111,7 @@ static hr_status_t pack_constant(const op_native_target_t *target, const dot_pro
                                  gemm_job_t *job) {
   void *packed;
   gemm_job_t known = *job;
-  if (p->packed_b) job->packed_b = p; /* until a run has an address */
+  if (p->packed_b) job->packed_b = p; /* not NULL; the run sets the address */
   if (!p->constant_b || p->packed_b || !dot_packs_once(p)) return NULL;
   known.b = (const char *)p->constant_b + p->b.offsets[0] * p->types.element_bytes;
   HR_TRY(hr_arena_alloc(target->arena, gemm_packed_bytes(&known), &packed));
@@ -135,37 +141,39 @@ gemm_job_t dot_gemm_job(const dot_problem_t *p) {
                       .b_cols = p->b.cols};
 }
 
-static void share_out(const op_native_target_t *target, dot_gemm_t *plan) {
+static void plan_partition(const op_native_target_t *target, dot_gemm_t *plan) {
   const dot_problem_t *p = plan->problem;
-  plan->cut = gemm_partition_choose(&plan->job, target->workers);
+  plan->partition = gemm_partition_choose(&plan->job, target->workers);
   plan->by_matrices =
-      p->batch > 1 && (p->batch % target->workers == 0 || p->batch >= 4 * target->workers ||
-                       plan->cut.row_parts * plan->cut.col_parts * plan->cut.depth_parts == 1);
+      p->batch > 1 &&
+      (p->batch % target->workers == 0 || p->batch >= 4 * target->workers ||
+       plan->partition.row_parts * plan->partition.col_parts * plan->partition.depth_parts == 1);
   plan->grain = 1 + (int64_t)(GRAIN_PRODUCTS * (double)p->batch / p->flops);
 }
 
 /* Signature of op_native_parts_t.fuse. */
-static hr_status_t follow_gemm(const op_native_target_t *target, const void *before,
-                               const op_native_grid_t *grid, op_native_step_t *out) {
+static hr_status_t fuse_epilogue(const op_native_target_t *target, const void *before,
+                                 const op_native_grid_t *grid, op_native_step_t *out) {
   dot_gemm_t *plan;
   HR_TRY(HR_NEW(target->arena, &plan));
   *plan = *(const dot_gemm_t *)before;
   plan->job.finish = finish_part;
   plan->job.finish_unit = grid->unit;
-  share_out(target, plan);
+  plan_partition(target, plan);
   plan_scratch(plan, out);
   out->plan = plan;
   return NULL;
 }
 
-/* Rows of the left side that lie as those of the result do are read for these only. */
+/* Describes the parts of the result for epilogues. by_rows: rows of a, stored as those of the
+ * result, are read for these only. */
 static void plan_parts(const op_native_target_t *target, const dot_gemm_t *plan,
                        op_native_step_t *out) {
   const dot_problem_t *p = plan->problem;
   gemm_job_t by_rows = plan->job;
   if (plan->narrowed || p->types.is_complex) return;
   by_rows.finish = finish_part;
-  double most = plan->by_matrices ? INFINITY : plan->cut.cost;
+  double most = plan->by_matrices ? INFINITY : plan->partition.cost;
   bool whole_rows = gemm_partition_choose(&by_rows, target->workers).cost <= ROWS_COST * most;
   int64_t unit = gemm_finish_unit(&by_rows, target->workers, COLUMNS_COST * most);
   if (unit || whole_rows)
@@ -173,7 +181,7 @@ static void plan_parts(const op_native_target_t *target, const dot_gemm_t *plan,
   bool in_order = p->batch == 1 || p->a.batch_step == p->m * p->k;
   out->parts.by_rows =
       !plan->a.widened && !p->a.rows && p->a.row_step == p->k && p->a.col_step == 1 && in_order;
-  out->parts.fuse = follow_gemm;
+  out->parts.fuse = fuse_epilogue;
 }
 
 hr_status_t dot_prepare_gemm(const op_native_target_t *target, const dot_problem_t *problem,
@@ -181,12 +189,12 @@ hr_status_t dot_prepare_gemm(const op_native_target_t *target, const dot_problem
   dot_gemm_t *plan;
   if (!gemm_has_type(product_type(&problem->types))) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
-  plan->way = (dot_strategy_t){"gemm", run_gemm};
+  plan->strategy = (dot_strategy_t){"gemm", run_gemm};
   plan->problem = problem;
   plan->workers = target->workers;
   plan->job = dot_gemm_job(problem);
   HR_TRY(pack_constant(target, problem, &plan->job));
-  share_out(target, plan);
+  plan_partition(target, plan);
   plan_scratch(plan, out);
   plan_parts(target, plan, out);
   out->plan = plan;

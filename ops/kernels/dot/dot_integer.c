@@ -1,4 +1,6 @@
-/* Products of integers, in blocks as the reference does them, by rows over the workers. */
+/* Products of integers by the reference's blocked product (matmul.h), rows divided among the
+ * workers; products of few terms row by row without packing. Wrapping sums have no order, so
+ * results do not depend on the partition. */
 #include "ops/kernels/dot/native_dot.h"
 #include "ops/kernels/simd/simd_target.h"
 
@@ -6,14 +8,14 @@ NATIVE_OPTIMIZE
 
 #define ROW_UNIT 6
 #define SPLIT_PRODUCTS 100000
-#define SMALL_PRODUCTS 4096 /* with fewer, blocks take longer to pack than to multiply */
+#define SMALL_PRODUCTS 4096 /* products below which packing takes longer than multiplying */
 
 typedef struct dot_integer {
-  dot_strategy_t way;
+  dot_strategy_t strategy;
   const dot_problem_t *problem;
   int64_t unit, parts;     /* rows of a task, tasks of a matrix */
   matmul_space_t **spaces; /* one a worker */
-  dot_ready_t a, b;
+  dot_conversion_t a, b;
   bool narrowed;
   int element_bytes;
   size_t sums_at;
@@ -25,7 +27,7 @@ typedef struct dot_integer_run {
   char *c;
 } dot_integer_run_t;
 
-/* Row by row, as the matrices lie. */
+/* Row by row, in place. */
 #define DEFINE_SMALL(NAME, T)                                            \
   NATIVE_CLONES static void NAME(const matmul_job_t *job) {              \
     for (int64_t i = 0; i < job->m; i++) {                               \
@@ -72,13 +74,13 @@ static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
   }
 }
 
-static hr_status_t run_integer(const op_native_run_t *run, const dot_strategy_t *way,
+static hr_status_t run_integer(const op_native_run_t *run, const dot_strategy_t *strategy,
                                void *const *in, void *const *out) {
-  const dot_integer_t *plan = (const dot_integer_t *)way;
+  const dot_integer_t *plan = (const dot_integer_t *)strategy;
   const dot_problem_t *p = plan->problem;
   dot_integer_run_t r = {.plan = plan};
-  r.a = dot_ready_run(run, p, &p->a, &plan->a, in[0]);
-  r.b = dot_ready_run(run, p, &p->b, &plan->b, in[1]);
+  r.a = dot_convert_operand(run, p, &p->a, &plan->a, in[0]);
+  r.b = dot_convert_operand(run, p, &p->b, &plan->b, in[1]);
   r.c = plan->narrowed ? (char *)run->scratch + plan->sums_at : out[0];
   hr_workers_for(run->workers, plan->parts * p->batch, 1, run_tasks, &r);
   if (!plan->narrowed) return NULL;
@@ -89,10 +91,10 @@ static hr_status_t run_integer(const op_native_run_t *run, const dot_strategy_t 
 static void plan_scratch(dot_integer_t *plan, op_native_step_t *out) {
   const dot_problem_t *p = plan->problem;
   size_t each = (size_t)plan->element_bytes, total = 0;
-  dot_ready_layout(p, &p->a, p->a.ordered, !matmul_is_widened(&p->types, p->types.lhs), &total,
-                   &plan->a);
-  dot_ready_layout(p, &p->b, p->b.ordered, !matmul_is_widened(&p->types, p->types.rhs), &total,
-                   &plan->b);
+  dot_conversion_init(p, &p->a, p->a.ordered, !matmul_is_widened(&p->types, p->types.lhs), &total,
+                      &plan->a);
+  dot_conversion_init(p, &p->b, p->b.ordered, !matmul_is_widened(&p->types, p->types.rhs), &total,
+                      &plan->b);
   plan->sums_at =
       scratch_reserve(&total, plan->narrowed ? (size_t)(p->batch * p->m * p->n) * each : 0);
   out->scratch_bytes = total;
@@ -104,7 +106,7 @@ hr_status_t dot_prepare_integer(const op_native_target_t *target, const dot_prob
   dot_integer_t *plan;
   if (types->is_complex) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
-  plan->way = (dot_strategy_t){"blocks", run_integer};
+  plan->strategy = (dot_strategy_t){"blocks", run_integer};
   plan->problem = problem;
   plan->element_bytes = types->element_bytes;
   plan->narrowed = !matmul_is_widened(types, types->out);

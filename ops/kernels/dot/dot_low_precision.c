@@ -1,29 +1,30 @@
-/* Products of bf16 and of bytes, where the processor multiplies several of them at once, as
- * convolutions with a window of one place: see conv_direct.h. Matrices of a batch are shared out to
- * the workers, or each of them is. */
+/* Products of bf16 and int8 where the processor multiplies several terms at once (AVX-512 BF16,
+ * VNNI): a matrix product is a direct convolution with one tap and one spatial axis, positions
+ * being the rows. See conv_direct.h. Matrices of a batch are divided among the workers, or each of
+ * them is. */
 #include "ops/kernels/conv/native_convolution.h"
 #include "ops/kernels/dot/native_dot.h"
 #include "ops/kernels/simd/simd_target.h"
 
-typedef struct dot_taps {
-  dot_strategy_t way;
+typedef struct dot_low_precision {
+  dot_strategy_t strategy;
   const dot_problem_t *problem;
   conv_problem_t product; /* of matrices at the start of their arrays */
   const void *plan;       /* of that */
   bool by_matrices;       /* a worker does whole products */
   int workers;
   size_t space_bytes; /* of a product */
-} dot_taps_t;
+} dot_low_precision_t;
 
 typedef struct dot_taps_run {
-  const dot_taps_t *plan;
+  const dot_low_precision_t *plan;
   op_native_run_t run;
   const char *a, *b;
   char *c;
-} dot_taps_run_t;
+} dot_low_precision_run_t;
 
-static hr_status_t run_matrix(const dot_taps_run_t *r, int64_t matrix, hr_workers_t *workers,
-                              char *scratch) {
+static hr_status_t run_matrix(const dot_low_precision_run_t *r, int64_t matrix,
+                              hr_workers_t *workers, char *scratch) {
   const dot_problem_t *p = r->plan->problem;
   op_native_run_t run = r->run;
   run.workers = workers;
@@ -34,17 +35,17 @@ static hr_status_t run_matrix(const dot_taps_run_t *r, int64_t matrix, hr_worker
   return conv_run_direct(&run, r->plan->plan, in, out);
 }
 
-/* Sums over taps do not fail. */
+/* A direct convolution cannot fail, so the status is NULL. */
 static void run_matrices(void *context, int64_t begin, int64_t end, int worker) {
-  const dot_taps_run_t *r = context;
+  const dot_low_precision_run_t *r = context;
   char *scratch = (char *)r->run.scratch + (size_t)worker * r->plan->space_bytes;
   for (int64_t i = begin; i < end; i++) hr_status_release(run_matrix(r, i, NULL, scratch));
 }
 
-static hr_status_t run_taps(const op_native_run_t *run, const dot_strategy_t *way, void *const *in,
-                            void *const *out) {
-  const dot_taps_t *plan = (const dot_taps_t *)way;
-  dot_taps_run_t r = {plan, *run, in[0], in[1], out[0]};
+static hr_status_t run_low_precision(const op_native_run_t *run, const dot_strategy_t *strategy,
+                                     void *const *in, void *const *out) {
+  const dot_low_precision_t *plan = (const dot_low_precision_t *)strategy;
+  dot_low_precision_run_t r = {plan, *run, in[0], in[1], out[0]};
   hr_workers_t *workers = native_workers(run, plan->workers);
   if (plan->by_matrices) hr_workers_for(workers, plan->problem->batch, 1, run_matrices, &r);
   for (int64_t i = 0; !plan->by_matrices && i < plan->problem->batch; i++)
@@ -52,7 +53,7 @@ static hr_status_t run_taps(const op_native_run_t *run, const dot_strategy_t *wa
   return NULL;
 }
 
-/* Rows are places, terms the channels of the input, columns those of the result. */
+/* Rows of a are positions, k the input channels, columns of b the output channels. */
 static conv_problem_t product_of(const dot_problem_t *p) {
   conv_problem_t product = {
       .kind = CONV_FORWARD, .types = p->types, .spatial = 1, .batch = 1, .groups = 1};
@@ -75,30 +76,31 @@ static conv_problem_t product_of(const dot_problem_t *p) {
   return product;
 }
 
-/* With fewer rows packing the right side is most of the work; bytes are also added up for it. */
-#define LEAST_ROWS 8
-#define LEAST_ROWS_OF_BYTES 48
+/* Rows below which packing b is most of the work. int8 also sums its columns, to correct the sign.
+ */
+#define MIN_ROWS 8
+#define MIN_ROWS_INT8 48
 
-static bool has_form(const dot_problem_t *p) {
+static bool is_supported(const dot_problem_t *p) {
   const matmul_types_t *t = &p->types;
   bool halves = t->real == HR_F32 && t->lhs == HR_BF16 && t->rhs == HR_BF16;
   bool bytes = (t->lhs == HR_S8 || t->lhs == HR_U8) && t->rhs == HR_S8 && t->out == HR_S32;
   int64_t terms = halves ? 2 : 4;
   return !t->is_complex && (halves || bytes) && p->k % terms == 0 && !p->a.ordered &&
-         !p->b.ordered && (p->m >= (halves ? LEAST_ROWS : LEAST_ROWS_OF_BYTES) || p->constant_b);
+         !p->b.ordered && (p->m >= (halves ? MIN_ROWS : MIN_ROWS_INT8) || p->constant_b);
 }
 
 hr_status_t dot_prepare_low_precision(const op_native_target_t *target,
                                       const dot_problem_t *problem, op_native_step_t *out) {
-  dot_taps_t *plan;
+  dot_low_precision_t *plan;
   op_native_target_t one = *target;
   op_native_step_t step = {0};
   bool bytes = problem->types.real == HR_U32;
-  if (!has_form(problem) || !(bytes ? cpu_has_avx512_vnni() : cpu_has_avx512_bf16()) ||
+  if (!is_supported(problem) || !(bytes ? cpu_has_avx512_vnni() : cpu_has_avx512_bf16()) ||
       cpu_has_amx())
     return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
-  plan->way = (dot_strategy_t){"taps", run_taps};
+  plan->strategy = (dot_strategy_t){"taps", run_low_precision};
   plan->problem = problem;
   plan->workers = target->workers;
   plan->product = product_of(problem);

@@ -17,12 +17,12 @@ typedef struct dot_input {
   loop_copy_t pack; /* of a whole part */
   loop_copy_t pack_last;
   int element_bytes;
-  dot_ready_t ready;
+  dot_conversion_t conversion;
   size_t packed_at, packed_bytes; /* per worker */
 } dot_input_t;
 
 typedef struct dot_onednn {
-  dot_strategy_t way;
+  dot_strategy_t strategy;
   const dot_problem_t *problem;
   dot_input_t a, b;
   const void *packed_b; /* a constant in oneDNN's own order */
@@ -147,8 +147,8 @@ static void plan_scratch(const op_native_target_t *target, dot_onednn_t *plan,
   const dot_problem_t *p = plan->problem;
   size_t total = 0, each = 0, op = plan->whole->scratch_bytes;
   if (plan->last && plan->last->scratch_bytes > op) op = plan->last->scratch_bytes;
-  dot_ready_layout(p, &p->a, p->a.ordered, false, &total, &plan->a.ready);
-  dot_ready_layout(p, &p->b, p->b.ordered, false, &total, &plan->b.ready);
+  dot_conversion_init(p, &p->a, p->a.ordered, false, &total, &plan->a.conversion);
+  dot_conversion_init(p, &p->b, p->b.ordered, false, &total, &plan->b.conversion);
   plan->sums_at =
       scratch_reserve(&total, plan->narrowed ? (size_t)(p->batch * p->m * p->n) * 4 : 0);
   plan->a.packed_at = scratch_reserve(
@@ -275,13 +275,13 @@ static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
   for (int64_t task = begin; task < end; task++) run_task(context, task, worker);
 }
 
-static hr_status_t run_onednn(const op_native_run_t *run, const dot_strategy_t *way,
+static hr_status_t run_onednn(const op_native_run_t *run, const dot_strategy_t *strategy,
                               void *const *in, void *const *out) {
-  const dot_onednn_t *plan = (const dot_onednn_t *)way;
+  const dot_onednn_t *plan = (const dot_onednn_t *)strategy;
   const dot_problem_t *p = plan->problem;
   dot_onednn_run_t r = {.plan = plan, .scratch = run->scratch};
-  r.a = dot_ready_run(run, p, &p->a, &plan->a.ready, in[0]);
-  r.b = plan->packed_b ? NULL : dot_ready_run(run, p, &p->b, &plan->b.ready, in[1]);
+  r.a = dot_convert_operand(run, p, &p->a, &plan->a.conversion, in[0]);
+  r.b = plan->packed_b ? NULL : dot_convert_operand(run, p, &p->b, &plan->b.conversion, in[1]);
   r.c = plan->narrowed ? r.scratch + plan->sums_at : out[0];
   if (p->flops < SPLIT_FLOPS)
     run_tasks(&r, 0, plan->tasks, 0);
@@ -300,7 +300,7 @@ hr_status_t dot_prepare_onednn(const op_native_target_t *target, const dot_probl
   const onednn_t *lib = types_of(problem, &types) ? onednn_open() : NULL;
   if (!lib || (problem->types.real == HR_U32 && !onednn_bytes_are_exact(lib))) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
-  plan->way = (dot_strategy_t){"oneDNN", run_onednn};
+  plan->strategy = (dot_strategy_t){"oneDNN", run_onednn};
   plan->problem = problem;
   HR_TRY(plan_types(lib, target, &types, plan));
   if (!plan->whole) return NULL;

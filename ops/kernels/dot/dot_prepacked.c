@@ -1,17 +1,18 @@
-/* Right sides that are packed once for many products of few rows: in a loop that does not change
- * them, before it. */
+/* Prepacking of b for products of few rows: constant operands when planned, loop-invariant ones
+ * before the loop. Packing reads and writes k * n elements once, where a product of m rows has m *
+ * k * n terms. */
 #include "ops/kernels/dot/native_dot.h"
 
-#define LEAST_ROWS 4         /* fewer are read faster as they lie */
-#define MAX_ROWS 512         /* with more of them packing costs little */
-#define FEW_ROWS 16          /* up to which the alternative is not to pack at all */
-#define FEW_PRODUCTS 1000000 /* with less, what is read stays in the caches */
-#define LEAST_PRODUCTS 100000
+#define MIN_ROWS 4           /* with fewer rows b is read faster in place */
+#define MAX_ROWS 512         /* with more rows packing costs little */
+#define FEW_ROWS 16          /* up to which b would not be packed at all otherwise */
+#define FEW_PRODUCTS 1000000 /* below which b stays in the caches */
+#define MIN_PRODUCTS 100000
 
 bool dot_packs_once(const dot_problem_t *p) {
-  int64_t least = p->m <= FEW_ROWS ? FEW_PRODUCTS : LEAST_PRODUCTS;
+  int64_t least = p->m <= FEW_ROWS ? FEW_PRODUCTS : MIN_PRODUCTS;
   return p->batch == 1 && !p->types.is_complex && gemm_has_type(p->types.real) &&
-         p->types.rhs == p->types.real && p->m >= LEAST_ROWS && p->m <= MAX_ROWS &&
+         p->types.rhs == p->types.real && p->m >= MIN_ROWS && p->m <= MAX_ROWS &&
          p->m * p->n * p->k >= least;
 }
 

@@ -57,7 +57,7 @@ static dot_small_fn choose_loop(bool is_double, dot_loop_t loop) {
 }
 
 typedef struct dot_small {
-  dot_strategy_t way;
+  dot_strategy_t strategy;
   const dot_problem_t *problem;
   dot_small_fn loop;
   dot_small_job_t job;       /* without addresses */
@@ -119,9 +119,9 @@ static const void *transpose_columns(const dot_problem_t *p, const void *from, v
   return to;
 }
 
-static hr_status_t run_small(const op_native_run_t *run, const dot_strategy_t *way, void *const *in,
-                             void *const *out) {
-  const dot_small_t *plan = (const dot_small_t *)way;
+static hr_status_t run_small(const op_native_run_t *run, const dot_strategy_t *strategy,
+                             void *const *in, void *const *out) {
+  const dot_small_t *plan = (const dot_small_t *)strategy;
   dot_small_run_t r = {.plan = plan, .a = in[0], .b = in[1], .c = out[0]};
   if (plan->transposed) r.b = transpose_columns(plan->problem, in[1], run->scratch);
   if (!plan->split && plan->problem->batch == 1) {
@@ -256,7 +256,7 @@ hr_status_t dot_prepare_small(const op_native_target_t *target, const dot_proble
   dot_loop_t loop;
   if ((t->out != HR_F32 && t->out != HR_F64) || t->lhs != t->out || t->rhs != t->out) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
-  plan->way = (dot_strategy_t){"loops", run_small};
+  plan->strategy = (dot_strategy_t){"loops", run_small};
   plan->problem = problem;
   if (problem->a.ordered || problem->b.ordered) return NULL;
   plan->job = (dot_small_job_t){

@@ -1,28 +1,16 @@
-/* dot in the compiled engine: where the matrices lie, and by which way they are multiplied.
+/* dot in the compiled engine: operands as matrices, and the choice of a strategy.
  *
- *   floats and complex numbers   built-in kernels: for what is small or thin, else in blocks; bf16
- * as such by oneDNN integers                     oneDNN for bytes, else the reference's blocks
+ * The dimensions of an operand fall into three groups: batch, free, contracting. If one stride
+ * walks each group, the operand is a batch of strided matrices and is read in place. Otherwise
+ * every group has a list of offsets, and a loop copy that would make it dense. The order of the
+ * contracting dimensions is free, so it is that in which an operand's innermost dimension is
+ * contiguous. Floating-point sums therefore depend on the operands' layout, but not on the number
+ * of workers that convert them.
  *
- * Each is split over the workers, by matrices of the batch or within one. */
+ * Not handled, and left to the reference: sparse operands, and products without terms. */
 #include "ops/kernels/dot/native_dot.h"
 
 #include <string.h>
-
-/* One step for all dimensions of a group, if there is one; 0 where only dimensions of size 1 are.
- */
-static bool group_step(const hlo_shape_t *shape, const int64_t *strides, const dims_group_t *group,
-                       int64_t *out_step) {
-  int64_t next = 0; /* stride that the next dimension outwards must have; 0: none seen yet */
-  *out_step = 0;
-  for (int i = group->count - 1; i >= 0; i--) {
-    int d = group->dims[i];
-    if (shape->dims[d] == 1) continue;
-    if (next && strides[d] != next) return false;
-    if (!next) *out_step = strides[d];
-    next = strides[d] * shape->dims[d];
-  }
-  return true;
-}
 
 static int64_t group_size(const hlo_shape_t *shape, const dims_group_t *group) {
   int64_t size = 1;
@@ -30,7 +18,7 @@ static int64_t group_size(const hlo_shape_t *shape, const dims_group_t *group) {
   return size;
 }
 
-/* Where every entry of a group starts: the last dimension varies fastest. */
+/* Offset of every entry of a group, last dimension fastest. */
 static hr_status_t list_offsets(hr_arena_t *arena, const hlo_shape_t *shape, const int64_t *strides,
                                 const dims_group_t *group, const int64_t **out_offsets) {
   int64_t count = group_size(shape, group), *offsets;
@@ -47,9 +35,9 @@ static hr_status_t list_offsets(hr_arena_t *arena, const hlo_shape_t *shape, con
   return NULL;
 }
 
-/* Brings all dimensions into the order of the groups. */
-static void plan_order(const hlo_shape_t *shape, const int64_t *strides,
-                       const dims_group_t *const *groups, dot_matrices_t *side) {
+/* Plans the copy that brings all dimensions into the order of the groups. */
+static void plan_reorder(const hlo_shape_t *shape, const int64_t *strides,
+                         const dims_group_t *const *groups, dot_matrices_t *side) {
   int64_t dims[HLO_MAX_RANK];
   int64_t from[HLO_MAX_RANK];
   int64_t to[HLO_MAX_RANK];
@@ -70,9 +58,9 @@ static void plan_order(const hlo_shape_t *shape, const int64_t *strides,
   loop_copy_init(&side->slice, (int)bytes, rank > 0 ? rank - 1 : 0, dims + 1, to + 1, from + 1);
 }
 
-/* Where the matrices will lie then. */
-static hr_status_t plan_ordered(hr_arena_t *arena, int64_t batch, int64_t rows, int64_t columns,
-                                dot_matrices_t *side) {
+/* Starts and strides of the matrices after that copy. */
+static hr_status_t plan_dense_matrices(hr_arena_t *arena, int64_t batch, int64_t rows,
+                                       int64_t columns, dot_matrices_t *side) {
   int64_t *starts;
   HR_TRY(HR_NEW_ARRAY(arena, batch, &starts));
   for (int64_t i = 0; i < batch; i++) starts[i] = i * rows * columns;
@@ -83,32 +71,33 @@ static hr_status_t plan_ordered(hr_arena_t *arena, int64_t batch, int64_t rows, 
   return NULL;
 }
 
-/* groups: batch, rows, columns. */
-static hr_status_t plan_side(hr_arena_t *arena, const hlo_shape_t *shape,
-                             const dims_group_t *const *groups, dot_matrices_t *side) {
+/* groups: batch, rows, columns. A matrix of one row or column has a free stride, chosen such that
+ * the other is 1. */
+static hr_status_t plan_matrices(hr_arena_t *arena, const hlo_shape_t *shape,
+                                 const dims_group_t *const *groups, dot_matrices_t *side) {
   int64_t strides[HLO_MAX_RANK];
   int64_t rows = group_size(shape, groups[1]);
   int64_t columns = group_size(shape, groups[2]);
   side->dtype = shape->dtype;
   HR_TRY(hlo_shape_count(shape, &side->count));
   loop_dense_strides(shape->rank, shape->dims, 1, strides);
-  bool fits = group_step(shape, strides, groups[1], &side->row_step) &
-              group_step(shape, strides, groups[2], &side->col_step);
+  bool fits = dot_group_stride(shape, strides, groups[1], &side->row_step) &
+              dot_group_stride(shape, strides, groups[2], &side->col_step);
   if (columns == 1) side->col_step = side->row_step == 1 ? rows : 1;
   if (rows == 1) side->row_step = side->col_step == 1 ? columns : 1;
   HR_TRY(list_offsets(arena, shape, strides, groups[0], &side->offsets));
   if (fits && (side->row_step == 1 || side->col_step == 1)) {
-    if (!group_step(shape, strides, groups[0], &side->batch_step)) side->batch_step = -1;
+    if (!dot_group_stride(shape, strides, groups[0], &side->batch_step)) side->batch_step = -1;
     side->starts = side->offsets;
     return NULL;
   }
   HR_TRY(list_offsets(arena, shape, strides, groups[1], &side->rows));
   HR_TRY(list_offsets(arena, shape, strides, groups[2], &side->cols));
-  plan_order(shape, strides, groups, side);
-  return plan_ordered(arena, group_size(shape, groups[0]), rows, columns, side);
+  plan_reorder(shape, strides, groups, side);
+  return plan_dense_matrices(arena, group_size(shape, groups[0]), rows, columns, side);
 }
 
-static void order_slices(void *context, int64_t begin, int64_t end, int worker) {
+static void reorder_slices(void *context, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const struct {
     const dot_matrices_t *side;
@@ -120,36 +109,38 @@ static void order_slices(void *context, int64_t begin, int64_t end, int worker) 
                   work->from + i * work->side->slice_from_bytes);
 }
 
-static const void *order(hr_workers_t *workers, const dot_matrices_t *side, const void *from,
-                         void *to) {
+static const void *reorder_operand(hr_workers_t *workers, const dot_matrices_t *side,
+                                   const void *from, void *to) {
   struct {
     const dot_matrices_t *side;
     const char *from;
     char *to;
   } work = {side, from, to};
   int64_t each = side->count / (side->slices ? side->slices : 1);
-  hr_workers_split(workers, side->slices, 1 + 16384 / (each + 1), order_slices, &work);
+  hr_workers_split(workers, side->slices, 1 + 16384 / (each + 1), reorder_slices, &work);
   return to;
 }
 
-const void *dot_ready_run(const op_native_run_t *run, const dot_problem_t *problem,
-                          const dot_matrices_t *side, const dot_ready_t *ready, const void *from) {
+const void *dot_convert_operand(const op_native_run_t *run, const dot_problem_t *problem,
+                                const dot_matrices_t *side, const dot_conversion_t *conversion,
+                                const void *from) {
   char *scratch = run->scratch;
-  if (ready->ordered) from = order(run->workers, side, from, scratch + ready->ordered_at);
-  if (!ready->widened) return from;
+  if (conversion->ordered)
+    from = reorder_operand(run->workers, side, from, scratch + conversion->ordered_at);
+  if (!conversion->widened) return from;
   native_widen(run->workers, &problem->types, side->dtype, from, side->count,
-               scratch + ready->wide_at);
-  return scratch + ready->wide_at;
+               scratch + conversion->wide_at);
+  return scratch + conversion->wide_at;
 }
 
-void dot_ready_layout(const dot_problem_t *problem, const dot_matrices_t *side, bool ordered,
-                      bool widened, size_t *total_bytes, dot_ready_t *out_ready) {
+void dot_conversion_init(const dot_problem_t *problem, const dot_matrices_t *side, bool ordered,
+                         bool widened, size_t *total_bytes, dot_conversion_t *out_conversion) {
   size_t count = (size_t)side->count;
-  out_ready->ordered = ordered;
-  out_ready->widened = widened;
-  out_ready->ordered_at =
+  out_conversion->ordered = ordered;
+  out_conversion->widened = widened;
+  out_conversion->ordered_at =
       scratch_reserve(total_bytes, ordered ? count * hr_dtype_bytes(side->dtype) : 0);
-  out_ready->wide_at =
+  out_conversion->wide_at =
       scratch_reserve(total_bytes, widened ? count * (size_t)problem->types.element_bytes : 0);
 }
 
@@ -159,23 +150,23 @@ static void swap_dims(dims_group_t *group, int i, int j) {
   group->dims[j] = dim;
 }
 
-/* Terms may be summed in any order: that in which they lie in `by`. */
-static void sort_terms(dims_group_t *by, dims_group_t *other) {
+/* Sorts the contracting dimensions as they are stored in `by`. Terms may be summed in any order. */
+static void sort_contracting_dims(dims_group_t *by, dims_group_t *other) {
   for (int i = 1; i < by->count; i++)
     for (int j = i; j > 0 && by->dims[j - 1] > by->dims[j]; j--)
       swap_dims(by, j, j - 1), swap_dims(other, j, j - 1);
 }
 
-/* The order of the side whose terms are its innermost dimension: it is read in long stretches then.
- * Where both are, that of the right side, which is packed for each block of the left one. */
-static void order_terms(const hlo_shape_t *rhs, dot_groups_t *g) {
+/* Chooses the order of the operand whose innermost dimension is contracting, which is then read in
+ * long runs. If both are, that of the right one: it is packed for each block of the left one. */
+static void choose_contracting_order(const hlo_shape_t *rhs, dot_groups_t *g) {
   bool by_rhs = false;
   for (int i = 0; i < g->rhs_contracting.count; i++)
     by_rhs |= g->rhs_contracting.dims[i] == rhs->rank - 1;
   if (by_rhs)
-    sort_terms(&g->rhs_contracting, &g->lhs_contracting);
+    sort_contracting_dims(&g->rhs_contracting, &g->lhs_contracting);
   else
-    sort_terms(&g->lhs_contracting, &g->rhs_contracting);
+    sort_contracting_dims(&g->lhs_contracting, &g->rhs_contracting);
 }
 
 static hr_status_t plan_problem(hr_arena_t *arena, const op_step_t *step, dot_problem_t *problem) {
@@ -185,7 +176,7 @@ static hr_status_t plan_problem(hr_arena_t *arena, const op_step_t *step, dot_pr
   HR_TRY(matmul_types_init(step->instr, lhs->dtype, rhs->dtype, step->out_shape->dtype,
                            &problem->types));
   HR_TRY(dot_read_groups(step->instr, lhs, rhs, -1, &g));
-  order_terms(rhs, &g);
+  choose_contracting_order(rhs, &g);
   problem->batch = group_size(lhs, &g.lhs_batch);
   problem->m = group_size(lhs, &g.lhs_free);
   problem->k = group_size(lhs, &g.lhs_contracting);
@@ -194,36 +185,45 @@ static hr_status_t plan_problem(hr_arena_t *arena, const op_step_t *step, dot_pr
   problem->flops =
       2.0 * (double)problem->batch * (double)problem->m * (double)problem->n * (double)problem->k;
   if (problem->flops == 0) return NULL;
-  HR_TRY(plan_side(arena, lhs,
-                   (const dims_group_t *[]){&g.lhs_batch, &g.lhs_free, &g.lhs_contracting},
-                   &problem->a));
-  HR_TRY(plan_side(arena, rhs,
-                   (const dims_group_t *[]){&g.rhs_batch, &g.rhs_contracting, &g.rhs_free},
-                   &problem->b));
+  HR_TRY(plan_matrices(arena, lhs,
+                       (const dims_group_t *[]){&g.lhs_batch, &g.lhs_free, &g.lhs_contracting},
+                       &problem->a));
+  HR_TRY(plan_matrices(arena, rhs,
+                       (const dims_group_t *[]){&g.rhs_batch, &g.rhs_contracting, &g.rhs_free},
+                       &problem->b));
   problem->constant_a = op_constant_data(step->instr->operands[0]);
   problem->constant_b = op_constant_data(step->instr->operands[1]);
   return NULL;
 }
 
-static double bytes_of(const op_step_t *step, const dot_problem_t *problem) {
+static double operand_and_result_bytes(const op_step_t *step, const dot_problem_t *problem) {
   int64_t results = problem->batch * problem->m * problem->n;
   return (double)problem->a.count * (double)hr_dtype_bytes(problem->a.dtype) +
          (double)problem->b.count * (double)hr_dtype_bytes(problem->b.dtype) +
          (double)results * (double)hr_dtype_bytes(step->out_shape->dtype);
 }
 
+/* Strategies in order of preference: each either makes a plan or declines. The first plan is taken,
+ * so the choice follows from problem and processor alone.
+ *
+ *   small           small products, and thin ones that are bound by memory: no packing
+ *   low precision   bf16 and int8 with AVX-512 BF16 or VNNI, as a 1-tap direct convolution
+ *   oneDNN          bf16 and int8 with AMX, or without those extensions
+ *   gemm            all floats and complex numbers
+ *   integer         all integers: the reference's blocks */
+static const dot_prepare_fn strategies[] = {dot_prepare_small, dot_prepare_low_precision,
+                                            dot_prepare_onednn, dot_prepare_gemm,
+                                            dot_prepare_integer};
+
 static hr_status_t prepare_native_dot(const op_native_target_t *target, const op_step_t *step,
                                       op_native_step_t *out) {
-  static const dot_prepare_fn strategies[] = {dot_prepare_small, dot_prepare_low_precision,
-                                              dot_prepare_onednn, dot_prepare_gemm,
-                                              dot_prepare_integer};
   dot_problem_t *problem;
   if (hlo_attr_has(step->instr, HLO_ATTR_SPARSITY_CONFIG)) return NULL;
   HR_TRY(HR_NEW(target->arena, &problem));
   HR_TRY(plan_problem(target->arena, step, problem));
-  if (problem->flops == 0) return NULL; /* nothing to sum: the reference kernel does it */
+  if (problem->flops == 0) return NULL; /* no terms: the reference kernel writes zeros */
   out->flops = problem->flops * (problem->types.is_complex ? 4 : 1);
-  out->bytes = bytes_of(step, problem);
+  out->bytes = operand_and_result_bytes(step, problem);
   for (size_t i = 0; i < sizeof strategies / sizeof *strategies && !out->plan; i++)
     HR_TRY(strategies[i](target, problem, out));
   return dot_plan_prepack(target, problem, &out->prepack);

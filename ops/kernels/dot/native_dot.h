@@ -1,5 +1,5 @@
-/* dot in the compiled engine: a batch of matrix products c = a b, [m][k] times [k][n], each way of
- * computing it in a file of its own. native_dot.c works out where the matrices lie and chooses. */
+/* dot in the compiled engine: a batch of matrix products c[m][n] = a[m][k] b[k][n]. native_dot.c
+ * describes the operands as matrices and chooses a strategy; each strategy is a file of its own. */
 #ifndef HLO_OPS_NATIVE_DOT_H
 #define HLO_OPS_NATIVE_DOT_H
 
@@ -8,36 +8,46 @@
 #include "ops/kernels/gemm/gemm.h"
 #include "ops/kernels/reference/dot.h"
 
-/* An operand as matrices. Steps are in elements of its own type. */
+/* An operand as a batch of matrices. Strides and offsets are in elements of its own type.
+ *
+ * Where the dimensions of a group (batch, rows, columns) have no single stride, either kernel can
+ * be used: one that takes offsets (`offsets`, `rows`, `cols`, gemm), or one that needs strides
+ * (`starts`, `row_step`, `col_step`) after the operand has been reordered in scratch memory. */
 typedef struct dot_matrices {
   hr_dtype_t dtype;
-  int64_t count;         /* elements in all */
-  const int64_t *starts; /* of each matrix of the batch */
-  int64_t batch_step;    /* between neighbouring matrices, where that is always the same; else -1 */
-  int64_t row_step, col_step;
-  /* Dimensions that cannot be walked by one step: where each matrix, row and column starts; or,
-   * with the starts and steps above, they are brought into order first, in parallel over the
-   * outermost one. */
-  bool ordered;
-  const int64_t *offsets, *rows, *cols;
-  loop_copy_t slice; /* one entry of the outermost dimension */
-  int64_t slices, slice_to_bytes, slice_from_bytes;
+  int64_t count; /* elements of the operand */
+
+  const int64_t *starts; /* [batch]: first element of each matrix, once reordered */
+  int64_t batch_step;    /* between adjacent matrices if it is always the same; else -1 */
+  int64_t row_step;      /* from one row to the next, once reordered */
+  int64_t col_step;      /* from one column to the next, once reordered */
+
+  const int64_t *offsets; /* [batch]: first element of each matrix in the program's array */
+  const int64_t *rows;    /* offset of each row; NULL: by row_step */
+  const int64_t *cols;    /* offset of each column; NULL: by col_step */
+
+  bool ordered;             /* the operand must be reordered for kernels that need strides */
+  loop_copy_t slice;        /* copy of one entry of the outermost dimension */
+  int64_t slices;           /* entries of the outermost dimension: tasks */
+  int64_t slice_to_bytes;   /* from one entry to the next in the copy */
+  int64_t slice_from_bytes; /* from one entry to the next in the program's array */
 } dot_matrices_t;
 
 typedef struct dot_problem {
   matmul_types_t types;
   int64_t batch, m, n, k;
   dot_matrices_t a, b;                 /* c is dense: [batch][m][n] */
-  const void *constant_a, *constant_b; /* their elements, where they are known; else NULL */
-  bool packed_b;                       /* operand 1 is what gemm_pack made of it */
+  const void *constant_a, *constant_b; /* elements of constant operands; else NULL */
+  bool packed_b;                       /* operand 1 has been packed by gemm_pack */
   double flops;
 } dot_problem_t;
 
-/* A way: fills in *out, or leaves out->plan NULL. Plans start with how they are run. */
+/* A strategy's `prepare` fills in *out, or leaves out->plan NULL to decline. Every plan starts with
+ * this struct, so that native_dot.c can run it. */
 typedef struct dot_strategy {
   const char *name;
-  hr_status_t (*run)(const op_native_run_t *run, const struct dot_strategy *way, void *const *in,
-                     void *const *out);
+  hr_status_t (*run)(const op_native_run_t *run, const struct dot_strategy *strategy,
+                     void *const *in, void *const *out);
 } dot_strategy_t;
 typedef hr_status_t (*dot_prepare_fn)(const op_native_target_t *target,
                                       const dot_problem_t *problem, op_native_step_t *out);
@@ -53,22 +63,23 @@ hr_status_t dot_prepare_gemm(const op_native_target_t *target, const dot_problem
 hr_status_t dot_prepare_integer(const op_native_target_t *target, const dot_problem_t *problem,
                                 op_native_step_t *out);
 
-/* Is a right side that is known, or stays as it is, better packed once? */
+/* Whether packing b once pays, if b is constant or loop-invariant. */
 bool dot_packs_once(const dot_problem_t *problem);
-/* How it is packed before a loop; NULL if it is not. */
+/* How b is packed before a loop; *out_prepack stays NULL if it is not. */
 hr_status_t dot_plan_prepack(const op_native_target_t *target, const dot_problem_t *problem,
                              const op_native_prepack_t **out_prepack);
-gemm_job_t dot_gemm_job(const dot_problem_t *problem); /* without addresses */
+gemm_job_t dot_gemm_job(const dot_problem_t *problem); /* sizes and strides, no addresses */
 
-/* What is made of an operand before it is multiplied, in scratch memory: brought into order if it
- * must be, then widened to the type of the products. */
-typedef struct dot_ready {
+/* Conversion of an operand in scratch memory: reordered if it must be, then widened to the type of
+ * the products. Offsets in bytes. */
+typedef struct dot_conversion {
   bool ordered, widened;
   size_t ordered_at, wide_at;
-} dot_ready_t;
-void dot_ready_layout(const dot_problem_t *problem, const dot_matrices_t *side, bool ordered,
-                      bool widened, size_t *total_bytes, dot_ready_t *out_ready);
-const void *dot_ready_run(const op_native_run_t *run, const dot_problem_t *problem,
-                          const dot_matrices_t *side, const dot_ready_t *ready, const void *from);
+} dot_conversion_t;
+void dot_conversion_init(const dot_problem_t *problem, const dot_matrices_t *side, bool ordered,
+                         bool widened, size_t *total_bytes, dot_conversion_t *out_conversion);
+const void *dot_convert_operand(const op_native_run_t *run, const dot_problem_t *problem,
+                                const dot_matrices_t *side, const dot_conversion_t *conversion,
+                                const void *from);
 
 #endif

@@ -1,3 +1,15 @@
+/* Partition of a product among workers, and the entry points of gemm.h. gemm_loops.h has the loops
+ * for one vector width and type; it is included below for all of them.
+ *
+ * Three ranges of one product, each contained in the one before:
+ *
+ *   partition   rows, columns and k of a task; chosen by a cost model (partition_cost) from all
+ *               divisions of the workers in three factors
+ *   block       rows x depth of A that stay in the second-level cache, BLOCK_BYTES
+ *   panel       depth x 2 vectors of B that stay in the first-level cache
+ *
+ * Only the cost decides, so the partition depends on sizes, types and the number of workers. k is
+ * divided only if nothing depends on a row being final early. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT ON
 #else
@@ -10,44 +22,44 @@
 #include "base/arith.h"
 #include "ops/kernels/simd/simd_target.h"
 
-#define GEMM_DEPTH 320 /* most terms of a strip */
-#define GEMM_PANELS 4  /* packed at once, side by side; more where they are short */
+#define GEMM_DEPTH 320 /* most rows of a panel, 40 KB of the widest */
+#define GEMM_PANELS 4  /* panels packed at once, side by side; more where they are shallow */
 #define SHORT_DEPTH 64
-#define BLOCK_BYTES (1 << 19) /* of a block of the left matrix: a part of the second cache */
-#define PANEL_BYTES 128       /* of a row of the widest strip */
+#define BLOCK_BYTES (1 << 19) /* a block of A: a part of the second-level cache */
+#define PANEL_BYTES 128       /* a row of the widest panel */
 #define ROW_UNIT 8
 #define DEPTH_UNIT 8
-#define PACKED_COLUMNS 256 /* from so many on the left matrix is packed too */
+#define PACKED_COLUMNS 256 /* columns from which A is packed too */
 #define FINISHED_BYTES \
-  (1 << 19) /* of whole rows that are finished together: they are in the second cache then */
-#define FINISHED_ROWS 64 /* at least: b is packed for each such block */
+  (1 << 19) /* whole rows that are finished together, while they are in the second-level cache */
+#define FINISHED_ROWS 64 /* such rows, at least: B is packed for each block of them */
 
 typedef struct gemm_range {
-  int64_t row, rows, column, columns, first, depth; /* columns and terms in reals */
-  bool packed;                                      /* the left matrix */
+  int64_t row, rows, column, columns, first, depth; /* `columns`, `first` and `depth` count reals */
+  bool packed;                                      /* A is copied to scratch memory */
 } gemm_range_t;
 
-/* Terms of the strips of a sum of `depth` terms: about as many in each. */
+/* Depth of the panels of a sum of `depth` terms: equal parts, rounded up to DEPTH_UNIT. */
 static inline int64_t gemm_panel_depth(int64_t depth) {
   return hr_div_ceil(hr_div_ceil(depth, hr_div_ceil(depth, GEMM_DEPTH)), DEPTH_UNIT) * DEPTH_UNIT;
 }
 
-/* As many rows of a as a block holds. */
+/* Rows of A in a block. */
 static inline int64_t gemm_block_rows(int64_t depth, int64_t real_bytes) {
   return BLOCK_BYTES / (gemm_panel_depth(depth) * real_bytes) / ROW_UNIT * ROW_UNIT;
 }
 
-/* Fewer where whole rows are to be finished soon. */
+/* Rows of a block, fewer where whole rows are to be finished while they are cached. */
 static inline int64_t gemm_part_rows(const gemm_job_t *job, int64_t depth, int64_t real_bytes) {
   int64_t rows = gemm_block_rows(depth, real_bytes);
   int64_t least = FINISHED_ROWS;
   if (!job->finish || job->finish_unit) return rows;
   int64_t cached = FINISHED_BYTES / (job->n * real_bytes) / ROW_UNIT * ROW_UNIT;
-  return rows < least || cached >= rows ? rows : cached > least ? cached : least;
+  if (rows < least || cached >= rows) return rows;
+  return hr_max(cached, least);
 }
 
-/* Tells that columns of the rows `now` are final, if the job wants to know and their last terms
- * were added now. */
+/* Reports columns of the rows `now` as final if the last depth block was added to them. */
 static inline void gemm_report_finished(const gemm_job_t *job, const gemm_range_t *range,
                                         const gemm_range_t *now, int worker, int64_t column,
                                         int64_t columns) {
@@ -55,24 +67,23 @@ static inline void gemm_report_finished(const gemm_job_t *job, const gemm_range_
     job->finish(job->finish_context, worker, now->row, now->rows, column, columns);
 }
 
-/* Columns whose strips are packed at once, of those that are to be finished together. */
+/* Columns whose panels are packed at once; a multiple of finish_unit. */
 static inline int64_t gemm_group_columns(const gemm_job_t *job, int64_t depth, int64_t panel) {
   int64_t columns = GEMM_PANELS * GEMM_DEPTH / depth * panel;
   return job->finish && job->finish_unit ? columns / job->finish_unit * job->finish_unit : columns;
 }
 
-/* Later terms of a sum are added to what is there. */
+/* Depth blocks after the first accumulate. */
 static inline gemm_mode_t gemm_mode_of(const gemm_job_t *job, const gemm_range_t *range,
                                        int64_t first) {
   return job->mode == GEMM_SET && first > range->first ? GEMM_ADD : job->mode;
 }
 
-static int64_t vector_bytes(void) {
-  return simd_width() == SIMD_512 ? 64 : simd_width() == SIMD_256 ? 32 : 16;
-}
+/* The enumerators of simd_width double in width from 16 bytes. */
+int64_t gemm_vector_bytes(void) { return (int64_t)16 << simd_width(); }
 
 gemm_panels_t gemm_panels_of(const gemm_job_t *job) {
-  int64_t width = 2 * vector_bytes() / (int64_t)hr_dtype_bytes(hr_dtype_real(job->dtype));
+  int64_t width = 2 * gemm_vector_bytes() / (int64_t)hr_dtype_bytes(hr_dtype_real(job->dtype));
   return (gemm_panels_t){width, hr_div_ceil(job->n, width), gemm_panel_depth(job->k), job->k};
 }
 
@@ -95,54 +106,58 @@ size_t gemm_packed_bytes(const gemm_job_t *job) {
 
 /* --- sizes --- */
 
-static int64_t parts_of(const gemm_job_t *job) { return hr_dtype_is_complex(job->dtype) ? 2 : 1; }
+static int64_t reals_per_element(const gemm_job_t *job) {
+  return hr_dtype_is_complex(job->dtype) ? 2 : 1;
+}
 static int64_t real_bytes(const gemm_job_t *job) {
   return (int64_t)hr_dtype_bytes(hr_dtype_real(job->dtype));
 }
 
-/* Whether the left matrix is packed: it must be if it has no dense rows or columns, and should
- * where it is used often and its lines are far apart; rows only where many of them meet in the
- * caches. */
-static bool is_packed(const gemm_job_t *job, int64_t columns) {
-  if (job->fill || job->a_rows || (parts_of(job) == 2 && job->a_col != 1)) return true;
+/* Whether A is packed. It must be if neither its rows nor its columns are dense. It should be where
+ * it is used often and its lines are far apart; its rows only if their stride maps many of them to
+ * the same cache sets. */
+static bool packs_a(const gemm_job_t *job, int64_t columns) {
+  if (job->fill || job->a_rows || (reals_per_element(job) == 2 && job->a_col != 1)) return true;
   int64_t stride = job->a_col == 1 ? job->a_row : job->a_col;
   if (job->a_col != 1 && job->a_row != 1) return columns > PANEL_BYTES / real_bytes(job);
-  int64_t step_bytes = stride * parts_of(job) * real_bytes(job);
+  int64_t step_bytes = stride * reals_per_element(job) * real_bytes(job);
   return columns >= PACKED_COLUMNS && step_bytes >= 1024 &&
          (job->a_col != 1 || step_bytes % 1024 == 0);
 }
 
-static gemm_range_t whole_range(const gemm_job_t *job) {
-  int64_t parts = parts_of(job);
+static gemm_range_t full_range(const gemm_job_t *job) {
+  int64_t parts = reals_per_element(job);
   return (gemm_range_t){.rows = job->m,
                         .columns = job->n * parts,
                         .depth = job->k * parts,
-                        .packed = is_packed(job, job->n * parts)};
+                        .packed = packs_a(job, job->n * parts)};
 }
 
-/* Of any part of the sums: parts of few terms have blocks of more rows. */
+/* Enough for any part of the sums: parts of few terms have blocks of more rows. */
 size_t gemm_space_bytes(const gemm_job_t *job) {
   int64_t bytes = real_bytes(job);
-  int64_t depth = gemm_panel_depth(job->k * parts_of(job));
+  int64_t depth = gemm_panel_depth(job->k * reals_per_element(job));
   int64_t rows = hr_div_ceil(job->m, ROW_UNIT) * ROW_UNIT;
   int64_t block = hr_min(BLOCK_BYTES, rows * depth * bytes);
-  block +=
-      hr_min(gemm_block_rows(1, bytes), rows) / ROW_UNIT * 64; /* a vector lies between panels */
+  block += hr_min(gemm_block_rows(1, bytes), rows) / ROW_UNIT *
+           64; /* a vector of padding between panels */
   size_t panels = (size_t)(GEMM_PANELS * PANEL_BYTES * GEMM_DEPTH);
-  return panels + (is_packed(job, job->n * parts_of(job)) ? (size_t)(block + 63) / 64 * 64 : 0);
+  return panels +
+         (packs_a(job, job->n * reals_per_element(job)) ? (size_t)(block + 63) / 64 * 64 : 0);
 }
 
 void gemm_run_serial(const gemm_job_t *job, int worker, void *space) {
-  gemm_range_t range = whole_range(job);
+  gemm_range_t range = full_range(job);
   SIMD_FOREACH_REAL(part, real_bytes(job) == 8)(job, &range, worker, space);
 }
 
-/* --- sharing out --- */
+/* --- partition --- */
 
-/* What the slowest worker does, in products: those of its part, and what packing costs it. */
-static double cost_of(const gemm_job_t *job, int64_t row_parts, int64_t col_parts,
-                      int64_t depth_parts) {
-  int64_t parts = parts_of(job);
+/* Cost model: multiply-adds of the slowest worker, plus packing (8 of them for an element of B, 4
+ * of A, 24 if A is produced by `fill`), plus 16 an element for adding partial sums. */
+static double partition_cost(const gemm_job_t *job, int64_t row_parts, int64_t col_parts,
+                             int64_t depth_parts) {
+  int64_t parts = reals_per_element(job);
   int64_t panel = PANEL_BYTES / real_bytes(job);
   if (job->finish && job->finish_unit && col_parts > 1) panel = job->finish_unit;
   double rows = (double)(hr_div_ceil(hr_div_ceil(job->m, ROW_UNIT), row_parts) * ROW_UNIT);
@@ -153,15 +168,15 @@ static double cost_of(const gemm_job_t *job, int64_t row_parts, int64_t col_part
   return rows * columns * depth + depth * packing + sums;
 }
 
-static gemm_partition_t make_cut(const gemm_job_t *job, int64_t row_parts, int64_t col_parts,
-                                 int64_t depth_parts) {
-  int64_t panel = PANEL_BYTES / real_bytes(job) / parts_of(job);
+static gemm_partition_t make_partition(const gemm_job_t *job, int64_t row_parts, int64_t col_parts,
+                                       int64_t depth_parts) {
+  int64_t panel = PANEL_BYTES / real_bytes(job) / reals_per_element(job);
   if (job->finish && job->finish_unit) panel = job->finish_unit;
   gemm_partition_t partition = {
       .row_unit = hr_div_ceil(hr_div_ceil(job->m, ROW_UNIT), row_parts) * ROW_UNIT,
       .col_unit = hr_div_ceil(hr_div_ceil(job->n, panel), col_parts) * panel,
       .depth_unit = hr_div_ceil(job->k, depth_parts),
-      .cost = cost_of(job, row_parts, col_parts, depth_parts)};
+      .cost = partition_cost(job, row_parts, col_parts, depth_parts)};
   if (depth_parts > 1) partition.depth_unit = hr_div_ceil(partition.depth_unit, 16) * 16;
   partition.row_parts = hr_div_ceil(job->m, partition.row_unit);
   partition.col_parts = hr_div_ceil(job->n, partition.col_unit);
@@ -169,26 +184,26 @@ static gemm_partition_t make_cut(const gemm_job_t *job, int64_t row_parts, int64
   return partition;
 }
 
-static bool may_cut_sums(const gemm_job_t *job) {
+static bool can_split_k(const gemm_job_t *job) {
   return !job->fill && !job->packed_b && job->mode == GEMM_SET && !job->finish;
 }
 
-static bool may_cut_columns(const gemm_job_t *job) { return !job->finish || job->finish_unit; }
+static bool can_split_columns(const gemm_job_t *job) { return !job->finish || job->finish_unit; }
 
-#define SPLIT_PRODUCTS 1e5 /* below this one worker is as quick */
+#define SPLIT_PRODUCTS 1e5 /* products below which one worker is as fast */
 
 gemm_partition_t gemm_partition_choose(const gemm_job_t *job, int workers) {
-  gemm_partition_t best = make_cut(job, 1, 1, 1);
+  gemm_partition_t best = make_partition(job, 1, 1, 1);
   double products = (double)job->m * (double)job->n * (double)job->k;
-  if (products * (double)parts_of(job) < SPLIT_PRODUCTS) return best;
+  if (products * (double)reals_per_element(job) < SPLIT_PRODUCTS) return best;
   for (int rows = 1; rows <= workers; rows++)
     for (int columns = 1; columns * rows <= workers; columns++)
       for (int depths = 1; depths * columns * rows <= workers; depths++) {
-        double cost = cost_of(job, rows, columns, depths);
-        if (cost >= 0.98 * best.cost || (depths > 1 && !may_cut_sums(job)) ||
-            (columns > 1 && !may_cut_columns(job)))
+        double cost = partition_cost(job, rows, columns, depths);
+        if (cost >= 0.98 * best.cost || (depths > 1 && !can_split_k(job)) ||
+            (columns > 1 && !can_split_columns(job)))
           continue;
-        best = make_cut(job, rows, columns, depths);
+        best = make_partition(job, rows, columns, depths);
       }
   return best;
 }
@@ -202,39 +217,40 @@ int64_t gemm_finish_unit(const gemm_job_t *job, int workers, double cost) {
   return 0;
 }
 
-static size_t part_space(const gemm_job_t *job, const gemm_partition_t *partition) {
+static size_t part_space_bytes(const gemm_job_t *job, const gemm_partition_t *partition) {
   gemm_job_t part = *job;
   part.m = hr_min(job->m, partition->row_unit);
   part.k = hr_min(job->k, partition->depth_unit);
   return gemm_space_bytes(&part);
 }
 
-static size_t sum_bytes(const gemm_job_t *job) {
+static size_t partial_sum_bytes(const gemm_job_t *job) {
   return ((size_t)(job->m * job->n) * hr_dtype_bytes(job->dtype) + 63) / 64 * 64;
 }
 
 size_t gemm_scratch_bytes(const gemm_job_t *job, const gemm_partition_t *partition, int workers) {
-  return part_space(job, partition) * (size_t)workers +
-         sum_bytes(job) * (size_t)(partition->depth_parts - 1);
+  return part_space_bytes(job, partition) * (size_t)workers +
+         partial_sum_bytes(job) * (size_t)(partition->depth_parts - 1);
 }
 
 typedef struct gemm_call {
   const gemm_job_t *job;
-  const gemm_partition_t *cut;
+  const gemm_partition_t *partition;
   part_fn part;
-  char *space, *sums;
+  char *space; /* packed operands, one area a worker */
+  char *sums;  /* partial sums of the parts of k after the first */
   size_t space_bytes;
 } gemm_call_t;
 
-/* Later terms of the sums go to places of their own first. */
+/* Parts of k after the first write partial sums to scratch memory. */
 static void run_parts(void *context, int64_t begin, int64_t end, int worker) {
   const gemm_call_t *call = context;
-  const gemm_partition_t *partition = call->cut;
+  const gemm_partition_t *partition = call->partition;
   for (int64_t task = begin; task < end; task++) {
     gemm_job_t job = *call->job;
     int64_t depth = task % partition->depth_parts;
     int64_t block = task / partition->depth_parts;
-    int64_t parts = parts_of(&job);
+    int64_t parts = reals_per_element(&job);
     int64_t row = block % partition->row_parts * partition->row_unit;
     int64_t column = block / partition->row_parts * partition->col_unit;
     int64_t first = depth * partition->depth_unit;
@@ -244,10 +260,10 @@ static void run_parts(void *context, int64_t begin, int64_t end, int worker) {
                           .columns = hr_min(partition->col_unit, job.n - column) * parts,
                           .first = first * parts,
                           .depth = hr_min(partition->depth_unit, job.k - first) * parts};
-    range.packed = is_packed(&job, range.columns);
+    range.packed = packs_a(&job, range.columns);
     if (depth > 0) {
       job.mode = GEMM_SET;
-      job.c = call->sums + (size_t)(depth - 1) * sum_bytes(&job);
+      job.c = call->sums + (size_t)(depth - 1) * partial_sum_bytes(&job);
       job.c_row = job.n;
     }
     call->part(&job, &range, worker, call->space + (size_t)worker * call->space_bytes);
@@ -261,14 +277,14 @@ static void add_rows_f64(double *c, const double *sum, int64_t count, bool subtr
   for (int64_t i = 0; i < count; i++) c[i] += subtract ? -sum[i] : sum[i];
 }
 
-static void add_sums(const gemm_call_t *call) {
+static void add_partial_sums(const gemm_call_t *call) {
   const gemm_job_t *job = call->job;
-  int64_t count = job->n * parts_of(job);
+  int64_t count = job->n * reals_per_element(job);
   int64_t bytes = real_bytes(job);
-  for (int64_t d = 1; d < call->cut->depth_parts; d++)
+  for (int64_t d = 1; d < call->partition->depth_parts; d++)
     for (int64_t i = 0; i < job->m; i++) {
-      char *c = (char *)job->c + i * job->c_row * parts_of(job) * bytes;
-      const char *sum = call->sums + (size_t)(d - 1) * sum_bytes(job) + i * count * bytes;
+      char *c = (char *)job->c + i * job->c_row * reals_per_element(job) * bytes;
+      const char *sum = call->sums + (size_t)(d - 1) * partial_sum_bytes(job) + i * count * bytes;
       if (bytes == 4)
         add_rows_f32((float *)c, (const float *)sum, count, job->mode == GEMM_SUBTRACT);
       else
@@ -279,12 +295,12 @@ static void add_sums(const gemm_call_t *call) {
 void gemm_run(hr_workers_t *workers, const gemm_job_t *job, const gemm_partition_t *partition,
               void *scratch) {
   gemm_call_t call = {job,     partition, SIMD_FOREACH_REAL(part, real_bytes(job) == 8),
-                      scratch, NULL,      part_space(job, partition)};
+                      scratch, NULL,      part_space_bytes(job, partition)};
   call.sums = call.space + call.space_bytes * (size_t)hr_workers_count(workers);
   int64_t tasks = partition->row_parts * partition->col_parts * partition->depth_parts;
   if (tasks > 1)
     hr_workers_for(workers, tasks, 1, run_parts, &call);
   else
     run_parts(&call, 0, 1, 0);
-  add_sums(&call);
+  add_partial_sums(&call);
 }

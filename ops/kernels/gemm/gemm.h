@@ -1,14 +1,16 @@
-/* Products of matrices of f32, f64, c64 and c128 by built-in kernels, blocked for the caches: what
- * dot, convolution and the factorisations share. A complex product is a real one (see matmul.h): of
- * the left matrix every element is two reals of a row, of the right one two rows of two.
+/* Matrix products C = A B of f32, f64, c64 and c128 by built-in kernels, blocked for the caches as
+ * by Goto and van de Geijn (2008): shared by dot, convolution and the factorisations.
  *
- *   tile     8 rows by 2 vectors of columns, or fewer, in registers
- *   strip    2 vectors of columns of b, GEMM_DEPTH rows of it, packed: stays in the innermost cache
- *   block    some rows of a, GEMM_DEPTH columns of it: stays in the next cache while all strips go
- * past
+ *   for each partition of C (and of k)                   one task of a worker
+ *     for each block of A        rows x depth            packed or in place, second-level cache
+ *       for each panel of B      depth x 2 vectors       packed, first-level cache
+ *         for each tile of C     8 x 2 vectors (AVX-512) or 4 x 2, in registers
+ *           for each k: C[r][v] += A[r][k] * B[k][v]
  *
- * Parts of the result are independent of each other, and every worker packs what it needs. Thread:
- * any. */
+ * A complex product is a real one (see matmul.h): an element of A is two reals of a row, one of B a
+ * block of two rows by two columns. Parts of the result are independent, and every worker packs
+ * what it needs. Sums run over k ascending, in depth blocks; where k is divided among workers, the
+ * partial sums are added in order. Thread: any. */
 #ifndef HLO_OPS_GEMM_H
 #define HLO_OPS_GEMM_H
 
@@ -17,64 +19,65 @@
 
 typedef enum gemm_mode { GEMM_SET, GEMM_ADD, GEMM_SUBTRACT } gemm_mode_t;
 
-/* c = a b, or c += a b, or c -= a b. Sizes and steps in elements; steps may be negative. */
+/* c = a b, c += a b or c -= a b. Sizes and strides in elements; strides may be negative. */
 typedef struct gemm_job {
   hr_dtype_t dtype;
   gemm_mode_t mode;
   int64_t m, n, k;
   const void *a;
   int64_t a_row, a_col;
-  /* If not NULL, makes the left matrix instead of reading `a`: rows x count reals from (row,
-   * first), row-major. `worker` as of gemm_run. */
+  /* Callback that produces A instead of reading `a`, or NULL: rows x count reals from (row, first),
+   * row-major. `worker` as of gemm_run. */
   void (*fill)(const void *context, int worker, int64_t row, int64_t rows, int64_t first,
                int64_t count, void *to);
   const void *context;
   const void *b;
   int64_t b_row, b_col;
-  /* Operands whose rows or columns have no one step: where each row and each column starts. NULL:
-   * by steps. */
+  /* Offsets of each row and column of an operand that has no single stride; NULL: by strides. */
   const int64_t *a_rows, *a_cols, *b_rows, *b_cols;
-  /* If not NULL, what gemm_pack made of b, or the caller in its place: b is not read then. Of real
-   * numbers only. */
+  /* B as gemm_pack or the caller packed it, or NULL; `b` is not read then. Real types only. */
   const void *packed_b;
   void *c;
-  int64_t c_row; /* columns of c are dense */
-  /* If not NULL, called once for each part of c, as soon as it is final: columns from a multiple of
-   * `finish_unit` on, to another or to the end; finish_unit 0: whole rows. Of real numbers only. */
+  int64_t c_row; /* row stride; columns of c are dense */
+  /* Callback for each part of c as soon as it is final, or NULL: columns from a multiple of
+   * finish_unit to another or to the end; finish_unit 0: whole rows. Real types only. */
   void (*finish)(const void *context, int worker, int64_t row, int64_t rows, int64_t column,
                  int64_t columns);
   const void *finish_context;
   int64_t finish_unit;
 } gemm_job_t;
 
-/* How a product is shared out: rows, columns and, where those are too few, terms of the sums. */
+/* Division of a product among workers: rows, columns and, where those are too few, k. */
 typedef struct gemm_partition {
   int64_t row_unit, col_unit, depth_unit;
   int64_t row_parts, col_parts, depth_parts;
-  double cost; /* what the slowest worker does, in products */
+  double cost; /* multiply-adds of the slowest worker, packing included */
 } gemm_partition_t;
+
+/* Size of the vectors that the kernels use on this processor. */
+int64_t gemm_vector_bytes(void);
 
 static inline bool gemm_has_type(hr_dtype_t dtype) {
   return dtype == HR_F32 || dtype == HR_F64 || dtype == HR_C64 || dtype == HR_C128;
 }
 
-/* Only sizes and type of the job count, and whether it has `fill` and `finish`. */
+/* The cheapest partition for so many workers. Reads sizes and type of the job, and whether it has
+ * `fill`, `finish` and `packed_b`. */
 gemm_partition_t gemm_partition_choose(const gemm_job_t *job, int workers);
-/* Scratch memory of gemm_run: undefined before and after; aligned to 64 bytes. */
+/* Bytes of scratch memory of gemm_run: undefined before and after; aligned to 64 bytes. */
 size_t gemm_scratch_bytes(const gemm_job_t *job, const gemm_partition_t *partition, int workers);
-/* workers: at most as many as scratch memory is for; may be NULL. */
+/* Computes the product. workers: at most as many as scratch memory is for; may be NULL. */
 void gemm_run(hr_workers_t *workers, const gemm_job_t *job, const gemm_partition_t *partition,
               void *scratch);
 
-/* The right matrix, packed once for many products: strips of columns, side by side, of as many
- * terms as fit, then of the next terms. Sizes, type and b of the job count. */
+/* Packs B once for many products: panels of columns side by side, of one depth block, then of the
+ * next. Reads sizes, type and b of the job. */
 size_t gemm_packed_bytes(const gemm_job_t *job);
 void gemm_pack(const gemm_job_t *job, void *to);
-/* Offset of element (row, column) in packed B, for callers that pack it themselves: its neighbours
- * as far as `lanes` columns, a vector's, follow it. */
+/* Layout of packed B, for callers that pack it themselves. Element (row, column) is at
+ * gemm_packed_at, and the following columns of the same vector follow it. */
 typedef struct gemm_panels {
-  int64_t width, count, depth,
-      k; /* columns of a strip; strips; terms of each but the last; of all */
+  int64_t width, count, depth, k; /* columns of a panel; panels; rows of a depth block; rows of B */
 } gemm_panels_t;
 gemm_panels_t gemm_panels_of(const gemm_job_t *job);
 static inline int64_t gemm_packed_at(const gemm_panels_t *panels, int64_t row, int64_t column) {
@@ -85,11 +88,11 @@ static inline int64_t gemm_packed_at(const gemm_panels_t *panels, int64_t row, i
          column % panels->width;
 }
 
-/* The largest finish_unit, of a job that has `finish`, with which sharing out costs at most `cost`,
- * as gemm_partition_t has it; 0: none. */
+/* The largest finish_unit with which a partition costs at most `cost`; 0: none. The job has
+ * `finish`. */
 int64_t gemm_finish_unit(const gemm_job_t *job, int workers, double cost);
 
-/* The whole product on one worker, which is told to `fill`, and its scratch memory. */
+/* Computes the whole product on the calling worker; `space` has gemm_space_bytes bytes. */
 size_t gemm_space_bytes(const gemm_job_t *job);
 void gemm_run_serial(const gemm_job_t *job, int worker, void *space);
 

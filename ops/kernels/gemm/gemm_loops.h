@@ -1,6 +1,14 @@
-/* The loops of gemm.c for one width of vectors. Included once per width, after what
- * gemm_microkernel.h asks for is defined. Columns of b and c, and terms of the sums, are counted in
- * reals here, two for a complex element. */
+/* Packing and loops of gemm.c for one vector width and type, included once for each. Columns of B
+ * and C, and k, are counted in reals here: two for a complex element.
+ *
+ *   part            blocks of A, by depth blocks and rows
+ *   columns         groups of panels of B: packed together, then multiplied
+ *   panels          panels of a group against a block
+ *   block_panel     tiles of one panel; the first rows may pack a whole panel on their way
+ *   rows1, rows2    tiles of 1 or 2 vectors by 1 .. BLOCK_ROWS rows (gemm_microkernel.h)
+ *
+ * Packed A is [rows / BLOCK_ROWS][depth][BLOCK_ROWS] where columns of the program's A are dense,
+ * else [row][depth]; packed B is [column / WIDTH][depth][WIDTH]. */
 #include "ops/kernels/gemm/gemm_microkernel.h"
 
 #if SIMD_SUMS == 16
@@ -9,17 +17,19 @@
 #define BLOCK_ROWS 4
 #endif
 #define WIDTH (2 * LANES)
-#define PANEL(depth) (BLOCK_ROWS * (depth) + LANES) /* apart from each other in the cache */
+#define PANEL(depth)      \
+  (BLOCK_ROWS * (depth) + \
+   LANES) /* elements of a packed panel of A: the padding keeps panels in different cache sets */
 
-/* --- the left matrix --- */
+/* --- packing of A --- */
 
 typedef struct SIMD_NAME(block) {
   const SIMD_REAL *data;
-  int64_t row, col, panel; /* steps to the next row, column, and BLOCK_ROWS rows */
+  int64_t row, col, panel; /* strides to the next row, column, and BLOCK_ROWS rows */
 } SIMD_NAME(block_t);
 
-/* Columns are dense: panels of [depth][BLOCK_ROWS]; a few at once, as neighbours share lines of the
- * cache. */
+/* Columns of A are dense: panels of [depth][BLOCK_ROWS], several at once, as neighbours share cache
+ * lines. */
 SIMD_TARGET static void SIMD_NAME(pack_columns)(const SIMD_REAL *a, int64_t col, int64_t rows,
                                                 int64_t depth, SIMD_REAL *to) {
   enum { PANELS = 16 };
@@ -35,7 +45,7 @@ SIMD_TARGET static void SIMD_NAME(pack_columns)(const SIMD_REAL *a, int64_t col,
       }
 }
 
-/* Rows one after the other; `parts` reals stay together. */
+/* Copies rows of A, `parts` reals an element. */
 SIMD_TARGET static void SIMD_NAME(pack_rows)(const gemm_job_t *job, int parts, const SIMD_REAL *a,
                                              int64_t rows, int64_t depth, SIMD_REAL *to) {
   for (int64_t i = 0; i < rows; i++, to += depth) {
@@ -53,14 +63,14 @@ SIMD_TARGET static void SIMD_NAME(pack_rows)(const gemm_job_t *job, int parts, c
   }
 }
 
-/* How many of the places follow each other closely. */
-SIMD_INLINE int64_t SIMD_NAME(neighbours)(const int64_t *offsets, int64_t count) {
+/* Length of the contiguous run that `offsets` starts with. */
+SIMD_INLINE int64_t SIMD_NAME(run_length)(const int64_t *offsets, int64_t count) {
   int64_t run = 1;
   while (run < count && offsets[run] == offsets[0] + run) run++;
   return run;
 }
 
-/* The same from wherever each element is: of neighbours, all rows before the next ones. */
+/* The same by row and column offsets: runs are copied for all rows before the next run. */
 SIMD_TARGET static void SIMD_NAME(gather_rows)(const gemm_job_t *job, int parts, int64_t row,
                                                int64_t rows, int64_t first, int64_t depth,
                                                SIMD_REAL *to) {
@@ -68,13 +78,13 @@ SIMD_TARGET static void SIMD_NAME(gather_rows)(const gemm_job_t *job, int parts,
   const int64_t *columns = job->a_cols + first / parts;
   int pair = parts - 1;
   for (int64_t p = 0, run; p < depth; p += run) {
-    run = SIMD_NAME(neighbours)(columns + p / parts, (depth - p) / parts) * parts;
-    bool alone = run < FEW * parts;
-    if (alone) run = hr_min(FEW * parts, depth - p);
+    run = SIMD_NAME(run_length)(columns + p / parts, (depth - p) / parts) * parts;
+    bool scattered = run < FEW * parts;
+    if (scattered) run = hr_min(FEW * parts, depth - p);
     for (int64_t i = 0; i < rows; i++) {
       const SIMD_REAL *from = (const SIMD_REAL *)job->a + job->a_rows[row + i] * parts;
       SIMD_REAL *line = to + i * depth + p;
-      if (!alone)
+      if (!scattered)
         memcpy(line, from + columns[p / parts] * parts, (size_t)run * sizeof *line);
       else
         for (int64_t q = 0; q < run; q++)
@@ -83,10 +93,10 @@ SIMD_TARGET static void SIMD_NAME(gather_rows)(const gemm_job_t *job, int parts,
   }
 }
 
-/* Rows [row, row + rows) of terms [first, first + depth), as they lie or packed into `space`. */
+/* Rows [row, row + rows) of A, k from `first` on, in place or packed into `space`. */
 SIMD_TARGET static SIMD_NAME(block_t)
-    SIMD_NAME(ready_block)(const gemm_job_t *job, int parts, int worker, bool packed, int64_t row,
-                           int64_t rows, int64_t first, int64_t depth, SIMD_REAL *space) {
+    SIMD_NAME(prepare_block)(const gemm_job_t *job, int parts, int worker, bool packed, int64_t row,
+                             int64_t rows, int64_t first, int64_t depth, SIMD_REAL *space) {
   const SIMD_REAL *a =
       (const SIMD_REAL *)job->a + (row * job->a_row + first / parts * job->a_col) * parts;
   if (!packed)
@@ -104,16 +114,18 @@ SIMD_TARGET static SIMD_NAME(block_t)
   return (SIMD_NAME(block_t)){space, depth, 1, BLOCK_ROWS * depth};
 }
 
-/* --- the right matrix --- */
+/* --- packing of B --- */
 
-/* LANES columns, each dense, into LANES reals of LANES rows: halves of neighbours are interleaved
- * until all is turned. */
+/* Transposes a LANES x LANES square: halves of rows are interleaved log2(LANES) times. */
 SIMD_INLINE void SIMD_NAME(transpose)(const SIMD_REAL *b, int64_t col, SIMD_REAL *to) {
   typedef __typeof__((SIMD_NAME(acc)){0} == (SIMD_NAME(acc)){0}) mask_t;
   SIMD_NAME(acc) x[LANES], y[LANES];
   mask_t low, high;
 #pragma GCC unroll 16
-  for (int i = 0; i < LANES; i++) low[i] = i / 2 + i % 2 * LANES, high[i] = low[i] + LANES / 2;
+  for (int i = 0; i < LANES; i++) {
+    low[i] = i / 2 + i % 2 * LANES;
+    high[i] = low[i] + LANES / 2;
+  }
 #pragma GCC unroll 16
   for (int i = 0; i < LANES; i++) x[i] = *(const SIMD_NAME(vec) *)(b + i * col);
 #pragma GCC unroll 4
@@ -130,7 +142,7 @@ SIMD_INLINE void SIMD_NAME(transpose)(const SIMD_REAL *b, int64_t col, SIMD_REAL
   for (int i = 0; i < LANES; i++) *(SIMD_NAME(vec) *)(to + i * WIDTH) = x[i];
 }
 
-/* Columns are dense. Rows of the strip are WIDTH reals, also where fewer columns are wanted. */
+/* Columns of B are dense. Rows of the panel have WIDTH reals whatever `columns` is. */
 SIMD_TARGET static void SIMD_NAME(pack_transposed)(const SIMD_REAL *b, int64_t col, int64_t depth,
                                                    int64_t columns, SIMD_REAL *to) {
   int64_t whole_depth = depth / LANES * LANES;
@@ -143,12 +155,12 @@ SIMD_TARGET static void SIMD_NAME(pack_transposed)(const SIMD_REAL *b, int64_t c
       to[p * WIDTH + j] = b[j * col + p];
 }
 
-/* From wherever each element is. */
+/* By row and column offsets. */
 SIMD_TARGET static void SIMD_NAME(gather_panel)(const gemm_job_t *job, int64_t first, int64_t depth,
                                                 int64_t column, int64_t columns, SIMD_REAL *to) {
   const int64_t *offsets = job->b_cols + column;
   const int64_t *rows = job->b_rows + first;
-  bool dense = SIMD_NAME(neighbours)(offsets, columns) == columns;
+  bool dense = SIMD_NAME(run_length)(offsets, columns) == columns;
   for (int64_t p = 0; p < depth; p++, to += WIDTH) {
     const SIMD_REAL *from = (const SIMD_REAL *)job->b + rows[p];
     if (dense && columns == WIDTH)
@@ -168,11 +180,12 @@ SIMD_TARGET static void SIMD_NAME(gather_complex)(const gemm_job_t *job, int64_t
       const SIMD_REAL *from = (const SIMD_REAL *)job->b + 2 * (rows[p / 2] + offsets[j / 2]);
       to[j] = from[0];
       to[j + 1] = from[1];
-      to[WIDTH + j] = -from[1], to[WIDTH + j + 1] = from[0];
+      to[WIDTH + j] = -from[1];
+      to[WIDTH + j + 1] = from[0];
     }
 }
 
-/* Every element b becomes the block ((br, bi), (-bi, br)). */
+/* Each element b becomes the block ((br, bi), (-bi, br)). */
 SIMD_TARGET static void SIMD_NAME(pack_complex)(const gemm_job_t *job, const SIMD_REAL *b,
                                                 int64_t depth, int64_t columns, SIMD_REAL *to) {
   for (int64_t p = 0; p < depth; p += 2, to += 2 * WIDTH, b += 2 * job->b_row)
@@ -181,11 +194,12 @@ SIMD_TARGET static void SIMD_NAME(pack_complex)(const gemm_job_t *job, const SIM
       SIMD_REAL im = b[j * job->b_col + 1];
       to[j] = re;
       to[j + 1] = im;
-      to[WIDTH + j] = -im, to[WIDTH + j + 1] = re;
+      to[WIDTH + j] = -im;
+      to[WIDTH + j + 1] = re;
     }
 }
 
-/* Rows are dense: whole strips, side by side, so that long stretches of a row are read. */
+/* Rows of B are dense: whole panels side by side, so that B is read in long runs. */
 SIMD_TARGET static void SIMD_NAME(pack_plain)(const SIMD_REAL *b, int64_t row, int64_t depth,
                                               int64_t panels, SIMD_REAL *to) {
   for (int64_t p = 0; p < depth; p++, to += WIDTH, b += row)
@@ -197,9 +211,9 @@ SIMD_TARGET static void SIMD_NAME(pack_plain)(const SIMD_REAL *b, int64_t row, i
     }
 }
 
-/* Rows are dense, and fewer than WIDTH columns are wanted: whole vectors as far as they do not
- * reach past the end of b. Another worker may be writing the columns beyond; what is read of them
- * is used for nothing. */
+/* Rows of B are dense and fewer than WIDTH columns remain: whole vectors, as far as they do not
+ * reach past the end of B. Another worker may be writing the columns beyond; the lanes read from
+ * them are never stored. */
 __attribute__((no_sanitize("thread"))) SIMD_TARGET static void SIMD_NAME(pack_narrow)(
     const gemm_job_t *job, const SIMD_REAL *b, int64_t depth, int64_t columns, SIMD_REAL *to) {
   int64_t width = columns <= LANES ? LANES : WIDTH, p = 0;
@@ -212,8 +226,7 @@ __attribute__((no_sanitize("thread"))) SIMD_TARGET static void SIMD_NAME(pack_na
     for (int64_t j = 0; j < columns; j++) to[j] = b[j];
 }
 
-/* A strip of at most WIDTH columns of b. What is in other columns of the strip goes to columns that
- * nobody asks for. */
+/* A panel of at most WIDTH columns. Surplus lanes are undefined and never stored to C. */
 SIMD_TARGET static void SIMD_NAME(pack_panel)(const gemm_job_t *job, int parts, const SIMD_REAL *b,
                                               int64_t depth, int64_t columns, SIMD_REAL *to) {
   if (parts == 2) {
@@ -238,12 +251,12 @@ SIMD_TARGET static void SIMD_NAME(gather_panels)(const gemm_job_t *job, int part
   }
 }
 
-SIMD_INLINE bool SIMD_NAME(is_plain)(const gemm_job_t *job, int parts) {
+SIMD_INLINE bool SIMD_NAME(has_dense_rows)(const gemm_job_t *job, int parts) {
   return parts == 1 && job->b_col == 1 && !job->b_rows;
 }
 
-/* Columns [column, column + columns) of terms [first, first + depth), in strips. Later: whole
- * strips are packed when they are multiplied. */
+/* Packs columns [column, column + columns) for k from `first` on. `later`: whole panels of dense
+ * rows are packed by the first tiles that multiply them. */
 SIMD_TARGET static void SIMD_NAME(pack_panels)(const gemm_job_t *job, int parts, int64_t first,
                                                int64_t depth, int64_t column, int64_t columns,
                                                bool later, SIMD_REAL *to) {
@@ -251,7 +264,7 @@ SIMD_TARGET static void SIMD_NAME(pack_panels)(const gemm_job_t *job, int parts,
     SIMD_NAME(gather_panels)(job, parts, first, depth, column, columns, to);
     return;
   }
-  int64_t whole = SIMD_NAME(is_plain)(job, parts) ? columns / WIDTH * WIDTH : 0;
+  int64_t whole = SIMD_NAME(has_dense_rows)(job, parts) ? columns / WIDTH * WIDTH : 0;
   const SIMD_REAL *b = (const SIMD_REAL *)job->b +
                        (first / parts * job->b_row + column / parts * job->b_col) * parts;
   if (whole && !later) SIMD_NAME(pack_plain)(b, job->b_row, depth, whole / WIDTH, to);
@@ -261,7 +274,7 @@ SIMD_TARGET static void SIMD_NAME(pack_panels)(const gemm_job_t *job, int parts,
 
 /* --- products --- */
 
-/* `rows` rows of a against a strip. */
+/* A tile of `rows` rows by VECS vectors. */
 #define CASE(ROWS, VECS)                            \
   case ROWS:                                        \
     SIMD_NAME(tile)(ROWS, VECS, mode, at, a, b, c); \
@@ -283,41 +296,43 @@ TILE_ROWS(2)
 #undef CASES_ABOVE
 #undef CASE
 
-/* A tile whose columns do not fill its vectors: by way of `spare`. */
+/* A tile whose columns do not fill its vectors: computed to `spare`, then copied. */
 SIMD_TARGET static void SIMD_NAME(edge)(int64_t rows, int64_t columns, gemm_mode_t mode,
                                         const SIMD_NAME(target_t) * at, const SIMD_REAL *a,
                                         const SIMD_REAL *b, SIMD_REAL *c) {
   SIMD_REAL spare[BLOCK_ROWS * WIDTH];
-  SIMD_NAME(target_t) aside = *at;
-  aside.c_row = WIDTH;
-  (columns <= LANES ? SIMD_NAME(rows1) : SIMD_NAME(rows2))(rows, GEMM_SET, &aside, a, b, spare);
+  SIMD_NAME(target_t) strides = *at;
+  strides.c_row = WIDTH;
+  (columns <= LANES ? SIMD_NAME(rows1) : SIMD_NAME(rows2))(rows, GEMM_SET, &strides, a, b, spare);
   for (int64_t i = 0; i < rows; i++, c += at->c_row)
     for (int64_t j = 0; j < columns; j++) {
       SIMD_REAL sum = spare[i * WIDTH + j];
-      c[j] = mode == GEMM_SET ? sum : mode == GEMM_ADD ? c[j] + sum : c[j] - sum;
+      if (mode == GEMM_ADD) sum = c[j] + sum;
+      if (mode == GEMM_SUBTRACT) sum = c[j] - sum;
+      c[j] = sum;
     }
 }
 
-/* Where the columns of a strip are before they are packed; NULL: they have been. */
-typedef struct SIMD_NAME(plain) {
+/* Source of a panel that is not packed yet; b NULL: it is packed. */
+typedef struct SIMD_NAME(unpacked) {
   const SIMD_REAL *b;
   int64_t row;
-} SIMD_NAME(plain_t);
+} SIMD_NAME(unpacked_t);
 
-/* The first rows of a block pack a whole strip on their way. */
+/* The first rows of a block read B in place and write the packed panel on their way. */
 SIMD_TARGET static void SIMD_NAME(pack_rows2)(gemm_mode_t mode, const SIMD_NAME(target_t) * at,
-                                              const SIMD_NAME(plain_t) * plain, const SIMD_REAL *a,
-                                              SIMD_REAL *b, SIMD_REAL *c) {
-  SIMD_NAME(target_t) there = *at;
-  there.b_row = plain->row;
-  SIMD_NAME(tile_keeping)(BLOCK_ROWS, 2, mode, &there, a, plain->b, 0, b, c);
+                                              const SIMD_NAME(unpacked_t) * plain,
+                                              const SIMD_REAL *a, SIMD_REAL *b, SIMD_REAL *c) {
+  SIMD_NAME(target_t) strides = *at;
+  strides.b_row = plain->row;
+  SIMD_NAME(tile_keeping)(BLOCK_ROWS, 2, mode, &strides, a, plain->b, 0, b, c);
 }
 
-/* Rows of a block against a strip of `columns` columns. */
-SIMD_TARGET static void SIMD_NAME(strip)(int64_t rows, int64_t columns, gemm_mode_t mode,
-                                         const SIMD_NAME(target_t) * at,
-                                         const SIMD_NAME(plain_t) * plain, int64_t panel,
-                                         const SIMD_REAL *a, SIMD_REAL *b, SIMD_REAL *c) {
+/* Rows of a block against one panel. */
+SIMD_TARGET static void SIMD_NAME(block_panel)(int64_t rows, int64_t columns, gemm_mode_t mode,
+                                               const SIMD_NAME(target_t) * at,
+                                               const SIMD_NAME(unpacked_t) * plain, int64_t panel,
+                                               const SIMD_REAL *a, SIMD_REAL *b, SIMD_REAL *c) {
   bool whole = columns == WIDTH || columns == LANES;
   for (int64_t i = 0; i < rows; i += BLOCK_ROWS, a += panel, c += BLOCK_ROWS * at->c_row) {
     int64_t count = rows - i < BLOCK_ROWS ? rows - i : BLOCK_ROWS;
@@ -332,39 +347,38 @@ SIMD_TARGET static void SIMD_NAME(strip)(int64_t rows, int64_t columns, gemm_mod
   }
 }
 
-/* Rows of a block against some strips: all rows of it before the next strip, but where sums are
- * short, and c is most of the traffic, all strips before the next rows, for c to be written in long
- * stretches. */
+/* Rows of a block against some panels. Usually all rows before the next panel; with short sums,
+ * where C is most of the traffic, all panels before the next rows, so that C is written in long
+ * runs. */
 SIMD_TARGET static void SIMD_NAME(panels)(int64_t rows, int64_t columns, gemm_mode_t mode,
                                           const SIMD_NAME(target_t) * at,
-                                          const SIMD_NAME(plain_t) * plain,
+                                          const SIMD_NAME(unpacked_t) * plain,
                                           const SIMD_NAME(block_t) * block, SIMD_REAL *b,
                                           SIMD_REAL *c) {
   int64_t unit = at->k <= SHORT_DEPTH ? BLOCK_ROWS : rows;
   for (int64_t i = 0; i < rows; i += unit)
     for (int64_t s = 0; s < columns; s += WIDTH) {
       bool packs = i == 0 && plain->b && columns - s >= WIDTH;
-      SIMD_NAME(plain_t) from = {packs ? plain->b + s : NULL, plain->row};
-      SIMD_NAME(strip)
+      SIMD_NAME(unpacked_t) from = {packs ? plain->b + s : NULL, plain->row};
+      SIMD_NAME(block_panel)
       (hr_min(unit, rows - i), hr_min(WIDTH, columns - s), mode, at, &from, block->panel,
        block->data + i / BLOCK_ROWS * block->panel, b + s * at->k, c + i * at->c_row + s);
     }
 }
 
-/* Rows and terms `now` of a range against all its columns, packed in groups that stay in the
- * caches. */
+/* Rows and depth `now` of a range against all its columns, packed in groups that stay cached. */
 SIMD_TARGET static void SIMD_NAME(columns)(const gemm_job_t *job, const gemm_range_t *range,
                                            const gemm_range_t *now, int worker,
                                            const SIMD_NAME(target_t) * at,
                                            const SIMD_NAME(block_t) * block, SIMD_REAL *b,
                                            SIMD_REAL *c) {
   int parts = hr_dtype_is_complex(job->dtype) ? 2 : 1;
-  bool later = now->rows >= BLOCK_ROWS && SIMD_NAME(is_plain)(job, parts);
+  bool later = now->rows >= BLOCK_ROWS && SIMD_NAME(has_dense_rows)(job, parts);
   const SIMD_REAL *from = (const SIMD_REAL *)job->b + now->first * job->b_row + range->column;
   int64_t width = gemm_group_columns(job, at->k, WIDTH);
   for (int64_t j = 0; j < range->columns; j += width) {
     int64_t group = hr_min(width, range->columns - j);
-    SIMD_NAME(plain_t) plain = {later ? from + j : NULL, job->b_row};
+    SIMD_NAME(unpacked_t) plain = {later ? from + j : NULL, job->b_row};
     SIMD_NAME(pack_panels)(job, parts, now->first, at->k, range->column + j, group, later, b);
     SIMD_NAME(panels)
     (now->rows, group, gemm_mode_of(job, range, now->first), at, &plain, block, b, c + j);
@@ -372,13 +386,13 @@ SIMD_TARGET static void SIMD_NAME(columns)(const gemm_job_t *job, const gemm_ran
   }
 }
 
-/* The same where b has been packed. */
+/* The same with packed B. */
 SIMD_TARGET static void SIMD_NAME(packed_columns)(const gemm_job_t *job, const gemm_range_t *range,
                                                   const gemm_range_t *now, int worker,
                                                   const SIMD_NAME(target_t) * at,
                                                   const SIMD_NAME(block_t) * block, SIMD_REAL *c) {
   gemm_panels_t panels = gemm_panels_of(job);
-  SIMD_NAME(plain_t) none = {NULL, 0};
+  SIMD_NAME(unpacked_t) none = {NULL, 0};
   int64_t width = job->finish_unit ? gemm_group_columns(job, at->k, WIDTH) : range->columns;
   for (int64_t j = 0; j < range->columns; j += width) {
     int64_t group = hr_min(width, range->columns - j);
@@ -390,7 +404,7 @@ SIMD_TARGET static void SIMD_NAME(packed_columns)(const gemm_job_t *job, const g
   }
 }
 
-/* All of the right matrix. */
+/* Packs all of B. */
 SIMD_TARGET static void SIMD_NAME(pack_all)(const gemm_job_t *job, SIMD_REAL *to) {
   gemm_panels_t panels = gemm_panels_of(job);
   for (int64_t p = 0; p < job->k; p += panels.depth) SIMD_NAME(pack_panels)
@@ -398,24 +412,24 @@ SIMD_TARGET static void SIMD_NAME(pack_all)(const gemm_job_t *job, SIMD_REAL *to
    to + gemm_packed_at(&panels, p, 0));
 }
 
-/* A part of the result on one worker: rows, columns and terms as its range says. */
+/* One part of a partition on one worker. */
 SIMD_TARGET static void SIMD_NAME(part)(const gemm_job_t *job, const gemm_range_t *range,
                                         int worker, void *space) {
   enum { SIZE = sizeof(SIMD_REAL) };
   int parts = hr_dtype_is_complex(job->dtype) ? 2 : 1;
-  int64_t most = gemm_part_rows(job, range->depth, SIZE);
-  int64_t each = gemm_panel_depth(range->depth);
+  int64_t block_rows = gemm_part_rows(job, range->depth, SIZE);
+  int64_t panel_depth = gemm_panel_depth(range->depth);
   SIMD_REAL *b = space;
   SIMD_REAL *a = b + GEMM_PANELS * WIDTH * GEMM_DEPTH;
-  for (int64_t i = 0; i < range->rows; i += most)
-    for (int64_t p = 0; p < range->depth; p += each) {
+  for (int64_t i = 0; i < range->rows; i += block_rows)
+    for (int64_t p = 0; p < range->depth; p += panel_depth) {
       gemm_range_t now = {.row = range->row + i,
-                          .rows = hr_min(most, range->rows - i),
+                          .rows = hr_min(block_rows, range->rows - i),
                           .first = range->first + p,
-                          .depth = hr_min(each, range->depth - p)};
+                          .depth = hr_min(panel_depth, range->depth - p)};
       SIMD_NAME(block_t)
-      block = SIMD_NAME(ready_block)(job, parts, worker, range->packed, now.row, now.rows,
-                                     now.first, now.depth, a);
+      block = SIMD_NAME(prepare_block)(job, parts, worker, range->packed, now.row, now.rows,
+                                       now.first, now.depth, a);
       SIMD_NAME(target_t) at = {now.depth, block.row, block.col, WIDTH, job->c_row * parts};
       SIMD_REAL *c = (SIMD_REAL *)job->c + now.row * at.c_row + range->column;
       if (job->packed_b)

@@ -1,12 +1,13 @@
-/* A tile of a product, in registers. Included once for every width of vectors and type of elements,
- * with SIMD_NAME(x)   the name of function x in this instance SIMD_TARGET    attributes of the
- * functions SIMD_REAL      float or double SIMD_BYTES     of a vector SIMD_SUMS      vectors of
- * sums that the registers hold: 8 or 16 */
+/* Register tile of a matrix product, included once for every vector width and element type, with
+ *   SIMD_NAME(x)   the name of function x in this instance
+ *   SIMD_TARGET    attributes of the functions
+ *   SIMD_REAL      float or double
+ *   SIMD_BYTES     size of a vector
+ *   SIMD_SUMS      vectors of sums that the registers hold: 8 or 16 */
 #include "ops/kernels/gemm/gemm.h"
 
 #ifndef PREFETCH_ROWS
-#define PREFETCH_ROWS \
-  24 /* rows of b, ahead of their use: as long as a line takes from the last cache */
+#define PREFETCH_ROWS 24 /* rows of B prefetched ahead, about a miss of the last-level cache */
 #endif
 #define LANES (SIMD_BYTES / (int)sizeof(SIMD_REAL))
 #define SIMD_INLINE SIMD_TARGET static inline __attribute__((always_inline))
@@ -15,14 +16,14 @@ typedef SIMD_REAL SIMD_NAME(vec)
     __attribute__((vector_size(SIMD_BYTES), aligned(sizeof(SIMD_REAL)), may_alias));
 typedef SIMD_REAL SIMD_NAME(acc) __attribute__((vector_size(SIMD_BYTES)));
 
-/* Where the operands of a tile lie. Steps in reals. */
+/* Depth and strides of a tile, in reals. */
 typedef struct SIMD_NAME(target) {
   int64_t k, a_row, a_col, b_row, c_row;
 } SIMD_NAME(target_t);
 
-/* c[rows][vecs * LANES] = a b, or what the mode says: rows and vecs are constants where this is
- * called. `prefetch_rows`: 0, or how many elements past those that are used b is asked for. `keep`:
- * NULL, or where b is packed on the way, for the next rows of a. */
+/* C[rows][vecs * LANES] = A B, or as the mode says; rows and vecs are constants at each call, so
+ * all loops over them unroll. `prefetch_rows`: elements of B prefetched ahead, or 0. `keep`: NULL,
+ * or where B is packed on the way, for the next rows of A. */
 SIMD_INLINE void SIMD_NAME(tile_keeping)(int rows, int vecs, gemm_mode_t mode,
                                          const SIMD_NAME(target_t) * at, const SIMD_REAL *a,
                                          const SIMD_REAL *b, int64_t prefetch_rows, SIMD_REAL *keep,

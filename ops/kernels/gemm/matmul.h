@@ -1,13 +1,15 @@
-/* Matrix products: what dot and convolution share. Operands of any element type are widened to one
- * of four types, multiplied in it, and the result is narrowed once:
+/* Matrix products of any element types, for the reference kernels. Operands are widened to one of
+ * four types, multiplied in it, and the result is narrowed once:
  *
- *     f32  floats of 32 bits and fewer      u32  integers (wrapping) with results of at most 32
- * bits, pred f64  f64, and wide integers to float  u64  integers with 64-bit results
+ *   f32  floats of 32 bits and fewer
+ *   f64  f64, and wide integers to float
+ *   u32  integers (wrapping) with results of at most 32 bits, pred
+ *   u64  integers with 64-bit results
  *
- * A complex product of k terms is a real one of 2k terms: elements lie (re, im), so the left matrix
- * is taken as real [m][2k], and of the right one every element b becomes the block ((br, bi), (-bi,
- * br)), which gives [m][2n]. No fused multiply-add is used: equal inputs give equal bits on every
- * machine. Thread: any. */
+ * A complex product of k terms is a real one of 2k: elements are stored (re, im), so A is read as
+ * real [m][2k], and every element b of B becomes the block ((br, bi), (-bi, br)), which gives
+ * [m][2n]. No fused multiply-add is used: equal inputs give equal bits on every machine. Thread:
+ * any. */
 #ifndef HLO_OPS_MATMUL_H
 #define HLO_OPS_MATMUL_H
 
@@ -15,7 +17,7 @@
 #include "ops/kernels/kernel.h"
 #include "ops/query/matmul_types.h"
 
-/* Operand `from` (dense, `count` elements of `dtype`) in the widened type: itself, or a copy in the
+/* Widens an operand, `count` dense elements of `dtype`: returns `from` itself, or a copy in the
  * scratch arena. */
 hr_status_t matmul_widen(hr_arena_t *scratch, const matmul_types_t *types, hr_dtype_t dtype,
                          const void *from, int64_t count, const void **out_data);
@@ -25,11 +27,11 @@ hr_status_t matmul_widen_copy(hr_arena_t *scratch, const matmul_types_t *types, 
 /* The same into the caller's memory, also where no other type is needed. */
 void matmul_widen_to(const matmul_types_t *types, hr_dtype_t dtype, const void *from, int64_t count,
                      void *to);
-/* Results, `count` dense elements, from the widened type to the program's; `from` may be
- * overwritten. Floats become integers by truncation within the type's range, complex numbers real
- * ones by leaving the imaginary part out. */
+/* Narrows `count` dense results to the program's type; `from` may be overwritten. Floats become
+ * integers by truncation, saturated to the type's range; complex numbers lose the imaginary part.
+ */
 void matmul_narrow(const matmul_types_t *types, void *from, void *to, int64_t count);
-/* An array brought into another order of dimensions, or left where it is if it has that order
+/* An array transposed to another order of dimensions, or left in place if it has that order
  * already. */
 typedef struct matmul_order {
   bool needed;
@@ -37,7 +39,7 @@ typedef struct matmul_order {
   int64_t from_bytes; /* start in the source: not 0 when dimensions are reversed */
   size_t size_bytes;
 } matmul_order_t;
-/* dims and strides (bytes, may be negative) in the wanted order. */
+/* dims and strides (bytes, may be negative) in the target order. */
 hr_status_t matmul_order_init(int rank, const int64_t *dims, const int64_t *strides,
                               int element_bytes, matmul_order_t *out_order);
 hr_status_t matmul_order_run(hr_arena_t *scratch, const matmul_order_t *order, const void *from,
@@ -53,8 +55,8 @@ typedef struct matmul_job {
   int64_t m, n, k;
   const void *a;
   int64_t a_row, a_col;
-  /* If not NULL, makes the left matrix instead of reading `a`: rows x count reals from (row,
-   * first), row-major. */
+  /* Callback that produces A instead of reading `a`, or NULL: rows x count reals from (row, first),
+   * row-major. */
   void (*fill)(const void *context, int64_t row, int64_t rows, int64_t first, int64_t count,
                void *to);
   const void *context;
@@ -66,7 +68,7 @@ typedef struct matmul_job {
 } matmul_job_t;
 
 typedef struct matmul_space matmul_space_t; /* packed blocks of the operands */
-/* Space for products of at most this size. */
+/* Allocates packing space for products of at most this size. */
 hr_status_t matmul_space_new(hr_arena_t *scratch, hr_dtype_t real, int64_t m, int64_t n, int64_t k,
                              matmul_space_t **out_space);
 void matmul_run(const matmul_job_t *job, matmul_space_t *space);

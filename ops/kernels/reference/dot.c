@@ -4,8 +4,7 @@
  * dimensions, in blocks (matmul.c). */
 #include "ops/kernels/reference/dot.h"
 
-/* One stride for all dimensions of a group, if there is one. */
-static bool collapse_group(const hlo_shape_t *shape, const int64_t *strides,
+bool dot_group_stride(const hlo_shape_t *shape, const int64_t *strides,
                            const dims_group_t *group, int64_t *out_stride) {
   int64_t run = 0; /* stride that the next dimension outwards must have; 0: none seen yet */
   *out_stride = 0;
@@ -35,7 +34,7 @@ hr_status_t dot_plan_side(const hlo_shape_t *shape, const dims_group_t *groups, 
       side.sizes[g] = (int64_t)((uint64_t)side.sizes[g] *
                                 (uint64_t)dims[rank]); /* may wrap in an empty array */
     }
-    one_stride_each &= collapse_group(shape, strides, &groups[g], &side.strides[g]);
+    one_stride_each &= dot_group_stride(shape, strides, &groups[g], &side.strides[g]);
   }
   HR_TRY(matmul_order_init(rank, dims, bytes, element_bytes, &side.order));
   if (one_stride_each && !dense)

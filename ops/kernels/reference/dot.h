@@ -32,6 +32,10 @@ typedef struct dot_groups {
  * -1. Errors: INVALID with the label of the specification. */
 hr_status_t dot_read_groups(const hlo_instr_t *instr, const hlo_shape_t *lhs,
                             const hlo_shape_t *rhs, int rhs_taken, dot_groups_t *out_groups);
+/* Whether one stride (elements) walks all dimensions of a group, last dimension fastest; 0 if all
+ * have size 1. `strides` are those of the shape's dimensions. */
+bool dot_group_stride(const hlo_shape_t *shape, const int64_t *strides, const dims_group_t *group,
+                      int64_t *out_stride);
 /* An operand as its groups in this order; `dense`: without gaps, else as it lies where each group
  * is one run. */
 hr_status_t dot_plan_side(const hlo_shape_t *shape, const dims_group_t *groups, int group_count,
