@@ -45,22 +45,22 @@ EW_UNARY(c64_abs_loop, float, c64_t, c64_abs(a))
   EW_FOLD(p##_minimum_fold, C, p##_minimum(a, b))        \
   EW_FOLD(p##_multiply_fold, C, p##_multiply(a, b))
 
-#define COMPLEX_ROWS(p)                                            \
-  static const ew_row_t p##_rows[HLO_OPCODE_COUNT] = {             \
-      EW_MATH_UNARY(UNARY_ROW, p)[HLO_ABS] = {p##_abs_loop, NULL}, \
-      [HLO_IMAG] = {p##_imag_loop, NULL},                          \
-      [HLO_NEGATE] = {p##_negate_loop, NULL},                      \
-      [HLO_REAL] = {p##_real_loop, NULL},                          \
-      [HLO_SIGN] = {p##_sign_loop, NULL},                          \
-      [HLO_ADD] = {p##_add_loop, p##_add_fold},                    \
-      [HLO_SUBTRACT] = {p##_subtract_loop, NULL},                  \
-      [HLO_MULTIPLY] = {p##_multiply_loop, p##_multiply_fold},     \
-      [HLO_MAXIMUM] = {p##_maximum_loop, p##_maximum_fold},        \
-      [HLO_MINIMUM] = {p##_minimum_loop, p##_minimum_fold},        \
-      [HLO_DIVIDE] = {p##_divide_loop, NULL},                      \
-      [HLO_POWER] = {p##_power_loop, NULL},                        \
-      [HLO_ATAN2] = {p##_atan2_loop, NULL},                        \
-  };
+#define COMPLEX_ROWS(p)                                        \
+  static const ew_row_t p##_rows[HLO_OPCODE_COUNT] = {         \
+      [HLO_ABS] = {p##_abs_loop, NULL},                        \
+      [HLO_IMAG] = {p##_imag_loop, NULL},                      \
+      [HLO_NEGATE] = {p##_negate_loop, NULL},                  \
+      [HLO_REAL] = {p##_real_loop, NULL},                      \
+      [HLO_SIGN] = {p##_sign_loop, NULL},                      \
+      [HLO_ADD] = {p##_add_loop, p##_add_fold},                \
+      [HLO_SUBTRACT] = {p##_subtract_loop, NULL},              \
+      [HLO_MULTIPLY] = {p##_multiply_loop, p##_multiply_fold}, \
+      [HLO_MAXIMUM] = {p##_maximum_loop, p##_maximum_fold},    \
+      [HLO_MINIMUM] = {p##_minimum_loop, p##_minimum_fold},    \
+      [HLO_DIVIDE] = {p##_divide_loop, NULL},                  \
+      [HLO_POWER] = {p##_power_loop, NULL},                    \
+      [HLO_ATAN2] = {p##_atan2_loop, NULL},                    \
+      EW_MATH_UNARY(UNARY_ROW, p)};
 
 PLAIN_LOOPS(c64, c64_t, float)
 PLAIN_LOOPS(c128, c128_t, double)
