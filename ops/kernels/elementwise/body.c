@@ -164,6 +164,7 @@ static void *result_address(const op_body_t *body, int r, int64_t i, void *const
   return (char *)outs[r] + i * (int64_t)hr_dtype_bytes(body->result_dtypes[r]);
 }
 
+/* Evaluates the steps block by block; a block is as wide as the scratch area allows. */
 static void run_flat(const op_body_t *body, int64_t count, const void *const *ins,
                      const int64_t *strides, void *const *outs) {
   char scratch[BODY_SCRATCH_BYTES] __attribute__((aligned(64)));
@@ -202,6 +203,7 @@ static hr_status_t store_results(const op_body_t *body, const hlo_value_t *resul
   return NULL;
 }
 
+/* Calls the computation with element i of each input as a scalar value. */
 static hr_status_t call_once(op_env_t *env, const op_body_t *body, int64_t i,
                              const void *const *ins, const int64_t *strides, hlo_value_t **args,
                              void *const *outs) {

@@ -44,6 +44,7 @@ static hr_status_t add_value(flattener_t *f, body_kind_t kind, int number, const
   return NULL;
 }
 
+/* Appends a step, if its operands are single values. */
 static hr_status_t flatten_elementwise(flattener_t *f, const hlo_instr_t *instr,
                                        const body_term_t *const *terms,
                                        const body_term_t **out_term) {
@@ -78,6 +79,7 @@ static hr_status_t flatten_computation(flattener_t *f, const hlo_computation_t *
                                        const body_term_t *const *arguments, int argument_count,
                                        const body_term_t **out_term);
 
+/* Inlines a called computation with the operands' terms as its parameters. */
 static hr_status_t flatten_call(flattener_t *f, const hlo_instr_t *instr,
                                 const body_term_t *const *terms, const body_term_t **out_term) {
   if (instr->called_count != 1 || f->depth >= BODY_MAX_DEPTH) return NULL;

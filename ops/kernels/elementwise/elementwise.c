@@ -71,6 +71,7 @@ static hr_dtype_t result_type(hlo_opcode_t op, const ew_params_t *params) {
   }
 }
 
+/* True if result and operand types are those of the op. */
 static bool types_fit(hlo_opcode_t op, const ew_params_t *params, int operand_count) {
   if (params->result != result_type(op, params)) return false;
   if (op == HLO_SELECT)
@@ -97,6 +98,7 @@ static hr_dtype_t copy_type(hr_dtype_t type) {
   }
 }
 
+/* Equal types are copied bit by bit; others convert between their compute types. */
 static ew_loop_fn convert_loop(const ew_params_t *params) {
   hr_dtype_t from = params->operands[0], to = params->result;
   if (from == to) return ew_convert_loop(copy_type(from), copy_type(to), false);

@@ -74,6 +74,7 @@ NATIVE_OPTIMIZE
 DEFINE_TWIDDLE(float)
 DEFINE_TWIDDLE(double)
 
+/* Twiddle factors of column j2, times the scale. */
 static void multiply_twiddles(const fft_long_t *plan, void *line, int64_t j2, root_t *far) {
   root_t near[RUN];
   for (int i = 0; i < RUN; i++) near[i] = root_power(plan, j2 * i);
@@ -92,6 +93,8 @@ static char *worker_space(const long_job_t *job, int worker) {
   return job->workers + (size_t)worker * job->plan->worker_bytes;
 }
 
+/* Step 1: gathers blocks of columns, transforms and twiddles them, and scatters them to
+ * `middle`. */
 static void run_columns(void *context, int64_t begin, int64_t end, int worker) {
   const long_job_t *job = context;
   const fft_long_t *plan = job->plan;
@@ -109,6 +112,7 @@ static void run_columns(void *context, int64_t begin, int64_t end, int worker) {
   }
 }
 
+/* Step 2: transforms blocks of rows and scatters them as columns of the result. */
 static void run_rows(void *context, int64_t begin, int64_t end, int worker) {
   const long_job_t *job = context;
   const fft_long_t *plan = job->plan;

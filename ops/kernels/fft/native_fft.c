@@ -57,6 +57,7 @@ static char *worker_space(const fft_run_t *r, int worker) {
 
 /* --- columns --- */
 
+/* Blocks of adjacent columns by fft_lanes, without copies. */
 static void run_column_lanes(void *context, int64_t begin, int64_t end, int worker) {
   const fft_run_t *r = context;
   const fft_columns_t *c = r->columns;
@@ -71,6 +72,7 @@ static void run_column_lanes(void *context, int64_t begin, int64_t end, int work
   }
 }
 
+/* Blocks of adjacent columns by FFTW, through padded copies in the worker's scratch. */
 static void run_columns(void *context, int64_t begin, int64_t end, int worker) {
   const fft_run_t *r = context;
   const fft_native_t *plan = r->plan;
@@ -206,6 +208,7 @@ static hr_status_t plan_lanes(const op_native_target_t *target, const fft_native
   return fft_lanes_plan(target->arena, type, length, is_double(plan), scale, out_lanes);
 }
 
+/* One pass per transformed dimension but the last, from inner to outer. */
 static hr_status_t plan_columns(const op_native_target_t *target, fft_native_t *plan, int rank,
                                 const int64_t *sizes) {
   bool forward = plan->type == HLO_FFT_TYPE_FFT || plan->type == HLO_FFT_TYPE_RFFT;

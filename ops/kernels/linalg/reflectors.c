@@ -43,6 +43,8 @@ reflectors_t reflectors_init(const split_matrix_kind_t *kind, int64_t count, int
 
 /* --- one reflector --- */
 
+/* Sum of squared magnitudes; loops start at the unit before `begin`, where the elements are
+ * zero. */
 static double sum_of_squares(const split_matrix_kind_t *kind, split_matrix_t x, int64_t begin,
                              int64_t end) {
   double total = 0;
@@ -126,6 +128,7 @@ typedef struct block_numbers {
   _Alignas(64) char memory[2 * (BLOCK + SPLIT_MATRIX_UNIT) * 8];
 } block_numbers_t;
 
+/* The triangle of a block whose vectors and taus are given (larft). */
 static void compute_triangle(const reflectors_t *r, int64_t first, int count) {
   double complex t[BLOCK][BLOCK], products[BLOCK];
   block_numbers_t numbers;
@@ -343,6 +346,8 @@ typedef struct factor_run {
   char *space;
 } factor_run_t;
 
+/* Copies a block's columns to the vectors' rows, factors them there, and writes R and the
+ * vectors back to `a`. */
 static void factor_columns(const factor_run_t *run, int64_t first) {
   const reflectors_t *r = run->r;
   double complex upper[BLOCK][BLOCK];

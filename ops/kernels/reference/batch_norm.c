@@ -30,6 +30,8 @@ static hr_status_t check_features(const op_step_t *step, const norm_plan_t *plan
   return NULL;
 }
 
+/* Checks operand and result and computes the [outer][features][inner] view. result_count > 1:
+ * the result is a tuple. */
 static hr_status_t plan_norm(hr_arena_t *arena, const op_step_t *step, int result_count,
                              norm_plan_t **out_plan) {
   const hlo_shape_t *x = step->in_shapes[0], *out = step->out_shape;

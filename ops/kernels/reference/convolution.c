@@ -14,6 +14,7 @@ typedef struct conv_side {
   int64_t dims[HLO_MAX_RANK], strides[HLO_MAX_RANK];
 } conv_side_t;
 
+/* Appends the dimension `label` of an operand; each may be used once. */
 static hr_status_t side_add(const hlo_instr_t *instr, const hlo_shape_t *shape, int element_bytes,
                             int64_t label, uint32_t *seen, conv_side_t *side) {
   int64_t strides[HLO_MAX_RANK];
@@ -119,6 +120,7 @@ static hr_status_t plan_out(const op_step_t *step, const hlo_dim_labels_t *label
   return NULL;
 }
 
+/* Feature and batch groups divide their dimensions; at most one of the two counts exceeds 1. */
 static hr_status_t check_groups(const hlo_instr_t *instr, conv_plan_t *plan) {
   plan->feature_groups = hlo_attr_int(instr, HLO_ATTR_FEATURE_GROUP_COUNT);
   plan->batch_groups = hlo_attr_int(instr, HLO_ATTR_BATCH_GROUP_COUNT);
@@ -195,6 +197,8 @@ static hr_status_t view_new(hr_arena_t *scratch, const conv_plan_t *plan, conv_v
   return NULL;
 }
 
+/* One product per group: the im2col matrix, generated on the fly, times the group's kernel
+ * columns. */
 static hr_status_t conv_by_products(op_env_t *env, const conv_plan_t *plan, const char *lhs,
                                     const char *rhs, char *out) {
   const matmul_types_t *types = &plan->types;

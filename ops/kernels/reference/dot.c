@@ -63,6 +63,7 @@ static hr_status_t read_dims(const hlo_instr_t *instr, hr_ints_t list, int rank,
   return NULL;
 }
 
+/* The dimensions that are neither batch nor contracting, in order. */
 static dims_group_t free_group(uint32_t free_dims) {
   dims_group_t group = {0};
   for (int d = 0; d < HLO_MAX_RANK; d++)
@@ -72,6 +73,7 @@ static dims_group_t free_group(uint32_t free_dims) {
 
 static uint32_t all_dims(int rank) { return rank >= 32 ? ~0u : (1u << rank) - 1; }
 
+/* Batch and contracting dimensions come in pairs of equal size. */
 static hr_status_t check_pairs(const hlo_instr_t *instr, const hlo_shape_t *lhs,
                                const dims_group_t *a, const hlo_shape_t *rhs, const dims_group_t *b,
                                const char *label) {
@@ -150,6 +152,7 @@ void dot_finish_product(const matmul_types_t *types, void *products, hlo_value_t
   if (products != out->data) matmul_narrow(types, products, out->data, out->count);
 }
 
+/* One product per batch index. Complex operands: a as m x 2k reals, b expanded to 2k x 2n. */
 hr_status_t dot_run_products(op_env_t *env, const dot_plan_t *plan, const void *a, const void *b,
                              hlo_value_t *out) {
   const matmul_types_t *types = &plan->types;

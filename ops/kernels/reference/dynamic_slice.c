@@ -26,6 +26,7 @@ static int64_t clamped_start(const op_step_t *step, hlo_value_t *const *in, int 
   return hr_min(hr_max(start, 0), last);
 }
 
+/* Byte offset of the block, from clamped starts. */
 static int64_t block_offset(const op_step_t *step, hlo_value_t *const *in, int first,
                             const hlo_shape_t *block) {
   const block_plan_t *plan = step->plan;
@@ -114,6 +115,7 @@ static hr_status_t run_get_dimension_size(op_env_t *env, const op_step_t *step,
 }
 const op_kernel_t kernel_get_dimension_size = {NULL, run_get_dimension_size};
 
+/* A copy with another size along d: cut, or extended by zeros. */
 hr_status_t op_resize_dimension(const hlo_value_t *value, int64_t d, int64_t size,
                                 hlo_value_t **out_value) {
   int bytes = (int)hr_dtype_bytes(value->dtype);
@@ -132,6 +134,7 @@ hr_status_t op_resize_dimension(const hlo_value_t *value, int64_t d, int64_t siz
   return NULL;
 }
 
+/* The size must lie within the bound that the program declares. */
 static hr_status_t run_set_dimension_size(op_env_t *env, const op_step_t *step,
                                           hlo_value_t *const *in, hlo_value_t **out_value) {
   (void)env;

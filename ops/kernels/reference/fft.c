@@ -19,6 +19,7 @@ typedef struct fft_plan {
   int64_t rows;                     /* lines along the last dimension */
 } fft_plan_t;
 
+/* Real types on the real side, complex types of the same precision on the other (fft C2). */
 static hr_status_t fft_types(const op_step_t *step, fft_plan_t *plan) {
   hr_dtype_t in = step->in_shapes[0]->dtype, out = step->out_shape->dtype;
   bool real_in = plan->type == HLO_FFT_TYPE_RFFT, real_out = plan->type == HLO_FFT_TYPE_IRFFT;
@@ -35,6 +36,7 @@ static hr_status_t fft_types(const op_step_t *step, fft_plan_t *plan) {
 /* Size of the half spectrum of a real line. */
 static int64_t half_size(int64_t length) { return length ? length / 2 + 1 : 0; }
 
+/* Checks sizes against fft_length (fft C3-C6) and records batch, lengths and rows. */
 static hr_status_t fft_sizes(const op_step_t *step, fft_plan_t *plan) {
   const hlo_shape_t *in = step->in_shapes[0], *out = step->out_shape;
   hr_ints_t lengths = hlo_attr_ints(step->instr, HLO_ATTR_FFT_LENGTH);
@@ -143,6 +145,7 @@ static void scale_result(const fft_plan_t *plan, hlo_value_t *out) {
       ((float *)out->data)[i] *= (float)factor;
 }
 
+/* IRFFT: complex transforms on a copy of the operand, then real lines. */
 static hr_status_t inverse_real(op_env_t *env, const fftw_library_t *library,
                                 const fft_plan_t *plan, const hlo_value_t *in, hlo_value_t *out) {
   void *copy;

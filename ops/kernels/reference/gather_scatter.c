@@ -43,6 +43,7 @@ static void copy_window(const loop_copy_t *copy, char *to, const char *from) {
                   copy->element_bytes);
 }
 
+/* Windows of one row of the batch nest. */
 static void gather_row(const gather_plan_t *plan, const loop_walk_t *walk, char *to,
                        const int64_t *indices, const char *from) {
   const loop_nest_t *batch = &plan->starts.batch;
@@ -138,6 +139,7 @@ static hr_status_t scatter_window(const scatter_plan_t *plan, accumulate_t *acc,
   return NULL;
 }
 
+/* All windows that fit, in index order. */
 static hr_status_t scatter_all(const scatter_plan_t *plan, accumulate_t *acc,
                                const int64_t *indices) {
   const loop_nest_t *batch = &plan->starts.batch;
@@ -154,6 +156,7 @@ static hr_status_t scatter_all(const scatter_plan_t *plan, accumulate_t *acc,
   return NULL;
 }
 
+/* In place of the operands at their last use, else in copies of them. */
 static hr_status_t scatter(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                            hlo_value_t **out_value) {
   const scatter_plan_t *plan = step->plan;

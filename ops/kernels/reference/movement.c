@@ -89,6 +89,7 @@ static hr_status_t prepare_broadcast(hr_arena_t *arena, const op_step_t *step,
 }
 const op_kernel_t kernel_broadcast = {prepare_broadcast, run_move};
 
+/* Reversed dimensions have negative strides and start at their last element. */
 static hr_status_t prepare_reverse(hr_arena_t *arena, const op_step_t *step,
                                    const void **out_plan) {
   hr_ints_t dimensions = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS);
@@ -104,6 +105,7 @@ static hr_status_t prepare_reverse(hr_arena_t *arena, const op_step_t *step,
 }
 const op_kernel_t kernel_reverse = {prepare_reverse, run_move};
 
+/* Slice starts become an offset, slice strides multiply the operand's. */
 static hr_status_t prepare_slice(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   const hlo_slice_t *slice = hlo_attr_slice(step->instr);
   int64_t strides[HLO_MAX_RANK], offset = 0;
@@ -326,6 +328,7 @@ static void fill_iota_narrow(hr_dtype_t dtype, int8_t *line, int64_t count) {
   }
 }
 
+/* Floats of 16 bits and fewer, rounded from exact integers. */
 static void fill_iota_float(hr_dtype_t dtype, void *line, int64_t count) {
   for (int64_t i = 0; i < count; i++) {
     uint64_t bits = hr_float_encode(dtype, (double)i);

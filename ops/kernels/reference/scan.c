@@ -45,6 +45,7 @@ static void copy_slice(const hlo_value_t *array, int64_t d, int64_t t, void *sli
   }
 }
 
+/* Slice t of a value as an array of its own. */
 static hr_status_t extract_slice(const hlo_value_t *value, int64_t d, int64_t t,
                                  hlo_value_t **out_slice) {
   int64_t dims[HLO_MAX_RANK];
@@ -68,6 +69,7 @@ static hlo_value_t *result_element(hlo_value_t *result, int k) {
   return result->dtype == HR_TUPLE ? result->elements[k] : result;
 }
 
+/* Copies the body's output slices into the results and replaces the carries. */
 static hr_status_t store_results(scan_run_t *run, int64_t t, hlo_value_t *result) {
   const scan_plan_t *plan = run->step->plan;
   int count = result->dtype == HR_TUPLE ? result->element_count : 1;

@@ -39,6 +39,8 @@ typedef struct sort_line {
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
+/* Keys first .. first + count - 1 of one comparator key: encoded operand elements, or values of
+ * the key's body. */
 static void encode_keys(const sort_line_t *line, const sort_line_key_t *key, int64_t first,
                         int64_t count, uint64_t *keys) {
   const native_sort_plan_t *plan = line->plan;
@@ -72,6 +74,7 @@ static void encode_group_keys(const sort_line_t *line, int64_t first, int64_t co
   }
 }
 
+/* Writes keys, with their indices where the kind has them, as radix items. */
 static void store_items(const sort_line_t *line, const uint64_t *keys, int64_t first,
                         int64_t count) {
   switch (line->plan->kind) {
@@ -179,6 +182,8 @@ static void decode_items(void *context, int64_t begin, int64_t end, int worker) 
     sort_decode_64(encoding, (const uint64_t *)line->items + begin, end - begin, to);
 }
 
+/* Decodes all keys, then overwrites zeros and NaNs by the originals, whose bits the keys have
+ * lost. */
 static void decode_line(sort_line_t *line) {
   const native_sort_plan_t *plan = line->plan;
   const sort_encoding_t *encoding = &plan->keys[0].encoding;
@@ -215,6 +220,7 @@ static uint64_t sorted_key(const sort_line_t *line, int64_t i) {
                                         : ((const uint64_t *)line->items)[i] >> 32;
 }
 
+/* True if two adjacent sorted items have equal keys. */
 static bool has_ties(const sort_line_t *line) {
   for (int64_t i = 1; i < line->plan->count; i++)
     if (sorted_key(line, i) == sorted_key(line, i - 1)) return true;
@@ -303,6 +309,7 @@ static void permute_operands(sort_line_t *line) {
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
+/* Keys to items, sort, then either decode or permute. */
 static void sort_one_line(sort_line_t *line) {
   const native_sort_plan_t *plan = line->plan;
   line->items = line->scratch + plan->items;
@@ -343,6 +350,7 @@ static void copy_lines(const native_sort_plan_t *plan, int k, char *array, char 
   loop_copy_run(&copy, back ? array : copied, back ? copied : array);
 }
 
+/* Sorts a block of adjacent strided lines in contiguous copies. */
 static void sort_copied_lines(const sort_job_t *job, char *scratch, int64_t element,
                               int64_t lines) {
   const native_sort_plan_t *plan = job->plan;

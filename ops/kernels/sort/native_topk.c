@@ -20,7 +20,7 @@ NATIVE_OPTIMIZE
 enum {
   BLOCK = 64,         /* keys encoded per call */
   SMALL_K = 32,       /* largest k for insertion */
-  RESERVE = 1024,     /* candidates beside the best k */
+  RESERVE = 1024,     /* candidates in addition to the best k */
   MIN_PART = 1 << 14, /* elements per part of a line, at least */
   GRAIN = 1 << 13     /* elements per worker, at least */
 };
@@ -88,6 +88,7 @@ static void insert_candidate(topk_part_t *part, uint64_t key, int64_t index) {
   part->has_limit = part->filled == plan->k;
 }
 
+/* Ignores keys that are not below the limit; cuts to the best k when the buffer is full. */
 static void add_candidate(topk_part_t *part, uint64_t key, int64_t index) {
   if (part->has_limit && key >= part->limit) return;
   if (part->plan->k <= SMALL_K) {
@@ -143,6 +144,7 @@ static void select_part(const topk_job_t *job, topk_part_t *part, int worker, co
   if (plan->k > SMALL_K) cut_to_best(part);
 }
 
+/* Values and indices of a line's result from its sorted items. */
 static void store_best(const topk_job_t *job, int64_t line, const char *items) {
   const native_topk_plan_t *plan = job->plan;
   const char *elements = job->in + line * plan->count * plan->bytes;

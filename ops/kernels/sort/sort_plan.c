@@ -96,6 +96,7 @@ static hr_status_t plan_key(hr_arena_t *arena, const sort_key_t *key, sort_line_
 
 /* --- kinds of items --------------------------------------------------------------------------- */
 
+/* Packs consecutive keys into groups of at most 64 bits. */
 static void pack_keys(native_sort_plan_t *plan) {
   int bits = 0;
   plan->group_count = 0;

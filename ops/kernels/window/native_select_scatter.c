@@ -172,6 +172,7 @@ static hr_status_t is_sum(hr_arena_t *arena, const hlo_computation_t *computatio
   return NULL;
 }
 
+/* Splits the dimensions before `last` into planes without a window and the windowed ones. */
 static void plan_units(native_select_plan_t *plan, const hlo_window_t *window,
                        const hlo_shape_t *source, int last) {
   int first = 0;

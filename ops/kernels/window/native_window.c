@@ -50,6 +50,7 @@ typedef struct window_job {
 
 /* --- results ---------------------------------------------------------------------------------- */
 
+/* One row of results: rows under the window combined into scratch, then the taps along the row. */
 static void combine_rows(const window_job_t *job, char *scratch, char *to, const int64_t *offsets,
                          int64_t count) {
   const native_window_plan_t *plan = job->plan;
@@ -117,6 +118,7 @@ static hr_status_t run_body_scan(const op_native_run_t *run, const native_window
   return NULL;
 }
 
+/* Narrow floats are converted to f32 as a whole, reduced, and rounded once. */
 static hr_status_t run_window(const op_native_run_t *run, const void *plan_, void *const *in,
                               void *const *out) {
   const native_window_plan_t *plan = plan_;

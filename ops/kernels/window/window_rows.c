@@ -14,7 +14,7 @@ enum { TOTAL_LANES = 32 }; /* independent accumulators of a total */
 /* name: suffix of the functions; T: element type; A: accumulator type of scans; f and g: the op
  * on T and on A. */
 #define ROWS(name, T, A, f, g)                                                                     \
-  /* The first places, which need not read what they write: results that are not in the caches are \
+  /* The first rows initialise the result without reading it: results outside the caches are        \
    * only written. */                                                                              \
   NATIVE_INLINE int64_t start_lanes_##name(T *restrict to, const void *init, const T *from,        \
                                            const int64_t *offsets, int64_t count, int64_t lanes) { \
