@@ -225,7 +225,8 @@ static void apply_right(const reflectors_t *r, int64_t first, bool adjoint, spli
 static void apply_blocks(const apply_run_t *run, int64_t at, int64_t count, int64_t blocks,
                          char *space) {
   bool left = run->side == REFLECTORS_LEFT, descending = left != run->adjoint;
-  split_matrix_t c = split_matrix_at(run->r->kind, run->c, left ? 0 : at, left ? at : 0);
+  split_matrix_t c = left ? split_matrix_at(run->r->kind, run->c, 0, at)
+                          : split_matrix_at(run->r->kind, run->c, at, 0);
   for (int64_t done = 0; done < blocks; done++) {
     int64_t first = (descending ? blocks - 1 - done : done) * BLOCK;
     (left ? apply_left : apply_right)(run->r, first, run->adjoint, c, count, space);

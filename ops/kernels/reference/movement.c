@@ -3,8 +3,6 @@
  * independent of the element type. Slices that are contiguous in their operand become views. */
 #include <string.h>
 
-#include "ops/kernels/reference/movement.h"
-
 #include "ops/kernels/common/strided_loops.h"
 #include "ops/kernels/kernel.h"
 #include "ops/query/pad_range.h"
@@ -61,7 +59,8 @@ static hr_status_t run_move(op_env_t *env, const op_step_t *step, hlo_value_t *c
   return NULL;
 }
 
-void movement_operand_strides(const op_step_t *step, int64_t *out_strides) {
+/* Byte strides of operand 0. */
+static void dense_operand_strides(const op_step_t *step, int64_t *out_strides) {
   const hlo_shape_t *in = step->in_shapes[0];
   loop_dense_strides(in->rank, in->dims, (int64_t)hr_dtype_bytes(in->dtype), out_strides);
 }
@@ -70,7 +69,7 @@ static hr_status_t prepare_transpose(hr_arena_t *arena, const op_step_t *step,
                                      const void **out_plan) {
   hr_ints_t permutation = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS);
   int64_t in_strides[HLO_MAX_RANK], strides[HLO_MAX_RANK];
-  movement_operand_strides(step, in_strides);
+  dense_operand_strides(step, in_strides);
   for (int d = 0; d < step->out_shape->rank; d++) strides[d] = in_strides[permutation.data[d]];
   return plan_move(arena, step, strides, 0, out_plan);
 }
@@ -82,7 +81,7 @@ static hr_status_t prepare_broadcast(hr_arena_t *arena, const op_step_t *step,
                                      const void **out_plan) {
   hr_ints_t dimensions = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS);
   int64_t in_strides[HLO_MAX_RANK], strides[HLO_MAX_RANK] = {0};
-  movement_operand_strides(step, in_strides);
+  dense_operand_strides(step, in_strides);
   for (int i = 0; i < step->in_shapes[0]->rank; i++)
     if (step->in_shapes[0]->dims[i] != 1) strides[dimensions.data[i]] = in_strides[i];
   return plan_move(arena, step, strides, 0, out_plan);
@@ -94,7 +93,7 @@ static hr_status_t prepare_reverse(hr_arena_t *arena, const op_step_t *step,
                                    const void **out_plan) {
   hr_ints_t dimensions = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS);
   int64_t strides[HLO_MAX_RANK], offset = 0;
-  movement_operand_strides(step, strides);
+  dense_operand_strides(step, strides);
   for (int64_t i = 0; i < dimensions.count; i++) {
     int64_t d = dimensions.data[i];
     if (step->out_shape->dims[d] == 0) continue;
@@ -109,7 +108,7 @@ const op_kernel_t kernel_reverse = {prepare_reverse, run_move};
 static hr_status_t prepare_slice(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   const hlo_slice_t *slice = hlo_attr_slice(step->instr);
   int64_t strides[HLO_MAX_RANK], offset = 0;
-  movement_operand_strides(step, strides);
+  dense_operand_strides(step, strides);
   for (int d = 0; d < step->out_shape->rank && dense_count(step->out_shape); d++) {
     offset += slice->dims[d].start * strides[d];
     if (step->out_shape->dims[d] > 1) strides[d] *= slice->dims[d].stride;

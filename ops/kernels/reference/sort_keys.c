@@ -66,7 +66,8 @@ static bool match_less(const hlo_instr_t *instr, const hlo_instr_t **out_key,
   if (direction != HLO_DIRECTION_LT && direction != HLO_DIRECTION_GT) return false;
   const hlo_instr_t *lhs = instr->operands[0], *rhs = instr->operands[1];
   bool swapped = sides_read(lhs, MAX_DEPTH) == 2;
-  const hlo_instr_t *first = swapped ? rhs : lhs, *second = swapped ? lhs : rhs;
+  const hlo_instr_t *first = swapped ? rhs : lhs;
+  const hlo_instr_t *second = swapped ? lhs : rhs;
   if (sides_read(first, MAX_DEPTH) != 1 || sides_read(second, MAX_DEPTH) != 2) return false;
   *out_key = first;
   *out_descending = (direction == HLO_DIRECTION_GT) != swapped;

@@ -347,7 +347,10 @@ static void copy_lines(const native_sort_plan_t *plan, int k, char *array, char 
   loop_copy_t copy;
   loop_copy_init(&copy, (int)bytes, 2, dims, back ? strided : contiguous,
                  back ? contiguous : strided);
-  loop_copy_run(&copy, back ? array : copied, back ? copied : array);
+  if (back)
+    loop_copy_run(&copy, array, copied);
+  else
+    loop_copy_run(&copy, copied, array);
 }
 
 /* Sorts a block of adjacent strided lines in contiguous copies. */
