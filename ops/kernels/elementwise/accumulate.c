@@ -1,23 +1,26 @@
+/* Accumulation by a body. A body that is one binary op runs its elementwise kernel directly.
+ * Strided accumulators are computed into a dense row of at most BLOCK elements and copied back,
+ * because kernels write dense results only. */
 #include "ops/kernels/elementwise/accumulate.h"
 
 #include "base/arith.h"
 #include "ops/kernels/common/strided_loops.h"
 
-#define BLOCK 512 /* elements of a row of strided accumulators that are worked on at once */
+#define BLOCK 512 /* strided accumulators computed per call */
 
-static bool wants_f32(hlo_opcode_t op, hr_dtype_t dtype) {
+static bool accumulates_in_f32(hlo_opcode_t op, hr_dtype_t dtype) {
   return (op == HLO_ADD || op == HLO_MULTIPLY) && hr_dtype_is_float(dtype) && dtype != HR_F32 &&
          hr_dtype_table[dtype].compute == HR_F32;
 }
 
-/* Finds the kernel of a body that is one op. */
+/* Sets the kernel of a body that is one op. */
 static hr_status_t plan_kernel(hr_arena_t *arena, bool widen, accumulate_plan_t *plan) {
   hlo_opcode_t op;
   if (plan->count != 1 || !op_body_is_binary(plan->body, &op, &plan->kernel)) {
     plan->kernel = NULL;
     return NULL;
   }
-  if (!widen || !wants_f32(op, plan->work)) return NULL;
+  if (!widen || !accumulates_in_f32(op, plan->work)) return NULL;
   plan->work = HR_F32;
   return ew_kernel_binary(arena, op, HR_F32, &plan->kernel);
 }
@@ -53,7 +56,7 @@ hr_status_t accumulate_init(accumulate_t *acc, op_env_t *env, const accumulate_p
   return NULL;
 }
 
-/* Results go to the accumulators themselves if these are dense, else to acc->rows. */
+/* Writes dense accumulators in place, strided ones to acc->rows. */
 static hr_status_t run_row(accumulate_t *acc, int64_t count, int64_t to, int64_t to_step,
                            int64_t from, int64_t from_step) {
   const accumulate_plan_t *plan = acc->plan;

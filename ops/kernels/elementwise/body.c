@@ -1,12 +1,14 @@
-/* Bodies in lanes: all steps are done for a block of lanes, block after block. Their values are on
- * the C stack, so that a run for a single element costs no allocation. */
+/* Execution of bodies. A flat body runs as a short program over blocks of up to BODY_LANES elements
+ * ("lanes"): parameters are read in place with their stride, constants with stride 0, and results
+ * of steps live in a scratch area on the C stack, so that a run for a single element allocates
+ * nothing. body_flatten.c makes the program. Other bodies are called once per element. */
 #include <string.h>
 
 #include "base/arith.h"
 #include "ops/kernels/common/strided_loops.h"
 #include "ops/kernels/elementwise/body_plan.h"
 
-enum { BODY_LANES = 256 }; /* of a block, at most */
+enum { BODY_LANES = 256 }; /* elements per block, at most */
 
 bool body_is_scalar(const hlo_shape_t *shape) {
   if (!hlo_shape_is_array(shape)) return false;
@@ -41,7 +43,7 @@ bool op_body_is_parameter(const op_body_t *body, int *out_parameter) {
 
 /* --- preparing -------------------------------------------------------------------------------- */
 
-static hr_status_t note_types(hr_arena_t *arena, op_body_t *body) {
+static hr_status_t read_body_types(hr_arena_t *arena, op_body_t *body) {
   const hlo_computation_t *computation = body->computation;
   const hlo_shape_t *root = computation->root->shape;
   hr_dtype_t *params, *results;
@@ -67,8 +69,8 @@ static hr_status_t note_types(hr_arena_t *arena, op_body_t *body) {
   return NULL;
 }
 
-/* One step on both parameters, commutative and associative. */
-static hr_status_t note_binary(hr_arena_t *arena, op_body_t *body) {
+/* Recognises a body of one commutative and associative step on both parameters. */
+static hr_status_t recognise_binary(hr_arena_t *arena, op_body_t *body) {
   if (body->param_count != 2 || body->result_count != 1 || body->step_count != 1) return NULL;
   const body_step_t *step = &body->steps[0];
   hlo_opcode_t op = step->instr->op;
@@ -87,25 +89,25 @@ hr_status_t op_body_prepare(hr_arena_t *arena, const hlo_computation_t *computat
   op_body_t *body;
   HR_TRY(HR_NEW(arena, &body));
   body->computation = computation;
-  HR_TRY(note_types(arena, body));
+  HR_TRY(read_body_types(arena, body));
   HR_TRY(body_flatten(arena, body));
-  if (body->flat) HR_TRY(note_binary(arena, body));
+  if (body->flat) HR_TRY(recognise_binary(arena, body));
   *out_body = body;
   return NULL;
 }
 
-/* --- running in lanes ------------------------------------------------------------------------- */
+/* --- flat bodies ------------------------------------------------------------------------------ */
 
 typedef struct lanes {
   const op_body_t *body;
   const void *const *ins;
   const int64_t *strides;
-  int64_t base;  /* first element of this block */
-  int64_t width; /* lanes that the scratch area is laid out for */
+  int64_t base;  /* first element of the block */
+  int64_t width; /* lanes per value in the scratch area */
   char *scratch;
 } lanes_t;
 
-/* Where lane 0 of a value is, and how far the lanes are apart. */
+/* Address of a value's lane 0, and the stride of its lanes in elements. */
 static const void *lane_zero(const lanes_t *lanes, int number, int64_t *out_stride) {
   const body_value_t *value = &lanes->body->values[number];
   switch (value->kind) {
@@ -123,7 +125,7 @@ static const void *lane_zero(const lanes_t *lanes, int number, int64_t *out_stri
   return lanes->scratch + value->offset * lanes->width;
 }
 
-/* The last step may write straight into the result: nothing of the block is read after it. */
+/* The last step may write to the result directly: nothing of the block is read after it. */
 static bool last_step_is_result(const op_body_t *body) {
   int last = body->step_count - 1;
   return body->result_count == 1 && last >= 0 && body->results[0] == body->steps[last].result;
@@ -158,10 +160,11 @@ static void store_lanes(const lanes_t *lanes, int number, int64_t n, void *to) {
   }
 }
 
-static void *result_at(const op_body_t *body, int r, int64_t i, void *const *outs) {
+static void *result_address(const op_body_t *body, int r, int64_t i, void *const *outs) {
   return (char *)outs[r] + i * (int64_t)hr_dtype_bytes(body->result_dtypes[r]);
 }
 
+/* Evaluates the steps block by block; a block is as wide as the scratch area allows. */
 static void run_flat(const op_body_t *body, int64_t count, const void *const *ins,
                      const int64_t *strides, void *const *outs) {
   char scratch[BODY_SCRATCH_BYTES] __attribute__((aligned(64)));
@@ -172,13 +175,13 @@ static void run_flat(const op_body_t *body, int64_t count, const void *const *in
   bool direct = last_step_is_result(body);
   for (; lanes.base < count; lanes.base += width) {
     int64_t n = hr_min(count - lanes.base, width);
-    run_steps(&lanes, n, direct ? result_at(body, 0, lanes.base, outs) : NULL);
+    run_steps(&lanes, n, direct ? result_address(body, 0, lanes.base, outs) : NULL);
     for (int r = 0; r < body->result_count && !direct; r++)
-      store_lanes(&lanes, body->results[r], n, result_at(body, r, lanes.base, outs));
+      store_lanes(&lanes, body->results[r], n, result_address(body, r, lanes.base, outs));
   }
 }
 
-/* --- running by calls ------------------------------------------------------------------------- */
+/* --- other bodies ----------------------------------------------------------------------------- */
 
 static hr_status_t make_argument(const hlo_shape_t *shape, const char *element,
                                  hlo_value_t **out_value) {
@@ -195,11 +198,12 @@ static hr_status_t store_results(const op_body_t *body, const hlo_value_t *resul
         tuple ? (r < result->element_count ? result->elements[r] : NULL) : result;
     if (!leaf || leaf->dtype != body->result_dtypes[r] || leaf->count != 1)
       return hr_error(HR_INTERNAL, "result %d of the body is not as declared", r);
-    memcpy(result_at(body, r, i, outs), leaf->data, hr_dtype_bytes(leaf->dtype));
+    memcpy(result_address(body, r, i, outs), leaf->data, hr_dtype_bytes(leaf->dtype));
   }
   return NULL;
 }
 
+/* Calls the computation with element i of each input as a scalar value. */
 static hr_status_t call_once(op_env_t *env, const op_body_t *body, int64_t i,
                              const void *const *ins, const int64_t *strides, hlo_value_t **args,
                              void *const *outs) {

@@ -1,18 +1,20 @@
-/* Bodies made into steps: the computation is walked once, the computations that it calls are
- * inlined, and what is left is a list of elementwise steps on virtual values. Then dead steps are
- * dropped, and the values that are left get places in a scratch area, reused as their last reader
- * passes. */
+/* Flattening of bodies, in three passes:
+ *
+ *   1. the computation is walked in order, its calls are inlined, and elementwise instructions
+ * become steps on virtual values; tuples and identities disappear (body_term_t)
+ *   2. dead steps are removed by a backward walk over last readers
+ *   3. values get slots in the scratch area by linear scan: a slot is reused after its last reader
+ */
 #include "ops/kernels/elementwise/body_plan.h"
 
 enum {
-  BODY_MAX_VISITS =
-      65536, /* instructions inlined; calls in calls grow exponentially, and are not worth that */
-  BODY_MAX_DEPTH = 256 /* of calls in calls */
+  BODY_MAX_VISITS = 65536, /* inlined instructions; nested calls can grow exponentially */
+  BODY_MAX_DEPTH = 256     /* nesting of calls */
 };
 
-/* What an instruction stands for: one value, or a tuple of such. */
+/* The meaning of an instruction: one value, or a tuple of terms. */
 typedef struct body_term {
-  int value; /* -1: a tuple */
+  int value; /* index of the value; -1: a tuple */
   int count;
   const struct body_term **elements;
 } body_term_t;
@@ -25,7 +27,7 @@ typedef struct flattener {
   size_t visits;
 } flattener_t;
 
-/* All that follow leave *out_term NULL, and do not fail, where they meet something that cannot be
+/* The functions below leave *out_term NULL, without an error, where a computation cannot be
  * flattened. */
 
 static hr_status_t add_value(flattener_t *f, body_kind_t kind, int number, const void *data,
@@ -42,6 +44,7 @@ static hr_status_t add_value(flattener_t *f, body_kind_t kind, int number, const
   return NULL;
 }
 
+/* Appends a step, if its operands are single values. */
 static hr_status_t flatten_elementwise(flattener_t *f, const hlo_instr_t *instr,
                                        const body_term_t *const *terms,
                                        const body_term_t **out_term) {
@@ -76,6 +79,7 @@ static hr_status_t flatten_computation(flattener_t *f, const hlo_computation_t *
                                        const body_term_t *const *arguments, int argument_count,
                                        const body_term_t **out_term);
 
+/* Inlines a called computation with the operands' terms as its parameters. */
 static hr_status_t flatten_call(flattener_t *f, const hlo_instr_t *instr,
                                 const body_term_t *const *terms, const body_term_t **out_term) {
   if (instr->called_count != 1 || f->depth >= BODY_MAX_DEPTH) return NULL;
@@ -89,8 +93,8 @@ static hr_status_t flatten_call(flattener_t *f, const hlo_instr_t *instr,
   return st;
 }
 
-/* Custom calls that say something about placement, and pass their operand on. */
-static bool is_marker(const hlo_instr_t *instr) {
+/* Custom calls that carry sharding or placement and return their operand. */
+static bool is_annotation_call(const hlo_instr_t *instr) {
   static const char *const targets[] = {"Sharding",
                                         "xla.sdy.FuncResultSharding",
                                         "xla.sdy.PropagationBarrier",
@@ -104,9 +108,9 @@ static bool is_marker(const hlo_instr_t *instr) {
   return false;
 }
 
-/* Does the instruction pass the bytes of its first operand on? On one element every reordering
- * does; a bitcast does if both types fill their bytes. */
-static bool passes_on(const hlo_instr_t *instr) {
+/* True if the instruction returns the bytes of its first operand. For one element every
+ * reordering does; a bitcast does if both types fill their bytes. */
+static bool is_identity(const hlo_instr_t *instr) {
   if (instr->operand_count < 1) return false;
   const hlo_shape_t *from = instr->operands[0]->shape, *to = instr->shape;
   switch (instr->op) {
@@ -121,7 +125,7 @@ static bool passes_on(const hlo_instr_t *instr) {
       return from->dtype == to->dtype || (a->bits == b->bits && a->bits >= 8);
     }
     case HLO_CUSTOM_CALL:
-      return instr->operand_count == 1 && is_marker(instr);
+      return instr->operand_count == 1 && is_annotation_call(instr);
     default:
       return hlo_op_is(instr->op, OP_IDENTITY);
   }
@@ -131,7 +135,7 @@ static hr_status_t flatten_instr(flattener_t *f, const hlo_instr_t *instr,
                                  const body_term_t *const *terms,
                                  const body_term_t *const *arguments, int argument_count,
                                  const body_term_t **out_term) {
-  if (passes_on(instr)) {
+  if (is_identity(instr)) {
     *out_term = terms[instr->operands[0]->id];
     return NULL;
   }
@@ -164,13 +168,13 @@ static hr_status_t flatten_instr(flattener_t *f, const hlo_instr_t *instr,
   }
 }
 
-/* Marks the instructions that the root needs; those left out may be anything. */
+/* Marks the instructions that the root depends on; others need not be flattened. */
 static void mark_needed(const hlo_computation_t *computation, bool *needed) {
   needed[computation->root->id] = true;
   for (size_t i = computation->instrs.count; i-- > 0;) {
     const hlo_instr_t *instr = computation->instrs.data[i];
     if (!needed[instr->id]) continue;
-    int operands = passes_on(instr) ? 1 : instr->operand_count;
+    int operands = is_identity(instr) ? 1 : instr->operand_count;
     for (int k = 0; k < operands; k++) needed[instr->operands[k]->id] = true;
   }
 }
@@ -195,11 +199,11 @@ static hr_status_t flatten_computation(flattener_t *f, const hlo_computation_t *
   return NULL;
 }
 
-/* --- places in the scratch area --------------------------------------------------------------- */
+/* --- slots of the scratch area ---------------------------------------------------------------- */
 
-/* Sets last_reader of every value that is needed, and drops the steps whose results are not. */
-static void drop_dead_steps(flattener_t *f, const int *results, int result_count) {
-  size_t step_count = f->steps.count, kept = 0;
+/* Sets last_reader of every live value, and removes the steps whose results are not read. */
+static void remove_dead_steps(flattener_t *f, const int *results, int result_count) {
+  size_t step_count = f->steps.count, live_count = 0;
   for (int r = 0; r < result_count; r++) f->values.data[results[r]].last_reader = (int)step_count;
   for (size_t s = step_count; s-- > 0;) {
     const body_step_t *step = &f->steps.data[s];
@@ -211,11 +215,11 @@ static void drop_dead_steps(flattener_t *f, const int *results, int result_count
   }
   for (size_t s = 0; s < step_count; s++)
     if (f->values.data[f->steps.data[s].result].last_reader >= 0)
-      f->steps.data[kept++] = f->steps.data[s];
-  f->steps.count = kept;
+      f->steps.data[live_count++] = f->steps.data[s];
+  f->steps.count = live_count;
 }
 
-/* Steps have moved: says again who reads each value last. */
+/* Recomputes step numbers and last readers after steps were removed. */
 static void find_last_readers(flattener_t *f, const int *results, int result_count) {
   for (size_t s = 0; s < f->steps.count; s++) {
     const body_step_t *step = &f->steps.data[s];
@@ -227,8 +231,7 @@ static void find_last_readers(flattener_t *f, const int *results, int result_cou
     f->values.data[results[r]].last_reader = (int)f->steps.count;
 }
 
-/* Every place has room for the largest element; a place is free again once the last reader has run.
- */
+/* Slots have the size of the largest element; a slot is free after its value's last reader. */
 static hr_status_t assign_offsets(flattener_t *f, int64_t *out_lane_bytes) {
   HR_VEC(int) free_slots = {0};
   int64_t slot_count = 0, bytes = 1;
@@ -244,7 +247,7 @@ static hr_status_t assign_offsets(flattener_t *f, int64_t *out_lane_bytes) {
     for (int k = 0; k < step->operand_count; k++) {
       body_value_t *operand = &f->values.data[step->operands[k]];
       if (operand->kind != BODY_STEP || operand->last_reader != (int)s) continue;
-      operand->last_reader = -1; /* once, also if it is two operands of this step */
+      operand->last_reader = -1; /* freed once, even if it is two operands of this step */
       HR_TRY_GOTO(done, st, HR_VEC_RESERVE(&free_slots, free_slots.count + 1));
       free_slots.data[free_slots.count++] = (int)(operand->offset / bytes);
     }
@@ -257,7 +260,7 @@ done:
 
 /* --- the body --------------------------------------------------------------------------------- */
 
-/* The values that the body returns; false if the root is none that was flattened. */
+/* The values that the body returns; false if the root was not flattened. */
 static bool find_results(const op_body_t *body, const body_term_t *root, int *results) {
   if (!root) return false;
   bool tuple = hlo_shape_is_tuple(body->computation->root->shape);
@@ -279,7 +282,7 @@ static hr_status_t flatten_body(flattener_t *f, op_body_t *body) {
     HR_TRY(add_value(f, BODY_PARAM, k, NULL, body->param_dtypes[k], &arguments[k]));
   HR_TRY(flatten_computation(f, body->computation, arguments, body->param_count, &root));
   if (!find_results(body, root, results)) return NULL;
-  drop_dead_steps(f, results, body->result_count);
+  remove_dead_steps(f, results, body->result_count);
   find_last_readers(f, results, body->result_count);
   HR_TRY(assign_offsets(f, &body->lane_bytes));
   HR_TRY(

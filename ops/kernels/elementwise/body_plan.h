@@ -1,11 +1,11 @@
-/* What a body is once it is flattened. Private to body.c, which runs it, and body_flatten.c, which
- * makes it. */
+/* The flattened form of a body. Private to body.c, which executes it, and body_flatten.c, which
+ * builds it. */
 #ifndef HLO_OPS_BODY_PLAN_H
 #define HLO_OPS_BODY_PLAN_H
 
 #include "ops/kernels/elementwise/body.h"
 
-/* Of the scratch area of a run, on the C stack. */
+/* Size of a run's scratch area, which is on the C stack. */
 #define BODY_SCRATCH_BYTES 16384
 
 typedef enum body_kind { BODY_PARAM, BODY_CONSTANT, BODY_STEP } body_kind_t;
@@ -13,18 +13,18 @@ typedef enum body_kind { BODY_PARAM, BODY_CONSTANT, BODY_STEP } body_kind_t;
 /* A scalar inside the body. */
 typedef struct body_value {
   body_kind_t kind;
-  int number;       /* of the parameter, or of the step */
-  const void *data; /* of a constant: one element, borrowed from the module */
+  int number;       /* parameter or step number */
+  const void *data; /* constant: one element, borrowed from the module */
   int element_bytes;
-  int last_reader; /* step that reads it last; -1: none; the step count for results */
-  int64_t offset;  /* of a step's result: its lane 0 in the scratch area, in bytes per lane */
+  int last_reader; /* last step that reads it; -1: none; the step count for results */
+  int64_t offset;  /* step result: offset of lane 0 in the scratch area, bytes per lane */
 } body_value_t;
 
 typedef struct body_step {
   const ew_kernel_t *kernel;
   const hlo_instr_t *instr;
   int operand_count;
-  int operands[EW_MAX_OPERANDS]; /* values */
+  int operands[EW_MAX_OPERANDS]; /* indices of values */
   int result;
 } body_step_t;
 
@@ -36,17 +36,16 @@ struct op_body {
   int value_count, step_count;
   const body_value_t *values;
   const body_step_t *steps;
-  const int *results;     /* values */
-  int64_t lane_bytes;     /* of scratch for one lane */
-  hlo_opcode_t binary_op; /* if binary_kernel is not NULL */
+  const int *results;     /* indices of values */
+  int64_t lane_bytes;     /* scratch bytes per lane */
+  hlo_opcode_t binary_op; /* valid if binary_kernel is not NULL */
   const ew_kernel_t *binary_kernel;
 };
 
-/* Is it an array of one element, of whatever rank? */
+/* True for an array of one element, of any rank. */
 bool body_is_scalar(const hlo_shape_t *shape);
-/* Makes the steps of a body whose computation and types are set. A computation that is not
- * elementwise, or too large once all its calls are inlined, is no failure: it leaves body->flat
- * false. */
+/* Builds the steps of a body whose computation and types are set. A computation that is not
+ * elementwise, or too large once its calls are inlined, is no error: body->flat stays false. */
 hr_status_t body_flatten(hr_arena_t *arena, op_body_t *body);
 
 #endif

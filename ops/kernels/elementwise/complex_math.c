@@ -1,8 +1,11 @@
+/* Complex functions in f64. Those with good implementations in the C library are forwarded to it;
+ * power, cbrt and atan2 use the 64-bit mantissa of long double, because the product with the
+ * exponent magnifies the logarithm's error; expm1 and log1p avoid cancellation near 0. */
 #include "ops/kernels/elementwise/complex_math.h"
 
 #include <complex.h>
 
-/* C's complex type has the layout of its two parts. */
+/* C's complex types have the layout of an array of their two parts. */
 typedef union builtin_complex {
   c128_t parts;
   double complex value;
@@ -14,29 +17,29 @@ typedef union long_complex {
   long double complex value;
 } long_complex_t;
 
-#define FROM_C_LIBRARY(op, function)    \
-  c128_t c128_##op(c128_t z) {          \
-    builtin_complex_t u = {.parts = z}; \
-    u.value = function(u.value);        \
-    return u.parts;                     \
+#define DEFINE_LIBC_FUNCTION(op, function) \
+  c128_t c128_##op(c128_t z) {             \
+    builtin_complex_t u = {.parts = z};    \
+    u.value = function(u.value);           \
+    return u.parts;                        \
   }
-FROM_C_LIBRARY(acos, cacos)
-FROM_C_LIBRARY(acosh, cacosh)
-FROM_C_LIBRARY(asin, casin)
-FROM_C_LIBRARY(asinh, casinh)
-FROM_C_LIBRARY(atan, catan)
-FROM_C_LIBRARY(atanh, catanh)
-FROM_C_LIBRARY(cosine, ccos)
-FROM_C_LIBRARY(cosh, ccosh)
-FROM_C_LIBRARY(log, clog)
-FROM_C_LIBRARY(sine, csin)
-FROM_C_LIBRARY(sinh, csinh)
-FROM_C_LIBRARY(sqrt, csqrt)
-FROM_C_LIBRARY(tan, ctan)
-FROM_C_LIBRARY(tanh, ctanh)
+DEFINE_LIBC_FUNCTION(acos, cacos)
+DEFINE_LIBC_FUNCTION(acosh, cacosh)
+DEFINE_LIBC_FUNCTION(asin, casin)
+DEFINE_LIBC_FUNCTION(asinh, casinh)
+DEFINE_LIBC_FUNCTION(atan, catan)
+DEFINE_LIBC_FUNCTION(atanh, catanh)
+DEFINE_LIBC_FUNCTION(cosine, ccos)
+DEFINE_LIBC_FUNCTION(cosh, ccosh)
+DEFINE_LIBC_FUNCTION(log, clog)
+DEFINE_LIBC_FUNCTION(sine, csin)
+DEFINE_LIBC_FUNCTION(sinh, csinh)
+DEFINE_LIBC_FUNCTION(sqrt, csqrt)
+DEFINE_LIBC_FUNCTION(tan, ctan)
+DEFINE_LIBC_FUNCTION(tanh, ctanh)
 
-/* e^x (cos y + i sin y): nothing is known where the angle is not, not even of the zero that C's
- * cexp gives at x = -inf. */
+/* e^x (cos y + i sin y). NaN where the angle y is not finite, even at x = -inf, where C's cexp
+ * returns zeros. */
 c128_t c128_exponential(c128_t z) {
   builtin_complex_t u = {.parts = z};
   if (!isfinite(z.im)) return (c128_t){NAN, NAN};
@@ -46,11 +49,10 @@ c128_t c128_exponential(c128_t z) {
 
 double c128_abs(c128_t z) { return z.re != z.re || z.im != z.im ? NAN : hypot(z.re, z.im); }
 
-/* 1 with the sign of x if it is infinite, else 0 with that sign. */
+/* +-1 if x is infinite, else +-0, with the sign of x (Annex G). */
 static double infinite_part(double x) { return copysign(isinf(x) ? 1 : 0, x); }
 
-/* The cases in which the scaled formula gives NaN for both parts, although the quotient is known.
- */
+/* Cases in which Smith's formula gives NaN for both parts although the quotient is defined. */
 static bool divide_special(c128_t a, c128_t b, c128_t *out) {
   bool a_finite = isfinite(a.re) && isfinite(a.im), b_finite = isfinite(b.re) && isfinite(b.im);
   if (b.re == 0 && b.im == 0) {
@@ -82,8 +84,7 @@ c128_t c128_divide(c128_t a, c128_t b) {
   return (c128_t){(a.re + a.im * ratio) / denominator, (a.im - a.re * ratio) / denominator};
 }
 
-/* e^(w log z), with the 64-bit mantissa of long double because the product magnifies the
- * logarithm's error. */
+/* e^(w log z) in long double. */
 static c128_t power_by_log(c128_t z, c128_t w) {
   long_complex_t log = {.value = clogl((long_complex_t){{z.re, z.im}}.value)};
   long_complex_t product = {{w.re * log.re - w.im * log.im, w.re * log.im + w.im * log.re}};
@@ -154,14 +155,14 @@ c128_t c128_sign(c128_t z) {
 /* --- arrays ----------------------------------------------------------------------------------- */
 
 static inline c128_t c128_of_abs(c128_t z) { return (c128_t){c128_abs(z), 0}; }
-#define ONE_1(op, function)                                     \
+#define DEFINE_LANES_1(op, function)                            \
   void c128_lanes_##op(int64_t count, double *re, double *im) { \
     for (int64_t i = 0; i < count; i++) {                       \
       c128_t result = function((c128_t){re[i], im[i]});         \
       re[i] = result.re, im[i] = result.im;                     \
     }                                                           \
   }
-#define COMPLEX_LANES_1(op) ONE_1(op, c128_##op)
+#define COMPLEX_LANES_1(op) DEFINE_LANES_1(op, c128_##op)
 #define COMPLEX_LANES_2(op)                                                          \
   void c128_lanes_##op(int64_t count, double *re, double *im, const double *re_2,    \
                        const double *im_2) {                                         \
@@ -170,5 +171,5 @@ static inline c128_t c128_of_abs(c128_t z) { return (c128_t){c128_abs(z), 0}; }
       re[i] = result.re, im[i] = result.im;                                          \
     }                                                                                \
   }
-ONE_1(abs, c128_of_abs)
+DEFINE_LANES_1(abs, c128_of_abs)
 COMPLEX_LANES

@@ -1,9 +1,9 @@
-/* What the elementwise ops mean on complex numbers. c64 does its plain arithmetic in f32 and
- * everything else in c128, rounded once at the end. Multiply is the textbook formula, without
- * recovery of infinities: (inf + 0i) * (0 + 1i) = NaN + inf i. Divide scales as Smith's method does
- * and treats zero and infinite operands as C's Annex G asks. The functions have Annex G's special
- * values and branch cuts. abs is NaN if either part is. maximum, minimum and clamp order numbers by
- * their real, then by their imaginary parts, and give back an operand that has a NaN. */
+/* The meaning of elementwise ops on complex numbers. c64 does plain arithmetic in f32 and
+ * everything else in c128, rounded once. Multiply is the textbook formula, without recovery of
+ * infinities: (inf + 0i) * (0 + 1i) = NaN + inf i. Divide scales by Smith's method and treats zero
+ * and infinite operands as C's Annex G does. Functions have Annex G's special values and branch
+ * cuts. abs is NaN if either part is. maximum, minimum and clamp order by real, then imaginary
+ * part, and return an operand that has a NaN. */
 #ifndef HLO_OPS_COMPLEX_MATH_H
 #define HLO_OPS_COMPLEX_MATH_H
 
@@ -45,14 +45,14 @@ SCALAR_COMPLEX(c128, c128_t, double)
 double c128_abs(c128_t z);
 c128_t c128_divide(c128_t a, c128_t b);
 
-/* Squares of floats neither overflow nor vanish as doubles; of an infinite and a NaN part the sum
- * is NaN. */
+/* Squares of floats neither overflow nor underflow in double; an infinite and a NaN part give
+ * NaN. */
 static inline float c64_abs(c64_t z) {
   return (float)sqrt((double)z.re * z.re + (double)z.im * z.im);
 }
 
-/* Products of floats are exact as doubles, so the plain formula is good to the last bit where
- * nothing is special. */
+/* Products of floats are exact in double: the textbook formula is correctly rounded but for
+ * special operands. */
 static inline c64_t c64_divide(c64_t a, c64_t b) {
   c128_t x = c64_widen(a), y = c64_widen(b);
   double squares = y.re * y.re + y.im * y.im;

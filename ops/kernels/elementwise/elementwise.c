@@ -1,7 +1,9 @@
-/* Elementwise kernels: finding the loop for an instruction, and running it over types that it does
- * not know itself. Loops exist for the compute types only. Floats of 16 bits and fewer pass through
- * f32 in blocks that stay in the first cache; integers of fewer than 8 bits are computed in 8 and
- * wrapped. */
+/* Elementwise kernels: look-up of the loop for an instruction, and its execution.
+ *
+ * Loops exist for compute types only. Other types pass through one (ew_passage_t): floats of 16
+ * bits and fewer are widened to f32 and rounded back in blocks that stay in the L1 cache; integers
+ * of fewer than 8 bits are computed in 8 and wrapped. Results reuse the buffer of an operand where
+ * the interpreter owns the last reference. */
 #include "ops/kernels/elementwise/elementwise.h"
 
 #include <string.h>
@@ -11,13 +13,13 @@
 #include "ops/kernels/elementwise/elementwise_loops.h"
 #include "ops/kernels/elementwise/scalar.h"
 
-enum { EW_BLOCK = 512 };
+enum { EW_BLOCK = 512 }; /* elements converted at a time */
 
-/* How an operand or result of some type reaches the loop. */
+/* The conversion of an operand or result to and from the loop's type. */
 typedef enum ew_passage {
   EW_AS_IS,
-  EW_BY_F32, /* a narrow float */
-  EW_WRAP    /* an integer of fewer than 8 bits: as it is in, wrapped out */
+  EW_BY_F32, /* narrow floats: widened, and rounded on return */
+  EW_WRAP    /* integers of fewer than 8 bits: wrapped on return */
 } ew_passage_t;
 
 struct ew_kernel {
@@ -25,12 +27,12 @@ struct ew_kernel {
   ew_fold_fn fold;
   ew_params_t params;
   int operand_count;
-  bool plain;       /* every passage is EW_AS_IS */
-  bool fold_rounds; /* a step of the fold may give what the type cannot hold */
+  bool plain;       /* all passages are EW_AS_IS */
+  bool fold_rounds; /* the fold must be rounded to the type after each step */
   ew_passage_t operands[EW_MAX_OPERANDS], result;
 };
 
-static ew_passage_t passage_of(hr_dtype_t type) {
+static ew_passage_t type_passage(hr_dtype_t type) {
   const hr_dtype_info_t *info = &hr_dtype_table[type];
   if (info->class_ == HR_CLASS_FLOAT && info->compute != type) return EW_BY_F32;
   return hr_dtype_is_integer(type) && info->bits < 8 ? EW_WRAP : EW_AS_IS;
@@ -47,7 +49,7 @@ static ew_row_t find_row(hlo_opcode_t op, hr_dtype_t type) {
   return row;
 }
 
-/* The result type that an op has by the type of its operands; the declared one where it is free. */
+/* The result type that follows from the operand types; the declared one where it is free. */
 static hr_dtype_t result_type(hlo_opcode_t op, const ew_params_t *params) {
   switch (op) {
     case HLO_CONVERT:
@@ -69,6 +71,7 @@ static hr_dtype_t result_type(hlo_opcode_t op, const ew_params_t *params) {
   }
 }
 
+/* True if result and operand types are those of the op. */
 static bool types_fit(hlo_opcode_t op, const ew_params_t *params, int operand_count) {
   if (params->result != result_type(op, params)) return false;
   if (op == HLO_SELECT)
@@ -79,8 +82,8 @@ static bool types_fit(hlo_opcode_t op, const ew_params_t *params, int operand_co
   return true;
 }
 
-/* An unsigned (or, for 16 bytes, complex) type for moving elements of this size. */
-static hr_dtype_t mover_type(hr_dtype_t type) {
+/* A type of the same size whose copies preserve bits. */
+static hr_dtype_t copy_type(hr_dtype_t type) {
   switch (hr_dtype_bytes(type)) {
     case 1:
       return HR_U8;
@@ -95,11 +98,12 @@ static hr_dtype_t mover_type(hr_dtype_t type) {
   }
 }
 
+/* Equal types are copied bit by bit; others convert between their compute types. */
 static ew_loop_fn convert_loop(const ew_params_t *params) {
   hr_dtype_t from = params->operands[0], to = params->result;
-  if (from == to) return ew_convert_loop(mover_type(from), mover_type(to), false);
+  if (from == to) return ew_convert_loop(copy_type(from), copy_type(to), false);
   return ew_convert_loop(hr_dtype_table[from].compute, hr_dtype_table[to].compute,
-                         passage_of(to) == EW_BY_F32);
+                         type_passage(to) == EW_BY_F32);
 }
 
 static bool is_total_order(hlo_opcode_t op, const hlo_instr_t *instr) {
@@ -107,20 +111,20 @@ static bool is_total_order(hlo_opcode_t op, const hlo_instr_t *instr) {
          hlo_attr_enum(instr, HLO_ATTR_TYPE) == HLO_COMPARISON_TOTALORDER;
 }
 
-/* Ops whose loops take the elements' bits whatever they mean. */
-static bool works_on_bits(hlo_opcode_t op, const hlo_instr_t *instr, const ew_params_t *params) {
+/* Ops that move or compare bits whatever the type. */
+static bool is_bitwise_op(hlo_opcode_t op, const hlo_instr_t *instr, const ew_params_t *params) {
   return op == HLO_SELECT || (op == HLO_CONVERT && params->operands[0] == params->result) ||
          is_total_order(op, instr);
 }
 
 static void set_passages(ew_kernel_t *kernel, hlo_opcode_t op, const hlo_instr_t *instr) {
-  bool on_bits = works_on_bits(op, instr, &kernel->params);
+  bool on_bits = is_bitwise_op(op, instr, &kernel->params);
   kernel->plain = true;
   for (int k = 0; k < kernel->operand_count; k++) {
-    kernel->operands[k] = on_bits ? EW_AS_IS : passage_of(kernel->params.operands[k]);
+    kernel->operands[k] = on_bits ? EW_AS_IS : type_passage(kernel->params.operands[k]);
     if (kernel->operands[k] == EW_BY_F32) kernel->plain = false;
   }
-  kernel->result = on_bits ? EW_AS_IS : passage_of(kernel->params.result);
+  kernel->result = on_bits ? EW_AS_IS : type_passage(kernel->params.result);
   if (kernel->result != EW_AS_IS) kernel->plain = false;
 }
 
@@ -155,8 +159,8 @@ static hr_status_t unsupported(hlo_opcode_t op, const ew_params_t *params) {
                   hr_dtype_name(params->operands[0]), hr_dtype_name(params->result));
 }
 
-static hr_status_t finish_kernel(hr_arena_t *arena, ew_kernel_t *kernel, hlo_opcode_t op,
-                                 const hlo_instr_t *instr, const ew_kernel_t **out_kernel) {
+static hr_status_t build_kernel(hr_arena_t *arena, ew_kernel_t *kernel, hlo_opcode_t op,
+                                const hlo_instr_t *instr, const ew_kernel_t **out_kernel) {
   ew_params_t *params = &kernel->params;
   bool arrays = hr_dtype_is_array(params->result);
   for (int k = 0; k < kernel->operand_count; k++)
@@ -179,9 +183,9 @@ static hr_status_t finish_kernel(hr_arena_t *arena, ew_kernel_t *kernel, hlo_opc
   return NULL;
 }
 
-/* An exponent as wide as the operand's own changes nothing, also where f32, which stands in for it,
- * has a wider one. */
-static hr_status_t reduced_precision(const hlo_instr_t *instr, ew_params_t *params) {
+/* An exponent at least as wide as the operand's has no effect, also where f32 stands in with a
+ * wider one. */
+static hr_status_t read_reduced_precision(const hlo_instr_t *instr, ew_params_t *params) {
   int64_t exponent = hlo_attr_int(instr, HLO_ATTR_EXPONENT_BITS);
   int64_t mantissa = hlo_attr_int(instr, HLO_ATTR_MANTISSA_BITS);
   const hr_float_format_t *format = hr_float_format(params->operands[0]);
@@ -208,8 +212,8 @@ hr_status_t ew_kernel_prepare(hr_arena_t *arena, const hlo_instr_t *instr,
                     instr->operand_count);
   for (int k = 0; k < instr->operand_count; k++)
     kernel.params.operands[k] = instr->operands[k]->shape->dtype;
-  if (instr->op == HLO_REDUCE_PRECISION) HR_TRY(reduced_precision(instr, &kernel.params));
-  return finish_kernel(arena, &kernel, instr->op, instr, out_kernel);
+  if (instr->op == HLO_REDUCE_PRECISION) HR_TRY(read_reduced_precision(instr, &kernel.params));
+  return build_kernel(arena, &kernel, instr->op, instr, out_kernel);
 }
 
 hr_status_t ew_kernel_binary(hr_arena_t *arena, hlo_opcode_t op, hr_dtype_t dtype,
@@ -218,13 +222,13 @@ hr_status_t ew_kernel_binary(hr_arena_t *arena, hlo_opcode_t op, hr_dtype_t dtyp
                         .params = {.operands = {dtype, dtype}, .result = dtype}};
   if (!hlo_op_is(op, OP_ELEMENTWISE) || hlo_op_table[op].operands != 2)
     return unsupported(op, &kernel.params);
-  return finish_kernel(arena, &kernel, op, NULL, out_kernel);
+  return build_kernel(arena, &kernel, op, NULL, out_kernel);
 }
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-/* Brings integers of fewer than 8 bits, computed in 8, back into their range. */
-static void wrap(hr_dtype_t type, int64_t count, void *elements) {
+/* Wraps integers of fewer than 8 bits, computed in 8, into their range. */
+static void wrap_narrow_integers(hr_dtype_t type, int64_t count, void *elements) {
   int bits = hr_dtype_table[type].bits;
   int8_t *s = elements;
   uint8_t *u = elements;
@@ -234,8 +238,9 @@ static void wrap(hr_dtype_t type, int64_t count, void *elements) {
     for (int64_t i = 0; i < count; i++) u[i] = u8_low(u[i], bits);
 }
 
-/* Widens `count` elements that lie `step` apart. */
-static void widen(hr_dtype_t type, const void *from, int64_t step, int64_t count, float *to) {
+/* Widens `count` elements that are `step` elements apart. */
+static void widen_to_f32(hr_dtype_t type, const void *from, int64_t step, int64_t count,
+                         float *to) {
   if (step == 1) {
     hr_floats_to_f32(type, from, to, count);
     return;
@@ -245,7 +250,8 @@ static void widen(hr_dtype_t type, const void *from, int64_t step, int64_t count
     hr_floats_to_f32(type, (const char *)from + i * step * bytes, to + i, 1);
 }
 
-/* Elements base .. base + n - 1. Operand k of a narrow type is widened into wide[k]. */
+/* Elements base .. base + n - 1. Operands of narrow types are widened into wide[k]; scalars
+ * once. */
 static void run_block(const ew_kernel_t *kernel, int64_t base, int64_t n, const void *const *in,
                       const int64_t *in_steps, void *out, float wide[][EW_BLOCK]) {
   const void *at[EW_MAX_OPERANDS];
@@ -256,9 +262,9 @@ static void run_block(const ew_kernel_t *kernel, int64_t base, int64_t n, const 
     strides[k] = in_steps[k];
     if (kernel->operands[k] != EW_BY_F32) continue;
     if (strides[k] != 0)
-      widen(type, at[k], strides[k], n, wide[k]);
+      widen_to_f32(type, at[k], strides[k], n, wide[k]);
     else if (base == 0)
-      widen(type, at[k], 1, 1, wide[k]);
+      widen_to_f32(type, at[k], 1, 1, wide[k]);
     if (strides[k] != 0) strides[k] = 1;
     at[k] = wide[k];
   }
@@ -266,7 +272,7 @@ static void run_block(const ew_kernel_t *kernel, int64_t base, int64_t n, const 
   void *result = kernel->result == EW_BY_F32 ? wide[EW_MAX_OPERANDS] : to;
   kernel->loop(&kernel->params, n, at, strides, result);
   if (kernel->result == EW_BY_F32) hr_floats_from_f32(kernel->params.result, result, to, n);
-  if (kernel->result == EW_WRAP) wrap(kernel->params.result, n, to);
+  if (kernel->result == EW_WRAP) wrap_narrow_integers(kernel->params.result, n, to);
 }
 
 static bool all_scalars(const ew_kernel_t *kernel, const int64_t *in_steps) {
@@ -298,7 +304,7 @@ static void round_to(hr_dtype_t type, float *value) {
   hr_floats_to_f32(type, &bits, value, 1);
 }
 
-/* A fold of narrow floats, rounded to their type after every step. */
+/* Fold of narrow floats, rounded to their type after each step. */
 static void fold_by_f32(const ew_kernel_t *kernel, int64_t count, const char *in, int64_t in_stride,
                         void *acc) {
   hr_dtype_t type = kernel->params.result;
@@ -307,7 +313,7 @@ static void fold_by_f32(const ew_kernel_t *kernel, int64_t count, const char *in
   hr_floats_to_f32(type, acc, &sum, 1);
   for (int64_t base = 0; base < count; base += EW_BLOCK) {
     int64_t n = hr_min(count - base, EW_BLOCK);
-    widen(type, in + base * stride, in_stride, n, wide);
+    widen_to_f32(type, in + base * stride, in_stride, n, wide);
     if (!kernel->fold_rounds) {
       kernel->fold(n, wide, 1, &sum);
       continue;
@@ -326,7 +332,7 @@ void ew_kernel_fold(const ew_kernel_t *kernel, int64_t count, const void *in, in
     fold_by_f32(kernel, count, in, in_stride, acc);
   } else if (kernel->fold) {
     kernel->fold(count, in, in_stride, acc);
-    if (kernel->result == EW_WRAP) wrap(kernel->params.result, 1, acc);
+    if (kernel->result == EW_WRAP) wrap_narrow_integers(kernel->params.result, 1, acc);
   } else {
     int64_t stride = in_stride * (int64_t)hr_dtype_bytes(kernel->params.result);
     for (int64_t i = 0; i < count; i++)
@@ -351,8 +357,7 @@ static bool same_dims(const hlo_value_t *value, const hlo_shape_t *shape) {
           memcmp(value->dims, shape->dims, (size_t)shape->rank * sizeof *shape->dims) == 0);
 }
 
-/* The result in the bytes of an operand that nobody else will read, if there is one; else in new
- * bytes. */
+/* Reuses the buffer of an operand at its last use, if nothing else refers to it; else allocates. */
 static hr_status_t result_value(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                 hlo_value_t **out_value) {
   const hlo_shape_t *shape = step->out_shape;

@@ -1,6 +1,6 @@
-/* Elementwise kernels: one typed loop per (op, type), found once, run on rows of any stride.
- * The scalar meaning of each op is one static inline function of scalar.h, which code generation
- * can share. */
+/* Elementwise kernels: one typed loop per op and type, looked up once, run on arrays of any stride.
+ * Each op's meaning on one element is a static inline function of scalar.h or complex_math.h, which
+ * code generation shares. Thread: kernels never change; any number of threads may run one. */
 #ifndef HLO_OPS_ELEMENTWISE_H
 #define HLO_OPS_ELEMENTWISE_H
 
@@ -10,23 +10,23 @@
 
 typedef struct ew_kernel ew_kernel_t;
 
-/* The loop body for an elementwise instruction (any op with OP_ELEMENTWISE) as its operand and
- * result types say. Immutable, lives in the arena. Errors: UNSUPPORTED for a type the op does not
- * have. */
+/* Looks up the kernel of an elementwise instruction (any op with OP_ELEMENTWISE).
+ * Errors: UNSUPPORTED for types that the op does not have; INVALID for parameters out of range.
+ * Owner:  lives in the arena. */
 hr_status_t ew_kernel_prepare(hr_arena_t *arena, const hlo_instr_t *instr,
                               const ew_kernel_t **out_kernel);
-/* The same for a bare binary op on one type (add, maximum, ... of reductions). */
+/* The same for a bare binary op on one type, as reductions use them. */
 hr_status_t ew_kernel_binary(hr_arena_t *arena, hlo_opcode_t op, hr_dtype_t dtype,
                              const ew_kernel_t **out_kernel);
 
-/* out[i] = op(in0[i], ...) for i < count. Steps in elements: 1, 0 (one element for all) or anything
- * else. `out` is dense; it may be the same memory as a dense operand of the same element size, not
- * overlap otherwise. */
+/* out[i] = op(in[0][i * in_steps[0]], ...) for i < count. Strides in elements; 0 repeats one
+ * element. out is dense; it may be the memory of a dense operand of the same element size, and must
+ * not overlap operands otherwise. */
 void ew_kernel_run(const ew_kernel_t *kernel, int64_t count, const void *const *in,
                    const int64_t *in_steps, void *out);
 
-/* acc = op(acc, in[0]), op(acc, in[1]), ... in this order, for a kernel from ew_kernel_binary: one
- * accumulator element. */
+/* acc = op(acc, in[0]), op(acc, in[in_step]), ... in this order; one accumulator element. For
+ * kernels from ew_kernel_binary. */
 void ew_kernel_fold(const ew_kernel_t *kernel, int64_t count, const void *in, int64_t in_step,
                     void *acc);
 

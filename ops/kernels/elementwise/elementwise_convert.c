@@ -1,4 +1,7 @@
-/* Conversions between element types. */
+/* Conversions between element types: one loop per pair of compute types. Narrow types pass through
+ * their compute type (elementwise.c); a conversion to a narrow float from a type that is not exact
+ * in f32 rounds to odd first, so that both roundings together equal one (Boldo and Melquiond).
+ * Floats to integers truncate and saturate. stochastic-convert computes in f64. */
 #include "base/arith.h"
 #include "ops/kernels/elementwise/complex_math.h"
 #include "ops/kernels/elementwise/elementwise_loops.h"
@@ -6,8 +9,8 @@
 
 #define LOOP(from, A, to, T, EXPRESSION) EW_UNARY(from##_to_##to##_loop, T, A, EXPRESSION)
 
-/* All loops from one type. x: the number that is converted; as_pred: is it not zero? The other
- * three say how x becomes an integer of up to 32 bits, or of more. */
+/* All loops from one type. x: the number to convert; as_pred: whether it is nonzero; the last
+ * four convert x to integers of up to 32 bits, or of more. */
 #define CONVERT_LOOPS(p, A, x, as_pred, SHORT_S, SHORT_U, LONG_S, LONG_U) \
   LOOP(p, A, pred, uint8_t, as_pred)                                      \
   LOOP(p, A, s8, int8_t, (int8_t)SHORT_S(x))                              \
@@ -59,14 +62,14 @@
   CONVERT_LOOPS(p, A, a, a != 0, SHORT_S, SHORT_U, LONG_S, LONG_U)
 #define INTEGER_LOOPS(p, A) REAL_LOOPS(p, A, , , , )
 
-/* Numbers with a fraction saturate at the width of the result. */
+/* Conversions of floats saturate at the true width of the result. */
 #define TO_SHORT_S(x) f64_to_short_signed(x, params->bits)
 #define TO_SHORT_U(x) f64_to_short_unsigned(x, params->bits)
 #define TO_LONG_S(x) f64_to_signed(x, params->bits)
 #define TO_LONG_U(x) f64_to_unsigned(x, params->bits)
 #define FLOAT_LOOPS(p, A) REAL_LOOPS(p, A, TO_SHORT_S, TO_SHORT_U, TO_LONG_S, TO_LONG_U)
 
-/* The real part of a complex number counts; it is not zero if either part is not. */
+/* The real part is converted; for pred, either part counts. */
 #define COMPLEX_LOOPS(p, A)                                   \
   LOOP(p, A, c64, c64_t, ((c64_t){(float)a.re, (float)a.im})) \
   LOOP(p, A, c128, c128_t, ((c128_t){a.re, a.im}))            \
@@ -85,7 +88,7 @@ FLOAT_LOOPS(f64, double)
 COMPLEX_LOOPS(c64, c64_t)
 COMPLEX_LOOPS(c128, c128_t)
 
-/* On the way to a narrower float. The types that are not here are exact in f32. */
+/* f32 rounded to odd, as a step to a narrower float. Types that are not listed are exact in f32. */
 EW_UNARY(s32_to_odd_loop, float, int32_t, s64_to_odd_f32(a))
 EW_UNARY(s64_to_odd_loop, float, int64_t, s64_to_odd_f32(a))
 EW_UNARY(u32_to_odd_loop, float, uint32_t, u64_to_odd_f32(a))
@@ -145,17 +148,16 @@ ew_loop_fn ew_convert_loop(hr_dtype_t from, hr_dtype_t to, bool to_odd) {
   }
 }
 
-/* Stochastic conversion: the magnitude is cut to a multiple of `unit`, and goes to the next one if
- * the random integer of `random_bits` bits is below the part cut off, as a fraction of that
- * integer's range. */
+/* Truncates the magnitude to a multiple of `unit`, and rounds up if the random integer of
+ * `random_bits` bits, as a fraction of its range, is below the truncated part. */
 static double round_stochastic(double x, double unit, double random, int random_bits) {
   double strides = fabs(x) / unit, kept = floor(strides);
   bool up = random < floor(ldexp(strides - kept, random_bits));
   return copysign((kept + up) * unit, x);
 }
 
-/* The distance of neighbouring numbers around x: 1 for integers, for floats it follows from the
- * exponent of x. */
+/* The distance of neighbouring results around x: 1 for integers, for floats a power of 2 given
+ * by the exponent of x. */
 static double result_unit(double x, const hr_float_format_t *format) {
   if (!format) return 1;
   int exponent, least = 1 - format->bias;
@@ -164,7 +166,7 @@ static double result_unit(double x, const hr_float_format_t *format) {
   return ldexp(1, exponent - format->mantissa_bits);
 }
 
-/* All types by way of f64, in which the rounded number is exact: the last conversion only
+/* Everything passes through f64, in which the rounded number is exact: the last conversion only
  * saturates. */
 static void stochastic_loop(EW_ARGUMENTS) {
   enum { BLOCK = 64 };

@@ -1,4 +1,6 @@
-/* Elementwise arithmetic on f32 and f64; elementwise_math.c has the transcendental functions. */
+/* Elementwise arithmetic on f32 and f64; elementwise_math.c has the transcendental functions.
+ * Narrow floats are computed here in f32 and rounded by elementwise.c; only their folds round after
+ * each step. */
 #include "ops/kernels/elementwise/elementwise_loops.h"
 #include "ops/kernels/elementwise/scalar.h"
 
@@ -53,7 +55,7 @@ FLOAT_LOOPS(f64, double)
 EW_UNARY(narrow_reduce_precision_loop, float, float,
          f32_reduce_narrow(a, params->least_normal, params->exponent_bits, params->mantissa_bits))
 
-/* Folds over numbers of 16 bits, widened: the sum or product is rounded to their type after every
+/* Folds over 16-bit floats, widened: the accumulator is rounded to the narrow type after each
  * step. */
 static inline float to_bf16(float x) { return hr_bf16_to_f32(hr_f32_to_bf16(x)); }
 static inline float to_f16(float x) { return hr_f16_to_f32(hr_f32_to_f16(x)); }
@@ -63,10 +65,9 @@ EW_FOLD(f16_add_fold, float, to_f16(f32_add(a, b)))
 EW_FOLD(f16_multiply_fold, float, to_f16(f32_multiply(a, b)))
 
 ew_fold_fn ew_rounding_fold(hlo_opcode_t op, hr_dtype_t type) {
-  if (type == HR_BF16)
-    return op == HLO_ADD ? bf16_add_fold : op == HLO_MULTIPLY ? bf16_multiply_fold : NULL;
-  if (type == HR_F16)
-    return op == HLO_ADD ? f16_add_fold : op == HLO_MULTIPLY ? f16_multiply_fold : NULL;
+  if (type != HR_BF16 && type != HR_F16) return NULL;
+  if (op == HLO_ADD) return type == HR_BF16 ? bf16_add_fold : f16_add_fold;
+  if (op == HLO_MULTIPLY) return type == HR_BF16 ? bf16_multiply_fold : f16_multiply_fold;
   return NULL;
 }
 
@@ -76,5 +77,6 @@ ew_loop_fn ew_reduce_precision_loop(hr_dtype_t type) {
 }
 
 ew_row_t ew_float_row(hlo_opcode_t op, hr_dtype_t type) {
-  return type == HR_F32 ? f32_rows[op] : type == HR_F64 ? f64_rows[op] : (ew_row_t){NULL, NULL};
+  if (type == HR_F32) return f32_rows[op];
+  return type == HR_F64 ? f64_rows[op] : (ew_row_t){NULL, NULL};
 }

@@ -1,4 +1,6 @@
-/* Elementwise ops on integers and pred. */
+/* Elementwise ops on integers and pred. Types narrower than 8 bits are computed in 8 bits; ops
+ * whose meaning depends on the width read params->bits, and elementwise.c wraps the others'
+ * results. */
 #include "ops/kernels/elementwise/elementwise_loops.h"
 #include "ops/kernels/elementwise/scalar.h"
 
@@ -62,7 +64,7 @@ INTEGER_LOOPS(u16, uint16_t)
 INTEGER_LOOPS(u32, uint32_t)
 INTEGER_LOOPS(u64, uint64_t)
 
-/* Pred is the ring of two values: sums are `or`, products `and`. */
+/* Pred as a ring of two values: addition is `or`, multiplication is `and`. */
 EW_UNARY(pred_not_loop, uint8_t, uint8_t, !a)
 
 static ew_row_t pred_row(hlo_opcode_t op) {

@@ -1,53 +1,78 @@
-/* How the files of elementwise kernels make their loops: one macro per number of operands, which
- * turns an expression of the elements a, b, c into a loop over arrays. Private to elementwise*.c.
- */
+/* Macros from which the elementwise kernels make their loops: one per number of operands, turning
+ * an expression in the elements a, b, c into a loop over arrays. Contiguous and scalar operands get
+ * loops of their own, which vectorise. Private to elementwise*.c. */
 #ifndef HLO_OPS_ELEMENTWISE_LOOPS_H
 #define HLO_OPS_ELEMENTWISE_LOOPS_H
 
 #include "ops/kernels/elementwise/elementwise.h"
 
-/* What a loop may need to know beside its operands. */
+/* Parameters of a loop besides its operands. */
 typedef struct ew_params {
-  int bits;                         /* true width of the integers: of the result, for conversions */
+  int bits;                         /* true integer width; the result's, for conversions */
   int exponent_bits, mantissa_bits; /* reduce-precision */
   float least_normal;  /* reduce-precision of a narrow float: its smallest normal number */
-  bool has_minus_zero; /* the operand's format, for the total order */
+  bool has_minus_zero; /* total order: whether the operand's format has -0 */
   hr_dtype_t operands[EW_MAX_OPERANDS], result;
 } ew_params_t;
 
-/* A loop over elements of compute types; steps as ew_kernel_run has them. */
+/* A loop over elements of compute types; strides as in ew_kernel_run. */
 typedef void (*ew_loop_fn)(const ew_params_t *params, int64_t count, const void *const *in,
                            const int64_t *strides, void *out);
 typedef void (*ew_fold_fn)(int64_t count, const void *in, int64_t stride, void *acc);
 
-/* Loops for an op on one compute type: NULL where there are none. */
+/* The loops for an op on one compute type; NULL where there are none. */
 typedef struct ew_row {
   ew_loop_fn loop;
-  ew_fold_fn fold; /* of the ops that reduce: add, multiply, maximum, minimum, and, or, xor */
+  ew_fold_fn fold; /* for reduction ops: add, multiply, maximum, minimum, and, or, xor */
 } ew_row_t;
 
-/* The families. `type` is a compute type; all return an empty row for an op that is not theirs. */
+/* The families of loops. `type` is a compute type; the row is empty for an op of another family. */
 ew_row_t ew_integer_row(hlo_opcode_t op, hr_dtype_t type);
 ew_row_t ew_float_row(hlo_opcode_t op, hr_dtype_t type);
 ew_row_t ew_math_row(hlo_opcode_t op, hr_dtype_t type);
 ew_row_t ew_complex_row(hlo_opcode_t op, hr_dtype_t type);
-/* `type` is the operands'. In the total order narrow floats are not widened: the loop reads their
- * bits. */
+/* `type` is the operands'. The total order of narrow floats is decided on their bits, without
+ * widening. */
 ew_loop_fn ew_compare_loop(hlo_enum_DIRECTION_t direction, hlo_enum_COMPARISON_t order,
                            hr_dtype_t type);
-/* The fold in f32 of a narrow float that rounds by itself; NULL if there is none. */
+/* A fold in f32 that rounds to the narrow float after each step; NULL if there is none. */
 ew_fold_fn ew_rounding_fold(hlo_opcode_t op, hr_dtype_t type);
-ew_loop_fn ew_reduce_precision_loop(hr_dtype_t type); /* of the operand, not its compute type */
+/* `type` is the operand's, not its compute type. */
+ew_loop_fn ew_reduce_precision_loop(hr_dtype_t type);
 ew_loop_fn ew_clamp_loop(hr_dtype_t type);
 ew_loop_fn ew_select_loop(size_t element_bytes);
-/* Between compute types. to_odd: to f32, with the rounding that makes a second one harmless. */
+/* Conversion between compute types. to_odd: to f32, rounded to odd, after which a second
+ * rounding is exact. */
 ew_loop_fn ew_convert_loop(hr_dtype_t from, hr_dtype_t to, bool to_odd);
 ew_loop_fn ew_stochastic_loop(const ew_params_t *params);
 
-/* An iteration may use no result of another one: the output is no operand, or element by element
- * the same. */
+/* X(OPCODE, function, ...) for each transcendental function and root of one operand that real and
+ * complex numbers share: the list from which loops and rows are made. */
+#define EW_MATH_UNARY(X, ...)                                  \
+  X(ACOS, acos, __VA_ARGS__)                                   \
+  X(ACOSH, acosh, __VA_ARGS__)                                 \
+  X(ASIN, asin, __VA_ARGS__)                                   \
+  X(ASINH, asinh, __VA_ARGS__)                                 \
+  X(ATAN, atan, __VA_ARGS__)                                   \
+  X(ATANH, atanh, __VA_ARGS__)                                 \
+  X(CBRT, cbrt, __VA_ARGS__)                                   \
+  X(COSINE, cosine, __VA_ARGS__)                               \
+  X(COSH, cosh, __VA_ARGS__)                                   \
+  X(EXPONENTIAL, exponential, __VA_ARGS__)                     \
+  X(EXPONENTIAL_MINUS_ONE, exponential_minus_one, __VA_ARGS__) \
+  X(LOG, log, __VA_ARGS__)                                     \
+  X(LOG_PLUS_ONE, log_plus_one, __VA_ARGS__)                   \
+  X(LOGISTIC, logistic, __VA_ARGS__)                           \
+  X(RSQRT, rsqrt, __VA_ARGS__)                                 \
+  X(SINE, sine, __VA_ARGS__)                                   \
+  X(SINH, sinh, __VA_ARGS__)                                   \
+  X(SQRT, sqrt, __VA_ARGS__)                                   \
+  X(TAN, tan, __VA_ARGS__)                                     \
+  X(TANH, tanh, __VA_ARGS__)
+
+/* Iterations are independent: the output is no operand, or is the operand element by element. */
 #if defined(__clang__)
-/* Loops that call functions stay scalar, and that is fine. */
+/* Loops that call functions stay scalar; clang would warn. */
 #pragma clang diagnostic ignored "-Wpass-failed"
 #define EW_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #define EW_OPTIMIZE
@@ -79,7 +104,7 @@ ew_loop_fn ew_stochastic_loop(const ew_params_t *params);
       EW_EACH(A a = as[i * stride], , , EXPRESSION) \
   }
 
-/* For cheap expressions: array with array, array with scalar, scalar with array, and the rest. */
+/* Cheap expressions: loops for array-array, array-scalar, scalar-array, and any strides. */
 #define EW_BINARY(name, OUT, A, EXPRESSION)                             \
   EW_OPTIMIZE static void name(EW_ARGUMENTS) {                          \
     (void)params;                                                       \
@@ -100,7 +125,7 @@ ew_loop_fn ew_stochastic_loop(const ew_params_t *params);
     }                                                                   \
   }
 
-/* For expressions beside whose cost the steps do not count. */
+/* Expensive expressions, for which the cost of strided access does not matter. */
 #define EW_BINARY_COSTLY(name, OUT, A, B, EXPRESSION)                 \
   EW_OPTIMIZE static void name(EW_ARGUMENTS) {                        \
     (void)params;                                                     \

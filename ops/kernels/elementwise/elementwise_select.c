@@ -1,11 +1,13 @@
-/* Compare, select and clamp. */
+/* Compare, select and clamp. Compare has one loop per direction and type, the total and weak orders
+ * being comparisons of integer keys (scalar.h: f32_order, f32_weak_order). Select moves bits and
+ * has one loop per element size. */
 #include <limits.h>
 
 #include "ops/kernels/elementwise/complex_math.h"
 #include "ops/kernels/elementwise/elementwise_loops.h"
 #include "ops/kernels/elementwise/scalar.h"
 
-/* Six loops in the order of hlo_enum_DIRECTION_t; `key` is what is compared of an element. */
+/* Six loops in the order of hlo_enum_DIRECTION_t; `key` maps an element to the compared value. */
 #define COMPARE_LOOPS(p, T, key)                               \
   EW_BINARY(p##_eq_loop, uint8_t, T, key(a) == key(b))         \
   EW_BINARY(p##_ne_loop, uint8_t, T, key(a) != key(b))         \
@@ -31,8 +33,8 @@ COMPARE_LOOPS(f64_total, double, f64_order)
 COMPARE_LOOPS(f32_weak, float, f32_weak_order)
 COMPARE_LOOPS(f64_weak, double, f64_weak_order)
 
-/* The total order of narrow floats, by their bits: sign and magnitude in the low params->bits bits.
- * In formats without -0 its pattern is NaN: a negative one, which comes before everything. */
+/* Total order of narrow floats by sign and magnitude in the low params->bits bits. In formats
+ * without -0 its pattern is a negative NaN, which is below everything. */
 static inline int narrow_order(unsigned element, int bits, bool has_minus_zero) {
   int sign = 1 << (bits - 1), magnitude = (int)element & (sign - 1);
   int negative = magnitude == 0 && !has_minus_zero ? INT_MIN : -1 - magnitude;
@@ -55,9 +57,9 @@ EW_BINARY_COSTLY(c128_ne_loop, uint8_t, c128_t, c128_t, (a.re != b.re) | (a.im !
 static const ew_loop_fn c64_compare[HLO_DIRECTION_COUNT] = {c64_eq_loop, c64_ne_loop};
 static const ew_loop_fn c128_compare[HLO_DIRECTION_COUNT] = {c128_eq_loop, c128_ne_loop};
 
-/* Of f32 and f64, which all floats are compared as but for their total order. */
-static ew_loop_fn float_loop(hlo_enum_DIRECTION_t direction, hlo_enum_COMPARISON_t order,
-                             bool is_double) {
+/* All orders but the total order of narrow floats are those of f32 and f64. */
+static ew_loop_fn float_compare_loop(hlo_enum_DIRECTION_t direction, hlo_enum_COMPARISON_t order,
+                                     bool is_double) {
   switch (order) {
     case HLO_COMPARISON_TOTALORDER:
       return (is_double ? f64_total_compare : f32_total_compare)[direction];
@@ -92,9 +94,9 @@ ew_loop_fn ew_compare_loop(hlo_enum_DIRECTION_t direction, hlo_enum_COMPARISON_t
     case HR_U64:
       return u64_compare[direction];
     case HR_F32:
-      return float_loop(direction, order, false);
+      return float_compare_loop(direction, order, false);
     case HR_F64:
-      return float_loop(direction, order, true);
+      return float_compare_loop(direction, order, true);
     case HR_C64:
       return c64_compare[direction];
     case HR_C128:

@@ -1,10 +1,13 @@
+/* Level j > 0 holds the sum of 2^(j-1) blocks. When a block of PAIRWISE_SUM_BLOCK rows is complete
+ * it is carried: added to full levels from 1 upwards, and stored in the first empty one, exactly as
+ * a binary counter is incremented. Levels swap buffers instead of copying. */
 #include "ops/kernels/elementwise/pairwise_sum.h"
 
 #include <string.h>
 
 #include "ops/kernels/common/strided_loops.h"
 
-static hr_status_t make_level(pairwise_sum_t *pairwise_sum, int j) {
+static hr_status_t allocate_level(pairwise_sum_t *pairwise_sum, int j) {
   if (pairwise_sum->level[j]) return NULL;
   size_t bytes;
   void *memory;
@@ -18,7 +21,7 @@ hr_status_t pairwise_sum_init(pairwise_sum_t *pairwise_sum, hr_arena_t *arena,
                               const ew_kernel_t *kernel, int64_t max_lanes, size_t element_bytes) {
   *pairwise_sum = (pairwise_sum_t){
       .kernel = kernel, .arena = arena, .max_lanes = max_lanes, .element_bytes = element_bytes};
-  return make_level(pairwise_sum, 0);
+  return allocate_level(pairwise_sum, 0);
 }
 
 void pairwise_sum_clear(pairwise_sum_t *pairwise_sum, int64_t lanes) {
@@ -35,11 +38,11 @@ static void merge_level(pairwise_sum_t *pairwise_sum, int j) {
   pairwise_sum->full[j] = false;
 }
 
-/* Moves the block under way up to the first free level, with all that is below it. */
+/* Carries the completed block to the first empty level. */
 static hr_status_t carry_block(pairwise_sum_t *pairwise_sum) {
   int j = 1;
   for (; pairwise_sum->full[j]; j++) merge_level(pairwise_sum, j);
-  HR_TRY(make_level(pairwise_sum, j));
+  HR_TRY(allocate_level(pairwise_sum, j));
   char *free_level = pairwise_sum->level[j];
   pairwise_sum->level[j] = pairwise_sum->level[0];
   pairwise_sum->level[0] = free_level;
@@ -70,11 +73,11 @@ void *pairwise_sum_total(pairwise_sum_t *pairwise_sum) {
 
 void pairwise_sum_fold_lanes(pairwise_sum_t *pairwise_sum) {
   for (int64_t lanes = pairwise_sum->lanes; lanes > 1;) {
-    int64_t kept = (lanes + 1) / 2;
+    int64_t half = (lanes + 1) / 2;
     const void *ins[] = {pairwise_sum->level[0],
-                         pairwise_sum->level[0] + kept * (int64_t)pairwise_sum->element_bytes};
-    ew_kernel_run(pairwise_sum->kernel, lanes - kept, ins, (int64_t[]){1, 1},
+                         pairwise_sum->level[0] + half * (int64_t)pairwise_sum->element_bytes};
+    ew_kernel_run(pairwise_sum->kernel, lanes - half, ins, (int64_t[]){1, 1},
                   pairwise_sum->level[0]);
-    lanes = kept;
+    lanes = half;
   }
 }

@@ -25,11 +25,10 @@
 
 /* --- integers --------------------------------------------------------------------------------- */
 
-/* The ops of one signed type S (its name: s) and the unsigned type U (its name: u) of the same
- * width. P is the unsigned type in which C multiplies them without overflow, WS and WU are twice as
- * wide. Arithmetic wraps. Division and remainder are total: x / 0 has all bits set, x % 0 is x,
- * least / -1 is least. Shifts by the width or more (negative amounts are such) push everything out.
- */
+/* The ops of a signed type S (prefix s) and the unsigned type U (prefix u) of the same width. P:
+ * the unsigned type in which C multiplies them without overflow; WS, WU: types of twice the width.
+ * Arithmetic wraps. Division and remainder are total: x / 0 has all bits set, x % 0 is x, MIN / -1
+ * is MIN. Shifts by the width or more, negative amounts included, shift all bits out. */
 #define SCALAR_INTEGERS(s, S, u, U, P, WS, WU)                                                     \
   static inline S s##_add(S a, S b) { return (S)((P)a + (P)b); }                                   \
   static inline U u##_add(U a, U b) { return (U)((P)a + (P)b); }                                   \
@@ -142,12 +141,12 @@ static inline double f64_from_bits(uint64_t bits) {
       .f;
 }
 
-/* The ops that f32 and f64 share. U and I are the integers of the same width, M and E the widths of
- * mantissa and exponent, `suffix` that of C's math functions. Maximum and minimum give NaN if
- * either side is NaN, and order -0 below +0: of equal numbers the bits are combined, which changes
- * only the sign of zeros. The total order is that of the integers with the same bits, negative
- * numbers turned round. The weak order is that of the numbers, with -0 equal to +0, and all NaNs
- * equal and above all else. */
+/* The ops that f32 and f64 share. U, I: integers of the same width; M, E: widths of mantissa and
+ * exponent; `suffix`: that of C's math functions. Maximum and minimum return NaN if either operand
+ * is NaN, and order -0 below +0: bits of equal numbers are combined, which changes only the sign of
+ * zeros. The total order is that of the integers with the same bits, complemented for negative
+ * numbers. The weak order is numeric, with -0 equal to +0, and all NaNs equal and above everything.
+ */
 #define SCALAR_FLOAT(p, T, U, I, M, E, suffix)                                                     \
   static inline T p##_add(T a, T b) { return a + b; }                                              \
   static inline T p##_subtract(T a, T b) { return a - b; }                                         \
@@ -179,7 +178,7 @@ static inline double f64_from_bits(uint64_t bits) {
   }                                                                                                \
   static inline I p##_weak_order(T a) { return a == a ? p##_order(a + 0) : (I)(~(U)0 >> 1); }      \
   /* Rounds to `mantissa` bits, to nearest even; what then exceeds `exponent` bits becomes         \
-   * infinity, what would be denormal in that format becomes zero. NaN stays. The mantissa of a \
+   * infinity, what would be denormal in that format becomes zero. NaN stays. The mantissa of a    \
    * denormal number is cut at the same bit. */                                                    \
   static inline T p##_reduce_precision(T a, int exponent, int mantissa) {                          \
     U sign = p##_bits(a) & (U)1 << (M + E), bits = p##_bits(a) ^ sign,                             \
@@ -201,8 +200,8 @@ static inline double f64_from_bits(uint64_t bits) {
 SCALAR_FLOAT(f32, float, uint32_t, int32_t, 23, 8, f)
 SCALAR_FLOAT(f64, double, uint64_t, int64_t, 52, 11, )
 
-/* The denormals of a narrower format whose least normal number is `least` are normal in f32: rounds
- * them to the unit that `mantissa` bits leave them, as f32_reduce_precision does for its own. */
+/* Denormals of a narrower format, whose smallest normal number is `least`, are normal in f32:
+ * they are rounded to the unit that `mantissa` bits leave them. */
 static inline float f32_reduce_narrow(float a, float least, int exponent, int mantissa) {
   float shifter = least * f32_from_bits((uint32_t)(127 + 23 - mantissa) << 23) * 1.5f;
   float magnitude = fabsf(a), rounded = copysignf((magnitude + shifter) - shifter, a);
@@ -225,8 +224,8 @@ static inline double f64_exponential(double x) { return exp(x); }
 static inline double f64_exponential_minus_one(double x) { return expm1(x); }
 static inline double f64_log(double x) { return log(x); }
 static inline double f64_log_plus_one(double x) { return log1p(x); }
-/* Written for each sign so that neither tail overflows or cancels; the left one ends in denormals.
- */
+/* A formula for each sign, so that neither tail overflows or cancels; the left one ends in
+ * denormals. */
 static inline double f64_logistic(double x) {
   if (x >= 0) return 1 / (1 + exp(-x));
   double e = exp(x);
@@ -298,7 +297,7 @@ static inline double f64_short_log(double x) {
   return k * 0x1.62e42fefa39efp-1 +
          2 * s * (1 + t * (1.0 / 3 + t * (1.0 / 5 + t * (1.0 / 7 + t * tail))));
 }
-/* Puts in what the short form does not know; x is the number whose logarithm `log` should be. */
+/* Special values that the short form does not cover; x is the argument of the logarithm `log`. */
 static inline float f32_log_specials(double x, double log) {
   float result = x > 0 ? (float)log : x == 0 ? -INFINITY : NAN;
   return x > 0x1p1000 ? INFINITY : result;
@@ -326,7 +325,7 @@ static inline float f32_tan(float x) { return (float)tan(x); }
 
 /* --- conversions ------------------------------------------------------------------------------ */
 
-/* A number to an integer of `bits` bits: toward zero, saturating; NaN gives 0. */
+/* Conversion to an integer of `bits` bits: truncating, saturating; NaN gives 0. */
 static inline int64_t f64_to_signed(double x, int bits) {
   uint64_t beyond = (uint64_t)1 << (bits - 1);
   if (x >= (double)beyond) return (int64_t)(beyond - 1);
@@ -348,7 +347,7 @@ static inline uint32_t f64_to_short_unsigned(double x, int bits) {
   return (uint32_t)(int64_t)(limited == limited ? limited : 0);
 }
 
-/* To f32, rounded to odd: what is inexact gets an odd mantissa. Rounding that once more, to a
+/* To f32, rounded to odd: inexact results get an odd mantissa. A second rounding, to a
  * format of at most 22 mantissa bits, gives the same as rounding the original. */
 static inline float f64_to_odd_f32(double x) {
   float nearest = (float)x;

@@ -1,10 +1,17 @@
+/* Planning of fft_lanes: factorisation, twiddle factors, and Bluestein's chirp. The transforms
+ * themselves are fft_lanes_template.h, compiled for each type and vector width.
+ *
+ * Bluestein: with jk = (j^2 + k^2 - (j - k)^2) / 2, X_k = c_k sum over j of (x_j c_j)
+ * conj(c_(k-j)), c_k = e^(-pi i k^2 / n): a cyclic convolution of a length >= 2 n - 1 with factors
+ * 2, 3 and 5. The spectrum of the chirp, divided by that length, is computed once in double
+ * precision. */
 #include <math.h>
 #include <string.h>
 
 #include "ops/kernels/fft/fft_lanes_plan.h"
 #include "ops/kernels/simd/simd_target.h"
 
-#define SPACE_MOST ((size_t)1 << 20) /* the two buffers stay in a core's second cache */
+#define MAX_SPACE_BYTES ((size_t)1 << 20) /* two buffers that stay in the L2 cache of a core */
 
 static const fft_lanes_code_t *find_code(bool is_double) {
 #if HR_HAS_CLONES
@@ -17,8 +24,8 @@ static const fft_lanes_code_t *find_code(bool is_double) {
 
 /* --- lengths ---------------------------------------------------------------------------------- */
 
-/* What is left without the factors that there is code for. */
-static int64_t rest_of(int64_t length) {
+/* The cofactor of all prime factors that there is code for. */
+static int64_t unsupported_cofactor(int64_t length) {
   static const int factors[] = {2, 3, 5, 7, 11, 13};
   for (size_t i = 0; i < sizeof factors / sizeof *factors; i++)
     while (length % factors[i] == 0) length /= factors[i];
@@ -31,7 +38,7 @@ bool fft_lanes_is_odd(int64_t length) {
   return length > 1;
 }
 
-/* The least length from `least` on that has factors 2, 3 and 5 only. */
+/* The smallest length from `least` on with factors 2, 3 and 5 only. */
 static int64_t convolution_length(int64_t least) {
   for (int64_t length = least;; length++) {
     int64_t rest = length;
@@ -43,13 +50,16 @@ static int64_t convolution_length(int64_t least) {
 
 /* --- roots of unity --------------------------------------------------------------------------- */
 
-/* numbers[2 k], [2 k + 1] = e^(-2 pi i k / n) */
-static void put_root(void *numbers, bool is_double, int64_t at, int64_t k, int64_t n, double sign) {
+/* Stores e^(sign * 2 pi i k / n) at pair `at`. */
+static void store_root(void *numbers, bool is_double, int64_t at, int64_t k, int64_t n,
+                       double sign) {
   double angle = 2 * M_PI * (double)(k % n) / (double)n, re = cos(angle), im = sign * sin(angle);
   if (is_double) {
-    ((double *)numbers)[2 * at] = re, ((double *)numbers)[2 * at + 1] = im;
+    ((double *)numbers)[2 * at] = re;
+    ((double *)numbers)[2 * at + 1] = im;
   } else {
-    ((float *)numbers)[2 * at] = (float)re, ((float *)numbers)[2 * at + 1] = (float)im;
+    ((float *)numbers)[2 * at] = (float)re;
+    ((float *)numbers)[2 * at + 1] = (float)im;
   }
 }
 
@@ -66,20 +76,20 @@ static hr_status_t make_pass(hr_arena_t *arena, bool is_double, int64_t length, 
   HR_TRY(new_pairs(arena, is_double, radix, &roots));
   for (int64_t j = 1; j < radix; j++)
     for (int64_t i = 0; i < ido; i++)
-      put_root(twiddles, is_double, (j - 1) * ido + i, j * i * l1, length, -1);
-  for (int64_t k = 0; k < radix; k++) put_root(roots, is_double, k, k, radix, 1);
+      store_root(twiddles, is_double, (j - 1) * ido + i, j * i * l1, length, -1);
+  for (int64_t k = 0; k < radix; k++) store_root(roots, is_double, k, k, radix, 1);
   *out_pass = (fft_pass_t){radix, l1, ido, twiddles, roots};
   return NULL;
 }
 
-static hr_status_t make_plain(hr_arena_t *arena, bool is_double, int64_t length,
-                              fft_plain_t *plain) {
+static hr_status_t plan_stockham(hr_arena_t *arena, bool is_double, int64_t length,
+                                 fft_plain_t *plain) {
   static const int radices[] = {13, 11, 7, 5, 3, 8, 4, 2};
   int64_t l1 = 1;
   plain->length = length;
   for (size_t i = 0; i < sizeof radices / sizeof *radices; i++)
     for (; length / l1 % radices[i] == 0; l1 *= radices[i]) {
-      if (radices[i] == 8 && length / l1 == 16) break; /* 4 * 4 is better than 8 * 2 */
+      if (radices[i] == 8 && length / l1 == 16) break; /* 4 * 4 is faster than 8 * 2 */
       HR_TRY(
           make_pass(arena, is_double, length, l1, radices[i], &plain->passes[plain->pass_count++]));
     }
@@ -88,23 +98,24 @@ static hr_status_t make_plain(hr_arena_t *arena, bool is_double, int64_t length,
 
 /* --- convolutions ----------------------------------------------------------------------------- */
 
-/* The transform of the chirp that lines are convolved with, divided by the length: as one line of
- * doubles. */
-static hr_status_t make_spectrum(hr_arena_t *arena, bool is_double, int64_t length, int64_t whole,
-                                 const void **out_spectrum) {
+/* The transform of the conjugated chirp, divided by the convolution's length, computed as one
+ * line of doubles. */
+static hr_status_t compute_chirp_spectrum(hr_arena_t *arena, bool is_double, int64_t length,
+                                          int64_t padded_length, const void **out_spectrum) {
   const fft_lanes_t *plan;
   double *line;
   void *space, *numbers;
-  HR_TRY(HR_NEW_ARRAY(arena, 2 * whole, &line));
-  HR_TRY(fft_lanes_plan(arena, HLO_FFT_TYPE_FFT, whole, true, 1.0 / (double)whole, &plan));
+  HR_TRY(HR_NEW_ARRAY(arena, 2 * padded_length, &line));
+  HR_TRY(fft_lanes_plan(arena, HLO_FFT_TYPE_FFT, padded_length, true, 1.0 / (double)padded_length,
+                        &plan));
   HR_TRY(hr_arena_alloc(arena, fft_lanes_space_bytes(plan), &space));
   for (int64_t k = 0; k < length; k++) {
-    put_root(line, true, k, k * k, 2 * length, 1);
-    if (k) put_root(line, true, whole - k, k * k, 2 * length, 1);
+    store_root(line, true, k, k * k, 2 * length, 1);
+    if (k) store_root(line, true, padded_length - k, k * k, 2 * length, 1);
   }
   fft_lanes_rows(plan, line, line, 1, space);
-  HR_TRY(new_pairs(arena, is_double, whole, &numbers));
-  for (int64_t i = 0; i < 2 * whole; i++)
+  HR_TRY(new_pairs(arena, is_double, padded_length, &numbers));
+  for (int64_t i = 0; i < 2 * padded_length; i++)
     if (is_double)
       ((double *)numbers)[i] = line[i];
     else
@@ -113,24 +124,25 @@ static hr_status_t make_spectrum(hr_arena_t *arena, bool is_double, int64_t leng
   return NULL;
 }
 
-static hr_status_t make_chirp(hr_arena_t *arena, fft_lanes_t *plan) {
+static hr_status_t plan_bluestein(hr_arena_t *arena, fft_lanes_t *plan) {
   void *chirp;
-  int64_t whole = convolution_length(2 * plan->length - 1);
+  int64_t padded_length = convolution_length(2 * plan->length - 1);
   HR_TRY(new_pairs(arena, plan->is_double, plan->length, &chirp));
   for (int64_t k = 0; k < plan->length; k++)
-    put_root(chirp, plan->is_double, k, k * k, 2 * plan->length, -1);
+    store_root(chirp, plan->is_double, k, k * k, 2 * plan->length, -1);
   plan->chirp = chirp;
-  HR_TRY(make_plain(arena, plan->is_double, whole, &plan->plain));
-  return make_spectrum(arena, plan->is_double, plan->length, whole, &plan->spectrum);
+  HR_TRY(plan_stockham(arena, plan->is_double, padded_length, &plan->plain));
+  return compute_chirp_spectrum(arena, plan->is_double, plan->length, padded_length,
+                                &plan->spectrum);
 }
 
 /* --- plans ------------------------------------------------------------------------------------ */
 
-static hr_status_t make_halves(hr_arena_t *arena, fft_lanes_t *plan) {
+static hr_status_t compute_half_twiddles(hr_arena_t *arena, fft_lanes_t *plan) {
   void *halves;
   HR_TRY(new_pairs(arena, plan->is_double, plan->length / 2 + 1, &halves));
   for (int64_t k = 0; k <= plan->length / 2; k++)
-    put_root(halves, plan->is_double, k, k, 2 * plan->length, -1);
+    store_root(halves, plan->is_double, k, k, 2 * plan->length, -1);
   plan->halves = halves;
   return NULL;
 }
@@ -139,12 +151,12 @@ static size_t space_bytes(const fft_lanes_code_t *code, int64_t length) {
   return 2 * 2 * code->vector_bytes * (size_t)(length + code->lanes);
 }
 
-static hr_status_t make_plan(hr_arena_t *arena, fft_lanes_t *plan) {
-  bool is_smooth = rest_of(plan->length) == 1;
+static hr_status_t plan_transform(hr_arena_t *arena, fft_lanes_t *plan) {
+  bool is_smooth = unsupported_cofactor(plan->length) == 1;
   if (plan->type == HLO_FFT_TYPE_RFFT || plan->type == HLO_FFT_TYPE_IRFFT)
-    HR_TRY(make_halves(arena, plan));
-  return is_smooth ? make_plain(arena, plan->is_double, plan->length, &plan->plain)
-                   : make_chirp(arena, plan);
+    HR_TRY(compute_half_twiddles(arena, plan));
+  return is_smooth ? plan_stockham(arena, plan->is_double, plan->length, &plan->plain)
+                   : plan_bluestein(arena, plan);
 }
 
 hr_status_t fft_lanes_plan(hr_arena_t *arena, hlo_enum_FFT_TYPE_t type, int64_t length,
@@ -156,8 +168,8 @@ hr_status_t fft_lanes_plan(hr_arena_t *arena, hlo_enum_FFT_TYPE_t type, int64_t 
   fft_lanes_t *plan;
   *out_plan = NULL;
   if (!code || lines < 1 || (is_real && length % 2)) return NULL;
-  int64_t longest = rest_of(lines) == 1 ? lines : convolution_length(2 * lines - 1);
-  if (space_bytes(code, longest) > SPACE_MOST) return NULL;
+  int64_t longest = unsupported_cofactor(lines) == 1 ? lines : convolution_length(2 * lines - 1);
+  if (space_bytes(code, longest) > MAX_SPACE_BYTES) return NULL;
   HR_TRY(HR_NEW(arena, &plan));
   *plan = (fft_lanes_t){.type = type,
                         .length = lines,
@@ -167,7 +179,7 @@ hr_status_t fft_lanes_plan(hr_arena_t *arena, hlo_enum_FFT_TYPE_t type, int64_t 
                         .is_inverse = type == HLO_FFT_TYPE_IFFT || real_out,
                         .in_count = real_in ? length : 2 * (lines + (real_out ? 1 : 0)),
                         .out_count = real_out ? length : 2 * (lines + (real_in ? 1 : 0))};
-  HR_TRY(make_plan(arena, plan));
+  HR_TRY(plan_transform(arena, plan));
   *out_plan = plan;
   return NULL;
 }

@@ -1,4 +1,5 @@
-/* What the files of fft_lanes share. */
+/* Types shared by the files of fft_lanes: passes and plans. Private to ops/kernels/fft/fft_lanes*.
+ */
 #ifndef HLO_OPS_FFT_LANES_PLAN_H
 #define HLO_OPS_FFT_LANES_PLAN_H
 
@@ -6,16 +7,17 @@
 #include "ops/kernels/fft/fft_lanes.h"
 
 #define FFT_FACTORS_MAX 32
-#define FFT_MAX_FACTOR 13 /* greater primes are left to Bluestein */
+#define FFT_MAX_FACTOR 13 /* larger prime factors use Bluestein's algorithm */
 
-/* One pass of Stockham's method: `radix` elements, that lie ido apart, become one group. */
+/* One Stockham pass of `radix`. Elements are indexed i + ido (j + radix k), i < ido, j < radix,
+ * k < l1; length = ido * radix * l1. */
 typedef struct fft_pass {
   int64_t radix, l1, ido;
-  const void *twiddles; /* pairs: those of element j >= 1 and place i at (j - 1) * ido + i */
-  const void *roots;    /* of radices without code of their own: pairs e^(2 pi i k / radix) */
+  const void *twiddles; /* pairs; the one of j >= 1 and i is at (j - 1) * ido + i */
+  const void *roots;    /* pairs e^(2 pi i k / radix), for odd radices from 5 on */
 } fft_pass_t;
 
-/* A forward transform of complex numbers. */
+/* A forward complex transform in Stockham passes. */
 typedef struct fft_plain {
   int64_t length;
   int pass_count;
@@ -24,19 +26,18 @@ typedef struct fft_plain {
 
 struct fft_lanes {
   hlo_enum_FFT_TYPE_t type;
-  int64_t length;              /* of the complex lines that are transformed */
-  int64_t in_count, out_count; /* numbers of a line in memory, a complex one being two */
+  int64_t length;              /* length of the complex transform */
+  int64_t in_count, out_count; /* reals per line in memory; a complex number is two */
   bool is_double, is_inverse;
   double scale;
-  fft_plain_t plain;  /* of the length, or of the convolution's */
-  const void *halves; /* real lines: pairs e^(-2 pi i k / 2 length) */
-  const void *chirp;  /* Bluestein: pairs e^(-pi i k^2 / length); else NULL */
-  const void
-      *spectrum; /* of the chirp that lines are convolved with, by the convolution's length */
+  fft_plain_t plain;    /* passes of the length, or of the convolution's length */
+  const void *halves;   /* real lines: pairs e^(-2 pi i k / (2 length)) */
+  const void *chirp;    /* Bluestein: pairs e^(-pi i k^2 / length); else NULL */
+  const void *spectrum; /* Bluestein: transformed chirp / convolution length, pairs */
   const struct fft_lanes_code *code;
 };
 
-/* For one type of numbers and width of vectors. */
+/* The code for one real type and vector width. */
 typedef struct fft_lanes_code {
   int lanes;
   size_t vector_bytes;

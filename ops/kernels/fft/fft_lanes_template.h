@@ -1,13 +1,15 @@
-/* The code of fft_lanes for one type and width: T, BYTES of a vector, INTEGER of T's size, CODE the
- * name of the result. Everything runs forward; inverse transforms change real and imaginary parts
- * before and after. */
+/* The transforms of fft_lanes for one type and vector width: T, BYTES of a vector, INTEGER of T's
+ * size, CODE the name of the result. A `cell` holds one complex element of LANES lines. All
+ * transforms run forward; inverse ones swap real and imaginary parts before and after.
+ *
+ *   load (transpose lines to lanes)  ->  passes between two buffers  ->  store (transpose back) */
 #define LANES (BYTES / (int)sizeof(T))
 
 typedef T vector_t __attribute__((vector_size(BYTES), may_alias));
 typedef T unaligned_t __attribute__((vector_size(BYTES), may_alias, aligned(sizeof(T))));
 typedef INTEGER lane_order_t __attribute__((vector_size(BYTES)));
 
-typedef struct cell { /* one element of all lines */
+typedef struct cell { /* one complex element of LANES lines */
   vector_t re, im;
 } cell_t;
 
@@ -15,12 +17,12 @@ NATIVE_INLINE cell_t cell_add(cell_t a, cell_t b) { return (cell_t){a.re + b.re,
 NATIVE_INLINE cell_t cell_sub(cell_t a, cell_t b) { return (cell_t){a.re - b.re, a.im - b.im}; }
 NATIVE_INLINE cell_t cell_scale(cell_t a, T k) { return (cell_t){a.re * k, a.im * k}; }
 /* a + k b */
-NATIVE_INLINE cell_t cell_more(cell_t a, T k, cell_t b) {
+NATIVE_INLINE cell_t cell_fma(cell_t a, T k, cell_t b) {
   return (cell_t){a.re + k * b.re, a.im + k * b.im};
 }
 /* a - i b and a + i b */
-NATIVE_INLINE cell_t cell_less_i(cell_t a, cell_t b) { return (cell_t){a.re + b.im, a.im - b.re}; }
-NATIVE_INLINE cell_t cell_more_i(cell_t a, cell_t b) { return (cell_t){a.re - b.im, a.im + b.re}; }
+NATIVE_INLINE cell_t cell_sub_i(cell_t a, cell_t b) { return (cell_t){a.re + b.im, a.im - b.re}; }
+NATIVE_INLINE cell_t cell_add_i(cell_t a, cell_t b) { return (cell_t){a.re - b.im, a.im + b.re}; }
 NATIVE_INLINE cell_t cell_times(cell_t a, const T *w) {
   return (cell_t){a.re * w[0] - a.im * w[1], a.re * w[1] + a.im * w[0]};
 }
@@ -37,10 +39,10 @@ NATIVE_INLINE void dft_2(cell_t *t) {
 NATIVE_INLINE void dft_3(cell_t *t) {
   cell_t sum = cell_add(t[1], t[2]),
          rotated = cell_scale(cell_sub(t[1], t[2]), (T)0.86602540378443864676);
-  cell_t middle = cell_more(t[0], (T)-0.5, sum);
+  cell_t middle = cell_fma(t[0], (T)-0.5, sum);
   t[0] = cell_add(t[0], sum);
-  t[1] = cell_less_i(middle, rotated);
-  t[2] = cell_more_i(middle, rotated);
+  t[1] = cell_sub_i(middle, rotated);
+  t[2] = cell_add_i(middle, rotated);
 }
 
 NATIVE_INLINE void dft_4(cell_t *t) {
@@ -48,8 +50,8 @@ NATIVE_INLINE void dft_4(cell_t *t) {
          d = cell_sub(t[1], t[3]);
   t[0] = cell_add(a, c);
   t[2] = cell_sub(a, c);
-  t[1] = cell_less_i(b, d);
-  t[3] = cell_more_i(b, d);
+  t[1] = cell_sub_i(b, d);
+  t[3] = cell_add_i(b, d);
 }
 
 NATIVE_INLINE void dft_8(cell_t *t) {
@@ -62,13 +64,14 @@ NATIVE_INLINE void dft_8(cell_t *t) {
   t[4] = cell_sub(even[0], odd[0]);
   t[1] = cell_add(even[1], odd[1]);
   t[5] = cell_sub(even[1], odd[1]);
-  t[2] = cell_less_i(even[2], odd[2]);
-  t[6] = cell_more_i(even[2], odd[2]);
+  t[2] = cell_sub_i(even[2], odd[2]);
+  t[6] = cell_add_i(even[2], odd[2]);
   t[3] = cell_add(even[3], odd[3]);
   t[7] = cell_sub(even[3], odd[3]);
 }
 
-/* An odd number of elements, those at equal distances from the first two by two. */
+/* Odd radix: elements at equal distances from the first are combined in pairs, which halves the
+ * products. */
 NATIVE_INLINE void dft_odd(cell_t *t, int radix, const T *roots) {
   cell_t sums[FFT_MAX_FACTOR / 2], differences[FFT_MAX_FACTOR / 2], first = t[0], all = t[0];
   int half = radix / 2;
@@ -82,17 +85,18 @@ NATIVE_INLINE void dft_odd(cell_t *t, int radix, const T *roots) {
     cell_t middle = first, rotated = {0};
     for (int j = 0; j < half; j++) {
       int k = (j + 1) * q % radix;
-      middle = cell_more(middle, roots[2 * k], sums[j]),
-      rotated = cell_more(rotated, roots[2 * k + 1], differences[j]);
+      middle = cell_fma(middle, roots[2 * k], sums[j]),
+      rotated = cell_fma(rotated, roots[2 * k + 1], differences[j]);
     }
-    t[q] = cell_less_i(middle, rotated);
-    t[radix - q] = cell_more_i(middle, rotated);
+    t[q] = cell_sub_i(middle, rotated);
+    t[radix - q] = cell_add_i(middle, rotated);
   }
 }
 
 /* --- passes ----------------------------------------------------------------------------------- */
 
-/* Elements i + ido (j + radix k) of `from`, transformed over j, go to i + ido (k + l1 j). */
+/* A Stockham pass: elements i + ido (j + radix k) of `from`, transformed over j and multiplied
+ * by twiddles, go to i + ido (k + l1 j). The result of the last pass is in natural order. */
 #define DEFINE_PASS(NAME, RADIX, DFT)                                                            \
   static void NAME(const fft_pass_t *pass, const cell_t *from, cell_t *to) {                     \
     const int64_t ido = pass->ido, l1 = pass->l1;                                                \
@@ -146,8 +150,8 @@ static void run_pass(const fft_pass_t *pass, const cell_t *from, cell_t *to) {
   }
 }
 
-/* Gives back whichever of the two has the result. */
-static cell_t *transform_plain(const fft_plain_t *plain, cell_t *a, cell_t *b) {
+/* Returns whichever of the two buffers has the result. */
+static cell_t *run_stockham(const fft_plain_t *plain, cell_t *a, cell_t *b) {
   for (int p = 0; p < plain->pass_count; p++) {
     cell_t *from = a;
     run_pass(&plain->passes[p], a, b);
@@ -157,28 +161,29 @@ static cell_t *transform_plain(const fft_plain_t *plain, cell_t *a, cell_t *b) {
   return a;
 }
 
-/* Bluestein: jk = (j^2 + k^2 - (j - k)^2) / 2, so that the sum over j is a convolution. */
-static cell_t *transform_chirp(const fft_lanes_t *plan, cell_t *a, cell_t *b) {
+/* Bluestein's algorithm; see fft_lanes.c. The inverse transform is a forward one of swapped
+ * parts. */
+static cell_t *run_bluestein(const fft_lanes_t *plan, cell_t *a, cell_t *b) {
   const T *chirp = plan->chirp, *spectrum = plan->spectrum;
   for (int64_t k = 0; k < plan->length; k++) a[k] = cell_times(a[k], chirp + 2 * k);
   memset(a + plan->length, 0, (size_t)(plan->plain.length - plan->length) * sizeof *a);
-  cell_t *c = transform_plain(&plan->plain, a, b), *other = c == a ? b : a;
+  cell_t *c = run_stockham(&plan->plain, a, b), *other = c == a ? b : a;
   for (int64_t k = 0; k < plan->plain.length; k++)
     c[k] = cell_swap(cell_times(c[k], spectrum + 2 * k));
-  c = transform_plain(&plan->plain, c, other);
+  c = run_stockham(&plan->plain, c, other);
   for (int64_t k = 0; k < plan->length; k++) c[k] = cell_times(cell_swap(c[k]), chirp + 2 * k);
   return c;
 }
 
 static cell_t *transform(const fft_lanes_t *plan, cell_t *a, cell_t *b) {
-  return plan->chirp ? transform_chirp(plan, a, b) : transform_plain(&plan->plain, a, b);
+  return plan->chirp ? run_bluestein(plan, a, b) : run_stockham(&plan->plain, a, b);
 }
 
 /* --- real lines ------------------------------------------------------------------------------- */
 
-/* z_k = x_2k + i x_2k+1, transformed, to the transform of x: the even elements' and the odd ones'
- * taken apart. There is one element more. */
-static void to_halves(const fft_lanes_t *plan, cell_t *z) {
+/* Post-processing of a real line: z_k = x_2k + i x_(2k+1), transformed, becomes the transform of
+ * x, of one element more, by separating the transforms of even and odd elements. */
+static void split_half_spectrum(const fft_lanes_t *plan, cell_t *z) {
   int64_t n = plan->length;
   const T *w = plan->halves;
   cell_t first = z[0];
@@ -194,8 +199,9 @@ static void to_halves(const fft_lanes_t *plan, cell_t *z) {
   }
 }
 
-/* And back, twice as large. What is imaginary in the first and the last element is ignored. */
-static void from_halves(const fft_lanes_t *plan, cell_t *x) {
+/* The inverse of to_halves, scaled by 2. Imaginary parts of the first and last element are
+ * ignored. */
+static void merge_half_spectrum(const fft_lanes_t *plan, cell_t *x) {
   int64_t n = plan->length;
   const T *w = plan->halves;
   x[0] = (cell_t){x[0].re + x[n].re, x[0].re - x[n].re};
@@ -203,17 +209,17 @@ static void from_halves(const fft_lanes_t *plan, cell_t *x) {
     cell_t a = x[k], b = {x[n - k].re, -x[n - k].im};
     T back[2] = {w[2 * k], -w[2 * k + 1]};
     cell_t even = cell_add(a, b), rotated = cell_times(cell_sub(a, b), back);
-    cell_t other = cell_less_i(even, rotated);
+    cell_t other = cell_sub_i(even, rotated);
     x[n - k] = (cell_t){other.re, -other.im};
-    x[k] = cell_more_i(even, rotated);
+    x[k] = cell_add_i(even, rotated);
   }
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-/* Rows and lanes change places: one bit of their numbers after the other. All of it is in registers
- * once the loops are written out. */
-NATIVE_INLINE void turn(vector_t *rows) {
+/* Transposes LANES x LANES reals in registers, one bit of the row and lane numbers per round.
+ * The loops are unrolled completely. */
+NATIVE_INLINE void transpose_square(vector_t *rows) {
 #pragma GCC unroll 4
   for (int bit = 1; bit < LANES; bit *= 2) {
     lane_order_t low, high;
@@ -232,13 +238,13 @@ NATIVE_INLINE void turn(vector_t *rows) {
   }
 }
 
-/* A square of LANES lines, `step` numbers apart, to as many vectors and back; the vectors of
- * complex cells are in turn those of the first and of the second part, or the other way round. */
+/* Transposes a square of LANES lines, `step` reals apart, to LANES vectors, and back. Vectors
+ * alternate between real and imaginary parts; `swaps` exchanges the two. */
 NATIVE_INLINE void load_square(const T *from, int64_t step, int swaps, vector_t *to) {
   vector_t rows[LANES];
 #pragma GCC unroll 16
   for (int line = 0; line < LANES; line++) rows[line] = *(const unaligned_t *)(from + line * step);
-  turn(rows);
+  transpose_square(rows);
 #pragma GCC unroll 16
   for (int j = 0; j < LANES; j++) to[j ^ swaps] = rows[j];
 }
@@ -247,13 +253,13 @@ NATIVE_INLINE void store_square(const vector_t *from, int swaps, T scale, int64_
   vector_t rows[LANES];
 #pragma GCC unroll 16
   for (int j = 0; j < LANES; j++) rows[j] = from[j ^ swaps] * scale;
-  turn(rows);
+  transpose_square(rows);
 #pragma GCC unroll 16
   for (int line = 0; line < LANES; line++) *(unaligned_t *)(to + line * step) = rows[line];
 }
 
-/* Lines of `numbers` numbers, the parts of complex ones in turn; lines that are not there are zero.
- * What is no whole square goes through one. */
+/* Lines of `numbers` interleaved reals; missing lines are zero. A remainder of less than a
+ * square goes through a buffer. */
 static void load_rows(const T *from, int64_t numbers, int64_t count, int swaps, cell_t *to) {
   vector_t *cells = (vector_t *)to;
   int64_t whole = count < LANES ? 0 : numbers / LANES * LANES;
@@ -283,12 +289,15 @@ static void store_rows(const cell_t *from, int64_t numbers, int64_t count, int s
   }
 }
 
-/* Neighbouring complex numbers of a row are the lanes: two vectors of pairs to one cell, and back.
- */
+/* Columns: adjacent complex numbers of a row are the lanes. Two vectors of pairs become one
+ * cell, and back. */
 NATIVE_INLINE void load_pairs(const T *from, int swaps, vector_t *to) {
   lane_order_t evens, odds;
 #pragma GCC unroll 16
-  for (int i = 0; i < LANES; i++) evens[i] = 2 * i, odds[i] = 2 * i + 1;
+  for (int i = 0; i < LANES; i++) {
+    evens[i] = 2 * i;
+    odds[i] = 2 * i + 1;
+  }
   vector_t a = *(const unaligned_t *)from, b = *(const unaligned_t *)(from + LANES);
   to[swaps] = __builtin_shuffle(a, b, evens);
   to[1 - swaps] = __builtin_shuffle(a, b, odds);
@@ -297,10 +306,13 @@ NATIVE_INLINE void load_pairs(const T *from, int swaps, vector_t *to) {
 NATIVE_INLINE void store_pairs(const vector_t *from, int swaps, T scale, T *to) {
   lane_order_t low, high;
 #pragma GCC unroll 16
-  for (int i = 0; i < LANES; i++) low[i] = i / 2 + i % 2 * LANES, high[i] = low[i] + LANES / 2;
+  for (int i = 0; i < LANES; i++) {
+    low[i] = i / 2 + i % 2 * LANES;
+    high[i] = low[i] + LANES / 2;
+  }
   vector_t a = from[swaps] * scale, b = from[1 - swaps] * scale;
-  *(unaligned_t *)to = __builtin_shuffle(a, b, low),
-                *(unaligned_t *)(to + LANES) = __builtin_shuffle(a, b, high);
+  *(unaligned_t *)to = __builtin_shuffle(a, b, low);
+  *(unaligned_t *)(to + LANES) = __builtin_shuffle(a, b, high);
 }
 
 static void load_columns(const T *from, int64_t step, int64_t length, int64_t count, int swaps,
@@ -333,29 +345,30 @@ static void store_columns(const cell_t *from, int64_t step, int64_t length, int6
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* Loads and stores are of whole vectors: a few cells more than a line has. */
-static cell_t *second_of(const fft_lanes_t *plan, cell_t *first) {
+/* The second buffer. Loads and stores are of whole vectors, up to LANES cells beyond a line's
+ * end. */
+static cell_t *second_buffer(const fft_lanes_t *plan, cell_t *first) {
   return first + plan->plain.length + LANES;
 }
 
 static void run_rows(const fft_lanes_t *plan, const void *from, void *to, int64_t count,
                      void *space) {
-  cell_t *a = space, *b = second_of(plan, a);
+  cell_t *a = space, *b = second_buffer(plan, a);
   bool inverse = plan->is_inverse, real_in = plan->type == HLO_FFT_TYPE_RFFT,
        real_out = plan->type == HLO_FFT_TYPE_IRFFT;
   load_rows(from, plan->in_count, count, inverse && !real_out, a);
   if (real_out) {
-    from_halves(plan, a);
+    merge_half_spectrum(plan, a);
     for (int64_t k = 0; k < plan->length; k++) a[k] = cell_swap(a[k]);
   }
   cell_t *result = transform(plan, a, b);
-  if (real_in) to_halves(plan, result);
+  if (real_in) split_half_spectrum(plan, result);
   store_rows(result, plan->out_count, count, inverse, (T)plan->scale, to);
 }
 
 static void run_columns(const fft_lanes_t *plan, const void *from, void *to, int64_t step,
                         int64_t count, void *space) {
-  cell_t *a = space, *b = second_of(plan, a);
+  cell_t *a = space, *b = second_buffer(plan, a);
   load_columns(from, step, plan->length, count, plan->is_inverse, a);
   cell_t *result = transform(plan, a, b);
   store_columns(result, step, plan->length, count, plan->is_inverse, (T)plan->scale, to);

@@ -1,21 +1,23 @@
+/* FFTW plans that live as long as the program, and cache-blocked copies of columns. FFTW's planner
+ * is not thread-safe: it runs under fftw_lock. */
 #include "ops/kernels/fft/fft_lines.h"
 
 #define PAD_BYTES 64
 
-typedef struct fft_made {
+typedef struct owned_plan {
   fftw_library_t library;
   fftw_plan plan;
-} fft_made_t;
+} owned_plan_t;
 
-static void destroy_made(void *object) {
-  const fft_made_t *made = object;
+static void destroy_owned_plan(void *object) {
+  const owned_plan_t *owned = object;
   fftw_lock();
-  if (made->plan) made->library.destroy_plan(made->plan);
+  if (owned->plan) owned->library.destroy_plan(owned->plan);
   fftw_unlock();
 }
 
-/* Planning by estimate does not touch the arrays, but wants them aligned as they will be. */
-static fftw_plan make_lines(const fftw_library_t *library, const fft_form_t *f) {
+/* FFTW_ESTIMATE does not touch the arrays; the dummies only show the alignment of the real ones. */
+static fftw_plan create_plan(const fftw_library_t *library, const fft_form_t *f) {
   static _Alignas(64) char in[64], out[64];
   fftw_iodim64 line = {f->length, 1, 1}, many = {f->count, f->in_step, f->out_step};
   void *to = f->in_place ? in : out;
@@ -27,25 +29,26 @@ static fftw_plan make_lines(const fftw_library_t *library, const fft_form_t *f) 
                       f->type == HLO_FFT_TYPE_FFT ? FFTW_FORWARD : FFTW_BACKWARD, FFTW_ESTIMATE);
 }
 
-static hr_status_t keep_lines(const op_native_target_t *target, const fftw_library_t *library,
-                              const fft_form_t *form, fftw_plan *out_plan) {
-  fft_made_t *made;
-  HR_TRY(HR_NEW(target->arena, &made));
-  made->library = *library;
-  HR_TRY(target->add_cleanup(target->context, destroy_made, made));
+static hr_status_t create_owned_plan(const op_native_target_t *target,
+                                     const fftw_library_t *library, const fft_form_t *form,
+                                     fftw_plan *out_plan) {
+  owned_plan_t *owned;
+  HR_TRY(HR_NEW(target->arena, &owned));
+  owned->library = *library;
+  HR_TRY(target->add_cleanup(target->context, destroy_owned_plan, owned));
   fftw_lock();
-  made->plan = make_lines(library, form);
+  owned->plan = create_plan(library, form);
   fftw_unlock();
-  *out_plan = made->plan;
+  *out_plan = owned->plan;
   return NULL;
 }
 
 hr_status_t fft_lines_plan(const op_native_target_t *target, const fftw_library_t *library,
                            fft_form_t form, int64_t total, fft_lines_t *lines) {
   lines->count = form.count;
-  if (total >= form.count) HR_TRY(keep_lines(target, library, &form, &lines->many));
+  if (total >= form.count) HR_TRY(create_owned_plan(target, library, &form, &lines->many));
   form.count = total % form.count;
-  return form.count ? keep_lines(target, library, &form, &lines->rest) : NULL;
+  return form.count ? create_owned_plan(target, library, &form, &lines->rest) : NULL;
 }
 
 bool fft_lines_exist(const fft_lines_t *lines, int64_t total) {
@@ -56,7 +59,7 @@ int64_t fft_padded_length(int64_t element_bytes, int64_t length) {
   return length + PAD_BYTES / element_bytes;
 }
 
-/* Elements of 8 and 16 bytes, a few rows at a time so that every cache line is used as a whole. */
+/* Eight rows at a time, so that each cache line is used as a whole. */
 #define DEFINE_TRANSPOSES(NAME, T)                                                               \
   static void NAME##_gather(const T *from, int64_t stride, int64_t length, int64_t count, T *to, \
                             int64_t to_stride) {                                                 \
@@ -74,21 +77,21 @@ int64_t fft_padded_length(int64_t element_bytes, int64_t length) {
 typedef struct pair {
   double re, im;
 } pair_t;
-DEFINE_TRANSPOSES(single, double)
-DEFINE_TRANSPOSES(twice, pair_t)
+DEFINE_TRANSPOSES(element_8, double)
+DEFINE_TRANSPOSES(element_16, pair_t)
 
 void fft_gather(int64_t element_bytes, const void *from, int64_t stride, int64_t length,
                 int64_t count, void *to, int64_t line_step) {
   if (element_bytes == 16)
-    twice_gather(from, stride, length, count, to, line_step);
+    element_16_gather(from, stride, length, count, to, line_step);
   else
-    single_gather(from, stride, length, count, to, line_step);
+    element_8_gather(from, stride, length, count, to, line_step);
 }
 
 void fft_scatter(int64_t element_bytes, const void *from, int64_t line_step, int64_t length,
                  int64_t count, void *to, int64_t stride) {
   if (element_bytes == 16)
-    twice_scatter(from, line_step, length, count, to, stride);
+    element_16_scatter(from, line_step, length, count, to, stride);
   else
-    single_scatter(from, line_step, length, count, to, stride);
+    element_8_scatter(from, line_step, length, count, to, stride);
 }

@@ -1,11 +1,12 @@
-/* A line of n = n1 n2 elements as a matrix of n1 rows of n2: with j = j1 n2 + j2 and k = k1 + k2
- * n1,
+/* Four-step transform (Bailey): a line of n = n1 n2 elements as a matrix of n1 rows of n2 elements.
+ * With j = j1 n2 + j2 and k = k1 + k2 n1,
  *
- *   1. columns: transforms of length n1 from j1 to k1, then times w^(j2 k1), w the n-th root of one
+ *   1. columns: transforms of length n1 from j1 to k1, then times w^(j2 k1), w = e^(-2 pi i / n)
  *   2. rows:    transforms of length n2 from j2 to k2, written as columns of the result
  *
- * Both passes do FFT_COLUMNS lines at a time in a worker's cache, so that memory is read and
- * written twice. */
+ * Both passes process FFT_COLUMNS lines at a time in a worker's cache, so that memory is read and
+ * written twice. Powers of w are products of two table entries, fine and coarse: errors of two
+ * roundings. */
 #include "ops/kernels/fft/fft_long.h"
 
 #include <math.h>
@@ -15,11 +16,11 @@
 #include "ops/kernels/fft/fft_lines.h"
 #include "ops/kernels/simd/simd_target.h"
 
-#define LONG_BYTES (1 << 20)  /* a core's second cache */
-#define SPLIT_BYTES (1 << 18) /* worth two workers, if there are fewer lines than workers */
-#define LEAST_FACTOR 64
-#define FINE 1024 /* roots at steps of one; the others are products */
-#define RUN 32    /* elements that share a root of the long steps */
+#define LONG_BYTES (1 << 20)  /* lines from this size on exceed the L2 cache of a core */
+#define SPLIT_BYTES (1 << 18) /* lines that are shared if there are fewer lines than workers */
+#define MIN_FACTOR 64         /* smallest n1 that is worth it */
+#define FINE 1024             /* entries of the fine table of roots */
+#define RUN 32                /* elements that share a far factor */
 
 typedef struct root {
   double re, im;
@@ -40,21 +41,24 @@ typedef struct long_job {
   char *middle, *out, *workers;
 } long_job_t;
 
-static root_t times(root_t a, root_t b) {
+static root_t root_multiply(root_t a, root_t b) {
   return (root_t){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
-static root_t power(const fft_long_t *plan, int64_t exponent) {
+static root_t root_power(const fft_long_t *plan, int64_t exponent) {
   int64_t e = exponent % plan->kind.length;
-  return times(plan->coarse[e / FINE], plan->fine[e % FINE]);
+  return root_multiply(plan->coarse[e / FINE], plan->fine[e % FINE]);
 }
 
 /* line[i] *= far[i / RUN] near[i % RUN] */
-#define DEFINE_TWIST(T)                                                             \
-  NATIVE_CLONES static void twist_##T(T *line, int64_t length, const root_t *far,   \
-                                      const root_t *near) {                         \
+#define DEFINE_TWIDDLE(T)                                                           \
+  NATIVE_CLONES static void twiddle_##T(T *line, int64_t length, const root_t *far, \
+                                        const root_t *near) {                       \
     T re[RUN], im[RUN];                                                             \
-    for (int i = 0; i < RUN; i++) re[i] = (T)near[i].re, im[i] = (T)near[i].im;     \
+    for (int i = 0; i < RUN; i++) {                                                 \
+      re[i] = (T)near[i].re;                                                        \
+      im[i] = (T)near[i].im;                                                        \
+    }                                                                               \
     for (int64_t at = 0; at < length; at += RUN) {                                  \
       T far_re = (T)far[at / RUN].re, far_im = (T)far[at / RUN].im;                 \
       int64_t count = hr_min(RUN, length - at);                                     \
@@ -67,27 +71,30 @@ static root_t power(const fft_long_t *plan, int64_t exponent) {
     }                                                                               \
   }
 NATIVE_OPTIMIZE
-DEFINE_TWIST(float)
-DEFINE_TWIST(double)
+DEFINE_TWIDDLE(float)
+DEFINE_TWIDDLE(double)
 
-static void twist(const fft_long_t *plan, void *line, int64_t j2, root_t *far) {
+/* Twiddle factors of column j2, times the scale. */
+static void multiply_twiddles(const fft_long_t *plan, void *line, int64_t j2, root_t *far) {
   root_t near[RUN];
-  for (int i = 0; i < RUN; i++) near[i] = power(plan, j2 * i);
+  for (int i = 0; i < RUN; i++) near[i] = root_power(plan, j2 * i);
   for (int64_t i = 0; i * RUN < plan->n1; i++) {
-    far[i] = power(plan, j2 * i * RUN);
+    far[i] = root_power(plan, j2 * i * RUN);
     far[i].re *= plan->kind.scale;
     far[i].im *= plan->kind.scale;
   }
   if (plan->kind.element_bytes == 16)
-    twist_double(line, plan->n1, far, near);
+    twiddle_double(line, plan->n1, far, near);
   else
-    twist_float(line, plan->n1, far, near);
+    twiddle_float(line, plan->n1, far, near);
 }
 
 static char *worker_space(const long_job_t *job, int worker) {
   return job->workers + (size_t)worker * job->plan->worker_bytes;
 }
 
+/* Step 1: gathers blocks of columns, transforms and twiddles them, and scatters them to
+ * `middle`. */
 static void run_columns(void *context, int64_t begin, int64_t end, int worker) {
   const long_job_t *job = context;
   const fft_long_t *plan = job->plan;
@@ -99,11 +106,13 @@ static void run_columns(void *context, int64_t begin, int64_t end, int worker) {
     fft_gather(each, job->in + first * each, plan->n2, plan->n1, count, space, stride);
     plan->library.execute_dft(count == FFT_COLUMNS ? plan->columns.many : plan->columns.rest, space,
                               space);
-    for (int64_t c = 0; c < count; c++) twist(plan, space + c * stride * each, first + c, far);
+    for (int64_t c = 0; c < count; c++)
+      multiply_twiddles(plan, space + c * stride * each, first + c, far);
     fft_scatter(each, space, stride, plan->n1, count, job->middle + first * each, plan->n2);
   }
 }
 
+/* Step 2: transforms blocks of rows and scatters them as columns of the result. */
 static void run_rows(void *context, int64_t begin, int64_t end, int worker) {
   const long_job_t *job = context;
   const fft_long_t *plan = job->plan;
@@ -123,8 +132,8 @@ void fft_long_run(const fft_long_t *plan, hr_workers_t *workers, void *scratch, 
   for (int64_t line = 0; line < plan->kind.line_count; line++) {
     long_job_t job = {plan, (const char *)in + line * bytes, scratch, (char *)out + line * bytes,
                       (char *)scratch + plan->worker_at};
-    hr_workers_for(workers, (plan->n2 + FFT_COLUMNS - 1) / FFT_COLUMNS, 1, run_columns, &job);
-    hr_workers_for(workers, (plan->n1 + FFT_COLUMNS - 1) / FFT_COLUMNS, 1, run_rows, &job);
+    hr_workers_for(workers, hr_div_ceil(plan->n2, FFT_COLUMNS), 1, run_columns, &job);
+    hr_workers_for(workers, hr_div_ceil(plan->n1, FFT_COLUMNS), 1, run_rows, &job);
   }
 }
 
@@ -135,8 +144,8 @@ static bool is_long(const op_native_target_t *target, const fft_line_kind_t *kin
   return bytes >= LONG_BYTES || (bytes >= SPLIT_BYTES && kind->line_count < target->workers);
 }
 
-/* The largest factor that is not above the root. */
-static int64_t middle_factor(int64_t length) {
+/* The largest factor of `length` that is at most its square root. */
+static int64_t near_sqrt_factor(int64_t length) {
   int64_t factor = (int64_t)sqrt((double)length);
   while (length % factor) factor--;
   return factor;
@@ -156,7 +165,7 @@ static hr_status_t plan_roots(const op_native_target_t *target, fft_long_t *plan
   return NULL;
 }
 
-static hr_status_t plan_both(const op_native_target_t *target, fft_long_t *plan) {
+static hr_status_t plan_passes(const op_native_target_t *target, fft_long_t *plan) {
   int64_t each = plan->kind.element_bytes;
   int64_t column_step = fft_padded_length(each, plan->n1),
           row_stride = fft_padded_length(each, plan->n2);
@@ -166,7 +175,7 @@ static hr_status_t plan_both(const op_native_target_t *target, fft_long_t *plan)
   return fft_lines_plan(target, &plan->library, rows, plan->n1, &plan->rows);
 }
 
-static size_t plan_scratch(const op_native_target_t *target, fft_long_t *plan) {
+static size_t plan_long_scratch(const op_native_target_t *target, fft_long_t *plan) {
   size_t total = 0, each = (size_t)plan->kind.element_bytes;
   scratch_reserve(&total, (size_t)plan->kind.length * each);
   plan->worker_at = total;
@@ -181,18 +190,18 @@ hr_status_t fft_long_plan(const op_native_target_t *target, const fftw_library_t
                           const fft_long_t **out_plan) {
   fft_long_t *plan;
   if (!is_long(target, kind)) return NULL;
-  int64_t factor = middle_factor(kind->length);
-  if (factor < LEAST_FACTOR) return NULL;
+  int64_t factor = near_sqrt_factor(kind->length);
+  if (factor < MIN_FACTOR) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
   plan->library = *library;
   plan->kind = *kind;
   plan->n1 = factor;
   plan->n2 = kind->length / factor;
-  HR_TRY(plan_both(target, plan));
+  HR_TRY(plan_passes(target, plan));
   if (!fft_lines_exist(&plan->columns, plan->n2) || !fft_lines_exist(&plan->rows, plan->n1))
     return NULL;
   HR_TRY(plan_roots(target, plan));
-  *out_scratch_bytes = plan_scratch(target, plan);
+  *out_scratch_bytes = plan_long_scratch(target, plan);
   *out_plan = plan;
   return NULL;
 }

@@ -1,4 +1,4 @@
-/* Complex transforms of lines so long that they leave the caches, each by all workers. */
+/* Complex transforms of lines that exceed the caches, each line by all workers. */
 #ifndef HLO_OPS_FFT_LONG_H
 #define HLO_OPS_FFT_LONG_H
 
@@ -7,14 +7,14 @@
 
 typedef struct fft_long fft_long_t;
 
-/* What is to be done: FFT or IFFT of dense lines, multiplied by `scale`. */
+/* FFT or IFFT of `line_count` contiguous lines, multiplied by `scale`. */
 typedef struct fft_line_kind {
   hlo_enum_FFT_TYPE_t type;
   int64_t length, line_count, element_bytes;
   double scale;
 } fft_line_kind_t;
 
-/* out_plan stays NULL where the length is short, or has no two factors of about the same size. */
+/* *out_plan stays NULL where the length is short, or has no two factors of similar size. */
 hr_status_t fft_long_plan(const op_native_target_t *target, const fftw_library_t *library,
                           const fft_line_kind_t *kind, size_t *out_scratch_bytes,
                           const fft_long_t **out_plan);

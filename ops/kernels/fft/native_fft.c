@@ -1,13 +1,13 @@
-/* fft in passes along one dimension each, split over the workers: short lines side by side
- * (fft_lanes.h), others by FFTW with plans that are kept.
+/* fft in passes along one dimension each, divided over the workers: many short lines by
+ * fft_lanes.h, others by FFTW with plans made at compile time, very long single lines by
+ * fft_long.h.
  *
- *   rows      along the last dimension, which is dense: some lines at a time
- *   columns   along another one: some neighbouring lines are copied side by side, transformed there
- * and copied back, since FFTW is ten times slower on lines whose elements lie a power of two apart
+ *   rows      along the last dimension, which is contiguous: some lines per call
+ *   columns   along another one: FFT_COLUMNS adjacent lines are copied to contiguous ones,
+ * transformed there and copied back; FFTW is up to ten times slower on strides of a power of two
  *
- * Real transforms are real in the pass of rows, which comes first for RFFT and last for IRFFT. It
- * scales inverses too.
- */
+ * Real transforms are real in the pass of rows, which is the first one of RFFT and the last one of
+ * IRFFT. That pass also scales inverses. */
 #include <string.h>
 
 #include "base/arith.h"
@@ -17,34 +17,33 @@
 #include "ops/kernels/fft/fft_long.h"
 
 #define FFT_MAX_DIMS 3
-#define ROW_BYTES 65536 /* of the lines transformed by one call */
-#define SPLIT_ELEMENTS 4096
-#define LANES_LEAST 4 /* lines that are worth the vectors of them side by side */
+#define ROW_BYTES 65536     /* bytes of lines per call of FFTW */
+#define SPLIT_ELEMENTS 4096 /* elements per worker, at least */
+#define MIN_LANES 4         /* fewest lines for fft_lanes */
 
 typedef struct fft_columns {
   fft_lines_t lines;
-  const fft_lanes_t *lanes; /* in place of FFTW's; NULL: none */
-  int64_t outer, length,
-      inner; /* the array as three dimensions; the lines lie along the middle one */
+  const fft_lanes_t *lanes;     /* used instead of FFTW; NULL: FFTW */
+  int64_t outer, length, inner; /* the array as three dimensions; lines along the middle one */
 } fft_columns_t;
 
 typedef struct fft_native {
   fftw_library_t library;
   hlo_enum_FFT_TYPE_t type;
-  int64_t element_bytes; /* of a complex one */
+  int64_t element_bytes; /* size of a complex element */
   int column_passes, workers;
   fft_columns_t columns[FFT_MAX_DIMS - 1];
   fft_lines_t rows;
-  const fft_lanes_t *row_lanes; /* in place of FFTW's; NULL: none */
+  const fft_lanes_t *row_lanes; /* used instead of FFTW; NULL: FFTW */
   int64_t row_count, in_last, out_last, last_length;
   double scale;
   size_t copy_at, worker_at, worker_bytes;
-  const fft_long_t *long_; /* lines that one worker is not to do alone; NULL: others */
+  const fft_long_t *long_; /* lines shared by all workers; NULL: the passes above */
 } fft_native_t;
 
 typedef struct fft_run {
   const fft_native_t *plan;
-  const fft_columns_t *columns; /* of this pass */
+  const fft_columns_t *columns; /* the current pass */
   const char *from;
   char *to;
   char *workers; /* scratch memory of worker 0 */
@@ -58,40 +57,43 @@ static char *worker_space(const fft_run_t *r, int worker) {
 
 /* --- columns --- */
 
+/* Blocks of adjacent columns by fft_lanes, without copies. */
 static void run_column_lanes(void *context, int64_t begin, int64_t end, int worker) {
   const fft_run_t *r = context;
   const fft_columns_t *c = r->columns;
-  int64_t most = fft_lanes_count(c->lanes), blocks = (c->inner + most - 1) / most,
-          each = r->plan->element_bytes;
+  int64_t lanes_per_call = fft_lanes_count(c->lanes),
+          blocks = (c->inner + lanes_per_call - 1) / lanes_per_call,
+          complex_bytes = r->plan->element_bytes;
   for (int64_t task = begin; task < end; task++) {
-    int64_t first = task % blocks * most,
-            at = (task / blocks * c->length * c->inner + first) * each;
-    fft_lanes_columns(c->lanes, r->from + at, r->to + at, c->inner, hr_min(most, c->inner - first),
-                      worker_space(r, worker));
+    int64_t first = task % blocks * lanes_per_call,
+            at = (task / blocks * c->length * c->inner + first) * complex_bytes;
+    fft_lanes_columns(c->lanes, r->from + at, r->to + at, c->inner,
+                      hr_min(lanes_per_call, c->inner - first), worker_space(r, worker));
   }
 }
 
+/* Blocks of adjacent columns by FFTW, through padded copies in the worker's scratch. */
 static void run_columns(void *context, int64_t begin, int64_t end, int worker) {
   const fft_run_t *r = context;
   const fft_native_t *plan = r->plan;
   const fft_columns_t *c = r->columns;
-  int64_t blocks = (c->inner + FFT_COLUMNS - 1) / FFT_COLUMNS, each = plan->element_bytes;
+  int64_t blocks = (c->inner + FFT_COLUMNS - 1) / FFT_COLUMNS, complex_bytes = plan->element_bytes;
   int64_t step = fft_padded_length(plan->element_bytes, c->length);
   char *space = worker_space(r, worker);
   for (int64_t task = begin; task < end; task++) {
     int64_t first = task % blocks * FFT_COLUMNS, count = hr_min(FFT_COLUMNS, c->inner - first);
-    int64_t at = (task / blocks * c->length * c->inner + first) * each;
-    fft_gather(each, r->from + at, c->inner, c->length, count, space, step);
+    int64_t at = (task / blocks * c->length * c->inner + first) * complex_bytes;
+    fft_gather(complex_bytes, r->from + at, c->inner, c->length, count, space, step);
     plan->library.execute_dft(count == FFT_COLUMNS ? c->lines.many : c->lines.rest, space, space);
-    fft_scatter(each, space, step, c->length, count, r->to + at, c->inner);
+    fft_scatter(complex_bytes, space, step, c->length, count, r->to + at, c->inner);
   }
 }
 
 /* --- rows --- */
 
-/* A line that comes from a real one has a real first element, and a real middle one if its length
- * is even; what else stands there is ignored. */
-static void drop_imaginary(const fft_native_t *plan, char *line) {
+/* The half spectrum of a real line has a real first element, and a real last one for even
+ * lengths; imaginary parts that are stored there are ignored, as in the reference. */
+static void clear_imaginary(const fft_native_t *plan, char *line) {
   int64_t last = plan->last_length % 2 == 0 ? plan->in_last - 1 : 0, half = plan->element_bytes / 2;
   memset(line + half, 0, (size_t)half);
   memset(line + last * plan->element_bytes + half, 0, (size_t)half);
@@ -103,19 +105,20 @@ static void scale_reals(const fft_native_t *plan, void *data, int64_t count) {
   for (int64_t i = 0; i < count && !is_double(plan); i++) ((float *)data)[i] *= factor;
 }
 
-/* `count` lines, at most those of one call, by `transform`. */
+/* `count` lines, at most those of one call, by the FFTW plan `transform`. */
 static void transform_rows(const fft_run_t *r, fftw_plan transform, int64_t row, int64_t count,
                            char *space) {
   const fft_native_t *plan = r->plan;
-  int64_t each = plan->element_bytes, real = each / 2;
+  int64_t complex_bytes = plan->element_bytes, real = complex_bytes / 2;
   bool real_in = plan->type == HLO_FFT_TYPE_RFFT, real_out = plan->type == HLO_FFT_TYPE_IRFFT;
-  const char *from = r->from + row * plan->in_last * (real_in ? real : each);
-  char *to = r->to + row * plan->out_last * (real_out ? real : each);
+  const char *from = r->from + row * plan->in_last * (real_in ? real : complex_bytes);
+  char *to = r->to + row * plan->out_last * (real_out ? real : complex_bytes);
   if (real_in) {
     plan->library.execute_r2c(transform, (void *)from, to);
   } else if (real_out) {
-    memcpy(space, from, (size_t)(count * plan->in_last * each));
-    for (int64_t i = 0; i < count; i++) drop_imaginary(plan, space + i * plan->in_last * each);
+    memcpy(space, from, (size_t)(count * plan->in_last * complex_bytes));
+    for (int64_t i = 0; i < count; i++)
+      clear_imaginary(plan, space + i * plan->in_last * complex_bytes);
     plan->library.execute_c2r(transform, space, to);
   } else {
     plan->library.execute_dft(transform, (void *)from, to);
@@ -126,17 +129,19 @@ static void transform_rows(const fft_run_t *r, fftw_plan transform, int64_t row,
 static void run_row_lanes(void *context, int64_t begin, int64_t end, int worker) {
   const fft_run_t *r = context;
   const fft_native_t *plan = r->plan;
-  int64_t most = fft_lanes_count(plan->row_lanes), each = plan->element_bytes;
-  int64_t in_bytes = plan->in_last * (plan->type == HLO_FFT_TYPE_RFFT ? each / 2 : each);
-  int64_t out_bytes = plan->out_last * (plan->type == HLO_FFT_TYPE_IRFFT ? each / 2 : each);
+  int64_t lanes_per_call = fft_lanes_count(plan->row_lanes), complex_bytes = plan->element_bytes;
+  int64_t in_bytes =
+      plan->in_last * (plan->type == HLO_FFT_TYPE_RFFT ? complex_bytes / 2 : complex_bytes);
+  int64_t out_bytes =
+      plan->out_last * (plan->type == HLO_FFT_TYPE_IRFFT ? complex_bytes / 2 : complex_bytes);
   for (int64_t block = begin; block < end; block++) {
-    int64_t row = block * most;
+    int64_t row = block * lanes_per_call;
     fft_lanes_rows(plan->row_lanes, r->from + row * in_bytes, r->to + row * out_bytes,
-                   hr_min(most, plan->row_count - row), worker_space(r, worker));
+                   hr_min(lanes_per_call, plan->row_count - row), worker_space(r, worker));
   }
 }
 
-/* Blocks of lines: each starts at an address that is aligned, whatever the length of a line. */
+/* Blocks of lines; each begins at an aligned address, whatever the length of a line. */
 static void run_rows(void *context, int64_t begin, int64_t end, int worker) {
   const fft_run_t *r = context;
   const fft_lines_t *lines = &r->plan->rows;
@@ -152,11 +157,11 @@ static void run_rows(void *context, int64_t begin, int64_t end, int worker) {
 static void pass_columns(hr_workers_t *workers, fft_run_t *r, int pass, const void *from,
                          void *to) {
   const fft_columns_t *c = r->columns = &r->plan->columns[pass];
-  int64_t most = c->lanes ? fft_lanes_count(c->lanes) : FFT_COLUMNS;
-  int64_t tasks = c->outer * ((c->inner + most - 1) / most);
+  int64_t lanes_per_call = c->lanes ? fft_lanes_count(c->lanes) : FFT_COLUMNS;
+  int64_t tasks = c->outer * hr_div_ceil(c->inner, lanes_per_call);
   r->from = from;
   r->to = to;
-  hr_workers_for(workers, tasks, 1 + SPLIT_ELEMENTS / (c->length * most),
+  hr_workers_for(workers, tasks, 1 + SPLIT_ELEMENTS / (c->length * lanes_per_call),
                  c->lanes ? run_column_lanes : run_columns, r);
 }
 
@@ -164,9 +169,9 @@ static void pass_rows(hr_workers_t *workers, fft_run_t *r, const void *from, voi
   const fft_native_t *plan = r->plan;
   r->from = from;
   r->to = to;
-  int64_t most = plan->row_lanes ? fft_lanes_count(plan->row_lanes) : plan->rows.count;
-  int64_t blocks = (plan->row_count + most - 1) / most;
-  hr_workers_split(workers, blocks, 1 + SPLIT_ELEMENTS / (plan->last_length * most),
+  int64_t lanes_per_call = plan->row_lanes ? fft_lanes_count(plan->row_lanes) : plan->rows.count;
+  int64_t blocks = hr_div_ceil(plan->row_count, lanes_per_call);
+  hr_workers_split(workers, blocks, 1 + SPLIT_ELEMENTS / (plan->last_length * lanes_per_call),
                    plan->row_lanes ? run_row_lanes : run_rows, r);
 }
 
@@ -194,16 +199,16 @@ static hr_status_t run_fft(const op_native_run_t *run, const void *plan_, void *
 
 /* --- planning --- */
 
-/* Lines side by side, where there are enough of them. */
+/* *out_lanes stays NULL for too few lines. */
 static hr_status_t plan_lanes(const op_native_target_t *target, const fft_native_t *plan,
                               hlo_enum_FFT_TYPE_t type, int64_t length, int64_t lines, double scale,
                               const fft_lanes_t **out_lanes) {
   *out_lanes = NULL;
-  return lines < LANES_LEAST
-             ? NULL
-             : fft_lanes_plan(target->arena, type, length, is_double(plan), scale, out_lanes);
+  if (lines < MIN_LANES) return NULL;
+  return fft_lanes_plan(target->arena, type, length, is_double(plan), scale, out_lanes);
 }
 
+/* One pass per transformed dimension but the last, from inner to outer. */
 static hr_status_t plan_columns(const op_native_target_t *target, fft_native_t *plan, int rank,
                                 const int64_t *sizes) {
   bool forward = plan->type == HLO_FFT_TYPE_FFT || plan->type == HLO_FFT_TYPE_RFFT;
@@ -223,11 +228,11 @@ static hr_status_t plan_columns(const op_native_target_t *target, fft_native_t *
   return NULL;
 }
 
-/* Lines of a block: as many as stay in the second cache, some for every worker, and an even number,
- * because FFTW is four times slower on blocks that do not start at a multiple of 16 bytes. */
+/* Lines per block: as many as fit into ROW_BYTES, at least one block per worker, and an even
+ * number: FFTW is four times slower on blocks that do not begin at a multiple of 16 bytes. */
 static int64_t block_rows(const op_native_target_t *target, const fft_native_t *plan) {
   int64_t count = ROW_BYTES / (plan->last_length * plan->element_bytes);
-  int64_t share = (plan->row_count + target->workers - 1) / target->workers;
+  int64_t share = hr_div_ceil(plan->row_count, target->workers);
   count = hr_min(count, share);
   if (plan->last_length % 2 == 0 && plan->in_last == plan->out_last) return hr_max(count, 1);
   return count > 2 ? count / 2 * 2 : 2;
@@ -236,7 +241,7 @@ static int64_t block_rows(const op_native_target_t *target, const fft_native_t *
 static hr_status_t plan_rows(const op_native_target_t *target, fft_native_t *plan) {
   bool is_real = plan->type == HLO_FFT_TYPE_RFFT || plan->type == HLO_FFT_TYPE_IRFFT;
   if (is_real ||
-      fft_lanes_is_odd(plan->last_length)) /* of the others, FFTW is as quick with fewer passes */
+      fft_lanes_is_odd(plan->last_length)) /* for complex lines of other lengths FFTW is as fast */
     HR_TRY(plan_lanes(target, plan, plan->type, plan->last_length, plan->row_count, plan->scale,
                       &plan->row_lanes));
   if (plan->row_lanes) return NULL;
@@ -245,28 +250,28 @@ static hr_status_t plan_rows(const op_native_target_t *target, fft_native_t *pla
   return fft_lines_plan(target, &plan->library, form, plan->row_count, &plan->rows);
 }
 
-static size_t plan_scratch(const op_native_target_t *target, fft_native_t *plan) {
-  size_t total = 0, each = 0, bytes = (size_t)plan->element_bytes;
+static size_t plan_fft_scratch(const op_native_target_t *target, fft_native_t *plan) {
+  size_t total = 0, complex_bytes = 0, bytes = (size_t)plan->element_bytes;
   bool copies = plan->type == HLO_FFT_TYPE_IRFFT;
   plan->copy_at = scratch_reserve(&total, copies && plan->column_passes
                                               ? (size_t)(plan->row_count * plan->in_last) * bytes
                                               : 0);
-  if (copies) each = (size_t)(plan->rows.count * plan->in_last) * bytes;
-  if (plan->row_lanes) each = fft_lanes_space_bytes(plan->row_lanes);
+  if (copies) complex_bytes = (size_t)(plan->rows.count * plan->in_last) * bytes;
+  if (plan->row_lanes) complex_bytes = fft_lanes_space_bytes(plan->row_lanes);
   for (int i = 0; i < plan->column_passes; i++) {
     const fft_columns_t *c = &plan->columns[i];
     size_t block =
         c->lanes
             ? fft_lanes_space_bytes(c->lanes)
             : (size_t)(FFT_COLUMNS * fft_padded_length(plan->element_bytes, c->length)) * bytes;
-    if (block > each) each = block;
+    if (block > complex_bytes) complex_bytes = block;
   }
   plan->worker_at = total;
-  plan->worker_bytes = (each + 63) / 64 * 64;
+  plan->worker_bytes = (complex_bytes + 63) / 64 * 64;
   return total + plan->worker_bytes * (size_t)target->workers;
 }
 
-/* Sizes as the reference kernel wants them; it reports what is wrong. */
+/* Returns false for sizes that the reference kernel rejects; it reports the error. */
 static bool read_sizes(const op_step_t *step, fft_native_t *plan, int *out_rank, int64_t *sizes) {
   const hlo_shape_t *in = step->in_shapes[0], *out = step->out_shape;
   hr_ints_t lengths = hlo_attr_ints(step->instr, HLO_ATTR_FFT_LENGTH);
@@ -306,7 +311,7 @@ static hr_status_t plan_short(const op_native_target_t *target, fft_native_t *pl
                               const int64_t *sizes, size_t *out_scratch_bytes) {
   HR_TRY(plan_rows(target, plan));
   HR_TRY(plan_columns(target, plan, rank, sizes));
-  *out_scratch_bytes = plan_scratch(target, plan);
+  *out_scratch_bytes = plan_fft_scratch(target, plan);
   return NULL;
 }
 

@@ -91,6 +91,7 @@ typedef struct block_32 {
 
 enum { CACHED_BYTES = 1 << 20 }; /* operands up to this size are not prefetched */
 
+/* Runs of 2 to 64 bytes by two moves each; false for other windows. */
 static bool copy_short_runs(const gather_job_t *job, const int64_t *operand_at,
                             const int64_t *other_at, int64_t count) {
   const native_gather_plan_t *plan = job->plan;
@@ -117,6 +118,7 @@ static bool copy_short_runs(const gather_job_t *job, const int64_t *operand_at,
   }
 }
 
+/* Copies a block of windows; windows PREFETCH_DISTANCE ahead are prefetched. */
 static void copy_windows(const gather_job_t *job, const int64_t *operand_at,
                          const int64_t *other_at, int64_t count) {
   const native_gather_plan_t *plan = job->plan;

@@ -370,7 +370,7 @@ static bool is_bitwise(hr_dtype_t dtype) {
 static const scatter_loops_t *find_scatter_loops(hlo_opcode_t op, hr_dtype_t dtype) {
   size_t bytes = hr_dtype_bytes(dtype);
   if (bytes > 8) return NULL;
-  int size = bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3;
+  int size = __builtin_ctzl(bytes); /* log2 of 1, 2, 4 or 8 */
   switch (op) {
     case HLO_COPY:
       return &set_loops[size];

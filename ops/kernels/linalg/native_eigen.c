@@ -40,6 +40,7 @@ static reflectors_t lay_out_reflectors(const eigen_native_t *p, char *memory) {
   return reflectors_init(&p->kind, p->n - 1, p->n, 1, memory);
 }
 
+/* A split copy of the input, which the reduction destroys. */
 static split_matrix_t load_matrix(const eigen_native_t *p, const char *data, char *memory) {
   split_matrix_t a = split_matrix_init(&p->kind, p->n, p->n, memory + p->split_at, true);
   split_matrix_load(&p->kind, data, p->n, p->n, p->n, a);
@@ -63,6 +64,8 @@ static void scale_rows(const eigen_native_t *p, split_matrix_t a, double factor)
   }
 }
 
+/* Eigenvalues, ascending, replace the diagonal; vectors go to `basis` by columns. Returns
+ * LAPACK's info. */
 static int32_t solve_tridiagonal(const eigen_native_t *p, char *memory) {
   int n = (int)p->n, info = 0, reals = 1 + 4 * n + n * n, ints = 3 + 5 * n;
   void *d = memory + p->diagonal_at, *e = memory + p->off_diagonal_at;
@@ -116,6 +119,8 @@ static void solve_whole(const void *context, int64_t i, hr_workers_t *workers, c
   run->info[i] = info;
 }
 
+/* One eigenproblem: scale, reduce, solve the tridiagonal problem, undo the scale, transform
+ * back. */
 static void solve_matrix(const void *context, int64_t i, hr_workers_t *workers, char *memory,
                          char *space) {
   const eigen_run_t *run = context;
@@ -195,6 +200,7 @@ static size_t plan_whole_memory(eigen_native_t *plan) {
   return total;
 }
 
+/* Lays out a matrix's scratch memory. solves: syevd, else only the reduction. */
 static size_t plan_memory(eigen_native_t *plan, bool solves) {
   size_t total = 0, n = (size_t)plan->n, bytes = (size_t)plan->kind.bytes;
   if (plan->whole) return plan_whole_memory(plan);

@@ -139,6 +139,7 @@ static char *element(const cholesky_run_t *r, int64_t row, int64_t column) {
   return r->a + (row * r->plan->n + column) * (int64_t)hr_dtype_bytes(r->plan->routines.dtype);
 }
 
+/* cholesky's result is zero outside of its triangle; LAPACK leaves the input there. */
 static void clear_other_triangle(const cholesky_run_t *r) {
   int64_t n = r->plan->n, element_bytes = (int64_t)hr_dtype_bytes(r->plan->routines.dtype);
   for (int64_t i = 0; i < n; i++) {
@@ -161,6 +162,8 @@ static void fill_with_nan(const cholesky_run_t *r) {
       ((double *)r->a)[i] = NAN;
 }
 
+/* potrf reports `info` and leaves the matrix as LAPACK does; cholesky has no info and returns
+ * NaN. */
 static void finish_matrix(const cholesky_run_t *r, int info, int64_t matrix) {
   if (r->plan->reports)
     r->info[matrix] = info;
@@ -170,6 +173,7 @@ static void finish_matrix(const cholesky_run_t *r, int info, int64_t matrix) {
     clear_other_triangle(r);
 }
 
+/* One matrix after the other, for batches that are distributed over the workers. */
 static void factor_matrices(void *context, int64_t begin, int64_t end, int worker) {
   cholesky_run_t r = *(const cholesky_run_t *)context;
   int64_t bytes = (int64_t)r.plan->n * r.plan->n * (int64_t)hr_dtype_bytes(r.plan->routines.dtype);
@@ -181,6 +185,7 @@ static void factor_matrices(void *context, int64_t begin, int64_t end, int worke
   }
 }
 
+/* Panel rows begin .. end - 1 below the diagonal block: L21 = A21 L11^-H. */
 static void solve_rows(void *context, int64_t begin, int64_t end, int worker) {
   const cholesky_run_t *r = context;
   int n = r->plan->n, width = r->last - r->first;
@@ -206,6 +211,8 @@ static void update_blocks(void *context, int64_t begin, int64_t end, int worker)
   }
 }
 
+/* One large matrix by all workers. Returns 0, or the order of the first minor that is not
+ * positive definite, as LAPACK counts it. */
 static int factor_in_blocks(hr_workers_t *workers, cholesky_run_t *r) {
   int n = r->plan->n;
   for (r->first = 0; r->first < n; r->first = r->last) {
@@ -238,6 +245,8 @@ static hr_status_t run_cholesky(const op_native_run_t *run, const void *plan_, v
   return NULL;
 }
 
+/* Blocks pay for a lower triangle of several blocks, if the batch alone does not occupy the
+ * workers. */
 static hr_status_t plan_cholesky(const op_native_target_t *target, const hlo_shape_t *a, bool lower,
                                  bool reports, op_native_step_t *out) {
   static const uint64_t in_place[] = {1, 0};
@@ -291,6 +300,7 @@ typedef struct solve_run {
   char *x;
 } solve_run_t;
 
+/* One matrix after the other, for batches that are distributed over the workers. */
 static void solve_matrices(void *context, int64_t begin, int64_t end, int worker) {
   const solve_run_t *r = context;
   const solve_native_t *p = r->plan;

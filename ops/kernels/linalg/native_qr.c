@@ -102,6 +102,7 @@ static size_t batched_small_bytes(const qr_native_t *p) {
   return (size_t)((p->m * p->n + p->count) * p->batched->lanes * p->kind.bytes);
 }
 
+/* geqrf of `lanes` interleaved matrices; groups out of range one by one. */
 static void factor_group(const void *context, int64_t group, hr_workers_t *workers, char *memory,
                          char *space) {
   const qr_run_t *run = context;
@@ -121,6 +122,7 @@ static void factor_group(const void *context, int64_t group, hr_workers_t *worke
   p->batched->store(taus, p->count, count, array_at(p, run->taus, first, p->count));
 }
 
+/* orgqr of `lanes` interleaved matrices. Vectors of unit reflectors are always in range. */
 static void form_group(const void *context, int64_t group, hr_workers_t *workers, char *memory,
                        char *space) {
   const qr_run_t *run = context;

@@ -61,6 +61,7 @@ static void conjugate(const split_matrix_kind_t *kind, split_matrix_t a, int64_t
                        0);
 }
 
+/* A split copy of the input as C: transposed and conjugated where it has more columns than rows. */
 static split_matrix_t load_matrix(const svd_native_t *p, const char *data, char *memory) {
   split_matrix_t c = split_matrix_init(&p->kind, p->rows, p->columns, memory + p->c_at, true);
   split_matrix_load(&p->kind, data, p->n, p->m, p->n,
@@ -111,6 +112,8 @@ static svd_factors_t reduce_to_bidiagonal(const svd_native_t *p, hr_workers_t *w
   return f;
 }
 
+/* Singular values, descending, replace the diagonal; vectors go to `u` and `vt` by columns.
+ * Returns LAPACK's info. */
 static int32_t solve_bidiagonal(const svd_native_t *p, char *memory) {
   int n = (int)p->columns, info = 0;
   p->bdsdc(p->transposed && !p->factored ? "L" : "U", p->vectors ? "I" : "N", &n,
@@ -165,6 +168,7 @@ static void store_values(const svd_native_t *p, const char *memory, double facto
                      creal(split_matrix_get(&p->kind, values, 0, k)) / factor);
 }
 
+/* One matrix: scale, reduce, solve the bidiagonal problem, undo the scale, transform back. */
 static void solve_matrix(const void *context, int64_t i, hr_workers_t *workers, char *memory,
                          char *space) {
   const svd_run_t *run = context;
@@ -247,6 +251,8 @@ static void load_lanes(const svd_native_t *p, const char *in, int64_t count, con
   memset(space + at->superdiagonal, 0, (size_t)(p->columns * p->batched->lanes * p->kind.bytes));
 }
 
+/* The singular values of `lanes` matrices at once: interleaved reduction, then LAPACK's dqds
+ * (lasq1) per matrix. Groups with values out of range go through solve_matrix. */
 static void solve_group(const void *context, int64_t group, hr_workers_t *workers, char *memory,
                         char *space) {
   const svd_run_t *run = context;

@@ -43,6 +43,8 @@ reflectors_t reflectors_init(const split_matrix_kind_t *kind, int64_t count, int
 
 /* --- one reflector --- */
 
+/* Sum of squared magnitudes; loops start at the unit before `begin`, where the elements are
+ * zero. */
 static double sum_of_squares(const split_matrix_kind_t *kind, split_matrix_t x, int64_t begin,
                              int64_t end) {
   double total = 0;
@@ -126,6 +128,7 @@ typedef struct block_numbers {
   _Alignas(64) char memory[2 * (BLOCK + SPLIT_MATRIX_UNIT) * 8];
 } block_numbers_t;
 
+/* The triangle of a block whose vectors and taus are given (larft). */
 static void compute_triangle(const reflectors_t *r, int64_t first, int count) {
   double complex t[BLOCK][BLOCK], products[BLOCK];
   block_numbers_t numbers;
@@ -222,7 +225,8 @@ static void apply_right(const reflectors_t *r, int64_t first, bool adjoint, spli
 static void apply_blocks(const apply_run_t *run, int64_t at, int64_t count, int64_t blocks,
                          char *space) {
   bool left = run->side == REFLECTORS_LEFT, descending = left != run->adjoint;
-  split_matrix_t c = split_matrix_at(run->r->kind, run->c, left ? 0 : at, left ? at : 0);
+  split_matrix_t c = left ? split_matrix_at(run->r->kind, run->c, 0, at)
+                          : split_matrix_at(run->r->kind, run->c, at, 0);
   for (int64_t done = 0; done < blocks; done++) {
     int64_t first = (descending ? blocks - 1 - done : done) * BLOCK;
     (left ? apply_left : apply_right)(run->r, first, run->adjoint, c, count, space);
@@ -343,6 +347,8 @@ typedef struct factor_run {
   char *space;
 } factor_run_t;
 
+/* Copies a block's columns to the vectors' rows, factors them there, and writes R and the
+ * vectors back to `a`. */
 static void factor_columns(const factor_run_t *run, int64_t first) {
   const reflectors_t *r = run->r;
   double complex upper[BLOCK][BLOCK];

@@ -208,6 +208,7 @@ void split_matrix_conj_column(const split_matrix_kind_t *kind, split_matrix_t ro
 
 /* --- level 3 --- */
 
+/* One of the real products that make a complex one: c's part c from a's part a and b's part b. */
 static void multiply_parts(const split_matrix_kind_t *kind, const split_matrix_product_t *p,
                            gemm_mode_t mode, int a, int b, int c, void *space) {
   gemm_job_t job = {.dtype = kind->real,
@@ -226,6 +227,8 @@ static void multiply_parts(const split_matrix_kind_t *kind, const split_matrix_p
   gemm_run_serial(&job, 0, space);
 }
 
+/* Real parts first with the caller's mode; the imaginary part of a GEMM_SET product is zeroed
+ * and then accumulated. */
 void split_matrix_multiply(const split_matrix_kind_t *kind, const split_matrix_product_t *p,
                            void *space) {
   if (p->m <= 0 || p->n <= 0 || p->k <= 0) return;

@@ -79,6 +79,7 @@ static hr_status_t run_move(const op_native_run_t *run, const void *plan_, void 
 
 /* --- copies, slices, broadcasts, reversals ---------------------------------------------------- */
 
+/* Byte strides of operand 0. */
 static void dense_operand_strides(const op_step_t *step, int64_t *out_strides) {
   const hlo_shape_t *in = step->in_shapes[0];
   loop_dense_strides(in->rank, in->dims, (int64_t)hr_dtype_bytes(in->dtype), out_strides);

@@ -123,7 +123,8 @@ static int first_row_dim(const hlo_padding_t *padding, int rank) {
   int d = rank - 1;
   while (d >= 0 && !padding->dims[d].low && !padding->dims[d].high && !padding->dims[d].interior)
     d--;
-  return d < 0 ? 0 : padding->dims[d].interior ? d + 1 : d;
+  if (d < 0) return 0;
+  return padding->dims[d].interior ? d + 1 : d;
 }
 
 static void add_dim(native_pad_plan_t *plan, const hlo_shape_t *result, int d, const pad_dim_t *dim,

@@ -1,18 +1,17 @@
-/* batch-norm-training, -inference and -grad: the operand is seen as [outer][features][inner].
- * Computed in double precision per feature, rounded once; variances are those of the population.
- * Source: StableHLO spec, batch_norm_training, batch_norm_inference, batch_norm_grad. */
+/* batch-norm-training, -inference and -grad. The operand is viewed as [outer][features][inner];
+ * values are computed in double precision per feature and rounded once. Variances are population
+ * variances. Source: StableHLO spec, batch_norm_training, batch_norm_inference, batch_norm_grad. */
 #include <math.h>
 
 #include "ops/kernels/gemm/matmul.h"
 
 typedef struct norm_plan {
-  matmul_types_t types; /* to double and back */
+  matmul_types_t types; /* conversion to double and back */
   int64_t outer, features, inner, count;
   double epsilon;
 } norm_plan_t;
 
-/* The operand, and what has one element per feature: operands `first` to `last`, results from
- * number 1 on. */
+/* Checks operands `first` to `last`, and results from number 1 on: one float per feature. */
 static hr_status_t check_features(const op_step_t *step, const norm_plan_t *plan, int first,
                                   int last) {
   for (int k = first; k <= last; k++) {
@@ -31,6 +30,8 @@ static hr_status_t check_features(const op_step_t *step, const norm_plan_t *plan
   return NULL;
 }
 
+/* Checks operand and result and computes the [outer][features][inner] view. result_count > 1:
+ * the result is a tuple. */
 static hr_status_t plan_norm(hr_arena_t *arena, const op_step_t *step, int result_count,
                              norm_plan_t **out_plan) {
   const hlo_shape_t *x = step->in_shapes[0], *out = step->out_shape;
@@ -64,9 +65,9 @@ static hr_status_t plan_norm(hr_arena_t *arena, const op_step_t *step, int resul
   return NULL;
 }
 
-/* Values as doubles. */
-static hr_status_t doubles_of(op_env_t *env, const norm_plan_t *plan, const hlo_value_t *value,
-                              const double **out_data) {
+/* The value's elements as doubles. */
+static hr_status_t widen_to_doubles(op_env_t *env, const norm_plan_t *plan,
+                                    const hlo_value_t *value, const double **out_data) {
   return matmul_widen(env->scratch, &plan->types, value->dtype, value->data, value->count,
                       (const void **)out_data);
 }
@@ -75,9 +76,9 @@ static hr_status_t new_doubles(op_env_t *env, int64_t count, double **out_data) 
   return hr_arena_array(env->scratch, (size_t)count, sizeof(double), (void **)out_data);
 }
 
-/* A result array out of doubles. */
-static hr_status_t emit(const norm_plan_t *plan, const hlo_shape_t *shape, hr_dtype_t dtype,
-                        double *from, hlo_value_t **out_value) {
+/* A result array, rounded from doubles. */
+static hr_status_t round_result(const norm_plan_t *plan, const hlo_shape_t *shape, hr_dtype_t dtype,
+                                double *from, hlo_value_t **out_value) {
   matmul_types_t types = plan->types;
   types.out = dtype;
   HR_TRY(hlo_value_array(dtype, shape->rank, shape->dims, out_value));
@@ -85,14 +86,15 @@ static hr_status_t emit(const norm_plan_t *plan, const hlo_shape_t *shape, hr_dt
   return NULL;
 }
 
-/* A result tuple: the first of the operand's shape, the others one element per feature. */
-static hr_status_t emit_tuple(const op_step_t *step, const norm_plan_t *plan, double *const *from,
-                              hlo_value_t **out_value) {
+/* The result tuple: the first element has the operand's shape, the others one number per
+ * feature. */
+static hr_status_t round_results(const op_step_t *step, const norm_plan_t *plan,
+                                 double *const *from, hlo_value_t **out_value) {
   hlo_value_t *elements[3] = {NULL};
   const hlo_shape_t *const *out = step->out_shape->elements;
-  hr_status_t st = emit(plan, step->in_shapes[0], out[0]->dtype, from[0], &elements[0]);
+  hr_status_t st = round_result(plan, step->in_shapes[0], out[0]->dtype, from[0], &elements[0]);
   for (int k = 1; k < 3 && !st; k++)
-    st = emit(plan, step->in_shapes[1], out[k]->dtype, from[k], &elements[k]);
+    st = round_result(plan, step->in_shapes[1], out[k]->dtype, from[k], &elements[k]);
   if (!st) st = hlo_value_tuple(3, elements, out_value);
   for (int k = 0; k < 3; k++) hlo_value_release(elements[k]);
   return st;
@@ -112,8 +114,8 @@ static void normalize(const norm_plan_t *plan, const double *x, const double *sc
     }
 }
 
-/* sums[f] = sum of (x - a[f]) * (y - b[f]) over the elements of feature f; NULL stands for y - b =
- * 1 and for a = 0. */
+/* sums[f] = sum of (x - a[f]) * (y - b[f]) over the elements of feature f. A NULL y makes the
+ * second factor 1; a NULL a or b counts as 0. */
 static void sum_products(const norm_plan_t *plan, const double *x, const double *a, const double *y,
                          const double *b, double *sums) {
   int64_t at = 0;
@@ -137,20 +139,20 @@ static hr_status_t run_training(op_env_t *env, const op_step_t *step, hlo_value_
                                 hlo_value_t **out_value) {
   const norm_plan_t *plan = step->plan;
   const double *x, *scale, *offset;
-  double *mean, *variance, *out, share = (double)(plan->outer * plan->inner);
-  if (plan->count == 0) share = 0;
-  HR_TRY(doubles_of(env, plan, in[0], &x));
-  HR_TRY(doubles_of(env, plan, in[1], &scale));
-  HR_TRY(doubles_of(env, plan, in[2], &offset));
+  double *mean, *variance, *out, per_feature = (double)(plan->outer * plan->inner);
+  if (plan->count == 0) per_feature = 0;
+  HR_TRY(widen_to_doubles(env, plan, in[0], &x));
+  HR_TRY(widen_to_doubles(env, plan, in[1], &scale));
+  HR_TRY(widen_to_doubles(env, plan, in[2], &offset));
   HR_TRY(new_doubles(env, plan->features, &mean));
   HR_TRY(new_doubles(env, plan->features, &variance));
   HR_TRY(new_doubles(env, plan->count, &out));
   sum_products(plan, x, NULL, NULL, NULL, mean);
-  for (int64_t f = 0; f < plan->features; f++) mean[f] /= share;
+  for (int64_t f = 0; f < plan->features; f++) mean[f] /= per_feature;
   sum_products(plan, x, mean, x, mean, variance);
-  for (int64_t f = 0; f < plan->features; f++) variance[f] /= share;
+  for (int64_t f = 0; f < plan->features; f++) variance[f] /= per_feature;
   normalize(plan, x, scale, offset, mean, variance, out);
-  return emit_tuple(step, plan, (double *const[]){out, mean, variance}, out_value);
+  return round_results(step, plan, (double *const[]){out, mean, variance}, out_value);
 }
 
 const op_kernel_t kernel_batch_norm_training = {prepare_training, run_training};
@@ -168,10 +170,10 @@ static hr_status_t run_inference(op_env_t *env, const op_step_t *step, hlo_value
   const norm_plan_t *plan = step->plan;
   const double *v[5];
   double *out;
-  for (int k = 0; k < 5; k++) HR_TRY(doubles_of(env, plan, in[k], &v[k]));
+  for (int k = 0; k < 5; k++) HR_TRY(widen_to_doubles(env, plan, in[k], &v[k]));
   HR_TRY(new_doubles(env, plan->count, &out));
   normalize(plan, v[0], v[1], v[2], v[3], v[4], out);
-  return emit(plan, step->in_shapes[0], step->out_shape->dtype, out, out_value);
+  return round_result(plan, step->in_shapes[0], step->out_shape->dtype, out, out_value);
 }
 
 const op_kernel_t kernel_batch_norm_inference = {prepare_inference, run_inference};
@@ -194,8 +196,8 @@ static hr_status_t run_grad(op_env_t *env, const op_step_t *step, hlo_value_t *c
                             hlo_value_t **out_value) {
   const norm_plan_t *plan = step->plan;
   const double *v[5];
-  double *products, *sums, *out, share = (double)(plan->outer * plan->inner);
-  for (int k = 0; k < 5; k++) HR_TRY(doubles_of(env, plan, in[k], &v[k]));
+  double *products, *sums, *out, per_feature = (double)(plan->outer * plan->inner);
+  for (int k = 0; k < 5; k++) HR_TRY(widen_to_doubles(env, plan, in[k], &v[k]));
   const double *x = v[0], *scale = v[1], *mean = v[2], *variance = v[3], *g = v[4];
   HR_TRY(new_doubles(env, plan->features, &products));
   HR_TRY(new_doubles(env, plan->features, &sums));
@@ -205,13 +207,14 @@ static hr_status_t run_grad(op_env_t *env, const op_step_t *step, hlo_value_t *c
   int64_t at = 0;
   for (int64_t o = 0; o < plan->outer && plan->count; o++)
     for (int64_t f = 0; f < plan->features; f++) {
-      double spread = variance[f] + plan->epsilon;
+      double variance_eps = variance[f] + plan->epsilon;
       for (int64_t i = 0; i < plan->inner; i++, at++)
-        out[at] = scale[f] / sqrt(spread) *
-                  (g[at] - sums[f] / share - (x[at] - mean[f]) * products[f] / spread / share);
+        out[at] = scale[f] / sqrt(variance_eps) *
+                  (g[at] - sums[f] / per_feature -
+                   (x[at] - mean[f]) * products[f] / variance_eps / per_feature);
     }
   for (int64_t f = 0; f < plan->features; f++) products[f] /= sqrt(variance[f] + plan->epsilon);
-  return emit_tuple(step, plan, (double *const[]){out, products, sums}, out_value);
+  return round_results(step, plan, (double *const[]){out, products, sums}, out_value);
 }
 
 const op_kernel_t kernel_batch_norm_grad = {prepare_grad, run_grad};

@@ -1,22 +1,21 @@
 /* bitcast-convert: the bits of an array as another type. Between types of different width the
- * narrower side has one more dimension, the last one, whose element 0 is the low-order bits: in
- * memory that is the same byte after byte, except for types of fewer than 8 bits, which take a byte
- * each and are packed and unpacked here. */
+ * narrower side has one more dimension, the last one, whose element 0 is the low-order bits. In
+ * memory that is the same bytes (a view), except for types of fewer than 8 bits, which occupy a
+ * byte each and are packed and unpacked here. Source: StableHLO spec, bitcast_convert. */
 #include <string.h>
 
 #include "ops/kernels/kernel.h"
 #include "ops/rules/constraint.h"
 
-/* Low `bits` bits of a byte, as memory holds an element of that width. */
+/* The low `bits` bits of a byte, extended as memory stores an element of that width. */
 static uint8_t extend(const hr_dtype_info_t *info, uint8_t byte) {
   uint8_t low = (uint8_t)(byte & (0xffu >> (8 - info->bits)));
   bool negative = info->class_ == HR_CLASS_SIGNED && low >> (info->bits - 1);
   return negative ? (uint8_t)(low | 0xffu << (info->bits - 1)) : low;
 }
 
-/* One wide element of `wide_bytes` bytes is `ratio` narrow ones of `bits` bits, low ones first. No
- * narrow element lies across two bytes: their width divides 8, or the wide element is itself within
- * a byte. */
+/* One element of `wide_bytes` bytes is `ratio` elements of `bits` bits, low-order first. None
+ * crosses a byte: their width divides 8, or the wide element fits into a byte. */
 static void unpack(const hr_dtype_info_t *narrow, int64_t ratio, const uint8_t *wide,
                    int64_t wide_bytes, int64_t count, uint8_t *out) {
   for (int64_t i = 0; i < count; i++, wide += wide_bytes)
@@ -39,7 +38,7 @@ static void pack(const hr_dtype_info_t *narrow, int64_t ratio, const uint8_t *in
   }
 }
 
-/* A byte that stands for a pred may have any bits: what is not zero is true. */
+/* A byte used as pred may have any bits: nonzero is true. */
 static hr_status_t bytes_as_preds(op_env_t *env, const op_step_t *step, const hlo_value_t *in,
                                   hlo_value_t **out_value) {
   HR_TRY(op_output(env, step, out_value));

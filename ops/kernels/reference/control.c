@@ -1,4 +1,6 @@
-/* Ops that pass whole values around: tuples, calls, loops, branches, asynchronous wrappers. */
+/* Ops that pass whole values: tuples, calls, loops, branches, asynchronous wrappers. Values are
+ * reference counted: operands at their last use move into calls, so that callees can update arrays
+ * in place. */
 #include "ops/kernels/common/async_pairs.h"
 #include "ops/query/async_collective.h"
 
@@ -42,7 +44,7 @@ static hr_status_t call_with_operands(op_env_t *env, const op_step_t *step, hlo_
   return env->call(env, computation, args, count, out_value);
 }
 
-/* call, fusion: the body of a fusion is ordinary HLO. */
+/* call and fusion: a fusion's body is ordinary HLO. */
 static hr_status_t run_call(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                             hlo_value_t **out_value) {
   return call_with_operands(env, step, in, 0, step->instr->operand_count, step->instr->called[0],
@@ -50,8 +52,8 @@ static hr_status_t run_call(op_env_t *env, const op_step_t *step, hlo_value_t *c
 }
 const op_kernel_t kernel_call = {NULL, run_call};
 
-static hr_status_t is_condition_met(op_env_t *env, const hlo_computation_t *condition,
-                                    hlo_value_t *state, bool *out_met) {
+static hr_status_t evaluate_condition(op_env_t *env, const hlo_computation_t *condition,
+                                      hlo_value_t *state, bool *out_met) {
   hlo_value_t *arg = hlo_value_retain(state), *met;
   HR_TRY(env->call(env, condition, &arg, 1, &met));
   *out_met = *(const uint8_t *)met->data != 0;
@@ -59,13 +61,14 @@ static hr_status_t is_condition_met(op_env_t *env, const hlo_computation_t *cond
   return NULL;
 }
 
-/* The state is handed to each iteration whole, so that the body may update its arrays in place. */
+/* The state's reference moves into each iteration, so that the body may update its arrays in
+ * place. */
 static hr_status_t run_while(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                              hlo_value_t **out_value) {
   const hlo_computation_t *condition = step->instr->called[0], *body = step->instr->called[1];
   hlo_value_t *state = op_take(step, in, 0);
   hr_status_t st = NULL;
-  for (bool more; !(st = is_condition_met(env, condition, state, &more)) && more;) {
+  for (bool more; !(st = evaluate_condition(env, condition, state, &more)) && more;) {
     hlo_value_t *next = NULL;
     st = env->call(env, body, &state, 1, &next);
     state = next;
@@ -79,8 +82,8 @@ static hr_status_t run_while(op_env_t *env, const op_step_t *step, hlo_value_t *
 }
 const op_kernel_t kernel_while = {NULL, run_while};
 
-/* Which branch: pred true is branch 0; an index out of range means the last branch. */
-static int chosen_branch(const hlo_value_t *selector, int branch_count) {
+/* pred true is branch 0; an index out of range selects the last branch. */
+static int select_branch(const hlo_value_t *selector, int branch_count) {
   int64_t index = hlo_value_int_at(selector, 0);
   if (selector->dtype == HR_PRED) return index ? 0 : 1;
   return index < 0 || index >= branch_count ? branch_count - 1 : (int)index;
@@ -88,13 +91,13 @@ static int chosen_branch(const hlo_value_t *selector, int branch_count) {
 
 static hr_status_t run_conditional(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                    hlo_value_t **out_value) {
-  int branch = chosen_branch(in[0], step->instr->called_count);
+  int branch = select_branch(in[0], step->instr->called_count);
   return call_with_operands(env, step, in, 1 + branch, 1, step->instr->called[branch], out_value);
 }
 const op_kernel_t kernel_conditional = {NULL, run_conditional};
 
-/* (operands, result, contexts): the state of an asynchronous pair. Takes both values over; contexts
- * are zeros. */
+/* (operands, result, contexts): the state of an asynchronous pair. Takes ownership of both
+ * values; contexts are zeros. */
 static hr_status_t make_start_value(op_env_t *env, const op_step_t *step, hlo_value_t *operands,
                                     hlo_value_t *result, hlo_value_t **out_value) {
   const hlo_shape_t *shape = step->instr->shape;
@@ -114,8 +117,8 @@ static hr_status_t make_start_value(op_env_t *env, const op_step_t *step, hlo_va
   return st;
 }
 
-/* The wrapped computation runs at the start, and the done picks its result up; but a collective
- * only begins. */
+/* The wrapped computation runs at the start and the done op returns its result; only a
+ * collective is started and completes later. */
 static hr_status_t run_async_start(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                    hlo_value_t **out_value) {
   hlo_value_t *operands, *result;
@@ -132,8 +135,8 @@ static hr_status_t run_async_start(op_env_t *env, const op_step_t *step, hlo_val
 }
 const op_kernel_t kernel_async_start = {NULL, run_async_start};
 
-/* A collective that is the computation's root hands its own value over; other roots were made
- * around it. */
+/* A collective that is the computation's root provides the value itself; other roots were
+ * computed from it. */
 static hr_status_t run_async_done(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                   hlo_value_t **out_value) {
   const hlo_instr_t *start = step->instr->operands[0];

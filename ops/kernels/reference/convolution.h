@@ -1,8 +1,13 @@
-/* Convolution as products of matrices, as the reference and the compiled engine do it. Input,
- * kernel and result are brought into the orders input [batch][spatial...][feature]   kernel
- * [window...][input feature][output feature]   result [batch][spatial...][feature] and each group
- * of features (or of the batch) is the product of the matrix of patches, one row per place of the
- * result, with its columns of the kernel. Thread: a view is used by one thread at a time. */
+/* Convolution as matrix products, for the reference and the compiled engine. Input, kernel and
+ * result are reordered to
+ *
+ *   input  [batch][spatial...][feature]
+ *   kernel [window...][input feature][output feature]
+ *   result [batch][spatial...][feature]
+ *
+ * and each group of features (or of the batch) is the product of its im2col matrix, one row per
+ * result position, with its columns of the kernel. Units are reals: a complex number is two.
+ * Thread: a view is used by one thread at a time. */
 #ifndef HLO_OPS_CONVOLUTION_H
 #define HLO_OPS_CONVOLUTION_H
 
@@ -10,58 +15,58 @@
 
 typedef struct conv_plan {
   matmul_types_t types;
-  matmul_order_t lhs_order, rhs_order,
-      out_order; /* out_order: from the order above to the program's */
+  matmul_order_t lhs_order, rhs_order; /* from the program's order to the one above */
+  matmul_order_t out_order;            /* from the order above to the program's */
   int64_t lhs_count, rhs_count;
   int spatial_rank;
   hlo_window_dim_t window[HLO_MAX_RANK];
-  int64_t in_dims[HLO_MAX_RANK], out_dims[HLO_MAX_RANK]; /* spatial */
-  int64_t in_strides[HLO_MAX_RANK];                      /* of the ordered input, in reals */
-  int64_t in_batch_stride, in_batch, in_features;        /* features in elements */
-  int64_t group_features, out_batch,
-      out_features; /* input features of a group; all output features */
+  int64_t in_dims[HLO_MAX_RANK], out_dims[HLO_MAX_RANK]; /* spatial sizes */
+  int64_t in_strides[HLO_MAX_RANK];               /* spatial strides of the ordered input, reals */
+  int64_t in_batch_stride, in_batch, in_features; /* stride in reals; features in elements */
+  int64_t group_features;                         /* input features per group */
+  int64_t out_batch, out_features;                /* sizes of the result */
   int64_t feature_groups, batch_groups;
-  int64_t positions, window_count; /* result places of one batch entry; elements of the window */
+  int64_t positions;    /* result positions per batch entry */
+  int64_t window_count; /* elements of the window */
 } conv_plan_t;
 
-/* Errors: INVALID for labels, groups and windows that do not fit; UNSUPPORTED for sparse operands.
- */
+/* Errors: INVALID for labels, groups and windows that do not fit (StableHLO spec, convolution
+ * C1-C27); UNSUPPORTED for sparse operands. */
 hr_status_t conv_plan_init(const op_step_t *step, conv_plan_t *out_plan);
 
-/* What the window sees from one place of the result: for each dimension and window element, the
- * offset of the input element below it, or -1 for padding and holes. */
+/* The input under the window of one result position: per dimension and window element the offset
+ * of the input element, or -1 for padding and dilation holes. */
 typedef struct conv_view {
   const conv_plan_t *plan;
   int64_t *offsets[HLO_MAX_RANK]; /* in reals */
   const char *input;              /* first batch entry and feature of the group */
-  int64_t unit;                   /* reals per window element: the group's features */
+  int64_t unit;                   /* reals per window element: the features of a group */
   int real_bytes;
-  bool rows_merge; /* the innermost window dimension is one run of the input */
+  bool rows_merge; /* the innermost window dimension is a contiguous run of the input */
 } conv_view_t;
 
-/* How many offsets a view needs, and a view that keeps them in the caller's memory. */
+/* The number of offsets of a view, and a view that stores them in the caller's memory. */
 int64_t conv_view_offsets(const conv_plan_t *plan);
 void conv_view_init(const conv_plan_t *plan, int64_t *offsets, conv_view_t *out_view);
 
-/* Rows of the matrix of patches that the view (`context`) sees: reals [first, first + count) of
- * rows [row, row + rows), row-major. Row i is place i % places of batch entry i / places, counted
- * from the view's input. */
+/* The im2col matrix that the view (`context`) defines: reals [first, first + count) of rows
+ * [row, row + rows), row-major. Row i is position i % positions of batch entry i / positions,
+ * counted from the view's input. */
 void conv_patches_fill(const void *context, int64_t row, int64_t rows, int64_t first, int64_t count,
                        void *to);
 
-/* Where every group has one input feature (depthwise) patches would be tiny: the same rows of the
- * result are summed directly, all features of a place at once. lhs, rhs, out: the whole ordered
- * arrays. Not for complex numbers. */
+/* Depthwise convolutions, with one input feature per group: instead of products of tiny patches,
+ * rows of the result are accumulated directly, all features of a position at once. lhs, rhs and out
+ * are the whole ordered arrays. Not for complex numbers. */
 static inline bool conv_is_depthwise(const conv_plan_t *plan) {
   return plan->feature_groups > 1 && plan->group_features == 1 && !plan->types.is_complex;
 }
 void conv_depthwise_rows(const conv_view_t *view, int64_t row, int64_t rows, const char *lhs,
                          const char *rhs, char *out);
 
-/* With one feature on both sides (a filter of a signal or of an image) patches would be copies for
- * one product each: lines of the result along the last dimension are sums of shifted lines of the
- * input instead. Places [begin, end) of line number `line` of all; lhs, rhs, out: the whole ordered
- * arrays. */
+/* One feature on both sides (filters of signals and images): lines of the result along the last
+ * dimension are sums of shifted input lines. Computes positions [begin, end) of line number `line`;
+ * lhs, rhs and out are the whole ordered arrays. */
 bool conv_is_line(const conv_plan_t *plan);
 void conv_line_run(const conv_view_t *view, int64_t line, int64_t begin, int64_t end,
                    const char *lhs, const char *rhs, char *out);

@@ -1,12 +1,12 @@
-/* dot. Dimensions fall into groups (batch, free, contracting); where each group of an operand
- * is one run of equal strides the operand is used as it lies, else it is first brought into the
- * order of the groups. Source: StableHLO spec, dot_general. Order of sums: that of the contracting
- * dimensions, in blocks (matmul.c). */
+/* dot by the reference engine: matrix products of operands whose dimensions are grouped as batch,
+ * free and contracting. An operand whose groups each have one stride is used in place, others are
+ * reordered first. Sums follow the order of the contracting dimensions, in blocks (matmul.c).
+ * Complex products are real ones of twice the size. Source: StableHLO spec, dot_general. */
 #include "ops/kernels/reference/dot.h"
 
 bool dot_group_stride(const hlo_shape_t *shape, const int64_t *strides,
                            const dims_group_t *group, int64_t *out_stride) {
-  int64_t run = 0; /* stride that the next dimension outwards must have; 0: none seen yet */
+  int64_t run = 0; /* stride required of the next outer dimension; 0: none yet */
   *out_stride = 0;
   for (int i = group->count - 1; i >= 0; i--) {
     int d = group->dims[i];
@@ -45,8 +45,8 @@ hr_status_t dot_plan_side(const hlo_shape_t *shape, const dims_group_t *groups, 
   return NULL;
 }
 
-/* Reads a list of dimensions and takes them off the free ones. */
-static hr_status_t take_dims(const hlo_instr_t *instr, hr_ints_t list, int rank,
+/* Reads a list of dimensions and removes them from the free ones. */
+static hr_status_t read_dims(const hlo_instr_t *instr, hr_ints_t list, int rank,
                              uint32_t *free_dims, dims_group_t *out_group) {
   if (list.count > rank)
     return hlo_error(instr, "dot_general C5", "%ld dimensions of %d", (long)list.count, rank);
@@ -62,7 +62,8 @@ static hr_status_t take_dims(const hlo_instr_t *instr, hr_ints_t list, int rank,
   return NULL;
 }
 
-static dims_group_t rest_of(uint32_t free_dims) {
+/* The dimensions that are neither batch nor contracting, in order. */
+static dims_group_t free_group(uint32_t free_dims) {
   dims_group_t group = {0};
   for (int d = 0; d < HLO_MAX_RANK; d++)
     if (free_dims >> d & 1) group.dims[group.count++] = d;
@@ -71,6 +72,7 @@ static dims_group_t rest_of(uint32_t free_dims) {
 
 static uint32_t all_dims(int rank) { return rank >= 32 ? ~0u : (1u << rank) - 1; }
 
+/* Batch and contracting dimensions come in pairs of equal size. */
 static hr_status_t check_pairs(const hlo_instr_t *instr, const hlo_shape_t *lhs,
                                const dims_group_t *a, const hlo_shape_t *rhs, const dims_group_t *b,
                                const char *label) {
@@ -88,16 +90,16 @@ hr_status_t dot_read_groups(const hlo_instr_t *instr, const hlo_shape_t *lhs,
   uint32_t lhs_free = all_dims(lhs->rank), rhs_free = all_dims(rhs->rank);
   dot_groups_t *g = out_groups;
   if (rhs_taken >= 0) rhs_free &= ~(1u << rhs_taken);
-  HR_TRY(take_dims(instr, hlo_attr_ints(instr, HLO_ATTR_LHS_BATCH_DIMS), lhs->rank, &lhs_free,
+  HR_TRY(read_dims(instr, hlo_attr_ints(instr, HLO_ATTR_LHS_BATCH_DIMS), lhs->rank, &lhs_free,
                    &g->lhs_batch));
-  HR_TRY(take_dims(instr, hlo_attr_ints(instr, HLO_ATTR_RHS_BATCH_DIMS), rhs->rank, &rhs_free,
+  HR_TRY(read_dims(instr, hlo_attr_ints(instr, HLO_ATTR_RHS_BATCH_DIMS), rhs->rank, &rhs_free,
                    &g->rhs_batch));
-  HR_TRY(take_dims(instr, hlo_attr_ints(instr, HLO_ATTR_LHS_CONTRACTING_DIMS), lhs->rank, &lhs_free,
+  HR_TRY(read_dims(instr, hlo_attr_ints(instr, HLO_ATTR_LHS_CONTRACTING_DIMS), lhs->rank, &lhs_free,
                    &g->lhs_contracting));
-  HR_TRY(take_dims(instr, hlo_attr_ints(instr, HLO_ATTR_RHS_CONTRACTING_DIMS), rhs->rank, &rhs_free,
+  HR_TRY(read_dims(instr, hlo_attr_ints(instr, HLO_ATTR_RHS_CONTRACTING_DIMS), rhs->rank, &rhs_free,
                    &g->rhs_contracting));
-  g->lhs_free = rest_of(lhs_free);
-  g->rhs_free = rest_of(rhs_free);
+  g->lhs_free = free_group(lhs_free);
+  g->rhs_free = free_group(rhs_free);
   HR_TRY(check_pairs(instr, lhs, &g->lhs_batch, rhs, &g->rhs_batch, "dot_general C9"));
   return check_pairs(instr, lhs, &g->lhs_contracting, rhs, &g->rhs_contracting, "dot_general C10");
 }
@@ -129,8 +131,9 @@ hr_status_t dot_plan_init(const op_step_t *step, const matmul_types_t *types,
   return dot_check_result(step, plan->batch, plan->m, plan->n);
 }
 
-hr_status_t dot_ready_side(hr_arena_t *scratch, const matmul_types_t *types, const dot_side_t *side,
-                           hr_dtype_t dtype, const void *from, const void **out_data) {
+hr_status_t dot_prepare_operand(hr_arena_t *scratch, const matmul_types_t *types,
+                                const dot_side_t *side, hr_dtype_t dtype, const void *from,
+                                const void **out_data) {
   HR_TRY(matmul_widen(scratch, types, dtype, from, side->count, out_data));
   return matmul_order_run(scratch, &side->order, *out_data, out_data);
 }
@@ -148,13 +151,14 @@ void dot_finish_product(const matmul_types_t *types, void *products, hlo_value_t
   if (products != out->data) matmul_narrow(types, products, out->data, out->count);
 }
 
+/* One product per batch index. Complex operands: a as m x 2k reals, b expanded to 2k x 2n. */
 hr_status_t dot_run_products(op_env_t *env, const dot_plan_t *plan, const void *a, const void *b,
                              hlo_value_t *out) {
   const matmul_types_t *types = &plan->types;
   int64_t parts = types->parts, real_bytes = (int64_t)hr_dtype_bytes(types->real);
   if (out->count == 0) return NULL;
-  HR_TRY(dot_ready_side(env->scratch, types, &plan->lhs, types->lhs, a, &a));
-  HR_TRY(dot_ready_side(env->scratch, types, &plan->rhs, types->rhs, b, &b));
+  HR_TRY(dot_prepare_operand(env->scratch, types, &plan->lhs, types->lhs, a, &a));
+  HR_TRY(dot_prepare_operand(env->scratch, types, &plan->rhs, types->rhs, b, &b));
   if (parts == 2)
     HR_TRY(matmul_expand_complex(env->scratch, types, b, plan->batch * plan->k, plan->n, &b));
   void *products;

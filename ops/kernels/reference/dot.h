@@ -1,5 +1,5 @@
-/* Dimensions of products in groups (batch, free, contracting), as dot and its kin see their
- * operands. */
+/* Dimensions of matrix products in groups (batch, free, contracting), for dot, ragged-dot and
+ * scaled-dot. */
 #ifndef HLO_OPS_DOT_H
 #define HLO_OPS_DOT_H
 
@@ -14,8 +14,8 @@ typedef struct dims_group {
 typedef struct dot_side {
   int64_t count; /* elements */
   matmul_order_t order;
-  int64_t sizes[DOT_MAX_GROUPS];   /* per group, once ordered */
-  int64_t strides[DOT_MAX_GROUPS]; /* elements */
+  int64_t sizes[DOT_MAX_GROUPS];   /* size per group */
+  int64_t strides[DOT_MAX_GROUPS]; /* stride per group after ordering, elements */
 } dot_side_t;
 
 typedef struct dot_plan {
@@ -28,30 +28,32 @@ typedef struct dot_groups {
   dims_group_t lhs_batch, lhs_free, lhs_contracting, rhs_batch, rhs_free, rhs_contracting;
 } dot_groups_t;
 
-/* The roles of all dimensions. `rhs_taken`: a dimension of rhs that has another role already, or
- * -1. Errors: INVALID with the label of the specification. */
+/* Assigns all dimensions to groups. rhs_taken: a dimension of rhs that has another role, or -1.
+ * Errors: INVALID with the label of the specification (dot_general C3-C10). */
 hr_status_t dot_read_groups(const hlo_instr_t *instr, const hlo_shape_t *lhs,
                             const hlo_shape_t *rhs, int rhs_taken, dot_groups_t *out_groups);
 /* Whether one stride (elements) walks all dimensions of a group, last dimension fastest; 0 if all
  * have size 1. `strides` are those of the shape's dimensions. */
 bool dot_group_stride(const hlo_shape_t *shape, const int64_t *strides, const dims_group_t *group,
                       int64_t *out_stride);
-/* An operand as its groups in this order; `dense`: without gaps, else as it lies where each group
- * is one run. */
+/* Plans an operand as the given groups, in this order. `dense`: always reordered to contiguous
+ * groups; else used in place if each group has one stride. */
 hr_status_t dot_plan_side(const hlo_shape_t *shape, const dims_group_t *groups, int group_count,
                           int element_bytes, bool dense, dot_side_t *out_side);
-/* The result must have as many elements as the product. */
+/* Checks that the result has as many elements as the product (dot_general C12). */
 hr_status_t dot_check_result(const op_step_t *step, int64_t batch, int64_t m, int64_t n);
-/* A plain dot of operands of these types and shapes, which need not be the instruction's own. */
+/* Plans a plain dot of operands of these types and shapes, which need not be the instruction's. */
 hr_status_t dot_plan_init(const op_step_t *step, const matmul_types_t *types,
                           const hlo_shape_t *lhs, const hlo_shape_t *rhs, dot_plan_t *out_plan);
 hr_status_t dot_run_products(op_env_t *env, const dot_plan_t *plan, const void *lhs,
                              const void *rhs, hlo_value_t *out);
 
-/* An operand widened and in order. */
-hr_status_t dot_ready_side(hr_arena_t *scratch, const matmul_types_t *types, const dot_side_t *side,
-                           hr_dtype_t dtype, const void *from, const void **out_data);
-/* Where the products go, the result itself or scratch memory; and from there into the result. */
+/* Widens and reorders an operand. */
+hr_status_t dot_prepare_operand(hr_arena_t *scratch, const matmul_types_t *types,
+                                const dot_side_t *side, hr_dtype_t dtype, const void *from,
+                                const void **out_data);
+/* The accumulators: the result's buffer, or scratch memory; dot_finish_product rounds them into
+ * the result. */
 hr_status_t dot_product_memory(hr_arena_t *scratch, const matmul_types_t *types, hlo_value_t *out,
                                void **out_memory);
 void dot_finish_product(const matmul_types_t *types, void *products, hlo_value_t *out);

@@ -1,29 +1,32 @@
-/* Ops whose places or sizes come from values: dynamic slices, sizes of dimensions, reshapes to
- * computed sizes. */
+/* Ops whose offsets or sizes come from operands: dynamic slices, get- and set-dimension-size,
+ * dynamic reshape. Start indices are clamped so that the block fits; sizes are checked against
+ * bounds. */
 #include <string.h>
 
+#include "base/arith.h"
 #include "ops/kernels/common/strided_loops.h"
 #include "ops/kernels/kernel.h"
 #include "ops/query/index_values.h"
 #include "ops/rules/dynamic_shape.h"
 
-/* A block of operand 0 that starts at a place known at run time. */
+/* A block of operand 0 at an offset known at run time. */
 typedef struct block_plan {
   loop_copy_t copy;
-  int64_t strides[HLO_MAX_RANK]; /* of operand 0, bytes */
-  bool whole;                    /* the block is all of the operand */
+  int64_t strides[HLO_MAX_RANK]; /* strides of operand 0, bytes */
+  bool whole;                    /* the block is the whole operand */
 } block_plan_t;
 
-/* Start of the block in dimension d, clamped so that it fits. The starts are operands `first` and
- * on: one scalar for each dimension or, in old programs, one vector. */
+/* Start of the block in dimension d, clamped. Starts are operands `first` and later: a scalar
+ * per dimension or, in old programs, one vector. */
 static int64_t clamped_start(const op_step_t *step, hlo_value_t *const *in, int first, int d,
                              int64_t block_size) {
   bool is_vector = step->instr->operand_count == first + 1 && in[first]->rank == 1;
   int64_t start = is_vector ? op_index_at(in[first], d) : op_index_at(in[first + d], 0);
   int64_t last = step->in_shapes[0]->dims[d] - block_size;
-  return start < 0 ? 0 : start > last ? last : start;
+  return hr_min(hr_max(start, 0), last);
 }
 
+/* Byte offset of the block, from clamped starts. */
 static int64_t block_offset(const op_step_t *step, hlo_value_t *const *in, int first,
                             const hlo_shape_t *block) {
   const block_plan_t *plan = step->plan;
@@ -112,6 +115,7 @@ static hr_status_t run_get_dimension_size(op_env_t *env, const op_step_t *step,
 }
 const op_kernel_t kernel_get_dimension_size = {NULL, run_get_dimension_size};
 
+/* A copy with another size along d: cut, or extended by zeros. */
 hr_status_t op_resize_dimension(const hlo_value_t *value, int64_t d, int64_t size,
                                 hlo_value_t **out_value) {
   int bytes = (int)hr_dtype_bytes(value->dtype);
@@ -130,6 +134,7 @@ hr_status_t op_resize_dimension(const hlo_value_t *value, int64_t d, int64_t siz
   return NULL;
 }
 
+/* The size must lie within the bound that the program declares. */
 static hr_status_t run_set_dimension_size(op_env_t *env, const op_step_t *step,
                                           hlo_value_t *const *in, hlo_value_t **out_value) {
   (void)env;
@@ -144,7 +149,7 @@ static hr_status_t run_set_dimension_size(op_env_t *env, const op_step_t *step,
 }
 const op_kernel_t kernel_set_dimension_size = {NULL, run_set_dimension_size};
 
-/* The sizes are one scalar for each dimension, or one vector. */
+/* Sizes are one scalar per dimension, or one vector. */
 static hr_status_t run_dynamic_reshape(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                        hlo_value_t **out_value) {
   (void)env;

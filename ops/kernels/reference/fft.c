@@ -1,6 +1,8 @@
-/* fft by FFTW. The last one to three dimensions are transformed, all others are a batch. A real
- * transform of several dimensions is real in the last and complex in the others. Inverses are
- * scaled by one over the product of lengths. Source: StableHLO spec, fft. */
+/* fft by FFTW. The last one to three dimensions are transformed, the others are a batch. A real
+ * transform of several dimensions is real along the last one and complex along the others: RFFT
+ * does the real one first, IRFFT last. Inverses are scaled by one over the product of lengths.
+ * Plans are made per execution (FFTW_ESTIMATE), under FFTW's planner lock. Source: StableHLO spec,
+ * fft. */
 #include <string.h>
 
 #include "ops/kernels/kernel.h"
@@ -11,12 +13,13 @@
 typedef struct fft_plan {
   hlo_enum_FFT_TYPE_t type;
   bool is_double;
-  int rank; /* of the transform */
+  int rank; /* transformed dimensions */
   int64_t lengths[FFT_MAX_DIMS];
   int64_t batch, in_last, out_last; /* sizes of the last dimension in operand and result */
-  int64_t rows;                     /* lines along the last dimension in all */
+  int64_t rows;                     /* lines along the last dimension */
 } fft_plan_t;
 
+/* Real types on the real side, complex types of the same precision on the other (fft C2). */
 static hr_status_t fft_types(const op_step_t *step, fft_plan_t *plan) {
   hr_dtype_t in = step->in_shapes[0]->dtype, out = step->out_shape->dtype;
   bool real_in = plan->type == HLO_FFT_TYPE_RFFT, real_out = plan->type == HLO_FFT_TYPE_IRFFT;
@@ -30,9 +33,10 @@ static hr_status_t fft_types(const op_step_t *step, fft_plan_t *plan) {
   return NULL;
 }
 
-/* Size of the last dimension on the complex side of a real transform. */
+/* Size of the half spectrum of a real line. */
 static int64_t half_size(int64_t length) { return length ? length / 2 + 1 : 0; }
 
+/* Checks sizes against fft_length (fft C3-C6) and records batch, lengths and rows. */
 static hr_status_t fft_sizes(const op_step_t *step, fft_plan_t *plan) {
   const hlo_shape_t *in = step->in_shapes[0], *out = step->out_shape;
   hr_ints_t lengths = hlo_attr_ints(step->instr, HLO_ATTR_FFT_LENGTH);
@@ -82,7 +86,7 @@ static hr_status_t execute(const fftw_library_t *library, fftw_plan transform) {
   return NULL;
 }
 
-/* Complex transforms in place over the first `rank` transformed dimensions of
+/* Complex transforms in place, over the first `rank` transformed dimensions of
  * [batch][lengths...][last]. */
 static hr_status_t transform_complex(const fftw_library_t *library, const fft_plan_t *plan,
                                      int rank, int64_t last, int sign, void *data) {
@@ -101,7 +105,7 @@ static hr_status_t transform_complex(const fftw_library_t *library, const fft_pl
   return execute(library, transform);
 }
 
-/* Lines along the last dimension between real and half-complex. */
+/* Lines along the last dimension, between real and half spectrum. */
 static hr_status_t transform_real(const fftw_library_t *library, const fft_plan_t *plan, void *in,
                                   void *out) {
   bool forward = plan->type == HLO_FFT_TYPE_RFFT;
@@ -114,9 +118,9 @@ static hr_status_t transform_real(const fftw_library_t *library, const fft_plan_
   return execute(library, transform);
 }
 
-/* A line that comes from a real one has a real first element, and a real middle one if its length
- * is even; what else stands there is ignored. */
-static void drop_imaginary(const fft_plan_t *plan, void *data) {
+/* The half spectrum of a real line has a real first element, and a real last one for even
+ * lengths; imaginary parts stored there are ignored. */
+static void clear_imaginary(const fft_plan_t *plan, void *data) {
   bool even = plan->lengths[plan->rank - 1] % 2 == 0;
   for (int64_t row = 0; row < plan->rows; row++) {
     int64_t first = row * plan->in_last, middle = first + plan->in_last - 1;
@@ -130,7 +134,7 @@ static void drop_imaginary(const fft_plan_t *plan, void *data) {
   }
 }
 
-static void scale(const fft_plan_t *plan, hlo_value_t *out) {
+static void scale_result(const fft_plan_t *plan, hlo_value_t *out) {
   double factor = 1;
   int64_t reals = out->count * (hr_dtype_is_complex(out->dtype) ? 2 : 1);
   for (int t = 0; t < plan->rank; t++) factor /= (double)plan->lengths[t];
@@ -141,12 +145,13 @@ static void scale(const fft_plan_t *plan, hlo_value_t *out) {
       ((float *)out->data)[i] *= (float)factor;
 }
 
+/* IRFFT: complex transforms on a copy of the operand, then real lines. */
 static hr_status_t inverse_real(op_env_t *env, const fftw_library_t *library,
                                 const fft_plan_t *plan, const hlo_value_t *in, hlo_value_t *out) {
   void *copy;
   HR_TRY(hr_arena_copy(env->scratch, in->data, hlo_value_bytes(in), &copy));
   HR_TRY(transform_complex(library, plan, plan->rank - 1, plan->in_last, FFTW_BACKWARD, copy));
-  drop_imaginary(plan, copy);
+  clear_imaginary(plan, copy);
   return transform_real(library, plan, copy, out->data);
 }
 
@@ -161,7 +166,7 @@ static hr_status_t transform(op_env_t *env, const fft_plan_t *plan, const hlo_va
   switch (plan->type) {
     case HLO_FFT_TYPE_RFFT:
       HR_TRY(transform_real(&library, plan, in->data,
-                            out->data)); /* FFTW keeps the input of this one */
+                            out->data)); /* out of place: FFTW preserves the input */
       return transform_complex(&library, plan, plan->rank - 1, plan->out_last, FFTW_FORWARD,
                                out->data);
     case HLO_FFT_TYPE_IRFFT:
@@ -174,7 +179,7 @@ static hr_status_t transform(op_env_t *env, const fft_plan_t *plan, const hlo_va
                                out->data));
       if (plan->type == HLO_FFT_TYPE_FFT) return NULL;
   }
-  scale(plan, out);
+  scale_result(plan, out);
   return NULL;
 }
 

@@ -1,6 +1,7 @@
-/* Gather and scatter. Both walk the places of an index array; each place names, by a vector of
- * start indices, a window of the operand. Gather copies the windows out; scatter combines updates
- * into them. */
+/* Gather and scatter. Both iterate over an index array; each index vector gives the start of a
+ * window of the operand (window_starts.h). Gather copies windows out, with starts clamped; scatter
+ * combines updates into windows that fit, in index order. Source: StableHLO spec, gather, scatter.
+ */
 #include "ops/kernels/common/outputs.h"
 #include "ops/kernels/elementwise/promote_operands.h"
 #include "ops/kernels/common/window_starts.h"
@@ -8,7 +9,7 @@
 #include "ops/query/index_values.h"
 #include "ops/rules/constraint.h"
 
-/* Gather */
+/* Gather: one strided copy per window. */
 typedef struct gather_plan {
   window_starts_t starts;
   loop_copy_t copy; /* one window to the result */
@@ -24,7 +25,10 @@ static hr_status_t prepare_gather(hr_arena_t *arena, const op_step_t *step, cons
   for (int d = 0; d < operand->rank; d++) slice[d] = op_gather_slice_size(step->instr, operand, d);
   window_starts_init(&plan->starts, &dims, operand, step->in_shapes[1], out, slice);
   int rank = window_strides(&dims, operand, out, sizes, from, to);
-  for (int d = 0; d < rank; d++) from[d] *= bytes, to[d] *= bytes;
+  for (int d = 0; d < rank; d++) {
+    from[d] *= bytes;
+    to[d] *= bytes;
+  }
   loop_copy_init(&plan->copy, bytes, rank, sizes, to, from);
   *out_plan = plan;
   return NULL;
@@ -39,6 +43,7 @@ static void copy_window(const loop_copy_t *copy, char *to, const char *from) {
                   copy->element_bytes);
 }
 
+/* Windows of one row of the batch nest. */
 static void gather_row(const gather_plan_t *plan, const loop_walk_t *walk, char *to,
                        const int64_t *indices, const char *from) {
   const loop_nest_t *batch = &plan->starts.batch;
@@ -66,15 +71,14 @@ static hr_status_t run_gather(op_env_t *env, const op_step_t *step, hlo_value_t 
 }
 const op_kernel_t kernel_gather = {prepare_gather, run_gather};
 
-/* Scatter: windows one after the other in the order of the index array, so that of two updates of
- * one element the later one sees the earlier. Elements of one window never coincide: each row of it
- * is one call of the body. */
+/* Scatter: windows in the order of the index array, so that a later update of an element sees
+ * the earlier. Elements of one window are distinct: each of its rows is one call of the body. */
 typedef struct scatter_plan {
   window_starts_t starts;
-  loop_nest_t window; /* operands: 0 the operand, 1 the updates; in elements */
+  loop_nest_t window; /* operands: 0 operand, 1 updates; elements */
   accumulate_plan_t body;
   promote_plan_t promote;
-  bool overwrite; /* each result is its update: rows are copied */
+  bool overwrite; /* the body returns the update: rows are copied */
   bool never_fits;
 } scatter_plan_t;
 
@@ -86,7 +90,10 @@ static hr_status_t plan_scatter_body(hr_arena_t *arena, const op_step_t *step,
       count == 1 && op_body_is_parameter(plan->body.body, &parameter) && parameter == 1;
   HR_TRY(HR_NEW_ARRAY(arena, 2 * count + 1, &param_of));
   param_of[count] = -1;
-  for (int k = 0; k < count; k++) param_of[k] = k, param_of[count + 1 + k] = count + k;
+  for (int k = 0; k < count; k++) {
+    param_of[k] = k;
+    param_of[count + 1 + k] = count + k;
+  }
   return promote_prepare(arena, step, plan->body.body, param_of, &plan->promote);
 }
 
@@ -132,6 +139,7 @@ static hr_status_t scatter_window(const scatter_plan_t *plan, accumulate_t *acc,
   return NULL;
 }
 
+/* All windows that fit, in index order. */
 static hr_status_t scatter_all(const scatter_plan_t *plan, accumulate_t *acc,
                                const int64_t *indices) {
   const loop_nest_t *batch = &plan->starts.batch;
@@ -148,6 +156,7 @@ static hr_status_t scatter_all(const scatter_plan_t *plan, accumulate_t *acc,
   return NULL;
 }
 
+/* In place of the operands at their last use, else in copies of them. */
 static hr_status_t scatter(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                            hlo_value_t **out_value) {
   const scatter_plan_t *plan = step->plan;

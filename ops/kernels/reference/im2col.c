@@ -1,4 +1,10 @@
-/* The patches of a convolution: what its window sees from each place of the result. */
+/* The im2col matrix of a convolution, and direct loops for two shapes in which it would be
+ * wasteful: depthwise convolutions and single-feature lines.
+ *
+ * A patch is written in runs: one window element's features, or a whole window row where it is
+ * contiguous in the input (rows_merge). view_move computes the offsets of a position's window; runs
+ * of padding are zeros. All sums are in window order, so that results equal those of the products.
+ */
 #include "base/arith.h"
 #include "ops/kernels/reference/convolution.h"
 
@@ -22,8 +28,8 @@ void conv_view_init(const conv_plan_t *plan, int64_t *offsets, conv_view_t *view
                      plan->window[last].base_dilation == 1;
 }
 
-/* Offsets of one window dimension at `position` of the dilated input; without holes nothing is
- * divided. */
+/* Offsets of one window dimension at `position` of the dilated input; without base dilation
+ * there is no division. */
 static void move_dimension(const hlo_window_dim_t *w, int64_t position, int64_t size,
                            int64_t stride, int64_t *offsets) {
   if (w->base_dilation == 1) {
@@ -37,8 +43,8 @@ static void move_dimension(const hlo_window_dim_t *w, int64_t position, int64_t 
   }
 }
 
-/* Fills in the offsets for a place (number within its batch entry). */
-static void view_move(const conv_view_t *view, int64_t result_index) {
+/* Sets the offsets for a result position (its number within the batch entry). */
+static void view_move_to(const conv_view_t *view, int64_t result_index) {
   const conv_plan_t *plan = view->plan;
   for (int d = plan->spatial_rank - 1; d >= 0; d--) {
     const hlo_window_dim_t *w = &plan->window[d];
@@ -48,15 +54,15 @@ static void view_move(const conv_view_t *view, int64_t result_index) {
   }
 }
 
-/* A run of the patch: reals [0, size), of which [low, high) come from the input at `offset` + low,
+/* A run of a patch: reals [0, size), of which [low, high) come from the input at offset + low;
  * the rest are 0. */
 typedef struct conv_run {
   int64_t size, low, high, offset;
 } conv_run_t;
 
-/* The offset of window element `at` in the first `rank` dimensions, -1 if it is not on the input.
- */
-static int64_t offset_of(const conv_view_t *view, const int64_t *at, int rank) {
+/* The offset of window element `at` in the first `rank` dimensions; -1 if it is padding or a
+ * hole. */
+static int64_t window_element_offset(const conv_view_t *view, const int64_t *at, int rank) {
   int64_t offset = 0;
   for (int d = 0; d < rank; d++) {
     int64_t stride = view->offsets[d][at[d]];
@@ -66,19 +72,19 @@ static int64_t offset_of(const conv_view_t *view, const int64_t *at, int rank) {
   return offset;
 }
 
-/* With merged rows a run is a whole row of the window, else one element of it. */
-static conv_run_t run_at(const conv_view_t *view, const int64_t *at) {
+/* With merged rows a run is a row of the window, else one of its elements. */
+static conv_run_t window_run_at(const conv_view_t *view, const int64_t *at) {
   int last = view->plan->spatial_rank - 1;
   conv_run_t run = {.size = view->unit};
   if (!view->rows_merge) {
-    run.offset = offset_of(view, at, last + 1);
+    run.offset = window_element_offset(view, at, last + 1);
     run.high = run.offset < 0 ? 0 : run.size;
     return run;
   }
   const int64_t *row = view->offsets[last];
   int64_t width = view->plan->window[last].size, low = 0, high = width;
   run.size = width * view->unit;
-  run.offset = offset_of(view, at, last);
+  run.offset = window_element_offset(view, at, last);
   while (low < width && row[low] < 0) low++;
   while (high > low && row[high - 1] < 0) high--;
   if (run.offset < 0 || low == high) return run;
@@ -103,7 +109,7 @@ static void copy_run(const conv_view_t *view, const conv_run_t *run, const char 
   memset(to + (size_t)(high - first) * bytes, 0, (size_t)(first + count - high) * bytes);
 }
 
-/* Reals [first, first + count) of the patch seen by the view. */
+/* Writes reals [first, first + count) of the view's patch. */
 static void write_patch(const conv_view_t *view, const char *input, int64_t first, int64_t count,
                         char *to) {
   const conv_plan_t *plan = view->plan;
@@ -116,7 +122,7 @@ static void write_patch(const conv_view_t *view, const char *input, int64_t firs
     number /= plan->window[d].size;
   }
   while (count > 0) {
-    conv_run_t run = run_at(view, at);
+    conv_run_t run = window_run_at(view, at);
     int64_t live = hr_min(size - skip, count);
     copy_run(view, &run, input, skip, live, to);
     to += live * view->real_bytes;
@@ -134,13 +140,13 @@ void conv_patches_fill(const void *context, int64_t row, int64_t rows, int64_t f
   for (int64_t i = row; i < row + rows; i++) {
     const char *input =
         view->input + i / plan->positions * plan->in_batch_stride * view->real_bytes;
-    view_move(view, i % plan->positions);
+    view_move_to(view, i % plan->positions);
     write_patch(view, input, first, count, (char *)to + (i - row) * count * view->real_bytes);
   }
 }
 
-/* out[g * q + j] += x[g] * w[g * q + j]: the features of one window element, q results per input
- * feature. */
+/* out[g * q + j] += x[g] * w[g * q + j]: the features of one window element, with q results per
+ * input feature. */
 #define DEFINE_DEPTHWISE(NAME, T)                                                         \
   static void NAME##_depthwise(const void *x, const void *w, void *out, int64_t features, \
                                int64_t q) {                                               \
@@ -164,7 +170,7 @@ static void depthwise_position(const conv_view_t *view, const char *input, const
   int64_t at[HLO_MAX_RANK] = {0}, q = plan->out_features / plan->in_features;
   hr_dtype_t real = plan->types.real;
   for (int64_t i = 0; i < plan->window_count; i++) {
-    int64_t offset = offset_of(view, at, plan->spatial_rank);
+    int64_t offset = window_element_offset(view, at, plan->spatial_rank);
     const char *x = input + offset * view->real_bytes,
                *w = rhs + i * plan->out_features * view->real_bytes;
     if (offset >= 0)
@@ -182,7 +188,7 @@ void conv_depthwise_rows(const conv_view_t *view, int64_t row, int64_t rows, con
   int64_t row_bytes = plan->out_features * view->real_bytes;
   memset(out + row * row_bytes, 0, (size_t)(rows * row_bytes));
   for (int64_t i = row; i < row + rows; i++) {
-    view_move(view, i % plan->positions);
+    view_move_to(view, i % plan->positions);
     depthwise_position(view, lhs + i / plan->positions * plan->in_batch_stride * view->real_bytes,
                        rhs, out + i * row_bytes);
   }
@@ -197,8 +203,8 @@ bool conv_is_line(const conv_plan_t *plan) {
 
 #define FOR_EACH_CPU __attribute__((optimize("O3"))) NATIVE_CLONES
 
-/* `taps` elements of the window, which meet the input `stride` elements apart: a few at once, to
- * load and store the sums less often. They are added one after the other all the same. */
+/* Adds `taps` window elements, whose inputs are `stride` elements apart: four at a time, to load
+ * and store the sums less often, but in the same order of additions. */
 #define LINE_TAPS 4
 #define DEFINE_LINE(NAME, T)                                                                     \
   FOR_EACH_CPU static void NAME##_line(const void *x, int64_t stride, const void *weights,       \
@@ -217,16 +223,17 @@ DEFINE_LINE(f64, double)
 DEFINE_LINE(u32, uint32_t)
 DEFINE_LINE(u64, uint64_t)
 
-/* A line's work: places [begin, end) of the result from a line of the input. */
+/* Positions [begin, end) of a result line, from one line of the input. */
 typedef struct conv_line {
   const conv_view_t *view;
-  const char *line, *weights; /* of the window's elements along the last dimension */
+  const char *line, *weights; /* input line; weights along the last dimension */
   int64_t begin, end;
   char *out;
 } conv_line_t;
 
-/* Places whose input exists for this element of the window. */
-static void line_range(const conv_line_t *l, int64_t index, int64_t *out_low, int64_t *out_high) {
+/* The positions at which this window element lies over the input. */
+static void tap_positions(const conv_line_t *l, int64_t index, int64_t *out_low,
+                          int64_t *out_high) {
   int last = l->view->plan->spatial_rank - 1;
   const hlo_window_dim_t *w = &l->view->plan->window[last];
   int64_t shift = index * w->window_dilation - w->pad_low,
@@ -235,8 +242,7 @@ static void line_range(const conv_line_t *l, int64_t index, int64_t *out_low, in
   *out_high = hr_min(high, l->end);
 }
 
-/* Adds what `taps` elements of the window from `index` on meet of the input, to places [low, high).
- */
+/* Adds the products of `taps` window elements from `index` on, to positions [low, high). */
 static void add_taps(const conv_line_t *l, int64_t index, int taps, int64_t low, int64_t high) {
   const conv_plan_t *plan = l->view->plan;
   const hlo_window_dim_t *w = &plan->window[plan->spatial_rank - 1];
@@ -251,21 +257,20 @@ static void add_taps(const conv_line_t *l, int64_t index, int taps, int64_t low,
                                 high - low);
 }
 
-/* LINE_TAPS elements of the window, or fewer: where all have input together, and one by one at both
- * ends. */
+/* Up to LINE_TAPS window elements: together where all have input, and one by one at both ends. */
 static void add_group(const conv_line_t *l, int64_t index, int taps) {
   int64_t low = l->begin, high = l->end, first, limit;
   for (int k = 0; k < taps; k++) {
-    line_range(l, index + k, &first, &limit);
+    tap_positions(l, index + k, &first, &limit);
     low = hr_max(first, low);
     high = hr_min(limit, high);
   }
-  bool together = taps == LINE_TAPS && low < high;
-  if (together) add_taps(l, index, taps, low, high);
+  bool combined = taps == LINE_TAPS && low < high;
+  if (combined) add_taps(l, index, taps, low, high);
   for (int k = 0; k < taps; k++) {
-    line_range(l, index + k, &first, &limit);
-    add_taps(l, index + k, 1, first, together && low < limit ? low : limit);
-    if (together) add_taps(l, index + k, 1, hr_max(high, first), limit);
+    tap_positions(l, index + k, &first, &limit);
+    add_taps(l, index + k, 1, first, combined && low < limit ? low : limit);
+    if (combined) add_taps(l, index + k, 1, hr_max(high, first), limit);
   }
 }
 
@@ -278,9 +283,9 @@ void conv_line_run(const conv_view_t *view, int64_t line, int64_t begin, int64_t
   const char *input = lhs + result_index / plan->positions * plan->in_batch_stride * bytes;
   out += (result_index + begin) * bytes;
   memset(out, 0, (size_t)((end - begin) * bytes));
-  view_move(view, result_index % plan->positions);
+  view_move_to(view, result_index % plan->positions);
   for (int64_t i = 0; i < plan->window_count; i += inner) {
-    int64_t offset = offset_of(view, at, (int)last);
+    int64_t offset = window_element_offset(view, at, (int)last);
     conv_line_t l = {view, input + offset * bytes, rhs + i * bytes, begin, end, out};
     for (int64_t k = 0; k < inner && offset >= 0; k += LINE_TAPS)
       add_group(&l, k, (int)(hr_min(inner - k, LINE_TAPS)));

@@ -1,7 +1,7 @@
 /* cholesky and triangular-solve. All types are computed in double (complex) precision and rounded
- * once, so two instances of each algorithm do. Matrices are small by nature of the ops; loops run
- * along rows of memory. Source: StableHLO spec, cholesky and triangular_solve; what fails is as in
- * XLA: NaN. */
+ * once, so that two instances of each algorithm suffice. Unblocked: matrices of these ops are small
+ * where the reference runs; inner loops are contiguous. A matrix that is not positive definite
+ * gives NaN, as in XLA. Source: StableHLO spec, cholesky, triangular_solve. */
 #include <complex.h>
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,7 @@ typedef double _Complex complex_t;
 static double conj_real(double x) { return x; }
 static complex_t conj_complex(complex_t x) { return conj(x); }
 
-/* x * y without the detour of C's complex product for infinities. */
+/* x * y, without C's recovery of infinities in complex products. */
 static double times_real(double x, double y) { return x * y; }
 static complex_t times_complex(complex_t x, complex_t y) {
   double a = creal(x), b = cimag(x), c = creal(y), d = cimag(y);
@@ -36,12 +36,13 @@ typedef struct solve_plan {
   hlo_enum_TRANSPOSE_t transpose;
 } solve_plan_t;
 
-/* turn:   to = the transpose of the rows x columns matrix `from`, conjugated if asked.
- * factor: overwrites the lower triangle of a with its factor, row by row, l[i][j] = (a[i][j] - sum
- * over p < j of l[i][p] conj(l[j][p])) / l[j][j]; false if a pivot is not positive. eliminate: x[i]
- * = (b[i] - sum over known p of t[i][p] x[p]) / t[i][i] for whole rows of right-hand sides, from
- * the first row down if `forward`, else from the last up. x op(a) = b is solved as op(a)^T x^T =
- * b^T, and an upper factor is the conjugate transpose of a lower one. */
+/* transpose: to = the transpose of the rows x columns matrix `from`, conjugated if asked.
+ * factor:    overwrites the lower triangle of a with its Cholesky factor, row by row:
+ *            l[i][j] = (a[i][j] - sum over p < j of l[i][p] conj(l[j][p])) / l[j][j];
+ *            false if a pivot is not positive. An upper factor is the adjoint of a lower one.
+ * eliminate: forward or backward substitution for rows of right-hand sides,
+ *            x[i] = (b[i] - sum over solved p of t[i][p] x[p]) / t[i][i].
+ *            x op(a) = b is solved as op(a)^T x^T = b^T. */
 #define DEFINE_LINALG(NAME, T)                                                                     \
   static void NAME##_transpose(const T *from, int64_t rows, int64_t columns, bool conjugate,       \
                                T *to) {                                                            \
@@ -108,7 +109,7 @@ typedef struct solve_plan {
 DEFINE_LINALG(real, double)
 DEFINE_LINALG(complex, complex_t)
 
-/* The type a matrix of `dtype` is computed in, in the terms of matmul_widen and _narrow. */
+/* The types of matmul_widen and matmul_narrow for matrices of `dtype`. */
 static hr_status_t wide_types(const hlo_instr_t *instr, hr_dtype_t dtype,
                               matmul_types_t *out_types) {
   bool is_complex = hr_dtype_is_complex(dtype);

@@ -1,9 +1,9 @@
-/* Ops that take paddings, limits or slice sizes as operands: each becomes its static kin when it
- * runs. */
+/* Ops that take paddings, limits or slice sizes as operands: when they run, each is lowered to its
+ * static counterpart with these values as attributes (lower_dynamic.h). */
 #include "ops/kernels/common/lower_dynamic.h"
 #include "ops/query/index_values.h"
 
-/* low, high, interior: operands 2 to 4. */
+/* Operands 2 to 4: low, high and interior padding. */
 static hr_status_t run_dynamic_pad(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                    hlo_value_t **out_value) {
   int rank = in[0]->rank;
@@ -23,7 +23,7 @@ static hr_status_t run_dynamic_pad(op_env_t *env, const op_step_t *step, hlo_val
 }
 const op_kernel_t kernel_dynamic_pad = {NULL, run_dynamic_pad};
 
-/* start, limit, stride: operands 1 to 3. */
+/* Operands 1 to 3: start, limit and stride. */
 static hr_status_t run_real_dynamic_slice(op_env_t *env, const op_step_t *step,
                                           hlo_value_t *const *in, hlo_value_t **out_value) {
   int rank = in[0]->rank;
@@ -38,7 +38,7 @@ static hr_status_t run_real_dynamic_slice(op_env_t *env, const op_step_t *step,
 }
 const op_kernel_t kernel_real_dynamic_slice = {NULL, run_real_dynamic_slice};
 
-/* The instruction's attributes and one more. */
+/* The instruction's attributes, with one replaced or added. */
 static hr_status_t attrs_with(op_env_t *env, const hlo_instr_t *instr, hlo_attr_t more,
                               hlo_attr_t **out_attrs, int *out_count) {
   int count = 0;
@@ -50,7 +50,7 @@ static hr_status_t attrs_with(op_env_t *env, const hlo_instr_t *instr, hlo_attr_
   return NULL;
 }
 
-/* Slice sizes: operand 2. */
+/* Operand 2: slice sizes. */
 static hr_status_t run_dynamic_gather(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                       hlo_value_t **out_value) {
   const int64_t *sizes;
@@ -64,8 +64,7 @@ static hr_status_t run_dynamic_gather(op_env_t *env, const op_step_t *step, hlo_
 }
 const op_kernel_t kernel_dynamic_gather = {NULL, run_dynamic_gather};
 
-/* Low and high padding of each spatial dimension: operand 2. The window's sizes are the kernel's.
- */
+/* Operand 2: low and high padding per spatial dimension. Window sizes are the kernel's. */
 static hr_status_t run_dynamic_convolution(op_env_t *env, const op_step_t *step,
                                            hlo_value_t *const *in, hlo_value_t **out_value) {
   const hlo_window_t *window = hlo_attr_window(step->instr);

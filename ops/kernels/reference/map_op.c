@@ -1,4 +1,5 @@
-/* map: a computation on scalars applied to the elements of one or more arrays of the same sizes. */
+/* map: a scalar computation applied to the elements of arrays of the same sizes, by op_body_run.
+ * Source: StableHLO spec, map. */
 #include "ops/kernels/elementwise/body.h"
 
 static hr_status_t map_prepare(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
@@ -12,7 +13,7 @@ static hr_status_t map_prepare(hr_arena_t *arena, const op_step_t *step, const v
   return NULL;
 }
 
-/* Steps of 1 for all operands; scalars beside arrays are refused by the verifier. */
+/* Strides are 1 for all operands; the verifier rejects scalars beside arrays. */
 static hr_status_t map_arguments(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                  const void ***out_data, int64_t **out_steps) {
   int count = step->instr->operand_count;

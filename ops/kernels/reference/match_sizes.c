@@ -1,3 +1,4 @@
+/* Common sizes of elementwise operands with bounded dynamic dimensions, and the resized copies. */
 #include "ops/kernels/reference/match_sizes.h"
 
 #include "ops/kernels/common/strided_loops.h"
@@ -6,28 +7,28 @@ static bool is_bounded(const hlo_shape_t *shape, int d) {
   return shape->dynamic && shape->dynamic[d] && shape->dims[d] != HLO_UNBOUNDED;
 }
 
-/* A scalar goes with every size. */
+/* Scalars are compatible with all sizes. */
 static bool has_sizes(const hlo_value_t *value, int rank) {
   return value->dtype != HR_TUPLE && value->rank == rank;
 }
 
-/* The common size along dimension d; false if sizes differ that must not. */
+/* The common size along dimension d; false if sizes differ that must agree. */
 static bool common_size(const hlo_instr_t *instr, hlo_value_t *const *in, int rank, int d,
                         int64_t *out_size) {
   int64_t size = -1;
   bool differ = false, bounded = true;
   for (int k = 0; k < instr->operand_count; k++) {
     if (!has_sizes(in[k], rank)) continue;
-    int64_t own = in[k]->dims[d];
+    int64_t actual = in[k]->dims[d];
     bounded &= is_bounded(instr->operands[k]->shape, d);
-    differ |= size >= 0 && size != own;
-    if (size < 0 || size == 1 || (own != 1 && own < size)) size = own;
+    differ |= size >= 0 && size != actual;
+    if (size < 0 || size == 1 || (actual != 1 && actual < size)) size = actual;
   }
   *out_size = size;
   return !differ || bounded;
 }
 
-/* The elements in common, repeated where the value has size 1. */
+/* The common part of the elements, repeated along dimensions of size 1. */
 static hr_status_t resize(const hlo_value_t *value, const int64_t *dims, hlo_value_t **out_value) {
   int bytes = (int)hr_dtype_bytes(value->dtype);
   int64_t to[HLO_MAX_RANK], from[HLO_MAX_RANK];

@@ -1,20 +1,21 @@
-/* Ops that only move elements: they copy along strided nests that are planned once, whatever the
- * element type. */
+/* Reference kernels of ops that only move elements: transpose, broadcast, reverse, slice, reshape,
+ * concatenate, pad, bitcast, iota. Each is planned once as a strided copy (loop_copy_t) that is
+ * independent of the element type. Slices that are contiguous in their operand become views. */
 #include <string.h>
 
 #include "ops/kernels/common/strided_loops.h"
 #include "ops/kernels/kernel.h"
 #include "ops/query/pad_range.h"
 
-/* Transpose, broadcast, reverse and slice: one strided read of operand 0 in the order of the
+/* Transpose, broadcast, reverse and slice: one strided copy of operand 0 in the order of the
  * result. */
 typedef struct move_plan {
   loop_copy_t copy;
   int64_t from_offset; /* bytes into the operand */
-  bool is_view;        /* the result is a part of the operand as it lies in memory */
+  bool is_view;        /* the result is a contiguous part of the operand's buffer */
 } move_plan_t;
 
-/* A view keeps all of its parent alive and spoils updates in place of it, so a small part is rather
+/* A view keeps the whole buffer alive and prevents in-place updates, so that small parts are
  * copied. */
 static bool worth_a_view(const loop_copy_t *copy, int64_t from_count) {
   return loop_copy_is_run(copy) && copy->nest.row_count >= from_count / 4;
@@ -28,7 +29,7 @@ static int64_t dense_count(const hlo_shape_t *shape) {
   return count;
 }
 
-/* from_strides and from_offset in bytes, per dimension of the result. */
+/* from_strides (per dimension of the result) and from_offset in bytes. */
 static hr_status_t plan_move(hr_arena_t *arena, const op_step_t *step, const int64_t *from_strides,
                              int64_t from_offset, const void **out_plan) {
   const hlo_shape_t *out = step->out_shape;
@@ -58,7 +59,8 @@ static hr_status_t run_move(op_env_t *env, const op_step_t *step, hlo_value_t *c
   return NULL;
 }
 
-static void operand_strides(const op_step_t *step, int64_t *out_strides) {
+/* Byte strides of operand 0. */
+static void dense_operand_strides(const op_step_t *step, int64_t *out_strides) {
   const hlo_shape_t *in = step->in_shapes[0];
   loop_dense_strides(in->rank, in->dims, (int64_t)hr_dtype_bytes(in->dtype), out_strides);
 }
@@ -67,30 +69,31 @@ static hr_status_t prepare_transpose(hr_arena_t *arena, const op_step_t *step,
                                      const void **out_plan) {
   hr_ints_t permutation = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS);
   int64_t in_strides[HLO_MAX_RANK], strides[HLO_MAX_RANK];
-  operand_strides(step, in_strides);
+  dense_operand_strides(step, in_strides);
   for (int d = 0; d < step->out_shape->rank; d++) strides[d] = in_strides[permutation.data[d]];
   return plan_move(arena, step, strides, 0, out_plan);
 }
 const op_kernel_t kernel_transpose = {prepare_transpose, run_move};
 
-/* Operand dimension i becomes dimension dimensions[i] of the result; one of size 1 is repeated like
- * those that the operand does not have. */
+/* Operand dimension i becomes result dimension dimensions[i]; size 1 is repeated like missing
+ * dimensions. */
 static hr_status_t prepare_broadcast(hr_arena_t *arena, const op_step_t *step,
                                      const void **out_plan) {
   hr_ints_t dimensions = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS);
   int64_t in_strides[HLO_MAX_RANK], strides[HLO_MAX_RANK] = {0};
-  operand_strides(step, in_strides);
+  dense_operand_strides(step, in_strides);
   for (int i = 0; i < step->in_shapes[0]->rank; i++)
     if (step->in_shapes[0]->dims[i] != 1) strides[dimensions.data[i]] = in_strides[i];
   return plan_move(arena, step, strides, 0, out_plan);
 }
 const op_kernel_t kernel_broadcast = {prepare_broadcast, run_move};
 
+/* Reversed dimensions have negative strides and start at their last element. */
 static hr_status_t prepare_reverse(hr_arena_t *arena, const op_step_t *step,
                                    const void **out_plan) {
   hr_ints_t dimensions = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS);
   int64_t strides[HLO_MAX_RANK], offset = 0;
-  operand_strides(step, strides);
+  dense_operand_strides(step, strides);
   for (int64_t i = 0; i < dimensions.count; i++) {
     int64_t d = dimensions.data[i];
     if (step->out_shape->dims[d] == 0) continue;
@@ -101,10 +104,11 @@ static hr_status_t prepare_reverse(hr_arena_t *arena, const op_step_t *step,
 }
 const op_kernel_t kernel_reverse = {prepare_reverse, run_move};
 
+/* Slice starts become an offset, slice strides multiply the operand's. */
 static hr_status_t prepare_slice(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   const hlo_slice_t *slice = hlo_attr_slice(step->instr);
   int64_t strides[HLO_MAX_RANK], offset = 0;
-  operand_strides(step, strides);
+  dense_operand_strides(step, strides);
   for (int d = 0; d < step->out_shape->rank && dense_count(step->out_shape); d++) {
     offset += slice->dims[d].start * strides[d];
     if (step->out_shape->dims[d] > 1) strides[d] *= slice->dims[d].stride;
@@ -121,7 +125,7 @@ static hr_status_t run_reshape(op_env_t *env, const op_step_t *step, hlo_value_t
 }
 const op_kernel_t kernel_reshape = {NULL, run_reshape};
 
-/* Concatenate: each operand is copied to its place in the result. */
+/* Concatenate: one copy per operand. */
 typedef struct concatenate_part {
   loop_copy_t copy;
   int64_t to_offset; /* bytes */
@@ -161,11 +165,11 @@ static hr_status_t run_concatenate(op_env_t *env, const op_step_t *step, hlo_val
 const op_kernel_t kernel_concatenate = {prepare_concatenate, run_concatenate};
 
 /* Pad: the result is filled with the padding value, then the part of the operand that is not
- * cropped is copied in. */
+ * cropped is copied. */
 typedef struct pad_plan {
   loop_copy_t copy;
   int64_t from_offset, to_offset; /* bytes */
-  bool fill;                      /* something is left to the padding value */
+  bool fill;                      /* some elements are padding */
 } pad_plan_t;
 
 static hr_status_t prepare_pad(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
@@ -205,15 +209,14 @@ static hr_status_t run_pad(op_env_t *env, const op_step_t *step, hlo_value_t *co
 }
 const op_kernel_t kernel_pad = {prepare_pad, run_pad};
 
-/* Bitcast: the operand's elements in the order of its layout are the result's elements in the order
- * of its own layout. Where a layout is the default order that half is no work; both being so, the
- * result is a view. */
+/* Bitcast: the operand's elements in the order of its layout are the result's elements in the
+ * order of its layout. A default layout needs no copy; if both are default the result is a view. */
 typedef struct bitcast_plan {
   loop_copy_t pack, unpack; /* operand to physical order, physical order to result */
   bool packs, unpacks;
 } bitcast_plan_t;
 
-/* Strides of the logical dimensions in an array that lies in the order of `layout`. */
+/* Byte strides of the logical dimensions in memory ordered by `layout`. */
 static hr_status_t physical_strides(const hlo_instr_t *instr, const hlo_layout_t *layout,
                                     const hlo_shape_t *shape, int64_t *out_strides) {
   hr_ints_t order = layout->minor_to_major;
@@ -231,7 +234,7 @@ static hr_status_t physical_strides(const hlo_instr_t *instr, const hlo_layout_t
   return NULL;
 }
 
-/* True if the order of the layout is not the one in which values lie. */
+/* True if the layout is not row-major, the order in which values are stored. */
 static bool is_permuted(const hlo_layout_t *layout) {
   for (int64_t i = 0; layout && i < layout->minor_to_major.count; i++)
     if (layout->minor_to_major.data[i] != layout->minor_to_major.count - 1 - i) return true;
@@ -288,7 +291,7 @@ const op_kernel_t kernel_bitcast = {prepare_bitcast, run_bitcast};
 /* Iota: one line of numbers, repeated along the other dimensions. */
 typedef struct iota_plan {
   loop_copy_t copy; /* from the line to the result */
-  int64_t count;    /* of the line */
+  int64_t count;    /* elements of the line */
 } iota_plan_t;
 
 static hr_status_t prepare_iota(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
@@ -306,14 +309,16 @@ static hr_status_t prepare_iota(hr_arena_t *arena, const op_step_t *step, const 
   return NULL;
 }
 
-#define COUNT_UP(T) \
+#define FILL_IOTA(T) \
   for (int64_t i = 0; i < count; i++) ((T *)line)[i] = (T)i
-#define COUNT_COMPLEX(T) \
-  for (int64_t i = 0; i < count; i++) ((T *)line)[2 * i] = (T)i, ((T *)line)[2 * i + 1] = 0
+#define FILL_IOTA_COMPLEX(T)            \
+  for (int64_t i = 0; i < count; i++) { \
+    ((T *)line)[2 * i] = (T)i;          \
+    ((T *)line)[2 * i + 1] = 0;         \
+  }
 
-/* Integers narrower than a byte wrap in their own width and are extended to the byte that holds
- * them. */
-static void count_up_narrow(hr_dtype_t dtype, int8_t *line, int64_t count) {
+/* Integers narrower than a byte wrap at their width and are extended to their byte. */
+static void fill_iota_narrow(hr_dtype_t dtype, int8_t *line, int64_t count) {
   int unused_bits = 8 - hr_dtype_table[dtype].bits;
   bool is_signed = hr_dtype_class(dtype) == HR_CLASS_SIGNED;
   for (int64_t i = 0; i < count; i++) {
@@ -322,7 +327,8 @@ static void count_up_narrow(hr_dtype_t dtype, int8_t *line, int64_t count) {
   }
 }
 
-static void count_up_float(hr_dtype_t dtype, void *line, int64_t count) {
+/* Floats of 16 bits and fewer, rounded from exact integers. */
+static void fill_iota_float(hr_dtype_t dtype, void *line, int64_t count) {
   for (int64_t i = 0; i < count; i++) {
     uint64_t bits = hr_float_encode(dtype, (double)i);
     if (hr_dtype_bytes(dtype) == 1)
@@ -332,41 +338,41 @@ static void count_up_float(hr_dtype_t dtype, void *line, int64_t count) {
   }
 }
 
-static void count_up(hr_dtype_t dtype, void *line, int64_t count) {
+static void fill_iota(hr_dtype_t dtype, void *line, int64_t count) {
   switch (dtype) {
     case HR_S8:
     case HR_U8:
-      COUNT_UP(uint8_t);
+      FILL_IOTA(uint8_t);
       break;
     case HR_S16:
     case HR_U16:
-      COUNT_UP(uint16_t);
+      FILL_IOTA(uint16_t);
       break;
     case HR_S32:
     case HR_U32:
-      COUNT_UP(uint32_t);
+      FILL_IOTA(uint32_t);
       break;
     case HR_S64:
     case HR_U64:
-      COUNT_UP(uint64_t);
+      FILL_IOTA(uint64_t);
       break;
     case HR_F32:
-      COUNT_UP(float);
+      FILL_IOTA(float);
       break;
     case HR_F64:
-      COUNT_UP(double);
+      FILL_IOTA(double);
       break;
     case HR_C64:
-      COUNT_COMPLEX(float);
+      FILL_IOTA_COMPLEX(float);
       break;
     case HR_C128:
-      COUNT_COMPLEX(double);
+      FILL_IOTA_COMPLEX(double);
       break;
     default:
       if (hr_dtype_is_float(dtype))
-        count_up_float(dtype, line, count);
+        fill_iota_float(dtype, line, count);
       else
-        count_up_narrow(dtype, line, count);
+        fill_iota_narrow(dtype, line, count);
   }
 }
 
@@ -377,7 +383,7 @@ static hr_status_t run_iota(op_env_t *env, const op_step_t *step, hlo_value_t *c
   hr_dtype_t dtype = step->out_shape->dtype;
   HR_TRY(op_output(env, step, out_value));
   if (plan->count == (*out_value)->count) {
-    count_up(dtype, (*out_value)->data, plan->count);
+    fill_iota(dtype, (*out_value)->data, plan->count);
     return NULL;
   }
   void *line;
@@ -386,7 +392,7 @@ static hr_status_t run_iota(op_env_t *env, const op_step_t *step, hlo_value_t *c
     hlo_value_release(*out_value);
     return st;
   }
-  count_up(dtype, line, plan->count);
+  fill_iota(dtype, line, plan->count);
   loop_copy_run(&plan->copy, (*out_value)->data, line);
   return NULL;
 }

@@ -1,24 +1,30 @@
-/* ragged-dot and scaled-dot: plain dots with runs of rows, or with blocks of scales.
- * Source: chlo.ragged_dot; XLA's rewriting of scaled-dot. */
+/* ragged-dot and scaled-dot.
+ *
+ * ragged-dot: the ragged dimension r of lhs is divided into runs, one per group, of the lengths in
+ * group_sizes; x and y are the dimensions of r's kind before and after it:
+ *
+ *   free          rows of a run times the group's matrix    [b,x,r,y,k] x [g,b,k,n] -> [b,x,r,y,n]
+ *   contracting   each run is summed into its own result    [b,m,x,r,y] x [b,x,r,y,n] -> [g,b,m,n]
+ *   batch         group sizes have no effect: a plain dot
+ *
+ * Rows outside all runs give 0. scaled-dot: see below. Source: chlo.ragged_dot; XLA's scaled-dot.
+ */
 #include <string.h>
 
+#include "base/arith.h"
 #include "ops/kernels/reference/dot.h"
 
-/* ragged-dot. The ragged dimension of lhs is cut into runs, one per group, of the lengths that
- * group_sizes lists: free:        rows of a run are multiplied by their group's own rhs;
- * [b,x,r,y,k] x [g,b,k,n] -> [b,x,r,y,n] contracting: each run of the sum goes to its group's own
- * result;       [b,m,x,r,y] x [b,x,r,y,n] -> [g,b,m,n] batch:       the runs say nothing: a plain
- * dot. x and y are the dimensions of r's kind before and after it. Rows outside all runs give 0. */
+/* The group that the ragged dimension of lhs belongs to. */
 typedef enum ragged_kind { RAGGED_FREE, RAGGED_CONTRACTING, RAGGED_BATCH } ragged_kind_t;
 
 typedef struct ragged_plan {
-  dot_plan_t dot; /* lhs and rhs dense; for RAGGED_FREE rhs's first group is (group, batch) */
+  dot_plan_t dot; /* dense operands; for RAGGED_FREE the first group of rhs is (group, batch) */
   ragged_kind_t kind;
   int64_t groups, outer, ragged, inner; /* sizes of g, x, r, y */
   bool sizes_per_run;                   /* group_sizes is [b, x, g], else [g] */
 } ragged_plan_t;
 
-/* Splits the sizes of a group of dimensions around dimension d; false if d is not among them. */
+/* Splits the sizes of a group around dimension d; false if d is not in it. */
 static bool split_group(const hlo_shape_t *shape, const dims_group_t *group, int64_t d,
                         ragged_plan_t *plan) {
   bool found = false;
@@ -152,9 +158,7 @@ static void multiply_run(const ragged_plan_t *plan, const ragged_run_t *run, con
   matmul_run(&job, space);
 }
 
-static int64_t clip(int64_t value, int64_t high) {
-  return value < 0 ? 0 : value > high ? high : value;
-}
+static int64_t clip(int64_t value, int64_t high) { return hr_min(hr_max(value, 0), high); }
 
 static void multiply_runs(const ragged_plan_t *plan, const hlo_value_t *sizes, const void *a,
                           const void *b, void *c, matmul_space_t *space) {
@@ -162,7 +166,7 @@ static void multiply_runs(const ragged_plan_t *plan, const hlo_value_t *sizes, c
   for (run.batch = 0; run.batch < plan->dot.batch; run.batch++)
     for (run.outer = 0; run.outer < plan->outer; run.outer++) {
       int64_t list = plan->sizes_per_run ? (run.batch * plan->outer + run.outer) * plan->groups : 0;
-      uint64_t end = 0; /* wraps on absurd sizes, which the clipping makes harmless */
+      uint64_t end = 0; /* may wrap on invalid sizes; clipping makes that harmless */
       for (run.group = 0; run.group < plan->groups; run.group++) {
         run.start = clip((int64_t)end, plan->ragged);
         end += (uint64_t)hlo_value_int_at(sizes, list + run.group);
@@ -181,8 +185,8 @@ static hr_status_t run_ragged(op_env_t *env, const ragged_plan_t *plan, hlo_valu
   matmul_space_t *space;
   if (plan->kind == RAGGED_BATCH) return dot_run_products(env, dot, in[0]->data, in[1]->data, out);
   if (out->count == 0) return NULL;
-  HR_TRY(dot_ready_side(env->scratch, types, &dot->lhs, types->lhs, in[0]->data, &a));
-  HR_TRY(dot_ready_side(env->scratch, types, &dot->rhs, types->rhs, in[1]->data, &b));
+  HR_TRY(dot_prepare_operand(env->scratch, types, &dot->lhs, types->lhs, in[0]->data, &a));
+  HR_TRY(dot_prepare_operand(env->scratch, types, &dot->rhs, types->rhs, in[1]->data, &b));
   if (types->parts == 2)
     HR_TRY(matmul_expand_complex(env->scratch, types, b, dot->rhs.sizes[0] * dot->k, dot->n, &b));
   HR_TRY(dot_product_memory(env->scratch, types, out, &products));
@@ -217,8 +221,8 @@ typedef struct scaled_plan {
   int64_t counts[2], scale_counts[2];
 } scaled_plan_t;
 
-/* Each dimension of the operand becomes two, (block, within the block), along which the scale has
- * its stride or 0. */
+/* Each operand dimension becomes two, (block, within the block), along which the scale has its
+ * stride, or 0. */
 static hr_status_t plan_scale(const hlo_instr_t *instr, const hlo_shape_t *shape,
                               const hlo_shape_t *scale, loop_nest_t *out_nest) {
   int64_t dims[2 * HLO_MAX_RANK], to[2 * HLO_MAX_RANK], from[2 * HLO_MAX_RANK];
@@ -273,8 +277,8 @@ static hr_status_t prepare_scaled_dot(hr_arena_t *arena, const op_step_t *step,
 
 static float to_bf16(float value) { return hr_bf16_to_f32(hr_f32_to_bf16(value)); }
 
-static hr_status_t floats_of(hr_arena_t *scratch, const hlo_value_t *value, int64_t count,
-                             float **out_floats) {
+static hr_status_t widen_to_floats(hr_arena_t *scratch, const hlo_value_t *value, int64_t count,
+                                   float **out_floats) {
   HR_TRY(hr_arena_array(scratch, (size_t)count, sizeof(float), (void **)out_floats));
   hr_floats_to_f32(value->dtype, value->data, *out_floats, count);
   return NULL;
@@ -284,8 +288,8 @@ static hr_status_t scale_operand(op_env_t *env, const scaled_plan_t *plan, int s
                                  hlo_value_t *const *in, const void **out_data) {
   float *elements, *scales;
   const loop_nest_t *nest = &plan->nests[side];
-  HR_TRY(floats_of(env->scratch, in[side], plan->counts[side], &elements));
-  HR_TRY(floats_of(env->scratch, in[2 + side], plan->scale_counts[side], &scales));
+  HR_TRY(widen_to_floats(env->scratch, in[side], plan->counts[side], &elements));
+  HR_TRY(widen_to_floats(env->scratch, in[2 + side], plan->scale_counts[side], &scales));
   char *starts[] = {(char *)elements, (char *)scales};
   for (loop_row_t row = loop_first(nest, starts); row.live; loop_next(nest, &row))
     for (int64_t i = 0; i < nest->row_count; i++) {

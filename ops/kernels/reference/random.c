@@ -1,9 +1,9 @@
-/* Random numbers. Two counter-based generators, Philox4x32-10 and Threefry2x32-20, which turn a key
- * and a counter into random words; rng-bit-generator lays the words out exactly as XLA:CPU does, so
- * that programs with JAX's "rbg" keys give the same numbers. The rng op is defined by the
- * implementation: Philox keyed by the seed of the run and the instruction, its counter going on
- * from execution to execution. Source: Salmon et al., "Parallel random numbers: as easy as 1, 2,
- * 3"; XLA's RngBitGenerator. */
+/* Random numbers. Two counter-based generators, Philox4x32-10 and Threefry2x32-20, map a key and a
+ * counter to random words. rng-bit-generator arranges the words as XLA's CPU backend does, so that
+ * programs with JAX's "rbg" keys give the same numbers. The rng op is implementation-defined:
+ * Philox keyed by the run's seed and the instruction; its counter continues from execution to
+ * execution. Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3"; XLA's
+ * RngBitGenerator. */
 #include <math.h>
 #include <string.h>
 
@@ -44,11 +44,11 @@ static void threefry(uint64_t key, uint64_t counter, uint32_t out[2]) {
   out[1] = x1;
 }
 
-/* Philox words in order, from a counter on. */
+/* Consecutive Philox words from a counter on. */
 typedef struct philox_stream {
   uint64_t key, low, high;
   uint32_t words[4];
-  int used; /* of words; 4: none is left */
+  int used; /* words consumed; 4: all */
 } philox_stream_t;
 
 static uint32_t next_word(philox_stream_t *stream) {
@@ -66,7 +66,7 @@ static uint64_t next_pair(philox_stream_t *stream) {
 
 /* --- rng-bit-generator ------------------------------------------------------------------------ */
 
-/* Element i of `type`: the low bits of a random word, in the form that memory has them. */
+/* Stores the low bits of a random word as element i, sign- or zero-extended to its byte. */
 static void store_bits(hr_dtype_t type, void *data, int64_t i, uint64_t bits) {
   const hr_dtype_info_t *info = &hr_dtype_table[type];
   switch (info->bytes) {
@@ -143,7 +143,7 @@ static void fill_threefry(hlo_value_t *bits, uint64_t state[2]) {
   }
 }
 
-/* The state is 16 or 24 bytes of whatever integer type. */
+/* The state is 16 or 24 bytes of any integer type. */
 static hr_status_t check_generator(const hlo_instr_t *instr, const hlo_shape_t *shape,
                                    const hlo_value_t *state) {
   size_t bytes = hlo_value_bytes(state);
@@ -193,8 +193,8 @@ const op_kernel_t kernel_rng_bit_generator = {NULL, rng_bit_generator_run};
 
 /* --- rng-get-and-update-state ----------------------------------------------------------------- */
 
-/* A 128-bit counter for each instruction, which starts where XLA's does; kept as the distance from
- * there because state starts as zeros. */
+/* A 128-bit counter per instruction. State starts as zeros, so that the distance from XLA's
+ * initial value is stored. */
 static hr_status_t rng_get_and_update_state_run(op_env_t *env, const op_step_t *step,
                                                 hlo_value_t *const *in, hlo_value_t **out_value) {
   (void)in;
@@ -232,7 +232,7 @@ static uint64_t load_bits(const hlo_value_t *value) {
   return bits;
 }
 
-/* The bits of the next number down of a float format. */
+/* The bits of the next smaller number of a float format. */
 static uint64_t bits_below(const hr_float_format_t *format, uint64_t bits) {
   uint64_t sign = (uint64_t)1 << (format->bits - 1);
   if (format->specials == HR_SPECIALS_E8M0) return bits ? bits - 1 : 0;
@@ -269,11 +269,11 @@ static void fill_uniform(hlo_value_t *out, const rng_limits_t *limits, philox_st
 }
 
 static void fill_normal(hlo_value_t *out, const rng_limits_t *limits, philox_stream_t *stream) {
-  const double turn = 0x1.921fb54442d18p2; /* 2 pi */
+  const double two_pi = 0x1.921fb54442d18p2;
   for (int64_t i = 0; i < out->count; i += 2) {
     double u1 =
         ldexp((double)(next_pair(stream) >> 11) + 1, -53); /* in (0, 1]: its logarithm is finite */
-    double angle = turn * ldexp((double)(next_pair(stream) >> 11), -53);
+    double angle = two_pi * ldexp((double)(next_pair(stream) >> 11), -53);
     double radius = limits->b * sqrt(-2 * log(u1));
     store_bits(out->dtype, out->data, i,
                hr_float_encode(out->dtype, limits->a + radius * cos(angle)));
@@ -283,8 +283,8 @@ static void fill_normal(hlo_value_t *out, const rng_limits_t *limits, philox_str
   }
 }
 
-/* The stream of this instruction, where the last execution left it. *out_counter: where to note how
- * far it got. */
+/* The instruction's stream, continued from its last execution. *out_counter: where to store the
+ * counter afterwards. */
 static hr_status_t open_stream(op_env_t *env, const hlo_instr_t *instr, philox_stream_t *out_stream,
                                uint64_t **out_counter) {
   uint32_t ids[2] = {instr->parent->id, instr->id};

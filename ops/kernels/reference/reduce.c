@@ -1,10 +1,17 @@
 /* Reduce: combines the elements along some dimensions by a body.
- * Order: row-major for each result, from the initial value on; where the body is one commutative,
- * associative op, blocks of elements are combined first and then each other (pairwise_sum.h), and
- * the initial value comes last. Long runs under any other body are cut into pieces that keep their
- * order; the body is then taken to be associative, as the specification allows. The result depends
- * on nothing but shapes and values. Precision: sums and products of types narrower than f32 are
- * taken in f32 and rounded once. */
+ *
+ * Order. Row-major for each result, from the initial value on, with two exceptions that use
+ * associativity, which the specification allows to assume:
+ *   - a body that is one commutative, associative op: pairwise summation (pairwise_sum.h), with the
+ *     initial value last;
+ *   - long runs under any other body: cut into pieces that keep their order, reduced side by side
+ * and then pairwise. The result depends on shapes and values only.
+ *
+ * Vectorisation. Lanes are adjacent results (kept dimensions), or elements of one run of reduced
+ * dimensions (lanes_reduced), whichever gives longer contiguous rows.
+ *
+ * Precision. Sums and products of types narrower than f32 are accumulated in f32 and rounded once.
+ * Source: StableHLO spec, reduce. */
 #include <string.h>
 
 #include "base/arith.h"
@@ -14,18 +21,17 @@
 #include "ops/kernels/elementwise/accumulate.h"
 #include "ops/kernels/elementwise/pairwise_sum.h"
 
-#define LANES 512   /* of kept elements that are worked on together */
-#define MIN_FOLD 64 /* from here on a run of reduced elements is work for lanes of its own */
-#define MIN_PIECES_RUN 1024 /* the same for bodies of any kind */
-#define MAX_PIECES 256
+#define LANES 512           /* adjacent results reduced together */
+#define MIN_FOLD 64         /* run of reduced elements from which lanes are its elements */
+#define MIN_PIECES_RUN 1024 /* the same for bodies that are not one op */
+#define MAX_PIECES 256      /* pieces of a run */
 
 typedef struct reduce_plan {
   accumulate_plan_t body;
   promote_plan_t promote;
-  bool lanes_reduced;  /* lanes are elements of one run of reduced ones; else they are neighbouring
-                          results */
-  loop_nest_t kept;    /* operands: 0 result, 1 input; in elements */
-  loop_nest_t reduced; /* operand 0: input */
+  bool lanes_reduced;  /* lanes are elements of a reduced run; else adjacent results */
+  loop_nest_t kept;    /* dimensions of the result; operands: 0 result, 1 input; elements */
+  loop_nest_t reduced; /* reduced dimensions; operand 0: input; elements */
 } reduce_plan_t;
 
 static bool is_reduced(hr_ints_t dimensions, int d) {
@@ -85,16 +91,16 @@ typedef struct reduce_run {
   const reduce_plan_t *plan;
   hlo_value_t *const *in; /* values, then initial values */
   hlo_value_t **out;
-  hr_dtype_t dtype;    /* of operand 0 */
-  int64_t in_bytes;    /* of an element of operand 0 */
-  pairwise_sum_t pile; /* for a kernel */
-  void *narrow, *wide; /* a row made dense, a row in the type of the pile */
+  hr_dtype_t dtype;    /* type of operand 0 */
+  int64_t in_bytes;    /* its element size */
+  pairwise_sum_t sum;  /* accumulators of a single-op body */
+  void *narrow, *wide; /* scratch rows: made dense; converted to the accumulators' type */
   float wide_init;
-  accumulate_t acc; /* for any other body */
-  char **pieces, **more_pieces;
+  accumulate_t acc;             /* accumulators of any other body */
+  char **pieces, **next_pieces; /* partial results of a run, and the next round's; per operand */
 } reduce_run_t;
 
-/* A row of the input in the pile's type, and where it lies. */
+/* A row of the input in the accumulators' type; *step becomes its stride. */
 static const void *widen_row(reduce_run_t *run, const void *row, int64_t count, int64_t *step) {
   if (run->plan->body.work == run->dtype) return row;
   int64_t bytes = run->in_bytes;
@@ -107,7 +113,7 @@ static const void *widen_row(reduce_run_t *run, const void *row, int64_t count, 
   return run->wide;
 }
 
-/* out = init op total, for `count` lanes of the pile. */
+/* out = init op total, for `count` lanes, rounded to the operand's type. */
 static void finish_lanes(reduce_run_t *run, const void *total, int64_t count, void *out) {
   bool is_wide = run->plan->body.work != run->dtype;
   const void *ins[] = {is_wide ? &run->wide_init : run->in[1]->data, total};
@@ -115,41 +121,41 @@ static void finish_lanes(reduce_run_t *run, const void *total, int64_t count, vo
   if (is_wide) hr_floats_from_f32(run->dtype, run->wide, out, count);
 }
 
-/* Neighbouring results side by side: each reduced place adds a row to the pile. */
+/* Adjacent results as lanes: each reduced index adds a row of them. */
 static hr_status_t sum_kept_lanes(reduce_run_t *run, const char *from, int64_t lanes,
                                   int64_t lane_stride, char *out) {
   const loop_nest_t *reduced = &run->plan->reduced;
-  pairwise_sum_clear(&run->pile, lanes);
+  pairwise_sum_clear(&run->sum, lanes);
   for (loop_walk_t walk = loop_walk_first(reduced); walk.live; loop_walk_next(reduced, &walk))
     for (int64_t i = 0; i < reduced->row_count; i++) {
       int64_t offset = walk.at[0] + i * reduced->row_strides[0], step = lane_stride;
       const void *row = widen_row(run, from + offset * run->in_bytes, lanes, &step);
-      HR_TRY(pairwise_sum_add(&run->pile, row, lanes, step));
+      HR_TRY(pairwise_sum_add(&run->sum, row, lanes, step));
     }
-  finish_lanes(run, pairwise_sum_total(&run->pile), lanes, out);
+  finish_lanes(run, pairwise_sum_total(&run->sum), lanes, out);
   return NULL;
 }
 
-/* One result: its runs of reduced elements are cut into rows, the lanes of the pile combined at the
+/* One result: its runs of reduced elements are added row by row, and the lanes combined at the
  * end. */
 static hr_status_t sum_reduced_lanes(reduce_run_t *run, const char *from, char *out) {
   const loop_nest_t *reduced = &run->plan->reduced;
-  int64_t lanes = run->pile.max_lanes, bytes = run->in_bytes;
-  pairwise_sum_clear(&run->pile, lanes);
+  int64_t lanes = run->sum.max_lanes, bytes = run->in_bytes;
+  pairwise_sum_clear(&run->sum, lanes);
   for (loop_walk_t walk = loop_walk_first(reduced); walk.live; loop_walk_next(reduced, &walk))
     for (int64_t i = 0; i < reduced->row_count; i += lanes) {
       int64_t count = hr_min(reduced->row_count - i, lanes), step = 1;
       const void *row = widen_row(run, from + (walk.at[0] + i) * bytes, count, &step);
-      HR_TRY(pairwise_sum_add(&run->pile, row, count, step));
+      HR_TRY(pairwise_sum_add(&run->sum, row, count, step));
     }
-  void *total = pairwise_sum_total(&run->pile);
-  pairwise_sum_fold_lanes(&run->pile);
+  void *total = pairwise_sum_total(&run->sum);
+  pairwise_sum_fold_lanes(&run->sum);
   finish_lanes(run, total, 1, out);
   return NULL;
 }
 
-/* Results from `offset` on get their initial values. */
-static void start_results(reduce_run_t *run, int64_t offset, int64_t count) {
+/* Initialises `count` results from `offset` on. */
+static void init_results(reduce_run_t *run, int64_t offset, int64_t count) {
   int operands = run->plan->body.count;
   for (int k = 0; k < operands; k++) {
     int64_t bytes = (int64_t)hr_dtype_bytes(run->out[k]->dtype);
@@ -158,11 +164,11 @@ static void start_results(reduce_run_t *run, int64_t offset, int64_t count) {
   }
 }
 
-/* Neighbouring results side by side, each from its initial value on, in row-major order. */
+/* Adjacent results as lanes, each from its initial value on, in row-major order. */
 static hr_status_t body_kept_lanes(reduce_run_t *run, int64_t from, int64_t lanes,
                                    int64_t lane_stride, int64_t out) {
   const loop_nest_t *reduced = &run->plan->reduced;
-  start_results(run, out, lanes);
+  init_results(run, out, lanes);
   for (loop_walk_t walk = loop_walk_first(reduced); walk.live; loop_walk_next(reduced, &walk))
     for (int64_t i = 0; i < reduced->row_count; i++)
       HR_TRY(accumulate_row(&run->acc, lanes, out, 1,
@@ -170,7 +176,7 @@ static hr_status_t body_kept_lanes(reduce_run_t *run, int64_t from, int64_t lane
   return NULL;
 }
 
-/* Combines neighbouring pieces, in their order, until one is left in run->pieces. */
+/* Combines neighbouring pieces, in order, until one is left in run->pieces. */
 static hr_status_t combine_pieces(reduce_run_t *run, int64_t pieces) {
   accumulate_t *acc = &run->acc;
   int operands = run->plan->body.count;
@@ -182,21 +188,21 @@ static hr_status_t combine_pieces(reduce_run_t *run, int64_t pieces) {
       acc->strides[k] = 2;
     }
     HR_TRY(op_body_run(run->env, run->plan->body.body, half, acc->ins, acc->strides,
-                       (void *const *)run->more_pieces));
+                       (void *const *)run->next_pieces));
     for (int k = 0; k < operands && pieces % 2; k++) {
       size_t bytes = run->plan->body.bytes[k];
-      memcpy(run->more_pieces[k] + (size_t)half * bytes,
+      memcpy(run->next_pieces[k] + (size_t)half * bytes,
              run->pieces[k] + (size_t)(pieces - 1) * bytes, bytes);
     }
     char **swap = run->pieces;
-    run->pieces = run->more_pieces;
-    run->more_pieces = swap;
+    run->pieces = run->next_pieces;
+    run->next_pieces = swap;
   }
   return NULL;
 }
 
-/* A run of elements becomes one, in run->pieces: pieces of it go side by side, then are combined in
- * their order. */
+/* Reduces a run of elements to one, in run->pieces: equal pieces side by side, then combined in
+ * order, then the remainder. */
 static hr_status_t body_run_pieces(reduce_run_t *run, int64_t from, int64_t count, int64_t step) {
   accumulate_t *acc = &run->acc;
   int64_t pieces = hr_min(count / 8, MAX_PIECES), length = count / pieces;
@@ -215,13 +221,13 @@ static hr_status_t body_run_pieces(reduce_run_t *run, int64_t from, int64_t coun
   return NULL;
 }
 
-/* One result, its runs one after the other: result = body(result, run). */
+/* One result, run after run: result = body(result, run). */
 static hr_status_t body_reduced_lanes(reduce_run_t *run, int64_t from, int64_t out) {
   const loop_nest_t *reduced = &run->plan->reduced;
   accumulate_t *acc = &run->acc;
   char **results = acc->to;
   const char **values = acc->from;
-  start_results(run, out, 1);
+  init_results(run, out, 1);
   for (loop_walk_t walk = loop_walk_first(reduced); walk.live; loop_walk_next(reduced, &walk)) {
     HR_TRY(body_run_pieces(run, from + walk.at[0], reduced->row_count, reduced->row_strides[0]));
     acc->to = results;
@@ -232,7 +238,7 @@ static hr_status_t body_reduced_lanes(reduce_run_t *run, int64_t from, int64_t o
   return NULL;
 }
 
-/* `lanes` results that are neighbours; offsets in elements. */
+/* `lanes` adjacent results; offsets in elements. */
 static hr_status_t reduce_lanes(reduce_run_t *run, int64_t from, int64_t lanes, int64_t lane_stride,
                                 int64_t out) {
   const reduce_plan_t *plan = run->plan;
@@ -247,11 +253,11 @@ static hr_status_t reduce_lanes(reduce_run_t *run, int64_t from, int64_t lanes, 
 
 static hr_status_t reduce_all(reduce_run_t *run) {
   const loop_nest_t *kept = &run->plan->kept;
-  int64_t most = run->plan->lanes_reduced ? 1 : LANES;
+  int64_t max_lanes = run->plan->lanes_reduced ? 1 : LANES;
   for (loop_walk_t walk = loop_walk_first(kept); walk.live; loop_walk_next(kept, &walk)) {
     HR_TRY(run->env->check_cancelled(run->env));
-    for (int64_t i = 0; i < kept->row_count; i += most) {
-      int64_t lanes = hr_min(kept->row_count - i, most);
+    for (int64_t i = 0; i < kept->row_count; i += max_lanes) {
+      int64_t lanes = hr_min(kept->row_count - i, max_lanes);
       HR_TRY(reduce_lanes(run, walk.at[1] + i * kept->row_strides[1], lanes, kept->row_strides[1],
                           walk.at[0] + i));
     }
@@ -259,12 +265,12 @@ static hr_status_t reduce_all(reduce_run_t *run) {
   return NULL;
 }
 
-static hr_status_t start_kernel(reduce_run_t *run) {
+static hr_status_t init_kernel(reduce_run_t *run) {
   const reduce_plan_t *plan = run->plan;
   hr_arena_t *arena = run->env->scratch;
   int64_t lanes = plan->lanes_reduced ? plan->reduced.row_count : plan->kept.row_count;
   if (lanes > LANES) lanes = LANES;
-  HR_TRY(pairwise_sum_init(&run->pile, arena, plan->body.kernel, lanes,
+  HR_TRY(pairwise_sum_init(&run->sum, arena, plan->body.kernel, lanes,
                            hr_dtype_bytes(plan->body.work)));
   if (plan->body.work == run->dtype) return NULL;
   HR_TRY(hr_arena_array(arena, (size_t)lanes, (size_t)run->in_bytes, &run->narrow));
@@ -273,17 +279,17 @@ static hr_status_t start_kernel(reduce_run_t *run) {
   return NULL;
 }
 
-static hr_status_t start_body(reduce_run_t *run) {
+static hr_status_t init_body(reduce_run_t *run) {
   const accumulate_plan_t *body = &run->plan->body;
   hr_arena_t *arena = run->env->scratch;
   HR_TRY(accumulate_init(&run->acc, run->env, body));
   HR_TRY(HR_NEW_ARRAY(arena, body->count, &run->pieces));
-  HR_TRY(HR_NEW_ARRAY(arena, body->count, &run->more_pieces));
+  HR_TRY(HR_NEW_ARRAY(arena, body->count, &run->next_pieces));
   for (int k = 0; k < body->count; k++) {
     run->acc.from[k] = run->in[k]->data;
     run->acc.to[k] = run->out[k]->data;
     HR_TRY(hr_arena_array(arena, MAX_PIECES, body->bytes[k], (void **)&run->pieces[k]));
-    HR_TRY(hr_arena_array(arena, MAX_PIECES, body->bytes[k], (void **)&run->more_pieces[k]));
+    HR_TRY(hr_arena_array(arena, MAX_PIECES, body->bytes[k], (void **)&run->next_pieces[k]));
   }
   return NULL;
 }
@@ -296,9 +302,9 @@ static hr_status_t reduce(op_env_t *env, const op_step_t *step, hlo_value_t *con
   HR_TRY(op_outputs_create(env, step, &run.out));
   hr_status_t st = NULL;
   if (plan->reduced.empty)
-    start_results(&run, 0, run.out[0]->count);
+    init_results(&run, 0, run.out[0]->count);
   else
-    st = plan->body.kernel ? start_kernel(&run) : start_body(&run);
+    st = plan->body.kernel ? init_kernel(&run) : init_body(&run);
   if (!st && !plan->reduced.empty) st = reduce_all(&run);
   return op_outputs_finish(step, st, plan->body.count, run.out, out_value);
 }

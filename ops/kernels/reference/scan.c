@@ -1,7 +1,7 @@
-/* Scan: runs a computation for each slice along a dimension, handing carried values on from call to
- * call. The body takes the slices (the dimension left out), then the carries, and returns slices of
- * the outputs, then the new carries.
- */
+/* Scan: calls a computation for each slice along a dimension, passing carried values from call to
+ * call. The body takes the slices (without that dimension), then the carries, and returns slices of
+ * the outputs, then the new carries. Carries move into the call, so that the body can update them
+ * in place; slices are copied. */
 #include <string.h>
 
 #include "ops/kernels/common/outputs.h"
@@ -29,30 +29,31 @@ static hr_status_t prepare_scan(hr_arena_t *arena, const op_step_t *step, const 
   return NULL;
 }
 
-/* Copies slice t of `whole` along dimension d to or from a dense array. */
-static void move_slice(const hlo_value_t *whole, int64_t d, int64_t t, void *slice,
-                       bool from_whole) {
-  int64_t bytes = (int64_t)hr_dtype_bytes(whole->dtype), outer = 1, inner = bytes;
-  for (int i = 0; i < d; i++) outer *= whole->dims[i];
-  for (int i = (int)d + 1; i < whole->rank; i++) inner *= whole->dims[i];
+/* Copies slice t along dimension d between `whole` and a dense array. */
+static void copy_slice(const hlo_value_t *array, int64_t d, int64_t t, void *slice,
+                       bool from_array) {
+  int64_t bytes = (int64_t)hr_dtype_bytes(array->dtype), outer = 1, inner = bytes;
+  for (int i = 0; i < d; i++) outer *= array->dims[i];
+  for (int i = (int)d + 1; i < array->rank; i++) inner *= array->dims[i];
   for (int64_t o = 0; o < outer && inner; o++) {
-    char *in_whole = (char *)whole->data + (o * whole->dims[d] + t) * inner,
+    char *in_array = (char *)array->data + (o * array->dims[d] + t) * inner,
          *in_slice = (char *)slice + o * inner;
-    if (from_whole)
-      memcpy(in_slice, in_whole, (size_t)inner);
+    if (from_array)
+      memcpy(in_slice, in_array, (size_t)inner);
     else
-      memcpy(in_whole, in_slice, (size_t)inner);
+      memcpy(in_array, in_slice, (size_t)inner);
   }
 }
 
-static hr_status_t take_slice(const hlo_value_t *value, int64_t d, int64_t t,
-                              hlo_value_t **out_slice) {
+/* Slice t of a value as an array of its own. */
+static hr_status_t extract_slice(const hlo_value_t *value, int64_t d, int64_t t,
+                                 hlo_value_t **out_slice) {
   int64_t dims[HLO_MAX_RANK];
   int rank = 0;
   for (int i = 0; i < value->rank; i++)
     if (i != d) dims[rank++] = value->dims[i];
   HR_TRY(hlo_value_array(value->dtype, rank, dims, out_slice));
-  move_slice(value, d, t, (*out_slice)->data, true);
+  copy_slice(value, d, t, (*out_slice)->data, true);
   return NULL;
 }
 
@@ -60,39 +61,40 @@ typedef struct scan_run {
   op_env_t *env;
   const op_step_t *step;
   hlo_value_t *const *in;
-  hlo_value_t **results; /* outputs, then carries as they are now */
+  hlo_value_t **results; /* outputs, then the current carries */
   hlo_value_t **args;
 } scan_run_t;
 
-static hlo_value_t *element_of(hlo_value_t *result, int k) {
+static hlo_value_t *result_element(hlo_value_t *result, int k) {
   return result->dtype == HR_TUPLE ? result->elements[k] : result;
 }
 
-static hr_status_t keep_results(scan_run_t *run, int64_t t, hlo_value_t *result) {
+/* Copies the body's output slices into the results and replaces the carries. */
+static hr_status_t store_results(scan_run_t *run, int64_t t, hlo_value_t *result) {
   const scan_plan_t *plan = run->step->plan;
   int count = result->dtype == HR_TUPLE ? result->element_count : 1;
   if (count != plan->outputs + plan->carries)
     return hlo_error(run->step->instr, NULL, "the body returns %d values, want %d", count,
                      plan->outputs + plan->carries);
   for (int k = 0; k < plan->outputs; k++) {
-    const hlo_value_t *slice = element_of(result, k), *whole = run->results[k];
-    if (slice->dtype != whole->dtype || slice->count * whole->dims[plan->dimension] != whole->count)
+    const hlo_value_t *slice = result_element(result, k), *array = run->results[k];
+    if (slice->dtype != array->dtype || slice->count * array->dims[plan->dimension] != array->count)
       return hlo_error(run->step->instr, NULL, "output %d of the body does not fit the result", k);
-    move_slice(whole, plan->dimension, t, slice->data, false);
+    copy_slice(array, plan->dimension, t, slice->data, false);
   }
   for (int k = plan->outputs; k < count; k++) {
     hlo_value_release(run->results[k]);
-    run->results[k] = hlo_value_retain(element_of(result, k));
+    run->results[k] = hlo_value_retain(result_element(result, k));
   }
   return NULL;
 }
 
-/* The carries' references go into the call, so that the body may work on them in place. */
+/* One call. Ownership of the carries passes to it. */
 static hr_status_t scan_step(scan_run_t *run, int64_t t) {
   const scan_plan_t *plan = run->step->plan;
   hlo_value_t *result;
   for (int k = 0; k < plan->inputs; k++) {
-    hr_status_t st = take_slice(run->in[k], plan->dimension, t, &run->args[k]);
+    hr_status_t st = extract_slice(run->in[k], plan->dimension, t, &run->args[k]);
     if (!st) continue;
     while (k-- > 0) hlo_value_release(run->args[k]);
     return st;
@@ -103,12 +105,12 @@ static hr_status_t scan_step(scan_run_t *run, int64_t t) {
   }
   HR_TRY(run->env->call(run->env, run->step->instr->called[0], run->args,
                         plan->inputs + plan->carries, &result));
-  hr_status_t st = keep_results(run, t, result);
+  hr_status_t st = store_results(run, t, result);
   hlo_value_release(result);
   return st;
 }
 
-static hr_status_t start_results(scan_run_t *run) {
+static hr_status_t init_results(scan_run_t *run) {
   const scan_plan_t *plan = run->step->plan;
   for (int c = 0; c < plan->carries; c++)
     run->results[plan->outputs + c] = hlo_value_retain(run->in[plan->inputs + c]);
@@ -126,7 +128,7 @@ static hr_status_t run_scan(op_env_t *env, const op_step_t *step, hlo_value_t *c
   int64_t count = in[0]->dims[plan->dimension];
   HR_TRY(HR_NEW_ARRAY(env->scratch, plan->outputs + plan->carries, &run.results));
   HR_TRY(HR_NEW_ARRAY(env->scratch, plan->inputs + plan->carries, &run.args));
-  hr_status_t st = start_results(&run);
+  hr_status_t st = init_results(&run);
   for (int64_t t = 0; t < count && !st; t++) {
     st = env->check_cancelled(env);
     if (!st) st = scan_step(&run, plan->reverse ? count - 1 - t : t);

@@ -1,7 +1,11 @@
-/* Sort and top-k. Sorting is stable, also where it need not be, but for ties that have a usual
- * order (sort_ties.h): a permutation is found for each line along the sorted dimension, then
- * applied to every operand. Comparators that compare keys are not called at all (sort_keys.h); any
- * other comparator is called for many pairs at once (sort_merge.h). */
+/* Sort and top-k.
+ *
+ * For each line along the sorted dimension a permutation is computed and applied to every operand.
+ * Comparators that compare keys are not called (sort_keys.h): keys are computed for whole arrays
+ * and sorted as integers, the least significant key first. Any other comparator drives a merge sort
+ * with many comparisons per call (sort_merge.h). Sorting is stable, except that ties of unstable
+ * sorts are ordered as XLA's CPU backend orders them (sort_ties.h). Source: StableHLO spec, sort;
+ * CHLO top_k. */
 #include <string.h>
 
 #include "base/arith.h"
@@ -12,14 +16,14 @@
 #include "ops/kernels/reference/sort_ties.h"
 
 typedef struct sort_plan {
-  loop_nest_t lines;     /* starts of the lines, in elements (operand 0) */
-  int64_t count, stride; /* of a line */
+  loop_nest_t lines;     /* offsets of the lines; operand 0; elements */
+  int64_t count, stride; /* length and stride of a line, elements */
   bool by_keys, stable;
   sort_keys_t keys;
   sort_merge_plan_t merge; /* unless by_keys */
 } sort_plan_t;
 
-/* Lines along dimension d of an array: everything but that dimension is walked. */
+/* Lines along dimension d: the nest covers all other dimensions. */
 static void plan_lines(const hlo_shape_t *shape, int64_t d, sort_plan_t *plan) {
   int64_t strides[HLO_MAX_RANK], dims[HLO_MAX_RANK];
   loop_dense_strides(shape->rank, shape->dims, 1, strides);
@@ -50,11 +54,11 @@ typedef struct sort_run {
   int operands;
   hlo_value_t *const *in;
   hlo_value_t **out;
-  void *keys[SORT_MAX_KEYS]; /* of all elements */
+  void *keys[SORT_MAX_KEYS]; /* computed keys of all elements */
   sort_item_t *items, *spare, *encoded;
 } sort_run_t;
 
-/* Results of the line that starts at element `line`: element i is the operand's element order[i *
+/* Permutes the line that starts at element `line`: result i is operand element order[i *
  * order_step]. */
 static void permute_line(const sort_run_t *run, int64_t line, const int64_t *order,
                          int64_t order_step) {
@@ -78,8 +82,8 @@ static void permute_line(const sort_run_t *run, int64_t line, const int64_t *ord
   }
 }
 
-/* Evaluates key k for all elements. Its body reads one side's parameters; both sides are given the
- * same. */
+/* Evaluates key k for all elements. Its body reads one side's parameters; both sides are bound
+ * to the same arrays. */
 static hr_status_t compute_keys(sort_run_t *run, int k) {
   const sort_key_t *key = &run->plan->keys.keys[k];
   hr_arena_t *arena = run->env->scratch;
@@ -99,7 +103,8 @@ static void encode_line(sort_run_t *run, int64_t line, int k) {
   sort_encode(key, keys, run->plan->stride, run->plan->count, run->encoded);
 }
 
-/* Gives sorted items their rank as key, equal ones the same; true if there are equal ones. */
+/* Replaces the keys of sorted items by dense ranks, equal keys by equal ranks; true if there are
+ * ties. */
 static bool rank_items(sort_run_t *run, int64_t line, sort_item_t *items) {
   int64_t count = run->plan->count, rank = 0;
   for (int64_t i = 0; i < count; i++) items[i].key = 0; /* 1: differs from the item before */
@@ -112,7 +117,8 @@ static bool rank_items(sort_run_t *run, int64_t line, sort_item_t *items) {
   return rank < count - 1;
 }
 
-/* Sorts once more from the start by rank, in the way that orders ties as usual. */
+/* Sorts again by rank from the original order, with the algorithm that defines the order of
+ * ties. */
 static sort_item_t *reorder_ties(sort_run_t *run, int64_t line, sort_item_t *items,
                                  sort_item_t *spare) {
   if (!rank_items(run, line, items)) return items;
@@ -122,8 +128,8 @@ static sort_item_t *reorder_ties(sort_run_t *run, int64_t line, sort_item_t *ite
   return spare;
 }
 
-/* Least significant key first; each stable sort keeps the order of the ones before among its ties.
- */
+/* Least significant key first; each stable sort preserves the order of earlier ones among its
+ * ties. */
 static void sort_line_by_keys(sort_run_t *run, int64_t line) {
   const sort_plan_t *plan = run->plan;
   sort_item_t *items = run->items, *spare = run->spare;
@@ -157,7 +163,7 @@ static hr_status_t sort_by_keys(sort_run_t *run) {
   return NULL;
 }
 
-/* Starts of all lines, in order. */
+/* Offsets of all lines, in order. */
 static hr_status_t list_lines(sort_run_t *run, int64_t **out_lines, int64_t *out_count) {
   const sort_plan_t *plan = run->plan;
   int64_t count = plan->count ? run->in[0]->count / plan->count : 0, next = 0, *lines;
@@ -171,7 +177,7 @@ static hr_status_t list_lines(sort_run_t *run, int64_t **out_lines, int64_t *out
   return NULL;
 }
 
-#define BATCH 65536 /* elements of short lines that are sorted side by side */
+#define BATCH 65536 /* elements of short lines that are sorted together */
 
 static hr_status_t sort_by_merging(sort_run_t *run) {
   const sort_plan_t *plan = run->plan;
@@ -229,11 +235,11 @@ static hr_status_t prepare_topk(hr_arena_t *arena, const op_step_t *step, const 
 typedef struct topk_run {
   const topk_plan_t *plan;
   sort_item_t *line, *best, *spare;
-  int64_t capacity; /* of best: k and a reserve, so that it is sorted now and then only */
+  int64_t capacity; /* entries of best: k and a reserve, so that it is rarely sorted */
 } topk_run_t;
 
-/* The k least keys of a line, sorted: candidates gather until there is no room, then only the best
- * k stay. Later elements must beat the worst of these, as ties go to the lower index. */
+/* The k smallest keys of a line, sorted. Candidates are collected until the buffer is full, then
+ * cut to the best k; later ones must be below the k-th, since ties go to the lower index. */
 static const sort_item_t *best_of_line(topk_run_t *run, const void *elements) {
   const topk_plan_t *plan = run->plan;
   int64_t filled = 0;

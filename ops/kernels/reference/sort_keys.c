@@ -1,18 +1,22 @@
+/* Recognition of comparators by structure, encoding of keys, and stable sorting of encoded items.
+ * Two expressions are matched as trees: elementwise ops with equal attributes, and parameters that
+ * are those of the other side (mirrored). The depth is bounded, so that hostile comparators cannot
+ * cost exponential time. */
 #include "ops/kernels/reference/sort_keys.h"
 
 #include "base/arith.h"
 
 #include <string.h>
 
-#define MAX_DEPTH 10 /* of a key's expression: bounds the work on hostile comparators */
+#define MAX_DEPTH 10 /* depth of a key's expression */
 
-/* Which sides of the comparison an expression reads: bit 0 the first (even parameters), bit 1 the
- * second. */
-static int sides_of(const hlo_instr_t *instr, int depth) {
+/* The sides of the comparison that an expression reads: bit 0 the first (even parameters), bit 1
+ * the second. */
+static int sides_read(const hlo_instr_t *instr, int depth) {
   if (depth == 0) return 3;
   if (instr->op == HLO_PARAMETER) return hlo_parameter_number(instr) % 2 ? 2 : 1;
   int sides = 0;
-  for (int k = 0; k < instr->operand_count; k++) sides |= sides_of(instr->operands[k], depth - 1);
+  for (int k = 0; k < instr->operand_count; k++) sides |= sides_read(instr->operands[k], depth - 1);
   return sides;
 }
 
@@ -27,7 +31,8 @@ static bool same_attrs(const hlo_instr_t *a, const hlo_instr_t *b) {
   return true;
 }
 
-/* Is b the same expression as a, of the same parameters? With `mirrored`: of the other side's? */
+/* True if b is the same expression as a, of the same parameters, or of the other side's if
+ * `mirrored`. */
 static bool same_expression(const hlo_instr_t *a, const hlo_instr_t *b, bool mirrored, int depth) {
   if (depth == 0 || a->op != b->op || !hlo_shape_equal(a->shape, b->shape)) return false;
   if (a->op == HLO_PARAMETER)
@@ -52,23 +57,24 @@ static bool has_key_type(const hlo_instr_t *compare) {
   return !hr_dtype_is_complex(dtype) && hr_dtype_is_array(dtype);
 }
 
-/* key(a) < key(b), in any of its four spellings. Gives the key as an expression of the first side.
- */
+/* Matches key(a) < key(b) in any of its four spellings. *out_key: the key as an expression of
+ * the first side. */
 static bool match_less(const hlo_instr_t *instr, const hlo_instr_t **out_key,
                        bool *out_descending) {
   if (instr->op != HLO_COMPARE || !has_key_type(instr)) return false;
   int direction = hlo_attr_enum(instr, HLO_ATTR_DIRECTION);
   if (direction != HLO_DIRECTION_LT && direction != HLO_DIRECTION_GT) return false;
   const hlo_instr_t *lhs = instr->operands[0], *rhs = instr->operands[1];
-  bool swapped = sides_of(lhs, MAX_DEPTH) == 2;
-  const hlo_instr_t *first = swapped ? rhs : lhs, *second = swapped ? lhs : rhs;
-  if (sides_of(first, MAX_DEPTH) != 1 || sides_of(second, MAX_DEPTH) != 2) return false;
+  bool swapped = sides_read(lhs, MAX_DEPTH) == 2;
+  const hlo_instr_t *first = swapped ? rhs : lhs;
+  const hlo_instr_t *second = swapped ? lhs : rhs;
+  if (sides_read(first, MAX_DEPTH) != 1 || sides_read(second, MAX_DEPTH) != 2) return false;
   *out_key = first;
   *out_descending = (direction == HLO_DIRECTION_GT) != swapped;
   return same_expression(first, second, true, MAX_DEPTH);
 }
 
-/* key(a) = key(b) for the key of `less`. */
+/* Matches key(a) = key(b) for the key of `less`. */
 static bool match_equal(const hlo_instr_t *instr, const hlo_instr_t *less) {
   if (instr->op != HLO_COMPARE || hlo_attr_enum(instr, HLO_ATTR_DIRECTION) != HLO_DIRECTION_EQ)
     return false;
@@ -82,7 +88,7 @@ static bool match_equal(const hlo_instr_t *instr, const hlo_instr_t *less) {
   return false;
 }
 
-/* The comparator with another root: its body computes a key. */
+/* The key's body is the comparator with another root. */
 static hr_status_t add_key(hr_arena_t *arena, const hlo_computation_t *comparator,
                            const hlo_instr_t *key, bool descending, bool total, sort_keys_t *keys) {
   hlo_computation_t *computation;
@@ -94,7 +100,7 @@ static hr_status_t add_key(hr_arena_t *arena, const hlo_computation_t *comparato
   return op_body_prepare(arena, computation, &added->body);
 }
 
-/* Splits less | (equal & rest), in any order of operands. */
+/* Splits less | (equal & rest), operands in any order. */
 static bool match_lexicographic(const hlo_instr_t *instr, const hlo_instr_t **out_less,
                                 const hlo_instr_t **out_rest) {
   const hlo_instr_t *key;
@@ -129,7 +135,7 @@ hr_status_t sort_keys_recognise(hr_arena_t *arena, const hlo_computation_t *comp
   return NULL;
 }
 
-/* Bits of a float in the order of numbers, as an unsigned integer of `bits` bits. */
+/* Bits of a float as an unsigned integer of `bits` bits in numeric order. */
 static uint64_t float_order(uint64_t value, int bits, bool total) {
   uint64_t sign = (uint64_t)1 << (bits - 1), mask = sign | (sign - 1);
   if (!total && value == sign) value = 0;
@@ -173,7 +179,7 @@ void sort_encode(const sort_key_t *key, const void *elements, int64_t stride, in
   }
 }
 
-/* Merges two neighbouring runs; of equal keys the left one goes first. */
+/* Merges two adjacent runs, the left one first on ties, without branches on keys. */
 static void merge(const sort_item_t *a, const sort_item_t *a_end, const sort_item_t *b_end,
                   sort_item_t *to) {
   const sort_item_t *b = a_end;

@@ -1,11 +1,11 @@
-/* Sorting by numbers instead of comparator calls. Nearly every comparator of real programs compares
- * key(a) with key(b), where key is a scalar function of one side's elements, or does so
- * lexicographically:
+/* Sorting by integer keys instead of comparator calls. Nearly every comparator of real programs
+ * compares key(a) with key(b), where key is a scalar function of one side's elements, or compares
+ * several keys lexicographically:
  *
  *     key0(a) < key0(b)   or   key0(a) < key0(b) | (key0(a) = key0(b) & ...)
  *
- * Such comparators are recognised by their structure; keys are then computed for whole lines,
- * turned into unsigned integers of the same order, and sorted by merging. */
+ * Such comparators are recognised by their structure. Keys are computed for whole lines, encoded as
+ * unsigned integers of the same order, and merge sorted. */
 #ifndef HLO_OPS_SORT_KEYS_H
 #define HLO_OPS_SORT_KEYS_H
 
@@ -14,13 +14,12 @@
 #define SORT_MAX_KEYS 4
 
 typedef struct sort_key {
-  const op_body_t
-      *body; /* the key from the comparator's parameters, of which it reads one side's */
-  const hlo_instr_t *expression; /* the instruction of the comparator that it is the value of */
+  const op_body_t *body;         /* computes the key; reads one side's parameters */
+  const hlo_instr_t *expression; /* the comparator's instruction whose value is the key */
   hr_dtype_t dtype;
   bool descending;
-  bool total; /* order of floats: total (-NaN < -inf < ... < NaN); else the two zeros tie and NaNs
-                 come last */
+  bool
+      total; /* floats in total order (-NaN < -inf < ... < NaN); else zeros tie and NaNs are last */
 } sort_key_t;
 
 typedef struct sort_keys {
@@ -28,7 +27,7 @@ typedef struct sort_keys {
   sort_key_t keys[SORT_MAX_KEYS];
 } sort_keys_t;
 
-/* False if the comparator is of no such form. */
+/* *out_recognised is false if the comparator has another form. */
 hr_status_t sort_keys_recognise(hr_arena_t *arena, const hlo_computation_t *comparator,
                                 sort_keys_t *keys, bool *out_recognised);
 
@@ -37,14 +36,14 @@ typedef struct sort_item {
   int64_t index;
 } sort_item_t;
 
-/* items[i].key from elements `stride` apart (in elements), by the type's order. */
+/* Encodes `count` elements, `stride` elements apart, as items[i].key in the key's order. */
 void sort_encode(const sort_key_t *key, const void *elements, int64_t stride, int64_t count,
                  sort_item_t *items);
-/* Stable, by ascending key. Either array may hold the result, which is returned. Cost: count *
- * log2(count). */
+/* Stable merge sort by ascending key. Either array may hold the result, which is returned. Cost:
+ * count * log2(count). */
 sort_item_t *sort_items(sort_item_t *items, sort_item_t *spare, int64_t count);
-/* The same in place by insertion: for few items, or such as are nearly in order. Cost: count times
- * the longest way. */
+/* Insertion sort in place, for few or nearly sorted items. Cost: count times the longest
+ * displacement. */
 void sort_few_items(sort_item_t *items, int64_t count);
 
 #endif

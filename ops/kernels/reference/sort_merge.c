@@ -1,15 +1,18 @@
+/* Bottom-up merge sort in lockstep: level by level, all pairs of adjacent runs of `width` elements
+ * are merged, up to LANES merges at a time. Only the permutation moves; elements are gathered from
+ * the operands for each comparison. */
 #include "ops/kernels/reference/sort_merge.h"
 
 #include "base/arith.h"
 
 #include <string.h>
 
-#define LANES 1024 /* merges that are under way together */
+#define LANES 1024 /* merges in progress, at most */
 
-/* Two neighbouring runs of order[] that become one of next_order[]. */
+/* Two adjacent runs of order[] that are merged into next_order[]. */
 struct sort_pending {
   int64_t line;                                 /* first element */
-  int64_t left, left_end, right, right_end, to; /* places in order[] */
+  int64_t left, left_end, right, right_end, to; /* indices of order[] */
 };
 
 static bool is_operand(const hlo_computation_t *computation, const hlo_instr_t *instr) {
@@ -50,8 +53,8 @@ hr_status_t sort_merge_init(sort_merge_t *merge, op_env_t *env, const sort_merge
   return NULL;
 }
 
-/* The elements at the heads of all pending merges: the right run's is the comparator's first
- * argument, so that a left element goes first unless the right one is truly less. */
+/* Gathers the heads of all pending merges. The right run's is the comparator's first argument: a
+ * left element goes first unless the right one is strictly less, which makes the sort stable. */
 static void gather_pairs(const sort_merge_t *merge, int64_t pending) {
   for (int k = 0; k < merge->plan->operands; k++) {
     if (!merge->plan->reads[k]) continue;
@@ -81,8 +84,8 @@ static void copy_order(sort_merge_t *merge, int64_t to, int64_t from, int64_t en
   memcpy(merge->next_order + to, merge->order + from, (size_t)(end - from) * sizeof *merge->order);
 }
 
-/* Moves a merge on by one; false when it is finished. */
-static bool advance(sort_merge_t *merge, sort_pending_t *p, bool take_right) {
+/* Emits one element of a merge; false when it is complete. */
+static bool advance_merge(sort_merge_t *merge, sort_pending_t *p, bool take_right) {
   merge->next_order[p->to++] = merge->order[take_right ? p->right++ : p->left++];
   if (p->left < p->left_end && p->right < p->right_end) return true;
   copy_order(merge, p->to, p->left, p->left_end);
@@ -90,7 +93,7 @@ static bool advance(sort_merge_t *merge, sort_pending_t *p, bool take_right) {
   return false;
 }
 
-/* Runs all pending merges to their end. */
+/* Runs all pending merges to completion. */
 static hr_status_t finish_pending(sort_merge_t *merge, int64_t pending) {
   HR_TRY(merge->env->check_cancelled(merge->env));
   void *outs[] = {merge->answers};
@@ -98,17 +101,17 @@ static hr_status_t finish_pending(sort_merge_t *merge, int64_t pending) {
     gather_pairs(merge, pending);
     HR_TRY(op_body_run(merge->env, merge->plan->comparator, pending,
                        (const void *const *)merge->pairs, merge->strides, outs));
-    int64_t kept = 0;
+    int64_t still_pending = 0;
     for (int64_t i = 0; i < pending; i++) {
       sort_pending_t p = merge->pending[i];
-      if (advance(merge, &p, merge->answers[i])) merge->pending[kept++] = p;
+      if (advance_merge(merge, &p, merge->answers[i])) merge->pending[still_pending++] = p;
     }
-    pending = kept;
+    pending = still_pending;
   }
   return NULL;
 }
 
-/* Merges all pairs of neighbouring runs of `width` elements. */
+/* Merges all pairs of adjacent runs of `width` elements. */
 static hr_status_t merge_level(sort_merge_t *merge, const int64_t *lines, int64_t line_count,
                                int64_t width) {
   int64_t pending = 0;

@@ -1,8 +1,10 @@
+/* Introsort whose every comparison and swap is fixed, since they define the order of ties. A depth
+ * limit of 2 log2(count) bounds the cost on adversarial input by a merge sort. */
 #include "ops/kernels/reference/sort_ties.h"
 
 #include <string.h>
 
-#define SMALL 16
+#define SMALL 16 /* pieces left to the final insertion sort */
 
 static void swap_items(sort_item_t *a, sort_item_t *b) {
   sort_item_t item = *a;
@@ -10,15 +12,20 @@ static void swap_items(sort_item_t *a, sort_item_t *b) {
   *b = item;
 }
 
-/* Which of three holds the median key; which of equals it is decides the order of ties. */
+/* The one of three that holds the median key. Which of equal keys is returned matters for the
+ * order of ties. */
 static sort_item_t *median(sort_item_t *a, sort_item_t *b, sort_item_t *c) {
-  if (a->key < b->key) return b->key < c->key ? b : a->key < c->key ? c : a;
-  return a->key < c->key ? a : b->key < c->key ? c : b;
+  if (a->key < b->key) {
+    if (b->key < c->key) return b;
+    return a->key < c->key ? c : a;
+  }
+  if (a->key < c->key) return a;
+  return b->key < c->key ? c : b;
 }
 
-/* Splits the items after the pivot, items[0]: keys up to it go first. Returns where the second part
- * starts. The median of three has something on either side of it, so that neither search runs out
- * of the items. */
+/* Hoare partition of the items after the pivot, items[0]: keys up to it go first. Returns the
+ * start of the second part. The median of three leaves an item on either side, so that neither
+ * scan runs out of the array. */
 static int64_t partition(sort_item_t *items, int64_t count) {
   int64_t low = 1, high = count;
   for (;; low++) {
@@ -30,8 +37,7 @@ static int64_t partition(sort_item_t *items, int64_t count) {
   }
 }
 
-/* Leaves pieces of up to SMALL items unsorted. Splits that go badly too often end in a merge sort.
- */
+/* Leaves pieces of up to SMALL items unsorted. */
 static void quick_sort(sort_item_t *items, sort_item_t *spare, int64_t count, int splits_left) {
   while (count > SMALL) {
     if (splits_left-- == 0) {

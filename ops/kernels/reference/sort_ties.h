@@ -1,8 +1,7 @@
-/* The order of ties in sorts that need not be stable. Any order is right; XLA on CPUs leaves them
- * as the quick sort of its C++ library does, and results that people keep from it show that. The
- * same steps are taken here, so that such results compare equal: quick sort about the median of the
- * second, the middle and the last element down to pieces of 16, then one insertion sort over
- * everything. */
+/* The order of ties in unstable sorts. Any order conforms; XLA's CPU backend leaves them as the
+ * quick sort of its C++ library does, and stored results of programs depend on it. The same
+ * algorithm is followed here so that such results compare equal: quick sort about the median of the
+ * second, middle and last element down to pieces of 16, then one insertion sort over everything. */
 #ifndef HLO_OPS_SORT_TIES_H
 #define HLO_OPS_SORT_TIES_H
 

@@ -1,10 +1,14 @@
-/* Reduce-window and select-and-scatter. Both go over the places of the window, in row-major order,
- * and treat at once all results for which a place lies over an element of the operand
- * (window_range.h): these form a box of results and a box of elements, walked together row by row.
- * Padding and holes lie over nothing and are skipped. Large windows of reduce-window, such as
- * cumulative sums, go another way (window_doubling.h), for which the body is taken to be
- * associative, as the specification allows; the initial value then enters last. Sums and products
- * of types narrower than f32 are taken in f32 and rounded once. */
+/* Reduce-window and select-and-scatter.
+ *
+ * Both iterate over the taps of the window in row-major order. For each tap, the results for which
+ * it lies over an input element form a strided box, and so do these elements (window_range.h): the
+ * two boxes are walked together, row by row. Taps over padding or holes are skipped. Windows of
+ * more than MAX_DIRECT taps in reduce-window, such as cumulative sums, are computed by doubling
+ * (window_doubling.h), which assumes that the body is associative, as the specification allows; the
+ * initial value then is combined last.
+ *
+ * Sums and products of types narrower than f32 are accumulated in f32 and rounded once.
+ * Source: StableHLO spec, reduce_window, select_and_scatter. */
 #include <string.h>
 
 #include "base/arith.h"
@@ -16,19 +20,18 @@
 #include "ops/kernels/reference/window_doubling.h"
 #include "ops/query/window_range.h"
 
-#define MAX_DIRECT 64 /* elements of a window that is gone over place by place */
+#define MAX_DIRECT 64 /* taps of a window that is reduced tap by tap, at most */
 
-/* The boxes of one place of the window: a nest over results (operand 0) and elements (operand 1),
- * and where it starts.
- */
+/* The boxes of one tap: a nest over results (operand 0) and input elements (operand 1), and
+ * their offsets. */
 typedef struct window_box {
   loop_nest_t nest;
   int64_t results, elements;
 } window_box_t;
 
-/* `tap` has an index per dimension. False if nothing is there. */
-static bool box_of_tap(const hlo_window_t *window, const int64_t *tap, const int64_t *in_dims,
-                       const int64_t *out_dims, window_box_t *box) {
+/* `tap` has an index per dimension. False if the box is empty. */
+static bool tap_box(const hlo_window_t *window, const int64_t *tap, const int64_t *in_dims,
+                    const int64_t *out_dims, window_box_t *box) {
   int64_t in_strides[HLO_MAX_RANK], out_strides[HLO_MAX_RANK], counts[HLO_MAX_RANK];
   box->results = box->elements = 0;
   loop_dense_strides(window->rank, in_dims, 1, in_strides);
@@ -47,7 +50,7 @@ static bool box_of_tap(const hlo_window_t *window, const int64_t *tap, const int
   return true;
 }
 
-/* Counts a place of the window on in row-major order; false at the end. */
+/* Advances to the next tap in row-major order; false at the end. */
 static bool next_tap(const hlo_window_t *window, int64_t *tap) {
   for (int d = window->rank - 1; d >= 0; d--) {
     if (++tap[d] < window->dims[d].size) return true;
@@ -56,8 +59,8 @@ static bool next_tap(const hlo_window_t *window, int64_t *tap) {
   return false;
 }
 
-/* The program's window; scalars have none. */
-static hlo_window_t window_of(const hlo_instr_t *instr) {
+/* The instruction's window; empty for scalars. */
+static hlo_window_t instr_window(const hlo_instr_t *instr) {
   const hlo_window_t *window = hlo_attr_window(instr);
   return window ? *window : (hlo_window_t){0, NULL};
 }
@@ -88,13 +91,13 @@ static hr_status_t prepare_reduce_window(hr_arena_t *arena, const op_step_t *ste
                             &plan->body));
   HR_TRY(HR_NEW_ARRAY(arena, 2 * plan->body.count, &param_of));
   for (int k = 0; k < 2 * plan->body.count; k++) param_of[k] = k;
-  plan->window = window_of(step->instr);
+  plan->window = instr_window(step->instr);
   plan->slides = is_large(&plan->window);
   *out_plan = plan;
   return promote_prepare(arena, step, plan->body.body, param_of, &plan->promote);
 }
 
-/* Values, initial values and results as the body wants them: themselves, or f32 copies. */
+/* Values, initial values and results in the body's types: the arrays themselves, or f32 copies. */
 typedef struct window_run {
   op_env_t *env;
   const reduce_window_plan_t *plan;
@@ -120,8 +123,8 @@ static hr_status_t widen(window_run_t *run, hlo_value_t *const *in, hlo_value_t 
   return NULL;
 }
 
-static hr_status_t start_window(window_run_t *run, hlo_value_t *const *in,
-                                hlo_value_t *const *out) {
+static hr_status_t init_window_run(window_run_t *run, hlo_value_t *const *in,
+                                   hlo_value_t *const *out) {
   const reduce_window_plan_t *plan = run->plan;
   int count = plan->body.count;
   hr_arena_t *arena = run->env->scratch;
@@ -141,7 +144,7 @@ static hr_status_t start_window(window_run_t *run, hlo_value_t *const *in,
   return widen(run, in, out);
 }
 
-/* Every result = body(result, element), place after place. */
+/* result = body(result, element) for every result, tap after tap. */
 static hr_status_t reduce_taps(window_run_t *run) {
   const reduce_window_plan_t *plan = run->plan;
   int64_t tap[HLO_MAX_RANK] = {0};
@@ -150,7 +153,7 @@ static hr_status_t reduce_taps(window_run_t *run) {
   do {
     window_box_t box;
     HR_TRY(run->env->check_cancelled(run->env));
-    if (!box_of_tap(&plan->window, tap, run->in_dims, run->out_dims, &box)) continue;
+    if (!tap_box(&plan->window, tap, run->in_dims, run->out_dims, &box)) continue;
     const loop_nest_t *nest = &box.nest;
     for (loop_walk_t walk = loop_walk_first(nest); walk.live; loop_walk_next(nest, &walk))
       HR_TRY(accumulate_row(&run->acc, nest->row_count, box.results + walk.at[0],
@@ -159,17 +162,17 @@ static hr_status_t reduce_taps(window_run_t *run) {
   return NULL;
 }
 
-/* Does the window of result `index` lie over any element? */
-static bool covers_something(const window_run_t *run, const int64_t *index) {
+/* True if the window of result `index` covers any element. */
+static bool covers_any_element(const window_run_t *run, const int64_t *index) {
   const hlo_window_t *window = &run->plan->window;
   for (int d = 0; d < window->rank; d++)
     if (window_result_inputs(&window->dims[d], index[d], run->in_dims[d]).count == 0) return false;
   return true;
 }
 
-/* results = body(initial values, sums) where there are sums. If the first and the last result of
- * each dimension cover something, and no holes are about, all do. */
-static hr_status_t add_sums(window_run_t *run, char **sums) {
+/* results = body(initial value, sum) where the window covers any element. Without dilation all
+ * windows do if the first and last of each dimension do. */
+static hr_status_t combine_with_init(window_run_t *run, char **sums) {
   const reduce_window_plan_t *plan = run->plan;
   int64_t index[HLO_MAX_RANK] = {0}, last[HLO_MAX_RANK];
   bool dilated = false;
@@ -179,10 +182,10 @@ static hr_status_t add_sums(window_run_t *run, char **sums) {
   }
   run->acc.to = run->out;
   run->acc.from = (const char **)sums;
-  if (!dilated && covers_something(run, index) && covers_something(run, last))
+  if (!dilated && covers_any_element(run, index) && covers_any_element(run, last))
     return accumulate_row(&run->acc, run->out_count, 0, 1, 0, 1);
   for (int64_t i = 0; i < run->out_count; i++) {
-    if (covers_something(run, index)) HR_TRY(accumulate_row(&run->acc, 1, i, 1, i, 1));
+    if (covers_any_element(run, index)) HR_TRY(accumulate_row(&run->acc, 1, i, 1, i, 1));
     for (int d = plan->window.rank - 1; d >= 0 && ++index[d] == run->out_dims[d]; d--) index[d] = 0;
   }
   return NULL;
@@ -194,13 +197,13 @@ static hr_status_t reduce_sliding(window_run_t *run) {
   char **sums;
   HR_TRY(HR_NEW_ARRAY(run->env->scratch, plan->body.count, &sums));
   HR_TRY(window_doubling_run(&sliding, run->in, sums));
-  return add_sums(run, sums);
+  return combine_with_init(run, sums);
 }
 
 static hr_status_t reduce_windows(window_run_t *run, hlo_value_t *const *in,
                                   hlo_value_t *const *out) {
   const reduce_window_plan_t *plan = run->plan;
-  HR_TRY(start_window(run, in, out));
+  HR_TRY(init_window_run(run, in, out));
   for (int k = 0; k < plan->body.count; k++)
     loop_fill(run->out[k], run->init[k], (int)plan->body.bytes[k], run->out_count);
   if (run->in_count && run->out_count)
@@ -231,23 +234,23 @@ static hr_status_t run_reduce_window(op_env_t *env, const op_step_t *step, hlo_v
 }
 const op_kernel_t kernel_reduce_window = {prepare_reduce_window, run_reduce_window};
 
-/* Select-and-scatter. For each source element the window of the operand is gone over in row-major
- * order, keeping the current choice as long as select(choice, next) holds; the source element is
- * then combined into the result at the chosen place, in row-major order of the source. */
+/* Select-and-scatter. For each source element the window is traversed in row-major order; the
+ * selected element stays as long as select(selected, next) holds. The source element is then
+ * combined into the result at the selected index, in row-major order of the source. */
 #define SELECT_BLOCK 512
 
 typedef struct select_plan {
   hlo_window_t window;
   const op_body_t *select;
   accumulate_plan_t scatter;
-  promote_plan_t promote; /* of source and initial value */
+  promote_plan_t promote; /* promotion of source and initial value */
 } select_plan_t;
 
 static hr_status_t prepare_select_and_scatter(hr_arena_t *arena, const op_step_t *step,
                                               const void **out_plan) {
   select_plan_t *plan;
   HR_TRY(HR_NEW(arena, &plan));
-  plan->window = window_of(step->instr);
+  plan->window = instr_window(step->instr);
   HR_TRY(op_body_prepare(arena, step->instr->called[0], &plan->select));
   HR_TRY(accumulate_prepare(arena, step->instr->called[1], 1, false, &plan->scatter));
   *out_plan = plan;
@@ -258,26 +261,26 @@ typedef struct select_run {
   op_env_t *env;
   const select_plan_t *plan;
   const char *operand;
-  int64_t bytes;   /* of an element of it */
-  int64_t *chosen; /* element of the operand per source element; -1: none yet */
-  char *current;   /* the chosen elements of a block */
-  uint8_t *keeps;  /* select's answers */
+  int64_t bytes;     /* its element size */
+  int64_t *selected; /* selected operand index per source element; -1: none yet */
+  char *current;     /* selected elements of a block */
+  uint8_t *keeps;    /* results of select */
 } select_run_t;
 
-/* Lets `count` source elements look at one more element each. */
+/* Compares the selection of `count` source elements with one more element each. */
 static hr_status_t select_block(select_run_t *run, int64_t count, int64_t source,
                                 int64_t source_step, int64_t element, int64_t element_step) {
-  int64_t bytes = run->bytes, *chosen = run->chosen + source;
+  int64_t bytes = run->bytes, *selected = run->selected + source;
   for (int64_t i = 0; i < count; i++) {
-    if (chosen[i * source_step] < 0) chosen[i * source_step] = element + i * element_step;
-    loop_copy_row(run->current + i * bytes, run->operand + chosen[i * source_step] * bytes, 1,
+    if (selected[i * source_step] < 0) selected[i * source_step] = element + i * element_step;
+    loop_copy_row(run->current + i * bytes, run->operand + selected[i * source_step] * bytes, 1,
                   bytes, bytes, (int)bytes);
   }
   const void *ins[] = {run->current, run->operand + element * bytes};
   void *outs[] = {run->keeps};
   HR_TRY(op_body_run(run->env, run->plan->select, count, ins, (int64_t[]){1, element_step}, outs));
   for (int64_t i = 0; i < count; i++)
-    if (!run->keeps[i]) chosen[i * source_step] = element + i * element_step;
+    if (!run->keeps[i]) selected[i * source_step] = element + i * element_step;
   return NULL;
 }
 
@@ -298,7 +301,7 @@ static hr_status_t select_all(select_run_t *run, const hlo_value_t *operand,
   do {
     window_box_t box;
     HR_TRY(run->env->check_cancelled(run->env));
-    if (!box_of_tap(&run->plan->window, tap, operand->dims, source->dims, &box)) continue;
+    if (!tap_box(&run->plan->window, tap, operand->dims, source->dims, &box)) continue;
     for (loop_walk_t walk = loop_walk_first(&box.nest); walk.live; loop_walk_next(&box.nest, &walk))
       HR_TRY(select_row(run, &box.nest, box.results + walk.at[0], box.elements + walk.at[1]));
   } while (next_tap(&run->plan->window, tap));
@@ -311,16 +314,16 @@ static hr_status_t scatter_chosen(select_run_t *run, const hlo_value_t *source, 
   acc.to[0] = out->data;
   acc.from[0] = source->data;
   for (int64_t i = 0; i < source->count; i++)
-    if (run->chosen[i] >= 0) HR_TRY(accumulate_row(&acc, 1, run->chosen[i], 1, i, 1));
+    if (run->selected[i] >= 0) HR_TRY(accumulate_row(&acc, 1, run->selected[i], 1, i, 1));
   return NULL;
 }
 
 static hr_status_t select_and_scatter(select_run_t *run, hlo_value_t *const *in, hlo_value_t *out) {
   hr_arena_t *arena = run->env->scratch;
-  HR_TRY(HR_NEW_ARRAY(arena, in[1]->count, &run->chosen));
+  HR_TRY(HR_NEW_ARRAY(arena, in[1]->count, &run->selected));
   HR_TRY(hr_arena_array(arena, SELECT_BLOCK, (size_t)run->bytes, (void **)&run->current));
   HR_TRY(HR_NEW_ARRAY(arena, SELECT_BLOCK, &run->keeps));
-  for (int64_t i = 0; i < in[1]->count; i++) run->chosen[i] = -1;
+  for (int64_t i = 0; i < in[1]->count; i++) run->selected[i] = -1;
   loop_fill(out->data, in[2]->data, (int)hr_dtype_bytes(out->dtype), out->count);
   HR_TRY(select_all(run, in[0], in[1]));
   return scatter_chosen(run, in[1], out);

@@ -1,3 +1,14 @@
+/* Windows by doubling, dimension by dimension, the last first, which keeps the order of elements.
+ *
+ * For one dimension the array is transposed so that this dimension is outermost: table[i] is a row
+ * of `lanes` elements, and the window of result o covers table[first], table[first + step], ...,
+ * count(o) of them. Small windows are combined one element after the other. For large ones the
+ * table is doubled repeatedly,
+ *
+ *     level j:  table[i] = elements i, i + step, ..., i + (2^j - 1) step combined
+ *
+ * and result o takes from level j, for each bit j of count(o), the part it still lacks, lowest bit
+ * (leftmost part) first. Adjacent results that take adjacent rows do so in one call of the body. */
 #include "ops/kernels/reference/window_doubling.h"
 
 #include <string.h>
@@ -7,31 +18,23 @@
 
 #define MAX_UNARY 8 /* windows up to this size are combined element by element */
 
-/* The window is taken dimension by dimension, the last first, which keeps the order of the
- * elements. For one dimension the array is turned so that this dimension is outermost: table[i] is
- * then a row of `lanes` elements, and a window of result o covers table[first], table[first +
- * step], ... count(o) of them. Small windows are combined one element after the other. For large
- * ones the table is doubled again and again,
- *
- *     level j:  table[i] = element i, i + step, ... i + (2^j - 1) step combined
- *
- * and result o takes from level j, for each bit j of count(o), what it still lacks, lowest bit
- * (leftmost part) first. Neighbouring results that take neighbouring rows do so in one call. */
 typedef struct doubling_pass {
-  window_doubling_t *sliding;
-  int64_t n, m, lanes, stride;
-  window_input_range_t *covers; /* of the m results */
-  int64_t most;                 /* largest cover */
+  window_doubling_t *doubling_run;
+  int64_t n, m;                 /* sizes of input and result along the dimension */
+  int64_t lanes, stride;        /* elements per row; distance of a window's rows */
+  window_input_range_t *covers; /* input range per result */
+  int64_t max_range;            /* largest range */
   char **table, **doubled, **sums;
 } doubling_pass_t;
 
-/* What result o takes at a level: rows from `offset` on, after `done` of its elements. */
+/* The part of result o at a level: the row at `offset`; `started`: o already has a value. */
 typedef struct doubling_part {
   bool live, started;
   int64_t offset;
 } doubling_part_t;
 
-static doubling_part_t part_of(const doubling_pass_t *pass, int64_t o, int level, bool doubling) {
+static doubling_part_t result_part(const doubling_pass_t *pass, int64_t o, int level,
+                                   bool doubling) {
   window_input_range_t cover = pass->covers[o];
   int64_t done = doubling ? cover.count & (((int64_t)1 << level) - 1) : level;
   bool live = doubling ? cover.count >> level & 1 : cover.count > level;
@@ -40,7 +43,7 @@ static doubling_part_t part_of(const doubling_pass_t *pass, int64_t o, int level
 
 static void copy_rows(const doubling_pass_t *pass, int64_t o, int64_t rows, int64_t offset,
                       int64_t offset_step) {
-  accumulate_t *acc = pass->sliding->acc;
+  accumulate_t *acc = pass->doubling_run->acc;
   for (int k = 0; k < acc->plan->count; k++) {
     size_t row_bytes = (size_t)pass->lanes * acc->plan->bytes[k];
     char *to = pass->sums[k] + (size_t)o * row_bytes,
@@ -55,7 +58,7 @@ static void copy_rows(const doubling_pass_t *pass, int64_t o, int64_t rows, int6
 
 static hr_status_t add_rows(const doubling_pass_t *pass, int64_t o, int64_t rows, int64_t offset,
                             int64_t offset_step) {
-  accumulate_t *acc = pass->sliding->acc;
+  accumulate_t *acc = pass->doubling_run->acc;
   int64_t lanes = pass->lanes;
   acc->to = pass->sums;
   acc->from = (const char **)pass->table;
@@ -66,14 +69,14 @@ static hr_status_t add_rows(const doubling_pass_t *pass, int64_t o, int64_t rows
   return NULL;
 }
 
-/* Lets every result take its part of this level, neighbours together. */
-static hr_status_t take_level(const doubling_pass_t *pass, int level, bool doubling) {
+/* Adds each result's part of this level; adjacent results together. */
+static hr_status_t add_level(const doubling_pass_t *pass, int level, bool doubling) {
   for (int64_t o = 0, next; o < pass->m; o = next) {
-    doubling_part_t part = part_of(pass, o, level, doubling), following = {0};
+    doubling_part_t part = result_part(pass, o, level, doubling), following = {0};
     int64_t offset_step = 1;
     for (next = o + 1; part.live && next < pass->m; next++) {
       int64_t last_offset = next == o + 1 ? part.offset : following.offset;
-      following = part_of(pass, next, level, doubling);
+      following = result_part(pass, next, level, doubling);
       if (!following.live || following.started != part.started) break;
       if (next == o + 1) offset_step = following.offset - part.offset;
       if (following.offset - last_offset != offset_step) break;
@@ -88,9 +91,9 @@ static hr_status_t take_level(const doubling_pass_t *pass, int level, bool doubl
   return NULL;
 }
 
-/* From level j to j + 1. Rows too near the end to be doubled are not needed any more. */
+/* From level j to j + 1. Rows that doubling would extend beyond the end are no longer needed. */
 static hr_status_t double_table(doubling_pass_t *pass, int level) {
-  accumulate_t *acc = pass->sliding->acc;
+  accumulate_t *acc = pass->doubling_run->acc;
   int64_t distance = pass->stride << level, rows = pass->n - distance;
   for (int k = 0; k < acc->plan->count; k++)
     memcpy(pass->doubled[k], pass->table[k], (size_t)(rows * pass->lanes) * acc->plan->bytes[k]);
@@ -104,32 +107,32 @@ static hr_status_t double_table(doubling_pass_t *pass, int level) {
 }
 
 static hr_status_t plan_covers(doubling_pass_t *pass, const hlo_window_dim_t *window) {
-  HR_TRY(HR_NEW_ARRAY(pass->sliding->env->scratch, pass->m, &pass->covers));
+  HR_TRY(HR_NEW_ARRAY(pass->doubling_run->env->scratch, pass->m, &pass->covers));
   pass->stride = window_input_range_step(window);
-  pass->most = 0;
+  pass->max_range = 0;
   for (int64_t o = 0; o < pass->m; o++) {
     pass->covers[o] = window_result_inputs(window, o, pass->n);
-    if (pass->covers[o].count > pass->most) pass->most = pass->covers[o].count;
+    if (pass->covers[o].count > pass->max_range) pass->max_range = pass->covers[o].count;
   }
   return NULL;
 }
 
-/* table becomes sums, for one dimension. */
+/* Computes sums from table, for one dimension. */
 static hr_status_t run_pass(doubling_pass_t *pass, const hlo_window_dim_t *window) {
-  op_env_t *env = pass->sliding->env;
+  op_env_t *env = pass->doubling_run->env;
   HR_TRY(plan_covers(pass, window));
-  bool doubling = pass->most > MAX_UNARY;
-  for (int level = 0; doubling ? pass->most >> level : level < pass->most; level++) {
+  bool doubling = pass->max_range > MAX_UNARY;
+  for (int level = 0; doubling ? pass->max_range >> level : level < pass->max_range; level++) {
     HR_TRY(env->check_cancelled(env));
     if (doubling && level > 0) HR_TRY(double_table(pass, level - 1));
-    HR_TRY(take_level(pass, level, doubling));
+    HR_TRY(add_level(pass, level, doubling));
   }
   return NULL;
 }
 
-/* Swaps the two outer dimensions of [a][b][inner]. */
-static void turn(char *to, const char *from, int64_t a, int64_t b, int64_t inner,
-                 size_t element_bytes) {
+/* Transposes the two outer dimensions of [a][b][inner]. */
+static void transpose_outer(char *to, const char *from, int64_t a, int64_t b, int64_t inner,
+                            size_t element_bytes) {
   int64_t bytes = (int64_t)element_bytes, dims[] = {b, a, inner};
   int64_t to_strides[] = {a * inner * bytes, inner * bytes, bytes};
   int64_t from_strides[] = {inner * bytes, b * inner * bytes, bytes};
@@ -138,7 +141,7 @@ static void turn(char *to, const char *from, int64_t a, int64_t b, int64_t inner
   loop_copy_run(&copy, to, from);
 }
 
-/* Elements of the largest array on the way: after the windows of some of the last dimensions. */
+/* Elements of the largest intermediate array: after the windows of some of the last dimensions. */
 static hr_status_t largest_array(const window_doubling_t *window_doubling, hr_dtype_t dtype,
                                  int64_t *out_count) {
   int rank = window_doubling->window->rank;
@@ -163,8 +166,8 @@ static hr_status_t new_arrays(window_doubling_t *window_doubling, int64_t count,
   return NULL;
 }
 
-static hr_status_t slide_dim(doubling_pass_t *pass, int d, const char *const *in, char **results) {
-  window_doubling_t *window_doubling = pass->sliding;
+static hr_status_t reduce_dim(doubling_pass_t *pass, int d, const char *const *in, char **results) {
+  window_doubling_t *window_doubling = pass->doubling_run;
   const accumulate_t *acc = window_doubling->acc;
   int64_t outer = 1, inner = 1;
   for (int i = 0; i < d; i++) outer *= window_doubling->in_dims[i];
@@ -173,16 +176,16 @@ static hr_status_t slide_dim(doubling_pass_t *pass, int d, const char *const *in
   pass->m = window_doubling->out_dims[d];
   pass->lanes = outer * inner;
   for (int k = 0; k < acc->plan->count; k++)
-    turn(pass->table[k], in[k], outer, pass->n, inner, acc->plan->bytes[k]);
+    transpose_outer(pass->table[k], in[k], outer, pass->n, inner, acc->plan->bytes[k]);
   HR_TRY(run_pass(pass, &window_doubling->window->dims[d]));
   for (int k = 0; k < acc->plan->count; k++)
-    turn(results[k], pass->sums[k], pass->m, outer, inner, acc->plan->bytes[k]);
+    transpose_outer(results[k], pass->sums[k], pass->m, outer, inner, acc->plan->bytes[k]);
   return NULL;
 }
 
 hr_status_t window_doubling_run(window_doubling_t *window_doubling, const char *const *in,
                                 char **results) {
-  doubling_pass_t pass = {.sliding = window_doubling};
+  doubling_pass_t pass = {.doubling_run = window_doubling};
   char **arrays;
   int64_t count;
   HR_TRY(largest_array(window_doubling, HR_C128, &count));
@@ -193,7 +196,7 @@ hr_status_t window_doubling_run(window_doubling_t *window_doubling, const char *
   for (int k = 0; k < window_doubling->acc->plan->count; k++) results[k] = (char *)in[k];
   for (int d = window_doubling->window->rank - 1; d >= 0; d--) {
     if (window_is_trivial(&window_doubling->window->dims[d])) continue;
-    HR_TRY(slide_dim(&pass, d, (const char *const *)results, arrays));
+    HR_TRY(reduce_dim(&pass, d, (const char *const *)results, arrays));
     for (int k = 0; k < window_doubling->acc->plan->count; k++) results[k] = arrays[k];
   }
   return NULL;

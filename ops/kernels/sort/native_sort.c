@@ -1,8 +1,12 @@
-/* Sort by numbers: the keys of a line become unsigned integers (sort_encode.h), sorted by digits
- * (radix_sort.h) together with their places, and the operands are then put into that order. A lone
- * operand is not moved at all but made again out of its sorted keys. Lines are dealt out to the
- * workers; a long one is sorted by all of them. Lines whose elements are apart are copied side by
- * side first, a cache line of them at a time. Ties go as in the reference kernel. */
+/* Sort by keys: keys of a line are encoded as unsigned integers (sort_encode.h) and radix sorted
+ * (radix_sort.h) with their indices; the operands are then permuted. A single operand is not
+ * permuted but decoded from its sorted keys.
+ *
+ * Keys that do not fit into 64 bits are sorted group by group, the least significant group first;
+ * the sort is stable. Lines are distributed over the workers; a long one is sorted by all of them.
+ * Lines whose elements are strided are copied to contiguous ones first, a cache line of
+ * neighbouring lines at a time. Ties are ordered as in the reference kernel. Comparators that are
+ * no comparison of keys are left to the reference kernel. */
 #include <string.h>
 
 #include "base/arith.h"
@@ -14,29 +18,31 @@
 NATIVE_OPTIMIZE
 
 enum {
-  BLOCK = 256,    /* keys that are made at once */
-  GRAIN = 1 << 13 /* elements that are worth a worker */
+  BLOCK = 256,    /* keys encoded per call */
+  GRAIN = 1 << 13 /* elements per worker, at least */
 };
 
-/* One line: dense operands in, dense results out, which may be the same. */
+/* One line being sorted: contiguous operands and results, which may be the same arrays. */
 typedef struct sort_line {
   const native_sort_plan_t *plan;
-  hr_workers_t *workers; /* NULL: this line belongs to one worker */
+  hr_workers_t *workers; /* all workers; NULL: the line belongs to one worker */
   const char *const *from;
   char *const *to;
   char *scratch;
-  const sort_group_t *group;
-  void *items;
-  const uint32_t *order;
-  int operand; /* being moved */
-  char *target;
-  bool is_iota;
+  const sort_group_t *group; /* keys being encoded */
+  void *items;               /* radix items, sorted after sort_line_items */
+  const uint32_t *order;     /* sorted position to index in the line */
+  int operand;               /* operand being permuted */
+  char *target;              /* its destination */
+  bool is_iota;              /* its elements are 0, 1, 2, ... */
 } sort_line_t;
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
-static void make_keys(const sort_line_t *line, const sort_line_key_t *key, int64_t first,
-                      int64_t count, uint64_t *keys) {
+/* Keys first .. first + count - 1 of one comparator key: encoded operand elements, or values of
+ * the key's body. */
+static void encode_keys(const sort_line_t *line, const sort_line_key_t *key, int64_t first,
+                        int64_t count, uint64_t *keys) {
   const native_sort_plan_t *plan = line->plan;
   if (key->operand >= 0) {
     sort_encode_block(&key->encoding, line->from[key->operand] + first * plan->bytes[key->operand],
@@ -56,17 +62,19 @@ static void make_keys(const sort_line_t *line, const sort_line_key_t *key, int64
   sort_encode_block(&key->encoding, computed, count, keys);
 }
 
-/* The keys of a group as one integer each. */
-static void make_group_keys(const sort_line_t *line, int64_t first, int64_t count, uint64_t *keys) {
+/* Packs the keys of a group into one integer each. */
+static void encode_group_keys(const sort_line_t *line, int64_t first, int64_t count,
+                              uint64_t *keys) {
   const sort_line_key_t *key = &line->plan->keys[line->group->first];
   uint64_t more[BLOCK];
-  make_keys(line, key, first, count, keys);
+  encode_keys(line, key, first, count, keys);
   for (int k = 1; k < line->group->count; k++) {
-    make_keys(line, ++key, first, count, more);
+    encode_keys(line, ++key, first, count, more);
     for (int64_t i = 0; i < count; i++) keys[i] = keys[i] << key->encoding.bits | more[i];
   }
 }
 
+/* Writes keys, with their indices where the kind has them, as radix items. */
 static void store_items(const sort_line_t *line, const uint64_t *keys, int64_t first,
                         int64_t count) {
   switch (line->plan->kind) {
@@ -87,13 +95,13 @@ static void store_items(const sort_line_t *line, const uint64_t *keys, int64_t f
   }
 }
 
-static void make_items(void *context, int64_t begin, int64_t end, int worker) {
+static void fill_items(void *context, int64_t begin, int64_t end, int worker) {
   const sort_line_t *line = context;
   (void)worker;
   for (int64_t first = begin; first < end; first += BLOCK) {
     int64_t count = hr_min(end - first, BLOCK);
     uint64_t keys[BLOCK];
-    make_group_keys(line, first, count, keys);
+    encode_group_keys(line, first, count, keys);
     store_items(line, keys, first, count);
   }
 }
@@ -103,31 +111,31 @@ static void sort_line_items(sort_line_t *line) {
   char *items = line->scratch + plan->items,
        *spare = line->items == items ? line->scratch + plan->spare : items;
   line->items =
-      plan->together
+      plan->shared_line
           ? radix_sort_long(line->workers, plan->workers, plan->kind, line->items, spare,
                             plan->count, line->scratch + plan->radix)
           : radix_sort(plan->kind, line->items, spare, plan->count, line->scratch + plan->radix);
 }
 
-/* By one more group, of higher significance: the sort is stable. */
+/* Sorts by one more group, of higher significance. */
 static void sort_by_group(sort_line_t *line) {
   const native_sort_plan_t *plan = line->plan;
   uint64_t *keys = (uint64_t *)(line->scratch + plan->group_keys);
   radix_pair_t *items = line->items;
   for (int64_t first = 0; first < plan->count; first += BLOCK)
-    make_group_keys(line, first, hr_min(plan->count - first, BLOCK), keys + first);
+    encode_group_keys(line, first, hr_min(plan->count - first, BLOCK), keys + first);
   for (int64_t i = 0; i < plan->count; i++) items[i].key = keys[items[i].index];
   sort_line_items(line);
 }
 
-/* --- results out of keys ---------------------------------------------------------------------- */
+/* --- decoding results ------------------------------------------------------------------------ */
 
 static uint64_t key_at(const sort_line_t *line, int64_t i) {
   return line->plan->kind == RADIX_KEY_32 ? ((const uint32_t *)line->items)[i]
                                           : ((const uint64_t *)line->items)[i];
 }
 
-/* The first of the sorted items whose key is not below `key`. */
+/* Binary search: the first sorted item whose key is not below `key`. */
 static int64_t find_key(const sort_line_t *line, uint64_t key) {
   int64_t low = 0, high = line->plan->count;
   while (low < high) {
@@ -140,7 +148,7 @@ static int64_t find_key(const sort_line_t *line, uint64_t key) {
   return low;
 }
 
-/* Elements that differ but tie, zeros or NaNs: all of one sort are among the results from
+/* Elements that differ but have equal keys (zeros, NaNs) are contiguous in the result, from
  * *out_first on. */
 static int64_t find_ties(const sort_line_t *line, uint64_t key, int64_t *out_first) {
   *out_first = find_key(line, key);
@@ -148,7 +156,7 @@ static int64_t find_ties(const sort_line_t *line, uint64_t key, int64_t *out_fir
   return end - *out_first;
 }
 
-/* Copies the zeros, or the NaNs, of the line in their order; returns how many there are. */
+/* Copies the zeros, or the NaNs, of the line in their original order; returns their number. */
 static int64_t list_ties(const sort_line_t *line, bool nans, char *to) {
   const native_sort_plan_t *plan = line->plan;
   const sort_encoding_t *encoding = &plan->keys[0].encoding;
@@ -174,6 +182,8 @@ static void decode_items(void *context, int64_t begin, int64_t end, int worker) 
     sort_decode_64(encoding, (const uint64_t *)line->items + begin, end - begin, to);
 }
 
+/* Decodes all keys, then overwrites zeros and NaNs by the originals, whose bits the keys have
+ * lost. */
 static void decode_line(sort_line_t *line) {
   const native_sort_plan_t *plan = line->plan;
   const sort_encoding_t *encoding = &plan->keys[0].encoding;
@@ -193,10 +203,10 @@ static void decode_line(sort_line_t *line) {
   memcpy(line->to[0] + first_nan * bytes, nans_at, (size_t)(nans * bytes));
 }
 
-/* --- results out of places -------------------------------------------------------------------- */
+/* --- permuting operands --------------------------------------------------------------------- */
 
-/* Writes the places over the items, which are larger. */
-static void list_order(sort_line_t *line) {
+/* Extracts the indices in place: they are smaller than the items. */
+static void extract_order(sort_line_t *line) {
   uint32_t *order = line->items;
   for (int64_t i = 0; i < line->plan->count; i++)
     order[i] = line->plan->kind == RADIX_PAIR
@@ -210,18 +220,20 @@ static uint64_t sorted_key(const sort_line_t *line, int64_t i) {
                                         : ((const uint64_t *)line->items)[i] >> 32;
 }
 
+/* True if two adjacent sorted items have equal keys. */
 static bool has_ties(const sort_line_t *line) {
   for (int64_t i = 1; i < line->plan->count; i++)
     if (sorted_key(line, i) == sorted_key(line, i - 1)) return true;
   return false;
 }
 
-/* A sort that need not be stable: ties go as sort_ties.h says, which sorts once more, by ranks. */
-static void list_usual_order(sort_line_t *line) {
+/* An unstable sort with ties: they are ordered as sort_ties.h defines, by sorting once more by
+ * rank. */
+static void extract_unstable_order(sort_line_t *line) {
   int64_t count = line->plan->count, rank = 0;
   sort_item_t *ties = (sort_item_t *)(line->scratch + line->plan->ties);
   if (!has_ties(line)) {
-    list_order(line);
+    extract_order(line);
     return;
   }
   for (int64_t i = 0; i < count; i++) {
@@ -236,13 +248,13 @@ static void list_usual_order(sort_line_t *line) {
   line->order = line->items;
 }
 
-#define MOVE(T)                                                                                 \
+#define PERMUTE(T)                                                                              \
   do {                                                                                          \
     T *to = (T *)line->target;                                                                  \
     const T *from = (const T *)line->from[line->operand];                                       \
     for (int64_t i = begin; i < end; i++) to[i] = line->is_iota ? (T)order[i] : from[order[i]]; \
   } while (0)
-#define MOVE_PAIRS                                                      \
+#define PERMUTE_16                                                      \
   do {                                                                  \
     const char *from = line->from[line->operand];                       \
     for (int64_t i = begin; i < end; i++)                               \
@@ -250,32 +262,31 @@ static void list_usual_order(sort_line_t *line) {
   } while (0)
 
 NATIVE_CLONES
-static void move_items(void *context, int64_t begin, int64_t end, int worker) {
+static void permute_items(void *context, int64_t begin, int64_t end, int worker) {
   const sort_line_t *line = context;
   const uint32_t *order = line->order;
   (void)worker;
   switch (line->plan->bytes[line->operand]) {
     case 1:
-      MOVE(uint8_t);
+      PERMUTE(uint8_t);
       break;
     case 2:
-      MOVE(uint16_t);
+      PERMUTE(uint16_t);
       break;
     case 4:
-      MOVE(uint32_t);
+      PERMUTE(uint32_t);
       break;
     case 8:
-      MOVE(uint64_t);
+      PERMUTE(uint64_t);
       break;
     case 16:
-      MOVE_PAIRS;
+      PERMUTE_16;
       break;
   }
 }
 
-/* Are the elements 0, 1, 2, ...: the positions that an arg-sort sorts along? They need not be read
- * then. */
-static bool counts_up(const void *elements, int64_t bytes, int64_t count) {
+/* True for 0, 1, 2, ...: the indices that an arg-sort carries along, which need not be read. */
+static bool is_iota_sequence(const void *elements, int64_t bytes, int64_t count) {
   if (bytes != 4 && bytes != 8) return false;
   for (int64_t i = 0; i < count; i++)
     if (bytes == 4 ? ((const uint32_t *)elements)[i] != (uint32_t)i
@@ -284,25 +295,26 @@ static bool counts_up(const void *elements, int64_t bytes, int64_t count) {
   return true;
 }
 
-static void move_operands(sort_line_t *line) {
+static void permute_operands(sort_line_t *line) {
   const native_sort_plan_t *plan = line->plan;
   for (int k = 0; k < plan->operands; k++) {
     line->operand = k;
-    line->is_iota = counts_up(line->from[k], plan->bytes[k], plan->count);
+    line->is_iota = is_iota_sequence(line->from[k], plan->bytes[k], plan->count);
     bool in_place = line->from[k] == line->to[k] && !line->is_iota;
     line->target = in_place ? line->scratch + plan->temporary : line->to[k];
-    hr_workers_for(line->workers, plan->count, GRAIN, move_items, line);
+    hr_workers_for(line->workers, plan->count, GRAIN, permute_items, line);
     if (in_place) memcpy(line->to[k], line->target, (size_t)(plan->count * plan->bytes[k]));
   }
 }
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
+/* Keys to items, sort, then either decode or permute. */
 static void sort_one_line(sort_line_t *line) {
   const native_sort_plan_t *plan = line->plan;
   line->items = line->scratch + plan->items;
   line->group = &plan->groups[plan->group_count - 1];
-  hr_workers_for(line->workers, plan->count, GRAIN, make_items, line);
+  hr_workers_for(line->workers, plan->count, GRAIN, fill_items, line);
   sort_line_items(line);
   while (line->group > plan->groups) {
     line->group--;
@@ -313,10 +325,10 @@ static void sort_one_line(sort_line_t *line) {
     return;
   }
   if (plan->stable)
-    list_order(line);
+    extract_order(line);
   else
-    list_usual_order(line);
-  move_operands(line);
+    extract_unstable_order(line);
+  permute_operands(line);
 }
 
 typedef struct sort_job {
@@ -327,16 +339,21 @@ typedef struct sort_job {
   char *scratch;
 } sort_job_t;
 
-/* `lines` lines that lie side by side, to or from the worker's own copy of them. */
+/* Copies `lines` adjacent strided lines to the worker's contiguous copies, or back. */
 static void copy_lines(const native_sort_plan_t *plan, int k, char *array, char *copied,
                        int64_t lines, bool back) {
   int64_t bytes = plan->bytes[k], dims[] = {lines, plan->count};
-  int64_t own[] = {plan->count * bytes, bytes}, whole[] = {bytes, plan->inner * bytes};
+  int64_t contiguous[] = {plan->count * bytes, bytes}, strided[] = {bytes, plan->inner * bytes};
   loop_copy_t copy;
-  loop_copy_init(&copy, (int)bytes, 2, dims, back ? whole : own, back ? own : whole);
-  loop_copy_run(&copy, back ? array : copied, back ? copied : array);
+  loop_copy_init(&copy, (int)bytes, 2, dims, back ? strided : contiguous,
+                 back ? contiguous : strided);
+  if (back)
+    loop_copy_run(&copy, array, copied);
+  else
+    loop_copy_run(&copy, copied, array);
 }
 
+/* Sorts a block of adjacent strided lines in contiguous copies. */
 static void sort_copied_lines(const sort_job_t *job, char *scratch, int64_t element,
                               int64_t lines) {
   const native_sort_plan_t *plan = job->plan;
@@ -373,11 +390,11 @@ static void sort_dense_line(const sort_job_t *job, char *scratch, int64_t elemen
   sort_one_line(&line);
 }
 
-/* Blocks of lines; there are as many in each of the `outer` groups. */
+/* Blocks of adjacent lines; each of the `outer` groups has the same number. */
 static void sort_blocks(void *context, int64_t begin, int64_t end, int worker) {
   const sort_job_t *job = context;
   const native_sort_plan_t *plan = job->plan;
-  int64_t blocks = (plan->inner + plan->block - 1) / plan->block;
+  int64_t blocks = hr_div_ceil(plan->inner, plan->block);
   char *scratch = job->scratch + (size_t)worker * plan->worker_bytes;
   for (int64_t b = begin; b < end; b++) {
     int64_t first = b % blocks * plan->block,
@@ -394,11 +411,11 @@ static hr_status_t run_sort(const op_native_run_t *run, const void *plan_, void 
                             void *const *out) {
   const native_sort_plan_t *plan = plan_;
   hr_workers_t *workers = native_workers(run, plan->workers);
-  sort_job_t job = {plan, plan->together ? workers : NULL, in, out, run->scratch};
-  int64_t blocks = plan->outer * ((plan->inner + plan->block - 1) / plan->block);
+  sort_job_t job = {plan, plan->shared_line ? workers : NULL, in, out, run->scratch};
+  int64_t blocks = plan->outer * hr_div_ceil(plan->inner, plan->block);
   if (plan->count == 0 || blocks == 0) return NULL;
-  hr_workers_for(plan->together ? NULL : workers, blocks, GRAIN / (plan->count * plan->block) + 1,
-                 sort_blocks, &job);
+  hr_workers_for(plan->shared_line ? NULL : workers, blocks,
+                 GRAIN / (plan->count * plan->block) + 1, sort_blocks, &job);
   return NULL;
 }
 
@@ -412,7 +429,7 @@ static hr_status_t prepare_sort(const op_native_target_t *target, const op_step_
   for (int k = 0; k < plan->operands && k < 64; k++) reuse[k] = (uint64_t)1 << k;
   out->plan = plan;
   out->reuse = reuse;
-  out->scratch_bytes = plan->worker_bytes * (size_t)(plan->together ? 1 : plan->workers);
+  out->scratch_bytes = plan->worker_bytes * (size_t)(plan->shared_line ? 1 : plan->workers);
   for (int k = 0; k < plan->operands; k++)
     out->bytes += 2.0 * (double)(plan->bytes[k] * plan->count * plan->inner * plan->outer);
   return NULL;

@@ -1,8 +1,11 @@
 /* Top-k along the last dimension by the total order, ties to the lower index: selection instead of
- * sorting. Keys of a line are made a block at a time; a block whose least key is not below the
- * worst of the best so far is passed over. What is below is gathered, and now and then sorted, to
- * keep the best k. A long line is cut into parts, one a worker, and the best of the parts are
- * sorted once more. */
+ * a sort.
+ *
+ * Keys of a line are encoded a block at a time; a block whose smallest key is not below the current
+ * k-th best is skipped. Others become candidates, which are sorted and cut to k when their buffer
+ * is full; for k up to SMALL_K they are kept sorted by insertion. A long line is cut into parts,
+ * one per worker, and the parts' best are sorted once more. Cost: one pass over the data, plus
+ * about k log(n / k) candidates for random input. */
 #include <string.h>
 
 #include "base/arith.h"
@@ -15,21 +18,22 @@
 NATIVE_OPTIMIZE
 
 enum {
-  BLOCK = 64,
-  SMALL_K = 32,       /* up to which the best are kept in order one by one */
-  RESERVE = 1024,     /* candidates beside the best k */
-  MIN_PART = 1 << 14, /* elements of a part of a line */
-  GRAIN = 1 << 13     /* elements that are worth a worker */
+  BLOCK = 64,         /* keys encoded per call */
+  SMALL_K = 32,       /* largest k for insertion */
+  RESERVE = 1024,     /* candidates in addition to the best k */
+  MIN_PART = 1 << 14, /* elements per part of a line, at least */
+  GRAIN = 1 << 13     /* elements per worker, at least */
 };
 
 typedef struct native_topk_plan {
   int64_t lines, count, k, bytes;
   sort_encoding_t encoding;
-  radix_kind_t kind; /* a short key above its index, or a pair */
+  radix_kind_t kind; /* RADIX_KEY_64: key above index in one word; or RADIX_PAIR */
   int workers;
-  int64_t parts;                           /* of a line */
-  int64_t capacity;                        /* candidates */
-  size_t spare, radix, worker_bytes, best; /* scratch: per worker; then the best of all parts */
+  int64_t parts;             /* parts per line */
+  int64_t capacity;          /* candidates per part */
+  size_t spare, radix;       /* byte offsets in a worker's scratch */
+  size_t worker_bytes, best; /* scratch per worker; offset of the parts' best after all of them */
 } native_topk_plan_t;
 
 typedef struct topk_job {
@@ -40,18 +44,18 @@ typedef struct topk_job {
   char *scratch;
 } topk_job_t;
 
-/* Candidates of one part. */
+/* The candidates of one part. */
 typedef struct topk_part {
   const native_topk_plan_t *plan;
   char *items, *spare, *radix;
   int64_t filled;
-  uint64_t limit; /* keys must be below; UINT64_MAX: all are taken until there are k */
+  uint64_t limit; /* exclusive upper bound of useful keys, once has_limit */
   bool has_limit;
 } topk_part_t;
 
-/* Sorts the candidates and keeps the best k. Pairs are in order of their indices, as the sort is
- * stable. */
-static void keep_best(topk_part_t *part) {
+/* Sorts the candidates and keeps the best k. Pairs with equal keys stay in index order: the sort
+ * is stable. */
+static void cut_to_best(topk_part_t *part) {
   const native_topk_plan_t *plan = part->plan;
   char *sorted = radix_sort(plan->kind, part->items, part->spare, part->filled, part->radix);
   if (sorted != part->items) {
@@ -66,7 +70,7 @@ static void keep_best(topk_part_t *part) {
   part->limit = plan->kind == RADIX_KEY_64 ? *last >> 32 : *last;
 }
 
-/* For a small k: the best are kept in order, and the worst of them falls out. */
+/* Small k: inserts into the sorted best; the worst one drops out. */
 static void insert_candidate(topk_part_t *part, uint64_t key, int64_t index) {
   const native_topk_plan_t *plan = part->plan;
   int64_t at = part->filled < plan->k ? part->filled++ : plan->k - 1;
@@ -84,6 +88,7 @@ static void insert_candidate(topk_part_t *part, uint64_t key, int64_t index) {
   part->has_limit = part->filled == plan->k;
 }
 
+/* Ignores keys that are not below the limit; cuts to the best k when the buffer is full. */
 static void add_candidate(topk_part_t *part, uint64_t key, int64_t index) {
   if (part->has_limit && key >= part->limit) return;
   if (part->plan->k <= SMALL_K) {
@@ -94,11 +99,11 @@ static void add_candidate(topk_part_t *part, uint64_t key, int64_t index) {
     ((uint64_t *)part->items)[part->filled++] = key << 32 | (uint64_t)index;
   else
     ((radix_pair_t *)part->items)[part->filled++] = (radix_pair_t){key, (uint64_t)index};
-  if (part->filled == part->plan->capacity) keep_best(part);
+  if (part->filled == part->plan->capacity) cut_to_best(part);
 }
 
 NATIVE_CLONES
-static uint32_t least_key(const uint32_t *keys, int64_t count) {
+static uint32_t min_key(const uint32_t *keys, int64_t count) {
   uint32_t low = UINT32_MAX;
   for (int64_t i = 0; i < count; i++) low = keys[i] < low ? keys[i] : low;
   return low;
@@ -109,7 +114,7 @@ static void select_short(topk_part_t *part, const char *elements, int64_t begin,
   for (int64_t first = begin; first < end; first += BLOCK) {
     int64_t count = hr_min(BLOCK, end - first);
     sort_encode_block_32(&part->plan->encoding, elements + first * part->plan->bytes, count, keys);
-    if (part->has_limit && least_key(keys, count) >= part->limit) continue;
+    if (part->has_limit && min_key(keys, count) >= part->limit) continue;
     for (int64_t i = 0; i < count; i++) add_candidate(part, keys[i], first + i);
   }
 }
@@ -123,7 +128,7 @@ static void select_long(topk_part_t *part, const char *elements, int64_t begin, 
   }
 }
 
-/* The best of elements begin .. end - 1 of a line, sorted; how many there are is part->filled. */
+/* The best of elements begin .. end - 1 of a line, sorted; part->filled of them. */
 static void select_part(const topk_job_t *job, topk_part_t *part, int worker, const char *elements,
                         int64_t begin, int64_t end) {
   const native_topk_plan_t *plan = job->plan;
@@ -136,9 +141,10 @@ static void select_part(const topk_job_t *job, topk_part_t *part, int worker, co
     select_short(part, elements, begin, end);
   else
     select_long(part, elements, begin, end);
-  if (plan->k > SMALL_K) keep_best(part);
+  if (plan->k > SMALL_K) cut_to_best(part);
 }
 
+/* Values and indices of a line's result from its sorted items. */
 static void store_best(const topk_job_t *job, int64_t line, const char *items) {
   const native_topk_plan_t *plan = job->plan;
   const char *elements = job->in + line * plan->count * plan->bytes;
@@ -161,7 +167,7 @@ static void select_lines(void *context, int64_t begin, int64_t end, int worker) 
   }
 }
 
-/* Parts of lines: each leaves its best in its place among those of all. */
+/* Parts of lines: each stores its best among those of all parts. */
 static void select_parts(void *context, int64_t begin, int64_t end, int worker) {
   const topk_job_t *job = context;
   const native_topk_plan_t *plan = job->plan;
@@ -176,7 +182,7 @@ static void select_parts(void *context, int64_t begin, int64_t end, int worker) 
   }
 }
 
-static void join_parts(const topk_job_t *job) {
+static void merge_parts(const topk_job_t *job) {
   const native_topk_plan_t *plan = job->plan;
   size_t best_bytes = (size_t)(plan->parts * plan->k) * radix_item_bytes(plan->kind);
   char *best = job->scratch + plan->best, *spare = best + (size_t)plan->lines * best_bytes;
@@ -194,7 +200,7 @@ static hr_status_t run_topk(const op_native_run_t *run, const void *plan_, void 
   if (plan->lines == 0 || plan->k == 0) return NULL;
   if (plan->parts > 1) {
     hr_workers_for(workers, plan->lines * plan->parts, 1, select_parts, &job);
-    join_parts(&job);
+    merge_parts(&job);
   } else {
     hr_workers_for(workers, plan->lines, GRAIN / plan->count + 1, select_lines, &job);
   }
@@ -203,23 +209,23 @@ static hr_status_t run_topk(const op_native_run_t *run, const void *plan_, void 
 
 /* --- planning --------------------------------------------------------------------------------- */
 
-static size_t round_up(size_t bytes) {
+static size_t align_scratch(size_t bytes) {
   return (bytes + HR_ALIGNMENT - 1) / HR_ALIGNMENT * HR_ALIGNMENT;
 }
 
-static size_t plan_scratch(native_topk_plan_t *plan) {
+static size_t plan_topk_scratch(native_topk_plan_t *plan) {
   size_t item_bytes = radix_item_bytes(plan->kind),
-         items = round_up((size_t)plan->capacity * item_bytes);
+         items = align_scratch((size_t)plan->capacity * item_bytes);
   plan->spare = items;
   plan->radix = 2 * items;
-  plan->worker_bytes = 2 * items + round_up(radix_scratch_bytes());
+  plan->worker_bytes = 2 * items + align_scratch(radix_scratch_bytes());
   plan->best = plan->worker_bytes * (size_t)plan->workers;
   return plan->best +
          (plan->parts > 1 ? (size_t)((plan->lines + 1) * plan->parts * plan->k) * item_bytes : 0);
 }
 
-/* A part must have more than k elements to give. */
-static int64_t parts_of_line(const native_topk_plan_t *plan) {
+/* A part must have several times k elements to be worth a worker. */
+static int64_t part_count(const native_topk_plan_t *plan) {
   int64_t most = plan->count / (MIN_PART + 4 * plan->k);
   if (plan->lines >= plan->workers || most < 2) return 1;
   return hr_min(most, plan->workers);
@@ -240,9 +246,9 @@ static hr_status_t plan_topk(const op_native_target_t *target, const op_step_t *
                             &plan->encoding));
   plan->kind = plan->encoding.bits <= 32 ? RADIX_KEY_64 : RADIX_PAIR;
   plan->workers = target->workers;
-  plan->parts = parts_of_line(plan);
+  plan->parts = part_count(plan);
   plan->capacity = hr_min(2 * plan->k + RESERVE, plan->count);
-  out->scratch_bytes = plan_scratch(plan);
+  out->scratch_bytes = plan_topk_scratch(plan);
   out->bytes = (double)(plan->lines * plan->count * plan->bytes);
   out->plan = plan;
   return NULL;
@@ -256,8 +262,9 @@ static hr_status_t prepare_topk(const op_native_target_t *target, const op_step_
 
 const op_native_t native_topk = {"top k", prepare_topk, run_topk};
 
-/* Results as the call promises them; the reference kernel says what is wrong otherwise. */
-static bool is_plain_call(const op_step_t *step) {
+/* True if the results are those that the call promises; else the reference kernel reports the
+ * error. */
+static bool has_top_k_results(const op_step_t *step) {
   const hlo_shape_t *out = step->out_shape;
   if (step->instr->operand_count < 1 || out->dtype != HR_TUPLE || out->element_count != 2)
     return false;
@@ -273,7 +280,7 @@ static bool is_plain_call(const op_step_t *step) {
 
 static hr_status_t prepare_call(const op_native_target_t *target, const op_step_t *step,
                                 op_native_step_t *out) {
-  return is_plain_call(step) ? plan_topk(target, step, true, out) : NULL;
+  return has_top_k_results(step) ? plan_topk(target, step, true, out) : NULL;
 }
 
 const op_native_t native_custom_top_k = {"top k", prepare_call, run_topk};

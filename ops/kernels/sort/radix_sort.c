@@ -1,3 +1,9 @@
+/* Radix sort, instantiated from radix_sort_template.h for each kind of item.
+ *
+ *   up to MAX_MERGE items   merge sort with insertion sort of runs
+ *   more                    LSD radix sort over the bits in which keys differ: digits of 8 bits, or
+ *                           of 11 bits from MANY items on, where passes over memory dominate
+ *   long, by all workers    one MSD split by the topmost digit, then each bucket by itself */
 #include "ops/kernels/sort/radix_sort.h"
 
 #include <string.h>
@@ -8,11 +14,11 @@
 NATIVE_OPTIMIZE
 
 enum {
-  INSERTION_RUN = 12,
-  MAX_MERGE = 160,  /* items that are merged rather than sorted by digits */
-  MANY = 1 << 15,   /* items from which on wide digits pay: fewer walks through memory */
-  COUNTS = 6 << 11, /* of a sort by digits: six passes of 11 bits, more of 8 need less */
-  SPLIT_BITS = 11,  /* of the topmost digit of a long line */
+  INSERTION_RUN = 12, /* items sorted by insertion */
+  MAX_MERGE = 160,    /* items up to which merge sort is faster */
+  MANY = 1 << 15,     /* items from which wide digits pay: fewer passes over memory */
+  COUNTS = 6 << 11,   /* counters of a radix sort: six passes of 11 bits */
+  SPLIT_BITS = 11,    /* bits of the topmost digit of a long line */
   SPLIT_BUCKETS = 1 << SPLIT_BITS,
   MAX_PARTS = 256
 };

@@ -1,9 +1,8 @@
-/* Sorting of one kind of item by the bits of its key; included by radix_sort.c once a kind, with
- *   ITEM        the type
+/* Sorting of one kind of item by the bits of its key; included by radix_sort.c once per kind, with
+ *   ITEM        the item type
  *   NAME(f)     the name of function f for it
- *   KEY_OF(x)   its key, uint64_t; the digits that matter are bits `low` .. `low + bits - 1`
- * All sorts are stable. */
-
+ *   KEY_OF(x)   the key of an item, uint64_t
+ * The significant digits are bits `low` .. `low + bits - 1`. All sorts are stable. */
 static void NAME(insertion)(ITEM *items, int64_t count) {
   for (int64_t i = 1; i < count; i++) {
     ITEM item = items[i];
@@ -13,8 +12,7 @@ static void NAME(insertion)(ITEM *items, int64_t count) {
   }
 }
 
-/* Two neighbouring runs into one; of equal keys the left one goes first. Without branches on the
- * keys. */
+/* Merges two adjacent runs, the left one first on ties, without branches on keys. */
 static void NAME(merge)(const ITEM *a, const ITEM *a_end, const ITEM *b_end, ITEM *to) {
   const ITEM *b = a_end;
   while (a < a_end && b < b_end) {
@@ -45,14 +43,15 @@ static ITEM *NAME(merge_sort)(ITEM *items, ITEM *spare, int64_t count) {
 
 /* Bits in which any key differs from the first. */
 NATIVE_CLONES
+/* The bits in which any key differs from the first; all others need no pass. */
 static uint64_t NAME(varying)(const ITEM *items, int64_t count) {
   uint64_t first = KEY_OF(items[0]), differences = 0;
   for (int64_t i = 1; i < count; i++) differences |= KEY_OF(items[i]) ^ first;
   return differences;
 }
 
-/* Numbers of items by digit become places where each digit's items start; false if all items have
- * one digit. */
+/* Exclusive prefix sums of a digit's histogram: the position of each digit's first item. False
+ * if all items share one digit, so that the pass can be skipped. */
 static bool NAME(prefix_sums)(uint32_t *counts, int buckets, int64_t count) {
   uint32_t offset = 0;
   for (int b = 0; b < buckets; b++) {
@@ -69,7 +68,7 @@ static void NAME(move)(const ITEM *from, ITEM *to, int64_t count, int shift, uin
   for (int64_t i = 0; i < count; i++) to[offsets[KEY_OF(from[i]) >> shift & mask]++] = from[i];
 }
 
-/* Least significant digit first; all digits are counted in one go. */
+/* LSD radix sort; the histograms of all digits are computed in one pass. */
 static ITEM *NAME(digit_sort)(ITEM *items, ITEM *spare, int64_t count, int low, int bits,
                               uint32_t *counts) {
   int passes = (bits + digit_bits(count) - 1) / digit_bits(count),
@@ -99,16 +98,16 @@ static ITEM *NAME(sort)(ITEM *items, ITEM *spare, int64_t count, uint32_t *count
   return NAME(digit_sort)(items, spare, count, low, 64 - __builtin_clzll(varying) - low, counts);
 }
 
-/* --- one long line, by all workers: split by the topmost digit, then each bucket on its own --- */
+/* --- parallel sort: split by the topmost digit, then sort each bucket by itself --- */
 
 typedef struct NAME(split) {
   ITEM *items, *spare;
   int64_t count;
   int parts, shift, buckets;
-  uint64_t *varying; /* per part */
-  uint32_t *counts;  /* [parts][buckets] */
-  uint32_t *starts;  /* buckets + 1 */
-  uint32_t *scratch; /* per worker */
+  uint64_t *varying; /* [parts] */
+  uint32_t *counts;  /* [parts][buckets]: histogram, then the position of the next item */
+  uint32_t *starts;  /* [buckets + 1] */
+  uint32_t *scratch; /* [workers][COUNTS] */
 } NAME(split_t);
 
 static void NAME(find_varying)(void *context, int64_t begin, int64_t end, int worker) {
@@ -144,7 +143,8 @@ static void NAME(move_part)(void *context, int64_t begin, int64_t end, int worke
   }
 }
 
-/* Buckets lie in `spare` after the split; each ends there, whatever its own sort does. */
+/* After the split, buckets lie in `spare`; each sorted bucket ends there, copied back if need
+ * be. */
 static void NAME(sort_buckets)(void *context, int64_t begin, int64_t end, int worker) {
   NAME(split_t) *split = context;
   for (int64_t b = begin; b < end; b++) {
@@ -157,7 +157,9 @@ static void NAME(sort_buckets)(void *context, int64_t begin, int64_t end, int wo
   }
 }
 
-static void NAME(place_buckets)(NAME(split_t) * split) {
+/* Positions of all (bucket, part) pairs: buckets in order, and within each the parts in order,
+ * which keeps the split stable. */
+static void NAME(assign_bucket_offsets)(NAME(split_t) * split) {
   uint32_t offset = 0;
   for (int b = 0; b < split->buckets; b++) {
     split->starts[b] = offset;
@@ -184,7 +186,7 @@ static ITEM *NAME(sort_long)(hr_workers_t *workers, int parts, ITEM *items, ITEM
   split.starts = split.counts + (size_t)parts * SPLIT_BUCKETS;
   split.scratch = split.starts + SPLIT_BUCKETS + 16;
   hr_workers_split(workers, parts, 1, NAME(count_part), &split);
-  NAME(place_buckets)(&split);
+  NAME(assign_bucket_offsets)(&split);
   hr_workers_split(workers, parts, 1, NAME(move_part), &split);
   if (split.shift > low) hr_workers_for(workers, split.buckets, 1, NAME(sort_buckets), &split);
   return spare;

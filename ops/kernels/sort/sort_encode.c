@@ -1,11 +1,17 @@
+/* Encoding and decoding of sort keys.
+ *
+ *   integers   sign bit flipped (signed), all bits flipped (descending)
+ *   floats     sign bit set for positive numbers, all bits complemented for negative ones: unsigned
+ *              order of the result is the total order of the floats
+ *   8-bit      a table of 256 keys, built by the reference encoding */
 #include "ops/kernels/sort/sort_encode.h"
 
 #include "ops/kernels/simd/simd_target.h"
 
 NATIVE_OPTIMIZE
 
-/* Floats with infinities, in which NaNs are what lies beyond them. */
-static uint64_t infinity_of(hr_dtype_t dtype) {
+/* The bits of infinity: magnitudes above it are NaNs. */
+static uint64_t infinity_bits(hr_dtype_t dtype) {
   switch (dtype) {
     case HR_F16:
       return 0x7c00;
@@ -20,7 +26,7 @@ static uint64_t infinity_of(hr_dtype_t dtype) {
   }
 }
 
-/* The order of a small float's 256 bytes, in 16 bits so that NaNs behind everything have room. */
+/* Keys have 16 bits, so that NaNs fit after all numbers. */
 static hr_status_t make_table(hr_arena_t *arena, hr_dtype_t dtype, bool descending, bool total,
                               sort_encoding_t *encoding) {
   sort_key_t key = {NULL, NULL, dtype, descending, total};
@@ -43,9 +49,9 @@ hr_status_t sort_encoding_init(hr_arena_t *arena, hr_dtype_t dtype, bool descend
                                sort_encoding_t *encoding) {
   int bytes = (int)hr_dtype_bytes(dtype), bits = bytes * 8;
   uint64_t mask = UINT64_MAX >> (64 - bits), sign = (uint64_t)1 << (bits - 1),
-           turn = descending ? mask : 0;
-  *encoding =
-      (sort_encoding_t){.element_bytes = bytes, .bits = bits, .infinity = UINT64_MAX, .flip = turn};
+           descending_mask = descending ? mask : 0;
+  *encoding = (sort_encoding_t){
+      .element_bytes = bytes, .bits = bits, .infinity = UINT64_MAX, .flip = descending_mask};
   if (!hr_dtype_is_float(dtype)) {
     if (hr_dtype_class(dtype) == HR_CLASS_SIGNED) encoding->flip ^= sign;
     return NULL;
@@ -55,13 +61,14 @@ hr_status_t sort_encoding_init(hr_arena_t *arena, hr_dtype_t dtype, bool descend
   encoding->ties = zeros_tie || nans != SORT_NANS_ORDERED;
   encoding->zero = zeros_tie ? sign : 0;
   if (nans == SORT_NANS_ORDERED) return NULL;
-  encoding->infinity = infinity_of(dtype);
+  encoding->infinity = infinity_bits(dtype);
   encoding->nan_key =
-      nans == SORT_NANS_LAST ? mask : (one_nan ^ (one_nan & sign ? mask : sign)) ^ turn;
+      nans == SORT_NANS_LAST ? mask : (one_nan ^ (one_nan & sign ? mask : sign)) ^ descending_mask;
   return NULL;
 }
 
-/* Sign, then all bits of negative numbers, are turned round. */
+/* Flips the sign bit of positive numbers and all bits of negative ones, then applies ties and
+ * NaN key. */
 #define ENCODE_FLOATS(U, I, BITS)                                            \
   do {                                                                       \
     const U *from = elements, sign = (U)1 << (BITS - 1), zero = (U)e->zero;  \

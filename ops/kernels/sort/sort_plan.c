@@ -1,3 +1,9 @@
+/* Planning of the native sort: recognition of the comparator's keys (sort_keys_recognise), their
+ * encodings, packing of keys into radix items, and the division of lines among the workers.
+ *
+ *   RADIX_KEY_32/64   key alone; one operand, decoded from it
+ *   RADIX_INDEXED     key of up to 32 bits above a 32-bit index
+ *   RADIX_PAIR        64-bit key and index; several groups of keys, if they exceed 64 bits */
 #include "ops/kernels/sort/sort_plan.h"
 
 #include <string.h>
@@ -5,12 +11,12 @@
 #include "base/mem.h"
 
 enum {
-  LONG_LINE = 1 << 15,     /* elements from which on all workers sort one line together */
-  BLOCK_LINES = 16,        /* lines side by side that are copied together: a cache line of f32 */
-  BLOCK_ELEMENTS = 1 << 20 /* of the lines of a block, about */
+  LONG_LINE = 1 << 15,     /* elements from which all workers share a line */
+  BLOCK_LINES = 16,        /* adjacent lines copied together: a cache line of f32 */
+  BLOCK_ELEMENTS = 1 << 20 /* elements per block of lines, roughly */
 };
 
-/* --- what a key's expression is --------------------------------------------------------------- */
+/* --- key expressions -------------------------------------------------------------------- */
 
 static bool is_parameter(const hlo_instr_t *instr, int *out_operand) {
   if (instr->op != HLO_PARAMETER) return false;
@@ -28,8 +34,8 @@ static bool is_scalar_constant(const hlo_instr_t *instr) {
   return instr->op == HLO_CONSTANT && instr->literal && instr->literal->count == 1;
 }
 
-/* select(compare(x, y), constant, rest) for a parameter x: `itself` wants y to be x, else y is
- * zero. */
+/* Matches select(compare(x, y), constant, rest) for the parameter x of `operand`; y is x itself
+ * if `itself`, else zero. */
 static bool matches_choice(const hlo_instr_t *select, int direction, bool itself, int operand,
                            const hlo_instr_t **out_constant, const hlo_instr_t **out_rest) {
   int compared;
@@ -49,7 +55,7 @@ static bool matches_choice(const hlo_instr_t *select, int direction, bool itself
   return true;
 }
 
-/* x with all NaNs made one and -0 made +0, as JAX writes it:
+/* Matches x with all NaNs replaced by one and -0 by +0, as JAX writes it:
  *   select(x != x, nan, select(x == 0, 0, x)) */
 static bool is_canonical(const hlo_instr_t *key, int *out_operand, uint64_t *out_nan) {
   const hlo_instr_t *nan, *zero, *rest;
@@ -62,11 +68,11 @@ static bool is_canonical(const hlo_instr_t *key, int *out_operand, uint64_t *out
   return constant_bits(zero) == 0 && is_parameter(rest, &operand) && operand == *out_operand;
 }
 
-static bool has_plain_nans(hr_dtype_t dtype) {
+static bool has_ieee_nans(hr_dtype_t dtype) {
   return dtype == HR_F16 || dtype == HR_BF16 || dtype == HR_F32 || dtype == HR_F64;
 }
 
-/* False: the key can only be computed by calls. */
+/* *out_possible is false if the key needs calls of its body. */
 static hr_status_t plan_key(hr_arena_t *arena, const sort_key_t *key, sort_line_key_t *to,
                             bool *out_possible) {
   sort_nans_t nans = key->total ? SORT_NANS_ORDERED : SORT_NANS_LAST;
@@ -75,7 +81,7 @@ static hr_status_t plan_key(hr_arena_t *arena, const sort_key_t *key, sort_line_
   *out_possible = true;
   if (is_parameter(key->expression, &to->operand)) {
     to->body = NULL;
-  } else if (has_plain_nans(key->dtype) && is_canonical(key->expression, &to->operand, &nan)) {
+  } else if (has_ieee_nans(key->dtype) && is_canonical(key->expression, &to->operand, &nan)) {
     if (key->total) nans = SORT_NANS_AS_ONE;
     zeros_tie = true;
   } else {
@@ -90,7 +96,8 @@ static hr_status_t plan_key(hr_arena_t *arena, const sort_key_t *key, sort_line_
 
 /* --- kinds of items --------------------------------------------------------------------------- */
 
-static void group_keys(native_sort_plan_t *plan) {
+/* Packs consecutive keys into groups of at most 64 bits. */
+static void pack_keys(native_sort_plan_t *plan) {
   int bits = 0;
   plan->group_count = 0;
   for (int k = 0; k < plan->key_count; k++) {
@@ -105,21 +112,21 @@ static void group_keys(native_sort_plan_t *plan) {
   plan->kind = plan->group_count == 1 && bits <= 32 ? RADIX_INDEXED : RADIX_PAIR;
 }
 
-static void choose_items(native_sort_plan_t *plan) {
+static void plan_items(native_sort_plan_t *plan) {
   const sort_encoding_t *encoding = &plan->keys[0].encoding;
-  group_keys(plan);
+  pack_keys(plan);
   plan->decodes = plan->operands == 1 && plan->key_count == 1 && plan->keys[0].operand == 0 &&
                   !encoding->table && (plan->stable || !encoding->ties);
   if (plan->decodes) plan->kind = encoding->bits <= 32 ? RADIX_KEY_32 : RADIX_KEY_64;
 }
 
-static size_t take(native_sort_plan_t *plan, size_t bytes) {
+static size_t reserve_scratch(native_sort_plan_t *plan, size_t bytes) {
   size_t at = plan->worker_bytes;
   plan->worker_bytes += (bytes + HR_ALIGNMENT - 1) / HR_ALIGNMENT * HR_ALIGNMENT;
   return at;
 }
 
-static void plan_scratch(native_sort_plan_t *plan) {
+static void plan_sort_scratch(native_sort_plan_t *plan) {
   size_t count = (size_t)plan->count, item_bytes = radix_item_bytes(plan->kind), line_bytes = 0,
          most = 0;
   for (int k = 0; k < plan->operands; k++) {
@@ -127,14 +134,15 @@ static void plan_scratch(native_sort_plan_t *plan) {
                   HR_ALIGNMENT * HR_ALIGNMENT;
     if ((size_t)plan->bytes[k] > most) most = (size_t)plan->bytes[k];
   }
-  plan->items = take(plan, count * item_bytes);
-  plan->spare = take(plan, count * item_bytes);
-  plan->temporary = take(plan, count * most);
-  plan->group_keys = take(plan, plan->group_count > 1 ? count * sizeof(uint64_t) : 0);
-  plan->ties = take(plan, plan->stable || plan->decodes ? 0 : 2 * count * sizeof(sort_item_t));
-  plan->radix =
-      take(plan, plan->together ? radix_long_scratch_bytes(plan->workers) : radix_scratch_bytes());
-  plan->lines = take(plan, plan->inner > 1 ? line_bytes : 0);
+  plan->items = reserve_scratch(plan, count * item_bytes);
+  plan->spare = reserve_scratch(plan, count * item_bytes);
+  plan->temporary = reserve_scratch(plan, count * most);
+  plan->group_keys = reserve_scratch(plan, plan->group_count > 1 ? count * sizeof(uint64_t) : 0);
+  plan->ties =
+      reserve_scratch(plan, plan->stable || plan->decodes ? 0 : 2 * count * sizeof(sort_item_t));
+  plan->radix = reserve_scratch(
+      plan, plan->shared_line ? radix_long_scratch_bytes(plan->workers) : radix_scratch_bytes());
+  plan->lines = reserve_scratch(plan, plan->inner > 1 ? line_bytes : 0);
 }
 
 /* --- sizes ------------------------------------------------------------------------------------ */
@@ -156,7 +164,7 @@ static hr_status_t plan_lines(const op_native_target_t *target, const op_step_t 
     else if (i > d)
       plan->inner *= shape->dims[i];
   plan->workers = target->workers;
-  plan->together =
+  plan->shared_line =
       plan->workers > 1 && plan->count >= LONG_LINE && plan->inner * plan->outer < plan->workers;
   plan->block = plan->inner > 1 && plan->count ? BLOCK_ELEMENTS / plan->count + 1 : 1;
   if (plan->block > BLOCK_LINES) plan->block = BLOCK_LINES;
@@ -180,9 +188,9 @@ hr_status_t sort_plan_make(const op_native_target_t *target, const op_step_t *st
   for (int k = 0; k < keys.count && possible; k++)
     HR_TRY(plan_key(target->arena, &keys.keys[k], &plan->keys[k], &possible));
   if (!possible || plan->count > RADIX_MAX_COUNT) return NULL;
-  choose_items(plan);
+  plan_items(plan);
   if (!plan->stable && plan->group_count > 1) return NULL;
-  plan_scratch(plan);
+  plan_sort_scratch(plan);
   *out_plan = plan;
   return NULL;
 }

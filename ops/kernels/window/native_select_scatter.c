@@ -1,8 +1,11 @@
-/* Select-and-scatter by a comparison and a sum: the gradient of max-pooling. Source elements are
- * gone over in their order, those of the last dimensions without a window side by side; for each
- * the place of its window is chosen as the reference kernel does, and the source added there.
- * Workers share the planes (dimensions before those with windows) and the lanes (those behind), of
- * which each has its own results. */
+/* Select-and-scatter with a comparison and a sum: the gradient of max-pooling.
+ *
+ * Source elements are processed in their order, those of trailing dimensions without a window as
+ * lanes side by side. For each, the input element of its window is selected as the reference kernel
+ * does (the earlier one wins ties), and the source element is added there. Workers share planes
+ * (leading dimensions without a window) and ranges of lanes, whose results do not overlap, so that
+ * sums are taken in source order whatever the number of workers. Other bodies are left to the
+ * reference kernel. */
 #include "base/arith.h"
 #include "ops/kernels/common/native_copy.h"
 #include "ops/kernels/elementwise/accumulate.h"
@@ -13,79 +16,80 @@
 NATIVE_OPTIMIZE
 
 enum {
-  LANES = 64,     /* that are worked on together */
-  GRAIN = 1 << 13 /* source elements that are worth a worker */
+  LANES = 64,     /* lanes per call of a loop */
+  GRAIN = 1 << 13 /* source elements per worker, at least */
 };
 
-typedef struct pick_block {
+typedef struct select_block {
   const void *operand, *source;
   void *out;
-  const int64_t *offsets; /* of the places, in operand and out */
+  const int64_t *offsets; /* offsets of the window's elements, in operand and out */
   int64_t count, lanes;
-} pick_block_t;
+} select_block_t;
 
 typedef struct native_select_plan {
   window_cells_t cells;
-  int64_t planes, per_plane; /* results before, and in, the dimensions with windows */
-  int64_t lanes, chunk;      /* behind them; of one unit of work */
-  int64_t bytes, out_count;
-  void (*pick)(const pick_block_t *block);
+  int64_t planes, per_plane; /* source elements before, and within, the windowed dimensions */
+  int64_t lanes, chunk;      /* source elements after them; lanes per unit of work */
+  int64_t bytes, out_count;  /* element size; elements of the result */
+  void (*select_loop)(const select_block_t *block);
 } native_select_plan_t;
 
-/* Of each lane: the choice stays as long as `keeps` holds for it and the next. */
-#define PICK(name, T, value, add, keeps)                             \
-  NATIVE_CLONES static void pick_##name(const pick_block_t *block) { \
-    const T *operand = block->operand, *source = block->source;      \
-    T best[LANES], *out = block->out;                                \
-    int32_t chosen[LANES];                                           \
-    for (int64_t l = 0; l < block->lanes; l++) {                     \
-      best[l] = operand[block->offsets[0] + l];                      \
-      chosen[l] = 0;                                                 \
-    }                                                                \
-    for (int64_t p = 1; p < block->count; p++) {                     \
-      const T *next = operand + block->offsets[p];                   \
-      for (int64_t l = 0; l < block->lanes; l++) {                   \
-        bool kept = value(best[l]) keeps value(next[l]);             \
-        best[l] = kept ? best[l] : next[l];                          \
-        chosen[l] = kept ? chosen[l] : (int32_t)p;                   \
-      }                                                              \
-    }                                                                \
-    for (int64_t l = 0; l < block->lanes; l++) {                     \
-      T *to = out + block->offsets[chosen[l]] + l;                   \
-      *to = add(*to, source[l]);                                     \
-    }                                                                \
+/* Per lane: the selected element stays as long as `keeps` holds between it and the next one. */
+#define DEFINE_SELECT(name, T, value, add, keeps)                      \
+  NATIVE_CLONES static void pick_##name(const select_block_t *block) { \
+    const T *operand = block->operand, *source = block->source;        \
+    T best[LANES], *out = block->out;                                  \
+    int32_t chosen[LANES];                                             \
+    for (int64_t l = 0; l < block->lanes; l++) {                       \
+      best[l] = operand[block->offsets[0] + l];                        \
+      chosen[l] = 0;                                                   \
+    }                                                                  \
+    for (int64_t p = 1; p < block->count; p++) {                       \
+      const T *next = operand + block->offsets[p];                     \
+      for (int64_t l = 0; l < block->lanes; l++) {                     \
+        bool kept = value(best[l]) keeps value(next[l]);               \
+        best[l] = kept ? best[l] : next[l];                            \
+        chosen[l] = kept ? chosen[l] : (int32_t)p;                     \
+      }                                                                \
+    }                                                                  \
+    for (int64_t l = 0; l < block->lanes; l++) {                       \
+      T *to = out + block->offsets[chosen[l]] + l;                     \
+      *to = add(*to, source[l]);                                       \
+    }                                                                  \
   }
-#define PICKS(name, T, value, add)   \
-  PICK(name##_ge, T, value, add, >=) \
-  PICK(name##_gt, T, value, add, >)  \
-  PICK(name##_le, T, value, add, <=) \
-  PICK(name##_lt, T, value, add, <)
+#define DEFINE_SELECTS(name, T, value, add)   \
+  DEFINE_SELECT(name##_ge, T, value, add, >=) \
+  DEFINE_SELECT(name##_gt, T, value, add, >)  \
+  DEFINE_SELECT(name##_le, T, value, add, <=) \
+  DEFINE_SELECT(name##_lt, T, value, add, <)
 
-#define ITSELF(x) (x)
+#define IDENTITY(x) (x)
 #define SUM(a, b) ((a) + (b))
 #define BF16_SUM(a, b) hr_f32_to_bf16(hr_bf16_to_f32(a) + hr_bf16_to_f32(b))
 #define F16_SUM(a, b) hr_f32_to_f16(hr_f16_to_f32(a) + hr_f16_to_f32(b))
-PICKS(f32, float, ITSELF, SUM)
-PICKS(f64, double, ITSELF, SUM)
-PICKS(bf16, uint16_t, hr_bf16_to_f32, BF16_SUM)
-PICKS(f16, uint16_t, hr_f16_to_f32, F16_SUM)
+DEFINE_SELECTS(f32, float, IDENTITY, SUM)
+DEFINE_SELECTS(f64, double, IDENTITY, SUM)
+DEFINE_SELECTS(bf16, uint16_t, hr_bf16_to_f32, BF16_SUM)
+DEFINE_SELECTS(f16, uint16_t, hr_f16_to_f32, F16_SUM)
 #define S32_SUM(a, b) ((int32_t)((uint32_t)(a) + (uint32_t)(b)))
-PICKS(s32, int32_t, ITSELF, S32_SUM)
+DEFINE_SELECTS(s32, int32_t, IDENTITY, S32_SUM)
 
-typedef struct pick_row {
+typedef struct select_row {
   hr_dtype_t dtype;
   int direction;
-  void (*pick)(const pick_block_t *block);
-} pick_row_t;
+  void (*select_loop)(const select_block_t *block);
+} select_row_t;
 
-#define PICK_ROWS(dtype, name)                            \
+#define SELECT_ROWS(dtype, name)                          \
   {HR_##dtype, HLO_DIRECTION_GE, pick_##name##_ge},       \
       {HR_##dtype, HLO_DIRECTION_GT, pick_##name##_gt},   \
       {HR_##dtype, HLO_DIRECTION_LE, pick_##name##_le}, { \
     HR_##dtype, HLO_DIRECTION_LT, pick_##name##_lt        \
   }
-static const pick_row_t table[] = {PICK_ROWS(F32, f32), PICK_ROWS(F64, f64), PICK_ROWS(BF16, bf16),
-                                   PICK_ROWS(F16, f16), PICK_ROWS(S32, s32)};
+static const select_row_t table[] = {SELECT_ROWS(F32, f32), SELECT_ROWS(F64, f64),
+                                     SELECT_ROWS(BF16, bf16), SELECT_ROWS(F16, f16),
+                                     SELECT_ROWS(S32, s32)};
 
 typedef struct select_job {
   const native_select_plan_t *plan;
@@ -93,27 +97,27 @@ typedef struct select_job {
   char *out;
 } select_job_t;
 
-/* Lanes `first` .. of all source elements of a plane. */
+/* Processes `lanes` lanes from `first` on, for all source elements of a plane. */
 static void select_unit(const select_job_t *job, int64_t plane, int64_t first, int64_t lanes) {
   const native_select_plan_t *plan = job->plan;
   int64_t offsets[WINDOW_MAX_RESULTS], index[HLO_MAX_RANK], at = plane * plan->per_plane;
   window_cells_at(&plan->cells, at, index);
   for (int64_t n = 0; n < plan->per_plane; n++, at++, window_cells_next(&plan->cells, index)) {
-    pick_block_t block = {.offsets = offsets,
-                          .count = window_cells_list(&plan->cells, index, offsets),
-                          .lanes = lanes};
+    select_block_t block = {.offsets = offsets,
+                            .count = window_cells_list(&plan->cells, index, offsets),
+                            .lanes = lanes};
     if (block.count == 0) continue;
     block.operand = job->operand + first * plan->bytes;
     block.source = job->source + (at * plan->lanes + first) * plan->bytes;
     block.out = job->out + first * plan->bytes;
-    plan->pick(&block);
+    plan->select_loop(&block);
   }
 }
 
 static void select_units(void *context, int64_t begin, int64_t end, int worker) {
   const select_job_t *job = context;
   const native_select_plan_t *plan = job->plan;
-  int64_t chunks = (plan->lanes + plan->chunk - 1) / plan->chunk;
+  int64_t chunks = hr_div_ceil(plan->lanes, plan->chunk);
   (void)worker;
   for (int64_t unit = begin; unit < end; unit++) {
     int64_t first = unit % chunks * plan->chunk, left = plan->lanes - first;
@@ -127,7 +131,7 @@ static hr_status_t run_select(const op_native_run_t *run, const void *plan_, voi
   select_job_t job = {plan, in[0], in[1], out[0]};
   native_fill(run->workers, out[0], in[2], (int)plan->bytes, plan->out_count);
   if (plan->out_count == 0 || plan->cells.count * plan->lanes == 0) return NULL;
-  int64_t chunks = (plan->lanes + plan->chunk - 1) / plan->chunk;
+  int64_t chunks = hr_div_ceil(plan->lanes, plan->chunk);
   hr_workers_for(run->workers, plan->planes * chunks, GRAIN / (plan->per_plane * plan->chunk) + 1,
                  select_units, &job);
   return NULL;
@@ -135,7 +139,7 @@ static hr_status_t run_select(const op_native_run_t *run, const void *plan_, voi
 
 /* --- planning --------------------------------------------------------------------------------- */
 
-/* compare(choice, next) of a plain order: its direction; -1: it is another computation. */
+/* The direction of a plain comparison of (selected, next); -1 for another computation. */
 static int select_direction(const hlo_computation_t *computation) {
   const hlo_instr_t *root = computation->root;
   int order = hlo_attr_enum(root, HLO_ATTR_TYPE);
@@ -148,12 +152,13 @@ static int select_direction(const hlo_computation_t *computation) {
   return hlo_attr_enum(root, HLO_ATTR_DIRECTION);
 }
 
-static void find_pick(native_select_plan_t *plan, const hlo_computation_t *select,
-                      hr_dtype_t dtype) {
+static void find_select_loop(native_select_plan_t *plan, const hlo_computation_t *select,
+                             hr_dtype_t dtype) {
   int direction = select_direction(select);
   if (direction < 0 || select->params.data[0]->shape->dtype != dtype) return;
   for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-    if (table[i].dtype == dtype && table[i].direction == direction) plan->pick = table[i].pick;
+    if (table[i].dtype == dtype && table[i].direction == direction)
+      plan->select_loop = table[i].select_loop;
 }
 
 static hr_status_t is_sum(hr_arena_t *arena, const hlo_computation_t *computation, hr_dtype_t dtype,
@@ -167,6 +172,7 @@ static hr_status_t is_sum(hr_arena_t *arena, const hlo_computation_t *computatio
   return NULL;
 }
 
+/* Splits the dimensions before `last` into planes without a window and the windowed ones. */
 static void plan_units(native_select_plan_t *plan, const hlo_window_t *window,
                        const hlo_shape_t *source, int last) {
   int first = 0;
@@ -187,9 +193,9 @@ static hr_status_t prepare_select(const op_native_target_t *target, const op_ste
       step->in_shapes[2]->dtype != operand->dtype)
     return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
-  find_pick(plan, step->instr->called[0], operand->dtype);
+  find_select_loop(plan, step->instr->called[0], operand->dtype);
   HR_TRY(is_sum(target->arena, step->instr->called[1], operand->dtype, &possible));
-  if (!plan->pick || !possible) return NULL;
+  if (!plan->select_loop || !possible) return NULL;
   int last = window->rank;
   plan->lanes = 1;
   while (last > 0 && window_is_trivial(&window->dims[last - 1]))

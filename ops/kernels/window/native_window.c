@@ -1,10 +1,14 @@
-/* Reduce-window with one of the usual ops as body. Windows that run from the start (or to the end)
- * of a line are prefix sums (scan) (prefix_scan.h). Others are gone over result by result:
- *   - where the last dimensions have no window (the channels of images), a result is a row of them,
- * the combination of the rows under its window;
- *   - else the rows of elements under a row of results along the last dimension are combined first,
- * then the places of the window along that row. Floats of 16 bits and less are converted to f32 as
- * wholes. */
+/* Reduce-window with one of the usual ops as body.
+ *
+ * Windows that extend from each result to the start (or end) of its line are prefix sums, in
+ * prefix_scan.h; prefix_scan_body.h does the same for other bodies. All other windows are computed
+ * result by result:
+ *   - if trailing dimensions have no window (channels of an image), a result is a row of them: the
+ *     combination of the input rows under its window;
+ *   - else the input rows under a row of results are combined first, along all other dimensions,
+ * and then the taps of the window along that row, each by one strided loop. Floats of 16 bits and
+ * fewer are converted to f32 as whole arrays. Windows with too many rows, and other bodies, are
+ * left to the reference kernel. */
 #include <string.h>
 
 #include "base/arith.h"
@@ -16,24 +20,24 @@
 #include "ops/kernels/window/window_cells.h"
 
 enum {
-  GRAIN = 1 << 14 /* combinations that are worth a worker */
+  GRAIN = 1 << 14 /* combinations per worker, at least */
 };
 
 typedef struct native_window_plan {
   const window_rows_t *rows;
-  hr_dtype_t dtype; /* of the operand; that of rows is f32 where it is narrower */
+  hr_dtype_t dtype; /* operand's type; rows->dtype is f32 where it is narrower */
   int workers;
   int64_t in_count, out_count;
   bool scans;
   native_scan_t scan;
-  native_body_scan_t body_scan;   /* if there are no rows */
-  window_cells_t cells;           /* dimensions that are gone over result by result */
-  int64_t lanes;                  /* elements of a row of results */
-  int64_t in_row;                 /* and of the operand */
-  const window_tap_range_t *hits; /* per place along the row; NULL: rows are lanes */
-  int64_t hit_count;
-  size_t row_bytes;         /* of scratch, per worker: at its start */
-  size_t wide_in, wide_out; /* in the scratch */
+  native_body_scan_t body_scan;   /* scan under another body; rows is NULL then */
+  window_cells_t cells;           /* dimensions iterated result by result */
+  int64_t lanes;                  /* elements per row of results */
+  int64_t in_row;                 /* elements per row of the operand */
+  const window_tap_range_t *taps; /* results per tap along the row; NULL: no window along it */
+  int64_t tap_count;
+  size_t row_bytes;         /* scratch bytes per worker, at the start of the scratch */
+  size_t wide_in, wide_out; /* scratch offsets of the arrays converted to f32 */
 } native_window_plan_t;
 
 typedef struct window_job {
@@ -41,29 +45,30 @@ typedef struct window_job {
   const char *in;
   char *out;
   const void *init;
-  char *scratch; /* of the workers */
+  char *scratch; /* the workers' scratch */
 } window_job_t;
 
 /* --- results ---------------------------------------------------------------------------------- */
 
+/* One row of results: rows under the window combined into scratch, then the taps along the row. */
 static void combine_rows(const window_job_t *job, char *scratch, char *to, const int64_t *offsets,
                          int64_t count) {
   const native_window_plan_t *plan = job->plan;
   int64_t bytes = (int64_t)hr_dtype_bytes(plan->rows->dtype);
-  if (!plan->hits || count == 0) {
+  if (!plan->taps || count == 0) {
     plan->rows->lanes(to, job->init, job->in, offsets, count, plan->lanes);
     return;
   }
-  /* Along the row in scratch, which stays in the cache: the result is only written. */
+  /* Taps along the row accumulate in scratch, which stays in the cache; `to` is only written. */
   char *result = scratch + plan->row_bytes / 2;
   const char *row = job->in + offsets[0] * bytes;
   if (count > 1) plan->rows->lanes(scratch, NULL, job->in, offsets, count, plan->in_row);
   if (count > 1) row = scratch;
   plan->rows->lanes(result, job->init, NULL, NULL, 0, plan->lanes);
-  for (int64_t k = 0; k < plan->hit_count; k++) {
-    const window_tap_range_t *hits = &plan->hits[k];
-    plan->rows->row(result + hits->out_first * bytes, row + hits->in_first * bytes, hits->count,
-                    hits->in_step);
+  for (int64_t k = 0; k < plan->tap_count; k++) {
+    const window_tap_range_t *taps = &plan->taps[k];
+    plan->rows->row(result + taps->out_first * bytes, row + taps->in_first * bytes, taps->count,
+                    taps->in_step);
   }
   memcpy(to, result, (size_t)(plan->lanes * bytes));
 }
@@ -102,7 +107,7 @@ static void reduce_windows(const op_native_run_t *run, const window_job_t *job) 
     native_scan_run(&plan->scan, run->workers, run->scratch, job->in, job->init, job->out);
     return;
   }
-  int64_t work = plan->lanes * plan->cells.results * (plan->hits ? plan->hit_count : 1) + 1;
+  int64_t work = plan->lanes * plan->cells.results * (plan->taps ? plan->tap_count : 1) + 1;
   hr_workers_for(native_workers(run, plan->workers), plan->cells.count, GRAIN / work + 1,
                  reduce_results, (void *)job);
 }
@@ -113,6 +118,7 @@ static hr_status_t run_body_scan(const op_native_run_t *run, const native_window
   return NULL;
 }
 
+/* Narrow floats are converted to f32 as a whole, reduced, and rounded once. */
 static hr_status_t run_window(const op_native_run_t *run, const void *plan_, void *const *in,
                               void *const *out) {
   const native_window_plan_t *plan = plan_;
@@ -138,20 +144,21 @@ static hr_status_t run_window(const op_native_run_t *run, const void *plan_, voi
 
 /* --- planning --------------------------------------------------------------------------------- */
 
-static bool is_running(const hlo_window_dim_t *w, int64_t n, int64_t m) {
+static bool is_prefix_window(const hlo_window_dim_t *w, int64_t n, int64_t m) {
   if (w->stride != 1 || w->base_dilation != 1 || w->window_dilation != 1 || m != n || w->size < n)
     return false;
   return (w->pad_low >= n - 1 && w->pad_high == 0) || (w->pad_low == 0 && w->pad_high >= n - 1);
 }
 
-/* One dimension with a window, and that a running total: the sizes before, of, and after it. */
-static bool find_running(const hlo_window_t *window, const hlo_shape_t *in, const hlo_shape_t *out,
-                         int64_t *out_outer, int64_t *out_count, int64_t *out_inner,
-                         bool *out_reverse) {
+/* True for a single windowed dimension whose window makes prefix sums: the sizes before, of and
+ * after it. */
+static bool find_prefix_dim(const hlo_window_t *window, const hlo_shape_t *in,
+                            const hlo_shape_t *out, int64_t *out_outer, int64_t *out_count,
+                            int64_t *out_inner, bool *out_reverse) {
   int at = -1;
   for (int d = 0; d < window->rank; d++) {
     if (window_is_trivial(&window->dims[d])) continue;
-    if (at >= 0 || !is_running(&window->dims[d], in->dims[d], out->dims[d])) return false;
+    if (at >= 0 || !is_prefix_window(&window->dims[d], in->dims[d], out->dims[d])) return false;
     at = d;
   }
   if (at < 0) return false;
@@ -167,35 +174,35 @@ static bool plan_scan(native_window_plan_t *plan, const hlo_window_t *window, co
                       const hlo_shape_t *out) {
   native_scan_t *scan = &plan->scan;
   plan->scans =
-      find_running(window, in, out, &scan->outer, &scan->count, &scan->inner, &scan->reverse);
+      find_prefix_dim(window, in, out, &scan->outer, &scan->count, &scan->inner, &scan->reverse);
   scan->rows = plan->rows;
   if (plan->scans) native_scan_plan(scan, plan->workers);
   return plan->scans;
 }
 
-/* The places of the window along the last dimension that lie over anything. */
+/* Lists the taps of the window along the last dimension that lie over any element. */
 static hr_status_t plan_row(hr_arena_t *arena, native_window_plan_t *plan,
                             const hlo_window_dim_t *w, int64_t n, int64_t m) {
-  window_tap_range_t *hits;
-  HR_TRY(HR_NEW_ARRAY(arena, w->size, &hits));
+  window_tap_range_t *taps;
+  HR_TRY(HR_NEW_ARRAY(arena, w->size, &taps));
   for (int64_t k = 0; k < w->size; k++) {
     window_tap_range_t here = window_tap_range(w, k, n, m);
-    if (here.count) hits[plan->hit_count++] = here;
+    if (here.count) taps[plan->tap_count++] = here;
   }
-  plan->hits = hits;
+  plan->taps = taps;
   plan->lanes = m;
   plan->in_row = n;
   return NULL;
 }
 
-/* Results along a row must not be apart, so that each place of the window is one loop. */
-static bool can_be_row(const native_window_plan_t *plan) {
-  for (int64_t k = 0; k < plan->hit_count; k++)
-    if (plan->hits[k].count > 1 && plan->hits[k].out_step != 1) return false;
+/* Each tap is one loop only if the results that it contributes to are adjacent. */
+static bool taps_are_loops(const native_window_plan_t *plan) {
+  for (int64_t k = 0; k < plan->tap_count; k++)
+    if (plan->taps[k].count > 1 && plan->taps[k].out_step != 1) return false;
   return true;
 }
 
-/* False: it is left to the reference kernel. */
+/* *out_possible is false where the reference kernel is to run. */
 static hr_status_t plan_results(hr_arena_t *arena, native_window_plan_t *plan,
                                 const hlo_window_t *window, const hlo_shape_t *in,
                                 const hlo_shape_t *out, bool *out_possible) {
@@ -206,7 +213,7 @@ static hr_status_t plan_results(hr_arena_t *arena, native_window_plan_t *plan,
   if (last == window->rank && last > 0 && window->dims[last - 1].size <= WINDOW_MAX_RESULTS) {
     last--;
     HR_TRY(plan_row(arena, plan, &window->dims[last], in->dims[last], out->dims[last]));
-    if (!can_be_row(plan)) return NULL;
+    if (!taps_are_loops(plan)) return NULL;
   }
   return window_cells_plan(arena, window, last, in, out, &plan->cells, out_possible);
 }
@@ -220,9 +227,9 @@ static const window_rows_t *find_rows(const accumulate_plan_t *body, hr_dtype_t 
   return window_rows_find(op, narrow_float ? HR_F32 : dtype);
 }
 
-static size_t plan_scratch(native_window_plan_t *plan) {
+static size_t plan_window_scratch(native_window_plan_t *plan) {
   size_t bytes = plan->scans ? (native_scan_scratch_bytes(&plan->scan) + 63) / 64 * 64 : 0;
-  if (plan->hits) {
+  if (plan->taps) {
     int64_t row = hr_max(plan->in_row, plan->lanes);
     plan->row_bytes = 2 * (((size_t)row * hr_dtype_bytes(plan->rows->dtype) + 63) / 64 * 64);
     bytes = plan->row_bytes * (size_t)plan->workers;
@@ -233,16 +240,16 @@ static size_t plan_scratch(native_window_plan_t *plan) {
   return plan->wide_out + (size_t)plan->out_count * sizeof(float);
 }
 
-/* A running total under any other body, of arrays as the body takes them. Floats of 16 bits and
- * less would lose too much in so many steps. */
+/* A prefix scan under any other body whose types are those of the arrays. Floats of 16 bits and
+ * fewer are excluded: rounding after each of so many steps would lose too much. */
 static bool plan_body_scan(const op_step_t *step, const accumulate_plan_t *body, int workers,
                            native_body_scan_t *scan) {
   const hlo_shape_t *in = step->in_shapes[0], *out = step->out_shape;
   int arrays = step->instr->operand_count / 2;
   if (arrays > NATIVE_SCAN_MAX_ARRAYS || !op_body_is_flat(body->body)) return false;
   *scan = (native_body_scan_t){.body = body->body, .arrays = arrays};
-  if (!find_running(hlo_attr_window(step->instr), in, arrays == 1 ? out : out->elements[0],
-                    &scan->outer, &scan->count, &scan->inner, &scan->reverse))
+  if (!find_prefix_dim(hlo_attr_window(step->instr), in, arrays == 1 ? out : out->elements[0],
+                       &scan->outer, &scan->count, &scan->inner, &scan->reverse))
     return false;
   for (int k = 0; k < 2 * arrays; k++) {
     hr_dtype_t dtype = step->in_shapes[k]->dtype,
@@ -295,7 +302,7 @@ static hr_status_t prepare_window(const op_native_target_t *target, const op_ste
   if (!possible) HR_TRY(plan_results(target->arena, plan, window, in, result, &possible));
   if (!possible) return NULL;
   out->plan = plan;
-  out->scratch_bytes = plan_scratch(plan);
+  out->scratch_bytes = plan_window_scratch(plan);
   if (plan->scans) out->reuse = in_place;
   out->bytes = (double)(plan->in_count + plan->out_count) * (double)hr_dtype_bytes(plan->dtype);
   return NULL;

@@ -1,23 +1,32 @@
+/* Parallel prefix sums (scans).
+ *
+ *   inner = 1   a line is contiguous. Lines are distributed over the workers; fewer lines than
+ *               workers are cut into pieces: all pieces are totalled, the totals are scanned, and
+ *               then each piece is scanned from its carry. Two reads, one write.
+ *   inner > 1   lines are columns of rows: blocks of WINDOW_SCAN_COLUMNS columns are scanned
+ *               together, row after row.
+ *
+ * The number of pieces depends on the number of workers, and so may the last bits of float sums of
+ * long single lines; sums of f32 are accumulated in f64. */
 #include "ops/kernels/window/prefix_scan.h"
 
 #include "base/arith.h"
 #include "ops/kernels/common/native_copy.h"
 
 enum {
-  GRAIN = 1 << 14,                   /* elements that are worth a worker */
-  MIN_PIECE = 1 << 12,               /* elements of a line */
-  SHORT_BYTES = 4 * SCAN_LINES_ALIGN /* of lines that are not worth vectors */
+  GRAIN = 1 << 14,                   /* elements per worker, at least */
+  MIN_PIECE = 1 << 12,               /* elements per piece of a line, at least */
+  SHORT_BYTES = 4 * SCAN_LINES_ALIGN /* lines below this size are scanned without vectors */
 };
 
-/* Lines of neighbouring elements. A line is cut into pieces if there are fewer lines than what
- * keeps the workers busy: all pieces are first added up, which tells what each starts from, then
- * scanned. */
+/* One run over contiguous lines. `carries` has the value that each piece starts from; NULL if
+ * lines are whole. */
 typedef struct scan_job {
   const native_scan_t *scan;
   const char *in;
   char *out;
   window_carry_t init;
-  window_carry_t *carries; /* per piece */
+  window_carry_t *carries; /* one per piece */
 } scan_job_t;
 
 void native_scan_plan(native_scan_t *scan, int workers) {
@@ -38,8 +47,8 @@ size_t native_scan_scratch_bytes(const native_scan_t *scan) {
   return scan->pieces > 1 ? (size_t)(scan->outer * scan->pieces) * sizeof(window_carry_t) : 0;
 }
 
-/* Piece p of the scan's order, counted over all lines: where its lowest element is, and how many it
- * has. */
+/* Piece p in scan order, counted over all lines: returns the offset of its lowest element, and
+ * its length. */
 static int64_t piece_at(const native_scan_t *scan, int64_t p, int64_t *out_count) {
   int64_t line = p / scan->pieces, piece = p % scan->pieces;
   int64_t begin = scan->count * piece / scan->pieces,
@@ -59,8 +68,8 @@ static void total_pieces(void *context, int64_t begin, int64_t end, int worker) 
   }
 }
 
-/* Totals of pieces become what each starts from. */
-static void carry_on(const scan_job_t *job) {
+/* Exclusive scan of the totals: each becomes the value that its piece starts from. */
+static void scan_carries(const scan_job_t *job) {
   const native_scan_t *scan = job->scan;
   for (int64_t line = 0; line < scan->outer; line++) {
     window_carry_t carry = job->init;
@@ -72,8 +81,8 @@ static void carry_on(const scan_job_t *job) {
   }
 }
 
-/* A piece that vectors are worth: what lies before and behind whole ones is scanned element by
- * element. */
+/* Scans a piece in three parts: up to the first aligned vector, whole vectors, and the
+ * remainder. */
 static void scan_piece(const native_scan_t *scan, const char *in, char *out, int64_t count,
                        window_carry_t *carry) {
   int64_t bytes = (int64_t)hr_dtype_bytes(scan->rows->dtype), unit = SCAN_LINES_ALIGN / bytes;
@@ -107,7 +116,7 @@ static void scan_lines(void *context, int64_t begin, int64_t end, int worker) {
   if (scan->streams) native_stream_end();
 }
 
-/* Lines of few elements, one after the other. */
+/* Consecutive lines of few elements, in one call. */
 static void scan_short_lines(void *context, int64_t begin, int64_t end, int worker) {
   const scan_job_t *job = context;
   int64_t at = begin * job->scan->count * (int64_t)hr_dtype_bytes(job->scan->rows->dtype);
@@ -117,12 +126,12 @@ static void scan_short_lines(void *context, int64_t begin, int64_t end, int work
                         job->scan->reverse, &carry);
 }
 
-/* Lines across rows of `inner` neighbours: blocks of columns are scanned together. */
+/* Blocks of columns, scanned down the rows. */
 static void scan_column_blocks(void *context, int64_t begin, int64_t end, int worker) {
   const scan_job_t *job = context;
   const native_scan_t *scan = job->scan;
   int64_t bytes = (int64_t)hr_dtype_bytes(scan->rows->dtype);
-  int64_t blocks = (scan->inner + WINDOW_SCAN_COLUMNS - 1) / WINDOW_SCAN_COLUMNS;
+  int64_t blocks = hr_div_ceil(scan->inner, WINDOW_SCAN_COLUMNS);
   (void)worker;
   for (int64_t b = begin; b < end; b++) {
     int64_t first = b % blocks * WINDOW_SCAN_COLUMNS, left = scan->inner - first;
@@ -140,7 +149,7 @@ void native_scan_run(const native_scan_t *scan, hr_workers_t *workers, void *scr
   int64_t pieces = scan->outer * scan->pieces, length = scan->count / scan->pieces + 1;
   if (scan->outer * scan->count * scan->inner == 0) return;
   if (scan->inner > 1) {
-    int64_t blocks = (scan->inner + WINDOW_SCAN_COLUMNS - 1) / WINDOW_SCAN_COLUMNS;
+    int64_t blocks = hr_div_ceil(scan->inner, WINDOW_SCAN_COLUMNS);
     hr_workers_for(workers, scan->outer * blocks, GRAIN / (scan->count * WINDOW_SCAN_COLUMNS) + 1,
                    scan_column_blocks, &job);
     return;
@@ -148,7 +157,7 @@ void native_scan_run(const native_scan_t *scan, hr_workers_t *workers, void *scr
   if (scan->pieces > 1) {
     job.carries = scratch;
     hr_workers_for(workers, pieces, GRAIN / length + 1, total_pieces, &job);
-    carry_on(&job);
+    scan_carries(&job);
   }
   bool is_short = !scan->line && scan->pieces == 1;
   hr_workers_for(workers, pieces, GRAIN / length + 1, is_short ? scan_short_lines : scan_lines,

@@ -1,3 +1,10 @@
+/* Parallel prefix sums under a general body.
+ *
+ * The body is called for a whole vector of lanes per step: lanes are lines side by side, or the
+ * pieces of one line, so that lane l has element i at base + l * lane_step + i * stride. Pieces are
+ * scanned independently first; then the carry into each piece is computed serially and combined
+ * into all of its elements. The carry is the left operand of a forward scan and the right operand
+ * of a backward one: the body need not be commutative. */
 #include "ops/kernels/window/prefix_scan_body.h"
 
 #include <string.h>
@@ -6,16 +13,14 @@
 #include "ops/kernels/common/strided_loops.h"
 
 enum {
-  LANES = 128,      /* that are worked on together */
-  MAX_PIECES = 256, /* of a line */
-  MIN_LENGTH = 64,  /* of a piece */
-  MAX_BYTES = 16,   /* of an element */
-  GRAIN = 1 << 12   /* elements that are worth a worker */
+  LANES = 128,      /* lanes per call of the body */
+  MAX_PIECES = 256, /* pieces per line */
+  MIN_LENGTH = 64,  /* elements per piece */
+  MAX_BYTES = 16,   /* bytes per element */
+  GRAIN = 1 << 12   /* elements per worker, at least */
 };
 
-/* Lanes are lines side by side, or the pieces of one line; lane l has element i at base + l *
- * lane_step + i * step. Each step of all lanes is one call of the body. Pieces are scanned from
- * their own starts; then what lies before each is found, and combined into all of its elements. */
+/* A block of lanes; strides in elements. `strides` is the number of steps. */
 typedef struct scan_lanes {
   int64_t base, lane_step, lanes, stride, strides;
 } scan_lanes_t;
@@ -25,7 +30,7 @@ typedef struct scan_job {
   void *const *in;
   void *const *out;
   char *scratch;
-  int64_t units, per_group; /* blocks of lanes; in a group of lanes that are evenly apart */
+  int64_t units, per_group; /* blocks of lanes in all; per group of equidistant lanes */
 } scan_job_t;
 
 void native_body_scan_plan(native_body_scan_t *scan, int workers) {
@@ -39,16 +44,16 @@ void native_body_scan_plan(native_body_scan_t *scan, int workers) {
   scan->length = scan->count / scan->pieces;
 }
 
-static size_t offsets_bytes(const native_body_scan_t *scan) {
+static size_t carries_bytes(const native_body_scan_t *scan) {
   return scan->pieces > 1 ? (size_t)(scan->outer * (scan->pieces + 1) * scan->arrays * MAX_BYTES)
                           : 0;
 }
 
 size_t native_body_scan_scratch_bytes(const native_body_scan_t *scan) {
-  return (size_t)(scan->workers * scan->arrays * LANES * MAX_BYTES) + offsets_bytes(scan);
+  return (size_t)(scan->workers * scan->arrays * LANES * MAX_BYTES) + carries_bytes(scan);
 }
 
-/* result = body(left, right), `count` of them; steps in elements. */
+/* result = body(left, right) for `count` lanes; strides in elements, 0 for a scalar. */
 static void apply_body(const native_body_scan_t *scan, int64_t count, char *const *left,
                        int64_t left_step, char *const *right, int64_t right_step,
                        char *const *result) {
@@ -63,13 +68,12 @@ static void apply_body(const native_body_scan_t *scan, int64_t count, char *cons
     outs[k] = result[k];
   }
   hr_status_t st = op_body_run(NULL, scan->body, count, ins, steps, outs);
-  hr_status_release(st); /* bodies in lanes cannot fail */
+  hr_status_release(st); /* vectorised bodies cannot fail */
 }
 
-/* The same for `a` as what the scan has passed: a body need not be commutative, so that it is the
- * right operand where the scan runs backwards. */
-static void apply(const native_body_scan_t *scan, int64_t count, char *const *a, int64_t a_step,
-                  char *const *b, int64_t b_step, char *const *result) {
+/* Combines the carry `a` with `b`, in the operand order of the scan's direction. */
+static void combine_carry(const native_body_scan_t *scan, int64_t count, char *const *a,
+                          int64_t a_step, char *const *b, int64_t b_step, char *const *result) {
   if (scan->reverse)
     apply_body(scan, count, b, b_step, a, a_step, result);
   else
@@ -83,9 +87,9 @@ static void elements_at(const native_body_scan_t *scan, void *const *arrays, int
 
 /* --- lanes ------------------------------------------------------------------------------------ */
 
-/* The initial values are the left operand of every result. Where lines are in pieces they are part
- * of what lies before each piece; backward scans combine them with each result at the end. */
-static bool begins_with_init(const native_body_scan_t *scan) {
+/* Forward scans of whole lines start from the initial value. With pieces it is part of the carry
+ * into each piece; backward scans combine it with each result at the end, as the left operand. */
+static bool starts_from_init(const native_body_scan_t *scan) {
   return scan->pieces == 1 && !scan->reverse;
 }
 
@@ -97,20 +101,20 @@ static void scan_lanes(const scan_job_t *job, const scan_lanes_t *lanes, char *c
     elements_at(scan, job->in, lanes->base + i * lanes->stride, from);
     elements_at(scan, job->out, lanes->base + i * lanes->stride, to);
     if (i > 0)
-      apply(scan, lanes->lanes, carries, 1, from, lanes->lane_step, carries);
-    else if (begins_with_init(scan))
-      apply(scan, lanes->lanes, init, 0, from, lanes->lane_step, carries);
+      combine_carry(scan, lanes->lanes, carries, 1, from, lanes->lane_step, carries);
+    else if (starts_from_init(scan))
+      combine_carry(scan, lanes->lanes, init, 0, from, lanes->lane_step, carries);
     for (int k = 0; k < scan->arrays; k++) {
-      int64_t bytes = scan->bytes[k], apart = lanes->lane_step * bytes;
-      if (i == 0 && !begins_with_init(scan))
-        loop_copy_row(carries[k], from[k], lanes->lanes, bytes, apart, (int)bytes);
-      loop_copy_row(to[k], carries[k], lanes->lanes, apart, bytes, (int)bytes);
+      int64_t bytes = scan->bytes[k], lane_bytes = lanes->lane_step * bytes;
+      if (i == 0 && !starts_from_init(scan))
+        loop_copy_row(carries[k], from[k], lanes->lanes, bytes, lane_bytes, (int)bytes);
+      loop_copy_row(to[k], carries[k], lanes->lanes, lane_bytes, bytes, (int)bytes);
     }
   }
 }
 
-/* The lanes of a unit: a block of a group. */
-static scan_lanes_t lanes_of(const scan_job_t *job, int64_t unit) {
+/* The lanes of a unit of work: a block of a group. */
+static scan_lanes_t unit_lanes(const scan_job_t *job, int64_t unit) {
   const native_body_scan_t *scan = job->scan;
   int64_t group = unit / job->per_group, first = unit % job->per_group * LANES, lanes = scan->inner;
   scan_lanes_t block = {.lane_step = 1,
@@ -133,74 +137,74 @@ static void scan_units(void *context, int64_t begin, int64_t end, int worker) {
   for (int k = 0; k < job->scan->arrays; k++)
     carries[k] = job->scratch + (worker * job->scan->arrays + k) * LANES * MAX_BYTES;
   for (int64_t unit = begin; unit < end; unit++) {
-    scan_lanes_t lanes = lanes_of(job, unit);
+    scan_lanes_t lanes = unit_lanes(job, unit);
     scan_lanes(job, &lanes, carries);
   }
 }
 
 /* --- pieces ----------------------------------------------------------------------------------- */
 
-/* Where the carry into piece p of a line is kept; the one after the last piece is the line's. */
-static void offset_at(const scan_job_t *job, int64_t line, int64_t p, char **out_elements) {
+/* Address of the carry into piece p of a line; the one after the last piece is the line's total. */
+static void carry_address(const scan_job_t *job, int64_t line, int64_t p, char **out_elements) {
   const native_body_scan_t *scan = job->scan;
   char *offsets = job->scratch + scan->workers * scan->arrays * LANES * MAX_BYTES;
   for (int k = 0; k < scan->arrays; k++)
     out_elements[k] = offsets + ((line * (scan->pieces + 1) + p) * scan->arrays + k) * MAX_BYTES;
 }
 
-static int64_t element_of(const native_body_scan_t *scan, int64_t line, int64_t i) {
+static int64_t scan_element(const native_body_scan_t *scan, int64_t line, int64_t i) {
   return line * scan->count + (scan->reverse ? scan->count - 1 - i : i);
 }
 
-static bool has_offset(const native_body_scan_t *scan, int64_t piece) {
+static bool has_carry_in(const native_body_scan_t *scan, int64_t piece) {
   return piece > 0 || !scan->reverse;
 }
 
-static void find_offsets(const scan_job_t *job) {
+static void compute_carries(const scan_job_t *job) {
   const native_body_scan_t *scan = job->scan;
   char *offset[NATIVE_SCAN_MAX_ARRAYS], *next[NATIVE_SCAN_MAX_ARRAYS],
       *total[NATIVE_SCAN_MAX_ARRAYS];
   for (int64_t line = 0; line < scan->outer; line++) {
-    offset_at(job, line, 0, offset);
+    carry_address(job, line, 0, offset);
     for (int k = 0; k < scan->arrays; k++)
       memcpy(offset[k], job->in[scan->arrays + k], (size_t)scan->bytes[k]);
     for (int64_t p = 0; p < scan->pieces; p++) {
-      offset_at(job, line, p, offset);
-      offset_at(job, line, p + 1, next);
-      elements_at(scan, job->out, element_of(scan, line, (p + 1) * scan->length - 1), total);
-      if (has_offset(scan, p))
-        apply(scan, 1, offset, 1, total, 1, next);
+      carry_address(job, line, p, offset);
+      carry_address(job, line, p + 1, next);
+      elements_at(scan, job->out, scan_element(scan, line, (p + 1) * scan->length - 1), total);
+      if (has_carry_in(scan, p))
+        combine_carry(scan, 1, offset, 1, total, 1, next);
       else
         for (int k = 0; k < scan->arrays; k++) memcpy(next[k], total[k], (size_t)scan->bytes[k]);
     }
   }
 }
 
-static void add_offsets(void *context, int64_t begin, int64_t end, int worker) {
+static void combine_carries(void *context, int64_t begin, int64_t end, int worker) {
   const scan_job_t *job = context;
   const native_body_scan_t *scan = job->scan;
   char *offset[NATIVE_SCAN_MAX_ARRAYS], *piece[NATIVE_SCAN_MAX_ARRAYS];
   (void)worker;
   for (int64_t unit = begin; unit < end; unit++) {
     int64_t line = unit / scan->pieces, p = unit % scan->pieces;
-    if (!has_offset(scan, p)) continue;
+    if (!has_carry_in(scan, p)) continue;
     int64_t lowest = scan->reverse ? (p + 1) * scan->length - 1 : p * scan->length;
-    offset_at(job, line, p, offset);
-    elements_at(scan, job->out, element_of(scan, line, lowest), piece);
-    apply(scan, scan->length, offset, 0, piece, 1, piece);
+    carry_address(job, line, p, offset);
+    elements_at(scan, job->out, scan_element(scan, line, lowest), piece);
+    combine_carry(scan, scan->length, offset, 0, piece, 1, piece);
   }
 }
 
-/* What is left of a line behind its pieces, fewer elements than there are pieces. */
-static void finish_lines(const scan_job_t *job) {
+/* The remainder of each line after its pieces: fewer elements than pieces. */
+static void scan_remainders(const scan_job_t *job) {
   const native_body_scan_t *scan = job->scan;
   char *carry[NATIVE_SCAN_MAX_ARRAYS], *from[NATIVE_SCAN_MAX_ARRAYS], *to[NATIVE_SCAN_MAX_ARRAYS];
   for (int64_t line = 0; line < scan->outer; line++) {
-    offset_at(job, line, scan->pieces, carry);
+    carry_address(job, line, scan->pieces, carry);
     for (int64_t i = scan->pieces * scan->length; i < scan->count; i++) {
-      elements_at(scan, job->in, element_of(scan, line, i), from);
-      elements_at(scan, job->out, element_of(scan, line, i), to);
-      apply(scan, 1, carry, 1, from, 1, carry);
+      elements_at(scan, job->in, scan_element(scan, line, i), from);
+      elements_at(scan, job->out, scan_element(scan, line, i), to);
+      combine_carry(scan, 1, carry, 1, from, 1, carry);
       for (int k = 0; k < scan->arrays; k++) memcpy(to[k], carry[k], (size_t)scan->bytes[k]);
     }
   }
@@ -208,15 +212,15 @@ static void finish_lines(const scan_job_t *job) {
 
 static void scan_pieces(const scan_job_t *job, hr_workers_t *workers) {
   const native_body_scan_t *scan = job->scan;
-  find_offsets(job);
-  hr_workers_for(workers, scan->outer * scan->pieces, GRAIN / scan->length + 1, add_offsets,
+  compute_carries(job);
+  hr_workers_for(workers, scan->outer * scan->pieces, GRAIN / scan->length + 1, combine_carries,
                  (void *)job);
-  finish_lines(job);
+  scan_remainders(job);
 }
 
 /* --- backward scans ------------------------------------------------------------ */
 
-static void add_inits(void *context, int64_t begin, int64_t end, int worker) {
+static void combine_inits(void *context, int64_t begin, int64_t end, int worker) {
   const scan_job_t *job = context;
   const native_body_scan_t *scan = job->scan;
   char *init[NATIVE_SCAN_MAX_ARRAYS], *results[NATIVE_SCAN_MAX_ARRAYS];
@@ -237,5 +241,5 @@ void native_body_scan_run(const native_body_scan_t *scan, hr_workers_t *workers,
   hr_workers_for(workers, job.units, GRAIN / (scan->length * LANES) + 1, scan_units, &job);
   if (scan->pieces > 1) scan_pieces(&job, workers);
   if (scan->reverse)
-    hr_workers_for(workers, scan->outer * scan->count * scan->inner, GRAIN, add_inits, &job);
+    hr_workers_for(workers, scan->outer * scan->count * scan->inner, GRAIN, combine_inits, &job);
 }

@@ -1,3 +1,5 @@
+/* Selection of the vector loops of scan_lines_tiles.h, which is compiled once per vector width.
+ * Signed and unsigned sums and products share one loop. */
 #include "ops/kernels/window/scan_lines.h"
 
 #include <math.h>

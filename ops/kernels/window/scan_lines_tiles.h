@@ -1,12 +1,15 @@
-/* The loops of scan_lines.c for one width of vectors. Included once per width by simd_foreach.h.
+/* The loops of scan_lines.c for one vector width. Included once per width by simd_foreach.h.
  *
- * A vector's own prefix sums (scan) are found in rounds: in each, every lane is combined with the
- * one 1, 2, 4, ... lanes before it. What lies before the vector enters last, so that vectors wait
- * for one another only there: a        b c          d a        a b      b c        c d a        a b
- * a b c      a b c d       (lanes, each with what it is the total of) */
+ * Prefix sums within a vector take log2(lanes) rounds: in each, every lane is combined with the one
+ * 1, 2, 4, ... lanes before it. The carry from earlier vectors is combined last, so that only this
+ * one step is a serial dependency:
+ *
+ *   a        b          c            d             each lane, and what it is the sum of
+ *   a        a b        b c          c d           round 1
+ *   a        a b        a b c        a b c d       round 2 */
 #define SCAN_INLINE SIMD_VECTOR_TARGET static inline __attribute__((always_inline))
 
-/* Indices of the lanes from the i-th on. */
+/* Shuffle indices of the lanes from the i-th on. */
 #define LANES_2(i) i, (i) + 1
 #define LANES_4(i) LANES_2(i), LANES_2((i) + 2)
 #define LANES_8(i) LANES_4(i), LANES_4((i) + 4)
@@ -22,13 +25,13 @@
 #define COUNT_8 2
 #endif
 
-/* The vector with its lanes moved by `apart`, N of them, and `none` where there are no others. */
+/* The vector shifted by `apart` of its N lanes; `none`, the identity, is shifted in. */
 #define MOVED(N, apart)                                            \
   (back ? __builtin_shufflevector(v, none, LANES_##N((apart) % N)) \
         : __builtin_shufflevector(none, v, LANES_##N(N - (apart) % N)))
 
-/* Of vectors of N elements T under BOTH, an expression of vectors a and b of which `none` leaves
- * others as they are; A: accumulators under g. */
+/* Scan of vectors of N elements T. BOTH: an expression in the vectors a and b; none_: its
+ * identity; A: the type of the carry, g: the op on it. */
 #define SCAN_OF(N, name, T, A, BOTH, none_, g)                                                    \
   typedef T SIMD_VECTOR_NAME(name##_t) __attribute__((vector_size(SIMD_VECTOR_BYTES)));           \
   typedef T SIMD_VECTOR_NAME(name##_loose_t)                                                      \
@@ -77,8 +80,7 @@
 #define SCAN_4(...) SCAN_JOIN(COUNT_4, __VA_ARGS__)
 #define SCAN_8(...) SCAN_JOIN(COUNT_8, __VA_ARGS__)
 
-/* As scalar.h has it: what is not a number stays, and of two zeros the larger is the positive one.
- */
+/* As scalar.h defines them: NaN wins, and -0 is less than +0. */
 #define MASK(x) ((__typeof__(a > b))(x))
 #define CHOOSE(m) ((MASK(a) & (m)) | (MASK(b) & ~(m)))
 #define FLOAT_MAXIMUM (CHOOSE((a > b) | (a != a)) & (MASK(a) | ~(a == b)))

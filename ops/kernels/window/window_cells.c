@@ -1,8 +1,11 @@
+/* The rows under a result are a Cartesian product of one range of input indices per dimension. The
+ * ranges are tabulated when planned, since padding and dilation make them irregular; the list is
+ * built dimension by dimension, in place. */
 #include "ops/kernels/window/window_cells.h"
 
 #include "ops/kernels/common/strided_loops.h"
 
-#define MAX_TABLE (1 << 20) /* results along a dimension */
+#define MAX_TABLE (1 << 20) /* results along a dimension, at most */
 
 static hr_status_t plan_covers(hr_arena_t *arena, window_cells_t *cells, int d,
                                const hlo_window_dim_t *w, int64_t n) {
@@ -61,7 +64,7 @@ int64_t window_cells_list(const window_cells_t *cells, const int64_t *index, int
     window_input_range_t cover = cells->covers[d][index[d]];
     int64_t stride = cells->cover_steps[d] * cells->strides[d];
     if (cover.count == 0) return 0;
-    for (int64_t p = count - 1; p >= 0; p--) { /* from the end, as the list grows into itself */
+    for (int64_t p = count - 1; p >= 0; p--) { /* from the end: the list grows in place */
       int64_t base = offsets[p] + cover.first * cells->strides[d];
       for (int64_t k = cover.count - 1; k >= 0; k--)
         offsets[p * cover.count + k] = base + k * stride;

@@ -1,3 +1,5 @@
+/* The loop sets of window_rows.h: one macro, ROWS, defines all loops of an op on a type. Sums of
+ * f32 are scanned in f64, so that long prefix sums keep their precision. */
 #include "ops/kernels/window/window_rows.h"
 
 #include <string.h>
@@ -7,12 +9,12 @@
 
 NATIVE_OPTIMIZE
 
-enum { TOTAL_LANES = 32 }; /* accumulators side by side */
+enum { TOTAL_LANES = 32 }; /* independent accumulators of a total */
 
-/* name: of the set; T: elements; A: accumulators of scans (f64 for sums of f32, which stay exact
- * enough however long the line is); f and g: the op on T and on A. */
+/* name: suffix of the functions; T: element type; A: accumulator type of scans; f and g: the op
+ * on T and on A. */
 #define ROWS(name, T, A, f, g)                                                                     \
-  /* The first places, which need not read what they write: results that are not in the caches are \
+  /* The first rows initialise the result without reading it: results outside the caches are        \
    * only written. */                                                                              \
   NATIVE_INLINE int64_t start_lanes_##name(T *restrict to, const void *init, const T *from,        \
                                            const int64_t *offsets, int64_t count, int64_t lanes) { \
