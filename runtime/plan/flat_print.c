@@ -1,3 +1,5 @@
+/* Text of a flat plan: steps with operands, results and costs, then buffers with storage, size and
+ * lifetime. For --dump and tests. */
 #include "ir/print.h"
 #include "plan/flat.h"
 

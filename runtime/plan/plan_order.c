@@ -1,3 +1,6 @@
+/* Order of instructions: live ones (needed by the root or by an effect) in program order, with each
+ * get-tuple-element moved up to its operand. One backward sweep for liveness, one list of elements
+ * per tuple; linear. */
 #include "plan/plan_order.h"
 
 /* A custom call says itself whether it has effects; all other ops by their trait. */

@@ -126,12 +126,6 @@ bool pass_body_is_binary(const hlo_computation_t *body, hlo_opcode_t *out_op) {
 
 /* ---- shapes ---- */
 
-int64_t pass_count(const hlo_shape_t *shape) {
-  int64_t count = 1;
-  for (int d = 0; d < shape->rank; d++) count *= shape->dims[d];
-  return count;
-}
-
 bool pass_keeps_order(hr_ints_t permutation, const hlo_shape_t *result) {
   int64_t last = -1;
   for (int64_t d = 0; d < permutation.count; d++) {

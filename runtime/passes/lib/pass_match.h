@@ -28,8 +28,6 @@ static inline bool pass_is_scalar_constant(const hlo_instr_t *instr) {
 /* The body of a reduction, scatter, ... if it is one op of its two parameters in either order
  * (commutative). */
 bool pass_body_is_binary(const hlo_computation_t *body, hlo_opcode_t *out_op);
-/* Elements of a static array. */
-int64_t pass_count(const hlo_shape_t *shape);
 /* Are the sizes, without those that are 1, the same in this order? Then one is a reshape of the
  * other, dimension by dimension. */
 bool pass_same_without_ones(const hlo_shape_t *a, const hlo_shape_t *b);

@@ -11,7 +11,7 @@ static hr_ints_t dims_of(const hlo_instr_t *instr) {
 static bool transpose_is_free(pass_rewrite_t *rewrite, const hlo_instr_t *x, int depth) {
   if (x->op == HLO_IOTA || (x->op == HLO_BROADCAST && x->operands[0]->shape->rank < 2)) return true;
   if (x->op == HLO_BROADCAST)
-    return pass_count(x->operands[0]->shape) * MUCH_SMALLER <= pass_count(x->shape);
+    return hlo_shape_elements(x->operands[0]->shape) * MUCH_SMALLER <= hlo_shape_elements(x->shape);
   if (depth == MAX_DEPTH || pass_use_count(rewrite, x) > 1) return false;
   if (x->op == HLO_TRANSPOSE) return depth > 0;
   if (!hlo_op_is(x->op, OP_ELEMENTWISE)) return false;

@@ -25,7 +25,7 @@ static hlo_instr_t *known_branch(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
 
 static bool is_small(const hlo_shape_t *shape) {
   return hlo_shape_is_array(shape) && !hlo_shape_is_dynamic(shape) &&
-         pass_count(shape) <= MAX_ELEMENTS;
+         hlo_shape_elements(shape) <= MAX_ELEMENTS;
 }
 
 static bool is_structure(hlo_opcode_t op) {

@@ -380,7 +380,7 @@ static hlo_instr_t *as_few_terms(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
     return NULL;
   int64_t terms = sides[0].x->shape->dims[sides[0].contracting.data[0]];
   if (!pass_is_plain_float(dtype) || !pass_is_plain_float(sides[0].x->shape->dtype) ||
-      terms > FEW_TERMS || pass_count(dot->shape) < MANY_SUMS || was_integer(sides[many].x))
+      terms > FEW_TERMS || hlo_shape_elements(dot->shape) < MANY_SUMS || was_integer(sides[many].x))
     return NULL;
   for (int64_t i = 0; i < terms; i++) {
     hlo_instr_t *x = term_of(rewrite, &sides[many], i, wide),
@@ -458,7 +458,7 @@ static hlo_instr_t *convolution_as_dot(pass_rewrite_t *rewrite, hlo_instr_t *con
       hlo_attr_int(conv, HLO_ATTR_BATCH_GROUP_COUNT) > 1)
     return NULL;
   if (labels->lhs_unused || labels->rhs_unused || labels->out_unused ||
-      hlo_attr_has(conv, HLO_ATTR_SPARSITY_CONFIG) || !pass_count(conv->shape) ||
+      hlo_attr_has(conv, HLO_ATTR_SPARSITY_CONFIG) || !hlo_shape_elements(conv->shape) ||
       !classify(conv, labels, along))
     return NULL;
   int count = contracted_dims(labels, along, left, right);

@@ -16,13 +16,14 @@ static hr_ints_t ints(const hlo_instr_t *instr, hlo_attr_key_t key) {
 /* Element j of the only index vector, as a scalar. */
 static hlo_instr_t *index_at(pass_rewrite_t *rewrite, hlo_instr_t *flat, int64_t j) {
   hlo_slice_dim_t part = {j, j + 1, 1};
-  hlo_instr_t *one = pass_count(flat->shape) == 1 ? flat : pass_build_slice(rewrite, flat, &part);
+  hlo_instr_t *one =
+      hlo_shape_elements(flat->shape) == 1 ? flat : pass_build_slice(rewrite, flat, &part);
   return one ? hlo_build_reshape(&rewrite->builder, one, hlo_shape_scalar(flat->shape->dtype))
              : NULL;
 }
 
 static hlo_instr_t *flat_indices(pass_rewrite_t *rewrite, hlo_instr_t *indices) {
-  int64_t count = pass_count(indices->shape);
+  int64_t count = hlo_shape_elements(indices->shape);
   const hlo_shape_t *shape = pass_shape(rewrite, indices->shape->dtype, 1, &count);
   return shape ? hlo_build_reshape(&rewrite->builder, indices, shape) : NULL;
 }
@@ -52,7 +53,8 @@ static hlo_instr_t *simplify_one_gather(pass_rewrite_t *rewrite, hlo_instr_t *in
   if (ints(instr, HLO_ATTR_OPERAND_BATCHING_DIMS).count) return NULL;
   hlo_instr_t *starts[HLO_MAX_RANK], *indices = instr->operands[1], *x = instr->operands[0];
   hr_ints_t map = ints(instr, HLO_ATTR_START_INDEX_MAP);
-  if (pass_count(indices->shape) != map.count || !map.count || x->shape->rank == 0) return NULL;
+  if (hlo_shape_elements(indices->shape) != map.count || !map.count || x->shape->rank == 0)
+    return NULL;
   hlo_instr_t *flat = flat_indices(rewrite, indices);
   if (!flat) return NULL;
   build_starts(rewrite, flat, map, x->shape->rank, starts);
@@ -75,7 +77,7 @@ static bool find_window(const hlo_instr_t *scatter, int64_t sizes[HLO_MAX_RANK])
     if (sizes[d] > whole->dims[d]) return false;
     written *= sizes[d];
   }
-  return written == pass_count(updates);
+  return written == hlo_shape_elements(updates);
 }
 
 static bool is_one_scatter(const hlo_instr_t *instr, int64_t sizes[HLO_MAX_RANK]) {
@@ -83,8 +85,8 @@ static bool is_one_scatter(const hlo_instr_t *instr, int64_t sizes[HLO_MAX_RANK]
   hr_dtype_t dtype = instr->operands[1]->shape->dtype;
   int64_t components = ints(instr, HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS).count;
   if ((dtype != HR_S32 && dtype != HR_S64) || !components) return false;
-  return pass_count(instr->operands[1]->shape) == components && find_window(instr, sizes) &&
-         pass_count(instr->operands[2]->shape) > 0;
+  return hlo_shape_elements(instr->operands[1]->shape) == components && find_window(instr, sizes) &&
+         hlo_shape_elements(instr->operands[2]->shape) > 0;
 }
 
 /* Is the whole window inside? A scalar. */

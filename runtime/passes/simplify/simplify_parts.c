@@ -201,7 +201,7 @@ static hlo_instr_t *pad_as_slice(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
 static hlo_instr_t *simplify_pad(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operands[0], *value = instr->operands[1];
   bool same = x->op == HLO_BROADCAST && x->operands[0] == value;
-  if (same || !pass_count(x->shape)) return pass_build_fill(rewrite, value, instr->shape);
+  if (same || !hlo_shape_elements(x->shape)) return pass_build_fill(rewrite, value, instr->shape);
   return pad_as_slice(rewrite, instr);
 }
 
@@ -247,7 +247,7 @@ static hlo_instr_t *simplify_dynamic_slice(pass_rewrite_t *rewrite, hlo_instr_t 
 static hlo_instr_t *simplify_update(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operands[0], *update = instr->operands[1];
   if (hlo_shape_same_dims(x->shape, update->shape)) return update;
-  if (!pass_count(update->shape)) return x;
+  if (!hlo_shape_elements(update->shape)) return x;
   return without_idle_starts(rewrite, instr, 2, update->shape->dims);
 }
 

@@ -34,7 +34,8 @@ hlo_instr_t *simplify_splats(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
     return NULL;
   if (!(model = model_of(instr))) return NULL;
   const hlo_shape_t *narrow = model->operands[0]->shape;
-  if (pass_count(narrow) == pass_count(instr->shape) && narrow->rank == instr->shape->rank)
+  if (hlo_shape_elements(narrow) == hlo_shape_elements(instr->shape) &&
+      narrow->rank == instr->shape->rank)
     return NULL;
   for (int k = 0; k < instr->operand_count; k++) {
     hlo_instr_t *operand = instr->operands[k],

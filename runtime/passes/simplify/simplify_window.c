@@ -42,7 +42,7 @@ static bool has_few_positions(const hlo_instr_t *instr, const hlo_window_t *wind
     positions *= w->size;
     if (positions > MAX_POSITIONS) return false;
   }
-  return pass_count(instr->shape) >= MIN_RESULTS;
+  return hlo_shape_elements(instr->shape) >= MIN_RESULTS;
 }
 
 static hlo_instr_t *padded(pass_rewrite_t *rewrite, hlo_instr_t *x, hlo_instr_t *with,
@@ -128,7 +128,8 @@ hlo_instr_t *simplify_window(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
     return NULL;
   if (has_padding(window) && !pass_is_neutral(op, instr->operands[1])) return NULL;
   int d = running_dim(instr, window);
-  if (d >= 0 && window->dims[d].size <= MAX_TOTALS && pass_count(instr->shape) >= MIN_RESULTS)
+  if (d >= 0 && window->dims[d].size <= MAX_TOTALS &&
+      hlo_shape_elements(instr->shape) >= MIN_RESULTS)
     return running_totals(rewrite, instr, d, window->dims[d].pad_high > 0, op);
   if (!has_few_positions(instr, window)) return NULL;
   return combine(rewrite, instr, window, op);
