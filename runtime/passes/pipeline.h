@@ -9,7 +9,7 @@ typedef struct pass_options {
   const char *dump_dir;   /* NULL: none. Gets NN_PASS.hlo after each pass that changed something,
                              00_read.hlo before */
   const char *stop_after; /* NULL: all passes; else the name of the last one, in its first round */
-  bool keep_collectives; /* neither move nor join them: a process alone, or beside other programs */
+  bool keep_collectives;  /* no PEERS passes: one process, or peers that run other programs */
   bool verify; /* after each pass; always in builds with sanitizers, and with HLORUN_VERIFY=1 */
 } pass_options_t;
 

@@ -1,3 +1,5 @@
+/* Relabelling of convolutions: the same convolution of operands, or into a result, whose dimensions
+ * were permuted. Only dimension labels change; kernel, window and groups stay. */
 #include "passes/lib/pass_conv.h"
 
 bool pass_conv_is_plain(const hlo_instr_t *conv) {

@@ -1,3 +1,6 @@
+/* Structural equality and hashing of instructions and computations. Equal instructions have equal
+ * hashes. Attributes of rare kinds are equal only if they are the same object, and literals are
+ * hashed up to HASHED_BYTES. Operands of commutative ops are hashed, not compared, in any order. */
 #include "passes/lib/pass_equal.h"
 
 #include <string.h>

@@ -1,3 +1,6 @@
+/* Matching helpers and builders for rules: splats, neutral elements, commutative bodies, shapes.
+ * Splats are read through broadcasts and reshapes. Builders return NULL after a failure, which
+ * sticks to the rewrite's builder, so that rules need no checks in between. */
 #include "passes/lib/pass_match.h"
 
 #include <math.h>

@@ -1,3 +1,9 @@
+/* Inserts probes: custom calls that record an array while the program runs.
+ *
+ *   y = add(a, b)   ->   y = add(a, b); custom-call(y), target="interpreter.probe", probe_id="y"
+ *
+ * The computations that run step by step are visited from the entry; each probe follows its
+ * operand. */
 #include "passes/program/insert_probes.h"
 
 #include <regex.h>

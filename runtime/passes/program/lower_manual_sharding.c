@@ -1,3 +1,12 @@
+/* Lowers shard_map (manual computations of the Shardy dialect) to a per-partition program:
+ *
+ *   l = GlobalToLocalShape(x: f32[8]); ..l.. ; g = LocalToGlobalShape(r: f32[2])
+ *     ->   x: f32[2], and both markers are identities
+ *
+ * Parameters and results get the shape of their shard, as the markers that use them state. Calls
+ * that contain markers are inlined first. Between parameters, markers and results values may only
+ * be passed on (tuples, calls); anything computed on a global value needs a partitioner and is
+ * refused. */
 #include "passes/program/lower_manual_sharding.h"
 
 #include <string.h>

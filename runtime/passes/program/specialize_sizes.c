@@ -1,3 +1,10 @@
+/* Specialization of a program for the actual sizes of its arguments: shapes with dynamic dimensions
+ * become static, in program order, by the shape functions that steps would use at run time:
+ *
+ *   f32[<=8] p, actual size 3   ->   f32[3] p; get-dimension-size(p) -> 3
+ *
+ * Refused (pass_can_specialise): programs with feeds, messages or random state, which a copy could
+ * not share, and sizes that depend on values. Linear in the module. */
 #include "passes/program/specialize_sizes.h"
 
 #include "ops/rules/dynamic_shape.h"

@@ -1,4 +1,9 @@
-/* Identities of bits, comparisons and choices. All exact. */
+/* Identities of bits, comparisons and selects:
+ *
+ *   and(p, true) -> p          not(x < y) -> x >= y   (integers)      x < y || x == y -> x <= y
+ *   select(true, a, b) -> a    select(p, a, a) -> a                   shift by all bits -> 0
+ *
+ * Exact. With NaN the negation of "less" is no comparison, so floats negate only equality. */
 #include "passes/lib/pass_range.h"
 #include "passes/simplify/simplify.h"
 

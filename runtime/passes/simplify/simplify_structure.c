@@ -1,4 +1,11 @@
-/* Tuples and their elements, copies, choices that are known. */
+/* Tuples, copies and custom calls without effect:
+ *
+ *   gte(tuple(a, b), 0)              ->   a
+ *   tuple(gte(t, 0), gte(t, 1))      ->   t
+ *   copy(x)                          ->   x          equal layouts
+ *   while whose condition is false   ->   its initial state
+ *
+ * Exact. Ops that change dynamic sizes are left alone. */
 #include "passes/simplify/simplify.h"
 
 static bool layouts_equal(const hlo_shape_t *a, const hlo_shape_t *b) {
