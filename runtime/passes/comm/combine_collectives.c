@@ -1,8 +1,8 @@
 /* The combiner: small all-reduces of one kind that do not depend on each other become one with
  * several operands, which its kernel sends as one message:
  *
- *   a' = all-reduce(a); b' = all-reduce(b)   ->   t = all-reduce(a, b); a' = gte(t, 0); b' = gte(t,
- * 1)
+ *   p = all-reduce(a)   ->   t = all-reduce(a, b)
+ *   q = all-reduce(b)        p = gte(t, 0), q = gte(t, 1)
  *
  * Collectives are taken in the order in which they become ready (comm_graph.h). Consecutive ones of
  * one level, up to HLORUN_COMBINE bytes in total, become one at the position of the last. A

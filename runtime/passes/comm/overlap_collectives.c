@@ -1,8 +1,9 @@
-/* Overlap of communication and computation: collectives are split into a start and a done, with the
+/* Overlap of communication and computation: collectives are split into a start and a done, with
  * independent computation between them:
  *
- *   y = all-reduce(x); z = dot(a, b)   ->   s = all-reduce-start(x); z = dot(a, b); y =
- * all-reduce-done(s)
+ *   y = all-reduce(x)   ->   s = all-reduce-start(x)
+ *   z = dot(a, b)            z = dot(a, b)
+ *                            y = all-reduce-done(s)
  *
  * The start goes where the operands are ready, the done where the result is first used
  * (comm_order.h). A collective with less than MIN_HIDDEN_NS of computation between the halves stays

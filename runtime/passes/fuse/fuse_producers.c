@@ -1,11 +1,10 @@
 /* Producer-consumer fusion. For each instruction in reverse program order, the first that applies:
  *
- *   1. all users are clusters that may absorb it, and that pays     cloned into each, never in
- * memory
- *   2. users that read it element by element can be merged          then 1 again
- *   3. some clusters gain by computing it themselves                cloned into those
- *   4. an adjacent cluster can write it as a further root           computed along the way
- *   5. otherwise                                                    a cluster of its own
+ *   1. all users are clusters that may absorb it, profitably       cloned into each of them
+ *   2. users that read it element by element can be merged         then 1 again
+ *   3. some clusters gain by computing it themselves               cloned into those
+ *   4. an adjacent cluster can write it as a further root          computed along the way
+ *   5. otherwise                                                   a cluster of its own
  *
  * Absorbing saves a write and a read; it costs evaluations at more elements and code that is
  * generated more than once. */

@@ -1,11 +1,12 @@
 /* Gathers and scatters of one window:
  *
- *   gather(x, at)       ->   dynamic-slice(x, at)             both clamp starts that are out of
- * range scatter(x, at, u)   ->   dynamic-update-slice(x, v, at) v = select(at is inside,
- * body(x[at], u), x[at])
+ *   gather(x, at)       ->   dynamic-slice(x, at)
+ *   scatter(x, at, u)   ->   dynamic-update-slice(x, v, at)
+ *                            where v = select(at is inside, body(x[at], u), x[at])
  *
- * A scatter drops a window that is not inside; the update then writes the old values. Element
- * updates in loops (a.at[i].add(v)) become generated code this way. Exact. */
+ * Gather and dynamic-slice both clamp starts that are out of range. A scatter drops a window that
+ * is not inside; the update then writes the old values. Element updates in loops (a.at[i].add(v))
+ * become generated code this way. Exact. */
 #include "passes/simplify/simplify.h"
 
 static hr_ints_t attr_ints(const hlo_instr_t *instr, hlo_attr_key_t key) {
