@@ -196,7 +196,7 @@ static hr_status_t make_code(const compiler_options_t *options, compiled_program
   hr_status_t st = NULL;
   if (!options->compiled) return NULL;
   if (!jit.dump_to)
-    HR_TRY(jit_cache_open(&cache, &jit.cache)); /* code that is kept has no text to be written */
+    HR_TRY(jit_cache_open(&cache, &jit.cache)); /* cached code has no text to dump */
   bool is_large = options->start_workers && can_use_workers(program->module);
   if (is_large && options->may_open_early && jit_cache_is_empty(jit.cache))
     llvm_preload_begin(program->module, &preload);

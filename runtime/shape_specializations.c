@@ -152,7 +152,7 @@ static hr_status_t check_same_communication(const specializations_t *specializat
 
 /* --- compilation --- */
 
-/* A folder for each beside the stages of the program itself. */
+/* Each specialization is dumped to a subfolder of the program's folder. */
 static hr_status_t dump_dir(hr_arena_t *arena, const specializations_t *specializations,
                             const char **out_folder) {
   char path[4096];
@@ -196,7 +196,7 @@ static hr_status_t make(specializations_t *specializations, hlo_value_t *const *
 }
 
 static void clear(specialization_t *variant) {
-  if (variant->machine) { /* nobody may look at an instruction of it any more */
+  if (variant->machine) { /* progress reports may still refer to its instructions */
     const exec_machine_options_t *options =
         exec_machine_options(exec_compiled_machine(variant->machine));
     if (options->current) atomic_store(options->current, NULL);
@@ -206,7 +206,7 @@ static void clear(specialization_t *variant) {
   variant->machine = NULL;
 }
 
-/* The sizes are kept also of what cannot be made, so that nobody tries again. */
+/* Failed sizes are cached too, so that they are not compiled again. */
 static void fill(specializations_t *specializations, hlo_value_t *const *args,
                  specialization_t *variant) {
   clear(variant);

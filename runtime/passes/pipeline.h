@@ -13,8 +13,9 @@ typedef struct pass_options {
   bool verify; /* after each pass; always in builds with sanitizers, and with HLORUN_VERIFY=1 */
 } pass_options_t;
 
-/* Errors: NO_MEMORY, UNAVAILABLE for files of the dump; INTERNAL, naming the pass, if what it made
- * does not verify. */
+/* Runs the pipeline over the module.
+ * Errors: NO_MEMORY; UNAVAILABLE for dump files; INTERNAL, naming the pass, if its result does not
+ * verify. */
 hr_status_t pass_run_all(hlo_module_t *module, const pass_options_t *options);
 /* Is there a pass of this name? */
 bool pass_exists(const char *name);

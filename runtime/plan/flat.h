@@ -144,7 +144,7 @@ typedef struct flat_plan {
   const flat_combiner_t *combiners; /* the last one first */
   const plan_t *plan;
   bool is_reference; /* the reference machine runs all of it: nothing below is set */
-  int step_count, buffer_count, slot_count; /* slots: kept values */
+  int step_count, buffer_count, slot_count; /* slots: boxed values */
   flat_step_t *steps;
   flat_buffer_t *buffers;
   size_t arena_bytes;

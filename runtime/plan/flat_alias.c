@@ -60,8 +60,8 @@ static bool reverses_only_unit_dims(const hlo_instr_t *instr) {
   return true;
 }
 
-/* A part of an array is one piece if it is whole in all dimensions behind the first that is longer
- * than 1. */
+/* A slice is contiguous if it is full in all dimensions after the first one that is longer than 1.
+ */
 static bool is_contiguous(const hlo_instr_t *instr, size_t *out_offset_bytes) {
   const hlo_shape_t *in = instr->operands[0]->shape, *out = instr->shape;
   const hlo_slice_t *slice = hlo_attr_slice(instr);

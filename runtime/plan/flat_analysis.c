@@ -29,7 +29,7 @@ static bool has_boxed_operand(const hlo_instr_t *instr, const bool *is_boxed) {
   return false;
 }
 
-/* A pair whose operands are kept cannot be laid out after all. */
+/* A pair with boxed operands cannot be laid out after all. */
 static bool needs_boxing(const hlo_instr_t *instr, const bool *is_boxed,
                          const flat_analysis_t *analysis) {
   const hlo_instr_t **done = &analysis[instr->parent->id].done[instr->id];
@@ -48,7 +48,8 @@ static bool needs_boxing(const hlo_instr_t *instr, const bool *is_boxed,
   return false;
 }
 
-/* Goes from a leaf of a value to the operand that it is taken from; false at its origin. */
+/* Moves from a leaf of a value to the leaf of an operand that it is a copy of. False at its origin.
+ */
 static bool trace_to_operand(const flat_analysis_t *analysis, const hlo_instr_t **instr,
                              int *leaf) {
   const hlo_instr_t *at = *instr;

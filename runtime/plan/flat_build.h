@@ -7,14 +7,14 @@
 
 /* Facts about a computation, found before layout. */
 typedef struct flat_analysis {
-  bool is_dynamic;          /* some value in it, or in what it applies, has a dynamic size */
-  const bool *is_boxed;     /* per instruction: its result is kept as a value */
+  bool is_dynamic;          /* some value in it or in a called computation has a dynamic size */
+  const bool *is_boxed;     /* per instruction: the result is kept as a value */
   const int *passed_leaves; /* per leaf of the root: the leaf of the parameters that it is,
                                unchanged; -1: another value */
   const hlo_instr_t *
       *done; /* per instruction: the end of the transfer that it begins, if both can be laid out */
 } flat_analysis_t;
-/* By computation id, for those that the plan has. */
+/* Analyses all planned computations; the result is indexed by computation id. */
 hr_status_t flat_analyse(hr_arena_t *arena, const plan_t *plan, const flat_analysis_t **out_facts);
 /* Can the computations that this instruction calls be laid out inside its caller? */
 bool flat_can_inline(const flat_analysis_t *analysis, const hlo_instr_t *instr);
@@ -79,9 +79,9 @@ typedef struct flat_builder {
 typedef struct flat_frame {
   const plan_body_t *body;
   const flat_analysis_t *analysis;
-  const flat_ref_t **leaves; /* by instruction id: where its leaves are */
-  int *slots;                /* by instruction id: its kept value, -1: none */
-  const bool *updated;       /* by instruction id: something may update it in place */
+  const flat_ref_t **leaves; /* by instruction id: locations of its leaves */
+  int *slots;                /* by instruction id: value slot, -1: none */
+  const bool *updated;       /* by instruction id: may be updated in place */
 } flat_frame_t;
 
 static inline int flat_now(const flat_builder_t *builder) { return (int)builder->steps.count; }

@@ -15,7 +15,7 @@ static bool is_vectorisable(const hlo_instr_t *instr) {
          (is_plain || instr->op == HLO_PARAMETER || (instr->op == HLO_CONSTANT && instr->literal));
 }
 
-/* Of two scalars of one type, whose combination is one more of them? */
+/* Two parameters and a result of one scalar type, and elementwise ops only? */
 static bool can_vectorise(const hlo_computation_t *computation) {
   if (computation->params.count != 2) return false;
   hr_dtype_t dtype = computation->root->shape->dtype;
@@ -40,7 +40,7 @@ static hr_status_t vectorise_instr(hr_arena_t *arena, const hlo_instr_t *instr,
                                    : combined_shape(arena, instr->shape->dtype, &copy->shape);
 }
 
-/* A constant, in all elements. */
+/* A broadcast of a scalar constant. */
 static hr_status_t broadcast_constant(hr_arena_t *arena, hlo_instr_t *constant, hlo_instr_t *copy) {
   hlo_attr_t *no_dims;
   HR_TRY(HR_NEW(arena, &no_dims));
@@ -119,8 +119,7 @@ static bool has_combiner(const flat_plan_t *flat, const hlo_computation_t *compu
   return false;
 }
 
-/* Code that may not write over its first operand, or wants more room than its callers have, is of
- * no use. */
+/* Usable code may overwrite its first operand, and fits into the callers' scratch memory. */
 static bool is_usable(const op_native_step_t *prepared) {
   return prepared->plan && prepared->reuse && (prepared->reuse[0] & 1) &&
          prepared->scratch_bytes <= FLAT_COMBINER_SCRATCH_BYTES;

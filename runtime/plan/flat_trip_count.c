@@ -125,7 +125,7 @@ static int count_uses(const hlo_computation_t *computation, const hlo_instr_t *i
   return count;
 }
 
-/* Does anything behind the loop read element k, or the whole state? */
+/* Is element k, or the whole state, read after the loop? */
 static bool is_read_after(const hlo_instr_t *loop, int k) {
   if (loop->parent->root == loop) return true;
   for (size_t i = 0; i < loop->parent->instrs.count; i++) {

@@ -41,7 +41,7 @@ typedef struct plan {
   hr_arena_t arena;
   const hlo_module_t *module;
   plan_grid_t grid;
-  plan_body_t **bodies; /* by computation id; NULL for those that nothing runs */
+  plan_body_t **bodies; /* by computation id; NULL: nothing runs it */
   const plan_body_t *entry;
   bool communicates;      /* some reachable instruction communicates */
   bool has_dynamic_sizes; /* some value's sizes are known only at run time */

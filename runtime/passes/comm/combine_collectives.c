@@ -57,7 +57,7 @@ static bool can_combine(const comm_node_t *a, const comm_node_t *b) {
 
 typedef struct joining {
   comm_graph_t graph;
-  int *group; /* by node: the first node of what it is joined with; -1: nothing */
+  int *group; /* by node: the first node of its group; -1: not combined */
   bool any;
 } joining_t;
 

@@ -8,7 +8,7 @@
 #include "passes/fuse/fuse_cost.h"
 #include "passes/lib/pass_rewrite.h"
 
-#define MAX_VISITS 50000000 /* instructions looked at in searches for what collectives need */
+#define MAX_VISITS 50000000 /* instructions visited by all searches */
 #define FLOPS_PER_NS 50.0
 #define DEFAULT_TRIP_COUNT 16 /* of a loop */
 
@@ -135,7 +135,7 @@ static hr_status_t list_nodes(hr_arena_t *arena, comm_graph_t *graph) {
   return NULL;
 }
 
-/* --- what they need --- */
+/* --- dependences --- */
 
 /* By instruction: the highest level of the collectives that it needs, itself included. */
 static hr_status_t find_levels(hr_arena_t *arena, comm_graph_t *graph) {

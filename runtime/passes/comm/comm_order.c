@@ -50,7 +50,7 @@ static hr_status_t find_keys(hr_arena_t *arena, ordering_t *ordering) {
   return NULL;
 }
 
-/* Marks what is not listed yet of all that `instr` needs; gives the number of them. */
+/* Marks the unlisted transitive operands of `instr`; returns their number. */
 static size_t mark_unlisted(ordering_t *ordering, const hlo_instr_t *instr) {
   size_t depth = 0, count = 0;
   ordering->stack[depth++] = instr->id;
@@ -74,7 +74,8 @@ static int compare_positions(const void *a, const void *b, void *context) {
   return (x > y) - (x < y);
 }
 
-/* What waits for no collective first, so that it runs while one is under way. */
+/* Lists by key: instructions that depend on no collective come first and overlap with the transfer.
+ */
 static hr_status_t emit_ids(ordering_t *ordering, size_t count) {
   qsort_r(ordering->ids, count, sizeof *ordering->ids, compare_positions, ordering->key);
   for (size_t i = 0; i < count; i++)

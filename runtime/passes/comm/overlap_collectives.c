@@ -29,7 +29,7 @@ typedef struct plan {
   bool any;
 } plan_t;
 
-/* Sums what is computed between the halves. */
+/* Sums the cost of the instructions between start and done of each collective. */
 static hr_status_t find_splits(hr_arena_t *arena, plan_t *plan) {
   const comm_graph_t *graph = &plan->graph;
   double now_ns = 0, *begun_ns;

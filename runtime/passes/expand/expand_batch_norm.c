@@ -115,7 +115,7 @@ static bool is_norm(hlo_opcode_t opcode) {
          opcode == HLO_BATCH_NORM_GRAD;
 }
 
-/* Not what is dynamic, empty, or of a type whose rounding nobody relies on. */
+/* Static, non-empty operands of plain float types. */
 static bool can_expand(const hlo_instr_t *instr) {
   if (!is_norm(instr->op) || hlo_shape_is_dynamic(instr->shape) ||
       !hlo_shape_elements(instr->operands[0]->shape))

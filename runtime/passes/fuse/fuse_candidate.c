@@ -24,7 +24,7 @@ bool fuse_is_fusible(const fuse_graph_t *graph, const hlo_instr_t *instr) {
 
 /* --- who uses it, and where --- */
 
-/* Good until the next one is entered. */
+/* The entry of a cluster in the list; valid until the next one is added. */
 static hr_status_t find_or_add_candidate(fuse_producer_t *producer, fuse_cluster_t *cluster,
                                          fuse_candidate_t **out_candidate) {
   if (!cluster->seen) {
@@ -35,8 +35,7 @@ static hr_status_t find_or_add_candidate(fuse_producer_t *producer, fuse_cluster
   return NULL;
 }
 
-/* Elements that users evaluate at the same index are the same ones; users at other indices look at
- * others. */
+/* Counts evaluations: users at one index share them, users at different indices add up. */
 static void count_evals(fuse_candidate_t *candidate, const fuse_member_t *user, int k) {
   const hlo_instr_t *instr = user->instr;
   double count = (double)fusion_count(instr->shape),
@@ -113,8 +112,8 @@ static bool broadcasts_to_rows(const fuse_graph_t *graph, const fuse_cluster_t *
   return needs_row_twice(&with, graph);
 }
 
-/* Can all of the cluster run over `space`, by rows or by what is left of them, with the producer as
- * an outer value? */
+/* Does the cluster have a form over `space`, by rows or over the remaining dimensions, with the
+ * producer as an outer value? */
 static bool can_run_over(fuse_producer_t *producer, fuse_candidate_t *candidate,
                          const hlo_instr_t *reduce, const fusion_space_t *space) {
   const fuse_cluster_t *cluster = candidate->cluster;
@@ -166,8 +165,8 @@ static const hlo_instr_t *reduction_through(const hlo_instr_t *value, int *left)
   return found;
 }
 
-/* What comes from a reduction and is broadcast to a loop makes the loop one of rows, so that it is
- * computed once a row; the reduction will be looked at soon. */
+/* A value computed from a reduction and broadcast to a loop turns the loop into one of rows, so
+ * that it is computed once per row; the reduction is processed soon after. */
 static hr_status_t try_future_reduction(fuse_producer_t *producer, fuse_candidate_t *candidate) {
   int left = MAX_LOOKBACK;
   bool good;

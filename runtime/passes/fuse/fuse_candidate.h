@@ -31,7 +31,7 @@ bool fuse_is_fusible(const fuse_graph_t *graph, const hlo_instr_t *instr);
 hr_status_t fuse_producer_examine(fuse_producer_t *producer);
 /* How many elements of it a candidate would evaluate. */
 double fuse_candidate_evals(const fuse_producer_t *producer, const fuse_candidate_t *candidate);
-/* Bytes of memory behind an operand: of a broadcast those of what is broadcast. */
+/* Bytes in memory of an operand; for a broadcast, of its operand. */
 double fuse_producer_bytes(const fuse_graph_t *graph, const hlo_instr_t *instr);
 
 #endif

@@ -27,8 +27,7 @@
 #define FUSE_SMALL_BYTES (128 << 10)
 /* Two loops that read the same array of at least this size are worth one. */
 #define FUSE_SHARED_BYTES (32 << 10)
-/* A turned (transposed) read of less stays in the first-level cache: it costs no more than another.
- */
+/* Transposed reads of smaller arrays hit the first-level cache and cost no more than others. */
 #define FUSE_TRANSPOSE_BYTES (16 << 10)
 
 /* Bounds that keep one function compilable, its addresses in registers or near, and the passes n

@@ -26,7 +26,7 @@ typedef struct emitter {
                */
 } emitter_t;
 
-/* --- what is in it --- */
+/* --- members --- */
 
 static bool is_view(const hlo_instr_t *instr) {
   return (instr->op == HLO_RESHAPE || instr->op == HLO_BITCAST || instr->op == HLO_COPY) &&

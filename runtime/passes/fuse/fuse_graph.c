@@ -10,9 +10,7 @@
 #include "ops/query/codegen_support.h"
 #include "passes/fuse/fuse_cost.h"
 
-enum {
-  SEARCH_PER_INSTR = 256
-}; /* operands looked at in searches, per instruction of the computation */
+enum { SEARCH_PER_INSTR = 256 }; /* operands visited per instruction of the computation */
 
 const fusion_space_t fuse_loop_space = {.kind = FUSION_LOOP};
 
@@ -174,7 +172,7 @@ static uint32_t fuse_node_of(const fuse_graph_t *graph, const hlo_instr_t *instr
   return home ? home->id : instr->id;
 }
 
-/* Is something that it needs marked? `but`: a node that does not count. */
+/* Does the instruction depend on a marked node? `but`: a node that does not count. */
 static bool depends_on_marked(fuse_graph_t *graph, const hlo_instr_t *instr,
                               const fuse_cluster_t *cluster, uint32_t but) {
   for (int k = 0; k < instr->operand_count; k++) {
@@ -205,8 +203,8 @@ static bool is_live_node(const fuse_graph_t *graph, uint32_t node) {
   return n->cluster ? !n->cluster->is_dead : n->outside || !n->members;
 }
 
-/* Marks all between the two that needs `from`. Effects stay in line, each after the one before it.
- */
+/* Marks all nodes between the two positions that depend on `from`. Instructions with effects depend
+ * on the previous one with effects. */
 static bool mark_between(fuse_graph_t *graph, uint32_t from, uint32_t to) {
   bool effect_marked = false;
   graph->marks[from] = ++graph->search;
@@ -228,7 +226,7 @@ static void set_position(fuse_graph_t *graph, uint32_t position, uint32_t node) 
   graph->nodes[node].position = position;
 }
 
-/* What does not need `from` comes first, then the two, then the rest. */
+/* New order: nodes independent of `from`, then the two nodes, then the rest. */
 static hr_status_t move_together(fuse_graph_t *graph, uint32_t from, uint32_t to) {
   uint32_t first = graph->nodes[from].position, last = graph->nodes[to].position, next = first,
            later = 0;
@@ -308,7 +306,7 @@ void fuse_cluster_merge(fuse_graph_t *graph, fuse_cluster_t *from, fuse_cluster_
   from->first = NULL;
 }
 
-/* The value behind reshapes and copies, which is the same bytes. */
+/* The operand of a chain of reshapes and copies, which has the same bytes. */
 static const hlo_instr_t *fuse_find_storage(const hlo_instr_t *instr) {
   while (op_codegens[instr->op] == CODEGEN_INDEX && fusion_keeps_order(instr))
     instr = instr->operands[0];

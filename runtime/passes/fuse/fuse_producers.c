@@ -19,7 +19,8 @@
 
 enum { MAX_CHAINED = 48 };
 
-/* An element of it with what it is computed from that nothing else uses: that would come along. */
+/* ns per element of the instruction and of the chain of single-use operands that would follow it.
+ */
 static double chain_ns(const fuse_graph_t *graph, const hlo_instr_t *instr, int *left) {
   double ns = fuse_element_ns(instr);
   for (int k = 0; k < instr->operand_count && --*left > 0; k++) {
@@ -55,7 +56,7 @@ static bool recomputes_expensive(const fuse_producer_t *producer,
   return candidate->wasted + more * fuse_element_ns(producer->instr) > producer->graph->step_ns / 4;
 }
 
-/* As the only user: nothing is written nor read again, for the cost of evaluating some elements
+/* Profitability for a single user: a write and a read are saved, some elements may be evaluated
  * more often. */
 static bool is_worth_absorbing(const fuse_producer_t *producer, const fuse_candidate_t *candidate) {
   if (producer->instr->op == HLO_REDUCE || producer->transparent) return true;
@@ -79,7 +80,7 @@ static bool is_read_by(const fuse_graph_t *graph, const hlo_instr_t *instr,
   return false;
 }
 
-/* What a cluster that computes the producer itself must read for it beyond what it reads anyway. */
+/* Bytes that a cluster must read in addition if it computes the producer itself. */
 static double extra_bytes(const fuse_producer_t *producer, const fuse_cluster_t *cluster) {
   double bytes = 0;
   for (int k = 0; k < producer->instr->operand_count; k++) {
@@ -110,7 +111,8 @@ static bool is_worth_copying(const fuse_producer_t *producer, const fuse_candida
 
 /* --- doing it --- */
 
-/* Makes a loop one of rows or columns. What it computes at elements in line is computed once. */
+/* Changes a loop cluster to candidate->space. Members at the loop's own index are computed once
+ * again. */
 static void convert_to_rows(fuse_producer_t *producer, fuse_candidate_t *candidate) {
   fuse_cluster_t *cluster = candidate->cluster;
   fuse_derive(producer->graph, cluster, producer->instr, candidate->space);
@@ -138,7 +140,8 @@ static hr_status_t absorb(fuse_producer_t *producer, fuse_candidate_t *candidate
   return NULL;
 }
 
-/* All users are clusters that take it: nobody needs it in memory. */
+/* Absorbs the producer into all users, if they are clusters that gain by it: it is never in memory.
+ */
 static hr_status_t absorb_into_all(fuse_producer_t *producer, bool *out_absorbed) {
   double copies = (double)producer->list.count;
   *out_absorbed = false;
@@ -156,7 +159,7 @@ static hr_status_t absorb_into_all(fuse_producer_t *producer, bool *out_absorbed
   return NULL;
 }
 
-/* Those that compute it themselves although it is in memory, because what it is made of is smaller.
+/* Clones the producer, which is in memory anyway, into clusters for which its operands are smaller.
  */
 static hr_status_t duplicate_into_some(fuse_producer_t *producer) {
   for (size_t c = 0; c < producer->list.count; c++) {
@@ -170,7 +173,7 @@ static hr_status_t duplicate_into_some(fuse_producer_t *producer) {
   return NULL;
 }
 
-/* A result more of this cluster, computed along the way. */
+/* Can the cluster write the producer as a further root? */
 static bool may_be_root(const fuse_producer_t *producer, const fuse_candidate_t *candidate) {
   const fuse_cluster_t *cluster = candidate->cluster;
   const hlo_instr_t *instr = producer->instr;
@@ -202,8 +205,7 @@ static hr_status_t start_cluster(fuse_producer_t *producer) {
   return NULL;
 }
 
-/* Users that read it element by element become one cluster, if they can: it is computed once for
- * all of them. */
+/* Merges users that read the producer element by element, so that it is computed once for all. */
 static hr_status_t merge_users(fuse_producer_t *producer, bool *out_merged) {
   *out_merged = false;
   for (size_t a = 0; a < producer->list.count && a < MAX_MERGED; a++)

@@ -12,7 +12,7 @@
 
 /* --- can two be one? --- */
 
-/* Does an update of one write over what the other reads? */
+/* Does an in-place update of one cluster overwrite an array that the other reads? */
 static bool clobbers(const fuse_cluster_t *writer, const fuse_cluster_t *reader) {
   if (!writer->update_count) return false;
   for (const fuse_member_t *m = reader->first; m; m = m->next)
@@ -72,7 +72,7 @@ static bool reads_in_line(const fuse_graph_t *graph, const hlo_instr_t *value,
   return need & FUSION_FULL;
 }
 
-enum { MAX_SIBLINGS = 32 }; /* that are looked at, of one value */
+enum { MAX_SIBLINGS = 32 }; /* clusters considered per value */
 
 typedef struct siblings {
   fuse_cluster_t *list[MAX_SIBLINGS];
@@ -137,7 +137,7 @@ static bool is_single_copy(const fuse_cluster_t *cluster) {
   return cluster->member_count == 1 && op_codegens[only->op] == CODEGEN_INDEX;
 }
 
-/* Bytes that its roots and what they are computed from move, roughly. */
+/* Estimated memory traffic of the roots and of the arrays read from outside. */
 static double bytes_moved(const fuse_graph_t *graph, const fuse_cluster_t *cluster) {
   double bytes = 0;
   for (const fuse_member_t *m = cluster->first; m; m = m->next) {
@@ -185,7 +185,7 @@ static hr_status_t list_small_loops(fuse_graph_t *graph, positions_t **out_posit
   return NULL;
 }
 
-enum { OPEN_GROUPS = 4 }; /* that a loop is tried with: those that grew last */
+enum { OPEN_GROUPS = 4 }; /* groups that a loop is tried with: the most recently extended */
 
 /* The newest comes first. */
 static void push_group(fuse_cluster_t *open[OPEN_GROUPS], int position, fuse_cluster_t *group) {

@@ -83,7 +83,7 @@ static link_t link_mapped(int instr_rank, int array_rank, const int64_t *dims) {
   return link;
 }
 
-/* The result of a reduction: what is not reduced. */
+/* Link to a reduction's result: the dimensions that are not reduced. */
 static link_t link_reduced(const hlo_instr_t *reduce) {
   hr_ints_t reduced = hlo_attr_ints(reduce, HLO_ATTR_DIMENSIONS);
   int64_t left[HLO_MAX_RANK];

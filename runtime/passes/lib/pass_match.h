@@ -26,8 +26,8 @@ static inline bool pass_is_scalar_constant(const hlo_instr_t *instr) {
 }
 /* Is the body of a reduction or scatter one commutative op of its two parameters? */
 bool pass_body_is_binary(const hlo_computation_t *body, hlo_opcode_t *out_op);
-/* Are the sizes, without those that are 1, the same in this order? Then one is a reshape of the
- * other, dimension by dimension. */
+/* Are the sizes equal, in order, when dimensions of size 1 are left out? Then one shape is a
+ * reshape of the other that moves no element across dimensions. */
 bool pass_same_without_ones(const hlo_shape_t *a, const hlo_shape_t *b);
 /* Does a transposition that gives `result` keep the order of the dimensions that are not of size 1?
  * Then it is a reshape. */

@@ -40,7 +40,7 @@ static pass_range_t range_min(pass_range_t a, pass_range_t b) {
   return (pass_range_t){hr_min(a.low, b.low), hr_min(a.high, b.high)};
 }
 
-/* By a known number it is nearer to 0 than that, and has the sign of what is divided. */
+/* A remainder by a constant is smaller in magnitude than it, and has the dividend's sign. */
 static pass_range_t range_of_remainder(pass_range_t a, pass_range_t by) {
   if (by.low != by.high || by.low == 0 || !has_ends(by)) return (pass_range_t){-FAR, FAR};
   int64_t end = (by.low < 0 ? -by.low : by.low) - 1;
@@ -50,7 +50,7 @@ static pass_range_t range_of_remainder(pass_range_t a, pass_range_t by) {
 static pass_range_t range_at_depth(const query_t *query, const hlo_instr_t *instr, int depth);
 static int compare_at_depth(const query_t *query, const hlo_instr_t *compare, int depth);
 
-/* Of both choices, unless one is always taken. */
+/* Union of both operands of a select, or one of them if the predicate is known. */
 static pass_range_t range_of_choice(const query_t *query, const hlo_instr_t *select,
                                     const pass_range_t *of, int depth) {
   int selected = depth && select->operands[0]->op == HLO_COMPARE
@@ -60,7 +60,7 @@ static pass_range_t range_of_choice(const query_t *query, const hlo_instr_t *sel
   return (pass_range_t){hr_min(of[1].low, of[2].low), hr_max(of[1].high, of[2].high)};
 }
 
-/* Beyond the type's where it may wrap or is not known. */
+/* Range of an op's mathematical result; beyond the type's range if it may wrap or is unknown. */
 static pass_range_t range_of_operation(const query_t *query, const hlo_instr_t *instr, int depth) {
   pass_range_t of[3] = {{0, 0}}, nothing = {-INT64_MAX, INT64_MAX};
   for (int k = 0; k < instr->operand_count && k < 3; k++)

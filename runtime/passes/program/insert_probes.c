@@ -55,7 +55,7 @@ static hr_status_t build_probe(hlo_instr_t *instr, hlo_instr_t **out_probe) {
   return hlo_builder_finish(&builder);
 }
 
-/* Probes were appended: each goes behind what it looks at. */
+/* Probes were appended to the list: moves each after its operand. */
 static void put_in_order(hlo_computation_t *computation, hlo_instr_t *const *old,
                          hlo_instr_t *const *probes, size_t count) {
   size_t to = 0;

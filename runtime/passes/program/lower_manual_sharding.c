@@ -180,7 +180,7 @@ static hr_status_t localise_instr(localiser_t *pass, hlo_instr_t *instr) {
   return NULL;
 }
 
-/* Parameters are cut by the markers that use them, which come later: look ahead once. */
+/* Assigns shardings to parameters ahead of the sweep: the markers that use them come later. */
 static hr_status_t cut_parameters(localiser_t *pass) {
   const hlo_computation_t *entry = pass->module->entry;
   for (size_t i = 0; i < entry->instrs.count; i++) {
@@ -215,7 +215,7 @@ static bool has_manual_computation(const hlo_computation_t *computation) {
   return false;
 }
 
-/* Which computations have markers, themselves or in what they call: one flag per computation id. */
+/* By computation id: it contains markers, itself or in called computations. */
 static hr_status_t find_markers(localiser_t *pass, bool **out_marked) {
   bool *marked;
   HR_TRY(HR_NEW_ARRAY(pass->arena, pass->module->computations.count, &marked));

@@ -75,8 +75,8 @@ typedef struct mapped_dims {
   int64_t batch[HLO_MAX_RANK], contracting[HLO_MAX_RANK];
 } mapped_dims_t;
 
-/* Would what is innermost be a batch dimension, so that each product had to pick its elements from
- * everywhere? */
+/* Would the innermost dimension be a batch dimension, so that each product reads with a large
+ * stride? */
 static bool makes_batch_innermost(const dot_side_t *side, hr_ints_t permutation) {
   for (int64_t d = 0; d + 1 < permutation.count; d++)
     if (permutation.data[d] == permutation.count - 1)
@@ -84,7 +84,8 @@ static bool makes_batch_innermost(const dot_side_t *side, hr_ints_t permutation)
   return false;
 }
 
-/* The product of what is transposed instead, if the free dimensions keep their order. */
+/* Replaces a transposed operand by the untransposed one, if its free dimensions keep their order.
+ */
 static bool fold_transpose(dot_side_t *side, mapped_dims_t *mapped) {
   hr_ints_t permutation = hlo_attr_ints(side->x, HLO_ATTR_DIMENSIONS);
   int64_t last = -1;
@@ -112,8 +113,8 @@ static hlo_instr_t *fold_operand_transposes(pass_rewrite_t *rewrite, hlo_instr_t
   return left || right ? build_dot(rewrite, dot, sides, dot->shape) : NULL;
 }
 
-/* The order of a side's dimensions in which products read it in a line: what is contracted
- * together, as it lies on the other side. False: they are in this order. */
+/* The dimension order in which a dot reads this side contiguously: contracted dimensions together,
+ * in the order of the other side. False: they are in this order already. */
 static bool find_contiguous_order(const dot_side_t *side, const dot_side_t *other, int64_t *order) {
   int rank = side->x->shape->rank, count = 0;
   bool free_last = rank && dim_role(side, rank - 1) == FREE, in_line = true;
@@ -179,7 +180,7 @@ static hlo_instr_t *fold_result_transpose(pass_rewrite_t *rewrite, hlo_instr_t *
 
 typedef struct kept_dims {
   int64_t sizes[HLO_MAX_RANK],
-      numbers[HLO_MAX_RANK]; /* of what is left; and by old dimension the new one, or -1 */
+      numbers[HLO_MAX_RANK]; /* remaining sizes; and by old dimension the new one, or -1 */
   int64_t batch[HLO_MAX_RANK], contracting[HLO_MAX_RANK];
   int rank, batch_count, contracting_count;
 } kept_dims_t;
@@ -261,7 +262,7 @@ static hlo_instr_t *broadcast_operand(pass_rewrite_t *rewrite, hlo_instr_t *x, c
 typedef struct term_dims {
   int64_t numbers[2][HLO_MAX_RANK]; /* by side and dimension */
   int64_t sizes[HLO_MAX_RANK], contracted[HLO_MAX_RANK];
-  int rank, first, count; /* of what is contracted */
+  int rank, first, count; /* of the contracted dimensions */
 } term_dims_t;
 
 /* Are the terms of a side further out than its free dimensions? */
@@ -323,8 +324,8 @@ static hlo_instr_t *expand_to_multiply(pass_rewrite_t *rewrite, hlo_instr_t *dot
 #define MAX_SMALL_TERMS 8
 #define MIN_SMALL_BATCH 256
 
-/* A batch of products that each are done in no time. Where what is contracted is not innermost,
- * sums of more than a few terms are not written out. */
+/* A batch of products that are each tiny. If the contracted dimension is not innermost, sums of
+ * more than a few terms are not expanded. */
 static bool is_batch_of_small(const dot_side_t sides[2], const term_dims_t *terms) {
   int64_t count = 1, results = 1, sum = 1,
           max_free_sides =
@@ -343,9 +344,9 @@ static bool is_summed(const dot_side_t sides[2], hr_dtype_t dtype) {
   return is_float(dtype) && is_float(left) && is_float(right);
 }
 
-/* One number, or one per batch: a sum of products, which fuses with what is around it. So do many
- * small products, and vectors times matrices of complex numbers; for others there are loops that
- * are as fast. */
+/* One result, or one per batch element: a sum of products, which fuses with its neighbours. The
+ * same for many tiny products, and for vectors times matrices of complex numbers; for other types
+ * kernels are as fast. */
 static hlo_instr_t *expand_to_sum(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
   dot_side_t sides[2];
   term_dims_t terms;

@@ -67,7 +67,8 @@ static hlo_instr_t *build_int8_dot(pass_rewrite_t *rewrite, hlo_instr_t *dot, by
   return subtract_zero_point(rewrite, result, left.zero, sums, kept);
 }
 
-/* Around the input are zeros, which as bytes are what is taken off: it must be one. */
+/* Padding adds zeros to the widened input, which are bytes of value `zero`: it must be
+ * representable. */
 static bool can_pad_explicitly(const hlo_instr_t *conv, byte_side_t left) {
   const hlo_window_t *window = hlo_attr_window(conv);
   int64_t low = left.bytes->shape->dtype == HR_S8 ? INT8_MIN : 0;

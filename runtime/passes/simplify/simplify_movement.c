@@ -30,7 +30,7 @@ static void match_dims(const hlo_shape_t *from, const hlo_shape_t *to, int64_t *
   }
 }
 
-/* x without the dimensions that `keep` says no to: all of size 1. */
+/* x without the dimensions whose `keep` is false, which must have size 1. */
 static hlo_instr_t *drop_ones(pass_rewrite_t *rewrite, hlo_instr_t *x, const bool *keep) {
   int64_t sizes[HLO_MAX_RANK];
   int rank = 0;

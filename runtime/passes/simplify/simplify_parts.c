@@ -16,8 +16,8 @@ static bool is_full_slice(const hlo_instr_t *instr) {
   return hlo_shape_same_dims(instr->shape, instr->operands[0]->shape);
 }
 
-/* Where a slice of no elements starts may lie behind the operand of the inner one; strides of one
- * element mean nothing. */
+/* Composes two slices of one dimension. An empty slice may start after the end of the inner one's
+ * operand; the stride of a single element is irrelevant. */
 static hlo_slice_dim_t compose_slice_dims(const hlo_slice_dim_t *inner,
                                           const hlo_slice_dim_t *outer, int64_t size) {
   hlo_slice_dim_t dim = {0, 0, 1};
@@ -36,7 +36,7 @@ static hlo_instr_t *slice_of_slice(pass_rewrite_t *rewrite, hlo_instr_t *instr) 
   return pass_build_slice(rewrite, instr->operands[0]->operands[0], dims);
 }
 
-/* What lies within one operand of a concatenation. */
+/* A slice that lies within one operand of the concatenation. */
 static hlo_instr_t *slice_of_concatenation(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   const hlo_instr_t *whole = instr->operands[0];
   const hlo_slice_t *slice = hlo_attr_slice(instr);
@@ -67,7 +67,7 @@ static hlo_instr_t *slice_of_broadcast(pass_rewrite_t *rewrite, hlo_instr_t *ins
   return part ? hlo_build_broadcast(&rewrite->builder, part, instr->shape, from) : NULL;
 }
 
-/* What lies within the padded array. */
+/* A slice that lies within the unpadded array. */
 static hlo_instr_t *slice_of_pad(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   const hlo_instr_t *pad = instr->operands[0];
   hlo_instr_t *x = pad->operands[0];
@@ -152,7 +152,7 @@ static hlo_instr_t *join_slices(pass_rewrite_t *rewrite, hlo_instr_t *a, const h
   return pass_build_slice(rewrite, a->operands[0], dims);
 }
 
-/* Puts neighbouring slices of one array together. */
+/* Joins adjacent slices of one array. */
 static int join_neighbours(pass_rewrite_t *rewrite, hlo_instr_t **parts, int count, int64_t along) {
   int kept = 0;
   for (int k = 0; k < count; k++) {

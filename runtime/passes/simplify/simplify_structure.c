@@ -30,7 +30,7 @@ static hlo_instr_t *simplify_tuple(hlo_instr_t *instr) {
   return whole && whole->shape->element_count == instr->operand_count ? whole : NULL;
 }
 
-/* What says something to a partitioner only. */
+/* Custom calls that only annotate for a partitioner. */
 static hlo_instr_t *simplify_custom_call(hlo_instr_t *instr) {
   hr_str_t target = hlo_attr_str(instr, HLO_ATTR_CUSTOM_CALL_TARGET);
   bool is_note = hr_str_is(target, "Sharding") || hr_str_is(target, "xla.sdy.FuncResultSharding");
