@@ -164,7 +164,10 @@ static hr_status_t dump_plans(const compiler_options_t *options,
 static hr_status_t make_flat_plan(const compiler_options_t *options, compiled_program_t *program,
                                   hr_workers_t *workers, bool with_code) {
   flat_options_t flat = {.workers = hr_workers_count(workers), .no_fusion = options->each_result};
-  if (with_code) flat.emitter = &jit_native, flat.emitter_context = program->jit;
+  if (with_code) {
+    flat.emitter = &jit_native;
+    flat.emitter_context = program->jit;
+  }
   HR_TRY(flat_plan_create(program->plan, &flat, &program->flat));
   if (!program->flat->is_reference && !with_code) return NULL;
   if (!program->flat->is_reference) {

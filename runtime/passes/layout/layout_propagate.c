@@ -105,7 +105,8 @@ static link_t link_reshaped(const hlo_shape_t *result, const hlo_shape_t *operan
     do {
       bool takes_there = to < result->rank && (there <= here || from == operand->rank);
       const hlo_shape_t *shape = takes_there ? result : operand;
-      int *at = takes_there ? &to : &from, side = takes_there ? INSTR_SIDE : ARRAY_SIDE;
+      int *at = takes_there ? &to : &from;
+      int side = takes_there ? INSTR_SIDE : ARRAY_SIDE;
       if (shape->dims[*at] != 1) link.groups[side][*at] = group;
       *(takes_there ? &there : &here) *= shape->dims[(*at)++];
     } while (there != here && (to < result->rank || from < operand->rank));

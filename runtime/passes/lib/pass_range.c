@@ -114,9 +114,11 @@ static pass_range_t range_at_depth(const query_t *query, const hlo_instr_t *inst
 static int compare_ranges(int direction, pass_range_t a, pass_range_t b) {
   switch (direction) {
     case HLO_DIRECTION_LT:
-      return a.high < b.low ? 1 : a.low >= b.high ? 0 : -1;
+      if (a.high < b.low) return 1;
+      return a.low >= b.high ? 0 : -1;
     case HLO_DIRECTION_LE:
-      return a.high <= b.low ? 1 : a.low > b.high ? 0 : -1;
+      if (a.high <= b.low) return 1;
+      return a.low > b.high ? 0 : -1;
     case HLO_DIRECTION_GT:
       return compare_ranges(HLO_DIRECTION_LT, b, a);
     case HLO_DIRECTION_GE:
@@ -124,7 +126,8 @@ static int compare_ranges(int direction, pass_range_t a, pass_range_t b) {
     default: {
       bool apart = a.high < b.low || b.high < a.low,
            equal = a.low == a.high && b.low == b.high && a.low == b.low;
-      return apart ? direction == HLO_DIRECTION_NE : equal ? direction == HLO_DIRECTION_EQ : -1;
+      if (apart) return direction == HLO_DIRECTION_NE;
+      return equal ? direction == HLO_DIRECTION_EQ : -1;
     }
   }
 }

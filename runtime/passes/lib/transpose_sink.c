@@ -49,8 +49,11 @@ static hlo_instr_t *transposed_broadcast(pass_rewrite_t *rewrite, const hlo_inst
   bool moves = false;
   for (int64_t d = 0; d < permutation.count; d++)
     for (int64_t i = 0; i < from.count; i++)
-      if (from.data[i] == permutation.data[d])
-        moves |= i != rank, order[rank] = i, dims[rank++] = d;
+      if (from.data[i] == permutation.data[d]) {
+        moves |= i != rank;
+        order[rank] = i;
+        dims[rank++] = d;
+      }
   hlo_instr_t *transposed = moves ? pass_build_transpose(rewrite, x, order) : x;
   return transposed
              ? hlo_build_broadcast(&rewrite->builder, transposed, shape, (hr_ints_t){dims, rank})

@@ -42,7 +42,8 @@ static bool cuts_anything(const hlo_sharding_t *sharding) {
 }
 
 static bool same_cut(const hlo_sharding_t *a, const hlo_sharding_t *b) {
-  int dims = a ? a->dim_count : b ? b->dim_count : 0;
+  int dims = b ? b->dim_count : 0;
+  if (a) dims = a->dim_count;
   for (int d = 0; d < dims; d++) {
     hlo_axes_t left = a && d < a->dim_count ? a->dims[d].axes : (hlo_axes_t){0, NULL};
     hlo_axes_t right = b && d < b->dim_count ? b->dims[d].axes : (hlo_axes_t){0, NULL};

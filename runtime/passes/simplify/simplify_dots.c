@@ -32,7 +32,8 @@ static bool has_dim(hr_ints_t dims, int64_t d) {
 }
 
 static dot_role_t dim_role(const dot_side_t *side, int64_t d) {
-  return has_dim(side->batch, d) ? BATCH : has_dim(side->contracting, d) ? CONTRACTING : FREE;
+  if (has_dim(side->batch, d)) return BATCH;
+  return has_dim(side->contracting, d) ? CONTRACTING : FREE;
 }
 
 static int free_count(const dot_side_t *side) {
@@ -247,9 +248,12 @@ static hlo_instr_t *broadcast_operand(pass_rewrite_t *rewrite, hlo_instr_t *x, c
   bool in_order = true;
   for (int d = 0; d < rank; d++) {
     int at = d;
-    for (; at > 0 && sorted[at - 1] > dims[d]; at--)
-      sorted[at] = sorted[at - 1], order[at] = order[at - 1];
-    sorted[at] = dims[d], order[at] = d;
+    for (; at > 0 && sorted[at - 1] > dims[d]; at--) {
+      sorted[at] = sorted[at - 1];
+      order[at] = order[at - 1];
+    }
+    sorted[at] = dims[d];
+    order[at] = d;
     in_order &= at == d;
   }
   if (!in_order) x = pass_build_transpose(rewrite, x, order);
@@ -332,7 +336,9 @@ static bool is_batch_of_small(const dot_side_t sides[2], const term_dims_t *term
               terms->first + terms->count == terms->rank ? MAX_SMALL_TERMS : MAX_FEW_TERMS;
   for (int d = 0; d < terms->rank; d++) {
     bool is_term = d >= terms->first && d < terms->first + terms->count;
-    *(d < sides[0].batch.count ? &count : is_term ? &sum : &results) *= terms->sizes[d];
+    int64_t *product = is_term ? &sum : &results;
+    if (d < sides[0].batch.count) product = &count;
+    *product *= terms->sizes[d];
   }
   return count >= MIN_SMALL_BATCH && results <= MAX_SMALL_RESULTS && sum <= max_free_sides;
 }

@@ -82,8 +82,10 @@ static hlo_instr_t *reshape_of_transpose(pass_rewrite_t *rewrite, hlo_instr_t *i
   int64_t to[HLO_MAX_RANK], order[HLO_MAX_RANK];
   bool keep[HLO_MAX_RANK];
   int rank = 0;
-  for (int d = 0; d < x->shape->rank; d++)
-    keep[d] = x->shape->dims[d] != 1, to[d] = keep[d] ? rank++ : -1;
+  for (int d = 0; d < x->shape->rank; d++) {
+    keep[d] = x->shape->dims[d] != 1;
+    to[d] = keep[d] ? rank++ : -1;
+  }
   if (rank != instr->shape->rank || !pass_same_without_ones(transpose->shape, instr->shape))
     return NULL;
   for (int64_t d = 0, next = 0; d < permutation.count; d++)

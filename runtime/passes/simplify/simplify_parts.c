@@ -6,6 +6,7 @@
  *   dynamic-update-slice(x, u) of all of x   ->   u
  *
  * Exact. Dynamic starts are clamped as the spec says. */
+#include "base/arith.h"
 #include <string.h>
 
 #include "passes/simplify/simplify.h"
@@ -221,7 +222,7 @@ static hlo_instr_t *dynamic_slice_at(pass_rewrite_t *rewrite, hlo_instr_t *instr
   for (int d = 0; d < x->shape->rank; d++) {
     int64_t start = 0, size = instr->shape->dims[d], last = x->shape->dims[d] - size;
     if (last > 0 && !pass_splat_int(instr->operands[1 + d], &start)) return NULL;
-    start = start < 0 ? 0 : start > last ? last : start;
+    start = hr_max(0, hr_min(start, last));
     dims[d] = (hlo_slice_dim_t){start, start + size, 1};
   }
   return pass_build_slice(rewrite, x, dims);
