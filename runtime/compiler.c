@@ -1,3 +1,8 @@
+/* The stages of compilation, and the decisions between them: the grid, which passes may run
+ * (programs with peers that run other programs keep their communication), how many workers, whether
+ * the program gets a flat plan and generated code. Each stage is timed and, with a dump folder,
+ * leaves its text. Without LLVM or a back end, the reference kernels run what code would be
+ * generated for. */
 #include "compiler.h"
 
 #include <stdlib.h>
@@ -16,8 +21,8 @@
 #include "passes/program/specialize_sizes.h"
 #include "read/read.h"
 
-/* A program that only some processes run was written for a grid of them. All partitions of a
- * replica are kept together where that is possible. */
+/* Fits the grid of a program that only some processes run to the world, keeping the partitions of a
+ * replica together where possible. */
 static void widen_grid(int world_size, int64_t *replicas, int64_t *partitions) {
   if (*partitions > world_size || world_size % *partitions) *partitions = 1;
   *replicas = world_size / *partitions;
@@ -27,26 +32,27 @@ hr_status_t compiler_choose_grid(const hlo_module_t *module, const compiler_opti
                                  plan_grid_t *out_grid) {
   int64_t replicas = options->num_replicas ? options->num_replicas : module->replica_count;
   int64_t partitions = options->num_partitions ? options->num_partitions : module->num_partitions;
-  bool given = options->num_replicas || options->num_partitions,
-       unnamed = !given && replicas == 1 && partitions == 1;
-  if (unnamed) replicas = options->world_size;
-  int64_t wanted;
-  if (options->part && !given && !unnamed) widen_grid(options->world_size, &replicas, &partitions);
-  if (__builtin_mul_overflow(replicas, partitions, &wanted)) wanted = INT64_MAX;
-  if (wanted != options->world_size)
+  bool has_options = options->num_replicas || options->num_partitions,
+       is_default = !has_options && replicas == 1 && partitions == 1;
+  if (is_default) replicas = options->world_size;
+  int64_t grid_size;
+  if (options->part && !has_options && !is_default)
+    widen_grid(options->world_size, &replicas, &partitions);
+  if (__builtin_mul_overflow(replicas, partitions, &grid_size)) grid_size = INT64_MAX;
+  if (grid_size != options->world_size)
     return hr_error(
         HR_USAGE,
         "%.*s runs on a grid of %ld replicas x %ld partitions, which is not the number of "
         "processes, %d: "
         "start them with hlorun -n %ld (or mpirun), or choose --num-replicas and --num-partitions",
         HR_STR_ARGS(module->name), (long)replicas, (long)partitions, options->world_size,
-        (long)wanted);
+        (long)grid_size);
   *out_grid = (plan_grid_t){(int)replicas, (int)partitions};
   return NULL;
 }
 
-/* Replica groups can be checked against the grid only now: those of what the entry reaches.
- * Processes that a step starts (interpreter.run_parallel) have a grid of their own. */
+/* Checks the replica groups of all reachable instructions against the grid, which the verifier does
+ * not know. Processes started by a step (interpreter.run_parallel) have a grid of their own. */
 static hr_status_t check_groups(const hlo_computation_t *computation, plan_grid_t grid, bool part,
                                 bool *visited) {
   if (visited[computation->id]) return NULL;
@@ -106,8 +112,8 @@ hr_status_t compiler_prove(const check_program_t *programs, int count, plan_grid
 
 #define PARALLEL_BYTES (32 << 10)
 
-/* Does some instruction touch so many bytes that several workers are sooner done with it? */
-static bool is_worth_workers(const hlo_module_t *module) {
+/* Is some result large enough for several workers to pay? */
+static bool can_use_workers(const hlo_module_t *module) {
   for (size_t c = 0; c < module->computations.count; c++)
     for (size_t i = 0; i < module->computations.data[c]->instrs.count; i++) {
       const hlo_instr_t *instr = module->computations.data[c]->instrs.data[i];
@@ -122,7 +128,7 @@ static bool is_worth_workers(const hlo_module_t *module) {
   return false;
 }
 
-/* Where the stages are left for a reader. */
+/* Folder for dumps: the option, else HLORUN_DUMP_TO. */
 static const char *dump_dir(const compiler_options_t *options) {
   return options->dump_dir ? options->dump_dir : secure_getenv("HLORUN_DUMP_TO");
 }
@@ -139,8 +145,8 @@ static hr_status_t write_plan(const char *folder, const char *name, hr_strbuf_t 
   return st;
 }
 
-/* What the compiled engine will do: plan.txt the order and what is said to peers, flat.txt steps
- * and addresses. */
+/* plan.txt: order of steps and communication; flat.txt: steps and addresses of the compiled engine.
+ */
 static hr_status_t dump_plans(const compiler_options_t *options,
                               const compiled_program_t *program) {
   const char *folder = dump_dir(options);
@@ -155,11 +161,14 @@ static hr_status_t dump_plans(const compiler_options_t *options,
   return write_plan(folder, "flat.txt", &text);
 }
 
-/* What no flat plan can hold is left to the reference engine. */
+/* A program that no flat plan can represent is left to the reference engine. */
 static hr_status_t make_flat_plan(const compiler_options_t *options, compiled_program_t *program,
                                   hr_workers_t *workers, bool with_code) {
   flat_options_t flat = {.workers = hr_workers_count(workers), .no_fusion = options->each_result};
-  if (with_code) flat.emitter = &jit_native, flat.emitter_context = program->jit;
+  if (with_code) {
+    flat.emitter = &jit_native;
+    flat.emitter_context = program->jit;
+  }
   HR_TRY(flat_plan_create(program->plan, &flat, &program->flat));
   if (!program->flat->is_reference && !with_code) return NULL;
   if (!program->flat->is_reference) {
@@ -191,8 +200,8 @@ static hr_status_t make_code(const compiler_options_t *options, compiled_program
   hr_status_t st = NULL;
   if (!options->compiled) return NULL;
   if (!jit.dump_to)
-    HR_TRY(jit_cache_open(&cache, &jit.cache)); /* code that is kept has no text to be written */
-  bool is_large = options->start_workers && is_worth_workers(program->module);
+    HR_TRY(jit_cache_open(&cache, &jit.cache)); /* cached code has no text to dump */
+  bool is_large = options->start_workers && can_use_workers(program->module);
   if (is_large && options->may_open_early && jit_cache_is_empty(jit.cache))
     llvm_preload_begin(program->module, &preload);
   if (is_large) st = options->start_workers(options->workers_context, &workers);
@@ -212,8 +221,8 @@ static hr_status_t prove_alone(const hlo_module_t *module, const compiler_option
   return compiler_prove(&program, 1, grid);
 }
 
-/* Programs that meet others keep their communication as it is: each is compiled without a look at
- * the rest. So do copies for actual sizes, and what they are copies of. */
+/* Communication is not moved if peers run other programs, as each is compiled by itself; nor in
+ * specializations and the programs that have them, which must communicate alike. */
 static hr_status_t optimise(const compiled_program_t *program, const compiler_options_t *options) {
   bool keep = options->part || options->world_size == 1 || program->can_specialise;
   pass_options_t passes = {.dump_dir = dump_dir(options), .keep_collectives = keep};

@@ -1,5 +1,7 @@
-/* From a file to a program that is ready to run: the stages, in order. Start reading hlorun here.
- */
+/* The compiler: from the bytes of a file to a program that is ready to run. Start reading hlorun
+ * here.
+ *
+ *   read -> verify -> grid -> passes -> plan -> deadlock proof -> flat plan -> generated code */
 #ifndef HLORUN_COMPILER_H
 #define HLORUN_COMPILER_H
 
@@ -9,51 +11,52 @@
 #include "plan/flat.h"
 
 typedef struct compiler_options {
-  int num_replicas, num_partitions; /* 0: as the module says */
-  int world_size;                   /* processes that will run it, or other programs beside it */
+  int num_replicas, num_partitions; /* 0: the module's own */
+  int world_size;                   /* processes of the world, those of other programs included */
   bool part;                        /* other processes of the world may run other programs */
-  bool unproved;                    /* do not ask whether the schedule completes */
-  bool compiled;                    /* for the compiled engine */
-  bool each_step;   /* loops are not joined to one function, so that each step can be timed */
-  bool each_result; /* each instruction has a step of its own, whose result can be checked */
-  /* The compiled engine's workers (NULL: one alone), asked for only by a program that is worth more
-   * than one. */
+  bool unproved;                    /* skip the proof that the schedule completes */
+  bool compiled;                    /* build a flat plan for the compiled engine */
+  bool each_step;                   /* no loop regions: each step can be timed */
+  bool each_result;                 /* no fused steps: each instruction's result can be checked */
+  /* Starts the compiled engine's workers; called only if the program can use more than one. NULL:
+   * one worker. */
   hr_status_t (*start_workers)(void *context, hr_workers_t **out_workers);
   void *workers_context;
   bool may_open_early;   /* LLVM, on a thread of its own that ends before the program is loaded */
-  const char *cache_dir; /* of compiled code; NULL: the default one; "none" */
-  const char *probe;     /* instructions that probes look at, as a regular expression; NULL: none */
-  /* Shapes of the flattened arguments (NULL for tokens), for a copy of the program that
-   * pass_can_specialise; NULL: the program as it is. */
+  const char *cache_dir; /* folder of cached object code; NULL: default; "none": no cache */
+  const char *probe;     /* regular expression of instruction names to probe; NULL: none */
+  /* Actual shapes of the flattened arguments (NULL for tokens), to compile a specialization of a
+   * program that pass_can_specialise accepts; NULL: the program as it is. */
   const hlo_shape_t *const *actual;
-  const char *dump_dir; /* where the stages of the program are left; NULL: nowhere */
+  const char *dump_dir; /* folder for dumps of each stage; NULL: none */
 } compiler_options_t;
 
 typedef struct compiled_program {
   hlo_module_t *module;
   plan_t *plan;
-  flat_plan_t *flat;   /* NULL: for the reference engine */
-  jit_t *jit;          /* the code that the flat plan's steps run; NULL: none */
-  bool can_specialise; /* copies for the actual sizes of arguments may run in its place */
-  double read_s, passes_s, plan_s,
-      code_s; /* how long the stages took; code: the flat plan and its kernels */
+  flat_plan_t *flat;   /* NULL: the reference engine runs it */
+  jit_t *jit;          /* generated code of the flat plan's steps; NULL: none */
+  bool can_specialise; /* specializations for actual argument sizes may replace it */
+  double read_s, passes_s, plan_s, code_s; /* seconds per stage; code_s: flat plan and kernels */
 } compiled_program_t;
 
-/* read → verify → grid → passes → plan → proof that the schedule completes → flat plan. Takes the
- * buffer's bytes as the program's text; `path` is for messages. Errors: INVALID, UNSUPPORTED with
- * file:line:column, USAGE for a grid that does not fit, NO_MEMORY. */
+/* Runs all stages on the program's text. `path` is for messages.
+ * Errors: INVALID or UNSUPPORTED with file:line:column; USAGE for a grid that does not fit the
+ * world; DISAGREE for a schedule that deadlocks; NO_MEMORY. Owner:  retains `bytes`; the caller
+ * ends the program with compiled_program_deinit. */
 hr_status_t compile_bytes(const char *path, hr_buffer_t *bytes, const compiler_options_t *options,
                           compiled_program_t *out_program);
 void compiled_program_deinit(compiled_program_t *program);
 
-/* Replicas and partitions: the options, else the module; a module that names neither runs as one
- * replica a process. Errors: USAGE with the numbers if their product is not the world. */
+/* Replicas and partitions: from the options, else from the module; a module that names neither runs
+ * as one replica per process. Errors: USAGE, with the numbers, if their product is not the world
+ * size. */
 hr_status_t compiler_choose_grid(const hlo_module_t *module, const compiler_options_t *options,
                                  plan_grid_t *out_grid);
 
-/* Refuses programs whose processes would get stuck, or misuse their channels; what cannot be proved
- * either way runs. The effort is bounded, so that loading stays quick. Errors: DISAGREE with the
- * report. */
+/* Refuses programs that would deadlock or misuse channels. Undecided programs run: the number of
+ * simulated events is bounded, so that loading stays quick.
+ * Errors: DISAGREE with the report. */
 hr_status_t compiler_prove(const check_program_t *programs, int count, plan_grid_t grid);
 
 #endif

@@ -1,3 +1,7 @@
+/* The joint deadlock proof. All ranks exchange digests of their programs (all-gather); rank 0
+ * receives one copy of each different program, reads and plans it, and proves the schedule of all
+ * (compiler_prove). The verdict is broadcast: one refusal stops every rank. Cost: one all-gather,
+ * the texts of different programs up to ALL_BYTES_MAX, and the proof on rank 0. */
 #include "prove.h"
 
 #include <string.h>
@@ -23,7 +27,7 @@ typedef struct prover {
   int rank, world;
   hr_arena_t arena;
   program_digest_t *digests; /* by rank */
-  int *first;                /* by rank: the lowest one that runs the same program */
+  int *first;                /* by rank: the lowest rank with the same program */
   check_program_t *programs; /* on rank 0, by rank */
 } prover_t;
 
@@ -78,7 +82,7 @@ static hr_status_t receive(prover_t *prover, int from, const char **out_path,
 }
 
 /* The other rank has read, verified and planned it already. */
-static hr_status_t load_other(prover_t *prover, int from, const hlo_module_t **out_module) {
+static hr_status_t load_program(prover_t *prover, int from, const hlo_module_t **out_module) {
   const char *path;
   hr_buffer_t *text;
   hlo_module_t *module;
@@ -91,7 +95,7 @@ static hr_status_t load_other(prover_t *prover, int from, const hlo_module_t **o
   return pass_lower_manual_sharding(module);
 }
 
-static hr_status_t collect(prover_t *prover) {
+static hr_status_t collect_programs(prover_t *prover) {
   HR_TRY(HR_NEW_ARRAY(&prover->arena, prover->world, &prover->programs));
   for (int r = 0; r < prover->world; r++) {
     const hlo_module_t **module = &prover->programs[r].module;
@@ -99,21 +103,21 @@ static hr_status_t collect(prover_t *prover) {
     if (!r)
       *module = prover->plan->module;
     else if (prover->first[r] == r)
-      HR_TRY(load_other(prover, r, module));
+      HR_TRY(load_program(prover, r, module));
     else
       *module = prover->programs[prover->first[r]].module;
   }
   return NULL;
 }
 
-static void forget_others(prover_t *prover) {
+static void release_programs(prover_t *prover) {
   for (int r = 1; prover->programs && r < prover->world; r++)
     if (prover->first[r] == r) hlo_module_destroy((hlo_module_t *)prover->programs[r].module);
 }
 
 /* --- the others --- */
 
-static hr_status_t contribute(prover_t *prover) {
+static hr_status_t send_program(prover_t *prover) {
   const char *path = prover->plan->module->source.path ? prover->plan->module->source.path : "";
   uint64_t path_size = strlen(path);
   hr_str_t text = text_of_rank(prover);
@@ -125,7 +129,7 @@ static hr_status_t contribute(prover_t *prover) {
 /* --- the verdict --- */
 
 /* Rank 0's refusal stops everybody; it alone has the report. */
-static hr_status_t share_verdict(prover_t *prover, hr_status_t refusal) {
+static hr_status_t broadcast_verdict(prover_t *prover, hr_status_t refusal) {
   bool refused = refusal != NULL;
   hr_status_t st = exec_comm_broadcast(prover->comm, 0, &refused, sizeof refused);
   if (!st && refused && prover->rank)
@@ -138,11 +142,12 @@ static hr_status_t prove(prover_t *prover) {
   HR_TRY(compare_digests(prover, &short_enough));
   if (!short_enough) return NULL;
   if (prover->rank) {
-    if (prover->first[prover->rank] == prover->rank) HR_TRY(contribute(prover));
-    return share_verdict(prover, NULL);
+    if (prover->first[prover->rank] == prover->rank) HR_TRY(send_program(prover));
+    return broadcast_verdict(prover, NULL);
   }
-  HR_TRY(collect(prover));
-  return share_verdict(prover, compiler_prove(prover->programs, prover->world, prover->plan->grid));
+  HR_TRY(collect_programs(prover));
+  return broadcast_verdict(prover,
+                           compiler_prove(prover->programs, prover->world, prover->plan->grid));
 }
 
 hr_status_t prove_together(exec_comm_t *comm, const plan_t *plan) {
@@ -152,7 +157,7 @@ hr_status_t prove_together(exec_comm_t *comm, const plan_t *plan) {
                      .world = comm->groups->endpoint->world_size};
   hr_arena_init(&prover.arena);
   hr_status_t st = prove(&prover);
-  forget_others(&prover);
+  release_programs(&prover);
   hr_arena_deinit(&prover.arena);
   return st;
 }

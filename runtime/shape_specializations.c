@@ -1,3 +1,8 @@
+/* A cache of MAX_CACHED_SHAPES specializations, keyed by the actual sizes of dynamic argument
+ * dimensions, with least-recently-used replacement. A set of sizes whose compilation failed is
+ * cached too, so that it is not tried again. After MAX_COMPILED compilations no more are made:
+ * sizes that change at every step would cost more than they save. A specialization is used only if
+ * its communication instructions equal the program's, in order and in attributes. */
 #include "shape_specializations.h"
 
 #include <stdio.h>
@@ -9,17 +14,17 @@
 #include "ir/print.h"
 #include "passes/lib/pass_equal.h"
 
-#define MAX_CACHED_SHAPES 8 /* that were used last */
-#define MOST_MADE 32        /* sizes that differ from step to step would cost more than they save */
+#define MAX_CACHED_SHAPES 8 /* least recently used is replaced */
+#define MAX_COMPILED 32     /* compilations per program */
 
 typedef struct variant {
   int64_t *sizes; /* of the dynamic dimensions, in order */
-  uint64_t used;  /* when, counted in calls; 0: the place is free */
+  uint64_t used;  /* time of last use, in calls; 0: free entry */
   compiled_program_t compiled;
-  exec_compiled_t *machine; /* NULL: there is none for these sizes */
+  exec_compiled_t *machine; /* NULL: compilation failed for these sizes */
 } specialization_t;
 
-/* What a program says to its peers, in the order of the plan. */
+/* Communication instructions of a program, in the order of its plan. */
 typedef struct comm_summary {
   int count;
   const hlo_instr_t **instrs;
@@ -30,7 +35,7 @@ struct specializations {
   hr_arena_t arena;
   int leaf_count, size_count;
   const hlo_shape_t **leaves;  /* as declared */
-  int64_t *sizes;              /* that are looked for */
+  int64_t *sizes;              /* key of the current lookup */
   comm_summary_t comm_summary; /* by the program */
   specializations_stats_t figures;
   uint64_t clock;
@@ -83,7 +88,7 @@ static hr_status_t actual_leaves(hr_arena_t *arena, const specializations_t *spe
   return NULL;
 }
 
-/* --- what is said to peers --- */
+/* --- communication --- */
 
 static void add_signature(const plan_body_t *body, comm_summary_t *comm_summary) {
   for (int s = 0; body && s < body->step_count; s++) {
@@ -119,7 +124,7 @@ static bool has_equal_text(const hlo_instr_t *a, const hlo_instr_t *b) {
   return equal;
 }
 
-/* The same in the same place, whatever the values are called and however they were computed. */
+/* Equal communication, whatever the operands are called and however they were computed. */
 static bool signatures_match(const hlo_instr_t *a, const hlo_instr_t *b) {
   hlo_instr_t plain = *a, alike = *b; /* copies, so that none is printed as the root */
   if (a->operand_count != b->operand_count || a->called_count != b->called_count) return false;
@@ -134,7 +139,7 @@ static bool signatures_match(const hlo_instr_t *a, const hlo_instr_t *b) {
   return has_equal_text(&plain, &alike);
 }
 
-/* Peers may run the program itself, or copies for other sizes. */
+/* Peers may run the program itself, or specializations for other sizes. */
 static hr_status_t check_same_communication(const specializations_t *specializations,
                                             const compiled_program_t *compiled) {
   comm_summary_t comm_summary;
@@ -145,9 +150,9 @@ static hr_status_t check_same_communication(const specializations_t *specializat
   return same ? NULL : hr_error(HR_UNSUPPORTED, "specialising it would change its communication");
 }
 
-/* --- making one --- */
+/* --- compilation --- */
 
-/* A folder for each beside the stages of the program itself. */
+/* Each specialization is dumped to a subfolder of the program's folder. */
 static hr_status_t dump_dir(hr_arena_t *arena, const specializations_t *specializations,
                             const char **out_folder) {
   char path[4096];
@@ -191,7 +196,7 @@ static hr_status_t make(specializations_t *specializations, hlo_value_t *const *
 }
 
 static void clear(specialization_t *variant) {
-  if (variant->machine) { /* nobody may look at an instruction of it any more */
+  if (variant->machine) { /* progress reports may still refer to its instructions */
     const exec_machine_options_t *options =
         exec_machine_options(exec_compiled_machine(variant->machine));
     if (options->current) atomic_store(options->current, NULL);
@@ -201,7 +206,7 @@ static void clear(specialization_t *variant) {
   variant->machine = NULL;
 }
 
-/* The sizes are kept also of what cannot be made, so that nobody tries again. */
+/* Failed sizes are cached too, so that they are not compiled again. */
 static void fill(specializations_t *specializations, hlo_value_t *const *args,
                  specialization_t *variant) {
   clear(variant);
@@ -229,7 +234,7 @@ exec_compiled_t *specializations_find(specializations_t *specializations,
     if (variant->used && !memcmp(variant->sizes, specializations->sizes, bytes)) found = variant;
   }
   specializations->figures.last = NULL;
-  if (!found && specializations->figures.made == MOST_MADE) return NULL;
+  if (!found && specializations->figures.made == MAX_COMPILED) return NULL;
   if (!found) fill(specializations, args, found = oldest);
   found->used = ++specializations->clock;
   if (found->machine) specializations->figures.last = &found->compiled;

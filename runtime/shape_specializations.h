@@ -1,6 +1,6 @@
-/* Copies of a program with dynamic sizes, one for each set of sizes that its arguments have:
- * compiled when the sizes come up, kept while they are used. A copy says the same to its peers as
- * the program, so each process chooses by itself. */
+/* Specializations of a program with dynamic sizes, one per set of argument sizes: compiled on first
+ * use, cached by least recent use. A specialization communicates exactly like the program, so that
+ * each process decides for itself whether to run one. */
 #ifndef HLORUN_SHAPE_SPECIALIZATIONS_H
 #define HLORUN_SHAPE_SPECIALIZATIONS_H
 
@@ -10,7 +10,7 @@
 typedef struct specializations specializations_t;
 
 typedef struct specializations_options {
-  const char *name;   /* of the program's file, for messages */
+  const char *name;   /* file name, for messages */
   hr_buffer_t *bytes; /* the program's text; retained */
   compiler_options_t
       compiler;       /* as it was compiled; its strings must last as long as the copies are made */
@@ -20,20 +20,20 @@ typedef struct specializations_options {
   void *context; /* of make_machine */
 } specializations_options_t;
 
-/* Thread: one at a time. Errors: NO_MEMORY. */
+/* Thread: one caller at a time, as for all functions here. Errors: NO_MEMORY. */
 hr_status_t specializations_create(const specializations_options_t *options,
                                    specializations_t **out_variants);
 void specializations_destroy(specializations_t *specializations); /* accepts NULL */
 
-/* The machine for these flattened arguments, whose shapes are checked; NULL: the program itself has
- * to run, because some size does not follow from those of the arguments, or there were too many.
- * Good until the next call. */
+/* The machine for these flattened arguments, whose shapes were checked. NULL: the program itself
+ * must run, as some size does not follow from the arguments', or too many were compiled. Owner:
+ * borrowed, valid until the next call. */
 exec_compiled_t *specializations_find(specializations_t *specializations, hlo_value_t *const *args);
 
 typedef struct specializations_stats {
-  int made;                                /* copies so far, also those that are not kept */
-  double read_s, passes_s, plan_s, code_s; /* of compiling them */
-  const compiled_program_t *last; /* that ran last; NULL: none did, or the program itself */
+  int made;                                /* specializations compiled so far */
+  double read_s, passes_s, plan_s, code_s; /* seconds of compiling them, by stage */
+  const compiled_program_t *last; /* the one that ran last; NULL: none, or the program itself */
 } specializations_stats_t;
 specializations_stats_t specializations_stats(const specializations_t *specializations);
 

@@ -1,17 +1,10 @@
 #include "ops/query/window_range.h"
 
+#include "base/arith.h"
+
 static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 static int64_t ceil_div(int64_t a, int64_t b) { return -floor_div(-a, b); }
 static int64_t modulo(int64_t a, int64_t b) { return a % b < 0 ? a % b + b : a % b; }
-
-static int64_t gcd(int64_t a, int64_t b) {
-  while (b) {
-    int64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
 
 /* x with a * x = 1 modulo m, for a and m without a common divisor. */
 static int64_t inverse(int64_t a, int64_t m) {
@@ -26,7 +19,7 @@ static int64_t inverse(int64_t a, int64_t m) {
 
 /* The x >= 0 with a * x = c modulo b are first, first + period, ...; false if there is none. */
 static bool solve(int64_t a, int64_t c, int64_t b, int64_t *out_first, int64_t *out_period) {
-  int64_t divisor = gcd(a, b);
+  int64_t divisor = hr_gcd(a, b);
   if (modulo(c, divisor)) return false;
   *out_period = b / divisor;
   __int128 x = (__int128)modulo(c / divisor, *out_period) * inverse(a / divisor, *out_period);
@@ -58,7 +51,7 @@ window_tap_range_t window_tap_range(const hlo_window_dim_t *w, int64_t k, int64_
 
 int64_t window_input_range_step(const hlo_window_dim_t *w) {
   return w->base_dilation == 1 ? w->window_dilation
-                               : w->window_dilation / gcd(w->window_dilation, w->base_dilation);
+                               : w->window_dilation / hr_gcd(w->window_dilation, w->base_dilation);
 }
 
 window_input_range_t window_result_inputs(const hlo_window_dim_t *w, int64_t o, int64_t n) {

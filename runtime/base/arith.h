@@ -1,5 +1,5 @@
-/* Minimum, maximum and division of sizes, counts and offsets. `unit` is positive, `value` not
- * negative. */
+/* Minimum, maximum, division and common divisor of sizes, counts and offsets. `unit` is positive,
+ * `value` not negative. */
 #ifndef HR_BASE_ARITH_H
 #define HR_BASE_ARITH_H
 
@@ -12,6 +12,16 @@ static inline int64_t hr_div_ceil(int64_t value, int64_t unit) { return (value +
 /* The smallest multiple of `unit` that is not below `value`. */
 static inline int64_t hr_round_up(int64_t value, int64_t unit) {
   return hr_div_ceil(value, unit) * unit;
+}
+
+/* The greatest common divisor, not negative; of 0 and b: |b|. Euclid's algorithm. */
+static inline int64_t hr_gcd(int64_t a, int64_t b) {
+  while (b) {
+    int64_t remainder = a % b;
+    a = b;
+    b = remainder;
+  }
+  return a < 0 ? -a : a;
 }
 
 #endif

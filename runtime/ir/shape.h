@@ -85,6 +85,12 @@ bool hlo_layout_is_default(
     const hlo_layout_t *layout); /* plain major-to-minor, nothing else said; NULL is */
 bool hlo_layout_equal(const hlo_layout_t *a, const hlo_layout_t *b);
 
+/* Elements of a static array whose size was verified before (no overflow). */
+static inline int64_t hlo_shape_elements(const hlo_shape_t *shape) {
+  int64_t count = 1;
+  for (int d = 0; d < shape->rank; d++) count *= shape->dims[d];
+  return count;
+}
 /* Elements of an array (1 for scalars), bounds counted for dynamic dimensions; NO_MEMORY when the
  * product or its bytes overflow or exceed this machine's memory, INVALID for an unbounded
  * dimension. */

@@ -1,3 +1,6 @@
+/* The pass pipeline. ONCE passes run in the order of passes.def; a group of consecutive REPEAT
+ * passes runs until a round changes nothing (at most MAX_ROUNDS); PEERS passes run only for several
+ * processes. After each pass that changed the module: verification, if it is on, and a dump. */
 #include "passes/pipeline.h"
 
 #include <stdlib.h>
@@ -42,14 +45,14 @@ typedef struct pipeline {
 } pipeline_t;
 
 /* The present name of a pass. */
-static const char *present_name(const char *name) {
+static const char *resolve_alias(const char *name) {
   for (const struct pass_alias *alias = aliases; alias->old_name; alias++)
     if (!strcmp(alias->old_name, name)) return alias->name;
   return name;
 }
 
 bool pass_exists(const char *name) {
-  name = present_name(name);
+  name = resolve_alias(name);
   for (int i = 0; i < PASS_COUNT; i++)
     if (!strcmp(passes[i].name, name)) return true;
   return false;
@@ -99,7 +102,7 @@ static hr_status_t run_pass(pipeline_t *pipeline, const struct pass *pass, bool 
   HR_TRY(verify(pipeline, pass));
   if (changed) HR_TRY(dump(pipeline, pass->name));
   const char *stop = pipeline->options->stop_after;
-  pipeline->stopped = stop && !strcmp(present_name(stop), pass->name);
+  pipeline->stopped = stop && !strcmp(resolve_alias(stop), pass->name);
   *out_changed |= changed;
   return NULL;
 }

@@ -9,12 +9,13 @@ typedef struct pass_options {
   const char *dump_dir;   /* NULL: none. Gets NN_PASS.hlo after each pass that changed something,
                              00_read.hlo before */
   const char *stop_after; /* NULL: all passes; else the name of the last one, in its first round */
-  bool keep_collectives; /* neither move nor join them: a process alone, or beside other programs */
+  bool keep_collectives;  /* no PEERS passes: one process, or peers that run other programs */
   bool verify; /* after each pass; always in builds with sanitizers, and with HLORUN_VERIFY=1 */
 } pass_options_t;
 
-/* Errors: NO_MEMORY, UNAVAILABLE for files of the dump; INTERNAL, naming the pass, if what it made
- * does not verify. */
+/* Runs the pipeline over the module.
+ * Errors: NO_MEMORY; UNAVAILABLE for dump files; INTERNAL, naming the pass, if its result does not
+ * verify. */
 hr_status_t pass_run_all(hlo_module_t *module, const pass_options_t *options);
 /* Is there a pass of this name? */
 bool pass_exists(const char *name);

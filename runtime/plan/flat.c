@@ -1,3 +1,10 @@
+/* Building a flat plan, in this order:
+ *
+ *   analyse -> parameters -> lay out the entry -> results -> pin operands of transfers
+ *   -> hoist prepacking -> fuse tiles -> coalesce buffers -> pair results with arguments
+ *   -> assign arena offsets -> drop void copies and renumber steps
+ *
+ * Until the last stage step numbers are stable and lifetimes are intervals of them. */
 #include "plan/flat.h"
 
 #include <string.h>
@@ -23,7 +30,8 @@ static hr_status_t add_params(flat_builder_t *builder, const flat_ref_t ***out_p
     (*out_params)[p] = &builder->params[leaf];
     for (int i = 0; i < hlo_shape_leaf_count(shape); i++, leaf++) {
       size_t bytes;
-      const hlo_shape_t *of = builder->param_shapes[leaf] = hlo_shape_leaf(shape, i);
+      const hlo_shape_t *of = hlo_shape_leaf(shape, i);
+      builder->param_shapes[leaf] = of;
       builder->params[leaf] = (flat_ref_t){-1, 0};
       if (!hlo_shape_is_array(of)) continue;
       HR_TRY(hlo_shape_bytes(of, &bytes));
@@ -34,7 +42,8 @@ static hr_status_t add_params(flat_builder_t *builder, const flat_ref_t ***out_p
   return NULL;
 }
 
-/* A value that the program computed for this result alone is computed in the result's bytes. */
+/* A value that was computed for this result alone moves to the result's storage; others are copied,
+ * or referred to if they are arguments or literals. */
 static hr_status_t set_result_storage(flat_builder_t *builder, int leaf, flat_ref_t from) {
   flat_result_t *result = &builder->flat->results[leaf];
   size_t bytes;
@@ -85,35 +94,35 @@ static hr_status_t set_results_storage(flat_builder_t *builder, const flat_ref_t
   return NULL;
 }
 
-/* --- the list as it will run --- */
+/* --- final steps --- */
 
-static bool is_in_place(const flat_builder_t *builder, const flat_step_t *step) {
+static bool is_void_copy(const flat_builder_t *builder, const flat_step_t *step) {
   const flat_buffer_t *buffers = builder->buffers.data;
   return step->kind == FLAT_COPY && step->in[0].buffer >= 0 &&
          step->in[0].offset_bytes == step->out[0].offset_bytes &&
          flat_root(buffers, step->in[0].buffer) == flat_root(buffers, step->out[0].buffer);
 }
 
-/* Those that are wanted before step `before`: they begin what begins with it. */
-static int add_hoisted(flat_builder_t *builder, int before, int kept) {
+/* Emits the steps hoisted to before step `before`; jumps to `before` then reach them first. */
+static int emit_hoisted(flat_builder_t *builder, int before, int count_kept) {
   for (size_t i = 0; i < builder->hoisted.count; i++)
     if (builder->hoisted.data[i].index == before)
-      builder->flat->steps[kept++] = builder->hoisted.data[i].step;
-  return kept;
+      builder->flat->steps[count_kept++] = builder->hoisted.data[i].step;
+  return count_kept;
 }
 
-/* Leaves out copies that came to nothing, and steps that others do; `number` is where each step
- * went. */
-static void drop_copies(flat_builder_t *builder, int *number) {
-  int kept = 0, count = flat_now(builder);
+/* Drops void copies and fused steps; number[s]: the new number of step s. */
+static void compact_steps(flat_builder_t *builder, int *number) {
+  int count_kept = 0, count = flat_now(builder);
   for (int s = 0; s < count; s++) {
-    number[s] = kept;
-    kept = add_hoisted(builder, s, kept);
+    number[s] = count_kept;
+    count_kept = emit_hoisted(builder, s, count_kept);
     const flat_step_t *step = &builder->steps.data[s];
-    if (!step->copy.is_removed && !is_in_place(builder, step)) builder->flat->steps[kept++] = *step;
+    if (!step->copy.is_removed && !is_void_copy(builder, step))
+      builder->flat->steps[count_kept++] = *step;
   }
-  number[count] = kept;
-  builder->flat->step_count = kept;
+  number[count] = count_kept;
+  builder->flat->step_count = count_kept;
 }
 
 static hr_status_t finish_steps(flat_builder_t *builder) {
@@ -121,10 +130,10 @@ static hr_status_t finish_steps(flat_builder_t *builder) {
   int *number, count = flat_now(builder);
   HR_TRY(HR_NEW_ARRAY(&builder->scratch, count + 1, &number));
   HR_TRY(HR_NEW_ARRAY(builder->arena, (size_t)count + builder->hoisted.count, &flat->steps));
-  drop_copies(builder, number);
+  compact_steps(builder, number);
   for (int s = 0; s < flat->step_count; s++) {
     flat_step_t *step = &flat->steps[s];
-    step->end = step->end ? number[step->end] : s + 1; /* 0: of one that came early */
+    step->end = step->end ? number[step->end] : s + 1; /* end 0: a hoisted step */
     for (int i = 0; i < step->control.start_count; i++)
       ((int *)step->control.starts)[i] = number[step->control.starts[i]];
   }
@@ -136,8 +145,8 @@ static hr_status_t finish_steps(flat_builder_t *builder) {
   return NULL;
 }
 
-/* What the program computes at a time, results included, must fit into the machine. */
-static hr_status_t check_total(const flat_plan_t *flat) {
+/* Arena and results together must fit into physical memory. */
+static hr_status_t check_memory(const flat_plan_t *flat) {
   size_t physical = hr_mem_physical_bytes(), bytes = flat->arena_bytes;
   for (int b = 0; b < flat->buffer_count && bytes <= physical; b++)
     if (flat->buffers[b].storage == FLAT_RESULT && flat->buffers[b].coalesced_into < 0)
@@ -165,7 +174,7 @@ static hr_status_t assign_arena_offsets(flat_builder_t *builder) {
   for (int b = 0; b < flat->buffer_count; b++)
     if (flat->buffers[b].storage == FLAT_ARENA && flat->buffers[b].coalesced_into < 0)
       flat->buffers[b].offset_bytes = items[count++].offset_bytes;
-  return check_total(flat);
+  return check_memory(flat);
 }
 
 static hr_status_t copy_buffers(flat_builder_t *builder) {
@@ -179,7 +188,7 @@ static hr_status_t copy_buffers(flat_builder_t *builder) {
   return NULL;
 }
 
-/* --- all of it --- */
+/* --- stages --- */
 
 static hr_status_t build(flat_builder_t *builder) {
   const flat_ref_t **params, *root;
@@ -209,24 +218,24 @@ static bool needs_reference(const flat_builder_t *builder) {
 /* Signature of op_native_target_t.add_cleanup. What cannot be noted is destroyed at once, as its
  * owner fails with it.
  */
-static hr_status_t at_end(void *context, void (*destroy)(void *object), void *object) {
+static hr_status_t add_cleanup(void *context, void (*destroy)(void *object), void *object) {
   flat_plan_t *flat = context;
-  flat_cleanup_t *held;
-  hr_status_t st = HR_NEW(&flat->arena, &held);
+  flat_cleanup_t *cleanup;
+  hr_status_t st = HR_NEW(&flat->arena, &cleanup);
   if (st) {
     destroy(object);
     return st;
   }
-  *held = (flat_cleanup_t){destroy, object, flat->cleanups};
-  flat->cleanups = held;
+  *cleanup = (flat_cleanup_t){destroy, object, flat->cleanups};
+  flat->cleanups = cleanup;
   return NULL;
 }
 
-static hr_status_t fill(flat_plan_t *flat, const flat_options_t *options) {
+static hr_status_t build_in_scratch(flat_plan_t *flat, const flat_options_t *options) {
   flat_builder_t builder = {.flat = flat, .arena = &flat->arena, .options = options};
   builder.target = (op_native_target_t){.arena = &flat->arena,
                                         .workers = options->workers,
-                                        .add_cleanup = at_end,
+                                        .add_cleanup = add_cleanup,
                                         .context = flat,
                                         .emitter = options->emitter_context};
   hr_arena_init(&builder.scratch);
@@ -249,7 +258,7 @@ hr_status_t flat_plan_create(const plan_t *plan, const flat_options_t *options,
   hr_arena_init(&flat->arena);
   flat->plan = plan;
   flat->workers = options->workers;
-  hr_status_t st = fill(flat, options);
+  hr_status_t st = build_in_scratch(flat, options);
   if (st)
     flat_plan_destroy(flat);
   else
@@ -259,7 +268,8 @@ hr_status_t flat_plan_create(const plan_t *plan, const flat_options_t *options,
 
 void flat_plan_destroy(flat_plan_t *flat) {
   if (!flat) return;
-  for (flat_cleanup_t *held = flat->cleanups; held; held = held->next) held->destroy(held->object);
+  for (flat_cleanup_t *cleanup = flat->cleanups; cleanup; cleanup = cleanup->next)
+    cleanup->destroy(cleanup->object);
   hr_arena_deinit(&flat->arena);
   hr_free(flat);
 }

@@ -1,10 +1,12 @@
-/* The flat plan: what the compiled engine follows. Every array has an address that is known before
- * the program runs: in one arena, in a literal, in an argument or in a result. Computations that
- * while, conditional, call and fusion apply are laid out inside their callers, so that a program is
- * one list of steps and time is a number of a step. What has no fixed size or is no array
- * (asynchronous states, opaque values) is kept as a value by the reference kernels; a computation
- * with dynamic sizes runs as one reference step of its caller, and so does the whole program if it
- * is the entry or is split by device. Immutable once built; shared by threads and executions. */
+/* The flat plan: the program of the compiled engine. Every array has an address that is known
+ * before the program runs: an offset in one arena, a literal, an argument or a result. Computations
+ * called by while, conditional, call and fusion are laid out inside their callers, so that a
+ * program is one list of steps and a lifetime is an interval of step numbers.
+ *
+ * Boxed values: what is no array of static size (asynchronous states, opaque values) is kept in
+ * value slots by the reference kernels. A computation with dynamic sizes runs as one reference step
+ * of its caller; if that computation is the entry, or the program is split by device, is_reference
+ * is set. Thread: immutable once built; shared by threads and executions. */
 #ifndef PLAN_FLAT_H
 #define PLAN_FLAT_H
 
@@ -18,18 +20,18 @@ typedef enum flat_storage {
   FLAT_RESULT   /* bytes of result `index` */
 } flat_storage_t;
 
-/* Bytes for one array, or for several one after the other in time. */
+/* Storage of one array, or of several with disjoint lifetimes. */
 typedef struct flat_buffer {
   flat_storage_t storage;
   int index;                  /* PARAM, RESULT: number of the flattened leaf */
   const hlo_value_t *literal; /* LITERAL */
   size_t size_bytes, offset_bytes;
-  int start, end;     /* first and last step that touches it; whole loops for what a loop carries */
-  int coalesced_into; /* the buffer whose bytes it has; -1: its own */
-  bool is_carried;    /* by a loop */
+  int start, end;     /* first and last step that touches it; the whole loop for a carried value */
+  int coalesced_into; /* the buffer that it was merged into; -1: none */
+  bool is_carried;    /* holds state of a loop or conditional */
 } flat_buffer_t;
 
-/* Where an array leaf lies: buffer -1 for a leaf without bytes (a token). */
+/* Location of an array leaf; buffer -1: a leaf without bytes (a token). */
 typedef struct flat_ref {
   int buffer;
   size_t offset_bytes;
@@ -106,24 +108,25 @@ typedef enum flat_origin {
   FLAT_FROM_NOTHING
 } flat_origin_t;
 
-/* A flattened result: computed into bytes of its own, or another's bytes seen again, or a token. */
+/* A flattened result and where its bytes come from. */
 typedef struct flat_result {
   flat_origin_t origin;
   const hlo_shape_t *shape;
   int param;                  /* FROM_PARAM */
   const hlo_value_t *literal; /* FROM_LITERAL */
-  int alias_param; /* COMPUTED: the argument of the same shape whose bytes it has if that was given
+  int alias_param; /* COMPUTED: argument of equal shape whose bytes it uses if the caller gives it
                       away; -1: none */
 } flat_result_t;
 
-/* Something that a kernel's plan holds and the arena cannot free. */
+/* An object of a kernel's plan that the arena cannot free. */
 typedef struct flat_cleanup {
   void (*destroy)(void *object);
   void *object;
   struct flat_cleanup *next;
 } flat_cleanup_t;
 
-/* Generated code for a computation by which collectives combine elements, so many at a time. */
+/* Generated code for a computation by which collectives combine elements: FLAT_COMBINED elements
+ * per call, and at most FLAT_COMBINER_SCRATCH_BYTES of scratch memory. */
 #define FLAT_COMBINED 1024
 #define FLAT_COMBINER_SCRATCH_BYTES 1024
 typedef struct flat_combiner {
@@ -141,20 +144,20 @@ typedef struct flat_plan {
   const flat_combiner_t *combiners; /* the last one first */
   const plan_t *plan;
   bool is_reference; /* the reference machine runs all of it: nothing below is set */
-  int step_count, buffer_count, slot_count; /* slots: kept values */
+  int step_count, buffer_count, slot_count; /* slots: boxed values */
   flat_step_t *steps;
   flat_buffer_t *buffers;
   size_t arena_bytes;
-  int workers;                   /* that its kernels were prepared for */
+  int workers;                   /* number that kernels were prepared for */
   int param_count, result_count; /* flattened */
   flat_result_t *results;
 } flat_plan_t;
 
 typedef struct flat_options {
   int workers;                /* at least 1 */
-  const op_native_t *emitter; /* generated code, for what has no native kernel; NULL: none */
+  const op_native_t *emitter; /* code generator, for ops without a native kernel; NULL: none */
   void *emitter_context;      /* op_native_target_t.emitter */
-  bool no_fusion;             /* no instruction is done within another's step */
+  bool no_fusion;             /* no tile fusion, no hoisted prepacking: one step per instruction */
 } flat_options_t;
 
 /* `plan` must outlive the flat plan.
@@ -163,19 +166,19 @@ typedef struct flat_options {
 hr_status_t flat_plan_create(const plan_t *plan, const flat_options_t *options,
                              flat_plan_t **out_flat);
 void flat_plan_destroy(flat_plan_t *flat); /* accepts NULL */
-/* Steps, and buffers with their places, sizes and lifetimes, as text. */
+/* Steps, and buffers with storage, size and lifetime, as text. */
 void flat_plan_print(hr_strbuf_t *text, const flat_plan_t *flat);
 
-/* The buffer whose bytes `buffer` has. */
+/* The buffer that `buffer` was finally merged into; itself if it was not. */
 static inline int flat_root(const flat_buffer_t *buffers, int buffer) {
   while (buffers[buffer].coalesced_into >= 0) buffer = buffers[buffer].coalesced_into;
   return buffer;
 }
 
-/* Gives items that are alive from step start to step end, both included, places in one block of
- * memory that do not overlap while they live: sweeps over time and takes the smallest free gap that
- * fits. Sizes are rounded up to HR_ALIGNMENT. `start` is below step_count; scratch memory only from
- * `scratch`. Cost: O(n log n). Errors: NO_MEMORY if the sizes overflow. */
+/* Assigns offsets in one block of memory to items that are alive from step `start` to step `end`,
+ * both included, so that items alive together do not overlap. Best fit. Units:  sizes are rounded
+ * up to HR_ALIGNMENT; start < step_count. Cost:   O(n log n); temporary memory only from `scratch`.
+ * Errors: NO_MEMORY if the sum of sizes overflows. */
 typedef struct flat_item {
   size_t size_bytes, offset_bytes;
   int start, end;

@@ -1,4 +1,12 @@
-/* Ops whose result is their operand as it lies in memory. */
+/* Ops whose result is a view of operand 0: the same bytes, from some offset on. They need no step.
+ *
+ *   reshape, convert to the same type         always
+ *   bitcast, bitcast-convert                  types of equal width, of whole bytes
+ *   transpose, broadcast, reverse             only dimensions of size 1 change
+ *   slice                                     contiguous: full in all dimensions after the first
+ *                                             one that is longer than 1
+ *
+ * Arrays are dense and row-major. Cost: O(rank). */
 #include "ops/query/custom_call_table.h"
 #include "plan/flat_build.h"
 
@@ -7,16 +15,12 @@ static bool has_default_layouts(const hlo_instr_t *instr) {
          hlo_layout_is_default(instr->operands[0]->shape->layout);
 }
 
-static bool has_same_count(const hlo_instr_t *instr) {
-  int64_t in = 1, out = 1;
-  for (int d = 0; d < instr->shape->rank; d++) out *= instr->shape->dims[d];
-  for (int d = 0; d < instr->operands[0]->shape->rank; d++)
-    in *= instr->operands[0]->shape->dims[d];
-  return in == out;
+static bool has_equal_element_count(const hlo_instr_t *instr) {
+  return hlo_shape_elements(instr->shape) == hlo_shape_elements(instr->operands[0]->shape);
 }
 
 /* Types below a byte, and predicates, have bits that do not count. */
-static bool has_same_whole_bytes(const hlo_instr_t *instr) {
+static bool has_equal_bits(const hlo_instr_t *instr) {
   hr_dtype_t from = instr->operands[0]->shape->dtype, to = instr->shape->dtype;
   if (from == to) return true;
   return from != HR_PRED && to != HR_PRED && hr_dtype_table[from].bits == hr_dtype_table[to].bits &&
@@ -36,11 +40,11 @@ static bool keeps_order(const hlo_instr_t *instr) {
 }
 
 /* A broadcast that only adds dimensions of size 1. */
-static bool broadcasts_nothing(const hlo_instr_t *instr) {
+static bool adds_only_unit_dims(const hlo_instr_t *instr) {
   hr_ints_t dims = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
   const hlo_shape_t *in = instr->operands[0]->shape;
   int64_t last = -1;
-  if (!has_same_count(instr)) return false;
+  if (!has_equal_element_count(instr)) return false;
   for (int d = 0; d < in->rank && d < dims.count; d++) {
     if (in->dims[d] == 1) continue;
     if (dims.data[d] < last) return false;
@@ -49,24 +53,25 @@ static bool broadcasts_nothing(const hlo_instr_t *instr) {
   return true;
 }
 
-static bool reverses_nothing(const hlo_instr_t *instr) {
+static bool reverses_only_unit_dims(const hlo_instr_t *instr) {
   hr_ints_t dims = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
   for (int64_t d = 0; d < dims.count; d++)
     if (instr->shape->dims[dims.data[d]] != 1) return false;
   return true;
 }
 
-/* A part of an array is one piece if it is whole in all dimensions behind the first that is longer
- * than 1. */
-static bool is_one_piece(const hlo_instr_t *instr, size_t *out_offset_bytes) {
+/* A slice is contiguous if it is full in all dimensions after the first one that is longer than 1.
+ */
+static bool is_contiguous(const hlo_instr_t *instr, size_t *out_offset_bytes) {
   const hlo_shape_t *in = instr->operands[0]->shape, *out = instr->shape;
   const hlo_slice_t *slice = hlo_attr_slice(instr);
   int64_t offset = 0;
-  bool is_open = false; /* more than one element so far */
+  bool has_outer_extent = false; /* more than one element so far */
   for (int d = 0; d < in->rank; d++) {
     bool is_whole = out->dims[d] == in->dims[d];
-    if ((is_open && !is_whole) || (slice->dims[d].stride != 1 && out->dims[d] > 1)) return false;
-    if (out->dims[d] > 1) is_open = true;
+    if ((has_outer_extent && !is_whole) || (slice->dims[d].stride != 1 && out->dims[d] > 1))
+      return false;
+    if (out->dims[d] > 1) has_outer_extent = true;
     offset = offset * in->dims[d] + slice->dims[d].start;
   }
   *out_offset_bytes = (size_t)offset * hr_dtype_bytes(in->dtype);
@@ -88,21 +93,21 @@ bool flat_is_alias(const hlo_instr_t *instr, size_t *out_offset_bytes) {
     case HLO_RESHAPE:
       return true;
     case HLO_BITCAST:
-      return has_default_layouts(instr) && has_same_count(instr) && has_same_whole_bytes(instr);
+      return has_default_layouts(instr) && has_equal_element_count(instr) && has_equal_bits(instr);
     case HLO_BITCAST_CONVERT:
-      return has_same_whole_bytes(instr) && has_same_count(instr);
+      return has_equal_bits(instr) && has_equal_element_count(instr);
     case HLO_CONVERT:
       return instr->shape->dtype == instr->operands[0]->shape->dtype;
     case HLO_TRANSPOSE:
       return keeps_order(instr);
     case HLO_BROADCAST:
-      return broadcasts_nothing(instr);
+      return adds_only_unit_dims(instr);
     case HLO_REVERSE:
-      return reverses_nothing(instr);
+      return reverses_only_unit_dims(instr);
     case HLO_CONCATENATE:
       return instr->operand_count == 1;
     case HLO_SLICE:
-      return is_one_piece(instr, out_offset_bytes);
+      return is_contiguous(instr, out_offset_bytes);
     case HLO_CUSTOM_CALL:
       return op_custom_call_is_identity(instr) && has_default_layouts(instr) &&
              hlo_shape_equal(instr->shape, instr->operands[0]->shape);
@@ -111,7 +116,7 @@ bool flat_is_alias(const hlo_instr_t *instr, size_t *out_offset_bytes) {
   }
 }
 
-static bool may_update(const hlo_instr_t *instr, int k) {
+static bool may_update_operand(const hlo_instr_t *instr, int k) {
   switch (instr->op) {
     case HLO_DYNAMIC_UPDATE_SLICE:
       return k == 0;
@@ -129,15 +134,15 @@ static bool may_update(const hlo_instr_t *instr, int k) {
   }
 }
 
-hr_status_t flat_find_changing(flat_builder_t *builder, const plan_body_t *body,
-                               const bool **out_changing) {
-  bool *changing;
-  HR_TRY(HR_NEW_ARRAY(&builder->scratch, body->computation->instrs.count, &changing));
+hr_status_t flat_find_updated(flat_builder_t *builder, const plan_body_t *body,
+                              const bool **out_updated) {
+  bool *updated;
+  HR_TRY(HR_NEW_ARRAY(&builder->scratch, body->computation->instrs.count, &updated));
   for (int s = 0; s < body->step_count; s++) {
     const hlo_instr_t *instr = body->steps[s].op.instr;
     for (int k = 0; k < instr->operand_count; k++)
-      if (may_update(instr, k)) changing[instr->operands[k]->id] = true;
+      if (may_update_operand(instr, k)) updated[instr->operands[k]->id] = true;
   }
-  *out_changing = changing;
+  *out_updated = updated;
   return NULL;
 }

@@ -1,5 +1,8 @@
-/* Per-computation analysis for the planner: computations are listed callees first, so
- * one sweep finds everything. */
+/* Per-computation analysis for the flat planner, in one sweep, as computations are listed callees
+ * first: dynamic sizes, instructions whose result is boxed (kept as a value because it is no array
+ * of static size), leaves of the root that are parameters passed through, and pairs of asynchronous
+ * halves that can be laid out. A value that contains a boxed leaf is boxed as a whole, and so are
+ * the tuples and control flow that forward it. Cost: linear in instructions and leaves. */
 #include "plan/flat_build.h"
 
 int flat_leaf_start(const hlo_shape_t *shape, int index) {
@@ -14,7 +17,7 @@ static bool has_boxed_leaf(const hlo_shape_t *shape) {
   return shape->dtype == HR_OPAQUE || shape->dtype == HR_BUFFER;
 }
 
-static bool passes_values_on(const hlo_instr_t *instr) {
+static bool forwards_values(const hlo_instr_t *instr) {
   return instr->op == HLO_TUPLE || instr->op == HLO_GET_TUPLE_ELEMENT || instr->op == HLO_WHILE ||
          instr->op == HLO_CALL || instr->op == HLO_CONDITIONAL || instr->op == HLO_FUSION ||
          hlo_op_is(instr->op, OP_IDENTITY);
@@ -26,16 +29,16 @@ static bool has_boxed_operand(const hlo_instr_t *instr, const bool *is_boxed) {
   return false;
 }
 
-/* A pair whose operands are kept cannot be laid out after all. */
-static bool is_kept(const hlo_instr_t *instr, const bool *is_boxed,
-                    const flat_analysis_t *analysis) {
+/* A pair with boxed operands cannot be laid out after all. */
+static bool needs_boxing(const hlo_instr_t *instr, const bool *is_boxed,
+                         const flat_analysis_t *analysis) {
   const hlo_instr_t **done = &analysis[instr->parent->id].done[instr->id];
   if (has_boxed_operand(instr, is_boxed)) *done = NULL;
   if (*done) return false;
   if (hlo_op_is(instr->op, OP_START) || instr->op == HLO_ASYNC_UPDATE ||
       has_boxed_leaf(instr->shape))
     return true;
-  if (!passes_values_on(instr)) return false;
+  if (!forwards_values(instr)) return false;
   if (has_boxed_operand(instr, is_boxed)) return true;
   for (int c = 0; c < instr->called_count; c++) {
     const hlo_computation_t *called = instr->called[c];
@@ -45,8 +48,10 @@ static bool is_kept(const hlo_instr_t *instr, const bool *is_boxed,
   return false;
 }
 
-/* Goes from a leaf of a value to the operand that it is taken from; false at its origin. */
-static bool step_back(const flat_analysis_t *analysis, const hlo_instr_t **instr, int *leaf) {
+/* Moves from a leaf of a value to the leaf of an operand that it is a copy of. False at its origin.
+ */
+static bool trace_to_operand(const flat_analysis_t *analysis, const hlo_instr_t **instr,
+                             int *leaf) {
   const hlo_instr_t *at = *instr;
   int k = 0, from = *leaf;
   if (at->op == HLO_GET_TUPLE_ELEMENT) {
@@ -68,32 +73,35 @@ static bool step_back(const flat_analysis_t *analysis, const hlo_instr_t **instr
   return true;
 }
 
-static int trace(const flat_analysis_t *analysis, const hlo_computation_t *computation, int leaf) {
+static int trace_to_param(const flat_analysis_t *analysis, const hlo_computation_t *computation,
+                          int leaf) {
   const hlo_instr_t *instr = computation->root;
-  while (step_back(analysis, &instr, &leaf)) continue;
+  while (trace_to_operand(analysis, &instr, &leaf)) continue;
   if (instr->op != HLO_PARAMETER) return -1;
   for (int64_t p = 0; p < hlo_parameter_number(instr); p++)
     leaf += hlo_shape_leaf_count(computation->params.data[p]->shape);
   return leaf;
 }
 
-static hr_status_t find_facts(hr_arena_t *arena, const plan_t *plan,
-                              const hlo_computation_t *computation, flat_analysis_t *analysis) {
-  flat_analysis_t *mine = &analysis[computation->id];
+static hr_status_t analyse_computation(hr_arena_t *arena, const plan_t *plan,
+                                       const hlo_computation_t *computation,
+                                       flat_analysis_t *analysis) {
+  flat_analysis_t *facts = &analysis[computation->id];
   bool *is_boxed;
-  HR_TRY(flat_find_pairs(arena, plan, computation, &mine->done));
-  HR_TRY(flat_find_channel_pairs(arena, computation, mine->done));
+  HR_TRY(flat_find_pairs(arena, plan, computation, &facts->done));
+  HR_TRY(flat_find_channel_pairs(arena, computation, facts->done));
   HR_TRY(HR_NEW_ARRAY(arena, computation->instrs.count, &is_boxed));
   for (size_t i = 0; i < computation->instrs.count; i++) {
     const hlo_instr_t *instr = computation->instrs.data[i];
-    is_boxed[i] = is_kept(instr, is_boxed, analysis);
-    mine->is_dynamic |= hlo_shape_is_dynamic(instr->shape);
+    is_boxed[i] = needs_boxing(instr, is_boxed, analysis);
+    facts->is_dynamic |= hlo_shape_is_dynamic(instr->shape);
   }
   int count = hlo_shape_leaf_count(computation->root->shape), *passed;
   HR_TRY(HR_NEW_ARRAY(arena, count, &passed));
-  for (int leaf = 0; leaf < count; leaf++) passed[leaf] = trace(analysis, computation, leaf);
-  mine->is_boxed = is_boxed;
-  mine->passed_leaves = passed;
+  for (int leaf = 0; leaf < count; leaf++)
+    passed[leaf] = trace_to_param(analysis, computation, leaf);
+  facts->is_boxed = is_boxed;
+  facts->passed_leaves = passed;
   return NULL;
 }
 
@@ -102,7 +110,7 @@ hr_status_t flat_analyse(hr_arena_t *arena, const plan_t *plan, const flat_analy
   HR_TRY(HR_NEW_ARRAY(arena, plan->module->computations.count, &analysis));
   for (size_t c = 0; c < plan->module->computations.count; c++)
     if (plan->bodies[c])
-      HR_TRY(find_facts(arena, plan, plan->module->computations.data[c], analysis));
+      HR_TRY(analyse_computation(arena, plan, plan->module->computations.data[c], analysis));
   *out_facts = analysis;
   return NULL;
 }
@@ -110,8 +118,8 @@ hr_status_t flat_analyse(hr_arena_t *arena, const plan_t *plan, const flat_analy
 bool flat_can_inline(const flat_analysis_t *analysis, const hlo_instr_t *instr) {
   for (int c = 0; c < instr->called_count; c++) {
     const hlo_computation_t *called = instr->called[c];
-    const flat_analysis_t *its = &analysis[called->id];
-    if (!its->is_boxed || its->is_dynamic || its->is_boxed[called->root->id]) return false;
+    const flat_analysis_t *facts = &analysis[called->id];
+    if (!facts->is_boxed || facts->is_dynamic || facts->is_boxed[called->root->id]) return false;
   }
   return true;
 }

@@ -1,27 +1,32 @@
-/* Best fit by a sweep over time. Memory is a list of blocks in the order of their places; free
- * blocks are also in a treap by size, then place, so that the smallest one that fits is found in
- * O(log n). Neighbours that become free join. */
+/* Assignment of arena offsets to buffers: best fit by a sweep over time.
+ *
+ * At each step the items that start are allocated, then those that end are freed. Memory is a list
+ * of blocks in address order, neighbours that become free are joined. Free blocks are also nodes of
+ * a treap ordered by (size, offset), so that the smallest block that fits is found in O(log n).
+ * Without such a block the arena grows at its end. O(n log n) for n items; priorities are
+ * pseudo-random with a fixed seed, so results are deterministic. Best fit is a heuristic: the
+ * optimum (dynamic storage allocation) is NP-hard. */
 #include "base/mem.h"
 #include "plan/flat.h"
 
 typedef struct block {
   size_t offset, size;
   bool is_free;
-  int before, after; /* neighbours in memory; -1: none */
-  int left, right;   /* in the tree of free blocks */
+  int before, after; /* neighbours in address order; -1: none */
+  int left, right;   /* children in the treap of free blocks */
   uint32_t priority;
 } block_t;
 
 typedef struct space {
   block_t *blocks;
-  int count, root, last; /* last: the block with the highest place */
-  int spare;             /* list of unused records, by `after` */
+  int count, root, last; /* last: the block with the highest offset */
+  int free_records;      /* list of unused records, by `after` */
   uint32_t random;
 } space_t;
 
-/* --- the tree --- */
+/* --- treap of free blocks --- */
 
-static bool is_before(const block_t *a, const block_t *b) {
+static bool block_less(const block_t *a, const block_t *b) {
   return a->size != b->size ? a->size < b->size : a->offset < b->offset;
 }
 
@@ -36,14 +41,14 @@ static int merge_trees(space_t *space, int a, int b) {
   return b;
 }
 
-/* Blocks before `key` go to *low, the others to *high. */
+/* Splits a treap: nodes less than `key` go to *low, the others to *high. */
 static void split_tree(space_t *space, int tree, const block_t *key, int *low, int *high) {
   if (tree < 0) {
     *low = *high = -1;
     return;
   }
   block_t *at = &space->blocks[tree];
-  if (is_before(at, key)) {
+  if (block_less(at, key)) {
     split_tree(space, at->right, key, &at->right, high);
     *low = tree;
   } else {
@@ -83,12 +88,12 @@ static int find_fit(const space_t *space, size_t size) {
   return best;
 }
 
-/* --- the list --- */
+/* --- list of blocks --- */
 
-static int new_block(space_t *space, size_t offset, size_t size, int before, int after) {
-  int block = space->spare;
+static int add_block(space_t *space, size_t offset, size_t size, int before, int after) {
+  int block = space->free_records;
   if (block >= 0)
-    space->spare = space->blocks[block].after;
+    space->free_records = space->blocks[block].after;
   else
     block = space->count++;
   space->blocks[block] = (block_t){offset, size, false, before, after, -1, -1, 0};
@@ -98,19 +103,19 @@ static int new_block(space_t *space, size_t offset, size_t size, int before, int
   return block;
 }
 
-/* Block b, right behind a, becomes a part of it. */
+/* Joins block b to its predecessor a. */
 static void join_blocks(space_t *space, int a, int b) {
   block_t *blocks = space->blocks;
   blocks[a].size += blocks[b].size;
   blocks[a].after = blocks[b].after;
   if (blocks[b].after >= 0) blocks[blocks[b].after].before = a;
   if (space->last == b) space->last = a;
-  blocks[b].after = space->spare;
-  space->spare = b;
+  blocks[b].after = space->free_records;
+  space->free_records = b;
 }
 
-/* Takes the smallest gap that fits, else the end of memory, which grows. */
-static int take(space_t *space, size_t size) {
+/* Allocates from the smallest free block that fits, else at the end of the arena, which grows. */
+static int allocate_block(space_t *space, size_t size) {
   int block = find_fit(space, size);
   if (block < 0 && space->last >= 0 && space->blocks[space->last].is_free) {
     block = space->last;
@@ -121,18 +126,18 @@ static int take(space_t *space, size_t size) {
   if (block < 0) {
     size_t end =
         space->last < 0 ? 0 : space->blocks[space->last].offset + space->blocks[space->last].size;
-    return new_block(space, end, size, space->last, -1);
+    return add_block(space, end, size, space->last, -1);
   }
   remove_free(space, block);
   if (space->blocks[block].size > size) {
     size_t rest = space->blocks[block].size - size, offset = space->blocks[block].offset + size;
     space->blocks[block].size = size;
-    insert_free(space, new_block(space, offset, rest, block, space->blocks[block].after));
+    insert_free(space, add_block(space, offset, rest, block, space->blocks[block].after));
   }
   return block;
 }
 
-static void give_back(space_t *space, int block) {
+static void free_block(space_t *space, int block) {
   int after = space->blocks[block].after, before = space->blocks[block].before;
   if (after >= 0 && space->blocks[after].is_free) {
     remove_free(space, after);
@@ -155,15 +160,15 @@ typedef struct sweep {
   int *block_of;
 } sweep_t;
 
-static hr_status_t set_up(hr_arena_t *scratch, const flat_item_t *items, int count, int step_count,
-                          sweep_t *sweep) {
+static hr_status_t init_sweep(hr_arena_t *scratch, const flat_item_t *items, int count,
+                              int step_count, sweep_t *sweep) {
   HR_TRY(HR_NEW_ARRAY(scratch, step_count + 1, &sweep->first_start));
   HR_TRY(HR_NEW_ARRAY(scratch, step_count + 1, &sweep->first_end));
   HR_TRY(HR_NEW_ARRAY(scratch, count, &sweep->next_start));
   HR_TRY(HR_NEW_ARRAY(scratch, count, &sweep->next_end));
   HR_TRY(HR_NEW_ARRAY(scratch, count, &sweep->block_of));
   HR_TRY(HR_NEW_ARRAY(scratch, 2 * (size_t)count + 1, &sweep->space.blocks));
-  sweep->space.root = sweep->space.last = sweep->space.spare = -1;
+  sweep->space.root = sweep->space.last = sweep->space.free_records = -1;
   for (int s = 0; s <= step_count; s++) sweep->first_start[s] = sweep->first_end[s] = -1;
   for (int i = count; i-- > 0;) {
     int end = items[i].end < step_count ? items[i].end : step_count;
@@ -191,14 +196,14 @@ hr_status_t flat_assign_offsets(hr_arena_t *scratch, flat_item_t *items, int cou
                                 size_t *out_total_bytes) {
   sweep_t sweep = {0};
   HR_TRY(round_sizes(items, count));
-  HR_TRY(set_up(scratch, items, count, step_count, &sweep));
+  HR_TRY(init_sweep(scratch, items, count, step_count, &sweep));
   for (int s = 0; s <= step_count; s++) {
     for (int i = sweep.first_start[s]; i >= 0; i = sweep.next_start[i]) {
-      sweep.block_of[i] = take(&sweep.space, items[i].size_bytes);
+      sweep.block_of[i] = allocate_block(&sweep.space, items[i].size_bytes);
       items[i].offset_bytes = sweep.space.blocks[sweep.block_of[i]].offset;
     }
     for (int i = sweep.first_end[s]; i >= 0; i = sweep.next_end[i])
-      give_back(&sweep.space, sweep.block_of[i]);
+      free_block(&sweep.space, sweep.block_of[i]);
   }
   const space_t *space = &sweep.space;
   *out_total_bytes =

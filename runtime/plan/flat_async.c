@@ -1,11 +1,17 @@
-/* Collectives whose arrays are laid out. In one step or in two, they make their results where those
- * belong; between the two halves of an asynchronous one the arrays that it fills, and those that it
- * still reads, are nobody else's. A result of an all-reduce may lie over its operand, if nobody
- * else needs that. */
+/* Collectives on laid-out arrays. A collective writes its results directly to their buffers, in one
+ * step or in two (start and done). Between the two halves the result buffers and the operands
+ * belong to the transfer:
+ *
+ *   s = all-reduce-start(x)     operands pinned, results being written
+ *   ...                         no step writes x or touches the results
+ *   y = all-reduce-done(s)
+ *
+ * A result of an all-reduce may overwrite its operand if the operand dies there. Start and done are
+ * paired only if the done is the start's single user; other pairs stay boxed (flat_analysis.c). */
 #include "ops/query/async_collective.h"
 #include "plan/flat_build.h"
 
-/* --- which --- */
+/* --- pairs --- */
 
 static bool has_array_operands(const hlo_instr_t *instr) {
   for (int k = 0; k < instr->operand_count; k++)
@@ -15,7 +21,7 @@ static bool has_array_operands(const hlo_instr_t *instr) {
   return true;
 }
 
-static bool makes_arrays(const hlo_shape_t *shape) {
+static bool is_static_arrays(const hlo_shape_t *shape) {
   if (hlo_shape_is_array(shape)) return !hlo_shape_is_dynamic(shape);
   for (int i = 0; i < shape->element_count; i++)
     if (!hlo_shape_is_array(shape->elements[i]) || hlo_shape_is_dynamic(shape->elements[i]))
@@ -23,7 +29,7 @@ static bool makes_arrays(const hlo_shape_t *shape) {
   return hlo_shape_is_tuple(shape);
 }
 
-static bool is_filling(hlo_opcode_t op) {
+static bool writes_out_buffers(hlo_opcode_t op) {
   switch (op) {
     case HLO_ALL_REDUCE:
     case HLO_ALL_GATHER:
@@ -43,9 +49,9 @@ static bool is_filling(hlo_opcode_t op) {
 }
 
 bool flat_fills_out_buffers(const hlo_instr_t *instr) {
-  return is_filling(instr->op) && !hlo_attr_has(instr, HLO_ATTR_PERMUTE_SLICE_SIZES) &&
+  return writes_out_buffers(instr->op) && !hlo_attr_has(instr, HLO_ATTR_PERMUTE_SLICE_SIZES) &&
          has_array_operands(instr) &&
-         (hlo_op_is(instr->op, OP_START) || makes_arrays(instr->shape));
+         (hlo_op_is(instr->op, OP_START) || is_static_arrays(instr->shape));
 }
 
 hr_status_t flat_out_buffer_reuse(hr_arena_t *arena, const hlo_instr_t *instr,
@@ -64,7 +70,7 @@ hr_status_t flat_out_buffer_reuse(hr_arena_t *arena, const hlo_instr_t *instr,
 
 /* The collective that an async-start wraps, if its computation does that on its parameters and
  * nothing else. */
-static const hlo_instr_t *wrapped_of(const hlo_instr_t *start) {
+static const hlo_instr_t *find_wrapped_collective(const hlo_instr_t *start) {
   const hlo_instr_t *inner = op_wrapped_collective(start);
   if (!inner || inner != start->called[0]->root || inner->operand_count != start->operand_count)
     return NULL;
@@ -74,21 +80,21 @@ static const hlo_instr_t *wrapped_of(const hlo_instr_t *start) {
   return inner;
 }
 
-static const hlo_instr_t *collective_of(const hlo_instr_t *start) {
-  return start->op == HLO_ASYNC_START ? wrapped_of(start) : start;
+static const hlo_instr_t *find_collective(const hlo_instr_t *start) {
+  return start->op == HLO_ASYNC_START ? find_wrapped_collective(start) : start;
 }
 
-static bool is_beginning(const hlo_instr_t *instr) {
+static bool is_pairable_start(const hlo_instr_t *instr) {
   if (!hlo_op_is(instr->op, OP_START)) return false;
-  const hlo_instr_t *collective = collective_of(instr);
+  const hlo_instr_t *collective = find_collective(instr);
   return collective && flat_fills_out_buffers(collective);
 }
 
-/* NULL: more than its end uses it, or it has no end here. */
-static const hlo_instr_t *only_user(const hlo_instr_t *instr, const int *uses,
-                                    hlo_instr_t *const *user) {
+/* The done that is the only user of a start; NULL: there are other users, or no done. */
+static const hlo_instr_t *find_only_done(const hlo_instr_t *instr, const int *uses,
+                                         hlo_instr_t *const *user) {
   const hlo_instr_t *done = uses[instr->id] == 1 ? user[instr->id] : NULL;
-  bool ends = done && hlo_op_is(done->op, OP_DONE) && makes_arrays(done->shape);
+  bool ends = done && hlo_op_is(done->op, OP_DONE) && is_static_arrays(done->shape);
   return ends && instr->parent->root != instr ? done : NULL;
 }
 
@@ -110,8 +116,8 @@ hr_status_t flat_find_pairs(hr_arena_t *arena, const plan_t *plan,
   }
   for (int s = 0; s < body->step_count; s++) {
     const hlo_instr_t *instr = body->steps[s].op.instr;
-    if (!body->steps[s].dynamic && is_beginning(instr))
-      done[instr->id] = only_user(instr, uses, user);
+    if (!body->steps[s].dynamic && is_pairable_start(instr))
+      done[instr->id] = find_only_done(instr, uses, user);
   }
   *out_done = done;
   return NULL;
@@ -120,8 +126,9 @@ hr_status_t flat_find_pairs(hr_arena_t *arena, const plan_t *plan,
 /* --- laying out --- */
 
 /* The step of the collective itself. */
-static const plan_step_t *source_of(const flat_builder_t *builder, const plan_step_t *start) {
-  const hlo_instr_t *collective = collective_of(start->op.instr);
+static const plan_step_t *find_source_step(const flat_builder_t *builder,
+                                           const plan_step_t *start) {
+  const hlo_instr_t *collective = find_collective(start->op.instr);
   if (collective == start->op.instr) return start;
   const plan_body_t *body = builder->flat->plan->bodies[collective->parent->id];
   for (int s = 0; s < body->step_count; s++)
@@ -143,7 +150,7 @@ static hr_status_t operand_leaves(flat_builder_t *builder, const flat_frame_t *f
 hr_status_t flat_start_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *start) {
   const hlo_instr_t *instr = start->op.instr, *done = frame->analysis->done[instr->id];
   flat_step_t step = {.kind = FLAT_REFERENCE,
-                      .source = source_of(builder, start),
+                      .source = find_source_step(builder, start),
                       .scratch = {-1, 0},
                       .reference.out_slot = -1,
                       .reference.has_out_buffers = true,
@@ -170,10 +177,10 @@ hr_status_t flat_done_add(flat_builder_t *builder, flat_frame_t *frame, const pl
   return flat_step_add(builder, &step);
 }
 
-/* --- lending --- */
+/* --- pinned operands --- */
 
-/* The nearest beginning before an end is its own: a computation is laid out once for each use. */
-static flat_step_t *begin_before(flat_builder_t *builder, int end, int *out_number) {
+/* The nearest start before a done belongs to it, as a computation is laid out once per use. */
+static flat_step_t *find_start_step(flat_builder_t *builder, int end, int *out_number) {
   const hlo_instr_t *start = builder->steps.data[end].reference.ends;
   int s = end - 1;
   while (s >= 0 && builder->steps.data[s].reference.begins != start) s--;
@@ -181,9 +188,9 @@ static flat_step_t *begin_before(flat_builder_t *builder, int end, int *out_numb
   return &builder->steps.data[s];
 }
 
-static void lend_to(flat_builder_t *builder, int end) {
+static void pin_operands_until(flat_builder_t *builder, int end) {
   int number;
-  flat_step_t *begin = begin_before(builder, end, &number);
+  flat_step_t *begin = find_start_step(builder, end, &number);
   for (int k = 0; k < begin->in_count && k < 64; k++) {
     if (begin->in[k].buffer < 0) continue;
     const flat_buffer_t *operand =
@@ -196,5 +203,5 @@ static void lend_to(flat_builder_t *builder, int end) {
 
 void flat_pin_operands(flat_builder_t *builder) {
   for (int s = 0; s < flat_now(builder); s++)
-    if (builder->steps.data[s].reference.ends) lend_to(builder, s);
+    if (builder->steps.data[s].reference.ends) pin_operands_until(builder, s);
 }

@@ -1,12 +1,13 @@
-/* Laying out computations: each instruction becomes a step, or only a name for bytes that are there
- * already. */
+/* Layout of a computation: each instruction becomes a step, or only a name for bytes that exist
+ * already (tuples, get-tuple-elements, constants, views). Called computations are laid out at each
+ * use, inside their callers; MAX_STEPS and MAX_DEPTH bound the expansion. */
 #include <string.h>
 
 #include "ops/query/device_assignment.h"
 #include "plan/flat_build.h"
 
-#define MAX_STEPS 20000000 /* computations are laid out once for each use, which may multiply */
-#define MAX_DEPTH 2000     /* of uses inside of uses */
+#define MAX_STEPS 20000000 /* uses multiply when computations call each other */
+#define MAX_DEPTH 2000     /* of nested uses */
 
 static hr_status_t literal_leaves(flat_builder_t *builder, const hlo_instr_t *instr,
                                   const flat_ref_t **out_leaves) {
@@ -47,17 +48,17 @@ static hr_status_t view_leaf(flat_builder_t *builder, flat_ref_t of, size_t offs
   return NULL;
 }
 
-/* A slice of what is updated in place is copied out, which costs less than a copy of the whole
- * later. */
+/* A slice of an array that is updated in place is copied out: a view would keep the array alive and
+ * force a copy of all of it at the update. */
 static bool is_safe_view(const flat_builder_t *builder, const flat_frame_t *frame,
                          const hlo_instr_t *instr) {
   const hlo_instr_t *operand = instr->operands[0];
   if (instr->op != HLO_SLICE || hlo_shape_equal(instr->shape, operand->shape)) return true;
-  return !frame->changing[operand->id] &&
+  return !frame->updated[operand->id] &&
          !builder->buffers.data[frame->leaves[operand->id]->buffer].is_carried;
 }
 
-/* Gives the result a name for bytes that exist; *out_leaves stays NULL for what needs a step. */
+/* The leaves of an instruction that needs no step; *out_leaves stays NULL if it needs one. */
 static hr_status_t find_existing(flat_builder_t *builder, flat_frame_t *frame,
                                  const hlo_instr_t *instr, const flat_ref_t **out_leaves) {
   size_t offset_bytes;
@@ -140,7 +141,7 @@ static hr_status_t open_frame(flat_builder_t *builder, const hlo_computation_t *
   HR_TRY(HR_NEW_ARRAY(&builder->scratch, count, &frame->leaves));
   HR_TRY(HR_NEW_ARRAY(&builder->scratch, count, &frame->slots));
   for (size_t i = 0; i < count; i++) frame->slots[i] = -1;
-  return flat_find_changing(builder, frame->body, &frame->changing);
+  return flat_find_updated(builder, frame->body, &frame->updated);
 }
 
 static hr_status_t add_all(flat_builder_t *builder, flat_frame_t *frame) {

@@ -1,8 +1,10 @@
-/* Conditionals: the branches one after the other, each bringing its result to the same buffers. A
- * leaf of the result that some branch passes on from its argument is treated like what a loop
- * carries: its buffer gets the argument's value before the conditional, which costs nothing if that
- * value dies here; the branch that passes it on has nothing to do then, and one that updates it can
- * do so in place. */
+/* Conditionals, laid out inside their callers: the branches one after the other, each of which
+ * brings its result to the same buffers.
+ *
+ * A leaf of the result that some branch passes through from its argument is treated like a carried
+ * value of a loop: the argument is copied to the result's buffer before the conditional, which
+ * costs nothing if it dies here (the copy is coalesced). The branch that passes it through has
+ * nothing to do then, and a branch that updates it can do so in place. */
 #include <limits.h>
 
 #include "plan/flat_build.h"
@@ -21,7 +23,7 @@ static bool is_result(const branches_t *branches, int buffer) {
   return buffer >= branches->first_buffer && buffer < branches->end_buffer;
 }
 
-static bool is_same(flat_ref_t a, flat_ref_t b) {
+static bool same_ref(flat_ref_t a, flat_ref_t b) {
   return a.buffer == b.buffer && a.offset_bytes == b.offset_bytes;
 }
 
@@ -42,12 +44,12 @@ static flat_ref_t find_passed(const branches_t *branches, int leaf) {
 }
 
 /* All branches see the value in its new place. */
-static void replace_argument(branches_t *branches, flat_ref_t from, flat_ref_t to) {
+static void redirect_argument(branches_t *branches, flat_ref_t from, flat_ref_t to) {
   const hlo_instr_t *instr = branches->source->op.instr;
   for (int b = 0; b < instr->called_count; b++) {
     int leaves = hlo_shape_leaf_count(instr->operands[1 + b]->shape);
     for (int i = 0; i < leaves; i++)
-      if (is_same(branches->arguments[b][i], from)) ((flat_ref_t *)branches->arguments[b])[i] = to;
+      if (same_ref(branches->arguments[b][i], from)) ((flat_ref_t *)branches->arguments[b])[i] = to;
   }
 }
 
@@ -62,7 +64,7 @@ static hr_status_t carry_passed(branches_t *branches) {
     builder->buffers.data[to.buffer].start = flat_now(builder);
     builder->buffers.data[to.buffer].is_carried = true;
     HR_TRY(flat_copy_add(builder, branches->source, from, to, bytes));
-    replace_argument(branches, from, to);
+    redirect_argument(branches, from, to);
     branches->carried[i] = to;
   }
   return NULL;

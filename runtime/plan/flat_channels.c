@@ -1,11 +1,14 @@
-/* Ends of channels whose arrays are laid out: a send sends from where its data lies, which stays as
- * it is until the send-done, and a recv receives where the recv-done's result belongs. */
+/* Sends and receives on laid-out arrays: a send reads its data where it lies, which stays unchanged
+ * until the send-done, and a recv writes to the buffer of the recv-done's result.
+ *
+ * The state of a start is (data, context, token); only the data has bytes. A start is laid out if
+ * its done is its only user, get-tuple-elements of the token aside. Others stay boxed. */
 #include <string.h>
 
 #include "ops/query/device_assignment.h"
 #include "plan/flat_build.h"
 
-static const flat_ref_t nothing = {-1, 0};
+static const flat_ref_t no_buffer = {-1, 0};
 
 static const hlo_shape_t *data_shape(const hlo_instr_t *start) { return start->shape->elements[0]; }
 
@@ -17,7 +20,7 @@ static bool is_plain(const hlo_shape_t *shape) {
   return hlo_shape_is_tuple(shape);
 }
 
-static bool takes_token(const hlo_instr_t *user) {
+static bool reads_token(const hlo_instr_t *user) {
   return user->op == HLO_GET_TUPLE_ELEMENT && hlo_attr_int(user, HLO_ATTR_INDEX) == 2;
 }
 
@@ -34,7 +37,7 @@ hr_status_t flat_find_channel_pairs(hr_arena_t *arena, const hlo_computation_t *
     const hlo_instr_t *user = computation->instrs.data[i];
     for (int k = 0; k < user->operand_count; k++) {
       const hlo_instr_t *start = user->operands[k];
-      if (!op_is_channel_end(start) || takes_token(user)) continue;
+      if (!op_is_channel_end(start) || reads_token(user)) continue;
       uses[start->id]++;
       done[start->id] = user;
     }
@@ -48,13 +51,13 @@ hr_status_t flat_find_channel_pairs(hr_arena_t *arena, const hlo_computation_t *
 }
 
 /* Data, context and token of a start; only the data has a place. */
-static hr_status_t lay_out_start(flat_builder_t *builder, flat_frame_t *frame,
-                                 const hlo_instr_t *start, const flat_ref_t *data) {
+static hr_status_t set_start_leaves(flat_builder_t *builder, flat_frame_t *frame,
+                                    const hlo_instr_t *start, const flat_ref_t *data) {
   int count = hlo_shape_leaf_count(data_shape(start));
   flat_ref_t *leaves;
   HR_TRY(HR_NEW_ARRAY(builder->arena, count + 2, &leaves));
   memcpy(leaves, data, (size_t)count * sizeof *leaves);
-  leaves[count] = leaves[count + 1] = nothing;
+  leaves[count] = leaves[count + 1] = no_buffer;
   frame->leaves[start->id] = leaves;
   return NULL;
 }
@@ -80,7 +83,7 @@ hr_status_t flat_channel_start_add(flat_builder_t *builder, flat_frame_t *frame,
   const hlo_instr_t *instr = source->op.instr;
   flat_step_t step = {.kind = FLAT_REFERENCE,
                       .source = source,
-                      .scratch = nothing,
+                      .scratch = no_buffer,
                       .reference.out_slot = -1,
                       .reference.has_out_buffers = true,
                       .reference.begins = instr};
@@ -89,11 +92,11 @@ hr_status_t flat_channel_start_add(flat_builder_t *builder, flat_frame_t *frame,
     step.out_count = hlo_shape_leaf_count(data_shape(instr));
     HR_TRY(flat_leaves_add(builder, data_shape(instr), &step.out));
   }
-  HR_TRY(lay_out_start(builder, frame, instr, step.out ? step.out : step.in));
+  HR_TRY(set_start_leaves(builder, frame, instr, step.out ? step.out : step.in));
   return flat_step_add(builder, &step);
 }
 
-/* Until then the data is neither moved nor written by others. */
+/* The step touches the data, which keeps it alive and unchanged until here. */
 hr_status_t flat_channel_done_add(flat_builder_t *builder, flat_frame_t *frame,
                                   const plan_step_t *source) {
   const hlo_instr_t *instr = source->op.instr, *start = instr->operands[0];
@@ -101,13 +104,16 @@ hr_status_t flat_channel_done_add(flat_builder_t *builder, flat_frame_t *frame,
   int count = hlo_shape_leaf_count(data_shape(start));
   flat_step_t step = {.kind = FLAT_REFERENCE,
                       .source = source,
-                      .scratch = nothing,
+                      .scratch = no_buffer,
                       .reference.out_slot = -1,
                       .reference.ends = start};
-  if (start->op == HLO_SEND)
-    step.in = data, step.in_count = count;
-  else
-    step.out = data, step.out_count = count;
+  if (start->op == HLO_SEND) {
+    step.in = data;
+    step.in_count = count;
+  } else {
+    step.out = data;
+    step.out_count = count;
+  }
   /* A token, or data and a token: neither context nor token has a place, so one is as good as the
    * other. */
   frame->leaves[instr->id] = start->op == HLO_SEND ? data + count : data;

@@ -1,17 +1,23 @@
-/* Which values share bytes. Buffers are merged only whole, of equal sizes:
- *   - what a loop's body computes for the next iteration, or a branch for its result, is computed
- * where it is carried, if nothing reads the old value later, and so are the values that it is made
- * of, in place, from the first one that may overwrite the old value;
- *   - a result takes the bytes of an operand that dies with the step, if the kernel allows it.
- * Copies allow it: a loop's initial value is then computed where it is carried. Time is a line on
- * which a loop's body is inside the loop, so that one interval a buffer is enough; the gap in which
- * a carried buffer holds no value (between last_read and the end of the body) is used by the first
- * rule alone. */
+/* Buffer coalescing: values that share bytes, so that copies disappear. Buffers are merged whole,
+ * and only if their sizes are equal.
+ *
+ * 1. Carried values: what a loop body computes for the next iteration (or a branch for its result)
+ * is computed in the carried buffer, if nothing reads the old value later. Its operands follow in a
+ *    chain, each in place, from the first step that may overwrite the old value.
+ * 2. Results over operands: a result takes the bytes of an operand that dies with the step, if the
+ *    kernel allows it (flat_step_t.reuse). Copies allow it, so that a loop's initial value is
+ * computed in the carried buffer.
+ * 3. Results over arguments that the caller gives away (flat_result_t.alias_param).
+ *
+ * Lifetimes are intervals of step numbers. A loop's body is numbered inside the loop, so one
+ * interval per buffer suffices. The gap in which a carried buffer holds no value, between last_read
+ * and the end of the body, is used by rule 1 alone. Cost: linear in operands, times the length of
+ * chains. */
 #include "plan/flat_build.h"
 
-#define MANY_PAIRS 4000000 /* of arguments and results: then not all are tried */
+#define MAX_PAIRS 4000000 /* of arguments and results: then not all are tried */
 
-static int root_of(const flat_builder_t *builder, int buffer) {
+static int root_buffer(const flat_builder_t *builder, int buffer) {
   return flat_root(builder->buffers.data, buffer);
 }
 
@@ -30,17 +36,17 @@ void flat_coalesce(flat_builder_t *builder, int from, int into) {
 /* The result leaf of the step that first writes the buffer; -1 if it is another step's. */
 static int first_written_leaf(const flat_builder_t *builder, const flat_step_t *step, int buffer) {
   for (int i = 0; i < step->out_count; i++)
-    if (step->out[i].buffer >= 0 && root_of(builder, step->out[i].buffer) == buffer) return i;
+    if (step->out[i].buffer >= 0 && root_buffer(builder, step->out[i].buffer) == buffer) return i;
   return -1;
 }
 
 /* May result leaf `leaf` lie over the buffer, which the step reads? Everything that it reads there
  * must be the whole. */
-static bool may_lie_over(const flat_builder_t *builder, const flat_step_t *step, int leaf,
-                         int buffer) {
+static bool may_overwrite_buffer(const flat_builder_t *builder, const flat_step_t *step, int leaf,
+                                 int buffer) {
   if (!step->reuse) return false;
   for (int k = 0; k < step->in_count; k++) {
-    if (step->in[k].buffer < 0 || root_of(builder, step->in[k].buffer) != buffer) continue;
+    if (step->in[k].buffer < 0 || root_buffer(builder, step->in[k].buffer) != buffer) continue;
     if (!native_reuses(step->reuse, step->reuse_words, leaf, k) || step->in[k].offset_bytes)
       return false;
   }
@@ -50,69 +56,72 @@ static bool may_lie_over(const flat_builder_t *builder, const flat_step_t *step,
 /* --- what loops carry --- */
 
 /* Can the buffer take the place of the carried one from its first write on? */
-static bool fits_into_carry(const flat_builder_t *builder, const flat_carry_t *carry, int buffer) {
+static bool can_share_carry(const flat_builder_t *builder, const flat_carry_t *carry, int buffer) {
   const flat_buffer_t *value = &builder->buffers.data[buffer];
-  int carried = root_of(builder, carry->buffer);
+  int carried = root_buffer(builder, carry->buffer);
   if (value->storage != FLAT_ARENA || value->start < carry->start || value->end > carry->end ||
       buffer == carried || value->size_bytes != builder->buffers.data[carried].size_bytes)
     return false;
   if (value->start > carry->last_read) return true;
   const flat_step_t *step = &builder->steps.data[value->start];
   int leaf = value->start == carry->last_read ? first_written_leaf(builder, step, buffer) : -1;
-  return leaf >= 0 && may_lie_over(builder, step, leaf, carried);
+  return leaf >= 0 && may_overwrite_buffer(builder, step, leaf, carried);
 }
 
 /* An operand that dies with the step which first writes `buffer`, and which could start in the
  * carried bytes. */
-static int earlier_value(const flat_builder_t *builder, const flat_carry_t *carry, int buffer) {
+static int find_reusable_operand(const flat_builder_t *builder, const flat_carry_t *carry,
+                                 int buffer) {
   int step_number = builder->buffers.data[buffer].start;
   const flat_step_t *step = &builder->steps.data[step_number];
   int leaf = first_written_leaf(builder, step, buffer);
   for (int k = 0; k < step->in_count && leaf >= 0; k++) {
     if (step->in[k].buffer < 0) continue;
-    int operand = root_of(builder, step->in[k].buffer);
+    int operand = root_buffer(builder, step->in[k].buffer);
     if (operand != buffer && builder->buffers.data[operand].end == step_number &&
-        may_lie_over(builder, step, leaf, operand) && fits_into_carry(builder, carry, operand))
+        may_overwrite_buffer(builder, step, leaf, operand) &&
+        can_share_carry(builder, carry, operand))
       return operand;
   }
   return -1;
 }
 
-static void merge_carry(flat_builder_t *builder, const flat_carry_t *carry) {
+static void coalesce_carry(flat_builder_t *builder, const flat_carry_t *carry) {
   const flat_step_t *copy = &builder->steps.data[carry->copy_step];
   if (copy->in[0].offset_bytes) return;
-  int value = root_of(builder, copy->in[0].buffer);
-  if (!fits_into_carry(builder, carry, value)) return;
-  for (int earlier; (earlier = earlier_value(builder, carry, value)) >= 0; value = earlier)
+  int value = root_buffer(builder, copy->in[0].buffer);
+  if (!can_share_carry(builder, carry, value)) return;
+  for (int earlier; (earlier = find_reusable_operand(builder, carry, value)) >= 0; value = earlier)
     flat_coalesce(builder, value, earlier);
-  flat_coalesce(builder, value, root_of(builder, carry->buffer));
+  flat_coalesce(builder, value, root_buffer(builder, carry->buffer));
 }
 
 /* --- results in the places of operands --- */
 
-static bool can_merge(const flat_builder_t *builder, int number, int leaf, int operand,
-                      int result) {
+static bool can_coalesce(const flat_builder_t *builder, int number, int leaf, int operand,
+                         int result) {
   const flat_buffer_t *from = &builder->buffers.data[operand], *to = &builder->buffers.data[result];
   return from->storage == FLAT_ARENA && from->end == number && to->start == number &&
          operand != result && from->size_bytes == to->size_bytes && from->size_bytes &&
-         may_lie_over(builder, &builder->steps.data[number], leaf, operand);
+         may_overwrite_buffer(builder, &builder->steps.data[number], leaf, operand);
 }
 
 /* Is another result of the step in this buffer already? */
-static bool is_taken(const flat_builder_t *builder, const flat_step_t *step, int buffer) {
+static bool holds_result(const flat_builder_t *builder, const flat_step_t *step, int buffer) {
   return first_written_leaf(builder, step, buffer) >= 0;
 }
 
-static void merge_step(flat_builder_t *builder, int number) {
+static void coalesce_step(flat_builder_t *builder, int number) {
   const flat_step_t *step = &builder->steps.data[number];
   for (int leaf = 0; leaf < step->out_count && step->reuse; leaf++) {
     if (step->out[leaf].buffer < 0) continue;
-    int result = root_of(builder, step->out[leaf].buffer);
+    int result = root_buffer(builder, step->out[leaf].buffer);
     for (int k = 0; k < step->in_count; k++) {
       if (step->in[k].buffer < 0 || !native_reuses(step->reuse, step->reuse_words, leaf, k))
         continue;
-      int operand = root_of(builder, step->in[k].buffer);
-      if (!can_merge(builder, number, leaf, operand, result) || is_taken(builder, step, operand))
+      int operand = root_buffer(builder, step->in[k].buffer);
+      if (!can_coalesce(builder, number, leaf, operand, result) ||
+          holds_result(builder, step, operand))
         continue;
       flat_coalesce(builder, result, operand);
       break;
@@ -122,29 +131,29 @@ static void merge_step(flat_builder_t *builder, int number) {
 
 void flat_coalesce_buffers(flat_builder_t *builder) {
   for (size_t c = 0; c < builder->carries.count; c++)
-    merge_carry(builder, &builder->carries.data[c]);
-  for (int s = 0; s < flat_now(builder); s++) merge_step(builder, s);
+    coalesce_carry(builder, &builder->carries.data[c]);
+  for (int s = 0; s < flat_now(builder); s++) coalesce_step(builder, s);
 }
 
 /* --- results in the places of arguments --- */
 
 /* Does the result begin after the last use of the argument, or with it if the kernel allows that?
  */
-static bool is_pair(const flat_builder_t *builder, int param_buffer, int result_buffer) {
+static bool can_alias_param(const flat_builder_t *builder, int param_buffer, int result_buffer) {
   const flat_buffer_t *param = &builder->buffers.data[param_buffer],
                       *result = &builder->buffers.data[result_buffer];
   if (param->end != result->start) return param->end < result->start;
   const flat_step_t *step = &builder->steps.data[result->start];
   int leaf = first_written_leaf(builder, step, result_buffer);
-  return leaf >= 0 && may_lie_over(builder, step, leaf, param_buffer);
+  return leaf >= 0 && may_overwrite_buffer(builder, step, leaf, param_buffer);
 }
 
-static void try_pair(flat_builder_t *builder, int param, int result_buffer) {
+static void try_alias_param(flat_builder_t *builder, int param, int result_buffer) {
   flat_result_t *result = &builder->flat->results[builder->buffers.data[result_buffer].index];
   int param_buffer = builder->params[param].buffer;
   if (result->alias_param >= 0 || param_buffer < 0 || builder->param_is_taken[param] ||
       !hlo_shape_equal(builder->param_shapes[param], result->shape) ||
-      !is_pair(builder, param_buffer, result_buffer))
+      !can_alias_param(builder, param_buffer, result_buffer))
     return;
   result->alias_param = param;
   builder->param_is_taken[param] = true;
@@ -159,14 +168,15 @@ void flat_pair_results(flat_builder_t *builder) {
     const flat_step_t *step = &builder->steps.data[buffer->start];
     for (int k = 0; k < step->in_count; k++) {
       if (step->in[k].buffer < 0) continue;
-      const flat_buffer_t *operand = &builder->buffers.data[root_of(builder, step->in[k].buffer)];
-      if (operand->storage == FLAT_PARAM) try_pair(builder, operand->index, b);
+      const flat_buffer_t *operand =
+          &builder->buffers.data[root_buffer(builder, step->in[k].buffer)];
+      if (operand->storage == FLAT_PARAM) try_alias_param(builder, operand->index, b);
     }
   }
-  if ((int64_t)flat->param_count * flat->result_count > MANY_PAIRS) return;
+  if ((int64_t)flat->param_count * flat->result_count > MAX_PAIRS) return;
   for (int b = 0; b < (int)builder->buffers.count; b++) {
     const flat_buffer_t *buffer = &builder->buffers.data[b];
     if (buffer->storage != FLAT_RESULT || buffer->coalesced_into >= 0) continue;
-    for (int p = 0; p < flat->param_count; p++) try_pair(builder, p, b);
+    for (int p = 0; p < flat->param_count; p++) try_alias_param(builder, p, b);
   }
 }

@@ -1,51 +1,58 @@
-/* Code for the computations by which collectives combine elements. Such a computation is one of two
- * scalars; the code is that of a fusion which does the same to the elements of two short arrays, so
- * that the code generator needs to know nothing of collectives. */
+/* Generated code for the computations by which collectives combine elements (to_apply). The scalar
+ * computation is turned into a fusion over two arrays of FLAT_COMBINED elements, so that the code
+ * generator needs to know nothing of collectives:
+ *
+ *   (a, b) -> max(a, b) on f32[]   ->   fusion of f32[1024]: max(a, b), written over a
+ *
+ * Handled: two parameters and a result of one type, elementwise ops only. Anything else is combined
+ * by the reference kernel, element by element. */
 #include "ops/query/codegen_support.h"
 #include "plan/flat_build.h"
 
-static bool is_copyable(const hlo_instr_t *instr) {
+static bool is_vectorisable(const hlo_instr_t *instr) {
   bool is_plain = op_codegens[instr->op] == CODEGEN_ELEMENTWISE && !instr->called_count;
   return hlo_shape_is_array(instr->shape) && instr->shape->rank == 0 &&
          (is_plain || instr->op == HLO_PARAMETER || (instr->op == HLO_CONSTANT && instr->literal));
 }
 
-/* Of two scalars of one type, whose combination is one more of them? */
-static bool can_copy(const hlo_computation_t *computation) {
+/* Two parameters and a result of one scalar type, and elementwise ops only? */
+static bool can_vectorise(const hlo_computation_t *computation) {
   if (computation->params.count != 2) return false;
   hr_dtype_t dtype = computation->root->shape->dtype;
   for (size_t i = 0; i < computation->instrs.count; i++)
-    if (!is_copyable(computation->instrs.data[i])) return false;
+    if (!is_vectorisable(computation->instrs.data[i])) return false;
   for (int k = 0; k < 2; k++)
     if (computation->params.data[k]->shape->dtype != dtype) return false;
   return op_can_codegen_dtype(dtype);
 }
 
-static hr_status_t array_of(hr_arena_t *arena, hr_dtype_t dtype, const hlo_shape_t **out_shape) {
+static hr_status_t combined_shape(hr_arena_t *arena, hr_dtype_t dtype,
+                                  const hlo_shape_t **out_shape) {
   return hlo_shape_array(arena, dtype, 1, (const int64_t[]){FLAT_COMBINED}, out_shape);
 }
 
-static hr_status_t copy_instr(hr_arena_t *arena, const hlo_instr_t *instr,
-                              hlo_instr_t *const *copies, hlo_instr_t *copy) {
+static hr_status_t vectorise_instr(hr_arena_t *arena, const hlo_instr_t *instr,
+                                   hlo_instr_t *const *copies, hlo_instr_t *copy) {
   *copy = *instr;
   HR_TRY(HR_NEW_ARRAY(arena, instr->operand_count + 1, &copy->operands));
   for (int k = 0; k < instr->operand_count; k++) copy->operands[k] = copies[instr->operands[k]->id];
-  return instr->op == HLO_CONSTANT ? NULL : array_of(arena, instr->shape->dtype, &copy->shape);
+  return instr->op == HLO_CONSTANT ? NULL
+                                   : combined_shape(arena, instr->shape->dtype, &copy->shape);
 }
 
-/* A constant, in all elements. */
-static hr_status_t spread(hr_arena_t *arena, hlo_instr_t *constant, hlo_instr_t *copy) {
-  hlo_attr_t *nowhere;
-  HR_TRY(HR_NEW(arena, &nowhere));
-  nowhere->key = HLO_ATTR_DIMENSIONS;
+/* A broadcast of a scalar constant. */
+static hr_status_t broadcast_constant(hr_arena_t *arena, hlo_instr_t *constant, hlo_instr_t *copy) {
+  hlo_attr_t *no_dims;
+  HR_TRY(HR_NEW(arena, &no_dims));
+  no_dims->key = HLO_ATTR_DIMENSIONS;
   *copy = (hlo_instr_t){.op = HLO_BROADCAST,
                         .name = constant->name,
                         .operand_count = 1,
                         .attr_count = 1,
-                        .attrs = nowhere};
+                        .attrs = no_dims};
   HR_TRY(HR_NEW_ARRAY(arena, 1, &copy->operands));
   copy->operands[0] = constant;
-  return array_of(arena, constant->shape->dtype, &copy->shape);
+  return combined_shape(arena, constant->shape->dtype, &copy->shape);
 }
 
 static void append(hlo_computation_t *body, hlo_instr_t *instr) {
@@ -55,8 +62,8 @@ static void append(hlo_computation_t *body, hlo_instr_t *instr) {
 }
 
 /* `computation` for the elements of arrays. */
-static hr_status_t copy_body(hr_arena_t *arena, const hlo_computation_t *computation,
-                             hlo_computation_t **out_body) {
+static hr_status_t vectorise_body(hr_arena_t *arena, const hlo_computation_t *computation,
+                                  hlo_computation_t **out_body) {
   size_t count = computation->instrs.count;
   hlo_computation_t *body;
   hlo_instr_t **list, **copies, *memory;
@@ -69,11 +76,11 @@ static hr_status_t copy_body(hr_arena_t *arena, const hlo_computation_t *computa
   for (size_t i = 0; i < count; i++) {
     const hlo_instr_t *instr = computation->instrs.data[i];
     hlo_instr_t *copy = memory + 2 * i;
-    HR_TRY(copy_instr(arena, instr, copies, copy));
+    HR_TRY(vectorise_instr(arena, instr, copies, copy));
     append(body, copy);
     copies[i] = copy;
     if (instr->op != HLO_CONSTANT) continue;
-    HR_TRY(spread(arena, copy, copy + 1));
+    HR_TRY(broadcast_constant(arena, copy, copy + 1));
     append(body, copy + 1);
     copies[i] = copy + 1;
   }
@@ -95,8 +102,8 @@ static hr_status_t make_fusion(hr_arena_t *arena, const hlo_computation_t *compu
                           .called_count = 1,
                           .called = called,
                           .parent = (hlo_computation_t *)computation};
-  HR_TRY(copy_body(arena, computation, &called[0]));
-  HR_TRY(array_of(arena, computation->root->shape->dtype, &fusion->shape));
+  HR_TRY(vectorise_body(arena, computation, &called[0]));
+  HR_TRY(combined_shape(arena, computation->root->shape->dtype, &fusion->shape));
   HR_TRY(HR_NEW_ARRAY(arena, 2, &fusion->operands));
   for (int k = 0; k < 2; k++) {
     operands[k] = (hlo_instr_t){.op = HLO_PARAMETER, .id = (uint32_t)k, .shape = fusion->shape};
@@ -106,15 +113,14 @@ static hr_status_t make_fusion(hr_arena_t *arena, const hlo_computation_t *compu
   return NULL;
 }
 
-static bool is_known(const flat_plan_t *flat, const hlo_computation_t *computation) {
+static bool has_combiner(const flat_plan_t *flat, const hlo_computation_t *computation) {
   for (const flat_combiner_t *combiner = flat->combiners; combiner; combiner = combiner->next)
     if (combiner->computation == computation) return true;
   return false;
 }
 
-/* Code that may not write over its first operand, or wants more room than its callers have, is of
- * no use. */
-static bool is_of_use(const op_native_step_t *prepared) {
+/* Usable code may overwrite its first operand, and fits into the callers' scratch memory. */
+static bool is_usable(const op_native_step_t *prepared) {
   return prepared->plan && prepared->reuse && (prepared->reuse[0] & 1) &&
          prepared->scratch_bytes <= FLAT_COMBINER_SCRATCH_BYTES;
 }
@@ -123,7 +129,8 @@ hr_status_t flat_combiner_add(flat_builder_t *builder, const hlo_instr_t *instr)
   const op_native_t *emitter = builder->options->emitter;
   const hlo_computation_t *computation = instr->called_count ? instr->called[0] : NULL;
   bool combines = hlo_op_is(instr->op, OP_COLLECTIVE) && computation;
-  if (!combines || !emitter || is_known(builder->flat, computation) || !can_copy(computation))
+  if (!combines || !emitter || has_combiner(builder->flat, computation) ||
+      !can_vectorise(computation))
     return NULL;
   flat_combiner_t *combiner;
   hlo_instr_t *fusion;
@@ -135,7 +142,7 @@ hr_status_t flat_combiner_add(flat_builder_t *builder, const hlo_instr_t *instr)
   const hlo_shape_t *in_shapes[] = {fusion->shape, fusion->shape};
   op_step_t step = {.instr = fusion, .in_shapes = in_shapes, .out_shape = fusion->shape};
   HR_TRY(emitter->prepare(&target, &step, &prepared));
-  if (!is_of_use(&prepared)) return NULL;
+  if (!is_usable(&prepared)) return NULL;
   *combiner = (flat_combiner_t){builder->flat->combiners, computation, emitter, prepared.plan,
                                 hr_dtype_bytes(fusion->shape->dtype)};
   builder->flat->combiners = combiner;

@@ -1,7 +1,13 @@
-/* Loops and calls, laid out inside their callers. What a loop carries has a buffer for the whole
- * loop: a copy before it brings the initial value there, a copy at the end of the body the next
- * one. Most of these copies go away when buffers are merged (flat_coalesce.c): values are then
- * computed where they are carried. */
+/* Loops and calls, laid out inside their callers.
+ *
+ *   copy initial -> carried      one copy per carried leaf, before the loop
+ *   WHILE
+ *     condition steps            reads carried; absent if the trip count is known
+ *     body steps                 reads carried, computes next
+ *     parallel copy next -> carried
+ *
+ * Every leaf that the body changes has a buffer for the whole loop; leaves that it passes through
+ * stay where they are. Most copies disappear when buffers are coalesced (flat_coalesce.c). */
 #include "plan/flat_build.h"
 
 /* --- calls --- */
@@ -23,7 +29,7 @@ typedef struct loop {
   int count; /* leaves */
   flat_ref_t *state;
   flat_trip_count_t trip_count;
-  int first_buffer, buffer_count; /* that this loop made for what it carries, one after the other */
+  int first_buffer, buffer_count; /* consecutive buffers of the carried leaves */
 } loop_t;
 
 /* A buffer for each leaf that changes, and a copy of its initial value. */
@@ -66,9 +72,11 @@ static hr_status_t add_loop_body(loop_t *loop) {
                                 .buffer_count = loop->buffer_count,
                                 .start = flat_now(builder)};
   flat_trip_count_t outer = builder->trip_count;
-  builder->trip_count = loop->trip_count, builder->loops++;
+  builder->trip_count = loop->trip_count;
+  builder->loops++;
   hr_status_t st = flat_body_add(builder, loop->source->op.instr->called[1], params, &moves.next);
-  builder->trip_count = outer, builder->loops--;
+  builder->trip_count = outer;
+  builder->loops--;
   HR_TRY(st);
   return flat_parallel_copy_add(builder, &moves);
 }

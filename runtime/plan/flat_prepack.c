@@ -1,15 +1,20 @@
-/* What loops would do to the same operand at every iteration is done before them: a step that has a
- * quicker form of an operand (op_native_prepack_t) gets it from a step before the outermost loop
- * around it that does not write the operand. */
+/* Hoisting of prepacking out of loops. A kernel that would rearrange the same operand in every
+ * iteration (weights of a product, op_native_prepack_t) reads a packed copy instead:
+ *
+ *   while { y = dot(x, w) }   ->   p = pack(w);  while { y = dot(x, p) }
+ *
+ * The packing step goes before the outermost loop that does not write the operand. Loops that run
+ * once gain nothing. Cost: steps times loops around them. The packed copy lives as long as the
+ * loop. */
 #include "plan/flat_build.h"
 
-static flat_step_t *step_of(const flat_builder_t *builder, int number) {
+static flat_step_t *get_step(const flat_builder_t *builder, int number) {
   return &builder->steps.data[number];
 }
 
 static bool is_written(const flat_builder_t *builder, int buffer, int begin, int end) {
   for (int s = begin; s < end; s++) {
-    const flat_step_t *step = step_of(builder, s);
+    const flat_step_t *step = get_step(builder, s);
     for (int i = 0; i < step->out_count; i++)
       if (step->out[i].buffer >= 0 &&
           flat_root(builder->buffers.data, step->out[i].buffer) == buffer)
@@ -18,11 +23,11 @@ static bool is_written(const flat_builder_t *builder, int buffer, int begin, int
   return false;
 }
 
-/* The outermost loop around the step that leaves the buffer as it is; -1: none. Loops of one
- * iteration are not worth it. */
+/* The outermost loop around the step that does not write the buffer; -1: none. Loops of one
+ * iteration are not profitable. */
 static int find_loop(const flat_builder_t *builder, int number, int buffer) {
   for (int s = 0; s < number; s++) {
-    const flat_step_t *step = step_of(builder, s);
+    const flat_step_t *step = get_step(builder, s);
     if (step->kind == FLAT_WHILE && step->end > number &&
         (step->control.trip_count < 0 || step->control.trip_count > 1) &&
         !is_written(builder, buffer, s, step->end))
@@ -31,59 +36,62 @@ static int find_loop(const flat_builder_t *builder, int number, int buffer) {
   return -1;
 }
 
-/* The step before loop `loop` that makes the form, and the place where it is while the loop runs.
- */
-static hr_status_t add_maker(flat_builder_t *builder, int number, int loop, int *out_form) {
-  const flat_step_t *step = step_of(builder, number);
+/* A packing step before loop `loop`, and a buffer for the packed operand that lives as long as the
+ * loop. */
+static hr_status_t add_packer_step(flat_builder_t *builder, int number, int loop, int *out_packed) {
+  const flat_step_t *step = get_step(builder, number);
   const op_native_prepack_t *prepack = step->native.prepack;
   flat_ref_t *leaves;
-  HR_TRY(flat_buffer_add(builder, FLAT_ARENA, prepack->bytes, out_form));
-  flat_buffer_t *form = &builder->buffers.data[*out_form];
-  form->start = loop, form->end = step_of(builder, loop)->end - 1;
+  HR_TRY(flat_buffer_add(builder, FLAT_ARENA, prepack->bytes, out_packed));
+  flat_buffer_t *packed = &builder->buffers.data[*out_packed];
+  packed->start = loop;
+  packed->end = get_step(builder, loop)->end - 1;
   HR_TRY(HR_NEW_ARRAY(builder->arena, 2, &leaves));
-  leaves[0] = step->in[prepack->leaf], leaves[1] = (flat_ref_t){*out_form, 0};
-  flat_hoisted_t early = {.index = loop,
-                          .step = {.kind = FLAT_NATIVE,
-                                   .source = step->source,
-                                   .in_count = 1,
-                                   .out_count = 1,
-                                   .in = leaves,
-                                   .out = leaves + 1,
-                                   .native.kernel = prepack->packer,
-                                   .native.plan = prepack->packer_plan,
-                                   .scratch = {-1, 0},
-                                   .native.bytes = 2 * (double)prepack->bytes,
-                                   .reference.out_slot = -1}};
-  HR_VEC_PUSH(&builder->hoisted, early);
+  leaves[0] = step->in[prepack->leaf];
+  leaves[1] = (flat_ref_t){*out_packed, 0};
+  flat_hoisted_t hoisted = {.index = loop,
+                            .step = {.kind = FLAT_NATIVE,
+                                     .source = step->source,
+                                     .in_count = 1,
+                                     .out_count = 1,
+                                     .in = leaves,
+                                     .out = leaves + 1,
+                                     .native.kernel = prepack->packer,
+                                     .native.plan = prepack->packer_plan,
+                                     .scratch = {-1, 0},
+                                     .native.bytes = 2 * (double)prepack->bytes,
+                                     .reference.out_slot = -1}};
+  HR_VEC_PUSH(&builder->hoisted, hoisted);
   return NULL;
 }
 
-static hr_status_t take_form(flat_builder_t *builder, int number, int form) {
-  flat_step_t *step = step_of(builder, number);
+static hr_status_t use_packed_operand(flat_builder_t *builder, int number, int packed) {
+  flat_step_t *step = get_step(builder, number);
   op_native_step_t prepared = {0};
   flat_ref_t *in;
   HR_TRY(step->native.prepack->prepare(&builder->target, step->native.prepack, &prepared));
   HR_TRY(HR_NEW_ARRAY(builder->arena, step->in_count, &in));
   for (int k = 0; k < step->in_count; k++)
-    in[k] = k == step->native.prepack->leaf ? (flat_ref_t){form, 0} : step->in[k];
+    in[k] = k == step->native.prepack->leaf ? (flat_ref_t){packed, 0} : step->in[k];
   step->in = in;
   HR_TRY(flat_step_prepared(builder, &prepared, step));
   if (step->scratch.buffer < 0) return NULL;
   flat_buffer_t *scratch = &builder->buffers.data[step->scratch.buffer];
-  scratch->start = scratch->end = number;
+  scratch->start = number;
+  scratch->end = number;
   return NULL;
 }
 
 hr_status_t flat_hoist_prepack(flat_builder_t *builder) {
   for (int s = 0; s < flat_now(builder) && !builder->options->no_fusion; s++) {
-    const flat_step_t *step = step_of(builder, s);
-    int form;
+    const flat_step_t *step = get_step(builder, s);
+    int packed;
     if (step->kind != FLAT_NATIVE || !step->native.prepack) continue;
     int loop = find_loop(
         builder, s, flat_root(builder->buffers.data, step->in[step->native.prepack->leaf].buffer));
     if (loop < 0) continue;
-    HR_TRY(add_maker(builder, s, loop, &form));
-    HR_TRY(take_form(builder, s, form));
+    HR_TRY(add_packer_step(builder, s, loop, &packed));
+    HR_TRY(use_packed_operand(builder, s, packed));
   }
   return NULL;
 }

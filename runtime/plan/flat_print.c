@@ -1,3 +1,5 @@
+/* Text of a flat plan: steps with operands, results and costs, then buffers with storage, size and
+ * lifetime. For --dump and tests. */
 #include "ir/print.h"
 #include "plan/flat.h"
 
@@ -42,8 +44,8 @@ static const char *op_name(const flat_step_t *step) {
 
 static void print_while(hr_strbuf_t *text, const flat_step_t *step) {
   if (step->control.trip_count >= 0)
-    hr_strbuf_printf(text, "while, %lld turns, body to %d, on", (long long)step->control.trip_count,
-                     step->end - 1);
+    hr_strbuf_printf(text, "while, %lld iterations, body to %d, on",
+                     (long long)step->control.trip_count, step->end - 1);
   else
     hr_strbuf_printf(text, "while, condition %d to %d, body to %d, on", step->control.starts[0],
                      step->control.starts[1] - 1, step->end - 1);

@@ -1,4 +1,12 @@
-/* Steps and buffers of a flat plan under construction. */
+/* Steps and buffers of a flat plan under construction, and the choice of a kernel for an
+ * instruction:
+ *
+ *   1. generated code, for small arrays in loops (it becomes part of the loop's function)
+ *   2. the native kernel of ops/kernels, unless the reference kernel's order of few terms matters
+ *   3. generated code
+ *   4. the reference kernel, on values laid over the buffers
+ *
+ * A kernel refuses an instruction by preparing no plan. */
 #include <string.h>
 
 #include "ops/query/few_terms.h"
@@ -6,7 +14,7 @@
 #include "ops/query/fusion_form.h"
 #include "plan/flat_build.h"
 
-#define SMALL_ITERATION 256 /* elements */
+#define SMALL_ARRAY_ELEMENTS 256 /* elements */
 
 hr_status_t flat_buffer_add(flat_builder_t *builder, flat_storage_t storage, size_t size_bytes,
                             int *out_buffer) {
@@ -80,9 +88,9 @@ static bool has_boxed_operand(const flat_frame_t *frame, const hlo_instr_t *inst
   return false;
 }
 
-/* The leaves of all operands that are not kept, one after the other. */
-static hr_status_t gather_leaves(flat_builder_t *builder, const flat_frame_t *frame,
-                                 flat_step_t *step) {
+/* Concatenated leaves of all operands that are not boxed. */
+static hr_status_t collect_operand_leaves(flat_builder_t *builder, const flat_frame_t *frame,
+                                          flat_step_t *step) {
   const hlo_instr_t *instr = step->source->op.instr;
   flat_ref_t *in;
   for (int k = 0; k < instr->operand_count; k++)
@@ -103,9 +111,11 @@ static hr_status_t gather_leaves(flat_builder_t *builder, const flat_frame_t *fr
 hr_status_t flat_step_prepared(flat_builder_t *builder, const op_native_step_t *prepared,
                                flat_step_t *step) {
   step->native.plan = prepared->plan;
-  step->reuse = prepared->reuse, step->reuse_words = prepared->reuse_words;
+  step->reuse = prepared->reuse;
+  step->reuse_words = prepared->reuse_words;
   step->native.nondeterministic_results = prepared->nondeterministic_results;
-  step->native.tiles = prepared->parts, step->native.prepack = prepared->prepack;
+  step->native.tiles = prepared->parts;
+  step->native.prepack = prepared->prepack;
   if (step->scratch.buffer >= 0)
     builder->buffers.data[step->scratch.buffer].size_bytes = prepared->scratch_bytes;
   else if (prepared->scratch_bytes)
@@ -113,7 +123,8 @@ hr_status_t flat_step_prepared(flat_builder_t *builder, const op_native_step_t *
   return NULL;
 }
 
-static hr_status_t ask(flat_builder_t *builder, const op_native_t *native, flat_step_t *step) {
+static hr_status_t try_prepare(flat_builder_t *builder, const op_native_t *native,
+                               flat_step_t *step) {
   op_native_step_t prepared = {0};
   if (step->native.plan || !native || !native->prepare) return NULL;
   HR_TRY(native->prepare(&builder->target, &step->source->op, &prepared));
@@ -125,50 +136,50 @@ static hr_status_t ask(flat_builder_t *builder, const op_native_t *native, flat_
   return flat_step_prepared(builder, &prepared, step);
 }
 
-/* Small arrays in loops, and small parts of arrays: generated code becomes a part of the loop's
- * own, and its values stay in registers. */
-static bool is_small_iteration(const flat_builder_t *builder, const hlo_instr_t *instr) {
+/* Small arrays in loops, and small updates of arrays: generated code joins the loop's function, and
+ * its values stay in registers. */
+static bool is_small_in_loop(const flat_builder_t *builder, const hlo_instr_t *instr) {
   const hlo_shape_t *shape =
       instr->op == HLO_DYNAMIC_UPDATE_SLICE ? instr->operands[1]->shape : instr->shape;
-  return builder->loops && hlo_shape_is_array(shape) && fusion_count(shape) <= SMALL_ITERATION;
+  return builder->loops && hlo_shape_is_array(shape) && fusion_count(shape) <= SMALL_ARRAY_ELEMENTS;
 }
 
-static hr_status_t choose_kernel(flat_builder_t *builder, const flat_frame_t *frame,
+static hr_status_t select_kernel(flat_builder_t *builder, const flat_frame_t *frame,
                                  flat_step_t *step) {
   const hlo_instr_t *instr = step->source->op.instr;
   if (has_boxed_operand(frame, instr) || frame->analysis->is_boxed[instr->id]) return NULL;
   if (instr->op == HLO_WHILE) return NULL;
   const op_native_t *emitter = op_can_codegen(instr) ? builder->options->emitter : NULL;
-  if (is_small_iteration(builder, instr)) HR_TRY(ask(builder, emitter, step));
+  if (is_small_in_loop(builder, instr)) HR_TRY(try_prepare(builder, emitter, step));
   /* In loops the cost of a step counts more than the order of its roundings. */
   bool is_ordered = !builder->loops && op_has_few_terms(&step->source->op);
-  if (!is_ordered) HR_TRY(ask(builder, op_natives[instr->op], step));
-  return ask(builder, emitter, step);
+  if (!is_ordered) HR_TRY(try_prepare(builder, op_natives[instr->op], step));
+  return try_prepare(builder, emitter, step);
 }
 
-/* Operands that are one array each, whose buffer the step reads nowhere else. */
-static uint64_t overwritable(const flat_step_t *step) {
+/* Mask of operands that are one array each, in a buffer that no other operand reads. */
+static uint64_t overwritable_operands(const flat_step_t *step) {
   const hlo_instr_t *instr = step->source->op.instr;
   uint64_t mask = 0;
   if (hlo_op_is(instr->op, OP_CONTROL) || instr->operand_count != step->in_count) return 0;
   for (int k = 0; k < step->in_count && k < 64; k++) {
-    bool alone = step->in[k].buffer >= 0 && step->reference.in_slots[k] < 0;
-    for (int other = 0; other < step->in_count && alone; other++)
-      alone = other == k || step->in[other].buffer != step->in[k].buffer;
-    if (alone) mask |= UINT64_C(1) << k;
+    bool exclusive = step->in[k].buffer >= 0 && step->reference.in_slots[k] < 0;
+    for (int other = 0; other < step->in_count && exclusive; other++)
+      exclusive = other == k || step->in[other].buffer != step->in[k].buffer;
+    if (exclusive) mask |= UINT64_C(1) << k;
   }
   return mask;
 }
 
-/* May something hold on to the operands when the step is over? Probes do, and transfers that go on,
- * also inside of computations. */
-static bool outlive_the_step(const hlo_instr_t *instr, bool is_boxed) {
+/* May the operands be read after the step has ended? Probes and transfers in flight do that, also
+ * in called computations. */
+static bool may_retain_operands(const hlo_instr_t *instr, bool is_boxed) {
   if (is_boxed || instr->op == HLO_OUTFEED || hlo_op_is(instr->op, OP_CONTROL)) return true;
   return instr->op == HLO_CUSTOM_CALL && hlo_attr_bool(instr, HLO_ATTR_CUSTOM_CALL_HAS_SIDE_EFFECT);
 }
 
-/* The result of a reference kernel is complete before it is copied to its place: it may lie over
- * any operand. */
+/* A reference kernel's result is complete before it is copied to its buffer, so that it may
+ * overwrite any operand. */
 static hr_status_t make_reference(flat_builder_t *builder, flat_frame_t *frame, flat_step_t *step) {
   static const uint64_t any[1] = {UINT64_MAX};
   const hlo_instr_t *instr = step->source->op.instr;
@@ -179,8 +190,11 @@ static hr_status_t make_reference(flat_builder_t *builder, flat_frame_t *frame, 
   for (int k = 0; k < instr->operand_count; k++) slots[k] = frame->slots[instr->operands[k]->id];
   step->kind = FLAT_REFERENCE;
   step->reference.in_slots = slots;
-  step->reference.owns_operands = outlive_the_step(instr, is_boxed);
-  if (is_boxed) step->reference.out_slot = frame->slots[instr->id] = builder->slot_count++;
+  step->reference.owns_operands = may_retain_operands(instr, is_boxed);
+  if (is_boxed) {
+    step->reference.out_slot = builder->slot_count++;
+    frame->slots[instr->id] = step->reference.out_slot;
+  }
   step->reference.has_out_buffers = !is_boxed && !step->source->dynamic &&
                                     !has_boxed_operand(frame, instr) &&
                                     flat_fills_out_buffers(instr);
@@ -188,7 +202,7 @@ static hr_status_t make_reference(flat_builder_t *builder, flat_frame_t *frame, 
     return flat_out_buffer_reuse(builder->arena, instr, &step->reuse);
   if (!hlo_shape_is_array(instr->shape) || step->reference.owns_operands) return NULL;
   step->reuse = any;
-  step->reference.may_overwrite = overwritable(step);
+  step->reference.may_overwrite = overwritable_operands(step);
   return NULL;
 }
 
@@ -196,10 +210,10 @@ hr_status_t flat_kernel_add(flat_builder_t *builder, flat_frame_t *frame, const 
                             bool can_lay_out, bool *out_done) {
   const hlo_instr_t *instr = source->op.instr;
   flat_step_t step = {.source = source, .scratch = {-1, 0}, .reference.out_slot = -1};
-  HR_TRY(choose_kernel(builder, frame, &step));
+  HR_TRY(select_kernel(builder, frame, &step));
   *out_done = step.native.plan || !can_lay_out;
   if (!*out_done) return NULL;
-  HR_TRY(gather_leaves(builder, frame, &step));
+  HR_TRY(collect_operand_leaves(builder, frame, &step));
   if (!step.native.plan) HR_TRY(make_reference(builder, frame, &step));
   if (step.reference.out_slot < 0) {
     HR_TRY(flat_leaves_add(builder, instr->shape, &step.out));

@@ -1,13 +1,20 @@
-/* Loops that count: if a counter alone decides when a loop ends, its condition need not be asked at
- * every iteration, and the counter need not be kept if nothing else reads it. */
+/* Counted loops: a while whose condition compares a counter with a constant needs no condition
+ * steps.
+ *
+ *   while(i < 10) { ...; i = i + 1 }    trip count 10, known before the loop starts
+ *
+ * If nothing but the counter itself and the condition reads the increment, it is not computed
+ * either. The counter is matched through fusions of the body, whose parameters stand for the
+ * fusion's operands. Matched: tuple state, condition of one compare; limit and step constant. Cost:
+ * linear in the body. */
 #include "ops/query/trip_count.h"
 #include "plan/flat_build.h"
 
 /* An instruction of the body, or of a fusion in it: parameters of the fusion stand for its
  * operands. */
-typedef struct inner {
+typedef struct body_value {
   const hlo_instr_t *instr, *fusion; /* NULL: of the body itself */
-} inner_t;
+} body_value_t;
 
 static int element_index(const hlo_instr_t *instr) {
   return (int)hlo_attr_int(instr, HLO_ATTR_INDEX);
@@ -20,25 +27,27 @@ static int element_read(const hlo_instr_t *instr) {
              : -1;
 }
 
-static const hlo_instr_t *seen_outside(inner_t of, const hlo_instr_t *operand) {
+static const hlo_instr_t *resolve_fusion_operand(body_value_t of, const hlo_instr_t *operand) {
   if (!of.fusion) return operand;
   if (operand->op == HLO_PARAMETER) return of.fusion->operands[hlo_parameter_number(operand)];
   return operand->op == HLO_CONSTANT ? operand : NULL;
 }
 
-/* What computes element k of the next state. */
-static inner_t next_of(const hlo_computation_t *body, int k) {
+/* The instruction that computes element k of the next state. */
+static body_value_t find_next_value(const hlo_computation_t *body, int k) {
   const hlo_instr_t *next = body->root->operands[k], *fusion = next;
   int element = 0;
-  if (next->op == HLO_GET_TUPLE_ELEMENT && next->operands[0]->op == HLO_FUSION)
-    fusion = next->operands[0], element = element_index(next);
-  if (fusion->op != HLO_FUSION) return (inner_t){next, NULL};
+  if (next->op == HLO_GET_TUPLE_ELEMENT && next->operands[0]->op == HLO_FUSION) {
+    fusion = next->operands[0];
+    element = element_index(next);
+  }
+  if (fusion->op != HLO_FUSION) return (body_value_t){next, NULL};
   const hlo_instr_t *root = fusion->called[0]->root;
   if (root->op == HLO_TUPLE && hlo_shape_is_tuple(fusion->shape)) root = root->operands[element];
-  return (inner_t){root, fusion};
+  return (body_value_t){root, fusion};
 }
 
-static bool is_handed_on(const hlo_computation_t *body, int k) {
+static bool is_passed_through(const hlo_computation_t *body, int k) {
   return element_read(body->root->operands[k]) == k;
 }
 
@@ -54,19 +63,21 @@ static bool constant_at_start(const hlo_instr_t *loop, const hlo_instr_t *instr,
   return true;
 }
 
-/* The same, if it stays so. */
-static bool constant_always(const hlo_instr_t *loop, const hlo_instr_t *instr, int64_t *out_value) {
+/* The same, if the loop does not change it. */
+static bool constant_invariant(const hlo_instr_t *loop, const hlo_instr_t *instr,
+                               int64_t *out_value) {
   int k = element_read(instr);
-  return (k < 0 || is_handed_on(loop->called[1], k)) && constant_at_start(loop, instr, out_value);
+  return (k < 0 || is_passed_through(loop->called[1], k)) &&
+         constant_at_start(loop, instr, out_value);
 }
 
 static bool find_step(const hlo_instr_t *loop, int k, int64_t *out_step) {
-  inner_t next = next_of(loop->called[1], k);
+  body_value_t next = find_next_value(loop->called[1], k);
   if (next.instr->op != HLO_ADD) return false;
   for (int j = 0; j < 2; j++) {
-    const hlo_instr_t *from = seen_outside(next, next.instr->operands[j]);
-    const hlo_instr_t *step = seen_outside(next, next.instr->operands[1 - j]);
-    if (from && step && element_read(from) == k && constant_always(loop, step, out_step))
+    const hlo_instr_t *from = resolve_fusion_operand(next, next.instr->operands[j]);
+    const hlo_instr_t *step = resolve_fusion_operand(next, next.instr->operands[1 - j]);
+    if (from && step && element_read(from) == k && constant_invariant(loop, step, out_step))
       return true;
   }
   return false;
@@ -88,13 +99,13 @@ static bool is_plain(const hlo_instr_t *loop) {
 }
 
 static bool find_counter(const hlo_instr_t *loop, int *out_counter, int64_t *out_trip_count) {
-  const hlo_instr_t *test = loop->called[0]->root;
-  int direction = hlo_attr_enum(test, HLO_ATTR_DIRECTION);
+  const hlo_instr_t *compare = loop->called[0]->root;
+  int direction = hlo_attr_enum(compare, HLO_ATTR_DIRECTION);
   for (int side = 0; side < 2; side++) {
-    const hlo_instr_t *read = test->operands[side];
+    const hlo_instr_t *read = compare->operands[side];
     int k = element_read(read);
     int64_t start, step, limit;
-    if (k < 0 || !constant_always(loop, test->operands[1 - side], &limit) ||
+    if (k < 0 || !constant_invariant(loop, compare->operands[1 - side], &limit) ||
         !constant_at_start(loop, read, &start) || !find_step(loop, k, &step))
       continue;
     *out_counter = k;
@@ -106,7 +117,7 @@ static bool find_counter(const hlo_instr_t *loop, int *out_counter, int64_t *out
   return false;
 }
 
-static int uses(const hlo_computation_t *computation, const hlo_instr_t *instr) {
+static int count_uses(const hlo_computation_t *computation, const hlo_instr_t *instr) {
   int count = computation->root == instr;
   for (size_t i = 0; i < computation->instrs.count; i++)
     for (int k = 0; k < computation->instrs.data[i]->operand_count; k++)
@@ -114,7 +125,7 @@ static int uses(const hlo_computation_t *computation, const hlo_instr_t *instr) 
   return count;
 }
 
-/* Does anything behind the loop read element k, or the whole state? */
+/* Is element k, or the whole state, read after the loop? */
 static bool is_read_after(const hlo_instr_t *loop, int k) {
   if (loop->parent->root == loop) return true;
   for (size_t i = 0; i < loop->parent->instrs.count; i++) {
@@ -137,11 +148,11 @@ static bool is_read_by(const hlo_instr_t *instr, const hlo_instr_t *next, int k)
   return false;
 }
 
-/* Finds the addition that nothing but the counter itself needs. */
-static void find_idle(const hlo_instr_t *loop, int counter, flat_trip_count_t *trips) {
+/* Finds the increment if only the counter itself uses it. */
+static void find_unused_increment(const hlo_instr_t *loop, int counter, flat_trip_count_t *trips) {
   const hlo_computation_t *body = loop->called[1];
   const hlo_instr_t *next = body->root->operands[counter];
-  if (next->op != HLO_ADD || uses(body, next) != 1 || is_read_after(loop, counter)) return;
+  if (next->op != HLO_ADD || count_uses(body, next) != 1 || is_read_after(loop, counter)) return;
   for (size_t i = 0; i < body->instrs.count; i++)
     if (is_read_by(body->instrs.data[i], next, counter)) return;
   trips->idle = next;
@@ -153,6 +164,6 @@ flat_trip_count_t flat_find_trip_count(const hlo_instr_t *loop) {
   int counter;
   if (!is_plain(loop) || !find_counter(loop, &counter, &trips.count))
     return (flat_trip_count_t){.count = -1};
-  find_idle(loop, counter, &trips);
+  find_unused_increment(loop, counter, &trips);
   return trips;
 }

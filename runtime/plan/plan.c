@@ -1,3 +1,7 @@
+/* The plan of a module: per computation an order of instructions, a slot for each value, lifetimes
+ * and prepared kernels. Computations that nothing runs get no plan. Lifetimes come from one
+ * backward walk: a value dies with the step that reads it last, and that step may overwrite it.
+ * Linear in the module. */
 #include "plan/plan.h"
 
 #include <string.h>
@@ -15,7 +19,8 @@ typedef struct planner {
   bool is_split; /* by device */
 } planner_t;
 
-/* Does the kernel have to wait for the actual sizes? Ops that only pass values on never do. */
+/* Is the kernel prepared at run time, when actual sizes are known? Ops that forward values never
+ * are. */
 static bool needs_actual_sizes(const hlo_instr_t *instr) {
   if (hlo_op_is(instr->op, OP_CONTROL) || hlo_op_is(instr->op, OP_IDENTITY) ||
       instr->op == HLO_TUPLE || instr->op == HLO_GET_TUPLE_ELEMENT)
@@ -66,8 +71,8 @@ static bool is_read_twice(const plan_step_t *step, int k) {
   return false;
 }
 
-/* Walks the steps backwards and writes down, for each, which values are not read after it. A value
- * that one step reads twice is never its to overwrite. */
+/* Lists for each step the values that die with it, walking backwards. A value that one step reads
+ * twice is never overwritten by it. */
 static hr_status_t find_lifetimes(planner_t *planner, plan_body_t *body) {
   bool *read_later;
   int *dying;

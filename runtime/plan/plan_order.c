@@ -1,6 +1,9 @@
+/* Order of instructions: live ones (needed by the root or by an effect) in program order, with each
+ * get-tuple-element moved up to its operand. One backward sweep for liveness, one list of elements
+ * per tuple; linear. */
 #include "plan/plan_order.h"
 
-/* A custom call says itself whether it has effects; all other ops by their trait. */
+/* Custom calls declare their effects; other ops have them by trait. */
 static bool op_has_effect(const hlo_instr_t *instr) {
   if (instr->op == HLO_CUSTOM_CALL)
     return hlo_attr_bool(instr, HLO_ATTR_CUSTOM_CALL_HAS_SIDE_EFFECT);
@@ -28,7 +31,7 @@ hr_status_t plan_find_effects(hr_arena_t *arena, const hlo_module_t *module,
   return NULL;
 }
 
-/* Marks what is needed, from the last instruction to the first: users come after operands. */
+/* Liveness in one backward sweep: users come after operands. */
 static hr_status_t find_live(hr_arena_t *arena, const hlo_computation_t *computation,
                              const bool *has_effect, bool **out_live) {
   bool *live;
@@ -53,8 +56,8 @@ typedef struct order {
   int count;
 } order_t;
 
-/* Appends an instruction and, right behind it, the elements taken out of its result. Nesting is
- * that of the tuples. */
+/* Appends an instruction and, directly after it, its live get-tuple-elements. Recursion depth:
+ * nesting of tuples. */
 static void append(order_t *order, int id) {
   order->list[order->count++] = order->computation->instrs.data[id];
   for (int gte = order->first_gte[id]; gte >= 0; gte = order->next_gte[gte])

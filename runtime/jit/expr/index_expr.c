@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/arith.h"
+
 #define MOST_WEIGHT 256
 
 void jit_exprs_init(jit_exprs_t *exprs, hr_arena_t *arena) {
@@ -230,14 +232,6 @@ static void part(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor, jit_e
   *out_rest = sum_done(exprs, &rest);
 }
 
-static int64_t common_divisor(int64_t a, int64_t b) {
-  while (b) {
-    int64_t rest = a % b;
-    a = b, b = rest;
-  }
-  return a < 0 ? -a : a;
-}
-
 /* Takes small terms out of `a` that never carry into its large ones: a = g * upper + lower, 0 <=
  * lower < g, g dividing the divisor. Tries each factor's common divisor with the divisor as g,
  * largest first. False: no such g > 1. */
@@ -245,7 +239,7 @@ static bool take_small(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor,
                        jit_expr_t **out_upper, jit_expr_t **out_lower) {
   int64_t best = 1;
   for (int i = 0; i < a->count; i++) {
-    int64_t g = common_divisor(divisor, a->terms[i].factor);
+    int64_t g = hr_gcd(divisor, a->terms[i].factor);
     if (g <= best) continue;
     jit_expr_t *upper, *lower;
     part(exprs, a, g, &upper, &lower);

@@ -1,11 +1,13 @@
-/* The combiner: small all-reduces of one kind that do not need each other become one of several
- * arrays, which its kernel sends as one message. Each element is still reduced over the same
- * processes in the same order: no bit changes.
+/* The combiner: small all-reduces of one kind that do not depend on each other become one with
+ * several operands, which its kernel sends as one message:
  *
- * Collectives are taken as they become ready (comm_graph.h). Those of one level that follow each
- * other so, up to HLORUN_COMBINE bytes together, become one where the last of them is ready; larger
- * ones are left where they are. A collective that may need one of them ends the search: what comes
- * before the joined one must not need it. */
+ *   p = all-reduce(a)   ->   t = all-reduce(a, b)
+ *   q = all-reduce(b)        p = gte(t, 0), q = gte(t, 1)
+ *
+ * Collectives are taken in the order in which they become ready (comm_graph.h). Consecutive ones of
+ * one level, up to HLORUN_COMBINE bytes in total, become one at the position of the last. A
+ * collective that may depend on one of them ends the run. Latency is paid once instead of n times.
+ * Exact in every bit: each element is reduced over the same processes in the same order. */
 #include <stdlib.h>
 
 #include "base/options.h"
@@ -16,7 +18,7 @@
 
 #define DEFAULT_BYTES (64 << 10)
 
-static double most_bytes(void) {
+static double max_combined_bytes(void) {
   const char *text = getenv("HLORUN_COMBINE");
   uint64_t bytes;
   return text && hr_parse_u64(text, &bytes) ? (double)bytes : DEFAULT_BYTES;
@@ -41,7 +43,7 @@ static bool keeps_types(const hlo_instr_t *instr) {
 }
 
 /* Equal computations are one since the pass "cse". */
-static bool can_join(const comm_node_t *a, const comm_node_t *b) {
+static bool can_combine(const comm_node_t *a, const comm_node_t *b) {
   const hlo_instr_t *x = a->instr, *y = b->instr;
   return x->op == HLO_ALL_REDUCE && y->op == HLO_ALL_REDUCE && a->segment == b->segment &&
          a->level == b->level && x->called[0] == y->called[0] && keeps_types(x) && keeps_types(y) &&
@@ -55,21 +57,22 @@ static bool can_join(const comm_node_t *a, const comm_node_t *b) {
 
 typedef struct joining {
   comm_graph_t graph;
-  int *group; /* by node: the first node of what it is joined with; -1: nothing */
+  int *group; /* by node: the first node of its group; -1: not combined */
   bool any;
 } joining_t;
 
 /* The nodes that join `first`, in order. */
-static void find_group(joining_t *joining, int first, double most) {
+static void find_group(joining_t *joining, int first, double max_bytes) {
   const comm_graph_t *graph = &joining->graph;
-  double bytes = fuse_bytes(graph->nodes[first].instr->shape);
-  if (joining->group[first] >= 0 || bytes > most) return;
+  double bytes = fuse_shape_bytes(graph->nodes[first].instr->shape);
+  if (joining->group[first] >= 0 || bytes > max_bytes) return;
   for (int n = first + 1; n < graph->count; n++) {
     const comm_node_t *node = &graph->nodes[n];
     if (node->segment != graph->nodes[first].segment || node->level > graph->nodes[first].level)
       return;
-    double more = fuse_bytes(node->instr->shape);
-    if (joining->group[n] >= 0 || bytes + more > most || !can_join(&graph->nodes[first], node))
+    double more = fuse_shape_bytes(node->instr->shape);
+    if (joining->group[n] >= 0 || bytes + more > max_bytes ||
+        !can_combine(&graph->nodes[first], node))
       continue;
     joining->group[first] = joining->group[n] = first;
     bytes += more;
@@ -79,19 +82,19 @@ static void find_group(joining_t *joining, int first, double most) {
 
 static hr_status_t find_groups(hr_arena_t *arena, hlo_computation_t *computation,
                                joining_t *joining) {
-  double most = most_bytes();
+  double max_bytes = max_combined_bytes();
   joining->any = false;
   HR_TRY(comm_graph_find(arena, computation, &joining->graph));
   HR_TRY(HR_NEW_ARRAY(arena, joining->graph.count, &joining->group));
   for (int n = 0; n < joining->graph.count; n++) joining->group[n] = -1;
-  for (int n = 0; n < joining->graph.count; n++) find_group(joining, n, most);
+  for (int n = 0; n < joining->graph.count; n++) find_group(joining, n, max_bytes);
   return NULL;
 }
 
 /* --- joining --- */
 
-static hr_status_t build_joined(pass_rewrite_t *rewrite, hlo_instr_t *const *members, int count,
-                                hlo_instr_t **out_joined) {
+static hr_status_t build_combined(pass_rewrite_t *rewrite, hlo_instr_t *const *members, int count,
+                                  hlo_instr_t **out_joined) {
   const hlo_instr_t *like = members[0];
   const hlo_shape_t **shapes, *shape;
   hlo_instr_t **operands;
@@ -115,13 +118,13 @@ static hr_status_t join(pass_rewrite_t *rewrite, const joining_t *joining, int f
   for (int n = first; n < graph->count; n++)
     if (joining->group[n] == first) members[count++] = graph->nodes[n].instr;
   pass_rewrite_visit(rewrite, members[count - 1]->id);
-  HR_TRY(build_joined(rewrite, members, count, &joined));
+  HR_TRY(build_combined(rewrite, members, count, &joined));
   for (int i = 0; i < count && joined; i++)
     HR_TRY(pass_replace(rewrite, members[i], hlo_build_element(&rewrite->builder, joined, i)));
   return NULL;
 }
 
-static hr_status_t join_all(hlo_computation_t *computation, const joining_t *joining) {
+static hr_status_t combine_groups(hlo_computation_t *computation, const joining_t *joining) {
   pass_rewrite_t rewrite;
   HR_TRY(pass_rewrite_begin(&rewrite, computation));
   hr_status_t st = NULL;
@@ -140,7 +143,7 @@ static hr_status_t combine_in(hr_arena_t *arena, hlo_computation_t *computation,
   if (!st) {
     comm_order_apply(computation, &list);
     *out_changed = true;
-    st = join_all(computation, &joining);
+    st = combine_groups(computation, &joining);
   }
   HR_VEC_FREE(&list);
   return st;

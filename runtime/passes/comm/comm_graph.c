@@ -1,3 +1,6 @@
+/* Cost and dependence analysis of collectives. Costs are estimates by op: flops of products, bytes
+ * of everything else, loops by their trip count (or a guess). Levels come from one sweep, the work
+ * before a collective from a search of its transitive operands, with a budget over all searches. */
 #include "passes/comm/comm_graph.h"
 
 #include <stdlib.h>
@@ -5,9 +8,9 @@
 #include "passes/fuse/fuse_cost.h"
 #include "passes/lib/pass_rewrite.h"
 
-#define MOST_VISITS 50000000 /* instructions looked at in searches for what collectives need */
+#define MAX_VISITS 50000000 /* instructions visited by all searches */
 #define FLOPS_PER_NS 50.0
-#define GUESSED_TRIP_COUNT 16 /* of a loop */
+#define DEFAULT_TRIP_COUNT 16 /* of a loop */
 
 /* --- costs --- */
 
@@ -41,14 +44,14 @@ static double computation_ns(const hlo_computation_t *computation) {
 static double called_ns(const hlo_instr_t *instr) {
   double sum = 0;
   for (int c = 0; c < instr->called_count; c++) sum += computation_ns(instr->called[c]);
-  if (instr->op == HLO_WHILE) return GUESSED_TRIP_COUNT * sum;
+  if (instr->op == HLO_WHILE) return DEFAULT_TRIP_COUNT * sum;
   return instr->op == HLO_CONDITIONAL ? sum / instr->called_count : sum;
 }
 
-static double moved_ns(const hlo_instr_t *instr) {
-  double sum = FUSE_STEP_NS + fuse_write_ns(fuse_bytes(instr->shape));
+static double memory_ns(const hlo_instr_t *instr) {
+  double sum = FUSE_STEP_NS + fuse_write_ns(fuse_shape_bytes(instr->shape));
   for (int k = 0; k < instr->operand_count; k++)
-    sum += fuse_read_ns(fuse_bytes(instr->operands[k]->shape));
+    sum += fuse_read_ns(fuse_shape_bytes(instr->operands[k]->shape));
   return sum;
 }
 
@@ -70,7 +73,7 @@ double comm_instr_ns(const hlo_instr_t *instr) {
     case HLO_CALL:
       return called_ns(instr);
     default:
-      return moved_ns(instr);
+      return memory_ns(instr);
   }
 }
 
@@ -132,7 +135,7 @@ static hr_status_t list_nodes(hr_arena_t *arena, comm_graph_t *graph) {
   return NULL;
 }
 
-/* --- what they need --- */
+/* --- dependences --- */
 
 /* By instruction: the highest level of the collectives that it needs, itself included. */
 static hr_status_t find_levels(hr_arena_t *arena, comm_graph_t *graph) {
@@ -197,7 +200,7 @@ hr_status_t comm_graph_find(hr_arena_t *arena, hlo_computation_t *computation,
   *out_graph = (comm_graph_t){.computation = computation};
   if (is_ordered_already(computation)) return NULL;
   HR_TRY(list_nodes(arena, out_graph));
-  if ((double)computation->instrs.count * out_graph->count > MOST_VISITS) out_graph->count = 0;
+  if ((double)computation->instrs.count * out_graph->count > MAX_VISITS) out_graph->count = 0;
   if (!out_graph->count) return NULL;
   HR_TRY(find_levels(arena, out_graph));
   HR_TRY(find_work(arena, out_graph));

@@ -1,7 +1,8 @@
-/* Segment by segment. In a segment, for each collective as it becomes ready: what it still needs,
- * then its beginning. Then the rest: what needs no collective of the segment, what needs the first
- * one, and so on. A collective ends right before the first that uses it, or with its segment: what
- * lies between segments never waits behind it. */
+/* List scheduling, segment by segment. Within a segment: for each collective in order of readiness,
+ * the instructions that it still needs, then its start. Then the rest: what depends on no
+ * collective of the segment, what depends on the first one, and so on. A done goes right before the
+ * first use of the result, or to the end of its segment, so that fences never wait behind a
+ * transfer. Linear, except for sorting. */
 #include "passes/comm/comm_order.h"
 
 #include <stdlib.h>
@@ -49,8 +50,8 @@ static hr_status_t find_keys(hr_arena_t *arena, ordering_t *ordering) {
   return NULL;
 }
 
-/* Marks what is not listed yet of all that `instr` needs; gives the number of them. */
-static size_t want(ordering_t *ordering, const hlo_instr_t *instr) {
+/* Marks the unlisted transitive operands of `instr`; returns their number. */
+static size_t mark_unlisted(ordering_t *ordering, const hlo_instr_t *instr) {
   size_t depth = 0, count = 0;
   ordering->stack[depth++] = instr->id;
   while (depth) {
@@ -73,7 +74,8 @@ static int compare_positions(const void *a, const void *b, void *context) {
   return (x > y) - (x < y);
 }
 
-/* What waits for no collective first, so that it runs while one is under way. */
+/* Lists by key: instructions that depend on no collective come first and overlap with the transfer.
+ */
 static hr_status_t emit_ids(ordering_t *ordering, size_t count) {
   qsort_r(ordering->ids, count, sizeof *ordering->ids, compare_positions, ordering->key);
   for (size_t i = 0; i < count; i++)
@@ -94,7 +96,7 @@ static hr_status_t order_segment(ordering_t *ordering, uint32_t first, uint32_t 
   int begin = *node;
   for (; *node < graph->count && graph->nodes[*node].segment == graph->segment[first]; ++*node) {
     hlo_instr_t *instr = graph->nodes[*node].instr;
-    HR_TRY(emit_ids(ordering, want(ordering, instr)));
+    HR_TRY(emit_ids(ordering, mark_unlisted(ordering, instr)));
     HR_TRY(emit(ordering, instr));
   }
   HR_TRY(emit_rest(ordering, first, last));

@@ -1,7 +1,14 @@
-/* Collectives that run while the program computes: each begins as soon as its operands are there
- * and ends where its result is needed (comm_order.h). One with next to nothing in between stays as
- * it is, in one piece. Nothing that is computed changes, and the order is the same in all
- * processes; whether the schedule completes is proved afterwards, on what this pass leaves. */
+/* Overlap of communication and computation: collectives are split into a start and a done, with
+ * independent computation between them:
+ *
+ *   y = all-reduce(x)   ->   s = all-reduce-start(x)
+ *   z = dot(a, b)            z = dot(a, b)
+ *                            y = all-reduce-done(s)
+ *
+ * The start goes where the operands are ready, the done where the result is first used
+ * (comm_order.h). A collective with less than MIN_HIDDEN_NS of computation between the halves stays
+ * in one piece. All processes compute the same order. Whether the schedule completes is proved
+ * afterwards (check/). Exact. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +16,7 @@
 #include "passes/lib/pass_rewrite.h"
 #include "passes/passes.h"
 
-#define LEAST_HIDDEN_NS \
+#define MIN_HIDDEN_NS \
   5000.0 /* of computing between the halves: what two more steps and their notes cost, and more */
 
 /* --- which --- */
@@ -22,7 +29,7 @@ typedef struct plan {
   bool any;
 } plan_t;
 
-/* Sums what is computed between the halves. */
+/* Sums the cost of the instructions between start and done of each collective. */
 static hr_status_t find_splits(hr_arena_t *arena, plan_t *plan) {
   const comm_graph_t *graph = &plan->graph;
   double now_ns = 0, *begun_ns;
@@ -37,7 +44,7 @@ static hr_status_t find_splits(hr_arena_t *arena, plan_t *plan) {
     } else if (!entry->is_end) {
       begun_ns[node] = now_ns;
     } else {
-      plan->is_split[node] = now_ns - begun_ns[node] >= LEAST_HIDDEN_NS;
+      plan->is_split[node] = now_ns - begun_ns[node] >= MIN_HIDDEN_NS;
       plan->any |= plan->is_split[node];
     }
   }
@@ -148,7 +155,8 @@ static hr_status_t keep_metadata(pass_rewrite_t *rewrite, const hlo_instr_t *fro
   return NULL;
 }
 
-static hr_status_t split(pass_rewrite_t *rewrite, hlo_instr_t *instr, const hlo_instr_t *before) {
+static hr_status_t split_collective(pass_rewrite_t *rewrite, hlo_instr_t *instr,
+                                    const hlo_instr_t *before) {
   uint32_t end = before ? before->id : rewrite->old_count - 1;
   if (!pass_rewrite_visit(rewrite, instr->id)) return NULL;
   hlo_instr_t *start = build_start(rewrite, instr);
@@ -164,7 +172,8 @@ static hr_status_t split_all(hlo_computation_t *computation, const plan_t *plan)
   HR_TRY(pass_rewrite_begin(&rewrite, computation));
   hr_status_t st = NULL;
   for (int n = 0; n < plan->graph.count && !st; n++)
-    if (plan->is_split[n]) st = split(&rewrite, plan->graph.nodes[n].instr, plan->end[n]);
+    if (plan->is_split[n])
+      st = split_collective(&rewrite, plan->graph.nodes[n].instr, plan->end[n]);
   return pass_rewrite_end(&rewrite, st);
 }
 

@@ -1,7 +1,9 @@
 /* Batch normalisation in terms of simpler ops, which fuse with their neighbours:
  *
- *   batch-norm-training(x, scale, offset)   ->   mean = sum(x) / N, d = x - mean, var = sum(d d) /
- * N d / sqrt(var + epsilon) * scale + offset
+ *   batch-norm-training(x, scale, offset)   ->   mean = sum(x) / N
+ *                                                d = x - mean
+ *                                                variance = sum(d d) / N
+ *                                                d / sqrt(variance + epsilon) * scale + offset
  *
  * N is the number of elements per feature. Sums are computed in the operand's type, or in f32 for
  * narrower types, where the reference kernel uses f64: results differ by rounding. The variance is
@@ -113,10 +115,10 @@ static bool is_norm(hlo_opcode_t opcode) {
          opcode == HLO_BATCH_NORM_GRAD;
 }
 
-/* Not what is dynamic, empty, or of a type whose rounding nobody relies on. */
+/* Static, non-empty operands of plain float types. */
 static bool can_expand(const hlo_instr_t *instr) {
   if (!is_norm(instr->op) || hlo_shape_is_dynamic(instr->shape) ||
-      !pass_count(instr->operands[0]->shape))
+      !hlo_shape_elements(instr->operands[0]->shape))
     return false;
   for (int k = 0; k < instr->operand_count; k++)
     if (!pass_is_plain_float(instr->operands[k]->shape->dtype) ||
@@ -133,7 +135,7 @@ static hlo_instr_t *expand(pass_rewrite_t *rewrite, const hlo_instr_t *instr) {
                  .feature = hlo_attr_int(instr, HLO_ATTR_FEATURE_INDEX)};
   hr_dtype_t dtype = x->dtype == HR_F64 ? HR_F64 : HR_F32;
   if (!(norm.shape = pass_shape(rewrite, dtype, x->rank, x->dims))) return NULL;
-  norm.share = (double)(pass_count(x) / x->dims[norm.feature]);
+  norm.share = (double)(hlo_shape_elements(x) / x->dims[norm.feature]);
   for (int d = 0, n = 0; d < x->rank; d++)
     if (d != norm.feature) norm.dims[n++] = d;
   switch (instr->op) {

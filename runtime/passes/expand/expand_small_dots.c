@@ -56,8 +56,8 @@ static bool is_tiny_dot(const hlo_instr_t *instr) {
   if ((dtype != HR_F32 && dtype != HR_F64) || lhs->dtype != dtype || rhs->dtype != dtype)
     return false;
   return over.count == 1 && lhs->dims[over.data[0]] <= MAX_DOT_TERMS &&
-         lhs->dims[over.data[0]] > 0 && pass_count(instr->shape) <= MAX_DOT_ELEMENTS &&
-         pass_count(instr->shape) > 0;
+         lhs->dims[over.data[0]] > 0 && hlo_shape_elements(instr->shape) <= MAX_DOT_ELEMENTS &&
+         hlo_shape_elements(instr->shape) > 0;
 }
 
 /* The factor of one term from one side, broadcast to the result. */
@@ -113,7 +113,7 @@ static int64_t find_reduced_dim(const hlo_instr_t *reduce) {
 static bool is_tiny_reduce(const hlo_instr_t *instr, hlo_opcode_t *out_op) {
   int64_t d = instr->operand_count == 2 ? find_reduced_dim(instr) : -1;
   if (d < 0 || !rounds_per_op(instr->shape->dtype)) return false;
-  int64_t terms = instr->operands[0]->shape->dims[d], count = pass_count(instr->shape);
+  int64_t terms = instr->operands[0]->shape->dims[d], count = hlo_shape_elements(instr->shape);
   return terms > 0 && terms <= MAX_REDUCE_TERMS && count > 0 && count <= MAX_REDUCE_ELEMENTS &&
          instr->operands[0]->shape->dtype == instr->shape->dtype &&
          pass_body_is_binary(instr->called[0], out_op);

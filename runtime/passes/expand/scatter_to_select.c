@@ -53,7 +53,8 @@ static bool updates_one_per_row(const hlo_instr_t *scatter) {
     return false;
   int64_t rows = 1;
   for (int64_t i = 0; i < batch.count; i++) rows *= shape->dims[batch.data[i]];
-  return rows > 0 && pass_count(indices) == rows && pass_count(scatter->operands[2]->shape) == rows;
+  return rows > 0 && hlo_shape_elements(indices) == rows &&
+         hlo_shape_elements(scatter->operands[2]->shape) == rows;
 }
 
 static bool is_row_scatter(const hlo_instr_t *instr) {

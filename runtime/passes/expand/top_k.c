@@ -10,7 +10,7 @@
 #include "passes/passes.h"
 #include "passes/lib/pass_rewrite.h"
 
-#define MIN_RATIO 4 /* a row is so many times as long as what is kept */
+#define MIN_RATIO 4 /* minimum ratio of row length to selected elements */
 
 typedef struct sort_uses { /* a sort whose uses are slices */
   hlo_instr_t *top;        /* in its place; NULL: not made yet */
@@ -115,7 +115,7 @@ static void analyse_sort(const pass_users_t *users, const hlo_instr_t *sort,
   out_sorted->kept = max_count;
 }
 
-/* A slice of a result: of what is kept. */
+/* Replaces a slice of a sort's result by topk. */
 static hr_status_t replace_slice(pass_rewrite_t *rewrite, hlo_instr_t *slice, sort_uses_t *all) {
   hlo_instr_t *element = slice->operands[0], *sort = element->operands[0];
   sort_uses_t *sort_uses = &all[sort->id];

@@ -1,10 +1,16 @@
-/* Fusion: what is computed element by element, and reductions, become `fusion` instructions of the
- * forms of ops/query/codegen_support.h, so that intermediate arrays are never written. Rounding
- * stays as it is: bodies hold the same instructions.
+/* Fusion of elementwise ops and reductions into `fusion` instructions, which generated code runs
+ * without writing intermediate arrays (forms: ops/query/codegen_support.h):
  *
- * Each computation that runs as steps is gone through from its end: a producer joins the clusters
- * of its users, as a result of one of them if others need it too, or begins a cluster. Then
- * clusters that read the same array, and loops over little data, are put together. */
+ *   m = multiply(x, y); e = exp(m); s = reduce(e)   ->   s = fusion(x, y), kind=kInput
+ *
+ * 1. Producers (fuse_producers.c): in reverse program order, each instruction joins the clusters of
+ *    its users, as a further root of one of them if others need it in memory, or starts a cluster.
+ * 2. Siblings (fuse_siblings.c): clusters of equal sizes that read the same large array are merged.
+ * 3. Groups: loops over little data are merged into one step, whatever their sizes.
+ * 4. Emission (fuse_emit.c).
+ *
+ * All decisions compare estimated nanoseconds (fuse_cost.h). Exact: bodies hold the same
+ * instructions. Cost: n log n, as searches and copies have budgets. */
 #include "ops/query/codegen_support.h"
 #include "passes/fuse/fuse_cost.h"
 #include "passes/fuse/fuse_emit.h"
@@ -31,8 +37,8 @@ static hr_status_t fuse_computation(hlo_computation_t *computation, double step_
   return pass_rewrite_end(&rewrite, st);
 }
 
-/* What a step more costs in those that run as steps: the entry, and what control flow calls; 0: in
- * others. Computations are listed callees first. */
+/* Cost of one more step per computation that runs as steps: the entry, and what control flow calls;
+ * 0 for others (to_apply, fusion bodies). Computations are listed callees first. */
 static void find_step_ns(const hlo_module_t *module, double *step_ns) {
   step_ns[module->entry->id] = FUSE_STEP_NS;
   for (size_t c = module->computations.count; c-- > 0;) {

@@ -1,3 +1,10 @@
+/* Candidates: which clusters may absorb a producer.
+ *
+ * A cluster's users of the producer tell at which elements it is needed (fusion_need): at the
+ * loop's own index, per row, or at computed indices (SOURCE), for which evaluations are counted.
+ * The cluster must have a fusion form with the producer as a member, if need be over another
+ * iteration space: absorbing a reduction turns a loop into one of rows or columns. Limits: members,
+ * inputs, one large transposed read. */
 #include "passes/fuse/fuse_candidate.h"
 
 #include "ops/query/codegen_support.h"
@@ -17,9 +24,9 @@ bool fuse_is_fusible(const fuse_graph_t *graph, const hlo_instr_t *instr) {
 
 /* --- who uses it, and where --- */
 
-/* Good until the next one is entered. */
-static hr_status_t candidate_of(fuse_producer_t *producer, fuse_cluster_t *cluster,
-                                fuse_candidate_t **out_candidate) {
+/* The entry of a cluster in the list; valid until the next one is added. */
+static hr_status_t find_or_add_candidate(fuse_producer_t *producer, fuse_cluster_t *cluster,
+                                         fuse_candidate_t **out_candidate) {
   if (!cluster->seen) {
     HR_VEC_PUSH(&producer->list, (fuse_candidate_t){.cluster = cluster, .good = true});
     cluster->seen = (uint32_t)producer->list.count;
@@ -28,25 +35,25 @@ static hr_status_t candidate_of(fuse_producer_t *producer, fuse_cluster_t *clust
   return NULL;
 }
 
-/* Elements that users evaluate at the same index are the same ones; users at other indices look at
- * others. */
+/* Counts evaluations: users at one index share them, users at different indices add up. */
 static void count_evals(fuse_candidate_t *candidate, const fuse_member_t *user, int k) {
   const hlo_instr_t *instr = user->instr;
   double count = (double)fusion_count(instr->shape),
-         in_line = user->role & ~FUSION_SOURCE ? count : 0;
+         in_line_evals = user->role & ~FUSION_SOURCE ? count : 0;
   bool same_index = fusion_need(&fuse_loop_space, instr, FUSION_FULL, k) == FUSION_FULL;
-  uint32_t at = same_index ? user->at : fuse_index_below(instr, k);
+  uint32_t at = same_index ? user->at : fuse_operand_index(instr, k);
   double evals =
-      same_index ? user->evals : fuse_in_lanes(fuse_evals_below(instr, k, user->evals + in_line));
+      same_index ? user->evals
+                 : fuse_round_to_lanes(fuse_operand_evals(instr, k, user->evals + in_line_evals));
   if (candidate->at == at && evals <= candidate->evals) return;
-  if (candidate->at && candidate->at != at) at = fuse_index_mixed(instr);
+  if (candidate->at && candidate->at != at) at = fuse_mixed_index(instr);
   candidate->evals = at == candidate->at ? evals : candidate->evals + evals;
   candidate->at = at;
 }
 
-static hr_status_t note_use(fuse_producer_t *producer, const fuse_member_t *user) {
+static hr_status_t record_use(fuse_producer_t *producer, const fuse_member_t *user) {
   fuse_candidate_t *candidate;
-  HR_TRY(candidate_of(producer, user->cluster, &candidate));
+  HR_TRY(find_or_add_candidate(producer, user->cluster, &candidate));
   for (int k = 0; k < user->instr->operand_count; k++) {
     if (user->instr->operands[k] != producer->instr) continue;
     uint8_t need = fusion_need(user->cluster->space, user->instr, user->role, k);
@@ -58,7 +65,7 @@ static hr_status_t note_use(fuse_producer_t *producer, const fuse_member_t *user
   return NULL;
 }
 
-static hr_status_t note_uses(fuse_producer_t *producer) {
+static hr_status_t record_uses(fuse_producer_t *producer) {
   const fuse_graph_t *graph = producer->graph;
   const hlo_instr_t *instr = producer->instr, *before = NULL;
   producer->outside = instr == graph->rewrite->computation->root;
@@ -68,15 +75,15 @@ static hr_status_t note_uses(fuse_producer_t *producer) {
     if (user == before) continue;
     before = user;
     producer->outside |= node->outside || !node->members;
-    for (const fuse_member_t *m = node->members; m; m = m->other) HR_TRY(note_use(producer, m));
+    for (const fuse_member_t *m = node->members; m; m = m->other) HR_TRY(record_use(producer, m));
   }
   return NULL;
 }
 
-double fuse_evals_of(const fuse_producer_t *producer, const fuse_candidate_t *candidate) {
+double fuse_candidate_evals(const fuse_producer_t *producer, const fuse_candidate_t *candidate) {
   double count = (double)fusion_count(producer->instr->shape);
-  double in_line = candidate->need & ~FUSION_SOURCE ? count : 0;
-  return count == 1 ? 1 : in_line + candidate->evals;
+  double in_line_evals = candidate->need & ~FUSION_SOURCE ? count : 0;
+  return count == 1 ? 1 : in_line_evals + candidate->evals;
 }
 
 /* --- may it? --- */
@@ -89,7 +96,7 @@ static bool row_fits(const fusion_space_t *space, const hlo_instr_t *reduce) {
 
 /* Is anything broadcast to whole rows that may depend on a reduction? Then a row is passed over
  * more than once. */
-static bool uses_rows_again(const fuse_cluster_t *cluster, const fuse_graph_t *graph) {
+static bool needs_row_twice(const fuse_cluster_t *cluster, const fuse_graph_t *graph) {
   for (const fuse_member_t *m = cluster->first; m; m = m->next) {
     bool spreads = m->instr->op == HLO_BROADCAST && (graph->roles[m->instr->id] & FUSION_FULL);
     if (spreads && fusion_need(cluster->space, m->instr, FUSION_FULL, 0) == FUSION_OUTER)
@@ -98,26 +105,26 @@ static bool uses_rows_again(const fuse_cluster_t *cluster, const fuse_graph_t *g
   return false;
 }
 
-static bool spreads_to_rows(const fuse_graph_t *graph, const fuse_cluster_t *cluster,
-                            const fusion_space_t *space) {
+static bool broadcasts_to_rows(const fuse_graph_t *graph, const fuse_cluster_t *cluster,
+                               const fusion_space_t *space) {
   fuse_cluster_t with = *cluster;
   with.space = space;
-  return uses_rows_again(&with, graph);
+  return needs_row_twice(&with, graph);
 }
 
-/* Can all of the cluster run over `space`, by rows or by what is left of them, with the producer as
- * an outer value? */
-static bool runs_over(fuse_producer_t *producer, fuse_candidate_t *candidate,
-                      const hlo_instr_t *reduce, const fusion_space_t *space) {
+/* Does the cluster have a form over `space`, by rows or over the remaining dimensions, with the
+ * producer as an outer value? */
+static bool can_run_over(fuse_producer_t *producer, fuse_candidate_t *candidate,
+                         const hlo_instr_t *reduce, const fusion_space_t *space) {
   const fuse_cluster_t *cluster = candidate->cluster;
   if (cluster->update_count || !fuse_derive(producer->graph, cluster, producer->instr, space))
     return false;
   if (producer->graph->roles[producer->instr->id] != FUSION_OUTER) return false;
-  return row_fits(space, reduce) || !spreads_to_rows(producer->graph, cluster, space);
+  return row_fits(space, reduce) || !broadcasts_to_rows(producer->graph, cluster, space);
 }
 
-static hr_status_t keep_space(fuse_producer_t *producer, fuse_candidate_t *candidate,
-                              const fusion_space_t *space) {
+static hr_status_t accept_space(fuse_producer_t *producer, fuse_candidate_t *candidate,
+                                const fusion_space_t *space) {
   fusion_space_t *kept;
   candidate->need = FUSION_OUTER;
   candidate->at = 0;
@@ -137,9 +144,9 @@ static hr_status_t try_reduction(fuse_producer_t *producer, fuse_candidate_t *ca
   if (!fusion_space_of(reduce, &space) || space.full_count == space.outer_count) return NULL;
   if (fuse_is_input(cluster) && !fusion_space_equal(&space, cluster->space)) return NULL;
   if (!fuse_is_input(cluster) && ++candidate->cluster->tries > FUSE_MAX_TRIES) return NULL;
-  if (!runs_over(producer, candidate, reduce, &space)) return NULL;
+  if (!can_run_over(producer, candidate, reduce, &space)) return NULL;
   *out_good = true;
-  return keep_space(producer, candidate, &space);
+  return accept_space(producer, candidate, &space);
 }
 
 enum { MAX_LOOKBACK = 12 };
@@ -158,9 +165,9 @@ static const hlo_instr_t *reduction_through(const hlo_instr_t *value, int *left)
   return found;
 }
 
-/* What comes from a reduction and is broadcast to a loop makes the loop one of rows, so that it is
- * computed once a row; the reduction will be looked at soon. */
-static hr_status_t foresee_reduction(fuse_producer_t *producer, fuse_candidate_t *candidate) {
+/* A value computed from a reduction and broadcast to a loop turns the loop into one of rows, so
+ * that it is computed once per row; the reduction is processed soon after. */
+static hr_status_t try_future_reduction(fuse_producer_t *producer, fuse_candidate_t *candidate) {
   int left = MAX_LOOKBACK;
   bool good;
   if (fuse_is_input(candidate->cluster) || candidate->need != FUSION_SOURCE) return NULL;
@@ -172,10 +179,10 @@ static hr_status_t foresee_reduction(fuse_producer_t *producer, fuse_candidate_t
 
 double fuse_producer_bytes(const fuse_graph_t *graph, const hlo_instr_t *instr) {
   while (instr->op == HLO_BROADCAST && !graph->nodes[instr->id].outside) instr = instr->operands[0];
-  return graph->nodes[instr->id].free ? 0 : fuse_bytes(instr->shape);
+  return graph->nodes[instr->id].free ? 0 : fuse_shape_bytes(instr->shape);
 }
 
-static int big_operands(const fuse_graph_t *graph, const hlo_instr_t *instr) {
+static int count_large_operands(const fuse_graph_t *graph, const hlo_instr_t *instr) {
   int count = 0;
   for (int k = 0; k < instr->operand_count; k++) {
     const hlo_instr_t *operand = instr->operands[k];
@@ -189,10 +196,10 @@ static bool transpose_fits(const fuse_producer_t *producer, const fuse_candidate
   const fuse_cluster_t *cluster = candidate->cluster;
   if (fuse_is_transposed(producer->instr)) return !cluster->transposes && !fuse_is_input(cluster);
   bool below = cluster->transposes && candidate->need & FUSION_SOURCE;
-  return !below || big_operands(producer->graph, producer->instr) < 2;
+  return !below || count_large_operands(producer->graph, producer->instr) < 2;
 }
 
-static bool has_room(const fuse_producer_t *producer, const fuse_candidate_t *candidate) {
+static bool has_capacity(const fuse_producer_t *producer, const fuse_candidate_t *candidate) {
   const fuse_cluster_t *cluster = candidate->cluster;
   const hlo_instr_t *instr = producer->instr;
   bool many = instr->op == HLO_CONCATENATE && instr->operand_count > FUSE_MAX_PIECES;
@@ -201,22 +208,23 @@ static bool has_room(const fuse_producer_t *producer, const fuse_candidate_t *ca
 }
 
 /* May the candidate take the producer? Says so in candidate->good. */
-static hr_status_t poll_if_due(fuse_producer_t *producer, fuse_candidate_t *candidate) {
+static hr_status_t decide_candidate(fuse_producer_t *producer, fuse_candidate_t *candidate) {
   const hlo_instr_t *instr = producer->instr;
-  candidate->good &= op_codegens[instr->op] != CODEGEN_UPDATE && has_room(producer, candidate) &&
-                     !fuse_clobbers(candidate->cluster, instr, candidate->need);
+  candidate->good &= op_codegens[instr->op] != CODEGEN_UPDATE &&
+                     has_capacity(producer, candidate) &&
+                     !fuse_overwrites_input(candidate->cluster, instr, candidate->need);
   if (!candidate->good) return NULL;
   if (instr->op == HLO_REDUCE) return try_reduction(producer, candidate, instr, &candidate->good);
-  HR_TRY(foresee_reduction(producer, candidate));
+  HR_TRY(try_future_reduction(producer, candidate));
   candidate->good = transpose_fits(producer, candidate);
   return NULL;
 }
 
 hr_status_t fuse_producer_examine(fuse_producer_t *producer) {
   producer->list.count = 0;
-  hr_status_t st = note_uses(producer);
+  hr_status_t st = record_uses(producer);
   for (size_t c = 0; c < producer->list.count; c++) producer->list.data[c].cluster->seen = 0;
   for (size_t c = 0; c < producer->list.count && !st; c++)
-    st = poll_if_due(producer, &producer->list.data[c]);
+    st = decide_candidate(producer, &producer->list.data[c]);
   return st;
 }

@@ -1,5 +1,5 @@
-/* A producer that fusion looks at, and the clusters that use it: where they need it, whether they
- * may take it. */
+/* The producer under consideration, and the clusters that use it: at which elements they need it,
+ * and whether they may absorb it. */
 #ifndef PASS_FUSE_CANDIDATE_H
 #define PASS_FUSE_CANDIDATE_H
 
@@ -8,31 +8,30 @@
 /* A cluster that uses the producer. */
 typedef struct fuse_candidate {
   fuse_cluster_t *cluster;
-  uint8_t need; /* where it needs it */
-  bool good;    /* it may take it */
-  const fusion_space_t
-      *space;    /* what the cluster, a loop until now, runs over then; NULL: no change */
-  uint32_t at;   /* at which index it is read as a SOURCE */
-  double evals;  /* and how often */
-  double wasted; /* by users */
+  uint8_t need;                /* fusion_role_t bits: elements at which the cluster needs it */
+  bool good;                   /* the cluster may absorb it */
+  const fusion_space_t *space; /* iteration space that a loop cluster changes to; NULL: no change */
+  uint32_t at;                 /* index at which it is read as a SOURCE, as fuse_member_t.at */
+  double evals;                /* elements evaluated there */
+  double wasted;               /* ns that users waste already, as fuse_member_t.wasted */
 } fuse_candidate_t;
 
 typedef struct fuse_producer {
   fuse_graph_t *graph;
   hlo_instr_t *instr;
   HR_VEC(fuse_candidate_t) list;
-  bool outside;     /* some user is no member of a cluster */
-  bool transparent; /* only another view of its operand: costs nothing wherever it is */
+  bool outside;     /* some user is in no cluster */
+  bool transparent; /* a view of its operand, which costs nothing anywhere */
 } fuse_producer_t;
 
-/* May it be a member of a cluster? */
+/* Can generated code compute the instruction within a fusion? */
 bool fuse_is_fusible(const fuse_graph_t *graph, const hlo_instr_t *instr);
-/* Lists the clusters that use producer->instr, and says which of them may take it. Errors:
- * NO_MEMORY. */
+/* Lists the clusters that use producer->instr and decides which of them may absorb it.
+ * Errors: NO_MEMORY. */
 hr_status_t fuse_producer_examine(fuse_producer_t *producer);
 /* How many elements of it a candidate would evaluate. */
-double fuse_evals_of(const fuse_producer_t *producer, const fuse_candidate_t *candidate);
-/* Bytes of memory behind an operand: of a broadcast those of what is broadcast. */
+double fuse_candidate_evals(const fuse_producer_t *producer, const fuse_candidate_t *candidate);
+/* Bytes in memory of an operand; for a broadcast, of its operand. */
 double fuse_producer_bytes(const fuse_graph_t *graph, const hlo_instr_t *instr);
 
 #endif

@@ -1,6 +1,6 @@
-/* What fusing is worth, in nanoseconds of one thread: every number that the fusion pass decides by,
- * in one place. They are of a server core with AVX-512 (rounded); only ratios matter, and they hold
- * within a factor of two elsewhere. */
+/* Cost model of the fusion pass, in nanoseconds of one thread. All constants that decide are here.
+ * They were measured on a server core with AVX-512 and rounded; only ratios matter, and these hold
+ * within a factor of two on other processors. */
 #ifndef PASS_FUSE_COST_H
 #define PASS_FUSE_COST_H
 
@@ -27,8 +27,7 @@
 #define FUSE_SMALL_BYTES (128 << 10)
 /* Two loops that read the same array of at least this size are worth one. */
 #define FUSE_SHARED_BYTES (32 << 10)
-/* A turned (transposed) read of less stays in the first-level cache: it costs no more than another.
- */
+/* Transposed reads of smaller arrays hit the first-level cache and cost no more than others. */
 #define FUSE_TRANSPOSE_BYTES (16 << 10)
 
 /* Bounds that keep one function compilable, its addresses in registers or near, and the passes n
@@ -43,20 +42,22 @@ enum {
   FUSE_FREE_COPIES = 256      /* besides one for each instruction of the computation */
 };
 
-/* One element. 0 for what is only arithmetic on indices. */
+/* Per element; 0 for ops that only compute indices. */
 double fuse_element_ns(const hlo_instr_t *instr);
-/* Functions and divisions: computed once or not at all. */
+/* Transcendental functions and divisions, which are never recomputed. */
 bool fuse_is_expensive(const hlo_instr_t *instr);
-/* Of an array or a tuple of arrays. */
-double fuse_bytes(const hlo_shape_t *shape);
+/* Size of an array, or of all arrays of a tuple. */
+double fuse_shape_bytes(const hlo_shape_t *shape);
 double fuse_read_ns(double bytes);  /* small arrays come from a cache, big ones from memory */
 double fuse_write_ns(double bytes); /* twice: the line is read before it is written */
-/* Elements as they cost: whole vectors of few. */
-static inline double fuse_in_lanes(double count) { return count < FUSE_LANES ? FUSE_LANES : count; }
+/* Elements that are paid for: at least one vector. */
+static inline double fuse_round_to_lanes(double count) {
+  return count < FUSE_LANES ? FUSE_LANES : count;
+}
 /* Elements of the operand k that are evaluated for `evals` elements of its user at computed
  * indices. */
-double fuse_evals_below(const hlo_instr_t *user, int k, double evals);
-/* Does it read across the rows of its operand: is the last dimension not the last one any more? */
+double fuse_operand_evals(const hlo_instr_t *user, int k, double evals);
+/* Is it a transpose that moves the innermost dimension, and so reads across rows? */
 bool fuse_is_transposed(const hlo_instr_t *instr);
 
 #endif

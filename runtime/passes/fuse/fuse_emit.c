@@ -1,3 +1,8 @@
+/* Emission of clusters as fusion instructions: one body per cluster, with a parameter for each
+ * array that comes from outside and clones of the members, operands first. Constants, iotas and
+ * broadcasts of constants are cloned into the body, not passed. Results are the roots, as a tuple
+ * if there are several. Clusters of one instruction stay unfused unless the fusion saves an array.
+ * A cluster whose body has no fusion form after all (which should not happen) is left as it is. */
 #include "passes/fuse/fuse_emit.h"
 
 #include <string.h>
@@ -21,7 +26,7 @@ typedef struct emitter {
                */
 } emitter_t;
 
-/* --- what is in it --- */
+/* --- members --- */
 
 static bool is_view(const hlo_instr_t *instr) {
   return (instr->op == HLO_RESHAPE || instr->op == HLO_BITCAST || instr->op == HLO_COPY) &&
@@ -63,15 +68,15 @@ static bool has_array_for_free(const fuse_graph_t *graph, const hlo_instr_t *ins
 }
 
 /* A single instruction needs no fusion, unless that spares an array. */
-static bool is_worth_writing(const emitter_t *emit) {
+static bool is_profitable(const emitter_t *emit) {
   return emit->members.count > 1 ||
          (emit->members.count == 1 && has_array_for_free(emit->graph, emit->members.data[0]));
 }
 
 /* --- the body --- */
 
-static hlo_instr_t *copy_into(emitter_t *emit, const hlo_instr_t *instr,
-                              hlo_instr_t *const *operands) {
+static hlo_instr_t *clone_into_body(emitter_t *emit, const hlo_instr_t *instr,
+                                    hlo_instr_t *const *operands) {
   hlo_instr_t *copy =
       hlo_build(&emit->body, instr->op, instr->shape, instr->operand_count, operands,
                 instr->attr_count, instr->attrs, instr->called_count, instr->called);
@@ -83,28 +88,28 @@ static hlo_instr_t *copy_into(emitter_t *emit, const hlo_instr_t *instr,
   return copy;
 }
 
-static hlo_instr_t *note_copy(emitter_t *emit, const hlo_instr_t *instr, hlo_instr_t *copy) {
+static hlo_instr_t *record_clone(emitter_t *emit, const hlo_instr_t *instr, hlo_instr_t *copy) {
   emit->made[instr->id] = emit->number;
   emit->copies[instr->id] = copy;
   return copy;
 }
 
-static hr_status_t input_for(emitter_t *emit, hlo_instr_t *instr, hlo_instr_t **out_copy) {
+static hr_status_t add_parameter(emitter_t *emit, hlo_instr_t *instr, hlo_instr_t **out_copy) {
   *out_copy = hlo_build_parameter(&emit->body, (int)emit->inputs.count, instr->shape);
   HR_VEC_PUSH(&emit->inputs, instr);
   return emit->body.status ? hlo_builder_finish(&emit->body) : NULL;
 }
 
-static bool is_known(const emitter_t *emit, const hlo_instr_t *instr) {
+static bool is_cloned(const emitter_t *emit, const hlo_instr_t *instr) {
   return emit->made[instr->id] == emit->number;
 }
 
 /* Something free, with all that it is made of. */
 static hr_status_t copy_free(emitter_t *emit, hlo_instr_t *instr, hlo_instr_t **out_copy) {
   hlo_instr_t *operand = NULL;
-  if (!is_known(emit, instr)) {
+  if (!is_cloned(emit, instr)) {
     if (instr->operand_count) HR_TRY(copy_free(emit, instr->operands[0], &operand));
-    if (!note_copy(emit, instr, copy_into(emit, instr, &operand)))
+    if (!record_clone(emit, instr, clone_into_body(emit, instr, &operand)))
       return hlo_builder_finish(&emit->body);
   }
   *out_copy = emit->copies[instr->id];
@@ -112,21 +117,22 @@ static hr_status_t copy_free(emitter_t *emit, hlo_instr_t *instr, hlo_instr_t **
 }
 
 /* What an operand is in the body: a member, a copy of something free, or a parameter. */
-static hr_status_t value_for(emitter_t *emit, hlo_instr_t *instr, hlo_instr_t **out_copy) {
+static hr_status_t operand_in_body(emitter_t *emit, hlo_instr_t *instr, hlo_instr_t **out_copy) {
   if (emit->graph->nodes[instr->id].free) return copy_free(emit, instr, out_copy);
-  if (!is_known(emit, instr)) {
+  if (!is_cloned(emit, instr)) {
     hlo_instr_t *parameter;
-    HR_TRY(input_for(emit, instr, &parameter));
-    note_copy(emit, instr, parameter);
+    HR_TRY(add_parameter(emit, instr, &parameter));
+    record_clone(emit, instr, parameter);
   }
   *out_copy = emit->copies[instr->id];
   return NULL;
 }
 
 /* What is written over is a parameter always. */
-static hr_status_t updated_for(emitter_t *emit, hlo_instr_t *instr, hlo_instr_t **out_copy) {
+static hr_status_t updated_operand_in_body(emitter_t *emit, hlo_instr_t *instr,
+                                           hlo_instr_t **out_copy) {
   bool free = emit->graph->nodes[instr->id].free;
-  return free ? input_for(emit, instr, out_copy) : value_for(emit, instr, out_copy);
+  return free ? add_parameter(emit, instr, out_copy) : operand_in_body(emit, instr, out_copy);
 }
 
 static hr_status_t copy_member(emitter_t *emit, const hlo_instr_t *instr) {
@@ -134,10 +140,11 @@ static hr_status_t copy_member(emitter_t *emit, const hlo_instr_t *instr) {
   HR_TRY(HR_NEW_ARRAY(emit->graph->arena, instr->operand_count, &operands));
   for (int k = 0; k < instr->operand_count; k++) {
     bool written_over = op_codegens[instr->op] == CODEGEN_UPDATE && k == 0;
-    HR_TRY((written_over ? updated_for : value_for)(emit, instr->operands[k], &operands[k]));
+    HR_TRY((written_over ? updated_operand_in_body : operand_in_body)(emit, instr->operands[k],
+                                                                      &operands[k]));
   }
-  hlo_instr_t *copy = copy_into(emit, instr, operands);
-  note_copy(emit, instr, copy);
+  hlo_instr_t *copy = clone_into_body(emit, instr, operands);
+  record_clone(emit, instr, copy);
   return copy ? NULL : hlo_builder_finish(&emit->body);
 }
 
@@ -191,7 +198,7 @@ static hr_status_t list_elements(emitter_t *emit, const hlo_instr_t *root) {
   return emit->body.status ? hlo_builder_finish(&emit->body) : NULL;
 }
 
-static hr_status_t write_body(emitter_t *emit) {
+static hr_status_t emit_body(emitter_t *emit) {
   for (size_t i = 0; i < emit->members.count; i++) HR_TRY(copy_member(emit, emit->members.data[i]));
   emit->used = NULL;
   bool whole = false;
@@ -215,15 +222,15 @@ static hr_status_t write_body(emitter_t *emit) {
 
 /* --- in the place of its roots --- */
 
-static int kind_of(const emitter_t *emit) {
+static int fusion_kind(const emitter_t *emit) {
   for (size_t i = 0; i < emit->members.count; i++)
     if (emit->members.data[i]->op == HLO_REDUCE) return HLO_FUSION_KIND_INPUT;
   return HLO_FUSION_KIND_LOOP;
 }
 
-static hlo_instr_t *fusion_of(emitter_t *emit) {
+static hlo_instr_t *build_fusion(emitter_t *emit) {
   hlo_computation_t *body = emit->body.computation;
-  hlo_attr_t attrs[] = {hlo_attr_of_int(HLO_ATTR_KIND, kind_of(emit)),
+  hlo_attr_t attrs[] = {hlo_attr_of_int(HLO_ATTR_KIND, fusion_kind(emit)),
                         hlo_attr_of_called(HLO_ATTR_CALLS, 1)};
   hlo_builder_t *builder = &emit->graph->rewrite->builder;
   hlo_instr_t *fusion = hlo_build(builder, HLO_FUSION, body->root->shape, (int)emit->inputs.count,
@@ -249,7 +256,7 @@ static hr_status_t result_at(emitter_t *emit, hlo_instr_t *fusion, const hlo_ins
 
 /* Clusters have forms by the way they are made. Should one have none all the same, its instructions
  * stay. */
-static bool has_form(const emitter_t *emit, const hlo_instr_t *fusion) {
+static bool has_fusion_form(const emitter_t *emit, const hlo_instr_t *fusion) {
   const hlo_instr_t *first = emit->members.data[0];
   if (op_can_codegen(fusion)) return true;
   hr_log(HR_LOG_PLAN, HR_LOG_WARN,
@@ -277,8 +284,8 @@ static hr_status_t replace_elements(emitter_t *emit, hlo_instr_t *fusion) {
 
 static hr_status_t replace_roots(emitter_t *emit) {
   int first = 0;
-  hlo_instr_t *fusion = fusion_of(emit), *result = NULL;
-  if (fusion && !has_form(emit, fusion)) return NULL;
+  hlo_instr_t *fusion = build_fusion(emit), *result = NULL;
+  if (fusion && !has_fusion_form(emit, fusion)) return NULL;
   if (emit->used) return replace_elements(emit, fusion);
   for (size_t r = 0; r < emit->roots.count; r++) {
     hlo_instr_t *root = emit->roots.data[r];
@@ -289,7 +296,7 @@ static hr_status_t replace_roots(emitter_t *emit) {
   return NULL;
 }
 
-static hr_status_t write_cluster(emitter_t *emit) {
+static hr_status_t emit_cluster(emitter_t *emit) {
   fuse_graph_t *graph = emit->graph;
   const hlo_instr_t *last = emit->members.data[emit->members.count - 1];
   hlo_computation_t *body;
@@ -299,20 +306,20 @@ static hr_status_t write_cluster(emitter_t *emit) {
       hlo_computation_add(graph->rewrite->computation->module, HR_STR("fused_computation"), &body));
   body->is_fusion = true;
   emit->body = hlo_builder_at(body, last->line, last->column);
-  HR_TRY(write_body(emit));
+  HR_TRY(emit_body(emit));
   graph->rewrite->position = last->id;
   graph->rewrite->builder.line = last->line;
   graph->rewrite->builder.column = last->column;
   return replace_roots(emit);
 }
 
-static hr_status_t write_all(emitter_t *emit) {
+static hr_status_t emit_clusters(emitter_t *emit) {
   fuse_graph_t *graph = emit->graph;
   for (size_t c = 0; c < graph->clusters.count; c++) {
     emit->cluster = graph->clusters.data[c];
     if (emit->cluster->is_dead) continue;
     HR_TRY(list_members(emit));
-    if (is_worth_writing(emit)) HR_TRY(write_cluster(emit));
+    if (is_profitable(emit)) HR_TRY(emit_cluster(emit));
   }
   return NULL;
 }
@@ -321,7 +328,7 @@ hr_status_t fuse_emit(fuse_graph_t *graph) {
   emitter_t emit = {.graph = graph};
   hr_status_t st = HR_NEW_ARRAY(graph->arena, graph->count, &emit.copies);
   if (!st) st = HR_NEW_ARRAY(graph->arena, graph->count, &emit.made);
-  if (!st) st = write_all(&emit);
+  if (!st) st = emit_clusters(&emit);
   HR_VEC_FREE(&emit.members);
   HR_VEC_FREE(&emit.inputs);
   HR_VEC_FREE(&emit.roots);

@@ -1,4 +1,4 @@
-/* Writes clusters as fusion instructions. */
+/* Emission of clusters as fusion instructions. */
 #ifndef PASS_FUSE_EMIT_H
 #define PASS_FUSE_EMIT_H
 

@@ -1,11 +1,16 @@
+/* The cluster graph of fusion: members, roles and topological order.
+ *
+ * Merging needs a cycle check: no path from one node to the other through a third. The nodes
+ * between the two positions are searched for dependence on the first; those that do not depend on
+ * it move before it, the others after the second (the local reordering of Pearce and Kelly, 2006).
+ * A budget of visited operands bounds the sum of all searches; when it is used up, merges are
+ * refused. */
 #include "passes/fuse/fuse_graph.h"
 
 #include "ops/query/codegen_support.h"
 #include "passes/fuse/fuse_cost.h"
 
-enum {
-  SEARCH_PER_INSTR = 256
-}; /* operands looked at in searches, per instruction of the computation */
+enum { SEARCH_PER_INSTR = 256 }; /* operands visited per instruction of the computation */
 
 const fusion_space_t fuse_loop_space = {.kind = FUSION_LOOP};
 
@@ -79,7 +84,7 @@ hr_status_t fuse_cluster_add(fuse_graph_t *graph, fuse_cluster_t *cluster, hlo_i
 }
 
 /* A reduction of several operands has equal results. */
-static const hlo_shape_t *array_of(const hlo_shape_t *shape) {
+static const hlo_shape_t *result_array(const hlo_shape_t *shape) {
   return hlo_shape_is_tuple(shape) ? shape->elements[0] : shape;
 }
 
@@ -87,7 +92,7 @@ hr_status_t fuse_cluster_new(fuse_graph_t *graph, hlo_instr_t *root, fuse_cluste
   fuse_cluster_t *cluster;
   HR_TRY(HR_NEW(graph->arena, &cluster));
   *cluster = (fuse_cluster_t){
-      .id = root->id, .space = &fuse_loop_space, .shape = array_of(fusion_root_shape(root))};
+      .id = root->id, .space = &fuse_loop_space, .shape = result_array(fusion_root_shape(root))};
   cluster->last = &cluster->first;
   if (root->op == HLO_REDUCE) {
     fusion_space_t *space;
@@ -109,7 +114,7 @@ static bool place_root(fuse_graph_t *graph, const fuse_member_t *member,
   const hlo_instr_t *instr = member->instr;
   uint8_t role = FUSION_FULL;
   if (space->kind != FUSION_LOOP) {
-    int64_t count = fusion_count(array_of(instr->shape));
+    int64_t count = fusion_count(result_array(instr->shape));
     if (op_codegens[instr->op] == CODEGEN_UPDATE ||
         (count != space->full_count && count != space->outer_count))
       return false;
@@ -126,8 +131,8 @@ static bool is_reduction_at_element(const fuse_graph_t *graph, const hlo_instr_t
          fusion_space_equal(&own, space);
 }
 
-static void need_operands(fuse_graph_t *graph, const hlo_instr_t *instr,
-                          const fusion_space_t *space) {
+static void require_operands(fuse_graph_t *graph, const hlo_instr_t *instr,
+                             const fusion_space_t *space) {
   for (int k = 0; k < instr->operand_count; k++) {
     uint32_t id = instr->operands[k]->id;
     if (graph->inside[id] == graph->derivation)
@@ -135,7 +140,7 @@ static void need_operands(fuse_graph_t *graph, const hlo_instr_t *instr,
   }
 }
 
-static void take_inside(fuse_graph_t *graph, const hlo_instr_t *instr) {
+static void add_inside(fuse_graph_t *graph, const hlo_instr_t *instr) {
   graph->inside[instr->id] = graph->derivation;
   graph->roles[instr->id] = 0;
 }
@@ -143,18 +148,18 @@ static void take_inside(fuse_graph_t *graph, const hlo_instr_t *instr) {
 bool fuse_derive(fuse_graph_t *graph, const fuse_cluster_t *cluster, const hlo_instr_t *extra,
                  const fusion_space_t *space) {
   graph->derivation++;
-  for (const fuse_member_t *m = cluster->first; m; m = m->next) take_inside(graph, m->instr);
-  if (extra) take_inside(graph, extra);
+  for (const fuse_member_t *m = cluster->first; m; m = m->next) add_inside(graph, m->instr);
+  if (extra) add_inside(graph, extra);
   for (const fuse_member_t *m = cluster->first; m; m = m->next) {
     if (m->root && !place_root(graph, m, space)) return false;
     if (m->instr->op == HLO_REDUCE && !is_reduction_at_element(graph, m->instr, space))
       return false;
-    need_operands(graph, m->instr, space);
+    require_operands(graph, m->instr, space);
   }
   return true;
 }
 
-void fuse_take_roles(fuse_graph_t *graph, fuse_cluster_t *cluster, const fusion_space_t *space) {
+void fuse_store_roles(fuse_graph_t *graph, fuse_cluster_t *cluster, const fusion_space_t *space) {
   for (fuse_member_t *m = cluster->first; m; m = m->next) m->role = graph->roles[m->instr->id];
   cluster->space = space;
 }
@@ -167,9 +172,9 @@ static uint32_t fuse_node_of(const fuse_graph_t *graph, const hlo_instr_t *instr
   return home ? home->id : instr->id;
 }
 
-/* Is something that it needs marked? `but`: a node that does not count. */
-static bool needs_marked(fuse_graph_t *graph, const hlo_instr_t *instr,
-                         const fuse_cluster_t *cluster, uint32_t but) {
+/* Does the instruction depend on a marked node? `but`: a node that does not count. */
+static bool depends_on_marked(fuse_graph_t *graph, const hlo_instr_t *instr,
+                              const fuse_cluster_t *cluster, uint32_t but) {
   for (int k = 0; k < instr->operand_count; k++) {
     const hlo_instr_t *operand = instr->operands[k];
     uint32_t node = fuse_node_of(graph, operand);
@@ -183,12 +188,12 @@ static bool needs_marked(fuse_graph_t *graph, const hlo_instr_t *instr,
   return false;
 }
 
-static bool node_needs_marked(fuse_graph_t *graph, uint32_t node, uint32_t but) {
+static bool node_depends_on_marked(fuse_graph_t *graph, uint32_t node, uint32_t but) {
   const fuse_cluster_t *cluster = graph->nodes[node].cluster;
   if (!cluster)
-    return needs_marked(graph, graph->rewrite->computation->instrs.data[node], NULL, but);
+    return depends_on_marked(graph, graph->rewrite->computation->instrs.data[node], NULL, but);
   for (const fuse_member_t *m = cluster->first; m; m = m->next)
-    if (needs_marked(graph, m->instr, cluster, but)) return true;
+    if (depends_on_marked(graph, m->instr, cluster, but)) return true;
   return false;
 }
 
@@ -198,8 +203,8 @@ static bool is_live_node(const fuse_graph_t *graph, uint32_t node) {
   return n->cluster ? !n->cluster->is_dead : n->outside || !n->members;
 }
 
-/* Marks all between the two that needs `from`. Effects stay in line, each after the one before it.
- */
+/* Marks all nodes between the two positions that depend on `from`. Instructions with effects depend
+ * on the previous one with effects. */
 static bool mark_between(fuse_graph_t *graph, uint32_t from, uint32_t to) {
   bool effect_marked = false;
   graph->marks[from] = ++graph->search;
@@ -209,20 +214,20 @@ static bool mark_between(fuse_graph_t *graph, uint32_t from, uint32_t to) {
     if (--graph->budget < 0) return false;
     if (!is_live_node(graph, node)) continue;
     bool effect = !graph->nodes[node].cluster && pass_has_effect(instr);
-    if (!(effect && effect_marked) && !node_needs_marked(graph, node, UINT32_MAX)) continue;
+    if (!(effect && effect_marked) && !node_depends_on_marked(graph, node, UINT32_MAX)) continue;
     graph->marks[node] = graph->search;
     effect_marked |= effect;
   }
   return true;
 }
 
-static void put_at(fuse_graph_t *graph, uint32_t position, uint32_t node) {
+static void set_position(fuse_graph_t *graph, uint32_t position, uint32_t node) {
   graph->order[position] = node;
   graph->nodes[node].position = position;
 }
 
-/* What does not need `from` comes first, then the two, then the rest. */
-static hr_status_t reorder(fuse_graph_t *graph, uint32_t from, uint32_t to) {
+/* New order: nodes independent of `from`, then the two nodes, then the rest. */
+static hr_status_t move_together(fuse_graph_t *graph, uint32_t from, uint32_t to) {
   uint32_t first = graph->nodes[from].position, last = graph->nodes[to].position, next = first,
            later = 0;
   uint32_t *marked;
@@ -233,26 +238,26 @@ static hr_status_t reorder(fuse_graph_t *graph, uint32_t from, uint32_t to) {
     if (graph->marks[node] == graph->search)
       marked[later++] = node;
     else
-      put_at(graph, next++, node);
+      set_position(graph, next++, node);
   }
-  put_at(graph, next++, from);
-  put_at(graph, next++, to);
-  for (uint32_t i = 0; i < later; i++) put_at(graph, next++, marked[i]);
+  set_position(graph, next++, from);
+  set_position(graph, next++, to);
+  for (uint32_t i = 0; i < later; i++) set_position(graph, next++, marked[i]);
   hr_arena_rewind(graph->arena, mark);
   return NULL;
 }
 
 bool fuse_move_adjacent(fuse_graph_t *graph, uint32_t from, uint32_t to, bool direct) {
   if (graph->budget < 0 || !mark_between(graph, from, to)) return false;
-  if (node_needs_marked(graph, to, direct ? from : UINT32_MAX)) return false;
-  hr_status_t st = reorder(graph, from, to);
+  if (node_depends_on_marked(graph, to, direct ? from : UINT32_MAX)) return false;
+  hr_status_t st = move_together(graph, from, to);
   hr_status_release(st);
   return !st;
 }
 
 /* --- joining --- */
 
-static void move_homes(fuse_graph_t *graph, fuse_member_t *member, fuse_cluster_t *to) {
+static void rehome_roots(fuse_graph_t *graph, fuse_member_t *member, fuse_cluster_t *to) {
   member->cluster = to;
   if (!member->root) return;
   graph->nodes[member->instr->id].home = to;
@@ -260,21 +265,21 @@ static void move_homes(fuse_graph_t *graph, fuse_member_t *member, fuse_cluster_
 }
 
 /* A member of both is one. */
-static void unite_twins(fuse_graph_t *graph, fuse_member_t *from, fuse_member_t *to) {
+static void merge_duplicate_members(fuse_graph_t *graph, fuse_member_t *from, fuse_member_t *to) {
   fuse_member_t **link = &graph->nodes[from->instr->id].members;
   while (*link != from) link = &(*link)->other;
   *link = from->other;
   to->wasted = to->wasted > from->wasted ? to->wasted : from->wasted;
   to->evals += from->evals;
-  to->at = fuse_index_mixed(to->instr);
+  to->at = fuse_mixed_index(to->instr);
   if (from->root && !to->root) {
     to->root = true;
-    move_homes(graph, to, to->cluster);
+    rehome_roots(graph, to, to->cluster);
   }
 }
 
 /* Both lists are in descending order of ids. */
-void fuse_cluster_join(fuse_graph_t *graph, fuse_cluster_t *from, fuse_cluster_t *to) {
+void fuse_cluster_merge(fuse_graph_t *graph, fuse_cluster_t *from, fuse_cluster_t *to) {
   fuse_member_t *a = from->first, **link = &to->first;
   while (a) {
     fuse_member_t *next = a->next, *b = *link;
@@ -283,9 +288,9 @@ void fuse_cluster_join(fuse_graph_t *graph, fuse_cluster_t *from, fuse_cluster_t
       continue;
     }
     if (b && b->instr == a->instr) {
-      unite_twins(graph, a, b);
+      merge_duplicate_members(graph, a, b);
     } else {
-      move_homes(graph, a, to);
+      rehome_roots(graph, a, to);
       a->next = b;
       *link = a;
       to->member_count++;
@@ -301,24 +306,24 @@ void fuse_cluster_join(fuse_graph_t *graph, fuse_cluster_t *from, fuse_cluster_t
   from->first = NULL;
 }
 
-/* The value behind reshapes and copies, which is the same bytes. */
-static const hlo_instr_t *fuse_bytes_of(const hlo_instr_t *instr) {
+/* The operand of a chain of reshapes and copies, which has the same bytes. */
+static const hlo_instr_t *fuse_find_storage(const hlo_instr_t *instr) {
   while (op_codegens[instr->op] == CODEGEN_INDEX && fusion_keeps_order(instr))
     instr = instr->operands[0];
   return instr;
 }
 
 static bool update_clobbers(const hlo_instr_t *update, const hlo_instr_t *instr, uint8_t role) {
-  const hlo_instr_t *over = fuse_bytes_of(update->operands[0]);
+  const hlo_instr_t *over = fuse_find_storage(update->operands[0]);
   for (int k = 0; k < instr->operand_count; k++) {
-    if (fuse_bytes_of(instr->operands[k]) != over) continue;
+    if (fuse_find_storage(instr->operands[k]) != over) continue;
     bool same_array = instr->operands[k] == update->operands[0];
     if (!same_array || role != FUSION_FULL || !fusion_reads_updated(update, instr)) return true;
   }
   return false;
 }
 
-bool fuse_clobbers(const fuse_cluster_t *cluster, const hlo_instr_t *instr, uint8_t role) {
+bool fuse_overwrites_input(const fuse_cluster_t *cluster, const hlo_instr_t *instr, uint8_t role) {
   if (!cluster->update_count) return false;
   for (const fuse_member_t *m = cluster->first; m; m = m->next) {
     bool other_update = op_codegens[m->instr->op] == CODEGEN_UPDATE && m->instr != instr;

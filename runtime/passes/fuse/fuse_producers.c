@@ -1,3 +1,13 @@
+/* Producer-consumer fusion. For each instruction in reverse program order, the first that applies:
+ *
+ *   1. all users are clusters that may absorb it, profitably       cloned into each of them
+ *   2. users that read it element by element can be merged         then 1 again
+ *   3. some clusters gain by computing it themselves               cloned into those
+ *   4. an adjacent cluster can write it as a further root          computed along the way
+ *   5. otherwise                                                   a cluster of its own
+ *
+ * Absorbing saves a write and a read; it costs evaluations at more elements and code that is
+ * generated more than once. */
 #include "passes/fuse/fuse_producers.h"
 
 #include "ops/query/codegen_support.h"
@@ -9,7 +19,8 @@
 
 enum { MAX_CHAINED = 48 };
 
-/* An element of it with what it is computed from that nothing else uses: that would come along. */
+/* ns per element of the instruction and of the chain of single-use operands that would follow it.
+ */
 static double chain_ns(const fuse_graph_t *graph, const hlo_instr_t *instr, int *left) {
   double ns = fuse_element_ns(instr);
   for (int k = 0; k < instr->operand_count && --*left > 0; k++) {
@@ -24,10 +35,10 @@ static double chain_ns(const fuse_graph_t *graph, const hlo_instr_t *instr, int 
 
 /* What it costs to evaluate elements more often than once, here and above, and to have the code
  * more than once. */
-static double waste_in(const fuse_producer_t *producer, const fuse_candidate_t *candidate,
-                       double copies) {
+static double wasted_ns(const fuse_producer_t *producer, const fuse_candidate_t *candidate,
+                        double copies) {
   double count = (double)fusion_count(producer->instr->shape);
-  double more = fuse_evals_of(producer, candidate) - fuse_in_lanes(count);
+  double more = fuse_candidate_evals(producer, candidate) - fuse_round_to_lanes(count);
   double code = copies > 1 && !producer->transparent ? FUSE_COPY_NS : 0;
   int left = count > FUSE_RECOMPUTE_ELEMENTS ? MAX_CHAINED : 0;
   if (more > 0)
@@ -37,26 +48,27 @@ static double waste_in(const fuse_producer_t *producer, const fuse_candidate_t *
 }
 
 /* A function, more than once an element: only of a handful of elements. */
-static bool is_computed_often(const fuse_producer_t *producer, const fuse_candidate_t *candidate) {
-  double count = fuse_in_lanes((double)fusion_count(producer->instr->shape));
-  double more = fuse_evals_of(producer, candidate) - count;
+static bool recomputes_expensive(const fuse_producer_t *producer,
+                                 const fuse_candidate_t *candidate) {
+  double count = fuse_round_to_lanes((double)fusion_count(producer->instr->shape));
+  double more = fuse_candidate_evals(producer, candidate) - count;
   if (!fuse_is_expensive(producer->instr) || more <= 0.05 * count) return false;
   return candidate->wasted + more * fuse_element_ns(producer->instr) > producer->graph->step_ns / 4;
 }
 
-/* As the only user: nothing is written nor read again, for the cost of evaluating some elements
+/* Profitability for a single user: a write and a read are saved, some elements may be evaluated
  * more often. */
 static bool is_worth_absorbing(const fuse_producer_t *producer, const fuse_candidate_t *candidate) {
   if (producer->instr->op == HLO_REDUCE || producer->transparent) return true;
-  double bytes = fuse_bytes(producer->instr->shape);
-  if (is_computed_often(producer, candidate)) return false;
-  return waste_in(producer, candidate, 1) <=
+  double bytes = fuse_shape_bytes(producer->instr->shape);
+  if (recomputes_expensive(producer, candidate)) return false;
+  return wasted_ns(producer, candidate, 1) <=
          fuse_write_ns(bytes) + fuse_read_ns(bytes) + FUSE_STEP_NS;
 }
 
 enum {
   MAX_EXAMINED = 16,
-  MAX_JOINED = 8
+  MAX_MERGED = 8
 }; /* users of an operand; clusters that are tried with each other */
 
 static bool is_read_by(const fuse_graph_t *graph, const hlo_instr_t *instr,
@@ -68,16 +80,16 @@ static bool is_read_by(const fuse_graph_t *graph, const hlo_instr_t *instr,
   return false;
 }
 
-/* What a cluster that computes the producer itself must read for it beyond what it reads anyway. */
-static double new_bytes(const fuse_producer_t *producer, const fuse_cluster_t *cluster) {
+/* Bytes that a cluster must read in addition if it computes the producer itself. */
+static double extra_bytes(const fuse_producer_t *producer, const fuse_cluster_t *cluster) {
   double bytes = 0;
   for (int k = 0; k < producer->instr->operand_count; k++) {
     const hlo_instr_t *operand = producer->instr->operands[k];
     if (is_read_by(producer->graph, operand, cluster)) continue;
     double behind = fuse_producer_bytes(producer->graph, operand),
-           most = fuse_bytes(producer->instr->shape);
+           max_roots = fuse_shape_bytes(producer->instr->shape);
     bool part = producer->instr->op == HLO_SLICE || producer->instr->op == HLO_DYNAMIC_SLICE;
-    bytes += part && behind > most ? most : behind;
+    bytes += part && behind > max_roots ? max_roots : behind;
   }
   return bytes;
 }
@@ -91,19 +103,20 @@ static bool is_worth_copying(const fuse_producer_t *producer, const fuse_candida
   if (instr->op == HLO_REDUCE || fuse_is_expensive(instr) || fuse_is_transposed(instr))
     return false;
   if (producer->graph->copies_left < (int64_t)copies) return false;
-  double bytes = fuse_bytes(instr->shape), waste = waste_in(producer, candidate, copies);
+  double bytes = fuse_shape_bytes(instr->shape), waste = wasted_ns(producer, candidate, copies);
   if (fusion_count(instr->shape) == 1) return waste <= FUSE_STEP_NS / 8;
-  if (new_bytes(producer, candidate->cluster) > 1.1 * share * bytes) return false;
+  if (extra_bytes(producer, candidate->cluster) > 1.1 * share * bytes) return false;
   return waste <= fuse_read_ns(bytes) + fuse_write_ns(bytes) / copies + FUSE_COPY_NS;
 }
 
 /* --- doing it --- */
 
-/* Makes a loop one of rows or columns. What it computes at elements in line is computed once. */
-static void convert(fuse_producer_t *producer, fuse_candidate_t *candidate) {
+/* Changes a loop cluster to candidate->space. Members at the loop's own index are computed once
+ * again. */
+static void convert_to_rows(fuse_producer_t *producer, fuse_candidate_t *candidate) {
   fuse_cluster_t *cluster = candidate->cluster;
   fuse_derive(producer->graph, cluster, producer->instr, candidate->space);
-  fuse_take_roles(producer->graph, cluster, candidate->space);
+  fuse_store_roles(producer->graph, cluster, candidate->space);
   for (fuse_member_t *m = cluster->first; m; m = m->next) {
     if (m->role & FUSION_SOURCE) continue;
     m->evals = m->wasted = 0;
@@ -111,12 +124,12 @@ static void convert(fuse_producer_t *producer, fuse_candidate_t *candidate) {
   }
 }
 
-static hr_status_t take(fuse_producer_t *producer, fuse_candidate_t *candidate, bool root,
-                        double copies) {
+static hr_status_t absorb(fuse_producer_t *producer, fuse_candidate_t *candidate, bool root,
+                          double copies) {
   fuse_cluster_t *cluster = candidate->cluster;
   double wasted =
-      hlo_shape_is_tuple(producer->instr->shape) ? 0 : waste_in(producer, candidate, copies);
-  if (candidate->space) convert(producer, candidate);
+      hlo_shape_is_tuple(producer->instr->shape) ? 0 : wasted_ns(producer, candidate, copies);
+  if (candidate->space) convert_to_rows(producer, candidate);
   HR_TRY(fuse_cluster_add(producer->graph, cluster, producer->instr, candidate->need, root));
   fuse_member_t *member = producer->graph->nodes[producer->instr->id].members;
   member->evals = candidate->evals;
@@ -127,10 +140,11 @@ static hr_status_t take(fuse_producer_t *producer, fuse_candidate_t *candidate, 
   return NULL;
 }
 
-/* All users are clusters that take it: nobody needs it in memory. */
-static hr_status_t take_by_all(fuse_producer_t *producer, bool *out_taken) {
+/* Absorbs the producer into all users, if they are clusters that gain by it: it is never in memory.
+ */
+static hr_status_t absorb_into_all(fuse_producer_t *producer, bool *out_absorbed) {
   double copies = (double)producer->list.count;
-  *out_taken = false;
+  *out_absorbed = false;
   if (producer->outside || !producer->list.count) return NULL;
   for (size_t c = 0; c < producer->list.count; c++) {
     const fuse_candidate_t *candidate = &producer->list.data[c];
@@ -140,100 +154,99 @@ static hr_status_t take_by_all(fuse_producer_t *producer, bool *out_taken) {
       return NULL;
   }
   for (size_t c = 0; c < producer->list.count; c++)
-    HR_TRY(take(producer, &producer->list.data[c], false, copies));
-  *out_taken = true;
+    HR_TRY(absorb(producer, &producer->list.data[c], false, copies));
+  *out_absorbed = true;
   return NULL;
 }
 
-/* Those that compute it themselves although it is in memory, because what it is made of is smaller.
+/* Clones the producer, which is in memory anyway, into clusters for which its operands are smaller.
  */
-static hr_status_t take_by_some(fuse_producer_t *producer) {
+static hr_status_t duplicate_into_some(fuse_producer_t *producer) {
   for (size_t c = 0; c < producer->list.count; c++) {
     fuse_candidate_t *candidate = &producer->list.data[c];
     if (!candidate->good ||
         !is_worth_copying(producer, candidate, (double)producer->list.count + 1, 0.5))
       continue;
-    HR_TRY(take(producer, candidate, false, (double)producer->list.count + 1));
+    HR_TRY(absorb(producer, candidate, false, (double)producer->list.count + 1));
     candidate->good = false;
   }
   return NULL;
 }
 
-/* A result more of this cluster, computed along the way. */
+/* Can the cluster write the producer as a further root? */
 static bool may_be_root(const fuse_producer_t *producer, const fuse_candidate_t *candidate) {
   const fuse_cluster_t *cluster = candidate->cluster;
   const hlo_instr_t *instr = producer->instr;
-  uint32_t most = fusion_count(cluster->shape) == 1 ? FUSE_MAX_GROUP_ROOTS : FUSE_MAX_ROOTS;
-  if (!candidate->good || cluster->root_count >= most || hlo_shape_is_tuple(instr->shape))
+  uint32_t max_roots = fusion_count(cluster->shape) == 1 ? FUSE_MAX_GROUP_ROOTS : FUSE_MAX_ROOTS;
+  if (!candidate->good || cluster->root_count >= max_roots || hlo_shape_is_tuple(instr->shape))
     return false;
   if (candidate->need != FUSION_FULL && candidate->need != FUSION_OUTER) return false;
   bool loop = !fuse_is_input(cluster) && !candidate->space;
   return !loop || fusion_sizes_equal(cluster->shape, instr->shape);
 }
 
-static hr_status_t become_root(fuse_producer_t *producer, bool *out_taken) {
-  *out_taken = false;
-  for (size_t c = 0; c < producer->list.count && !*out_taken; c++) {
+static hr_status_t absorb_as_root(fuse_producer_t *producer, bool *out_absorbed) {
+  *out_absorbed = false;
+  for (size_t c = 0; c < producer->list.count && !*out_absorbed; c++) {
     fuse_candidate_t *candidate = &producer->list.data[c];
     if (!may_be_root(producer, candidate)) continue;
     if (!fuse_move_adjacent(producer->graph, producer->instr->id, candidate->cluster->id, true))
       continue;
-    HR_TRY(take(producer, candidate, true, 1));
-    *out_taken = true;
+    HR_TRY(absorb(producer, candidate, true, 1));
+    *out_absorbed = true;
   }
   return NULL;
 }
 
-static hr_status_t begin_cluster(fuse_producer_t *producer) {
+static hr_status_t start_cluster(fuse_producer_t *producer) {
   fuse_cluster_t *cluster;
   HR_TRY(fuse_cluster_new(producer->graph, producer->instr, &cluster));
   cluster->transposes = fuse_is_transposed(producer->instr);
   return NULL;
 }
 
-/* Users that read it element by element become one cluster, if they can: it is computed once for
- * all of them. */
-static hr_status_t join_users(fuse_producer_t *producer, bool *out_joined) {
-  *out_joined = false;
-  for (size_t a = 0; a < producer->list.count && a < MAX_JOINED; a++)
-    for (size_t b = a + 1; b < producer->list.count && b < MAX_JOINED; b++) {
+/* Merges users that read the producer element by element, so that it is computed once for all. */
+static hr_status_t merge_users(fuse_producer_t *producer, bool *out_merged) {
+  *out_merged = false;
+  for (size_t a = 0; a < producer->list.count && a < MAX_MERGED; a++)
+    for (size_t b = a + 1; b < producer->list.count && b < MAX_MERGED; b++) {
       const fuse_candidate_t *one = &producer->list.data[a], *other = &producer->list.data[b];
-      fuse_cluster_t *joint = NULL;
+      fuse_cluster_t *merged_cluster = NULL;
       if (!one->good || !other->good || one->space || other->space) continue;
       if (one->cluster->is_dead || other->cluster->is_dead ||
           !(one->need & other->need & FUSION_FULL))
         continue;
-      HR_TRY(fuse_join_pair(producer->graph, one->cluster, other->cluster, &joint));
-      *out_joined |= joint != NULL;
+      HR_TRY(fuse_merge_pair(producer->graph, one->cluster, other->cluster, &merged_cluster));
+      *out_merged |= merged_cluster != NULL;
     }
   return NULL;
 }
 
-static hr_status_t decide(fuse_producer_t *producer) {
-  bool taken, joined = false;
+static hr_status_t place_producer(fuse_producer_t *producer) {
+  bool absorbed, merged = false;
   HR_TRY(fuse_producer_examine(producer));
-  HR_TRY(take_by_all(producer, &taken));
-  if (taken) return NULL;
-  if (!producer->transparent) HR_TRY(join_users(producer, &joined));
-  if (joined) {
+  HR_TRY(absorb_into_all(producer, &absorbed));
+  if (absorbed) return NULL;
+  if (!producer->transparent) HR_TRY(merge_users(producer, &merged));
+  if (merged) {
     HR_TRY(fuse_producer_examine(producer));
-    HR_TRY(take_by_all(producer, &taken));
-    if (taken) return NULL;
+    HR_TRY(absorb_into_all(producer, &absorbed));
+    if (absorbed) return NULL;
   }
-  HR_TRY(take_by_some(producer));
+  HR_TRY(duplicate_into_some(producer));
   if (producer->transparent) {
     producer->graph->nodes[producer->instr->id].outside = true;
     return NULL;
   }
-  HR_TRY(become_root(producer, &taken));
-  return taken ? NULL : begin_cluster(producer);
+  HR_TRY(absorb_as_root(producer, &absorbed));
+  return absorbed ? NULL : start_cluster(producer);
 }
 
-static hr_status_t place(fuse_producer_t *producer, hlo_instr_t *instr) {
+static hr_status_t process_instr(fuse_producer_t *producer, hlo_instr_t *instr) {
   producer->instr = instr;
   producer->transparent = op_codegens[instr->op] == CODEGEN_INDEX && fusion_keeps_order(instr) &&
                           instr->op != HLO_BROADCAST && instr->op != HLO_TRANSPOSE;
-  if (fuse_is_fusible(producer->graph, instr)) return decide(producer);
+  if (fuse_is_fusible(producer->graph, instr)) return place_producer(producer);
   producer->graph->nodes[instr->id].outside = true;
   return NULL;
 }
@@ -242,7 +255,7 @@ hr_status_t fuse_producers(fuse_graph_t *graph) {
   fuse_producer_t producer = {.graph = graph};
   hr_status_t st = NULL;
   for (uint32_t i = graph->count; i-- > 0 && !st;)
-    st = place(&producer, graph->rewrite->computation->instrs.data[i]);
+    st = process_instr(&producer, graph->rewrite->computation->instrs.data[i]);
   HR_VEC_FREE(&producer.list);
   return st;
 }

@@ -1,3 +1,8 @@
+/* Horizontal fusion: merges clusters that do not depend on each other.
+ *
+ * Siblings read the same large array and have a common form: the array is read once. Groups are
+ * loops over little data: one step instead of many. Small loops are tried in topological order
+ * against the groups that grew last (OPEN_GROUPS), which keeps the pass linear. */
 #include "passes/fuse/fuse_siblings.h"
 
 #include <stdlib.h>
@@ -7,11 +12,11 @@
 
 /* --- can two be one? --- */
 
-/* Does an update of one write over what the other reads? */
+/* Does an in-place update of one cluster overwrite an array that the other reads? */
 static bool clobbers(const fuse_cluster_t *writer, const fuse_cluster_t *reader) {
   if (!writer->update_count) return false;
   for (const fuse_member_t *m = reader->first; m; m = m->next)
-    if (fuse_clobbers(writer, m->instr, 0)) return true;
+    if (fuse_overwrites_input(writer, m->instr, 0)) return true;
   return false;
 }
 
@@ -34,11 +39,11 @@ static hr_status_t join(fuse_graph_t *graph, fuse_cluster_t *a, fuse_cluster_t *
   if (clobbers(a, b) || clobbers(b, a)) return NULL;
   if (!fuse_derive(graph, a, NULL, space) || !fuse_derive(graph, b, NULL, space)) return NULL;
   if (!fuse_move_adjacent(graph, from->id, to->id, false)) return NULL;
-  fuse_cluster_join(graph, from, to);
+  fuse_cluster_merge(graph, from, to);
   if (!fuse_derive(graph, to, NULL, space))
     return hlo_error_from(__FILE__, __LINE__, HR_INTERNAL, to->first->instr, NULL,
                           "a joint fusion has no form");
-  fuse_take_roles(graph, to, space);
+  fuse_store_roles(graph, to, space);
   *out_one = to;
   return NULL;
 }
@@ -67,7 +72,7 @@ static bool reads_in_line(const fuse_graph_t *graph, const hlo_instr_t *value,
   return need & FUSION_FULL;
 }
 
-enum { MAX_SIBLINGS = 32 }; /* that are looked at, of one value */
+enum { MAX_SIBLINGS = 32 }; /* clusters considered per value */
 
 typedef struct siblings {
   fuse_cluster_t *list[MAX_SIBLINGS];
@@ -90,8 +95,8 @@ static void find_siblings(const fuse_graph_t *graph, const hlo_instr_t *value, s
       note_sibling(graph, value, m->cluster, found);
 }
 
-hr_status_t fuse_join_pair(fuse_graph_t *graph, fuse_cluster_t *a, fuse_cluster_t *b,
-                           fuse_cluster_t **out_one) {
+hr_status_t fuse_merge_pair(fuse_graph_t *graph, fuse_cluster_t *a, fuse_cluster_t *b,
+                            fuse_cluster_t **out_one) {
   const fusion_space_t *space = common_space(a, b);
   *out_one = NULL;
   if (!space || !has_room(a, b, FUSE_MAX_ROOTS) || (a->transposes && b->transposes)) return NULL;
@@ -103,7 +108,7 @@ static hr_status_t join_siblings(fuse_graph_t *graph, siblings_t *found) {
     for (int j = i + 1; j < found->count; j++) {
       fuse_cluster_t *one;
       if (!found->list[i] || !found->list[j]) continue;
-      HR_TRY(fuse_join_pair(graph, found->list[i], found->list[j], &one));
+      HR_TRY(fuse_merge_pair(graph, found->list[i], found->list[j], &one));
       if (!one) continue;
       found->list[i] = one;
       found->list[j] = NULL;
@@ -116,7 +121,8 @@ hr_status_t fuse_siblings(fuse_graph_t *graph) {
     const hlo_instr_t *value = graph->rewrite->computation->instrs.data[i];
     siblings_t found;
     if (graph->nodes[i].free || !hlo_shape_is_array(value->shape)) continue;
-    if (pass_users_count(&graph->users, value) < 2 || fuse_bytes(value->shape) < FUSE_SHARED_BYTES)
+    if (pass_users_count(&graph->users, value) < 2 ||
+        fuse_shape_bytes(value->shape) < FUSE_SHARED_BYTES)
       continue;
     find_siblings(graph, value, &found);
     HR_TRY(join_siblings(graph, &found));
@@ -131,16 +137,17 @@ static bool is_single_copy(const fuse_cluster_t *cluster) {
   return cluster->member_count == 1 && op_codegens[only->op] == CODEGEN_INDEX;
 }
 
-/* Bytes that its roots and what they are computed from move, roughly. */
+/* Estimated memory traffic of the roots and of the arrays read from outside. */
 static double bytes_moved(const fuse_graph_t *graph, const fuse_cluster_t *cluster) {
   double bytes = 0;
   for (const fuse_member_t *m = cluster->first; m; m = m->next) {
-    if (m->root) bytes += fuse_bytes(fusion_root_shape(m->instr));
+    if (m->root) bytes += fuse_shape_bytes(fusion_root_shape(m->instr));
     for (int k = 0; k < m->instr->operand_count; k++) {
       const hlo_instr_t *operand = m->instr->operands[k];
       bool inside = graph->nodes[operand->id].free || fuse_member_of(graph, operand, cluster);
       bool updated = op_codegens[m->instr->op] == CODEGEN_UPDATE && k == 0;
-      double most = fuse_bytes(fusion_root_shape(m->instr)), all = fuse_bytes(operand->shape);
+      double most = fuse_shape_bytes(fusion_root_shape(m->instr)),
+             all = fuse_shape_bytes(operand->shape);
       if (!inside && !updated) bytes += all < most ? all : most;
     }
   }
@@ -178,7 +185,7 @@ static hr_status_t list_small_loops(fuse_graph_t *graph, positions_t **out_posit
   return NULL;
 }
 
-enum { OPEN_GROUPS = 4 }; /* that a loop is tried with: those that grew last */
+enum { OPEN_GROUPS = 4 }; /* groups that a loop is tried with: the most recently extended */
 
 /* The newest comes first. */
 static void push_group(fuse_cluster_t *open[OPEN_GROUPS], int position, fuse_cluster_t *group) {

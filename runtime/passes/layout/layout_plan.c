@@ -42,7 +42,7 @@ typedef struct layout_solver {
 } layout_solver_t;
 
 static double array_bytes(const hlo_instr_t *instr) {
-  return (double)pass_count(instr->shape) * (double)hr_dtype_bytes(instr->shape->dtype);
+  return (double)hlo_shape_elements(instr->shape) * (double)hr_dtype_bytes(instr->shape->dtype);
 }
 
 /* ---- propagation ---- */

@@ -83,7 +83,7 @@ static link_t link_mapped(int instr_rank, int array_rank, const int64_t *dims) {
   return link;
 }
 
-/* The result of a reduction: what is not reduced. */
+/* Link to a reduction's result: the dimensions that are not reduced. */
 static link_t link_reduced(const hlo_instr_t *reduce) {
   hr_ints_t reduced = hlo_attr_ints(reduce, HLO_ATTR_DIMENSIONS);
   int64_t left[HLO_MAX_RANK];
@@ -105,7 +105,8 @@ static link_t link_reshaped(const hlo_shape_t *result, const hlo_shape_t *operan
     do {
       bool takes_there = to < result->rank && (there <= here || from == operand->rank);
       const hlo_shape_t *shape = takes_there ? result : operand;
-      int *at = takes_there ? &to : &from, side = takes_there ? INSTR_SIDE : ARRAY_SIDE;
+      int *at = takes_there ? &to : &from;
+      int side = takes_there ? INSTR_SIDE : ARRAY_SIDE;
       if (shape->dims[*at] != 1) link.groups[side][*at] = group;
       *(takes_there ? &there : &here) *= shape->dims[(*at)++];
     } while (there != here && (to < result->rank || from < operand->rank));

@@ -1,3 +1,5 @@
+/* Relabelling of convolutions: the same convolution of operands, or into a result, whose dimensions
+ * were permuted. Only dimension labels change; kernel, window and groups stay. */
 #include "passes/lib/pass_conv.h"
 
 bool pass_conv_is_plain(const hlo_instr_t *conv) {
@@ -11,7 +13,8 @@ static hr_status_t move_side(hr_arena_t *arena, int spatial_rank, const int64_t 
   hr_ints_t kept;
   int64_t moved[HLO_MAX_RANK];
   if (!positions) return NULL;
-  *one = positions[*one], *other = positions[*other];
+  *one = positions[*one];
+  *other = positions[*other];
   for (int s = 0; s < spatial_rank; s++) moved[s] = positions[(*spatial)[s]];
   HR_TRY(hr_arena_ints(arena, moved, spatial_rank, &kept));
   *spatial = kept.data;

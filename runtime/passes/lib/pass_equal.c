@@ -1,8 +1,11 @@
+/* Structural equality and hashing of instructions and computations. Equal instructions have equal
+ * hashes. Attributes of rare kinds are equal only if they are the same object, and literals are
+ * hashed up to HASHED_BYTES. Operands of commutative ops are hashed, not compared, in any order. */
 #include "passes/lib/pass_equal.h"
 
 #include <string.h>
 
-enum { HASHED_BYTES = 4096 }; /* of a literal: enough to tell different ones apart */
+enum { HASHED_BYTES = 4096 }; /* bytes of a literal that are hashed */
 
 /* ---- attributes ---- */
 
@@ -107,7 +110,7 @@ static bool literals_equal(const hlo_value_t *a, const hlo_value_t *b) {
   return a == b || (a && b && hlo_value_equal(a, b));
 }
 
-/* A layout that says nothing is no layout. */
+/* A default layout equals no layout. */
 static bool layouts_equal(const hlo_shape_t *a, const hlo_shape_t *b) {
   for (int i = 0; i < a->element_count; i++)
     if (!layouts_equal(a->elements[i], b->elements[i])) return false;

@@ -1,3 +1,6 @@
+/* Compile-time evaluation with the kernels of the reference engine. A kernel that fails (other than
+ * for lack of memory) means that the instruction is not folded: the error then occurs at run time.
+ */
 #include "passes/lib/pass_evaluate.h"
 
 #include "ops/kernels/kernel.h"

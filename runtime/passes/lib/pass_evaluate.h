@@ -1,4 +1,4 @@
-/* Computes instructions ahead of time, with the reference engine's kernels. */
+/* Compile-time evaluation of instructions with the reference engine's kernels. */
 #ifndef PASS_EVALUATE_H
 #define PASS_EVALUATE_H
 

@@ -1,3 +1,6 @@
+/* Matching helpers and builders for rules: splats, neutral elements, commutative bodies, shapes.
+ * Splats are read through broadcasts and reshapes. Builders return NULL after a failure, which
+ * sticks to the rewrite's builder, so that rules need no checks in between. */
 #include "passes/lib/pass_match.h"
 
 #include <math.h>
@@ -125,12 +128,6 @@ bool pass_body_is_binary(const hlo_computation_t *body, hlo_opcode_t *out_op) {
 }
 
 /* ---- shapes ---- */
-
-int64_t pass_count(const hlo_shape_t *shape) {
-  int64_t count = 1;
-  for (int d = 0; d < shape->rank; d++) count *= shape->dims[d];
-  return count;
-}
 
 bool pass_keeps_order(hr_ints_t permutation, const hlo_shape_t *result) {
   int64_t last = -1;

@@ -1,4 +1,4 @@
-/* Questions that rules ask about instructions. All are about static shapes and cost nothing. */
+/* Predicates on instructions of static shape, and builders, for rewrite rules. */
 #ifndef PASS_MATCH_H
 #define PASS_MATCH_H
 
@@ -15,23 +15,19 @@ bool pass_is_number(const hlo_instr_t *instr, double number);
 /* All elements are the least (greatest) of their type, infinities included. */
 bool pass_is_lowest(const hlo_instr_t *instr);
 bool pass_is_highest(const hlo_instr_t *instr);
-/* Is it what `op` gives other operands back with, but for the sign of a zero? Of sums, products and
- * extremes. */
+/* Is it the neutral element of `op` (add, multiply, minimum, maximum), up to the sign of zero? */
 bool pass_is_neutral(hlo_opcode_t op, const hlo_instr_t *instr);
 
-/* Is no element -0? Then adding +0 changes nothing. A quick look: "no" may be wrong. */
+/* Is it certain that no element is -0, so that adding +0 is the identity? Conservative. */
 bool pass_never_minus_zero(const hlo_instr_t *instr);
 
 static inline bool pass_is_scalar_constant(const hlo_instr_t *instr) {
   return instr->op == HLO_CONSTANT && instr->literal && hlo_shape_is_scalar(instr->shape);
 }
-/* The body of a reduction, scatter, ... if it is one op of its two parameters in either order
- * (commutative). */
+/* Is the body of a reduction or scatter one commutative op of its two parameters? */
 bool pass_body_is_binary(const hlo_computation_t *body, hlo_opcode_t *out_op);
-/* Elements of a static array. */
-int64_t pass_count(const hlo_shape_t *shape);
-/* Are the sizes, without those that are 1, the same in this order? Then one is a reshape of the
- * other, dimension by dimension. */
+/* Are the sizes equal, in order, when dimensions of size 1 are left out? Then one shape is a
+ * reshape of the other that moves no element across dimensions. */
 bool pass_same_without_ones(const hlo_shape_t *a, const hlo_shape_t *b);
 /* Does a transposition that gives `result` keep the order of the dimensions that are not of size 1?
  * Then it is a reshape. */
@@ -42,21 +38,20 @@ const hlo_shape_t *pass_shape(pass_rewrite_t *rewrite, hr_dtype_t dtype, int ran
                               const int64_t *dims);
 /* A slice with stride 1 of some dimensions. */
 hlo_instr_t *pass_build_slice(pass_rewrite_t *rewrite, hlo_instr_t *x, const hlo_slice_dim_t *dims);
-/* x with `with`, a scalar, around it: dims[d] of each dimension. */
+/* x padded with the scalar `with`, dims[d] per dimension. */
 hlo_instr_t *pass_build_pad(pass_rewrite_t *rewrite, hlo_instr_t *x, hlo_instr_t *with,
                             const hlo_padding_dim_t *dims);
-/* Place `at` of dimension d, without that dimension. */
+/* x at position `at` of dimension d, without that dimension. */
 hlo_instr_t *pass_build_element_slice(pass_rewrite_t *rewrite, hlo_instr_t *x, int64_t d,
                                       int64_t at);
 hlo_instr_t *pass_build_transpose(pass_rewrite_t *rewrite, hlo_instr_t *x,
                                   const int64_t *permutation);
-/* Can x be computed with its dimensions in any other order at no cost (transpose_sink.c)? What is
- * broadcast to it is small, a count or a transposed array, and nothing else uses what is computed
- * from these. */
+/* Can x be computed with permuted dimensions at no cost (transpose_sink.c)? It must be elementwise
+ * on broadcasts of smaller arrays, iotas or transposes, with no other uses in between. */
 bool pass_transpose_is_free(pass_rewrite_t *rewrite, const hlo_instr_t *x);
-/* The transposed x, with the transposition where it costs least. */
+/* x transposed, with the transposes sunk to where they cost least. */
 hlo_instr_t *pass_build_transposed(pass_rewrite_t *rewrite, hlo_instr_t *x, hr_ints_t permutation);
-/* x in all elements of `shape`. */
+/* A broadcast of a scalar to `shape`. */
 hlo_instr_t *pass_build_fill(pass_rewrite_t *rewrite, hlo_instr_t *scalar,
                              const hlo_shape_t *shape);
 /* The sum over some dimensions, by a new computation at the end of the module's list:

@@ -1,4 +1,6 @@
-/* What passes do to the module around the computations: their order, and names. */
+/* The module around its computations: topological order (callees first, unreachable ones dropped)
+ * by depth-first search, and unique names by a map with a counter per module or computation.
+ * Linear. */
 #include "passes/lib/pass_rewrite.h"
 
 /* ---- order of computations ---- */

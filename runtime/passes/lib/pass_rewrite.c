@@ -16,7 +16,7 @@
 
 enum { PURITY_UNKNOWN, PURITY_PURE, PURITY_IMPURE, PURITY_EFFECT };
 
-/* A custom call says itself whether it has effects; all other ops by their trait. */
+/* Custom calls declare their effects; other ops have them by trait. */
 static int purity_of_op(const hlo_instr_t *instr) {
   bool declares = instr->op == HLO_CUSTOM_CALL;
   if (declares ? hlo_attr_bool(instr, HLO_ATTR_CUSTOM_CALL_HAS_SIDE_EFFECT)

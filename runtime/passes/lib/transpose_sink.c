@@ -1,8 +1,12 @@
-/* Transposes of what is computed from broadcasts: the small arrays are turned instead, and the
- * result is made in the order that is wanted. Exact. */
+/* Transposes of values computed from broadcasts: the small arrays are transposed instead, and the
+ * result is computed in the permuted order:
+ *
+ *   transpose(add(broadcast(x), iota))   ->   add(broadcast(transpose(x)), iota')
+ *
+ * Exact. Depth is bounded, and intermediate values must have one use. */
 #include "passes/lib/pass_match.h"
 
-enum { MAX_DEPTH = 8, MUCH_SMALLER = 4 };
+enum { MAX_DEPTH = 8, MIN_RATIO = 4 };
 
 static hr_ints_t dims_of(const hlo_instr_t *instr) {
   return hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
@@ -11,7 +15,7 @@ static hr_ints_t dims_of(const hlo_instr_t *instr) {
 static bool transpose_is_free(pass_rewrite_t *rewrite, const hlo_instr_t *x, int depth) {
   if (x->op == HLO_IOTA || (x->op == HLO_BROADCAST && x->operands[0]->shape->rank < 2)) return true;
   if (x->op == HLO_BROADCAST)
-    return pass_count(x->operands[0]->shape) * MUCH_SMALLER <= pass_count(x->shape);
+    return hlo_shape_elements(x->operands[0]->shape) * MIN_RATIO <= hlo_shape_elements(x->shape);
   if (depth == MAX_DEPTH || pass_use_count(rewrite, x) > 1) return false;
   if (x->op == HLO_TRANSPOSE) return depth > 0;
   if (!hlo_op_is(x->op, OP_ELEMENTWISE)) return false;
@@ -45,11 +49,15 @@ static hlo_instr_t *transposed_broadcast(pass_rewrite_t *rewrite, const hlo_inst
   bool moves = false;
   for (int64_t d = 0; d < permutation.count; d++)
     for (int64_t i = 0; i < from.count; i++)
-      if (from.data[i] == permutation.data[d])
-        moves |= i != rank, order[rank] = i, dims[rank++] = d;
-  hlo_instr_t *turned = moves ? pass_build_transpose(rewrite, x, order) : x;
-  return turned ? hlo_build_broadcast(&rewrite->builder, turned, shape, (hr_ints_t){dims, rank})
-                : NULL;
+      if (from.data[i] == permutation.data[d]) {
+        moves |= i != rank;
+        order[rank] = i;
+        dims[rank++] = d;
+      }
+  hlo_instr_t *transposed = moves ? pass_build_transpose(rewrite, x, order) : x;
+  return transposed
+             ? hlo_build_broadcast(&rewrite->builder, transposed, shape, (hr_ints_t){dims, rank})
+             : NULL;
 }
 
 static hlo_instr_t *transposed_iota(pass_rewrite_t *rewrite, const hlo_instr_t *iota,
@@ -63,12 +71,12 @@ static hlo_instr_t *transposed_iota(pass_rewrite_t *rewrite, const hlo_instr_t *
 /* Operands are what pass_transpose_is_free has seen: elementwise ops have three at most. */
 static hlo_instr_t *transposed_elementwise(pass_rewrite_t *rewrite, const hlo_instr_t *x,
                                            hr_ints_t permutation, const hlo_shape_t *shape) {
-  hlo_instr_t *turned[3];
+  hlo_instr_t *transposed[3];
   for (int k = 0; k < x->operand_count; k++) {
-    turned[k] = pass_build_transposed(rewrite, x->operands[k], permutation);
-    if (!turned[k]) return NULL;
+    transposed[k] = pass_build_transposed(rewrite, x->operands[k], permutation);
+    if (!transposed[k]) return NULL;
   }
-  return pass_build_like(rewrite, x, turned, shape);
+  return pass_build_like(rewrite, x, transposed, shape);
 }
 
 hlo_instr_t *pass_build_transposed(pass_rewrite_t *rewrite, hlo_instr_t *x, hr_ints_t permutation) {

@@ -121,8 +121,8 @@ static hlo_instr_t *build_row_slice(batcher_t *batcher, hlo_instr_t *all, const 
 static bool is_profitable(const hlo_instr_t *dot, const hlo_instr_t *slice, int side) {
   int64_t terms = dot->operands[side]->shape->dims[contracting_dim(dot, side)];
   int64_t rows = slice->operands[0]->shape->dims[0];
-  return pass_count(dot->shape) * terms >= MIN_MULTIPLICATIONS && rows > 1 &&
-         rows * pass_count(dot->shape) * (int64_t)hr_dtype_bytes(dot->shape->dtype) <=
+  return hlo_shape_elements(dot->shape) * terms >= MIN_MULTIPLICATIONS && rows > 1 &&
+         rows * hlo_shape_elements(dot->shape) * (int64_t)hr_dtype_bytes(dot->shape->dtype) <=
              MAX_BATCH_BYTES;
 }
 
@@ -167,7 +167,7 @@ static hlo_instr_t *reshape_concatenated(batcher_t *batcher, const hlo_instr_t *
                                          const hlo_instr_t *pieces, int k) {
   hlo_instr_t *piece = pieces->operands[k];
   if (dot->operands[side] == pieces) return piece;
-  int64_t count = pass_count(piece->shape);
+  int64_t count = hlo_shape_elements(piece->shape);
   const hlo_shape_t *line = pass_shape(batcher->rewrite, piece->shape->dtype, 1, &count);
   return line ? hlo_build_reshape(&batcher->rewrite->builder, piece, line) : NULL;
 }

@@ -49,7 +49,7 @@ static bool is_costly(hlo_opcode_t op) {
 }
 
 static double shape_size_bytes(const hlo_shape_t *shape) {
-  return (double)pass_count(shape) * (double)hr_dtype_bytes(shape->dtype);
+  return (double)hlo_shape_elements(shape) * (double)hr_dtype_bytes(shape->dtype);
 }
 
 static bool is_profitable(const hlo_instr_t *instr) {

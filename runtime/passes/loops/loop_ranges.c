@@ -7,6 +7,7 @@
  *
  * JAX writes such selects to make negative indices count from the end. Exact. Callers are processed
  * before callees, so that nested loops know the ranges around them. */
+#include "base/arith.h"
 #include "passes/lib/pass_range.h"
 #include "passes/loops/loop_shape.h"
 #include "passes/passes.h"
@@ -36,14 +37,15 @@ static pass_range_t instr_range(const hlo_instr_t *instr, const pass_range_t *ra
 
 static pass_range_t range_union(pass_range_t a, pass_range_t b) {
   if (!is_known(a) || !is_known(b)) return unknown_range;
-  return (pass_range_t){a.low < b.low ? a.low : b.low, a.high > b.high ? a.high : b.high};
+  return (pass_range_t){hr_min(a.low, b.low), hr_max(a.high, b.high)};
 }
 
 /* The range shifted by `by`; unknown if it leaves the type. */
 static pass_range_t range_shifted(pass_range_t range, int64_t by, hr_dtype_t dtype) {
   int64_t end =
       INT64_C(1) << (hr_dtype_table[dtype].bits < 61 ? hr_dtype_table[dtype].bits - 1 : 60);
-  range.low += by, range.high += by;
+  range.low += by;
+  range.high += by;
   return is_known(range) && range.low >= -end && range.high < end ? range : unknown_range;
 }
 
@@ -92,7 +94,8 @@ static hr_status_t find_ranges(hr_arena_t *scratch, const loop_t *loop, const pa
   }
   for (int k = 0; k < loop->count; k++)
     if (rounds[k] >= 0) condition[k] = body[k];
-  *out_body = body, *out_condition = condition;
+  *out_body = body;
+  *out_condition = condition;
   return NULL;
 }
 

@@ -24,7 +24,7 @@ static bool has_few_taps(const hlo_instr_t *convolution) {
   const hlo_shape_t *rhs = convolution->operands[1]->shape;
   const hlo_dim_labels_t *labels = hlo_attr_labels(convolution);
   return labels && !hlo_shape_is_dynamic(rhs) &&
-         pass_count(rhs) <= MAX_TAPS * rhs->dims[labels->rhs_output_feature];
+         hlo_shape_elements(rhs) <= MAX_TAPS * rhs->dims[labels->rhs_output_feature];
 }
 
 /* Instructions so cheap that a copy of the state shows beside them. */

@@ -1,3 +1,9 @@
+/* Inserts probes: custom calls that record an array while the program runs.
+ *
+ *   y = add(a, b)   ->   y = add(a, b); custom-call(y), target="interpreter.probe", probe_id="y"
+ *
+ * The computations that run step by step are visited from the entry; each probe follows its
+ * operand. */
 #include "passes/program/insert_probes.h"
 
 #include <regex.h>
@@ -49,7 +55,7 @@ static hr_status_t build_probe(hlo_instr_t *instr, hlo_instr_t **out_probe) {
   return hlo_builder_finish(&builder);
 }
 
-/* Probes were appended: each goes behind what it looks at. */
+/* Probes were appended to the list: moves each after its operand. */
 static void put_in_order(hlo_computation_t *computation, hlo_instr_t *const *old,
                          hlo_instr_t *const *probes, size_t count) {
   size_t to = 0;

@@ -1,3 +1,12 @@
+/* Lowers shard_map (manual computations of the Shardy dialect) to a per-partition program:
+ *
+ *   l = GlobalToLocalShape(x: f32[8]); ..l.. ; g = LocalToGlobalShape(r: f32[2])
+ *     ->   x: f32[2], and both markers are identities
+ *
+ * Parameters and results get the shape of their shard, as the markers that use them state. Calls
+ * that contain markers are inlined first. Between parameters, markers and results values may only
+ * be passed on (tuples, calls); anything computed on a global value needs a partitioner and is
+ * refused. */
 #include "passes/program/lower_manual_sharding.h"
 
 #include <string.h>
@@ -34,7 +43,8 @@ static bool cuts_anything(const hlo_sharding_t *sharding) {
 }
 
 static bool same_cut(const hlo_sharding_t *a, const hlo_sharding_t *b) {
-  int dims = a ? a->dim_count : b ? b->dim_count : 0;
+  int dims = b ? b->dim_count : 0;
+  if (a) dims = a->dim_count;
   for (int d = 0; d < dims; d++) {
     hlo_axes_t left = a && d < a->dim_count ? a->dims[d].axes : (hlo_axes_t){0, NULL};
     hlo_axes_t right = b && d < b->dim_count ? b->dims[d].axes : (hlo_axes_t){0, NULL};
@@ -172,7 +182,7 @@ static hr_status_t localise_instr(localiser_t *pass, hlo_instr_t *instr) {
   return NULL;
 }
 
-/* Parameters are cut by the markers that use them, which come later: look ahead once. */
+/* Assigns shardings to parameters ahead of the sweep: the markers that use them come later. */
 static hr_status_t cut_parameters(localiser_t *pass) {
   const hlo_computation_t *entry = pass->module->entry;
   for (size_t i = 0; i < entry->instrs.count; i++) {
@@ -207,7 +217,7 @@ static bool has_manual_computation(const hlo_computation_t *computation) {
   return false;
 }
 
-/* Which computations have markers, themselves or in what they call: one flag per computation id. */
+/* By computation id: it contains markers, itself or in called computations. */
 static hr_status_t find_markers(localiser_t *pass, bool **out_marked) {
   bool *marked;
   HR_TRY(HR_NEW_ARRAY(pass->arena, pass->module->computations.count, &marked));

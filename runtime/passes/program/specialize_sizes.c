@@ -1,3 +1,10 @@
+/* Specialization of a program for the actual sizes of its arguments: shapes with dynamic dimensions
+ * become static, in program order, by the shape functions that steps would use at run time:
+ *
+ *   f32[<=8] p, actual size 3   ->   f32[3] p; get-dimension-size(p) -> 3
+ *
+ * Refused (pass_can_specialise): programs with feeds, messages or random state, which a copy could
+ * not share, and sizes that depend on values. Linear in the module. */
 #include "passes/program/specialize_sizes.h"
 
 #include "ops/rules/dynamic_shape.h"
@@ -11,7 +18,7 @@ typedef struct specialiser {
 
 /* --- which programs --- */
 
-/* What a copy could not share with the program: feeds and messages, and random state. */
+/* State that a specialization could not share with the program: feeds, messages, random numbers. */
 static bool is_bound_to_program(const hlo_instr_t *instr) {
   if (hlo_op_is(instr->op, OP_RANDOM)) return true;
   if (instr->op == HLO_CUSTOM_CALL) return instr->called_count > 0;
@@ -19,7 +26,8 @@ static bool is_bound_to_program(const hlo_instr_t *instr) {
          !hlo_op_is(instr->op, OP_COLLECTIVE);
 }
 
-/* What goes to peers must have the same size in all processes, whose arguments may differ. */
+/* Operands of communication must have the same size in all processes, whose arguments may differ.
+ */
 static bool says_dynamic_sizes(const hlo_instr_t *instr) {
   if (!hlo_op_is(instr->op, OP_COMM)) return false;
   for (int k = 0; k < instr->operand_count; k++)
@@ -43,7 +51,7 @@ bool pass_can_specialise(const hlo_module_t *module) {
 
 /* --- shapes --- */
 
-/* The layout that was declared is kept: only the sizes were open. */
+/* Sets a static shape; the declared layout is kept. */
 static hr_status_t retype(specialiser_t *pass, hlo_instr_t *instr, const hlo_shape_t *shape) {
   if (hlo_shape_is_dynamic(shape))
     return hlo_unsupported(instr, "its sizes do not follow from those of the arguments");
@@ -69,7 +77,7 @@ static bool finds_sizes_as_it_runs(hlo_opcode_t op) {
   }
 }
 
-/* The shape that the step would find when it runs. */
+/* The actual shape, as the step would compute it at run time. */
 static hr_status_t follow(specialiser_t *pass, hlo_instr_t *instr) {
   const hlo_shape_t *const *in, *shape;
   if (!hlo_shape_is_dynamic(instr->shape)) return NULL;
@@ -96,7 +104,7 @@ static hr_status_t make_size_constant(specialiser_t *pass, hlo_instr_t *instr) {
 
 /* --- computations --- */
 
-/* The shape of a parameter with the sizes of what is passed for it. */
+/* The shape of a parameter with the sizes of the argument. */
 static hr_status_t take_argument(specialiser_t *pass, hlo_instr_t *param, const hlo_shape_t *arg,
                                  bool again) {
   if (again && !hlo_shape_equal(param->shape, arg))
@@ -114,8 +122,8 @@ static hr_status_t enter(specialiser_t *pass, hlo_computation_t *body, hlo_instr
   return again ? NULL : specialise_body(pass, body);
 }
 
-/* A loop's state keeps its shape, and branches agree: the verifier has a look at the whole in the
- * end. */
+/* A loop's state must keep its shape and branches must agree; the verifier checks the whole module
+ * at the end. */
 static hr_status_t enter_called(specialiser_t *pass, hlo_instr_t *instr) {
   const hlo_shape_t *root;
   for (int c = 0; c < instr->called_count; c++)

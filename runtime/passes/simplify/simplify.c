@@ -1,5 +1,7 @@
-/* The driver of the rules: each instruction, in order, gets the first rule that knows something
- * better; what comes out is asked again. */
+/* The driver of the simplification rules: each instruction, in program order, gets the first rule
+ * that applies, and its replacement is simplified again, up to MAX_STEPS times. Rules are grouped
+ * in families by op (simplify.h). The pass repeats until nothing changes, so a rule must not undo
+ * another. */
 #include "passes/simplify/simplify.h"
 
 #include "passes/passes.h"

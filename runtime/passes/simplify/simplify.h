@@ -1,6 +1,6 @@
-/* The rules of the pass simplify, by families of ops. A rule gives what can stand for an
- * instruction, or NULL: nothing, or a failure that sticks to the rewrite's builder. Operands and
- * results are arrays of static sizes, save where a family is about tuples. */
+/* The rules of the pass simplify, in families by op. A rule returns a replacement of the
+ * instruction, or NULL: it does not apply, or the builder failed (the failure sticks to the
+ * builder). Operands and results are arrays of static sizes, except in the family of tuples. */
 #ifndef PASS_SIMPLIFY_H
 #define PASS_SIMPLIFY_H
 
@@ -26,16 +26,16 @@ hlo_instr_t *simplify_reshape_sink(pass_rewrite_t *rewrite,
 hlo_instr_t *simplify_int8_dot(pass_rewrite_t *rewrite,
                                hlo_instr_t *instr); /* dot and convolution of bytes */
 hlo_instr_t *simplify_conv(pass_rewrite_t *rewrite,
-                           hlo_instr_t *instr); /* what is around convolutions */
+                           hlo_instr_t *instr); /* operands and results of convolutions */
 hlo_instr_t *simplify_dots(pass_rewrite_t *rewrite,
                            hlo_instr_t *instr); /* dot, convolution as dot */
 hlo_instr_t *simplify_gather(pass_rewrite_t *rewrite, hlo_instr_t *instr);
 hlo_instr_t *simplify_window(pass_rewrite_t *rewrite, hlo_instr_t *instr); /* reduce-window */
 hlo_instr_t *simplify_choice(pass_rewrite_t *rewrite, hlo_instr_t *instr); /* conditional, map */
 hlo_instr_t *simplify_structure(pass_rewrite_t *rewrite,
-                                hlo_instr_t *instr); /* tuples, copies, idle loops */
+                                hlo_instr_t *instr); /* tuples, copies, loops that never run */
 
-/* A convolution with another window, of other operands, and the same result's shape. */
+/* The convolution with another window and other operands; the result keeps its shape. */
 hlo_instr_t *simplify_build_windowed(pass_rewrite_t *rewrite, const hlo_instr_t *conv,
                                      hlo_instr_t *const *operands, const hlo_window_dim_t *dims,
                                      int rank);

@@ -1,5 +1,11 @@
-/* Identities of arithmetic. Exact in every bit, NaN payloads aside, but for small powers: x^2 and
- * x^3 become products, which may differ from pow() in the last place. */
+/* Arithmetic identities:
+ *
+ *   x + 0, x * 1, x / 1   ->   x                  (x + c) + d   ->   x + (c + d)      integers
+ *   x / 4                 ->   x * 0.25           x ^ 2, x ^ 3  ->   x * x, x * x * x
+ *   x / 8, x % 8          ->   x >> 3, x & 7      unsigned
+ *
+ * Exact in every bit, NaN payloads aside, except powers, whose last place may differ from pow().
+ * Signed zeros are respected: x + 0 is not x where x is -0. */
 #include <math.h>
 
 #include "passes/simplify/simplify.h"
@@ -23,7 +29,7 @@ static hlo_instr_t *negate(pass_rewrite_t *rewrite, hlo_instr_t *x) {
 }
 
 /* (x op c) op d is x op (c op d) in integers, which wrap round. */
-static hlo_instr_t *gather_constants(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
+static hlo_instr_t *reassociate_constants(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   for (int k = 0; k < 2; k++) {
     hlo_instr_t *inner = instr->operands[k], *outer = instr->operands[1 - k];
     if (inner->op != instr->op || !pass_splat_of(outer)) continue;
@@ -48,7 +54,7 @@ static hlo_instr_t *simplify_add(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
     if (y->op == HLO_NEGATE && !is_folded && (is_integer(instr) || is_float(instr)))
       return build(rewrite, HLO_SUBTRACT, x, y->operands[0]);
   }
-  return is_integer(instr) ? gather_constants(rewrite, instr) : NULL;
+  return is_integer(instr) ? reassociate_constants(rewrite, instr) : NULL;
 }
 
 static hlo_instr_t *simplify_subtract(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
@@ -83,7 +89,7 @@ static hlo_instr_t *simplify_multiply(pass_rewrite_t *rewrite, hlo_instr_t *inst
   hlo_instr_t *x = instr->operands[0], *y = instr->operands[1];
   if (is_float(instr) && x->op == HLO_NEGATE && y->op == HLO_NEGATE)
     return build(rewrite, HLO_MULTIPLY, x->operands[0], y->operands[0]);
-  return is_integer(instr) ? gather_constants(rewrite, instr) : NULL;
+  return is_integer(instr) ? reassociate_constants(rewrite, instr) : NULL;
 }
 
 /* A power of two whose inverse is a normal number: multiplying by that is exact. */

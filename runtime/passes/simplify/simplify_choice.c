@@ -1,5 +1,10 @@
-/* Conditionals: the branch that is known to be taken, or both where they are less work than the
- * choice; and maps, which are their bodies on whole arrays. */
+/* Conditionals and maps:
+ *
+ *   conditional(true, a, f, b, g)      ->   f(a)
+ *   conditional(p, a, f, b, g)         ->   select(p, f(a), g(b))      both branches small and pure
+ *   map(x, y), to_apply=f              ->   f on whole arrays
+ *
+ * An index out of range selects the last branch. Exact. */
 #include "passes/simplify/simplify.h"
 
 enum {
@@ -9,7 +14,7 @@ enum {
 
 /* The branch stands in the place of the conditional. A selector that is out of range takes the
  * last. */
-static hlo_instr_t *known_branch(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
+static hlo_instr_t *inline_known_branch(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   int64_t selector;
   int count = instr->called_count, branch;
   if (!pass_is_scalar_constant(instr->operands[0]) ||
@@ -25,7 +30,7 @@ static hlo_instr_t *known_branch(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
 
 static bool is_small(const hlo_shape_t *shape) {
   return hlo_shape_is_array(shape) && !hlo_shape_is_dynamic(shape) &&
-         pass_count(shape) <= MAX_ELEMENTS;
+         hlo_shape_elements(shape) <= MAX_ELEMENTS;
 }
 
 static bool is_structure(hlo_opcode_t op) {
@@ -69,7 +74,7 @@ static bool is_small_result(const hlo_shape_t *shape) {
   return hlo_shape_is_tuple(shape) || is_small(shape);
 }
 
-static hlo_instr_t *both_branches(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
+static hlo_instr_t *select_branches(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *pred = instr->operands[0];
   if (pred->shape->dtype != HR_PRED || instr->called_count != 2 || !is_small_result(instr->shape))
     return NULL;
@@ -91,8 +96,8 @@ static bool is_elementwise_body(const hlo_computation_t *body) {
   return true;
 }
 
-static hlo_instr_t *on_arrays(pass_rewrite_t *rewrite, const hlo_instr_t *map,
-                              const hlo_instr_t *instr, hlo_instr_t **made) {
+static hlo_instr_t *lift_to_arrays(pass_rewrite_t *rewrite, const hlo_instr_t *map,
+                                   const hlo_instr_t *instr, hlo_instr_t **made) {
   hlo_instr_t *operands[4];
   const hlo_shape_t *shape =
       pass_shape(rewrite, instr->shape->dtype, map->shape->rank, map->shape->dims);
@@ -114,13 +119,13 @@ static hlo_instr_t *inline_map(pass_rewrite_t *rewrite, hlo_instr_t *map) {
     rewrite->builder.status = HR_NEW_ARRAY(&rewrite->scratch, body->instrs.count, &made);
   if (rewrite->builder.status) return NULL;
   for (size_t i = 0; i < body->instrs.count; i++)
-    if (!(made[i] = on_arrays(rewrite, map, body->instrs.data[i], made))) return NULL;
+    if (!(made[i] = lift_to_arrays(rewrite, map, body->instrs.data[i], made))) return NULL;
   return made[body->root->id];
 }
 
 hlo_instr_t *simplify_choice(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   if (instr->op == HLO_MAP) return inline_map(rewrite, instr);
   if (instr->op != HLO_CONDITIONAL) return NULL;
-  hlo_instr_t *branch = known_branch(rewrite, instr);
-  return branch ? branch : both_branches(rewrite, instr);
+  hlo_instr_t *branch = inline_known_branch(rewrite, instr);
+  return branch ? branch : select_branches(rewrite, instr);
 }

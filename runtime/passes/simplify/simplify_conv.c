@@ -1,6 +1,13 @@
-/* What is done to the operands of a convolution becomes part of it: transposes of weights in its
- * dimension labels, padding and a reversed kernel in its window (so gradients of convolutions say
- * in one instruction what they are). Exact. */
+/* Ops on the operands of a convolution become part of it:
+ *
+ *   conv(x, transpose(w))      ->   conv(x, w) with other dimension labels
+ *   transpose(conv(x, w))      ->   conv(x, w) with other output labels
+ *   conv(x, reverse(w))        ->   conv(x, w) with window reversal
+ *   conv(pad(x, 0), w)         ->   conv(x, w) with padding and base dilation
+ *
+ * Gradients of convolutions are written this way. Labels change only for operands whose layout does
+ * not matter to the kernel (weights are packed anyway); for the others see layout assignment.
+ * Exact. */
 #include <string.h>
 
 #include "ops/query/conv_problem.h"
@@ -26,16 +33,16 @@ hlo_instr_t *simplify_build_windowed(pass_rewrite_t *rewrite, const hlo_instr_t 
 
 /* What the kernel takes in any order: weights, which it packs, and everything if it is of no kind
  * that has an order. Other arrays are the business of the pass "layout_assignment". */
-static bool takes_any_order(const hlo_instr_t *conv, int side) {
+static bool accepts_any_layout(const hlo_instr_t *conv, int side) {
   conv_orders_t orders;
   return !conv_orders_find(conv, &orders) || !orders.matters[side];
 }
 
-static hlo_instr_t *of_transposes(pass_rewrite_t *rewrite, hlo_instr_t *conv) {
+static hlo_instr_t *fold_operand_transposes(pass_rewrite_t *rewrite, hlo_instr_t *conv) {
   hlo_instr_t *operands[] = {conv->operands[0], conv->operands[1]};
   const int64_t *positions[PASS_CONV_SIDES] = {NULL};
   for (int k = 0; k < 2; k++) {
-    if (operands[k]->op != HLO_TRANSPOSE || !takes_any_order(conv, k)) continue;
+    if (operands[k]->op != HLO_TRANSPOSE || !accepts_any_layout(conv, k)) continue;
     positions[k] = hlo_attr_ints(operands[k], HLO_ATTR_DIMENSIONS).data;
     operands[k] = operands[k]->operands[0];
   }
@@ -45,12 +52,12 @@ static hlo_instr_t *of_transposes(pass_rewrite_t *rewrite, hlo_instr_t *conv) {
 }
 
 /* A convolution that is transposed afterwards writes its result so at once. */
-static hlo_instr_t *transpose_of_conv(pass_rewrite_t *rewrite, hlo_instr_t *transpose) {
+static hlo_instr_t *fold_result_transpose(pass_rewrite_t *rewrite, hlo_instr_t *transpose) {
   hlo_instr_t *conv = transpose->operands[0];
   hr_ints_t permutation = hlo_attr_ints(transpose, HLO_ATTR_DIMENSIONS);
   int64_t inverse[HLO_MAX_RANK];
   if (!pass_conv_is_plain(conv) || pass_use_count(rewrite, conv) > 1 ||
-      !takes_any_order(conv, PASS_CONV_OUT))
+      !accepts_any_layout(conv, PASS_CONV_OUT))
     return NULL;
   for (int64_t d = 0; d < permutation.count; d++) inverse[permutation.data[d]] = d;
   const int64_t *const positions[PASS_CONV_SIDES] = {NULL, NULL, inverse};
@@ -72,7 +79,7 @@ static int reversed_spatial(const hlo_instr_t *reverse, const hlo_dim_labels_t *
   return bits;
 }
 
-static hlo_instr_t *of_reverse(pass_rewrite_t *rewrite, hlo_instr_t *conv) {
+static hlo_instr_t *fold_reverse(pass_rewrite_t *rewrite, hlo_instr_t *conv) {
   hlo_instr_t *kernel = conv->operands[1];
   const hlo_window_t *window = hlo_attr_window(conv);
   hlo_window_dim_t dims[HLO_MAX_RANK];
@@ -88,7 +95,7 @@ static hlo_instr_t *of_reverse(pass_rewrite_t *rewrite, hlo_instr_t *conv) {
 }
 
 /* Zeros around the input, and between its elements. */
-static hlo_instr_t *of_pad(pass_rewrite_t *rewrite, hlo_instr_t *conv) {
+static hlo_instr_t *fold_pad(pass_rewrite_t *rewrite, hlo_instr_t *conv) {
   hlo_instr_t *pad = conv->operands[0];
   const hlo_dim_labels_t *labels = hlo_attr_labels(conv);
   const hlo_window_t *window = hlo_attr_window(conv);
@@ -113,9 +120,9 @@ static hlo_instr_t *of_pad(pass_rewrite_t *rewrite, hlo_instr_t *conv) {
 
 hlo_instr_t *simplify_conv(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   if (instr->op == HLO_TRANSPOSE && instr->operands[0]->op == HLO_CONVOLUTION)
-    return transpose_of_conv(rewrite, instr);
+    return fold_result_transpose(rewrite, instr);
   if (instr->op != HLO_CONVOLUTION || !pass_conv_is_plain(instr)) return NULL;
-  hlo_instr_t *better = of_transposes(rewrite, instr);
-  if (!better) better = of_reverse(rewrite, instr);
-  return better ? better : of_pad(rewrite, instr);
+  hlo_instr_t *replacement = fold_operand_transposes(rewrite, instr);
+  if (!replacement) replacement = fold_reverse(rewrite, instr);
+  return replacement ? replacement : fold_pad(rewrite, instr);
 }

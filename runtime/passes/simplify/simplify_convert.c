@@ -1,5 +1,10 @@
-/* Chains of conversions. A conversion through a type that holds every value of the first is not
- * noticed. All exact. */
+/* Chains of conversions, and parts of complex numbers:
+ *
+ *   convert(convert(x: s8 -> s32) -> f32)   ->   convert(x -> f32)
+ *   convert(iota: s32 -> s64)               ->   iota: s64
+ *   real(complex(a, b))                     ->   a
+ *
+ * An intermediate type is dropped only if it holds every value of the first type. Exact. */
 #include "passes/simplify/simplify.h"
 
 /* Bits of the largest run of integers that all have a value of this type; floats: of the
@@ -10,19 +15,19 @@ static int exact_bits(hr_dtype_t dtype) {
   return hr_dtype_table[dtype].bits - (hr_dtype_class(dtype) == HR_CLASS_SIGNED);
 }
 
-static bool float_holds(hr_dtype_t wide, hr_dtype_t narrow) {
+static bool float_can_represent(hr_dtype_t wide, hr_dtype_t narrow) {
   const hr_float_format_t *w = hr_float_format(wide), *n = hr_float_format(narrow);
   return pass_is_plain_float(wide) && pass_is_plain_float(narrow) &&
          w->exponent_bits >= n->exponent_bits && w->mantissa_bits >= n->mantissa_bits;
 }
 
 /* Has every value of `narrow` an equal one in `wide`? */
-static bool holds(hr_dtype_t wide, hr_dtype_t narrow) {
+static bool can_represent(hr_dtype_t wide, hr_dtype_t narrow) {
   hr_dtype_class_t w = hr_dtype_class(wide), n = hr_dtype_class(narrow);
   if (wide == narrow) return true;
   if (n == HR_CLASS_PRED)
     return w == HR_CLASS_SIGNED || w == HR_CLASS_UNSIGNED || pass_is_plain_float(wide);
-  if (n == HR_CLASS_FLOAT) return float_holds(wide, narrow);
+  if (n == HR_CLASS_FLOAT) return float_can_represent(wide, narrow);
   if (n != HR_CLASS_SIGNED && n != HR_CLASS_UNSIGNED) return false;
   if (w == HR_CLASS_UNSIGNED && n == HR_CLASS_SIGNED) return false;
   if (w == HR_CLASS_FLOAT && wide == HR_F16)
@@ -35,7 +40,7 @@ static bool holds(hr_dtype_t wide, hr_dtype_t narrow) {
 static hlo_instr_t *simplify_chain(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *middle = instr->operands[0],
               *x = middle->op == HLO_CONVERT ? middle->operands[0] : NULL;
-  if (!x || !holds(middle->shape->dtype, x->shape->dtype)) return NULL;
+  if (!x || !can_represent(middle->shape->dtype, x->shape->dtype)) return NULL;
   if (x->shape->dtype == instr->shape->dtype) return x;
   bool to_pred = instr->shape->dtype == HR_PRED,
        is_complex = hr_dtype_is_complex(instr->shape->dtype);
@@ -44,7 +49,8 @@ static hlo_instr_t *simplify_chain(pass_rewrite_t *rewrite, hlo_instr_t *instr) 
    * another one. */
   bool wraps = hr_dtype_is_integer(instr->shape->dtype) && !hr_dtype_is_float(x->shape->dtype) &&
                hr_dtype_is_float(middle->shape->dtype);
-  if (to_pred || is_complex || !known || (wraps && !holds(instr->shape->dtype, x->shape->dtype)))
+  if (to_pred || is_complex || !known ||
+      (wraps && !can_represent(instr->shape->dtype, x->shape->dtype)))
     return NULL;
   return hlo_build_convert(&rewrite->builder, x, instr->shape->dtype);
 }

@@ -1,6 +1,12 @@
-/* Products in the forms that kernels like: no transposes around them, no dimensions of size 1, no
- * convolution that is a product. Products of one term are multiplications. Sums may be made in
- * another order. */
+/* Dots in the forms that kernels prefer:
+ *
+ *   dot(transpose(x), y), transpose(dot(x, y))   ->   other dimension numbers, or operands swapped
+ *   dot over dimensions of size 1                ->   without them
+ *   dot that contracts nothing                   ->   multiply of broadcasts
+ *   dot with one result, or many tiny ones       ->   reduce(multiply(..)), which fuses
+ *   convolution with a 1x1 or a full window      ->   dot
+ *
+ * Sums may be added in another order. */
 #include "passes/simplify/simplify.h"
 
 /* ---- dimension numbers ---- */
@@ -25,8 +31,9 @@ static bool has_dim(hr_ints_t dims, int64_t d) {
   return false;
 }
 
-static dot_role_t role_of(const dot_side_t *side, int64_t d) {
-  return has_dim(side->batch, d) ? BATCH : has_dim(side->contracting, d) ? CONTRACTING : FREE;
+static dot_role_t dim_role(const dot_side_t *side, int64_t d) {
+  if (has_dim(side->batch, d)) return BATCH;
+  return has_dim(side->contracting, d) ? CONTRACTING : FREE;
 }
 
 static int free_count(const dot_side_t *side) {
@@ -69,22 +76,23 @@ typedef struct mapped_dims {
   int64_t batch[HLO_MAX_RANK], contracting[HLO_MAX_RANK];
 } mapped_dims_t;
 
-/* Would what is innermost be a batch dimension, so that each product had to pick its elements from
- * everywhere? */
-static bool would_scatter(const dot_side_t *side, hr_ints_t permutation) {
+/* Would the innermost dimension be a batch dimension, so that each product reads with a large
+ * stride? */
+static bool makes_batch_innermost(const dot_side_t *side, hr_ints_t permutation) {
   for (int64_t d = 0; d + 1 < permutation.count; d++)
     if (permutation.data[d] == permutation.count - 1)
-      return role_of(side, d) == BATCH && side->x->shape->dims[d] > 1;
+      return dim_role(side, d) == BATCH && side->x->shape->dims[d] > 1;
   return false;
 }
 
-/* The product of what is transposed instead, if the free dimensions keep their order. */
+/* Replaces a transposed operand by the untransposed one, if its free dimensions keep their order.
+ */
 static bool fold_transpose(dot_side_t *side, mapped_dims_t *mapped) {
   hr_ints_t permutation = hlo_attr_ints(side->x, HLO_ATTR_DIMENSIONS);
   int64_t last = -1;
-  if (side->x->op != HLO_TRANSPOSE || would_scatter(side, permutation)) return false;
+  if (side->x->op != HLO_TRANSPOSE || makes_batch_innermost(side, permutation)) return false;
   for (int64_t d = 0; d < permutation.count; d++) {
-    if (role_of(side, d) != FREE) continue;
+    if (dim_role(side, d) != FREE) continue;
     if (permutation.data[d] < last) return false;
     last = permutation.data[d];
   }
@@ -98,7 +106,7 @@ static bool fold_transpose(dot_side_t *side, mapped_dims_t *mapped) {
   return true;
 }
 
-static hlo_instr_t *without_transposes(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
+static hlo_instr_t *fold_operand_transposes(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
   dot_side_t sides[2];
   mapped_dims_t mapped[2];
   read_sides(dot, sides);
@@ -106,19 +114,19 @@ static hlo_instr_t *without_transposes(pass_rewrite_t *rewrite, hlo_instr_t *dot
   return left || right ? build_dot(rewrite, dot, sides, dot->shape) : NULL;
 }
 
-/* The order of a side's dimensions in which products read it in a line: what is contracted
- * together, as it lies on the other side. False: they are in this order. */
-static bool order_in_line(const dot_side_t *side, const dot_side_t *other, int64_t *order) {
+/* The dimension order in which a dot reads this side contiguously: contracted dimensions together,
+ * in the order of the other side. False: they are in this order already. */
+static bool find_contiguous_order(const dot_side_t *side, const dot_side_t *other, int64_t *order) {
   int rank = side->x->shape->rank, count = 0;
-  bool free_last = rank && role_of(side, rank - 1) == FREE, in_line = true;
+  bool free_last = rank && dim_role(side, rank - 1) == FREE, in_line = true;
   for (int64_t i = 0; i < side->batch.count; i++) order[count++] = side->batch.data[i];
   for (int d = 0; d < rank && !free_last; d++)
-    if (role_of(side, d) == FREE) order[count++] = d;
+    if (dim_role(side, d) == FREE) order[count++] = d;
   for (int d = 0; d < other->x->shape->rank; d++)
     for (int64_t i = 0; i < side->contracting.count; i++)
       if (other->contracting.data[i] == d) order[count++] = side->contracting.data[i];
   for (int d = 0; d < rank && free_last; d++)
-    if (role_of(side, d) == FREE) order[count++] = d;
+    if (dim_role(side, d) == FREE) order[count++] = d;
   for (int d = 0; d < rank; d++) in_line &= order[d] == d;
   return !in_line;
 }
@@ -128,7 +136,8 @@ static bool transpose_side(pass_rewrite_t *rewrite, dot_side_t *side, const dot_
                            mapped_dims_t *mapped) {
   int64_t order[HLO_MAX_RANK], to[HLO_MAX_RANK];
   int rank = side->x->shape->rank;
-  if (!pass_transpose_is_free(rewrite, side->x) || !order_in_line(side, other, order)) return false;
+  if (!pass_transpose_is_free(rewrite, side->x) || !find_contiguous_order(side, other, order))
+    return false;
   for (int d = 0; d < rank; d++) to[order[d]] = d;
   for (int64_t i = 0; i < side->batch.count; i++) mapped->batch[i] = to[side->batch.data[i]];
   for (int64_t i = 0; i < side->contracting.count; i++)
@@ -139,7 +148,7 @@ static bool transpose_side(pass_rewrite_t *rewrite, dot_side_t *side, const dot_
   return true;
 }
 
-static hlo_instr_t *with_transposed_side(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
+static hlo_instr_t *transpose_operand(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
   dot_side_t sides[2];
   mapped_dims_t mapped;
   read_sides(dot, sides);
@@ -149,7 +158,7 @@ static hlo_instr_t *with_transposed_side(pass_rewrite_t *rewrite, hlo_instr_t *d
 }
 
 /* A product whose two groups of free dimensions are swapped afterwards: swap the operands. */
-static hlo_instr_t *transpose_of_dot(pass_rewrite_t *rewrite, hlo_instr_t *transpose) {
+static hlo_instr_t *fold_result_transpose(pass_rewrite_t *rewrite, hlo_instr_t *transpose) {
   hlo_instr_t *dot = transpose->operands[0];
   hr_ints_t permutation = hlo_attr_ints(transpose, HLO_ATTR_DIMENSIONS);
   dot_side_t sides[2];
@@ -172,7 +181,7 @@ static hlo_instr_t *transpose_of_dot(pass_rewrite_t *rewrite, hlo_instr_t *trans
 
 typedef struct kept_dims {
   int64_t sizes[HLO_MAX_RANK],
-      numbers[HLO_MAX_RANK]; /* of what is left; and by old dimension the new one, or -1 */
+      numbers[HLO_MAX_RANK]; /* remaining sizes; and by old dimension the new one, or -1 */
   int64_t batch[HLO_MAX_RANK], contracting[HLO_MAX_RANK];
   int rank, batch_count, contracting_count;
 } kept_dims_t;
@@ -207,7 +216,7 @@ static bool has_ones(const hlo_shape_t *shape) {
   return false;
 }
 
-static hlo_instr_t *without_ones(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
+static hlo_instr_t *drop_unit_dims(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
   dot_side_t sides[2];
   kept_dims_t kept[2];
   int64_t sizes[HLO_MAX_RANK];
@@ -225,23 +234,26 @@ static hlo_instr_t *without_ones(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
 
 /* ---- products of few terms ---- */
 
-#define FEW_TERMS 4
+#define MAX_FEW_TERMS 4
 
 static bool is_float(hr_dtype_t dtype) {
   return pass_is_plain_float(dtype) || hr_dtype_is_complex(dtype);
 }
 
 /* An operand over other sizes, dimension d becoming dims[d]. */
-static hlo_instr_t *spread(pass_rewrite_t *rewrite, hlo_instr_t *x, const int64_t *dims,
-                           const hlo_shape_t *all) {
+static hlo_instr_t *broadcast_operand(pass_rewrite_t *rewrite, hlo_instr_t *x, const int64_t *dims,
+                                      const hlo_shape_t *all) {
   int64_t order[HLO_MAX_RANK], sorted[HLO_MAX_RANK];
   int rank = x->shape->rank;
   bool in_order = true;
   for (int d = 0; d < rank; d++) {
     int at = d;
-    for (; at > 0 && sorted[at - 1] > dims[d]; at--)
-      sorted[at] = sorted[at - 1], order[at] = order[at - 1];
-    sorted[at] = dims[d], order[at] = d;
+    for (; at > 0 && sorted[at - 1] > dims[d]; at--) {
+      sorted[at] = sorted[at - 1];
+      order[at] = order[at - 1];
+    }
+    sorted[at] = dims[d];
+    order[at] = d;
     in_order &= at == d;
   }
   if (!in_order) x = pass_build_transpose(rewrite, x, order);
@@ -254,29 +266,29 @@ static hlo_instr_t *spread(pass_rewrite_t *rewrite, hlo_instr_t *x, const int64_
 typedef struct term_dims {
   int64_t numbers[2][HLO_MAX_RANK]; /* by side and dimension */
   int64_t sizes[HLO_MAX_RANK], contracted[HLO_MAX_RANK];
-  int rank, first, count; /* of what is contracted */
+  int rank, first, count; /* of the contracted dimensions */
 } term_dims_t;
 
 /* Are the terms of a side further out than its free dimensions? */
 static bool terms_come_first(const dot_side_t *side) {
   for (int d = 0; d < side->x->shape->rank; d++)
-    if (role_of(side, d) != BATCH) return role_of(side, d) == CONTRACTING && free_count(side);
+    if (dim_role(side, d) != BATCH) return dim_role(side, d) == CONTRACTING && free_count(side);
   return false;
 }
 
-static void place_side(const dot_side_t *side, int s, int free, term_dims_t *terms) {
+static void map_side_dims(const dot_side_t *side, int s, int free, term_dims_t *terms) {
   for (int64_t i = 0; i < side->batch.count; i++) terms->numbers[s][side->batch.data[i]] = i;
   for (int64_t i = 0; i < side->contracting.count; i++)
     terms->numbers[s][side->contracting.data[i]] = terms->first + i;
   for (int d = 0; d < side->x->shape->rank; d++) {
-    if (role_of(side, d) == FREE)
+    if (dim_role(side, d) == FREE)
       terms->numbers[s][d] = free < terms->first ? free : free + terms->count, free++;
     terms->sizes[terms->numbers[s][d]] = side->x->shape->dims[d];
   }
 }
 
 /* False: they are more than an array has. */
-static bool place_terms(const dot_side_t sides[2], term_dims_t *terms) {
+static bool map_term_dims(const dot_side_t sides[2], term_dims_t *terms) {
   int batch = (int)sides[0].batch.count, left = free_count(&sides[0]),
       right = free_count(&sides[1]);
   terms->count = (int)sides[0].contracting.count;
@@ -286,8 +298,8 @@ static bool place_terms(const dot_side_t sides[2], term_dims_t *terms) {
   if (!terms_come_first(&sides[0]))
     terms->first += left + (terms_come_first(&sides[1]) ? 0 : right);
   for (int i = 0; i < terms->count; i++) terms->contracted[i] = terms->first + i;
-  place_side(&sides[0], 0, batch, terms);
-  place_side(&sides[1], 1, batch + left, terms);
+  map_side_dims(&sides[0], 0, batch, terms);
+  map_side_dims(&sides[1], 1, batch + left, terms);
   return true;
 }
 
@@ -296,35 +308,39 @@ static hlo_instr_t *multiply_all(pass_rewrite_t *rewrite, const dot_side_t sides
                                  const term_dims_t *terms, hr_dtype_t dtype) {
   const hlo_shape_t *all = pass_shape(rewrite, dtype, terms->rank, terms->sizes);
   if (!all) return NULL;
-  hlo_instr_t *left = spread(rewrite, sides[0].x, terms->numbers[0], all);
-  hlo_instr_t *right = spread(rewrite, sides[1].x, terms->numbers[1], all);
+  hlo_instr_t *left = broadcast_operand(rewrite, sides[0].x, terms->numbers[0], all);
+  hlo_instr_t *right = broadcast_operand(rewrite, sides[1].x, terms->numbers[1], all);
   return left && right ? hlo_build_binary(&rewrite->builder, HLO_MULTIPLY, left, right) : NULL;
 }
 
 /* No dimension is contracted: an outer product. */
-static hlo_instr_t *as_multiply(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
+static hlo_instr_t *expand_to_multiply(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
   dot_side_t sides[2];
   term_dims_t terms;
   read_sides(dot, sides);
-  if (sides[0].contracting.count || has_algorithm(dot) || !place_terms(sides, &terms)) return NULL;
+  if (sides[0].contracting.count || has_algorithm(dot) || !map_term_dims(sides, &terms))
+    return NULL;
   if (!is_float(dot->shape->dtype) && !hr_dtype_is_integer(dot->shape->dtype)) return NULL;
   return multiply_all(rewrite, sides, &terms, dot->shape->dtype);
 }
 
-#define SMALL_RESULTS 16
-#define SMALL_TERMS 8
-#define MANY_SMALL 256
+#define MAX_SMALL_RESULTS 16
+#define MAX_SMALL_TERMS 8
+#define MIN_SMALL_BATCH 256
 
-/* A batch of products that each are done in no time. Where what is contracted is not innermost,
- * sums of more than a few terms are not written out. */
-static bool are_many_small(const dot_side_t sides[2], const term_dims_t *terms) {
+/* A batch of products that are each tiny. If the contracted dimension is not innermost, sums of
+ * more than a few terms are not expanded. */
+static bool is_batch_of_small(const dot_side_t sides[2], const term_dims_t *terms) {
   int64_t count = 1, results = 1, sum = 1,
-          most = terms->first + terms->count == terms->rank ? SMALL_TERMS : FEW_TERMS;
+          max_free_sides =
+              terms->first + terms->count == terms->rank ? MAX_SMALL_TERMS : MAX_FEW_TERMS;
   for (int d = 0; d < terms->rank; d++) {
     bool is_term = d >= terms->first && d < terms->first + terms->count;
-    *(d < sides[0].batch.count ? &count : is_term ? &sum : &results) *= terms->sizes[d];
+    int64_t *product = is_term ? &sum : &results;
+    if (d < sides[0].batch.count) product = &count;
+    *product *= terms->sizes[d];
   }
-  return count >= MANY_SMALL && results <= SMALL_RESULTS && sum <= most;
+  return count >= MIN_SMALL_BATCH && results <= MAX_SMALL_RESULTS && sum <= max_free_sides;
 }
 
 /* Floats, or integers of one type. */
@@ -334,34 +350,34 @@ static bool is_summed(const dot_side_t sides[2], hr_dtype_t dtype) {
   return is_float(dtype) && is_float(left) && is_float(right);
 }
 
-/* One number, or one per batch: a sum of products, which fuses with what is around it. So do many
- * small products, and vectors times matrices of complex numbers; for others there are loops that
- * are as fast. */
-static hlo_instr_t *as_sum(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
+/* One result, or one per batch element: a sum of products, which fuses with its neighbours. The
+ * same for many tiny products, and for vectors times matrices of complex numbers; for other types
+ * kernels are as fast. */
+static hlo_instr_t *expand_to_sum(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
   dot_side_t sides[2];
   term_dims_t terms;
   read_sides(dot, sides);
   hr_dtype_t dtype = dot->shape->dtype, wide = dtype == HR_BF16 || dtype == HR_F16 ? HR_F32 : dtype;
   if (!is_summed(sides, dtype)) return NULL;
-  if (has_algorithm(dot) || !place_terms(sides, &terms)) return NULL;
-  int most = hr_dtype_is_complex(dtype) ? 1 : 0; /* sides that have free dimensions */
-  bool is_sum = (free_count(&sides[0]) > 0) + (free_count(&sides[1]) > 0) <= most;
-  if (!is_sum && !are_many_small(sides, &terms)) return NULL;
+  if (has_algorithm(dot) || !map_term_dims(sides, &terms)) return NULL;
+  int max_free_sides = hr_dtype_is_complex(dtype) ? 1 : 0; /* sides that have free dimensions */
+  bool is_sum = (free_count(&sides[0]) > 0) + (free_count(&sides[1]) > 0) <= max_free_sides;
+  if (!is_sum && !is_batch_of_small(sides, &terms)) return NULL;
   hlo_instr_t *product = multiply_all(rewrite, sides, &terms, wide);
   hlo_instr_t *reduced = pass_build_sum(rewrite, product, terms.count, terms.contracted);
   return reduced ? hlo_build_convert(&rewrite->builder, reduced, dtype) : NULL;
 }
 
-#define MANY_SUMS 4096
+#define MIN_FEW_TERM_SUMS 4096
 
 /* Element `at` of the contracted dimension, without it. */
-static hlo_instr_t *term_of(pass_rewrite_t *rewrite, const dot_side_t *side, int64_t at,
-                            hr_dtype_t dtype) {
+static hlo_instr_t *build_term(pass_rewrite_t *rewrite, const dot_side_t *side, int64_t at,
+                               hr_dtype_t dtype) {
   hlo_instr_t *part = pass_build_element_slice(rewrite, side->x, side->contracting.data[0], at);
   return part ? hlo_build_convert(&rewrite->builder, part, dtype) : NULL;
 }
 
-static bool was_integer(const hlo_instr_t *x) {
+static bool is_converted_integer(const hlo_instr_t *x) {
   return x->op == HLO_CONVERT && hr_dtype_is_integer(x->operands[0]->shape->dtype);
 }
 
@@ -369,7 +385,7 @@ static bool was_integer(const hlo_instr_t *x) {
  * what is around them. Not those of integers, such as the colors of an image: their sums are whole,
  * or just below, by how each product is rounded, and many a program cuts off what follows the
  * point. */
-static hlo_instr_t *as_few_terms(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
+static hlo_instr_t *expand_few_terms(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
   dot_side_t sides[2];
   read_sides(dot, sides);
   hr_dtype_t dtype = dot->shape->dtype, wide = dtype == HR_BF16 || dtype == HR_F16 ? HR_F32 : dtype;
@@ -380,11 +396,12 @@ static hlo_instr_t *as_few_terms(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
     return NULL;
   int64_t terms = sides[0].x->shape->dims[sides[0].contracting.data[0]];
   if (!pass_is_plain_float(dtype) || !pass_is_plain_float(sides[0].x->shape->dtype) ||
-      terms > FEW_TERMS || pass_count(dot->shape) < MANY_SUMS || was_integer(sides[many].x))
+      terms > MAX_FEW_TERMS || hlo_shape_elements(dot->shape) < MIN_FEW_TERM_SUMS ||
+      is_converted_integer(sides[many].x))
     return NULL;
   for (int64_t i = 0; i < terms; i++) {
-    hlo_instr_t *x = term_of(rewrite, &sides[many], i, wide),
-                *factor = term_of(rewrite, &sides[1 - many], i, wide);
+    hlo_instr_t *x = build_term(rewrite, &sides[many], i, wide),
+                *factor = build_term(rewrite, &sides[1 - many], i, wide);
     if (!x || !factor) return NULL;
     hlo_instr_t *product = hlo_build_binary(&rewrite->builder, HLO_MULTIPLY, x,
                                             pass_build_fill(rewrite, factor, x->shape));
@@ -402,8 +419,8 @@ typedef enum conv_along { CONV_OTHER, CONV_POINTWISE, CONV_FULL } conv_along_t;
 static conv_along_t along_dim(const hlo_window_dim_t *window, int64_t in, int64_t out) {
   if (window->pad_low || window->pad_high || window->base_dilation != 1) return CONV_OTHER;
   if (window->size == 1 && in == out && (window->stride == 1 || in == 1)) return CONV_POINTWISE;
-  bool straight = window->window_dilation == 1 && !window->reversal;
-  return straight && window->size == in && out == 1 ? CONV_FULL : CONV_OTHER;
+  bool is_dense = window->window_dilation == 1 && !window->reversal;
+  return is_dense && window->size == in && out == 1 ? CONV_FULL : CONV_OTHER;
 }
 
 /* Positions of batch, pointwise and feature dimensions of the output: those of the left side must
@@ -458,7 +475,7 @@ static hlo_instr_t *convolution_as_dot(pass_rewrite_t *rewrite, hlo_instr_t *con
       hlo_attr_int(conv, HLO_ATTR_BATCH_GROUP_COUNT) > 1)
     return NULL;
   if (labels->lhs_unused || labels->rhs_unused || labels->out_unused ||
-      hlo_attr_has(conv, HLO_ATTR_SPARSITY_CONFIG) || !pass_count(conv->shape) ||
+      hlo_attr_has(conv, HLO_ATTR_SPARSITY_CONFIG) || !hlo_shape_elements(conv->shape) ||
       !classify(conv, labels, along))
     return NULL;
   int count = contracted_dims(labels, along, left, right);
@@ -466,22 +483,22 @@ static hlo_instr_t *convolution_as_dot(pass_rewrite_t *rewrite, hlo_instr_t *con
                          {conv->operands[1], {NULL, 0}, {right, count}}};
   for (int s = 0; s < 2; s++)
     for (int d = 0; d < sides[s].x->shape->rank; d++)
-      if (role_of(&sides[s], d) == FREE) sizes[rank++] = sides[s].x->shape->dims[d];
+      if (dim_role(&sides[s], d) == FREE) sizes[rank++] = sides[s].x->shape->dims[d];
   hlo_instr_t *dot =
       build_dot(rewrite, conv, sides, pass_shape(rewrite, conv->shape->dtype, rank, sizes));
   return dot ? hlo_build_reshape(&rewrite->builder, dot, conv->shape) : NULL;
 }
 
 hlo_instr_t *simplify_dots(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
-  hlo_instr_t *better = NULL;
+  hlo_instr_t *replacement = NULL;
   if (instr->op == HLO_TRANSPOSE && instr->operands[0]->op == HLO_DOT)
-    return transpose_of_dot(rewrite, instr);
+    return fold_result_transpose(rewrite, instr);
   if (instr->op == HLO_CONVOLUTION) return convolution_as_dot(rewrite, instr);
   if (instr->op != HLO_DOT) return NULL;
-  better = without_ones(rewrite, instr);
-  if (!better) better = without_transposes(rewrite, instr);
-  if (!better) better = with_transposed_side(rewrite, instr);
-  if (!better) better = as_multiply(rewrite, instr);
-  if (!better) better = as_few_terms(rewrite, instr);
-  return better ? better : as_sum(rewrite, instr);
+  replacement = drop_unit_dims(rewrite, instr);
+  if (!replacement) replacement = fold_operand_transposes(rewrite, instr);
+  if (!replacement) replacement = transpose_operand(rewrite, instr);
+  if (!replacement) replacement = expand_to_multiply(rewrite, instr);
+  if (!replacement) replacement = expand_few_terms(rewrite, instr);
+  return replacement ? replacement : expand_to_sum(rewrite, instr);
 }

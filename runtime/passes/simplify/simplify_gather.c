@@ -1,28 +1,29 @@
-/* Gathers and scatters of one window. A gather is a dynamic slice: both move starts that are out of
- * range to the nearest place. A scatter is a dynamic update, which writes what is there already if
- * the window is not inside:
+/* Gathers and scatters of one window:
  *
- *   scatter(x, at, u)   ->   dynamic-update-slice(x, select(at is inside, body(x[at], u), x[at]),
- * at)
+ *   gather(x, at)       ->   dynamic-slice(x, at)
+ *   scatter(x, at, u)   ->   dynamic-update-slice(x, v, at)
+ *                            where v = select(at is inside, body(x[at], u), x[at])
  *
- * so that what is updated element by element (a.at[i].add(v) in a loop) is generated code, together
- * with what it needs. */
+ * Gather and dynamic-slice both clamp starts that are out of range. A scatter drops a window that
+ * is not inside; the update then writes the old values. Element updates in loops (a.at[i].add(v))
+ * become generated code this way. Exact. */
 #include "passes/simplify/simplify.h"
 
-static hr_ints_t ints(const hlo_instr_t *instr, hlo_attr_key_t key) {
+static hr_ints_t attr_ints(const hlo_instr_t *instr, hlo_attr_key_t key) {
   return hlo_attr_ints(instr, key);
 }
 
 /* Element j of the only index vector, as a scalar. */
-static hlo_instr_t *index_at(pass_rewrite_t *rewrite, hlo_instr_t *flat, int64_t j) {
+static hlo_instr_t *build_start_index(pass_rewrite_t *rewrite, hlo_instr_t *flat, int64_t j) {
   hlo_slice_dim_t part = {j, j + 1, 1};
-  hlo_instr_t *one = pass_count(flat->shape) == 1 ? flat : pass_build_slice(rewrite, flat, &part);
+  hlo_instr_t *one =
+      hlo_shape_elements(flat->shape) == 1 ? flat : pass_build_slice(rewrite, flat, &part);
   return one ? hlo_build_reshape(&rewrite->builder, one, hlo_shape_scalar(flat->shape->dtype))
              : NULL;
 }
 
 static hlo_instr_t *flat_indices(pass_rewrite_t *rewrite, hlo_instr_t *indices) {
-  int64_t count = pass_count(indices->shape);
+  int64_t count = hlo_shape_elements(indices->shape);
   const hlo_shape_t *shape = pass_shape(rewrite, indices->shape->dtype, 1, &count);
   return shape ? hlo_build_reshape(&rewrite->builder, indices, shape) : NULL;
 }
@@ -32,7 +33,8 @@ static void build_starts(pass_rewrite_t *rewrite, hlo_instr_t *flat, hr_ints_t m
                          hlo_instr_t **out_starts) {
   for (int d = 0; d < rank; d++)
     out_starts[d] = hlo_build_number(&rewrite->builder, 0, flat->shape->dtype);
-  for (int64_t j = 0; j < map.count; j++) out_starts[map.data[j]] = index_at(rewrite, flat, j);
+  for (int64_t j = 0; j < map.count; j++)
+    out_starts[map.data[j]] = build_start_index(rewrite, flat, j);
 }
 
 static hlo_instr_t *build_slice(pass_rewrite_t *rewrite, hlo_instr_t *x, hlo_instr_t *const *starts,
@@ -49,14 +51,15 @@ static hlo_instr_t *build_slice(pass_rewrite_t *rewrite, hlo_instr_t *x, hlo_ins
 }
 
 static hlo_instr_t *simplify_one_gather(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
-  if (ints(instr, HLO_ATTR_OPERAND_BATCHING_DIMS).count) return NULL;
+  if (attr_ints(instr, HLO_ATTR_OPERAND_BATCHING_DIMS).count) return NULL;
   hlo_instr_t *starts[HLO_MAX_RANK], *indices = instr->operands[1], *x = instr->operands[0];
-  hr_ints_t map = ints(instr, HLO_ATTR_START_INDEX_MAP);
-  if (pass_count(indices->shape) != map.count || !map.count || x->shape->rank == 0) return NULL;
+  hr_ints_t map = attr_ints(instr, HLO_ATTR_START_INDEX_MAP);
+  if (hlo_shape_elements(indices->shape) != map.count || !map.count || x->shape->rank == 0)
+    return NULL;
   hlo_instr_t *flat = flat_indices(rewrite, indices);
   if (!flat) return NULL;
   build_starts(rewrite, flat, map, x->shape->rank, starts);
-  hlo_instr_t *part = build_slice(rewrite, x, starts, ints(instr, HLO_ATTR_SLICE_SIZES));
+  hlo_instr_t *part = build_slice(rewrite, x, starts, attr_ints(instr, HLO_ATTR_SLICE_SIZES));
   return part ? hlo_build_reshape(&rewrite->builder, part, instr->shape) : NULL;
 }
 
@@ -65,8 +68,8 @@ static hlo_instr_t *simplify_one_gather(pass_rewrite_t *rewrite, hlo_instr_t *in
 /* Sizes of the window in the operand, where the inserted dimensions are 1. */
 static bool find_window(const hlo_instr_t *scatter, int64_t sizes[HLO_MAX_RANK]) {
   const hlo_shape_t *whole = scatter->operands[0]->shape, *updates = scatter->operands[2]->shape;
-  hr_ints_t inserted = ints(scatter, HLO_ATTR_INSERTED_WINDOW_DIMS);
-  hr_ints_t window = ints(scatter, HLO_ATTR_UPDATE_WINDOW_DIMS);
+  hr_ints_t inserted = attr_ints(scatter, HLO_ATTR_INSERTED_WINDOW_DIMS);
+  hr_ints_t window = attr_ints(scatter, HLO_ATTR_UPDATE_WINDOW_DIMS);
   int64_t next = 0, written = 1;
   for (int d = 0; d < whole->rank; d++) {
     bool is_inserted = false;
@@ -75,23 +78,24 @@ static bool find_window(const hlo_instr_t *scatter, int64_t sizes[HLO_MAX_RANK])
     if (sizes[d] > whole->dims[d]) return false;
     written *= sizes[d];
   }
-  return written == pass_count(updates);
+  return written == hlo_shape_elements(updates);
 }
 
 static bool is_one_scatter(const hlo_instr_t *instr, int64_t sizes[HLO_MAX_RANK]) {
-  if (instr->operand_count != 3 || ints(instr, HLO_ATTR_INPUT_BATCHING_DIMS).count) return false;
+  if (instr->operand_count != 3 || attr_ints(instr, HLO_ATTR_INPUT_BATCHING_DIMS).count)
+    return false;
   hr_dtype_t dtype = instr->operands[1]->shape->dtype;
-  int64_t components = ints(instr, HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS).count;
+  int64_t components = attr_ints(instr, HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS).count;
   if ((dtype != HR_S32 && dtype != HR_S64) || !components) return false;
-  return pass_count(instr->operands[1]->shape) == components && find_window(instr, sizes) &&
-         pass_count(instr->operands[2]->shape) > 0;
+  return hlo_shape_elements(instr->operands[1]->shape) == components && find_window(instr, sizes) &&
+         hlo_shape_elements(instr->operands[2]->shape) > 0;
 }
 
 /* Is the whole window inside? A scalar. */
 static hlo_instr_t *build_inside(pass_rewrite_t *rewrite, const hlo_instr_t *scatter,
                                  hlo_instr_t *const *starts, const int64_t *sizes) {
   hlo_builder_t *builder = &rewrite->builder;
-  hr_ints_t map = ints(scatter, HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS);
+  hr_ints_t map = attr_ints(scatter, HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS);
   hlo_instr_t *all = NULL;
   for (int64_t j = 0; j < map.count; j++) {
     int64_t d = map.data[j];
@@ -126,8 +130,8 @@ static hlo_instr_t *simplify_one_scatter(pass_rewrite_t *rewrite, hlo_instr_t *i
     return NULL;
   hlo_instr_t *flat = flat_indices(rewrite, instr->operands[1]);
   if (!flat) return NULL;
-  build_starts(rewrite, flat, ints(instr, HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS), x->shape->rank,
-               starts);
+  build_starts(rewrite, flat, attr_ints(instr, HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS),
+               x->shape->rank, starts);
   hlo_instr_t *old = build_slice(rewrite, x, starts, (hr_ints_t){sizes, x->shape->rank});
   hlo_instr_t *made = old ? hlo_build_reshape(builder, instr->operands[2], old->shape) : NULL;
   if (made && !is_set) made = hlo_build_binary(builder, op, old, made);

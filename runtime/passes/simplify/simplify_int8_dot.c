@@ -1,7 +1,9 @@
-/* Products of bytes that were widened to s32 before, as quantised programs have them: of the bytes
- * themselves, for which processors have instructions. A number that is taken off all of the left
- * side (where its zero is) is taken off the result instead, times the sums of the right side.
- * Exact: sums wrap around either way. */
+/* Dots and convolutions of bytes that were widened to s32, as quantised programs have them:
+ *
+ *   dot(convert(a: u8 -> s32) - z, convert(b: s8 -> s32))   ->   dot(a, b): s32 - z * sum(b)
+ *
+ * Processors multiply bytes directly. The zero point z of the left side is subtracted from the
+ * result instead, times the sums of the right side. Exact: sums wrap modulo 2^32 either way. */
 #include "passes/simplify/simplify.h"
 
 /* The left side: widened bytes, less `zero`. */
@@ -10,24 +12,24 @@ typedef struct byte_side {
   int64_t zero;
 } byte_side_t;
 
-static hlo_instr_t *bytes_of(const hlo_instr_t *wide, bool may_be_unsigned) {
+static hlo_instr_t *find_narrow_operand(const hlo_instr_t *wide, bool may_be_unsigned) {
   hlo_instr_t *x = wide->op == HLO_CONVERT ? wide->operands[0] : NULL;
   return x && (x->shape->dtype == HR_S8 || (may_be_unsigned && x->shape->dtype == HR_U8)) ? x
                                                                                           : NULL;
 }
 
 static byte_side_t left_side(const hlo_instr_t *x) {
-  byte_side_t side = {.bytes = bytes_of(x, true)};
+  byte_side_t side = {.bytes = find_narrow_operand(x, true)};
   if ((x->op != HLO_SUBTRACT && x->op != HLO_ADD) || !pass_splat_int(x->operands[1], &side.zero))
     return side;
-  side.bytes = bytes_of(x->operands[0], true);
+  side.bytes = find_narrow_operand(x->operands[0], true);
   if (x->op == HLO_ADD) side.zero = -side.zero;
   return side;
 }
 
 /* result - zero * sums, where the sums' dimensions are `dims` of the result. */
-static hlo_instr_t *less_zeros(pass_rewrite_t *rewrite, hlo_instr_t *result, int64_t zero,
-                               hlo_instr_t *sums, hr_ints_t dims) {
+static hlo_instr_t *subtract_zero_point(pass_rewrite_t *rewrite, hlo_instr_t *result, int64_t zero,
+                                        hlo_instr_t *sums, hr_ints_t dims) {
   hlo_builder_t *b = &rewrite->builder;
   if (!result || !sums) return NULL;
   hlo_instr_t *off =
@@ -52,8 +54,8 @@ static hr_ints_t kept_dims(const hlo_instr_t *dot, int64_t *to) {
   return (hr_ints_t){to, count};
 }
 
-static hlo_instr_t *dot_of_bytes(pass_rewrite_t *rewrite, hlo_instr_t *dot, byte_side_t left,
-                                 hlo_instr_t *right) {
+static hlo_instr_t *build_int8_dot(pass_rewrite_t *rewrite, hlo_instr_t *dot, byte_side_t left,
+                                   hlo_instr_t *right) {
   int64_t dims[HLO_MAX_RANK];
   hr_ints_t summed = hlo_attr_ints(dot, HLO_ATTR_RHS_CONTRACTING_DIMS), kept = kept_dims(dot, dims);
   hlo_instr_t *result =
@@ -62,11 +64,12 @@ static hlo_instr_t *dot_of_bytes(pass_rewrite_t *rewrite, hlo_instr_t *dot, byte
   for (int i = 1; i < kept.count; i++)
     if (kept.data[i] < kept.data[i - 1]) return NULL; /* a broadcast keeps the order */
   hlo_instr_t *sums = pass_build_sum(rewrite, dot->operands[1], (int)summed.count, summed.data);
-  return less_zeros(rewrite, result, left.zero, sums, kept);
+  return subtract_zero_point(rewrite, result, left.zero, sums, kept);
 }
 
-/* Around the input are zeros, which as bytes are what is taken off: it must be one. */
-static bool may_surround(const hlo_instr_t *conv, byte_side_t left) {
+/* Padding adds zeros to the widened input, which are bytes of value `zero`: it must be
+ * representable. */
+static bool can_pad_explicitly(const hlo_instr_t *conv, byte_side_t left) {
   const hlo_window_t *window = hlo_attr_window(conv);
   int64_t low = left.bytes->shape->dtype == HR_S8 ? INT8_MIN : 0;
   for (int d = 0; window && d < window->rank; d++)
@@ -78,8 +81,8 @@ static bool may_surround(const hlo_instr_t *conv, byte_side_t left) {
 }
 
 /* The bytes with those around them that the window adds as zeros, which it does no more: `dims`. */
-static hlo_instr_t *surround(pass_rewrite_t *rewrite, const hlo_instr_t *conv, byte_side_t left,
-                             hlo_window_dim_t *dims) {
+static hlo_instr_t *pad_with_zero_point(pass_rewrite_t *rewrite, const hlo_instr_t *conv,
+                                        byte_side_t left, hlo_window_dim_t *dims) {
   const hlo_dim_labels_t *labels = hlo_attr_labels(conv);
   const hlo_window_t *window = hlo_attr_window(conv);
   hlo_builder_t *b = &rewrite->builder;
@@ -96,23 +99,23 @@ static hlo_instr_t *surround(pass_rewrite_t *rewrite, const hlo_instr_t *conv, b
   return pass_build_pad(rewrite, left.bytes, zero, edges);
 }
 
-static hlo_instr_t *conv_of_bytes(pass_rewrite_t *rewrite, hlo_instr_t *conv, byte_side_t left,
-                                  hlo_instr_t *right) {
+static hlo_instr_t *build_int8_conv(pass_rewrite_t *rewrite, hlo_instr_t *conv, byte_side_t left,
+                                    hlo_instr_t *right) {
   const hlo_dim_labels_t *labels = hlo_attr_labels(conv);
   hlo_window_dim_t dims[HLO_MAX_RANK];
   int64_t summed[HLO_MAX_RANK], out = labels->out_feature;
   int count = 0;
   if (left.zero == 0)
     return pass_build_like(rewrite, conv, (hlo_instr_t *[]){left.bytes, right}, conv->shape);
-  if (!may_surround(conv, left)) return NULL;
-  hlo_instr_t *bytes = surround(rewrite, conv, left, dims);
+  if (!can_pad_explicitly(conv, left)) return NULL;
+  hlo_instr_t *bytes = pad_with_zero_point(rewrite, conv, left, dims);
   if (!bytes) return NULL;
   hlo_instr_t *result = simplify_build_windowed(rewrite, conv, (hlo_instr_t *[]){bytes, right},
                                                 dims, labels->spatial_rank);
   for (int64_t d = 0; d < right->shape->rank; d++)
     if (d != labels->rhs_output_feature) summed[count++] = d;
   hlo_instr_t *sums = pass_build_sum(rewrite, conv->operands[1], count, summed);
-  return less_zeros(rewrite, result, left.zero, sums, (hr_ints_t){&out, 1});
+  return subtract_zero_point(rewrite, result, left.zero, sums, (hr_ints_t){&out, 1});
 }
 
 static bool is_plain(const hlo_instr_t *conv) {
@@ -126,7 +129,7 @@ hlo_instr_t *simplify_int8_dot(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   if (instr->operands[0]->shape->dtype != HR_S32 || hlo_attr_has(instr, HLO_ATTR_SPARSITY_CONFIG))
     return NULL;
   byte_side_t left = left_side(instr->operands[0]);
-  hlo_instr_t *right = bytes_of(instr->operands[1], false);
+  hlo_instr_t *right = find_narrow_operand(instr->operands[1], false);
   if (!left.bytes || !right || (is_conv && !is_plain(instr))) return NULL;
-  return (is_conv ? conv_of_bytes : dot_of_bytes)(rewrite, instr, left, right);
+  return (is_conv ? build_int8_conv : build_int8_dot)(rewrite, instr, left, right);
 }

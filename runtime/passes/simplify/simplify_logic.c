@@ -1,4 +1,9 @@
-/* Identities of bits, comparisons and choices. All exact. */
+/* Identities of bits, comparisons and selects:
+ *
+ *   and(p, true) -> p          not(x < y) -> x >= y   (integers)      x < y || x == y -> x <= y
+ *   select(true, a, b) -> a    select(p, a, a) -> a                   shift by all bits -> 0
+ *
+ * Exact. With NaN the negation of "less" is no comparison, so floats negate only equality. */
 #include "passes/lib/pass_range.h"
 #include "passes/simplify/simplify.h"
 
@@ -32,8 +37,8 @@ static bool are_same_comparison(const hlo_instr_t *a, const hlo_instr_t *b) {
   return same_type && a->operands[0] == b->operands[0] && a->operands[1] == b->operands[1];
 }
 
-/* Two comparisons of the same numbers: each holds for some of less, equal, greater and neither, and
- * so do both, or either, which another comparison may say. */
+/* Two comparisons of the same operands: each holds for a subset of {less, equal, greater,
+ * unordered}. Their intersection or union may be the set of another comparison. */
 static hlo_instr_t *join_comparisons(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   enum { LESS = 1, EQUAL = 2, GREATER = 4, NEITHER = 8 };
   static const int holds[] = {
@@ -76,7 +81,7 @@ static hlo_instr_t *simplify_xor(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   return NULL;
 }
 
-/* With NaN, "not less" is more than "greater or equal": only equality turns round in floats. */
+/* With NaN the negation of an ordering is no comparison: floats negate only equality. */
 static bool opposite(const hlo_instr_t *compare, hlo_enum_DIRECTION_t *out_direction) {
   static const hlo_enum_DIRECTION_t opposites[] = {
       [HLO_DIRECTION_EQ] = HLO_DIRECTION_NE, [HLO_DIRECTION_NE] = HLO_DIRECTION_EQ,
@@ -119,7 +124,7 @@ static hlo_instr_t *simplify_shift(pass_rewrite_t *rewrite, hlo_instr_t *instr) 
 
 /* ---- compare ---- */
 
-/* Of something with itself, and of integers with what they cannot pass. */
+/* Comparisons of a value with itself, and of integers with the limits of their type. */
 static hlo_instr_t *simplify_compare(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operands[0], *y = instr->operands[1];
   int direction = hlo_attr_enum(instr, HLO_ATTR_DIRECTION);

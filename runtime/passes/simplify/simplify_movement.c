@@ -1,8 +1,13 @@
-/* Reshapes, transposes, broadcasts and reversals: chains become one, those that change nothing go
- * away, those that only move dimensions of size 1 become reshapes, which cost nothing. */
+/* Reshapes, transposes, broadcasts, reverses and iotas:
+ *
+ *   reshape(reshape(x)), transpose(transpose(x)), broadcast(broadcast(x))   ->   one of them
+ *   transpose that moves only dimensions of size 1                          ->   reshape
+ *   reshape(broadcast(x))                                                   ->   broadcast(x)
+ *
+ * Reshapes cost nothing, as arrays are dense and row-major. Exact. */
 #include "passes/simplify/simplify.h"
 
-#define MOST_STACKED 16
+#define MAX_STACKED 16
 
 static hr_ints_t dims_of(const hlo_instr_t *instr) {
   return hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
@@ -25,7 +30,7 @@ static void match_dims(const hlo_shape_t *from, const hlo_shape_t *to, int64_t *
   }
 }
 
-/* x without the dimensions that `keep` says no to: all of size 1. */
+/* x without the dimensions whose `keep` is false, which must have size 1. */
 static hlo_instr_t *drop_ones(pass_rewrite_t *rewrite, hlo_instr_t *x, const bool *keep) {
   int64_t sizes[HLO_MAX_RANK];
   int rank = 0;
@@ -77,8 +82,10 @@ static hlo_instr_t *reshape_of_transpose(pass_rewrite_t *rewrite, hlo_instr_t *i
   int64_t to[HLO_MAX_RANK], order[HLO_MAX_RANK];
   bool keep[HLO_MAX_RANK];
   int rank = 0;
-  for (int d = 0; d < x->shape->rank; d++)
-    keep[d] = x->shape->dims[d] != 1, to[d] = keep[d] ? rank++ : -1;
+  for (int d = 0; d < x->shape->rank; d++) {
+    keep[d] = x->shape->dims[d] != 1;
+    to[d] = keep[d] ? rank++ : -1;
+  }
   if (rank != instr->shape->rank || !pass_same_without_ones(transpose->shape, instr->shape))
     return NULL;
   for (int64_t d = 0, next = 0; d < permutation.count; d++)
@@ -119,10 +126,10 @@ static hlo_instr_t *transposed_slice(pass_rewrite_t *rewrite, hlo_instr_t *piece
 
 /* Vectors that are stacked along the other dimension instead. */
 static hlo_instr_t *transpose_of_concatenation(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
-  hlo_instr_t *whole = instr->operands[0], *pieces[MOST_STACKED];
+  hlo_instr_t *whole = instr->operands[0], *pieces[MAX_STACKED];
   hr_ints_t permutation = dims_of(instr);
   int64_t along = 0;
-  if (whole->operand_count > MOST_STACKED || pass_use_count(rewrite, whole) > 1) return NULL;
+  if (whole->operand_count > MAX_STACKED || pass_use_count(rewrite, whole) > 1) return NULL;
   while (permutation.data[along] != dims_of(whole).data[0]) along++;
   for (int k = 0; k < whole->operand_count; k++) {
     pieces[k] = transposed_slice(rewrite, whole->operands[k], permutation);

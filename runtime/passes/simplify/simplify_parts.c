@@ -1,18 +1,26 @@
-/* Slices, concatenations, padding, and their dynamic forms where the indices are known. */
+/* Slices, concatenations, pads, and their dynamic forms with known indices:
+ *
+ *   slice(slice(x)), slice(concatenate(x, y)), slice(pad(x)), slice(broadcast(x))   ->   one slice
+ *   concatenate(x[0:2], x[2:4])              ->   x[0:4]
+ *   dynamic-slice(x, constant)               ->   slice
+ *   dynamic-update-slice(x, u) of all of x   ->   u
+ *
+ * Exact. Dynamic starts are clamped as the spec says. */
+#include "base/arith.h"
 #include <string.h>
 
 #include "passes/simplify/simplify.h"
 
 /* ---- slice ---- */
 
-static bool takes_all(const hlo_instr_t *instr) {
+static bool is_full_slice(const hlo_instr_t *instr) {
   return hlo_shape_same_dims(instr->shape, instr->operands[0]->shape);
 }
 
-/* Where a slice of no elements starts may lie behind the operand of the inner one; strides of one
- * element mean nothing. */
-static hlo_slice_dim_t compose(const hlo_slice_dim_t *inner, const hlo_slice_dim_t *outer,
-                               int64_t size) {
+/* Composes two slices of one dimension. An empty slice may start after the end of the inner one's
+ * operand; the stride of a single element is irrelevant. */
+static hlo_slice_dim_t compose_slice_dims(const hlo_slice_dim_t *inner,
+                                          const hlo_slice_dim_t *outer, int64_t size) {
   hlo_slice_dim_t dim = {0, 0, 1};
   if (!size) return dim;
   dim.start = inner->start + outer->start * inner->stride;
@@ -25,11 +33,11 @@ static hlo_instr_t *slice_of_slice(pass_rewrite_t *rewrite, hlo_instr_t *instr) 
   const hlo_slice_t *outer = hlo_attr_slice(instr), *inner = hlo_attr_slice(instr->operands[0]);
   hlo_slice_dim_t dims[HLO_MAX_RANK];
   for (int d = 0; d < outer->rank; d++)
-    dims[d] = compose(&inner->dims[d], &outer->dims[d], instr->shape->dims[d]);
+    dims[d] = compose_slice_dims(&inner->dims[d], &outer->dims[d], instr->shape->dims[d]);
   return pass_build_slice(rewrite, instr->operands[0]->operands[0], dims);
 }
 
-/* What lies within one operand of a concatenation. */
+/* A slice that lies within one operand of the concatenation. */
 static hlo_instr_t *slice_of_concatenation(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   const hlo_instr_t *whole = instr->operands[0];
   const hlo_slice_t *slice = hlo_attr_slice(instr);
@@ -60,7 +68,7 @@ static hlo_instr_t *slice_of_broadcast(pass_rewrite_t *rewrite, hlo_instr_t *ins
   return part ? hlo_build_broadcast(&rewrite->builder, part, instr->shape, from) : NULL;
 }
 
-/* What lies within the padded array. */
+/* A slice that lies within the unpadded array. */
 static hlo_instr_t *slice_of_pad(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   const hlo_instr_t *pad = instr->operands[0];
   hlo_instr_t *x = pad->operands[0];
@@ -89,7 +97,7 @@ static hlo_instr_t *slice_of_transpose(pass_rewrite_t *rewrite, hlo_instr_t *ins
 
 static hlo_instr_t *simplify_slice(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operands[0];
-  if (takes_all(instr)) return x;
+  if (is_full_slice(instr)) return x;
   switch (x->op) {
     case HLO_SLICE:
       return slice_of_slice(rewrite, instr);
@@ -109,7 +117,7 @@ static hlo_instr_t *simplify_slice(pass_rewrite_t *rewrite, hlo_instr_t *instr) 
 /* ---- concatenate ---- */
 
 /* Operands, those of inner concatenations in their place, without empty ones; -1: too many. */
-static int flatten(hlo_instr_t *instr, int64_t along, hlo_instr_t **out_parts, int most) {
+static int flatten(hlo_instr_t *instr, int64_t along, hlo_instr_t **out_parts, int max_parts) {
   int count = 0;
   for (int k = 0; k < instr->operand_count; k++) {
     hlo_instr_t *part = instr->operands[k];
@@ -118,7 +126,7 @@ static int flatten(hlo_instr_t *instr, int64_t along, hlo_instr_t **out_parts, i
     for (int i = 0; i < (nested ? part->operand_count : 1); i++) {
       hlo_instr_t *leaf = nested ? part->operands[i] : part;
       if (!leaf->shape->dims[along]) continue;
-      if (count == most) return -1;
+      if (count == max_parts) return -1;
       out_parts[count++] = leaf;
     }
   }
@@ -126,7 +134,7 @@ static int flatten(hlo_instr_t *instr, int64_t along, hlo_instr_t **out_parts, i
 }
 
 /* Is b the slice of the same array that follows a? */
-static bool follows(const hlo_instr_t *a, const hlo_instr_t *b, int64_t along) {
+static bool is_next_slice(const hlo_instr_t *a, const hlo_instr_t *b, int64_t along) {
   if (a->op != HLO_SLICE || b->op != HLO_SLICE || a->operands[0] != b->operands[0]) return false;
   const hlo_slice_t *x = hlo_attr_slice(a), *y = hlo_attr_slice(b);
   for (int d = 0; d < x->rank; d++) {
@@ -145,11 +153,11 @@ static hlo_instr_t *join_slices(pass_rewrite_t *rewrite, hlo_instr_t *a, const h
   return pass_build_slice(rewrite, a->operands[0], dims);
 }
 
-/* Puts neighbouring slices of one array together. */
+/* Joins adjacent slices of one array. */
 static int join_neighbours(pass_rewrite_t *rewrite, hlo_instr_t **parts, int count, int64_t along) {
   int kept = 0;
   for (int k = 0; k < count; k++) {
-    if (kept && parts[kept - 1] && follows(parts[kept - 1], parts[k], along))
+    if (kept && parts[kept - 1] && is_next_slice(parts[kept - 1], parts[k], along))
       parts[kept - 1] = join_slices(rewrite, parts[kept - 1], parts[k], along);
     else
       parts[kept++] = parts[k];
@@ -201,7 +209,7 @@ static hlo_instr_t *pad_as_slice(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
 static hlo_instr_t *simplify_pad(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operands[0], *value = instr->operands[1];
   bool same = x->op == HLO_BROADCAST && x->operands[0] == value;
-  if (same || !pass_count(x->shape)) return pass_build_fill(rewrite, value, instr->shape);
+  if (same || !hlo_shape_elements(x->shape)) return pass_build_fill(rewrite, value, instr->shape);
   return pad_as_slice(rewrite, instr);
 }
 
@@ -214,7 +222,7 @@ static hlo_instr_t *dynamic_slice_at(pass_rewrite_t *rewrite, hlo_instr_t *instr
   for (int d = 0; d < x->shape->rank; d++) {
     int64_t start = 0, size = instr->shape->dims[d], last = x->shape->dims[d] - size;
     if (last > 0 && !pass_splat_int(instr->operands[1 + d], &start)) return NULL;
-    start = start < 0 ? 0 : start > last ? last : start;
+    start = hr_max(0, hr_min(start, last));
     dims[d] = (hlo_slice_dim_t){start, start + size, 1};
   }
   return pass_build_slice(rewrite, x, dims);
@@ -222,8 +230,8 @@ static hlo_instr_t *dynamic_slice_at(pass_rewrite_t *rewrite, hlo_instr_t *instr
 
 /* Starts that cannot be anything but zero become constants, so that what computes them goes away.
  */
-static hlo_instr_t *without_idle_starts(pass_rewrite_t *rewrite, hlo_instr_t *instr, int first,
-                                        const int64_t *sizes) {
+static hlo_instr_t *fold_zero_starts(pass_rewrite_t *rewrite, hlo_instr_t *instr, int first,
+                                     const int64_t *sizes) {
   hlo_instr_t *operands[2 + HLO_MAX_RANK], *x = instr->operands[0];
   bool changed = false;
   if (instr->operand_count != first + x->shape->rank) return NULL;
@@ -238,17 +246,17 @@ static hlo_instr_t *without_idle_starts(pass_rewrite_t *rewrite, hlo_instr_t *in
 }
 
 static hlo_instr_t *simplify_dynamic_slice(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
-  if (takes_all(instr)) return instr->operands[0];
+  if (is_full_slice(instr)) return instr->operands[0];
   hlo_instr_t *slice = dynamic_slice_at(rewrite, instr);
-  return slice ? slice : without_idle_starts(rewrite, instr, 1, instr->shape->dims);
+  return slice ? slice : fold_zero_starts(rewrite, instr, 1, instr->shape->dims);
 }
 
 /* An update of everything is the update: its start can only be zero. */
 static hlo_instr_t *simplify_update(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operands[0], *update = instr->operands[1];
   if (hlo_shape_same_dims(x->shape, update->shape)) return update;
-  if (!pass_count(update->shape)) return x;
-  return without_idle_starts(rewrite, instr, 2, update->shape->dims);
+  if (!hlo_shape_elements(update->shape)) return x;
+  return fold_zero_starts(rewrite, instr, 2, update->shape->dims);
 }
 
 hlo_instr_t *simplify_parts(pass_rewrite_t *rewrite, hlo_instr_t *instr) {

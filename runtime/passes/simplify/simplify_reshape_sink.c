@@ -1,5 +1,10 @@
-/* Reshapes move behind elementwise ops and reductions, so that they meet other reshapes, and ops
- * are done in the sizes their operands were made in. Exact. */
+/* Reshapes sink below elementwise ops and reductions:
+ *
+ *   add(reshape(x), reshape(y))   ->   reshape(add(x, y))
+ *   reduce(reshape(x))            ->   reshape(reduce(x))         only dimensions of size 1 changed
+ *
+ * There they meet other reshapes, and ops run over the shapes that their operands were computed in.
+ * Exact. */
 #include "passes/simplify/simplify.h"
 
 static bool is_scalar_fill(const hlo_instr_t *instr) {

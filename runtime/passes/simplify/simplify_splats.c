@@ -1,5 +1,8 @@
-/* Elementwise ops whose operands are broadcasts along the same dimensions are done before the
- * broadcast: fewer elements to compute, the same bits. */
+/* Elementwise ops on broadcasts:
+ *
+ *   add(broadcast(x), broadcast(y))   ->   broadcast(add(x, y))      equal broadcast dimensions
+ *
+ * Fewer elements are computed. Exact. */
 #include "passes/simplify/simplify.h"
 
 static bool is_scalar_fill(const hlo_instr_t *instr) {
@@ -16,7 +19,7 @@ static bool same_broadcast(const hlo_instr_t *a, const hlo_instr_t *b) {
 }
 
 /* The broadcast that the others are like, if not of a scalar; NULL: they do not agree. */
-static hlo_instr_t *model_of(const hlo_instr_t *instr) {
+static hlo_instr_t *find_common_broadcast(const hlo_instr_t *instr) {
   hlo_instr_t *model = NULL;
   for (int k = 0; k < instr->operand_count; k++) {
     hlo_instr_t *operand = instr->operands[k];
@@ -32,9 +35,10 @@ hlo_instr_t *simplify_splats(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *inner[8], *model;
   if (!hlo_op_is(instr->op, OP_ELEMENTWISE) || instr->operand_count > 8 || !instr->shape->rank)
     return NULL;
-  if (!(model = model_of(instr))) return NULL;
+  if (!(model = find_common_broadcast(instr))) return NULL;
   const hlo_shape_t *narrow = model->operands[0]->shape;
-  if (pass_count(narrow) == pass_count(instr->shape) && narrow->rank == instr->shape->rank)
+  if (hlo_shape_elements(narrow) == hlo_shape_elements(instr->shape) &&
+      narrow->rank == instr->shape->rank)
     return NULL;
   for (int k = 0; k < instr->operand_count; k++) {
     hlo_instr_t *operand = instr->operands[k],

@@ -1,4 +1,11 @@
-/* Tuples and their elements, copies, choices that are known. */
+/* Tuples, copies and custom calls without effect:
+ *
+ *   gte(tuple(a, b), 0)              ->   a
+ *   tuple(gte(t, 0), gte(t, 1))      ->   t
+ *   copy(x)                          ->   x          equal layouts
+ *   while whose condition is false   ->   its initial state
+ *
+ * Exact. Ops that change dynamic sizes are left alone. */
 #include "passes/simplify/simplify.h"
 
 static bool layouts_equal(const hlo_shape_t *a, const hlo_shape_t *b) {
@@ -23,7 +30,7 @@ static hlo_instr_t *simplify_tuple(hlo_instr_t *instr) {
   return whole && whole->shape->element_count == instr->operand_count ? whole : NULL;
 }
 
-/* What says something to a partitioner only. */
+/* Custom calls that only annotate for a partitioner. */
 static hlo_instr_t *simplify_custom_call(hlo_instr_t *instr) {
   hr_str_t target = hlo_attr_str(instr, HLO_ATTR_CUSTOM_CALL_TARGET);
   bool is_note = hr_str_is(target, "Sharding") || hr_str_is(target, "xla.sdy.FuncResultSharding");

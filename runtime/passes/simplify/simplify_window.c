@@ -1,6 +1,11 @@
-/* Windows of few places: each place is a slice of the operand, and the slices are combined element
- * by element, so that pooling, running totals of short rows and the like are generated code,
- * together with what is around them. */
+/* Reduce-windows over few positions:
+ *
+ *   reduce-window(x, size=2)       ->   x[0:n:2] op x[1:n:2]
+ *   cumulative sum of a short row  ->   concatenate(x[0], x[0] + x[1], ...)
+ *
+ * The slices are combined element by element, which is generated code and fuses with its
+ * neighbours. Narrow floats are combined in f32 and rounded once at the end, as the reference
+ * kernel does. */
 #include "passes/simplify/simplify.h"
 
 enum {
@@ -42,11 +47,11 @@ static bool has_few_positions(const hlo_instr_t *instr, const hlo_window_t *wind
     positions *= w->size;
     if (positions > MAX_POSITIONS) return false;
   }
-  return pass_count(instr->shape) >= MIN_RESULTS;
+  return hlo_shape_elements(instr->shape) >= MIN_RESULTS;
 }
 
-static hlo_instr_t *padded(pass_rewrite_t *rewrite, hlo_instr_t *x, hlo_instr_t *with,
-                           const hlo_window_t *window) {
+static hlo_instr_t *build_padded(pass_rewrite_t *rewrite, hlo_instr_t *x, hlo_instr_t *with,
+                                 const hlo_window_t *window) {
   hlo_padding_dim_t dims[HLO_MAX_RANK];
   for (int d = 0; d < window->rank; d++)
     dims[d] = (hlo_padding_dim_t){window->dims[d].pad_low, window->dims[d].pad_high, 0};
@@ -72,8 +77,8 @@ static hr_dtype_t computed_type(hlo_opcode_t op, hr_dtype_t dtype) {
   return is_rounded ? hr_dtype_table[dtype].compute : dtype;
 }
 
-static hlo_instr_t *combine(pass_rewrite_t *rewrite, hlo_instr_t *instr, const hlo_window_t *window,
-                            hlo_opcode_t op) {
+static hlo_instr_t *combine_positions(pass_rewrite_t *rewrite, hlo_instr_t *instr,
+                                      const hlo_window_t *window, hlo_opcode_t op) {
   hr_dtype_t dtype = computed_type(op, instr->shape->dtype);
   hlo_builder_t *builder = &rewrite->builder;
   hlo_instr_t *x = hlo_build_convert(builder, instr->operands[0], dtype);
@@ -81,7 +86,7 @@ static hlo_instr_t *combine(pass_rewrite_t *rewrite, hlo_instr_t *instr, const h
   const hlo_shape_t *shape = pass_shape(rewrite, dtype, instr->shape->rank, instr->shape->dims);
   int64_t positions = 1;
   if (!x || !init || !shape) return NULL;
-  if (has_padding(window)) x = padded(rewrite, x, init, window);
+  if (has_padding(window)) x = build_padded(rewrite, x, init, window);
   for (int d = 0; d < window->rank; d++) positions *= window->dims[d].size;
   hlo_instr_t *sum =
       pass_is_neutral(op, init) && op != HLO_ADD ? NULL : pass_build_fill(rewrite, init, shape);
@@ -128,8 +133,9 @@ hlo_instr_t *simplify_window(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
     return NULL;
   if (has_padding(window) && !pass_is_neutral(op, instr->operands[1])) return NULL;
   int d = running_dim(instr, window);
-  if (d >= 0 && window->dims[d].size <= MAX_TOTALS && pass_count(instr->shape) >= MIN_RESULTS)
+  if (d >= 0 && window->dims[d].size <= MAX_TOTALS &&
+      hlo_shape_elements(instr->shape) >= MIN_RESULTS)
     return running_totals(rewrite, instr, d, window->dims[d].pad_high > 0, op);
   if (!has_few_positions(instr, window)) return NULL;
-  return combine(rewrite, instr, window, op);
+  return combine_positions(rewrite, instr, window, op);
 }
