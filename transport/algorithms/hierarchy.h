@@ -41,10 +41,10 @@ hr_status_t tp_machines_of(tp_group_t *group, const tp_machines_t **out_machines
 /* On how many machines its members sit; 1 if nobody knows. */
 int tp_count_machines(const tp_group_t *group);
 
-/* Goes through a transfer in stages: `start` begins what the stage request->round consists of,
- * messages or a transfer request->part, or does nothing; it is called for the next stage when that
- * is over, and sets request->next to NULL in the last one. Transfers of a group take turns, so that
- * all ranks start the parts in the same order. */
+/* Goes through a transfer in stages: `start` begins what the stage request->rounds.number consists
+ * of, messages or a transfer request->state.nested, or does nothing; it is called for the next
+ * stage when that is over, and sets request->hooks.next to NULL in the last one. Transfers of a
+ * group take turns, so that all ranks start the parts in the same order. */
 hr_status_t tp_machines_begin(tp_request_t *request, hr_status_t (*start)(tp_request_t *request));
 
 #endif

@@ -205,7 +205,7 @@ hr_status_t tp_algorithm_start(tp_collective_t collective, tp_request_t *request
   tp_choice_t *choice = &group->choices[collective];
   HR_TRY(tp_shm_group_of(group, &shared));
   scope_t scope = scope_of(group);
-  HR_TRY(renew_choice(choice, collective, &scope, bytes, request->reducer.is_reorderable,
+  HR_TRY(renew_choice(choice, collective, &scope, bytes, request->args.reducer.is_reorderable,
                       group->my_index ? NULL : &group->explained[collective]));
   request->algorithm = (int)(choice->algorithm - algorithms) + 1;
   return choice->algorithm->start(request);
@@ -216,9 +216,9 @@ hr_status_t tp_all_gather(tp_group_t *group, const void *in, size_t size_bytes, 
   hr_assert(group->my_index >= 0);
   tp_request_t *request;
   HR_TRY(tp_request_new(group->owner, group, &request));
-  request->in = in;
-  request->size_bytes = size_bytes;
-  request->out = out;
+  request->args.in = in;
+  request->args.size_bytes = size_bytes;
+  request->args.out = out;
   hr_status_t st = size_bytes ? tp_algorithm_start(TP_ALL_GATHER, request, size_bytes) : NULL;
   return tp_request_started(st, request, out_request);
 }
@@ -228,10 +228,10 @@ static hr_status_t new_reduction(tp_group_t *group, const void *in, void *out, i
   hr_assert(group->my_index >= 0);
   HR_TRY(tp_request_new(group->owner, group, out_request));
   tp_request_t *request = *out_request;
-  request->in = in;
-  request->out = out;
-  request->count = count;
-  request->reducer = *reducer;
+  request->args.in = in;
+  request->args.out = out;
+  request->args.count = count;
+  request->args.reducer = *reducer;
   request->endpoint_thread_only = !reducer->any_thread;
   return NULL;
 }
@@ -267,9 +267,9 @@ hr_status_t tp_all_to_all(tp_group_t *group, const hr_block_t *sends, const hr_b
   hr_assert(group->my_index >= 0);
   tp_request_t *request;
   HR_TRY(tp_request_new(group->owner, group, &request));
-  request->sends = sends;
-  request->recvs = recvs;
-  request->size_bytes = equal_bytes;
+  request->args.sends = sends;
+  request->args.recvs = recvs;
+  request->args.size_bytes = equal_bytes;
   hr_status_t st = tp_algorithm_start(TP_ALL_TO_ALL, request, equal_bytes * (size_t)group->size);
   return tp_request_started(st, request, out_request);
 }
@@ -286,7 +286,7 @@ static hr_status_t start_half(tp_request_t *request, int64_t stream, bool sends,
   tp_choice_t *choice = &groups->permute_choices[sends];
   HR_TRY(renew_choice(choice, TP_PERMUTE, &scope, block->size_bytes, false,
                       self ? NULL : &groups->explained_permutes));
-  request->p2p = (tp_p2p_t){sends, peer, block, pipe};
+  request->args.p2p = (tp_p2p_t){sends, peer, block, pipe};
   return choice->algorithm->start(request);
 }
 

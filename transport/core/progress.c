@@ -23,8 +23,8 @@ struct tp_progress {
 };
 
 static bool has_work(const tp_groups_t *groups) {
-  for (const tp_request_t *request = groups->active; request; request = request->next_active)
-    if (!request->over && !request->endpoint_thread_only) return true;
+  for (const tp_request_t *request = groups->active; request; request = request->links.next_active)
+    if (!request->completion.over && !request->endpoint_thread_only) return true;
   return false;
 }
 

@@ -12,7 +12,7 @@
 #include "transport/shm/shm_group.h"
 
 static char *position_of(const tp_request_t *request, int member) {
-  return request->out + (size_t)member * request->size_bytes;
+  return request->args.out + (size_t)member * request->args.size_bytes;
 }
 
 static bool streams(const tp_shm_op_t *op) {
@@ -22,14 +22,14 @@ static bool streams(const tp_shm_op_t *op) {
 
 static void copy_self_block_in(tp_shm_op_t *op) {
   tp_request_t *request = op->request;
-  tp_shm_copy(position_of(request, op->group->my_index), request->in, request->size_bytes,
+  tp_shm_copy(position_of(request, op->group->my_index), request->args.in, request->args.size_bytes,
               streams(op));
 }
 
 static hr_status_t step_small(tp_shm_op_t *op, bool *out_done) {
   tp_request_t *request = op->request;
   if (!op->steps) {
-    memcpy(tp_shm_small(op, op->group->my_index), request->in, op->size_bytes);
+    memcpy(tp_shm_small(op, op->group->my_index), request->args.in, op->size_bytes);
     tp_shm_signal(op);
     copy_self_block_in(op);
   }
@@ -43,7 +43,8 @@ static hr_status_t step_small(tp_shm_op_t *op, bool *out_done) {
 }
 
 hr_status_t tp_all_gather_shm_small(tp_request_t *request) {
-  tp_shm_begin(request, &request->shm_ops[0], request->group->shm, request->size_bytes, step_small);
+  tp_shm_begin(request, &request->shm_ops[0], request->group->shm, request->args.size_bytes,
+               step_small);
   return NULL;
 }
 
@@ -70,7 +71,7 @@ static void take_all(tp_shm_op_t *op) {
 /* What this member gives itself nobody else reads: it may lie anywhere. */
 static void give_piece(tp_shm_op_t *op, int member, int64_t piece) {
   int size = op->group->size;
-  const char *in = member == op->group->my_index ? op->request->in : tp_shm_in(op, member);
+  const char *in = member == op->group->my_index ? op->request->args.in : tp_shm_in(op, member);
   size_t most = spread_bytes(op), start = (size_t)piece * most, left = op->size_bytes - start;
   size_t at = (size_t)member * op->size_bytes + start;
   for (int i = 0; i < size; i++)
@@ -116,7 +117,7 @@ static hr_status_t copy_out(tp_shm_op_t *op) {
 
 static void copy_in(tp_shm_op_t *op) {
   size_t start = (size_t)op->round * op->chunk_bytes;
-  memcpy(chunk_at(op, op->stage_memory), op->request->in + start, chunk_bytes(op));
+  memcpy(chunk_at(op, op->stage_memory), op->request->args.in + start, chunk_bytes(op));
 }
 
 static hr_status_t step_chunks(tp_shm_op_t *op, bool *out_done) {
@@ -136,11 +137,13 @@ static const char *reachable_in(const tp_shm_op_t *op) {
 static bool publish_buffers(tp_shm_op_t *op) {
   tp_request_t *request = op->request;
   const tp_shm_t *shm = op->group->shm;
-  bool has_in = tp_shm_has(shm, request->in);
-  if (has_in || streams(op)) return tp_shm_publish(op, has_in ? request->in : NULL, request->out);
-  if (!tp_shm_has(shm, request->out)) return tp_shm_publish(op, request->in, request->out);
+  bool has_in = tp_shm_has(shm, request->args.in);
+  if (has_in || streams(op))
+    return tp_shm_publish(op, has_in ? request->args.in : NULL, request->args.out);
+  if (!tp_shm_has(shm, request->args.out))
+    return tp_shm_publish(op, request->args.in, request->args.out);
   copy_self_block_in(op);
-  return tp_shm_publish(op, position_of(request, op->group->my_index), request->out);
+  return tp_shm_publish(op, position_of(request, op->group->my_index), request->args.out);
 }
 
 static hr_status_t publish(tp_shm_op_t *op) {
@@ -148,7 +151,7 @@ static hr_status_t publish(tp_shm_op_t *op) {
     HR_TRY(tp_shm_stage(op, 2 * op->chunk_bytes, &op->stage_memory));
     copy_in(op);
   }
-  tp_shm_share_work(op, streams(op), reachable_in(op), op->request->out);
+  tp_shm_share_work(op, streams(op), reachable_in(op), op->request->args.out);
   tp_shm_signal(op);
   return NULL;
 }
@@ -160,8 +163,9 @@ static hr_status_t step_first(tp_shm_op_t *op, bool *out_done) {
 }
 
 hr_status_t tp_all_gather_shm(tp_request_t *request) {
-  size_t chunk = tp_shm_chunk(request->groups, request->size_bytes);
-  tp_shm_begin(request, &request->shm_ops[0], request->group->shm, request->size_bytes, step_first);
-  request->shm_ops[0].rounds = (int64_t)((request->size_bytes + chunk - 1) / chunk);
+  size_t chunk = tp_shm_chunk(request->groups, request->args.size_bytes);
+  tp_shm_begin(request, &request->shm_ops[0], request->group->shm, request->args.size_bytes,
+               step_first);
+  request->shm_ops[0].rounds = (int64_t)((request->args.size_bytes + chunk - 1) / chunk);
   return NULL;
 }

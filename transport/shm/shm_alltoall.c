@@ -56,7 +56,7 @@ static void publish_sizes(tp_shm_op_t *op) {
   size_t section = section_bytes(request);
   mine->rounds = 1;
   for (int k = 0; k < op->group->size; k++) {
-    mine->to[k] = request->sends[k].size_bytes;
+    mine->to[k] = request->args.sends[k].size_bytes;
     uint64_t rounds = k == op->group->my_index ? 0 : (mine->to[k] + section - 1) / section;
     if (rounds > mine->rounds) mine->rounds = rounds;
   }
@@ -66,7 +66,7 @@ static hr_status_t read_sizes(tp_shm_op_t *op) {
   for (int k = 0; k < op->group->size; k++) {
     HR_TRY(tp_shm_check_member(op, k));
     const sizes_t *theirs = sizes_of(op, k);
-    size_t wanted = op->request->recvs[k].size_bytes;
+    size_t wanted = op->request->args.recvs[k].size_bytes;
     uint64_t sent = theirs->to[op->group->my_index];
     if (sent != wanted)
       return hr_error(HR_DISAGREE, "rank %d sent %llu bytes, want %zu", op->group->ranks[k],
@@ -79,7 +79,7 @@ static hr_status_t read_sizes(tp_shm_op_t *op) {
 static void copy_in(tp_shm_op_t *op) {
   for (int k = 0; k < op->group->size; k++) {
     if (k == op->group->my_index) continue;
-    hr_block_t part = part_of(op, &op->request->sends[k]);
+    hr_block_t part = part_of(op, &op->request->args.sends[k]);
     if (part.size_bytes)
       memcpy(section_at(op->request, op->stage_memory, op->round, k), part.data, part.size_bytes);
   }
@@ -87,14 +87,14 @@ static void copy_in(tp_shm_op_t *op) {
 
 static bool received_streams(const tp_shm_op_t *op) {
   size_t bytes = 0;
-  for (int k = 0; k < op->group->size; k++) bytes += op->request->recvs[k].size_bytes;
+  for (int k = 0; k < op->group->size; k++) bytes += op->request->args.recvs[k].size_bytes;
   return tp_shm_streams(bytes, op->group->size);
 }
 
 /* What a member has for itself; others wait for what came before. */
 static void copy_self_block(tp_shm_op_t *op) {
-  const hr_block_t *send = &op->request->sends[op->group->my_index];
-  tp_shm_copy(op->request->recvs[op->group->my_index].data, send->data, send->size_bytes,
+  const hr_block_t *send = &op->request->args.sends[op->group->my_index];
+  tp_shm_copy(op->request->args.recvs[op->group->my_index].data, send->data, send->size_bytes,
               received_streams(op));
 }
 
@@ -103,7 +103,7 @@ static hr_status_t copy_out(tp_shm_op_t *op) {
   bool streams = received_streams(op);
   for (int i = 1; i < size; i++) {
     int k = (mine + i) % size;
-    hr_block_t part = part_of(op, &op->request->recvs[k]);
+    hr_block_t part = part_of(op, &op->request->args.recvs[k]);
     if (part.size_bytes)
       tp_shm_copy(part.data, section_at(op->request, tp_shm_staged(op, k), op->round, mine),
                   part.size_bytes, streams);
@@ -127,7 +127,7 @@ static bool publish_in_slot(tp_shm_op_t *op) {
   size_t at = tables_bytes(size);
   tp_shm_slot_t *note = tp_shm_slot(op, op->group->my_index);
   for (int k = 0; k < size; k++) {
-    const hr_block_t *block = &op->request->sends[k];
+    const hr_block_t *block = &op->request->args.sends[k];
     if (k == op->group->my_index || !block->size_bytes) continue;
     if (block->size_bytes > TP_SHM_SMALL - at) return false;
     memcpy(note->data + at, block->data, block->size_bytes);
@@ -141,7 +141,7 @@ static bool publish_in_slot(tp_shm_op_t *op) {
 static bool publish_buffers(tp_shm_op_t *op) {
   const tp_shm_t *shm = op->group->shm;
   for (int k = 0; k < op->group->size; k++) {
-    const hr_block_t *block = &op->request->sends[k];
+    const hr_block_t *block = &op->request->args.sends[k];
     if (k == op->group->my_index || !block->size_bytes) continue;
     if (!tp_shm_has(shm, block->data)) return false;
     offsets_of(sizes_of(op, op->group->my_index), op->group->size)[k] =
@@ -155,7 +155,7 @@ static bool publish_targets(tp_shm_op_t *op) {
   const tp_shm_t *shm = op->group->shm;
   uint64_t *targets = targets_of(sizes_of(op, op->group->my_index), op->group->size);
   for (int k = 0; k < op->group->size; k++) {
-    const hr_block_t *block = &op->request->recvs[k];
+    const hr_block_t *block = &op->request->args.recvs[k];
     if (block->size_bytes && !tp_shm_has(shm, block->data)) return false;
     targets[k] = block->size_bytes ? tp_shm_offset(shm, block->data) : 0;
   }
@@ -167,7 +167,7 @@ static bool publish_targets(tp_shm_op_t *op) {
 /* Small blocks, if all have the same size, are received together. */
 static int64_t pieces(const tp_shm_op_t *op, bool is_offered) {
   (void)is_offered;
-  size_t each = op->request->size_bytes, size = (size_t)op->group->size;
+  size_t each = op->request->args.size_bytes, size = (size_t)op->group->size;
   return each && each * size <= PIECE_BYTES ? 1 : (int64_t)size;
 }
 
@@ -177,7 +177,7 @@ static void take_block(tp_shm_op_t *op, int member, int64_t number) {
   tp_shm_t *shm = op->group->shm;
   size_t bytes = sizes_of(op, from)->to[member];
   if (from == member || !bytes) return;
-  char *to = member == mine ? op->request->recvs[from].data
+  char *to = member == mine ? op->request->args.recvs[from].data
                             : tp_shm_at(shm, targets_of(sizes_of(op, member), size)[from]);
   tp_shm_copy(to, tp_shm_at(shm, offsets_of(sizes_of(op, from), size)[member]), bytes,
               received_streams(op));
@@ -217,18 +217,18 @@ static hr_status_t step_first(tp_shm_op_t *op, bool *out_done) {
 /* The lists are the caller's only until the start is over: they are copied. */
 static hr_status_t keep_lists(tp_request_t *request) {
   size_t size = (size_t)request->group->size;
-  HR_TRY(tp_space_reserve(&request->gathered, 2 * size, sizeof(hr_block_t)));
-  hr_block_t *kept = (hr_block_t *)request->gathered.data;
-  memcpy(kept, request->sends, size * sizeof *kept);
-  memcpy(kept + size, request->recvs, size * sizeof *kept);
-  request->sends = kept;
-  request->recvs = kept + size;
+  HR_TRY(tp_space_reserve(&request->memory.gathered, 2 * size, sizeof(hr_block_t)));
+  hr_block_t *kept = (hr_block_t *)request->memory.gathered.data;
+  memcpy(kept, request->args.sends, size * sizeof *kept);
+  memcpy(kept + size, request->args.recvs, size * sizeof *kept);
+  request->args.sends = kept;
+  request->args.recvs = kept + size;
   return NULL;
 }
 
 static hr_status_t prepare(tp_request_t *request) {
-  const hr_block_t *send = &request->sends[request->group->my_index];
-  const hr_block_t *recv = &request->recvs[request->group->my_index];
+  const hr_block_t *send = &request->args.sends[request->group->my_index];
+  const hr_block_t *recv = &request->args.recvs[request->group->my_index];
   if (send->size_bytes != recv->size_bytes)
     return hr_error(HR_DISAGREE, "%zu bytes sent to itself, %zu wanted", send->size_bytes,
                     recv->size_bytes);
@@ -246,8 +246,8 @@ hr_status_t tp_all_to_all_shm(tp_request_t *request) {
 static void give_small(tp_shm_op_t *op) {
   const tp_request_t *request = op->request;
   char *to = tp_shm_small(op, op->group->my_index);
-  for (int k = 0; k < op->group->size; k++, to += request->size_bytes)
-    memcpy(to, request->sends[k].data, request->size_bytes);
+  for (int k = 0; k < op->group->size; k++, to += request->args.size_bytes)
+    memcpy(to, request->args.sends[k].data, request->args.size_bytes);
 }
 
 static hr_status_t take_small(tp_shm_op_t *op) {
@@ -256,8 +256,9 @@ static hr_status_t take_small(tp_shm_op_t *op) {
   HR_TRY(tp_shm_check_sizes(op));
   for (int k = 0; k < op->group->size; k++)
     if (k != mine)
-      memcpy(request->recvs[k].data, tp_shm_small(op, k) + (size_t)mine * request->size_bytes,
-             request->size_bytes);
+      memcpy(request->args.recvs[k].data,
+             tp_shm_small(op, k) + (size_t)mine * request->args.size_bytes,
+             request->args.size_bytes);
   return NULL;
 }
 
@@ -272,9 +273,9 @@ static hr_status_t step_small(tp_shm_op_t *op, bool *out_done) {
 }
 
 hr_status_t tp_all_to_all_shm_small(tp_request_t *request) {
-  if (!request->size_bytes) return tp_all_to_all_shm(request); /* sizes may differ */
+  if (!request->args.size_bytes) return tp_all_to_all_shm(request); /* sizes may differ */
   HR_TRY(prepare(request));
   tp_shm_begin(request, &request->shm_ops[0], request->group->shm,
-               request->size_bytes * (size_t)request->group->size, step_small);
+               request->args.size_bytes * (size_t)request->group->size, step_small);
   return NULL;
 }

@@ -180,7 +180,7 @@ void tp_shm_begin(tp_request_t *request, tp_shm_op_t *op, tp_shm_group_t *group,
   op->request = request, op->group = group, op->step = step;
   op->number = group->next_op++;
   op->size_bytes = size_bytes, op->chunk_bytes = tp_shm_chunk(request->groups, size_bytes);
-  request->poll = tp_shm_poll;
+  request->hooks.poll = tp_shm_poll;
 }
 
 static void start_op(tp_shm_op_t *op) {

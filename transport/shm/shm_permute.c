@@ -38,7 +38,7 @@ static hr_status_t send_chunks(tp_shm_op_t *op, bool *out_done) {
     if (op->round >= 2 &&
         !tp_shm_member_signaled(op, RECEIVER, op->first + (uint64_t)op->round - 1))
       return NULL;
-    hr_block_t part = part_of(op, op->request->in);
+    hr_block_t part = part_of(op, op->request->args.in);
     memcpy(chunk_at(op, op->stage_memory), part.data, part.size_bytes);
     tp_shm_signal(op);
   }
@@ -71,7 +71,7 @@ static hr_status_t send_all(tp_shm_op_t *op, bool *out_done) {
 static hr_status_t step_send(tp_shm_op_t *op, bool *out_done) {
   if (!note_is_free(op)) return NULL;
   tp_shm_publish_size(op);
-  tp_shm_publish(op, op->request->in, NULL);
+  tp_shm_publish(op, op->request->args.in, NULL);
   return send_all(op, out_done);
 }
 
@@ -86,9 +86,9 @@ static hr_status_t check_size(const tp_shm_op_t *op) {
 static hr_block_t first_part(tp_shm_op_t *op, const char **out_from) {
   bool whole = tp_shm_slot(op, SENDER)->is_shared;
   *out_from = whole ? tp_shm_in(op, SENDER) : chunk_at(op, tp_shm_staged(op, SENDER));
-  if (!whole) return part_of(op, op->request->out);
+  if (!whole) return part_of(op, op->request->args.out);
   op->rounds = 1;
-  return (hr_block_t){op->request->out, op->size_bytes};
+  return (hr_block_t){op->request->args.out, op->size_bytes};
 }
 
 static bool streams(const tp_shm_op_t *op) {
@@ -102,7 +102,7 @@ static hr_status_t step_recv(tp_shm_op_t *op, bool *out_done) {
     if (!tp_shm_member_signaled(op, SENDER, op->first + (uint64_t)op->round + 1)) return NULL;
     if (op->round) {
       from = chunk_at(op, tp_shm_staged(op, SENDER));
-      part = part_of(op, op->request->out);
+      part = part_of(op, op->request->args.out);
     } else {
       HR_TRY(check_size(op));
       part = first_part(op, &from);
@@ -157,12 +157,12 @@ static hr_status_t synchronize(tp_shm_op_t *op, bool *out_done) {
 static hr_status_t step_ssend(tp_shm_op_t *op, bool *out_done) {
   if (!note_is_free(op)) return NULL;
   tp_shm_publish_size(op);
-  tp_shm_publish(op, op->request->in, NULL);
+  tp_shm_publish(op, op->request->args.in, NULL);
   return synchronize(op, out_done);
 }
 
 static hr_status_t step_recv_ssend(tp_shm_op_t *op, bool *out_done) {
-  tp_shm_publish(op, NULL, op->request->out);
+  tp_shm_publish(op, NULL, op->request->args.out);
   return synchronize(op, out_done);
 }
 
@@ -172,7 +172,7 @@ static hr_status_t step_send_small(tp_shm_op_t *op, bool *out_done) {
   *out_done = note_is_free(op);
   if (!*out_done) return NULL;
   tp_shm_publish_size(op);
-  memcpy(tp_shm_small(op, SENDER), op->request->in, op->size_bytes);
+  memcpy(tp_shm_small(op, SENDER), op->request->args.in, op->size_bytes);
   tp_shm_signal(op);
   return NULL;
 }
@@ -181,7 +181,7 @@ static hr_status_t step_recv_small(tp_shm_op_t *op, bool *out_done) {
   *out_done = tp_shm_member_signaled(op, SENDER, 1);
   if (!*out_done) return NULL;
   HR_TRY(check_size(op));
-  memcpy(op->request->out, tp_shm_small(op, SENDER), op->size_bytes);
+  memcpy(op->request->args.out, tp_shm_small(op, SENDER), op->size_bytes);
   tp_shm_signal(op);
   return NULL;
 }
@@ -195,16 +195,16 @@ static tp_shm_step_fn step_of(const tp_shm_group_t *pipe, const hr_block_t *bloc
 }
 
 hr_status_t tp_permute_shm(tp_request_t *request) {
-  const hr_block_t *block = request->p2p.block;
-  bool sends = request->p2p.sends;
+  const hr_block_t *block = request->args.p2p.block;
+  bool sends = request->args.p2p.sends;
   tp_shm_op_t *op = &request->shm_ops[sends ? 0 : 1];
   size_t chunk = tp_shm_chunk(request->groups, block->size_bytes);
   if (sends)
-    request->in = block->data;
+    request->args.in = block->data;
   else
-    request->out = block->data;
-  tp_shm_begin(request, op, request->p2p.pipe, block->size_bytes,
-               step_of(request->p2p.pipe, block, sends));
+    request->args.out = block->data;
+  tp_shm_begin(request, op, request->args.p2p.pipe, block->size_bytes,
+               step_of(request->args.p2p.pipe, block, sends));
   op->is_early = sends;
   op->rounds = (int64_t)((block->size_bytes + chunk - 1) / chunk);
   return NULL;
