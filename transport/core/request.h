@@ -158,7 +158,7 @@ struct tp_request {
   tp_request_memory_t memory;
 
   /* Not cleared for a new transfer, except for the ops' groups: large, and set when used. */
-  tp_shm_op_t shm_ops[2]; /* the second: receiving half of a permute that also sends */
+  tp_shm_op_t shm_ops[2]; /* [0]: the collective, or what a permute sends; [1]: what it receives */
   tp_fold_t fold;
 };
 
