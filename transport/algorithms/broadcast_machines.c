@@ -7,7 +7,7 @@ enum { AT_THE_ROOT, BETWEEN, ELSEWHERE };
 
 static hr_status_t start_part(tp_request_t *request) {
   const tp_machines_t *machines = request->group->parts;
-  int root = (int)request->args.count, home = machines->machine_of[root];
+  int root = request->args.root, home = machines->machine_of[root];
   bool is_home = machines->my_machine == home;
   if (request->rounds.number == ELSEWHERE) request->hooks.next = NULL;
   if (request->rounds.number == BETWEEN) {

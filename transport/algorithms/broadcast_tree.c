@@ -15,7 +15,7 @@ static int distance_to_parent(int relative, int size) {
 }
 
 static hr_status_t send_to_children(tp_request_t *request) {
-  int size = request->group->size, root = (int)request->args.count;
+  int size = request->group->size, root = request->args.root;
   int relative = (request->group->my_index - root + size) % size;
   request->hooks.next = NULL;
   for (int distance = distance_to_parent(relative, size) / 2; distance; distance /= 2)
@@ -26,7 +26,7 @@ static hr_status_t send_to_children(tp_request_t *request) {
 }
 
 hr_status_t tp_broadcast_tree(tp_request_t *request) {
-  int size = request->group->size, root = (int)request->args.count;
+  int size = request->group->size, root = request->args.root;
   int relative = (request->group->my_index - root + size) % size;
   if (relative == 0) return send_to_children(request);
   int parent = relative - distance_to_parent(relative, size);
@@ -63,7 +63,7 @@ hr_status_t tp_broadcast(tp_group_t *group, int root, void *data, size_t size_by
   HR_TRY(tp_request_new(group->owner, group, &request));
   request->args.out = data;
   request->args.size_bytes = size_bytes;
-  request->args.count = root;
+  request->args.root = root;
   hr_status_t st = group->size > 1 ? tp_algorithm_start(TP_BROADCAST, request, size_bytes) : NULL;
   return tp_request_started(st, request, out_request);
 }

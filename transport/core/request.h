@@ -125,6 +125,7 @@ typedef struct tp_request_args {
   const hr_block_t *sends; /* all-to-all: valid only while the transfer is being started */
   const hr_block_t *recvs;
   tp_p2p_t p2p;  /* permute: the direction that is being started */
+  int root;      /* broadcast: index of the member that has the data */
   int64_t count; /* reductions: elements per member */
   hr_reducer_t reducer;
 } tp_request_args_t;

@@ -184,8 +184,8 @@ static int64_t piece_count(const tp_shm_op_t *op) {
   return most < 1 ? 1 : most;
 }
 
-static int64_t pieces(const tp_shm_op_t *op, bool is_offered) {
-  (void)is_offered;
+static int64_t pieces(const tp_shm_op_t *op, bool shares_work) {
+  (void)shares_work;
   int64_t longest = slice_of(op->request, op->request->args.count, 0).count, most = piece_count(op);
   return (longest + most - 1) / most;
 }

@@ -125,14 +125,14 @@ static hr_status_t step_chunks(tp_shm_op_t *op, bool *out_done) {
 static bool publish_in_slot(tp_shm_op_t *op) {
   int size = op->group->size;
   size_t at = tables_bytes(size);
-  tp_shm_slot_t *note = tp_shm_slot(op, op->group->my_index);
+  tp_shm_slot_t *slot = tp_shm_slot(op, op->group->my_index);
   for (int k = 0; k < size; k++) {
     const hr_block_t *block = &op->request->args.sends[k];
     if (k == op->group->my_index || !block->size_bytes) continue;
     if (block->size_bytes > TP_SHM_SMALL - at) return false;
-    memcpy(note->data + at, block->data, block->size_bytes);
+    memcpy(slot->data + at, block->data, block->size_bytes);
     offsets_of(sizes_of(op, op->group->my_index), size)[k] =
-        tp_shm_offset(op->group->shm, note->data + at);
+        tp_shm_offset(op->group->shm, slot->data + at);
     at += block->size_bytes;
   }
   return true;
@@ -165,8 +165,8 @@ static bool publish_targets(tp_shm_op_t *op) {
 #define PIECE_BYTES ((size_t)64 << 10)
 
 /* Small blocks, if all have the same size, are received together. */
-static int64_t pieces(const tp_shm_op_t *op, bool is_offered) {
-  (void)is_offered;
+static int64_t pieces(const tp_shm_op_t *op, bool shares_work) {
+  (void)shares_work;
   size_t each = op->request->args.size_bytes, size = (size_t)op->group->size;
   return each && each * size <= PIECE_BYTES ? 1 : (int64_t)size;
 }
@@ -195,10 +195,10 @@ static hr_status_t publish(tp_shm_op_t *op) {
   bool has_offsets = op->group->size <= MAX_WITH_OFFSETS;
   op->in_slot = has_offsets && publish_in_slot(op);
   bool is_shared = op->in_slot || (has_offsets && publish_buffers(op));
-  tp_shm_slot_t *note = tp_shm_slot(op, op->group->my_index);
-  note->is_shared = is_shared;
-  note->is_offered = op->request->groups->endpoint->oversubscribed && is_shared && !op->in_slot &&
-                     !received_streams(op) && publish_targets(op);
+  tp_shm_slot_t *slot = tp_shm_slot(op, op->group->my_index);
+  slot->is_shared = is_shared;
+  slot->shares_work = op->request->groups->endpoint->oversubscribed && is_shared && !op->in_slot &&
+                      !received_streams(op) && publish_targets(op);
   publish_sizes(op);
   if (!is_shared) {
     HR_TRY(tp_shm_stage(op, stage_bytes(op), &op->stage_memory));
@@ -243,14 +243,14 @@ hr_status_t tp_all_to_all_shm(tp_request_t *request) {
 
 /* --- small: all blocks are in the note, one after the other --- */
 
-static void give_small(tp_shm_op_t *op) {
+static void write_small(tp_shm_op_t *op) {
   const tp_request_t *request = op->request;
   char *to = tp_shm_small(op, op->group->my_index);
   for (int k = 0; k < op->group->size; k++, to += request->args.size_bytes)
     memcpy(to, request->args.sends[k].data, request->args.size_bytes);
 }
 
-static hr_status_t take_small(tp_shm_op_t *op) {
+static hr_status_t read_small(tp_shm_op_t *op) {
   const tp_request_t *request = op->request;
   int mine = op->group->my_index;
   HR_TRY(tp_shm_check_sizes(op));
@@ -264,12 +264,12 @@ static hr_status_t take_small(tp_shm_op_t *op) {
 
 static hr_status_t step_small(tp_shm_op_t *op, bool *out_done) {
   if (!op->steps) {
-    give_small(op);
+    write_small(op);
     tp_shm_signal(op);
     copy_self_block(op);
   }
   *out_done = tp_shm_all_signaled(op, 1);
-  return *out_done ? take_small(op) : NULL;
+  return *out_done ? read_small(op) : NULL;
 }
 
 hr_status_t tp_all_to_all_shm_small(tp_request_t *request) {

@@ -6,13 +6,9 @@
 
 #include "transport/shm/shm_group.h"
 
-static char *chunk_at(const tp_shm_op_t *op, char *staged) {
-  return staged + (size_t)(op->round & 1) * op->chunk_bytes;
-}
-
 static void copy_chunk(tp_shm_op_t *op, char *staged, bool into_stage) {
   size_t chunk = op->chunk_bytes, start = (size_t)op->round * chunk, left = op->size_bytes - start;
-  char *shared = chunk_at(op, staged), *own = op->request->args.out + start;
+  char *shared = tp_shm_chunk_at(op, staged), *own = op->request->args.out + start;
   if (left > chunk) left = chunk;
   if (into_stage)
     memcpy(shared, own, left);
@@ -52,7 +48,7 @@ static hr_status_t sync_root(tp_shm_op_t *op, int root) {
 }
 
 static hr_status_t step_other(tp_shm_op_t *op, bool *out_done) {
-  int root = (int)op->request->args.count;
+  int root = op->request->args.root;
   for (; op->round < op->rounds; op->round++) {
     if (!tp_shm_member_signaled(op, root, (uint64_t)op->round + 1)) return NULL;
     if (!op->round) HR_TRY(sync_root(op, root));
@@ -66,7 +62,7 @@ static hr_status_t step_other(tp_shm_op_t *op, bool *out_done) {
 
 hr_status_t tp_broadcast_shm(tp_request_t *request) {
   size_t chunk = tp_shm_chunk(request->groups, request->args.size_bytes);
-  bool is_root = request->group->my_index == (int)request->args.count;
+  bool is_root = request->group->my_index == request->args.root;
   tp_shm_begin(request, &request->shm_ops[0], request->group->shm, request->args.size_bytes,
                is_root ? step_root : step_other);
   request->shm_ops[0].rounds = (int64_t)((request->args.size_bytes + chunk - 1) / chunk);

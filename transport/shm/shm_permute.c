@@ -19,10 +19,6 @@ static hr_block_t part_of(const tp_shm_op_t *op, const char *data) {
   return (hr_block_t){(char *)data + start, left < chunk ? left : chunk};
 }
 
-static char *chunk_at(const tp_shm_op_t *op, char *staged) {
-  return staged + (size_t)(op->round & 1) * op->chunk_bytes;
-}
-
 static size_t stage_bytes(const tp_shm_op_t *op) {
   size_t chunk = op->chunk_bytes;
   return op->rounds > 1 ? 2 * chunk : op->size_bytes;
@@ -39,7 +35,7 @@ static hr_status_t send_chunks(tp_shm_op_t *op, bool *out_done) {
         !tp_shm_member_signaled(op, RECEIVER, op->first + (uint64_t)op->round - 1))
       return NULL;
     hr_block_t part = part_of(op, op->request->args.in);
-    memcpy(chunk_at(op, op->stage_memory), part.data, part.size_bytes);
+    memcpy(tp_shm_chunk_at(op, op->stage_memory), part.data, part.size_bytes);
     tp_shm_signal(op);
   }
   return wait_for_receiver(op, out_done);
@@ -48,12 +44,13 @@ static hr_status_t send_chunks(tp_shm_op_t *op, bool *out_done) {
 /* Has the receiver read the note that this transfer is to have: was it through with the one that
  * had it before when the next one began? The line of its counter is looked at as seldom as can be:
  * it is in another processor's cache. */
-static bool note_is_free(tp_shm_op_t *op) {
+static bool slot_is_free(tp_shm_op_t *op) {
   tp_shm_group_t *pipe = op->group;
   uint64_t base = pipe->bases[(op->number + 1) & (pipe->slot_count - 1)];
   if (pipe->receiver_steps >= base) return true;
   if (!tp_shm_member_reached(op, RECEIVER, base)) return false;
-  pipe->receiver_steps = atomic_load_explicit(&pipe->lines[RECEIVER]->count, memory_order_acquire);
+  pipe->receiver_steps =
+      atomic_load_explicit(&pipe->members[RECEIVER]->count, memory_order_acquire);
   return true;
 }
 
@@ -69,7 +66,7 @@ static hr_status_t send_all(tp_shm_op_t *op, bool *out_done) {
 }
 
 static hr_status_t step_send(tp_shm_op_t *op, bool *out_done) {
-  if (!note_is_free(op)) return NULL;
+  if (!slot_is_free(op)) return NULL;
   tp_shm_publish_size(op);
   tp_shm_publish(op, op->request->args.in, NULL);
   return send_all(op, out_done);
@@ -85,7 +82,7 @@ static hr_status_t check_size(const tp_shm_op_t *op) {
 /* The sender has come: it has put its first chunk there, or all is where it was. */
 static hr_block_t first_part(tp_shm_op_t *op, const char **out_from) {
   bool whole = tp_shm_slot(op, SENDER)->is_shared;
-  *out_from = whole ? tp_shm_in(op, SENDER) : chunk_at(op, tp_shm_staged(op, SENDER));
+  *out_from = whole ? tp_shm_in(op, SENDER) : tp_shm_chunk_at(op, tp_shm_staged(op, SENDER));
   if (!whole) return part_of(op, op->request->args.out);
   op->rounds = 1;
   return (hr_block_t){op->request->args.out, op->size_bytes};
@@ -101,7 +98,7 @@ static hr_status_t step_recv(tp_shm_op_t *op, bool *out_done) {
     hr_block_t part;
     if (!tp_shm_member_signaled(op, SENDER, op->first + (uint64_t)op->round + 1)) return NULL;
     if (op->round) {
-      from = chunk_at(op, tp_shm_staged(op, SENDER));
+      from = tp_shm_chunk_at(op, tp_shm_staged(op, SENDER));
       part = part_of(op, op->request->args.out);
     } else {
       HR_TRY(check_size(op));
@@ -149,13 +146,13 @@ static hr_status_t synchronize(tp_shm_op_t *op, bool *out_done) {
   op->step = wait_for_copy;
   op->pieces = 1;
   if (op->group->my_index == SENDER) tp_shm_signal(op);
-  tp_shm_count_piece(op, &op->group->block->taken, 2, &before);
+  tp_shm_count_piece(op, &op->group->control->pieces_taken, 2, &before);
   if (before) HR_TRY(copy_for_both(op));
   return op->step(op, out_done);
 }
 
 static hr_status_t step_ssend(tp_shm_op_t *op, bool *out_done) {
-  if (!note_is_free(op)) return NULL;
+  if (!slot_is_free(op)) return NULL;
   tp_shm_publish_size(op);
   tp_shm_publish(op, op->request->args.in, NULL);
   return synchronize(op, out_done);
@@ -169,7 +166,7 @@ static hr_status_t step_recv_ssend(tp_shm_op_t *op, bool *out_done) {
 /* --- small --- */
 
 static hr_status_t step_send_small(tp_shm_op_t *op, bool *out_done) {
-  *out_done = note_is_free(op);
+  *out_done = slot_is_free(op);
   if (!*out_done) return NULL;
   tp_shm_publish_size(op);
   memcpy(tp_shm_small(op, SENDER), op->request->args.in, op->size_bytes);

@@ -103,8 +103,8 @@ static int64_t piece_count(const tp_request_t *request) {
   return most < 1 ? 1 : most;
 }
 
-static int64_t pieces(const tp_shm_op_t *op, bool is_offered) {
-  (void)is_offered;
+static int64_t pieces(const tp_shm_op_t *op, bool shares_work) {
+  (void)shares_work;
   int64_t most = piece_count(op->request);
   return (op->request->args.count + most - 1) / most;
 }
