@@ -1,3 +1,12 @@
+/* Requests: their pool, rounds of messages, progress, completion.
+ *
+ * A request advances (advance_request) in one of two ways: by rounds, in which the messages posted
+ * by the algorithm are awaited in order and hooks.next posts the next round; or by polling an
+ * algorithm in shared memory (hooks.poll). All active requests are in a list, which every wait
+ * advances, so that a rank that waits for one transfer still does its part in the others. A failure
+ * cancels the request's messages; its status is kept until the request is waited for.
+ * All of this runs with the lock of progress.h held. `completion.over` alone may be read without.
+ */
 #include "transport/core/request.h"
 
 #include <stddef.h>
@@ -11,7 +20,7 @@
 #include "transport/core/progress.h"
 #include "transport/shm/shm_group.h"
 
-/* --- delays --- */
+/* --- random delays, for tests --- */
 
 static uint32_t delay_most_ms;
 
@@ -41,8 +50,8 @@ static void clear_request(tp_request_t *request, tp_groups_t *groups, tp_group_t
   request->tag = TP_TAG_CLASS_PERMUTE;
 }
 
-static hr_status_t take_request(tp_groups_t *groups, tp_group_t *group,
-                                tp_request_t **out_request) {
+static hr_status_t acquire_request(tp_groups_t *groups, tp_group_t *group,
+                                   tp_request_t **out_request) {
   tp_request_t *request = groups->free_requests;
   if (delay_most_ms) delay_start(groups->endpoint->rank);
   if (request) {
@@ -55,7 +64,8 @@ static hr_status_t take_request(tp_groups_t *groups, tp_group_t *group,
   clear_request(request, groups, group);
   request->links.next_active = groups->active;
   request->links.link = &groups->active;
-  if (request->links.next_active) request->links.next_active->links.link = &request->links.next_active;
+  if (request->links.next_active)
+    request->links.next_active->links.link = &request->links.next_active;
   groups->active = request;
   if (group) request->tag = group->tag_base | group->transfers++ % (1u << TP_TAG_COUNT_BITS);
   *out_request = request;
@@ -64,22 +74,22 @@ static hr_status_t take_request(tp_groups_t *groups, tp_group_t *group,
 
 hr_status_t tp_request_new(tp_groups_t *groups, tp_group_t *group, tp_request_t **out_request) {
   tp_progress_lock(groups);
-  hr_status_t st = take_request(groups, group, out_request);
+  hr_status_t st = acquire_request(groups, group, out_request);
   if (st) tp_progress_unlock(groups);
   return st;
 }
 
-static void move_on(tp_request_t *request);
+static void advance_request(tp_request_t *request);
 
-/* What can be done at once is: others may be waiting for it. How that ended is told when the
- * transfer is waited for. */
-static void begin_to_move(tp_request_t *request) {
+/* Does the part of a transfer in shared memory that needs no other rank, since peers may wait for
+ * it already. A failure is reported when the transfer is waited for. */
+static void advance_at_start(tp_request_t *request) {
   tp_groups_t *groups = request->groups;
-  bool looked = groups->is_polling;
+  bool was_polling = groups->is_polling;
   if (!request->hooks.poll) return;
   groups->is_polling = true;
-  move_on(request);
-  groups->is_polling = looked;
+  advance_request(request);
+  groups->is_polling = was_polling;
 }
 
 hr_status_t tp_request_started(hr_status_t st, tp_request_t *request, tp_request_t **out_request) {
@@ -88,7 +98,7 @@ hr_status_t tp_request_started(hr_status_t st, tp_request_t *request, tp_request
     tp_request_cancel(request);
   else
     *out_request = request;
-  if (!st) begin_to_move(request);
+  if (!st) advance_at_start(request);
   tp_progress_unlock(groups);
   return st;
 }
@@ -134,7 +144,7 @@ static hr_status_t reserve_posted(tp_request_t *request) {
   return NULL;
 }
 
-/* Ranks of this machine are reached through its memory. */
+/* Ranks of this machine are reached through shared memory. */
 static tp_endpoint_t *endpoint_to(const tp_request_t *request, int rank) {
   const tp_groups_t *groups = request->groups;
   return groups->p2p && groups->shm->local_of[rank] >= 0 ? groups->p2p : groups->endpoint;
@@ -214,7 +224,7 @@ static hr_status_t test_round(tp_request_t *request, bool *out_done) {
   return NULL;
 }
 
-static hr_status_t advance(tp_request_t *request, bool *out_done) {
+static hr_status_t advance_rounds(tp_request_t *request, bool *out_done) {
   if (request->hooks.poll) {
     bool shared;
     HR_TRY(request->hooks.poll(request, &shared));
@@ -231,7 +241,7 @@ static hr_status_t advance(tp_request_t *request, bool *out_done) {
   }
 }
 
-static void drop_messages(tp_request_t *request) {
+static void cancel_messages(tp_request_t *request) {
   for (int i = request->rounds.awaited; i < request->rounds.posted_count; i++) {
     tp_posted_t *posted = &request->rounds.posted[i];
     posted->endpoint->vtable->cancel(posted->endpoint, posted->message);
@@ -246,20 +256,20 @@ uint64_t tp_request_over_ns(const tp_request_t *request) {
   return request->completion.over ? request->completion.over_ns : 0;
 }
 
-/* As far as it goes without waiting. That it is over is told at the very end: some ask without the
- * lock. */
-static void move_on(tp_request_t *request) {
+/* Advances a request as far as it goes without waiting. Release: threads that read `over` without
+ * the lock see status and time. */
+static void advance_request(tp_request_t *request) {
   bool over = false;
   if (request->completion.over) return;
-  request->completion.status = advance(request, &over);
-  if (request->completion.status) drop_messages(request);
+  request->completion.status = advance_rounds(request, &over);
+  if (request->completion.status) cancel_messages(request);
   if (!over && !request->completion.status) return;
   if (request->groups->notes_times) request->completion.over_ns = hr_clock_ns();
   atomic_store_explicit(&request->completion.over, true, memory_order_release);
 }
 
 static hr_status_t test_request(tp_request_t *request, bool *out_done) {
-  move_on(request);
+  advance_request(request);
   *out_done = request->completion.over;
   if (!request->completion.over) return NULL;
   hr_status_t st = request->completion.status;
@@ -280,7 +290,7 @@ void tp_request_cancel(tp_request_t *request) {
   if (!request) return;
   tp_groups_t *groups = request->groups;
   tp_progress_lock(groups);
-  drop_messages(request);
+  cancel_messages(request);
   hr_status_release(request->completion.status);
   request->completion.status = NULL;
   request_free(request);
@@ -289,7 +299,7 @@ void tp_request_cancel(tp_request_t *request) {
 
 void tp_requests_progress_from(tp_groups_t *groups, bool endpoint_thread_only) {
   for (tp_request_t *request = groups->active; request; request = request->links.next_active)
-    if (endpoint_thread_only || !request->endpoint_thread_only) move_on(request);
+    if (endpoint_thread_only || !request->endpoint_thread_only) advance_request(request);
 }
 
 void tp_requests_progress(tp_groups_t *groups) {
