@@ -1,3 +1,8 @@
+/* The header of an array is a Python dictionary of three entries in any order, padded so that the
+ * data is aligned. Native row-major data is used in place, in the mapped file; big-endian or
+ * column-major arrays, and narrow types whose unused bits must be cleared, are converted. An
+ * archive
+ * (.npz) is a zip file of such arrays. */
 #include "io/npy.h"
 
 #include <stdlib.h>

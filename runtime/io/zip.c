@@ -1,3 +1,7 @@
+/* Reading: finds the end record from the back of the file, follows it to the directory (or through
+ * the zip64 records), and indexes the members by name. All offsets come from the file and are
+ * checked against its size. Writing: members are stored as they come, aligned by an extra field;
+ * the directory follows, with zip64 records where 32 bits do not suffice. */
 #include "io/zip.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+/* The machines of a group, computed once from the machine numbers of the ranks, and the driver of
+ * transfers in stages. Stages of one transfer are chained by hooks.next; transfers of a group wait
+ * for each other by number (op_number), because nested transfers must start in one order on all
+ * ranks. */
 #include "transport/algorithms/hierarchy.h"
 
 /* A stream of this group's own: other groups may have the same members on a machine. */

@@ -1,3 +1,5 @@
+/* Channel messages are rounds of synchronous sends or receives of one request, tagged with the
+ * channel's number. */
 #include "transport/core/tp_channel.h"
 
 #include "transport/core/request.h"

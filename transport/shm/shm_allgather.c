@@ -1,5 +1,5 @@
 /* All-gather in shared memory: every member copies a chunk in, and then everybody's chunks out.
- * Small ones go through the notes beside the counters. Cost: one step a chunk; each process moves
+ * Small ones go through the heads and slots. Cost: one step a chunk; each process moves
  * its own bytes once, and all members' once.
  *
  * Arrays: if what all members give and get lies in shared memory anyway, nothing is copied in. Each

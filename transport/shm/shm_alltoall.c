@@ -1,12 +1,13 @@
 /* All-to-all in shared memory: every member copies in a part of what it has for each, and takes out
- * what the others have for it. The notes say how much each sends to each, and so how many rounds
- * there are for all. Cost: one step a round; each process moves its bytes once in, and once out.
+ * what the others have for it. The slots hold the table of sizes, from which
+ * all members compute the same number of rounds. Cost: one step a round; each process moves its
+ * bytes once in, and once out.
  *
  * Small, of equal sizes: every member leaves what it has for the others beside its counter. Cost:
  * one step.
  *
- * Arrays: if what all members send lies in shared memory anyway, or fits into their notes, each
- * takes it from there. Cost: 2 steps, 1 for what is in notes; each process moves its bytes once. */
+ * Arrays: if what all members send lies in shared memory anyway, or fits into their slots, each
+ * reads it there. Cost: 2 steps, 1 for data in slots; each process moves its bytes once. */
 #include <string.h>
 
 #include "transport/shm/shm_group.h"
@@ -14,8 +15,9 @@
 #define SECTIONS_OF \
   ((size_t)4 << 20) /* every rank's arrays may have other sizes, but sections are the same */
 
-typedef struct sizes { /* in a note: sizes, then the places of what is sent and of what is received,
-                          if there is room */
+/* Tables in a slot: sizes of the blocks for each member; then, if there is room (MAX_WITH_OFFSETS
+ * members), their offsets, and the offsets of the blocks that are received. */
+typedef struct sizes {
   uint64_t rounds;
   uint64_t to[];
 } sizes_t;
@@ -121,7 +123,7 @@ static hr_status_t step_chunks(tp_shm_op_t *op, bool *out_done) {
 
 /* --- arrays --- */
 
-/* What little there is for the others goes into the note, behind the tables. */
+/* Copies small blocks for the others into the slot, after the tables. False: they do not fit. */
 static bool publish_in_slot(tp_shm_op_t *op) {
   int size = op->group->size;
   size_t at = tables_bytes(size);
@@ -241,7 +243,7 @@ hr_status_t tp_all_to_all_shm(tp_request_t *request) {
   return NULL;
 }
 
-/* --- small: all blocks are in the note, one after the other --- */
+/* --- small: all blocks are in the slot, one after the other --- */
 
 static void write_small(tp_shm_op_t *op) {
   const tp_request_t *request = op->request;

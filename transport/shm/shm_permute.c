@@ -1,10 +1,10 @@
 /* Point to point in shared memory: the sender copies a chunk in, the receiver copies it out, at the
  * same time with two buffers between them. Each pair of ranks and stream has a pipe of its own; the
- * sender is done when the receiver is. Small ones lie in the note, and the sender goes on at once:
- * it waits only for a note that has yet to be read. Where processes compete for processors there
- * are more of them, and who runs gets further before another one must. Cost: one step a chunk; the
- * bytes move once in and once out, both ends working at once. If the sender's array lies in shared
- * memory anyway the receiver copies it from there, whole: one step, and the bytes move once. Where
+ * sender is done when the receiver is. Small ones lie in the slot, and the sender goes on at once:
+ * it waits only for a slot that has yet to be read. On an oversubscribed machine there are more
+ * slots, so that a process gets further in its time slice. Cost: one step a chunk; the bytes move
+ * once in and once out, both ends working at once. If the sender's array lies in shared memory
+ * anyway the receiver copies it from there, whole: one step, and the bytes move once. Where
  * processes compete for processors, and both arrays do, the one who comes second copies, and
  * neither has to run again for it. */
 #include <string.h>
@@ -41,9 +41,9 @@ static hr_status_t send_chunks(tp_shm_op_t *op, bool *out_done) {
   return wait_for_receiver(op, out_done);
 }
 
-/* Has the receiver read the note that this transfer is to have: was it through with the one that
- * had it before when the next one began? The line of its counter is looked at as seldom as can be:
- * it is in another processor's cache. */
+/* Whether the receiver has read the slot for this transfer: its count has reached the start of the
+ * transfer after the one that used the slot last. The counter is read as rarely as possible,
+ * because its cache line is in another processor's cache. */
 static bool slot_is_free(tp_shm_op_t *op) {
   tp_shm_group_t *pipe = op->group;
   uint64_t base = pipe->bases[(op->number + 1) & (pipe->slot_count - 1)];
@@ -79,7 +79,8 @@ static hr_status_t check_size(const tp_shm_op_t *op) {
                   (unsigned long long)sent, op->size_bytes);
 }
 
-/* The sender has come: it has put its first chunk there, or all is where it was. */
+/* Destination and source of the first copy, after the sender's first step: a staged chunk, or the
+ * whole shared array. */
 static hr_block_t first_part(tp_shm_op_t *op, const char **out_from) {
   bool whole = tp_shm_slot(op, SENDER)->is_shared;
   *out_from = whole ? tp_shm_in(op, SENDER) : tp_shm_chunk_at(op, tp_shm_staged(op, SENDER));
@@ -111,12 +112,12 @@ static hr_status_t step_recv(tp_shm_op_t *op, bool *out_done) {
   return NULL;
 }
 
-/* --- who comes second copies --- */
+/* --- oversubscribed: the second of the two to arrive copies --- */
 
 enum {
   OUTCOME_COPIED = 1,
-  OUTCOME_OUT_OF_REACH = 2
-}; /* for who comes second; as done pieces of the block */
+  OUTCOME_OUT_OF_REACH = 2 /* an array is private */
+};                         /* what the second one did, told to the first in pieces_done */
 
 static hr_status_t copy_for_both(tp_shm_op_t *op) {
   bool reaches = tp_shm_slot(op, SENDER)->is_shared && tp_shm_slot(op, RECEIVER)->is_shared;

@@ -11,7 +11,7 @@
 
 #include "transport/shm/shm_group.h"
 
-/* --- small: the whole array is in the note --- */
+/* --- small: the whole array is in the slot --- */
 
 static hr_status_t reduce_notes(tp_shm_op_t *op) {
   tp_request_t *request = op->request;
