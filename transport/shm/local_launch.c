@@ -1,6 +1,6 @@
 /* Worlds of processes on one machine that `hlorun -n` starts without MPI: the parent creates the
- * shared memory file and hands its descriptor and the ranks to the children in environment
- * variables; the endpoint of a child is the shared-memory transport alone. */
+ * shared memory file and hands its descriptor and the ranks to the children in an environment
+ * variable; the endpoint of a child is the shared-memory transport alone. */
 #include "transport/shm/local_launch.h"
 
 #include <fcntl.h>

@@ -1,10 +1,10 @@
 /* All-reduce in shared memory.
  *
- * Small: every member leaves its elements beside its counter, and adds up everybody's.
+ * Small: every member publishes its elements in its head or slot, and reduces those of all.
  * Cost: one step; p times the bytes read and added by each.
  *
- * Chunks: the array goes through staging memory that stays in the caches, a chunk at a time, in
- * turns of two buffers:
+ * Chunks: the array goes through staging memory that stays in the caches, a chunk at a time,
+ * double-buffered:
  *
  *   copy in    my chunk to my staging memory                 n bytes
  *   reduce     my slice of the chunk over all members        n bytes read, n/p added and written
@@ -16,17 +16,17 @@
  * Arrays: if all members' arrays lie in shared memory anyway (tp_alloc), each reduces its slice of
  * all of them, and writes the sums right into everybody's results, a block at a time that stays in
  * the first cache. Where results are in the operands' places, each line of memory is read once and
- * written once. Whether they do is told first. Cost: 2 steps; n bytes read, n/p added, n bytes
+ * written once. Cost: 2 steps; n bytes read, n/p added, n bytes
  * written. */
 #include <string.h>
 
 #include "transport/shm/shm_group.h"
 
-#define SPREAD_BYTES ((size_t)64 << 10) /* reduced at a time, and written to all */
+#define REDUCED_BYTES ((size_t)64 << 10) /* reduced at a time, and written to all */
 
 /* --- small --- */
 
-static hr_status_t reduce_notes(tp_request_t *request, tp_shm_op_t *op) {
+static hr_status_t reduce_small(tp_request_t *request, tp_shm_op_t *op) {
   int size = op->group->size;
   const char *in[size];
   HR_TRY(tp_shm_check_sizes(op));
@@ -42,7 +42,7 @@ static hr_status_t step_small(tp_shm_op_t *op, bool *out_done) {
     tp_shm_signal(op);
   }
   *out_done = tp_shm_all_signaled(op, 1);
-  return *out_done ? reduce_notes(request, op) : NULL;
+  return *out_done ? reduce_small(request, op) : NULL;
 }
 
 hr_status_t tp_all_reduce_shm_small(tp_request_t *request) {
@@ -180,7 +180,7 @@ static hr_status_t reduce_block(tp_shm_op_t *op, size_t offset, int64_t count) {
 
 /* Elements of a piece of a member's slice. */
 static int64_t piece_count(const tp_shm_op_t *op) {
-  int64_t most = (int64_t)(SPREAD_BYTES / op->request->args.reducer.element_bytes);
+  int64_t most = (int64_t)(REDUCED_BYTES / op->request->args.reducer.element_bytes);
   return most < 1 ? 1 : most;
 }
 
@@ -235,7 +235,7 @@ hr_status_t tp_all_reduce_shm(tp_request_t *request) {
   size_t each = request->args.reducer.element_bytes;
   if (request->args.reducer.acc_bytes)
     HR_TRY(tp_space_reserve(&request->memory.scratch, 1, TP_SHM_WIDE));
-  HR_TRY(tp_space_reserve(&request->memory.gathered, 1, SPREAD_BYTES + each));
+  HR_TRY(tp_space_reserve(&request->memory.gathered, 1, REDUCED_BYTES + each));
   request->state.segment = chunk_count(request);
   tp_shm_begin(request, &request->shm_ops[0], request->group->shm,
                (size_t)request->args.count * each, step_first);
