@@ -61,10 +61,10 @@ struct tp_shm_op {
   uint32_t number; /* among the group's transfers */
   bool is_started; /* all earlier transfers of the group are over */
   bool is_done;
-  bool
-      is_early; /* the slot may still be read by an earlier transfer: the size is published later */
-  bool in_slot; /* payload lies in the slot, which peers may read for longer than staging memory */
-  uint64_t base;   /* group's step count when the op started */
+  /* The slot may still be read by an earlier transfer: the step function publishes the size. */
+  bool is_early;
+  bool in_slot;  /* payload lies in the slot, which peers may read for longer than staging memory */
+  uint64_t base; /* group's step count when the op started */
   uint64_t steps;  /* steps done by this process in this op */
   uint64_t wanted; /* step count last waited for */
   size_t size_bytes;

@@ -3,7 +3,7 @@
  * Cost: one step a part; each process moves its array once, and reads as much. Two buffers: when a
  * member begins a part, all have come to the one before, so nobody reads the one before that.
  *
- * Small: every member leaves its array beside its counter. Cost: one step.
+ * Small: every member publishes its array in its head or slot. Cost: one step.
  *
  * Arrays: if all members' arrays lie in shared memory anyway, each reduces its part of them where
  * they are. Cost: 2 steps; each process reads as much as its array has. */
@@ -13,7 +13,7 @@
 
 /* --- small: the whole array is in the slot --- */
 
-static hr_status_t reduce_notes(tp_shm_op_t *op) {
+static hr_status_t reduce_small(tp_shm_op_t *op) {
   tp_request_t *request = op->request;
   int size = op->group->size;
   const char *in[size];
@@ -30,7 +30,7 @@ static hr_status_t step_small(tp_shm_op_t *op, bool *out_done) {
     tp_shm_signal(op);
   }
   *out_done = tp_shm_all_signaled(op, 1);
-  return *out_done ? reduce_notes(op) : NULL;
+  return *out_done ? reduce_small(op) : NULL;
 }
 
 hr_status_t tp_reduce_scatter_shm_small(tp_request_t *request) {
@@ -48,7 +48,7 @@ static size_t part_bytes(const tp_request_t *request) {
   return ((size_t)request->state.segment * request->args.reducer.element_bytes + 63) / 64 * 64;
 }
 
-/* Where the memory of a member has what member `to` reduces. */
+/* The part for member `to` in a member's staging memory. */
 static char *part_at(const tp_request_t *request, char *staged, int64_t round, int to) {
   return staged +
          ((size_t)(round & 1) * (size_t)request->group->size + (size_t)to) * part_bytes(request);
