@@ -1,3 +1,7 @@
+/* An arena is a list of blocks, the current one first; allocation advances an offset in it. Blocks
+ * double in size from 16 KiB to 4 MiB; a larger request gets a block of its own. Rewinding to a
+ * mark frees the blocks begun since, except the first. Fenced arenas give each allocation a block
+ * between guard pages. */
 #include "base/arena.h"
 
 #include <stdio.h>

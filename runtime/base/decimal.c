@@ -1,3 +1,6 @@
+/* Correctly rounded decimals: one of at most 19 digits and a power of ten up to 10^22 is a single
+ * multiplication or division of two exact doubles; all others go to strtod, which expects the
+ * process to have LC_NUMERIC "C". */
 #include "base/decimal.h"
 
 #include <math.h>
@@ -7,16 +10,13 @@
 
 #include "base/mem.h"
 
-/* A decimal of at most 19 digits and a small power of ten is one multiplication or division of two
- * exact doubles, hence rounded right; others go through strtod. */
-
 #define EXACT_POWERS 22 /* 10^22 is the largest power of ten that a double holds exactly */
 
 static const double powers[EXACT_POWERS + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                                 1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                                 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-/* False if the decimal is not of the easy kind. */
+/* False if the decimal needs more than one rounding. */
 static bool easy_double(const char *text, size_t size, double *out_value, bool *out_exact) {
   size_t at = 0;
   bool negative = *text == '-';

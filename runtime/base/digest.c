@@ -1,3 +1,6 @@
+/* BLAKE2b with 16-byte digests (RFC 7693, sections 2 and 3; no key), and SipHash-1-3 (Aumasson and
+ * Bernstein 2012) under a secret of the process. Words are read as the machine stores them: digests
+ * are those of the RFC on little-endian machines only. */
 #include "base/digest.h"
 #include "base/clock.h"
 
@@ -15,8 +18,8 @@ static const uint64_t initial[8] = {
     0x510e527fade682d1u, 0x9b05688c2b3e6c1fu, 0x1f83d9abfb41bd6bu, 0x5be0cd19137e2179u,
 };
 
-/* The order in which a round takes the words of a block; rounds 10 and 11 are rounds 0 and 1 again.
- */
+/* Permutations of the words of a block, one a round (RFC 7693, 2.7); rounds 10 and 11 use the first
+ * two again. */
 static const uint8_t schedule[10][16] = {
     {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
     {14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3},
@@ -33,7 +36,7 @@ static const uint8_t schedule[10][16] = {
 static uint64_t rotate_right(uint64_t x, int by) { return x >> by | x << (64 - by); }
 static uint64_t rotate_left(uint64_t x, int by) { return x << by | x >> (64 - by); }
 
-static void mix(uint64_t v[16], int a, int b, int c, int d, uint64_t x, uint64_t y) {
+static void mix_words(uint64_t v[16], int a, int b, int c, int d, uint64_t x, uint64_t y) {
   v[a] += v[b] + x;
   v[d] = rotate_right(v[d] ^ v[a], 32);
   v[c] += v[d];
@@ -53,10 +56,10 @@ static void compress(hr_digest_state_t *state, const unsigned char *block, bool 
   if (is_last) v[14] = ~v[14];
   for (int round = 0; round < 12; round++) {
     const uint8_t *s = schedule[round % 10];
-    for (int i = 0; i < 4; i++) mix(v, i, 4 + i, 8 + i, 12 + i, m[s[2 * i]], m[s[2 * i + 1]]);
+    for (int i = 0; i < 4; i++) mix_words(v, i, 4 + i, 8 + i, 12 + i, m[s[2 * i]], m[s[2 * i + 1]]);
     for (int i = 0; i < 4; i++)
-      mix(v, i, 4 + (i + 1) % 4, 8 + (i + 2) % 4, 12 + (i + 3) % 4, m[s[8 + 2 * i]],
-          m[s[9 + 2 * i]]);
+      mix_words(v, i, 4 + (i + 1) % 4, 8 + (i + 2) % 4, 12 + (i + 3) % 4, m[s[8 + 2 * i]],
+                m[s[9 + 2 * i]]);
   }
   for (int i = 0; i < 8; i++) state->chain[i] ^= v[i] ^ v[8 + i];
 }
@@ -64,30 +67,31 @@ static void compress(hr_digest_state_t *state, const unsigned char *block, bool 
 void hr_digest_start(hr_digest_state_t *state) {
   memset(state, 0, sizeof *state);
   memcpy(state->chain, initial, sizeof initial);
-  state->chain[0] ^= 0x01010000 ^ DIGEST_BYTES; /* no key, one leaf */
+  state->chain[0] ^= 0x01010000 ^ DIGEST_BYTES; /* parameter block: no key, one leaf */
 }
 
-/* The last block is held back, however full: it is hashed otherwise. */
+/* A full buffer is hashed only when more bytes come: the last block is compressed with its own
+ * flag. */
 void hr_digest_add(hr_digest_state_t *state, const void *bytes, size_t size_bytes) {
   const unsigned char *at = bytes;
   while (size_bytes) {
-    if (state->held_bytes == BLOCK_BYTES) {
+    if (state->buffered_bytes == BLOCK_BYTES) {
       state->hashed_bytes += BLOCK_BYTES;
-      compress(state, state->cleanups, false);
-      state->held_bytes = 0;
+      compress(state, state->buffer, false);
+      state->buffered_bytes = 0;
     }
-    size_t room = BLOCK_BYTES - state->held_bytes, part = size_bytes < room ? size_bytes : room;
-    memcpy(state->cleanups + state->held_bytes, at, part);
-    state->held_bytes += part;
+    size_t room = BLOCK_BYTES - state->buffered_bytes, part = size_bytes < room ? size_bytes : room;
+    memcpy(state->buffer + state->buffered_bytes, at, part);
+    state->buffered_bytes += part;
     at += part;
     size_bytes -= part;
   }
 }
 
 hr_digest_t hr_digest_end(hr_digest_state_t *state) {
-  memset(state->cleanups + state->held_bytes, 0, BLOCK_BYTES - state->held_bytes);
-  state->hashed_bytes += state->held_bytes;
-  compress(state, state->cleanups, true);
+  memset(state->buffer + state->buffered_bytes, 0, BLOCK_BYTES - state->buffered_bytes);
+  state->hashed_bytes += state->buffered_bytes;
+  compress(state, state->buffer, true);
   return (hr_digest_t){{state->chain[0], state->chain[1]}};
 }
 
@@ -108,7 +112,7 @@ void hr_digest_text(hr_digest_t digest, char text[HR_DIGEST_TEXT]) {
 static uint64_t secret[2];
 static pthread_once_t secret_once = PTHREAD_ONCE_INIT;
 
-/* Where the system has no random numbers to give, times and addresses are better than nothing. */
+/* Early in boot the kernel may have no random numbers yet: time, process and address then serve. */
 static void make_secret(void) {
   if (getrandom(secret, sizeof secret, GRND_NONBLOCK) == (ssize_t)sizeof secret) return;
   uint64_t guess[] = {hr_clock_realtime_ns(), (uint64_t)getpid(), (uintptr_t)&secret_once};

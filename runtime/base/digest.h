@@ -1,6 +1,6 @@
-/* Hashes that nobody can steer: BLAKE2b (RFC 7693), by which files and agreements of processes are
- * named, and SipHash-1-3 under a secret of the process, by which tables spread names that a
- * program's text chooses. */
+/* Cryptographic hashes: BLAKE2b (RFC 7693), which names files, programs and agreements of
+ * processes; SipHash-1-3 under a secret of the process, for hash tables whose keys come from a
+ * program's text. Thread:  any; a state belongs to one thread at a time. */
 #ifndef HR_BASE_DIGEST_H
 #define HR_BASE_DIGEST_H
 
@@ -10,18 +10,18 @@
 
 #define HR_DIGEST_TEXT 33 /* bytes of a digest as text, with the NUL */
 
-/* 128 bits. Two texts of equal digest take 2^64 attempts to find. */
+/* 128 bits: a collision takes about 2^64 attempts. */
 typedef struct hr_digest {
   uint64_t words[2];
 } hr_digest_t;
 
-/* hr_digest_start, hr_digest_add for each piece, hr_digest_end: of the pieces one after the other.
- */
+/* Incremental hashing: hr_digest_start, hr_digest_add for each piece, hr_digest_end. Pieces are
+ * concatenated. */
 typedef struct hr_digest_state {
-  uint64_t chain[8];
-  uint64_t hashed_bytes;
-  size_t held_bytes;
-  unsigned char cleanups[128];
+  uint64_t chain[8];         /* chaining value */
+  uint64_t hashed_bytes;     /* compressed into chain */
+  size_t buffered_bytes;     /* in buffer */
+  unsigned char buffer[128]; /* the last block so far */
 } hr_digest_state_t;
 
 void hr_digest_start(hr_digest_state_t *state);
@@ -35,10 +35,9 @@ static inline bool hr_digest_equal(hr_digest_t a, hr_digest_t b) {
 /* 32 hexadecimal digits, as other tools print BLAKE2b of 16 bytes. */
 void hr_digest_text(hr_digest_t digest, char text[HR_DIGEST_TEXT]);
 
-/* A hash for tables of this process: other processes, and other runs, have other ones. Thread: any.
- */
+/* Keyed hash for tables: differs between processes and runs. */
 uint64_t hr_hash_secret(const void *bytes, size_t size_bytes);
-/* A number of this process that nobody knows: the seed of other hashes for tables. */
+/* Secret seed of this process, for other hashes of tables. */
 uint64_t hr_hash_seed(void);
 
 #endif

@@ -1,3 +1,6 @@
+/* Libraries opened on first use by dlopen, from a list of file names in order of preference, once
+ * each, under a lock. Environment variables that a library reads when it is loaded (its threads,
+ * its core type) are set around the call. */
 #include "base/dl.h"
 
 #include <dlfcn.h>

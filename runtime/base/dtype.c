@@ -1,3 +1,7 @@
+/* Conversions of narrow floats. Every FLOAT format is described by its numbers of exponent and
+ * mantissa bits, bias and special values (formats); encode and decode work on any of them, rounding
+ * once, to nearest even. Whole arrays of 8 bits and fewer are decoded by table; f16 and bf16 have
+ * loops that the compiler vectorises. */
 #include "base/dtype.h"
 #include "base/clones.h"
 

@@ -1,3 +1,7 @@
+/* Guarded blocks: each has pages of its own between two PROT_NONE pages. An access beyond a block
+ * faults; the signal handler finds the block by its address and names the instruction that runs.
+ * The part of a page that alignment leaves over holds a pattern, compared by hr_fence_check. Freed
+ * blocks are kept for reuse in lists by number of pages, because mmap is slow. */
 #include "base/fence.h"
 
 #include <errno.h>

@@ -1,3 +1,7 @@
+/* Atomic replacement of files: the bytes go to a temporary file in the target's folder, which is
+ * flushed by fsync and renamed over the target. Names of temporary files are random and created
+ * with O_EXCL | O_NOFOLLOW, so that nobody can prepare them. Symbolic links to the target are
+ * followed only if this user or root owns them. */
 #include "base/file.h"
 
 #include <ctype.h>

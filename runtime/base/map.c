@@ -1,3 +1,6 @@
+/* Open addressing with linear probing; the table doubles when it is three quarters full; no
+ * deletion. Keys are hashed by SipHash under the process's secret. hr_hash_bytes is the fast,
+ * public hash, for numbers that all processes must agree on. */
 #include "base/map.h"
 
 #include <string.h>

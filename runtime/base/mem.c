@@ -1,3 +1,5 @@
+/* Counting wrappers around aligned allocation. Fault injection compares the number of the
+ * allocation with fail_at. */
 #include "base/mem.h"
 
 #include <stdatomic.h>

@@ -1,3 +1,5 @@
+/* A parser of options and a printer of help, both driven by options.def: short and long options,
+ * "--name=value" and "--name value", nearest names by edit distance for unknown ones. */
 #include "base/options.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* A string builder. A failed allocation is remembered (`failed`) and reported once, by
+ * hr_strbuf_finish, so that callers can print without checking each call. */
 #include "base/text.h"
 
 #include <stdio.h>

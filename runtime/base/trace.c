@@ -1,3 +1,5 @@
+/* A ring of events that is overwritten from its start when full. Spans are named once, and written
+ * by one thread; worker slices are written by their workers and collected after each loop. */
 #include "base/trace.h"
 
 #include "base/mem.h"

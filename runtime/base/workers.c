@@ -1,3 +1,9 @@
+/* A pool of threads for parallel loops. A loop (region) is published by incrementing `generation`,
+ * on which idle workers spin and then sleep (futex). Workers join through `door`, a counter with an
+ * OPEN bit: the caller closes it when no chunk is left and waits only for those that have joined,
+ * so that a worker that sleeps, or whose core is busy, delays nobody. Chunks are handed out by an
+ * atomic counter (dynamic self-scheduling). Cost: about a microsecond a loop while the workers
+ * spin. */
 #include "base/workers.h"
 
 #include <linux/futex.h>

@@ -116,15 +116,15 @@ static void read_header(hr_str_t text, cli_case_t *one) {
 /* A program that names no grid may have arrays for several processes: the largest RANK in names
  * such as out0@RANK. */
 static hr_status_t read_ranks(const char *arrays, int *world) {
-  read_npz_t npz;
-  hr_status_t st = read_npz_open(arrays, &npz);
-  for (size_t i = 0; !st && i < read_npz_count(&npz); i++) {
-    hr_str_t name = read_npz_name(&npz, i);
+  npz_t npz;
+  hr_status_t st = npz_open(arrays, &npz);
+  for (size_t i = 0; !st && i < npz_count(&npz); i++) {
+    hr_str_t name = npz_name(&npz, i);
     const char *at = memchr(name.data, '@', name.size);
     int rank = at ? atoi(at + 1) : -1;
     if (rank >= *world && rank < INT16_MAX) *world = rank + 1;
   }
-  read_npz_deinit(&npz);
+  npz_deinit(&npz);
   return st;
 }
 

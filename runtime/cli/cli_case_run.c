@@ -47,18 +47,18 @@ static hr_status_t read_inputs(case_run_t *run) {
 }
 
 static hr_status_t compare_results(case_run_t *run, hr_strbuf_t *text) {
-  read_npz_t npz;
+  npz_t npz;
   cli_expectation_t expectation = {.npz = &npz,
                                    .rank = hlorun_client_rank(run->client),
                                    .mark_rank = hlorun_client_world_size(run->client) > 1,
                                    .tolerance = run->tolerance};
   int bad = 0;
-  hr_status_t st = read_npz_open(run->one->arrays, &npz);
+  hr_status_t st = npz_open(run->one->arrays, &npz);
   if (!st) st = cli_results_compare(&expectation, &run->interface, run->results, text, &bad);
   if (!st && bad)
     st = hr_error(HR_MISMATCH, "%d of %d results out of tolerance", bad,
                   run->interface.result_count);
-  read_npz_deinit(&npz);
+  npz_deinit(&npz);
   return st;
 }
 

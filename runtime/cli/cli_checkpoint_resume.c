@@ -191,41 +191,41 @@ static hr_status_t find_newest(resume_t *resume, bool *out_found) {
 
 /* --- its values --- */
 
-static hr_status_t find_array(const read_npz_t *npz, const char *path, const char *name,
-                              read_npy_t *out_npy) {
+static hr_status_t find_array(const npz_t *npz, const char *path, const char *name,
+                              npy_t *out_npy) {
   bool found;
-  HR_TRY(read_npz_find(npz, name, &found, out_npy));
+  HR_TRY(npz_find(npz, name, &found, out_npy));
   return found ? NULL
                : hr_error(HR_INVALID,
                           "%s has no array %s: it is of another program, or of another --carry",
                           path, name);
 }
 
-static hr_status_t read_value(const cli_checkpoint_t *checkpoint, const read_npz_t *npz,
+static hr_status_t read_value(const cli_checkpoint_t *checkpoint, const npz_t *npz,
                               const char *path, int param, hlo_value_t **values) {
   char name[32];
-  read_npy_t npy;
+  npy_t npy;
   hlo_value_t *value;
   cli_arg_t slot = {checkpoint->from.signature, false, param};
   snprintf(name, sizeof name, "in%d", param);
   HR_TRY(find_array(npz, path, name, &npy));
   hr_status_t st = cli_value_from_npy(name, &npy, &slot, &value);
-  read_npy_deinit(&npy);
+  npy_deinit(&npy);
   HR_TRY(st);
   hlo_value_release(values[param]);
   values[param] = value;
   return NULL;
 }
 
-static hr_status_t read_state(const cli_checkpoint_t *checkpoint, const read_npz_t *npz,
+static hr_status_t read_state(const cli_checkpoint_t *checkpoint, const npz_t *npz,
                               const char *path) {
-  read_npy_t npy;
+  npy_t npy;
   hlo_value_t *state = NULL;
   HR_TRY(find_array(npz, path, "state", &npy));
-  hr_status_t st = read_npy_is(&npy, HR_U8)
-                       ? read_npy_value(&npy, HR_U8, &state)
+  hr_status_t st = npy_is(&npy, HR_U8)
+                       ? npy_value(&npy, HR_U8, &state)
                        : hr_error(HR_INVALID, "%s: the state is no list of bytes", path);
-  read_npy_deinit(&npy);
+  npy_deinit(&npy);
   if (!st) st = hlorun_program_load_state(checkpoint->from.program, state);
   hlo_value_release(state);
   return st;
@@ -241,10 +241,9 @@ static bool is_carried(const cli_checkpoint_t *checkpoint, hr_str_t name) {
 }
 
 /* What was carried once and is not now begins anew, from --input. */
-static void warn_of_unused(const cli_checkpoint_t *checkpoint, const read_npz_t *npz,
-                           const char *path) {
-  for (size_t i = 0; i < read_npz_count(npz) && checkpoint->rank == 0; i++) {
-    hr_str_t name = read_npz_name(npz, i);
+static void warn_of_unused(const cli_checkpoint_t *checkpoint, const npz_t *npz, const char *path) {
+  for (size_t i = 0; i < npz_count(npz) && checkpoint->rank == 0; i++) {
+    hr_str_t name = npz_name(npz, i);
     if (!is_carried(checkpoint, name))
       fprintf(stderr, "warning: %s has %.*s, which --carry does not name: it is not used\n", path,
               HR_STR_ARGS(name));
@@ -255,18 +254,18 @@ static hr_status_t read_values(resume_t *resume, hlo_value_t **values) {
   const cli_checkpoint_t *checkpoint = resume->checkpoint;
   char step[CLI_STEP_NAME], file[CLI_STEP_NAME];
   const char *path;
-  read_npz_t npz;
+  npz_t npz;
   int rank;
   HR_TRY(find_old_rank(checkpoint, &resume->manifest, &rank));
   cli_step_name(step, resume->manifest.step);
   cli_rank_file(file, rank);
   HR_TRY(hr_arena_printf(resume->arena, &path, "%s/%s/%s", checkpoint->folder.path, step, file));
-  hr_status_t st = read_npz_open_bytes(path, resume->bytes, &npz);
+  hr_status_t st = npz_open_bytes(path, resume->bytes, &npz);
   for (size_t i = 0; i < checkpoint->from.carry->count && !st; i++)
     st = read_value(checkpoint, &npz, path, checkpoint->from.carry->data[i].in, values);
   if (!st) st = read_state(checkpoint, &npz, path);
   if (!st) warn_of_unused(checkpoint, &npz, path);
-  read_npz_deinit(&npz);
+  npz_deinit(&npz);
   return st;
 }
 

@@ -35,7 +35,7 @@ static hr_status_t write_arrays(const cli_checkpoint_t *checkpoint, const cli_fo
   hr_buffer_t *written;
   cli_rank_file(name, checkpoint->rank);
   HR_TRY(cli_folder_create(folder, name, true, &file));
-  HR_TRY(read_zip_begin(file, &writer));
+  HR_TRY(zip_begin(file, &writer));
   HR_TRY(zip_finish(writer, add_arrays(checkpoint, writer, &sum->values_hash)));
   HR_TRY(cli_folder_map(folder, name, &written));
   cli_sum_of(written, sum);

@@ -39,8 +39,8 @@ struct cli_feed {
 
 /* --- opening --- */
 
-static hr_status_t check_set(const fed_param_t *fed, const read_npy_t *npy, int batch_dim) {
-  bool fits = read_npy_is(npy, fed->shape->dtype) && npy->rank == fed->shape->rank;
+static hr_status_t check_set(const fed_param_t *fed, const npy_t *npy, int batch_dim) {
+  bool fits = npy_is(npy, fed->shape->dtype) && npy->rank == fed->shape->rank;
   for (int d = 0; fits && d < npy->rank; d++)
     fits = d == batch_dim || npy->dims[d] == fed->shape->dims[d];
   if (fits) return NULL;
@@ -48,7 +48,7 @@ static hr_status_t check_set(const fed_param_t *fed, const read_npy_t *npy, int 
   return hr_error(
       HR_USAGE,
       "--feed %s is %s; parameter %d is %s (%s in files), and only dimension %d may differ",
-      fed->label, read_npy_text(npy, found), fed->param, hlo_shape_text(fed->shape, wanted),
+      fed->label, npy_text(npy, found), fed->param, hlo_shape_text(fed->shape, wanted),
       hr_dtype_table[fed->shape->dtype].npy_descr, batch_dim);
 }
 
@@ -105,11 +105,11 @@ static hr_status_t add_param(cli_feed_t *feed, const char *text, const cli_signa
   const char *file;
   HR_TRY(parse_feed(text, signature, feed, &fed, &file));
   HR_TRY(HR_VEC_RESERVE(&feed->params, feed->params.count + 1));
-  read_npy_t npy;
+  npy_t npy;
   HR_TRY(cli_npy_open(file, &npy));
   hr_status_t st = check_set(&fed, &npy, feed->batch_dim);
-  if (!st) st = read_npy_rows(&npy, fed.shape->dtype, &fed.set);
-  read_npy_deinit(&npy);
+  if (!st) st = npy_rows(&npy, fed.shape->dtype, &fed.set);
+  npy_deinit(&npy);
   HR_TRY(st);
   HR_VEC_PUSH(&feed->params, fed);
   int64_t examples = fed.set->dims[feed->batch_dim], batch;

@@ -26,11 +26,11 @@ static void replace_value(hlo_value_t **slot, hlo_value_t *value) {
 }
 
 /* Arrays in0, in1@2, ... that the program has no parameter for. */
-static hr_status_t check_names(const read_npz_t *npz, int param_count, int rank) {
-  for (size_t i = 0; i < read_npz_count(npz); i++) {
+static hr_status_t check_names(const npz_t *npz, int param_count, int rank) {
+  for (size_t i = 0; i < npz_count(npz); i++) {
     int k, of_rank;
     char text[64];
-    snprintf(text, sizeof text, "%.*s", HR_STR_ARGS(read_npz_name(npz, i)));
+    snprintf(text, sizeof text, "%.*s", HR_STR_ARGS(npz_name(npz, i)));
     int named = sscanf(text, "in%d@%d", &k, &of_rank);
     if (named == 2 && of_rank != rank)
       continue; /* of another process, whose program may be another */
@@ -41,7 +41,7 @@ static hr_status_t check_names(const read_npz_t *npz, int param_count, int rank)
   return NULL;
 }
 
-static hr_status_t move_arrays(const read_npz_t *npz, const cli_signature_t *signature, int rank,
+static hr_status_t move_arrays(const npz_t *npz, const cli_signature_t *signature, int rank,
                                hlo_value_t **values, int *out_found) {
   *out_found = 0;
   HR_TRY(check_names(npz, signature->param_count, rank));
@@ -58,10 +58,10 @@ static hr_status_t move_arrays(const read_npz_t *npz, const cli_signature_t *sig
 
 hr_status_t cli_inputs_from_npz(const char *path, const cli_signature_t *signature, int rank,
                                 hlo_value_t **values, int *out_found) {
-  read_npz_t npz;
-  hr_status_t st = read_npz_open(path, &npz);
+  npz_t npz;
+  hr_status_t st = npz_open(path, &npz);
   if (!st) st = move_arrays(&npz, signature, rank, values, out_found);
-  read_npz_deinit(&npz);
+  npz_deinit(&npz);
   return st;
 }
 
@@ -97,10 +97,10 @@ static hr_status_t take_single(const char *text, const cli_signature_t *signatur
                     hlo_shape_text(shape, found));
   hlo_value_t *value;
   if (cli_npy_is_named(rest)) {
-    read_npy_t npy;
+    npy_t npy;
     HR_TRY(cli_npy_open(rest, &npy));
     hr_status_t st = cli_value_from_npy(rest, &npy, &(cli_arg_t){signature, false, (int)k}, &value);
-    read_npy_deinit(&npy);
+    npy_deinit(&npy);
     HR_TRY(hr_status_note(st, "while reading parameter %ld", k));
   } else {
     HR_TRY(value_from_text(rest, (int)k, shape, &value));

@@ -174,10 +174,10 @@ static hr_status_t compare_one(const cli_expectation_t *expectation, int k,
 }
 
 /* Arrays out0, out1@3, ... that the program has no result for. */
-static hr_status_t check_names(const read_npz_t *npz, int result_count, int rank, int *out_named) {
+static hr_status_t check_names(const npz_t *npz, int result_count, int rank, int *out_named) {
   *out_named = 0;
-  for (size_t i = 0; i < read_npz_count(npz); i++) {
-    hr_str_t name = read_npz_name(npz, i);
+  for (size_t i = 0; i < npz_count(npz); i++) {
+    hr_str_t name = npz_name(npz, i);
     int k, of_rank;
     char text[64];
     snprintf(text, sizeof text, "%.*s", HR_STR_ARGS(name));

@@ -15,7 +15,7 @@ hr_status_t cli_results_write(hlorun_client_t *client, const char *path, int cou
 
 /* Expected results and the form of the report. */
 typedef struct cli_expectation {
-  const read_npz_t *npz;
+  const npz_t *npz;
   int rank;
   bool mark_rank; /* lines say "out0@3" */
   bool all_lines; /* lines for arrays within tolerance, too */

@@ -259,18 +259,18 @@ static hr_status_t compare_results(run_t *run, const char *path) {
                                    .mark_rank = run->world > 1,
                                    .all_lines = true,
                                    .tolerance = cli_tolerance_from_options(run->options)};
-  read_npz_t npz;
+  npz_t npz;
   hr_strbuf_t mine, all;
   hr_strbuf_init(&mine);
   hr_strbuf_init(&all);
   int bad = 0;
   expectation.npz = &npz;
-  hr_status_t st = read_npz_open(path, &npz);
+  hr_status_t st = npz_open(path, &npz);
   if (!st) st = cli_results_compare(&expectation, &run->signature, run->results, &mine, &bad);
   if (!st && bad)
     st = hr_error(HR_MISMATCH, "%d of %d results out of tolerance", bad,
                   run->signature.result_count);
-  read_npz_deinit(&npz);
+  npz_deinit(&npz);
   hr_status_t reported = cli_gather_text(run->client, &mine, &all);
   if (!reported && run->rank == 0) reported = cli_print(&all);
   hr_strbuf_deinit(&mine);

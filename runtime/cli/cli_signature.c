@@ -67,23 +67,23 @@ bool cli_npy_is_named(const char *text) {
   return strstr(text, ".npz:") || (size >= 4 && strcmp(text + size - 4, ".npy") == 0);
 }
 
-hr_status_t cli_npy_open(const char *file, read_npy_t *out_npy) {
+hr_status_t cli_npy_open(const char *file, npy_t *out_npy) {
   const char *mark = strstr(file, ".npz:");
-  if (!mark) return read_npy_open(file, out_npy);
+  if (!mark) return npy_open(file, out_npy);
   char path[4096];
   if (mark + 4 - file >= (ptrdiff_t)sizeof path)
     return hr_error(HR_USAGE, "the path %s is too long", file);
   snprintf(path, sizeof path, "%.*s", (int)(mark + 4 - file), file);
-  read_npz_t npz;
+  npz_t npz;
   bool found = false;
-  hr_status_t st = read_npz_open(path, &npz);
-  if (!st) st = read_npz_find(&npz, mark + 5, &found, out_npy);
+  hr_status_t st = npz_open(path, &npz);
+  if (!st) st = npz_find(&npz, mark + 5, &found, out_npy);
   if (!st && !found) st = hr_error(HR_USAGE, "%s has no array %s", path, mark + 5);
-  read_npz_deinit(&npz);
+  npz_deinit(&npz);
   return st;
 }
 
-static bool dims_fit(const read_npy_t *npy, const hlo_shape_t *want) {
+static bool dims_fit(const npy_t *npy, const hlo_shape_t *want) {
   if (npy->rank != want->rank) return false;
   for (int d = 0; d < want->rank; d++) {
     bool dynamic = want->dynamic && want->dynamic[d];
@@ -109,50 +109,50 @@ static hr_status_t cut_value(const hlo_value_t *whole, const int64_t *starts,
   return NULL;
 }
 
-static hr_status_t cut_npy(const read_npy_t *npy, const int64_t *starts, const hlo_shape_t *want,
+static hr_status_t cut_npy(const npy_t *npy, const int64_t *starts, const hlo_shape_t *want,
                            hlo_value_t **out_value) {
   hlo_value_t *whole;
-  HR_TRY(read_npy_value(npy, want->dtype, &whole));
+  HR_TRY(npy_value(npy, want->dtype, &whole));
   hr_status_t st = cut_value(whole, starts, want, out_value);
   hlo_value_release(whole);
   return st;
 }
 
-hr_status_t cli_value_from_npy(const char *name, const read_npy_t *npy, const cli_arg_t *slot,
+hr_status_t cli_value_from_npy(const char *name, const npy_t *npy, const cli_arg_t *slot,
                                hlo_value_t **out_value) {
   const cli_signature_t *signature = slot->interface;
   const hlo_shape_t *want =
       slot->is_result ? signature->results[slot->index] : signature->params[slot->index];
   int64_t starts[HLO_MAX_RANK];
-  if (read_npy_is(npy, want->dtype) && dims_fit(npy, want))
-    return read_npy_value(npy, want->dtype, out_value);
-  if (read_npy_is(npy, want->dtype) && signature->program &&
+  if (npy_is(npy, want->dtype) && dims_fit(npy, want))
+    return npy_value(npy, want->dtype, out_value);
+  if (npy_is(npy, want->dtype) && signature->program &&
       hlorun_program_shard(signature->program, slot->is_result, slot->index, npy->rank, npy->dims,
                            starts))
     return cut_npy(npy, starts, want, out_value);
   char found[HLO_SHAPE_TEXT], wanted[HLO_SHAPE_TEXT];
   const char *descr = hr_dtype_table[want->dtype].npy_descr;
   return hr_error(HR_USAGE, "%s is %s, the program has %s (%s in files)", name,
-                  read_npy_text(npy, found), hlo_shape_text(want, wanted), descr);
+                  npy_text(npy, found), hlo_shape_text(want, wanted), descr);
 }
 
-hr_status_t cli_value_from_npz(const read_npz_t *npz, const cli_arg_t *slot, int rank,
+hr_status_t cli_value_from_npz(const npz_t *npz, const cli_arg_t *slot, int rank,
                                hlo_value_t **out_value) {
   const char *prefix = slot->is_result ? "out" : "in";
   int k = slot->index;
   char name[64], label[512];
   bool found;
-  read_npy_t npy;
+  npy_t npy;
   snprintf(name, sizeof name, "%s%d@%d", prefix, k, rank);
-  HR_TRY(read_npz_find(npz, name, &found, &npy));
+  HR_TRY(npz_find(npz, name, &found, &npy));
   if (!found) {
     snprintf(name, sizeof name, "%s%d", prefix, k);
-    HR_TRY(read_npz_find(npz, name, &found, &npy));
+    HR_TRY(npz_find(npz, name, &found, &npy));
   }
   *out_value = NULL;
   if (!found) return NULL;
   snprintf(label, sizeof label, "%s of %s", name, npz->zip.path);
   hr_status_t st = cli_value_from_npy(label, &npy, slot, out_value);
-  read_npy_deinit(&npy);
+  npy_deinit(&npy);
   return st;
 }

@@ -32,16 +32,16 @@ hr_status_t cli_shape_parse(hr_arena_t *arena, const char *text, const hlo_shape
 /* FILE.npy, or FILE.npz:NAME; the first colon after ".npz" separates. Errors: USAGE if the archive
  * has no such array.
  */
-hr_status_t cli_npy_open(const char *file, read_npy_t *out_npy);
+hr_status_t cli_npy_open(const char *file, npy_t *out_npy);
 bool cli_npy_is_named(const char *text); /* does it look like either? */
 
 /* The array for a slot: of its shape, or this process's part of a global array if the program cuts
  * it. `name`: where it came from, for messages: "in3 of data.npz". */
-hr_status_t cli_value_from_npy(const char *name, const read_npy_t *npy, const cli_arg_t *slot,
+hr_status_t cli_value_from_npy(const char *name, const npy_t *npy, const cli_arg_t *slot,
                                hlo_value_t **out_value);
 /* Member in<k>@<rank> (or out<k>@<rank>) if the archive has it, else in<k>; *out_value NULL if it
  * has neither. */
-hr_status_t cli_value_from_npz(const read_npz_t *npz, const cli_arg_t *slot, int rank,
+hr_status_t cli_value_from_npz(const npz_t *npz, const cli_arg_t *slot, int rank,
                                hlo_value_t **out_value);
 
 #endif

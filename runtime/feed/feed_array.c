@@ -23,29 +23,29 @@ static hr_status_t find_arrays(feed_array_t *array) {
     char name[16];
     bool found;
     snprintf(name, sizeof name, "in%d", array->count);
-    if ((size_t)array->count == read_npz_count(&array->npz)) break;
-    HR_TRY(read_npz_find(&array->npz, name, &found, &array->arrays[array->count]));
+    if ((size_t)array->count == npz_count(&array->npz)) break;
+    HR_TRY(npz_find(&array->npz, name, &found, &array->arrays[array->count]));
     if (!found) break;
   }
   return array->count ? NULL : hr_error(HR_INVALID, "%s has no array in0", array->path);
 }
 
 static hr_status_t open_arrays(feed_array_t *array) {
-  size_t capacity = array->is_npz ? read_npz_count(&array->npz) : 1;
+  size_t capacity = array->is_npz ? npz_count(&array->npz) : 1;
   void *arrays, *lists;
-  HR_TRY(hr_alloc_zeroed((capacity + 1) * sizeof(read_npy_t), &arrays));
+  HR_TRY(hr_alloc_zeroed((capacity + 1) * sizeof(npy_t), &arrays));
   array->arrays = arrays;
   HR_TRY(hr_alloc_zeroed((capacity + 1) * sizeof(hlo_value_t *), &lists));
   array->lists = lists;
   if (array->is_npz) return find_arrays(array);
-  HR_TRY(read_npy_open(array->path, &array->arrays[0]));
+  HR_TRY(npy_open(array->path, &array->arrays[0]));
   array->count = 1;
   return NULL;
 }
 
 static hr_status_t check_lengths(feed_array_t *array) {
   for (int k = 0; k < array->count; k++) {
-    const read_npy_t *npy = &array->arrays[k];
+    const npy_t *npy = &array->arrays[k];
     int64_t length = npy->rank ? npy->dims[0] : -1;
     if (length < 0 || (k && length != array->length))
       return hr_error(HR_INVALID, "%s: array %d has %lld values, want %lld", array->path, k,
@@ -58,7 +58,7 @@ static hr_status_t check_lengths(feed_array_t *array) {
 hr_status_t feed_array_open(feed_array_t *array, const char *path) {
   *array = (feed_array_t){.is_open = true, .is_npz = ends_with(path, ".npz"), .path = path};
   if (array->is_npz) {
-    hr_status_t st = read_npz_open(path, &array->npz);
+    hr_status_t st = npz_open(path, &array->npz);
     if (st) array->is_open = false;
     HR_TRY(st);
   }
@@ -69,20 +69,20 @@ hr_status_t feed_array_open(feed_array_t *array, const char *path) {
 void feed_array_close(feed_array_t *array) {
   if (!array->is_open) return;
   for (int k = 0; k < array->count; k++) {
-    read_npy_deinit(&array->arrays[k]);
+    npy_deinit(&array->arrays[k]);
     hlo_value_release(array->lists[k]);
   }
   hr_free(array->arrays);
   hr_free(array->lists);
-  if (array->is_npz) read_npz_deinit(&array->npz);
+  if (array->is_npz) npz_deinit(&array->npz);
   array->is_open = false;
 }
 
 /* --- values --- */
 
-static bool fits_shape(const read_npy_t *npy, const hlo_shape_t *shape) {
+static bool fits_shape(const npy_t *npy, const hlo_shape_t *shape) {
   hlo_value_t value = {.dtype = shape->dtype, .rank = npy->rank - 1, .dims = npy->dims + 1};
-  return read_npy_is(npy, shape->dtype) && hlo_value_fits(&value, shape);
+  return npy_is(npy, shape->dtype) && hlo_value_fits(&value, shape);
 }
 
 /* The infeed of the program whose values these are; its element types are theirs. */
@@ -92,13 +92,13 @@ static hr_status_t make_lists(feed_array_t *array, const feed_shapes_t *shapes) 
     for (int k = 0; fits && k < array->count; k++)
       fits = fits_shape(&array->arrays[k], shapes->list[i].leaves[k]);
     for (int k = 0; fits && k < array->count; k++)
-      HR_TRY(read_npy_rows(&array->arrays[k], shapes->list[i].leaves[k]->dtype, &array->lists[k]));
+      HR_TRY(npy_rows(&array->arrays[k], shapes->list[i].leaves[k]->dtype, &array->lists[k]));
     if (fits) return NULL;
   }
   char text[HLO_SHAPE_TEXT];
   return hr_error(HR_INVALID,
                   "%s: no infeed of the program accepts %d arrays such as %s, one per value",
-                  array->path, array->count, read_npy_text(&array->arrays[0], text));
+                  array->path, array->count, npy_text(&array->arrays[0], text));
 }
 
 static hr_status_t copy_row(const hlo_value_t *list, int64_t row, hlo_value_t **out_value) {

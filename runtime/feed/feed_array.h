@@ -9,9 +9,9 @@
 typedef struct feed_array {
   bool is_open, is_npz;
   const char *path;
-  read_npz_t npz;
+  npz_t npz;
   int count;
-  read_npy_t *arrays;
+  npy_t *arrays;
   hlo_value_t **lists; /* per leaf all values, over the file's bytes; NULL until the element types
                           are known */
   int64_t next, length;

@@ -1,3 +1,8 @@
+/* The header of an array is a Python dictionary of three entries in any order, padded so that the
+ * data is aligned. Native row-major data is used in place, in the mapped file; big-endian or
+ * column-major arrays, and narrow types whose unused bits must be cleared, are converted. An
+ * archive
+ * (.npz) is a zip file of such arrays. */
 #include "io/npy.h"
 
 #include <stdlib.h>
@@ -61,7 +66,7 @@ static bool parse_int(cursor_t *c, int64_t *out_value) {
   return digits;
 }
 
-static bool parse_shape(cursor_t *c, read_npy_t *npy) {
+static bool parse_shape(cursor_t *c, npy_t *npy) {
   if (!accept(c, '(')) return false;
   while (!accept(c, ')')) {
     if (npy->rank == HLO_MAX_RANK || !parse_int(c, &npy->dims[npy->rank])) return false;
@@ -73,7 +78,7 @@ static bool parse_shape(cursor_t *c, read_npy_t *npy) {
 }
 
 /* "<f4": order, kind, bytes. */
-static bool parse_descr(hr_str_t descr, read_npy_t *npy) {
+static bool parse_descr(hr_str_t descr, npy_t *npy) {
   cursor_t c = {descr.data, descr.data + descr.size};
   npy->swapped = accept(&c, '>');
   if (!npy->swapped && !accept(&c, '<') && !accept(&c, '|')) accept(&c, '=');
@@ -90,7 +95,7 @@ static bool parse_descr(hr_str_t descr, read_npy_t *npy) {
   return bytes >= 1 && bytes <= ITEM_MAX && (bytes & (bytes - 1)) == 0;
 }
 
-static hr_status_t parse_entry(cursor_t *c, const char *name, hr_str_t key, read_npy_t *npy) {
+static hr_status_t parse_entry(cursor_t *c, const char *name, hr_str_t key, npy_t *npy) {
   hr_str_t descr;
   if (hr_str_is(key, "fortran_order")) {
     npy->column_major = accept_word(c, "True");
@@ -109,7 +114,7 @@ static hr_status_t parse_entry(cursor_t *c, const char *name, hr_str_t key, read
   return hr_error(HR_INVALID, "%s: its header has a bad entry '%.*s'", name, HR_STR_ARGS(key));
 }
 
-static hr_status_t parse_dictionary(cursor_t c, const char *name, read_npy_t *npy) {
+static hr_status_t parse_dictionary(cursor_t c, const char *name, npy_t *npy) {
   bool ended = false;
   if (!accept(&c, '{')) return hr_error(HR_INVALID, "%s: its header is no dictionary", name);
   while (!ended && !accept(&c, '}')) {
@@ -139,7 +144,7 @@ static bool find_dictionary(const unsigned char *at, size_t size, cursor_t *out_
   return true;
 }
 
-static hr_status_t count_elements(const char *name, read_npy_t *npy, size_t rest_bytes) {
+static hr_status_t count_elements(const char *name, npy_t *npy, size_t rest_bytes) {
   uint64_t count = 1, bytes;
   bool empty = false, overflow = false;
   for (int d = 0; d < npy->rank; d++) {
@@ -156,14 +161,14 @@ static hr_status_t count_elements(const char *name, read_npy_t *npy, size_t rest
   return NULL;
 }
 
-hr_status_t read_npy_header(const char *name, hr_buffer_t *buffer, size_t offset_bytes,
-                            size_t size_bytes, read_npy_t *out_npy) {
+hr_status_t npy_header(const char *name, hr_buffer_t *buffer, size_t offset_bytes,
+                       size_t size_bytes, npy_t *out_npy) {
   const unsigned char *at = (const unsigned char *)hr_buffer_data(buffer) + offset_bytes;
   size_t header_bytes;
   cursor_t text;
   if (!find_dictionary(at, size_bytes, &text, &header_bytes))
     return hr_error(HR_INVALID, "%s: is no .npy array, or its header is cut off", name);
-  read_npy_t npy = {.rank = -1, .offset_bytes = offset_bytes + header_bytes};
+  npy_t npy = {.rank = -1, .offset_bytes = offset_bytes + header_bytes};
   HR_TRY(parse_dictionary(text, name, &npy));
   HR_TRY(count_elements(name, &npy, size_bytes - header_bytes));
   npy.buffer = hr_buffer_retain(buffer);
@@ -171,15 +176,15 @@ hr_status_t read_npy_header(const char *name, hr_buffer_t *buffer, size_t offset
   return NULL;
 }
 
-hr_status_t read_npy_open(const char *path, read_npy_t *out_npy) {
+hr_status_t npy_open(const char *path, npy_t *out_npy) {
   hr_buffer_t *buffer;
   HR_TRY(hr_buffer_map_file(path, &buffer));
-  hr_status_t st = read_npy_header(path, buffer, 0, hr_buffer_size(buffer), out_npy);
+  hr_status_t st = npy_header(path, buffer, 0, hr_buffer_size(buffer), out_npy);
   hr_buffer_release(buffer);
   return st;
 }
 
-void read_npy_deinit(read_npy_t *npy) {
+void npy_deinit(npy_t *npy) {
   hr_buffer_release(npy->buffer);
   npy->buffer = NULL;
 }
@@ -192,7 +197,7 @@ static int narrow_bits(hr_dtype_t dtype) {
   return dtype != HR_PRED && bits < 8 ? bits : 0;
 }
 
-bool read_npy_is(const read_npy_t *npy, hr_dtype_t dtype) {
+bool npy_is(const npy_t *npy, hr_dtype_t dtype) {
   if (!hr_dtype_is_array(dtype) || (size_t)npy->item_bytes != hr_dtype_bytes(dtype)) return false;
   bool nameless = hr_dtype_table[dtype].npy_descr[1] == 'V' || narrow_bits(dtype);
   switch (npy->kind) {
@@ -213,7 +218,7 @@ bool read_npy_is(const read_npy_t *npy, hr_dtype_t dtype) {
   }
 }
 
-const char *read_npy_text(const read_npy_t *npy, char into[HLO_SHAPE_TEXT]) {
+const char *npy_text(const npy_t *npy, char into[HLO_SHAPE_TEXT]) {
   int used = snprintf(into, HLO_SHAPE_TEXT, "%c%c%d[",
                       npy->swapped          ? '>'
                       : npy->item_bytes > 1 ? '<'
@@ -236,7 +241,7 @@ static void swap_bytes(unsigned char *at, int64_t count, int part_bytes) {
 }
 
 /* Walks the row-major target; the source's first index varies fastest. */
-static void copy_column_major(const read_npy_t *npy, unsigned char *to, const unsigned char *from) {
+static void copy_column_major(const npy_t *npy, unsigned char *to, const unsigned char *from) {
   size_t item = (size_t)npy->item_bytes;
   int64_t index[HLO_MAX_RANK] = {0}, strides[HLO_MAX_RANK], stride = 1, at = 0;
   for (int d = 0; d < npy->rank; d++) {
@@ -266,7 +271,7 @@ static void normalize(hr_dtype_t dtype, unsigned char *at, int64_t count) {
   }
 }
 
-static hr_status_t convert(const read_npy_t *npy, hr_dtype_t dtype, const unsigned char *from,
+static hr_status_t convert(const npy_t *npy, hr_dtype_t dtype, const unsigned char *from,
                            hlo_value_t **out_value) {
   HR_TRY(hlo_value_array(dtype, npy->rank, npy->dims, out_value));
   unsigned char *to = (*out_value)->data;
@@ -282,9 +287,9 @@ static hr_status_t convert(const read_npy_t *npy, hr_dtype_t dtype, const unsign
   return NULL;
 }
 
-static hr_status_t make_value(const read_npy_t *npy, hr_dtype_t dtype, bool any_alignment,
+static hr_status_t make_value(const npy_t *npy, hr_dtype_t dtype, bool any_alignment,
                               hlo_value_t **out_value) {
-  hr_assert(read_npy_is(npy, dtype));
+  hr_assert(npy_is(npy, dtype));
   const unsigned char *from =
       (const unsigned char *)hr_buffer_data(npy->buffer) + npy->offset_bytes;
   bool as_it_is = !npy->swapped && (!npy->column_major || npy->rank < 2) && !narrow_bits(dtype) &&
@@ -295,43 +300,40 @@ static hr_status_t make_value(const read_npy_t *npy, hr_dtype_t dtype, bool any_
   return convert(npy, dtype, from, out_value);
 }
 
-hr_status_t read_npy_value(const read_npy_t *npy, hr_dtype_t dtype, hlo_value_t **out_value) {
+hr_status_t npy_value(const npy_t *npy, hr_dtype_t dtype, hlo_value_t **out_value) {
   return make_value(npy, dtype, false, out_value);
 }
 
-hr_status_t read_npy_rows(const read_npy_t *npy, hr_dtype_t dtype, hlo_value_t **out_value) {
+hr_status_t npy_rows(const npy_t *npy, hr_dtype_t dtype, hlo_value_t **out_value) {
   return make_value(npy, dtype, true, out_value);
 }
 
 /* --- archives --- */
 
-hr_status_t read_npz_open(const char *path, read_npz_t *out_npz) {
-  return read_zip_open(path, &out_npz->zip);
+hr_status_t npz_open(const char *path, npz_t *out_npz) { return zip_open(path, &out_npz->zip); }
+hr_status_t npz_open_bytes(const char *name, hr_buffer_t *bytes, npz_t *out_npz) {
+  return zip_open_bytes(name, bytes, &out_npz->zip);
 }
-hr_status_t read_npz_open_bytes(const char *name, hr_buffer_t *bytes, read_npz_t *out_npz) {
-  return read_zip_open_bytes(name, bytes, &out_npz->zip);
-}
-void read_npz_deinit(read_npz_t *npz) { read_zip_deinit(&npz->zip); }
-size_t read_npz_count(const read_npz_t *npz) { return npz->zip.count; }
+void npz_deinit(npz_t *npz) { zip_deinit(&npz->zip); }
+size_t npz_count(const npz_t *npz) { return npz->zip.count; }
 
-hr_str_t read_npz_name(const read_npz_t *npz, size_t index) {
+hr_str_t npz_name(const npz_t *npz, size_t index) {
   hr_str_t name = npz->zip.members[index].name;
   if (name.size > 4 && memcmp(name.data + name.size - 4, ".npy", 4) == 0) name.size -= 4;
   return name;
 }
 
-hr_status_t read_npz_find(const read_npz_t *npz, const char *name, bool *out_found,
-                          read_npy_t *out_npy) {
+hr_status_t npz_find(const npz_t *npz, const char *name, bool *out_found, npy_t *out_npy) {
   char member_name[256], label[512];
   snprintf(member_name, sizeof member_name, "%s.npy", name);
-  const read_zip_member_t *member = read_zip_find(&npz->zip, hr_str_from(member_name));
+  const zip_member_t *member = zip_find(&npz->zip, hr_str_from(member_name));
   *out_found = member != NULL;
   if (!member) return NULL;
   snprintf(label, sizeof label, "%s of %s", name, npz->zip.path);
   hr_buffer_t *buffer;
   size_t offset;
-  HR_TRY(read_zip_bytes(&npz->zip, member, &buffer, &offset));
-  hr_status_t st = read_npy_header(label, buffer, offset, member->size_bytes, out_npy);
+  HR_TRY(zip_bytes(&npz->zip, member, &buffer, &offset));
+  hr_status_t st = npy_header(label, buffer, offset, member->size_bytes, out_npy);
   hr_buffer_release(buffer);
   return st;
 }

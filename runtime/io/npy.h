@@ -3,14 +3,14 @@
  * one element after the other, sub-byte ones a byte each; the reader of an array says which type it
  * wants. Errors: INVALID with the file and the array's name. Source: NumPy enhancement proposal 1,
  * format versions 1 to 3. */
-#ifndef READ_NPY_H
-#define READ_NPY_H
+#ifndef HR_IO_NPY_H
+#define HR_IO_NPY_H
 
 #include "io/zip.h"
 #include "ir/value.h"
 
 /* An array within a file: what its header says, and where its bytes are. */
-typedef struct read_npy {
+typedef struct npy {
   hr_buffer_t *buffer; /* retained */
   size_t offset_bytes; /* of the data within the buffer */
   char kind;           /* 'b', 'i', 'u', 'f', 'c' or 'V' */
@@ -20,40 +20,39 @@ typedef struct read_npy {
   int rank;
   int64_t dims[HLO_MAX_RANK];
   int64_t count;
-} read_npy_t;
+} npy_t;
 
 /* Reads the header of the array that has `size_bytes` bytes at `offset_bytes` of the buffer, which
  * is retained. `name` is for messages. */
-hr_status_t read_npy_header(const char *name, hr_buffer_t *buffer, size_t offset_bytes,
-                            size_t size_bytes, read_npy_t *out_npy);
+hr_status_t npy_header(const char *name, hr_buffer_t *buffer, size_t offset_bytes,
+                       size_t size_bytes, npy_t *out_npy);
 /* FILE.npy, mapped. */
-hr_status_t read_npy_open(const char *path, read_npy_t *out_npy);
-void read_npy_deinit(read_npy_t *npy);
+hr_status_t npy_open(const char *path, npy_t *out_npy);
+void npy_deinit(npy_t *npy);
 
 /* Can the array be read as elements of this type? */
-bool read_npy_is(const read_npy_t *npy, hr_dtype_t dtype);
+bool npy_is(const npy_t *npy, hr_dtype_t dtype);
 /* "<f4[3,2]": for messages. */
-const char *read_npy_text(const read_npy_t *npy, char into[HLO_SHAPE_TEXT]);
-/* The array as a value of a type that read_npy_is: over the file's own bytes where they serve as
+const char *npy_text(const npy_t *npy, char into[HLO_SHAPE_TEXT]);
+/* The array as a value of a type that npy_is: over the file's own bytes where they serve as
  * they are (native order, row-major, aligned to the element, no bits to mask), else converted. */
-hr_status_t read_npy_value(const read_npy_t *npy, hr_dtype_t dtype, hlo_value_t **out_value);
+hr_status_t npy_value(const npy_t *npy, hr_dtype_t dtype, hlo_value_t **out_value);
 /* The same for those who only copy bytes out of it: the data may lie at any address. */
-hr_status_t read_npy_rows(const read_npy_t *npy, hr_dtype_t dtype, hlo_value_t **out_value);
+hr_status_t npy_rows(const npy_t *npy, hr_dtype_t dtype, hlo_value_t **out_value);
 
-typedef struct read_npz {
-  read_zip_t zip;
-} read_npz_t;
+typedef struct npz {
+  zip_t zip;
+} npz_t;
 
-hr_status_t read_npz_open(const char *path, read_npz_t *out_npz);
-hr_status_t read_npz_open_bytes(const char *name, hr_buffer_t *bytes,
-                                read_npz_t *out_npz); /* read_zip_open_bytes */
-void read_npz_deinit(read_npz_t *npz);
+hr_status_t npz_open(const char *path, npz_t *out_npz);
+hr_status_t npz_open_bytes(const char *name, hr_buffer_t *bytes,
+                           npz_t *out_npz); /* zip_open_bytes */
+void npz_deinit(npz_t *npz);
 /* Member "NAME.npy"; *out_found false if there is none. */
-hr_status_t read_npz_find(const read_npz_t *npz, const char *name, bool *out_found,
-                          read_npy_t *out_npy);
-size_t read_npz_count(const read_npz_t *npz);
+hr_status_t npz_find(const npz_t *npz, const char *name, bool *out_found, npy_t *out_npy);
+size_t npz_count(const npz_t *npz);
 /* Name without ".npy". */
-hr_str_t read_npz_name(const read_npz_t *npz, size_t index);
+hr_str_t npz_name(const npz_t *npz, size_t index);
 
 /* An array as a file of its own. Errors: UNAVAILABLE. */
 hr_status_t npy_write(const char *path, hr_dtype_t dtype, int rank, const int64_t *dims,

@@ -1,3 +1,7 @@
+/* Reading: finds the end record from the back of the file, follows it to the directory (or through
+ * the zip64 records), and indexes the members by name. All offsets come from the file and are
+ * checked against its size. Writing: members are stored as they come, aligned by an extra field;
+ * the directory follows, with zip64 records where 32 bits do not suffice. */
 #include "io/zip.h"
 
 #include <string.h>
@@ -38,10 +42,10 @@ static uint64_t get64(const unsigned char *at) { return get32(at) | (uint64_t)ge
 
 /* --- reading --- */
 
-static const unsigned char *file_bytes(const read_zip_t *zip) { return hr_buffer_data(zip->file); }
+static const unsigned char *file_bytes(const zip_t *zip) { return hr_buffer_data(zip->file); }
 
 /* Are there `size` bytes at `offset`? */
-static bool has_bytes(const read_zip_t *zip, uint64_t offset, uint64_t size) {
+static bool has_bytes(const zip_t *zip, uint64_t offset, uint64_t size) {
   uint64_t all = hr_buffer_size(zip->file);
   return offset <= all && size <= all - offset;
 }
@@ -51,7 +55,7 @@ typedef struct directory {
 } directory_t;
 
 /* The end record stands before a comment of any length: search backwards. */
-static bool find_end(const read_zip_t *zip, uint64_t *out_offset) {
+static bool find_end(const zip_t *zip, uint64_t *out_offset) {
   uint64_t size = hr_buffer_size(zip->file);
   if (size < END_BYTES) return false;
   uint64_t last = size - END_BYTES, first = last > COMMENT_MAX ? last - COMMENT_MAX : 0;
@@ -63,7 +67,7 @@ static bool find_end(const read_zip_t *zip, uint64_t *out_offset) {
   return false;
 }
 
-static hr_status_t read_end(const read_zip_t *zip, directory_t *out_directory) {
+static hr_status_t read_end(const zip_t *zip, directory_t *out_directory) {
   uint64_t end;
   if (!find_end(zip, &end))
     return zip_error(zip, "%s is no zip archive, or is cut off: it has no directory", zip->path);
@@ -81,8 +85,8 @@ static hr_status_t read_end(const read_zip_t *zip, directory_t *out_directory) {
 
 /* Sizes and the offset that did not fit into 32 bits stand in the zip64 field, only those, in this
  * order. */
-static hr_status_t read_zip64(const read_zip_t *zip, const unsigned char *extra, size_t size,
-                              read_zip_member_t *member) {
+static hr_status_t read_zip64(const zip_t *zip, const unsigned char *extra, size_t size,
+                              zip_member_t *member) {
   uint64_t *const wanted[] = {&member->size_bytes, &member->stored_bytes, &member->header_offset};
   while (size >= 4) {
     size_t field = get16(extra + 2);
@@ -104,26 +108,26 @@ static hr_status_t read_zip64(const read_zip_t *zip, const unsigned char *extra,
   return NULL;
 }
 
-static hr_status_t read_entry(const read_zip_t *zip, uint64_t *offset, read_zip_member_t *member) {
+static hr_status_t read_entry(const zip_t *zip, uint64_t *offset, zip_member_t *member) {
   if (!has_bytes(zip, *offset, ENTRY_BYTES) || get32(file_bytes(zip) + *offset) != ENTRY_SIGNATURE)
     return zip_error(zip, "the directory is damaged at byte %llu", (unsigned long long)*offset);
   const unsigned char *at = file_bytes(zip) + *offset;
   size_t name = get16(at + 28), extra = get16(at + 30), comment = get16(at + 32);
   if (!has_bytes(zip, *offset, ENTRY_BYTES + name + extra + comment))
     return zip_error(zip, "the directory is cut off at byte %llu", (unsigned long long)*offset);
-  *member = (read_zip_member_t){.name = {(const char *)at + ENTRY_BYTES, name},
-                                .method = get16(at + 10),
-                                .crc = get32(at + 16),
-                                .stored_bytes = get32(at + 20),
-                                .size_bytes = get32(at + 24),
-                                .header_offset = get32(at + 42)};
+  *member = (zip_member_t){.name = {(const char *)at + ENTRY_BYTES, name},
+                           .method = get16(at + 10),
+                           .crc = get32(at + 16),
+                           .stored_bytes = get32(at + 20),
+                           .size_bytes = get32(at + 24),
+                           .header_offset = get32(at + 42)};
   if (get16(at + 8) & FLAG_ENCRYPTED)
     return zip_error(zip, "%.*s is encrypted", HR_STR_ARGS(member->name));
   *offset += ENTRY_BYTES + name + extra + comment;
   return read_zip64(zip, at + ENTRY_BYTES + name, extra, member);
 }
 
-static hr_status_t read_directory(read_zip_t *zip) {
+static hr_status_t read_directory(zip_t *zip) {
   directory_t directory = {0};
   HR_TRY(read_end(zip, &directory));
   if (!has_bytes(zip, directory.offset, directory.size_bytes) ||
@@ -140,33 +144,33 @@ static hr_status_t read_directory(read_zip_t *zip) {
   return NULL;
 }
 
-static hr_status_t init_zip(const char *name, read_zip_t *out_zip) {
-  *out_zip = (read_zip_t){.path = name};
+static hr_status_t init_zip(const char *name, zip_t *out_zip) {
+  *out_zip = (zip_t){.path = name};
   hr_arena_init(&out_zip->arena);
   hr_map_init(&out_zip->by_name);
   return hr_arena_cstr(&out_zip->arena, hr_str_from(name), &out_zip->path);
 }
 
-hr_status_t read_zip_open(const char *path, read_zip_t *out_zip) {
+hr_status_t zip_open(const char *path, zip_t *out_zip) {
   HR_TRY(init_zip(path, out_zip));
   HR_TRY(hr_buffer_map_file(path, &out_zip->file));
   return read_directory(out_zip);
 }
 
-hr_status_t read_zip_open_bytes(const char *name, hr_buffer_t *bytes, read_zip_t *out_zip) {
+hr_status_t zip_open_bytes(const char *name, hr_buffer_t *bytes, zip_t *out_zip) {
   HR_TRY(init_zip(name, out_zip));
   out_zip->file = hr_buffer_retain(bytes);
   return read_directory(out_zip);
 }
 
-void read_zip_deinit(read_zip_t *zip) {
+void zip_deinit(zip_t *zip) {
   hr_map_deinit(&zip->by_name);
   hr_arena_deinit(&zip->arena);
   hr_buffer_release(zip->file);
-  *zip = (read_zip_t){0};
+  *zip = (zip_t){0};
 }
 
-const read_zip_member_t *read_zip_find(const read_zip_t *zip, hr_str_t name) {
+const zip_member_t *zip_find(const zip_t *zip, hr_str_t name) {
   return hr_map_get(&zip->by_name, name);
 }
 
@@ -193,8 +197,8 @@ static bool inflate_all(const unsigned char *from, uint64_t from_bytes, unsigned
   return result == Z_STREAM_END && to_bytes == 0;
 }
 
-static hr_status_t inflate_member(const read_zip_t *zip, const read_zip_member_t *member,
-                                  uint64_t offset, hr_buffer_t **out_buffer) {
+static hr_status_t inflate_member(const zip_t *zip, const zip_member_t *member, uint64_t offset,
+                                  hr_buffer_t **out_buffer) {
   size_t size;
   HR_TRY(hr_size_product(member->size_bytes, 1, &size));
   hr_buffer_t *buffer;
@@ -211,8 +215,8 @@ static hr_status_t inflate_member(const read_zip_t *zip, const read_zip_member_t
   return NULL;
 }
 
-hr_status_t read_zip_bytes(const read_zip_t *zip, const read_zip_member_t *member,
-                           hr_buffer_t **out_buffer, size_t *out_offset_bytes) {
+hr_status_t zip_bytes(const zip_t *zip, const zip_member_t *member, hr_buffer_t **out_buffer,
+                      size_t *out_offset_bytes) {
   uint64_t offset = member->header_offset;
   if (!has_bytes(zip, offset, LOCAL_BYTES) || get32(file_bytes(zip) + offset) != LOCAL_SIGNATURE)
     return zip_error(zip, "%.*s is not where the directory says", HR_STR_ARGS(member->name));
@@ -239,7 +243,7 @@ hr_status_t read_zip_bytes(const read_zip_t *zip, const read_zip_member_t *membe
 struct zip_writer {
   hr_file_writer_t *file;
   hr_arena_t arena; /* of the names */
-  HR_VEC(read_zip_member_t) members;
+  HR_VEC(zip_member_t) members;
 };
 
 /* A record under construction. */
@@ -254,7 +258,7 @@ static void put(record_t *record, uint64_t value, int bytes) {
 
 static uint32_t clip32(uint64_t value) { return value < FULL32 ? (uint32_t)value : FULL32; }
 
-hr_status_t read_zip_begin(hr_file_writer_t *file, zip_writer_t **out_writer) {
+hr_status_t zip_begin(hr_file_writer_t *file, zip_writer_t **out_writer) {
   void *memory;
   hr_status_t st = hr_alloc_zeroed(sizeof(zip_writer_t), &memory);
   if (st) return hr_file_finish(file, st);
@@ -267,11 +271,11 @@ hr_status_t read_zip_begin(hr_file_writer_t *file, zip_writer_t **out_writer) {
 hr_status_t zip_create(const char *path, zip_writer_t **out_writer) {
   hr_file_writer_t *file;
   HR_TRY(hr_file_create(path, &file));
-  return read_zip_begin(file, out_writer);
+  return zip_begin(file, out_writer);
 }
 
 /* Version, flags, method, time, date, check sum, sizes, name length: what both headers share. */
-static void put_common(record_t *record, const read_zip_member_t *member, bool zip64,
+static void put_common(record_t *record, const zip_member_t *member, bool zip64,
                        uint64_t shown_size) {
   put(record, zip64 ? VERSION_ZIP64 : VERSION_PLAIN, 2);
   put(record, FLAG_UTF8, 2);
@@ -285,7 +289,7 @@ static void put_common(record_t *record, const read_zip_member_t *member, bool z
 }
 
 /* Signature to extra fields, the last of which pads the member's bytes to alignment. */
-static hr_status_t write_local(zip_writer_t *writer, const read_zip_member_t *member) {
+static hr_status_t write_local(zip_writer_t *writer, const zip_member_t *member) {
   bool zip64 = member->size_bytes >= FULL32;
   size_t extra = zip64 ? 20 : 0;
   uint64_t start = member->header_offset + LOCAL_BYTES + member->name.size + extra + 4;
@@ -310,8 +314,8 @@ static hr_status_t write_local(zip_writer_t *writer, const read_zip_member_t *me
 
 hr_status_t zip_add(zip_writer_t *writer, const char *name, const void *head, size_t head_bytes,
                     const void *body, size_t body_bytes) {
-  read_zip_member_t member = {.header_offset = hr_file_offset(writer->file),
-                              .size_bytes = head_bytes + body_bytes};
+  zip_member_t member = {.header_offset = hr_file_offset(writer->file),
+                         .size_bytes = head_bytes + body_bytes};
   HR_TRY(hr_arena_str(&writer->arena, hr_str_from(name), &member.name));
   member.crc =
       (uint32_t)crc32_z(crc32_z(0, head, head_bytes), body_bytes ? body : head, body_bytes);
@@ -322,7 +326,7 @@ hr_status_t zip_add(zip_writer_t *writer, const char *name, const void *head, si
   return NULL;
 }
 
-static hr_status_t write_entry(zip_writer_t *writer, const read_zip_member_t *member) {
+static hr_status_t write_entry(zip_writer_t *writer, const zip_member_t *member) {
   bool big_size = member->size_bytes >= FULL32, big_offset = member->header_offset >= FULL32;
   size_t field = (big_size ? 16 : 0) + (big_offset ? 8 : 0);
   record_t head = {.size = 0}, tail = {.size = 0};

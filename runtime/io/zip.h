@@ -4,45 +4,45 @@
  * Writing stores, with each member's bytes aligned to HR_ALIGNMENT, so that what is read back needs
  * no copy. Errors: INVALID with the file and what is wrong with it; UNAVAILABLE when it cannot be
  * read or written. Source: PKWARE .ZIP application note, 4.3-4.5. */
-#ifndef READ_ZIP_H
-#define READ_ZIP_H
+#ifndef HR_IO_ZIP_H
+#define HR_IO_ZIP_H
 
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/file.h"
 #include "base/map.h"
 
-typedef struct read_zip_member {
+typedef struct zip_member {
   hr_str_t name; /* points into the file */
   uint16_t method;
   uint32_t crc;
   uint64_t stored_bytes, size_bytes, header_offset;
-} read_zip_member_t;
+} zip_member_t;
 
-typedef struct read_zip {
+typedef struct zip {
   const char *path;
   hr_buffer_t *file;
   hr_arena_t arena;
   hr_map_t by_name;
   size_t count;
-  read_zip_member_t *members; /* in the directory's order */
-} read_zip_t;
+  zip_member_t *members; /* in the directory's order */
+} zip_t;
 
 /* Reads the directory. Deinit also after a failure. */
-hr_status_t read_zip_open(const char *path, read_zip_t *out_zip);
+hr_status_t zip_open(const char *path, zip_t *out_zip);
 /* The same of bytes that were read already; the buffer is retained. `name` is for messages. */
-hr_status_t read_zip_open_bytes(const char *name, hr_buffer_t *bytes, read_zip_t *out_zip);
-void read_zip_deinit(read_zip_t *zip);
-const read_zip_member_t *read_zip_find(const read_zip_t *zip, hr_str_t name); /* NULL if absent */
+hr_status_t zip_open_bytes(const char *name, hr_buffer_t *bytes, zip_t *out_zip);
+void zip_deinit(zip_t *zip);
+const zip_member_t *zip_find(const zip_t *zip, hr_str_t name); /* NULL if absent */
 /* The member's bytes, as a place in a buffer: the file's for stored ones, a new one for deflated
  * ones. */
-hr_status_t read_zip_bytes(const read_zip_t *zip, const read_zip_member_t *member,
-                           hr_buffer_t **out_buffer, size_t *out_offset_bytes);
+hr_status_t zip_bytes(const zip_t *zip, const zip_member_t *member, hr_buffer_t **out_buffer,
+                      size_t *out_offset_bytes);
 
 typedef struct zip_writer zip_writer_t;
 hr_status_t zip_create(const char *path, zip_writer_t **out_writer);
 /* Into a file that is being written; it belongs to the writer then, also after a failure. */
-hr_status_t read_zip_begin(hr_file_writer_t *file, zip_writer_t **out_writer);
+hr_status_t zip_begin(hr_file_writer_t *file, zip_writer_t **out_writer);
 /* Adds a member whose bytes are `head` and then `body`. The body starts aligned if the head's size
  * is a multiple of HR_ALIGNMENT. */
 hr_status_t zip_add(zip_writer_t *writer, const char *name, const void *head, size_t head_bytes,

@@ -365,7 +365,7 @@ static hr_status_t check_bad_groups(bench_t *bench) {
 static double compute_until_over(const tp_request_t *request) {
   double start = hr_clock_s(), last = start;
   volatile double sum = 0;
-  while (!request->over && last - start < 10) {
+  while (!request->completion.over && last - start < 10) {
     for (int i = 0; i < 1000; i++) sum += i;
     if (request->groups->endpoint->oversubscribed) sched_yield();
     last = hr_clock_s();

@@ -33,14 +33,14 @@ static hr_buffer_t *make_npy(int version, const char *dictionary, const void *da
 static hr_status_t read_back(int version, const char *dictionary, const void *data, size_t size,
                              hr_dtype_t dtype, hlo_value_t **out_value) {
   hr_buffer_t *buffer = make_npy(version, dictionary, data, size);
-  read_npy_t npy;
-  hr_status_t st = read_npy_header("a", buffer, 0, hr_buffer_size(buffer), &npy);
+  npy_t npy;
+  hr_status_t st = npy_header("a", buffer, 0, hr_buffer_size(buffer), &npy);
   if (!st) {
-    if (read_npy_is(&npy, dtype))
-      st = read_npy_value(&npy, dtype, out_value);
+    if (npy_is(&npy, dtype))
+      st = npy_value(&npy, dtype, out_value);
     else
       st = hr_error(HR_USAGE, "type");
-    read_npy_deinit(&npy);
+    npy_deinit(&npy);
   }
   hr_buffer_release(buffer);
   return st;
@@ -139,22 +139,22 @@ static void test_archives(void) {
   CHECK_OK(npz_add(writer, "in0", HR_F64, 1, dims, data, 24));
   CHECK_OK(npz_add(writer, "in1@3", HR_F64, 0, NULL, data, 8));
   CHECK_OK(zip_finish(writer, NULL));
-  read_npz_t npz;
+  npz_t npz;
   bool found;
-  read_npy_t npy;
+  npy_t npy;
   hlo_value_t *value;
-  CHECK_OK(read_npz_open(path, &npz));
-  CU_ASSERT_EQUAL(read_npz_count(&npz), 2);
-  CU_ASSERT_TRUE(hr_str_is(read_npz_name(&npz, 1), "in1@3"));
-  CHECK_OK(read_npz_find(&npz, "in2", &found, &npy));
+  CHECK_OK(npz_open(path, &npz));
+  CU_ASSERT_EQUAL(npz_count(&npz), 2);
+  CU_ASSERT_TRUE(hr_str_is(npz_name(&npz, 1), "in1@3"));
+  CHECK_OK(npz_find(&npz, "in2", &found, &npy));
   CU_ASSERT_FALSE(found);
-  CHECK_OK(read_npz_find(&npz, "in0", &found, &npy));
-  CHECK_OK(read_npy_value(&npy, HR_F64, &value));
+  CHECK_OK(npz_find(&npz, "in0", &found, &npy));
+  CHECK_OK(npy_value(&npy, HR_F64, &value));
   CU_ASSERT_EQUAL(memcmp(value->data, data, 24), 0);
   CU_ASSERT_EQUAL((uintptr_t)value->data % HR_ALIGNMENT, 0);
   CU_ASSERT_PTR_EQUAL(value->buffer, npz.zip.file); /* no copy */
-  read_npy_deinit(&npy);
-  read_npz_deinit(&npz);
+  npy_deinit(&npy);
+  npz_deinit(&npz);
   CU_ASSERT_EQUAL(((double *)value->data)[2], 3); /* outlives the archive */
   hlo_value_release(value);
   unlink(path);
@@ -180,21 +180,21 @@ static void test_damaged_archives(void) {
     if (i < size) copy[i] ^= (char)0xa5;
     char *other = temporary();
     CHECK_OK(hr_file_write_all(other, copy, i < size ? size : i - size));
-    read_npz_t npz;
-    read_npy_t npy;
+    npz_t npz;
+    npy_t npy;
     bool found = false;
-    hr_status_t st = read_npz_open(other, &npz);
-    if (!st) st = read_npz_find(&npz, "in0", &found, &npy);
+    hr_status_t st = npz_open(other, &npz);
+    if (!st) st = npz_find(&npz, "in0", &found, &npy);
     if (!st && found) {
       hlo_value_t *value;
-      if (read_npy_is(&npy, HR_F32)) {
-        CHECK_OK(read_npy_value(&npy, HR_F32, &value));
+      if (npy_is(&npy, HR_F32)) {
+        CHECK_OK(npy_value(&npy, HR_F32, &value));
         hlo_value_release(value);
       }
-      read_npy_deinit(&npy);
+      npy_deinit(&npy);
     }
     hr_status_release(st);
-    read_npz_deinit(&npz);
+    npz_deinit(&npz);
     unlink(other);
     free(other);
   }

@@ -4,12 +4,12 @@
 #include "transport/core/request.h"
 
 static char *position_of(const tp_request_t *request, int member) {
-  return request->out + (size_t)member * request->size_bytes;
+  return request->args.out + (size_t)member * request->args.size_bytes;
 }
 
 static void copy_self_block_in(tp_request_t *request) {
   char *dst = position_of(request, request->group->my_index);
-  if (dst != request->in) memcpy(dst, request->in, request->size_bytes);
+  if (dst != request->args.in) memcpy(dst, request->args.in, request->args.size_bytes);
 }
 
 /* Everybody sends to everybody at once: one round, p - 1 messages. Each rank starts with its next
@@ -18,10 +18,11 @@ hr_status_t tp_all_gather_direct(tp_request_t *request) {
   int size = request->group->size, mine = request->group->my_index;
   for (int k = 1; k < size; k++) {
     int from = (mine - k + size) % size;
-    HR_TRY(tp_request_recv(request, from, position_of(request, from), request->size_bytes, -1));
+    HR_TRY(
+        tp_request_recv(request, from, position_of(request, from), request->args.size_bytes, -1));
   }
   for (int k = 1; k < size; k++)
-    HR_TRY(tp_request_send(request, (mine + k) % size, request->in, request->size_bytes));
+    HR_TRY(tp_request_send(request, (mine + k) % size, request->args.in, request->args.size_bytes));
   copy_self_block_in(request);
   return NULL;
 }
@@ -29,21 +30,21 @@ hr_status_t tp_all_gather_direct(tp_request_t *request) {
 /* Round a ring: p - 1 rounds, in each of which a block goes on to the next neighbour. Every link
  * carries each block once, so large messages do not meet. */
 static hr_status_t pass_on(tp_request_t *request) {
-  int size = request->group->size, mine = request->group->my_index, round = request->round;
+  int size = request->group->size, mine = request->group->my_index, round = request->rounds.number;
   if (round == size - 1) {
-    request->next = NULL;
+    request->hooks.next = NULL;
     return NULL;
   }
   int arriving = (mine - round - 1 + size) % size, leaving = (mine - round + size) % size;
   HR_TRY(tp_request_recv(request, (mine + size - 1) % size, position_of(request, arriving),
-                         request->size_bytes, -1));
+                         request->args.size_bytes, -1));
   return tp_request_send(request, (mine + 1) % size, position_of(request, leaving),
-                         request->size_bytes);
+                         request->args.size_bytes);
 }
 
 hr_status_t tp_all_gather_ring(tp_request_t *request) {
   copy_self_block_in(request);
-  request->next = pass_on;
+  request->hooks.next = pass_on;
   return pass_on(request);
 }
 
@@ -51,24 +52,27 @@ hr_status_t tp_all_gather_ring(tp_request_t *request) {
  * i is member (mine + i) mod p. In round k the first min(2^k, p - 2^k) blocks go to the member 2^k
  * before, so twice as many are known after it; at the end they are turned into place. */
 static hr_status_t double_known(tp_request_t *request) {
-  int size = request->group->size, mine = request->group->my_index, known = 1 << request->round;
-  size_t bytes = request->size_bytes;
+  int size = request->group->size, mine = request->group->my_index,
+      known = 1 << request->rounds.number;
+  size_t bytes = request->args.size_bytes;
   if (known >= size) {
-    request->next = NULL;
-    memcpy(position_of(request, mine), request->scratch.data, (size_t)(size - mine) * bytes);
-    memcpy(request->out, request->scratch.data + (size_t)(size - mine) * bytes,
+    request->hooks.next = NULL;
+    memcpy(position_of(request, mine), request->memory.scratch.data, (size_t)(size - mine) * bytes);
+    memcpy(request->args.out, request->memory.scratch.data + (size_t)(size - mine) * bytes,
            (size_t)mine * bytes);
     return NULL;
   }
   size_t moving = (size_t)(known < size - known ? known : size - known) * bytes;
   HR_TRY(tp_request_recv(request, (mine + known) % size,
-                         request->scratch.data + (size_t)known * bytes, moving, -1));
-  return tp_request_send(request, (mine - known + size) % size, request->scratch.data, moving);
+                         request->memory.scratch.data + (size_t)known * bytes, moving, -1));
+  return tp_request_send(request, (mine - known + size) % size, request->memory.scratch.data,
+                         moving);
 }
 
 hr_status_t tp_all_gather_bruck(tp_request_t *request) {
-  HR_TRY(tp_space_reserve(&request->scratch, (size_t)request->group->size, request->size_bytes));
-  memcpy(request->scratch.data, request->in, request->size_bytes);
-  request->next = double_known;
+  HR_TRY(tp_space_reserve(&request->memory.scratch, (size_t)request->group->size,
+                          request->args.size_bytes));
+  memcpy(request->memory.scratch.data, request->args.in, request->args.size_bytes);
+  request->hooks.next = double_known;
   return double_known(request);
 }

@@ -13,9 +13,9 @@
 
 #include "transport/algorithms/hierarchy.h"
 
-enum { GATHER, PLACE };
+enum { GATHER, SCATTER };
 
-static int most_held(const tp_group_t *group) {
+static int max_blocks_held(const tp_group_t *group) {
   int most = 0;
   for (int lane = 0; lane < group->parts->within->size; lane++) {
     int held = tp_machines_load(group, group->parts->my_machine, lane);
@@ -24,30 +24,30 @@ static int most_held(const tp_group_t *group) {
   return most;
 }
 
-/* Scratch space: what this lane holds, then what all hold. */
-static char *held_at(const tp_request_t *request, int index) {
-  return request->scratch.data + (size_t)index * request->size_bytes;
+/* Block `index` of the scratch space: the blocks of this lane, then those of all lanes. */
+static char *block_at(const tp_request_t *request, int index) {
+  return request->memory.scratch.data + (size_t)index * request->args.size_bytes;
 }
 
-static void place_blocks(const tp_request_t *request) {
+static void scatter_blocks(const tp_request_t *request) {
   const tp_machines_t *machines = request->group->parts;
-  int each = (int)request->segment, lanes = machines->within->size;
+  int each = (int)request->state.segment, lanes = machines->within->size;
   int used[lanes];
   memset(used, 0, sizeof used);
   for (int k = 0; k < request->group->size; k++) {
     int lane = tp_machines_lane_for(machines, machines->my_machine, k);
-    char *index = request->out + (size_t)k * request->size_bytes;
-    memcpy(index, held_at(request, each + lane * each + used[lane]++), request->size_bytes);
+    char *index = request->args.out + (size_t)k * request->args.size_bytes;
+    memcpy(index, block_at(request, each + lane * each + used[lane]++), request->args.size_bytes);
   }
 }
 
 static hr_status_t next_stage(tp_request_t *request) {
-  size_t bytes = (size_t)request->segment * request->size_bytes;
-  if (request->round == GATHER)
-    return tp_all_gather(request->group->parts->within, request->scratch.data, bytes,
-                         held_at(request, (int)request->segment), &request->part);
-  place_blocks(request);
-  request->next = NULL;
+  size_t bytes = (size_t)request->state.segment * request->args.size_bytes;
+  if (request->rounds.number == GATHER)
+    return tp_all_gather(request->group->parts->within, request->memory.scratch.data, bytes,
+                         block_at(request, (int)request->state.segment), &request->state.nested);
+  scatter_blocks(request);
+  request->hooks.next = NULL;
   return NULL;
 }
 
@@ -55,16 +55,16 @@ static hr_status_t post_messages(tp_request_t *request, const tp_machines_t *mac
   int mine = request->group->my_index, held = 0;
   for (int k = 0; k < request->group->size; k++) {
     if (tp_machines_lane_for(machines, machines->my_machine, k) != machines->my_lane) continue;
-    char *index = held_at(request, held++);
+    char *index = block_at(request, held++);
     if (k == mine)
-      memcpy(index, request->in, request->size_bytes);
+      memcpy(index, request->args.in, request->args.size_bytes);
     else if (machines->machine_of[k] != machines->my_machine)
-      HR_TRY(tp_request_recv(request, k, index, request->size_bytes, -1));
+      HR_TRY(tp_request_recv(request, k, index, request->args.size_bytes, -1));
   }
   for (int i = 1; i < machines->count; i++) {
     int machine = (machines->my_machine + i) % machines->count;
     int to = tp_machines_member(machines, machine, tp_machines_lane_for(machines, machine, mine));
-    HR_TRY(tp_request_send(request, to, request->in, request->size_bytes));
+    HR_TRY(tp_request_send(request, to, request->args.in, request->args.size_bytes));
   }
   return NULL;
 }
@@ -72,9 +72,9 @@ static hr_status_t post_messages(tp_request_t *request, const tp_machines_t *mac
 hr_status_t tp_all_gather_machines(tp_request_t *request) {
   const tp_machines_t *machines;
   HR_TRY(tp_machines_of(request->group, &machines));
-  request->segment = most_held(request->group);
-  size_t blocks = (size_t)request->segment * (1 + (size_t)machines->within->size);
-  HR_TRY(tp_space_reserve(&request->scratch, blocks, request->size_bytes));
+  request->state.segment = max_blocks_held(request->group);
+  size_t blocks = (size_t)request->state.segment * (1 + (size_t)machines->within->size);
+  HR_TRY(tp_space_reserve(&request->memory.scratch, blocks, request->args.size_bytes));
   HR_TRY(post_messages(request, machines));
   return tp_machines_begin(request, next_stage);
 }

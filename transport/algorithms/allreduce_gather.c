@@ -4,28 +4,28 @@
 #include "transport/core/request.h"
 
 static hr_status_t reduce_gathered(tp_request_t *request) {
-  size_t bytes = (size_t)request->count * request->reducer.element_bytes;
-  request->fold = (tp_fold_t){.reducer = &request->reducer,
+  size_t bytes = (size_t)request->args.count * request->args.reducer.element_bytes;
+  request->fold = (tp_fold_t){.reducer = &request->args.reducer,
                               .size = request->group->size,
                               .my_index = request->group->my_index,
-                              .local = request->in,
-                              .slots = request->out,
+                              .local = request->args.in,
+                              .slots = request->args.out,
                               .slot_bytes = bytes,
-                              .out = request->result,
-                              .count = request->count};
-  tp_fold_begin(&request->fold, request->gathered.data);
+                              .out = request->state.result,
+                              .count = request->args.count};
+  tp_fold_begin(&request->fold, request->memory.gathered.data);
   return tp_fold_end(&request->fold);
 }
 
 hr_status_t tp_all_reduce_gather(tp_request_t *request) {
-  const hr_reducer_t *reducer = &request->reducer;
+  const hr_reducer_t *reducer = &request->args.reducer;
   size_t size = (size_t)request->group->size,
          each = size * reducer->element_bytes + reducer->acc_bytes;
-  request->size_bytes = (size_t)request->count * reducer->element_bytes;
-  HR_TRY(tp_space_reserve(&request->gathered, (size_t)request->count, each));
-  request->result = request->out;
-  request->out = request->gathered.data +
-                 (size_t)request->count * reducer->acc_bytes; /* after the accumulators */
-  request->finish = reduce_gathered;
-  return tp_algorithm_start(TP_ALL_GATHER, request, size * request->size_bytes);
+  request->args.size_bytes = (size_t)request->args.count * reducer->element_bytes;
+  HR_TRY(tp_space_reserve(&request->memory.gathered, (size_t)request->args.count, each));
+  request->state.result = request->args.out;
+  request->args.out = request->memory.gathered.data +
+                      (size_t)request->args.count * reducer->acc_bytes; /* after the accumulators */
+  request->hooks.finish = reduce_gathered;
+  return tp_algorithm_start(TP_ALL_GATHER, request, size * request->args.size_bytes);
 }

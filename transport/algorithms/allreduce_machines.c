@@ -9,15 +9,16 @@ enum { WITHIN, BETWEEN, BACK };
 
 static hr_status_t start_part(tp_request_t *request) {
   tp_group_t *within = request->group->parts->within, *between = request->group->parts->between;
-  size_t bytes = (size_t)request->count * request->reducer.element_bytes;
-  if (request->round == BACK) request->next = NULL;
-  if (request->round == WITHIN)
-    return tp_all_reduce(within, request->in, request->out, request->count, &request->reducer,
-                         &request->part);
-  if (request->round == BACK) return tp_broadcast(within, 0, request->out, bytes, &request->part);
+  size_t bytes = (size_t)request->args.count * request->args.reducer.element_bytes;
+  if (request->rounds.number == BACK) request->hooks.next = NULL;
+  if (request->rounds.number == WITHIN)
+    return tp_all_reduce(within, request->args.in, request->args.out, request->args.count,
+                         &request->args.reducer, &request->state.nested);
+  if (request->rounds.number == BACK)
+    return tp_broadcast(within, 0, request->args.out, bytes, &request->state.nested);
   if (between->my_index < 0) return NULL;
-  return tp_all_reduce(between, request->out, request->out, request->count, &request->reducer,
-                       &request->part);
+  return tp_all_reduce(between, request->args.out, request->args.out, request->args.count,
+                       &request->args.reducer, &request->state.nested);
 }
 
 hr_status_t tp_all_reduce_machines(tp_request_t *request) {

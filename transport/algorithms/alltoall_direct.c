@@ -5,7 +5,7 @@
 #include "transport/core/request.h"
 
 hr_status_t tp_all_to_all_direct(tp_request_t *request) {
-  const hr_block_t *sends = request->sends, *recvs = request->recvs;
+  const hr_block_t *sends = request->args.sends, *recvs = request->args.recvs;
   int size = request->group->size, mine = request->group->my_index;
   if (sends[mine].size_bytes != recvs[mine].size_bytes)
     return hr_error(HR_DISAGREE, "%zu bytes sent to itself, %zu wanted", sends[mine].size_bytes,

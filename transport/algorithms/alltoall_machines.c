@@ -7,20 +7,20 @@
 
 static hr_status_t exchange_within(tp_request_t *request) {
   tp_group_t *within = request->group->parts->within;
-  hr_block_t *blocks = (hr_block_t *)request->scratch.data;
-  request->next = NULL;
-  return tp_all_to_all(within, blocks, blocks + within->size, 0, &request->part);
+  hr_block_t *blocks = (hr_block_t *)request->memory.scratch.data;
+  request->hooks.next = NULL;
+  return tp_all_to_all(within, blocks, blocks + within->size, 0, &request->state.nested);
 }
 
 /* The caller's lists are there now only. */
 static hr_status_t keep_blocks(tp_request_t *request, const tp_machines_t *machines) {
   int lanes = machines->within->size;
-  HR_TRY(tp_space_reserve(&request->scratch, 2 * (size_t)lanes, sizeof(hr_block_t)));
-  hr_block_t *blocks = (hr_block_t *)request->scratch.data;
+  HR_TRY(tp_space_reserve(&request->memory.scratch, 2 * (size_t)lanes, sizeof(hr_block_t)));
+  hr_block_t *blocks = (hr_block_t *)request->memory.scratch.data;
   for (int i = 0; i < lanes; i++) {
     int member = tp_machines_member(machines, machines->my_machine, i);
-    blocks[i] = request->sends[member];
-    blocks[lanes + i] = request->recvs[member];
+    blocks[i] = request->args.sends[member];
+    blocks[lanes + i] = request->args.recvs[member];
   }
   return NULL;
 }
@@ -29,13 +29,13 @@ static hr_status_t post_messages(tp_request_t *request, const tp_machines_t *mac
   int size = request->group->size, mine = request->group->my_index;
   for (int k = 1; k < size; k++) {
     int from = (mine - k + size) % size;
-    const hr_block_t *block = &request->recvs[from];
+    const hr_block_t *block = &request->args.recvs[from];
     if (machines->machine_of[from] != machines->my_machine)
       HR_TRY(tp_request_recv(request, from, block->data, block->size_bytes, -1));
   }
   for (int k = 1; k < size; k++) {
     int to = (mine + k) % size;
-    const hr_block_t *block = &request->sends[to];
+    const hr_block_t *block = &request->args.sends[to];
     if (machines->machine_of[to] != machines->my_machine)
       HR_TRY(tp_request_send(request, to, block->data, block->size_bytes));
   }

@@ -7,16 +7,18 @@ enum { AT_THE_ROOT, BETWEEN, ELSEWHERE };
 
 static hr_status_t start_part(tp_request_t *request) {
   const tp_machines_t *machines = request->group->parts;
-  int root = (int)request->count, home = machines->machine_of[root];
+  int root = request->args.root, home = machines->machine_of[root];
   bool is_home = machines->my_machine == home;
-  if (request->round == ELSEWHERE) request->next = NULL;
-  if (request->round == BETWEEN) {
+  if (request->rounds.number == ELSEWHERE) request->hooks.next = NULL;
+  if (request->rounds.number == BETWEEN) {
     if (machines->between->my_index < 0) return NULL;
-    return tp_broadcast(machines->between, home, request->out, request->size_bytes, &request->part);
+    return tp_broadcast(machines->between, home, request->args.out, request->args.size_bytes,
+                        &request->state.nested);
   }
-  if (is_home != (request->round == AT_THE_ROOT)) return NULL;
+  if (is_home != (request->rounds.number == AT_THE_ROOT)) return NULL;
   int from = is_home ? machines->lane_of[root] : 0;
-  return tp_broadcast(machines->within, from, request->out, request->size_bytes, &request->part);
+  return tp_broadcast(machines->within, from, request->args.out, request->args.size_bytes,
+                      &request->state.nested);
 }
 
 hr_status_t tp_broadcast_machines(tp_request_t *request) {

@@ -15,41 +15,44 @@ static int distance_to_parent(int relative, int size) {
 }
 
 static hr_status_t send_to_children(tp_request_t *request) {
-  int size = request->group->size, root = (int)request->count;
+  int size = request->group->size, root = request->args.root;
   int relative = (request->group->my_index - root + size) % size;
-  request->next = NULL;
+  request->hooks.next = NULL;
   for (int distance = distance_to_parent(relative, size) / 2; distance; distance /= 2)
     if (relative + distance < size)
-      HR_TRY(tp_request_send(request, (relative + distance + root) % size, request->out,
-                             request->size_bytes));
+      HR_TRY(tp_request_send(request, (relative + distance + root) % size, request->args.out,
+                             request->args.size_bytes));
   return NULL;
 }
 
 hr_status_t tp_broadcast_tree(tp_request_t *request) {
-  int size = request->group->size, root = (int)request->count;
+  int size = request->group->size, root = request->args.root;
   int relative = (request->group->my_index - root + size) % size;
   if (relative == 0) return send_to_children(request);
   int parent = relative - distance_to_parent(relative, size);
-  request->next = send_to_children;
-  return tp_request_recv(request, (parent + root) % size, request->out, request->size_bytes, -1);
+  request->hooks.next = send_to_children;
+  return tp_request_recv(request, (parent + root) % size, request->args.out,
+                         request->args.size_bytes, -1);
 }
 
 /* Round k: a byte to the member 2^k further on, one from the member 2^k before; in the end
  * everybody has heard of everybody. */
 static hr_status_t synchronize(tp_request_t *request) {
-  int size = request->group->size, mine = request->group->my_index, distance = 1 << request->round;
+  int size = request->group->size, mine = request->group->my_index,
+      distance = 1 << request->rounds.number;
   if (distance >= size) {
-    request->next = NULL;
+    request->hooks.next = NULL;
     return NULL;
   }
-  HR_TRY(tp_request_recv(request, (mine - distance + size) % size, request->scratch.data, 1, -1));
-  return tp_request_send(request, (mine + distance) % size, request->scratch.data + 1, 1);
+  HR_TRY(tp_request_recv(request, (mine - distance + size) % size, request->memory.scratch.data, 1,
+                         -1));
+  return tp_request_send(request, (mine + distance) % size, request->memory.scratch.data + 1, 1);
 }
 
 static hr_status_t start_barrier(tp_request_t *request) {
-  HR_TRY(tp_space_reserve(&request->scratch, 2, 1));
-  request->scratch.data[1] = 0;
-  request->next = synchronize;
+  HR_TRY(tp_space_reserve(&request->memory.scratch, 2, 1));
+  request->memory.scratch.data[1] = 0;
+  request->hooks.next = synchronize;
   return synchronize(request);
 }
 
@@ -58,9 +61,9 @@ hr_status_t tp_broadcast(tp_group_t *group, int root, void *data, size_t size_by
   hr_assert(group->my_index >= 0 && root >= 0 && root < group->size);
   tp_request_t *request;
   HR_TRY(tp_request_new(group->owner, group, &request));
-  request->out = data;
-  request->size_bytes = size_bytes;
-  request->count = root;
+  request->args.out = data;
+  request->args.size_bytes = size_bytes;
+  request->args.root = root;
   hr_status_t st = group->size > 1 ? tp_algorithm_start(TP_BROADCAST, request, size_bytes) : NULL;
   return tp_request_started(st, request, out_request);
 }

@@ -1,3 +1,7 @@
+/* The machines of a group, computed once from the machine numbers of the ranks, and the driver of
+ * transfers in stages. Stages of one transfer are chained by hooks.next; transfers of a group wait
+ * for each other by number (op_number), because nested transfers must start in one order on all
+ * ranks. */
 #include "transport/algorithms/hierarchy.h"
 
 /* A stream of this group's own: other groups may have the same members on a machine. */
@@ -104,9 +108,9 @@ int tp_count_machines(const tp_group_t *group) {
 /* The part is a request of its own, which moves on with the others. */
 static hr_status_t test_part(tp_request_t *request, bool *out_over) {
   *out_over = true;
-  if (!request->part) return NULL;
-  hr_status_t st = tp_request_test(request->part, out_over);
-  if (st || *out_over) request->part = NULL;
+  if (!request->state.nested) return NULL;
+  hr_status_t st = tp_request_test(request->state.nested, out_over);
+  if (st || *out_over) request->state.nested = NULL;
   return st;
 }
 
@@ -115,12 +119,12 @@ static hr_status_t poll_stages(tp_request_t *request, bool *out_done) {
   *out_done = false;
   if (request->group->done_ops != request->op_number) return NULL;
   for (;;) {
-    if (request->posted_count) return NULL; /* messages of this stage are under way */
+    if (request->rounds.posted_count) return NULL; /* messages of this stage are under way */
     HR_TRY(test_part(request, &over));
     if (!over) return NULL;
-    if (!request->next) break;
-    HR_TRY(request->next(request));
-    request->round++;
+    if (!request->hooks.next) break;
+    HR_TRY(request->hooks.next(request));
+    request->rounds.number++;
   }
   request->group->done_ops++;
   *out_done = true;
@@ -130,7 +134,7 @@ static hr_status_t poll_stages(tp_request_t *request, bool *out_done) {
 hr_status_t tp_machines_begin(tp_request_t *request, hr_status_t (*start)(tp_request_t *request)) {
   request->op_number = request->group->next_op++;
   request->endpoint_thread_only = true; /* parts make groups of their own */
-  request->next = start;
-  request->poll = poll_stages;
+  request->hooks.next = start;
+  request->hooks.poll = poll_stages;
   return NULL;
 }

@@ -24,31 +24,35 @@ typedef struct span { /* elements of the array */
 /* Segment `round` of member k's chunk. Reduce-scatter has chunks of `count` elements, all-reduce
  * shares out `count`. */
 static span_t segment_of(const tp_request_t *request, int member, int round) {
-  int64_t size = request->group->size, count = request->count, start, end;
-  if (request->size_bytes) { /* set by all-reduce only */
+  int64_t size = request->group->size, count = request->args.count, start, end;
+  if (request->args.size_bytes) { /* set by all-reduce only */
     start = (int64_t)((__int128)count * member / size);
     end = (int64_t)((__int128)count * (member + 1) / size);
   } else {
     start = count * member;
     end = start + count;
   }
-  int64_t from = start + round * request->segment, left = end - from;
-  return (span_t){from, left < 0 ? 0 : left < request->segment ? left : request->segment};
+  int64_t from = start + round * request->state.segment, left = end - from;
+  return (span_t){from, left < 0                        ? 0
+                        : left < request->state.segment ? left
+                                                        : request->state.segment};
 }
 
 static int64_t longest_chunk(const tp_request_t *request) {
-  return request->size_bytes ? (request->count + request->group->size - 1) / request->group->size
-                             : request->count;
+  return request->args.size_bytes
+             ? (request->args.count + request->group->size - 1) / request->group->size
+             : request->args.count;
 }
 static int round_count(const tp_request_t *request) {
-  return (int)((longest_chunk(request) + request->segment - 1) / request->segment);
+  return (int)((longest_chunk(request) + request->state.segment - 1) / request->state.segment);
 }
 
 /* The scratch space: the wide accumulators, if the reducer has them, then a segment of each member.
  */
 static char *slot_of(const tp_request_t *request, int member) {
-  size_t each = request->reducer.acc_bytes + (size_t)member * request->reducer.element_bytes;
-  return request->scratch.data + (size_t)request->segment * each;
+  size_t each =
+      request->args.reducer.acc_bytes + (size_t)member * request->args.reducer.element_bytes;
+  return request->memory.scratch.data + (size_t)request->state.segment * each;
 }
 
 static hr_status_t fold_arrived(tp_request_t *request, int member) {
@@ -58,7 +62,7 @@ static hr_status_t fold_arrived(tp_request_t *request, int member) {
 /* Exchanges the segments that are to be reduced in this round. */
 static hr_status_t post_reduce(tp_request_t *request, int round) {
   int size = request->group->size, mine = request->group->my_index;
-  size_t each = request->reducer.element_bytes;
+  size_t each = request->args.reducer.element_bytes;
   span_t own = segment_of(request, mine, round);
   for (int k = 0; k < size; k++)
     if (k != mine)
@@ -66,36 +70,37 @@ static hr_status_t post_reduce(tp_request_t *request, int round) {
   for (int i = 1; i < size; i++) {
     int to = (mine + i) % size;
     span_t theirs = segment_of(request, to, round);
-    HR_TRY(tp_request_send(request, to, request->in + (size_t)theirs.start * each,
+    HR_TRY(tp_request_send(request, to, request->args.in + (size_t)theirs.start * each,
                            (size_t)theirs.count * each));
   }
-  char *out = request->size_bytes ? request->out + (size_t)own.start * each
-                                  : request->out + (size_t)round * (size_t)request->segment * each;
-  request->fold = (tp_fold_t){.reducer = &request->reducer,
+  char *out = request->args.size_bytes
+                  ? request->args.out + (size_t)own.start * each
+                  : request->args.out + (size_t)round * (size_t)request->state.segment * each;
+  request->fold = (tp_fold_t){.reducer = &request->args.reducer,
                               .size = size,
                               .my_index = mine,
-                              .local = request->in + (size_t)own.start * each,
+                              .local = request->args.in + (size_t)own.start * each,
                               .slots = slot_of(request, 0),
-                              .slot_bytes = (size_t)request->segment * each,
+                              .slot_bytes = (size_t)request->state.segment * each,
                               .out = out,
                               .count = own.count};
-  tp_fold_begin(&request->fold, request->scratch.data);
+  tp_fold_begin(&request->fold, request->memory.scratch.data);
   return NULL;
 }
 
 /* Sends everybody the segment that was reduced in the round before, and takes theirs. */
 static hr_status_t post_gather(tp_request_t *request, int round) {
   int size = request->group->size, mine = request->group->my_index;
-  size_t each = request->reducer.element_bytes;
+  size_t each = request->args.reducer.element_bytes;
   for (int i = 1; i < size; i++) {
     int from = (mine - i + size) % size;
     span_t theirs = segment_of(request, from, round);
-    HR_TRY(tp_request_recv(request, from, request->out + (size_t)theirs.start * each,
+    HR_TRY(tp_request_recv(request, from, request->args.out + (size_t)theirs.start * each,
                            (size_t)theirs.count * each, -1));
   }
   span_t own = segment_of(request, mine, round);
   for (int i = 1; i < size; i++)
-    HR_TRY(tp_request_send(request, (mine + i) % size, request->out + (size_t)own.start * each,
+    HR_TRY(tp_request_send(request, (mine + i) % size, request->args.out + (size_t)own.start * each,
                            (size_t)own.count * each));
   return NULL;
 }
@@ -105,10 +110,10 @@ static hr_status_t end_fold(tp_request_t *request) {
 }
 
 static hr_status_t next_all_reduce(tp_request_t *request) {
-  int rounds = round_count(request), round = request->round;
+  int rounds = round_count(request), round = request->rounds.number;
   if (round <= rounds) HR_TRY(end_fold(request));
   if (round > rounds) {
-    request->next = NULL;
+    request->hooks.next = NULL;
     return NULL;
   }
   if (round < rounds) HR_TRY(post_reduce(request, round));
@@ -117,8 +122,9 @@ static hr_status_t next_all_reduce(tp_request_t *request) {
 
 static hr_status_t next_reduce_scatter(tp_request_t *request) {
   HR_TRY(end_fold(request));
-  if (request->round < round_count(request)) return post_reduce(request, request->round);
-  request->next = NULL;
+  if (request->rounds.number < round_count(request))
+    return post_reduce(request, request->rounds.number);
+  request->hooks.next = NULL;
   return NULL;
 }
 
@@ -130,23 +136,23 @@ static size_t segment_bytes(const tp_request_t *request) {
 }
 
 static hr_status_t start_direct(tp_request_t *request) {
-  const hr_reducer_t *reducer = &request->reducer;
+  const hr_reducer_t *reducer = &request->args.reducer;
   int64_t longest = longest_chunk(request);
-  request->segment = (int64_t)(segment_bytes(request) / reducer->element_bytes);
-  if (request->segment > longest) request->segment = longest;
+  request->state.segment = (int64_t)(segment_bytes(request) / reducer->element_bytes);
+  if (request->state.segment > longest) request->state.segment = longest;
   size_t each = (size_t)request->group->size * reducer->element_bytes + reducer->acc_bytes;
-  HR_TRY(tp_space_reserve(&request->scratch, (size_t)request->segment, each));
-  request->arrived = fold_arrived;
+  HR_TRY(tp_space_reserve(&request->memory.scratch, (size_t)request->state.segment, each));
+  request->hooks.arrived = fold_arrived;
   return post_reduce(request, 0);
 }
 
 hr_status_t tp_all_reduce_direct(tp_request_t *request) {
-  request->size_bytes = (size_t)request->count * request->reducer.element_bytes;
-  request->next = next_all_reduce;
+  request->args.size_bytes = (size_t)request->args.count * request->args.reducer.element_bytes;
+  request->hooks.next = next_all_reduce;
   return start_direct(request);
 }
 
 hr_status_t tp_reduce_scatter_direct(tp_request_t *request) {
-  request->next = next_reduce_scatter;
+  request->hooks.next = next_reduce_scatter;
   return start_direct(request);
 }

@@ -11,16 +11,16 @@
 enum { EXCHANGE, REDUCE, ADD_UP };
 
 static size_t chunk_bytes(const tp_request_t *request) {
-  return (size_t)request->count * request->reducer.element_bytes;
+  return (size_t)request->args.count * request->args.reducer.element_bytes;
 }
 
 /* Scratch space, in chunks: those for the other lanes, packed; this lane's, of each member of the
  * machine; and one partial result of each machine. */
 static char *chunk_at(const tp_request_t *request, int index) {
-  return request->scratch.data + (size_t)index * chunk_bytes(request);
+  return request->memory.scratch.data + (size_t)index * chunk_bytes(request);
 }
 static char *chunks_of_rank(const tp_request_t *request, int lane) {
-  return chunk_at(request, request->group->size + lane * (int)request->segment);
+  return chunk_at(request, request->group->size + lane * (int)request->state.segment);
 }
 static char *partial_of(const tp_request_t *request, int machine) {
   return chunks_of_rank(request, request->group->parts->within->size) +
@@ -34,7 +34,7 @@ static int pack_chunks(const tp_request_t *request, int lane, char *into) {
   int count = 0;
   for (int k = 0; k < request->group->size; k++)
     if (tp_machines_lane_for(machines, machines->my_machine, k) == lane)
-      memcpy(into + (size_t)count++ * bytes, request->in + (size_t)k * bytes, bytes);
+      memcpy(into + (size_t)count++ * bytes, request->args.in + (size_t)k * bytes, bytes);
   return count;
 }
 
@@ -48,10 +48,10 @@ static hr_status_t exchange(tp_request_t *request) {
     int count = pack_chunks(request, lane, index);
     sends[lane] = (hr_block_t){index, (size_t)count * chunk_bytes(request)};
     recvs[lane] = (hr_block_t){chunks_of_rank(request, lane),
-                               (size_t)request->segment * chunk_bytes(request)};
+                               (size_t)request->state.segment * chunk_bytes(request)};
     if (!is_mine) packed += count;
   }
-  return tp_all_to_all(machines->within, sends, recvs, 0, &request->part);
+  return tp_all_to_all(machines->within, sends, recvs, 0, &request->state.nested);
 }
 
 static hr_status_t receive_partials(tp_request_t *request) {
@@ -68,13 +68,13 @@ static hr_status_t receive_partials(tp_request_t *request) {
 /* The first member's chunks take the sums. */
 static hr_status_t reduce_and_send(tp_request_t *request) {
   const tp_machines_t *machines = request->group->parts;
-  const hr_reducer_t *reducer = &request->reducer;
+  const hr_reducer_t *reducer = &request->args.reducer;
   size_t bytes = chunk_bytes(request);
   char *sum = chunks_of_rank(request, 0);
   HR_TRY(receive_partials(request));
   for (int lane = 1; lane < machines->within->size; lane++)
     HR_TRY(reducer->reduce(reducer->context, sum, chunks_of_rank(request, lane),
-                           request->segment * request->count));
+                           request->state.segment * request->args.count));
   for (int k = 0; k < request->group->size; k++) {
     if (tp_machines_lane_for(machines, machines->my_machine, k) != machines->my_lane) continue;
     if (machines->machine_of[k] == machines->my_machine)
@@ -87,26 +87,28 @@ static hr_status_t reduce_and_send(tp_request_t *request) {
 }
 
 static hr_status_t add_up(tp_request_t *request) {
-  const hr_reducer_t *reducer = &request->reducer;
-  memcpy(request->out, partial_of(request, 0), chunk_bytes(request));
+  const hr_reducer_t *reducer = &request->args.reducer;
+  memcpy(request->args.out, partial_of(request, 0), chunk_bytes(request));
   for (int m = 1; m < request->group->parts->count; m++)
-    HR_TRY(reducer->reduce(reducer->context, request->out, partial_of(request, m), request->count));
+    HR_TRY(reducer->reduce(reducer->context, request->args.out, partial_of(request, m),
+                           request->args.count));
   return NULL;
 }
 
 static hr_status_t next_stage(tp_request_t *request) {
-  if (request->round == EXCHANGE) return exchange(request);
-  if (request->round == REDUCE) return reduce_and_send(request);
-  request->next = NULL;
+  if (request->rounds.number == EXCHANGE) return exchange(request);
+  if (request->rounds.number == REDUCE) return reduce_and_send(request);
+  request->hooks.next = NULL;
   return add_up(request);
 }
 
 hr_status_t tp_reduce_scatter_machines(tp_request_t *request) {
   const tp_machines_t *machines;
   HR_TRY(tp_machines_of(request->group, &machines));
-  request->segment = tp_machines_load(request->group, machines->my_machine, machines->my_lane);
+  request->state.segment =
+      tp_machines_load(request->group, machines->my_machine, machines->my_lane);
   size_t chunks = (size_t)request->group->size + (size_t)machines->count;
-  chunks += (size_t)request->segment * (size_t)machines->within->size;
-  HR_TRY(tp_space_reserve(&request->scratch, chunks, chunk_bytes(request)));
+  chunks += (size_t)request->state.segment * (size_t)machines->within->size;
+  HR_TRY(tp_space_reserve(&request->memory.scratch, chunks, chunk_bytes(request)));
   return tp_machines_begin(request, next_stage);
 }

@@ -1,6 +1,10 @@
 /* Backoff of polling waits: spin, yield, then sleep with growing delay. The more processes share
- * the machine, the less each polls: pollers would take the time of the processes that they wait
- * for. */
+ * the machine, the less each polls, since pollers take time from the processes that they wait for:
+ *
+ *   processes          spins   yields      sleeps
+ *   not oversubscribed  2000    200         20 us, longer by 1 us each time, up to 1 ms
+ *   oversubscribed         0    200         as above
+ *   more than 40           -    200*40/n    20 us, doubled every 8 sleeps, up to n * 25 us */
 #ifndef TP_BACKOFF_H
 #define TP_BACKOFF_H
 
@@ -9,16 +13,16 @@
 #include <stdint.h>
 #include <time.h>
 
-#define TP_BACKOFF_SPINS 2000 /* looks before the processor is offered to others */
-#define TP_BACKOFF_FEW 40     /* processes */
-#define TP_BACKOFF_YIELDS 200 /* looks before sleeping, of few */
+#define TP_BACKOFF_SPINS 2000 /* polls without a system call */
+#define TP_BACKOFF_FEW 40     /* processes that count as few */
+#define TP_BACKOFF_YIELDS 200 /* polls with sched_yield, of few */
 #define TP_BACKOFF_SHORTEST_NS 20000
-#define TP_BACKOFF_STEP_NS 1000 /* few sleep so much longer each time; */
+#define TP_BACKOFF_STEP_NS 1000 /* increment of a sleep, of few */
 #define TP_BACKOFF_LONGEST_NS 1000000
-#define TP_BACKOFF_DOUBLES 8      /* many twice as long after so many times, */
-#define TP_BACKOFF_SHARE_NS 25000 /* in the end so much for each of them */
+#define TP_BACKOFF_DOUBLES 8      /* sleeps until they are doubled, of many */
+#define TP_BACKOFF_SHARE_NS 25000 /* longest sleep per process, of many */
 
-/* Is there no rest yet? */
+/* Whether the next poll follows at once. */
 static inline bool tp_backoff_spins(bool oversubscribed, uint32_t polls) {
   return !oversubscribed && polls < TP_BACKOFF_SPINS;
 }
@@ -34,8 +38,7 @@ static inline long tp_backoff_ns(int processes, uint32_t sleeps) {
   return asleep < longest ? asleep : longest;
 }
 
-/* As tp_vtable_t.rest; `oversubscribed` as in tp_endpoint_t, of so many processes on this machine.
- */
+/* Waits as tp_vtable_t.backoff says, for an endpoint with so many processes on this machine. */
 static inline void tp_backoff(bool oversubscribed, int processes, uint32_t polls) {
   uint32_t spins = oversubscribed ? 0 : TP_BACKOFF_SPINS, yields = TP_BACKOFF_YIELDS;
   if (tp_backoff_spins(oversubscribed, polls)) return;

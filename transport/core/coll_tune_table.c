@@ -1,3 +1,5 @@
+/* Reads, interpolates and writes the table of measured costs. Rank 0 reads the file and broadcasts
+ * its text; all ranks parse it alike. */
 #include "transport/core/coll_tune_table.h"
 
 #include <errno.h>

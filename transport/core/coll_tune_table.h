@@ -1,8 +1,9 @@
-/* What `hlorun --tune` has measured: how long each algorithm takes for so many ranks of one
- * machine, and bytes. Where there are measurements they choose the algorithm; elsewhere, and across
- * machines, the formulas of algorithms.def do. The table is a text, one line each: COLLECTIVE
- * ALGORITHM RANKS BYTES MICROSECONDS; "#" begins a comment. It is the file that HLORUN_TUNING
- * names, else $XDG_CONFIG_HOME/hlorun/collectives.txt (~/.config). Thread: that of the endpoint. */
+/* The table of `hlorun --tune`: measured times of algorithms by number of ranks of one machine and
+ * by size. Where there are measurements they choose the algorithm; elsewhere, and across machines,
+ * the formulas of algorithms.def do.
+ * Format:  text, a line each: COLLECTIVE ALGORITHM RANKS BYTES MICROSECONDS; "#" begins a comment.
+ * File:    $HLORUN_TUNING, else $XDG_CONFIG_HOME/hlorun/collectives.txt (~/.config).
+ * Thread:  that of the endpoint. */
 #ifndef TP_COLL_TUNE_TABLE_H
 #define TP_COLL_TUNE_TABLE_H
 
@@ -11,13 +12,13 @@
 
 typedef struct tp_tuning tp_tuning_t;
 
-/* Rank 0 reads the table, if there is one, and tells the others, so that all come to the same
- * choices. All ranks call it together. Of a table that cannot be read or has a wrong line, rank 0
- * says so on stderr; it is then not used. */
+/* Rank 0 reads the table, if there is one, and broadcasts it, so that all ranks choose alike.
+ * Collective over the world. A table that cannot be read, or has a wrong line, is not used; rank 0
+ * warns on stderr. */
 hr_status_t tp_tuning_load(tp_groups_t *groups);
 void tp_tuning_destroy(tp_tuning_t *tuning); /* accepts NULL */
-/* Microseconds, between the measured sizes by a line between their logarithms; negative: nothing
- * was measured. */
+/* Microseconds, interpolated linearly in the logarithms of size and time; negative: not measured.
+ */
 double tp_tuning_cost(const tp_tuning_t *tuning, tp_collective_t collective, const char *algorithm,
                       int ranks, size_t bytes);
 

@@ -1,4 +1,9 @@
-/* The entry points: arguments go into a request, the table says which algorithm starts it. */
+/* Entry points of collectives, and the choice of algorithms. An entry point fills in request->args;
+ * tp_algorithm_start picks the row of algorithms.def with the least cost among those that can do
+ * the transfer: measured cost (coll_tune_table.h) where a table has it, else the row's formula. A
+ * forced algorithm (HLORUN_ALLREDUCE=ring) wins where it can do the transfer. The last choice of
+ * each collective is cached per group, since programs repeat their transfers. All ranks must choose
+ * alike: the inputs of a choice are equal on all members of the group. */
 #include "transport/core/collective.h"
 
 #include <math.h>
@@ -59,7 +64,7 @@ static hr_status_t no_such_name(tp_collective_t collective, const char *name) {
                   collectives[collective].name, collectives[collective].variable);
 }
 
-/* NULL: it says nothing. */
+/* NULL: not set, or empty. */
 static const char *name_in_environment(tp_collective_t collective) {
   const char *name = getenv(collectives[collective].variable);
   return name && *name ? name : NULL;
@@ -88,7 +93,7 @@ static bool is_reduction(tp_collective_t collective) {
   return collective == TP_ALL_REDUCE || collective == TP_REDUCE_SCATTER;
 }
 
-/* Among whom a transfer goes on. */
+/* The ranks of a transfer, as far as costs depend on them. */
 typedef struct scope {
   tp_groups_t *groups;
   int size, machines;
@@ -100,7 +105,7 @@ static scope_t scope_of(const tp_group_t *group) {
                    group->shm && group->size <= TP_SHM_MEMBERS, tp_group_spans_machines(group)};
 }
 
-/* Permutes are measured with all ranks at once. */
+/* Of a permute. Measured costs are those of permutes of all ranks at once. */
 static scope_t scope_of_pair(tp_groups_t *groups, bool shares_memory) {
   return (scope_t){groups, groups->world->size, shares_memory ? 1 : 2, shares_memory, false};
 }
@@ -125,7 +130,7 @@ bool tp_algorithm_fits(int algorithm, tp_group_t *group, size_t bytes) {
   return can_do(&algorithms[algorithm], algorithms[algorithm].collective, &scope, bytes, true);
 }
 
-/* What was measured comes before what is reckoned; it was on one machine. */
+/* Microseconds: measured ones, which there are for one machine only, or those of the formula. */
 static double cost_of(const tp_algorithm_t *row, const scope_t *scope, size_t bytes,
                       bool *out_measured) {
   const tp_tuning_t *tuning = scope->machines == 1 ? scope->groups->tuning : NULL;
@@ -134,8 +139,9 @@ static double cost_of(const tp_algorithm_t *row, const scope_t *scope, size_t by
   return us >= 0 ? us : row->cost(scope->size, scope->machines, (double)bytes);
 }
 
-/* A name that is forced counts where it can do the transfer: one across machines has parts within
- * them, which it cannot do. NULL: there is no such name. */
+/* A forced algorithm counts only where it can do the transfer: the parts within one machine of a
+ * transfer over several need another one. Measured costs win over estimated ones. NULL: no
+ * algorithm has the forced name. */
 static const tp_algorithm_t *choose(tp_collective_t collective, const scope_t *scope, size_t bytes,
                                     bool is_reorderable) {
   const char *forced = scope->groups->forced[collective];
@@ -149,13 +155,16 @@ static const tp_algorithm_t *choose(tp_collective_t collective, const scope_t *s
     if (forced && strcmp(forced, row->name) == 0) return row;
     double cost = cost_of(row, scope, bytes, &is_measured);
     if (best && best_is_measured > is_measured) continue;
-    if (!best || is_measured > best_is_measured || cost < least)
-      best = row, least = cost, best_is_measured = is_measured;
+    if (!best || is_measured > best_is_measured || cost < least) {
+      best = row;
+      least = cost;
+      best_is_measured = is_measured;
+    }
   }
   return best;
 }
 
-/* Once for each size that doubles. */
+/* Prints the choice and its alternatives on stderr, once per power of two of the size. */
 static void explain(tp_collective_t collective, const scope_t *scope, size_t bytes,
                     const tp_algorithm_t *chosen, uint64_t *explained) {
   int size_class = bytes ? 64 - __builtin_clzll(bytes) : 0;
@@ -176,14 +185,14 @@ static void explain(tp_collective_t collective, const scope_t *scope, size_t byt
   fprintf(stderr, "%s)\n", text);
 }
 
-/* The same transfer comes again and again: it need not be thought about again. */
+/* Whether a cached choice was made for the same inputs. */
 static bool is_chosen(const tp_choice_t *choice, const tp_choice_t *wanted) {
   return choice->algorithm && choice->bytes == wanted->bytes &&
          choice->is_reorderable == wanted->is_reorderable && choice->forced == wanted->forced &&
          choice->tuning == wanted->tuning && choice->shares_memory == wanted->shares_memory;
 }
 
-/* `explained`: sizes whose choices were told; NULL: this rank tells nothing. */
+/* `explained`: size classes already printed; NULL: this rank prints nothing. */
 static hr_status_t renew_choice(tp_choice_t *choice, tp_collective_t collective,
                                 const scope_t *scope, size_t bytes, bool is_reorderable,
                                 uint64_t *explained) {
@@ -205,7 +214,7 @@ hr_status_t tp_algorithm_start(tp_collective_t collective, tp_request_t *request
   tp_choice_t *choice = &group->choices[collective];
   HR_TRY(tp_shm_group_of(group, &shared));
   scope_t scope = scope_of(group);
-  HR_TRY(renew_choice(choice, collective, &scope, bytes, request->reducer.is_reorderable,
+  HR_TRY(renew_choice(choice, collective, &scope, bytes, request->args.reducer.is_reorderable,
                       group->my_index ? NULL : &group->explained[collective]));
   request->algorithm = (int)(choice->algorithm - algorithms) + 1;
   return choice->algorithm->start(request);
@@ -216,9 +225,9 @@ hr_status_t tp_all_gather(tp_group_t *group, const void *in, size_t size_bytes, 
   hr_assert(group->my_index >= 0);
   tp_request_t *request;
   HR_TRY(tp_request_new(group->owner, group, &request));
-  request->in = in;
-  request->size_bytes = size_bytes;
-  request->out = out;
+  request->args.in = in;
+  request->args.size_bytes = size_bytes;
+  request->args.out = out;
   hr_status_t st = size_bytes ? tp_algorithm_start(TP_ALL_GATHER, request, size_bytes) : NULL;
   return tp_request_started(st, request, out_request);
 }
@@ -228,10 +237,10 @@ static hr_status_t new_reduction(tp_group_t *group, const void *in, void *out, i
   hr_assert(group->my_index >= 0);
   HR_TRY(tp_request_new(group->owner, group, out_request));
   tp_request_t *request = *out_request;
-  request->in = in;
-  request->out = out;
-  request->count = count;
-  request->reducer = *reducer;
+  request->args.in = in;
+  request->args.out = out;
+  request->args.count = count;
+  request->args.reducer = *reducer;
   request->endpoint_thread_only = !reducer->any_thread;
   return NULL;
 }
@@ -267,16 +276,16 @@ hr_status_t tp_all_to_all(tp_group_t *group, const hr_block_t *sends, const hr_b
   hr_assert(group->my_index >= 0);
   tp_request_t *request;
   HR_TRY(tp_request_new(group->owner, group, &request));
-  request->sends = sends;
-  request->recvs = recvs;
-  request->size_bytes = equal_bytes;
+  request->args.sends = sends;
+  request->args.recvs = recvs;
+  request->args.size_bytes = equal_bytes;
   hr_status_t st = tp_algorithm_start(TP_ALL_TO_ALL, request, equal_bytes * (size_t)group->size);
   return tp_request_started(st, request, out_request);
 }
 
-/* What goes to, or comes from, one rank. Nothing at all needs no transfer. */
-static hr_status_t start_half(tp_request_t *request, int64_t stream, bool sends, int peer,
-                              const hr_block_t *block) {
+/* Starts one direction of a permute. An empty block needs no transfer. */
+static hr_status_t start_direction(tp_request_t *request, int64_t stream, bool sends, int peer,
+                                   const hr_block_t *block) {
   tp_groups_t *groups = request->groups;
   tp_shm_group_t *pipe = NULL;
   int self = groups->endpoint->rank;
@@ -286,7 +295,7 @@ static hr_status_t start_half(tp_request_t *request, int64_t stream, bool sends,
   tp_choice_t *choice = &groups->permute_choices[sends];
   HR_TRY(renew_choice(choice, TP_PERMUTE, &scope, block->size_bytes, false,
                       self ? NULL : &groups->explained_permutes));
-  request->p2p = (tp_p2p_t){sends, peer, block, pipe};
+  request->args.p2p = (tp_p2p_t){sends, peer, block, pipe};
   return choice->algorithm->start(request);
 }
 
@@ -300,8 +309,8 @@ static hr_status_t start_permute(tp_request_t *request, int64_t stream, int to,
     if (send->size_bytes) memmove(recv->data, send->data, send->size_bytes);
     return NULL;
   }
-  if (from >= 0) HR_TRY(start_half(request, stream, false, from, recv));
-  if (to >= 0) HR_TRY(start_half(request, stream, true, to, send));
+  if (from >= 0) HR_TRY(start_direction(request, stream, false, from, recv));
+  if (to >= 0) HR_TRY(start_direction(request, stream, true, to, send));
   return NULL;
 }
 

@@ -1,30 +1,32 @@
-/* Collectives: transfers among the members of a group. A call starts a transfer, which goes on
- * while its request is tested or waited for. Data stays valid and untouched by others until then.
- * Every member of a group makes the same calls with the same sizes in the same order.
- * Order:   reductions run in listed order, ((x0 + x1) + x2) + ..., whatever the size of the
- * message; over several machines those that may be combined in any order run machine by machine.
- * Equal inputs give equal bits on all ranks, in every run. Errors:  UNAVAILABLE a peer is gone;
- * DISAGREE sizes differ; CANCELLED another rank failed; NO_MEMORY; what the reducer or
- * endpoint->interrupted says. Outputs are then unspecified. Memory:  requests and their scratch
- * space are kept and reused: a warmed-up transfer allocates nothing. Thread:  that of the endpoint.
- */
+/* Nonblocking collectives among the members of a group, as MPI_Iallreduce and its like. A call
+ * starts a transfer, which advances while any request is tested or waited for, or by the progress
+ * thread. Inputs and outputs belong to the transfer until its request is done. Every member of a
+ * group makes the same calls with the same sizes in the same order. Order:   reductions run in
+ * listed order, ((x0 + x1) + x2) + ..., whatever the size of the message; over several machines,
+ * reorderable ones run machine by machine. Equal inputs give equal bits on all ranks, in every run.
+ * Errors:  UNAVAILABLE a peer is gone; DISAGREE sizes differ; CANCELLED another rank failed;
+ *          NO_MEMORY; errors of the reducer and of endpoint->interrupted. Outputs are then
+ *          unspecified.
+ * Memory:  requests and their scratch space are reused: a warmed-up transfer allocates nothing.
+ * Thread:  that of the endpoint. */
 #ifndef TP_COLLECTIVE_H
 #define TP_COLLECTIVE_H
 
 #include "base/comm_types.h"
 #include "transport/core/group.h"
 
-/* Memory where transfers with processes of this machine find their data without copying: arrays to
- * be all-reduced are best made in it. NULL: there is none (any memory will do). Any thread; it may
- * be freed after tp_close. */
+/* Memory that is shared with the processes of this machine: transfers among them read and write it
+ * in place, where other memory is copied through staging buffers. NULL: none is left, or the
+ * endpoint shares none; any memory will do. *out_owner is for tp_free. Thread:  any. Lifetime: may
+ * outlive tp_close. */
 void *tp_alloc(tp_groups_t *groups, size_t size_bytes, void **out_owner);
 void tp_free(void *owner, void *memory);
-bool tp_is_shared(const tp_groups_t *groups, const void *memory); /* is it of tp_alloc? */
+bool tp_is_shared(const tp_groups_t *groups, const void *memory); /* true for memory of tp_alloc */
 
-/* Member k's `in` arrives at out + k * size_bytes. `in` may be its own place in `out`. */
+/* out + k * size_bytes = `in` of member k. `in` may be this member's part of `out`. */
 hr_status_t tp_all_gather(tp_group_t *group, const void *in, size_t size_bytes, void *out,
                           tp_request_t **out_request);
-/* out = reduction over the members' `in`, which may be `out` itself. */
+/* out = reduction over the members' `in`; count in elements. `in` may be `out`. */
 hr_status_t tp_all_reduce(tp_group_t *group, const void *in, void *out, int64_t count,
                           const hr_reducer_t *reducer, tp_request_t **out_request);
 /* Member k gets chunk k (count elements) of the reduction of the members' `in` (size * count
@@ -35,31 +37,33 @@ hr_status_t tp_reduce_scatter(tp_group_t *group, const void *in, int64_t count,
  * are read at once. `equal_bytes`: the size of every block of every member; 0: they may differ. */
 hr_status_t tp_all_to_all(tp_group_t *group, const hr_block_t *sends, const hr_block_t *recvs,
                           size_t equal_bytes, tp_request_t **out_request);
-/* Member `root`'s data arrives everywhere. */
+/* `data` = member `root`'s data, on all members. */
 hr_status_t tp_broadcast(tp_group_t *group, int root, void *data, size_t size_bytes,
                          tp_request_t **out_request);
-/* Done when every member has started it. */
+/* Done when every member has started its barrier. */
 hr_status_t tp_barrier(tp_group_t *group, tp_request_t **out_request);
-/* To rank `to` and from rank `from` of the world (-1: none). Only the two ends of a transfer need
- * to call. Those between two ranks meet in the order of the calls, for each stream of its own. */
+/* Sends to rank `to` and receives from rank `from` of the world (-1: none). Point to point: only
+ * the ranks involved call. Transfers between two ranks match in the order of the calls, per stream.
+ */
 hr_status_t tp_permute(tp_groups_t *groups, int64_t stream, int to, const hr_block_t *send,
                        int from, const hr_block_t *recv, tp_request_t **out_request);
 
-/* Moves a transfer on as far as it goes without waiting. Frees the request when it is done, or when
- * it failed. */
+/* Advances a transfer as far as it goes without waiting. Frees the request when it is done or has
+ * failed. */
 hr_status_t tp_request_test(tp_request_t *request, bool *out_done);
-/* Until it is done, or the endpoint is interrupted; frees the request. Accepts NULL. */
+/* Waits until the request is done or the endpoint is interrupted; frees it. Accepts NULL. */
 hr_status_t tp_request_wait(tp_request_t *request);
-/* Moves every transfer of the endpoint on, as far as it goes without waiting. Any wait does so too:
- * what one rank waits for may need another's part in a transfer that nobody waits for there yet. */
+/* Advances every transfer of the endpoint as far as it goes without waiting. Any wait does so too:
+ * the transfer that one rank waits for may need another rank's part, which that rank does not wait
+ * for yet. */
 void tp_requests_progress(tp_groups_t *groups);
-/* The same at once, for somebody who has other things to do: a look at each. Nothing if another
- * thread moves them. */
+/* The same with a single poll of each transfer and no spinning, for callers that compute. No effect
+ * if a progress thread runs. */
 void tp_requests_poll(tp_groups_t *groups);
-/* When a transfer that was not waited for yet came to its end, by the monotonic clock; 0: it has
- * not, or groups->notes_times is not set. */
+/* Time of the end of a transfer that was not waited for yet, by hr_clock_ns; 0: it has not ended,
+ * or groups->notes_times is not set. */
 uint64_t tp_request_over_ns(const tp_request_t *request);
-/* Gives it up. Accepts NULL. */
+/* Cancels a transfer and frees its request. The group then is of no further use. Accepts NULL. */
 void tp_request_cancel(tp_request_t *request);
 
 #endif

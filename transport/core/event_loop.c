@@ -1,3 +1,7 @@
+/* libuv's handles may be used on the loop's thread only. Other threads therefore queue jobs and
+ * wake the loop by uv_async_send; tp_loop_call waits for its job on a semaphore. The queue is a
+ * linked list under a lock; a job lives on the stack of a caller that waits, or on the heap. The
+ * loop ends when it is told so, has run all jobs, and its wake handle is closed. */
 #include "transport/core/event_loop.h"
 
 #include <errno.h>
@@ -15,20 +19,20 @@ typedef struct job {
   struct job *next;
   tp_loop_fn fn;
   void *context;
-  uv_sem_t *done; /* of a caller that waits, and whose stack has the job; NULL: the job is freed
-                     after it has run */
+  uv_sem_t
+      *done; /* posted after the job, for a caller that waits; NULL: the job is freed instead */
 } job_t;
 
 struct tp_loop {
   uv_loop_t uv;
   uv_async_t wake;
   uv_thread_t thread;
-  pthread_mutex_t lock; /* over the jobs */
+  pthread_mutex_t lock; /* guards jobs, last_job, ending */
   job_t *jobs, **last_job;
   bool ending;
 };
 
-/* The process's loop and who uses it. */
+/* The process's loop and the number of its users, guarded by users_lock. */
 static pthread_mutex_t users_lock = PTHREAD_MUTEX_INITIALIZER;
 static tp_loop_t *the_loop;
 static int user_count;
@@ -39,7 +43,7 @@ static hr_status_t uv_failure(int error, const char *what) {
 
 /* --- the thread --- */
 
-static job_t *take_jobs(tp_loop_t *loop) {
+static job_t *dequeue_jobs(tp_loop_t *loop) {
   pthread_mutex_lock(&loop->lock);
   job_t *jobs = loop->jobs;
   loop->jobs = NULL;
@@ -48,7 +52,7 @@ static job_t *take_jobs(tp_loop_t *loop) {
   return jobs;
 }
 
-/* Handles that somebody has forgotten must not keep the thread from ending. */
+/* Stops the loop even if a handle was never closed. */
 static void on_wake_closed(uv_handle_t *wake) { uv_stop(wake->loop); }
 
 static void run_job(job_t *job) {
@@ -62,7 +66,7 @@ static void run_job(job_t *job) {
 
 static void run_jobs(uv_async_t *wake) {
   tp_loop_t *loop = wake->data;
-  for (job_t *job; (job = take_jobs(loop));)
+  for (job_t *job; (job = dequeue_jobs(loop));)
     for (job_t *next; job; job = next) {
       next = job->next;
       run_job(job);
@@ -84,7 +88,7 @@ int tp_loop_note_processors(void) {
   return CPU_COUNT(&mine);
 }
 
-/* A thread begins where its maker is bound to. */
+/* A new thread inherits the affinity mask of its creator, which may be bound to few processors. */
 static void run_thread(void *argument) {
   if (atomic_load(&processors_are_known)) sched_setaffinity(0, sizeof processors, &processors);
   uv_run(&((tp_loop_t *)argument)->uv, UV_RUN_DEFAULT);
@@ -95,24 +99,23 @@ bool tp_loop_is_current(const tp_loop_t *loop) {
   return uv_thread_equal(&self, &loop->thread) != 0;
 }
 
-struct uv_loop_s *tp_loop_uv(tp_loop_t *loop) {
-  return &loop->uv;
-}
+/* --- start and end --- */
 
-/* --- life --- */
-
-/* Libuv ends the process when it can open no pipe for its signals, after a file of its own: 0 if
- * there is room for both, or an error of its. */
-static int find_room(void) {
+/* libuv aborts when it cannot open the pipe for its signals after another descriptor of its own.
+ * Tries whether both can be opened: 0, or a libuv error. */
+static int try_descriptors(void) {
   int ends[2], file = open("/dev/null", O_RDONLY | O_CLOEXEC);
   int error = pipe2(ends, O_CLOEXEC) ? uv_translate_sys_error(errno) : 0;
-  if (!error) close(ends[0]), close(ends[1]);
+  if (!error) {
+    close(ends[0]);
+    close(ends[1]);
+  }
   if (file >= 0) close(file);
   return error;
 }
 
 static hr_status_t start_uv(tp_loop_t *loop) {
-  int error = find_room();
+  int error = try_descriptors();
   if (!error) error = uv_loop_init(&loop->uv);
   if (error) return uv_failure(error, "cannot make an event loop");
   error = uv_async_init(&loop->uv, &loop->wake, run_jobs);
@@ -221,7 +224,7 @@ struct tp_source {
   void *context;
 };
 
-/* What is to be started, on the stack of the thread that waits for it. */
+/* Arguments of start_on_loop, on the stack of the thread that waits for it. */
 typedef struct start {
   tp_source_t *source;
   source_kind_t kind;
@@ -327,7 +330,7 @@ static void on_work_done(uv_work_t *request, int status) {
   uv_sem_post(&work->ended);
 }
 
-/* libuv refuses only what is wrongly called; the work is done here then, late but done. */
+/* uv_queue_work fails for invalid arguments only; the work is then done on the loop thread. */
 static void start_work(void *context) {
   tp_work_t *work = context;
   if (!uv_queue_work(&work->loop->uv, &work->request, run_work, on_work_done)) return;

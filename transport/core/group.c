@@ -1,3 +1,5 @@
+/* Groups of an endpoint, found by their ranks and stream, and the opening of what they share:
+ * world, shared memory, tuning table. Rank lists are copied once; a look-up allocates nothing. */
 #include "transport/core/group.h"
 
 #include <string.h>
@@ -13,9 +15,9 @@ typedef struct group_key {
   int ranks[];
 } group_key_t;
 
-/* Every rank must come to the same number for a list, whichever groups it has made before: a hash
- * of the list. Lists with equal hashes would share tags, which does no harm as long as two ranks
- * start their common transfers in the same order, as programs must anyway. */
+/* A hash of the list, so that all ranks get the same tags whatever groups they made before. Lists
+ * with equal hashes share tags, which is harmless as long as two ranks start their common transfers
+ * in the same order, as programs must anyway. */
 static uint32_t tag_base_of(int size, const int *ranks, int64_t stream) {
   uint64_t hash = hr_hash_bytes(ranks, (size_t)size * sizeof *ranks, 1 + (uint64_t)stream);
   return TP_TAG_CLASS_GROUP | (uint32_t)(hash >> 7) % (1u << TP_TAG_GROUP_BITS)
@@ -41,7 +43,7 @@ static hr_status_t check_ranks(tp_groups_t *groups, int size, const int *ranks) 
   return st;
 }
 
-/* The stream and the ranks: what a group is found by. */
+/* The bytes of a key, for the map. */
 static hr_str_t key_of(const group_key_t *key, int size) {
   return (hr_str_t){(const char *)key, sizeof *key + (size_t)size * sizeof *key->ranks};
 }
@@ -96,10 +98,10 @@ static void free_groups(tp_groups_t *groups) {
 }
 
 static hr_status_t make_world(tp_groups_t *groups) {
-  int *everybody, size = groups->endpoint->world_size;
-  HR_TRY(HR_NEW_ARRAY(&groups->arena, size, &everybody));
-  for (int r = 0; r < size; r++) everybody[r] = r;
-  return tp_group_get(groups, size, everybody, 0, &groups->world);
+  int *ranks, size = groups->endpoint->world_size;
+  HR_TRY(HR_NEW_ARRAY(&groups->arena, size, &ranks));
+  for (int r = 0; r < size; r++) ranks[r] = r;
+  return tp_group_get(groups, size, ranks, 0, &groups->world);
 }
 
 hr_status_t tp_groups_of(tp_endpoint_t *endpoint, tp_groups_t **out_groups) {

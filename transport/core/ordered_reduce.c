@@ -1,10 +1,11 @@
-/* Reductions in listed order. The accumulator is, wherever possible, memory that holds the first
- * member's elements already, so that starting costs nothing. */
+/* Left folds in listed order of the members, which makes results independent of timing. Members are
+ * folded in as their elements arrive. Where possible, the accumulator is memory that holds member
+ * 0's elements already: the result, or member 0's slot. Cost: size - 1 calls of the reducer. */
 #include <string.h>
 
 #include "transport/core/request.h"
 
-static const char *elements_of(const tp_fold_t *fold, int member) {
+static const char *member_elements(const tp_fold_t *fold, int member) {
   return member == fold->my_index ? fold->local : fold->slots + (size_t)member * fold->slot_bytes;
 }
 
@@ -13,9 +14,9 @@ void tp_fold_begin(tp_fold_t *fold, char *wide) {
   fold->acc = fold->reducer->acc_bytes ? wide : fold->my_index == 0 ? fold->out : fold->slots;
 }
 
-static void take_first(tp_fold_t *fold) {
+static void init_accumulator(tp_fold_t *fold) {
   const hr_reducer_t *reducer = fold->reducer;
-  const char *first = elements_of(fold, 0);
+  const char *first = member_elements(fold, 0);
   if (reducer->acc_bytes)
     reducer->widen(reducer->context, first, fold->acc, fold->count);
   else if (fold->acc != first)
@@ -26,9 +27,9 @@ hr_status_t tp_fold_up_to(tp_fold_t *fold, int member) {
   const hr_reducer_t *reducer = fold->reducer;
   for (; fold->folded <= member; fold->folded++) {
     if (fold->folded == 0)
-      take_first(fold);
+      init_accumulator(fold);
     else
-      HR_TRY(reducer->reduce(reducer->context, fold->acc, elements_of(fold, fold->folded),
+      HR_TRY(reducer->reduce(reducer->context, fold->acc, member_elements(fold, fold->folded),
                              fold->count));
   }
   return NULL;

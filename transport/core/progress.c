@@ -1,3 +1,7 @@
+/* The progress thread is the process's event loop (event_loop.h). It is woken when the endpoint's
+ * thread leaves the transport with transfers under way, polls them until nothing has moved for
+ * POLL_NS, and comes back by a timer every IDLE_MS. On an oversubscribed machine it polls once. If
+ * the lock is taken it returns at once: its holder advances all transfers. */
 #include "transport/core/progress.h"
 
 #include <pthread.h>
@@ -10,45 +14,45 @@
 #include "transport/core/event_loop.h"
 #include "transport/core/request.h"
 
-#define LOOK_NS 300000 /* how long the loop thread stays with transfers that do not move */
-#define IDLE_MS 1      /* and how soon it comes back */
+#define POLL_NS 300000 /* time without progress after which the loop thread stops polling */
+#define IDLE_MS 1      /* period of the timer that resumes it */
 
 struct tp_progress {
   tp_groups_t *groups;
   tp_loop_t *loop;
   tp_source_t *waker, *timer;
   pthread_mutex_t lock; /* recursive */
-  int depth;            /* of the endpoint's thread in the lock */
-  atomic_bool awake;    /* the loop thread is on its way */
+  int depth;            /* nesting of the lock; guarded by it */
+  atomic_bool awake;    /* a wake-up is pending: no second one is sent */
 };
 
 static bool has_work(const tp_groups_t *groups) {
-  for (const tp_request_t *request = groups->active; request; request = request->next_active)
-    if (!request->over && !request->endpoint_thread_only) return true;
+  for (const tp_request_t *request = groups->active; request; request = request->links.next_active)
+    if (!request->completion.over && !request->endpoint_thread_only) return true;
   return false;
 }
 
-/* As long as something moves; returns whether there is more to come at once. */
-static bool move_transfers(tp_groups_t *groups) {
-  int64_t moved_ns = (int64_t)hr_clock_ns();
+/* Polls while nothing moves, for POLL_NS at most. True: something moved, and more may follow. The
+ * lock is released in between. */
+static bool poll_transfers(tp_groups_t *groups) {
+  int64_t start_ns = (int64_t)hr_clock_ns();
   for (uint32_t polls = 0; has_work(groups); polls++) {
-    uint64_t moves = groups->progress_count;
+    uint64_t before = groups->progress_count;
     tp_requests_progress_from(groups, false);
     int64_t now = (int64_t)hr_clock_ns();
-    if (groups->progress_count != moves) return true; /* others may want the lock */
-    if (now - moved_ns > LOOK_NS) return false;
+    if (groups->progress_count != before) return true;
+    if (now - start_ns > POLL_NS) return false;
     if (groups->endpoint->oversubscribed) return false;
   }
   return false;
 }
 
-/* On the loop thread. Who finds the lock taken has nothing to do: whoever holds it moves everything
- * on. */
-static void look_after(void *context) {
+/* On the loop thread. */
+static void on_wake_up(void *context) {
   struct tp_progress *progress = context;
   atomic_store(&progress->awake, false);
   if (pthread_mutex_trylock(&progress->lock)) return;
-  bool more = move_transfers(progress->groups);
+  bool more = poll_transfers(progress->groups);
   pthread_mutex_unlock(&progress->lock);
   if (more && !atomic_exchange(&progress->awake, true)) tp_source_wake(progress->waker);
 }
@@ -68,7 +72,7 @@ void tp_progress_unlock(tp_groups_t *groups) {
   if (leaves && !atomic_exchange(&progress->awake, true)) tp_source_wake(progress->waker);
 }
 
-/* --- life --- */
+/* --- start and end --- */
 
 static hr_status_t open_progress(struct tp_progress *progress) {
   pthread_mutexattr_t attributes;
@@ -77,8 +81,8 @@ static hr_status_t open_progress(struct tp_progress *progress) {
   pthread_mutex_init(&progress->lock, &attributes);
   pthread_mutexattr_destroy(&attributes);
   HR_TRY(tp_loop_acquire(&progress->loop));
-  HR_TRY(tp_loop_waker(progress->loop, look_after, progress, &progress->waker));
-  return tp_loop_timer(progress->loop, IDLE_MS, IDLE_MS, look_after, progress, &progress->timer);
+  HR_TRY(tp_loop_waker(progress->loop, on_wake_up, progress, &progress->waker));
+  return tp_loop_timer(progress->loop, IDLE_MS, IDLE_MS, on_wake_up, progress, &progress->timer);
 }
 
 static void close_progress(struct tp_progress *progress) {
@@ -89,16 +93,16 @@ static void close_progress(struct tp_progress *progress) {
   hr_free(progress);
 }
 
-static bool is_wanted(const char *answer) {
-  const char *wanted = getenv("HLORUN_PROGRESS");
-  return wanted && !strcmp(wanted, answer);
+static bool is_option(const char *value) {
+  const char *option = getenv("HLORUN_PROGRESS");
+  return option && !strcmp(option, value);
 }
 
-bool tp_progress_is_forced(void) { return is_wanted("1"); }
+bool tp_progress_is_forced(void) { return is_option("1"); }
 
 hr_status_t tp_progress_begin(tp_groups_t *groups) {
   const tp_endpoint_t *endpoint = groups->endpoint;
-  if (groups->progress || endpoint->world_size == 1 || endpoint->single_threaded || is_wanted("0"))
+  if (groups->progress || endpoint->world_size == 1 || endpoint->single_threaded || is_option("0"))
     return NULL;
   void *memory;
   HR_TRY(hr_alloc_zeroed(sizeof(struct tp_progress), &memory));

@@ -1,22 +1,23 @@
-/* Transfers move on while their process computes: on the loop thread, which looks after them
- * whenever the endpoint's own thread is not inside of the transport. It begins with the first
- * transfer that outlives the call that started it; from then on every call of collective.h and
- * tp_channel.h takes a lock, so that the transport (MPI too, in its serialised mode) is used by one
- * thread at a time. A transfer whose reducer wants the endpoint's thread waits for it.
- * HLORUN_PROGRESS=0: nothing of this; 1: callers do not ask whether it has a processor to itself
- * (tp_progress_is_forced). */
+/* Asynchronous progress: transfers advance on the event loop's thread while their process computes,
+ * whenever the endpoint's own thread is outside the transport. It starts with the first transfer
+ * that outlives the call that started it. From then on every call of collective.h and tp_channel.h
+ * takes a lock, so that one thread at a time uses the transport (MPI in MPI_THREAD_SERIALIZED).
+ * Requests with a reducer that needs the endpoint's thread (endpoint_thread_only) are left to it.
+ * HLORUN_PROGRESS: 0 disables it; 1 enables it even where the thread has no processor to itself
+ * (tp_progress_is_forced; the caller decides). */
 #ifndef TP_PROGRESS_H
 #define TP_PROGRESS_H
 
 #include "transport/core/group.h"
 
-/* Thread: the endpoint's, outside of other calls. Calling it again costs nothing. */
+/* Starts asynchronous progress; no effect if it runs, or is disabled. Thread: the endpoint's,
+ * outside of other calls. */
 hr_status_t tp_progress_begin(tp_groups_t *groups);
 bool tp_progress_is_forced(void);
 void tp_progress_end(tp_groups_t *groups);
 
-/* Around everything that touches requests. Calls nest. */
+/* Recursive lock around all use of requests; no effect without asynchronous progress. */
 void tp_progress_lock(tp_groups_t *groups);
-void tp_progress_unlock(tp_groups_t *groups); /* leaves what is under way to the loop thread */
+void tp_progress_unlock(tp_groups_t *groups); /* wakes the loop thread if transfers are under way */
 
 #endif

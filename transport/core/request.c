@@ -1,3 +1,12 @@
+/* Requests: their pool, rounds of messages, progress, completion.
+ *
+ * A request advances (advance_request) in one of two ways: by rounds, in which the messages posted
+ * by the algorithm are awaited in order and hooks.next posts the next round; or by polling an
+ * algorithm in shared memory (hooks.poll). All active requests are in a list, which every wait
+ * advances, so that a rank that waits for one transfer still does its part in the others. A failure
+ * cancels the request's messages; its status is kept until the request is waited for.
+ * All of this runs with the lock of progress.h held. `completion.over` alone may be read without.
+ */
 #include "transport/core/request.h"
 
 #include <stddef.h>
@@ -11,7 +20,7 @@
 #include "transport/core/progress.h"
 #include "transport/shm/shm_group.h"
 
-/* --- delays --- */
+/* --- random delays, for tests --- */
 
 static uint32_t delay_most_ms;
 
@@ -26,34 +35,37 @@ static void delay_start(int rank) {
 
 /* --- the pool --- */
 
-/* For a new transfer; its memory is kept. */
+/* Prepares a request for a new transfer; the memory that it owns is kept. */
 static void clear_request(tp_request_t *request, tp_groups_t *groups, tp_group_t *group) {
-  tp_posted_t *posted = request->posted;
-  int capacity = request->posted_capacity;
-  tp_space_t scratch = request->scratch, gathered = request->gathered;
+  tp_rounds_t rounds = {.posted = request->rounds.posted,
+                        .posted_capacity = request->rounds.posted_capacity};
+  tp_request_memory_t memory = request->memory;
   hr_clear(request, offsetof(tp_request_t, shm_ops));
-  request->shm_ops[0].group = request->shm_ops[1].group = NULL;
-  request->groups = groups, request->group = group;
-  request->posted = posted, request->posted_capacity = capacity;
-  request->scratch = scratch, request->gathered = gathered;
+  request->shm_ops[0].group = NULL;
+  request->shm_ops[1].group = NULL;
+  request->groups = groups;
+  request->group = group;
+  request->rounds = rounds;
+  request->memory = memory;
   request->tag = TP_TAG_CLASS_PERMUTE;
 }
 
-static hr_status_t take_request(tp_groups_t *groups, tp_group_t *group,
-                                tp_request_t **out_request) {
+static hr_status_t acquire_request(tp_groups_t *groups, tp_group_t *group,
+                                   tp_request_t **out_request) {
   tp_request_t *request = groups->free_requests;
   if (delay_most_ms) delay_start(groups->endpoint->rank);
   if (request) {
-    groups->free_requests = request->next_free;
+    groups->free_requests = request->links.next_free;
   } else {
     void *memory;
     HR_TRY(hr_alloc_zeroed(sizeof *request, &memory));
     request = memory;
   }
   clear_request(request, groups, group);
-  request->next_active = groups->active;
-  request->link = &groups->active;
-  if (request->next_active) request->next_active->link = &request->next_active;
+  request->links.next_active = groups->active;
+  request->links.link = &groups->active;
+  if (request->links.next_active)
+    request->links.next_active->links.link = &request->links.next_active;
   groups->active = request;
   if (group) request->tag = group->tag_base | group->transfers++ % (1u << TP_TAG_COUNT_BITS);
   *out_request = request;
@@ -62,22 +74,22 @@ static hr_status_t take_request(tp_groups_t *groups, tp_group_t *group,
 
 hr_status_t tp_request_new(tp_groups_t *groups, tp_group_t *group, tp_request_t **out_request) {
   tp_progress_lock(groups);
-  hr_status_t st = take_request(groups, group, out_request);
+  hr_status_t st = acquire_request(groups, group, out_request);
   if (st) tp_progress_unlock(groups);
   return st;
 }
 
-static void move_on(tp_request_t *request);
+static void advance_request(tp_request_t *request);
 
-/* What can be done at once is: others may be waiting for it. How that ended is told when the
- * transfer is waited for. */
-static void begin_to_move(tp_request_t *request) {
+/* Does the part of a transfer in shared memory that needs no other rank, since peers may wait for
+ * it already. A failure is reported when the transfer is waited for. */
+static void advance_at_start(tp_request_t *request) {
   tp_groups_t *groups = request->groups;
-  bool looked = groups->is_polling;
-  if (!request->poll) return;
+  bool was_polling = groups->is_polling;
+  if (!request->hooks.poll) return;
   groups->is_polling = true;
-  move_on(request);
-  groups->is_polling = looked;
+  advance_request(request);
+  groups->is_polling = was_polling;
 }
 
 hr_status_t tp_request_started(hr_status_t st, tp_request_t *request, tp_request_t **out_request) {
@@ -86,24 +98,24 @@ hr_status_t tp_request_started(hr_status_t st, tp_request_t *request, tp_request
     tp_request_cancel(request);
   else
     *out_request = request;
-  if (!st) begin_to_move(request);
+  if (!st) advance_at_start(request);
   tp_progress_unlock(groups);
   return st;
 }
 
 static void request_free(tp_request_t *request) {
-  *request->link = request->next_active;
-  if (request->next_active) request->next_active->link = request->link;
-  request->next_free = request->groups->free_requests;
+  *request->links.link = request->links.next_active;
+  if (request->links.next_active) request->links.next_active->links.link = request->links.link;
+  request->links.next_free = request->groups->free_requests;
   request->groups->free_requests = request;
 }
 
 void tp_requests_deinit(tp_groups_t *groups) {
   for (tp_request_t *request; (request = groups->free_requests);) {
-    groups->free_requests = request->next_free;
-    hr_free(request->posted);
-    hr_free(request->scratch.data);
-    hr_free(request->gathered.data);
+    groups->free_requests = request->links.next_free;
+    hr_free(request->rounds.posted);
+    hr_free(request->memory.scratch.data);
+    hr_free(request->memory.gathered.data);
     hr_free(request);
   }
 }
@@ -122,17 +134,17 @@ hr_status_t tp_space_reserve(tp_space_t *space, size_t count, size_t each) {
 /* --- rounds --- */
 
 static hr_status_t reserve_posted(tp_request_t *request) {
-  if (request->posted_count < request->posted_capacity) return NULL;
-  int capacity = request->posted_capacity ? 2 * request->posted_capacity : 16;
-  void *memory = request->posted;
-  HR_TRY(hr_realloc(&memory, (size_t)request->posted_count * sizeof(tp_posted_t),
+  if (request->rounds.posted_count < request->rounds.posted_capacity) return NULL;
+  int capacity = request->rounds.posted_capacity ? 2 * request->rounds.posted_capacity : 16;
+  void *memory = request->rounds.posted;
+  HR_TRY(hr_realloc(&memory, (size_t)request->rounds.posted_count * sizeof(tp_posted_t),
                     (size_t)capacity * sizeof(tp_posted_t)));
-  request->posted = memory;
-  request->posted_capacity = capacity;
+  request->rounds.posted = memory;
+  request->rounds.posted_capacity = capacity;
   return NULL;
 }
 
-/* Ranks of this machine are reached through its memory. */
+/* Ranks of this machine are reached through shared memory. */
 static tp_endpoint_t *endpoint_to(const tp_request_t *request, int rank) {
   const tp_groups_t *groups = request->groups;
   return groups->p2p && groups->shm->local_of[rank] >= 0 ? groups->p2p : groups->endpoint;
@@ -146,7 +158,7 @@ static hr_status_t post_send(tp_request_t *request, tp_endpoint_t *endpoint, sen
   tp_message_t *message;
   HR_TRY(reserve_posted(request));
   HR_TRY(send(endpoint, rank, request->tag, data, size_bytes, &message));
-  request->posted[request->posted_count++] = (tp_posted_t){endpoint, message, -1};
+  request->rounds.posted[request->rounds.posted_count++] = (tp_posted_t){endpoint, message, -1};
   return NULL;
 }
 
@@ -156,7 +168,7 @@ static hr_status_t post_recv(tp_request_t *request, int rank, void *data, size_t
   tp_message_t *message;
   HR_TRY(reserve_posted(request));
   HR_TRY(endpoint->vtable->recv(endpoint, rank, request->tag, data, size_bytes, &message));
-  request->posted[request->posted_count++] = (tp_posted_t){endpoint, message, part};
+  request->rounds.posted[request->rounds.posted_count++] = (tp_posted_t){endpoint, message, part};
   return NULL;
 }
 
@@ -193,74 +205,75 @@ hr_status_t tp_request_recv(tp_request_t *request, int member, void *data, size_
 
 /* Awaits the messages of this round in order; *out_done: all have arrived. */
 static hr_status_t test_round(tp_request_t *request, bool *out_done) {
-  while (request->awaited < request->posted_count) {
-    tp_posted_t *posted = &request->posted[request->awaited];
+  while (request->rounds.awaited < request->rounds.posted_count) {
+    tp_posted_t *posted = &request->rounds.posted[request->rounds.awaited];
     bool arrived = false;
     hr_status_t st = posted->endpoint->vtable->test(posted->endpoint, posted->message, &arrived);
     if (!st && !arrived) {
       *out_done = false;
       return NULL;
     }
-    request->awaited++;
+    request->rounds.awaited++;
     request->groups->progress_count++;
     HR_TRY(st);
-    if (posted->part >= 0 && request->arrived) HR_TRY(request->arrived(request, posted->part));
+    if (posted->part >= 0 && request->hooks.arrived)
+      HR_TRY(request->hooks.arrived(request, posted->part));
   }
-  request->awaited = request->posted_count = 0;
+  request->rounds.awaited = request->rounds.posted_count = 0;
   *out_done = true;
   return NULL;
 }
 
-static hr_status_t advance(tp_request_t *request, bool *out_done) {
-  if (request->poll) {
+static hr_status_t advance_rounds(tp_request_t *request, bool *out_done) {
+  if (request->hooks.poll) {
     bool shared;
-    HR_TRY(request->poll(request, &shared));
+    HR_TRY(request->hooks.poll(request, &shared));
     HR_TRY(test_round(request, out_done));
     *out_done = *out_done && shared;
-    return *out_done && request->finish ? request->finish(request) : NULL;
+    return *out_done && request->hooks.finish ? request->hooks.finish(request) : NULL;
   }
   for (;;) {
     HR_TRY(test_round(request, out_done));
     if (!*out_done) return NULL;
-    if (!request->next) return request->finish ? request->finish(request) : NULL;
-    request->round++;
-    HR_TRY(request->next(request));
+    if (!request->hooks.next) return request->hooks.finish ? request->hooks.finish(request) : NULL;
+    request->rounds.number++;
+    HR_TRY(request->hooks.next(request));
   }
 }
 
-static void drop_messages(tp_request_t *request) {
-  for (int i = request->awaited; i < request->posted_count; i++) {
-    tp_posted_t *posted = &request->posted[i];
+static void cancel_messages(tp_request_t *request) {
+  for (int i = request->rounds.awaited; i < request->rounds.posted_count; i++) {
+    tp_posted_t *posted = &request->rounds.posted[i];
     posted->endpoint->vtable->cancel(posted->endpoint, posted->message);
   }
-  request->awaited = request->posted_count = 0;
+  request->rounds.awaited = request->rounds.posted_count = 0;
   tp_shm_cancel(request);
-  if (request->part) tp_request_cancel(request->part);
-  request->part = NULL;
+  if (request->state.nested) tp_request_cancel(request->state.nested);
+  request->state.nested = NULL;
 }
 
 uint64_t tp_request_over_ns(const tp_request_t *request) {
-  return request->over ? request->over_ns : 0;
+  return request->completion.over ? request->completion.over_ns : 0;
 }
 
-/* As far as it goes without waiting. That it is over is told at the very end: some ask without the
- * lock. */
-static void move_on(tp_request_t *request) {
+/* Advances a request as far as it goes without waiting. Release: threads that read `over` without
+ * the lock see status and time. */
+static void advance_request(tp_request_t *request) {
   bool over = false;
-  if (request->over) return;
-  request->status = advance(request, &over);
-  if (request->status) drop_messages(request);
-  if (!over && !request->status) return;
-  if (request->groups->notes_times) request->over_ns = hr_clock_ns();
-  atomic_store_explicit(&request->over, true, memory_order_release);
+  if (request->completion.over) return;
+  request->completion.status = advance_rounds(request, &over);
+  if (request->completion.status) cancel_messages(request);
+  if (!over && !request->completion.status) return;
+  if (request->groups->notes_times) request->completion.over_ns = hr_clock_ns();
+  atomic_store_explicit(&request->completion.over, true, memory_order_release);
 }
 
 static hr_status_t test_request(tp_request_t *request, bool *out_done) {
-  move_on(request);
-  *out_done = request->over;
-  if (!request->over) return NULL;
-  hr_status_t st = request->status;
-  request->status = NULL;
+  advance_request(request);
+  *out_done = request->completion.over;
+  if (!request->completion.over) return NULL;
+  hr_status_t st = request->completion.status;
+  request->completion.status = NULL;
   request_free(request);
   return st;
 }
@@ -277,16 +290,16 @@ void tp_request_cancel(tp_request_t *request) {
   if (!request) return;
   tp_groups_t *groups = request->groups;
   tp_progress_lock(groups);
-  drop_messages(request);
-  hr_status_release(request->status);
-  request->status = NULL;
+  cancel_messages(request);
+  hr_status_release(request->completion.status);
+  request->completion.status = NULL;
   request_free(request);
   tp_progress_unlock(groups);
 }
 
 void tp_requests_progress_from(tp_groups_t *groups, bool endpoint_thread_only) {
-  for (tp_request_t *request = groups->active; request; request = request->next_active)
-    if (endpoint_thread_only || !request->endpoint_thread_only) move_on(request);
+  for (tp_request_t *request = groups->active; request; request = request->links.next_active)
+    if (endpoint_thread_only || !request->endpoint_thread_only) advance_request(request);
 }
 
 void tp_requests_progress(tp_groups_t *groups) {

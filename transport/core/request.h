@@ -19,9 +19,9 @@
 #define TP_TAG_COUNT_BITS 8
 
 typedef struct tp_posted {
-  tp_endpoint_t *endpoint; /* over which it travels */
+  tp_endpoint_t *endpoint; /* that carries the message */
   tp_message_t *message;
-  int part; /* given to `arrived`; -1: nobody wants to know */
+  int part; /* argument of hooks.arrived; -1: it is not called */
 } tp_posted_t;
 
 /* Room for `count` times `each` bytes; what was there is lost. */
@@ -41,78 +41,125 @@ typedef struct tp_fold {
   int folded; /* members so far */
 } tp_fold_t;
 
-/* What a permute sends to a rank, or receives from one. */
+/* One direction of a permute: a block sent to a rank, or received from one. */
 typedef struct tp_p2p {
-  bool sends;
+  bool sends; /* false: receives */
   int peer;
   const hr_block_t *block;
-  struct tp_shm_group *pipe; /* NULL: the two share no memory */
+  struct tp_shm_group *pipe; /* memory in common with the peer; NULL: none */
 } tp_p2p_t;
 
-/* A transfer's place in shared memory (shm_group.h). */
+/* The part of a request that runs in shared memory: this process's view of one transfer of a
+ * tp_shm_group_t (shm_group.h). Members of the group advance through numbered steps and wait for
+ * each other's step counts; `step` is called until it reports the end. Step counts are totals since
+ * the group began: those of this op begin at `base`. */
 typedef struct tp_shm_op tp_shm_op_t;
 struct tp_shm_op {
   tp_request_t *request;
-  struct tp_shm_group *group; /* NULL: not in shared memory */
+  struct tp_shm_group *group; /* NULL: the request does not use shared memory */
   hr_status_t (*step)(tp_shm_op_t *op, bool *out_done);
-  uint32_t number; /* of the group's transfers */
-  bool is_started, is_done;
-  bool is_early; /* its note may still be read: it tells its size later */
-  bool
-      in_slot; /* what it gives is in its note, which may be read longer than what lies elsewhere */
-  uint64_t base;   /* the group's steps before it */
-  uint64_t steps;  /* done by this process */
-  uint64_t wanted; /* what it waits for last */
-  size_t size_bytes, chunk_bytes;
-  struct tp_shm_staging *stage;
-  char *stage_memory;
-  int64_t round, rounds; /* the algorithm's */
-  hr_status_t (*work)(tp_shm_op_t *op, int member,
-                      int64_t piece); /* rounds pieces for each member, */
-  int64_t pieces;   /* so many in all, which any member does; 0: each does its own */
-  uint64_t first;   /* step of its first chunk */
-  int members_seen; /* members that have done seen_steps */
+  uint32_t number; /* among the group's transfers */
+  bool is_started; /* all earlier transfers of the group are over */
+  bool is_done;
+  /* The slot may still be read by an earlier transfer: the step function publishes the size. */
+  bool is_early;
+  bool in_slot;  /* payload lies in the slot, which peers may read for longer than staging memory */
+  uint64_t base; /* group's step count when the op started */
+  uint64_t steps;  /* steps done by this process in this op */
+  uint64_t wanted; /* step count last waited for */
+  size_t size_bytes;
+  size_t chunk_bytes;
+  struct tp_shm_staging *stage; /* staging memory; NULL: none */
+  char *stage_memory;           /* its first byte, in this process's mapping */
+  int64_t round;                /* position in the algorithm's rounds */
+  int64_t rounds;
+  /* Shared work: `pieces` pieces, which any member may do; 0: each member does its own share. */
+  hr_status_t (*work)(tp_shm_op_t *op, int member, int64_t piece);
+  int64_t pieces;
+  uint64_t first;   /* step of the first chunk */
+  int members_seen; /* members, in listed order, known to have done seen_steps */
   uint64_t seen_steps;
-  tp_shm_watch_t watch;
+  tp_shm_watch_t watch; /* when to ask whether the peers live */
 };
+
+/* Links of a request in the lists of its tp_groups_t. */
+typedef struct tp_request_links {
+  tp_request_t *next_free;   /* in the pool of free requests */
+  tp_request_t *next_active; /* in the list of active ones, newest first */
+  tp_request_t **link;       /* the pointer that points to this request in that list */
+} tp_request_links_t;
+
+/* How a request ended. `over` is stored with release after the others and may be loaded by any
+ * thread; the others are read after it, or under the lock of progress.h. */
+typedef struct tp_completion {
+  atomic_bool over;   /* nothing is left to do but to report `status` */
+  hr_status_t status; /* NULL: success; owned until tp_request_wait or tp_request_test returns it */
+  uint64_t over_ns;   /* time of the end by hr_clock_ns, if groups->notes_times */
+} tp_completion_t;
+
+/* The messages of the current round, awaited in the order in which they were posted. */
+typedef struct tp_rounds {
+  tp_posted_t *posted; /* owned; kept from transfer to transfer */
+  int posted_count;
+  int posted_capacity;
+  int awaited; /* messages of the round that have arrived */
+  int number;  /* of the current round, from 0 */
+} tp_rounds_t;
+
+/* The algorithm's functions, called with the lock of progress.h held. A failure ends the request.
+ */
+typedef struct tp_request_hooks {
+  hr_status_t (*arrived)(tp_request_t *request,
+                         int part);             /* per message with a part; may be NULL */
+  hr_status_t (*next)(tp_request_t *request);   /* posts a round; NULL: no further rounds */
+  hr_status_t (*finish)(tp_request_t *request); /* called once at the end; may be NULL */
+  /* Polls a transfer in shared memory, in place of `next`; NULL: the transfer goes by rounds. */
+  hr_status_t (*poll)(tp_request_t *request, bool *out_done);
+} tp_request_hooks_t;
+
+/* The arguments of the call; which of them are set depends on the collective (collective.h). */
+typedef struct tp_request_args {
+  const char *in;
+  char *out;
+  size_t size_bytes;       /* per member: all-gather, all-to-all of equal blocks, broadcast */
+  const hr_block_t *sends; /* all-to-all: valid only while the transfer is being started */
+  const hr_block_t *recvs;
+  tp_p2p_t p2p;  /* permute: the direction that is being started */
+  int root;      /* broadcast: index of the member that has the data */
+  int64_t count; /* reductions: elements per member */
+  hr_reducer_t reducer;
+} tp_request_args_t;
+
+/* Scratch space, kept from transfer to transfer. */
+typedef struct tp_request_memory {
+  tp_space_t scratch;
+  tp_space_t gathered; /* gathering all-reduce: its result; the all-gather inside uses `scratch` */
+} tp_request_memory_t;
+
+/* What an algorithm remembers from round to round. */
+typedef struct tp_request_state {
+  char *result;         /* gathering all-reduce: the caller's `out` while args.out is `gathered` */
+  int64_t segment;      /* elements, or blocks, per round */
+  tp_request_t *nested; /* transfer under way within this one, as over several machines; or NULL */
+} tp_request_state_t;
 
 struct tp_request {
   tp_groups_t *groups;
   tp_group_t *group; /* NULL for permutes */
   uint32_t tag;
-  int algorithm; /* number of its row in algorithms.def, from 1; 0: of a permute or a barrier */
-  tp_request_t *next_free;
-  tp_request_t *next_active, **link; /* among the active ones */
-  bool endpoint_thread_only;         /* only the endpoint's thread moves it on */
-  tp_request_t *part;                /* of a transfer made of several: the one under way */
-  uint32_t op_number;                /* among those of the group */
-  atomic_bool over;                  /* nothing is left to do but to tell */
-  hr_status_t status;                /* how it ended */
-  uint64_t over_ns;                  /* when, if groups->notes_times */
+  uint32_t op_number;        /* among the group's transfers in stages over several machines */
+  int algorithm;             /* row of algorithms.def, from 1; 0: permute or barrier */
+  bool endpoint_thread_only; /* the progress thread leaves this request alone */
+  tp_request_links_t links;
+  tp_completion_t completion;
+  tp_rounds_t rounds;
+  tp_request_hooks_t hooks;
+  tp_request_args_t args;
+  tp_request_state_t state;
+  tp_request_memory_t memory;
 
-  tp_posted_t *posted;
-  int posted_count, posted_capacity;
-  int awaited; /* messages of the round that have arrived */
-  int round;
-  hr_status_t (*arrived)(tp_request_t *request, int part); /* may be NULL */
-  hr_status_t (*next)(tp_request_t *request);              /* NULL: the rounds are finished */
-  hr_status_t (*finish)(tp_request_t *request);            /* called once at the end; may be NULL */
-  hr_status_t (*poll)(tp_request_t *request,
-                      bool *out_done); /* instead of rounds of messages; may be NULL */
-  tp_space_t scratch;
-  tp_space_t gathered; /* what all-reduce gathers: the all-gather inside it has the scratch space */
-
-  /* The call's arguments and the algorithm's place in it. */
-  const char *in;
-  char *out, *result; /* the second: of an all-reduce that gathers first */
-  size_t size_bytes;
-  const hr_block_t *sends, *recvs; /* valid while the transfer is being started */
-  tp_p2p_t p2p;                    /* of a permute: the one that is being started */
-  int64_t count, segment;
-  hr_reducer_t reducer;
-
-  /* What follows is not cleared for a new transfer, but for the turns' groups. */
-  tp_shm_op_t shm_ops[2]; /* the second: of a permute that also receives */
+  /* Not cleared for a new transfer, except for the ops' groups: large, and set when used. */
+  tp_shm_op_t shm_ops[2]; /* [0]: the collective, or what a permute sends; [1]: what it receives */
   tp_fold_t fold;
 };
 

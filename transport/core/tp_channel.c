@@ -1,3 +1,5 @@
+/* Channel messages are rounds of synchronous sends or receives of one request, tagged with the
+ * channel's number. */
 #include "transport/core/tp_channel.h"
 
 #include "transport/core/request.h"
@@ -12,7 +14,7 @@ static hr_status_t post_recv(tp_request_t *request, int rank, const hr_block_t *
   return tp_request_recv_ssend(request, rank, block->data, block->size_bytes);
 }
 
-/* All blocks travel at once, with one tag: they match in order. */
+/* Posts all blocks at once with one tag: they match in order. */
 static hr_status_t start(tp_groups_t *groups, post_fn post, int rank, uint32_t channel,
                          const hr_block_t *blocks, int count, tp_request_t **out_request) {
   tp_request_t *request;

@@ -1,8 +1,9 @@
-/* Messages between two ranks on numbered channels, apart from what groups say to each other.
- * Order: the messages of one channel from one rank to another arrive in the order in which they
- * were sent. A send is done only when its receive has been started: nothing is buffered, so that a
- * program that could get stuck does so whatever the sizes of its messages. Errors, thread: as in
- * collective.h. */
+/* Messages between two ranks on numbered channels, with tags apart from those of groups.
+ * Order:   messages of one channel from one rank to another match in the order in which they were
+ *          sent.
+ * Buffering: none. Sends are synchronous, so that a program that can deadlock does so whatever the
+ *          sizes of its messages.
+ * Errors, thread: as in collective.h. */
 #ifndef TP_CHANNEL_H
 #define TP_CHANNEL_H
 
@@ -10,8 +11,9 @@
 
 #define TP_CHANNEL_COUNT (UINT32_C(1) << (TP_TAG_BITS - 2)) /* from one rank to another */
 
-/* A message is a list of blocks, with the same sizes at both ends; an empty list is a message, too.
- * The list is read at once, the blocks belong to the transfer until it is done. */
+/* A message is a list of `count` blocks of the same sizes at both ends; an empty list is a message,
+ * too. The list is read before the call returns, the blocks belong to the transfer until it is
+ * done. */
 hr_status_t tp_channel_send(tp_groups_t *groups, int to, uint32_t channel, const hr_block_t *blocks,
                             int count, tp_request_t **out_request);
 hr_status_t tp_channel_recv(tp_groups_t *groups, int from, uint32_t channel,

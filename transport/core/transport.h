@@ -1,7 +1,9 @@
-/* How bytes travel between ranks. A transport moves messages; groups and collective algorithms
- * stand on top of it and work the same over MPI and inside one process. Units: bytes. Thread: one
- * thread per endpoint calls its functions. Order: messages between two ranks with the same tag
- * arrive in the order they were sent. */
+/* Transports: tagged messages between ranks. Groups and collective algorithms are built on a table
+ * of functions (tp_vtable_t) and work alike over MPI, over shared memory and inside one process.
+ * Units:   bytes.
+ * Order:   messages between two ranks with the same tag match in the order in which they were sent
+ *          and posted.
+ * Thread:  one thread at a time calls the functions of an endpoint (progress.h has the lock). */
 #ifndef TP_TRANSPORT_H
 #define TP_TRANSPORT_H
 
@@ -20,29 +22,30 @@ typedef struct tp_groups tp_groups_t;     /* group.h */
 
 typedef struct tp_vtable {
   const char *name; /* "mpi", "self" */
-  /* Start a transfer; `data` stays valid until it is done. Any size, but both ends name the same
-   * one. */
+  /* Start a message. `data` belongs to the message until it is done. Sizes are arbitrary, 0 too,
+   * and equal at both ends. */
   hr_status_t (*send)(tp_endpoint_t *endpoint, int to, uint32_t tag, const void *data,
                       size_t size_bytes, tp_message_t **out_message);
   hr_status_t (*recv)(tp_endpoint_t *endpoint, int from, uint32_t tag, void *data,
                       size_t size_bytes, tp_message_t **out_message);
-  /* As `send`, but never done before the receiver has started to receive. */
+  /* Synchronous send, as MPI_Issend: not done before its receive has been posted. */
   hr_status_t (*ssend)(tp_endpoint_t *endpoint, int to, uint32_t tag, const void *data,
                        size_t size_bytes, tp_message_t **out_message);
-  /* Is it done? Frees the message when it is, or when it failed. Does not block.
+  /* Tests for completion, without blocking. Frees the message when it is done or has failed.
    * Errors: UNAVAILABLE the peer is gone; DISAGREE it sent another size. */
   hr_status_t (*test)(tp_endpoint_t *endpoint, tp_message_t *message, bool *out_done);
-  /* Has a message of this tag come from `from`, which nobody receives yet? Does not block. */
+  /* Tells, without blocking, whether a message with this tag has come that no receive was posted
+   * for. */
   hr_status_t (*probe)(tp_endpoint_t *endpoint, int from, uint32_t tag, bool *out_come);
-  /* Gives up a transfer that will not be waited for. A receive does not touch its data any more. */
+  /* Ends a message that will not be waited for, and frees it. Its data is not accessed afterwards.
+   * The endpoint then counts as desynchronized. */
   void (*cancel)(tp_endpoint_t *endpoint, tp_message_t *message);
-  /* Lets others run before the next poll; `polls`: how many in a row found nothing. Returns after a
-   * few milliseconds at the latest, whatever happens; where there are hundreds of processes, of
-   * tens of milliseconds. */
+  /* Waits before the next poll; `polls`: fruitless ones in a row so far. Returns after a few
+   * milliseconds at the latest, with hundreds of processes after tens of milliseconds. */
   void (*backoff)(tp_endpoint_t *endpoint, uint32_t polls);
-  /* For tp_close. Orderly end, after which the endpoint is gone; `failed`: this rank gives up, make
-   * sure that the others notice and end (over MPI it does not return: the process ends with
-   * endpoint->exit_code). */
+  /* Implements tp_close: an orderly end, which frees the endpoint. `failed`: this rank ends early,
+   * and the others must notice; over MPI and shared memory the process ends with
+   * endpoint->exit_code. */
   void (*close)(tp_endpoint_t *endpoint, bool failed);
 } tp_vtable_t;
 
@@ -51,20 +54,18 @@ struct tp_endpoint {
   int rank, world_size;
   const char *host;           /* name of the machine, for messages */
   int local_rank, local_size; /* among the ranks of this machine */
-  bool
-      oversubscribed;   /* more ranks than processors here: spinning would take the time of the rank
-                         * that is waited for.   The same on all ranks of a machine that share memory */
-  bool single_threaded; /* only ever one thread may use it */
-  bool shares_memory;   /* ranks of one machine are processes that may share memory */
-  struct tp_shm *memory;    /* that it came with, shared with all other ranks; NULL: none */
-  bool defers_error_report; /* who closes it as failed has yet to say why: over MPI the job ends
-                               when the process does */
-  bool desynchronized; /* a transfer failed or was given up: peers may wait for what will never come
-                        */
+  /* More ranks than processors on this machine: a rank that spins takes time from the rank that it
+   * waits for. Equal on all ranks of a machine that share memory. */
+  bool oversubscribed;
+  bool single_threaded;     /* only the thread that opened it may use it: no progress thread */
+  bool shares_memory;       /* ranks are processes, which can share memory on a machine */
+  struct tp_shm *memory;    /* inherited memory of all ranks (local_launch.h); NULL: none */
+  bool defers_error_report; /* the report of a failure follows tp_close, which must not end the job
+                             */
+  bool desynchronized;      /* a message failed or was cancelled: peers may wait for it in vain */
   int exit_code;       /* of the whole job when this rank closes it as failed; 0 stands for 1 */
   tp_groups_t *groups; /* process groups, from the first use of tp_groups_of to tp_close */
-  /* Asked between polls of a wait; a failure ends the wait with it (signals, time-outs). May be
-   * NULL. */
+  /* Called between polls of a wait; a failure ends the wait (signals, time-outs). May be NULL. */
   hr_status_t (*interrupted)(void *context);
   void *interrupted_context;
 };
@@ -87,19 +88,19 @@ hr_status_t tp_self_open(int world_size, tp_endpoint_t **endpoints);
 /* A world of one: no peers, no threads. */
 hr_status_t tp_single_open(tp_endpoint_t **out_endpoint);
 
-/* Measures every algorithm of collectives that the ranks of the world can use, `seconds` for each
- * and each size, and writes the table by which later runs choose (transport/core/coll_tune_table.h)
- * on rank 0: to `path`, NULL being the usual place, which *out_path then names as long as the
- * endpoint lives. All ranks call it together, as the first thing. */
+/* Measures every collective algorithm that the ranks of the world can use, `seconds` for each
+ * algorithm and size; rank 0 writes the table by which later runs choose (coll_tune_table.h) to
+ * `path`; NULL: the usual one. *out_path is the path written and lives as long as the endpoint.
+ * Collective over the world, before any other transfer. */
 hr_status_t tp_tune(tp_endpoint_t *endpoint, double seconds, const char *path,
                     const char **out_path);
 
-/* Do the variables that name algorithms (HLORUN_ALLREDUCE) name some that there are? Others count
- * for nothing. Errors: USAGE. */
+/* Checks that the variables that force algorithms (HLORUN_ALLREDUCE, ...) name existing ones.
+ * Errors: USAGE. */
 hr_status_t tp_algorithms_check_environment(void);
 
-/* For tests: every transfer that this process starts from now on starts up to `most_ms` late, at
- * random. 0: none does. */
+/* For tests: delays the start of each transfer of this process by a random time of up to `most_ms`.
+ * 0: no delays. */
 void tp_delay_starts(uint32_t most_ms);
 
 /* Ends an endpoint and what belongs to it; accepts NULL. `failed` as in tp_vtable_t; the job then

@@ -21,11 +21,9 @@
 #define PIECE_BYTES (1 << 30) /* MPI counts are ints: larger messages travel in pieces */
 #define CANCEL_REST_NS 20000
 #define CANCEL_POLLS 1000
-#define ABORT_S \
-  2 /* how long a process that gives up later leaves the end of the job to the first one */
+#define ABORT_S 2 /* time that a process failing later gives the first one to end the job */
 #define SEGMENT_BYTES (UINT64_C(5) << 20) /* that Open MPI takes of /dev/shm for a process */
-#define PUSH_POLLS \
-  64 /* looks of one that waits, after which messages within the machine are pushed on */
+#define PUSH_POLLS 64 /* fruitless polls of a wait between calls of push_messages */
 
 struct tp_message {
   tp_message_t *next_free;
@@ -38,10 +36,10 @@ struct tp_message {
 };
 
 typedef struct mpi_endpoint {
-  tp_endpoint_t endpoint; /* first: the addresses are the same */
+  tp_endpoint_t endpoint; /* first member: a pointer to it is a pointer to mpi_endpoint_t */
   const tp_mpi_host_t *host;
   MPI_Comm comm;
-  uint32_t tag_mask; /* of the tags that this MPI can carry */
+  uint32_t tag_mask; /* bits of a tag that this MPI can carry */
   bool must_finalize;
   char host_name[256];
   tp_message_t *free_messages;
@@ -100,8 +98,8 @@ static int piece_bytes(const tp_message_t *message, int piece) {
   return (int)(left < PIECE_BYTES ? left : PIECE_BYTES);
 }
 
-/* A request that nobody will ask for again. A receive is called back, for its memory may be freed;
- * one that is arriving at this moment is given some time. MPI finishes a send in its own time. */
+/* Ends an abandoned request. A receive is cancelled, since its memory may be freed; one that is
+ * arriving at this moment gets some time. MPI completes a send on its own. */
 static void drop_piece(MPI_Request *piece, bool is_send) {
   if (*piece == MPI_REQUEST_NULL) return;
   int done = 0;
@@ -173,7 +171,7 @@ static hr_status_t mpi_recv(tp_endpoint_t *endpoint, int from, uint32_t tag, voi
   return post(endpoint, start_recv, from, tag, data, size_bytes, out_message);
 }
 
-/* What came of a finished piece. */
+/* The result of a completed piece. */
 static hr_status_t check_piece(mpi_endpoint_t *self, const tp_message_t *message, int error,
                                MPI_Status *status) {
   int class_ = MPI_SUCCESS, bytes = 0;
@@ -223,8 +221,8 @@ static hr_status_t mpi_probe(tp_endpoint_t *endpoint, int from, uint32_t tag, bo
   return error == MPI_SUCCESS ? NULL : failed_call(self, error, "looking for a message from", from);
 }
 
-/* Messages that are under way, though done for the sender, move only while MPI is called; who waits
- * for something else, such as a counter in shared memory, has to see to it. */
+/* Buffered messages advance only inside MPI calls, also after their sends have completed: a wait
+ * for something else, such as a counter in shared memory, must call MPI now and then. */
 static void push_messages(mpi_endpoint_t *self) {
   int come;
   MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, self->comm, &come, MPI_STATUS_IGNORE);
@@ -238,8 +236,8 @@ static void mpi_backoff(tp_endpoint_t *endpoint, uint32_t polls) {
 
 /* --- start and end --- */
 
-/* Is no other process of this machine ending the job already? The launcher's folder for the job
- * says so. */
+/* True for the first process of this machine to end the job, decided by creating a file in the
+ * launcher's folder for the job. */
 static bool is_first_to_abort(void) {
   const char *folder = getenv("PMIX_SERVER_TMPDIR");
   char path[PATH_MAX];
@@ -260,8 +258,8 @@ static _Noreturn void abort_job(int code) {
   _exit(code ? code : 1);
 }
 
-/* MPI_Finalize waits for all processes. One that is out of step cannot: it ends the job when it
- * exits itself, so that it can still say what went wrong. */
+/* MPI_Finalize waits for all processes, which a desynchronized one must not: it aborts the job when
+ * it exits, after its error was reported. */
 static void abort_at_exit(int status, void *context) {
   (void)context;
   abort_job(status);
@@ -293,8 +291,8 @@ static const tp_vtable_t mpi_vtable = {.name = "mpi",
                                        .backoff = mpi_backoff,
                                        .close = mpi_close};
 
-/* Of all ranks of this machine together: mpirun may have given each a few, out of what it has
- * itself. */
+/* Processors of all ranks of this machine together: mpirun may have bound each rank to a few of its
+ * own. */
 static int processor_count(void) {
   cpu_set_t own, launcher;
   if (sched_getaffinity(0, sizeof own, &own)) return 1;
@@ -307,16 +305,15 @@ static int environment_number(const char *name) {
   return text && *text ? atoi(text) : -1;
 }
 
-/* May this process read a process's memory directly? Containers often forbid the call, and Open MPI
- * then complains. */
+/* Whether process_vm_readv is permitted: containers often forbid it, and Open MPI then prints
+ * warnings. */
 static bool direct_copies_work(void) {
   char from = 1, to = 0;
   struct iovec local = {&to, 1}, remote = {&from, 1};
   return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1 || errno != EPERM;
 }
 
-/* Where /dev/shm has no room for what Open MPI keeps there for each process, it is told of another
- * folder. */
+/* Points Open MPI to another folder where /dev/shm is too small for its segments. */
 static void find_room(int local_size) {
   struct statvfs shared;
   const char *temporary = getenv("TMPDIR");
@@ -326,7 +323,8 @@ static void find_room(int local_size) {
   setenv("OMPI_MCA_btl_vader_backing_directory", temporary && *temporary ? temporary : "/tmp", 0);
 }
 
-/* What Open MPI cannot find out for itself in time. The user's own settings win. */
+/* Sets parameters of Open MPI that it cannot find out by itself in time. Settings of the user win.
+ */
 static void give_hints(void) {
   int local_size = environment_number("OMPI_COMM_WORLD_LOCAL_SIZE");
   if (local_size > processor_count()) setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);

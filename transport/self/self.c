@@ -1,7 +1,13 @@
-/* All ranks in one process, a thread each. A message is matched when its second half is posted:
- * whoever posts it copies the bytes straight from the sender's memory to the receiver's, outside
- * the lock, and wakes the other. A rank that waits sleeps on its own condition variable, so idle
- * ranks cost nothing. */
+/* All ranks in one process, a thread each. A send and a receive match when the second of them is
+ * posted: the thread that posts it copies the bytes from the sender's memory to the receiver's,
+ * outside the lock, and wakes the other. A waiting rank sleeps on its own condition variable, so
+ * that idle ranks cost nothing.
+ *
+ *   WAITING --match--> COPYING --copied--> DONE
+ *      |        \--sizes differ-----------> WRONG_SIZE
+ *      +--peer closed, or cancelled: unlinked and freed
+ *
+ * All states are written with world->lock held. In state COPYING neither message may be freed. */
 #include <pthread.h>
 #include <string.h>
 #include <time.h>
@@ -10,12 +16,12 @@
 #include "base/mem.h"
 #include "transport/core/transport.h"
 
-#define REST_MS 5 /* how soon a sleeping rank asks whether it was interrupted */
+#define REST_MS 5 /* longest sleep of a waiting rank: it then asks whether it was interrupted */
 
 typedef enum message_state { WAITING, COPYING, DONE, WRONG_SIZE } message_state_t;
 
 struct tp_message {
-  tp_message_t *next; /* in the list that waits for the other half, or in the free list */
+  tp_message_t *next; /* in its rank's list of unmatched messages, or in the free list */
   int peer;
   uint32_t tag;
   bool is_send;
@@ -30,18 +36,18 @@ typedef struct message_list {
 
 typedef struct self_world self_world_t;
 typedef struct self_rank {
-  tp_endpoint_t endpoint; /* first: an endpoint's address is its rank's */
+  tp_endpoint_t endpoint; /* first member: a pointer to it is a pointer to self_rank_t */
   self_world_t *world;
   pthread_cond_t changed;
   uint64_t events, seen_events;
   bool closed;
-  message_list_t receives; /* of this rank, not matched yet, in posting order */
-  message_list_t sends;    /* of this rank, not matched yet */
+  message_list_t receives; /* posted by this rank and unmatched, in order of posting */
+  message_list_t sends;    /* the same of sends */
   tp_message_t *free_messages;
 } self_rank_t;
 
 struct self_world {
-  pthread_mutex_t lock; /* over everything but endpoints and bytes under way */
+  pthread_mutex_t lock; /* guards everything but endpoints and payloads */
   int size, open_count;
   int failed_rank; /* -1: none */
   self_rank_t ranks[];
@@ -83,18 +89,20 @@ static void wake(self_rank_t *rank) {
   pthread_cond_signal(&rank->changed);
 }
 
-/* Called with the lock held, which is let go while the bytes move. */
+/* Called with the lock held, which is released while the payload is copied. */
 static void copy_between(self_world_t *world, tp_message_t *send, tp_message_t *recv) {
   send->peer_size_bytes = recv->size_bytes;
   recv->peer_size_bytes = send->size_bytes;
   message_state_t end = send->size_bytes == recv->size_bytes ? DONE : WRONG_SIZE;
-  send->state = recv->state = COPYING;
+  send->state = COPYING;
+  recv->state = COPYING;
   if (end == DONE && send->size_bytes) {
     pthread_mutex_unlock(&world->lock);
     memmove(recv->data, send->data, send->size_bytes);
     pthread_mutex_lock(&world->lock);
   }
-  send->state = recv->state = end;
+  send->state = end;
+  recv->state = end;
 }
 
 static hr_status_t message_new(self_rank_t *rank, tp_message_t **out_message) {
@@ -154,7 +162,7 @@ static hr_status_t self_recv(tp_endpoint_t *endpoint, int from, uint32_t tag, vo
   return post(endpoint, false, from, tag, data, size_bytes, out_message);
 }
 
-/* What became of a message that is not under way: called with the lock held. */
+/* The result of a message in a final state, or whose peer has ended. Called with the lock held. */
 static hr_status_t outcome(const self_world_t *world, const tp_message_t *message) {
   if (message->state == DONE) return NULL;
   if (message->state == WRONG_SIZE)
@@ -205,8 +213,7 @@ static void self_cancel(tp_endpoint_t *endpoint, tp_message_t *message) {
 static void self_backoff(tp_endpoint_t *endpoint, uint32_t polls) {
   (void)polls;
   self_rank_t *rank = rank_of(endpoint);
-  struct timespec until;
-  until = hr_clock_deadline(CLOCK_MONOTONIC, REST_MS);
+  struct timespec until = hr_clock_deadline(CLOCK_MONOTONIC, REST_MS);
   pthread_mutex_lock(&rank->world->lock);
   if (rank->events == rank->seen_events)
     pthread_cond_timedwait(&rank->changed, &rank->world->lock, &until);
@@ -274,7 +281,8 @@ hr_status_t tp_self_open(int world_size, tp_endpoint_t **endpoints) {
   void *memory;
   HR_TRY(hr_alloc_zeroed(sizeof(self_world_t) + bytes, &memory));
   self_world_t *world = memory;
-  world->size = world->open_count = world_size;
+  world->size = world_size;
+  world->open_count = world_size;
   world->failed_rank = -1;
   pthread_mutex_init(&world->lock, NULL);
   for (int r = 0; r < world_size; r++) {

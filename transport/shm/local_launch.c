@@ -1,3 +1,6 @@
+/* Worlds of processes on one machine that `hlorun -n` starts without MPI: the parent creates the
+ * shared memory file and hands its descriptor and the ranks to the children in an environment
+ * variable; the endpoint of a child is the shared-memory transport alone. */
 #include "transport/shm/local_launch.h"
 
 #include <fcntl.h>
@@ -51,7 +54,7 @@ hr_status_t tp_local_launch_open(tp_endpoint_t **out_endpoint) {
   static char host[256];
   tp_shm_t *shm;
   if (gethostname(host, sizeof host - 1)) strcpy(host, "?");
-  HR_TRY(tp_shm_over(own.fd, own.processes, own.rank, &shm));
+  HR_TRY(tp_shm_attach(own.fd, own.processes, own.rank, &shm));
   tp_endpoint_t self = {.rank = own.rank,
                         .world_size = own.processes,
                         .host = host,

@@ -1,3 +1,14 @@
+/* Opening and mapping the memory that the processes of one machine share (layout: shm.h).
+ *
+ * tp_shm_open: an all-gather over the endpoint tells every rank who is on its machine; the first
+ * rank there creates a file, the others open it through /proc/PID/fd, or by name in /dev/shm or
+ * $TMPDIR where that is forbidden; all agree on the result, so that all ranks of a machine share
+ * memory or none does. tp_shm_attach: children of one parent inherit the file and need no messages.
+ *
+ * The file is sparse: address space for all heaps is mapped at once, memory comes by fallocate as
+ * it is used. Mappings begin at a multiple of the large page size, so that the kernel can use large
+ * pages. A write lock on one byte per process, which the kernel drops when the process ends, tells
+ * the others that it lives. */
 #include "transport/shm/shm.h"
 
 #include <errno.h>
@@ -13,30 +24,34 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/arith.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "transport/core/collective.h"
 #include "transport/shm/shm_heap.h"
 
-#define BLOCKS 8192
-#define HEAP_BYTES (UINT64_C(1) << 34) /* of addresses: memory is taken as it is needed */
-#define READ_AT_ONCE ((size_t)1 << 30) /* the kernel reads no more than 2 GiB in one call */
-#define LOOK_POLLS 64 /* of a wait that found nothing before the clock is looked at */
-#define LOOK_MS 100   /* how often a process asks whether those that it waits for are there */
+#define PAGE_BYTES 4096
+#define CONTROL_BLOCKS 8192            /* groups and pipes that may exist */
+#define HEAP_BYTES (UINT64_C(1) << 34) /* address space of a heap: its memory comes as it is used \
+                                        */
+#define MAX_READ_BYTES ((size_t)1 << 30) /* process_vm_readv reads at most 2 GiB in one call */
+#define POLLS_PER_CLOCK 64               /* fruitless polls of a wait per look at the clock */
+#define ALIVE_PERIOD_MS 100              /* between questions whether an awaited peer lives */
 
-/* --- who is here --- */
+/* --- ranks of this machine --- */
 
-typedef struct card { /* how a process introduces itself */
-  uint64_t machine;
-  uint64_t number;    /* made up by each process: the first one's names the file */
-  uint64_t number_at; /* address of the number in its memory */
-  int process;
-  cpu_set_t processors; /* that it may use */
-} card_t;
+/* What each rank tells all others. */
+typedef struct identity {
+  uint64_t machine;     /* machine_id */
+  uint64_t number;      /* shm->number: names the file of the first process of a machine */
+  uint64_t number_at;   /* address of that number in the process, for a trial by can_read_next */
+  int process;          /* process id */
+  cpu_set_t processors; /* affinity mask */
+} identity_t;
 
-/* The same for all processes that could share memory, and no others: the running kernel, and the
- * file system in which the file would be. */
-static uint64_t machine_number(const tp_endpoint_t *endpoint) {
+/* Equal for all processes that could share memory, and no others: a hash of host name, boot of the
+ * kernel and IPC name space. */
+static uint64_t machine_id(const tp_endpoint_t *endpoint) {
   char text[512] = "";
   FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
   size_t size = file ? fread(text, 1, 64, file) : 0;
@@ -50,29 +65,30 @@ static uint64_t machine_number(const tp_endpoint_t *endpoint) {
   return each > 0 ? number + (uint64_t)(endpoint->rank / each) : number;
 }
 
-static hr_status_t sync_all(tp_shm_t *shm, card_t *cards) {
+static hr_status_t sync_all(tp_shm_t *shm, identity_t *identities) {
   tp_request_t *request;
   shm->number = hr_clock_realtime_ns() ^ (uint64_t)getpid() << 44;
-  card_t mine = {.machine = machine_number(shm->groups->endpoint),
-                 .number = shm->number,
-                 .number_at = (uint64_t)(uintptr_t)&shm->number,
-                 .process = getpid()};
+  identity_t mine = {.machine = machine_id(shm->groups->endpoint),
+                     .number = shm->number,
+                     .number_at = (uint64_t)(uintptr_t)&shm->number,
+                     .process = getpid()};
   if (sched_getaffinity(0, sizeof mine.processors, &mine.processors)) CPU_ZERO(&mine.processors);
-  HR_TRY(tp_all_gather(shm->groups->world, &mine, sizeof mine, cards, &request));
+  HR_TRY(tp_all_gather(shm->groups->world, &mine, sizeof mine, identities, &request));
   return tp_request_wait(request);
 }
 
-/* By the first rank of each. */
-static hr_status_t number_machines(tp_groups_t *groups, const card_t *cards) {
+/* Numbers a machine by its first rank. */
+static hr_status_t number_machines(tp_groups_t *groups, const identity_t *identities) {
   int *machine_of, world = groups->endpoint->world_size;
   HR_TRY(HR_NEW_ARRAY(&groups->arena, world, &machine_of));
   for (int r = 0; r < world; r++)
-    while (cards[machine_of[r]].machine != cards[r].machine) machine_of[r]++;
+    while (identities[machine_of[r]].machine != identities[r].machine) machine_of[r]++;
   groups->machine_of = machine_of;
   return NULL;
 }
 
-static hr_status_t find_locals(tp_shm_t *shm, const card_t *cards, tp_group_t **out_group) {
+static hr_status_t find_locals(tp_shm_t *shm, const identity_t *identities,
+                               tp_group_t **out_group) {
   tp_endpoint_t *endpoint = shm->groups->endpoint;
   int *ranks;
   cpu_set_t all;
@@ -82,11 +98,11 @@ static hr_status_t find_locals(tp_shm_t *shm, const card_t *cards, tp_group_t **
   shm->local_size = 0;
   HR_TRY(HR_NEW_ARRAY(&shm->groups->arena, endpoint->world_size, &ranks));
   for (int r = 0; r < endpoint->world_size; r++) {
-    bool here = cards[r].machine == cards[endpoint->rank].machine;
+    bool here = identities[r].machine == identities[endpoint->rank].machine;
     shm->local_of[r] = here ? shm->local_size : -1;
-    shm->process_of[r] = cards[r].process;
+    shm->process_of[r] = identities[r].process;
     if (here) ranks[shm->local_size++] = r;
-    if (here) CPU_OR(&all, &all, &cards[r].processors);
+    if (here) CPU_OR(&all, &all, &identities[r].processors);
   }
   shm->my_local = shm->local_of[endpoint->rank];
   bool is_part =
@@ -101,7 +117,7 @@ static hr_status_t find_locals(tp_shm_t *shm, const card_t *cards, tp_group_t **
 int tp_shm_read(const tp_shm_t *shm, int rank, void *into, uint64_t address, size_t size_bytes) {
   for (size_t done = 0; done < size_bytes;) {
     size_t left = size_bytes - done;
-    struct iovec here = {(char *)into + done, left < READ_AT_ONCE ? left : READ_AT_ONCE};
+    struct iovec here = {(char *)into + done, left < MAX_READ_BYTES ? left : MAX_READ_BYTES};
     struct iovec there = {(void *)(uintptr_t)(address + done), here.iov_len};
     ssize_t got = process_vm_readv(shm->process_of[rank], &here, 1, &there, 1, 0);
     if (got <= 0) return got < 0 ? errno : EFAULT;
@@ -110,19 +126,21 @@ int tp_shm_read(const tp_shm_t *shm, int rank, void *into, uint64_t address, siz
   return 0;
 }
 
-/* Where the kernel lets only those read whom a process names, all may: as Open MPI does. */
-static void let_others_read(void) {
+/* Lets every process of the user read this one by process_vm_readv, where the kernel (Yama) would
+ * restrict it to descendants; as Open MPI does. */
+static void allow_cma(void) {
 #ifdef PR_SET_PTRACER
   prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 #endif
 }
 
-/* Each process tries to read the next one's number. */
-static bool reads_next(const tp_shm_t *shm, const tp_group_t *locals, const card_t *cards) {
+/* A trial of cross-memory attach: each process reads the next one's number. */
+static bool can_read_next(const tp_shm_t *shm, const tp_group_t *locals,
+                          const identity_t *identities) {
   int next = locals->ranks[(shm->my_local + 1) % shm->local_size];
   uint64_t number = 0;
-  return !tp_shm_read(shm, next, &number, cards[next].number_at, sizeof number) &&
-         number == cards[next].number;
+  return !tp_shm_read(shm, next, &number, identities[next].number_at, sizeof number) &&
+         number == identities[next].number;
 }
 
 /* --- the file --- */
@@ -131,7 +149,7 @@ static bool reads_next(const tp_shm_t *shm, const tp_group_t *locals, const card
  * folder. */
 typedef enum file_dir { DIR_MEMORY, DIR_SHARED_FOLDER, DIR_TEMPORARY_FOLDER, DIR_COUNT } file_dir_t;
 
-static void name_file(tp_shm_t *shm, const card_t *first, file_dir_t file_dir) {
+static void name_file(tp_shm_t *shm, const identity_t *first, file_dir_t file_dir) {
   const char *temporary = getenv("TMPDIR");
   const char *const starts[DIR_COUNT] = {"", "/dev/shm/",
                                          temporary && *temporary ? temporary : "/tmp"};
@@ -140,29 +158,30 @@ static void name_file(tp_shm_t *shm, const card_t *first, file_dir_t file_dir) {
            (unsigned long long)first->number);
 }
 
-static size_t desks_bytes(const tp_shm_t *shm) {
-  return ((size_t)shm->local_size * sizeof(tp_shm_rank_state_t) + 4095) / 4096 * 4096;
+static size_t rank_states_bytes(const tp_shm_t *shm) {
+  return (size_t)hr_round_up((int64_t)((size_t)shm->local_size * sizeof(tp_shm_rank_state_t)),
+                             PAGE_BYTES);
 }
-static size_t table_bytes(const tp_shm_t *shm) { return BLOCKS * shm->block_bytes; }
+static size_t controls_bytes(const tp_shm_t *shm) { return CONTROL_BLOCKS * shm->control_bytes; }
 /* Heaps begin where large pages do. */
 static size_t heaps_at(const tp_shm_t *shm) {
-  return (desks_bytes(shm) + table_bytes(shm) + TP_SHM_LARGE_PAGE - 1) / TP_SHM_LARGE_PAGE *
-         TP_SHM_LARGE_PAGE;
+  return (size_t)hr_round_up((int64_t)(rank_states_bytes(shm) + controls_bytes(shm)),
+                             (int64_t)TP_SHM_LARGE_PAGE);
 }
 static char *heap_of(const tp_shm_t *shm, int local) {
   return shm->base + heaps_at(shm) + (size_t)local * HEAP_BYTES;
 }
 
-static void reckon(tp_shm_t *shm, int local_size) {
+static void compute_sizes(tp_shm_t *shm, int local_size) {
   shm->local_size = local_size;
-  shm->block_bytes = sizeof(tp_shm_block_t) + (size_t)local_size * sizeof(tp_shm_line_t);
-  shm->block_bytes = (shm->block_bytes + 4095) / 4096 * 4096;
+  size_t bytes = sizeof(tp_shm_control_t) + (size_t)local_size * sizeof(tp_shm_member_t);
+  shm->control_bytes = (size_t)hr_round_up((int64_t)bytes, PAGE_BYTES);
   shm->mapped_bytes = heaps_at(shm) + (size_t)local_size * HEAP_BYTES;
 }
 
-static bool make_long(const tp_shm_t *shm) {
+static bool reserve_file(const tp_shm_t *shm) {
   return ftruncate(shm->fd, (off_t)shm->mapped_bytes) == 0 &&
-         posix_fallocate(shm->fd, 0, (off_t)desks_bytes(shm)) == 0;
+         posix_fallocate(shm->fd, 0, (off_t)rank_states_bytes(shm)) == 0;
 }
 
 /* Never one of the standard streams, which may be closed. */
@@ -178,7 +197,7 @@ static void create_file(tp_shm_t *shm, file_dir_t file_dir) {
   bool is_named = file_dir != DIR_MEMORY;
   shm->fd = is_named ? open(shm->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600)
                      : file_without_name(shm->name);
-  if (shm->fd < 0 || make_long(shm)) return;
+  if (shm->fd < 0 || reserve_file(shm)) return;
   close(shm->fd);
   if (is_named) unlink(shm->name);
   shm->fd = -1;
@@ -186,7 +205,7 @@ static void create_file(tp_shm_t *shm, file_dir_t file_dir) {
 
 /* A file of the first process that has no name is found among those that it has open, where another
  * one may be by now, or another process. */
-static void open_file(tp_shm_t *shm, const card_t *first, file_dir_t file_dir, int first_fd) {
+static void open_file(tp_shm_t *shm, const identity_t *first, file_dir_t file_dir, int first_fd) {
   char path[64], found[PATH_MAX] = "", wanted[sizeof shm->name + 32];
   if (file_dir != DIR_MEMORY) {
     shm->fd = open(shm->name, O_RDWR | O_CLOEXEC);
@@ -232,7 +251,7 @@ static hr_status_t notify_all(tp_group_t *group, int mine, int *answers) {
   return tp_request_wait(request);
 }
 
-/* Did everybody of `group` say yes? */
+/* *out_all: the conjunction of all members' answers. */
 static hr_status_t all_agree(tp_group_t *group, bool mine, bool *out_all) {
   int answers[group->size];
   HR_TRY(notify_all(group, mine, answers));
@@ -242,7 +261,7 @@ static hr_status_t all_agree(tp_group_t *group, bool mine, bool *out_all) {
 }
 
 /* The first process makes the file, the others open it; then its name is not needed any more. */
-static hr_status_t share_file(tp_shm_t *shm, tp_group_t *locals, const card_t *first,
+static hr_status_t share_file(tp_shm_t *shm, tp_group_t *locals, const identity_t *first,
                               file_dir_t file_dir, bool *out_shared) {
   bool is_first = shm->my_local == 0;
   int fds[locals->size];
@@ -259,12 +278,14 @@ static void unmap(tp_shm_t *shm) {
   tp_shm_heap_destroy(shm->heap);
   if (shm->base) munmap(shm->base, shm->mapped_bytes);
   if (shm->fd >= 0) close(shm->fd);
-  shm->heap = NULL, shm->base = NULL, shm->fd = -1;
+  shm->heap = NULL;
+  shm->base = NULL;
+  shm->fd = -1;
 }
 
-static hr_status_t share_memory(tp_shm_t *shm, tp_group_t *locals, const card_t *first,
+static hr_status_t share_memory(tp_shm_t *shm, tp_group_t *locals, const identity_t *first,
                                 bool *out_shared) {
-  reckon(shm, shm->local_size);
+  compute_sizes(shm, shm->local_size);
   for (file_dir_t file_dir = 0; file_dir < DIR_COUNT; file_dir++) {
     HR_TRY(share_file(shm, locals, first, file_dir, out_shared));
     if (*out_shared) return NULL;
@@ -273,19 +294,20 @@ static hr_status_t share_memory(tp_shm_t *shm, tp_group_t *locals, const card_t 
   return NULL;
 }
 
-/* --- life --- */
+/* --- opening and closing --- */
 
-static hr_status_t open_with(tp_shm_t *shm, card_t *cards, bool *out_shared) {
+static hr_status_t open_with(tp_shm_t *shm, identity_t *identities, bool *out_shared) {
   tp_group_t *locals;
   bool has_memory = shm->base != NULL;
-  HR_TRY(sync_all(shm, cards));
-  HR_TRY(number_machines(shm->groups, cards));
-  HR_TRY(find_locals(shm, cards, &locals));
+  HR_TRY(sync_all(shm, identities));
+  HR_TRY(number_machines(shm->groups, identities));
+  HR_TRY(find_locals(shm, identities, &locals));
   *out_shared = has_memory;
   if (shm->local_size == 1) return NULL;
-  if (!has_memory) HR_TRY(share_memory(shm, locals, &cards[locals->ranks[0]], out_shared));
-  return *out_shared ? all_agree(locals, reads_next(shm, locals, cards), &shm->reads_directly)
-                     : NULL;
+  if (!has_memory) HR_TRY(share_memory(shm, locals, &identities[locals->ranks[0]], out_shared));
+  return *out_shared
+             ? all_agree(locals, can_read_next(shm, locals, identities), &shm->reads_directly)
+             : NULL;
 }
 
 static hr_status_t shm_new(tp_shm_t **out_shm) {
@@ -294,13 +316,13 @@ static hr_status_t shm_new(tp_shm_t **out_shm) {
   tp_shm_t *shm = memory;
   *shm = (tp_shm_t){.fd = -1, .holders = 1};
   hr_arena_init(&shm->arena);
-  let_others_read();
+  allow_cma();
   *out_shm = shm;
   return NULL;
 }
 
 hr_status_t tp_shm_open(tp_groups_t *groups, tp_shm_t **out_shm) {
-  void *cards;
+  void *identities;
   bool shared = false;
   tp_shm_t *shm = groups->endpoint->memory;
   if (shm)
@@ -308,10 +330,10 @@ hr_status_t tp_shm_open(tp_groups_t *groups, tp_shm_t **out_shm) {
   else
     HR_TRY(shm_new(&shm));
   shm->groups = groups;
-  hr_status_t st = hr_alloc((size_t)groups->endpoint->world_size * sizeof(card_t), &cards);
+  hr_status_t st = hr_alloc((size_t)groups->endpoint->world_size * sizeof(identity_t), &identities);
   if (!st) {
-    st = open_with(shm, cards, &shared);
-    hr_free(cards);
+    st = open_with(shm, identities, &shared);
+    hr_free(identities);
   }
   *out_shm = NULL;
   if (shared)
@@ -325,8 +347,8 @@ hr_status_t tp_shm_open(tp_groups_t *groups, tp_shm_t **out_shm) {
 
 hr_status_t tp_shm_file_new(int local_size, int *out_fd) {
   tp_shm_t shm = {.fd = file_without_name("hlorun")};
-  reckon(&shm, local_size);
-  if (shm.fd >= 0 && make_long(&shm)) {
+  compute_sizes(&shm, local_size);
+  if (shm.fd >= 0 && reserve_file(&shm)) {
     *out_fd = shm.fd;
     return NULL;
   }
@@ -336,7 +358,7 @@ hr_status_t tp_shm_file_new(int local_size, int *out_fd) {
   return st;
 }
 
-static hr_status_t be_local(tp_shm_t *shm) {
+static hr_status_t map_inherited(tp_shm_t *shm) {
   HR_TRY(HR_NEW_ARRAY(&shm->arena, shm->local_size, &shm->local_of));
   for (int r = 0; r < shm->local_size; r++) shm->local_of[r] = r;
   if (map_file(shm)) return NULL;
@@ -345,13 +367,13 @@ static hr_status_t be_local(tp_shm_t *shm) {
                   (double)shm->mapped_bytes / 1e9, shm->local_size, strerror(errno));
 }
 
-hr_status_t tp_shm_over(int fd, int local_size, int my_local, tp_shm_t **out_shm) {
+hr_status_t tp_shm_attach(int fd, int local_size, int my_local, tp_shm_t **out_shm) {
   tp_shm_t *shm;
   HR_TRY(shm_new(&shm));
   shm->fd = fd;
   shm->my_local = my_local;
-  reckon(shm, local_size);
-  hr_status_t st = be_local(shm);
+  compute_sizes(shm, local_size);
+  hr_status_t st = map_inherited(shm);
   if (st)
     tp_shm_release(shm);
   else
@@ -391,30 +413,31 @@ hr_status_t tp_shm_peer_failed(const tp_shm_t *shm, int rank, const char *host) 
 }
 
 bool tp_shm_watch_is_due(tp_shm_watch_t *watch) {
-  if (++watch->polls % LOOK_POLLS) return false;
+  if (++watch->polls % POLLS_PER_CLOCK) return false;
   int64_t now = hr_clock_coarse_ms();
   if (!watch->looked_ms) watch->looked_ms = now;
-  if (now - watch->looked_ms < LOOK_MS) return false;
+  if (now - watch->looked_ms < ALIVE_PERIOD_MS) return false;
   watch->looked_ms = now;
   return true;
 }
 
-/* --- blocks and memory --- */
+/* --- control blocks and heap --- */
 
-static tp_shm_block_t *block_at(const tp_shm_t *shm, uint64_t number) {
-  return (tp_shm_block_t *)(shm->base + desks_bytes(shm) + number * shm->block_bytes);
+static tp_shm_control_t *control_at(const tp_shm_t *shm, uint64_t number) {
+  return (tp_shm_control_t *)(shm->base + rank_states_bytes(shm) + number * shm->control_bytes);
 }
 
-/* Entries are never given back, so whoever asks first makes it, and the others find it. A file
- * system may be full. */
-tp_shm_block_t *tp_shm_block_of(tp_shm_t *shm, uint64_t key, int members) {
-  off_t used = (off_t)(sizeof(tp_shm_block_t) + (size_t)members * sizeof(tp_shm_line_t));
+/* An open-addressing table in shared memory, without deletion: the first process to ask claims an
+ * entry by compare-and-swap of its key, the others find it. New entries are zero, as the file is.
+ * NULL where the file system is full, too. */
+tp_shm_control_t *tp_shm_control_of(tp_shm_t *shm, uint64_t key, int members) {
+  off_t used = (off_t)(sizeof(tp_shm_control_t) + (size_t)members * sizeof(tp_shm_member_t));
   key |= 1;
-  for (uint64_t i = 0; i < BLOCKS; i++) {
-    tp_shm_block_t *block = block_at(shm, (key + i) / 2 % BLOCKS);
+  for (uint64_t i = 0; i < CONTROL_BLOCKS; i++) {
+    tp_shm_control_t *control = control_at(shm, (key + i) / 2 % CONTROL_BLOCKS);
     uint64_t found = 0;
-    if (posix_fallocate(shm->fd, (char *)block - shm->base, used)) return NULL;
-    if (atomic_compare_exchange_strong(&block->key, &found, key) || found == key) return block;
+    if (posix_fallocate(shm->fd, (char *)control - shm->base, used)) return NULL;
+    if (atomic_compare_exchange_strong(&control->key, &found, key) || found == key) return control;
   }
   return NULL;
 }

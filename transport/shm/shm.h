@@ -1,10 +1,15 @@
-/* Memory that the processes of one machine share. A file without a name, kept by the kernel (or in
- * /dev/shm, or $TMPDIR, where processes may not reach each other's open files): a desk of every
- * process, a table of blocks, in which the members of a group tell each other how far they are, and
- * a heap of every process, which it alone allocates from and all read. Blocks and heaps take up
- * memory only where they are used. A process holds a lock on its byte of the file as long as it
- * lives: the others find out that way that it is gone. Thread: that of the endpoint, but for
- * tp_shm_alloc and tp_shm_free. */
+/* Memory that the processes of one machine share: a file without a name, mapped by all.
+ *
+ *   offset 0        tp_shm_rank_state_t of each process: inbox of messages, life state
+ *   page boundary   control blocks (tp_shm_control_t), a hash table by group: step counters, slots
+ *   2 MiB boundary  a heap of each process, which it alone allocates from and all read
+ *
+ * The file is kept by the kernel (memfd); or in /dev/shm or $TMPDIR, where processes may not open
+ * each other's descriptors. Control blocks and heaps take up memory only where they are used.
+ * Addresses differ between processes: shared data holds offsets (tp_shm_offset, tp_shm_at).
+ * A process holds a lock on its byte of the file as long as it lives; that is how the others notice
+ * its end.
+ * Thread:  that of the endpoint, except tp_shm_alloc and tp_shm_free: any. */
 #ifndef TP_SHM_H
 #define TP_SHM_H
 
@@ -12,122 +17,138 @@
 
 #include "transport/core/group.h"
 
-#define TP_SHM_MEMBERS 255 /* of a group, at most: the sizes of an all-to-all fit into a note */
-#define TP_SHM_SMALL 2048  /* bytes of a member that fit into its note */
-#define TP_SHM_TINY 16     /* into the line of its counter */
-#define TP_SHM_LARGE_PAGE \
-  ((size_t)2 << 20) /* bytes: heaps consist of such pages where the kernel has them */
+#define TP_SHM_MEMBERS 255 /* of a group at most: the sizes of an all-to-all fit into a slot */
+#define TP_SHM_SMALL 2048  /* bytes of a member's payload that fit into its slot */
+#define TP_SHM_TINY 16     /* bytes that fit into the cache line of its step counter */
+#define TP_SHM_LARGE_PAGE                                                \
+  ((size_t)2 << 20) /* bytes; heaps consist of such pages where possible \
+                     */
 
-/* What a member says about one transfer. */
+/* What a member publishes about one transfer. Written by it before the step that announces it, read
+ * by the others after they have seen that step. */
 typedef struct tp_shm_slot {
-  uint64_t staging_offset; /* of its staging memory */
-  uint64_t in, out;        /* places of its arrays, */
-  bool is_shared;          /* if they are in shared memory */
-  bool is_offered;         /* and others may do this member's share of the work */
-  _Alignas(uint64_t) char data[TP_SHM_SMALL];
+  uint64_t staging_offset; /* its staging memory */
+  uint64_t in;             /* offset of its input array, if is_shared; 0: not needed by others */
+  uint64_t out;            /* offset of its result */
+  bool is_shared;          /* its arrays lie in shared memory */
+  bool shares_work;        /* other members may do its part of the work */
+  _Alignas(uint64_t) char data[TP_SHM_SMALL]; /* small payload, or tables of the algorithm */
 } tp_shm_slot_t;
 
-/* Written by one member, read by all. Notes are used in turn, two of them in a group: when a
- * transfer is over everybody has come to it, so nobody reads the note of the one before any more.
- */
+/* Slots are used in rotation. Two suffice for groups: when a transfer is over, every member has
+ * begun it, so that none reads the slot of the transfer before it any more. Pipes between two ranks
+ * use all of them on an oversubscribed machine, so that the sender can run ahead. */
 #define TP_SHM_SLOTS 4
-typedef struct tp_shm_line {
-  _Alignas(64) _Atomic uint64_t count; /* steps done since the group began */
+
+/* A member's part of a control block. Written by that member only. */
+typedef struct tp_shm_member {
+  _Alignas(64) _Atomic uint64_t count; /* steps done since the group began; stored with release */
   struct {
-    uint64_t transfer; /* tp_shm_transfer of it, to be compared */
+    uint64_t transfer; /* algorithm and size (tp_shm_transfer), compared between members */
     char data[TP_SHM_TINY];
-  } head[TP_SHM_SLOTS]; /* of the notes, two of them in the cache line that everybody looks at */
+  } heads[TP_SHM_SLOTS]; /* of the slots; two of them share the counter's cache line */
   _Alignas(64) tp_shm_slot_t slots[TP_SHM_SLOTS];
-} tp_shm_line_t;
+} tp_shm_member_t;
 
-typedef struct tp_shm_block {
-  _Alignas(64) _Atomic uint64_t key; /* 0: free */
-  /* Of the transfer whose number is in the upper half: pieces of work that were taken, and that are
-   * done. */
-  _Alignas(64) _Atomic uint64_t taken;
-  _Alignas(64) _Atomic uint64_t done;
-  tp_shm_line_t lines[];
-} tp_shm_block_t;
+/* Control block of a group. The counters of shared work are on cache lines of their own: all
+ * members increment them. */
+typedef struct tp_shm_control {
+  _Alignas(64) _Atomic uint64_t key; /* hash of the group; 0: free entry */
+  /* Pieces of shared work, in the lower half; the upper half is the number of the op. */
+  _Alignas(64) _Atomic uint64_t pieces_taken;
+  _Alignas(64) _Atomic uint64_t pieces_done;
+  tp_shm_member_t members[]; /* in listed order of the group */
+} tp_shm_control_t;
 
-/* How far a process is, where that cannot be told from its lock. */
+/* Life of a process, where its lock cannot tell. Advances only. */
 typedef enum tp_shm_state {
-  TP_SHM_EXPECTED,
+  TP_SHM_EXPECTED, /* has not mapped the memory yet */
   TP_SHM_HERE,
-  TP_SHM_FAILED,
-  TP_SHM_LEFT
+  TP_SHM_FAILED, /* reported its own failure and ended */
+  TP_SHM_LEFT    /* ended in order */
 } tp_shm_state_t;
 
-/* Of a process: message slots for it, the last one on top (shm_p2p.h). */
+/* The shared state of one process. */
 typedef struct tp_shm_rank_state {
+  /* Top of a stack of message slots, an offset; 0: empty. Pushed by any process with release, taken
+   * as a whole by this one with acquire (shm_p2p.c). */
   _Alignas(64) _Atomic uint64_t inbox;
-  _Alignas(64) _Atomic uint32_t state;
+  _Alignas(64) _Atomic uint32_t state; /* tp_shm_state_t; written by this process */
 } tp_shm_rank_state_t;
 
 typedef struct tp_shm {
-  tp_groups_t *groups; /* NULL: nobody has asked for them yet */
-  hr_arena_t arena;
+  tp_groups_t *groups; /* NULL until tp_shm_open */
+  hr_arena_t arena;    /* memory of the arrays below */
+
+  /* The file and its mapping. */
   int fd;
-  char name[512];  /* of the file: a path, or what the kernel calls it; "" if it is inherited */
-  uint64_t number; /* made up; others read it to find out whether they can */
+  char name[512];  /* path, or title of the memfd; "" if the file was inherited */
+  uint64_t number; /* random; peers read it to find out whether cross-memory attach works */
   char *base;
-  size_t mapped_bytes, block_bytes;
-  int local_size, my_local;
-  int *local_of;       /* by rank: its place among the ranks of this machine; -1: elsewhere */
-  int *process_of;     /* by rank of this machine: its process number */
-  bool reads_directly; /* all processes of this machine may read each other's memory */
-  struct tp_shm_heap *heap;
-  struct tp_shm_staging *staging; /* all that this process has */
-  atomic_int holders;             /* 1 until it is closed, and 1 for each piece of memory in use */
+  size_t mapped_bytes;
+  size_t control_bytes; /* size of a control block, for a group of all local ranks */
+
+  /* The ranks of this machine. Local ranks count them from 0 in order of rank. */
+  int local_size;
+  int my_local;        /* this process's local rank */
+  int *local_of;       /* by rank: its local rank; -1: on another machine */
+  int *process_of;     /* by rank: process id; NULL until tp_shm_open */
+  bool reads_directly; /* cross-memory attach works between all of them */
+
+  struct tp_shm_heap *heap;       /* this process's heap */
+  struct tp_shm_staging *staging; /* list of its staging memory */
+  atomic_int holders; /* references: 1 until tp_shm_close, 1 per block of memory in use */
 } tp_shm_t;
 
-/* Finds out who is on this machine, and shares memory with them. All ranks of the world call it
- * together; it leaves *out_shm NULL, on all ranks of a machine alike, where there is nobody to
- * share with or no room for it. */
+/* Finds the ranks of this machine and shares memory with them. Collective over the world. *out_shm
+ * stays NULL, on all ranks of a machine alike, where a rank is alone or memory cannot be shared. */
 hr_status_t tp_shm_open(tp_groups_t *groups, tp_shm_t **out_shm);
 void tp_shm_close(tp_shm_t *shm); /* accepts NULL */
-/* The same for processes that a parent started together: a file without a name, which they inherit;
- * `out_fd` is closed when the process starts another program. Errors: UNAVAILABLE. */
+/* Creates the file for processes that a parent starts together and that inherit it. *out_fd has
+ * FD_CLOEXEC set. Errors: UNAVAILABLE. */
 hr_status_t tp_shm_file_new(int local_size, int *out_fd);
-/* Takes fd over. tp_shm_open finds it as the memory of the endpoint. */
-hr_status_t tp_shm_over(int fd, int local_size, int my_local, tp_shm_t **out_shm);
-/* One more holder, who lets go in the end. */
+/* Maps an inherited file, whose descriptor it owns from then on. The endpoint's `memory` hands the
+ * result to tp_shm_open. */
+hr_status_t tp_shm_attach(int fd, int local_size, int my_local, tp_shm_t **out_shm);
+/* Counted references; the last release unmaps the memory. */
 void tp_shm_retain(tp_shm_t *shm);
 void tp_shm_release(tp_shm_t *shm);
 
-/* The block of this key, with lines for so many members, the same for all that ask; NULL: the table
- * is full, for all alike. */
-tp_shm_block_t *tp_shm_block_of(tp_shm_t *shm, uint64_t key, int members);
+/* The control block of a key, with room for so many members: the same for all processes. NULL: the
+ * table, or the file system, is full. */
+tp_shm_control_t *tp_shm_control_of(tp_shm_t *shm, uint64_t key, int members);
 
-/* Memory that every process of this machine can read, aligned to pages. NULL: there is no more. Any
- * thread; it may be freed after tp_shm_close too. */
+/* Memory that every process of this machine can read, aligned to pages. NULL: used up. Thread: any.
+ * Lifetime: it may outlive tp_shm_close. */
 void *tp_shm_alloc(tp_shm_t *shm, size_t size_bytes);
-hr_status_t tp_shm_used_up(const tp_shm_t *shm); /* says why it was NULL: NO_MEMORY */
+hr_status_t tp_shm_used_up(const tp_shm_t *shm); /* NO_MEMORY, with the cause of the last NULL */
 void tp_shm_free(tp_shm_t *shm, void *memory);   /* accepts NULL */
-/* Is this memory of tp_shm_alloc, by this process? */
+/* True for memory that this process got from tp_shm_alloc. */
 bool tp_shm_has(const tp_shm_t *shm, const void *memory);
 static inline uint64_t tp_shm_offset(const tp_shm_t *shm, const void *memory) {
   return (uint64_t)((const char *)memory - shm->base);
 }
 static inline char *tp_shm_at(const tp_shm_t *shm, uint64_t offset) { return shm->base + offset; }
 
-/* Does the process of this rank, which is on this machine, still live? tp_shm_peer_failed: the
- * error to report for a dead peer; CANCELLED if the peer reported its own failure first. */
+/* Whether the process of a rank of this machine lives; true also for one that is still starting. */
 bool tp_shm_is_alive(const tp_shm_t *shm, int rank);
+/* Error to report for a dead peer: UNAVAILABLE; CANCELLED if the peer reported its own failure
+ * first. */
 hr_status_t tp_shm_peer_failed(const tp_shm_t *shm, int rank, const char *host);
-/* Of a wait that finds nothing again and again: is it time to ask whether those that it waits for
- * live? */
+/* Timer of a wait: tells when it is time to ask whether the awaited peers live, which costs a
+ * system call. */
 typedef struct tp_shm_watch {
-  unsigned polls; /* that found nothing */
-  int64_t looked_ms;
+  unsigned polls;    /* fruitless ones so far */
+  int64_t looked_ms; /* time of the last question; 0: none yet */
 } tp_shm_watch_t;
 bool tp_shm_watch_is_due(tp_shm_watch_t *watch);
 
-/* Of a process, by its place among the ranks of this machine. */
+/* The shared state of a process, by its local rank. */
 static inline tp_shm_rank_state_t *tp_shm_rank_state(const tp_shm_t *shm, int local) {
   return &((tp_shm_rank_state_t *)shm->base)[local];
 }
-/* Copies from the own memory of another process, if shm->reads_directly. Gives an error number, or
- * 0. */
+/* Copies from the private memory of another process (process_vm_readv); only if
+ * shm->reads_directly. Gives an errno value, or 0. */
 int tp_shm_read(const tp_shm_t *shm, int rank, void *into, uint64_t address, size_t size_bytes);
 
 #endif

@@ -1,5 +1,5 @@
 /* All-gather in shared memory: every member copies a chunk in, and then everybody's chunks out.
- * Small ones go through the notes beside the counters. Cost: one step a chunk; each process moves
+ * Small ones go through the heads and slots. Cost: one step a chunk; each process moves
  * its own bytes once, and all members' once.
  *
  * Arrays: if what all members give and get lies in shared memory anyway, nothing is copied in. Each
@@ -12,7 +12,7 @@
 #include "transport/shm/shm_group.h"
 
 static char *position_of(const tp_request_t *request, int member) {
-  return request->out + (size_t)member * request->size_bytes;
+  return request->args.out + (size_t)member * request->args.size_bytes;
 }
 
 static bool streams(const tp_shm_op_t *op) {
@@ -22,14 +22,14 @@ static bool streams(const tp_shm_op_t *op) {
 
 static void copy_self_block_in(tp_shm_op_t *op) {
   tp_request_t *request = op->request;
-  tp_shm_copy(position_of(request, op->group->my_index), request->in, request->size_bytes,
+  tp_shm_copy(position_of(request, op->group->my_index), request->args.in, request->args.size_bytes,
               streams(op));
 }
 
 static hr_status_t step_small(tp_shm_op_t *op, bool *out_done) {
   tp_request_t *request = op->request;
   if (!op->steps) {
-    memcpy(tp_shm_small(op, op->group->my_index), request->in, op->size_bytes);
+    memcpy(tp_shm_small(op, op->group->my_index), request->args.in, op->size_bytes);
     tp_shm_signal(op);
     copy_self_block_in(op);
   }
@@ -43,7 +43,8 @@ static hr_status_t step_small(tp_shm_op_t *op, bool *out_done) {
 }
 
 hr_status_t tp_all_gather_shm_small(tp_request_t *request) {
-  tp_shm_begin(request, &request->shm_ops[0], request->group->shm, request->size_bytes, step_small);
+  tp_shm_begin(request, &request->shm_ops[0], request->group->shm, request->args.size_bytes,
+               step_small);
   return NULL;
 }
 
@@ -53,13 +54,15 @@ hr_status_t tp_all_gather_shm_small(tp_request_t *request) {
   ((size_t)1 << 20) /* of results that do not stay in a processor's own cache */
 
 /* Bytes that are read at a time, and written to all: memory is written fastest in long rows. */
-static size_t spread_bytes(const tp_shm_op_t *op) { return (size_t)(streams(op) ? 128 : 16) << 10; }
-
-static bool gives(const tp_shm_op_t *op, bool is_offered) {
-  return is_offered || (size_t)op->group->size * op->size_bytes >= CORE_CACHE_BYTES;
+static size_t write_piece_bytes(const tp_shm_op_t *op) {
+  return (size_t)(streams(op) ? 128 : 16) << 10;
 }
 
-static void take_all(tp_shm_op_t *op) {
+static bool writes_to_peers(const tp_shm_op_t *op, bool shares_work) {
+  return shares_work || (size_t)op->group->size * op->size_bytes >= CORE_CACHE_BYTES;
+}
+
+static void read_all(tp_shm_op_t *op) {
   int size = op->group->size, mine = op->group->my_index;
   for (int i = 0; i < size; i++) {
     int k = (mine + i) % size;
@@ -68,34 +71,30 @@ static void take_all(tp_shm_op_t *op) {
 }
 
 /* What this member gives itself nobody else reads: it may lie anywhere. */
-static void give_piece(tp_shm_op_t *op, int member, int64_t piece) {
+static void write_piece(tp_shm_op_t *op, int member, int64_t piece) {
   int size = op->group->size;
-  const char *in = member == op->group->my_index ? op->request->in : tp_shm_in(op, member);
-  size_t most = spread_bytes(op), start = (size_t)piece * most, left = op->size_bytes - start;
+  const char *in = member == op->group->my_index ? op->request->args.in : tp_shm_in(op, member);
+  size_t most = write_piece_bytes(op), start = (size_t)piece * most, left = op->size_bytes - start;
   size_t at = (size_t)member * op->size_bytes + start;
   for (int i = 0; i < size; i++)
     tp_shm_copy(tp_shm_out(op, (member + i) % size) + at, in + start, left < most ? left : most,
                 streams(op));
 }
 
-static int64_t pieces(const tp_shm_op_t *op, bool is_offered) {
-  size_t most = spread_bytes(op);
-  return gives(op, is_offered) ? (int64_t)((op->size_bytes + most - 1) / most) : 1;
+static int64_t pieces(const tp_shm_op_t *op, bool shares_work) {
+  size_t most = write_piece_bytes(op);
+  return writes_to_peers(op, shares_work) ? (int64_t)((op->size_bytes + most - 1) / most) : 1;
 }
 
 static hr_status_t move_piece(tp_shm_op_t *op, int member, int64_t piece) {
-  if (gives(op, op->pieces > 0))
-    give_piece(op, member, piece);
+  if (writes_to_peers(op, op->pieces > 0))
+    write_piece(op, member, piece);
   else
-    take_all(op);
+    read_all(op);
   return NULL;
 }
 
 /* --- chunks --- */
-
-static char *chunk_at(const tp_shm_op_t *op, char *staged) {
-  return staged + (size_t)(op->round & 1) * op->chunk_bytes;
-}
 
 static size_t chunk_bytes(const tp_shm_op_t *op) {
   size_t chunk = op->chunk_bytes, left = op->size_bytes - (size_t)op->round * chunk;
@@ -108,7 +107,7 @@ static hr_status_t copy_out(tp_shm_op_t *op) {
   if (!op->round) copy_self_block_in(op);
   for (int i = 1; i < op->group->size; i++) {
     int k = (op->group->my_index + i) % op->group->size;
-    tp_shm_copy(position_of(request, k) + start, chunk_at(op, tp_shm_staged(op, k)), bytes,
+    tp_shm_copy(position_of(request, k) + start, tp_shm_chunk_at(op, tp_shm_staged(op, k)), bytes,
                 streams(op));
   }
   return NULL;
@@ -116,7 +115,7 @@ static hr_status_t copy_out(tp_shm_op_t *op) {
 
 static void copy_in(tp_shm_op_t *op) {
   size_t start = (size_t)op->round * op->chunk_bytes;
-  memcpy(chunk_at(op, op->stage_memory), op->request->in + start, chunk_bytes(op));
+  memcpy(tp_shm_chunk_at(op, op->stage_memory), op->request->args.in + start, chunk_bytes(op));
 }
 
 static hr_status_t step_chunks(tp_shm_op_t *op, bool *out_done) {
@@ -126,7 +125,7 @@ static hr_status_t step_chunks(tp_shm_op_t *op, bool *out_done) {
 /* --- both --- */
 
 /* This member's bytes where others reach them, once it has told its places; NULL: nowhere. */
-static const char *reachable_in(const tp_shm_op_t *op) {
+static const char *shared_input(const tp_shm_op_t *op) {
   int mine = op->group->my_index;
   return tp_shm_slot(op, mine)->in ? tp_shm_in(op, mine) : NULL;
 }
@@ -136,11 +135,13 @@ static const char *reachable_in(const tp_shm_op_t *op) {
 static bool publish_buffers(tp_shm_op_t *op) {
   tp_request_t *request = op->request;
   const tp_shm_t *shm = op->group->shm;
-  bool has_in = tp_shm_has(shm, request->in);
-  if (has_in || streams(op)) return tp_shm_publish(op, has_in ? request->in : NULL, request->out);
-  if (!tp_shm_has(shm, request->out)) return tp_shm_publish(op, request->in, request->out);
+  bool has_in = tp_shm_has(shm, request->args.in);
+  if (has_in || streams(op))
+    return tp_shm_publish(op, has_in ? request->args.in : NULL, request->args.out);
+  if (!tp_shm_has(shm, request->args.out))
+    return tp_shm_publish(op, request->args.in, request->args.out);
   copy_self_block_in(op);
-  return tp_shm_publish(op, position_of(request, op->group->my_index), request->out);
+  return tp_shm_publish(op, position_of(request, op->group->my_index), request->args.out);
 }
 
 static hr_status_t publish(tp_shm_op_t *op) {
@@ -148,7 +149,7 @@ static hr_status_t publish(tp_shm_op_t *op) {
     HR_TRY(tp_shm_stage(op, 2 * op->chunk_bytes, &op->stage_memory));
     copy_in(op);
   }
-  tp_shm_share_work(op, streams(op), reachable_in(op), op->request->out);
+  tp_shm_share_work(op, streams(op), shared_input(op), op->request->args.out);
   tp_shm_signal(op);
   return NULL;
 }
@@ -160,8 +161,9 @@ static hr_status_t step_first(tp_shm_op_t *op, bool *out_done) {
 }
 
 hr_status_t tp_all_gather_shm(tp_request_t *request) {
-  size_t chunk = tp_shm_chunk(request->groups, request->size_bytes);
-  tp_shm_begin(request, &request->shm_ops[0], request->group->shm, request->size_bytes, step_first);
-  request->shm_ops[0].rounds = (int64_t)((request->size_bytes + chunk - 1) / chunk);
+  size_t chunk = tp_shm_chunk(request->groups, request->args.size_bytes);
+  tp_shm_begin(request, &request->shm_ops[0], request->group->shm, request->args.size_bytes,
+               step_first);
+  request->shm_ops[0].rounds = (int64_t)((request->args.size_bytes + chunk - 1) / chunk);
   return NULL;
 }

@@ -1,10 +1,10 @@
 /* All-reduce in shared memory.
  *
- * Small: every member leaves its elements beside its counter, and adds up everybody's.
+ * Small: every member publishes its elements in its head or slot, and reduces those of all.
  * Cost: one step; p times the bytes read and added by each.
  *
- * Chunks: the array goes through staging memory that stays in the caches, a chunk at a time, in
- * turns of two buffers:
+ * Chunks: the array goes through staging memory that stays in the caches, a chunk at a time,
+ * double-buffered:
  *
  *   copy in    my chunk to my staging memory                 n bytes
  *   reduce     my slice of the chunk over all members        n bytes read, n/p added and written
@@ -16,39 +16,40 @@
  * Arrays: if all members' arrays lie in shared memory anyway (tp_alloc), each reduces its slice of
  * all of them, and writes the sums right into everybody's results, a block at a time that stays in
  * the first cache. Where results are in the operands' places, each line of memory is read once and
- * written once. Whether they do is told first. Cost: 2 steps; n bytes read, n/p added, n bytes
+ * written once. Cost: 2 steps; n bytes read, n/p added, n bytes
  * written. */
 #include <string.h>
 
 #include "transport/shm/shm_group.h"
 
-#define SPREAD_BYTES ((size_t)64 << 10) /* reduced at a time, and written to all */
+#define REDUCED_BYTES ((size_t)64 << 10) /* reduced at a time, and written to all */
 
 /* --- small --- */
 
-static hr_status_t reduce_notes(tp_request_t *request, tp_shm_op_t *op) {
+static hr_status_t reduce_small(tp_request_t *request, tp_shm_op_t *op) {
   int size = op->group->size;
   const char *in[size];
   HR_TRY(tp_shm_check_sizes(op));
   for (int k = 0; k < size; k++) in[k] = tp_shm_small(op, k);
-  return tp_shm_reduce(&request->reducer, size, in, request->count, request->out,
-                       request->scratch.data);
+  return tp_shm_reduce(&request->args.reducer, size, in, request->args.count, request->args.out,
+                       request->memory.scratch.data);
 }
 
 static hr_status_t step_small(tp_shm_op_t *op, bool *out_done) {
   tp_request_t *request = op->request;
   if (!op->steps) {
-    memcpy(tp_shm_small(op, op->group->my_index), request->in, op->size_bytes);
+    memcpy(tp_shm_small(op, op->group->my_index), request->args.in, op->size_bytes);
     tp_shm_signal(op);
   }
   *out_done = tp_shm_all_signaled(op, 1);
-  return *out_done ? reduce_notes(request, op) : NULL;
+  return *out_done ? reduce_small(request, op) : NULL;
 }
 
 hr_status_t tp_all_reduce_shm_small(tp_request_t *request) {
-  if (request->reducer.acc_bytes) HR_TRY(tp_space_reserve(&request->scratch, 1, TP_SHM_WIDE));
+  if (request->args.reducer.acc_bytes)
+    HR_TRY(tp_space_reserve(&request->memory.scratch, 1, TP_SHM_WIDE));
   tp_shm_begin(request, &request->shm_ops[0], request->group->shm,
-               (size_t)request->count * request->reducer.element_bytes, step_small);
+               (size_t)request->args.count * request->args.reducer.element_bytes, step_small);
   return NULL;
 }
 
@@ -60,14 +61,15 @@ typedef struct span { /* elements */
 
 /* Elements of a chunk. */
 static int64_t chunk_count(const tp_request_t *request) {
-  size_t each = request->reducer.element_bytes;
-  int64_t count = (int64_t)(tp_shm_chunk(request->groups, (size_t)request->count * each) / each);
-  return count < request->count ? (count ? count : 1) : request->count;
+  size_t each = request->args.reducer.element_bytes;
+  int64_t count =
+      (int64_t)(tp_shm_chunk(request->groups, (size_t)request->args.count * each) / each);
+  return count < request->args.count ? (count ? count : 1) : request->args.count;
 }
 
 /* Member k's slice of a chunk of `count` elements, cut at cache lines. */
 static span_t slice_of(const tp_request_t *request, int64_t count, int member) {
-  int64_t size = request->group->size, line = (int64_t)(64 / request->reducer.element_bytes);
+  int64_t size = request->group->size, line = (int64_t)(64 / request->args.reducer.element_bytes);
   if (line < 1) line = 1;
   int64_t each = ((count + size - 1) / size + line - 1) / line * line;
   int64_t start = each * member < count ? each * member : count;
@@ -76,7 +78,7 @@ static span_t slice_of(const tp_request_t *request, int64_t count, int member) {
 
 /* Staging memory: two chunks, then two reduced slices. */
 static size_t staged_bytes(const tp_request_t *request) {
-  return ((size_t)request->segment * request->reducer.element_bytes + 63) / 64 * 64;
+  return ((size_t)request->state.segment * request->args.reducer.element_bytes + 63) / 64 * 64;
 }
 static char *chunk_at(const tp_request_t *request, char *staged, int64_t round) {
   return staged + (size_t)(round & 1) * staged_bytes(request);
@@ -86,16 +88,16 @@ static char *slice_at(const tp_request_t *request, char *staged, int64_t round) 
 }
 
 static span_t chunk_of(const tp_request_t *request, int64_t round) {
-  int64_t start = round * request->segment, left = request->count - start;
-  return (span_t){start, left < request->segment ? left : request->segment};
+  int64_t start = round * request->state.segment, left = request->args.count - start;
+  return (span_t){start, left < request->state.segment ? left : request->state.segment};
 }
 
 static void copy_in(tp_shm_op_t *op) {
   tp_request_t *request = op->request;
   span_t chunk = chunk_of(request, op->round);
-  size_t each = request->reducer.element_bytes;
-  memcpy(chunk_at(request, op->stage_memory, op->round), request->in + (size_t)chunk.start * each,
-         (size_t)chunk.count * each);
+  size_t each = request->args.reducer.element_bytes;
+  memcpy(chunk_at(request, op->stage_memory, op->round),
+         request->args.in + (size_t)chunk.start * each, (size_t)chunk.count * each);
 }
 
 static hr_status_t reduce_slice(tp_shm_op_t *op) {
@@ -103,11 +105,12 @@ static hr_status_t reduce_slice(tp_shm_op_t *op) {
   int size = op->group->size;
   const char *in[size];
   span_t slice = slice_of(request, chunk_of(request, op->round).count, op->group->my_index);
-  size_t offset = (size_t)slice.start * request->reducer.element_bytes;
+  size_t offset = (size_t)slice.start * request->args.reducer.element_bytes;
   for (int k = 0; k < size; k++)
     in[k] = chunk_at(request, tp_shm_staged(op, k), op->round) + offset;
-  return tp_shm_reduce(&request->reducer, size, in, slice.count,
-                       slice_at(request, op->stage_memory, op->round), request->scratch.data);
+  return tp_shm_reduce(&request->args.reducer, size, in, slice.count,
+                       slice_at(request, op->stage_memory, op->round),
+                       request->memory.scratch.data);
 }
 
 /* Each starts with its own slice, so that not all read the same memory at once. */
@@ -115,11 +118,11 @@ static void copy_out(tp_shm_op_t *op) {
   tp_request_t *request = op->request;
   int size = op->group->size;
   span_t chunk = chunk_of(request, op->round);
-  size_t each = request->reducer.element_bytes;
+  size_t each = request->args.reducer.element_bytes;
   for (int i = 0; i < size; i++) {
     int k = (op->group->my_index + i) % size;
     span_t slice = slice_of(request, chunk.count, k);
-    tp_shm_copy(request->out + (size_t)(chunk.start + slice.start) * each,
+    tp_shm_copy(request->args.out + (size_t)(chunk.start + slice.start) * each,
                 slice_at(request, tp_shm_staged(op, k), op->round), (size_t)slice.count * each,
                 tp_shm_streams(op->size_bytes, size));
   }
@@ -154,19 +157,20 @@ static hr_status_t step_chunks(tp_shm_op_t *op, bool *out_done) {
  * whole. */
 static char *sums_at(const tp_shm_op_t *op, size_t offset, bool around) {
   bool in_place = tp_shm_in(op, 0) == tp_shm_out(op, 0);
-  return around && !in_place ? op->request->gathered.data : tp_shm_out(op, 0) + offset;
+  return around && !in_place ? op->request->memory.gathered.data : tp_shm_out(op, 0) + offset;
 }
 
 static hr_status_t reduce_block(tp_shm_op_t *op, size_t offset, int64_t count) {
   tp_request_t *request = op->request;
   int size = op->group->size;
-  size_t bytes = (size_t)count * request->reducer.element_bytes;
+  size_t bytes = (size_t)count * request->args.reducer.element_bytes;
   bool around = tp_shm_streams(op->size_bytes, size);
   hr_assert(size > 1);
   char *sums = sums_at(op, offset, around);
   const char *in[size];
   for (int k = 0; k < size; k++) in[k] = tp_shm_in(op, k) + offset;
-  HR_TRY(tp_shm_reduce(&request->reducer, size, in, count, sums, request->scratch.data));
+  HR_TRY(
+      tp_shm_reduce(&request->args.reducer, size, in, count, sums, request->memory.scratch.data));
   for (int k = 0; k < size; k++) {
     bool in_place = tp_shm_in(op, k) == tp_shm_out(op, k);
     tp_shm_copy(tp_shm_out(op, k) + offset, sums, bytes, around && !in_place);
@@ -176,21 +180,21 @@ static hr_status_t reduce_block(tp_shm_op_t *op, size_t offset, int64_t count) {
 
 /* Elements of a piece of a member's slice. */
 static int64_t piece_count(const tp_shm_op_t *op) {
-  int64_t most = (int64_t)(SPREAD_BYTES / op->request->reducer.element_bytes);
+  int64_t most = (int64_t)(REDUCED_BYTES / op->request->args.reducer.element_bytes);
   return most < 1 ? 1 : most;
 }
 
-static int64_t pieces(const tp_shm_op_t *op, bool is_offered) {
-  (void)is_offered;
-  int64_t longest = slice_of(op->request, op->request->count, 0).count, most = piece_count(op);
+static int64_t pieces(const tp_shm_op_t *op, bool shares_work) {
+  (void)shares_work;
+  int64_t longest = slice_of(op->request, op->request->args.count, 0).count, most = piece_count(op);
   return (longest + most - 1) / most;
 }
 
 static hr_status_t reduce_piece(tp_shm_op_t *op, int member, int64_t piece) {
-  span_t slice = slice_of(op->request, op->request->count, member);
+  span_t slice = slice_of(op->request, op->request->args.count, member);
   int64_t most = piece_count(op), left = slice.count - piece * most;
   if (left <= 0) return NULL;
-  size_t offset = (size_t)(slice.start + piece * most) * op->request->reducer.element_bytes;
+  size_t offset = (size_t)(slice.start + piece * most) * op->request->args.reducer.element_bytes;
   return reduce_block(op, offset, left < most ? left : most);
 }
 
@@ -200,10 +204,10 @@ static hr_status_t reduce_piece(tp_shm_op_t *op, int member, int64_t piece) {
 static bool publish_buffers(tp_shm_op_t *op) {
   const tp_request_t *request = op->request;
   const tp_shm_t *shm = op->group->shm;
-  if (tp_shm_has(shm, request->in) || !tp_shm_has(shm, request->out))
-    return tp_shm_publish(op, request->in, request->out);
-  tp_shm_copy(request->out, request->in, op->size_bytes, false);
-  return tp_shm_publish(op, request->out, request->out);
+  if (tp_shm_has(shm, request->args.in) || !tp_shm_has(shm, request->args.out))
+    return tp_shm_publish(op, request->args.in, request->args.out);
+  tp_shm_copy(request->args.out, request->args.in, op->size_bytes, false);
+  return tp_shm_publish(op, request->args.out, request->args.out);
 }
 
 /* Who has its arrays elsewhere begins with its first chunk at once: where all have, everybody's is
@@ -228,12 +232,14 @@ static hr_status_t step_first(tp_shm_op_t *op, bool *out_done) {
 }
 
 hr_status_t tp_all_reduce_shm(tp_request_t *request) {
-  size_t each = request->reducer.element_bytes;
-  if (request->reducer.acc_bytes) HR_TRY(tp_space_reserve(&request->scratch, 1, TP_SHM_WIDE));
-  HR_TRY(tp_space_reserve(&request->gathered, 1, SPREAD_BYTES + each));
-  request->segment = chunk_count(request);
-  tp_shm_begin(request, &request->shm_ops[0], request->group->shm, (size_t)request->count * each,
-               step_first);
-  request->shm_ops[0].rounds = (request->count + request->segment - 1) / request->segment;
+  size_t each = request->args.reducer.element_bytes;
+  if (request->args.reducer.acc_bytes)
+    HR_TRY(tp_space_reserve(&request->memory.scratch, 1, TP_SHM_WIDE));
+  HR_TRY(tp_space_reserve(&request->memory.gathered, 1, REDUCED_BYTES + each));
+  request->state.segment = chunk_count(request);
+  tp_shm_begin(request, &request->shm_ops[0], request->group->shm,
+               (size_t)request->args.count * each, step_first);
+  request->shm_ops[0].rounds =
+      (request->args.count + request->state.segment - 1) / request->state.segment;
   return NULL;
 }

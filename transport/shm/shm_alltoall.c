@@ -1,12 +1,13 @@
 /* All-to-all in shared memory: every member copies in a part of what it has for each, and takes out
- * what the others have for it. The notes say how much each sends to each, and so how many rounds
- * there are for all. Cost: one step a round; each process moves its bytes once in, and once out.
+ * what the others have for it. The slots hold the table of sizes, from which
+ * all members compute the same number of rounds. Cost: one step a round; each process moves its
+ * bytes once in, and once out.
  *
  * Small, of equal sizes: every member leaves what it has for the others beside its counter. Cost:
  * one step.
  *
- * Arrays: if what all members send lies in shared memory anyway, or fits into their notes, each
- * takes it from there. Cost: 2 steps, 1 for what is in notes; each process moves its bytes once. */
+ * Arrays: if what all members send lies in shared memory anyway, or fits into their slots, each
+ * reads it there. Cost: 2 steps, 1 for data in slots; each process moves its bytes once. */
 #include <string.h>
 
 #include "transport/shm/shm_group.h"
@@ -14,8 +15,9 @@
 #define SECTIONS_OF \
   ((size_t)4 << 20) /* every rank's arrays may have other sizes, but sections are the same */
 
-typedef struct sizes { /* in a note: sizes, then the places of what is sent and of what is received,
-                          if there is room */
+/* Tables in a slot: sizes of the blocks for each member; then, if there is room (MAX_WITH_OFFSETS
+ * members), their offsets, and the offsets of the blocks that are received. */
+typedef struct sizes {
   uint64_t rounds;
   uint64_t to[];
 } sizes_t;
@@ -56,7 +58,7 @@ static void publish_sizes(tp_shm_op_t *op) {
   size_t section = section_bytes(request);
   mine->rounds = 1;
   for (int k = 0; k < op->group->size; k++) {
-    mine->to[k] = request->sends[k].size_bytes;
+    mine->to[k] = request->args.sends[k].size_bytes;
     uint64_t rounds = k == op->group->my_index ? 0 : (mine->to[k] + section - 1) / section;
     if (rounds > mine->rounds) mine->rounds = rounds;
   }
@@ -66,7 +68,7 @@ static hr_status_t read_sizes(tp_shm_op_t *op) {
   for (int k = 0; k < op->group->size; k++) {
     HR_TRY(tp_shm_check_member(op, k));
     const sizes_t *theirs = sizes_of(op, k);
-    size_t wanted = op->request->recvs[k].size_bytes;
+    size_t wanted = op->request->args.recvs[k].size_bytes;
     uint64_t sent = theirs->to[op->group->my_index];
     if (sent != wanted)
       return hr_error(HR_DISAGREE, "rank %d sent %llu bytes, want %zu", op->group->ranks[k],
@@ -79,7 +81,7 @@ static hr_status_t read_sizes(tp_shm_op_t *op) {
 static void copy_in(tp_shm_op_t *op) {
   for (int k = 0; k < op->group->size; k++) {
     if (k == op->group->my_index) continue;
-    hr_block_t part = part_of(op, &op->request->sends[k]);
+    hr_block_t part = part_of(op, &op->request->args.sends[k]);
     if (part.size_bytes)
       memcpy(section_at(op->request, op->stage_memory, op->round, k), part.data, part.size_bytes);
   }
@@ -87,14 +89,14 @@ static void copy_in(tp_shm_op_t *op) {
 
 static bool received_streams(const tp_shm_op_t *op) {
   size_t bytes = 0;
-  for (int k = 0; k < op->group->size; k++) bytes += op->request->recvs[k].size_bytes;
+  for (int k = 0; k < op->group->size; k++) bytes += op->request->args.recvs[k].size_bytes;
   return tp_shm_streams(bytes, op->group->size);
 }
 
 /* What a member has for itself; others wait for what came before. */
 static void copy_self_block(tp_shm_op_t *op) {
-  const hr_block_t *send = &op->request->sends[op->group->my_index];
-  tp_shm_copy(op->request->recvs[op->group->my_index].data, send->data, send->size_bytes,
+  const hr_block_t *send = &op->request->args.sends[op->group->my_index];
+  tp_shm_copy(op->request->args.recvs[op->group->my_index].data, send->data, send->size_bytes,
               received_streams(op));
 }
 
@@ -103,7 +105,7 @@ static hr_status_t copy_out(tp_shm_op_t *op) {
   bool streams = received_streams(op);
   for (int i = 1; i < size; i++) {
     int k = (mine + i) % size;
-    hr_block_t part = part_of(op, &op->request->recvs[k]);
+    hr_block_t part = part_of(op, &op->request->args.recvs[k]);
     if (part.size_bytes)
       tp_shm_copy(part.data, section_at(op->request, tp_shm_staged(op, k), op->round, mine),
                   part.size_bytes, streams);
@@ -121,18 +123,18 @@ static hr_status_t step_chunks(tp_shm_op_t *op, bool *out_done) {
 
 /* --- arrays --- */
 
-/* What little there is for the others goes into the note, behind the tables. */
+/* Copies small blocks for the others into the slot, after the tables. False: they do not fit. */
 static bool publish_in_slot(tp_shm_op_t *op) {
   int size = op->group->size;
   size_t at = tables_bytes(size);
-  tp_shm_slot_t *note = tp_shm_slot(op, op->group->my_index);
+  tp_shm_slot_t *slot = tp_shm_slot(op, op->group->my_index);
   for (int k = 0; k < size; k++) {
-    const hr_block_t *block = &op->request->sends[k];
+    const hr_block_t *block = &op->request->args.sends[k];
     if (k == op->group->my_index || !block->size_bytes) continue;
     if (block->size_bytes > TP_SHM_SMALL - at) return false;
-    memcpy(note->data + at, block->data, block->size_bytes);
+    memcpy(slot->data + at, block->data, block->size_bytes);
     offsets_of(sizes_of(op, op->group->my_index), size)[k] =
-        tp_shm_offset(op->group->shm, note->data + at);
+        tp_shm_offset(op->group->shm, slot->data + at);
     at += block->size_bytes;
   }
   return true;
@@ -141,7 +143,7 @@ static bool publish_in_slot(tp_shm_op_t *op) {
 static bool publish_buffers(tp_shm_op_t *op) {
   const tp_shm_t *shm = op->group->shm;
   for (int k = 0; k < op->group->size; k++) {
-    const hr_block_t *block = &op->request->sends[k];
+    const hr_block_t *block = &op->request->args.sends[k];
     if (k == op->group->my_index || !block->size_bytes) continue;
     if (!tp_shm_has(shm, block->data)) return false;
     offsets_of(sizes_of(op, op->group->my_index), op->group->size)[k] =
@@ -155,7 +157,7 @@ static bool publish_targets(tp_shm_op_t *op) {
   const tp_shm_t *shm = op->group->shm;
   uint64_t *targets = targets_of(sizes_of(op, op->group->my_index), op->group->size);
   for (int k = 0; k < op->group->size; k++) {
-    const hr_block_t *block = &op->request->recvs[k];
+    const hr_block_t *block = &op->request->args.recvs[k];
     if (block->size_bytes && !tp_shm_has(shm, block->data)) return false;
     targets[k] = block->size_bytes ? tp_shm_offset(shm, block->data) : 0;
   }
@@ -165,9 +167,9 @@ static bool publish_targets(tp_shm_op_t *op) {
 #define PIECE_BYTES ((size_t)64 << 10)
 
 /* Small blocks, if all have the same size, are received together. */
-static int64_t pieces(const tp_shm_op_t *op, bool is_offered) {
-  (void)is_offered;
-  size_t each = op->request->size_bytes, size = (size_t)op->group->size;
+static int64_t pieces(const tp_shm_op_t *op, bool shares_work) {
+  (void)shares_work;
+  size_t each = op->request->args.size_bytes, size = (size_t)op->group->size;
   return each && each * size <= PIECE_BYTES ? 1 : (int64_t)size;
 }
 
@@ -177,7 +179,7 @@ static void take_block(tp_shm_op_t *op, int member, int64_t number) {
   tp_shm_t *shm = op->group->shm;
   size_t bytes = sizes_of(op, from)->to[member];
   if (from == member || !bytes) return;
-  char *to = member == mine ? op->request->recvs[from].data
+  char *to = member == mine ? op->request->args.recvs[from].data
                             : tp_shm_at(shm, targets_of(sizes_of(op, member), size)[from]);
   tp_shm_copy(to, tp_shm_at(shm, offsets_of(sizes_of(op, from), size)[member]), bytes,
               received_streams(op));
@@ -195,10 +197,10 @@ static hr_status_t publish(tp_shm_op_t *op) {
   bool has_offsets = op->group->size <= MAX_WITH_OFFSETS;
   op->in_slot = has_offsets && publish_in_slot(op);
   bool is_shared = op->in_slot || (has_offsets && publish_buffers(op));
-  tp_shm_slot_t *note = tp_shm_slot(op, op->group->my_index);
-  note->is_shared = is_shared;
-  note->is_offered = op->request->groups->endpoint->oversubscribed && is_shared && !op->in_slot &&
-                     !received_streams(op) && publish_targets(op);
+  tp_shm_slot_t *slot = tp_shm_slot(op, op->group->my_index);
+  slot->is_shared = is_shared;
+  slot->shares_work = op->request->groups->endpoint->oversubscribed && is_shared && !op->in_slot &&
+                      !received_streams(op) && publish_targets(op);
   publish_sizes(op);
   if (!is_shared) {
     HR_TRY(tp_shm_stage(op, stage_bytes(op), &op->stage_memory));
@@ -217,18 +219,18 @@ static hr_status_t step_first(tp_shm_op_t *op, bool *out_done) {
 /* The lists are the caller's only until the start is over: they are copied. */
 static hr_status_t keep_lists(tp_request_t *request) {
   size_t size = (size_t)request->group->size;
-  HR_TRY(tp_space_reserve(&request->gathered, 2 * size, sizeof(hr_block_t)));
-  hr_block_t *kept = (hr_block_t *)request->gathered.data;
-  memcpy(kept, request->sends, size * sizeof *kept);
-  memcpy(kept + size, request->recvs, size * sizeof *kept);
-  request->sends = kept;
-  request->recvs = kept + size;
+  HR_TRY(tp_space_reserve(&request->memory.gathered, 2 * size, sizeof(hr_block_t)));
+  hr_block_t *kept = (hr_block_t *)request->memory.gathered.data;
+  memcpy(kept, request->args.sends, size * sizeof *kept);
+  memcpy(kept + size, request->args.recvs, size * sizeof *kept);
+  request->args.sends = kept;
+  request->args.recvs = kept + size;
   return NULL;
 }
 
 static hr_status_t prepare(tp_request_t *request) {
-  const hr_block_t *send = &request->sends[request->group->my_index];
-  const hr_block_t *recv = &request->recvs[request->group->my_index];
+  const hr_block_t *send = &request->args.sends[request->group->my_index];
+  const hr_block_t *recv = &request->args.recvs[request->group->my_index];
   if (send->size_bytes != recv->size_bytes)
     return hr_error(HR_DISAGREE, "%zu bytes sent to itself, %zu wanted", send->size_bytes,
                     recv->size_bytes);
@@ -241,40 +243,41 @@ hr_status_t tp_all_to_all_shm(tp_request_t *request) {
   return NULL;
 }
 
-/* --- small: all blocks are in the note, one after the other --- */
+/* --- small: all blocks are in the slot, one after the other --- */
 
-static void give_small(tp_shm_op_t *op) {
+static void write_small(tp_shm_op_t *op) {
   const tp_request_t *request = op->request;
   char *to = tp_shm_small(op, op->group->my_index);
-  for (int k = 0; k < op->group->size; k++, to += request->size_bytes)
-    memcpy(to, request->sends[k].data, request->size_bytes);
+  for (int k = 0; k < op->group->size; k++, to += request->args.size_bytes)
+    memcpy(to, request->args.sends[k].data, request->args.size_bytes);
 }
 
-static hr_status_t take_small(tp_shm_op_t *op) {
+static hr_status_t read_small(tp_shm_op_t *op) {
   const tp_request_t *request = op->request;
   int mine = op->group->my_index;
   HR_TRY(tp_shm_check_sizes(op));
   for (int k = 0; k < op->group->size; k++)
     if (k != mine)
-      memcpy(request->recvs[k].data, tp_shm_small(op, k) + (size_t)mine * request->size_bytes,
-             request->size_bytes);
+      memcpy(request->args.recvs[k].data,
+             tp_shm_small(op, k) + (size_t)mine * request->args.size_bytes,
+             request->args.size_bytes);
   return NULL;
 }
 
 static hr_status_t step_small(tp_shm_op_t *op, bool *out_done) {
   if (!op->steps) {
-    give_small(op);
+    write_small(op);
     tp_shm_signal(op);
     copy_self_block(op);
   }
   *out_done = tp_shm_all_signaled(op, 1);
-  return *out_done ? take_small(op) : NULL;
+  return *out_done ? read_small(op) : NULL;
 }
 
 hr_status_t tp_all_to_all_shm_small(tp_request_t *request) {
-  if (!request->size_bytes) return tp_all_to_all_shm(request); /* sizes may differ */
+  if (!request->args.size_bytes) return tp_all_to_all_shm(request); /* sizes may differ */
   HR_TRY(prepare(request));
   tp_shm_begin(request, &request->shm_ops[0], request->group->shm,
-               request->size_bytes * (size_t)request->group->size, step_small);
+               request->args.size_bytes * (size_t)request->group->size, step_small);
   return NULL;
 }

@@ -6,13 +6,9 @@
 
 #include "transport/shm/shm_group.h"
 
-static char *chunk_at(const tp_shm_op_t *op, char *staged) {
-  return staged + (size_t)(op->round & 1) * op->chunk_bytes;
-}
-
 static void copy_chunk(tp_shm_op_t *op, char *staged, bool into_stage) {
   size_t chunk = op->chunk_bytes, start = (size_t)op->round * chunk, left = op->size_bytes - start;
-  char *shared = chunk_at(op, staged), *own = op->request->out + start;
+  char *shared = tp_shm_chunk_at(op, staged), *own = op->request->args.out + start;
   if (left > chunk) left = chunk;
   if (into_stage)
     memcpy(shared, own, left);
@@ -26,7 +22,7 @@ static hr_status_t wait_for_all(tp_shm_op_t *op, bool *out_done) {
 }
 
 static hr_status_t step_root(tp_shm_op_t *op, bool *out_done) {
-  if (!op->steps && tp_shm_publish(op, op->request->out, NULL)) {
+  if (!op->steps && tp_shm_publish(op, op->request->args.out, NULL)) {
     tp_shm_signal(op);
     op->step = wait_for_all;
     return op->step(op, out_done);
@@ -44,7 +40,7 @@ static hr_status_t step_root(tp_shm_op_t *op, bool *out_done) {
 static hr_status_t sync_root(tp_shm_op_t *op, int root) {
   HR_TRY(tp_shm_check_member(op, root));
   if (!tp_shm_slot(op, root)->is_shared) return NULL;
-  tp_shm_copy(op->request->out, tp_shm_in(op, root), op->size_bytes,
+  tp_shm_copy(op->request->args.out, tp_shm_in(op, root), op->size_bytes,
               tp_shm_streams(op->size_bytes, op->group->shm->local_size));
   tp_shm_signal(op);
   op->round = op->rounds;
@@ -52,7 +48,7 @@ static hr_status_t sync_root(tp_shm_op_t *op, int root) {
 }
 
 static hr_status_t step_other(tp_shm_op_t *op, bool *out_done) {
-  int root = (int)op->request->count;
+  int root = op->request->args.root;
   for (; op->round < op->rounds; op->round++) {
     if (!tp_shm_member_signaled(op, root, (uint64_t)op->round + 1)) return NULL;
     if (!op->round) HR_TRY(sync_root(op, root));
@@ -65,11 +61,11 @@ static hr_status_t step_other(tp_shm_op_t *op, bool *out_done) {
 }
 
 hr_status_t tp_broadcast_shm(tp_request_t *request) {
-  size_t chunk = tp_shm_chunk(request->groups, request->size_bytes);
-  bool is_root = request->group->my_index == (int)request->count;
-  tp_shm_begin(request, &request->shm_ops[0], request->group->shm, request->size_bytes,
+  size_t chunk = tp_shm_chunk(request->groups, request->args.size_bytes);
+  bool is_root = request->group->my_index == request->args.root;
+  tp_shm_begin(request, &request->shm_ops[0], request->group->shm, request->args.size_bytes,
                is_root ? step_root : step_other);
-  request->shm_ops[0].rounds = (int64_t)((request->size_bytes + chunk - 1) / chunk);
+  request->shm_ops[0].rounds = (int64_t)((request->args.size_bytes + chunk - 1) / chunk);
   if (!request->shm_ops[0].rounds) request->shm_ops[0].rounds = 1;
   return NULL;
 }

@@ -1,21 +1,36 @@
+/* Groups, step counters, ops and staging memory of transfers in shared memory (shm_group.h).
+ *
+ * Order: transfers of a group run one after the other in the order of their starts, each as a
+ * tp_shm_op_t; op number n waits until n ops are over on this process. Members need not be in the
+ * same op: a member that has done its last step goes on, and the slots keep the data that slower
+ * members still read.
+ * Waiting: nothing blocks. A step function that finds a peer behind returns, after SPIN_POLLS polls
+ * if every process has a processor of its own; tp_request_wait calls it again, and asks from time
+ * to time whether the peers live. Memory orders: a step count is stored with release by its member
+ * and loaded with acquire by the others: data written before the step is visible after the count is
+ * seen. The counters of shared work hold the op's number in the upper half, so that they need no
+ * reset: a stale number counts as zero. They are claimed by compare-and-swap. */
 #include "transport/shm/shm_group.h"
 
 #include <string.h>
 
+#include "base/arith.h"
 #include "base/mem.h"
 #include "transport/algorithms/hierarchy.h"
 
-#define SPINS 200      /* looks at a counter before the caller may do other things, */
-#define QUICK_LOOKS 32 /* the first of them without a pause */
-#define LEAST_CHUNK_BYTES ((size_t)128 << 10)
-#define MOST_CHUNK_BYTES ((size_t)1 << 20)
+#define SPIN_POLLS 200         /* of a counter, before the caller may do other things */
+#define POLLS_WITHOUT_PAUSE 32 /* the first of SPIN_POLLS, without a pause instruction between */
+#define MIN_CHUNK_BYTES ((size_t)128 << 10)
+#define MAX_CHUNK_BYTES ((size_t)1 << 20)
 
-struct tp_shm_staging { /* memory that others read */
-  struct tp_shm_staging *next;
+/* Staging memory: written by this process, read by its peers. Reused by later transfers of any
+ * group, once all members of the last one have read it. */
+struct tp_shm_staging {
+  struct tp_shm_staging *next; /* in shm->staging */
   char *memory;
   size_t size_bytes;
-  tp_shm_group_t *group; /* whose transfer used it last */
-  uint64_t until;        /* it is free when all members have counted so far */
+  tp_shm_group_t *group; /* of the last transfer that used it; NULL: none yet */
+  uint64_t until;        /* step count of all members from which on it is free */
 };
 
 /* --- groups --- */
@@ -26,17 +41,20 @@ static hr_status_t new_group(tp_groups_t *groups, int size, const int *ranks, ui
   *out_group = NULL;
   for (int k = 0; k < size; k++)
     if (shm->local_of[ranks[k]] < 0) return NULL;
-  tp_shm_block_t *block = tp_shm_block_of(shm, key, size);
-  if (!block) return NULL;
+  tp_shm_control_t *control = tp_shm_control_of(shm, key, size);
+  if (!control) return NULL;
   void *memory;
-  HR_TRY(hr_arena_zeroed(&groups->arena,
-                         sizeof(tp_shm_group_t) + (size_t)size * sizeof(tp_shm_line_t *), &memory));
+  HR_TRY(hr_arena_zeroed(
+      &groups->arena, sizeof(tp_shm_group_t) + (size_t)size * sizeof(tp_shm_member_t *), &memory));
   tp_shm_group_t *group = memory;
-  group->block = block;
-  group->shm = shm, group->size = size, group->ranks = ranks, group->my_index = -1;
+  group->control = control;
+  group->shm = shm;
+  group->size = size;
+  group->ranks = ranks;
+  group->my_index = -1;
   group->slot_count = 2;
   for (int k = 0; k < size; k++) {
-    group->lines[k] = &block->lines[k];
+    group->members[k] = &control->members[k];
     if (ranks[k] == groups->endpoint->rank) group->my_index = k;
   }
   *out_group = group;
@@ -44,8 +62,8 @@ static hr_status_t new_group(tp_groups_t *groups, int size, const int *ranks, ui
 }
 
 hr_status_t tp_shm_group_of(tp_group_t *group, tp_shm_group_t **out_group) {
-  bool is_open =
-      group->owner->endpoint->groups != NULL; /* before, machines are still being found */
+  /* Before the endpoint has its groups, machines are still being found. */
+  bool is_open = group->owner->endpoint->groups != NULL;
   if (!is_open || !group->owner->machine_of || group->my_index < 0) {
     *out_group = NULL;
     return NULL;
@@ -98,7 +116,7 @@ hr_status_t tp_shm_pipe_of(tp_groups_t *groups, int from, int to, int64_t stream
 /* --- counting --- */
 
 static inline bool has_counted(const tp_shm_group_t *group, int member, uint64_t count) {
-  return atomic_load_explicit(&group->lines[member]->count, memory_order_acquire) >= count;
+  return atomic_load_explicit(&group->members[member]->count, memory_order_acquire) >= count;
 }
 
 static inline void relax(void) {
@@ -112,10 +130,10 @@ static inline void relax(void) {
 bool tp_shm_member_reached(tp_shm_op_t *op, int member, uint64_t count) {
   op->wanted = count;
   const tp_groups_t *groups = op->request->groups;
-  int spins = groups->endpoint->oversubscribed || groups->is_polling ? 0 : SPINS;
+  int spins = groups->endpoint->oversubscribed || groups->is_polling ? 0 : SPIN_POLLS;
   for (int i = 0; i <= spins; i++) {
     if (has_counted(op->group, member, count)) return true;
-    if (i >= QUICK_LOOKS) relax();
+    if (i >= POLLS_WITHOUT_PAUSE) relax();
   }
   return false;
 }
@@ -125,14 +143,17 @@ bool tp_shm_member_signaled(tp_shm_op_t *op, int member, uint64_t steps) {
 }
 
 bool tp_shm_all_signaled(tp_shm_op_t *op, uint64_t steps) {
-  if (op->seen_steps != steps) op->seen_steps = steps, op->members_seen = 0;
+  if (op->seen_steps != steps) {
+    op->seen_steps = steps;
+    op->members_seen = 0;
+  }
   for (; op->members_seen < op->group->size; op->members_seen++)
     if (!tp_shm_member_signaled(op, op->members_seen, steps)) return false;
   return true;
 }
 
-/* Counting begins anew with every transfer, which needs all members and
- * so cannot begin before all have left the one before. */
+/* Counting begins anew with every op: shared work needs all members, so that no member counts for
+ * this op before all have left the one before. Relaxed load: the compare-and-swap checks it. */
 bool tp_shm_count_piece(const tp_shm_op_t *op, _Atomic uint64_t *counter, int64_t most,
                         int64_t *out_piece) {
   uint64_t was = atomic_load_explicit(counter, memory_order_relaxed),
@@ -146,25 +167,25 @@ bool tp_shm_count_piece(const tp_shm_op_t *op, _Atomic uint64_t *counter, int64_
 }
 
 int64_t tp_shm_pieces_done(const tp_shm_op_t *op) {
-  uint64_t done = atomic_load_explicit(&op->group->block->done, memory_order_acquire);
+  uint64_t done = atomic_load_explicit(&op->group->control->pieces_done, memory_order_acquire);
   return done >> 32 == op->number ? (int64_t)(done & UINT32_MAX) : 0;
 }
 
 void tp_shm_set_pieces_done(const tp_shm_op_t *op, int64_t pieces) {
   uint64_t done = (uint64_t)op->number << 32 | (uint64_t)pieces;
-  atomic_store_explicit(&op->group->block->done, done, memory_order_release);
+  atomic_store_explicit(&op->group->control->pieces_done, done, memory_order_release);
 }
 
 static bool is_all_done(const tp_shm_op_t *op) { return tp_shm_pieces_done(op) >= op->pieces; }
 
-/* Is it, or its work, done as far as this one waits for it? */
+/* Has a member done the step, or have all the pieces been done, that this process waits for? */
 static bool has_done(const tp_shm_op_t *op, int member) {
   return op->pieces ? is_all_done(op) : has_counted(op->group, member, op->wanted);
 }
 
-/* A member that is behind and gone will never come: it is asked for its counter again after it was
- * seen to be gone. */
-static hr_status_t look_for_dead(const tp_shm_op_t *op) {
+/* A dead member that has not reached the awaited step never will. Its counter is read again after
+ * it was found dead, since it may have stepped just before it ended. */
+static hr_status_t find_dead_member(const tp_shm_op_t *op) {
   const tp_shm_group_t *group = op->group;
   for (int k = 0; k < group->size; k++)
     if (!has_done(op, k) && !tp_shm_is_alive(group->shm, group->ranks[k]) && !has_done(op, k))
@@ -172,15 +193,18 @@ static hr_status_t look_for_dead(const tp_shm_op_t *op) {
   return NULL;
 }
 
-/* --- turns --- */
+/* --- ops --- */
 
 void tp_shm_begin(tp_request_t *request, tp_shm_op_t *op, tp_shm_group_t *group, size_t size_bytes,
                   tp_shm_step_fn step) {
   hr_clear(op, sizeof *op);
-  op->request = request, op->group = group, op->step = step;
+  op->request = request;
+  op->group = group;
+  op->step = step;
   op->number = group->next_op++;
-  op->size_bytes = size_bytes, op->chunk_bytes = tp_shm_chunk(request->groups, size_bytes);
-  request->poll = tp_shm_poll;
+  op->size_bytes = size_bytes;
+  op->chunk_bytes = tp_shm_chunk(request->groups, size_bytes);
+  request->hooks.poll = tp_shm_poll;
 }
 
 static void start_op(tp_shm_op_t *op) {
@@ -208,7 +232,7 @@ static hr_status_t advance_op(tp_shm_op_t *op) {
     finish_op(op);
     return NULL;
   }
-  if (op->steps == before) return tp_shm_watch_is_due(&op->watch) ? look_for_dead(op) : NULL;
+  if (op->steps == before) return tp_shm_watch_is_due(&op->watch) ? find_dead_member(op) : NULL;
   op->watch = (tp_shm_watch_t){0};
   return NULL;
 }
@@ -238,7 +262,7 @@ void tp_shm_cancel(tp_request_t *request) {
       request->shm_ops[i].group->is_cancelled = true;
 }
 
-/* "all-reduce of 32 bytes"; only "all-to-all" where sizes are told apart from it. */
+/* "all-reduce of 32 bytes"; "all-to-all" alone, whose sizes are compared elsewhere. */
 static void describe_transfer(uint64_t transfer, char *text, size_t size) {
   uint64_t bytes = transfer & ((UINT64_C(1) << TP_SHM_SIZE_BITS) - 1);
   int algorithm = (int)(transfer >> TP_SHM_SIZE_BITS) - 1;
@@ -271,26 +295,26 @@ hr_status_t tp_shm_check_sizes(tp_shm_op_t *op) {
 
 bool tp_shm_publish(tp_shm_op_t *op, const void *in, const void *out) {
   const tp_shm_t *shm = op->group->shm;
-  tp_shm_slot_t *note = tp_shm_slot(op, op->group->my_index);
-  note->is_offered = false;
-  note->is_shared = (!in || tp_shm_has(shm, in)) && (!out || tp_shm_has(shm, out));
-  note->in = in ? tp_shm_offset(shm, in) : 0;
-  note->out = out ? tp_shm_offset(shm, out) : 0;
-  return note->is_shared;
+  tp_shm_slot_t *slot = tp_shm_slot(op, op->group->my_index);
+  slot->shares_work = false;
+  slot->is_shared = (!in || tp_shm_has(shm, in)) && (!out || tp_shm_has(shm, out));
+  slot->in = in ? tp_shm_offset(shm, in) : 0;
+  slot->out = out ? tp_shm_offset(shm, out) : 0;
+  return slot->is_shared;
 }
 
 void tp_shm_share_work(tp_shm_op_t *op, bool streams, const void *in, const void *out) {
   const tp_shm_t *shm = op->group->shm;
-  tp_shm_slot_t *note = tp_shm_slot(op, op->group->my_index);
+  tp_shm_slot_t *slot = tp_shm_slot(op, op->group->my_index);
   bool is_oversubscribed = op->request->groups->endpoint->oversubscribed;
-  note->is_offered = is_oversubscribed && !streams && note->is_shared && tp_shm_has(shm, in) &&
-                     tp_shm_has(shm, out);
-  if (!note->is_offered) return;
-  note->in = tp_shm_offset(shm, in);
-  note->out = tp_shm_offset(shm, out);
+  slot->shares_work = is_oversubscribed && !streams && slot->is_shared && tp_shm_has(shm, in) &&
+                      tp_shm_has(shm, out);
+  if (!slot->shares_work) return;
+  slot->in = tp_shm_offset(shm, in);
+  slot->out = tp_shm_offset(shm, out);
 }
 
-static hr_status_t do_share(tp_shm_op_t *op, bool *out_done) {
+static hr_status_t run_own_pieces(tp_shm_op_t *op, bool *out_done) {
   for (; op->steps == 1 && op->round < op->rounds; op->round++)
     HR_TRY(op->work(op, op->group->my_index, op->round));
   if (op->steps == 1) tp_shm_signal(op);
@@ -298,23 +322,23 @@ static hr_status_t do_share(tp_shm_op_t *op, bool *out_done) {
   return NULL;
 }
 
-static hr_status_t do_any_share(tp_shm_op_t *op, bool *out_done) {
+static hr_status_t run_any_pieces(tp_shm_op_t *op, bool *out_done) {
   int64_t piece, last;
-  tp_shm_block_t *block = op->group->block;
-  while (tp_shm_count_piece(op, &block->taken, op->pieces, &piece)) {
+  tp_shm_control_t *control = op->group->control;
+  while (tp_shm_count_piece(op, &control->pieces_taken, op->pieces, &piece)) {
     HR_TRY(op->work(op, (int)(piece / op->rounds), piece % op->rounds));
-    tp_shm_count_piece(op, &block->done, op->pieces, &last);
+    tp_shm_count_piece(op, &control->pieces_done, op->pieces, &last);
     op->request->groups->progress_count++;
   }
   *out_done = is_all_done(op);
   return NULL;
 }
 
-static void share_work(tp_shm_op_t *op, const tp_shm_steps_t *phases, bool is_offered) {
-  op->rounds = phases->pieces(op, is_offered);
-  op->pieces = is_offered ? op->rounds * op->group->size : 0;
+static void share_work(tp_shm_op_t *op, const tp_shm_steps_t *phases, bool shares_work) {
+  op->rounds = phases->pieces(op, shares_work);
+  op->pieces = shares_work ? op->rounds * op->group->size : 0;
   op->work = phases->work;
-  op->step = op->pieces ? do_any_share : do_share;
+  op->step = op->pieces ? run_any_pieces : run_own_pieces;
 }
 
 hr_status_t tp_shm_sync(tp_shm_op_t *op, const tp_shm_steps_t *phases, bool *out_done) {
@@ -324,7 +348,7 @@ hr_status_t tp_shm_sync(tp_shm_op_t *op, const tp_shm_steps_t *phases, bool *out
   int shared = 0, offered = 0, size = op->group->size;
   for (int k = 0; k < size; k++) {
     shared += tp_shm_slot(op, k)->is_shared;
-    offered += tp_shm_slot(op, k)->is_offered;
+    offered += tp_shm_slot(op, k)->shares_work;
   }
   op->first = shared > 0 && shared < size;
   op->step = phases->chunks;
@@ -356,8 +380,8 @@ static hr_status_t new_stage(tp_shm_t *shm, size_t size_bytes, struct tp_shm_sta
   return NULL;
 }
 
-/* The smallest that will do: a larger one may be wanted by the next transfer, before others are
- * done with this one. */
+/* The smallest free one that is large enough: the next transfer may need a larger one before peers
+ * have read this one. */
 static struct tp_shm_staging *find_stage(const tp_shm_t *shm, size_t size_bytes) {
   struct tp_shm_staging *best = NULL;
   for (struct tp_shm_staging *stage = shm->staging; stage; stage = stage->next)
@@ -379,19 +403,19 @@ hr_status_t tp_shm_stage(tp_shm_op_t *op, size_t size_bytes, char **out_memory) 
   return NULL;
 }
 
-hr_status_t tp_shm_chunks(tp_shm_op_t *op, size_t stage_bytes, void (*put)(tp_shm_op_t *op),
-                          hr_status_t (*take)(tp_shm_op_t *op), bool *out_done) {
+hr_status_t tp_shm_chunks(tp_shm_op_t *op, size_t stage_bytes, void (*write)(tp_shm_op_t *op),
+                          hr_status_t (*read)(tp_shm_op_t *op), bool *out_done) {
   if (!op->stage) HR_TRY(tp_shm_stage(op, stage_bytes, &op->stage_memory));
   for (;; op->round++) {
     uint64_t round = op->first + (uint64_t)op->round;
     *out_done = op->round == op->rounds;
     if (*out_done) return tp_shm_leave(op);
     if (op->steps == round) {
-      put(op);
+      write(op);
       tp_shm_signal(op);
     }
     if (!tp_shm_all_signaled(op, round + 1)) return NULL;
-    HR_TRY(take(op));
+    HR_TRY(read(op));
   }
 }
 
@@ -403,12 +427,11 @@ void tp_shm_staging_destroy(struct tp_shm *shm) {
   }
 }
 
-/* Larger transfers go in larger chunks: fewer meetings, of which each may cost a time slice where
- * processes compete. */
+/* Larger transfers go in larger chunks: fewer synchronisations, each of which may cost a time slice
+ * on an oversubscribed machine. */
 size_t tp_shm_chunk(const tp_groups_t *groups, size_t size_bytes) {
-  size_t chunk = (size_bytes / 8 + 4095) / 4096 * 4096;
+  size_t chunk = (size_t)hr_round_up((int64_t)size_bytes / 8, 4096);
   if (groups->segment_bytes) return groups->segment_bytes;
-  return chunk < LEAST_CHUNK_BYTES  ? LEAST_CHUNK_BYTES
-         : chunk < MOST_CHUNK_BYTES ? chunk
-                                    : MOST_CHUNK_BYTES;
+  if (chunk < MIN_CHUNK_BYTES) return MIN_CHUNK_BYTES;
+  return chunk < MAX_CHUNK_BYTES ? chunk : MAX_CHUNK_BYTES;
 }

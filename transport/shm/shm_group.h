@@ -1,116 +1,132 @@
-/* How the members of a group on one machine go through a transfer together: in steps, which each
- * counts where all can see it. Transfers of a group take turns, in the order of their starts. A
- * process that finds a step not done yet lets its caller do other things, after a short spin where
- * every process has a processor of its own. */
+/* Collectives and pipes in shared memory: the members of a group advance through a transfer in
+ * steps, which each counts where all can see it.
+ *
+ * Transfers of a group run one at a time, in the order of their starts. In a transfer (tp_shm_op_t)
+ * a member publishes its data in its slot, counts a step (tp_shm_signal), and waits for the counts
+ * of the others (tp_shm_all_signaled). A slow member delays those that wait for it, but nothing
+ * blocks: a step function that cannot go on returns, and is called again.
+ * Thread:  that of the endpoint, or the progress thread, with the lock of progress.h held. */
 #ifndef TP_SHM_GROUP_H
 #define TP_SHM_GROUP_H
 
 #include "transport/core/request.h"
 #include "transport/shm/shm.h"
 
+/* A process's view of a group in shared memory, or of a pipe: a group of two, for the transfers
+ * from member 0 to member 1 of one stream. */
 typedef struct tp_shm_group {
   tp_shm_t *shm;
-  int size, my_index;
-  const int *ranks;
-  uint64_t count;               /* steps that this process has done */
-  uint32_t slot_count;          /* that it uses in turn: a power of two */
-  uint64_t bases[TP_SHM_SLOTS]; /* of a pipe: its steps before the last transfers, by their notes */
-  int64_t stream;               /* of a pipe */
-  uint64_t receiver_steps;      /* of a pipe: steps of the receiver when the sender looked last */
-  uint32_t next_op, done_ops;   /* transfers started, and over */
-  bool is_cancelled;            /* one was given up */
-  tp_shm_block_t *block;
-  tp_shm_line_t *lines[]; /* of the members */
+  int size;
+  int my_index;                 /* this rank's position among the members */
+  const int *ranks;             /* in listed order */
+  uint64_t count;               /* steps that this process has done; equals its shared counter */
+  uint32_t next_op;             /* ops started */
+  uint32_t done_ops;            /* ops over */
+  uint32_t slot_count;          /* slots in rotation: a power of two, TP_SHM_SLOTS at most */
+  bool is_cancelled;            /* an op was cancelled: later ones fail */
+  int64_t stream;               /* pipe */
+  uint64_t receiver_steps;      /* pipe: receiver's count when the sender last read it */
+  uint64_t bases[TP_SHM_SLOTS]; /* pipe: per slot, step count at the start of its last op */
+  tp_shm_control_t *control;
+  tp_shm_member_t *members[]; /* &control->members[k] */
 } tp_shm_group_t;
 
-/* NULL: not all members are on this machine, or there is no room. The same for all members. */
+/* *out_group NULL: the members are on several machines, or shared memory is used up; the same on
+ * all members. */
 hr_status_t tp_shm_group_of(tp_group_t *group, tp_shm_group_t **out_group);
-/* For two ranks of this machine: member 0 sends to member 1, in order, for each stream. */
+/* The pipe of two ranks and a stream; member 0 is `from`. NULL as above. */
 hr_status_t tp_shm_pipe_of(tp_groups_t *groups, int from, int to, int64_t stream,
                            tp_shm_group_t **out_group);
 
-/* Moves on as far as it goes; told to do so again until it says that it is done. */
+/* Advances an op as far as it goes without waiting; called until *out_done. */
 typedef hr_status_t (*tp_shm_step_fn)(tp_shm_op_t *op, bool *out_done);
-/* The request's transfer among `group`; `size_bytes` is compared with what the others say. */
+/* Starts an op of the request. `size_bytes` is compared with the sizes of the other members; 0: the
+ * algorithm compares sizes by itself. */
 void tp_shm_begin(tp_request_t *request, tp_shm_op_t *op, tp_shm_group_t *group, size_t size_bytes,
                   tp_shm_step_fn step);
-/* Signature of tp_request_t.poll: moves request->turns on. */
+/* The request's hooks.poll: advances its shm_ops. */
 hr_status_t tp_shm_poll(tp_request_t *request, bool *out_done);
-void tp_shm_cancel(tp_request_t *request); /* of a request that is cancelled */
+void tp_shm_cancel(tp_request_t *request); /* cancels its shm_ops, and with them their groups */
 
 /* --- for algorithms --- */
 
-/* Which of its notes, and their heads, a transfer has. */
+/* Index of the op's slot and head. */
 static inline uint32_t tp_shm_slot_index(const tp_shm_op_t *op) {
   return op->number & (op->group->slot_count - 1);
 }
 static inline tp_shm_slot_t *tp_shm_slot(const tp_shm_op_t *op, int member) {
-  return &op->group->lines[member]->slots[tp_shm_slot_index(op)];
+  return &op->group->members[member]->slots[tp_shm_slot_index(op)];
 }
-/* Algorithm and size of this process's transfer in one word. */
+/* Algorithm and size of this process's op in one word, which members compare. */
 #define TP_SHM_SIZE_BITS 56
 static inline uint64_t tp_shm_transfer(const tp_shm_op_t *op) {
   return (uint64_t)op->request->algorithm << TP_SHM_SIZE_BITS | op->size_bytes;
 }
-/* The same of a member, once it has done a step. */
+/* The same of another member; valid once it has done a step. */
 static inline uint64_t tp_shm_transfer_of(const tp_shm_op_t *op, int member) {
-  return op->group->lines[member]->head[tp_shm_slot_index(op)].transfer;
+  return op->group->members[member]->heads[tp_shm_slot_index(op)].transfer;
 }
 static inline void tp_shm_publish_size(const tp_shm_op_t *op) {
-  op->group->lines[op->group->my_index]->head[tp_shm_slot_index(op)].transfer = tp_shm_transfer(op);
+  op->group->members[op->group->my_index]->heads[tp_shm_slot_index(op)].transfer =
+      tp_shm_transfer(op);
 }
-/* Where a member's bytes are that fit into its note. */
+/* Payload of at most TP_SHM_SMALL bytes, in a member's head or slot. */
 static inline char *tp_shm_small(const tp_shm_op_t *op, int member) {
   if (op->size_bytes <= TP_SHM_TINY)
-    return op->group->lines[member]->head[tp_shm_slot_index(op)].data;
+    return op->group->members[member]->heads[tp_shm_slot_index(op)].data;
   return tp_shm_slot(op, member)->data;
 }
-/* Has everybody done so many steps of this transfer? */
+/* Whether all members, or one, have done so many steps of this op. */
 bool tp_shm_all_signaled(tp_shm_op_t *op, uint64_t steps);
-bool tp_shm_member_reached(tp_shm_op_t *op, int member, uint64_t count); /* since the group began */
+/* Whether a member's count since the group began has reached `count`. */
+bool tp_shm_member_reached(tp_shm_op_t *op, int member, uint64_t count);
 bool tp_shm_member_signaled(tp_shm_op_t *op, int member, uint64_t steps);
-/* One more step is done: what was written before is seen by whoever sees the count. */
+/* Counts one more step. Release: whoever sees the count sees all that was written before. */
 static inline void tp_shm_signal(tp_shm_op_t *op) {
   tp_shm_group_t *group = op->group;
   op->steps++;
   op->request->groups->progress_count++;
-  atomic_store_explicit(&group->lines[group->my_index]->count, ++group->count,
+  atomic_store_explicit(&group->members[group->my_index]->count, ++group->count,
                         memory_order_release);
 }
-/* Counts one more of a block's pieces, of at most so many, and says which one it was; false: there
- * are no more. */
+/* Increments pieces_taken or pieces_done, up to `most`; *out_piece is the value before. False: it
+ * was `most` already. */
 bool tp_shm_count_piece(const tp_shm_op_t *op, _Atomic uint64_t *counter, int64_t most,
                         int64_t *out_piece);
-/* How many of the block's pieces are done. */
+/* Pieces of the op that are done. Acquire: their results are visible. */
 int64_t tp_shm_pieces_done(const tp_shm_op_t *op);
-/* Says it all at once, for all members: only where one member alone does. */
+/* Sets that number; only where a single member does the work. */
 void tp_shm_set_pieces_done(const tp_shm_op_t *op, int64_t pieces);
-/* The last step, of having read what others have in their staging memory: they may use it again. */
+/* The last step: this member has read the others' staging memory, which they may reuse. */
 static inline hr_status_t tp_shm_leave(tp_shm_op_t *op) {
   tp_shm_signal(op);
   return NULL;
 }
-/* Memory that the others read, told in this transfer's note, until all have done `steps` steps of
- * it. */
+/* Staging memory for this op, published in its slot; the others read it until they have done as
+ * many steps of the op as this member. */
 hr_status_t tp_shm_stage(tp_shm_op_t *op, size_t size_bytes, char **out_memory);
-/* A member's staging memory, once it has done a step. */
+/* A member's staging memory; valid once it has done a step. */
 static inline char *tp_shm_staged(const tp_shm_op_t *op, int member) {
   return tp_shm_at(op->group->shm, tp_shm_slot(op, member)->staging_offset);
 }
-/* Rounds of a transfer through staged chunks, a step each: `put` copies this member's next chunk to
- * its staging memory, of `stage_bytes`, half of which each of two rounds in turn use; `take` reads
- * those of all once they are there. */
-hr_status_t tp_shm_chunks(tp_shm_op_t *op, size_t stage_bytes, void (*put)(tp_shm_op_t *op),
-                          hr_status_t (*take)(tp_shm_op_t *op), bool *out_done);
-/* After a member's first step, or that of all: other sizes and other collectives are an error. What
- * else a member has told means something only if they are equal. */
+/* A transfer through staged chunks, a step a round: `write` copies this member's next chunk to its
+ * staging memory; `read` reads the chunks of all members once they are there. Double buffering: a
+ * round uses one half of the `stage_bytes` (tp_shm_chunk_at). A member writes round r + 2 only
+ * after all have signaled round r + 1, and thus read round r. */
+static inline char *tp_shm_chunk_at(const tp_shm_op_t *op, char *staged) {
+  return staged + (size_t)(op->round & 1) * op->chunk_bytes;
+}
+hr_status_t tp_shm_chunks(tp_shm_op_t *op, size_t stage_bytes, void (*write)(tp_shm_op_t *op),
+                          hr_status_t (*read)(tp_shm_op_t *op), bool *out_done);
+/* Compare algorithm and size with a member's, or with all; valid after their first step. The rest
+ * of a slot has a meaning only if they agree. Errors: DISAGREE. */
 hr_status_t tp_shm_check_member(const tp_shm_op_t *op, int member);
 hr_status_t tp_shm_check_sizes(tp_shm_op_t *op);
 
-/* --- arrays that lie in shared memory anyway (tp_alloc): they are read, and written, where they
- * are --- Members tell each other in their first step; what they do then depends on all of them. */
-/* Publishes the offsets of this member's buffers; NULL: not needed by the others. False: not in
- * shared memory. */
+/* --- zero-copy transfers: arrays in shared memory (tp_alloc) are read and written in place --- */
+
+/* Publishes the offsets of this member's arrays; NULL: not needed by the others. False: one of them
+ * is not in shared memory. */
 bool tp_shm_publish(tp_shm_op_t *op, const void *in, const void *out);
 static inline char *tp_shm_in(const tp_shm_op_t *op, int member) {
   return tp_shm_at(op->group->shm, tp_shm_slot(op, member)->in);
@@ -119,40 +135,40 @@ static inline char *tp_shm_out(const tp_shm_op_t *op, int member) {
   return tp_shm_at(op->group->shm, tp_shm_slot(op, member)->out);
 }
 
-/* Where processes compete for processors, those that wait would have to run once more each: others
- * may do this member's share, which reads and writes these, if they are shared. After
- * tp_shm_publish. Where so much memory is written that it goes around the caches that is little,
- * and each would have to map what all others have. */
+/* On an oversubscribed machine, lets other members do this one's part of the work, which reads `in`
+ * and writes `out`, if both are shared: a waiting member then need not be scheduled once more. Call
+ * after tp_shm_publish. Not done for results that bypass the caches (`streams`): the gain would be
+ * small, and each process would have to map the arrays of all others. */
 void tp_shm_share_work(tp_shm_op_t *op, bool streams, const void *in, const void *out);
 
-/* How members go on once all have told where their arrays are: who has its arrays elsewhere begins
- * with its first chunk at once, in `tell`, so that everybody's is there after the first step. */
+/* The phases of a collective that works in place where all arrays are shared, and through staged
+ * chunks otherwise. Which of the two is known only after the first step; a member whose arrays are
+ * private stages its first chunk in `publish` already, so that no step is lost. */
 typedef struct tp_shm_steps {
-  hr_status_t (*publish)(
-      tp_shm_op_t *op); /* this member's part of the first step; ends with tp_shm_signal */
+  hr_status_t (*publish)(tp_shm_op_t *op); /* the first step; ends with tp_shm_signal */
   hr_status_t (*check_sizes)(tp_shm_op_t *op);
-  /* Where the arrays of all are shared, each member has a share of the work, of so many pieces. If
-   * all have offered theirs, whoever has a processor does the next piece, until all are done; else
-   * each does its own. */
-  int64_t (*pieces)(const tp_shm_op_t *op, bool is_offered);
+  /* In place: number of pieces of each member's part of the work, and the work on one of them. If
+   * all members share their work, whoever has a processor takes the next piece; else each does its
+   * own. */
+  int64_t (*pieces)(const tp_shm_op_t *op, bool shares_work);
   hr_status_t (*work)(tp_shm_op_t *op, int member, int64_t piece);
   hr_status_t (*chunks)(tp_shm_op_t *op, bool *out_done); /* through staged chunks */
 } tp_shm_steps_t;
 
-/* The first step: tells, waits for all, and chooses the way. */
+/* Runs the first step and, once all members have done it, chooses op->step among the phases. */
 hr_status_t tp_shm_sync(tp_shm_op_t *op, const tp_shm_steps_t *phases, bool *out_done);
 
-/* Bytes that each process copies in at a time: what stays in the caches. */
+/* Bytes of a chunk for a transfer of so many bytes: small enough to stay in the caches. */
 size_t tp_shm_chunk(const tp_groups_t *groups, size_t size_bytes);
-/* Should so many bytes, of each member, be written around the caches? They would only empty what
- * all members share. */
+/* Whether results of so many bytes per member are written with non-temporal stores: above this sum
+ * they would only evict everything else from the shared cache. */
 #define TP_SHM_STREAM_BYTES ((size_t)16 << 20)
 static inline bool tp_shm_streams(size_t bytes, int members) {
   return bytes * (size_t)members >= TP_SHM_STREAM_BYTES;
 }
 void tp_shm_copy(void *to, const void *from, size_t size_bytes, bool around_caches);
-/* out = ((x0 + x1) + x2) + ... of `size` arrays; out may be the first of them. `wide`: scratch
- * space of TP_SHM_WIDE bytes. */
+/* out = ((x0 + x1) + x2) + ... of `size` arrays of `count` elements; out may be in[0]. `wide`:
+ * scratch space of TP_SHM_WIDE bytes for reducers with wide accumulators. */
 #define TP_SHM_WIDE ((size_t)64 << 10)
 hr_status_t tp_shm_reduce(const hr_reducer_t *reducer, int size, const char *const *in,
                           int64_t count, char *out, char *wide);

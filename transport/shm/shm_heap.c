@@ -1,3 +1,7 @@
+/* First fit in a list of pieces, sorted by address and merged when freed; the list is private
+ * memory, out of reach of other processes. The file grows by fallocate in steps of two large pages
+ * (128 KiB while the heap is small) before memory is touched, so that a full file system fails here
+ * and not by SIGBUS. */
 #include "transport/shm/shm_heap.h"
 
 #include <errno.h>

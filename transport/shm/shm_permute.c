@@ -1,10 +1,10 @@
 /* Point to point in shared memory: the sender copies a chunk in, the receiver copies it out, at the
  * same time with two buffers between them. Each pair of ranks and stream has a pipe of its own; the
- * sender is done when the receiver is. Small ones lie in the note, and the sender goes on at once:
- * it waits only for a note that has yet to be read. Where processes compete for processors there
- * are more of them, and who runs gets further before another one must. Cost: one step a chunk; the
- * bytes move once in and once out, both ends working at once. If the sender's array lies in shared
- * memory anyway the receiver copies it from there, whole: one step, and the bytes move once. Where
+ * sender is done when the receiver is. Small ones lie in the slot, and the sender goes on at once:
+ * it waits only for a slot that has yet to be read. On an oversubscribed machine there are more
+ * slots, so that a process gets further in its time slice. Cost: one step a chunk; the bytes move
+ * once in and once out, both ends working at once. If the sender's array lies in shared memory
+ * anyway the receiver copies it from there, whole: one step, and the bytes move once. Where
  * processes compete for processors, and both arrays do, the one who comes second copies, and
  * neither has to run again for it. */
 #include <string.h>
@@ -17,10 +17,6 @@
 static hr_block_t part_of(const tp_shm_op_t *op, const char *data) {
   size_t chunk = op->chunk_bytes, start = (size_t)op->round * chunk, left = op->size_bytes - start;
   return (hr_block_t){(char *)data + start, left < chunk ? left : chunk};
-}
-
-static char *chunk_at(const tp_shm_op_t *op, char *staged) {
-  return staged + (size_t)(op->round & 1) * op->chunk_bytes;
 }
 
 static size_t stage_bytes(const tp_shm_op_t *op) {
@@ -38,22 +34,23 @@ static hr_status_t send_chunks(tp_shm_op_t *op, bool *out_done) {
     if (op->round >= 2 &&
         !tp_shm_member_signaled(op, RECEIVER, op->first + (uint64_t)op->round - 1))
       return NULL;
-    hr_block_t part = part_of(op, op->request->in);
-    memcpy(chunk_at(op, op->stage_memory), part.data, part.size_bytes);
+    hr_block_t part = part_of(op, op->request->args.in);
+    memcpy(tp_shm_chunk_at(op, op->stage_memory), part.data, part.size_bytes);
     tp_shm_signal(op);
   }
   return wait_for_receiver(op, out_done);
 }
 
-/* Has the receiver read the note that this transfer is to have: was it through with the one that
- * had it before when the next one began? The line of its counter is looked at as seldom as can be:
- * it is in another processor's cache. */
-static bool note_is_free(tp_shm_op_t *op) {
+/* Whether the receiver has read the slot for this transfer: its count has reached the start of the
+ * transfer after the one that used the slot last. The counter is read as rarely as possible,
+ * because its cache line is in another processor's cache. */
+static bool slot_is_free(tp_shm_op_t *op) {
   tp_shm_group_t *pipe = op->group;
   uint64_t base = pipe->bases[(op->number + 1) & (pipe->slot_count - 1)];
   if (pipe->receiver_steps >= base) return true;
   if (!tp_shm_member_reached(op, RECEIVER, base)) return false;
-  pipe->receiver_steps = atomic_load_explicit(&pipe->lines[RECEIVER]->count, memory_order_acquire);
+  pipe->receiver_steps =
+      atomic_load_explicit(&pipe->members[RECEIVER]->count, memory_order_acquire);
   return true;
 }
 
@@ -69,9 +66,9 @@ static hr_status_t send_all(tp_shm_op_t *op, bool *out_done) {
 }
 
 static hr_status_t step_send(tp_shm_op_t *op, bool *out_done) {
-  if (!note_is_free(op)) return NULL;
+  if (!slot_is_free(op)) return NULL;
   tp_shm_publish_size(op);
-  tp_shm_publish(op, op->request->in, NULL);
+  tp_shm_publish(op, op->request->args.in, NULL);
   return send_all(op, out_done);
 }
 
@@ -82,13 +79,14 @@ static hr_status_t check_size(const tp_shm_op_t *op) {
                   (unsigned long long)sent, op->size_bytes);
 }
 
-/* The sender has come: it has put its first chunk there, or all is where it was. */
+/* Destination and source of the first copy, after the sender's first step: a staged chunk, or the
+ * whole shared array. */
 static hr_block_t first_part(tp_shm_op_t *op, const char **out_from) {
   bool whole = tp_shm_slot(op, SENDER)->is_shared;
-  *out_from = whole ? tp_shm_in(op, SENDER) : chunk_at(op, tp_shm_staged(op, SENDER));
-  if (!whole) return part_of(op, op->request->out);
+  *out_from = whole ? tp_shm_in(op, SENDER) : tp_shm_chunk_at(op, tp_shm_staged(op, SENDER));
+  if (!whole) return part_of(op, op->request->args.out);
   op->rounds = 1;
-  return (hr_block_t){op->request->out, op->size_bytes};
+  return (hr_block_t){op->request->args.out, op->size_bytes};
 }
 
 static bool streams(const tp_shm_op_t *op) {
@@ -101,8 +99,8 @@ static hr_status_t step_recv(tp_shm_op_t *op, bool *out_done) {
     hr_block_t part;
     if (!tp_shm_member_signaled(op, SENDER, op->first + (uint64_t)op->round + 1)) return NULL;
     if (op->round) {
-      from = chunk_at(op, tp_shm_staged(op, SENDER));
-      part = part_of(op, op->request->out);
+      from = tp_shm_chunk_at(op, tp_shm_staged(op, SENDER));
+      part = part_of(op, op->request->args.out);
     } else {
       HR_TRY(check_size(op));
       part = first_part(op, &from);
@@ -114,12 +112,12 @@ static hr_status_t step_recv(tp_shm_op_t *op, bool *out_done) {
   return NULL;
 }
 
-/* --- who comes second copies --- */
+/* --- oversubscribed: the second of the two to arrive copies --- */
 
 enum {
   OUTCOME_COPIED = 1,
-  OUTCOME_OUT_OF_REACH = 2
-}; /* for who comes second; as done pieces of the block */
+  OUTCOME_OUT_OF_REACH = 2 /* an array is private */
+};                         /* what the second one did, told to the first in pieces_done */
 
 static hr_status_t copy_for_both(tp_shm_op_t *op) {
   bool reaches = tp_shm_slot(op, SENDER)->is_shared && tp_shm_slot(op, RECEIVER)->is_shared;
@@ -149,30 +147,30 @@ static hr_status_t synchronize(tp_shm_op_t *op, bool *out_done) {
   op->step = wait_for_copy;
   op->pieces = 1;
   if (op->group->my_index == SENDER) tp_shm_signal(op);
-  tp_shm_count_piece(op, &op->group->block->taken, 2, &before);
+  tp_shm_count_piece(op, &op->group->control->pieces_taken, 2, &before);
   if (before) HR_TRY(copy_for_both(op));
   return op->step(op, out_done);
 }
 
 static hr_status_t step_ssend(tp_shm_op_t *op, bool *out_done) {
-  if (!note_is_free(op)) return NULL;
+  if (!slot_is_free(op)) return NULL;
   tp_shm_publish_size(op);
-  tp_shm_publish(op, op->request->in, NULL);
+  tp_shm_publish(op, op->request->args.in, NULL);
   return synchronize(op, out_done);
 }
 
 static hr_status_t step_recv_ssend(tp_shm_op_t *op, bool *out_done) {
-  tp_shm_publish(op, NULL, op->request->out);
+  tp_shm_publish(op, NULL, op->request->args.out);
   return synchronize(op, out_done);
 }
 
 /* --- small --- */
 
 static hr_status_t step_send_small(tp_shm_op_t *op, bool *out_done) {
-  *out_done = note_is_free(op);
+  *out_done = slot_is_free(op);
   if (!*out_done) return NULL;
   tp_shm_publish_size(op);
-  memcpy(tp_shm_small(op, SENDER), op->request->in, op->size_bytes);
+  memcpy(tp_shm_small(op, SENDER), op->request->args.in, op->size_bytes);
   tp_shm_signal(op);
   return NULL;
 }
@@ -181,7 +179,7 @@ static hr_status_t step_recv_small(tp_shm_op_t *op, bool *out_done) {
   *out_done = tp_shm_member_signaled(op, SENDER, 1);
   if (!*out_done) return NULL;
   HR_TRY(check_size(op));
-  memcpy(op->request->out, tp_shm_small(op, SENDER), op->size_bytes);
+  memcpy(op->request->args.out, tp_shm_small(op, SENDER), op->size_bytes);
   tp_shm_signal(op);
   return NULL;
 }
@@ -195,16 +193,16 @@ static tp_shm_step_fn step_of(const tp_shm_group_t *pipe, const hr_block_t *bloc
 }
 
 hr_status_t tp_permute_shm(tp_request_t *request) {
-  const hr_block_t *block = request->p2p.block;
-  bool sends = request->p2p.sends;
+  const hr_block_t *block = request->args.p2p.block;
+  bool sends = request->args.p2p.sends;
   tp_shm_op_t *op = &request->shm_ops[sends ? 0 : 1];
   size_t chunk = tp_shm_chunk(request->groups, block->size_bytes);
   if (sends)
-    request->in = block->data;
+    request->args.in = block->data;
   else
-    request->out = block->data;
-  tp_shm_begin(request, op, request->p2p.pipe, block->size_bytes,
-               step_of(request->p2p.pipe, block, sends));
+    request->args.out = block->data;
+  tp_shm_begin(request, op, request->args.p2p.pipe, block->size_bytes,
+               step_of(request->args.p2p.pipe, block, sends));
   op->is_early = sends;
   op->rounds = (int64_t)((block->size_bytes + chunk - 1) / chunk);
   return NULL;

@@ -3,7 +3,7 @@
  * Cost: one step a part; each process moves its array once, and reads as much. Two buffers: when a
  * member begins a part, all have come to the one before, so nobody reads the one before that.
  *
- * Small: every member leaves its array beside its counter. Cost: one step.
+ * Small: every member publishes its array in its head or slot. Cost: one step.
  *
  * Arrays: if all members' arrays lie in shared memory anyway, each reduces its part of them where
  * they are. Cost: 2 steps; each process reads as much as its array has. */
@@ -11,31 +11,33 @@
 
 #include "transport/shm/shm_group.h"
 
-/* --- small: the whole array is in the note --- */
+/* --- small: the whole array is in the slot --- */
 
-static hr_status_t reduce_notes(tp_shm_op_t *op) {
+static hr_status_t reduce_small(tp_shm_op_t *op) {
   tp_request_t *request = op->request;
   int size = op->group->size;
   const char *in[size];
   HR_TRY(tp_shm_check_sizes(op));
   size_t part = (size_t)op->group->my_index * op->size_bytes / (size_t)size;
   for (int k = 0; k < size; k++) in[k] = tp_shm_small(op, k) + part;
-  return tp_shm_reduce(&request->reducer, size, in, request->count, request->out,
-                       request->scratch.data);
+  return tp_shm_reduce(&request->args.reducer, size, in, request->args.count, request->args.out,
+                       request->memory.scratch.data);
 }
 
 static hr_status_t step_small(tp_shm_op_t *op, bool *out_done) {
   if (!op->steps) {
-    memcpy(tp_shm_small(op, op->group->my_index), op->request->in, op->size_bytes);
+    memcpy(tp_shm_small(op, op->group->my_index), op->request->args.in, op->size_bytes);
     tp_shm_signal(op);
   }
   *out_done = tp_shm_all_signaled(op, 1);
-  return *out_done ? reduce_notes(op) : NULL;
+  return *out_done ? reduce_small(op) : NULL;
 }
 
 hr_status_t tp_reduce_scatter_shm_small(tp_request_t *request) {
-  size_t bytes = (size_t)(request->count * request->group->size) * request->reducer.element_bytes;
-  if (request->reducer.acc_bytes) HR_TRY(tp_space_reserve(&request->scratch, 1, TP_SHM_WIDE));
+  size_t bytes =
+      (size_t)(request->args.count * request->group->size) * request->args.reducer.element_bytes;
+  if (request->args.reducer.acc_bytes)
+    HR_TRY(tp_space_reserve(&request->memory.scratch, 1, TP_SHM_WIDE));
   tp_shm_begin(request, &request->shm_ops[0], request->group->shm, bytes, step_small);
   return NULL;
 }
@@ -43,28 +45,28 @@ hr_status_t tp_reduce_scatter_shm_small(tp_request_t *request) {
 /* --- parts --- */
 
 static size_t part_bytes(const tp_request_t *request) {
-  return ((size_t)request->segment * request->reducer.element_bytes + 63) / 64 * 64;
+  return ((size_t)request->state.segment * request->args.reducer.element_bytes + 63) / 64 * 64;
 }
 
-/* Where the memory of a member has what member `to` reduces. */
+/* The part for member `to` in a member's staging memory. */
 static char *part_at(const tp_request_t *request, char *staged, int64_t round, int to) {
   return staged +
          ((size_t)(round & 1) * (size_t)request->group->size + (size_t)to) * part_bytes(request);
 }
 
 static int64_t part_count(const tp_request_t *request, int64_t round) {
-  int64_t left = request->count - round * request->segment;
-  return left < request->segment ? left : request->segment;
+  int64_t left = request->args.count - round * request->state.segment;
+  return left < request->state.segment ? left : request->state.segment;
 }
 
 static const char *part_of_rank(const tp_request_t *request, int64_t round, int to) {
-  size_t start = (size_t)(to * request->count + round * request->segment);
-  return request->in + start * request->reducer.element_bytes;
+  size_t start = (size_t)(to * request->args.count + round * request->state.segment);
+  return request->args.in + start * request->args.reducer.element_bytes;
 }
 
 static void copy_in(tp_shm_op_t *op) {
   tp_request_t *request = op->request;
-  size_t bytes = (size_t)part_count(request, op->round) * request->reducer.element_bytes;
+  size_t bytes = (size_t)part_count(request, op->round) * request->args.reducer.element_bytes;
   for (int k = 0; k < op->group->size; k++)
     if (k != op->group->my_index)
       memcpy(part_at(request, op->stage_memory, op->round, k), part_of_rank(request, op->round, k),
@@ -78,10 +80,10 @@ static hr_status_t reduce_part(tp_shm_op_t *op) {
   for (int k = 0; k < size; k++)
     in[k] = k == mine ? part_of_rank(request, op->round, mine)
                       : part_at(request, tp_shm_staged(op, k), op->round, mine);
-  char *out =
-      request->out + (size_t)(op->round * request->segment) * request->reducer.element_bytes;
-  return tp_shm_reduce(&request->reducer, size, in, part_count(request, op->round), out,
-                       request->scratch.data);
+  char *out = request->args.out +
+              (size_t)(op->round * request->state.segment) * request->args.reducer.element_bytes;
+  return tp_shm_reduce(&request->args.reducer, size, in, part_count(request, op->round), out,
+                       request->memory.scratch.data);
 }
 
 static size_t stage_bytes(const tp_shm_op_t *op) {
@@ -97,36 +99,36 @@ static hr_status_t step_chunks(tp_shm_op_t *op, bool *out_done) {
 #define PIECE_BYTES ((size_t)64 << 10)
 
 static int64_t piece_count(const tp_request_t *request) {
-  int64_t most = (int64_t)(PIECE_BYTES / request->reducer.element_bytes);
+  int64_t most = (int64_t)(PIECE_BYTES / request->args.reducer.element_bytes);
   return most < 1 ? 1 : most;
 }
 
-static int64_t pieces(const tp_shm_op_t *op, bool is_offered) {
-  (void)is_offered;
+static int64_t pieces(const tp_shm_op_t *op, bool shares_work) {
+  (void)shares_work;
   int64_t most = piece_count(op->request);
-  return (op->request->count + most - 1) / most;
+  return (op->request->args.count + most - 1) / most;
 }
 
 static hr_status_t reduce_piece(tp_shm_op_t *op, int member, int64_t piece) {
   tp_request_t *request = op->request;
   int size = op->group->size;
-  int64_t most = piece_count(request), left = request->count - piece * most;
-  size_t at = (size_t)(piece * most) * request->reducer.element_bytes;
+  int64_t most = piece_count(request), left = request->args.count - piece * most;
+  size_t at = (size_t)(piece * most) * request->args.reducer.element_bytes;
   const char *in[size];
-  char *out = member == op->group->my_index ? request->out : tp_shm_out(op, member);
+  char *out = member == op->group->my_index ? request->args.out : tp_shm_out(op, member);
   for (int k = 0; k < size; k++) in[k] = tp_shm_in(op, k) + (size_t)member * op->size_bytes + at;
-  return tp_shm_reduce(&request->reducer, size, in, left < most ? left : most, out + at,
-                       request->scratch.data);
+  return tp_shm_reduce(&request->args.reducer, size, in, left < most ? left : most, out + at,
+                       request->memory.scratch.data);
 }
 
 static hr_status_t publish(tp_shm_op_t *op) {
-  if (!tp_shm_publish(op, op->request->in, NULL)) {
+  if (!tp_shm_publish(op, op->request->args.in, NULL)) {
     HR_TRY(tp_shm_stage(op, stage_bytes(op), &op->stage_memory));
     copy_in(op);
   }
   int size = op->group->size;
-  tp_shm_share_work(op, tp_shm_streams((size_t)size * op->size_bytes, size), op->request->in,
-                    op->request->out);
+  tp_shm_share_work(op, tp_shm_streams((size_t)size * op->size_bytes, size), op->request->args.in,
+                    op->request->args.out);
   tp_shm_signal(op);
   return NULL;
 }
@@ -138,13 +140,17 @@ static hr_status_t step_first(tp_shm_op_t *op, bool *out_done) {
 }
 
 hr_status_t tp_reduce_scatter_shm(tp_request_t *request) {
-  size_t each = request->reducer.element_bytes;
-  if (request->reducer.acc_bytes) HR_TRY(tp_space_reserve(&request->scratch, 1, TP_SHM_WIDE));
-  size_t whole = (size_t)(request->count * request->group->size) * each;
+  size_t each = request->args.reducer.element_bytes;
+  if (request->args.reducer.acc_bytes)
+    HR_TRY(tp_space_reserve(&request->memory.scratch, 1, TP_SHM_WIDE));
+  size_t whole = (size_t)(request->args.count * request->group->size) * each;
   int64_t count = (int64_t)(tp_shm_chunk(request->groups, whole) / each) / request->group->size;
-  request->segment = count < 1 ? 1 : count < request->count ? count : request->count;
-  tp_shm_begin(request, &request->shm_ops[0], request->group->shm, (size_t)request->count * each,
-               step_first);
-  request->shm_ops[0].rounds = (request->count + request->segment - 1) / request->segment;
+  request->state.segment = count < 1                     ? 1
+                           : count < request->args.count ? count
+                                                         : request->args.count;
+  tp_shm_begin(request, &request->shm_ops[0], request->group->shm,
+               (size_t)request->args.count * each, step_first);
+  request->shm_ops[0].rounds =
+      (request->args.count + request->state.segment - 1) / request->state.segment;
   return NULL;
 }
