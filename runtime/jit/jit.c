@@ -1,3 +1,10 @@
+/* The compiler of generated code: requests, division into modules, cache, compilation, loading.
+ *
+ * jit_request returns the kernel of a key, planning it when it is new. jit_finish divides the
+ * pending kernels into modules of similar work, enough for every worker to have a few, looks each
+ * module up in the object cache by the concatenation of its kernels' keys, compiles what is
+ * missing, stores it, and links all objects into the process. Kernels that only regions contain
+ * get no function of their own. */
 #include "jit/jit.h"
 
 #include <stdio.h>

@@ -1,4 +1,13 @@
-/* Plans of instructions that have kernels, and their running. */
+/* Plans of instructions that have kernels, and their execution.
+ *
+ * An instruction is divided into parts (fusion_form.h), each a call of one kernel. Phases of a
+ * call run one after the other, units of a phase in parallel. Where every kernel has one phase,
+ * the units of all calls form one parallel loop (is_flat); a single small kernel is called
+ * directly with the step's own arrays (is_direct). Work below JIT_SERIAL_NS stays on the calling
+ * thread.
+ *
+ * As a consumer (tile fusion), a plan runs per tile of its producer's result: prepare_consumer
+ * asks for a kernel whose units are the tiles. */
 #include <string.h>
 
 #include "jit/jit_parts.h"

@@ -1,3 +1,9 @@
+/* Features of the host processor, from cpuid, and the text that identifies it in cache keys.
+ *
+ * The text has the cpuid leaves that name the processor and its features, and XCR0, which says
+ * what the operating system saves; LLVM chooses instructions by the same leaves. HLORUN_VECTOR
+ * narrows vectors together with the features that older processors lack, so that tests cover
+ * their code. */
 #include "jit/target.h"
 
 #include <pthread.h>

@@ -1,3 +1,8 @@
+/* Helpers over the kernel IR's builder: types like those of another value, splats, intrinsics,
+ * internal functions, and evaluation of a function by register-sized vectors.
+ *
+ * jit_by_vectors splits values of many lanes into halves until they fit a register, applies the
+ * function, and joins the results, so that long functions are written for legal vectors only. */
 #include "jit/element/code_builder.h"
 
 #define LANES_MAX 1024

@@ -1,5 +1,11 @@
-/* Indices of kernels as instructions: scalars, each term as far out of the loops as what it depends
- * on allows, and vectors where they differ from lane to lane. */
+/* Index expressions as instructions.
+ *
+ * Scalars: each term is computed at the level of its own variables and added to the sum of the
+ * outer levels' terms, so that the innermost loop adds only its own. Vectors: an index that
+ * differs from lane to lane is a splat of lane 0's plus a ramp times the factor of the lanes'
+ * variable; quotients and remainders of the lanes' variable are computed on vectors, in 32 bits
+ * where the interval allows, since vector division of 64-bit integers has no instruction. Starts
+ * of dynamic slices are clamped as StableHLO demands (dynamic_slice, gather). */
 #include "jit/element/element.h"
 #include "jit/emit/emit_kernel.h"
 

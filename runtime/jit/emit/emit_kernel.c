@@ -1,3 +1,15 @@
+/* The function of a kernel, its levels, and its memory accesses.
+ *
+ * Code placement is by construction, not by a pass: a value that depends on loop variables up to
+ * v is emitted in the block of level v + 1, before the deeper loops, so that loop-invariant code
+ * is hoisted as it is written. An epoch per level says which emitted values are still valid: it
+ * changes whenever a level is entered again.
+ *
+ * Addresses are built the same way: entry_pointer splits an index by levels, and each level adds
+ * its share to the pointer of the level around it (strength reduction). The latest JIT_ENTRIES
+ * pointers are remembered, so that arrays that are read at several constant offsets share one. A
+ * load is a vector load, a broadcast, whole vectors with shuffles (emit_lanes.c), or a gather, in
+ * that order of preference. */
 #include "jit/emit/emit_kernel.h"
 
 #include <string.h>

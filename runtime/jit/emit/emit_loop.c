@@ -1,4 +1,11 @@
-/* Loops of kernels. */
+/* Loops and conditionals of kernels: levels, phis of carried values, and the vector loop.
+ *
+ *     preheader -> header: i = phi, carried = phi; body; i + step < to ? header : exit
+ *
+ * Loops are bottom-tested, since the callers guarantee a first iteration. The innermost loop
+ * processes `unroll` vectors an iteration; the rest is one masked vector at a time where the
+ * target has masks, else scalar. Trip counts that are known at compile time remove loops of one
+ * iteration and the test for a rest. */
 #include "jit/emit/emit_kernel.h"
 
 static kir_block_t *new_block(jit_emit_t *emit) { return kir_append_block(emit->function, ""); }

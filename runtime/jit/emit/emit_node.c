@@ -1,4 +1,11 @@
-/* Nodes of formulas as instructions. */
+/* Nodes of the expression graph as instructions.
+ *
+ * A node is emitted on demand at the level of its variables and memoised by epoch, once as a
+ * scalar and once as a vector if it differs from lane to lane. The condition of a load is divided
+ * into a part that all lanes share, by which the address of readable memory is selected instead,
+ * so that no branch is needed, and a mask for the lanes. Ops that occur often in a graph
+ * (SHARED_ABOVE) become calls of one internal function if they are long, as transcendental
+ * functions are, which bounds the size of the code. */
 #include <string.h>
 
 #include "jit/element/element.h"

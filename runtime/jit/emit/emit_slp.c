@@ -1,10 +1,13 @@
-/* Packs: scalars side by side. Where a kernel has no lanes of its own, functions such as sines, of
- * several scalars that do not depend on each other, are computed in the lanes of one vector.
- * Putting a scalar into a vector and taking it out again costs a few instructions, a function some
- * tens; and there is one copy of the function's code rather than one for each scalar.
+/* Superword-level parallelism: equal scalar functions of one kernel in the lanes of one vector.
  *
- * Every node has a height: of the functions on the longest way down to what is read. Functions of
- * one height do not depend on each other, and the equal ones among them are cut into packs. */
+ * Where a kernel has no lanes, transcendental functions of several independent scalars are
+ * computed at once. Inserting and extracting a scalar costs a few instructions, a function some
+ * tens, and there is one copy of the function's code instead of one for each scalar.
+ *
+ * Each node's height is the number of such functions on the longest path down to a load.
+ * Functions of one height do not depend on each other; equal ones among them are cut into packs
+ * of at most a vector's lanes. One walk in order of creation, quadratic only in the packable
+ * nodes. */
 #include "jit/element/element.h"
 #include "jit/emit/emit_kernel.h"
 #include "jit/math/jit_math.h"

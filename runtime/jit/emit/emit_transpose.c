@@ -1,8 +1,16 @@
 /* Row-per-lane loops: contiguous elements belong to one lane, and neighbouring lanes are a row
- * apart. Rows are loaded as whole vectors and transposed in registers:
+ * apart. Rows are loaded as whole vectors and transposed in registers.
  *
- *   memory  a0 a1 a2 b0 b1 b2 c0 ...   rows  a0 a1 a2 . | b0 b1 b2 . | ...   turned  a0 b0 c0 d0 |
- * a1 b1 c1 d1 | ... */
+ *     memory      a0 a1 a2 b0 b1 b2 c0 ...
+ *     rows        a0 a1 a2 .  |  b0 b1 b2 .  |  c0 c1 c2 .  |  d0 d1 d2 .
+ *     transposed  a0 b0 c0 d0 |  a1 b1 c1 d1 |  a2 b2 c2 d2
+ *
+ * A square of n vectors of n lanes takes log2(n) steps of n shuffles: each step exchanges one bit
+ * of the lane's number with one bit of the vector's number. Steps within 128 bits come first,
+ * because processors shuffle within 128-bit lanes with one cycle of latency. Narrow rows that
+ * fill a register together (packed) need only log2(row) steps. Stores do the same in reverse:
+ * interleaved results are transposed, or each output vector is assembled from the columns,
+ * whichever takes fewer shuffles. */
 #include "jit/element/element.h"
 #include "jit/emit/emit_kernel.h"
 

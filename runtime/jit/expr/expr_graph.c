@@ -1,3 +1,16 @@
+/* Expression graph of a fusion: a DAG of scalar expressions, one for each root's element.
+ *
+ * The graph is built from the roots down. jit_graph_at computes element `index` of an
+ * instruction: elementwise ops recurse into their operands at the same index, data movement at a
+ * transformed index (expr_index_ops.c), parameters and large constants become loads. So fusion is
+ * the composition of index maps, and no intermediate array remains.
+ *
+ * Two tables keep it a DAG. Hash-consing makes equal nodes one object (common subexpressions); a
+ * memo by instruction, index and guard makes one visit of an instruction at an index enough, so
+ * that the cost is linear in the nodes and not in the paths. A node limit bounds what
+ * recomputation at different indices may cost: beyond it the fusion is declined. Reductions are
+ * leaves that the kernel provides (kInput), or, when they have few terms, are fully expanded
+ * here. */
 #include "jit/expr/expr_graph.h"
 
 #include <string.h>

@@ -1,4 +1,13 @@
-/* Ops that find an element of an operand, as arithmetic on indices. */
+/* Data movement ops as index maps: the element at an index of the result is the element at
+ * another index of an operand.
+ *
+ *     transpose    permuted indices                    slice, reverse   index * stride + start
+ *     reshape      the same linear index               concatenate      select over index ranges
+ *     broadcast    indices of kept dimensions          pad              select, guarded load
+ *     gather, dynamic-slice   index + clamped start, a JIT_SYMBOL_START of the index expressions
+ *
+ * Where an element is needed under a condition only, the condition travels down as the guard of
+ * the loads: an address that is never read need not be valid. */
 #include <string.h>
 
 #include "jit/expr/expr_graph.h"

@@ -1,3 +1,17 @@
+/* Index expressions in normal form: constant + sum of factor * symbol, terms by rising symbol.
+ *
+ * The form is canonical, and expressions are hash-consed, so that equality is equality of
+ * pointers. Each expression carries its interval [low, high] and the set of loop variables it
+ * depends on. Division and remainder by a constant d simplify as far as intervals prove it:
+ *
+ *     a = d * q + r with 0 <= r < d          a / d = q,  a % d = r
+ *     a = g * u + l with 0 <= l < g, g | d   a / d = u / (d / g),  a % d = g * (u % (d / g)) + l
+ *     d * (a / d) + a % d                    a
+ *
+ * Whatever remains becomes a quotient or remainder symbol. If a loop variable, split in two,
+ * would make it disappear, split_var asks for that, and the loop nest is built again
+ * (loop_nest.c). Dividends are not negative, and all values fit in 64 bits: the sizes of arrays
+ * guarantee that. */
 #include "jit/expr/index_expr.h"
 
 #include <string.h>

@@ -1,3 +1,15 @@
+/* Planning of a kernel: which of the forms covers a part of a fusion, and estimates that all
+ * share.
+ *
+ *     kLoop                          kernel_loop.c      one loop nest over the roots' elements
+ *     kInput, last dimension kept    kernel_columns.c   lanes are results
+ *     kInput, last dimension reduced kernel_rows.c      lanes are terms
+ *     kInput, few terms a result     kernel_loop.c      reductions expanded in the expression graph
+ *
+ * Costs are in additions of one f32 vector; jit_kernel_ns turns them into nanoseconds, which
+ * decide between serial and parallel execution and the sizes of units. Reuse of an operand's
+ * bytes for a root is allowed where every load of the operand is at the root's own index and in
+ * no later pass. */
 #include "jit/graph/jit_kernel.h"
 
 #include <pthread.h>

@@ -1,11 +1,19 @@
-/* kInput whose last dimension is left: columns.
+/* kInput whose last dimension is kept: columns.
  *
- * Lanes are columns; accumulators of a block of columns lie in memory that stays in the cache, so
- * that rows are read in long pieces, several rows at a time: phase 0   for unit { outer variables,
- * block of columns, block of rows: accumulators = identity; for rows { for lanes of columns {
- * accumulators, several rows at once } } } phase 1   for unit { block of columns: for blocks of
- * rows { combine }; store what is outer } Blocks depend on sizes only, so that the bits do not
- * depend on the workers. */
+ * Lanes are columns. The accumulators of a block of columns are in memory that stays in the first
+ * cache, so that rows are read in long contiguous runs, several rows per pass over the
+ * accumulators:
+ *
+ *     phase 0  for unit { outer variables, block of columns, block of rows:
+ *                accumulators = identity
+ *                for rows { for lanes of columns { accumulators, several rows at once } } }
+ *     phase 1  for unit { block of columns:
+ *                for blocks of rows { combine }
+ *                store the results }
+ *
+ * Sizes of blocks depend on shapes only and blocks are combined in ascending order, so that the
+ * bits do not depend on the number of workers. Reductions that depend on other reductions are not
+ * handled: such fusions are declined. */
 #include <string.h>
 
 #include "jit/element/element.h"

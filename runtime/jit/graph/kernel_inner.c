@@ -1,11 +1,15 @@
-/* The innermost loop of kLoop kernels: how many vectors an iteration computes, and the parts that
- * it falls into.
+/* The innermost loop of kLoop kernels: how many vectors an iteration computes, and into which
+ * intervals the loop is peeled.
  *
  * Indices with quotients and remainders of the innermost variable repeat from lane to lane after
- * some vectors; with so many an iteration they are known while code is made. Conditions on the
- * innermost variable, as concatenations and pads have, change at few of its values: the loop is cut
- * there, into parts that need no condition and single iterations that do:   [ vectors without ) [
- * one with ) [ vectors without ) */
+ * some vectors. An iteration of that many vectors has lane offsets that are constants, so that
+ * loads become whole vectors and shuffles instead of gathers.
+ *
+ * Conditions on the innermost variable, as concatenate and pad have them, change at few of its
+ * values. The loop is cut there, into intervals that need no condition and single iterations that
+ * do:
+ *
+ *     [ vectors without condition ) [ one with ) [ vectors without condition ) */
 #include "jit/graph/jit_kernel.h"
 
 #define MAX_VECTORS 9         /* of rows of 3 times 3 numbers each lane has its place again */

@@ -1,8 +1,21 @@
 /* kLoop: one loop nest over the elements of the roots.
  *
- * A unit fixes the values of the outermost variables, and if these are too few for many workers, a
- * block of values of the innermost:   for unit { v0, v1 = unit / ...; for v2 { for lanes of v3 in
- * the block { roots } } } */
+ * Planning chooses the nest (loop_nest.c), then the vector shape of the innermost loop, then
+ * units:
+ *
+ *     for unit {                        outermost variables v0, v1 = unit / ..., unit % ...
+ *       for v2 {                        loops that are left
+ *         for v3 by lanes * vectors {   innermost: whole vectors, then a masked rest
+ *           roots
+ *         } } }
+ *
+ * A unit fixes the values of the outermost variables and, if these are too few for many workers,
+ * a block of values of the innermost. A short last loop is fully unrolled inside the lanes of the
+ * loop around it. Results that exceed all caches are written by nontemporal stores, and loads by
+ * short lines that lie far apart are prefetched, since hardware prefetchers do not follow them.
+ *
+ * Writing emits the nest outermost first. Loops whose conditions change at few values are peeled
+ * into intervals (loops.parts, loops.inner), each with code in which the condition is constant. */
 #include "jit/graph/jit_kernel.h"
 
 #define NODES_MAX 6000

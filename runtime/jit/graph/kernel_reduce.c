@@ -1,9 +1,14 @@
-/* kInput: the formula of a fusion with reductions.
+/* kInput: the expression graph of a fusion with reductions.
  *
- * Loop variables are those of what is left (the kernel's nest), then those of what is reduced
- * (within). Reductions that depend on others wait for them: pass p over a row computes those whose
- * operands need the results of passes before p. An operand's nodes are made before anything that
- * uses the reduction, so one walk in the order of making finds passes. */
+ * Loop variables are those of the kept dimensions (loops.nest), then those of the reduced ones
+ * (loops.within). Reductions that depend on others are computed in later passes: pass p over a
+ * row computes the reductions whose operands need results of passes before p.
+ *
+ *     softmax:  pass 0  m = max x      pass 1  s = sum exp(x - m)      pass 2  exp(x - m) / s
+ *
+ * An operand's nodes are made before any user of the reduction, so that one walk in order of
+ * creation finds the passes: the pass of a node is the maximum over its arguments, that of a LEAF
+ * one more than its reduction's. The number of reductions is at most JIT_MAX_REDUCTIONS. */
 #include "jit/graph/kernel_reduce.h"
 
 #include <string.h>

@@ -1,15 +1,22 @@
 /* kInput whose last dimension is reduced: rows.
  *
- * Many rows: a unit is a row, which stays in the cache while passes go over it:
- *   for unit { outer variables; for each pass { for row { accumulate, save, store }; fold }; store
- * what is outer } What is expensive and needed in a later pass is saved in memory of the worker,
- * the rest is computed again. Short rows go in groups, each pass over all rows of a group: a row's
- * result is waited for while others are worked on. Results of reductions are in memory of the
- * worker, too, then (kernel_rows_plan.c decides).
+ * Many rows: a unit is a row, which stays in the cache while passes go over it.
+ *
+ *     for unit { outer variables
+ *       for each pass { for row { accumulate, save, store }; fold the lanes }
+ *       store the results }
+ *
+ * Values that are expensive and needed in a later pass are saved in the worker's memory; others
+ * are computed again. Short rows are processed in groups, each pass over all rows of a group,
+ * which hides the latency of the folds; results of reductions are in the worker's memory then
+ * (kernel_rows_plan.c decides).
  *
  * Few long rows: a unit of phase 2p is a block of a row, cut along one of its dimensions, whose
- * partial results go to memory that all share; phase 2p + 1 combines them in the order of the
- * blocks, so that the bits do not depend on the workers. */
+ * partial results go to shared memory. Phase 2p + 1 combines them in the order of the blocks, so
+ * that the bits do not depend on the number of workers.
+ *
+ * Several accumulators per reduction (`unroll`) hide the latency of the reducer. Sums over many
+ * terms thereby have the error of lanes * unroll partial sums, not of one running sum. */
 #include <string.h>
 
 #include "jit/element/element.h"

@@ -1,5 +1,10 @@
-/* What kernel_rows.c writes: rows or blocks of them, what is saved from pass to pass, and what is
- * asked for ahead. */
+/* Plan of kernel_rows.c: rows or blocks of rows as units, values that are saved between passes,
+ * rows per group, and prefetches.
+ *
+ * A walk over the graph from the outputs of each pass finds the first and last pass that needs a
+ * node. A node that is needed in two passes and expensive gets a slot in the worker's memory.
+ * Loads from main memory that several passes read are in the cache in all but the first pass: the
+ * last pass prefetches the next group of rows meanwhile. */
 #include "jit/graph/kernel_reduce.h"
 
 #define ROWS_WANTED 8     /* fewer are cut into blocks */

@@ -1,4 +1,12 @@
-/* Choosing loops: as few as all indices allow, as many as quotients and remainders need. */
+/* Choice of the loop nest: as few loops as all indices allow, as many as quotients and remainders
+ * need.
+ *
+ * The nest starts with the dimensions of the roots' shape. A variable is split where an index
+ * contains its quotient or remainder by a constant that divides its size (reshape between
+ * different ranks does that); the graph is then built again over the new nest. Afterwards
+ * neighbouring variables are merged wherever every index depends on them as on one variable of
+ * the product of their sizes. A pair of loops along which some load is transposed becomes a pair
+ * of loops over square tiles. */
 #include "jit/graph/jit_kernel.h"
 
 void jit_nest_of(const hlo_shape_t *shape, jit_nest_t *out_nest) {

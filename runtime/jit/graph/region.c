@@ -1,4 +1,10 @@
-/* Finding the loops that become one function, and running them. */
+/* Regions: loops of a flat plan whose small kernels become one function.
+ *
+ * A while loop is taken if it has kernels that are short in run time and in nodes, no reference
+ * kernel inside, and not too many steps. Short kernels are inlined into the function; other steps
+ * are called through the executor. The function polls for cancellation after a power of two of
+ * iterations that takes about 2 ms. The key of a region is the serialisation of its steps,
+ * buffers and kernels' keys, so that its code is cached like that of any kernel. */
 #include "jit/graph/region.h"
 
 #include <string.h>

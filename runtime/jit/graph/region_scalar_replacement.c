@@ -1,5 +1,9 @@
-/* Which arrays of a region are in registers: small ones that only kernels without loops touch,
- * always as a whole or at places that are known, or one element at a time. */
+/* Scalar replacement in regions: which arrays are in registers instead of memory.
+ *
+ * An array qualifies if it is small, if only inlined kernels without loops and plain copies
+ * access it, all as elements of one type, and always as a whole, at constant indices, or one
+ * element at a time. Every access of a step is checked; one that does not fit forbids the array.
+ * Copies between two arrays propagate the decision until nothing changes. */
 #include "jit/graph/region.h"
 
 #define REGISTER_BYTES 256

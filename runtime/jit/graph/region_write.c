@@ -1,6 +1,12 @@
-/* Code of regions. The function's first block has all addresses, and ends in a jump to where the
- * steps begin; registers are values that are known where code is written: loops and conditionals
- * join what their blocks left in them. */
+/* Code of regions: the steps of a loop body as one function.
+ *
+ * The entry block loads all addresses. Arrays in registers (region_scalar_replacement.c) are SSA
+ * values, loaded on entry and stored on exit if something later reads them. The writer keeps the
+ * current value of each, and while loops and conditionals join the values of their predecessors
+ * by phis: direct SSA construction over structured control flow. Steps that are called through
+ * the executor never touch an array in a register.
+ *
+ *     entry -> while { steps; phis of the registers; poll for cancellation } -> exit */
 #include <string.h>
 
 #include "jit/element/element.h"

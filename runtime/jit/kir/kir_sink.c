@@ -1,6 +1,10 @@
-/* Indices and conditions are computed right before the first instruction that needs them, so that
- * fewer of them are live at once. One that is the last to read two or more values stays where it
- * is: sunk, it would keep all of them alive. */
+/* Instruction sinking within blocks: indices and conditions are moved to right before their first
+ * use, which shortens live ranges.
+ *
+ * Each block is rebuilt: anchors (instructions that stay in order) are appended one after the
+ * other, each preceded by the sunk instructions that it reads and that are not placed yet. An
+ * instruction that is the last reader of two or more values stays an anchor: sunk, it would keep
+ * all of them alive. Dead instructions are dropped. Linear in the operands. */
 #include "jit/kir/kir_cfg.h"
 
 typedef struct sink {

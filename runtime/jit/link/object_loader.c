@@ -1,3 +1,17 @@
+/* A linker for generated code: loads an ELF relocatable object into the process.
+ *
+ * The image is one mapping:
+ *
+ *     | executable sections | stubs (jumps to external functions) |   page   | constants | slots
+ * (GOT) | readable and executable                                              readable
+ *
+ * The parts are close together, so that 32-bit PC-relative distances reach; external functions
+ * may be anywhere and are reached by the stubs. Symbols resolve to functions of the object or to
+ * the fixed list of externals.def, never by dlsym, so that an object from the cache can call
+ * nothing else. All offsets are checked before use, since a cache file may be damaged;
+ * relocations are applied while the mapping is writable, which is then changed to read and
+ * execute (W^X). Objects with writable data, thread-local data or unknown relocations are
+ * refused. */
 #include "jit/link/object_loader.h"
 
 #include <elf.h>
@@ -9,14 +23,6 @@
 #include "base/mem.h"
 #include "jit/link/object_relocs.h"
 #include "ops/kernels/elementwise/complex_math.h"
-
-/* The image, one mapping:
- *
- *   | executable sections | jumps to functions outside |   page   | constants | addresses (slots) |
- *     readable and executable                                       readable
- *
- * The parts are near each other, so that 32-bit distances reach from one to the other; functions
- * outside may be anywhere and are reached by the jumps. */
 
 #define IMAGE_BYTES_MAX ((uint64_t)1 << 30)
 #define ALIGN_MAX 4096

@@ -1,3 +1,11 @@
+/* Relocations of the processors that code is generated for: x86-64 (System V psABI) and AArch64
+ * (ELF for the Arm 64-bit Architecture). S is the symbol, A the addend, P the patched address, G
+ * the GOT slot.
+ *
+ *     R_X86_64_64     S + A          R_X86_64_PC32, PLT32     S + A - P     GOTPCREL*     G + A - P
+ *
+ * Every value is checked against the range of its field: a symbol out of reach is an error, not a
+ * wrong jump. Bounds of the section are checked before each write. */
 #include "jit/link/object_relocs.h"
 
 #include <elf.h>

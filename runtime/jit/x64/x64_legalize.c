@@ -1,9 +1,14 @@
-/* Type legalisation: vectors wider than a register, or of lanes that are no power of two, are
- * split. All values of an instruction are split at the same lanes; users that are split at others
- * get lanes by shuffles.
+/* Type legalisation: vectors wider than a register, or with a number of lanes that is no power of
+ * two, are split into legal parts.
  *
- * The last part of an odd count has a power of two of lanes, of which the last ones are
- * unspecified: memory is accessed under a mask there. */
+ * All operands of an elementwise instruction are split at the same lanes. Users that need other
+ * lanes get them by shuffles of the parts. Shuffles themselves are rebuilt for each part of the
+ * result from the parts that it reads, merged pairwise. Phis are split first and filled when all
+ * values have their parts, since their arguments may be defined in later blocks.
+ *
+ * The last part of an odd count has the next power of two of lanes, of which the last ones are
+ * unspecified: memory is accessed under a mask there, so that nothing outside the array is
+ * touched. */
 #include <string.h>
 
 #include "jit/x64/x64_code.h"

@@ -1,3 +1,14 @@
+/* Liveness analysis and live intervals.
+ *
+ * Backward data flow over bit sets of values, blocks in reverse order, until nothing changes:
+ *
+ *     live_in(b) = reads(b) + (live_out(b) - writes(b)),   live_out(b) = union of
+ * live_in(successors)
+ *
+ * Arguments of phis are read at the end of the predecessor. An interval is the hull of all
+ * positions at which its value is live, without holes, so that linear scan needs one comparison
+ * per register. Weights are accesses times 10 to the power of the loop depth. Calls clobber
+ * registers: intervals across them either avoid those or are saved around the call. */
 #include <string.h>
 
 #include "jit/x64/x64_code.h"

@@ -1,3 +1,13 @@
+/* Operands of the instruction selector: registers, spill slots, constants, addresses, parallel
+ * copies.
+ *
+ * A value that was spilled is read into a scratch register and written back from one; three
+ * vector registers, one mask register and ax, cx, dx are never allocated for that. Constants are,
+ * in this order, an immediate, a register of their own for the whole function (pinned_const_t), a
+ * broadcast element, or a full vector in the constant pool behind the code.
+ *
+ * Parallel copies are sequentialised by moving into locations that no pending move reads; when
+ * none is left, the rest are cycles, which are broken through a scratch register. */
 #include <string.h>
 
 #include "jit/x64/x64_isel.h"

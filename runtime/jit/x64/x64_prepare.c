@@ -1,6 +1,11 @@
-/* A function made ready for machine code: its blocks in order, vectors of legal sizes, common code
- * computed once, dead code gone, and known which instructions become a part of their users:
- * addresses, conditions, loads. */
+/* Preparation of a function for the x86-64 back end: order of blocks, legalisation, CSE and LICM,
+ * sinking, and operand folding.
+ *
+ * Folding decides which instructions become part of their users and get no register: addresses in
+ * a memory operand, comparisons in the flags or a mask, loads as the last operand of one vector
+ * instruction, shifts in a rotation. A load is folded only if nothing writes memory between it
+ * and its user. A folded address must be usable by all of its users, else it is unfolded again.
+ * Finally every instruction gets its position, in steps of two: reads at 2i, writes at 2i + 1. */
 #include "jit/x64/x64_code.h"
 
 /* --- what becomes a part of its users --------------------------------------------------------- */

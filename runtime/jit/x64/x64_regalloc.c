@@ -1,5 +1,13 @@
-/* Registers by one pass over the values in the order in which they begin (linear scan): each gets
- * one for as long as it is needed. Where none is left, the value of the least weight is spilled. */
+/* Register allocation by linear scan (Poletto and Sarkar).
+ *
+ * Intervals are processed by ascending start. Each gets a register whose previous owner has
+ * ended, preferably the register of an operand that is read last here, or of the phi that it
+ * becomes, which saves the move. Where no register is free, the interval with the least weight is
+ * spilled for its whole length; intervals are not split. The cost is O(intervals * registers).
+ *
+ * Registers that remain unused by the whole function hold vector constants, those of the heaviest
+ * use in loops first. If too large a part of the weight is spilled, the function is left to LLVM,
+ * whose greedy allocator splits live ranges. */
 #include <stdlib.h>
 
 #include "jit/x64/x64_code.h"
