@@ -42,10 +42,6 @@ static hr_status_t put_signed_32(const jit_reloc_t *reloc, uint64_t value) {
 
 const uint16_t jit_elf_machine = EM_X86_64;
 
-bool jit_reloc_wants_slot(uint32_t type) {
-  return type == R_X86_64_GOTPCREL || type == R_X86_64_GOTPCRELX || type == R_X86_64_REX_GOTPCRELX;
-}
-
 hr_status_t jit_reloc_apply(const jit_reloc_t *reloc) {
   uint64_t value = reloc->symbol + (uint64_t)reloc->addend;
   switch (reloc->type) {
@@ -84,10 +80,6 @@ void jit_stub_write(unsigned char stub[JIT_STUB_BYTES], uint64_t target) {
 #elif defined(__aarch64__)
 
 const uint16_t jit_elf_machine = EM_AARCH64;
-
-bool jit_reloc_wants_slot(uint32_t type) {
-  return type == R_AARCH64_ADR_GOT_PAGE || type == R_AARCH64_LD64_GOT_LO12_NC;
-}
 
 /* Replaces `bits` bits of the instruction, from bit `at`, by the low bits of `field`. */
 static hr_status_t put_field(const jit_reloc_t *reloc, uint64_t field, int bits, int at) {
@@ -172,7 +164,6 @@ void jit_stub_write(unsigned char stub[JIT_STUB_BYTES], uint64_t target) {
 
 const uint16_t jit_elf_machine = 0;
 
-bool jit_reloc_wants_slot(uint32_t type) { return type > UINT32_MAX; }
 hr_status_t jit_reloc_apply(const jit_reloc_t *reloc) { return unknown_type(reloc); }
 void jit_stub_write(unsigned char stub[JIT_STUB_BYTES], uint64_t target) {
   memset(stub, 0, JIT_STUB_BYTES);
