@@ -20,7 +20,7 @@
 #include "jit/math/jit_math.h"
 #include "ops/query/codegen_support.h"
 
-#define SUMS_MOST 8 /* operands of a reduction */
+#define EXPANDED_RESULTS_MAX 8 /* operands of a reduction */
 
 typedef struct jit_memo jit_memo_t;
 struct jit_memo {
@@ -32,7 +32,7 @@ struct jit_memo {
   jit_memo_t *next;
 };
 
-static jit_node_t nothing;
+static jit_node_t error_node;
 
 static void keep_failure(jit_graph_t *graph, hr_status_t st) {
   if (graph->failed)
@@ -93,14 +93,14 @@ jit_node_t *jit_node_make(jit_graph_t *graph, const jit_node_t *like) {
   jit_node_t **slot = &graph->table[node.hash % 1024];
   for (made = *slot; made; made = made->next)
     if (same_node(made, &node)) return made;
-  if (graph->failed) return &nothing;
+  if (graph->failed) return &error_node;
   hr_status_t st =
       graph->node_count < graph->node_limit
           ? hr_arena_alloc(graph->arena, sizeof *made, (void **)&made)
           : hr_error(HR_UNSUPPORTED, "a formula of more than %d nodes", graph->node_limit);
   if (st) {
     keep_failure(graph, st);
-    return &nothing;
+    return &error_node;
   }
   add_vars(&node);
   node.reduce.slot = -1, node.next = *slot, node.next_made = NULL;
@@ -181,7 +181,7 @@ bool jit_is_one_value(const hlo_value_t *value) {
          (value->count > 1 && !memcmp(value->data, (const char *)value->data + each, all - each));
 }
 
-static int buffer_of(jit_graph_t *graph, int param, const hlo_value_t *literal) {
+static int buffer_index(jit_graph_t *graph, int param, const hlo_value_t *literal) {
   int k = 0;
   while (k < graph->buffer_count &&
          (graph->buffers[k].param != param || graph->buffers[k].literal != literal))
@@ -199,7 +199,7 @@ static jit_node_t *constant_at(jit_graph_t *graph, const hlo_instr_t *instr, jit
   if (jit_is_one_value(instr->literal)) {
     node.kind = JIT_CONSTANT, node.bytes = instr->literal->data;
   } else {
-    node.kind = JIT_LOAD, node.number = buffer_of(graph, -1, instr->literal), node.guard = guard;
+    node.kind = JIT_LOAD, node.number = buffer_index(graph, -1, instr->literal), node.guard = guard;
     node.expr = jit_index_linear(graph, instr->shape, index);
   }
   return jit_node_make(graph, &node);
@@ -210,12 +210,12 @@ static jit_node_t *parameter_at(jit_graph_t *graph, const hlo_instr_t *instr, ji
   jit_node_t node = {.kind = JIT_LOAD,
                      .dtype = instr->shape->dtype,
                      .guard = guard,
-                     .number = buffer_of(graph, (int)hlo_parameter_number(instr), NULL)};
+                     .number = buffer_index(graph, (int)hlo_parameter_number(instr), NULL)};
   node.expr = jit_index_linear(graph, instr->shape, index);
   return jit_node_make(graph, &node);
 }
 
-static int64_t count_of(const hlo_shape_t *shape) {
+static int64_t element_count(const hlo_shape_t *shape) {
   int64_t count = 1;
   for (int d = 0; d < shape->rank; d++) count *= shape->dims[d];
   return count;
@@ -235,12 +235,12 @@ int64_t jit_op_detail(const hlo_instr_t *instr) {
 static jit_node_t *elementwise_at(jit_graph_t *graph, const hlo_instr_t *instr, jit_index_t index,
                                   jit_node_t *guard) {
   jit_node_t *args[3];
-  int64_t count = count_of(instr->shape);
+  int64_t count = element_count(instr->shape);
   for (int k = 0; k < instr->operand_count; k++) {
     const hlo_instr_t *operand = instr->operands[k];
     jit_index_t at = {jit_index_linear(graph, instr->shape, index), NULL};
     if (hlo_shape_same_dims(operand->shape, instr->shape)) at.dims = index.dims;
-    if (count_of(operand->shape) != count)
+    if (element_count(operand->shape) != count)
       at = (jit_index_t){jit_expr_constant(&graph->exprs, 0), NULL};
     args[k] = jit_graph_at(graph, operand, 0, at, guard);
   }
@@ -260,7 +260,7 @@ static jit_node_t *reduction_at(jit_graph_t *graph, const hlo_instr_t *instr, in
 
 /* --- short sums ------------------------------------------------------------------------------- */
 
-static int64_t terms_of(const hlo_instr_t *reduce) {
+static int64_t reduction_terms(const hlo_instr_t *reduce) {
   hr_ints_t dims = hlo_attr_ints(reduce, HLO_ATTR_DIMENSIONS);
   int64_t terms = 1;
   for (int64_t i = 0; i < dims.count; i++) terms *= reduce->operands[0]->shape->dims[dims.data[i]];
@@ -297,7 +297,7 @@ static hr_dtype_t sum_type(const hlo_instr_t *reduce, int k) {
              : dtype;
 }
 
-static jit_node_t *converted(jit_graph_t *graph, jit_node_t *node, hr_dtype_t dtype) {
+static jit_node_t *convert_node(jit_graph_t *graph, jit_node_t *node, hr_dtype_t dtype) {
   return node->dtype == dtype ? node : jit_node_op(graph, HLO_CONVERT, dtype, 0, 1, &node);
 }
 
@@ -305,10 +305,10 @@ static jit_node_t *converted(jit_graph_t *graph, jit_node_t *node, hr_dtype_t dt
 static void add_terms(jit_graph_t *graph, const hlo_instr_t *reduce, jit_node_t *const *terms,
                       jit_node_t **sums) {
   int count = reduce->operand_count / 2;
-  jit_node_t *args[2 * SUMS_MOST];
+  jit_node_t *args[2 * EXPANDED_RESULTS_MAX];
   hr_dtype_t dtype = sum_type(reduce, 0);
   if (dtype != terms[0]->dtype) {
-    memcpy(args, (jit_node_t *[]){sums[0], converted(graph, terms[0], dtype)}, 2 * sizeof *args);
+    memcpy(args, (jit_node_t *[]){sums[0], convert_node(graph, terms[0], dtype)}, 2 * sizeof *args);
     sums[0] = jit_node_op(graph, reduce->called[0]->root->op, dtype, 0, 2, args);
     return;
   }
@@ -317,29 +317,29 @@ static void add_terms(jit_graph_t *graph, const hlo_instr_t *reduce, jit_node_t 
   jit_graph_apply(graph, reduce->called[0], args, count, sums);
 }
 
-static jit_node_t *short_sum_at(jit_graph_t *graph, const hlo_instr_t *instr, int number,
-                                jit_index_t index, jit_node_t *guard) {
-  jit_node_t *sums[SUMS_MOST], *terms[SUMS_MOST];
+static jit_node_t *expanded_reduction_at(jit_graph_t *graph, const hlo_instr_t *instr, int number,
+                                         jit_index_t index, jit_node_t *guard) {
+  jit_node_t *sums[EXPANDED_RESULTS_MAX], *terms[EXPANDED_RESULTS_MAX];
   int count = instr->operand_count / 2;
-  if (count > SUMS_MOST) {
+  if (count > EXPANDED_RESULTS_MAX) {
     keep_failure(graph, hlo_unsupported(instr, "a reduction of more than %d arrays is written out",
-                                        SUMS_MOST));
-    return &nothing;
+                                        EXPANDED_RESULTS_MAX));
+    return &error_node;
   }
   const jit_expr_t *const *kept =
       jit_index_dims(graph, hlo_shape_leaf(instr->shape, number), index);
   jit_index_t zero = {jit_expr_constant(&graph->exprs, 0), NULL};
   for (int k = 0; k < count; k++) {
     sums[k] = jit_graph_at(graph, instr->operands[count + k], 0, zero, NULL);
-    sums[k] = converted(graph, sums[k], sum_type(instr, k));
+    sums[k] = convert_node(graph, sums[k], sum_type(instr, k));
   }
-  for (int64_t t = 0; t < terms_of(instr) && !graph->failed; t++) {
+  for (int64_t t = 0; t < reduction_terms(instr) && !graph->failed; t++) {
     jit_index_t at = {NULL, term_dims(graph, instr, kept, t)};
     for (int k = 0; k < count; k++)
       terms[k] = jit_graph_at(graph, instr->operands[k], 0, at, guard);
     add_terms(graph, instr, terms, sums);
   }
-  return converted(graph, sums[number], hlo_shape_leaf(instr->shape, number)->dtype);
+  return convert_node(graph, sums[number], hlo_shape_leaf(instr->shape, number)->dtype);
 }
 
 /* --- any instruction -------------------------------------------------------------------------- */
@@ -352,7 +352,7 @@ static jit_node_t *compute_at(jit_graph_t *graph, const hlo_instr_t *instr, int 
     case CODEGEN_INDEX:
       return jit_graph_moved(graph, instr, index, guard);
     case CODEGEN_REDUCE:
-      return graph->writes_sums_out ? short_sum_at(graph, instr, number, index, guard)
+      return graph->writes_sums_out ? expanded_reduction_at(graph, instr, number, index, guard)
                                     : reduction_at(graph, instr, number, index);
     default:
       break;
@@ -368,14 +368,14 @@ static jit_node_t *compute_at(jit_graph_t *graph, const hlo_instr_t *instr, int 
     default:
       if (!graph->failed)
         keep_failure(graph, hlo_unsupported(instr, "no formula for %s", hlo_op_name(instr->op)));
-      return &nothing;
+      return &error_node;
   }
 }
 
 jit_node_t *jit_graph_at(jit_graph_t *graph, const hlo_instr_t *instr, int number,
                          jit_index_t index, jit_node_t *guard) {
   const hlo_shape_t *shape = hlo_shape_leaf(instr->shape, number);
-  if (graph->failed || graph->exprs.failed) return &nothing;
+  if (graph->failed || graph->exprs.failed) return &error_node;
   index.linear = jit_index_linear(graph, shape, index);
   size_t hash = ((uintptr_t)instr >> 4 ^ (uintptr_t)index.linear >> 3 ^ (uintptr_t)guard >> 5) +
                 (size_t)number;
@@ -388,7 +388,7 @@ jit_node_t *jit_graph_at(jit_graph_t *graph, const hlo_instr_t *instr, int numbe
   hr_status_t st = HR_NEW(graph->arena, &memo);
   if (st) {
     keep_failure(graph, st);
-    return &nothing;
+    return &error_node;
   }
   *memo = (jit_memo_t){instr, number, index.linear, guard, node, *slot};
   *slot = memo;
@@ -405,7 +405,7 @@ static jit_node_t *apply_instr(jit_graph_t *graph, const hlo_instr_t *instr,
   if (op_codegens[instr->op] != CODEGEN_ELEMENTWISE || instr->operand_count > 3) {
     if (!graph->failed)
       keep_failure(graph, hlo_unsupported(instr, "no formula for %s", hlo_op_name(instr->op)));
-    return &nothing;
+    return &error_node;
   }
   for (int k = 0; k < instr->operand_count; k++) operands[k] = nodes[instr->operands[k]->id];
   return jit_node_op(graph, instr->op, instr->shape->dtype, jit_op_detail(instr),
@@ -416,7 +416,7 @@ void jit_graph_apply(jit_graph_t *graph, const hlo_computation_t *computation,
                      jit_node_t *const *args, int result_count, jit_node_t **out_results) {
   jit_node_t **nodes;
   const hlo_instr_t *root = computation->root;
-  for (int r = 0; r < result_count; r++) out_results[r] = &nothing;
+  for (int r = 0; r < result_count; r++) out_results[r] = &error_node;
   hr_status_t st = HR_NEW_ARRAY(graph->arena, computation->instrs.count, &nodes);
   if (st) {
     keep_failure(graph, st);

@@ -18,8 +18,8 @@
 /* --- indices ---------------------------------------------------------------------------------- */
 
 /* Variables of one nest along one dimension of the space, as its index. */
-static const jit_expr_t *along(jit_graph_t *graph, const jit_nest_t *nest, int dim,
-                               const jit_expr_t *const *vars) {
+static const jit_expr_t *dimension_index(jit_graph_t *graph, const jit_nest_t *nest, int dim,
+                                         const jit_expr_t *const *vars) {
   const jit_expr_t *index = jit_expr_constant(&graph->exprs, 0);
   int64_t stride = 1;
   for (int v = nest->rank; v-- > 0;) {
@@ -48,8 +48,8 @@ static void make_indices(jit_kernel_t *kernel) {
   reduce->full = reduce->outer = reduce->within = zero;
   for (int d = space->rank; d-- > 0; stride *= space->sizes[d]) {
     bool is_reduced = space->reduced >> d & 1;
-    const jit_expr_t *index = is_reduced ? along(graph, &kernel->loops.within, d, reduced)
-                                         : along(graph, &kernel->loops.nest, d, kept);
+    const jit_expr_t *index = is_reduced ? dimension_index(graph, &kernel->loops.within, d, reduced)
+                                         : dimension_index(graph, &kernel->loops.nest, d, kept);
     const jit_expr_t **part = is_reduced ? &reduce->within : &reduce->outer;
     int64_t *part_stride = is_reduced ? &within_stride : &outer_stride;
     reduce->full = jit_expr_add(exprs, reduce->full, jit_expr_scale(exprs, index, stride));
@@ -62,7 +62,7 @@ static void make_indices(jit_kernel_t *kernel) {
 
 /* --- passes ----------------------------------------------------------------------------------- */
 
-static int pass_of(jit_reduce_t *reduce, const jit_node_t *node) {
+static int node_pass(jit_reduce_t *reduce, const jit_node_t *node) {
   int pass = node->guard ? node->guard->reduce.pass : 0;
   for (int k = 0; k < node->arg_count; k++)
     if (node->args[k]->reduce.pass > pass) pass = node->args[k]->reduce.pass;
@@ -70,9 +70,9 @@ static int pass_of(jit_reduce_t *reduce, const jit_node_t *node) {
 }
 
 /* Of the nodes that were made since the last call. */
-static void find_passes(jit_reduce_t *reduce, jit_node_t **first) {
+static void assign_passes(jit_reduce_t *reduce, jit_node_t **first) {
   for (jit_node_t *node = *first; node; node = node->next_made) {
-    node->reduce.pass = pass_of(reduce, node);
+    node->reduce.pass = node_pass(reduce, node);
     first = &node->next_made;
   }
 }
@@ -93,7 +93,7 @@ static hr_status_t build_reduction(jit_kernel_t *kernel, const hlo_instr_t *inst
     reduction->inputs[k] = jit_graph_at(kernel->graph, instr->operands[k], 0, full, NULL);
     reduction->inits[k] = jit_graph_at(kernel->graph, instr->operands[count + k], 0, zero, NULL);
   }
-  find_passes(reduce, made);
+  assign_passes(reduce, made);
   for (int k = 0; k < count; k++)
     if (reduction->inputs[k]->reduce.pass > reduction->pass)
       reduction->pass = reduction->inputs[k]->reduce.pass;
@@ -113,7 +113,7 @@ static void build_roots(jit_kernel_t *kernel) {
     root->value = jit_graph_at(kernel->graph, root->instr, root->number,
                                (jit_index_t){root->index, NULL}, NULL);
   }
-  find_passes(reduce, made);
+  assign_passes(reduce, made);
   for (int r = 0; r < kernel->root_count; r++)
     if (kernel->roots[r].is_full && kernel->roots[r].value->reduce.pass >= reduce->pass_count)
       reduce->pass_count = kernel->roots[r].value->reduce.pass + 1;

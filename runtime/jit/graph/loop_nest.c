@@ -48,7 +48,7 @@ const jit_expr_t *jit_nest_index(jit_graph_t *graph, const jit_nest_t *nest) {
 }
 
 /* Is some index that the formula uses bent by the variable? */
-static bool is_nonaffine_in(const jit_graph_t *graph, int var) {
+static bool is_any_nonaffine(const jit_graph_t *graph, int var) {
   for (const jit_node_t *node = graph->first_made; node; node = node->next_made)
     if (node->expr && jit_expr_is_nonaffine(&graph->exprs, node->expr, var)) return true;
   return false;
@@ -56,7 +56,8 @@ static bool is_nonaffine_in(const jit_graph_t *graph, int var) {
 
 bool jit_nest_split(jit_nest_t *nest, int first, const jit_graph_t *graph) {
   int var = graph->exprs.split_var, at = var - first;
-  if (at < 0 || at >= nest->rank || nest->rank >= JIT_MAX_LOOPS / 2 || !is_nonaffine_in(graph, var))
+  if (at < 0 || at >= nest->rank || nest->rank >= JIT_MAX_LOOPS / 2 ||
+      !is_any_nonaffine(graph, var))
     return false;
   for (int v = nest->rank; v > at; v--) {
     nest->sizes[v] = nest->sizes[v - 1];
@@ -68,8 +69,8 @@ bool jit_nest_split(jit_nest_t *nest, int first, const jit_graph_t *graph) {
   return true;
 }
 
-static bool walks_alike(const jit_exprs_t *exprs, const jit_expr_t *expr, int outer,
-                        int64_t inner_size) {
+static bool indexes_as_one(const jit_exprs_t *exprs, const jit_expr_t *expr, int outer,
+                           int64_t inner_size) {
   return !jit_expr_is_nonaffine(exprs, expr, outer) &&
          !jit_expr_is_nonaffine(exprs, expr, outer + 1) &&
          jit_expr_factor(expr, outer) == jit_expr_factor(expr, outer + 1) * inner_size;
@@ -78,9 +79,9 @@ static bool walks_alike(const jit_exprs_t *exprs, const jit_expr_t *expr, int ou
 static bool can_merge(const jit_graph_t *graph, const jit_root_t *roots, int root_count, int outer,
                       int64_t inner) {
   for (const jit_node_t *node = graph->first_made; node; node = node->next_made)
-    if (node->expr && !walks_alike(&graph->exprs, node->expr, outer, inner)) return false;
+    if (node->expr && !indexes_as_one(&graph->exprs, node->expr, outer, inner)) return false;
   for (int r = 0; r < root_count; r++)
-    if (!walks_alike(&graph->exprs, roots[r].index, outer, inner)) return false;
+    if (!indexes_as_one(&graph->exprs, roots[r].index, outer, inner)) return false;
   return true;
 }
 
