@@ -117,7 +117,10 @@ static hr_status_t divide_modules(build_t *build, hr_arena_t *arena) {
   double work = 0, most = module_work(build);
   HR_TRY(HR_NEW_ARRAY(arena, build->kernel_count + 1, &build->first));
   for (int i = 0; i < build->kernel_count; i++) {
-    if (!build->module_count || work >= most) build->first[build->module_count++] = i, work = 0;
+    if (!build->module_count || work >= most) {
+      build->first[build->module_count++] = i;
+      work = 0;
+    }
     work += kernel_work(build->kernels[i]);
   }
   build->first[build->module_count] = build->kernel_count;

@@ -152,7 +152,8 @@ static hr_status_t plan_body(const op_native_target_t *target, const hlo_instr_t
   if (form.space.kind == FUSION_NONE) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
   HR_TRY(HR_NEW_ARRAY(target->arena, words * hlo_shape_leaf_count(instr->shape) + 1, &reuse));
-  plan->workers = target->workers > 0 ? target->workers : 1, plan->is_flat = true;
+  plan->workers = target->workers > 0 ? target->workers : 1;
+  plan->is_flat = true;
   HR_TRY(plan_calls(target->emitter, target->arena, body, &form, producer_grid, plan,
                     &scratch_bytes, &declined));
   if (declined) return NULL;

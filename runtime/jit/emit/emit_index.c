@@ -157,7 +157,8 @@ static kir_value_t *lane_expr(jit_emit_t *emit, const jit_expr_t *expr, kir_type
     jit_emit_at(emit, depth);
     sum = kir_add(b, sum, kir_mul(b, term, jit_int(type, expr->terms[i].factor)));
   }
-  memo->lanes_value = sum, memo->lanes_epoch = emit->levels[depth].epoch;
+  memo->lanes_value = sum;
+  memo->lanes_epoch = emit->levels[depth].epoch;
   return sum;
 }
 

@@ -39,11 +39,13 @@ static void add_function(jit_emit_t *emit, const char *name) {
 }
 
 static void enter_function_part(jit_emit_t *emit, jit_function_part_t *at_index) {
-  emit->function_part = at_index, emit->function = at_index->function,
+  emit->function_part = at_index;
+  emit->function = at_index->function;
   emit->args.scratch = at_index->scratch;
-  emit->arrays.in = at_index->ins, emit->arrays.out = at_index->outs,
+  emit->arrays.in = at_index->ins;
+  emit->arrays.out = at_index->outs;
   emit->arrays.dummy = at_index->nowhere;
-  emit->args.begin = jit_emit_i64(emit, 0),
+  emit->args.begin = jit_emit_i64(emit, 0);
   emit->args.end = jit_emit_i64(emit, at_index->units[at_index->phase]);
   emit->levels[0].block = at_index->block;
 }
@@ -58,7 +60,8 @@ hr_status_t jit_emit_begin(jit_emit_t *emit, jit_code_t *code, jit_graph_t *grap
   HR_TRY(HR_NEW_ARRAY(graph->arena, in_count + 1, &emit->arrays.in));
   HR_TRY(HR_NEW_ARRAY(graph->arena, out_count + 1, &emit->arrays.out));
   for (jit_node_t *node = graph->first_made; node; node = node->next_made) {
-    node->tile.value = NULL, node->slp.pack = NULL;
+    node->tile.value = NULL;
+    node->slp.pack = NULL;
     if (node->kind == JIT_OP) emit->op_counts[node->op]++;
   }
   emit->levels[0].epoch = emit->last_epoch;

@@ -103,12 +103,17 @@ void jit_if_end(jit_emit_t *emit, const jit_if_t *taken) {
 
 static void emit_body(jit_emit_t *emit, const jit_lanes_t *how, int lanes, kir_value_t *mask,
                       int copy) {
-  emit->lane.var = how->var, emit->lane.count = lanes, emit->lane.mask = mask;
-  emit->lane.from = how->from, emit->lane.to = how->to;
+  emit->lane.var = how->var;
+  emit->lane.count = lanes;
+  emit->lane.mask = mask;
+  emit->lane.from = how->from;
+  emit->lane.to = how->to;
   emit->lane.period = how->is_phased && !mask && lanes == how->lanes ? lanes * how->unroll : 0;
   emit->lane.phase = copy * lanes;
   how->body(emit, how->context, copy);
-  emit->lane.count = 1, emit->lane.mask = NULL, emit->lane.var = -1;
+  emit->lane.count = 1;
+  emit->lane.mask = NULL;
+  emit->lane.var = -1;
 }
 
 /* Whole vectors, or one by one. */

@@ -11,9 +11,10 @@
 #include "jit/element/element.h"
 #include "jit/emit/emit_kernel.h"
 
-#define PREFETCH_L2_BYTES 4096 /* bytes: not to drive out of the first cache what is read before \
-                                */
-#define INLINE_USES_MAX 3      /* uses of an op in a formula, from which on it is one function */
+#define PREFETCH_L2_BYTES                                                                   \
+  4096                    /* bytes: not to drive out of the first cache what is read before \
+                           */
+#define INLINE_USES_MAX 3 /* uses of an op in a formula, from which on it is one function */
 
 static bool is_safe_divisor(const jit_node_t *divisor) {
   int64_t value = 0;
@@ -78,7 +79,8 @@ static jit_guard_t node_guard(jit_emit_t *emit, jit_node_t *node) {
   unsigned epoch = emit->levels[jit_emit_depth(emit, node->vars)].epoch;
   if (node->condition.epoch != epoch) {
     jit_guard_t guard = and_guards(emit, node);
-    node->condition.all = guard.all, node->condition.lanes = guard.lanes,
+    node->condition.all = guard.all;
+    node->condition.lanes = guard.lanes;
     node->condition.epoch = epoch;
   }
   return (jit_guard_t){node->condition.all, node->condition.lanes};

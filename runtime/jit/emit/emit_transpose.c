@@ -109,7 +109,8 @@ static kir_value_t *merge_lanes(jit_emit_t *emit, kir_value_t **sources, int cou
     bool is_used = false;
     for (int i = 0; i < emit->lane.count; i++) {
       is_used |= of[i] == k;
-      lanes[i] = of[i] == k ? emit->lane.count + lane[i] : of[i] == merge.first ? lane[i] : i;
+      lanes[i] = of[i] == merge.first ? lane[i] : i;
+      if (of[i] == k) lanes[i] = emit->lane.count + lane[i];
     }
     if (!is_used) continue;
     merge = merge.value ? (merge_t){shuffle(emit, merge.value, sources[k], lanes), -1}
@@ -193,7 +194,7 @@ static hr_status_t add_to_band(jit_graph_t *graph, jit_band_t **bands, jit_node_
                          .next = *bands};
     *bands = band;
   }
-  band->low = column < band->low ? column : band->low,
+  band->low = column < band->low ? column : band->low;
   band->high = column > band->high ? column : band->high;
   band->count++;
   node->band = band;

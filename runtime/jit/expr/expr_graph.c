@@ -44,7 +44,9 @@ static void keep_failure(jit_graph_t *graph, hr_status_t st) {
 hr_status_t jit_graph_init(jit_graph_t *graph, hr_arena_t *arena, const hlo_computation_t *body,
                            int node_limit) {
   memset(graph, 0, sizeof *graph);
-  graph->arena = arena, graph->body = body, graph->node_limit = node_limit;
+  graph->arena = arena;
+  graph->body = body;
+  graph->node_limit = node_limit;
   graph->last_made = &graph->first_made;
   jit_exprs_init(&graph->exprs, arena);
   return HR_NEW_ARRAY(arena, body->instrs.count, &graph->buffers);
@@ -103,7 +105,9 @@ jit_node_t *jit_node_make(jit_graph_t *graph, const jit_node_t *like) {
     return &error_node;
   }
   add_vars(&node);
-  node.reduce.slot = -1, node.next = *slot, node.next_made = NULL;
+  node.reduce.slot = -1;
+  node.next = *slot;
+  node.next_made = NULL;
   *made = node;
   graph->node_count++;
   *graph->last_made = made, graph->last_made = &made->next_made;
@@ -187,7 +191,8 @@ static int buffer_index(jit_graph_t *graph, int param, const hlo_value_t *litera
          (graph->buffers[k].param != param || graph->buffers[k].literal != literal))
     k++;
   if (k == graph->buffer_count) {
-    graph->buffers[k].param = param, graph->buffers[k].literal = literal;
+    graph->buffers[k].param = param;
+    graph->buffers[k].literal = literal;
     graph->buffer_count++;
   }
   return k;
@@ -197,9 +202,12 @@ static jit_node_t *constant_at(jit_graph_t *graph, const hlo_instr_t *instr, jit
                                jit_node_t *guard) {
   jit_node_t node = {.dtype = instr->shape->dtype};
   if (jit_is_one_value(instr->literal)) {
-    node.kind = JIT_CONSTANT, node.bytes = instr->literal->data;
+    node.kind = JIT_CONSTANT;
+    node.bytes = instr->literal->data;
   } else {
-    node.kind = JIT_LOAD, node.number = buffer_index(graph, -1, instr->literal), node.guard = guard;
+    node.kind = JIT_LOAD;
+    node.number = buffer_index(graph, -1, instr->literal);
+    node.guard = guard;
     node.expr = jit_index_linear(graph, instr->shape, index);
   }
   return jit_node_make(graph, &node);
@@ -228,7 +236,7 @@ int64_t jit_op_detail(const hlo_instr_t *instr) {
   if (instr->op != HLO_REDUCE_PRECISION) return 0;
   int64_t exponent = hlo_attr_int(instr, HLO_ATTR_EXPONENT_BITS),
           mantissa = hlo_attr_int(instr, HLO_ATTR_MANTISSA_BITS);
-  return JIT_PRECISION_DETAIL(exponent > 64 ? 64 : exponent, mantissa > 64 ? 64 : mantissa);
+  return JIT_PRECISION_DETAIL(hr_min(exponent, 64), hr_min(mantissa, 64));
 }
 
 /* Scalars may stand beside arrays: they are element 0 for all. */
@@ -452,7 +460,8 @@ static double op_cost(const jit_node_t *node) {
 double jit_node_cost(const jit_node_t *node) {
   bool is_narrow =
       hr_dtype_is_float(node->dtype) && hr_dtype_table[node->dtype].compute != node->dtype;
-  double narrow = !is_narrow ? 0 : hr_dtype_bytes(node->dtype) == 2 ? 4 : 15;
+  double narrow = 0;
+  if (is_narrow) narrow = hr_dtype_bytes(node->dtype) == 2 ? 4 : 15;
   switch (node->kind) {
     case JIT_OP:
       return op_cost(node) * (hr_dtype_bytes(hr_dtype_real(node->dtype)) == 8 ? 2 : 1) + narrow;

@@ -169,7 +169,7 @@ static const jit_expr_t *start_of(jit_graph_t *graph, const hlo_instr_t *instr, 
   if (start->kind != JIT_CONSTANT)
     return jit_expr_start(&graph->exprs, start, start->vars, 0, most);
   int64_t value = integer_at(start->dtype, start->bytes);
-  return jit_expr_constant(&graph->exprs, value < 0 ? 0 : value > most ? most : value);
+  return jit_expr_constant(&graph->exprs, hr_min(hr_max(value, 0), most));
 }
 
 static jit_node_t *dynamic_slice_at(jit_graph_t *graph, const hlo_instr_t *instr,
@@ -236,7 +236,7 @@ static const jit_expr_t *gather_start(jit_graph_t *graph, const hlo_instr_t *ins
   if (start->kind != JIT_CONSTANT)
     return jit_expr_start(&graph->exprs, start, start->vars, 0, most);
   int64_t value = integer_at(start->dtype, start->bytes);
-  return jit_expr_constant(&graph->exprs, value < 0 ? 0 : value > most ? most : value);
+  return jit_expr_constant(&graph->exprs, hr_min(hr_max(value, 0), most));
 }
 
 static jit_node_t *gather_at(jit_graph_t *graph, const hlo_instr_t *instr,

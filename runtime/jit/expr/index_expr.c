@@ -70,7 +70,10 @@ static jit_expr_t *intern_expr(jit_exprs_t *exprs, int64_t constant, int count,
     keep_failure(exprs, st);
     return &error_expr;
   }
-  expr->constant = constant, expr->count = count, expr->hash = hash, expr->next = *slot;
+  expr->constant = constant;
+  expr->count = count;
+  expr->hash = hash;
+  expr->next = *slot;
   if (count) memcpy(expr->terms, terms, term_bytes);
   set_range(exprs, expr);
   return *slot = expr;
@@ -82,7 +85,8 @@ static hr_status_t grow_symbols(jit_exprs_t *exprs) {
   HR_TRY(HR_NEW_ARRAY(exprs->arena, capacity, &grown));
   if (exprs->symbol_count)
     memcpy(grown, exprs->symbols, (size_t)exprs->symbol_count * sizeof *grown);
-  exprs->symbols = grown, exprs->symbol_capacity = capacity;
+  exprs->symbols = grown;
+  exprs->symbol_capacity = capacity;
   return NULL;
 }
 
@@ -248,7 +252,8 @@ static void split_divisible(jit_exprs_t *exprs, const jit_expr_t *a, int64_t div
 static int64_t gcd(int64_t a, int64_t b) {
   while (b) {
     int64_t rest = a % b;
-    a = b, b = rest;
+    a = b;
+    b = rest;
   }
   return a < 0 ? -a : a;
 }
@@ -265,7 +270,9 @@ static bool split_small_terms(jit_exprs_t *exprs, const jit_expr_t *a, int64_t d
     jit_expr_t *upper, *lower;
     split_divisible(exprs, a, g, &upper, &lower);
     if (lower->low < 0 || lower->high >= g || !upper->count) continue;
-    best = g, *out_upper = upper, *out_lower = lower;
+    best = g;
+    *out_upper = upper;
+    *out_lower = lower;
   }
   *out_g = best;
   return best > 1;
@@ -275,7 +282,8 @@ static void request_split(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divis
   if (exprs->split_var >= 0 || a->count != 1 || a->constant || a->terms[0].factor != 1) return;
   const jit_symbol_t *symbol = &exprs->symbols[a->terms[0].symbol];
   if (symbol->kind != JIT_SYMBOL_LOOP || symbol->low || (symbol->high + 1) % divisor) return;
-  exprs->split_var = symbol->index, exprs->split_size = divisor;
+  exprs->split_var = symbol->index;
+  exprs->split_size = divisor;
 }
 
 static jit_expr_t *build_quotient(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor) {

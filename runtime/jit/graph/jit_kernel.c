@@ -237,7 +237,8 @@ static hr_status_t plan_form(jit_kernel_t *kernel) {
   st = jit_columns_plan(kernel);
   if (hr_status_code(st) != HR_UNSUPPORTED || space->reduced) return st;
   hr_status_release(st);
-  kernel->has_rows = true, kernel->loops.nest.rank = kernel->loops.within.rank = 0;
+  kernel->has_rows = true;
+  kernel->loops.nest.rank = kernel->loops.within.rank = 0;
   return jit_rows_plan(kernel);
 }
 
@@ -245,7 +246,9 @@ hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target,
                             const hlo_computation_t *body, const fusion_form_t *form, int part,
                             const jit_buffer_list_t *buffers, jit_kernel_t *kernel) {
   hr_arena_init(&kernel->arena);
-  kernel->target = target, kernel->body = body, kernel->form = *form;
+  kernel->target = target;
+  kernel->body = body;
+  kernel->form = *form;
   hr_status_t st = collect_roots(kernel, part);
   if (!st) st = plan_form(kernel);
   if (!st && kernel->schedule.producer_grid.rows) st = jit_kernel_find_dependence(kernel);

@@ -358,7 +358,8 @@ hr_status_t jit_columns_write(jit_kernel_t *kernel, jit_code_t *code) {
     jit_kernel_phase_name(kernel, phase, name);
     HR_TRY(jit_emit_begin(&emit, code, kernel->graph, name, kernel->arrays.count,
                           kernel->root_count + 1));
-    emit.provider.get = provide_value, emit.provider.context = &columns;
+    emit.provider.get = provide_value;
+    emit.provider.context = &columns;
     emit_phase(&emit, &columns, phase);
     jit_emit_end(&emit);
   }

@@ -94,7 +94,8 @@ int64_t jit_inner_reads_disjoint(const jit_kernel_t *kernel) {
 
 static void add_part(jit_parts_t *inner, int64_t from, int64_t to) {
   if (from >= to || inner->count == JIT_MAX_PARTS) return;
-  inner->from[inner->count] = from, inner->to[inner->count++] = to;
+  inner->from[inner->count] = from;
+  inner->to[inner->count++] = to;
 }
 
 /* The first value of a variable at which an index is at least `bound`; its size: none. */
@@ -197,7 +198,10 @@ void jit_outer_parts(jit_kernel_t *kernel) {
   for (int var = 0; var < inner && !kernel->loops.parts.count; var++) {
     find_parts(kernel, var, &parts);
     bool is_large = nodes_of_parts(kernel, var, &parts) * kernel->loops.vectors > MOST_NODES_AROUND;
-    if (parts.count > 1 && parts.to[parts.count - 1] == kernel->loops.nest.sizes[var] && !is_large)
-      kernel->loops.part_var = var, kernel->loops.parts = parts;
+    if (parts.count > 1 && parts.to[parts.count - 1] == kernel->loops.nest.sizes[var] &&
+        !is_large) {
+      kernel->loops.part_var = var;
+      kernel->loops.parts = parts;
+    }
   }
 }

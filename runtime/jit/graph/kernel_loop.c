@@ -387,7 +387,9 @@ static void emit_block(jit_emit_t *emit, jit_kernel_t *kernel, const jit_parts_t
       jit_intrinsic(emit->code, KIR_SMIN, kir_type_of(end), (kir_value_t *[]){end, all}, 2);
   how->count = size % kernel->loops.block ? -1 : kernel->loops.block;
   for (int p = 0; p < inner->count; p++) {
-    how->from = inner->from[p], how->to = inner->to[p], how->is_whole = p + 1 < inner->count;
+    how->from = inner->from[p];
+    how->to = inner->to[p];
+    how->is_whole = p + 1 < inner->count;
     if (inner->count == 1)
       jit_loop_lanes(emit, how, from, to);
     else
@@ -409,7 +411,9 @@ static void emit_innermost(jit_emit_t *emit, jit_kernel_t *kernel, kir_value_t *
     return;
   }
   for (int p = 0; p < inner->count; p++) {
-    how.from = inner->from[p], how.to = inner->to[p], how.count = how.to - how.from;
+    how.from = inner->from[p];
+    how.to = inner->to[p];
+    how.count = how.to - how.from;
     jit_loop_lanes(emit, &how, jit_emit_i64(emit, how.from), jit_emit_i64(emit, how.to));
   }
 }
@@ -432,7 +436,8 @@ static void emit_peeled(jit_emit_t *emit, jit_kernel_t *kernel, kir_value_t *con
         kir_icmp(b, KIR_ICMP_SLT, value, jit_emit_i64(emit, kernel->loops.parts.to[p]));
     jit_if_begin(emit, kir_and(b, above, below), &taken);
     emit->levels[emit->level].epoch = ++emit->last_epoch;
-    emit->part.var = var, emit->part.from = kernel->loops.parts.from[p],
+    emit->part.var = var;
+    emit->part.from = kernel->loops.parts.from[p];
     emit->part.to = kernel->loops.parts.to[p];
     emit_loops_from(emit, kernel, var + 1, fixed, block);
     emit->part.from = emit->part.to = 0;
@@ -515,7 +520,7 @@ hr_status_t jit_loop_write(jit_kernel_t *kernel, jit_code_t *code) {
   if (kernel->loops.nest.rank) jit_inner_parts(kernel);
   HR_TRY(
       jit_emit_begin(&emit, code, kernel->graph, name, kernel->arrays.count, kernel->root_count));
-  emit.provider.get = kernel->loops.has_tiles ? jit_tile_given : jit_band_given,
+  emit.provider.get = kernel->loops.has_tiles ? jit_tile_given : jit_band_given;
   emit.provider.context = kernel;
   if (kernel->loops.nest.rank) {
     emit_units(&emit, kernel);

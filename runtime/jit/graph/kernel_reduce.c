@@ -56,7 +56,8 @@ static void make_indices(jit_kernel_t *kernel) {
     *part = jit_expr_add(exprs, *part, jit_expr_scale(exprs, index, *part_stride));
     *part_stride *= space->sizes[d];
   }
-  reduce->outer_count = outer_stride, reduce->within_count = within_stride;
+  reduce->outer_count = outer_stride;
+  reduce->within_count = within_stride;
   graph->outer = reduce->outer;
 }
 
@@ -97,7 +98,8 @@ static hr_status_t build_reduction(jit_kernel_t *kernel, const hlo_instr_t *inst
   for (int k = 0; k < count; k++)
     if (reduction->inputs[k]->reduce.pass > reduction->pass)
       reduction->pass = reduction->inputs[k]->reduce.pass;
-  reduce->reduction_count++, reduce->leaf_count += count;
+  reduce->reduction_count++;
+  reduce->leaf_count += count;
   if (reduction->pass >= reduce->pass_count) reduce->pass_count = reduction->pass + 1;
   return NULL;
 }

@@ -477,7 +477,8 @@ hr_status_t jit_rows_write(jit_kernel_t *kernel, jit_code_t *code) {
     jit_kernel_phase_name(kernel, phase, name);
     HR_TRY(jit_emit_begin(&emit, code, kernel->graph, name, kernel->arrays.count,
                           kernel->root_count + 1));
-    emit.provider.get = provide_value, emit.provider.context = &rows;
+    emit.provider.get = provide_value;
+    emit.provider.context = &rows;
     clear_values(rows.reduce);
     if (!rows.is_split && kernel->reduce->group > 1)
       emit_groups(&rows, &emit);

@@ -71,7 +71,8 @@ static void find_prefetch_distance(jit_kernel_t *kernel) {
     if (distance < MIN_PREFETCH || distance > MAX_PREFETCH ||
         !jit_kernel_is_from_memory(kernel, node))
       continue;
-    node->prefetch.distance = distance, node->prefetch.pass = node->reduce.end_pass - 1;
+    node->prefetch.distance = distance;
+    node->prefetch.pass = node->reduce.end_pass - 1;
   }
 }
 

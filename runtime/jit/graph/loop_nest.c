@@ -131,7 +131,9 @@ bool jit_nest_tile(jit_nest_t *nest, const jit_graph_t *graph, int lanes) {
   if (outer < 0 || nest->rank + 3 > JIT_MAX_LOOPS / 2) return false;
   int64_t rows = old.sizes[outer], columns = old.sizes[inner];
   if (rows % lanes || columns % lanes) return false;
-  int64_t group = rows % (4 * lanes) == 0 ? 4 : rows % (2 * lanes) == 0 ? 2 : 1;
+  int64_t group = 1;
+  if (rows % (2 * lanes) == 0) group = 2;
+  if (rows % (4 * lanes) == 0) group = 4;
   nest->rank = 0;
   for (int v = 0; v < inner; v++)
     if (v != outer) set_loop(nest, old.sizes[v], old.strides[v]);

@@ -46,7 +46,8 @@ static bool is_candidate(const flat_plan_t *flat, int loop) {
     const flat_step_t *step = &flat->steps[s];
     if (step->kind == FLAT_REFERENCE) return false;
     if (step->kind != FLAT_NATIVE || !can_inline(step)) continue;
-    written++, nodes += plan_node_count(step->plan);
+    written++;
+    nodes += plan_node_count(step->plan);
   }
   return written && nodes <= REGION_NODES && flat->steps[loop].end - loop <= REGION_STEPS;
 }
@@ -222,7 +223,9 @@ static hr_status_t new_region(jit_t *jit, const flat_plan_t *flat, int step,
   HR_TRY(HR_NEW(&kernel->arena, &kernel->region));
   *kernel->region = (jit_region_t){
       .flat = flat, .step = step, .end = flat->steps[step].end, .loop = flat->steps[step]};
-  kernel->target = jit_target_host(), kernel->state.uses = 1, kernel->schedule.phase_count = 1;
+  kernel->target = jit_target_host();
+  kernel->state.uses = 1;
+  kernel->schedule.phase_count = 1;
   HR_TRY(analyse_loop(kernel->region, &kernel->arena));
   HR_TRY(make_region_key(kernel->region, &jit->arena, &kernel->key));
   add_inlined_writers(kernel->region, kernel);
@@ -244,9 +247,12 @@ static hr_status_t replace_step(flat_plan_t *flat, int s, const jit_kernel_t *ke
                        (size_t)region->literal_count * sizeof(void *), &literals));
   for (int b = 0; b < region->buffer_count; b++) in[b].buffer = region->buffers[b].buffer;
   *plan = (region_plan_t){kernel, region->buffer_count, region->literal_count, literals};
-  step->kind = FLAT_NATIVE, step->native = &jit_region_native, step->plan = plan,
+  step->kind = FLAT_NATIVE;
+  step->native = &jit_region_native;
+  step->plan = plan;
   step->trip_count = -1;
-  step->in = in, step->in_count = region->buffer_count;
+  step->in = in;
+  step->in_count = region->buffer_count;
   return NULL;
 }
 

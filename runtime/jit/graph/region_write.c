@@ -225,8 +225,11 @@ static void fill_lists(writer_t *w, const flat_step_t *step, const jit_call_t *c
 static void use_full_vectors(jit_kernel_t *kernel) {
   int lanes = region_lanes_of(kernel);
   if (!lanes) return;
-  kernel->loops.lanes = lanes, kernel->loops.vectors = 1, kernel->loops.block = 0,
-  kernel->loops.unit_rank = 0, kernel->schedule.phases[0].units = 1;
+  kernel->loops.lanes = lanes;
+  kernel->loops.vectors = 1;
+  kernel->loops.block = 0;
+  kernel->loops.unit_rank = 0;
+  kernel->schedule.phases[0].units = 1;
 }
 
 static hr_status_t emit_kernel_call(writer_t *w, const flat_step_t *step, const jit_call_t *call) {
@@ -252,9 +255,10 @@ static hr_status_t emit_kernel_call(writer_t *w, const flat_step_t *step, const 
   w->code->function_part = &slot_address;
   hr_status_t st = jit_kernel_write(kernel, w->code);
   w->code->function_part = NULL;
-  kernel->loops.lanes = as_it_was.loops.lanes, kernel->loops.vectors = as_it_was.loops.vectors,
+  kernel->loops.lanes = as_it_was.loops.lanes;
+  kernel->loops.vectors = as_it_was.loops.vectors;
   kernel->loops.block = as_it_was.loops.block;
-  kernel->loops.unit_rank = as_it_was.loops.unit_rank,
+  kernel->loops.unit_rank = as_it_was.loops.unit_rank;
   kernel->schedule.phases[0] = as_it_was.schedule.phases[0];
   w->nowhere = slot_address.nowhere;
   set_block(w, slot_address.block);
@@ -454,7 +458,8 @@ static void open_function(writer_t *w) {
   jit_kernel_phase_name(w->kernel, 0, name);
   w->function = kir_add_function(w->code->module, name, type);
   kir_add_attributes(w->function, KIR_NOUNWIND);
-  w->table = kir_param(w->function, 0), w->status = kir_param(w->function, 2);
+  w->table = kir_param(w->function, 0);
+  w->status = kir_param(w->function, 2);
   w->run_step_type = kir_function_type(w->pointer, (kir_type_t *[]){w->pointer, w->i32, w->i64}, 3);
   set_block(w, w->entry = new_block(w));
   w->run = entry_of_list(w, kir_param(w->function, 1), 0);

@@ -185,7 +185,10 @@ static unsigned common_lanes(const split_t *s, const kir_value_t *instr, unsigne
   unsigned at_once = 1024;
   for (int k = -1; k < instr->arg_count; k++) {
     const kir_type_t *type = k < 0 ? instr->type : instr->args[k]->type;
-    if (is_vector(type)) at_once = min(at_once, legal_lanes(type)), *out_lanes = type->lanes;
+    if (is_vector(type)) {
+      at_once = min(at_once, legal_lanes(type));
+      *out_lanes = type->lanes;
+    }
     parts_t parts = k < 0 ? (parts_t){0} : value_parts(s, instr->args[k]);
     if (kir_is_i1(type) && parts.of) at_once = min(at_once, parts.lanes);
   }
@@ -280,7 +283,10 @@ static unsigned source_of(split_t *s, sources_t *sources, const kir_value_t *ins
   unsigned each = instr->args[0]->type->lanes, arg = lane >= each, at = (unsigned)lane - arg * each;
   unsigned key = arg * each + at / sources->lanes, i = 0;
   while (i < sources->count && sources->keys[i] != key) i++;
-  if (i == SOURCES_MAX) s->code->unsupported = "such an order", i = 0;
+  if (i == SOURCES_MAX) {
+    s->code->unsupported = "such an order";
+    i = 0;
+  }
   if (i == sources->count) {
     sources->keys[i] = key;
     sources->values[i] =

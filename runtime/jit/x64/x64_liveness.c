@@ -97,7 +97,8 @@ static void find_intervals_in(x64_code_t *code, live_sets_t *live, kir_block_t *
     int written = instr->op == KIR_PHI ? code->ranges[block->index].from : access.position + 1;
     if (kir_has_result(instr)) {
       live_interval_t *interval = x64_interval(code, instr);
-      interval->value = instr, interval->kind = x64_class_of(instr->type),
+      interval->value = instr;
+      interval->kind = x64_class_of(instr->type);
       interval->weight += access.weight;
       extend(interval, written);
     }
@@ -131,8 +132,9 @@ static hr_status_t create_intervals(x64_code_t *code) {
         (live_interval_t){.from = INT32_MAX, .to = -1, .reg = X86_NONE, .hint = X86_NONE};
   for (int k = 0; k < code->function->param_count; k++) {
     live_interval_t *interval = &code->intervals[k];
-    interval->value = &code->function->params[k],
-    interval->kind = x64_class_of(interval->value->type), interval->from = interval->to = 0;
+    interval->value = &code->function->params[k];
+    interval->kind = x64_class_of(interval->value->type);
+    interval->from = interval->to = 0;
   }
   return NULL;
 }

@@ -210,8 +210,10 @@ void x64_load_constant(x64_code_t *code, kir_value_t *value, int to) {
       .opcode = load_opcode, .width = x64_vector_length(code, type), .to = to, .from = X86_NONE};
   if (is_one && type->bits < 32) x64_unsupported(code, "narrow constants");
   if (is_one) how.opcode = scalars[is_wide];
-  if (from.broadcast)
-    how.opcode = splats[is_wide], how.width = is_wide && !how.width ? 1 : how.width;
+  if (from.broadcast) {
+    how.opcode = splats[is_wide];
+    how.width = is_wide && !how.width ? 1 : how.width;
+  }
   from.broadcast = 0; /* the instruction does nothing else */
   x86_vector_memory(&code->x, how, from);
 }
