@@ -1,3 +1,10 @@
+/* Compilation of modules to objects, in parallel on the workers.
+ *
+ * Each module is built and compiled by one worker in contexts of its own, so that nothing is
+ * shared but the queue of indices. The x86-64 back end goes first; a module that it has no code
+ * for is built again for LLVM, with a target that keeps LLVM's operations. Text of LLVM's IR is
+ * asked for only by --dump, which therefore compiles everything by LLVM. A failure does not stop
+ * the others; the one of the lowest index is reported, so that messages do not depend on timing. */
 #include "jit/compile_pool.h"
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* Modules to objects, side by side on the workers, each in a context of its own. */
+/* Compilation of modules to objects, in parallel on the workers. */
 #ifndef JIT_COMPILE_POOL_H
 #define JIT_COMPILE_POOL_H
 

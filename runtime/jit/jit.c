@@ -1,3 +1,10 @@
+/* The compiler of generated code: requests, division into modules, cache, compilation, loading.
+ *
+ * jit_request returns the kernel of a key, planning it when it is new. jit_finish divides the
+ * pending kernels into modules of similar work, enough for every worker to have a few, looks each
+ * module up in the object cache by the concatenation of its kernels' keys, compiles what is
+ * missing, stores it, and links all objects into the process. Kernels that only regions contain
+ * get no function of their own. */
 #include "jit/jit.h"
 
 #include <stdio.h>
@@ -24,14 +31,14 @@ hr_status_t jit_create(const jit_options_t *options, jit_t **out_jit) {
   return NULL;
 }
 
-static void forget_pending(jit_t *jit) {
+static void clear_pending(jit_t *jit) {
   for (size_t i = 0; i < jit->pending.count; i++) hr_arena_deinit(&jit->pending.data[i]->arena);
   jit->pending.count = 0;
 }
 
 void jit_destroy(jit_t *jit) {
   if (!jit) return;
-  forget_pending(jit);
+  clear_pending(jit);
   for (size_t i = 0; i < jit->objects.count; i++) jit_object_unload(jit->objects.data[i]);
   HR_VEC_FREE(&jit->pending);
   HR_VEC_FREE(&jit->objects);
@@ -44,10 +51,10 @@ jit_counts_t jit_counts(const jit_t *jit) { return jit->counts; }
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-static hr_status_t new_kernel(jit_t *jit, jit_key_t key, const hlo_computation_t *body,
-                              const fusion_form_t *form, int part,
-                              const op_native_grid_t *producer_grid,
-                              const jit_buffer_list_t *buffers, jit_kernel_t **out_kernel) {
+static hr_status_t create_kernel(jit_t *jit, jit_key_t key, const hlo_computation_t *body,
+                                 const fusion_form_t *form, int part,
+                                 const op_native_grid_t *producer_grid,
+                                 const jit_buffer_list_t *buffers, jit_kernel_t **out_kernel) {
   jit_kernel_t *kernel;
   HR_TRY(HR_NEW(&jit->arena, &kernel));
   HR_TRY(HR_VEC_RESERVE(&jit->pending, jit->pending.count + 1));
@@ -75,7 +82,7 @@ hr_status_t jit_request(jit_t *jit, hr_arena_t *arena, const hlo_computation_t *
   if (*out_kernel && !(*out_kernel)->state.is_dropped)
     hr_arena_rewind(&jit->arena, before);
   else
-    HR_TRY(new_kernel(jit, key, body, form, part, producer_grid, out_buffers, out_kernel));
+    HR_TRY(create_kernel(jit, key, body, form, part, producer_grid, out_buffers, out_kernel));
   (*out_kernel)->state.uses++;
   return NULL;
 }
@@ -94,12 +101,12 @@ typedef struct build {
   int missing_count, *missing; /* modules that the cache lacks */
 } build_t;
 
-static double work_of(const jit_kernel_t *kernel) { return kernel->state.node_work + 20; }
+static double kernel_work(const jit_kernel_t *kernel) { return kernel->state.node_work + 20; }
 
 /* A module's worth of work, so that every worker has a few. */
 static double module_work(const build_t *build) {
   double work = 0;
-  for (int i = 0; i < build->kernel_count; i++) work += work_of(build->kernels[i]);
+  for (int i = 0; i < build->kernel_count; i++) work += kernel_work(build->kernels[i]);
   work /= 2 * hr_workers_count(build->jit->options.workers);
   return work < MODULE_WORK_LEAST  ? MODULE_WORK_LEAST
          : work > MODULE_WORK_MOST ? MODULE_WORK_MOST
@@ -110,8 +117,11 @@ static hr_status_t divide_modules(build_t *build, hr_arena_t *arena) {
   double work = 0, most = module_work(build);
   HR_TRY(HR_NEW_ARRAY(arena, build->kernel_count + 1, &build->first));
   for (int i = 0; i < build->kernel_count; i++) {
-    if (!build->module_count || work >= most) build->first[build->module_count++] = i, work = 0;
-    work += work_of(build->kernels[i]);
+    if (!build->module_count || work >= most) {
+      build->first[build->module_count++] = i;
+      work = 0;
+    }
+    work += kernel_work(build->kernels[i]);
   }
   build->first[build->module_count] = build->kernel_count;
   HR_TRY(HR_NEW_ARRAY(arena, build->module_count, &build->keys));
@@ -120,7 +130,7 @@ static hr_status_t divide_modules(build_t *build, hr_arena_t *arena) {
 }
 
 /* A module is known by its kernels in their order, which are named by their places in it. */
-static hr_status_t name_module(build_t *build, hr_arena_t *arena, int m) {
+static hr_status_t make_module_key(build_t *build, hr_arena_t *arena, int m) {
   jit_key_state_t state;
   jit_key_start(&state, jit_target_host()->host);
   for (int i = build->first[m]; i < build->first[m + 1]; i++) {
@@ -132,7 +142,7 @@ static hr_status_t name_module(build_t *build, hr_arena_t *arena, int m) {
 }
 
 static hr_status_t find_cached(build_t *build, hr_arena_t *arena) {
-  for (int m = 0; m < build->module_count; m++) HR_TRY(name_module(build, arena, m));
+  for (int m = 0; m < build->module_count; m++) HR_TRY(make_module_key(build, arena, m));
   HR_TRY(
       jit_cache_find(build->jit->options.cache, build->keys, build->module_count, build->objects));
   for (int m = 0; m < build->module_count; m++)
@@ -212,7 +222,7 @@ static hr_status_t load_module(build_t *build, int m) {
   return NULL;
 }
 
-static hr_status_t choose_kernels(build_t *build, hr_arena_t *arena) {
+static hr_status_t collect_used_kernels(build_t *build, hr_arena_t *arena) {
   const jit_t *jit = build->jit;
   HR_TRY(HR_NEW_ARRAY(arena, jit->pending.count + 1, &build->kernels));
   for (size_t i = 0; i < jit->pending.count; i++) {
@@ -223,8 +233,8 @@ static hr_status_t choose_kernels(build_t *build, hr_arena_t *arena) {
   return NULL;
 }
 
-static hr_status_t make_code(build_t *build, hr_arena_t *arena) {
-  HR_TRY(choose_kernels(build, arena));
+static hr_status_t build_code(build_t *build, hr_arena_t *arena) {
+  HR_TRY(collect_used_kernels(build, arena));
   HR_TRY(divide_modules(build, arena));
   hr_status_t st = find_cached(build, arena);
   if (!st) st = compile_missing(build, arena);
@@ -240,11 +250,11 @@ hr_status_t jit_finish(jit_t *jit) {
   double start_s = hr_clock_s();
   if (!jit->pending.count) return NULL;
   hr_arena_init(&arena);
-  hr_status_t st = make_code(&build, &arena);
+  hr_status_t st = build_code(&build, &arena);
   for (int m = 0; build.objects && m < build.module_count; m++) hr_buffer_release(build.objects[m]);
   jit->counts.kernels += build.kernel_count;
   jit->counts.modules += build.module_count;
-  forget_pending(jit);
+  clear_pending(jit);
   hr_arena_deinit(&arena);
   jit->counts.compile_ms += 1e3 * (hr_clock_s() - start_s);
   return hr_status_note(st, "while generating code");

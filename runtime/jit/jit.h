@@ -1,5 +1,5 @@
-/* Generated code for fusions, and for single instructions that op_can_codegen: asked for while a
- * plan is made, written, compiled and loaded together by jit_finish.
+/* Generated code for fusions, and for single instructions that op_can_codegen: requested while a
+ * plan is made; emitted, compiled and loaded together by jit_finish.
  *
  *   jit_t *jit;
  *   jit_create(&options, &jit);
@@ -21,31 +21,32 @@ struct flat_plan;
 typedef struct jit jit_t;
 
 typedef struct jit_options {
-  hr_workers_t *workers; /* compile side by side; NULL: the caller alone */
+  hr_workers_t *workers; /* compile in parallel; NULL: the calling thread only */
   jit_cache_t *cache;    /* NULL: none; must outlive jit_finish */
   const char *dump_to;   /* folder for the modules' IR; NULL: not written */
 } jit_options_t;
 
 hr_status_t jit_create(const jit_options_t *options, jit_t **out_jit);
-/* Unloads the code: no plan of it may run any more. Accepts NULL. */
+/* Unloads the code: no plan may run afterwards. Accepts NULL. */
 void jit_destroy(jit_t *jit);
 
-/* The kernel for instructions; op_native_target_t.emitter is the jit_t. Declines what has no code.
- * Plans run only after jit_finish, and while the jit lives. */
+/* Native kernel of generated code; op_native_target_t.emitter is the jit_t. Declines instructions
+ * without code. Plans run only between jit_finish and jit_destroy. */
 extern const op_native_t jit_native;
-/* A number that plans of jit_native of the same kernels share. */
+/* Hash of the kernels of a plan of jit_native. */
 uint64_t jit_plan_hash(const void *plan);
-/* The kernel of loops that jit_find_regions found. */
+/* Native kernel of the regions that jit_find_regions found. */
 extern const op_native_t jit_region_native;
 static inline bool jit_is_generated(const op_native_t *native) {
   return native == &jit_native || native == &jit_region_native;
 }
-/* Loops of the plan whose bodies have small kernels become one function each, step by step; before
- * jit_finish. The plan must live as long as the code. Errors: NO_MEMORY. */
+/* Replaces while loops with small kernels by regions, one function each. Must precede jit_finish;
+ * the plan must outlive the code. Errors: NO_MEMORY. */
 hr_status_t jit_find_regions(jit_t *jit, struct flat_plan *flat);
 
-/* Makes the code of all kernels that were asked for since the last call. LLVM is opened only if the
- * cache lacks some. Errors: NO_MEMORY; INTERNAL; UNAVAILABLE if there is no LLVM. */
+/* Compiles and loads all kernels requested since the last call. LLVM is opened only for modules
+ * that neither the cache nor jit/x64 provides. Errors: NO_MEMORY; INTERNAL; UNAVAILABLE if LLVM is
+ * needed and not installed. */
 hr_status_t jit_finish(jit_t *jit);
 
 typedef struct jit_counts {

@@ -34,16 +34,21 @@ hr_status_t jit_body_of(hr_arena_t *arena, const hlo_instr_t *instr,
   for (int k = 0; k < count; k++) {
     HR_TRY(add_parameter(arena, body, instr->operands[k], k, &instrs[k]));
     if (is_scalar_constant(instr->operands[k])) instrs[k] = *instr->operands[k];
-    instrs[k].id = (uint32_t)k, instrs[k].operand_count = 0, instrs[k].parent = body;
+    instrs[k].id = (uint32_t)k;
+    instrs[k].operand_count = 0;
+    instrs[k].parent = body;
     operands[k] = &instrs[k];
   }
   instrs[count] = *instr;
-  instrs[count].id = (uint32_t)count, instrs[count].operands = operands,
+  instrs[count].id = (uint32_t)count;
+  instrs[count].operands = operands;
   instrs[count].parent = body;
   *body = (hlo_computation_t){
       .name = instr->name, .module = instr->parent->module, .root = &instrs[count]};
-  body->instrs.data = list, body->instrs.count = (size_t)count + 1;
-  body->params.data = list, body->params.count = (size_t)count;
+  body->instrs.data = list;
+  body->instrs.count = (size_t)count + 1;
+  body->params.data = list;
+  body->params.count = (size_t)count;
   *out_body = body;
   return NULL;
 }

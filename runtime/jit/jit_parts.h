@@ -11,24 +11,24 @@
 struct jit {
   jit_options_t options;
   hr_arena_t arena; /* kernels */
-  hr_map_t kernels; /* by their keys */
+  hr_map_t kernels; /* jit_kernel_t, by key */
   HR_VEC(jit_kernel_t *) pending;
   HR_VEC(jit_object_t *) objects;
   jit_counts_t counts;
 };
 
-/* One part of an instruction: a kernel on some of its arrays. */
+/* A call of a kernel for one part of an instruction. */
 typedef struct jit_call {
   jit_kernel_t *kernel;
-  int *in; /* leaves of the operands; -1: */
+  int *in; /* operand leaf of each array; -1: literals[k] */
   const void **literals;
-  int *out;                     /* leaves of the result */
-  size_t pointers_at;           /* in scratch: in, out, shared scratch */
-  size_t shared_at, private_at; /* in scratch: of all workers, of each */
-  int64_t first_unit;           /* among those of all calls */
+  int *out;                     /* result leaf of each root */
+  size_t pointers_at;           /* offset in scratch of the address list: in, out, shared scratch */
+  size_t shared_at, private_at; /* offsets in scratch: shared by all workers, private of each */
+  int64_t first_unit;           /* number of the first unit among the units of all calls */
 } jit_call_t;
 
-/* An update that is not in place begins as a copy. */
+/* Copy of an operand that an update (dynamic-update-slice) does not overwrite in place. */
 typedef struct jit_copy {
   int in, out;
   size_t bytes;
@@ -36,7 +36,7 @@ typedef struct jit_copy {
 
 extern const op_native_consumer_t jit_consumer; /* of plans of jit_native */
 
-#define JIT_SERIAL_NS 20000.0 /* less than this stays on the caller */
+#define JIT_SERIAL_NS 20000.0 /* estimated work below which a step runs on the calling thread */
 
 /* A plan of jit_native. */
 typedef struct jit_plan {
@@ -44,18 +44,19 @@ typedef struct jit_plan {
   jit_call_t *calls;
   jit_copy_t *copies;
   bool is_flat;   /* all kernels have one phase: their units are one loop */
-  bool is_direct; /* one small kernel, which takes the step's arrays as they come */
+  bool is_direct; /* one small kernel whose arrays are those of the step, in order */
   int64_t unit_count;
   double ns;
-  op_native_grid_t grid; /* of a plan that comes behind another step; else rows 0 */
+  op_native_grid_t grid; /* grid of the producer, for a consumer plan (tile fusion); else rows 0 */
 } jit_plan_t;
 
-/* The kernel of a part: one that was asked for before, or a new one. `producer_grid`: NULL, or the
- * grid by which it is to be done. *out_buffers: the part's arrays. */
+/* Kernel of a part, shared with earlier requests of the same key.
+ * producer_grid: tiles that units must be, or NULL. *out_buffers: arrays of the part.
+ * Owner: the jit_t. Errors: NO_MEMORY; no code: state.is_declined. */
 hr_status_t jit_request(jit_t *jit, hr_arena_t *arena, const hlo_computation_t *body,
                         const fusion_form_t *form, int part, const op_native_grid_t *producer_grid,
                         jit_kernel_t **out_kernel, jit_buffer_list_t *out_buffers);
-/* An instruction that is no fusion, as the body of one. Scalar constants come with it. */
+/* A fusion body that consists of a single instruction and its scalar constant operands. */
 hr_status_t jit_body_of(hr_arena_t *arena, const hlo_instr_t *instr,
                         const hlo_computation_t **out_body);
 

@@ -1,4 +1,13 @@
-/* Plans of instructions that have kernels, and their running. */
+/* Plans of instructions that have kernels, and their execution.
+ *
+ * An instruction is divided into parts (fusion_form.h), each a call of one kernel. Phases of a
+ * call run one after the other, units of a phase in parallel. Where every kernel has one phase,
+ * the units of all calls form one parallel loop (is_flat); a single small kernel is called
+ * directly with the step's own arrays (is_direct). Work below JIT_SERIAL_NS stays on the calling
+ * thread.
+ *
+ * As a consumer (tile fusion), a plan runs per tile of its producer's result: prepare_consumer
+ * asks for a kernel whose units are the tiles. */
 #include <string.h>
 
 #include "jit/jit_parts.h"
@@ -8,7 +17,7 @@
 
 /* --- planning --------------------------------------------------------------------------------- */
 
-static size_t rounded(size_t bytes) {
+static size_t align_bytes(size_t bytes) {
   return (bytes + HR_ALIGNMENT - 1) / HR_ALIGNMENT * HR_ALIGNMENT;
 }
 
@@ -36,11 +45,11 @@ static void assign_scratch_offsets(jit_plan_t *plan, jit_call_t *call, size_t *s
   const jit_kernel_t *kernel = call->kernel;
   call->pointers_at = *scratch_bytes;
   *scratch_bytes +=
-      rounded((size_t)(kernel->arrays.count + kernel->root_count + 1) * sizeof(void *));
+      align_bytes((size_t)(kernel->arrays.count + kernel->root_count + 1) * sizeof(void *));
   call->shared_at = *scratch_bytes;
-  *scratch_bytes += rounded(kernel->schedule.scratch_bytes);
+  *scratch_bytes += align_bytes(kernel->schedule.scratch_bytes);
   call->private_at = *scratch_bytes;
-  *scratch_bytes += rounded(kernel->schedule.worker_bytes) * (size_t)plan->workers;
+  *scratch_bytes += align_bytes(kernel->schedule.worker_bytes) * (size_t)plan->workers;
   call->first_unit = plan->unit_count;
   plan->unit_count += kernel->schedule.phases[0].units;
   plan->is_flat = plan->is_flat && kernel->schedule.phase_count == 1;
@@ -121,7 +130,7 @@ static hr_status_t plan_calls(jit_t *jit, hr_arena_t *arena, const hlo_computati
   return NULL;
 }
 
-static double bytes_of(const hlo_shape_t *shape) {
+static double shape_bytes(const hlo_shape_t *shape) {
   double bytes = 0;
   for (int k = 0; k < hlo_shape_leaf_count(shape); k++) {
     const hlo_shape_t *leaf = hlo_shape_leaf(shape, k);
@@ -143,7 +152,8 @@ static hr_status_t plan_body(const op_native_target_t *target, const hlo_instr_t
   if (form.space.kind == FUSION_NONE) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
   HR_TRY(HR_NEW_ARRAY(target->arena, words * hlo_shape_leaf_count(instr->shape) + 1, &reuse));
-  plan->workers = target->workers > 0 ? target->workers : 1, plan->is_flat = true;
+  plan->workers = target->workers > 0 ? target->workers : 1;
+  plan->is_flat = true;
   HR_TRY(plan_calls(target->emitter, target->arena, body, &form, producer_grid, plan,
                     &scratch_bytes, &declined));
   if (declined) return NULL;
@@ -154,14 +164,15 @@ static hr_status_t plan_body(const op_native_target_t *target, const hlo_instr_t
                             .scratch_bytes = scratch_bytes,
                             .reuse = reuse,
                             .reuse_words = words,
-                            .bytes = bytes_of(instr->shape),
+                            .bytes = shape_bytes(instr->shape),
                             .parts.consumer = &jit_consumer};
-  for (int k = 0; k < instr->operand_count; k++) out->bytes += bytes_of(instr->operands[k]->shape);
+  for (int k = 0; k < instr->operand_count; k++)
+    out->bytes += shape_bytes(instr->operands[k]->shape);
   return NULL;
 }
 
-static hr_status_t body_of(hr_arena_t *arena, const hlo_instr_t *instr,
-                           const hlo_computation_t **out_body) {
+static hr_status_t instr_body(hr_arena_t *arena, const hlo_instr_t *instr,
+                              const hlo_computation_t **out_body) {
   if (instr->op != HLO_FUSION) return jit_body_of(arena, instr, out_body);
   *out_body = instr->called[0];
   return NULL;
@@ -171,18 +182,18 @@ static hr_status_t prepare(const op_native_target_t *target, const op_step_t *st
                            op_native_step_t *out) {
   const hlo_computation_t *body;
   if (!target->emitter || !op_can_codegen(step->instr)) return NULL;
-  HR_TRY(body_of(target->arena, step->instr, &body));
+  HR_TRY(instr_body(target->arena, step->instr, &body));
   return plan_body(target, step->instr, body, NULL, out);
 }
 
 /* --- behind another step ---------------------------------------------------------------------- */
 
-static void give_back(const jit_plan_t *plan) {
+static void release_uses(const jit_plan_t *plan) {
   for (int c = 0; c < plan->call_count; c++) plan->calls[c].kernel->state.uses--;
 }
 
 /* How far one call of one phase reads the leaf; ALL: no other plan can be done in parts. */
-static jit_dependence_t reach_of(const jit_plan_t *plan, int leaf) {
+static jit_dependence_t leaf_dependence(const jit_plan_t *plan, int leaf) {
   const jit_call_t *call = &plan->calls[0];
   if (plan->call_count != 1 || !plan->is_flat) return JIT_DEPENDS_ON_ALL;
   for (int k = 0; k < call->kernel->arrays.count; k++)
@@ -195,12 +206,12 @@ static hr_status_t plan_consumer(const op_native_target_t *target, const op_step
                                  const op_native_grid_t *grid, op_native_step_t *out) {
   const hlo_computation_t *body;
   op_native_step_t made = {0};
-  HR_TRY(body_of(target->arena, step->instr, &body));
+  HR_TRY(instr_body(target->arena, step->instr, &body));
   HR_TRY(plan_body(target, step->instr, body, grid, &made));
   if (!made.plan) return NULL;
   jit_plan_t *plan = (jit_plan_t *)made.plan;
-  if (reach_of(plan, leaf) < (grid->unit ? JIT_DEPENDS_ON_ELEMENT : JIT_DEPENDS_ON_ROWS)) {
-    give_back(plan);
+  if (leaf_dependence(plan, leaf) < (grid->unit ? JIT_DEPENDS_ON_ELEMENT : JIT_DEPENDS_ON_ROWS)) {
+    release_uses(plan);
     return NULL;
   }
   plan->grid = *grid;
@@ -218,7 +229,7 @@ static hr_status_t prepare_consumer(const op_native_target_t *target, const op_s
     grid->unit = 0;
     HR_TRY(plan_consumer(target, step, leaf, grid, out));
   }
-  if (out->plan) give_back(before);
+  if (out->plan) release_uses(before);
   return NULL;
 }
 
@@ -243,7 +254,7 @@ static void run_units(const run_t *run, const jit_call_t *call, int phase, int64
   void **pointers = (void **)(run->scratch + call->pointers_at);
   const jit_kernel_t *kernel = call->kernel;
   void *own =
-      run->scratch + call->private_at + rounded(kernel->schedule.worker_bytes) * (size_t)worker;
+      run->scratch + call->private_at + align_bytes(kernel->schedule.worker_bytes) * (size_t)worker;
   kernel->schedule.phases[phase].run(pointers, pointers + kernel->arrays.count, own, begin, end);
 }
 
@@ -273,8 +284,8 @@ static void run_flat(void *context, int64_t begin, int64_t end, int worker) {
   }
 }
 
-static void share_out(const op_native_run_t *env, run_t *run, hr_workers_fn fn, int64_t units,
-                      double ns) {
+static void run_parallel(const op_native_run_t *env, run_t *run, hr_workers_fn fn, int64_t units,
+                         double ns) {
   hr_workers_t *workers = native_workers(env, run->plan->workers);
   if (ns < JIT_SERIAL_NS || units == 1 || hr_workers_count(workers) == 1) {
     fn(run, 0, units, 0);
@@ -289,7 +300,7 @@ static void run_in_sequence(const op_native_run_t *env, run_t *run) {
     const jit_kernel_t *kernel = run->plan->calls[run->call].kernel;
     for (run->phase = 0; run->phase < kernel->schedule.phase_count; run->phase++) {
       const jit_phase_t *phase = &kernel->schedule.phases[run->phase];
-      share_out(env, run, run_phase, phase->units, (double)phase->units * phase->unit_ns);
+      run_parallel(env, run, run_phase, phase->units, (double)phase->units * phase->unit_ns);
     }
   }
 }
@@ -325,18 +336,19 @@ static hr_status_t run(const op_native_run_t *env, const void *opaque, void *con
   set_pointers(plan, env->scratch, in, out);
   copy_updated(plan, in, out);
   if (plan->is_flat)
-    share_out(env, &run, run_flat, plan->unit_count, plan->ns);
+    run_parallel(env, &run, run_flat, plan->unit_count, plan->ns);
   else
     run_in_sequence(env, &run);
   return NULL;
 }
 
-static void begin(const op_native_run_t *env, const void *plan, void *const *in, void *const *out) {
+static void begin_tiles(const op_native_run_t *env, const void *plan, void *const *in,
+                        void *const *out) {
   set_pointers(plan, env->scratch, in, out);
   copy_updated(plan, in, out);
 }
 
-static void run_part(const op_native_run_t *env, const void *opaque, const op_native_part_t *part,
+static void run_tile(const op_native_run_t *env, const void *opaque, const op_native_part_t *part,
                      int worker) {
   const jit_plan_t *plan = opaque;
   const op_native_grid_t *grid = &plan->grid;
@@ -349,6 +361,6 @@ static void run_part(const op_native_run_t *env, const void *opaque, const op_na
   }
 }
 
-const op_native_consumer_t jit_consumer = {prepare_consumer, begin, run_part};
+const op_native_consumer_t jit_consumer = {prepare_consumer, begin_tiles, run_tile};
 
 const op_native_t jit_native = {"generated code", prepare, run};

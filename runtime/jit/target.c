@@ -1,3 +1,9 @@
+/* Features of the host processor, from cpuid, and the text that identifies it in cache keys.
+ *
+ * The text has the cpuid leaves that name the processor and its features, and XCR0, which says
+ * what the operating system saves; LLVM chooses instructions by the same leaves. HLORUN_VECTOR
+ * narrows vectors together with the features that older processors lack, so that tests cover
+ * their code. */
 #include "jit/target.h"
 
 #include <pthread.h>
@@ -66,7 +72,8 @@ static void find_features(jit_target_t *target) {
   bool has_512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                  __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
   target->has_fma = __builtin_cpu_supports("fma");
-  target->vector_bytes = has_512 ? 64 : __builtin_cpu_supports("avx2") && target->has_fma ? 32 : 16;
+  target->vector_bytes = __builtin_cpu_supports("avx2") && target->has_fma ? 32 : 16;
+  if (has_512) target->vector_bytes = 64;
   unsigned a, b, c = 0, d;
   target->has_f16 = __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
   target->divides_slowly = __builtin_cpu_is("intel");

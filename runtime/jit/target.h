@@ -1,4 +1,4 @@
-/* The processor that code is made for: this machine's. */
+/* The processor that code is generated for: the host. */
 #ifndef JIT_TARGET_H
 #define JIT_TARGET_H
 
@@ -6,16 +6,15 @@
 #include <stdint.h>
 
 typedef struct jit_target {
-  int vector_bytes; /* of the widest vectors that pay: 64, 32 or 16 */
-  int vector_count; /* of vector registers: 16 or 32 */
+  int vector_bytes; /* width of vectors: 64, 32 or 16 */
+  int vector_count; /* number of vector registers: 16 or 32 */
   bool has_fma;     /* a * b + c, rounded once, is one instruction */
   bool has_masks;   /* masked loads and stores cost no more than plain ones (AVX-512) */
   bool has_gather;
-  bool divides_slowly; /* a guess of 1 / x made better is quicker than a division (AVX-512 of Intel)
-                        */
+  bool divides_slowly; /* Newton iteration on a reciprocal estimate beats division (AVX-512 of
+                          Intel) */
   bool has_f16;        /* conversions between f16 and f32 */
-  char host[192]; /* processor and features: code made under the same text runs here; for cache keys
-                   */
+  char host[192]; /* processor and features, for cache keys: equal texts run each other's code */
 } jit_target_t;
 
 /* This machine; HLORUN_VECTOR=16|32|64 makes vectors narrower, with the features that go with them.

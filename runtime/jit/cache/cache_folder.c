@@ -1,3 +1,8 @@
+/* The folder of the object cache: where it is, whether it may be trusted, and its trimming.
+ *
+ * Code from the folder is executed, so the folder and every file in it must belong to this user
+ * and be writable by nobody else. Trimming removes the files with the oldest last use until the
+ * sum of their sizes is within the limit, and temporary files that a crashed process left. */
 #include "jit/cache/cache_folder.h"
 
 #include <dirent.h>

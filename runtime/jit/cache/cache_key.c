@@ -1,4 +1,9 @@
-/* Keys of cache entries. */
+/* Keys of cache entries: the host's features, the version, the build of hlorun itself, then the
+ * pieces that the caller adds, each with its length, so that the encoding is injective.
+ *
+ * The build is identified by the linker's notes (build id) of the file that contains this code,
+ * found through dl_iterate_phdr; without one, by the time of compilation. A new build thus never
+ * loads code that an older code generator made. */
 #include <elf.h>
 #include <link.h>
 #include <string.h>

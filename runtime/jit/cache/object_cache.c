@@ -1,3 +1,10 @@
+/* On-disk cache of compiled objects, content-addressed by the key of a module.
+ *
+ * An entry is one file: header, key, object. Files are written under a temporary name and
+ * renamed, so that readers see all or nothing; the checksum finds what a crash of the machine may
+ * leave. Processes that miss the same entries elect one compiler by flock on a file named by the
+ * first missing key; the others wait, at most wait_ms, and read the result. Trimming by last use
+ * keeps the folder within its limit. Every failure is a miss: the caller compiles. */
 #include "jit/cache/object_cache.h"
 
 #include <errno.h>
@@ -15,8 +22,9 @@
 #include "jit/cache/cache_folder.h"
 
 #define LIMIT_BYTES ((uint64_t)512 << 20)
-#define WAIT_MS 5000 /* compiling takes less; a process that was stopped may hold a lock for ever \
-                      */
+#define WAIT_MS                                                                     \
+  5000 /* compiling takes less; a process that was stopped may hold a lock for ever \
+        */
 #define OBJECT_BYTES_MAX ((uint64_t)1 << 30)
 #define NAME_BYTES 48
 #define TOUCH_SECONDS 600 /* uses within this time count as one, to save writing them down */

@@ -38,7 +38,7 @@ typedef struct jit_cache jit_cache_t;
 typedef struct jit_cache_options {
   const char *folder;   /* as given to --cache; NULL: as above */
   uint64_t limit_bytes; /* 0: 512 MiB */
-  uint32_t wait_ms;     /* for another process that compiles the same; 0: 30 s */
+  uint32_t wait_ms;     /* time to wait for another process that compiles the same entry; 0: 5 s */
 } jit_cache_options_t;
 
 /* *out_cache is NULL if there is no cache to use: all functions accept that. Errors: NO_MEMORY. */

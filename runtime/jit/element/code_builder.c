@@ -1,7 +1,12 @@
+/* Helpers over the kernel IR's builder: types like those of another value, splats, intrinsics,
+ * internal functions, and evaluation of a function by register-sized vectors.
+ *
+ * jit_by_vectors splits values of many lanes into halves until they fit a register, applies the
+ * function, and joins the results, so that long functions are written for legal vectors only. */
 #include "jit/element/code_builder.h"
 
 #define LANES_MAX 1024
-#define OPERANDS_MOST 3
+#define OPERANDS_MAX 3
 
 hr_status_t jit_code_init(jit_code_t *code, const jit_target_t *target,
                           const kir_target_t *lowering, const char *name) {
@@ -79,14 +84,14 @@ kir_value_t *jit_inner_function(jit_code_t *code, const char *name, kir_type_t *
 
 /* --- vectors that registers have -------------------------------------------------------------- */
 
-static unsigned power_above(unsigned count) {
+static unsigned power_of_two_ceil(unsigned count) {
   unsigned power = 1;
   while (power < count) power *= 2;
   return power;
 }
 
 /* `lanes` of x from `first` on; those that it lacks are its last one. */
-static kir_value_t *lanes_from(jit_code_t *code, kir_value_t *x, unsigned first, unsigned lanes) {
+static kir_value_t *take_lanes(jit_code_t *code, kir_value_t *x, unsigned first, unsigned lanes) {
   kir_type_t *i32 = kir_int_type(code->module, 32), *type = kir_type_of(x);
   unsigned all = type->lanes;
   kir_value_t *order[LANES_MAX];
@@ -95,7 +100,7 @@ static kir_value_t *lanes_from(jit_code_t *code, kir_value_t *x, unsigned first,
   return kir_shuffle(code->builder, x, kir_poison(type), kir_const_vector(order, lanes));
 }
 
-static kir_value_t *behind(jit_code_t *code, kir_value_t *low, kir_value_t *high) {
+static kir_value_t *concatenate(jit_code_t *code, kir_value_t *low, kir_value_t *high) {
   kir_type_t *i32 = kir_int_type(code->module, 32);
   unsigned lanes = 2 * kir_type_of(low)->lanes;
   kir_value_t *order[LANES_MAX];
@@ -104,28 +109,28 @@ static kir_value_t *behind(jit_code_t *code, kir_value_t *low, kir_value_t *high
 }
 
 /* A power of two of lanes: by halves, until they fit. */
-static kir_value_t *by_halves(jit_code_t *code, jit_lanes_fn emit, const void *context,
-                              kir_value_t **args, int count) {
+static kir_value_t *emit_by_halves(jit_code_t *code, jit_lanes_fn emit, const void *context,
+                                   kir_value_t **args, int count) {
   kir_type_t *type = kir_type_of(args[0]);
   unsigned lanes = type->lanes;
   if ((int)lanes * jit_element_bits(type) <= 8 * code->target->vector_bytes)
     return emit(code, context, args);
-  kir_value_t *halves[2], *in[OPERANDS_MOST];
+  kir_value_t *halves[2], *in[OPERANDS_MAX];
   for (unsigned h = 0; h < 2; h++) {
-    for (int k = 0; k < count; k++) in[k] = lanes_from(code, args[k], h * lanes / 2, lanes / 2);
-    halves[h] = by_halves(code, emit, context, in, count);
+    for (int k = 0; k < count; k++) in[k] = take_lanes(code, args[k], h * lanes / 2, lanes / 2);
+    halves[h] = emit_by_halves(code, emit, context, in, count);
   }
-  return behind(code, halves[0], halves[1]);
+  return concatenate(code, halves[0], halves[1]);
 }
 
 kir_value_t *jit_by_vectors(jit_code_t *code, jit_lanes_fn emit, const void *context,
                             kir_value_t **args, int count) {
   kir_type_t *type = kir_type_of(args[0]);
   if (!kir_is_vector(type)) return emit(code, context, args);
-  unsigned lanes = type->lanes, power = power_above(lanes);
-  kir_value_t *in[OPERANDS_MOST];
+  unsigned lanes = type->lanes, power = power_of_two_ceil(lanes);
+  kir_value_t *in[OPERANDS_MAX];
   for (int k = 0; k < count; k++)
-    in[k] = power == lanes ? args[k] : lanes_from(code, args[k], 0, power);
-  kir_value_t *made = by_halves(code, emit, context, in, count);
-  return power == lanes ? made : lanes_from(code, made, 0, lanes);
+    in[k] = power == lanes ? args[k] : take_lanes(code, args[k], 0, power);
+  kir_value_t *made = emit_by_halves(code, emit, context, in, count);
+  return power == lanes ? made : take_lanes(code, made, 0, lanes);
 }

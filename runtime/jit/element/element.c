@@ -1,3 +1,16 @@
+/* Element types and ops in generated code: types in memory and in registers, and dispatch of each
+ * op to integers, floats or complex numbers.
+ *
+ *     type              memory        register
+ *     pred              i8            i1
+ *     s4, u4, s2, u2    i8            i8, wrapped after each op
+ *     bf16, f16, f8*    i8, i16       f32, rounded after each op
+ *     f32, f64          float         float
+ *     c64, c128         integer pair  interleaved real and imaginary lanes
+ *
+ * jit_element_supports is the list of what has code; everything else is left to native and
+ * reference kernels. The meaning of each op is that of ops/kernels/elementwise/scalar.h, to the
+ * bit where the reference is exact. */
 #include "jit/element/element.h"
 
 #include <string.h>

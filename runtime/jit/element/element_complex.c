@@ -87,7 +87,8 @@ kir_value_t *jit_element_choose(jit_code_t *code, hr_dtype_t dtype, kir_value_t 
   if (dtype == HR_C64 && !is_joined(a) && !is_joined(b)) {
     kir_type_t *type = kir_type_of(a);
     kir_type_t *whole = kir_vector_type(kir_int_type(code->module, 64), (unsigned)lanes);
-    a = kir_bitcast(builder, a, whole), b = kir_bitcast(builder, b, whole);
+    a = kir_bitcast(builder, a, whole);
+    b = kir_bitcast(builder, b, whole);
     return kir_bitcast(builder, kir_select(builder, condition, a, b), type);
   }
   jit_pair_t x = jit_complex_split(code, a), y = jit_complex_split(code, b);

@@ -31,7 +31,9 @@ static bool is_exact(hlo_opcode_t op) {
 static kir_value_t *reduce_precision(jit_code_t *code, kir_value_t *a, int exponent, int mantissa) {
   kir_builder_t *b = code->builder;
   kir_type_t *type = kir_type_of(a), *word = jit_integer_like(type);
-  int width = jit_element_bits(word), M = width == 32 ? 23 : 52, E = width == 32 ? 8 : 11;
+  int width = jit_element_bits(word);
+  int M = width == 32 ? 23 : 52;
+  int E = width == 32 ? 8 : 11;
   int64_t infinity = (int64_t)((((uint64_t)1 << E) - 1) << M);
   kir_value_t *whole = kir_bitcast(b, a, word);
   kir_value_t *sign = kir_and(b, whole, jit_int(word, (int64_t)((uint64_t)1 << (M + E))));

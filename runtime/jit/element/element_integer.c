@@ -1,4 +1,10 @@
-/* Ops on integers: total, as scalar.h says. */
+/* Integer ops: wrapping arithmetic, total functions, as scalar.h defines them.
+ *
+ * Division by zero gives -1 (all ones) and the remainder the dividend; the smallest integer
+ * divided by -1 gives itself; shifts by the width or more give 0, or the sign for arithmetic
+ * shifts. The divisor is replaced by 1 in those lanes before dividing, since the instruction
+ * would trap. Types below 8 bits are computed in i8 and wrapped. Powers use exponentiation by
+ * squaring. */
 #include <stdio.h>
 
 #include "jit/element/element.h"

@@ -1,5 +1,10 @@
-/* Floats of 8 bits and fewer: between their bits and f32 by arithmetic on integers, as base/dtype.c
- * does it. */
+/* Floats of 8 bits and fewer: conversion between their bits and f32 by integer arithmetic on
+ * vectors, as base/dtype.c does it for single numbers.
+ *
+ * Widening shifts sign, exponent and mantissa into place and corrects the bias; denormals and the
+ * format's special patterns (hr_float_format_t.specials) are selected at the end. Narrowing
+ * rounds to nearest even on the bits; overflow gives infinity, NaN or the largest number, as the
+ * format has them. */
 #include <math.h>
 
 #include "jit/element/element.h"

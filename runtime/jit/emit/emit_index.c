@@ -1,5 +1,11 @@
-/* Indices of kernels as instructions: scalars, each term as far out of the loops as what it depends
- * on allows, and vectors where they differ from lane to lane. */
+/* Index expressions as instructions.
+ *
+ * Scalars: each term is computed at the level of its own variables and added to the sum of the
+ * outer levels' terms, so that the innermost loop adds only its own. Vectors: an index that
+ * differs from lane to lane is a splat of lane 0's plus a ramp times the factor of the lanes'
+ * variable; quotients and remainders of the lanes' variable are computed on vectors, in 32 bits
+ * where the interval allows, since vector division of 64-bit integers has no instruction. Starts
+ * of dynamic slices are clamped as StableHLO demands (dynamic_slice, gather). */
 #include "jit/element/element.h"
 #include "jit/emit/emit_kernel.h"
 
@@ -9,7 +15,7 @@ kir_value_t *jit_emit_lane_numbers(jit_emit_t *emit, kir_type_t *element) {
   return emit->lane.count == 1 ? numbers[0] : kir_const_vector(numbers, (unsigned)emit->lane.count);
 }
 
-static kir_value_t *limited_start(jit_emit_t *emit, const jit_symbol_t *symbol) {
+static kir_value_t *clamped_start(jit_emit_t *emit, const jit_symbol_t *symbol) {
   kir_builder_t *b = emit->code->builder;
   kir_value_t *start = jit_emit_node(emit, symbol->node);
   kir_type_t *i64 = kir_int_type(emit->code->module, 64);
@@ -26,7 +32,7 @@ static kir_value_t *limited_start(jit_emit_t *emit, const jit_symbol_t *symbol) 
 static kir_value_t *scalar_symbol(jit_emit_t *emit, const jit_symbol_t *symbol) {
   kir_builder_t *b = emit->code->builder;
   if (symbol->kind == JIT_SYMBOL_LOOP) return emit->variables[symbol->index];
-  if (symbol->kind == JIT_SYMBOL_START) return limited_start(emit, symbol);
+  if (symbol->kind == JIT_SYMBOL_START) return clamped_start(emit, symbol);
   kir_value_t *of = jit_emit_expr(emit, symbol->of), *divisor = jit_emit_i64(emit, symbol->divisor);
   jit_emit_at(emit, jit_emit_depth(emit, symbol->vars));
   return symbol->kind == JIT_SYMBOL_QUOTIENT ? kir_udiv(b, of, divisor) : kir_urem(b, of, divisor);
@@ -43,8 +49,8 @@ const jit_expr_t *jit_emit_outer_part(jit_emit_t *emit, const jit_expr_t *expr, 
   return rest;
 }
 
-static kir_value_t *sum_deepest(jit_emit_t *emit, const jit_expr_t *expr, int depth,
-                                kir_value_t *sum) {
+static kir_value_t *add_terms_of_level(jit_emit_t *emit, const jit_expr_t *expr, int depth,
+                                       kir_value_t *sum) {
   kir_builder_t *b = emit->code->builder;
   for (int i = 0; i < expr->count; i++) {
     const jit_symbol_t symbol = emit->graph->exprs.symbols[expr->terms[i].symbol];
@@ -65,7 +71,7 @@ kir_value_t *jit_emit_expr(jit_emit_t *emit, const jit_expr_t *expr) {
   if (memo->epoch == emit->levels[depth].epoch) return memo->value;
   const jit_expr_t *rest = jit_emit_outer_part(emit, expr, depth);
   kir_value_t *sum = rest->count || rest->constant ? jit_emit_expr(emit, rest) : NULL;
-  memo->value = sum_deepest(emit, expr, depth, sum);
+  memo->value = add_terms_of_level(emit, expr, depth, sum);
   memo->epoch = emit->levels[depth].epoch;
   return memo->value;
 }
@@ -114,7 +120,7 @@ static kir_value_t *lane_symbol(jit_emit_t *emit, const jit_symbol_t *symbol, ki
 }
 
 /* Scalar part in all lanes, and the lanes' own variable as a ramp. */
-static kir_value_t *straight_lanes(jit_emit_t *emit, const jit_expr_t *expr, kir_type_t *element) {
+static kir_value_t *affine_lanes(jit_emit_t *emit, const jit_expr_t *expr, kir_type_t *element) {
   jit_exprs_t *exprs = &emit->graph->exprs;
   kir_builder_t *b = emit->code->builder;
   kir_type_t *type = kir_vector_type(element, (unsigned)emit->lane.count);
@@ -143,7 +149,7 @@ static kir_value_t *lane_expr(jit_emit_t *emit, const jit_expr_t *expr, kir_type
   int depth = jit_emit_depth(emit, expr->vars);
   if (memo->lanes_epoch == emit->levels[depth].epoch && kir_type_of(memo->lanes_value) == type)
     return memo->lanes_value;
-  kir_value_t *sum = straight_lanes(emit, expr, element);
+  kir_value_t *sum = affine_lanes(emit, expr, element);
   for (int i = 0; i < expr->count; i++) {
     const jit_symbol_t symbol = emit->graph->exprs.symbols[expr->terms[i].symbol];
     if (symbol.kind == JIT_SYMBOL_LOOP || !(symbol.vars >> emit->lane.var & 1)) continue;
@@ -151,7 +157,8 @@ static kir_value_t *lane_expr(jit_emit_t *emit, const jit_expr_t *expr, kir_type
     jit_emit_at(emit, depth);
     sum = kir_add(b, sum, kir_mul(b, term, jit_int(type, expr->terms[i].factor)));
   }
-  memo->lanes_value = sum, memo->lanes_epoch = emit->levels[depth].epoch;
+  memo->lanes_value = sum;
+  memo->lanes_epoch = emit->levels[depth].epoch;
   return sum;
 }
 

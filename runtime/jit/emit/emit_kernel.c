@@ -1,3 +1,15 @@
+/* The function of a kernel, its levels, and its memory accesses.
+ *
+ * Code placement is by construction, not by a pass: a value that depends on loop variables up to
+ * v is emitted in the block of level v + 1, before the deeper loops, so that loop-invariant code
+ * is hoisted as it is written. An epoch per level says which emitted values are still valid: it
+ * changes whenever a level is entered again.
+ *
+ * Addresses are built the same way: level_pointer splits an index by levels, and each level adds
+ * its share to the pointer of the level around it (strength reduction). The latest JIT_ENTRIES
+ * pointers are remembered, so that arrays that are read at several constant offsets share one. A
+ * load is a vector load, a broadcast, whole vectors with shuffles (emit_lanes.c), or a gather, in
+ * that order of preference. */
 #include "jit/emit/emit_kernel.h"
 
 #include <string.h>
@@ -27,11 +39,13 @@ static void add_function(jit_emit_t *emit, const char *name) {
 }
 
 static void enter_function_part(jit_emit_t *emit, jit_function_part_t *at_index) {
-  emit->function_part = at_index, emit->function = at_index->function,
+  emit->function_part = at_index;
+  emit->function = at_index->function;
   emit->args.scratch = at_index->scratch;
-  emit->arrays.in = at_index->ins, emit->arrays.out = at_index->outs,
+  emit->arrays.in = at_index->ins;
+  emit->arrays.out = at_index->outs;
   emit->arrays.dummy = at_index->nowhere;
-  emit->args.begin = jit_emit_i64(emit, 0),
+  emit->args.begin = jit_emit_i64(emit, 0);
   emit->args.end = jit_emit_i64(emit, at_index->units[at_index->phase]);
   emit->levels[0].block = at_index->block;
 }
@@ -46,7 +60,8 @@ hr_status_t jit_emit_begin(jit_emit_t *emit, jit_code_t *code, jit_graph_t *grap
   HR_TRY(HR_NEW_ARRAY(graph->arena, in_count + 1, &emit->arrays.in));
   HR_TRY(HR_NEW_ARRAY(graph->arena, out_count + 1, &emit->arrays.out));
   for (jit_node_t *node = graph->first_made; node; node = node->next_made) {
-    node->tile.value = NULL, node->slp.pack = NULL;
+    node->tile.value = NULL;
+    node->slp.pack = NULL;
     if (node->kind == JIT_OP) emit->op_counts[node->op]++;
   }
   emit->levels[0].epoch = emit->last_epoch;
@@ -117,12 +132,13 @@ kir_value_t *jit_emit_out(jit_emit_t *emit, int number) {
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-typedef enum reach { REACH_ONE, REACH_LINE, REACH_SPREAD } reach_t;
+typedef enum access { ACCESS_UNIFORM, ACCESS_CONTIGUOUS, ACCESS_STRIDED } access_t;
 
-static reach_t reach_of(const jit_emit_t *emit, const jit_expr_t *index) {
-  if (!jit_emit_in_lanes(emit, index->vars)) return REACH_ONE;
+static access_t access_pattern(const jit_emit_t *emit, const jit_expr_t *index) {
+  if (!jit_emit_in_lanes(emit, index->vars)) return ACCESS_UNIFORM;
   bool nonaffine = jit_expr_is_nonaffine(&emit->graph->exprs, index, emit->lane.var);
-  return !nonaffine && jit_expr_factor(index, emit->lane.var) == 1 ? REACH_LINE : REACH_SPREAD;
+  return !nonaffine && jit_expr_factor(index, emit->lane.var) == 1 ? ACCESS_CONTIGUOUS
+                                                                   : ACCESS_STRIDED;
 }
 
 static kir_value_t *element_pointer(jit_emit_t *emit, kir_value_t *array, kir_type_t *element,
@@ -143,7 +159,7 @@ static jit_entry_t *find_entry(jit_emit_t *emit, const kir_value_t *array,
 /* Element `index` of an array, for lane 0: from the level of the outer loops' share on, each level
  * adds its own, once for all indices that have it in common. It may lie outside of the array until
  * the constant is added. */
-static kir_value_t *entry_pointer(jit_emit_t *emit, kir_value_t *array, kir_type_t *element,
+static kir_value_t *level_pointer(jit_emit_t *emit, kir_value_t *array, kir_type_t *element,
                                   const jit_expr_t *index) {
   jit_exprs_t *exprs = &emit->graph->exprs;
   int depth = jit_emit_depth(emit, index->vars);
@@ -152,7 +168,7 @@ static kir_value_t *entry_pointer(jit_emit_t *emit, kir_value_t *array, kir_type
   if (entry && entry->epoch == emit->levels[depth].epoch) return entry->pointer;
   const jit_expr_t *outer = jit_emit_outer_part(emit, index, depth);
   const jit_expr_t *own = jit_expr_add(exprs, index, jit_expr_scale(exprs, outer, -1));
-  kir_value_t *pointer = entry_pointer(emit, array, element, outer),
+  kir_value_t *pointer = level_pointer(emit, array, element, outer),
               *offset = jit_emit_expr(emit, own);
   jit_emit_at(emit, depth);
   pointer = kir_gep(emit->code->builder, element, pointer, offset);
@@ -163,7 +179,7 @@ static kir_value_t *entry_pointer(jit_emit_t *emit, kir_value_t *array, kir_type
 }
 
 /* Is it computed before all loops? */
-static bool is_everywhere(const jit_emit_t *emit, kir_value_t *array) {
+static bool is_in_entry_block(const jit_emit_t *emit, kir_value_t *array) {
   return array->block == kir_entry_block(emit->function);
 }
 
@@ -171,13 +187,13 @@ static bool is_everywhere(const jit_emit_t *emit, kir_value_t *array) {
  * that lie at fixed distances share the rest. */
 static kir_value_t *first_pointer(jit_emit_t *emit, kir_value_t *array, kir_type_t *element,
                                   const jit_expr_t *index) {
-  if (!is_everywhere(emit, array)) {
+  if (!is_in_entry_block(emit, array)) {
     kir_value_t *offset = jit_emit_expr(emit, index);
     jit_emit_at(emit, emit->level);
     return element_pointer(emit, array, element, offset);
   }
   const jit_expr_t *at_index = jit_expr_affine(&emit->graph->exprs, index, 1, -index->constant);
-  kir_value_t *pointer = entry_pointer(emit, array, element, at_index),
+  kir_value_t *pointer = level_pointer(emit, array, element, at_index),
               *distance = jit_emit_i64(emit, index->constant);
   jit_emit_at(emit, jit_emit_depth(emit, index->vars));
   return index->constant ? kir_gep(emit->code->builder, element, pointer, distance) : pointer;
@@ -188,7 +204,7 @@ kir_value_t *jit_emit_address(jit_emit_t *emit, kir_value_t *array, hr_dtype_t d
   return first_pointer(emit, array, jit_memory_type(emit->code, dtype), index);
 }
 
-static kir_value_t *spread_pointers(jit_emit_t *emit, kir_value_t *array, kir_type_t *element,
+static kir_value_t *gather_pointers(jit_emit_t *emit, kir_value_t *array, kir_type_t *element,
                                     const jit_expr_t *index) {
   kir_value_t *offsets = jit_emit_lane_expr(emit, index);
   return element_pointer(emit, array, element, offsets);
@@ -217,14 +233,14 @@ kir_value_t *jit_emit_alloca(jit_emit_t *emit, int64_t size_bytes) {
 }
 
 /* Memory that is read instead of what `guard` forbids. */
-static kir_value_t *nowhere(jit_emit_t *emit) {
+static kir_value_t *dummy_memory(jit_emit_t *emit) {
   if (!emit->arrays.dummy) emit->arrays.dummy = jit_emit_alloca(emit, 1024);
   return emit->arrays.dummy;
 }
 
-static kir_value_t *readable(jit_emit_t *emit, kir_value_t *pointer, kir_value_t *guard,
-                             int depth) {
-  kir_value_t *instead = guard ? nowhere(emit) : NULL;
+static kir_value_t *select_readable(jit_emit_t *emit, kir_value_t *pointer, kir_value_t *guard,
+                                    int depth) {
+  kir_value_t *instead = guard ? dummy_memory(emit) : NULL;
   jit_emit_at(emit, depth);
   return guard ? kir_select(emit->code->builder, guard, pointer, instead) : pointer;
 }
@@ -246,23 +262,23 @@ static kir_value_t *masked_load(jit_emit_t *emit, kir_op_t op, kir_type_t *type,
 /* Is a load wanted in any lane? NULL: it may be read in any case. Loads of no lane are slow only
  * where there is no memory, which is far from what the others read: where the loop goes over many
  * pages. */
-static kir_value_t *in_any_lane(jit_emit_t *emit, kir_type_t *type, kir_value_t *lanes) {
+static kir_value_t *any_lane_active(jit_emit_t *emit, kir_type_t *type, kir_value_t *lanes) {
   if (!lanes || kir_is_constant(lanes)) return NULL;
   int64_t bytes = (int64_t)jit_element_bits(jit_scalar_type(type)) / 8;
   if ((emit->graph->exprs.symbols[emit->lane.var].high + 1) * bytes < FAR_BYTES) return NULL;
   return jit_intrinsic(emit->code, KIR_REDUCE_OR, kir_type_of(lanes), &lanes, 1);
 }
 
-static kir_value_t *load_line(jit_emit_t *emit, kir_type_t *type, kir_value_t *pointer,
-                              kir_value_t *lanes, unsigned align, int depth) {
-  pointer = readable(emit, pointer, in_any_lane(emit, type, lanes), depth);
+static kir_value_t *load_contiguous(jit_emit_t *emit, kir_type_t *type, kir_value_t *pointer,
+                                    kir_value_t *lanes, unsigned align, int depth) {
+  pointer = select_readable(emit, pointer, any_lane_active(emit, type, lanes), depth);
   kir_value_t *mask = jit_emit_both(emit, emit->lane.mask, lanes);
   return mask ? masked_load(emit, KIR_MASKED_LOAD, type, pointer, mask, align)
               : plain_load(emit, type, pointer, align);
 }
 
 /* Memory of several lanes, that lie apart. */
-static kir_value_t *load_spread(jit_emit_t *emit, kir_type_t *type, kir_value_t *pointers,
+static kir_value_t *load_gather(jit_emit_t *emit, kir_type_t *type, kir_value_t *pointers,
                                 jit_guard_t guard, unsigned align) {
   kir_type_t *preds =
       kir_vector_type(kir_int_type(emit->code->module, 1), (unsigned)emit->lane.count);
@@ -273,8 +289,8 @@ static kir_value_t *load_spread(jit_emit_t *emit, kir_type_t *type, kir_value_t 
 }
 
 /* Offsets of lanes that are not wanted become those of others. */
-static bool known_offsets(jit_emit_t *emit, const jit_expr_t *index, jit_guard_t guard,
-                          size_t bytes, int64_t offsets[JIT_MAX_LANES]) {
+static bool find_lane_offsets(jit_emit_t *emit, const jit_expr_t *index, jit_guard_t guard,
+                              size_t bytes, int64_t offsets[JIT_MAX_LANES]) {
   int wanted = 0;
   if (emit->lane.mask || !jit_lane_offsets(emit, index, offsets)) return false;
   if (!guard.lanes) return jit_window_fits(emit->lane.count, offsets, bytes);
@@ -294,7 +310,7 @@ static kir_value_t *load_window(jit_emit_t *emit, kir_type_t *element, kir_value
   for (int k = 0; k < emit->lane.count; k++) low = offsets[k] < low ? offsets[k] : low;
   for (int k = 0; k < emit->lane.count; k++) offsets[k] -= low;
   pointer = element_pointer(emit, pointer, element, jit_emit_i64(emit, low));
-  return jit_window_load(emit, element, readable(emit, pointer, guard, depth), offsets);
+  return jit_window_load(emit, element, select_readable(emit, pointer, guard, depth), offsets);
 }
 
 /* Is the load wanted nowhere, as far as that is known? */
@@ -304,12 +320,13 @@ static bool is_never(jit_guard_t guard) {
 }
 
 /* One element for all lanes may be wanted in some only: it is read if any that exists wants it. */
-static kir_value_t *load_one(jit_emit_t *emit, kir_type_t *element, kir_value_t *pointer,
-                             jit_guard_t guard, unsigned align, int depth) {
+static kir_value_t *load_uniform(jit_emit_t *emit, kir_type_t *element, kir_value_t *pointer,
+                                 jit_guard_t guard, unsigned align, int depth) {
   kir_value_t *any = guard.lanes ? jit_emit_both(emit, emit->lane.mask, guard.lanes) : NULL;
   if (any) any = jit_intrinsic(emit->code, KIR_REDUCE_OR, kir_type_of(any), &any, 1);
   return plain_load(emit, element,
-                    readable(emit, pointer, jit_emit_both(emit, guard.all, any), depth), align);
+                    select_readable(emit, pointer, jit_emit_both(emit, guard.all, any), depth),
+                    align);
 }
 
 /* The real or the imaginary part of a complex number's place. */
@@ -319,16 +336,16 @@ static const jit_expr_t *part_index(jit_emit_t *emit, const jit_expr_t *index, i
 
 /* c128 is wider than any integer in a vector: but for what lies in a line, parts are read as
  * numbers of their own. */
-static kir_value_t *load_parts(jit_emit_t *emit, kir_value_t *array, const jit_expr_t *index,
-                               jit_guard_t guard, int depth) {
+static kir_value_t *load_c128_parts(jit_emit_t *emit, kir_value_t *array, const jit_expr_t *index,
+                                    jit_guard_t guard, int depth) {
   kir_value_t *re = jit_emit_load(emit, array, HR_F64, part_index(emit, index, 0), guard, depth);
   kir_value_t *im = jit_emit_load(emit, array, HR_F64, part_index(emit, index, 1), guard, depth);
   jit_emit_at(emit, depth);
   return jit_complex_join(emit->code, (jit_pair_t){re, im});
 }
 
-static void store_parts(jit_emit_t *emit, kir_value_t *array, const jit_expr_t *index,
-                        kir_value_t *value) {
+static void store_c128_parts(jit_emit_t *emit, kir_value_t *array, const jit_expr_t *index,
+                             kir_value_t *value) {
   jit_emit_at(emit, emit->level);
   jit_pair_t parts = jit_complex_split(emit->code, value);
   jit_emit_store(emit, array, HR_F64, part_index(emit, index, 0), parts.re, false);
@@ -337,36 +354,37 @@ static void store_parts(jit_emit_t *emit, kir_value_t *array, const jit_expr_t *
 
 kir_value_t *jit_emit_load(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype,
                            const jit_expr_t *index, jit_guard_t guard, int depth) {
-  bool is_line = reach_of(emit, index) == REACH_LINE && !emit->lane.mask && !guard.lanes &&
-                 emit->lane.count > 1;
-  if (dtype == HR_C128 && !is_line) return load_parts(emit, array, index, guard, depth);
+  bool is_line = access_pattern(emit, index) == ACCESS_CONTIGUOUS && !emit->lane.mask &&
+                 !guard.lanes && emit->lane.count > 1;
+  if (dtype == HR_C128 && !is_line) return load_c128_parts(emit, array, index, guard, depth);
   kir_type_t *element = jit_memory_type(emit->code, dtype);
   kir_type_t *vector =
       emit->lane.count > 1 ? kir_vector_type(element, (unsigned)emit->lane.count) : element;
   unsigned align = (unsigned)hr_dtype_bytes(hr_dtype_real(dtype));
   int64_t offsets[JIT_MAX_LANES];
-  reach_t reach = reach_of(emit, index);
+  access_t access = access_pattern(emit, index);
   kir_value_t *value, *pointer;
-  bool is_window =
-      reach == REACH_SPREAD && known_offsets(emit, index, guard, hr_dtype_bytes(dtype), offsets);
+  bool is_window = access == ACCESS_STRIDED &&
+                   find_lane_offsets(emit, index, guard, hr_dtype_bytes(dtype), offsets);
   if (is_never(guard))
-    return jit_from_memory(emit->code, dtype, kir_null(reach == REACH_ONE ? element : vector));
-  pointer = reach == REACH_SPREAD && !is_window ? spread_pointers(emit, array, element, index)
-                                                : first_pointer(emit, array, element, index);
+    return jit_from_memory(emit->code, dtype,
+                           kir_null(access == ACCESS_UNIFORM ? element : vector));
+  pointer = access == ACCESS_STRIDED && !is_window ? gather_pointers(emit, array, element, index)
+                                                   : first_pointer(emit, array, element, index);
   jit_emit_at(emit, depth);
   if (is_window)
     value = load_window(emit, element, pointer, guard.all, offsets, depth);
-  else if (reach == REACH_LINE)
-    value = load_line(emit, vector, readable(emit, pointer, guard.all, depth), guard.lanes, align,
-                      depth);
-  else if (reach == REACH_SPREAD)
-    value = load_spread(emit, vector, pointer, guard, align);
+  else if (access == ACCESS_CONTIGUOUS)
+    value = load_contiguous(emit, vector, select_readable(emit, pointer, guard.all, depth),
+                            guard.lanes, align, depth);
+  else if (access == ACCESS_STRIDED)
+    value = load_gather(emit, vector, pointer, guard, align);
   else
-    value = load_one(emit, element, pointer, guard, align, depth);
+    value = load_uniform(emit, element, pointer, guard, align, depth);
   return jit_from_memory(emit->code, dtype, value);
 }
 
-static void stream(kir_value_t *store, size_t bytes) {
+static void set_nontemporal(kir_value_t *store, size_t bytes) {
   kir_set_nontemporal(store);
   kir_set_align(store, (unsigned)bytes);
 }
@@ -381,15 +399,16 @@ static void masked_store(jit_emit_t *emit, kir_op_t op, kir_value_t *value, kir_
 
 void jit_emit_store(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype, const jit_expr_t *index,
                     kir_value_t *value, bool streams) {
-  bool is_line = reach_of(emit, index) == REACH_LINE && !emit->lane.mask && emit->lane.count > 1;
+  bool is_line =
+      access_pattern(emit, index) == ACCESS_CONTIGUOUS && !emit->lane.mask && emit->lane.count > 1;
   if (dtype == HR_C128 && !is_line) {
-    store_parts(emit, array, index, value);
+    store_c128_parts(emit, array, index, value);
     return;
   }
   kir_type_t *element = jit_memory_type(emit->code, dtype);
   unsigned align = (unsigned)hr_dtype_bytes(hr_dtype_real(dtype));
-  bool spread = reach_of(emit, index) == REACH_SPREAD;
-  kir_value_t *pointer = spread ? spread_pointers(emit, array, element, index)
+  bool spread = access_pattern(emit, index) == ACCESS_STRIDED;
+  kir_value_t *pointer = spread ? gather_pointers(emit, array, element, index)
                                 : first_pointer(emit, array, element, index);
   jit_emit_at(emit, emit->level);
   value = jit_to_memory(emit->code, dtype, value);
@@ -401,6 +420,6 @@ void jit_emit_store(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype, cons
     kir_value_t *store = kir_store(emit->code->builder, value, pointer);
     kir_set_align(store, align);
     if (streams && emit->lane.count > 1)
-      stream(store, hr_dtype_bytes(dtype) * (size_t)emit->lane.count);
+      set_nontemporal(store, hr_dtype_bytes(dtype) * (size_t)emit->lane.count);
   }
 }

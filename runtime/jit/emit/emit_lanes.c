@@ -1,6 +1,10 @@
-/* Loads whose lanes lie apart at distances that are known while the code is made: backwards, every
- * few elements, each element several times, or by the remainder of the lanes' variable. They are
- * whole vectors put in order, which is several times quicker than to gather elements. */
+/* Loads whose lanes are at distances that are known at compile time: backwards, with a stride,
+ * each element several times, or by the remainder of the lanes' variable.
+ *
+ * Such a load is a few whole vectors and shuffles, several times faster than a gather. The
+ * offsets of the lanes follow from the index expression if the lanes' variable modulo the loop's
+ * step is known (lane.phase, lane.period). The same knowledge decides range checks at compile
+ * time: a condition that holds in all lanes of an interval of the loop needs no code there. */
 #include "jit/emit/emit_kernel.h"
 
 #define WINDOW_BYTES 1024 /* at most; jit_emit_load relies on it */

@@ -1,4 +1,11 @@
-/* Loops of kernels. */
+/* Loops and conditionals of kernels: levels, phis of carried values, and the vector loop.
+ *
+ *     preheader -> header: i = phi, carried = phi; body; i + step < to ? header : exit
+ *
+ * Loops are bottom-tested, since the callers guarantee a first iteration. The innermost loop
+ * processes `unroll` vectors an iteration; the rest is one masked vector at a time where the
+ * target has masks, else scalar. Trip counts that are known at compile time remove loops of one
+ * iteration and the test for a rest. */
 #include "jit/emit/emit_kernel.h"
 
 static kir_block_t *new_block(jit_emit_t *emit) { return kir_append_block(emit->function, ""); }
@@ -94,32 +101,37 @@ void jit_if_end(jit_emit_t *emit, const jit_if_t *taken) {
 
 /* --- lanes ------------------------------------------------------------------------------------ */
 
-static void write_body(jit_emit_t *emit, const jit_lanes_t *how, int lanes, kir_value_t *mask,
-                       int copy) {
-  emit->lane.var = how->var, emit->lane.count = lanes, emit->lane.mask = mask;
-  emit->lane.from = how->from, emit->lane.to = how->to;
+static void emit_body(jit_emit_t *emit, const jit_lanes_t *how, int lanes, kir_value_t *mask,
+                      int copy) {
+  emit->lane.var = how->var;
+  emit->lane.count = lanes;
+  emit->lane.mask = mask;
+  emit->lane.from = how->from;
+  emit->lane.to = how->to;
   emit->lane.period = how->is_phased && !mask && lanes == how->lanes ? lanes * how->unroll : 0;
   emit->lane.phase = copy * lanes;
   how->body(emit, how->context, copy);
-  emit->lane.count = 1, emit->lane.mask = NULL, emit->lane.var = -1;
+  emit->lane.count = 1;
+  emit->lane.mask = NULL;
+  emit->lane.var = -1;
 }
 
 /* Whole vectors, or one by one. */
-static void write_loop(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from, kir_value_t *to,
-                       int lanes, int unroll, bool is_once) {
+static void emit_vector_loop(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from,
+                             kir_value_t *to, int lanes, int unroll, bool is_once) {
   jit_loop_t loop = {.variable = from};
   if (is_once)
     jit_level_enter(emit, how->var, from);
   else
     jit_loop_begin(emit, how->var, from, &loop);
-  write_body(emit, how, lanes, NULL, 0);
+  emit_body(emit, how, lanes, NULL, 0);
   for (int copy = 1; copy < unroll; copy++) {
     jit_emit_at(emit, emit->level);
     kir_value_t *next =
         kir_nsw_add(emit->code->builder, loop.variable, jit_emit_i64(emit, copy * lanes));
     emit->variables[how->var] = next;
     emit->levels[emit->level].epoch = ++emit->last_epoch;
-    write_body(emit, how, lanes, NULL, copy);
+    emit_body(emit, how, lanes, NULL, copy);
   }
   if (is_once)
     jit_level_leave(emit);
@@ -128,7 +140,7 @@ static void write_loop(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *fr
 }
 
 /* What is left, `left` lanes, at once. */
-static void write_masked(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *left) {
+static void emit_masked(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *left) {
   kir_type_t *i32 = kir_int_type(emit->code->module, 32);
   jit_emit_at(emit, emit->level);
   emit->lane.count = how->lanes;
@@ -137,17 +149,17 @@ static void write_masked(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *
       jit_splat(emit->code, type, kir_int_cast(emit->code->builder, left, i32, true));
   kir_value_t *mask =
       kir_icmp(emit->code->builder, KIR_ICMP_SLT, jit_emit_lane_numbers(emit, i32), bound);
-  write_body(emit, how, how->lanes, mask, 0);
+  emit_body(emit, how, how->lanes, mask, 0);
 }
 
 /* Fewer than unroll * lanes: by whole vectors under a mask that is full but for the last, or one by
  * one. */
-static void write_rest(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from, kir_value_t *to,
-                       int64_t left) {
+static void emit_remainder(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from,
+                           kir_value_t *to, int64_t left) {
   kir_builder_t *b = emit->code->builder;
   jit_loop_t loop = {.variable = from};
   if (!emit->code->target->has_masks && !emit->carry.count) {
-    write_loop(emit, how, from, to, 1, 1, false);
+    emit_vector_loop(emit, how, from, to, 1, 1, false);
     return;
   }
   bool is_once = how->unroll == 1 || (left >= 0 && left <= how->lanes);
@@ -156,24 +168,24 @@ static void write_rest(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *fr
   else
     jit_loop_begin(emit, how->var, from, &loop);
   jit_emit_at(emit, emit->level);
-  write_masked(emit, how, kir_sub(b, to, loop.variable));
+  emit_masked(emit, how, kir_sub(b, to, loop.variable));
   if (is_once)
     jit_level_leave(emit);
   else
     jit_loop_end(emit, &loop, to, how->lanes);
 }
 
-static void write_known(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from,
-                        kir_value_t *to) {
+static void emit_known_count(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from,
+                             kir_value_t *to) {
   int64_t step = (int64_t)how->lanes * how->unroll, whole = how->count / step * step;
   jit_emit_at(emit, emit->level);
   kir_value_t *middle = kir_add(emit->code->builder, from, jit_emit_i64(emit, whole));
-  if (whole) write_loop(emit, how, from, middle, how->lanes, how->unroll, whole == step);
-  if (whole < how->count) write_rest(emit, how, middle, to, how->count - whole);
+  if (whole) emit_vector_loop(emit, how, from, middle, how->lanes, how->unroll, whole == step);
+  if (whole < how->count) emit_remainder(emit, how, middle, to, how->count - whole);
 }
 
-static void write_unknown(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from,
-                          kir_value_t *to) {
+static void emit_unknown_count(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from,
+                               kir_value_t *to) {
   kir_builder_t *b = emit->code->builder;
   jit_if_t taken;
   jit_emit_at(emit, emit->level);
@@ -185,22 +197,22 @@ static void write_unknown(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t 
   kir_value_t *some = kir_icmp(b, KIR_ICMP_SLT, middle, to);
   jit_if_begin(emit, any, &taken);
   emit->levels[emit->level].epoch = ++emit->last_epoch;
-  write_loop(emit, how, from, middle, how->lanes, how->unroll, false);
+  emit_vector_loop(emit, how, from, middle, how->lanes, how->unroll, false);
   jit_if_end(emit, &taken);
   emit->levels[emit->level].epoch = ++emit->last_epoch;
   if (how->is_whole) return;
   jit_if_begin(emit, some, &taken);
   emit->levels[emit->level].epoch = ++emit->last_epoch;
-  write_rest(emit, how, middle, to, -1);
+  emit_remainder(emit, how, middle, to, -1);
   jit_if_end(emit, &taken);
   emit->levels[emit->level].epoch = ++emit->last_epoch;
 }
 
 void jit_loop_lanes(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from, kir_value_t *to) {
   if (how->lanes == 1 && !emit->carry.count)
-    write_loop(emit, how, from, to, 1, 1, how->count == 1);
+    emit_vector_loop(emit, how, from, to, 1, 1, how->count == 1);
   else if (how->count >= 0)
-    write_known(emit, how, from, to);
+    emit_known_count(emit, how, from, to);
   else
-    write_unknown(emit, how, from, to);
+    emit_unknown_count(emit, how, from, to);
 }

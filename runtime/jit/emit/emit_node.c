@@ -1,11 +1,20 @@
-/* Nodes of formulas as instructions. */
+/* Nodes of the expression graph as instructions.
+ *
+ * A node is emitted on demand at the level of its variables and memoised by epoch, once as a
+ * scalar and once as a vector if it differs from lane to lane. The condition of a load is divided
+ * into a part that all lanes share, by which the address of readable memory is selected instead,
+ * so that no branch is needed, and a mask for the lanes. Ops that occur often in a graph
+ * (INLINE_USES_MAX) become calls of one internal function if they are long, as transcendental
+ * functions are, which bounds the size of the code. */
 #include <string.h>
 
 #include "jit/element/element.h"
 #include "jit/emit/emit_kernel.h"
 
-#define PREFETCH_FAR 4096 /* bytes: not to drive out of the first cache what is read before */
-#define SHARED_ABOVE 3    /* uses of an op in a formula, from which on it is one function */
+#define PREFETCH_L2_BYTES                                                                   \
+  4096                    /* bytes: not to drive out of the first cache what is read before \
+                           */
+#define INLINE_USES_MAX 3 /* uses of an op in a formula, from which on it is one function */
 
 static bool is_safe_divisor(const jit_node_t *divisor) {
   int64_t value = 0;
@@ -17,7 +26,7 @@ static bool is_safe_divisor(const jit_node_t *divisor) {
 }
 
 /* The chosen one of two values, where the part of the loop that is written leaves no choice. */
-static kir_value_t *choice_value(jit_emit_t *emit, jit_node_t *node, bool in_lanes) {
+static kir_value_t *fold_select(jit_emit_t *emit, jit_node_t *node, bool in_lanes) {
   bool is_both =
       node->op == HLO_SELECT && node->args[0]->kind == JIT_OP && node->args[0]->op == HLO_AND;
   if (node->op != HLO_SELECT || (node->args[0]->kind != JIT_RANGE && !is_both)) return NULL;
@@ -32,13 +41,13 @@ static kir_value_t *choice_value(jit_emit_t *emit, jit_node_t *node, bool in_lan
 static kir_value_t *op_value(jit_emit_t *emit, jit_node_t *node) {
   kir_value_t *args[3];
   bool in_lanes = jit_emit_in_lanes(emit, node->vars);
-  kir_value_t *chosen = choice_value(emit, node, in_lanes);
+  kir_value_t *chosen = fold_select(emit, node, in_lanes);
   if (chosen) return chosen;
   jit_element_op_t op = {.op = node->op,
                          .detail = node->detail,
                          .to = node->dtype,
                          .from = node->args[node->op == HLO_SELECT ? 1 : 0]->dtype};
-  op.shared = emit->op_counts[node->op] > SHARED_ABOVE;
+  op.shared = emit->op_counts[node->op] > INLINE_USES_MAX;
   if (node->slp.pack) return jit_emit_pack(emit, node, &op);
   for (int k = 0; k < node->arg_count; k++)
     args[k] = in_lanes ? jit_emit_lanes(emit, node->args[k]) : jit_emit_node(emit, node->args[k]);
@@ -48,15 +57,15 @@ static kir_value_t *op_value(jit_emit_t *emit, jit_node_t *node) {
   return jit_element_emit(emit->code, &op, args);
 }
 
-static jit_guard_t guard_of(jit_emit_t *emit, jit_node_t *node);
+static jit_guard_t node_guard(jit_emit_t *emit, jit_node_t *node);
 
-static jit_guard_t both_guards(jit_emit_t *emit, jit_node_t *node) {
-  jit_guard_t a = guard_of(emit, node->args[0]), b = guard_of(emit, node->args[1]);
+static jit_guard_t and_guards(jit_emit_t *emit, jit_node_t *node) {
+  jit_guard_t a = node_guard(emit, node->args[0]), b = node_guard(emit, node->args[1]);
   jit_emit_at(emit, jit_emit_depth(emit, node->vars));
   return (jit_guard_t){jit_emit_both(emit, a.all, b.all), jit_emit_both(emit, a.lanes, b.lanes)};
 }
 
-static jit_guard_t single_guard(jit_emit_t *emit, jit_node_t *node) {
+static jit_guard_t leaf_guard(jit_emit_t *emit, jit_node_t *node) {
   kir_value_t *value = jit_emit_node(emit, node);
   if (value == kir_all_ones(kir_type_of(value))) return (jit_guard_t){NULL, NULL};
   return jit_lanes(kir_type_of(value)) > 1 ? (jit_guard_t){NULL, value}
@@ -65,12 +74,13 @@ static jit_guard_t single_guard(jit_emit_t *emit, jit_node_t *node) {
 
 /* What a condition says: of all lanes, and of each. Loads further down have the conditions of those
  * above them and more: each is written once, or code would grow by the square of their number. */
-static jit_guard_t guard_of(jit_emit_t *emit, jit_node_t *node) {
-  if (node->kind != JIT_OP || node->op != HLO_AND) return single_guard(emit, node);
+static jit_guard_t node_guard(jit_emit_t *emit, jit_node_t *node) {
+  if (node->kind != JIT_OP || node->op != HLO_AND) return leaf_guard(emit, node);
   unsigned epoch = emit->levels[jit_emit_depth(emit, node->vars)].epoch;
   if (node->condition.epoch != epoch) {
-    jit_guard_t guard = both_guards(emit, node);
-    node->condition.all = guard.all, node->condition.lanes = guard.lanes,
+    jit_guard_t guard = and_guards(emit, node);
+    node->condition.all = guard.all;
+    node->condition.lanes = guard.lanes;
     node->condition.epoch = epoch;
   }
   return (jit_guard_t){node->condition.all, node->condition.lanes};
@@ -84,7 +94,7 @@ static void emit_prefetch(jit_emit_t *emit, kir_value_t *array, const jit_node_t
   kir_type_t *i32 = kir_int_type(code->module, 32);
   jit_emit_at(emit, emit->level);
   address = kir_gep(code->builder, kir_int_type(code->module, 8), address, ahead);
-  int level = node->prefetch.distance < PREFETCH_FAR ? 3 : 2;
+  int level = node->prefetch.distance < PREFETCH_L2_BYTES ? 3 : 2;
   /* To read, how near, data. */
   kir_value_t *arguments[] = {address, jit_int(i32, 0), jit_int(i32, level), jit_int(i32, 1)};
   jit_intrinsic(code, KIR_PREFETCH, kir_void_type(code->module), arguments, 4);
@@ -99,7 +109,7 @@ static kir_value_t *load_value(jit_emit_t *emit, jit_node_t *node) {
   if (emit->function_part && emit->function_part->in_registers[node->number]) {
     value = jit_emit_register(emit, node->number, node->expr);
   } else {
-    if (node->guard) guard = guard_of(emit, node->guard);
+    if (node->guard) guard = node_guard(emit, node->guard);
     kir_value_t *array = jit_emit_in(emit, node->number);
     if (node->prefetch.distance && node->prefetch.pass == emit->pass && emit->lane.count > 1)
       emit_prefetch(emit, array, node);
@@ -150,7 +160,7 @@ static kir_value_t *multiple_value(jit_emit_t *emit, const jit_node_t *node) {
   return kir_icmp(emit->code->builder, KIR_ICMP_EQ, rest, jit_int(type, 0));
 }
 
-static kir_value_t *compute(jit_emit_t *emit, jit_node_t *node) {
+static kir_value_t *emit_value(jit_emit_t *emit, jit_node_t *node) {
   kir_value_t *given = emit->provider.get ? emit->provider.get(emit, node) : NULL;
   if (given) return given;
   switch (node->kind) {
@@ -178,7 +188,7 @@ kir_value_t *jit_emit_node(jit_emit_t *emit, jit_node_t *node) {
   kir_value_t **value = in_lanes ? &node->vector.value : &node->scalar.value;
   unsigned *written = in_lanes ? &node->vector.epoch : &node->scalar.epoch;
   if (*written != epoch) {
-    kir_value_t *computed = compute(emit, node);
+    kir_value_t *computed = emit_value(emit, node);
     *value = computed, *written = epoch;
   }
   return *value;

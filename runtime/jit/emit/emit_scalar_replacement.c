@@ -1,5 +1,6 @@
-/* Arrays that are in registers: loads and stores of kernels which are written into a larger
- * function. */
+/* Loads and stores of arrays that a region keeps in registers (region_scalar_replacement.c):
+ * elements are extracted from, inserted into or taken as the SSA value of the array, instead of
+ * memory. */
 #include "jit/element/element.h"
 #include "jit/emit/emit_kernel.h"
 

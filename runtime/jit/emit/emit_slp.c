@@ -1,10 +1,13 @@
-/* Packs: scalars side by side. Where a kernel has no lanes of its own, functions such as sines, of
- * several scalars that do not depend on each other, are computed in the lanes of one vector.
- * Putting a scalar into a vector and taking it out again costs a few instructions, a function some
- * tens; and there is one copy of the function's code rather than one for each scalar.
+/* Superword-level parallelism: equal scalar functions of one kernel in the lanes of one vector.
  *
- * Every node has a height: of the functions on the longest way down to what is read. Functions of
- * one height do not depend on each other, and the equal ones among them are cut into packs. */
+ * Where a kernel has no lanes, transcendental functions of several independent scalars are
+ * computed at once. Inserting and extracting a scalar costs a few instructions, a function some
+ * tens, and there is one copy of the function's code instead of one for each scalar.
+ *
+ * Each node's height is the number of such functions on the longest path down to a load.
+ * Functions of one height do not depend on each other; equal ones among them are cut into packs
+ * of at most a vector's lanes. One walk in order of creation, quadratic only in the packable
+ * nodes. */
 #include "jit/element/element.h"
 #include "jit/emit/emit_kernel.h"
 #include "jit/math/jit_math.h"
@@ -29,7 +32,7 @@ static bool is_packable(const jit_node_t *node) {
          jit_math_cost(node->op, node->dtype == HR_F64) >= PACKED_COST;
 }
 
-static int height_of(const jit_exprs_t *exprs, const jit_node_t *node) {
+static int node_height(const jit_exprs_t *exprs, const jit_node_t *node) {
   int height = height_of_expr(exprs, node->expr);
   if (node->guard && node->guard->slp.height > height) height = node->guard->slp.height;
   for (int k = 0; k < node->arg_count; k++)
@@ -57,7 +60,7 @@ static void fill_pack(jit_node_t *first, jit_pack_t *pack, int most) {
 hr_status_t jit_emit_find_packs(jit_emit_t *emit) {
   const jit_graph_t *graph = emit->graph;
   for (jit_node_t *node = graph->first_made; node; node = node->next_made)
-    node->slp.height = height_of(&graph->exprs, node), node->slp.pack = NULL;
+    node->slp.height = node_height(&graph->exprs, node), node->slp.pack = NULL;
   for (jit_node_t *node = graph->first_made; node; node = node->next_made) {
     if (node->slp.pack || !is_packable(node)) continue;
     int bytes = (int)hr_dtype_bytes(hr_dtype_table[node->dtype].compute);
@@ -69,7 +72,7 @@ hr_status_t jit_emit_find_packs(jit_emit_t *emit) {
 }
 
 /* The arguments number k of all, those that lack as the first one's. */
-static kir_value_t *gather(jit_emit_t *emit, const jit_pack_t *pack, int k, int depth) {
+static kir_value_t *build_vector(jit_emit_t *emit, const jit_pack_t *pack, int k, int depth) {
   kir_type_t *i32 = kir_int_type(emit->code->module, 32);
   kir_value_t *values[JIT_MAX_LANES], *vector;
   for (int i = 0; i < pack->lanes; i++)
@@ -86,7 +89,7 @@ kir_value_t *jit_emit_pack(jit_emit_t *emit, jit_node_t *node, const jit_element
   const jit_pack_t *pack = node->slp.pack;
   int depth = jit_emit_depth(emit, node->vars);
   kir_value_t *args[3];
-  for (int k = 0; k < node->arg_count; k++) args[k] = gather(emit, pack, k, depth);
+  for (int k = 0; k < node->arg_count; k++) args[k] = build_vector(emit, pack, k, depth);
   jit_emit_at(emit, depth);
   kir_value_t *result = jit_element_emit(emit->code, op, args);
   for (int i = 0; i < pack->count; i++) {

@@ -1,30 +1,38 @@
 /* Row-per-lane loops: contiguous elements belong to one lane, and neighbouring lanes are a row
- * apart. Rows are loaded as whole vectors and transposed in registers:
+ * apart. Rows are loaded as whole vectors and transposed in registers.
  *
- *   memory  a0 a1 a2 b0 b1 b2 c0 ...   rows  a0 a1 a2 . | b0 b1 b2 . | ...   turned  a0 b0 c0 d0 |
- * a1 b1 c1 d1 | ... */
+ *     memory      a0 a1 a2 b0 b1 b2 c0 ...
+ *     rows        a0 a1 a2 .  |  b0 b1 b2 .  |  c0 c1 c2 .  |  d0 d1 d2 .
+ *     transposed  a0 b0 c0 d0 |  a1 b1 c1 d1 |  a2 b2 c2 d2
+ *
+ * A square of n vectors of n lanes takes log2(n) steps of n shuffles: each step exchanges one bit
+ * of the lane's number with one bit of the vector's number. Steps within 128 bits come first,
+ * because processors shuffle within 128-bit lanes with one cycle of latency. Narrow rows that
+ * fill a register together (packed) need only log2(row) steps. Stores do the same in reverse:
+ * interleaved results are transposed, or each output vector is assembled from the columns,
+ * whichever takes fewer shuffles. */
 #include "jit/element/element.h"
 #include "jit/emit/emit_kernel.h"
 
-#define RUN_BITS 128 /* within which processors move lanes with least effort */
+#define SHUFFLE_LANE_BITS 128 /* within which processors move lanes with least effort */
 
 /* Vectors whose numbers differ in this bit alone, a and b, become those of these lanes: numbers
  * from the count of lanes on are b's. */
-static void step(jit_code_t *code, kir_value_t **vectors, int count, int lanes, int bit,
-                 const int *low, const int *high) {
+static void exchange_lanes(jit_code_t *code, kir_value_t **vectors, int count, int lanes, int bit,
+                           const int *low, const int *high) {
   kir_type_t *i32 = kir_int_type(code->module, 32);
   kir_value_t *lows[JIT_MAX_LANES], *highs[JIT_MAX_LANES];
   for (int i = 0; i < lanes; i++) {
     lows[i] = kir_const_int(i32, (uint64_t)low[i]);
     highs[i] = kir_const_int(i32, (uint64_t)high[i]);
   }
-  kir_value_t *take_low = kir_const_vector(lows, (unsigned)lanes);
-  kir_value_t *take_high = kir_const_vector(highs, (unsigned)lanes);
+  kir_value_t *low_lanes = kir_const_vector(lows, (unsigned)lanes);
+  kir_value_t *high_lanes = kir_const_vector(highs, (unsigned)lanes);
   for (int k = 0; k < count; k++) {
     if (k & bit) continue;
     kir_value_t *a = vectors[k], *b = vectors[k + bit];
-    vectors[k] = kir_shuffle(code->builder, a, b, take_low);
-    vectors[k + bit] = kir_shuffle(code->builder, a, b, take_high);
+    vectors[k] = kir_shuffle(code->builder, a, b, low_lanes);
+    vectors[k + bit] = kir_shuffle(code->builder, a, b, high_lanes);
   }
 }
 
@@ -38,32 +46,33 @@ static void interleave(jit_code_t *code, kir_value_t **vectors, int count, int l
     low[i] = i / run * run + i % run / 2 + (i & 1 ? lanes : 0);
     high[i] = low[i] + run / 2;
   }
-  step(code, vectors, count, lanes, bit, low, high);
+  exchange_lanes(code, vectors, count, lanes, bit, low, high);
 }
 
 /* Runs of lanes, those with even numbers of a, then of b, and those with odd ones: of the bits of a
  * run's number the lowest goes to the vector's, whose own becomes the highest. */
-static void part(jit_code_t *code, kir_value_t **vectors, int count, int lanes, int bit, int run) {
+static void deinterleave(jit_code_t *code, kir_value_t **vectors, int count, int lanes, int bit,
+                         int run) {
   int low[JIT_MAX_LANES], high[JIT_MAX_LANES];
   for (int i = 0; i < lanes; i++) {
     low[i] = 2 * (i / run) * run + i % run; /* beyond a's lanes those of b go on */
     high[i] = low[i] + run;
   }
-  step(code, vectors, count, lanes, bit, low, high);
+  exchange_lanes(code, vectors, count, lanes, bit, low, high);
 }
 
 /* Bits within runs of 16 bytes, and of the runs' numbers: processors do each step at once. */
 void jit_emit_transposed(jit_code_t *code, kir_value_t **rows, int count) {
-  int run = RUN_BITS / jit_element_bits(kir_type_of(rows[0]));
+  int run = SHUFFLE_LANE_BITS / jit_element_bits(kir_type_of(rows[0]));
   if (run > count) run = count;
   for (int bit = run / 2; bit; bit /= 2) interleave(code, rows, count, count, bit, run);
-  for (int bit = run; bit < count; bit *= 2) part(code, rows, count, count, bit, run);
+  for (int bit = run; bit < count; bit *= 2) deinterleave(code, rows, count, count, bit, run);
 }
 
 /* Vectors of several whole rows each, as many as a row has elements, become columns: the bits of a
  * column's number, which are the low ones of lanes, become those of vectors. */
 static void transpose_packed(jit_code_t *code, kir_value_t **vectors, int width, int lanes) {
-  for (int bit = 1; bit < width; bit *= 2) part(code, vectors, width, lanes, bit, 1);
+  for (int bit = 1; bit < width; bit *= 2) deinterleave(code, vectors, width, lanes, bit, 1);
 }
 
 /* Shuffles of jit_emit_transposed. */
@@ -78,10 +87,10 @@ static kir_value_t *element_at(jit_emit_t *emit, kir_type_t *element, kir_value_
 /* --- writing ---------------------------------------------------------------------------------- */
 
 /* The first source's lanes wait until there is a second one: one shuffle joins both. */
-typedef struct pick {
+typedef struct merge {
   kir_value_t *value;
   int first; /* the source that `value` is; -1: lanes are in order */
-} pick_t;
+} merge_t;
 
 static kir_value_t *shuffle(jit_emit_t *emit, kir_value_t *a, kir_value_t *b, const int *lanes) {
   kir_value_t *order[JIT_MAX_LANES];
@@ -92,35 +101,36 @@ static kir_value_t *shuffle(jit_emit_t *emit, kir_value_t *a, kir_value_t *b, co
 }
 
 /* Lane i is lane lane[i] of sources[of[i]]. */
-static kir_value_t *pick_lanes(jit_emit_t *emit, kir_value_t **sources, int count, const int *of,
-                               const int *lane) {
-  pick_t pick = {NULL, -1};
+static kir_value_t *merge_lanes(jit_emit_t *emit, kir_value_t **sources, int count, const int *of,
+                                const int *lane) {
+  merge_t merge = {NULL, -1};
   for (int k = 0; k < count; k++) {
     int lanes[JIT_MAX_LANES];
     bool is_used = false;
     for (int i = 0; i < emit->lane.count; i++) {
       is_used |= of[i] == k;
-      lanes[i] = of[i] == k ? emit->lane.count + lane[i] : of[i] == pick.first ? lane[i] : i;
+      lanes[i] = of[i] == merge.first ? lane[i] : i;
+      if (of[i] == k) lanes[i] = emit->lane.count + lane[i];
     }
     if (!is_used) continue;
-    pick = pick.value ? (pick_t){shuffle(emit, pick.value, sources[k], lanes), -1}
-                      : (pick_t){sources[k], k};
+    merge = merge.value ? (merge_t){shuffle(emit, merge.value, sources[k], lanes), -1}
+                        : (merge_t){sources[k], k};
   }
-  return pick.first < 0 ? pick.value : shuffle(emit, pick.value, pick.value, lane);
+  return merge.first < 0 ? merge.value : shuffle(emit, merge.value, merge.value, lane);
 }
 
 /* Element l * count + k of the rows is lane l of values[k], which vectors of columns or, turned, of
  * rows have. */
-static kir_value_t *line_of(jit_emit_t *emit, kir_value_t **sources, int count, bool is_transposed,
-                            int number) {
+static kir_value_t *interleaved_vector(jit_emit_t *emit, kir_value_t **sources, int count,
+                                       bool is_transposed, int number) {
   int of[JIT_MAX_LANES], lane[JIT_MAX_LANES], lanes = emit->lane.count;
   for (int i = 0; i < lanes; i++) {
     int row = (number * lanes + i) / count, column = (number * lanes + i) % count;
     of[i] = is_transposed ? column / lanes * lanes + row : column;
     lane[i] = is_transposed ? column % lanes : row;
   }
-  return pick_lanes(emit, sources, is_transposed ? (count + lanes - 1) / lanes * lanes : count, of,
-                    lane);
+  return merge_lanes(emit, sources, is_transposed ? (count + lanes - 1) / lanes * lanes : count, of,
+                     lane);
 }
 
 void jit_emit_interleaved(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype,
@@ -138,7 +148,7 @@ void jit_emit_interleaved(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype
   for (int g = 0; is_transposed && g < groups; g++)
     jit_emit_transposed(emit->code, sources + g * lanes, lanes);
   for (int q = 0; q < count; q++) {
-    kir_value_t *line = line_of(emit, sources, count, is_transposed, q);
+    kir_value_t *line = interleaved_vector(emit, sources, count, is_transposed, q);
     kir_value_t *store =
         kir_store(emit->code->builder, line, element_at(emit, element, first, q * lanes));
     kir_set_align(store, (unsigned)hr_dtype_bytes(dtype));
@@ -161,7 +171,7 @@ typedef struct jit_band {
   struct jit_band *next;
 } jit_band_t;
 
-static bool may_be_in_band(const jit_graph_t *graph, const jit_node_t *node, int var) {
+static bool is_band_candidate(const jit_graph_t *graph, const jit_node_t *node, int var) {
   if (node->kind != JIT_LOAD || node->guard || hr_dtype_bytes(node->dtype) > 8) return false;
   return !jit_expr_is_nonaffine(&graph->exprs, node->expr, var) &&
          jit_expr_factor(node->expr, var) > 1;
@@ -184,7 +194,7 @@ static hr_status_t add_to_band(jit_graph_t *graph, jit_band_t **bands, jit_node_
                          .next = *bands};
     *bands = band;
   }
-  band->low = column < band->low ? column : band->low,
+  band->low = column < band->low ? column : band->low;
   band->high = column > band->high ? column : band->high;
   band->count++;
   node->band = band;
@@ -197,7 +207,7 @@ static bool is_packed(const jit_band_t *band) {
 }
 
 /* Is it less to turn whole rows than to put each column together from what lies around it? */
-static bool is_worth_it(const jit_band_t *band) {
+static bool is_profitable(const jit_band_t *band) {
   int64_t width = band->high - band->low + 1, lanes = band->lanes,
           groups = (width + lanes - 1) / lanes;
   int64_t cost = band->is_packed ? transpose_cost((int)width) : groups * transpose_cost((int)lanes);
@@ -207,11 +217,11 @@ static bool is_worth_it(const jit_band_t *band) {
 hr_status_t jit_bands_find(jit_graph_t *graph, int var, int lanes) {
   jit_band_t *bands = NULL;
   for (jit_node_t *node = graph->first_made; node; node = node->next_made)
-    if (may_be_in_band(graph, node, var)) HR_TRY(add_to_band(graph, &bands, node, var));
+    if (is_band_candidate(graph, node, var)) HR_TRY(add_to_band(graph, &bands, node, var));
   for (jit_band_t *band = bands; band; band = band->next)
     band->lanes = lanes, band->is_packed = is_packed(band);
   for (jit_node_t *node = graph->first_made; node; node = node->next_made)
-    if (node->band && !is_worth_it(node->band)) node->band = NULL;
+    if (node->band && !is_profitable(node->band)) node->band = NULL;
   return NULL;
 }
 

@@ -1,3 +1,16 @@
+/* Expression graph of a fusion: a DAG of scalar expressions, one for each root's element.
+ *
+ * The graph is built from the roots down. jit_graph_at computes element `index` of an
+ * instruction: elementwise ops recurse into their operands at the same index, data movement at a
+ * transformed index (expr_index_ops.c), parameters and large constants become loads. So fusion is
+ * the composition of index maps, and no intermediate array remains.
+ *
+ * Two tables keep it a DAG. Hash-consing makes equal nodes one object (common subexpressions); a
+ * memo by instruction, index and guard makes one visit of an instruction at an index enough, so
+ * that the cost is linear in the nodes and not in the paths. A node limit bounds what
+ * recomputation at different indices may cost: beyond it the fusion is declined. Reductions are
+ * leaves that the kernel provides (kInput), or, when they have few terms, are fully expanded
+ * here. */
 #include "jit/expr/expr_graph.h"
 
 #include <string.h>
@@ -7,7 +20,7 @@
 #include "jit/math/jit_math.h"
 #include "ops/query/codegen_support.h"
 
-#define SUMS_MOST 8 /* operands of a reduction */
+#define EXPANDED_RESULTS_MAX 8 /* operands of a reduction */
 
 typedef struct jit_memo jit_memo_t;
 struct jit_memo {
@@ -19,7 +32,7 @@ struct jit_memo {
   jit_memo_t *next;
 };
 
-static jit_node_t nothing;
+static jit_node_t error_node;
 
 static void keep_failure(jit_graph_t *graph, hr_status_t st) {
   if (graph->failed)
@@ -31,7 +44,9 @@ static void keep_failure(jit_graph_t *graph, hr_status_t st) {
 hr_status_t jit_graph_init(jit_graph_t *graph, hr_arena_t *arena, const hlo_computation_t *body,
                            int node_limit) {
   memset(graph, 0, sizeof *graph);
-  graph->arena = arena, graph->body = body, graph->node_limit = node_limit;
+  graph->arena = arena;
+  graph->body = body;
+  graph->node_limit = node_limit;
   graph->last_made = &graph->first_made;
   jit_exprs_init(&graph->exprs, arena);
   return HR_NEW_ARRAY(arena, body->instrs.count, &graph->buffers);
@@ -80,17 +95,19 @@ jit_node_t *jit_node_make(jit_graph_t *graph, const jit_node_t *like) {
   jit_node_t **slot = &graph->table[node.hash % 1024];
   for (made = *slot; made; made = made->next)
     if (same_node(made, &node)) return made;
-  if (graph->failed) return &nothing;
+  if (graph->failed) return &error_node;
   hr_status_t st =
       graph->node_count < graph->node_limit
           ? hr_arena_alloc(graph->arena, sizeof *made, (void **)&made)
           : hr_error(HR_UNSUPPORTED, "a formula of more than %d nodes", graph->node_limit);
   if (st) {
     keep_failure(graph, st);
-    return &nothing;
+    return &error_node;
   }
   add_vars(&node);
-  node.reduce.slot = -1, node.next = *slot, node.next_made = NULL;
+  node.reduce.slot = -1;
+  node.next = *slot;
+  node.next_made = NULL;
   *made = node;
   graph->node_count++;
   *graph->last_made = made, graph->last_made = &made->next_made;
@@ -168,13 +185,14 @@ bool jit_is_one_value(const hlo_value_t *value) {
          (value->count > 1 && !memcmp(value->data, (const char *)value->data + each, all - each));
 }
 
-static int buffer_of(jit_graph_t *graph, int param, const hlo_value_t *literal) {
+static int buffer_index(jit_graph_t *graph, int param, const hlo_value_t *literal) {
   int k = 0;
   while (k < graph->buffer_count &&
          (graph->buffers[k].param != param || graph->buffers[k].literal != literal))
     k++;
   if (k == graph->buffer_count) {
-    graph->buffers[k].param = param, graph->buffers[k].literal = literal;
+    graph->buffers[k].param = param;
+    graph->buffers[k].literal = literal;
     graph->buffer_count++;
   }
   return k;
@@ -184,9 +202,12 @@ static jit_node_t *constant_at(jit_graph_t *graph, const hlo_instr_t *instr, jit
                                jit_node_t *guard) {
   jit_node_t node = {.dtype = instr->shape->dtype};
   if (jit_is_one_value(instr->literal)) {
-    node.kind = JIT_CONSTANT, node.bytes = instr->literal->data;
+    node.kind = JIT_CONSTANT;
+    node.bytes = instr->literal->data;
   } else {
-    node.kind = JIT_LOAD, node.number = buffer_of(graph, -1, instr->literal), node.guard = guard;
+    node.kind = JIT_LOAD;
+    node.number = buffer_index(graph, -1, instr->literal);
+    node.guard = guard;
     node.expr = jit_index_linear(graph, instr->shape, index);
   }
   return jit_node_make(graph, &node);
@@ -197,12 +218,12 @@ static jit_node_t *parameter_at(jit_graph_t *graph, const hlo_instr_t *instr, ji
   jit_node_t node = {.kind = JIT_LOAD,
                      .dtype = instr->shape->dtype,
                      .guard = guard,
-                     .number = buffer_of(graph, (int)hlo_parameter_number(instr), NULL)};
+                     .number = buffer_index(graph, (int)hlo_parameter_number(instr), NULL)};
   node.expr = jit_index_linear(graph, instr->shape, index);
   return jit_node_make(graph, &node);
 }
 
-static int64_t count_of(const hlo_shape_t *shape) {
+static int64_t element_count(const hlo_shape_t *shape) {
   int64_t count = 1;
   for (int d = 0; d < shape->rank; d++) count *= shape->dims[d];
   return count;
@@ -215,19 +236,19 @@ int64_t jit_op_detail(const hlo_instr_t *instr) {
   if (instr->op != HLO_REDUCE_PRECISION) return 0;
   int64_t exponent = hlo_attr_int(instr, HLO_ATTR_EXPONENT_BITS),
           mantissa = hlo_attr_int(instr, HLO_ATTR_MANTISSA_BITS);
-  return JIT_PRECISION_DETAIL(exponent > 64 ? 64 : exponent, mantissa > 64 ? 64 : mantissa);
+  return JIT_PRECISION_DETAIL(hr_min(exponent, 64), hr_min(mantissa, 64));
 }
 
 /* Scalars may stand beside arrays: they are element 0 for all. */
 static jit_node_t *elementwise_at(jit_graph_t *graph, const hlo_instr_t *instr, jit_index_t index,
                                   jit_node_t *guard) {
   jit_node_t *args[3];
-  int64_t count = count_of(instr->shape);
+  int64_t count = element_count(instr->shape);
   for (int k = 0; k < instr->operand_count; k++) {
     const hlo_instr_t *operand = instr->operands[k];
     jit_index_t at = {jit_index_linear(graph, instr->shape, index), NULL};
     if (hlo_shape_same_dims(operand->shape, instr->shape)) at.dims = index.dims;
-    if (count_of(operand->shape) != count)
+    if (element_count(operand->shape) != count)
       at = (jit_index_t){jit_expr_constant(&graph->exprs, 0), NULL};
     args[k] = jit_graph_at(graph, operand, 0, at, guard);
   }
@@ -247,7 +268,7 @@ static jit_node_t *reduction_at(jit_graph_t *graph, const hlo_instr_t *instr, in
 
 /* --- short sums ------------------------------------------------------------------------------- */
 
-static int64_t terms_of(const hlo_instr_t *reduce) {
+static int64_t reduction_terms(const hlo_instr_t *reduce) {
   hr_ints_t dims = hlo_attr_ints(reduce, HLO_ATTR_DIMENSIONS);
   int64_t terms = 1;
   for (int64_t i = 0; i < dims.count; i++) terms *= reduce->operands[0]->shape->dims[dims.data[i]];
@@ -284,7 +305,7 @@ static hr_dtype_t sum_type(const hlo_instr_t *reduce, int k) {
              : dtype;
 }
 
-static jit_node_t *converted(jit_graph_t *graph, jit_node_t *node, hr_dtype_t dtype) {
+static jit_node_t *convert_node(jit_graph_t *graph, jit_node_t *node, hr_dtype_t dtype) {
   return node->dtype == dtype ? node : jit_node_op(graph, HLO_CONVERT, dtype, 0, 1, &node);
 }
 
@@ -292,10 +313,10 @@ static jit_node_t *converted(jit_graph_t *graph, jit_node_t *node, hr_dtype_t dt
 static void add_terms(jit_graph_t *graph, const hlo_instr_t *reduce, jit_node_t *const *terms,
                       jit_node_t **sums) {
   int count = reduce->operand_count / 2;
-  jit_node_t *args[2 * SUMS_MOST];
+  jit_node_t *args[2 * EXPANDED_RESULTS_MAX];
   hr_dtype_t dtype = sum_type(reduce, 0);
   if (dtype != terms[0]->dtype) {
-    memcpy(args, (jit_node_t *[]){sums[0], converted(graph, terms[0], dtype)}, 2 * sizeof *args);
+    memcpy(args, (jit_node_t *[]){sums[0], convert_node(graph, terms[0], dtype)}, 2 * sizeof *args);
     sums[0] = jit_node_op(graph, reduce->called[0]->root->op, dtype, 0, 2, args);
     return;
   }
@@ -304,29 +325,29 @@ static void add_terms(jit_graph_t *graph, const hlo_instr_t *reduce, jit_node_t 
   jit_graph_apply(graph, reduce->called[0], args, count, sums);
 }
 
-static jit_node_t *short_sum_at(jit_graph_t *graph, const hlo_instr_t *instr, int number,
-                                jit_index_t index, jit_node_t *guard) {
-  jit_node_t *sums[SUMS_MOST], *terms[SUMS_MOST];
+static jit_node_t *expanded_reduction_at(jit_graph_t *graph, const hlo_instr_t *instr, int number,
+                                         jit_index_t index, jit_node_t *guard) {
+  jit_node_t *sums[EXPANDED_RESULTS_MAX], *terms[EXPANDED_RESULTS_MAX];
   int count = instr->operand_count / 2;
-  if (count > SUMS_MOST) {
+  if (count > EXPANDED_RESULTS_MAX) {
     keep_failure(graph, hlo_unsupported(instr, "a reduction of more than %d arrays is written out",
-                                        SUMS_MOST));
-    return &nothing;
+                                        EXPANDED_RESULTS_MAX));
+    return &error_node;
   }
   const jit_expr_t *const *kept =
       jit_index_dims(graph, hlo_shape_leaf(instr->shape, number), index);
   jit_index_t zero = {jit_expr_constant(&graph->exprs, 0), NULL};
   for (int k = 0; k < count; k++) {
     sums[k] = jit_graph_at(graph, instr->operands[count + k], 0, zero, NULL);
-    sums[k] = converted(graph, sums[k], sum_type(instr, k));
+    sums[k] = convert_node(graph, sums[k], sum_type(instr, k));
   }
-  for (int64_t t = 0; t < terms_of(instr) && !graph->failed; t++) {
+  for (int64_t t = 0; t < reduction_terms(instr) && !graph->failed; t++) {
     jit_index_t at = {NULL, term_dims(graph, instr, kept, t)};
     for (int k = 0; k < count; k++)
       terms[k] = jit_graph_at(graph, instr->operands[k], 0, at, guard);
     add_terms(graph, instr, terms, sums);
   }
-  return converted(graph, sums[number], hlo_shape_leaf(instr->shape, number)->dtype);
+  return convert_node(graph, sums[number], hlo_shape_leaf(instr->shape, number)->dtype);
 }
 
 /* --- any instruction -------------------------------------------------------------------------- */
@@ -339,7 +360,7 @@ static jit_node_t *compute_at(jit_graph_t *graph, const hlo_instr_t *instr, int 
     case CODEGEN_INDEX:
       return jit_graph_moved(graph, instr, index, guard);
     case CODEGEN_REDUCE:
-      return graph->writes_sums_out ? short_sum_at(graph, instr, number, index, guard)
+      return graph->writes_sums_out ? expanded_reduction_at(graph, instr, number, index, guard)
                                     : reduction_at(graph, instr, number, index);
     default:
       break;
@@ -355,14 +376,14 @@ static jit_node_t *compute_at(jit_graph_t *graph, const hlo_instr_t *instr, int 
     default:
       if (!graph->failed)
         keep_failure(graph, hlo_unsupported(instr, "no formula for %s", hlo_op_name(instr->op)));
-      return &nothing;
+      return &error_node;
   }
 }
 
 jit_node_t *jit_graph_at(jit_graph_t *graph, const hlo_instr_t *instr, int number,
                          jit_index_t index, jit_node_t *guard) {
   const hlo_shape_t *shape = hlo_shape_leaf(instr->shape, number);
-  if (graph->failed || graph->exprs.failed) return &nothing;
+  if (graph->failed || graph->exprs.failed) return &error_node;
   index.linear = jit_index_linear(graph, shape, index);
   size_t hash = ((uintptr_t)instr >> 4 ^ (uintptr_t)index.linear >> 3 ^ (uintptr_t)guard >> 5) +
                 (size_t)number;
@@ -375,7 +396,7 @@ jit_node_t *jit_graph_at(jit_graph_t *graph, const hlo_instr_t *instr, int numbe
   hr_status_t st = HR_NEW(graph->arena, &memo);
   if (st) {
     keep_failure(graph, st);
-    return &nothing;
+    return &error_node;
   }
   *memo = (jit_memo_t){instr, number, index.linear, guard, node, *slot};
   *slot = memo;
@@ -392,7 +413,7 @@ static jit_node_t *apply_instr(jit_graph_t *graph, const hlo_instr_t *instr,
   if (op_codegens[instr->op] != CODEGEN_ELEMENTWISE || instr->operand_count > 3) {
     if (!graph->failed)
       keep_failure(graph, hlo_unsupported(instr, "no formula for %s", hlo_op_name(instr->op)));
-    return &nothing;
+    return &error_node;
   }
   for (int k = 0; k < instr->operand_count; k++) operands[k] = nodes[instr->operands[k]->id];
   return jit_node_op(graph, instr->op, instr->shape->dtype, jit_op_detail(instr),
@@ -403,7 +424,7 @@ void jit_graph_apply(jit_graph_t *graph, const hlo_computation_t *computation,
                      jit_node_t *const *args, int result_count, jit_node_t **out_results) {
   jit_node_t **nodes;
   const hlo_instr_t *root = computation->root;
-  for (int r = 0; r < result_count; r++) out_results[r] = &nothing;
+  for (int r = 0; r < result_count; r++) out_results[r] = &error_node;
   hr_status_t st = HR_NEW_ARRAY(graph->arena, computation->instrs.count, &nodes);
   if (st) {
     keep_failure(graph, st);
@@ -439,7 +460,8 @@ static double op_cost(const jit_node_t *node) {
 double jit_node_cost(const jit_node_t *node) {
   bool is_narrow =
       hr_dtype_is_float(node->dtype) && hr_dtype_table[node->dtype].compute != node->dtype;
-  double narrow = !is_narrow ? 0 : hr_dtype_bytes(node->dtype) == 2 ? 4 : 15;
+  double narrow = 0;
+  if (is_narrow) narrow = hr_dtype_bytes(node->dtype) == 2 ? 4 : 15;
   switch (node->kind) {
     case JIT_OP:
       return op_cost(node) * (hr_dtype_bytes(hr_dtype_real(node->dtype)) == 8 ? 2 : 1) + narrow;

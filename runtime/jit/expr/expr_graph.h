@@ -5,6 +5,7 @@
 #ifndef JIT_EXPR_GRAPH_H
 #define JIT_EXPR_GRAPH_H
 
+#include "base/arith.h"
 #include "ir/module.h"
 #include "jit/expr/index_expr.h"
 

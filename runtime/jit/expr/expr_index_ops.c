@@ -1,4 +1,13 @@
-/* Ops that find an element of an operand, as arithmetic on indices. */
+/* Data movement ops as index maps: the element at an index of the result is the element at
+ * another index of an operand.
+ *
+ *     transpose    permuted indices                    slice, reverse   index * stride + start
+ *     reshape      the same linear index               concatenate      select over index ranges
+ *     broadcast    indices of kept dimensions          pad              select, guarded load
+ *     gather, dynamic-slice   index + clamped start, a JIT_SYMBOL_START of the index expressions
+ *
+ * Where an element is needed under a condition only, the condition travels down as the guard of
+ * the loads: an address that is never read need not be valid. */
 #include <string.h>
 
 #include "jit/expr/expr_graph.h"
@@ -160,7 +169,7 @@ static const jit_expr_t *start_of(jit_graph_t *graph, const hlo_instr_t *instr, 
   if (start->kind != JIT_CONSTANT)
     return jit_expr_start(&graph->exprs, start, start->vars, 0, most);
   int64_t value = integer_at(start->dtype, start->bytes);
-  return jit_expr_constant(&graph->exprs, value < 0 ? 0 : value > most ? most : value);
+  return jit_expr_constant(&graph->exprs, hr_min(hr_max(value, 0), most));
 }
 
 static jit_node_t *dynamic_slice_at(jit_graph_t *graph, const hlo_instr_t *instr,
@@ -227,7 +236,7 @@ static const jit_expr_t *gather_start(jit_graph_t *graph, const hlo_instr_t *ins
   if (start->kind != JIT_CONSTANT)
     return jit_expr_start(&graph->exprs, start, start->vars, 0, most);
   int64_t value = integer_at(start->dtype, start->bytes);
-  return jit_expr_constant(&graph->exprs, value < 0 ? 0 : value > most ? most : value);
+  return jit_expr_constant(&graph->exprs, hr_min(hr_max(value, 0), most));
 }
 
 static jit_node_t *gather_at(jit_graph_t *graph, const hlo_instr_t *instr,

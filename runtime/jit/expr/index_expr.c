@@ -1,10 +1,24 @@
+/* Index expressions in normal form: constant + sum of factor * symbol, terms by rising symbol.
+ *
+ * The form is canonical, and expressions are hash-consed, so that equality is equality of
+ * pointers. Each expression carries its interval [low, high] and the set of loop variables it
+ * depends on. Division and remainder by a constant d simplify as far as intervals prove it:
+ *
+ *     a = d * q + r with 0 <= r < d          a / d = q,  a % d = r
+ *     a = g * u + l with 0 <= l < g, g | d   a / d = u / (d / g),  a % d = g * (u % (d / g)) + l
+ *     d * (a / d) + a % d                    a
+ *
+ * Whatever remains becomes a quotient or remainder symbol. If a loop variable, split in two,
+ * would make it disappear, split_var asks for that, and the loop nest is built again
+ * (loop_nest.c). Dividends are not negative, and all values fit in 64 bits: the sizes of arrays
+ * guarantee that. */
 #include "jit/expr/index_expr.h"
 
 #include <string.h>
 
 #include "base/arith.h"
 
-#define MOST_WEIGHT 256
+#define WEIGHT_MAX 256
 
 void jit_exprs_init(jit_exprs_t *exprs, hr_arena_t *arena) {
   memset(exprs, 0, sizeof *exprs);
@@ -20,11 +34,11 @@ static void keep_failure(jit_exprs_t *exprs, hr_status_t st) {
 }
 
 /* What is returned once something failed. */
-static jit_expr_t nowhere;
+static jit_expr_t error_expr;
 
 /* --- making ----------------------------------------------------------------------------------- */
 
-static uint32_t hash_of(int64_t constant, int count, const jit_term_t *terms) {
+static uint32_t hash_terms(int64_t constant, int count, const jit_term_t *terms) {
   uint64_t hash = (uint64_t)constant * 0x9e3779b97f4a7c15u;
   for (int i = 0; i < count; i++) {
     hash = (hash ^ (uint64_t)terms[i].symbol) * 0xff51afd7ed558ccdu;
@@ -44,8 +58,9 @@ static void set_range(const jit_exprs_t *exprs, jit_expr_t *expr) {
   }
 }
 
-static jit_expr_t *make(jit_exprs_t *exprs, int64_t constant, int count, const jit_term_t *terms) {
-  uint32_t hash = hash_of(constant, count, terms);
+static jit_expr_t *intern_expr(jit_exprs_t *exprs, int64_t constant, int count,
+                               const jit_term_t *terms) {
+  uint32_t hash = hash_terms(constant, count, terms);
   jit_expr_t **slot = &exprs->table[hash % (sizeof exprs->table / sizeof *exprs->table)], *expr;
   size_t term_bytes = (size_t)count * sizeof *terms;
   for (expr = *slot; expr; expr = expr->next)
@@ -55,9 +70,12 @@ static jit_expr_t *make(jit_exprs_t *exprs, int64_t constant, int count, const j
   hr_status_t st = hr_arena_zeroed(exprs->arena, sizeof *expr + term_bytes, (void **)&expr);
   if (st) {
     keep_failure(exprs, st);
-    return &nowhere;
+    return &error_expr;
   }
-  expr->constant = constant, expr->count = count, expr->hash = hash, expr->next = *slot;
+  expr->constant = constant;
+  expr->count = count;
+  expr->hash = hash;
+  expr->next = *slot;
   if (count) memcpy(expr->terms, terms, term_bytes);
   set_range(exprs, expr);
   return *slot = expr;
@@ -69,7 +87,8 @@ static hr_status_t grow_symbols(jit_exprs_t *exprs) {
   HR_TRY(HR_NEW_ARRAY(exprs->arena, capacity, &grown));
   if (exprs->symbol_count)
     memcpy(grown, exprs->symbols, (size_t)exprs->symbol_count * sizeof *grown);
-  exprs->symbols = grown, exprs->symbol_capacity = capacity;
+  exprs->symbols = grown;
+  exprs->symbol_capacity = capacity;
   return NULL;
 }
 
@@ -79,14 +98,14 @@ static bool same_symbol(const jit_symbol_t *a, const jit_symbol_t *b) {
 }
 
 /* Expressions inside of each other grow with each level, and the code with them. */
-static void weigh(jit_exprs_t *exprs, jit_symbol_t *symbol) {
+static void compute_weight(jit_exprs_t *exprs, jit_symbol_t *symbol) {
   if (!symbol->of) return;
   symbol->weight = symbol->kind != JIT_SYMBOL_WITHIN;
   for (int i = 0; i < symbol->of->count; i++)
     symbol->weight += exprs->symbols[symbol->of->terms[i].symbol].weight;
-  if (symbol->weight <= MOST_WEIGHT) return;
-  symbol->weight = MOST_WEIGHT;
-  keep_failure(exprs, hr_error(HR_UNSUPPORTED, "an index of more than %d divisions", MOST_WEIGHT));
+  if (symbol->weight <= WEIGHT_MAX) return;
+  symbol->weight = WEIGHT_MAX;
+  keep_failure(exprs, hr_error(HR_UNSUPPORTED, "an index of more than %d divisions", WEIGHT_MAX));
 }
 
 static bool has_limits(const jit_exprs_t *exprs, const jit_expr_t *expr) {
@@ -95,36 +114,36 @@ static bool has_limits(const jit_exprs_t *exprs, const jit_expr_t *expr) {
   return false;
 }
 
-static jit_expr_t *of_symbol(jit_exprs_t *exprs, const jit_symbol_t *symbol) {
+static jit_expr_t *expr_of_symbol(jit_exprs_t *exprs, const jit_symbol_t *symbol) {
   int number = 0;
   while (number < exprs->symbol_count && !same_symbol(&exprs->symbols[number], symbol)) number++;
   if (number == exprs->symbol_count) {
     hr_status_t st = number == exprs->symbol_capacity ? grow_symbols(exprs) : NULL;
     if (st) {
       keep_failure(exprs, st);
-      return &nowhere;
+      return &error_expr;
     }
     exprs->symbols[exprs->symbol_count] = *symbol;
-    weigh(exprs, &exprs->symbols[exprs->symbol_count++]);
+    compute_weight(exprs, &exprs->symbols[exprs->symbol_count++]);
   }
-  return make(exprs, 0, 1, &(jit_term_t){number, 1});
+  return intern_expr(exprs, 0, 1, &(jit_term_t){number, 1});
 }
 
 jit_expr_t *jit_expr_constant(jit_exprs_t *exprs, int64_t value) {
-  return make(exprs, value, 0, NULL);
+  return intern_expr(exprs, value, 0, NULL);
 }
 
 jit_expr_t *jit_expr_loop(jit_exprs_t *exprs, int64_t low, int64_t high) {
   int index = exprs->symbol_count;
   jit_symbol_t symbol = {
       .kind = JIT_SYMBOL_LOOP, .index = index, .low = low, .high = high, .vars = 1u << index};
-  return of_symbol(exprs, &symbol);
+  return expr_of_symbol(exprs, &symbol);
 }
 
 jit_expr_t *jit_expr_start(jit_exprs_t *exprs, struct jit_node *node, uint32_t vars, int64_t low,
                            int64_t high) {
   if (low == high) return jit_expr_constant(exprs, low);
-  return of_symbol(
+  return expr_of_symbol(
       exprs, &(jit_symbol_t){
                  .kind = JIT_SYMBOL_START, .node = node, .vars = vars, .low = low, .high = high});
 }
@@ -163,7 +182,7 @@ static void sum_add(jit_exprs_t *exprs, sum_t *sum, const jit_expr_t *expr, int6
 }
 
 /* f * d * (x / d) + f * (x % d) is f * x. */
-static bool join_division(jit_exprs_t *exprs, sum_t *sum) {
+static bool cancel_division(jit_exprs_t *exprs, sum_t *sum) {
   for (int i = 0; i < sum->count; i++) {
     const jit_symbol_t rest = exprs->symbols[sum->terms[i].symbol];
     if (rest.kind != JIT_SYMBOL_REMAINDER) continue;
@@ -184,8 +203,8 @@ static bool join_division(jit_exprs_t *exprs, sum_t *sum) {
 }
 
 static jit_expr_t *sum_done(jit_exprs_t *exprs, sum_t *sum) {
-  while (join_division(exprs, sum)) continue;
-  return make(exprs, sum->constant, sum->count, sum->terms);
+  while (cancel_division(exprs, sum)) continue;
+  return intern_expr(exprs, sum->constant, sum->count, sum->terms);
 }
 
 jit_expr_t *jit_expr_add(jit_exprs_t *exprs, const jit_expr_t *a, const jit_expr_t *b) {
@@ -199,7 +218,7 @@ jit_expr_t *jit_expr_affine(jit_exprs_t *exprs, const jit_expr_t *a, int64_t fac
                             int64_t constant) {
   sum_t sum = {.constant = constant};
   if (factor) sum_add(exprs, &sum, a, factor);
-  return make(exprs, sum.constant, sum.count, sum.terms);
+  return intern_expr(exprs, sum.constant, sum.count, sum.terms);
 }
 
 jit_expr_t *jit_expr_scale(jit_exprs_t *exprs, const jit_expr_t *a, int64_t factor) {
@@ -211,14 +230,14 @@ jit_expr_t *jit_expr_without(jit_exprs_t *exprs, const jit_expr_t *a, int symbol
   for (int i = 0; i < a->count; i++)
     if (a->terms[i].symbol != symbol)
       sum_add_term(exprs, &sum, a->terms[i].symbol, a->terms[i].factor);
-  return make(exprs, sum.constant, sum.count, sum.terms);
+  return intern_expr(exprs, sum.constant, sum.count, sum.terms);
 }
 
 /* --- quotients -------------------------------------------------------------------------------- */
 
 /* a = whole * divisor + rest, whole taking all terms that divide. */
-static void part(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor, jit_expr_t **out_whole,
-                 jit_expr_t **out_rest) {
+static void split_divisible(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor,
+                            jit_expr_t **out_whole, jit_expr_t **out_rest) {
   int64_t floor = a->constant / divisor - (a->constant % divisor < 0);
   sum_t whole = {.constant = floor}, rest = {.constant = a->constant - floor * divisor};
   for (int i = 0; i < a->count; i++) {
@@ -228,37 +247,40 @@ static void part(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor, jit_e
     else
       sum_add_term(exprs, &rest, term->symbol, term->factor);
   }
-  *out_whole = make(exprs, whole.constant, whole.count, whole.terms);
+  *out_whole = intern_expr(exprs, whole.constant, whole.count, whole.terms);
   *out_rest = sum_done(exprs, &rest);
 }
 
 /* Takes small terms out of `a` that never carry into its large ones: a = g * upper + lower, 0 <=
  * lower < g, g dividing the divisor. Tries each factor's common divisor with the divisor as g,
  * largest first. False: no such g > 1. */
-static bool take_small(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor, int64_t *out_g,
-                       jit_expr_t **out_upper, jit_expr_t **out_lower) {
+static bool split_small_terms(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor,
+                              int64_t *out_g, jit_expr_t **out_upper, jit_expr_t **out_lower) {
   int64_t best = 1;
   for (int i = 0; i < a->count; i++) {
     int64_t g = hr_gcd(divisor, a->terms[i].factor);
     if (g <= best) continue;
     jit_expr_t *upper, *lower;
-    part(exprs, a, g, &upper, &lower);
+    split_divisible(exprs, a, g, &upper, &lower);
     if (lower->low < 0 || lower->high >= g || !upper->count) continue;
-    best = g, *out_upper = upper, *out_lower = lower;
+    best = g;
+    *out_upper = upper;
+    *out_lower = lower;
   }
   *out_g = best;
   return best > 1;
 }
 
-static void ask_for_split(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor) {
+static void request_split(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor) {
   if (exprs->split_var >= 0 || a->count != 1 || a->constant || a->terms[0].factor != 1) return;
   const jit_symbol_t *symbol = &exprs->symbols[a->terms[0].symbol];
   if (symbol->kind != JIT_SYMBOL_LOOP || symbol->low || (symbol->high + 1) % divisor) return;
-  exprs->split_var = symbol->index, exprs->split_size = divisor;
+  exprs->split_var = symbol->index;
+  exprs->split_size = divisor;
 }
 
-static jit_expr_t *plain_quotient(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor) {
-  ask_for_split(exprs, a, divisor);
+static jit_expr_t *build_quotient(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor) {
+  request_split(exprs, a, divisor);
   jit_symbol_t symbol = {.kind = JIT_SYMBOL_QUOTIENT,
                          .of = a,
                          .divisor = divisor,
@@ -266,11 +288,11 @@ static jit_expr_t *plain_quotient(jit_exprs_t *exprs, const jit_expr_t *a, int64
                          .is_limited = has_limits(exprs, a),
                          .low = a->low < 0 ? 0 : a->low / divisor,
                          .high = a->high < 0 ? 0 : a->high / divisor};
-  return of_symbol(exprs, &symbol);
+  return expr_of_symbol(exprs, &symbol);
 }
 
-static jit_expr_t *plain_remainder(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor) {
-  ask_for_split(exprs, a, divisor);
+static jit_expr_t *build_remainder(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor) {
+  request_split(exprs, a, divisor);
   jit_symbol_t symbol = {.kind = JIT_SYMBOL_REMAINDER,
                          .of = a,
                          .divisor = divisor,
@@ -278,30 +300,30 @@ static jit_expr_t *plain_remainder(jit_exprs_t *exprs, const jit_expr_t *a, int6
                          .is_limited = has_limits(exprs, a),
                          .low = 0,
                          .high = divisor - 1};
-  return of_symbol(exprs, &symbol);
+  return expr_of_symbol(exprs, &symbol);
 }
 
 jit_expr_t *jit_expr_divide(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor) {
   jit_expr_t *whole, *rest, *upper, *lower;
   int64_t g;
-  if (divisor == 1) return make(exprs, a->constant, a->count, a->terms);
-  part(exprs, a, divisor, &whole, &rest);
+  if (divisor == 1) return intern_expr(exprs, a->constant, a->count, a->terms);
+  split_divisible(exprs, a, divisor, &whole, &rest);
   if (rest->low >= 0 && rest->high < divisor) return whole;
-  if (rest->low < 0) return plain_quotient(exprs, a, divisor);
-  if (take_small(exprs, rest, divisor, &g, &upper, &lower))
+  if (rest->low < 0) return build_quotient(exprs, a, divisor);
+  if (split_small_terms(exprs, rest, divisor, &g, &upper, &lower))
     return jit_expr_add(exprs, whole, jit_expr_divide(exprs, upper, divisor / g));
-  return jit_expr_add(exprs, whole, plain_quotient(exprs, rest, divisor));
+  return jit_expr_add(exprs, whole, build_quotient(exprs, rest, divisor));
 }
 
 jit_expr_t *jit_expr_remainder(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor) {
   jit_expr_t *whole, *rest, *upper, *lower;
   int64_t g;
   if (divisor == 1) return jit_expr_constant(exprs, 0);
-  part(exprs, a, divisor, &whole, &rest);
+  split_divisible(exprs, a, divisor, &whole, &rest);
   if (rest->low >= 0 && rest->high < divisor) return rest;
-  if (rest->low < 0) return plain_remainder(exprs, a, divisor);
-  if (!take_small(exprs, rest, divisor, &g, &upper, &lower))
-    return plain_remainder(exprs, rest, divisor);
+  if (rest->low < 0) return build_remainder(exprs, a, divisor);
+  if (!split_small_terms(exprs, rest, divisor, &g, &upper, &lower))
+    return build_remainder(exprs, rest, divisor);
   if (g == divisor) return lower;
   return jit_expr_add(exprs, lower,
                       jit_expr_scale(exprs, jit_expr_remainder(exprs, upper, divisor / g), g));
@@ -310,7 +332,7 @@ jit_expr_t *jit_expr_remainder(jit_exprs_t *exprs, const jit_expr_t *a, int64_t 
 /* --- limits ----------------------------------------------------------------------------------- */
 
 jit_expr_t *jit_expr_within(jit_exprs_t *exprs, const jit_expr_t *a, int64_t low, int64_t high) {
-  if (a->low >= low && a->high <= high) return make(exprs, a->constant, a->count, a->terms);
+  if (a->low >= low && a->high <= high) return intern_expr(exprs, a->constant, a->count, a->terms);
   if (low == high) return jit_expr_constant(exprs, low);
   jit_symbol_t symbol = {.kind = JIT_SYMBOL_WITHIN,
                          .of = a,
@@ -318,7 +340,7 @@ jit_expr_t *jit_expr_within(jit_exprs_t *exprs, const jit_expr_t *a, int64_t low
                          .is_limited = true,
                          .low = a->low < low ? low : a->low,
                          .high = a->high > high ? high : a->high};
-  return of_symbol(exprs, &symbol);
+  return expr_of_symbol(exprs, &symbol);
 }
 
 static const jit_expr_t *open_symbol(jit_exprs_t *exprs, const jit_symbol_t *symbol) {

@@ -1,3 +1,14 @@
+/* Reducers: the computation of a reduce, applied to accumulators in vectors.
+ *
+ * A plain reducer (one op: add, max, and) has an identity, so every lane starts from it and the
+ * initial value is combined once at the end. Other reducers run their whole computation, with the
+ * accumulators and the elements as arguments. Lanes are combined at the end of a row by a
+ * butterfly or by halves; the order is fixed by the number of lanes and never by the workers, so
+ * that equal inputs give equal bits. Which reordering a reducer allows is decided in
+ * reducer_order.c; reducers that allow none take lanes in ascending order (reducer_tree.c).
+ *
+ * Minimum and maximum of floats propagate NaN: one test at the end of the fold finds it, so that
+ * each step is a single instruction. */
 #include "jit/expr/reducer.h"
 
 #include <string.h>
@@ -51,7 +62,7 @@ bool jit_reducer_init(const jit_target_t *target, const hlo_instr_t *reduce,
 
 /* --- identities ------------------------------------------------------------------------------- */
 
-static kir_value_t *extreme_integer(kir_type_t *type, bool is_signed, bool most) {
+static kir_value_t *integer_limit(kir_type_t *type, bool is_signed, bool most) {
   int bits = jit_element_bits(type);
   uint64_t ones = ~(uint64_t)0 >> (64 - bits);
   if (!is_signed) return jit_int(type, most ? (int64_t)ones : 0);
@@ -73,9 +84,9 @@ static kir_value_t *identity(jit_code_t *code, hlo_opcode_t op, hr_dtype_t dtype
     case HLO_MULTIPLY:
       return jit_int(type, 1);
     case HLO_MAXIMUM:
-      return extreme_integer(type, is_signed, false);
+      return integer_limit(type, is_signed, false);
     case HLO_MINIMUM:
-      return extreme_integer(type, is_signed, true);
+      return integer_limit(type, is_signed, true);
     case HLO_AND:
       return jit_int(type, -1);
     default:
@@ -167,7 +178,7 @@ void jit_reducer_take(jit_code_t *code, const jit_reducer_t *reducer, kir_value_
     accs[k] = jit_element_choose(code, reducer->dtypes[k], is_first, x[k], accs[k]);
 }
 
-static kir_value_t *only_lane(jit_code_t *code, hr_dtype_t dtype, kir_value_t *value) {
+static kir_value_t *extract_lane(jit_code_t *code, hr_dtype_t dtype, kir_value_t *value) {
   kir_value_t *zero = kir_const_int(kir_int_type(code->module, 32), 0);
   bool is_scalar = kir_type_of(value)->kind != KIR_TYPE_VECTOR;
   if (is_scalar || hr_dtype_is_complex(dtype)) return value;
@@ -180,7 +191,7 @@ static kir_value_t *replace_first(jit_code_t *code, hr_dtype_t dtype, kir_value_
   kir_type_t *i1 = kir_int_type(code->module, 1);
   kir_value_t *is_first[64];
   for (int i = 0; i < lanes; i++) is_first[i] = kir_const_int(i1, i == 0);
-  kir_value_t *all = jit_element_splat(code, dtype, lanes, only_lane(code, dtype, first));
+  kir_value_t *all = jit_element_splat(code, dtype, lanes, extract_lane(code, dtype, first));
   return jit_element_choose(code, dtype, kir_const_vector(is_first, (unsigned)lanes), all, value);
 }
 
@@ -219,7 +230,7 @@ static void fold_halves(jit_code_t *code, const jit_reducer_t *reducer, int lane
 }
 
 /* Lane i of the result is lane i + by, the first ones following the last. */
-static kir_value_t *swapped_operands(jit_code_t *code, kir_value_t *value, int lanes, int by) {
+static kir_value_t *rotate_lanes(jit_code_t *code, kir_value_t *value, int lanes, int by) {
   kir_type_t *i32 = kir_int_type(code->module, 32);
   kir_value_t *numbers[64];
   for (int i = 0; i < lanes; i++) numbers[i] = kir_const_int(i32, (uint64_t)((i + by) % lanes));
@@ -229,34 +240,34 @@ static kir_value_t *swapped_operands(jit_code_t *code, kir_value_t *value, int l
 
 /* Whole vectors all the way: the other lanes come for nothing, where narrower vectors take more
  * instructions. */
-static void fold_whole(jit_code_t *code, const jit_reducer_t *reducer, int lanes,
-                       kir_value_t **accs) {
+static void fold_butterfly(jit_code_t *code, const jit_reducer_t *reducer, int lanes,
+                           kir_value_t **accs) {
   for (int by = lanes / 2; by >= 1; by /= 2) {
     kir_value_t *others[JIT_MAX_RESULTS];
-    for (int k = 0; k < reducer->count; k++) others[k] = swapped_operands(code, accs[k], lanes, by);
+    for (int k = 0; k < reducer->count; k++) others[k] = rotate_lanes(code, accs[k], lanes, by);
     jit_reducer_join(code, reducer, accs, others);
   }
 }
 
 /* Is it the larger or smaller one of floats? */
-static bool is_extreme(const jit_reducer_t *reducer) {
+static bool is_float_min_max(const jit_reducer_t *reducer) {
   bool is_one = reducer->ops[0] == HLO_MAXIMUM || reducer->ops[0] == HLO_MINIMUM;
   return reducer->is_plain && reducer->count == 1 && is_one &&
          hr_dtype_is_float(reducer->dtypes[0]);
 }
 
 /* What is not a number is looked for once, so that each step is about numbers only. */
-static void fold_extreme(jit_code_t *code, const jit_reducer_t *reducer, int lanes,
+static void fold_min_max(jit_code_t *code, const jit_reducer_t *reducer, int lanes,
                          kir_value_t **accs) {
   kir_value_t *acc = accs[0];
   kir_type_t *type = jit_scalar_type(kir_type_of(acc));
   kir_value_t *is_none = kir_fcmp(code->builder, KIR_FCMP_UNO, acc, acc);
   is_none = jit_intrinsic(code, KIR_REDUCE_OR, kir_type_of(is_none), &is_none, 1);
   for (int by = lanes / 2; by >= 1; by /= 2)
-    acc = jit_math_minmax_number(code, acc, swapped_operands(code, acc, lanes, by),
+    acc = jit_math_minmax_number(code, acc, rotate_lanes(code, acc, lanes, by),
                                  reducer->ops[0] == HLO_MAXIMUM);
   accs[0] = kir_select(code->builder, is_none, jit_real(type, NAN),
-                       only_lane(code, reducer->dtypes[0], acc));
+                       extract_lane(code, reducer->dtypes[0], acc));
 }
 
 void jit_reducer_fold(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **accs) {
@@ -265,13 +276,14 @@ void jit_reducer_fold(jit_code_t *code, const jit_reducer_t *reducer, kir_value_
   for (int k = 0; k < reducer->count; k++) is_whole &= !hr_dtype_is_complex(reducer->dtypes[k]);
   if (reducer->order == JIT_ORDER_ASCENDING)
     lanes = 1;
-  else if (is_whole && lanes > 1 && is_extreme(reducer))
-    fold_extreme(code, reducer, lanes, accs);
+  else if (is_whole && lanes > 1 && is_float_min_max(reducer))
+    fold_min_max(code, reducer, lanes, accs);
   else if (is_whole)
-    fold_whole(code, reducer, lanes, accs);
+    fold_butterfly(code, reducer, lanes, accs);
   else
     fold_halves(code, reducer, lanes, accs);
-  for (int k = 0; k < reducer->count; k++) accs[k] = only_lane(code, reducer->dtypes[k], accs[k]);
+  for (int k = 0; k < reducer->count; k++)
+    accs[k] = extract_lane(code, reducer->dtypes[k], accs[k]);
 }
 
 void jit_reducer_finish(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **inits,

@@ -1,6 +1,12 @@
-/* Elements in lanes, combined in ascending order by a binary tree: of each pair of vectors, then of
- * the last one alone, lanes 2i and 2i + 1 become lane i, until lane 0 is the result. An odd last
- * lane goes up as it is. What is behind the lanes in use does not matter. */
+/* Ascending-order reduction of the lanes of vectors by a binary tree, for reducers that are
+ * associative but do not commute.
+ *
+ *     lanes  a b c d | e f g h      (a b)(c d)(e f)(g h)      ((ab)(cd))((ef)(gh))      ...
+ *
+ * First each pair of vectors gives one of the same number of lanes, then the last vector alone:
+ * lanes 2i and 2i + 1 become lane i, until lane 0 is the result. An odd last lane is passed up
+ * unchanged. log2(lanes) steps, each of two shuffles and one application. Lanes beyond those in
+ * use may hold anything. */
 #include "jit/element/element.h"
 #include "jit/expr/reducer.h"
 

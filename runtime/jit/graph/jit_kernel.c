@@ -1,3 +1,15 @@
+/* Planning of a kernel: which of the forms covers a part of a fusion, and estimates that all
+ * share.
+ *
+ *     kLoop                          kernel_loop.c      one loop nest over the roots' elements
+ *     kInput, last dimension kept    kernel_columns.c   lanes are results
+ *     kInput, last dimension reduced kernel_rows.c      lanes are terms
+ *     kInput, few terms a result     kernel_loop.c      reductions expanded in the expression graph
+ *
+ * Costs are in additions of one f32 vector; jit_kernel_ns turns them into nanoseconds, which
+ * decide between serial and parallel execution and the sizes of units. Reuse of an operand's
+ * bytes for a root is allowed where every load of the operand is at the root's own index and in
+ * no later pass. */
 #include "jit/graph/jit_kernel.h"
 
 #include <pthread.h>
@@ -60,7 +72,7 @@ bool jit_kernel_is_from_memory(const jit_kernel_t *kernel, const jit_node_t *nod
 
 /* Is it a load from a place that each element looks up? It takes a third of a nanosecond, whatever
  * a vector holds. */
-static bool is_looked_up(const jit_graph_t *graph, const jit_node_t *node) {
+static bool is_gathered(const jit_graph_t *graph, const jit_node_t *node) {
   for (int i = 0; node->kind == JIT_LOAD && i < node->expr->count; i++) {
     const jit_symbol_t *symbol = &graph->exprs.symbols[node->expr->terms[i].symbol];
     if (symbol->kind == JIT_SYMBOL_START && symbol->vars) return true;
@@ -68,13 +80,13 @@ static bool is_looked_up(const jit_graph_t *graph, const jit_node_t *node) {
   return false;
 }
 
-#define LOOKED_UP 20 /* times what an addition takes */
+#define GATHER_COST 20 /* times what an addition takes */
 
 /* An addition of a vector of f32 takes about a third of a nanosecond with all around it. */
 double jit_kernel_ns(const jit_kernel_t *kernel, const jit_graph_t *graph, double count) {
   double cost = 0;
   for (const jit_node_t *node = graph->first_made; node; node = node->next_made)
-    cost += is_looked_up(graph, node) ? LOOKED_UP : jit_node_cost(node);
+    cost += is_gathered(graph, node) ? GATHER_COST : jit_node_cost(node);
   return (cost + kernel->root_count) * count * 0.25 * 4 / kernel->target->vector_bytes + 20;
 }
 
@@ -90,14 +102,14 @@ typedef struct reads {
   bool is_met;
 } reads_t;
 
-static void see_load(const jit_node_t *node, reads_t *reads) {
+static void record_load(const jit_node_t *node, reads_t *reads) {
   size_t bytes = hr_dtype_bytes(node->dtype);
   if (!reads->is_met) *reads = (reads_t){.at = node->expr, .bytes = bytes, .is_met = true};
   if (node->expr != reads->at || node->guard || bytes != reads->bytes) reads->at = NULL;
   if (node->reduce.end_pass > reads->last) reads->last = node->reduce.end_pass;
 }
 
-static bool may_replace(const reads_t *reads, const jit_root_t *root) {
+static bool can_overwrite(const reads_t *reads, const jit_root_t *root) {
   if (root->instr->op == HLO_DYNAMIC_UPDATE_SLICE || reads->at != root->index) return false;
   bool is_over = !root->is_full || reads->last <= root->value->reduce.pass + 1;
   return is_over && reads->bytes == hr_dtype_bytes(root->dtype);
@@ -110,17 +122,17 @@ hr_status_t jit_kernel_find_reuse(jit_kernel_t *kernel) {
   HR_TRY(HR_NEW_ARRAY(&kernel->arena, graph->buffer_count + 1, &reads));
   HR_TRY(HR_NEW_ARRAY(&kernel->arena, kernel->root_count * words + 1, &kernel->arrays.reuse));
   for (const jit_node_t *node = graph->first_made; node; node = node->next_made)
-    if (node->kind == JIT_LOAD) see_load(node, &reads[node->number]);
+    if (node->kind == JIT_LOAD) record_load(node, &reads[node->number]);
   for (int k = 0; k < graph->buffer_count; k++)
     for (int r = 0; graph->buffers[k].param >= 0 && r < kernel->root_count; r++)
-      if (may_replace(&reads[k], &kernel->roots[r]))
+      if (can_overwrite(&reads[k], &kernel->roots[r]))
         native_reuse_add(kernel->arrays.reuse, words, r, k);
   return NULL;
 }
 
 /* --- planning --------------------------------------------------------------------------------- */
 
-static hr_status_t take_roots(jit_kernel_t *kernel, int part) {
+static hr_status_t collect_roots(jit_kernel_t *kernel, int part) {
   const fusion_form_t *form = &kernel->form;
   HR_TRY(HR_NEW_ARRAY(&kernel->arena, 2 * form->root_count + 8, &kernel->roots));
   for (int r = 0; r < form->root_count; r++) {
@@ -138,15 +150,15 @@ static hr_status_t take_roots(jit_kernel_t *kernel, int part) {
   return NULL;
 }
 
-static int position_of(const jit_buffer_list_t *list, const jit_buffer_t *buffer) {
+static int buffer_list_index(const jit_buffer_list_t *list, const jit_buffer_t *buffer) {
   int k = 0;
   while (list->items[k].param != buffer->param || list->items[k].literal != buffer->literal) k++;
   return k;
 }
 
 /* What is needed when the formula is gone. */
-static hr_status_t keep_lists(jit_kernel_t *kernel, hr_arena_t *arena,
-                              const jit_buffer_list_t *buffers) {
+static hr_status_t copy_arrays(jit_kernel_t *kernel, hr_arena_t *arena,
+                               const jit_buffer_list_t *buffers) {
   const jit_graph_t *graph = kernel->graph;
   const uint64_t *reuse = kernel->arrays.reuse;
   kernel->arrays.count = graph->buffer_count;
@@ -154,7 +166,7 @@ static hr_status_t keep_lists(jit_kernel_t *kernel, hr_arena_t *arena,
   HR_TRY(HR_NEW_ARRAY(arena, kernel->arrays.count, &kernel->arrays.numbers));
   HR_TRY(HR_NEW_ARRAY(arena, words + 1, &kernel->arrays.reuse));
   for (int k = 0; k < kernel->arrays.count; k++)
-    kernel->arrays.numbers[k] = position_of(buffers, &graph->buffers[k]);
+    kernel->arrays.numbers[k] = buffer_list_index(buffers, &graph->buffers[k]);
   if (reuse) memcpy(kernel->arrays.reuse, reuse, (size_t)words * sizeof *reuse);
   if (!kernel->schedule.producer_grid.rows) return NULL;
   const jit_dependence_t *reach = kernel->arrays.dependence;
@@ -175,7 +187,7 @@ static bool supports_reductions(const jit_kernel_t *kernel) {
 
 /* Many results of few terms each: lanes are results, and what is computed of the sums is in lanes,
  * too. Of rows also the elements may be results. */
-static bool can_write_out(const jit_kernel_t *kernel) {
+static bool can_expand_reductions(const jit_kernel_t *kernel) {
   const fusion_space_t *space = &kernel->form.space;
   int64_t most = kernel->has_rows && space->rank == 2 ? ROW_TERMS : SHORT_SUM;
   if (!space->reduced || space->outer_count < RESULTS_LEAST) return false;
@@ -199,7 +211,7 @@ static bool has_idle_lanes(const jit_kernel_t *kernel) {
 }
 
 /* UNSUPPORTED: the kernel is as before. */
-static hr_status_t plan_written_out(jit_kernel_t *kernel) {
+static hr_status_t plan_expanded_reductions(jit_kernel_t *kernel) {
   jit_kernel_t before = *kernel;
   const fusion_space_t *space = &kernel->form.space;
   kernel->loops.narrow_row = space->full_count / space->outer_count;
@@ -218,14 +230,15 @@ static hr_status_t plan_form(jit_kernel_t *kernel) {
   kernel->loops.nest.unmerged_prefix = kernel->schedule.producer_grid.rows;
   if (space->kind == FUSION_LOOP) return jit_loop_plan(kernel);
   kernel->has_rows = !space->rank || space->reduced >> (space->rank - 1) & 1;
-  hr_status_t st = can_write_out(kernel) ? plan_written_out(kernel) : NULL;
+  hr_status_t st = can_expand_reductions(kernel) ? plan_expanded_reductions(kernel) : NULL;
   if (kernel->form.space.kind == FUSION_LOOP) return st;
   hr_status_release(st);
   if (kernel->has_rows) return jit_rows_plan(kernel);
   st = jit_columns_plan(kernel);
   if (hr_status_code(st) != HR_UNSUPPORTED || space->reduced) return st;
   hr_status_release(st);
-  kernel->has_rows = true, kernel->loops.nest.rank = kernel->loops.within.rank = 0;
+  kernel->has_rows = true;
+  kernel->loops.nest.rank = kernel->loops.within.rank = 0;
   return jit_rows_plan(kernel);
 }
 
@@ -233,11 +246,13 @@ hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target,
                             const hlo_computation_t *body, const fusion_form_t *form, int part,
                             const jit_buffer_list_t *buffers, jit_kernel_t *kernel) {
   hr_arena_init(&kernel->arena);
-  kernel->target = target, kernel->body = body, kernel->form = *form;
-  hr_status_t st = take_roots(kernel, part);
+  kernel->target = target;
+  kernel->body = body;
+  kernel->form = *form;
+  hr_status_t st = collect_roots(kernel, part);
   if (!st) st = plan_form(kernel);
   if (!st && kernel->schedule.producer_grid.rows) st = jit_kernel_find_dependence(kernel);
-  if (!st) st = keep_lists(kernel, arena, buffers);
+  if (!st) st = copy_arrays(kernel, arena, buffers);
   kernel->state.is_declined = hr_status_code(st) == HR_UNSUPPORTED;
   if (st) hr_arena_deinit(&kernel->arena);
   if (!kernel->state.is_declined) return st;
@@ -256,7 +271,7 @@ bool jit_kernel_is_simple(const jit_kernel_t *kernel) {
   return loads <= SIMPLE_LOADS && kernel->graph->node_count <= SIMPLE_NODES;
 }
 
-static hr_status_t write_form(jit_kernel_t *kernel, jit_code_t *code) {
+static hr_status_t emit_kernel(jit_kernel_t *kernel, jit_code_t *code) {
   if (kernel->region) return jit_region_write(kernel, code);
   if (kernel->form.space.kind == FUSION_LOOP) return jit_loop_write(kernel, code);
   return kernel->has_rows ? jit_rows_write(kernel, code) : jit_columns_write(kernel, code);
@@ -265,9 +280,9 @@ static hr_status_t write_form(jit_kernel_t *kernel, jit_code_t *code) {
 /* Formulas keep notes while they are written, so that one of several writers does it at a time. */
 hr_status_t jit_kernel_write(jit_kernel_t *kernel, jit_code_t *code) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-  if (kernel->state.writers + (kernel->state.uses > 0) < 2) return write_form(kernel, code);
+  if (kernel->state.writers + (kernel->state.uses > 0) < 2) return emit_kernel(kernel, code);
   pthread_mutex_lock(&lock);
-  hr_status_t st = write_form(kernel, code);
+  hr_status_t st = emit_kernel(kernel, code);
   pthread_mutex_unlock(&lock);
   return st;
 }

@@ -1,11 +1,12 @@
-/* A kernel: one function of generated code, for a part of a fusion. Parts that are equal but for
- * names share one.
+/* A kernel: generated code for one part of a fusion, one function for each phase. Parts that are
+ * equal but for names share one kernel.
  *
  *   void kernel(void *const *in, void *const *out, void *scratch, int64_t begin, int64_t end)
  *
- * computes units begin .. end-1 of a phase. Phases run one after the other, the units of one in any
- * order, side by side. `in` and `out` are the part's own: buffers in the order of first use, roots
- * in their order. */
+ * computes units begin .. end - 1 of a phase. Phases run one after the other; the units of a phase
+ * are independent and may run in parallel, in any order. `in` are the arrays in the order of their
+ * first use, `out` the roots in their order, then, if the kernel has shared scratch memory, its
+ * address; `scratch` is private memory of the worker. */
 #ifndef JIT_JIT_KERNEL_H
 #define JIT_JIT_KERNEL_H
 
@@ -15,7 +16,7 @@
 #include "ops/query/fusion_form.h"
 
 #define JIT_MAX_PHASES 16
-#define JIT_NARROW_ROW JIT_MAX_INTERLEAVED /* elements of a row that is written out */
+#define JIT_NARROW_ROW JIT_MAX_INTERLEAVED /* elements of a row that is fully unrolled */
 
 typedef void (*jit_kernel_fn)(void *const *in, void *const *out, void *scratch, int64_t begin,
                               int64_t end);
@@ -24,38 +25,39 @@ typedef void (*jit_kernel_fn)(void *const *in, void *const *out, void *scratch, 
 typedef struct jit_nest {
   int rank;
   int64_t sizes[JIT_MAX_LOOPS];
-  int64_t strides[JIT_MAX_LOOPS]; /* kLoop: of each variable in the index */
-  int dims[JIT_MAX_LOOPS];        /* kInput: the dimension of the space that each is a part of */
-  int64_t unmerged_prefix; /* the first variables multiply to this: they are not merged with those
-                              behind them; 0: any may be */
+  int64_t strides[JIT_MAX_LOOPS]; /* kLoop: factor of each variable in the linear index */
+  int dims[JIT_MAX_LOOPS];        /* kInput: dimension of the space that each loop is a part of */
+  int64_t unmerged_prefix; /* product of the sizes of the first variables, which are not merged with
+                              later ones; 0: any may be merged */
 } jit_nest_t;
 
 typedef struct jit_phase {
   int64_t units;
-  double unit_ns;    /* of one unit on one worker */
-  jit_kernel_fn run; /* once it is loaded */
+  double unit_ns;    /* estimated time of a unit on one worker, nanoseconds */
+  jit_kernel_fn run; /* address of the code; NULL until it is loaded */
 } jit_phase_t;
 
 typedef struct jit_root {
   const hlo_instr_t *instr;
-  int number; /* of a reduction's results; else 0 */
+  int number; /* result of a variadic reduction; else 0 */
   hr_dtype_t dtype;
   jit_node_t *value;
   const jit_expr_t *index;
-  bool is_full; /* kInput: not outer */
+  bool is_full; /* kInput: the root has all elements of the space, not one for each result */
   jit_node_t
-      *row[JIT_NARROW_ROW]; /* kLoop made of rows: the elements of a full root, from `place` on */
-  bool streams;             /* too big to be in a cache afterwards */
+      *row[JIT_NARROW_ROW]; /* kLoop of narrow rows: elements of a full root, from `index` on */
+  bool streams;             /* larger than all caches: written by nontemporal stores */
 } jit_root_t;
 
-/* How far from a part of a grid a kernel reads an array that lies as the grid does. */
+/* What a tile of a kernel needs of an array with the dimensions of the grid. In rising order of
+ * locality. */
 typedef enum jit_dependence {
   JIT_DEPENDS_ON_ALL,
   JIT_DEPENDS_ON_ROWS,
   JIT_DEPENDS_ON_ELEMENT
 } jit_dependence_t;
 
-/* Parts of a loop in which conditions on its variable do not change. */
+/* Intervals [from, to) of a loop variable in which conditions on it do not change. */
 #define JIT_MAX_PARTS 24
 typedef struct jit_parts {
   int count;
@@ -131,15 +133,18 @@ struct jit_kernel {
   jit_kernel_t *next;
 };
 
-/* Lays out part number `part` of a fusion: finds formula, loops, units, phases;
- * kernel->producer_grid is set before. kernel->is_declined says that there is no code for it.
- * Thread: any, each with a kernel of its own. Errors: NO_MEMORY. */
+/* Plans part number `part` of a fusion: expression graph, loops, phases, units.
+ * Requires: kernel->schedule.producer_grid is set, all else is zero.
+ * Result:   kernel->state.is_declined if no code can be generated; that is no error.
+ * Thread:   any; kernels are independent of each other.
+ * Errors:   NO_MEMORY. */
 hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target,
                             const hlo_computation_t *body, const fusion_form_t *form, int part,
                             const jit_buffer_list_t *buffers, jit_kernel_t *kernel);
-/* Is little computed from few loads, so that memory sets the pace, and not how good the code is? */
+/* Is the kernel bound by memory whatever the quality of its code: few cheap ops on few loads? */
 bool jit_kernel_is_simple(const jit_kernel_t *kernel);
-/* Writes its functions, one a phase, into the module. */
+/* Emits the functions of a kernel, one for each phase, into the module of `code`. Thread: kernels
+ * that several functions contain are serialised by a lock. */
 hr_status_t jit_kernel_write(jit_kernel_t *kernel, jit_code_t *code);
 
 /* The key of a part, in key_arena: everything that decides its code; and, in `arena`, the arrays
@@ -155,62 +160,61 @@ hr_status_t jit_loop_plan(jit_kernel_t *kernel);
 hr_status_t jit_loop_write(jit_kernel_t *kernel, jit_code_t *code);
 /* How the innermost loop of a kLoop is written (kernel_inner.c). */
 int jit_inner_vectors(const jit_kernel_t *kernel);
-/* Finds kernel->inner. All parts but the last end at a multiple of an iteration: they follow from
- * the lanes and vectors that the code is written with, which a region changes (region.h), so that
- * they are found when it is written, and not with the plan. Before the emitter begins: both number
- * their walks over the nodes. */
+/* Finds kernel->loops.inner. All intervals but the last end at a multiple of an iteration. They
+ * depend on the lanes and vectors of the emitted code, which a region changes (region.h), so that
+ * they are found when code is emitted and not when it is planned. Must precede jit_emit_begin: both
+ * take epochs from the graph. */
 void jit_inner_parts(jit_kernel_t *kernel);
-/* Of the outermost loop around it that falls into parts; none: the part is all. */
+/* Finds kernel->loops.parts: the outermost loop whose variable decides conditions. */
 void jit_outer_parts(jit_kernel_t *kernel);
 /* Is every load that differs from lane to lane one of a few whole vectors? */
 bool jit_inner_fits(const jit_kernel_t *kernel);
-/* How often an iteration reads what is no such load and in no band. */
+/* Number of scalar loads of an iteration: lanes that neither whole vectors nor a band provide. */
 int64_t jit_inner_reads_disjoint(const jit_kernel_t *kernel);
 
-/* kLoop with tiles: loads that are turned go through squares in memory. As jit_emit_t.given; its
- * context is the kernel. */
+/* Provider (jit_emit_t.provider, context: the kernel) of loads that are transposed through tiles in
+ * memory. */
 kir_value_t *jit_tile_given(jit_emit_t *emit, jit_node_t *node);
 
-/* Strides of loops in the order of the elements. */
+/* Sets the strides of the loops: row-major. */
 void jit_nest_order(jit_nest_t *nest);
-/* Gives floats that are only moved another type (narrow_moves.c), and roots theirs. No node may be
- * made afterwards. */
+/* Retypes floats that are only moved (narrow_moves.c), and the roots of such. No node may be made
+ * afterwards. */
 void jit_graph_move_bits(jit_kernel_t *kernel);
-/* If something is read across the innermost loop and along another one: makes square tiles of the
- * two, which are the last two loops then. False: there is nothing of the kind, or the sizes do not
- * divide. */
+/* Tiles the innermost loop and a loop along which some load is contiguous into squares, which
+ * become the last two loops. False: no load is transposed, or the sizes do not divide. */
 bool jit_nest_tile(jit_nest_t *nest, const jit_graph_t *graph, int lanes);
-/* Is it a load of neighbours along one variable that jumps along the other? */
+/* Is the node a load that is contiguous along one variable and strided across the other? */
 bool jit_is_transposed(const jit_exprs_t *exprs, const jit_node_t *node, int along, int across);
 /* Makes the loop variables of a nest; the index is linear in them. */
 const jit_expr_t *jit_nest_index(jit_graph_t *graph, const jit_nest_t *nest);
-/* Splits a variable, or joins variables that no index tells apart, if the formula asks for it:
- * `first` is the number of the nest's first variable. False: it is good. */
+/* Splits one variable, or merges two neighbouring ones that no index distinguishes; the graph must
+ * be built again then. first: number of the nest's first variable. False: nothing to do. */
 bool jit_nest_split(jit_nest_t *nest, int first, const jit_graph_t *graph);
 bool jit_nest_merge(jit_nest_t *nest, int first, const jit_graph_t *graph, const jit_root_t *roots,
                     int root_count);
-/* Sizes of a shape, without those of 1. */
+/* Dimensions of a shape, without those of size 1. */
 void jit_nest_of(const hlo_shape_t *shape, jit_nest_t *out_nest);
-/* How many outermost variables multiply to `count`; -1: no number of them does. */
+/* Number of outermost variables whose sizes multiply to `count`; -1: there is none. */
 int jit_nest_split_at(const jit_nest_t *nest, int64_t count);
-/* Finds kernel->dependence once loops and formula are final; UNSUPPORTED if units cannot be parts
- * of kernel->producer_grid. */
+/* Finds kernel->arrays.dependence once loops and graph are final. Errors: UNSUPPORTED if units
+ * cannot be tiles of schedule.producer_grid. */
 hr_status_t jit_kernel_find_dependence(jit_kernel_t *kernel);
 int64_t jit_nest_count(const jit_nest_t *nest);
 
 /* A region (region.h). */
 hr_status_t jit_region_write(jit_kernel_t *kernel, jit_code_t *code);
 
-/* Finds the buffers that each root may take the place of: what is read at its own index only, and
- * in no later pass. */
+/* Finds kernel->arrays.reuse: arrays that a root may overwrite, because each load of them is at the
+ * root's own index and in no later pass. */
 hr_status_t jit_kernel_find_reuse(jit_kernel_t *kernel);
-/* Lanes that suit the types of a formula. */
+/* Lanes of a vector of the type that most of the work is done in. */
 int jit_kernel_lanes(const jit_kernel_t *kernel);
-/* Does every op of the formula have code? */
+/* Does every op of the graph have code? */
 bool jit_kernel_supports(const jit_kernel_t *kernel);
-/* Nanoseconds for the whole formula, once for each of `count` elements. */
+/* Estimated nanoseconds for `count` evaluations of the whole graph on one worker. */
 double jit_kernel_ns(const jit_kernel_t *kernel, const jit_graph_t *graph, double count);
-/* Is what a load reads too large for caches? */
+/* Does a load read an array that exceeds the caches? */
 bool jit_kernel_is_from_memory(const jit_kernel_t *kernel, const jit_node_t *node);
 void jit_kernel_phase_name(const jit_kernel_t *kernel, int phase, char name[64]);
 

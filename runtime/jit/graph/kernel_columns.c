@@ -1,20 +1,28 @@
-/* kInput whose last dimension is left: columns.
+/* kInput whose last dimension is kept: columns.
  *
- * Lanes are columns; accumulators of a block of columns lie in memory that stays in the cache, so
- * that rows are read in long pieces, several rows at a time: phase 0   for unit { outer variables,
- * block of columns, block of rows: accumulators = identity; for rows { for lanes of columns {
- * accumulators, several rows at once } } } phase 1   for unit { block of columns: for blocks of
- * rows { combine }; store what is outer } Blocks depend on sizes only, so that the bits do not
- * depend on the workers. */
+ * Lanes are columns. The accumulators of a block of columns are in memory that stays in the first
+ * cache, so that rows are read in long contiguous runs, several rows per pass over the
+ * accumulators:
+ *
+ *     phase 0  for unit { outer variables, block of columns, block of rows:
+ *                accumulators = identity
+ *                for rows { for lanes of columns { accumulators, several rows at once } } }
+ *     phase 1  for unit { block of columns:
+ *                for blocks of rows { combine }
+ *                store the results }
+ *
+ * Sizes of blocks depend on shapes only and blocks are combined in ascending order, so that the
+ * bits do not depend on the number of workers. Reductions that depend on other reductions are not
+ * handled: such fusions are declined. */
 #include <string.h>
 
 #include "jit/element/element.h"
 #include "jit/graph/kernel_reduce.h"
 
-#define COLUMNS_WANTED 1024 /* of a block: accumulators stay in the first-level cache */
-#define UNITS_WANTED 16
-#define BLOCK_LEAST 8192 /* elements that are worth a block of rows */
-#define ROWS_AT_ONCE 4
+#define COLUMNS_TARGET 1024 /* of a block: accumulators stay in the first-level cache */
+#define UNITS_TARGET 16
+#define BLOCK_MIN 8192 /* elements that are worth a block of rows */
+#define ROW_UNROLL 4
 
 typedef struct columns {
   jit_kernel_t *kernel;
@@ -32,9 +40,9 @@ static void split_rows(jit_kernel_t *kernel) {
   jit_nest_t *within = &kernel->loops.within;
   int last = within->rank - 1;
   if (last < 0 || kernel->graph->node_count > 40) return;
-  int64_t many = within->sizes[last] % ROWS_AT_ONCE == 0 ? ROWS_AT_ONCE
-                 : within->sizes[last] % 2 == 0          ? 2
-                                                         : 1;
+  int64_t many = within->sizes[last] % ROW_UNROLL == 0 ? ROW_UNROLL
+                 : within->sizes[last] % 2 == 0        ? 2
+                                                       : 1;
   if (many == 1) return;
   within->sizes[last] /= many;
   within->sizes[last + 1] = many;
@@ -53,14 +61,14 @@ static void choose_blocks(jit_kernel_t *kernel) {
   jit_reduce_t *reduce = kernel->reduce;
   int64_t columns = kernel->loops.nest.sizes[kernel->loops.nest.rank - 1],
           units = outer_units(kernel);
-  reduce->columns = columns > COLUMNS_WANTED + COLUMNS_WANTED / 2 ? COLUMNS_WANTED : columns;
-  if (units == 1 && columns >= 2048 && columns < UNITS_WANTED * COLUMNS_WANTED)
-    reduce->columns = COLUMNS_WANTED / 2;
+  reduce->columns = columns > COLUMNS_TARGET + COLUMNS_TARGET / 2 ? COLUMNS_TARGET : columns;
+  if (units == 1 && columns >= 2048 && columns < UNITS_TARGET * COLUMNS_TARGET)
+    reduce->columns = COLUMNS_TARGET / 2;
   units *= (columns + reduce->columns - 1) / reduce->columns;
   int64_t rows = kernel->loops.within.rank ? kernel->loops.within.sizes[0] : 1;
   int64_t unit_elements = reduce->outer_count * reduce->within_count / units;
-  int64_t blocks = units >= UNITS_WANTED / 2 ? 1 : UNITS_WANTED / units;
-  if (blocks > unit_elements / BLOCK_LEAST) blocks = unit_elements / BLOCK_LEAST;
+  int64_t blocks = units >= UNITS_TARGET / 2 ? 1 : UNITS_TARGET / units;
+  if (blocks > unit_elements / BLOCK_MIN) blocks = unit_elements / BLOCK_MIN;
   if (blocks > rows) blocks = rows;
   if (blocks < 1) blocks = 1;
   reduce->block = (rows + blocks - 1) / blocks;
@@ -136,7 +144,7 @@ static void store_acc(jit_emit_t *emit, const columns_t *columns, const jit_redu
 
 /* --- phase 0 ---------------------------------------------------------------------------------- */
 
-static void write_start(jit_emit_t *emit, void *context, int copy) {
+static void emit_identities(jit_emit_t *emit, void *context, int copy) {
   columns_t *columns = context;
   (void)copy;
   for (int i = 0; i < columns->reduce->reduction_count; i++) {
@@ -170,8 +178,8 @@ static kir_value_t *is_first_of_block(jit_emit_t *emit, const columns_t *columns
 }
 
 /* The row that the variables say: x into the accumulators, and what is written along the way. */
-static void take_row(jit_emit_t *emit, const columns_t *columns,
-                     kir_value_t *accs[][JIT_MAX_RESULTS]) {
+static void accumulate_row(jit_emit_t *emit, const columns_t *columns,
+                           kir_value_t *accs[][JIT_MAX_RESULTS]) {
   const jit_kernel_t *kernel = columns->kernel;
   for (int i = 0; i < columns->reduce->reduction_count; i++) {
     const jit_reduction_t *reduction = &columns->reduce->reductions[i];
@@ -189,7 +197,7 @@ static void take_row(jit_emit_t *emit, const columns_t *columns,
   }
 }
 
-static void write_rows(jit_emit_t *emit, void *context, int copy) {
+static void emit_rows(jit_emit_t *emit, void *context, int copy) {
   columns_t *columns = context;
   kir_value_t *accs[JIT_MAX_REDUCTIONS][JIT_MAX_RESULTS];
   jit_reduce_t *reduce = columns->reduce;
@@ -198,7 +206,7 @@ static void write_rows(jit_emit_t *emit, void *context, int copy) {
     load_acc(emit, columns, &reduce->reductions[i], columns->block, accs[i]);
   for (int u = 0; u < (reduce->unroll ? reduce->unroll : 1); u++) {
     if (reduce->unroll) jit_level_enter(emit, columns->unroll_var, jit_emit_i64(emit, u));
-    take_row(emit, columns, accs);
+    accumulate_row(emit, columns, accs);
     if (reduce->unroll) jit_level_leave(emit);
   }
   for (int i = 0; i < reduce->reduction_count; i++)
@@ -206,8 +214,8 @@ static void write_rows(jit_emit_t *emit, void *context, int copy) {
 }
 
 /* Lanes over the unit's block of columns. */
-static void over_columns(jit_emit_t *emit, columns_t *columns,
-                         void (*body)(jit_emit_t *, void *, int)) {
+static void emit_column_loop(jit_emit_t *emit, columns_t *columns,
+                             void (*body)(jit_emit_t *, void *, int)) {
   kir_builder_t *b = emit->code->builder;
   const jit_kernel_t *kernel = columns->kernel;
   int var = kernel->loops.nest.rank - 1;
@@ -228,12 +236,12 @@ static void over_columns(jit_emit_t *emit, columns_t *columns,
   jit_loop_lanes(emit, &how, from, to);
 }
 
-static void over_rows(jit_emit_t *emit, columns_t *columns, int w) {
+static void emit_row_loops(jit_emit_t *emit, columns_t *columns, int w) {
   kir_builder_t *b = emit->code->builder;
   const jit_kernel_t *kernel = columns->kernel;
   const jit_reduce_t *reduce = columns->reduce;
   if (w == kernel->loops.within.rank - (reduce->unroll ? 1 : 0)) {
-    over_columns(emit, columns, write_rows);
+    emit_column_loop(emit, columns, emit_rows);
     return;
   }
   jit_loop_t loop;
@@ -246,12 +254,12 @@ static void over_rows(jit_emit_t *emit, columns_t *columns, int w) {
     to = jit_intrinsic(emit->code, KIR_SMIN, kir_type_of(to), (kir_value_t *[]){end, to}, 2);
   }
   jit_loop_begin(emit, kernel->loops.nest.rank + w, from, &loop);
-  over_rows(emit, columns, w + 1);
+  emit_row_loops(emit, columns, w + 1);
   jit_loop_end(emit, &loop, to, 1);
 }
 
 /* Takes `size` values of a number off the unit's. */
-static kir_value_t *take(jit_emit_t *emit, kir_value_t **unit, int64_t size) {
+static kir_value_t *split_unit_number(jit_emit_t *emit, kir_value_t **unit, int64_t size) {
   kir_value_t *divisor = jit_emit_i64(emit, size), *whole = *unit;
   if (size == 1) return jit_emit_i64(emit, 0);
   *unit = kir_udiv(emit->code->builder, whole, divisor);
@@ -263,8 +271,8 @@ static void enter_unit(jit_emit_t *emit, columns_t *columns, kir_value_t *unit, 
   int64_t size = kernel->loops.nest.sizes[kernel->loops.nest.rank - 1],
           block = columns->reduce->columns;
   jit_emit_at(emit, emit->level);
-  columns->block = take(emit, &unit, has_rows ? columns->reduce->block_count : 1);
-  columns->column = take(emit, &unit, (size + block - 1) / block);
+  columns->block = split_unit_number(emit, &unit, has_rows ? columns->reduce->block_count : 1);
+  columns->column = split_unit_number(emit, &unit, (size + block - 1) / block);
   jit_unit_enter(emit, kernel, unit, kernel->loops.nest.rank - 1);
 }
 
@@ -274,7 +282,7 @@ static void leave_unit(jit_emit_t *emit, const columns_t *columns) {
 
 /* --- phase 1 ---------------------------------------------------------------------------------- */
 
-static void write_combined(jit_emit_t *emit, void *context, int copy) {
+static void emit_combined(jit_emit_t *emit, void *context, int copy) {
   columns_t *columns = context;
   (void)copy;
   for (int i = 0; i < columns->reduce->reduction_count; i++) {
@@ -287,7 +295,7 @@ static void write_combined(jit_emit_t *emit, void *context, int copy) {
   }
 }
 
-static void write_results(jit_emit_t *emit, void *context, int copy) {
+static void emit_results(jit_emit_t *emit, void *context, int copy) {
   columns_t *columns = context;
   jit_kernel_t *kernel = columns->kernel;
   (void)copy;
@@ -309,7 +317,7 @@ static void write_results(jit_emit_t *emit, void *context, int copy) {
   }
 }
 
-static kir_value_t *given(jit_emit_t *emit, jit_node_t *node) {
+static kir_value_t *provide_value(jit_emit_t *emit, jit_node_t *node) {
   const columns_t *columns = emit->provider.context;
   return node->kind == JIT_LEAF
              ? jit_reduction_of(columns->reduce, node->instr)->values[node->number]
@@ -321,20 +329,20 @@ static void combine_blocks(jit_emit_t *emit, columns_t *columns) {
   if (columns->reduce->block_count == 1) return;
   jit_loop_begin(emit, JIT_MAX_LOOPS - 2, jit_emit_i64(emit, 1), &loop);
   columns->block = loop.variable;
-  over_columns(emit, columns, write_combined);
+  emit_column_loop(emit, columns, emit_combined);
   jit_loop_end(emit, &loop, jit_emit_i64(emit, columns->reduce->block_count), 1);
 }
 
-static void write_phase(jit_emit_t *emit, columns_t *columns, int phase) {
+static void emit_phase(jit_emit_t *emit, columns_t *columns, int phase) {
   jit_loop_t loop;
   jit_units_begin(emit, &loop);
   enter_unit(emit, columns, loop.variable, phase == 0);
   if (phase == 0) {
-    over_columns(emit, columns, write_start);
-    over_rows(emit, columns, 0);
+    emit_column_loop(emit, columns, emit_identities);
+    emit_row_loops(emit, columns, 0);
   } else {
     combine_blocks(emit, columns);
-    over_columns(emit, columns, write_results);
+    emit_column_loop(emit, columns, emit_results);
   }
   leave_unit(emit, columns);
   jit_units_end(emit, &loop);
@@ -350,8 +358,9 @@ hr_status_t jit_columns_write(jit_kernel_t *kernel, jit_code_t *code) {
     jit_kernel_phase_name(kernel, phase, name);
     HR_TRY(jit_emit_begin(&emit, code, kernel->graph, name, kernel->arrays.count,
                           kernel->root_count + 1));
-    emit.provider.get = given, emit.provider.context = &columns;
-    write_phase(&emit, &columns, phase);
+    emit.provider.get = provide_value;
+    emit.provider.context = &columns;
+    emit_phase(&emit, &columns, phase);
     jit_emit_end(&emit);
   }
   return jit_graph_take_failure(kernel->graph);

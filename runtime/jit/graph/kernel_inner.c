@@ -1,11 +1,15 @@
-/* The innermost loop of kLoop kernels: how many vectors an iteration computes, and the parts that
- * it falls into.
+/* The innermost loop of kLoop kernels: how many vectors an iteration computes, and into which
+ * intervals the loop is peeled.
  *
  * Indices with quotients and remainders of the innermost variable repeat from lane to lane after
- * some vectors; with so many an iteration they are known while code is made. Conditions on the
- * innermost variable, as concatenations and pads have, change at few of its values: the loop is cut
- * there, into parts that need no condition and single iterations that do:   [ vectors without ) [
- * one with ) [ vectors without ) */
+ * some vectors. An iteration of that many vectors has lane offsets that are constants, so that
+ * loads become whole vectors and shuffles instead of gathers.
+ *
+ * Conditions on the innermost variable, as concatenate and pad have them, change at few of its
+ * values. The loop is cut there, into intervals that need no condition and single iterations that
+ * do:
+ *
+ *     [ vectors without condition ) [ one with ) [ vectors without condition ) */
 #include "jit/graph/jit_kernel.h"
 
 #define MAX_VECTORS 9         /* of rows of 3 times 3 numbers each lane has its place again */
@@ -90,7 +94,8 @@ int64_t jit_inner_reads_disjoint(const jit_kernel_t *kernel) {
 
 static void add_part(jit_parts_t *inner, int64_t from, int64_t to) {
   if (from >= to || inner->count == JIT_MAX_PARTS) return;
-  inner->from[inner->count] = from, inner->to[inner->count++] = to;
+  inner->from[inner->count] = from;
+  inner->to[inner->count++] = to;
 }
 
 /* The first value of a variable at which an index is at least `bound`; its size: none. */
@@ -193,7 +198,10 @@ void jit_outer_parts(jit_kernel_t *kernel) {
   for (int var = 0; var < inner && !kernel->loops.parts.count; var++) {
     find_parts(kernel, var, &parts);
     bool is_large = nodes_of_parts(kernel, var, &parts) * kernel->loops.vectors > MOST_NODES_AROUND;
-    if (parts.count > 1 && parts.to[parts.count - 1] == kernel->loops.nest.sizes[var] && !is_large)
-      kernel->loops.part_var = var, kernel->loops.parts = parts;
+    if (parts.count > 1 && parts.to[parts.count - 1] == kernel->loops.nest.sizes[var] &&
+        !is_large) {
+      kernel->loops.part_var = var;
+      kernel->loops.parts = parts;
+    }
   }
 }

@@ -1,6 +1,10 @@
-/* The key of a part of a fusion: its instructions in the order in which they are reached from its
- * roots, with everything about them that decides code. Names, and where parameters come from, do
- * not. Lists begin with their lengths, so that different parts never have one key. */
+/* Key of a part of a fusion: a serialisation of everything that decides its code.
+ *
+ * Instructions are visited in the order in which the roots reach them and numbered by that order,
+ * so that names and the numbering of parameters do not matter: equal parts of different fusions
+ * share a kernel. The text has opcodes, shapes, attributes, constants that become part of the
+ * code, and the grid of the producer. Every list begins with its length, so that different parts
+ * never have one key; keys are compared whole, never by a hash alone. */
 #include <string.h>
 
 #include "base/vec.h"

@@ -1,28 +1,41 @@
 /* kLoop: one loop nest over the elements of the roots.
  *
- * A unit fixes the values of the outermost variables, and if these are too few for many workers, a
- * block of values of the innermost:   for unit { v0, v1 = unit / ...; for v2 { for lanes of v3 in
- * the block { roots } } } */
+ * Planning chooses the nest (loop_nest.c), then the vector shape of the innermost loop, then
+ * units:
+ *
+ *     for unit {                        outermost variables v0, v1 = unit / ..., unit % ...
+ *       for v2 {                        loops that are left
+ *         for v3 by lanes * vectors {   innermost: whole vectors, then a masked rest
+ *           roots
+ *         } } }
+ *
+ * A unit fixes the values of the outermost variables and, if these are too few for many workers,
+ * a block of values of the innermost. A short last loop is fully unrolled inside the lanes of the
+ * loop around it. Results that exceed all caches are written by nontemporal stores, and loads by
+ * short lines that lie far apart are prefetched, since hardware prefetchers do not follow them.
+ *
+ * Writing emits the nest outermost first. Loops whose conditions change at few values are peeled
+ * into intervals (loops.parts, loops.inner), each with code in which the condition is constant. */
 #include "jit/graph/jit_kernel.h"
 
 #define NODES_MAX 6000
-#define WRITTEN_OUT_MAX 480 /* with reductions written out */
-#define LANES_LEAST 4
-#define READS_APART 512 /* in an iteration */
-#define UNITS_WANTED 64
-#define BLOCK_MOST 65536
+#define EXPANDED_NODES_MAX 480 /* with reductions written out */
+#define LANES_MIN 4
+#define SCALAR_LOADS_MAX 512 /* in an iteration */
+#define UNITS_TARGET 64
+#define BLOCK_MAX 65536
 #define COMPUTING_OPS \
   2 /* for each load: about the shuffles that put a vector of lanes that lie apart together */
-#define UNROLLED_NODES 800 /* of all copies of a last loop that is written out */
-#define PREFETCH 2048      /* bytes */
-#define RUN_MOST 4096      /* bytes in a line that a processor does not know how to go on from */
-#define FETCHED_APART 1024 /* bytes */
+#define UNROLLED_NODES 800  /* of all copies of a last loop that is written out */
+#define PREFETCH_BYTES 2048 /* bytes */
+#define LINE_BYTES_MAX 4096 /* bytes in a line that a processor does not know how to go on from */
+#define PREFETCH_COVER_BYTES 1024 /* bytes */
 #define STREAM_BYTES \
   ((int64_t)32 << 20) /* results of this size have left every cache when they are read again */
 
 /* --- planning --------------------------------------------------------------------------------- */
 
-static void place_root(jit_graph_t *graph, jit_root_t *root, const jit_expr_t *index) {
+static void build_root(jit_graph_t *graph, jit_root_t *root, const jit_expr_t *index) {
   jit_index_t at = {index, NULL};
   root->index = index;
   if (root->instr->op == HLO_DYNAMIC_UPDATE_SLICE) {
@@ -34,13 +47,13 @@ static void place_root(jit_graph_t *graph, jit_root_t *root, const jit_expr_t *i
 }
 
 /* Of a row that is written out: one result of it, or each element. */
-static void place_row(jit_kernel_t *kernel, jit_root_t *root, const jit_expr_t *outer) {
+static void build_narrow_row(jit_kernel_t *kernel, jit_root_t *root, const jit_expr_t *outer) {
   jit_graph_t *graph = kernel->graph;
   int64_t count = kernel->loops.narrow_row;
   root->is_full = fusion_count(hlo_shape_leaf(root->instr->shape, root->number)) !=
                   kernel->form.space.outer_count;
   if (!root->is_full) {
-    place_root(graph, root, outer);
+    build_root(graph, root, outer);
     return;
   }
   for (int64_t i = 0; i < count; i++) {
@@ -51,29 +64,29 @@ static void place_row(jit_kernel_t *kernel, jit_root_t *root, const jit_expr_t *
   root->index = jit_expr_affine(&graph->exprs, outer, count, 0);
 }
 
-static hr_status_t build(jit_kernel_t *kernel) {
+static hr_status_t build_graph(jit_kernel_t *kernel) {
   HR_TRY(HR_NEW(&kernel->arena, &kernel->graph));
-  int most = kernel->loops.narrow_row ? WRITTEN_OUT_MAX : NODES_MAX;
+  int most = kernel->loops.narrow_row ? EXPANDED_NODES_MAX : NODES_MAX;
   HR_TRY(jit_graph_init(kernel->graph, &kernel->arena, kernel->body, most));
   kernel->graph->writes_sums_out = kernel->loops.narrow_row > 0;
   const jit_expr_t *index = jit_nest_index(kernel->graph, &kernel->loops.nest);
   for (int r = 0; r < kernel->root_count; r++)
     if (kernel->loops.narrow_row)
-      place_row(kernel, &kernel->roots[r], index);
+      build_narrow_row(kernel, &kernel->roots[r], index);
     else
-      place_root(kernel->graph, &kernel->roots[r], index);
+      build_root(kernel->graph, &kernel->roots[r], index);
   jit_graph_move_bits(kernel);
   return jit_graph_take_failure(kernel->graph);
 }
 
-static hr_status_t build_in_order(jit_kernel_t *kernel) {
+static hr_status_t rebuild_in_order(jit_kernel_t *kernel) {
   jit_nest_order(&kernel->loops.nest);
-  return build(kernel);
+  return build_graph(kernel);
 }
 
 /* The innermost loops as one if they are shorter than a vector, and the indices are still known by
  * lanes. */
-static hr_status_t join_short(jit_kernel_t *kernel) {
+static hr_status_t merge_short_loops(jit_kernel_t *kernel) {
   jit_nest_t *nest = &kernel->loops.nest, before = *nest;
   while (nest->rank > 1 && nest->sizes[nest->rank - 1] < kernel->loops.lanes &&
          !nest->unmerged_prefix) {
@@ -81,32 +94,32 @@ static hr_status_t join_short(jit_kernel_t *kernel) {
     nest->rank--;
   }
   if (nest->rank == before.rank) return NULL;
-  HR_TRY(build_in_order(kernel));
+  HR_TRY(rebuild_in_order(kernel));
   if (jit_inner_fits(kernel)) return NULL;
   *nest = before;
-  return build_in_order(kernel);
+  return rebuild_in_order(kernel);
 }
 
 /* Splits until no index is bent by a variable that could be two, then merges what can be one. */
 static hr_status_t choose_nest(jit_kernel_t *kernel) {
-  HR_TRY(build_in_order(kernel));
-  while (jit_nest_split(&kernel->loops.nest, 0, kernel->graph)) HR_TRY(build_in_order(kernel));
+  HR_TRY(rebuild_in_order(kernel));
+  while (jit_nest_split(&kernel->loops.nest, 0, kernel->graph)) HR_TRY(rebuild_in_order(kernel));
   while (jit_nest_merge(&kernel->loops.nest, 0, kernel->graph, kernel->roots, kernel->root_count))
-    HR_TRY(build_in_order(kernel));
+    HR_TRY(rebuild_in_order(kernel));
   if (!jit_kernel_supports(kernel)) return hr_error(HR_UNSUPPORTED, "an op without code");
   kernel->loops.lanes = jit_kernel_lanes(kernel);
-  HR_TRY(join_short(kernel));
+  HR_TRY(merge_short_loops(kernel));
   kernel->loops.has_tiles = jit_nest_tile(&kernel->loops.nest, kernel->graph, kernel->loops.lanes);
-  return kernel->loops.has_tiles ? build(kernel) : NULL;
+  return kernel->loops.has_tiles ? build_graph(kernel) : NULL;
 }
 
 /* The lanes' variable. */
-static int inner_of(const jit_kernel_t *kernel) {
+static int lane_loop(const jit_kernel_t *kernel) {
   return kernel->loops.nest.rank - (kernel->loops.unrolled ? 2 : 1);
 }
 
 /* Is there so much to compute that idle lanes cost more than loads whose lanes are apart? */
-static bool computes_much(const jit_graph_t *graph) {
+static bool is_compute_bound(const jit_graph_t *graph) {
   int ops = 0, loads = 0;
   for (const jit_node_t *node = graph->first_made; node; node = node->next_made)
     ops += node->kind == JIT_OP, loads += node->kind == JIT_LOAD;
@@ -122,7 +135,7 @@ static void choose_unrolled(jit_kernel_t *kernel) {
   if (kernel->loops.narrow_row || last < 1 || kernel->loops.has_tiles) return;
   if (nest->sizes[last] > JIT_MAX_SHORT || nest->sizes[last - 1] < kernel->loops.lanes) return;
   if (kernel->graph->node_count * nest->sizes[last] > UNROLLED_NODES) return;
-  if (jit_inner_fits(kernel) && !computes_much(kernel->graph)) return;
+  if (jit_inner_fits(kernel) && !is_compute_bound(kernel->graph)) return;
   kernel->loops.unrolled = (int)nest->sizes[last];
 }
 
@@ -132,7 +145,7 @@ static void choose_unrolled(jit_kernel_t *kernel) {
 static void choose_narrow(jit_kernel_t *kernel) {
   const jit_nest_t *nest = &kernel->loops.nest;
   if (kernel->loops.narrow_row || kernel->loops.unrolled || kernel->loops.has_tiles) return;
-  while (nest->rank > 1 && kernel->loops.lanes > LANES_LEAST &&
+  while (nest->rank > 1 && kernel->loops.lanes > LANES_MIN &&
          2 * nest->sizes[nest->rank - 1] <= kernel->loops.lanes)
     kernel->loops.lanes /= 2;
 }
@@ -140,7 +153,7 @@ static void choose_narrow(jit_kernel_t *kernel) {
 static hr_status_t find_lanes(jit_kernel_t *kernel) {
   kernel->loops.vectors = jit_inner_vectors(kernel);
   if (kernel->loops.lanes == 1 || kernel->loops.has_tiles) return NULL;
-  return jit_bands_find(kernel->graph, inner_of(kernel), kernel->loops.lanes);
+  return jit_bands_find(kernel->graph, lane_loop(kernel), kernel->loops.lanes);
 }
 
 /* Where each lane is read by itself, which is an instruction at least, and a branch if it need not
@@ -149,8 +162,8 @@ static hr_status_t find_lanes(jit_kernel_t *kernel) {
 static hr_status_t choose_lanes(jit_kernel_t *kernel) {
   HR_TRY(find_lanes(kernel));
   while (kernel->loops.lanes > 1 && !kernel->loops.has_tiles &&
-         jit_inner_reads_disjoint(kernel) > READS_APART) {
-    kernel->loops.lanes = kernel->loops.lanes > LANES_LEAST ? kernel->loops.lanes / 2 : 1;
+         jit_inner_reads_disjoint(kernel) > SCALAR_LOADS_MAX) {
+    kernel->loops.lanes = kernel->loops.lanes > LANES_MIN ? kernel->loops.lanes / 2 : 1;
     if (kernel->loops.lanes == 1) kernel->loops.unrolled = 0;
     HR_TRY(find_lanes(kernel));
   }
@@ -171,16 +184,16 @@ static void choose_grid(jit_kernel_t *kernel) {
 /* Blocks begin at multiples of an iteration, by which lanes are known. */
 static void choose_units(jit_kernel_t *kernel) {
   const jit_nest_t *nest = &kernel->loops.nest;
-  int64_t units = 1, inner = nest->rank ? nest->sizes[inner_of(kernel)] : 1;
-  while (kernel->loops.unit_rank < inner_of(kernel) && units < UNITS_WANTED)
+  int64_t units = 1, inner = nest->rank ? nest->sizes[lane_loop(kernel)] : 1;
+  while (kernel->loops.unit_rank < lane_loop(kernel) && units < UNITS_TARGET)
     units *= nest->sizes[kernel->loops.unit_rank++];
-  int64_t blocks = kernel->loops.unit_rank < inner_of(kernel) || units >= UNITS_WANTED
+  int64_t blocks = kernel->loops.unit_rank < lane_loop(kernel) || units >= UNITS_TARGET
                        ? 1
-                       : UNITS_WANTED / units;
+                       : UNITS_TARGET / units;
   int64_t least = 16 * kernel->loops.lanes * kernel->loops.vectors;
   kernel->loops.block = (inner + blocks - 1) / blocks;
   kernel->loops.block = (kernel->loops.block + least - 1) / least * least;
-  if (kernel->loops.block > BLOCK_MOST) kernel->loops.block = BLOCK_MOST / least * least;
+  if (kernel->loops.block > BLOCK_MAX) kernel->loops.block = BLOCK_MAX / least * least;
   if (blocks == 1 || kernel->loops.block >= inner) kernel->loops.block = 0;
   if (kernel->loops.block) units *= (inner + kernel->loops.block - 1) / kernel->loops.block;
   kernel->schedule.phases[0].units = units;
@@ -195,7 +208,7 @@ static bool is_aligned(const jit_kernel_t *kernel) {
   return last == 0 || (last > 0 && nest->sizes[last] % kernel->loops.lanes == 0);
 }
 
-static void find_streams(jit_kernel_t *kernel) {
+static void find_nontemporal_roots(jit_kernel_t *kernel) {
   int64_t count = jit_nest_count(&kernel->loops.nest);
   bool whole = is_aligned(kernel) && !kernel->loops.unrolled;
   for (int r = 0; r < kernel->root_count; r++) {
@@ -216,10 +229,10 @@ static void outer_nest(const fusion_space_t *space, jit_nest_t *nest) {
 
 /* Is it a load from a large array by short lines that lie apart, which processors are slow to
  * foresee? */
-static bool jumps_far(const jit_kernel_t *kernel, const jit_node_t *node, int var) {
+static bool is_short_line_load(const jit_kernel_t *kernel, const jit_node_t *node, int var) {
   const jit_graph_t *graph = kernel->graph;
   int64_t size = kernel->loops.nest.sizes[var], bytes = (int64_t)hr_dtype_bytes(node->dtype);
-  if (node->kind != JIT_LOAD || size * bytes > RUN_MOST) return false;
+  if (node->kind != JIT_LOAD || size * bytes > LINE_BYTES_MAX) return false;
   if (jit_expr_factor(node->expr, var) != 1 ||
       jit_expr_is_nonaffine(&graph->exprs, node->expr, var))
     return false;
@@ -227,8 +240,8 @@ static bool jumps_far(const jit_kernel_t *kernel, const jit_node_t *node, int va
 }
 
 /* Is it read near to where another load reads ahead? */
-static bool is_fetched(jit_graph_t *graph, const jit_node_t *node) {
-  int64_t reach = FETCHED_APART / (int64_t)hr_dtype_bytes(node->dtype);
+static bool is_covered_by_prefetch(jit_graph_t *graph, const jit_node_t *node) {
+  int64_t reach = PREFETCH_COVER_BYTES / (int64_t)hr_dtype_bytes(node->dtype);
   for (const jit_node_t *other = graph->first_made; other != node; other = other->next_made) {
     int64_t apart = other->prefetch.distance ? node->expr->constant - other->expr->constant : 0;
     if (!other->prefetch.distance || other->number != node->number || apart > reach ||
@@ -239,12 +252,12 @@ static bool is_fetched(jit_graph_t *graph, const jit_node_t *node) {
   return false;
 }
 
-static void find_fetched(jit_kernel_t *kernel) {
-  int var = inner_of(kernel);
+static void find_prefetches(jit_kernel_t *kernel) {
+  int var = lane_loop(kernel);
   if (var < 1 || kernel->loops.has_tiles || kernel->loops.lanes == 1) return;
   for (jit_node_t *node = kernel->graph->first_made; node; node = node->next_made)
-    if (jumps_far(kernel, node, var) && !is_fetched(kernel->graph, node))
-      node->prefetch.distance = PREFETCH;
+    if (is_short_line_load(kernel, node, var) && !is_covered_by_prefetch(kernel->graph, node))
+      node->prefetch.distance = PREFETCH_BYTES;
 }
 
 hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
@@ -258,7 +271,7 @@ hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
   if (!kernel->loops.nest.rank) kernel->loops.lanes = 1;
   choose_unrolled(kernel);
   choose_narrow(kernel);
-  if (kernel->loops.nest.rank && kernel->loops.nest.sizes[inner_of(kernel)] < 3)
+  if (kernel->loops.nest.rank && kernel->loops.nest.sizes[lane_loop(kernel)] < 3)
     kernel->loops.lanes = 1;
   HR_TRY(choose_lanes(kernel));
   kernel->schedule.phase_count = 1;
@@ -270,15 +283,15 @@ hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
   jit_outer_parts(kernel);
   kernel->schedule.phases[0].unit_ns = jit_kernel_ns(kernel, kernel->graph, (double)count) /
                                        (double)kernel->schedule.phases[0].units;
-  find_streams(kernel);
-  find_fetched(kernel);
+  find_nontemporal_roots(kernel);
+  find_prefetches(kernel);
   return jit_kernel_find_reuse(kernel);
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
 /* All elements of a row, for each lane's row. */
-static void write_full(jit_emit_t *emit, const jit_kernel_t *kernel, int r) {
+static void emit_narrow_row(jit_emit_t *emit, const jit_kernel_t *kernel, int r) {
   const jit_root_t *root = &kernel->roots[r];
   int count = (int)kernel->loops.narrow_row;
   bool is_line = emit->lane.count > 1 && !emit->lane.mask &&
@@ -292,7 +305,7 @@ static void write_full(jit_emit_t *emit, const jit_kernel_t *kernel, int r) {
                   values[i], false);
 }
 
-static void write_roots(jit_emit_t *emit, void *context, int copy) {
+static void emit_roots(jit_emit_t *emit, void *context, int copy) {
   (void)copy;
   jit_kernel_t *kernel = context;
   kir_value_t *values[kernel->root_count];
@@ -303,7 +316,7 @@ static void write_roots(jit_emit_t *emit, void *context, int copy) {
   for (int r = 0; r < kernel->root_count; r++) {
     const jit_root_t *root = &kernel->roots[r];
     if (root->is_full)
-      write_full(emit, kernel, r);
+      emit_narrow_row(emit, kernel, r);
     else
       jit_emit_root(emit, r, root->dtype, root->index, values[r], root->streams);
   }
@@ -311,16 +324,16 @@ static void write_roots(jit_emit_t *emit, void *context, int copy) {
 
 static bool is_interleaved(const jit_emit_t *emit, const jit_kernel_t *kernel,
                            const jit_root_t *root) {
-  int var = inner_of(kernel);
+  int var = lane_loop(kernel);
   bool is_line = jit_expr_factor(root->index, var) == kernel->loops.unrolled &&
                  jit_expr_factor(root->index, var + 1) == 1;
   return is_line && emit->lane.count > 1 && !emit->lane.mask &&
          !jit_expr_is_nonaffine(&kernel->graph->exprs, root->index, var);
 }
 
-static void write_copies(jit_emit_t *emit, void *context, int copy) {
+static void emit_unrolled_roots(jit_emit_t *emit, void *context, int copy) {
   jit_kernel_t *kernel = context;
-  int var = inner_of(kernel) + 1;
+  int var = lane_loop(kernel) + 1;
   kir_value_t *values[kernel->root_count][JIT_MAX_SHORT];
   (void)copy;
   for (int k = 0; k < kernel->loops.unrolled; k++) {
@@ -344,8 +357,8 @@ static void write_copies(jit_emit_t *emit, void *context, int copy) {
 }
 
 /* A part of the innermost loop, as far as it is in the block from .. to. */
-static void write_part_of_block(jit_emit_t *emit, jit_lanes_t *how, kir_value_t *from,
-                                kir_value_t *to) {
+static void emit_interval_of_block(jit_emit_t *emit, jit_lanes_t *how, kir_value_t *from,
+                                   kir_value_t *to) {
   kir_builder_t *b = emit->code->builder;
   kir_type_t *i64 = kir_type_of(to);
   jit_if_t taken;
@@ -362,8 +375,8 @@ static void write_part_of_block(jit_emit_t *emit, jit_lanes_t *how, kir_value_t 
   emit->levels[emit->level].epoch = ++emit->last_epoch;
 }
 
-static void write_block(jit_emit_t *emit, jit_kernel_t *kernel, const jit_parts_t *inner,
-                        jit_lanes_t *how, kir_value_t *block) {
+static void emit_block(jit_emit_t *emit, jit_kernel_t *kernel, const jit_parts_t *inner,
+                       jit_lanes_t *how, kir_value_t *block) {
   kir_builder_t *b = emit->code->builder;
   int64_t size = kernel->loops.nest.sizes[how->var];
   jit_emit_at(emit, emit->level);
@@ -374,38 +387,42 @@ static void write_block(jit_emit_t *emit, jit_kernel_t *kernel, const jit_parts_
       jit_intrinsic(emit->code, KIR_SMIN, kir_type_of(end), (kir_value_t *[]){end, all}, 2);
   how->count = size % kernel->loops.block ? -1 : kernel->loops.block;
   for (int p = 0; p < inner->count; p++) {
-    how->from = inner->from[p], how->to = inner->to[p], how->is_whole = p + 1 < inner->count;
+    how->from = inner->from[p];
+    how->to = inner->to[p];
+    how->is_whole = p + 1 < inner->count;
     if (inner->count == 1)
       jit_loop_lanes(emit, how, from, to);
     else
-      write_part_of_block(emit, how, from, to);
+      emit_interval_of_block(emit, how, from, to);
   }
 }
 
 /* The innermost loop, over all its values or over a block. */
-static void write_inner(jit_emit_t *emit, jit_kernel_t *kernel, kir_value_t *block) {
-  jit_lanes_t how = {.var = inner_of(kernel),
+static void emit_innermost(jit_emit_t *emit, jit_kernel_t *kernel, kir_value_t *block) {
+  jit_lanes_t how = {.var = lane_loop(kernel),
                      .lanes = kernel->loops.lanes,
                      .unroll = kernel->loops.vectors,
-                     .body = kernel->loops.unrolled ? write_copies : write_roots,
+                     .body = kernel->loops.unrolled ? emit_unrolled_roots : emit_roots,
                      .context = kernel,
                      .is_phased = true};
   const jit_parts_t *inner = &kernel->loops.inner;
   if (block) {
-    write_block(emit, kernel, inner, &how, block);
+    emit_block(emit, kernel, inner, &how, block);
     return;
   }
   for (int p = 0; p < inner->count; p++) {
-    how.from = inner->from[p], how.to = inner->to[p], how.count = how.to - how.from;
+    how.from = inner->from[p];
+    how.to = inner->to[p];
+    how.count = how.to - how.from;
     jit_loop_lanes(emit, &how, jit_emit_i64(emit, how.from), jit_emit_i64(emit, how.to));
   }
 }
 
-static void write_around(jit_emit_t *emit, jit_kernel_t *kernel, int var, kir_value_t *const *fixed,
-                         kir_value_t *block);
+static void emit_loops_from(jit_emit_t *emit, jit_kernel_t *kernel, int var,
+                            kir_value_t *const *fixed, kir_value_t *block);
 
 /* The part of the variable's loop in which it is now has code of its own. */
-static void write_parts(jit_emit_t *emit, jit_kernel_t *kernel, kir_value_t *const *fixed,
+static void emit_peeled(jit_emit_t *emit, jit_kernel_t *kernel, kir_value_t *const *fixed,
                         kir_value_t *block) {
   kir_builder_t *b = emit->code->builder;
   int var = kernel->loops.part_var;
@@ -419,43 +436,44 @@ static void write_parts(jit_emit_t *emit, jit_kernel_t *kernel, kir_value_t *con
         kir_icmp(b, KIR_ICMP_SLT, value, jit_emit_i64(emit, kernel->loops.parts.to[p]));
     jit_if_begin(emit, kir_and(b, above, below), &taken);
     emit->levels[emit->level].epoch = ++emit->last_epoch;
-    emit->part.var = var, emit->part.from = kernel->loops.parts.from[p],
+    emit->part.var = var;
+    emit->part.from = kernel->loops.parts.from[p];
     emit->part.to = kernel->loops.parts.to[p];
-    write_around(emit, kernel, var + 1, fixed, block);
+    emit_loops_from(emit, kernel, var + 1, fixed, block);
     emit->part.from = emit->part.to = 0;
     jit_if_end(emit, &taken);
     emit->levels[emit->level].epoch = ++emit->last_epoch;
   }
 }
 
-static void write_inside(jit_emit_t *emit, jit_kernel_t *kernel, int var, kir_value_t *const *fixed,
-                         kir_value_t *block) {
+static void emit_loop_body(jit_emit_t *emit, jit_kernel_t *kernel, int var,
+                           kir_value_t *const *fixed, kir_value_t *block) {
   if (kernel->loops.parts.count && var == kernel->loops.part_var)
-    write_parts(emit, kernel, fixed, block);
+    emit_peeled(emit, kernel, fixed, block);
   else
-    write_around(emit, kernel, var + 1, fixed, block);
+    emit_loops_from(emit, kernel, var + 1, fixed, block);
 }
 
 /* The loops from `var` on. Those that a unit fixes have one value each. */
-static void write_around(jit_emit_t *emit, jit_kernel_t *kernel, int var, kir_value_t *const *fixed,
-                         kir_value_t *block) {
+static void emit_loops_from(jit_emit_t *emit, jit_kernel_t *kernel, int var,
+                            kir_value_t *const *fixed, kir_value_t *block) {
   jit_loop_t loop;
-  if (var >= inner_of(kernel)) {
-    write_inner(emit, kernel, block);
+  if (var >= lane_loop(kernel)) {
+    emit_innermost(emit, kernel, block);
   } else if (var < kernel->loops.unit_rank) {
     jit_level_enter(emit, var, fixed[var]);
-    write_inside(emit, kernel, var, fixed, block);
+    emit_loop_body(emit, kernel, var, fixed, block);
     jit_level_leave(emit);
   } else {
     jit_loop_begin(emit, var, jit_emit_i64(emit, 0), &loop);
-    write_inside(emit, kernel, var, fixed, block);
+    emit_loop_body(emit, kernel, var, fixed, block);
     jit_loop_end(emit, &loop, jit_emit_i64(emit, kernel->loops.nest.sizes[var]), 1);
   }
 }
 
 /* One variable out of what is left of the unit's number: the innermost first. */
-static kir_value_t *take_variable(jit_emit_t *emit, kir_value_t **left, int64_t size,
-                                  bool is_last) {
+static kir_value_t *split_unit_number(jit_emit_t *emit, kir_value_t **left, int64_t size,
+                                      bool is_last) {
   kir_builder_t *b = emit->code->builder;
   kir_value_t *whole = *left, *divisor = jit_emit_i64(emit, size);
   if (is_last) return whole;
@@ -465,7 +483,7 @@ static kir_value_t *take_variable(jit_emit_t *emit, kir_value_t **left, int64_t 
 
 /* Units of one call are rows of one block of columns: it is left of the units that they are rows.
  */
-static kir_value_t *take_block(jit_emit_t *emit, const jit_kernel_t *kernel) {
+static kir_value_t *split_column_block(jit_emit_t *emit, const jit_kernel_t *kernel) {
   kir_builder_t *b = emit->code->builder;
   kir_value_t *rows = jit_emit_i64(emit, kernel->schedule.producer_grid.rows);
   jit_emit_at(emit, emit->level);
@@ -476,21 +494,22 @@ static kir_value_t *take_block(jit_emit_t *emit, const jit_kernel_t *kernel) {
 }
 
 /* The unit's loop is no variable of the formula: its level is that of the first variable. */
-static void write_units(jit_emit_t *emit, jit_kernel_t *kernel) {
+static void emit_units(jit_emit_t *emit, jit_kernel_t *kernel) {
   kir_value_t *values[JIT_MAX_LOOPS],
-      *block = kernel->loops.block && kernel->schedule.producer_grid.rows ? take_block(emit, kernel)
-                                                                          : NULL;
+      *block = kernel->loops.block && kernel->schedule.producer_grid.rows
+                   ? split_column_block(emit, kernel)
+                   : NULL;
   jit_loop_t loop;
-  int64_t inner = kernel->loops.nest.sizes[inner_of(kernel)];
+  int64_t inner = kernel->loops.nest.sizes[lane_loop(kernel)];
   jit_units_begin(emit, &loop);
   kir_value_t *left = loop.variable;
   jit_emit_at(emit, emit->level);
   if (kernel->loops.block && !block)
-    block = take_variable(emit, &left, (inner + kernel->loops.block - 1) / kernel->loops.block,
-                          !kernel->loops.unit_rank);
+    block = split_unit_number(emit, &left, (inner + kernel->loops.block - 1) / kernel->loops.block,
+                              !kernel->loops.unit_rank);
   for (int v = kernel->loops.unit_rank; v-- > 0;)
-    values[v] = take_variable(emit, &left, kernel->loops.nest.sizes[v], v == 0);
-  write_around(emit, kernel, 0, values, block);
+    values[v] = split_unit_number(emit, &left, kernel->loops.nest.sizes[v], v == 0);
+  emit_loops_from(emit, kernel, 0, values, block);
   jit_units_end(emit, &loop);
 }
 
@@ -501,13 +520,13 @@ hr_status_t jit_loop_write(jit_kernel_t *kernel, jit_code_t *code) {
   if (kernel->loops.nest.rank) jit_inner_parts(kernel);
   HR_TRY(
       jit_emit_begin(&emit, code, kernel->graph, name, kernel->arrays.count, kernel->root_count));
-  emit.provider.get = kernel->loops.has_tiles ? jit_tile_given : jit_band_given,
+  emit.provider.get = kernel->loops.has_tiles ? jit_tile_given : jit_band_given;
   emit.provider.context = kernel;
   if (kernel->loops.nest.rank) {
-    write_units(&emit, kernel);
+    emit_units(&emit, kernel);
   } else {
     HR_TRY(jit_emit_find_packs(&emit));
-    write_roots(&emit, kernel, 0);
+    emit_roots(&emit, kernel, 0);
   }
   jit_emit_end(&emit);
   return jit_graph_take_failure(kernel->graph);

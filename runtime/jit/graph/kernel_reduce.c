@@ -1,9 +1,14 @@
-/* kInput: the formula of a fusion with reductions.
+/* kInput: the expression graph of a fusion with reductions.
  *
- * Loop variables are those of what is left (the kernel's nest), then those of what is reduced
- * (within). Reductions that depend on others wait for them: pass p over a row computes those whose
- * operands need the results of passes before p. An operand's nodes are made before anything that
- * uses the reduction, so one walk in the order of making finds passes. */
+ * Loop variables are those of the kept dimensions (loops.nest), then those of the reduced ones
+ * (loops.within). Reductions that depend on others are computed in later passes: pass p over a
+ * row computes the reductions whose operands need results of passes before p.
+ *
+ *     softmax:  pass 0  m = max x      pass 1  s = sum exp(x - m)      pass 2  exp(x - m) / s
+ *
+ * An operand's nodes are made before any user of the reduction, so that one walk in order of
+ * creation finds the passes: the pass of a node is the maximum over its arguments, that of a LEAF
+ * one more than its reduction's. The number of reductions is at most JIT_MAX_REDUCTIONS. */
 #include "jit/graph/kernel_reduce.h"
 
 #include <string.h>
@@ -13,8 +18,8 @@
 /* --- indices ---------------------------------------------------------------------------------- */
 
 /* Variables of one nest along one dimension of the space, as its index. */
-static const jit_expr_t *along(jit_graph_t *graph, const jit_nest_t *nest, int dim,
-                               const jit_expr_t *const *vars) {
+static const jit_expr_t *dimension_index(jit_graph_t *graph, const jit_nest_t *nest, int dim,
+                                         const jit_expr_t *const *vars) {
   const jit_expr_t *index = jit_expr_constant(&graph->exprs, 0);
   int64_t stride = 1;
   for (int v = nest->rank; v-- > 0;) {
@@ -43,21 +48,22 @@ static void make_indices(jit_kernel_t *kernel) {
   reduce->full = reduce->outer = reduce->within = zero;
   for (int d = space->rank; d-- > 0; stride *= space->sizes[d]) {
     bool is_reduced = space->reduced >> d & 1;
-    const jit_expr_t *index = is_reduced ? along(graph, &kernel->loops.within, d, reduced)
-                                         : along(graph, &kernel->loops.nest, d, kept);
+    const jit_expr_t *index = is_reduced ? dimension_index(graph, &kernel->loops.within, d, reduced)
+                                         : dimension_index(graph, &kernel->loops.nest, d, kept);
     const jit_expr_t **part = is_reduced ? &reduce->within : &reduce->outer;
     int64_t *part_stride = is_reduced ? &within_stride : &outer_stride;
     reduce->full = jit_expr_add(exprs, reduce->full, jit_expr_scale(exprs, index, stride));
     *part = jit_expr_add(exprs, *part, jit_expr_scale(exprs, index, *part_stride));
     *part_stride *= space->sizes[d];
   }
-  reduce->outer_count = outer_stride, reduce->within_count = within_stride;
+  reduce->outer_count = outer_stride;
+  reduce->within_count = within_stride;
   graph->outer = reduce->outer;
 }
 
 /* --- passes ----------------------------------------------------------------------------------- */
 
-static int pass_of(jit_reduce_t *reduce, const jit_node_t *node) {
+static int node_pass(jit_reduce_t *reduce, const jit_node_t *node) {
   int pass = node->guard ? node->guard->reduce.pass : 0;
   for (int k = 0; k < node->arg_count; k++)
     if (node->args[k]->reduce.pass > pass) pass = node->args[k]->reduce.pass;
@@ -65,9 +71,9 @@ static int pass_of(jit_reduce_t *reduce, const jit_node_t *node) {
 }
 
 /* Of the nodes that were made since the last call. */
-static void find_passes(jit_reduce_t *reduce, jit_node_t **first) {
+static void assign_passes(jit_reduce_t *reduce, jit_node_t **first) {
   for (jit_node_t *node = *first; node; node = node->next_made) {
-    node->reduce.pass = pass_of(reduce, node);
+    node->reduce.pass = node_pass(reduce, node);
     first = &node->next_made;
   }
 }
@@ -88,11 +94,12 @@ static hr_status_t build_reduction(jit_kernel_t *kernel, const hlo_instr_t *inst
     reduction->inputs[k] = jit_graph_at(kernel->graph, instr->operands[k], 0, full, NULL);
     reduction->inits[k] = jit_graph_at(kernel->graph, instr->operands[count + k], 0, zero, NULL);
   }
-  find_passes(reduce, made);
+  assign_passes(reduce, made);
   for (int k = 0; k < count; k++)
     if (reduction->inputs[k]->reduce.pass > reduction->pass)
       reduction->pass = reduction->inputs[k]->reduce.pass;
-  reduce->reduction_count++, reduce->leaf_count += count;
+  reduce->reduction_count++;
+  reduce->leaf_count += count;
   if (reduction->pass >= reduce->pass_count) reduce->pass_count = reduction->pass + 1;
   return NULL;
 }
@@ -108,7 +115,7 @@ static void build_roots(jit_kernel_t *kernel) {
     root->value = jit_graph_at(kernel->graph, root->instr, root->number,
                                (jit_index_t){root->index, NULL}, NULL);
   }
-  find_passes(reduce, made);
+  assign_passes(reduce, made);
   for (int r = 0; r < kernel->root_count; r++)
     if (kernel->roots[r].is_full && kernel->roots[r].value->reduce.pass >= reduce->pass_count)
       reduce->pass_count = kernel->roots[r].value->reduce.pass + 1;

@@ -11,35 +11,36 @@ typedef struct jit_reduction {
   const hlo_instr_t *instr;
   jit_reducer_t reducer;
   jit_node_t *inputs[JIT_MAX_RESULTS], *inits[JIT_MAX_RESULTS];
-  int pass;                             /* over the row, in which it is computed */
-  int first_leaf;                       /* number of its first result among all reductions' */
-  kir_value_t *values[JIT_MAX_RESULTS]; /* while code is written */
+  int pass;       /* pass over the row that computes it */
+  int first_leaf; /* index of its first result among the results of all reductions */
+  kir_value_t *values[JIT_MAX_RESULTS]; /* folded results, during emission; NULL: in memory or not
+                                           computed yet */
 } jit_reduction_t;
 
 typedef struct jit_reduce {
   int reduction_count, leaf_count, pass_count;
   jit_reduction_t reductions[JIT_MAX_REDUCTIONS];
-  const jit_expr_t *full, *outer; /* the place of an element, and of its result */
-  const jit_expr_t *within;       /* its number among those that make one result */
+  const jit_expr_t *full, *outer; /* linear index of an element, and of its result */
+  const jit_expr_t *within;       /* index of an element among the terms of its result */
   int64_t outer_count, within_count;
-  /* What a block has of a loop: of rows, of loop `cut` of a row; of columns, of the first reduced
-   * loop. */
+  /* Blocks of the reduced dimensions, for few long reductions: of loop `cut` of a row; for columns,
+   * of the first reduced loop. */
   int64_t block, block_count;
   int cut;
-  int64_t columns; /* columns: so many values of the last loop in a unit */
-  int unroll;      /* columns: rows that are taken at once, by the last variable within; 0: none */
-  int saved_count; /* nodes kept from pass to pass, in memory of the worker */
-  size_t saved_bytes;    /* of each, rounded */
-  size_t row_bytes;      /* rows: of a row of a group, in memory of the worker */
-  int64_t group;         /* rows: so many together in each pass; 1: one after the other */
-  int64_t element_bytes; /* of the widest type in memory of the kernel's own */
+  int64_t columns;       /* columns: values of the last kept loop in a unit */
+  int unroll;            /* columns: trip count of the last reduced loop, fully unrolled; 0: none */
+  int saved_count;       /* nodes saved between passes in the worker's memory */
+  size_t saved_bytes;    /* bytes of each, rounded up to HR_ALIGNMENT */
+  size_t row_bytes;      /* rows: bytes of the worker's memory for a row of a group */
+  int64_t group;         /* rows: rows that each pass processes together; 1: no groups */
+  int64_t element_bytes; /* bytes of the widest type in scratch memory */
 } jit_reduce_t;
 
-/* Builds the formula over the nests: reductions in their order, roots, passes. Errors: UNSUPPORTED.
- */
+/* Builds the graph over the nests: reductions in their order, roots, passes. Errors: UNSUPPORTED,
+ * NO_MEMORY. */
 hr_status_t jit_reduce_build(jit_kernel_t *kernel);
-/* Nests as the form's space has them; builds, and splits loops as long as that straightens indices.
- */
+/* Derives the nests from the space of the form, builds the graph, and splits loops as long as that
+ * makes indices affine. Errors: as jit_reduce_build. */
 hr_status_t jit_reduce_plan(jit_kernel_t *kernel);
 jit_reduction_t *jit_reduction_of(jit_reduce_t *reduce, const hlo_instr_t *instr);
 static inline uint32_t jit_within_vars(const jit_kernel_t *kernel) {

@@ -1,23 +1,30 @@
 /* kInput whose last dimension is reduced: rows.
  *
- * Many rows: a unit is a row, which stays in the cache while passes go over it:
- *   for unit { outer variables; for each pass { for row { accumulate, save, store }; fold }; store
- * what is outer } What is expensive and needed in a later pass is saved in memory of the worker,
- * the rest is computed again. Short rows go in groups, each pass over all rows of a group: a row's
- * result is waited for while others are worked on. Results of reductions are in memory of the
- * worker, too, then (kernel_rows_plan.c decides).
+ * Many rows: a unit is a row, which stays in the cache while passes go over it.
+ *
+ *     for unit { outer variables
+ *       for each pass { for row { accumulate, save, store }; fold the lanes }
+ *       store the results }
+ *
+ * Values that are expensive and needed in a later pass are saved in the worker's memory; others
+ * are computed again. Short rows are processed in groups, each pass over all rows of a group,
+ * which hides the latency of the folds; results of reductions are in the worker's memory then
+ * (kernel_rows_plan.c decides).
  *
  * Few long rows: a unit of phase 2p is a block of a row, cut along one of its dimensions, whose
- * partial results go to memory that all share; phase 2p + 1 combines them in the order of the
- * blocks, so that the bits do not depend on the workers. */
+ * partial results go to shared memory. Phase 2p + 1 combines them in the order of the blocks, so
+ * that the bits do not depend on the number of workers.
+ *
+ * Several accumulators per reduction (`unroll`) hide the latency of the reducer. Sums over many
+ * terms thereby have the error of lanes * unroll partial sums, not of one running sum. */
 #include <string.h>
 
 #include "jit/element/element.h"
 #include "jit/graph/kernel_reduce.h"
 
-#define CHEAP 6.0 /* additions for an element that are sooner done than its sum is ready */
+#define LATENCY_COST 6.0 /* additions for an element that are sooner done than its sum is ready */
 #define GROUP_LOOP (JIT_MAX_LOOPS - 2)
-#define UNROLL_MOST 4
+#define UNROLL_MAX 4
 
 typedef struct rows {
   jit_kernel_t *kernel;
@@ -29,7 +36,7 @@ typedef struct rows {
   kir_value_t
       *block_from; /* where the block begins in the dimension that is cut; NULL: rows are whole */
   kir_value_t *is_first; /* is the iteration the first of its block? NULL: rows are whole */
-  kir_value_t *cleanups[JIT_MAX_REDUCTIONS][UNROLL_MOST]
+  kir_value_t *cleanups[JIT_MAX_REDUCTIONS][UNROLL_MAX]
                        [JIT_MAX_RESULTS]; /* elements of an iteration: ascending order */
 } rows_t;
 
@@ -93,7 +100,7 @@ static kir_value_t *load_result(jit_emit_t *emit, const rows_t *rows, const jit_
   return value;
 }
 
-static kir_value_t *given(jit_emit_t *emit, jit_node_t *node) {
+static kir_value_t *provide_value(jit_emit_t *emit, jit_node_t *node) {
   const rows_t *rows = emit->provider.context;
   if (node->kind == JIT_LEAF) {
     const jit_reduction_t *reduction = jit_reduction_of(rows->reduce, node->instr);
@@ -177,7 +184,7 @@ static bool is_written(const jit_root_t *root, int pass) {
   return root->is_full && root->value->reduce.pass == pass;
 }
 
-static void write_elements(jit_emit_t *emit, void *context, int copy) {
+static void emit_elements(jit_emit_t *emit, void *context, int copy) {
   rows_t *rows = context;
   jit_kernel_t *kernel = rows->kernel;
   for (int i = 0; i < rows->reduce->reduction_count; i++)
@@ -218,7 +225,7 @@ static void fold_carries(jit_emit_t *emit, rows_t *rows, int i, kir_value_t **ou
   const jit_reduction_t *reduction = &rows->reduce->reductions[i];
   int first = rows->first_carry[i], count = reduction->reducer.count;
   jit_emit_at(emit, emit->level);
-  kir_value_t *sets[UNROLL_MOST][JIT_MAX_RESULTS];
+  kir_value_t *sets[UNROLL_MAX][JIT_MAX_RESULTS];
   bool is_one = reduction->reducer.order == JIT_ORDER_ASCENDING;
   for (int u = 0; u < rows->unroll; u++)
     for (int k = 0; k < count; k++) sets[u][k] = emit->carry.values[(first + k) * rows->unroll + u];
@@ -245,12 +252,13 @@ static int count_carries(const jit_reduce_t *reduce, int pass) {
 
 /* Takes what it costs to compute a node in a pass, with all that it needs and earlier passes have
  * not saved, from *left. */
-static void spend(const jit_kernel_t *kernel, const jit_node_t *node, int pass, double *left) {
+static void subtract_cost(const jit_kernel_t *kernel, const jit_node_t *node, int pass,
+                          double *left) {
   bool is_there = !(node->vars & jit_within_vars(kernel)) ||
                   (node->reduce.slot >= 0 && node->reduce.first_pass < pass);
   if (is_there || *left < 0) return;
   *left -= jit_node_cost(node);
-  for (int k = 0; k < node->arg_count; k++) spend(kernel, node->args[k], pass, left);
+  for (int k = 0; k < node->arg_count; k++) subtract_cost(kernel, node->args[k], pass, left);
 }
 
 /* Several sets hide the latency of additions where little else is done. */
@@ -260,14 +268,14 @@ static int choose_unroll(const rows_t *rows, int pass) {
   int last = rows->kernel->loops.within.rank - 1;
   int64_t inner =
       reduce->block && reduce->cut == last ? reduce->block : rows->kernel->loops.within.sizes[last];
-  double left = CHEAP;
+  double left = LATENCY_COST;
   for (int i = 0; i < reduce->reduction_count; i++)
     for (int k = 0; reduce->reductions[i].pass == pass && k < reduce->reductions[i].reducer.count;
          k++)
-      spend(rows->kernel, reduce->reductions[i].inputs[k], pass, &left);
+      subtract_cost(rows->kernel, reduce->reductions[i].inputs[k], pass, &left);
   return carries && carries <= 2 && left >= 0 && rows->kernel->loops.lanes > 1 &&
                  inner >= 8 * rows->kernel->loops.lanes
-             ? UNROLL_MOST
+             ? UNROLL_MAX
              : 1;
 }
 
@@ -283,7 +291,7 @@ static void block_range(jit_emit_t *emit, const rows_t *rows, kir_value_t *block
 }
 
 /* block: NULL if rows are whole. */
-static void write_within(jit_emit_t *emit, rows_t *rows, int w, kir_value_t *block) {
+static void emit_reduced_loops(jit_emit_t *emit, rows_t *rows, int w, kir_value_t *block) {
   const jit_nest_t *within = &rows->kernel->loops.within;
   int var = rows->kernel->loops.nest.rank + w;
   int64_t size = within->sizes[w];
@@ -294,7 +302,7 @@ static void write_within(jit_emit_t *emit, rows_t *rows, int w, kir_value_t *blo
   if (w + 1 < within->rank) {
     jit_loop_t loop;
     jit_loop_begin(emit, var, from, &loop);
-    write_within(emit, rows, w + 1, block);
+    emit_reduced_loops(emit, rows, w + 1, block);
     jit_loop_end(emit, &loop, to, 1);
     return;
   }
@@ -303,24 +311,24 @@ static void write_within(jit_emit_t *emit, rows_t *rows, int w, kir_value_t *blo
                      .count = size,
                      .unroll = rows->unroll,
                      .is_whole = rows->kernel->loops.lanes == 1,
-                     .body = write_elements,
+                     .body = emit_elements,
                      .context = rows};
   if (is_cut) how.count = size % rows->reduce->block ? -1 : rows->reduce->block;
   jit_loop_lanes(emit, &how, from, to);
 }
 
-static void write_pass(jit_emit_t *emit, rows_t *rows, int pass, kir_value_t *block) {
+static void emit_pass(jit_emit_t *emit, rows_t *rows, int pass, kir_value_t *block) {
   emit->pass = pass;
   rows->unroll = rows->kernel->loops.within.rank ? choose_unroll(rows, pass) : 1;
   start_carries(emit, rows);
   if (rows->kernel->loops.within.rank)
-    write_within(emit, rows, 0, block);
+    emit_reduced_loops(emit, rows, 0, block);
   else
-    write_elements(emit, rows, 0); /* one element a row: no loop, no lanes */
+    emit_elements(emit, rows, 0); /* one element a row: no loop, no lanes */
 }
 
 /* All are computed before the first is stored, which may be where another's operand is. */
-static void store_outer(jit_emit_t *emit, jit_kernel_t *kernel) {
+static void store_results(jit_emit_t *emit, jit_kernel_t *kernel) {
   kir_value_t *values[kernel->root_count];
   for (int r = 0; r < kernel->root_count; r++)
     if (!kernel->roots[r].is_full) values[r] = jit_emit_node(emit, kernel->roots[r].value);
@@ -330,14 +338,14 @@ static void store_outer(jit_emit_t *emit, jit_kernel_t *kernel) {
   }
 }
 
-static void forget_values(jit_reduce_t *reduce) {
+static void clear_values(jit_reduce_t *reduce) {
   for (int i = 0; i < reduce->reduction_count; i++)
     memset(reduce->reductions[i].values, 0, sizeof reduce->reductions[i].values);
 }
 
 /* --- whole rows ------------------------------------------------------------------------------- */
 
-static void keep_results(jit_emit_t *emit, const rows_t *rows, const jit_reduction_t *reduction) {
+static void save_results(jit_emit_t *emit, const rows_t *rows, const jit_reduction_t *reduction) {
   for (int k = 0; k < reduction->reducer.count; k++) {
     kir_value_t *address = result_address(emit, rows, reduction->first_leaf + k);
     jit_emit_at(emit, emit->level);
@@ -345,46 +353,46 @@ static void keep_results(jit_emit_t *emit, const rows_t *rows, const jit_reducti
   }
 }
 
-static void write_row_pass(jit_emit_t *emit, rows_t *rows, int pass) {
+static void emit_row_pass(jit_emit_t *emit, rows_t *rows, int pass) {
   jit_reduce_t *reduce = rows->reduce;
-  write_pass(emit, rows, pass, NULL);
+  emit_pass(emit, rows, pass, NULL);
   for (int i = 0; i < reduce->reduction_count; i++) {
     kir_value_t *values[JIT_MAX_RESULTS];
     if (reduce->reductions[i].pass != pass) continue;
     fold_carries(emit, rows, i, values);
     finish_reduction(emit, &reduce->reductions[i], values);
     if (rows->number && pass + 1 < reduce->pass_count)
-      keep_results(emit, rows, &reduce->reductions[i]);
+      save_results(emit, rows, &reduce->reductions[i]);
   }
   emit->carry.count = 0;
   if (pass + 1 < reduce->pass_count) return;
   emit->pass = reduce->pass_count;
-  store_outer(emit, rows->kernel);
+  store_results(emit, rows->kernel);
 }
 
-static void write_rows(jit_kernel_t *kernel, rows_t *rows, jit_emit_t *emit) {
+static void emit_rows(jit_kernel_t *kernel, rows_t *rows, jit_emit_t *emit) {
   jit_loop_t loop;
   jit_units_begin(emit, &loop);
   jit_unit_enter(emit, kernel, loop.variable, kernel->loops.nest.rank);
-  for (int pass = 0; pass < rows->reduce->pass_count; pass++) write_row_pass(emit, rows, pass);
+  for (int pass = 0; pass < rows->reduce->pass_count; pass++) emit_row_pass(emit, rows, pass);
   for (int v = 0; v < kernel->loops.nest.rank; v++) jit_level_leave(emit);
   jit_units_end(emit, &loop);
 }
 
-static void write_group_pass(jit_emit_t *emit, rows_t *rows, int pass, kir_value_t *from,
-                             kir_value_t *to) {
+static void emit_group_pass(jit_emit_t *emit, rows_t *rows, int pass, kir_value_t *from,
+                            kir_value_t *to) {
   jit_loop_t loop;
   jit_loop_begin(emit, JIT_UNIT_LOOP, from, &loop);
   jit_emit_at(emit, emit->level);
   rows->number = kir_sub(emit->code->builder, loop.variable, from);
-  forget_values(rows->reduce);
+  clear_values(rows->reduce);
   jit_unit_enter(emit, rows->kernel, loop.variable, rows->kernel->loops.nest.rank);
-  write_row_pass(emit, rows, pass);
+  emit_row_pass(emit, rows, pass);
   for (int v = 0; v < rows->kernel->loops.nest.rank; v++) jit_level_leave(emit);
   jit_loop_end(emit, &loop, to, 1);
 }
 
-static void write_groups(rows_t *rows, jit_emit_t *emit) {
+static void emit_groups(rows_t *rows, jit_emit_t *emit) {
   jit_loop_t loop;
   kir_value_t *size = jit_emit_i64(emit, rows->reduce->group);
   jit_loop_begin(emit, GROUP_LOOP, emit->args.begin, &loop);
@@ -393,13 +401,13 @@ static void write_groups(rows_t *rows, jit_emit_t *emit) {
   end = jit_intrinsic(emit->code, KIR_SMIN, kir_type_of(end),
                       (kir_value_t *[]){end, emit->args.end}, 2);
   for (int pass = 0; pass < rows->reduce->pass_count; pass++)
-    write_group_pass(emit, rows, pass, loop.variable, end);
+    emit_group_pass(emit, rows, pass, loop.variable, end);
   jit_loop_end(emit, &loop, emit->args.end, rows->reduce->group);
 }
 
 /* --- rows in blocks --------------------------------------------------------------------------- */
 
-static void write_block(jit_emit_t *emit, rows_t *rows, int pass) {
+static void emit_block(jit_emit_t *emit, rows_t *rows, int pass) {
   kir_builder_t *b = emit->code->builder;
   jit_loop_t loop;
   jit_units_begin(emit, &loop);
@@ -408,7 +416,7 @@ static void write_block(jit_emit_t *emit, rows_t *rows, int pass) {
   kir_value_t *block = kir_urem(b, loop.variable, blocks);
   kir_value_t *outer = kir_udiv(b, loop.variable, blocks);
   jit_unit_enter(emit, rows->kernel, outer, rows->kernel->loops.nest.rank);
-  write_pass(emit, rows, pass, block);
+  emit_pass(emit, rows, pass, block);
   for (int i = 0; i < rows->reduce->reduction_count; i++) {
     const jit_reduction_t *reduction = &rows->reduce->reductions[i];
     kir_value_t *values[JIT_MAX_RESULTS];
@@ -447,7 +455,7 @@ static void combine_blocks(jit_emit_t *emit, rows_t *rows, jit_reduction_t *redu
     kir_store(b, values[k], shared_address(emit, rows, NULL, reduction->first_leaf + k));
 }
 
-static void write_combination(jit_emit_t *emit, rows_t *rows, int pass) {
+static void emit_combination(jit_emit_t *emit, rows_t *rows, int pass) {
   jit_reduce_t *reduce = rows->reduce;
   jit_loop_t loop;
   jit_units_begin(emit, &loop);
@@ -455,7 +463,7 @@ static void write_combination(jit_emit_t *emit, rows_t *rows, int pass) {
   emit->pass = pass;
   for (int i = 0; i < reduce->reduction_count; i++)
     if (reduce->reductions[i].pass == pass) combine_blocks(emit, rows, &reduce->reductions[i]);
-  if (pass + 1 == reduce->pass_count) store_outer(emit, rows->kernel);
+  if (pass + 1 == reduce->pass_count) store_results(emit, rows->kernel);
   for (int v = 0; v < rows->kernel->loops.nest.rank; v++) jit_level_leave(emit);
   jit_units_end(emit, &loop);
 }
@@ -469,16 +477,17 @@ hr_status_t jit_rows_write(jit_kernel_t *kernel, jit_code_t *code) {
     jit_kernel_phase_name(kernel, phase, name);
     HR_TRY(jit_emit_begin(&emit, code, kernel->graph, name, kernel->arrays.count,
                           kernel->root_count + 1));
-    emit.provider.get = given, emit.provider.context = &rows;
-    forget_values(rows.reduce);
+    emit.provider.get = provide_value;
+    emit.provider.context = &rows;
+    clear_values(rows.reduce);
     if (!rows.is_split && kernel->reduce->group > 1)
-      write_groups(&rows, &emit);
+      emit_groups(&rows, &emit);
     else if (!rows.is_split)
-      write_rows(kernel, &rows, &emit);
+      emit_rows(kernel, &rows, &emit);
     else if (phase % 2 == 0)
-      write_block(&emit, &rows, phase / 2);
+      emit_block(&emit, &rows, phase / 2);
     else
-      write_combination(&emit, &rows, phase / 2);
+      emit_combination(&emit, &rows, phase / 2);
     jit_emit_end(&emit);
   }
   return jit_graph_take_failure(kernel->graph);

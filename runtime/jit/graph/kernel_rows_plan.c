@@ -1,16 +1,21 @@
-/* What kernel_rows.c writes: rows or blocks of them, what is saved from pass to pass, and what is
- * asked for ahead. */
+/* Plan of kernel_rows.c: rows or blocks of rows as units, values that are saved between passes,
+ * rows per group, and prefetches.
+ *
+ * A walk over the graph from the outputs of each pass finds the first and last pass that needs a
+ * node. A node that is needed in two passes and expensive gets a slot in the worker's memory.
+ * Loads from main memory that several passes read are in the cache in all but the first pass: the
+ * last pass prefetches the next group of rows meanwhile. */
 #include "jit/graph/kernel_reduce.h"
 
-#define ROWS_WANTED 8     /* fewer are cut into blocks */
-#define BLOCK_LEAST 16384 /* elements of a block */
-#define BLOCKS_MOST 64
+#define ROWS_MIN 8      /* fewer are cut into blocks */
+#define BLOCK_MIN 16384 /* elements of a block */
+#define BLOCKS_MAX 64
 #define EXPENSIVE 3.0 /* additions that are sooner done than a value is stored and read */
 #define STREAM_BYTES ((int64_t)64 << 20)
 #define MIN_PREFETCH \
   1024 /* bytes, where rows are asked for ahead: processors foresee what is nearer, */
 #define MAX_PREFETCH (128 << 10) /* and longer rows would drive out the one before */
-#define GROUP_MOST 16            /* rows */
+#define GROUP_MAX 16             /* rows */
 #define GROUP_ELEMENTS 4096      /* of its rows, which stay in the first cache */
 
 /* Nodes were made operands first. */
@@ -66,7 +71,8 @@ static void find_prefetch_distance(jit_kernel_t *kernel) {
     if (distance < MIN_PREFETCH || distance > MAX_PREFETCH ||
         !jit_kernel_is_from_memory(kernel, node))
       continue;
-    node->prefetch.distance = distance, node->prefetch.pass = node->reduce.end_pass - 1;
+    node->prefetch.distance = distance;
+    node->prefetch.pass = node->reduce.end_pass - 1;
   }
 }
 
@@ -83,14 +89,14 @@ static int cut_of(const jit_kernel_t *kernel) {
   int cut = 0;
   while (is_ascending(kernel->reduce) && cut + 1 < within->rank && within->sizes[cut] == 1) cut++;
   if (is_ascending(kernel->reduce)) return cut;
-  for (int w = 0; w < within->rank && within->sizes[cut] < BLOCKS_MOST; w++)
+  for (int w = 0; w < within->rank && within->sizes[cut] < BLOCKS_MAX; w++)
     if (within->sizes[w] > within->sizes[cut]) cut = w;
   return cut;
 }
 
 static bool is_worth_blocks(const jit_kernel_t *kernel) {
   const jit_reduce_t *reduce = kernel->reduce;
-  return reduce->outer_count < ROWS_WANTED && reduce->within_count >= 2 * BLOCK_LEAST &&
+  return reduce->outer_count < ROWS_MIN && reduce->within_count >= 2 * BLOCK_MIN &&
          2 * reduce->pass_count <= JIT_MAX_PHASES;
 }
 
@@ -99,8 +105,8 @@ static void split_rows(jit_kernel_t *kernel) {
   reduce->cut = cut_of(kernel);
   int64_t size = kernel->loops.within.sizes[reduce->cut],
           unit = reduce->cut + 1 < kernel->loops.within.rank ? 1 : 64;
-  int64_t blocks = reduce->within_count / BLOCK_LEAST;
-  if (blocks > BLOCKS_MOST) blocks = BLOCKS_MOST;
+  int64_t blocks = reduce->within_count / BLOCK_MIN;
+  if (blocks > BLOCKS_MAX) blocks = BLOCKS_MAX;
   reduce->block = (size + blocks - 1) / blocks;
   reduce->block = (reduce->block + unit - 1) / unit * unit;
   reduce->block_count = (size + reduce->block - 1) / reduce->block;
@@ -134,7 +140,7 @@ static void whole_rows(jit_kernel_t *kernel) {
   kernel->schedule.phases[0].unit_ns =
       jit_kernel_ns(kernel, kernel->graph, (double)reduce->within_count) + 10;
   reduce->group = reduce->pass_count > 1 ? GROUP_ELEMENTS / reduce->within_count : 1;
-  if (reduce->group > GROUP_MOST) reduce->group = GROUP_MOST;
+  if (reduce->group > GROUP_MAX) reduce->group = GROUP_MAX;
   if (reduce->group < 2 || reduce->outer_count < 2) reduce->group = 1;
   if (reduce->pass_count > 1) find_saved(kernel);
   if (reduce->pass_count > 1) find_prefetch_distance(kernel);

@@ -1,6 +1,9 @@
-/* Squares of what is read across the lanes: rows of the operand are loaded as vectors, turned in
- * registers, and stored in memory of the function, from where the loops over the square read them
- * along the lanes. So every line of the operand is read once, whatever the distance of its rows. */
+/* Square tiles for loads that are transposed with respect to the innermost loop.
+ *
+ * Rows of the operand are loaded as vectors, transposed in registers (emit_transpose.c), and
+ * stored in a buffer of the function, from where the loops over the tile read them along the
+ * lanes. Every cache line of the operand is read once, whatever the stride of its rows; a gather
+ * would touch one line per lane and load all of them again for the next row. */
 #include "jit/element/element.h"
 #include "jit/graph/jit_kernel.h"
 

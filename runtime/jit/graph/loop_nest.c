@@ -1,4 +1,12 @@
-/* Choosing loops: as few as all indices allow, as many as quotients and remainders need. */
+/* Choice of the loop nest: as few loops as all indices allow, as many as quotients and remainders
+ * need.
+ *
+ * The nest starts with the dimensions of the roots' shape. A variable is split where an index
+ * contains its quotient or remainder by a constant that divides its size (reshape between
+ * different ranks does that); the graph is then built again over the new nest. Afterwards
+ * neighbouring variables are merged wherever every index depends on them as on one variable of
+ * the product of their sizes. A pair of loops along which some load is transposed becomes a pair
+ * of loops over square tiles. */
 #include "jit/graph/jit_kernel.h"
 
 void jit_nest_of(const hlo_shape_t *shape, jit_nest_t *out_nest) {
@@ -40,7 +48,7 @@ const jit_expr_t *jit_nest_index(jit_graph_t *graph, const jit_nest_t *nest) {
 }
 
 /* Is some index that the formula uses bent by the variable? */
-static bool is_nonaffine_in(const jit_graph_t *graph, int var) {
+static bool is_any_nonaffine(const jit_graph_t *graph, int var) {
   for (const jit_node_t *node = graph->first_made; node; node = node->next_made)
     if (node->expr && jit_expr_is_nonaffine(&graph->exprs, node->expr, var)) return true;
   return false;
@@ -48,7 +56,8 @@ static bool is_nonaffine_in(const jit_graph_t *graph, int var) {
 
 bool jit_nest_split(jit_nest_t *nest, int first, const jit_graph_t *graph) {
   int var = graph->exprs.split_var, at = var - first;
-  if (at < 0 || at >= nest->rank || nest->rank >= JIT_MAX_LOOPS / 2 || !is_nonaffine_in(graph, var))
+  if (at < 0 || at >= nest->rank || nest->rank >= JIT_MAX_LOOPS / 2 ||
+      !is_any_nonaffine(graph, var))
     return false;
   for (int v = nest->rank; v > at; v--) {
     nest->sizes[v] = nest->sizes[v - 1];
@@ -60,8 +69,8 @@ bool jit_nest_split(jit_nest_t *nest, int first, const jit_graph_t *graph) {
   return true;
 }
 
-static bool walks_alike(const jit_exprs_t *exprs, const jit_expr_t *expr, int outer,
-                        int64_t inner_size) {
+static bool indexes_as_one(const jit_exprs_t *exprs, const jit_expr_t *expr, int outer,
+                           int64_t inner_size) {
   return !jit_expr_is_nonaffine(exprs, expr, outer) &&
          !jit_expr_is_nonaffine(exprs, expr, outer + 1) &&
          jit_expr_factor(expr, outer) == jit_expr_factor(expr, outer + 1) * inner_size;
@@ -70,9 +79,9 @@ static bool walks_alike(const jit_exprs_t *exprs, const jit_expr_t *expr, int ou
 static bool can_merge(const jit_graph_t *graph, const jit_root_t *roots, int root_count, int outer,
                       int64_t inner) {
   for (const jit_node_t *node = graph->first_made; node; node = node->next_made)
-    if (node->expr && !walks_alike(&graph->exprs, node->expr, outer, inner)) return false;
+    if (node->expr && !indexes_as_one(&graph->exprs, node->expr, outer, inner)) return false;
   for (int r = 0; r < root_count; r++)
-    if (!walks_alike(&graph->exprs, roots[r].index, outer, inner)) return false;
+    if (!indexes_as_one(&graph->exprs, roots[r].index, outer, inner)) return false;
   return true;
 }
 
@@ -122,7 +131,9 @@ bool jit_nest_tile(jit_nest_t *nest, const jit_graph_t *graph, int lanes) {
   if (outer < 0 || nest->rank + 3 > JIT_MAX_LOOPS / 2) return false;
   int64_t rows = old.sizes[outer], columns = old.sizes[inner];
   if (rows % lanes || columns % lanes) return false;
-  int64_t group = rows % (4 * lanes) == 0 ? 4 : rows % (2 * lanes) == 0 ? 2 : 1;
+  int64_t group = 1;
+  if (rows % (2 * lanes) == 0) group = 2;
+  if (rows % (4 * lanes) == 0) group = 4;
   nest->rank = 0;
   for (int v = 0; v < inner; v++)
     if (v != outer) set_loop(nest, old.sizes[v], old.strides[v]);

@@ -1,5 +1,9 @@
-/* Narrow floats that are only moved, as integers of their size: nothing is widened, and a vector
- * has more of them. */
+/* Narrow floats that are only moved, as integers of their size.
+ *
+ * bf16, f16 and the 8-bit floats are widened to f32 when they are loaded. Where no arithmetic op
+ * reads or makes a value, widening and rounding back are not needed: the nodes get the unsigned
+ * type of the same size, which also lets a vector hold more of them. Bits of NaNs are preserved
+ * that way. */
 #include "jit/element/element.h"
 #include "jit/graph/jit_kernel.h"
 

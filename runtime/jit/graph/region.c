@@ -1,16 +1,22 @@
-/* Finding the loops that become one function, and running them. */
+/* Regions: loops of a flat plan whose small kernels become one function.
+ *
+ * A while loop is taken if it has kernels that are short in run time and in nodes, no reference
+ * kernel inside, and not too many steps. Short kernels are inlined into the function; other steps
+ * are called through the executor. The function polls for cancellation after a power of two of
+ * iterations that takes about 2 ms. The key of a region is the serialisation of its steps,
+ * buffers and kernels' keys, so that its code is cached like that of any kernel. */
 #include "jit/graph/region.h"
 
 #include <string.h>
 
 /* What a loop must be like, and which of its kernels become part of its function. */
-#define WRITTEN_NS \
+#define INLINE_NS \
   4000.0 /* less than this takes a kernel that does: more is worth a call, or several workers */
-#define WRITTEN_NODES 400 /* that it has at most */
+#define INLINE_NODES 400  /* that it has at most */
 #define REGION_NODES 3000 /* of all kernels */
 #define REGION_STEPS 400
 #define CALL_NS 100.0 /* of what is called, at least */
-#define LOOK_NS 2e6   /* between looks at whether to stop */
+#define POLL_NS 2e6   /* between looks at whether to stop */
 
 typedef struct region_plan {
   const jit_kernel_t *kernel;
@@ -20,27 +26,28 @@ typedef struct region_plan {
 
 /* --- which loops ------------------------------------------------------------------------------ */
 
-static int nodes_of(const jit_plan_t *plan) {
+static int plan_node_count(const jit_plan_t *plan) {
   int nodes = 0;
   for (int c = 0; c < plan->call_count; c++)
     nodes += plan->calls[c].kernel->graph->node_count * plan->calls[c].kernel->schedule.phase_count;
   return nodes;
 }
 
-static bool can_write_out(const flat_step_t *step) {
+static bool can_inline(const flat_step_t *step) {
   const jit_plan_t *plan = step->native.plan;
-  return step->native.kernel == &jit_native && plan->ns < WRITTEN_NS &&
-         nodes_of(plan) <= WRITTEN_NODES;
+  return step->native.kernel == &jit_native && plan->ns < INLINE_NS &&
+         plan_node_count(plan) <= INLINE_NODES;
 }
 
 /* Reference kernels keep values, talk to peers, and are slow anyway. */
-static bool is_wanted(const flat_plan_t *flat, int loop) {
+static bool is_candidate(const flat_plan_t *flat, int loop) {
   int written = 0, nodes = 0;
   for (int s = loop; s < flat->steps[loop].end; s++) {
     const flat_step_t *step = &flat->steps[s];
     if (step->kind == FLAT_REFERENCE) return false;
-    if (step->kind != FLAT_NATIVE || !can_write_out(step)) continue;
-    written++, nodes += nodes_of(step->native.plan);
+    if (step->kind != FLAT_NATIVE || !can_inline(step)) continue;
+    written++;
+    nodes += plan_node_count(step->native.plan);
   }
   return written && nodes <= REGION_NODES && flat->steps[loop].end - loop <= REGION_STEPS;
 }
@@ -111,12 +118,12 @@ static double iteration_ns(const jit_region_t *region, int loop) {
 static void choose_trip_counts(jit_region_t *region, int loop) {
   int64_t trip_count = 1, all = region_step(region, loop)->control.trip_count;
   double ns = iteration_ns(region, loop);
-  while ((double)trip_count * ns < LOOK_NS) trip_count *= 2;
+  while ((double)trip_count * ns < POLL_NS) trip_count *= 2;
   region->trip_counts[loop - region->step] =
       loop > region->step && all >= 0 && all <= trip_count ? 0 : trip_count;
 }
 
-static hr_status_t look(jit_region_t *region, hr_arena_t *arena) {
+static hr_status_t analyse_loop(jit_region_t *region, hr_arena_t *arena) {
   const flat_plan_t *flat = region->flat;
   int begin = region->step, end = region->end;
   HR_TRY(HR_NEW_ARRAY(arena, flat->buffer_count, &region->number_of));
@@ -125,7 +132,7 @@ static hr_status_t look(jit_region_t *region, hr_arena_t *arena) {
   HR_TRY(HR_NEW_ARRAY(arena, end - begin, &region->trip_counts));
   for (int s = begin; s < end; s++) {
     const flat_step_t *step = region_step(region, s);
-    region->is_written_out[s - begin] = step->kind == FLAT_NATIVE && can_write_out(step);
+    region->is_written_out[s - begin] = step->kind == FLAT_NATIVE && can_inline(step);
   }
   for (int s = begin; s < end; s++)
     if (region_step(region, s)->kind == FLAT_WHILE) choose_trip_counts(region, s);
@@ -179,7 +186,8 @@ static void add_step(jit_key_state_t *state, const jit_region_t *region, int s) 
   if (region->is_written_out[s - region->step]) add_calls(state, step->native.plan);
 }
 
-static hr_status_t make_key(const jit_region_t *region, hr_arena_t *arena, jit_key_t *out_key) {
+static hr_status_t make_region_key(const jit_region_t *region, hr_arena_t *arena,
+                                   jit_key_t *out_key) {
   jit_key_state_t state;
   jit_key_start(&state, jit_target_host()->host);
   add_words(&state, region->buffer_count, region->step, region->end);
@@ -196,7 +204,7 @@ static hr_status_t make_key(const jit_region_t *region, hr_arena_t *arena, jit_k
 /* --- planning --------------------------------------------------------------------------------- */
 
 /* Kernels that nothing else runs have no function of their own. */
-static void take_kernels(const jit_region_t *region, jit_kernel_t *kernel) {
+static void add_inlined_writers(const jit_region_t *region, jit_kernel_t *kernel) {
   for (int s = region->step; s < region->end; s++) {
     const jit_plan_t *plan = region_step(region, s)->native.plan;
     for (int c = 0; region->is_written_out[s - region->step] && c < plan->call_count; c++) {
@@ -217,10 +225,12 @@ static hr_status_t new_region(jit_t *jit, const flat_plan_t *flat, int step,
   HR_TRY(HR_NEW(&kernel->arena, &kernel->region));
   *kernel->region = (jit_region_t){
       .flat = flat, .step = step, .end = flat->steps[step].end, .loop = flat->steps[step]};
-  kernel->target = jit_target_host(), kernel->state.uses = 1, kernel->schedule.phase_count = 1;
-  HR_TRY(look(kernel->region, &kernel->arena));
-  HR_TRY(make_key(kernel->region, &jit->arena, &kernel->key));
-  take_kernels(kernel->region, kernel);
+  kernel->target = jit_target_host();
+  kernel->state.uses = 1;
+  kernel->schedule.phase_count = 1;
+  HR_TRY(analyse_loop(kernel->region, &kernel->arena));
+  HR_TRY(make_region_key(kernel->region, &jit->arena, &kernel->key));
+  add_inlined_writers(kernel->region, kernel);
   jit->counts.requests++;
   *out_kernel = kernel;
   return NULL;
@@ -239,9 +249,12 @@ static hr_status_t replace_step(flat_plan_t *flat, int s, const jit_kernel_t *ke
                        (size_t)region->literal_count * sizeof(void *), &literals));
   for (int b = 0; b < region->buffer_count; b++) in[b].buffer = region->buffers[b].buffer;
   *plan = (region_plan_t){kernel, region->buffer_count, region->literal_count, literals};
-  step->kind = FLAT_NATIVE, step->native.kernel = &jit_region_native, step->native.plan = plan,
+  step->kind = FLAT_NATIVE;
+  step->native.kernel = &jit_region_native;
+  step->native.plan = plan;
   step->control.trip_count = -1;
-  step->in = in, step->in_count = region->buffer_count;
+  step->in = in;
+  step->in_count = region->buffer_count;
   return NULL;
 }
 
@@ -249,7 +262,7 @@ hr_status_t jit_find_regions(jit_t *jit, flat_plan_t *flat) {
   for (int s = 0, next; s < flat->step_count; s = next) {
     jit_kernel_t *kernel;
     next = s + 1;
-    if (flat->steps[s].kind != FLAT_WHILE || !is_wanted(flat, s)) continue;
+    if (flat->steps[s].kind != FLAT_WHILE || !is_candidate(flat, s)) continue;
     HR_TRY(new_region(jit, flat, s, &kernel));
     HR_TRY(replace_step(flat, s, kernel));
     next = flat->steps[s].end;

@@ -13,26 +13,26 @@
 
 #define REGION_LANES 64 /* elements of the longest array in registers */
 
-/* The bytes of one buffer of the flat plan that is no part of another's. */
+/* A root buffer of the flat plan: one that is not a view of another. */
 typedef struct region_buffer {
   int buffer;
-  bool is_register; /* while it runs */
+  bool is_register; /* an SSA value while the region runs */
   jit_register_t reg;
   kir_value_t *address;
 } region_buffer_t;
 
 typedef struct jit_region {
   const flat_plan_t *flat;
-  int step, end;    /* the while, and the step behind it */
-  flat_step_t loop; /* as the plan had it */
+  int step, end;    /* the while step, and the step after its end */
+  flat_step_t loop; /* the while step before jit_find_regions replaced it */
   int buffer_count;
   region_buffer_t *buffers;
-  int *number_of; /* by the flat plan's buffers: in `buffers`, of roots that it touches */
+  int *number_of; /* index in `buffers`, by buffer of the flat plan */
   int literal_count;
   const void **literals;
-  bool *is_written_out; /* by steps from `step` on: their kernels are part of the function */
-  int64_t *trip_counts; /* by steps from `step` on: of loops, between looks at whether to stop; 0:
-                           it never looks */
+  bool *is_written_out; /* by steps from `step` on: kernels are inlined */
+  int64_t *trip_counts; /* by steps from `step` on: iterations of a loop between polls for
+                           cancellation, a power of two; 0: the loop never polls */
 } jit_region_t;
 
 static inline const flat_step_t *region_step(const jit_region_t *region, int s) {
@@ -45,9 +45,9 @@ static inline region_buffer_t *region_buffer_of(const jit_region_t *region, flat
   return &region->buffers[region->number_of[flat_root(region->flat->buffers, ref.buffer)]];
 }
 
-/* Lanes in which a kernel computes all of its elements at once, without a loop; 0: it has loops. */
+/* Lanes in which a kernel computes all of its elements at once; 0: it has loops. */
 int region_lanes_of(const jit_kernel_t *kernel);
-/* Decides which buffers are in registers. */
+/* Decides which buffers are SSA values (region_scalar_replacement.c). */
 void region_choose_registers(jit_region_t *region);
 
 #endif

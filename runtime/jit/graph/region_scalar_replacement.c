@@ -1,5 +1,9 @@
-/* Which arrays of a region are in registers: small ones that only kernels without loops touch,
- * always as a whole or at places that are known, or one element at a time. */
+/* Scalar replacement in regions: which arrays are in registers instead of memory.
+ *
+ * An array qualifies if it is small, if only inlined kernels without loops and plain copies
+ * access it, all as elements of one type, and always as a whole, at constant indices, or one
+ * element at a time. Every access of a step is checked; one that does not fit forbids the array.
+ * Copies between two arrays propagate the decision until nothing changes. */
 #include "jit/graph/region.h"
 
 #define REGISTER_BYTES 256
@@ -16,13 +20,14 @@ int region_lanes_of(const jit_kernel_t *kernel) {
   return vectors * kernel->graph->node_count <= 200 ? (int)nest->sizes[0] : 0;
 }
 
-static void forbid(jit_region_t *region, flat_ref_t ref) {
+static void forbid_register(jit_region_t *region, flat_ref_t ref) {
   region_buffer_t *buffer = region_buffer_of(region, ref);
   if (buffer) buffer->is_register = false;
 }
 
 /* Something sees the bytes as `count` elements of a type. */
-static region_buffer_t *see(jit_region_t *region, flat_ref_t ref, hr_dtype_t dtype, int64_t count) {
+static region_buffer_t *record_access(jit_region_t *region, flat_ref_t ref, hr_dtype_t dtype,
+                                      int64_t count) {
   region_buffer_t *buffer = region_buffer_of(region, ref);
   if (!buffer || !buffer->is_register) return NULL;
   if (!buffer->reg.count) buffer->reg = (jit_register_t){.dtype = dtype, .count = (int)count};
@@ -33,92 +38,93 @@ static region_buffer_t *see(jit_region_t *region, flat_ref_t ref, hr_dtype_t dty
   return buffer->is_register ? buffer : NULL;
 }
 
-static int64_t elements_of(const jit_region_t *region, flat_ref_t ref, hr_dtype_t dtype) {
+static int64_t buffer_element_count(const jit_region_t *region, flat_ref_t ref, hr_dtype_t dtype) {
   const flat_buffer_t *buffers = region->flat->buffers;
   return (int64_t)(buffers[flat_root(buffers, ref.buffer)].size_bytes / hr_dtype_bytes(dtype));
 }
 
 /* Is it one element at a place that is not known? Of several vectors, that would be in one of them
  * all: such an array is better in memory. */
-static bool is_apart(const jit_kernel_t *kernel, const jit_expr_t *index, int lanes, size_t bytes) {
+static bool is_dynamic_lane(const jit_kernel_t *kernel, const jit_expr_t *index, int lanes,
+                            size_t bytes) {
   bool is_spread = lanes > 1 && index->vars & 1;
   return index->count && !is_spread && bytes > (size_t)kernel->target->vector_bytes;
 }
 
-static void see_read(jit_region_t *region, const jit_kernel_t *kernel, const jit_node_t *node,
-                     flat_ref_t ref) {
-  int lanes = region_lanes_of(kernel);
-  int64_t count = elements_of(region, ref, node->dtype);
-  region_buffer_t *buffer = see(region, ref, node->dtype, count);
-  if (!buffer || count == 1) return;
-  if (!lanes || !jit_register_can_read(&kernel->graph->exprs, node->expr, lanes > 1 ? 0 : -1) ||
-      is_apart(kernel, node->expr, lanes, (size_t)count * hr_dtype_bytes(node->dtype)))
-    buffer->is_register = false;
-}
-
-static void see_written(jit_region_t *region, const jit_kernel_t *kernel, const jit_root_t *root,
+static void record_load(jit_region_t *region, const jit_kernel_t *kernel, const jit_node_t *node,
                         flat_ref_t ref) {
   int lanes = region_lanes_of(kernel);
-  int64_t count = elements_of(region, ref, root->dtype);
-  region_buffer_t *buffer = see(region, ref, root->dtype, count);
+  int64_t count = buffer_element_count(region, ref, node->dtype);
+  region_buffer_t *buffer = record_access(region, ref, node->dtype, count);
   if (!buffer || count == 1) return;
-  if (!lanes || !jit_register_can_write(root->index, lanes > 1 ? 0 : -1, lanes, (int)count) ||
-      is_apart(kernel, root->index, lanes, (size_t)count * hr_dtype_bytes(root->dtype)))
+  if (!lanes || !jit_register_can_read(&kernel->graph->exprs, node->expr, lanes > 1 ? 0 : -1) ||
+      is_dynamic_lane(kernel, node->expr, lanes, (size_t)count * hr_dtype_bytes(node->dtype)))
     buffer->is_register = false;
 }
 
-static void see_call(jit_region_t *region, const flat_step_t *step, const jit_call_t *call) {
+static void record_store(jit_region_t *region, const jit_kernel_t *kernel, const jit_root_t *root,
+                         flat_ref_t ref) {
+  int lanes = region_lanes_of(kernel);
+  int64_t count = buffer_element_count(region, ref, root->dtype);
+  region_buffer_t *buffer = record_access(region, ref, root->dtype, count);
+  if (!buffer || count == 1) return;
+  if (!lanes || !jit_register_can_write(root->index, lanes > 1 ? 0 : -1, lanes, (int)count) ||
+      is_dynamic_lane(kernel, root->index, lanes, (size_t)count * hr_dtype_bytes(root->dtype)))
+    buffer->is_register = false;
+}
+
+static void record_call(jit_region_t *region, const flat_step_t *step, const jit_call_t *call) {
   const jit_kernel_t *kernel = call->kernel;
   for (const jit_node_t *node = kernel->graph->first_made; node; node = node->next_made)
     if (node->kind == JIT_LOAD && call->in[node->number] >= 0)
-      see_read(region, kernel, node, step->in[call->in[node->number]]);
+      record_load(region, kernel, node, step->in[call->in[node->number]]);
   for (int r = 0; r < kernel->root_count; r++)
-    see_written(region, kernel, &kernel->roots[r], step->out[call->out[r]]);
+    record_store(region, kernel, &kernel->roots[r], step->out[call->out[r]]);
 }
 
-static void see_kernels(jit_region_t *region, const flat_step_t *step) {
+static void record_kernels(jit_region_t *region, const flat_step_t *step) {
   const jit_plan_t *plan = step->native.plan;
-  for (int c = 0; c < plan->call_count; c++) see_call(region, step, &plan->calls[c]);
+  for (int c = 0; c < plan->call_count; c++) record_call(region, step, &plan->calls[c]);
   for (int c = 0; c < plan->copy_count; c++) {
     flat_ref_t from = step->in[plan->copies[c].in], to = step->out[plan->copies[c].out];
     if (region_buffer_of(region, from) == region_buffer_of(region, to)) continue;
-    forbid(region, from);
-    forbid(region, to);
+    forbid_register(region, from);
+    forbid_register(region, to);
   }
 }
 
-static void see_choice(jit_region_t *region, const flat_step_t *step) {
+static void record_predicate(jit_region_t *region, const flat_step_t *step) {
   const plan_step_t *source = step->source;
   if (!step->in_count) return;
   bool is_index = step->kind == FLAT_CONDITIONAL && source->op.in_shapes[0]->dtype != HR_PRED;
-  see(region, step->in[0], is_index ? HR_S32 : HR_PRED, 1);
+  record_access(region, step->in[0], is_index ? HR_S32 : HR_PRED, 1);
 }
 
 /* A copy of the whole is one of a register. */
-static bool is_whole(const jit_region_t *region, const flat_step_t *step) {
+static bool copies_whole_buffer(const jit_region_t *region, const flat_step_t *step) {
   const flat_buffer_t *from = &region->flat->buffers[region_buffer_of(region, step->in[0])->buffer];
   const flat_buffer_t *to = &region->flat->buffers[region_buffer_of(region, step->out[0])->buffer];
   return !step->in[0].offset_bytes && !step->out[0].offset_bytes &&
          from->size_bytes == to->size_bytes;
 }
 
-static void see_others(jit_region_t *region, const flat_step_t *step) {
-  for (int i = 0; i < step->in_count; i++) forbid(region, step->in[i]);
-  for (int i = 0; i < step->out_count; i++) forbid(region, step->out[i]);
+static void forbid_all(jit_region_t *region, const flat_step_t *step) {
+  for (int i = 0; i < step->in_count; i++) forbid_register(region, step->in[i]);
+  for (int i = 0; i < step->out_count; i++) forbid_register(region, step->out[i]);
 }
 
-static void see_step(jit_region_t *region, int s) {
+static void record_step(jit_region_t *region, int s) {
   const flat_step_t *step = region_step(region, s);
   if (step->kind == FLAT_WHILE || step->kind == FLAT_CONDITIONAL)
-    see_choice(region, step);
+    record_predicate(region, step);
   else if (step->kind == FLAT_NATIVE && region->is_written_out[s - region->step])
-    see_kernels(region, step);
-  else if (step->kind != FLAT_COPY || !is_whole(region, step))
-    see_others(region, step);
+    record_kernels(region, step);
+  else if (step->kind != FLAT_COPY || !copies_whole_buffer(region, step))
+    forbid_all(region, step);
 }
 
 /* Two registers that are copied are of one type, which may be known of one of them only. */
-static bool agree_on_copy(jit_region_t *region, const flat_step_t *step) {
+static bool unify_copy_types(jit_region_t *region, const flat_step_t *step) {
   region_buffer_t *from = region_buffer_of(region, step->in[0]),
                   *to = region_buffer_of(region, step->out[0]);
   if (!from->is_register || !to->is_register) return false;
@@ -135,11 +141,11 @@ void region_choose_registers(jit_region_t *region) {
   for (int b = 0; b < region->buffer_count; b++)
     region->buffers[b].is_register =
         flat->buffers[region->buffers[b].buffer].size_bytes <= REGISTER_BYTES;
-  for (int s = region->step; s < end; s++) see_step(region, s);
+  for (int s = region->step; s < end; s++) record_step(region, s);
   for (bool changed = true; changed;) {
     changed = false;
     for (int s = region->step; s < end; s++)
-      if (flat->steps[s].kind == FLAT_COPY && agree_on_copy(region, region_step(region, s)))
+      if (flat->steps[s].kind == FLAT_COPY && unify_copy_types(region, region_step(region, s)))
         changed = true;
   }
   for (int b = 0; b < region->buffer_count; b++)

@@ -1,12 +1,18 @@
-/* Code of regions. The function's first block has all addresses, and ends in a jump to where the
- * steps begin; registers are values that are known where code is written: loops and conditionals
- * join what their blocks left in them. */
+/* Code of regions: the steps of a loop body as one function.
+ *
+ * The entry block loads all addresses. Arrays in registers (region_scalar_replacement.c) are SSA
+ * values, loaded on entry and stored on exit if something later reads them. The writer keeps the
+ * current value of each, and while loops and conditionals join the values of their predecessors
+ * by phis: direct SSA construction over structured control flow. Steps that are called through
+ * the executor never touch an array in a register.
+ *
+ *     entry -> while { steps; phis of the registers; poll for cancellation } -> exit */
 #include <string.h>
 
 #include "jit/element/element.h"
 #include "jit/graph/region.h"
 
-#define COPY_MOST 512 /* bytes that are copied without a call */
+#define INLINE_COPY_BYTES 512 /* bytes that are copied without a call */
 
 typedef struct writer {
   jit_kernel_t *kernel;
@@ -20,35 +26,35 @@ typedef struct writer {
   int literals; /* that have been met */
 } writer_t;
 
-static kir_value_t *number(const writer_t *w, int64_t value) {
+static kir_value_t *const_i64(const writer_t *w, int64_t value) {
   return kir_const_int(w->i64, (uint64_t)value);
 }
 
 static kir_block_t *new_block(const writer_t *w) { return kir_append_block(w->function, ""); }
 
-static void go_on(writer_t *w, kir_block_t *block) {
+static void set_block(writer_t *w, kir_block_t *block) {
   w->at = block;
   kir_position_at_end(w->b, block);
 }
 
-static void jump(writer_t *w, kir_block_t *to) {
+static void emit_jump(writer_t *w, kir_block_t *to) {
   kir_position_at_end(w->b, w->at);
   kir_br(w->b, to);
 }
 
 static kir_value_t *entry_of_list(writer_t *w, kir_value_t *list, int k) {
-  kir_value_t *index = number(w, k);
+  kir_value_t *index = const_i64(w, k);
   kir_value_t *slot_address = kir_inbounds_gep(w->b, w->pointer, list, index);
   return kir_load(w->b, w->pointer, slot_address);
 }
 
-static kir_value_t *moved_by(writer_t *w, kir_value_t *address, int64_t bytes) {
-  kir_value_t *offset = number(w, bytes);
+static kir_value_t *offset_address(writer_t *w, kir_value_t *address, int64_t bytes) {
+  kir_value_t *offset = const_i64(w, bytes);
   return bytes ? kir_inbounds_gep(w->b, w->i8, address, offset) : address;
 }
 
 static kir_value_t *address_of(writer_t *w, flat_ref_t ref) {
-  return moved_by(w, region_buffer_of(w->region, ref)->address, (int64_t)ref.offset_bytes);
+  return offset_address(w, region_buffer_of(w->region, ref)->address, (int64_t)ref.offset_bytes);
 }
 
 /* --- registers -------------------------------------------------------------------------------- */
@@ -88,8 +94,8 @@ static bool is_written(const jit_region_t *region, const region_buffer_t *buffer
 
 /* Is its value from before the step, or one iteration's, wanted after a range behind it that writes
  * it? */
-static bool is_kept(const jit_region_t *region, const region_buffer_t *buffer, int step, int begin,
-                    int end) {
+static bool is_live_across(const jit_region_t *region, const region_buffer_t *buffer, int step,
+                           int begin, int end) {
   const flat_buffer_t *flat = &region->flat->buffers[buffer->buffer];
   return buffer->is_register && is_written(region, buffer, begin, end) &&
          (flat->start <= step || flat->end >= end);
@@ -121,24 +127,24 @@ static void store_registers(writer_t *w) {
 /* Calls step `step` in the executor; `rounds` > 0: a cancellation poll after that many iterations.
  */
 static void call_step(writer_t *w, int step, int64_t rounds) {
-  kir_value_t *arguments[] = {w->run, kir_const_int(w->i32, (uint64_t)step), number(w, rounds)};
+  kir_value_t *arguments[] = {w->run, kir_const_int(w->i32, (uint64_t)step), const_i64(w, rounds)};
   kir_block_t *after = new_block(w), *bad = new_block(w);
   kir_value_t *status = kir_call(w->b, w->run_step_type, w->run_step, arguments, 3);
   kir_value_t *fine = kir_icmp(w->b, KIR_ICMP_EQ, status, kir_null(w->pointer));
   kir_cond_br(w->b, fine, after, bad);
-  go_on(w, bad);
+  set_block(w, bad);
   kir_store(w->b, status, w->status);
   kir_ret_void(w->b);
-  go_on(w, after);
+  set_block(w, after);
 }
 
 /* --- copies ----------------------------------------------------------------------------------- */
 
 static void copy_piece(writer_t *w, kir_type_t *type, int64_t at, kir_value_t *from,
                        kir_value_t *to) {
-  kir_value_t *value = kir_load(w->b, type, moved_by(w, from, at));
+  kir_value_t *value = kir_load(w->b, type, offset_address(w, from, at));
   kir_set_align(value, 1);
-  kir_value_t *store = kir_store(w->b, value, moved_by(w, to, at));
+  kir_value_t *store = kir_store(w->b, value, offset_address(w, to, at));
   kir_set_align(store, 1);
 }
 
@@ -153,11 +159,11 @@ static void copy_bytes(writer_t *w, kir_value_t *from, kir_value_t *to, int64_t 
 
 static void copy_long(writer_t *w, kir_value_t *from, kir_value_t *to, int64_t count) {
   kir_value_t *is_volatile = kir_const_int(kir_int_type(w->code->module, 1), 0);
-  kir_value_t *arguments[] = {to, from, number(w, count), is_volatile};
+  kir_value_t *arguments[] = {to, from, const_i64(w, count), is_volatile};
   jit_intrinsic(w->code, KIR_MEMMOVE, kir_void_type(w->code->module), arguments, 4);
 }
 
-static void write_copy(writer_t *w, flat_ref_t in, flat_ref_t out, int64_t bytes) {
+static void emit_copy(writer_t *w, flat_ref_t in, flat_ref_t out, int64_t bytes) {
   region_buffer_t *from = region_buffer_of(w->region, in), *to = region_buffer_of(w->region, out);
   if (from->is_register && to->is_register)
     to->reg.value = from->reg.value;
@@ -166,8 +172,8 @@ static void write_copy(writer_t *w, flat_ref_t in, flat_ref_t out, int64_t bytes
   else if (to->is_register)
     to->reg.value = load_as(w, &to->reg, address_of(w, in));
   else if (from != to || in.offset_bytes != out.offset_bytes)
-    (bytes <= COPY_MOST && from != to ? copy_bytes : copy_long)(w, address_of(w, in),
-                                                                address_of(w, out), bytes);
+    (bytes <= INLINE_COPY_BYTES && from != to ? copy_bytes : copy_long)(w, address_of(w, in),
+                                                                        address_of(w, out), bytes);
 }
 
 /* --- kernels ---------------------------------------------------------------------------------- */
@@ -186,8 +192,8 @@ static hr_status_t new_lists(hr_arena_t *arena, const jit_kernel_t *kernel,
   return HR_NEW_ARRAY(arena, out_count, &out_lists->out_registers);
 }
 
-static void place_array(writer_t *w, flat_ref_t ref, kir_value_t **out_address,
-                        jit_register_t **out_register) {
+static void set_array(writer_t *w, flat_ref_t ref, kir_value_t **out_address,
+                      jit_register_t **out_register) {
   region_buffer_t *buffer = region_buffer_of(w->region, ref);
   *out_register = buffer->is_register ? &buffer->reg : NULL;
   *out_address = buffer->is_register ? NULL : address_of(w, ref);
@@ -204,32 +210,35 @@ static void fill_lists(writer_t *w, const flat_step_t *step, const jit_call_t *c
                        buffer_lists_t *lists) {
   for (int k = 0; k < call->kernel->arrays.count; k++) {
     if (call->in[k] >= 0)
-      place_array(w, step->in[call->in[k]], &lists->ins[k], &lists->in_registers[k]);
+      set_array(w, step->in[call->in[k]], &lists->ins[k], &lists->in_registers[k]);
     else
       lists->ins[k] = next_literal(w);
   }
   for (int r = 0; r < call->kernel->root_count; r++)
-    place_array(w, step->out[call->out[r]], &lists->outs[r], &lists->out_registers[r]);
+    set_array(w, step->out[call->out[r]], &lists->outs[r], &lists->out_registers[r]);
   if (step->scratch.buffer >= 0)
     lists->outs[call->kernel->root_count] =
-        moved_by(w, address_of(w, step->scratch), (int64_t)call->shared_at);
+        offset_address(w, address_of(w, step->scratch), (int64_t)call->shared_at);
 }
 
 /* Kernels without loops compute all at once: vectors are as long as their arrays. */
-static void straighten(jit_kernel_t *kernel) {
+static void use_full_vectors(jit_kernel_t *kernel) {
   int lanes = region_lanes_of(kernel);
   if (!lanes) return;
-  kernel->loops.lanes = lanes, kernel->loops.vectors = 1, kernel->loops.block = 0,
-  kernel->loops.unit_rank = 0, kernel->schedule.phases[0].units = 1;
+  kernel->loops.lanes = lanes;
+  kernel->loops.vectors = 1;
+  kernel->loops.block = 0;
+  kernel->loops.unit_rank = 0;
+  kernel->schedule.phases[0].units = 1;
 }
 
-static hr_status_t write_call(writer_t *w, const flat_step_t *step, const jit_call_t *call) {
+static hr_status_t emit_kernel_call(writer_t *w, const flat_step_t *step, const jit_call_t *call) {
   jit_kernel_t *kernel = call->kernel, as_it_was = *kernel;
   int64_t units[JIT_MAX_PHASES];
   buffer_lists_t lists;
   HR_TRY(new_lists(&w->kernel->arena, kernel, &lists));
   fill_lists(w, step, call, &lists);
-  straighten(kernel);
+  use_full_vectors(kernel);
   for (int p = 0; p < kernel->schedule.phase_count; p++)
     units[p] = kernel->schedule.phases[p].units;
   jit_function_part_t slot_address = {.function = w->function,
@@ -241,32 +250,34 @@ static hr_status_t write_call(writer_t *w, const flat_step_t *step, const jit_ca
                                       .out_registers = lists.out_registers,
                                       .nowhere = w->nowhere};
   if (step->scratch.buffer >= 0)
-    slot_address.scratch = moved_by(w, address_of(w, step->scratch), (int64_t)call->private_at);
+    slot_address.scratch =
+        offset_address(w, address_of(w, step->scratch), (int64_t)call->private_at);
   w->code->function_part = &slot_address;
   hr_status_t st = jit_kernel_write(kernel, w->code);
   w->code->function_part = NULL;
-  kernel->loops.lanes = as_it_was.loops.lanes, kernel->loops.vectors = as_it_was.loops.vectors,
+  kernel->loops.lanes = as_it_was.loops.lanes;
+  kernel->loops.vectors = as_it_was.loops.vectors;
   kernel->loops.block = as_it_was.loops.block;
-  kernel->loops.unit_rank = as_it_was.loops.unit_rank,
+  kernel->loops.unit_rank = as_it_was.loops.unit_rank;
   kernel->schedule.phases[0] = as_it_was.schedule.phases[0];
   w->nowhere = slot_address.nowhere;
-  go_on(w, slot_address.block);
+  set_block(w, slot_address.block);
   return st;
 }
 
-static hr_status_t write_kernels(writer_t *w, const flat_step_t *step) {
+static hr_status_t emit_kernels(writer_t *w, const flat_step_t *step) {
   const jit_plan_t *plan = step->native.plan;
   for (int c = 0; c < plan->copy_count; c++) {
     const jit_copy_t *copy = &plan->copies[c];
-    write_copy(w, step->in[copy->in], step->out[copy->out], (int64_t)copy->bytes);
+    emit_copy(w, step->in[copy->in], step->out[copy->out], (int64_t)copy->bytes);
   }
-  for (int c = 0; c < plan->call_count; c++) HR_TRY(write_call(w, step, &plan->calls[c]));
+  for (int c = 0; c < plan->call_count; c++) HR_TRY(emit_kernel_call(w, step, &plan->calls[c]));
   return NULL;
 }
 
 /* --- loops ------------------------------------------------------------------------------------ */
 
-static hr_status_t write_range(writer_t *w, int begin, int end);
+static hr_status_t emit_steps(writer_t *w, int begin, int end);
 
 /* Values that come from the blocks before, then from where the loop's last step is. */
 typedef struct phis {
@@ -275,13 +286,13 @@ typedef struct phis {
 
 static hr_status_t open_phis(writer_t *w, int s, kir_block_t *before, phis_t *out_phis) {
   const jit_region_t *region = w->region;
-  kir_value_t *zero = number(w, 0);
+  kir_value_t *zero = const_i64(w, 0);
   HR_TRY(HR_NEW_ARRAY(&w->kernel->arena, region->buffer_count + 1, &out_phis->registers));
   out_phis->iteration = kir_phi(w->b, w->i64);
   kir_add_incoming(out_phis->iteration, &zero, &before, 1);
   for (int b = 0; b < region->buffer_count; b++) {
     region_buffer_t *buffer = &region->buffers[b];
-    if (!is_kept(region, buffer, s, s + 1, region_step(region, s)->end)) continue;
+    if (!is_live_across(region, buffer, s, s + 1, region_step(region, s)->end)) continue;
     kir_value_t *phi = kir_phi(w->b, register_type(w, &buffer->reg));
     kir_add_incoming(phi, &buffer->reg.value, &before, 1);
     out_phis->registers[b] = buffer->reg.value = phi;
@@ -290,65 +301,65 @@ static hr_status_t open_phis(writer_t *w, int s, kir_block_t *before, phis_t *ou
 }
 
 static void close_phis(writer_t *w, const phis_t *phis) {
-  kir_value_t *next = kir_add(w->b, phis->iteration, number(w, 1));
+  kir_value_t *next = kir_add(w->b, phis->iteration, const_i64(w, 1));
   kir_add_incoming(phis->iteration, &next, &w->at, 1);
   for (int b = 0; b < w->region->buffer_count; b++)
     if (phis->registers[b])
       kir_add_incoming(phis->registers[b], &w->region->buffers[b].reg.value, &w->at, 1);
 }
 
-static void keep_values(const jit_region_t *region, kir_value_t **out_values) {
+static void save_register_values(const jit_region_t *region, kir_value_t **out_values) {
   for (int b = 0; b < region->buffer_count; b++) out_values[b] = region->buffers[b].reg.value;
 }
 
-static void return_to_values(jit_region_t *region, kir_value_t *const *values) {
+static void restore_register_values(jit_region_t *region, kir_value_t *const *values) {
   for (int b = 0; b < region->buffer_count; b++) region->buffers[b].reg.value = values[b];
 }
 
 /* Every so many iterations of a loop the machine looks whether it is to stop. */
-static void write_look(writer_t *w, int s, kir_value_t *iteration) {
+static void emit_poll(writer_t *w, int s, kir_value_t *iteration) {
   int64_t trip_count = w->region->trip_counts[s - w->region->step];
   if (!trip_count) return;
   kir_block_t *looks = new_block(w), *after = new_block(w);
-  kir_value_t *last = number(w, trip_count - 1), *rest = kir_and(w->b, iteration, last);
+  kir_value_t *last = const_i64(w, trip_count - 1), *rest = kir_and(w->b, iteration, last);
   kir_cond_br(w->b, kir_icmp(w->b, KIR_ICMP_EQ, rest, last), looks, after);
-  go_on(w, looks);
+  set_block(w, looks);
   call_step(w, s, trip_count);
-  jump(w, after);
-  go_on(w, after);
+  emit_jump(w, after);
+  set_block(w, after);
 }
 
-static hr_status_t write_condition(writer_t *w, const flat_step_t *step, kir_value_t *iteration,
-                                   kir_value_t **out_goes_on) {
+static hr_status_t emit_condition(writer_t *w, const flat_step_t *step, kir_value_t *iteration,
+                                  kir_value_t **out_goes_on) {
   if (step->control.trip_count >= 0) {
-    *out_goes_on = kir_icmp(w->b, KIR_ICMP_ULT, iteration, number(w, step->control.trip_count));
+    *out_goes_on = kir_icmp(w->b, KIR_ICMP_ULT, iteration, const_i64(w, step->control.trip_count));
     return NULL;
   }
-  HR_TRY(write_range(w, step->control.starts[0], step->control.starts[1]));
+  HR_TRY(emit_steps(w, step->control.starts[0], step->control.starts[1]));
   kir_value_t *met = read_scalar(w, step->in[0], HR_PRED);
   *out_goes_on = kir_icmp(w->b, KIR_ICMP_NE, met, kir_null(w->i8));
   return NULL;
 }
 
-static hr_status_t write_while(writer_t *w, int s) {
+static hr_status_t emit_while(writer_t *w, int s) {
   const flat_step_t *step = region_step(w->region, s);
   kir_block_t *header = new_block(w), *body = new_block(w), *leave = new_block(w), *before = w->at;
   kir_value_t *goes_on, **values;
   phis_t phis;
   HR_TRY(HR_NEW_ARRAY(&w->kernel->arena, w->region->buffer_count + 1, &values));
-  jump(w, header);
-  go_on(w, header);
+  emit_jump(w, header);
+  set_block(w, header);
   HR_TRY(open_phis(w, s, before, &phis));
-  HR_TRY(write_condition(w, step, phis.iteration, &goes_on));
-  keep_values(w->region, values);
+  HR_TRY(emit_condition(w, step, phis.iteration, &goes_on));
+  save_register_values(w->region, values);
   kir_cond_br(w->b, goes_on, body, leave);
-  go_on(w, body);
-  write_look(w, s, phis.iteration);
-  HR_TRY(write_range(w, step->control.starts[1], step->end));
+  set_block(w, body);
+  emit_poll(w, s, phis.iteration);
+  HR_TRY(emit_steps(w, step->control.starts[1], step->end));
   close_phis(w, &phis);
-  jump(w, header);
-  return_to_values(w->region, values);
-  go_on(w, leave);
+  emit_jump(w, header);
+  restore_register_values(w->region, values);
+  set_block(w, leave);
   return NULL;
 }
 
@@ -371,7 +382,7 @@ static void join_branches(writer_t *w, int s, const branch_end_t *ends) {
   const flat_step_t *step = region_step(w->region, s);
   for (int b = 0; b < w->region->buffer_count; b++) {
     region_buffer_t *buffer = &w->region->buffers[b];
-    if (!is_kept(w->region, buffer, s, s + 1, step->end)) continue;
+    if (!is_live_across(w->region, buffer, s, s + 1, step->end)) continue;
     kir_value_t *phi = kir_phi(w->b, register_type(w, &buffer->reg));
     for (int k = 0; k < step->control.start_count; k++)
       kir_add_incoming(phi, &ends[k].values[b], (kir_block_t **)&ends[k].block, 1);
@@ -379,18 +390,18 @@ static void join_branches(writer_t *w, int s, const branch_end_t *ends) {
   }
 }
 
-static hr_status_t write_branch(writer_t *w, const flat_step_t *step, int k, kir_block_t *after,
-                                branch_end_t *out_end) {
+static hr_status_t emit_branch(writer_t *w, const flat_step_t *step, int k, kir_block_t *after,
+                               branch_end_t *out_end) {
   int end = k + 1 < step->control.start_count ? step->control.starts[k + 1] : step->end;
   HR_TRY(HR_NEW_ARRAY(&w->kernel->arena, w->region->buffer_count + 1, &out_end->values));
-  HR_TRY(write_range(w, step->control.starts[k], end));
+  HR_TRY(emit_steps(w, step->control.starts[k], end));
   out_end->block = w->at;
-  keep_values(w->region, out_end->values);
-  jump(w, after);
+  save_register_values(w->region, out_end->values);
+  emit_jump(w, after);
   return NULL;
 }
 
-static hr_status_t write_conditional(writer_t *w, int s) {
+static hr_status_t emit_conditional(writer_t *w, int s) {
   const flat_step_t *step = region_step(w->region, s);
   bool is_pred = step->source->op.in_shapes[0]->dtype == HR_PRED;
   kir_value_t *choice = read_scalar(w, step->in[0], is_pred ? HR_PRED : HR_S32), **values;
@@ -398,46 +409,45 @@ static hr_status_t write_conditional(writer_t *w, int s) {
   branch_end_t *ends;
   HR_TRY(HR_NEW_ARRAY(&w->kernel->arena, step->control.start_count, &ends));
   HR_TRY(HR_NEW_ARRAY(&w->kernel->arena, w->region->buffer_count + 1, &values));
-  keep_values(w->region, values);
+  save_register_values(w->region, values);
   for (int k = 0; k < step->control.start_count; k++) {
-    kir_block_t *branch = new_block(w),
-                *others = k + 1 < step->control.start_count ? new_block(w) : branch;
+    kir_block_t *branch = new_block(w), *others = k + 1 < step->control.start_count ? new_block(w) : branch;
     if (others == branch)
       kir_br(w->b, branch);
     else
       kir_cond_br(w->b, is_branch(w, step, choice, k), branch, others);
-    go_on(w, branch);
-    HR_TRY(write_branch(w, step, k, after, &ends[k]));
-    return_to_values(w->region, values);
-    if (others != branch) go_on(w, others);
+    set_block(w, branch);
+    HR_TRY(emit_branch(w, step, k, after, &ends[k]));
+    restore_register_values(w->region, values);
+    if (others != branch) set_block(w, others);
   }
-  go_on(w, after);
+  set_block(w, after);
   join_branches(w, s, ends);
   return NULL;
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-static hr_status_t write_step(writer_t *w, int s) {
+static hr_status_t emit_step(writer_t *w, int s) {
   const flat_step_t *step = region_step(w->region, s);
   switch (step->kind) {
     case FLAT_WHILE:
-      return write_while(w, s);
+      return emit_while(w, s);
     case FLAT_CONDITIONAL:
-      return write_conditional(w, s);
+      return emit_conditional(w, s);
     case FLAT_COPY:
-      write_copy(w, step->in[0], step->out[0], (int64_t)step->copy.size_bytes);
+      emit_copy(w, step->in[0], step->out[0], (int64_t)step->copy_bytes);
       return NULL;
     default:
       break;
   }
-  if (w->region->is_written_out[s - w->region->step]) return write_kernels(w, step);
+  if (w->region->is_written_out[s - w->region->step]) return emit_kernels(w, step);
   call_step(w, s, 0);
   return NULL;
 }
 
-static hr_status_t write_range(writer_t *w, int begin, int end) {
-  for (int s = begin; s < end; s = region_step(w->region, s)->end) HR_TRY(write_step(w, s));
+static hr_status_t emit_steps(writer_t *w, int begin, int end) {
+  for (int s = begin; s < end; s = region_step(w->region, s)->end) HR_TRY(emit_step(w, s));
   return NULL;
 }
 
@@ -448,16 +458,17 @@ static void open_function(writer_t *w) {
   jit_kernel_phase_name(w->kernel, 0, name);
   w->function = kir_add_function(w->code->module, name, type);
   kir_add_attributes(w->function, KIR_NOUNWIND);
-  w->table = kir_param(w->function, 0), w->status = kir_param(w->function, 2);
+  w->table = kir_param(w->function, 0);
+  w->status = kir_param(w->function, 2);
   w->run_step_type = kir_function_type(w->pointer, (kir_type_t *[]){w->pointer, w->i32, w->i64}, 3);
-  go_on(w, w->entry = new_block(w));
+  set_block(w, w->entry = new_block(w));
   w->run = entry_of_list(w, kir_param(w->function, 1), 0);
   w->run_step = entry_of_list(w, kir_param(w->function, 1), 1);
   for (int b = 0; b < w->region->buffer_count; b++)
     w->region->buffers[b].address = entry_of_list(w, w->table, b);
   kir_block_t *first = new_block(w);
-  jump(w, first);
-  go_on(w, first);
+  emit_jump(w, first);
+  set_block(w, first);
 }
 
 hr_status_t jit_region_write(jit_kernel_t *kernel, jit_code_t *code) {
@@ -472,7 +483,7 @@ hr_status_t jit_region_write(jit_kernel_t *kernel, jit_code_t *code) {
                 .pointer = kir_pointer_type(module)};
   open_function(&w);
   start_registers(&w);
-  HR_TRY(write_while(&w, kernel->region->step));
+  HR_TRY(emit_while(&w, kernel->region->step));
   store_registers(&w);
   kir_ret_void(w.b);
   return NULL;

@@ -1,5 +1,8 @@
-/* Kernels that are done by parts of a grid, behind the step that makes one of their operands: how
- * far from a part that operand is read. */
+/* Tile fusion: on which part of its producer's result a kernel's units depend.
+ *
+ * A kernel that runs on tiles of its producer may start a unit when that tile is done. For each
+ * array the loads are compared with the index of the unit: at the same element, within the same
+ * rows, or anywhere (JIT_DEPENDS_ON_ALL, which forbids the fusion). */
 #include "jit/graph/jit_kernel.h"
 
 /* Do the variables of rows stand in the index as in that of the grid's elements? */

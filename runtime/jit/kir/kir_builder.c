@@ -1,5 +1,11 @@
 /* The kernel IR's modules, functions, blocks and builders, and the instructions that end blocks,
- * join and call. */
+ * join values and call.
+ *
+ * Out of memory is not reported by each call: the module's status is set, and the builder returns
+ * preallocated dummies (kir_module.no_value ...), so that emitters need no checks; lowering then
+ * fails. Instructions are doubly linked lists in blocks, so that passes insert and remove in
+ * constant time. kir_build is the one place where instructions are made: it folds constants
+ * (kir_fold.c), asks the target for an expansion, and appends what remains. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,3 +1,11 @@
+/* Control flow graph of a function: reverse postorder, loop depths, uses, and replacement of
+ * values.
+ *
+ * The order is a depth-first postorder, reversed, which puts every block before its successors
+ * but for back edges, and keeps loops contiguous, since a loop's exit is visited before its body.
+ * Loops are reducible, as the emitters build structured code only. A side array of replacements
+ * by id implements "replace all uses with": passes record the replacement, and one walk rewrites
+ * the operands. */
 #include "jit/kir/kir_cfg.h"
 
 int kir_successor_count(const kir_block_t *block) {

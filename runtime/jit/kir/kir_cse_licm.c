@@ -1,6 +1,12 @@
-/* Common subexpression elimination and loop-invariant code motion: what is computed twice is
- * computed once, where a dominating block computes the same; what a loop computes to the same end
- * in each iteration is computed before it. Memory is read once while a block writes nothing. */
+/* Common subexpression elimination and loop-invariant code motion in one pass over the blocks.
+ *
+ * Dominators are found by the iterative algorithm of Cooper, Harvey and Kennedy. Instructions are
+ * hashed by op, type and operands; an equal one in a dominating block replaces a later one. Loads
+ * take part while nothing was written since: a counter of writes, advanced at every block and
+ * store, is part of their key. After that, an instruction whose operands are defined outside the
+ * loop is moved to the preheader, loop by loop outwards. Only instructions that cannot trap move,
+ * and only as many per register class as the target allows (hoisted_max): more would be spilled
+ * in the loop. */
 #include <string.h>
 
 #include "jit/kir/kir_cfg.h"
@@ -173,7 +179,7 @@ static void hoist(cse_t *c, kir_value_t *instr) {
 
 /* --- all -------------------------------------------------------------------------------------- */
 
-static hr_status_t poll_if_due(cse_t *c, kir_value_t *instr) {
+static hr_status_t visit_instr(cse_t *c, kir_value_t *instr) {
   kir_replace_operands(&c->replacements, instr);
   bool reads = reads_memory(instr->op) && instr->op != KIR_ALLOCA;
   if (!(kir_op_flags[instr->op] & KIR_PURE)) c->writes++;
@@ -198,7 +204,7 @@ hr_status_t kir_cse_licm(const kir_cfg_t *cfg, const kir_register_classes_t *cla
     c.writes++;
     for (kir_value_t *instr = cfg->order[b]->first, *next; instr; instr = next) {
       next = instr->next;
-      HR_TRY(poll_if_due(&c, instr));
+      HR_TRY(visit_instr(&c, instr));
     }
   }
   kir_replace_uses(&c.replacements, cfg);

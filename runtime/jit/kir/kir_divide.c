@@ -1,8 +1,12 @@
-/* Vectors of integers divided, for which processors have no instruction. By a constant of 32
- * bits: two numbers at a time, each in 64 bits: with s the least that 2^s >= d, m = 2^32 (2^s - d)
- * / d + 1,   t = v m / 2^32,   v / d = (t + (v - t) / 2) / 2^(s - 1), all rounded down, is exact
- * for every v below 2^32. By others of 32 bits: as f64, whose quotient of such numbers never rounds
- * up to a whole one. Of 64 bits: one by one. */
+/* Division of vectors of integers, for which processors have no instruction.
+ *
+ *     32 bits, constant d   s = ceil(log2 d), m = floor(2^32 (2^s - d) / d) + 1
+ *                           t = floor(v m / 2^32),   v / d = floor((t + floor((v - t) / 2)) / 2^(s
+ * - 1)) 32 bits, else         as f64: a quotient of such integers never rounds up to a whole number
+ *     64 bits               lane by lane
+ *
+ * The first form is exact for every v below 2^32 (Granlund and Montgomery 1994); it multiplies
+ * two lanes at a time, each in 64 bits. */
 #include "jit/kir/kir.h"
 
 static kir_value_t *all(kir_type_t *type, uint64_t lane) { return kir_splat_constant(type, lane); }

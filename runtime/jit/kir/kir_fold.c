@@ -301,16 +301,16 @@ static kir_value_t *fold_insert(kir_type_t *type, const kir_value_t *vector,
   return kir_partly_poison(type, lanes, vector->poison_lanes & ~(1ull << lane));
 }
 
-static bool is_all(const kir_value_t *value, uint64_t lane) {
+static bool is_splat_of(const kir_value_t *value, uint64_t lane) {
   return kir_is_constant(value) && kir_is_splat(value) && value->lanes[0] == lane;
 }
 
-static uint64_t ones(const kir_type_t *type) {
+static uint64_t all_ones_bits(const kir_type_t *type) {
   return type->bits >= 64 ? ~0ull : (1ull << type->bits) - 1;
 }
 
 /* x + 0, x & -1, a select of a known condition: the argument that is the result, or NULL. */
-static kir_value_t *simplify(kir_op_t op, const kir_type_t *type, kir_value_t *const *args) {
+static kir_value_t *apply_identity(kir_op_t op, const kir_type_t *type, kir_value_t *const *args) {
   switch (op) {
     case KIR_ADD:
     case KIR_SUB:
@@ -319,15 +319,15 @@ static kir_value_t *simplify(kir_op_t op, const kir_type_t *type, kir_value_t *c
     case KIR_SHL:
     case KIR_LSHR:
     case KIR_ASHR:
-      return is_all(args[1], 0) ? args[0] : NULL;
+      return is_splat_of(args[1], 0) ? args[0] : NULL;
     case KIR_MUL:
-      return is_all(args[1], 1) ? args[0] : NULL;
+      return is_splat_of(args[1], 1) ? args[0] : NULL;
     case KIR_AND:
-      if (is_all(args[1], ones(args[1]->type))) return args[0];
-      return is_all(args[1], 0) ? args[1] : NULL;
+      if (is_splat_of(args[1], all_ones_bits(args[1]->type))) return args[0];
+      return is_splat_of(args[1], 0) ? args[1] : NULL;
     case KIR_SELECT:
-      if (is_all(args[0], 1) || args[1] == args[2]) return args[1];
-      return is_all(args[0], 0) ? args[2] : NULL;
+      if (is_splat_of(args[0], 1) || args[1] == args[2]) return args[1];
+      return is_splat_of(args[0], 0) ? args[2] : NULL;
     case KIR_FPTRUNC: {
       const kir_value_t *from = args[0];
       return from->op == KIR_FPEXT && from->args[0]->type == type ? from->args[0] : NULL;
@@ -364,7 +364,7 @@ static kir_value_t *fold_constants(kir_op_t op, kir_type_t *type, int detail,
 
 kir_value_t *kir_fold(kir_op_t op, kir_type_t *type, int detail, kir_value_t *const *args,
                       int count, const kir_target_t *target) {
-  kir_value_t *argument = target->simplifies ? simplify(op, type, args) : NULL;
+  kir_value_t *argument = target->simplifies ? apply_identity(op, type, args) : NULL;
   if (argument) return argument;
   if (!count || type->lanes > KIR_LANES_MAX) return NULL;
   if (kir_op_flags[op] & KIR_INTRINSIC && !target->simplifies) return NULL;

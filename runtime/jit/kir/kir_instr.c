@@ -1,4 +1,8 @@
-/* The kernel IR's arithmetic, casts, memory and vector instructions. */
+/* Builders of the kernel IR's arithmetic, casts, memory and vector instructions.
+ *
+ * Each function determines the type of the result and calls kir_build, which folds constants.
+ * Casts to the same type return their operand. Metadata (alignment, nontemporal, inbounds, nsw)
+ * is set on the instruction afterwards. */
 #include "jit/kir/kir.h"
 
 /* --- arithmetic ------------------------------------------------------------------------------- */

@@ -1,3 +1,6 @@
+/* Text of the kernel IR, in the syntax of LLVM's IR as far as both have the same operations, for
+ * `--dump` and tests. Values are named %id, blocks by their names or numbers; floats are printed
+ * by their bits where decimal digits would not be exact. It cannot be read back. */
 #include "jit/kir/kir_print.h"
 
 #include <inttypes.h>

@@ -1,6 +1,10 @@
-/* Indices and conditions are computed right before the first instruction that needs them, so that
- * fewer of them are live at once. One that is the last to read two or more values stays where it
- * is: sunk, it would keep all of them alive. */
+/* Instruction sinking within blocks: indices and conditions are moved to right before their first
+ * use, which shortens live ranges.
+ *
+ * Each block is rebuilt: anchors (instructions that stay in order) are appended one after the
+ * other, each preceded by the sunk instructions that it reads and that are not placed yet. An
+ * instruction that is the last reader of two or more values stays an anchor: sunk, it would keep
+ * all of them alive. Dead instructions are dropped. Linear in the operands. */
 #include "jit/kir/kir_cfg.h"
 
 typedef struct sink {
@@ -33,16 +37,16 @@ static void append(sink_t *s, kir_block_t *block, kir_value_t *instr) {
 }
 
 /* Behind what it reads. */
-static void place(sink_t *s, kir_block_t *block, kir_value_t *instr) {
+static void sink_operands(sink_t *s, kir_block_t *block, kir_value_t *instr) {
   for (int k = 0; k < instr->arg_count && instr->op != KIR_PHI; k++) {
     kir_value_t *read = instr->args[k];
-    if (read->block == block && !s->is_placed[read->id]) place(s, block, read);
+    if (read->block == block && !s->is_placed[read->id]) sink_operands(s, block, read);
   }
   append(s, block, instr);
 }
 
 /* The terminator stays last; dead instructions are dropped. */
-static void assign_offsets(sink_t *s, kir_block_t *block) {
+static void rebuild_block(sink_t *s, kir_block_t *block) {
   kir_value_t *end = block->last;
   int count = 0;
   for (kir_value_t *instr = block->first; instr != end; instr = instr->next)
@@ -52,7 +56,7 @@ static void assign_offsets(sink_t *s, kir_block_t *block) {
     for (int i = 0; i < count; i++) {
       kir_value_t *instr = s->instrs[i];
       bool is_next = s->uses[instr->id].is_live && !s->is_placed[instr->id];
-      if (is_next && (!anchors || is_anchor(s, instr))) place(s, block, instr);
+      if (is_next && (!anchors || is_anchor(s, instr))) sink_operands(s, block, instr);
     }
   append(s, block, end);
 }
@@ -62,6 +66,6 @@ hr_status_t kir_sink(const kir_cfg_t *cfg, const kir_register_classes_t *classes
   sink_t s = {.cfg = cfg, .classes = classes, .uses = uses};
   HR_TRY(HR_NEW_ARRAY(cfg->arena, cfg->function->value_count + 1, &s.is_placed));
   HR_TRY(HR_NEW_ARRAY(cfg->arena, cfg->function->value_count + 1, &s.instrs));
-  for (int b = 0; b < cfg->block_count; b++) assign_offsets(&s, cfg->order[b]);
+  for (int b = 0; b < cfg->block_count; b++) rebuild_block(&s, cfg->order[b]);
   return NULL;
 }

@@ -1,4 +1,9 @@
-/* Types and constants of the kernel IR, interned: one object for all that are equal. */
+/* Types and constants of the kernel IR, interned: equal ones are one object, so that pointers
+ * compare.
+ *
+ * A constant stores the bits of each lane in a uint64_t, cut to the width of its type, with a bit
+ * for each of the first 64 lanes that is poison. Types are few and kept in a list; constants are
+ * in a hash table of the module. */
 #include <string.h>
 
 #include "jit/kir/kir.h"

@@ -1,3 +1,17 @@
+/* A linker for generated code: loads an ELF relocatable object into the process.
+ *
+ * The image is one mapping:
+ *
+ *     | executable sections | stubs (jumps to external functions) |   page   | constants | slots
+ * (GOT) | readable and executable                                              readable
+ *
+ * The parts are close together, so that 32-bit PC-relative distances reach; external functions
+ * may be anywhere and are reached by the stubs. Symbols resolve to functions of the object or to
+ * the fixed list of externals.def, never by dlsym, so that an object from the cache can call
+ * nothing else. All offsets are checked before use, since a cache file may be damaged;
+ * relocations are applied while the mapping is writable, which is then changed to read and
+ * execute (W^X). Objects with writable data, thread-local data or unknown relocations are
+ * refused. */
 #include "jit/link/object_loader.h"
 
 #include <elf.h>
@@ -9,14 +23,6 @@
 #include "base/mem.h"
 #include "jit/link/object_relocs.h"
 #include "ops/kernels/elementwise/complex_math.h"
-
-/* The image, one mapping:
- *
- *   | executable sections | jumps to functions outside |   page   | constants | addresses (slots) |
- *     readable and executable                                       readable
- *
- * The parts are near each other, so that 32-bit distances reach from one to the other; functions
- * outside may be anywhere and are reached by the jumps. */
 
 #define IMAGE_BYTES_MAX ((uint64_t)1 << 30)
 #define ALIGN_MAX 4096
@@ -60,7 +66,7 @@ typedef struct link {
   jit_object_t *object;
 } link_t;
 
-static hr_status_t damaged(const char *what) {
+static hr_status_t invalid_object(const char *what) {
   return hr_error(HR_INVALID, "object: damaged: %s", what);
 }
 
@@ -71,7 +77,7 @@ static bool is_inside(const link_t *link, uint64_t offset, uint64_t size) {
 static hr_status_t copy_table(const link_t *link, uint64_t offset, uint64_t count, size_t each,
                               void **out_table) {
   if (count > link->size / each || !is_inside(link, offset, count * each))
-    return damaged("a table lies outside");
+    return invalid_object("a table lies outside");
   HR_TRY(hr_alloc(count * each, out_table));
   if (count) memcpy(*out_table, link->bytes + offset, count * each);
   return NULL;
@@ -79,7 +85,7 @@ static hr_status_t copy_table(const link_t *link, uint64_t offset, uint64_t coun
 
 static hr_status_t read_sections(link_t *link) {
   Elf64_Ehdr header;
-  if (link->size < sizeof header) return damaged("too short");
+  if (link->size < sizeof header) return invalid_object("too short");
   memcpy(&header, link->bytes, sizeof header);
   if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
       header.e_ident[EI_DATA] !=
@@ -87,14 +93,14 @@ static hr_status_t read_sections(link_t *link) {
     return hr_error(HR_INVALID, "object: not an ELF object of this machine's kind");
   if (header.e_type != ET_REL || header.e_machine != jit_elf_machine || !jit_elf_machine)
     return hr_error(HR_INVALID, "object: not relocatable code for this processor");
-  if (header.e_shentsize != sizeof(Elf64_Shdr)) return damaged("size of section headers");
+  if (header.e_shentsize != sizeof(Elf64_Shdr)) return invalid_object("size of section headers");
   HR_TRY(copy_table(link, header.e_shoff, header.e_shnum, sizeof(Elf64_Shdr),
                     (void **)&link->sections));
   link->section_count = header.e_shnum;
   for (uint64_t i = 0; i < link->section_count; i++)
     if (link->sections[i].sh_type != SHT_NOBITS &&
         !is_inside(link, link->sections[i].sh_offset, link->sections[i].sh_size))
-      return damaged("a section lies outside");
+      return invalid_object("a section lies outside");
   return NULL;
 }
 
@@ -102,22 +108,23 @@ static hr_status_t read_symbols(link_t *link) {
   for (uint64_t i = 0; i < link->section_count; i++) {
     const Elf64_Shdr *section = &link->sections[i];
     if (section->sh_type != SHT_SYMTAB) continue;
-    if (link->symbols) return damaged("two symbol tables");
-    if (section->sh_link >= link->section_count) return damaged("no names of symbols");
+    if (link->symbols) return invalid_object("two symbol tables");
+    if (section->sh_link >= link->section_count) return invalid_object("no names of symbols");
     link->symbol_count = section->sh_size / sizeof(Elf64_Sym);
     HR_TRY(copy_table(link, section->sh_offset, link->symbol_count, sizeof(Elf64_Sym),
                       (void **)&link->symbols));
     const Elf64_Shdr *strings = &link->sections[section->sh_link];
-    if (strings->sh_type != SHT_STRTAB || !strings->sh_size) return damaged("no names of symbols");
+    if (strings->sh_type != SHT_STRTAB || !strings->sh_size)
+      return invalid_object("no names of symbols");
     link->strings = (const char *)link->bytes + strings->sh_offset;
     link->string_bytes = strings->sh_size;
-    if (link->strings[link->string_bytes - 1]) return damaged("a name without end");
+    if (link->strings[link->string_bytes - 1]) return invalid_object("a name without end");
   }
   return NULL;
 }
 
 /* Code and constants. */
-static bool is_wanted(const Elf64_Shdr *section, bool executable) {
+static bool is_loaded_section(const Elf64_Shdr *section, bool executable) {
   if (!(section->sh_flags & SHF_ALLOC) || !section->sh_size) return false;
   return !!(section->sh_flags & SHF_EXECINSTR) == executable;
 }
@@ -139,7 +146,7 @@ static bool is_unwind_section(const link_t *link, const Elf64_Shdr *section) {
  * by no code. */
 static hr_status_t check_section(const Elf64_Shdr *section) {
   uint64_t align = section->sh_addralign;
-  if (align > ALIGN_MAX || (align & (align - 1))) return damaged("alignment of a section");
+  if (align > ALIGN_MAX || (align & (align - 1))) return invalid_object("alignment of a section");
   if (section->sh_flags & SHF_TLS) return hr_error(HR_INVALID, "object: has variables of threads");
   if ((section->sh_flags & SHF_WRITE) && (section->sh_flags & SHF_EXECINSTR))
     return hr_error(HR_INVALID, "object: has writable code");
@@ -149,7 +156,7 @@ static hr_status_t check_section(const Elf64_Shdr *section) {
 static hr_status_t assign_section_offsets(link_t *link, bool executable, uint64_t *end) {
   for (uint64_t i = 0; i < link->section_count; i++) {
     const Elf64_Shdr *section = &link->sections[i];
-    if (!is_wanted(section, executable) || is_unwind_section(link, section)) continue;
+    if (!is_loaded_section(section, executable) || is_unwind_section(link, section)) continue;
     HR_TRY(check_section(section));
     uint64_t align = section->sh_addralign ? section->sh_addralign : 1;
     if (section->sh_size > IMAGE_BYTES_MAX || *end > IMAGE_BYTES_MAX)
@@ -206,7 +213,7 @@ static hr_status_t find_external(const char *name, uint64_t *out_address) {
 static hr_status_t find_address(link_t *link, uint64_t i) {
   const Elf64_Sym *symbol = &link->symbols[i];
   uint64_t base = (uint64_t)(uintptr_t)link->object->image;
-  if (symbol->st_name >= link->string_bytes) return damaged("name of a symbol");
+  if (symbol->st_name >= link->string_bytes) return invalid_object("name of a symbol");
   if (symbol->st_shndx == SHN_UNDEF) {
     const char *name = link->strings + symbol->st_name;
     uint64_t target;
@@ -219,7 +226,7 @@ static hr_status_t find_address(link_t *link, uint64_t i) {
   if (symbol->st_shndx >= link->section_count || link->offsets[symbol->st_shndx] == NOT_LOADED)
     return NULL;
   if (symbol->st_value > link->sections[symbol->st_shndx].sh_size)
-    return damaged("a symbol outside of its section");
+    return invalid_object("a symbol outside of its section");
   link->addresses[i] = base + link->offsets[symbol->st_shndx] + symbol->st_value;
   return NULL;
 }
@@ -236,8 +243,8 @@ static hr_status_t find_addresses(link_t *link) {
 static hr_status_t apply_one(const link_t *link, uint64_t section, const Elf64_Rela *rela) {
   uint64_t symbol = ELF64_R_SYM(rela->r_info), room = link->sections[section].sh_size;
   uint32_t type = (uint32_t)ELF64_R_TYPE(rela->r_info);
-  if (symbol >= link->symbol_count || rela->r_offset > room) return damaged("a relocation");
-  if (!link->addresses[symbol]) return damaged("a relocation to nothing");
+  if (symbol >= link->symbol_count || rela->r_offset > room) return invalid_object("a relocation");
+  if (!link->addresses[symbol]) return invalid_object("a relocation to nothing");
   uint64_t offset = link->offsets[section] + rela->r_offset,
            base = (uint64_t)(uintptr_t)link->object->image;
   return jit_reloc_apply(&(jit_reloc_t){.type = type,
@@ -255,7 +262,7 @@ static hr_status_t apply_relocations(const link_t *link) {
     if (section->sh_type == SHT_REL)
       return hr_error(HR_INVALID, "object: relocations without addends");
     if (section->sh_type != SHT_RELA) continue;
-    if (section->sh_info >= link->section_count) return damaged("relocations of no section");
+    if (section->sh_info >= link->section_count) return invalid_object("relocations of no section");
     if (link->offsets[section->sh_info] == NOT_LOADED) continue;
     for (uint64_t at = 0; section->sh_size - at >= sizeof(Elf64_Rela); at += sizeof(Elf64_Rela)) {
       Elf64_Rela rela;

@@ -1,14 +1,22 @@
+/* Relocations of the processors that code is generated for: x86-64 (System V psABI) and AArch64
+ * (ELF for the Arm 64-bit Architecture). S is the symbol, A the addend, P the patched address, G
+ * the GOT slot.
+ *
+ *     R_X86_64_64     S + A          R_X86_64_PC32, PLT32     S + A - P     GOTPCREL*     G + A - P
+ *
+ * Every value is checked against the range of its field: a symbol out of reach is an error, not a
+ * wrong jump. Bounds of the section are checked before each write. */
 #include "jit/link/object_relocs.h"
 
 #include <elf.h>
 #include <string.h>
 
-static hr_status_t check_room(const jit_reloc_t *reloc, uint64_t size_bytes) {
+static hr_status_t check_bounds(const jit_reloc_t *reloc, uint64_t size_bytes) {
   if (reloc->location_limit >= size_bytes) return NULL;
   return hr_error(HR_INVALID, "object: a relocation lies beyond the end of its section");
 }
 
-static hr_status_t out_of_reach(const jit_reloc_t *reloc) {
+static hr_status_t out_of_range(const jit_reloc_t *reloc) {
   return hr_error(HR_INVALID, "object: relocation of type %u does not reach its symbol",
                   reloc->type);
 }
@@ -17,15 +25,15 @@ static hr_status_t unknown_type(const jit_reloc_t *reloc) {
   return hr_error(HR_INVALID, "object: unknown relocation of type %u", reloc->type);
 }
 
-static hr_status_t put_64(const jit_reloc_t *reloc, uint64_t value) {
-  HR_TRY(check_room(reloc, 8));
+static hr_status_t write_64(const jit_reloc_t *reloc, uint64_t value) {
+  HR_TRY(check_bounds(reloc, 8));
   memcpy(reloc->location, &value, 8);
   return NULL;
 }
 
-static hr_status_t put_signed_32(const jit_reloc_t *reloc, uint64_t value) {
-  HR_TRY(check_room(reloc, 4));
-  if ((int64_t)value != (int32_t)value) return out_of_reach(reloc);
+static hr_status_t write_signed_32(const jit_reloc_t *reloc, uint64_t value) {
+  HR_TRY(check_bounds(reloc, 4));
+  if ((int64_t)value != (int32_t)value) return out_of_range(reloc);
   memcpy(reloc->location, &(uint32_t){(uint32_t)value}, 4);
   return NULL;
 }
@@ -34,33 +42,29 @@ static hr_status_t put_signed_32(const jit_reloc_t *reloc, uint64_t value) {
 
 const uint16_t jit_elf_machine = EM_X86_64;
 
-bool jit_reloc_wants_slot(uint32_t type) {
-  return type == R_X86_64_GOTPCREL || type == R_X86_64_GOTPCRELX || type == R_X86_64_REX_GOTPCRELX;
-}
-
 hr_status_t jit_reloc_apply(const jit_reloc_t *reloc) {
   uint64_t value = reloc->symbol + (uint64_t)reloc->addend;
   switch (reloc->type) {
     case R_X86_64_NONE:
       return NULL;
     case R_X86_64_64:
-      return put_64(reloc, value);
+      return write_64(reloc, value);
     case R_X86_64_PC64:
-      return put_64(reloc, value - reloc->address);
+      return write_64(reloc, value - reloc->address);
     case R_X86_64_PC32:
     case R_X86_64_PLT32:
-      return put_signed_32(reloc, value - reloc->address);
+      return write_signed_32(reloc, value - reloc->address);
     case R_X86_64_32S:
-      return put_signed_32(reloc, value);
+      return write_signed_32(reloc, value);
     case R_X86_64_32:
-      HR_TRY(check_room(reloc, 4));
-      if (value > UINT32_MAX) return out_of_reach(reloc);
+      HR_TRY(check_bounds(reloc, 4));
+      if (value > UINT32_MAX) return out_of_range(reloc);
       memcpy(reloc->location, &(uint32_t){(uint32_t)value}, 4);
       return NULL;
     case R_X86_64_GOTPCREL:
     case R_X86_64_GOTPCRELX:
     case R_X86_64_REX_GOTPCRELX:
-      return put_signed_32(reloc, reloc->slot + (uint64_t)reloc->addend - reloc->address);
+      return write_signed_32(reloc, reloc->slot + (uint64_t)reloc->addend - reloc->address);
     default:
       return unknown_type(reloc);
   }
@@ -77,14 +81,10 @@ void jit_stub_write(unsigned char stub[JIT_STUB_BYTES], uint64_t target) {
 
 const uint16_t jit_elf_machine = EM_AARCH64;
 
-bool jit_reloc_wants_slot(uint32_t type) {
-  return type == R_AARCH64_ADR_GOT_PAGE || type == R_AARCH64_LD64_GOT_LO12_NC;
-}
-
 /* Replaces `bits` bits of the instruction, from bit `at`, by the low bits of `field`. */
 static hr_status_t put_field(const jit_reloc_t *reloc, uint64_t field, int bits, int at) {
   uint32_t instruction, mask = ((1u << bits) - 1) << at;
-  HR_TRY(check_room(reloc, 4));
+  HR_TRY(check_bounds(reloc, 4));
   memcpy(&instruction, reloc->location, 4);
   instruction = (instruction & ~mask) | ((uint32_t)field << at & mask);
   memcpy(reloc->location, &instruction, 4);
@@ -94,14 +94,14 @@ static hr_status_t put_field(const jit_reloc_t *reloc, uint64_t field, int bits,
 /* A jump by a signed number of instructions that fits into `bits` bits. */
 static hr_status_t put_jump(const jit_reloc_t *reloc, uint64_t value, int bits, int at) {
   int64_t distance = (int64_t)(value - reloc->address), limit = (int64_t)1 << (bits + 1);
-  if (distance % 4 || distance < -limit || distance >= limit) return out_of_reach(reloc);
+  if (distance % 4 || distance < -limit || distance >= limit) return out_of_range(reloc);
   return put_field(reloc, (uint64_t)(distance / 4), bits, at);
 }
 
 /* adrp: the distance in pages of 4 KiB. */
 static hr_status_t put_page(const jit_reloc_t *reloc, uint64_t value) {
   int64_t pages = (int64_t)((value & ~(uint64_t)4095) - (reloc->address & ~(uint64_t)4095)) / 4096;
-  if (pages < -(1 << 20) || pages >= 1 << 20) return out_of_reach(reloc);
+  if (pages < -(1 << 20) || pages >= 1 << 20) return out_of_range(reloc);
   HR_TRY(put_field(reloc, (uint64_t)pages, 2, 29));
   return put_field(reloc, (uint64_t)pages >> 2, 19, 5);
 }
@@ -109,7 +109,7 @@ static hr_status_t put_page(const jit_reloc_t *reloc, uint64_t value) {
 /* The place within the page, in units of the access. */
 static hr_status_t put_low(const jit_reloc_t *reloc, uint64_t value, int shift) {
   uint64_t low = value & 4095;
-  if (low & ((1u << shift) - 1)) return out_of_reach(reloc);
+  if (low & ((1u << shift) - 1)) return out_of_range(reloc);
   return put_field(reloc, low >> shift, 12, 10);
 }
 
@@ -119,11 +119,11 @@ hr_status_t jit_reloc_apply(const jit_reloc_t *reloc) {
     case R_AARCH64_NONE:
       return NULL;
     case R_AARCH64_ABS64:
-      return put_64(reloc, value);
+      return write_64(reloc, value);
     case R_AARCH64_PREL64:
-      return put_64(reloc, value - reloc->address);
+      return write_64(reloc, value - reloc->address);
     case R_AARCH64_PREL32:
-      return put_signed_32(reloc, value - reloc->address);
+      return write_signed_32(reloc, value - reloc->address);
     case R_AARCH64_CALL26:
     case R_AARCH64_JUMP26:
       return put_jump(reloc, value, 26, 0);
@@ -164,7 +164,6 @@ void jit_stub_write(unsigned char stub[JIT_STUB_BYTES], uint64_t target) {
 
 const uint16_t jit_elf_machine = 0;
 
-bool jit_reloc_wants_slot(uint32_t type) { return type > UINT32_MAX; }
 hr_status_t jit_reloc_apply(const jit_reloc_t *reloc) { return unknown_type(reloc); }
 void jit_stub_write(unsigned char stub[JIT_STUB_BYTES], uint64_t target) {
   memset(stub, 0, JIT_STUB_BYTES);

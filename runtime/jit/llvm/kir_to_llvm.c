@@ -1,3 +1,10 @@
+/* Lowering of the kernel IR to LLVM IR: one LLVM instruction for each instruction, in one pass.
+ *
+ * Types, constants and functions are mapped once and memoised by id. Instructions are created in
+ * the order in which the emitters built them, at the positions where they stand in their blocks,
+ * so that use lists, and thereby LLVM's output, do not depend on passes of ours. Phis are filled
+ * at the end. Alignment, nontemporal metadata, inbounds and nsw are carried over; no fast-math
+ * flags are set, since results must equal those of the reference. */
 #include "jit/llvm/kir_to_llvm.h"
 
 #include <stddef.h>

@@ -1,3 +1,9 @@
+/* LLVM's C API, loaded at run time: hlorun starts without it and opens it only when code is
+ * missing in the cache.
+ *
+ * The function table llvm_api is filled from the module jit_llvm, which contains the linked part
+ * of LLVM (llvm_module.c), or, if that was not built, from the shared library with dlsym. Only
+ * functions listed in llvm_api.def exist. */
 #include "jit/llvm/llvm_api.h"
 
 #include <dlfcn.h>

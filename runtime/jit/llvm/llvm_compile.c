@@ -1,3 +1,10 @@
+/* Compilation of one module by LLVM: lowering, verification, code generation to an object in
+ * memory.
+ *
+ * No middle-end passes run: the emitters hoist, reuse and vectorise as they write, so that only
+ * LLVM's back end is needed, which keeps compile time proportional to the code. A context and a
+ * target machine belong to a worker and are reused. LLVM's diagnostics become statuses instead of
+ * ending the process. */
 #include "jit/llvm/llvm_compile.h"
 
 #include "jit/llvm/kir_to_llvm.h"

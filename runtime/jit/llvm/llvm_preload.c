@@ -1,3 +1,7 @@
+/* Opens LLVM on a thread of its own while the program is still read and planned, which hides the
+ * milliseconds that loading takes. This is done only where LLVM will most probably be needed: the
+ * host is none that jit/x64 generates code for, and the entry computation has ops for generated
+ * code. */
 #include "jit/llvm/llvm_preload.h"
 
 #include "jit/llvm/llvm_compile.h"

@@ -1,3 +1,5 @@
+/* Target machines of LLVM for the host: triple, processor, features, and the optimisation level
+ * of the back end, which is lower for code whose speed memory decides (quick). */
 #include "jit/llvm/llvm_target.h"
 
 #include <stdio.h>

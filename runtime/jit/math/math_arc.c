@@ -52,7 +52,8 @@ static math_value_t angle(jit_code_t *c, math_value_t y, math_value_t x, math_va
     t = choose(c, is_left, negate(c, t), t);
     rest = choose(c, is_left, negate(c, rest), rest);
   }
-  high = mul_k(c, eighths, PI_HIGH), low = mul_k(c, eighths, PI_LOW);
+  high = mul_k(c, eighths, PI_HIGH);
+  low = mul_k(c, eighths, PI_LOW);
   /* 3 pi/4 has no such short multiple: what the product loses. */
   if (is_left) low = add(c, low, fused(c, eighths, real(y, PI_HIGH), negate(c, high)));
   math_value_t sum = add(c, high, t);

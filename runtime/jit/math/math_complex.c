@@ -286,7 +286,8 @@ bool jit_complex_is_function(hlo_opcode_t op) { return complex_ops[op].name != N
 
 double jit_complex_cost(hlo_opcode_t op) {
   if (complex_ops[op].name) return complex_ops[op].cost;
-  return op == HLO_MULTIPLY ? 6 : op == HLO_REAL || op == HLO_IMAG || op == HLO_COMPLEX ? 1 : 2;
+  if (op == HLO_MULTIPLY) return 6;
+  return op == HLO_REAL || op == HLO_IMAG || op == HLO_COMPLEX ? 1 : 2;
 }
 
 /* --- functions -------------------------------------------------------------------------------- */
@@ -309,8 +310,12 @@ static pair_t by_library(jit_code_t *c, const complex_op_t *op, pair_t x, pair_t
   kir_value_t *function = kir_find_function(c->module, name), *in[5];
   if (!function) function = kir_add_function(c->module, name, signature);
   in[0] = jit_int(i64, jit_lanes(type_of(x.re)));
-  in[1] = math_put_on_stack(c, x.re), in[2] = math_put_on_stack(c, x.im);
-  if (operands > 1) in[3] = math_put_on_stack(c, y.re), in[4] = math_put_on_stack(c, y.im);
+  in[1] = math_put_on_stack(c, x.re);
+  in[2] = math_put_on_stack(c, x.im);
+  if (operands > 1) {
+    in[3] = math_put_on_stack(c, y.re);
+    in[4] = math_put_on_stack(c, y.im);
+  }
   kir_call(c->builder, signature, function, in, (unsigned)(1 + 2 * operands));
   return (pair_t){math_take_from_stack(c, type_of(x.re), in[1]),
                   math_take_from_stack(c, type_of(x.im), in[2])};
@@ -322,7 +327,10 @@ static pair_t write_parts(jit_code_t *c, const complex_op_t *op, pair_t x, pair_
   formula_fn graph = is_f32 ? op->narrow : op->wide;
   pair_t wide_x = x, wide_y = y, usual, rare;
   math_value_t condition;
-  if (is_f32 && (!graph || op->is_done_in_f64)) wide_x = widened(c, x), wide_y = widened(c, y);
+  if (is_f32 && (!graph || op->is_done_in_f64)) {
+    wide_x = widened(c, x);
+    wide_y = widened(c, y);
+  }
   if (!graph) {
     usual = by_library(c, op, wide_x, wide_y, operands);
     return is_f32 ? narrowed(c, usual) : usual;
@@ -331,7 +339,10 @@ static pair_t write_parts(jit_code_t *c, const complex_op_t *op, pair_t x, pair_
   if (is_f32 && op->is_done_in_f64) usual = narrowed(c, usual);
   if (!condition) return usual;
   math_branch_t branch = math_branch_if_any(c, condition);
-  if (is_f32 && !op->is_done_in_f64) wide_x = widened(c, x), wide_y = widened(c, y);
+  if (is_f32 && !op->is_done_in_f64) {
+    wide_x = widened(c, x);
+    wide_y = widened(c, y);
+  }
   rare = by_library(c, op, wide_x, wide_y, operands);
   if (is_f32) rare = narrowed(c, rare);
   math_value_t parts[] = {usual.re, usual.im};

@@ -41,8 +41,9 @@ static math_value_t take_lanes(jit_code_t *c, math_value_t a, math_value_t b, in
 }
 
 #define NO_CHOICE (-1)
-#define RANGE_LESS 4 /* choices of the instruction range: with the sign of the one that is taken \
-                      */
+#define RANGE_LESS                                                              \
+  4 /* choices of the instruction range: with the sign of the one that is taken \
+     */
 #define RANGE_MORE 5
 
 /* Instructions of AVX-512, by the width of a float: f32, f64. */
@@ -295,7 +296,8 @@ static math_log_parts_t normal_log_parts(jit_code_t *c, math_value_t x) {
 
 math_log_parts_t math_log_parts(jit_code_t *c, math_value_t x) {
   math_value_t is_tiny = is_less_k(c, x, is_f64(x) ? 0x1p-1022 : 0x1p-126);
-  double up = is_f64(x) ? 0x1p54 : 0x1p24, lost = is_f64(x) ? -54 : -24;
+  double up = is_f64(x) ? 0x1p54 : 0x1p24;
+  double lost = is_f64(x) ? -54 : -24;
   math_log_parts_t parts = normal_log_parts(c, choose(c, is_tiny, mul_k(c, x, up), x));
   parts.k = choose(c, is_tiny, add_k(c, parts.k, lost), parts.k);
   return parts;

@@ -1,9 +1,13 @@
-/* A function of the kernel IR on its way to machine code: what the phases share. It goes through
- * them one after the other: x64_prepare             block order, common subexpressions, dead code,
- * what becomes a part of its users x64_legalize          vectors of sizes that registers have
- *   x64_find_liveness       from where to where each value is needed
- *   x64_allocate_registers  a register or a stack slot for each value
- *   x64_select              instructions */
+/* A function of the kernel IR on its way to machine code: the state that the phases share.
+ *
+ *   x64_prepare              order of blocks, CSE, LICM, dead code, operand folding
+ *     x64_legalize           vectors of the sizes that registers have
+ *   x64_find_liveness        live intervals
+ *   x64_allocate_registers   a register or a stack slot for each interval
+ *   x64_select               instructions
+ *
+ * Data of a phase is in arrays by a value's id or a block's index, never in the IR. Thread: one at
+ * a time for each function. */
 #ifndef JIT_X64_CODE_H
 #define JIT_X64_CODE_H
 
@@ -14,75 +18,73 @@
 /* Classes of registers. */
 typedef enum x64_class { X64_GPR, X64_VECTOR, X64_MASK, X64_CLASS_COUNT } x64_class_t;
 
-/* Where a value is, from its definition to its last use. Instruction i reads at position 2i and
- * writes at 2i + 1. */
+/* Live range [from, to] of a value and its location. Instruction i reads at position 2i and writes
+ * at 2i + 1. */
 typedef struct live_interval {
   kir_value_t *value;
   x64_class_t kind;
   int from, to;       /* positions */
   int reg;            /* X86_NONE: spilled */
-  int hint;           /* number of an interval whose register suits; X86_NONE */
-  int64_t slot;       /* below the frame's top, in bytes; 0: none */
-  double weight;      /* uses and definitions, each by how often it runs */
-  uint32_t forbidden; /* registers that calls clobber meanwhile */
-  bool is_saved; /* spilled around calls of external functions, which are called where it is slow
-                    anyway */
+  int hint;           /* interval whose register would save a move; X86_NONE: none */
+  int64_t slot;       /* stack slot: bytes below the top of the frame; 0: none */
+  double weight;      /* spill cost: accesses times 10^loop depth */
+  uint32_t forbidden; /* bit set of the registers that calls within the range clobber */
+  bool is_saved;      /* saved around calls of external functions, which are rare */
 } live_interval_t;
 
-/* A vector constant, in a register for the whole function if one is left. */
+/* A vector constant that may get a register for the whole function. */
 typedef struct pinned_const {
   kir_value_t *value;
   double weight;
-  int reg; /* X86_NONE: none was left */
+  int reg; /* X86_NONE: no register was free */
 } pinned_const_t;
 
-/* What the phases find out about an instruction or a parameter. */
+/* Results of the phases for an instruction or a parameter. */
 typedef struct x64_node {
-  int interval; /* its number; X86_NONE: it has no result of its own */
+  int interval; /* index of its interval; X86_NONE: no result in a register */
   int position;
-  bool is_folded;       /* its code is a part of its users' */
-  int64_t frame_offset; /* ALLOCA: below the frame's top, in bytes */
+  bool is_folded;       /* selected as part of its users */
+  int64_t frame_offset; /* ALLOCA: bytes below the top of the frame */
 } x64_node_t;
 
-/* Positions of a block. */
+/* First and last position of a block. */
 typedef struct block_range {
   int from, to;
 } block_range_t;
 
-/* A function as those that call it know it. */
+/* A function as its callers see it. */
 typedef struct x64_function {
-  int symbol;          /* in the object */
-  size_t offset, size; /* of its code, in bytes */
+  int symbol;          /* index in the object's symbol table */
+  size_t offset, size; /* bytes, in the code section */
   bool is_compiled;
-  uint32_t clobbered[X64_CLASS_COUNT]; /* registers, as bits, once it is compiled */
+  uint32_t clobbered[X64_CLASS_COUNT]; /* bit sets of registers; valid once compiled */
 } x64_function_t;
 
 typedef struct x64_code {
   hr_arena_t *arena;
   x86_t x;
   kir_function_t *function;
-  x64_function_t *functions; /* of the module, by index */
+  x64_function_t *functions; /* functions of the module, by index */
   kir_cfg_t cfg;
   kir_use_t *uses;       /* by id */
   x64_node_t *nodes;     /* by id */
   block_range_t *ranges; /* by a block's index */
   int *labels;           /* by a block's index */
   live_interval_t
-      *intervals; /* then as many as a call has arguments, for moves to where those go */
+      *intervals; /* followed by X64_ARGUMENTS_MAX spare ones, for moves into argument registers */
   int interval_count;
   pinned_const_t *pinned;
   int pinned_count;
   int64_t frame_bytes;
-  bool calls;           /* others */
-  bool preserves_all;   /* vectors and masks that it does not use itself, around calls of external
-                           functions */
-  int64_t preserved_at; /* where those are: the frame's bytes up to them */
-  uint32_t clobbered[X64_CLASS_COUNT]; /* registers, by what it calls */
-  uint32_t used[X64_CLASS_COUNT];      /* registers */
-  const char *unsupported;             /* what has no code here; NULL: nothing */
+  bool calls;           /* contains calls */
+  bool preserves_all;   /* preserves all vector and mask registers around external calls */
+  int64_t preserved_at; /* frame offset of those, in bytes */
+  uint32_t clobbered[X64_CLASS_COUNT]; /* bit sets of the registers that callees clobber */
+  uint32_t used[X64_CLASS_COUNT];      /* bit sets of the allocated registers */
+  const char *unsupported;             /* reason to leave the module to LLVM; NULL: none */
 } x64_code_t;
 
-/* Of a constant or a function: an entry that nothing is known of. */
+/* Constants and functions share the entry of id 0, which has no meaning. */
 static inline x64_node_t *x64_node(const x64_code_t *code, const kir_value_t *value) {
   return &code->nodes[value->id];
 }
@@ -91,20 +93,18 @@ static inline live_interval_t *x64_interval(const x64_code_t *code, const kir_va
   return &code->intervals[x64_node(code, value)->interval];
 }
 
-/* Of a function that is not of the module or not compiled yet, which may clobber all registers but
- * a few general ones? */
+/* Is the callee outside the module, or not compiled yet? Then it may clobber all registers but the
+ * callee-saved ones. */
 bool x64_calls_external(const x64_code_t *code, const kir_value_t *call);
 
-/* Does the function give a value to code of the module, which goes on with its registers? It calls
- * external functions where it is slow anyway, and preserves all vectors and masks for its caller
- * then. */
+/* Is it an inner function, which returns a value? Such functions preserve all vector and mask
+ * registers of their callers around their own external calls. */
 static inline bool x64_preserves_vectors(const kir_function_t *function) {
   return function->type->element->kind != KIR_TYPE_VOID;
 }
 
-/* Registers that x64_select computes in, between reading and writing: these two; ax, cx and dx,
- * too. */
-#define X64_SCRATCH_VECTOR 29 /* and the two after it */
+/* Scratch registers of x64_select, never allocated; so are ax, cx and dx. */
+#define X64_SCRATCH_VECTOR 29 /* 29, 30 and 31 */
 #define X64_SCRATCH_MASK 7
 
 #define X64_VECTOR_BITS 512 /* of a register */
@@ -117,21 +117,21 @@ hr_status_t x64_find_liveness(x64_code_t *code);
 hr_status_t x64_allocate_registers(x64_code_t *code);
 hr_status_t x64_select(x64_code_t *code);
 
-/* Has the processor, which is the one that the code is for, an instruction that permutes bytes? */
+/* Has the host AVX512_VBMI, which permutes bytes? */
 bool x64_permutes_bytes(void);
 
 x64_class_t x64_class_of(const kir_type_t *type);
 
-/* Calls `each` for the values that an instruction reads: in place of those that are a part of it,
- * what they read. Constants are left out; so are arguments of phis. */
+/* Calls `each` for the values that an instruction reads from registers: folded operands are
+ * replaced by their own operands. Constants and arguments of phis are left out. */
 typedef void (*x64_operand_fn)(x64_code_t *code, kir_value_t *read, void *context);
 void x64_each_operand(x64_code_t *code, kir_value_t *instr, x64_operand_fn each, void *context);
 
-/* Is the select the minimum or the maximum of two floats, which is one instruction? */
+/* Is the select one VMIN or VMAX? */
 bool x64_is_min_max(const kir_value_t *select);
-/* Is it an or of x << a and x >> b that is x rotated? */
+/* Is it x << a | x >> (bits - a), a rotation? */
 bool x64_is_rotate(const x64_code_t *code, const kir_value_t *either);
-/* The vector constant that the code of an instruction reads for argument k; NULL: none. */
+/* Vector constant that the instruction reads as argument k; NULL: none. */
 kir_value_t *x64_constant_operand(const kir_value_t *instr, int k);
 
 #endif

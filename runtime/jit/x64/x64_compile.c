@@ -1,3 +1,13 @@
+/* The x86-64 back end: a module of the kernel IR to an ELF relocatable object.
+ *
+ *     x64_prepare              blocks in order, legal vector types, CSE, LICM, sinking, folded
+ * operands x64_find_liveness        live intervals x64_allocate_registers   linear scan x64_select
+ * instruction selection and encoding in one pass
+ *
+ * Functions are compiled in order of creation, callees first, so that callers know which
+ * registers they clobber. Any phase may find something that has no code here (code->unsupported);
+ * the whole module is then left to LLVM. It requires AVX-512 with 32 vector and 8 mask registers.
+ * Compile time is linear in the instructions but for the data-flow iterations of liveness. */
 #include "jit/x64/x64.h"
 
 #include <elf.h>
@@ -36,7 +46,7 @@ bool x64_counts_bits(void) {
 
 typedef HR_VEC(unsigned char) bytes_t;
 
-static hr_status_t put(bytes_t *to, const void *bytes, size_t size) {
+static hr_status_t append(bytes_t *to, const void *bytes, size_t size) {
   HR_TRY(HR_VEC_RESERVE(to, to->count + size));
   if (size) memcpy(to->data + to->count, bytes, size);
   to->count += size;
@@ -56,30 +66,30 @@ typedef struct compilation {
   object_t object;
 } compilation_t;
 
-static hr_status_t put_code(object_t *object, x64_function_t *function, const x86_t *x) {
+static hr_status_t append_code(object_t *object, x64_function_t *function, const x86_t *x) {
   static const unsigned char filler[64];
-  HR_TRY(put(&object->code, filler, -object->code.count & 63));
+  HR_TRY(append(&object->code, filler, -object->code.count & 63));
   function->offset = object->code.count;
   function->size = x->code.count;
   for (size_t i = 0; i < x->calls.count; i++) {
     Elf64_Rela call = {.r_offset = function->offset + x->calls.data[i].at,
                        .r_addend = -4,
                        .r_info = ELF64_R_INFO((uint64_t)x->calls.data[i].label, R_X86_64_PLT32)};
-    HR_TRY(put(&object->calls, &call, sizeof call));
+    HR_TRY(append(&object->calls, &call, sizeof call));
   }
-  return put(&object->code, x->code.data, x->code.count);
+  return append(&object->code, x->code.data, x->code.count);
 }
 
 /* Functions without code are elsewhere. */
-static hr_status_t put_symbol(object_t *object, const kir_function_t *function,
-                              const x64_function_t *compiled) {
+static hr_status_t append_symbol(object_t *object, const kir_function_t *function,
+                                 const x64_function_t *compiled) {
   Elf64_Sym symbol = {.st_name = (Elf64_Word)object->names.count,
                       .st_info = ELF64_ST_INFO(STB_GLOBAL, function->first ? STT_FUNC : STT_NOTYPE),
                       .st_shndx = function->first ? SECTION_CODE : SHN_UNDEF,
                       .st_value = compiled->offset,
                       .st_size = compiled->size};
-  HR_TRY(put(&object->names, function->name, strlen(function->name) + 1));
-  return put(&object->symbols, &symbol, sizeof symbol);
+  HR_TRY(append(&object->names, function->name, strlen(function->name) + 1));
+  return append(&object->symbols, &symbol, sizeof symbol);
 }
 
 static hr_status_t write_object(const object_t *object, hr_buffer_t **out_object) {
@@ -154,7 +164,7 @@ static hr_status_t compile_function(compilation_t *c, kir_function_t *function) 
   HR_TRY(compile_callees(c, function));
   x64_code_t code = {.arena = &c->module->arena, .function = function, .functions = c->functions};
   hr_status_t st = run_phases(&code);
-  if (!st && !code.unsupported) st = put_code(&c->object, compiled, &code.x);
+  if (!st && !code.unsupported) st = append_code(&c->object, compiled, &code.x);
   for (int kind = 0; kind < X64_CLASS_COUNT; kind++)
     compiled->clobbered[kind] = code.used[kind] | code.clobbered[kind];
   if (code.unsupported) c->module->unsupported = code.unsupported;
@@ -167,8 +177,8 @@ static hr_status_t compile_all(compilation_t *c) {
   static const Elf64_Sym none;
   kir_module_t *module = c->module;
   HR_TRY(HR_NEW_ARRAY(&module->arena, module->function_count + 1, &c->functions));
-  HR_TRY(put(&c->object.symbols, &none, sizeof none));
-  HR_TRY(put(&c->object.names, "", 1));
+  HR_TRY(append(&c->object.symbols, &none, sizeof none));
+  HR_TRY(append(&c->object.names, "", 1));
   int symbol = 0;
   for (kir_function_t *function = module->functions; function; function = function->next)
     if (!function->intrinsic) c->functions[function->index].symbol = ++symbol;
@@ -176,7 +186,7 @@ static hr_status_t compile_all(compilation_t *c) {
     HR_TRY(compile_function(c, function));
   for (kir_function_t *function = module->functions; function; function = function->next)
     if (!function->intrinsic)
-      HR_TRY(put_symbol(&c->object, function, &c->functions[function->index]));
+      HR_TRY(append_symbol(&c->object, function, &c->functions[function->index]));
   return NULL;
 }
 

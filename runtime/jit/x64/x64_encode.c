@@ -1,3 +1,14 @@
+/* x86-64 assembler: instructions as bytes, labels and the constant pool.
+ *
+ *     general   [66|F3|F2] [REX] opcode ModRM [SIB] [disp8|disp32] [imm]
+ *     masks     VEX
+ *     vectors   EVEX (62 P0 P1 P2) opcode ModRM [SIB] [disp8 * N|disp32] [imm8]
+ *
+ * Vectors always use EVEX, which reaches 32 registers, masks, zeroing and broadcasts at any
+ * width, so that one path encodes all of them. Short displacements of EVEX count in units of the
+ * memory operand. Jumps have 32-bit distances, filled in by x86_finish, which also appends the
+ * constant pool and resolves RIP-relative references to it. Source: Intel SDM volume 2, chapters
+ * 2 and 2.7. */
 #include "jit/x64/x64_encode.h"
 
 #include <string.h>

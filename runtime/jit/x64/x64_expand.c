@@ -1,6 +1,10 @@
-/* Operations that AVX-512 has no instructions for, built from others while the kernel IR is built:
- * arithmetic of bytes, comparisons and selects of bits, divisions of vectors, conversions of narrow
- * integers and floats. */
+/* Expansion of arithmetic that AVX-512 has no instructions for, as the kernel IR is built:
+ * products and shifts of bytes, comparisons and selects of i1, divisions of vectors, conversions
+ * of narrow integers and floats.
+ *
+ * Expanding while building (kir_target_t.expand) lets constants fold and common subexpressions
+ * merge like any other code; the selector then sees only operations that are one or two
+ * instructions. */
 #include "jit/x64/x64_expand.h"
 
 #include "jit/x64/x64.h"

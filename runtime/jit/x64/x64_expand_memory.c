@@ -1,6 +1,7 @@
-/* Operations on memory and on lanes that AVX-512 has no instructions for, built from others while
- * the kernel IR is built: lanes whose number is not known, shuffles of 128-bit lanes, gathers and
- * scatters of narrow elements. */
+/* Expansion of operations on memory and lanes that AVX-512 has no instructions for, as the kernel
+ * IR is built: extract and insert at a lane that is not constant go through memory, gathers and
+ * scatters of 8- and 16-bit elements become gathers of 32 bits or one access per lane, shuffles
+ * move within and across 128-bit lanes. */
 #include "jit/x64/x64_expand.h"
 
 /* --- lanes ------------------------------------------------------------------------------------ */

@@ -1,6 +1,6 @@
-/* Instructions chosen for own code: what the parts of x64_select share. Values are read into
- * registers, scratch ones if they are constants or on the stack; results are computed in the
- * register of their interval, or in a scratch one and then put on the stack. */
+/* Instruction selection: what the files x64_isel*.c share. Values are read from their registers, or
+ * loaded into scratch registers if they are constants or spilled. Results are computed in the
+ * register of their interval, or in a scratch register that x64_define spills. */
 #ifndef JIT_X64_ISEL_H
 #define JIT_X64_ISEL_H
 
@@ -8,44 +8,43 @@
 
 /* --- operands (x64_operands.c) ---------------------------------------------------------------- */
 
-/* The register that has the value; `scratch` if it has to be loaded. */
+/* Register of a value; `scratch` if it has to be loaded. */
 int x64_gpr(x64_code_t *code, kir_value_t *value, int scratch);
 int x64_vector(x64_code_t *code, kir_value_t *value, int scratch);
 int x64_mask(x64_code_t *code, kir_value_t *value, int scratch);
-/* Where the result of an instruction goes; then x64_define. */
+/* Register to compute a result in; x64_define must follow. */
 int x64_destination(x64_code_t *code, const kir_value_t *instr, int scratch);
 void x64_define(x64_code_t *code, const kir_value_t *instr, int reg);
-/* The address that a pointer is, with ax and cx as scratch. */
+/* Memory operand for a pointer, folded addresses included. Clobbers ax and cx. */
 x86_mem_t x64_address(x64_code_t *code, kir_value_t *pointer);
-/* 0, 1, 2: registers of 128, 256, 512 bits. What is wider has no code. */
+/* EVEX vector length of a type: 0, 1, 2 for 128, 256, 512 bits. Wider types are unsupported. */
 int x64_vector_length(x64_code_t *code, const kir_type_t *type);
 void x64_unsupported(x64_code_t *code, const char *what);
 
-/* What is in registers that a call changes goes to the stack, and comes back. */
+/* Saves and restores the live registers that a call clobbers. */
 void x64_save_live(x64_code_t *code, const kir_value_t *call);
 void x64_restore_live(x64_code_t *code, const kir_value_t *call);
 
 void x64_move_vector(x64_code_t *code, int to, int from);
 void x64_move_mask(x64_code_t *code, int to, int from);
-/* to = op(from, last): the last operand from memory if it is a constant or was loaded for this
- * alone. */
+/* to = op(from, last); `last` is a memory operand if it is a constant or a folded load. */
 void x64_emit(x64_code_t *code, x86_opcode_t opcode, const kir_type_t *type, int to, int from,
               kir_value_t *last, int scratch);
-/* `behind` more bytes of the instruction follow: its constant. */
+/* x64_emit for instructions with `behind` bytes of immediate operand, which the caller appends. */
 void x64_emit_with_imm(x64_code_t *code, x86_opcode_t opcode, const kir_type_t *type, int to,
                        int from, kir_value_t *last, int scratch, int behind);
-/* The register that the whole function has the constant in; NULL: there is none. */
+/* Entry of a constant that has a register in the whole function; NULL: it has none. */
 pinned_const_t *x64_pinned(x64_code_t *code, const kir_value_t *value);
-/* With registers alone; from: X86_NONE if there is none. */
+/* Register form. width: EVEX vector length; from: X86_NONE for unary instructions. */
 void x64_emit_registers(x64_code_t *code, x86_opcode_t opcode, int width, int to, int from,
                         int last);
 void x64_emit_masked(x64_code_t *code, x86_opcode_t opcode, int width, int mask, bool zeroes,
                      int to, int from, int last);
 void x64_load_constant(x64_code_t *code, kir_value_t *value, int to);
-/* Every lane or bit of the type, in a mask or vector register. */
+/* Loads the bits into mask register `to`. */
 void x64_load_mask(x64_code_t *code, uint64_t bits, int to);
 
-/* log2 of the bytes of an element; of i1: 0. */
+/* log2 of the bytes of an element; 0 for i1. */
 static inline int x64_log_bytes(const kir_type_t *type) {
   switch (type->bits) {
     case 64:
@@ -59,23 +58,24 @@ static inline int x64_log_bytes(const kir_type_t *type) {
   }
 }
 
-/* Values from places to places as if all at once: what phis take over. */
+/* One move of a parallel copy: all sources are read before any destination is written. */
 typedef struct parallel_move {
-  int to;             /* number of the interval */
-  kir_value_t *value; /* NULL: what is in register `from` of its class */
+  int to;             /* index of the destination interval */
+  kir_value_t *value; /* source; NULL: register `from` of the class */
   int from;
 } parallel_move_t;
 void x64_move_parallel(x64_code_t *code, parallel_move_t *moves, int count);
 
-/* --- instructions: false if another part has them --------------------------------------------- */
+/* --- instructions: false if another file has the operation -------------------------------------
+ */
 
 void x64_select_gpr(x64_code_t *code, kir_value_t *instr);     /* results in general registers */
 void x64_select_vector(x64_code_t *code, kir_value_t *instr);  /* the others */
 bool x64_select_memory(x64_code_t *code, kir_value_t *instr);  /* x64_isel_memory.c */
 bool x64_select_cast(x64_code_t *code, kir_value_t *instr);    /* x64_isel_cast.c */
 bool x64_select_shuffle(x64_code_t *code, kir_value_t *instr); /* x64_isel_shuffle.c */
-/* Sets the flags as the condition, a comparison or a value, says; gives the condition of jumps.
- * Changes cx and dx. */
+/* Sets the flags by a condition, a folded comparison or a value; returns the condition code for
+ * jcc, setcc and cmovcc. Clobbers cx and dx. */
 int x64_set_flags(x64_code_t *code, kir_value_t *condition);
 /* Compares into a mask register. */
 void x64_compare(x64_code_t *code, kir_value_t *compare, int to);

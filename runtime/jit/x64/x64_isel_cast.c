@@ -1,4 +1,8 @@
-/* Values as other types, and between registers of different classes. */
+/* Instruction selection of casts: conversions between integer and float types, widening,
+ * narrowing, and bitcasts, which move a value between register classes.
+ *
+ * Where AVX-512 has a conversion (VCVT*, VPMOV*), it is one instruction; narrow cases are
+ * rewritten before, in x64_expand.c. A bitcast within one class is at most a move. */
 #include "jit/x64/x64_isel.h"
 
 #define SCRATCH X64_SCRATCH_VECTOR

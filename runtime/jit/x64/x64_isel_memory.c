@@ -1,4 +1,10 @@
-/* Vectors and masks from memory and to it, and what else is stored. */
+/* Instruction selection of memory accesses of vectors, masks and scalar floats: loads, stores,
+ * masked and nontemporal ones, gathers, scatters, prefetches.
+ *
+ * Masked instructions do not fault on lanes whose mask bit is 0, on which the emitters rely.
+ * Gathers and scatters clear their mask register as they proceed, so it is copied to the scratch
+ * mask first. Nontemporal stores need aligned addresses; others use the unaligned form, which
+ * costs nothing on aligned data. */
 #include "jit/x64/x64_isel.h"
 
 #define SCRATCH X64_SCRATCH_VECTOR

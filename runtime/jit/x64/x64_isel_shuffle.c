@@ -1,4 +1,10 @@
-/* Lanes of vectors: one of them, all the same, permuted. */
+/* Instruction selection of lane operations: extract, insert, splat, and shuffles of one or two
+ * vectors.
+ *
+ * The mask of a shuffle is constant, so the cheapest instruction that implements it is chosen: a
+ * move, a broadcast, an unpack, shuffles within 128-bit lanes, VALIGN for rotations, a blend
+ * under a constant mask, and last VPERM or VPERMT2 with the indices from the constant pool. Lanes
+ * that are not specified match anything. */
 #include "jit/x64/x64_isel.h"
 
 #define SCRATCH X64_SCRATCH_VECTOR

@@ -166,15 +166,15 @@ static void select_fma(x64_code_t *code, kir_value_t *instr) {
 
 /* --- bits of floats --------------------------------------------------------------------------- */
 
-static kir_value_t *sign_of(const kir_type_t *type, bool but) {
+static kir_value_t *sign_mask(const kir_type_t *type, bool but) {
   uint64_t sign = 1ull << (type->bits - 1);
   return kir_splat_constant((kir_type_t *)type, but ? ~sign : sign);
 }
 
 /* Bitwise op on a float and a constant. A scalar is treated as a whole register, since the bitwise
  * instructions have no scalar form. */
-static void bits_with(x64_code_t *code, kir_op_t op, const kir_type_t *type, int to, int from,
-                      kir_value_t *constant) {
+static void emit_bitwise(x64_code_t *code, kir_op_t op, const kir_type_t *type, int to, int from,
+                         kir_value_t *constant) {
   x86_opcode_t opcode = integer_opcodes[op][x64_log_bytes(type)];
   if (is_scalar(type))
     x64_emit_registers(code, opcode, 0, to, from, x64_vector(code, constant, SCRATCH + 1));
@@ -187,8 +187,8 @@ static void select_sign(x64_code_t *code, kir_value_t *instr) {
       from = x64_vector(code, instr->args[0], SCRATCH);
   bool is_negation = instr->op == KIR_FNEG;
   if (instr->type->bits < 32) x64_unsupported(code, "arithmetic in f16");
-  bits_with(code, is_negation ? KIR_XOR : KIR_AND, instr->type, to, from,
-            sign_of(instr->type, !is_negation));
+  emit_bitwise(code, is_negation ? KIR_XOR : KIR_AND, instr->type, to, from,
+               sign_mask(instr->type, !is_negation));
   x64_define(code, instr, to);
 }
 
@@ -198,7 +198,7 @@ static void select_copysign(x64_code_t *code, kir_value_t *instr) {
   const kir_type_t *type = instr->type;
   const x86_opcode_t ternary_logic = X86_OP(1, 3, type->bits == 64, 0x25);
   int to = SCRATCH + 2, from = x64_vector(code, instr->args[0], SCRATCH);
-  kir_value_t *sign = sign_of(type, false);
+  kir_value_t *sign = sign_mask(type, false);
   if (type->bits < 32) x64_unsupported(code, "arithmetic in f16");
   x64_move_vector(code, to, x64_vector(code, instr->args[1], to));
   if (is_scalar(type))

@@ -1,9 +1,14 @@
-/* Type legalisation: vectors wider than a register, or of lanes that are no power of two, are
- * split. All values of an instruction are split at the same lanes; users that are split at others
- * get lanes by shuffles.
+/* Type legalisation: vectors wider than a register, or with a number of lanes that is no power of
+ * two, are split into legal parts.
  *
- * The last part of an odd count has a power of two of lanes, of which the last ones are
- * unspecified: memory is accessed under a mask there. */
+ * All operands of an elementwise instruction are split at the same lanes. Users that need other
+ * lanes get them by shuffles of the parts. Shuffles themselves are rebuilt for each part of the
+ * result from the parts that it reads, merged pairwise. Phis are split first and filled when all
+ * values have their parts, since their arguments may be defined in later blocks.
+ *
+ * The last part of an odd count has the next power of two of lanes, of which the last ones are
+ * unspecified: memory is accessed under a mask there, so that nothing outside the array is
+ * touched. */
 #include <string.h>
 
 #include "jit/x64/x64_code.h"
@@ -41,7 +46,7 @@ static bool is_illegal(const kir_type_t *type) {
   return is_vector(type) && (type->lanes > lanes_max(type) || is_no_power_of_two(type));
 }
 
-static unsigned power_above(unsigned count) {
+static unsigned power_of_two_ceil(unsigned count) {
   unsigned power = 1;
   while (power < count) power *= 2;
   return power;
@@ -49,20 +54,20 @@ static unsigned power_above(unsigned count) {
 
 static unsigned min(unsigned a, unsigned b) { return a < b ? a : b; }
 
-static unsigned lanes_at_once(const kir_type_t *type) {
-  return min(lanes_max(type), power_above(type->lanes));
+static unsigned legal_lanes(const kir_type_t *type) {
+  return min(lanes_max(type), power_of_two_ceil(type->lanes));
 }
 
 /* Lanes of the part that begins at `first`. */
-static unsigned lanes_of_part(unsigned lanes, unsigned at_once, unsigned first) {
-  return min(at_once, power_above(lanes - first));
+static unsigned part_lanes(unsigned lanes, unsigned at_once, unsigned first) {
+  return min(at_once, power_of_two_ceil(lanes - first));
 }
 
 static kir_type_t *part_type(kir_type_t *type, unsigned lanes) {
   return is_vector(type) ? kir_vector_type(type->element, lanes) : type;
 }
 
-static parts_t parts_of(const split_t *s, const kir_value_t *value) {
+static parts_t value_parts(const split_t *s, const kir_value_t *value) {
   return value->id < s->replacements.count ? s->parts[value->id] : (parts_t){0};
 }
 
@@ -91,14 +96,14 @@ static kir_value_t *constant_lanes(const kir_value_t *value, unsigned first, uns
 }
 
 static bool is_splat(const split_t *s, const kir_value_t *value) {
-  if (value->op != KIR_SHUFFLE || parts_of(s, value).of) return false;
+  if (value->op != KIR_SHUFFLE || value_parts(s, value).of) return false;
   for (unsigned i = 0; i < value->type->lanes; i++)
     if (value->lanes[i]) return false;
   return true;
 }
 
 /* Lanes of a whole value or of a part: `first` is a multiple of their number. */
-static kir_value_t *lanes_within(split_t *s, kir_value_t *value, unsigned first, unsigned lanes) {
+static kir_value_t *sub_lanes(split_t *s, kir_value_t *value, unsigned first, unsigned lanes) {
   if (!first && lanes == value->type->lanes) return value;
   if (kir_is_constant(value)) return constant_lanes(value, first, lanes);
   if (is_splat(s, value)) {
@@ -111,12 +116,12 @@ static kir_value_t *lanes_within(split_t *s, kir_value_t *value, unsigned first,
 /* So many lanes, a power of two, from a multiple of them on; those behind the last one are
  * anything. */
 static kir_value_t *lanes_of(split_t *s, kir_value_t *value, unsigned first, unsigned lanes) {
-  const parts_t parts = parts_of(s, value);
+  const parts_t parts = value_parts(s, value);
   if (!is_vector(value->type)) return value;
   if (first >= value->type->lanes) return kir_poison(kir_vector_type(value->type->element, lanes));
-  if (!parts.of) return lanes_within(s, value, first, lanes);
+  if (!parts.of) return sub_lanes(s, value, first, lanes);
   kir_value_t *part = parts.of[first / parts.lanes];
-  if (part->type->lanes >= lanes) return lanes_within(s, part, first % parts.lanes, lanes);
+  if (part->type->lanes >= lanes) return sub_lanes(s, part, first % parts.lanes, lanes);
   kir_value_t *low = lanes_of(s, value, first, lanes / 2),
               *high = lanes_of(s, value, first + lanes / 2, lanes / 2);
   return subvector(s, low, high, 0, lanes);
@@ -180,8 +185,11 @@ static unsigned common_lanes(const split_t *s, const kir_value_t *instr, unsigne
   unsigned at_once = 1024;
   for (int k = -1; k < instr->arg_count; k++) {
     const kir_type_t *type = k < 0 ? instr->type : instr->args[k]->type;
-    if (is_vector(type)) at_once = min(at_once, lanes_at_once(type)), *out_lanes = type->lanes;
-    parts_t parts = k < 0 ? (parts_t){0} : parts_of(s, instr->args[k]);
+    if (is_vector(type)) {
+      at_once = min(at_once, legal_lanes(type));
+      *out_lanes = type->lanes;
+    }
+    parts_t parts = k < 0 ? (parts_t){0} : value_parts(s, instr->args[k]);
     if (kir_is_i1(type) && parts.of) at_once = min(at_once, parts.lanes);
   }
   return at_once;
@@ -214,7 +222,7 @@ static void split_lanes(split_t *s, kir_value_t *instr) {
   if (instr->arg_count > 8 || all > 1024) s->code->unsupported = "vectors of odd sizes";
   if (s->code->unsupported) return;
   for (unsigned first = 0; first < all; first += at_once)
-    parts[first / at_once] = build_part(s, instr, first, lanes_of_part(all, at_once, first), all);
+    parts[first / at_once] = build_part(s, instr, first, part_lanes(all, at_once, first), all);
   if (kir_has_result(instr)) {
     kir_value_t **made = new_parts(s, instr, at_once);
     if (s->module->status) return;
@@ -226,12 +234,12 @@ static void split_lanes(split_t *s, kir_value_t *instr) {
 /* Of as many bits, in lanes of other widths. */
 static void split_bits(split_t *s, kir_value_t *instr) {
   const kir_type_t *from = instr->args[0]->type, *type = instr->type;
-  unsigned at_once = lanes_at_once(type);
+  unsigned at_once = legal_lanes(type);
   if (kir_is_i1(from) || kir_is_i1(type)) s->code->unsupported = "masks as integers";
   if (s->code->unsupported) return;
   kir_value_t **parts = new_parts(s, instr, at_once);
   for (unsigned first = 0; first < type->lanes && !s->module->status; first += at_once) {
-    unsigned lanes = lanes_of_part(type->lanes, at_once, first);
+    unsigned lanes = part_lanes(type->lanes, at_once, first);
     kir_value_t *part = lanes_of(s, instr->args[0], first * type->bits / from->bits,
                                  lanes * type->bits / from->bits);
     parts[first / at_once] = kir_bitcast(s->builder, part, part_type(instr->type, lanes));
@@ -241,15 +249,15 @@ static void split_bits(split_t *s, kir_value_t *instr) {
 
 /* Its values come when all are divided: they may be of blocks that follow. */
 static void split_phi(split_t *s, kir_value_t *phi) {
-  unsigned all = phi->type->lanes, at_once = lanes_at_once(phi->type);
+  unsigned all = phi->type->lanes, at_once = legal_lanes(phi->type);
   kir_value_t **parts = new_parts(s, phi, at_once);
   for (unsigned first = 0; first < all && !s->module->status; first += at_once)
     parts[first / at_once] =
-        kir_phi(s->builder, part_type(phi->type, lanes_of_part(all, at_once, first)));
+        kir_phi(s->builder, part_type(phi->type, part_lanes(all, at_once, first)));
 }
 
 static void fill_phi(split_t *s, kir_value_t *phi) {
-  const parts_t parts = parts_of(s, phi);
+  const parts_t parts = value_parts(s, phi);
   if (phi->op != KIR_PHI || !parts.of) return;
   for (int a = 0; a < phi->arg_count; a++) {
     kir_position_before(s->builder, phi->blocks[a]->last);
@@ -275,7 +283,10 @@ static unsigned source_of(split_t *s, sources_t *sources, const kir_value_t *ins
   unsigned each = instr->args[0]->type->lanes, arg = lane >= each, at = (unsigned)lane - arg * each;
   unsigned key = arg * each + at / sources->lanes, i = 0;
   while (i < sources->count && sources->keys[i] != key) i++;
-  if (i == SOURCES_MAX) s->code->unsupported = "such an order", i = 0;
+  if (i == SOURCES_MAX) {
+    s->code->unsupported = "such an order";
+    i = 0;
+  }
   if (i == sources->count) {
     sources->keys[i] = key;
     sources->values[i] =
@@ -306,7 +317,7 @@ static kir_value_t *merge_sources(split_t *s, const sources_t *sources, const un
 
 static kir_value_t *shuffle_part(split_t *s, const kir_value_t *instr, unsigned first,
                                  unsigned lanes) {
-  sources_t sources = {.lanes = lanes_at_once(instr->args[0]->type)};
+  sources_t sources = {.lanes = legal_lanes(instr->args[0]->type)};
   unsigned from[64] = {0};
   uint64_t at[64] = {0};
   for (unsigned i = 0; i < lanes && first + i < instr->type->lanes; i++) {
@@ -319,10 +330,10 @@ static kir_value_t *shuffle_part(split_t *s, const kir_value_t *instr, unsigned 
 }
 
 static void split_shuffle(split_t *s, kir_value_t *instr) {
-  unsigned all = instr->type->lanes, at_once = lanes_at_once(instr->type);
+  unsigned all = instr->type->lanes, at_once = legal_lanes(instr->type);
   kir_value_t *parts[1024];
   for (unsigned first = 0; first < all && !s->code->unsupported; first += at_once)
-    parts[first / at_once] = shuffle_part(s, instr, first, lanes_of_part(all, at_once, first));
+    parts[first / at_once] = shuffle_part(s, instr, first, part_lanes(all, at_once, first));
   kir_value_t **made = new_parts(s, instr, at_once);
   if (s->code->unsupported || s->module->status) return;
   memcpy(made, parts, (all + at_once - 1) / at_once * sizeof *parts);
@@ -332,11 +343,11 @@ static void split_shuffle(split_t *s, kir_value_t *instr) {
 /* --- one lane --------------------------------------------------------------------------------- */
 
 static void split_insertion(split_t *s, kir_value_t *instr) {
-  unsigned all = instr->type->lanes, at_once = lanes_at_once(instr->type),
+  unsigned all = instr->type->lanes, at_once = legal_lanes(instr->type),
            lane = (unsigned)instr->args[2]->lanes[0];
   kir_value_t **parts = new_parts(s, instr, at_once);
   for (unsigned first = 0; first < all && !s->module->status; first += at_once) {
-    kir_value_t *part = lanes_of(s, instr->args[0], first, lanes_of_part(all, at_once, first));
+    kir_value_t *part = lanes_of(s, instr->args[0], first, part_lanes(all, at_once, first));
     kir_value_t *at = kir_splat_constant(instr->args[2]->type, lane % at_once);
     if (lane / at_once == first / at_once) part = kir_insert(s->builder, part, instr->args[1], at);
     parts[first / at_once] = part;
@@ -346,16 +357,16 @@ static void split_insertion(split_t *s, kir_value_t *instr) {
 
 static void split_extraction(split_t *s, kir_value_t *instr) {
   kir_value_t *vector = instr->args[0];
-  unsigned lane = (unsigned)instr->args[1]->lanes[0], at_once = lanes_at_once(vector->type);
+  unsigned lane = (unsigned)instr->args[1]->lanes[0], at_once = legal_lanes(vector->type);
   unsigned first = lane / at_once * at_once;
-  instr->args[0] = lanes_of(s, vector, first, lanes_of_part(vector->type->lanes, at_once, first));
+  instr->args[0] = lanes_of(s, vector, first, part_lanes(vector->type->lanes, at_once, first));
   instr->args[1] = kir_splat_constant(instr->args[1]->type, lane % at_once);
 }
 
 /* An or of all lanes: of all parts first. */
 static void split_reduce_or(split_t *s, kir_value_t *instr) {
   const kir_value_t *vector = instr->args[0];
-  unsigned at_once = lanes_at_once(vector->type);
+  unsigned at_once = legal_lanes(vector->type);
   kir_value_t *sum = NULL;
   for (unsigned first = 0; first < vector->type->lanes; first += at_once) {
     kir_value_t *part = lanes_of(s, instr->args[0], first, at_once);
@@ -370,7 +381,7 @@ static void split_reduce_or(split_t *s, kir_value_t *instr) {
 static bool reads_parts(const split_t *s, const kir_value_t *instr) {
   bool is_of_bits = instr->op == KIR_AND || instr->op == KIR_OR || instr->op == KIR_XOR;
   return is_of_bits && is_vector(instr->type) && kir_is_i1(instr->type) &&
-         (parts_of(s, instr->args[0]).of || parts_of(s, instr->args[1]).of);
+         (value_parts(s, instr->args[0]).of || value_parts(s, instr->args[1]).of);
 }
 
 static bool is_illegal_use(const kir_value_t *instr) {
@@ -380,11 +391,11 @@ static bool is_illegal_use(const kir_value_t *instr) {
   return false;
 }
 
-static bool has_unknown_lane(const kir_value_t *instr) {
+static bool has_dynamic_lane(const kir_value_t *instr) {
   return !kir_is_constant(instr->args[instr->op == KIR_INSERT ? 2 : 1]);
 }
 
-static void split_one(split_t *s, kir_value_t *instr) {
+static void split_instr(split_t *s, kir_value_t *instr) {
   if (!is_illegal_use(instr) && !reads_parts(s, instr)) return;
   kir_position_before(s->builder, instr);
   switch (instr->op) {
@@ -399,7 +410,7 @@ static void split_one(split_t *s, kir_value_t *instr) {
       return;
     case KIR_INSERT:
     case KIR_EXTRACT:
-      if (has_unknown_lane(instr))
+      if (has_dynamic_lane(instr))
         s->code->unsupported = "such a lane";
       else
         (instr->op == KIR_INSERT ? split_insertion : split_extraction)(s, instr);
@@ -420,7 +431,7 @@ static void split_one(split_t *s, kir_value_t *instr) {
 typedef void (*split_fn)(split_t *s, kir_value_t *instr);
 
 /* Instructions that come to be meanwhile are left out. */
-static void each_instr(split_t *s, split_fn do_one) {
+static void split_instrs(split_t *s, split_fn do_one) {
   for (int b = 0; b < s->code->cfg.block_count; b++)
     for (kir_value_t *instr = s->code->cfg.order[b]->first, *next;
          instr && !s->code->unsupported && !s->module->status; instr = next) {
@@ -442,8 +453,8 @@ hr_status_t x64_legalize(x64_code_t *code) {
   HR_TRY(kir_replacements_init(&s.replacements, &code->cfg));
   HR_TRY(HR_NEW_ARRAY(code->arena, s.replacements.count + 1, &s.parts));
   s.builder = kir_builder_create(s.module);
-  each_instr(&s, split_one);
-  each_instr(&s, fill_phi);
+  split_instrs(&s, split_instr);
+  split_instrs(&s, fill_phi);
   kir_replace_uses(&s.replacements, &code->cfg);
   hr_status_t st = s.module->status;
   s.module->status = NULL;

@@ -1,3 +1,14 @@
+/* Liveness analysis and live intervals.
+ *
+ * Backward data flow over bit sets of values, blocks in reverse order, until nothing changes:
+ *
+ *     live_in(b) = reads(b) + (live_out(b) - writes(b)),   live_out(b) = union of
+ * live_in(successors)
+ *
+ * Arguments of phis are read at the end of the predecessor. An interval is the hull of all
+ * positions at which its value is live, without holes, so that linear scan needs one comparison
+ * per register. Weights are accesses times 10 to the power of the loop depth. Calls clobber
+ * registers: intervals across them either avoid those or are saved around the call. */
 #include <string.h>
 
 #include "jit/x64/x64_code.h"
@@ -86,7 +97,8 @@ static void find_intervals_in(x64_code_t *code, live_sets_t *live, kir_block_t *
     int written = instr->op == KIR_PHI ? code->ranges[block->index].from : access.position + 1;
     if (kir_has_result(instr)) {
       live_interval_t *interval = x64_interval(code, instr);
-      interval->value = instr, interval->kind = x64_class_of(instr->type),
+      interval->value = instr;
+      interval->kind = x64_class_of(instr->type);
       interval->weight += access.weight;
       extend(interval, written);
     }
@@ -99,7 +111,7 @@ static void find_intervals_in(x64_code_t *code, live_sets_t *live, kir_block_t *
 }
 
 /* A phi and what it gets from a loop's end had better be in one register. */
-static void set_hints(x64_code_t *code) {
+static void set_phi_hints(x64_code_t *code) {
   for (int n = 0; n < code->interval_count; n++) {
     kir_value_t *phi = code->intervals[n].value;
     for (int a = 0; phi && phi->op == KIR_PHI && a < phi->arg_count; a++)
@@ -120,8 +132,9 @@ static hr_status_t create_intervals(x64_code_t *code) {
         (live_interval_t){.from = INT32_MAX, .to = -1, .reg = X86_NONE, .hint = X86_NONE};
   for (int k = 0; k < code->function->param_count; k++) {
     live_interval_t *interval = &code->intervals[k];
-    interval->value = &code->function->params[k],
-    interval->kind = x64_class_of(interval->value->type), interval->from = interval->to = 0;
+    interval->value = &code->function->params[k];
+    interval->kind = x64_class_of(interval->value->type);
+    interval->from = interval->to = 0;
   }
   return NULL;
 }
@@ -132,45 +145,45 @@ static hr_status_t create_intervals(x64_code_t *code) {
 #define SCRATCH_VECTORS (7u << X64_SCRATCH_VECTOR | 1u)
 
 /* What is known of the function that a call calls; NULL: it is called by a pointer. */
-static const x64_function_t *callee_of(const x64_code_t *code, const kir_value_t *call) {
+static const x64_function_t *direct_callee(const x64_code_t *code, const kir_value_t *call) {
   const kir_value_t *callee = call->args[call->arg_count - 1];
   return callee->op == KIR_FUNCTION ? &code->functions[callee->function->index] : NULL;
 }
 
 bool x64_calls_external(const x64_code_t *code, const kir_value_t *call) {
-  const x64_function_t *callee = callee_of(code, call);
+  const x64_function_t *callee = direct_callee(code, call);
   return !callee || !callee->is_compiled;
 }
 
-static uint32_t clobbered_by(const x64_code_t *code, const kir_value_t *call, x64_class_t kind) {
+static uint32_t call_clobbers(const x64_code_t *code, const kir_value_t *call, x64_class_t kind) {
   if (kind == X64_GPR) return EXTERNAL_GPRS;
   if (x64_calls_external(code, call)) return ~0u;
-  uint32_t clobbered = callee_of(code, call)->clobbered[kind];
+  uint32_t clobbered = direct_callee(code, call)->clobbered[kind];
   if (kind == X64_VECTOR) clobbered |= SCRATCH_VECTORS | ((1u << call->arg_count) - 1);
   return clobbered;
 }
 
-static void cross_call(x64_code_t *code, const kir_value_t *call) {
+static void mark_call(x64_code_t *code, const kir_value_t *call) {
   bool keeps = x64_calls_external(code, call) && x64_preserves_vectors(code->function);
   int position = x64_node(code, call)->position;
   code->calls = true;
   code->preserves_all |= keeps;
   for (x64_class_t kind = X64_GPR; kind < X64_CLASS_COUNT; kind++)
-    if (!keeps || kind == X64_GPR) code->clobbered[kind] |= clobbered_by(code, call, kind);
+    if (!keeps || kind == X64_GPR) code->clobbered[kind] |= call_clobbers(code, call, kind);
   for (int n = 0; n < code->interval_count; n++) {
     live_interval_t *interval = &code->intervals[n];
     if (interval->from >= position || interval->to <= position) continue;
     if (x64_calls_external(code, call) && (keeps || interval->kind != X64_GPR))
       interval->is_saved = true;
     else
-      interval->forbidden |= clobbered_by(code, call, interval->kind);
+      interval->forbidden |= call_clobbers(code, call, interval->kind);
   }
 }
 
-static void cross_calls(x64_code_t *code) {
+static void mark_calls(x64_code_t *code) {
   for (int b = 0; b < code->cfg.block_count; b++)
     for (kir_value_t *instr = code->cfg.order[b]->first; instr; instr = instr->next)
-      if (instr->op == KIR_CALL) cross_call(code, instr);
+      if (instr->op == KIR_CALL) mark_call(code, instr);
 }
 
 hr_status_t x64_find_liveness(x64_code_t *code) {
@@ -186,7 +199,7 @@ hr_status_t x64_find_liveness(x64_code_t *code) {
   }
   for (int b = 0; b < code->cfg.block_count; b++)
     find_intervals_in(code, &live, code->cfg.order[b]);
-  set_hints(code);
-  cross_calls(code);
+  set_phi_hints(code);
+  mark_calls(code);
   return NULL;
 }

@@ -1,3 +1,13 @@
+/* Operands of the instruction selector: registers, spill slots, constants, addresses, parallel
+ * copies.
+ *
+ * A value that was spilled is read into a scratch register and written back from one; three
+ * vector registers, one mask register and ax, cx, dx are never allocated for that. Constants are,
+ * in this order, an immediate, a register of their own for the whole function (pinned_const_t), a
+ * broadcast element, or a full vector in the constant pool behind the code.
+ *
+ * Parallel copies are sequentialised by moving into locations that no pending move reads; when
+ * none is left, the rest are cycles, which are broken through a scratch register. */
 #include <string.h>
 
 #include "jit/x64/x64_isel.h"
@@ -21,7 +31,7 @@ static x86_mem_t slot_of(const x64_code_t *code, const live_interval_t *interval
       .base = X86_SP, .index = X86_NONE, .scale = 1, .disp = code->frame_bytes - interval->slot};
 }
 
-static const x86_opcode_t move_to = X86_OP(0, 1, 0, 0x10), move_from = X86_OP(0, 1, 0, 0x11);
+static const x86_opcode_t load_opcode = X86_OP(0, 1, 0, 0x10), store_opcode = X86_OP(0, 1, 0, 0x11);
 
 void x64_emit_masked(x64_code_t *code, x86_opcode_t opcode, int width, int mask, bool zeroes,
                      int to, int from, int last) {
@@ -38,14 +48,14 @@ void x64_emit_registers(x64_code_t *code, x86_opcode_t opcode, int width, int to
 }
 
 void x64_move_vector(x64_code_t *code, int to, int from) {
-  if (to != from) x64_emit_registers(code, move_to, 2, to, X86_NONE, from);
+  if (to != from) x64_emit_registers(code, load_opcode, 2, to, X86_NONE, from);
 }
 
-static void mask_from_general(x64_code_t *code, int to, int from) {
+static void mask_from_gpr(x64_code_t *code, int to, int from) {
   x86_mask(&code->x, 3, true, false, 0x92, to, X86_NONE, from);
 }
 
-static void general_from_mask(x64_code_t *code, int to, int from) {
+static void gpr_from_mask(x64_code_t *code, int to, int from) {
   x86_mask(&code->x, 3, true, false, 0x93, to, X86_NONE, from);
 }
 
@@ -55,7 +65,7 @@ void x64_move_mask(x64_code_t *code, int to, int from) {
 
 void x64_load_mask(x64_code_t *code, uint64_t bits, int to) {
   x86_mov_constant(&code->x, X86_CX, bits);
-  mask_from_general(code, to, X86_CX);
+  mask_from_gpr(code, to, X86_CX);
 }
 
 static void load_interval(x64_code_t *code, const live_interval_t *interval, int to) {
@@ -65,11 +75,11 @@ static void load_interval(x64_code_t *code, const live_interval_t *interval, int
   } else if (interval->kind == X64_VECTOR) {
     x86_vector_memory(
         &code->x,
-        (x86_vector_t){.opcode = move_to, .width = 2, .to = to, .from = X86_NONE, .unit = 64},
+        (x86_vector_t){.opcode = load_opcode, .width = 2, .to = to, .from = X86_NONE, .unit = 64},
         slot);
   } else {
     x86_load(&code->x, X86_CX, slot, 64);
-    mask_from_general(code, to, X86_CX);
+    mask_from_gpr(code, to, X86_CX);
   }
 }
 
@@ -80,10 +90,11 @@ static void store_interval(x64_code_t *code, const live_interval_t *interval, in
   } else if (interval->kind == X64_VECTOR) {
     x86_vector_memory(
         &code->x,
-        (x86_vector_t){.opcode = move_from, .width = 2, .to = from, .from = X86_NONE, .unit = 64},
+        (x86_vector_t){
+            .opcode = store_opcode, .width = 2, .to = from, .from = X86_NONE, .unit = 64},
         slot);
   } else {
-    general_from_mask(code, X86_CX, from);
+    gpr_from_mask(code, X86_CX, from);
     x86_store(&code->x, slot, X86_CX, 64);
   }
 }
@@ -94,18 +105,18 @@ static bool is_saved_at(const live_interval_t *interval, int position) {
 }
 
 /* A register that no value has, as an interval. */
-static live_interval_t unused_register(const x64_code_t *code, x64_class_t kind, int reg) {
+static live_interval_t scratch_interval(const x64_code_t *code, x64_class_t kind, int reg) {
   int index = kind == X64_VECTOR ? reg : 32 + reg;
   return (live_interval_t){
       .kind = kind, .reg = reg, .slot = code->preserved_at - (int64_t)index * X64_SLOT_BYTES};
 }
 
-static void move_unused(x64_code_t *code,
-                        void (*move)(x64_code_t *, const live_interval_t *, int)) {
+static void move_unallocated(x64_code_t *code,
+                             void (*move)(x64_code_t *, const live_interval_t *, int)) {
   for (x64_class_t kind = X64_VECTOR; kind < X64_CLASS_COUNT && code->preserves_all; kind++)
     for (int reg = kind == X64_MASK;
          reg < (kind == X64_VECTOR ? X64_SCRATCH_VECTOR : X64_SCRATCH_MASK); reg++) {
-      live_interval_t interval = unused_register(code, kind, reg);
+      live_interval_t interval = scratch_interval(code, kind, reg);
       if (!(code->used[kind] >> reg & 1)) move(code, &interval, reg);
     }
 }
@@ -115,7 +126,7 @@ void x64_save_live(x64_code_t *code, const kir_value_t *call) {
   for (int n = 0; n < code->interval_count; n++)
     if (is_saved_at(&code->intervals[n], x64_node(code, call)->position))
       store_interval(code, &code->intervals[n], code->intervals[n].reg);
-  move_unused(code, store_interval);
+  move_unallocated(code, store_interval);
 }
 
 void x64_restore_live(x64_code_t *code, const kir_value_t *call) {
@@ -123,7 +134,7 @@ void x64_restore_live(x64_code_t *code, const kir_value_t *call) {
   for (int n = 0; n < code->interval_count; n++)
     if (is_saved_at(&code->intervals[n], x64_node(code, call)->position))
       load_interval(code, &code->intervals[n], code->intervals[n].reg);
-  move_unused(code, load_interval);
+  move_unallocated(code, load_interval);
 }
 
 static int in_register(x64_code_t *code, const kir_value_t *value, int scratch) {
@@ -196,11 +207,13 @@ void x64_load_constant(x64_code_t *code, kir_value_t *value, int to) {
   x86_mem_t from = constant_memory(code, value, kir_width(type) > 64);
   bool is_one = type->kind != KIR_TYPE_VECTOR, is_wide = type->bits == 64;
   x86_vector_t how = {
-      .opcode = move_to, .width = x64_vector_length(code, type), .to = to, .from = X86_NONE};
+      .opcode = load_opcode, .width = x64_vector_length(code, type), .to = to, .from = X86_NONE};
   if (is_one && type->bits < 32) x64_unsupported(code, "narrow constants");
   if (is_one) how.opcode = scalars[is_wide];
-  if (from.broadcast)
-    how.opcode = splats[is_wide], how.width = is_wide && !how.width ? 1 : how.width;
+  if (from.broadcast) {
+    how.opcode = splats[is_wide];
+    how.width = is_wide && !how.width ? 1 : how.width;
+  }
   from.broadcast = 0; /* the instruction does nothing else */
   x86_vector_memory(&code->x, how, from);
 }

@@ -1,25 +1,30 @@
-/* A function made ready for machine code: its blocks in order, vectors of legal sizes, common code
- * computed once, dead code gone, and known which instructions become a part of their users:
- * addresses, conditions, loads. */
+/* Preparation of a function for the x86-64 back end: order of blocks, legalisation, CSE and LICM,
+ * sinking, and operand folding.
+ *
+ * Folding decides which instructions become part of their users and get no register: addresses in
+ * a memory operand, comparisons in the flags or a mask, loads as the last operand of one vector
+ * instruction, shifts in a rotation. A load is folded only if nothing writes memory between it
+ * and its user. A folded address must be usable by all of its users, else it is unfolded again.
+ * Finally every instruction gets its position, in steps of two: reads at 2i, writes at 2i + 1. */
 #include "jit/x64/x64_code.h"
 
 /* --- what becomes a part of its users --------------------------------------------------------- */
 
 static bool is_address(const kir_value_t *value) { return value->op == KIR_GEP; }
 
-static bool is_distance(const kir_value_t *index) {
+static bool is_constant_offset(const kir_value_t *index) {
   return kir_is_constant(index) && index->type->lanes == 1;
 }
 
-static bool has_index(const kir_value_t *gep) {
-  if (!is_distance(gep->args[1])) return true;
-  return is_address(gep->args[0]) && has_index(gep->args[0]);
+static bool has_dynamic_index(const kir_value_t *gep) {
+  if (!is_constant_offset(gep->args[1])) return true;
+  return is_address(gep->args[0]) && has_dynamic_index(gep->args[0]);
 }
 
 static bool fits_operand(const kir_value_t *gep) {
   const kir_value_t *index = gep->args[1];
   int size = gep->detail;
-  if (is_distance(index)) {
+  if (is_constant_offset(index)) {
     int64_t distance = kir_sign_extend(index->lanes[0], index->type->bits) * size;
     return distance > -(1 << 30) && distance < 1 << 30;
   }
@@ -28,8 +33,8 @@ static bool fits_operand(const kir_value_t *gep) {
 }
 
 /* May the address be computed by the instruction that has it as argument k? */
-static bool takes_address(const kir_value_t *user, int k, const kir_value_t *gep) {
-  bool is_near = !has_index(gep) || user->block == gep->block;
+static bool accepts_address(const kir_value_t *user, int k, const kir_value_t *gep) {
+  bool is_near = !has_dynamic_index(gep) || user->block == gep->block;
   switch (user->op) {
     case KIR_LOAD:
     case KIR_GATHER:
@@ -41,14 +46,14 @@ static bool takes_address(const kir_value_t *user, int k, const kir_value_t *gep
     case KIR_MASKED_STORE:
       return k == 1 && is_near;
     case KIR_GEP:
-      return k == 0 && is_near && (is_distance(user->args[1]) || !has_index(gep));
+      return k == 0 && is_near && (is_constant_offset(user->args[1]) || !has_dynamic_index(gep));
     default:
       return false;
   }
 }
 
 /* Is a comparison computed where it decides, so that it stays in the flags? */
-static bool decides_alone(const x64_code_t *code, const kir_value_t *compare) {
+static bool is_fused_condition(const x64_code_t *code, const kir_value_t *compare) {
   const kir_value_t *user = code->uses[compare->id].user;
   if (code->uses[compare->id].count != 1 || user->block != compare->block ||
       user->args[0] != compare)
@@ -61,13 +66,13 @@ static bool decides_alone(const x64_code_t *code, const kir_value_t *compare) {
          (user->op == KIR_SELECT && user->args[1] != compare && user->args[2] != compare);
 }
 
-static bool changes_memory(const kir_value_t *instr) {
+static bool writes_memory(const kir_value_t *instr) {
   return instr->op == KIR_STORE || instr->op == KIR_MASKED_STORE || instr->op == KIR_SCATTER ||
          instr->op == KIR_CALL;
 }
 
 /* Is what is loaded the last operand of one instruction alone, before memory changes? */
-static bool is_operand(const x64_code_t *code, const kir_value_t *load) {
+static bool is_memory_operand(const x64_code_t *code, const kir_value_t *load) {
   const kir_value_t *user = code->uses[load->id].user, *between = load->next;
   if (code->uses[load->id].count != 1 || user->block != load->block || user->op < KIR_ADD ||
       user->op > KIR_FDIV)
@@ -80,18 +85,18 @@ static bool is_operand(const x64_code_t *code, const kir_value_t *load) {
   if (!is_last || is_division || kir_is_constant(other) ||
       (other->op == KIR_LOAD && x64_node(code, other)->is_folded))
     return false;
-  while (between != user && !changes_memory(between)) between = between->next;
+  while (between != user && !writes_memory(between)) between = between->next;
   return between == user;
 }
 
 /* A load that is widened is read as it is widened. */
-static bool is_widened(const x64_code_t *code, const kir_value_t *load) {
+static bool is_extending_load(const x64_code_t *code, const kir_value_t *load) {
   const kir_value_t *user = code->uses[load->id].user, *between = load->next;
   bool widens = code->uses[load->id].count == 1 && user->block == load->block &&
                 (user->op == KIR_ZEXT || user->op == KIR_SEXT);
   if (!widens || x64_class_of(user->type) != X64_VECTOR || kir_width(user->type) < 128)
     return false;
-  while (between != user && !changes_memory(between)) between = between->next;
+  while (between != user && !writes_memory(between)) between = between->next;
   return between == user;
 }
 
@@ -99,15 +104,16 @@ static void fold_into_users(x64_code_t *code, const kir_value_t *instr) {
   bool *is_folded = &x64_node(code, instr)->is_folded;
   if (x64_is_rotate(code, instr))
     for (int k = 0; k < 2; k++) x64_node(code, instr->args[k])->is_folded = true;
-  if (instr->op == KIR_LOAD) *is_folded = is_operand(code, instr) || is_widened(code, instr);
+  if (instr->op == KIR_LOAD)
+    *is_folded = is_memory_operand(code, instr) || is_extending_load(code, instr);
   if (instr->op == KIR_GEP) *is_folded = fits_operand(instr);
   if (instr->op == KIR_ICMP || instr->op == KIR_FCMP || instr->op == KIR_REDUCE_OR)
-    *is_folded = decides_alone(code, instr);
+    *is_folded = is_fused_condition(code, instr);
 }
 
 static void unfold_addresses(x64_code_t *code, const kir_value_t *user) {
   for (int k = 0; k < user->arg_count; k++)
-    if (is_address(user->args[k]) && !takes_address(user, k, user->args[k]))
+    if (is_address(user->args[k]) && !accepts_address(user, k, user->args[k]))
       x64_node(code, user->args[k])->is_folded = false;
 }
 

@@ -1,12 +1,20 @@
-/* Registers by one pass over the values in the order in which they begin (linear scan): each gets
- * one for as long as it is needed. Where none is left, the value of the least weight is spilled. */
+/* Register allocation by linear scan (Poletto and Sarkar).
+ *
+ * Intervals are processed by ascending start. Each gets a register whose previous owner has
+ * ended, preferably the register of an operand that is read last here, or of the phi that it
+ * becomes, which saves the move. Where no register is free, the interval with the least weight is
+ * spilled for its whole length; intervals are not split. The cost is O(intervals * registers).
+ *
+ * Registers that remain unused by the whole function hold vector constants, those of the heaviest
+ * use in loops first. If too large a part of the weight is spilled, the function is left to LLVM,
+ * whose greedy allocator splits live ranges. */
 #include <stdlib.h>
 
 #include "jit/x64/x64_code.h"
 
 /* ax, cx, dx, sp and bp are not given out. Those that a function may change come first. */
-static const int general[] = {X86_SI, X86_DI, 8, 9, 10, 11, X86_BX, 12, 13, 14, 15};
-#define GENERAL_COUNT ((int)(sizeof general / sizeof *general))
+static const int allocatable_gprs[] = {X86_SI, X86_DI, 8, 9, 10, 11, X86_BX, 12, 13, 14, 15};
+#define ALLOCATABLE_GPRS ((int)(sizeof allocatable_gprs / sizeof *allocatable_gprs))
 
 typedef struct scan {
   x64_code_t *code;
@@ -14,13 +22,13 @@ typedef struct scan {
 } scan_t;
 
 static int register_count(x64_class_t kind) {
-  return kind == X64_GPR      ? GENERAL_COUNT
+  return kind == X64_GPR      ? ALLOCATABLE_GPRS
          : kind == X64_VECTOR ? X64_SCRATCH_VECTOR
                               : X64_SCRATCH_MASK - 1;
 }
 
-static int register_of(x64_class_t kind, int i) {
-  return kind == X64_GPR ? general[i] : i + (kind == X64_MASK);
+static int register_at(x64_class_t kind, int i) {
+  return kind == X64_GPR ? allocatable_gprs[i] : i + (kind == X64_MASK);
 }
 
 static bool is_forbidden(const live_interval_t *interval, int reg) {
@@ -32,13 +40,13 @@ static bool is_free(const scan_t *scan, const live_interval_t *interval, int reg
   return !is_forbidden(interval, reg) && (!owner || owner->to < interval->from);
 }
 
-static void assign(scan_t *scan, live_interval_t *interval, int reg) {
+static void assign_register(scan_t *scan, live_interval_t *interval, int reg) {
   interval->reg = reg;
   scan->owner[interval->kind][reg] = interval;
   scan->code->used[interval->kind] |= 1u << reg;
 }
 
-static void spill(x64_code_t *code, live_interval_t *interval) {
+static void spill_interval(x64_code_t *code, live_interval_t *interval) {
   interval->reg = X86_NONE;
   interval->slot = code->frame_bytes += X64_SLOT_BYTES;
 }
@@ -63,24 +71,24 @@ static int preferred_register(const scan_t *scan, const live_interval_t *interva
   return X86_NONE;
 }
 
-static void allocate(scan_t *scan, live_interval_t *interval) {
+static void allocate_register(scan_t *scan, live_interval_t *interval) {
   live_interval_t *lightest = interval;
   int reg = preferred_register(scan, interval);
   for (int i = 0; i < register_count(interval->kind) && reg == X86_NONE; i++)
-    if (is_free(scan, interval, register_of(interval->kind, i)))
-      reg = register_of(interval->kind, i);
+    if (is_free(scan, interval, register_at(interval->kind, i)))
+      reg = register_at(interval->kind, i);
   if (reg != X86_NONE) {
-    assign(scan, interval, reg);
+    assign_register(scan, interval, reg);
     return;
   }
   for (int i = 0; i < register_count(interval->kind); i++) {
-    live_interval_t *owner = scan->owner[interval->kind][register_of(interval->kind, i)];
-    if (!is_forbidden(interval, register_of(interval->kind, i)) && owner->weight < lightest->weight)
+    live_interval_t *owner = scan->owner[interval->kind][register_at(interval->kind, i)];
+    if (!is_forbidden(interval, register_at(interval->kind, i)) && owner->weight < lightest->weight)
       lightest = owner;
   }
   reg = lightest->reg;
-  spill(scan->code, lightest);
-  if (lightest != interval) assign(scan, interval, reg);
+  spill_interval(scan->code, lightest);
+  if (lightest != interval) assign_register(scan, interval, reg);
 }
 
 static int by_start(const void *a, const void *b) {
@@ -141,7 +149,7 @@ static const double spilled_max[X64_CLASS_COUNT] = {
 #define WEIGHT_MIN 1000
 #define WEIGHT_MIN_OF_CALLEES 100 /* which loops call */
 
-static bool spills_much(const x64_code_t *code) {
+static bool has_high_pressure(const x64_code_t *code) {
   double all = 0, spilled = 0;
   for (int n = 0; n < code->interval_count; n++) {
     const live_interval_t *interval = &code->intervals[n];
@@ -163,8 +171,8 @@ hr_status_t x64_allocate_registers(x64_code_t *code) {
   for (int n = 0; n < code->interval_count; n++)
     if (code->intervals[n].to >= 0) order[count++] = &code->intervals[n];
   qsort(order, (size_t)count, sizeof *order, by_start);
-  for (int i = 0; i < count; i++) allocate(scan, order[i]);
-  if (spills_much(code)) code->unsupported = "registers";
+  for (int i = 0; i < count; i++) allocate_register(scan, order[i]);
+  if (has_high_pressure(code)) code->unsupported = "registers";
   for (int n = 0; n < code->interval_count; n++)
     if (code->intervals[n].is_saved && code->intervals[n].reg != X86_NONE)
       code->intervals[n].slot = code->frame_bytes += X64_SLOT_BYTES;
