@@ -1,4 +1,11 @@
-/* Result shapes of dot, ragged-dot and scaled-dot. */
+/* Result shapes of dot, ragged-dot and scaled-dot. The dimensions of a dot are
+ *
+ *   lhs [batch, lhs free, contracting] x rhs [batch, rhs free, contracting]
+ *     -> [batch, lhs free, rhs free]
+ *
+ * in any order in the operands, named by four lists of dimension numbers that are checked first:
+ * lists in range, no dimension twice, paired dimensions of equal sizes. Source: StableHLO
+ * specification, dot_general. */
 #include "ops/rules/constraint.h"
 
 /* A contraction as its attributes say, once they are checked. */

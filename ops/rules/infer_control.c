@@ -1,4 +1,6 @@
-/* Result shapes of calls, asynchronous pairs, and point-to-point transfers. */
+/* Result shapes of calls, asynchronous pairs, and point-to-point transfers. A call has the shape of
+ * its computation's root; the verifier compares other branches and the arguments. The value of a
+ * start is a tuple (operands, results, contexts...), of which the done takes element 1. */
 #include "ops/rules/constraint.h"
 
 hr_status_t infer_call(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const *in,

@@ -1,4 +1,5 @@
-/* Result shapes of elementwise ops. */
+/* Result shapes of elementwise ops: the sizes of the operands, which must agree. If one operand's
+ * size is dynamic and another's static, the result has the static one. */
 #include "ops/rules/constraint.h"
 
 hr_status_t infer_real_part(hr_arena_t *arena, const hlo_instr_t *instr,

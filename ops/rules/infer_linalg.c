@@ -1,4 +1,5 @@
-/* Result shapes of triangular-solve, cholesky, fft and batch normalisation. */
+/* Result shapes of triangular-solve, cholesky, fft and batch normalisation. Leading dimensions of
+ * the matrix ops are batch dimensions; the matrices are the last two. */
 #include "ops/rules/constraint.h"
 
 static hr_status_t want_float_or_complex(const hlo_instr_t *instr, const hlo_shape_t *const *in) {

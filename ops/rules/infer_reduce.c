@@ -1,5 +1,6 @@
 /* Result shapes of ops that apply a computation to elements or slices: map, reduce, scan, sort; and
- * topk. */
+ * topk. Element types come from the body's root, sizes from the operands; bodies are verified in
+ * verify_body.c. */
 #include "ops/rules/constraint.h"
 
 hr_status_t op_check_reduction(const hlo_instr_t *instr, const hlo_shape_t *const *in,

@@ -1,5 +1,6 @@
-/* Constraints of collectives. How many processes there are is not known yet: whether ids exist on
- * the grid is checked when the program is loaded; here, what is wrong on every grid. */
+/* Constraints of collectives that hold on every grid: groups are disjoint and not empty, pairs have
+ * distinct sources and targets, sizes are multiples of the group's. The number of processes is not
+ * known here; ops/query/replica_groups.h checks ids against the grid when the program is loaded. */
 #include <stdlib.h>
 #include <string.h>
 

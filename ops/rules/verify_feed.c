@@ -1,5 +1,5 @@
-/* Constraints of infeed, outfeed, channels and copies that run beside the program; and of random
- * numbers. */
+/* Constraints of infeed, outfeed, send, recv, asynchronous copies, and random numbers. Whether both
+ * ends of a channel exist and agree is checked for the whole program (runtime/check). */
 #include "ops/rules/constraint.h"
 
 hr_status_t verify_infeed(const hlo_instr_t *instr) {
