@@ -1,3 +1,4 @@
+/* The table of reference kernels, and result arrays for all of them. */
 #include "ops/kernels/kernel.h"
 
 #include <string.h>

@@ -1,3 +1,6 @@
+/* The column `emit` of ops.def says the kind of an op; the functions here add conditions on types,
+ * static sizes and called computations. A fusion is accepted if each instruction of its body is,
+ * and the body as a whole has a form (fusion_form.c). */
 #include "ops/query/codegen_support.h"
 
 #include "ops/query/fusion_form.h"

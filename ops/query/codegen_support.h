@@ -1,26 +1,29 @@
-/* What generated code can compute. The passes ask it to decide what to fuse, the code generator
- * does what is promised here, and the plan gives everything else to native kernels or to the
- * reference engine. The kinds are a column of ops.def.
+/* What generated code can compute. The passes ask here what to fuse, the code generator compiles
+ * what is promised, and the plan gives everything else to native or reference kernels. The kinds
+ * of ops are a column of ops.def.
  *
- * Fusions (the op `fusion`, made by passes/ or read from a program) are of these forms, which
- * ops/query/fusion_form.h tells apart, for the passes and the code generator alike; `kind` says
- * which is meant: kLoop   Instructions of kind ELEMENTWISE or INDEX (any sizes), so that an element
- * of a root is a formula of elements of the parameters. Roots are computed in one loop if they have
- * equal sizes and share something; roots may also have nothing in common and any sizes (many small
- * tensors, many scalars: one step instead of hundreds). A root may be an UPDATE: its formula is
- * then evaluated over the sizes of what is written, in place of the updated operand, a parameter
- * that the body does not use otherwise but by a dynamic-slice of the same part: then each element
- * is read just before it is written; the code must not take the two for different arrays. kInput
- * Has reductions, all of one space: what they reduce and what they leave. rows:    the reduced
- * dimensions are the last ones. What depends on a reduction is full or outer: full values are used
- * element by element, outer ones too, or broadcast to full along exactly what is reduced. All else
- * is a formula of the parameters, as in kLoop, read at a full, an outer, or any computed index.
- * Roots are full or outer. So softmax, layer norm and their gradients are one fusion. columns:
- * other reduced dimensions. What depends on a reduction is outer, used element by element; the rest
- *                    is a formula of the parameters. Roots are outer, or full (what is reduced,
- * written on the way). A reduction of several operands (arg-max) and one whose computation is any
- * formula of scalars are allowed. A single instruction outside of a fusion is treated as a fusion
- * of itself. */
+ * Fusions, made by passes/ or read from a program, have one of these forms, which
+ * ops/query/fusion_form.h recognises. A single instruction is a fusion of itself.
+ *
+ * kLoop: instructions of kind ELEMENTWISE or INDEX of any sizes, so that an element of a root is an
+ * expression of elements of the parameters. Roots of equal sizes that share something are computed
+ * in one loop; others get loops of their own in the same step (many small tensors, many scalars:
+ * one step instead of hundreds). A root may be an UPDATE: its expression is evaluated over the
+ * sizes of the update, in the memory of the updated operand. The body reads that operand only by a
+ * dynamic-slice of the same window, so each element is read just before it is written; the code
+ * must not assume that the two do not alias.
+ *
+ * kInput, rows: reductions of the last dimensions, all over one iteration space. A value that
+ * depends on a reduction is full or outer: full values are used element by element, outer ones
+ * likewise or broadcast along exactly the reduced dimensions. Every other value is an expression of
+ * the parameters, as in kLoop, at a full, an outer, or any computed index. Roots are full or outer.
+ * Softmax, layer norm and their gradients are one fusion each.
+ *
+ * kInput, columns: reductions of other dimensions. A value that depends on a reduction is outer and
+ * used element by element. Roots are outer, or full: operands of the reduction, written in the same
+ * pass.
+ *
+ * Reductions of several operands (arg-max), and by any computation of scalars, are allowed. */
 #ifndef HLO_OPS_CODEGEN_SUPPORT_H
 #define HLO_OPS_CODEGEN_SUPPORT_H
 

@@ -1,3 +1,14 @@
+/* Reads a convolution as one of the three problems. Each reader maps the dimension numbers of the
+ * op to roles and says whether the op has that form:
+ *
+ *   problem        lhs   rhs   result   condition             stride of the problem
+ *   CONV_FORWARD   src   wei   dst      no base dilation      stride
+ *   CONV_DATA      dst   wei   src      stride 1              base dilation
+ *   CONV_WEIGHTS   src   dst   wei      no base dilation      window dilation
+ *
+ * An op can have two forms; is_gradient() decides by sizes. Negative padding is removed by
+ * cropping, so that kernels see paddings >= 0. Attributes of the window are limited to 2^30, so
+ * that no sum here overflows. Cost: O(rank). */
 #include "ops/query/conv_problem.h"
 
 /* A dimension that has no role must not say anything; the reference kernel reports it. */

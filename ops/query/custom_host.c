@@ -1,3 +1,6 @@
+/* One list under one lock holds registered functions and opened libraries, the latest first: so a
+ * later registration hides an earlier one, and entries are never freed, as a plan may hold their
+ * addresses. Names that the loader calls by itself (_init, _fini) are never looked up. */
 #include "ops/query/custom_host.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+/* A tuple sharding counts as one device if all its elements name that device. */
 #include "ops/query/device_assignment.h"
 
 #include "ir/sharding.h"

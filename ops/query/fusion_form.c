@@ -1,3 +1,10 @@
+/* Finds the form of a fusion's body in two passes over its instructions. From the operands on:
+ * which values are, or depend on, a reduction, and whether all reductions have one iteration space.
+ * From the roots back: at which indices each value is needed, as bits of fusion_role_t, by
+ * fusion_need(). A body has the form if no value that depends on a reduction is needed as a SOURCE.
+ * Roots of a loop fusion are divided into parts by their sizes and shared instructions. Cost:
+ * linear in the body, but for sharing, which is not looked for in bodies of more than MAX_SHARING.
+ */
 #include "ops/query/fusion_form.h"
 
 #include <string.h>

@@ -2,13 +2,17 @@
  * instruction is evaluated at which index. The passes form fusions by these rules and the code
  * generator reads bodies by them.
  *
- * Every array is taken as a line of elements in row-major order. So a reshape, a bitcast, a copy, a
- * broadcast or a transpose that moves only dimensions of size 1 leave an element where it is, and
- * [8,64,512] and [512,512] are the same line. An instruction is evaluated FULL    at element i of
- * the iteration space: of a root's part (kLoop), or of what is reduced (kInput) OUTER kInput:
- * indexed by the non-reduced dimensions SOURCE  at an index that its user computes, also once for
- * all (a scalar that stands in for an array) or at several of these. What depends on a reduction is
- * never a SOURCE, the rest is a formula of the parameters. */
+ * Every array is taken as a sequence of elements in row-major order. A reshape, a bitcast, a copy,
+ * or a broadcast or transpose that moves only dimensions of size 1 leaves each element at its
+ * linear index, so [8,64,512] and [512,512] are the same sequence. An instruction is evaluated
+ *
+ *   FULL     at element i of the iteration space: of a root's part (kLoop), or of the reductions'
+ *            operands (kInput)
+ *   OUTER    at an index of the kept dimensions (kInput)
+ *   SOURCE   at an index that its user computes; also once (a broadcast scalar), or at several
+ *
+ * A value that depends on a reduction is never a SOURCE; every other value is an expression of the
+ * parameters. */
 #ifndef HLO_OPS_FUSION_FORM_H
 #define HLO_OPS_FUSION_FORM_H
 
@@ -27,20 +31,21 @@ typedef enum fusion_role {
   FUSION_SOURCE = 4
 } fusion_role_t; /* bits */
 
-/* What is reduced, sizes of 1 left out and neighbours of a kind merged: kept and reduced sizes take
- * turns. [8,64,512] over its last dimension is [512,512] with 1 reduced; [32,56,56,64] over 0, 1, 2
- * is [100352,64], 0 reduced. Rows have one kept size at most, and then a reduced one at most. */
+/* Iteration space of reductions: kept and reduced sizes alternate, as sizes of 1 are left out and
+ * neighbours of one kind merged. [8,64,512] over its last dimension is [512,512] with 1 reduced;
+ * [32,56,56,64] over 0, 1, 2 is [100352,64], 0 reduced. Rows have one kept size at most, and then a
+ * reduced one at most. */
 typedef struct fusion_space {
   fusion_kind_t kind;
   int rank;
   int64_t sizes[HLO_MAX_RANK];
   uint32_t reduced;    /* bit d: sizes[d] is reduced */
-  int64_t full_count;  /* elements that are reduced */
-  int64_t outer_count; /* and that are left: full_count / outer_count elements make one */
+  int64_t full_count;  /* elements of an operand */
+  int64_t outer_count; /* elements of a result; each reduces full_count / outer_count */
 } fusion_space_t;
 
 typedef struct fusion_form {
-  fusion_space_t space; /* of kLoop only the kind is meant */
+  fusion_space_t space; /* kLoop: only its kind is set */
   int root_count;       /* the elements of a tuple, or 1 */
   hlo_instr_t *const *roots;
   /* kLoop: roots of one part have equal sizes (but for sizes of 1) and are computed side by side in

@@ -1,3 +1,5 @@
+/* One loop per element size and signedness, as scatters convert millions of indices. u64 and narrow
+ * types below a byte take the general path. */
 #include "ops/query/index_values.h"
 
 #define LOAD(T) \
@@ -29,7 +31,8 @@ static void load(const hlo_value_t *value, int64_t *indices) {
   }
 }
 
-hr_status_t op_indices_load(hr_arena_t *scratch, const hlo_value_t *value, const int64_t **out_indices) {
+hr_status_t op_indices_load(hr_arena_t *scratch, const hlo_value_t *value,
+                            const int64_t **out_indices) {
   if (value->dtype == HR_S64) {
     *out_indices = value->data;
     return NULL;

@@ -1,3 +1,6 @@
+/* f32 computes products of floats of at most 32 bits and of integers that it represents exactly;
+ * all other mixed products are computed in f64. Integer products wrap, so the width of the result
+ * is enough for all their terms. */
 #include "ops/query/matmul_types.h"
 
 static bool is_integer(hr_dtype_t type) { return hr_dtype_is_integer(type) || type == HR_PRED; }

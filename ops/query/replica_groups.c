@@ -1,3 +1,6 @@
+/* Groups of ids are translated to groups of flattened ranks by the mode of the instruction (table
+ * in the header). The check marks every process that a group names in a list of the grid's size,
+ * and compares group sizes with shapes: O(processes + ids). */
 #include "ops/query/replica_groups.h"
 
 #include "ops/rules/constraint.h"

@@ -1,3 +1,5 @@
+/* All directions are reduced to counting up below a limit. Limits are kept within a quarter of the
+ * range of int64_t, so that negation and the increment of <= cannot overflow. */
 #include "ops/query/trip_count.h"
 
 #include "ir/module.h"

@@ -1,3 +1,6 @@
+/* Construction of instructions. Every function returns NULL once the builder has failed, and NULL
+ * operands are taken as the sign of an earlier failure: so an expansion needs one check, at its
+ * end. Names are the opcode's with the number of the instruction. */
 #include "ops/rules/builder.h"
 
 #include <stdio.h>

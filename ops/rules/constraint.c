@@ -1,3 +1,7 @@
+/* The checks that inference and verification share. A check takes the label of the constraint from
+ * its caller, as one constraint has other numbers in other ops of the specification. Sizes that may
+ * be dynamic are compared by op_dims_agree: a dynamic size agrees with every size within its bound,
+ * and the actual sizes are checked again when the step runs (dynamic_shape.c). */
 #include "ops/rules/constraint.h"
 
 #include <stdio.h>

@@ -1,3 +1,11 @@
+/* Result shapes of steps whose operands have actual sizes, for three kinds of ops:
+ *
+ *   inferred   the shape follows from the operands: inference runs again on actual shapes
+ *   listed     an operand lists the sizes (dynamic-iota, shape operands of custom calls)
+ *   declared   each dynamic dimension has the size of the operand dimension it comes from
+ *
+ * Sizes are checked against what the program declares, as readers of the result rely on it.
+ * Kernels that find sizes while they run (dynamic-reshape, dynamic-pad) get the declared shape. */
 #include "ops/rules/dynamic_shape.h"
 
 #include <string.h>

@@ -1,4 +1,6 @@
-/* Result shapes of tuples and of ops that move elements about. */
+/* Result shapes of tuples and of ops that rearrange elements: each checks its dimension numbers
+ * first, so that sizes are computed from valid indices. Dynamic dimensions stay dynamic with their
+ * bounds; sums and products of sizes are checked for overflow. */
 #include "ops/rules/constraint.h"
 
 hr_status_t infer_tuple(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const *in,

@@ -1,4 +1,6 @@
-/* Result shapes of ops with windows: convolution, reduce-window, select-and-scatter. */
+/* Result shapes of ops with windows: convolution, reduce-window, select-and-scatter. The size of a
+ * result dimension is the number of windows that fit the padded, dilated operand:
+ *     floor((low + dilated + high - dilated window) / stride) + 1, or 0 if none fits. */
 #include "ops/rules/constraint.h"
 
 /* One of the three sides of a convolution: its batch (or output feature), feature and spatial

@@ -1,5 +1,7 @@
-/* Constraints of ops that apply a computation to elements, windows or slices. Inference has checked
- * the operands. */
+/* Constraints of ops that apply a computation to elements, windows or slices: parameters and
+ * results of the body against the operands. Inference has checked the operands' ranks, sizes and
+ * counts. Reducers may work on wider types than the operands have (is_promotable in the
+ * specification). */
 #include "ops/rules/constraint.h"
 
 static hr_status_t want_pred_result(const hlo_instr_t *instr, const char *rule,

@@ -1,4 +1,6 @@
-/* Constraints of calls, control flow and generic asynchronous ops. */
+/* Constraints of calls, control flow and generic asynchronous ops: arguments against parameters,
+ * results against roots, and the chain from async-start over async-update to async-done, which must
+ * name one computation. */
 #include "ops/rules/constraint.h"
 
 static hr_status_t want_root(const hlo_instr_t *instr, const char *rule,

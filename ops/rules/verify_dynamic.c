@@ -1,4 +1,6 @@
-/* Constraints of ops that take sizes as operands, as far as they show before the program runs. */
+/* Constraints of ops that take sizes as operands, as far as they hold for every value of these. The
+ * values are checked when the step runs, by the rules of the static op that it becomes
+ * (kernels/common/lower_dynamic.c). */
 #include "ops/rules/constraint.h"
 
 hr_status_t verify_broadcast(const hlo_instr_t *instr);

@@ -1,4 +1,5 @@
-/* Constraints of leaves, conversions, and ops whose result shape the program declares. */
+/* Constraints of leaves, conversions, and ops whose result shape the program declares: inference
+ * returns the declared shape for them, so everything that relates it to the operands is here. */
 #include "ops/rules/constraint.h"
 
 static hr_status_t want_array_result(const hlo_instr_t *instr) {

@@ -1,4 +1,6 @@
-/* Constraints on the element types of elementwise ops. */
+/* Constraints on the element types of elementwise ops. Inference has made sure that operands have
+ * equal types, so operand 0 stands for all. The kinds are those of op_kind(): quantized types,
+ * tokens and tuples belong to none of them. */
 #include "ops/rules/constraint.h"
 
 hr_status_t verify_none(const hlo_instr_t *instr) {

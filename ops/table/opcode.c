@@ -1,3 +1,5 @@
+/* Tables made from ops.def, attrs.def, op_attrs.def and enums.def, and lookup of names. Names are
+ * hashed once per process, on first use; printing and parsing go through the same texts. */
 #include "ops/table/opcode.h"
 
 #include <ctype.h>

@@ -1,3 +1,9 @@
+/* A group of one, and a permute from a process to itself, are copies: programs for one process run
+ * without comm_ops. Packing brings the parts of one member together, as transfers have one
+ * contiguous block per member:
+ *
+ *     [outer, parts, inner]  <->  [parts, outer, inner]
+ */
 #include "ops/kernels/comm/collective_common.h"
 
 #include <string.h>
@@ -66,16 +72,20 @@ coll_cut_t coll_cut_of(hr_dtype_t dtype, int rank, const int64_t *dims, int64_t 
 }
 
 /* Strides in bytes, in the order outer, part, inner. */
-static void strides_of(const coll_cut_t *cut, int64_t array[3], int64_t parts[3]) {
+static void cut_strides(const coll_cut_t *cut, int64_t array[3], int64_t parts[3]) {
   int64_t row = cut->inner * cut->element_bytes;
-  array[0] = cut->parts * row, array[1] = row, array[2] = cut->element_bytes;
-  parts[0] = row, parts[1] = cut->outer * row, parts[2] = cut->element_bytes;
+  array[0] = cut->parts * row;
+  array[1] = row;
+  array[2] = cut->element_bytes;
+  parts[0] = row;
+  parts[1] = cut->outer * row;
+  parts[2] = cut->element_bytes;
 }
 
 void coll_pack(const coll_cut_t *cut, const void *array, void *parts) {
   int64_t dims[] = {cut->outer, cut->parts, cut->inner}, array_strides[3], part_strides[3];
   loop_copy_t copy;
-  strides_of(cut, array_strides, part_strides);
+  cut_strides(cut, array_strides, part_strides);
   loop_copy_init(&copy, cut->element_bytes, 3, dims, part_strides, array_strides);
   loop_copy_run(&copy, parts, array);
 }
@@ -83,7 +93,7 @@ void coll_pack(const coll_cut_t *cut, const void *array, void *parts) {
 void coll_unpack(const coll_cut_t *cut, const void *parts, void *array) {
   int64_t dims[] = {cut->outer, cut->parts, cut->inner}, array_strides[3], part_strides[3];
   loop_copy_t copy;
-  strides_of(cut, array_strides, part_strides);
+  cut_strides(cut, array_strides, part_strides);
   loop_copy_init(&copy, cut->element_bytes, 3, dims, array_strides, part_strides);
   loop_copy_run(&copy, array, parts);
 }
@@ -158,11 +168,11 @@ static hr_status_t operands_part(const op_step_t *step, hlo_value_t *const *in,
 
 hr_status_t coll_start(op_env_t *env, const op_step_t *step, op_start_fn begin,
                        hlo_value_t *const *in, hlo_value_t **out_value) {
-  enum { MOST = 8 };
+  enum { MAX_ELEMENTS = 8 };
   int count = step->out_shape->element_count;
-  hlo_value_t *parts[MOST] = {NULL};
-  if (count > MOST)
-    return hlo_error(step->instr, NULL, "%d elements, want at most %d", count, MOST);
+  hlo_value_t *parts[MAX_ELEMENTS] = {NULL};
+  if (count > MAX_ELEMENTS)
+    return hlo_error(step->instr, NULL, "%d elements, want at most %d", count, MAX_ELEMENTS);
   hr_status_t st =
       op_transfer_start(env, step, step->instr, begin, step->out_shape->elements[1], in, &parts[1]);
   if (!st) st = operands_part(step, in, &parts[0]);

@@ -1,3 +1,5 @@
+/* The new instruction is built in scratch memory, inferred and verified with the actual shapes, and
+ * then prepared and run as any other: no kernel knows of dynamic forms. */
 #include "ops/rules/build_rules.h"
 #include "ops/rules/verify.h"
 #include "ops/kernels/common/lower_dynamic.h"

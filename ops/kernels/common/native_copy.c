@@ -1,3 +1,7 @@
+/* Copies above NATIVE_STREAM_BYTES use non-temporal stores: they save the read for ownership of
+ * every destination line and leave the caches to others. Such stores are weakly ordered, so each
+ * worker ends its part with a store fence before the pool's barrier publishes it. Fills have one
+ * vector loop per element size. */
 #include "ops/kernels/common/native_copy.h"
 
 #include <string.h>

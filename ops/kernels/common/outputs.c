@@ -1,3 +1,5 @@
+/* Ownership: the list owns its references until op_outputs_finish, which moves one array out or
+ * lets the tuple retain all. */
 #include "ops/kernels/common/outputs.h"
 
 static void release_all(int count, hlo_value_t **values) {

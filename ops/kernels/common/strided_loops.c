@@ -1,3 +1,14 @@
+/* Planning of a nest: drop sizes of 1, sort dimensions by the output's strides (insertion sort, as
+ * ranks are small), merge neighbours whose strides are multiples in all operands, and split off the
+ * innermost as the row. Copies whose rows are dense in the destination only, as in a transpose, are
+ * done in square tiles:
+ *
+ *     source dense along ->          destination dense along ->
+ *       a b c d                        a e i
+ *       e f g h          tile          b f j
+ *       i j k l                        c g k
+ *
+ * so that both sides use whole cache lines. */
 #include "ops/kernels/common/strided_loops.h"
 
 #include <stdlib.h>
@@ -218,8 +229,9 @@ void loop_copy_row(void *to_row, const void *from_row, int64_t count, int64_t to
 
 /* A tile of `rows` rows of the destination, `columns` elements each. The source is read along its
  * own rows into a square buffer, which is then written out along the destination's. */
-#define TILE_SIDE(bytes) (64 / (bytes) < 8 ? 8 : 64 / (bytes)) /* a cache line of elements, or 8 \
-                                                                */
+#define TILE_SIDE(bytes)                                                  \
+  (64 / (bytes) < 8 ? 8 : 64 / (bytes)) /* a cache line of elements, or 8 \
+                                         */
 #define COPY_TILE(T)                                                                              \
   do {                                                                                            \
     T buffer[TILE_SIDE(sizeof(T))][TILE_SIDE(sizeof(T))];                                         \

@@ -1,3 +1,6 @@
+/* Maps the dimension numbers of gather and scatter to strides. Dimensions of the index array,
+ * without index_vector_dim, are the batch; they correspond in order to the dimensions of the other
+ * array that are not window dimensions. Source: StableHLO specification, gather and scatter. */
 #include "ops/kernels/common/window_starts.h"
 
 bool window_dims_contain(hr_ints_t list, int64_t value) {

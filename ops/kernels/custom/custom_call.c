@@ -1,3 +1,7 @@
+/* Kernels of custom-call: finds the target's row when the step is prepared and forwards to its
+ * functions. The kernel sees the instruction without the operands that only state result sizes
+ * (indices_of_shape_operands). An unknown target fails in prepare, with the nearest known name and
+ * the source position that the metadata has. */
 #include "ops/kernels/custom/custom_call.h"
 
 #include "ops/query/custom_host.h"

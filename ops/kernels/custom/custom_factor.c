@@ -3,10 +3,8 @@
  * workers where many are made. */
 #include <string.h>
 
+#include "base/arith.h"
 #include "ops/kernels/custom/custom_lapack.h"
-
-static int at_least_one(int value) { return value > 1 ? value : 1; }
-static int lesser(int a, int b) { return a < b ? a : b; }
 
 /* potrf: a[B,n,n] -> a, info[B]; uplo. Old: lower, batch, n, a. */
 static hr_status_t prepare_potrf(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
@@ -44,7 +42,7 @@ static hr_status_t prepare_getrf(hr_arena_t *arena, const op_step_t *step, const
   lapack_plan_t *plan;
   HR_TRY(lapack_begin(arena, step, &form, &plan));
   HR_TRY(lapack_check_result(step, plan, 0, plan->dtype, 2, plan->m, plan->n));
-  HR_TRY(lapack_check_result(step, plan, 1, HR_S32, 1, lesser(plan->m, plan->n), 0));
+  HR_TRY(lapack_check_result(step, plan, 1, HR_S32, 1, (int)hr_min(plan->m, plan->n), 0));
   *out_plan = plan;
   return lapack_check_result(step, plan, 2, HR_S32, 0, 0, 0);
 }
@@ -60,7 +58,8 @@ static void call_getrf(const void *call, int64_t i, int worker) {
   const lapack_plan_t *plan = c->plan;
   (void)worker;
   plan->routine(&plan->m, &plan->n, lapack_at(c->a, i, (int64_t)plan->m * plan->n, plan->dtype),
-                &plan->m, lapack_at(c->pivots, i, lesser(plan->m, plan->n), HR_S32), c->info + i);
+                &plan->m, lapack_at(c->pivots, i, (int)hr_min(plan->m, plan->n), HR_S32),
+                c->info + i);
 }
 
 static hr_status_t run_getrf(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
@@ -74,7 +73,7 @@ static hr_status_t run_getrf(op_env_t *env, const op_step_t *step, hlo_value_t *
   HR_TRY(lapack_new_result(&run, 1, &pivots));
   HR_TRY(lapack_new_result(&run, 2, &info));
   getrf_call_t call = {plan, a, pivots, info};
-  if (m && n) lapack_batch(&run, (double)m * n * lesser(m, n), call_getrf, &call);
+  if (m && n) lapack_batch(&run, (double)m * n * (int)hr_min(m, n), call_getrf, &call);
   return lapack_finish(&run, out_value);
 }
 
@@ -86,7 +85,7 @@ static hr_status_t prepare_geqrf(hr_arena_t *arena, const op_step_t *step, const
   lapack_plan_t *plan;
   HR_TRY(lapack_begin(arena, step, &form, &plan));
   HR_TRY(lapack_check_result(step, plan, 0, plan->dtype, 2, plan->m, plan->n));
-  HR_TRY(lapack_check_result(step, plan, 1, plan->dtype, 1, lesser(plan->m, plan->n), 0));
+  HR_TRY(lapack_check_result(step, plan, 1, plan->dtype, 1, (int)hr_min(plan->m, plan->n), 0));
   *out_plan = plan;
   return NULL;
 }
@@ -102,7 +101,7 @@ static void call_geqrf(const void *call, int64_t i, int worker) {
   const lapack_plan_t *plan = c->plan;
   int info;
   plan->routine(&plan->m, &plan->n, lapack_at(c->a, i, (int64_t)plan->m * plan->n, plan->dtype),
-                &plan->m, lapack_at(c->tau, i, lesser(plan->m, plan->n), plan->dtype),
+                &plan->m, lapack_at(c->tau, i, (int)hr_min(plan->m, plan->n), plan->dtype),
                 lapack_at(c->work, worker, c->size, plan->dtype), &c->size, &info);
 }
 
@@ -120,7 +119,7 @@ static hr_status_t run_geqrf(op_env_t *env, const op_step_t *step, hlo_value_t *
   plan->routine(&m, &n, a, &m, tau, query, &size, &info);
   HR_TRY(lapack_queried(&run, query, n, &size, &work));
   geqrf_call_t call = {plan, a, tau, work, size};
-  lapack_batch(&run, 2.0 * m * n * lesser(m, n), call_geqrf, &call);
+  lapack_batch(&run, 2.0 * m * n * (int)hr_min(m, n), call_geqrf, &call);
   return lapack_finish(&run, out_value);
 }
 
@@ -134,14 +133,14 @@ static hr_status_t prepare_geqp3(hr_arena_t *arena, const op_step_t *step, const
   HR_TRY(lapack_check_operand(step, plan, 1, HR_S32, 1, plan->n, 0));
   HR_TRY(lapack_check_result(step, plan, 0, plan->dtype, 2, plan->m, plan->n));
   HR_TRY(lapack_check_result(step, plan, 1, HR_S32, 1, plan->n, 0));
-  HR_TRY(lapack_check_result(step, plan, 2, plan->dtype, 1, lesser(plan->m, plan->n), 0));
+  HR_TRY(lapack_check_result(step, plan, 2, plan->dtype, 1, (int)hr_min(plan->m, plan->n), 0));
   *out_plan = plan;
   return NULL;
 }
 
 static void call_geqp3(const lapack_plan_t *plan, void *a, void *pivots, void *tau, void *work,
                        const int *size, void *real_work) {
-  int info, m = at_least_one(plan->m);
+  int info, m = (int)hr_max(1, plan->m);
   if (plan->is_complex)
     plan->routine(&plan->m, &plan->n, a, &m, pivots, tau, work, size, real_work, &info);
   else
@@ -165,7 +164,7 @@ static hr_status_t run_geqp3(op_env_t *env, const op_step_t *step, hlo_value_t *
   HR_TRY(lapack_queried(&run, query, 3 * (int64_t)n + 1, &size, &work));
   for (int64_t i = 0; i < plan->batch; i++)
     call_geqp3(plan, lapack_at(a, i, (int64_t)m * n, run.dtype), lapack_at(pivots, i, n, HR_S32),
-               lapack_at(tau, i, lesser(m, n), run.dtype), work, &size, real_work);
+               lapack_at(tau, i, (int)hr_min(m, n), run.dtype), work, &size, real_work);
   return lapack_finish(&run, out_value);
 }
 

@@ -2,10 +2,8 @@
  * workers. */
 #include <string.h>
 
+#include "base/arith.h"
 #include "ops/kernels/custom/custom_lapack.h"
-
-static int lesser(int a, int b) { return a < b ? a : b; }
-static int greater(int a, int b) { return a > b ? a : b; }
 
 /* gesdd, gesvd: a[B,m,n] -> a, s real[B,min], u[B,m,m or min], vt[B,n or min,n], info[B] (,
  * workspaces); mode A, S or N. Old: full_matrices, compute_uv, batch, m, n, lwork, a. */
@@ -21,7 +19,7 @@ static hr_status_t prepare_gesdd(hr_arena_t *arena, const op_step_t *step, const
                              svd = {0, 1, 0, 2, {"gesvd", "gesvd"}};
   lapack_plan_t *plan;
   HR_TRY(lapack_begin(arena, step, target_has(step, "gesvd") ? &svd : &sdd, &plan));
-  int m = plan->m, n = plan->n, k = lesser(m, n);
+  int m = plan->m, n = plan->n, k = (int)hr_min(m, n);
   const hlo_shape_t *u = custom_result_shape(step->out_shape, SVD_U),
                     *vt = custom_result_shape(step->out_shape, SVD_VT);
   int64_t mode = mlir_dict_int(plan->options, "mode", 0);
@@ -72,7 +70,7 @@ static hr_status_t svd_mode(const lapack_run_t *run, char *out_mode) {
               : lapack_scalar(run, 0)  ? 'A'
                                        : 'S';
   int64_t u_columns = custom_result_shape(run->step->out_shape, SVD_U)->dims[plan->batch_rank + 1];
-  int k = lesser(plan->m, plan->n);
+  int k = (int)hr_min(plan->m, plan->n);
   bool fits = *out_mode == 'A' ? u_columns == plan->m && plan->k == plan->n
                                : u_columns == k && plan->k == k;
   if (*out_mode == 'N' || fits) return NULL;
@@ -80,15 +78,15 @@ static hr_status_t svd_mode(const lapack_run_t *run, char *out_mode) {
 }
 
 static int64_t svd_reals(const svd_call_t *c) {
-  int64_t k = lesser(c->m, c->n), longer = greater(c->m, c->n);
+  int64_t k = (int)hr_min(c->m, c->n), longer = (int)hr_max(c->m, c->n);
   int64_t reals = 5 * k * k + 7 * k, other = 2 * longer * k + 2 * k * k + k;
   return reals > other ? reals : other;
 }
 
-static int64_t svd_ints(const svd_call_t *c) { return 8 * (int64_t)lesser(c->m, c->n); }
+static int64_t svd_ints(const svd_call_t *c) { return 8 * hr_min(c->m, c->n); }
 
 static hr_status_t svd_spaces(const lapack_run_t *run, svd_call_t *c) {
-  int64_t k = lesser(c->m, c->n), longer = greater(c->m, c->n);
+  int64_t k = (int)hr_min(c->m, c->n), longer = (int)hr_max(c->m, c->n);
   double query[2];
   HR_TRY(lapack_space(run, run->real, svd_reals(c), &c->real_work));
   HR_TRY(lapack_space(run, HR_S32, svd_ints(c), &c->ints));
@@ -109,7 +107,7 @@ static void call_svd_of_batch(const void *call, int64_t i, int worker) {
   const lapack_plan_t *plan = batch->plan;
   svd_call_t c = batch->first;
   c.a = lapack_at(c.a, i, (int64_t)c.m * c.n, plan->dtype),
-  c.s = lapack_at(c.s, i, lesser(c.m, c.n), plan->real);
+  c.s = lapack_at(c.s, i, (int)hr_min(c.m, c.n), plan->real);
   c.u = lapack_at(c.u, i, c.m * batch->columns, plan->dtype);
   c.vt = lapack_at(c.vt, i, (int64_t)plan->k * c.n, plan->dtype);
   c.info += i;
@@ -138,7 +136,7 @@ static hr_status_t run_gesdd(op_env_t *env, const op_step_t *step, hlo_value_t *
   c.a = a, c.s = s, c.u = u, c.vt = vt, c.info = info;
   HR_TRY(svd_spaces(&run, &c));
   svd_batch_t batch = {plan, c, columns, svd_reals(&c), svd_ints(&c)};
-  lapack_batch(&run, 10.0 * c.m * c.n * lesser(c.m, c.n), call_svd_of_batch, &batch);
+  lapack_batch(&run, 10.0 * c.m * c.n * (int)hr_min(c.m, c.n), call_svd_of_batch, &batch);
   return lapack_finish(&run, out_value);
 }
 

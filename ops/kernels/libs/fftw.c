@@ -1,3 +1,5 @@
+/* FFTW's planner is not thread-safe: one lock for the process serialises all use of it. Execution
+ * needs no lock. Single and double precision are two libraries with parallel names. */
 #include "ops/kernels/libs/fftw.h"
 
 #include <pthread.h>

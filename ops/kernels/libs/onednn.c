@@ -1,3 +1,5 @@
+/* oneDNN is opened once per process; a failure is remembered, and native kernels then decline.
+ * Functions of its OpenMP are optional. */
 #include "ops/kernels/libs/onednn.h"
 
 #include <pthread.h>
