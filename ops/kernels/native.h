@@ -18,7 +18,7 @@ typedef struct op_native op_native_t;
 typedef struct op_native_grid {
   int64_t rows, columns;
   int64_t unit;    /* 0: whole rows only */
-  bool whole_rows; /* of what is made by it: that is about as quick by whole rows */
+  bool whole_rows; /* the kernel is about as fast when its parts are whole rows */
 } op_native_grid_t;
 
 /* A part of the grid. */
@@ -26,8 +26,8 @@ typedef struct op_native_part {
   int64_t row, rows, column, columns;
 } op_native_part_t;
 
-/* What is done with each part of a result as soon as it is final, by the worker that made it: a
- * step that follows. */
+/* A later step that runs on each part of a result as soon as that is final, on the worker that
+ * computed it. */
 typedef struct op_native_epilogue {
   void (*run)(const struct op_native_epilogue *epilogue, const op_native_part_t *part, int worker);
   const void *context;
@@ -59,23 +59,23 @@ struct op_native_step;
 
 /* How a plan can be done in parts; all zero: only as a whole. */
 typedef struct op_native_parts {
-  /* Of what others can come behind: its only result is made in parts of `grid`. follow() makes
-   * another plan, whose runs call op_native_run_t.epilogue for each part; its grid has the unit of
-   * this one, or, if whole_rows, 0. */
+  /* Producers: the only result is computed in parts of `grid`. fuse() makes another plan, whose
+   * runs call op_native_run_t.epilogue for each part; its grid has the unit of this one, or, if
+   * whole_rows, 0. */
   op_native_grid_t grid;
   uint64_t by_rows; /* operands of which a range of rows is needed only for the same rows of the
                      * grid, and not again once these are final, if parts are whole rows */
   hr_status_t (*fuse)(const op_native_target_t *target, const void *plan,
                       const op_native_grid_t *grid, struct op_native_step *out);
   bool fit_caches; /* a finished part is still cache-resident: an epilogue reads it at no cost */
-  const struct op_native_consumer *consumer; /* of what can come behind others; NULL: cannot */
+  const struct op_native_consumer *consumer; /* how it consumes parts; NULL: it cannot */
 } op_native_parts_t;
 
-/* A form of an operand that is quicker to work on, and serves as long as the operand does not
- * change: made once before a loop that does not write it. */
+/* A packed form of an operand that is faster to read and stays valid as long as the operand does
+ * not change: computed once, before a loop that does not write it. */
 typedef struct op_native_prepack {
-  int leaf;     /* the operand; its form takes its place in in[] */
-  size_t bytes; /* of the form */
+  int leaf;     /* the operand; in[] has its packed form instead */
+  size_t bytes; /* size of the packed form */
   const op_native_t
       *packer; /* runs packer_plan on the operand alone; its only result is the form */
   const void *packer_plan;
@@ -85,7 +85,7 @@ typedef struct op_native_prepack {
   const void *context; /* for prepare */
 } op_native_prepack_t;
 
-/* What prepare decided. */
+/* Result of prepare. */
 typedef struct op_native_step {
   const void *plan;     /* NULL: declined */
   size_t scratch_bytes; /* undefined at the start of every run; aligned to HR_ALIGNMENT */
@@ -98,7 +98,7 @@ typedef struct op_native_step {
   uint64_t
       nondeterministic_results; /* bitmask of results that are not unique (signs of eigenvectors,
                                  * undefined parts): HLORUN_CHECK leaves them out */
-  double flops, bytes;          /* of one run, for traces; 0: unknown */
+  double flops, bytes;          /* work and memory traffic of one run, for traces; 0: unknown */
   op_native_parts_t parts;
   const op_native_prepack_t *prepack; /* NULL: operands are taken as they are */
 } op_native_step_t;
@@ -107,12 +107,12 @@ typedef struct op_native_step {
 typedef struct op_native_run {
   hr_workers_t *workers; /* may be NULL: one */
   void *scratch;
-  op_env_t *env; /* place on the grid, peers, cancelling */
-  /* For code that runs several steps of a plan. rounds 0: one of them, by its number; else a look
-   * at whether to stop, after so many more rounds of the loop that the step is. */
+  op_env_t *env; /* position in the grid, peers, cancellation */
+  /* For code that runs several steps of a plan. rounds 0: runs step `step`; else checks for
+   * cancellation after `rounds` more iterations of the loop that the step is. */
   hr_status_t (*run_step)(const struct op_native_run *run, int step, int64_t rounds);
   void *machine;
-  const op_native_epilogue_t *epilogue; /* of a plan of op_native_parts_t.fuse; else NULL */
+  const op_native_epilogue_t *epilogue; /* for plans from op_native_parts_t.fuse; else NULL */
 } op_native_run_t;
 
 /* The pool for a plan made for `planned` workers: none if it has become larger, as scratch is per

@@ -160,7 +160,7 @@ static bool is_whole(const conv_problem_t *p) {
   return p->batch > 0 && p->groups > 0 && p->in_channels > 0 && p->out_channels > 0;
 }
 
-/* Without spatial dimensions it is a product of matrices: a place of one. */
+/* Without spatial dimensions it is a matrix product: one spatial dimension of size 1. */
 static void add_position(conv_problem_t *p) {
   if (p->spatial > 0) return;
   p->spatial = 1;

@@ -21,7 +21,7 @@ typedef enum conv_role { CONV_SRC, CONV_WEI, CONV_DST, CONV_ROLES } conv_role_t;
 typedef struct conv_array {
   hr_dtype_t dtype;
   int64_t count;
-  int64_t start; /* of the part in question */
+  int64_t start; /* offset of the first element that is used */
   int64_t outer; /* batch; weights: output channel of the group */
   int64_t inner; /* channel; weights: input channel of the group */
   int64_t group; /* weights only */
@@ -53,7 +53,8 @@ static inline conv_role_t conv_role_rhs(conv_kind_t kind) {
   return kind == CONV_WEIGHTS ? CONV_DST : CONV_WEI;
 }
 static inline conv_role_t conv_role_out(conv_kind_t kind) {
-  return kind == CONV_FORWARD ? CONV_DST : kind == CONV_DATA ? CONV_SRC : CONV_WEI;
+  if (kind == CONV_FORWARD) return CONV_DST;
+  return kind == CONV_DATA ? CONV_SRC : CONV_WEI;
 }
 
 /* Which of the three it is; *out_fits false: none. `out_problem` is zero before. */

@@ -37,7 +37,8 @@ const hlo_shape_t *fusion_root_shape(const hlo_instr_t *root) {
   return op_codegens[root->op] == CODEGEN_UPDATE ? root->operands[1]->shape : root->shape;
 }
 
-/* A place that nothing moves to where it fits, as a slice that has it does: they are as large. */
+/* Constant starts of an update that are those of a slice of the same sizes; the slice is verified,
+ * so clamping does not move them. */
 static bool slices_at(const hlo_instr_t *slice, const hlo_instr_t *update) {
   const hlo_slice_t *bounds = hlo_attr_slice(slice);
   for (int d = 0; d < slice->shape->rank; d++) {
@@ -171,7 +172,8 @@ uint8_t fusion_need(const fusion_space_t *space, const hlo_instr_t *user, uint8_
     case CODEGEN_REDUCE:
       return k < user->operand_count / 2 ? FUSION_FULL : FUSION_SOURCE;
     case CODEGEN_UPDATE:
-      return k == 0 ? 0 : k == 1 ? FUSION_FULL : FUSION_SOURCE;
+      if (k == 0) return 0;
+      return k == 1 ? FUSION_FULL : FUSION_SOURCE;
     default:
       return user->op == HLO_GET_TUPLE_ELEMENT ? role : 0;
   }

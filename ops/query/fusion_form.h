@@ -59,17 +59,17 @@ typedef struct fusion_form {
 
 /* Elements of an array of known sizes. */
 int64_t fusion_count(const hlo_shape_t *shape);
-/* What a reduction (alone) runs over. False: a form without code, as for empty arrays. */
+/* Iteration space of one reduction. False: no code is generated for it, as for empty arrays. */
 bool fusion_space_of(const hlo_instr_t *reduce, fusion_space_t *out_space);
 bool fusion_space_equal(const fusion_space_t *a, const fusion_space_t *b);
-/* Sizes of a root's loop: its own, or of an UPDATE those of what is written. */
+/* Sizes of a root's loop: its own, or for an UPDATE the sizes of the update operand. */
 const hlo_shape_t *fusion_root_shape(const hlo_instr_t *root);
 /* Is it a slice of exactly what the update writes over? Evaluated FULL it reads an element just
  * before that is written. */
 bool fusion_reads_updated(const hlo_instr_t *update, const hlo_instr_t *instr);
 /* Equal sizes, those of 1 left out. */
 bool fusion_sizes_equal(const hlo_shape_t *a, const hlo_shape_t *b);
-/* Does it leave every element in its place? */
+/* Does it keep the linear index of every element? */
 bool fusion_keeps_order(const hlo_instr_t *instr);
 /* Where `user`, evaluated at `role` (bits), needs its operand k: bits. 0: not as a formula (what an
  * UPDATE updates). */

@@ -23,7 +23,8 @@ hr_status_t matmul_types_init(const hlo_instr_t *instr, hr_dtype_t lhs, hr_dtype
     return hlo_error(instr, NULL, "operands and result must be arrays");
   t.is_complex = hr_dtype_is_complex(lhs) || hr_dtype_is_complex(rhs) || hr_dtype_is_complex(out);
   bool whole = is_integer(lhs) && is_integer(rhs) && is_integer(out);
-  t.real = !whole ? float_for(lhs, rhs, out) : hr_dtype_bytes(out) == 8 ? HR_U64 : HR_U32;
+  hr_dtype_t integer = hr_dtype_bytes(out) == 8 ? HR_U64 : HR_U32;
+  t.real = whole ? integer : float_for(lhs, rhs, out);
   t.parts = t.is_complex ? 2 : 1;
   t.element_bytes = t.parts * (int)hr_dtype_bytes(t.real);
   *out_types = t;

@@ -11,7 +11,7 @@ typedef struct matmul_types {
   hr_dtype_t real;          /* F32, F64, U32 or U64: what is multiplied and added */
   bool is_complex;
   int parts;         /* reals in an element: 2 if complex */
-  int element_bytes; /* of a widened element */
+  int element_bytes; /* size of a widened element */
 } matmul_types_t;
 
 /* Errors: INVALID for what is no array. */
@@ -23,7 +23,8 @@ static inline bool matmul_is_widened(const matmul_types_t *types, hr_dtype_t dty
   bool is_integer = types->real == HR_U32 || types->real == HR_U64;
   if (is_integer)
     return hr_dtype_is_integer(dtype) && hr_dtype_bytes(dtype) == hr_dtype_bytes(types->real);
-  return dtype == (!types->is_complex ? types->real : types->real == HR_F32 ? HR_C64 : HR_C128);
+  if (!types->is_complex) return dtype == types->real;
+  return dtype == (types->real == HR_F32 ? HR_C64 : HR_C128);
 }
 
 #endif

@@ -4,8 +4,8 @@
 
 #include "ir/attr.h"
 
-/* One dimension: element i of the operand goes to place low + i * step of the result if there is
- * such a place. Numbers are the program's, so that sums and products are taken wide. */
+/* One dimension: element i of the operand goes to index low + i * step of the result if that is
+ * within it. Numbers are the program's, so that sums and products are taken wide. */
 static inline void pad_range(int64_t in_size, int64_t out_size, const hlo_padding_dim_t *pad,
                              int64_t *out_first, int64_t *out_count, int64_t *out_step,
                              int64_t *out_start) {

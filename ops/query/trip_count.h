@@ -1,4 +1,4 @@
-/* How often a loop turns that counts. */
+/* Trip counts of loops that increment a counter up to a limit. */
 #ifndef HLO_OPS_TRIP_COUNT_H
 #define HLO_OPS_TRIP_COUNT_H
 

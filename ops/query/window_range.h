@@ -4,20 +4,20 @@
  *
  *     i * b = o * s - p + k * w
  *
- * Places with no such i are padding, or holes between dilated elements; they are skipped.
+ * Taps with no such i are padding, or holes between dilated elements; they are skipped.
  * Units: elements. Sizes are those of verified programs, whose padded extents fit 64 bits. */
 #ifndef HLO_OPS_WINDOW_RANGE_H
 #define HLO_OPS_WINDOW_RANGE_H
 
 #include "ir/attr.h"
 
-/* An arithmetic progression of results, and the elements that one place of the window lies over. */
+/* An arithmetic progression of results, and the elements that one tap of the window reads there. */
 typedef struct window_tap_range_s {
   int64_t count;
   int64_t out_first, out_step;
   int64_t in_first, in_step;
 } window_tap_range_t;
-/* For place k of the window, operand size n and m results. */
+/* For tap k of the window, operand size n and m results. */
 window_tap_range_t window_tap_range(const hlo_window_dim_t *window, int64_t k, int64_t n,
                                     int64_t m);
 

@@ -129,8 +129,8 @@ typedef struct op_window_rules {
 /* The instruction's window has `rank` dimensions (no window: none), sizes, strides and dilations
  * are positive. */
 hr_status_t op_check_window(const hlo_instr_t *instr, const op_window_rules_t *rules, int rank);
-/* How many places the window has along a dimension of this size. A window of a dynamic size has as
- * many as on its bound; HLO_UNBOUNDED stays that. False if the number does not fit. */
+/* How many positions the window has along a dimension of this size. A window of a dynamic size has
+ * as many as on its bound; HLO_UNBOUNDED stays that. False if the number does not fit. */
 bool op_window_count(const hlo_window_dim_t *window, int64_t size, int64_t *out_count);
 
 /* Operands of reduce and reduce-window: inputs of equal sizes, then as many initial values of their
@@ -150,8 +150,8 @@ hr_status_t op_contraction_dtype(const hlo_instr_t *instr, const char *rule, hr_
  * partitions); 1 if nothing is known. */
 void op_group_size(const hlo_instr_t *instr, int64_t *out_exact, int64_t *out_factor);
 
-/* Size of a gather's slices along dimension d of an operand that is `operand` now: as is said, or
- * all of a dimension whose bound is said. */
+/* Size of a gather's slices along dimension d of an operand of the actual shape `operand`: that of
+ * slice_sizes, or the whole dimension where slice_sizes has its bound. */
 int64_t op_gather_slice_size(const hlo_instr_t *gather, const hlo_shape_t *operand, int64_t d);
 
 /* Dimension numbers of a gather whose slice sizes are not known yet, and its declared result. */

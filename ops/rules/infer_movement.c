@@ -69,7 +69,8 @@ hr_status_t infer_concatenate(hr_arena_t *arena, const hlo_instr_t *instr,
     int64_t size = dims.sizes[dimension];
     bool dynamic = dims.dynamic[dimension];
     op_dims_refine(&dims, in[k]);
-    dims.sizes[dimension] = size, dims.dynamic[dimension] = dynamic;
+    dims.sizes[dimension] = size;
+    dims.dynamic[dimension] = dynamic;
   }
   return op_dims_shape(arena, in[0]->dtype, &dims, out_shape);
 }

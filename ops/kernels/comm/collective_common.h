@@ -43,21 +43,21 @@ typedef struct coll_operands {
 } coll_operands_t;
 coll_operands_t coll_operands_of(const op_step_t *step, hlo_value_t *const *in);
 
-/* The member, by its place in the group, that operand k comes from or goes to: the first one, or
+/* The member, by its index in the group, that operand k comes from or goes to: the first one, or
  * with has_dynamic_root the one that the last operand names, in its element k or as a scalar for
  * all. Errors: INVALID if there is none. */
 hr_status_t coll_root(const op_step_t *step, const op_group_t *group, hlo_value_t *const *in, int k,
                       int *out_root);
 
-/* Result k of a transfer, an array of `shape`: in its place if that is known, else where the peers
- * reach it. */
+/* Result k of a transfer, an array of `shape`: the preallocated one, else in memory that peers can
+ * access. */
 hr_status_t coll_result(op_env_t *env, const op_transfer_t *transfer, const hlo_shape_t *shape,
                         int k, hlo_value_t **out_value);
 /* All results, of `shape`, which is one array or a tuple of `count`. The list lives in the
  * transfer's arena. */
 hr_status_t coll_create(op_env_t *env, op_transfer_t *transfer, const hlo_shape_t *shape, int count,
                         hlo_value_t ***out_values);
-/* Bytes until the end of the transfer, where the peers reach them. */
+/* Memory that peers can access, until the end of the transfer. */
 hr_status_t coll_scratch(op_env_t *env, op_transfer_t *transfer, size_t size_bytes,
                          void **out_memory);
 /* transfer->value out of `values`, as `shape` says: one array or a tuple. Retains them. */

@@ -5,18 +5,19 @@
  * in their own type. */
 #include <string.h>
 
+#include "base/arith.h"
 #include "ops/kernels/comm/collective_common.h"
 #include "ops/kernels/comm/reduce_local.h"
 #include "ops/kernels/elementwise/body.h"
 
-#define BLOCK 1024 /* elements widened at a time */
-#define MOST_PACKED_BYTES \
-  ((size_t)32 << 10) /* of an operand that travels in one message with its neighbours */
+#define WIDEN_BLOCK 1024 /* elements widened at a time */
+#define MAX_PACKED_BYTES \
+  ((size_t)32 << 10) /* size up to which operands are packed into one message */
 
 /* How one operand is combined: converted to the body's type if that is another one, and the result
  * to its own. */
 typedef struct reduction {
-  hr_dtype_t dtype; /* of the elements that travel */
+  hr_dtype_t dtype; /* element type in messages: the body's */
   const op_body_t *body;
   const ew_kernel_t *binary;                   /* if the body is one plain op */
   reduce_local_fn fast;                        /* the same for the commonest; may be NULL */
@@ -86,7 +87,7 @@ typedef struct reducer_context {
   op_combiner_t combiner;
 } reducer_context_t;
 
-/* What needs nothing of the environment, by the best there is. */
+/* By generated code, else one op's loop, else the interpreted body. */
 static hr_status_t combine_two(const reducer_context_t *of, void *out, const void *a, const void *b,
                                int64_t count) {
   const reduction_t *reduction = of->reduction;
@@ -115,7 +116,7 @@ static hr_status_t reduce_elements(void *context, void *acc, const void *in, int
   return combine_arrays(context, acc, (const void *const[]){acc, in}, 2, count);
 }
 
-/* A body with loops and the like, an element at a time. */
+/* A body with control flow, evaluated by the engine element by element. */
 static hr_status_t call_for_elements(void *context, void *acc, const void *in, int64_t count) {
   const reducer_context_t *of = context;
   const void *ins[] = {acc, in};
@@ -129,20 +130,20 @@ static hr_status_t call_for_elements(void *context, void *acc, const void *in, i
 
 static hr_status_t add_wide(void *context, void *acc, const void *in, int64_t count) {
   const reducer_context_t *of = context;
-  float wide[BLOCK], *sums = acc;
-  for (int64_t start = 0; start < count; start += BLOCK) {
-    int64_t size = count - start < BLOCK ? count - start : BLOCK;
+  float wide[WIDEN_BLOCK], *sums = acc;
+  for (int64_t start = 0; start < count; start += WIDEN_BLOCK) {
+    int64_t size = hr_min(count - start, WIDEN_BLOCK);
     hr_floats_to_f32(of->reduction->dtype, (const uint16_t *)in + start, wide, size);
     for (int64_t i = 0; i < size; i++) sums[start + i] += wide[i];
   }
   return NULL;
 }
 
-static void widen(void *context, const void *in, void *acc, int64_t count) {
+static void widen_to_f32(void *context, const void *in, void *acc, int64_t count) {
   hr_floats_to_f32(((const reducer_context_t *)context)->reduction->dtype, in, acc, count);
 }
 
-static void narrow(void *context, const void *acc, void *out, int64_t count) {
+static void narrow_from_f32(void *context, const void *acc, void *out, int64_t count) {
   hr_floats_from_f32(((const reducer_context_t *)context)->reduction->dtype, acc, out, count);
 }
 
@@ -163,8 +164,8 @@ static hr_status_t new_reducer(op_env_t *env, hr_arena_t *arena, const reduction
   if (!reduction->wide) return NULL;
   out_reducer->reduce = add_wide;
   out_reducer->acc_bytes = sizeof(float);
-  out_reducer->widen = widen;
-  out_reducer->narrow = narrow;
+  out_reducer->widen = widen_to_f32;
+  out_reducer->narrow = narrow_from_f32;
   return NULL;
 }
 
@@ -181,10 +182,10 @@ static hr_status_t convert_value(op_env_t *env, const ew_kernel_t *kernel, hr_dt
 /* Reductions under way: in the type that travels, and as the results will be. */
 typedef struct reducing {
   const reduce_plan_t *plan;
-  hlo_value_t **operands; /* as they travel; some are the arrays that take the reductions */
+  hlo_value_t **operands; /* in the type of messages; some are the reductions' results */
   hlo_value_t **travelling, **results; /* equal where nothing is to be converted */
-  char **packed;                       /* what travels instead of travelling[k]; NULL: itself */
-  const bool *is_for_other; /* of a collective-reduce: does result k belong to another member? */
+  char **packed;                       /* packed copy sent instead of travelling[k]; NULL: none */
+  const bool *is_for_other;            /* collective-reduce: is result k another member's? */
 } reducing_t;
 
 static hr_status_t finish_reductions(op_env_t *env, op_transfer_t *transfer) {
@@ -218,7 +219,7 @@ static hr_status_t new_reducing(op_transfer_t *transfer, const reduce_plan_t *pl
   return NULL;
 }
 
-/* The place of result k, whose travelling form is there; what travels is kept until the end. */
+/* Result k, once its message buffer exists; the buffer is retained until the end. */
 static hr_status_t make_result(op_env_t *env, op_transfer_t *transfer, reducing_t *reducing,
                                const hlo_shape_t *shape, int k) {
   hlo_value_t *travelling = reducing->travelling[k];
@@ -238,7 +239,7 @@ static hr_status_t new_travelling(op_env_t *env, const op_transfer_t *transfer,
   return op_shared_array(env, reduction->dtype, result->rank, result->dims, out_value);
 }
 
-/* May the reduction of operand k be made where the operand lies, for nobody else needs that? */
+/* May operand k be reduced in place: is this its last use and its value shared with nobody? */
 static bool is_alone(const op_step_t *step, hlo_value_t *const *in, const coll_operands_t *operands,
                      int k, const op_transfer_t *transfer) {
   return !transfer->out_buffers && operands->values == in && op_is_last_use(step, k) &&
@@ -287,7 +288,7 @@ static hr_status_t start_one(op_env_t *env, const reduction_t *reduction, const 
   return env->all_reduce(env, group, in, out, count, &reducer, request);
 }
 
-/* Small operands first .. last - 1, one behind the other. */
+/* Packs the small operands first .. last - 1 one after the other. */
 static hr_status_t start_packed(op_env_t *env, reducing_t *reducing, const op_group_t *group,
                                 int first, int last, op_transfer_t *transfer) {
   const reduction_t *reduction = &reducing->plan->reductions[first];
@@ -305,12 +306,12 @@ static hr_status_t start_packed(op_env_t *env, reducing_t *reducing, const op_gr
   return start_one(env, reduction, group, pack, pack, count, transfer);
 }
 
-/* One behind the last of the small operands of one type that begin here. */
+/* End of the run of small operands of one type that begins at `first`. */
 static int end_of_pack(const reducing_t *reducing, int first) {
   const reduction_t *reductions = reducing->plan->reductions;
   int last = first;
   while (last < reducing->plan->count && reductions[last].dtype == reductions[first].dtype &&
-         hlo_value_bytes(reducing->travelling[last]) <= MOST_PACKED_BYTES)
+         hlo_value_bytes(reducing->travelling[last]) <= MAX_PACKED_BYTES)
     last++;
   return last;
 }

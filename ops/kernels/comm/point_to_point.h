@@ -1,4 +1,4 @@
-/* Sends and receives in two halves, for engines that keep what lies between them themselves. */
+/* Sends and receives in two halves, for engines that store the handle between them themselves. */
 #ifndef HLO_OPS_POINT_TO_POINT_H
 #define HLO_OPS_POINT_TO_POINT_H
 

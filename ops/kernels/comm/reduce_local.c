@@ -11,13 +11,13 @@
 #define FAST
 #endif
 
-#define MOST 8 /* arrays at a time */
+#define MAX_ARRAYS 8 /* arrays at a time */
 #define INLINE static inline __attribute__((always_inline))
 
 /* `n` is a number once it is part of the function below. */
 #define LOOP(name, type, operator)                                                       \
   INLINE void name##_of(type *to, const void *const *in, int n, int64_t count) {         \
-    const type *x[MOST];                                                                 \
+    const type *x[MAX_ARRAYS];                                                           \
     for (int k = 0; k < n; k++) x[k] = in[k];                                            \
     _Pragma("GCC ivdep") for (int64_t i = 0; i < count; i++) {                           \
       type sum = x[0][i];                                                                \
@@ -46,20 +46,20 @@
         name##_of(out, in, 7, count);                                                    \
         break;                                                                           \
       default:                                                                           \
-        name##_of(out, in, MOST, count);                                                 \
+        name##_of(out, in, MAX_ARRAYS, count);                                           \
     }                                                                                    \
   }                                                                                      \
   static void name(void *out, const void *const *in, int arrays, int64_t count) {        \
-    add_up(name##_some, out, in, arrays, count);                                         \
+    accumulate_arrays(name##_some, out, in, arrays, count);                              \
   }
 
-/* MOST arrays, then so many at a time that they and the sums are MOST. */
-static void add_up(reduce_local_fn some, void *out, const void *const *in, int arrays,
-                   int64_t count) {
-  some(out, in, arrays < MOST ? arrays : MOST, count);
-  for (int next = MOST; next < arrays; next += MOST - 1) {
-    const void *more[MOST] = {out};
-    int n = arrays - next < MOST - 1 ? arrays - next : MOST - 1;
+/* MAX_ARRAYS arrays, then so many at a time that they and the sums are MAX_ARRAYS. */
+static void accumulate_arrays(reduce_local_fn some, void *out, const void *const *in, int arrays,
+                              int64_t count) {
+  some(out, in, arrays < MAX_ARRAYS ? arrays : MAX_ARRAYS, count);
+  for (int next = MAX_ARRAYS; next < arrays; next += MAX_ARRAYS - 1) {
+    const void *more[MAX_ARRAYS] = {out};
+    int n = arrays - next < MAX_ARRAYS - 1 ? arrays - next : MAX_ARRAYS - 1;
     for (int k = 0; k < n; k++) more[k + 1] = in[next + k];
     some(out, more, n + 1, count);
   }

@@ -37,8 +37,8 @@ hr_status_t op_transfer_keep(op_transfer_t *transfer, hlo_value_t *value) {
   return st;
 }
 
-/* What may not be given up half way is waited for: data that another rank is still sending has a
- * place to go. */
+/* Completes or, after a failure, cancels the requests that are left; a failed wait cancels the
+ * rest, so that no rank writes into memory that is released. */
 static hr_status_t end_requests(op_env_t *env, op_transfer_t *transfer, hr_status_t st) {
   size_t count = transfer->requests.count;
   while (transfer->is_awaited < count) {

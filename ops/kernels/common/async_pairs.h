@@ -11,13 +11,11 @@
 typedef struct op_transfer op_transfer_t;
 struct op_transfer {
   op_transfer_t *next;
-  const hlo_instr_t *start; /* NULL: ends with its step */
-  hr_arena_t *arena;        /* memory until the end */
-  hlo_value_t *value;       /* the results; owned */
-  hlo_value_t *const
-      *out_buffers; /* where they are to lie; NULL: anywhere. Valid while it begins */
-  uint64_t
-      pinned_operands; /* operands that stay as they are until the end, where there are places */
+  const hlo_instr_t *start;        /* NULL: ends with its step */
+  hr_arena_t *arena;               /* memory until the end */
+  hlo_value_t *value;              /* the results; owned */
+  hlo_value_t *const *out_buffers; /* preallocated results; NULL: none. Valid during `begin` only */
+  uint64_t pinned_operands; /* operands that do not change until the end; used with out_buffers */
   hr_status_t (*arrived)(op_env_t *env,
                          op_transfer_t *transfer); /* after the first request; may be NULL */
   hr_status_t (*finish)(op_env_t *env,
@@ -25,8 +23,8 @@ struct op_transfer {
   void *context;
   hr_arena_t has_arena;
   HR_VEC(op_request_t *) requests;
-  size_t is_awaited;                 /* requests before this one are over */
-  HR_VEC(hlo_value_t *) held_values; /* what must live until the end; owned */
+  size_t is_awaited;                 /* requests before this index are complete */
+  HR_VEC(hlo_value_t *) held_values; /* values that live until the end; owned */
 };
 
 /* The first half: sets transfer->value and whatever else it needs. `shape` is that of the results.
@@ -34,8 +32,8 @@ struct op_transfer {
 typedef hr_status_t (*op_start_fn)(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
                                    hlo_value_t *const *in, op_transfer_t *transfer);
 
-/* A place for one more request. A step's own transfers are at most a few at a time: their scratch
- * space adds up. */
+/* The address for one more request. A synchronous step has a bounded number of requests in flight,
+ * as their scratch memory adds up; others are awaited here first. */
 hr_status_t op_transfer_has_capacity(op_env_t *env, op_transfer_t *transfer,
                                      op_request_t ***out_request);
 /* Takes a reference over until the end; also when it fails. */

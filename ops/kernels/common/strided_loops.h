@@ -24,12 +24,12 @@ typedef enum loop_order {
 } loop_order_t;
 
 typedef struct loop_nest {
-  int rank; /* of the loops around the row, after merging */
+  int rank; /* number of loops around the row, after merging */
   int operand_count;
   bool empty;        /* some dimension is 0: no row is visited */
   int64_t row_count; /* elements of a row, >= 1 unless empty */
   int64_t row_strides[LOOP_MAX_OPERANDS];
-  int64_t dims[HLO_MAX_RANK]; /* of the outer loops, outermost first */
+  int64_t dims[HLO_MAX_RANK]; /* trip counts of the outer loops, outermost first */
   int64_t strides[LOOP_MAX_OPERANDS][HLO_MAX_RANK];
 } loop_nest_t;
 
@@ -40,7 +40,7 @@ void loop_nest_init(loop_nest_t *nest, int rank, const int64_t *dims, int operan
 typedef struct loop_row {
   bool live;
   char *at[LOOP_MAX_OPERANDS]; /* start of the row in each operand */
-  int64_t index[HLO_MAX_RANK]; /* of the outer loops */
+  int64_t index[HLO_MAX_RANK]; /* current iteration of each outer loop */
 } loop_row_t;
 
 loop_row_t loop_first(const loop_nest_t *nest, char *const *starts);
@@ -62,7 +62,7 @@ loop_walk_t loop_walk_at(const loop_nest_t *nest, int64_t n);
 /* How many rows from here on, `most` at most, are evenly apart: by the strides of the nest's last
  * dimension. */
 int64_t loop_walk_even(const loop_nest_t *nest, const loop_walk_t *walk, int64_t most);
-/* Past so many of them. */
+/* Advances past `rows` of these rows. */
 void loop_walk_skip(const loop_nest_t *nest, loop_walk_t *walk, int64_t rows);
 
 /* Strides in bytes of a dense row-major array; of no meaning if the array is empty. */
@@ -77,7 +77,7 @@ typedef struct loop_copy {
   int element_bytes;
   int64_t cross_count;  /* 0: no tiles; else the dimension, taken out of the nest, along which the
                            source is dense */
-  int64_t cross_stride; /* of the destination along it, bytes */
+  int64_t cross_stride; /* destination's stride along that dimension, bytes */
 } loop_copy_t;
 void loop_copy_init(loop_copy_t *copy, int element_bytes, int rank, const int64_t *dims,
                     const int64_t *to_strides, const int64_t *from_strides);
@@ -91,7 +91,7 @@ void loop_copy_row(void *to, const void *from, int64_t count, int64_t to_stride,
 /* True if the source of every element lies right after that of the one before: the copy is one run
  * of bytes. */
 bool loop_copy_is_run(const loop_copy_t *copy);
-/* Writes one element to every place of a dense run. */
+/* Writes one element `count` times to a dense run. */
 void loop_fill(void *to, const void *element, int element_bytes, int64_t count);
 
 #endif

@@ -1,21 +1,20 @@
-/* Gather and scatter: where the windows of an index array lie. Each place of the array names, by a
- * vector of start indices, a window of the operand; the other array (gather's result, scatter's
- * updates) has a window for each place.
- */
+/* Gather and scatter: offsets of the windows that an index array selects. Each index vector of the
+ * array gives the start of one window of the operand; the other array (gather's result, scatter's
+ * updates) has one window for each vector. */
 #ifndef HLO_OPS_WINDOW_STARTS_H
 #define HLO_OPS_WINDOW_STARTS_H
 
 #include "ops/kernels/common/strided_loops.h"
 #include "ops/kernels/kernel.h"
 
-/* How an index vector becomes a place in the operand, for gather and scatter alike. The batch nest
- * goes over the places of the index array in row-major order. All units are elements. */
+/* Mapping of index vectors to offsets in the operand. The batch nest walks the index vectors in
+ * row-major order. All units are elements. */
 typedef struct window_starts {
   loop_nest_t batch; /* operands: 0 the other array (result, updates), 1 indices, 2 the operand (by
                         batching dimensions) */
   int vector_size;
   int64_t vector_stride;               /* between the components of an index vector */
-  int64_t operand_dim[HLO_MAX_RANK];   /* that component i starts */
+  int64_t operand_dim[HLO_MAX_RANK];   /* dimension that component i is the start in */
   int64_t operand_limit[HLO_MAX_RANK]; /* largest start at which the window fits; negative: it never
                                           does */
   int64_t operand_stride[HLO_MAX_RANK];
@@ -49,12 +48,13 @@ static inline int64_t window_clamped_offset(const window_starts_t *starts, const
   int64_t offset = 0;
   for (int i = 0; i < starts->vector_size; i++) {
     int64_t start = vector[i * starts->vector_stride], limit = starts->operand_limit[i];
-    offset += (start < 0 ? 0 : start > limit ? limit : start) * starts->operand_stride[i];
+    int64_t clamped = start > limit ? limit : start;
+    offset += (clamped < 0 ? 0 : clamped) * starts->operand_stride[i];
   }
   return offset;
 }
 
-/* The same for a window that must lie inside as it is; false if it does not. */
+/* The same without clamping; false if the window is not within the operand. */
 static inline bool window_strict_offset(const window_starts_t *starts, const int64_t *vector,
                                         int64_t *out_offset) {
   int64_t offset = 0;

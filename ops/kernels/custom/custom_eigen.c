@@ -52,11 +52,14 @@ static hr_status_t syevd_spaces(const lapack_run_t *run, eigen_call_t *c) {
   if (reals > INT32_MAX / 2)
     return hlo_unsupported(run->step->instr, "a matrix of size %ld", (long)n);
   c->size = c->real_size = c->int_size = -1;
-  c->work = query, c->real_work = real_query, c->ints = int_query;
+  c->work = query;
+  c->real_work = real_query;
+  c->ints = int_query;
   call_syevd(run->plan, c);
   HR_TRY(lapack_queried(run, query, run->plan->is_complex ? 2 * n + n * n : 1 + 6 * n + 2 * n * n,
                         &c->size, &c->work));
-  c->real_size = (int)reals, c->int_size = (int)(3 + 5 * n);
+  c->real_size = (int)reals;
+  c->int_size = (int)(3 + 5 * n);
   HR_TRY(lapack_space(run, run->real, c->real_size, &c->real_work));
   return lapack_space(run, HR_S32, c->int_size, &c->ints);
 }
@@ -185,7 +188,8 @@ static hr_status_t geev_spaces(const lapack_run_t *run, geev_call_t *c) {
   HR_TRY(lapack_space(run, run->real, 2 * n, &c->real_work));
   HR_TRY(lapack_space(run, run->dtype, n * n, &c->vl));
   HR_TRY(lapack_space(run, run->dtype, n * n, &c->vr));
-  c->size = -1, c->work = query;
+  c->size = -1;
+  c->work = query;
   call_geev(run->plan, c);
   return lapack_queried(run, query, 4 * n, &c->size, &c->work);
 }
@@ -272,7 +276,8 @@ static hr_status_t gees_spaces(const lapack_run_t *run, gees_call_t *c) {
   double query[2];
   HR_TRY(lapack_space(run, run->real, c->n, &c->real_work));
   HR_TRY(lapack_space(run, HR_S32, c->n, &c->flags));
-  c->size = -1, c->work = query;
+  c->size = -1;
+  c->work = query;
   call_gees(run->plan, c);
   return lapack_queried(run, query, 3 * (int64_t)c->n, &c->size, &c->work);
 }
@@ -298,8 +303,11 @@ static hr_status_t run_gees(op_env_t *env, const op_step_t *step, hlo_value_t *c
   HR_TRY(gees_spaces(&run, &c));
   for (int64_t i = 0; i < plan->batch; i++) {
     int64_t size = (int64_t)n * n;
-    c.a = lapack_at(a, i, size, run.dtype), c.vs = lapack_at(vs, i, size, run.dtype);
-    c.w = lapack_at(w, i, n, run.dtype), c.sdim = (int32_t *)sdim + i, c.info = (int32_t *)info + i;
+    c.a = lapack_at(a, i, size, run.dtype);
+    c.vs = lapack_at(vs, i, size, run.dtype);
+    c.w = lapack_at(w, i, n, run.dtype);
+    c.sdim = (int32_t *)sdim + i;
+    c.info = (int32_t *)info + i;
     if (wi) c.wi = lapack_at(wi, i, n, run.dtype);
     call_gees(plan, &c);
   }
@@ -331,7 +339,8 @@ static hr_status_t gehrd_range(const lapack_run_t *run, int *low, int *high) {
   if (first < 1 || last > plan->n || first > last)
     return hlo_error(run->step->instr, NULL, "rows %ld to %ld of %d", (long)first, (long)last,
                      plan->n);
-  *low = (int)first, *high = (int)last;
+  *low = (int)first;
+  *high = (int)last;
   return NULL;
 }
 

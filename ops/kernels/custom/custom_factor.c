@@ -236,7 +236,9 @@ static hr_status_t prepare_ormqr(hr_arena_t *arena, const op_step_t *step, const
     return hlo_error(step->instr, NULL, "%ld reflectors of size %ld do not fit a %ld x %ld matrix",
                      (long)k, (long)r, (long)m, (long)n);
   if (m > INT32_MAX || n > INT32_MAX) return hlo_unsupported(step->instr, "a matrix of this size");
-  plan->m = (int)m, plan->n = (int)n, plan->k = (int)k;
+  plan->m = (int)m;
+  plan->n = (int)n;
+  plan->k = (int)k;
   *out_plan = plan;
   return NULL;
 }
@@ -289,7 +291,9 @@ static hr_status_t prepare_trsm(hr_arena_t *arena, const op_step_t *step, const 
           n = b->rank < 2 ? 0 : b->dims[b->rank - 1];
   if (m > INT32_MAX / 2 || n > INT32_MAX / 2)
     return hlo_unsupported(step->instr, "a matrix of this size");
-  plan->k = (int)k, plan->m = (int)m, plan->n = (int)n;
+  plan->k = (int)k;
+  plan->m = (int)m;
+  plan->n = (int)n;
   HR_TRY(lapack_check_operand(step, plan, 0, plan->dtype, 2, k, k));
   HR_TRY(lapack_check_operand(step, plan, 1, plan->dtype, 2, m, n));
   HR_TRY(lapack_check_result(step, plan, 0, plan->dtype, 2, m, n));

@@ -187,7 +187,8 @@ static void copy_by_layout(hr_workers_t *workers, const hlo_value_t *value,
     count *= copy.dims[d];
   }
   loop_dense_strides(rank, copy.dims, copy.each, theirs);
-  copy.to = to_value ? value->data : bytes, copy.from = to_value ? bytes : value->data;
+  copy.to = to_value ? value->data : bytes;
+  copy.from = to_value ? bytes : value->data;
   int64_t entries = rank ? copy.dims[0] : 1, size = entries ? count / entries : 0;
   hr_workers_split(workers, entries, 1 + COPY_GRAIN / (size + 1), copy_entries, &copy);
 }

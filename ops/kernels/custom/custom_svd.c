@@ -90,7 +90,8 @@ static hr_status_t svd_spaces(const lapack_run_t *run, svd_call_t *c) {
   double query[2];
   HR_TRY(lapack_space(run, run->real, svd_reals(c), &c->real_work));
   HR_TRY(lapack_space(run, HR_S32, svd_ints(c), &c->ints));
-  c->size = -1, c->work = query;
+  c->size = -1;
+  c->work = query;
   call_svd(run->plan, c);
   return lapack_queried(run, query, 2 * k + longer, &c->size, &c->work);
 }
@@ -132,8 +133,13 @@ static hr_status_t run_gesdd(op_env_t *env, const op_step_t *step, hlo_value_t *
   if (c.m == 0 || c.n == 0 || plan->batch == 0) return lapack_finish(&run, out_value);
   HR_TRY(svd_mode(&run, &c.mode));
   int64_t columns = custom_result_shape(step->out_shape, SVD_U)->dims[plan->batch_rank + 1];
-  c.u_rows = c.m, c.vt_rows = plan->k;
-  c.a = a, c.s = s, c.u = u, c.vt = vt, c.info = info;
+  c.u_rows = c.m;
+  c.vt_rows = plan->k;
+  c.a = a;
+  c.s = s;
+  c.u = u;
+  c.vt = vt;
+  c.info = info;
   HR_TRY(svd_spaces(&run, &c));
   svd_batch_t batch = {plan, c, columns, svd_reals(&c), svd_ints(&c)};
   lapack_batch(&run, 10.0 * c.m * c.n * (int)hr_min(c.m, c.n), call_svd_of_batch, &batch);
