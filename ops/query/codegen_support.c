@@ -31,9 +31,8 @@ static bool computation_is_emitted(const hlo_computation_t *computation, bool of
   return true;
 }
 
-/* Long rows are better copied, with the next ones asked for ahead of time, as the native kernel
- * does. */
-#define MOST_ROW_BYTES 512
+/* Longer rows are copied by the native kernel, which prefetches the next ones. */
+#define MAX_ROW_BYTES 512
 
 static bool gather_is_emitted(const hlo_instr_t *instr) {
   const hlo_shape_t *operand = instr->operands[0]->shape;
@@ -45,16 +44,16 @@ static bool gather_is_emitted(const hlo_instr_t *instr) {
     is_whole = sizes.data[d] == operand->dims[d];
     if (sizes.data[d] > operand->dims[d]) return false;
   }
-  return bytes < MOST_ROW_BYTES && hr_dtype_is_integer(instr->operands[1]->shape->dtype);
+  return bytes < MAX_ROW_BYTES && hr_dtype_is_integer(instr->operands[1]->shape->dtype);
 }
 
-/* Complex numbers are no bits to be taken for others. */
-static bool is_plain_bitcast(const hlo_shape_t *from, const hlo_shape_t *to) {
+/* Complex numbers are not reinterpreted by generated code, nor elements of other sizes. */
+static bool is_real_bitcast(const hlo_shape_t *from, const hlo_shape_t *to) {
   return from->rank == to->rank && !hr_dtype_is_complex(from->dtype) &&
          !hr_dtype_is_complex(to->dtype);
 }
 
-/* What the table cannot say. */
+/* Conditions beside the kind of the op. */
 static bool form_is_emitted(const hlo_instr_t *instr) {
   fusion_space_t space;
   switch (instr->op) {
@@ -63,7 +62,7 @@ static bool form_is_emitted(const hlo_instr_t *instr) {
              hlo_layout_is_default(instr->shape->layout) &&
              hlo_layout_is_default(instr->operands[0]->shape->layout);
     case HLO_BITCAST_CONVERT:
-      return is_plain_bitcast(instr->operands[0]->shape, instr->shape);
+      return is_real_bitcast(instr->operands[0]->shape, instr->shape);
     case HLO_CONSTANT:
       return instr->literal != NULL;
     case HLO_GATHER:
@@ -75,7 +74,7 @@ static bool form_is_emitted(const hlo_instr_t *instr) {
   }
 }
 
-static bool has_form(const hlo_computation_t *body) {
+static bool fusion_has_form(const hlo_computation_t *body) {
   hr_arena_t arena;
   fusion_form_t form;
   hr_arena_init(&arena);
@@ -91,7 +90,7 @@ bool op_can_codegen(const hlo_instr_t *instr) {
   for (int k = 0; k < instr->operand_count; k++)
     if (!shape_is_emitted(instr->operands[k]->shape)) return false;
   if (instr->op == HLO_FUSION)
-    return computation_is_emitted(instr->called[0], false) && has_form(instr->called[0]);
+    return computation_is_emitted(instr->called[0], false) && fusion_has_form(instr->called[0]);
   for (int c = 0; c < instr->called_count; c++)
     if (!computation_is_emitted(instr->called[c], true)) return false;
   return form_is_emitted(instr);

@@ -20,14 +20,15 @@ typedef struct conv_labels {
   int64_t feature_groups, batch_groups;
 } conv_labels_t;
 
-static bool all_have_roles(const conv_labels_t *l) {
+static bool ranks_match_labels(const conv_labels_t *l) {
   int spatial = l->labels->spatial_rank;
   return spatial <= CONV_MAX_SPATIAL && l->lhs->rank == spatial + 2 &&
          l->rhs->rank == spatial + 2 && l->out->rank == spatial + 2;
 }
 
-static conv_array_t activations(const hlo_shape_t *shape, const int64_t *strides, int spatial,
-                                const int64_t *dims, int64_t outer, int64_t inner) {
+static conv_array_t activation_strides(const hlo_shape_t *shape, const int64_t *strides,
+                                       int spatial, const int64_t *dims, int64_t outer,
+                                       int64_t inner) {
   conv_array_t array = {
       .dtype = shape->dtype, .outer = strides[outer], .inner = strides[inner], .count = 1};
   for (int d = 0; d < spatial; d++) array.spatial[d] = strides[dims[d]];
@@ -43,13 +44,13 @@ static bool read_forward(const conv_labels_t *l, conv_problem_t *p) {
   p->groups = l->feature_groups;
   p->in_channels = l->rhs->dims[n->rhs_input_feature];
   p->out_channels = l->rhs->dims[n->rhs_output_feature] / p->groups;
-  p->arrays[CONV_SRC] =
-      activations(l->lhs, l->lhs_strides, p->spatial, n->lhs_spatial, n->lhs_batch, n->lhs_feature);
-  p->arrays[CONV_DST] =
-      activations(l->out, l->out_strides, p->spatial, n->out_spatial, n->out_batch, n->out_feature);
+  p->arrays[CONV_SRC] = activation_strides(l->lhs, l->lhs_strides, p->spatial, n->lhs_spatial,
+                                           n->lhs_batch, n->lhs_feature);
+  p->arrays[CONV_DST] = activation_strides(l->out, l->out_strides, p->spatial, n->out_spatial,
+                                           n->out_batch, n->out_feature);
   conv_array_t *wei = &p->arrays[CONV_WEI];
-  *wei = activations(l->rhs, l->rhs_strides, p->spatial, n->rhs_spatial, n->rhs_output_feature,
-                     n->rhs_input_feature);
+  *wei = activation_strides(l->rhs, l->rhs_strides, p->spatial, n->rhs_spatial,
+                            n->rhs_output_feature, n->rhs_input_feature);
   wei->group = wei->outer * p->out_channels;
   for (int d = 0; d < p->spatial; d++) {
     p->in[d] = l->lhs->dims[n->lhs_spatial[d]];
@@ -74,13 +75,13 @@ static bool read_data(const conv_labels_t *l, conv_problem_t *p) {
   p->groups = l->feature_groups;
   p->out_channels = l->rhs->dims[n->rhs_input_feature];
   p->in_channels = l->rhs->dims[n->rhs_output_feature] / p->groups;
-  p->arrays[CONV_DST] =
-      activations(l->lhs, l->lhs_strides, p->spatial, n->lhs_spatial, n->lhs_batch, n->lhs_feature);
-  p->arrays[CONV_SRC] =
-      activations(l->out, l->out_strides, p->spatial, n->out_spatial, n->out_batch, n->out_feature);
+  p->arrays[CONV_DST] = activation_strides(l->lhs, l->lhs_strides, p->spatial, n->lhs_spatial,
+                                           n->lhs_batch, n->lhs_feature);
+  p->arrays[CONV_SRC] = activation_strides(l->out, l->out_strides, p->spatial, n->out_spatial,
+                                           n->out_batch, n->out_feature);
   conv_array_t *wei = &p->arrays[CONV_WEI];
-  *wei = activations(l->rhs, l->rhs_strides, p->spatial, n->rhs_spatial, n->rhs_input_feature,
-                     n->rhs_output_feature);
+  *wei = activation_strides(l->rhs, l->rhs_strides, p->spatial, n->rhs_spatial,
+                            n->rhs_input_feature, n->rhs_output_feature);
   wei->group = wei->inner * p->in_channels;
   for (int d = 0; d < p->spatial; d++) {
     const hlo_window_dim_t *w = &l->window[d];
@@ -106,13 +107,13 @@ static bool read_weights(const conv_labels_t *l, conv_problem_t *p) {
   p->groups = l->batch_groups;
   p->in_channels = l->lhs->dims[n->lhs_batch] / p->groups;
   p->out_channels = l->rhs->dims[n->rhs_output_feature] / p->groups;
-  p->arrays[CONV_SRC] =
-      activations(l->lhs, l->lhs_strides, p->spatial, n->lhs_spatial, n->lhs_feature, n->lhs_batch);
-  p->arrays[CONV_DST] = activations(l->rhs, l->rhs_strides, p->spatial, n->rhs_spatial,
-                                    n->rhs_input_feature, n->rhs_output_feature);
+  p->arrays[CONV_SRC] = activation_strides(l->lhs, l->lhs_strides, p->spatial, n->lhs_spatial,
+                                           n->lhs_feature, n->lhs_batch);
+  p->arrays[CONV_DST] = activation_strides(l->rhs, l->rhs_strides, p->spatial, n->rhs_spatial,
+                                           n->rhs_input_feature, n->rhs_output_feature);
   conv_array_t *wei = &p->arrays[CONV_WEI];
-  *wei =
-      activations(l->out, l->out_strides, p->spatial, n->out_spatial, n->out_feature, n->out_batch);
+  *wei = activation_strides(l->out, l->out_strides, p->spatial, n->out_spatial, n->out_feature,
+                            n->out_batch);
   wei->group = wei->outer * p->out_channels;
   for (int d = 0; d < p->spatial; d++) {
     const hlo_window_dim_t *w = &l->window[d];
@@ -129,7 +130,7 @@ static bool read_weights(const conv_labels_t *l, conv_problem_t *p) {
 
 /* Padding at the high end that makes the sizes agree; where the window does not reach the end, the
  * rest is left out. */
-static bool finish_padding(conv_problem_t *p) {
+static bool set_high_padding(conv_problem_t *p) {
   for (int d = 0; d < p->spatial; d++) {
     int64_t reach = (p->window[d] - 1) * p->dilation[d] + 1;
     p->high[d] = (p->out[d] - 1) * p->stride[d] + reach - p->in[d] - p->low[d];
@@ -140,7 +141,7 @@ static bool finish_padding(conv_problem_t *p) {
 
 /* Cuts off what no window sees: then no padding is negative. Where that is part of a result it is
  * zero. */
-static void crop(conv_problem_t *p) {
+static void crop_negative_padding(conv_problem_t *p) {
   for (int d = 0; d < p->spatial; d++) {
     if (p->low[d] >= 0 && p->high[d] >= 0) continue;
     int64_t low = p->low[d] < 0 ? -p->low[d] : 0;
@@ -153,7 +154,7 @@ static void crop(conv_problem_t *p) {
   }
 }
 
-static bool is_whole(const conv_problem_t *p) {
+static bool has_valid_sizes(const conv_problem_t *p) {
   for (int d = 0; d < p->spatial; d++)
     if (p->low[d] < 0 || p->high[d] < 0 || p->in[d] < 1 || p->out[d] < 1 || p->window[d] < 1)
       return false;
@@ -169,7 +170,7 @@ static void add_position(conv_problem_t *p) {
 }
 
 /* Far from overflow, however absurd the window is. */
-static bool is_sane(const conv_labels_t *l) {
+static bool window_is_bounded(const conv_labels_t *l) {
   const int64_t limit = INT64_C(1) << 30;
   for (int d = 0; d < l->labels->spatial_rank; d++) {
     const hlo_window_dim_t *w = &l->window[d];
@@ -181,14 +182,14 @@ static bool is_sane(const conv_labels_t *l) {
   return l->feature_groups >= 1 && l->batch_groups >= 1;
 }
 
-static double size_of(const int64_t *sizes, int rank) {
+static double element_count(const int64_t *sizes, int rank) {
   double size = 1;
   for (int d = 0; d < rank; d++) size *= (double)sizes[d];
   return size;
 }
 
 /* A window that goes on in steps without holes: patches of an image. */
-static bool has_steps(const conv_problem_t *forward) {
+static bool has_stride_only(const conv_problem_t *forward) {
   bool steps = false, holes = false;
   for (int d = 0; d < forward->spatial; d++)
     steps |= forward->stride[d] > 1, holes |= forward->dilation[d] > 1;
@@ -199,10 +200,10 @@ static bool has_steps(const conv_problem_t *forward) {
  * most likely is: a gradient of weights. Where the two are about as large it is one if it has no
  * steps, and there are more channels than entries of the batch, read so. */
 static bool is_gradient(const conv_labels_t *l, const conv_problem_t *forward) {
-  double window = size_of(forward->window, forward->spatial),
-         out = size_of(forward->out, forward->spatial);
+  double window = element_count(forward->window, forward->spatial),
+         out = element_count(forward->out, forward->spatial);
   if (window > 4 * out || out > 4 * window) return window > out;
-  if (has_steps(forward)) return false;
+  if (has_stride_only(forward)) return false;
   return l->lhs->dims[l->labels->lhs_batch] > l->lhs->dims[l->labels->lhs_feature];
 }
 
@@ -216,11 +217,12 @@ static bool read_problem(const conv_labels_t *l, conv_problem_t *p) {
   else if (!forward && !read_data(l, p))
     return false;
   add_position(p);
-  finish_padding(p);
-  crop(p);
+  set_high_padding(p);
+  crop_negative_padding(p);
   p->flops = 2 * (double)p->batch * (double)p->groups * (double)p->in_channels *
-             (double)p->out_channels * size_of(p->out, p->spatial) * size_of(p->window, p->spatial);
-  return is_whole(p);
+             (double)p->out_channels * element_count(p->out, p->spatial) *
+             element_count(p->window, p->spatial);
+  return has_valid_sizes(p);
 }
 
 /* Strides in elements of a dense row-major array; they may wrap, but only if a size is 0. */
@@ -241,7 +243,7 @@ hr_status_t conv_problem_read(const op_step_t *step, conv_problem_t *problem, bo
   l.out = step->out_shape;
   l.feature_groups = hlo_attr_int(step->instr, HLO_ATTR_FEATURE_GROUP_COUNT);
   l.batch_groups = hlo_attr_int(step->instr, HLO_ATTR_BATCH_GROUP_COUNT);
-  *out_fits = all_have_roles(&l) && is_sane(&l);
+  *out_fits = ranks_match_labels(&l) && window_is_bounded(&l);
   if (!*out_fits) return NULL;
   dense_strides(l.lhs, l.lhs_strides);
   dense_strides(l.rhs, l.rhs_strides);

@@ -335,7 +335,7 @@ static bool are_one_part(const finder_t *find, int *parents, int a, int b) {
 }
 
 /* Looks back at the first root of each part. */
-static int part_of(const finder_t *find, int *parents, const int *firsts, int count, int root) {
+static int find_part(const finder_t *find, int *parents, const int *firsts, int count, int root) {
   for (int p = count; p-- > 0;)
     if (are_one_part(find, parents, firsts[p], root)) return p;
   return count;
@@ -378,7 +378,7 @@ static hr_status_t find_parts(finder_t *find) {
   for (size_t i = 0; i < find->body->instrs.count; i++) parents[i] = (int)i;
   join_sharers(find, parents);
   for (int r = 0; r < form->root_count; r++) {
-    part_of_root[r] = part_of(find, parents, firsts, form->part_count, r);
+    part_of_root[r] = find_part(find, parents, firsts, form->part_count, r);
     if (part_of_root[r] == form->part_count) firsts[form->part_count++] = r;
   }
   return check_reads(find);

@@ -5,7 +5,7 @@
 #define LOAD(T) \
   for (int64_t i = 0; i < value->count; i++) indices[i] = (int64_t)((const T *)value->data)[i]
 
-static void load(const hlo_value_t *value, int64_t *indices) {
+static void convert_indices(const hlo_value_t *value, int64_t *indices) {
   bool is_signed = hr_dtype_class(value->dtype) == HR_CLASS_SIGNED;
   switch (hr_dtype_bytes(value->dtype) + (is_signed ? 16 : 0)) {
     case 1:
@@ -41,7 +41,7 @@ hr_status_t op_indices_load(hr_arena_t *scratch, const hlo_value_t *value,
   void *memory;
   HR_TRY(hr_arena_array(scratch, (size_t)value->count, sizeof *indices, &memory));
   indices = memory;
-  load(value, indices);
+  convert_indices(value, indices);
   *out_indices = indices;
   return NULL;
 }

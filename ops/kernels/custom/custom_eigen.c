@@ -1,6 +1,7 @@
-/* LAPACK custom calls around eigenvalues: syevd, geev, gees, gehrd, sytrd. The table of operands
- * and results stands above each. B: the batch, single calls one after the other; of syevd, over the
- * workers. */
+/* LAPACK custom calls for eigenvalues: syevd, geev, gees, gehrd, sytrd. Operands and results are
+ * listed above each; B is the batch, one call of the routine per matrix: syevd divides the batch
+ * among the workers, the others run on the caller's thread. Signs and phases of eigenvectors are
+ * those of the LAPACK in use. */
 #include <math.h>
 #include <string.h>
 
@@ -17,9 +18,9 @@ static hr_status_t prepare_syevd(hr_arena_t *arena, const op_step_t *step, const
   HR_TRY(lapack_check_result(step, plan, 0, plan->dtype, 2, plan->n, plan->n));
   HR_TRY(lapack_check_result(step, plan, 1, plan->real, 1, plan->n, 0));
   HR_TRY(lapack_check_result(step, plan, 2, HR_S32, 0, 0, 0));
-  HR_TRY(lapack_check_letter(step, plan, "mode", "VN"));
+  HR_TRY(lapack_check_char_option(step, plan, "mode", "VN"));
   *out_plan = plan;
-  return lapack_check_letter(step, plan, "uplo", "LU");
+  return lapack_check_char_option(step, plan, "uplo", "LU");
 }
 
 typedef struct eigen_call {
@@ -88,8 +89,8 @@ static hr_status_t run_syevd(op_env_t *env, const op_step_t *step, hlo_value_t *
   HR_TRY(lapack_new_result(&run, 2, &info));
   if (n == 0 || plan->batch == 0) return lapack_finish(&run, out_value);
   eigen_call_t c = {.mode = 'V', .n = n, .a = a, .w = w, .info = info};
-  c.uplo = plan->scalars ? (lapack_scalar(&run, 0) ? 'L' : 'U') : lapack_letter(&run, "uplo");
-  if (!plan->scalars) c.mode = lapack_letter(&run, "mode");
+  c.uplo = plan->scalars ? (lapack_scalar(&run, 0) ? 'L' : 'U') : lapack_char_option(&run, "uplo");
+  if (!plan->scalars) c.mode = lapack_char_option(&run, "mode");
   HR_TRY(syevd_spaces(&run, &c));
   eigen_batch_t batch = {plan, c};
   lapack_batch(&run, 10.0 * n * n * n, call_syevd_of_batch, &batch);
@@ -117,9 +118,9 @@ static hr_status_t prepare_geev(hr_arena_t *arena, const op_step_t *step, const 
   HR_TRY(lapack_check_result(step, plan, EV_VL, complex_, 2, n, n));
   HR_TRY(lapack_check_result(step, plan, EV_VR, complex_, 2, n, n));
   HR_TRY(lapack_check_result(step, plan, EV_INFO, HR_S32, 0, 0, 0));
-  HR_TRY(lapack_check_letter(step, plan, "compute_left", "VN"));
+  HR_TRY(lapack_check_char_option(step, plan, "compute_left", "VN"));
   *out_plan = plan;
-  return lapack_check_letter(step, plan, "compute_right", "VN");
+  return lapack_check_char_option(step, plan, "compute_right", "VN");
 }
 
 typedef struct geev_call {
@@ -211,9 +212,9 @@ static hr_status_t run_geev(op_env_t *env, const op_step_t *step, hlo_value_t *c
   if (n == 0 || plan->batch == 0) return lapack_finish(&run, out_value);
   geev_call_t c = {.n = n, .a = a, .w = w, .wi = wi, .info = info};
   c.left = plan->scalars ? (lapack_scalar(&run, 2) == 'V' ? 'V' : 'N')
-                         : lapack_letter(&run, "compute_left");
+                         : lapack_char_option(&run, "compute_left");
   c.right = plan->scalars ? (lapack_scalar(&run, 3) == 'V' ? 'V' : 'N')
-                          : lapack_letter(&run, "compute_right");
+                          : lapack_char_option(&run, "compute_right");
   HR_TRY(geev_spaces(&run, &c));
   for (int64_t i = 0; i < plan->batch; i++) {
     int64_t size = (int64_t)n * n;
@@ -251,9 +252,9 @@ static hr_status_t prepare_gees(hr_arena_t *arena, const op_step_t *step, const 
   if (!plan->is_complex) HR_TRY(lapack_check_result(step, plan, ES_WI, plan->dtype, 1, n, 0));
   HR_TRY(lapack_check_result(step, plan, ES_SDIM, HR_S32, 0, 0, 0));
   HR_TRY(lapack_check_result(step, plan, ES_INFO, HR_S32, 0, 0, 0));
-  HR_TRY(lapack_check_letter(step, plan, "mode", "VN"));
+  HR_TRY(lapack_check_char_option(step, plan, "mode", "VN"));
   *out_plan = plan;
-  return lapack_check_letter(step, plan, "sort", "N");
+  return lapack_check_char_option(step, plan, "sort", "N");
 }
 
 typedef struct gees_call {
@@ -298,8 +299,8 @@ static hr_status_t run_gees(op_env_t *env, const op_step_t *step, hlo_value_t *c
   if (n == 0 || plan->batch == 0) return lapack_finish(&run, out_value);
   gees_call_t c = {
       .sort = 'N', .n = n, .a = a, .vs = vs, .w = w, .wi = wi, .sdim = sdim, .info = info};
-  c.mode =
-      plan->scalars ? (lapack_scalar(&run, 2) == 'V' ? 'V' : 'N') : lapack_letter(&run, "mode");
+  c.mode = plan->scalars ? (lapack_scalar(&run, 2) == 'V' ? 'V' : 'N')
+                         : lapack_char_option(&run, "mode");
   HR_TRY(gees_spaces(&run, &c));
   for (int64_t i = 0; i < plan->batch; i++) {
     int64_t size = (int64_t)n * n;
@@ -381,7 +382,7 @@ static hr_status_t prepare_sytrd(hr_arena_t *arena, const op_step_t *step, const
   HR_TRY(lapack_check_result(step, plan, 3, plan->dtype, 1, less, 0));
   HR_TRY(lapack_check_result(step, plan, 4, HR_S32, 0, 0, 0));
   *out_plan = plan;
-  return lapack_check_letter(step, plan, "uplo", "LU");
+  return lapack_check_char_option(step, plan, "uplo", "LU");
 }
 
 static hr_status_t run_sytrd(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
@@ -397,7 +398,8 @@ static hr_status_t run_sytrd(op_env_t *env, const op_step_t *step, hlo_value_t *
   HR_TRY(lapack_new_result(&run, 2, &e));
   HR_TRY(lapack_new_result(&run, 3, &tau));
   HR_TRY(lapack_new_result(&run, 4, &info));
-  char uplo = plan->scalars ? (lapack_scalar(&run, 1) ? 'L' : 'U') : lapack_letter(&run, "uplo");
+  char uplo =
+      plan->scalars ? (lapack_scalar(&run, 1) ? 'L' : 'U') : lapack_char_option(&run, "uplo");
   if (n == 0 || plan->batch == 0) return lapack_finish(&run, out_value);
   plan->routine(&uplo, &n, a, &n, d, e, tau, query, &size, info, ONE_CHAR);
   HR_TRY(lapack_queried(&run, query, n, &size, &work));

@@ -1,6 +1,7 @@
 /* LAPACK custom calls that factor and solve: potrf, getrf, geqrf, geqp3, orgqr, ormqr, trsm, gtsv.
- * The table of operands and results stands above each. B: the batch, single calls shared out to the
- * workers where many are made. */
+ * Operands and results are listed above each; B is the batch, one call of the routine per matrix,
+ * divided among the workers where the batch is large. `info` is a result, as in LAPACK: a matrix
+ * that cannot be factored is no error of the program. */
 #include <string.h>
 
 #include "base/arith.h"
@@ -15,7 +16,7 @@ static hr_status_t prepare_potrf(hr_arena_t *arena, const op_step_t *step, const
   HR_TRY(lapack_check_result(step, plan, 0, plan->dtype, 2, plan->n, plan->n));
   HR_TRY(lapack_check_result(step, plan, 1, HR_S32, 0, 0, 0));
   *out_plan = plan;
-  return lapack_check_letter(step, plan, "uplo", "LU");
+  return lapack_check_char_option(step, plan, "uplo", "LU");
 }
 
 static hr_status_t run_potrf(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
@@ -26,7 +27,8 @@ static hr_status_t run_potrf(op_env_t *env, const op_step_t *step, hlo_value_t *
   HR_TRY(lapack_run_init(env, step, in, &run));
   HR_TRY(lapack_load_into(&run, 0, 0, &a));
   HR_TRY(lapack_new_result(&run, 1, &info));
-  char uplo = plan->scalars ? (lapack_scalar(&run, 0) ? 'L' : 'U') : lapack_letter(&run, "uplo");
+  char uplo =
+      plan->scalars ? (lapack_scalar(&run, 0) ? 'L' : 'U') : lapack_char_option(&run, "uplo");
   int n = plan->n;
   for (int64_t i = 0; i < plan->batch && n; i++)
     plan->routine(&uplo, &n, lapack_at(a, i, (int64_t)n * n, run.dtype), &n, (int32_t *)info + i,
@@ -249,8 +251,10 @@ static hr_status_t run_ormqr(op_env_t *env, const op_step_t *step, hlo_value_t *
   lapack_run_t run;
   void *a, *tau, *c, *work;
   bool left = mlir_dict_int(plan->options, "left", 0),
-       turned = mlir_dict_int(plan->options, "transpose", 0);
-  char side = left ? 'L' : 'R', trans = !turned ? 'N' : plan->is_complex ? 'C' : 'T';
+       transpose = mlir_dict_int(plan->options, "transpose", 0);
+  char side = left ? 'L' : 'R';
+  char transposed = plan->is_complex ? 'C' : 'T';
+  char trans = transpose ? transposed : 'N';
   int m = plan->m, n = plan->n, k = plan->k, rows = left ? m : n, size = -1, info;
   double query[2];
   HR_TRY(lapack_run_init(env, step, in, &run));
@@ -298,10 +302,10 @@ static hr_status_t prepare_trsm(hr_arena_t *arena, const op_step_t *step, const 
   HR_TRY(lapack_check_operand(step, plan, 1, plan->dtype, 2, m, n));
   HR_TRY(lapack_check_result(step, plan, 0, plan->dtype, 2, m, n));
   HR_TRY(check_alpha(step, plan));
-  HR_TRY(lapack_check_letter(step, plan, "side", "LR"));
-  HR_TRY(lapack_check_letter(step, plan, "uplo", "LU"));
-  HR_TRY(lapack_check_letter(step, plan, "trans_x", "NTC"));
-  HR_TRY(lapack_check_letter(step, plan, "diag", "UN"));
+  HR_TRY(lapack_check_char_option(step, plan, "side", "LR"));
+  HR_TRY(lapack_check_char_option(step, plan, "uplo", "LU"));
+  HR_TRY(lapack_check_char_option(step, plan, "trans_x", "NTC"));
+  HR_TRY(lapack_check_char_option(step, plan, "diag", "UN"));
   if (!plan->scalars && k != (mlir_dict_int(plan->options, "side", 0) == 'L' ? m : n))
     return hlo_error(step->instr, NULL, "a %ld x %ld triangle does not fit a %ld x %ld matrix",
                      (long)k, (long)k, (long)m, (long)n);
@@ -309,20 +313,21 @@ static hr_status_t prepare_trsm(hr_arena_t *arena, const op_step_t *step, const 
   return NULL;
 }
 
-typedef struct trsm_letters {
+typedef struct trsm_options {
   char side, uplo, trans, diag;
-} trsm_letters_t;
+} trsm_options_t;
 
-static hr_status_t trsm_letters(const lapack_run_t *run, trsm_letters_t *out) {
+static hr_status_t trsm_options(const lapack_run_t *run, trsm_options_t *out) {
   if (!run->plan->scalars) {
-    *out = (trsm_letters_t){lapack_letter(run, "side"), lapack_letter(run, "uplo"),
-                            lapack_letter(run, "trans_x"), lapack_letter(run, "diag")};
+    *out = (trsm_options_t){lapack_char_option(run, "side"), lapack_char_option(run, "uplo"),
+                            lapack_char_option(run, "trans_x"), lapack_char_option(run, "diag")};
     return NULL;
   }
   int64_t trans = lapack_scalar(run, OLD_TRANS);
   out->side = lapack_scalar(run, OLD_LEFT) ? 'L' : 'R';
   out->uplo = lapack_scalar(run, OLD_LOWER) ? 'L' : 'U';
-  out->trans = trans == 0 ? 'N' : trans == 1 ? 'T' : 'C';
+  char adjoint = trans == 1 ? 'T' : 'C';
+  out->trans = trans == 0 ? 'N' : adjoint;
   out->diag = lapack_scalar(run, OLD_UNIT) ? 'U' : 'N';
   if (run->plan->k == (out->side == 'L' ? run->plan->m : run->plan->n)) return NULL;
   return hlo_error(run->step->instr, NULL, "the triangle does not fit the matrix on side %c",
@@ -331,7 +336,7 @@ static hr_status_t trsm_letters(const lapack_run_t *run, trsm_letters_t *out) {
 
 typedef struct trsm_call {
   const lapack_plan_t *plan;
-  trsm_letters_t letters;
+  trsm_options_t letters;
   const void *alpha;
   void *a, *b;
 } trsm_call_t;
@@ -339,7 +344,7 @@ typedef struct trsm_call {
 static void call_trsm(const void *call, int64_t i, int worker) {
   const trsm_call_t *c = call;
   const lapack_plan_t *plan = c->plan;
-  const trsm_letters_t *l = &c->letters;
+  const trsm_options_t *l = &c->letters;
   (void)worker;
   plan->routine(&l->side, &l->uplo, &l->trans, &l->diag, &plan->m, &plan->n, c->alpha,
                 lapack_at(c->a, i, (int64_t)plan->k * plan->k, plan->dtype), &plan->k,
@@ -360,7 +365,7 @@ static hr_status_t run_trsm(op_env_t *env, const op_step_t *step, hlo_value_t *c
   HR_TRY(lapack_run_init(env, step, in, &run));
   HR_TRY(lapack_load(&run, 0, &call.a));
   HR_TRY(lapack_load_into(&run, 1, 0, &call.b));
-  HR_TRY(trsm_letters(&run, &call.letters));
+  HR_TRY(trsm_options(&run, &call.letters));
   if (plan->m && plan->n) lapack_batch(&run, (double)plan->m * plan->n * plan->k, call_trsm, &call);
   return lapack_finish(&run, out_value);
 }

@@ -43,8 +43,8 @@ hr_status_t lapack_check_result(const op_step_t *step, const lapack_plan_t *plan
                      dtype, rank, rows, columns);
 }
 
-hr_status_t lapack_check_letter(const op_step_t *step, const lapack_plan_t *plan, const char *name,
-                                const char *letters) {
+hr_status_t lapack_check_char_option(const op_step_t *step, const lapack_plan_t *plan,
+                                     const char *name, const char *letters) {
   int64_t value = mlir_dict_int(plan->options, name, 0);
   if (plan->scalars || (value > 0 && value < 128 && strchr(letters, (int)value))) return NULL;
   return hlo_error(step->instr, NULL,
@@ -52,7 +52,7 @@ hr_status_t lapack_check_letter(const op_step_t *step, const lapack_plan_t *plan
                    (long)value, letters);
 }
 
-char lapack_letter(const lapack_run_t *run, const char *name) {
+char lapack_char_option(const lapack_run_t *run, const char *name) {
   return (char)mlir_dict_int(run->plan->options, name, 0);
 }
 
@@ -63,7 +63,7 @@ int64_t lapack_scalar(const lapack_run_t *run, int at) {
 }
 
 /* The target's type letter and array 0 must agree. */
-static hr_status_t take_type(const op_step_t *step, const hlo_shape_t *a, lapack_plan_t *plan) {
+static hr_status_t read_type(const op_step_t *step, const hlo_shape_t *a, lapack_plan_t *plan) {
   static const hr_dtype_t types[] = {HR_F32, HR_F64, HR_C64, HR_C128};
   static const char letters[] = "sdcz";
   hr_str_t target = op_custom_call_target(step->instr);
@@ -82,7 +82,7 @@ static hr_status_t take_type(const op_step_t *step, const hlo_shape_t *a, lapack
                    hr_dtype_name(plan->dtype), hr_dtype_name(a->dtype));
 }
 
-static hr_status_t take_sizes(const op_step_t *step, const hlo_shape_t *a, int rank,
+static hr_status_t read_sizes(const op_step_t *step, const hlo_shape_t *a, int rank,
                               lapack_plan_t *plan) {
   if (a->rank < rank)
     return hlo_error(step->instr, NULL, "array 0 has rank %d, want %d at least", a->rank, rank);
@@ -122,8 +122,8 @@ hr_status_t lapack_begin(hr_arena_t *arena, const op_step_t *step, const lapack_
                      "%d scalar and %d other operands, want %d others, with %d scalars or none",
                      plan->scalars, arrays, form->arrays, form->scalars);
   const hlo_shape_t *a = lapack_array_shape(step, plan, 0);
-  HR_TRY(take_type(step, a, plan));
-  HR_TRY(take_sizes(step, a, form->rank, plan));
+  HR_TRY(read_type(step, a, plan));
+  HR_TRY(read_sizes(step, a, form->rank, plan));
   if (!plan->scalars) HR_TRY(custom_config(arena, instr, &plan->options));
   for (int i = 0; i < LAPACK_ROLES; i++) plan->results[i] = i;
   HR_TRY(find_routine(form, plan));

@@ -56,11 +56,12 @@ hr_status_t lapack_check_operand(const op_step_t *step, const lapack_plan_t *pla
 hr_status_t lapack_check_result(const op_step_t *step, const lapack_plan_t *plan, int role,
                                 hr_dtype_t dtype, int rank, int64_t rows, int64_t columns);
 const hlo_shape_t *lapack_array_shape(const op_step_t *step, const lapack_plan_t *plan, int k);
-/* In the typed form, option `name` must be there and be one of `letters`. */
-hr_status_t lapack_check_letter(const op_step_t *step, const lapack_plan_t *plan, const char *name,
-                                const char *letters);
-/* The option's letter; in the old form, what old scalar `at` says, which the caller translates. */
-char lapack_letter(const lapack_run_t *run, const char *name);
+/* In the typed convention, option `name` must be present and one of the characters `letters`. */
+hr_status_t lapack_check_char_option(const op_step_t *step, const lapack_plan_t *plan,
+                                     const char *name, const char *letters);
+/* The character of an option (typed convention), and scalar operand `at` (old convention), which
+ * the caller translates. */
+char lapack_char_option(const lapack_run_t *run, const char *name);
 int64_t lapack_scalar(const lapack_run_t *run, int at);
 
 hr_status_t lapack_run_init(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,

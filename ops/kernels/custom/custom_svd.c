@@ -1,5 +1,6 @@
-/* LAPACK custom calls for singular values: gesdd and gesvd. B: the batch, single calls over the
- * workers. */
+/* LAPACK custom calls for singular values: gesdd (divide and conquer) and gesvd (QR iteration), one
+ * call per matrix of the batch B, divided among the workers. Signs of singular vectors are those of
+ * the LAPACK in use. */
 #include <string.h>
 
 #include "base/arith.h"
@@ -25,7 +26,7 @@ static hr_status_t prepare_gesdd(hr_arena_t *arena, const op_step_t *step, const
   int64_t mode = mlir_dict_int(plan->options, "mode", 0);
   int64_t columns = u && u->rank ? u->dims[u->rank - 1] : 0,
           rows = vt && vt->rank > 1 ? vt->dims[vt->rank - 2] : 0;
-  HR_TRY(lapack_check_letter(step, plan, "mode", "ASN"));
+  HR_TRY(lapack_check_char_option(step, plan, "mode", "ASN"));
   if (mode == 'A' || columns != k) columns = m;
   if (mode == 'A' || rows != k) rows = n;
   if (mode == 'S') columns = rows = k;
@@ -65,7 +66,7 @@ static void call_svd(const lapack_plan_t *plan, svd_call_t *c) {
 /* Old calls say by two flags what typed ones say by a letter; the shapes must allow it. */
 static hr_status_t svd_mode(const lapack_run_t *run, char *out_mode) {
   const lapack_plan_t *plan = run->plan;
-  *out_mode = plan->scalars == 0       ? lapack_letter(run, "mode")
+  *out_mode = plan->scalars == 0       ? lapack_char_option(run, "mode")
               : !lapack_scalar(run, 1) ? 'N'
               : lapack_scalar(run, 0)  ? 'A'
                                        : 'S';

@@ -1,5 +1,6 @@
-/* Custom calls that stand for ops: TopK and its approximate kin, and mhlo.*, chlo.* spellings of
- * opcodes. The call is prepared as if it were an instruction of that op. */
+/* Custom calls that stand for ops: TopK, ApproxTopK, and mhlo.* and chlo.* spellings of opcodes.
+ * The call is prepared as an instruction of that op and run by its kernel. ApproxTopK is computed
+ * exactly, by sorting each row. */
 #include <string.h>
 
 #include "ops/kernels/custom/custom_call.h"
@@ -182,8 +183,8 @@ static hr_status_t prepare_approx(hr_arena_t *arena, const op_step_t *step, cons
   return NULL;
 }
 
-static void keep_line(const approx_plan_t *plan, const sort_item_t *sorted, int64_t outer,
-                      int64_t inner, hlo_value_t *const *in, hlo_value_t **out) {
+static void copy_top_row(const approx_plan_t *plan, const sort_item_t *sorted, int64_t outer,
+                         int64_t inner, hlo_value_t *const *in, hlo_value_t **out) {
   for (int a = 0; a < plan->arrays; a++) {
     size_t bytes = hr_dtype_bytes(in[a]->dtype);
     for (int64_t i = 0; i < plan->k; i++) {
@@ -211,7 +212,7 @@ static hr_status_t run_approx(op_env_t *env, const op_step_t *step, hlo_value_t 
       const char *line = (const char *)in[0]->data + (o * plan->count * plan->inner + i) * bytes;
       sort_encode(&plan->key, line, plan->inner, plan->count, items);
       for (int64_t j = 0; j < plan->count; j++) items[j].index = j;
-      keep_line(plan, sort_items(items, spare, plan->count), o, i, in, out->elements);
+      copy_top_row(plan, sort_items(items, spare, plan->count), o, i, in, out->elements);
     }
   return NULL;
 }

@@ -1,8 +1,8 @@
 /* Includes VECTOR_FILE for each width of vectors, with these defined for it:
  *   SIMD_VECTOR_TARGET    attribute of its functions
- *   SIMD_VECTOR_BYTES     of a vector
- *   SIMD_VECTOR_NAME(x)   wide_x, middle_x, narrow_x: widths as in simd_width()
- *   SIMD_VECTOR_STREAM(to, v)  the vector past the caches, where the processor can; aligned
+ *   SIMD_VECTOR_BYTES     size of a vector
+ *   SIMD_VECTOR_NAME(x)   v512_x, v256_x, v128_x: widths as in simd_width()
+ *   SIMD_VECTOR_STREAM(to, v)  non-temporal store where the processor has one; aligned
  * SIMD_FOREACH(x) is the address of this processor's x. */
 #include <string.h>
 
