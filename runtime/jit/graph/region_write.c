@@ -436,7 +436,7 @@ static hr_status_t emit_step(writer_t *w, int s) {
     case FLAT_CONDITIONAL:
       return emit_conditional(w, s);
     case FLAT_COPY:
-      emit_copy(w, step->in[0], step->out[0], (int64_t)step->copy_bytes);
+      emit_copy(w, step->in[0], step->out[0], (int64_t)step->copy.size_bytes);
       return NULL;
     default:
       break;
