@@ -208,10 +208,11 @@ static hr_status_t run_grad(op_env_t *env, const op_step_t *step, hlo_value_t *c
   for (int64_t o = 0; o < plan->outer && plan->count; o++)
     for (int64_t f = 0; f < plan->features; f++) {
       double variance_eps = variance[f] + plan->epsilon;
+      double slope =
+          products[f] / variance_eps / per_feature; /* in range where d products is not */
       for (int64_t i = 0; i < plan->inner; i++, at++)
         out[at] = scale[f] / sqrt(variance_eps) *
-                  (g[at] - sums[f] / per_feature -
-                   (x[at] - mean[f]) * products[f] / variance_eps / per_feature);
+                  (g[at] - sums[f] / per_feature - (x[at] - mean[f]) * slope);
     }
   for (int64_t f = 0; f < plan->features; f++) products[f] /= sqrt(variance[f] + plan->epsilon);
   return round_results(step, plan, (double *const[]){out, products, sums}, out_value);
