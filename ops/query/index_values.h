@@ -14,6 +14,7 @@ static inline int64_t op_index_at(const hlo_value_t *value, int64_t i) {
 
 /* All elements of an integer array as indices, in `scratch` (or the array itself, if it is s64).
  */
-hr_status_t op_indices_load(hr_arena_t *scratch, const hlo_value_t *value, const int64_t **out_indices);
+hr_status_t op_indices_load(hr_arena_t *scratch, const hlo_value_t *value,
+                            const int64_t **out_indices);
 
 #endif

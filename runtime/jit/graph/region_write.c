@@ -411,7 +411,8 @@ static hr_status_t emit_conditional(writer_t *w, int s) {
   HR_TRY(HR_NEW_ARRAY(&w->kernel->arena, w->region->buffer_count + 1, &values));
   save_register_values(w->region, values);
   for (int k = 0; k < step->control.start_count; k++) {
-    kir_block_t *branch = new_block(w), *others = k + 1 < step->control.start_count ? new_block(w) : branch;
+    kir_block_t *branch = new_block(w),
+                *others = k + 1 < step->control.start_count ? new_block(w) : branch;
     if (others == branch)
       kir_br(w->b, branch);
     else
