@@ -9,6 +9,9 @@
 
 #include "base/arena.h"
 
+#define HR_MAX_RANK 32         /* dimensions of an array, in every form that a program has */
+#define HR_UNBOUNDED INT64_MIN /* size of a dimension about which nothing is known ("?") */
+
 typedef enum hr_dtype {
 #define DTYPE(id, ...) HR_##id,
 #include "base/dtypes.def"

@@ -4,7 +4,7 @@
 #define CLI_SIGNATURE_H
 
 #include "hlorun.h"
-#include "io/npy.h"
+#include "ir/value_npy.h"
 #include "ir/shape.h"
 
 typedef struct cli_signature {

@@ -69,7 +69,7 @@ static bool parse_int(cursor_t *c, int64_t *out_value) {
 static bool parse_shape(cursor_t *c, npy_t *npy) {
   if (!accept(c, '(')) return false;
   while (!accept(c, ')')) {
-    if (npy->rank == HLO_MAX_RANK || !parse_int(c, &npy->dims[npy->rank])) return false;
+    if (npy->rank == HR_MAX_RANK || !parse_int(c, &npy->dims[npy->rank])) return false;
     npy->rank++;
     if (accept(c, ',')) continue;
     return accept(c, ')');
@@ -103,7 +103,7 @@ static hr_status_t parse_entry(cursor_t *c, const char *name, hr_str_t key, npy_
   } else if (hr_str_is(key, "shape")) {
     npy->rank = 0;
     if (parse_shape(c, npy)) return NULL;
-    return hr_error(HR_INVALID, "%s: its shape is no list of at most %d sizes", name, HLO_MAX_RANK);
+    return hr_error(HR_INVALID, "%s: its shape is no list of at most %d sizes", name, HR_MAX_RANK);
   } else if (hr_str_is(key, "descr")) {
     if (!parse_string(c, &descr))
       return hr_error(HR_INVALID, "%s: structured arrays cannot be read", name);
@@ -218,16 +218,16 @@ bool npy_is(const npy_t *npy, hr_dtype_t dtype) {
   }
 }
 
-const char *npy_text(const npy_t *npy, char into[HLO_SHAPE_TEXT]) {
-  int used = snprintf(into, HLO_SHAPE_TEXT, "%c%c%d[",
+const char *npy_text(const npy_t *npy, char into[NPY_TEXT]) {
+  int used = snprintf(into, NPY_TEXT, "%c%c%d[",
                       npy->swapped          ? '>'
                       : npy->item_bytes > 1 ? '<'
                                             : '|',
                       npy->kind, npy->item_bytes);
-  for (int d = 0; d < npy->rank && used < HLO_SHAPE_TEXT - 32; d++)
-    used += snprintf(into + used, (size_t)(HLO_SHAPE_TEXT - used), "%s%lld", d ? "," : "",
+  for (int d = 0; d < npy->rank && used < NPY_TEXT - 32; d++)
+    used += snprintf(into + used, (size_t)(NPY_TEXT - used), "%s%lld", d ? "," : "",
                      (long long)npy->dims[d]);
-  snprintf(into + used, (size_t)(HLO_SHAPE_TEXT - used), "]");
+  snprintf(into + used, (size_t)(NPY_TEXT - used), "]");
   return into;
 }
 
@@ -243,7 +243,7 @@ static void swap_bytes(unsigned char *at, int64_t count, int part_bytes) {
 /* Walks the row-major target; the source's first index varies fastest. */
 static void copy_column_major(const npy_t *npy, unsigned char *to, const unsigned char *from) {
   size_t item = (size_t)npy->item_bytes;
-  int64_t index[HLO_MAX_RANK] = {0}, strides[HLO_MAX_RANK], stride = 1, at = 0;
+  int64_t index[HR_MAX_RANK] = {0}, strides[HR_MAX_RANK], stride = 1, at = 0;
   for (int d = 0; d < npy->rank; d++) {
     strides[d] = stride;
     stride *= npy->dims[d];
@@ -271,41 +271,27 @@ static void normalize(hr_dtype_t dtype, unsigned char *at, int64_t count) {
   }
 }
 
-static hr_status_t convert(const npy_t *npy, hr_dtype_t dtype, const unsigned char *from,
-                           hlo_value_t **out_value) {
-  HR_TRY(hlo_value_array(dtype, npy->rank, npy->dims, out_value));
-  unsigned char *to = (*out_value)->data;
+void npy_convert(const npy_t *npy, hr_dtype_t dtype, void *to) {
+  const char *from = (const char *)hr_buffer_data(npy->buffer) + npy->offset_bytes;
+  bool is_complex = hr_dtype_is_complex(dtype);
+  int part_bytes = is_complex ? npy->item_bytes / 2 : npy->item_bytes;
+  hr_assert(npy_is(npy, dtype));
   if (npy->column_major)
-    copy_column_major(npy, to, from);
+    copy_column_major(npy, to, (const unsigned char *)from);
   else if (npy->count)
     hr_buffer_copy_out(npy->buffer, npy->offset_bytes, to,
                        (size_t)npy->count * (size_t)npy->item_bytes);
-  bool is_complex = hr_dtype_is_complex(dtype);
-  int part = is_complex ? npy->item_bytes / 2 : npy->item_bytes;
-  if (npy->swapped && npy->kind != 'V') swap_bytes(to, npy->count * (is_complex ? 2 : 1), part);
+  if (npy->swapped && npy->kind != 'V')
+    swap_bytes(to, npy->count * (is_complex ? 2 : 1), part_bytes);
   normalize(dtype, to, npy->count);
-  return NULL;
 }
 
-static hr_status_t make_value(const npy_t *npy, hr_dtype_t dtype, bool any_alignment,
-                              hlo_value_t **out_value) {
+bool npy_is_direct(const npy_t *npy, hr_dtype_t dtype, bool any_alignment) {
+  uintptr_t address = (uintptr_t)hr_buffer_data(npy->buffer) + npy->offset_bytes;
   hr_assert(npy_is(npy, dtype));
-  const unsigned char *from =
-      (const unsigned char *)hr_buffer_data(npy->buffer) + npy->offset_bytes;
-  bool as_it_is = !npy->swapped && (!npy->column_major || npy->rank < 2) && !narrow_bits(dtype) &&
-                  dtype != HR_PRED &&
-                  (any_alignment || (uintptr_t)from % (size_t)npy->item_bytes == 0);
-  if (as_it_is)
-    return hlo_value_over(dtype, npy->rank, npy->dims, npy->buffer, npy->offset_bytes, out_value);
-  return convert(npy, dtype, from, out_value);
-}
-
-hr_status_t npy_value(const npy_t *npy, hr_dtype_t dtype, hlo_value_t **out_value) {
-  return make_value(npy, dtype, false, out_value);
-}
-
-hr_status_t npy_rows(const npy_t *npy, hr_dtype_t dtype, hlo_value_t **out_value) {
-  return make_value(npy, dtype, true, out_value);
+  if (npy->swapped || (npy->column_major && npy->rank > 1)) return false;
+  if (narrow_bits(dtype) || dtype == HR_PRED) return false;
+  return any_alignment || address % (size_t)npy->item_bytes == 0;
 }
 
 /* --- archives --- */

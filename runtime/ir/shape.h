@@ -7,8 +7,8 @@
 #include "base/dtype.h"
 #include "base/text.h"
 
-#define HLO_MAX_RANK 32
-#define HLO_UNBOUNDED INT64_MIN /* size of a dimension of which nothing is known ("?") */
+#define HLO_MAX_RANK HR_MAX_RANK
+#define HLO_UNBOUNDED HR_UNBOUNDED
 
 /* One tile; a size of HLO_TILE_COMBINE means "combine with the next dimension" ("*"). */
 #define HLO_TILE_COMBINE INT64_MIN

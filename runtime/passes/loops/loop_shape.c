@@ -12,7 +12,6 @@
 
 #include <string.h>
 
-#include "ops/kernels/kernel.h"
 #include "ops/query/trip_count.h"
 
 /* ---- recognition ---- */

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "ir/sharding.h"
-#include "mlir/mlir_mesh.h"
+#include "mlir/text/mlir_parser.h"
+#include "stablehlo/import/mesh_groups.h"
 
 /* The op of the module that is called so; NULL if there is none. */
 static const mlir_op_t *find_symbol(const mlir_module_t *module, hr_str_t name) {
@@ -122,8 +123,8 @@ static hr_status_t make_single(hr_arena_t *arena, hlo_groups_t *groups) {
   return NULL;
 }
 
-hr_status_t mlir_mesh_groups(const mlir_module_t *module, hr_arena_t *arena,
-                             const mlir_attr_t *attr, hlo_groups_t *groups) {
+hr_status_t stablehlo_mesh_groups(const mlir_module_t *module, hr_arena_t *arena,
+                                  const mlir_attr_t *attr, hlo_groups_t *groups) {
   const mlir_attr_t *mesh, *axes = mlir_attr_field(attr, "axes");
   hlo_axis_ref_t *list;
   HR_TRY(find_mesh(module, mlir_attr_field(attr, "mesh"), &mesh));
@@ -136,4 +137,55 @@ hr_status_t mlir_mesh_groups(const mlir_module_t *module, hr_arena_t *arena,
   groups->axis_count = axes->count;
   groups->axes = list;
   return has_one_member(groups) ? make_single(arena, groups) : hlo_groups_expand(arena, groups);
+}
+
+/* --- as lists ----------------------------------------------------------------------------------
+ */
+
+/* tensor<groups x members x i64>; all groups of a mesh have the same size. */
+static hr_status_t make_dense_groups(hr_arena_t *arena, const hlo_int_lists_t *groups,
+                                     const mlir_attr_t **out_attr) {
+  static const mlir_type_t i64 = {.kind = MLIR_TYPE_INTEGER, .width = 64};
+  const int64_t members = groups->count ? groups->lists[0].count : 0;
+  const int64_t dims[2] = {groups->count, members};
+  mlir_attr_t *attr;
+  int64_t *values;
+  HR_TRY(HR_NEW(arena, &attr));
+  HR_TRY(HR_NEW_ARRAY(arena, dims[0] * dims[1], &values));
+  for (int64_t g = 0; g < dims[0]; g++)
+    memcpy(values + g * members, groups->lists[g].data, (size_t)members * sizeof *values);
+  HR_TRY(mlir_make_tensor_type(arena, &i64, 2, dims, &attr->type));
+  attr->kind = MLIR_ATTR_DENSE;
+  attr->data = values;
+  attr->element_count = dims[0] * dims[1];
+  attr->splat = attr->element_count == 1;
+  *out_attr = attr;
+  return NULL;
+}
+
+static hr_status_t expand_in_list(mlir_module_t *module, int count,
+                                  const mlir_named_attr_t **attrs) {
+  hlo_groups_t groups = {.form = HLO_GROUPS_LIST};
+  mlir_named_attr_t *copy;
+  int k = 0;
+  while (k < count && !(hr_str_is((*attrs)[k].name, "replica_groups") &&
+                        (*attrs)[k].value->kind == MLIR_ATTR_STRUCT))
+    k++;
+  if (k == count) return NULL;
+  HR_TRY(HR_NEW_ARRAY(&module->arena, count, &copy));
+  memcpy(copy, *attrs, (size_t)count * sizeof *copy);
+  HR_TRY(stablehlo_mesh_groups(module, &module->arena, copy[k].value, &groups));
+  HR_TRY(make_dense_groups(&module->arena, &groups.groups, &copy[k].value));
+  *attrs = copy;
+  return NULL;
+}
+
+hr_status_t stablehlo_expand_mesh_groups(mlir_module_t *module) {
+  for (size_t b = 0; b < module->all_blocks.count; b++)
+    for (size_t i = 0; i < module->all_blocks.data[b]->ops.count; i++) {
+      mlir_op_t *op = module->all_blocks.data[b]->ops.data[i];
+      HR_TRY(expand_in_list(module, op->attr_count, &op->attrs));
+      HR_TRY(expand_in_list(module, op->extra_count, &op->extras));
+    }
+  return NULL;
 }
