@@ -1,11 +1,12 @@
-/* Import of Shardy ops and attributes (sdy dialect), in the form that XLA gives them in HLO
- * text.
+/* Import of Shardy ops and attributes (sdy dialect), in the form that XLA gives them in HLO text.
  * sdy.manual_computation becomes a call between two markers, custom calls that keep the value's
  * bytes and change its shape:
- *   global values -> xla.sdy.GlobalToLocalShape -> call body -> xla.sdy.LocalToGlobalShape ->
- * results sdy.sharding_constraint becomes the custom call "Sharding". Everything else is an
- * identity that keeps its sharding as a frontend attribute (names begin with xla.sdy.). Meshes
- * become the module's frontend attribute xla.sdy.meshes. Nothing is partitioned here. */
+ *
+ *   xla.sdy.GlobalToLocalShape -> call of the body -> xla.sdy.LocalToGlobalShape
+ *
+ * sdy.sharding_constraint becomes the custom call "Sharding". Everything else is an identity that
+ * keeps its sharding as a frontend attribute (names begin with xla.sdy.). Meshes become the
+ * module's frontend attribute xla.sdy.meshes. Nothing is partitioned here. */
 #include "stablehlo/import/import.h"
 
 /* Prints `text` into `format`, which has one %.*s, as a string of the module's arena. */
