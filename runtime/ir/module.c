@@ -1,4 +1,5 @@
 #include "ir/module.h"
+#include "base/decimal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,7 +131,7 @@ hr_status_t hlo_error_from(const char *file, int line, hr_code_t code, const hlo
   va_list args;
   va_start(args, format);
   char *message = NULL;
-  int size = vasprintf(&message, format, args);
+  int size = hr_vasprintf(&message, format, args);
   va_end(args);
   hr_pos_t pos = hlo_instr_pos(instr);
   hr_status_t st =
