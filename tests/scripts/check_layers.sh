@@ -39,6 +39,7 @@ runtime/stablehlo/       base/ ir/ mlir/ ops/table/ ops/rules/ ops/query/ stable
 runtime/proto/           base/ ir/ ops/table/ ops/rules/ ops/query/ proto/
 runtime/read/            base/ ir/ io/ mlir/ ops/table/ ops/rules/ ops/query/ stablehlo/ proto/ read/
 runtime/passes/          base/ ir/ ops/table/ ops/rules/ ops/query/ ops/kernels/kernel.h passes/
+runtime/partition/       base/ ir/ ops/table/ ops/rules/ ops/query/ passes/ partition/
 runtime/plan/            base/ ir/ ops/table/ ops/rules/ ops/query/ ops/kernels/kernel.h ops/kernels/native.h ops/kernels/common/ plan/
 runtime/jit/             base/ ir/ ops/table/ ops/rules/ ops/query/ ops/kernels/kernel.h ops/kernels/native.h ops/kernels/elementwise/ plan/ jit/
 runtime/topo/            base/ topo/
@@ -50,7 +51,7 @@ runtime/comm/peers/      base/ ir/ ops/table/ ops/query/ ops/kernels/kernel.h op
 runtime/feed/            base/ ir/ io/ plan/ comm/ feed/ transport/
 runtime/observe/         base/ ir/ io/ ops/table/ ops/query/ ops/kernels/kernel.h ops/kernels/common/ plan/ jit/ comm/ observe/ transport/
 runtime/exec/            base/ ir/ ops/ plan/ jit/ comm/ feed/ observe/ exec/ transport/ topo/
-runtime/compiler.        base/ ir/ ops/table/ ops/rules/ ops/query/ read/ passes/ plan/ check/ jit/ compiler.h
+runtime/compiler.        base/ ir/ ops/table/ ops/rules/ ops/query/ read/ passes/ partition/ plan/ check/ jit/ compiler.h
 runtime/prove.           base/ ir/ ops/table/ ops/rules/ ops/query/ read/ passes/ plan/ check/ comm/ exec/ compiler.h prove.h
 runtime/shape_specializations. base/ ir/ ops/table/ ops/query/ passes/lib/pass_equal.h plan/ exec/ compiler.h shape_specializations.h
 runtime/api/             base/ ir/ ops/table/ ops/query/ read/ plan/ comm/ feed/ observe/ exec/ topo/ transport/ compiler.h hlorun.h prove.h shape_specializations.h

@@ -1,0 +1,67 @@
+/* The sharding of one array as the partitioner handles it: a list of mesh axes for each dimension.
+ * A dimension of size D cut by axes of n parts has parts of ceil(D / n) elements; the last ones may
+ * be short or empty. Every form in which programs write shardings (sdy, GSPMD V1, V2, V3) is turned
+ * into this one on entry.
+ * Shardings are immutable and live in the program's arena; NULL stands for "nothing said": all
+ * dimensions open, on no mesh.
+ * Source: Shardy's dialect, TensorShardingAttr. */
+#ifndef HR_PARTITION_TENSOR_SHARDING_H
+#define HR_PARTITION_TENSOR_SHARDING_H
+
+#include "ir/sharding.h"
+#include "partition/core/axes.h"
+
+#define SPMD_NO_PRIORITY (-1) /* as priority 0, and not printed */
+
+typedef struct spmd_dim {
+  spmd_axes_t axes;
+  bool open;    /* propagation may append axes */
+  int priority; /* 0 is the first; SPMD_NO_PRIORITY */
+} spmd_dim_t;
+
+typedef enum spmd_reduction { SPMD_SUM, SPMD_MAX, SPMD_MIN } spmd_reduction_t;
+
+typedef struct spmd_sharding {
+  const spmd_mesh_t *mesh;
+  int64_t device; /* the one device of a maximal sharding; -1: tiled */
+  int rank;
+  const spmd_dim_t *dims;
+  spmd_axes_t replicated;     /* in mesh order; not available to propagation */
+  spmd_axes_t unreduced;      /* in mesh order; the value is the reduction over these parts */
+  spmd_reduction_t reduction; /* of the unreduced axes */
+} spmd_sharding_t;
+
+/* Closed and cut nowhere. Errors: NO_MEMORY. */
+hr_status_t spmd_sharding_replicated(hr_arena_t *arena, const spmd_mesh_t *mesh, int rank,
+                                     const spmd_sharding_t **out_sharding);
+/* A copy with other axes for dimension d. Errors: NO_MEMORY. */
+hr_status_t spmd_sharding_with_dim(hr_arena_t *arena, const spmd_sharding_t *sharding, int d,
+                                   spmd_axes_t axes, const spmd_sharding_t **out_sharding);
+/* Equal cuts and unreduced axes: openness, priorities and replicated axes do not count. */
+bool spmd_sharding_same_layout(const spmd_sharding_t *a, const spmd_sharding_t *b);
+bool spmd_sharding_equal(const spmd_sharding_t *a, const spmd_sharding_t *b);
+/* True if every device holds the whole value, reduced. NULL is. */
+bool spmd_sharding_is_replicated(const spmd_sharding_t *sharding);
+
+/* Number of parts of dimension d; 1 for NULL. */
+int64_t spmd_sharding_parts(const spmd_sharding_t *sharding, int d);
+/* Size of dimension d on one device: ceil(size / parts). */
+int64_t spmd_local_size(const spmd_sharding_t *sharding, int d, int64_t size);
+/* Shape on one device; dtype and layout order are kept. Errors: NO_MEMORY. */
+hr_status_t spmd_local_shape(hr_arena_t *arena, const spmd_sharding_t *sharding,
+                             const hlo_shape_t *shape, const hlo_shape_t **out_shape);
+/* All axes that some dimension, or unreduced, uses, in mesh order. Errors: NO_MEMORY. */
+hr_status_t spmd_sharding_used_axes(hr_arena_t *arena, const spmd_sharding_t *sharding,
+                                    spmd_axes_t *out_axes);
+
+/* Checks against a shape: rank, axes known and used once, sub-axes that divide. Errors: INVALID
+ * with what was found and wanted. */
+hr_status_t spmd_sharding_check(const spmd_sharding_t *sharding, const hlo_shape_t *shape);
+
+/* The form of the IR (named, ir/sharding.h), and back. The mesh list receives new meshes. */
+hr_status_t spmd_sharding_to_hlo(hr_arena_t *arena, const spmd_sharding_t *sharding,
+                                 const hlo_sharding_t **out_sharding);
+/* "<@mesh, [{"a"}, {?}], replicated={"b"}>" as Shardy writes it. */
+void spmd_sharding_print(hr_strbuf_t *text, const spmd_sharding_t *sharding);
+
+#endif

@@ -1,0 +1,75 @@
+/* A global program with its shardings, between reading the annotations, propagation and
+ * partitioning.
+ *
+ *   read_annotations ->  propagate  ->  partition
+ *   (annotations/)       (propagate/)   (lower/)
+ *
+ * A value is a leaf of an instruction's shape: an array of an array result, or one element of a
+ * tuple, in order of hlo_shape_leaf. Tuples and their elements pass shardings on.
+ * Manual computations stay as XLA writes them in HLO: GlobalToLocalShape, a call of their body,
+ * LocalToGlobalShape. Inside of the body the manual axes of the enclosing markers belong to no
+ * sharding. */
+#ifndef HR_PARTITION_PROGRAM_H
+#define HR_PARTITION_PROGRAM_H
+
+#include "ir/module.h"
+#include "partition/core/tensor_sharding.h"
+
+typedef struct spmd_rule spmd_rule_t; /* rules/rule.h */
+
+/* Why a value has its sharding: for --explain-sharding. */
+typedef enum spmd_origin_kind {
+  SPMD_FROM_NOTHING, /* replicated for want of any statement */
+  SPMD_FROM_PROGRAM, /* annotation */
+  SPMD_FROM_USER,    /* --sharding */
+  SPMD_FROM_OPERAND, /* propagated forward */
+  SPMD_FROM_USE,     /* propagated backward */
+  SPMD_FROM_EDGE     /* loop state, branch result, call, group */
+} spmd_origin_kind_t;
+
+typedef struct spmd_value {
+  const spmd_sharding_t *sharding; /* NULL: nothing said, or replicated after propagation */
+  spmd_origin_kind_t origin;
+  const hlo_instr_t *source; /* the instruction it was propagated from; NULL: none */
+} spmd_value_t;
+
+/* By instruction of one computation: values[id][leaf]. */
+typedef struct spmd_computation {
+  spmd_value_t **values;
+  spmd_axes_t manual_axes; /* of the manual computations around it */
+} spmd_computation_t;
+
+typedef struct spmd_program {
+  hlo_module_t *module; /* global shapes; its arena owns everything here */
+  hr_arena_t *arena;
+  const spmd_mesh_t *mesh; /* the common refinement of all meshes with several devices; NULL: no
+                              annotation cuts anything */
+  spmd_computation_t *computations;               /* by computation id */
+  const spmd_sharding_t *const *param_shardings;  /* of the entry, per flattened parameter leaf,
+                                                     final */
+  const spmd_sharding_t *const *result_shardings; /* of the entry, per flattened result leaf */
+} spmd_program_t;
+
+typedef struct spmd_options {
+  int64_t device_count;      /* processes of the world */
+  const char *mesh;          /* --mesh "data=4,model=2"; NULL: the program's */
+  const char *sharding;      /* --sharding "in0=data,model;out0=..."; NULL: the program's */
+  bool stop_after_propagate; /* the module keeps its global shapes and gets the shardings */
+} spmd_options_t;
+
+/* True if the module has annotations that cut a value, or the options do. Cost: one pass. */
+bool spmd_is_global(const hlo_module_t *module, const spmd_options_t *options);
+
+/* Reads sdy and GSPMD annotations and the options. Errors: INVALID (place, found, wanted), USAGE
+ * when the mesh does not fit the world. */
+hr_status_t spmd_read_annotations(hlo_module_t *module, const spmd_options_t *options,
+                                  spmd_program_t *out_program);
+/* Gives every value its sharding. Deterministic. Errors: NO_MEMORY. */
+hr_status_t spmd_propagate(spmd_program_t *program);
+/* Rewrites the module into the program of one partition: local shapes, collectives. The module's
+ * num_partitions becomes the mesh's; parameters and module->result_shardings carry their shardings,
+ * by which global arrays are cut and gathered. Errors: UNSUPPORTED (dynamic dimensions) with the
+ * place. */
+hr_status_t spmd_partition(spmd_program_t *program);
+
+#endif
