@@ -105,8 +105,9 @@ static hr_status_t run_conditional(exec_compiled_t *machine, const run_step_t *s
 static hr_status_t run_reference(exec_compiled_t *machine, run_step_t *step) {
   HR_TRY(poll_cancel(machine));
   hr_status_t st = exec_compiled_reference(machine, step);
+  hlo_opcode_t op = step->flat->source->op.instr->op;
   exec_progress_add_step(progress_of(machine),
-                         hlo_op_is(step->flat->source->op.instr->op, OP_COMM | OP_EFFECT));
+                         !hlo_op_is(op, OP_RANDOM) && hlo_op_is(op, OP_COMM | OP_EFFECT));
   return st;
 }
 

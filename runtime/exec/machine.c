@@ -235,7 +235,8 @@ static hr_status_t run_with_progress(exec_machine_t *machine, const plan_step_t 
   if (instr->op == HLO_WHILE) exec_progress_enter(progress, instr, &before);
   hr_status_t st = run_kernel(machine, step, in, out_value);
   if (instr->op == HLO_WHILE) exec_progress_leave(progress, &before);
-  exec_progress_add_step(progress, hlo_op_is(instr->op, OP_COMM | OP_EFFECT));
+  exec_progress_add_step(
+      progress, !hlo_op_is(instr->op, OP_RANDOM) && hlo_op_is(instr->op, OP_COMM | OP_EFFECT));
   return st;
 }
 
