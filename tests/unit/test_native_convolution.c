@@ -1,7 +1,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tests/lib/native_driver.h"
+#include "tests/lib/native_harness.h"
 #include "tests/lib/unit.h"
 
 typedef struct conv_types {
@@ -229,7 +229,7 @@ static void constant_weights(void) {
     for (int k = 0; k < 2; k++) {
       const hlo_shape_t *shape = conv->operands[k]->shape;
       values[k] = kernel_value(shape->dtype, shape->rank, shape->dims, NULL);
-      native_fill(&seed, values[k]);
+      native_fill_small(&seed, values[k]);
     }
     conv->operands[1]->op = HLO_CONSTANT;
     conv->operands[1]->literal = values[1];
@@ -465,7 +465,7 @@ static void fewer_products(void) {
     hlo_value_t *values[2];
     for (int k = 0; k < 2; k++) {
       values[k] = kernel_value(c.types->lhs, 4, conv->operands[k]->shape->dims, NULL);
-      native_fill(&seed, values[k]);
+      native_fill_small(&seed, values[k]);
     }
     int64_t at = native_pick(&seed, values[0]->count);
     if (i % 3 == 1) ((hlo_instr_t *)conv)->operands[1]->op = HLO_CONSTANT;
@@ -572,7 +572,7 @@ static void check_nonfinite(native_env_t *env, uint64_t *seed, const conv_case_t
   for (int k = 0; k < 2; k++) {
     const hlo_shape_t *shape = conv->operands[k]->shape;
     values[k] = kernel_value(shape->dtype, shape->rank, shape->dims, NULL);
-    native_fill(seed, values[k]);
+    native_fill_small(seed, values[k]);
   }
   if (native_pick(seed, 3)) put_special(seed, values[1]);
   if (native_pick(seed, 2)) put_special(seed, values[native_pick(seed, 2)]);

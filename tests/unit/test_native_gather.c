@@ -1,4 +1,4 @@
-#include "tests/lib/native_env.h"
+#include "tests/lib/native_harness.h"
 
 /* A random geometry of gather or scatter: an operand, an index array, and windows that are
  * dimensions of a third array.

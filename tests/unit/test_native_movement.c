@@ -1,4 +1,4 @@
-#include "tests/lib/native_env.h"
+#include "tests/lib/native_harness.h"
 
 static int64_t below(int64_t n) { return rand() % n; }
 
