@@ -162,7 +162,7 @@ struct op_env {
   const op_channel_ops_t *channel_ops;
   void *feeds;
   const op_feed_ops_t *feed_ops;
-  void *verify; /* of the layer that compares the processes' communication, above comm_ops */
+  void *verify; /* layer that compares the processes' communication, above comm_ops */
   /* Compiled code for a computation that combines elements. NULL: none for any. */
   const void *combiners;
   op_combiner_t (*combiner)(op_env_t *env, const hlo_computation_t *computation);

@@ -11,8 +11,8 @@ typedef struct tie_rules {
 
 typedef struct tie {
   const hlo_shape_t *operand, *indices;
-  hr_ints_t window_dims;    /* of the result or updates: offset_dims, update_window_dims */
-  hr_ints_t no_window_dims; /* of the operand: collapsed_slice_dims, inserted_window_dims */
+  hr_ints_t window_dims;    /* result's or updates' dimensions: offset_dims, update_window_dims */
+  hr_ints_t no_window_dims; /* operand's dimensions: collapsed_slice_dims, inserted_window_dims */
   hr_ints_t batch_dims, index_batch_dims, index_map;
   int64_t index_vector_dim;
   const char *window_name, *no_window_name, *batch_name, *index_batch_name, *map_name;

@@ -17,8 +17,8 @@
 
 struct hr_arena_block {
   hr_arena_block_t *next;
-  size_t size_bytes; /* of bytes[], or behind the fence */
-  hr_fence_t *fence; /* of an arena that is fenced: the memory of its only allocation; else NULL */
+  size_t size_bytes; /* size of bytes[], or of the memory behind the fence */
+  hr_fence_t *fence; /* memory of the only allocation of a fenced arena; else NULL */
   _Alignas(HR_ALIGNMENT) unsigned char bytes[];
 };
 

@@ -34,7 +34,7 @@ typedef struct hr_dtype_info {
   const char *npy_descr; /* as a .npy header writes it */
   uint8_t proto;
   uint8_t bits;
-  uint8_t bytes; /* of an element in memory; 0 when it has none */
+  uint8_t bytes; /* size of an element in memory; 0 when it has none */
   hr_dtype_class_t class_;
   hr_dtype_t compute;
 } hr_dtype_info_t;

@@ -17,7 +17,7 @@ struct hr_status {
   hr_code_t code;
   char *message;
   char *where; /* "in instruction %x of computation y", or NULL */
-  char *path;  /* of the program, or NULL */
+  char *path;  /* program's path, or NULL */
   uint32_t line, column;
   char *quoted; /* the source line and a caret line, or NULL */
   char *notes;  /* lines, or NULL */

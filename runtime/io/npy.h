@@ -12,7 +12,7 @@
 /* An array within a file: what its header says, and where its bytes are. */
 typedef struct npy {
   hr_buffer_t *buffer; /* retained */
-  size_t offset_bytes; /* of the data within the buffer */
+  size_t offset_bytes; /* start of the data within the buffer */
   char kind;           /* 'b', 'i', 'u', 'f', 'c' or 'V' */
   bool swapped;        /* big-endian */
   bool column_major;

@@ -242,7 +242,7 @@ hr_status_t zip_bytes(const zip_t *zip, const zip_member_t *member, hr_buffer_t 
 
 struct zip_writer {
   hr_file_writer_t *file;
-  hr_arena_t arena; /* of the names */
+  hr_arena_t arena; /* memory of the names */
   HR_VEC(zip_member_t) members;
 };
 

@@ -14,13 +14,13 @@
 typedef struct group {
   hr_trace_span_t *const *members;
   int count;
-  double calls, ns, flops, bytes; /* of all calls together */
+  double calls, ns, flops, bytes; /* sums over all calls */
   double worked_ns;               /* by all workers */
 } group_t;
 
 typedef struct totals {
   double run_ns, runs, kernel_ns, wait_ns;
-  double idle_ns; /* of kernel_ns: the first worker waited for the others */
+  double idle_ns; /* part of kernel_ns in which the first worker waited for the others */
 } totals_t;
 
 static bool is_kernel(const hr_trace_span_t *span) {

@@ -36,7 +36,7 @@ typedef struct spmd_value {
 /* By instruction of one computation: values[id][leaf]. */
 typedef struct spmd_computation {
   spmd_value_t **values;
-  spmd_axes_t manual_axes; /* of the manual computations around it */
+  spmd_axes_t manual_axes; /* axes of the manual computations around it */
 } spmd_computation_t;
 
 typedef struct spmd_program {
@@ -44,10 +44,11 @@ typedef struct spmd_program {
   hr_arena_t *arena;
   const spmd_mesh_t *mesh; /* the common refinement of all meshes with several devices; NULL: no
                               annotation cuts anything */
-  spmd_computation_t *computations;               /* by computation id */
-  const spmd_sharding_t *const *param_shardings;  /* of the entry, per flattened parameter leaf,
-                                                     final */
-  const spmd_sharding_t *const *result_shardings; /* of the entry, per flattened result leaf */
+  spmd_computation_t *computations;              /* by computation id */
+  const spmd_sharding_t *const *param_shardings; /* shardings of the entry, per flattened parameter
+                                                    leaf, final */
+  const spmd_sharding_t *const
+      *result_shardings; /* shardings of the entry, per flattened result leaf */
 } spmd_program_t;
 
 typedef struct spmd_options {

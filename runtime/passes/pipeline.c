@@ -13,7 +13,9 @@
 #include "passes/lib/pass_rewrite.h"
 #include "passes/passes.h"
 
-enum { MAX_ROUNDS = 12 }; /* of neighbouring REPEAT passes: they end by themselves much earlier */
+enum {
+  MAX_ROUNDS = 12
+}; /* rounds of neighbouring REPEAT passes, which end by themselves much earlier */
 
 typedef enum pass_when { ONCE, REPEAT, PEERS } pass_when_t;
 

@@ -12,11 +12,11 @@
 typedef struct branches {
   flat_builder_t *builder;
   const plan_step_t *source;
-  const flat_ref_t **arguments; /* of each branch */
+  const flat_ref_t **arguments; /* arguments of each branch */
   int count;                    /* leaves of the result */
   flat_ref_t *result, *carried; /* carried: as result, buffer -1 where it is not */
-  const flat_ref_t *root;       /* of the branch being laid out */
-  int first_buffer, end_buffer; /* of the result */
+  const flat_ref_t *root;       /* root of the branch being laid out */
+  int first_buffer, end_buffer; /* buffers of the result */
 } branches_t;
 
 static bool is_result(const branches_t *branches, int buffer) {

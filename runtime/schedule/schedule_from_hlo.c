@@ -9,7 +9,7 @@
 #include "plan/plan_order.h"
 #include "schedule/schedule.h"
 
-typedef struct ends { /* of a channel that names no pairs: -1: not found */
+typedef struct ends { /* ends of a channel that names no pairs: -1: not found */
   int sender, receiver;
 } ends_t;
 

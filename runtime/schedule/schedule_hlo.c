@@ -12,7 +12,7 @@ typedef struct binding { /* a value, or a transfer under way, and the instructio
 typedef struct transfer {
   const char *channel;
   int peer;             /* -1: an all-reduce */
-  schedule_kind_t kind; /* of its start */
+  schedule_kind_t kind; /* kind of its start */
   const char *now;
   const char *value;
 } transfer_t;

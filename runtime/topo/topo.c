@@ -17,7 +17,7 @@ struct topo_share {
   hwloc_topology_t topology;
   hwloc_cpuset_t allowed; /* processors that this process may use */
   bool oversubscribed;    /* other ranks have the same cores */
-  int core_count;         /* of the share */
+  int core_count;         /* cores of the share */
   hwloc_obj_t *cores;
 };
 

@@ -37,7 +37,7 @@ typedef struct move {
   const float *from;
   float *to;
   int64_t read, written; /* in blocks */
-  float sums[64];        /* of each worker: what is read must be used */
+  float sums[64];        /* a sum of each worker: what is read must be used */
 } move_t;
 
 #define BLOCK 128              /* floats */

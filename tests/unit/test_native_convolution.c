@@ -23,7 +23,7 @@ typedef struct conv_case {
   int64_t batch, features, out_features, feature_groups, batch_groups;
   int64_t in[3];
   hlo_window_dim_t window[3];
-  bool is_gradient; /* of weights, with the channels of both operands last */
+  bool is_gradient; /* a gradient of weights, with the channels of both operands last */
 } conv_case_t;
 
 /* Where batch, feature and the spatial dimensions go: channels last, first, or anywhere. */

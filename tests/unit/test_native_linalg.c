@@ -169,7 +169,7 @@ static void reflectors(void) {
     snprintf(results, sizeof results, "(%s, %s{1,0})", columns, tau);
     check_lapack(1 + i % 3, shape, "", results, columns, letters[i % 4], "geqrf", "", 9);
     if (fewer != size[2] || fewer > 20)
-      continue; /* of any vectors, products of many grow without bound */
+      continue; /* products of many arbitrary vectors grow without bound */
     snprintf(operands, sizeof operands, "%s, %s{1,0}", columns, tau);
     check_lapack(1 + i % 3, shape, tau, columns, operands, letters[i % 4],
                  i % 4 < 2 ? "orgqr" : "ungqr", "", 9);

@@ -16,7 +16,8 @@
 #define ALIGNMENT 4096
 #define GROWTH (2 * TP_SHM_LARGE_PAGE)
 #define SMALL_GROWTH (UINT64_C(128) << 10)
-#define SMALL_BYTES GROWTH /* of a heap that takes little at a time, as there may be very many */
+#define SMALL_BYTES \
+  GROWTH /* size of a heap that takes little at a time, as there may be very many */
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
 #endif

@@ -76,7 +76,7 @@ typedef struct slice {
   int rank;
   const int64_t *sizes;
   int64_t offset_bytes;
-  int64_t strides[HLO_MAX_RANK]; /* of the array, in bytes */
+  int64_t strides[HLO_MAX_RANK]; /* strides of the array, in bytes */
   int element_bytes;
 } slice_t;
 

@@ -29,7 +29,7 @@
 #define LEAST_TILES 8      /* tiles of a task, at least: B is copied for each task */
 #define MOST_TAPS 4096
 #define LEAST_COLUMNS 8 /* with fewer columns im2col or oneDNN is faster */
-#define LEAST_TERMS 64  /* of all taps: with fewer, lists and copies are most of the work */
+#define LEAST_TERMS 64  /* terms of all taps: with fewer, lists and copies are most of the work */
 #define LEAST_FLOPS 1e5
 
 typedef struct grad_position {
@@ -55,12 +55,12 @@ typedef struct conv_weight_grad {
   void (*add_tile)(const grad_tile_t *tile);
   bool merges, in_place; /* in_place: one panel, whose gradients are read in place */
   int workers;
-  int64_t bytes, taps, k, columns;        /* terms of a tap */
-  int64_t lanes, rows, width, panels;     /* of a vector; of a tile; columns of a strip */
-  int64_t tap_tiles, tiles, positions;    /* tiles of a tap and in all */
-  int64_t tile_parts, place_parts;        /* tasks */
-  int64_t sums_count;                     /* of a range of places */
-  size_t sums_at, spaces_at, space_bytes; /* spaces: one a worker */
+  int64_t bytes, taps, k, columns;    /* terms of a tap */
+  int64_t lanes, rows, width, panels; /* elements of a vector; rows and columns of a tile; panels */
+  int64_t tap_tiles, tiles, positions;                    /* tiles of a tap and in all */
+  int64_t tile_parts, place_parts;                        /* tasks */
+  int64_t sums_count;                                     /* sums of a range of positions */
+  size_t sums_at, spaces_at, space_bytes;                 /* spaces: one a worker */
   size_t results_at, lists_at, counts_at, edge_copies_at; /* in a space */
 } conv_weight_grad_t;
 

@@ -64,9 +64,9 @@ typedef struct winograd {
   int workers;
   int64_t element_bytes, rows, columns; /* tiles of an image */
   int64_t tiles, unit, blocks;          /* tiles in all and of a block */
-  gemm_job_t job;                       /* of a point of a block, without addresses */
+  gemm_job_t job;                       /* product of one point of a block, without addresses */
   int64_t in_plane, out_plane;          /* elements of a point of a block */
-  int64_t in_line, out_line;            /* of a tile in it */
+  int64_t in_line, out_line;            /* elements of a tile within it */
   int parts;                  /* gradients of weights: parts that have sums of their own */
   int64_t sums_plane;         /* elements of a point of these */
   size_t sums_at;             /* in a space */

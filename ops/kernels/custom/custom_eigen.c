@@ -32,7 +32,7 @@ typedef struct eigen_call {
 
 typedef struct eigen_batch {
   const lapack_plan_t *plan;
-  eigen_call_t first; /* of matrix 0 and worker 0 */
+  eigen_call_t first; /* call for matrix 0 by worker 0 */
 } eigen_batch_t;
 
 static void call_syevd(const lapack_plan_t *plan, eigen_call_t *c) {

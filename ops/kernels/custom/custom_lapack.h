@@ -37,11 +37,11 @@ typedef struct lapack_run {
 
 /* What a call looks like. */
 typedef struct lapack_form {
-  int scalars; /* of the old form */
+  int scalars; /* scalar operands of the old form */
   int arrays;
   int extra;            /* more operands that may follow */
-  int rank;             /* of array 0 without its batch: 2 a matrix, 1 a vector */
-  const char *names[2]; /* of the routine without its letter: for real and for complex elements */
+  int rank;             /* rank of array 0 without its batch: 2 a matrix, 1 a vector */
+  const char *names[2]; /* routine without its type letter: for real and for complex elements */
 } lapack_form_t;
 
 /* Recognizes the form, checks the type of array 0, takes the batch and sizes from it, finds the

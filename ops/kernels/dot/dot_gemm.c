@@ -17,7 +17,7 @@ typedef struct dot_gemm {
   dot_strategy_t strategy;
   const dot_problem_t *problem;
   gemm_job_t job;             /* without addresses */
-  gemm_partition_t partition; /* of one matrix */
+  gemm_partition_t partition; /* partition of one product among the workers */
   dot_conversion_t a, b;
   bool narrowed, by_matrices;
   int workers;

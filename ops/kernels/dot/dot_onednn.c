@@ -14,7 +14,7 @@
 typedef struct dot_input {
   bool transposed; /* oneDNN sees it turned over: columns are dense */
   bool packed;
-  loop_copy_t pack; /* of a whole part */
+  loop_copy_t pack; /* copy of a whole part */
   loop_copy_t pack_last;
   int element_bytes;
   dot_conversion_t conversion;

@@ -15,9 +15,9 @@ enum {
 typedef struct native_random_plan {
   bool threefry;
   int64_t count; /* elements, or words where an element is two */
-  int bytes;     /* of an element, or of a word where an element is two */
+  int bytes;     /* size of an element, or of a word where an element is two */
   size_t state_bytes;
-  int64_t blocks; /* of the generator: pairs of words, or fours */
+  int64_t blocks; /* blocks of the generator: pairs of words, or fours */
   int64_t size, half,
       inner; /* Threefry: around the dimension along which the words of a pair are neighbours */
 } native_random_plan_t;

@@ -33,7 +33,7 @@
 typedef struct entry_header {
   char magic[8];
   uint64_t key_bytes, size_bytes;
-  hr_digest_t checksum; /* of the object */
+  hr_digest_t checksum; /* digest of the object's bytes */
 } entry_header_t;
 
 static const char magic[8] = "HLORUN2";

@@ -12,7 +12,7 @@
 #include "jit/emit/emit_kernel.h"
 #include "jit/math/jit_math.h"
 
-#define PACKED_COST 4 /* of a function, in additions: less is not worth it */
+#define PACKED_COST 4 /* least cost of a function, in additions, that is worth packing */
 
 static int height_of_expr(const jit_exprs_t *exprs, const jit_expr_t *expr) {
   int height = 0;

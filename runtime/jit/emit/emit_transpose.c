@@ -164,7 +164,7 @@ typedef struct jit_band {
   hr_dtype_t dtype;
   const jit_expr_t *base;
   int64_t jump, low, high;
-  int lanes;                      /* of the kernel where it is alone: a power of two */
+  int lanes;                      /* lanes of a kernel that is alone: a power of two */
   bool is_packed;                 /* rows one behind the other, of which a register has several */
   unsigned epochs[JIT_MAX_LANES]; /* by column */
   kir_value_t *columns[JIT_MAX_LANES];

@@ -70,7 +70,7 @@ typedef struct pair {
 
 typedef struct selection {
   const hlo_computation_t *reducer;
-  int directions[MOST_INSTRS]; /* of comparisons, by instruction */
+  int directions[MOST_INSTRS]; /* directions of comparisons, by instruction */
   bool value_is_used;          /* or only the index */
   bool by_index;               /* the pair with the smaller index is the left operand */
   bool has_nan;                /* among accumulators, too */

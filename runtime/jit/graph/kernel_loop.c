@@ -26,7 +26,7 @@
 #define BLOCK_MAX 65536
 #define COMPUTING_OPS \
   2 /* for each load: about the shuffles that put a vector of lanes that lie apart together */
-#define UNROLLED_NODES 800  /* of all copies of a last loop that is written out */
+#define UNROLLED_NODES 800  /* nodes of all copies of a last loop that is written out */
 #define PREFETCH_BYTES 2048 /* bytes */
 #define LINE_BYTES_MAX 4096 /* bytes in a line that a processor does not know how to go on from */
 #define PREFETCH_COVER_BYTES 1024 /* bytes */

@@ -10,7 +10,7 @@
 #include "passes/passes.h"
 
 #define MAX_DOT_TERMS 8
-#define MAX_DOT_ELEMENTS 32 /* of the result */
+#define MAX_DOT_ELEMENTS 32 /* elements of the result */
 #define MAX_REDUCE_TERMS 4
 #define MAX_REDUCE_ELEMENTS 256
 
@@ -128,7 +128,7 @@ static hlo_instr_t *expand_reduce(pass_rewrite_t *rewrite, hlo_instr_t *reduce, 
   for (int64_t t = 0; t < x->shape->dims[d] && sum && !builder->status; t++) {
     hlo_instr_t *part = pass_build_element_slice(rewrite, x, d, t);
     bool has_ones =
-        part && !hlo_shape_same_dims(part->shape, reduce->shape); /* of other reduced dimensions */
+        part && !hlo_shape_same_dims(part->shape, reduce->shape); /* different reduced dimensions */
     if (has_ones) part = hlo_build_reshape(builder, part, reduce->shape);
     sum = part ? hlo_build_binary(builder, op, sum, part) : NULL;
   }

@@ -11,7 +11,7 @@
 #include "passes/passes.h"
 
 #define MIN_MULTIPLICATIONS 2048            /* per iteration */
-#define MAX_BATCH_BYTES ((int64_t)64 << 20) /* of the batched product */
+#define MAX_BATCH_BYTES ((int64_t)64 << 20) /* size of the batched product */
 #define MAX_CONCATENATED 4
 enum { MAX_DEPTH = 6 };
 

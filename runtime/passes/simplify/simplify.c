@@ -6,7 +6,7 @@
 
 #include "passes/passes.h"
 
-enum { MAX_STEPS = 32 }; /* of one instruction in one round */
+enum { MAX_STEPS = 32 }; /* rewrites of one instruction in one round */
 
 static const simplify_fn families[] = {
     simplify_arithmetic, simplify_logic, simplify_convert, simplify_splats,

@@ -9,7 +9,7 @@
 
 enum {
   MAX_OPS = 16,       /* in a branch that is computed in any case */
-  MAX_ELEMENTS = 1024 /* of any value in it */
+  MAX_ELEMENTS = 1024 /* elements of any value in it */
 };
 
 /* The branch stands in the place of the conditional. A selector that is out of range takes the

@@ -266,7 +266,7 @@ static hlo_instr_t *broadcast_operand(pass_rewrite_t *rewrite, hlo_instr_t *x, c
 typedef struct term_dims {
   int64_t numbers[2][HLO_MAX_RANK]; /* by side and dimension */
   int64_t sizes[HLO_MAX_RANK], contracted[HLO_MAX_RANK];
-  int rank, first, count; /* of the contracted dimensions */
+  int rank, first, count; /* rank; range of the contracted dimensions */
 } term_dims_t;
 
 /* Are the terms of a side further out than its free dimensions? */
