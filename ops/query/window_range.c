@@ -64,7 +64,8 @@ window_input_range_t window_result_inputs(const hlo_window_dim_t *w, int64_t o, 
   int64_t positions = (w->size - 1 - first) / period + 1;
   int64_t i =
       floor_div(start + first * w->window_dilation, w->base_dilation); /* divides without rest */
-  int64_t skip = i < 0 ? ceil_div(-i, step) : 0, past = i > n - 1 ? 0 : (n - 1 - i) / step + 1;
+  int64_t skip = i < 0 ? ceil_div(-i, step) : 0;
+  int64_t past = i > n - 1 ? 0 : (n - 1 - i) / step + 1;
   if (past > positions) past = positions;
   if (past <= skip) return cover;
   return (window_input_range_t){i + skip * step, past - skip};

@@ -182,7 +182,8 @@ bool op_dims_agree(const hlo_shape_t *a, int64_t a_dim, const hlo_shape_t *b, in
   int64_t a_size = a->dims[a_dim], b_size = b->dims[b_dim];
   if (a_dynamic && b_dynamic) return true;
   if (!a_dynamic && !b_dynamic) return a_size == b_size;
-  int64_t bound = a_dynamic ? a_size : b_size, size = a_dynamic ? b_size : a_size;
+  int64_t bound = a_dynamic ? a_size : b_size;
+  int64_t size = a_dynamic ? b_size : a_size;
   return bound == HLO_UNBOUNDED || size <= bound;
 }
 

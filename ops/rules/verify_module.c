@@ -23,9 +23,10 @@ static hr_status_t check_operands(const hlo_instr_t *instr) {
   }
   for (int k = 0; instr->extra && k < instr->extra->control_count; k++) {
     const hlo_instr_t *before = instr->extra->control_predecessors[k];
+    hr_str_t name = before ? before->name : HR_STR("?");
     if (!before || before->parent != instr->parent || before->id >= instr->id)
       return hlo_error(instr, NULL, "control predecessor %%%.*s is not defined before",
-                       before ? (int)before->name.size : 1, before ? before->name.data : "?");
+                       HR_STR_ARGS(name));
   }
   return NULL;
 }

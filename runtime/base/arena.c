@@ -183,7 +183,7 @@ hr_status_t hr_arena_ints(hr_arena_t *arena, const int64_t *values, int64_t coun
 }
 
 hr_str_t hr_str_from(const char *cstr) {
-  return (hr_str_t){cstr ? cstr : "", cstr ? strlen(cstr) : 0};
+  return cstr ? (hr_str_t){cstr, strlen(cstr)} : (hr_str_t){"", 0};
 }
 
 bool hr_str_is(hr_str_t a, const char *cstr) { return hr_str_equal(a, hr_str_from(cstr)); }

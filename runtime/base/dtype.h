@@ -60,7 +60,8 @@ static inline bool hr_dtype_is_complex(hr_dtype_t type) {
 }
 /* The real type of a complex one's parts; any other type is its own. */
 static inline hr_dtype_t hr_dtype_real(hr_dtype_t type) {
-  return type == HR_C64 ? HR_F32 : type == HR_C128 ? HR_F64 : type;
+  if (type == HR_C64) return HR_F32;
+  return type == HR_C128 ? HR_F64 : type;
 }
 /* Finds an array, token or opaque type by its HLO name; false if there is none ("tuple" and
  * "buffer" are not words). */

@@ -144,7 +144,8 @@ void hr_status_release(hr_status_t status) {
 hr_code_t hr_status_code(hr_status_t status) { return status ? status->code : HR_OK; }
 
 const char *hr_status_message(hr_status_t status) {
-  return status ? status->message ? status->message : hr_code_text(status->code) : "ok";
+  if (!status) return "ok";
+  return status->message ? status->message : hr_code_text(status->code);
 }
 
 const char *hr_code_text(hr_code_t code) {

@@ -41,7 +41,7 @@ static void add_label(hr_strbuf_t *text, const diagram_t *diagram, const diagram
   hr_strbuf_init(&label);
   schedule_diagram_label(&label, diagram, box);
   bool cut = label.size > most;
-  add_escaped(text, label.data ? label.data : "", cut ? most - 1 : label.size);
+  if (label.data) add_escaped(text, label.data, cut ? most - 1 : label.size);
   if (cut) hr_strbuf_add_str(text, "&#8230;");
   hr_strbuf_deinit(&label);
 }
@@ -53,11 +53,12 @@ static const check_event_t *event_of(const diagram_t *diagram, const diagram_box
 static void add_tip(hr_strbuf_t *text, const diagram_t *diagram, const diagram_box_t *box) {
   static const char *const marks[] = {"", ", where it is stuck", ", which does not happen"};
   const hlo_instr_t *instr = event_of(diagram, box)->instr;
-  const char *path = instr->parent->module->source.path;
+  hr_str_t path = hr_str_from(instr->parent->module->source.path);
+  if (!path.size) path = HR_STR("program");
   hr_strbuf_printf(text, "rank %d: ", diagram->lanes.data[box->lane].rank);
   add_label(text, diagram, box, SIZE_MAX);
   hr_strbuf_add_str(text, " (");
-  add_escaped(text, path ? path : "program", path ? __builtin_strlen(path) : 7);
+  add_escaped(text, path.data, path.size);
   hr_strbuf_printf(text, ":%u)", instr->line);
   if (event_of(diagram, box)->site && event_of(diagram, box)->site->channel)
     hr_strbuf_printf(text, ", channel %ld", (long)event_of(diagram, box)->site->channel);

@@ -328,7 +328,7 @@ hr_status_t zip_add(zip_writer_t *writer, const char *name, const void *head, si
 
 static hr_status_t write_entry(zip_writer_t *writer, const zip_member_t *member) {
   bool big_size = member->size_bytes >= FULL32, big_offset = member->header_offset >= FULL32;
-  size_t field = (big_size ? 16 : 0) + (big_offset ? 8 : 0);
+  size_t field = 16 * (size_t)big_size + 8 * (size_t)big_offset;
   record_t head = {.size = 0}, tail = {.size = 0};
   put(&head, ENTRY_SIGNATURE, 4);
   put(&head, VERSION_ZIP64, 2);

@@ -65,7 +65,8 @@ static int by_kernel(const void *a, const void *b) {
   const hr_trace_span_t *x = *(hr_trace_span_t *const *)a, *y = *(hr_trace_span_t *const *)b;
   if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
   if (x->same != y->same) return x->same < y->same ? -1 : 1;
-  return x->total_ns != y->total_ns ? (x->total_ns > y->total_ns ? -1 : 1) : 0;
+  if (x->total_ns == y->total_ns) return 0;
+  return x->total_ns > y->total_ns ? -1 : 1;
 }
 
 static int by_time(const void *a, const void *b) {

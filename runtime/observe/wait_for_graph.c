@@ -73,8 +73,10 @@ static tp_endpoint_t *endpoint_of(const exec_graph_t *graph) {
 /* "a.hlo:6:3": the location that a status created here would carry. */
 static void find_location(char *into, size_t size) {
   hr_status_t here = hr_error(HR_DEADLINE, "here");
-  char *report = hr_status_format(here), *end = report ? strstr(report, ": error") : NULL;
-  snprintf(into, size, "%.*s", end ? (int)(end - report) : 0, report ? report : "");
+  char *report = hr_status_format(here);
+  const char *end = report ? strstr(report, ": error") : NULL;
+  if (size) into[0] = '\0';
+  if (end) snprintf(into, size, "%.*s", (int)(end - report), report);
   free(report);
   hr_status_release(here);
 }

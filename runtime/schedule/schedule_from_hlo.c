@@ -127,7 +127,11 @@ static hr_status_t walk_transfer(walk_t *walk, const hlo_instr_t *instr, const h
   const int *peers = sends ? site->to : site->from;
   const ends_t *ends =
       hr_map_get(walk->channels, (hr_str_t){(const char *)&site->channel, sizeof site->channel});
-  int peer = peers ? peers[walk->rank] : !ends ? -1 : sends ? ends->receiver : ends->sender;
+  int peer = -1;
+  if (peers)
+    peer = peers[walk->rank];
+  else if (ends)
+    peer = sends ? ends->receiver : ends->sender;
   if (peers && peer < 0) return NULL;
   if (peer < 0 || peer >= walk->schedule->rank_count)
     return hlo_error(instr, NULL, "no program has the other end of channel %ld",

@@ -113,8 +113,9 @@ static hr_status_t take_peer(reader_t *reader, int *out_peer) {
   bool relative = reader->word.size > 1 && strchr("+-", reader->word.data[0]);
   int count = reader->schedule->rank_count;
   long number;
-  HR_TRY(take_number(reader, relative ? -MAX_RANKS : 0, relative ? MAX_RANKS : count - 1,
-                     "a rank of the schedule", &number));
+  int min = relative ? -MAX_RANKS : 0;
+  int max = relative ? MAX_RANKS : count - 1;
+  HR_TRY(take_number(reader, min, max, "a rank of the schedule", &number));
   *out_peer = relative ? (int)(((reader->rank + number) % count + count) % count) : (int)number;
   return NULL;
 }

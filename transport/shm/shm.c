@@ -450,10 +450,13 @@ void *tp_shm_alloc(tp_shm_t *shm, size_t size_bytes) {
 }
 
 hr_status_t tp_shm_used_up(const tp_shm_t *shm) {
-  return hr_error(HR_NO_MEMORY,
-                  "the processes of this machine have no more memory to share: %s%s%s",
-                  shm->name[0] == '/' ? shm->name : "", shm->name[0] == '/' ? ": " : "",
-                  strerror(tp_shm_heap_error(shm->heap)));
+  const char *problem = strerror(tp_shm_heap_error(shm->heap));
+  if (shm->name[0] == '/')
+    return hr_error(HR_NO_MEMORY,
+                    "the processes of this machine have no more memory to share: %s: %s", shm->name,
+                    problem);
+  return hr_error(HR_NO_MEMORY, "the processes of this machine have no more memory to share: %s",
+                  problem);
 }
 
 void tp_shm_free(tp_shm_t *shm, void *memory) {

@@ -64,7 +64,8 @@ static int64_t chunk_count(const tp_request_t *request) {
   size_t each = request->args.reducer.element_bytes;
   int64_t count =
       (int64_t)(tp_shm_chunk(request->groups, (size_t)request->args.count * each) / each);
-  return count < request->args.count ? (count ? count : 1) : request->args.count;
+  if (count >= request->args.count) return request->args.count;
+  return count ? count : 1;
 }
 
 /* Member k's slice of a chunk of `count` elements, cut at cache lines. */

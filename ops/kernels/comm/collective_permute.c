@@ -3,6 +3,8 @@
 
 #include "ops/kernels/comm/collective_common.h"
 
+#include "base/arith.h"
+
 typedef struct partners {
   int to, from;   /* -1: none */
   int64_t stream; /* equal channels and pairs meet in order, others as they like */
@@ -121,7 +123,7 @@ static hr_status_t slice_of(const op_step_t *step, const hlo_value_t *array,
     if (most < 0 || sizes->data[d] < 0)
       return hlo_error(step->instr, NULL, "slice of %ld in dimension %d, which has %ld",
                        (long)sizes->data[d], d, (long)array->dims[d]);
-    slice.offset_bytes += (at < 0 ? 0 : at > most ? most : at) * slice.strides[d];
+    slice.offset_bytes += hr_max(0, hr_min(at, most)) * slice.strides[d];
   }
   *out_slice = slice;
   return NULL;
@@ -141,7 +143,10 @@ static void copy_slice(const slice_t *slice, hlo_value_t *array, char *dense, bo
   loop_copy_init(&copy, slice->element_bytes, slice->rank, slice->sizes,
                  into_array ? slice->strides : dense_strides,
                  into_array ? dense_strides : slice->strides);
-  loop_copy_run(&copy, into_array ? at : dense, into_array ? dense : at);
+  if (into_array)
+    loop_copy_run(&copy, at, dense);
+  else
+    loop_copy_run(&copy, dense, at);
 }
 
 typedef struct moved {

@@ -345,7 +345,8 @@ static void plan_tiles(conv_weight_grad_t *plan) {
   for (int d = 0; d < kept_axes(plan); d++) plan->taps *= p->window[d];
   plan->positions = p->batch;
   for (int d = 0; d < p->spatial; d++) plan->positions *= p->out[d];
-  plan->rows = best_rows(plan, !wide ? 4 : plan->width > 2 * plan->lanes ? 6 : 8);
+  int max_rows = plan->width > 2 * plan->lanes ? 6 : 8;
+  plan->rows = best_rows(plan, wide ? max_rows : 4);
   plan->tap_tiles = hr_div_ceil(plan->k, plan->rows);
   plan->tiles = plan->taps * plan->tap_tiles;
   plan->sums_count = plan->tiles * plan->rows * plan->panels * plan->width;

@@ -89,7 +89,7 @@ static hr_status_t run_syevd(op_env_t *env, const op_step_t *step, hlo_value_t *
   HR_TRY(lapack_new_result(&run, 2, &info));
   if (n == 0 || plan->batch == 0) return lapack_finish(&run, out_value);
   eigen_call_t c = {.mode = 'V', .n = n, .a = a, .w = w, .info = info};
-  c.uplo = plan->scalars ? (lapack_scalar(&run, 0) ? 'L' : 'U') : lapack_char_option(&run, "uplo");
+  c.uplo = lapack_uplo(&run, 0);
   if (!plan->scalars) c.mode = lapack_char_option(&run, "mode");
   HR_TRY(syevd_spaces(&run, &c));
   eigen_batch_t batch = {plan, c};
@@ -109,7 +109,9 @@ static hr_status_t prepare_geev(hr_arena_t *arena, const op_step_t *step, const 
   lapack_plan_t *plan;
   HR_TRY(lapack_begin(arena, step, &form, &plan));
   hr_dtype_t complex_ = plan->is_double ? HR_C128 : HR_C64;
-  int skipped = plan->scalars == 0 ? 0 : plan->is_complex ? 2 : 3, n = plan->n;
+  int workspaces = plan->is_complex ? 2 : 3;
+  int skipped = plan->scalars ? workspaces : 0;
+  int n = plan->n;
   for (int role = 0; role < LAPACK_ROLES; role++)
     plan->results[role] = role + skipped - (plan->is_complex && role >= EV_WI);
   HR_TRY(lapack_check_operand(step, plan, 0, plan->dtype, 2, n, n));
@@ -211,10 +213,8 @@ static hr_status_t run_geev(op_env_t *env, const op_step_t *step, hlo_value_t *c
   HR_TRY(lapack_new_result(&run, EV_INFO, &info));
   if (n == 0 || plan->batch == 0) return lapack_finish(&run, out_value);
   geev_call_t c = {.n = n, .a = a, .w = w, .wi = wi, .info = info};
-  c.left = plan->scalars ? (lapack_scalar(&run, 2) == 'V' ? 'V' : 'N')
-                         : lapack_char_option(&run, "compute_left");
-  c.right = plan->scalars ? (lapack_scalar(&run, 3) == 'V' ? 'V' : 'N')
-                          : lapack_char_option(&run, "compute_right");
+  c.left = lapack_vectors_mode(&run, 2, "compute_left");
+  c.right = lapack_vectors_mode(&run, 3, "compute_right");
   HR_TRY(geev_spaces(&run, &c));
   for (int64_t i = 0; i < plan->batch; i++) {
     int64_t size = (int64_t)n * n;
@@ -299,8 +299,7 @@ static hr_status_t run_gees(op_env_t *env, const op_step_t *step, hlo_value_t *c
   if (n == 0 || plan->batch == 0) return lapack_finish(&run, out_value);
   gees_call_t c = {
       .sort = 'N', .n = n, .a = a, .vs = vs, .w = w, .wi = wi, .sdim = sdim, .info = info};
-  c.mode = plan->scalars ? (lapack_scalar(&run, 2) == 'V' ? 'V' : 'N')
-                         : lapack_char_option(&run, "mode");
+  c.mode = lapack_vectors_mode(&run, 2, "mode");
   HR_TRY(gees_spaces(&run, &c));
   for (int64_t i = 0; i < plan->batch; i++) {
     int64_t size = (int64_t)n * n;
@@ -398,8 +397,7 @@ static hr_status_t run_sytrd(op_env_t *env, const op_step_t *step, hlo_value_t *
   HR_TRY(lapack_new_result(&run, 2, &e));
   HR_TRY(lapack_new_result(&run, 3, &tau));
   HR_TRY(lapack_new_result(&run, 4, &info));
-  char uplo =
-      plan->scalars ? (lapack_scalar(&run, 1) ? 'L' : 'U') : lapack_char_option(&run, "uplo");
+  char uplo = lapack_uplo(&run, 1);
   if (n == 0 || plan->batch == 0) return lapack_finish(&run, out_value);
   plan->routine(&uplo, &n, a, &n, d, e, tau, query, &size, info, ONE_CHAR);
   HR_TRY(lapack_queried(&run, query, n, &size, &work));

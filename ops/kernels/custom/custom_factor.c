@@ -27,8 +27,7 @@ static hr_status_t run_potrf(op_env_t *env, const op_step_t *step, hlo_value_t *
   HR_TRY(lapack_run_init(env, step, in, &run));
   HR_TRY(lapack_load_into(&run, 0, 0, &a));
   HR_TRY(lapack_new_result(&run, 1, &info));
-  char uplo =
-      plan->scalars ? (lapack_scalar(&run, 0) ? 'L' : 'U') : lapack_char_option(&run, "uplo");
+  char uplo = lapack_uplo(&run, 0);
   int n = plan->n;
   for (int64_t i = 0; i < plan->batch && n; i++)
     plan->routine(&uplo, &n, lapack_at(a, i, (int64_t)n * n, run.dtype), &n, (int32_t *)info + i,

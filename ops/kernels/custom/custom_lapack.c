@@ -62,6 +62,16 @@ int64_t lapack_scalar(const lapack_run_t *run, int at) {
              : 0;
 }
 
+char lapack_uplo(const lapack_run_t *run, int at) {
+  if (!run->plan->scalars) return lapack_char_option(run, "uplo");
+  return lapack_scalar(run, at) ? 'L' : 'U';
+}
+
+char lapack_vectors_mode(const lapack_run_t *run, int at, const char *name) {
+  if (!run->plan->scalars) return lapack_char_option(run, name);
+  return lapack_scalar(run, at) == 'V' ? 'V' : 'N';
+}
+
 /* The target's type letter and array 0 must agree. */
 static hr_status_t read_type(const op_step_t *step, const hlo_shape_t *a, lapack_plan_t *plan) {
   static const hr_dtype_t types[] = {HR_F32, HR_F64, HR_C64, HR_C128};
@@ -176,7 +186,10 @@ static void copy_by_layout(hr_workers_t *workers, const hlo_value_t *value,
   int64_t *ours = to_value ? copy.to_strides : copy.from_strides, count = 1;
   int64_t *theirs = to_value ? copy.from_strides : copy.to_strides;
   if (!is_order(layout, rank)) {
-    memcpy(to_value ? value->data : bytes, to_value ? bytes : value->data, hlo_value_bytes(value));
+    if (to_value)
+      memcpy(value->data, bytes, hlo_value_bytes(value));
+    else
+      memcpy(bytes, value->data, hlo_value_bytes(value));
     return;
   }
   loop_dense_strides(rank, value->dims, copy.each, strides);
@@ -189,7 +202,8 @@ static void copy_by_layout(hr_workers_t *workers, const hlo_value_t *value,
   loop_dense_strides(rank, copy.dims, copy.each, theirs);
   copy.to = to_value ? value->data : bytes;
   copy.from = to_value ? bytes : value->data;
-  int64_t entries = rank ? copy.dims[0] : 1, size = entries ? count / entries : 0;
+  int64_t entries = rank ? copy.dims[0] : 1;
+  int64_t size = entries ? count / entries : 0;
   hr_workers_split(workers, entries, 1 + COPY_GRAIN / (size + 1), copy_entries, &copy);
 }
 

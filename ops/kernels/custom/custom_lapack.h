@@ -63,6 +63,12 @@ hr_status_t lapack_check_char_option(const op_step_t *step, const lapack_plan_t 
  * the caller translates. */
 char lapack_char_option(const lapack_run_t *run, const char *name);
 int64_t lapack_scalar(const lapack_run_t *run, int at);
+/* LAPACK's UPLO, 'L' or 'U': the option "uplo", or in the old form the scalar operand `at`, which
+ * is true for the lower triangle. */
+char lapack_uplo(const lapack_run_t *run, int at);
+/* Whether vectors are wanted, 'V' or 'N': the option `name`, or in the old form the character in
+ * the scalar operand `at`. */
+char lapack_vectors_mode(const lapack_run_t *run, int at, const char *name);
 
 hr_status_t lapack_run_init(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                             lapack_run_t *run);

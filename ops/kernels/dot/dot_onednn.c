@@ -77,7 +77,11 @@ static void plan_pack(const dot_matrices_t *side, int64_t rows, int64_t columns,
 static bool describe(const onednn_t *lib, dnnl_data_type_t type, int64_t batch, int64_t rows,
                      int64_t columns, bool transposed, dnnl_memory_desc_t *out_desc) {
   int64_t dims[] = {batch, rows, columns};
-  int64_t strides[] = {rows * columns, transposed ? 1 : columns, transposed ? rows : 1};
+  int64_t strides[] = {rows * columns, columns, 1};
+  if (transposed) {
+    strides[1] = 1;
+    strides[2] = rows;
+  }
   int skip = batch == 1;
   return onednn_array(lib, type, 3 - skip, dims + skip, strides + skip, out_desc);
 }
