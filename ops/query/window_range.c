@@ -11,8 +11,10 @@ static int64_t inverse(int64_t a, int64_t m) {
   int64_t r = m, next_r = a % m, x = 0, next_x = 1;
   while (next_r) {
     int64_t q = r / next_r, old_r = r, old_x = x;
-    r = next_r, next_r = old_r - q * next_r;
-    x = next_x, next_x = old_x - q * next_x;
+    r = next_r;
+    next_r = old_r - q * next_r;
+    x = next_x;
+    next_x = old_x - q * next_x;
   }
   return modulo(x, m);
 }

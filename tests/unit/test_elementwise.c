@@ -304,7 +304,9 @@ static void reduce_precision(void) {
   /* In f16 an exponent of 5 bits keeps denormals; their mantissa is cut where that of others is. */
   const uint16_t h[] = {0x0001, 0x0080, 0x0081, 0x03ff, 0x7e00};
   uint16_t half[5];
-  run.types[0] = run.result = HR_F16, run.in[0] = h, run.attrs[1].integer = 2;
+  run.types[0] = run.result = HR_F16;
+  run.in[0] = h;
+  run.attrs[1].integer = 2;
   CHECK_OK(try_run(&run, 5, half));
   EXPECT(uint16_t, half, 0, 0, 0x0100, 0x0400, 0x7e00);
   run.attrs[0].integer = 0;
@@ -336,11 +338,16 @@ static void compares(void) {
   /* Payloads of narrow NaNs count; NaN of formats without -0 comes first. */
   const uint8_t narrow[] = {0xff, 0xfe, 0xfc, 0x80, 0x00, 0x7c, 0x7e, 0x7f},
                 fnuz[] = {0x80, 0xff, 0x81, 0x00, 0x7f};
-  run.types[0] = run.types[1] = HR_F8E5M2, run.in[0] = narrow, run.in[1] = narrow + 1;
-  run.attrs[0].integer = HLO_DIRECTION_LT, run.attrs[1].integer = HLO_COMPARISON_TOTALORDER;
+  run.types[0] = run.types[1] = HR_F8E5M2;
+  run.in[0] = narrow;
+  run.in[1] = narrow + 1;
+  run.attrs[0].integer = HLO_DIRECTION_LT;
+  run.attrs[1].integer = HLO_COMPARISON_TOTALORDER;
   CHECK_OK(try_run(&run, 7, out));
   EXPECT(uint8_t, out, 1, 1, 1, 1, 1, 1, 1);
-  run.types[0] = run.types[1] = HR_F8E5M2FNUZ, run.in[0] = fnuz, run.in[1] = fnuz + 1;
+  run.types[0] = run.types[1] = HR_F8E5M2FNUZ;
+  run.in[0] = fnuz;
+  run.in[1] = fnuz + 1;
   CHECK_OK(try_run(&run, 4, out));
   EXPECT(uint8_t, out, 1, 1, 1, 1);
 }
@@ -356,7 +363,8 @@ static void clamps_and_selects(void) {
                  .scalar = {true, false, true}};
   CHECK_OK(try_run(&clamp, 4, out));
   EXPECT(float, out, 0, 0.5f, 1, NAN);
-  clamp.in[0] = high, clamp.in[2] = low; /* low above high: high wins */
+  clamp.in[0] = high; /* low above high: high wins */
+  clamp.in[2] = low;
   CHECK_OK(try_run(&clamp, 3, out));
   EXPECT(float, out, 0, 0, 0);
   run_t select = {.op = HLO_SELECT,
@@ -527,9 +535,12 @@ static void refuses(void) {
   run_t run = {
       .op = HLO_ADD, .operand_count = 2, .types = {HR_F32, HR_S32}, .result = HR_F32, .in = {x, x}};
   CHECK_FAILS(HR_UNSUPPORTED, try_run(&run, 1, x));
-  run.types[1] = HR_F32, run.result = HR_F64;
+  run.types[1] = HR_F32;
+  run.result = HR_F64;
   CHECK_FAILS(HR_UNSUPPORTED, try_run(&run, 1, x));
-  run.op = HLO_POPCNT, run.operand_count = 1, run.result = HR_F32;
+  run.op = HLO_POPCNT;
+  run.operand_count = 1;
+  run.result = HR_F32;
   CHECK_FAILS(HR_UNSUPPORTED, try_run(&run, 1, x));
 }
 

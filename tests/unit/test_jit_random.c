@@ -34,7 +34,8 @@ static void print_type(maker_t *m, int v) {
 /* A new value like another one; its line up to the op. */
 static int begin_value(maker_t *m, int like, bool is_pred) {
   int v = m->count++;
-  m->ranks[v] = m->ranks[like], m->is_pred[v] = is_pred;
+  m->ranks[v] = m->ranks[like];
+  m->is_pred[v] = is_pred;
   memcpy(m->dims[v], m->dims[like], sizeof m->dims[v]);
   return v;
 }
@@ -150,7 +151,8 @@ static void random_fusions(void) {
     int last = m.count - 1;
     print_type(&m, last);
     hr_strbuf_printf(&m.text, " copy(v%d) }\n", last);
-    driver.seed = m.seed, driver.in_place = round % 2;
+    driver.seed = m.seed;
+    driver.in_place = round % 2;
     check_text(&driver, &m.text);
   }
   CU_ASSERT_EQUAL(driver.declined, 0);

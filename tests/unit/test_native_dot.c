@@ -25,7 +25,8 @@ typedef struct dot_form {
 static void shuffle(uint64_t *seed, int count, int64_t *list) {
   for (int i = count - 1; i > 0; i--) {
     int64_t j = native_pick(seed, i + 1), keep = list[i];
-    list[i] = list[j], list[j] = keep;
+    list[i] = list[j];
+    list[j] = keep;
   }
 }
 

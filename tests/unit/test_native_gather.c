@@ -36,7 +36,8 @@ static void choose_dims(geometry_t *g, int64_t most) {
   for (int i = 1; i < g->starts; i++) {
     int j = (int)below(i + 1);
     int64_t swap = g->start_map[i];
-    g->start_map[i] = g->start_map[j], g->start_map[j] = swap;
+    g->start_map[i] = g->start_map[j];
+    g->start_map[j] = swap;
   }
 }
 

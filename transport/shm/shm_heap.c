@@ -46,7 +46,10 @@ bool tp_shm_heap_create(int fd, char *base, char *start, uint64_t size_bytes,
     return false;
   }
   tp_shm_heap_t *heap = memory;
-  heap->fd = fd, heap->base = base, heap->start = start, heap->size_bytes = size_bytes;
+  heap->fd = fd;
+  heap->base = base;
+  heap->start = start;
+  heap->size_bytes = size_bytes;
   pthread_mutex_init(&heap->lock, NULL);
   *out_heap = heap;
   return true;

@@ -17,7 +17,9 @@ static void copy_around(char *to, const char *from, size_t size_bytes) {
   size_t head = -(uintptr_t)to & 63;
   if (head > size_bytes) head = size_bytes;
   memcpy(to, from, head);
-  to += head, from += head, size_bytes -= head;
+  to += head;
+  from += head;
+  size_bytes -= head;
   for (; size_bytes >= 64; size_bytes -= 64, to += 64, from += 64) {
     __m128i a = _mm_loadu_si128((const __m128i *)from),
             b = _mm_loadu_si128((const __m128i *)(from + 16));

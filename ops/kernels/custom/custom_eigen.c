@@ -69,8 +69,9 @@ static void call_syevd_of_batch(const void *call, int64_t i, int worker) {
   const eigen_batch_t *batch = call;
   const lapack_plan_t *plan = batch->plan;
   eigen_call_t c = batch->first;
-  c.a = lapack_at(c.a, i, (int64_t)c.n * c.n, plan->dtype),
-  c.w = lapack_at(c.w, i, c.n, plan->real), c.info += i;
+  c.a = lapack_at(c.a, i, (int64_t)c.n * c.n, plan->dtype);
+  c.w = lapack_at(c.w, i, c.n, plan->real);
+  c.info += i;
   c.work = lapack_at(c.work, worker, c.size, plan->dtype);
   c.real_work = lapack_at(c.real_work, worker, c.real_size, plan->real);
   c.ints = lapack_at(c.ints, worker, c.int_size, HR_S32);
@@ -218,7 +219,8 @@ static hr_status_t run_geev(op_env_t *env, const op_step_t *step, hlo_value_t *c
   HR_TRY(geev_spaces(&run, &c));
   for (int64_t i = 0; i < plan->batch; i++) {
     int64_t size = (int64_t)n * n;
-    c.a = lapack_at(a, i, size, run.dtype), c.w = lapack_at(w, i, n, run.dtype),
+    c.a = lapack_at(a, i, size, run.dtype);
+    c.w = lapack_at(w, i, n, run.dtype);
     c.info = (int32_t *)info + i;
     if (wi) c.wi = lapack_at(wi, i, n, run.dtype);
     geev_one(plan, &c, lapack_at(vl, i, size, complex_), lapack_at(vr, i, size, complex_));

@@ -219,11 +219,15 @@ static bool plan_job(const dot_problem_t *p, dot_small_t *plan, dot_loop_t *out_
   *out_loop = LOOP_COLUMNS;
   plan->units = p->n;
   if (p->k <= TINY && p->n <= TINY) {
-    *out_loop = LOOP_TINY, plan->units = p->m;
+    *out_loop = LOOP_TINY;
+    plan->units = p->m;
   } else if (p->n == 1 && a->col_step == 1 && b->row_step == 1) {
-    *out_loop = LOOP_ROWS, plan->units = p->m, plan->job.c_row = 1;
+    *out_loop = LOOP_ROWS;
+    plan->units = p->m;
+    plan->job.c_row = 1;
   } else if (p->m == 1 && b->row_step == 1 && b->col_step >= p->k && a->col_step == 1) {
-    *out_loop = LOOP_ROWS, plan->exchanged = true;
+    *out_loop = LOOP_ROWS;
+    plan->exchanged = true;
     plan->job.a_row = b->col_step;
     plan->job.c_row = 1;
   } else if (p->n == 1 && a->row_step == 1) {

@@ -185,7 +185,7 @@ static void scatter_into_copies(void *context, int64_t begin, int64_t end, int w
     rows.indices = job->indices;
     rows.from = job->from;
     rows.to = copy_address(job, copy);
-    rows.first = plan->offsets.count * copy / plan->copies,
+    rows.first = plan->offsets.count * copy / plan->copies;
     rows.last = plan->offsets.count * (copy + 1) / plan->copies;
     if (copy) scatter_rows_fill(plan->op, plan->body.work, rows.to, plan->counts[0]);
     scatter_rows_run(&rows);

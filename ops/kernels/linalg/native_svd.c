@@ -355,7 +355,7 @@ static void read_sizes(const op_step_t *step, const lapack_plan_t *lapack, svd_n
   p->reduced_rows = p->factored ? p->columns : p->rows;
   p->mode = (char)mlir_dict_int(lapack->options, "mode", 0);
   p->vectors = p->mode != 'N';
-  p->whole = p->vectors && p->columns <= WHOLE_SIZE && p->rows <= 4 * WHOLE_SIZE,
+  p->whole = p->vectors && p->columns <= WHOLE_SIZE && p->rows <= 4 * WHOLE_SIZE;
   p->gesdd = lapack->routine;
 }
 

@@ -169,7 +169,7 @@ hr_status_t dot_run_products(op_env_t *env, const dot_plan_t *plan, const void *
   HR_TRY(matmul_space_new(env->scratch, job.real, job.m, job.n, job.k, &space));
   job.a_row = plan->lhs.strides[1] * parts;
   job.a_col = parts == 2 ? 1 : plan->lhs.strides[2];
-  job.b_row = parts == 2 ? job.n : plan->rhs.strides[1],
+  job.b_row = parts == 2 ? job.n : plan->rhs.strides[1];
   job.b_col = parts == 2 ? 1 : plan->rhs.strides[2];
   job.c_row = job.n;
   job.c_col = 1;

@@ -31,9 +31,10 @@ static bool split_group(const hlo_shape_t *shape, const dims_group_t *group, int
   plan->outer = plan->inner = 1;
   for (int i = 0; i < group->count; i++) {
     int64_t size = shape->dims[group->dims[i]];
-    if (group->dims[i] == d)
-      found = true, plan->ragged = size;
-    else if (found)
+    if (group->dims[i] == d) {
+      found = true;
+      plan->ragged = size;
+    } else if (found)
       plan->inner *= size;
     else
       plan->outer *= size;

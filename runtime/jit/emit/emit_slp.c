@@ -59,8 +59,10 @@ static void fill_pack(jit_node_t *first, jit_pack_t *pack, int most) {
 
 hr_status_t jit_emit_find_packs(jit_emit_t *emit) {
   const jit_graph_t *graph = emit->graph;
-  for (jit_node_t *node = graph->first_made; node; node = node->next_made)
-    node->slp.height = node_height(&graph->exprs, node), node->slp.pack = NULL;
+  for (jit_node_t *node = graph->first_made; node; node = node->next_made) {
+    node->slp.height = node_height(&graph->exprs, node);
+    node->slp.pack = NULL;
+  }
   for (jit_node_t *node = graph->first_made; node; node = node->next_made) {
     if (node->slp.pack || !is_packable(node)) continue;
     int bytes = (int)hr_dtype_bytes(hr_dtype_table[node->dtype].compute);

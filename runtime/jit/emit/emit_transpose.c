@@ -218,8 +218,10 @@ hr_status_t jit_bands_find(jit_graph_t *graph, int var, int lanes) {
   jit_band_t *bands = NULL;
   for (jit_node_t *node = graph->first_made; node; node = node->next_made)
     if (is_band_candidate(graph, node, var)) HR_TRY(add_to_band(graph, &bands, node, var));
-  for (jit_band_t *band = bands; band; band = band->next)
-    band->lanes = lanes, band->is_packed = is_packed(band);
+  for (jit_band_t *band = bands; band; band = band->next) {
+    band->lanes = lanes;
+    band->is_packed = is_packed(band);
+  }
   for (jit_node_t *node = graph->first_made; node; node = node->next_made)
     if (node->band && !is_profitable(node->band)) node->band = NULL;
   return NULL;

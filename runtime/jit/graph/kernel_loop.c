@@ -121,8 +121,10 @@ static int lane_loop(const jit_kernel_t *kernel) {
 /* Is there so much to compute that idle lanes cost more than loads whose lanes are apart? */
 static bool is_compute_bound(const jit_graph_t *graph) {
   int ops = 0, loads = 0;
-  for (const jit_node_t *node = graph->first_made; node; node = node->next_made)
-    ops += node->kind == JIT_OP, loads += node->kind == JIT_LOAD;
+  for (const jit_node_t *node = graph->first_made; node; node = node->next_made) {
+    ops += node->kind == JIT_OP;
+    loads += node->kind == JIT_LOAD;
+  }
   return ops > COMPUTING_OPS * loads;
 }
 
