@@ -3,6 +3,7 @@
  * values and the source text, which are counted or allocated on their own. Shapes are inferred
  * one layer up (ops/rules/builder.h). */
 #include "ir/module.h"
+#include "base/decimal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,7 +139,7 @@ hr_status_t hlo_error_from(const char *file, int line, hr_code_t code, const hlo
   va_list args;
   va_start(args, format);
   char *message = NULL;
-  int size = vasprintf(&message, format, args);
+  int size = hr_vasprintf(&message, format, args);
   va_end(args);
   hr_pos_t pos = hlo_instr_pos(instr);
   const char *text = size < 0 ? "out of memory" : message;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "ir/print_parts.h"
+#include "base/decimal.h"
 
 /* Numbers -------------------------------------------------------------------------------------- */
 
@@ -38,15 +39,16 @@ static bool print_small_integer(hr_strbuf_t *text, double value) {
 
 static void print_f32(hr_strbuf_t *text, float value) {
   char digits[32];
-  int size = snprintf(digits, sizeof digits, "%.6g", (double)value);
-  if (strtof(digits, NULL) != value) size = snprintf(digits, sizeof digits, "%.9g", (double)value);
+  int size = hr_snprintf(digits, sizeof digits, "%.6g", (double)value);
+  if (hr_strtof(digits, NULL) != value)
+    size = hr_snprintf(digits, sizeof digits, "%.9g", (double)value);
   hr_strbuf_add(text, digits, (size_t)size);
 }
 
 static void print_f64(hr_strbuf_t *text, double value) {
   char digits[40];
-  int size = snprintf(digits, sizeof digits, "%.15g", value);
-  if (strtod(digits, NULL) != value) size = snprintf(digits, sizeof digits, "%.17g", value);
+  int size = hr_snprintf(digits, sizeof digits, "%.15g", value);
+  if (hr_strtod(digits, NULL) != value) size = hr_snprintf(digits, sizeof digits, "%.17g", value);
   hr_strbuf_add(text, digits, (size_t)size);
 }
 
