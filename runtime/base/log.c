@@ -1,5 +1,6 @@
 /* One sink per process behind a lock. Levels are an array read without it: a line that is not
  * wanted costs one load and one comparison. */
+#include "base/decimal.h"
 #include "base/log.h"
 
 #include <errno.h>
@@ -133,7 +134,7 @@ void hr_log_write(hr_log_subsystem_t subsystem, hr_log_level_t level, const char
   char line[1024];
   va_list args;
   va_start(args, format);
-  vsnprintf(line, sizeof line, format, args);
+  hr_vsnprintf(line, sizeof line, format, args);
   va_end(args);
   pthread_mutex_lock(&sink.lock);
   if (!sink.started_ns) sink.started_ns = now_ns;

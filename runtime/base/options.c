@@ -1,5 +1,6 @@
 /* A parser of options and a printer of help, both driven by options.def: short and long options,
  * "--name=value" and "--name value", nearest names by edit distance for unknown ones. */
+#include "base/decimal.h"
 #include "base/options.h"
 
 #include <errno.h>
@@ -173,7 +174,7 @@ static int find_choice(const char *choices, const char *word) {
 static hr_status_t parse_real(const option_info_t *info, hr_option_given_t *given) {
   char *end;
   errno = 0;
-  given->real = strtod(given->text, &end);
+  given->real = hr_strtod(given->text, &end);
   if (!*given->text || *end || errno || !(given->real >= 0) || given->real > 1e300)
     return hr_error(HR_USAGE, "--%s: '%s' is not a number of 0 or more", info->name, given->text);
   return NULL;
