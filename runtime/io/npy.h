@@ -14,6 +14,7 @@ typedef struct npy {
   hr_buffer_t *buffer; /* retained */
   size_t offset_bytes; /* start of the data within the buffer */
   char kind;           /* 'b', 'i', 'u', 'f', 'c' or 'V' */
+  hr_dtype_t dtype;    /* element type in files that name all types; else HR_TOKEN */
   bool swapped;        /* big-endian */
   bool column_major;
   int item_bytes;
@@ -32,9 +33,11 @@ void npy_deinit(npy_t *npy);
 
 /* Can the array be read as elements of this type? */
 bool npy_is(const npy_t *npy, hr_dtype_t dtype);
-/* "<f4[3,2]": for messages; cut with "]" if it is long. */
+/* "float32[3,2]", as NumPy and ml_dtypes name types: for messages; cut if it is long. */
 #define NPY_TEXT 256
 const char *npy_text(const npy_t *npy, char into[NPY_TEXT]);
+/* The same name of a type: "float32", "bfloat16", "bool". */
+const char *npy_type_name(hr_dtype_t dtype, char into[32]);
 /* True if the bytes of the file serve as elements of a type that npy_is: native order, row-major,
  * no bits to mask; and aligned to the element, unless any_alignment. They then start at
  * offset_bytes of the buffer. */
