@@ -7,6 +7,7 @@
 #define HR_IO_NPY_H
 
 #include "base/dtype.h"
+#include "base/text.h"
 #include "io/zip.h"
 
 /* An array within a file: what its header says, and where its bytes are. */
