@@ -467,7 +467,8 @@ static void complex_numbers(void) {
   CU_ASSERT(out[0][0] == 5e30f && out[0][1] == 5e30f);
 }
 
-/* --- steps, folds, errors --------------------------------------------------------------------- */
+/* --- strides, errors ---------------------------------------------------------------------------
+ */
 
 /* All kinds of steps give what gathering first gives, also where blocks end, and in place. */
 static void steps(void) {
@@ -502,29 +503,11 @@ static void steps(void) {
   hr_arena_deinit(&arena);
 }
 
-/* A fold rounds to the type after every step. */
-static void folds(void) {
+/* Ops that a type does not have, or that take one operand. */
+static void refuses_to_combine(void) {
   hr_arena_t arena;
   hr_arena_init(&arena);
   const ew_kernel_t *kernel;
-  uint16_t ones[600], sum = 0;
-  for (int i = 0; i < 600; i++) ones[i] = 0x3f80;
-  CHECK_OK(ew_kernel_binary(&arena, HLO_ADD, HR_BF16, &kernel));
-  ew_kernel_fold(kernel, 600, ones, 1, &sum);
-  CU_ASSERT_EQUAL(sum, 0x4380); /* 256 + 1 is 256 */
-  const int8_t s4[] = {7, 7, 7};
-  int8_t total = 1;
-  CHECK_OK(ew_kernel_binary(&arena, HLO_ADD, HR_S4, &kernel));
-  ew_kernel_fold(kernel, 3, s4, 1, &total);
-  CU_ASSERT_EQUAL(total, 6); /* 22 - 16 */
-  const float x[] = {1, 9, NAN, 9, 2, 9};
-  float most = -INFINITY, quotient = 100;
-  CHECK_OK(ew_kernel_binary(&arena, HLO_MAXIMUM, HR_F32, &kernel));
-  ew_kernel_fold(kernel, 3, x, 2, &most);
-  CU_ASSERT(isnan(most));
-  CHECK_OK(ew_kernel_binary(&arena, HLO_DIVIDE, HR_F32, &kernel));
-  ew_kernel_fold(kernel, 2, (float[]){2, 5}, 1, &quotient);
-  CU_ASSERT_EQUAL(quotient, 10);
   CHECK_FAILS(HR_UNSUPPORTED, ew_kernel_binary(&arena, HLO_AND, HR_F32, &kernel));
   CHECK_FAILS(HR_UNSUPPORTED, ew_kernel_binary(&arena, HLO_EXPONENTIAL, HR_F32, &kernel));
   hr_arena_deinit(&arena);
@@ -615,7 +598,7 @@ CU_TestInfo suite_elementwise[] = {{"small integers", small_integers},
                                    {"stochastic", stochastic},
                                    {"complex numbers", complex_numbers},
                                    {"steps", steps},
-                                   {"folds", folds},
+                                   {"refuses to combine", refuses_to_combine},
                                    {"refuses", refuses},
                                    {"reuses operands", reuses_operands},
                                    {"broadcasts scalars", broadcasts_scalars},

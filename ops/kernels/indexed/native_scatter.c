@@ -387,13 +387,13 @@ static hr_status_t plan_body(hr_arena_t *arena, const op_step_t *step, int count
 
 static void plan_windows(const op_step_t *step, int count, native_scatter_plan_t *plan) {
   const hlo_shape_t *operand = step->in_shapes[0], *updates = step->in_shapes[count + 1];
-  window_dims_t dims = window_scatter_dims(step->instr);
+  op_gather_dims_t dims = op_scatter_dims(step->instr);
   int64_t sizes[HLO_MAX_RANK], to[HLO_MAX_RANK], from[HLO_MAX_RANK], window[HLO_MAX_RANK];
   int rank = window_strides(&dims, operand, updates, sizes, to, from), next = 0;
   bool never_fits = false;
   plan->window_elements = 1;
   for (int d = 0; d < operand->rank; d++) {
-    bool dropped = window_dims_contain(dims.dropped, d) || window_dims_contain(dims.batching, d);
+    bool dropped = op_dims_contain(dims.dropped, d) || op_dims_contain(dims.batching, d);
     window[d] = dropped ? 1 : sizes[next++];
     plan->window_elements *= window[d];
     never_fits |= window[d] > operand->dims[d];

@@ -17,7 +17,7 @@ typedef struct gather_plan {
 
 static hr_status_t prepare_gather(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   const hlo_shape_t *operand = step->in_shapes[0], *out = step->out_shape;
-  window_dims_t dims = window_gather_dims(step->instr);
+  op_gather_dims_t dims = op_gather_dims(step->instr);
   int bytes = (int)hr_dtype_bytes(out->dtype);
   gather_plan_t *plan;
   int64_t slice[HLO_MAX_RANK], sizes[HLO_MAX_RANK], from[HLO_MAX_RANK], to[HLO_MAX_RANK];
@@ -101,15 +101,14 @@ static hr_status_t prepare_scatter(hr_arena_t *arena, const op_step_t *step,
                                    const void **out_plan) {
   int count = (step->instr->operand_count - 1) / 2;
   const hlo_shape_t *operand = step->in_shapes[0], *updates = step->in_shapes[count + 1];
-  window_dims_t dims = window_scatter_dims(step->instr);
+  op_gather_dims_t dims = op_scatter_dims(step->instr);
   int64_t sizes[HLO_MAX_RANK], to[HLO_MAX_RANK], from[HLO_MAX_RANK], window[HLO_MAX_RANK];
   scatter_plan_t *plan;
   HR_TRY(HR_NEW(arena, &plan));
   int rank = window_strides(&dims, operand, updates, sizes, to, from), next = 0;
   for (int d = 0; d < operand->rank; d++) {
-    window[d] = window_dims_contain(dims.dropped, d) || window_dims_contain(dims.batching, d)
-                    ? 1
-                    : sizes[next++];
+    window[d] =
+        op_dims_contain(dims.dropped, d) || op_dims_contain(dims.batching, d) ? 1 : sizes[next++];
     plan->never_fits |= window[d] > operand->dims[d];
   }
   window_starts_init(&plan->starts, &dims, operand, step->in_shapes[count], updates, window);

@@ -6,6 +6,7 @@
  * Elementwise code fuses with its neighbours, while the call of a kernel takes as long as fifty
  * such multiplications. Terms are added in order. Only bodies of while: elsewhere the call does not
  * matter. */
+#include "ops/query/gather_dims.h"
 #include "passes/lib/pass_match.h"
 #include "passes/passes.h"
 
@@ -28,12 +29,6 @@ static bool is_static(const hlo_instr_t *instr) {
 static bool rounds_per_op(hr_dtype_t dtype) {
   bool is_wide = hr_dtype_is_integer(dtype) && hr_dtype_bytes(dtype) >= 4;
   return dtype == HR_F32 || dtype == HR_F64 || dtype == HR_PRED || is_wide;
-}
-
-static bool contains(hr_ints_t list, int64_t value) {
-  for (int64_t i = 0; i < list.count; i++)
-    if (list.data[i] == value) return true;
-  return false;
 }
 
 /* --- products --------------------------------------------------------------------------------- */
@@ -65,7 +60,7 @@ static hlo_instr_t *build_factor(pass_rewrite_t *rewrite, side_t *side, int64_t 
                                  const hlo_shape_t *shape) {
   int64_t count = 0;
   for (int d = 0, free = side->first_free; d < side->x->shape->rank; d++) {
-    if (contains(side->contracting, d)) continue;
+    if (op_dims_contain(side->contracting, d)) continue;
     int64_t position = 0;
     while (position < side->batch.count && side->batch.data[position] != d) position++;
     side->positions[count++] = position < side->batch.count ? position : free++;
