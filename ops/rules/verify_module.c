@@ -203,6 +203,7 @@ static hr_status_t check_aliases(const hlo_module_t *module, const hlo_aliasing_
   return NULL;
 }
 
+/* Structure that no text can break but a faulty pass can: numbering, ownership, the entry. */
 static hr_status_t check_module(const hlo_module_t *module) {
   const hlo_computation_t *entry = module->entry;
   hr_pos_t pos = {&module->source, 1, 1};
@@ -221,6 +222,7 @@ static hr_status_t check_module(const hlo_module_t *module) {
   return NULL;
 }
 
+/* Computations in their order, then what the module says of parameters and results. */
 hr_status_t hlo_verify(const hlo_module_t *module) {
   hr_arena_t scratch;
   hr_status_t st = NULL;

@@ -150,8 +150,8 @@ static hr_status_t retain_arguments(hlorun_program_t *program, hlorun_buffer_t *
   return NULL;
 }
 
-/* Compiled programs borrow their arguments; specializations and the reference engine need
- * references, as their values may outlive the caller's. */
+/* Compiled programs borrow their arguments; specializations and the reference engine consume
+ * references to them. */
 hlorun_status_t hlorun_execute(hlorun_program_t *program, hlorun_buffer_t *const *args,
                                const bool *donate, hlorun_buffer_t **results) {
   hlorun_buffer_t **leaves;

@@ -17,8 +17,8 @@ static hr_status_t shape_string(hr_arena_t *arena, const hlo_shape_t *shape,
   return st;
 }
 
-/* Flattens parameters and results into leaves: names (with the path within a tuple), shapes as
- * text. */
+/* Flattens parameters and results into leaves: names (all leaves of a tuple have that of the
+ * parameter), shapes as text. */
 hr_status_t api_program_describe(hlorun_program_t *program) {
   const hlo_module_t *module = program->compiled.module;
   hr_arena_t *arena = &program->compiled.plan->arena;
