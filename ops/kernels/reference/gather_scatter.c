@@ -15,6 +15,7 @@ typedef struct gather_plan {
   loop_copy_t copy; /* one window to the result */
 } gather_plan_t;
 
+/* One strided copy is planned for all windows, as they differ in their start only. */
 static hr_status_t prepare_gather(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   const hlo_shape_t *operand = step->in_shapes[0], *out = step->out_shape;
   op_gather_dims_t dims = op_gather_dims(step->instr);
@@ -34,6 +35,7 @@ static hr_status_t prepare_gather(hr_arena_t *arena, const op_step_t *step, cons
   return NULL;
 }
 
+/* A window of one row needs no nest. */
 static void copy_window(const loop_copy_t *copy, char *to, const char *from) {
   const loop_nest_t *nest = &copy->nest;
   if (nest->rank || copy->cross_count)
@@ -57,6 +59,7 @@ static void gather_row(const gather_plan_t *plan, const loop_walk_t *walk, char 
   }
 }
 
+/* Starts are clamped so that each window lies within the operand (StableHLO gather). */
 static hr_status_t run_gather(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                               hlo_value_t **out_value) {
   const gather_plan_t *plan = step->plan;
@@ -82,6 +85,8 @@ typedef struct scatter_plan {
   bool never_fits;
 } scatter_plan_t;
 
+/* A body that returns its second parameter overwrites and is a copy. Operands narrower than the
+ * body's types are promoted first, as XLA allows it. */
 static hr_status_t plan_scatter_body(hr_arena_t *arena, const op_step_t *step,
                                      scatter_plan_t *plan) {
   int parameter, count = (step->instr->operand_count - 1) / 2, *param_of;
@@ -97,6 +102,8 @@ static hr_status_t plan_scatter_body(hr_arena_t *arena, const op_step_t *step,
   return promote_prepare(arena, step, plan->body.body, param_of, &plan->promote);
 }
 
+/* Dropped and batching dimensions have windows of size 1. never_fits: a window larger than the
+ * operand writes nothing. */
 static hr_status_t prepare_scatter(hr_arena_t *arena, const op_step_t *step,
                                    const void **out_plan) {
   int count = (step->instr->operand_count - 1) / 2;
@@ -117,6 +124,7 @@ static hr_status_t prepare_scatter(hr_arena_t *arena, const op_step_t *step,
   return plan_scatter_body(arena, step, plan);
 }
 
+/* One row of a window: copied, or combined with what is there. */
 static hr_status_t scatter_row(const scatter_plan_t *plan, accumulate_t *acc, int64_t to,
                                int64_t from) {
   const loop_nest_t *window = &plan->window;
@@ -129,6 +137,7 @@ static hr_status_t scatter_row(const scatter_plan_t *plan, accumulate_t *acc, in
   return NULL;
 }
 
+/* Windows are combined in the order of the index array, so that equal indices give equal bits. */
 static hr_status_t scatter_window(const scatter_plan_t *plan, accumulate_t *acc, int64_t to,
                                   int64_t from) {
   const loop_nest_t *window = &plan->window;
