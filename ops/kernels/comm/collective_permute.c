@@ -61,7 +61,7 @@ static hr_status_t permute_arrays(op_env_t *env, const op_step_t *step, hlo_valu
   return NULL;
 }
 
-/* A process that nothing is sent to keeps the zeros of its new arrays. */
+/* Results are new arrays, zeros on a process that nothing is sent to. */
 static hr_status_t permute_all(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
                                hlo_value_t *const *in, op_transfer_t *transfer) {
   int count = hlo_shape_leaf_count(shape);

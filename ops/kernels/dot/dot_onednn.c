@@ -40,6 +40,8 @@ typedef struct dot_onednn_types {
   dnnl_data_type_t a, b, c;
 } dot_onednn_types_t;
 
+/* A batch of dense matrices is one task per worker (batched); else tasks are ranges of rows, so
+ * that one large product occupies all workers. */
 static void choose_parts(int workers, const dot_problem_t *p, dot_onednn_t *plan) {
   bool split = workers > 1 && p->flops >= SPLIT_FLOPS;
   bool by_matrices = !split || p->batch % workers == 0 || p->batch >= 4 * workers;
@@ -63,6 +65,7 @@ static void plan_form(const dot_matrices_t *side, int64_t rows, int64_t columns,
   input->packed = input->transposed ? side->col_step != rows : side->row_step != columns;
 }
 
+/* The copy that makes one part of an operand dense, in the orientation that oneDNN is given. */
 static void plan_pack(const dot_matrices_t *side, int64_t rows, int64_t columns, dot_input_t *input,
                       loop_copy_t *out_copy) {
   int64_t each = input->element_bytes;
@@ -90,6 +93,7 @@ typedef struct dot_descs {
   dnnl_memory_desc_t a, b, c;
 } dot_descs_t;
 
+/* Descriptors of one task's arrays: `unit` matrices, or `unit` rows of one. */
 static bool describe_task(const onednn_t *lib, const dot_onednn_t *plan,
                           const dot_onednn_types_t *types, int64_t unit, dot_descs_t *out) {
   const dot_problem_t *p = plan->problem;
@@ -128,12 +132,14 @@ static hr_status_t make_op(const onednn_t *lib, const op_native_target_t *target
   return onednn_op_new(lib, target, desc, 3, args, out_op);
 }
 
+/* Whether an operand is read in place, plain or transposed, or packed first. */
 static void plan_input(const dot_matrices_t *side, int64_t rows, int64_t columns,
                        dot_input_t *input) {
   input->element_bytes = (int)hr_dtype_bytes(side->dtype);
   plan_form(side, rows, columns, input);
 }
 
+/* The last part may have fewer rows, and has a copy plan of its own. */
 static void plan_packs(dot_onednn_t *plan) {
   const dot_problem_t *p = plan->problem;
   int64_t rows = plan->batched ? p->m : plan->unit;
@@ -146,6 +152,8 @@ static void plan_packs(dot_onednn_t *plan) {
   plan->b.pack_last = plan->b.pack;
 }
 
+/* Shared: converted operands and sums. For each worker: packed parts and the library's own
+ * scratch memory. */
 static void plan_scratch(const op_native_target_t *target, dot_onednn_t *plan,
                          op_native_step_t *out) {
   const dot_problem_t *p = plan->problem;
@@ -201,6 +209,8 @@ static bool find_packed(const onednn_t *lib, const dot_onednn_t *plan,
   return desc;
 }
 
+/* Reorders constant weights into the library's layout once, when the plan is made. They stay as
+ * they are if the library refuses. */
 static hr_status_t write_packed(const onednn_t *lib, const op_native_target_t *target,
                                 const onednn_op_t *reorder, const dnnl_memory_desc_t *desc,
                                 const void *from, const void **out_packed) {
@@ -258,6 +268,7 @@ static void *task_input(const dot_input_t *input, const char *from, bool last,
   return worker_scratch + input->packed_at;
 }
 
+/* Part `task` by one worker. A refusal is only noted: the workers of a region have no status. */
 static void run_task(dot_onednn_run_t *r, int64_t task, int worker) {
   const dot_onednn_t *plan = r->plan;
   const dot_problem_t *p = plan->problem;
@@ -279,6 +290,7 @@ static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
   for (int64_t task = begin; task < end; task++) run_task(context, task, worker);
 }
 
+/* Small products are not worth waking workers. */
 static hr_status_t run_onednn(const op_native_run_t *run, const dot_strategy_t *strategy,
                               void *const *in, void *const *out) {
   const dot_onednn_t *plan = (const dot_onednn_t *)strategy;
@@ -297,6 +309,7 @@ static hr_status_t run_onednn(const op_native_run_t *run, const dot_strategy_t *
   return NULL;
 }
 
+/* Declines types that the library does not have, and bytes where its sums would saturate. */
 hr_status_t dot_prepare_onednn(const op_native_target_t *target, const dot_problem_t *problem,
                                op_native_step_t *out) {
   dot_onednn_types_t types;
