@@ -90,3 +90,15 @@ hr_status_t tp_shm_reduce(const hr_reducer_t *reducer, int size, const char *con
   }
   return NULL;
 }
+
+hr_status_t tp_shm_begin_reduction(tp_request_t *request, int64_t chunk_count,
+                                   tp_shm_step_fn step) {
+  const hr_reducer_t *reducer = &request->args.reducer;
+  tp_shm_op_t *op = &request->shm_ops[0];
+  if (reducer->acc_bytes) HR_TRY(tp_space_reserve(&request->memory.scratch, 1, TP_SHM_WIDE));
+  request->state.segment = chunk_count;
+  tp_shm_begin(request, op, request->group->shm,
+               (size_t)request->args.count * reducer->element_bytes, step);
+  op->rounds = (request->args.count + chunk_count - 1) / chunk_count;
+  return NULL;
+}

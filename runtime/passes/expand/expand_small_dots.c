@@ -15,15 +15,6 @@
 #define MAX_REDUCE_TERMS 4
 #define MAX_REDUCE_ELEMENTS 256
 
-static bool is_static(const hlo_instr_t *instr) {
-  if (!hlo_shape_is_array(instr->shape) || hlo_shape_is_dynamic(instr->shape)) return false;
-  for (int k = 0; k < instr->operand_count; k++)
-    if (!hlo_shape_is_array(instr->operands[k]->shape) ||
-        hlo_shape_is_dynamic(instr->operands[k]->shape))
-      return false;
-  return true;
-}
-
 /* Types whose reference sum rounds (or wraps) after every addition. Narrow floats are summed wider.
  */
 static bool rounds_per_op(hr_dtype_t dtype) {
@@ -135,7 +126,7 @@ static hlo_instr_t *expand_reduce(pass_rewrite_t *rewrite, hlo_instr_t *reduce, 
 static hr_status_t visit(pass_rewrite_t *rewrite, hlo_instr_t *instr, void *context) {
   (void)context;
   hlo_opcode_t op;
-  if (!is_static(instr)) return NULL;
+  if (!pass_has_static_arrays(instr)) return NULL;
   if (instr->op == HLO_DOT && is_tiny_dot(instr))
     return pass_replace(rewrite, instr, expand_dot(rewrite, instr));
   if (instr->op == HLO_REDUCE && is_tiny_reduce(instr, &op))

@@ -4,19 +4,12 @@
 #include "passes/lib/pass_evaluate.h"
 
 #include "ops/kernels/pure.h"
-
-static bool is_static_array(const hlo_shape_t *shape) {
-  return hlo_shape_is_array(shape) && !hlo_shape_is_dynamic(shape);
-}
+#include "passes/lib/pass_match.h"
 
 bool pass_can_evaluate(const hlo_instr_t *instr) {
-  if (!op_is_pure(instr) || instr->op == HLO_CONSTANT || instr->op == HLO_PARAMETER ||
-      instr->op == HLO_REPLICA_ID || instr->op == HLO_PARTITION_ID ||
-      !is_static_array(instr->shape))
-    return false;
-  for (int k = 0; k < instr->operand_count; k++)
-    if (!is_static_array(instr->operands[k]->shape)) return false;
-  return true;
+  bool is_leaf = instr->op == HLO_CONSTANT || instr->op == HLO_PARAMETER;
+  bool is_id = instr->op == HLO_REPLICA_ID || instr->op == HLO_PARTITION_ID;
+  return op_is_pure(instr) && !is_leaf && !is_id && pass_has_static_arrays(instr);
 }
 
 static hr_status_t run_kernel(hr_arena_t *scratch, const hlo_instr_t *instr, hlo_value_t *const *in,

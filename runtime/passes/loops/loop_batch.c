@@ -143,8 +143,7 @@ static hlo_instr_t *batch_rows(batcher_t *batcher, hlo_instr_t *dot) {
   return NULL;
 }
 
-/* --- concatenations
- * ----------------------------------------------------------------------------------- */
+/* --- concatenations --------------------------------------------------------------------------- */
 
 static bool has_row_operand(const batcher_t *batcher, const hlo_instr_t *pieces) {
   for (int k = 0; k < pieces->operand_count; k++)
