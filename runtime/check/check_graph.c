@@ -13,6 +13,7 @@ enum {
 
 /* --- text in markup --- */
 
+/* For SVG: the five characters of XML, and no control characters. */
 static void add_escaped(hr_strbuf_t *text, const char *from, size_t size) {
   for (size_t i = 0; i < size; i++) {
     switch (from[i]) {
@@ -50,6 +51,7 @@ static const check_event_t *event_of(const diagram_t *diagram, const diagram_box
   return &diagram->result->of[diagram->lanes.data[box->lane].rank]->events.data[box->event];
 }
 
+/* Rank, full label, place in the source, channel, and what the mark means. */
 static void add_tip(hr_strbuf_t *text, const diagram_t *diagram, const diagram_box_t *box) {
   static const char *const marks[] = {"", ", where it is stuck", ", which does not happen"};
   const hlo_instr_t *instr = event_of(diagram, box)->instr;
@@ -70,6 +72,7 @@ static void add_tip(hr_strbuf_t *text, const diagram_t *diagram, const diagram_b
 static int lane_x(int lane) { return MARGIN + lane * LANE_WIDTH + LANE_WIDTH / 2; }
 static int row_y(int row) { return HEAD + MARGIN + row * ROW_HEIGHT; }
 
+/* A vertical line per process, from the head to the last row. */
 static void add_lanes(hr_strbuf_t *text, const diagram_t *diagram) {
   int bottom = row_y(diagram->row_count);
   for (size_t l = 0; l < diagram->lanes.count; l++) {
@@ -82,6 +85,7 @@ static void add_lanes(hr_strbuf_t *text, const diagram_t *diagram) {
   }
 }
 
+/* An event as a box on its lane; its colour says whether it is stuck or awaited. */
 static void add_boxes(hr_strbuf_t *text, const diagram_t *diagram) {
   static const char *const classes[] = {"plain", "stuck", "awaited"};
   for (size_t i = 0; i < diagram->boxes.count; i++) {
