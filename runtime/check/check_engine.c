@@ -195,7 +195,7 @@ static bool can_pass_channel(check_engine_t *engine, check_channel_t *channel, i
   return false;
 }
 
-/* False if the process now waits. A done that is tried twice has no effect of its own. */
+/* *out_passed false: the process now waits. A done that is tried twice has no effect of its own. */
 static hr_status_t try_done(check_engine_t *engine, int rank, const check_event_t *event,
                             uint32_t number, bool *out_passed) {
   check_ends_t ends;

@@ -27,6 +27,7 @@ static void skip_space(cursor_t *c) {
   while (c->at < c->end && strchr(" \t\r\n", *c->at)) c->at++;
 }
 
+/* Moves behind `wanted`, if it comes next. */
 static bool accept(cursor_t *c, char wanted) {
   skip_space(c);
   if (c->at == c->end || *c->at != wanted) return false;
@@ -34,6 +35,7 @@ static bool accept(cursor_t *c, char wanted) {
   return true;
 }
 
+/* The same for a word such as True. */
 static bool accept_word(cursor_t *c, const char *word) {
   size_t size = strlen(word);
   skip_space(c);
@@ -42,6 +44,7 @@ static bool accept_word(cursor_t *c, const char *word) {
   return true;
 }
 
+/* Without escapes: NumPy writes none into a header. */
 static bool parse_string(cursor_t *c, hr_str_t *out_string) {
   skip_space(c);
   if (c->at == c->end || (*c->at != '\'' && *c->at != '"')) return false;
@@ -66,6 +69,7 @@ static bool parse_int(cursor_t *c, int64_t *out_value) {
   return digits;
 }
 
+/* (3, 4), (3,) or (). */
 static bool parse_shape(cursor_t *c, npy_t *npy) {
   if (!accept(c, '(')) return false;
   while (!accept(c, ')')) {
@@ -95,6 +99,8 @@ static bool parse_descr(hr_str_t descr, npy_t *npy) {
   return bytes >= 1 && bytes <= ITEM_MAX && (bytes & (bytes - 1)) == 0;
 }
 
+/* One of descr, fortran_order and shape; other keys are errors, as they could change the
+ * meaning. */
 static hr_status_t parse_entry(cursor_t *c, const char *name, hr_str_t key, npy_t *npy) {
   hr_str_t descr;
   if (hr_str_is(key, "fortran_order")) {
@@ -114,6 +120,7 @@ static hr_status_t parse_entry(cursor_t *c, const char *name, hr_str_t key, npy_
   return hr_error(HR_INVALID, "%s: its header has a bad entry '%.*s'", name, HR_STR_ARGS(key));
 }
 
+/* Entries in any order, with or without a comma at the end. */
 static hr_status_t parse_dictionary(cursor_t c, const char *name, npy_t *npy) {
   bool ended = false;
   if (!accept(&c, '{')) return hr_error(HR_INVALID, "%s: its header is no dictionary", name);
@@ -144,6 +151,8 @@ static bool find_dictionary(const unsigned char *at, size_t size, cursor_t *out_
   return true;
 }
 
+/* The data must be there: a shape whose elements do not fit into the rest of the file is
+ * INVALID, before anything is allocated for it. */
 static hr_status_t count_elements(const char *name, npy_t *npy, size_t rest_bytes) {
   uint64_t count = 1, bytes;
   bool empty = false, overflow = false;
@@ -161,6 +170,7 @@ static hr_status_t count_elements(const char *name, npy_t *npy, size_t rest_byte
   return NULL;
 }
 
+/* `name` is for messages. Cost: constant; no data is read. */
 hr_status_t npy_header(const char *name, hr_buffer_t *buffer, size_t offset_bytes,
                        size_t size_bytes, npy_t *out_npy) {
   const unsigned char *at = (const unsigned char *)hr_buffer_data(buffer) + offset_bytes;
@@ -197,6 +207,7 @@ static int narrow_bits(hr_dtype_t dtype) {
   return dtype != HR_PRED && bits < 8 ? bits : 0;
 }
 
+/* Types that NumPy cannot name are raw bytes: any of them with this size. */
 bool npy_is(const npy_t *npy, hr_dtype_t dtype) {
   if (npy->dtype != HR_TOKEN) return npy->dtype == dtype;
   if (!hr_dtype_is_array(dtype) || (size_t)npy->item_bytes != hr_dtype_bytes(dtype)) return false;
@@ -219,6 +230,7 @@ bool npy_is(const npy_t *npy, hr_dtype_t dtype) {
   }
 }
 
+/* ml_dtypes' names for what NumPy has none: float8_e4m3fn, bfloat16, int4. */
 const char *npy_type_name(hr_dtype_t dtype, char into[32]) {
   static const char *const kinds[] = {[HR_CLASS_SIGNED] = "int",
                                       [HR_CLASS_UNSIGNED] = "uint",
@@ -270,6 +282,7 @@ const char *npy_text(const npy_t *npy, char into[NPY_TEXT]) {
   return into;
 }
 
+/* Each part of an element by itself: complex numbers have two. */
 static void swap_bytes(unsigned char *at, int64_t count, int part_bytes) {
   for (int64_t i = 0; i < count; i++, at += part_bytes)
     for (int a = 0, b = part_bytes - 1; a < b; a++, b--) {
@@ -310,6 +323,7 @@ static void normalize(hr_dtype_t dtype, unsigned char *at, int64_t count) {
   }
 }
 
+/* Order of elements, order of bytes, then the bits that narrow types do not use. */
 void npy_convert(const npy_t *npy, hr_dtype_t dtype, void *to) {
   const char *from = (const char *)hr_buffer_data(npy->buffer) + npy->offset_bytes;
   bool is_complex = hr_dtype_is_complex(dtype);

@@ -44,12 +44,14 @@ static bool find_type(hr_str_t name, hr_dtype_t *out_dtype) {
   return false;
 }
 
+/* Little-endian, whatever the machine is. */
 static uint64_t read_length(const char *bytes) {
   uint64_t length = 0;
   for (int i = LENGTH_BYTES - 1; i >= 0; i--) length = length << 8 | (unsigned char)bytes[i];
   return length;
 }
 
+/* By the form: a length that fits into the file, then '{'. */
 bool safetensors_is(hr_str_t bytes) {
   if (bytes.size < LENGTH_BYTES + 2 || bytes.data[LENGTH_BYTES] != '{') return false;
   uint64_t length = read_length(bytes.data);
@@ -63,6 +65,7 @@ typedef struct json {
   safetensors_t *file;
 } json_t;
 
+/* INVALID with the position, counted from the end of the header. */
 static hr_status_t damaged(const json_t *json, const char *want) {
   return hr_error(HR_INVALID, "%s: its header is damaged %zu bytes from its end, want %s",
                   json->file->path, (size_t)(json->end - json->at), want);
@@ -87,6 +90,7 @@ static char unescape(char c) {
   return is_code ? found[1] : c;
 }
 
+/* Into the file's arena, with escapes resolved. */
 static hr_status_t parse_string(json_t *json, hr_str_t *out_string) {
   if (!accept(json, '"')) return damaged(json, "a string");
   const char *start = json->at;
@@ -154,6 +158,7 @@ static hr_status_t set_type(json_t *json, hr_str_t name, npy_t *npy) {
   return NULL;
 }
 
+/* dtype, shape or data_offsets of one array; nothing else is allowed. */
 static hr_status_t parse_field(json_t *json, npy_t *npy, uint64_t offsets[2]) {
   uint64_t dims[HR_MAX_RANK];
   hr_str_t key, type;
@@ -192,6 +197,7 @@ static hr_status_t check_extent(json_t *json, const safetensor_t *one, const uin
                   (unsigned long long)offsets[1], (unsigned long long)data_bytes);
 }
 
+/* The extent must fit the shape and the file; the bytes are used in place. */
 static hr_status_t parse_array(json_t *json, safetensor_t *one) {
   uint64_t offsets[2] = {1, 0}; /* none were given */
   size_t header = (size_t)(json->end - (const char *)hr_buffer_data(json->file->file));
