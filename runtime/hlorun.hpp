@@ -77,7 +77,7 @@ constexpr const char *dtype_name() {
   return nullptr;
 }
 
-}  // namespace detail
+} // namespace detail
 
 inline std::string version() { return hlorun_version(); }
 
@@ -93,7 +93,8 @@ class buffer {
   static buffer of(const std::vector<int64_t> &dims, const std::vector<T> &elements) {
     size_t count = 1;
     for (int64_t size : dims) count *= static_cast<size_t>(size);
-    if (count != elements.size()) throw std::invalid_argument("elements do not fill the dimensions");
+    if (count != elements.size())
+      throw std::invalid_argument("elements do not fill the dimensions");
     return copy(detail::dtype_name<T>(), dims, elements.data());
   }
   // Copies dense row-major bytes of any type: "bf16", "s4", ...
@@ -125,7 +126,8 @@ class buffer {
   // The elements, if they are of this type.
   template <typename T>
   const T *data() const {
-    if (dtype() != detail::dtype_name<T>()) throw std::invalid_argument("array is of type " + dtype());
+    if (dtype() != detail::dtype_name<T>())
+      throw std::invalid_argument("array is of type " + dtype());
     return static_cast<const T *>(bytes());
   }
   hlorun_buffer_t *get() const noexcept { return reference_.get(); }
@@ -267,6 +269,6 @@ class client {
   std::shared_ptr<hlorun_client_t> reference_;
 };
 
-}  // namespace hlorun
+} // namespace hlorun
 
 #endif

@@ -82,16 +82,16 @@ static hr_status_t skip_use_orders(bytecode_reader_t *reader, bytecode_cursor_t 
   return NULL;
 }
 
-static hr_status_t take_arg(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
-                            mlir_value_t *arg) {
-  uint64_t header, location;
+static hr_status_t take_arg(bytecode_reader_t *reader, bytecode_cursor_t *cursor, mlir_value_t *arg,
+                            const mlir_attr_t **out_location) {
+  uint64_t header;
   if (reader->version < 4) {
     HR_TRY(bytecode_take_type(reader, cursor, &arg->type));
-    return bytecode_take_var(reader, cursor, &location);
+    return bytecode_take_attr(reader, cursor, out_location);
   }
   HR_TRY(bytecode_take_var(reader, cursor, &header));
   HR_TRY(bytecode_type_at(reader, cursor, header >> 1, &arg->type));
-  return header & 1 ? bytecode_take_var(reader, cursor, &location) : NULL;
+  return header & 1 ? bytecode_take_attr(reader, cursor, out_location) : NULL;
 }
 
 static hr_status_t read_args(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
@@ -99,9 +99,10 @@ static hr_status_t read_args(bytecode_reader_t *reader, bytecode_cursor_t *curso
   uint8_t has_orders = 0;
   HR_TRY(bytecode_take_count(reader, cursor, &block->arg_count));
   HR_TRY(HR_NEW_ARRAY(reader->arena, block->arg_count, &block->args));
+  HR_TRY(HR_NEW_ARRAY(reader->arena, block->arg_count, &block->arg_locations));
   for (int i = 0; i < block->arg_count; i++) {
     block->args[i] = (mlir_value_t){.block = block, .index = i};
-    HR_TRY(take_arg(reader, cursor, &block->args[i]));
+    HR_TRY(take_arg(reader, cursor, &block->args[i], &block->arg_locations[i]));
     HR_TRY(define_value(reader, cursor, scope, &block->args[i]));
   }
   if (reader->version >= 3) HR_TRY(bytecode_take_byte(reader, cursor, &has_orders));

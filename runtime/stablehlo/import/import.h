@@ -32,7 +32,8 @@ typedef struct importer {
                           "computation/name" */
   import_source_loc_t
       *source_locs[IMPORT_SOURCE_LOCS]; /* a cache of what locations say, see import_location.c */
-  const mlir_op_t *at; /* the op being imported, for messages about its types and attributes */
+  const mlir_op_t *entry; /* the function whose arguments are the program's parameters */
+  const mlir_op_t *at;    /* the op being imported, for messages about its types and attributes */
 } importer_t;
 
 /* Where ops of one block go. */
