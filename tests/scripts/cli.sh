@@ -218,6 +218,17 @@ expect_text "elided constant" "print_large_constants"
 printf 'not a program' >garbage.hlo
 expect_exit "garbage" 3 "$hlorun" garbage.hlo
 expect_exit "too big" 3 "$hlorun" big.hlo && expect_text "too big" "8000000000000000000 bytes"
+# Larger than this machine's memory: refused before it runs; valid for check, which knows no machine.
+cat >large.hlo <<'HLO'
+HloModule m
+ENTRY main {
+  p0 = f32[] parameter(0)
+  ROOT r = f32[1099511627776] broadcast(p0), dimensions={}
+}
+HLO
+expect_exit "larger than memory" 3 "$hlorun" large.hlo --input 0=1 &&
+  expect_text "larger than memory" "5:8: error: broadcast of %r: f32[1099511627776] is too big"
+expect_exit "larger than memory, checked" 0 "$hlorun" check large.hlo
 
 # --- files: 5 ---
 # Programs that come through pipes, which can be read but once, and as editors of other systems write them.
