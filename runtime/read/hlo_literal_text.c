@@ -308,7 +308,7 @@ static hr_status_t read_array_literal(read_hlo_t *r, const hlo_shape_t *shape,
   int64_t count = 0;
   hlo_value_t *value = NULL;
   bool is_constant = r->scope != NULL; /* values of a command line are written in full */
-  if (shape->rank && is_constant && begins_number(peek(&p)))
+  if (shape->rank && is_constant && begins_number(peek_byte(&p)))
     return read_scalar_for_array(&p, out_value);
   hr_status_t too_large = hlo_dims_count(shape->rank, shape->dims, shape->dtype, &count);
   if (!too_large && (uint64_t)count <= p.end - p.at) {

@@ -55,6 +55,7 @@ check(np.shares_memory(same, x) or list(same) == [1, 2, 3], "a parameter that is
 check(not z.flags.writeable, "results are read-only")
 z2, y2, _ = program(x=x, y=np.int32(9))
 check(list(z2) == [2, 4, 6] and int(y2) == 9, "arguments by name")
+del z, y, same, z2, y2, _  # the last result is the argument itself
 refused(lambda: program(x), TypeError, "found 1 arguments, want 2", "an argument is missing")
 refused(lambda: program(x, 1, q=2), TypeError, "no parameter q", "a name that is not there")
 refused(lambda: program(x.astype(np.float64), 1), TypeError, "astype(float32)", "another type")

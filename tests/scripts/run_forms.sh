@@ -78,6 +78,86 @@ expect_exit "a number for an array" 0 "$hlorun" scalar.hlo
 expect_text "a number for an array" "out0 = f32[2,2] {{2, 0}, {0, 0}}"
 expect_text "a number for an array" "scalar.hlo:3:25: one number for f32[2,2]"
 
+# --- programs that XLA has partitioned: global arrays are cut by the shardings of the parameters ---
+cat >cut.hlo <<'END'
+HloModule cut, num_partitions=4
+ENTRY e {
+  x = s32[2,3] parameter(0), sharding={devices=[4,1]<=[4]}
+  w = s32[2] parameter(1), sharding={devices=[2,2]<=[2,2]T(1,0) last_tile_dim_replicate}
+  y = s32[2] parameter(2), sharding={devices=[4]3,2,1,0}
+  z = s32[2] parameter(3), sharding={replicated}
+  ROOT t = (s32[2,3], s32[2], s32[2], s32[2]) tuple(x, w, y, z)
+}
+END
+python3 - <<'END'
+import struct, zipfile
+def npy(shape):
+    count = 1
+    for size in shape:
+        count *= size
+    head = "{'descr': '<i4', 'fortran_order': False, 'shape': %s, }" % (shape,)
+    head += " " * (63 - (10 + len(head)) % 64) + "\n"
+    data = struct.pack("<%di" % count, *range(count))
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + data
+with zipfile.ZipFile("cut.npz", "w") as archive:
+    for k, shape in enumerate(((8, 3), (4,), (8,), (2,))):
+        archive.writestr("in%d.npy" % k, npy(shape))
+END
+expect_exit "global arrays of a partitioned program" 0 "$hlorun" -i cut.npz -o cut.txt cut.hlo
+for line in 'out0@3 = s32[2,3] {{18, 19, 20}, {21, 22, 23}}' 'out1@0 = s32[2] {0, 1}' 'out1@1 = s32[2] {2, 3}' \
+  'out1@2 = s32[2] {0, 1}' 'out2@0 = s32[2] {6, 7}' 'out2@3 = s32[2] {0, 1}' 'out3@2 = s32[2] {0, 1}'; do
+  grep -qxF "$line" cut.txt && pass || fail "a part is another: $line" cut.txt
+done
+
+# --- callbacks: refused where every run reaches them, else when one does ---
+cat >callback.hlo <<'END'
+HloModule callback
+fine { x = f32[2] parameter(0) ROOT y = f32[2] add(x, x) }
+wrong { x.1 = f32[2] parameter(0)
+  ROOT c = f32[2] custom-call(x.1), custom_call_target="xla_ffi_python_cpu_callback", api_version=API_VERSION_TYPED_FFI }
+ENTRY e {
+  x = f32[2] parameter(0)
+  bad = pred[] parameter(1)
+  ROOT y = f32[2] conditional(bad, x, x), true_computation=wrong, false_computation=fine
+}
+END
+for engine in compiled reference; do
+  expect_exit "a callback that is not reached" 0 "$hlorun" --engine $engine -i 0=1 -i 1=false callback.hlo
+  expect_text "a callback that is not reached" "out0 = f32[2] {2, 2}"
+  expect_exit "a callback that is reached" 3 "$hlorun" --engine $engine -i 0=1 -i 1=true callback.hlo
+  expect_text "a callback that is reached" "callback.hlo:4:8: error"
+  expect_text "a callback that is reached" "EQX_ON_ERROR=nan"
+done
+sed -n '1p; /^wrong/,/}/{s/^wrong/ENTRY e/; p}' callback.hlo >always.hlo
+expect_exit "a callback of every run" 3 "$hlorun" -i 0=1 always.hlo
+
+# --- Python for arguments and results ---
+cat >tree.mlir <<'END'
+#loc1 = loc("params['w']")
+#loc2 = loc("x")
+module @jit_f {
+  func.func public @main(%arg0: tensor<2xf32> loc("params['w']"), %arg1: tensor<2xf32> loc("x")) -> (tensor<2xf32> {jax.result_info = "result['n'][0]"}, tensor<2xf32> {jax.result_info = "result['y']"}) {
+    %0 = stablehlo.add %arg0, %arg1 : tensor<2xf32>
+    return %arg0, %0 : tensor<2xf32>, tensor<2xf32>
+  }
+}
+END
+expect_exit "convert to Python" 0 "$hlorun" convert -o tree.py tree.mlir
+python=
+for one in ${HLORUN_PYTHON:-} python3 ${JAX_PYTHON:-}; do
+  if "$one" -c 'import numpy' 2>/dev/null; then python=$one; break; fi
+done
+if [ -n "$python" ]; then
+  expect_exit "save_arguments" 0 "$python" -c 'import tree
+tree.save_arguments("tree.npz", params={"w": [1, 2]}, x=[10, 20])'
+  expect_exit "a run of it" 0 "$hlorun" -i tree.npz -o results.npz tree.mlir
+  expect_exit "load_results" 0 "$python" -c 'import tree
+print(tree.load_results("results.npz"))'
+  expect_text "load_results" "{'n': [array([1., 2.], dtype=float32)], 'y': array([11., 22.], dtype=float32)}"
+else
+  skip "arguments by Python: there is no Python with NumPy (HLORUN_PYTHON)"
+fi
+
 # --- files that are no programs ---
 foreign() { # NAME BYTES TEXT
   printf "$2" >"$1"
