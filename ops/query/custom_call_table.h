@@ -8,7 +8,7 @@
 #include "mlir/mlir_dict.h"
 
 typedef enum op_custom_trait {
-  CUSTOM_IDENTITY = 1,        /* the result is operand 0: a marker */
+  CUSTOM_IDENTITY = 1,         /* the result is operand 0: a marker */
   CUSTOM_SHAPED_BY_KERNEL = 2, /* dynamic sizes of results are found while the kernel runs */
   CUSTOM_UNLESS_HANDLED = 4    /* a handler that the process registered comes first */
 } op_custom_trait_t;

@@ -6,6 +6,7 @@
 #define HLO_OPS_CUSTOM_FFI_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/status.h"
 #include "base/text.h"
@@ -23,6 +24,8 @@ typedef void (*custom_ffi_resolver_fn)(hr_str_t target);
 void custom_ffi_set_resolver(custom_ffi_resolver_fn resolver);
 /* NULL: nobody has it. Owner: lives as long as the process. */
 const custom_ffi_bundle_t *custom_ffi_find(hr_str_t target);
+
+#define CUSTOM_FFI_ANY_TYPE INT64_MIN /* in `find`: the first data of any type */
 
 /* What an execution brings for its handlers. */
 typedef struct custom_ffi_context {

@@ -256,8 +256,8 @@ static hr_status_t load_for_rank(hlorun_client_t *client, const char *name, hr_b
   api_client_retain(client);
   exec_channels_options_t channels = {.comm = &client->comm};
   compiler_options_t compiler = compiler_options(program, options);
-  hr_status_t st = owner ? share_compiled(program, owner)
-                         : compile_traced(program, name, bytes, &compiler);
+  hr_status_t st =
+      owner ? share_compiled(program, owner) : compile_traced(program, name, bytes, &compiler);
   if (!st && !owner) st = api_program_describe(program);
   channels.plan = program->compiled.plan;
   if (!st) st = exec_channels_create(&channels, &program->channels);

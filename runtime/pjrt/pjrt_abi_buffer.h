@@ -125,7 +125,7 @@ typedef struct pjrt_raw_to_host_args {
 typedef struct pjrt_copy_args {
   PJRT_HEAD;
   pjrt_buffer_t *buffer;
-  void *target;            /* a device, or a memory */
+  void *target;              /* a device, or a memory */
   pjrt_buffer_t *dst_buffer; /* out */
 } pjrt_copy_args_t;
 

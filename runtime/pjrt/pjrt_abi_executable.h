@@ -74,9 +74,9 @@ typedef struct pjrt_execute_args {
   pjrt_execute_options_t *options;
   pjrt_buffer_t *const *const *arguments; /* [device][argument] */
   size_t num_devices, num_args;
-  pjrt_buffer_t **const *results;   /* out; [device][result] */
-  pjrt_event_t **complete;          /* out; one per device; NULL: not wanted */
-  pjrt_device_t *execute_device;    /* NULL: those of the assignment */
+  pjrt_buffer_t **const *results; /* out; [device][result] */
+  pjrt_event_t **complete;        /* out; one per device; NULL: not wanted */
+  pjrt_device_t *execute_device;  /* NULL: those of the assignment */
 } pjrt_execute_args_t;
 
 typedef struct pjrt_context_args {

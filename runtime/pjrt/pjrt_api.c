@@ -14,26 +14,25 @@ hr_status_t pjrt_check_args(const void *args, size_t size_bytes, const char *nam
   return hr_error(HR_USAGE, "%s: struct_size is %zu, want at least %zu", name, found, size_bytes);
 }
 
-#define END_OF(args, last)                       \
-  (offsetof(pjrt_##args##_args_t, last) +        \
-   sizeof(((pjrt_##args##_args_t *)NULL)->last))
+#define END_OF(args, last) \
+  (offsetof(pjrt_##args##_args_t, last) + sizeof(((pjrt_##args##_args_t *)NULL)->last))
 
-#define PJRT_FUNCTION(name, fn, args, last)                                          \
-  static pjrt_error_t *call_##name(void *arguments) {                                \
-    hr_status_t st = pjrt_check_args(arguments, END_OF(args, last), "PJRT_" #name);  \
-    if (!st) st = pjrt_##fn(arguments);                                              \
-    return __builtin_expect(st != NULL, false) ? pjrt_error_from_status(st) : NULL;  \
+#define PJRT_FUNCTION(name, fn, args, last)                                         \
+  static pjrt_error_t *call_##name(void *arguments) {                               \
+    hr_status_t st = pjrt_check_args(arguments, END_OF(args, last), "PJRT_" #name); \
+    if (!st) st = pjrt_##fn(arguments);                                             \
+    return __builtin_expect(st != NULL, false) ? pjrt_error_from_status(st) : NULL; \
   }
 #define PJRT_DIRECT(name, fn, args, last)                                           \
   static pjrt_error_t *call_##name(void *arguments) {                               \
     hr_status_t st = pjrt_check_args(arguments, END_OF(args, last), "PJRT_" #name); \
     return st ? pjrt_error_from_status(st) : pjrt_##fn(arguments);                  \
   }
-#define PJRT_MISSING(name)                                                             \
-  static pjrt_error_t *call_##name(void *arguments) {                                  \
-    (void)arguments;                                                                   \
-    return pjrt_error_from_status(                                                     \
-        hr_error(HR_UNSUPPORTED, "PJRT_" #name " is not implemented by hlorun"));      \
+#define PJRT_MISSING(name)                                                        \
+  static pjrt_error_t *call_##name(void *arguments) {                             \
+    (void)arguments;                                                              \
+    return pjrt_error_from_status(                                                \
+        hr_error(HR_UNSUPPORTED, "PJRT_" #name " is not implemented by hlorun")); \
   }
 #include "pjrt/pjrt_functions.def"
 #undef PJRT_FUNCTION
@@ -72,11 +71,10 @@ hr_status_t pjrt_plugin_initialize(pjrt_plugin_args_t *args) {
  * in all its forms. */
 static const int64_t stablehlo_current[] = {1, 13, 0}, stablehlo_minimum[] = {0, 9, 0};
 
-#define STABLEHLO_VERSION(text, list)                                                        \
-  {                                                                                \
-    .struct_size = sizeof(pjrt_named_t), .name = text, .name_size = sizeof text - 1, \
-    .kind = PJRT_NAMED_INT64_LIST, .int64s = list,                                 \
-    .value_size = sizeof list / sizeof *list                                       \
+#define STABLEHLO_VERSION(text, list)                                                       \
+  {                                                                                         \
+    .struct_size = sizeof(pjrt_named_t), .name = text, .name_size = sizeof text - 1,        \
+    .kind = PJRT_NAMED_INT64_LIST, .int64s = list, .value_size = sizeof list / sizeof *list \
   }
 
 hr_status_t pjrt_plugin_attributes(pjrt_plugin_attributes_args_t *args) {

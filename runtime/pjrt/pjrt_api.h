@@ -31,11 +31,11 @@
 /* Checks of arguments of extensions, whose functions are not in the table. */
 hr_status_t pjrt_check_args(const void *args, size_t size_bytes, const char *name);
 /* Entry of an extension's table: as an entry of the main table. */
-#define PJRT_ENTRY(name, fn, args_type, last)                                              \
-  static pjrt_error_t *call_##fn(void *args) {                                             \
-    hr_status_t st = pjrt_check_args(                                                      \
+#define PJRT_ENTRY(name, fn, args_type, last)                                             \
+  static pjrt_error_t *call_##fn(void *args) {                                            \
+    hr_status_t st = pjrt_check_args(                                                     \
         args, offsetof(args_type, last) + sizeof(((args_type *)0)->last), "PJRT_" #name); \
-    return pjrt_error_from_status(st ? st : pjrt_##fn(args));                              \
+    return pjrt_error_from_status(st ? st : pjrt_##fn(args));                             \
   }
 
 #endif

@@ -66,8 +66,7 @@ static void init_device(pjrt_client_t *client, int id) {
   snprintf(device->debug_string, sizeof device->debug_string, "HLORUN_CPU_%d", id);
   for (int k = 0; k < PJRT_MEMORY_KINDS; k++) {
     pjrt_memory_t *memory = &device->memories[k];
-    *memory = (pjrt_memory_t){
-        .device = device, .id = id * PJRT_MEMORY_KINDS + k, .kind = k};
+    *memory = (pjrt_memory_t){.device = device, .id = id * PJRT_MEMORY_KINDS + k, .kind = k};
     snprintf(memory->text, sizeof memory->text, "MemorySpace(kind=%s, id=%d)",
              pjrt_memory_kind_names[k], memory->id);
     device->memory_list[k] = memory;
@@ -216,8 +215,8 @@ hr_status_t pjrt_client_default_assignment(pjrt_assignment_args_t *args) {
   PJRT_NOT_NULL(args->client);
   PJRT_NOT_NULL(args->ids);
   int64_t wanted = (int64_t)args->num_replicas * args->num_partitions;
-  if (args->num_replicas < 1 || args->num_partitions < 1 ||
-      wanted > args->client->device_count || wanted > (int64_t)args->size)
+  if (args->num_replicas < 1 || args->num_partitions < 1 || wanted > args->client->device_count ||
+      wanted > (int64_t)args->size)
     return hr_error(HR_USAGE, "an assignment of %d x %d devices, and there are %d",
                     args->num_replicas, args->num_partitions, args->client->device_count);
   for (int64_t i = 0; i < wanted; i++) args->ids[i] = (int)i;

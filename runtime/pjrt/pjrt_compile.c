@@ -159,8 +159,8 @@ static hr_status_t compile_into(pjrt_executable_t *executable, hr_str_t code, hr
   hr_arena_t *arena = &executable->arena;
   HR_TRY(hr_arena_str(arena, code, &executable->code));
   HR_TRY(hr_arena_str(arena, options, &executable->options_bytes));
-  HR_TRY(pjrt_options_read(arena, executable->options_bytes.data, options.size,
-                           &executable->options));
+  HR_TRY(
+      pjrt_options_read(arena, executable->options_bytes.data, options.size, &executable->options));
   HR_TRY(pjrt_world_find(executable->client, executable->options.device_count,
                          executable->options.devices, &executable->world));
   HR_TRY(load_programs(executable));

@@ -9,8 +9,7 @@
 
 static double element_count(const hlo_shape_t *shape) {
   double count = 1;
-  for (int d = 0; d < shape->rank; d++)
-    count *= shape->dims[d] < 0 ? 0.0 : (double)shape->dims[d];
+  for (int d = 0; d < shape->rank; d++) count *= shape->dims[d] < 0 ? 0.0 : (double)shape->dims[d];
   return count;
 }
 

@@ -16,7 +16,7 @@ typedef struct callback {
 struct pjrt_event {
   atomic_int references;
   atomic_bool is_set;
-  pjrt_error_t *error;  /* written before is_set */
+  pjrt_error_t *error;   /* written before is_set */
   callback_t *callbacks; /* guarded by `mutex` */
 };
 

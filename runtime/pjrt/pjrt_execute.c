@@ -66,7 +66,7 @@ void pjrt_context_release(pjrt_context_t *context) {
 static void *find_user_data(const void *context, int64_t type_id) {
   const pjrt_context_t *c = context;
   for (const pjrt_user_data_t *data = c ? c->first : NULL; data; data = data->next)
-    if (data->type_id == type_id) return data->data;
+    if (data->type_id == type_id || type_id == CUSTOM_FFI_ANY_TYPE) return data->data;
   return NULL;
 }
 

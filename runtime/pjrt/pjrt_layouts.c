@@ -31,8 +31,7 @@ static hr_status_t pjrt_layout_serialize(pjrt_serialized_args_t *args) {
   PJRT_NOT_NULL(layout);
   hr_strbuf_init(&text);
   hr_strbuf_add_char(&text, '{');
-  for (long d = layout - ranks; d-- > 0;)
-    hr_strbuf_printf(&text, d ? "%ld," : "%ld", d);
+  for (long d = layout - ranks; d-- > 0;) hr_strbuf_printf(&text, d ? "%ld," : "%ld", d);
   hr_strbuf_add_char(&text, '}');
   hr_status_t st = hr_strbuf_finish(&text);
   if (st) {

@@ -15,9 +15,8 @@ static hr_status_t read_assignment(hr_arena_t *arena, const proto_device_assignm
       assignment->computation_count != options->num_partitions ||
       assignment->computation_devices.count != options->num_partitions)
     return hr_error(HR_INVALID, "a device assignment of %lld x %lld for a grid of %d x %d",
-                    (long long)assignment->replica_count,
-                    (long long)assignment->computation_count, options->num_replicas,
-                    options->num_partitions);
+                    (long long)assignment->replica_count, (long long)assignment->computation_count,
+                    options->num_replicas, options->num_partitions);
   for (int p = 0; p < options->num_partitions; p++) {
     const hr_str_t *piece = &assignment->computation_devices.items[p];
     HR_TRY(PROTO_DECODE(arena, computation_devices, proto_piece(piece), &column));

@@ -77,8 +77,8 @@ static hr_status_t add_sharding(pjrt_executable_t *executable, const hlo_shardin
   hr_strbuf_t text;
   hr_str_t copy = {"", 0};
   hr_strbuf_init(&text);
-  hr_status_t st = serialize(sharding, rank, executable->options.num_partitions,
-                             &executable->arena, &text);
+  hr_status_t st =
+      serialize(sharding, rank, executable->options.num_partitions, &executable->arena, &text);
   if (!st) st = hr_arena_str(&executable->arena, (hr_str_t){text.data, text.size}, &copy);
   *out_text = copy.data;
   *out_size = copy.size;

@@ -55,11 +55,11 @@ typedef struct line_copy {
   bool to_dense;
 } line_copy_t;
 
-#define COPY_ELEMENTS(type)                                               \
-  for (int64_t i = 0; i < line->count; i++, strided += line->step)        \
-    if (line->to_dense)                                                   \
-      memcpy(dense + i * (int64_t)sizeof(type), strided, sizeof(type));   \
-    else                                                                  \
+#define COPY_ELEMENTS(type)                                             \
+  for (int64_t i = 0; i < line->count; i++, strided += line->step)      \
+    if (line->to_dense)                                                 \
+      memcpy(dense + i * (int64_t)sizeof(type), strided, sizeof(type)); \
+    else                                                                \
       memcpy(strided, dense + i * (int64_t)sizeof(type), sizeof(type));
 
 static void copy_line(const line_copy_t *line, char *strided, char *dense) {

@@ -37,10 +37,9 @@ static hr_status_t choose_memory(pjrt_device_t *device, pjrt_memory_t *memory,
 static hr_status_t read_layout(pjrt_strided_t *array, const pjrt_layout_t *layout) {
   if (!layout) return NULL;
   if (!layout->kind)
-    return layout->tiled.num_tiles
-               ? hr_error(HR_UNSUPPORTED, "a layout with tiles")
-               : pjrt_strided_order(array, layout->tiled.minor_to_major,
-                                    layout->tiled.minor_to_major_size);
+    return layout->tiled.num_tiles ? hr_error(HR_UNSUPPORTED, "a layout with tiles")
+                                   : pjrt_strided_order(array, layout->tiled.minor_to_major,
+                                                        layout->tiled.minor_to_major_size);
   if (layout->strides.num_byte_strides != (size_t)array->rank)
     return hr_error(HR_USAGE, "%zu strides for an array of %d dimensions",
                     layout->strides.num_byte_strides, array->rank);
@@ -65,9 +64,9 @@ static hr_status_t describe_host(const pjrt_from_host_args_t *args, pjrt_strided
 
 static bool may_borrow(const pjrt_from_host_args_t *args, const pjrt_strided_t *array) {
   size_t alignment = hr_dtype_bytes(hr_dtype_real(array->dtype));
-  return args->semantics == PJRT_IMMUTABLE_ZERO_COPY &&
-         pjrt_strided_bytes(array) >= BORROW_BYTES && pjrt_strided_is_dense(array) &&
-         hr_dtype_table[array->dtype].bits >= 8 && (uintptr_t)args->data % alignment == 0;
+  return args->semantics == PJRT_IMMUTABLE_ZERO_COPY && pjrt_strided_bytes(array) >= BORROW_BYTES &&
+         pjrt_strided_is_dense(array) && hr_dtype_table[array->dtype].bits >= 8 &&
+         (uintptr_t)args->data % alignment == 0;
 }
 
 /* Signature of hr_buffer_free_fn: the framework may let go of its array. */
@@ -82,9 +81,8 @@ static hr_status_t borrow(const pjrt_from_host_args_t *args, const pjrt_strided_
                           pjrt_event_t **out_done, hlo_value_t **out_value) {
   hr_buffer_t *bytes;
   HR_TRY(pjrt_event_new(out_done));
-  hr_status_t st =
-      hr_buffer_wrap((void *)(uintptr_t)args->data, (size_t)pjrt_strided_bytes(array), false,
-                     end_borrowing, pjrt_event_retain(*out_done), &bytes);
+  hr_status_t st = hr_buffer_wrap((void *)(uintptr_t)args->data, (size_t)pjrt_strided_bytes(array),
+                                  false, end_borrowing, pjrt_event_retain(*out_done), &bytes);
   if (st) {
     pjrt_event_release(*out_done);
   } else {

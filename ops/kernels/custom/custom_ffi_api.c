@@ -155,7 +155,7 @@ ffi_error_t *custom_ffi_await(ffi_future_t *future) {
 
 hr_status_t custom_ffi_status(ffi_error_t *error, const char *target) {
   static const hr_code_t codes[] = {
-      [1] = HR_CANCELLED, [3] = HR_USAGE,       [4] = HR_DEADLINE,
+      [1] = HR_CANCELLED, [3] = HR_USAGE,        [4] = HR_DEADLINE,
       [8] = HR_NO_MEMORY, [12] = HR_UNSUPPORTED, [14] = HR_UNAVAILABLE};
   if (!error) return NULL;
   hr_code_t code = HR_INTERNAL;

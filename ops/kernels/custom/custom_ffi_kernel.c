@@ -116,8 +116,10 @@ static hr_status_t make_attr(hr_arena_t *arena, const dict_value_t *value, int *
     case DICT_OTHER:
       break;
   }
-  return hr_error(HR_UNSUPPORTED, "attribute %.*s of a custom call: want a number, text, array or "
-                  "dictionary", HR_STR_ARGS(value->name));
+  return hr_error(HR_UNSUPPORTED,
+                  "attribute %.*s of a custom call: want a number, text, array or "
+                  "dictionary",
+                  HR_STR_ARGS(value->name));
 }
 
 static int compare_names(const void *a, const void *b) {
@@ -255,8 +257,7 @@ static hr_status_t run_stages(op_env_t *env, const ffi_plan_t *plan, hlo_value_t
   for (int stage = FFI_PREPARE; stage <= FFI_EXECUTE; stage++)
     HR_TRY(call_stage(plan, stage, &args, &rets));
   for (int k = 0; k < plan->ret_count; k++)
-    if (is_packed(parts[k]->dtype))
-      unpack(((const ffi_buffer_t *)rets.buffers[k])->data, parts[k]);
+    if (is_packed(parts[k]->dtype)) unpack(((const ffi_buffer_t *)rets.buffers[k])->data, parts[k]);
   return NULL;
 }
 
