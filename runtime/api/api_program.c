@@ -32,14 +32,13 @@ static hr_status_t connect_peers(hlorun_program_t *program, bool mpmd, bool unpr
   hlorun_client_t *client = program->client;
   exec_channels_options_t options = {
       .plan = program->compiled.plan, .comm = &client->comm, .mpmd = mpmd};
-  bool alone = client->endpoint->world_size == 1;
+  /* Alone there is nobody to talk to, and a program of the client may run meanwhile. */
+  if (client->endpoint->world_size == 1) return exec_channels_create(&options, &program->channels);
   api_client_lock_fair(client);
-  hr_status_t st = alone  ? NULL
-                   : mpmd ? group_consensus(&client->comm, program->compiled.plan)
-                          : agree_with_peers(program);
+  hr_status_t st =
+      mpmd ? group_consensus(&client->comm, program->compiled.plan) : agree_with_peers(program);
   if (!st) st = exec_channels_create(&options, &program->channels);
-  if (!st && mpmd && !unproved && !alone)
-    st = prove_together(&client->comm, program->compiled.plan);
+  if (!st && mpmd && !unproved) st = prove_together(&client->comm, program->compiled.plan);
   api_client_unlock_fair(client);
   return st;
 }

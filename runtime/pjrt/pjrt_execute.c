@@ -122,6 +122,7 @@ static hr_status_t check_argument(const pjrt_executable_t *executable, int k,
                                   const pjrt_buffer_t *buffer) {
   const hlo_shape_t *shape = executable->params[k];
   if (!buffer) return hr_error(HR_USAGE, "argument %d of %s is NULL", k, executable->name);
+  if (shape->dtype == HR_TOKEN) return NULL; /* whatever stands for a token: JAX passes pred[0] */
   if (buffer->dtype != shape->dtype || buffer->rank != shape->rank)
     return argument_error(executable, k, buffer);
   for (int d = 0; d < shape->rank && !buffer->is_dynamic; d++)
@@ -175,8 +176,10 @@ static hr_status_t make_pending(run_t *run, pjrt_buffer_t **out_results) {
 }
 
 static hr_status_t await_arguments(run_t *run) {
-  for (int k = 0; k < run->executable->param_count; k++)
+  for (int k = 0; k < run->executable->param_count; k++) {
     HR_TRY(pjrt_buffer_wait(run->args[k], &run->values[k]));
+    if (run->executable->params[k]->dtype == HR_TOKEN) run->values[k] = NULL;
+  }
   return NULL;
 }
 
@@ -255,10 +258,10 @@ static bool can_run_now(const run_t *run) {
   const pjrt_executable_t *executable = run->executable;
   const pjrt_stream_t *stream = &executable->world->devices[run->local]->stream;
   long average_ns = atomic_load_explicit(&executable->average_ns, memory_order_relaxed);
-  if (executable->world->count > 1 || !pjrt_stream_is_free(stream)) return false;
-  if (!(average_ns ? average_ns < QUICK_NS : executable->is_small) &&
-      !pjrt_stream_is_own_thread(stream))
-    return false;
+  bool is_nested = custom_ffi_current() != NULL; /* its caller, a callback, would wait for ever */
+  bool is_quick = average_ns ? average_ns < QUICK_NS : executable->is_small;
+  if (executable->world->count > 1) return false;
+  if (!is_nested && !(is_quick && pjrt_stream_is_free(stream))) return false;
   for (int k = 0; k < executable->param_count; k++)
     if (!pjrt_buffer_is_ready(run->args[k])) return false;
   return true;

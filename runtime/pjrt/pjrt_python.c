@@ -295,7 +295,7 @@ static void set_alias(void) {
 void pjrt_python_begin(void) {
   static const char *const targets[] = {"xla_ffi_python_cpu_callback",
                                         "xla_ffi_partitioned_python_cpu_callback"};
-  const custom_ffi_bundle_t bundle = {.execute = (void *)handle_callback};
+  const custom_ffi_bundle_t bundle = {.execute = (void *)handle_callback, .takes_bytes = true};
   if (!find_symbols() || !python.Py_IsInitialized()) return;
   for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
     hr_status_release(custom_ffi_register(hr_str_from(targets[i]), &bundle));

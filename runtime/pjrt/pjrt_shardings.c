@@ -112,7 +112,7 @@ hr_status_t pjrt_executable_describe_shardings(pjrt_executable_t *executable) {
 static hr_status_t pjrt_param_shardings(pjrt_texts_args_t *args) {
   pjrt_executable_t *executable = args->object;
   PJRT_NOT_NULL(executable);
-  args->items = executable->param_shardings;
+  args->items = executable->param_count ? executable->param_shardings : NULL;
   args->sizes = executable->param_sharding_sizes;
   args->count = (size_t)executable->param_count;
   return NULL;
@@ -121,7 +121,7 @@ static hr_status_t pjrt_param_shardings(pjrt_texts_args_t *args) {
 static hr_status_t pjrt_result_shardings(pjrt_texts_args_t *args) {
   pjrt_executable_t *executable = args->object;
   PJRT_NOT_NULL(executable);
-  args->items = executable->result_shardings;
+  args->items = executable->result_count ? executable->result_shardings : NULL;
   args->sizes = executable->result_sharding_sizes;
   args->count = (size_t)executable->result_count;
   return NULL;

@@ -1,9 +1,6 @@
 /* Streams: a queue under a mutex, and a thread that sleeps while the queue is empty. */
 #include "pjrt/pjrt_stream.h"
 
-/* The stream that the current thread belongs to; NULL: a thread of the framework. */
-static _Thread_local const pjrt_stream_t *own_stream;
-
 void pjrt_stream_init(pjrt_stream_t *stream) {
   *stream = (pjrt_stream_t){.first = NULL};
   stream->last = &stream->first;
@@ -23,7 +20,6 @@ static pjrt_job_t *take_job(pjrt_stream_t *stream) {
 
 static void *stream_thread(void *context) {
   pjrt_stream_t *stream = context;
-  own_stream = stream;
   for (pjrt_job_t *job; (job = take_job(stream));) {
     job->run(job);
     atomic_fetch_sub_explicit(&stream->pending, 1, memory_order_release);
@@ -49,11 +45,8 @@ hr_status_t pjrt_stream_add(pjrt_stream_t *stream, pjrt_job_t *job) {
   return st;
 }
 
-bool pjrt_stream_is_own_thread(const pjrt_stream_t *stream) { return own_stream == stream; }
-
 bool pjrt_stream_is_free(const pjrt_stream_t *stream) {
-  return !atomic_load_explicit(&stream->pending, memory_order_acquire) ||
-         pjrt_stream_is_own_thread(stream);
+  return !atomic_load_explicit(&stream->pending, memory_order_acquire);
 }
 
 void pjrt_stream_deinit(pjrt_stream_t *stream, bool forked) {

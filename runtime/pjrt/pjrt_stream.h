@@ -29,10 +29,8 @@ void pjrt_stream_init(pjrt_stream_t *stream);
 void pjrt_stream_deinit(pjrt_stream_t *stream, bool forked);
 /* Appends a job. Errors: UNAVAILABLE if the thread cannot be started; the job is not run then. */
 hr_status_t pjrt_stream_add(pjrt_stream_t *stream, pjrt_job_t *job);
-/* True if nothing is queued or runs, or if the caller is the stream's own thread: a job may then be
- * run in the calling thread without overtaking others. */
+/* True if nothing is queued or runs: a job may then be run in the calling thread without overtaking
+ * others. */
 bool pjrt_stream_is_free(const pjrt_stream_t *stream);
-/* True in the stream's own thread: in a callback of a job that runs. */
-bool pjrt_stream_is_own_thread(const pjrt_stream_t *stream);
 
 #endif

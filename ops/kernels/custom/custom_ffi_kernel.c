@@ -210,7 +210,7 @@ static void unpack(const uint8_t *from, hlo_value_t *value) {
 }
 
 /* One operand or result as the handler sees it. */
-static hr_status_t make_buffer(hr_arena_t *arena, hlo_value_t *value, void **out) {
+static hr_status_t make_buffer(hr_arena_t *arena, hlo_value_t *value, bool packs, void **out) {
   ffi_buffer_t *buffer;
   uint8_t *packed;
   HR_TRY(HR_NEW(arena, &buffer));
@@ -219,7 +219,7 @@ static hr_status_t make_buffer(hr_arena_t *arena, hlo_value_t *value, void **out
                            .data = value->data,
                            .rank = value->rank,
                            .dims = (int64_t *)(uintptr_t)value->dims};
-  if (is_packed(value->dtype)) {
+  if (packs && is_packed(value->dtype)) {
     HR_TRY(HR_NEW_ARRAY(arena, value->count + 1, &packed));
     pack(value, packed);
     buffer->data = packed;
@@ -229,13 +229,13 @@ static hr_status_t make_buffer(hr_arena_t *arena, hlo_value_t *value, void **out
 }
 
 static hr_status_t make_buffers(hr_arena_t *arena, int count, hlo_value_t *const *values,
-                                ffi_buffers_t *out) {
+                                bool packs, ffi_buffers_t *out) {
   *out = (ffi_buffers_t){.struct_size = sizeof *out, .count = count};
   HR_TRY(HR_NEW_ARRAY(arena, count, &out->types));
   HR_TRY(HR_NEW_ARRAY(arena, count, &out->buffers));
   for (int k = 0; k < count; k++) {
     out->types[k] = FFI_BUFFER;
-    HR_TRY(make_buffer(arena, values[k], &out->buffers[k]));
+    HR_TRY(make_buffer(arena, values[k], packs, &out->buffers[k]));
   }
   return NULL;
 }
@@ -252,8 +252,9 @@ static hr_status_t make_results(op_env_t *env, const op_step_t *step, int count,
 static hr_status_t run_stages(op_env_t *env, const ffi_plan_t *plan, hlo_value_t *const *in,
                               hlo_value_t **parts) {
   ffi_buffers_t args, rets;
-  HR_TRY(make_buffers(env->scratch, plan->arg_count, in, &args));
-  HR_TRY(make_buffers(env->scratch, plan->ret_count, parts, &rets));
+  bool packs = !plan->bundle->takes_bytes;
+  HR_TRY(make_buffers(env->scratch, plan->arg_count, in, packs, &args));
+  HR_TRY(make_buffers(env->scratch, plan->ret_count, parts, packs, &rets));
   for (int stage = FFI_PREPARE; stage <= FFI_EXECUTE; stage++)
     HR_TRY(call_stage(plan, stage, &args, &rets));
   for (int k = 0; k < plan->ret_count; k++)
