@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "exec/compiled_parts.h"
 #include "ops/kernels/common/async_pairs.h"
+#include "ops/kernels/move/native_move.h"
 
 #define POLL_STEPS 64 /* steps between polls for cancellation */
 
@@ -38,6 +39,22 @@ static inline void run_copy(const run_step_t *step) {
     memcpy(step->out[0], step->in[0], 4);
   else if (step->in[0] != step->out[0])
     memmove(step->out[0], step->in[0], step->copy_bytes);
+}
+
+static void bind_address(exec_compiled_t *machine, int external, void *address) {
+  if (machine->bound[external] == address) return;
+  machine->bound[external] = address;
+  for (int i = machine->first_relocation[external]; i < machine->first_relocation[external + 1];
+       i++)
+    machine->pointers[machine->relocations[i].pointer] =
+        (char *)address + machine->relocations[i].offset_bytes;
+}
+
+static void run_view(exec_compiled_t *machine, const run_step_t *step) {
+  const flat_plan_t *flat = machine->flat;
+  const flat_buffer_t *view = &flat->buffers[step->flat->out[0].buffer];
+  bind_address(machine, flat->param_count + flat->result_count + view->index,
+               (char *)step->in[0] + native_dynamic_slice_offset(step->plan, step->in));
 }
 
 static hr_status_t run_range(exec_compiled_t *machine, int begin, int end);
@@ -105,8 +122,9 @@ static hr_status_t run_conditional(exec_compiled_t *machine, const run_step_t *s
 static hr_status_t run_reference(exec_compiled_t *machine, run_step_t *step) {
   HR_TRY(poll_cancel(machine));
   hr_status_t st = exec_compiled_reference(machine, step);
+  hlo_opcode_t op = step->flat->source->op.instr->op;
   exec_progress_add_step(progress_of(machine),
-                         hlo_op_is(step->flat->source->op.instr->op, OP_COMM | OP_EFFECT));
+                         !hlo_op_is(op, OP_RANDOM) && hlo_op_is(op, OP_COMM | OP_EFFECT));
   return st;
 }
 
@@ -117,6 +135,9 @@ static inline __attribute__((always_inline)) hr_status_t run_one(exec_compiled_t
       return step->is_loop ? run_while(machine, step) : run_native(machine, step);
     case FLAT_COPY:
       run_copy(step);
+      return NULL;
+    case FLAT_SET_VIEW:
+      run_view(machine, step);
       return NULL;
     case FLAT_REFERENCE:
       return run_reference(machine, step);
@@ -149,7 +170,7 @@ static __attribute__((noinline)) hr_status_t run_watched(exec_compiled_t *machin
 }
 
 static __attribute__((noinline)) void poll_transfers(op_env_t *env) {
-  if (env->poll) env->poll(env);
+  if (env->comm_ops) env->comm_ops->poll(env);
 }
 
 static hr_status_t poll_steps(exec_compiled_t *machine) {
@@ -169,7 +190,7 @@ static inline __attribute__((always_inline)) hr_status_t run_each(exec_compiled_
     if (exec_is_cancelled(machine->cancel)) return exec_cancel_check(machine->cancel);
     if (steps_run % POLL_STEPS == 0) HR_TRY(poll_steps(machine));
     HR_TRY(is_watched ? run_watched(machine, step) : run_one(machine, step));
-    if (env->transfers_in_flight) poll_transfers(env);
+    if (env->transfers.in_flight) poll_transfers(env);
   }
   return NULL;
 }
@@ -177,7 +198,7 @@ static inline __attribute__((always_inline)) hr_status_t run_each(exec_compiled_
 hr_status_t exec_compiled_run_step(const op_native_run_t *native, int number, int64_t rounds) {
   exec_compiled_t *machine = native->machine;
   run_step_t *step = machine->steps + number;
-  if (native->env->transfers_in_flight) poll_transfers(native->env);
+  if (native->env->transfers.in_flight) poll_transfers(native->env);
   if (rounds) return poll_iterations(machine, step, rounds);
   machine->where.at = step;
   return machine->fences ? run_fenced(machine, step) : run_one(machine, step);
@@ -189,15 +210,6 @@ static hr_status_t run_range(exec_compiled_t *machine, int begin, int end) {
 }
 
 /* --- arguments and results --- */
-
-static void bind_address(exec_compiled_t *machine, int external, void *address) {
-  if (machine->bound[external] == address) return;
-  machine->bound[external] = address;
-  for (int i = machine->first_relocation[external]; i < machine->first_relocation[external + 1];
-       i++)
-    machine->pointers[machine->relocations[i].pointer] =
-        (char *)address + machine->relocations[i].offset_bytes;
-}
 
 static bool is_donated(const bool *donate, int param) { return donate && donate[param]; }
 
