@@ -234,8 +234,8 @@ hr_status_t pjrt_client_dma_map(pjrt_dma_args_t *args) {
   PJRT_NOT_NULL(args->client);
   return NULL;
 }
-hr_status_t pjrt_client_dma_unmap(pjrt_dma_args_t *args) {
-  PJRT_NOT_NULL(args->client);
+hr_status_t pjrt_client_dma_unmap(pjrt_pointer_args_t *args) {
+  PJRT_NOT_NULL(args->object);
   return NULL;
 }
 

@@ -258,7 +258,8 @@ static hr_status_t run_stages(op_env_t *env, const ffi_plan_t *plan, hlo_value_t
   for (int stage = FFI_PREPARE; stage <= FFI_EXECUTE; stage++)
     HR_TRY(call_stage(plan, stage, &args, &rets));
   for (int k = 0; k < plan->ret_count; k++)
-    if (is_packed(parts[k]->dtype)) unpack(((const ffi_buffer_t *)rets.buffers[k])->data, parts[k]);
+    if (packs && is_packed(parts[k]->dtype))
+      unpack(((const ffi_buffer_t *)rets.buffers[k])->data, parts[k]);
   return NULL;
 }
 
