@@ -2,7 +2,7 @@
  * manual computations over whole arrays alone are already per-partition code: their boundaries only
  * have to be erased. */
 #include "partition/annotations/normalize.h"
-#include "partition/explain.h"
+#include "partition/explain_sharding.h"
 #include "passes/cleanup/inline_calls.h"
 #include "passes/program/lower_manual_sharding.h"
 

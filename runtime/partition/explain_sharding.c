@@ -4,7 +4,7 @@
  *
  * One line for each array of the program, parameters first; loops and branches follow where they
  * are called. Cost: linear. */
-#include "partition/explain.h"
+#include "partition/explain_sharding.h"
 
 static void print_place(hr_strbuf_t *text, const hlo_instr_t *instr) {
   const hr_source_t *source = &instr->parent->module->source;

@@ -1,6 +1,6 @@
 /* What the partitioner decided and why, as text: --explain-sharding. */
-#ifndef HR_PARTITION_EXPLAIN_H
-#define HR_PARTITION_EXPLAIN_H
+#ifndef HR_PARTITION_EXPLAIN_SHARDING_H
+#define HR_PARTITION_EXPLAIN_SHARDING_H
 
 #include "partition/program.h"
 
