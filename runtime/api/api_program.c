@@ -173,6 +173,8 @@ static hr_status_t load_into(hlorun_program_t *program, const char *name, hr_buf
       .each_result = is_checking(),
       .start_workers = start_workers,
       .probe = find_probe(options),
+      .mesh = options->mesh,
+      .sharding = options->sharding,
       .workers_context = &program->client->pool,
       .may_open_early =
           program->client->options.threads != 1 && program->client->endpoint->world_size == 1};

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "passes/program/lower_manual_sharding.h"
+#include "partition/program.h"
 #include "read/read.h"
 #include "io/npy.h"
 
@@ -77,7 +77,8 @@ static int header_number(const char *line, size_t size, const char *name) {
 static void read_whole_grid(const char *path, int *replicas, int *partitions) {
   hlo_module_t *module = NULL;
   hr_status_t st = read_module_file(path, &module);
-  if (!st) st = pass_lower_manual_sharding(module);
+  spmd_options_t spmd = {.stop_after_propagate = true};
+  if (!st) st = spmd_run(module, &spmd);
   if (!st && module->replica_count <= INT16_MAX && module->num_partitions <= INT16_MAX) {
     *replicas = (int)module->replica_count;
     *partitions = (int)module->num_partitions;

@@ -127,6 +127,8 @@ static hr_status_t load_program(run_t *run) {
   options.unproved = hr_option_is_given(run->options, HR_OPTION_NO_PROOF);
   options.verify_comm = hr_option_is_given(run->options, HR_OPTION_VERIFY_COMM);
   options.probe = hr_option_text(run->options, HR_OPTION_PROBE);
+  options.mesh = hr_option_text(run->options, HR_OPTION_MESH);
+  options.sharding = hr_option_text(run->options, HR_OPTION_SHARDING);
   options.probe_dir = hr_option_text(run->options, HR_OPTION_DUMP);
   options.infeed = hr_option_text(run->options, HR_OPTION_INFEED);
   options.outfeed = hr_option_text(run->options, HR_OPTION_OUTFEED);
