@@ -110,8 +110,10 @@ static void add_axis(chooser_t *chooser, spmd_axis_t axis) {
       const spmd_axis_t *atom = &chooser->atoms[a];
       if (atom->axis != axis.axis) continue;
       covered = atom->pre <= at && at < atom->pre * atom->size;
-      if (covered) next = atom->pre * atom->size;
-      else if (atom->pre > at && atom->pre < next) next = atom->pre;
+      if (covered)
+        next = atom->pre * atom->size;
+      else if (atom->pre > at && atom->pre < next)
+        next = atom->pre;
     }
     if (!covered && chooser->atom_count < MAX_ATOMS && next % at == 0)
       chooser->atoms[chooser->atom_count++] = (spmd_axis_t){axis.axis, at, next / at};
@@ -171,8 +173,8 @@ static void find_atoms(chooser_t *chooser) {
 
 static bool append_atom(chooser_t *chooser, spmd_axes_t *axes, int a) {
   hr_arena_t *arena = chooser->lower->arena;
-  spmd_axes_t one = {1, &chooser->atoms[a]};
-  return !spmd_emit_failed(&chooser->lower->emit, spmd_axes_concat(arena, *axes, one, axes));
+  return !spmd_emit_failed(&chooser->lower->emit,
+                           spmd_axes_append(arena, *axes, chooser->atoms[a], axes));
 }
 
 /* The place of an atom within a list: how many parts come before it. */
@@ -233,8 +235,8 @@ static double result_cost(const chooser_t *chooser, const trial_t *trial, int r)
   int64_t parts = spmd_axes_parts(trial->reduced);
   if (parts > 1 && !spmd_leaves_partial(chooser->instr))
     cost += own * (double)(parts - 1) + SPMD_COLLECTIVE_COST;
-  return cost + spmd_reshard_cost(shape, sharding,
-                                  spmd_preferred(chooser->lower, chooser->instr, r));
+  return cost +
+         spmd_reshard_cost(shape, sharding, spmd_preferred(chooser->lower, chooser->instr, r));
 }
 
 static bool find_tensors(chooser_t *chooser, trial_t *trial) {
@@ -243,8 +245,7 @@ static bool find_tensors(chooser_t *chooser, trial_t *trial) {
   for (int t = 0; t < rule->operand_count + rule->result_count; t++) {
     bool is_result = t >= rule->operand_count;
     spmd_axes_t unreduced = is_result && partial ? trial->reduced : (spmd_axes_t){0};
-    trial->tensors[t] =
-        spmd_tensor_sharding(chooser->lower, rule, t, trial->axes, unreduced);
+    trial->tensors[t] = spmd_tensor_sharding(chooser->lower, rule, t, trial->axes, unreduced);
     if (!trial->tensors[t]) return false;
   }
   return true;
@@ -258,9 +259,8 @@ static bool try_assignment(chooser_t *chooser, trial_t *trial) {
   for (int f = 0; f < rule->factor_count; f++) {
     if (!axes_of_factor(chooser, f, &trial->axes[f])) return false;
     if (rule->factors[f].kind != SPMD_REDUCTION || !trial->axes[f].count) continue;
-    if (spmd_emit_failed(&chooser->lower->emit, spmd_axes_concat(arena, trial->reduced,
-                                                                 trial->axes[f],
-                                                                 &trial->reduced)))
+    if (spmd_emit_failed(&chooser->lower->emit,
+                         spmd_axes_concat(arena, trial->reduced, trial->axes[f], &trial->reduced)))
       return false;
   }
   if (!find_tensors(chooser, trial)) return false;

@@ -26,8 +26,7 @@ const hlo_shape_t *spmd_emit_shape(spmd_emit_t *emit, hr_dtype_t dtype, int rank
   return shape;
 }
 
-const hlo_shape_t *spmd_emit_resized(spmd_emit_t *emit, const hlo_instr_t *x, int d,
-                                     int64_t size) {
+const hlo_shape_t *spmd_emit_resized(spmd_emit_t *emit, const hlo_instr_t *x, int d, int64_t size) {
   int64_t dims[HLO_MAX_RANK];
   if (!x) return NULL;
   memcpy(dims, x->shape->dims, (size_t)x->shape->rank * sizeof *dims);
@@ -51,8 +50,19 @@ hlo_instr_t *spmd_emit_with(spmd_emit_t *emit, const hlo_instr_t *from,
   while (changed && at < count && attrs[at].key != changed->key) at++;
   if (changed) attrs[at] = *changed;
   if (changed && at == count) count++;
-  return hlo_build(&emit->b, from->op, shape, from->operand_count, operands, count, attrs,
-                   from->called_count, from->called);
+  hlo_instr_t *made = hlo_build(&emit->b, from->op, shape, from->operand_count, operands, count,
+                                attrs, from->called_count, from->called);
+  if (made) made->extra = spmd_emit_extra(emit, from);
+  return made;
+}
+
+const hlo_extra_t *spmd_emit_extra(spmd_emit_t *emit, const hlo_instr_t *from) {
+  hlo_extra_t *extra;
+  if (!from->extra || spmd_emit_failed(emit, HR_NEW(emit->shared->arena, &extra))) return NULL;
+  *extra = (hlo_extra_t){.frontend_attributes = from->extra->frontend_attributes,
+                         .metadata = from->extra->metadata,
+                         .backend_config = from->extra->backend_config};
+  return extra;
 }
 
 hlo_instr_t *spmd_emit_index(spmd_emit_t *emit, int64_t value) {
@@ -92,14 +102,13 @@ static hlo_instr_t *position_of(spmd_emit_t *emit) {
   const spmd_mesh_t *mesh = emit->shared->mesh;
   int64_t *positions;
   if (emit->position) return emit->position;
-  hlo_instr_t *id = hlo_build(&emit->b, HLO_PARTITION_ID, hlo_shape_scalar(HR_U32), 0, NULL, 0,
-                              NULL, 0, NULL);
+  hlo_instr_t *id =
+      hlo_build(&emit->b, HLO_PARTITION_ID, hlo_shape_scalar(HR_U32), 0, NULL, 0, NULL, 0, NULL);
   id = hlo_build_convert(&emit->b, id, emit->shared->index_type);
   if (mesh->device_ids) {
     if (spmd_emit_failed(emit, HR_NEW_ARRAY(emit->shared->arena, mesh->device_count, &positions)))
       return NULL;
-    for (int64_t q = 0; q < mesh->device_count; q++)
-      positions[spmd_mesh_device(mesh, q)] = q;
+    for (int64_t q = 0; q < mesh->device_count; q++) positions[spmd_mesh_device(mesh, q)] = q;
     id = look_up(emit, id, mesh->device_count, positions);
   }
   return emit->position = id;
@@ -116,8 +125,7 @@ static hlo_instr_t *coordinate_of_axis(spmd_emit_t *emit, spmd_axis_t axis) {
   const spmd_mesh_t *mesh = emit->shared->mesh;
   int64_t stride = stride_of(mesh, axis);
   hlo_instr_t *at = position_of(emit);
-  if (stride > 1)
-    at = hlo_build_binary(&emit->b, HLO_DIVIDE, at, spmd_emit_index(emit, stride));
+  if (stride > 1) at = hlo_build_binary(&emit->b, HLO_DIVIDE, at, spmd_emit_index(emit, stride));
   if (stride * axis.size < mesh->device_count)
     at = hlo_build_binary(&emit->b, HLO_REMAINDER, at, spmd_emit_index(emit, axis.size));
   return at;
@@ -193,15 +201,14 @@ static int with_indices(spmd_emit_t *emit, hlo_instr_t **operands, int count, in
   return count;
 }
 
-hlo_instr_t *spmd_emit_dynamic_slice(spmd_emit_t *emit, hlo_instr_t *x, int d,
-                                     hlo_instr_t *start, int64_t size) {
+hlo_instr_t *spmd_emit_dynamic_slice(spmd_emit_t *emit, hlo_instr_t *x, int d, hlo_instr_t *start,
+                                     int64_t size) {
   hlo_instr_t *operands[HLO_MAX_RANK + 1] = {x};
   int64_t sizes[HLO_MAX_RANK];
   if (!x || !start) return NULL;
   for (int i = 0; i < x->shape->rank; i++) sizes[i] = i == d ? size : x->shape->dims[i];
   int count = with_indices(emit, operands, 1, x->shape->rank, d, start);
-  hlo_attr_t attr =
-      hlo_attr_of_ints(&emit->b, HLO_ATTR_DYNAMIC_SLICE_SIZES, x->shape->rank, sizes);
+  hlo_attr_t attr = hlo_attr_of_ints(&emit->b, HLO_ATTR_DYNAMIC_SLICE_SIZES, x->shape->rank, sizes);
   return hlo_build(&emit->b, HLO_DYNAMIC_SLICE, NULL, count, operands, 1, &attr, 0, NULL);
 }
 

@@ -16,15 +16,16 @@ typedef struct spmd_emit_module {
   const spmd_mesh_t *mesh;
   int64_t next_channel;
   hr_dtype_t index_type;
-  spmd_report_t *report;
+  spmd_report_notes_t *report;
   struct spmd_reducer *reducers; /* made so far */
 } spmd_emit_module_t;
 
 typedef struct spmd_emit {
   hlo_builder_t b;
   spmd_emit_module_t *shared;
-  const hlo_instr_t *cause; /* instruction of the global program: what collectives are put down to */
-  hlo_instr_t *position;    /* of this partition in the mesh; NULL: not asked for yet */
+  const hlo_instr_t
+      *cause;            /* instruction of the global program: what collectives are put down to */
+  hlo_instr_t *position; /* of this partition in the mesh; NULL: not asked for yet */
   struct spmd_coordinate *coordinates;
 } spmd_emit_t;
 
@@ -42,6 +43,9 @@ hlo_instr_t *spmd_emit_with(spmd_emit_t *emit, const hlo_instr_t *from,
                             hlo_instr_t *const *operands, const hlo_shape_t *shape,
                             const hlo_attr_t *changed);
 
+/* What an instruction carries on beside its attributes: not its sharding, nor what it waits for. */
+const hlo_extra_t *spmd_emit_extra(spmd_emit_t *emit, const hlo_instr_t *from);
+
 /* Scalars. */
 hlo_instr_t *spmd_emit_index(spmd_emit_t *emit, int64_t value);
 hlo_instr_t *spmd_emit_add(spmd_emit_t *emit, hlo_instr_t *x, int64_t value);
@@ -55,12 +59,11 @@ hlo_instr_t *spmd_emit_identity(spmd_emit_t *emit, hlo_opcode_t op, hr_dtype_t d
 bool spmd_is_idempotent(hlo_opcode_t op);
 
 /* Along dimension d. */
-hlo_instr_t *spmd_emit_slice(spmd_emit_t *emit, hlo_instr_t *x, int d, int64_t start,
-                             int64_t size);
+hlo_instr_t *spmd_emit_slice(spmd_emit_t *emit, hlo_instr_t *x, int d, int64_t start, int64_t size);
 hlo_instr_t *spmd_emit_strided(spmd_emit_t *emit, hlo_instr_t *x, int d, int64_t start,
                                int64_t limit, int64_t stride);
-hlo_instr_t *spmd_emit_dynamic_slice(spmd_emit_t *emit, hlo_instr_t *x, int d,
-                                     hlo_instr_t *start, int64_t size);
+hlo_instr_t *spmd_emit_dynamic_slice(spmd_emit_t *emit, hlo_instr_t *x, int d, hlo_instr_t *start,
+                                     int64_t size);
 hlo_instr_t *spmd_emit_update(spmd_emit_t *emit, hlo_instr_t *x, hlo_instr_t *update, int d,
                               hlo_instr_t *start);
 /* Amounts may be negative; with NULL: zeros. */

@@ -14,12 +14,12 @@ typedef struct spmd_reducer {
   struct spmd_reducer *next;
 } spmd_reducer_t;
 
-static void note(spmd_emit_t *emit, const hlo_instr_t *instr, int64_t group, double bytes) {
-  spmd_report_t *report = emit->shared->report;
+static void note(spmd_emit_t *emit, hlo_instr_t *instr, int64_t group, double bytes) {
+  spmd_report_notes_t *report = emit->shared->report;
   if (!instr || spmd_emit_failed(emit, HR_VEC_RESERVE(&report->items, report->items.count + 1)))
     return;
   report->items.data[report->items.count++] =
-      (spmd_report_item_t){emit->cause, instr->op, instr->shape, group, bytes, false};
+      (spmd_report_item_t){emit->cause, instr, group, bytes, false};
 }
 
 static double bytes_of(const hlo_instr_t *x) {
@@ -41,8 +41,8 @@ static hr_status_t make_groups(spmd_emit_t *emit, spmd_axes_t axes, bool flatten
     int64_t *members, replica = g / count;
     HR_TRY(HR_NEW_ARRAY(arena, parts, &members));
     for (int64_t i = 0; i < parts; i++)
-      members[i] = replica * mesh->device_count +
-                   spmd_mesh_device(mesh, positions[g % count * parts + i]);
+      members[i] =
+          replica * mesh->device_count + spmd_mesh_device(mesh, positions[g % count * parts + i]);
     lists[g] = (hr_ints_t){members, parts};
   }
   HR_TRY(HR_NEW(arena, &groups));
@@ -61,8 +61,8 @@ static hlo_computation_t *reducer_of(spmd_emit_t *emit, hlo_opcode_t op, hr_dtyp
   if (spmd_emit_failed(emit, HR_NEW(arena, &known)) ||
       spmd_emit_failed(emit, hr_arena_printf(arena, &name, "%s.%s.spmd", hlo_op_name(op),
                                              hr_dtype_name(dtype))) ||
-      spmd_emit_failed(emit, hlo_computation_add(emit->shared->module, hr_str_from(name),
-                                                 &known->body)))
+      spmd_emit_failed(emit,
+                       hlo_computation_add(emit->shared->module, hr_str_from(name), &known->body)))
     return NULL;
   hlo_builder_t b = hlo_builder_at(known->body, 0, 0);
   hlo_instr_t *x = hlo_build_parameter(&b, 0, hlo_shape_scalar(dtype));
@@ -84,7 +84,7 @@ static hlo_instr_t *collective(spmd_emit_t *emit, hlo_opcode_t op, hlo_instr_t *
   int count = 0;
   int64_t dim = d;
   bool flattened = op != HLO_ALL_TO_ALL;
-  const hlo_groups_t *groups;
+  const hlo_groups_t *groups = NULL;
   if (!x || !shape || spmd_emit_failed(emit, make_groups(emit, axes, flattened, &groups)))
     return NULL;
   attrs[count++] = hlo_attr_of_int(HLO_ATTR_CHANNEL_ID, emit->shared->next_channel++);
@@ -171,8 +171,7 @@ hlo_instr_t *spmd_emit_permute(spmd_emit_t *emit, hlo_instr_t *x, int64_t count,
   for (int64_t i = 0; i < count; i++) {
     int64_t pair[] = {spmd_mesh_device(mesh, pairs[2 * i]),
                       spmd_mesh_device(mesh, pairs[2 * i + 1])};
-    if (spmd_emit_failed(emit, hr_arena_ints(emit->shared->arena, pair, 2, &lists[i])))
-      return NULL;
+    if (spmd_emit_failed(emit, hr_arena_ints(emit->shared->arena, pair, 2, &lists[i]))) return NULL;
   }
   *all = (hlo_int_lists_t){count, lists};
   hlo_attr_t attrs[] = {hlo_attr_of_int(HLO_ATTR_CHANNEL_ID, emit->shared->next_channel++),
@@ -181,7 +180,6 @@ hlo_instr_t *spmd_emit_permute(spmd_emit_t *emit, hlo_instr_t *x, int64_t count,
       hlo_build(&emit->b, HLO_COLLECTIVE_PERMUTE, x->shape, 1, &x, 2, attrs, 0, NULL);
   int64_t sent = 0;
   for (int64_t i = 0; i < count; i++) sent += pairs[2 * i] != pairs[2 * i + 1];
-  note(emit, moved, mesh->device_count,
-       bytes_of(x) * (double)sent / (double)mesh->device_count);
+  note(emit, moved, mesh->device_count, bytes_of(x) * (double)sent / (double)mesh->device_count);
   return moved;
 }

@@ -1,6 +1,6 @@
 /* The frame of the partitioner: walks a computation in order and makes the computation of one
- * partition. Each operation gets axes for its factors (choose.c), its operands in the shardings that
- * follow, and is emitted on local shapes; its result keeps the sharding it comes out in until
+ * partition. Each operation gets axes for its factors (choose.c), its operands in the shardings
+ * that follow, and is emitted on local shapes; its result keeps the sharding it comes out in until
  * someone wants another. What has no rule is computed whole by everybody.
  * Cost: linear in the instructions; a resharding plan for each array whose sharding changes. */
 #include "partition/lower/lower.h"
@@ -59,14 +59,21 @@ static void lower_constant(spmd_lower_t *lower, const hlo_instr_t *instr) {
                 spmd_replicated(lower, hlo_shape_leaf(instr->shape, i)->rank));
 }
 
+/* The global size, of which an operand of local shape knows nothing. */
+static void lower_size(spmd_lower_t *lower, const hlo_instr_t *instr) {
+  int64_t d = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS).data[0];
+  double size = (double)instr->operands[0]->shape->dims[d];
+  spmd_define(lower, instr, 0, hlo_build_number(&lower->emit.b, size, instr->shape->dtype),
+              spmd_replicated(lower, 0));
+}
+
 /* --- operations --- */
 
-static void define_results(spmd_lower_t *lower, const hlo_instr_t *instr, hlo_instr_t *result,
-                           const spmd_sharding_t *const *shardings) {
+void spmd_define_results(spmd_lower_t *lower, const hlo_instr_t *instr, hlo_instr_t *result,
+                         const spmd_sharding_t *const *shardings) {
   int count = hlo_shape_leaf_count(instr->shape);
   hlo_instr_t **leaves, **next;
-  if (!result || spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, count, &leaves)))
-    return;
+  if (!result || spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, count, &leaves))) return;
   next = leaves;
   spmd_unpack(lower, result, &next);
   for (int i = 0; i < count; i++) {
@@ -79,7 +86,7 @@ static void define_results(spmd_lower_t *lower, const hlo_instr_t *instr, hlo_in
 
 static void note_replication(spmd_lower_t *lower, const hlo_instr_t *instr,
                              const spmd_local_t *value) {
-  spmd_report_t *report = lower->shared->emit.report;
+  spmd_report_notes_t *report = lower->shared->emit.report;
   bool whole = !value->forms || spmd_sharding_is_replicated(value->forms->sharding);
   if (whole || spmd_emit_failed(&lower->emit, HR_VEC_RESERVE(&report->replications,
                                                              report->replications.count + 1)))
@@ -105,7 +112,8 @@ static void lower_whole(spmd_lower_t *lower, const hlo_instr_t *instr) {
     }
     operands[k] = spmd_use_tuple(lower, instr->operands[k], wanted);
   }
-  define_results(lower, instr, spmd_emit_like(&lower->emit, instr, operands, instr->shape), NULL);
+  spmd_define_results(lower, instr, spmd_emit_like(&lower->emit, instr, operands, instr->shape),
+                      NULL);
 }
 
 hlo_instr_t *spmd_chosen_operand(spmd_lower_t *lower, const spmd_choice_t *choice, int k) {
@@ -125,7 +133,8 @@ const hlo_shape_t *spmd_chosen_shape(spmd_lower_t *lower, const spmd_choice_t *c
              : local;
 }
 
-/* The result shape of an instruction whose leaves are the elements of a plain tuple, or one array. */
+/* The result shape of an instruction whose leaves are the elements of a plain tuple, or one array.
+ */
 static const hlo_shape_t *chosen_result(spmd_lower_t *lower, const spmd_choice_t *choice) {
   const hlo_shape_t **elements, *tuple = NULL;
   int count = choice->instr->shape->element_count;
@@ -137,8 +146,7 @@ static const hlo_shape_t *chosen_result(spmd_lower_t *lower, const spmd_choice_t
   return tuple;
 }
 
-/* The operation as it is on local shapes. */
-static hlo_instr_t *emit_local(spmd_lower_t *lower, const spmd_choice_t *choice) {
+hlo_instr_t *spmd_emit_local(spmd_lower_t *lower, const spmd_choice_t *choice) {
   const hlo_instr_t *instr = choice->instr;
   hlo_instr_t **operands;
   if (spmd_emit_failed(&lower->emit,
@@ -170,8 +178,8 @@ static hr_status_t lower_operation(spmd_lower_t *lower, const hlo_instr_t *instr
   if (spmd_lower_partial(lower, instr, rule)) return NULL;
   HR_TRY(spmd_choose(lower, instr, rule, &choice));
   spmd_lower_fn emit = spmd_op_of(instr).emit;
-  hlo_instr_t *result = emit ? emit(lower, &choice) : emit_local(lower, &choice);
-  define_results(lower, instr, result, choice.tensors + rule->operand_count);
+  hlo_instr_t *result = emit ? emit(lower, &choice) : spmd_emit_local(lower, &choice);
+  spmd_define_results(lower, instr, result, choice.tensors + rule->operand_count);
   return NULL;
 }
 
@@ -181,8 +189,9 @@ static bool is_filled(const hlo_instr_t *instr) {
 
 static hr_status_t lower_instr(spmd_lower_t *lower, const hlo_instr_t *instr) {
   if (hlo_shape_is_dynamic(instr->shape))
-    return hlo_unsupported(instr, "its size is known only at run time, and a sharded program needs "
-                                  "static sizes");
+    return hlo_unsupported(instr,
+                           "its size is known only at run time, and a sharded program needs "
+                           "static sizes");
   switch (instr->op) {
     case HLO_PARAMETER:
       return NULL;
@@ -193,6 +202,13 @@ static hr_status_t lower_instr(spmd_lower_t *lower, const hlo_instr_t *instr) {
     case HLO_TUPLE:
     case HLO_GET_TUPLE_ELEMENT:
       pass_on(lower, instr);
+      return NULL;
+    case HLO_COPY:
+      if (!hlo_shape_is_array(instr->shape)) return lower_operation(lower, instr);
+      spmd_alias(lower, instr, spmd_operand(lower, instr, 0));
+      return NULL;
+    case HLO_GET_DIMENSION_SIZE:
+      lower_size(lower, instr);
       return NULL;
     case HLO_WHILE:
     case HLO_CONDITIONAL:
@@ -235,8 +251,8 @@ static void lower_parameter(spmd_lower_t *lower, const hlo_instr_t *param,
   const hlo_shape_t *const *left = shapes;
   shape = spmd_rebuild_shape(lower, shape, &left);
   next = leaves;
-  spmd_unpack(lower,
-              hlo_build_parameter(&lower->emit.b, (int)hlo_parameter_number(param), shape), &next);
+  spmd_unpack(lower, hlo_build_parameter(&lower->emit.b, (int)hlo_parameter_number(param), shape),
+              &next);
   for (int i = 0; i < count && !lower->emit.b.status; i++)
     spmd_define(lower, param, i, leaves[i], shardings[i]);
 }
@@ -258,16 +274,14 @@ const hlo_shape_t *spmd_rebuild_shape(spmd_lower_t *lower, const hlo_shape_t *li
 static hr_status_t begin(spmd_lower_t *lower, spmd_lower_module_t *shared,
                          const hlo_computation_t *from) {
   hlo_computation_t *into;
-  *lower = (spmd_lower_t){.shared = shared,
-                          .arena = shared->emit.arena,
-                          .mesh = shared->emit.mesh,
-                          .from = from};
+  *lower = (spmd_lower_t){
+      .shared = shared, .arena = shared->emit.arena, .mesh = shared->emit.mesh, .from = from};
   HR_TRY(hlo_computation_add(shared->emit.module, from->name, &into));
   into->execution_thread = from->execution_thread;
   into->line = from->line;
   into->column = from->column;
-  lower->emit = (spmd_emit_t){.b = hlo_builder_at(into, from->line, from->column),
-                              .shared = &shared->emit};
+  lower->emit =
+      (spmd_emit_t){.b = hlo_builder_at(into, from->line, from->column), .shared = &shared->emit};
   HR_TRY(HR_NEW_ARRAY(lower->arena, from->instrs.count, &lower->values));
   HR_TRY(HR_NEW_ARRAY(lower->arena, from->instrs.count, &lower->uses));
   for (size_t i = 0; i < from->instrs.count; i++)
@@ -297,8 +311,7 @@ hr_status_t spmd_lower_computation(spmd_lower_module_t *shared, const hlo_comput
   }
   lower.emit.cause = from->root;
   if (!results && !lower.emit.b.status) results = spmd_preferred_leaves(&lower, from->root);
-  hlo_instr_t *root =
-      lower.emit.b.status ? NULL : spmd_use_tuple(&lower, from->root, results);
+  hlo_instr_t *root = lower.emit.b.status ? NULL : spmd_use_tuple(&lower, from->root, results);
   lower.emit.b.computation->root = root;
   *out_computation = lower.emit.b.computation;
   return hlo_builder_finish(&lower.emit.b);

@@ -48,6 +48,8 @@ static inline spmd_local_t *spmd_operand(const spmd_lower_t *lower, const hlo_in
 }
 /* The propagated sharding of a leaf, in the program's mesh; never NULL but after a failure. */
 const spmd_sharding_t *spmd_preferred(spmd_lower_t *lower, const hlo_instr_t *instr, int leaf);
+/* The same array under another instruction, which may prefer another sharding: a copy. */
+void spmd_alias(spmd_lower_t *lower, const hlo_instr_t *instr, spmd_local_t *from);
 /* A new value of a leaf; the preferred sharding is the propagated one. */
 spmd_local_t *spmd_local_new(spmd_lower_t *lower, const hlo_instr_t *instr, int leaf);
 /* The value of leaf `leaf` of instr is x, cut as `sharding`. */
@@ -72,7 +74,7 @@ const hlo_shape_t *spmd_rebuild_shape(spmd_lower_t *lower, const hlo_shape_t *li
 hlo_instr_t *spmd_use_tuple(spmd_lower_t *lower, const hlo_instr_t *instr,
                             const spmd_sharding_t *const *wanted);
 
-/* --- factors.c, choose.c --- */
+/* --- tensor_factors.c, choose.c, lower_partial.c --- */
 typedef struct spmd_choice {
   const hlo_instr_t *instr;
   const spmd_rule_t *rule;
@@ -84,8 +86,9 @@ typedef struct spmd_choice {
 bool spmd_project(spmd_lower_t *lower, const spmd_rule_t *rule, int tensor,
                   const spmd_sharding_t *sharding, spmd_axes_t *out_axes);
 /* The sharding of tensor t by the factors' axes; NULL if the dimensions cannot be cut so. */
-const spmd_sharding_t *spmd_tensor_sharding(spmd_lower_t *lower, const spmd_rule_t *rule, int tensor,
-                                            const spmd_axes_t *axes, spmd_axes_t unreduced);
+const spmd_sharding_t *spmd_tensor_sharding(spmd_lower_t *lower, const spmd_rule_t *rule,
+                                            int tensor, const spmd_axes_t *axes,
+                                            spmd_axes_t unreduced);
 #define SPMD_CHOOSE_FACTORS 96
 #define SPMD_CHOOSE_TENSORS 256 /* rules with more of either are not tried */
 /* The cheapest axes for the factors of an instruction. */
@@ -96,7 +99,7 @@ hr_status_t spmd_choose(spmd_lower_t *lower, const hlo_instr_t *instr, const spm
  * partial results, and what is linear in the only one. True: its results are defined. */
 bool spmd_lower_partial(spmd_lower_t *lower, const hlo_instr_t *instr, const spmd_rule_t *rule);
 
-/* --- lower.c, control.c, manual.c --- */
+/* --- lower.c, lower_control.c, lower_markers.c --- */
 /* Lowers a computation for parameters and results cut as given, one sharding per leaf; NULL: as
  * propagated. */
 hr_status_t spmd_lower_computation(spmd_lower_module_t *shared, const hlo_computation_t *from,
@@ -127,6 +130,11 @@ hlo_opcode_t spmd_reducer_of(const hlo_instr_t *instr);
 /* The rule by which an instruction is partitioned: the propagation's, or a wider one. */
 hr_status_t spmd_lowering_rule(spmd_lower_t *lower, const hlo_instr_t *instr,
                                const spmd_rule_t **out_rule);
+/* The operation as it is, on local shapes. */
+hlo_instr_t *spmd_emit_local(spmd_lower_t *lower, const spmd_choice_t *choice);
+/* Enters the leaves of a result, each cut as given; NULL: whole. */
+void spmd_define_results(spmd_lower_t *lower, const hlo_instr_t *instr, hlo_instr_t *result,
+                         const spmd_sharding_t *const *shardings);
 /* Operand k as the choice wants it. */
 hlo_instr_t *spmd_chosen_operand(spmd_lower_t *lower, const spmd_choice_t *choice, int k);
 const hlo_shape_t *spmd_chosen_shape(spmd_lower_t *lower, const spmd_choice_t *choice, int leaf);

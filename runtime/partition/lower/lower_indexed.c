@@ -1,10 +1,10 @@
 /* Operations that take places from indices. Indices are clamped, or tested, against global sizes;
  * then they become local by the start of the partition's part.
  *
- *   dynamic-slice, gather   what a partition does not hold is the identity of a sum: partial results
- *   dynamic-update-slice    the update lands in a margin where it is not for this partition
- *   scatter                 foreign indices fall outside and are dropped; with updates that are cut,
- *                           only the first partition begins with the operand */
+ *   dynamic-slice, gather   what a partition does not hold is the identity of a sum: partial
+ * results dynamic-update-slice    the update lands in a margin where it is not for this partition
+ *   scatter                 foreign indices fall outside and are dropped; with updates that are
+ * cut, only the first partition begins with the operand */
 #include "partition/lower/lower_ops.h"
 #include "passes/lib/pass_match.h"
 
@@ -111,9 +111,8 @@ hlo_instr_t *spmd_lower_dynamic_update(spmd_lower_t *lower, const spmd_choice_t 
     }
     operands[2 + d] = clamp_index(lower, start, 0, whole - size);
     if (!is_cut(choice, 0, d)) continue;
-    operands[2 + d] =
-        spmd_emit_add(emit, minus(lower, operands[2 + d],
-                                  spmd_part_start(lower, choice, 0, d, whole)), size);
+    operands[2 + d] = spmd_emit_add(
+        emit, minus(lower, operands[2 + d], spmd_part_start(lower, choice, 0, d, whole)), size);
     x = spmd_emit_pad(emit, x, d, size, size, 0, NULL);
   }
   operands[0] = x;
@@ -158,8 +157,7 @@ static hlo_instr_t *within(spmd_lower_t *lower, hlo_instr_t *x, int64_t chunk) {
   spmd_emit_t *emit = &lower->emit;
   hlo_instr_t *zero = spmd_emit_fill_like(emit, spmd_emit_index(emit, 0), x);
   hlo_instr_t *end = spmd_emit_fill_like(emit, spmd_emit_index(emit, chunk), x);
-  return hlo_build_binary(&emit->b, HLO_AND,
-                          hlo_build_compare(&emit->b, HLO_DIRECTION_GE, x, zero),
+  return hlo_build_binary(&emit->b, HLO_AND, hlo_build_compare(&emit->b, HLO_DIRECTION_GE, x, zero),
                           hlo_build_compare(&emit->b, HLO_DIRECTION_LT, x, end));
 }
 
@@ -202,8 +200,7 @@ hlo_instr_t *spmd_lower_gather(spmd_lower_t *lower, const spmd_choice_t *choice)
     int64_t d = of.map.data[c], size = slices.data[d];
     parts[c] = clamp_index(lower, component(lower, &of, operands[1], c), 0, whole->dims[d] - size);
     if (!is_indexed(&of, d, size)) continue;
-    parts[c] = minus(lower, parts[c],
-                     spmd_part_start(lower, choice, 0, (int)d, whole->dims[d]));
+    parts[c] = minus(lower, parts[c], spmd_part_start(lower, choice, 0, (int)d, whole->dims[d]));
     hlo_instr_t *ok = within(lower, parts[c], operands[0]->shape->dims[d]);
     held = held ? hlo_build_binary(&emit->b, HLO_AND, held, ok) : ok;
   }
@@ -232,8 +229,8 @@ static hlo_instr_t *scatter_indices(spmd_lower_t *lower, const indexing_t *of) {
     bool indexed = is_cut(of->choice, 0, (int)d) && lists(of->fixed, d);
     parts[c] = clamp_index(lower, component(lower, of, x, c), -1, whole->dims[d]);
     if (indexed)
-      parts[c] = minus(lower, parts[c],
-                       spmd_part_start(lower, of->choice, 0, (int)d, whole->dims[d]));
+      parts[c] =
+          minus(lower, parts[c], spmd_part_start(lower, of->choice, 0, (int)d, whole->dims[d]));
   }
   return drop_padding(lower, of, of->map.count ? join(lower, of, parts) : x);
 }

@@ -3,7 +3,7 @@
  * operation is local. A concatenation of slices fetches from what they were cut from, and pieces
  * that continue each other around the end of one array (a roll) are one window of it. */
 #include "partition/lower/lower_ops.h"
-#include "partition/lower/window.h"
+#include "partition/lower/fetch_window.h"
 #include "passes/lib/pass_match.h"
 
 /* A window of operand 0 along d for result parts of `chunk` elements, the fields of which the
@@ -107,9 +107,8 @@ static bool takes_all_others(const hlo_instr_t *slice, int d) {
 static piece_t piece_of(spmd_lower_t *lower, const hlo_instr_t *concatenate, int k, int d,
                         int64_t at) {
   const hlo_instr_t *operand = concatenate->operands[k];
-  piece_t piece = {.source = spmd_operand(lower, concatenate, k),
-                   .size = operand->shape->dims[d],
-                   .at = at};
+  piece_t piece = {
+      .source = spmd_operand(lower, concatenate, k), .size = operand->shape->dims[d], .at = at};
   if (operand->op != HLO_SLICE || !takes_all_others(operand, d)) return piece;
   piece.source = spmd_operand(lower, operand, 0);
   piece.from = hlo_attr_slice(operand)->dims[d].start;
@@ -160,8 +159,7 @@ static hlo_instr_t *choose_pieces(spmd_lower_t *lower, const spmd_choice_t *choi
     }
     hlo_instr_t *positions =
         spmd_emit_positions(emit, next, d, spmd_emit_table(emit, axes, starts));
-    hlo_instr_t *begin =
-        spmd_emit_fill_like(emit, spmd_emit_index(emit, pieces[k].at), positions);
+    hlo_instr_t *begin = spmd_emit_fill_like(emit, spmd_emit_index(emit, pieces[k].at), positions);
     x = hlo_build_select(&emit->b, hlo_build_compare(&emit->b, HLO_DIRECTION_GE, positions, begin),
                          next, x);
   }

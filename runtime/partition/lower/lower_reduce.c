@@ -34,9 +34,8 @@ hlo_instr_t *spmd_only_first(spmd_lower_t *lower, hlo_instr_t *scalar, hlo_opcod
                              spmd_axes_t axes) {
   spmd_emit_t *emit = &lower->emit;
   if (!scalar || !axes.count || spmd_is_idempotent(op)) return scalar;
-  hlo_instr_t *first =
-      hlo_build_compare(&emit->b, HLO_DIRECTION_EQ, spmd_emit_coordinate(emit, axes),
-                        spmd_emit_index(emit, 0));
+  hlo_instr_t *first = hlo_build_compare(
+      &emit->b, HLO_DIRECTION_EQ, spmd_emit_coordinate(emit, axes), spmd_emit_index(emit, 0));
   return hlo_build_select(&emit->b, first, scalar,
                           spmd_emit_identity(emit, op, scalar->shape->dtype));
 }
@@ -57,15 +56,13 @@ hlo_instr_t *spmd_lower_dot(spmd_lower_t *lower, const spmd_choice_t *choice) {
     zero[k] = hlo_build_number(&lower->emit.b, 0, choice->instr->operands[k]->shape->dtype);
     operands[k] = spmd_masked_operand(lower, choice, k, HLO_ADD, zero[k]);
   }
-  return spmd_emit_like(&lower->emit, choice->instr, operands,
-                        spmd_chosen_shape(lower, choice, 0));
+  return spmd_emit_like(&lower->emit, choice->instr, operands, spmd_chosen_shape(lower, choice, 0));
 }
 
 /* Every result is one of the inputs, chosen by comparisons: applying it to parts and again to the
  * parts' results is the same. */
 static bool only_chooses(const hlo_computation_t *body) {
-  for (size_t i = 0; i < body->instrs.count; i++)
-    switch (body->instrs.data[i]->op) {
+  for (size_t i = 0; i < body->instrs.count; i++) switch (body->instrs.data[i]->op) {
       case HLO_PARAMETER:
       case HLO_COMPARE:
       case HLO_SELECT:
@@ -101,8 +98,7 @@ static hlo_instr_t *reduce_one(spmd_lower_t *lower, const spmd_choice_t *choice)
   operands[1] = begins_anywhere(spmd_operand(lower, choice->instr, 1), op)
                     ? init
                     : spmd_only_first(lower, init, op, choice->reduced);
-  return spmd_emit_like(&lower->emit, choice->instr, operands,
-                        spmd_chosen_shape(lower, choice, 0));
+  return spmd_emit_like(&lower->emit, choice->instr, operands, spmd_chosen_shape(lower, choice, 0));
 }
 
 /* The choices of all parts as a new first dimension. */
@@ -130,8 +126,7 @@ static hlo_instr_t *reduce_several(spmd_lower_t *lower, const spmd_choice_t *cho
   if (!choice->reduced.count || !local) return local;
   next = partial;
   spmd_unpack(lower, local, &next);
-  for (int k = 0; k < count; k++)
-    operands[k] = gather_choices(lower, partial[k], choice->reduced);
+  for (int k = 0; k < count; k++) operands[k] = gather_choices(lower, partial[k], choice->reduced);
   int64_t first = 0;
   hlo_attr_t dims = hlo_attr_of_ints(&lower->emit.b, HLO_ATTR_DIMENSIONS, 1, &first);
   return spmd_emit_with(&lower->emit, instr, operands, local->shape, &dims);

@@ -61,15 +61,20 @@ static hr_status_t rule_concatenate(spmd_lower_t *lower, const hlo_instr_t *inst
   for (int d = 0; d < instr->shape->rank; d++) {
     spmd_factor_kind_t kind = d == along ? SPMD_PERMUTATION : SPMD_PASS_THROUGH;
     int factor = spmd_rule_factor(&maker, instr->shape->dims[d], kind);
-    for (int t = 0; t <= instr->operand_count; t++)
-      HR_TRY(spmd_rule_place(&maker, t, d, factor));
+    for (int t = 0; t <= instr->operand_count; t++) HR_TRY(spmd_rule_place(&maker, t, d, factor));
   }
   *out_rule = maker.rule;
   return NULL;
 }
 
+/* Random numbers depend on the shape that is asked for: everybody draws all of them. */
+static bool draws_numbers(const hlo_instr_t *instr) {
+  return instr->op == HLO_RNG_BIT_GENERATOR || hlo_op_is(instr->op, OP_RANDOM);
+}
+
 hr_status_t spmd_lowering_rule(spmd_lower_t *lower, const hlo_instr_t *instr,
                                const spmd_rule_t **out_rule) {
+  if (draws_numbers(instr)) return NULL;
   if (instr->op == HLO_DYNAMIC_SLICE) return spmd_rule_dynamic_slice(lower, instr, out_rule);
   if (instr->op == HLO_CONVOLUTION) return spmd_rule_convolution(lower, instr, out_rule);
   if (instr->op == HLO_CONCATENATE) return rule_concatenate(lower, instr, out_rule);

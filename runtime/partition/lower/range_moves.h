@@ -23,11 +23,11 @@ typedef struct spmd_ranges {
 } spmd_ranges_t;
 
 typedef struct spmd_round {
-  int64_t block;       /* elements of what is sent; 0: nothing */
-  int64_t *sources;    /* by target part: the sending part, -1: none */
-  int64_t *sent_from;  /* by sending part: where its block begins in its chunk */
-  int64_t *placed_at;  /* by target part: where the block begins in the window, -block .. width - 1;
-                          -block if it gets none. Elements outside of the window are dropped. */
+  int64_t block;      /* elements of what is sent; 0: nothing */
+  int64_t *sources;   /* by target part: the sending part, -1: none */
+  int64_t *sent_from; /* by sending part: where its block begins in its chunk */
+  int64_t *placed_at; /* by target part: where the block begins in the window, -block .. width - 1;
+                         -block if it gets none. Elements outside of the window are dropped. */
 } spmd_round_t;
 
 typedef struct spmd_moves {

@@ -1,6 +1,6 @@
-/* The problem of reshard_plan.h for two shardings: their axes split where either side cuts them, and
- * the dimensions that differ. A beginning that both sides share stays out of it if the dimension
- * divides, as then its parts never change. */
+/* The problem of reshard_plan.h for two shardings: their axes split where either side cuts them,
+ * and the dimensions that differ. A beginning that both sides share stays out of it if the
+ * dimension divides, as then its parts never change. */
 #include "partition/lower/reshard.h"
 
 #include <string.h>
@@ -153,6 +153,14 @@ double spmd_reshard_cost(const hlo_shape_t *shape, const spmd_sharding_t *from,
     return (double)hlo_shape_elements(shape) * (double)hr_dtype_bytes(shape->dtype);
   spmd_reshard_plan(&plan_case.problem, &plan);
   return spmd_plan_cost(&plan);
+}
+
+hr_status_t spmd_axes_append(hr_arena_t *arena, spmd_axes_t axes, spmd_axis_t axis,
+                             spmd_axes_t *out_axes) {
+  spmd_axis_t *copy;
+  HR_TRY(HR_NEW(arena, &copy));
+  *copy = axis;
+  return spmd_axes_concat(arena, axes, (spmd_axes_t){1, copy}, out_axes);
 }
 
 hr_status_t spmd_sharding_make(hr_arena_t *arena, const spmd_mesh_t *mesh, int rank,

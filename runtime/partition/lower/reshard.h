@@ -25,6 +25,10 @@ hlo_instr_t *spmd_emit_reshard(spmd_emit_t *emit, hlo_instr_t *x, const hlo_shap
                                const spmd_sharding_t *from, const spmd_sharding_t *to,
                                hlo_opcode_t reducer);
 
+/* `axes` and one more, merged; unlike with spmd_axes_concat the axis need not stay. Errors:
+ * NO_MEMORY. */
+hr_status_t spmd_axes_append(hr_arena_t *arena, spmd_axes_t axes, spmd_axis_t axis,
+                             spmd_axes_t *out_axes);
 /* A closed sharding of these dimensions' axes; those beyond `rank` are ignored. */
 hr_status_t spmd_sharding_make(hr_arena_t *arena, const spmd_mesh_t *mesh, int rank,
                                const spmd_axes_t *dims, spmd_axes_t unreduced,

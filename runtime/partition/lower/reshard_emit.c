@@ -11,11 +11,10 @@ typedef struct emission {
 } emission_t;
 
 static spmd_axes_t axes_of(emission_t *e, const spmd_list_t *list) {
-  spmd_axis_t items[SPMD_PLAN_LIST];
-  spmd_axes_t none = {0}, axes = {0};
-  for (int i = 0; i < list->count; i++) items[i] = e->of->atoms[list->atoms[i]];
-  spmd_axes_t plain = {list->count, items};
-  spmd_emit_failed(e->emit, spmd_axes_concat(e->emit->shared->arena, none, plain, &axes));
+  spmd_axes_t axes = {0};
+  for (int i = 0; i < list->count; i++)
+    spmd_emit_failed(e->emit, spmd_axes_append(e->emit->shared->arena, axes,
+                                               e->of->atoms[list->atoms[i]], &axes));
   return axes;
 }
 
@@ -24,8 +23,7 @@ static hlo_instr_t *pad_for(emission_t *e, const spmd_step_t *step, hlo_instr_t 
                             int64_t parts) {
   int d = e->of->dims[k];
   if (!x) return NULL;
-  return spmd_emit_pad(e->emit, x, d, 0, step->after.chunk[k] * parts - x->shape->dims[d], 0,
-                       NULL);
+  return spmd_emit_pad(e->emit, x, d, 0, step->after.chunk[k] * parts - x->shape->dims[d], 0, NULL);
 }
 
 static hlo_instr_t *emit_slice(emission_t *e, const spmd_step_t *step, hlo_instr_t *x) {
@@ -33,8 +31,8 @@ static hlo_instr_t *emit_slice(emission_t *e, const spmd_step_t *step, hlo_instr
   int64_t chunk = step->after.chunk[step->to], parts = spmd_axes_parts(axes);
   x = pad_for(e, step, x, step->to, parts);
   hlo_instr_t *at = spmd_emit_coordinate(e->emit, axes);
-  if (chunk != 1) at = hlo_build_binary(&e->emit->b, HLO_MULTIPLY, at,
-                                        spmd_emit_index(e->emit, chunk));
+  if (chunk != 1)
+    at = hlo_build_binary(&e->emit->b, HLO_MULTIPLY, at, spmd_emit_index(e->emit, chunk));
   return spmd_emit_dynamic_slice(e->emit, x, e->of->dims[step->to], at, chunk);
 }
 
@@ -133,10 +131,9 @@ static hlo_instr_t *emit_permute(emission_t *e, const spmd_step_t *step, hlo_ins
 static hlo_instr_t *emit_make_partial(emission_t *e, const spmd_step_t *step, hlo_instr_t *x) {
   spmd_emit_t *emit = e->emit;
   if (!x || spmd_is_idempotent(e->reducer)) return x;
-  hlo_instr_t *first =
-      hlo_build_compare(&emit->b, HLO_DIRECTION_EQ,
-                        spmd_emit_coordinate(emit, axes_of(e, &step->atoms)),
-                        spmd_emit_index(emit, 0));
+  hlo_instr_t *first = hlo_build_compare(&emit->b, HLO_DIRECTION_EQ,
+                                         spmd_emit_coordinate(emit, axes_of(e, &step->atoms)),
+                                         spmd_emit_index(emit, 0));
   hlo_instr_t *identity = spmd_emit_identity(emit, e->reducer, x->shape->dtype);
   return hlo_build_select(&emit->b, spmd_emit_fill_like(emit, first, x), x,
                           spmd_emit_fill_like(emit, identity, x));

@@ -1,7 +1,7 @@
 /* Dijkstra's search over the layouts of an array. Moves are: slice, gather, all-to-all, permute,
- * reduce, reduce-scatter; their cost is the bytes that a partition sends in a ring, and a little for
- * each collective. Only the leftover axes take part, so there are some dozens of layouts; the search
- * stops at MAX_NODES and then takes the way over the gathered array. */
+ * reduce, reduce-scatter; their cost is the bytes that a partition sends in a ring, and a little
+ * for each collective. Only the leftover axes take part, so there are some dozens of layouts; the
+ * search stops at MAX_NODES and then takes the way over the gathered array. */
 #include "partition/lower/reshard_plan.h"
 
 #include <string.h>
@@ -142,7 +142,8 @@ static void try_gathers(search_t *search, int from, const spmd_layout_t *layout)
     }
 }
 
-/* The atoms that the end wants next on dimension d, j of them; false if they are not `available`. */
+/* The atoms that the end wants next on dimension d, j of them; false if they are not `available`.
+ */
 static bool next_wanted(const spmd_reshard_t *problem, const spmd_layout_t *layout, int d, int j,
                         uint32_t available, spmd_list_t *out_atoms) {
   const spmd_list_t *have = &layout->dims[d], *want = &problem->to[d];
@@ -213,8 +214,7 @@ static void try_permute_to(search_t *search, int from, spmd_layout_t after) {
   const spmd_layout_t *layout = &search->nodes[from].layout;
   spmd_step_t step = {.kind = SPMD_PERMUTE, .after = after};
   if (layouts_equal(search->problem, layout, &after)) return;
-  step.bytes =
-      local_bytes(search->problem, layout) * moved_share(search->problem, layout, &after);
+  step.bytes = local_bytes(search->problem, layout) * moved_share(search->problem, layout, &after);
   reach(search, from, step);
 }
 
@@ -236,7 +236,8 @@ static bool wanted_permute(const spmd_reshard_t *problem, const spmd_layout_t *l
 /* Atoms that no common beginning of a dimension holds. */
 static uint32_t movable_atoms(const spmd_reshard_t *problem) {
   uint32_t set = problem->unreduced_from | problem->unreduced_to;
-  for (int d = 0; d < problem->rank; d++) set |= set_of(&problem->from[d]) | set_of(&problem->to[d]);
+  for (int d = 0; d < problem->rank; d++)
+    set |= set_of(&problem->from[d]) | set_of(&problem->to[d]);
   return set;
 }
 

@@ -31,7 +31,8 @@ typedef struct spmd_reshard {
   int64_t atom_sizes[SPMD_MAX_ATOMS];
   int rank;
   int64_t sizes[SPMD_PLAN_RANK];
-  int64_t outer[SPMD_PLAN_RANK]; /* parts by axes that both cuts begin with; then the sizes divide */
+  int64_t
+      outer[SPMD_PLAN_RANK]; /* parts by axes that both cuts begin with; then the sizes divide */
   spmd_list_t from[SPMD_PLAN_RANK], to[SPMD_PLAN_RANK];
   uint32_t unreduced_from, unreduced_to;
   double other_bytes; /* local bytes of one element of these dimensions: the others' sizes */

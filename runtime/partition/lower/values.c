@@ -68,6 +68,18 @@ spmd_local_t *spmd_define(spmd_lower_t *lower, const hlo_instr_t *instr, int lea
   return value;
 }
 
+void spmd_alias(spmd_lower_t *lower, const hlo_instr_t *instr, spmd_local_t *from) {
+  spmd_local_t *value = spmd_local_new(lower, instr, 0);
+  if (!value || !from) return;
+  value->reducer = from->reducer;
+  value->recipe = from->recipe;
+  bool shared = from->forms && from->forms->sharding->unreduced.count && from->uses > 1 &&
+                !value->preferred->unreduced.count;
+  if (shared) add_form(lower, value, spmd_use(lower, from, value->preferred), value->preferred);
+  for (spmd_form_t *form = from->forms; form && !shared; form = form->next)
+    add_form(lower, value, form->instr, form->sharding);
+}
+
 static spmd_form_t *form_in(const spmd_local_t *value, const spmd_sharding_t *sharding) {
   spmd_form_t *form = value->forms;
   while (form && !spmd_sharding_same_layout(form->sharding, sharding)) form = form->next;
@@ -92,9 +104,9 @@ static hlo_instr_t *make_iota(spmd_lower_t *lower, const hlo_instr_t *recipe,
   const hlo_shape_t *positions =
       spmd_emit_shape(emit, emit->shared->index_type, shape->rank, shape->dims);
   hlo_instr_t *local = spmd_emit_like(emit, recipe, NULL, positions);
-  hlo_instr_t *at = hlo_build_binary(&emit->b, HLO_MULTIPLY,
-                                     spmd_emit_coordinate(emit, sharding->dims[d].axes),
-                                     spmd_emit_index(emit, shape->dims[d]));
+  hlo_instr_t *at =
+      hlo_build_binary(&emit->b, HLO_MULTIPLY, spmd_emit_coordinate(emit, sharding->dims[d].axes),
+                       spmd_emit_index(emit, shape->dims[d]));
   local = hlo_build_binary(&emit->b, HLO_ADD, local, spmd_emit_fill_like(emit, at, local));
   return hlo_build_convert(&emit->b, local, shape->dtype);
 }
@@ -178,8 +190,7 @@ hlo_instr_t *spmd_use_whole(spmd_lower_t *lower, spmd_local_t *value) {
 hlo_instr_t *spmd_pack(spmd_lower_t *lower, const hlo_shape_t *shape, hlo_instr_t *const **leaves) {
   hlo_instr_t **elements;
   if (!hlo_shape_is_tuple(shape)) return *(*leaves)++;
-  if (spmd_emit_failed(&lower->emit,
-                       HR_NEW_ARRAY(lower->arena, shape->element_count, &elements)))
+  if (spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, shape->element_count, &elements)))
     return NULL;
   for (int i = 0; i < shape->element_count; i++)
     elements[i] = spmd_pack(lower, shape->elements[i], leaves);

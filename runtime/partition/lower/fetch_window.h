@@ -1,8 +1,8 @@
-/* Windows of a dimension: every partition gets the range of elements that it computes with, wherever
- * they are. What slices, pads, concatenations, reversals, convolutions and reductions over windows
- * need when the dimension that they change is cut. */
-#ifndef HR_PARTITION_LOWER_WINDOW_H
-#define HR_PARTITION_LOWER_WINDOW_H
+/* Windows of a dimension: every partition gets the range of elements that it computes with,
+ * wherever they are. What slices, pads, concatenations, reversals, convolutions and reductions over
+ * windows need when the dimension that they change is cut. */
+#ifndef HR_PARTITION_LOWER_FETCH_WINDOW_H
+#define HR_PARTITION_LOWER_FETCH_WINDOW_H
 
 #include "partition/lower/lower.h"
 #include "partition/lower/range_moves.h"
@@ -10,10 +10,10 @@
 typedef struct spmd_window {
   hlo_instr_t *x; /* local */
   int d;
-  spmd_axes_t axes; /* that number the windows */
-  bool is_whole;    /* every partition has the dimension whole; else the axes cut it */
-  int64_t size;     /* of the dimension, globally */
-  int64_t first, past; /* elements that count: 0 and size, or less */
+  spmd_axes_t axes;      /* that number the windows */
+  bool is_whole;         /* every partition has the dimension whole; else the axes cut it */
+  int64_t size;          /* of the dimension, globally */
+  int64_t first, past;   /* elements that count: 0 and size, or less */
   const int64_t *starts; /* by part; with dilation: in the dilated dimension */
   int64_t width;
   int64_t dilation;  /* distance of elements; 1: dense */

@@ -34,7 +34,7 @@ static const hlo_instr_t *only_param(const hlo_instr_t *instr, int c) {
 }
 
 static void mark_loop(spmd_lower_t *lower, size_t first) {
-  spmd_report_t *report = lower->shared->emit.report;
+  spmd_report_notes_t *report = lower->shared->emit.report;
   for (size_t i = first; i < report->items.count; i++) report->items.data[i].in_loop = true;
 }
 
@@ -48,8 +48,8 @@ static hr_status_t lower_while(spmd_lower_t *lower, const hlo_instr_t *instr) {
   HR_TRY(spmd_lower_computation(lower->shared, instr->called[1], state, state, &called[1]));
   mark_loop(lower, first);
   if (!init) return NULL;
-  hlo_instr_t *loop = hlo_build(&lower->emit.b, HLO_WHILE, init->shape, 1, &init,
-                                instr->attr_count, instr->attrs, 2, called);
+  hlo_instr_t *loop = hlo_build(&lower->emit.b, HLO_WHILE, init->shape, 1, &init, instr->attr_count,
+                                instr->attrs, 2, called);
   define_leaves(lower, instr, loop, state);
   return NULL;
 }

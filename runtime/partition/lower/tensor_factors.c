@@ -1,13 +1,12 @@
-/* Between dimensions and factors. A dimension's axes go to its factors from the left: a factor takes
- * axes while they divide what is left of it, the last factor takes the rest. Back, a later factor
- * of a dimension can be cut only if the earlier ones are cut into single elements, and only a
- * dimension of one factor may be cut unevenly. */
+/* Between dimensions and factors. A dimension's axes go to its factors from the left: a factor
+ * takes axes while they divide what is left of it, the last factor takes the rest. Back, a later
+ * factor of a dimension can be cut only if the earlier ones are cut into single elements, and only
+ * a dimension of one factor may be cut unevenly. */
 #include "partition/lower/lower.h"
 
 /* Appends one axis; false on failure. */
 static bool append(spmd_lower_t *lower, spmd_axes_t *axes, spmd_axis_t axis) {
-  return !spmd_emit_failed(&lower->emit, spmd_axes_concat(lower->arena, *axes,
-                                                          (spmd_axes_t){1, &axis}, axes));
+  return !spmd_emit_failed(&lower->emit, spmd_axes_append(lower->arena, *axes, axis, axes));
 }
 
 static int64_t gcd(int64_t a, int64_t b) {
@@ -20,8 +19,8 @@ static int64_t gcd(int64_t a, int64_t b) {
 }
 
 /* The axes of one dimension to its factors. */
-static bool project_dim(spmd_lower_t *lower, const spmd_rule_t *rule,
-                        const spmd_dim_factors_t *dim, spmd_axes_t axes, spmd_axes_t *out_axes) {
+static bool project_dim(spmd_lower_t *lower, const spmd_rule_t *rule, const spmd_dim_factors_t *dim,
+                        spmd_axes_t axes, spmd_axes_t *out_axes) {
   int at = 0;
   int64_t left = dim->count ? rule->factors[dim->factors[0]].size : 1;
   for (int i = 0; i < axes.count; i++) {
@@ -59,16 +58,16 @@ static bool dim_axes(spmd_lower_t *lower, const spmd_rule_t *rule, const spmd_di
     int64_t parts = spmd_axes_parts(axes[f]), size = rule->factors[f].size;
     if (parts > 1 && (!full || (dim->count > 1 && size % parts))) return false;
     full &= parts == size;
-    if (parts > 1 &&
-        spmd_emit_failed(&lower->emit,
-                         spmd_axes_concat(lower->arena, *out_axes, axes[f], out_axes)))
+    if (parts > 1 && spmd_emit_failed(&lower->emit,
+                                      spmd_axes_concat(lower->arena, *out_axes, axes[f], out_axes)))
       return false;
   }
   return true;
 }
 
-const spmd_sharding_t *spmd_tensor_sharding(spmd_lower_t *lower, const spmd_rule_t *rule, int tensor,
-                                            const spmd_axes_t *axes, spmd_axes_t unreduced) {
+const spmd_sharding_t *spmd_tensor_sharding(spmd_lower_t *lower, const spmd_rule_t *rule,
+                                            int tensor, const spmd_axes_t *axes,
+                                            spmd_axes_t unreduced) {
   const spmd_tensor_factors_t *factors = &rule->tensors[tensor];
   const spmd_sharding_t *made = NULL;
   spmd_axes_t dims[HLO_MAX_RANK];

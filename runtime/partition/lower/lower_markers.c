@@ -15,7 +15,7 @@ static hr_status_t split_axes(hr_arena_t *arena, spmd_axes_t axes, int64_t parts
     spmd_axis_t axis = axes.items[i];
     if (axis.size > parts) axis.size = parts;
     parts /= axis.size;
-    HR_TRY(spmd_axes_concat(arena, outer, (spmd_axes_t){1, &axis}, &outer));
+    HR_TRY(spmd_axes_append(arena, outer, axis, &outer));
   }
   return spmd_axes_drop_prefix(arena, axes, outer, out_inner);
 }
@@ -51,9 +51,6 @@ hr_status_t spmd_lower_marker(spmd_lower_t *lower, const hlo_instr_t *instr) {
   if (marker == SPMD_ENTER_MANUAL || marker == SPMD_LEAVE_MANUAL)
     return cross_border(lower, instr, marker == SPMD_ENTER_MANUAL);
   if (marker == SPMD_GROUP || !instr->operand_count) return NULL;
-  const spmd_sharding_t *wanted = spmd_preferred(lower, instr, 0);
-  spmd_local_t *from = spmd_operand(lower, instr, 0);
-  spmd_local_t *value = spmd_define(lower, instr, 0, spmd_use(lower, from, wanted), wanted);
-  if (value && from) value->reducer = from->reducer;
+  spmd_alias(lower, instr, spmd_operand(lower, instr, 0));
   return NULL;
 }

@@ -1,7 +1,8 @@
 /* Emission of range moves: one collective-permute per round, then the blocks side by side. If all
  * parts do alike, blocks are static slices and a concatenation; else they are written into a buffer
- * with margins, at places from a table. Dilated windows are fetched undilated and spread locally. */
-#include "partition/lower/window.h"
+ * with margins, at places from a table. Dilated windows are fetched undilated and spread locally.
+ */
+#include "partition/lower/fetch_window.h"
 
 int64_t *spmd_window_starts(spmd_lower_t *lower, spmd_axes_t axes, int64_t offset, int64_t step) {
   int64_t parts = spmd_axes_parts(axes), *starts;
@@ -114,9 +115,8 @@ static hlo_instr_t *into_buffer(spmd_lower_t *lower, const spmd_window_t *w,
     if (blocks->rounds[i]->block > margin) margin = blocks->rounds[i]->block;
   const hlo_shape_t *shape = spmd_emit_resized(emit, w->x, w->d, w->width + 2 * margin);
   if (!shape) return NULL;
-  hlo_instr_t *buffer =
-      hlo_build_broadcast(&emit->b, hlo_build_number(&emit->b, 0, shape->dtype), shape,
-                          (hr_ints_t){NULL, 0});
+  hlo_instr_t *buffer = hlo_build_broadcast(&emit->b, hlo_build_number(&emit->b, 0, shape->dtype),
+                                            shape, (hr_ints_t){NULL, 0});
   for (int i = 0; i < blocks->count; i++) {
     int64_t *places = spmd_window_starts(lower, w->axes, margin, 0);
     for (int64_t j = 0; places && j < parts; j++) places[j] += blocks->rounds[i]->placed_at[j];
@@ -178,8 +178,8 @@ static hlo_instr_t *dilated_window(spmd_lower_t *lower, const spmd_window_t *w) 
   int64_t spread = (dense.width - 1) * b + 1, high = w->width - spread;
   hlo_instr_t *x = dense_window(lower, &dense);
   x = spmd_emit_pad(&lower->emit, x, w->d, b - 1, high > 0 ? high : 0, b - 1, w->fill);
-  return spmd_emit_dynamic_slice(&lower->emit, x, w->d,
-                                 spmd_emit_table(&lower->emit, w->axes, cut), w->width);
+  return spmd_emit_dynamic_slice(&lower->emit, x, w->d, spmd_emit_table(&lower->emit, w->axes, cut),
+                                 w->width);
 }
 
 hlo_instr_t *spmd_emit_window(spmd_lower_t *lower, const spmd_window_t *window) {
