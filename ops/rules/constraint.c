@@ -3,6 +3,7 @@
  * be dynamic are compared by op_dims_agree: a dynamic size agrees with every size within its bound,
  * and the actual sizes are checked again when the step runs (dynamic_shape.c). */
 #include "ops/rules/constraint.h"
+#include "base/decimal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +41,7 @@ hr_status_t op_rule_failure(const char *file, int line, const hlo_instr_t *instr
   va_list args;
   va_start(args, format);
   char *message = NULL;
-  int size = vasprintf(&message, format, args);
+  int size = hr_vasprintf(&message, format, args);
   va_end(args);
   char label[64] = "XLA";
   const char *op = rules_op(instr);

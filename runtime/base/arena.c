@@ -2,6 +2,7 @@
  * double in size from 16 KiB to 4 MiB; a larger request gets a block of its own. Rewinding to a
  * mark frees the blocks begun since, except the first. Fenced arenas give each allocation a block
  * between guard pages. */
+#include "base/decimal.h"
 #include "base/arena.h"
 
 #include <stdio.h>
@@ -161,12 +162,12 @@ hr_status_t hr_arena_printf(hr_arena_t *arena, const char **out_cstr, const char
   va_list args, again;
   va_start(args, format);
   va_copy(again, args);
-  int size = vsnprintf(NULL, 0, format, args);
+  int size = hr_vsnprintf(NULL, 0, format, args);
   va_end(args);
   void *memory = NULL;
   hr_status_t st = hr_arena_alloc(arena, (size_t)size + 1, &memory);
   if (!st) {
-    vsnprintf(memory, (size_t)size + 1, format, again);
+    hr_vsnprintf(memory, (size_t)size + 1, format, again);
     *out_cstr = memory;
   }
   va_end(again);

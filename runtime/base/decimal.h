@@ -1,7 +1,9 @@
-/* Decimals as doubles, rounded right, whatever the locale. */
+/* Decimals as doubles, rounded right, and numbers in texts: as in the C locale, whatever the locale
+ * of the program that hlorun is a part of. Thread: any. */
 #ifndef HR_BASE_DECIMAL_H
 #define HR_BASE_DECIMAL_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -9,5 +11,13 @@
  * digits may be empty. *out_exact (may be NULL): the double is surely the decimal itself. NAN when
  * memory runs out. */
 double hr_decimal_read(const char *text, size_t size, bool *out_exact);
+
+/* Those of the C library with a point in numbers. */
+double hr_strtod(const char *text, char **out_end);
+float hr_strtof(const char *text, char **out_end);
+int hr_vsnprintf(char *into, size_t size, const char *format, va_list args);
+int hr_snprintf(char *into, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+int hr_vasprintf(char **out_text, const char *format, va_list args);
 
 #endif

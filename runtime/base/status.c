@@ -1,6 +1,7 @@
 /* Statuses are heap records made by malloc, apart from the counted allocator, with one static
  * record for the case that malloc fails. The location in the user's program is a thread-local stack
  * of frames (HR_WHERE), copied as text into a status when it is made. */
+#include "base/decimal.h"
 #include "base/status.h"
 
 #include <stdlib.h>
@@ -41,7 +42,7 @@ _Noreturn void hr_assert_failed(const char *condition, const char *file, int lin
 
 static char *format_text(const char *format, va_list args) {
   char *text = NULL;
-  return vasprintf(&text, format, args) < 0 ? NULL : text;
+  return hr_vasprintf(&text, format, args) < 0 ? NULL : text;
 }
 
 /* Finds the line of `pos` and draws a caret under its column; long lines are cut around it. */

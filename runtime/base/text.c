@@ -1,5 +1,6 @@
 /* A string builder. A failed allocation is remembered (`failed`) and reported once, by
  * hr_strbuf_finish, so that callers can print without checking each call. */
+#include "base/decimal.h"
 #include "base/text.h"
 
 #include <stdio.h>
@@ -63,10 +64,10 @@ void hr_strbuf_printf(hr_strbuf_t *text, const char *format, ...) {
   va_list args, again;
   va_start(args, format);
   va_copy(again, args);
-  int size = vsnprintf(NULL, 0, format, args);
+  int size = hr_vsnprintf(NULL, 0, format, args);
   va_end(args);
   if (size >= 0 && reserve(text, (size_t)size)) {
-    vsnprintf(text->data + text->size, (size_t)size + 1, format, again);
+    hr_vsnprintf(text->data + text->size, (size_t)size + 1, format, again);
     text->size += (size_t)size;
   }
   va_end(again);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/map.h"
 #include "check/proof.h"
 
@@ -23,7 +24,7 @@ hr_status_t check_printf(check_result_t *result, const char **out_text, const ch
   char line[1024];
   va_list args;
   va_start(args, format);
-  vsnprintf(line, sizeof line, format, args);
+  hr_vsnprintf(line, sizeof line, format, args);
   va_end(args);
   hr_strbuf_init(&text);
   hr_strbuf_add_str(&text, line);

@@ -119,6 +119,25 @@ static void remove_halves(const cli_checkpoint_t *checkpoint, const char *const 
       cli_folder_remove(&checkpoint->folder, names[i]);
 }
 
+/* What a run had put aside to make room for a checkpoint of the same step, and was killed before
+ * the new one had its name: it has its own name again. */
+static void restore_replaced(const cli_checkpoint_t *checkpoint, const char **names, int count) {
+  const size_t prefix = strlen(CLI_REPLACED);
+  char name[CLI_STEP_NAME];
+  uint64_t step;
+  for (int i = 0; i < count; i++) {
+    if (!has_prefix(names[i], CLI_REPLACED)) continue;
+    snprintf(name, sizeof name, "%s", names[i] + prefix);
+    char *dash = strchr(name, '-');
+    if (dash) dash = strchr(dash + 1, '-'); /* before the number of a run */
+    if (dash) *dash = 0;
+    if (!cli_step_parse(name, &step) || cli_folder_has(&checkpoint->folder, name)) continue;
+    hr_status_t st = cli_folder_rename(&checkpoint->folder, names[i], name);
+    if (st) fprintf(stderr, "warning: %s\n", hr_status_message(st));
+    hr_status_release(st);
+  }
+}
+
 static hr_status_t clean_folder(const cli_checkpoint_t *checkpoint) {
   const hr_options_t *options = checkpoint->from.options;
   bool anew = !hr_option_is_given(options, HR_OPTION_RESUME) &&
@@ -128,6 +147,8 @@ static hr_status_t clean_folder(const cli_checkpoint_t *checkpoint) {
   hr_arena_t arena;
   hr_arena_init(&arena);
   hr_status_t st = cli_folder_list(&checkpoint->folder, &arena, &names, &count);
+  if (!st) restore_replaced(checkpoint, names, count);
+  if (!st) st = cli_folder_list(&checkpoint->folder, &arena, &names, &count);
   if (!st && anew) st = check_empty(checkpoint, names, count);
   if (!st) remove_halves(checkpoint, names, count);
   hr_arena_deinit(&arena);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/mem.h"
 
 hr_status_t mlir_module_create(mlir_module_t **out_module) {
@@ -168,7 +169,7 @@ hr_status_t mlir_error_from(const char *file, int line, const mlir_module_t *mod
   va_list args;
   va_start(args, format);
   char *message = NULL;
-  int size = vasprintf(&message, format, args);
+  int size = hr_vasprintf(&message, format, args);
   va_end(args);
   hr_pos_t pos = {&module->source, op ? op->line : 0, op ? op->column : 0};
   hr_status_t st =

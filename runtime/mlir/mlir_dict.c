@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/vec.h"
 
 #define MAX_DEPTH 32
@@ -199,7 +200,7 @@ static hr_status_t parse_number(parser_t *p, dict_value_t *value) {
   bool hex = strncmp(digits, "0x", 2) == 0 || strncmp(digits, "-0x", 3) == 0;
   value->kind = !hex && strpbrk(digits, ".eEnN") ? DICT_FLOAT : DICT_INT;
   errno = 0;
-  value->number = strtod(digits, &rest);
+  value->number = hr_strtod(digits, &rest);
   if (value->kind == DICT_INT) {
     value->integer = (int64_t)strtoll(digits, &rest, hex ? 16 : 10);
     if (errno == ERANGE)

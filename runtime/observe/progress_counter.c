@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "base/decimal.h"
 #include "base/clock.h"
 #include "comm/model/comm_signature.h"
 
@@ -81,11 +82,11 @@ bool exec_progress_describe(const exec_progress_t *progress, char *into, size_t 
   char location[96];
   if (!outer) return false;
   comm_print_source_loc(outer, location, sizeof location);
-  int used = snprintf(into, size, "is in loop %s for %.3g s, %lu iterations", location,
-                      hr_clock_coarse_s() - GET(progress->began_s), GET(progress->outer.rounds));
+  int used = hr_snprintf(into, size, "is in loop %s for %.3g s, %lu iterations", location,
+                         hr_clock_coarse_s() - GET(progress->began_s), GET(progress->outer.rounds));
   if (!inner || used < 0 || (size_t)used >= size) return true;
   comm_print_source_loc(inner, location, sizeof location);
-  snprintf(into + used, size - (size_t)used, ", and in its inner loop %s, %lu iterations", location,
-           GET(progress->inner.rounds));
+  hr_snprintf(into + used, size - (size_t)used, ", and in its inner loop %s, %lu iterations",
+              location, GET(progress->inner.rounds));
   return true;
 }

@@ -1,6 +1,6 @@
 /* The way of a program through the partitioner, and which programs go it. Programs that consist of
  * manual computations over whole arrays alone are already per-partition code: their boundaries only
- * have to be erased. Markers have done their duty after propagation and become copies. */
+ * have to be erased. */
 #include "partition/annotations/normalize.h"
 #include "partition/program.h"
 #include "passes/cleanup/inline_calls.h"
@@ -56,19 +56,6 @@ static hr_status_t find_manual(hlo_module_t *module, bool *out_manual) {
   return NULL;
 }
 
-/* Constraints, results and barriers are identities; groups give nothing. */
-static void drop_markers(hlo_module_t *module) {
-  for (size_t c = 0; c < module->computations.count; c++)
-    for (size_t i = 0; i < module->computations.data[c]->instrs.count; i++) {
-      hlo_instr_t *instr = module->computations.data[c]->instrs.data[i];
-      spmd_marker_t marker = spmd_marker_of(instr);
-      if (marker == SPMD_NO_MARKER || marker >= SPMD_ENTER_MANUAL) continue;
-      instr->op = marker == SPMD_GROUP ? HLO_TUPLE : HLO_COPY;
-      instr->attr_count = 0;
-      if (marker == SPMD_GROUP) instr->operand_count = 0;
-    }
-}
-
 hr_status_t spmd_run(hlo_module_t *module, const spmd_options_t *options) {
   spmd_program_t program;
   bool manual;
@@ -84,6 +71,5 @@ hr_status_t spmd_run(hlo_module_t *module, const spmd_options_t *options) {
     if (program.mesh) module->num_partitions = program.mesh->device_count;
     return spmd_write_shardings(&program);
   }
-  drop_markers(module);
   return spmd_partition(&program);
 }

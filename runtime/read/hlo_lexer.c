@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
+
 #define LONGEST_RESERVED 23 /* last_tile_dim_replicate */
 #define QUOTED_TOKEN_MAX 48 /* characters of a token that a message quotes */
 
@@ -82,7 +84,7 @@ hr_status_t read_want(read_lexer_t *l, const char *format, ...) {
   token_text(l, found, sizeof found);
   va_list args;
   va_start(args, format);
-  int size = vasprintf(&want, format, args);
+  int size = hr_vasprintf(&want, format, args);
   va_end(args);
   if (size < 0) return hr_error(HR_NO_MEMORY, "cannot allocate a message");
   hr_status_t st = READ_ERROR_AT(l, l->token.at, "found %s, want %s", found, want);

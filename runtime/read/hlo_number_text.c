@@ -49,7 +49,7 @@ static int next_digit(decimal_t *d) {
 /* The sign of decimal - value, digit by digit: a double has at most 767 of them. Rarely needed. */
 static int side_of(const char *text, size_t size, double value) {
   char digits[800];
-  int written = snprintf(digits, sizeof digits, "%.770e", fabs(value));
+  int written = hr_snprintf(digits, sizeof digits, "%.770e", fabs(value));
   decimal_t a = parse_decimal(text, size), b = parse_decimal(digits, (size_t)written);
   int sign = value < 0 ? -1 : 1;
   if (a.exponent != b.exponent) return a.exponent < b.exponent ? -sign : sign;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "read/hlo_reader.h"
+#include "base/decimal.h"
 
 /* Values of attributes, one function per kind of value. */
 
@@ -52,7 +53,7 @@ hr_status_t read_number(read_hlo_t *r, double *out_number) {
   if (l->token.text.size >= sizeof digits) return read_want(l, "a number of fewer digits");
   memcpy(digits, l->token.text.data, l->token.text.size);
   digits[l->token.text.size] = 0;
-  *out_number = strtod(digits, NULL);
+  *out_number = hr_strtod(digits, NULL);
   return read_advance(l);
 }
 

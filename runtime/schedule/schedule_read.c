@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "schedule/schedule.h"
+#include "base/decimal.h"
 
 #define MAX_RANKS (1 << 16)
 #define MAX_DEPTH 64
@@ -188,7 +189,7 @@ static bool find_compute(hr_str_t word, hlo_opcode_t *out_op) {
 static hr_status_t read_number(reader_t *reader, schedule_step_t *step) {
   char text[64], *end;
   snprintf(text, sizeof text, "%.*s", HR_STR_ARGS(reader->word));
-  strtod(text, &end);
+  hr_strtod(text, &end);
   if (end == text || *end || reader->word.size >= sizeof text)
     return reader_error(reader, "a number");
   HR_TRY(hr_arena_cstr(&reader->schedule->arena, reader->word, &step->number));

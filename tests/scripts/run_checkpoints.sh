@@ -195,6 +195,15 @@ expect_text "after --overwrite" "going on after step 5"
 fresh 40 20 2
 expect_exit "--overwrite of the same steps" 0 "${go[@]}" 20 --every 20 --overwrite calm.hlo
 is_there "--overwrite of the same steps" "step-000000000020 "
+# Killed between putting the old one aside and naming the new one of the same step: the old one is gone on with.
+fresh 20 20 2
+mv kept/step-000000000020 kept/replaced-step-000000000020
+mkdir kept/writing-000000000020-0123456789abcdef
+expect_exit "killed while replacing, anew" 2 "${go[@]}" 25 calm.hlo
+is_there "killed while replacing, anew" "step-000000000020 "
+mv kept/step-000000000020 kept/replaced-step-000000000020-0123456789abcdef
+expect_exit "killed while replacing" 0 "${go[@]}" 25 --resume calm.hlo
+expect_text "killed while replacing" "going on after step 20"
 # A run that ends before it has removed the old ones: the newer training is gone on with.
 fresh 40 20 2
 cp -r kept old

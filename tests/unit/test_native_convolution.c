@@ -245,188 +245,189 @@ static void constant_weights(void) {
 
 /* Of the size where ways are measured, parts are several and gradients are added; channels last and
  * first. */
+static const conv_case_t large_cases[] = {
+    {&types[0],
+     2,
+     8,
+     32,
+     48,
+     1,
+     1,
+     {20, 20},
+     {{3, 1, 1, 1, 1, 1, false}, {3, 1, 1, 1, 1, 1, false}},
+     false},
+    {&types[0],
+     2,
+     3,
+     32,
+     64,
+     1,
+     1,
+     {20, 20},
+     {{3, 2, 0, 1, 1, 1, false}, {3, 2, 0, 1, 1, 1, false}},
+     false},
+    {&types[0],
+     2,
+     8,
+     40,
+     40,
+     1,
+     1,
+     {12, 12},
+     {{4, 1, 2, 2, 4, 1, true}, {4, 1, 2, 2, 4, 1, true}},
+     false},
+    {&types[0],
+     2,
+     1,
+     64,
+     64,
+     64,
+     1,
+     {40, 40},
+     {{3, 1, 1, 1, 1, 1, false}, {3, 1, 1, 1, 1, 1, false}},
+     false},
+    {&types[0],
+     2,
+     32,
+     16,
+     64,
+     1,
+     1,
+     {18, 18},
+     {{16, 1, 0, 0, 1, 1, false}, {16, 1, 0, 0, 1, 1, false}},
+     false},
+    {&types[3],
+     2,
+     32,
+     16,
+     64,
+     1,
+     1,
+     {18, 18},
+     {{16, 1, 0, 0, 1, 1, false}, {16, 1, 0, 0, 1, 1, false}},
+     false},
+    {&types[0], 1, 8, 64, 64, 1, 1, {64}, {{16, 1, 11, 11, 8, 1, false}}, false},
+    {&types[7],
+     2,
+     5,
+     24,
+     40,
+     4,
+     1,
+     {21, 19},
+     {{3, 2, 1, 0, 2, 1, true}, {3, 1, 1, 1, 1, 2, false}},
+     false},
+    {&types[7],
+     2,
+     64,
+     9,
+     34,
+     1,
+     2,
+     {14, 15},
+     {{14, 1, 1, 1, 1, 1, false}, {15, 1, 1, 1, 1, 1, false}},
+     false},
+    {&types[9],
+     2,
+     3,
+     17,
+     30,
+     1,
+     1,
+     {23, 20},
+     {{1, 1, 0, 0, 1, 1, false}, {1, 1, 0, 0, 1, 1, false}},
+     false},
+    {&types[7], 1, 1, 1, 1, 1, 1, {5000}, {{51, 1, 25, 25, 1, 1, true}}, false},
+    {&types[10],
+     2,
+     2,
+     1,
+     1,
+     1,
+     1,
+     {37, 41},
+     {{3, 2, 4, 1, 2, 1, false}, {7, 1, -2, 9, 1, 3, true}},
+     false},
+    {&types[7],
+     3,
+     2,
+     1,
+     1,
+     1,
+     1,
+     {7, 9, 12},
+     {{3, 1, 1, 1, 1, 1, false}, {3, 2, 0, 1, 1, 2, false}, {5, 1, 6, 6, 1, 2, true}},
+     false},
+    {&types[8], 1, 2, 64, 64, 64, 1, {300}, {{4, 1, 3, 0, 1, 1, false}}, false},
+    {&types[10],
+     2,
+     4,
+     32,
+     48,
+     2,
+     1,
+     {20, 20},
+     {{3, 1, 1, 1, 1, 1, false}, {3, 1, 1, 1, 1, 1, false}},
+     false},
+    {&types[0],
+     2,
+     3,
+     3,
+     40,
+     1,
+     1,
+     {37, 45},
+     {{7, 2, 2, 3, 1, 1, false}, {7, 2, 2, 3, 1, 1, true}},
+     false},
+    {&types[0], 1, 5, 24, 100, 1, 1, {301}, {{5, 2, 2, 2, 1, 3, false}}, false},
+    {&types[3],
+     2,
+     6,
+     48,
+     72,
+     1,
+     1,
+     {17, 15},
+     {{3, 1, 1, 1, 1, 1, false}, {3, 1, 1, 1, 2, 1, true}},
+     false},
+    {&types[6],
+     2,
+     5,
+     64,
+     40,
+     1,
+     1,
+     {13, 17},
+     {{3, 1, 1, 1, 1, 1, false}, {3, 2, 1, 1, 1, 2, false}},
+     false},
+    {&types[5],
+     3,
+     2,
+     36,
+     33,
+     1,
+     1,
+     {5, 8, 9},
+     {{3, 1, 1, 1, 1, 1, false}, {3, 1, 0, 2, 1, 1, false}, {3, 1, 1, 1, 1, 1, false}},
+     false},
+    {&types[7],
+     2,
+     9,
+     40,
+     90,
+     2,
+     1,
+     {7, 7},
+     {{3, 1, 1, 1, 3, 1, true}, {3, 1, 1, 1, 1, 1, false}},
+     false}};
+
 static void larger_ones(void) {
-  static const conv_case_t cases[] = {
-      {&types[0],
-       2,
-       8,
-       32,
-       48,
-       1,
-       1,
-       {20, 20},
-       {{3, 1, 1, 1, 1, 1, false}, {3, 1, 1, 1, 1, 1, false}},
-       false},
-      {&types[0],
-       2,
-       3,
-       32,
-       64,
-       1,
-       1,
-       {20, 20},
-       {{3, 2, 0, 1, 1, 1, false}, {3, 2, 0, 1, 1, 1, false}},
-       false},
-      {&types[0],
-       2,
-       8,
-       40,
-       40,
-       1,
-       1,
-       {12, 12},
-       {{4, 1, 2, 2, 4, 1, true}, {4, 1, 2, 2, 4, 1, true}},
-       false},
-      {&types[0],
-       2,
-       1,
-       64,
-       64,
-       64,
-       1,
-       {40, 40},
-       {{3, 1, 1, 1, 1, 1, false}, {3, 1, 1, 1, 1, 1, false}},
-       false},
-      {&types[0],
-       2,
-       32,
-       16,
-       64,
-       1,
-       1,
-       {18, 18},
-       {{16, 1, 0, 0, 1, 1, false}, {16, 1, 0, 0, 1, 1, false}},
-       false},
-      {&types[3],
-       2,
-       32,
-       16,
-       64,
-       1,
-       1,
-       {18, 18},
-       {{16, 1, 0, 0, 1, 1, false}, {16, 1, 0, 0, 1, 1, false}},
-       false},
-      {&types[0], 1, 8, 64, 64, 1, 1, {64}, {{16, 1, 11, 11, 8, 1, false}}, false},
-      {&types[7],
-       2,
-       5,
-       24,
-       40,
-       4,
-       1,
-       {21, 19},
-       {{3, 2, 1, 0, 2, 1, true}, {3, 1, 1, 1, 1, 2, false}},
-       false},
-      {&types[7],
-       2,
-       64,
-       9,
-       34,
-       1,
-       2,
-       {14, 15},
-       {{14, 1, 1, 1, 1, 1, false}, {15, 1, 1, 1, 1, 1, false}},
-       false},
-      {&types[9],
-       2,
-       3,
-       17,
-       30,
-       1,
-       1,
-       {23, 20},
-       {{1, 1, 0, 0, 1, 1, false}, {1, 1, 0, 0, 1, 1, false}},
-       false},
-      {&types[7], 1, 1, 1, 1, 1, 1, {5000}, {{51, 1, 25, 25, 1, 1, true}}, false},
-      {&types[10],
-       2,
-       2,
-       1,
-       1,
-       1,
-       1,
-       {37, 41},
-       {{3, 2, 4, 1, 2, 1, false}, {7, 1, -2, 9, 1, 3, true}},
-       false},
-      {&types[7],
-       3,
-       2,
-       1,
-       1,
-       1,
-       1,
-       {7, 9, 12},
-       {{3, 1, 1, 1, 1, 1, false}, {3, 2, 0, 1, 1, 2, false}, {5, 1, 6, 6, 1, 2, true}},
-       false},
-      {&types[8], 1, 2, 64, 64, 64, 1, {300}, {{4, 1, 3, 0, 1, 1, false}}, false},
-      {&types[10],
-       2,
-       4,
-       32,
-       48,
-       2,
-       1,
-       {20, 20},
-       {{3, 1, 1, 1, 1, 1, false}, {3, 1, 1, 1, 1, 1, false}},
-       false},
-      {&types[0],
-       2,
-       3,
-       3,
-       40,
-       1,
-       1,
-       {37, 45},
-       {{7, 2, 2, 3, 1, 1, false}, {7, 2, 2, 3, 1, 1, true}},
-       false},
-      {&types[0], 1, 5, 24, 100, 1, 1, {301}, {{5, 2, 2, 2, 1, 3, false}}, false},
-      {&types[3],
-       2,
-       6,
-       48,
-       72,
-       1,
-       1,
-       {17, 15},
-       {{3, 1, 1, 1, 1, 1, false}, {3, 1, 1, 1, 2, 1, true}},
-       false},
-      {&types[6],
-       2,
-       5,
-       64,
-       40,
-       1,
-       1,
-       {13, 17},
-       {{3, 1, 1, 1, 1, 1, false}, {3, 2, 1, 1, 1, 2, false}},
-       false},
-      {&types[5],
-       3,
-       2,
-       36,
-       33,
-       1,
-       1,
-       {5, 8, 9},
-       {{3, 1, 1, 1, 1, 1, false}, {3, 1, 0, 2, 1, 1, false}, {3, 1, 1, 1, 1, 1, false}},
-       false},
-      {&types[7],
-       2,
-       9,
-       40,
-       90,
-       2,
-       1,
-       {7, 7},
-       {{3, 1, 1, 1, 3, 1, true}, {3, 1, 1, 1, 1, 1, false}},
-       false}};
   native_env_t env;
   uint64_t seed = 7;
   int declined = 0, wrong = 0;
   native_env_init(&env, 2);
-  for (size_t i = 0; i < 4 * sizeof cases / sizeof *cases; i++)
-    wrong += check(&env, &seed, &cases[i / 4], &declined);
+  for (size_t i = 0; i < 4 * sizeof large_cases / sizeof *large_cases; i++)
+    wrong += check(&env, &seed, &large_cases[i / 4], &declined);
   CU_ASSERT_EQUAL(wrong, 0);
   CU_ASSERT_EQUAL(declined, 0);
   native_env_deinit(&env);
@@ -548,6 +549,84 @@ static void along_lines(void) {
     check_drawn(workers, 96 + (uint64_t)workers, 60, draw_lines);
 }
 
+/* --- numbers that are not finite --- */
+
+static void put_special(uint64_t *seed, hlo_value_t *value) {
+  static const double specials[] = {INFINITY, -INFINITY, NAN};
+  hr_dtype_t real = hr_dtype_real(value->dtype);
+  size_t bytes = hr_dtype_bytes(real);
+  if (!hr_dtype_is_float(real)) return;
+  uint64_t bits = hr_float_encode(real, specials[native_pick(seed, 3)]);
+  memcpy((char *)value->data + (size_t)native_pick(seed, value->count) * bytes, &bits, bytes);
+}
+
+/* Padding and holes times infinite and NaN weights: some numbers of either operand are such.
+ * Weights are constant in a third of the cases. */
+static void check_nonfinite(native_env_t *env, uint64_t *seed, const conv_case_t *c,
+                            int *compared) {
+  uint64_t start = *seed;
+  hlo_instr_t *conv = (hlo_instr_t *)make_conv(env, seed, c);
+  hlo_value_t *values[2];
+  int declined = 0;
+  if (!conv) return;
+  for (int k = 0; k < 2; k++) {
+    const hlo_shape_t *shape = conv->operands[k]->shape;
+    values[k] = kernel_value(shape->dtype, shape->rank, shape->dims, NULL);
+    native_fill(seed, values[k]);
+  }
+  if (native_pick(seed, 3)) put_special(seed, values[1]);
+  if (native_pick(seed, 2)) put_special(seed, values[native_pick(seed, 2)]);
+  if (native_pick(seed, 3) == 0) {
+    conv->operands[1]->op = HLO_CONSTANT;
+    conv->operands[1]->literal = values[1];
+  }
+  bool fine = native_agrees_on(env, conv, values, &declined);
+  if (!fine) print_case(c, start);
+  CU_ASSERT_TRUE(fine && !declined);
+  for (int k = 0; k < 2; k++) hlo_value_release(values[k]);
+  ++*compared;
+}
+
+static conv_case_t draw_winograd(uint64_t *seed, int i) {
+  conv_case_t c = draw_case(seed, FORWARD);
+  c.types = &types[i % 2 ? 0 : 7], c.spatial = 2, c.feature_groups = 1;
+  c.features = 16 + native_pick(seed, 30), c.out_features = 16 + native_pick(seed, 30);
+  for (int d = 0; d < 2; d++) {
+    c.in[d] = 12 + native_pick(seed, 12);
+    c.window[d] = (hlo_window_dim_t){3, 1, native_pick(seed, 3), native_pick(seed, 3), 1, 1, false};
+  }
+  return c;
+}
+
+static void nonfinite(void) {
+  static const draw_fn draws[] = {draw_forward,  draw_of_input,     draw_of_weights,
+                                  draw_anything, draw_gradient,     draw_few_columns,
+                                  draw_lines,    draw_small_groups, draw_winograd};
+  for (size_t k = 0; k < sizeof draws / sizeof *draws; k++) {
+    native_env_t env;
+    uint64_t seed = 300 + k;
+    int compared = 0;
+    native_env_init(&env, 1 + (int)k % 3);
+    for (int i = 0; i < 60; i++) {
+      conv_case_t c = draws[k](&seed, i);
+      check_nonfinite(&env, &seed, &c, &compared);
+    }
+    CU_ASSERT_TRUE(compared >= 30);
+    native_env_deinit(&env);
+  }
+}
+
+static void larger_nonfinite(void) {
+  native_env_t env;
+  uint64_t seed = 350;
+  int compared = 0;
+  native_env_init(&env, 2);
+  for (size_t i = 0; i < 3 * sizeof large_cases / sizeof *large_cases; i++)
+    check_nonfinite(&env, &seed, &large_cases[i / 3], &compared);
+  CU_ASSERT_TRUE(compared > 0);
+  native_env_deinit(&env);
+}
+
 CU_TestInfo suite_native_convolution[] = {{"forward", forward},
                                           {"gradients of the input", of_input},
                                           {"gradients of the weights", of_weights},
@@ -559,5 +638,7 @@ CU_TestInfo suite_native_convolution[] = {{"forward", forward},
                                           {"few columns", few_columns},
                                           {"small groups", small_groups},
                                           {"along lines", along_lines},
+                                          {"not finite", nonfinite},
+                                          {"not finite, larger", larger_nonfinite},
                                           {"fewer products", fewer_products},
                                           CU_TEST_INFO_NULL};

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "transport/core/coll_tune_table.h"
 #include "transport/shm/shm_group.h"
 
@@ -178,8 +179,8 @@ static void explain(tp_collective_t collective, const scope_t *scope, size_t byt
     if (!can_do(&algorithms[i], collective, scope, bytes, true)) continue;
     bool is_measured;
     double us = cost_of(&algorithms[i], scope, bytes, &is_measured);
-    used += snprintf(text + used, sizeof text - (size_t)used, "%s %s %.1f%s", separator,
-                     algorithms[i].name, us, is_measured ? " measured" : "");
+    used += hr_snprintf(text + used, sizeof text - (size_t)used, "%s %s %.1f%s", separator,
+                        algorithms[i].name, us, is_measured ? " measured" : "");
     separator = ",";
   }
   fprintf(stderr, "%s)\n", text);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "ops/kernels/common/native_copy.h"
-#include "ops/kernels/conv/native_convolution.h"
+#include "ops/kernels/conv/conv_nonfinite.h"
 #include "ops/kernels/gemm/gemm.h"
 #include "ops/kernels/reference/convolution.h"
 
@@ -47,7 +47,12 @@ typedef struct conv_job {
   const conv_products_t *plan;
   const char *lhs, *rhs;
   char *sums, *scratch;
+  bool multiplies_padding; /* some weight is not finite, see conv_view_t */
 } conv_job_t;
+
+static bool is_summed_directly(const conv_plan_t *conv) {
+  return conv_is_line(conv) || conv_is_depthwise(conv);
+}
 
 /* --- running --- */
 
@@ -61,6 +66,7 @@ static conv_view_t view_of(const conv_job_t *job, int64_t group, int worker) {
   int64_t start =
       conv->batch_groups > 1 ? group * conv->out_batch * conv->in_batch_stride : group * view.unit;
   view.input = job->lhs + start * view.real_bytes;
+  view.multiplies_padding = job->multiplies_padding;
   return view;
 }
 
@@ -217,6 +223,8 @@ hr_status_t conv_run_im2col(const op_native_run_t *run, const void *plan_, void 
       .plan = plan, .scratch = scratch, .sums = plan->narrowed ? scratch + plan->sums_at : narrow};
   job.lhs = ready(workers, plan, &plan->lhs, in[0], scratch);
   job.rhs = ready(workers, plan, &plan->rhs, in[1], scratch);
+  if (is_summed_directly(conv))
+    job.multiplies_padding = !conv_are_finite(workers, conv->types.real, job.rhs, conv->rhs_count);
   compute(workers, &job);
   if (plan->narrowed) native_narrow(workers, &conv->types, job.sums, plan->out_count, narrow);
   if (conv->out_order.needed) native_copy_strided(workers, &conv->out_order.copy, out[0], narrow);
@@ -241,10 +249,6 @@ static void choose_rows(conv_products_t *plan) {
   int64_t rows = (share + ROW_UNIT - 1) / ROW_UNIT * ROW_UNIT;
   plan->rows = rows < plan->m ? rows : plan->m;
   plan->blocks = (plan->m + plan->rows - 1) / plan->rows;
-}
-
-static bool is_summed_directly(const conv_plan_t *conv) {
-  return conv_is_line(conv) || conv_is_depthwise(conv);
 }
 
 static bool is_multiplied(const conv_products_t *plan) {

@@ -2,8 +2,11 @@
  * gradient, weight gradient), and which kernel computes it. The kind follows from base dilation
  * (holes in the input) and from the sizes of window and result; padding that no window reaches is
  * cut off first. The first kernel of a fixed order that accepts the problem is taken, im2col last,
- * so the choice follows from problem, processor and libraries alone. */
+ * so the choice follows from problem, processor and libraries alone. Padding and holes times
+ * weights that are not finite: see conv_nonfinite.c. */
 #include "ops/kernels/conv/native_convolution.h"
+
+#include "ops/kernels/conv/conv_nonfinite.h"
 
 /* One of the kernels, with its plan. */
 typedef struct conv_strategy {
@@ -11,6 +14,7 @@ typedef struct conv_strategy {
                      void *const *out);
   const void *plan;
   size_t scratch_bytes;
+  conv_nonfinite_t *nonfinite; /* NULL: the kernel multiplies padding and holes, or has none */
 } conv_strategy_t;
 
 typedef hr_status_t (*conv_prepare_fn)(const op_native_target_t *target,
@@ -59,6 +63,11 @@ static hr_status_t follow_convolution(const op_native_target_t *target, const vo
   return NULL;
 }
 
+/* im2col does, and Winograd computes tiles with results that are not finite directly. */
+static bool multiplies_padding(const conv_strategy_t *strategy) {
+  return strategy->run == conv_run_im2col || strategy->run == conv_run_winograd;
+}
+
 static hr_status_t prepare_native_convolution(const op_native_target_t *target,
                                               const op_step_t *step, op_native_step_t *out) {
   conv_strategy_t *strategy;
@@ -70,6 +79,8 @@ static hr_status_t prepare_native_convolution(const op_native_target_t *target,
     HR_TRY(conv_prepare_im2col(target, step, out));
   }
   if (!out->plan) return NULL;
+  if (!multiplies_padding(strategy))
+    HR_TRY(conv_nonfinite_prepare(target, step, &out->parts.grid, &strategy->nonfinite));
   strategy->plan = out->plan;
   strategy->scratch_bytes = out->scratch_bytes;
   out->plan = strategy;
@@ -82,7 +93,11 @@ static hr_status_t prepare_native_convolution(const op_native_target_t *target,
 static hr_status_t run_native_convolution(const op_native_run_t *run, const void *plan,
                                           void *const *in, void *const *out) {
   const conv_strategy_t *strategy = plan;
-  return strategy->run(run, strategy->plan, in, out);
+  bool is_done;
+  HR_TRY(conv_nonfinite_before(strategy->nonfinite, run, in, out, &is_done));
+  if (is_done) return NULL;
+  HR_TRY(strategy->run(run, strategy->plan, in, out));
+  return conv_nonfinite_after(strategy->nonfinite, run, in, out);
 }
 
 const op_native_t native_convolution = {"convolution", prepare_native_convolution,

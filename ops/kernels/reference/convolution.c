@@ -234,6 +234,7 @@ static hr_status_t conv_depthwise(op_env_t *env, const conv_plan_t *plan, const 
                                   const char *rhs, char *out) {
   conv_view_t view;
   HR_TRY(view_new(env->scratch, plan, &view));
+  view.multiplies_padding = true;
   conv_depthwise_rows(&view, 0, plan->out_batch * plan->positions, lhs, rhs, out);
   return NULL;
 }

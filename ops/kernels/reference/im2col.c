@@ -164,20 +164,44 @@ DEFINE_DEPTHWISE(f64, double)
 DEFINE_DEPTHWISE(u32, uint32_t)
 DEFINE_DEPTHWISE(u64, uint64_t)
 
+/* The same where the input is padding or a hole: the zeros are multiplied, as a weight may be
+ * infinite or NaN. Integers stay as they are. */
+#define DEFINE_PADDING(NAME, T)                                                   \
+  static void NAME##_padding(const void *weights, void *sums, int64_t features) { \
+    const T *w = weights;                                                         \
+    T *to = sums;                                                                 \
+    for (int64_t g = 0; g < features; g++) to[g] += w[g] * 0;                     \
+  }
+DEFINE_PADDING(f32, float)
+DEFINE_PADDING(f64, double)
+
+static void add_padding(const conv_view_t *view, const char *w, char *out, int64_t count) {
+  hr_dtype_t real = view->plan->types.real;
+  if (!view->multiplies_padding) return;
+  if (real == HR_F32) f32_padding(w, out, count);
+  if (real == HR_F64) f64_padding(w, out, count);
+}
+
+typedef void (*depthwise_fn)(const void *x, const void *w, void *out, int64_t features, int64_t q);
+
+static depthwise_fn depthwise_of(hr_dtype_t real) {
+  if (real == HR_F32) return f32_depthwise;
+  if (real == HR_F64) return f64_depthwise;
+  return real == HR_U32 ? u32_depthwise : u64_depthwise;
+}
+
 static void depthwise_position(const conv_view_t *view, const char *input, const char *rhs,
                                char *out) {
   const conv_plan_t *plan = view->plan;
   int64_t at[HLO_MAX_RANK] = {0}, q = plan->out_features / plan->in_features;
-  hr_dtype_t real = plan->types.real;
   for (int64_t i = 0; i < plan->window_count; i++) {
     int64_t offset = window_element_offset(view, at, plan->spatial_rank);
     const char *x = input + offset * view->real_bytes,
                *w = rhs + i * plan->out_features * view->real_bytes;
-    if (offset >= 0)
-      (real == HR_F32   ? f32_depthwise
-       : real == HR_F64 ? f64_depthwise
-       : real == HR_U32 ? u32_depthwise
-                        : u64_depthwise)(x, w, out, plan->in_features, q);
+    if (offset < 0)
+      add_padding(view, w, out, plan->out_features);
+    else
+      depthwise_of(plan->types.real)(x, w, out, plan->in_features, q);
     for (int d = plan->spatial_rank - 1; d >= 0 && ++at[d] == plan->window[d].size; d--) at[d] = 0;
   }
 }
@@ -257,6 +281,24 @@ static void add_taps(const conv_line_t *l, int64_t index, int taps, int64_t low,
                                 high - low);
 }
 
+/* Adds 0 times the weight at positions [low, high), which see padding. */
+static void add_line_padding(const conv_line_t *l, int64_t index, int64_t low, int64_t high) {
+  int64_t bytes = l->view->real_bytes;
+  for (int64_t i = low; i < high; i++)
+    add_padding(l->view, l->weights + index * bytes, l->out + (i - l->begin) * bytes, 1);
+}
+
+/* The padding that `inner` window elements meet; with is_outside all of them do. */
+static void add_line_paddings(const conv_line_t *l, int64_t inner, bool is_outside) {
+  for (int64_t k = 0; k < inner; k++) {
+    int64_t low = l->end, high = l->end;
+    if (!is_outside) tap_positions(l, k, &low, &high);
+    low = hr_min(low, l->end);
+    add_line_padding(l, k, l->begin, low);
+    add_line_padding(l, k, hr_max(hr_max(high, low), l->begin), l->end);
+  }
+}
+
 /* Up to LINE_TAPS window elements: together where all have input, and one by one at both ends. */
 static void add_group(const conv_line_t *l, int64_t index, int taps) {
   int64_t low = l->begin, high = l->end, first, limit;
@@ -289,6 +331,7 @@ void conv_line_run(const conv_view_t *view, int64_t line, int64_t begin, int64_t
     conv_line_t l = {view, input + offset * bytes, rhs + i * bytes, begin, end, out};
     for (int64_t k = 0; k < inner && offset >= 0; k += LINE_TAPS)
       add_group(&l, k, (int)(hr_min(inner - k, LINE_TAPS)));
+    if (view->multiplies_padding) add_line_paddings(&l, inner, offset < 0);
     for (int64_t d = last - 1; d >= 0 && ++at[d] == plan->window[d].size; d--) at[d] = 0;
   }
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "mlir/bytecode/bytecode_reader.h"
+#include "base/decimal.h"
 
 hr_status_t bytecode_error_from(const char *file, int line, const bytecode_reader_t *reader,
                                 const uint8_t *at, const char *format, ...) {
@@ -12,7 +13,7 @@ hr_status_t bytecode_error_from(const char *file, int line, const bytecode_reade
   hr_pos_t pos = {&reader->module->source, 0, 0};
   va_list args;
   va_start(args, format);
-  vsnprintf(message, sizeof message, format, args);
+  hr_vsnprintf(message, sizeof message, format, args);
   va_end(args);
   return hr_error_from(file, line, HR_INVALID, &pos, "byte %zu of the bytecode: %s",
                        (size_t)(at - reader->start), message);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "mlir/text/mlir_parser.h"
+#include "base/decimal.h"
 
 /* "-"? integer or float, with an optional ": type". */
 static hr_status_t parse_number(mlir_parser_t *parser, const mlir_attr_t **out_attr) {
@@ -50,7 +51,7 @@ hr_status_t mlir_finish_float(hr_arena_t *arena, bool is_pattern, const char *di
   if (is_pattern) {
     attr->bits = strtoull(digits, NULL, 0);
   } else {
-    double number = strtod(digits, NULL);
+    double number = hr_strtod(digits, NULL);
     attr->bits = hr_float_encode(dtype, negative ? -number : number);
   }
   attr->number =

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "mlir/text/mlir_parser.h"
 
 #define MAX_PADDING 3 /* zeros that digits may be padded with before an exponent is written */
@@ -91,7 +92,7 @@ void mlir_print_float(hr_strbuf_t *text, const mlir_type_t *type, double value, 
   mlir_float_dtype(type, &dtype);
   if (isfinite(value)) {
     scientific_digits(value, digits);
-    if (hr_float_encode(dtype, strtod(digits, NULL)) == bits) {
+    if (hr_float_encode(dtype, hr_strtod(digits, NULL)) == bits) {
       hr_strbuf_add_str(text, digits);
       return;
     }

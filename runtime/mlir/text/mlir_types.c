@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "mlir/text/mlir_parser.h"
+#include "base/decimal.h"
 
 hr_status_t mlir_make_integer_type(hr_arena_t *arena, int width, mlir_signedness_t sign,
                                    const mlir_type_t **out_type) {
@@ -200,7 +201,7 @@ static hr_status_t take_number(mlir_parser_t *parser, double *out_number) {
   if (token->text.size >= sizeof digits) return mlir_expected(parser, "a shorter number");
   memcpy(digits, token->text.data, token->text.size);
   digits[token->text.size] = 0;
-  *out_number = negative ? -strtod(digits, NULL) : strtod(digits, NULL);
+  *out_number = negative ? -hr_strtod(digits, NULL) : hr_strtod(digits, NULL);
   return mlir_lexer_next(&parser->lexer);
 }
 
