@@ -50,6 +50,7 @@ typedef struct spmd_program {
   const spmd_sharding_t *const *param_shardings;  /* of the entry, per flattened parameter leaf,
                                                      final */
   const spmd_sharding_t *const *result_shardings; /* of the entry, per flattened result leaf */
+  const struct spmd_report *report; /* of spmd_partition (lower/report.h); NULL: not partitioned */
 } spmd_program_t;
 
 typedef struct spmd_options {
