@@ -167,6 +167,9 @@ typedef struct hlorun_program_options {
   /* Folder for probeN.npy and index.csv; with several ranks probeN@RANK.npy and index@RANK.csv.
    * NULL: "probes". */
   const char *probe_dir;
+  /* Global programs: a mesh for one that names none ("data=4,model=2"), and how parameters and
+   * results are cut ("in0=data,model;out0=-,data"). NULL: as the program says. */
+  const char *mesh, *sharding;
 } hlorun_program_options_t;
 /* Sets struct_size and all defaults. */
 void hlorun_program_options_init(hlorun_program_options_t *options);

@@ -172,6 +172,8 @@ static compiler_options_t compiler_options(const hlorun_program_t *program,
       .each_result = is_checking(),
       .start_workers = start_workers,
       .probe = find_probe(options),
+      .mesh = options->mesh,
+      .sharding = options->sharding,
       .workers_context = &program->client->pool,
       .may_open_early =
           program->client->options.threads != 1 && program->client->endpoint->world_size == 1};
