@@ -17,6 +17,12 @@
 static const int watched[] = {SIGINT, SIGTERM, SIGHUP};
 #define WATCHED_COUNT (sizeof watched / sizeof *watched)
 
+/* Who sent a signal, noted before the event loop's handler of it runs. */
+static struct {
+  struct sigaction loop_action;  /* of the event loop */
+  volatile sig_atomic_t is_ours; /* sent to this process alone, not by its launcher or terminal */
+} senders[NSIG];
+
 static struct {
   tp_loop_t *loop;
   tp_source_t *sources[WATCHED_COUNT], *grace, *state_printer;
@@ -33,6 +39,22 @@ static void end_now(void *context) {
   static const char text[] = "hlorun: interrupted\n";
   if (write(STDERR_FILENO, text, sizeof text - 1) < 0) _exit(EXIT_INTERRUPTED);
   _exit(EXIT_INTERRUPTED);
+}
+
+static void note_sender(int signal_number, siginfo_t *info, void *context) {
+  (void)context;
+  senders[signal_number].is_ours = info->si_code <= 0 && info->si_pid != getppid();
+  senders[signal_number].loop_action.sa_handler(signal_number);
+}
+
+static void watch_sender(int signal_number) {
+  struct sigaction action;
+  if (sigaction(signal_number, NULL, &action) || action.sa_flags & SA_SIGINFO) return;
+  if (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN) return;
+  senders[signal_number].loop_action = action;
+  action.sa_sigaction = note_sender;
+  action.sa_flags |= SA_SIGINFO;
+  sigaction(signal_number, &action, NULL);
 }
 
 /* On the loop thread. The first signal starts an orderly end with a grace period; a later one ends
@@ -54,9 +76,11 @@ static void on_signal(void *context) {
 hr_status_t cli_signals_watch(hlorun_client_t *client) {
   watcher.client = client;
   HR_TRY(tp_loop_acquire(&watcher.loop));
-  for (size_t i = 0; i < WATCHED_COUNT; i++)
+  for (size_t i = 0; i < WATCHED_COUNT; i++) {
     HR_TRY(tp_loop_signal(watcher.loop, watched[i], on_signal, (void *)&watched[i],
                           &watcher.sources[i]));
+    watch_sender(watched[i]);
+  }
   return tp_loop_signal(watcher.loop, SIGUSR1, print_state, client, &watcher.state_printer);
 }
 
@@ -71,6 +95,11 @@ void cli_signals_unwatch(void) {
   watcher.grace = NULL;
   tp_loop_release(watcher.loop);
   watcher.loop = NULL;
+}
+
+bool cli_signals_is_alone(void) {
+  int caught = cli_signals_caught();
+  return caught && senders[caught].is_ours;
 }
 
 int cli_signals_caught(void) { return atomic_load(&watcher.caught); }

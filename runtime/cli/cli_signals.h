@@ -3,6 +3,8 @@
 #ifndef CLI_SIGNALS_H
 #define CLI_SIGNALS_H
 
+#include <stdbool.h>
+
 #include "hlorun.h"
 
 #include "base/status.h"
@@ -12,5 +14,8 @@ hr_status_t cli_signals_watch(hlorun_client_t *client);
 void cli_signals_unwatch(void);
 /* The signal that arrived; 0: none. */
 int cli_signals_caught(void);
+/* Was it sent to this process alone? A signal of the terminal, or one that the launcher hands on,
+ * is not; the latter takes a moment. */
+bool cli_signals_is_alone(void);
 
 #endif
